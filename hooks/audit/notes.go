@@ -1,0 +1,184 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"git-ward/internal/git"
+)
+
+// notes collects lines for a notes ref and builds its next commit: one commit a
+// push, however many objects get a line (git-notes(1)).
+//
+// New notes go two levels deep (ab/cd/rest), so that a record's cost does not
+// grow with their number; notes that git itself has put elsewhere are found and
+// extended where they are.
+type notes struct {
+	writer *Writer
+	ref    string
+	fresh  bool     // start from an empty tree
+	order  []string // annotated objects, in order
+	lines  map[string][]string
+}
+
+func (n *notes) add(object string, lines ...string) {
+	if n.lines == nil {
+		n.lines = map[string][]string{}
+	}
+	if _, ok := n.lines[object]; !ok {
+		n.order = append(n.order, object)
+	}
+	n.lines[object] = append(n.lines[object], lines...)
+}
+
+// build writes the new tree and commit and returns the ref's move; Old and New
+// are equal when there is nothing to write.
+func (n *notes) build(last *Record) (git.RefUpdate, error) {
+	u := git.RefUpdate{Ref: n.ref, Old: git.Zero}
+	tree := ""
+	tip, err := n.writer.batch.Info(n.ref)
+	if err == nil {
+		u.Old = tip.ID
+		object, err := n.writer.batch.Info(tip.ID + "^{tree}")
+		if err != nil {
+			return u, err
+		}
+		if tree = object.ID; n.fresh {
+			tree = ""
+		}
+	} else if !errors.Is(err, git.ErrMissing) {
+		return u, err
+	}
+	if u.New = u.Old; len(n.order) == 0 {
+		return u, nil
+	}
+	slices.Sort(n.order)
+	if tree, err = n.insert(tree, "", n.order); err != nil {
+		return u, fmt.Errorf("%s: %w", n.ref, err)
+	}
+	message := fmt.Sprintf("Notes added by push %d", last.ID)
+	u.New, err = n.writer.repo.WriteObject("commit", formatCommit(tree, u.Old, last, message))
+	return u, err
+}
+
+// depth is how many two-digit directories new notes go below.
+const depth = 2
+
+// insert adds the notes of objects, whose hex names start with prefix, to a tree
+// ("" for an empty one) and returns the new tree.
+func (n *notes) insert(tree, prefix string, objects []string) (string, error) {
+	entries, err := n.writer.readTree(tree)
+	if err != nil {
+		return "", err
+	}
+	byName := make(map[string]git.Entry, len(entries)+1)
+	for _, e := range entries {
+		byName[e.Name] = e
+	}
+	for len(objects) > 0 {
+		rest := objects[0][len(prefix):]
+		e, ok := byName[rest]
+		if _, deeper := byName[rest[:2]]; ok || (len(prefix) >= 2*depth && !deeper) {
+			if e.ID, err = n.extend(e.ID, objects[0]); err != nil {
+				return "", err
+			}
+			byName[rest] = git.Entry{Mode: git.ModeFile, Name: rest, ID: e.ID}
+			objects = objects[1:]
+			continue
+		}
+		sub := rest[:2]
+		end := 1
+		for end < len(objects) && strings.HasPrefix(objects[end][len(prefix):], sub) && byName[objects[end][len(prefix):]].ID == "" {
+			end++
+		}
+		id, err := n.insert(byName[sub].ID, prefix+sub, objects[:end])
+		if err != nil {
+			return "", err
+		}
+		byName[sub] = git.Entry{Mode: git.ModeDir, Name: sub, ID: id}
+		objects = objects[end:]
+	}
+	return n.writer.writeTree(byName)
+}
+
+// maxNote bounds one note; an object that is pushed again and again to new refs
+// gets a line each time.
+const maxNote = 16 << 20
+
+// extend is a note blob with the object's new lines at its end.
+func (n *notes) extend(blob, object string) (string, error) {
+	var text []byte
+	if blob != "" {
+		_, old, err := n.writer.batch.Read(blob, maxNote)
+		if err != nil {
+			return "", err
+		}
+		text = old
+		if len(text) > 0 && text[len(text)-1] != '\n' {
+			text = append(text, '\n')
+		}
+	}
+	for _, line := range n.lines[object] {
+		text = append(text, line...)
+		text = append(text, '\n')
+	}
+	return n.writer.repo.WriteObject("blob", text)
+}
+
+const maxNotesTree = 64 << 20
+
+func (w *Writer) readTree(id string) ([]git.Entry, error) {
+	if id == "" {
+		return nil, nil
+	}
+	_, data, err := w.batch.Read(id, maxNotesTree)
+	if err != nil {
+		return nil, err
+	}
+	return git.ParseTree(data)
+}
+
+// writeTree stores a notes tree. Its names are hex digits, so plain order is
+// git's order: no name is another's prefix up to a slash.
+func (w *Writer) writeTree(byName map[string]git.Entry) (string, error) {
+	entries := make([]git.Entry, 0, len(byName))
+	for _, e := range byName {
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b git.Entry) int { return strings.Compare(a.Name, b.Name) })
+	data, err := git.FormatTree(entries)
+	if err != nil {
+		return "", err
+	}
+	return w.repo.WriteObject("tree", data)
+}
+
+// RebuildNotes writes all notes anew from the records of the chain, as a child
+// of the present notes commit, so that clones follow.
+func (w *Writer) RebuildNotes(ctx context.Context, records []*Record) error {
+	lock, err := w.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	n := notes{writer: w, ref: NotesRef, fresh: true}
+	for _, r := range records {
+		line, err := r.Marshal()
+		if err != nil {
+			return err
+		}
+		if r.Verdict == Accepted {
+			for _, object := range r.Tips() {
+				n.add(object, string(line))
+			}
+		}
+	}
+	u, err := n.build(records[len(records)-1])
+	if err != nil || u.Old == u.New {
+		return err
+	}
+	return w.repo.UpdateRefs(ctx, "ward: rebuild notes", u)
+}

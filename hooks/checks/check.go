@@ -1,0 +1,166 @@
+// Package checks decides what may enter the repository: one file a check, all
+// of them listed in Table, and one walk that feeds them.
+//
+// The walk reads the pushed objects through a single cat-file child. For every
+// new commit it visits the paths that none of the commit's parents has, so a
+// merge brings nothing to judge but what the merge itself wrote; for every
+// moved ref it visits the difference between the old and the new tree. Its cost
+// follows the change, not the repository (HOOK-1).
+package checks
+
+import (
+	"context"
+
+	"git-ward/hooks/secret"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+)
+
+// Principal is who pushes, as the transport proves it (ID-1).
+type Principal string
+
+// The two principals.
+const (
+	PM    Principal = "pm"
+	Agent Principal = "agent"
+)
+
+// Update is one ref that the push moves; git.Zero stands for "none".
+type Update struct {
+	Ref string `json:"ref"`
+	Old string `json:"old"`
+	New string `json:"new"`
+}
+
+// Push is what is judged, and against what.
+type Push struct {
+	Principal Principal
+	Updates   []Update
+	Options   []string // push options, as sent
+	Config    *config.Config
+
+	// Main is the ref that counts as main, Known the rev-list arguments that
+	// name all commits judged before. They differ in a clone, where the remote's
+	// branches stand for the server's.
+	Main  string
+	Known string
+	// Received says that the refs are the server's own, in a push under way: an
+	// old value that is not the ref's is then a lost race or a forgery.
+	Received bool
+	// Retired are directive ids that were used and are gone (COMMS-1).
+	Retired comms.Set
+}
+
+// Counts are how much a push held.
+type Counts struct {
+	Commits int   `json:"commits"`
+	Paths   int   `json:"paths"`
+	Blobs   int   `json:"blobs"`
+	Bytes   int64 `json:"bytes"` // inflated, as read by the checks
+}
+
+// Result is the judgement. A finding that is not a warning refuses the push.
+// Allowed are the findings that the PM let pass by option.
+type Result struct {
+	Findings []diag.Diagnostic
+	Allowed  []diag.Diagnostic
+	Counts   Counts
+	// Lessons are the lines that commits add to lessons.jsonl, Retired the
+	// directive ids that main loses: both are for the audit.
+	Lessons []AddedLines
+	Retired []int
+}
+
+// AddedLines are the lines that a commit adds to a file.
+type AddedLines struct {
+	Commit string
+	Lines  []string
+}
+
+// Refused reports whether the push must not enter.
+func (r *Result) Refused() bool { return diag.HasErrors(r.Findings) }
+
+// Check is one concern. Each function is optional and is called by the walk:
+// Ref for every update before anything is read, Commit for every new commit,
+// Path for every path that a new commit adds or changes, Blob once for every new
+// content, Names for every directory with new names, and Tip for every ref that
+// ends at a commit, with its difference.
+type Check struct {
+	Name string
+	Doc  string // what it refuses, and why; one sentence or two
+
+	Ref    func(*Run, Update)
+	Commit func(*Run, *Commit)
+	Path   func(*Run, *Commit, Change)
+	Blob   func(*Run, *Commit, Change, []byte)
+	Names  func(r *Run, c *Commit, dir string, names []git.Entry)
+	Tip    func(*Run, *Tip) error
+}
+
+// Commit is a new commit of the push.
+type Commit struct {
+	ID string
+	*git.Commit
+	Ref string // a ref of the push that brings it
+}
+
+// Change is a path with a new entry (Old zero: added) or without one (New zero:
+// deleted).
+type Change struct {
+	Path     string
+	Old, New git.Entry
+}
+
+// Deleted reports whether the path is gone.
+func (c Change) Deleted() bool { return c.New.ID == "" }
+
+// Tip is a ref's new commit and what it changes.
+type Tip struct {
+	Update
+	Commit *git.Commit
+	// Base is the commit that Changes are counted from: the old value for a
+	// fast-forward, else the merge base with main, else "" (the empty tree).
+	Base    string
+	Forward bool // fast-forward or creation on top of main's tip
+	Merges  bool // new commits of this update include a merge, or might
+	Changes []Change
+}
+
+// Table is every check, in the order in which their findings are explained to
+// people. A room that brings a document adds its line here.
+func Table() []Check {
+	return []Check{
+		refCheck, rightsCheck, protectedCheck, optionCheck,
+		commitCheck, pathCheck, namesCheck, modeCheck, linkCheck, runtimeCheck,
+		secretCheck,
+		commsCheck, versionCheck, metaCheck, registryCheck, lessonsCheck,
+	}
+}
+
+// Run is a walk in progress, as a check sees it.
+type Run struct {
+	*Push
+	ctx     context.Context // of this one walk
+	trees   *trees
+	batch   *git.Batch
+	repo    *git.Repo
+	result  Result
+	mainTip string
+	secrets *secret.Scanner
+	stopped bool // a limit was hit: nothing after it is worth reading
+}
+
+// Report adds a finding.
+func (r *Run) Report(d diag.Diagnostic) {
+	// A push of bombs must not fill memory with findings; the list that people
+	// see ends at diag.MaxListed anyway.
+	const most = 1000
+	if len(r.result.Findings) < most {
+		r.result.Findings = append(r.result.Findings, d)
+	}
+}
+
+// at is the place of a path in a commit.
+func at(c *Commit, path string) diag.Pos { return diag.Pos{Commit: c.ID, Path: path} }

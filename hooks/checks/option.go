@@ -1,0 +1,79 @@
+package checks
+
+import (
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+)
+
+// The push options that Ward reads (git push -o).
+const (
+	OptionFormat = "ward.format" // text (default) or json
+	OptionAllow  = "ward.allow"  // RULE:PATH, the PM only; may be repeated
+)
+
+var optionCheck = Check{
+	Name: "option",
+	Doc: "Refuses push options that Ward does not know and, from the agent, ward.allow: only the PM may pass a " +
+		"false positive, and the audit keeps it.",
+	Ref: func(r *Run, u Update) {
+		if u != r.Updates[0] {
+			return // options belong to the push, not to each ref
+		}
+		for _, option := range r.Options {
+			if message, hint := r.badOption(option); message != "" {
+				r.Report(diag.Diagnostic{Rule: "option/ward", Message: message, Hint: hint})
+			}
+		}
+	},
+}
+
+func (r *Run) badOption(option string) (message, hint string) {
+	key, value, _ := strings.Cut(option, "=")
+	if !strings.HasPrefix(key, "ward.") {
+		return "", "" // somebody else's
+	}
+	switch key {
+	case OptionFormat:
+		if value != "text" && value != "json" {
+			return fmt.Sprintf("the push option %s is text or json, not %q", key, value), "git push -o ward.format=json"
+		}
+	case OptionAllow:
+		if r.Principal != PM {
+			return "only the PM may let a finding pass", "mend what the finding names, or ask the PM in COMMS.md, Questions"
+		}
+		if rule, path, ok := strings.Cut(value, ":"); !ok || rule == "" || path == "" {
+			return fmt.Sprintf("the push option %s=%q is not RULE:PATH", key, value), "copy both from the finding: git push -o ward.allow=secret/private-key:docs/example.md"
+		}
+	default:
+		return fmt.Sprintf("unknown push option %q", key), "did you mean " + diag.Nearest(key, []string{OptionFormat, OptionAllow}) + "?"
+	}
+	return "", ""
+}
+
+// allow moves the findings that the PM passed by option to Allowed. Only
+// findings about a path can be passed, never one about a ref or a limit.
+func (r *Run) allow() {
+	if r.Principal != PM {
+		return
+	}
+	passes := map[string]bool{}
+	for _, option := range r.Options {
+		if value, ok := strings.CutPrefix(option, OptionAllow+"="); ok {
+			passes[value] = true
+		}
+	}
+	if len(passes) == 0 {
+		return
+	}
+	kept := r.result.Findings[:0]
+	for _, d := range r.result.Findings {
+		if d.Path != "" && !strings.HasPrefix(d.Rule, "limit/shape") && passes[d.Rule+":"+d.Path] {
+			r.result.Allowed = append(r.result.Allowed, d)
+		} else {
+			kept = append(kept, d)
+		}
+	}
+	r.result.Findings = kept
+}

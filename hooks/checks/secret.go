@@ -1,0 +1,50 @@
+package checks
+
+import (
+	"errors"
+	"fmt"
+
+	"git-ward/hooks/secret"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+var secretCheck = Check{
+	Name: "secret",
+	Doc: "Refuses keys, tokens and passwords in any new content, removed again later in the push or not: once " +
+		"pushed, they are in every clone. Allow-comments and configuration in the tree have no effect.",
+	Blob: func(r *Run, c *Commit, change Change, data []byte) {
+		found, err := r.secrets.Scan(change.Path, data)
+		if errors.Is(err, secret.ErrBudget) {
+			r.Report(diag.Diagnostic{Pos: at(c, change.Path), Rule: "limit/secret-scan",
+				Message: fmt.Sprintf("searching the push for secrets takes more than %d bytes of work", r.Config.Limits.SecretScan),
+				Hint:    "push in smaller parts; the host admin sets [limits] secret_scan"})
+			return
+		}
+		var before []byte
+		for i, f := range found {
+			if i == 0 {
+				before = r.before(change)
+			}
+			if f.In(before) {
+				continue // it was published by an older version; this push does not add it
+			}
+			r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: change.Path, Line: f.Line, Col: f.Col}, Ref: c.Ref,
+				Rule: "secret/" + f.Rule, Message: "this looks like a secret: " + f.Description,
+				Hint: "take it out of every commit of the push (git rebase -i) and revoke it if it is real; " +
+					"a false positive the PM passes with git push -o ward.allow=secret/" + f.Rule + ":" + change.Path})
+		}
+	},
+}
+
+// before is the content that a change replaces, if it can be had.
+func (r *Run) before(change Change) []byte {
+	if change.Old.ID == "" || change.Old.Mode == git.ModeGitlink {
+		return nil
+	}
+	_, data, err := r.batch.Read(change.Old.ID, r.Config.Limits.BlobSize)
+	if err != nil {
+		return nil
+	}
+	return data
+}

@@ -1,0 +1,256 @@
+package checks
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+)
+
+// errLimit says that a tree is too much to judge; the finding says which limit.
+var errLimit = errors.New("limit")
+
+// limitError is a refused shape: too many paths, too deep, a path too long.
+type limitError struct{ path, message string }
+
+func (e *limitError) Error() string { return e.message }
+func (e *limitError) Unwrap() error { return errLimit }
+
+// trees reads tree objects and compares them.
+type trees struct {
+	batch  *git.Batch
+	config *config.Config
+	spend  func(int64) error // counts inflated bytes against the push's limit
+	cache  map[string][]git.Entry
+	cached int
+}
+
+// maxTreeSize bounds one tree object: a directory of about a million names.
+const maxTreeSize = 32 << 20
+
+// load returns a tree's entries; "" is the empty tree. Parents' trees come again
+// as the next commit's base, so recent ones are kept, 1,000,000 entries at most.
+func (t *trees) load(id string) ([]git.Entry, error) {
+	if id == "" {
+		return nil, nil
+	}
+	if entries, ok := t.cache[id]; ok {
+		return entries, nil
+	}
+	object, data, err := t.batch.Read(id, maxTreeSize)
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		return nil, &limitError{"", large.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if object.Kind != "tree" {
+		return nil, fmt.Errorf("object %s is a %s where a tree belongs", id, object.Kind)
+	}
+	if err := t.spend(object.Size); err != nil {
+		return nil, err
+	}
+	entries, err := git.ParseTree(data)
+	if err != nil {
+		return nil, fmt.Errorf("tree %s: %w", id, err)
+	}
+	if t.cached += len(entries); t.cached > 1_000_000 || t.cache == nil {
+		t.cache, t.cached = map[string][]git.Entry{}, len(entries)
+	}
+	t.cache[id] = entries
+	return entries, nil
+}
+
+// lookup finds the entry at a slash-separated path; ok is false when there is
+// none. A trailing slash asks for a directory.
+func (t *trees) lookup(tree, path string) (e git.Entry, ok bool, err error) {
+	wantDir := strings.HasSuffix(path, "/")
+	e = git.Entry{Mode: git.ModeDir, ID: tree}
+	for name := range strings.SplitSeq(strings.TrimSuffix(path, "/"), "/") {
+		if !e.IsDir() {
+			return git.Entry{}, false, nil
+		}
+		entries, err := t.load(e.ID)
+		if err != nil {
+			return git.Entry{}, false, err
+		}
+		found := false
+		for _, entry := range entries {
+			if entry.Name == name {
+				e, found = entry, true
+				break
+			}
+		}
+		if !found {
+			return git.Entry{}, false, nil
+		}
+	}
+	return e, !wantDir || e.IsDir(), nil
+}
+
+// comparison is one walk over a tree and the trees that it is compared with.
+type comparison struct {
+	*trees
+	deletions bool // visit what the first parent has and the tree has not
+	visit     func(Change) error
+	names     func(dir string, entries []git.Entry) // a directory with new names; may be nil
+	visited   int
+}
+
+// compare visits every path of tree whose entry no parent has and, if asked to,
+// every path of the first parent that tree has not. Subtrees that some parent
+// has too are not read at all.
+func (c *comparison) compare(parents []string, tree string) error {
+	return c.level("", parents, tree, 1)
+}
+
+// side is one parent's directory, read in step with the new one.
+type side struct {
+	entries []git.Entry
+	next    int
+}
+
+// key is git's sort key of an entry: a directory sorts as if its name ended in
+// a slash, so a file and a directory of one name are different keys.
+func key(e git.Entry) string {
+	if e.IsDir() {
+		return e.Name + "/"
+	}
+	return e.Name
+}
+
+// seek returns the parent's entry with the key, skipping (and handing to gone)
+// the smaller ones.
+func (s *side) seek(k string, gone func(git.Entry) error) (e git.Entry, err error) {
+	for ; s.next < len(s.entries); s.next++ {
+		e := s.entries[s.next]
+		switch ek := key(e); {
+		case ek > k:
+			return git.Entry{}, nil
+		case ek == k:
+			s.next++
+			return e, nil
+		}
+		if err := gone(e); err != nil {
+			return git.Entry{}, err
+		}
+	}
+	return git.Entry{}, nil
+}
+
+func (c *comparison) level(dir string, parents []string, tree string, depth int) error {
+	if depth > c.config.Limits.Depth {
+		return &limitError{dir, fmt.Sprintf("more than %d directories deep", c.config.Limits.Depth)}
+	}
+	if err := c.count(dir); err != nil {
+		return err
+	}
+	entries, err := c.load(tree)
+	if err != nil {
+		return inDir(err, dir)
+	}
+	sides := make([]side, len(parents))
+	for i, p := range parents {
+		if sides[i].entries, err = c.load(p); err != nil {
+			return inDir(err, dir)
+		}
+	}
+	gone := func(git.Entry) error { return nil }
+	if c.deletions {
+		gone = func(e git.Entry) error { return c.deleted(dir, e, depth) }
+	}
+	added := false
+	for _, e := range entries {
+		isNew, err := c.entry(dir, e, sides, gone, depth)
+		if err != nil {
+			return err
+		}
+		added = added || isNew
+	}
+	if added && c.names != nil {
+		c.names(dir, entries)
+	}
+	if c.deletions && len(sides) > 0 {
+		for _, e := range sides[0].entries[sides[0].next:] {
+			if err := gone(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// entry compares one entry with the parents' and reports whether its name is
+// new to all of them.
+func (c *comparison) entry(dir string, e git.Entry, sides []side, gone func(git.Entry) error, depth int) (isNew bool, err error) {
+	same, known := false, false
+	var old git.Entry
+	var subtrees []string
+	ignore := func(git.Entry) error { return nil }
+	for i := range sides {
+		g := ignore
+		if i == 0 {
+			g = gone
+		}
+		p, err := sides[i].seek(key(e), g)
+		if err != nil {
+			return false, err
+		}
+		if p.ID == "" {
+			continue
+		}
+		known = true
+		same = same || (p.ID == e.ID && p.Mode == e.Mode)
+		if old.ID == "" {
+			old = p
+		}
+		if e.IsDir() {
+			subtrees = append(subtrees, p.ID)
+		}
+	}
+	if same {
+		return false, nil
+	}
+	path := dir + e.Name
+	if len(path) > c.config.Limits.PathLength {
+		return false, &limitError{path[:64] + "...", fmt.Sprintf("the path has %d bytes, more than %d", len(path), c.config.Limits.PathLength)}
+	}
+	if e.IsDir() {
+		return !known, c.level(path+"/", subtrees, e.ID, depth+1)
+	}
+	if err := c.count(path); err != nil {
+		return false, err
+	}
+	return !known, c.visit(Change{Path: path, Old: old, New: e})
+}
+
+func (c *comparison) deleted(dir string, e git.Entry, depth int) error {
+	if e.IsDir() {
+		return c.level(dir+e.Name+"/", []string{e.ID}, "", depth+1)
+	}
+	if err := c.count(dir + e.Name); err != nil {
+		return err
+	}
+	return c.visit(Change{Path: dir + e.Name, Old: e})
+}
+
+// count bounds the walk. Directories count too: a tree of empty trees has no
+// path at all and no end.
+func (c *comparison) count(path string) error {
+	if c.visited++; c.visited > c.config.Limits.ChangedPaths {
+		return &limitError{"", fmt.Sprintf("more than %d changed paths in one step", c.config.Limits.ChangedPaths)}
+	}
+	return nil
+}
+
+// inDir gives a limit that was hit while reading a directory its place.
+func inDir(err error, dir string) error {
+	var limit *limitError
+	if errors.As(err, &limit) && limit.path == "" {
+		limit.path = dir
+	}
+	return err
+}

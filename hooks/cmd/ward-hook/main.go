@@ -1,0 +1,22 @@
+// Command ward-hook is the repository's pre-receive and post-receive: it picks
+// its part by the name that it is installed under.
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"git-ward/hooks/receive"
+	"git-ward/internal/cli"
+)
+
+func main() {
+	cli.Main("ward", func(ctx context.Context, env *cli.Env) error {
+		hook, err := receive.Hook(filepath.Base(os.Args[0]))
+		if err != nil {
+			return err
+		}
+		return hook(ctx, env)
+	})
+}

@@ -1,0 +1,140 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"git-ward/hooks/audit"
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+const logUsage = "log [-n N] [--refused] [--json] [DIR]"
+
+// Log is `git ward log`: the audit, newest push first, as a table or as one
+// record a line. It reads the bare repository or a clone that fetched
+// refs/ward/audit.
+func Log(ctx context.Context, env *cli.Env) error {
+	var count int
+	var refused, asJSON bool
+	args, err := env.Flags("log", logUsage, func(fs *flag.FlagSet) {
+		fs.IntVar(&count, "n", 0, "show the newest `N` only")
+		fs.BoolVar(&refused, "refused", false, "show refused pushes only")
+		fs.BoolVar(&asJSON, "json", false, "one record a line")
+	})
+	if err != nil {
+		return err
+	}
+	repo, err := repository(ctx, env, args, logUsage)
+	if err != nil {
+		return err
+	}
+	batch, err := repo.Batch(ctx)
+	if err != nil {
+		return err
+	}
+	defer batch.Close()
+	chain, err := readChain(ctx, repo, batch)
+	if err != nil {
+		return err
+	}
+	if len(chain) == 0 {
+		return cli.Hint(errors.New("this repository has no audit"), "git ward clone fetches it; in another clone: git fetch origin refs/ward/audit:refs/ward/audit")
+	}
+	chain = foldRepeats(repo, chain)
+	if refused {
+		chain = slices.DeleteFunc(chain, func(l link) bool { return l.Verdict != audit.Refused })
+	}
+	slices.Reverse(chain)
+	if count > 0 {
+		chain = chain[:min(count, len(chain))]
+	}
+	if asJSON {
+		for _, l := range chain {
+			if err := diag.WriteJSON(env.Stdout, l.Record); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return writeTable(env, chain)
+}
+
+// foldRepeats moves each count of repeated refusals from the record after it,
+// where the chain keeps it, to the refusal itself; the newest one's is still in
+// a file beside the repository.
+func foldRepeats(repo *git.Repo, chain []link) []link {
+	for i := range chain {
+		n := 0
+		if i+1 < len(chain) {
+			n = chain[i+1].Repeats
+		} else if count, err := audit.Repeats(repo, chain[i].ID); err == nil {
+			n = count // a clone has no such file, and says nothing
+		}
+		copied := *chain[i].Record
+		copied.Repeats = n
+		chain[i].Record = &copied
+	}
+	return chain
+}
+
+func writeTable(env *cli.Env, chain []link) error {
+	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PUSH\tTIME\tWHO\tVERDICT\tREF\tFROM..TO\tRULES")
+	for _, l := range chain {
+		verdict := string(l.Verdict)
+		if l.Repeats > 0 {
+			verdict += fmt.Sprintf(" (and %d more times)", l.Repeats)
+		}
+		rules := strings.Join(append(slices.Clone(l.Rules), prefixed("allowed ", l.Allowed)...), " ")
+		for i, ref := range l.Refs {
+			name := strings.TrimPrefix(diag.Clean(ref.Ref), "refs/heads/")
+			move := short(ref.Old) + ".." + short(ref.New)
+			if i == 0 {
+				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.Time.Format(time.DateTime), l.Principal, verdict, name, move, rules)
+			} else {
+				fmt.Fprintf(w, "\t\t\t\t%s\t%s\t\n", name, move)
+			}
+		}
+	}
+	return w.Flush()
+}
+
+func prefixed(prefix string, list []string) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, prefix+diag.Clean(s))
+	}
+	return out
+}
+
+func short(id string) string {
+	if id == git.Zero {
+		return "-"
+	}
+	return diag.Short(id)
+}
+
+// repository is the one that an optional argument names, or the current one.
+func repository(ctx context.Context, env *cli.Env, args []string, usage string) (*git.Repo, error) {
+	dir := env.Dir
+	switch len(args) {
+	case 0:
+	case 1:
+		dir = env.Path(args[0])
+	default:
+		return nil, env.Usage(usage, "one directory at most")
+	}
+	repo, err := git.Discover(ctx, dir)
+	if err != nil {
+		return nil, cli.Hint(err, "name the bare repository or a clone of it")
+	}
+	return repo, nil
+}

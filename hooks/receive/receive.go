@@ -1,0 +1,128 @@
+// Package receive is the two hooks of a push: pre-receive judges it, post-receive
+// records it. The hook binary links nothing else, because its start is part of
+// every push.
+package receive
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"git-ward/hooks/checks"
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+)
+
+// Hook is one of the two parts, chosen by the name that the binary runs under.
+func Hook(name string) (cli.Func, error) {
+	switch name {
+	case "pre-receive":
+		return PreReceive, nil
+	case "post-receive":
+		return PostReceive, nil
+	}
+	return nil, fmt.Errorf("started as %q; this program is installed as pre-receive and post-receive by `git ward init --bare DIR`", name)
+}
+
+// session is what both hooks have of a push.
+type session struct {
+	env     *cli.Env
+	repo    *git.Repo
+	batch   *git.Batch
+	config  *config.Config
+	updates []checks.Update
+	input   []byte // the updates as git sent them, for chained hooks
+	start   time.Time
+	cancel  context.CancelFunc
+}
+
+// open reads the hook's environment and input and starts the reading child.
+// The child starts first: it costs as much as all the rest.
+func open(ctx context.Context, env *cli.Env) (context.Context, *session, error) {
+	s := &session{env: env, start: time.Now().UTC()}
+	repo, err := git.FromHook(env.Getenv)
+	if err != nil {
+		return ctx, nil, cli.Hint(err, "push to the repository instead; `git ward lint` runs the same checks in a clone")
+	}
+	s.repo = repo
+	repo.Limits.Alloc = 512 << 20 // the child starts before the settings are read
+	ctx, s.cancel = context.WithCancel(ctx)
+	if s.batch, err = repo.Batch(ctx); err != nil {
+		s.cancel()
+		return ctx, nil, err
+	}
+	if err = s.load(env); err != nil {
+		s.close()
+		return ctx, nil, err
+	}
+	time.AfterFunc(s.config.Limits.Deadline.Duration, s.cancel)
+	return ctx, s, nil
+}
+
+func (s *session) load(env *cli.Env) (err error) {
+	if s.config, err = config.Load(s.repo.Dir, nil); err != nil {
+		return err
+	}
+	l := s.config.Limits
+	s.repo.Limits = git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration}
+	if err = s.batch.Limit(s.repo.Limits); err != nil {
+		return err
+	}
+	s.updates, s.input, err = readUpdates(env.Stdin)
+	return err
+}
+
+func (s *session) close() {
+	s.cancel()
+	s.batch.Close()
+}
+
+// maxInput bounds what git sends on standard input: about 10,000 refs.
+const maxInput = 4 << 20
+
+// readUpdates reads `old SP new SP ref LF` lines (githooks(5)).
+func readUpdates(r io.Reader) (updates []checks.Update, input []byte, err error) {
+	input, err = io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(input) > maxInput {
+		return nil, nil, fmt.Errorf("more than %d bytes of ref updates in one push", maxInput)
+	}
+	lines := bufio.NewScanner(strings.NewReader(string(input)))
+	for lines.Scan() {
+		old, rest, ok1 := strings.Cut(lines.Text(), " ")
+		id, ref, ok2 := strings.Cut(rest, " ")
+		if !ok1 || !ok2 || ref == "" {
+			return nil, nil, fmt.Errorf("%q on standard input is not a ref update", lines.Text())
+		}
+		updates = append(updates, checks.Update{Ref: ref, Old: old, New: id})
+	}
+	if len(updates) == 0 {
+		return nil, nil, errors.New("no ref update on standard input: a hook is started by git receive-pack, not by hand")
+	}
+	return updates, input, lines.Err()
+}
+
+// pushOptions are the -o options of the push (githooks(5)).
+func pushOptions(getenv func(string) string) ([]string, error) {
+	count := getenv("GIT_PUSH_OPTION_COUNT")
+	if count == "" {
+		return nil, nil
+	}
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 0 || n > 1000 {
+		return nil, fmt.Errorf("GIT_PUSH_OPTION_COUNT=%q", count)
+	}
+	options := make([]string, n)
+	for i := range options {
+		options[i] = getenv("GIT_PUSH_OPTION_" + strconv.Itoa(i))
+	}
+	return options, nil
+}

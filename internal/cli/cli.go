@@ -1,0 +1,161 @@
+// Package cli is the frame of every Ward command: what it may touch (Env), how
+// it says that it failed, and how that becomes an exit code.
+//
+// Only this package prints errors and exits: `git-ward: error: ...` and then
+// `git-ward: hint: ...`. Exit 0 is clean, 1 means findings or a refusal, 2
+// usage or trouble.
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"git-ward/internal/diag"
+)
+
+// Env is all that a command may touch of the process around it, so that tests
+// call the same function as main.
+type Env struct {
+	Args   []string // after the command's own name
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Dir    string // absolute
+	Getenv func(string) string
+}
+
+// Func is a command. It returns nil, an error (exit 2), or one made by Findings
+// or Exit.
+type Func func(ctx context.Context, env *Env) error
+
+// Error is trouble with a remedy.
+type Error struct {
+	Err  error
+	Hint string
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint makes an error whose remedy is printed on a line of its own.
+func Hint(err error, format string, args ...any) error {
+	return &Error{err, fmt.Sprintf(format, args...)}
+}
+
+// ErrFindings ends a command with exit 1; what was found is printed already.
+var ErrFindings = errors.New("findings")
+
+// ErrUsage ends a command with exit 2; the usage is printed already.
+var ErrUsage = errors.New("usage")
+
+// ExitCode ends a command with the exit code of the program that it ran; that
+// program has said what there was to say.
+type ExitCode int
+
+func (e ExitCode) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// Path makes an argument absolute, relative to the command's directory.
+func (e *Env) Path(arg string) string {
+	if filepath.IsAbs(arg) {
+		return filepath.Clean(arg)
+	}
+	return filepath.Join(e.Dir, arg)
+}
+
+// Flags parses e.Args with a flag set that the caller fills, and returns the
+// other arguments. Flags and arguments may be mixed, as with git; after `--`
+// everything is an argument. A fault prints usage and returns ErrUsage;
+// -h prints it to stdout and returns flag.ErrHelp, which Report takes as exit 0.
+func (e *Env) Flags(name, usage string, fill func(*flag.FlagSet)) ([]string, error) {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	fill(fs)
+	var rest []string
+	args := e.Args
+	for {
+		err := fs.Parse(args)
+		if err != nil {
+			return nil, e.usage(fs, usage, err)
+		}
+		if fs.NArg() == 0 {
+			return rest, nil
+		}
+		if consumed := args[:len(args)-fs.NArg()]; len(consumed) > 0 && consumed[len(consumed)-1] == "--" {
+			return append(rest, fs.Args()...), nil
+		}
+		rest = append(rest, fs.Arg(0))
+		args = fs.Args()[1:]
+	}
+}
+
+// Usage reports a fault in the arguments and returns ErrUsage.
+func (e *Env) Usage(usage, format string, args ...any) error {
+	fmt.Fprintf(e.Stderr, "git-ward: error: %s\nusage: git ward %s\n", diag.Clean(fmt.Sprintf(format, args...)), usage)
+	return ErrUsage
+}
+
+func (e *Env) usage(fs *flag.FlagSet, usage string, err error) error {
+	w := e.Stderr
+	if errors.Is(err, flag.ErrHelp) {
+		w = e.Stdout
+	} else {
+		fmt.Fprintf(w, "git-ward: error: %s\n", diag.Clean(err.Error()))
+	}
+	fmt.Fprintf(w, "usage: git ward %s\n", usage)
+	fs.VisitAll(func(f *flag.Flag) {
+		kind, text := flag.UnquoteUsage(f)
+		fmt.Fprintf(w, "  --%-22s %s\n", strings.TrimSpace(f.Name+" "+kind), text)
+	})
+	if errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	return ErrUsage
+}
+
+// Report prints an error the one way errors are printed and returns the exit
+// code that it stands for.
+func Report(w io.Writer, program string, err error) int {
+	var code ExitCode
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, ErrFindings):
+		return 1
+	case errors.Is(err, ErrUsage):
+		return 2
+	case errors.As(err, &code):
+		return int(code)
+	}
+	text := strings.TrimRight(err.Error(), "\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintf(w, "%s: error: %s\n", program, diag.Clean(line))
+	}
+	var hinted *Error
+	if errors.As(err, &hinted) && hinted.Hint != "" {
+		for line := range strings.SplitSeq(hinted.Hint, "\n") {
+			fmt.Fprintf(w, "%s: hint: %s\n", program, diag.Clean(line))
+		}
+	}
+	return 2
+}
+
+// Main runs a command as a process: it cancels on the first SIGINT or SIGTERM,
+// reports the error, and exits.
+func Main(program string, f Func) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	dir, err := os.Getwd()
+	if err == nil {
+		err = f(ctx, &Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Dir: dir, Getenv: os.Getenv})
+	}
+	stop()
+	os.Exit(Report(os.Stderr, program, err))
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// Program finds one of Ward's binaries: beside the running one, then on PATH.
+func Program(name string) (string, error) {
+	if self, err := os.Executable(); err == nil {
+		path := filepath.Join(filepath.Dir(self), name)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", Hint(fmt.Errorf("the program %s is neither beside git-ward nor on PATH", name), "run scripts/build; it puts all of them in bin/")
+	}
+	return path, nil
+}
+
+// Exec is a command that replaces this process by another of Ward's binaries,
+// which is kept apart for the size of what it links.
+func Exec(name string) Func {
+	return func(_ context.Context, env *Env) error {
+		path, err := Program(name)
+		if err != nil {
+			return err
+		}
+		return syscall.Exec(path, append([]string{name}, env.Args...), os.Environ())
+	}
+}

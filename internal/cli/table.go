@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"git-ward/internal/diag"
+)
+
+// Command is a line of the table of commands.
+type Command struct {
+	Name string // one or more words, without spaces for the first level
+	Doc  string // one line
+	Run  Func
+}
+
+// Group is the commands for one kind of reader.
+type Group struct {
+	Title    string
+	Commands []Command
+}
+
+// Dispatch is the command made of a table: the first argument names the line
+// that runs. No argument, `help` or -h prints the table.
+func Dispatch(program, about string, groups []Group) Func {
+	return func(ctx context.Context, env *Env) error {
+		if len(env.Args) == 0 {
+			printTable(env.Stderr, program, about, groups)
+			return ErrUsage
+		}
+		name := env.Args[0]
+		if name == "help" || name == "-h" || name == "--help" {
+			printTable(env.Stdout, program, about, groups)
+			return nil
+		}
+		var names []string
+		for _, g := range groups {
+			for _, c := range g.Commands {
+				if c.Name == name {
+					sub := *env
+					sub.Args = env.Args[1:]
+					return c.Run(ctx, &sub)
+				}
+				names = append(names, c.Name)
+			}
+		}
+		err := fmt.Errorf("unknown command %q", name)
+		if near := diag.Nearest(name, names); near != "" {
+			return Hint(err, "did you mean `%s %s`?", program, near)
+		}
+		return Hint(err, "`%s help` lists the commands", program)
+	}
+}
+
+func printTable(w io.Writer, program, about string, groups []Group) {
+	fmt.Fprintf(w, "%s\n\nusage: %s <command> [<args>]\n", about, program)
+	for _, g := range groups {
+		fmt.Fprintf(w, "\n%s\n", g.Title)
+		for _, c := range g.Commands {
+			fmt.Fprintf(w, "  %-14s %s\n", c.Name, c.Doc)
+		}
+	}
+}

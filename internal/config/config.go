@@ -1,0 +1,159 @@
+// Package config reads Ward's settings.
+//
+// Every setting has its default and its reason in config.toml at Ward's root,
+// which is embedded in the binaries that need it. The copy in the bare
+// repository, <bare>/ward/config.toml, is the only one that counts (CONF-1).
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Path is where the settings of a bare repository are, below its directory.
+const Path = "ward/config.toml"
+
+// maxSize bounds the file; the one Ward ships has a few kilobytes.
+const maxSize = 1 << 20
+
+// Config is every setting. The fields are documented in config.toml.
+type Config struct {
+	Identity struct {
+		PM []string `toml:"pm"`
+	} `toml:"identity"`
+	Rights struct {
+		AgentMerge      bool     `toml:"agent_merge"`
+		Protected       []string `toml:"protected"`
+		ProtectedOnMain []string `toml:"protected_on_main"`
+		AgentBranches   int      `toml:"agent_branches"`
+	} `toml:"rights"`
+	Limits struct {
+		InputSize    int64    `toml:"input_size"`
+		BlobSize     int64    `toml:"blob_size"`
+		PushSize     int64    `toml:"push_size"`
+		Commits      int      `toml:"commits"`
+		ChangedPaths int      `toml:"changed_paths"`
+		Depth        int      `toml:"depth"`
+		PathLength   int      `toml:"path_length"`
+		MessageSize  int64    `toml:"message_size"`
+		SecretScan   int64    `toml:"secret_scan"`
+		Memory       int64    `toml:"memory"`
+		Alloc        int64    `toml:"alloc"`
+		CPU          Duration `toml:"cpu"`
+		Deadline     Duration `toml:"deadline"`
+	} `toml:"limits"`
+	Door struct {
+		Burst     int `toml:"burst"`
+		PerMinute int `toml:"per_minute"`
+	} `toml:"door"`
+	Model struct {
+		Name   string `toml:"name"`
+		Script string `toml:"script"`
+	} `toml:"model"`
+	Agent struct {
+		Poll        Duration `toml:"poll"`
+		BashTimeout Duration `toml:"bash_timeout"`
+		OutputSize  int      `toml:"output_size"`
+		MaxTurns    int      `toml:"max_turns"`
+		Refusals    int      `toml:"refusals"`
+	} `toml:"agent"`
+}
+
+// Duration is a time.Duration written as "90s".
+type Duration struct{ time.Duration }
+
+// UnmarshalText reads what time.ParseDuration reads, if it is positive.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err == nil && v <= 0 {
+		err = fmt.Errorf("%q is not a positive time", text)
+	}
+	d.Duration = v
+	return err
+}
+
+// Parse reads settings over the defaults, which are themselves a settings file
+// (the embedded config.toml). The name is for messages.
+func Parse(defaults, data []byte, name string) (*Config, error) {
+	c := new(Config)
+	if err := c.decode(defaults, "built-in config.toml"); err != nil {
+		return nil, err
+	}
+	if err := c.decode(data, name); err != nil {
+		return nil, err
+	}
+	return c, c.validate(name)
+}
+
+// Load reads the settings of the bare repository at dir. A repository without
+// the file is not one of Ward's, and an error.
+func Load(dir string, defaults []byte) (*Config, error) {
+	path := filepath.Join(dir, Path)
+	data, err := ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s is missing: run `git ward init --bare %s` to mend it", path, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(data, defaults) { // the common case, at half the cost
+		return Parse(nil, data, path)
+	}
+	return Parse(defaults, data, path)
+}
+
+// ReadFile reads a settings file of bounded size.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxSize {
+		return nil, fmt.Errorf("%s has %d bytes, more than %d", path, info.Size(), maxSize)
+	}
+	return os.ReadFile(path)
+}
+
+func (c *Config) decode(data []byte, name string) error {
+	meta, err := toml.Decode(string(data), c)
+	var syntax toml.ParseError
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("%s:%d:%d: %s", name, syntax.Position.Line, syntax.Position.Col, syntax.Message)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return fmt.Errorf("%s: unknown key %q: `git ward config` lists every setting", name, unknown[0].String())
+	}
+	return nil
+}
+
+// validate refuses numbers that would switch a limit off or lock everybody out.
+func (c *Config) validate(name string) error {
+	l := c.Limits
+	for key, v := range map[string]int64{
+		"rights.agent_branches": int64(c.Rights.AgentBranches),
+		"limits.input_size":     l.InputSize, "limits.blob_size": l.BlobSize, "limits.push_size": l.PushSize,
+		"limits.commits": int64(l.Commits), "limits.changed_paths": int64(l.ChangedPaths),
+		"limits.depth": int64(l.Depth), "limits.path_length": int64(l.PathLength),
+		"limits.message_size": l.MessageSize, "limits.secret_scan": l.SecretScan,
+		"limits.memory": l.Memory, "limits.alloc": l.Alloc,
+		"limits.cpu": int64(l.CPU.Duration), "limits.deadline": int64(l.Deadline.Duration),
+		"door.burst": int64(c.Door.Burst), "door.per_minute": int64(c.Door.PerMinute),
+		"agent.poll": int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
+		"agent.output_size": int64(c.Agent.OutputSize), "agent.max_turns": int64(c.Agent.MaxTurns),
+		"agent.refusals": int64(c.Agent.Refusals),
+	} {
+		if v < 1 {
+			return fmt.Errorf("%s: %s must be at least 1", name, key)
+		}
+	}
+	return nil
+}

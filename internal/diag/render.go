@@ -1,0 +1,120 @@
+package diag
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxListed is how many findings a list shows before it only counts (HOOK-2).
+const MaxListed = 50
+
+// Clean makes untrusted text safe to print: control characters, escape codes,
+// bidirectional overrides, other invisible formatting characters and invalid
+// UTF-8 are shown as backslash escapes. Printable text is returned unchanged.
+func Clean(s string) string {
+	if isClean(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if (r == utf8.RuneError && n == 1) || !printable(r) {
+			q := strconv.QuoteToASCII(s[i : i+n])
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+func isClean(s string) bool {
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				return false
+			}
+		}
+		if !printable(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func printable(r rune) bool { return r == ' ' || unicode.IsPrint(r) }
+
+// WriteText renders findings as `path:line:col: rule: message` and then
+// `hint: remedy`, below a line for each commit, MaxListed of them and then a
+// count. The findings should be normalized.
+func WriteText(w io.Writer, ds []Diagnostic) {
+	commit := ""
+	for i, d := range ds {
+		if i == MaxListed {
+			fmt.Fprintf(w, "... and %d more findings\n", len(ds)-MaxListed)
+			return
+		}
+		if d.Commit != commit {
+			commit = d.Commit
+			fmt.Fprintf(w, "commit %s\n", Short(commit))
+		}
+		rule := d.Rule
+		if !d.IsError() {
+			rule = "warning: " + rule
+		}
+		fmt.Fprintf(w, "%s: %s: %s\n", d.Place(), rule, Clean(d.Message))
+		if d.Hint != "" {
+			fmt.Fprintf(w, "hint: %s\n", Clean(d.Hint))
+		}
+	}
+}
+
+// WriteJSON renders a value as one line of JSON without HTML escapes.
+func WriteJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// Short is the abbreviation of an object id that people see: 12 hex digits.
+func Short(id string) string { return id[:min(12, len(id))] }
+
+// Nearest returns the candidate with the smallest edit distance to word, for
+// "did you mean" hints, or "" when none is near enough to help.
+func Nearest(word string, candidates []string) string {
+	word = word[:min(64, len(word))]
+	best, bestDistance := "", max(2, len(word)/3)+1
+	for _, c := range candidates {
+		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's, in one row.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

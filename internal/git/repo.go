@@ -1,0 +1,206 @@
+// Package git drives the git binary: it starts children with a scrubbed
+// environment and limits, reads objects through one `cat-file` child, moves refs
+// by compare-and-swap, and writes single objects.
+//
+// Refs and pushed objects are only ever read and moved by git itself
+// (FIELD-NOTES: quarantine, packed refs and lock files have bitten every other
+// reader). The hooks link this package, so it stays small.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/diag"
+)
+
+// Zero is the object id that stands for "no object" in ref updates.
+const Zero = "0000000000000000000000000000000000000000"
+
+// Limits bound one git child (GIT-6). Zero fields do not limit.
+type Limits struct {
+	Memory int64         // RLIMIT_AS, bytes
+	Alloc  int64         // GIT_ALLOC_LIMIT, bytes for one allocation
+	CPU    time.Duration // RLIMIT_CPU, rounded up to seconds
+	File   int64         // RLIMIT_FSIZE, bytes
+}
+
+// Repo is a repository and the way children of git see it.
+type Repo struct {
+	Dir    string // $GIT_DIR, absolute
+	Limits Limits
+
+	quarantine []string // the three variables, inside pre-receive (GIT-4)
+}
+
+// Open names a repository by its git directory; it does not look at it.
+func Open(dir string) *Repo { return &Repo{Dir: dir} }
+
+// QuarantineVars are what receive-pack sets for pre-receive: pushed objects are
+// below the first two, and refs cannot move while the third is set.
+var QuarantineVars = []string{"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"}
+
+// FromHook is the repository of a receive-pack hook, read from the environment
+// that githooks(5) promises. Readers see the quarantine; ref updates do not.
+func FromHook(getenv func(string) string) (*Repo, error) {
+	dir := getenv("GIT_DIR")
+	if dir == "" {
+		return nil, errors.New("GIT_DIR is not set: a hook is started by git receive-pack, not by hand")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := Open(dir)
+	for _, name := range QuarantineVars {
+		if v := getenv(name); v != "" {
+			r.quarantine = append(r.quarantine, name+"="+v)
+		}
+	}
+	return r, nil
+}
+
+// Discover is the repository that dir lies in, bare or not.
+func Discover(ctx context.Context, dir string) (*Repo, error) {
+	cmd := exec.CommandContext(ctx, "git", "rev-parse", "--absolute-git-dir")
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s is not in a git repository", dir)
+	}
+	return Open(strings.TrimSuffix(string(out), "\n")), nil
+}
+
+// Environ is the scrubbed environment of every git child on the host (GIT-5):
+// nothing of the caller's but PATH and TMPDIR, no configuration but the
+// repository's own, no replacement objects, no prompts, no translation.
+func (r *Repo) Environ() []string {
+	env := []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=/nonexistent",
+		"LC_ALL=C",
+		"TZ=UTC",
+		"GIT_DIR=" + r.Dir,
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_OPTIONAL_LOCKS=0",
+	}
+	if tmp := os.Getenv("TMPDIR"); tmp != "" {
+		env = append(env, "TMPDIR="+tmp)
+	}
+	if r.Limits.Alloc > 0 {
+		env = append(env, fmt.Sprintf("GIT_ALLOC_LIMIT=%d", r.Limits.Alloc))
+	}
+	return env
+}
+
+// reader is a child that sees pushed objects; writer one that may move refs.
+func (r *Repo) reader(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := r.writer(ctx, args...)
+	cmd.Env = append(cmd.Env, r.quarantine...)
+	return cmd
+}
+
+func (r *Repo) writer(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Env = r.Environ()
+	cmd.Dir = r.Dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// Output runs a reading git command and returns its standard output. Any other
+// end than exit 0 is an error with git's own words.
+func (r *Repo) Output(ctx context.Context, args ...string) ([]byte, error) {
+	return r.OutputFrom(ctx, nil, args...)
+}
+
+// OutputFrom is Output with bytes for standard input.
+func (r *Repo) OutputFrom(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	cmd := r.reader(ctx, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if stdin != nil {
+		cmd.Stdin = bytes.NewReader(stdin)
+	}
+	if err := r.start(cmd); err != nil {
+		return nil, err
+	}
+	if err := cmd.Wait(); err != nil {
+		return nil, childError(ctx, args[0], err, errs.Bytes())
+	}
+	return out.Bytes(), nil
+}
+
+// Exits runs a reading git command and tells exit 0 (true) from exit 1 (false);
+// anything else is an error.
+func (r *Repo) Exits(ctx context.Context, args ...string) (bool, error) {
+	_, err := r.Output(ctx, args...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// start starts a child and puts its limits on. The child cannot have done
+// anything large in the microseconds between.
+func (r *Repo) start(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("git does not start: %w", err)
+	}
+	if err := r.Limits.Apply(cmd.Process.Pid); err != nil {
+		cmd.Process.Kill()
+		cmd.Wait()
+		return err
+	}
+	return nil
+}
+
+// Apply puts the limits on a running process and, by inheritance, on its future
+// children (prlimit(2)).
+func (l Limits) Apply(pid int) error {
+	set := func(resource int, value uint64) error {
+		if value == 0 {
+			return nil
+		}
+		err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil)
+		if err != nil && !errors.Is(err, unix.ESRCH) { // ESRCH: it is done already
+			return fmt.Errorf("prlimit: %w", err)
+		}
+		return nil
+	}
+	return errors.Join(
+		set(unix.RLIMIT_AS, uint64(l.Memory)),
+		set(unix.RLIMIT_CPU, uint64((l.CPU+time.Second-1)/time.Second)),
+		set(unix.RLIMIT_FSIZE, uint64(l.File)),
+		set(unix.RLIMIT_CORE, 0),
+	)
+}
+
+// childError words the end of a child. Death by a signal is named: git prints
+// nothing then, and silence must not look like success (GIT-6).
+func childError(ctx context.Context, name string, err error, stderr []byte) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("git %s: stopped at the deadline (%w)", name, context.Cause(ctx))
+	}
+	text := strings.TrimSpace(string(stderr[:min(len(stderr), 2048)]))
+	if text == "" {
+		return fmt.Errorf("git %s: %w", name, err)
+	}
+	return fmt.Errorf("git %s: %w: %s", name, err, diag.Clean(strings.ReplaceAll(text, "\n", "; ")))
+}

@@ -1,0 +1,54 @@
+// Command git-ward is the one program that people run: `git ward <command>`.
+// This file is the table of its commands and embeds what they need.
+package main
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"git-ward/hooks"
+	"git-ward/internal/cli"
+)
+
+//go:embed config.toml
+var settings []byte
+
+//go:embed VERSION
+var version string
+
+//go:embed all:hooks/template
+var files embed.FS
+
+func main() {
+	template, err := fs.Sub(files, "hooks/template")
+	if err != nil {
+		panic(err) // the path is a constant
+	}
+	assets := hooks.Assets{Config: settings, Template: template}
+	cli.Main("git-ward", cli.Dispatch("git ward", "Ward: an autonomous coding agent behind a fence, with git as its only channel.", []cli.Group{
+		{Title: "for the PM", Commands: []cli.Command{
+			{Name: "clone", Doc: "clone a ward repository with its audit", Run: hooks.Clone},
+			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint(assets)},
+			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
+			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
+		}},
+		{Title: "for the host admin", Commands: []cli.Command{
+			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},
+			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch")},
+			{Name: "fsck", Doc: "prove that the audit is whole", Run: hooks.Fsck},
+			{Name: "maintain", Doc: "pack the repository, outside pushes", Run: hooks.Maintain},
+			{Name: "config", Doc: "print every setting with its default", Run: printText(string(settings))},
+			{Name: "version", Doc: "print the version", Run: printText("git-ward " + strings.TrimSpace(version) + "\n")},
+		}},
+	}))
+}
+
+func printText(text string) cli.Func {
+	return func(_ context.Context, env *cli.Env) error {
+		_, err := fmt.Fprint(env.Stdout, text)
+		return err
+	}
+}

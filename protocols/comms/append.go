@@ -1,0 +1,134 @@
+package comms
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrFull says that the document has no room for the entry: Prune first.
+var ErrFull = errors.New("COMMS.md would exceed 256 KiB; prune old reports")
+
+// ErrUnsound says that the document cannot be changed, because its sections do
+// not stand once and in order; Parse says where.
+var ErrUnsound = errors.New("COMMS.md has no sound ## Directives and ## Reports; git ward lint says why")
+
+// NewReport is a report without its id, which AppendReport gives.
+type NewReport struct {
+	Time          time.Time // cut to seconds, UTC
+	Directive     string    // "D-1", or "-" for none
+	Status        Status
+	Text          string // any bytes; see AppendReport
+	DirectiveHash string // Directive.Hash of what it answers, or ""
+}
+
+// NewQuestion is a question without its id, which AppendQuestion gives.
+type NewQuestion struct {
+	Time      time.Time // cut to seconds, UTC
+	Directive string    // "D-1", or "-" for none
+	Text      string    // any bytes; see AppendReport
+}
+
+// AppendReport puts a report behind the last one under the next id (COMMS-4) and
+// returns the new document and that id. Every other byte stays as it was; an LF
+// is put behind a last line that lacks one. After a lost race, append to the
+// document that won.
+//
+// The text may come from a model or a program: lines that would be headings or
+// conflict markers are indented by four spaces, CRLF and CR become LF, invalid
+// UTF-8 becomes U+FFFD, characters that Parse refuses become escapes like \x1b,
+// and what goes beyond MaxReportBytes is cut with a line that says so.
+//
+// Errors: ErrFull, ErrUnsound, or a field of r that is not as described.
+func AppendReport(data []byte, r NewReport) (out []byte, id int, err error) {
+	if !r.Status.Valid() {
+		return nil, 0, fmt.Errorf("%s is not a status of a report", quote(string(r.Status)))
+	}
+	if r.DirectiveHash != "" && !validHash(r.DirectiveHash) {
+		return nil, 0, fmt.Errorf("%s is not the hash of a directive", quote(r.DirectiveHash))
+	}
+	tail := " " + string(r.Status) + "\n"
+	if r.DirectiveHash != "" {
+		tail += "Directive: " + r.DirectiveHash + "\n"
+	}
+	return appendEntry(data, reports, r.Time, r.Directive, tail, r.Text)
+}
+
+// AppendQuestion puts a question at the end of the document under the next id,
+// below `## Questions`, which it adds where it is missing. For the rest it is as
+// AppendReport.
+func AppendQuestion(data []byte, q NewQuestion) (out []byte, id int, err error) {
+	return appendEntry(data, questions, q.Time, q.Directive, "\n", q.Text)
+}
+
+// appendEntry writes an entry behind the last one of part p; tail is what stands
+// between the directive in its heading and its text.
+func appendEntry(data []byte, p part, t time.Time, directive, tail, text string) ([]byte, int, error) {
+	if !validReference(directive) {
+		return nil, 0, fmt.Errorf("%s is neither a directive nor -", quote(directive))
+	}
+	t = t.UTC()
+	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
+		return nil, 0, fmt.Errorf("an entry of %s needs its time", headings[p])
+	}
+	doc, err := parseSound(data)
+	if err != nil {
+		return nil, 0, err
+	}
+	s := doc.layout.parts[p]
+	id := nextID(s.entries)
+	if id > MaxID {
+		return nil, 0, fmt.Errorf("%s has no id left", headings[p])
+	}
+	head := fmt.Sprintf("### %s %s %s%s", name(letters[p], id), t.Format(timeLayout), directive, tail)
+	out := insert(data, p, s, head+cleanText(text, MaxReportBytes-len(head)-1))
+	if len(out) > MaxBytes {
+		return nil, 0, ErrFull
+	}
+	return out, id, nil
+}
+
+// parseSound is Parse for those who change a document.
+func parseSound(data []byte) (*Document, error) {
+	if len(data) > MaxBytes {
+		return nil, ErrFull
+	}
+	doc, _ := Parse(data)
+	if !doc.layout.sound {
+		return nil, ErrUnsound
+	}
+	return doc, nil
+}
+
+// insert puts an entry at the end of section s of data, with one blank line
+// before it and, where something follows, one behind it.
+func insert(data []byte, p part, s section, entry string) []byte {
+	at := s.end
+	if s.line == 0 { // only Questions may be missing, and it is the last
+		at = len(data)
+		entry = headings[p] + "\n\n" + entry
+	}
+	var b strings.Builder
+	b.Write(data[:at])
+	b.WriteString(gap(string(data[:at])))
+	b.WriteString(strings.TrimRight(entry, "\n"))
+	b.WriteByte('\n')
+	if at < len(data) {
+		b.WriteByte('\n')
+		b.Write(data[at:])
+	}
+	return []byte(b.String())
+}
+
+// gap is what has to follow before so that a blank line ends it.
+func gap(before string) string {
+	last := strings.TrimSuffix(before, "\n")
+	if last == before {
+		return "\n\n"
+	}
+	if isBlank(last[strings.LastIndexByte(last, '\n')+1:]) {
+		return ""
+	}
+	return "\n"
+}

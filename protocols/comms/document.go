@@ -1,0 +1,75 @@
+package comms
+
+import "time"
+
+// Path is the file that this package is about; every finding names it.
+const Path = "COMMS.md"
+
+// The limits of COMMS-1, and the bounds that keep this package's memory small.
+const (
+	MaxBytes       = 256 << 10   // of the document
+	MaxReportBytes = 16 << 10    // of a report or question, Raw
+	MaxID          = 999_999_999 // of a directive, report or question
+	MaxFindings    = 1000        // from one Parse; more are not collected
+)
+
+// timeLayout is RFC 3339 in UTC, whole seconds.
+const timeLayout = "2006-01-02T15:04:05Z"
+
+// Document is COMMS.md as far as it could be read: entries whose id cannot be
+// read are left out. Entries keep the order of the file.
+type Document struct {
+	Directives []Directive
+	Reports    []Report
+	Questions  []Question
+
+	layout layout
+}
+
+// Directive is one instruction of the PM: `### D-1: title` and what follows.
+type Directive struct {
+	ID       int
+	Title    string
+	Goal     string      // all that is neither criterion nor option, blank lines around it trimmed
+	Criteria []Criterion // in the order of the file
+	Options  Options
+	Line     int    // of the heading, from 1
+	Raw      string // exact bytes from the heading through the last non-blank line, LF ended
+}
+
+// Name is the directive's id as people and reports write it: "D-1".
+func (d Directive) Name() string { return name('D', d.ID) }
+
+// Criterion is one acceptance criterion (COMMS-2).
+type Criterion struct {
+	Text    string // all of it, the command included
+	Command string // "" when the Skeptic's evidence has to decide
+	Line    int    // from 1
+}
+
+// Report is one entry of the agent, the watcher or the host.
+type Report struct {
+	ID        int
+	Time      time.Time // UTC; zero when it could not be read
+	Directive string    // "D-1", or "-" for none; "" when it could not be read
+	Status    Status    // "" when it is not one of Statuses
+	Text      string    // below the heading, blank lines around it trimmed
+	Line      int       // of the heading, from 1
+	Raw       string    // as Directive.Raw
+}
+
+// Name is the report's id as people write it: "R-1".
+func (r Report) Name() string { return name('R', r.ID) }
+
+// Question is one question or suggestion of the agent.
+type Question struct {
+	ID        int
+	Time      time.Time // as Report.Time
+	Directive string    // as Report.Directive
+	Text      string    // as Report.Text
+	Line      int       // of the heading, from 1
+	Raw       string    // as Directive.Raw
+}
+
+// Name is the question's id as people write it: "Q-1".
+func (q Question) Name() string { return name('Q', q.ID) }

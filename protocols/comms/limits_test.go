@@ -1,0 +1,101 @@
+package comms
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTooLargeIsNotParsed(t *testing.T) {
+	data := []byte("# COMMS\n" + strings.Repeat("### D-1: x\n", 50_000_000/11))
+	allocs := testing.AllocsPerRun(3, func() {
+		doc, ds := Parse(data)
+		matches(t, ds, []string{"0:0 comms/size: at most 262144"})
+		if len(doc.Directives) != 0 || doc.Open() != nil {
+			t.Error("it was parsed")
+		}
+	})
+	if allocs > 100 {
+		t.Errorf("%v allocations", allocs)
+	}
+	if _, err := Prune(data, 1, 2); err != ErrFull {
+		t.Error(err)
+	}
+	if ds := CheckAgentChange(data, data[:len(data)-1], nil); len(ds) != 1 {
+		t.Error(ds)
+	}
+}
+
+// hostile is documents of about n bytes that make some part of the work large.
+func hostile(n int) map[string]string {
+	const d, r = "# COMMS\n## Directives\n### D-1: x\n- [ ] y\n", "# COMMS\n## Directives\n## Reports\n"
+	fill := func(head, unit string) string { return head + strings.Repeat(unit, max(0, n-len(head))/len(unit)) }
+	var distinct strings.Builder
+	distinct.WriteString(r)
+	for i := 1; distinct.Len() < n-40; i++ {
+		fmt.Fprintf(&distinct, "### R-%d 2026-11-21T09:00:00Z D-%d DONE\n", i, i)
+	}
+	return map[string]string{
+		"duplicate directives": fill(d, "### D-1: x\n"),
+		"duplicate reports":    fill(r, "### R-1 2026-11-21T09:00:00Z - INFO\n"),
+		"distinct reports":     distinct.String(),
+		"sections":             fill(d, "## Directives\n"),
+		"unknown sections":     fill(d, "## Direkt\n"),
+		"continuation":         fill(d, "  x\n"),
+		"criteria":             fill(d, "- [ ] `\n"),
+		"unknown keys":         fill(d, "- max_total_second: x\n"),
+		"a long key":           fill(d+"- rung: ", "x"),
+		"commas":               fill(d+"- frozen: ", ","),
+		"brackets":             fill(d+"- frozen: ", "["),
+		"certificates":         fill(d+"- certificates: ", "EXACT,"),
+		"backticks":            fill(d+"- [ ] ", "`"),
+		"hashes":               fill(d, "###\n"),
+		"one line":             fill(d, "#"),
+		"spaces":               fill(d, " "),
+		"blank lines":          fill(d, "\n"),
+		"control":              fill(d, "\x00\n"),
+		"not UTF-8":            fill(d, "\xff"),
+		"CRLF":                 fill(d, "\r\n"),
+		"heading words":        fill(r+"### R-1", " x"),
+		"hash lines":           fill(r+"### R-1 2026-11-21T09:00:00Z - INFO\n", "Directive: 0\n"),
+		"leading blanks":       fill(r+"### R-1 2026-11-21T09:00:00Z - INFO", "\n \t"),
+	}
+}
+
+// work is the fastest of some runs of all that reads a document.
+func work(src string) time.Duration {
+	data := []byte(src)
+	other := append(append([]byte{}, data...), "x\n"...)
+	best := time.Hour
+	for range 3 {
+		start := time.Now()
+		doc, _ := Parse(data)
+		doc.Open()
+		CheckAgentChange(data, other, []Range{{1, MaxID}})
+		CheckUpdate(data, other, Set{})
+		best = min(best, time.Since(start))
+	}
+	return best
+}
+
+// Eight times the input may cost three times eight times the work: enough for
+// noise, and far from the sixty-four of quadratic work.
+func TestLinear(t *testing.T) {
+	small, large := hostile(MaxBytes/16), hostile(MaxBytes/2)
+	for name := range large {
+		t.Run(name, func(t *testing.T) {
+			_, ds := Parse([]byte(large[name]))
+			checkPositions(t, []byte(large[name]), ds)
+			for try := range 3 {
+				// The floor keeps the clock's grain and the collector out of it.
+				a, b := max(work(small[name]), 500*time.Microsecond), work(large[name])
+				if b <= 24*a {
+					return
+				}
+				t.Logf("try %d: %d bytes took %v, %d bytes %v", try, len(small[name]), a, len(large[name]), b)
+			}
+			t.Error("not linear")
+		})
+	}
+}

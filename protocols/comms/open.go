@@ -1,0 +1,97 @@
+package comms
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// Hash names the directive as it stands: lowercase hex SHA-256 of Raw, that is
+// of the bytes from `### D-` through the end of the last line that holds more
+// than blanks, with exactly one LF behind it even where the file has none
+// (COMMS-3). Blank lines below a directive are not part of it, so adding another
+// one below changes no hash; every other byte is.
+func (d Directive) Hash() string {
+	sum := sha256.Sum256([]byte(d.Raw))
+	return hex.EncodeToString(sum[:])
+}
+
+// DirectiveHash is the hash of the directive that the report answers: the first
+// line of its text of the form `Directive: <64 lowercase hex digits>`, with or
+// without `sha256:` before the digits; "" when there is none (COMMS-3). Not
+// the last, so that text of a model below the line cannot replace it.
+func (r Report) DirectiveHash() string {
+	for line := range strings.SplitSeq(r.Text, "\n") {
+		rest, ok := strings.CutPrefix(line, "Directive:")
+		if !ok {
+			continue
+		}
+		hash := strings.TrimPrefix(strings.Trim(rest, " \t\r"), "sha256:")
+		if validHash(hash) {
+			return hash
+		}
+	}
+	return ""
+}
+
+func validHash(s string) bool {
+	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// State is what the reports say of a directive (COMMS-3).
+type State int
+
+// The states. Closed outweighs Suspended, whichever was reported last.
+const (
+	Open      State = iota
+	Suspended       // EXIT_BLOCKED or EXIT_NEED_INFO carries its present hash
+	Closed          // another EXIT or DONE carries its present hash
+)
+
+// stateTable is the state of every version of a directive that a report names.
+type stateTable map[version]State
+
+type version struct{ directive, hash string }
+
+func (doc *Document) states() stateTable {
+	t := make(stateTable)
+	for _, r := range doc.Reports {
+		v := version{r.Directive, r.DirectiveHash()}
+		switch {
+		case v.hash == "":
+		case r.Status.Closes():
+			t[v] = Closed
+		case r.Status.Suspends():
+			t[v] = max(t[v], Suspended)
+		}
+	}
+	return t
+}
+
+func (t stateTable) of(d Directive) State { return t[version{d.Name(), d.Hash()}] }
+
+// State is the state of one directive of the document. An ACTIVE unit of work
+// opens a suspended directive again (COMMS-3); its caller knows units, this
+// package does not.
+func (doc *Document) State(d Directive) State { return doc.states().of(d) }
+
+// Open lists the directives that wait for work, oldest (smallest id) first
+// (COMMS-3).
+func (doc *Document) Open() []Directive { return doc.inState(Open) }
+
+// Suspended lists the directives that wait for the PM, oldest first (COMMS-3).
+func (doc *Document) Suspended() []Directive { return doc.inState(Suspended) }
+
+func (doc *Document) inState(want State) []Directive {
+	states := doc.states()
+	var list []Directive
+	for _, d := range doc.Directives {
+		if states.of(d) == want {
+			list = append(list, d)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Directive) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}

@@ -1,0 +1,149 @@
+package comms
+
+import (
+	"slices"
+	"strings"
+)
+
+// Certificate is a way in which a loop may halt (003, section 3).
+type Certificate string
+
+// The certificates that a directive may declare. TIMEOUT and BACKPRESSURE come
+// of themselves and are never declared.
+const (
+	Exact     Certificate = "EXACT"
+	Converged Certificate = "CONVERGED"
+	Diverged  Certificate = "DIVERGED"
+)
+
+var (
+	certificates = []Certificate{Exact, Converged, Diverged}
+	profiles     = []string{"strict", "fast", "benchmark_adapt"} // 003, section 6.2
+	rungs        = []string{"641", "274177", "65537"}            // 003, section 11; ascending in strength
+)
+
+// Options are the `- key: value` lines of a directive (COMMS-2). All are
+// optional: a zero field was not given, and config.toml decides.
+type Options struct {
+	Residual     string        // command that prints the residual, without backticks
+	Certificates []Certificate // what the directive may end by
+	Rp           string        // key R_p: decimal > 0 as written; a string, because no float may touch it (LOOP-2)
+	Profile      string        // strict, fast or benchmark_adapt
+	Rung         int           // 641, 274177 or 65537
+	Frozen       []string      // globs relative to the root of the tree
+
+	// The budget, in 003's names; each at least 1.
+	MaxIterations            int // iterations
+	MaxToolCallsPerIteration int // calls
+	MaxSecondsPerIteration   int // seconds
+	MaxTotalSeconds          int // seconds
+	MaxTotalToolCalls        int // calls
+}
+
+func (o Options) declares(c Certificate) bool { return slices.Contains(o.Certificates, c) }
+
+// Applicable is what the directive may end by: what it declares, else EXACT when
+// a criterion has a command, else nothing, which is EXIT_NEED_INFO (COMMS-2,
+// LOOP-1).
+func (d Directive) Applicable() []Certificate {
+	if len(d.Options.Certificates) > 0 {
+		return slices.Clone(d.Options.Certificates)
+	}
+	if slices.ContainsFunc(d.Criteria, func(c Criterion) bool { return c.Command != "" }) {
+		return []Certificate{Exact}
+	}
+	return nil
+}
+
+// optionTable is every key with what takes its value.
+var optionTable = []struct {
+	key string
+	set func(v *valueReader, o *Options)
+}{
+	{"residual", func(v *valueReader, o *Options) { v.command(&o.Residual) }},
+	{"certificates", func(v *valueReader, o *Options) { v.certificates(&o.Certificates) }},
+	{"R_p", func(v *valueReader, o *Options) { v.decimal(&o.Rp) }},
+	{"max_iterations", func(v *valueReader, o *Options) { v.count(&o.MaxIterations) }},
+	{"max_tool_calls_per_iteration", func(v *valueReader, o *Options) { v.count(&o.MaxToolCallsPerIteration) }},
+	{"max_seconds_per_iteration", func(v *valueReader, o *Options) { v.count(&o.MaxSecondsPerIteration) }},
+	{"max_total_seconds", func(v *valueReader, o *Options) { v.count(&o.MaxTotalSeconds) }},
+	{"max_total_tool_calls", func(v *valueReader, o *Options) { v.count(&o.MaxTotalToolCalls) }},
+	{"profile", func(v *valueReader, o *Options) { v.word(&o.Profile, profiles) }},
+	{"rung", func(v *valueReader, o *Options) { v.rung(&o.Rung) }},
+	{"frozen", func(v *valueReader, o *Options) { v.globs(&o.Frozen) }},
+}
+
+// Keys lists the keys that a directive may set, in the order of the manual.
+func Keys() []string {
+	keys := make([]string, len(optionTable))
+	for i, o := range optionTable {
+		keys[i] = o.key
+	}
+	return keys
+}
+
+func setterOf(key string) func(*valueReader, *Options) {
+	for _, o := range optionTable {
+		if o.key == key {
+			return o.set
+		}
+	}
+	return nil
+}
+
+// option takes `- key: value`; false leaves the line to the goal.
+func (b *bodyReader) option(l line, it item) bool {
+	key, after, ok := strings.Cut(it.text, ":")
+	if !ok || !isKey(key) {
+		return false
+	}
+	set := setterOf(key)
+	value := strings.TrimSpace(after)
+	spaced := after != "" && (after[0] == ' ' || after[0] == '\t')
+	if set == nil {
+		// "- Steps:" and "- http://x" are prose, "- max_iteration: 3" is not.
+		if spaced && value != "" && it.marker == '-' {
+			b.unknownKey(l, it, key)
+		}
+		return false
+	}
+	switch {
+	case it.marker != '-' || value != "" && !spaced:
+		b.f.add(l.num, it.col, ruleKey, `write "- `+key+`: value"; `+indentHint, "%s is not quite an option", quote(l.text))
+	case b.keys[key] != 0:
+		b.f.add(l.num, it.col, ruleKey, "keep one of the two lines", "%s is set in line %d already", key, b.keys[key])
+	default:
+		b.keys[key] = l.num
+		col := it.col + len(key) + 1 + len(after) - len(strings.TrimLeft(after, " \t"))
+		v := &valueReader{key: key, text: value, line: l.num, col: col, f: b.f}
+		if value == "" {
+			v.bad(-1, "give it a value or delete the line", "there is no value")
+			return true
+		}
+		set(v, &b.d.Options)
+	}
+	return true
+}
+
+func (b *bodyReader) unknownKey(l line, it item, key string) {
+	if b.f.full() {
+		return // looking for the nearest key is what costs here
+	}
+	b.f.add(l.num, it.col, ruleKey, nearestHint(key, Keys())+"; "+indentHint,
+		"%s is not an option of a directive", quote(key))
+}
+
+// isKey reports whether s is the kind of word that an option starts with.
+func isKey(s string) bool {
+	if s == "" || len(s) > 32 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		letter := c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,50 @@
+package comms
+
+// sequence compares the entries of part p: old ones must stand unedited and in
+// order, new ones below them with larger ids. It returns the old entries that are
+// gone from their place and the entries that are new.
+func (c *agentCheck) sequence(p part, rule string) (removed, added []entry) {
+	old, new := &c.old.layout, &c.new.layout
+	if old.head(p) != new.head(p) {
+		c.f.add(new.parts[p].line, 0, rule, "restore the lines between the heading and its first entry",
+			"what stands directly below %s is not the agent's to change", headings[p])
+	}
+	entries := new.parts[p].entries
+	place := make(map[int]int, len(entries)) // id -> its last place in new
+	for i, e := range entries {
+		place[e.id] = i
+	}
+	next := 0 // all of new before it is accounted for
+	for _, e := range old.parts[p].entries {
+		if next < len(entries) && old.raw(e) == new.raw(entries[next]) {
+			next++
+			continue
+		}
+		at, found := place[e.id]
+		if e.id == 0 || !found || at < next {
+			removed = append(removed, e)
+			continue
+		}
+		for _, between := range entries[next:at] {
+			c.inserted(p, between)
+			added = append(added, between)
+		}
+		if old.raw(e) != new.raw(entries[at]) {
+			c.f.add(entries[at].line, 0, rule, "restore it; append a new entry that says what is right",
+				"%s was edited; entries are never edited", name(letters[p], e.id))
+		}
+		next = at + 1
+	}
+	last, free := nextID(old.parts[p].entries)-1, nextID(entries)
+	for _, e := range entries[next:] {
+		if e.id != 0 && e.id <= last {
+			c.f.add(e.line, 5, ruleAgentAppend, "append it again under the next id, "+name(letters[p], free),
+				"the new %s is not above %s, the last one before", name(letters[p], e.id), name(letters[p], last))
+		}
+	}
+	return removed, append(added, entries[next:]...)
+}
+
+func (c *agentCheck) inserted(p part, e entry) {
+	c.f.add(e.line, 0, ruleAgentAppend, "move it to the end under the next id", "a new entry may not stand above old ones of %s", headings[p])
+}

@@ -1,0 +1,45 @@
+package comms
+
+import "slices"
+
+// Status is the last word of a report's heading (COMMS-1).
+type Status string
+
+// The statuses. The five EXIT_* are the ends of the bounded loop (LOOP-1); DONE
+// ends work that needed no loop.
+const (
+	ExitConverged      Status = "EXIT_CONVERGED"
+	ExitDiverged       Status = "EXIT_DIVERGED"
+	ExitBudgetExceeded Status = "EXIT_BUDGET_EXCEEDED"
+	ExitBlocked        Status = "EXIT_BLOCKED"
+	ExitNeedInfo       Status = "EXIT_NEED_INFO"
+	Done               Status = "DONE"
+	Info               Status = "INFO"
+	Fallback           Status = "FALLBACK"
+	Rollback           Status = "ROLLBACK"
+	Guard              Status = "GUARD"
+)
+
+var statuses = []Status{
+	ExitConverged, ExitDiverged, ExitBudgetExceeded, ExitBlocked, ExitNeedInfo,
+	Done, Info, Fallback, Rollback, Guard,
+}
+
+// Statuses lists every status, in the order of COMMS-1.
+func Statuses() []Status { return slices.Clone(statuses) }
+
+// Valid reports whether s is one of Statuses.
+func (s Status) Valid() bool { return slices.Contains(statuses, s) }
+
+// Closes reports whether a report with this status and the directive's present
+// hash ends the directive until it is edited (COMMS-3).
+func (s Status) Closes() bool {
+	return s == ExitConverged || s == ExitDiverged || s == ExitBudgetExceeded || s == Done
+}
+
+// Suspends reports whether such a report puts the directive aside until the PM
+// answers (COMMS-3).
+func (s Status) Suspends() bool { return s == ExitBlocked || s == ExitNeedInfo }
+
+// final reports whether COMMS-4 counts s among "EXIT or DONE".
+func (s Status) final() bool { return s.Closes() || s.Suspends() }
