@@ -272,6 +272,9 @@ func (in *initializer) content() error {
 	if err != nil {
 		return err
 	}
+	if err := in.head(main); err != nil {
+		return err
+	}
 	files, err := object.Files(in.assets.Template)
 	if err != nil {
 		return err
@@ -301,6 +304,34 @@ func (in *initializer) content() error {
 	}
 	in.did("committed the template to main: %s", strings.Join(topNames(files), " "))
 	return in.repo.UpdateRefs(in.ctx, "ward: init", git.RefUpdate{Ref: "refs/heads/main", Old: main, New: commit})
+}
+
+// head makes HEAD, which a clone checks out, name main. A repository whose
+// history is on a branch of another name is not touched: its owner renames it.
+func (in *initializer) head(main string) error {
+	out, err := in.repo.Output(in.ctx, "symbolic-ref", "HEAD")
+	if err != nil {
+		return err
+	}
+	now := strings.TrimSpace(string(out))
+	if now == "refs/heads/main" {
+		return nil
+	}
+	id, err := in.repo.Ref(in.ctx, now)
+	if err != nil {
+		return err
+	}
+	if id != git.Zero && main == git.Zero {
+		name := strings.TrimPrefix(now, "refs/heads/")
+		return cli.Hint(fmt.Errorf("the repository's branch is %s; Ward works with main", name),
+			"git --git-dir=%s branch -m %s main, then run this again", in.dir, name)
+	}
+	if id != git.Zero {
+		return nil // the owner's choice
+	}
+	in.did("made HEAD name main")
+	_, err = in.repo.Output(in.ctx, "symbolic-ref", "HEAD", "refs/heads/main")
+	return err
 }
 
 func topNames(files map[string][]byte) []string {

@@ -1,0 +1,227 @@
+package hooks_test
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"git-ward/hooks/audit"
+	"git-ward/hooks/checks"
+	"git-ward/internal/git"
+	"git-ward/internal/gittest"
+)
+
+// killer sends SIGKILL to hook processes of one repository, each after a random
+// part of a hook's usual life.
+func killer(bare string, random *rand.Rand, stop <-chan struct{}) (killed int) {
+	seen := map[int]bool{}
+	for {
+		select {
+		case <-stop:
+			return killed
+		default:
+		}
+		entries, err := os.ReadDir("/proc")
+		if err != nil {
+			return killed
+		}
+		for _, e := range entries {
+			pid, err := strconv.Atoi(e.Name())
+			if err != nil || seen[pid] {
+				continue
+			}
+			exe, err := os.Readlink(filepath.Join("/proc", e.Name(), "exe"))
+			if err != nil || !strings.HasPrefix(exe, bare+"/hooks/") {
+				continue
+			}
+			seen[pid] = true
+			if random.Intn(2) == 0 {
+				time.Sleep(time.Duration(random.Intn(12_000)) * time.Microsecond)
+				if syscall.Kill(pid, syscall.SIGKILL) == nil {
+					killed++
+				}
+			}
+		}
+	}
+}
+
+// TestKillHooks kills hooks at random points of many pushes. Afterwards one whole
+// push must leave every move of every ref recorded exactly once.
+func TestKillHooks(t *testing.T) {
+	p := gittest.New(t)
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	stop := make(chan struct{})
+	var killed int
+	var done sync.WaitGroup
+	done.Go(func() { killed = killer(p.Bare, rand.New(rand.NewSource(seed)), stop) })
+	p.Git("switch", "--quiet", "--create", "agent/k")
+	moves := 0
+	for i := range 40 {
+		p.Commit("f", fmt.Sprint(i))
+		p.AgentPush("+agent/k:refs/heads/agent/k")
+	}
+	close(stop)
+	done.Wait()
+	t.Logf("killed %d hooks", killed)
+	if killed == 0 {
+		t.Fatal("no hook was killed: the test proves nothing")
+	}
+	p.Commit("f", "last")
+	if out, err := p.AgentPush("+agent/k:refs/heads/agent/k"); err != nil {
+		t.Fatal(err, out)
+	}
+	p.Fsck()
+	log, err := os.ReadFile(filepath.Join(p.Bare, "logs/refs/heads/agent/k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	moves = strings.Count(string(log), "\n")
+	records := 0
+	for line := range strings.Lines(p.Run(p.Bare, "git-ward", "log", "--json")) {
+		if strings.Contains(line, `"verdict":"accepted"`) && strings.Contains(line, "refs/heads/agent/k") {
+			records++
+		}
+	}
+	if records != moves {
+		t.Errorf("%d moves of the ref, %d records", moves, records)
+	}
+}
+
+// TestKilledPostReceive is the same with certainty: a post-receive that never
+// runs leaves a pending push, which fsck names and the next push records.
+func TestKilledPostReceive(t *testing.T) {
+	p := gittest.New(t)
+	hook := filepath.Join(p.Bare, "hooks/post-receive")
+	ward, err := os.ReadFile(hook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(content []byte) {
+		if err := os.WriteFile(hook+".new", content, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(hook+".new", hook); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write([]byte("#!/bin/sh\nkill -9 $$\n"))
+	p.Commit("f", "1")
+	p.Push("main:refs/heads/killed")
+	write(ward)
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/pending: 1 pushes ended without their record") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	p.Fsck()
+	if out := p.Run(p.Bare, "git-ward", "log", "--json"); strings.Count(out, "refs/heads/killed") != 1 || !strings.Contains(out, `"reconciled":true`) {
+		t.Error(out)
+	}
+
+	// With --repair, nobody has to push.
+	write([]byte("#!/bin/sh\nkill -9 $$\n"))
+	p.Push("main:refs/heads/killed2")
+	write(ward)
+	if out := p.Run(p.Bare, "git-ward", "fsck", "--repair"); !strings.Contains(out, "repaired: recorded 1 unfinished pushes") {
+		t.Error(out)
+	}
+	p.Fsck()
+
+	// A lost or meddled notes index comes back; the chain is never rewritten.
+	p.Run(p.Bare, "git", "update-ref", "-d", "refs/notes/audit")
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/notes") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	p.Run(p.Bare, "git-ward", "fsck", "--repair")
+	p.Run(p.Bare, "git", "notes", "--ref=audit", "append", "-m", "forged", "refs/heads/main")
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "a line that the chain does not") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	p.Run(p.Bare, "git-ward", "fsck", "--repair")
+	p.Fsck()
+
+	// A ref moved past the hooks is seen.
+	p.Run(p.Bare, "git", "update-ref", "refs/heads/smuggled", "refs/heads/main")
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "refs/heads/smuggled: fsck/unrecorded") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// TestConcurrentRecords appends from 16 writers at once and loses none.
+func TestConcurrentRecords(t *testing.T) {
+	p := gittest.New(t)
+	repo := git.Open(p.Bare)
+	main, err := repo.Ref(t.Context(), "refs/heads/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const writers, each = 16, 25
+	var wait sync.WaitGroup
+	for w := range writers {
+		wait.Go(func() {
+			batch, err := repo.Batch(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer batch.Close()
+			for i := range each {
+				ref := fmt.Sprintf("refs/heads/w%d-%d", w, i)
+				r := &audit.Record{Time: time.Now().UTC(), Principal: "pm", Push: fmt.Sprintf("push-%d-%d", w, i), Verdict: audit.Accepted, Rules: []string{},
+					Refs: []audit.Ref{{Update: checks.Update{Ref: ref, Old: git.Zero, New: main}, Applied: true}}}
+				writer, err := audit.NewWriter(t.Context(), repo, batch)
+				if err == nil {
+					err = writer.Append(t.Context(), audit.Entry{Record: r})
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	out := p.Run(p.Bare, "git-ward", "log", "--json")
+	if n := strings.Count(out, `"push":"push-`); n != writers*each {
+		t.Errorf("%d records of %d", n, writers*each)
+	}
+	if n := strings.Count(p.Run(p.Bare, "git", "notes", "--ref=audit", "show", "refs/heads/main"), `"push":"push-`); n != writers*each {
+		t.Errorf("%d note lines of %d", n, writers*each)
+	}
+}
+
+// TestConcurrentPushes pushes from 16 clones at once through both hooks.
+func TestConcurrentPushes(t *testing.T) {
+	p := gittest.New(t)
+	const pushers, each = 16, 4
+	for i := range pushers {
+		p.Run(filepath.Dir(p.Bare), "git", "clone", "--quiet", p.Bare, fmt.Sprintf("c%d", i))
+	}
+	var wait sync.WaitGroup
+	for i := range pushers {
+		wait.Go(func() {
+			c := *p
+			c.Work = filepath.Join(filepath.Dir(p.Bare), fmt.Sprintf("c%d", i))
+			for k := range each {
+				c.Commit("f", fmt.Sprintf("%d %d", i, k))
+				if out, err := c.Push(fmt.Sprintf("HEAD:refs/heads/p%d", i)); err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	p.Fsck()
+	if out := p.Run(p.Bare, "git-ward", "fsck"); !strings.Contains(out, fmt.Sprintf("%d records, %d notes, 0 findings", pushers*each+1, pushers*each+1)) {
+		t.Error(out)
+	}
+}

@@ -1,0 +1,73 @@
+package hooks_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"git-ward/internal/gittest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
+}
+
+// TestScripts runs testdata/*.txtar against the real binaries. Each script starts
+// in `work`, a clone of the guarded `../remote.git`. `agent git push ...` pushes
+// as the agent.
+func TestScripts(t *testing.T) {
+	bin, err := gittest.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			vars, err := gittest.Environ(env.WorkDir)
+			if err != nil {
+				return err
+			}
+			for _, v := range vars {
+				name, value, _ := strings.Cut(v, "=")
+				env.Setenv(name, value)
+			}
+			env.Setenv("BIN", bin)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"guarded": guarded,
+			"agent":   asAgent,
+		},
+	})
+}
+
+// guarded makes remote.git and work and enters work.
+func guarded(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(ts.Exec("git-ward", "init", "--bare", "remote.git"))
+	ts.Check(ts.Exec("git-ward", "clone", "remote.git", "work"))
+	ts.Check(ts.Chdir("work"))
+}
+
+// asAgent runs a command with the door's token in its environment.
+func asAgent(ts *testscript.TestScript, neg bool, args []string) {
+	token, err := gittest.AgentToken(ts.MkAbs("../remote.git"))
+	ts.Check(err)
+	for _, v := range token {
+		name, value, _ := strings.Cut(v, "=")
+		ts.Setenv(name, value)
+	}
+	err = ts.Exec(args[0], args[1:]...)
+	for _, name := range []string{"WARD_PUSH_ID", "WARD_PUSH_TOKEN"} {
+		ts.Setenv(name, "")
+	}
+	if neg && err == nil {
+		ts.Fatalf("unexpected success")
+	}
+	if !neg {
+		ts.Check(err)
+	}
+}

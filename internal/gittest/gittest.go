@@ -1,0 +1,189 @@
+// Package gittest gives tests real repositories guarded by real hooks: it builds
+// Ward's binaries once, and makes bare repositories, clones and pushes with the
+// git on the machine. Nothing here stands in for git.
+package gittest
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// binaries are the packages that scripts/build builds.
+var binaries = []string{".", "./hooks/cmd/ward-hook", "./agent/cmd/ward-agent", "./sandbox/cmd/git-ward-launch"}
+
+// Bin is a directory with all of Ward's binaries, built from the tree under test
+// once per test process. The caller's TestMain removes it with Clean.
+var Bin = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "ward-bin-")
+	if err != nil {
+		return "", err
+	}
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list -m: %w", err)
+	}
+	cmd := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", dir + "/"}, binaries...)...)
+	cmd.Dir = strings.TrimSpace(string(root))
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// Clean removes what Bin built; call it at the end of TestMain.
+func Clean() {
+	if dir, err := Bin(); err == nil {
+		os.RemoveAll(dir)
+	}
+}
+
+// Environ is a git environment that depends on nothing of the user's: fixed
+// identity and time zone, no system or global configuration, Ward's binaries
+// first on PATH.
+func Environ(home string) ([]string, error) {
+	bin, err := Bin()
+	if err != nil {
+		return nil, err
+	}
+	return []string{
+		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LC_ALL=C", "TZ=UTC",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0",
+		"GIT_AUTHOR_NAME=Pat", "GIT_AUTHOR_EMAIL=pat@example.org",
+		"GIT_COMMITTER_NAME=Pat", "GIT_COMMITTER_EMAIL=pat@example.org",
+	}, nil
+}
+
+// AgentToken is the environment by which the door proves that a push is the
+// agent's (ID-1), for pushes that a test sends without a door.
+func AgentToken(bare string) ([]string, error) {
+	key, err := os.ReadFile(filepath.Join(bare, "ward", "door.key"))
+	if err != nil {
+		return nil, err
+	}
+	var nonce [8]byte
+	rand.Read(nonce[:])
+	id := "20261121T090000Z-" + hex.EncodeToString(nonce[:])
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(id))
+	return []string{"WARD_PUSH_ID=" + id, "WARD_PUSH_TOKEN=" + hex.EncodeToString(mac.Sum(nil))}, nil
+}
+
+// Pair is a guarded bare repository and a clone of it.
+type Pair struct {
+	T    testing.TB
+	Bare string
+	Work string
+	Env  []string
+}
+
+// New makes a Pair in a temporary directory.
+func New(t testing.TB) *Pair {
+	t.Helper()
+	dir := t.TempDir()
+	env, err := Environ(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Pair{T: t, Bare: filepath.Join(dir, "remote.git"), Work: filepath.Join(dir, "work"), Env: env}
+	p.Run(dir, "git-ward", "init", "--bare", p.Bare)
+	p.Run(dir, "git-ward", "clone", p.Bare, p.Work)
+	return p
+}
+
+// Run runs a program in a directory and returns its standard output and error
+// together; any end but exit 0 fails the test.
+func (p *Pair) Run(dir, name string, args ...string) string {
+	p.T.Helper()
+	out, err := p.Try(dir, nil, "", name, args...)
+	if err != nil {
+		p.T.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// Git runs git in the clone.
+func (p *Pair) Git(args ...string) string {
+	p.T.Helper()
+	return p.Run(p.Work, "git", args...)
+}
+
+// Try runs a program with more environment and input, and returns its output
+// whether it failed or not.
+func (p *Pair) Try(dir string, env []string, stdin, name string, args ...string) (string, error) {
+	p.T.Helper()
+	path := name
+	if bin, err := Bin(); err == nil {
+		if _, err := os.Stat(filepath.Join(bin, name)); err == nil {
+			path = filepath.Join(bin, name)
+		}
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Dir = dir
+	cmd.Env = append(append([]string{}, p.Env...), env...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// Push pushes refspecs as the PM and returns what git said.
+func (p *Pair) Push(refspecs ...string) (string, error) {
+	p.T.Helper()
+	return p.Try(p.Work, nil, "", "git", append([]string{"push", "origin"}, refspecs...)...)
+}
+
+// AgentPush pushes refspecs as the agent.
+func (p *Pair) AgentPush(refspecs ...string) (string, error) {
+	p.T.Helper()
+	token, err := AgentToken(p.Bare)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return p.Try(p.Work, token, "", "git", append([]string{"push", "origin"}, refspecs...)...)
+}
+
+// Write writes a file of the clone, with its folders.
+func (p *Pair) Write(name, content string) {
+	p.T.Helper()
+	path := filepath.Join(p.Work, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		p.T.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		p.T.Fatal(err)
+	}
+}
+
+// Commit writes a file and commits it on the present branch.
+func (p *Pair) Commit(name, content string) {
+	p.T.Helper()
+	p.Write(name, content)
+	p.Git("add", "--force", "--", name)
+	p.Git("commit", "--quiet", "-m", "change "+name)
+}
+
+// Object stores an object without git's own checks and returns its id.
+func (p *Pair) Object(kind, content string) string {
+	p.T.Helper()
+	out, err := p.Try(p.Work, nil, content, "git", "hash-object", "-t", kind, "--literally", "-w", "--stdin")
+	if err != nil {
+		p.T.Fatalf("hash-object: %v\n%s", err, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+// Fsck fails the test unless git and Ward both find the repository whole.
+func (p *Pair) Fsck() {
+	p.T.Helper()
+	p.Run(p.Bare, "git", "fsck", "--strict", "--no-dangling")
+	p.Run(p.Bare, "git-ward", "fsck")
+}
