@@ -95,25 +95,29 @@ func parseItem(s string) (item, bool) {
 
 // boxOf judges a list item by its whole line and by its text.
 func boxOf(s, text string) box {
-	var after string
-	for _, mark := range []string{"[ ]", "[x]", "[X]", "[]"} {
-		if strings.HasPrefix(text, mark) {
-			after = text[len(mark):]
-			break
-		}
-		if mark == "[]" {
-			return notBox
-		}
-	}
-	if strings.HasPrefix(after, "(") || strings.HasPrefix(after, "[") {
-		return notBox // a link whose text is x
+	after, found := cutMark(text)
+	switch {
+	case !found, strings.HasPrefix(after, "("), strings.HasPrefix(after, "["):
+		return notBox // also a link whose text is x
+	case isBlank(after):
+		return badBox
 	}
 	for _, start := range []string{"- [ ] ", "- [x] ", "- [X] "} {
-		if strings.HasPrefix(s, start) && !isBlank(after) {
+		if strings.HasPrefix(s, start) {
 			return goodBox
 		}
 	}
 	return badBox
+}
+
+// cutMark cuts off what a person would write for a check box.
+func cutMark(text string) (after string, found bool) {
+	for _, mark := range []string{"[ ]", "[x]", "[X]", "[]"} {
+		if after, found = strings.CutPrefix(text, mark); found {
+			return after, true
+		}
+	}
+	return "", false
 }
 
 // criterion takes `- [ ] text`; false leaves the line to the goal.

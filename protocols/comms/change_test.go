@@ -322,6 +322,7 @@ func TestCheckAgentChange(t *testing.T) {
 		"edit and prune":      {replace(history, "four", "4"), []Range{{4, 4}}, []string{"21:0 comms/agent-report-edited"}},
 		"insert above":        {replace(history, "### R-6", seven+"### R-6"), nil, []string{"27:0 comms/agent-append: above old ones of ## Reports"}},
 		"old id":              {replace(appended, "R-7", "R-4"), nil, []string{"30:5 comms/agent-append: R-4 is not above R-6 | R-7"}},
+		"the last id":         {replace(appended, "R-7", "R-999999999"), nil, []string{"30:5 comms/agent-append: too far above R-6 | R-7"}},
 		"loose text":          {replace(history, "## Reports\n", "## Reports\nhi\n"), nil, []string{"10:0 comms/agent-report-edited: directly below ## Reports"}},
 		"edit question":       {replace(history, "\nq\n", "\nQ\n"), nil, []string{"32:0 comms/agent-question-edited: Q-1 was edited"}},
 		"remove question":     {replace(history, "### Q-1 2026-11-21T09:00:00Z D-1\nq\n", ""), nil, []string{"30:0 comms/agent-question-edited: only the PM may remove Q-1"}},
@@ -349,16 +350,20 @@ func TestCheckUpdate(t *testing.T) {
 		old, new string
 		want     []string
 	}{
-		"same":              {old, old, nil},
-		"created":           {"", old, nil},
-		"next id":           {old, strings.Replace(old, "## R", "### D-10: c\n## R", 1), nil},
-		"a gap":             {old, strings.Replace(old, "## R", "### D-8: c\n## R", 1), nil},
-		"edited":            {old, strings.Replace(old, "D-2: b", "D-2: c", 1), nil},
-		"removed":           {old, strings.Replace(old, "### D-2: b\n", "", 1), nil},
-		"retired":           {old, strings.Replace(old, "## R", "### D-5: c\n## R", 1), []string{"5:5 comms/reused-id: D-5 was used before | D-7"}},
-		"in reports":        {old, strings.Replace(old, "## R", "### D-3: c\n### D-9: d\n## R", 1), []string{"5:5 comms/reused-id: D-3 was used before | D-10"}},
-		"report above":      {old, old + reportLine(8, "-", Info, ""), nil},
-		"report in the gap": {old, strings.Replace(old, "### R-7", reportLine(5, "-", Info, "")+"### R-7", 1), []string{"7:5 comms/report-order: R-5 is new and below R-7 | as R-8"}},
+		"same":       {old, old, nil},
+		"created":    {"", old, nil},
+		"next id":    {old, strings.Replace(old, "## R", "### D-10: c\n## R", 1), nil},
+		"a gap":      {old, strings.Replace(old, "## R", "### D-8: c\n## R", 1), nil},
+		"edited":     {old, strings.Replace(old, "D-2: b", "D-2: c", 1), nil},
+		"removed":    {old, strings.Replace(old, "### D-2: b\n", "", 1), nil},
+		"retired":    {old, strings.Replace(old, "## R", "### D-5: c\n## R", 1), []string{"5:5 comms/reused-id: D-5 was used before | D-7"}},
+		"in reports": {old, strings.Replace(old, "## R", "### D-3: c\n### D-9: d\n## R", 1), []string{"5:5 comms/reused-id: D-3 was used before | D-10"}},
+		"the last id is named": {old + reportLine(8, "D-999999999", Info, ""),
+			strings.Replace(old, "## R", "### D-3: c\n### D-4: d\n## R", 1) + reportLine(8, "D-999999999", Info, ""),
+			[]string{"5:5 comms/reused-id: D-7", "6:5 comms/reused-id: D-7"}},
+		"the last id is listed": {strings.Replace(old, "D-2", "D-999999999", 1), strings.Replace(old, "D-2: b", "D-999999999: b\n### D-4: d", 1), []string{"5:5 comms/reused-id: free id, D-2"}},
+		"report above":          {old, old + reportLine(8, "-", Info, ""), nil},
+		"report in the gap":     {old, strings.Replace(old, "### R-7", reportLine(5, "-", Info, "")+"### R-7", 1), []string{"7:5 comms/report-order: R-5 is new and below R-7 | as R-8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			matches(t, CheckUpdate([]byte(c.old), []byte(c.new), retired), c.want)

@@ -75,7 +75,7 @@ func (doc *Document) readEntry(p part, e *entry, f *findings) {
 // reports and questions.
 func (doc *Document) checkIDs(f *findings) {
 	seen := make(map[int]int, len(doc.Directives))
-	next := doc.nextDirective(Set{})
+	next := freeDirective(Set{}, doc)
 	for _, d := range doc.Directives {
 		if first := seen[d.ID]; first != 0 {
 			f.add(d.Line, 5, ruleDuplicateID, "give it the next free id, "+name('D', next),

@@ -1,5 +1,9 @@
 package comms
 
+// maxJump is how far ids may jump between two entries: more than a document can
+// hold. Without it one entry could take the last id and end all reporting.
+const maxJump = MaxBytes / len("### Q-1 2026-11-21T09:00:00Z -\n")
+
 // sequence compares the entries of part p: old ones must stand unedited and in
 // order, new ones below them with larger ids. It returns the old entries that are
 // gone from their place and the entries that are new.
@@ -35,14 +39,25 @@ func (c *agentCheck) sequence(p part, rule string) (removed, added []entry) {
 		}
 		next = at + 1
 	}
-	last, free := nextID(old.parts[p].entries)-1, nextID(entries)
-	for _, e := range entries[next:] {
-		if e.id != 0 && e.id <= last {
-			c.f.add(e.line, 5, ruleAgentAppend, "append it again under the next id, "+name(letters[p], free),
-				"the new %s is not above %s, the last one before", name(letters[p], e.id), name(letters[p], last))
+	c.appended(p, nextID(old.parts[p].entries)-1, entries[next:])
+	return removed, append(added, entries[next:]...)
+}
+
+// appended asks the entries behind the old ones for ids above last, the largest
+// old one.
+func (c *agentCheck) appended(p part, last int, entries []entry) {
+	hint := "append it again under the next id, " + name(letters[p], last+1)
+	for _, e := range entries {
+		switch {
+		case e.id == 0: // Parse has said so
+		case e.id <= last:
+			c.f.add(e.line, 5, ruleAgentAppend, hint, "the new %s is not above %s", name(letters[p], e.id), name(letters[p], last))
+		case e.id > last+maxJump:
+			c.f.add(e.line, 5, ruleAgentAppend, hint, "%s is too far above %s", name(letters[p], e.id), name(letters[p], last))
+		default:
+			last = e.id
 		}
 	}
-	return removed, append(added, entries[next:]...)
 }
 
 func (c *agentCheck) inserted(p part, e entry) {

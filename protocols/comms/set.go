@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// maxSpans bounds a Set, and with it its text to about 200 KiB. Ids are handed
-// out one after the other, so a real set is a handful of spans.
-const maxSpans = 10_000
+// maxSpans bounds a Set, and with it its text to some 80 KiB. Ids are handed out
+// one after the other, so a real set is a handful of spans.
+const maxSpans = 4096
 
 // Set is a set of ids from 1 to MaxID: the directives that were once listed. Its
 // zero value is empty.
@@ -74,6 +74,14 @@ func (s Set) Max() int {
 		return 0
 	}
 	return s.spans[len(s.spans)-1].last
+}
+
+// after is the first id above id, or above the span that holds id.
+func (s Set) after(id int) int {
+	if i, found := s.find(id); found {
+		return s.spans[i].last + 1
+	}
+	return id + 1
 }
 
 // Add puts id into the set. It is an error when id is not from 1 to MaxID, or when

@@ -1,6 +1,10 @@
 package comms
 
-import "git-ward/internal/diag"
+import (
+	"maps"
+
+	"git-ward/internal/diag"
+)
 
 // CheckUpdate judges what anybody made of COMMS.md between two versions
 // (COMMS-1): new reports have larger ids than all old ones, and a directive's id
@@ -43,7 +47,7 @@ func (doc *Document) checkReuse(f *findings, after *Document, retired Set) {
 		listed[d.ID] = true
 	}
 	mentioned := doc.mentioned()
-	next := max(doc.nextDirective(retired), after.nextDirective(retired))
+	next := freeDirective(retired, doc, after)
 	for _, d := range after.Directives {
 		if listed[d.ID] || !retired.Has(d.ID) && !mentioned[d.ID] {
 			continue
@@ -65,14 +69,23 @@ func (doc *Document) mentioned() map[int]bool {
 	return ids
 }
 
-// nextDirective is the smallest id above all that the document or retired knows.
-func (doc *Document) nextDirective(retired Set) int {
-	last := retired.Max()
-	for _, d := range doc.Directives {
-		last = max(last, d.ID)
+// freeDirective is the id to give to a new directive: above all that are or were
+// listed, and named by no report or question. Names alone do not push the id
+// up, or one report on D-999999999 would leave the PM without ids.
+func freeDirective(retired Set, docs ...*Document) int {
+	used, next := map[int]bool{}, retired.Max()+1
+	for _, doc := range docs {
+		maps.Copy(used, doc.mentioned())
+		for _, d := range doc.Directives {
+			used[d.ID] = true
+			next = max(next, d.ID+1)
+		}
 	}
-	for id := range doc.mentioned() {
-		last = max(last, id)
+	if next > MaxID {
+		next = 1
 	}
-	return last + 1
+	for used[next] || retired.Has(next) {
+		next = retired.after(next)
+	}
+	return next
 }
