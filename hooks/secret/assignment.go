@@ -1,0 +1,97 @@
+package secret
+
+// The bytes of gitleaks' template for assignments,
+//
+//	[\w.-]{0,50}?(?:NAME)(?:[ \t\w.-]{0,20})[\s'"]{0,3}
+//	(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}(VALUE)(?:[\x60'"\s;]|\\[nr]|$)
+const (
+	isName     = 1 << iota // \w.-
+	isBlank                // stands between name and operator as well: \s'"
+	isOperator             // may begin an operator; is neither of the above
+	isOpening              // may stand between that and the value
+	isClosing              // may end the value
+)
+
+// maxOpening is how many bytes may stand between an operator's first byte and
+// the value: three of the operator, five of quotes and blanks.
+const maxOpening = 8
+
+func kind(b byte) int {
+	switch {
+	case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9':
+		return isName
+	}
+	switch b {
+	case '_', '.', '-':
+		return isName
+	case ' ', '\t', '\n', '\f', '\r', '\'', '"':
+		return isBlank | isOpening | isClosing
+	case '=', '>', ':', '|':
+		return isOperator | isOpening
+	case '?', ',':
+		return isOperator
+	case '`':
+		return isOpening | isClosing
+	case ';', '\\':
+		return isClosing
+	}
+	return 0
+}
+
+// assignment is a place where a match of the template can be: it begins at from
+// or, if that belongs to the match before, later, but not after the anchor, and
+// it ends before to.
+type assignment struct{ from, anchor, to int }
+
+// assign takes in an anchor at data[at:end] that can be the name in a match of
+// the template. It checks what the regex would, only without the counts: of the
+// many names in ordinary text few are followed by an operator and a value as
+// long as a secret.
+func (t *tracker) assign(v *value, data []byte, at, end int) {
+	op := skip(data, end, v.gap, isName|isBlank)
+	if op == len(data) || kind(data[op])&isOperator == 0 {
+		return
+	}
+	open := skip(data, op+1, maxOpening, isOpening)
+	from, to := t.valueAround(v, data, open, op+1)
+	if to-from < v.min {
+		return
+	}
+	if v.closed {
+		if v.max > 0 && to-open > v.max || to < len(data) && kind(data[to])&isClosing == 0 {
+			return
+		}
+	}
+	from = at
+	for from > 0 && at-from < v.before && kind(data[from-1])&isName != 0 {
+		from--
+	}
+	t.assignments = append(t.assignments, assignment{from, at, min(len(data), to+len(`\n`))})
+}
+
+// skip passes over at most n bytes of the given kinds.
+func skip(data []byte, from, n, kinds int) int {
+	i := from
+	for i < len(data) && i-from < n && kind(data[i])&kinds != 0 {
+		i++
+	}
+	return i
+}
+
+// valueAround gives the run of value bytes at a place. The value may have begun
+// before it, but not before least: quotes and '=' are opening bytes and may be
+// value bytes too. Overlapping runs end together, so each is walked once.
+func (t *tracker) valueAround(v *value, data []byte, at, least int) (from, to int) {
+	set := sets[v.set]
+	if at < t.valueFrom || at >= t.valueTo {
+		t.valueFrom, t.valueTo = at, at
+		for t.valueTo < len(data) && set.has(data[t.valueTo]) {
+			t.valueTo++
+		}
+	}
+	from, to = at, max(at, t.valueTo)
+	for from > least && set.has(data[from-1]) {
+		from--
+	}
+	return from, to
+}

@@ -1,0 +1,122 @@
+package secret
+
+import "unicode/utf8"
+
+const (
+	// maxReach bounds how far from its anchor a match is looked for. Only matches
+	// without an end of their own get there; the longest secrets that people keep
+	// in files, armoured key rings, have some ten thousand bytes.
+	maxReach = 64 << 10
+	// context is how much more than the match a regex sees, so that it never
+	// takes the edge of a span for the edge of a word or of the file.
+	context = utf8.UTFMax
+)
+
+// span is a part of the data that a regex has to see.
+type span struct{ from, to int }
+
+// tracker turns the hits of one rule into spans. Hits come in order of position,
+// and each byte is walked over a constant number of times however dense they
+// are.
+type tracker struct {
+	state       state
+	spans       []span       // of a rule in general
+	assignments []assignment // of a rule for assignments
+
+	valueFrom, valueTo int // the longest run of value bytes seen last
+	hit, to, foreign   int // the last walk to the right: from, to, bytes not of run
+}
+
+// state says whether a rule takes part in the scan of a file.
+type state int
+
+const (
+	idle   state = iota // no hit yet
+	active              // hits count
+	off                 // the path is not one of the rule's
+)
+
+func (t *tracker) reset() { *t = tracker{spans: t.spans[:0], assignments: t.assignments[:0]} }
+
+// add takes in an anchor at data[at:end].
+func (t *tracker) add(r *rule, data []byte, at, end int) {
+	if r.value != nil {
+		t.assign(r.value, data, at, end)
+		return
+	}
+	from, to := at, 0
+	if r.run == 0 {
+		from, to = max(0, end-r.reach), min(len(data), at+r.reach)
+	} else {
+		if at >= t.to {
+			from = t.left(r, data, at)
+		}
+		to = t.right(r, data, at)
+	}
+	if r.atStart {
+		from = at
+	}
+	t.join(max(0, from-context), min(len(data), to+context))
+}
+
+// addHeads takes in every place where a match may begin.
+func (t *tracker) addHeads(r *rule, data []byte) {
+	for at := range data {
+		if follows(data[at:], r.head) {
+			t.add(r, data, at, at)
+		}
+	}
+}
+
+// join adds a span, or lets the last one grow.
+func (t *tracker) join(from, to int) {
+	if n := len(t.spans); n > 0 && from <= t.spans[n-1].to {
+		last := &t.spans[n-1]
+		last.from, last.to = min(last.from, from), max(last.to, to)
+		return
+	}
+	t.spans = append(t.spans, span{from, to})
+}
+
+// right walks from an anchor to where a match that holds it must have ended:
+// after r.reach bytes that are not of r.run. A hit within the last walk takes it
+// up where it ended.
+func (t *tracker) right(r *rule, data []byte, at int) int {
+	set := sets[r.run]
+	if at < t.to {
+		for _, b := range data[t.hit:at] {
+			if !set.has(b) {
+				t.foreign--
+			}
+		}
+	} else {
+		t.to, t.foreign = at, 0
+	}
+	t.hit = at
+	for t.to < len(data) && t.to-at < maxReach {
+		if !set.has(data[t.to]) {
+			if t.foreign == r.reach {
+				break
+			}
+			t.foreign++
+		}
+		t.to++
+	}
+	return t.to
+}
+
+// left does the same to the other side, but not into the last walk: spans join.
+func (t *tracker) left(r *rule, data []byte, at int) int {
+	set, foreign := sets[r.run], 0
+	from := at
+	for from > t.to && at-from < maxReach {
+		if !set.has(data[from-1]) {
+			if foreign == r.reach {
+				break
+			}
+			foreign++
+		}
+		from--
+	}
+	return from
+}

@@ -1,0 +1,130 @@
+// Package secret finds credentials in the bytes of a push.
+//
+// The rules are those of gitleaks, taken over as data (rules_gen.go). Where
+// gitleaks runs a rule's regex over all of a file that holds one of the rule's
+// keywords, a Scanner runs it only around literals that every match must hold,
+// as far as a match can reach; the findings are the same. All that a regex sees
+// is charged to a budget for the whole push, so no push costs more than that.
+//
+// Nothing in the repository can excuse a secret: neither a gitleaks:allow
+// comment nor a .gitleaks.toml, and no path either, since whoever pushes
+// chooses it. What a file is made of does not matter: binary data and UTF-16
+// are searched byte by byte, but nothing is decoded, so a secret in base64 or in
+// UTF-16 is not seen. The check is for accidents; it does not keep in what
+// somebody wants to get out.
+//
+// Nothing here runs before the first Scan.
+package secret
+
+import (
+	"errors"
+	"regexp"
+)
+
+// ErrBudget means that the budget is spent: the data was not fully searched.
+var ErrBudget = errors.New("secret scan: the push needs more work than one push may cost")
+
+// A Scanner searches the blobs of one push. It must not be used concurrently.
+type Scanner struct {
+	budget   int64
+	words    *index                    // the anchors of all rules
+	owners   []int                     // by word: its rule
+	followed []string                  // by word: what must follow it
+	trackers []tracker                 // by rule
+	compiled map[string]*regexp.Regexp // by source
+	stops    map[*allowlist]*index
+}
+
+// New returns a Scanner that spends at most budget: one unit is one byte seen
+// by the regex of one rule.
+func New(budget int64) *Scanner { return &Scanner{budget: budget} }
+
+// Scan returns the secrets in data, by position. With ErrBudget it returns those
+// found so far. The path only matters to rules that are for certain files.
+func (s *Scanner) Scan(path string, data []byte) ([]Finding, error) {
+	s.prepare()
+	s.locate(path, data)
+	c := candidates{data: data}
+	for i := range rules {
+		if err := s.apply(&rules[i], &s.trackers[i], path, &c); err != nil {
+			return c.findings(), err
+		}
+	}
+	return c.findings(), nil
+}
+
+// prepare builds at the first Scan what a process that scans nothing need not
+// have.
+func (s *Scanner) prepare() {
+	if s.words != nil {
+		return
+	}
+	var words []word
+	for i := range rules {
+		for _, a := range rules[i].anchors {
+			words = append(words, word{a.text, a.fold})
+			s.owners = append(s.owners, i)
+			s.followed = append(s.followed, a.then)
+		}
+	}
+	s.words = newIndex(words)
+	s.trackers = make([]tracker, len(rules))
+	s.compiled = map[string]*regexp.Regexp{}
+	s.stops = map[*allowlist]*index{}
+}
+
+// locate finds for each rule the spans of data that its regex has to see.
+func (s *Scanner) locate(path string, data []byte) {
+	for i := range s.trackers {
+		s.trackers[i].reset()
+	}
+	for at, w := range s.words.hits(data) {
+		end := at + len(s.words.words[w].text)
+		if !follows(data[end:], s.followed[w]) {
+			continue
+		}
+		r, t := &rules[s.owners[w]], &s.trackers[s.owners[w]]
+		if t.state == idle {
+			t.state = active
+			if r.path != "" && !s.regexp(r.path).MatchString(path) {
+				t.state = off
+			}
+		}
+		switch {
+		case t.state == off:
+		case !r.apart:
+			t.add(r, data, at, end)
+		default:
+			t.addHeads(r, data)
+			t.state = off // that was all of them
+		}
+	}
+}
+
+// follows reports whether data begins with bytes of the sets in then.
+func follows(data []byte, then string) bool {
+	for ; then != ""; then = then[2:] {
+		set, n := sets[then[0]], int(then[1])
+		if len(data) < n {
+			return false
+		}
+		for _, b := range data[:n] {
+			if !set.has(b) {
+				return false
+			}
+		}
+		data = data[n:]
+	}
+	return true
+}
+
+// regexp compiles an expression of the rule table when it is first needed. All
+// of them compile: a test sees to it.
+func (s *Scanner) regexp(source string) *regexp.Regexp {
+	re := s.compiled[source]
+	if re == nil {
+		re = regexp.MustCompile(source)
+		s.compiled[source] = re
+	}
+	return re
+}
