@@ -149,7 +149,8 @@ type Run struct {
 	result  Result
 	mainTip string
 	secrets *secret.Scanner
-	stopped bool // a limit was hit: nothing after it is worth reading
+	treeOf  map[string]string // commit to tree, for parents of new commits
+	stopped bool              // a limit was hit: nothing after it is worth reading
 }
 
 // Report adds a finding.

@@ -133,7 +133,13 @@ func (r *Run) revList(tips []*Tip) ([]*Commit, error) {
 		refs[t.New] = t.Ref
 	}
 	commits := make([]*Commit, 0, len(ids))
-	for _, id := range ids {
+	const chunk = 512
+	for i, id := range ids {
+		if i%chunk == 0 {
+			if err := r.batch.Prefetch(ids[i:min(i+chunk, len(ids))], maxCommitSize); err != nil {
+				return nil, err
+			}
+		}
 		c, err := r.commit(id)
 		if err != nil {
 			return nil, err

@@ -107,8 +107,17 @@ type content struct {
 // read once, wherever it appears.
 func (r *Run) judgeCommits(commits []*Commit, table []Check) error {
 	r.result.Counts.Commits = len(commits)
-	seen := map[content]bool{}
+	r.treeOf = make(map[string]string, len(commits))
 	for _, c := range commits {
+		r.treeOf[c.ID] = c.Tree
+	}
+	seen := map[content]bool{}
+	for i, c := range commits {
+		if i%readAhead == 0 && len(commits) > readAhead/8 {
+			if err := r.readAhead(commits[i:min(i+readAhead, len(commits))]); err != nil {
+				return err
+			}
+		}
 		for _, check := range table {
 			if check.Commit != nil {
 				check.Commit(r, c)
@@ -153,6 +162,26 @@ func (r *Run) judgeCommits(commits []*Commit, table []Check) error {
 	return nil
 }
 
+// readAhead is how many commits are warmed at once; a push of a few is judged
+// without.
+const readAhead = 64
+
+func (r *Run) readAhead(commits []*Commit) error {
+	var pairs []pair
+	for _, c := range commits {
+		parents, err := r.parentTrees(c)
+		if err != nil {
+			return err
+		}
+		pairs = append(pairs, pair{strings.Join(parents[:min(1, len(parents))], ""), c.Tree})
+	}
+	err := r.trees.warm(pairs)
+	if errors.Is(err, errLimit) {
+		return nil // the comparison meets it again, and knows its place
+	}
+	return err
+}
+
 // maxParents bounds an octopus: each parent's tree is read beside the others.
 const maxParents = 16
 
@@ -162,11 +191,16 @@ func (r *Run) parentTrees(c *Commit) ([]string, error) {
 	}
 	var trees []string
 	for _, id := range c.Parents {
-		parent, err := r.commit(id)
-		if err != nil {
-			return nil, err
+		tree, known := r.treeOf[id]
+		if !known {
+			parent, err := r.commit(id)
+			if err != nil {
+				return nil, err
+			}
+			tree = parent.Tree
+			r.treeOf[id] = tree
 		}
-		trees = append(trees, parent.Tree)
+		trees = append(trees, tree)
 	}
 	return trees, nil
 }
@@ -246,10 +280,12 @@ func (r *Run) spend(n int64) error {
 	return nil
 }
 
+// maxCommitSize bounds a commit object; its message has a limit of its own.
+const maxCommitSize = 4 << 20
+
 // commit reads and parses a commit.
 func (r *Run) commit(id string) (*git.Commit, error) {
-	const maxCommitSize = 4 << 20
-	object, data, err := r.batch.Read(id, maxCommitSize)
+	object, data, err := r.batch.ReadNow(id, maxCommitSize)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
 		return nil, &limitError{"", large.Error()}

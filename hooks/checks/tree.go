@@ -3,6 +3,7 @@ package checks
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/internal/config"
@@ -39,7 +40,7 @@ func (t *trees) load(id string) ([]git.Entry, error) {
 	if entries, ok := t.cache[id]; ok {
 		return entries, nil
 	}
-	object, data, err := t.batch.Read(id, maxTreeSize)
+	object, data, err := t.batch.ReadNow(id, maxTreeSize)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
 		return nil, &limitError{"", large.Error()}
@@ -62,6 +63,56 @@ func (t *trees) load(id string) ([]git.Entry, error) {
 	}
 	t.cache[id] = entries
 	return entries, nil
+}
+
+// pair is a tree and one that it will be compared with.
+type pair struct{ old, new string }
+
+// warm reads ahead what comparing the pairs will read: trees level by level, then
+// blobs. It only saves exchanges with the child: what it does not fetch, or
+// cannot, the comparison reads itself and reports.
+func (t *trees) warm(pairs []pair) error {
+	const most = 4096 // a bomb is not worth reading ahead
+	var blobs []string
+	for len(pairs) > 0 && len(pairs) <= most {
+		var missing []string
+		for _, p := range pairs {
+			for _, id := range []string{p.old, p.new} {
+				if _, ok := t.cache[id]; !ok && id != "" {
+					missing = append(missing, id)
+				}
+			}
+		}
+		slices.Sort(missing)
+		if err := t.batch.Prefetch(slices.Compact(missing), maxTreeSize); err != nil {
+			return err
+		}
+		var next []pair
+		for _, p := range pairs {
+			old, err := t.load(p.old)
+			if err != nil {
+				return err
+			}
+			entries, err := t.load(p.new)
+			if err != nil {
+				return err
+			}
+			s := side{entries: old}
+			for _, e := range entries {
+				before, _ := s.seek(key(e), func(git.Entry) error { return nil })
+				switch {
+				case before.ID == e.ID:
+				case e.IsDir():
+					next = append(next, pair{before.ID, e.ID})
+				case e.Mode != git.ModeGitlink && len(blobs) < most:
+					blobs = append(blobs, e.ID)
+				}
+			}
+		}
+		pairs = next
+	}
+	slices.Sort(blobs)
+	return t.batch.Prefetch(slices.Compact(blobs), t.config.Limits.BlobSize)
 }
 
 // lookup finds the entry at a slash-separated path; ok is false when there is

@@ -78,15 +78,15 @@ func (c *candidates) add(r *rule, secret span) {
 func (c *candidates) findings() []Finding {
 	slices.SortFunc(c.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End),
-			cmp.Compare(a.generic(), b.generic()), cmp.Compare(a.Rule, b.Rule))
+			cmp.Compare(generic(a.Rule), generic(b.Rule)), cmp.Compare(a.Rule, b.Rule))
 	})
 	kept, covered := c.found[:0], 0
 	line, lineStart := 1, 0
 	for _, f := range c.found {
-		if f.generic() == 1 && f.End <= covered {
+		if generic(f.Rule) == 1 && f.End <= covered {
 			continue
 		}
-		if f.generic() == 0 {
+		if generic(f.Rule) == 0 {
 			covered = max(covered, f.End)
 		}
 		if !f.file {
@@ -100,9 +100,10 @@ func (c *candidates) findings() []Finding {
 	return kept
 }
 
-// generic is 1 for rules that know a secret by its name, not by its form.
-func (f Finding) generic() int {
-	if strings.Contains(f.Rule, "generic") {
+// generic is 1 for rules that know a secret by what it is called, not by what it
+// looks like.
+func generic(rule string) int {
+	if strings.HasPrefix(rule, "generic-") {
 		return 1
 	}
 	return 0

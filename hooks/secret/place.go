@@ -40,21 +40,18 @@ func (t *tracker) reset() { *t = tracker{spans: t.spans[:0], assignments: t.assi
 
 // add takes in an anchor at data[at:end].
 func (t *tracker) add(r *rule, data []byte, at, end int) {
-	if r.value != nil {
+	from, to := at, at+r.reach
+	switch {
+	case r.value != nil:
 		t.assign(r.value, data, at, end)
 		return
+	case r.run != 0 && !r.atStart && at >= t.to:
+		from = t.left(r, data, at)
+	case r.run == 0 && !r.atStart:
+		from = end - r.reach
 	}
-	from, to := at, 0
-	if r.run == 0 {
-		from, to = max(0, end-r.reach), min(len(data), at+r.reach)
-	} else {
-		if at >= t.to {
-			from = t.left(r, data, at)
-		}
+	if r.run != 0 {
 		to = t.right(r, data, at)
-	}
-	if r.atStart {
-		from = at
 	}
 	t.join(max(0, from-context), min(len(data), to+context))
 }

@@ -21,6 +21,11 @@ import (
 	"regexp"
 )
 
+// To take over the rules of another version of gitleaks, with GITLEAKS the
+// folder of its source:
+//
+//go:generate go run ./internal/gen -config $GITLEAKS/config/gitleaks.toml -version v8.30.1
+
 // ErrBudget means that the budget is spent: the data was not fully searched.
 var ErrBudget = errors.New("secret scan: the push needs more work than one push may cost")
 

@@ -41,6 +41,8 @@ type Batch struct {
 	out    *bufio.Reader
 	errs   tail
 	broken error
+
+	fetched map[string]ready
 }
 
 // Batch starts the child. Close it.
@@ -85,6 +87,9 @@ func (b *Batch) Info(name string) (Object, error) {
 // Read returns an object of at most limit bytes. A larger one is TooLarge and
 // is not inflated.
 func (b *Batch) Read(name string, limit int64) (Object, []byte, error) {
+	if r, ok := b.take(name); ok {
+		return r.Object, r.data, nil
+	}
 	o, err := b.Info(name)
 	if err != nil {
 		return o, nil, err
@@ -92,8 +97,36 @@ func (b *Batch) Read(name string, limit int64) (Object, []byte, error) {
 	if o.Size > limit {
 		return o, nil, &TooLarge{o, limit}
 	}
-	if o, err = b.ask("contents", o.ID); err != nil {
+	return b.contents(o.ID, limit)
+}
+
+// ReadNow is Read in one exchange instead of two, for objects that are small
+// unless somebody means harm: commits and trees. One over the limit is TooLarge
+// and ends the batch, because its content is on its way already.
+func (b *Batch) ReadNow(name string, limit int64) (Object, []byte, error) {
+	if r, ok := b.take(name); ok {
+		return r.Object, r.data, nil
+	}
+	return b.contents(name, limit)
+}
+
+func (b *Batch) contents(name string, limit int64) (Object, []byte, error) {
+	if err := b.send("contents", name); err != nil {
+		return Object{}, nil, err
+	}
+	return b.receive(name, limit)
+}
+
+func (b *Batch) receive(name string, limit int64) (Object, []byte, error) {
+	o, err := b.header(name)
+	if err != nil {
 		return o, nil, err
+	}
+	if o.Size > limit {
+		large := &TooLarge{o, limit}
+		b.cmd.Process.Kill()
+		b.fail(large)
+		return o, nil, large
 	}
 	data := make([]byte, o.Size+1)
 	if _, err := io.ReadFull(b.out, data); err != nil {
@@ -102,16 +135,88 @@ func (b *Batch) Read(name string, limit int64) (Object, []byte, error) {
 	return o, data[:o.Size], nil
 }
 
+// ready is an object that Prefetch has read.
+type ready struct {
+	Object
+	data []byte
+}
+
+func (b *Batch) take(name string) (ready, bool) {
+	r, ok := b.fetched[name]
+	if ok {
+		delete(b.fetched, name)
+	}
+	return r, ok
+}
+
+// Prefetch reads objects ahead, many in one exchange, for the next Read or
+// ReadNow of each; what nobody took is dropped by the next Prefetch. Missing
+// objects and those over the limit are left for that read to report. An exchange
+// with the child costs more than most objects.
+func (b *Batch) Prefetch(ids []string, limit int64) error {
+	b.fetched = map[string]ready{}
+	const perExchange, atOnce = 256, 16 << 20 // requests stay below a pipe's size
+	var total int64
+	for len(ids) > 0 {
+		chunk := ids[:min(len(ids), perExchange)]
+		ids = ids[len(chunk):]
+		if err := b.send("info", chunk...); err != nil {
+			return err
+		}
+		var want []string
+		for _, id := range chunk {
+			o, err := b.header(id)
+			if errors.Is(err, ErrMissing) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if total+o.Size <= atOnce && o.Size <= limit {
+				total += o.Size
+				want = append(want, id)
+			}
+		}
+		if err := b.send("contents", want...); err != nil {
+			return err
+		}
+		for _, id := range want {
+			o, data, err := b.receive(id, limit)
+			if err != nil {
+				return err
+			}
+			b.fetched[id] = ready{o, data}
+		}
+	}
+	return nil
+}
+
 func (b *Batch) ask(verb, name string) (Object, error) {
+	if err := b.send(verb, name); err != nil {
+		return Object{}, err
+	}
+	return b.header(name)
+}
+
+func (b *Batch) send(verb string, names ...string) error {
 	if b.broken != nil {
-		return Object{}, b.broken
+		return b.broken
 	}
-	if strings.ContainsAny(name, "\n\x00") || name == "" {
-		return Object{}, fmt.Errorf("%q cannot name an object", name)
+	var requests strings.Builder
+	for _, name := range names {
+		if strings.ContainsAny(name, "\n\x00") || name == "" {
+			return fmt.Errorf("%q cannot name an object", name)
+		}
+		requests.WriteString(verb + " " + name + "\n")
 	}
-	if _, err := io.WriteString(b.in, verb+" "+name+"\n"); err != nil {
-		return Object{}, b.fail(err)
+	if _, err := io.WriteString(b.in, requests.String()); err != nil {
+		return b.fail(err)
 	}
+	return nil
+}
+
+// header reads the first line of an answer.
+func (b *Batch) header(name string) (Object, error) {
 	line, err := b.out.ReadString('\n')
 	if err != nil {
 		return Object{}, b.fail(err)

@@ -29,7 +29,6 @@ const (
 	exactSuffix  = nameSuffix + `)`
 	nameBytes    = `[ \t\w.\-\s'"]`     // what may stand between a name and its operator
 	closingBytes = "[\\x60'\"\\s;\\\\]" // what may follow a value
-	prefixBytes  = 100                  // of exactPrefix, which has more than namePrefix
 	gapBytes     = 23                   // of nameSuffix
 )
 

@@ -1,0 +1,41 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"errors"
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+)
+
+// The other tests of this package are the scripts of cmd/ward-agent.
+
+func TestSystemPrompt(t *testing.T) {
+	for _, c := range []struct{ system, comms, want string }{
+		{"You are.\n", "# COMMS\n", "You are.\n# COMMS\n"},
+		{"You are.", "# COMMS\n", "You are.\n# COMMS\n"},
+		{"", "# COMMS\n", "# COMMS\n"},
+		{"a\r\n\xff", "b", "a\r\n\xff\nb"},
+	} {
+		if got := systemPrompt([]byte(c.system), []byte(c.comms)); got != c.want {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+func TestModelNames(t *testing.T) {
+	for name, want := range map[string]string{"": "[model] name", "gpt": "script"} {
+		err := Run(t.Context(), Settings{Config: modelConfig(name)})
+		var hinted *cli.Error
+		if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint, want) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func modelConfig(name string) *config.Config {
+	c := new(config.Config)
+	c.Model.Name = name
+	return c
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+
+	"git-ward/internal/cli"
+)
+
+const connectUsage = "ward-agent connect SOCKET [IGNORED]"
+
+// connect joins stdin and stdout with the door. git appends the repository's path
+// to the command; the door serves one repository and does not ask which.
+func connect(ctx context.Context, env *cli.Env) error {
+	args := env.Args[1:]
+	if len(args) < 1 || len(args) > 2 {
+		return env.Usage(connectUsage, "connect takes the socket of the door")
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", args[0])
+	if err != nil {
+		return cli.Hint(fmt.Errorf("the door is not there: %w", err), "pushes go through `git ward launch` on the host; is it running?")
+	}
+	door := conn.(*net.UnixConn)
+	defer door.Close()
+	defer context.AfterFunc(ctx, func() { door.Close() })()
+	go func() {
+		io.Copy(door, env.Stdin)
+		door.CloseWrite() // git has said all; the answer may still come
+	}()
+	// The end is the door's: stdin may stay open after it.
+	_, err = io.Copy(env.Stdout, door)
+	if ctx.Err() == nil && (err == nil || errors.Is(err, syscall.EPIPE)) {
+		return nil // git itself hangs up when it has read what it wants
+	}
+	return fmt.Errorf("the door broke off: %w", errors.Join(ctx.Err(), err))
+}

@@ -1,0 +1,74 @@
+// Command ward-agent is the agent's process: it works on the directives of one
+// bare repository, and as `ward-agent connect` it is the client of the door that
+// its pushes go through.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"git-ward/agent"
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+)
+
+const usage = "ward-agent --bare DIR --state DIR --config FILE [--door SOCKET] [--model NAME] [--once]"
+
+func main() { cli.Main("ward-agent", run) }
+
+// run is the command; `connect` is what git starts in place of receive-pack.
+func run(ctx context.Context, env *cli.Env) error {
+	if len(env.Args) > 0 && env.Args[0] == "connect" {
+		return connect(ctx, env)
+	}
+	var bare, state, door, file, name string
+	var once bool
+	rest, err := env.Flags("ward-agent", usage, func(fs *flag.FlagSet) {
+		fs.StringVar(&bare, "bare", "", "the bare repository that holds the directives, a `DIR`")
+		fs.StringVar(&state, "state", "", "the agent's own `DIR`: clones, logs, signals")
+		fs.StringVar(&file, "config", "", "the settings, a `FILE` like config.toml, complete")
+		fs.StringVar(&door, "door", "", "push through this `SOCKET`; without it, straight into the repository")
+		fs.StringVar(&name, "model", "", "the model, in place of [model] `NAME`")
+		fs.BoolVar(&once, "once", false, "end when no directive is open")
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return env.Usage(usage, "unexpected argument %q", rest[0])
+	case bare == "" || state == "" || file == "":
+		return env.Usage(usage, "--bare, --state and --config are needed")
+	}
+	set := agent.Settings{Once: once, Stderr: env.Stderr}
+	set.Bare, set.State = env.Path(bare), env.Path(state)
+	if door != "" {
+		set.Door = env.Path(door)
+	}
+	if set.Executable, err = os.Executable(); err != nil {
+		return err
+	}
+	if set.Config, err = readConfig(env.Path(file)); err != nil {
+		return err
+	}
+	if name != "" {
+		set.Config.Model.Name = name
+	}
+	err = agent.Run(ctx, set)
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted; start the agent again to go on")
+	}
+	return err
+}
+
+// readConfig reads a complete settings file: the defaults are embedded in
+// git-ward, which made the file.
+func readConfig(path string) (*config.Config, error) {
+	data, err := config.ReadFile(path)
+	if err != nil {
+		return nil, cli.Hint(fmt.Errorf("--config: %w", err), "give a copy of <bare>/ward/config.toml")
+	}
+	return config.Parse(nil, data, path)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"git-ward/internal/cli"
+)
+
+// What differs from run to run.
+var (
+	times   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	hashes  = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+	commits = regexp.MustCompile(`\b[0-9a-f]{12,40}\b`)
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"ward-agent": func() { cli.Main("ward-agent", run) },
+	})
+}
+
+// TestScripts plays testdata/*.txtar against real git. Each script has a bare
+// repository remote.git, and its folder pm/ is the PM's clone of it.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"publish": publish,
+			"agent":   agentOnce,
+			"norm":    norm,
+		},
+	})
+}
+
+// setup makes the remote and the settings. config.toml is Ward's own; the script
+// model is chosen in it, and lines of a file `settings` replace others.
+func setup(env *testscript.Env) error {
+	work := env.WorkDir
+	for k, v := range map[string]string{
+		"HOME": work, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": filepath.Join(work, "gitconfig"),
+		"GIT_AUTHOR_DATE": "2026-11-21T09:00:00Z", "GIT_COMMITTER_DATE": "2026-11-21T09:00:00Z",
+	} {
+		env.Setenv(k, v)
+	}
+	gitconfig := "[user]\n\tname = PM\n\temail = pm@example.org\n[init]\n\tdefaultBranch = main\n"
+	if err := os.WriteFile(filepath.Join(work, "gitconfig"), []byte(gitconfig), 0o644); err != nil {
+		return err
+	}
+	settings, err := os.ReadFile("../../../config.toml")
+	if err != nil {
+		return err
+	}
+	text := strings.Replace(string(settings), `name = ""`, `name = "script"`, 1)
+	changes, _ := os.ReadFile(filepath.Join(work, "settings"))
+	for line := range strings.Lines(string(changes)) {
+		key, _, _ := strings.Cut(line, "=")
+		at := strings.Index(text, "\n"+key+"=")
+		end := strings.Index(text[at+1:], "\n") + at + 2
+		text = text[:at+1] + line + text[end:]
+	}
+	if err := os.WriteFile(filepath.Join(work, "config.toml"), []byte(text), 0o644); err != nil {
+		return err
+	}
+	cmd := exec.Command("git", "init", "--quiet", "--bare", "--template=", "remote.git")
+	cmd.Dir, cmd.Env = work, env.Vars
+	return cmd.Run()
+}
+
+// publish commits all of pm/ and pushes it to main: publish MESSAGE.
+func publish(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs("pm")
+	for _, step := range [][]string{
+		{"init", "--quiet"},
+		{"add", "--all"},
+		{"commit", "--quiet", "--message", strings.Join(args, " ")},
+		{"push", "--quiet", ts.MkAbs("remote.git"), "HEAD:refs/heads/main"},
+	} {
+		ts.Check(ts.Exec("git", append([]string{"-C", dir}, step...)...))
+	}
+}
+
+// agentOnce runs the agent until no directive is open: agent [ARGS].
+func agentOnce(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec("ward-agent", append([]string{"--bare=remote.git", "--state=state", "--config=config.toml", "--once"}, args...)...)
+	if (err != nil) != neg {
+		ts.Fatalf("ward-agent: %v", err)
+	}
+}
+
+// norm replaces in the last stdout what differs from run to run, and compares
+// the rest with a file: norm FILE.
+func norm(ts *testscript.TestScript, _ bool, args []string) {
+	got := []byte(ts.ReadFile("stdout"))
+	got = times.ReplaceAll(got, []byte("TIME"))
+	got = hashes.ReplaceAll(got, []byte("HASH"))
+	got = commits.ReplaceAll(got, []byte("COMMIT"))
+	if want := ts.ReadFile(args[0]); !bytes.Equal(got, []byte(want)) {
+		ts.Fatalf("stdout is not %s:\n%s", args[0], got)
+	}
+}

@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/atomicfile"
+)
+
+// clone is one of the agent's repositories with its working tree.
+type clone struct {
+	store *Store
+	dir   string
+}
+
+func (c *clone) gitDir() string { return filepath.Join(c.dir, ".git") }
+
+// git runs git in the working tree.
+func (c *clone) git(ctx context.Context, args ...string) (string, error) {
+	return c.store.run(ctx, c.dir, args...)
+}
+
+// ensure makes the repository if it is not there, and puts its settings back.
+//
+// `git init` and then `git fetch`, not `git clone`: an interrupted fetch is gone
+// on with, and a clone from a path copies the remote's object folder file by
+// file, which fails when a push or gc changes it meanwhile.
+func (c *clone) ensure(ctx context.Context) error {
+	if _, err := os.Stat(c.gitDir()); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := c.create(ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.clearLocks(); err != nil {
+		return err
+	}
+	if err := c.store.writeHome(); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(c.gitDir(), "config"), formatConfig(c.settings()), 0o644)
+}
+
+// create makes an empty repository under another name first, so that a kill
+// leaves none or a whole one.
+func (c *clone) create(ctx context.Context) error {
+	parent, name := filepath.Split(c.dir)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return err
+	}
+	half := filepath.Join(parent, "."+name+".half")
+	if err := errors.Join(removeAll(half), removeAll(c.dir)); err != nil {
+		return err
+	}
+	if _, err := c.store.run(ctx, parent, "init", "--quiet", "--template=", "--initial-branch=main", half); err != nil {
+		return err
+	}
+	if err := os.Rename(half, c.dir); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(parent)
+}
+
+// clearLocks removes what a killed git leaves behind. No git runs in the clone
+// now: there is one agent, it waits for its children, and it ended those of the
+// agent before it.
+func (c *clone) clearLocks() error {
+	return filepath.WalkDir(c.gitDir(), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		parent, name := filepath.Base(filepath.Dir(path)), d.Name()
+		if d.IsDir() {
+			if parent == "objects" && len(name) == 2 {
+				return filepath.SkipDir // the many, which never hold a lock
+			}
+			return nil
+		}
+		if strings.HasSuffix(name, ".lock") || (parent == "pack" && strings.HasPrefix(name, "tmp_")) {
+			return os.Remove(path)
+		}
+		return nil
+	})
+}
+
+// settings is the whole config of a clone. It is written each time, as the home's
+// is, because a model that works in the clone may change it.
+func (c *clone) settings() []setting {
+	list := []setting{
+		{"core", "", "repositoryFormatVersion", "0"},
+		{"core", "", "fileMode", "true"},
+		{"core", "", "bare", "false"},
+		{"core", "", "logAllRefUpdates", "true"},
+		{"core", "", "hooksPath", "/dev/null"},
+		// A gc in the background would hold locks in a tree that is reset.
+		{"gc", "", "autoDetach", "false"},
+		{"maintenance", "", "autoDetach", "false"},
+		{"user", "", "name", agentName},
+		{"user", "", "email", agentMail},
+		{"commit", "", "gpgSign", "false"},
+		{"pull", "", "rebase", "true"},
+		{"push", "", "default", "current"},
+		{"ward", "", "principal", "agent"},
+		{"remote", "origin", "url", c.store.Bare},
+		{"remote", "origin", "fetch", "+refs/heads/*:refs/remotes/origin/*"},
+	}
+	if c.store.Door != "" {
+		proxy := shellQuote(c.store.Executable) + " connect " + shellQuote(c.store.Door)
+		list = append(list, setting{"remote", "origin", "receivePack", proxy})
+	}
+	return list
+}
+
+// fetch brings refs/remotes/origin up to date with the remote's branches.
+func (c *clone) fetch(ctx context.Context) error {
+	_, err := c.git(ctx, "fetch", "--quiet", "--prune", "--no-write-fetch-head", "--no-recurse-submodules", "origin")
+	return err
+}
+
+// remote is where a branch of the remote was at the last fetch, "" when it was
+// not there.
+func (c *clone) remote(ctx context.Context, branch string) (string, error) {
+	return c.resolve(ctx, "refs/remotes/origin/"+branch)
+}
+
+// resolve is the commit that a revision names, "" when it names none.
+func (c *clone) resolve(ctx context.Context, revision string) (string, error) {
+	id, err := c.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	if exited(err, 1) {
+		return "", nil
+	}
+	return id, err
+}
+
+// isAncestor reports whether old is in the history of new, or is new.
+func (c *clone) isAncestor(ctx context.Context, old, new string) (bool, error) {
+	_, err := c.git(ctx, "merge-base", "--is-ancestor", old, new)
+	if exited(err, 1) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// setting is one line of a git config file.
+type setting struct{ section, sub, key, value string }
+
+// formatConfig writes a file that git-config(1) reads back as the same settings.
+func formatConfig(list []setting) []byte {
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+	var b strings.Builder
+	for _, s := range list {
+		if s.sub == "" {
+			fmt.Fprintf(&b, "[%s]\n", s.section)
+		} else {
+			fmt.Fprintf(&b, "[%s \"%s\"]\n", s.section, quote.Replace(s.sub))
+		}
+		fmt.Fprintf(&b, "\t%s = \"%s\"\n", s.key, quote.Replace(s.value))
+	}
+	return []byte(b.String())
+}
+
+// shellQuote makes one word for sh of any text.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// removeAll is os.RemoveAll for trees with directories that were made read-only,
+// as caches of build tools are.
+func removeAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+)
+
+// Refused is the error for a push that the remote, or the state of the working
+// tree, does not admit. The model can do something about it.
+type Refused struct {
+	Text     string            // the findings, for a reader; clean lines
+	Findings []diag.Diagnostic // where the remote answered in JSON
+}
+
+func (e *Refused) Error() string { return "refused:\n" + e.Text }
+
+// push pushes commit to a branch. It is nil when the branch is there; Refused
+// when the remote answered that it will not move it, be it for a finding or a
+// lost race: the caller looks where the branch is now to know. Any other error
+// is trouble on the way.
+//
+// git's prose is not read (FIELD-NOTES: it bit everybody who did). A line that
+// begins with `!` in the porcelain output is the remote's word on the branch;
+// without one it never got so far.
+func (c *clone) push(ctx context.Context, commit, branch string) error {
+	args := []string{"push", "--porcelain", "--no-verify", "--no-signed"}
+	if c.store.pushOptions {
+		args = append(args, "--push-option=ward.format=json")
+	}
+	args = append(args, "origin", commit+":refs/heads/"+branch)
+	stdout, stderr, err := c.store.runInput(ctx, c.dir, "", args...)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	answer := rejection(stdout)
+	if answer == "" {
+		return err
+	}
+	return readRefusal(stderr, answer)
+}
+
+// rejection is the remote's word on a branch that it did not move, "" for none.
+func rejection(porcelain string) string {
+	for line := range strings.Lines(porcelain) {
+		if rest, ok := strings.CutPrefix(line, "!\t"); ok {
+			_, word, _ := strings.Cut(strings.TrimSpace(rest), "\t")
+			return word
+		}
+	}
+	return ""
+}
+
+// verdict is what Ward's hook writes with `-o ward.format=json` (HOOK-2).
+type verdict struct {
+	Verdict  string            `json:"verdict"`
+	Findings []diag.Diagnostic `json:"findings"`
+	Count    int               `json:"count"`
+}
+
+// readRefusal makes an error of what the remote's hooks printed: the findings of
+// a Ward remote, the lines of any other, or at least git's own word.
+func readRefusal(stderr, answer string) error {
+	var lines []string
+	for line := range strings.Lines(stderr) {
+		text, ok := strings.CutPrefix(line, "remote:")
+		if text = strings.TrimSpace(text); !ok || text == "" {
+			continue
+		}
+		var v verdict
+		if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &v) == nil && v.Verdict != "" {
+			if v.Verdict != "refused" {
+				// The host's trouble, which no model can mend.
+				return fmt.Errorf("git push: the remote could not judge the push: %s", diag.Clean(text))
+			}
+			return v.refused()
+		}
+		lines = append(lines, diag.Clean(text))
+	}
+	if len(lines) == 0 {
+		lines = []string{diag.Clean(answer)}
+	}
+	return &Refused{Text: strings.Join(lines, "\n") + "\n"}
+}
+
+func (v verdict) refused() *Refused {
+	var b strings.Builder
+	diag.WriteText(&b, v.Findings)
+	if more := v.Count - len(v.Findings); more > 0 {
+		fmt.Fprintf(&b, "... and %d more findings\n", more)
+	}
+	return &Refused{Text: b.String(), Findings: v.Findings}
+}

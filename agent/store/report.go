@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+)
+
+// Comms reads COMMS.md of a snapshot. A document with errors is not guessed at.
+func (m Snapshot) Comms(ctx context.Context) ([]byte, *comms.Document, error) {
+	data, err := m.File(ctx, comms.Path, comms.MaxBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	doc, found := comms.Parse(data)
+	if diag.HasErrors(found) {
+		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return !d.IsError() })
+		var b strings.Builder
+		diag.WriteText(&b, found)
+		err := fmt.Errorf("COMMS.md of main (%s) cannot be read:\n%s", diag.Short(m.Commit), b.String())
+		return nil, nil, cli.Hint(err, "mend COMMS.md and push; `git ward lint` checks it beforehand")
+	}
+	return data, doc, nil
+}
+
+// Report puts a report at the end of main's COMMS.md. When main moves meanwhile it
+// is put there again under the next id; when main has a report that closes or
+// suspends the same version of the directive, that one counts and no second is
+// made, so a run that was killed can be made again.
+func (s *Store) Report(ctx context.Context, r comms.NewReport) error {
+	for try := range maxRaces {
+		m, err := s.Main(ctx)
+		if err != nil {
+			return err
+		}
+		data, doc, err := m.Comms(ctx)
+		if err != nil {
+			return err
+		}
+		if reported(doc, r) {
+			return nil
+		}
+		commit, err := s.commitReport(ctx, m, data, r)
+		if err != nil {
+			return err
+		}
+		pushErr := s.main.push(ctx, commit, "main")
+		if pushErr == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return pushErr
+		}
+		now, err := s.Main(ctx)
+		if err != nil {
+			return errors.Join(pushErr, err)
+		}
+		if now.Commit == m.Commit {
+			return fmt.Errorf("the report on %s: %w", r.Directive, pushErr)
+		}
+		if err := git.Backoff(ctx, try); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("main moved %d times while the report on %s was pushed", maxRaces, r.Directive)
+}
+
+// reported reports whether the document has an answer to the same version of the
+// directive.
+func reported(doc *comms.Document, r comms.NewReport) bool {
+	return slices.ContainsFunc(doc.Reports, func(old comms.Report) bool {
+		return old.Directive == r.Directive && old.DirectiveHash() == r.DirectiveHash &&
+			(old.Status.Closes() || (old.Status.Suspends() && r.Status.Suspends()))
+	})
+}
+
+// commitReport makes the commit on top of main. It writes objects and leaves the
+// working tree alone, so nothing that lies there can get into it.
+func (s *Store) commitReport(ctx context.Context, m Snapshot, data []byte, r comms.NewReport) (string, error) {
+	data, _, err := comms.AppendReport(data, r)
+	if err != nil {
+		return "", err
+	}
+	repo := git.Open(s.main.gitDir())
+	tree, err := replaceFile(ctx, repo, m.Commit, comms.Path, data)
+	if err != nil {
+		return "", err
+	}
+	who := fmt.Sprintf("%s <%s> %d +0000", agentName, agentMail, time.Now().Unix())
+	return repo.WriteObject("commit", fmt.Appendf(nil, "tree %s\nparent %s\nauthor %s\ncommitter %s\n\ncomms: report %s %s\n",
+		tree, m.Commit, who, who, r.Directive, r.Status))
+}
+
+// replaceFile writes the tree of a commit with other content for one file at its
+// top, which must be there.
+func replaceFile(ctx context.Context, repo *git.Repo, commit, name string, data []byte) (string, error) {
+	batch, err := repo.Batch(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer batch.Close()
+	_, raw, err := batch.Read(commit+"^{tree}", 64<<20)
+	if err != nil {
+		return "", err
+	}
+	entries, err := git.ParseTree(raw)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(entries, func(e git.Entry) bool { return e.Name == name })
+	if i < 0 {
+		return "", fmt.Errorf("%s has no %s", commit, name)
+	}
+	if entries[i].ID, err = repo.WriteObject("blob", data); err != nil {
+		return "", err
+	}
+	if raw, err = git.FormatTree(entries); err != nil {
+		return "", err
+	}
+	return repo.WriteObject("tree", raw)
+}

@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/git"
+)
+
+// mainRef is the remote's main as the clones see it.
+const mainRef = "refs/remotes/origin/main"
+
+// Snapshot is one commit of the remote's main.
+type Snapshot struct {
+	Commit string
+	clone  *clone
+}
+
+// Main fetches, lets the clone of main follow, and returns what main is now.
+func (s *Store) Main(ctx context.Context) (Snapshot, error) {
+	c := s.main
+	if err := c.fetch(ctx); err != nil {
+		return Snapshot{}, err
+	}
+	tip, err := c.resolve(ctx, mainRef)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	if tip == "" {
+		return Snapshot{}, cli.Hint(fmt.Errorf("%s has no branch main", s.Bare), "`git ward init --bare %s` makes its first commit", s.Bare)
+	}
+	head, err := c.resolve(ctx, "HEAD")
+	if err != nil {
+		return Snapshot{}, err
+	}
+	if head != tip {
+		if _, err := c.git(ctx, "checkout", "--quiet", "--force", "-B", "main", tip, "--"); err != nil {
+			return Snapshot{}, err
+		}
+	}
+	return Snapshot{tip, c}, nil
+}
+
+// File reads a file of the commit, not of a working tree: attributes and filters
+// cannot change what it says. A missing one is fs.ErrNotExist.
+func (m Snapshot) File(ctx context.Context, path string, limit int64) ([]byte, error) {
+	batch, err := git.Open(m.clone.gitDir()).Batch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer batch.Close()
+	object, data, err := batch.Read(m.Commit+":"+path, limit)
+	switch {
+	case errors.Is(err, git.ErrMissing):
+		return nil, fmt.Errorf("main has no %s: %w", path, fs.ErrNotExist)
+	case err != nil:
+		return nil, fmt.Errorf("%s of main: %w", path, err)
+	case object.Kind != "blob":
+		return nil, fmt.Errorf("%s of main is not a file", path)
+	}
+	return data, nil
+}

@@ -1,0 +1,196 @@
+// Package store is all the git that the agent does: a clone that follows main
+// and takes reports, a clone for each directive, commits, pushes, and what a
+// refused push says.
+//
+// Refs of the remote are the only state (AGT-5). Clones are disposable: whatever
+// a kill, a full disk or a model made of one, the next use puts it back to what
+// the refs say, or makes it anew.
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+)
+
+// The agent's name in commits. It says nothing about rights (ID-1).
+const (
+	agentName = "Ward Agent"
+	agentMail = "agent@ward"
+)
+
+// gitTimeout ends a git child that hangs, such as a push into a door that does
+// not answer. A push waits for hooks and for the door's turn, so it is long.
+const gitTimeout = 15 * time.Minute
+
+// Options says where the store's repositories are.
+type Options struct {
+	Bare       string // the remote, a bare repository on this machine; absolute
+	State      string // the agent's own directory; absolute
+	Door       string // the socket that pushes go through; "" pushes straight
+	Executable string // of ward-agent, for the door; absolute
+}
+
+// Store is the agent's view of one remote. It is for one process at a time, which
+// Lock sees to, and not for concurrent use.
+type Store struct {
+	Options
+	name string // of clones: the remote's, without .git
+	main *clone
+	// pushOptions is whether the remote takes them, and so can answer in JSON.
+	pushOptions bool
+}
+
+// Tag marks every child of an agent in its environment, so that the next agent
+// finds what a kill -9 left running.
+func Tag(state string) string { return "WARD_AGENT_STATE=" + state }
+
+// Open prepares <state>: the home directory and the clone of main.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	s := &Store{Options: o, name: repoName(o.Bare)}
+	if _, err := os.Stat(filepath.Join(o.Bare, "HEAD")); err != nil {
+		return nil, cli.Hint(fmt.Errorf("%s is not a bare repository: %w", o.Bare, err), "`git ward init --bare DIR` makes one")
+	}
+	s.main = &clone{store: s, dir: filepath.Join(o.State, "main", s.name)}
+	if err := s.main.ensure(ctx); err != nil {
+		return nil, err
+	}
+	// git config, and not a look at an error message of push, which is prose.
+	out, err := s.run(ctx, s.State, "config", "--file", filepath.Join(o.Bare, "config"),
+		"--type=bool", "--default=false", "--get", "receive.advertisePushOptions")
+	if err != nil {
+		return nil, err
+	}
+	s.pushOptions = out == "true"
+	return s, nil
+}
+
+// repoName is the last word of the remote's path.
+func repoName(bare string) string {
+	name := strings.TrimSuffix(filepath.Base(bare), ".git")
+	if name == "" || name == "." || name == "/" {
+		return "repo"
+	}
+	return name
+}
+
+// Environ is the whole environment of the agent's children, git and a model's
+// commands alike: the agent's own is not inherited, and its home is its own.
+func (s *Store) Environ() []string {
+	env := []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + s.home(),
+		"LANG=C.UTF-8",
+		"TZ=UTC",
+		"TERM=dumb",
+		"SHELL=/bin/bash",
+		"PAGER=cat",
+		"GIT_PAGER=cat",
+		"GIT_EDITOR=true", // nobody is there to type
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_CONFIG_NOSYSTEM=1",
+		// A broken clone must not be taken for part of a repository around it.
+		"GIT_CEILING_DIRECTORIES=" + s.State,
+		Tag(s.State),
+	}
+	for _, name := range []string{"TMPDIR", "USER"} {
+		if v := os.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+func (s *Store) home() string { return filepath.Join(s.State, "home") }
+
+// writeHome writes the git settings that hold for every repository of the agent.
+// In the container the remote belongs to another user, which git wants to be
+// told is fine.
+func (s *Store) writeHome() error {
+	if err := os.MkdirAll(s.home(), 0o755); err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(s.Bare) // git compares that one
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(s.home(), ".gitconfig"), formatConfig([]setting{
+		{"safe", "", "directory", real},
+		{"user", "", "name", agentName},
+		{"user", "", "email", agentMail},
+		{"init", "", "defaultBranch", "main"},
+		{"pull", "", "rebase", "true"},
+		{"advice", "", "detachedHead", "false"},
+	}), 0o644)
+}
+
+// gitError is the end of a git child that did not exit 0.
+type gitError struct {
+	command string
+	code    int // -1 when a signal ended it
+	stderr  string
+	err     error
+}
+
+func (e *gitError) Error() string {
+	text := strings.TrimSpace(e.stderr)
+	text = text[:min(len(text), 4096)]
+	if text == "" {
+		return fmt.Sprintf("git %s: %v", e.command, e.err)
+	}
+	return fmt.Sprintf("git %s: %v: %s", e.command, e.err, diag.Clean(strings.ReplaceAll(text, "\n", "; ")))
+}
+
+func (e *gitError) Unwrap() error { return e.err }
+
+// run runs git in dir and returns its output without the last newline.
+func (s *Store) run(ctx context.Context, dir string, args ...string) (string, error) {
+	out, _, err := s.runInput(ctx, dir, "", args...)
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// runInput runs git with input and returns all that it printed.
+func (s *Store) runInput(ctx context.Context, dir, input string, args ...string) (stdout, stderr string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Env = dir, s.Environ()
+	cmd.Stdin = strings.NewReader(input)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	// A group of its own, so that Ctrl-C does not end git under the agent; and
+	// SIGTERM, upon which git removes its lock files.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	err = cmd.Run()
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		code := -1
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			code = exit.ExitCode()
+		}
+		err = &gitError{args[0], code, errs.String(), err}
+	}
+	return out.String(), errs.String(), err
+}
+
+// exited tells a git that answered by its exit code from one in trouble.
+func exited(err error, code int) bool {
+	var g *gitError
+	return errors.As(err, &g) && g.code == code
+}

@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+)
+
+// Trailers of the commit that ends the work on a directive. With them on the
+// remote's branch the model is not asked again, whatever happens to the report.
+const (
+	trailerDirective = "Ward-Directive"
+	trailerHash      = "Ward-Directive-Hash"
+	trailerWork      = "Ward-Work"
+	workDone         = "done"
+)
+
+// markerDepth is how many of the newest commits are searched for the trailers.
+const markerDepth = 1000
+
+// Work is the working clone of one directive.
+type Work struct {
+	Directive comms.Directive
+	Branch    string // "agent/D-1"
+	Done      *Done  // the end of the work, when the remote has it
+
+	clone
+	base string // where the model started from
+}
+
+// Done is the commit that ended the work.
+type Done struct {
+	Commit string
+	Text   string // the model's last words
+}
+
+// Dir is the working tree.
+func (w *Work) Dir() string { return w.dir }
+
+// Work prepares the working clone of a directive: its branch as the remote has
+// it, with main merged in where that goes without conflicts; else main.
+func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
+	w := &Work{Directive: d, Branch: "agent/" + d.Name()}
+	w.clone = clone{store: s, dir: filepath.Join(s.State, "agent", d.Name(), s.name)}
+	err := w.prepare(ctx)
+	if err == nil || ctx.Err() != nil {
+		return w, err
+	}
+	// Somebody broke the clone. What counts is on the remote.
+	if err := removeAll(w.dir); err != nil {
+		return nil, err
+	}
+	return w, w.prepare(ctx)
+}
+
+func (w *Work) prepare(ctx context.Context) error {
+	if err := w.ensure(ctx); err != nil {
+		return err
+	}
+	if err := w.fetch(ctx); err != nil {
+		return err
+	}
+	main, err := w.resolve(ctx, mainRef)
+	if err != nil {
+		return err
+	}
+	tip, err := w.remote(ctx, w.Branch)
+	if err != nil {
+		return err
+	}
+	start := tip
+	if tip == "" {
+		start = main
+	}
+	if err := w.reset(ctx, start); err != nil {
+		return err
+	}
+	if w.Done, err = w.findDone(ctx, start); err != nil || w.Done != nil {
+		return err
+	}
+	if tip != "" {
+		if err := w.mergeMain(ctx, tip, main); err != nil {
+			return err
+		}
+	}
+	w.base, err = w.resolve(ctx, "HEAD")
+	return err
+}
+
+// reset makes branch, index and working tree those of commit and nothing else.
+// The index goes first: a kill may have cut it off, a model may have marked files
+// in it as not to be looked at. So do a rebase half done, and local attributes.
+func (w *Work) reset(ctx context.Context, commit string) error {
+	for _, name := range []string{"index", "rebase-merge", "rebase-apply", "sequencer", "info", "hooks"} {
+		if err := os.RemoveAll(filepath.Join(w.gitDir(), name)); err != nil {
+			return err
+		}
+	}
+	if _, err := w.git(ctx, "checkout", "--quiet", "--force", "--no-track", "-B", w.Branch, commit, "--"); err != nil {
+		return err
+	}
+	_, err := w.git(ctx, "clean", "-ffdxq")
+	return err
+}
+
+// mergeMain lets work that began on an older main go on from the present one. A
+// conflict leaves the branch as it is: the model may merge, this may not guess.
+func (w *Work) mergeMain(ctx context.Context, tip, main string) error {
+	if has, err := w.isAncestor(ctx, main, tip); has || err != nil {
+		return err
+	}
+	if _, err := w.git(ctx, "merge", "--quiet", "--no-edit", "-m", "agent: merge main into "+w.Branch, main); err != nil {
+		return w.reset(ctx, tip)
+	}
+	return nil
+}
+
+// findDone looks for the end of the work on the directive as it stands now, among
+// the newest commits of a history. It looks into main's history as well: the PM
+// may have merged and deleted the branch before the report was made.
+func (c *clone) findDone(ctx context.Context, tip string, d comms.Directive) (*Done, error) {
+	out, err := c.git(ctx, "log", "-z", fmt.Sprintf("--max-count=%d", markerDepth), "--no-show-signature",
+		"--no-notes", "--format=%H%n%B", tip, "--")
+	if err != nil {
+		return nil, err
+	}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		id, message, _ := strings.Cut(entry, "\n")
+		if hasTrailer(message, trailerWork, workDone) && hasTrailer(message, trailerDirective, d.Name()) &&
+			hasTrailer(message, trailerHash, d.Hash()) {
+			return &Done{id, messageBody(message)}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (w *Work) findDone(ctx context.Context, tip string) (*Done, error) {
+	return w.clone.findDone(ctx, tip, w.Directive)
+}
+
+func hasTrailer(message, key, value string) bool {
+	values := git.Trailers(message, key)
+	return len(values) == 1 && values[0] == value
+}
+
+// messageBody is a commit message without its subject and its trailers.
+func messageBody(message string) string {
+	_, body, _ := strings.Cut(strings.TrimSpace(message), "\n\n")
+	if i := strings.LastIndex(body, "\n\n"); i >= 0 {
+		return strings.TrimSpace(body[:i])
+	}
+	return ""
+}

@@ -1,0 +1,223 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func bash(t *testing.T, b *Box, command string) Result {
+	t.Helper()
+	args, err := json.Marshal(bashArgs{command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return call(t, b, "bash", string(args))
+}
+
+func TestBash(t *testing.T) {
+	b := newBox(t)
+	b.Env = append(b.Env, "GREETING=hi")
+	t.Setenv("WARD_TEST_SECRET", "not for children")
+	for command, want := range map[string]Result{
+		"echo $GREETING; echo err >&2":    {Text: "hi\nerr\n[exit 0]"},
+		"printf 'no newline'; exit 3":     {Text: "no newline\n[exit 3]", IsError: true},
+		"true":                            {Text: "[exit 0]"},
+		"kill -9 $$":                      {Text: "[killed by signal 9, killed]", IsError: true},
+		"printf '\\xff'":                  {Text: "\ufffd\n[exit 0]"},
+		"cat; echo $WARD_TEST_SECRET":     {Text: "\n[exit 0]"},
+		"basename $PWD":                   {Text: "tree\n[exit 0]"},
+		"[ $(ps -o sid= $$) = $$ ]; :":    {Text: "[exit 0]"},
+		"env | grep -c '^WARD_CALL=.'; :": {Text: "1\n[exit 0]"},
+	} {
+		if r := bash(t, b, command); r != want {
+			t.Errorf("%s: %+v", command, r)
+		}
+	}
+}
+
+// TestOutputIsCut: the model gets the beginning and the end, the file has all.
+func TestOutputIsCut(t *testing.T) {
+	b := newBox(t)
+	r := bash(t, b, "seq 1 100000")
+	m := regexp.MustCompile(`(?s)^1\n2\n.*\n\[(\d+) bytes left out; all is in (\S+)\]\n.*\n99999\n100000\n\[exit 0\]$`).FindStringSubmatch(r.Text)
+	if m == nil || r.IsError || len(r.Text) > b.OutputSize+200 {
+		t.Fatalf("%d bytes: %s", len(r.Text), r.Text)
+	}
+	if m[1] != fmt.Sprint(588895-1000) || !strings.HasPrefix(m[2], b.State+"/logs/bash-") {
+		t.Error(m[1:])
+	}
+	data, err := os.ReadFile(m[2])
+	if err != nil || len(data) != 588895 {
+		t.Errorf("the file has %d bytes (%v)", len(data), err)
+	}
+	for n, want := range map[int]bool{1000: false, 1001: true} {
+		r := bash(t, b, fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", n))
+		if strings.Contains(r.Text, "left out") != want || strings.Count(r.Text, "x") != 1000+strings.Count(r.Text, "exit") {
+			t.Errorf("%d bytes: %.60q", n, r.Text)
+		}
+	}
+}
+
+// TestEndlessOutput is stopped at the limit of the file.
+func TestEndlessOutput(t *testing.T) {
+	b := newBox(t)
+	r := bash(t, b, "yes")
+	if !r.IsError || !strings.HasSuffix(r.Text, "y\n[stopped: more than 64 MiB of output]") {
+		t.Fatalf("%.200s", r.Text)
+	}
+	files, _ := filepath.Glob(b.State + "/logs/bash-*.log")
+	if info, err := os.Stat(files[0]); err != nil || info.Size() != logLimit {
+		t.Errorf("the file has %d bytes (%v)", info.Size(), err)
+	}
+}
+
+// TestTimeout ends everything that the command started, asking first.
+func TestTimeout(t *testing.T) {
+	b := newBox(t)
+	b.Timeout = 300 * time.Millisecond
+	for _, c := range []struct {
+		command, out string
+		limit        time.Duration
+	}{
+		{"echo a; (sleep 1000; echo b) & sleep 1000", "a\n", time.Second},
+		{"trap 'echo asked; exit' TERM; sleep 1000 & wait", "asked\n", time.Second},
+		{"trap '' TERM; bash -c 'sleep 1000'; sleep 1000", "", termGrace + time.Second},
+	} {
+		start := time.Now()
+		r := bash(t, b, c.command+" # "+t.Name())
+		if took := time.Since(start); took > c.limit+2*time.Second {
+			t.Errorf("%s: took %v", c.command, took)
+		}
+		if want := c.out + "[stopped: it ran longer than 300ms]"; !r.IsError || r.Text != want {
+			t.Errorf("%s: %+v", c.command, r)
+		}
+		checkNoneLeft(t, b)
+	}
+}
+
+// TestBackground: what is left behind ends with the command and does not hold it
+// up: in the group, and by its environment outside of the group.
+func TestBackground(t *testing.T) {
+	b := newBox(t)
+	for _, command := range []string{
+		"sleep 1000 & echo a",
+		"nohup sleep 1000 & echo a",
+		"setsid sleep 1000 & echo a",
+		"setsid bash -c 'sleep 1000 & setsid sleep 1000 & wait' & sleep 0.1; echo a",
+	} {
+		start := time.Now()
+		if r := bash(t, b, command); r.IsError || !strings.HasSuffix(r.Text, "a\n[exit 0]") {
+			t.Errorf("%s: %+v", command, r)
+		}
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%s: took %v", command, took)
+		}
+		checkNoneLeft(t, b)
+	}
+}
+
+// TestEscape: who leaves group and environment gets away; he holds the pipe, but
+// not the agent.
+func TestEscape(t *testing.T) {
+	b := newBox(t)
+	b.Env = append(b.Env, "PIDFILE="+filepath.Join(t.TempDir(), "pid"))
+	start := time.Now()
+	r := bash(t, b, "setsid env -i sleep 1000 & echo $! >$PIDFILE; sleep 0.2; echo a")
+	if took := time.Since(start); r.Text != "a\n[exit 0]" || took > pipeGrace+2*time.Second {
+		t.Errorf("%+v after %v", r, took)
+	}
+	exec.Command("sh", "-c", "kill -9 $(cat "+strings.TrimPrefix(b.Env[len(b.Env)-1], "PIDFILE=")+")").Run()
+}
+
+func TestStopWhileRunning(t *testing.T) {
+	b := newBox(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(200*time.Millisecond, cancel)
+	start := time.Now()
+	_, err := Call(ctx, b.Tools(), "bash", json.RawMessage(`{"command":"sleep 1000"}`))
+	if !errors.Is(err, context.Canceled) || time.Since(start) > termGrace+2*time.Second {
+		t.Errorf("%v after %v", err, time.Since(start))
+	}
+	checkNoneLeft(t, b)
+}
+
+// checkNoneLeft looks for processes in the working tree.
+func checkNoneLeft(t *testing.T, b *Box) {
+	t.Helper()
+	dirs, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, dir := range dirs {
+		if at, err := os.Readlink(dir); err == nil && at == b.Dir {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(dir), "cmdline"))
+			t.Errorf("left running: %q", line)
+		}
+	}
+}
+
+func TestEndTagged(t *testing.T) {
+	tag := "WARD_TEST_TAG=" + t.TempDir()
+	file := filepath.Join(t.TempDir(), "asked")
+	start := func(command string, env ...string) *exec.Cmd {
+		cmd := exec.Command("bash", "-c", command)
+		cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "FILE="+file)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	polite := start("trap 'touch $FILE; exit 0' TERM; touch $FILE.ready; while :; do sleep 0.01; done", tag)
+	stubborn := start("trap '' TERM; touch $FILE.ready2; while :; do sleep 0.01; done", "A=B", tag)
+	stranger := start("sleep 1000", tag+"x", "X"+tag)
+	defer stranger.Process.Kill()
+	for _, f := range []string{file + ".ready", file + ".ready2"} {
+		for {
+			if _, err := os.Stat(f); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	go polite.Wait() // reap, as init would
+	go stubborn.Wait()
+	if n := EndTagged(tag, 300*time.Millisecond); n < 2 {
+		t.Errorf("found %d processes", n)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error("the polite one was not asked")
+	}
+	if n := EndTagged(tag, 0); n != 0 {
+		t.Errorf("%d processes are left", n)
+	}
+	if stranger.Process.Signal(syscall.Signal(0)) != nil {
+		t.Error("a stranger was ended")
+	}
+}
+
+func TestOldLogsGo(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 5 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("bash-%d.log", i)), make([]byte, 10000), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	os.WriteFile(filepath.Join(dir, "agent.log"), make([]byte, 10000), 0o644)
+	if err := pruneLogs(dir, 25000); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := filepath.Glob(dir + "/*")
+	for i := range left {
+		left[i] = filepath.Base(left[i])
+	}
+	if got := strings.Join(left, " "); got != "agent.log bash-3.log bash-4.log" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,140 @@
+package tool
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// keptLogs is how many bytes of older commands' output stay on disk.
+const keptLogs = 256 << 20
+
+func (b *Box) logs() string { return filepath.Join(b.State, "logs") }
+
+// capture takes a command's output: all of it into a file, up to a limit, and
+// its beginning and end for the model. Errors are at the end and the command
+// that made them at the beginning, so the middle is what can be spared.
+type capture struct {
+	id    string // of the command, unique
+	path  string
+	file  *os.File
+	limit int64 // of the file
+
+	mu    sync.Mutex
+	size  int // of what the model gets
+	head  []byte
+	tail  []byte // at most twice as long as needed
+	total int64
+
+	full     chan struct{} // closed when the file takes no more
+	fullOnce sync.Once
+	why      string // before full is closed
+}
+
+func newCapture(dir string, size int, limit int64) (*capture, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := pruneLogs(dir, keptLogs); err != nil {
+		return nil, err
+	}
+	// The name sorts by time.
+	f, err := os.CreateTemp(dir, "bash-"+time.Now().UTC().Format("20060102T150405.000000000Z")+"-*.log")
+	if err != nil {
+		return nil, err
+	}
+	id := fmt.Sprintf("%d/%s", os.Getpid(), filepath.Base(f.Name()))
+	return &capture{id: id, path: f.Name(), file: f, limit: limit, size: size, full: make(chan struct{})}, nil
+}
+
+func (c *capture) close() { c.file.Close() }
+
+// drain reads until the pipe ends. It reads on beyond the limit, because a
+// command that is being killed must not block on its pipe.
+func (c *capture) drain(r io.Reader) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(buf)
+		c.take(buf[:n])
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *capture) take(p []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if room := c.limit - c.total; room > 0 {
+		if _, err := c.file.Write(p[:min(int64(len(p)), room)]); err != nil {
+			c.stop(err.Error()) // a full disk
+		}
+	}
+	c.total += int64(len(p))
+	if c.total > c.limit {
+		c.stop(fmt.Sprintf("more than %d MiB of output", c.limit>>20))
+	}
+	n := min(c.size/2-len(c.head), len(p))
+	c.head = append(c.head, p[:n]...)
+	c.tail = append(c.tail, p[n:]...)
+	if keep := c.size - c.size/2; len(c.tail) > 2*keep {
+		c.tail = append(c.tail[:0], c.tail[len(c.tail)-keep:]...)
+	}
+}
+
+func (c *capture) stop(why string) {
+	c.fullOnce.Do(func() {
+		c.why = why
+		close(c.full)
+	})
+}
+
+// text is what the model gets, ended by a newline unless it is empty.
+func (c *capture) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tail := c.tail[max(0, len(c.tail)-(c.size-c.size/2)):]
+	left := c.total - int64(len(c.head)+len(tail))
+	var b strings.Builder
+	b.Write(c.head)
+	if left > 0 {
+		fmt.Fprintf(&b, "\n[%d bytes left out; all is in %s]\n", left, c.path)
+	}
+	b.Write(tail)
+	if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
+		b.WriteByte('\n')
+	}
+	return strings.ToValidUTF8(b.String(), "\ufffd")
+}
+
+// pruneLogs removes the oldest files of commands until at most keep bytes stay.
+func pruneLogs(dir string, keep int64) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "bash-*.log"))
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(paths, func(a, b string) int { return cmp.Compare(b, a) })
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		// An empty file costs a block, too.
+		if keep -= max(info.Size(), 4096); keep < 0 {
+			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}

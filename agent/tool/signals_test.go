@@ -1,0 +1,74 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fakeRepo answers the questions of the signal tools; the real answers are
+// tested in store and by the command's scripts.
+type fakeRepo struct {
+	unpublished string
+	names       []string
+	err         error
+}
+
+func (r *fakeRepo) Unpublished(context.Context) (string, error) { return r.unpublished, r.err }
+func (r *fakeRepo) HasBranch(_ context.Context, name string) (bool, error) {
+	return slices.Contains(r.names, name), nil
+}
+func (r *fakeRepo) HasRevision(_ context.Context, name string) (bool, error) {
+	return slices.Contains(r.names, name), nil
+}
+
+func TestSignal(t *testing.T) {
+	b := newBox(t)
+	repo := &fakeRepo{names: []string{"agent/D-1", "main"}}
+	b.Repo = repo
+	for _, c := range []struct{ name, want string }{
+		{"", "is empty"},
+		{"--upload-pack=x", "begins with a dash"},
+		{"a\nb", "is not a plain name"},
+		{"main~1", "is not a plain name"},
+		{"main@{1}", "is not a plain name"},
+		{"a..b", "is not a plain name"},
+		{strings.Repeat("x", 256), "is longer than 255 bytes"},
+		{"agent/D-2", "the remote has no agent/D-2"},
+	} {
+		for tool, arg := range map[string]string{"bootstrap": "branch", "rollback": "ref"} {
+			args, _ := json.Marshal(map[string]string{arg: c.name})
+			if r := call(t, b, tool, string(args)); !r.IsError || !strings.HasPrefix(r.Text, tool+": ") || !strings.Contains(r.Text, c.want) {
+				t.Errorf("%s %s: %+v", tool, args, r)
+			}
+		}
+	}
+	repo.unpublished = "2 changes"
+	if r := call(t, b, "bootstrap", `{"branch":"main"}`); !r.IsError || r.Text != "bootstrap: 2 changes; commit and push it first, or throw it away" {
+		t.Error(r)
+	}
+	repo.unpublished, repo.err = "", errors.New("no git")
+	if r := call(t, b, "bootstrap", `{"branch":"main"}`); !r.IsError || r.Text != "bootstrap: no git" {
+		t.Error(r)
+	}
+	if _, err := os.Stat(filepath.Join(b.State, ".signal")); err == nil {
+		t.Error("a refused signal left a trace")
+	}
+
+	repo.err = nil
+	for tool, arg := range map[string]string{"bootstrap": "branch", "rollback": "ref"} {
+		_, err := Call(t.Context(), b.Tools(), tool, json.RawMessage(`{"`+arg+`":"agent/D-1"}`))
+		data, _ := os.ReadFile(filepath.Join(b.State, ".signal", tool))
+		if !errors.Is(err, ErrExit) || string(data) != "agent/D-1\n" {
+			t.Errorf("%s: %v, %q", tool, err, data)
+		}
+	}
+	if entries, _ := os.ReadDir(filepath.Join(b.State, ".signal")); len(entries) != 2 {
+		t.Errorf("left behind: %v", entries)
+	}
+}

@@ -1,0 +1,67 @@
+package secret
+
+import (
+	"bytes"
+	"strings"
+)
+
+// maxLine is how much of a line on each side of a match an allowlist sees.
+// Files of one line are long enough to hold an excuse for everything.
+const maxLine = 1 << 10
+
+// excused reports whether an allowlist knows the match.
+func (s *Scanner) excused(r *rule, data []byte, secret, match span) bool {
+	for i := range globalAllow {
+		if s.allows(&globalAllow[i], data, secret, match) {
+			return true
+		}
+	}
+	for i := range r.allow {
+		if s.allows(&r.allow[i], data, secret, match) {
+			return true
+		}
+	}
+	return generic(r.id) == 1 && s.allows(&goSum, data, secret, match)
+}
+
+// allows reports whether an allowlist excuses a match.
+func (s *Scanner) allows(a *allowlist, data []byte, secret, match span) bool {
+	target := secret
+	switch a.target {
+	case "match":
+		target = match
+	case "line":
+		target = lines(match, data)
+	}
+	if a.regex != "" {
+		s.spend(target.to - target.from)
+		if s.regexp(a.regex).Match(target.of(data)) {
+			return true
+		}
+	}
+	return a.stopwords != "" && s.stopwords(a).found(secret.of(data))
+}
+
+// stopwords is the index of an allowlist's stopwords.
+func (s *Scanner) stopwords(a *allowlist) *index {
+	x := s.stops[a]
+	if x == nil {
+		var words []word
+		for w := range strings.SplitSeq(a.stopwords, "\n") {
+			words = append(words, word{w, true})
+		}
+		x = newIndex(words)
+		s.stops[a] = x
+	}
+	return x
+}
+
+// lines gives the lines that a match is on.
+func lines(m span, data []byte) span {
+	before, after := data[max(0, m.from-maxLine):m.from], data[m.to:min(len(data), m.to+maxLine)]
+	if n := bytes.IndexByte(after, '\n'); n >= 0 {
+		after = after[:n]
+	}
+	before = before[bytes.LastIndexByte(before, '\n')+1:]
+	return span{m.from - len(before), m.to + len(after)}
+}

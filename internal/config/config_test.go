@@ -1,0 +1,88 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+)
+
+func shipped(t *testing.T) []byte {
+	t.Helper()
+	data, err := os.ReadFile("../../config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// The file that Ward ships documents every setting: each has its value and a
+// comment above it.
+func TestEverySettingIsDocumented(t *testing.T) {
+	data := shipped(t)
+	if _, err := Parse(nil, data, "config.toml"); err != nil {
+		t.Fatal(err)
+	}
+	var tree map[string]map[string]any
+	if err := toml.Unmarshal(data, &tree); err != nil {
+		t.Fatal(err)
+	}
+	c := reflect.TypeOf(Config{})
+	for section := range c.Fields() {
+		for setting := range section.Type.Fields() {
+			name := section.Tag.Get("toml") + "." + setting.Tag.Get("toml")
+			if _, ok := tree[section.Tag.Get("toml")][setting.Tag.Get("toml")]; !ok {
+				t.Errorf("config.toml lacks %s", name)
+			}
+		}
+	}
+}
+
+func TestFaultsNameTheirPlace(t *testing.T) {
+	for text, want := range map[string]string{
+		"[limits\n":                                "x.toml:2:8: ",
+		"[limits]\ndeep = 3\n":                     `unknown key "limits.deep"`,
+		"[shields]\nup = true\n":                   `unknown key "shields`,
+		"[limits]\ndepth = 0\n":                    "limits.depth must be at least 1",
+		"[limits]\nblob_size = -1\n":               "limits.blob_size must be at least 1",
+		"[limits]\ncpu = \"soon\"\n":               "soon",
+		"[limits]\ncpu = \"-3s\"\n":                "not a positive time",
+		"[rights]\nprotected = \"all\"\n":          "x.toml",
+		"[limits]\ndepth = 99999999999999999999\n": "x.toml",
+	} {
+		_, err := Parse(shipped(t), []byte(text), "x.toml")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Load(dir, nil); err == nil || !strings.Contains(err.Error(), "git ward init --bare") {
+		t.Errorf("missing file: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "ward"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, Path)
+	if err := os.WriteFile(path, []byte("[limits]\ndepth = 7\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(dir, shipped(t))
+	if err != nil || c.Limits.Depth != 7 || c.Limits.Commits != 10_000 {
+		t.Errorf("%v: %+v", err, c)
+	}
+	if _, err := Load(dir, nil); err == nil {
+		t.Error("a file that lacks settings, without defaults, was taken")
+	}
+	if err := os.WriteFile(path, make([]byte, maxSize+1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir, nil); err == nil {
+		t.Error("a file over the limit was read")
+	}
+}

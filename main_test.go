@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "git-ward"
+
+// goPackage is what this test reads of `go list -json`.
+type goPackage struct {
+	ImportPath  string
+	Doc         string
+	Imports     []string
+	TestImports []string
+}
+
+func goList(t *testing.T, args ...string) []goPackage {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Doc,Imports,TestImports"}, args...)...).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []goPackage
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// room is the first element of a package's path inside the module.
+func room(path string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, module+"/"), "/")
+	return name
+}
+
+// wires reports whether a package may wire rooms together.
+func wires(path string) bool { return path == module || strings.Contains(path, "/cmd/") }
+
+// allowed says whether one package of the module may import another: imports run
+// down only (DESIGN.md, "The house").
+func allowed(from, to string) bool {
+	if wires(from) || room(from) == room(to) {
+		return !strings.Contains(to, "/cmd/")
+	}
+	switch room(from) {
+	case "protocols", "vm":
+		return to == module+"/internal/diag"
+	case "internal":
+		return false
+	}
+	return slices.Contains([]string{"protocols", "vm", "internal"}, room(to))
+}
+
+func TestImportsRunDown(t *testing.T) {
+	for _, p := range goList(t, "./...") {
+		for _, to := range p.Imports {
+			if strings.HasPrefix(to, module) && !allowed(p.ImportPath, to) {
+				t.Errorf("%s imports %s: a room imports protocols, vm and internal only", p.ImportPath, to)
+			}
+		}
+	}
+}
+
+func TestEveryPackageSaysItsJob(t *testing.T) {
+	for _, p := range goList(t, "./...") {
+		if p.Doc == "" {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
+
+// heavy are dependencies that small binaries must not link: their start is part
+// of every push, or of every restart.
+var heavy = map[string][]string{
+	"./hooks/cmd/ward-hook": {"github.com/go-git/", "github.com/rs/zerolog", "net/http", "github.com/containers/", "github.com/google/nftables",
+		"github.com/santhosh-tekuri/", "golang.org/x/text/", "crypto/tls", "text/template"},
+	"./agent/cmd/ward-agent": {"github.com/containers/", "github.com/google/nftables", "github.com/go-git/"},
+}
+
+func TestSmallBinariesStaySmall(t *testing.T) {
+	for binary, banned := range heavy {
+		for _, p := range goList(t, "-deps", binary) {
+			for _, prefix := range banned {
+				if strings.HasPrefix(p.ImportPath, prefix) {
+					t.Errorf("%s links %s", binary, p.ImportPath)
+				}
+			}
+		}
+	}
+}
+
+// topLevel is all that may lie in the repository's root.
+var topLevel = []string{"hooks", "bootstrap", "sandbox", "agent", "vm", "protocols", "scripts", "internal", "bin",
+	"go.mod", "go.sum", "config.toml", "main.go", "main_test.go", "README.md", "LICENSE", "VERSION", ".ci", ".git", ".gitignore", ".gitattributes"}
+
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !slices.Contains(topLevel, e.Name()) {
+			t.Errorf("%s does not belong at the top level", e.Name())
+		}
+	}
+}
