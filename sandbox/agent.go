@@ -1,0 +1,100 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/cli"
+)
+
+// leave is how long the agent may take to end after SIGTERM.
+const leave = 5 * time.Second
+
+// program is the agent's name in the directory of binaries.
+const program = "ward-agent"
+
+// findAgent looks beside the launcher's own binary, so that one build runs with
+// itself, then on PATH.
+func findAgent() (string, error) {
+	if self, err := os.Executable(); err == nil {
+		path := filepath.Join(filepath.Dir(self), program)
+		if unix.Access(path, unix.X_OK) == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "", cli.Hint(fmt.Errorf("%s is neither beside git-ward-launch nor on PATH", program),
+			"`scripts/build` puts both into bin/")
+	}
+	return filepath.Abs(path)
+}
+
+// runAgent runs the agent as a process of its own group and waits for its end.
+// When ctx is cancelled first the group gets SIGTERM and, after leave, SIGKILL.
+// Nothing of the group outlives the agent, and the agent does not outlive a
+// launcher that is killed itself.
+func (s *Spec) runAgent(ctx context.Context, socket string) error {
+	cmd := exec.CommandContext(ctx, s.Agent, s.agentArgs(socket)...)
+	cmd.Dir = s.State
+	cmd.Env = s.agentEnv()
+	cmd.Stdout, cmd.Stderr = s.Stdout, s.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = leave
+
+	// The death signal follows the thread that started the child, not the
+	// process (prctl(2)): keep that thread for as long as the child lives.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		if ctx.Err() != nil {
+			return cli.ExitCode(128 + int(syscall.SIGTERM))
+		}
+		return fmt.Errorf("the agent does not start: %w", err)
+	}
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	return exitOf(cmd.ProcessState.Sys().(syscall.WaitStatus), ctx.Err() != nil)
+}
+
+func (s *Spec) agentArgs(socket string) []string {
+	args := []string{"--bare", s.Bare, "--state", s.State, "--door", socket, "--config", s.configCopy(), "--model", s.Model}
+	if s.Once {
+		args = append(args, "--once")
+	}
+	return args
+}
+
+// agentEnv is all that the agent sees of the launcher's environment: keys and
+// tokens of the user's session are not its business.
+func (s *Spec) agentEnv() []string {
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home(), "LANG=C.UTF-8"}
+	if tmp := os.Getenv("TMPDIR"); tmp != "" {
+		env = append(env, "TMPDIR="+tmp)
+	}
+	return env
+}
+
+// exitOf is the launcher's end for the agent's. Death by a signal that nobody
+// here sent is trouble; the shell's code for it is enough when asked for.
+func exitOf(status syscall.WaitStatus, asked bool) error {
+	switch {
+	case status.Signaled() && asked:
+		return cli.ExitCode(128 + int(status.Signal()))
+	case status.Signaled():
+		return cli.Hint(fmt.Errorf("the agent died: %v", status.Signal()),
+			"launch again: it continues from the repository's refs")
+	case status.ExitStatus() != 0:
+		return cli.ExitCode(status.ExitStatus())
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"git-ward/internal/cli"
+)
+
+// TestRefusals: every refusal is exit 2, says why, and what to do.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	bare := func(h *house) []string { return []string{"--bare", h.bare} }
+	unfenced := func(h *house) []string { return []string{"--bare", h.bare, "--unfenced"} }
+	model := func(name string) func(h *house) []string {
+		return func(h *house) []string { return append(unfenced(h), "--model", name) }
+	}
+	for _, test := range []struct {
+		name  string
+		spoil func(h *house)
+		args  func(h *house) []string
+		want  []string
+	}{
+		{"no fence", nil, bare, []string{"error: the fence is not built yet", "error: no model is configured: [model] name in ", "hint: --unfenced"}},
+		{"no fence, a model", nil, func(h *house) []string { return append(bare(h), "--model", "script") }, []string{"error: the fence is not built yet", "hint: --unfenced"}},
+		{"a real model", nil, model("anthropic"), []string{`error: the model "anthropic" needs the fence`, "hint: `--model script`"}},
+		{"a real model in the settings", func(h *house) { h.edit(`name = ""`, `name = "openai"`) }, unfenced, []string{`error: the model "openai" needs the fence`, "hint: `--model script`"}},
+		{"no --bare", nil, func(*house) []string { return nil }, []string{"error: --bare is missing", "usage: git ward launch --bare DIR"}},
+		{"an argument", nil, func(h *house) []string { return append(unfenced(h), "--", "sh") }, []string{`error: unexpected argument "sh"`, "usage:"}},
+		{"nothing there", nil, func(h *house) []string { return []string{"--bare", h.bare + "x"} }, []string{"no such file", "hint: `git ward init --bare DIR`"}},
+		{"no settings", func(h *house) { os.Remove(filepath.Join(h.bare, "ward/config.toml")) }, unfenced, []string{"config.toml is missing", "git ward init --bare"}},
+		{"old settings", func(h *house) { h.edit("per_minute = 30", "") }, unfenced, []string{"door.per_minute must be at least 1", "hint: `git ward init --bare "}},
+		{"open key", func(h *house) { os.Chmod(filepath.Join(h.bare, "ward/door.key"), 0o644) }, unfenced, []string{"has mode 0644, not 0600", "hint: `git ward init --bare "}},
+		{"another's", func(h *house) {
+			if os.Geteuid() != 0 {
+				h.t.Skip("only root can give files away")
+			}
+			os.Chown(h.bare, 65534, 65534)
+		}, unfenced, []string{"belongs to user nobody, not to you", "hint: run it as the owner: `sudo -u nobody git ward launch --bare "}},
+		{"no agent", func(h *house) { os.Remove(filepath.Join(h.bin, program)) }, unfenced, []string{"ward-agent is neither beside git-ward-launch nor on PATH", "hint: `scripts/build`"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, "")
+			if test.spoil != nil {
+				test.spoil(h)
+			}
+			l := h.start(test.args(h)...)
+			if code := l.exit(); code != 2 {
+				t.Errorf("exit %d", code)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(l.err.String(), want) {
+					t.Errorf("stderr lacks %q:\n%s", want, &l.err)
+				}
+			}
+			if strings.Contains(l.out.String(), "agent's output") {
+				t.Error("the agent ran")
+			}
+		})
+	}
+}
+
+// edit changes the repository's settings.
+func (h *house) edit(old, new string) {
+	h.t.Helper()
+	path := filepath.Join(h.bare, "ward/config.toml")
+	data, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(data, []byte(old)) {
+		h.t.Fatalf("%v: no %q in the settings", err, old)
+	}
+	h.write("ward/config.toml", strings.Replace(string(data), old, new, 1), 0o644)
+}
+
+// TestDefaultState: without --state the agent's directory is below the user's.
+func TestDefaultState(t *testing.T) {
+	t.Parallel()
+	env := func(pairs map[string]string) func(string) string { return func(k string) string { return pairs[k] } }
+	for _, test := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"XDG_STATE_HOME": "/s", "HOME": "/h"}, `^/s/ward/repo-[0-9a-f]{8}$`},
+		{map[string]string{"XDG_STATE_HOME": "s", "HOME": "/h"}, `^/h/\.local/state/ward/repo-[0-9a-f]{8}$`},
+		{map[string]string{"HOME": "/h"}, `^/h/\.local/state/ward/repo-[0-9a-f]{8}$`},
+	} {
+		got, err := defaultState("/srv/repo.git", env(test.env))
+		if err != nil || !regexp.MustCompile(test.want).MatchString(got) {
+			t.Errorf("%v: %q, %v", test.env, got, err)
+		}
+	}
+	_, err := defaultState("/srv/repo.git", env(nil))
+	var stderr bytes.Buffer
+	if code := cli.Report(&stderr, "git-ward", err); code != 2 || !strings.Contains(stderr.String(), "hint: name one with --state DIR") {
+		t.Errorf("exit %d: %s", code, &stderr)
+	}
+
+	h := newHouse(t, "")
+	link := h.bare + "-link"
+	if err := os.Symlink(h.bare, link); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // by the link too it is the same directory
+		l := h.start("--bare", link, "--unfenced")
+		if code := l.exit(); code != 0 {
+			t.Fatalf("exit %d\n%s", code, &l.err)
+		}
+		link = h.bare
+	}
+	made, _ := filepath.Glob(filepath.Join(filepath.Dir(h.bare), ".local/state/ward/*"))
+	if len(made) != 1 || !strings.HasPrefix(filepath.Base(made[0]), "repo-") {
+		t.Errorf("state directories: %v", made)
+	}
+}
+
+// TestAgentOnPath: without an agent beside the launcher the one on PATH runs.
+func TestAgentOnPath(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	if got, err := findAgent(); err != nil || got != filepath.Join(dir, program) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestLog: a full log starts anew and keeps one predecessor.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "door.log")
+	line := bytes.Repeat([]byte("x"), 1<<20)
+	for range 3 { // opened again it goes on where it was
+		l, err := openLog(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := l.Write(line); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.Close()
+	}
+	files, _ := filepath.Glob(path + "*")
+	var sizes []int64
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, info.Size()>>20)
+	}
+	if len(sizes) != 2 || sizes[0] != 1 || sizes[1] != 4 {
+		t.Errorf("%v have %v MiB", files, sizes)
+	}
+}

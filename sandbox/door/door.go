@@ -1,0 +1,176 @@
+// Package door is the agent's one way to push: a unix socket on which every
+// connection is one `git receive-pack` on one repository, run on the host as
+// the repository's owner, with principal agent (SBX-4, ID-1).
+//
+// Nothing that a client sends is read here. There is no handshake, no verb and
+// no path, so there is nothing to choose and nothing to parse: bytes go to git
+// and come back. What they may do is decided by git and by the repository's
+// hooks, under the limits of GIT-6.
+package door
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+)
+
+const (
+	// atOnce is how many pushes run at the same time. Refs move one push after
+	// the other anyway; more would only multiply the memory limit.
+	atOnce = 4
+	// maxOpen bounds the accepted connections, running and waiting. Further ones
+	// wait in the kernel's queue: delayed, not refused.
+	maxOpen = 64
+	// grace is how long running pushes may go on when the door closes.
+	grace = 5 * time.Second
+	// maxPath is what fits in sun_path with its final zero (unix(7)).
+	maxPath = 107
+)
+
+// Config is the whole wanted state of a door.
+type Config struct {
+	Bare     string         // the repository, absolute
+	Dir      string         // a short directory to make the socket's in; empty: os.TempDir
+	Settings *config.Config // [limits] and [door] count
+	Log      zerolog.Logger // one line a push
+}
+
+// Door is an open door. Serve it.
+type Door struct {
+	config   Config
+	outer    string
+	listener *net.UnixListener
+	bucket   *bucket
+	slots    chan struct{}
+}
+
+// Listen opens a door after Check. Until Serve is called clients wait.
+//
+// The socket is `<outer>/door/sock`. The outer directory has mode 0700, so that
+// no other user of the host gets in; the inner one 0755 and the socket 0666, so
+// that a container that has the inner one mounted gets in as whatever user its
+// id map makes of the agent.
+func Listen(ctx context.Context, c Config) (*Door, error) {
+	if err := Check(ctx, c.Bare); err != nil {
+		return nil, err
+	}
+	outer, err := os.MkdirTemp(c.Dir, "ward-")
+	if err != nil {
+		return nil, err
+	}
+	listener, err := listen(filepath.Join(outer, "door"))
+	if err != nil {
+		os.RemoveAll(outer)
+		return nil, err
+	}
+	return &Door{
+		config:   c,
+		outer:    outer,
+		listener: listener,
+		bucket:   newBucket(c.Settings.Door.Burst, c.Settings.Door.PerMinute),
+		slots:    make(chan struct{}, atOnce),
+	}, nil
+}
+
+func listen(dir string) (*net.UnixListener, error) {
+	path := filepath.Join(dir, "sock")
+	if len(path) > maxPath {
+		return nil, cli.Hint(fmt.Errorf("%s is too long for a unix socket: %d bytes, at most %d", path, len(path), maxPath),
+			"set XDG_RUNTIME_DIR or TMPDIR to a directory with a short name")
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	// The umask may have taken bits from both.
+	for name, mode := range map[string]os.FileMode{dir: 0o755, path: 0o666} {
+		if err := os.Chmod(name, mode); err != nil {
+			listener.Close()
+			return nil, err
+		}
+	}
+	return listener, nil
+}
+
+// Socket is the path of the socket; its directory is the one to mount.
+func (d *Door) Socket() string { return d.listener.Addr().String() }
+
+// Serve answers until ctx is cancelled, which is its ordinary end and no error.
+// Then it takes no more connections, sends away those that still wait for their
+// turn, gives running pushes five seconds, ends the rest, and removes the socket.
+func (d *Door) Serve(ctx context.Context) error {
+	defer os.RemoveAll(d.outer)
+	running, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	defer context.AfterFunc(ctx, func() { d.listener.Close() })()
+
+	var pushes sync.WaitGroup
+	err := d.accept(ctx, func(conn *net.UnixConn, done func()) {
+		pushes.Go(func() {
+			defer done()
+			defer conn.Close()
+			d.queue(ctx, running, conn)
+		})
+	})
+	timer := time.AfterFunc(grace, kill)
+	defer timer.Stop()
+	pushes.Wait()
+	return err
+}
+
+// accept hands out connections, maxOpen at a time, until ctx ends or the
+// listener is broken. The receiver calls done when it is through with one.
+func (d *Door) accept(ctx context.Context, handle func(conn *net.UnixConn, done func())) error {
+	open := make(chan struct{}, maxOpen)
+	for {
+		select {
+		case open <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		conn, err := d.listener.AcceptUnix()
+		switch {
+		case err == nil:
+			handle(conn, func() { <-open })
+			continue
+		case ctx.Err() != nil:
+			return nil
+		case !isTemporary(err):
+			d.listener.Close()
+			return fmt.Errorf("the door does not open any more: %w", err)
+		}
+		// Out of descriptors or memory: they come back when pushes end.
+		d.config.Log.Warn().Err(err).Msg("cannot accept")
+		<-open
+		if sleep(ctx, 100*time.Millisecond) != nil {
+			return nil
+		}
+	}
+}
+
+// queue makes a connection wait for its token and for a slot, then runs it. The
+// wait ends with ctx, the push itself only with running.
+func (d *Door) queue(ctx, running context.Context, conn *net.UnixConn) {
+	if d.bucket.take(ctx) != nil {
+		return
+	}
+	select {
+	case d.slots <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-d.slots }()
+	d.receive(running, conn)
+}

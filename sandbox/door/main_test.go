@@ -1,0 +1,289 @@
+package door
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
+)
+
+// TestMain lets the test binary play the connector that git starts in place of
+// `git receive-pack`; in the product that is `ward-agent connect SOCKET`.
+func TestMain(m *testing.M) {
+	if socket := os.Getenv("DOOR_TEST_CONNECT"); socket != "" {
+		connect(socket)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func connect(socket string) {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	go func() {
+		io.Copy(conn, os.Stdin)
+		conn.CloseWrite()
+	}()
+	io.Copy(os.Stdout, conn)
+}
+
+// fixture is a bare repository like one that `git ward init` makes, with shell
+// scripts for hooks, an open door on it, and a clone with one commit.
+type fixture struct {
+	t      *testing.T
+	bare   string
+	clone  string
+	socket string
+	log    *syncBuffer
+	stop   func() // closes the door and waits for Serve
+}
+
+// The default hooks write down what they see.
+const (
+	preReceive  = "#!/bin/sh\ncat >>ward/pre.refs\nenv >ward/pre.env\ncat /proc/self/limits >ward/pre.limits\n"
+	postReceive = "#!/bin/sh\ncat >>ward/post.refs\n"
+)
+
+// newFixture opens a door; change may be nil.
+func newFixture(t *testing.T, change func(*config.Config)) *fixture {
+	t.Helper()
+	f := &fixture{t: t, bare: newBare(t), log: new(syncBuffer)}
+	settings := testSettings(t)
+	if change != nil {
+		change(settings)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	d, err := Listen(ctx, Config{Bare: f.bare, Settings: settings, Log: zerolog.New(f.log)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.socket = d.Socket()
+	served := make(chan error, 1)
+	go func() { served <- d.Serve(ctx) }()
+	f.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	t.Cleanup(f.stop)
+	f.clone = filepath.Join(t.TempDir(), "clone")
+	f.git("", "clone", "-q", f.bare, f.clone)
+	f.commit("a", "one\n")
+	return f
+}
+
+func newBare(t *testing.T) string {
+	t.Helper()
+	bare := filepath.Join(t.TempDir(), "repo.git")
+	run(t, "", "git", "init", "-q", "--bare", "-b", "main", bare)
+	for key, value := range map[string]string{
+		"receive.fsckObjects": "true", "receive.autogc": "false",
+		"receive.advertisePushOptions": "true", "core.logAllRefUpdates": "always",
+	} {
+		run(t, bare, "git", "config", key, value)
+	}
+	write(t, filepath.Join(bare, "hooks/pre-receive"), preReceive, 0o755)
+	write(t, filepath.Join(bare, "hooks/post-receive"), postReceive, 0o755)
+	write(t, filepath.Join(bare, keyFile), strings.Repeat("k", 32), 0o600)
+	return bare
+}
+
+func testSettings(t *testing.T) *config.Config {
+	t.Helper()
+	data, err := os.ReadFile("../../config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Parse(nil, data, "config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// hook replaces a hook with a script.
+func (f *fixture) hook(name, script string) {
+	f.t.Helper()
+	write(f.t, filepath.Join(f.bare, "hooks", name), "#!/bin/sh\n"+script, 0o755)
+}
+
+func (f *fixture) git(dir string, args ...string) string {
+	f.t.Helper()
+	return run(f.t, dir, "git", args...)
+}
+
+// commit makes a commit in the clone.
+func (f *fixture) commit(name, text string) {
+	f.t.Helper()
+	write(f.t, filepath.Join(f.clone, name), text, 0o644)
+	f.git(f.clone, "add", ".")
+	f.git(f.clone, "commit", "-qm", "change "+name)
+}
+
+// push pushes from the clone through the door.
+func (f *fixture) push(args ...string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	connector := fmt.Sprintf("env DOOR_TEST_CONNECT=%s %s", f.socket, self)
+	cmd := command(f.clone, "git", append([]string{"-c", "remote.origin.receivepack=" + connector, "push", "origin"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// pushed is the bytes of a push of the clone's HEAD to a new ref: the commands
+// and the pack, as gitprotocol-pack(5) has them.
+func (f *fixture) pushed(ref string) (commands, pack []byte) {
+	f.t.Helper()
+	head := strings.TrimSpace(f.git(f.clone, "rev-parse", "HEAD"))
+	cmd := command(f.clone, "git", "pack-objects", "--revs", "--stdout", "-q")
+	cmd.Stdin = strings.NewReader("HEAD\n")
+	pack, err := cmd.Output()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return updates(head, ref), pack
+}
+
+func updates(id, ref string) []byte {
+	line := fmt.Sprintf("%040d %s %s\x00report-status side-band-64k", 0, id, ref)
+	return fmt.Appendf(nil, "%04x%s0000", len(line)+4, line)
+}
+
+func (f *fixture) dial() *net.UnixConn {
+	f.t.Helper()
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: f.socket, Net: "unix"})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	f.t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// readAll is all that the door says until it closes; a reset counts as a close.
+func readAll(conn net.Conn) string {
+	data, _ := io.ReadAll(conn)
+	return string(data)
+}
+
+// read is a file of the bare repository, "" when it is missing.
+func (f *fixture) read(name string) string {
+	data, _ := os.ReadFile(filepath.Join(f.bare, name))
+	return string(data)
+}
+
+func (f *fixture) hasRef(ref string) bool {
+	return command(f.bare, "git", "rev-parse", "-q", "--verify", ref).Run() == nil
+}
+
+// clean demands a repository that is whole and holds nothing unfinished.
+func (f *fixture) clean() {
+	f.t.Helper()
+	if out := f.git(f.bare, "fsck", "--full", "--strict", "--no-dangling", "--no-progress"); strings.TrimSpace(out) != "" && !strings.HasPrefix(out, "notice:") {
+		f.t.Errorf("fsck: %s", out)
+	}
+	for _, pattern := range []string{"objects/tmp_*", "objects/*/tmp_*", "objects/incoming-*", "refs/heads/*.lock"} {
+		if left, _ := filepath.Glob(filepath.Join(f.bare, pattern)); left != nil {
+			f.t.Errorf("left over: %v", left)
+		}
+	}
+}
+
+// records waits for n log lines of pushes.
+func (f *fixture) records(n int) []map[string]any {
+	f.t.Helper()
+	var lines []map[string]any
+	eventually(f.t, fmt.Sprintf("%d log lines", n), func() bool {
+		lines = nil
+		for line := range strings.Lines(f.log.String()) {
+			var fields map[string]any
+			if err := json.Unmarshal([]byte(line), &fields); err != nil {
+				f.t.Fatal(err)
+			}
+			if fields["message"] == "push" {
+				lines = append(lines, fields)
+			}
+		}
+		return len(lines) >= n
+	})
+	return lines
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 2000 {
+		if is() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("never: %s", what)
+}
+
+func run(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	out, err := command(dir, name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+func command(dir, name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org",
+	}
+	return cmd
+}
+
+func write(t *testing.T, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}

@@ -1,0 +1,77 @@
+package door
+
+import (
+	"io"
+	"net"
+	"time"
+)
+
+// chunk is the size of one read; a pipe holds as much.
+const chunk = 64 << 10
+
+// patience is how much a client's input may take: silence, time, and bytes. Git
+// bounds the pack by itself (receive.maxInputSize), but not the list of refs or
+// the push options before it, which it keeps in memory.
+type patience struct {
+	idle     time.Duration
+	deadline time.Time
+	bytes    int64
+}
+
+// feed copies the client's bytes to git until the client is done, gone or past
+// our patience, and then ends git's input. For a git that waits for the client
+// that is the end of the push; one that works on does not notice, so a client
+// may well be silent while hooks run.
+//
+// Bytes that git does not take any more are read all the same, so that a client
+// that is still sending comes to read why it was refused.
+func (p *push) feed(conn *net.UnixConn, limit patience) {
+	defer p.stdin.Close()
+	var git io.Writer = p.stdin
+	buf := make([]byte, chunk)
+	for p.in < limit.bytes {
+		until := time.Now().Add(limit.idle)
+		if until.After(limit.deadline) {
+			until = limit.deadline
+		}
+		conn.SetReadDeadline(until)
+		n, err := conn.Read(buf)
+		p.in += int64(n)
+		if _, gitErr := git.Write(buf[:n]); gitErr != nil {
+			p.stdin.Close()
+			git = io.Discard
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// answer copies git's bytes to the client until git is done. A client that is
+// gone, or takes nothing for idle, gets no more; git is read all the same.
+func (p *push) answer(conn *net.UnixConn, idle time.Duration) {
+	defer conn.CloseWrite()
+	var client io.Writer = conn
+	buf := make([]byte, chunk)
+	for {
+		n, err := p.stdout.Read(buf)
+		p.out += int64(n)
+		conn.SetWriteDeadline(time.Now().Add(idle))
+		if _, clientErr := client.Write(buf[:n]); clientErr != nil {
+			client = io.Discard
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// head keeps the first bytes of a stream and lets the rest go.
+type head []byte
+
+func (h *head) Write(p []byte) (int, error) {
+	if room := 2048 - len(*h); room > 0 {
+		*h = append(*h, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
+}

@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestLaunch: what the agent is given, and what it is not.
+func TestLaunch(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "")
+	l := h.unfenced("--once")
+	if code := l.exit(); code != 0 {
+		t.Fatalf("exit %d\n%s", code, &l.err)
+	}
+	r := h.report()
+	if len(r.Args) != 11 {
+		t.Fatalf("arguments %q", r.Args)
+	}
+	socket := r.Args[5]
+	want := []string{"--bare", h.bare, "--state", h.state, "--door", socket,
+		"--config", filepath.Join(h.state, "config.toml"), "--model", "script", "--once"}
+	if !slices.Equal(r.Args, want) || !strings.HasSuffix(socket, "/door/sock") {
+		t.Errorf("arguments %q", r.Args)
+	}
+	wantEnv := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(h.state, "home"), "LANG=C.UTF-8"}
+	if !slices.Equal(r.Env, wantEnv) {
+		t.Errorf("environment %q, want %q", r.Env, wantEnv)
+	}
+	if r.PGID != r.PID || r.Dir != h.state {
+		t.Errorf("process %d has group %d and directory %s", r.PID, r.PGID, r.Dir)
+	}
+	if l.out.String() != "agent's output\n" {
+		t.Errorf("stdout %q", &l.out)
+	}
+	for _, line := range []string{
+		"no model is configured ([model] name in " + h.bare + "/ward/config.toml): the model \"script\" runs\n",
+		"unfenced: the agent runs as you (user " + userName() + ") with your rights; nothing is contained\n",
+		"agent's complaint\n",
+	} {
+		if !strings.Contains(l.err.String(), line) {
+			t.Errorf("stderr lacks %q:\n%s", line, &l.err)
+		}
+	}
+	original, _ := os.ReadFile(filepath.Join(h.bare, "ward/config.toml"))
+	copied, err := os.ReadFile(filepath.Join(h.state, "config.toml"))
+	info, statErr := os.Stat(filepath.Join(h.state, "config.toml"))
+	if err != nil || statErr != nil || string(copied) != string(original) || info.Mode() != 0o444 {
+		t.Errorf("the copy of the settings: %v %v %v", err, statErr, info)
+	}
+}
+
+// TestLaunchAndPush is the whole of it: the agent's push is judged by the hook,
+// with a token and without the caller's secrets.
+func TestLaunchAndPush(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "push")
+	l := h.unfenced()
+	if code := l.exit(); code != 0 {
+		t.Fatalf("exit %d\n%s\n%s", code, &l.err, h.report().Out)
+	}
+	refs, _ := os.ReadFile(filepath.Join(h.bare, "ward/post.refs"))
+	env, _ := os.ReadFile(filepath.Join(h.bare, "ward/pre.env"))
+	log, _ := os.ReadFile(filepath.Join(h.bare, "ward/door.log"))
+	if !strings.Contains(string(refs), "refs/heads/agent/work") {
+		t.Errorf("post-receive saw %q", refs)
+	}
+	if !strings.Contains(string(env), "WARD_PUSH_TOKEN=") || strings.Contains(string(env), "secret") {
+		t.Errorf("pre-receive saw %q", env)
+	}
+	if !strings.Contains(string(log), `"message":"push"`) {
+		t.Errorf("door.log: %q", log)
+	}
+}
+
+// TestExitCodes: the launcher ends as the agent does.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	l := newHouse(t, "exit 7").unfenced()
+	if code := l.exit(); code != 7 || strings.Contains(l.err.String(), "error") {
+		t.Errorf("exit %d\n%s", code, &l.err)
+	}
+	l = newHouse(t, "die").unfenced()
+	if code := l.exit(); code != 2 || !strings.Contains(l.err.String(), "error: the agent died: killed") {
+		t.Errorf("exit %d\n%s", code, &l.err)
+	}
+}
+
+// TestSignals: an agent that ends on SIGTERM has its own exit code, one that
+// does not is killed; no child of its group stays.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		behave   string
+		signal   syscall.Signal
+		code     int
+		min, max time.Duration
+	}{
+		{"polite", syscall.SIGTERM, 3, 0, leave},
+		{"polite", syscall.SIGINT, 3, 0, leave},
+		{"polite", syscall.SIGHUP, 3, 0, leave},
+		{"deaf", syscall.SIGTERM, 128 + 9, leave, 4 * leave},
+	} {
+		t.Run(test.behave+" "+test.signal.String(), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, test.behave)
+			l := h.unfenced()
+			r := h.report()
+			start := time.Now()
+			l.Process.Signal(test.signal)
+			if code := l.exit(); code != test.code {
+				t.Errorf("exit %d, want %d\n%s", code, test.code, &l.err)
+			}
+			if took := time.Since(start); took < test.min || took > test.max {
+				t.Errorf("the end took %v", took)
+			}
+			eventually(t, "agent and child are gone", func() bool { return !alive(r.PID) && !alive(r.Kid) })
+		})
+	}
+}
+
+// TestKilledLauncher: the agent dies with a launcher that gets SIGKILL, and the
+// lock is free.
+func TestKilledLauncher(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "deaf")
+	l := h.unfenced()
+	r := h.report()
+	l.Process.Kill()
+	l.Wait()
+	eventually(t, "the agent is gone", func() bool { return !alive(r.PID) })
+	syscall.Kill(-r.PGID, syscall.SIGKILL) // the child, which nothing contains
+	lock, err := acquire(h.bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+}
+
+// TestOneLauncher: a second one is refused and names the first.
+func TestOneLauncher(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "polite")
+	first := h.unfenced()
+	h.report()
+	second := h.unfenced()
+	if code := second.exit(); code != 2 {
+		t.Errorf("exit %d", code)
+	}
+	want := fmt.Sprintf("error: another launcher, process %d, works on %s\ngit-ward: hint: `kill %[1]d`", first.Process.Pid, h.bare)
+	if !strings.Contains(second.err.String(), want) {
+		t.Errorf("stderr lacks %q:\n%s", want, &second.err)
+	}
+	first.Process.Signal(syscall.SIGTERM)
+	first.exit()
+}

@@ -1,0 +1,248 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"git-ward/internal/cli"
+)
+
+// TestMain lets the test binary, under their names, play the launcher and the
+// agent: real processes, because what is tested is what happens between them.
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case "git-ward-launch":
+		cli.Main("git-ward", Command)
+	case program:
+		os.Exit(agent(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// report is what the agent says of itself, in <state>/report.json.
+type report struct {
+	Args []string
+	Env  []string
+	Dir  string
+	PID  int
+	PGID int
+	Kid  int // a child in its group
+	Out  string
+}
+
+// agent does what <state>/behave says.
+func agent(args []string) int {
+	if args[0] == "connect" {
+		connect(args[1])
+		return 0
+	}
+	flags := map[string]string{}
+	for i := 0; i+1 < len(args); i += 2 {
+		flags[args[i]] = args[i+1]
+	}
+	behave, _ := os.ReadFile(filepath.Join(flags["--state"], "behave"))
+	dir, _ := os.Getwd()
+	r := report{Args: args, Env: os.Environ(), Dir: dir, PID: os.Getpid(), PGID: syscall.Getpgrp()}
+	term := make(chan os.Signal, 1)
+	code := 0
+	switch string(behave) {
+	case "exit 7":
+		code = 7
+	case "die":
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	case "push":
+		r.Out, code = pushOnce(flags["--bare"], flags["--state"], flags["--door"])
+	case "polite", "deaf":
+		signal.Notify(term, syscall.SIGTERM)
+		kid := exec.Command("sh", "-c", "trap '' TERM; sleep 600")
+		if err := kid.Start(); err != nil {
+			return 1
+		}
+		r.Kid = kid.Process.Pid
+	}
+	fmt.Println("agent's output")
+	fmt.Fprintln(os.Stderr, "agent's complaint")
+	data, _ := json.Marshal(r)
+	if err := replaceFile(filepath.Join(flags["--state"], "report.json"), data, 0o600); err != nil {
+		return 1
+	}
+	switch string(behave) {
+	case "polite":
+		<-term
+		code = 3
+	case "deaf":
+		select {}
+	}
+	return code
+}
+
+// pushOnce makes a commit in a clone and pushes it through the door.
+func pushOnce(bare, state, socket string) (string, int) {
+	self, _ := os.Executable()
+	script := fmt.Sprintf(`set -e
+		git clone -q %s %s/clone
+		cd %[2]s/clone
+		echo work >work
+		git add work
+		git -c user.name=A -c user.email=a@example.org commit -qm work
+		git -c remote.origin.receivepack='%s connect %s' push -q origin HEAD:refs/heads/agent/work`, bare, state, self, socket)
+	out, err := exec.Command("sh", "-c", script).CombinedOutput()
+	if err != nil {
+		return fmt.Sprintf("%v: %s", err, out), 1
+	}
+	return string(out), 0
+}
+
+// connect is what the product's `ward-agent connect SOCKET` is.
+func connect(socket string) {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	go func() {
+		io.Copy(conn, os.Stdin)
+		conn.CloseWrite()
+	}()
+	io.Copy(os.Stdout, conn)
+}
+
+// house is a directory of binaries, a Ward repository and a state directory.
+type house struct {
+	t     *testing.T
+	bin   string
+	bare  string
+	state string
+}
+
+func newHouse(t *testing.T, behave string) *house {
+	t.Helper()
+	dir := t.TempDir()
+	h := &house{t, filepath.Join(dir, "bin"), filepath.Join(dir, "repo.git"), filepath.Join(dir, "state")}
+	for _, d := range []string{h.bin, h.state} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"git-ward-launch", program} {
+		// Not symbolic: a process's own path is a resolved one.
+		if err := os.Link(self, filepath.Join(h.bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("git", "init", "-q", "--bare", "-b", "main", h.bare).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	settings, err := os.ReadFile("../config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write("ward/config.toml", string(settings), 0o644)
+	h.write("ward/door.key", strings.Repeat("k", 32), 0o600)
+	h.write("hooks/pre-receive", "#!/bin/sh\ncat >>ward/pre.refs\nenv >ward/pre.env\n", 0o755)
+	h.write("hooks/post-receive", "#!/bin/sh\ncat >>ward/post.refs\n", 0o755)
+	if err := os.WriteFile(filepath.Join(h.state, "behave"), []byte(behave), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// write writes a file of the repository.
+func (h *house) write(name, text string, mode os.FileMode) {
+	h.t.Helper()
+	path := filepath.Join(h.bare, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// launcher is a started `git ward launch`.
+type launcher struct {
+	*exec.Cmd
+	out, err bytes.Buffer
+}
+
+// start starts a launcher in an environment with secrets and a short runtime
+// directory of its own.
+func (h *house) start(args ...string) *launcher {
+	h.t.Helper()
+	l := &launcher{Cmd: exec.Command(filepath.Join(h.bin, "git-ward-launch"), args...)}
+	runtimeDir, err := os.MkdirTemp("", "rt")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() {
+		if left, _ := filepath.Glob(runtimeDir + "/*/*"); left != nil && l.ProcessState.Exited() {
+			h.t.Errorf("left over: %v", left)
+		}
+		os.RemoveAll(runtimeDir)
+	})
+	l.Dir = filepath.Dir(h.bare)
+	l.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(h.bare), "XDG_RUNTIME_DIR=" + runtimeDir,
+		"ANTHROPIC_API_KEY=secret", "SSH_AUTH_SOCK=/secret", "GIT_DIR=/secret", "WARD_PUSH_TOKEN=secret",
+	}
+	l.Stdout, l.Stderr = &l.out, &l.err
+	l.WaitDelay = 5 * time.Second
+	if err := l.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	return l
+}
+
+// unfenced starts the ordinary launcher of these tests.
+func (h *house) unfenced(args ...string) *launcher {
+	h.t.Helper()
+	return h.start(append([]string{"--bare", h.bare, "--unfenced", "--state", h.state}, args...)...)
+}
+
+// exit waits for the end and returns the exit code.
+func (l *launcher) exit() int {
+	l.Wait()
+	return l.ProcessState.ExitCode()
+}
+
+// report waits for the agent's.
+func (h *house) report() (r report) {
+	h.t.Helper()
+	eventually(h.t, "the agent's report", func() bool {
+		data, err := os.ReadFile(filepath.Join(h.state, "report.json"))
+		return err == nil && json.Unmarshal(data, &r) == nil
+	})
+	return r
+}
+
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !bytes.Contains(stat, []byte(") Z "))
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 2000 {
+		if is() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("never: %s", what)
+}

@@ -1,0 +1,70 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+)
+
+// defaultState is the agent's directory for a repository: below the user's state
+// directory (XDG base directories), named for people and, by a hash of the
+// path, for the repository alone.
+func defaultState(bare string, getenv func(string) string) (string, error) {
+	root := getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(root) { // "must be absolute ... ignore it" says the standard
+		home := getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return "", cli.Hint(errors.New("no place for the agent's state: neither XDG_STATE_HOME nor HOME is set"),
+				"name one with --state DIR")
+		}
+		root = filepath.Join(home, ".local/state")
+	}
+	name := strings.TrimSuffix(filepath.Base(bare), ".git")
+	sum := sha256.Sum256([]byte(bare))
+	return filepath.Join(root, "ward", fmt.Sprintf("%s-%x", name, sum[:4])), nil
+}
+
+func (s *Spec) home() string       { return filepath.Join(s.State, "home") }
+func (s *Spec) configCopy() string { return filepath.Join(s.State, "config.toml") }
+
+// prepareState makes the agent's directory, with a copy of the settings for
+// checks before a push. The copy decides nothing: the hooks read the original.
+func (s *Spec) prepareState() error {
+	if err := os.MkdirAll(s.home(), 0o700); err != nil {
+		return err
+	}
+	data, err := config.ReadFile(filepath.Join(s.Bare, config.Path))
+	if err != nil {
+		return err
+	}
+	return replaceFile(s.configCopy(), data, 0o444)
+}
+
+// replaceFile writes a file whole or not at all: temp, fsync, rename, fsync of
+// the folder. What stood there, a link too, is replaced and not followed.
+func replaceFile(path string, data []byte, mode os.FileMode) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
