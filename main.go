@@ -31,7 +31,7 @@ func main() {
 	cli.Main("git-ward", cli.Dispatch("git ward", "Ward: an autonomous coding agent behind a fence, with git as its only channel.", []cli.Group{
 		{Title: "for the PM", Commands: []cli.Command{
 			{Name: "clone", Doc: "clone a ward repository with its audit", Run: hooks.Clone},
-			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint(assets)},
+			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
 		}},

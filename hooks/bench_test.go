@@ -203,11 +203,7 @@ func TestBenchAuditRecords(t *testing.T) {
 	var wait sync.WaitGroup
 	for w := range writers {
 		wait.Go(func() {
-			batch, err := repo.Batch(t.Context())
-			if err != nil {
-				t.Error(err)
-				return
-			}
+			batch := repo.Batch(t.Context())
 			defer batch.Close()
 			for i := range each {
 				r := &audit.Record{Time: time.Now().UTC(), Principal: "pm", Push: fmt.Sprintf("push-%d-%d", w, i), Verdict: audit.Accepted, Rules: []string{},

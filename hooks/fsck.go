@@ -35,10 +35,7 @@ func Fsck(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	batch, err := repo.Batch(ctx)
-	if err != nil {
-		return err
-	}
+	batch := repo.Batch(ctx)
 	defer batch.Close()
 	f := &fsck{ctx: ctx, env: env, repo: repo, batch: batch}
 	if err := f.run(repair); err != nil {

@@ -186,7 +186,7 @@ func (in *initializer) wardFiles() error {
 // settings sets what is unset in the repository's config. Two that would switch
 // Ward off are also put right when they were changed.
 func (in *initializer) settings() error {
-	c, err := config.Load(in.dir, in.assets.Config)
+	c, err := config.Load(in.dir)
 	if err != nil {
 		return err
 	}
@@ -350,10 +350,7 @@ func topNames(files map[string][]byte) []string {
 // genesis records refs that no push brought: the first commit, and those of a
 // repository that was there before Ward.
 func (in *initializer) genesis() error {
-	batch, err := in.repo.Batch(in.ctx)
-	if err != nil {
-		return err
-	}
+	batch := in.repo.Batch(in.ctx)
 	defer batch.Close()
 	if _, err := audit.Reconcile(in.ctx, in.repo, batch); err != nil {
 		return err

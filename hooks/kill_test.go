@@ -168,11 +168,7 @@ func TestConcurrentRecords(t *testing.T) {
 	var wait sync.WaitGroup
 	for w := range writers {
 		wait.Go(func() {
-			batch, err := repo.Batch(t.Context())
-			if err != nil {
-				t.Error(err)
-				return
-			}
+			batch := repo.Batch(t.Context())
 			defer batch.Close()
 			for i := range each {
 				ref := fmt.Sprintf("refs/heads/w%d-%d", w, i)

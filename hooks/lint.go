@@ -20,24 +20,22 @@ const lintUsage = "lint [--as pm|agent] [--config FILE] [--ref BRANCH] [--json] 
 
 // Lint is `git ward lint [REV]`: what the hooks would say if REV (default HEAD)
 // were pushed from this clone, with the same output.
-func Lint(assets Assets) cli.Func {
-	return func(ctx context.Context, env *cli.Env) error {
-		l := &linter{ctx: ctx, env: env}
-		args, err := env.Flags("lint", lintUsage, func(fs *flag.FlagSet) {
-			fs.StringVar(&l.principal, "as", "", "`who` pushes, pm or agent; default: git config ward.principal, then pm")
-			fs.StringVar(&l.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
-			fs.StringVar(&l.branch, "ref", "", "the `branch` that would be pushed; default: the one that is checked out")
-			fs.BoolVar(&l.json, "json", false, "JSON on one line")
-		})
-		if err != nil {
-			return err
-		}
-		if len(args) > 1 {
-			return env.Usage(lintUsage, "lint takes one revision")
-		}
-		l.rev = strings.Join(append(args, "HEAD")[:1], "")
-		return l.run(assets)
+func Lint(ctx context.Context, env *cli.Env) error {
+	l := &linter{ctx: ctx, env: env}
+	args, err := env.Flags("lint", lintUsage, func(fs *flag.FlagSet) {
+		fs.StringVar(&l.principal, "as", "", "`who` pushes, pm or agent; default: git config ward.principal, then pm")
+		fs.StringVar(&l.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
+		fs.StringVar(&l.branch, "ref", "", "the `branch` that would be pushed; default: the one that is checked out")
+		fs.BoolVar(&l.json, "json", false, "JSON on one line")
+	})
+	if err != nil {
+		return err
 	}
+	if len(args) > 1 {
+		return env.Usage(lintUsage, "lint takes one revision")
+	}
+	l.rev = strings.Join(append(args, "HEAD")[:1], "")
+	return l.run()
 }
 
 type linter struct {
@@ -48,16 +46,13 @@ type linter struct {
 	repo                           *git.Repo
 }
 
-func (l *linter) run(assets Assets) (err error) {
+func (l *linter) run() (err error) {
 	if l.repo, err = git.Discover(l.ctx, l.env.Dir); err != nil {
 		return cli.Hint(err, "run it in a clone of a ward repository")
 	}
-	batch, err := l.repo.Batch(l.ctx)
-	if err != nil {
-		return err
-	}
+	batch := l.repo.Batch(l.ctx)
 	defer batch.Close()
-	push, err := l.push(assets, batch)
+	push, err := l.push(batch)
 	if err != nil {
 		return err
 	}
@@ -77,7 +72,7 @@ func (l *linter) run(assets Assets) (err error) {
 }
 
 // push is the update that `git push origin REV:branch` would send.
-func (l *linter) push(assets Assets, batch *git.Batch) (*checks.Push, error) {
+func (l *linter) push(batch *git.Batch) (*checks.Push, error) {
 	const remote = "refs/remotes/origin/"
 	main, err := l.repo.Ref(l.ctx, remote+"main")
 	if err != nil {
@@ -105,14 +100,10 @@ func (l *linter) push(assets Assets, batch *git.Batch) (*checks.Push, error) {
 	if push.Principal, err = l.who(); err != nil {
 		return nil, err
 	}
-	if push.Config, err = l.settings(assets); err != nil {
+	if push.Config, err = l.settings(); err != nil {
 		return nil, err
 	}
-	if last, _, err := audit.Last(batch); err == nil && last != nil { // git ward clone fetches it
-		if push.Retired, err = comms.ParseSet(last.Retired); err != nil {
-			return nil, err
-		}
-	}
+	push.Retired = func() (comms.Set, error) { return audit.Retired(batch) } // git ward clone fetches the audit
 	return push, nil
 }
 
@@ -144,14 +135,14 @@ func (l *linter) who() (checks.Principal, error) {
 	return "", fmt.Errorf("--as is pm or agent, not %q", l.principal)
 }
 
-func (l *linter) settings(assets Assets) (*config.Config, error) {
+func (l *linter) settings() (*config.Config, error) {
 	if l.config == "" {
 		fmt.Fprintln(l.env.Stderr, "git-ward: note: linting with Ward's default settings; --config FILE takes the host's")
-		return config.Parse(nil, assets.Config, "config.toml")
+		return config.Default(), nil
 	}
 	data, err := config.ReadFile(l.env.Path(l.config))
 	if err != nil {
 		return nil, err
 	}
-	return config.Parse(assets.Config, data, l.config)
+	return config.Parse(data, l.config)
 }

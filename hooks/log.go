@@ -36,10 +36,7 @@ func Log(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	batch, err := repo.Batch(ctx)
-	if err != nil {
-		return err
-	}
+	batch := repo.Batch(ctx)
 	defer batch.Close()
 	chain, err := readChain(ctx, repo, batch)
 	if err != nil {

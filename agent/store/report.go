@@ -102,10 +102,7 @@ func (s *Store) commitReport(ctx context.Context, m Snapshot, data []byte, r com
 // replaceFile writes the tree of a commit with other content for one file at its
 // top, which must be there.
 func replaceFile(ctx context.Context, repo *git.Repo, commit, name string, data []byte) (string, error) {
-	batch, err := repo.Batch(ctx)
-	if err != nil {
-		return "", err
-	}
+	batch := repo.Batch(ctx)
 	defer batch.Close()
 	_, raw, err := batch.Read(commit+"^{tree}", 64<<20)
 	if err != nil {

@@ -47,10 +47,7 @@ func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 // File reads a file of the commit, not of a working tree: attributes and filters
 // cannot change what it says. A missing one is fs.ErrNotExist.
 func (m Snapshot) File(ctx context.Context, path string, limit int64) ([]byte, error) {
-	batch, err := git.Open(m.clone.gitDir()).Batch(ctx)
-	if err != nil {
-		return nil, err
-	}
+	batch := git.Open(m.clone.gitDir()).Batch(ctx)
 	defer batch.Close()
 	object, data, err := batch.Read(m.Commit+":"+path, limit)
 	switch {

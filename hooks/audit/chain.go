@@ -224,16 +224,59 @@ func Last(batch *git.Batch) (*Record, string, error) {
 	return r, tip.ID, err
 }
 
+// Retired are the directive ids that the newest record carries as used and gone.
+func Retired(batch *git.Batch) (comms.Set, error) {
+	last, _, err := Last(batch)
+	if err != nil || last == nil {
+		return comms.Set{}, err
+	}
+	return comms.ParseSet(last.Retired)
+}
+
 // maxRecord bounds a record; a push has at most a few thousand refs.
 const maxRecord = 8 << 20
 
 // Read is the record in one commit of the chain.
 func Read(batch *git.Batch, commit string) (*Record, error) {
-	_, data, err := batch.Read(commit+":"+recordFile, maxRecord)
+	data, err := readFile(batch, commit)
 	if err != nil {
 		return nil, fmt.Errorf("audit chain at %s: %w", commit, err)
 	}
 	return ParseRecord(data)
+}
+
+// readFile reads record.json in a commit of the chain, object by object: that
+// way a hook needs no child for it.
+func readFile(batch *git.Batch, commit string) ([]byte, error) {
+	tree, err := treeOf(batch, commit)
+	if err != nil {
+		return nil, err
+	}
+	_, data, err := batch.Read(tree, 4096)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := git.ParseTree(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) != 1 || entries[0].Name != recordFile {
+		return nil, errors.New("the tree is not one record")
+	}
+	_, data, err = batch.Read(entries[0].ID, maxRecord)
+	return data, err
+}
+
+func treeOf(batch *git.Batch, commit string) (string, error) {
+	_, data, err := batch.Read(commit, 1<<20)
+	if err != nil {
+		return "", err
+	}
+	c, err := git.ParseCommit(data)
+	if err != nil {
+		return "", err
+	}
+	return c.Tree, nil
 }
 
 func (w *Writer) commit(parent string, r *Record, record []byte) (string, error) {

@@ -42,12 +42,10 @@ func (n *notes) build(last *Record) (git.RefUpdate, error) {
 	tip, err := n.writer.batch.Info(n.ref)
 	if err == nil {
 		u.Old = tip.ID
-		object, err := n.writer.batch.Info(tip.ID + "^{tree}")
-		if err != nil {
-			return u, err
-		}
-		if tree = object.ID; n.fresh {
-			tree = ""
+		if !n.fresh {
+			if tree, err = treeOf(n.writer.batch, tip.ID); err != nil {
+				return u, err
+			}
 		}
 	} else if !errors.Is(err, git.ErrMissing) {
 		return u, err

@@ -49,8 +49,9 @@ type Push struct {
 	// Received says that the refs are the server's own, in a push under way: an
 	// old value that is not the ref's is then a lost race or a forgery.
 	Received bool
-	// Retired are directive ids that were used and are gone (COMMS-1).
-	Retired comms.Set
+	// Retired reads the directive ids that were used and are gone (COMMS-1); nil
+	// when nobody knows. Few pushes need them.
+	Retired func() (comms.Set, error)
 }
 
 // Counts are how much a push held.

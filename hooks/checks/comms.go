@@ -24,7 +24,13 @@ var commsCheck = Check{
 			after, found := comms.Parse(d.new)
 			r.reportAll(d, found)
 			if t.Ref == "refs/heads/main" && !diag.HasErrors(found) {
-				r.reportAll(d, comms.CheckUpdate(d.old, d.new, r.Retired))
+				var retired comms.Set
+				if r.Retired != nil {
+					if retired, err = r.Retired(); err != nil {
+						return err
+					}
+				}
+				r.reportAll(d, comms.CheckUpdate(d.old, d.new, retired))
 				r.result.Retired = removed(d.old, after)
 			}
 		}

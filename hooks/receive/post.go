@@ -14,6 +14,10 @@ import (
 	"git-ward/internal/git"
 )
 
+// postDeadline bounds a post-receive that waits for others' locks. It reads no
+// settings: what it does was settled by pre-receive.
+const postDeadline = time.Minute
+
 // PostReceive records a push whose refs have moved: one commit on the audit
 // chain and a note on each new tip, in one transaction, and then the pending
 // file goes. Refs have moved already, so nothing here can refuse; what fails
@@ -24,7 +28,8 @@ func PostReceive(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer s.close()
-	// The other child starts now, while the pending file is found.
+	time.AfterFunc(postDeadline, s.cancel)
+	// The child that moves refs starts now, while everything else is read.
 	w, err := audit.NewWriter(ctx, s.repo, s.batch)
 	if err != nil {
 		return err

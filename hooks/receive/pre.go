@@ -25,6 +25,9 @@ func PreReceive(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer s.close()
+	if err := s.settings(); err != nil {
+		return err
+	}
 	if _, err := audit.Reconcile(ctx, s.repo, s.batch); err != nil {
 		return fmt.Errorf("an earlier push cannot be recorded: %w", err)
 	}
@@ -63,21 +66,14 @@ func PreReceive(ctx context.Context, env *cli.Env) error {
 	return s.admit(record, result)
 }
 
-// push is what the checks get. The retired ids come from the newest record.
+// push is what the checks get.
 func (s *session) push(principal checks.Principal) (*checks.Push, error) {
 	options, err := pushOptions(s.env.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	p := &checks.Push{
+	return &checks.Push{
 		Principal: principal, Updates: s.updates, Options: options, Config: s.config,
 		Main: "refs/heads/main", Known: "--branches", Received: true,
-	}
-	last, _, err := audit.Last(s.batch)
-	if err == nil && last != nil {
-		p.Retired, err = comms.ParseSet(last.Retired)
-	}
-	return p, err
+		Retired: func() (comms.Set, error) { return audit.Retired(s.batch) },
+	}, err
 }
 
 func (s *session) record(principal, id string) *audit.Record {
@@ -116,10 +112,7 @@ func (s *session) refused(ctx context.Context, r *audit.Record) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 	}
-	batch, err := git.Open(s.repo.Dir).Batch(ctx)
-	if err != nil {
-		return err
-	}
+	batch := git.Open(s.repo.Dir).Batch(ctx)
 	defer batch.Close()
 	return audit.Refuse(ctx, s.repo, batch, r)
 }

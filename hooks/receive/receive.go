@@ -42,8 +42,7 @@ type session struct {
 	cancel  context.CancelFunc
 }
 
-// open reads the hook's environment and input and starts the reading child.
-// The child starts first: it costs as much as all the rest.
+// open reads what git gives a hook.
 func open(ctx context.Context, env *cli.Env) (context.Context, *session, error) {
 	s := &session{env: env, start: time.Now().UTC()}
 	repo, err := git.FromHook(env.Getenv)
@@ -51,36 +50,29 @@ func open(ctx context.Context, env *cli.Env) (context.Context, *session, error) 
 		return ctx, nil, cli.Hint(err, "push to the repository instead; `git ward lint` runs the same checks in a clone")
 	}
 	s.repo = repo
-	repo.Limits.Alloc = 512 << 20 // the child starts before the settings are read
+	if s.updates, s.input, err = readUpdates(env.Stdin); err != nil {
+		return ctx, nil, err
+	}
 	ctx, s.cancel = context.WithCancel(ctx)
-	if s.batch, err = repo.Batch(ctx); err != nil {
-		s.cancel()
-		return ctx, nil, err
-	}
-	if err = s.load(env); err != nil {
-		s.close()
-		return ctx, nil, err
-	}
-	time.AfterFunc(s.config.Limits.Deadline.Duration, s.cancel)
+	s.batch = repo.Batch(ctx)
 	return ctx, s, nil
 }
 
-func (s *session) load(env *cli.Env) (err error) {
-	if s.config, err = config.Load(s.repo.Dir, nil); err != nil {
+// settings reads the repository's settings and puts its limits on: on children
+// to come, and on the hook's own time.
+func (s *session) settings() (err error) {
+	if s.config, err = config.Load(s.repo.Dir); err != nil {
 		return err
 	}
 	l := s.config.Limits
 	s.repo.Limits = git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration}
-	if err = s.batch.Limit(s.repo.Limits); err != nil {
-		return err
-	}
-	s.updates, s.input, err = readUpdates(env.Stdin)
-	return err
+	time.AfterFunc(l.Deadline.Duration, s.cancel)
+	return nil
 }
 
 func (s *session) close() {
-	s.cancel()
 	s.batch.Close()
+	s.cancel()
 }
 
 // maxInput bounds what git sends on standard input: about 10,000 refs.

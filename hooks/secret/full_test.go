@@ -80,9 +80,6 @@ func TestPlaces(t *testing.T) {
 			rnd := newRand(uint64(i))
 			for range 4 {
 				text, _ := secretFor(t, r.id, rnd)
-				if r.apart {
-					text += " " + r.anchors[0].text
-				}
 				compare(t, r, slices.Concat(noise(rnd, 3000), []byte(text), noise(rnd, 3000)))
 			}
 		})

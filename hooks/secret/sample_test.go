@@ -30,6 +30,9 @@ func secretFor(t testing.TB, id string, rnd *rand.Rand) (text, secret string) {
 	r, s := ruleNamed(t, id), New(1<<40)
 	for range 1000 {
 		text = sample(t, r.regex, rnd)
+		if r.apart {
+			text += " " + r.anchors[0].text
+		}
 		for _, f := range fullScan(s, r, []byte(text)) {
 			if f.Start < f.End {
 				return text, text[f.Start:f.End]
@@ -93,17 +96,28 @@ func draw(b *strings.Builder, re *syntax.Regexp, rnd *rand.Rand) {
 	}
 }
 
-// drawByte draws a printable byte of a class, or any if it has none.
+// drawByte draws a printable byte of a class, or any ASCII if it has none.
 func drawByte(re *syntax.Regexp, rnd *rand.Rand) byte {
-	one := regexp.MustCompile(`^(?:` + re.String() + `)$`)
-	for range 2000 {
-		if c := byte(' ' + rnd.IntN(95)); one.Match([]byte{c}) {
-			return c
+	var members, printable []byte
+	for c := range byte(128) {
+		if isMember(re, c) {
+			members = append(members, c)
+			if ' ' <= c && c <= '~' {
+				printable = append(printable, c)
+			}
 		}
 	}
-	for {
-		if c := byte(rnd.IntN(128)); one.Match([]byte{c}) {
-			return c
+	if printable != nil {
+		members = printable
+	}
+	return members[rnd.IntN(len(members))]
+}
+
+func isMember(re *syntax.Regexp, c byte) bool {
+	for i := 0; i+1 < len(re.Rune); i += 2 {
+		if re.Rune[i] <= rune(c) && rune(c) <= re.Rune[i+1] {
+			return true
 		}
 	}
+	return re.Op == syntax.OpAnyChar || re.Op == syntax.OpAnyCharNotNL && c != '\n'
 }

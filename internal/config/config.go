@@ -1,12 +1,11 @@
 // Package config reads Ward's settings.
 //
-// Every setting has its default and its reason in config.toml at Ward's root,
-// which is embedded in the binaries that need it. The copy in the bare
-// repository, <bare>/ward/config.toml, is the only one that counts (CONF-1).
+// Every setting has its default and its reason in config.toml at Ward's root; a
+// test holds Default to it. The copy in the bare repository,
+// <bare>/ward/config.toml, is the only one that counts (CONF-1).
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -78,13 +77,34 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Parse reads settings over the defaults, which are themselves a settings file
-// (the embedded config.toml). The name is for messages.
-func Parse(defaults, data []byte, name string) (*Config, error) {
+// Default is what config.toml at Ward's root says.
+func Default() *Config {
 	c := new(Config)
-	if err := c.decode(defaults, "built-in config.toml"); err != nil {
-		return nil, err
+	c.Identity.PM = []string{}
+	c.Rights.Protected = []string{
+		".ci/", ".github/", ".vscode/", ".claude/", ".devcontainer/", ".husky/",
+		".envrc", ".mcp.json", ".gitattributes", ".lfsconfig",
 	}
+	c.Rights.ProtectedOnMain = []string{"spec/"}
+	c.Rights.AgentBranches = 200
+	l := &c.Limits
+	l.InputSize, l.BlobSize, l.PushSize = 64<<20, 10<<20, 256<<20
+	l.Commits, l.ChangedPaths, l.Depth, l.PathLength = 10_000, 100_000, 100, 1024
+	l.MessageSize, l.SecretScan = 64<<10, 256<<20
+	l.Memory, l.Alloc = 4<<30, 512<<20
+	l.CPU, l.Deadline = Duration{time.Minute}, Duration{2 * time.Minute}
+	c.Door.Burst, c.Door.PerMinute = 120, 30
+	c.Model.Script = "script.jsonl"
+	a := &c.Agent
+	a.Poll, a.BashTimeout = Duration{10 * time.Minute}, Duration{10 * time.Minute}
+	a.OutputSize, a.MaxTurns, a.Refusals = 16<<10, 200, 3
+	return c
+}
+
+// Parse reads settings; what they leave out has its default. The name is for
+// messages.
+func Parse(data []byte, name string) (*Config, error) {
+	c := Default()
 	if err := c.decode(data, name); err != nil {
 		return nil, err
 	}
@@ -93,7 +113,7 @@ func Parse(defaults, data []byte, name string) (*Config, error) {
 
 // Load reads the settings of the bare repository at dir. A repository without
 // the file is not one of Ward's, and an error.
-func Load(dir string, defaults []byte) (*Config, error) {
+func Load(dir string) (*Config, error) {
 	path := filepath.Join(dir, Path)
 	data, err := ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -102,10 +122,7 @@ func Load(dir string, defaults []byte) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if bytes.Equal(data, defaults) { // the common case, at half the cost
-		return Parse(nil, data, path)
-	}
-	return Parse(defaults, data, path)
+	return Parse(data, path)
 }
 
 // ReadFile reads a settings file of bounded size.

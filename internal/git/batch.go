@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,12 +32,15 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("%s %s has %d bytes, more than the limit of %d", e.Object.Kind, e.Object.ID, e.Object.Size, e.Limit)
 }
 
-// Batch is a running `git cat-file --batch-command`: one child that answers for
-// every object of a push. It is not safe for concurrent use. After any error
-// but ErrMissing and TooLarge it is dead and says so again.
+// Batch reads objects: one `git cat-file --batch-command` child answers for all
+// of a push. The child starts when it is first needed; in a hook, loose objects
+// and refs are read without it. A Batch is not safe for concurrent use. After any
+// error but ErrMissing and TooLarge the child is dead and says so again.
 type Batch struct {
 	ctx    context.Context
-	cmd    *exec.Cmd
+	repo   *Repo
+	direct *direct
+	cmd    *exec.Cmd // nil until needed
 	in     io.WriteCloser
 	out    *bufio.Reader
 	errs   tail
@@ -45,50 +49,79 @@ type Batch struct {
 	fetched map[string]ready
 }
 
-// Batch starts the child. Close it.
-func (r *Repo) Batch(ctx context.Context) (*Batch, error) {
-	b := &Batch{ctx: ctx, cmd: r.reader(ctx, "cat-file", "--batch-command")}
+// Batch makes a reader. Close it.
+func (r *Repo) Batch(ctx context.Context) *Batch {
+	return &Batch{ctx: ctx, repo: r, direct: r.directReader()}
+}
+
+func (b *Batch) start() error {
+	if b.cmd != nil {
+		return nil
+	}
+	b.cmd = b.repo.reader(b.ctx, "cat-file", "--batch-command")
 	b.cmd.Stderr = &b.errs
 	in, err := b.cmd.StdinPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	out, err := b.cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.in, b.out = in, bufio.NewReaderSize(out, 64<<10)
-	if err := r.start(b.cmd); err != nil {
-		return nil, err
-	}
-	return b, nil
+	return b.repo.start(b.cmd)
 }
 
 // Close ends the child. An error already reported is not reported again.
 func (b *Batch) Close() error {
-	b.in.Close()
-	err := b.cmd.Wait()
-	if b.broken != nil || err == nil {
+	if b.in == nil || b.cmd.Process == nil {
 		return nil
 	}
-	return childError(b.ctx, "cat-file", err, b.errs.data)
+	b.in.Close()
+	if b.broken != nil {
+		return nil
+	}
+	if err := b.cmd.Wait(); err != nil {
+		return childError(b.ctx, "cat-file", err, b.errs.data)
+	}
+	return nil
 }
-
-// Limit puts limits on the running child, for callers that start it before they
-// know them. Alloc has no effect any more.
-func (b *Batch) Limit(l Limits) error { return l.Apply(b.cmd.Process.Pid) }
 
 // Info asks for an object's id, kind and size without its content; name is an
 // object id or a full ref name. A missing object is ErrMissing.
 func (b *Batch) Info(name string) (Object, error) {
-	return b.ask("info", name)
+	id, err := b.resolve(name)
+	if err != nil {
+		return Object{}, err
+	}
+	if b.direct != nil && IsID(id) {
+		if o, ok, err := b.direct.info(id); ok || err != nil {
+			return o, err
+		}
+	}
+	return b.ask("info", id)
+}
+
+// resolve turns a ref into its object id where that needs no child.
+func (b *Batch) resolve(name string) (string, error) {
+	if b.direct == nil || !strings.HasPrefix(name, "refs/") {
+		return name, nil
+	}
+	id, ok, err := b.direct.ref(name)
+	if err != nil || !ok {
+		return name, err
+	}
+	if id == "" {
+		return "", fmt.Errorf("%s: %w", name, ErrMissing)
+	}
+	return id, nil
 }
 
 // Read returns an object of at most limit bytes. A larger one is TooLarge and
 // is not inflated.
 func (b *Batch) Read(name string, limit int64) (Object, []byte, error) {
-	if r, ok := b.take(name); ok {
-		return r.Object, r.data, nil
+	if o, data, ok, err := b.atHand(name, limit); ok || err != nil {
+		return o, data, err
 	}
 	o, err := b.Info(name)
 	if err != nil {
@@ -104,8 +137,8 @@ func (b *Batch) Read(name string, limit int64) (Object, []byte, error) {
 // unless somebody means harm: commits and trees. One over the limit is TooLarge
 // and ends the batch, because its content is on its way already.
 func (b *Batch) ReadNow(name string, limit int64) (Object, []byte, error) {
-	if r, ok := b.take(name); ok {
-		return r.Object, r.data, nil
+	if o, data, ok, err := b.atHand(name, limit); ok || err != nil {
+		return o, data, err
 	}
 	return b.contents(name, limit)
 }
@@ -141,12 +174,16 @@ type ready struct {
 	data []byte
 }
 
-func (b *Batch) take(name string) (ready, bool) {
-	r, ok := b.fetched[name]
-	if ok {
-		delete(b.fetched, name)
+// atHand is an object that needs no exchange with the child.
+func (b *Batch) atHand(id string, limit int64) (Object, []byte, bool, error) {
+	if r, ok := b.fetched[id]; ok {
+		delete(b.fetched, id)
+		return r.Object, r.data, true, nil
 	}
-	return r, ok
+	if b.direct == nil || !IsID(id) {
+		return Object{}, nil, false, nil
+	}
+	return b.direct.read(id, limit)
 }
 
 // Prefetch reads objects ahead, many in one exchange, for the next Read or
@@ -155,6 +192,12 @@ func (b *Batch) take(name string) (ready, bool) {
 // with the child costs more than most objects.
 func (b *Batch) Prefetch(ids []string, limit int64) error {
 	b.fetched = map[string]ready{}
+	if b.direct != nil {
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+			_, loose, err := b.direct.info(id)
+			return loose || err != nil
+		})
+	}
 	const perExchange, atOnce = 256, 16 << 20 // requests stay below a pipe's size
 	var total int64
 	for len(ids) > 0 {
@@ -201,6 +244,9 @@ func (b *Batch) ask(verb, name string) (Object, error) {
 func (b *Batch) send(verb string, names ...string) error {
 	if b.broken != nil {
 		return b.broken
+	}
+	if err := b.start(); err != nil {
+		return err
 	}
 	var requests strings.Builder
 	for _, name := range names {

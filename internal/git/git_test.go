@@ -38,10 +38,7 @@ func TestStoredIsZlib(t *testing.T) {
 
 func TestWriteAndReadObjects(t *testing.T) {
 	r := bare(t)
-	batch, err := r.Batch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	batch := r.Batch(t.Context())
 	defer batch.Close()
 	for _, content := range []string{"", "x", strings.Repeat("y", 100_000)} {
 		id, err := r.WriteObject("blob", []byte(content))

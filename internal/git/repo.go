@@ -40,6 +40,7 @@ type Repo struct {
 	Dir    string // $GIT_DIR, absolute
 	Limits Limits
 
+	hook       bool     // inside a receive-pack hook of a bare repository
 	quarantine []string // the three variables, inside pre-receive (GIT-4)
 }
 
@@ -62,6 +63,7 @@ func FromHook(getenv func(string) string) (*Repo, error) {
 		return nil, err
 	}
 	r := Open(dir)
+	r.hook = true
 	for _, name := range QuarantineVars {
 		if v := getenv(name); v != "" {
 			r.quarantine = append(r.quarantine, name+"="+v)
@@ -174,21 +176,24 @@ func (r *Repo) start(cmd *exec.Cmd) error {
 // Apply puts the limits on a running process and, by inheritance, on its future
 // children (prlimit(2)).
 func (l Limits) Apply(pid int) error {
-	set := func(resource int, value uint64) error {
-		if value == 0 {
-			return nil
-		}
+	put := func(resource int, value uint64) error {
 		err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil)
 		if err != nil && !errors.Is(err, unix.ESRCH) { // ESRCH: it is done already
 			return fmt.Errorf("prlimit: %w", err)
 		}
 		return nil
 	}
+	set := func(resource int, value uint64) error {
+		if value == 0 {
+			return nil
+		}
+		return put(resource, value)
+	}
 	return errors.Join(
 		set(unix.RLIMIT_AS, uint64(l.Memory)),
 		set(unix.RLIMIT_CPU, uint64((l.CPU+time.Second-1)/time.Second)),
 		set(unix.RLIMIT_FSIZE, uint64(l.File)),
-		set(unix.RLIMIT_CORE, 0),
+		put(unix.RLIMIT_CORE, 0),
 	)
 }
 

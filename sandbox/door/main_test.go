@@ -111,7 +111,7 @@ func testSettings(t *testing.T) *config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Parse(nil, data, "config.toml")
+	c, err := config.Parse(data, "config.toml")
 	if err != nil {
 		t.Fatal(err)
 	}

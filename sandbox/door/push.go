@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -25,13 +26,10 @@ const (
 
 // push is one receive-pack and the ends of its pipes.
 type push struct {
-	id    string
-	began time.Time
-	cmd   *exec.Cmd
-	stdin interface {
-		Write([]byte) (int, error)
-		Close() error
-	}
+	id     string
+	began  time.Time
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
 	stdout *os.File
 	stderr head
 	in     int64 // bytes from the client
@@ -149,17 +147,18 @@ func environ(bare string, limits git.Limits) []string {
 	})
 }
 
-// record writes the push's line in the log. What git or a hook said outside the
-// client's stream is the host's matter and goes nowhere else.
+// record writes the push's line in the log, sizes in bytes. What git said outside
+// the client's stream goes nowhere else. The memory is the largest child's, or
+// the launcher's own where that is larger (Linux counts from before the exec).
 func (d *Door) record(p *push, err error) {
 	event := d.config.Log.Info()
 	if err != nil {
 		event = d.config.Log.Warn().Err(err)
 	}
 	state := p.cmd.ProcessState
-	event.Str("push", p.id).Dur("took", time.Since(p.began)).
+	event.Str("push", p.id).Dur("took_ms", time.Since(p.began)).
 		Int64("in", p.in).Int64("out", p.out).
-		Dur("cpu", state.UserTime()+state.SystemTime()).
+		Dur("cpu_ms", state.UserTime()+state.SystemTime()).
 		Int64("rss", state.SysUsage().(*syscall.Rusage).Maxrss<<10). // in KiB there
 		Str("stderr", diag.Clean(strings.TrimSpace(string(p.stderr)))).
 		Msg("push")

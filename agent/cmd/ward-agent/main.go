@@ -70,5 +70,5 @@ func readConfig(path string) (*config.Config, error) {
 	if err != nil {
 		return nil, cli.Hint(fmt.Errorf("--config: %w", err), "give a copy of <bare>/ward/config.toml")
 	}
-	return config.Parse(nil, data, path)
+	return config.Parse(data, path)
 }
