@@ -31,10 +31,18 @@ var secretCheck = Check{
 			}
 			r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: change.Path, Line: f.Line, Col: f.Col}, Ref: c.Ref,
 				Rule: "secret/" + f.Rule, Message: "this looks like a secret: " + f.Description,
-				Hint: "take it out of every commit of the push (git rebase -i) and revoke it if it is real; " +
-					"a false positive the PM passes with git push -o ward.allow=secret/" + f.Rule + ":" + change.Path})
+				Hint: r.secretHint(f.Rule, change.Path)})
 		}
 	},
+}
+
+// secretHint says what the pusher can do: only the PM can pass a false positive.
+func (r *Run) secretHint(rule, path string) string {
+	const remove = "take it out of every commit of the push (git rebase -i) and revoke it if it is real"
+	if r.Principal == Agent {
+		return remove + "; if it is none, ask the PM in COMMS.md, Questions"
+	}
+	return remove + "; a false positive passes with git push -o ward.allow=secret/" + rule + ":" + path
 }
 
 // before is the content that a change replaces, if it can be had.

@@ -78,9 +78,9 @@ func TestPlaces(t *testing.T) {
 		t.Run(r.id, func(t *testing.T) {
 			t.Parallel()
 			rnd := newRand(uint64(i))
-			for range 4 {
+			for range 3 {
 				text, _ := secretFor(t, r.id, rnd)
-				compare(t, r, slices.Concat(noise(rnd, 3000), []byte(text), noise(rnd, 3000)))
+				compare(t, r, slices.Concat(noise(rnd, 1500), []byte(text), noise(rnd, 1500)))
 			}
 		})
 	}

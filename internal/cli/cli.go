@@ -24,12 +24,13 @@ import (
 // Env is all that a command may touch of the process around it, so that tests
 // call the same function as main.
 type Env struct {
-	Args   []string // after the command's own name
-	Stdin  io.Reader
-	Stdout io.Writer
-	Stderr io.Writer
-	Dir    string // absolute
-	Getenv func(string) string
+	Program string   // how errors name it; "" is git-ward
+	Args    []string // after the command's own name
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Dir     string // absolute
+	Getenv  func(string) string
 }
 
 // Func is a command. It returns nil, an error (exit 2), or one made by Findings
@@ -99,18 +100,29 @@ func (e *Env) Flags(name, usage string, fill func(*flag.FlagSet)) ([]string, err
 
 // Usage reports a fault in the arguments and returns ErrUsage.
 func (e *Env) Usage(usage, format string, args ...any) error {
-	fmt.Fprintf(e.Stderr, "git-ward: error: %s\nusage: git ward %s\n", diag.Clean(fmt.Sprintf(format, args...)), usage)
+	program, prefix := e.names()
+	fmt.Fprintf(e.Stderr, "%s: error: %s\nusage: %s%s\n", program, diag.Clean(fmt.Sprintf(format, args...)), prefix, usage)
 	return ErrUsage
 }
 
+// names are the program as errors say it and as usage lines begin: git-ward's
+// commands are typed after `git ward`, the other programs by their own name.
+func (e *Env) names() (program, prefix string) {
+	if e.Program == "" || e.Program == "git-ward" {
+		return "git-ward", "git ward "
+	}
+	return e.Program, ""
+}
+
 func (e *Env) usage(fs *flag.FlagSet, usage string, err error) error {
+	program, prefix := e.names()
 	w := e.Stderr
 	if errors.Is(err, flag.ErrHelp) {
 		w = e.Stdout
 	} else {
-		fmt.Fprintf(w, "git-ward: error: %s\n", diag.Clean(err.Error()))
+		fmt.Fprintf(w, "%s: error: %s\n", program, diag.Clean(err.Error()))
 	}
-	fmt.Fprintf(w, "usage: git ward %s\n", usage)
+	fmt.Fprintf(w, "usage: %s%s\n", prefix, usage)
 	fs.VisitAll(func(f *flag.Flag) {
 		kind, text := flag.UnquoteUsage(f)
 		fmt.Fprintf(w, "  --%-22s %s\n", strings.TrimSpace(f.Name+" "+kind), text)
@@ -154,7 +166,7 @@ func Main(program string, f Func) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	dir, err := os.Getwd()
 	if err == nil {
-		err = f(ctx, &Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Dir: dir, Getenv: os.Getenv})
+		err = f(ctx, &Env{Program: program, Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Dir: dir, Getenv: os.Getenv})
 	}
 	stop()
 	os.Exit(Report(os.Stderr, program, err))

@@ -88,13 +88,12 @@ func quote(s string) string {
 	return strconv.Quote(s[:cut] + "...")
 }
 
-// nearestHint lists the words that would do, the likeliest first.
+// nearestHint names the likeliest of the words that would do, or all of them.
 func nearestHint(word string, candidates []string) string {
-	list := "one of " + strings.Join(candidates, ", ")
 	if near := diag.Nearest(word, candidates); near != "" {
-		return `did you mean "` + near + `"? It is ` + list
+		return `did you mean "` + near + `"?`
 	}
-	return "write " + list
+	return "write one of " + strings.Join(candidates, ", ")
 }
 
 func names[S ~string](list []S) []string {

@@ -29,7 +29,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	rest, err := env.Flags("ward-agent", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository that holds the directives, a `DIR`")
 		fs.StringVar(&state, "state", "", "the agent's own `DIR`: clones, logs, signals")
-		fs.StringVar(&file, "config", "", "the settings, a `FILE` like config.toml, complete")
+		fs.StringVar(&file, "config", "", "the settings, a `FILE` like config.toml")
 		fs.StringVar(&door, "door", "", "push through this `SOCKET`; without it, straight into the repository")
 		fs.StringVar(&name, "model", "", "the model, in place of [model] `NAME`")
 		fs.BoolVar(&once, "once", false, "end when no directive is open")
@@ -63,8 +63,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	return err
 }
 
-// readConfig reads a complete settings file: the defaults are embedded in
-// git-ward, which made the file.
+// readConfig reads a settings file, the launcher's copy of the host's.
 func readConfig(path string) (*config.Config, error) {
 	data, err := config.ReadFile(path)
 	if err != nil {
