@@ -63,7 +63,7 @@ func Init(assets Assets) cli.Func {
 func insteadOfInit(ctx context.Context, env *cli.Env) error {
 	repo, err := git.Discover(ctx, env.Dir)
 	if err != nil {
-		return cli.Hint(errors.New("Ward guards a bare repository, the place that everybody pushes to"), "git ward init --bare DIR")
+		return cli.Hint(errors.New("a bare repository is what Ward guards: the place that everybody pushes to"), "git ward init --bare DIR")
 	}
 	name := filepath.Base(strings.TrimSuffix(strings.TrimSuffix(repo.Dir, "/.git"), "/"))
 	return cli.Hint(errors.New("this is a repository with a work tree; Ward guards a bare repository, the place that everybody pushes to"),

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -16,7 +16,11 @@ const size = 10 << 20
 // source gives size bytes of ordinary text: Go's own standard library.
 func source(b *testing.B) []byte {
 	var text []byte
-	err := filepath.WalkDir(filepath.Join(runtime.GOROOT(), "src"), func(path string, _ fs.DirEntry, err error) error {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = filepath.WalkDir(filepath.Join(strings.TrimSpace(string(root)), "src"), func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") {
 			return err
 		}
