@@ -88,10 +88,8 @@ func (s *Spec) open(ctx context.Context, bare string) (err error) {
 	if err := door.Check(ctx, s.Bare); err != nil {
 		return err
 	}
-	if s.Settings, err = config.Load(s.Bare); err != nil {
-		return cli.Hint(err, "`git ward init --bare %s` adds settings that are missing", s.Bare)
-	}
-	return nil
+	s.Settings, err = config.Load(s.Bare)
+	return err
 }
 
 // chooseModel fails closed: without a fence only the script runs, and without

@@ -33,7 +33,7 @@ func TestRefusals(t *testing.T) {
 		{"an argument", nil, func(h *house) []string { return append(unfenced(h), "--", "sh") }, []string{`error: unexpected argument "sh"`, "usage:"}},
 		{"nothing there", nil, func(h *house) []string { return []string{"--bare", h.bare + "x"} }, []string{"no such file", "hint: `git ward init --bare DIR`"}},
 		{"no settings", func(h *house) { os.Remove(filepath.Join(h.bare, "ward/config.toml")) }, unfenced, []string{"config.toml is missing", "git ward init --bare"}},
-		{"old settings", func(h *house) { h.edit("per_minute = 30", "") }, unfenced, []string{"door.per_minute must be at least 1", "hint: `git ward init --bare "}},
+		{"a limit switched off", func(h *house) { h.edit("per_minute = 30", "per_minute = 0") }, unfenced, []string{"config.toml: door.per_minute must be at least 1"}},
 		{"open key", func(h *house) { os.Chmod(filepath.Join(h.bare, "ward/door.key"), 0o644) }, unfenced, []string{"has mode 0644, not 0600", "hint: `git ward init --bare "}},
 		{"another's", func(h *house) {
 			if os.Geteuid() != 0 {
