@@ -13,14 +13,18 @@ var secretCheck = Check{
 	Name: "secret",
 	Doc: "Refuses keys, tokens and passwords in any new content, removed again later in the push or not: once " +
 		"pushed, they are in every clone. Allow-comments and configuration in the tree have no effect.",
-	Blob: func(r *Run, c *Commit, change Change, data []byte) {
-		found, err := r.secrets.Scan(change.Path, data)
-		if errors.Is(err, secret.ErrBudget) {
-			r.Report(diag.Diagnostic{Pos: at(c, change.Path), Rule: "limit/secret-scan",
-				Message: fmt.Sprintf("searching the push for secrets takes more than %d bytes of work", r.Config.Limits.SecretScan),
-				Hint:    "push in smaller parts; the host admin sets [limits] secret_scan"})
-			return
+	Commit: func(r *Run, c *Commit) {
+		if int64(len(c.Message)) > r.Config.Limits.MessageSize {
+			return // refused already
 		}
+		for _, f := range r.scan(c, "", []byte(c.Message)) {
+			r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID}, Ref: c.Ref, Rule: "secret/" + f.Rule,
+				Message: fmt.Sprintf("line %d of the commit message looks like a secret: %s", f.Line, f.Description),
+				Hint:    "take it out (git rebase -i, reword) and revoke it if it is real"})
+		}
+	},
+	Blob: func(r *Run, c *Commit, change Change, data []byte) {
+		found := r.scan(c, change.Path, data)
 		var before []byte
 		for i, f := range found {
 			if i == 0 {
@@ -34,6 +38,17 @@ var secretCheck = Check{
 				Hint: r.secretHint(f.Rule, change.Path)})
 		}
 	},
+}
+
+// scan searches data; over the budget it reports that instead.
+func (r *Run) scan(c *Commit, path string, data []byte) []secret.Finding {
+	found, err := r.secrets.Scan(path, data)
+	if errors.Is(err, secret.ErrBudget) {
+		r.Report(diag.Diagnostic{Pos: at(c, path), Rule: "limit/secret-scan",
+			Message: fmt.Sprintf("searching the push for secrets takes more than %d bytes of work", r.Config.Limits.SecretScan),
+			Hint:    "push in smaller parts; the host admin sets [limits] secret_scan"})
+	}
+	return found
 }
 
 // secretHint says what the pusher can do: only the PM can pass a false positive.

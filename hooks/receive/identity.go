@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -84,13 +85,28 @@ func newPushID(t time.Time) string {
 	return t.Format("20060102T150405Z") + "-" + hex.EncodeToString(nonce[:])
 }
 
+// actAsOwner makes a root process the repository's owner, for good. What root
+// writes into a user's repository, the user cannot extend (FIELD-NOTES).
+func (s *session) actAsOwner() error {
+	owner, err := s.owner()
+	if err != nil || os.Geteuid() != 0 || owner.Uid == 0 {
+		return err
+	}
+	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(int(owner.Gid)), syscall.Setuid(int(owner.Uid)))
+}
+
+func (s *session) owner() (*syscall.Stat_t, error) {
+	stat := new(syscall.Stat_t)
+	return stat, syscall.Stat(s.repo.Dir, stat)
+}
+
 func (s *session) isPM() (bool, error) {
-	var stat syscall.Stat_t
-	if err := syscall.Stat(s.repo.Dir, &stat); err != nil {
+	owner, err := s.owner()
+	if err != nil {
 		return false, err
 	}
 	uid := os.Geteuid()
-	if int(stat.Uid) == uid {
+	if int(owner.Uid) == uid {
 		return true, nil
 	}
 	names := s.config.Identity.PM

@@ -28,14 +28,14 @@ func PreReceive(ctx context.Context, env *cli.Env) error {
 	if err := s.settings(); err != nil {
 		return err
 	}
-	if _, err := audit.Reconcile(ctx, s.repo, s.batch); err != nil {
-		return fmt.Errorf("an earlier push cannot be recorded: %w", err)
-	}
 	principal, id, err := s.identify()
 	if err != nil {
 		record := s.record("unknown", id)
 		record.Rules = []string{"identity/user"}
-		return errors.Join(err, audit.Refuse(ctx, s.repo, s.batch, record))
+		return errors.Join(err, s.actAsOwner(), s.refused(ctx, record))
+	}
+	if _, err := audit.Reconcile(ctx, s.repo, s.batch); err != nil {
+		return fmt.Errorf("an earlier push cannot be recorded: %w", err)
 	}
 	push, err := s.push(principal)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *session) refused(ctx context.Context, r *audit.Record) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 	}
-	batch := git.Open(s.repo.Dir).Batch(ctx)
+	batch := git.Open(s.repo.Dir).Batch(ctx) // not the quarantine's: it outlives nothing
 	defer batch.Close()
 	return audit.Refuse(ctx, s.repo, batch, r)
 }
