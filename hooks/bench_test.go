@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"git-ward/hooks/audit"
-	"git-ward/hooks/checks"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 )
@@ -200,31 +198,13 @@ func TestBenchAuditRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	var wait sync.WaitGroup
-	for w := range writers {
-		wait.Go(func() {
-			batch := repo.Batch(t.Context())
-			defer batch.Close()
-			for i := range each {
-				r := &audit.Record{Time: time.Now().UTC(), Principal: "pm", Push: fmt.Sprintf("push-%d-%d", w, i), Verdict: audit.Accepted, Rules: []string{},
-					Refs: []audit.Ref{{Update: checks.Update{Ref: fmt.Sprintf("refs/heads/w%d", w), Old: git.Zero, New: main}, Applied: true}}}
-				writer, err := audit.NewWriter(t.Context(), repo, batch)
-				if err == nil {
-					err = writer.Append(t.Context(), audit.Entry{Record: r})
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	wait.Wait()
+	appendRecords(t, repo, main, writers, each)
 	took := time.Since(start)
 	kept := strings.Count(p.Run(p.Bare, "git-ward", "log", "--json"), `"push":"push-`)
 
 	q := gittest.New(t)
 	start = time.Now()
+	var wait sync.WaitGroup
 	for w := range writers {
 		wait.Go(func() {
 			for i := range each {

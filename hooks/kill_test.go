@@ -156,24 +156,17 @@ func TestKilledPostReceive(t *testing.T) {
 	}
 }
 
-// TestConcurrentRecords appends from 16 writers at once and loses none.
-func TestConcurrentRecords(t *testing.T) {
-	p := gittest.New(t)
-	repo := git.Open(p.Bare)
-	main, err := repo.Ref(t.Context(), "refs/heads/main")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const writers, each = 16, 25
+// appendRecords has writers append records about an object, all at once.
+func appendRecords(t *testing.T, repo *git.Repo, object string, writers, each int) {
+	t.Helper()
 	var wait sync.WaitGroup
 	for w := range writers {
 		wait.Go(func() {
 			batch := repo.Batch(t.Context())
 			defer batch.Close()
 			for i := range each {
-				ref := fmt.Sprintf("refs/heads/w%d-%d", w, i)
 				r := &audit.Record{Time: time.Now().UTC(), Principal: "pm", Push: fmt.Sprintf("push-%d-%d", w, i), Verdict: audit.Accepted, Rules: []string{},
-					Refs: []audit.Ref{{Update: checks.Update{Ref: ref, Old: git.Zero, New: main}, Applied: true}}}
+					Refs: []audit.Ref{{Update: checks.Update{Ref: fmt.Sprintf("refs/heads/w%d-%d", w, i), Old: git.Zero, New: object}, Applied: true}}}
 				writer, err := audit.NewWriter(t.Context(), repo, batch)
 				if err == nil {
 					err = writer.Append(t.Context(), audit.Entry{Record: r})
@@ -186,6 +179,18 @@ func TestConcurrentRecords(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// TestConcurrentRecords appends from 16 writers at once and loses none.
+func TestConcurrentRecords(t *testing.T) {
+	p := gittest.New(t)
+	repo := git.Open(p.Bare)
+	main, err := repo.Ref(t.Context(), "refs/heads/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const writers, each = 16, 25
+	appendRecords(t, repo, main, writers, each)
 	out := p.Run(p.Bare, "git-ward", "log", "--json")
 	if n := strings.Count(out, `"push":"push-`); n != writers*each {
 		t.Errorf("%d records of %d", n, writers*each)

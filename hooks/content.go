@@ -1,0 +1,121 @@
+package hooks
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"git-ward/hooks/audit"
+	"git-ward/internal/cli"
+	"git-ward/internal/git"
+	"git-ward/internal/object"
+	"git-ward/protocols/comms"
+)
+
+// content makes the first commit, or adds the documents to a main without
+// COMMS.md; what stands there is never changed.
+func (in *initializer) content() error {
+	main, err := in.repo.Ref(in.ctx, "refs/heads/main")
+	if err != nil {
+		return err
+	}
+	if err := in.head(main); err != nil {
+		return err
+	}
+	files, err := object.Files(in.assets.Template)
+	if err != nil {
+		return err
+	}
+	store := object.Open(in.dir)
+	c := object.Commit{Who: object.Signature("Ward", "ward@localhost", time.Now()), Message: "ward: first commit, from the template\n"}
+	base := ""
+	if main != git.Zero {
+		tree, names, err := store.Tree(main)
+		if err != nil {
+			return err
+		}
+		if names[comms.Path] != "" {
+			return nil
+		}
+		base, c.Parents, c.Message = tree, []string{main}, "ward: add the documents that Ward works with\n"
+		for path := range files {
+			top, _, _ := strings.Cut(path, "/")
+			if names[top] != "" {
+				delete(files, path)
+			}
+		}
+	}
+	commit, err := store.WriteCommit(base, files, c)
+	if err != nil {
+		return err
+	}
+	in.did("committed the template to main: %s", strings.Join(topNames(files), " "))
+	return in.repo.UpdateRefs(in.ctx, "ward: init", git.RefUpdate{Ref: "refs/heads/main", Old: main, New: commit})
+}
+
+// head makes HEAD, which a clone checks out, name main. A repository whose
+// history is on a branch of another name is not touched: its owner renames it.
+func (in *initializer) head(main string) error {
+	out, err := in.repo.Output(in.ctx, "symbolic-ref", "HEAD")
+	if err != nil {
+		return err
+	}
+	now := strings.TrimSpace(string(out))
+	if now == "refs/heads/main" {
+		return nil
+	}
+	id, err := in.repo.Ref(in.ctx, now)
+	if err != nil {
+		return err
+	}
+	if id != git.Zero && main == git.Zero {
+		name := strings.TrimPrefix(now, "refs/heads/")
+		return cli.Hint(fmt.Errorf("the repository's branch is %s; Ward works with main", name),
+			"git --git-dir=%s branch -m %s main, then run this again", in.dir, name)
+	}
+	if id != git.Zero {
+		return nil // the owner's choice
+	}
+	in.did("made HEAD name main")
+	_, err = in.repo.Output(in.ctx, "symbolic-ref", "HEAD", "refs/heads/main")
+	return err
+}
+
+func topNames(files map[string][]byte) []string {
+	var names []string
+	seen := map[string]bool{}
+	for path := range files {
+		top, _, _ := strings.Cut(path, "/")
+		if !seen[top] {
+			seen[top] = true
+			names = append(names, top)
+		}
+	}
+	return sorted(names)
+}
+
+// genesis records refs that no push brought: the first commit, and those of a
+// repository that was there before Ward.
+func (in *initializer) genesis() error {
+	batch := in.repo.Batch(in.ctx)
+	defer batch.Close()
+	if _, err := audit.Reconcile(in.ctx, in.repo, batch); err != nil {
+		return err
+	}
+	chain, err := readChain(in.ctx, in.repo, batch)
+	if err != nil {
+		return err
+	}
+	r, err := unrecorded(in.ctx, in.repo, chain)
+	if err != nil || len(r.Refs) == 0 {
+		return err
+	}
+	r.Push = "init-" + r.Time.Format("20060102T150405Z")
+	w, err := audit.NewWriter(in.ctx, in.repo, batch)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	in.did("recorded %d refs in the audit", len(r.Refs))
+	return w.Append(in.ctx, audit.Entry{Record: r})
+}
