@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 )
 
@@ -75,7 +76,7 @@ func agent(args []string) int {
 	fmt.Println("agent's output")
 	fmt.Fprintln(os.Stderr, "agent's complaint")
 	data, _ := json.Marshal(r)
-	if err := replaceFile(filepath.Join(flags["--state"], "report.json"), data, 0o600); err != nil {
+	if err := atomicfile.Write(filepath.Join(flags["--state"], "report.json"), data, 0o600); err != nil {
 		return 1
 	}
 	switch string(behave) {

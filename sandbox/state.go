@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 )
@@ -43,28 +44,5 @@ func (s *Spec) prepareState() error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(s.configCopy(), data, 0o444)
-}
-
-// replaceFile writes a file whole or not at all: temp, fsync, rename, fsync of
-// the folder. What stood there, a link too, is replaced and not followed.
-func replaceFile(path string, data []byte, mode os.FileMode) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return atomicfile.Write(s.configCopy(), data, 0o444)
 }
