@@ -25,14 +25,11 @@ var secretCheck = Check{
 	},
 	Blob: func(r *Run, c *Commit, change Change, data []byte) {
 		found := r.scan(c, change.Path, data)
-		var before []byte
-		for i, f := range found {
-			if i == 0 {
-				before = r.before(change)
-			}
-			if f.In(before) {
-				continue // it was published by an older version; this push does not add it
-			}
+		if len(found) == 0 {
+			return
+		}
+		// What an older version of the file published, this push does not add.
+		for _, f := range secret.Fresh(found, r.before(change)) {
 			r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: change.Path, Line: f.Line, Col: f.Col}, Ref: c.Ref,
 				Rule: "secret/" + f.Rule, Message: "this looks like a secret: " + f.Description,
 				Hint: r.secretHint(f.Rule, change.Path)})

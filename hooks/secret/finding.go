@@ -32,28 +32,6 @@ func (f Finding) String() string { return fmt.Sprintf("%s at %d:%d", f.Rule, f.L
 // GoString is String, so that %#v shows no more.
 func (f Finding) GoString() string { return f.String() }
 
-// maxCollisions is how many strings with a secret's checksum In looks at before
-// it takes the data for one that was made to have them.
-const maxCollisions = 16
-
-// In reports whether old, another version of the data, holds the same secret
-// anywhere: what is published already is not a new finding.
-func (f Finding) In(old []byte) bool {
-	n, collisions := f.End-f.Start, 0
-	for at, sum := range checksums(old, n) {
-		if sum != f.sum {
-			continue
-		}
-		if sha256.Sum256(old[at:at+n]) == f.Fingerprint {
-			return true
-		}
-		if collisions++; collisions == maxCollisions {
-			break
-		}
-	}
-	return false
-}
-
 // candidates are the findings of one scan in the making.
 type candidates struct {
 	data  []byte

@@ -33,7 +33,7 @@ type state int
 const (
 	idle   state = iota // no hit yet
 	active              // hits count
-	off                 // the path is not one of the rule's
+	off                 // they do not: wrong path, or all is taken in already
 )
 
 func (t *tracker) reset() { *t = tracker{spans: t.spans[:0], assignments: t.assignments[:0]} }

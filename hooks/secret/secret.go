@@ -2,29 +2,32 @@
 //
 // The rules are those of gitleaks, taken over as data (rules_gen.go). Where
 // gitleaks runs a rule's regex over all of a file that holds one of the rule's
-// keywords, a Scanner runs it only around literals that every match must hold,
-// as far as a match can reach; the findings are the same. All that a regex sees
-// is charged to a budget for the whole push, so no push costs more than that.
+// keywords, a Scanner first looks for literals that every match must hold, in
+// one pass for all rules, and runs the regex only around them, as far as a match
+// can reach (internal/shape). All that a regex sees is charged to a budget for
+// the whole push, so no push costs more than that.
 //
-// Nothing in the repository can excuse a secret: neither a gitleaks:allow
-// comment nor a .gitleaks.toml, and no path either, since whoever pushes
-// chooses it. What a file is made of does not matter: binary data and UTF-16
-// are searched byte by byte, but nothing is decoded, so a secret in base64 or in
-// UTF-16 is not seen. The check is for accidents; it does not keep in what
-// somebody wants to get out.
+// The findings are those of gitleaks, except that nothing in the repository
+// excuses a secret: not a gitleaks:allow comment, not a .gitleaks.toml, and no
+// path, since whoever pushes chooses it; only the hashes of go.sum, which
+// gitleaks knows by the file's name, are known by their form (goSum). Nor is a
+// match of more than 64 KiB on either side of its literal seen, or a generic
+// finding kept that a specific one covers.
+//
+// What a file is made of does not matter: binary data is searched like text. But
+// nothing is decoded, so a secret in base64, UTF-16 or an archive is not seen.
+// The check is for accidents; it does not keep in what somebody wants to get out.
 //
 // Nothing here runs before the first Scan.
 package secret
+
+// GITLEAKS is the source of gitleaks, as `go mod download -json` shows it.
+//go:generate go run ./internal/gen -config $GITLEAKS/config/gitleaks.toml -version v8.30.1
 
 import (
 	"errors"
 	"regexp"
 )
-
-// To take over the rules of another version of gitleaks, with GITLEAKS the
-// folder of its source:
-//
-//go:generate go run ./internal/gen -config $GITLEAKS/config/gitleaks.toml -version v8.30.1
 
 // ErrBudget means that the budget is spent: the data was not fully searched.
 var ErrBudget = errors.New("secret scan: the push needs more work than one push may cost")
@@ -37,7 +40,7 @@ type Scanner struct {
 	followed []string                  // by word: what must follow it
 	trackers []tracker                 // by rule
 	compiled map[string]*regexp.Regexp // by source
-	stops    map[*allowlist]*index
+	stops    map[*allowlist]*index     // stopwords
 }
 
 // New returns a Scanner that spends at most budget: one unit is one byte seen

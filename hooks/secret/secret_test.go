@@ -116,12 +116,36 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// TestInCollisions: data in which everything has the secret's checksum must not
-// cost a hash a byte.
-func TestInCollisions(t *testing.T) {
-	f := Finding{End: 1000}
-	if f.sum = checksum(make([]byte, f.End)); f.In(make([]byte, 10<<20)) {
-		t.Error("zeros pass for the secret")
+// TestFreshIsBounded: neither data in which everything has the secret's checksum
+// nor secrets of many lengths may cost more than a few passes.
+func TestFreshIsBounded(t *testing.T) {
+	zeros := make([]byte, 1<<20)
+	var many []Finding
+	for n := range 10000 {
+		f := Finding{End: n + 1000}
+		f.sum = checksum(zeros[:f.End])
+		many = append(many, f)
+	}
+	if fresh := Fresh(many, zeros); len(fresh) != len(many) {
+		t.Errorf("%d of %d secrets are taken for published", len(many)-len(fresh), len(many))
+	}
+}
+
+func TestFresh(t *testing.T) {
+	rnd := newRand(1)
+	a, _ := secretFor(t, "github-pat", rnd)
+	b, _ := secretFor(t, "github-pat", rnd)
+	c, _ := secretFor(t, "gitlab-pat", rnd)
+	found, err := New(1<<20).Scan("x", []byte(a+" "+b+" "+c+" "+a+"\n"))
+	if err != nil || len(found) != 4 {
+		t.Fatal(found, err)
+	}
+	old := strings.Repeat("was "+a+" here\n", 100)
+	if got, want := fmt.Sprint(Fresh(found, []byte(old))), fmt.Sprint(found[1:3]); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := Fresh(found, []byte(c+b+a)); got != nil {
+		t.Errorf("got %v", got)
 	}
 }
 

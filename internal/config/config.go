@@ -90,7 +90,7 @@ func Default() *Config {
 	l := &c.Limits
 	l.InputSize, l.BlobSize, l.PushSize = 64<<20, 10<<20, 256<<20
 	l.Commits, l.ChangedPaths, l.Depth, l.PathLength = 10_000, 100_000, 100, 1024
-	l.MessageSize, l.SecretScan = 64<<10, 256<<20
+	l.MessageSize, l.SecretScan = 64<<10, 16<<20
 	l.Memory, l.Alloc = 4<<30, 512<<20
 	l.CPU, l.Deadline = Duration{time.Minute}, Duration{2 * time.Minute}
 	c.Door.Burst, c.Door.PerMinute = 120, 30
