@@ -5,12 +5,14 @@ package main
 import (
 	"context"
 	"embed"
+	"flag"
 	"fmt"
 	"io/fs"
 	"strings"
 
 	"git-ward/hooks"
 	"git-ward/internal/cli"
+	"git-ward/sandbox/doctor"
 )
 
 //go:embed config.toml
@@ -37,13 +39,27 @@ func main() {
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
 			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},
-			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch")},
+			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
+			{Name: "status", Doc: "say what runs on a repository", Run: cli.Exec("git-ward-launch", "status")},
+			{Name: "doctor", Doc: "say what a fence needs that this machine lacks", Run: examine},
 			{Name: "fsck", Doc: "prove that the audit is whole", Run: hooks.Fsck},
 			{Name: "maintain", Doc: "pack the repository, outside pushes", Run: hooks.Maintain},
 			{Name: "config", Doc: "print every setting with its default", Run: printText(string(settings))},
 			{Name: "version", Doc: "print the version", Run: printText("git-ward " + strings.TrimSpace(version) + "\n")},
 		}},
 	}))
+}
+
+// examine is `git ward doctor [--json]` (SBX-5).
+func examine(ctx context.Context, env *cli.Env) error {
+	var asJSON bool
+	_, err := env.Flags("doctor", "doctor [--json]", func(fs *flag.FlagSet) {
+		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
+	})
+	if err != nil {
+		return err
+	}
+	return doctor.Write(env.Stdout, doctor.Examine(ctx), asJSON)
 }
 
 func printText(text string) cli.Func {

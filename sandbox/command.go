@@ -15,7 +15,9 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"git-ward/internal/cli"
@@ -23,7 +25,7 @@ import (
 	"git-ward/sandbox/door"
 )
 
-const usage = "launch --bare DIR --unfenced [--once] [--model NAME] [--state DIR]"
+const usage = "launch --bare DIR --unfenced [--once] [--detach] [--model NAME] [--state DIR]"
 
 // script is the only model that may run without a fence (SBX-8): it does what
 // its lines say.
@@ -36,22 +38,59 @@ func Command(ctx context.Context, env *cli.Env) error {
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
 		defer stop()
 	}
+	if len(env.Args) > 0 {
+		sub := *env
+		sub.Args = env.Args[1:]
+		switch env.Args[0] {
+		case "logs":
+			return Logs(ctx, &sub)
+		case "stop":
+			return Stop(ctx, &sub)
+		}
+	}
 	spec, err := parse(ctx, env)
 	if err != nil {
 		return err
+	}
+	if spec.Detach {
+		return detach(ctx, spec, withoutDetach(env.Args))
 	}
 	fmt.Fprintf(env.Stderr, "unfenced: the agent runs as you (user %s) with your rights; nothing is contained\n", userName())
 	return Launch(ctx, spec)
 }
 
+// withoutDetach are the arguments for the launcher in the background.
+func withoutDetach(args []string) []string {
+	return append([]string{"launch"}, slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+		return strings.TrimLeft(arg, "-") == "detach"
+	})...)
+}
+
+// Verbs are what the program git-ward-launch does, by its first argument; the
+// table in main.go leads there.
+func Verbs() map[string]cli.Func {
+	return map[string]cli.Func{"launch": Command, "status": Status}
+}
+
+// Main picks the verb.
+func Main(ctx context.Context, env *cli.Env) error {
+	if len(env.Args) == 0 || Verbs()[env.Args[0]] == nil {
+		return cli.Hint(errors.New("this program is started by git-ward"), "`git ward help` lists the commands")
+	}
+	sub := *env
+	sub.Args = env.Args[1:]
+	return Verbs()[env.Args[0]](ctx, &sub)
+}
+
 // parse makes a Spec of the arguments, or says why there is none.
 func parse(ctx context.Context, env *cli.Env) (*Spec, error) {
 	var bare, state, model string
-	var unfenced, once bool
+	var unfenced, once, detached bool
 	rest, err := env.Flags("launch", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository `DIR` to work on")
 		fs.BoolVar(&unfenced, "unfenced", false, "run the agent as you, with nothing contained")
 		fs.BoolVar(&once, "once", false, "end when no directive is open")
+		fs.BoolVar(&detached, "detach", false, "go on in the background")
 		fs.StringVar(&model, "model", "", "the model `NAME`, instead of [model] name")
 		fs.StringVar(&state, "state", "", "the agent's own `DIR` (default below $XDG_STATE_HOME/ward)")
 	})
@@ -63,7 +102,7 @@ func parse(ctx context.Context, env *cli.Env) (*Spec, error) {
 	case bare == "":
 		return nil, env.Usage(usage, "--bare is missing")
 	}
-	s := &Spec{Once: once, Stdout: env.Stdout, Stderr: env.Stderr, RuntimeDir: runtimeDir(env.Getenv)}
+	s := &Spec{Once: once, Detach: detached, Stdout: env.Stdout, Stderr: env.Stderr, RuntimeDir: runtimeDir(env.Getenv)}
 	if err := s.open(ctx, env.Path(bare)); err != nil {
 		return nil, err
 	}

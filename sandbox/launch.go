@@ -18,6 +18,7 @@ type Spec struct {
 	Settings   *config.Config // the repository's own
 	Model      string         // who works
 	Once       bool           // end when no directive is open
+	Detach     bool           // go on in the background
 	Agent      string         // the agent's program
 	State      string         // the agent's directory; made when missing
 	RuntimeDir string         // where to make the door's socket; empty: the temporary directory

@@ -25,7 +25,7 @@ func acquire(bare string) (*os.File, error) {
 		var pid int
 		fmt.Fscan(f, &pid)
 		f.Close()
-		return nil, cli.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`kill %d` ends it and its agent", pid)
+		return nil, cli.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch stop --bare %s` ends it and its agent", bare)
 	}
 	if err == nil {
 		err = f.Truncate(0)

@@ -25,13 +25,13 @@ func Program(name string) (string, error) {
 }
 
 // Exec is a command that replaces this process by another of Ward's binaries,
-// which is kept apart for the size of what it links.
-func Exec(name string) Func {
+// which is kept apart for the size of what it links; verb is its first argument.
+func Exec(name, verb string) Func {
 	return func(_ context.Context, env *Env) error {
 		path, err := Program(name)
 		if err != nil {
 			return err
 		}
-		return syscall.Exec(path, append([]string{name}, env.Args...), os.Environ())
+		return syscall.Exec(path, append([]string{name, verb}, env.Args...), os.Environ())
 	}
 }

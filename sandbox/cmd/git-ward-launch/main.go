@@ -7,4 +7,4 @@ import (
 	"git-ward/sandbox"
 )
 
-func main() { cli.Main("git-ward", sandbox.Command) }
+func main() { cli.Main("git-ward", sandbox.Main) }

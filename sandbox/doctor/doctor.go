@@ -1,0 +1,206 @@
+// Package doctor looks at a machine and says what a fence needs that is not
+// there, each with the command that mends it (SBX-5). It changes nothing.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+)
+
+// State says how a thing is: Fine, a Warning that something is weaker than it
+// could be, or Missing, without which no fence stands.
+type State string
+
+// The states.
+const (
+	Fine    State = "fine"
+	Warning State = "warning"
+	Missing State = "missing"
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	Thing  string `json:"thing"`
+	State  State  `json:"state"`
+	Detail string `json:"detail"`
+	Mend   string `json:"mend,omitempty"` // a command
+}
+
+// Examine looks at everything for the user who runs it.
+func Examine(ctx context.Context) []Finding {
+	e := &examiner{ctx: ctx, root: os.Geteuid() == 0}
+	e.programs()
+	e.podman()
+	e.cgroups()
+	e.nftables()
+	if !e.root {
+		e.rootless()
+	}
+	e.program("go", Warning, "apt-get install golang-go", "bound into the fence when the host has one; without it the agent cannot build Go")
+	return e.found
+}
+
+// Write prints findings, one line each, and returns cli.ErrFindings when
+// something is missing.
+func Write(w io.Writer, found []Finding, asJSON bool) error {
+	bad := false
+	for _, f := range found {
+		bad = bad || f.State == Missing
+		if asJSON {
+			if err := diag.WriteJSON(w, f); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(w, "%-8s %-22s %s\n", f.State, f.Thing, diag.Clean(f.Detail))
+		if f.Mend != "" {
+			fmt.Fprintf(w, "%-8s %-22s mend: %s\n", "", "", f.Mend)
+		}
+	}
+	if bad {
+		return cli.ErrFindings
+	}
+	return nil
+}
+
+type examiner struct {
+	ctx   context.Context
+	root  bool
+	found []Finding
+}
+
+func (e *examiner) add(thing string, s State, mend, format string, args ...any) {
+	if s == Fine {
+		mend = ""
+	}
+	e.found = append(e.found, Finding{thing, s, fmt.Sprintf(format, args...), mend})
+}
+
+// sudo prefixes a command that an ordinary user cannot run.
+func (e *examiner) sudo(command string) string {
+	if e.root {
+		return command
+	}
+	return "sudo " + command
+}
+
+// output runs a short command; its error is what the command said.
+func (e *examiner) output(name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(e.ctx, 15*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	text := strings.TrimSpace(string(out))
+	if err != nil {
+		first, _, _ := strings.Cut(text, "\n")
+		return text, fmt.Errorf("%w: %s", err, first)
+	}
+	return text, nil
+}
+
+func (e *examiner) program(name string, without State, mend, why string) bool {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		e.add(name, without, e.sudo(mend), "%s is not installed: %s", name, why)
+		return false
+	}
+	e.add(name, Fine, "", "%s", path)
+	return true
+}
+
+func (e *examiner) programs() {
+	e.program("git", Missing, "apt-get install git", "everything goes through it")
+	e.program("runc", Missing, "apt-get install runc", "the runtime that works under every cgroup layout")
+	e.program("nsenter", Missing, "apt-get install util-linux", "rules enter a rootless container's namespace with it")
+	e.program("mmdebstrap", Warning, "apt-get install mmdebstrap", "builds the image without a registry")
+}
+
+func (e *examiner) podman() {
+	if !e.program("podman", Missing, "apt-get install podman", "it makes the containers") {
+		return
+	}
+	text, err := e.output("podman", "info", "--format",
+		"{{.Host.OCIRuntime.Name}} {{.Host.CgroupsVersion}} {{.Store.GraphDriverName}} {{.Host.Security.Rootless}} {{.Version.Version}}")
+	fields := strings.Fields(text)
+	if err != nil || len(fields) != 5 {
+		e.add("podman info", Missing, "podman system migrate", "podman does not start: %v", err)
+		return
+	}
+	e.add("podman info", Fine, "", "version %s, cgroups %s, rootless %s", fields[4], fields[1], fields[3])
+	if fields[2] == "vfs" {
+		e.add("storage", Warning, "set driver = \"overlay\" in storage.conf", "the storage driver vfs copies the whole image for every container")
+	} else {
+		e.add("storage", Fine, "", "%s", fields[2])
+	}
+}
+
+// cgroups says which limits will be honoured (FIELD-NOTES: rootless on cgroup v1
+// ignores them).
+func (e *examiner) cgroups() {
+	var fs unix.Statfs_t
+	err := unix.Statfs("/sys/fs/cgroup", &fs)
+	v2 := err == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC
+	switch {
+	case v2:
+		e.add("cgroups", Fine, "", "version 2: memory and process limits hold")
+	case e.root:
+		e.add("cgroups", Fine, "", "version 1 or hybrid: limits hold for root")
+	default:
+		e.add("cgroups", Warning, "boot with systemd.unified_cgroup_hierarchy=1",
+			"version 1 or hybrid: a rootless container's memory and process limits are ignored")
+	}
+}
+
+// nftables asks the kernel, in a namespace of its own.
+func (e *examiner) nftables() {
+	args := []string{"--net"}
+	if !e.root {
+		args = append(args, "--user", "--map-root-user")
+	}
+	_, err := exec.LookPath("nft")
+	if err != nil {
+		e.add("nftables", Warning, e.sudo("apt-get install nftables"), "the program nft is only needed to look at rules; the kernel was not tried")
+		return
+	}
+	if _, err := e.output("unshare", append(args, "nft", "add", "table", "inet", "ward_doctor")...); err != nil {
+		e.add("nftables", Missing, e.sudo("modprobe nf_tables"), "the kernel takes no rules: %v", err)
+		return
+	}
+	e.add("nftables", Fine, "", "the kernel takes rules in a new namespace")
+}
+
+// rootless looks at what an ordinary user's containers need.
+func (e *examiner) rootless() {
+	e.program("slirp4netns", Missing, "apt-get install slirp4netns", "a rootless container's network")
+	e.program("newuidmap", Missing, "apt-get install uidmap", "a rootless container's users")
+	name := fmt.Sprint(os.Geteuid())
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	for _, file := range []string{"/etc/subuid", "/etc/subgid"} {
+		data, _ := os.ReadFile(file)
+		if strings.Contains("\n"+string(data), "\n"+name+":") {
+			e.add(file, Fine, "", "has a range for %s", name)
+		} else {
+			e.add(file, Missing, "sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "+name, "has no range for %s", name)
+		}
+	}
+	if err := unix.Access("/dev/net/tun", unix.R_OK|unix.W_OK); err != nil {
+		e.add("/dev/net/tun", Missing, "sudo modprobe tun", "cannot be opened: %v", err)
+	} else {
+		e.add("/dev/net/tun", Fine, "", "can be opened")
+	}
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir == "" {
+		e.add("XDG_RUNTIME_DIR", Warning, "loginctl enable-linger "+name, "is not set; the temporary directory is used for sockets")
+	}
+}

@@ -1,0 +1,52 @@
+package doctor
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"git-ward/internal/cli"
+)
+
+// A machine without anything on PATH misses what a fence needs, and every such
+// line says what to do.
+func TestEmptyMachine(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	found := Examine(t.Context())
+	missing := map[string]bool{}
+	for _, f := range found {
+		if f.State != Fine && f.Mend == "" {
+			t.Errorf("%s: nothing mends it", f.Thing)
+		}
+		if f.State == Missing {
+			missing[f.Thing] = true
+		}
+	}
+	for _, thing := range []string{"git", "podman", "runc"} {
+		if !missing[thing] {
+			t.Errorf("%s is not reported", thing)
+		}
+	}
+	var text, lines strings.Builder
+	if err := Write(&text, found, false); !errors.Is(err, cli.ErrFindings) || !strings.Contains(text.String(), "mend: ") {
+		t.Error(err, text.String())
+	}
+	Write(&lines, found, true)
+	for line := range strings.Lines(lines.String()) {
+		var f Finding
+		if err := json.Unmarshal([]byte(line), &f); err != nil || f.Thing == "" {
+			t.Error(err, line)
+		}
+	}
+}
+
+// On this machine git is there, since the tests need it.
+func TestThisMachine(t *testing.T) {
+	for _, f := range Examine(t.Context()) {
+		t.Logf("%s %s: %s", f.State, f.Thing, f.Detail)
+		if f.Thing == "git" && f.State != Fine {
+			t.Error(f)
+		}
+	}
+}
