@@ -1,6 +1,6 @@
 // Package agent takes directives from push to report: it finds the oldest open
-// one in COMMS.md of main, lets a model work on it by tools in a clone of its
-// own, pushes the branch, and reports (AGT-4).
+// one in COMMS.md of main, lets a worker, a model with tools or any command, work
+// on it in a clone of its own, pushes the branch, and reports (AGT-4).
 //
 // It keeps no state but refs of the remote. Killed at any point and started
 // again, it goes on: what the remote's branch says is done is not done again,
@@ -44,7 +44,7 @@ type agent struct {
 // Run works until no directive is open (Once) or until the context ends. A tool
 // that writes a signal ends it, too: then it returns nil, and the watcher acts.
 func Run(ctx context.Context, set Settings) error {
-	if err := checkModel(set.Config.Model.Name); err != nil {
+	if err := checkModel(set.Config); err != nil {
 		return err
 	}
 	release, err := store.Lock(set.State)

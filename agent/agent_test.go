@@ -25,7 +25,7 @@ func TestSystemPrompt(t *testing.T) {
 }
 
 func TestModelNames(t *testing.T) {
-	for name, want := range map[string]string{"": "[model] name", "gpt": "script"} {
+	for name, want := range map[string]string{"": "[model] name", "gpt": "script", "exec": "command = ["} {
 		err := Run(t.Context(), Settings{Config: modelConfig(name)})
 		var hinted *cli.Error
 		if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint, want) {

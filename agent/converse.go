@@ -2,55 +2,81 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"git-ward/agent/model"
-	"git-ward/agent/store"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
 )
 
-// converse lets the model take turns until it ends one without a call.
-func (j *job) converse(ctx context.Context) error {
+// conversation is a worker that takes turns: a model that calls tools.
+type conversation struct {
+	*job
+	model model.Model
+	talk  model.Conversation
+	words string // the last ones of the model
+}
+
+// newConversation makes the prompt (AGT-2) and the tools.
+func (j *job) newConversation(m model.Model, system string) *conversation {
+	box := &tool.Box{
+		Dir: j.work.Dir(), State: j.State, Env: j.store.Environ(), Repo: j.work,
+		Timeout:    j.Config.Agent.BashTimeout.Duration,
+		OutputSize: j.Config.Agent.OutputSize,
+		WriteSize:  j.Config.Limits.BlobSize,
+	}
+	return &conversation{job: j, model: m, talk: model.Conversation{
+		System:    system,
+		Directive: j.directive.Name(),
+		Title:     j.directive.Title,
+		Tools:     box.Tools(),
+		Messages:  []model.Message{{Role: model.User, Text: "Continue."}},
+	}}
+}
+
+// do lets the model take turns until it ends one without a call.
+func (c *conversation) do(ctx context.Context, refusal string) (string, error) {
+	if refusal != "" {
+		c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.User, Refusal: true, Text: refusal})
+	}
 	for {
-		if j.talk.Turns() >= j.Config.Agent.MaxTurns {
-			return j.tooLong(ctx)
+		if limit := c.Config.Agent.MaxTurns; c.talk.Turns() >= limit {
+			return "", &unfinished{why: fmt.Sprintf("The model did not end within %d turns ([agent] max_turns).", limit)}
 		}
-		reply, err := j.model.Turn(ctx, &j.talk)
+		reply, err := c.model.Turn(ctx, &c.talk)
 		if err != nil {
-			return fmt.Errorf("model %s: %w", j.Config.Model.Name, err)
+			return "", fmt.Errorf("model %s: %w", c.Config.Model.Name, err)
 		}
 		if reply.Text != "" {
-			j.lastWords = reply.Text
+			c.words = reply.Text
 		}
-		j.talk.Messages = append(j.talk.Messages, model.Message{Role: model.Assistant, Text: reply.Text, Calls: reply.Calls})
+		c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.Assistant, Text: reply.Text, Calls: reply.Calls})
 		if len(reply.Calls) == 0 {
-			return nil
+			return c.words, nil
 		}
-		results, err := j.calls(ctx, reply.Calls)
+		results, err := c.calls(ctx, reply.Calls)
 		if err != nil {
-			return err
+			return "", err
 		}
-		j.talk.Messages = append(j.talk.Messages, model.Message{Role: model.User, Results: results})
+		c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.User, Results: results})
 	}
 }
 
 // calls runs the calls of one turn, one after the other.
-func (j *job) calls(ctx context.Context, calls []model.Call) ([]model.Result, error) {
+func (c *conversation) calls(ctx context.Context, calls []model.Call) ([]model.Result, error) {
 	var results []model.Result
 	for _, call := range calls {
 		start := time.Now()
-		result, err := tool.Call(ctx, j.talk.Tools, call.Name, call.Args)
+		result, err := tool.Call(ctx, c.talk.Tools, call.Name, call.Args)
 		if err != nil {
 			return nil, err
 		}
-		event := j.log.Info()
+		event := c.log.Info()
 		if result.IsError {
-			event = j.log.Warn().Str("result", excerpt(result.Text))
+			event = c.log.Warn().Str("result", excerpt(result.Text))
 		}
-		event.Int("turn", j.talk.Turns()).Str("tool", diag.Clean(call.Name)).Str("args", excerpt(string(call.Args))).
+		event.Int("turn", c.talk.Turns()).Str("tool", diag.Clean(call.Name)).Str("args", excerpt(string(call.Args))).
 			Int("bytes", len(result.Text)).Dur("ms", time.Since(start)).Msg("call")
 		results = append(results, model.Result{ID: call.ID, Result: result})
 	}
@@ -64,19 +90,4 @@ func excerpt(s string) string {
 		s = s[:size] + "..."
 	}
 	return diag.Clean(s)
-}
-
-// tooLong ends a model that does not end by itself. What it has so far is pushed,
-// without the trailers of finished work, if the remote takes it.
-func (j *job) tooLong(ctx context.Context) error {
-	kept := fmt.Sprintf("What it had so far is on %s.", j.work.Branch)
-	err := j.work.Publish(ctx, "Unfinished: the model was stopped.", false)
-	var refused *store.Refused
-	switch {
-	case errors.As(err, &refused):
-		kept = "What it had so far was refused:\n\n" + indent(refused.Text)
-	case err != nil:
-		return err
-	}
-	return &blocked{fmt.Sprintf("The model did not end within %d turns ([agent] max_turns). %s\n", j.Config.Agent.MaxTurns, kept)}
 }

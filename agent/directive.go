@@ -9,9 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"git-ward/agent/model"
 	"git-ward/agent/store"
-	"git-ward/agent/tool"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 )
@@ -25,9 +23,7 @@ type job struct {
 	log       zerolog.Logger
 	directive comms.Directive
 	work      *store.Work
-	model     model.Model
-	talk      model.Conversation
-	lastWords string // of the model
+	worker    worker
 }
 
 // directive takes one directive to its report. Nothing that it knows outlives
@@ -49,29 +45,14 @@ func (a *agent) directive(ctx context.Context, main store.Snapshot, source []byt
 	return j.report(ctx, err)
 }
 
-// prepare makes the prompt (AGT-2), the tools and the model.
+// prepare makes the worker and what it is told.
 func (j *job) prepare(ctx context.Context, main store.Snapshot, source []byte) error {
 	system, err := main.File(ctx, "SYSTEM.md", promptSize)
 	if err != nil {
 		return err
 	}
-	if j.model, err = openModel(ctx, j.Config, main); err != nil {
-		return err
-	}
-	box := &tool.Box{
-		Dir: j.work.Dir(), State: j.State, Env: j.store.Environ(), Repo: j.work,
-		Timeout:    j.Config.Agent.BashTimeout.Duration,
-		OutputSize: j.Config.Agent.OutputSize,
-		WriteSize:  j.Config.Limits.BlobSize,
-	}
-	j.talk = model.Conversation{
-		System:    systemPrompt(system, source),
-		Directive: j.directive.Name(),
-		Title:     j.directive.Title,
-		Tools:     box.Tools(),
-		Messages:  []model.Message{{Role: model.User, Text: "Continue."}},
-	}
-	return nil
+	j.worker, err = j.newWorker(ctx, main, systemPrompt(system, source))
+	return err
 }
 
 // systemPrompt is SYSTEM.md followed by COMMS.md. A line end is put between them
@@ -85,36 +66,60 @@ func systemPrompt(system, comms []byte) string {
 }
 
 // blocked ends the work on a directive without success, by a report.
-type blocked struct{ text string }
+type blocked struct {
+	text  string
+	words string // what the worker printed, paragraphs, or ""
+}
 
 func (b *blocked) Error() string { return b.text }
 
-// solve lets the model work until the remote has the result. The findings of a
+// solve lets the worker work until the remote has the result. The findings of a
 // refused push go back to it, a bounded number of times.
 func (j *job) solve(ctx context.Context) error {
 	j.log.Info().Str("title", diag.Clean(j.directive.Title)).Msg("work begins")
+	findings := ""
 	for refusals := 0; ; refusals++ {
-		if err := j.converse(ctx); err != nil {
+		words, err := j.worker.do(ctx, findings)
+		var stopped *unfinished
+		if errors.As(err, &stopped) {
+			return j.keep(ctx, stopped)
+		}
+		if err != nil {
 			return err
 		}
-		err := j.work.Publish(ctx, j.lastWords, true)
+		err = j.work.Publish(ctx, words, true)
 		var refused *store.Refused
 		if !errors.As(err, &refused) {
 			return err
 		}
 		j.log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
 		if refusals == j.Config.Agent.Refusals {
-			return &blocked{fmt.Sprintf("%s was refused %d times, so the work is not on the server. The last refusal:\n\n%s",
+			return &blocked{text: fmt.Sprintf("%s was refused %d times, so the work is not on the server. The last refusal:\n\n%s",
 				j.work.Branch, refusals+1, indent(refused.Text))}
 		}
-		j.talk.Messages = append(j.talk.Messages, model.Message{Role: model.User, Refusal: true, Text: refusal(j.work.Branch, refused.Text)})
+		findings = refusal(j.work.Branch, refused.Text)
 	}
 }
 
-// refusal is what the model is told.
+// keep pushes what an unfinished worker has so far, without the trailers of
+// finished work, if the remote takes it.
+func (j *job) keep(ctx context.Context, stopped *unfinished) error {
+	kept := fmt.Sprintf("What it had so far is on %s.\n", j.work.Branch)
+	err := j.work.Publish(ctx, "Unfinished: "+stopped.why, false)
+	var refused *store.Refused
+	switch {
+	case errors.As(err, &refused):
+		kept = "What it had so far was refused:\n\n" + indent(refused.Text)
+	case err != nil:
+		return err
+	}
+	return &blocked{stopped.why + " " + kept, stopped.output}
+}
+
+// refusal is what the worker is told.
 func refusal(branch, findings string) string {
 	return fmt.Sprintf("The push of %s was refused:\n\n%s\nWhat the server does not have is in the working tree, uncommitted. "+
-		"Mend it there and end your turn: it is then committed and pushed again.", branch, findings)
+		"Mend it there and end: it is then committed and pushed again.", branch, findings)
 }
 
 // indent makes lines of a program stand as they are in Markdown.
@@ -127,19 +132,43 @@ func indent(text string) string {
 func (j *job) report(ctx context.Context, err error) error {
 	r := comms.NewReport{Time: time.Now(), Directive: j.directive.Name(), DirectiveHash: j.directive.Hash()}
 	var stop *blocked
+	var reason, words, advice string
 	switch {
 	case errors.As(err, &stop):
-		r.Status, r.Text = comms.ExitBlocked, stop.text+"\nEdit "+j.directive.Name()+" to have it taken up again.\n"
+		r.Status, reason, words = comms.ExitBlocked, stop.text, stop.words
+		advice = "Edit " + r.Directive + " to have it taken up again."
 	case err != nil:
 		return err
 	default:
 		done := j.work.Done
-		r.Status, r.Text = comms.Done, fmt.Sprintf("%s\n\n%s holds the work, at commit %s; `git merge origin/%s` takes it.\n",
-			done.Text, j.work.Branch, diag.Short(done.Commit), j.work.Branch)
+		r.Status, words = comms.Done, done.Text
+		advice = fmt.Sprintf("%s holds the work, at commit %s; `git merge origin/%s` takes it.",
+			j.work.Branch, diag.Short(done.Commit), j.work.Branch)
 	}
-	if err := j.store.Report(ctx, r); err != nil {
+	r.Text = paragraphs(reason, words, advice)
+	err = j.store.Report(ctx, r)
+	var refused *store.Refused
+	if words != "" && errors.As(err, &refused) {
+		// It may be for the words, such as a secret that the worker printed. Without
+		// a report the directive would be worked on again and again.
+		j.log.Warn().Str("findings", refused.Text).Msg("the report was refused; once more without the worker's words")
+		r.Text = paragraphs(reason, "The remote refused the worker's own words, so they are left out here.", advice)
+		err = j.store.Report(ctx, r)
+	}
+	if err != nil {
 		return err
 	}
 	j.log.Info().Str("status", string(r.Status)).Msg("reported")
 	return nil
+}
+
+// paragraphs joins those that are not empty.
+func paragraphs(list ...string) string {
+	var b strings.Builder
+	for _, p := range list {
+		if p != "" {
+			b.WriteString(strings.TrimRight(p, "\n") + "\n\n")
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -1,8 +1,7 @@
-// Package sandbox runs an agent on a repository: beside it, on the host's side,
-// stand what it may not be trusted with, first of all the git door.
-//
-// In this version the agent runs unfenced, as a plain process of its user
-// (SBX-8), and only when that is asked for by name.
+// Package sandbox runs an agent on a repository, in a container that is fenced
+// before it starts. Beside it, on the host's side, stands what it may not be
+// trusted with: the git door, and the gateway with the models' keys. Unfenced, as
+// a plain process of its user, it runs only when that is asked for (SBX-8).
 package sandbox
 
 import (
@@ -23,9 +22,10 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/sandbox/door"
+	"git-ward/sandbox/firewall"
 )
 
-const usage = "launch --bare DIR --unfenced [--once] [--detach] [--model NAME] [--state DIR]"
+const usage = "launch --bare DIR [--once] [--detach] [--model NAME] [--state DIR] [--unfenced] [-- CMD ...]"
 
 // script is the only model that may run without a fence (SBX-8): it does what
 // its lines say.
@@ -55,7 +55,11 @@ func Command(ctx context.Context, env *cli.Env) error {
 	if spec.Detach {
 		return detach(ctx, spec, withoutDetach(env.Args))
 	}
-	fmt.Fprintf(env.Stderr, "unfenced: the agent runs as you (user %s) with your rights; nothing is contained\n", userName())
+	if spec.Unfenced {
+		fmt.Fprintf(env.Stderr, "unfenced: the agent runs as you (user %s) with your rights; nothing is contained\n", userName())
+	} else {
+		fmt.Fprintln(env.Stderr, egressMeans[spec.Settings.Egress.Mode])
+	}
 	return Launch(ctx, spec)
 }
 
@@ -69,7 +73,8 @@ func withoutDetach(args []string) []string {
 // Verbs are what the program git-ward-launch does, by its first argument; the
 // table in main.go leads there.
 func Verbs() map[string]cli.Func {
-	return map[string]cli.Func{"launch": Command, "status": Status}
+	return map[string]cli.Func{"launch": Command, "status": Status, "image": Image, "probe": Probe, "firewall": ShowFirewall,
+		FirewallChild: func(ctx context.Context, env *cli.Env) error { return firewall.Child(ctx, env.Stdin, env.Stdout) }}
 }
 
 // Main picks the verb.
@@ -85,10 +90,11 @@ func Main(ctx context.Context, env *cli.Env) error {
 // parse makes a Spec of the arguments, or says why there is none.
 func parse(ctx context.Context, env *cli.Env) (*Spec, error) {
 	var bare, state, model string
-	var unfenced, once, detached bool
+	var once, detached bool
+	s := &Spec{Stdout: env.Stdout, Stderr: env.Stderr, RuntimeDir: runtimeDir(env.Getenv), Getenv: env.Getenv, Storage: env.Getenv(storageVar)}
 	rest, err := env.Flags("launch", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository `DIR` to work on")
-		fs.BoolVar(&unfenced, "unfenced", false, "run the agent as you, with nothing contained")
+		fs.BoolVar(&s.Unfenced, "unfenced", false, "run the agent as you, with nothing contained")
 		fs.BoolVar(&once, "once", false, "end when no directive is open")
 		fs.BoolVar(&detached, "detach", false, "go on in the background")
 		fs.StringVar(&model, "model", "", "the model `NAME`, instead of [model] name")
@@ -97,16 +103,19 @@ func parse(ctx context.Context, env *cli.Env) (*Spec, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(rest) > 0:
-		return nil, env.Usage(usage, "unexpected argument %q", rest[0])
 	case bare == "":
 		return nil, env.Usage(usage, "--bare is missing")
+	case len(rest) > 0 && (s.Unfenced || detached || once):
+		return nil, env.Usage(usage, "a command (%s) runs fenced and in the foreground", rest[0])
 	}
-	s := &Spec{Once: once, Detach: detached, Stdout: env.Stdout, Stderr: env.Stderr, RuntimeDir: runtimeDir(env.Getenv)}
+	s.Once, s.Detach = once, detached
+	if s.Command = rest; len(rest) > 0 {
+		s.Stdin = env.Stdin
+	}
 	if err := s.open(ctx, env.Path(bare)); err != nil {
 		return nil, err
 	}
-	if s.Model, err = chooseModel(s, model, unfenced, env.Stderr); err != nil {
+	if s.Model, err = chooseModel(s, model, env.Stderr); err != nil {
 		return nil, err
 	}
 	if state != "" {
@@ -131,31 +140,44 @@ func (s *Spec) open(ctx context.Context, bare string) (err error) {
 	return err
 }
 
-// chooseModel fails closed: without a fence only the script runs, and without
-// --unfenced nothing does, because launch never falls back by itself (SBX-8).
-func chooseModel(s *Spec, flagged string, unfenced bool, stderr io.Writer) (string, error) {
+// egressMeans says in one line what the egress mode means (SBX-2).
+var egressMeans = map[string]string{
+	"public":    "fenced: the public internet is open to the agent, private networks and this host are not; [egress] mode = \"allowlist\" closes it",
+	"allowlist": "fenced: no route out; the gateway opens the names of [egress] allow only",
+}
+
+// fencedModels are what an agent in the fence can work with.
+var fencedModels = []string{script, "exec"}
+
+// chooseModel fails closed: nobody works by accident, and without a fence only
+// the script runs (SBX-8).
+func chooseModel(s *Spec, flagged string, stderr io.Writer) (string, error) {
 	path := filepath.Join(s.Bare, config.Path)
 	name := flagged
 	if name == "" {
 		name = s.Settings.Model.Name
 	}
-	if !unfenced {
-		err := errors.New("the fence is not built yet in this version: launch cannot contain an agent")
-		if name == "" {
-			err = errors.Join(err, fmt.Errorf("no model is configured: [model] name in %s is empty", path))
-		}
-		return "", cli.Hint(err, "--unfenced runs the script model with your rights and nothing contained")
-	}
-	switch name {
-	case script:
-	case "":
+	switch {
+	case len(s.Command) > 0:
+		return "", nil
+	case s.Unfenced && name == "":
 		fmt.Fprintf(stderr, "no model is configured ([model] name in %s): the model %q runs\n", path, script)
-	default:
+		return script, nil
+	case s.Unfenced && name != script:
 		return "", cli.Hint(fmt.Errorf("the model %q needs the fence; unfenced runs the model %q only", name, script),
 			"`--model %s` chooses it for this launch", script)
+	case name == "":
+		return "", cli.Hint(fmt.Errorf("no model is configured: [model] name in %s is empty", path),
+			"set it to one of %s, or say --model NAME", strings.Join(fencedModels, ", "))
+	case !slices.Contains(fencedModels, name):
+		return "", cli.Hint(fmt.Errorf("unknown model %q", name), "[model] name is one of %s", strings.Join(fencedModels, ", "))
 	}
-	return script, nil
+	return name, nil
 }
+
+// storageVar names a directory for podman's images and containers, in place of
+// the user's own: tests keep out of people's way with it.
+const storageVar = "WARD_PODMAN_STORAGE"
 
 // runtimeDir is where the socket goes: the user's short-lived directory if the
 // session has one, else the temporary directory (empty).

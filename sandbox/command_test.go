@@ -25,12 +25,15 @@ func TestRefusals(t *testing.T) {
 		args  func(h *house) []string
 		want  []string
 	}{
-		{"no fence", nil, bare, []string{"error: the fence is not built yet", "error: no model is configured: [model] name in ", "hint: --unfenced"}},
-		{"no fence, a model", nil, func(h *house) []string { return append(bare(h), "--model", "script") }, []string{"error: the fence is not built yet", "hint: --unfenced"}},
+		{"no model", nil, bare, []string{"error: no model is configured: [model] name in ", "hint: set it to one of script, exec"}},
+		// This test is built without podman's bindings: where no fence can be made,
+		// launch refuses and never falls back (SBX-8).
+		{"no fence", nil, func(h *house) []string { return append(bare(h), "--model", "script") }, []string{"hint: `git ward doctor` says what this machine lacks"}},
+		{"an unknown model", nil, func(h *house) []string { return append(bare(h), "--model", "clever") }, []string{`error: unknown model "clever"`, "hint: [model] name is one of script, exec"}},
 		{"a real model", nil, model("anthropic"), []string{`error: the model "anthropic" needs the fence`, "hint: `--model script`"}},
 		{"a real model in the settings", func(h *house) { h.edit(`name = ""`, `name = "openai"`) }, unfenced, []string{`error: the model "openai" needs the fence`, "hint: `--model script`"}},
 		{"no --bare", nil, func(*house) []string { return nil }, []string{"error: --bare is missing", "usage: git ward launch --bare DIR"}},
-		{"an argument", nil, func(h *house) []string { return append(unfenced(h), "--", "sh") }, []string{`error: unexpected argument "sh"`, "usage:"}},
+		{"an argument", nil, func(h *house) []string { return append(unfenced(h), "--", "sh") }, []string{"error: a command (sh) runs fenced", "usage:"}},
 		{"nothing there", nil, func(h *house) []string { return []string{"--bare", h.bare + "x"} }, []string{"no such file", "hint: `git ward init --bare DIR`"}},
 		{"no settings", func(h *house) { os.Remove(filepath.Join(h.bare, "ward/config.toml")) }, unfenced, []string{"config.toml is missing", "git ward init --bare"}},
 		{"a limit switched off", func(h *house) { h.edit("per_minute = 30", "per_minute = 0") }, unfenced, []string{"config.toml: door.per_minute must be at least 1"}},

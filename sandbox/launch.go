@@ -19,11 +19,16 @@ type Spec struct {
 	Model      string         // who works
 	Once       bool           // end when no directive is open
 	Detach     bool           // go on in the background
+	Unfenced   bool           // a plain process with the user's rights (SBX-8)
+	Command    []string       // in the agent's place, fenced only
 	Agent      string         // the agent's program
 	State      string         // the agent's directory; made when missing
 	RuntimeDir string         // where to make the door's socket; empty: the temporary directory
-	Stdout     io.Writer      // the agent's
-	Stderr     io.Writer      // the agent's, and the launcher's own errors
+	Storage    string         // podman's, for tests; empty: the user's own
+	Getenv     func(string) string
+	Stdin      io.Reader // the command's; nil for an agent
+	Stdout     io.Writer // the agent's
+	Stderr     io.Writer // the agent's, and the launcher's own errors
 }
 
 // Launch runs the agent until it ends by itself or ctx is cancelled; what is
@@ -47,37 +52,54 @@ func Launch(ctx context.Context, s *Spec) error {
 	defer log.Close()
 	console := zerolog.ConsoleWriter{Out: s.Stderr, NoColor: true}
 	logger := zerolog.New(zerolog.MultiLevelWriter(log,
-		&zerolog.FilteredLevelWriter{Writer: zerolog.LevelWriterAdapter{Writer: console}, Level: zerolog.ErrorLevel}))
-	d, err := door.Listen(ctx, door.Config{
-		Bare: s.Bare, Dir: s.RuntimeDir, Settings: s.Settings,
-		Log: logger.With().Timestamp().Logger(),
-	})
+		&zerolog.FilteredLevelWriter{Writer: zerolog.LevelWriterAdapter{Writer: console}, Level: zerolog.ErrorLevel})).With().Timestamp().Logger()
+	ctx, cancel := s.clock(ctx)
+	defer cancel()
+	d, err := door.Listen(ctx, door.Config{Bare: s.Bare, Dir: s.RuntimeDir, Settings: s.Settings, Log: logger})
 	if err != nil {
 		return err
 	}
-	return besideDoor(ctx, d, func(ctx context.Context) error {
-		return s.runAgent(ctx, d.Socket())
+	return beside(ctx, "the git door", d.Serve, func(ctx context.Context) error {
+		if s.Unfenced {
+			return s.runAgent(ctx, d.Socket())
+		}
+		return s.behindGateway(ctx, logger, d.Socket())
 	})
 }
 
-// besideDoor runs f with the door open. The door closes after f, not with ctx:
-// an agent that is told to end may still push what it has. A door that breaks
-// ends f, because an agent that cannot push is of no use.
-func besideDoor(ctx context.Context, d *door.Door, f func(context.Context) error) error {
+// behindGateway opens the gateway and runs the fence beside it.
+func (s *Spec) behindGateway(ctx context.Context, log zerolog.Logger, door string) error {
+	policy, err := s.firewallPolicy(ctx)
+	if err != nil {
+		return err
+	}
+	g, err := s.openGateway(policy, log)
+	if err != nil {
+		return err
+	}
+	return beside(ctx, "the gateway", g.Serve, func(ctx context.Context) error {
+		return s.runFenced(ctx, log, policy, door, g.Socket())
+	})
+}
+
+// beside runs f while serve serves. The server ends after f, not with ctx: an
+// agent that is told to end may still push what it has. A server that breaks ends
+// f, because an agent without it is of no use.
+func beside(ctx context.Context, name string, serve, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	open, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
-	defer closeDoor()
+	open, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	served := make(chan error, 1)
 	go func() {
-		err := d.Serve(open)
+		err := serve(open)
 		cancel()
 		served <- err
 	}()
 	err := f(ctx)
-	closeDoor()
-	if doorErr := <-served; doorErr != nil {
-		return fmt.Errorf("the git door: %w", doorErr)
+	end()
+	if serveErr := <-served; serveErr != nil {
+		return fmt.Errorf("%s: %w", name, serveErr)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func TestLaunch(t *testing.T) {
 	}
 	socket := r.Args[5]
 	want := []string{"--bare", h.bare, "--state", h.state, "--door", socket,
-		"--config", filepath.Join(h.state, "config.toml"), "--model", "script", "--once"}
+		"--config", filepath.Join(h.state, "config/config.toml"), "--model", "script", "--once"}
 	if !slices.Equal(r.Args, want) || !strings.HasSuffix(socket, "/door/sock") {
 		t.Errorf("arguments %q", r.Args)
 	}
@@ -49,8 +49,8 @@ func TestLaunch(t *testing.T) {
 		}
 	}
 	original, _ := os.ReadFile(filepath.Join(h.bare, "ward/config.toml"))
-	copied, err := os.ReadFile(filepath.Join(h.state, "config.toml"))
-	info, statErr := os.Stat(filepath.Join(h.state, "config.toml"))
+	copied, err := os.ReadFile(filepath.Join(h.state, "config/config.toml"))
+	info, statErr := os.Stat(filepath.Join(h.state, "config/config.toml"))
 	if err != nil || statErr != nil || string(copied) != string(original) || info.Mode() != 0o444 {
 		t.Errorf("the copy of the settings: %v %v %v", err, statErr, info)
 	}

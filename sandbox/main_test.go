@@ -200,7 +200,7 @@ func (h *house) start(args ...string) *launcher {
 	l.Dir = filepath.Dir(h.bare)
 	l.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(h.bare), "XDG_RUNTIME_DIR=" + runtimeDir,
-		"ANTHROPIC_API_KEY=secret", "SSH_AUTH_SOCK=/secret", "GIT_DIR=/secret", "WARD_PUSH_TOKEN=secret",
+		"ANTHROPIC_API_KEY=secret-of-the-launcher", "SSH_AUTH_SOCK=/secret", "GIT_DIR=/secret", "WARD_PUSH_TOKEN=secret",
 	}
 	l.Stdout, l.Stderr = &l.out, &l.err
 	l.WaitDelay = 5 * time.Second

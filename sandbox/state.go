@@ -31,13 +31,18 @@ func defaultState(bare string, getenv func(string) string) (string, error) {
 	return filepath.Join(root, "ward", fmt.Sprintf("%s-%x", name, sum[:4])), nil
 }
 
-func (s *Spec) home() string       { return filepath.Join(s.State, "home") }
-func (s *Spec) configCopy() string { return filepath.Join(s.State, "config.toml") }
+func (s *Spec) home() string { return filepath.Join(s.State, "home") }
+
+// configCopy stands in a directory of its own, which is bound into the fence.
+func (s *Spec) configCopy() string { return filepath.Join(s.State, "config", "config.toml") }
 
 // prepareState makes the agent's directory, with a copy of the settings for
 // checks before a push. The copy decides nothing: the hooks read the original.
 func (s *Spec) prepareState() error {
 	if err := os.MkdirAll(s.home(), 0o700); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.configCopy()), 0o755); err != nil {
 		return err
 	}
 	data, err := config.ReadFile(filepath.Join(s.Bare, config.Path))

@@ -76,7 +76,7 @@ func TestEndlessOutput(t *testing.T) {
 		t.Fatalf("%.200s", r.Text)
 	}
 	files, _ := filepath.Glob(b.State + "/logs/bash-*.log")
-	if info, err := os.Stat(files[0]); err != nil || info.Size() != logLimit {
+	if info, err := os.Stat(files[0]); err != nil || info.Size() != logSize {
 		t.Errorf("the file has %d bytes (%v)", info.Size(), err)
 	}
 }
@@ -205,7 +205,7 @@ func TestEndTagged(t *testing.T) {
 func TestOldLogsGo(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("bash-%d.log", i)), make([]byte, 10000), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d.log", kinds[i%2], i)), make([]byte, 10000), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -217,7 +217,7 @@ func TestOldLogsGo(t *testing.T) {
 	for i := range left {
 		left[i] = filepath.Base(left[i])
 	}
-	if got := strings.Join(left, " "); got != "agent.log bash-3.log bash-4.log" {
+	if got := strings.Join(left, " "); got != "agent.log bash-4.log exec-3.log" {
 		t.Error(got)
 	}
 }

@@ -13,19 +13,24 @@ import (
 	"time"
 )
 
-// keptLogs is how many bytes of older commands' output stay on disk.
-const keptLogs = 256 << 20
+const (
+	// logSize is how much of one command's output stays on disk.
+	logSize = 64 << 20
+	// keptLogs is how many bytes of older commands' output stay there.
+	keptLogs = 256 << 20
+)
 
-func (b *Box) logs() string { return filepath.Join(b.State, "logs") }
+// kinds are the beginnings of the names of commands' output.
+var kinds = []string{"bash", "exec"}
 
-// capture takes a command's output: all of it into a file, up to a limit, and
+// capture takes a command's output: all of it into a file, up to logSize, and
 // its beginning and end for the model. Errors are at the end and the command
 // that made them at the beginning, so the middle is what can be spared.
 type capture struct {
 	id    string // of the command, unique
 	path  string
 	file  *os.File
-	limit int64 // of the file
+	limit int64 // of output; the command that makes more is stopped
 
 	mu    sync.Mutex
 	size  int // of what the model gets
@@ -33,12 +38,12 @@ type capture struct {
 	tail  []byte // at most twice as long as needed
 	total int64
 
-	full     chan struct{} // closed when the file takes no more
+	full     chan struct{} // closed when the command has to be stopped
 	fullOnce sync.Once
 	why      string // before full is closed
 }
 
-func newCapture(dir string, size int, limit int64) (*capture, error) {
+func newCapture(dir, kind string, size int, limit int64) (*capture, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -46,7 +51,7 @@ func newCapture(dir string, size int, limit int64) (*capture, error) {
 		return nil, err
 	}
 	// The name sorts by time.
-	f, err := os.CreateTemp(dir, "bash-"+time.Now().UTC().Format("20060102T150405.000000000Z")+"-*.log")
+	f, err := os.CreateTemp(dir, kind+"-"+time.Now().UTC().Format("20060102T150405.000000000Z")+"-*.log")
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +77,7 @@ func (c *capture) drain(r io.Reader) {
 func (c *capture) take(p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if room := c.limit - c.total; room > 0 {
+	if room := min(c.limit, logSize) - c.total; room > 0 {
 		if _, err := c.file.Write(p[:min(int64(len(p)), room)]); err != nil {
 			c.stop(err.Error()) // a full disk
 		}
@@ -114,13 +119,44 @@ func (c *capture) text() string {
 	return strings.ToValidUTF8(b.String(), "\ufffd")
 }
 
+// Log is the path of the file that has the output.
+func (c *capture) Log() string { return c.path }
+
+// Tail is the last lines of the output, size bytes at most of the half that is
+// kept of its end; of a line that is longer than that, its end.
+func (c *capture) Tail(size int) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := string(c.tail)
+	if c.total == int64(len(c.head)+len(c.tail)) {
+		text = string(c.head) + text
+	}
+	if len(text) > size {
+		text = text[len(text)-size:]
+		if _, lines, ok := strings.Cut(text, "\n"); ok && strings.TrimSpace(lines) != "" {
+			text = lines
+		}
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(text, "\ufffd"))
+}
+
+// logTime is what is left of a log's name without its kind: it sorts by time.
+func logTime(path string) string {
+	_, rest, _ := strings.Cut(filepath.Base(path), "-")
+	return rest
+}
+
 // pruneLogs removes the oldest files of commands until at most keep bytes stay.
 func pruneLogs(dir string, keep int64) error {
-	paths, err := filepath.Glob(filepath.Join(dir, "bash-*.log"))
-	if err != nil {
-		return err
+	var paths []string
+	for _, kind := range kinds {
+		some, err := filepath.Glob(filepath.Join(dir, kind+"-*.log"))
+		if err != nil {
+			return err
+		}
+		paths = append(paths, some...)
 	}
-	slices.SortFunc(paths, func(a, b string) int { return cmp.Compare(b, a) })
+	slices.SortFunc(paths, func(a, b string) int { return cmp.Compare(logTime(b), logTime(a)) })
 	for _, path := range paths {
 		info, err := os.Lstat(path)
 		if errors.Is(err, os.ErrNotExist) {

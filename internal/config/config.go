@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -51,17 +53,53 @@ type Config struct {
 		Burst     int `toml:"burst"`
 		PerMinute int `toml:"per_minute"`
 	} `toml:"door"`
+	Egress struct {
+		Mode  string   `toml:"mode"`
+		Allow []string `toml:"allow"`
+	} `toml:"egress"`
+	Sandbox struct {
+		Image     string   `toml:"image"`
+		Processes int64    `toml:"processes"`
+		Memory    int64    `toml:"memory"`
+		CPUs      float64  `toml:"cpus"`
+		Files     int64    `toml:"files"`
+		TmpSize   int64    `toml:"tmp_size"`
+		StateSize int64    `toml:"state_size"`
+		Resolvers []string `toml:"resolvers"`
+	} `toml:"sandbox"`
+	Budget struct {
+		Tokens int64    `toml:"tokens"`
+		Cost   string   `toml:"cost"` // a decimal; no float on that path
+		Time   Duration `toml:"time"`
+	} `toml:"budget"`
 	Model struct {
-		Name   string `toml:"name"`
-		Script string `toml:"script"`
+		Name             string   `toml:"name"`
+		Script           string   `toml:"script"`
+		Command          []string `toml:"command"`
+		Prompt           string   `toml:"prompt"`
+		Timeout          Duration `toml:"timeout"`
+		AnthropicURL     string   `toml:"anthropic_url"`
+		AnthropicKeyFile string   `toml:"anthropic_key_file"`
+		OpenAIURL        string   `toml:"openai_url"`
+		OpenAIKeyFile    string   `toml:"openai_key_file"`
 	} `toml:"model"`
-	Agent struct {
+	Prices []Price `toml:"prices"`
+	Agent  struct {
 		Poll        Duration `toml:"poll"`
 		BashTimeout Duration `toml:"bash_timeout"`
 		OutputSize  int      `toml:"output_size"`
 		MaxTurns    int      `toml:"max_turns"`
 		Refusals    int      `toml:"refusals"`
 	} `toml:"agent"`
+}
+
+// Price is what a model costs per million tokens, in decimals.
+type Price struct {
+	Model      string `toml:"model"`
+	Input      string `toml:"input"`
+	Output     string `toml:"output"`
+	CacheRead  string `toml:"cache_read"`
+	CacheWrite string `toml:"cache_write"`
 }
 
 // Duration is a time.Duration written as "90s".
@@ -94,11 +132,25 @@ func Default() *Config {
 	l.Memory, l.Alloc = 4<<30, 512<<20
 	l.CPU, l.Deadline = Duration{time.Minute}, Duration{2 * time.Minute}
 	c.Door.Burst, c.Door.PerMinute = 120, 30
-	c.Model.Script = "script.jsonl"
+	c.Egress.Mode, c.Egress.Allow = "public", []string{}
+	b := &c.Sandbox
+	b.Processes, b.Memory, b.CPUs, b.Files = 1024, 4<<30, 2, 4096
+	b.TmpSize, b.StateSize, b.Resolvers = 1<<30, 10<<30, []string{}
+	c.Budget.Tokens, c.Budget.Cost, c.Budget.Time = 20_000_000, "50", Duration{24 * time.Hour}
+	c.Model.Script, c.Model.Command, c.Model.Prompt = "script.jsonl", []string{}, "stdin"
+	c.Model.Timeout = Duration{2 * time.Hour}
 	a := &c.Agent
 	a.Poll, a.BashTimeout = Duration{10 * time.Minute}, Duration{10 * time.Minute}
 	a.OutputSize, a.MaxTurns, a.Refusals = 16<<10, 200, 3
 	return c
+}
+
+// defaultPrices are config.toml's own.
+func defaultPrices() []Price {
+	return []Price{
+		{"claude-*", "15", "75", "1.5", "30"},
+		{"gpt-*", "15", "120", "15", "15"},
+	}
 }
 
 // Parse reads settings; what they leave out has its default. The name is for
@@ -107,6 +159,9 @@ func Parse(data []byte, name string) (*Config, error) {
 	c := Default()
 	if err := c.decode(data, name); err != nil {
 		return nil, err
+	}
+	if len(c.Prices) == 0 {
+		c.Prices = defaultPrices()
 	}
 	return c, c.validate(name)
 }
@@ -164,12 +219,30 @@ func (c *Config) validate(name string) error {
 		"limits.memory": l.Memory, "limits.alloc": l.Alloc,
 		"limits.cpu": int64(l.CPU.Duration), "limits.deadline": int64(l.Deadline.Duration),
 		"door.burst": int64(c.Door.Burst), "door.per_minute": int64(c.Door.PerMinute),
-		"agent.poll": int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
+		"sandbox.processes": c.Sandbox.Processes, "sandbox.memory": c.Sandbox.Memory, "sandbox.files": c.Sandbox.Files,
+		"sandbox.tmp_size": c.Sandbox.TmpSize, "sandbox.state_size": c.Sandbox.StateSize,
+		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration),
+		"model.timeout": int64(c.Model.Timeout.Duration),
+		"agent.poll":    int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
 		"agent.output_size": int64(c.Agent.OutputSize), "agent.max_turns": int64(c.Agent.MaxTurns),
 		"agent.refusals": int64(c.Agent.Refusals),
 	} {
 		if v < 1 {
 			return fmt.Errorf("%s: %s must be at least 1", name, key)
+		}
+	}
+	if c.Sandbox.CPUs <= 0 {
+		return fmt.Errorf("%s: sandbox.cpus must be more than 0", name)
+	}
+	for _, choice := range []struct {
+		key, value string
+		of         []string
+	}{
+		{"egress.mode", c.Egress.Mode, []string{"public", "allowlist"}},
+		{"model.prompt", c.Model.Prompt, []string{"stdin", "file"}},
+	} {
+		if !slices.Contains(choice.of, choice.value) {
+			return fmt.Errorf("%s: %s is %q, not one of %s", name, choice.key, choice.value, strings.Join(choice.of, ", "))
 		}
 	}
 	return nil

@@ -17,8 +17,12 @@ import (
 	"testing"
 )
 
-// binaries are the packages that scripts/build builds.
-var binaries = []string{".", "./hooks/cmd/ward-hook", "./agent/cmd/ward-agent", "./sandbox/cmd/git-ward-launch"}
+// builds are what scripts/build builds; the launcher needs the tags of podman's
+// bindings.
+var builds = [][]string{
+	{".", "./hooks/cmd/ward-hook", "./agent/cmd/ward-agent", "./sandbox/cmd/ward-inside"},
+	{"-tags=remote containers_image_openpgp exclude_graphdriver_btrfs", "./sandbox/cmd/git-ward-launch"},
+}
 
 // Bin is a directory with all of Ward's binaries, built from the tree under test
 // once per test process. The caller's TestMain removes it with Clean.
@@ -27,15 +31,20 @@ var Bin = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := os.Chmod(dir, 0o755); err != nil { // a fence's user reads it, too
+		return "", err
+	}
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return "", fmt.Errorf("go list -m: %w", err)
 	}
-	cmd := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", dir + "/"}, binaries...)...)
-	cmd.Dir = strings.TrimSpace(string(root))
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	for _, args := range builds {
+		cmd := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", dir + "/"}, args...)...)
+		cmd.Dir = strings.TrimSpace(string(root))
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go build: %w\n%s", err, out)
+		}
 	}
 	return dir, nil
 })

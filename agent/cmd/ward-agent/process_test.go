@@ -107,12 +107,21 @@ func TestKill(t *testing.T) {
 {"calls":[{"name":"bash","args":{"command":"sleep 0.05; mkdir -p {directive}; echo b >{directive}/b"}}]}
 {"text":"{directive} is done"}
 `
-	for round, args := range [][]string{nil, nil, {"--door", "door.sock"}} {
+	command := `command = ["bash", "-c", "mkdir -p $0; echo a >$0/a; git add -A; git commit -qm by-command; setsid sleep 1000 & git push -q; sleep 0.05; echo b >$0/b", "{directive}"]`
+	for round, args := range [][]string{nil, nil, {"--door", "door.sock"}, {"--model", "exec"}} {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, binary, script)
-			if args != nil { // behind it a push goes on without the agent
+			switch {
+			case args == nil:
+			case args[0] == "--door": // behind it a push goes on without the agent
 				serveDoor(t, s, args[1])
+			default:
+				settings, err := os.ReadFile(s.path("config.toml"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.write("config.toml", strings.Replace(string(settings), "command = []", command, 1))
 			}
 			random := rand.New(rand.NewPCG(1, uint64(round)))
 			kills := s.killUntilDone(random, args)

@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"git-ward/agent/model"
+	"git-ward/agent/store"
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+)
+
+// worker does what a directive asks, in its working tree (AGT-3): a model that
+// takes turns with tools, or a command.
+type worker interface {
+	// do goes on until the worker says that it is done, and returns its last
+	// words. The refusal is "" at first, and later why the push of its work was
+	// refused. The error is unfinished when it was stopped or failed.
+	do(ctx context.Context, refusal string) (words string, err error)
+}
+
+// unfinished is the end of a worker that did not come to its own. What it has so
+// far is worth keeping.
+type unfinished struct {
+	why    string // a sentence
+	output string // paragraphs for the report, or ""
+}
+
+func (u *unfinished) Error() string { return u.why }
+
+// scriptSize bounds a script in main's tree.
+const scriptSize = 4 << 20
+
+// checkModel refuses a model that this version does not have, or that lacks a
+// setting, before anything is done.
+func checkModel(c *config.Config) error {
+	switch name := c.Model.Name; name {
+	case "script":
+		return nil
+	case "exec":
+		return checkCommand(c)
+	case "":
+		return cli.Hint(errors.New("no model is configured"),
+			`set [model] name in <bare>/ward/config.toml; "script" plays prepared turns, "exec" runs any command`)
+	default:
+		return cli.Hint(fmt.Errorf("[model] name = %q: there is no such model", name), `this version has "script" and "exec"`)
+	}
+}
+
+// newWorker makes the configured worker, from what main says now.
+func (j *job) newWorker(ctx context.Context, main store.Snapshot, system string) (worker, error) {
+	if j.Config.Model.Name == "exec" {
+		return j.newCommand(system), nil
+	}
+	m, err := openScript(ctx, j.Config.Model.Script, main)
+	if err != nil {
+		return nil, err
+	}
+	return j.newConversation(m, system), nil
+}
+
+// openScript reads the script of main, or else the built-in one.
+func openScript(ctx context.Context, path string, main store.Snapshot) (model.Model, error) {
+	if path != "" {
+		custom, err := main.File(ctx, path, scriptSize)
+		switch {
+		case err == nil:
+			return model.ParseScript(custom, path)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	return model.ParseScript(model.BuiltinScript, model.BuiltinName)
+}

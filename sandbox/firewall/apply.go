@@ -1,0 +1,122 @@
+package firewall
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/cli"
+)
+
+// Target is a network namespace to fence, never the caller's own.
+type Target struct {
+	// NetNS is its file: `/proc/PID/ns/net` of the container's first process, or
+	// a bind mount like those in /run/netns.
+	NetNS string
+	// Child is the command line after this program's own name that runs Child.
+	// An ordinary user needs it: a program with threads cannot join the user
+	// namespace that owns the target, so another process does the work there.
+	Child []string
+}
+
+// Apply makes a policy the whole of Ward's rules in the target, in one batch:
+// what was there before is replaced, or on an error stays. Then it reads the
+// rules back from the kernel; a difference is an error, and the container must
+// not start.
+func Apply(ctx context.Context, p Policy, t Target) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	got, err := t.run(ctx, &p)
+	if err != nil {
+		return fmt.Errorf("firewall: %w", err)
+	}
+	if err := Compare(p, got); err != nil {
+		return fmt.Errorf("firewall: %w", err)
+	}
+	return nil
+}
+
+// ReadBack gives what the kernel has in the target now, for Compare.
+func ReadBack(ctx context.Context, t Target) (Ruleset, error) {
+	got, err := t.run(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("firewall: %w", err)
+	}
+	return got, nil
+}
+
+// run puts the policy in place if there is one, and reads back.
+func (t Target) run(ctx context.Context, p *Policy) (Ruleset, error) {
+	ns, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	defer ns.Close()
+	if os.Geteuid() != 0 {
+		return t.viaChild(ctx, ns, p)
+	}
+	return work(ctx, int(ns.Fd()), p)
+}
+
+// work is run where the caller has the rights: netns 0 is its own namespace.
+func work(ctx context.Context, netns int, p *Policy) (Ruleset, error) {
+	if p != nil {
+		prog, err := compile(*p)
+		if err != nil {
+			return nil, err
+		}
+		if err := enforce(ctx, netns, prog); err != nil {
+			return nil, err
+		}
+	}
+	return read(ctx, netns)
+}
+
+// nsGetType is ioctl_ns(2)'s NS_GET_NSTYPE, which x/sys does not have.
+const nsGetType = 0xb703
+
+// open opens the namespace once, so that all steps are about the same one even
+// when the process ends and its number is used again.
+func (t Target) open() (*os.File, error) {
+	ns, err := os.Open(t.NetNS)
+	if err != nil {
+		return nil, cli.Hint(err, "the container's first process has ended, or belongs to another user")
+	}
+	if kind, err := unix.IoctlRetInt(int(ns.Fd()), nsGetType); err != nil || kind != unix.CLONE_NEWNET {
+		ns.Close()
+		return nil, fmt.Errorf("%s is not a network namespace", t.NetNS)
+	}
+	own, err := ownNetNS()
+	if err == nil {
+		var other string
+		if other, err = identity(ns); err == nil && own == other {
+			err = fmt.Errorf("%s is the host's own network namespace: Ward fences containers only", t.NetNS)
+		}
+	}
+	if err != nil {
+		ns.Close()
+		return nil, err
+	}
+	return ns, nil
+}
+
+// identity names a namespace: two files of one have the same device and inode.
+func identity(ns *os.File) (string, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(ns.Fd()), &st); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d:%d", st.Dev, st.Ino), nil
+}
+
+func ownNetNS() (string, error) {
+	ns, err := os.Open("/proc/self/ns/net")
+	if err != nil {
+		return "", err
+	}
+	defer ns.Close()
+	return identity(ns)
+}

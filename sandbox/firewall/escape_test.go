@@ -1,0 +1,274 @@
+package firewall
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// lab is a container's namespace and, at the other end of its only wire, a
+// world that owns every address there is: whatever gets out is seen there, and
+// nothing can get further, because the world has no other wire.
+type lab struct {
+	inside, outside *process
+}
+
+const openPort = 4444 // where the world answers UDP
+
+func newLab(t *testing.T) *lab {
+	needRoot(t)
+	l := &lab{start(t, "actor", syscall.CLONE_NEWNET), start(t, "actor", syscall.CLONE_NEWNET)}
+	l.inside.sh(fmt.Sprintf(`
+		ip link set lo up
+		ip link add v0 type veth peer name v1 netns %d
+		ip link set v0 up
+		ip addr add 192.0.2.2/24 dev v0
+		ip addr add 2001:db8:1::2/64 dev v0 nodad
+		echo 0 0 >/proc/sys/net/ipv4/ping_group_range
+	`, l.outside.cmd.Process.Pid))
+	// In table main, so that the way back to the container stays.
+	l.outside.sh(`
+		echo 0 0 >/proc/sys/net/ipv4/ping_group_range
+		for c in all v1; do
+			echo 0 >/proc/sys/net/ipv4/conf/$c/rp_filter
+			echo 1 >/proc/sys/net/ipv4/conf/$c/accept_source_route
+			echo 1 >/proc/sys/net/ipv4/conf/$c/route_localnet
+		done
+		ip link set lo up
+		ip link set v1 up
+		ip addr add 192.0.2.1/24 dev v1
+		ip addr add 2001:db8:1::1/64 dev v1 nodad
+		ip addr add fe80::5/64 dev v1 nodad
+		ip route add local default dev lo table main
+		ip -6 route add local default dev lo table main
+		for a in 203.0.113.5/32 10.0.2.3/32 2001:db8::5/128 fd00:53::3/128; do ip addr add $a dev lo; done
+	`)
+	l.inside.sh(`
+		ip route add default via 192.0.2.1
+		ip route add default via 2001:db8:1::1
+		for i in $(seq 100); do ip -6 addr show dev v0 tentative | grep -q . || exit 0; sleep 0.05; done
+	`)
+	var done string
+	l.outside.ask(order{Sniff: "v1"}, &done)
+	l.outside.ask(order{Listen: []string{
+		"tcp :53", "tcp :80", "tcp :443", "tcp :853", "udp 203.0.113.5:4444", "udp [2001:db8::5]:4444",
+		"udp 10.0.2.3:53", "udp [fd00:53::3]:53", "udp 203.0.113.5:53", "udp [2001:db8::5]:53", "udp 203.0.113.5:853",
+	}}, &done)
+	l.inside.ask(order{Listen: []string{"tcp :9000", "udp 127.0.0.1:9000", "udp 192.0.2.2:9000"}}, &done)
+	return l
+}
+
+// try gives what happened at both ends of the wire.
+func (l *lab) try(attempts []attempt) (outcomes []outcome, seen map[string]int) {
+	l.outside.ask(order{Seen: true}, &seen)
+	clear(seen)
+	l.inside.ask(order{Try: attempts}, &outcomes)
+	l.outside.ask(order{Seen: true}, &seen)
+	return outcomes, seen
+}
+
+// every gives an attempt by each protocol.
+func every(addrs ...string) (all []attempt) {
+	for _, a := range addrs {
+		to := netip.MustParseAddr(a)
+		all = append(all,
+			attempt{Proto: "tcp", To: to, Port: 80}, attempt{Proto: "udp", To: to, Port: openPort}, attempt{Proto: "icmp", To: to})
+	}
+	return all
+}
+
+func each(protos string, port int, addrs ...string) (all []attempt) {
+	for _, proto := range strings.Fields(protos) {
+		for _, a := range addrs {
+			all = append(all, attempt{Proto: proto, To: netip.MustParseAddr(a), Port: port})
+		}
+	}
+	return all
+}
+
+// allowed is what a container in mode public must be able to do.
+func allowed() (all []attempt) {
+	all = append(all, every("203.0.113.5", "2001:db8::5")...)
+	all = append(all, each("tcp", 443, "203.0.113.5", "2001:db8::5", "8.8.8.8", "2606:4700::1111")...)
+	all = append(all, each("tcp udp", 53, "10.0.2.3", "fd00:53::3")...)
+	return append(all, ownLoopback()...)
+}
+
+func ownLoopback() (all []attempt) {
+	all = append(all, each("tcp udp", 9000, "127.0.0.1", "192.0.2.2")...)
+	all = append(all, each("tcp", 9000, "::1", "0.0.0.0", "2001:db8:1::2")...)
+	return append(all, attempt{Proto: "icmp", To: netip.MustParseAddr("127.0.0.1")})
+}
+
+// forbidden is what no container may do. All of it reaches the world when there
+// are no rules.
+func forbidden() (all []attempt) {
+	all = append(all, every(
+		"0.1.2.3", "10.1.2.3", "100.64.0.1", "100.127.255.254", "168.63.129.16", "169.254.169.254", "172.16.0.9", "172.31.255.254",
+		"192.0.0.192", "192.88.99.1", "192.168.7.7", "198.18.0.1", "198.19.255.254", "240.0.0.1",
+		"10.88.0.1", "203.0.113.77", "198.51.100.9", // the host
+		"::10.0.0.1", "::ffff:0:10.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b:1::10.0.0.1", "2001::1", "2002:a00:1::1",
+		"fd00::5", "fd00:ec2::254", "fe80::5%v0", "fec0::5",
+		"2001:db8:77::9", "2001:db8:78::1", // the host
+	)...)
+	all = append(all, each("tcp udp", openPort, "::ffff:10.1.2.3", "::ffff:169.254.169.254")...)
+	all = append(all, each("udp", openPort, "224.0.0.251", "239.1.2.3", "255.255.255.255", "255.255.255.254", "ff02::fb%v0", "ff05::2%v0")...)
+	all = append(all, each("tcp udp", 53, "203.0.113.5", "2001:db8::5", "10.9.9.9", "fd00:53::4", "192.0.2.1")...)
+	all = append(all, each("tcp udp", 853, "203.0.113.5", "2001:db8::5", "10.0.2.3")...)
+	all = append(all, each("tcp udp", 80, "10.0.2.3", "fd00:53::3")...)
+	all = append(all, attempt{Proto: "icmp", To: netip.MustParseAddr("10.0.2.3")})
+	// A reset comes from the first hop, and the socket waits for the last one.
+	hidden := netip.MustParseAddr("10.1.2.3")
+	return append(all,
+		attempt{Proto: "tcp", To: hidden, Port: 80, First: "203.0.113.5", Quiet: true},
+		attempt{Proto: "udp", To: hidden, Port: openPort, First: "203.0.113.5"},
+		attempt{Proto: "udp", To: hidden, Port: openPort, First: "192.0.2.1", Exact: true},
+		attempt{Proto: "6in4", To: netip.MustParseAddr("203.0.113.5")},
+		attempt{Proto: "icmp", To: netip.MustParseAddr("ff02::1%v0"), Quiet: true}) // multicast is never answered
+}
+
+// odd is refused by the kernel itself or by the rules, whichever comes first.
+func odd() (all []attempt) {
+	for _, a := range []string{"127.0.0.9", "::1", "10.1.2.3"} {
+		for _, x := range every(a) {
+			x.Via = "v0"
+			all = append(all, x)
+		}
+	}
+	return append(all, every("255.255.255.255", "224.0.0.1")...)
+}
+
+func TestEscapes(t *testing.T) {
+	l := newLab(t)
+	control, seen := l.try(forbidden())
+	for i, a := range forbidden() {
+		if seen[a.wire()] == 0 {
+			t.Errorf("without rules %v does not reach the world (%v): the lab proves nothing about it", a, control[i])
+		}
+	}
+	oddControl, oddSeen := l.try(odd())
+	apply(t, public(), l.inside)
+
+	t.Run("allowed", func(t *testing.T) {
+		outcomes, _ := l.try(allowed())
+		for i, a := range allowed() {
+			row(t, a, outcomes[i], "")
+			if outcomes[i].Err != "" {
+				t.Errorf("%v: %v", a, outcomes[i])
+			}
+		}
+	})
+	t.Run("forbidden", func(t *testing.T) { l.mustRefuse(t, forbidden(), control, seen) })
+	t.Run("odd", func(t *testing.T) { l.mustRefuse(t, odd(), oddControl, oddSeen) })
+	t.Run("inbound", func(t *testing.T) {
+		var outcomes []outcome
+		in := each("tcp udp", 9000, "192.0.2.2", "2001:db8:1::2")
+		in = append(in, each("icmp", 0, "192.0.2.2", "2001:db8:1::2")...)
+		l.outside.ask(order{Try: in}, &outcomes)
+		for i, a := range in {
+			row(t, a, outcomes[i], "")
+			if !outcomes[i].Timeout {
+				t.Errorf("from outside, %v: %v", a, outcomes[i])
+			}
+		}
+	})
+	t.Run("allowlist", func(t *testing.T) {
+		apply(t, Policy{Mode: Allowlist, Resolvers: public().Resolvers}, l.inside)
+		l.mustRefuse(t, forbidden(), control, seen)
+		l.mustRefuse(t, every("203.0.113.5", "2001:db8::5"), nil, nil)
+		l.mustRefuse(t, each("tcp udp", 53, "10.0.2.3", "fd00:53::3"), nil, nil)
+		outcomes, _ := l.try(ownLoopback())
+		for i, a := range ownLoopback() {
+			if outcomes[i].Err != "" {
+				t.Errorf("%v: %v", a, outcomes[i])
+			}
+		}
+	})
+}
+
+// Without any one of the rules something goes wrong, and the attempts show it:
+// none is there for nothing, and none goes untested.
+func TestEveryRuleIsNeeded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED, OUT LOUD: half a minute of waiting for answers that do not come")
+	}
+	l := newLab(t)
+	f, err := l.inside.target().open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, name := range []string{"output", "input"} {
+		for i := 0; ; i++ {
+			p, err := compile(public())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := slices.IndexFunc(p.chains, func(c chain) bool { return c.name == name })
+			if i == len(p.chains[c].rules) {
+				break
+			}
+			gone := p.chains[c].rules[i]
+			if name == "output" && i+1 == len(p.chains[c].rules) {
+				break // without the last one packets are dropped just the same
+			}
+			p.chains[c].rules = slices.Delete(slices.Clone(p.chains[c].rules), i, i+1)
+			if err := enforce(t.Context(), int(f.Fd()), p); err != nil {
+				t.Fatal(err)
+			}
+			if wrong := l.whatIsWrong(); wrong == "" {
+				t.Errorf("%s works without rule %d, %s", name, i, gone.text())
+			} else {
+				t.Logf("%s without `%s`: %s", name, gone.text(), wrong)
+			}
+		}
+	}
+	apply(t, public(), l.inside)
+	if wrong := l.whatIsWrong(); wrong != "" {
+		t.Error(wrong)
+	}
+}
+
+// whatIsWrong tells one thing that is not as mode public wants it.
+func (l *lab) whatIsWrong() string {
+	l.inside.sh("ip neigh flush all")
+	l.outside.sh("ip neigh flush all")
+	outcomes, _ := l.try(allowed())
+	for i, a := range allowed() {
+		if outcomes[i].Err != "" {
+			return fmt.Sprintf("%v: %v", a, outcomes[i])
+		}
+	}
+	_, seen := l.try(forbidden())
+	for what := range seen {
+		return "got out: " + what
+	}
+	return ""
+}
+
+// mustRefuse wants each attempt to fail at once and nothing on the wire at all,
+// of whatever kind.
+func (l *lab) mustRefuse(t *testing.T, attempts []attempt, control []outcome, before map[string]int) {
+	t.Helper()
+	outcomes, seen := l.try(attempts)
+	for i, a := range attempts {
+		without := ""
+		if control != nil {
+			without = fmt.Sprintf("without rules: %v, %d packets outside", control[i], before[a.wire()])
+		}
+		row(t, a, outcomes[i], without)
+		if o := outcomes[i]; o.Err == "" || !a.Quiet && (o.Timeout || o.Took > atOnce) {
+			t.Errorf("%v: %v after %v", a, o, o.Took)
+		}
+	}
+	for what, n := range seen {
+		t.Errorf("got out: %s, %d packets", what, n)
+	}
+}
+
+func row(t *testing.T, a attempt, o outcome, without string) {
+	t.Logf("%-48v %-38v %6.1f ms  %s", a, o, float64(o.Took.Microseconds())/1000, without)
+}

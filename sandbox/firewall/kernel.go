@@ -1,0 +1,106 @@
+package firewall
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/google/nftables"
+	"github.com/mdlayher/netlink"
+)
+
+// tableName is the one table that Ward owns in a container's namespace.
+const tableName = "ward"
+
+// chunk is how many elements go into one message: the length of a netlink
+// attribute has 16 bits.
+const chunk = 500
+
+// connect gives a connection to nftables in a network namespace; 0 is the
+// calling process's own.
+func connect(ctx context.Context, netns int) (*nftables.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nftables.New(nftables.WithNetNSFd(netns), nftables.WithSockOptions(func(c *netlink.Conn) error {
+		return c.SetDeadline(deadline(ctx))
+	}))
+}
+
+// queue puts a program into the connection's batch. It replaces what Ward had
+// there as a whole: delete fails where there is nothing, hence add first.
+func queue(c *nftables.Conn, p program) error {
+	table := &nftables.Table{Name: tableName, Family: nftables.TableFamilyINet}
+	c.AddTable(table)
+	c.DelTable(table)
+	c.AddTable(table)
+	for i, s := range p.sets {
+		// An id of our own: the library counts its ids without a lock.
+		k := &nftables.Set{Table: table, ID: uint32(i + 1), Name: s.name, KeyType: s.key, Interval: s.interval, Constant: true}
+		if err := s.queue(c, k); err != nil {
+			return fmt.Errorf("set %s: %w", s.name, err)
+		}
+	}
+	for _, ch := range p.chains {
+		k := ch.kernel(table)
+		c.AddChain(k)
+		for _, r := range ch.rules {
+			c.AddRule(&nftables.Rule{Table: table, Chain: k, Exprs: r.exprs()})
+		}
+	}
+	return nil
+}
+
+func (s set) queue(c *nftables.Conn, k *nftables.Set) error {
+	if err := c.AddSet(k, nil); err != nil {
+		return err
+	}
+	for part := range slices.Chunk(s.kernel(), chunk) {
+		if err := c.SetAddElements(k, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kernel gives the elements as the kernel has them: a range is its first key and,
+// marked as an end, the key after its last one. What reaches to the end of the
+// address space has no end.
+func (s set) kernel() []nftables.SetElement {
+	var all []nftables.SetElement
+	for _, e := range s.elements {
+		all = append(all, nftables.SetElement{Key: e.first})
+		if !s.interval {
+			continue
+		}
+		if end, ok := netip.AddrFromSlice(e.last); ok && end.Next().IsValid() {
+			all = append(all, nftables.SetElement{Key: end.Next().AsSlice(), IntervalEnd: true})
+		}
+	}
+	return all
+}
+
+func (ch chain) kernel(table *nftables.Table) *nftables.Chain {
+	k := &nftables.Chain{Name: ch.name, Table: table}
+	if ch.hook != nil {
+		policy := nftables.ChainPolicyDrop
+		k.Type, k.Hooknum, k.Priority, k.Policy = nftables.ChainTypeFilter, ch.hook, nftables.ChainPriorityFilter, &policy
+	}
+	return k
+}
+
+// enforce puts a program in place: all of it, or nothing changes.
+func enforce(ctx context.Context, netns int, p program) error {
+	c, err := connect(ctx, netns)
+	if err != nil {
+		return err
+	}
+	if err := queue(c, p); err != nil {
+		return err
+	}
+	if err := c.Flush(); err != nil {
+		return fmt.Errorf("the kernel refuses the rules: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package firewall
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mdlayher/netlink"
+)
+
+// patience is how long the kernel may take to answer, where the context has no
+// deadline of its own.
+const patience = 10 * time.Second
+
+func deadline(ctx context.Context) time.Time {
+	if t, ok := ctx.Deadline(); ok {
+		return t
+	}
+	return time.Now().Add(patience)
+}
+
+// dump asks the kernel for all of something. Where a change interrupted the
+// answer it asks again: half an answer is none.
+func dump(ctx context.Context, protocol, netns int, kind netlink.HeaderType, data []byte) ([]netlink.Message, error) {
+	c, err := netlink.Dial(protocol, &netlink.Config{NetNS: netns})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := errors.Join(ctx.Err(), c.SetDeadline(deadline(ctx))); err != nil {
+		return nil, err
+	}
+	for range 10 {
+		messages, err := c.Execute(netlink.Message{
+			Header: netlink.Header{Type: kind, Flags: netlink.Request | netlink.Dump},
+			Data:   data,
+		})
+		if err != nil || !interrupted(messages) {
+			return messages, err
+		}
+	}
+	return nil, errors.New("the kernel's answer was interrupted ten times by changes")
+}
+
+func interrupted(messages []netlink.Message) bool {
+	for _, m := range messages {
+		if m.Header.Flags&netlink.DumpInterrupted != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,111 @@
+// Package firewall fences a container's network namespace with nftables: a
+// Policy goes in whole, is put in place in one batch, and is read back from the
+// kernel and compared before anyone may rely on it (SBX-1, SBX-2).
+//
+// The rules filter what passes the kernel's IP output. Packet sockets and
+// tunnels need CAP_NET_RAW or CAP_NET_ADMIN and go round it or take it down:
+// the container must have neither (SBX-3).
+package firewall
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+)
+
+// Mode says what a container may reach beyond its own loopback.
+type Mode string
+
+// The two modes of [egress] mode.
+const (
+	// Public opens the public Internet, and the resolvers for names.
+	Public Mode = "public"
+	// Allowlist opens nothing: names go through the gateway's unix socket.
+	Allowlist Mode = "allowlist"
+)
+
+// Policy is the whole wanted state of one container's firewall. It is a plain
+// value: JSON takes it to the child that programs a rootless container.
+type Policy struct {
+	Mode Mode `json:"mode"`
+	// Resolvers are open in mode public on port 53, UDP and TCP, wherever they
+	// are, and on no other port when their address is refused otherwise. No
+	// other server is asked.
+	Resolvers []netip.Addr `json:"resolvers,omitempty"`
+	// HostAddrs and HostRoutes are the host's, see HostFacts.
+	HostAddrs  []netip.Addr   `json:"host_addrs,omitempty"`
+	HostRoutes []netip.Prefix `json:"host_routes,omitempty"`
+}
+
+// maxHost bounds the prefixes of the host that are left after merging: a batch
+// is one message, and the kernel refuses it beyond the socket's send buffer.
+const maxHost = 1000
+
+// Validate says why a policy cannot be put in place. Apply and Text ask it.
+func (p Policy) Validate() error {
+	if p.Mode != Public && p.Mode != Allowlist {
+		return fmt.Errorf("unknown egress mode %q: it is %q or %q", p.Mode, Public, Allowlist)
+	}
+	for _, a := range p.Resolvers {
+		if !a.IsValid() || a.IsUnspecified() || a.IsMulticast() {
+			return fmt.Errorf("%v is not the address of a resolver", a)
+		}
+	}
+	for _, a := range p.HostAddrs {
+		if !a.IsValid() {
+			return errors.New("an address of the host is empty")
+		}
+	}
+	for _, r := range p.HostRoutes {
+		// A default route in this list would refuse the whole Internet.
+		if !r.IsValid() || unmapPrefix(r).Bits() == 0 {
+			return fmt.Errorf("%v is not a non-default route of the host", r)
+		}
+	}
+	if four, six := p.host(); len(four)+len(six) > maxHost {
+		return fmt.Errorf("the host has %d separate routes and addresses; the firewall takes %d", len(four)+len(six), maxHost)
+	}
+	return nil
+}
+
+// host gives what of the host's addresses and routes the fixed table does not
+// refuse already, disjoint, in order.
+func (p Policy) host() (four, six []netip.Prefix) {
+	all := make([]netip.Prefix, 0, len(p.HostAddrs)+len(p.HostRoutes))
+	for _, a := range p.HostAddrs {
+		a = plain(a)
+		all = append(all, netip.PrefixFrom(a, a.BitLen()))
+	}
+	all = append(all, p.HostRoutes...)
+	for _, prefix := range merge(all) {
+		switch {
+		case isReserved(prefix):
+		case prefix.Addr().Is4():
+			four = append(four, prefix)
+		default:
+			six = append(six, prefix)
+		}
+	}
+	return four, six
+}
+
+// resolvers gives them by family, each once, in order.
+func (p Policy) resolvers() (four, six []netip.Prefix) {
+	var all []netip.Prefix
+	for _, a := range p.Resolvers {
+		a = plain(a)
+		all = append(all, netip.PrefixFrom(a, a.BitLen()))
+	}
+	for _, prefix := range merge(all) {
+		if prefix.Addr().Is4() {
+			four = append(four, prefix)
+		} else {
+			six = append(six, prefix)
+		}
+	}
+	return four, six
+}
+
+// plain is the address as it stands in a packet: a zone stays on the host, and
+// a mapped address is an IPv4 address.
+func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }

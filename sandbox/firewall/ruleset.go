@@ -1,0 +1,167 @@
+package firewall
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+)
+
+// Ruleset is what a network namespace has in nftables, as lines under headings:
+// one heading for each table, and for each set and chain of Ward's own. Two are
+// equal exactly when the rules are. The lines name the kernel's own fields; for
+// people there is Text.
+type Ruleset map[string][]string
+
+// maxDifferences is how many of them one error tells.
+const maxDifferences = 5
+
+// Compare says how a ruleset differs from what a policy asks for; nil when it
+// does not. A table that is not Ward's is a difference too: address translation
+// after Ward's chains would lead round them.
+func Compare(p Policy, got Ruleset) error {
+	prog, err := compile(p)
+	if err != nil {
+		return err
+	}
+	want := prog.ruleset()
+	headings := maps.Clone(want)
+	maps.Copy(headings, got)
+	var differences []string
+	for _, h := range slices.Sorted(maps.Keys(headings)) {
+		w, wanted := want[h]
+		g, there := got[h]
+		switch {
+		case !there:
+			differences = append(differences, h+": missing")
+		case !wanted:
+			differences = append(differences, h+": not asked for")
+		case !slices.Equal(w, g):
+			differences = append(differences, h+": "+difference(w, g))
+		}
+	}
+	if len(differences) == 0 {
+		return nil
+	}
+	if n := len(differences); n > maxDifferences {
+		differences = append(differences[:maxDifferences], fmt.Sprintf("and %d more", n-maxDifferences))
+	}
+	return errors.New("the kernel's rules are not what was asked for: " + strings.Join(differences, "; "))
+}
+
+// difference tells the first one.
+func difference(want, got []string) string {
+	for i := range max(len(want), len(got)) {
+		switch {
+		case i >= len(got):
+			return fmt.Sprintf("line %d is missing: %s", i, want[i])
+		case i >= len(want):
+			return fmt.Sprintf("line %d is too much: %s", i, got[i])
+		case want[i] != got[i]:
+			return fmt.Sprintf("line %d is %s, want %s", i, got[i], want[i])
+		}
+	}
+	return ""
+}
+
+// ruleset is what must be read back after a program was put in place.
+func (p program) ruleset() Ruleset {
+	table := &nftables.Table{Name: tableName, Family: nftables.TableFamilyINet}
+	r := Ruleset{}
+	r.table(table)
+	for _, s := range p.sets {
+		r.set(&nftables.Set{Name: s.name, KeyType: s.key, Interval: s.interval, Constant: true}, s.kernel())
+	}
+	for _, c := range p.chains {
+		r.chain(c.kernel(table))
+		for _, rule := range c.rules {
+			r.rule(c.name, rule.exprs())
+		}
+	}
+	return r
+}
+
+func (r Ruleset) table(t *nftables.Table) {
+	// A flag may make a table dormant.
+	r[fmt.Sprintf("table %d %s", t.Family, t.Name)] = []string{fmt.Sprintf("flags %d", t.Flags)}
+}
+
+func (r Ruleset) set(s *nftables.Set, elements []nftables.SetElement) {
+	lines := []string{fmt.Sprintf("type %s, constant %t, interval %t, anonymous %t, map %t, dynamic %t, timeout %t",
+		s.KeyType.Name, s.Constant, s.Interval, s.Anonymous, s.IsMap, s.Dynamic, s.HasTimeout)}
+	if s.Interval {
+		lines = append(lines, ranges(elements)...)
+	} else {
+		lines = append(lines, values(elements)...)
+	}
+	r["set "+s.Name] = lines
+}
+
+func (r Ruleset) chain(c *nftables.Chain) {
+	line := "no hook"
+	if c.Hooknum != nil && c.Priority != nil && c.Policy != nil {
+		line = fmt.Sprintf("type %s, hook %d, priority %d, policy %d", c.Type, *c.Hooknum, *c.Priority, *c.Policy)
+	}
+	r["chain "+c.Name] = []string{line}
+}
+
+func (r Ruleset) rule(chain string, exprs []expr.Any) {
+	words := make([]string, len(exprs))
+	for i, e := range exprs {
+		kind := strings.TrimPrefix(fmt.Sprintf("%T", e), "*expr.")
+		words[i] = strings.ToLower(kind) + strings.TrimPrefix(fmt.Sprint(e), "&")
+	}
+	r["chain "+chain] = append(r["chain "+chain], strings.Join(words, " "))
+}
+
+func values(elements []nftables.SetElement) []string {
+	var all []string
+	for _, e := range elements {
+		all = append(all, key(e.Key))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// ranges reads the boundaries of an interval set. nft writes some differently
+// for the same meaning: an end below the first range, no end where the next
+// range begins.
+func ranges(elements []nftables.SetElement) []string {
+	sorted := slices.Clone(elements)
+	slices.SortFunc(sorted, func(a, b nftables.SetElement) int {
+		if c := slices.Compare(a.Key, b.Key); c != 0 {
+			return c
+		}
+		if a.IntervalEnd == b.IntervalEnd {
+			return 0
+		}
+		if a.IntervalEnd { // one range ends where the next begins
+			return -1
+		}
+		return 1
+	})
+	var all []string
+	for i, e := range sorted {
+		switch {
+		case e.IntervalEnd:
+		case i+1 == len(sorted):
+			all = append(all, key(e.Key)+" to the end")
+		default:
+			all = append(all, key(e.Key)+" to below "+key(sorted[i+1].Key))
+		}
+	}
+	return all
+}
+
+// key writes an address as one, anything else in hex.
+func key(k []byte) string {
+	if a, ok := netip.AddrFromSlice(k); ok {
+		return a.String()
+	}
+	return fmt.Sprintf("%x", k)
+}

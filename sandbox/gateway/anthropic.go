@@ -1,0 +1,66 @@
+package gateway
+
+// What the Messages API may carry. Tools that run in the client are in; tools
+// that the provider runs (web_search, web_fetch, code_execution, tool search,
+// MCP) are not, nor is a source that it would fetch or a file that it keeps.
+
+var anthropicText = map[string]check{"text": nil}
+
+var anthropicSources = map[string]check{
+	"base64": nil,
+	"text":   nil,
+	"content": open(map[string]check{
+		"content": textOr(each(byType("", map[string]check{"text": nil, "image": anthropicImage}))),
+	}),
+}
+
+var anthropicImage = open(map[string]check{"source": byType("", map[string]check{"base64": nil})})
+
+var anthropicResults = map[string]check{
+	"text":           nil,
+	"image":          anthropicImage,
+	"document":       open(map[string]check{"source": byType("", anthropicSources)}),
+	"search_result":  nil, // the client's own; its source is a label
+	"tool_reference": nil,
+}
+
+var anthropicBlocks = with(map[string]check{
+	"tool_result": open(map[string]check{"content": textOr(each(byType("", anthropicResults)))}),
+	"image":       anthropicResults["image"],
+	"document":    anthropicResults["document"],
+}, "text", "search_result", "thinking", "redacted_thinking", "tool_use")
+
+var anthropicTools = map[string]check{
+	"custom": closed(free("type", "name", "description", "input_schema", "cache_control", "strict",
+		"eager_input_streaming", "defer_loading", "input_examples")),
+	"bash_DATE":        anthropicOwnTool,
+	"text_editor_DATE": anthropicOwnTool,
+	"memory_DATE":      anthropicOwnTool,
+}
+
+var anthropicOwnTool = closed(free("type", "name", "cache_control", "strict", "max_characters", "input_examples"))
+
+// Other members that there are and that stay out: mcp_servers and container make
+// the provider act; speed and inference_geo cost more than the price table says.
+var anthropicCount = with(map[string]check{
+	"model":    model,
+	"messages": each(open(map[string]check{"content": textOr(each(byType("", anthropicBlocks)))})),
+	"system":   textOr(each(byType("", anthropicText))),
+	"tools":    each(byType("custom", anthropicTools)),
+	// Compaction is billed outside the usage that is counted here.
+	"context_management": open(map[string]check{"edits": each(byType("", free("clear_tool_uses_DATE", "clear_thinking_DATE")))}),
+}, "thinking", "tool_choice", "cache_control", "output_config", "output_format")
+
+var anthropicMessages = merge(anthropicCount, with(map[string]check{
+	"service_tier": only(`"auto"`, `"standard_only"`),
+}, "max_tokens", "metadata", "stop_sequences", "stream", "temperature", "top_k", "top_p"))
+
+// anthropicBetas are the features, without their dates, that a client may switch
+// on by header. Others are dropped: they are for what is refused anyway, or
+// change the price (context-1m).
+var anthropicBetas = []string{
+	"interleaved-thinking", "fine-grained-tool-streaming", "prompt-caching", "extended-cache-ttl",
+	"token-efficient-tools", "output-128k", "max-tokens-3-5-sonnet", "claude-code", "context-management",
+	"effort", "structured-outputs", "token-counting", "pdfs", "tool-examples", "dev-full-thinking",
+	"redact-thinking", "prompt-caching-scope",
+}

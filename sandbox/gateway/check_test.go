@@ -1,0 +1,255 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const okMessage = `{"type":"message","content":[],"usage":{"input_tokens":1,"output_tokens":1}}`
+
+func okAnswer(w http.ResponseWriter, _ *http.Request) { answerJSON(w, 200, okMessage) }
+
+// Requests of the shapes that the official clients send.
+var admitted = map[string][]string{
+	"/anthropic/v1/messages?beta=true": {
+		`{"model":"claude-test","max_tokens":100,"messages":[{"role":"user","content":"hi"}]}`,
+		`{"model":"claude-test","max_tokens":100,"stream":true,"temperature":1,"metadata":{"user_id":"u"},
+		 "system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral","ttl":"1h"}}],
+		 "thinking":{"type":"enabled","budget_tokens":50},"tool_choice":{"type":"auto"},
+		 "context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]},
+		 "tools":[{"name":"fetch","description":"d","input_schema":{"type":"object","properties":{"type":{"const":"url"}}}},
+		          {"type":"bash_20250124","name":"bash"},{"type":"text_editor_20250728","name":"e","max_characters":9},
+		          {"type":"memory_20250818","name":"memory"},{"type":"custom","name":"c","input_schema":{}}],
+		 "messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}},
+		   {"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"}}]},
+		  {"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"tool_use","id":"1","name":"fetch",
+		    "input":{"type":"url","source":{"type":"url","url":"http://x"},"tools":[{"type":"web_search_20250305"}]}}]},
+		  {"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"ok"}]}]}]}`,
+	},
+	"/anthropic/v1/messages/count_tokens": {`{"model":"claude-test","messages":[{"role":"user","content":"hi"}]}`},
+	"/openai/v1/chat/completions": {
+		`{"model":"gpt-test","messages":[{"role":"developer","content":"s"},{"role":"user","content":[{"type":"text","text":"x"},
+		   {"type":"image_url","image_url":{"url":"data:image/png;base64,AA","detail":"low"}}]},
+		  {"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},
+		  {"role":"tool","tool_call_id":"1","content":"ok"}],
+		  "tools":[{"type":"function","function":{"name":"f","parameters":{}}}],"max_completion_tokens":10,"store":false,"n":1}`,
+	},
+	"/openai/v1/responses": {
+		`{"model":"gpt-test","input":"hi"}`,
+		`{"model":"gpt-test","instructions":"i","stream":true,"store":false,"max_output_tokens":99,"include":["reasoning.encrypted_content"],
+		  "previous_response_id":null,"background":false,
+		  "input":[{"role":"user","content":[{"type":"input_text","text":"x"},{"type":"input_image","image_url":"data:image/png;base64,AA"}]},
+		   {"type":"reasoning","summary":[],"encrypted_content":"e"},{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},
+		   {"type":"function_call_output","call_id":"1","output":"ok"}],
+		  "tools":[{"type":"function","name":"f","parameters":{},"strict":true},{"type":"custom","name":"p"},{"type":"local_shell"}]}`,
+	},
+}
+
+func TestOfficialRequestsPass(t *testing.T) {
+	up := newStandIn(t, okAnswer)
+	f := newFence(t, up.URL)
+	for path, bodies := range admitted {
+		for _, body := range bodies {
+			if status, answer, err := f.post(path, body); status != 200 || err != nil {
+				t.Errorf("%s %.60s: %d %s %v", path, body, status, answer, err)
+			}
+		}
+	}
+	for _, path := range []string{"/openai/v1/models", "/anthropic/v1/models?limit=5", "/openai/v1/models/ft:gpt-test:org::id"} {
+		if status, answer, _ := f.do("GET", path, ""); status != 200 {
+			t.Errorf("%s: %d %s", path, status, answer)
+		}
+	}
+}
+
+// A request that says all it must goes out byte for byte.
+func TestBodyIsNotTouchedWithoutNeed(t *testing.T) {
+	up := newStandIn(t, okAnswer)
+	f := newFence(t, up.URL)
+	for path, want := range map[string]string{
+		"/anthropic/v1/messages":      `{ "model":"claude-test", "max_tokens":5,"messages":[] }`,
+		"/openai/v1/chat/completions": `{"stream_options":{"include_usage":true}, "stream":true,"model":"gpt-test","max_tokens":5,"messages":[]}`,
+		"/openai/v1/responses":        `{"store":false ,"model":"gpt-test","max_output_tokens":5,"input":"x"}`,
+	} {
+		f.post(path, want)
+		if _, _, got, _ := up.seen(); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", path, got, want)
+		}
+	}
+	for _, c := range []struct{ path, body, want string }{
+		{"/openai/v1/chat/completions", `{"stream":true,"model":"gpt-test","messages":[],"stream_options":{"include_usage":false,"include_obfuscation":false}}`,
+			`"stream_options":{"include_obfuscation":false,"include_usage":true}`},
+		{"/openai/v1/chat/completions", `{"stream":true,"model":"gpt-test","messages":[],"stream_options":null}`, `"include_usage":true`},
+		{"/openai/v1/chat/completions", `{"model":"gpt-test","messages":[]}`, `"max_completion_tokens":32000`},
+		{"/openai/v1/responses", `{"model":"gpt-test","input":"x"}`, `"max_output_tokens":32000,"model":"gpt-test","store":false`},
+	} {
+		f.post(c.path, c.body)
+		if _, _, got, _ := up.seen(); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s has no %s", c.body, got, c.want)
+		}
+	}
+}
+
+// What would make the provider act, fetch or remember. M, C and R stand for
+// what each protocol needs besides.
+func TestSmuggledRequestsAreRefused(t *testing.T) {
+	up := newStandIn(t, okAnswer)
+	f := newFence(t, up.URL)
+	for path, bodies := range map[string][]string{
+		"/anthropic/v1/messages": {
+			`{M,"tools":[{"type":"web_search_20250305","name":"web_search"}]}`,
+			`{M,"tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]}`,
+			`{M,"tools":[{"type":"code_execution_20250825","name":"code_execution"}]}`,
+			`{M,"tools":[{"type":"computer_20250124","name":"computer"}]}`,
+			`{M,"tools":[{"type":"tool_search_tool_regex_20251119","name":"t"}]}`,
+			`{M,"tools":[{"type":"mcp_toolset","mcp_server_name":"x"}]}`,
+			`{M,"tools":[{"type":"bash_code_execution_20250825","name":"bash"}]}`,
+			`{M,"tools":[{"name":"x","input_schema":{},"type":"custom","type":"web_search_20250305"}]}`,
+			`{M,"tools":[{"name":"x","input_schema":{},"Type":"web_search_20250305"}]}`,
+			`{M,"tools":[{"name":"x","input_schema":{},"typ\u0065":"web_search_20250305"}]}`,
+			`{M,"tools":[{"name":"x","type":null}]}`,
+			`{M,"tools":[{"name":"x","type":["web_search_20250305"]}]}`,
+			`{M,"tools":[{"name":"x","input_schema":{},"allowed_callers":["code_execution_20250825"]}]}`,
+			`{M,"tools":{"type":"web_search_20250305"}}`,
+			`{M,"tools":[],"tools":[{"type":"web_search_20250305","name":"web_search"}]}`,
+			`{M,"Tools":[{"type":"web_search_20250305","name":"web_search"}]}`,
+			`{M,"too\u006cs":[{"type":"web_search_20250305","name":"web_search"}]}`,
+			`{M,"mcp_servers":[{"type":"url","url":"https://x","name":"n"}]}`,
+			`{M,"container":"c"}`, `{M,"speed":"fast"}`, `{M,"inference_geo":"us"}`, `{M,"service_tier":"priority"}`,
+			`{M,"context_management":{"edits":[{"type":"compact_20260112"}]}}`,
+			`{M,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://x/?secret"}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://x"}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"url","url":"https://x"}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"file","file_id":"f"}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"url","url":"u"}}]}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"container_upload","file_id":"f"}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"image","source":{"type":"url","url":"https://x"}}]}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","data":"A"},"source":{"type":"url","url":"https://x"}}]}]}`,
+			`{M}{M}`, `[{M}]`, `{M`, ``, `null`, `{}`, `{M,"max_tokens":9}`, `{"messages":[],"max_tokens":5}`,
+			`{"model":"claude-test","messages":[],"max_tokens":-5}`, `{"model":"claude-test","messages":[],"max_tokens":1e99}`,
+			`{"model":"../x y","messages":[],"max_tokens":5}`, "{\"model\":\"claude-test\",\"messages\":[],\"max_tokens\":5,\"system\":\"\xff\"}",
+		},
+		"/openai/v1/chat/completions": {
+			`{C,"web_search_options":{}}`, `{C,"store":true}`, `{C,"n":5}`, `{C,"modalities":["text","audio"]}`, `{C,"service_tier":"priority"}`,
+			`{C,"tools":[{"type":"web_search"}]}`, `{C,"tools":[{"type":"mcp","server_url":"https://x"}]}`, `{C,"tools":[{"type":"function","function":{},"server_url":"u"}]}`,
+			`{"model":"gpt-4o-search-preview","messages":[]}`,
+			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/?s"}}]}]}`,
+			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":" data:,"}}]}]}`,
+			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"}}]}]}`,
+			`{"model":"gpt-test","messages":[{"role":"assistant","audio":{"id":"a"}}]}`,
+			`{C,"stream":"yes"}`, `{C,"stream":true,"stream_options":[]}`,
+		},
+		"/openai/v1/responses": {
+			`{R,"previous_response_id":"r"}`, `{R,"conversation":"c"}`, `{R,"prompt":{"id":"p"}}`, `{R,"background":true}`, `{R,"store":true}`,
+			`{R,"tools":[{"type":"web_search"}]}`, `{R,"tools":[{"type":"web_search_preview_2025_03_11"}]}`, `{R,"tools":[{"type":"file_search","vector_store_ids":[]}]}`,
+			`{R,"tools":[{"type":"code_interpreter","container":{"type":"auto"}}]}`, `{R,"tools":[{"type":"mcp","server_url":"https://x"}]}`,
+			`{R,"tools":[{"type":"computer_use_preview"}]}`, `{R,"tools":[{"type":"image_generation"}]}`, `{R,"tools":[{"type":"shell","environment":{"type":"container_auto"}}]}`,
+			`{R,"tools":[{"type":"namespace","tools":[{"type":"web_search"}]}]}`, `{R,"tools":[{"name":"untyped"}]}`,
+			`{R,"include":["web_search_call.action.sources"]}`,
+			`{"model":"o3-deep-research","input":"x"}`,
+			`{"model":"gpt-test","input":[{"type":"item_reference","id":"i"}]}`, `{"model":"gpt-test","input":[{"id":"i"}]}`,
+			`{"model":"gpt-test","input":[{"type":"mcp_approval_response","approve":true}]}`,
+			`{"model":"gpt-test","input":[{"type":"tool_search_output","tools":[{"type":"web_search"}]}]}`,
+			`{"model":"gpt-test","input":[{"role":"user","content":[{"type":"input_image","image_url":"https://x"}]}]}`,
+			`{"model":"gpt-test","input":[{"role":"user","content":[{"type":"input_file","file_url":"https://x"}]}]}`,
+			`{"model":"gpt-test","input":[{"role":"user","content":[{"type":"input_file","file_id":"f"}]}]}`,
+			`{"model":"gpt-test","input":[{"type":"function_call_output","call_id":"1","output":[{"type":"input_image","image_url":"http://x"}]}]}`,
+		},
+	} {
+		for _, body := range bodies {
+			body = strings.NewReplacer(`{M`, `{"model":"claude-test","max_tokens":5,"messages":[]`,
+				`{C`, `{"model":"gpt-test","messages":[]`, `{R`, `{"model":"gpt-test","input":"x"`).Replace(body)
+			status, answer, err := f.post(path, body)
+			if status != 400 || err != nil || !strings.Contains(answer, "invalid_request_error") || !strings.Contains(answer, `"message":"ward: `) {
+				t.Errorf("%s %s: %d %s %v", path, body, status, answer, err)
+			}
+		}
+	}
+	if hits, _, body, _ := up.seen(); hits != 0 {
+		t.Errorf("%d requests reached the provider, the last one %s", hits, body)
+	}
+}
+
+func TestOnlyInferencePaths(t *testing.T) {
+	up := newStandIn(t, okAnswer)
+	f := newFence(t, up.URL)
+	for _, c := range []string{
+		"GET /", "GET /anthropic", "GET /anthropic/", "POST /v1/messages", "GET /anthropic/v1/messages", "POST /anthropic/v1/messages/",
+		"POST /anthropic/v1/messages/batches", "POST /anthropic/v1/files", "GET /anthropic/v1/files/f/content", "POST /anthropic/v1/complete",
+		"GET /anthropic/v1/organizations/me", "POST /anthropic/v1/messages/../files", "POST /anthropic/v1/messages%2fbatches", "POST /anthropic//v1/messages",
+		"POST /anthropic/v1/chat/completions", "POST /openai/v1/messages", "POST /openai/v1/files", "GET /openai/v1/responses/r", "DELETE /openai/v1/models/m",
+		"GET /openai/v1/models/../files", "GET /openai/v1/models/%2e%2e", "GET /openai/v1/models/a/b", "POST /openai/v1/embeddings", "POST /openai/v1/images/generations",
+		"POST /openai/v1/responses?stream=1", "GET /openai/v1/models?x=1;y", "POST /openai/v1/models", "PUT /openai/v1/responses", "GET /anthropic/v1/models/..%5c",
+	} {
+		method, path, _ := strings.Cut(c, " ")
+		if status, answer, err := f.do(method, path, `{"model":"m","input":"x"}`); status != 403 || err != nil {
+			t.Errorf("%s: %d %s %v", c, status, answer, err)
+		}
+	}
+	if hits, _, _, path := up.seen(); hits != 0 {
+		t.Errorf("%s reached the provider", path)
+	}
+}
+
+func TestWithoutKeyOrDirective(t *testing.T) {
+	f := newFence(t, "", func(c *Config) { c.OpenAI.Key, c.Anthropic.Key = Key{}, Key{} })
+	status, answer, _ := f.post("/openai/v1/responses", `{}`)
+	if status != 403 || !strings.Contains(answer, "openai_key_file") {
+		t.Errorf("%d %s", status, answer)
+	}
+	up := newStandIn(t, okAnswer)
+	f = newFence(t, up.URL, func(c *Config) { c.Directive = func() string { return "" } })
+	status, answer, _ = f.post("/anthropic/v1/messages", admitted["/anthropic/v1/messages?beta=true"][0])
+	if hits, _, _, _ := up.seen(); status != 403 || hits != 0 || !strings.Contains(answer, "no directive is open") {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
+func TestBaseURLs(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"": true, "https://api.example.com/x/": true, "http://127.0.0.1:8000": true, "http://[::1]:1": true,
+		"http://api.example.com": false, "http://10.0.0.1": false, "https://u:p@h": false, "ftp://h": false, "https://": false, "https://h?q": false, "%": false,
+	} {
+		if _, err := baseURL(text, "https://api.anthropic.com"); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// No body makes a check panic, and what is admitted has each member once, names
+// a model, and is bounded in what goes out as in what was reserved.
+func FuzzRequest(f *testing.F) {
+	for _, bodies := range admitted {
+		for _, body := range bodies {
+			f.Add([]byte(body))
+		}
+	}
+	g := &Gateway{}
+	all, err := g.providers()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, p := range all {
+			for path, e := range p.endpoints {
+				c, err := e.read(body, 100)
+				if err != nil || e.free {
+					continue
+				}
+				out, err := decodeFields(c.body)
+				if err != nil || c.model == "" || c.output < 1 {
+					t.Fatalf("%s: %s: %v %+v", path, body, err, c)
+				}
+				bounded := false
+				for _, name := range e.limits {
+					var n int64
+					bounded = bounded || out.into(name, &n) == nil && n == c.output
+				}
+				if !bounded {
+					t.Fatalf("%s: %s goes out without its bound", path, c.body)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package gateway
+
+import (
+	"io"
+	"log"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"git-ward/internal/diag"
+)
+
+const (
+	// headerTime and bodyTime bound a client that sends slowly, stallTime one
+	// that does not read what it asked for.
+	headerTime = 10 * time.Second
+	bodyTime   = time.Minute
+	stallTime  = time.Minute
+	// grace is how long cancelled calls may take to be settled when the gateway
+	// closes. What is later stays charged in full.
+	grace = 2 * time.Second
+	// maxHeader is the size in bytes of a request's or an answer's headers.
+	maxHeader = 64 << 10
+)
+
+// bounded accepts so many connections at a time; further ones wait in the
+// kernel's queue: delayed, not refused.
+type bounded struct {
+	net.Listener
+	open   chan struct{}
+	closed chan struct{}
+	once   sync.Once
+}
+
+func bound(l net.Listener, n int) net.Listener {
+	return &bounded{Listener: l, open: make(chan struct{}, n), closed: make(chan struct{})}
+}
+
+// Accept waits for a place, then for a connection.
+func (b *bounded) Accept() (net.Conn, error) {
+	select {
+	case b.open <- struct{}{}:
+	case <-b.closed:
+		return nil, net.ErrClosed
+	}
+	conn, err := b.Listener.Accept()
+	if err != nil {
+		<-b.open
+		return nil, err
+	}
+	return &client{Conn: conn, done: sync.OnceFunc(func() { <-b.open })}, nil
+}
+
+// Close also wakes an Accept that waits for a place.
+func (b *bounded) Close() error {
+	b.once.Do(func() { close(b.closed) })
+	return b.Listener.Close()
+}
+
+// client is an accepted connection. Each write has its own deadline, so that a
+// client that stops reading holds nothing for ever while a slow one may go on.
+type client struct {
+	net.Conn
+	done func()
+}
+
+func (c *client) Write(p []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(stallTime)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *client) Close() error {
+	defer c.done()
+	return c.Conn.Close()
+}
+
+func (c *client) CloseWrite() error { return closeWrite(c.Conn) }
+
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
+
+// quietLog drops what net/http has to say about its clients: it quotes them,
+// and a hostile one could fill the log with it.
+func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// clip makes a client's text fit for one log line.
+func clip(s string) string {
+	const most = 200
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return diag.Clean(s)
+}

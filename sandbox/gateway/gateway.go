@@ -1,0 +1,235 @@
+// Package gateway is the fence's one way to the network on the host's side: a
+// unix socket that serves the models' APIs with the host's key (SBX-7) and, in
+// allow-list mode, a forward proxy for named hosts (SBX-2).
+//
+// Every client of the socket is untrusted. What it may call is decided by
+// tables (routes, fields, tools, names), what it has used is counted from what
+// the provider answers, and which directive pays is asked of the host, never of
+// the client. The key is added after everything of the client's has been
+// stripped, and taken out of everything that comes back.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/cli"
+)
+
+// maxPath is what fits in sun_path with its final zero (unix(7)).
+const maxPath = 107
+
+// Config is the whole wanted state of a gateway.
+type Config struct {
+	Dir   string // a short directory to make the socket's in; empty: os.TempDir
+	Meter string // the meter's file, absolute: <bare>/ward/meter.json
+
+	// Directive names who pays for a call that starts now; empty refuses it. It
+	// is called once a call, on its critical path.
+	Directive func() string
+	// Budget is the total of a directive, from main and the settings (LOOP-4).
+	Budget func(directive string) Budget
+
+	Anthropic Provider
+	OpenAI    Provider
+	Prices    Prices
+
+	// Allowlist opens the forward proxy, for the names in Allow: exact ones, or
+	// *.suffix for every name below suffix. Without it ([egress] mode =
+	// "public") the proxy refuses: the fence has a route of its own then, and a
+	// second way out would only be one more to watch.
+	Allowlist bool
+	Allow     []string
+	// Blocked are further prefixes that the proxy never dials: what the firewall
+	// blocks besides the special ones, such as the host's routes.
+	Blocked  []netip.Prefix
+	Resolver Resolver // nil: the host's own
+
+	Limits Limits
+	Log    zerolog.Logger // one line a model call, a proxied connection or a refusal
+}
+
+// Provider is where one protocol's calls go, and with which key.
+type Provider struct {
+	BaseURL string // without /v1; https, or http on loopback; empty: the provider's own
+	Key     Key    // empty: calls are refused, unless BaseURL is on loopback
+}
+
+// Limits are the sizes and times of a gateway; zero values have defaults.
+type Limits struct {
+	Body      int64         // bytes of one request's body; 32 MiB
+	MaxOutput int64         // output tokens of a call that names no limit; 32,000
+	AtOnce    int           // model calls at the same time; 8
+	Conns     int           // open connections of clients; 256
+	Silence   time.Duration // of a provider before its first and between later bytes; 10 minutes
+	Call      time.Duration // one model call as a whole; 1 hour
+	Idle      time.Duration // of a proxied connection; 5 minutes
+}
+
+func (l Limits) withDefaults() Limits {
+	for _, v := range []struct {
+		at   *int64
+		that int64
+	}{
+		{&l.Body, 32 << 20}, {&l.MaxOutput, 32_000},
+		{(*int64)(&l.Silence), int64(10 * time.Minute)},
+		{(*int64)(&l.Call), int64(time.Hour)},
+		{(*int64)(&l.Idle), int64(5 * time.Minute)},
+	} {
+		if *v.at <= 0 {
+			*v.at = v.that
+		}
+	}
+	if l.AtOnce <= 0 {
+		l.AtOnce = 8
+	}
+	if l.Conns <= 0 {
+		l.Conns = 256
+	}
+	return l
+}
+
+// Gateway is an open gateway. Serve it.
+type Gateway struct {
+	config   Config
+	limits   Limits
+	outer    string
+	listener net.Listener
+	meter    *Meter
+	models   map[string]*provider // by the first part of the path
+	proxy    *proxy
+	slots    chan struct{} // of model calls
+}
+
+// Listen opens a gateway: its meter, then its socket. Until Serve is called
+// clients wait.
+//
+// The socket is `<outer>/gateway/sock`, with the modes of the door's: the outer
+// directory 0700, the inner one, which is to be mounted, 0755, the socket 0666.
+func Listen(c Config) (*Gateway, error) {
+	g := &Gateway{config: c, limits: c.Limits.withDefaults()}
+	g.slots = make(chan struct{}, g.limits.AtOnce)
+	if c.Directive == nil || c.Budget == nil {
+		return nil, errors.New("a gateway needs to know who pays, and how much")
+	}
+	if len(c.Prices.known) == 0 {
+		return nil, errors.New("a gateway needs a price table: without one every call would cost nothing")
+	}
+	var err error
+	if g.models, err = g.providers(); err != nil {
+		return nil, err
+	}
+	if g.proxy, err = newProxy(&g.config, g.limits); err != nil {
+		return nil, err
+	}
+	if g.meter, err = OpenMeter(c.Meter); err != nil {
+		return nil, err
+	}
+	if err := g.listen(); err != nil {
+		return nil, errors.Join(err, g.meter.Close())
+	}
+	return g, nil
+}
+
+func (g *Gateway) listen() (err error) {
+	if g.outer, err = os.MkdirTemp(g.config.Dir, "ward-"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(g.outer)
+		}
+	}()
+	dir := filepath.Join(g.outer, "gateway")
+	path := filepath.Join(dir, "sock")
+	if len(path) > maxPath {
+		return cli.Hint(fmt.Errorf("%s is too long for a unix socket: %d bytes, at most %d", path, len(path), maxPath),
+			"set XDG_RUNTIME_DIR or TMPDIR to a directory with a short name")
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return err
+	}
+	// The umask may have taken bits from both.
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(path, 0o666)); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	g.listener = bound(listener, g.limits.Conns)
+	return nil
+}
+
+// Socket is the path of the socket; its directory is the one to mount.
+func (g *Gateway) Socket() string { return g.listener.Addr().String() }
+
+// Account is what a directive has used so far.
+func (g *Gateway) Account(directive string) Account { return g.meter.Account(directive) }
+
+// Serve answers until ctx is cancelled, which is its ordinary end and no error.
+// Calls that run then are cancelled, charged for what they have used, and
+// written down before Serve returns. It also removes the socket.
+func (g *Gateway) Serve(ctx context.Context) error {
+	defer os.RemoveAll(g.outer)
+	g.proxy.serving = ctx
+	server := &http.Server{
+		Handler:           http.HandlerFunc(g.route),
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    maxHeader,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ErrorLog:          quietLog(),
+		// Without this net/http answers `OPTIONS *` by itself.
+		DisableGeneralOptionsHandler: true,
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		if server.Shutdown(late) != nil {
+			server.Close()
+		}
+	})
+	err := server.Serve(g.listener)
+	if stop() {
+		server.Close()
+	} else {
+		<-done
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("the gateway does not open any more: %w", err)
+	}
+	return errors.Join(err, g.meter.Close())
+}
+
+// route tells the two jobs apart by the form of the request target (RFC 9112,
+// section 3.2): a proxy is asked in authority or absolute form.
+func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodConnect:
+		g.proxy.connect(w, r)
+	case r.URL.IsAbs():
+		g.proxy.forward(w, r)
+	default:
+		name, path, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+		if p := g.models[name]; p != nil {
+			g.serveModel(w, r, p, "/"+path)
+			return
+		}
+		g.config.Log.Warn().Str("method", r.Method).Str("path", clip(r.URL.Path)).Msg("refused: no such path")
+		http.Error(w, "ward: this gateway serves /anthropic/v1/... and /openai/v1/...", http.StatusForbidden)
+	}
+}

@@ -1,0 +1,141 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"git-ward/internal/cli"
+)
+
+// maxKey is the size in bytes of a key file; keys have about a hundred.
+const maxKey = 4096
+
+// redacted is what stands where a key stood.
+const redacted = "[ward: key removed]"
+
+// Key is a provider's key. It cannot be printed by accident: fmt, encoders and
+// loggers get a placeholder.
+type Key struct{ value string }
+
+// String is a placeholder.
+func (k Key) String() string { return redacted }
+
+// GoString is a placeholder too.
+func (k Key) GoString() string { return redacted }
+
+// MarshalText is a placeholder too.
+func (k Key) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// IsZero reports whether there is no key.
+func (k Key) IsZero() bool { return k.value == "" }
+
+// scrub removes the key from a text.
+func (k Key) scrub(s string) string {
+	if k.IsZero() {
+		return s
+	}
+	return strings.ReplaceAll(s, k.value, redacted)
+}
+
+// NewKey takes a key from the launcher's environment; white space around it is
+// dropped. The empty text is no key, and no error.
+func NewKey(text string) (Key, error) {
+	text = strings.TrimSpace(text)
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return Key{}, errors.New("a key is one word of printable ASCII, and this one is not")
+	}
+	if text != "" && len(text) < 8 {
+		// Taking so short a text out of answers would tear them apart.
+		return Key{}, fmt.Errorf("a key has at least 8 characters, and this one has %d", len(text))
+	}
+	return Key{text}, nil
+}
+
+// ReadKey reads a key file, which only its owner, the caller, may be able to
+// read or write.
+func ReadKey(path string) (Key, error) {
+	// NONBLOCK: opening a FIFO would wait for its writer for ever.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return Key{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Key{}, err
+	}
+	switch owner := int(info.Sys().(*syscall.Stat_t).Uid); {
+	case !info.Mode().IsRegular():
+		return Key{}, fmt.Errorf("%s is not a regular file", path)
+	case owner != os.Geteuid():
+		return Key{}, fmt.Errorf("%s belongs to user id %d, not to you", path, owner)
+	case info.Mode().Perm()&^0o600 != 0:
+		return Key{}, cli.Hint(fmt.Errorf("%s has mode %04o, not 0600", path, info.Mode().Perm()), "chmod 600 %s", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxKey+1))
+	if err != nil {
+		return Key{}, err
+	}
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || len(data) > maxKey {
+		return Key{}, fmt.Errorf("%s has %d bytes; a key has 8 to %d", path, len(data), maxKey)
+	}
+	key, err := NewKey(string(data))
+	if err != nil {
+		return Key{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return key, nil
+}
+
+// scrubber takes a key out of a stream, across the borders of its chunks. It
+// holds back only what could be the beginning of the key, so a stream of events
+// is not delayed: an event ends in a line feed, which no key holds.
+type scrubber struct {
+	key  []byte
+	kept []byte
+}
+
+// next gives what may go out now. The result is valid until the next call.
+func (s *scrubber) next(chunk []byte) []byte {
+	if len(s.key) == 0 {
+		return chunk
+	}
+	if len(s.kept) > 0 {
+		chunk = append(s.kept, chunk...)
+		s.kept = nil
+	}
+	if bytes.Contains(chunk, s.key) {
+		chunk = bytes.ReplaceAll(chunk, s.key, []byte(redacted))
+	}
+	n := s.beginning(chunk)
+	s.kept = bytes.Clone(chunk[len(chunk)-n:])
+	return chunk[:len(chunk)-n]
+}
+
+// telling is how much of a key may be seen: the first letters of all keys of a
+// provider are the same.
+const telling = 12
+
+// rest gives what was held back, at the end of the stream: a few letters, unless
+// the stream was cut in the middle of a key.
+func (s *scrubber) rest() []byte {
+	if len(s.kept) > telling {
+		return []byte(redacted)
+	}
+	return s.kept
+}
+
+// beginning is the length of the longest end of chunk that begins the key.
+func (s *scrubber) beginning(chunk []byte) int {
+	for n := min(len(s.key)-1, len(chunk)); n > 0; n-- {
+		if bytes.HasSuffix(chunk, s.key[:n]) {
+			return n
+		}
+	}
+	return 0
+}

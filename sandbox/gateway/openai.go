@@ -1,0 +1,104 @@
+package gateway
+
+import (
+	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// What Chat Completions and Responses may carry: functions and custom tools,
+// which the client runs, and content that is in the request itself. State that
+// the provider keeps (stored answers, files, prompts, conversations, background
+// work) is out: it is a place to leave things, and its use escapes the meter.
+
+// no is the value of a switch that must stay off.
+var no = only("false", "null")
+
+// none is the value of a member that clients send empty.
+var none = only("null")
+
+// Priority processing costs more than the price table says.
+var openAITiers = only(`"auto"`, `"default"`, `"flex"`, "null")
+
+var chatParts = map[string]check{
+	"text":        nil,
+	"refusal":     nil,
+	"input_audio": nil,
+	"image_url":   open(map[string]check{"image_url": open(map[string]check{"url": dataURL})}),
+	"file":        open(map[string]check{"file": closed(free("filename", "file_data"))}),
+}
+
+// web_search_options is out; so is n, which multiplies the output.
+var chatFields = with(map[string]check{
+	"model": model,
+	"messages": each(open(map[string]check{
+		"content": textOr(each(byType("", chatParts))),
+		"audio":   none, // the id of an answer that is stored
+	})),
+	"tools": each(byType("", map[string]check{
+		"function": closed(free("type", "function")),
+		"custom":   closed(free("type", "custom")),
+	})),
+	"modalities":   each(only(`"text"`)), // sound has prices of its own
+	"n":            only("1", "null"),
+	"store":        no,
+	"service_tier": openAITiers,
+}, "max_tokens", "max_completion_tokens", "temperature", "top_p", "stream", "stream_options", "stop",
+	"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "response_format",
+	"seed", "tool_choice", "parallel_tool_calls", "user", "safety_identifier", "prompt_cache_key",
+	"prompt_cache_retention", "reasoning_effort", "verbosity", "metadata", "functions", "function_call",
+	"prediction")
+
+var responseParts = with(map[string]check{
+	"input_image": open(map[string]check{"image_url": dataURL, "file_id": none}),
+	"input_file":  open(map[string]check{"file_url": none, "file_id": none}),
+}, "input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text")
+
+var responseContent = textOr(each(byType("", responseParts)))
+
+var responseOutput = open(map[string]check{"output": responseContent})
+
+// item_reference is out, and so is every item that a provider's tool makes or
+// that brings tools of its own.
+var responseItems = with(map[string]check{
+	"message":                 responseMessage,
+	"function_call_output":    responseOutput,
+	"custom_tool_call_output": responseOutput,
+}, "function_call", "custom_tool_call", "reasoning", "local_shell_call", "local_shell_call_output",
+	"apply_patch_call", "apply_patch_call_output")
+
+// responseMessage insists on a role: an item of an id alone, without a type, is
+// a reference to a stored one.
+func responseMessage(v jsontext.Value) error {
+	f, err := decodeFields(v)
+	if err != nil {
+		return err
+	}
+	if _, ok := f["role"]; !ok {
+		return errors.New("an item without a role is a reference to what the provider keeps")
+	}
+	return responseContent.run(f["content"], "content")
+}
+
+var responseFields = with(map[string]check{
+	"model":        model,
+	"input":        textOr(each(byType("message", responseItems))),
+	"instructions": textOr(refuse),
+	"tools": each(byType("", map[string]check{
+		"function":    closed(free("type", "name", "description", "parameters", "strict")),
+		"custom":      closed(free("type", "name", "description", "format")),
+		"local_shell": closed(free("type")),
+		"apply_patch": closed(free("type")),
+	})),
+	"include":              each(only(`"reasoning.encrypted_content"`, `"message.output_text.logprobs"`)),
+	"store":                no,
+	"background":           no,
+	"previous_response_id": none,
+	"conversation":         none,
+	"prompt":               none,
+	"service_tier":         openAITiers,
+}, "max_output_tokens", "temperature", "top_p", "stream", "stream_options", "tool_choice",
+	"parallel_tool_calls", "text", "reasoning", "truncation", "metadata", "user", "safety_identifier",
+	"prompt_cache_key", "prompt_cache_retention", "top_logprobs", "max_tool_calls")
+
+func refuse(jsontext.Value) error { return errors.New("not a string") }

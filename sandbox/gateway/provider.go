@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/internal/cli"
+)
+
+// provider is one protocol with the place where it is served.
+type provider struct {
+	name      string
+	base      *url.URL
+	key       Key
+	setting   string // how to give it a key
+	authorize func(http.Header, Key)
+	endpoints map[string]*endpoint // POST, by path
+	transport *http.Transport
+}
+
+// modelsPath is the list of models, or one model.
+var modelsPath = regexp.MustCompile(`^/v1/models(/[A-Za-z0-9][A-Za-z0-9._:@-]{0,127})?$`)
+
+// queries are the parameters that an inference path may have.
+var queries = []string{"beta", "limit", "after_id", "before_id"}
+
+func (g *Gateway) providers() (map[string]*provider, error) {
+	all := map[string]*provider{
+		"anthropic": {
+			setting:   "[model] anthropic_key_file or ANTHROPIC_API_KEY",
+			authorize: func(h http.Header, k Key) { h.Set("X-Api-Key", k.value) },
+			endpoints: map[string]*endpoint{
+				"/v1/messages":              {fields: anthropicMessages, usage: anthropicEvent, limits: []string{"max_tokens"}},
+				"/v1/messages/count_tokens": {fields: anthropicCount, usage: anthropicEvent, free: true},
+			},
+		},
+		"openai": {
+			setting:   "[model] openai_key_file or OPENAI_API_KEY",
+			authorize: func(h http.Header, k Key) { h.Set("Authorization", "Bearer "+k.value) },
+			endpoints: map[string]*endpoint{
+				"/v1/chat/completions": {fields: chatFields, usage: chatEvent, adjust: tellUsage,
+					limits: []string{"max_tokens", "max_completion_tokens"}},
+				"/v1/responses": {fields: responseFields, usage: responseEvent, adjust: keepNothing,
+					limits: []string{"max_output_tokens"}},
+			},
+		},
+	}
+	for name, c := range map[string]Provider{"anthropic": g.config.Anthropic, "openai": g.config.OpenAI} {
+		p := all[name]
+		p.name, p.key = name, c.Key
+		var err error
+		if p.base, err = baseURL(c.BaseURL, "https://api."+name+".com"); err != nil {
+			return nil, fmt.Errorf("the base URL of %s: %w", name, err)
+		}
+		p.transport = newTransport(g.limits)
+	}
+	return all, nil
+}
+
+// baseURL reads a provider's address. The key goes there, so it must be TLS;
+// only loopback needs none.
+func baseURL(text, fallback string) (*url.URL, error) {
+	if text == "" {
+		text = fallback
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, errors.New("not a URL") // url's error would quote a password
+	case u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("it needs a host, and has no place for a user, a query or a fragment")
+	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
+		u.Path = strings.TrimSuffix(u.Path, "/")
+		return u, nil
+	}
+	return nil, cli.Hint(fmt.Errorf("%s is neither https nor on loopback", u.Redacted()), "the key would cross the network in the clear")
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// usable reports whether calls can go out. A server of one's own on loopback
+// needs no key.
+func (p *provider) usable() bool { return !p.key.IsZero() || isLoopback(p.base.Hostname()) }
+
+// newTransport takes no proxy from the environment, and its RoundTrip follows no
+// redirect. Answers come as they are, because a compressed one could be neither
+// metered nor searched for the key.
+func newTransport(l Limits) *http.Transport {
+	return &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  l.Silence,
+		IdleConnTimeout:        90 * time.Second,
+		MaxIdleConnsPerHost:    l.AtOnce,
+		MaxResponseHeaderBytes: maxHeader,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+	}
+}
+
+// request is the client's, made anew: of its headers only those pass that say
+// which version and form of the API it wants. Credentials, cookies, organization
+// and proxy headers have no way through.
+func (p *provider) request(ctx context.Context, r *http.Request, path string, body []byte) (*http.Request, error) {
+	u := *p.base
+	u.Path += path
+	u.RawQuery = r.URL.RawQuery
+	var content io.Reader // nil for no body, which a nil *bytes.Reader is not
+	if body != nil {
+		content = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), content)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"Accept", "Anthropic-Version", "User-Agent"} {
+		if v := r.Header.Get(name); v != "" {
+			req.Header.Set(name, v)
+		}
+	}
+	if betas := admittedBetas(r.Header.Values("Anthropic-Beta")); betas != "" {
+		req.Header.Set("Anthropic-Beta", betas)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if !p.key.IsZero() {
+		p.authorize(req.Header, p.key)
+	}
+	return req, nil
+}
+
+var betaDate = regexp.MustCompile(`-\d{4}-?\d{2}-?\d{2}$`)
+
+func admittedBetas(values []string) string {
+	var admitted []string
+	for _, beta := range strings.Split(strings.Join(values, ","), ",") {
+		beta = strings.TrimSpace(beta)
+		if slices.Contains(anthropicBetas, betaDate.ReplaceAllString(beta, "")) {
+			admitted = append(admitted, beta)
+		}
+	}
+	return strings.Join(admitted, ",")
+}
+
+// badQuery names a query parameter that must not pass, or is empty.
+func badQuery(u *url.URL) string {
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return "?"
+	}
+	for name := range values {
+		if !slices.Contains(queries, name) {
+			return name
+		}
+	}
+	return ""
+}

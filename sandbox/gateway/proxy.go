@@ -1,0 +1,200 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+const (
+	lookupTime = 5 * time.Second
+	dialTime   = 5 * time.Second // for each address
+	maxAddrs   = 4               // of a name that are tried
+	uploadTime = 10 * time.Minute
+)
+
+// Resolver finds the addresses of a name; *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// proxy is the forward proxy for allowed names.
+type proxy struct {
+	on       bool
+	names    names
+	blocked  []netip.Prefix
+	resolver Resolver
+	dialer   func(ctx context.Context, network, address string) (net.Conn, error)
+	idle     time.Duration
+	log      zerolog.Logger
+	plain    http.Handler
+	// serving is Serve's context. A tunnel cannot use its request's, which also
+	// ends when the client ends its half of the connection.
+	serving context.Context
+}
+
+func newProxy(c *Config, l Limits) (*proxy, error) {
+	allowed, err := newNames(c.Allow)
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{
+		on: c.Allowlist, names: allowed, blocked: c.Blocked, resolver: c.Resolver,
+		dialer: (&net.Dialer{Timeout: dialTime}).DialContext, idle: l.Idle, log: c.Log,
+	}
+	if p.resolver == nil {
+		p.resolver = net.DefaultResolver
+	}
+	p.plain = p.newPlain()
+	return p, nil
+}
+
+// newPlain forwards http:// requests. ReverseProxy drops the hop-by-hop headers
+// (RFC 9110, section 7.6.1) and streams. Connections are not kept: each request
+// is checked by its own dial.
+func (p *proxy) newPlain() http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			// A protocol upgrade would be a tunnel; CONNECT is there for those.
+			r.Out.Header.Del("Upgrade")
+			r.Out.Header.Del("Connection")
+		},
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+				conn, err := p.dial(ctx, addr)
+				if err != nil {
+					return nil, err
+				}
+				return &idler{conn, p.idle}, nil
+			},
+			MaxResponseHeaderBytes: maxHeader,
+			DisableKeepAlives:      true,
+			DisableCompression:     true,
+		},
+		FlushInterval: -1,
+		ErrorLog:      quietLog(),
+		ErrorHandler:  p.fail,
+	}
+}
+
+// forward serves a request in absolute form.
+func (p *proxy) forward(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Scheme != "http" || r.URL.User != nil {
+		p.fail(w, r, &denial{what: clip(r.URL.Redacted()), why: "only http:// is forwarded; for https use CONNECT"})
+		return
+	}
+	p.log.Info().Str("host", clip(r.URL.Host)).Str("method", clip(r.Method)).Msg("forward")
+	if r.Body != http.NoBody {
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTime))
+	}
+	p.plain.ServeHTTP(w, r)
+}
+
+// connect serves a CONNECT request: after 200 the connection is a tunnel.
+func (p *proxy) connect(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	far, err := p.dial(r.Context(), r.Host)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	defer far.Close()
+	near, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer near.Close()
+	if _, err := near.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
+		return
+	}
+	t := newTunnel(near, buffered.Reader, far, p.idle)
+	defer context.AfterFunc(p.serving, t.close)()
+	t.run()
+	p.log.Info().Str("host", clip(r.Host)).Int64("out", t.up.Load()).Int64("in", t.down.Load()).
+		Dur("took_ms", time.Since(began)).Msg("tunnel")
+}
+
+// dial connects to a name that is allowed, at an address that was looked at.
+// The address goes to the dialer as it is, so there is no second look-up whose
+// answer could be another (DNS rebinding).
+func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
+	if !p.on {
+		return nil, &denial{what: clip(hostport), why: "the proxy serves allow-list mode only; connect directly",
+			setting: `[egress] mode = "allowlist"`}
+	}
+	host, port, err := target(hostport)
+	if err != nil {
+		return nil, err
+	}
+	if !p.names.allow(host) {
+		return nil, &denial{what: host, why: "the name is not on the list of allowed ones",
+			setting: fmt.Sprintf("add %q to [egress] allow in <bare>/ward/config.toml and launch again", host)}
+	}
+	addrs, err := p.public(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	for _, ip := range addrs[:min(len(addrs), maxAddrs)] {
+		var conn net.Conn
+		if conn, err = p.dialer(ctx, "tcp", net.JoinHostPort(ip.String(), port)); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, fmt.Errorf("%s does not answer: %w", host, err)
+}
+
+// public are the addresses of a name that may be dialled. The forbidden ones are
+// left out; a name that has no others is denied.
+func (p *proxy) public(ctx context.Context, host string) ([]netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
+	// The dot makes the name absolute: the host's search list is not for guests.
+	all, err := p.resolver.LookupNetIP(ctx, "ip", host+".")
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be resolved: %w", host, err)
+	}
+	own, err := hostNetworks()
+	if err != nil {
+		return nil, err
+	}
+	var fit []netip.Addr
+	for _, ip := range all {
+		ip = ip.Unmap().WithZone("")
+		if ip.IsValid() && !inAny(ip, special) && !inAny(ip, p.blocked) && !inAny(ip, own) {
+			fit = append(fit, ip)
+		}
+	}
+	if len(fit) == 0 {
+		return nil, &denial{what: host, why: "the name leads to a private or special address, or to the host's own network"}
+	}
+	return fit, nil
+}
+
+// fail answers and logs. The log has the setting that would allow it.
+func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status, event := http.StatusBadGateway, p.log.Warn()
+	var d *denial
+	if errors.As(err, &d) {
+		status = http.StatusForbidden
+		event = event.Str("setting", d.setting)
+	}
+	event.Str("host", clip(r.Host)).Str("error", clip(err.Error())).Msg("egress refused")
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if r.Method == http.MethodConnect {
+		w.Header().Set("Connection", "close")
+	}
+	w.WriteHeader(status)
+	if d == nil {
+		fmt.Fprintln(w, "ward:", clip(err.Error()))
+		return
+	}
+	fmt.Fprintln(w, d.Error())
+}

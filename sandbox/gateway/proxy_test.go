@@ -1,0 +1,346 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// zone is a DNS for tests: the answers of a name in turn, the last one for ever.
+type zone struct {
+	mu    sync.Mutex
+	names map[string][]string // name. -> space-separated addresses
+	asked int
+}
+
+func (z *zone) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.asked++
+	turns := z.names[host]
+	if len(turns) == 0 {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	if len(turns) > 1 {
+		z.names[host] = turns[1:]
+	}
+	var addrs []netip.Addr
+	for _, text := range strings.Fields(turns[0]) {
+		addrs = append(addrs, netip.MustParseAddr(text))
+	}
+	return addrs, nil
+}
+
+func (z *zone) count() int {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.asked
+}
+
+// walled is a fence in allow-list mode whose dials all end at one server, and
+// the list of what they were for.
+func walled(t testing.TB, resolver Resolver, server string, change ...func(*Config)) (*fence, func() []string) {
+	f := newFence(t, "", append([]func(*Config){func(c *Config) {
+		c.Allowlist, c.Resolver = true, resolver
+		c.Allow = []string{"pkg.example.com", "*.cdn.example.com", "inside.example.com", "both.example.com", "turns.example.com", "own.example.com", "silent.example.com"}
+	}}, change...)...)
+	var mu sync.Mutex
+	var dialled []string
+	f.proxy.dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
+		mu.Lock()
+		dialled = append(dialled, address)
+		mu.Unlock()
+		return new(net.Dialer).DialContext(ctx, network, server)
+	}
+	f.client.Transport = &http.Transport{
+		Proxy:             http.ProxyURL(&url.URL{Scheme: "http", Host: "gateway"}),
+		DialContext:       f.dial,
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the stand-in's certificate is for example.com alone
+	}
+	return f, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return append([]string(nil), dialled...)
+	}
+}
+
+var testZone = map[string][]string{
+	"pkg.example.com.":    {"203.0.113.7"},
+	"a.cdn.example.com.":  {"2001:db8::7"},
+	"inside.example.com.": {"10.1.2.3 127.0.0.1 169.254.169.254 ::1 fd00::1 ::ffff:10.0.0.1 64:ff9b::a00:1 2002:a00:1::1 100.64.0.1 0.0.0.0"},
+	"both.example.com.":   {"192.168.1.1 203.0.113.8"},
+	"turns.example.com.":  {"10.0.0.1", "203.0.113.9", "127.0.0.1"},
+	"silent.example.com.": {"203.0.113.10"},
+}
+
+func TestAllowedNames(t *testing.T) {
+	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "hello "+r.Host+r.URL.String()+r.Header.Get("Proxy-Authorization")+r.Header.Get("X-Forwarded-For"))
+	})
+	plain, secure := httptest.NewServer(hello), httptest.NewTLSServer(hello)
+	defer plain.Close()
+	defer secure.Close()
+	for scheme, server := range map[string]*httptest.Server{"http": plain, "https": secure} {
+		f, dialled := walled(t, &zone{names: testZone}, server.Listener.Addr().String())
+		for name, want := range map[string]string{"pkg.example.com": "203.0.113.7", "a.cdn.example.com": "[2001:db8::7]", "both.example.com": "203.0.113.8", "PKG.Example.COM": "203.0.113.7"} {
+			resp, err := f.client.Get(scheme + "://" + name + "/x?y")
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			port := map[string]string{"http": ":80", "https": ":443"}[scheme]
+			if got := dialled(); !strings.EqualFold(string(text), "hello "+name+"/x?y") || got[len(got)-1] != want+port {
+				t.Errorf("%s://%s: %q by %v", scheme, name, text, got)
+			}
+		}
+	}
+}
+
+func TestOtherTargetsAreDenied(t *testing.T) {
+	z := &zone{names: testZone}
+	f, dialled := walled(t, z, "127.0.0.1:1")
+	for target, want := range map[string]string{
+		"other.example.com:443":            `add "other.example.com" to [egress] allow`,
+		"cdn.example.com:443":              "[egress] allow", // *. is below it only
+		"xcdn.example.com:443":             "[egress] allow",
+		"pkg.example.com.evil.org:443":     "[egress] allow",
+		"evilpkg.example.com:443":          "[egress] allow",
+		"pkg.example.com:22":               "ports 443 and 80",
+		"pkg.example.com:0443":             "ports 443 and 80",
+		"203.0.113.7:443":                  "not addresses",
+		"[2001:db8::7]:443":                "not addresses",
+		"[::ffff:127.0.0.1]:443":           "not addresses",
+		"127.1:443":                        "not addresses",
+		"2130706433:443":                   "not addresses",
+		"0x7f000001:80":                    "not addresses",
+		"inside.example.com:443":           "private or special",
+		"pkg.example.com":                  "not host:port",
+		"pkg.example.com..:443":            "not addresses",
+		strings.Repeat("a.", 140) + ":443": "refused",
+	} {
+		for _, method := range []string{"CONNECT", "GET"} {
+			conn, err := f.dial(context.Background(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			line := "CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n\r\n"
+			if method == "GET" {
+				if !strings.HasSuffix(target, "443") {
+					continue
+				}
+				line = "GET http://" + target + "/ HTTP/1.1\r\nHost: x\r\n\r\n"
+			}
+			io.WriteString(conn, line)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatalf("%s %s: %v", method, target, err)
+			}
+			text, _ := io.ReadAll(io.LimitReader(resp.Body, resp.ContentLength))
+			if bad := resp.StatusCode == 400 && strings.Contains(target, ".."); resp.StatusCode != 403 && !bad || !strings.Contains(string(text), want) {
+				t.Errorf("%s %s: %s %s", method, target, resp.Status, text)
+			}
+			conn.Close()
+		}
+	}
+	if got := dialled(); len(got) > 0 {
+		t.Errorf("dialled %v", got)
+	}
+	if z.count() != 2 {
+		t.Errorf("%d look-ups: a denied name must not even reach the name server", z.count())
+	}
+	if text := f.log.String(); !strings.Contains(text, `add \"other.example.com\" to [egress] allow`) || strings.Count(text, "egress refused") < 17 {
+		t.Errorf("log: %s", text)
+	}
+}
+
+// The address that was looked at is the one that is dialled: a name that turns
+// private between two look-ups has no second look-up to turn in.
+func TestRebinding(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(okAnswer))
+	defer server.Close()
+	z := &zone{names: map[string][]string{"turns.example.com.": {"10.0.0.1", "203.0.113.9", "127.0.0.1"}}}
+	f, dialled := walled(t, z, server.Listener.Addr().String())
+	for _, ok := range []bool{false, true, false, false} {
+		asked := z.count()
+		resp, err := f.client.Get("https://turns.example.com/")
+		if (err == nil) != ok {
+			t.Errorf("want %v: %v", ok, err)
+		}
+		if err == nil {
+			resp.Body.Close()
+		}
+		if z.count() != asked+1 {
+			t.Errorf("%d look-ups for one connection", z.count()-asked)
+		}
+	}
+	if got := dialled(); len(got) != 1 || got[0] != "203.0.113.9:443" {
+		t.Errorf("dialled %v", got)
+	}
+}
+
+func TestHostsOwnAndBlockedAddresses(t *testing.T) {
+	own, err := hostNetworks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string][]string{"pkg.example.com.": {"203.0.113.7"}}
+	for _, p := range own {
+		if p.Addr().Zone() == "" {
+			names["own.example.com."] = []string{p.Addr().String()}
+		}
+	}
+	f, dialled := walled(t, &zone{names: names}, "127.0.0.1:1", func(c *Config) {
+		c.Blocked = []netip.Prefix{netip.MustParsePrefix("203.0.113.0/25")}
+	})
+	for _, name := range []string{"own.example.com", "pkg.example.com"} {
+		var d *denial
+		if _, err := f.proxy.dial(context.Background(), name+":443"); !errors.As(err, &d) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := dialled(); len(got) > 0 {
+		t.Errorf("dialled %v", got)
+	}
+}
+
+func TestProxyInPublicMode(t *testing.T) {
+	f, dialled := walled(t, &zone{names: testZone}, "127.0.0.1:1", func(c *Config) { c.Allowlist = false })
+	resp, err := f.client.Get("http://pkg.example.com/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != 403 || !strings.Contains(string(text), `[egress] mode = "allowlist"`) || len(dialled()) > 0 {
+		t.Errorf("%s %s", resp.Status, text)
+	}
+}
+
+func TestTunnel(t *testing.T) {
+	echo, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer echo.Close()
+	go func() {
+		for {
+			conn, err := echo.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				io.Copy(conn, conn) // until the client's side ends
+				io.WriteString(conn, "bye")
+			}()
+		}
+	}()
+	f, _ := walled(t, &zone{names: testZone}, echo.Addr().String(), func(c *Config) { c.Limits.Idle = 300 * time.Millisecond })
+	conn, _ := f.dial(context.Background(), "", "")
+	defer conn.Close()
+	// The first bytes come with the request, before the answer.
+	io.WriteString(conn, "CONNECT pkg.example.com:443 HTTP/1.1\r\nHost: pkg.example.com:443\r\n\r\nearly ")
+	r := bufio.NewReader(conn)
+	if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
+		t.Fatal(line, err)
+	}
+	r.ReadString('\n')
+	go func() {
+		io.WriteString(conn, strings.Repeat("x", 1<<20))
+		conn.(*net.UnixConn).CloseWrite()
+	}()
+	text, err := io.ReadAll(r)
+	if err != nil || len(text) != 1<<20+9 || !strings.HasPrefix(string(text), "early x") || !strings.HasSuffix(string(text), "xbye") {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+
+	idle, _ := f.dial(context.Background(), "", "")
+	defer idle.Close()
+	io.WriteString(idle, "CONNECT pkg.example.com:443 HTTP/1.1\r\nHost: pkg.example.com:443\r\n\r\n")
+	idle.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if text, err := io.ReadAll(idle); err != nil || !strings.Contains(string(text), " 200 ") {
+		t.Errorf("an idle tunnel stays: %q %v", text, err)
+	}
+}
+
+func TestAllowListSettings(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"example.com": true, "*.example.com": true, "Example.COM": true, "localhost": true, "_x.example.com": true,
+		"": false, "*": false, "*.com": false, "*.*.com": false, "a.*.com": false, "https://x.org": false, "x.org:443": false, "1.2.3.4": false, "::1": false, "x..org": false, "-x.org": false,
+	} {
+		if _, err := newNames([]string{text}); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// The whole way with a name server on a real socket, which answers every
+// question with a private address first and a public one after.
+func TestRealNameServer(t *testing.T) {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go func() {
+		for turn, buffer := 0, make([]byte, 512); ; {
+			n, from, err := conn.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			q := buffer[:n]
+			end := 12
+			for q[end] != 0 {
+				end += int(q[end]) + 1
+			}
+			end += 5 // the root label, type and class
+			answer := append([]byte(nil), q[:end]...)
+			answer[2], answer[3] = 0x84, 0 // an authoritative response
+			binary.BigEndian.PutUint16(answer[10:], 0)
+			if binary.BigEndian.Uint16(q[end-4:]) == 1 { // A
+				ip := []byte{10, 0, 0, 5}
+				if turn > 0 {
+					ip = []byte{203, 0, 113, 5}
+				}
+				turn++
+				answer[7] = 1
+				answer = append(answer, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
+				answer = append(answer, ip...)
+			}
+			conn.WriteTo(answer, from)
+		}
+	}()
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
+	}}
+	server := httptest.NewServer(http.HandlerFunc(okAnswer))
+	defer server.Close()
+	f, dialled := walled(t, resolver, server.Listener.Addr().String())
+	for _, want := range []int{403, 200} {
+		resp, err := f.client.Get("http://pkg.example.com/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s, want %d", resp.Status, want)
+		}
+	}
+	if got := dialled(); len(got) != 1 || got[0] != "203.0.113.5:80" {
+		t.Errorf("dialled %v", got)
+	}
+}

@@ -1,0 +1,76 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+)
+
+// refusal is an answer of the gateway's own, in place of the provider's.
+type refusal struct {
+	status  int
+	message string
+}
+
+func (e *refusal) Error() string { return e.message }
+
+func refusef(status int, format string, args ...any) *refusal {
+	return &refusal{status, fmt.Sprintf(format, args...)}
+}
+
+// refusalOf makes an answer of what went wrong before a call went out.
+//
+// A spent budget is 402: the status of Anthropic's billing_error, and one that
+// neither SDK retries. OpenAI's own answer would be 429 insufficient_quota, on
+// which its SDKs back off and try again; its code is kept, its status is not.
+// Only what will pass by itself is 429.
+func refusalOf(err error) *refusal {
+	var r *refusal
+	var s *spent
+	switch {
+	case errors.As(err, &r):
+		return r
+	case errors.As(err, &s) && s.held:
+		return refusef(http.StatusTooManyRequests, "%v", s)
+	case errors.As(err, &s):
+		return refusef(http.StatusPaymentRequired, "%v", s)
+	}
+	return refusef(http.StatusServiceUnavailable, "the host cannot write down what the call costs")
+}
+
+// kinds are the types of error of the two APIs, by status, so that each client's
+// library raises its own exception.
+var kinds = map[int]struct{ anthropic, openAI, code string }{
+	http.StatusBadRequest:            {"invalid_request_error", "invalid_request_error", "unsupported_value"},
+	http.StatusUnauthorized:          {"authentication_error", "authentication_error", "invalid_api_key"},
+	http.StatusPaymentRequired:       {"billing_error", "insufficient_quota", "insufficient_quota"},
+	http.StatusForbidden:             {"permission_error", "permission_error", "forbidden"},
+	http.StatusRequestEntityTooLarge: {"request_too_large", "invalid_request_error", "request_too_large"},
+	http.StatusTooManyRequests:       {"rate_limit_error", "rate_limit_error", "rate_limit_exceeded"},
+	http.StatusBadGateway:            {"api_error", "server_error", "bad_gateway"},
+	http.StatusServiceUnavailable:    {"api_error", "server_error", "unavailable"},
+	http.StatusGatewayTimeout:        {"timeout_error", "server_error", "timeout"},
+}
+
+// write answers in the client's protocol. The header is the one by which both
+// official SDKs let a server decide about retries.
+func (e *refusal) write(w http.ResponseWriter, protocol string) {
+	kind := kinds[e.status]
+	message := "ward: " + e.message
+	var body any = map[string]any{"type": "error", "error": map[string]any{"type": kind.anthropic, "message": message}}
+	if protocol == "openai" {
+		body = map[string]any{"error": map[string]any{"message": message, "type": kind.openAI, "param": nil, "code": kind.code}}
+	}
+	data, _ := json.Marshal(body, json.Deterministic(true)) // maps of texts: cannot fail
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Should-Retry", fmt.Sprint(retryable(e.status)))
+	w.WriteHeader(e.status)
+	w.Write(append(data, '\n'))
+}
+
+func retryable(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusBadGateway || status == http.StatusGatewayTimeout
+}

@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// maxAnswer is the size in bytes at which an answer is cut; the longest real
+// ones have a few megabytes.
+const maxAnswer = 256 << 20
+
+var errSilent = errors.New("the provider fell silent")
+
+// answerHeader is what passes of an answer's headers. Cookies and the names of
+// the host's organization do not.
+var answerHeader = regexp.MustCompile(`^(Content-Type|Cache-Control|Retry-After(-Ms)?|X-Should-Retry|(X-)?Request-Id|` +
+	`(Anthropic|X)-Ratelimit-.*|Openai-(Processing-Ms|Version|Model))$`)
+
+// relay passes the answer on, chunk by chunk as it comes, with its usage read
+// and the key taken out.
+func (x *exchange) relay(ctx context.Context, w http.ResponseWriter, resp *http.Response, cancel context.CancelCauseFunc) error {
+	for name, values := range resp.Header {
+		if answerHeader.MatchString(name) {
+			for _, v := range values {
+				w.Header().Add(name, x.p.key.scrub(v))
+			}
+		}
+	}
+	x.status = resp.StatusCode
+	x.tap.stream = strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	x.tap.parse = func([]byte, *reading) {}
+	if x.endpoint != nil {
+		x.tap.parse = x.endpoint.usage
+	}
+	w.WriteHeader(x.status)
+	if x.tap.stream {
+		http.NewResponseController(w).Flush() // its first event may be long in coming
+	}
+	err := x.copy(ctx, w, resp.Body, cancel)
+	if err == nil || x.tap.stream {
+		x.tap.end()
+	}
+	return err
+}
+
+// copy ends with the answer, or with why it is not whole.
+func (x *exchange) copy(ctx context.Context, w http.ResponseWriter, from io.Reader, cancel context.CancelCauseFunc) error {
+	silence := x.g.limits.Silence
+	alarm := time.AfterFunc(silence, func() { cancel(errSilent) })
+	defer alarm.Stop()
+	scrub := scrubber{key: []byte(x.p.key.value)}
+	flush := http.NewResponseController(w).Flush
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		x.tap.write(buffer[:n])
+		out := scrub.next(buffer[:n])
+		if err != nil {
+			out = append(out, scrub.rest()...)
+		}
+		// The alarm is the provider's: a client that reads slowly has a deadline
+		// of its own for each write.
+		alarm.Stop()
+		if e := write(w, out, flush); e != nil {
+			return fmt.Errorf("the client left: %w", e)
+		}
+		alarm.Reset(silence)
+		switch {
+		case err == io.EOF:
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("the answer was cut: %w", context.Cause(ctx))
+		case err != nil:
+			return fmt.Errorf("the answer was cut: %w", err)
+		case x.tap.bytes > maxAnswer:
+			return errors.New("the answer is too large")
+		}
+	}
+}
+
+func write(w io.Writer, p []byte, flush func() error) error {
+	if len(p) == 0 {
+		return nil
+	}
+	if _, err := w.Write(p); err != nil {
+		return err
+	}
+	return flush()
+}

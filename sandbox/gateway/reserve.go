@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// spent says that a directive's budget does not hold a call.
+type spent struct {
+	directive string
+	left      Budget
+	need      Charge
+	held      bool // others hold it now and will give some back
+}
+
+func (e *spent) Error() string {
+	switch {
+	case e.held:
+		return fmt.Sprintf("calls that run now hold the rest of the budget of %s; try again", e.directive)
+	case e.left.Tokens <= 0 || e.left.Cost <= 0:
+		return fmt.Sprintf("the budget of %s is spent; only the PM can raise it", e.directive)
+	}
+	left, need := fmt.Sprintf("%d tokens", e.left.Tokens), fmt.Sprintf("%d", e.need.Usage.Tokens())
+	if e.need.Usage.Tokens() <= e.left.Tokens {
+		left, need = "$"+e.left.Cost.String(), "$"+e.need.Cost.String()
+	}
+	return fmt.Sprintf("the budget of %s has %s left and this call may take %s: ask for fewer output tokens, or the PM can raise it", e.directive, left, need)
+}
+
+// Reservation is the charge of one call that runs. Settle it.
+type Reservation struct {
+	meter     *Meter
+	directive string
+	held      Charge
+}
+
+// Reserve charges the most that a call can use, and returns when that is on
+// disk. The sum of what is used and held never passes the budget, however many
+// reserve at once. Where others hold what is missing it waits a while for them.
+func (m *Meter) Reserve(ctx context.Context, directive string, total Budget, most Charge) (*Reservation, error) {
+	ctx, cancel := context.WithTimeout(ctx, heldWait)
+	defer cancel()
+	for {
+		change, settled, err := m.hold(directive, total, most)
+		if err != nil && err.held && waitSettled(ctx, settled) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		r := &Reservation{meter: m, directive: directive, held: most}
+		if err := m.store(change); err != nil {
+			r.cancel()
+			return nil, err
+		}
+		return r, nil
+	}
+}
+
+// hold adds a reservation to the account if the budget has room for it.
+func (m *Meter) hold(directive string, total Budget, most Charge) (uint64, <-chan struct{}, *spent) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.state.Directives[directive]
+	if a == nil {
+		a = &Account{}
+	}
+	left := Budget{total.Tokens - a.Used.Usage.Tokens(), total.Cost - a.Used.Cost}
+	free := Budget{left.Tokens - a.Held.Usage.Tokens(), left.Cost - a.Held.Cost}
+	if !left.holds(most) || !free.holds(most) {
+		return 0, m.settled, &spent{directive, left, most, left.holds(most)}
+	}
+	m.state.Directives[directive] = a
+	a.Held.add(most)
+	m.changed++
+	return m.changed, nil, nil
+}
+
+// holds is also false for a budget that is spent to the last token, so that it
+// refuses calls that reserve nothing.
+func (b Budget) holds(c Charge) bool {
+	return b.Tokens > 0 && b.Cost > 0 && c.Usage.Tokens() <= b.Tokens && c.Cost <= b.Cost
+}
+
+// Settle replaces the reservation by what the call used. In memory that counts
+// at once; on disk a moment later, and until then the call is charged in full.
+func (r *Reservation) Settle(used Charge, took time.Duration, estimated bool) {
+	r.finish(func(a *Account) {
+		a.Used.add(used)
+		a.Millis += took.Milliseconds()
+		if estimated {
+			a.Estimated += used.Calls
+		}
+	})
+}
+
+// cancel takes the reservation back, for a call that never went out.
+func (r *Reservation) cancel() { r.finish(func(*Account) {}) }
+
+func (r *Reservation) finish(record func(*Account)) {
+	m := r.meter
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.state.Directives[r.directive]
+	a.Held.sub(r.held)
+	record(a)
+	m.changed++
+	close(m.settled)
+	m.settled = make(chan struct{})
+	if m.pending == nil {
+		m.pending = time.AfterFunc(settleDelay, m.late)
+	}
+}
+
+// late writes what was settled, unless a reservation did so meanwhile. If the
+// disk refuses, the next reservation meets the same error and is refused.
+func (m *Meter) late() {
+	m.mu.Lock()
+	m.pending = nil
+	change := m.changed
+	m.mu.Unlock()
+	m.store(change)
+}

@@ -1,0 +1,198 @@
+package image
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"git-ward/internal/cli"
+)
+
+// Store keeps images; podman.Engine is one.
+type Store interface {
+	HasImage(ctx context.Context, name string) (bool, error)
+	ImportImage(ctx context.Context, name string, tar *os.File, changes []string) error
+	BuildImage(ctx context.Context, name, containerfile string, progress io.Writer) error
+}
+
+// Options say how to build.
+type Options struct {
+	Recipe   Recipe
+	Force    bool      // again, with today's packages, although the image is there
+	Cache    string    // a directory for finished archives; empty: none is kept
+	Progress io.Writer // one line a stage
+}
+
+// Build makes the image if it is not there, and returns its name.
+func Build(ctx context.Context, store Store, o Options) (name string, err error) {
+	if err := o.Recipe.Complete(); err != nil {
+		return "", err
+	}
+	name = o.Recipe.Name()
+	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
+		return name, err
+	}
+	dir, err := os.MkdirTemp("", "ward-image-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	start := time.Now()
+	if o.Recipe.From != "" {
+		err = o.fromRegistry(ctx, store, name, dir)
+	} else {
+		err = o.fromDebian(ctx, store, name, dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	o.say("%s is there after %.0f s", name, time.Since(start).Seconds())
+	return name, nil
+}
+
+func (o *Options) say(format string, args ...any) {
+	if o.Progress != nil {
+		fmt.Fprintf(o.Progress, "image: "+format+"\n", args...)
+	}
+}
+
+func (o *Options) fromDebian(ctx context.Context, store Store, name, dir string) error {
+	archive := filepath.Join(dir, "image.tar")
+	if o.Cache != "" {
+		archive = filepath.Join(o.Cache, strings.NewReplacer("/", "_", ":", "_").Replace(name)+".tar")
+	}
+	if _, err := os.Stat(archive); err != nil || o.Force {
+		if err := o.bootstrap(ctx, archive, dir); err != nil {
+			return err
+		}
+	}
+	f, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	o.say("importing it")
+	return store.ImportImage(ctx, name, f, changes)
+}
+
+// bootstrap writes the archive, whole or not at all.
+func (o *Options) bootstrap(ctx context.Context, archive, dir string) error {
+	mmdebstrap, err := exec.LookPath("mmdebstrap")
+	if err != nil {
+		return cli.Hint(errors.New("mmdebstrap is not there, which makes an image from Debian packages"),
+			"apt-get install mmdebstrap, or name a base image with --from")
+	}
+	hook := filepath.Join(dir, "customize.sh")
+	if err := os.WriteFile(hook, []byte(customize), 0o755); err != nil {
+		return err
+	}
+	sources, err := sourceFiles("/etc/apt")
+	if err != nil {
+		return err
+	}
+	temp := archive + ".new.tar"
+	defer os.Remove(temp)
+	o.say("Debian %s with %s, from this machine's package sources", o.Recipe.Suite, strings.Join(o.Recipe.packages(), ", "))
+	cmd := exec.CommandContext(ctx, mmdebstrap, o.arguments(hook, temp, sources)...)
+	cmd.Stdin = nil
+	if err := o.stages(cmd); err != nil {
+		return err
+	}
+	return os.Rename(temp, archive)
+}
+
+func (o *Options) arguments(hook, archive string, sources []string) []string {
+	mode := "unshare"
+	if os.Geteuid() == 0 {
+		mode = "root"
+	}
+	args := []string{"--mode=" + mode, "--variant=minbase", "--format=tar",
+		"--include=" + strings.Join(o.Recipe.packages(), ","),
+		"--customize-hook=" + hook}
+	for _, dir := range []string{"doc", "man", "info", "locale"} {
+		args = append(args, "--dpkgopt=path-exclude=/usr/share/"+dir+"/*")
+	}
+	return append(append(args, o.Recipe.Suite, archive), sources...)
+}
+
+// sourceFiles are the machine's package sources. They are handed over by name:
+// an address in them may hold a password, and is nobody else's business.
+func sourceFiles(apt string) ([]string, error) {
+	var files []string
+	for _, pattern := range []string{"sources.list", "sources.list.d/*.list", "sources.list.d/*.sources"} {
+		found, err := filepath.Glob(filepath.Join(apt, pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			data, err := os.ReadFile(f)
+			if err != nil {
+				return nil, err
+			}
+			if len(bytes.TrimSpace(data)) > 0 {
+				files = append(files, f)
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no package sources below %s", apt)
+	}
+	return files, nil
+}
+
+// stages runs mmdebstrap and passes on what it says of its progress; when it
+// fails, also the last of what else it said.
+func (o *Options) stages(cmd *exec.Cmd) error {
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	var last []string
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		if stage, ok := strings.CutPrefix(line, "I: "); ok && strings.HasSuffix(stage, "...") {
+			o.say("%s", stage)
+		}
+		if last = append(last, line); len(last) > 20 {
+			last = last[1:]
+		}
+	}
+	io.Copy(io.Discard, out)
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("mmdebstrap: %w:\n%s", err, strings.Join(last, "\n"))
+	}
+	return nil
+}
+
+func (o *Options) fromRegistry(ctx context.Context, store Store, name, dir string) error {
+	lines := []string{
+		"FROM " + o.Recipe.From,
+		"USER 0:0",
+		"COPY customize.sh /tmp/customize.sh",
+		"RUN if command -v apt-get >/dev/null; then apt-get update -q && apt-get install -q -y --no-install-recommends " +
+			strings.Join(o.Recipe.packages(), " ") + "; fi && sh /tmp/customize.sh && rm /tmp/customize.sh",
+	}
+	text := strings.Join(append(lines, changes...), "\n") + "\n"
+	containerfile := filepath.Join(dir, "Containerfile")
+	if err := errors.Join(
+		os.WriteFile(containerfile, []byte(text), 0o644),
+		os.WriteFile(filepath.Join(dir, "customize.sh"), []byte(customize), 0o644),
+	); err != nil {
+		return err
+	}
+	o.say("on top of %s", o.Recipe.From)
+	return store.BuildImage(ctx, name, containerfile, o.Progress)
+}

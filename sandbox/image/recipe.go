@@ -1,0 +1,115 @@
+// Package image makes the image that Ward's containers run: a small Debian with
+// git, from the machine's own Debian mirrors without any registry of images, or
+// on top of a base image from one. Ward's programs are bound in at launch, not
+// baked. An image is named by what it is made of, so it is made once.
+package image
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+//go:embed customize.sh
+var customize string
+
+// Recipe is what an image is made of.
+type Recipe struct {
+	Suite    string   // Debian's, as "bookworm"; empty: this machine's
+	Packages []string // beside Base
+	From     string   // a base image from a registry in place of Debian packages
+}
+
+// Base is what every image has: git for the work, certificates for whoever
+// speaks TLS, a shell for the agent.
+var Base = []string{"bash", "ca-certificates", "git"}
+
+// repository is the name of all images; the recipe's hash is the tag.
+const repository = "localhost/git-ward"
+
+// changes are the settings of the image, as lines of a Containerfile.
+var changes = []string{
+	"ENV PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	"ENV HOME=/bot",
+	"ENV LANG=C.UTF-8",
+	"USER 1000:1000",
+	"WORKDIR /bot",
+	`CMD ["/bin/bash"]`,
+}
+
+// Users inside, by id: who works, and who watches over it.
+const (
+	AgentID   = 1000
+	WatcherID = 1001
+)
+
+// Name is the image's, from the content of the recipe. It says nothing of the
+// packages' versions: an image is renewed by Build with force.
+func (r *Recipe) Name() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q %q %q %q", r.Suite, r.packages(), r.From, runtime.GOARCH, customize, changes)
+	return fmt.Sprintf("%s:%x", repository, h.Sum(nil)[:8])
+}
+
+func (r *Recipe) packages() []string {
+	all := slices.Concat(Base, r.Packages)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// These words become arguments of programs and lines of a Containerfile.
+var (
+	packageName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`)
+	suiteName   = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+	imageName   = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9./_:@-]*$`)
+)
+
+// Complete fills what is empty from the machine and refuses what is no recipe.
+func (r *Recipe) Complete() error {
+	for _, p := range r.Packages {
+		if !packageName.MatchString(p) {
+			return fmt.Errorf("%q is not the name of a Debian package", p)
+		}
+	}
+	if r.From != "" {
+		if !imageName.MatchString(r.From) {
+			return fmt.Errorf("%q is not the name of an image", r.From)
+		}
+		return nil
+	}
+	if r.Suite == "" {
+		r.Suite = hostSuite()
+	}
+	if !suiteName.MatchString(r.Suite) {
+		return errors.New("this machine is not a Debian whose suite is known: name one, or a base image")
+	}
+	return nil
+}
+
+// hostSuite is the machine's own, if it is a Debian.
+func hostSuite() string {
+	data, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		return ""
+	}
+	id, suite := "", ""
+	for line := range strings.Lines(string(data)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		switch value = strings.Trim(value, `"`); key {
+		case "ID":
+			id = value
+		case "VERSION_CODENAME":
+			suite = value
+		}
+	}
+	if id != "debian" {
+		return ""
+	}
+	return suite
+}

@@ -1,0 +1,77 @@
+package inside
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// maxConns is below the gateway's own bound, so that a payload that floods the
+// forwarder leaves the socket room for others. Further ones wait.
+const maxConns = 200
+
+const noGateway = "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" +
+	"ward: the gateway does not answer; is `git ward launch` still running?\n"
+
+// forward joins every connection with one to the socket, byte for byte, until
+// the listener is closed.
+func forward(listener net.Listener, socket string) {
+	open := make(chan struct{}, maxConns)
+	for {
+		open <- struct{}{}
+		near, err := listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of descriptors or memory: they come back
+			<-open
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		go func() {
+			defer func() { <-open }()
+			join(near, socket)
+		}()
+	}
+}
+
+func join(near net.Conn, socket string) {
+	defer near.Close()
+	far, err := net.DialTimeout("unix", socket, 10*time.Second)
+	if err != nil {
+		sorry(near)
+		return
+	}
+	defer far.Close()
+	var both sync.WaitGroup
+	both.Go(func() { pump(far, near) })
+	both.Go(func() { pump(near, far) })
+	both.Wait()
+}
+
+// sorry answers in the gateway's place. What the client sent is read, because to
+// close on it would reset the connection, and the answer with it.
+func sorry(near net.Conn) {
+	near.SetDeadline(time.Now().Add(2 * time.Second))
+	io.WriteString(near, noGateway)
+	if half, ok := near.(*net.TCPConn); ok {
+		half.CloseWrite()
+	}
+	io.Copy(io.Discard, near)
+}
+
+// pump copies one direction and passes its end on. When the receiver is gone
+// the sender is told by closing both.
+func pump(to, from net.Conn) {
+	_, err := io.Copy(to, from)
+	if err != nil {
+		to.Close()
+		from.Close()
+		return
+	}
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		half.CloseWrite()
+	}
+}

@@ -1,0 +1,108 @@
+// Package inside is what runs in the fence in front of the payload: a forwarder
+// from a loopback port to the gateway's socket, the variables that lead clients
+// there, and the duties of a container's first process (SBX-7).
+//
+// It holds no secret and decides nothing: whatever runs beside it could dial
+// the socket itself. All that is refused is refused by the gateway.
+package inside
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"git-ward/internal/cli"
+)
+
+const usage = "ward-inside --gateway SOCKET [--proxy] [--listen HOST:PORT] -- CMD [ARG ...]"
+
+// dummyKey is the key that clients insist on; the gateway drops it.
+const dummyKey = "ward"
+
+// Command is ward-inside: it runs CMD with the forwarder beside it, and ends
+// with CMD's exit code, or 128 and the number of the signal that ended it.
+func Command(_ context.Context, env *cli.Env) error {
+	var socket, listen string
+	var proxy bool
+	args, err := env.Flags("ward-inside", usage, func(fs *flag.FlagSet) {
+		fs.StringVar(&socket, "gateway", "", "the gateway's `SOCKET`")
+		fs.StringVar(&listen, "listen", "127.0.0.1:0", "`HOST:PORT` of the forwarder, on loopback")
+		fs.BoolVar(&proxy, "proxy", false, "set the proxy variables too, for allow-list mode")
+	})
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 || socket == "" {
+		return env.Usage(usage, "the gateway's socket and a command are needed")
+	}
+	if err := loopback(listen); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return fmt.Errorf("the forwarder cannot listen: %w", err)
+	}
+	defer listener.Close()
+	go forward(listener, socket)
+
+	p := &payload{
+		args: args, env: Environ(os.Environ(), listener.Addr().String(), proxy),
+		stdin: env.Stdin, stdout: env.Stdout, stderr: env.Stderr, dir: env.Dir,
+	}
+	// Signals are the payload's to answer, so the context, which ends on the
+	// first one, is not heeded.
+	return p.run()
+}
+
+// loopback refuses to offer the gateway to other machines.
+func loopback(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+		return errors.New("the forwarder listens on loopback only, such as 127.0.0.1:0")
+	}
+	return nil
+}
+
+// Environ is env with the variables that lead clients to the forwarder at
+// address (host:port): the models' base URLs with keys that stand for none,
+// and, where the fence has no other way out, the proxy.
+func Environ(env []string, address string, proxy bool) []string {
+	base := "http://" + address
+	set := map[string]string{
+		"ANTHROPIC_BASE_URL":   base + "/anthropic",
+		"ANTHROPIC_API_KEY":    dummyKey,
+		"ANTHROPIC_AUTH_TOKEN": "",
+		"OPENAI_BASE_URL":      base + "/openai/v1",
+		"OPENAI_API_KEY":       dummyKey,
+		"OPENAI_ORG_ID":        "",
+		"OPENAI_PROJECT_ID":    "",
+	}
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"} {
+		value := ""
+		switch {
+		case proxy && name == "NO_PROXY":
+			value = "127.0.0.1,::1,localhost"
+		case proxy && name != "ALL_PROXY":
+			value = base
+		}
+		// Some clients read one case, some the other.
+		set[name], set[strings.ToLower(name)] = value, value
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		_, ours := set[name]
+		return ours
+	})
+	for name, value := range set {
+		if value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	slices.Sort(env)
+	return env
+}

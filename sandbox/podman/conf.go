@@ -1,0 +1,39 @@
+package podman
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// containersConf is all of the private service's settings: CONTAINERS_CONF
+// takes the place of the machine's and the user's files, so that a default
+// capability, an extra mount or an OCI hook there does not reach a container.
+func containersConf() string {
+	var b strings.Builder
+	b.WriteString("[containers]\ninit = false\nlog_driver = \"k8s-file\"\n")
+	// The limit of an image or machine without its own. Soft and hard are equal,
+	// because podman 4.3 swaps them on the way through its API.
+	b.WriteString("default_ulimits = [\"nofile=4096:4096\"]\n")
+	b.WriteString("log_size_max = 16777216\n")
+	b.WriteString("[engine]\nevents_logger = \"file\"\nhooks_dir = []\n")
+	// With detach keys, ctrl-P ctrl-Q in the middle of stdin would end the stream;
+	// the bindings cannot say so by themselves.
+	b.WriteString("detach_keys = \"\"\n")
+	// crun does not start a container where cgroups are v1 and v2 at once.
+	if _, err := exec.LookPath("runc"); err == nil {
+		b.WriteString("runtime = \"runc\"\n")
+	}
+	if !systemdOwnsCgroups() {
+		b.WriteString("cgroup_manager = \"cgroupfs\"\n")
+	}
+	return b.String()
+}
+
+// systemdOwnsCgroups: only with systemd and the unified hierarchy is systemd the
+// one to ask for a cgroup, and its absence an error that podman reports late.
+func systemdOwnsCgroups() bool {
+	_, noUnified := os.Stat("/sys/fs/cgroup/cgroup.controllers")
+	_, noSystemd := os.Stat("/run/systemd/system")
+	return noUnified == nil && noSystemd == nil
+}

@@ -1,0 +1,195 @@
+package podman
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// Container is one container, from Create to Remove. It is started once: podman
+// would give a second start a fresh network namespace, without rules.
+type Container struct {
+	ID       string
+	Warnings []string // what of the Spec the machine does not honour
+
+	engine  *Engine
+	volumes []string
+	pid     int    // of Init; 0 before
+	netns   string // its network namespace
+
+	mu      sync.Mutex
+	started bool
+	removed bool
+}
+
+// errOnce is the answer to a second start.
+var errOnce = errors.New("a container is started once: a second start has a network namespace without rules; create a new one")
+
+// Create makes a container and starts nothing.
+func (e *Engine) Create(ctx context.Context, s *Spec) (*Container, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	r, err := e.newRequest(s)
+	if err != nil {
+		return nil, err
+	}
+	c := &Container{engine: e}
+	e.mu.Lock()
+	e.containers[c] = true
+	e.mu.Unlock()
+	for _, d := range r.disks {
+		if err := e.makeDisk(ctx, &d); err != nil {
+			return nil, c.fail("make "+d.mount.Target+" for", err)
+		}
+		c.volumes = append(c.volumes, d.volume)
+	}
+	var warnings []string
+	if c.ID, warnings, err = e.api.create(ctx, r); err != nil {
+		return nil, c.fail("create", err)
+	}
+	c.Warnings = append(r.warnings, warnings...)
+	return c, nil
+}
+
+// Init makes the namespaces and returns the process that holds them, which runs
+// nothing of the container's before Start.
+func (c *Container) Init(ctx context.Context) (pid int, err error) {
+	if err := c.engine.api.init(ctx, c.ID); err != nil {
+		return 0, c.fail("init", err)
+	}
+	state, err := c.Inspect(ctx)
+	if err == nil && (state.Status != "initialized" || state.PID <= 0) {
+		err = fmt.Errorf("it is %s, with process %d", state.Status, state.PID)
+	}
+	if err == nil {
+		c.netns, err = netns(state.PID)
+	}
+	if err != nil {
+		return 0, c.fail("init", err)
+	}
+	c.pid = state.PID
+	return c.pid, nil
+}
+
+// netns names the network namespace of a process.
+func netns(pid int) (string, error) {
+	return os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+}
+
+// Start runs the container's command in the namespaces that Init made. Were
+// their process gone, podman would quietly make fresh ones, without rules, so
+// that is looked at before and after.
+func (c *Container) Start(ctx context.Context) error {
+	c.mu.Lock()
+	second := c.started
+	c.started = true
+	c.mu.Unlock()
+	if second {
+		return errOnce
+	}
+	if c.pid == 0 {
+		return c.fail("start", errors.New("it is not initialized"))
+	}
+	if now, err := netns(c.pid); err != nil || now != c.netns {
+		return c.fail("start", fmt.Errorf("its process %d is gone", c.pid))
+	}
+	if err := c.engine.api.start(ctx, c.ID); err != nil {
+		return c.fail("start", err)
+	}
+	state, err := c.Inspect(ctx)
+	if err == nil && state.PID != 0 && state.PID != c.pid {
+		err = fmt.Errorf("it runs as process %d, not %d, outside its rules", state.PID, c.pid)
+	}
+	if err != nil {
+		return c.fail("start", err)
+	}
+	return nil
+}
+
+// Attach joins the container's streams, between Init and Start so that nothing
+// is lost. It returns when they are joined; wait returns when the output ends.
+// Cancelling ctx lets go of the streams, not of the container.
+func (c *Container) Attach(ctx context.Context, s Streams) (wait func() error, err error) {
+	ready, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- c.engine.api.attach(ctx, c.ID, s, func() { close(ready) })
+	}()
+	select {
+	case <-ready:
+		return func() error { return <-done }, nil
+	case err := <-done:
+		if err == nil {
+			err = errors.New("the streams ended before they were joined")
+		}
+		return nil, c.fail("attach", err)
+	}
+}
+
+// Wait returns the exit code once the command has ended.
+func (c *Container) Wait(ctx context.Context) (int, error) {
+	code, err := c.engine.api.wait(ctx, c.ID)
+	if err != nil {
+		return 0, fmt.Errorf("podman does not tell how the container ended: %w", err)
+	}
+	return code, nil
+}
+
+// Stop asks the command to end with SIGTERM, and after grace, rounded up to
+// seconds, makes it. The container stays until Remove.
+func (c *Container) Stop(ctx context.Context, grace time.Duration) error {
+	seconds := uint((grace + time.Second - 1) / time.Second)
+	return c.engine.api.stop(ctx, c.ID, seconds)
+}
+
+// Inspect tells how the container is now.
+func (c *Container) Inspect(ctx context.Context) (State, error) {
+	return c.engine.api.inspect(ctx, c.ID)
+}
+
+// Logs writes what the container has said, and with follow goes on until it
+// ends or ctx does.
+func (c *Container) Logs(ctx context.Context, follow bool, stdout, stderr io.Writer) error {
+	return c.engine.api.logs(ctx, c.ID, follow, stdout, stderr)
+}
+
+// removal is how long the removal of a container may take: it is killed, its
+// network taken down, its file systems unmounted.
+const removal = 30 * time.Second
+
+// Remove kills the container and removes it. It does so even when ctx is
+// cancelled: a fence that goes is gone with what it held. A second call does
+// nothing.
+func (c *Container) Remove(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.removed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
+	defer cancel()
+	var errs []error
+	if c.ID != "" {
+		errs = append(errs, c.engine.api.remove(ctx, c.ID))
+	}
+	for _, v := range c.volumes {
+		errs = append(errs, c.engine.api.removeVolume(ctx, v))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("container %.12s is not removed: %w", c.ID, err)
+	}
+	c.removed, c.started = true, true
+	c.engine.mu.Lock()
+	delete(c.engine.containers, c)
+	c.engine.mu.Unlock()
+	return nil
+}
+
+// fail removes the container: what is not known to be fenced must not stay.
+func (c *Container) fail(doing string, err error) error {
+	return errors.Join(fmt.Errorf("podman cannot %s the container: %w", doing, err), c.Remove(context.Background()))
+}

@@ -1,0 +1,195 @@
+// Package podman makes, runs and removes one kind of container through podman's
+// bindings: Ward's. What a container may be is a Spec, and what it may not be is
+// Spec.Check; rules for its network namespace are somebody else's job, for which
+// there is time between Container.Init and Container.Start.
+//
+// The bindings need build tags (scripts/build sets them). Without them all of
+// this compiles, and Connect says what is missing.
+package podman
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// Labels of every container: whose it is, over restarts of the launcher, and
+// which Engine made it.
+const (
+	labelOwner = "git-ward.owner"
+	labelRun   = "git-ward.run"
+)
+
+// Options say which podman to talk to.
+type Options struct {
+	Owner   string    // names what the containers are for; Sweep goes by it
+	Socket  string    // a running service; empty: a private one is started
+	Podman  string    // the program for the private service; empty: from PATH
+	Storage string    // a directory for images and containers; empty: the user's own
+	Log     io.Writer // what the private service says; nil: nowhere
+}
+
+// Engine is a connection to podman. Its methods may be called at the same time.
+type Engine struct {
+	api     api
+	machine machine
+	opts    Options
+	run     string // this engine's own name
+	service *service
+
+	mu         sync.Mutex
+	containers map[*Container]bool // made and not removed
+}
+
+// api is what Ward asks of podman.
+type api interface {
+	info(context.Context) (Info, error)
+	create(context.Context, *request) (id string, warnings []string, err error)
+	init(ctx context.Context, id string) error
+	start(ctx context.Context, id string) error
+	attach(ctx context.Context, id string, s Streams, ready func()) error
+	wait(ctx context.Context, id string) (int, error)
+	stop(ctx context.Context, id string, seconds uint) error
+	remove(ctx context.Context, id string) error
+	logs(ctx context.Context, id string, follow bool, stdout, stderr io.Writer) error
+	inspect(ctx context.Context, id string) (State, error)
+	list(ctx context.Context, label string) ([]string, error)
+
+	makeVolume(ctx context.Context, name string, options map[string]string) error
+	removeVolume(ctx context.Context, name string) error
+
+	hasImage(ctx context.Context, name string) (bool, error)
+	importImage(ctx context.Context, name string, tar io.Reader, changes []string) error
+	buildImage(ctx context.Context, name, containerfile string, progress io.Writer) error
+}
+
+// ErrNoBindings is Connect's answer in a program that was built without the
+// bindings.
+var ErrNoBindings = errors.New("this program was built without podman's bindings")
+
+// Connect finds podman, or starts a private service that ends with this process.
+func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
+	if o.Owner == "" {
+		return nil, errors.New("podman: Options.Owner is empty: nobody would find its containers again")
+	}
+	e := &Engine{opts: o, run: rand.Text(), containers: map[*Container]bool{}}
+	defer func() {
+		if err != nil {
+			e.Close()
+		}
+	}()
+	socket := o.Socket
+	if socket == "" {
+		if e.service, err = startService(ctx, &o, e.run); err != nil {
+			return nil, err
+		}
+		socket = e.service.socket
+	}
+	if e.api, err = e.dial(ctx, socket); err != nil {
+		return nil, err
+	}
+	if e.machine, err = e.look(ctx); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// dial connects; a private service that ended says why itself.
+func (e *Engine) dial(ctx context.Context, socket string) (api, error) {
+	a, err := dial(ctx, socket)
+	if err != nil && e.service != nil {
+		err = errors.Join(err, e.service.ended())
+	}
+	return a, err
+}
+
+// Done is closed when the private service has ended, asked or not: a launcher
+// without it can neither see nor stop its container. It is nil, and blocks for
+// ever, with a service of somebody else's.
+func (e *Engine) Done() <-chan struct{} {
+	if e.service == nil {
+		return nil
+	}
+	return e.service.done
+}
+
+// Sweep removes what earlier launchers of the same owner left behind, and
+// returns how many containers that were. The caller must be the only launcher
+// of the owner.
+func (e *Engine) Sweep(ctx context.Context) (int, error) {
+	ids, err := e.api.list(ctx, labelOwner+"="+e.opts.Owner)
+	if err != nil {
+		return 0, fmt.Errorf("podman does not list containers: %w", err)
+	}
+	n := 0
+	for _, id := range ids {
+		if e.owns(id) {
+			continue
+		}
+		if rmErr := e.api.remove(ctx, id); rmErr != nil {
+			err = errors.Join(err, fmt.Errorf("container %.12s stays: %w", id, rmErr))
+			continue
+		}
+		n++
+	}
+	return n, err
+}
+
+func (e *Engine) owns(id string) bool {
+	for _, c := range e.live() {
+		if c.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Engine) live() []*Container {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var all []*Container
+	for c := range e.containers {
+		all = append(all, c)
+	}
+	return all
+}
+
+// Close removes the containers that this engine made and ends its service.
+func (e *Engine) Close() error {
+	var errs []error
+	for _, c := range e.live() {
+		errs = append(errs, c.Remove(context.Background()))
+	}
+	err := errors.Join(errs...)
+	if e.service == nil {
+		return err
+	}
+	return errors.Join(err, e.service.stop(err == nil))
+}
+
+// HasImage tells whether the image is there; nothing is pulled.
+func (e *Engine) HasImage(ctx context.Context, name string) (bool, error) {
+	return e.api.hasImage(ctx, name)
+}
+
+// ImportImage makes an image of one layer from a tar archive of a file system.
+// Changes are lines of a Containerfile (ENV, CMD, ...).
+func (e *Engine) ImportImage(ctx context.Context, name string, tar *os.File, changes []string) error {
+	if err := e.api.importImage(ctx, name, tar, changes); err != nil {
+		return fmt.Errorf("podman does not import the image %s: %w", name, err)
+	}
+	return nil
+}
+
+// BuildImage makes an image from a Containerfile, whose directory is the
+// context. Progress goes to w.
+func (e *Engine) BuildImage(ctx context.Context, name, containerfile string, w io.Writer) error {
+	if err := e.api.buildImage(ctx, name, containerfile, w); err != nil {
+		return fmt.Errorf("podman does not build the image %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package podman
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"git-ward/internal/cli"
+)
+
+// Info is the machine as podman sees it.
+type Info struct {
+	Version     string
+	Runtime     string
+	Rootless    bool
+	CgroupV2    bool
+	Controllers []string // cgroup controllers that podman may use
+	Network     string   // netavark or cni
+	Seccomp     bool
+}
+
+// Info asks podman, which takes its time (0.3 s: it asks the package manager
+// who made each of its helpers).
+func (e *Engine) Info(ctx context.Context) (Info, error) {
+	return e.api.info(ctx)
+}
+
+// machine is what of it Create needs to know.
+type machine struct {
+	rootless    bool
+	cgroupV2    bool
+	controllers []string
+}
+
+// look finds that out without podman for a service that is ours, because the
+// answer is part of every launch.
+func (e *Engine) look(ctx context.Context) (machine, error) {
+	if e.service != nil {
+		return lookHere()
+	}
+	i, err := e.api.info(ctx)
+	if err != nil {
+		return machine{}, fmt.Errorf("podman does not describe itself: %w", err)
+	}
+	if !i.Seccomp {
+		return machine{}, errNoSeccomp
+	}
+	return machine{i.Rootless, i.CgroupV2, i.Controllers}, nil
+}
+
+var errNoSeccomp = cli.Hint(errors.New("there is no seccomp here, so a container is no fence"),
+	"use a kernel and a podman with seccomp; `podman info` tells")
+
+func lookHere() (machine, error) {
+	if _, err := os.Stat("/proc/sys/kernel/seccomp/actions_avail"); err != nil {
+		return machine{}, errNoSeccomp
+	}
+	m := machine{rootless: os.Geteuid() != 0}
+	const root = "/sys/fs/cgroup"
+	if _, err := os.Stat(root + "/cgroup.controllers"); err != nil {
+		return m, nil
+	}
+	m.cgroupV2 = true
+	// What systemd has delegated to the user's own manager; without one there is
+	// nothing.
+	uid := os.Geteuid()
+	path := fmt.Sprintf("%s/user.slice/user-%d.slice/user@%d.service/cgroup.controllers", root, uid, uid)
+	data, err := os.ReadFile(path)
+	if err == nil {
+		m.controllers = strings.Fields(string(data))
+	}
+	return m, nil
+}

@@ -1,0 +1,85 @@
+package podman
+
+import (
+	"errors"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/cli"
+)
+
+// request is a Spec that has passed Check, with what it becomes on this machine.
+type request struct {
+	Spec
+	labels   map[string]string
+	rootless bool
+	memory   bool // whether the machine honours these limits
+	cpus     bool
+	pids     bool
+	disks    []disk
+
+	processes, files uint64 // rlimits
+
+	warnings []string
+}
+
+func (e *Engine) newRequest(s *Spec) (*request, error) {
+	r := &request{
+		Spec:     *s,
+		labels:   map[string]string{labelOwner: e.opts.Owner, labelRun: e.run},
+		rootless: e.machine.rootless,
+	}
+	if r.IDs == (IDs{}) {
+		r.IDs = DefaultIDs
+	}
+	for _, m := range s.Mounts {
+		if m.Kind != Disk {
+			continue
+		}
+		if e.machine.rootless {
+			return nil, cli.Hint(errors.New("an ordinary user cannot mount a disk at "+m.Target),
+				"use tmpfs, or run as root")
+		}
+		r.disks = append(r.disks, newDisk(m, r.IDs))
+	}
+	r.limits(&e.machine)
+	// Not all of root's processes may raise a limit, and podman's own defaults
+	// are high ones; so each is said, and none is above ours.
+	r.processes = own(unix.RLIMIT_NPROC, uint64(s.Limits.Processes))
+	r.files = own(unix.RLIMIT_NOFILE, s.Limits.Files)
+	return r, nil
+}
+
+// own is the lower of a limit and our own hard one; 0 is no limit.
+func own(resource int, wanted uint64) uint64 {
+	var have unix.Rlimit
+	if err := unix.Getrlimit(resource, &have); err != nil || wanted > 0 && wanted < have.Max {
+		return wanted
+	}
+	return have.Max
+}
+
+// limits decides which limits to ask for. Those that the machine would ignore
+// or fail on are left out, and said.
+func (r *request) limits(m *machine) {
+	can := func(controller string) bool {
+		if !m.rootless {
+			return true
+		}
+		return m.cgroupV2 && slices.Contains(m.controllers, controller)
+	}
+	r.memory, r.cpus, r.pids = can("memory"), can("cpu"), can("pids")
+	why := "podman is rootless and cgroups are not v2"
+	if m.cgroupV2 {
+		why = "the controller is not delegated to this user; `systemctl edit user@.service` with Delegate=yes mends it"
+	}
+	warn := func(wanted, have bool, text string) {
+		if wanted && !have {
+			r.warnings = append(r.warnings, text+": "+why)
+		}
+	}
+	warn(r.Limits.Memory > 0, r.memory, "the memory limit is not in force")
+	warn(r.Limits.CPUs > 0, r.cpus, "the processor limit is not in force")
+	warn(r.Limits.Processes > 0, r.pids, "the limit of processes counts each user inside by itself")
+}

@@ -1,0 +1,103 @@
+package podman_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// rootlessUser is who the rootless tests run as; made when missing, with ids of
+// its own for user namespaces.
+const rootlessUser = "ward-rootless"
+
+// TestRootless runs this package's other tests again as an ordinary user. A
+// mount namespace of its own gives the user a /dev/net/tun with the mode that
+// udev gives it, and shared mounts, without a change to the machine.
+func TestRootless(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("these tests are rootless already")
+	}
+	for _, name := range []string{"podman", "unshare", "setpriv", "newuidmap", "slirp4netns", "useradd"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("SKIPPED, out loud: rootless tests need %s: %v", name, err)
+		}
+	}
+	connect(t, "probe") // skips without bindings
+	u := ordinaryUser(t)
+	if _, err := imageName(); err != nil { // so that the archive is there
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("/var/tmp", "wr-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	binary := filepath.Join(dir, "podman.test")
+	copyFile(t, os.Args[0], binary)
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	for _, d := range []string{dir, filepath.Join(dir, "run"), filepath.Join(dir, "tmp")} {
+		os.Mkdir(d, 0o700)
+		if err := os.Chown(d, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := fmt.Sprintf(`set -e
+mount --make-rshared /
+mknod -m 666 %[1]s/tun c 10 200
+mount --bind %[1]s/tun /dev/net/tun
+cd %[1]s
+exec setpriv --reuid %[2]s --regid %[3]s --init-groups env -i PATH="$PATH" HOME=%[1]s TMPDIR=%[1]s/tmp WARD_TEST_DIR=%[1]s XDG_RUNTIME_DIR=%[1]s/run \
+	./podman.test -test.v -test.run '^(%[4]s)$'
+`, dir, u.Uid, u.Gid, "TestOrder|TestStartWithoutInit|TestStartAfterDeath|TestInside|TestCapabilities|TestStreams|TestProcesses|TestPublicNetwork|TestWarnings|TestDisk|TestClose|TestKill|TestSpeed")
+	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script)
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("rootless: %v", err)
+	}
+	t.Logf("%s", out)
+}
+
+func ordinaryUser(t *testing.T) *user.User {
+	if u, err := user.Lookup(rootlessUser); err == nil {
+		return u
+	}
+	for _, args := range [][]string{
+		{"useradd", "--system", "--no-create-home", "--home-dir", "/nonexistent", rootlessUser},
+		{"usermod", "--add-subuids", "2000000-2065535", "--add-subgids", "2000000-2065535", rootlessUser},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("SKIPPED, out loud: no user for rootless tests: %v: %s", err, out)
+		}
+	}
+	u, err := user.Lookup(rootlessUser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func copyFile(t *testing.T, from, to string) {
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

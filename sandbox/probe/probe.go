@@ -1,0 +1,82 @@
+// Package probe tries, from inside a fence, everything that the fence promises
+// to prevent (SBX-2, SBX-3, SBX-4, SBX-7), and the few things that it promises
+// to allow. It believes no setting: each line is an attempt and how it ended.
+package probe
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+)
+
+// Place is what the launcher tells a probe about the fence around it.
+type Place struct {
+	Bare     string   `json:"bare"`     // the repository's mount
+	State    string   `json:"state"`    // the writable volume
+	Door     string   `json:"door"`     // socket
+	Gateway  string   `json:"gateway"`  // socket
+	Hosts    []string `json:"hosts"`    // the host's own addresses
+	Resolver string   `json:"resolver"` // address, "" for none
+	Egress   string   `json:"egress"`   // public or allowlist
+}
+
+// Result is one attempt. Held means that the promise was kept; Detail is what
+// happened, in words.
+type Result struct {
+	ID      string        `json:"id"` // the requirement
+	Promise string        `json:"promise"`
+	Held    bool          `json:"held"`
+	Detail  string        `json:"detail"`
+	Took    time.Duration `json:"took_ns"`
+}
+
+// attempt is a promise and the way to try it. It returns what happened and
+// whether that is what was promised.
+type attempt struct {
+	id, promise string
+	try         func(context.Context, *Place) (held bool, detail string)
+}
+
+// Run tries everything, one result an attempt.
+func Run(ctx context.Context, p *Place) []Result {
+	var results []Result
+	for _, list := range [][]attempt{network(p), privileges(), files(p), services(p)} {
+		for _, a := range list {
+			start := time.Now()
+			held, detail := a.try(ctx, p)
+			results = append(results, Result{a.id, a.promise, held, detail, time.Since(start)})
+		}
+	}
+	return results
+}
+
+// Write prints results as one line each and a count, or as one line of JSON
+// each. It returns cli.ErrFindings when a promise was broken.
+func Write(w io.Writer, results []Result, asJSON bool) error {
+	broken := 0
+	for _, r := range results {
+		word := "held  "
+		if !r.Held {
+			word = "BROKEN"
+			broken++
+		}
+		if asJSON {
+			if err := diag.WriteJSON(w, r); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(w, "%s %s  %-58s %s\n", word, r.ID, r.Promise, diag.Clean(r.Detail))
+	}
+	if !asJSON {
+		fmt.Fprintf(w, "%d promises tried, %d broken\n", len(results), broken)
+	}
+	if broken > 0 {
+		return cli.ErrFindings
+	}
+	return nil
+}
