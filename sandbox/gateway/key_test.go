@@ -67,7 +67,9 @@ func TestKeyIsNotInErrors(t *testing.T) {
 		"part": func(w http.ResponseWriter, _ *http.Request) {
 			answerJSON(w, 401, `{"error":"bad key `+secret[:20]+`***"}`)
 		},
-		"redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/"+secret, http.StatusTemporaryRedirect) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/"+secret, http.StatusTemporaryRedirect)
+		},
 		"cut": func(w http.ResponseWriter, _ *http.Request) {
 			stream(w, "data: "+secret[:20])
 			io.WriteString(w, secret[:25])

@@ -104,11 +104,13 @@ func TestFaultsAreCharged(t *testing.T) {
 			w.Header().Set("Retry-After", "7")
 			answerJSON(w, 429, `{"type":"error"}`)
 		}, 429, false, 0, 0, 0},
-		"500":      {func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, 500, `{"type":"error"}`) }, 500, false, 0, 0, 0},
-		"401":      {func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, 401, `{"type":"error"}`) }, 401, false, 0, 0, 0},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/v1/messages", http.StatusPermanentRedirect) }, 502, false, 0, 0, 0},
-		"dies":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 502, false, reserved, 1, 1},
-		"silent":   {func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 504, false, reserved, 1, 1},
+		"500": {func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, 500, `{"type":"error"}`) }, 500, false, 0, 0, 0},
+		"401": {func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, 401, `{"type":"error"}`) }, 401, false, 0, 0, 0},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/v1/messages", http.StatusPermanentRedirect)
+		}, 502, false, 0, 0, 0},
+		"dies":   {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 502, false, reserved, 1, 1},
+		"silent": {func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 504, false, reserved, 1, 1},
 		"falls silent": {func(w http.ResponseWriter, r *http.Request) {
 			stream(w, messageStart)
 			<-r.Context().Done()
