@@ -2,12 +2,15 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"time"
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/sandbox/door"
 )
@@ -78,8 +81,43 @@ func (s *Spec) behindGateway(ctx context.Context, log zerolog.Logger, door strin
 		return err
 	}
 	return beside(ctx, "the gateway", g.Serve, func(ctx context.Context) error {
-		return s.runFenced(ctx, log, policy, door, g.Socket())
+		return s.again(ctx, log, func(ctx context.Context) error {
+			return s.runFenced(ctx, log, policy, door, g.Socket())
+		})
 	})
+}
+
+// The pauses before a new container, doubled from the first to the longest; one
+// that ran for steady was no failure to start.
+const (
+	firstPause   = time.Second
+	longestPause = time.Minute
+	steady       = 10 * time.Minute
+)
+
+// again runs an agent that is to stay in a new container, fenced anew, after
+// every end that nobody asked for (SBX-1). One run is all for --once and for a
+// command, and trouble with the fence itself is the admin's.
+func (s *Spec) again(ctx context.Context, log zerolog.Logger, run func(context.Context) error) error {
+	pause := firstPause
+	for {
+		start := time.Now()
+		err := run(ctx)
+		var ended cli.ExitCode
+		if s.Once || len(s.Command) > 0 || ctx.Err() != nil || !errors.As(err, &ended) {
+			return err
+		}
+		if time.Since(start) > steady {
+			pause = firstPause
+		}
+		log.Error().Int("exit", int(ended)).Str("pause", pause.String()).Msg("the agent ended unasked; a new container follows")
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, longestPause)
+	}
 }
 
 // beside runs f while serve serves. The server ends after f, not with ctx: an
