@@ -75,6 +75,10 @@ func TestFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		syscall.Unmount(filepath.Join(storage, "root/overlay"), syscall.MNT_DETACH)
+		os.RemoveAll(storage)
+	})
 	e, err := podman.Connect(t.Context(), podman.Options{Owner: "image", Storage: storage})
 	if errors.Is(err, podman.ErrNoBindings) {
 		t.Skip("SKIPPED, out loud: no bindings; see scripts/test for the tags")
@@ -82,11 +86,7 @@ func TestFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		e.Close()
-		syscall.Unmount(filepath.Join(storage, "root/overlay"), syscall.MNT_DETACH)
-		os.RemoveAll(storage)
-	})
+	t.Cleanup(func() { e.Close() })
 	cache := "/var/tmp/git-ward-test"
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		t.Fatal(err)

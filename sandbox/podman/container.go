@@ -101,14 +101,31 @@ func (c *Container) Start(ctx context.Context) error {
 	if err := c.engine.api.start(ctx, c.ID); err != nil {
 		return c.fail("start", err)
 	}
-	state, err := c.Inspect(ctx)
-	if err == nil && state.PID != 0 && state.PID != c.pid {
-		err = fmt.Errorf("it runs as process %d, not %d, outside its rules", state.PID, c.pid)
-	}
-	if err != nil {
+	if err := c.verify(ctx); err != nil {
 		return c.fail("start", err)
 	}
 	return nil
+}
+
+// verify tells whether the command runs, or ran, as the process that Init made.
+func (c *Container) verify(ctx context.Context) error {
+	if now, err := netns(c.pid); err == nil && now == c.netns {
+		return nil
+	}
+	// It has ended already, or it is another one. podman fails to inspect a
+	// container whose command is ending just now.
+	var state State
+	var err error
+	for range 10 {
+		if state, err = c.Inspect(ctx); err == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err == nil && state.PID != 0 && state.PID != c.pid {
+		err = fmt.Errorf("it runs as process %d, not %d, outside its rules", state.PID, c.pid)
+	}
+	return err
 }
 
 // Attach joins the container's streams, between Init and Start so that nothing

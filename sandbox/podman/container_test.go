@@ -137,7 +137,7 @@ func TestStreams(t *testing.T) {
 	if out != in || errs != "err" || code != 0 {
 		t.Errorf("%d of %d bytes, stderr %q, exit %d", len(out), len(in), errs, code)
 	}
-	for i := range 10 {
+	for i := range 20 {
 		if out, _, _ := output(t, e, spec(t, "echo short"), ""); out != "short\n" {
 			t.Fatalf("run %d: %q", i, out)
 		}

@@ -34,6 +34,10 @@ type machine struct {
 	controllers []string
 }
 
+// Rootless tells whether podman is an ordinary user's. Unlike Info it costs
+// nothing.
+func (e *Engine) Rootless() bool { return e.machine.rootless }
+
 // look finds that out without podman for a service that is ours, because the
 // answer is part of every launch.
 func (e *Engine) look(ctx context.Context) (machine, error) {

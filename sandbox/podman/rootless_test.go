@@ -55,7 +55,7 @@ mount --bind %[1]s/tun /dev/net/tun
 cd %[1]s
 exec setpriv --reuid %[2]s --regid %[3]s --init-groups env -i PATH="$PATH" HOME=%[1]s TMPDIR=%[1]s/tmp WARD_TEST_DIR=%[1]s XDG_RUNTIME_DIR=%[1]s/run \
 	./podman.test -test.v -test.run '^(%[4]s)$'
-`, dir, u.Uid, u.Gid, "TestOrder|TestStartWithoutInit|TestStartAfterDeath|TestInside|TestCapabilities|TestStreams|TestProcesses|TestPublicNetwork|TestWarnings|TestDisk|TestClose|TestKill|TestSpeed")
+`, dir, u.Uid, u.Gid, "TestOrder|TestStartWithoutInit|TestStartAfterDeath|TestInside|TestCapabilities|TestStreams|TestProcesses|TestPublicNetwork|TestWarnings|TestDisk|TestClose|TestKill")
 	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script)
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()

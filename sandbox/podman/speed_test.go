@@ -1,6 +1,7 @@
 package podman_test
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -22,12 +23,11 @@ func (f *firstByte) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestSpeed prints the time from nothing to the first byte of output, against
-// plain `podman run` of the same image in turn. It fails only when ours is out
-// of all proportion: the machine may be busy.
-func TestSpeed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow")
+// TestBenchSpeed prints the time from nothing to the first byte of output, against
+// plain `podman run` of the same image in turn. It asserts nothing about time.
+func TestBenchSpeed(t *testing.T) {
+	if os.Getenv("WARD_BENCH") == "" {
+		t.Skip("a measurement: scripts/bench runs it")
 	}
 	e := connect(t, "speed")
 	for _, network := range []podman.Network{podman.NetworkNone, podman.NetworkPublic} {
@@ -42,9 +42,7 @@ func TestSpeed(t *testing.T) {
 		w, c, p := median(warm), median(cold), median(plain)
 		t.Logf("%s: service there %v, service started %v, podman run %v: %.2f and %.2f of it", network,
 			w.Round(time.Millisecond), c.Round(time.Millisecond), p.Round(time.Millisecond), float64(w)/float64(p), float64(c)/float64(p))
-		if w > 3*p {
-			t.Errorf("%v against %v", w, p)
-		}
+		fmt.Printf("BENCH\tcontainer of network %s to first byte, service there\t%v\tpodman run %v\t%.2f\n", network, w.Round(time.Millisecond), p.Round(time.Millisecond), float64(w)/float64(p))
 	}
 }
 
