@@ -25,7 +25,6 @@ func fenced(t *testing.T) *gittest.Pair {
 	p := gittest.New(t)
 	p.Env = append(p.Env, storageVar+"=/var/tmp/ward-test-storage")
 	p.Run(p.Work, "git-ward", "image", "build")
-	t.Cleanup(gittest.Clean)
 	return p
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
+	"git-ward/internal/gittest"
 )
 
 // TestMain lets the test binary, under their names, play the launcher and the
@@ -28,7 +29,9 @@ func TestMain(m *testing.M) {
 	case program:
 		os.Exit(agent(os.Args[1:]))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
 }
 
 // report is what the agent says of itself, in <state>/report.json.

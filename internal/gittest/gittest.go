@@ -31,6 +31,7 @@ var Bin = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	if err := os.Chmod(dir, 0o755); err != nil { // a fence's user reads it, too
 		return "", err
 	}
@@ -49,10 +50,13 @@ var Bin = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// Clean removes what Bin built; call it at the end of TestMain.
+// built is what Clean removes.
+var built string
+
+// Clean removes what Bin built, if it was asked; call it at the end of TestMain.
 func Clean() {
-	if dir, err := Bin(); err == nil {
-		os.RemoveAll(dir)
+	if built != "" {
+		os.RemoveAll(built)
 	}
 }
 
