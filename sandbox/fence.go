@@ -71,11 +71,7 @@ func (s *Spec) runFenced(ctx context.Context, log zerolog.Logger, policy firewal
 	if err := os.Chmod(f.empty, 0o555); err != nil {
 		return err
 	}
-	info, err := f.engine.Info(ctx)
-	if err != nil {
-		return err
-	}
-	spec := f.container(info.Rootless)
+	spec := f.container()
 	if err := readable(spec.Mounts); err != nil {
 		return err
 	}
@@ -176,10 +172,10 @@ func drain(detached func() error) {
 }
 
 // container is the whole of the container that a launch wants (SBX-3, SBX-4).
-func (f *fence) container(rootless bool) *podman.Spec {
+func (f *fence) container() *podman.Spec {
 	b := f.Settings.Sandbox
 	state := podman.Mount{Kind: podman.Disk, Source: filepath.Join(f.State, "bot.img"), Target: insideState, Size: b.StateSize, Owner: 1000}
-	if rootless { // an ordinary user cannot mount a file system
+	if f.engine.Rootless() { // an ordinary user cannot mount a file system
 		state = podman.Mount{Kind: podman.Tmpfs, Target: insideState, Size: b.StateSize}
 	}
 	s := &podman.Spec{

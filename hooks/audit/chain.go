@@ -109,7 +109,7 @@ func (w *Writer) release() error {
 	if w.claim == "" {
 		return nil
 	}
-	return os.Remove(w.claim)
+	return removeFile(w.claim)
 }
 
 // Finish appends the record of a pending push and removes its file.

@@ -74,8 +74,16 @@ func (p *Pending) Save(repo *git.Repo) error {
 	return atomicfile.Write(p.path, data, 0o600)
 }
 
-// Remove ends a pending push; its record is in the chain.
-func (p *Pending) Remove() error { return os.Remove(p.path) }
+// Remove ends a pending push, whose record is in the chain. Its own post-receive
+// may have done so in the meantime.
+func (p *Pending) Remove() error { return removeFile(p.path) }
+
+func removeFile(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
 
 // maxPending bounds a pending file: refs, rules and lessons of one push.
 const maxPending = 64 << 20

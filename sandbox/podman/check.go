@@ -27,6 +27,9 @@ var writable = map[string][]MountKind{
 	"/bot": {Tmpfs, Disk},
 }
 
+// leastProcesses is what runc takes to start anything.
+const leastProcesses = 32
+
 // Check refuses a container that would be no fence, with every reason (SBX-3).
 func (s *Spec) Check() error {
 	return errors.Join(s.checkForm(), s.checkRights(), s.checkNamespaces(), s.checkMounts())
@@ -47,6 +50,9 @@ func (s *Spec) checkForm() error {
 	l := s.Limits
 	if l.Processes < 0 || l.Memory < 0 || l.CPUs < 0 || s.Shm < 0 {
 		errs = append(errs, refuse("a negative limit", "podman takes that for no limit at all"))
+	}
+	if l.Processes > 0 && l.Processes < leastProcesses {
+		errs = append(errs, fmt.Errorf("%d processes are too few: the runtime's own threads count until the start; %d at least", l.Processes, leastProcesses))
 	}
 	return errors.Join(errs...)
 }

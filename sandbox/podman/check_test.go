@@ -62,6 +62,7 @@ func TestCheck(t *testing.T) {
 		{"these user ids", func(s *Spec) { s.IDs = IDs{Base: 0, Size: 1 << 16} }},
 		{"these user ids", func(s *Spec) { s.IDs = IDs{Base: 1<<32 - 2, Size: 1 << 16} }},
 		{"negative limit", func(s *Spec) { s.Limits.Processes = -1 }},
+		{"too few", func(s *Spec) { s.Limits.Processes = 8 }},
 		{"writable bind", mount(Mount{Kind: Bind, Source: "/srv", Target: "/mnt/x"})},
 		{"writable bind", func(s *Spec) { s.Mounts = []Mount{{Kind: Bind, Source: "/srv", Target: "/bot"}} }},
 		{"writable tmpfs at /var", mount(Mount{Kind: Tmpfs, Target: "/var", Size: 1})},

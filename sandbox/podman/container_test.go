@@ -76,7 +76,7 @@ func TestInside(t *testing.T) {
 	e := connect(t, "inside")
 	s := spec(t, `
 		grep -E '^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\t'
-		id -u; hostname; ulimit -Sn; ulimit -Hn; ulimit -Hu
+		id -u; hostname; ulimit -Sn; ulimit -Hn
 		for d in / /etc /usr /var/tmp /run /dev /dev/shm /mnt/hidden; do touch $d/x 2>/dev/null && echo "writable: $d"; done
 		touch /tmp/x /bot/x && echo "fine"
 		head -c 20000000 /dev/zero >/bot/big 2>/dev/null || echo "full at $(stat -c %s /bot/big)"
@@ -103,7 +103,7 @@ func TestInside(t *testing.T) {
 	zero := "0000000000000000"
 	for _, want := range []string{
 		"CapInh:" + zero, "CapPrm:" + zero, "CapEff:" + zero, "CapBnd:" + zero, "CapAmb:" + zero,
-		"NoNewPrivs:1", "Seccomp:2", "\n1000\nward\n1024\n1024\n64\n", "fine\nfull at 8388608\n127.0.0.1 localhost\n::1 localhost\nbound\n",
+		"NoNewPrivs:1", "Seccomp:2", "\n1000\nward\n1024\n1024\n", "fine\nfull at 8388608\n127.0.0.1 localhost\n::1 localhost\nbound\n",
 		"HOME=/bot\n", "WARD=1\n",
 	} {
 		if !strings.Contains(out, want) {
@@ -149,10 +149,14 @@ func TestProcesses(t *testing.T) {
 	e := connect(t, "processes")
 	s := spec(t, "")
 	// dash, because bash waits and tries again; all in one process from there on.
-	s.Command = []string{"/bin/sh", "-c", "(i=0; while [ $i -lt 100 ]; do sleep 1 & i=$((i+1)); done) 2>/dev/null; set -- /proc/[0-9]*; echo $#"}
+	s.Command = []string{"/bin/sh", "-c", "(i=0; while [ $i -lt 900 ]; do sleep 2 & i=$((i+1)); done) 2>/dev/null; set -- /proc/[0-9]*; echo $#"}
+	most := 64
+	if os.Geteuid() != 0 {
+		most += 512 // a loose limit, but one
+	}
 	out, errs, _ := output(t, e, s, "")
-	if n, err := strconv.Atoi(strings.TrimSpace(out)); err != nil || n > 64 || n < 50 {
-		t.Errorf("%q processes: %s", out, errs)
+	if n, err := strconv.Atoi(strings.TrimSpace(out)); err != nil || n > most || n < 50 {
+		t.Errorf("%q processes, at most %d wanted: %s", out, most, errs)
 	}
 }
 

@@ -46,9 +46,23 @@ func (e *Engine) newRequest(s *Spec) (*request, error) {
 	r.limits(&e.machine)
 	// Not all of root's processes may raise a limit, and podman's own defaults
 	// are high ones; so each is said, and none is above ours.
-	r.processes = own(unix.RLIMIT_NPROC, uint64(s.Limits.Processes))
+	r.processes = own(unix.RLIMIT_NPROC, r.processRlimit())
 	r.files = own(unix.RLIMIT_NOFILE, s.Limits.Files)
 	return r, nil
+}
+
+// headroom is how many threads podman and conmon may have beside the payload.
+const headroom = 512
+
+// processRlimit: rootless, the container is in podman's own user namespace, and
+// for the moment before it takes its user its threads count with podman's. With
+// too low a limit the runtime dies between init and start, now and then.
+func (r *request) processRlimit() uint64 {
+	n := uint64(r.Limits.Processes)
+	if n > 0 && r.rootless {
+		n += headroom
+	}
+	return n
 }
 
 // own is the lower of a limit and our own hard one; 0 is no limit.
@@ -81,5 +95,5 @@ func (r *request) limits(m *machine) {
 	}
 	warn(r.Limits.Memory > 0, r.memory, "the memory limit is not in force")
 	warn(r.Limits.CPUs > 0, r.cpus, "the processor limit is not in force")
-	warn(r.Limits.Processes > 0, r.pids, "the limit of processes counts each user inside by itself")
+	warn(r.Limits.Processes > 0, r.pids, "the limit of processes is a loose one (an rlimit of each user inside)")
 }
