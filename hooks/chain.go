@@ -71,18 +71,50 @@ func hostMoved(ref string) bool {
 	return false
 }
 
+// balance counts, for one ref, how often it came to a value less how often it
+// left it. Where every move is recorded, it is 1 at the ref's value and 0 at all
+// others, in whatever order the records stand: a push whose post-receive died is
+// recorded late, perhaps after the next one.
+type balance map[string]int
+
+// tip is the value that the moves lead to; ok is false when they do not link up.
+func (b balance) tip() (value string, ok bool) {
+	value, ok = git.Zero, true
+	for id, n := range b {
+		if n < 0 || n > 1 {
+			ok = false
+		}
+		if n > 0 {
+			ok = ok && value == git.Zero
+			value = id
+		}
+	}
+	return value, ok
+}
+
+func balances(chain []link) map[string]balance {
+	all := map[string]balance{}
+	for _, l := range chain {
+		for _, ref := range l.Refs {
+			if !ref.Applied || l.Verdict != audit.Accepted {
+				continue
+			}
+			if all[ref.Ref] == nil {
+				all[ref.Ref] = balance{git.Zero: 1}
+			}
+			all[ref.Ref][ref.Old]--
+			all[ref.Ref][ref.New]++
+		}
+	}
+	return all
+}
+
 // recorded is the value of every ref as the chain has it.
 func recorded(chain []link) map[string]string {
 	values := map[string]string{}
-	for _, l := range chain {
-		for _, ref := range l.Refs {
-			switch {
-			case !ref.Applied || l.Verdict != audit.Accepted:
-			case ref.New == git.Zero:
-				delete(values, ref.Ref)
-			default:
-				values[ref.Ref] = ref.New
-			}
+	for ref, b := range balances(chain) {
+		if tip, _ := b.tip(); tip != git.Zero {
+			values[ref] = tip
 		}
 	}
 	return values

@@ -132,7 +132,6 @@ func (f *fsck) pending(repair bool) error {
 
 // links checks that each record is the next of the one before it.
 func (f *fsck) links() {
-	values := map[string]string{}
 	for i, l := range f.chain {
 		line, err := l.Marshal()
 		if err != nil {
@@ -146,15 +145,11 @@ func (f *fsck) links() {
 				"commit %s holds record %d where %d belongs", diag.Short(l.Commit), l.ID, i+1)
 			return
 		}
-		for _, ref := range l.Refs {
-			if l.Verdict != audit.Accepted || !ref.Applied {
-				continue
-			}
-			if before := or(values[ref.Ref], git.Zero); before != ref.Old && !l.Reconciled {
-				f.report(diag.Clean(ref.Ref), "fsck/gap", "somebody moved the ref on the host, past the hooks",
-					"record %d moves it from %s, but the chain has it at %s", l.ID, short(ref.Old), short(before))
-			}
-			values[ref.Ref] = ref.New
+	}
+	for ref, b := range balances(f.chain) {
+		if _, ok := b.tip(); !ok {
+			f.report(diag.Clean(ref), "fsck/gap", "somebody moved the ref on the host, past the hooks",
+				"the recorded moves of the ref do not link up")
 		}
 	}
 }

@@ -181,6 +181,25 @@ func appendRecords(t *testing.T, repo *git.Repo, object string, writers, each in
 	wait.Wait()
 }
 
+// TestStaleLock: git's lock file of a process that was killed holds nobody up for
+// long.
+func TestStaleLock(t *testing.T) {
+	p := gittest.New(t)
+	lock := filepath.Join(p.Bare, "refs/ward/audit.lock")
+	if err := os.WriteFile(lock, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(lock, old, old); err != nil {
+		t.Fatal(err)
+	}
+	p.Commit("f", "x")
+	if out, err := p.Push("main"); err != nil || !strings.Contains(out, "push 2") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	p.Fsck()
+}
+
 // TestConcurrentRecords appends from 16 writers at once and loses none.
 func TestConcurrentRecords(t *testing.T) {
 	p := gittest.New(t)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -59,9 +60,33 @@ func (w *Writer) Close() {
 	}
 }
 
-// maxTries bounds the retries of a lost race. Writers that keep to the lock do
-// not race; anybody else who moves these refs is rare.
-const maxTries = 50
+// maxTries bounds the retries, about 15 seconds of them. Writers that keep to the
+// lock do not race; but a writer that was killed leaves its update-ref behind,
+// which ends in its own time.
+const maxTries = 150
+
+// staleAfter is the age at which git's lock on one of the audit's refs belongs
+// to nobody: Ward's writers are kept out by their own lock, and an update-ref
+// lives for milliseconds.
+const staleAfter = 5 * time.Second
+
+// lockedOut reports whether git's lock file stands on a ref of the audit, and
+// removes one that a killed process left for ever.
+func (w *Writer) lockedOut() bool {
+	locked := false
+	for _, ref := range []string{ChainRef, NotesRef, LessonsRef} {
+		path := filepath.Join(w.repo.Dir, ref+".lock")
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		locked = true
+		if time.Since(info.ModTime()) > staleAfter {
+			os.Remove(path)
+		}
+	}
+	return locked
+}
 
 // Append writes entries to the chain and their notes in one transaction, and
 // sets the records' ids. The lock keeps writers from racing each other in vain;
@@ -92,7 +117,7 @@ func (w *Writer) Append(ctx context.Context, entries ...Entry) error {
 		if err = tx.Commit(updates); err == nil {
 			return w.release()
 		}
-		if !errors.Is(err, git.ErrLostRace) && try >= 5 { // a held .lock file looks like this, too
+		if !errors.Is(err, git.ErrLostRace) && !w.lockedOut() && try >= 5 {
 			return err
 		}
 		if err := git.Backoff(ctx, try); err != nil {
