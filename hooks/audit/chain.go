@@ -35,6 +35,9 @@ type Writer struct {
 	batch *git.Batch
 	tx    *git.RefTx
 	claim string // a pending file that must still be there, and goes with the append
+	// late is a push that somebody else may be recording: a killed writer's
+	// update-ref can still end well, between any look and the append.
+	late *Pending
 }
 
 // errClaimed says that somebody else has recorded the pending push.
@@ -106,6 +109,13 @@ func (w *Writer) Append(ctx context.Context, entries ...Entry) error {
 		if w.tx == nil {
 			if err := w.begin(ctx); err != nil {
 				return err
+			}
+		}
+		if w.late != nil {
+			if there, err := w.late.recorded(w.batch); err != nil {
+				return err
+			} else if there {
+				return errors.Join(errClaimed, w.release())
 			}
 		}
 		updates, err := w.build(entries)

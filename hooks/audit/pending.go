@@ -159,6 +159,7 @@ func (p *Pending) reconcile(ctx context.Context, repo *git.Repo, batch *git.Batc
 	}
 	p.Record.Reconciled = true
 	p.Settle(moved)
+	w.late = p
 	err = w.Finish(ctx, p)
 	if errors.Is(err, errClaimed) { // two pushes found the same leftover
 		return nil
