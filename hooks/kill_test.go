@@ -156,6 +156,51 @@ func TestKilledPostReceive(t *testing.T) {
 	}
 }
 
+// TestHalfMoved: git moves the refs of a transaction one after the other, so a
+// kill can leave the chain moved and the notes not. The pending file is still
+// there then, and the next push completes what is missing, once.
+func TestHalfMoved(t *testing.T) {
+	p := gittest.New(t)
+	hook := filepath.Join(p.Bare, "hooks/post-receive")
+	ward, err := os.ReadFile(hook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	keep, real := filepath.Join(dir, "kept"), filepath.Join(dir, "post-receive")
+	if err := os.WriteFile(real, ward, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(hook); err != nil {
+		t.Fatal(err)
+	}
+	// exec keeps receive-pack as the hook's parent.
+	script := fmt.Sprintf("#!/bin/sh\ncp -r ward/pending %s\nexec %s\n", keep, real)
+	if err := os.WriteFile(hook, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	notes := p.Run(p.Bare, "git", "rev-parse", "refs/notes/audit")
+	p.Commit("f", "1")
+	p.Push("main:refs/heads/half")
+	if err := os.CopyFS(filepath.Join(p.Bare, "ward/pending"), os.DirFS(keep)); err != nil {
+		t.Fatal(err)
+	}
+	p.Run(p.Bare, "git", "update-ref", "refs/notes/audit", strings.TrimSpace(notes))
+	if err := os.RemoveAll(keep); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/pending") || !strings.Contains(out, "lacks its record") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	p.Fsck()
+	if out := p.Run(p.Bare, "git-ward", "log", "--json"); strings.Count(out, "refs/heads/half") != 1 {
+		t.Error(out)
+	}
+}
+
 // appendRecords has writers append records about an object, all at once.
 func appendRecords(t *testing.T, repo *git.Repo, object string, writers, each int) {
 	t.Helper()

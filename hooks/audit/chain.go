@@ -28,20 +28,13 @@ type LessonNote struct {
 	Lines  []string `json:"lines"`
 }
 
-// Writer appends records. Its two children are started early, so that their
-// start is hidden behind the caller's own work.
+// Writer appends records. Its child is started early, so that its start is
+// hidden behind the caller's own work.
 type Writer struct {
 	repo  *git.Repo
 	batch *git.Batch
 	tx    *git.RefTx
-	claim string // a pending file that must still be there, and goes with the append
-	// late is a push that somebody else may be recording: a killed writer's
-	// update-ref can still end well, between any look and the append.
-	late *Pending
 }
-
-// errClaimed says that somebody else has recorded the pending push.
-var errClaimed = errors.New("recorded by someone else")
 
 // NewWriter prepares to append. Batch may be shared with the caller, who closes
 // it. Close the writer.
@@ -91,41 +84,78 @@ func (w *Writer) lockedOut() bool {
 	return locked
 }
 
-// Append writes entries to the chain and their notes in one transaction, and
-// sets the records' ids. The lock keeps writers from racing each other in vain;
-// the compare-and-swap keeps them right (GIT-1).
-func (w *Writer) Append(ctx context.Context, entries ...Entry) error {
+// Append writes a record to the chain and its notes in one transaction, and sets
+// the record's id.
+func (w *Writer) Append(ctx context.Context, e Entry) error {
 	lock, err := w.lock()
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if w.claim != "" {
-		if _, err := os.Stat(w.claim); errors.Is(err, fs.ErrNotExist) {
-			return errClaimed
-		}
+	since, err := tip(w.batch)
+	if err != nil {
+		return err
 	}
+	return w.append(ctx, &e, since)
+}
+
+// Finish appends the record of a pending push and removes its file. Where
+// somebody else was faster, the pending record becomes theirs.
+func (w *Writer) Finish(ctx context.Context, p *Pending) error {
+	lock, err := w.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if _, err := os.Stat(p.path); errors.Is(err, fs.ErrNotExist) {
+		there, err := find(w.batch, p.Record.Push, p.Since)
+		if err == nil && there == nil {
+			err = fmt.Errorf("the pending file of push %s is gone, but it is not in the audit", p.Record.Push)
+		}
+		if err == nil {
+			p.Record = there
+		}
+		return err
+	}
+	if err := w.append(ctx, &p.Entry, p.Since); err != nil {
+		return err
+	}
+	// Still under the lock: the file is what says that a push is not recorded.
+	return removeFile(p.path)
+}
+
+// append moves the refs. The lock keeps writers from racing each other in vain;
+// the compare-and-swap keeps them right (GIT-1).
+//
+// Git moves the refs of a transaction one after the other, the chain first, and
+// a writer that was killed leaves its update-ref running or, killed too, half
+// done. So each try looks whether the record stands in the chain by now, and then
+// only completes what goes with it.
+func (w *Writer) append(ctx context.Context, e *Entry, since string) error {
 	for try := range maxTries {
+		there, err := find(w.batch, e.Record.Push, since)
+		if err != nil {
+			return err
+		}
+		var updates []git.RefUpdate
+		if there != nil {
+			e.Record = there
+			updates, err = w.buildNotes(e)
+		} else {
+			updates, err = w.build(e)
+		}
+		if err != nil || len(updates) == 0 {
+			return err
+		}
 		if w.tx == nil {
 			if err := w.begin(ctx); err != nil {
 				return err
 			}
 		}
-		if w.late != nil {
-			if there, err := w.late.recorded(w.batch); err != nil {
-				return err
-			} else if there {
-				return errors.Join(errClaimed, w.release())
-			}
-		}
-		updates, err := w.build(entries)
-		if err != nil {
-			return err
-		}
 		tx := w.tx
 		w.tx = nil
 		if err = tx.Commit(updates); err == nil {
-			return w.release()
+			return nil
 		}
 		if !errors.Is(err, git.ErrLostRace) && !w.lockedOut() && try >= 5 {
 			return err
@@ -137,21 +167,18 @@ func (w *Writer) Append(ctx context.Context, entries ...Entry) error {
 	return fmt.Errorf("%w: gave up after %d tries", git.ErrLostRace, maxTries)
 }
 
-// release removes the pending file while the lock is still held, so that no
-// other process records the push again. A kill between the transaction and this
-// leaves a file whose push is in the chain; reconcile finds it there.
-func (w *Writer) release() error {
-	if w.claim == "" {
-		return nil
+// find looks for a push among the records after the commit since of the chain
+// (git.Zero: all of them); nil when it is not there.
+func find(batch *git.Batch, push, since string) (*Record, error) {
+	id, err := tip(batch)
+	for err == nil && id != since && id != git.Zero {
+		var r *Record
+		if r, err = Read(batch, id); err != nil || r.Push == push {
+			return r, err
+		}
+		id, err = parent(batch, id)
 	}
-	return removeFile(w.claim)
-}
-
-// Finish appends the record of a pending push and removes its file.
-func (w *Writer) Finish(ctx context.Context, p *Pending) error {
-	w.claim = p.path
-	defer func() { w.claim = "" }()
-	return w.Append(ctx, p.Entry)
+	return nil, err
 }
 
 // lock takes the writers' lock, which dies with the process that holds it.
@@ -173,45 +200,54 @@ func (w *Writer) lock() (*os.File, error) {
 	return f, nil
 }
 
-// build writes the objects for entries on top of what the refs hold now.
-func (w *Writer) build(entries []Entry) ([]git.RefUpdate, error) {
-	last, tip, err := Last(w.batch)
+// build writes the objects for a record on top of what the refs hold now.
+func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
+	last, old, err := Last(w.batch)
 	if err != nil {
 		return nil, err
 	}
-	update := git.RefUpdate{Ref: ChainRef, Old: tip}
-	audit := notes{writer: w, ref: NotesRef}
-	lessons := notes{writer: w, ref: LessonsRef}
-	for _, e := range entries {
-		if err := e.follow(last); err != nil {
-			return nil, err
-		}
-		if last != nil && last.Verdict == Refused {
-			if e.Record.Repeats, err = Repeats(w.repo, last.ID); err != nil {
-				return nil, err
-			}
-		}
-		line, err := e.Record.Marshal()
-		if err != nil {
-			return nil, err
-		}
-		if tip, err = w.commit(tip, e.Record, line); err != nil {
-			return nil, err
-		}
-		if e.Record.Verdict == Accepted {
-			for _, object := range e.Record.Tips() {
-				audit.add(object, string(line))
-			}
-			for _, l := range e.Lessons {
-				lessons.add(l.Commit, l.Lines...)
-			}
-		}
-		last = e.Record
+	if err := e.follow(last); err != nil {
+		return nil, err
 	}
-	update.New = tip
-	updates := []git.RefUpdate{update}
+	e.Record.Repeats = 0
+	if last != nil && last.Verdict == Refused {
+		if e.Record.Repeats, err = Repeats(w.repo, last.ID); err != nil {
+			return nil, err
+		}
+	}
+	line, err := e.Record.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	update := git.RefUpdate{Ref: ChainRef, Old: old}
+	if update.New, err = w.commit(old, e.Record, line); err != nil {
+		return nil, err
+	}
+	updates, err := w.buildNotes(e)
+	return append([]git.RefUpdate{update}, updates...), err
+}
+
+// buildNotes writes the notes that go with a record, where they are not there
+// already.
+func (w *Writer) buildNotes(e *Entry) ([]git.RefUpdate, error) {
+	if e.Record.Verdict != Accepted {
+		return nil, nil
+	}
+	line, err := e.Record.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	audit := notes{writer: w, ref: NotesRef}
+	for _, object := range e.Record.Tips() {
+		audit.add(object, string(line))
+	}
+	lessons := notes{writer: w, ref: LessonsRef}
+	for _, l := range e.Lessons {
+		lessons.add(l.Commit, l.Lines...)
+	}
+	var updates []git.RefUpdate
 	for _, n := range []*notes{&audit, &lessons} {
-		u, err := n.build(last)
+		u, err := n.build(e.Record)
 		if err != nil {
 			return nil, err
 		}
@@ -245,18 +281,24 @@ func (e *Entry) follow(last *Record) error {
 	return nil
 }
 
+// tip is the newest commit of the chain, git.Zero for an empty one.
+func tip(batch *git.Batch) (string, error) {
+	object, err := batch.Info(ChainRef)
+	if errors.Is(err, git.ErrMissing) {
+		return git.Zero, nil
+	}
+	return object.ID, err
+}
+
 // Last is the newest record and the tip of the chain; nil and git.Zero for an
 // empty one.
 func Last(batch *git.Batch) (*Record, string, error) {
-	tip, err := batch.Info(ChainRef)
-	if errors.Is(err, git.ErrMissing) {
-		return nil, git.Zero, nil
+	id, err := tip(batch)
+	if err != nil || id == git.Zero {
+		return nil, id, err
 	}
-	if err != nil {
-		return nil, "", err
-	}
-	r, err := Read(batch, tip.ID)
-	return r, tip.ID, err
+	r, err := Read(batch, id)
+	return r, id, err
 }
 
 // Retired are the directive ids that the newest record carries as used and gone.
@@ -303,15 +345,28 @@ func readFile(batch *git.Batch, commit string) ([]byte, error) {
 }
 
 func treeOf(batch *git.Batch, commit string) (string, error) {
-	_, data, err := batch.Read(commit, 1<<20)
-	if err != nil {
-		return "", err
-	}
-	c, err := git.ParseCommit(data)
+	c, err := readCommit(batch, commit)
 	if err != nil {
 		return "", err
 	}
 	return c.Tree, nil
+}
+
+// parent is the commit before one of the chain, git.Zero for the first.
+func parent(batch *git.Batch, commit string) (string, error) {
+	c, err := readCommit(batch, commit)
+	if err != nil || len(c.Parents) == 0 {
+		return git.Zero, err
+	}
+	return c.Parents[0], nil
+}
+
+func readCommit(batch *git.Batch, id string) (*git.Commit, error) {
+	_, data, err := batch.Read(id, 1<<20)
+	if err != nil {
+		return nil, err
+	}
+	return git.ParseCommit(data)
 }
 
 func (w *Writer) commit(parent string, r *Record, record []byte) (string, error) {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,8 +55,12 @@ func (n *notes) build(last *Record) (git.RefUpdate, error) {
 		return u, nil
 	}
 	slices.Sort(n.order)
+	before := tree
 	if tree, err = n.insert(tree, "", n.order); err != nil {
 		return u, fmt.Errorf("%s: %w", n.ref, err)
+	}
+	if tree == before {
+		return u, nil
 	}
 	message := fmt.Sprintf("Notes added by push %d", last.ID)
 	u.New, err = n.writer.repo.WriteObject("commit", formatCommit(tree, u.Old, last, message))
@@ -120,10 +125,21 @@ func (n *notes) extend(blob, object string) (string, error) {
 		}
 	}
 	for _, line := range n.lines[object] {
-		text = append(text, line...)
-		text = append(text, '\n')
+		if !hasLine(text, line) { // a killed writer's transaction may have got this far
+			text = append(text, line...)
+			text = append(text, '\n')
+		}
 	}
 	return n.writer.repo.WriteObject("blob", text)
+}
+
+func hasLine(text []byte, line string) bool {
+	for have := range bytes.Lines(text) {
+		if string(bytes.TrimSuffix(have, []byte("\n"))) == line {
+			return true
+		}
+	}
+	return false
 }
 
 const maxNotesTree = 64 << 20

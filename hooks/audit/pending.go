@@ -12,10 +12,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
+	"golang.org/x/sys/unix"
 
+	"git-ward/hooks/checks"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/git"
 )
@@ -25,6 +26,12 @@ import (
 type Pending struct {
 	Entry
 	Process Process `json:"process"` // the receive-pack
+	// Since is the tip of the chain when the push was admitted: its record, when
+	// there is one, comes after it.
+	Since string `json:"since"`
+	// Reflogs is the size of each ref's reflog then: its move, when it was made,
+	// stands after it.
+	Reflogs map[string]int64 `json:"reflogs"`
 
 	path string
 }
@@ -64,19 +71,27 @@ func (p Process) Alive() bool {
 
 func pendingDir(repo *git.Repo) string { return filepath.Join(repo.Dir, "ward", "pending") }
 
-// Save writes the pending file; from then on the push cannot be forgotten.
-func (p *Pending) Save(repo *git.Repo) error {
+// Admit writes the pending file; from then on the push cannot be forgotten.
+func Admit(repo *git.Repo, batch *git.Batch, e Entry, receivePack Process) error {
+	since, err := tip(batch)
+	if err != nil {
+		return err
+	}
+	p := &Pending{Entry: e, Process: receivePack, Since: since, Reflogs: map[string]int64{}}
+	for _, ref := range e.Record.Refs {
+		info, err := os.Stat(reflogPath(repo, ref.Ref))
+		if err == nil {
+			p.Reflogs[ref.Ref] = info.Size()
+		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
+			return err
+		}
+	}
 	data, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
-	p.path = filepath.Join(pendingDir(repo), p.Record.Push+".json")
-	return atomicfile.Write(p.path, data, 0o600)
+	return atomicfile.Write(filepath.Join(pendingDir(repo), p.Record.Push+".json"), data, 0o600)
 }
-
-// Remove ends a pending push, whose record is in the chain. Its own post-receive
-// may have done so in the meantime.
-func (p *Pending) Remove() error { return removeFile(p.path) }
 
 func removeFile(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
@@ -141,67 +156,20 @@ func Reconcile(ctx context.Context, repo *git.Repo, batch *git.Batch) (int, erro
 }
 
 func (p *Pending) reconcile(ctx context.Context, repo *git.Repo, batch *git.Batch) error {
-	if there, err := p.recorded(batch); there || err != nil {
-		return errors.Join(err, p.Remove())
-	}
 	w, err := NewWriter(ctx, repo, batch)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
 	moved := map[string]bool{}
-	for i := range p.Record.Refs {
-		ref := &p.Record.Refs[i]
-		if ref.Applied, err = applied(repo, batch, ref.Ref, ref.Old, ref.New, p.Record.Time); err != nil {
+	for _, ref := range p.Record.Refs {
+		if moved[ref.Ref], err = p.applied(repo, batch, ref.Update); err != nil {
 			return err
 		}
-		moved[ref.Ref] = ref.Applied
 	}
 	p.Record.Reconciled = true
 	p.Settle(moved)
-	w.late = p
-	err = w.Finish(ctx, p)
-	if errors.Is(err, errClaimed) { // two pushes found the same leftover
-		return nil
-	}
-	return err
-}
-
-// recorded looks for the push in the chain: its post-receive may have died
-// between the transaction and the removal of the file.
-func (p *Pending) recorded(batch *git.Batch) (bool, error) {
-	tip, err := batch.Info(ChainRef)
-	if errors.Is(err, git.ErrMissing) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	const slack = time.Hour // a clock that was set back
-	for id := tip.ID; id != ""; {
-		r, err := Read(batch, id)
-		if err != nil {
-			return false, err
-		}
-		if r.Push == p.Record.Push {
-			return true, nil
-		}
-		if r.Time.Before(p.Record.Time.Add(-slack)) {
-			return false, nil
-		}
-		_, data, err := batch.Read(id, maxRecord)
-		if err != nil {
-			return false, err
-		}
-		c, err := git.ParseCommit(data)
-		if err != nil {
-			return false, err
-		}
-		if id = ""; len(c.Parents) > 0 {
-			id = c.Parents[0]
-		}
-	}
-	return false, nil
+	return w.Finish(ctx, p)
 }
 
 // Settle says which refs moved; a push that moved none is lost.
@@ -215,50 +183,51 @@ func (p *Pending) Settle(moved map[string]bool) {
 	}
 }
 
-// applied reports whether a ref made a move since a time: its reflog says so,
-// or, where the reflog is gone with a deleted ref, its present value.
-func applied(repo *git.Repo, batch *git.Batch, ref, from, to string, since time.Time) (bool, error) {
+// applied reports whether a ref made its move after the push was admitted: its
+// reflog says so, or, where the reflog is gone with a deleted ref, its present
+// value.
+//
+// The place in the reflog counts, not the time: git takes the time of an entry
+// once a process, which can be a second before the hook's start.
+func (p *Pending) applied(repo *git.Repo, batch *git.Batch, u checks.Update) (bool, error) {
 	now := git.Zero
-	object, err := batch.Info(ref)
+	object, err := batch.Info(u.Ref)
 	if err == nil {
 		now = object.ID
 	} else if !errors.Is(err, git.ErrMissing) {
 		return false, err
 	}
-	if to == git.Zero {
+	if u.New == git.Zero {
 		return now == git.Zero, nil
 	}
-	f, err := os.Open(filepath.Join(repo.Dir, "logs", filepath.FromSlash(ref)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return now == to, nil
+	f, err := os.Open(reflogPath(repo, u.Ref))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return now == u.New, nil
 	}
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	const tailSize = 1 << 20
-	if info, err := f.Stat(); err == nil && info.Size() > tailSize {
-		if _, err := f.Seek(-tailSize, io.SeekEnd); err != nil {
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	if from := p.Reflogs[u.Ref]; from <= info.Size() { // else the ref was deleted and began anew
+		if _, err := f.Seek(from, io.SeekStart); err != nil {
 			return false, err
 		}
 	}
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		if move, at, ok := parseReflog(lines.Text()); ok && move == (git.RefUpdate{Old: from, New: to}) && at >= since.Unix() {
+		old, rest, _ := strings.Cut(lines.Text(), " ")
+		if to, _, _ := strings.Cut(rest, " "); old == u.Old && to == u.New {
 			return true, nil
 		}
 	}
 	return false, lines.Err()
 }
 
-// parseReflog reads "old new name <mail> seconds zone\tmessage".
-func parseReflog(line string) (move git.RefUpdate, at int64, ok bool) {
-	head, _, _ := strings.Cut(line, "\t")
-	fields := strings.Fields(head)
-	if len(fields) < 5 {
-		return move, 0, false
-	}
-	at, err := strconv.ParseInt(fields[len(fields)-2], 10, 64)
-	return git.RefUpdate{Old: fields[0], New: fields[1]}, at, err == nil
+func reflogPath(repo *git.Repo, ref string) string {
+	return filepath.Join(repo.Dir, "logs", filepath.FromSlash(ref))
 }

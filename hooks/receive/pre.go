@@ -124,9 +124,9 @@ func (s *session) admit(r *audit.Record, result *checks.Result) error {
 		return err
 	}
 	r.Verdict = audit.Accepted
-	p := &audit.Pending{Process: process, Entry: audit.Entry{Record: r, Retired: result.Retired}}
+	e := audit.Entry{Record: r, Retired: result.Retired}
 	for _, l := range result.Lessons {
-		p.Lessons = append(p.Lessons, audit.LessonNote(l))
+		e.Lessons = append(e.Lessons, audit.LessonNote(l))
 	}
-	return p.Save(s.repo)
+	return audit.Admit(s.repo, s.batch, e, process)
 }
