@@ -10,8 +10,10 @@ import (
 	"git-ward/internal/gittest"
 )
 
-// fenced makes a repository and the image for launches in real containers, in a
-// podman storage of the tests' own that stays for the next run.
+// testStorage is podman's storage of the tests' own; it stays for the next run.
+const testStorage = "/var/tmp/ward-test-storage"
+
+// fenced makes a repository and the image for launches in real containers.
 func fenced(t *testing.T) *gittest.Pair {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -23,7 +25,7 @@ func fenced(t *testing.T) *gittest.Pair {
 		}
 	}
 	p := gittest.New(t)
-	p.Env = append(p.Env, storageVar+"=/var/tmp/ward-test-storage")
+	p.Env = append(p.Env, storageVar+"="+testStorage)
 	p.Run(p.Work, "git-ward", "image", "build")
 	return p
 }
