@@ -43,6 +43,7 @@ func TestFence(t *testing.T) {
 	t.Run("command", func(t *testing.T) { testCommand(t, p) })
 	t.Run("push", func(t *testing.T) { testPush(t, p) })
 	t.Run("agent", func(t *testing.T) { testAgent(t, p) })
+	t.Run("exec", func(t *testing.T) { testExec(t, p) })
 	t.Run("probe", func(t *testing.T) { testProbe(t, p) })
 	p.Fsck()
 }
@@ -114,6 +115,57 @@ func testAgent(t *testing.T, p *gittest.Pair) {
 	p.Git("fetch", "--quiet")
 	if report := p.Git("show", "origin/main:COMMS.md"); !strings.Contains(report, " D-1 DONE\n") {
 		t.Errorf("no report:\n%s\n%s", report, out)
+	}
+}
+
+// testExec: a foreign command line as the worker of a directive, in the fence,
+// led to the gateway, with the model's commands led to the proxy.
+func testExec(t *testing.T, p *gittest.Pair) {
+	config := filepath.Join(p.Bare, "ward/config.toml")
+	data, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.WriteFile(config, data, 0o644)
+	text := strings.Replace(string(data), "\ncommand = []", `
+command = ["sh", "-c", "cat {prompt} > prompt.txt; env | sort > env.txt; id -u > id.txt; git add . && git commit -qm worked"]`, 1)
+	text = strings.Replace(text, "\nprompt = \"stdin\"", "\nprompt = \"file\"", 1)
+	text = strings.Replace(text, `mode = "public"`, `mode = "allowlist"`, 1)
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.Git("reset", "--quiet", "--hard", "origin/main")
+	comms, err := os.ReadFile(filepath.Join(p.Work, "COMMS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-2: by a command\n\nThe words of D-2.\n\n- [ ] done\n", 1))
+	p.Git("commit", "--quiet", "--all", "--message", "D-2")
+	p.Git("push", "--quiet", "origin", "main")
+	out := p.Run(p.Work, "git-ward", "launch", "--bare", p.Bare, "--once", "--model", "exec", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	p.Git("fetch", "--quiet")
+	branch := strings.TrimSpace(p.Git("for-each-ref", "--format=%(refname)", "refs/remotes/origin/agent/*"))
+	if report := p.Git("show", "origin/main:COMMS.md"); !strings.Contains(report, " D-2 DONE\n") {
+		t.Fatalf("no report:\n%s\n%s\n%s", report, branch, out)
+	}
+	refs := strings.Fields(branch)
+	var work string
+	for _, ref := range refs {
+		if strings.Contains(ref, "D-2") {
+			work = ref
+		}
+	}
+	if prompt := p.Git("show", work+":prompt.txt"); !strings.Contains(prompt, "The words of D-2.") {
+		t.Errorf("prompt:\n%s", prompt)
+	}
+	env := p.Git("show", work+":env.txt")
+	for _, want := range []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:", "ANTHROPIC_API_KEY=ward\n", "HTTPS_PROXY=http://127.0.0.1:"} {
+		if !strings.Contains(env, want) {
+			t.Errorf("environment lacks %s:\n%s", want, env)
+		}
+	}
+	if id := p.Git("show", work+":id.txt"); id != "1000\n" {
+		t.Errorf("it ran as user %s", id)
 	}
 }
 
