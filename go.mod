@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/BurntSushi/toml v1.6.0
+	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/containers/buildah v1.39.4
 	github.com/containers/podman/v5 v5.4.2
 	github.com/containers/storage v1.57.2
