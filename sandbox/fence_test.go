@@ -44,6 +44,7 @@ func TestFence(t *testing.T) {
 	t.Run("push", func(t *testing.T) { testPush(t, p) })
 	t.Run("agent", func(t *testing.T) { testAgent(t, p) })
 	t.Run("exec", func(t *testing.T) { testExec(t, p) })
+	t.Run("verify", func(t *testing.T) { testVerify(t, p) })
 	t.Run("probe", func(t *testing.T) { testProbe(t, p) })
 	p.Fsck()
 }

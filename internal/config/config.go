@@ -72,6 +72,13 @@ type Config struct {
 		Cost   string   `toml:"cost"` // a decimal; no float on that path
 		Time   Duration `toml:"time"`
 	} `toml:"budget"`
+	Verify struct {
+		Timeout    Duration `toml:"timeout"`
+		OutputSize int64    `toml:"output_size"`
+		Network    string   `toml:"network"`
+		Suite      string   `toml:"suite"`
+		Pinned     []string `toml:"pinned"`
+	} `toml:"verify"`
 	Model struct {
 		Name             string   `toml:"name"`
 		Script           string   `toml:"script"`
@@ -137,6 +144,13 @@ func Default() *Config {
 	b.Processes, b.Memory, b.CPUs, b.Files = 1024, 4<<30, 2, 4096
 	b.TmpSize, b.StateSize, b.Resolvers = 1<<30, 10<<30, []string{}
 	c.Budget.Tokens, c.Budget.Cost, c.Budget.Time = 20_000_000, "50", Duration{24 * time.Hour}
+	v := &c.Verify
+	v.Timeout, v.OutputSize, v.Network = Duration{30 * time.Minute}, 64<<20, "none"
+	v.Pinned = []string{
+		"**/*_test.go", "**/testdata/**", "**/test_*.py", "**/*_test.py", "**/conftest.py",
+		"**/*.test.*", "**/*.spec.*", "**/__tests__/**", "**/*Test.java", "**/*_spec.rb",
+		"test/**", "tests/**", "Makefile", "makefile", "GNUmakefile", "pytest.ini", "tox.ini",
+	}
 	c.Model.Script, c.Model.Command, c.Model.Prompt = "script.jsonl", []string{}, "stdin"
 	c.Model.Timeout = Duration{2 * time.Hour}
 	a := &c.Agent
@@ -222,6 +236,7 @@ func (c *Config) validate(name string) error {
 		"sandbox.processes": c.Sandbox.Processes, "sandbox.memory": c.Sandbox.Memory, "sandbox.files": c.Sandbox.Files,
 		"sandbox.tmp_size": c.Sandbox.TmpSize, "sandbox.state_size": c.Sandbox.StateSize,
 		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration),
+		"verify.timeout": int64(c.Verify.Timeout.Duration), "verify.output_size": c.Verify.OutputSize,
 		"model.timeout": int64(c.Model.Timeout.Duration),
 		"agent.poll":    int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
 		"agent.output_size": int64(c.Agent.OutputSize), "agent.max_turns": int64(c.Agent.MaxTurns),
@@ -239,6 +254,7 @@ func (c *Config) validate(name string) error {
 		of         []string
 	}{
 		{"egress.mode", c.Egress.Mode, []string{"public", "allowlist"}},
+		{"verify.network", c.Verify.Network, []string{"none", "public"}},
 		{"model.prompt", c.Model.Prompt, []string{"stdin", "file"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {

@@ -44,6 +44,18 @@ type Facts struct {
 	Replays    [][]Run     `json:"replays"`
 }
 
+// OK reports whether every command of every replay was met.
+func (f *Facts) OK() bool {
+	for _, runs := range f.Replays {
+		for i := range runs {
+			if !runs[i].OK() {
+				return false
+			}
+		}
+	}
+	return len(f.Replays) > 0
+}
+
 // Run is one command's end.
 type Run struct {
 	Command
