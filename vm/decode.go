@@ -165,11 +165,9 @@ func (im *Image) is(at int32, op asm.Opcode) bool {
 // branch decodes a conditional jump alone. JNE is JE with its answers exchanged.
 func (im *Image) branch(op *operation, at int32) {
 	s := im.sites[at]
-	op.kind = branchKind[s.Op]
+	op.kind = [...]kind{branchEqual, branchEqual, branchMore, branchLess}[s.Op-asm.JE]
 	op.arms = im.answers(s, arm{next: at + 1, cost: 1}, arm{next: s.target, cost: 1})
 }
-
-var branchKind = map[asm.Opcode]kind{asm.JE: branchEqual, asm.JNE: branchEqual, asm.JG: branchMore, asm.JL: branchLess}
 
 // answers puts the arms behind no and yes in order.
 func (im *Image) answers(s site, no, yes arm) [2]arm {
@@ -210,37 +208,45 @@ func (im *Image) arm(at, head int32) arm {
 	return a
 }
 
-// questions are the kinds by what stands before the CMP, by what it compares
-// with, and by the jump. A hole is left to simpler operations.
-var questions = map[[2]string]map[asm.Opcode]kind{
-	{"READ", "literal"}: {asm.JE: readEqual, asm.JNE: readEqual, asm.JG: readMore, asm.JL: readLess},
-	{"ADD", "literal"}:  {asm.JE: addEqual, asm.JNE: addEqual},
-	{"", "literal"}:     {asm.JE: testEqual, asm.JNE: testEqual, asm.JG: testMore, asm.JL: testLess},
-	{"", "register"}:    {asm.JE: testEqualReg, asm.JNE: testEqualReg, asm.JG: testMoreReg, asm.JL: testLessReg},
+// What stands before the CMP of a question, and what it compares with.
+const (
+	nothing = iota
+	aRead
+	anAdd
+
+	literal  = 0
+	register = 1
+)
+
+// questions are the kinds by these two and by the jump, from JE on. A careful is
+// none: simpler operations do it.
+var questions = [3][2][4]kind{
+	nothing: {literal: {testEqual, testEqual, testMore, testLess}, register: {testEqualReg, testEqualReg, testMoreReg, testLessReg}},
+	aRead:   {literal: {readEqual, readEqual, readMore, readLess}},
+	anAdd:   {literal: {addEqual, addEqual}},
 }
 
 // question decodes [READ r | ADD r literal] CMP r v; Jcc with both arms.
 func (im *Image) question(at int32) (operation, bool) {
 	s := im.sites[at]
-	op, before, test := operation{}, "", at
-	if step, constant := increment(s.Instruction); s.Op == asm.READ || constant {
-		before, test = "ADD", at+1
-		op.step = step
-		if s.Op == asm.READ {
-			before = "READ"
-		}
+	op, before, with, test := operation{}, nothing, literal, at
+	if step, constant := increment(s.Instruction); constant {
+		before, test, op.step = anAdd, at+1, step
+	} else if s.Op == asm.READ {
+		before, test = aRead, at+1
 	}
-	if !im.is(test, asm.CMP) || im.sites[test+1].Instruction == nil {
+	if !im.is(test, asm.CMP) {
 		return op, false
 	}
 	c, j := im.sites[test], im.sites[test+1]
-	with := "literal"
-	if c.Src.Kind == asm.Reg {
-		with = "register"
+	if j.Instruction == nil || !j.Op.Conditional() || before != nothing && s.Dst != c.Dst {
+		return op, false
 	}
-	var ok bool
-	op.kind, ok = questions[[2]string{before, with}][j.Op]
-	if !ok || before != "" && s.Dst != c.Dst {
+	if c.Src.Kind == asm.Reg {
+		with = register
+	}
+	op.kind = questions[before][with][j.Op-asm.JE]
+	if op.kind == careful {
 		return op, false
 	}
 	op.dst, op.src, op.literal = uint8(c.Dst), uint8(c.Src.Reg), c.Src.Value

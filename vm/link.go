@@ -24,10 +24,11 @@ const maxLinked = 1_000_000
 // Image is a plan with all plans that it can call, one behind the other, ready to
 // run any number of times. It is not changed after Link.
 type Image struct {
-	Name  string
-	plans []*asm.Program
-	sites []site
-	ops   []operation
+	Name   string
+	plans  []*asm.Program
+	starts []int32 // address of each plan's first instruction
+	sites  []site
+	ops    []operation
 }
 
 // site is an instruction at its address in the image. An address without an
@@ -67,7 +68,7 @@ func (l *linker) add(p *asm.Program) error {
 		return fmt.Errorf("%s with the plans that it calls is more than %d instructions", l.Name, maxLinked)
 	}
 	base, plan := int32(len(l.sites)), int32(len(l.plans))
-	l.plans = append(l.plans, p)
+	l.plans, l.starts = append(l.plans, p), append(l.starts, base)
 	for i := range p.Instructions {
 		in := &p.Instructions[i]
 		l.sites = append(l.sites, site{in, plan, base + int32(in.Target)})
