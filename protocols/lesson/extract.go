@@ -41,12 +41,12 @@ type extractor struct {
 	meta  map[string]string // "task id", "date", in lower case
 	items []*item
 
-	line      int
-	level     int    // of the section's heading; 0 outside
-	seen      bool   // the section was there
-	fence     string // that is open, with its indentation before it
-	indent    int
-	part      *[]string
+	line   int
+	level  int    // of the section's heading; 0 outside
+	seen   bool   // the section was there
+	fence  string // that is open, with its indentation before it
+	indent int
+	part   *[]string
 }
 
 // item is a lesson with its action, as written.
