@@ -60,7 +60,7 @@ func testVerify(t *testing.T, p *gittest.Pair) {
 			t.Errorf("%+v", runs)
 		}
 	}
-	if facts.Fence != "container" || !strings.HasPrefix(facts.Image, "localhost/git-ward:") || len(facts.Replays) != 2 {
+	if facts.Fence != "podman" || !strings.HasPrefix(facts.Image, "localhost/git-ward:") || len(facts.Replays) != 2 {
 		t.Errorf("%+v", facts)
 	}
 }

@@ -23,8 +23,8 @@ type Containers struct {
 	Rules func(ctx context.Context, pid int) error
 }
 
-// Fence is the container and its image.
-func (v *Containers) Fence() (fence, image string) { return "container", v.Container.Image }
+// Fence is podman and the image.
+func (v *Containers) Fence() (fence, image string) { return "podman", v.Container.Image }
 
 // Run makes a container, runs the command, and removes the container.
 func (v *Containers) Run(ctx context.Context, c Checkout, line string) (o Outcome, err error) {

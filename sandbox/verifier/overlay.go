@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,7 +25,7 @@ type Deviation struct {
 
 // overlay makes the tree that is judged: the claimed commit's, in which every
 // path that decides is as main has it. What decides are the files that a command
-// names, what the directive froze, and what [verify] pins, tests above all.
+// runs, what the directive froze, and what [verify] pins, tests above all.
 func overlay(ctx context.Context, repo *git.Repo, c *Claim) (tree string, found []Deviation, err error) {
 	want, err := listTree(ctx, repo, c.Main)
 	if err != nil {
@@ -34,7 +35,7 @@ func overlay(ctx context.Context, repo *git.Repo, c *Claim) (tree string, found 
 	if err != nil {
 		return "", nil, err
 	}
-	decides, err := c.decides()
+	decides, err := c.decides(ctx, repo, want)
 	if err != nil {
 		return "", nil, err
 	}
@@ -101,20 +102,33 @@ func listTree(ctx context.Context, repo *git.Repo, commit string) (map[string]st
 }
 
 // decides returns what tells whether a path of main's is put back.
-func (c *Claim) decides() (func(path string) bool, error) {
+func (c *Claim) decides(ctx context.Context, repo *git.Repo, main map[string]string) (func(path string) bool, error) {
 	globs := slices.Concat(c.Frozen, c.Pinned)
 	for _, g := range globs {
 		if !doublestar.ValidatePattern(g) {
 			return nil, fmt.Errorf("%q is not a pattern of paths", g)
 		}
 	}
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	onMain := func(path string) bool { return main[path] != "" }
+	isProgram := func(path string) bool { return onMain(path) && executable(batch, main[path]) }
 	named := map[string]bool{}
 	for _, command := range c.Commands {
-		for _, word := range words(command.Line) {
-			named[path.Clean(word)] = true
-		}
+		maps.Copy(named, programs(command.Line, isProgram, onMain))
 	}
 	return func(path string) bool { return named[path] || matches(globs, path) }, nil
+}
+
+// executable tells whether an entry, "mode id", is a program: by its mode, or by
+// its first two bytes.
+func executable(batch *git.Batch, entry string) bool {
+	mode, id, _ := strings.Cut(entry, " ")
+	if mode == "100755" {
+		return true
+	}
+	_, data, err := batch.Read(id, 1<<20)
+	return err == nil && bytes.HasPrefix(data, []byte("#!"))
 }
 
 // words are the parts of a command line that could name a file, without what the

@@ -40,7 +40,7 @@ type Facts struct {
 	Tree       string      `json:"tree"` // what ran: Commit's tree with the deviations undone
 	Deviations []Deviation `json:"deviations"`
 	Image      string      `json:"image"` // empty: none
-	Fence      string      `json:"fence"` // container or none
+	Fence      string      `json:"fence"` // podman or none
 	Replays    [][]Run     `json:"replays"`
 }
 
@@ -89,7 +89,7 @@ type Runner interface {
 	// Run fails only when the command could not be run; how it ended is an
 	// Outcome.
 	Run(ctx context.Context, c Checkout, line string) (Outcome, error)
-	// Fence is "container" or "none", and the image, if any.
+	// Fence is "podman" or "none", and the image, if any.
 	Fence() (fence, image string)
 }
 

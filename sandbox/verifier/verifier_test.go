@@ -105,6 +105,7 @@ func TestMeddling(t *testing.T) {
 
 // TestOutcomes: how commands end, as plain processes.
 func TestOutcomes(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
 	p, repo, c := claimed(t)
 	c.Commit = push(p)
 	v := processes(p)
