@@ -138,7 +138,7 @@ func (c Certificate) Problems() []string {
 				list = append(list, "not met: "+m.Criterion)
 			}
 		}
-		if !c.Residual.IsZero() {
+		if !c.Residual.Zero() {
 			list = append(list, "its residual is not zero")
 		}
 	}

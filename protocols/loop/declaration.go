@@ -112,7 +112,7 @@ func (p Declaration) Missing() []string {
 	if !p.applies(Exact) && !p.applies(Converged) {
 		missing = append(missing, "halting_certificates_applicable")
 	}
-	if p.applies(Converged) && (p.Rp.IsNull() || p.Rp.IsZero()) {
+	if p.applies(Converged) && (p.Rp.IsNull() || p.Rp.Zero()) {
 		missing = append(missing, "R_p")
 	}
 	if p.applies(Converged) && p.Residual == "" {

@@ -100,6 +100,7 @@ func Judge(p Declaration, trials []Trial) Verdict {
 		}
 	}
 	if !v.Agree {
+		v.Residual = Residual{}
 		v.Verdict, v.Reason = None, fmt.Sprintf("%d runs of the same commands on the same commit did not agree", len(trials))
 	}
 	v.Lane = laneOf(v.Verdict)
@@ -152,7 +153,7 @@ func (p Declaration) judge(t Trial) (verdict, reason string) {
 		}
 	}
 	r := p.residual(t)
-	if p.applies(Exact) && len(p.Commands) > 0 && open == "" && barred == "" && r.IsZero() {
+	if p.applies(Exact) && len(p.Commands) > 0 && open == "" && barred == "" && r.Zero() {
 		return Exact, "every criterion is met"
 	}
 	if p.applies(Converged) && len(p.Commands) > 0 && p.Residual != "" && r.Less(p.Rp.Decimal) {

@@ -48,7 +48,7 @@ func cell(r, top Residual, row, height int) string {
 		return map[bool]string{true: "?", false: " "}[row == 0]
 	}
 	at := int(r.Portion(top.Decimal, int64(height)))
-	if at == 0 && !r.IsZero() {
+	if at == 0 && !r.Zero() {
 		at = 1 // something is not nothing
 	}
 	switch {
