@@ -74,8 +74,9 @@ func (d Decimal) IsNull() bool { return d.value == nil }
 // String is the number exactly as it was written; "" for null.
 func (d Decimal) String() string { return d.text }
 
-// IsZero reports whether the number is known and zero. Null is not zero.
-func (d Decimal) IsZero() bool { return d.value != nil && d.value.IsZero() }
+// Zero reports whether the number is known and zero. Null is not zero. (It is not
+// called IsZero, which encoders take for "leave it out".)
+func (d Decimal) Zero() bool { return d.value != nil && d.value.IsZero() }
 
 // Less reports whether d < e. It is false when either is null: null proves
 // nothing.
@@ -91,7 +92,7 @@ func (d Decimal) Equal(e Decimal) bool {
 // Portion is d as whole parts of max, from 0 to parts, rounded down; for
 // pictures only, never for a decision. It is 0 when either is null or max is 0.
 func (d Decimal) Portion(max Decimal, parts int64) int64 {
-	if d.value == nil || max.value == nil || max.IsZero() {
+	if d.value == nil || max.value == nil || max.Zero() {
 		return 0
 	}
 	if !d.Less(max) {

@@ -11,7 +11,7 @@ func TestTraps(t *testing.T) {
 		"1e", "1e+", "1e1000", "0x10", "1_000", "1,5", "1e-1e2", "1.2.3", "٣", strings.Repeat("9", MaxLen+1)} {
 		if d, err := Parse(s); err == nil {
 			t.Errorf("%q is read as %v", s, d)
-		} else if !d.IsNull() || d.IsZero() {
+		} else if !d.IsNull() || d.Zero() {
 			t.Errorf("%q: what cannot be read must be null, not zero", s)
 		}
 	}
@@ -34,7 +34,7 @@ func parse(t *testing.T, s string) Decimal {
 
 func TestCompare(t *testing.T) {
 	var null Decimal
-	if null.Less(parse(t, "1")) || parse(t, "1").Less(null) || null.Equal(null) || null.IsZero() {
+	if null.Less(parse(t, "1")) || parse(t, "1").Less(null) || null.Equal(null) || null.Zero() {
 		t.Error("null compares")
 	}
 	for _, c := range []struct {
