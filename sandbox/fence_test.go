@@ -23,7 +23,7 @@ func fenced(t *testing.T) *gittest.Pair {
 		}
 	}
 	p := gittest.New(t)
-	p.Env = append(p.Env, storageVar+"=/var/tmp/ward-test-storage")
+	p.Env = append(p.Env, storageVar+"="+storage)
 	p.Run(p.Work, "git-ward", "image", "build")
 	return p
 }

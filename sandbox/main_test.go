@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
+	"git-ward/sandbox/lab"
 )
 
 // TestMain lets the test binary, under their names, play the launcher and the
@@ -28,6 +29,19 @@ func TestMain(m *testing.M) {
 		cli.Main("git-ward", Command)
 	case program:
 		os.Exit(agent(os.Args[1:]))
+	}
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case "machine":
+			buryOrphans()
+			fallthrough
+		case "actor":
+			if err := lab.Act(os.Stdin, os.Stdout); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
 	}
 	code := m.Run()
 	gittest.Clean()
