@@ -123,7 +123,10 @@ func parse(ctx context.Context, env *cli.Env) (*Spec, error) {
 	} else if s.State, err = defaultState(s.Bare, env.Getenv); err != nil {
 		return nil, err
 	}
-	s.Agent, err = findAgent()
+	if s.Agent, err = cli.Program(program); err != nil {
+		return nil, err
+	}
+	s.Forwarder, err = cli.Program(forwarder)
 	return s, err
 }
 

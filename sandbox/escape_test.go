@@ -117,7 +117,7 @@ func (m *machine) probe(t *testing.T) *lab.Process {
 func answered(t *testing.T, attempts []lab.Attempt, outcomes []lab.Outcome) {
 	t.Helper()
 	for i, a := range attempts {
-		row(t, a, outcomes[i].String(), outcomes[i], "")
+		line(t, a, outcomes[i].String(), outcomes[i], "")
 		if outcomes[i].Err != "" {
 			t.Errorf("%s, %v: %v", a.What, a, outcomes[i])
 		}
@@ -137,7 +137,7 @@ func refused(t *testing.T, attempts []lab.Attempt, outcomes, control []lab.Outco
 			}
 		}
 		o := outcomes[i]
-		row(t, a, o.String(), o, without)
+		line(t, a, o.String(), o, without)
 		if o.Err == "" || o.Timeout || o.Took > lab.AtOnce {
 			t.Errorf("%s, %v: %v after %v", a.What, a, o, o.Took)
 		}
@@ -147,6 +147,6 @@ func refused(t *testing.T, attempts []lab.Attempt, outcomes, control []lab.Outco
 	}
 }
 
-func row(t *testing.T, a lab.Attempt, what string, o lab.Outcome, more string) {
+func line(t *testing.T, a lab.Attempt, what string, o lab.Outcome, more string) {
 	t.Logf("%-38s %-38v %-34s %5.1f ms  %s", a.What, a, what, float64(o.Took.Microseconds())/1000, more)
 }

@@ -230,7 +230,7 @@ func readable(mounts []podman.Mount) error {
 // payload is the command line inside: the forwarder in front, then the agent or
 // the user's own command.
 func (f *fence) payload() []string {
-	args := []string{insideBin + "/ward-inside", "--gateway", insideGateway + "/" + filepath.Base(f.gateway)}
+	args := []string{insideBin + "/" + forwarder, "--gateway", insideGateway + "/" + filepath.Base(f.gateway)}
 	if f.policy.Mode == firewall.Allowlist {
 		args = append(args, "--proxy")
 	}
@@ -263,7 +263,7 @@ func (s *Spec) firewallPolicy(ctx context.Context) (firewall.Policy, error) {
 	if p.HostAddrs, p.HostRoutes, err = firewall.HostFacts(ctx); err != nil {
 		return p, fmt.Errorf("the host's own addresses cannot be read: %w", err)
 	}
-	if p.Mode == firewall.Public {
+	if p.Mode == firewall.Public && !s.Unfenced { // a plain process asks as the host does
 		if p.Resolvers, err = s.resolvers(); err != nil {
 			return p, err
 		}

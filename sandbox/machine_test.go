@@ -16,9 +16,6 @@ import (
 	"git-ward/sandbox/lab"
 )
 
-// storage is podman's for these tests; the image in it stays for the next run.
-const storage = "/var/tmp/ward-test-storage"
-
 // machine is a host of the tests' own, with a guarded repository: namespaces for
 // its network, its mounts and its processes, in which everything of a launch
 // runs, podman too. Its only wire leads to a world that owns every address there
@@ -100,7 +97,7 @@ func newMachine(t *testing.T) *machine {
 	m.world = lab.Start(t, "actor", syscall.CLONE_NEWNET)
 	m.host = lab.Start(t, "machine", syscall.CLONE_NEWNET|syscall.CLONE_NEWNS|syscall.CLONE_NEWPID)
 	m.Within = []string{"nsenter", fmt.Sprintf("--target=%d", m.host.Cmd.Process.Pid), "--mount", "--net", "--pid", "--"}
-	m.sh(fmt.Sprintf(machineMounts, storage, resolver))
+	m.sh(fmt.Sprintf(machineMounts, testStorage, resolver))
 	m.host.Sh(fmt.Sprintf(hostNetwork, m.world.Cmd.Process.Pid))
 	m.world.Sh(worldNetwork)
 	m.host.Sh(hostRoutes)
@@ -123,7 +120,7 @@ func worldNames() *lab.Names {
 
 // alone waits for other processes' machines on the same storage to end.
 func alone(t *testing.T) {
-	f, err := os.OpenFile(storage+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(testStorage+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,15 +18,18 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
+	"git-ward/sandbox/inside"
 	"git-ward/sandbox/lab"
 )
 
-// TestMain lets the test binary, under their names, play the launcher and the
-// agent: real processes, because what is tested is what happens between them.
+// TestMain lets the test binary, under their names, play the launcher, the
+// forwarder and the agent: real processes, because what is tested is what happens between them.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "git-ward-launch":
 		cli.Main("git-ward", Command)
+	case forwarder:
+		cli.Main(forwarder, inside.Command)
 	case program:
 		os.Exit(agent(os.Args[1:]))
 	}
@@ -158,7 +161,7 @@ func newHouse(t *testing.T, behave string) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"git-ward-launch", program} {
+	for _, name := range []string{"git-ward-launch", program, forwarder} {
 		// Not symbolic: a process's own path is a resolved one.
 		if err := os.Link(self, filepath.Join(h.bin, name)); err != nil {
 			t.Fatal(err)
