@@ -14,7 +14,8 @@ import (
 // Attempt is one try to reach something.
 type Attempt struct {
 	What  string     // in words, for tables
-	Proto string     // tcp, udp, icmp, 6in4
+	Proto string     // tcp, udp, icmp, 6in4, unix
+	Path  string     // of a unix socket; @NAME is an abstract one
 	To    netip.Addr // with a zone where it needs one; ::ffff:a.b.c.d through an IPv6 socket
 	Port  int
 	Via   string // an interface to bind to
@@ -24,6 +25,9 @@ type Attempt struct {
 }
 
 func (a Attempt) String() string {
+	if a.Proto == "unix" {
+		return "unix " + a.Path
+	}
 	s := fmt.Sprintf("%s %v", a.Proto, a.To)
 	if a.Port != 0 {
 		s += fmt.Sprintf(" port %d", a.Port)
@@ -90,7 +94,7 @@ func (a Attempt) try() error {
 	family, address := a.sockaddr()
 	kind, proto := unix.SOCK_DGRAM, 0
 	switch a.Proto {
-	case "tcp":
+	case "tcp", "unix":
 		kind = unix.SOCK_STREAM
 	case "icmp":
 		if proto = unix.IPPROTO_ICMP; family == unix.AF_INET6 {
@@ -110,7 +114,7 @@ func (a Attempt) try() error {
 	if err := unix.Connect(fd, address); err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	if a.Proto == "tcp" {
+	if kind == unix.SOCK_STREAM {
 		return nil
 	}
 	payload := []byte{8, 0, 0, 0, 0, 0, 0, 1} // an ICMP echo request; to UDP it is all the same
@@ -127,6 +131,9 @@ func (a Attempt) try() error {
 }
 
 func (a Attempt) sockaddr() (int, unix.Sockaddr) {
+	if a.Proto == "unix" {
+		return unix.AF_UNIX, &unix.SockaddrUnix{Name: a.Path}
+	}
 	if a.To.Is4() {
 		return unix.AF_INET, &unix.SockaddrInet4{Port: a.Port, Addr: a.To.As4()}
 	}

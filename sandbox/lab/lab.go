@@ -10,16 +10,29 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httputil"
+	"os/exec"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // Order is what an actor is told: one of its fields.
 type Order struct {
-	Listen []string // "tcp 0.0.0.0:80"; udp answers what it gets
+	Listen []string // "tcp 0.0.0.0:80", "unix @name"; udp answers what it gets
 	Names  *Names   // be a name server
 	Sniff  string   // an interface: remember what arrives there
 	Seen   bool     // tell it, and forget
 	Try    []Attempt
+	Run    string // a script for bash
+	Mirror string // host:port of a web server that answers with what it was asked
+}
+
+// Ran is how a script ended, and what it said on both of its outputs.
+type Ran struct {
+	Out  string
+	Code int
 }
 
 // Act obeys orders, one line of JSON each, until stdin ends. An attempt's answer
@@ -49,6 +62,10 @@ func Act(stdin io.Reader, stdout io.Writer) error {
 			answer = s.take()
 		case o.Try != nil:
 			answer = tryAll(o.Try)
+		case o.Run != "":
+			answer = run(o.Run)
+		case o.Mirror != "":
+			err = mirror(o.Mirror)
 		}
 		if err != nil {
 			return err
@@ -92,4 +109,36 @@ func echo(c net.PacketConn) {
 			c.WriteTo(buf[:n], from)
 		}
 	}
+}
+
+// run gives a script half a minute, and ends what is left of it.
+func run(script string) Ran {
+	cmd := exec.Command("/bin/bash", "-c", script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = time.Second
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return Ran{err.Error(), -1}
+	}
+	late := time.AfterFunc(30*time.Second, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	defer late.Stop()
+	cmd.Wait()
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	return Ran{out.String(), cmd.ProcessState.ExitCode()}
+}
+
+// mirror answers every request with the request itself, key and all.
+func mirror(at string) error {
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		return err
+	}
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request, _ := httputil.DumpRequest(r, true)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Mirror", r.Header.Get("X-Api-Key"))
+		json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"type": "mirror", "message": string(request)}})
+	}))
+	return nil
 }

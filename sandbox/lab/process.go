@@ -88,6 +88,13 @@ func (p *Process) Try(attempts []Attempt) (outcomes []Outcome) {
 	return outcomes
 }
 
+// Run runs a script where an actor is.
+func (p *Process) Run(script string) (ran Ran) {
+	p.T.Helper()
+	p.Ask(Order{Run: script}, &ran)
+	return ran
+}
+
 // Seen is what has come over the sniffed wire since the last look.
 func (p *Process) Seen() (seen map[string]int) {
 	p.T.Helper()
