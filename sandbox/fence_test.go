@@ -35,7 +35,7 @@ func fenced(t *testing.T) *gittest.Pair {
 func TestFence(t *testing.T) {
 	m := newMachine(t)
 	t.Run("command", func(t *testing.T) { testCommand(t, m) })
-	t.Run("push", func(t *testing.T) { testPush(t, m) })
+	t.Run("rights", func(t *testing.T) { testRights(t, m) })
 	t.Run("agent", func(t *testing.T) { testAgent(t, m) })
 	t.Run("exec", func(t *testing.T) { testExec(t, m) })
 	t.Run("probe", func(t *testing.T) { testProbe(t, m) })
@@ -63,35 +63,6 @@ func asExit(err error, exit **exec.ExitError) bool {
 	e, ok := err.(*exec.ExitError)
 	*exit = e
 	return ok
-}
-
-// testPush: `git push` inside needs no setting, and has the agent's rights.
-func testPush(t *testing.T, m *machine) {
-	const work = "set -e; cd $(mktemp -d); git clone -q /mnt/remote w; cd w; echo x > file; git add .; git commit -qm work; "
-	if out, err := m.in("", work+"git push origin HEAD:agent/inside"); err != nil || !strings.Contains(out, "refs/heads/agent/inside created") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	for refspec, want := range map[string]string{
-		"HEAD:main":                "rights/main",
-		"HEAD:refs/tags/v1":        "rights/ref",
-		"HEAD:refs/heads/feature":  "rights/ref",
-		"HEAD:refs/ward/last-good": "ref/host-only",
-	} {
-		if out, err := m.in("", work+"git push origin "+refspec); err == nil || !strings.Contains(out, want) {
-			t.Errorf("%s: %v\n%s", refspec, err, out)
-		}
-	}
-	// The ways out that were proved with a writable mount (FIELD-NOTES).
-	for _, escape := range []string{
-		"cp /bin/true /mnt/remote/hooks/post-receive",
-		"git --git-dir=/mnt/remote config core.hooksPath /tmp",
-		"git --git-dir=/mnt/remote update-ref refs/heads/main HEAD~0",
-		work + "git push --receive-pack='git -c core.hooksPath=/tmp receive-pack' origin HEAD:main",
-	} {
-		if out, err := m.in("", escape); err == nil {
-			t.Errorf("%s succeeded:\n%s", escape, out)
-		}
-	}
 }
 
 // testAgent: a directive from push to report, by the script model in the fence.
