@@ -7,13 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"git-ward/internal/gittest"
 	"git-ward/sandbox/verifier"
 )
 
 // testVerify: commands of a claim in containers of their own, which have no way
 // out, keep nothing, and end at their limits.
-func testVerify(t *testing.T, p *gittest.Pair) {
+func testVerify(t *testing.T, p *machine) {
 	config := filepath.Join(p.Bare, "ward/config.toml")
 	data, err := os.ReadFile(config)
 	if err != nil {
