@@ -49,7 +49,7 @@ func Link(main *asm.Program, library Library) (*Image, error) {
 	}
 	// Plans that are found on the way are appended, and read in turn.
 	for address := 0; address < len(l.sites); address++ {
-		if err := l.enter(&l.sites[address]); err != nil {
+		if err := l.enter(address); err != nil {
 			return nil, err
 		}
 	}
@@ -77,8 +77,9 @@ func (l *linker) add(p *asm.Program) error {
 	return nil
 }
 
-// enter finds the plan that a site calls.
-func (l *linker) enter(s *site) error {
+// enter finds the plan that the site at an address calls.
+func (l *linker) enter(address int) error {
+	s := l.sites[address]
 	if s.Instruction == nil || s.Op != asm.CALL {
 		return nil
 	}
@@ -87,13 +88,13 @@ func (l *linker) enter(s *site) error {
 		return nil
 	}
 	if _, known := l.at[name]; !known {
-		address, err := l.load(name)
+		start, err := l.load(name)
 		if err != nil {
 			return fmt.Errorf("%s:%d: CALL plan %s: %w", l.plans[s.plan].Name, s.Line, name, err)
 		}
-		l.at[name] = address
+		l.at[name] = start
 	}
-	s.target = l.at[name]
+	l.sites[address].target = l.at[name]
 	return nil
 }
 
