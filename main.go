@@ -12,6 +12,7 @@ import (
 
 	"git-ward/hooks"
 	"git-ward/internal/cli"
+	"git-ward/protocols/command"
 	"git-ward/sandbox/doctor"
 )
 
@@ -36,6 +37,10 @@ func main() {
 			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
+		}},
+		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
+			{Name: "plan", Doc: "lint, analyze, register and list plans", Run: command.Plan()},
+			{Name: "fsm", Doc: "list, show and draw the machines", Run: command.FSM},
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
 			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},

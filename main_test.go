@@ -55,6 +55,12 @@ func allowed(from, to string) bool {
 	if wires(from) || room(from) == room(to) {
 		return !strings.Contains(to, "/cmd/")
 	}
+	switch from {
+	case module + "/protocols/command": // the rooms' faces to the shell
+		return room(to) == "internal" || room(to) == "vm"
+	case module + "/vm/command":
+		return room(to) == "internal"
+	}
 	switch room(from) {
 	case "protocols", "vm":
 		return to == module+"/internal/diag"
