@@ -136,7 +136,7 @@ func Table() []Check {
 		refCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, linkCheck, runtimeCheck,
 		secretCheck,
-		commsCheck, versionCheck, metaCheck, registryCheck, lessonsCheck,
+		commsCheck, versionCheck, metaCheck, planCheck, registryCheck, lessonsCheck,
 	}
 }
 
