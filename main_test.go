@@ -55,14 +55,12 @@ func allowed(from, to string) bool {
 	if wires(from) || room(from) == room(to) {
 		return !strings.Contains(to, "/cmd/")
 	}
-	switch from {
-	case module + "/protocols/command": // the rooms' faces to the shell
-		return room(to) == "internal" || room(to) == "vm"
-	case module + "/vm/command":
-		return room(to) == "internal"
-	}
 	switch room(from) {
 	case "protocols", "vm":
+		// Their command packages are the room's face to the shell; the rest is pure.
+		if from == module+"/"+room(from)+"/command" {
+			return room(to) == "internal" || from == module+"/protocols/command" && room(to) == "vm"
+		}
 		return to == module+"/internal/diag"
 	case "internal":
 		return false

@@ -1,6 +1,3 @@
-// Package command is the face of the protocols to the shell: `git ward plan` and
-// `git ward fsm` on the files of a working tree. The documents themselves are
-// the business of its sister packages, which know no files.
 package command
 
 import (
