@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/protocols/command"
 	"git-ward/sandbox/doctor"
+	"git-ward/vm/command"
 )
 
 //go:embed config.toml
@@ -37,6 +38,7 @@ func main() {
 			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
+			{Name: "udc", Doc: "run, check, format and trace plans for the UDC machine", Run: command.UDC},
 		}},
 		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
 			{Name: "plan", Doc: "lint, analyze, register and list plans", Run: command.Plan()},
