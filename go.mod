@@ -15,6 +15,7 @@ require (
 	github.com/opencontainers/runtime-spec v1.2.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/rs/zerolog v1.35.1
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/sirupsen/logrus v1.9.3
 	golang.org/x/mod v0.42.0
 	golang.org/x/sys v0.49.0
