@@ -12,8 +12,9 @@ import (
 
 	"git-ward/hooks"
 	"git-ward/internal/cli"
+	protocols "git-ward/protocols/command"
 	"git-ward/sandbox/doctor"
-	"git-ward/vm/command"
+	udc "git-ward/vm/command"
 )
 
 //go:embed config.toml
@@ -37,7 +38,11 @@ func main() {
 			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
-			{Name: "udc", Doc: "run, check, format and trace plans for the UDC machine", Run: command.UDC},
+			{Name: "udc", Doc: "run, check, format and trace plans for the UDC machine", Run: udc.UDC},
+		}},
+		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
+			{Name: "plan", Doc: "lint, analyze, register and list plans", Run: protocols.Plan()},
+			{Name: "fsm", Doc: "list, show and draw the machines", Run: protocols.FSM},
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
 			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},

@@ -124,7 +124,7 @@ func (e Edit) noTool(tools *node) error {
 	for i := 0; tools != nil && i < len(tools.parts); i++ {
 		have = append(have, tools.parts[i].text)
 	}
-	return fmt.Errorf("%w: protocol %q has no tool %q%s", ErrUnchanged, e.Protocol, e.Tool, nearest(e.Tool, have))
+	return fmt.Errorf("protocol %q has no tool %q%s", e.Protocol, e.Tool, nearest(e.Tool, have))
 }
 
 func (e Edit) updateRule(data []byte, root *node) ([]byte, error) {
