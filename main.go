@@ -10,8 +10,10 @@ import (
 	"io/fs"
 	"strings"
 
+	agentcmd "git-ward/agent/command"
 	"git-ward/hooks"
 	"git-ward/internal/cli"
+	protocolcmd "git-ward/protocols/command"
 	"git-ward/sandbox/doctor"
 )
 
@@ -36,6 +38,10 @@ func main() {
 			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
+		}},
+		{Title: "for the agent, and for whoever wants to see what it does", Commands: []cli.Command{
+			{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Run: protocolcmd.Protocol},
+			{Name: "lesson", Doc: "turn post-mortems into lessons, and lessons into commits", Run: agentcmd.Lesson},
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
 			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},
