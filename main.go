@@ -13,8 +13,9 @@ import (
 	agentcmd "git-ward/agent/command"
 	"git-ward/hooks"
 	"git-ward/internal/cli"
-	protocolcmd "git-ward/protocols/command"
+	protocols "git-ward/protocols/command"
 	"git-ward/sandbox/doctor"
+	udc "git-ward/vm/command"
 )
 
 //go:embed config.toml
@@ -38,9 +39,12 @@ func main() {
 			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
+			{Name: "udc", Doc: "run, check, format and trace plans for the UDC machine", Run: udc.UDC},
 		}},
-		{Title: "for the agent, and for whoever wants to see what it does", Commands: []cli.Command{
-			{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Run: protocolcmd.Protocol},
+		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
+			{Name: "plan", Doc: "lint, analyze, register and list plans", Run: protocols.Plan()},
+			{Name: "fsm", Doc: "list, show and draw the machines", Run: protocols.FSM},
+			{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Run: protocols.Protocol},
 			{Name: "lesson", Doc: "turn post-mortems into lessons, and lessons into commits", Run: agentcmd.Lesson},
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{

@@ -138,7 +138,7 @@ func Table() []Check {
 		refCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, linkCheck, runtimeCheck,
 		secretCheck,
-		commsCheck, versionCheck, metaCheck, registryCheck, lessonsCheck, protocolCheck, replayCheck,
+		commsCheck, versionCheck, metaCheck, planCheck, registryCheck, lessonsCheck, protocolCheck, replayCheck,
 	}
 }
 

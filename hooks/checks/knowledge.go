@@ -2,23 +2,15 @@ package checks
 
 import (
 	"bytes"
-	"fmt"
-	"path"
-	"regexp"
-	"strings"
-	"sync"
-
-	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/lesson"
 )
 
-// The documents of knowledge_core/ (seed 002: orientation level 1, the plan
-// registry; structured lessons are package lesson's). maxKnowledge bounds each.
+// The documents of knowledge_core/ (seed 002: orientation level 1; the plan registry is
+// package plan's, structured lessons are package lesson's). maxKnowledge bounds each.
 const (
 	metaPath     = "knowledge_core/agent_meta.json"
-	registryPath = "knowledge_core/plan_registry.json"
 	maxKnowledge = 4 << 20
 )
 
@@ -57,66 +49,6 @@ var metaCheck = Check{
 		}
 		return nil
 	},
-}
-
-var registryCheck = Check{
-	Name: "registry",
-	Doc:  "knowledge_core/plan_registry.json maps logical names to paths of plans inside the repository, each name once.",
-	Tip: func(r *Run, t *Tip) error {
-		d, err := r.document(t, registryPath, maxKnowledge)
-		if d == nil || err != nil {
-			return err
-		}
-		const rule = "registry/schema"
-		if d.deleted {
-			return r.gone(d, rule)
-		}
-		var registry map[string]string
-		if found, ok := decode(d.new, &registry, rule, 1); !ok {
-			r.reportIn(d, found)
-			return nil
-		}
-		if registry == nil {
-			r.reportAt(d, 1, rule, "the document must be an object", "write {} for an empty registry")
-		}
-		for name, target := range registry {
-			line := lineOf(d.new, name)
-			if !plainName().MatchString(name) {
-				r.reportAt(d, line, rule, fmt.Sprintf("%q is not a plan name", name), "use letters, digits, dots, dashes and underscores")
-			}
-			if bad := badRelative(target); bad != "" {
-				r.reportAt(d, line, rule, fmt.Sprintf("%q: the path %q %s", name, target, bad),
-					"write it relative to the repository's root, such as plans/common/tests.txt")
-			}
-		}
-		return nil
-	},
-}
-
-var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
-
-// badRelative says why a path does not stay inside the repository.
-func badRelative(p string) string {
-	switch {
-	case p == "":
-		return "is empty"
-	case strings.HasPrefix(p, "/"):
-		return "is absolute"
-	case p == ".." || strings.HasPrefix(p, "../") || strings.Contains(p, "/../"):
-		return "leads out of the repository"
-	case path.Clean(p) != p || strings.ContainsAny(p, "\\\x00\n"):
-		return "is not in its plain form"
-	}
-	return ""
-}
-
-// lineOf is the line of a member's name, as written by any JSON printer.
-func lineOf(data []byte, name string) int {
-	quoted, err := json.Marshal(name)
-	if i := bytes.Index(data, quoted); err == nil && i >= 0 {
-		return 1 + bytes.Count(data[:i], []byte("\n"))
-	}
-	return 1
 }
 
 var lessonsCheck = Check{

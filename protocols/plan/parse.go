@@ -107,9 +107,10 @@ func (p *parser) line(i int) string {
 			p.report(i+1, len(text)+1, RuleCRLF, "the line ends in CR LF", "save the plan with LF line ends: sed -i 's/\\r$//' "+p.path)
 		}
 	}
-	if plain := strings.ReplaceAll(text, "\t", " "); utf8.ValidString(plain) && diag.Clean(plain) != plain {
+	plain := strings.ReplaceAll(text, "\t", " ")
+	if seen := diag.Clean(plain); seen != plain && utf8.ValidString(plain) {
 		at := 0
-		for at < len(plain) && plain[at] == diag.Clean(plain)[at] {
+		for at < len(plain) && plain[at] == seen[at] {
 			at++
 		}
 		p.report(i+1, at+1, RuleControl, "the line holds a character that cannot be seen", "remove it; a plan is read by people, too")

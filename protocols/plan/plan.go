@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,6 +65,13 @@ func (p *Plan) Machine() string {
 
 // Len counts the steps, those of loops' bodies included.
 func (p *Plan) Len() int { return count(p.Steps) }
+
+// Calls reports whether a step of the plan calls that name.
+func (p *Plan) Calls(name string) bool {
+	called := false
+	eachStep(p.Steps, func(s *Step) { called = called || s.Tool == CallPlan && s.Args == name })
+	return called
+}
 
 func count(steps []Step) int {
 	n := len(steps)
@@ -149,4 +158,18 @@ func freeWord(block string) string {
 			return word
 		}
 	}
+}
+
+// IsPlan reports whether a file of that path is a plan by its name: plan.txt,
+// NAME.plan.txt, and what is below plans/ but for programs (.udc), prose (.md),
+// machines (.json) and hidden files.
+func IsPlan(name string) bool {
+	base := path.Base(name)
+	switch {
+	case base == "plan.txt" || strings.HasSuffix(base, ".plan.txt"):
+		return true
+	case !strings.HasPrefix(name, "plans/") || strings.HasPrefix(base, "."):
+		return false
+	}
+	return !slices.Contains([]string{".udc", ".md", ".json"}, path.Ext(base))
 }
