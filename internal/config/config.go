@@ -66,6 +66,7 @@ type Config struct {
 		TmpSize   int64    `toml:"tmp_size"`
 		StateSize int64    `toml:"state_size"`
 		Resolvers []string `toml:"resolvers"`
+		Programs  string   `toml:"programs"`
 	} `toml:"sandbox"`
 	Budget struct {
 		Tokens int64    `toml:"tokens"`
@@ -74,6 +75,13 @@ type Config struct {
 	} `toml:"budget"`
 	Model struct {
 		Name             string   `toml:"name"`
+		ID               string   `toml:"id"`
+		API              string   `toml:"api"`
+		Context          int64    `toml:"context"`
+		MaxOutput        int64    `toml:"max_output"`
+		Tries            int      `toml:"tries"`
+		Patience         Duration `toml:"patience"`
+		Silence          Duration `toml:"silence"`
 		Script           string   `toml:"script"`
 		Command          []string `toml:"command"`
 		Prompt           string   `toml:"prompt"`
@@ -139,6 +147,8 @@ func Default() *Config {
 	c.Budget.Tokens, c.Budget.Cost, c.Budget.Time = 20_000_000, "50", Duration{24 * time.Hour}
 	c.Model.Script, c.Model.Command, c.Model.Prompt = "script.jsonl", []string{}, "stdin"
 	c.Model.Timeout = Duration{2 * time.Hour}
+	c.Model.API, c.Model.Context, c.Model.MaxOutput, c.Model.Tries = "responses", 200_000, 16_000, 6
+	c.Model.Patience, c.Model.Silence = Duration{30 * time.Minute}, Duration{5 * time.Minute}
 	a := &c.Agent
 	a.Poll, a.BashTimeout = Duration{10 * time.Minute}, Duration{10 * time.Minute}
 	a.OutputSize, a.MaxTurns, a.Refusals = 16<<10, 200, 3
@@ -223,7 +233,9 @@ func (c *Config) validate(name string) error {
 		"sandbox.tmp_size": c.Sandbox.TmpSize, "sandbox.state_size": c.Sandbox.StateSize,
 		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration),
 		"model.timeout": int64(c.Model.Timeout.Duration),
-		"agent.poll":    int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
+		"model.context": c.Model.Context, "model.max_output": c.Model.MaxOutput, "model.tries": int64(c.Model.Tries),
+		"model.patience": int64(c.Model.Patience.Duration), "model.silence": int64(c.Model.Silence.Duration),
+		"agent.poll": int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
 		"agent.output_size": int64(c.Agent.OutputSize), "agent.max_turns": int64(c.Agent.MaxTurns),
 		"agent.refusals": int64(c.Agent.Refusals),
 	} {
@@ -240,6 +252,7 @@ func (c *Config) validate(name string) error {
 	}{
 		{"egress.mode", c.Egress.Mode, []string{"public", "allowlist"}},
 		{"model.prompt", c.Model.Prompt, []string{"stdin", "file"}},
+		{"model.api", c.Model.API, []string{"responses", "chat"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {
 			return fmt.Errorf("%s: %s is %q, not one of %s", name, choice.key, choice.value, strings.Join(choice.of, ", "))
