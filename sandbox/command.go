@@ -150,7 +150,7 @@ var egressMeans = map[string]string{
 }
 
 // fencedModels are what an agent in the fence can work with.
-var fencedModels = []string{script, "exec"}
+var fencedModels = []string{"anthropic", "openai", "claude-code", "codex", "opencode", "exec", script}
 
 // chooseModel fails closed: nobody works by accident, and without a fence only
 // the script runs (SBX-8).

@@ -66,6 +66,7 @@ type Config struct {
 		TmpSize   int64    `toml:"tmp_size"`
 		StateSize int64    `toml:"state_size"`
 		Resolvers []string `toml:"resolvers"`
+		Programs  string   `toml:"programs"`
 	} `toml:"sandbox"`
 	Budget struct {
 		Tokens int64    `toml:"tokens"`
@@ -91,6 +92,13 @@ type Config struct {
 	} `toml:"verify"`
 	Model struct {
 		Name             string   `toml:"name"`
+		ID               string   `toml:"id"`
+		API              string   `toml:"api"`
+		Context          int64    `toml:"context"`
+		MaxOutput        int64    `toml:"max_output"`
+		Tries            int      `toml:"tries"`
+		Patience         Duration `toml:"patience"`
+		Silence          Duration `toml:"silence"`
 		Script           string   `toml:"script"`
 		Command          []string `toml:"command"`
 		Prompt           string   `toml:"prompt"`
@@ -174,6 +182,8 @@ func Default() *Config {
 	}
 	c.Model.Script, c.Model.Command, c.Model.Prompt = "script.jsonl", []string{}, "stdin"
 	c.Model.Timeout = Duration{2 * time.Hour}
+	c.Model.API, c.Model.Context, c.Model.MaxOutput, c.Model.Tries = "responses", 200_000, 16_000, 6
+	c.Model.Patience, c.Model.Silence = Duration{30 * time.Minute}, Duration{5 * time.Minute}
 	a := &c.Agent
 	a.Poll, a.BashTimeout = Duration{10 * time.Minute}, Duration{10 * time.Minute}
 	a.OutputSize, a.MaxTurns, a.Refusals = 16<<10, 200, 3
@@ -265,7 +275,9 @@ func (c *Config) validate(name string) error {
 		"loop.max_total_tool_calls": int64(c.Loop.MaxTotalToolCalls),
 		"verify.timeout":            int64(c.Verify.Timeout.Duration), "verify.output_size": c.Verify.OutputSize,
 		"model.timeout": int64(c.Model.Timeout.Duration),
-		"agent.poll":    int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
+		"model.context": c.Model.Context, "model.max_output": c.Model.MaxOutput, "model.tries": int64(c.Model.Tries),
+		"model.patience": int64(c.Model.Patience.Duration), "model.silence": int64(c.Model.Silence.Duration),
+		"agent.poll": int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
 		"agent.output_size": int64(c.Agent.OutputSize), "agent.max_turns": int64(c.Agent.MaxTurns),
 		"agent.refusals":      int64(c.Agent.Refusals),
 		"vm.max_instructions": c.VM.MaxInstructions, "vm.max_cells": c.VM.MaxCells,
@@ -291,6 +303,7 @@ func (c *Config) validate(name string) error {
 		{"loop.profile", c.Loop.Profile, []string{"strict", "fast", "benchmark_adapt"}},
 		{"verify.network", c.Verify.Network, []string{"none", "public"}},
 		{"model.prompt", c.Model.Prompt, []string{"stdin", "file"}},
+		{"model.api", c.Model.API, []string{"responses", "chat"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {
 			return fmt.Errorf("%s: %s is %q, not one of %s", name, choice.key, choice.value, strings.Join(choice.of, ", "))
