@@ -74,6 +74,8 @@ type Config struct {
 		Time   Duration `toml:"time"`
 	} `toml:"budget"`
 	Loop struct {
+		Enabled                  bool     `toml:"enabled"`
+		Patience                 Duration `toml:"patience"`
 		Profile                  string   `toml:"profile"`
 		Rp                       string   `toml:"R_p"` // a decimal; no float on that path
 		MaxIterations            int      `toml:"max_iterations"`
@@ -170,6 +172,7 @@ func Default() *Config {
 	b.TmpSize, b.StateSize, b.Resolvers = 1<<30, 10<<30, []string{}
 	c.Budget.Tokens, c.Budget.Cost, c.Budget.Time = 20_000_000, "50", Duration{24 * time.Hour}
 	o := &c.Loop
+	o.Enabled, o.Patience = true, Duration{6 * time.Hour}
 	o.Profile, o.Rp, o.MaxIterations, o.DependsOn = "strict", "1e-10", 10, []string{}
 	o.MaxToolCallsPerIteration, o.MaxSecondsPerIteration = 80, 1800
 	o.MaxTotalSeconds, o.MaxTotalToolCalls = 14400, 500
@@ -270,7 +273,7 @@ func (c *Config) validate(name string) error {
 		"sandbox.processes": c.Sandbox.Processes, "sandbox.memory": c.Sandbox.Memory, "sandbox.files": c.Sandbox.Files,
 		"sandbox.tmp_size": c.Sandbox.TmpSize, "sandbox.state_size": c.Sandbox.StateSize,
 		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration),
-		"loop.max_iterations": int64(c.Loop.MaxIterations), "loop.max_tool_calls_per_iteration": int64(c.Loop.MaxToolCallsPerIteration),
+		"loop.patience": int64(c.Loop.Patience.Duration), "loop.max_iterations": int64(c.Loop.MaxIterations), "loop.max_tool_calls_per_iteration": int64(c.Loop.MaxToolCallsPerIteration),
 		"loop.max_seconds_per_iteration": int64(c.Loop.MaxSecondsPerIteration), "loop.max_total_seconds": int64(c.Loop.MaxTotalSeconds),
 		"loop.max_total_tool_calls": int64(c.Loop.MaxTotalToolCalls),
 		"verify.timeout":            int64(c.Verify.Timeout.Duration), "verify.output_size": c.Verify.OutputSize,
