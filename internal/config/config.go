@@ -30,6 +30,7 @@ type Config struct {
 	} `toml:"identity"`
 	Rights struct {
 		AgentMerge      bool     `toml:"agent_merge"`
+		UnfencedMerge   bool     `toml:"unfenced_merge"`
 		Protected       []string `toml:"protected"`
 		ProtectedOnMain []string `toml:"protected_on_main"`
 		AgentBranches   int      `toml:"agent_branches"`
@@ -71,7 +72,9 @@ type Config struct {
 		Tokens int64    `toml:"tokens"`
 		Cost   string   `toml:"cost"` // a decimal; no float on that path
 		Time   Duration `toml:"time"`
+		Grace  Duration `toml:"grace"`
 	} `toml:"budget"`
+	Loop  Loop `toml:"loop"`
 	Model struct {
 		Name             string   `toml:"name"`
 		Script           string   `toml:"script"`
@@ -91,6 +94,20 @@ type Config struct {
 		MaxTurns    int      `toml:"max_turns"`
 		Refusals    int      `toml:"refusals"`
 	} `toml:"agent"`
+}
+
+// Loop is what a bounded loop has where its directive says nothing (seed 003,
+// section 6.1). Its fields are those of protocols/loop.Base, so that one converts
+// to the other.
+type Loop struct {
+	Profile                  string   `toml:"profile"`
+	Rp                       string   `toml:"r_p"` // a decimal; no float on that path
+	MaxIterations            int      `toml:"max_iterations"`
+	MaxToolCallsPerIteration int      `toml:"max_tool_calls_per_iteration"`
+	MaxSecondsPerIteration   int      `toml:"max_seconds_per_iteration"`
+	MaxTotalSeconds          int      `toml:"max_total_seconds"`
+	MaxTotalToolCalls        int      `toml:"max_total_tool_calls"`
+	DependsOn                []string `toml:"depends_on"`
 }
 
 // Price is what a model costs per million tokens, in decimals.
@@ -137,6 +154,8 @@ func Default() *Config {
 	b.Processes, b.Memory, b.CPUs, b.Files = 1024, 4<<30, 2, 4096
 	b.TmpSize, b.StateSize, b.Resolvers = 1<<30, 10<<30, []string{}
 	c.Budget.Tokens, c.Budget.Cost, c.Budget.Time = 20_000_000, "50", Duration{24 * time.Hour}
+	c.Budget.Grace = Duration{10 * time.Minute}
+	c.Loop = Loop{"strict", "1e-10", 10, 80, 1800, 14400, 500, []string{}}
 	c.Model.Script, c.Model.Command, c.Model.Prompt = "script.jsonl", []string{}, "stdin"
 	c.Model.Timeout = Duration{2 * time.Hour}
 	a := &c.Agent
@@ -221,9 +240,12 @@ func (c *Config) validate(name string) error {
 		"door.burst": int64(c.Door.Burst), "door.per_minute": int64(c.Door.PerMinute),
 		"sandbox.processes": c.Sandbox.Processes, "sandbox.memory": c.Sandbox.Memory, "sandbox.files": c.Sandbox.Files,
 		"sandbox.tmp_size": c.Sandbox.TmpSize, "sandbox.state_size": c.Sandbox.StateSize,
-		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration),
-		"model.timeout": int64(c.Model.Timeout.Duration),
-		"agent.poll":    int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
+		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration), "budget.grace": int64(c.Budget.Grace.Duration),
+		"loop.max_iterations": int64(c.Loop.MaxIterations), "loop.max_tool_calls_per_iteration": int64(c.Loop.MaxToolCallsPerIteration),
+		"loop.max_seconds_per_iteration": int64(c.Loop.MaxSecondsPerIteration), "loop.max_total_seconds": int64(c.Loop.MaxTotalSeconds),
+		"loop.max_total_tool_calls": int64(c.Loop.MaxTotalToolCalls),
+		"model.timeout":             int64(c.Model.Timeout.Duration),
+		"agent.poll":                int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
 		"agent.output_size": int64(c.Agent.OutputSize), "agent.max_turns": int64(c.Agent.MaxTurns),
 		"agent.refusals": int64(c.Agent.Refusals),
 	} {
@@ -239,6 +261,7 @@ func (c *Config) validate(name string) error {
 		of         []string
 	}{
 		{"egress.mode", c.Egress.Mode, []string{"public", "allowlist"}},
+		{"loop.profile", c.Loop.Profile, []string{"strict", "fast", "benchmark_adapt"}},
 		{"model.prompt", c.Model.Prompt, []string{"stdin", "file"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {
