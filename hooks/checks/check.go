@@ -72,6 +72,8 @@ type Result struct {
 	// directive ids that main loses: both are for the audit.
 	Lessons []AddedLines
 	Retired []int
+	// Breaches are journals that the push proves somebody tried to change.
+	Breaches []Breach
 }
 
 // AddedLines are the lines that a commit adds to a file.
@@ -87,7 +89,8 @@ func (r *Result) Refused() bool { return diag.HasErrors(r.Findings) }
 // Ref for every update before anything is read, Commit for every new commit,
 // Path for every path that a new commit adds or changes, Blob once for every new
 // content, Names for every directory with new names, and Tip for every ref that
-// ends at a commit, with its difference.
+// ends at a commit, with its difference; Unit, in its place, for every journal of
+// a unit of work.
 type Check struct {
 	Name string
 	Doc  string // what it refuses, and why; one sentence or two
@@ -98,6 +101,7 @@ type Check struct {
 	Blob   func(*Run, *Commit, Change, []byte)
 	Names  func(r *Run, c *Commit, dir string, names []git.Entry)
 	Tip    func(*Run, *Tip) error
+	Unit   func(*Run, *Tip) error
 }
 
 // Commit is a new commit of the push.
@@ -136,7 +140,7 @@ func Table() []Check {
 		refCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, linkCheck, runtimeCheck,
 		secretCheck,
-		commsCheck, versionCheck, metaCheck, registryCheck, lessonsCheck,
+		commsCheck, versionCheck, metaCheck, registryCheck, lessonsCheck, unitCheck, policyCheck, evidenceCheck,
 	}
 }
 
