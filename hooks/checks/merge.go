@@ -55,6 +55,7 @@ func (r *Run) verified(t *Tip) (why string, err error) {
 	if t.Old == git.Zero || !t.Forward {
 		return why, nil
 	}
+	found := false
 	out, err := r.repo.Output(r.ctx, "rev-list", fmt.Sprintf("--max-count=%d", maxCandidates), t.New, "^"+t.Old, "--")
 	if err != nil {
 		return "", err
@@ -64,12 +65,15 @@ func (r *Run) verified(t *Tip) (why string, err error) {
 		if err != nil {
 			return "", err
 		}
-		for _, v := range slices.Backward(verdicts) {
-			reason, err := r.carries(t, commit, v)
-			if err != nil || reason == "" {
-				return "", err
-			}
-			why = reason
+		if len(verdicts) == 0 {
+			continue
+		}
+		reason, err := r.carries(t, commit, verdicts[len(verdicts)-1]) // a later NONE takes an EXACT back
+		if err != nil || reason == "" {
+			return "", err
+		}
+		if !found {
+			why, found = reason, true
 		}
 	}
 	return why, nil

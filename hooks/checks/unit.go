@@ -241,7 +241,12 @@ func (j *journalRun) world(prev, next *uow.Record) (*uow.World, error) {
 			return nil, err
 		}
 		w.Verdict = func(commit string) bool {
-			return slices.ContainsFunc(verdicts, func(v loop.Verdict) bool { return v.Proves(commit, j.id.String(), prev.DirectiveHash) })
+			for _, v := range slices.Backward(verdicts) {
+				if v.Unit == j.id.String() { // a later NONE takes an EXACT back
+					return v.Proves(commit, j.id.String(), prev.DirectiveHash)
+				}
+			}
+			return false
 		}
 	}
 	return w, nil

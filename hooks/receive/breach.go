@@ -70,29 +70,9 @@ func (s *session) breachRecord(batch *git.Batch, b checks.Breach, push string) (
 	if len(found) > 0 {
 		return nil, fmt.Errorf("%s: %s", b.Ref, found[0].Message)
 	}
-	commit, err := writeRecord(s.repo, tip.ID, next)
+	if data, err = next.Marshal(); err != nil {
+		return nil, err
+	}
+	commit, err := s.repo.CommitFile(tip.ID, uow.File, data, s.start, uow.Subject(next))
 	return &git.RefUpdate{Ref: b.Ref, Old: tip.ID, New: commit}, err
-}
-
-// writeRecord stores one commit of a journal.
-func writeRecord(repo *git.Repo, parent string, r *uow.Record) (string, error) {
-	data, err := r.Marshal()
-	if err != nil {
-		return "", err
-	}
-	blob, err := repo.WriteObject("blob", data)
-	if err != nil {
-		return "", err
-	}
-	content, err := git.FormatTree([]git.Entry{{Mode: git.ModeFile, Name: uow.File, ID: blob}})
-	if err != nil {
-		return "", err
-	}
-	tree, err := repo.WriteObject("tree", content)
-	if err != nil {
-		return "", err
-	}
-	text := "tree " + tree + "\nparent " + parent + "\n"
-	who := fmt.Sprintf("Ward <ward@localhost> %d +0000", time.Now().Unix())
-	return repo.WriteObject("commit", fmt.Appendf(nil, "%sauthor %s\ncommitter %s\n\n%s\n", text, who, who, uow.Subject(r)))
 }
