@@ -150,7 +150,7 @@ func (r *Run) expected(parent string, l lesson.Lesson, before, now []byte) (map[
 	list, _ := lesson.Parse(now)
 	status, reason := lesson.Applied, ""
 	for _, after := range list {
-		if after.ID == l.ID {
+		if after.ID == l.ID && after.Status != lesson.Pending {
 			status, reason = after.Status, after.Reason
 		}
 	}
@@ -158,9 +158,7 @@ func (r *Run) expected(parent string, l lesson.Lesson, before, now []byte) (map[
 	if err != nil {
 		return nil, err
 	}
-	if status != lesson.Pending {
-		want[lesson.Path] = git.BlobID(marked)
-	}
+	want[lesson.Path] = git.BlobID(marked)
 	if status != lesson.Applied {
 		return want, nil
 	}

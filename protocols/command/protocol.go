@@ -24,7 +24,7 @@ const (
 
 // Protocol is `git ward protocol`: it changes the sources of AGENTS.md in the
 // working tree, and compiles them (PROT-2, PROT-3). Committing stays with git.
-var Protocol = verbs("protocol", protocolUsage, map[string]cli.Func{
+var Protocol = cli.Verbs("protocol", protocolUsage, map[string]cli.Func{
 	"compile":     compile,
 	"lint":        lint,
 	"add-tool":    edit(charter.AddTool),

@@ -3,7 +3,6 @@
 package command
 
 import (
-	"context"
 	"fmt"
 	"os"
 
@@ -40,20 +39,4 @@ func treeOf(env *cli.Env, args []string) (*worktree.Tree, error) {
 		return nil, fmt.Errorf("%s is not a directory", args[0])
 	}
 	return &worktree.Tree{Dir: dir}, nil
-}
-
-// verbs dispatches `git ward NAME VERB`.
-func verbs(name, usage string, table map[string]cli.Func) cli.Func {
-	return func(ctx context.Context, env *cli.Env) error {
-		if len(env.Args) == 0 {
-			return env.Usage(usage, "%s takes a verb", name)
-		}
-		f, ok := table[env.Args[0]]
-		if !ok {
-			return env.Usage(usage, "%q is not a verb of %s", env.Args[0], name)
-		}
-		sub := *env
-		sub.Args = env.Args[1:]
-		return f(ctx, &sub)
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"git-ward/protocols/charter"
 	"git-ward/protocols/mergediff"
+	"git-ward/protocols/plan"
 )
 
 // Path is where lessons stand in a ward repository.
@@ -56,7 +57,7 @@ const (
 )
 
 // DiffTool is the tool of the plan that a code change becomes.
-const DiffTool = "replace_with_git_merge_diff"
+const DiffTool = plan.ReplaceDiff
 
 // Parameters are those that the action's command needs, and no others.
 type Parameters struct {

@@ -10,6 +10,8 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/charter"
+	"git-ward/protocols/fsm"
+	"git-ward/protocols/plan"
 )
 
 const postMortem = `# Post-mortem of D-1
@@ -240,13 +242,27 @@ func TestReplay(t *testing.T) {
 		if changed[0].Path != charter.Compiled || !bytes.Equal(changed[0].Data, compiled) {
 			t.Errorf("%d: AGENTS.md is not compiled", i)
 		}
-		if again, err := l.Replay(tree); len(again) > 0 || err != nil {
+		again, err := l.Replay(tree)
+		if gone := l.Action.Command == string(charter.RemoveTool); len(again) > 0 || errors.As(err, &cannot) != gone {
 			t.Errorf("%d: replayed twice: %v, %v", i, again, err)
 		}
 	}
 	p, _ := charter.Parse(tree.Protocols[1])
 	if p.Rules[0].Description != "Don't guess: look it up." || !slices.Equal(p.Tools, []string{"git ward plan list"}) {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestPlan: the plan says what the lesson says, whatever lines the diff has.
+func TestPlan(t *testing.T) {
+	l := Lesson{ID: "L-1", Action: Action{CodeChange, DiffTool, Parameters{File: "a/b.txt",
+		Diff: "<<<<<<< SEARCH\n---\nEND\n=======\n# FSM: fdc\n---\n>>>>>>> REPLACE\n"}}}
+	p, found := plan.Parse(l.Plan(), l.PlanPath())
+	if len(found) > 0 || p.Machine() != fsm.Sub || len(p.Steps) != 1 || p.Steps[0].Block != l.Action.Parameters.Diff || p.Steps[0].Args != "a/b.txt" {
+		t.Errorf("%v: %+v", found, p)
+	}
+	if bad, err := l.lint(replayTree()); bad == "" || err != nil {
+		t.Errorf("a plan for a file that is not there passes lint: %v", err)
 	}
 }
 

@@ -3,12 +3,15 @@ package lesson
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
 	"git-ward/protocols/charter"
+	"git-ward/protocols/fsm"
 	"git-ward/protocols/mergediff"
+	"git-ward/protocols/plan"
 )
 
 // Tree is the state of a repository that a lesson is carried out on.
@@ -70,6 +73,13 @@ func (l Lesson) changeCode(t Tree) ([]charter.File, error) {
 	if data == nil {
 		return nil, &CannotApply{fmt.Sprintf("there is no file %s", target)}
 	}
+	bad, err := l.lint(t)
+	if err != nil {
+		return nil, err
+	}
+	if bad != "" {
+		return nil, &CannotApply{bad}
+	}
 	hunks, err := mergediff.Parse(l.Action.Parameters.Diff)
 	if err == nil {
 		data, err = mergediff.Apply(data, hunks)
@@ -85,13 +95,49 @@ func (l Lesson) PlanPath() string { return "plans/lessons/" + l.ID + ".txt" }
 
 // Plan is a code change as a plan of one step under the machine sub.
 func (l Lesson) Plan() []byte {
-	p := l.Action.Parameters
-	word := "DIFF"
-	for strings.Contains(p.Diff, word) {
-		word += "_"
+	p := plan.Plan{Form: plan.BlockForm, FSM: fsm.Sub, Steps: []plan.Step{{
+		Comments: []string{"# FSM: " + fsm.Sub, "# The code change of lesson " + l.ID + "."},
+		Tool:     DiffTool, Args: l.Action.Parameters.File, Block: l.Action.Parameters.Diff,
+	}}}
+	return []byte(p.String())
+}
+
+// lint is why the plan of a code change may not run in the tree, "" when it may.
+func (l Lesson) lint(t Tree) (string, error) {
+	found, err := plan.NewLinter(planTree{t}, nil).LintText(l.PlanPath(), l.Plan())
+	if err != nil {
+		return "", err
 	}
-	return fmt.Appendf(nil, "# FSM: sub\n# The code change of lesson %s.\n%s %s <<%s\n%s\n%s\n---\n",
-		l.ID, DiffTool, p.File, word, strings.TrimSuffix(p.Diff, "\n"), word)
+	for _, d := range found {
+		if d.IsError() {
+			return fmt.Sprintf("its plan fails lint: %s: %s", d.Rule, d.Message), nil
+		}
+	}
+	return "", nil
+}
+
+// planTree is a Tree as the linter of plans sees it.
+type planTree struct{ tree Tree }
+
+func (t planTree) ReadFile(path string, limit int64) ([]byte, error) {
+	data, err := t.tree.File(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case data == nil:
+		return nil, fs.ErrNotExist
+	case int64(len(data)) > limit:
+		return nil, plan.ErrTooLarge
+	}
+	return data, nil
+}
+
+func (t planTree) Kind(path string) (plan.Kind, error) {
+	data, err := t.tree.File(path)
+	if data == nil || err != nil {
+		return plan.Missing, err
+	}
+	return plan.File, nil
 }
 
 // fixed are the files that no lesson's diff may touch: each has commands of its
