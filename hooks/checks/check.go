@@ -88,9 +88,9 @@ func (r *Result) Refused() bool { return diag.HasErrors(r.Findings) }
 // Check is one concern. Each function is optional and is called by the walk:
 // Ref for every update before anything is read, Commit for every new commit,
 // Path for every path that a new commit adds or changes, Blob once for every new
-// content, Names for every directory with new names, and Tip for every ref that
-// ends at a commit, with its difference; Unit, in its place, for every journal of
-// a unit of work.
+// content, Names for every directory with new names, Whole for every new commit
+// once more when all of that is done, and Tip for every ref that ends at a commit,
+// with its difference; Unit, in its place, for every journal of a unit of work.
 type Check struct {
 	Name string
 	Doc  string // what it refuses, and why; one sentence or two
@@ -100,6 +100,7 @@ type Check struct {
 	Path   func(*Run, *Commit, Change)
 	Blob   func(*Run, *Commit, Change, []byte)
 	Names  func(r *Run, c *Commit, dir string, names []git.Entry)
+	Whole  func(r *Run, c *Commit, parents []string) error // parents: their trees
 	Tip    func(*Run, *Tip) error
 	Unit   func(*Run, *Tip) error
 }
@@ -140,7 +141,8 @@ func Table() []Check {
 		refCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, linkCheck, runtimeCheck,
 		secretCheck,
-		commsCheck, versionCheck, metaCheck, registryCheck, lessonsCheck, unitCheck, policyCheck, evidenceCheck,
+		commsCheck, versionCheck, metaCheck, planCheck, registryCheck, lessonsCheck, protocolCheck, replayCheck,
+		unitCheck, policyCheck, evidenceCheck,
 	}
 }
 
