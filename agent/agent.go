@@ -139,11 +139,11 @@ func (a *agent) pick(ctx context.Context, doc *comms.Document, worked map[string
 		if !worked[d.Hash()] {
 			return &d, nil
 		}
-		if !a.Config.Loop.Enabled {
+		if !a.Config.Agent.Loop {
 			return nil, fmt.Errorf("%s is still open after its report", d.Name())
 		}
 	}
-	if !a.Config.Loop.Enabled {
+	if !a.Config.Agent.Loop {
 		return nil, nil
 	}
 	for _, d := range doc.Suspended() {

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -202,20 +202,20 @@ func (u *unit) signals(ctx context.Context) []loop.Signal {
 	if err := unix.Statfs(u.State, &fs); err == nil && loop.DiskOver90(fs.Blocks-fs.Bavail, fs.Blocks) {
 		list = append(list, loop.Signal{Kind: loop.DiskFull})
 	}
-	for _, line := range u.Config.Loop.DependsOn {
-		if ctx.Err() == nil && !u.dependency(ctx, line) {
-			list = append(list, loop.Signal{Kind: loop.DependencyDown, Detail: line})
+	for _, address := range u.Config.Loop.DependsOn {
+		if !reachable(ctx, address) && ctx.Err() == nil {
+			list = append(list, loop.Signal{Kind: loop.DependencyDown, Detail: address})
 		}
 	}
 	return list
 }
 
-// dependency runs one line of [loop] depends_on.
-func (u *unit) dependency(ctx context.Context, line string) bool {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Dir, cmd.Env = u.work.Dir(), u.store.Environ()
-	cmd.WaitDelay = time.Second
-	return cmd.Run() == nil
+// reachable dials an address of [loop] depends_on.
+func reachable(ctx context.Context, address string) bool {
+	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
 }

@@ -9,7 +9,6 @@ import (
 
 	"git-ward/agent/cycle"
 	"git-ward/agent/store"
-	"git-ward/internal/config"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -99,15 +98,7 @@ func (j *job) openUnit(ctx context.Context) (*unit, error) {
 }
 
 func (u *unit) declare() {
-	u.declaration, u.limits, u.missing = loop.Declare(u.journal.ID.String(), u.directive, baseOf(u.Config))
-}
-
-// baseOf is [loop] as the loop takes it.
-func baseOf(c *config.Config) loop.Base {
-	l := c.Loop
-	return loop.Base{Profile: loop.Profile(l.Profile), Rp: l.Rp, MaxIterations: l.MaxIterations,
-		MaxToolCallsPerIteration: l.MaxToolCallsPerIteration, MaxSecondsPerIteration: l.MaxSecondsPerIteration,
-		MaxTotalSeconds: l.MaxTotalSeconds, MaxTotalToolCalls: l.MaxTotalToolCalls}
+	u.declaration, u.limits, u.missing = loop.Declare(u.journal.ID.String(), u.directive, loop.Base(u.Config.Loop))
 }
 
 // world is what main says now (see uow.World).
@@ -122,7 +113,7 @@ func (u *unit) world(ctx context.Context) (uow.World, error) {
 	}
 	m := &uow.Main{Policy: uow.DefaultPolicy()}
 	if d := doc.Directive(u.directive.Name()); d != nil {
-		_, limits, _ := loop.Declare(u.journal.ID.String(), *d, baseOf(u.Config))
+		_, limits, _ := loop.Declare(u.journal.ID.String(), *d, loop.Base(u.Config.Loop))
 		m.DirectiveHash, m.Total = d.Hash(), uow.Totals(int64(limits.MaxIterations))
 	}
 	data, err := main.File(ctx, uow.PolicyPath, uow.MaxPolicy)
@@ -216,7 +207,7 @@ func (u *unit) loop(ctx context.Context) (*loop.Report, uow.Reason, error) {
 	l := &cycle.Loop{
 		Work: u.work, Journal: u.journal, World: u.world, Directive: u.directive, Declaration: u.declaration, Limits: u.limits,
 		Verdict: func(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
-			return u.store.AwaitVerdict(ctx, commit, claim, min(patience, u.Config.Loop.Patience.Duration))
+			return u.store.AwaitVerdict(ctx, commit, claim, min(patience, u.Config.Agent.VerdictPatience.Duration))
 		},
 		Team: team, Signals: u.signals, Refusals: u.Config.Agent.Refusals, Log: u.log, Now: time.Now,
 	}
