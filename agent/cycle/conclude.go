@@ -18,16 +18,15 @@ func (l *Loop) conclude(ctx context.Context, b Brief, r Result) error {
 	}
 	l.count(calls)
 	l.review = review
-	dir := loop.IterationDir(l.Directive.Name(), b.Iteration)
 	files := map[string][]byte{}
-	link, err := l.witness(dir, b.Iteration, r.Verdict, files)
+	link, err := l.witness(b, r.Verdict, files)
 	if err != nil {
 		return err
 	}
 	l.spend(b.Iteration)
 	cert := loop.Certify(l.findings(b.Iteration, r.Verdict, l.Signals(ctx)))
 	entry := l.entry(b.Iteration, cert, r, review, link)
-	return l.write(ctx, dir, entry, cert, fmt.Sprintf("loop: iteration %d ends: %s, residual %s", b.Iteration, cert.Type, cert.Residual.Words()), files)
+	return l.write(ctx, b, entry, cert, fmt.Sprintf("loop: iteration %d ends: %s, residual %s", b.Iteration, cert.Type, cert.Residual.Words()), files)
 }
 
 // spend puts the iteration's line into the budget log, once.
@@ -40,19 +39,19 @@ func (l *Loop) spend(iteration int) {
 
 // write commits what an iteration ends with: learnings, certificate, budget and
 // manifest at once, so that none is ever there without the others.
-func (l *Loop) write(ctx context.Context, dir string, entry loop.Entry, cert loop.Certificate, subject string, files map[string][]byte) error {
+func (l *Loop) write(ctx context.Context, b Brief, entry loop.Entry, cert loop.Certificate, subject string, files map[string][]byte) error {
 	learnings, err := l.Work.File(ctx, loop.LearningsPath)
 	if err != nil {
 		return err
 	}
 	kept, compaction := loop.Compact(loop.AppendEntry(string(learnings), entry))
 	files[loop.LearningsPath] = []byte(kept)
-	files[dir+"/"+loop.EntryFile] = []byte(entry.Text())
+	files[l.path(b, loop.EntryFile)] = []byte(entry.Text())
 	top := loop.Dir(l.Directive.Name()) + "/"
 	if compaction != "" {
 		files[top+loop.CompactionFile] = []byte(compaction + "\n")
 	}
-	for path, v := range map[string]any{dir + "/" + loop.CertificateFile: cert, top + loop.ManifestFile: l.manifest, top + loop.BudgetFile: l.budget} {
+	for path, v := range map[string]any{l.path(b, loop.CertificateFile): cert, top + loop.ManifestFile: l.manifest, top + loop.BudgetFile: l.budget} {
 		if files[path], err = loop.Encode(v); err != nil {
 			return err
 		}
@@ -68,15 +67,15 @@ func (l *Loop) write(ctx context.Context, dir string, entry loop.Entry, cert loo
 
 // witness keeps a copy of the verdict as evidence, so that learnings can link it.
 // What counts is the host's note, not this.
-func (l *Loop) witness(dir string, iteration int, v *loop.Verdict, files map[string][]byte) (loop.Link, error) {
-	path := dir + "/verdict.json"
+func (l *Loop) witness(b Brief, v *loop.Verdict, files map[string][]byte) (loop.Link, error) {
+	path := l.path(b, "verdict.json")
 	line, err := v.Line()
 	if err != nil {
 		return loop.Link{}, err
 	}
 	files[path] = append(line, '\n')
 	link := loop.Link{Path: path, SHA256: loop.Digest(files[path]), Role: "proof"}
-	l.manifest = l.manifest.Extend([]loop.Artifact{{Iteration: iteration, Path: path, SHA256: link.SHA256, Role: link.Role}})
+	l.manifest = l.manifest.Extend([]loop.Artifact{{Iteration: b.Iteration, Path: path, SHA256: link.SHA256, Role: link.Role}})
 	return link, nil
 }
 

@@ -129,7 +129,7 @@ func (l *Loop) declare(ctx context.Context) error {
 	if len(l.Limits.Reductions) > 0 {
 		files[top+loop.ReductionFile] = []byte(strings.Join(l.Limits.Reductions, "\n") + "\n")
 	}
-	return l.save(ctx, "loop: "+l.Declaration.LoopID+" declares its goal and how it may halt", files)
+	return l.Work.Commit(ctx, "loop: "+l.Declaration.LoopID+" declares its goal and how it may halt", files)
 }
 
 // exit writes the halting report and the final learnings (003, section 16).
@@ -164,7 +164,10 @@ func (l *Loop) exit(ctx context.Context, d loop.Decision, at loop.State, failed 
 	if files[top+loop.ReportFile], err = loop.Encode(report); err != nil {
 		return nil, err
 	}
-	return &report, l.Work.Save(ctx, fmt.Sprintf("loop: %s halts: %s", l.Declaration.LoopID, d.Status), files)
+	if err := l.Work.Commit(ctx, fmt.Sprintf("loop: %s halts: %s", l.Declaration.LoopID, d.Status), files); err != nil {
+		return nil, err
+	}
+	return &report, l.Work.Push(ctx)
 }
 
 // rung is what the evidence reaches, computed and never copied from the target.

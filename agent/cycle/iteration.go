@@ -73,12 +73,16 @@ func (l *Loop) brief(ctx context.Context, n int) (Brief, error) {
 	if compaction != "" {
 		files[loop.Dir(l.Directive.Name())+"/"+loop.CompactionFile] = []byte(compaction + "\n")
 	}
-	return b, l.save(ctx, fmt.Sprintf("loop: iteration %d begins", n), files)
+	return b, l.Work.Commit(ctx, fmt.Sprintf("loop: iteration %d begins", n), files)
 }
 
-// save commits evidence. The remote refuses none of it unless something is broken.
+// save commits and pushes evidence. The remote refuses none of it unless something
+// is broken.
 func (l *Loop) save(ctx context.Context, subject string, files map[string][]byte) error {
-	err := l.Work.Save(ctx, subject, files)
+	if err := l.Work.Commit(ctx, subject, files); err != nil {
+		return err
+	}
+	err := l.Work.Push(ctx)
 	var refused *store.Refused
 	if errors.As(err, &refused) {
 		return l.broken(loop.CollectArtifacts, "the evidence was refused: "+refused.Text)
@@ -90,26 +94,13 @@ func (l *Loop) broken(at loop.State, why string) error {
 	return &halt{loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.InvariantViolation, Words: why}, at, why}
 }
 
-// work has the Solver's work done and listed, if a run before this one did not
-// come so far. What it changed since its capsule is the iteration's artifacts.
+// work has the Solver's work done, listed and pushed, if a run before this one did
+// not come so far. The findings of a refused push go back to the Solver, a bounded
+// number of times.
 func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
-	base, err := l.Work.Introduced(ctx, b.CapsulePath)
-	if err != nil {
+	if have, err := l.Work.File(ctx, l.path(b, loop.ArtifactsFile)); err != nil || have != nil {
 		return err
 	}
-	path := loop.IterationDir(l.Directive.Name(), b.Iteration) + "/" + loop.ArtifactsFile
-	if have, err := l.Work.File(ctx, path); err != nil || have != nil {
-		return err
-	}
-	if err := l.solve(ctx, b, r); err != nil {
-		return err
-	}
-	return l.collect(ctx, b, base, r)
-}
-
-// solve lets the Solver work and pushes its work; the findings of a refused push
-// go back to it, a bounded number of times.
-func (l *Loop) solve(ctx context.Context, b Brief, r *Result) error {
 	refusal := ""
 	for refusals := 0; ; refusals++ {
 		words, calls, err := l.Team.Solve(ctx, b, refusal)
@@ -121,9 +112,15 @@ func (l *Loop) solve(ctx context.Context, b Brief, r *Result) error {
 		} else if err != nil {
 			return err
 		}
-		err = l.Work.Save(ctx, fmt.Sprintf("agent: %s iteration %d: %s", l.Directive.Name(), b.Iteration, l.Directive.Title), nil)
+		list, err := l.collect(ctx, b, r)
+		if err == nil {
+			err = l.Work.Push(ctx)
+		}
 		var refused *store.Refused
 		if !errors.As(err, &refused) {
+			if err == nil && list.Empty() {
+				return l.nothing(ctx, b)
+			}
 			return err
 		}
 		l.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
@@ -135,14 +132,27 @@ func (l *Loop) solve(ctx context.Context, b Brief, r *Result) error {
 	}
 }
 
-// collect writes artifacts.json of what the iteration changed.
-func (l *Loop) collect(ctx context.Context, b Brief, base string, r *Result) error {
+// path is that of an iteration's file.
+func (l *Loop) path(b Brief, name string) string {
+	return loop.IterationDir(l.Directive.Name(), b.Iteration) + "/" + name
+}
+
+// collect commits the work and the list of what it changed: the iteration's
+// artifacts.
+func (l *Loop) collect(ctx context.Context, b Brief, r *Result) (list loop.Artifacts, err error) {
+	if err := l.Work.Commit(ctx, fmt.Sprintf("agent: %s iteration %d: %s", l.Directive.Name(), b.Iteration, l.Directive.Title), nil); err != nil {
+		return list, err
+	}
+	base, err := l.Work.Before(ctx, b.CapsulePath)
+	if err != nil {
+		return list, err
+	}
 	changes, err := l.Work.Changes(ctx, base)
 	if err != nil {
-		return err
+		return list, err
 	}
-	dir := loop.IterationDir(l.Directive.Name(), b.Iteration)
-	list := loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: l.Declaration.LoopID, Artifacts: []loop.Artifact{}}
+	list = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: l.Declaration.LoopID, Artifacts: []loop.Artifact{}}
+	r.Changes = nil
 	var log strings.Builder
 	for _, c := range changes {
 		if strings.HasPrefix(c.Path, loop.Dir(l.Directive.Name())+"/") || c.Path == loop.LearningsPath {
@@ -155,7 +165,7 @@ func (l *Loop) collect(ctx context.Context, b Brief, base string, r *Result) err
 		}
 		data, err := l.Work.File(ctx, c.Path)
 		if err != nil {
-			return err
+			return list, err
 		}
 		if data != nil {
 			list.Artifacts = append(list.Artifacts, loop.Artifact{Iteration: b.Iteration, Path: c.Path, SHA256: loop.Digest(data), Role: "artifact"})
@@ -163,21 +173,15 @@ func (l *Loop) collect(ctx context.Context, b Brief, base string, r *Result) err
 	}
 	files := map[string][]byte{}
 	if log.Len() > 0 { // what was deleted, or is too much to list, is named here
-		path := dir + "/changes.txt"
+		path := l.path(b, "changes.txt")
 		files[path] = []byte(log.String())
 		list.Artifacts = append(list.Artifacts, loop.Artifact{Iteration: b.Iteration, Path: path, SHA256: loop.Digest(files[path]), Role: "log"})
 	}
-	if files[dir+"/"+loop.ArtifactsFile], err = loop.Encode(list); err != nil {
-		return err
+	if files[l.path(b, loop.ArtifactsFile)], err = loop.Encode(list); err != nil {
+		return list, err
 	}
 	l.manifest = l.manifest.Extend(list.Artifacts)
-	if err := l.save(ctx, fmt.Sprintf("loop: artifacts of iteration %d", b.Iteration), files); err != nil {
-		return err
-	}
-	if list.Empty() {
-		return l.nothing(ctx, b, dir, files)
-	}
-	return nil
+	return list, l.Work.Commit(ctx, fmt.Sprintf("loop: artifacts of iteration %d", b.Iteration), files)
 }
 
 // maxArtifacts bounds how many files an iteration lists one by one.
@@ -185,14 +189,18 @@ const maxArtifacts = 200
 
 // nothing ends the loop after an iteration without artifacts, which is
 // EXIT_BLOCKED, with the learning that 003 wants of it (sections 1 and 14).
-func (l *Loop) nothing(ctx context.Context, b Brief, dir string, files map[string][]byte) error {
-	path := dir + "/" + loop.ArtifactsFile
-	link := loop.Link{Path: path, SHA256: loop.Digest(files[path]), Role: "log"}
+func (l *Loop) nothing(ctx context.Context, b Brief) error {
+	path := l.path(b, loop.ArtifactsFile)
+	data, err := l.Work.File(ctx, path)
+	if err != nil {
+		return err
+	}
+	link := loop.Link{Path: path, SHA256: loop.Digest(data), Role: "log"}
 	l.spend(b.Iteration)
 	cert := loop.Certify(l.findings(b.Iteration, nil, nil))
 	entry := loop.Entry{Loop: l.Declaration.LoopID, Iteration: b.Iteration, Metric: l.Declaration.ResidualMetric, Direction: cert.Direction,
 		Certificate: cert.Type, Failed: []loop.Learning{loop.FailureLearning(b.Iteration, link)}}
-	if err := l.write(ctx, dir, entry, cert, fmt.Sprintf("loop: iteration %d changed nothing", b.Iteration), map[string][]byte{}); err != nil {
+	if err := l.write(ctx, b, entry, cert, fmt.Sprintf("loop: iteration %d changed nothing", b.Iteration), map[string][]byte{}); err != nil {
 		return err
 	}
 	why := fmt.Sprintf("iteration %d changed nothing", b.Iteration)

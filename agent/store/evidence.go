@@ -48,9 +48,13 @@ func (w *Work) List(ctx context.Context, dir string) ([]string, error) {
 // Head is the branch's newest commit.
 func (w *Work) Head(ctx context.Context) (string, error) { return w.resolve(ctx, "HEAD") }
 
-// Introduced is the newest commit of the branch that changed a file.
-func (w *Work) Introduced(ctx context.Context, path string) (string, error) {
-	return w.git(ctx, "rev-list", "--max-count=1", "HEAD", "--", path)
+// Before is the commit before the newest one that changed a file.
+func (w *Work) Before(ctx context.Context, path string) (string, error) {
+	id, err := w.git(ctx, "rev-list", "--max-count=1", "HEAD", "--", path)
+	if err != nil {
+		return "", err
+	}
+	return w.resolve(ctx, id+"^")
 }
 
 // Change is a path that differs between two commits: its status letter as in
@@ -72,10 +76,10 @@ func (w *Work) Changes(ctx context.Context, since string) ([]Change, error) {
 	return list, nil
 }
 
-// Save writes files into the branch, commits them with whatever else the working
-// tree holds, and pushes. Its error is Refused when the remote does not admit it.
-// Files that are there already, byte for byte, make no commit.
-func (w *Work) Save(ctx context.Context, subject string, files map[string][]byte) error {
+// Commit writes files into the branch and commits them with whatever else the
+// working tree holds; the next Push takes it along. Files that are there already,
+// byte for byte, make no commit.
+func (w *Work) Commit(ctx context.Context, subject string, files map[string][]byte) error {
 	if err := w.ensure(ctx); err != nil { // a model may have changed settings
 		return err
 	}
@@ -91,17 +95,17 @@ func (w *Work) Save(ctx context.Context, subject string, files map[string][]byte
 		}
 	}
 	if _, err := w.git(ctx, "diff", "--cached", "--quiet"); err == nil {
-		return w.unpushed(ctx)
+		return nil
 	}
 	message := fmt.Sprintf("%s\n\n%s: %s\n%s: %s\n", diag.Clean(subject), trailerDirective, w.Directive.Name(), trailerHash, w.Directive.Hash())
-	if _, _, err := w.store.runInput(ctx, w.dir, message, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-"); err != nil {
-		return err
-	}
-	return w.unpushed(ctx)
+	_, _, err := w.store.runInput(ctx, w.dir, message, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-")
+	return err
 }
 
-// unpushed pushes the branch where the remote does not have it.
-func (w *Work) unpushed(ctx context.Context) error {
+// Push pushes the branch where the remote does not have it. Its error is Refused
+// when the remote does not admit it; then what was committed since is in the
+// working tree again, to be mended.
+func (w *Work) Push(ctx context.Context) error {
 	head, err := w.resolve(ctx, "HEAD")
 	if err != nil {
 		return err
@@ -109,7 +113,14 @@ func (w *Work) unpushed(ctx context.Context) error {
 	if tip, err := w.remote(ctx, w.Branch); err != nil || tip == head {
 		return err
 	}
-	return w.deliver(ctx, "", false)
+	err = w.deliver(ctx, "", false)
+	var refused *Refused
+	if errors.As(err, &refused) {
+		if undoErr := w.undo(ctx); undoErr != nil {
+			return undoErr
+		}
+	}
+	return err
 }
 
 // write puts files into the working tree. Nothing that a model left there, such
