@@ -429,3 +429,78 @@ func TestFsckFindsBrokenWork(t *testing.T) {
 		}
 	}
 }
+
+// uow runs `git ward uow` as the PM and wants this in what it says.
+func (b *unitBench) uow(want string, args ...string) string {
+	b.T.Helper()
+	out, err := b.Try(b.Work, nil, "", "git-ward", append([]string{"uow"}, args...)...)
+	fails := strings.HasPrefix(want, "! ")
+	if (err != nil) != fails || !strings.Contains(out, strings.TrimPrefix(want, "! ")) {
+		b.T.Fatalf("uow %v: wanted %q: %v\n%s", args, want, err, out)
+	}
+	return out
+}
+
+// catchUp takes the journals as the host has them now, as an agent does.
+func (b *unitBench) catchUp(id string) {
+	b.T.Helper()
+	ref := uow.RefPrefix + id
+	b.Git("fetch", "-q", "origin", "refs/ward/uow/*:refs/ward/uow/*")
+	b.tips[ref] = strings.TrimSpace(b.Git("rev-parse", ref))
+	r, err := uow.ParseRecord([]byte(b.Git("show", ref+":uow.json")))
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	b.last[ref] = r
+}
+
+// TestPilot: the PM's verbs, from a clone and from the bare repository.
+func TestPilot(t *testing.T) {
+	b := newUnits(t)
+	b.step("D-1.1", byAgent(uow.Open))
+	b.uow("! --reason is one of PILOT_HOLD", "pause", "D-1.1")
+	b.uow("! there is no unit D-7.1", "pause", "--reason", "PILOT_HOLD", "D-7.1")
+	b.uow("D-1.1 PAUSED", "pause", "--reason", "COST_REVIEW", "-m", "let me look first", "D-1.1")
+	b.uow("! approve does not lead anywhere", "approve", "--reason", "APPROVED", "D-1.1")
+	b.uow("paused: git ward uow resume D-1.1", "list")
+	b.uow("D-1.1 ACTIVE", "resume", "--reason", "HOLD_LIFTED", "D-1.1")
+	b.catchUp("D-1.1")
+	b.step("D-1.1", byAgent(uow.Iterate))
+	claim := byAgent(uow.MakeClaim)
+	claim.Commit = b.work("one")
+	b.step("D-1.1", claim, "agent/D-1")
+	b.verdict("D-1.1", claim.Commit, "podman", false)
+	lock := uow.Input{Event: uow.Block, Actor: uow.Agent, Reason: "AMBIGUITY_LOCK", Interactions: 200}
+	b.step("D-1.1", lock)
+	b.uow("! a clarification needs words", "clarify", "--reason", "CLARIFIED", "D-1.1")
+	b.uow("D-1.1 ACTIVE", "clarify", "--reason", "CLARIFIED", "-m", "the file is called hello", "D-1.1")
+	b.catchUp("D-1.1")
+	if r := b.last[uow.RefPrefix+"D-1.1"]; r.Interactions != 0 || r.Note != "the file is called hello" {
+		t.Errorf("%+v", r)
+	}
+	for range 3 {
+		b.step("D-1.1", lock)
+		b.step("D-1.1", byAgent(uow.Retry))
+	}
+	b.step("D-1.1", lock)
+	b.uow("! 3 retries are spent", "retry", "--reason", "RETRY_NOW", "D-1.1")
+	b.uow("D-1.1 ACTIVE", "waive", "--reason", "CAUSE_GONE", "D-1.1")
+	b.catchUp("D-1.1")
+	b.step("D-1.1", lock)
+	b.uow("a dead letter", "waive", "--deny", "--reason", "NOT_WORTH_IT", "D-1.1")
+	b.uow("D-1.2 PENDING", "fork", "--reason", "NEW_ATTEMPT", "D-1.1")
+	b.uow("! D-1.2 exists already", "fork", "--reason", "NEW_ATTEMPT", "D-1.1")
+	out := b.uow("NONE on "+claim.Commit[:12], "show", "D-1.1")
+	for _, want := range []string{"residual", "iterations 0..0", "the file is called hello", "iterations 1 of 2", "AMBIGUITY_LOCK"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	b.uow("1 units paused", "pause", "--all", "--reason", "INCIDENT")
+	// In the bare repository, with the host's own settings.
+	if out, err := b.Try(b.Bare, nil, "", "git-ward", "uow", "cancel", "--reason", "NOT_NEEDED", "D-1.2"); err != nil || !strings.Contains(out, "D-1.2 FAILED") {
+		t.Error(err, out)
+	}
+	t.Logf("\n%s\n%s", b.uow("", "list"), out)
+	b.Fsck()
+}
