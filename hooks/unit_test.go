@@ -161,7 +161,7 @@ func (b *unitBench) verdict(id, commit, fence string, met bool) {
 	if len(missing) > 0 {
 		b.T.Fatal(missing)
 	}
-	run := loop.Trial{Criteria: []loop.Outcome{{Criterion: p.Commands[0].Text, Command: p.Commands[0].Command, Met: met}}}
+	run := loop.Trial{Criteria: []loop.Outcome{{Criterion: p.Commands[0].Text, Command: p.Commands[0].Command, Met: met, ExitCode: map[bool]int{true: 0, false: 1}[met]}}}
 	v := loop.Judge(p, []loop.Trial{run, run})
 	v.Commit, v.Fence = commit, fence
 	line, err := v.Line()
@@ -502,5 +502,47 @@ func TestPilot(t *testing.T) {
 		t.Error(err, out)
 	}
 	t.Logf("\n%s\n%s", b.uow("", "list"), out)
+	b.Fsck()
+}
+
+// TestPulse: while a sign of the PM is due, nothing goes on but closing; the sign
+// lifts it. Two agents on one unit: the second is a lost race, not a breach.
+func TestPulse(t *testing.T) {
+	b := newUnits(t)
+	b.Git("switch", "-q", "main")
+	b.Commit(uow.PolicyPath, "pilot_pulse = 2\n")
+	if out, err := b.Push("main"); err != nil {
+		t.Fatal(out)
+	}
+	b.setting("agent_merge = false", "agent_merge = true")
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	b.step("D-1.1", byAgent(uow.Iterate))
+	claim := byAgent(uow.MakeClaim)
+	claim.Commit = b.work("hello")
+	b.step("D-1.1", claim, "agent/D-1")
+	b.verdict("D-1.1", claim.Commit, "podman", true)
+	if out, err := b.AgentPush(claim.Commit + ":main"); err == nil || !strings.Contains(out, "a sign of the PM is due: git ward uow heartbeat D-1.1") {
+		t.Fatal(out)
+	}
+	forged := *b.last[uow.RefPrefix+"D-1.1"]
+	forged.PrevHash, forged.Event, forged.ReasonCode, forged.Iteration, forged.Interactions, forged.Pulse = forged.Hash, uow.Iterate, "ITERATION_STARTED", 2, 3, 3
+	forged.Budget.Spent.Iterations++
+	forged.Budget.Spent.Pushes++
+	b.refused("D-1.1", &forged, true, "uow/pulse: 2 interactions without a sign of the PM, and the policy wants one every 2")
+	b.uow("D-1.1 ACTIVE", "heartbeat", "--reason", "PULSE_APPROVED", "D-1.1")
+
+	// This agent has not seen the heartbeat: its step is a lost race.
+	old := b.tips[uow.RefPrefix+"D-1.1"]
+	b.refused("D-1.1", &forged, true, "rejected")
+	b.catchUp("D-1.1")
+	if r := b.last[uow.RefPrefix+"D-1.1"]; r.State != uow.Active || r.Pulse != 0 || old == b.tips[uow.RefPrefix+"D-1.1"] {
+		t.Fatalf("%+v", r)
+	}
+	b.step("D-1.1", byAgent(uow.Iterate))
+	if out, err := b.AgentPush(claim.Commit + ":main"); err != nil {
+		t.Fatal(out)
+	}
+	b.step("D-1.1", byAgent(uow.Complete))
 	b.Fsck()
 }
