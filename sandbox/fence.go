@@ -54,7 +54,7 @@ type fence struct {
 // that nobody asked for needs a new launch, fenced anew.
 func (s *Spec) runFenced(ctx context.Context, log zerolog.Logger, policy firewall.Policy, door, gateway string) (err error) {
 	f := &fence{Spec: s, log: log, policy: policy, door: door, gateway: gateway}
-	if f.engine, err = podman.Connect(ctx, podman.Options{Owner: owner(s.Bare), Storage: s.Storage}); err != nil {
+	if f.engine, err = podman.Connect(ctx, podman.Options{Owner: owner(s.Bare), Storage: s.Storage, Scratch: s.RuntimeDir}); err != nil {
 		return cli.Hint(err, "`git ward doctor` says what this machine lacks")
 	}
 	defer func() { err = errors.Join(err, f.engine.Close()) }()

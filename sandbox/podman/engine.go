@@ -31,6 +31,7 @@ type Options struct {
 	Podman  string    // the program for the private service; empty: from PATH
 	Storage string    // a directory for images and containers; empty: the user's own
 	Log     io.Writer // what the private service says; nil: nowhere
+	Scratch string    // a directory to remove should this process be killed; empty: none
 }
 
 // Engine is a connection to podman. Its methods may be called at the same time.
@@ -59,7 +60,7 @@ type api interface {
 	inspect(ctx context.Context, id string) (State, error)
 	list(ctx context.Context, label string) ([]string, error)
 
-	makeVolume(ctx context.Context, name string, options map[string]string) error
+	makeVolume(ctx context.Context, name, label string, options map[string]string) error
 	removeVolume(ctx context.Context, name string) error
 
 	hasImage(ctx context.Context, name string) (bool, error)
