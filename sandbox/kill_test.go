@@ -35,6 +35,10 @@ func TestKills(t *testing.T) {
 				moment := time.Duration(rand.IntN(1000)) * time.Millisecond
 				t.Run(fmt.Sprintf("%d %s %s at %v", i, mode, target, moment), func(t *testing.T) {
 					m.killed(t, target, moment)
+					if target == "launcher" && moment < 200*time.Millisecond {
+						// Before it had a reaper it leaves its sockets, to the next one.
+						m.works(t)
+					}
 					m.clean(t, before)
 				})
 			}
@@ -88,6 +92,36 @@ func (m *machine) killed(t *testing.T, target string, moment time.Duration) {
 	watch()
 }
 
+// TestSecondStart: whoever starts a launch's container again, which would give it
+// a network without rules, finds that it does not start.
+func TestSecondStart(t *testing.T) {
+	m := newMachine(t)
+	m.works(t)
+	before := m.traces()
+	cmd := m.launch("sh", "-c", "echo up; sleep 60")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	watch := m.watch(t)
+	out.Read(make([]byte, 3))
+	podman := "podman --root " + testStorage + "/root --runroot " + testStorage + "/run --tmpdir " + testStorage + "/tmp --storage-driver overlay --runtime runc --cgroup-manager cgroupfs "
+	said, err := m.Try(m.dir, nil, "", "sh", "-c", podman+"restart --time 0 $("+podman+"ps --quiet)")
+	t.Logf("podman restart: %v: %s", err, said)
+	if err == nil {
+		t.Errorf("the container starts again: %v\n%s", err, said)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the launch ended well")
+	}
+	watch()
+	m.clean(t, before)
+	m.works(t)
+}
+
 // victims are how a process is known by its command line.
 var victims = map[string]func(cmdline string) bool{
 	"launcher":  func(s string) bool { return strings.HasPrefix(s, "git-ward-launch launch ") },
@@ -97,13 +131,22 @@ var victims = map[string]func(cmdline string) bool{
 
 // kill says whether there was one.
 func (m *machine) kill(target string) bool {
-	for pid, line := range m.processes() {
-		if victims[target](line) {
+	all := m.processes()
+	for pid, line := range all {
+		// A child has its parent's command line until it runs its own program.
+		if victims[target](line) && !victims[target](all[parent(pid)]) {
 			syscall.Kill(pid, syscall.SIGKILL)
 			return true
 		}
 	}
 	return false
+}
+
+func parent(pid int) (id int) {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	var state string
+	fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &id)
+	return id
 }
 
 // processes are the command lines of all on the machine but its first process,

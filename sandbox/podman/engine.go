@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 )
 
 // Labels of every container: whose it is, over restarts of the launcher, and
@@ -23,6 +24,9 @@ const (
 	labelOwner = "git-ward.owner"
 	labelRun   = "git-ward.run"
 )
+
+// namePrefix begins the name of every container; the run and a number follow.
+const namePrefix = "git-ward-"
 
 // Options say which podman to talk to.
 type Options struct {
@@ -44,6 +48,7 @@ type Engine struct {
 
 	mu         sync.Mutex
 	containers map[*Container]bool // made and not removed
+	made       int
 }
 
 // api is what Ward asks of podman.
@@ -169,7 +174,21 @@ func (e *Engine) Close() error {
 	if e.service == nil {
 		return err
 	}
-	return errors.Join(err, e.service.stop(err == nil))
+	return errors.Join(err, e.service.stop(err == nil && e.service.ended() == nil))
+}
+
+// explain says what is behind an error of the API: a private service that ended.
+// The connection breaks a moment before the end is known.
+func (e *Engine) explain(err error) error {
+	if err == nil || e.service == nil {
+		return err
+	}
+	select {
+	case <-e.service.done:
+		return e.service.ended()
+	case <-time.After(100 * time.Millisecond):
+		return err
+	}
 }
 
 // HasImage tells whether the image is there; nothing is pulled.

@@ -70,7 +70,7 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 	}
 	global := globalArgs(o.Storage)
 	env := serviceEnv(os.Environ(), conf)
-	if s.reaper, err = startReaper(append([]string{podman}, global...), env, labelRun+"="+run, s.dir, o.Scratch); err != nil {
+	if s.reaper, err = startReaper(append([]string{podman}, global...), env, run, s.dir, o.Scratch); err != nil {
 		return err
 	}
 	s.cmd = exec.Command(podman, append(global, "system", "service", "--time=0", "unix://"+s.socket)...)
