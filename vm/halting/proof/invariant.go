@@ -163,11 +163,17 @@ func (f *flow) leads(e *edge) error {
 		}
 	}
 	for r := range n.Mod {
-		if !e.mod[r].within(n.Mod[r]) {
+		if !e.mod[r].within(n.Mod[r]) && !pinned(e.zone, e.after[r], n.Mod[r]) {
 			return fmt.Errorf("the residue of R%d does not hold on entry", r)
 		}
 	}
 	return nil
+}
+
+// pinned reports whether bounds leave a form one value, and that is in c.
+func pinned(z *zone, f form, c Residue) bool {
+	low, ok := z.lower(f)
+	return ok && low == z.upper(f) && Residue{0, low}.within(c)
 }
 
 // closed checks one node: its ends are such as the claim allows, and its other

@@ -116,3 +116,16 @@ func (m *machine) advance(n int64) bool {
 	}
 	return true
 }
+
+// Lines executes a program and calls visit with the line of each of n
+// instructions after the first ones, as long as it runs.
+func Lines(p code.Program, after, n int64, visit func(line int)) {
+	m := &machine{program: p, room: Default.Cells}
+	if !m.advance(after) {
+		return
+	}
+	for ; n > 0 && !m.ended && !m.unknown; n-- {
+		visit(p[m.ip].Line)
+		m.step()
+	}
+}

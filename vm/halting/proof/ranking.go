@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"git-ward/vm/halting/code"
 )
 
 // maxWeight bounds the weights of a ranking: the bounds of sums try every
@@ -16,44 +14,27 @@ const maxWeight = 2
 // connected component has a ranking that never grows in it, and what remains
 // without the edges on which it falls is ranked again.
 func (f *flow) ranked(limits Limits) error {
-	byNodes := map[string]*Ranking{}
+	levels := map[string][]*Ranking{} // by component, outermost first
 	for i := range f.Ranking {
 		r := &f.Ranking[i]
-		if len(r.Offset) != len(r.Nodes) || !slices.IsSorted(r.Nodes) {
+		if len(r.Offset) != len(r.Nodes) || slices.ContainsFunc(r.Weight[:], func(w int64) bool { return w < -maxWeight || w > maxWeight }) {
 			return fmt.Errorf("ranking %d is malformed", i)
 		}
-		for _, w := range r.Weight {
-			if w < -maxWeight || w > maxWeight {
-				return fmt.Errorf("ranking %d has a weight over %d", i, maxWeight)
-			}
-		}
 		k := fmt.Sprint(r.Nodes)
-		for byNodes[k] != nil {
-			k += "'" // a later level of the same component
-		}
-		byNodes[k] = r
+		levels[k] = append(levels[k], r)
 	}
-	next := make([][]edge, len(f.edges))
-	copy(next, f.edges)
+	next := slices.Clone(f.edges)
 	work := limits.Steps
-	todo := components(next)
-	for len(todo) > 0 {
-		c := todo[0]
-		todo = todo[1:]
-		k := fmt.Sprint(c)
-		for used := true; used; {
-			if byNodes[k] == nil {
-				return fmt.Errorf("the loop of nodes %v is not ranked", c)
-			}
-			if used = byNodes[k].Offset == nil; used {
-				k += "'"
-			}
+	for todo := components(next); len(todo) > 0; todo = todo[1:] {
+		k := fmt.Sprint(todo[0])
+		if len(levels[k]) == 0 {
+			return fmt.Errorf("the loop of nodes %v is not ranked", todo[0])
 		}
-		rest, err := f.fall(c, byNodes[k], next, &work)
+		rest, err := f.fall(todo[0], levels[k][0], next, &work)
 		if err != nil {
 			return err
 		}
-		byNodes[k] = &Ranking{}
+		levels[k] = levels[k][1:]
 		todo = append(todo, rest...)
 	}
 	return nil
@@ -192,5 +173,3 @@ func finished(roots []int, next func(int) []int) []int {
 	}
 	return order
 }
-
-var _ = code.Registers

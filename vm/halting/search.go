@@ -1,0 +1,199 @@
+package halting
+
+import (
+	"context"
+
+	"git-ward/vm/halting/code"
+	"git-ward/vm/halting/proof"
+)
+
+// search is the state that the deciders of one analysis share.
+type search struct {
+	ctx      context.Context
+	program  code.Program
+	options  Options
+	live     []liveSet
+	machine  *recovered
+	run      *running
+	overflow *Report      // a proof that only overflow ends it, if nothing better comes
+	abstract *abstraction // from the start of the plan
+	ranker   *ranker
+}
+
+func (s *search) prepare() {
+	s.live = liveness(s.program)
+	s.machine = recoverMachine(s.program, s.live)
+	s.run = newRunning(s.machine)
+}
+
+// simulate goes on with the simulation and reports its end or its repetition.
+func (s *search) simulate(b budget, burst int64) *Report {
+	b.steps = min(b.steps, s.options.steps())
+	s.machine.burst, s.machine.fuel = burst, b.steps
+	if s.run.stuck && s.run.retry() {
+		s.run.stuck = false
+	}
+	s.run.advance(s.ctx, b)
+	switch {
+	case s.run.ended:
+		return s.halted(s.run.steps, s.run.code)
+	case s.run.repetition != nil:
+		return s.repeats(s.run.repetition)
+	}
+	return nil
+}
+
+func (s *search) shortRun() *Report {
+	return s.simulate(budget{moves: shortMoves, steps: 100_000, cells: maxCells, controls: maxControls}, 50_000)
+}
+
+func (s *search) longRun() *Report {
+	return s.simulate(budget{moves: longMoves, steps: 20_000_000, cells: maxCells, controls: maxControls}, 10_000_000)
+}
+
+// untilTheEnd only waits for the plan to end. What overflow alone can end is
+// reported as such when that does not come.
+func (s *search) untilTheEnd() *Report {
+	steps := s.options.steps()
+	if s.overflow != nil {
+		steps = min(steps, 30_000_000)
+	}
+	if r := s.simulate(budget{moves: steps, steps: steps, cells: maxCells, controls: maxControls}, steps); r != nil {
+		return r
+	}
+	if !s.run.ended && s.run.repetition == nil {
+		if r := s.plainRun(steps); r != nil {
+			return r
+		}
+	}
+	return s.overflow
+}
+
+// plainRun executes from the start without looking for repetitions: for plans
+// with so many controls that their machine is not worth recovering.
+func (s *search) plainRun(steps int64) *Report {
+	if len(s.machine.controls) <= maxControls && !s.run.stuck {
+		return nil // the simulation has gone as far
+	}
+	c := control{}
+	t := wideTape{}
+	for n := int64(1); n <= steps; n++ {
+		if n&0xfffff == 0 && s.ctx.Err() != nil {
+			return nil
+		}
+		switch in := &s.program[c.ip]; in.Op {
+		case code.Left, code.Right:
+			t.head += 2*int(in.Op-code.Left) - 1
+			c.ip++
+		case code.Havoc:
+			return nil
+		default:
+			cell := t.cell()
+			if t.len() > maxCells {
+				return nil
+			}
+			if end, ok := execute(s.program, &c, cell); !ok {
+				return s.halted(n, end)
+			}
+		}
+	}
+	return nil
+}
+
+// wideTape is a tape of numbers.
+type wideTape struct {
+	head        int
+	right, left []int64
+}
+
+func (t *wideTape) len() int { return len(t.right) + len(t.left) }
+
+// cell is a pointer to the one under the head, until the tape grows.
+func (t *wideTape) cell() *int64 {
+	side, i := &t.right, t.head
+	if i < 0 {
+		side, i = &t.left, -1-i
+	}
+	if grow := i + 1 - len(*side); grow > 0 {
+		*side = append(*side, make([]int64, grow)...)
+	}
+	return &(*side)[i]
+}
+
+// narrowLanguages tries closed languages of small windows.
+func (s *search) narrowLanguages() *Report { return s.languages([]int{1, 2, 3, 4}, 1_500) }
+
+func (s *search) wideLanguages() *Report { return s.languages([]int{2, 3, 4, 5, 6, 7, 8}, 20_000) }
+
+func (s *search) languages(widths []int, limit int) *Report {
+	if s.run.stuck || len(s.machine.controls) > limit {
+		return nil
+	}
+	s.machine.fuel, s.machine.burst = 2_000_000, 10_000
+	for _, n := range widths {
+		if s.ctx.Err() != nil {
+			return nil
+		}
+		if p := closedLanguage(s.run, n, limit); p != nil {
+			return s.closed(p)
+		}
+	}
+	return nil
+}
+
+// abstractly interprets from the start of the plan.
+func (s *search) abstractly() *Report {
+	if len(s.program) > maxAbstract {
+		return nil
+	}
+	s.abstract = interpret(s.ctx, s.program, s.live, start{}, abstractWork)
+	if s.abstract == nil {
+		return nil
+	}
+	s.ranker = s.abstract.rank()
+	return s.interpreted(s.abstract, s.ranker)
+}
+
+// abstractlyLater interprets from where the simulation stands.
+func (s *search) abstractlyLater() *Report {
+	if len(s.program) > maxAbstract || s.run.steps == 0 {
+		return nil
+	}
+	cells := map[int32]bool{}
+	for _, c := range s.run.tape.cells {
+		cells[c] = true
+	}
+	at := start{control: s.machine.controls[s.run.control], after: s.run.steps}
+	for i, v := range s.machine.symbols {
+		if cells[int32(i)] {
+			at.cells = append(at.cells, v)
+		}
+	}
+	a := interpret(s.ctx, s.program, s.live, at, abstractWork)
+	if a == nil {
+		return nil
+	}
+	return s.interpreted(a, a.rank())
+}
+
+// interpreted draws what follows from an abstraction.
+func (s *search) interpreted(a *abstraction, r *ranker) *Report {
+	ends := a.allEnds()
+	switch {
+	case len(ends) == 0:
+		return s.neverEnds(a)
+	case len(ends) == 1 && ends[0] == code.Overflow:
+		if len(r.unranked) == 0 && len(r.overflowing) == 0 {
+			return s.ranked(a, r)
+		}
+		if s.overflow == nil {
+			s.overflow = s.onlyOverflow(a)
+		}
+		return nil
+	case len(r.unranked) == 0 && len(r.overflowing) == 0:
+		return s.ranked(a, r)
+	}
+	return nil
+}
+
+var _ proof.Claim
