@@ -7,7 +7,7 @@ import (
 	"git-ward/vm/halting/proof"
 )
 
-// word is a window of n symbols in base 256, the nearest to the head in the
+// word is a window of n marks in base 256, the nearest to the head in the
 // lowest byte.
 type word uint64
 
@@ -17,7 +17,7 @@ const widest = 8
 // view is a local configuration: the control, the cell under the head and the
 // windows on both sides of it.
 type view struct {
-	control, cell int32
+	control, cell int32 // cell is a mark
 	left, right   word
 }
 
@@ -47,15 +47,17 @@ type languages struct {
 	machine     *recovered
 	n           int
 	limit       int
+	marks       *marks
 	views       map[view]bool
 	queue       []view
 	left, right windows
 }
 
-// closedLanguage tries width n from a simulation's present configuration; nil
-// when a view halts, or there are more than limit.
-func closedLanguage(r *running, n, limit int) *proof.Proof {
-	l := &languages{machine: r.machine, n: n, limit: limit, views: map[view]bool{}, left: newWindows(), right: newWindows()}
+// closedLanguage tries windows of width n over marks with so much history, from a
+// simulation's present configuration; nil when a view halts, or there are more
+// than limit.
+func closedLanguage(r *running, n, history, limit int) *proof.Proof {
+	l := &languages{machine: r.machine, n: n, limit: limit, marks: newMarks(r.machine, history), views: map[view]bool{}, left: newWindows(), right: newWindows()}
 	low, high := -r.tape.origin, len(r.tape.cells)-r.tape.origin
 	start, ok := l.start(r, low, high)
 	if !ok {
@@ -76,7 +78,7 @@ func closedLanguage(r *running, n, limit int) *proof.Proof {
 func (l *languages) start(r *running, low, high int) (view, bool) {
 	window := func(from, dir int) (w word, ok bool) {
 		for i := range l.n {
-			s := r.tape.at(from + i*dir)
+			s := l.marks.plain(r.tape.at(from + i*dir))
 			if s > 255 {
 				return 0, false
 			}
@@ -102,7 +104,7 @@ func (l *languages) start(r *running, low, high int) (view, bool) {
 	l.open(&l.right, 0)
 	left, ok1 := window(r.head-1, -1)
 	right, ok2 := window(r.head+1, 1)
-	return view{r.control, r.tape.at(r.head), left, right}, ok1 && ok2
+	return view{r.control, l.marks.plain(r.tape.at(r.head)), left, right}, ok1 && ok2
 }
 
 func (l *languages) add(v view) {
@@ -137,7 +139,7 @@ func (l *languages) arrive(a arrival, last byte) {
 
 // follow adds what may come after a view; false when it may halt.
 func (l *languages) follow(v view) bool {
-	t := l.machine.at(v.control, v.cell)
+	t := l.machine.at(v.control, l.marks.all[v.cell].symbol)
 	switch t.effect {
 	case spins:
 		return true
@@ -145,7 +147,8 @@ func (l *languages) follow(v view) bool {
 	default:
 		return false
 	}
-	if len(l.machine.controls) > l.limit || len(l.machine.symbols) > 256 {
+	left := l.marks.leave(v.control, v.cell, t.write)
+	if len(l.machine.controls) > l.limit || len(l.marks.all) > 256 {
 		return false
 	}
 	behind, ahead, out, in := v.left, v.right, &l.left, &l.right
@@ -154,7 +157,7 @@ func (l *languages) follow(v view) bool {
 	}
 	l.open(out, behind)
 	mask := word(1)<<(8*l.n-1)<<1 - 1 // n = 8: all bits
-	a := arrival{control: t.next, cell: int32(ahead & 255), behind: (behind<<8 | word(t.write)) & mask, ahead: ahead >> 8, dir: t.dir}
+	a := arrival{control: t.next, cell: int32(ahead & 255), behind: (behind<<8 | word(left)) & mask, ahead: ahead >> 8, dir: t.dir}
 	in.waiting[a.ahead] = append(in.waiting[a.ahead], a)
 	for _, last := range in.after[a.ahead] {
 		l.arrive(a, last)
@@ -165,34 +168,34 @@ func (l *languages) follow(v view) bool {
 // proof writes the set down, in an order that does not depend on maps.
 func (l *languages) proof(after int64) *proof.Proof {
 	c := &proof.Language{After: after, N: l.n}
-	controls, words := map[int32]int64{}, map[word]int64{}
-	control := func(i int32) int64 {
+	controls, words := map[int32]int{}, map[word]int{}
+	control := func(i int32) int {
 		k, ok := controls[i]
 		if !ok {
-			k = int64(len(controls))
+			k = len(controls)
 			controls[i] = k
 			c.Controls = append(c.Controls, l.control(i))
 		}
 		return k
 	}
-	spell := func(w word) int64 {
+	spell := func(w word) int {
 		k, ok := words[w]
 		if !ok {
-			k = int64(len(words))
+			k = len(words)
 			words[w] = k
-			cells := make([]int64, l.n)
+			cells := make([]int, l.n)
 			for i := range cells {
-				cells[i] = l.machine.symbols[w>>(8*i)&255]
+				cells[i] = int(w >> (8 * i) & 255)
 			}
 			c.Words = append(c.Words, cells)
 		}
 		return k
 	}
 	for _, w := range sortedWords(l.left.has) {
-		c.Left = append(c.Left, int(spell(w)))
+		c.Left = append(c.Left, spell(w))
 	}
 	for _, w := range sortedWords(l.right.has) {
-		c.Right = append(c.Right, int(spell(w)))
+		c.Right = append(c.Right, spell(w))
 	}
 	views := make([]view, 0, len(l.views))
 	for v := range l.views {
@@ -200,7 +203,14 @@ func (l *languages) proof(after int64) *proof.Proof {
 	}
 	slices.SortFunc(views, compareViews)
 	for _, v := range views {
-		c.Views = append(c.Views, proof.View{control(v.control), spell(v.left), l.machine.symbols[v.cell], spell(v.right)})
+		left := v.cell // what goes round in place leaves nothing
+		if t := l.machine.at(v.control, l.marks.all[v.cell].symbol); t.effect == moves {
+			left = l.marks.leave(v.control, v.cell, t.write)
+		}
+		c.Views = append(c.Views, proof.View{control(v.control), spell(v.left), int(v.cell), spell(v.right), int(left)})
+	}
+	for _, m := range l.marks.all {
+		c.Marks = append(c.Marks, l.machine.symbols[m.symbol])
 	}
 	return &proof.Proof{Claim: proof.Never, Language: c}
 }

@@ -120,21 +120,33 @@ func (t *wideTape) cell() *int64 {
 	return &(*side)[i]
 }
 
+// attempt is one size of a closed language.
+type attempt struct{ n, history int }
+
 // narrowLanguages tries closed languages of small windows.
-func (s *search) narrowLanguages() *Report { return s.languages([]int{1, 2, 3, 4}, 1_500) }
+func (s *search) narrowLanguages() *Report {
+	return s.languages([]attempt{{1, 0}, {2, 0}, {3, 0}, {2, 2}}, 1_500)
+}
 
-func (s *search) wideLanguages() *Report { return s.languages([]int{2, 3, 4, 5, 6, 7, 8}, 20_000) }
+// wideLanguages tries larger windows and longer histories.
+func (s *search) wideLanguages() *Report {
+	return s.languages([]attempt{{4, 0}, {1, 1}, {3, 1}, {3, 2}, {2, 4}, {3, 3}, {6, 0}, {4, 4}, {5, 2}, {8, 0}, {6, 4}, {8, 3}}, 20_000)
+}
 
-func (s *search) languages(widths []int, limit int) *Report {
+func (s *search) languages(attempts []attempt, limit int) *Report {
 	if s.run.stuck || len(s.machine.controls) > limit {
 		return nil
 	}
 	s.machine.fuel, s.machine.burst = 2_000_000, 10_000
-	for _, n := range widths {
+	for _, a := range attempts {
 		if s.ctx.Err() != nil {
 			return nil
 		}
-		if p := closedLanguage(s.run, n, limit); p != nil {
+		from := s.run
+		if a.history > 0 {
+			from = newRunning(s.machine) // histories start with the plan
+		}
+		if p := closedLanguage(from, a.n, a.history, limit); p != nil {
 			return s.closed(p)
 		}
 	}

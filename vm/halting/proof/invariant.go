@@ -75,7 +75,7 @@ func (f *flow) shape() error {
 		}
 		z := unbounded()
 		for _, b := range n.Zone {
-			if !within(b[0], fresh) || !within(b[1], fresh) || b[0] == b[1] {
+			if !isRegister(b[0]) || !isRegister(b[1]) || b[0] == b[1] {
 				return fmt.Errorf("node %d bounds what is not there", i)
 			}
 			z.tighten(int(b[0]), int(b[1]), b[2])
@@ -91,6 +91,9 @@ func (f *flow) shape() error {
 	}
 	return nil
 }
+
+// isRegister: a variable that a node may bound; 0 is the constant.
+func isRegister(i int64) bool { return i >= 0 && i < fresh }
 
 // settle closes a zone under its bounds and the residues; false when empty.
 func (z *zone) settle(mod *[code.Registers]Residue) bool {
@@ -200,7 +203,7 @@ func (f *flow) closed(i int) error {
 	}
 	for k := range outs {
 		e := &outs[k]
-		if e.to = n.Next[k]; !within(int64(e.to), len(f.Nodes)) {
+		if e.to = n.Next[k]; !within(e.to, len(f.Nodes)) {
 			return errors.New("an outcome leads nowhere")
 		}
 		if err := f.leads(e); err != nil {

@@ -3,6 +3,7 @@ package proof
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"git-ward/vm/halting/code"
 )
@@ -19,18 +20,19 @@ type language struct {
 	program     code.Program
 	byIP        map[int32][]int // controls
 	byWord      map[string]int  // words
-	views       map[View]bool
-	left, right map[string][]int64 // first N-1 cells of a window: what may follow
+	views       map[[4]int]bool
+	first       map[int64]int    // value: its first mark
+	left, right map[string][]int // first N-1 cells of a window: what may follow
 	budget      int64
 }
 
 // checkLanguage verifies that the views hold the configuration after After
 // steps and that each view's successors are views again; none may halt.
 func checkLanguage(p code.Program, l *Language, limits Limits) error {
-	if l.N < 1 || l.N > maxWindow || len(l.Words)+len(l.Views)+len(l.Controls) > limits.Entries {
+	if l.N < 1 || l.N > maxWindow || len(l.Words)+len(l.Views)+len(l.Controls)+len(l.Marks)+len(l.Left)+len(l.Right) > limits.Entries {
 		return fmt.Errorf("a language of width %d with %d views is not within the checker's limits", l.N, len(l.Views))
 	}
-	c := &language{Language: l, program: p, byIP: map[int32][]int{}, byWord: map[string]int{}, views: map[View]bool{}, budget: limits.Steps}
+	c := &language{Language: l, program: p, byIP: map[int32][]int{}, byWord: map[string]int{}, views: map[[4]int]bool{}, first: map[int64]int{}, budget: limits.Steps}
 	if err := c.index(); err != nil {
 		return err
 	}
@@ -50,12 +52,10 @@ func checkLanguage(p code.Program, l *Language, limits Limits) error {
 }
 
 // key spells cells so that equal ones are equal strings.
-func key(cells []int64) string {
-	b := make([]byte, 0, 8*len(cells))
-	for _, v := range cells {
-		for s := 0; s < 64; s += 8 {
-			b = append(b, byte(v>>s))
-		}
+func key(marks []int) string {
+	b := make([]byte, 0, 4*len(marks))
+	for _, v := range marks {
+		b = append(b, byte(v>>24), byte(v>>16), byte(v>>8), byte(v))
 	}
 	return string(b)
 }
@@ -68,17 +68,22 @@ func (c *language) index() error {
 		}
 		c.byIP[ctl.IP] = append(c.byIP[ctl.IP], i)
 	}
+	for i, v := range c.Marks {
+		if _, known := c.first[v]; !known {
+			c.first[v] = i
+		}
+	}
 	for i, w := range c.Words {
-		if len(w) != c.N {
-			return fmt.Errorf("word %d has %d cells, not %d", i, len(w), c.N)
+		if len(w) != c.N || slices.ContainsFunc(w, func(m int) bool { return !within(m, len(c.Marks)) }) {
+			return fmt.Errorf("word %d is not %d marks", i, c.N)
 		}
 		c.byWord[key(w)] = i
 	}
 	for _, v := range c.Views {
-		if !within(v[0], len(c.Controls)) || !within(v[1], len(c.Words)) || !within(v[3], len(c.Words)) {
+		if !within(v[0], len(c.Controls)) || !within(v[1], len(c.Words)) || !within(v[2], len(c.Marks)) || !within(v[3], len(c.Words)) || !within(v[4], len(c.Marks)) {
 			return fmt.Errorf("view %v names what is not there", v)
 		}
-		c.views[v] = true
+		c.views[[4]int(v[:4])] = true
 	}
 	var err error
 	if c.left, err = c.followers(c.Language.Left); err != nil {
@@ -88,13 +93,13 @@ func (c *language) index() error {
 	return err
 }
 
-func within(i int64, n int) bool { return i >= 0 && i < int64(n) }
+func within(i, n int) bool { return i >= 0 && i < n }
 
 // followers maps the first N-1 cells of each window to its last cell.
-func (c *language) followers(windows []int) (map[string][]int64, error) {
-	after := map[string][]int64{}
+func (c *language) followers(windows []int) (map[string][]int, error) {
+	after := map[string][]int{}
 	for _, i := range windows {
-		if !within(int64(i), len(c.Words)) {
+		if !within(i, len(c.Words)) {
 			return nil, fmt.Errorf("window %d is not there", i)
 		}
 		w := c.Words[i]
@@ -105,7 +110,7 @@ func (c *language) followers(windows []int) (map[string][]int64, error) {
 }
 
 // holds reports whether a window may occur on a side.
-func (c *language) holds(side map[string][]int64, w []int64) bool {
+func (c *language) holds(side map[string][]int, w []int) bool {
 	for _, last := range side[key(w[:c.N-1])] {
 		if last == w[c.N-1] {
 			return true
@@ -118,10 +123,15 @@ func (c *language) holds(side map[string][]int64, w []int64) bool {
 // window further out on both sides, down to empty tape.
 func (c *language) holdsStart(m *machine) error {
 	low, high := m.bounds()
-	window := func(from, step int) []int64 {
-		w := make([]int64, c.N)
+	for i := low - 1; i <= high+1; i++ {
+		if _, known := c.first[m.cell(i)]; !known {
+			return fmt.Errorf("the start has a cell, %d, that is not in the language", i)
+		}
+	}
+	window := func(from, step int) []int {
+		w := make([]int, c.N)
 		for i := range w {
-			w[i] = m.cell(from + i*step)
+			w[i] = c.first[m.cell(from+i*step)]
 		}
 		return w
 	}
@@ -135,21 +145,21 @@ func (c *language) holdsStart(m *machine) error {
 			return fmt.Errorf("the start has a window on the right, at cell %d, that is not in the language", i)
 		}
 	}
-	if !c.has(partial(m), window(m.head-1, -1), m.cell(m.head), window(m.head+1, 1)) {
+	if !c.has(partial(m), window(m.head-1, -1), c.first[m.cell(m.head)], window(m.head+1, 1)) {
 		return errors.New("the start is not in the language")
 	}
 	return nil
 }
 
 // has reports whether a view of the language covers this one.
-func (c *language) has(s sketch, left []int64, cell int64, right []int64) bool {
+func (c *language) has(s sketch, left []int, mark int, right []int) bool {
 	l, ok := c.byWord[key(left)]
 	r, ok2 := c.byWord[key(right)]
 	if !ok || !ok2 {
 		return false
 	}
 	for _, i := range c.byIP[s.ip] {
-		if s.covered(&c.Controls[i]) && c.views[View{int64(i), int64(l), cell, int64(r)}] {
+		if s.covered(&c.Controls[i]) && c.views[[4]int{i, l, mark, r}] {
 			return true
 		}
 	}
@@ -159,13 +169,16 @@ func (c *language) has(s sketch, left []int64, cell int64, right []int64) bool {
 // closed checks that what follows a view is in the language.
 func (c *language) closed(v View) error {
 	s := c.Controls[v[0]].sketch()
-	cell := v[2]
+	cell := c.Marks[v[2]]
 	direction, err := c.untilMove(&s, &cell)
 	if err != nil {
 		return fmt.Errorf("view %v: %w", v, err)
 	}
 	if direction == 0 {
 		return nil // it goes round in place for ever
+	}
+	if c.Marks[v[4]] != cell {
+		return fmt.Errorf("view %v leaves a cell with %d, and not so marked", v, cell)
 	}
 	behind, ahead, out, in := c.Words[v[1]], c.Words[v[3]], c.left, c.right
 	if direction < 0 {
@@ -174,9 +187,9 @@ func (c *language) closed(v View) error {
 	if !c.holds(out, behind) {
 		return fmt.Errorf("view %v: the window that it leaves behind is not in the language", v)
 	}
-	nextBehind := append([]int64{cell}, behind[:c.N-1]...)
+	nextBehind := append([]int{v[4]}, behind[:c.N-1]...)
 	for _, x := range in[key(ahead[1:])] {
-		nextAhead := append(append([]int64(nil), ahead[1:]...), x)
+		nextAhead := append(append([]int(nil), ahead[1:]...), x)
 		left, right := nextBehind, nextAhead
 		if direction < 0 {
 			left, right = right, left

@@ -55,11 +55,17 @@ type Cycle struct {
 // a control point, the N cells to the left of the head (nearest first), the cell
 // under it, and the N cells to the right. Left and Right are the windows of N
 // cells that may occur further out on each side.
+//
+// Cells are spelled as marks. Marks[i] is the number that a cell with mark i
+// holds; several marks may hold the same, so that a language can remember how a
+// cell came about. At step After every cell has the first mark for its number,
+// and after that the mark that the last view which left it says.
 type Language struct {
 	After    int64     `json:"after"`
 	N        int       `json:"n"`
 	Controls []Control `json:"controls"`
-	Words    [][]int64 `json:"words"`
+	Marks    []int64   `json:"marks"`
+	Words    [][]int   `json:"words"`
 	Left     []int     `json:"left"`  // indices of Words
 	Right    []int     `json:"right"` // indices of Words
 	Views    []View    `json:"views"`
@@ -73,8 +79,9 @@ type Control struct {
 	Flags *code.Flags            `json:"flags"`
 }
 
-// View is [control, left word, cell, right word]: indices, and a cell's value.
-type View [4]int64
+// View is [control, left word, mark, right word, leaves]: all indices; leaves is
+// the mark that the cell has when the head moves on.
+type View [5]int
 
 // Invariant is a set of nodes that holds every configuration from step After
 // on. For Never no node can halt, for Overflow only by overflow, and for Halts
