@@ -18,6 +18,7 @@ require (
 	github.com/sirupsen/logrus v1.9.3
 	golang.org/x/mod v0.42.0
 	golang.org/x/sys v0.49.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (

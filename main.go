@@ -13,6 +13,7 @@ import (
 	"git-ward/hooks"
 	"git-ward/internal/cli"
 	"git-ward/sandbox/doctor"
+	"git-ward/vm/command"
 )
 
 //go:embed config.toml
@@ -36,6 +37,7 @@ func main() {
 			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
+			{Name: "udc", Doc: "run, check, format and trace plans for the UDC machine", Run: command.UDC},
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
 			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},
