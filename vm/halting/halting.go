@@ -27,14 +27,14 @@ import (
 // same options give the same report.
 type Options struct {
 	Calls []string                               // tools that the machine admits
-	Plan  func(name string) (*asm.Program, bool) // registered plans; nil: none
+	Plan  func(name string) (*asm.Program, bool) // registered plans, false for no such name; nil: unknown
 	Steps int64                                  // instructions to execute; 0 means DefaultSteps
 }
 
 // Budgets of an analysis.
 const (
 	DefaultSteps = 400_000_000 // the 5-state busy beaver takes 283 million
-	maxFlat      = 1 << 24     // instructions with sub-plans copied in
+	maxFlat      = 1 << 20     // instructions of sub-plans, copied in at each call
 	maxCells     = 1 << 23     // of the tape in a simulation
 	shortMoves   = 1_500       // of the first simulation
 	longMoves    = 150_000     // of the second

@@ -30,7 +30,8 @@ type transition struct {
 	dir    int8
 	write  int32 // symbol
 	next   int32 // control
-	cost   int64 // instructions
+	cost   int64 // instructions; before the first of those that repeat, when it spins
+	period int64 // of instructions, when it spins
 	code   string
 }
 
@@ -102,6 +103,7 @@ func (m *recovered) run(c control, cell int64) transition {
 	}
 	budget := min(m.burst, m.fuel)
 	mark, again := point{c, cell}, int64(1)
+	var marked int64
 	for n := int64(1); n <= budget; n++ {
 		in := &m.program[c.ip]
 		if in.Op == code.Left || in.Op == code.Right {
@@ -119,9 +121,9 @@ func (m *recovered) run(c control, cell int64) transition {
 		}
 		if now := (point{c, cell}); now == mark {
 			m.fuel -= n
-			return transition{effect: spins, cost: n}
+			return transition{effect: spins, cost: marked, period: n - marked}
 		} else if n == again {
-			mark, again = now, 2*again
+			mark, marked, again = now, n, 2*again
 		}
 	}
 	m.fuel -= budget

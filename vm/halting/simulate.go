@@ -117,7 +117,7 @@ func (r *running) move() {
 		r.ended, r.code = true, t.code
 		r.steps += t.cost
 	case spins:
-		r.repetition = &proof.Cycle{At: r.steps, Period: t.cost}
+		r.repetition = &proof.Cycle{At: r.steps + t.cost, Period: t.period}
 	default:
 		r.stuck = true
 	}
@@ -129,7 +129,7 @@ func (r *running) move() {
 func (r *running) watch() {
 	e := &r.exact
 	e.visit(r.head)
-	if e.taken && r.control == e.control && r.head == e.head && r.sameTape(e, e.low, e.high, 0) {
+	if e.taken && r.moves > e.moves && r.control == e.control && r.head == e.head && r.sameTape(e, e.low, e.high, 0) {
 		r.found(e)
 		return
 	}

@@ -13,8 +13,8 @@ func (s *search) undecided() Report {
 		l := Loop{Reason: "nothing was found that bounds its rounds"}
 		for _, ip := range c {
 			in := &s.program[ip]
-			if l.StartLine == 0 || in.Line < l.StartLine {
-				l.StartLine = in.Line
+			if l.StartLine == 0 || in.Label < l.StartLine {
+				l.StartLine = in.Label
 			}
 			l.EndLine = max(l.EndLine, in.Line)
 			if in.Op == code.Cmp && tainted&(1<<in.Reg|operandBit(in.A)) != 0 {

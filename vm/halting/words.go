@@ -10,11 +10,14 @@ import (
 
 // halted is the report on a run that ended.
 func (s *search) halted(steps int64, end string) *Report {
-	how := "HALT"
+	how, counted := "HALT", steps
 	if end != "" {
 		how = end
 	}
-	return &Report{Risk: Low, Reason: fmt.Sprintf("it halts: a plan has no input, and executing this one ends with %s after %s", how, plural(steps, "instruction")),
+	if end == code.NoHalt {
+		counted--
+	}
+	return &Report{Risk: Low, Reason: fmt.Sprintf("it halts: a plan has no input, and executing this one ends with %s after %s", how, plural(counted, "instruction")),
 		Proof: &proof.Proof{Claim: proof.Halts, Run: &proof.Run{Steps: steps, Code: end}}}
 }
 
@@ -124,11 +127,11 @@ func plural(n int64, what string) string {
 // lines spans the lines of nodes.
 func (a *abstraction) lines(nodes []int) (first, last int) {
 	for _, n := range nodes {
-		line := a.program[a.nodes[n].ip].Line
-		if first == 0 || line < first {
-			first = line
+		in := &a.program[a.nodes[n].ip]
+		if first == 0 || in.Label < first {
+			first = in.Label
 		}
-		last = max(last, line)
+		last = max(last, in.Line)
 	}
 	return first, last
 }
@@ -164,11 +167,11 @@ func (a *abstraction) closedComponents() (closed []component) {
 // visited is the span of lines that are executed from one step on.
 func (s *search) visited(after, period int64) Loop {
 	var l Loop
-	proof.Lines(s.program, after, min(period, 1_000_000), func(line int) {
-		if l.StartLine == 0 || line < l.StartLine {
-			l.StartLine = line
+	proof.Follow(s.program, after, min(period, 1_000_000), func(in *code.Inst) {
+		if l.StartLine == 0 || in.Label < l.StartLine {
+			l.StartLine = in.Label
 		}
-		l.EndLine = max(l.EndLine, line)
+		l.EndLine = max(l.EndLine, in.Line)
 	})
 	return l
 }

@@ -60,14 +60,15 @@ func (v Value) Of(regs *[Registers]int64) int64 {
 // Inst is one instruction. Reg is the register that it changes or compares; A
 // and B are its operands, To the index that a jump leads to, Code how a Stop
 // ends ("" is HALT), Line the line of the plan that the user reads: for a
-// sub-plan's instructions the line of the CALL in the main plan.
+// sub-plan's instructions the line of the CALL in the main plan. Label is the
+// line of the first label right before it, or Line.
 type Inst struct {
-	Op   Op
-	Reg  uint8
-	A, B Value
-	To   int32
-	Code string
-	Line int
+	Op          Op
+	Reg         uint8
+	A, B        Value
+	To          int32
+	Code        string
+	Line, Label int
 }
 
 // Program is a plan and its sub-plans as one list; it starts at index 0.

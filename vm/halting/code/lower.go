@@ -12,27 +12,38 @@ const MaxDepth = 10
 // Environment is what a plan's CALLs meet.
 type Environment struct {
 	Calls []string                               // the tools that the machine admits
-	Plan  func(name string) (*asm.Program, bool) // a registered plan; nil: none is known
-	Room  int                                    // instructions in all; what does not fit is Havoc
+	Plan  func(name string) (*asm.Program, bool) // a registered plan, false when there is none; nil: all are unknown
+	Room  int                                    // instructions of sub-plans in all; what does not fit is Havoc
 }
 
 // Errors with which calls end a plan.
 const (
-	noHalt         = "ERROR_NO_HALT"
+	NoHalt         = "ERROR_NO_HALT" // not counted as an instruction
 	callDenied     = "ERROR_CALL_DENIED"
+	callArguments  = "ERROR_CALL_ARGUMENTS"
 	callDepth      = "ERROR_CALL_DEPTH"
 	stackUnderflow = "ERROR_STACK_UNDERFLOW"
 )
 
 type lowering struct {
-	env Environment
-	out Program
+	env   Environment
+	out   Program
+	plans map[string]*asm.Program // nil for names that there are not
 }
 
 // Lower gives the flat form of a plan.
 func Lower(p *asm.Program, env Environment) Program {
-	l := &lowering{env: env}
+	l := &lowering{env: env, plans: map[string]*asm.Program{}}
+	l.env.Room += len(p.Instructions) + 1
 	l.body(p, 0, -1, 0)
+	for i := range l.out {
+		l.out[i].Label = l.out[i].Line
+	}
+	for _, label := range p.Labels {
+		if in := &l.out[label.Target]; label.Line < in.Label {
+			in.Label = label.Line
+		}
+	}
 	return l.out
 }
 
@@ -79,7 +90,7 @@ func (l *lowering) body(p *asm.Program, depth int, back int32, line int) {
 	if n := len(p.Instructions); line == 0 && n > 0 {
 		last = p.Instructions[n-1].Line
 	}
-	l.out = append(l.out, Inst{Op: Stop, Code: noHalt, Line: last})
+	l.out = append(l.out, Inst{Op: Stop, Code: NoHalt, Line: last})
 	for _, c := range calls {
 		in := &l.out[c.at]
 		if len(l.out)+len(c.plan.Instructions) >= l.env.Room {
@@ -96,16 +107,25 @@ var jumps = map[asm.Opcode]Op{asm.JMP: Jump, asm.JE: JE, asm.JNE: JNE, asm.JG: J
 // callee finds the plan that a CALL enters; without one the instruction is an
 // error, or unknown.
 func (l *lowering) callee(name string, depth int, flat *Inst) (*asm.Program, bool) {
-	if depth >= MaxDepth {
-		flat.Op, flat.Code = Stop, callDepth
+	if l.env.Plan == nil {
+		flat.Op = Havoc
 		return nil, false
 	}
-	if l.env.Plan != nil {
-		if p, ok := l.env.Plan(name); ok {
-			return p, true
+	p, known := l.plans[name]
+	if !known {
+		if found, ok := l.env.Plan(name); ok {
+			p = found
 		}
+		l.plans[name] = p
 	}
-	flat.Op = Havoc
+	switch {
+	case p == nil:
+		flat.Op, flat.Code = Stop, callDenied
+	case depth >= MaxDepth:
+		flat.Op, flat.Code = Stop, callDepth
+	default:
+		return p, true
+	}
 	return nil, false
 }
 
@@ -118,11 +138,14 @@ func (l *lowering) tool(c *asm.Call, flat *Inst) {
 		return
 	}
 	op, known := tools[c.Tool]
+	isWord := func(o asm.Operand) bool { return o.Kind == asm.Word }
 	switch {
-	case c.Tool == "print":
+	case c.Tool == "print" && !slices.ContainsFunc(c.Args, isWord):
 		flat.Op = Nop
 	case known && len(c.Args) == 2 && isNumber(c.Args[0]) && isNumber(c.Args[1]):
 		flat.Op, flat.A, flat.B = op, value(c.Args[0]), value(c.Args[1])
+	case known || c.Tool == "print":
+		flat.Op, flat.Code = Stop, callArguments
 	default:
 		flat.Op = Havoc
 	}

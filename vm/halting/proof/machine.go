@@ -117,15 +117,15 @@ func (m *machine) advance(n int64) bool {
 	return true
 }
 
-// Lines executes a program and calls visit with the line of each of n
-// instructions after the first ones, as long as it runs.
-func Lines(p code.Program, after, n int64, visit func(line int)) {
+// Follow executes a program and calls visit with each of n instructions after
+// the first ones, as long as it runs.
+func Follow(p code.Program, after, n int64, visit func(*code.Inst)) {
 	m := &machine{program: p, room: Default.Cells}
 	if !m.advance(after) {
 		return
 	}
 	for ; n > 0 && !m.ended && !m.unknown; n-- {
-		visit(p[m.ip].Line)
+		visit(&p[m.ip])
 		m.step()
 	}
 }
