@@ -75,29 +75,33 @@ func (s *search) plainRun(steps int64) *Report {
 	if len(s.machine.controls) <= maxControls && !s.run.stuck {
 		return nil // the simulation has gone as far
 	}
-	c := control{}
-	t := wideTape{}
-	for n := int64(1); n <= steps; n++ {
-		if n&0xfffff == 0 && s.ctx.Err() != nil {
-			return nil
+	c, t := &control{}, &wideTape{}
+	if n, end, ended := s.execute(c, t, steps); ended {
+		return s.halted(n, end)
+	}
+	return nil
+}
+
+// execute runs a plan on from a configuration for some steps; ended is false when
+// it still runs after them, or nothing more can be said.
+func (s *search) execute(c *control, t *wideTape, steps int64) (n int64, end string, ended bool) {
+	for n = 1; n <= steps; n++ {
+		if n&0xfffff == 0 && s.ctx.Err() != nil || t.len() > maxCells {
+			return n, "", false
 		}
 		switch in := &s.program[c.ip]; in.Op {
 		case code.Left, code.Right:
 			t.head += 2*int(in.Op-code.Left) - 1
 			c.ip++
 		case code.Havoc:
-			return nil
+			return n, "", false
 		default:
-			cell := t.cell()
-			if t.len() > maxCells {
-				return nil
-			}
-			if end, ok := execute(s.program, &c, cell); !ok {
-				return s.halted(n, end)
+			if end, ok := execute(s.program, c, t.cell()); !ok {
+				return n, end, true
 			}
 		}
 	}
-	return nil
+	return n, "", false
 }
 
 // wideTape is a tape of numbers.
@@ -171,16 +175,10 @@ func (s *search) abstractlyLater() *Report {
 	if len(s.program) > maxAbstract || s.run.steps == 0 {
 		return nil
 	}
-	cells := map[int32]bool{}
-	for _, c := range s.run.tape.cells {
-		cells[c] = true
-	}
-	at := start{control: s.machine.controls[s.run.control], after: s.run.steps}
-	for i, v := range s.machine.symbols {
-		if cells[int32(i)] {
-			at.cells = append(at.cells, v)
-		}
-	}
+	// The simulation has forgotten what is dead; the proof is about all.
+	c, t := &control{}, &wideTape{}
+	s.execute(c, t, s.run.steps)
+	at := start{control: *c, after: s.run.steps, cells: append(t.left, t.right...)}
 	a := interpret(s.ctx, s.program, s.live, at, abstractWork)
 	if a == nil {
 		return nil

@@ -80,7 +80,7 @@ func (f form) plus(c int64, g form) form {
 		f.coef[i] += c * g.coef[i]
 	}
 	scaled := g.k * c
-	if g.k == math.MinInt64 || scaled/c != g.k {
+	if g.k == math.MinInt64 && c == -1 || scaled/c != g.k {
 		f.ok = false
 	}
 	if s := f.k + scaled; (s >= f.k) == (scaled >= 0) {
