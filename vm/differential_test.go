@@ -120,7 +120,7 @@ func TestTwoInterpretersAgree(t *testing.T) {
 	for range 20 {
 		rapid.Check(t, func(t *rapid.T) { generated(t, codes) })
 	}
-	for _, c := range []Code{"", NoHalt, IntegerOverflow, FlagsUnset, DivisionByZero, CallDenied, CallArguments, CallDepth,
+	for _, c := range []Code{"", NoHalt, IntegerOverflow, FlagsUnset, DivisionByZero, CallDenied, CallArguments,
 		StackUnderflow, InstructionLimit, MemoryLimit, OutputLimit} {
 		if codes[c] == 0 {
 			t.Errorf("of %d generated plans none ended by %q", codes["all"], c)

@@ -23,6 +23,8 @@ type Machine struct {
 
 	output     []string
 	outputSize int64
+
+	leaper *leaper // of Run
 }
 
 // flags are what the last CMP compared; it is their order that counts.

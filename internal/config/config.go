@@ -243,6 +243,11 @@ func (c *Config) validate(name string) error {
 			return fmt.Errorf("%s: %s must be at least 1", name, key)
 		}
 	}
+	for _, tool := range c.VM.Calls {
+		if !slices.Contains(Default().VM.Calls, tool) {
+			return fmt.Errorf("%s: vm.calls names %q, not one of %s", name, tool, strings.Join(Default().VM.Calls, ", "))
+		}
+	}
 	if c.Sandbox.CPUs <= 0 {
 		return fmt.Errorf("%s: sandbox.cpus must be more than 0", name)
 	}

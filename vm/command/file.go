@@ -1,8 +1,10 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"git-ward/internal/cli"
@@ -84,6 +86,10 @@ func readPlan(in io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(i
 // missing is a file that cannot be read, in the form of a finding: other files
 // are still judged, and a program gets a line for this one too.
 func (r *reader) missing(name string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err // the place names the file already
+	}
 	return r.refuse(name, []diag.Diagnostic{{Pos: diag.Pos{Path: name}, Rule: "udc/file", Severity: diag.Error,
 		Message: err.Error(), Hint: "name a file with a plan, or - for standard input"}})
 }
