@@ -15,7 +15,6 @@ func UDC(ctx context.Context, env *cli.Env) error {
 	return cli.Dispatch("git ward udc", "Plans for the UDC machine: Turing-complete, behind hard limits.", []cli.Group{
 		{Title: "verbs", Commands: []cli.Command{
 			{Name: "run", Doc: "run plans under limits", Run: run},
-			{Name: "analyze", Doc: "say whether plans end, with proofs, and verify them", Run: analyze},
 			{Name: "check", Doc: "say all that is wrong with plans' text", Run: check},
 			{Name: "fmt", Doc: "print or write plans in their canonical form", Run: format},
 			{Name: "trace", Doc: "run a plan and print its steps", Run: trace},
