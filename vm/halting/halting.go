@@ -80,6 +80,9 @@ func analyze(ctx context.Context, p code.Program, o Options) Report {
 		s.untilTheEnd,
 	} {
 		if r := decide(); r != nil {
+			if r.Loops == nil {
+				r.Loops = []Loop{}
+			}
 			return s.sure(r)
 		}
 	}
@@ -89,7 +92,7 @@ func analyze(ctx context.Context, p code.Program, o Options) Report {
 // sure lets a verdict with a proof pass only when the checker agrees.
 func (s *search) sure(r *Report) Report {
 	r.Proof.Program = proof.Fingerprint(s.program)
-	if err := proof.Check(s.program, r.Proof, s.options.Limits()); err != nil {
+	if err := proof.Check(s.ctx, s.program, r.Proof, s.options.Limits()); err != nil {
 		if rejected != nil {
 			rejected(s.program, r, err)
 		}

@@ -24,7 +24,13 @@ func (a *abstraction) proof(claim proof.Claim, levels []proof.Ranking) *proof.Pr
 	inv := &proof.Invariant{After: a.after, Ranking: levels,
 		Cell: proof.Range{Low: a.cells.low, High: a.cells.high, Mod: proof.Residue{a.cells.mod.m, a.cells.mod.r}}}
 	for _, n := range a.nodes {
-		out := proof.Node{IP: n.ip, Flags: n.flags, Next: n.to}
+		out := proof.Node{IP: n.ip, Flags: n.flags}
+		for k, o := range n.outs {
+			for len(out.Next) < o.slot {
+				out.Next = append(out.Next, -1)
+			}
+			out.Next = append(out.Next, n.to[k])
+		}
 		for i := range dims {
 			for j := range dims {
 				if i != j && n.facts.zone[i][j] != open {

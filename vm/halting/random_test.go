@@ -11,6 +11,7 @@ import (
 
 	"git-ward/vm"
 	"git-ward/vm/asm"
+	"git-ward/vm/halting/code"
 	"git-ward/vm/halting/proof"
 )
 
@@ -154,6 +155,9 @@ func TestRandomPlans(t *testing.T) {
 		ps := parseAll(t, text, a, b)
 		l := library{"a": ps[1], "b": ps[2]}
 		steps := rapid.SampledFrom([]int64{10, 100, 10_000}).Draw(t, "steps")
+		rejected = func(p code.Program, r *Report, err error) {
+			t.Errorf("the checker rejects %q: %v\n%s", r.Reason, err, text)
+		}
 		r := Analyze(context.Background(), ps[0], Options{Calls: tools, Plan: l.find, Steps: steps})
 		seen[r.Risk]++
 		byProof[kindOf(r.Proof)]++

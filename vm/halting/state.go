@@ -25,9 +25,9 @@ func concrete(regs [code.Registers]int64) facts {
 		}
 	}
 	for r, v := range regs {
-		f.zone[r+1][0] = v
+		f.zone.cut(r+1, 0, v)
 		if v != math.MinInt64 {
-			f.zone[0][r+1] = -v
+			f.zone.cut(0, r+1, -v)
 		}
 		f.mod[r] = exactly(v)
 	}
@@ -51,18 +51,18 @@ func (f *facts) settle() bool {
 			continue
 		}
 		low, high := c.inward(f.zone.low(v), f.zone.high(v))
-		if f.zone.high(v) != open {
-			f.zone[v][0] = high
+		if high != open {
+			f.zone.cut(v, 0, high)
 		}
-		if f.zone.low(v) != math.MinInt64 && low != math.MinInt64 {
-			f.zone[0][v] = -low
+		if low != math.MinInt64 {
+			f.zone.cut(0, v, -low)
 		}
 	}
 	if !f.zone.close() {
 		return false
 	}
 	for r := range f.mod {
-		if low, high := f.zone.low(r+1), f.zone.high(r+1); low == high && low != math.MinInt64 && high != open {
+		if low, high := f.zone.low(r+1), f.zone.high(r+1); low == high {
 			f.mod[r] = exactly(low)
 		}
 	}
@@ -111,9 +111,12 @@ func (f *facts) operand(v code.Value) (low, high int64, mod residue) {
 	return f.zone.low(r), f.zone.high(r), f.mod[v.Reg]
 }
 
-// outcome is one way on from an instruction. Delta bounds what is added to
-// register Reg; a Reg of noRegister means that none changes.
+// outcome is one way on from an instruction: for CMP slot 0 is less, 1 equal, 2
+// greater; for a conditional jump whose flags are open 0 is not taken, 1 taken.
+// What is added to register reg is from least to most; with noRegister none
+// changes.
 type outcome struct {
+	slot        int
 	ip          int32
 	flags       proof.Outcome
 	facts       facts
@@ -198,7 +201,7 @@ func compare(in *code.Inst, o *outcome) (outs []outcome) {
 	// x_a - x_b against k
 	for flags := code.Less; flags <= code.Greater; flags++ {
 		n := *o
-		n.flags = proof.Outcome(flags)
+		n.slot, n.flags = int(flags-code.Less), proof.Outcome(flags)
 		z := &n.facts.zone
 		switch {
 		case a == b && flags != code.Equal:
@@ -206,7 +209,7 @@ func compare(in *code.Inst, o *outcome) (outs []outcome) {
 		case a == b:
 		case flags == code.Less:
 			if k == math.MinInt64 {
-				break // nothing is less; the checker's arithmetic keeps it too
+				continue
 			}
 			z.cut(a, b, k-1)
 		case flags == code.Equal:
@@ -218,6 +221,9 @@ func compare(in *code.Inst, o *outcome) (outs []outcome) {
 				z.cut(b, a, -k)
 			}
 		case flags == code.Greater:
+			if b == 0 && k == math.MaxInt64 {
+				continue
+			}
 			if k != math.MinInt64 {
 				z.cut(b, a, -k-1)
 			}
@@ -236,6 +242,7 @@ func branch(in *code.Inst, o outcome) ([]outcome, []string) {
 	case o.flags == proof.Unset:
 		return nil, []string{code.FlagsUnset}
 	case o.flags == proof.Any:
+		taken.slot = 1
 		return []outcome{o, taken}, nil
 	case in.Op.Taken(code.Flags(o.flags)):
 		return []outcome{taken}, nil

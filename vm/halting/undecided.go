@@ -7,7 +7,7 @@ import (
 // undecided is the report when no decider knows: the loops that nothing bounds,
 // and whether it is the tape or a tool that they depend on.
 func (s *search) undecided() Report {
-	r := Report{Risk: Unknown, Reason: "no decider could prove that it halts, or that it does not"}
+	r := Report{Risk: Unknown, Loops: []Loop{}, Reason: "no decider could prove that it halts, or that it does not"}
 	tainted := taint(s.program)
 	for _, c := range s.openLoops() {
 		l := Loop{Reason: "nothing was found that bounds its rounds"}

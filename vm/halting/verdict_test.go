@@ -63,7 +63,7 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("%s (%s), want %s (...%s...); loops %v", r.Risk, r.Reason, v.risk, v.reason, r.Loops)
 			}
 			if r.Proof != nil {
-				if err := proof.Check(Flat(p, o), r.Proof, o.Limits()); err != nil {
+				if err := proof.Check(t.Context(), Flat(p, o), r.Proof, o.Limits()); err != nil {
 					t.Error(err)
 				}
 			}

@@ -27,7 +27,7 @@ func (s *search) halted(steps int64, end string) *Report {
 func (s *search) repeats(c *proof.Cycle) *Report {
 	p := &proof.Proof{Claim: proof.Never, Program: proof.Fingerprint(s.program), Cycle: c}
 	for range code.Registers + 1 {
-		if proof.Check(s.program, p, s.options.Limits()) == nil {
+		if proof.Check(s.ctx, s.program, p, s.options.Limits()) == nil {
 			break
 		}
 		c.At += c.Period

@@ -18,22 +18,25 @@ const dims = code.Registers + 1
 // difference-bound matrices").
 type zone [dims][dims]int64
 
-func sum(a, b int64) int64 {
-	if a == open || b == open {
+// far is how large a bound may be. Larger ones are weakened, which is sound and
+// keeps sums of two from overflowing.
+const far = 1<<62 - 1
+
+func weaken(c int64) int64 {
+	if c > far {
 		return open
 	}
-	s := a + b
-	if (s >= a) != (b >= 0) {
-		return open // sound: an upper bound may always be given up
-	}
-	return s
+	return max(c, -far)
 }
 
-func (z *zone) cut(i, j int, c int64) {
-	if c < z[i][j] {
-		z[i][j] = c
+func sum(a, b int64) int64 {
+	if a > far || b > far {
+		return open
 	}
+	return weaken(max(a, -far) + max(b, -far))
 }
+
+func (z *zone) cut(i, j int, c int64) { z[i][j] = min(z[i][j], weaken(c)) }
 
 // close propagates all bounds; false when none satisfy them.
 func (z *zone) close() bool {
@@ -58,7 +61,7 @@ func (z *zone) close() bool {
 func (z *zone) high(v int) int64 { return z[v][0] }
 
 func (z *zone) low(v int) int64 {
-	if b := z[0][v]; b != open && b != math.MinInt64 {
+	if b := z[0][v]; b != open {
 		return -b
 	}
 	return math.MinInt64
@@ -74,9 +77,9 @@ func (z *zone) drop(v int) {
 
 // bound sets the range of a variable that was dropped.
 func (z *zone) bound(v int, low, high int64) {
-	z[v][0] = high
+	z.cut(v, 0, high)
 	if low != math.MinInt64 {
-		z[0][v] = -low
+		z.cut(0, v, -low)
 	}
 	z.close()
 }

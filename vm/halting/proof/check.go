@@ -1,15 +1,17 @@
 package proof
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"git-ward/vm/halting/code"
 )
 
-// Check verifies a proof for a flat program within limits. nil means that its
-// claim holds; an error says what does not.
-func Check(p code.Program, pr *Proof, limits Limits) error {
+// Check verifies a proof for a flat program within limits, until ctx ends. nil
+// means that its claim holds; an error says what does not.
+func Check(ctx context.Context, p code.Program, pr *Proof, limits Limits) error {
+	limits.ctx = ctx
 	if pr == nil {
 		return errors.New("no proof")
 	}
@@ -59,8 +61,14 @@ func replay(p code.Program, n int64, limits Limits) (*machine, error) {
 		return nil, fmt.Errorf("%d steps are not within the checker's %d", n, limits.Steps)
 	}
 	m := &machine{program: p, room: limits.Cells}
-	if !m.advance(n) {
-		return nil, fmt.Errorf("the plan ends within the first %d steps", n)
+	const slice = 1 << 20
+	for done := int64(0); done < n; done += slice {
+		if err := limits.ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !m.advance(min(slice, n-done)) {
+			return nil, fmt.Errorf("the plan does not go on for %d steps", n)
+		}
 	}
 	return m, nil
 }
@@ -95,6 +103,9 @@ func checkCycle(p code.Program, c *Cycle, limits Limits) error {
 		low, high = min(low, m.head), max(high, m.head)
 		if !m.advance(1) {
 			return errors.New("the plan ends within the period")
+		}
+		if i&0xfffff == 0 && limits.ctx.Err() != nil {
+			return limits.ctx.Err()
 		}
 	}
 	if m.ip != first.ip || m.flags != first.flags || m.regs != first.regs {

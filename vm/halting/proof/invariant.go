@@ -21,6 +21,7 @@ type flow struct {
 // bounds that hold before it, and each register after it as a form of what was
 // before.
 type edge struct {
+	slot  int // in Node.Next
 	ip    int32
 	flags Outcome
 	zone  *zone
@@ -184,10 +185,7 @@ func pinned(z *zone, f form, c Residue) bool {
 func (f *flow) closed(i int) error {
 	n := &f.Nodes[i]
 	if f.zones[i] == nil {
-		if len(n.Next) > 0 {
-			return errors.New("nothing satisfies it, and yet it goes on")
-		}
-		return nil
+		return nil // nothing is ever here
 	}
 	outs, ends, err := f.outcomes(n, f.zones[i])
 	if err != nil {
@@ -198,14 +196,12 @@ func (f *flow) closed(i int) error {
 			return fmt.Errorf("the plan may end here (%q)", end)
 		}
 	}
-	if len(outs) != len(n.Next) {
-		return fmt.Errorf("it has %d outcomes, not %d", len(outs), len(n.Next))
-	}
 	for k := range outs {
 		e := &outs[k]
-		if e.to = n.Next[k]; !within(e.to, len(f.Nodes)) {
-			return errors.New("an outcome leads nowhere")
+		if e.slot >= len(n.Next) || !within(n.Next[e.slot], len(f.Nodes)) {
+			return fmt.Errorf("outcome %d is possible, and leads nowhere", e.slot)
 		}
+		e.to = n.Next[e.slot]
 		if err := f.leads(e); err != nil {
 			return fmt.Errorf("outcome %d, node %d: %w", k, e.to, err)
 		}

@@ -12,11 +12,15 @@ const (
 // none is the bound that says nothing.
 const none = math.MaxInt64
 
-// plus adds upper bounds; what does not fit is no bound, which is sound.
+// plus adds upper bounds. A sum that is too large is no bound, one that is too
+// small the least number; both are sound, because they are not below the sum.
 func plus(a, b int64) int64 {
 	s := a + b
-	if a == none || b == none || (s >= a) != (b >= 0) {
+	switch {
+	case a == none || b == none || a > 0 && b > 0 && s < 0:
 		return none
+	case a < 0 && b < 0 && s >= 0:
+		return math.MinInt64
 	}
 	return s
 }

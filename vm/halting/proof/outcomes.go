@@ -8,8 +8,7 @@ import (
 )
 
 // outcomes lists what an instruction may lead to from a node with a closed
-// zone: edges in a fixed order (not taken before taken; less, equal, greater),
-// and the codes with which it may end.
+// zone: edges, and the codes with which it may end.
 func (f *flow) outcomes(n *Node, z *zone) (outs []edge, ends []string, err error) {
 	in := &f.program[n.IP]
 	e := edge{ip: n.IP + 1, flags: n.Flags, zone: z, mod: n.Mod}
@@ -94,6 +93,9 @@ func (e edge) compared(in *code.Inst) []edge {
 	b, bm := operand(in.A, &e.mod)
 	var outs []edge
 	for flags := code.Less; flags <= code.Greater; flags++ {
+		if in.A.Reg == code.Literal && (flags == code.Less && in.A.Lit == math.MinInt64 || flags == code.Greater && in.A.Lit == math.MaxInt64) {
+			continue // nothing is beyond the range
+		}
 		z := *e.zone
 		switch flags {
 		case code.Less:
@@ -109,7 +111,7 @@ func (e edge) compared(in *code.Inst) []edge {
 		}
 		if z.settle(&e.mod) {
 			o := e
-			o.zone, o.flags = &z, Outcome(flags)
+			o.zone, o.flags, o.slot = &z, Outcome(flags), int(flags-code.Less)
 			outs = append(outs, o)
 		}
 	}
@@ -143,6 +145,7 @@ func (e edge) branches(in *code.Inst) (outs []edge, ends []string, err error) {
 	case e.flags == Unset:
 		return nil, []string{code.FlagsUnset}, nil
 	case e.flags == Any:
+		taken.slot = 1
 		return []edge{e, taken}, nil, nil
 	case in.Op.Taken(code.Flags(e.flags)):
 		return []edge{taken}, nil, nil

@@ -5,6 +5,7 @@
 package proof
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -93,13 +94,16 @@ type Invariant struct {
 	Ranking []Ranking `json:"ranking,omitempty"`
 }
 
-// Node is a control point with facts that hold whenever control is there.
+// Node is a control point with facts that hold whenever control is there. Next
+// are the nodes to which its outcomes lead, -1 for one that is impossible: of CMP
+// less, equal and greater; of a conditional jump under Any not taken and taken;
+// of all else the only one. Impossible ones at the end may be left out.
 type Node struct {
 	IP    int32                   `json:"ip"`
 	Flags Outcome                 `json:"flags"`
 	Zone  []Bound                 `json:"zone,omitempty"`
 	Mod   [code.Registers]Residue `json:"mod"`
-	Next  []int                   `json:"next,omitempty"` // nodes, in the order of the possible outcomes
+	Next  []int                   `json:"next,omitempty"`
 }
 
 // Outcome is the flags that a node allows: unset, one outcome of CMP, or any of
@@ -141,6 +145,8 @@ type Limits struct {
 	Steps   int64 // instructions executed in all
 	Entries int   // views, words and nodes
 	Cells   int   // of the tape
+
+	ctx context.Context // of one check
 }
 
 // Default are limits that every proof of the deciders' own defaults fits in.
