@@ -39,7 +39,6 @@ const (
 // the gateway, with keys that stand for none, and where toolchains are.
 var passed = []string{
 	"ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_KEY",
-	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
 	"GOROOT", "GOTOOLCHAIN", "GOCACHE", "GOMODCACHE", "JAVA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"git-ward/internal/cli"
 )
@@ -21,29 +18,18 @@ const leave = 5 * time.Second
 // program is the agent's name in the directory of binaries.
 const program = "ward-agent"
 
-// findAgent looks beside the launcher's own binary, so that one build runs with
-// itself, then on PATH.
-func findAgent() (string, error) {
-	if self, err := os.Executable(); err == nil {
-		path := filepath.Join(filepath.Dir(self), program)
-		if unix.Access(path, unix.X_OK) == nil {
-			return path, nil
-		}
-	}
-	path, err := exec.LookPath(program)
-	if err != nil {
-		return "", cli.Hint(fmt.Errorf("%s is neither beside git-ward-launch nor on PATH", program),
-			"`scripts/build` puts both into bin/")
-	}
-	return filepath.Abs(path)
-}
+// forwarder is the name of the program in front of it.
+const forwarder = "ward-inside"
 
 // runAgent runs the agent as a process of its own group and waits for its end.
 // When ctx is cancelled first the group gets SIGTERM and, after leave, SIGKILL.
 // Nothing of the group outlives the agent, and the agent does not outlive a
 // launcher that is killed itself.
-func (s *Spec) runAgent(ctx context.Context, socket string) error {
-	cmd := exec.CommandContext(ctx, s.Agent, s.agentArgs(socket)...)
+//
+// The forwarder to the gateway runs in front of it, as in the fence (SBX-8).
+func (s *Spec) runAgent(ctx context.Context, door, gateway string) error {
+	args := append([]string{"--gateway", gateway, "--", s.Agent}, s.agentArgs(door)...)
+	cmd := exec.CommandContext(ctx, s.Forwarder, args...)
 	cmd.Dir = s.State
 	cmd.Env = s.agentEnv()
 	cmd.Stdout, cmd.Stderr = s.Stdout, s.Stderr
@@ -91,10 +77,15 @@ func exitOf(status syscall.WaitStatus, asked bool) error {
 	case status.Signaled() && asked:
 		return cli.ExitCode(128 + int(status.Signal()))
 	case status.Signaled():
-		return cli.Hint(fmt.Errorf("the agent died: %v", status.Signal()),
-			"launch again: it continues from the repository's refs")
+		return died(status.Signal())
+	case status.ExitStatus() > 128 && !asked: // the forwarder's word for a signal
+		return died(syscall.Signal(status.ExitStatus() - 128))
 	case status.ExitStatus() != 0:
 		return cli.ExitCode(status.ExitStatus())
 	}
 	return nil
+}
+
+func died(signal syscall.Signal) error {
+	return cli.Hint(fmt.Errorf("the agent died: %v", signal), "launch again: it continues from the repository's refs")
 }

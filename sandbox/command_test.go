@@ -44,7 +44,7 @@ func TestRefusals(t *testing.T) {
 			}
 			os.Chown(h.bare, 65534, 65534)
 		}, unfenced, []string{"belongs to user nobody, not to you", "hint: run it as the owner: `sudo -u nobody git ward launch --bare "}},
-		{"no agent", func(h *house) { os.Remove(filepath.Join(h.bin, program)) }, unfenced, []string{"ward-agent is neither beside git-ward-launch nor on PATH", "hint: `scripts/build`"}},
+		{"no agent", func(h *house) { os.Remove(filepath.Join(h.bin, program)) }, unfenced, []string{"the program ward-agent is neither beside the running one nor on PATH", "hint: run scripts/build"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -127,7 +127,7 @@ func TestAgentOnPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir)
-	if got, err := findAgent(); err != nil || got != filepath.Join(dir, program) {
+	if got, err := cli.Program(program); err != nil || got != filepath.Join(dir, program) {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/git"
 	"git-ward/sandbox/door"
 )
 
@@ -25,6 +26,7 @@ type Spec struct {
 	Unfenced   bool           // a plain process with the user's rights (SBX-8)
 	Command    []string       // in the agent's place, fenced only
 	Agent      string         // the agent's program
+	Forwarder  string         // the program in front of it; beside it in the fence
 	State      string         // the agent's directory; made when missing
 	RuntimeDir string         // where to make the door's socket; empty: the temporary directory
 	Storage    string         // podman's, for tests; empty: the user's own
@@ -63,14 +65,12 @@ func Launch(ctx context.Context, s *Spec) error {
 		return err
 	}
 	return beside(ctx, "the git door", d.Serve, func(ctx context.Context) error {
-		if s.Unfenced {
-			return s.runAgent(ctx, d.Socket())
-		}
 		return s.behindGateway(ctx, logger, d.Socket())
 	})
 }
 
-// behindGateway opens the gateway and runs the fence beside it.
+// behindGateway opens the gateway and runs the fence, or the plain process,
+// beside it.
 func (s *Spec) behindGateway(ctx context.Context, log zerolog.Logger, door string) error {
 	policy, err := s.firewallPolicy(ctx)
 	if err != nil {
@@ -80,9 +80,15 @@ func (s *Spec) behindGateway(ctx context.Context, log zerolog.Logger, door strin
 	if err != nil {
 		return err
 	}
+	j := &judge{s, log, policy, git.Open(s.Bare)}
 	return beside(ctx, "the gateway", g.Serve, func(ctx context.Context) error {
-		return s.again(ctx, log, func(ctx context.Context) error {
-			return s.runFenced(ctx, log, policy, door, g.Socket())
+		return beside(ctx, "the verifier", j.serve, func(ctx context.Context) error {
+			if s.Unfenced {
+				return s.runAgent(ctx, door, g.Socket())
+			}
+			return s.again(ctx, log, func(ctx context.Context) error {
+				return s.runFenced(ctx, log, policy, door, g.Socket())
+			})
 		})
 	})
 }

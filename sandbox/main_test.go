@@ -18,16 +18,33 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
+	"git-ward/sandbox/inside"
+	"git-ward/sandbox/lab"
 )
 
-// TestMain lets the test binary, under their names, play the launcher and the
-// agent: real processes, because what is tested is what happens between them.
+// TestMain lets the test binary, under their names, play the launcher, the
+// forwarder and the agent: real processes, because what is tested is what happens between them.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "git-ward-launch":
 		cli.Main("git-ward", Command)
+	case forwarder:
+		cli.Main(forwarder, inside.Command)
 	case program:
 		os.Exit(agent(os.Args[1:]))
+	}
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case "machine":
+			buryOrphans()
+			fallthrough
+		case "actor":
+			if err := lab.Act(os.Stdin, os.Stdout); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
 	}
 	code := m.Run()
 	gittest.Clean()
@@ -144,7 +161,7 @@ func newHouse(t *testing.T, behave string) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"git-ward-launch", program} {
+	for _, name := range []string{"git-ward-launch", program, forwarder} {
 		// Not symbolic: a process's own path is a resolved one.
 		if err := os.Link(self, filepath.Join(h.bin, name)); err != nil {
 			t.Fatal(err)

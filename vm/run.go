@@ -2,8 +2,6 @@ package vm
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 )
 
@@ -26,8 +24,4 @@ func (m *Machine) Run(ctx context.Context) (*Result, error) {
 		m.advance(slice)
 	}
 	return m.Result(), nil
-}
-
-func unknownTool(name string) error {
-	return fmt.Errorf("there is no tool %q for CALL; there are %s", name, strings.Join(ToolNames(), ", "))
 }

@@ -104,7 +104,8 @@ func (s *Store) Environ() []string {
 		"GIT_CEILING_DIRECTORIES=" + s.State,
 		Tag(s.State),
 	}
-	for _, name := range []string{"TMPDIR", "USER"} {
+	// The proxies are the gateway's, which is the only way out in allow-list mode.
+	for _, name := range []string{"TMPDIR", "USER", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"} {
 		if v := os.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}

@@ -7,21 +7,24 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// Program finds one of Ward's binaries: beside the running one, then on PATH.
+// Program is the path of one of Ward's binaries: beside the running one, so that
+// one build runs with itself, then on PATH.
 func Program(name string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		path := filepath.Join(filepath.Dir(self), name)
-		if _, err := os.Stat(path); err == nil {
+		if unix.Access(path, unix.X_OK) == nil {
 			return path, nil
 		}
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", Hint(fmt.Errorf("the program %s is neither beside git-ward nor on PATH", name), "run scripts/build; it puts all of them in bin/")
+		return "", Hint(fmt.Errorf("the program %s is neither beside the running one nor on PATH", name), "run scripts/build; it puts all of them in bin/")
 	}
-	return path, nil
+	return filepath.Abs(path)
 }
 
 // Exec is a command that replaces this process by another of Ward's binaries,

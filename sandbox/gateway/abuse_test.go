@@ -165,35 +165,3 @@ func TestHugeStream(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
-
-// BenchmarkTurn is a model turn direct and through the gateway, and what the
-// latter adds; most of it is the reservation's two fsyncs.
-func BenchmarkTurn(b *testing.B) {
-	up := newStandIn(b, func(w http.ResponseWriter, _ *http.Request) {
-		stream(w, messageStart, messageText, messageDelta, messageStop)
-	})
-	f := newFence(b, up.URL)
-	body := `{"model":"claude-test","max_tokens":1000,"stream":true,"messages":[{"role":"user","content":"` + strings.Repeat("x", 50_000) + `"}]}`
-	turn := func(client *http.Client, url string) time.Duration {
-		began := time.Now()
-		resp, err := client.Post(url, "application/json", strings.NewReader(body))
-		if err != nil {
-			b.Fatal(err)
-		}
-		io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
-		return time.Since(began)
-	}
-	var direct, through time.Duration
-	turns := 0
-	for b.Loop() {
-		direct += turn(http.DefaultClient, up.URL+"/v1/messages")
-		through += turn(f.client, "http://g/anthropic/v1/messages")
-		turns++
-	}
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 / float64(turns) }
-	b.ReportMetric(ms(direct), "direct-ms")
-	b.ReportMetric(ms(through), "gateway-ms")
-	b.ReportMetric(ms(through)-ms(direct), "added-ms")
-	b.ReportMetric(0, "ns/op")
-}

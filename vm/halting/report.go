@@ -1,6 +1,10 @@
 package halting
 
-import "git-ward/vm/halting/proof"
+import (
+	"slices"
+
+	"git-ward/vm/halting/proof"
+)
 
 // Risk is how likely a plan is not to end.
 type Risk string
@@ -27,3 +31,10 @@ type Report struct {
 	Loops  []Loop       `json:"potential_infinite_loops"`
 	Proof  *proof.Proof `json:"proof,omitempty"`
 }
+
+// Order is the risks from the least to the greatest (HOOK-3): nothing is known to
+// be worse than what is proved never to end.
+var Order = []Risk{Low, Medium, Unknown, High}
+
+// Above reports whether a risk is greater than another.
+func (r Risk) Above(other Risk) bool { return slices.Index(Order, r) > slices.Index(Order, other) }

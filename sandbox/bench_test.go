@@ -1,0 +1,125 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/sandbox/image"
+)
+
+// benchmark skips a test that only scripts/bench runs: it measures, and asserts
+// nothing about time.
+func benchmark(t *testing.T) {
+	if os.Getenv("WARD_BENCH") == "" {
+		t.Skip("a measurement: scripts/bench runs it")
+	}
+}
+
+// row prints a line of the table that scripts/bench collects.
+func row(name string, took, baseline time.Duration, what string) {
+	fmt.Printf("BENCH\t%s\t%v\t%s %v\t%.2f\n", name, took.Round(time.Millisecond), what, baseline.Round(time.Millisecond), float64(took)/float64(baseline))
+}
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// firstByte is the time until a program says something.
+func firstByte(t *testing.T, cmd *exec.Cmd) time.Duration {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = out.Read(make([]byte, 1))
+	took := time.Since(start)
+	if waitErr := cmd.Wait(); err != nil || waitErr != nil {
+		t.Fatal(err, waitErr)
+	}
+	return took
+}
+
+// TestBenchLaunch is the whole of `git ward launch -- echo`, its door, gateway and
+// rules in place and read back, against plain `podman run` of the same image.
+func TestBenchLaunch(t *testing.T) {
+	benchmark(t)
+	p := fenced(t)
+	var recipe image.Recipe
+	if err := recipe.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	const storage = testStorage
+	conf := filepath.Join(t.TempDir(), "containers.conf")
+	if err := os.WriteFile(conf, []byte("[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var ward, plain []time.Duration
+	for range 9 {
+		cmd := exec.Command("env", "git-ward", "launch", "--bare", p.Bare, "--state", filepath.Join(filepath.Dir(p.Bare), "state"), "--", "echo", "x")
+		cmd.Dir, cmd.Env = p.Work, p.Env
+		ward = append(ward, firstByte(t, cmd))
+		cmd = exec.Command("env", "podman", "--root", storage+"/root", "--runroot", storage+"/run", "--tmpdir", storage+"/tmp", "--storage-driver", "overlay",
+			"run", "--rm", "--network", "bridge", "--ulimit", "nproc=64:64", "--ulimit", "nofile=1024:1024", recipe.Name(), "echo", "x")
+		cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+conf)
+		plain = append(plain, firstByte(t, cmd))
+	}
+	row("git ward launch to first byte, rules verified", median(ward), median(plain), "podman run")
+}
+
+// pushes is a script that pushes single commits and prints how many microseconds
+// each took.
+const pushes = `set -e
+cd "$(mktemp -d)"
+git clone --quiet "$1" w
+cd w
+git config user.name Pat
+git config user.email pat@example.org
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do
+	echo "$2 $i" > file
+	git add file
+	git commit --quiet --message "$i"
+	start=${EPOCHREALTIME/./}
+	git push --quiet origin HEAD:refs/heads/agent/"$2" 2>/dev/null
+	echo $((${EPOCHREALTIME/./} - start))
+done`
+
+// TestBenchDoor is a push of one commit from inside, through the door, against the
+// same push over a plain path on the host, both through Ward's hooks.
+func TestBenchDoor(t *testing.T) {
+	benchmark(t)
+	p := fenced(t)
+	inside, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--bare", p.Bare, "--state", filepath.Join(filepath.Dir(p.Bare), "state"), "--", "bash", "-c", pushes, "pushes", "/mnt/remote", "inside")
+	if err != nil {
+		t.Fatal(err, inside)
+	}
+	host := p.Run(p.Work, "bash", "-c", pushes, "pushes", p.Bare, "host")
+	row("push of one commit from inside, through the door", median(times(t, inside)), median(times(t, host)), "plain path on the host")
+	p.Fsck()
+}
+
+// times reads the lines that are numbers of microseconds, but the first two: they
+// start what later pushes find.
+func times(t *testing.T, out string) []time.Duration {
+	var all []time.Duration
+	for line := range strings.Lines(out) {
+		if n, err := strconv.Atoi(strings.TrimSpace(line)); err == nil {
+			all = append(all, time.Duration(n)*time.Microsecond)
+		}
+	}
+	if len(all) != 22 {
+		t.Fatalf("%d pushes were timed:\n%s", len(all), out)
+	}
+	return all[2:]
+}
