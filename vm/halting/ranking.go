@@ -43,7 +43,6 @@ type ranker struct {
 	// only: then the proof still holds, but the loop may last 2^63 rounds.
 	overflowing []component
 	unranked    []component
-	rounds      int64 // the greatest bound on a measure that was found
 }
 
 // rank tries every loop; what it cannot rank is in unranked.
@@ -191,12 +190,9 @@ func (r *ranker) longest(depth []int64, arcs []arc, change []int64) bool {
 // ends of the range, wherever it falls.
 func (r *ranker) bounded(arcs []arc, falls []int, w [code.Registers]int64) bool {
 	for _, i := range falls {
-		z := &r.nodes[arcs[i].node].facts.zone
-		least := leastOf(z, w)
-		if least < math.MinInt64/4 {
+		if leastOf(&r.nodes[arcs[i].node].facts.zone, w) < math.MinInt64/4 {
 			return false
 		}
-		r.rounds = max(r.rounds, difference(mostOf(z, w), least, open))
 	}
 	return true
 }
