@@ -1,6 +1,7 @@
 package halting
 
 import (
+	"context"
 	"math"
 	"slices"
 	"sync"
@@ -44,18 +45,17 @@ type ranker struct {
 	// only: then the proof still holds, but the loop may last 2^63 rounds.
 	overflowing []component
 	unranked    []component
-	rounds      int64 // the greatest bound on a measure that was found
 }
 
 // rank tries every loop; what it cannot rank is in unranked.
-func (a *abstraction) rank() *ranker {
+func (a *abstraction) rank(ctx context.Context) *ranker {
 	r := &ranker{abstraction: a, dropped: map[[2]int]bool{}}
 	all := make([]int, len(a.nodes))
 	for i := range all {
 		all[i] = i
 	}
 	for todo := components(all, r.next); len(todo) > 0; todo = todo[1:] {
-		if r.work < 0 || !r.rankOne(todo[0]) {
+		if r.work < 0 || ctx.Err() != nil || !r.rankOne(todo[0]) {
 			r.unranked = append(r.unranked, todo[0])
 			continue
 		}
@@ -192,12 +192,9 @@ func (r *ranker) longest(depth []int64, arcs []arc, change []int64) bool {
 // ends of the range, wherever it falls.
 func (r *ranker) bounded(arcs []arc, falls []int, w [code.Registers]int64) bool {
 	for _, i := range falls {
-		z := &r.nodes[arcs[i].node].facts.zone
-		least := leastOf(z, w)
-		if least < math.MinInt64/4 {
+		if leastOf(&r.nodes[arcs[i].node].facts.zone, w) < math.MinInt64/4 {
 			return false
 		}
-		r.rounds = max(r.rounds, difference(mostOf(z, w), least, open))
 	}
 	return true
 }
