@@ -40,7 +40,7 @@ func main() {
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
 			{Name: "uow", Doc: "show the units of work; approve, pause, clarify, cancel them", Run: protocols.UOW},
-			{Name: "udc", Doc: "run, check, format and trace plans for the UDC machine", Run: udc.UDC},
+			{Name: "udc", Doc: "run, analyze, check, format and trace plans for the UDC machine", Run: udc.UDC},
 		}},
 		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
 			{Name: "plan", Doc: "lint, analyze, register and list plans", Run: protocols.Plan()},
