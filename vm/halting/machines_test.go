@@ -111,6 +111,23 @@ func sample(n, count int, random *rand.Rand, visit func(m turing, halts bool)) {
 	}
 }
 
+// wild draws whole tables of n states with some rules undefined, used or not.
+func wild(n, count int, random *rand.Rand, visit func(m turing, halts bool)) {
+	for range count {
+		m := make(turing, n)
+		for i := range m {
+			for y := range m[i] {
+				m[i][y] = rule{random.Intn(2), 2*random.Intn(2) - 1, random.Intn(n)}
+			}
+		}
+		for range 1 + random.Intn(2) {
+			m[random.Intn(n)][random.Intn(2)] = rule{next: -1}
+		}
+		halts, _, _ := m.run(stepLimits[n])
+		visit(m, halts)
+	}
+}
+
 // encode spells a machine as a plan in one of several ways; random chooses.
 func (m turing) encode(style int, random *rand.Rand) string {
 	switch style {
