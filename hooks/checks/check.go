@@ -10,6 +10,7 @@ package checks
 
 import (
 	"context"
+	"time"
 
 	"git-ward/hooks/secret"
 	"git-ward/internal/config"
@@ -138,7 +139,7 @@ func Table() []Check {
 		refCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, linkCheck, runtimeCheck,
 		secretCheck,
-		commsCheck, versionCheck, metaCheck, planCheck, registryCheck, lessonsCheck, protocolCheck, replayCheck,
+		commsCheck, versionCheck, metaCheck, planCheck, udcCheck, registryCheck, lessonsCheck, protocolCheck, replayCheck,
 	}
 }
 
@@ -154,6 +155,8 @@ type Run struct {
 	secrets *secret.Scanner
 	treeOf  map[string]string // commit to tree, for parents of new commits
 	stopped bool              // a limit was hit: nothing after it is worth reading
+
+	udcDeadline time.Time // of all analyses of UDC plans together; zero before the first
 }
 
 // Report adds a finding.

@@ -49,6 +49,10 @@ type Config struct {
 		CPU          Duration `toml:"cpu"`
 		Deadline     Duration `toml:"deadline"`
 	} `toml:"limits"`
+	Hooks struct {
+		MaxUDCRisk string   `toml:"max_udc_risk"`
+		UDCTime    Duration `toml:"udc_time"`
+	} `toml:"hooks"`
 	Door struct {
 		Burst     int `toml:"burst"`
 		PerMinute int `toml:"per_minute"`
@@ -163,6 +167,7 @@ func Default() *Config {
 	l.MessageSize, l.SecretScan = 64<<10, 16<<20
 	l.Memory, l.Alloc = 4<<30, 512<<20
 	l.CPU, l.Deadline = Duration{time.Minute}, Duration{2 * time.Minute}
+	c.Hooks.MaxUDCRisk, c.Hooks.UDCTime = "UNKNOWN", Duration{10 * time.Second}
 	c.Door.Burst, c.Door.PerMinute = 120, 30
 	c.Egress.Mode, c.Egress.Allow = "public", []string{}
 	b := &c.Sandbox
@@ -266,7 +271,8 @@ func (c *Config) validate(name string) error {
 		"limits.message_size": l.MessageSize, "limits.secret_scan": l.SecretScan,
 		"limits.memory": l.Memory, "limits.alloc": l.Alloc,
 		"limits.cpu": int64(l.CPU.Duration), "limits.deadline": int64(l.Deadline.Duration),
-		"door.burst": int64(c.Door.Burst), "door.per_minute": int64(c.Door.PerMinute),
+		"hooks.udc_time": int64(c.Hooks.UDCTime.Duration),
+		"door.burst":     int64(c.Door.Burst), "door.per_minute": int64(c.Door.PerMinute),
 		"sandbox.processes": c.Sandbox.Processes, "sandbox.memory": c.Sandbox.Memory, "sandbox.files": c.Sandbox.Files,
 		"sandbox.tmp_size": c.Sandbox.TmpSize, "sandbox.state_size": c.Sandbox.StateSize,
 		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration),
@@ -299,6 +305,7 @@ func (c *Config) validate(name string) error {
 		key, value string
 		of         []string
 	}{
+		{"hooks.max_udc_risk", c.Hooks.MaxUDCRisk, []string{"LOW", "MEDIUM", "UNKNOWN", "HIGH"}},
 		{"egress.mode", c.Egress.Mode, []string{"public", "allowlist"}},
 		{"loop.profile", c.Loop.Profile, []string{"strict", "fast", "benchmark_adapt"}},
 		{"verify.network", c.Verify.Network, []string{"none", "public"}},
