@@ -108,6 +108,7 @@ func (c *clone) settings() []setting {
 		{"pull", "", "rebase", "true"},
 		{"push", "", "default", "current"},
 		{"ward", "", "principal", "agent"},
+		{"merge", "ward-lessons", "driver", "git-ward lesson merge %O %A %B"},
 		{"remote", "origin", "url", c.store.Bare},
 		{"remote", "origin", "fetch", "+refs/heads/*:refs/remotes/origin/*"},
 	}
