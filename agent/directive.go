@@ -97,7 +97,7 @@ func (j *job) solve(ctx context.Context) error {
 			return &blocked{text: fmt.Sprintf("%s was refused %d times, so the work is not on the server. The last refusal:\n\n%s",
 				j.work.Branch, refusals+1, indent(refused.Text))}
 		}
-		findings = refusal(j.work.Branch, refused.Text)
+		findings = refused.Text
 	}
 }
 
@@ -114,12 +114,6 @@ func (j *job) keep(ctx context.Context, stopped *unfinished) error {
 		return err
 	}
 	return &blocked{stopped.why + " " + kept, stopped.output}
-}
-
-// refusal is what the worker is told.
-func refusal(branch, findings string) string {
-	return fmt.Sprintf("The push of %s was refused:\n\n%s\nWhat the server does not have is in the working tree, uncommitted. "+
-		"Mend it there and end: it is then committed and pushed again.", branch, findings)
 }
 
 // indent makes lines of a program stand as they are in Markdown.
