@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -89,11 +90,16 @@ func (o *orchestrator) run(ctx context.Context, refusal string) (words string, e
 	if err := o.fire("begin_task", nil); err != nil {
 		return "", err
 	}
+	var failed *planrun.StepError // the last one
 	for tries := 0; ; tries++ {
 		if err := o.orient(ctx, tries == 0 && refusal == ""); err != nil {
 			return "", err
 		}
 		commit, err := o.plan(ctx, event, refusal)
+		var none *blocked
+		if errors.As(err, &none) && failed != nil {
+			return "", o.gaveUp(failed, tries) // which is why there is no other plan
+		}
 		if err != nil {
 			return "", err
 		}
@@ -101,7 +107,6 @@ func (o *orchestrator) run(ctx context.Context, refusal string) (words string, e
 		if err == nil {
 			break
 		}
-		var failed *planrun.StepError
 		if !errors.As(err, &failed) {
 			return "", err
 		}
@@ -125,10 +130,13 @@ func (o *orchestrator) run(ctx context.Context, refusal string) (words string, e
 func (o *orchestrator) gaveUp(failed *planrun.StepError, plans int) error {
 	var refused *store.Refused
 	if errors.As(failed, &refused) {
-		return &blocked{text: fmt.Sprintf("%s was refused %d times, so the work is not on the server. The last refusal:\n\n%s",
-			o.work.Branch, plans, indent(refused.Text))}
+		return refusedFor(o.work.Branch, plans, refused.Text)
 	}
-	return &unfinished{why: fmt.Sprintf("%d plans failed. The last: step %s (%s).", plans, failed.Step, failed.At), output: indent(failed.Err.Error())}
+	times := ""
+	if plans > 1 {
+		times = fmt.Sprintf(" The plan was tried %d times.", plans)
+	}
+	return &unfinished{why: fmt.Sprintf("Step %s of the plan (%s) failed.%s", failed.Step, failed.At, times), output: indent(diag.CleanLines(failed.Err.Error()))}
 }
 
 // mend makes the tree ready for another plan after a failed step, and says what
@@ -213,7 +221,7 @@ func (o *orchestrator) plan(ctx context.Context, event model.Event, why string) 
 		o.tell(event, why)
 	}
 	for tries := 0; ; tries++ {
-		findings, commit, err := o.draft(ctx, from, path)
+		findings, commit, err := o.draft(ctx, from, path, event == model.Failed)
 		if err != nil {
 			return "", o.fail("planning_failed", err)
 		}
@@ -235,12 +243,19 @@ func (o *orchestrator) plan(ctx context.Context, event model.Event, why string) 
 }
 
 // draft lets the model write a plan and lints it. No findings and no commit mean
-// that it was research, which is done.
-func (o *orchestrator) draft(ctx context.Context, from, path string) (findings, commit string, err error) {
+// that it was research, which is done. A plan that failed and is left as it is goes
+// on at the step that failed.
+func (o *orchestrator) draft(ctx context.Context, from, path string, failed bool) (findings, commit string, err error) {
+	before, _ := o.tree.Read(path, plan.MaxBytes)
 	if _, err := o.turns(ctx); err != nil {
 		return "", "", err
 	}
 	data, err := o.tree.Read(path, plan.MaxBytes)
+	if failed && err == nil && bytes.Equal(before, data) {
+		if commit, err := o.work.Planned(ctx, path); err != nil || commit != "" {
+			return "", commit, errors.Join(err, o.discard(ctx, from))
+		}
+	}
 	research := researchPath(o.directive.Name())
 	if err != nil {
 		if data, err := o.tree.Read(research, plan.MaxBytes); err == nil {

@@ -131,10 +131,11 @@ func (s *Script) Turn(_ context.Context, c *Conversation) (Reply, error) {
 	if len(own) > 0 {
 		return line(own, planning(c), c)
 	}
-	steps, _ := split(s.chunk(c))
-	if turns > 0 || len(steps) == 0 || event == Findings || event == Failed {
+	lines := s.chunk(c)
+	if turns > 0 || event == Findings || event == Failed || event == Refused && len(lines) == 0 {
 		return Reply{}, nil // the plan is written, or there is no other
 	}
+	steps, _ := split(lines)
 	return compile(steps, c)
 }
 

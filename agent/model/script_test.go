@@ -104,7 +104,7 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s, %d refusals: %s, want %s", c.directive, c.refusals, got, c.want)
 		}
 	}
-	if got := play(t, parse(t), "D-1", 2); strings.Join(got, "|") != "||" {
+	if got := play(t, parse(t), "D-1", 2); strings.Join(got, "|") != "[]|||" {
 		t.Errorf("an empty script: %q", got)
 	}
 	// What is no step of a plan is played when the plan is done; a script that plans
