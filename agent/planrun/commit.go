@@ -80,10 +80,8 @@ func short(ref string) string {
 // message is the commit message of a step.
 func (u *run) message(p point, text string) string {
 	var b strings.Builder
-	line := p.Tool
-	if args := cut(p.Args, 60); args != "" {
-		line += " " + args
-	}
+	first, _, _ := strings.Cut(strings.TrimSpace(p.Args+"\n"+p.Block), "\n")
+	line := strings.TrimSpace(p.Tool + " " + cut(first, 60))
 	fmt.Fprintf(&b, "plan: %s\n\n", diag.Clean(u.redact(line)))
 	if text != "" {
 		fmt.Fprintf(&b, "%s\n\n", text)
