@@ -49,6 +49,9 @@ func newSite(t testing.TB, binary, script string) *site {
 	s.git("init", "--quiet", "--bare", "remote.git")
 	s.git("init", "--quiet", "--initial-branch=main", "pm")
 	s.write("pm/SYSTEM.md", prompt)
+	if err := writeMeta(s.path("pm")); err != nil {
+		t.Fatal(err)
+	}
 	s.write("pm/script.jsonl", script)
 	s.publish(document)
 	return s
