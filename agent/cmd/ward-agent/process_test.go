@@ -45,10 +45,13 @@ func newSite(t testing.TB, binary, script string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write("config.toml", strings.Replace(string(settings), `name = ""`, `name = "script"`, 1))
+	s.write("config.toml", playing(string(settings)))
 	s.git("init", "--quiet", "--bare", "remote.git")
 	s.git("init", "--quiet", "--initial-branch=main", "pm")
 	s.write("pm/SYSTEM.md", prompt)
+	if err := writeMeta(s.path("pm")); err != nil {
+		t.Fatal(err)
+	}
 	s.write("pm/script.jsonl", script)
 	s.publish(document)
 	return s
