@@ -546,3 +546,28 @@ func TestPulse(t *testing.T) {
 	b.step("D-1.1", byAgent(uow.Complete))
 	b.Fsck()
 }
+
+// TestStatus: `git ward status` shows what runs, each unit, what is left, how the
+// residual went, and the last verdict.
+func TestStatus(t *testing.T) {
+	b := newUnits(t)
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	for i, met := range []bool{false, true} {
+		b.step("D-1.1", byAgent(uow.Iterate))
+		claim := byAgent(uow.MakeClaim)
+		claim.Commit = b.work(fmt.Sprint("file", i))
+		b.step("D-1.1", claim, "agent/D-1")
+		b.verdict("D-1.1", claim.Commit, "podman", met)
+	}
+	out := b.Run(b.Work, "git-ward", "status", "--bare", b.Bare)
+	for _, want := range []string{"nothing runs on", "D-1.1 ACTIVE, iteration 2, 0 of 2 iterations left", "left: 0 iterations, 2 claims", "iterations 0..1", "last verdict: EXACT"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	t.Log("\n" + out)
+	if out := b.Run(b.Work, "git-ward", "status", "--json", "--bare", b.Bare); !strings.Contains(out, `"verdict":"EXACT"`) {
+		t.Error(out)
+	}
+}
