@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"git-ward/agent/orient"
+	"git-ward/agent/planrun"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
@@ -32,7 +33,7 @@ func Orient(ctx context.Context, env *cli.Env) error {
 		fs.BoolVar(&asJSON, "json", false, "JSON on one line")
 		fs.Var(&connect, "connect", "try whether `HOST:PORT` can be reached; may be repeated")
 		fs.Var(&unknowns, "unknown", "search for these `WORDS`; may be repeated")
-		fs.StringVar(&search, "search", "", "search by a GET of `URL`, in which {query} stands for the words")
+		fs.StringVar(&search, "search", "", "search by a GET of `URL`, as [search] url of the settings has it; {query} stands for the words")
 	})
 	if err != nil {
 		return err
@@ -46,9 +47,7 @@ func Orient(ctx context.Context, env *cli.Env) error {
 	}
 	o := orient.Options{Tree: tree, Getenv: env.Getenv, Connect: connect, Unknowns: unknowns}
 	if search != "" {
-		if o.Search, err = orient.HTTPSearch(search); err != nil {
-			return err
-		}
+		o.Search = func(ctx context.Context, query string) (string, error) { return planrun.Search(ctx, search, query) }
 	}
 	report, err := orient.Run(ctx, o)
 	if err != nil {

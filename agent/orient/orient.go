@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"git-ward/internal/cli"
@@ -126,7 +127,7 @@ func look(ctx context.Context, o Options, query string) Unknown {
 		u.Error = errorText(err)
 		return u
 	}
-	u.Answer = answer[:min(len(answer), maxAnswer)]
+	u.Answer = strings.ToValidUTF8(answer[:min(len(answer), maxAnswer)], "")
 	return u
 }
 

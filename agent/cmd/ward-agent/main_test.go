@@ -72,10 +72,28 @@ func setup(env *testscript.Env) error {
 	if err := os.WriteFile(filepath.Join(work, "config.toml"), []byte(text), 0o644); err != nil {
 		return err
 	}
+	if err := writeMeta(filepath.Join(work, "pm")); err != nil {
+		return err
+	}
 	cmd := exec.Command("git", "init", "--quiet", "--bare", "--template=", "remote.git")
 	cmd.Dir, cmd.Env = work, env.Vars
 	return cmd.Run()
 }
+
+// writeMeta gives the PM's clone its agent_meta.json, unless a script brings one.
+func writeMeta(pm string) error {
+	path := filepath.Join(pm, "knowledge_core", "agent_meta.json")
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(meta), 0o644)
+}
+
+// meta is what orientation wants to find (ORI-1).
+const meta = `{"name": "test", "limitations": ["none known"]}` + "\n"
 
 // publish commits all of pm/ and pushes it to main: publish MESSAGE.
 func publish(ts *testscript.TestScript, _ bool, args []string) {
