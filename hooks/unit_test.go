@@ -293,6 +293,17 @@ func TestTamperedRecord(t *testing.T) {
 	}
 	b.Fsck()
 
+	// The PM's option does not pass it, either.
+	commit, err := b.clone.CommitFile(b.tips[ref], uow.File, data, time.Now(), "step")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := b.Try(b.Work, nil, "", "git", "push", "-o", "ward.allow=uow/hash:uow.json", "origin", commit+":"+ref); err == nil || !strings.Contains(out, "uow/hash") {
+		t.Fatal(out)
+	}
+	b.catchUp("D-1.1") // it was the next breach
+	b.step("D-1.1", byAgent(uow.Refine))
+
 	// A wrong prev hash, with a right hash of its own, is the same.
 	archive := b.advance("D-1.1", byAgent(uow.Archive))
 	archive.PrevHash = strings.Repeat("0", 64)
