@@ -117,14 +117,14 @@ func (p *parser) inside(fault func(rule, message, hint string), name string) {
 	if name == "" {
 		return
 	}
-	if bad := badPath(name); bad != "" {
+	if bad := BadPath(name); bad != "" {
 		fault(RulePath, fmt.Sprintf("the path %q %s", cut(name), bad), "write it relative to the top of the tree, such as docs/notes.md")
 	}
 }
 
-// badPath says why a path does not name something inside the tree in the one way
+// BadPath says why a path does not name something inside the tree in the one way
 // that it can be named, or "".
-func badPath(p string) string {
+func BadPath(p string) string {
 	switch {
 	case p == "":
 		return "is empty"

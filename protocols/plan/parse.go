@@ -344,7 +344,7 @@ func (p *parser) headers() {
 		if v, ok := header(c, "FSM"); ok {
 			p.setHeader(line, "FSM", v, &p.plan.FSM)
 			p.plan.fsmLine = line
-			if bad := badPath(v); bad != "" {
+			if bad := BadPath(v); bad != "" {
 				p.report(line, 1, RuleHeader, fmt.Sprintf("# FSM: %q %s", cut(v), bad), "write fdc, sub, research, or the path of a machine that main has")
 			}
 		}

@@ -170,7 +170,7 @@ func badEntry(name, path string) string {
 	if !plainName(name) {
 		return fmt.Sprintf("%q is not a plan name: letters, digits, dots, dashes and underscores", cut(diag.Clean(name)))
 	}
-	if bad := badPath(path); bad != "" {
+	if bad := BadPath(path); bad != "" {
 		return fmt.Sprintf("%q: the path %q %s", name, cut(diag.Clean(path)), bad)
 	}
 	if path == RegistryPath {
