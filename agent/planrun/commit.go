@@ -48,7 +48,10 @@ func (u *run) commit(ctx context.Context, p point, message string) error {
 // stage puts all of the tree into the index, but for logs/, which are of this
 // machine.
 func (u *run) stage(ctx context.Context) error {
-	_, err := u.Tree.Git(ctx, "add", "--all", "--", ".", ":(exclude)logs", ":(exclude).signal")
+	if _, err := u.Tree.Git(ctx, "add", "--all"); err != nil {
+		return err
+	}
+	_, err := u.Tree.Git(ctx, "reset", "--quiet", "HEAD", "--", "logs", ".signal") // git add has no way to leave out what may be ignored
 	return err
 }
 
