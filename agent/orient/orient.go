@@ -1,6 +1,6 @@
 // Package orient is the orientation cascade (ORI-1): who the agent is, what the
 // repository holds, what the environment allows, and, when asked, research into
-// what nobody knows. It reads and tries; it changes nothing.
+// what nobody knows. Levels 1 to 3 read and try, and change nothing.
 package orient
 
 import (
