@@ -8,6 +8,7 @@ import (
 	"git-ward/agent/model"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
+	"git-ward/protocols/uow"
 )
 
 // conversation is a worker that takes turns: a model that calls tools.
@@ -19,7 +20,8 @@ type conversation struct {
 	words   string // the last ones of the model
 	results string // what the last steps of the plan gave
 	tally   tally
-	limit   int // of uses of tools in this conversation; 0 is none
+	limit   int        // of uses of tools in this conversation; 0 is none
+	guard   *uow.Guard // holds the order of tools; nil allows any
 }
 
 // newConversation makes the prompt (AGT-2) and the tools.
@@ -91,7 +93,9 @@ func (c *conversation) calls(ctx context.Context, calls []model.Call) ([]model.R
 	for _, call := range calls {
 		start := time.Now()
 		result, err := tool.Result{Text: call.Fault, IsError: true}, error(nil)
-		if call.Fault == "" {
+		if blocked := c.guarded(call.Name); blocked != nil {
+			result.Text = blocked.Error()
+		} else if call.Fault == "" {
 			result, err = tool.Call(ctx, c.talk.Tools, call.Name, call.Args)
 		}
 		if err != nil {
@@ -107,6 +111,18 @@ func (c *conversation) calls(ctx context.Context, calls []model.Call) ([]model.R
 		results = append(results, model.Result{ID: call.ID, Result: result})
 	}
 	return results, nil
+}
+
+// guarded is a Guard block for a tool that is out of order (UOW-3).
+func (c *conversation) guarded(name string) error {
+	if c.guard == nil {
+		return nil
+	}
+	err := c.guard.Call(name)
+	if err != nil {
+		c.log.Warn().Str("tool", diag.Clean(name)).Msg("Guard block")
+	}
+	return err
 }
 
 // excerpt keeps log lines readable; the whole is in the conversation.

@@ -377,7 +377,7 @@ func (o *orchestrator) execute(ctx context.Context, commit string) error {
 func (o *orchestrator) runner(since string) *planrun.Runner {
 	c := o.Config
 	return &planrun.Runner{
-		Tree: o.tree, Box: o.box, Log: o.activity, Task: o.directive.Name(), Since: since, Redact: o.Redact,
+		Guard: o.guarded, Tree: o.tree, Box: o.box, Log: o.activity, Task: o.directive.Name(), Since: since, Redact: o.Redact,
 		Search: c.Search.URL, Calls: c.VM.Calls,
 		Limits: vm.Limits{Instructions: c.VM.MaxInstructions, Cells: c.VM.MaxCells, Time: c.VM.MaxTime.Duration, Output: c.VM.MaxOutput},
 		Message: func(ctx context.Context, text, key string) error {

@@ -58,6 +58,7 @@ type Runner struct {
 	Redact func(string) string              // takes secrets out; nil takes none
 	Output func(step string, result string) // what a step gave, for a reader; may be nil
 	Done   func(step string)                // after each step's commit; may be nil
+	Guard  func(tool string) error          // before each step; its error blocks the step; may be nil
 
 	Since string // runs that began before this commit do not count
 	Again bool   // begin anew even where a run has ended
