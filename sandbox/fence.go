@@ -115,10 +115,9 @@ func (f *fence) run(ctx context.Context, c *podman.Container) (err error) {
 	if err != nil {
 		return err
 	}
+	// The process's own, which Start looks at again: the path that podman names is
+	// a mount that an ordinary user's launcher does not see.
 	target := firewall.Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", pid), Child: []string{FirewallChild}}
-	if state, err := c.Inspect(ctx); err == nil && state.NetNS != "" {
-		target.NetNS = state.NetNS
-	}
 	if err := firewall.Apply(ctx, f.policy, target); err != nil {
 		return fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
 	}

@@ -47,6 +47,8 @@ const machineMounts = `
 		mkdir -p $d
 		mount -t tmpfs tmpfs $d
 	done
+	mknod -m 666 /run/tun c 10 200
+	mount --bind /run/tun /dev/net/tun
 	mkdir -p /run/netns /run/networks /etc/containers/networks
 	cat >/run/networks/podman.json <<-end
 	{"name": "podman", "id": "2f259bab93aaaaa2542ba43ef33eb990d0999ee1b9924b557b7be53c0b7a1bb9", "driver": "bridge",
