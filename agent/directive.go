@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,9 @@ func (a *agent) directive(ctx context.Context, main store.Snapshot, source []byt
 	var err error
 	if j.work, err = a.store.Work(ctx, d); err != nil {
 		return err
+	}
+	if a.Config.Agent.Loop {
+		return j.bounded(ctx)
 	}
 	if j.work.Done == nil {
 		if err := j.prepare(ctx, main, source); err != nil {
@@ -69,6 +73,8 @@ func systemPrompt(system, comms []byte) string {
 type blocked struct {
 	text  string
 	words string // what the worker printed, paragraphs, or ""
+
+	status comms.Status // "" is EXIT_BLOCKED
 }
 
 func (b *blocked) Error() string { return b.text }
@@ -113,7 +119,7 @@ func (j *job) keep(ctx context.Context, stopped *unfinished) error {
 	case err != nil:
 		return err
 	}
-	return &blocked{stopped.why + " " + kept, stopped.output}
+	return &blocked{stopped.why + " " + kept, stopped.output, stopped.status}
 }
 
 // refusal is what the worker is told.
@@ -135,7 +141,7 @@ func (j *job) report(ctx context.Context, err error) error {
 	var reason, words, advice string
 	switch {
 	case errors.As(err, &stop):
-		r.Status, reason, words = comms.ExitBlocked, stop.text, stop.words
+		r.Status, reason, words = cmp.Or(stop.status, comms.ExitBlocked), stop.text, stop.words
 		advice = "Edit " + r.Directive + " to have it taken up again."
 	case err != nil:
 		return err

@@ -38,6 +38,7 @@ func TestFence(t *testing.T) {
 	t.Run("rights", func(t *testing.T) { testRights(t, m) })
 	t.Run("agent", func(t *testing.T) { testAgent(t, m) })
 	t.Run("exec", func(t *testing.T) { testExec(t, m) })
+	t.Run("verify", func(t *testing.T) { testVerify(t, m) })
 	t.Run("probe", func(t *testing.T) { testProbe(t, m) })
 	m.Fsck()
 }

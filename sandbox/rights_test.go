@@ -35,8 +35,8 @@ var agentsRights = []hole{
 	{what: "spec/ on main", script: file("echo x > spec/SPEC_new.md") + "git push origin HEAD:main", want: []string{"spec/SPEC_new.md: rights/"}},
 	{what: "main rewritten", script: reported + "git reset -q --soft HEAD~1; git commit -q --amend -m rewritten; git push --force origin HEAD:main", want: []string{"rights/"}},
 	{what: "main deleted", script: onMain + "git push origin :main", want: []string{"main"}},
-	{what: "a directive edited, on main", script: onMain + directive + "git push origin HEAD:main", want: []string{"comms/agent-directives"}},
-	{what: "a directive edited, on a branch", script: onMain + directive + "git push origin HEAD:agent/directive", want: []string{"comms/agent-directives"}},
+	{what: "a directive edited, on main", script: onMain + editDirective + "git push origin HEAD:main", want: []string{"comms/agent-directives"}},
+	{what: "a directive edited, on a branch", script: onMain + editDirective + "git push origin HEAD:agent/directive", want: []string{"comms/agent-directives"}},
 	{what: "a report edited", script: onMain + "sed -i s/half/whole/ COMMS.md; git commit -qam edit; git push origin HEAD:main", want: []string{"comms/agent-"}},
 	{what: "a report pruned without its trailer", script: onMain + "sed -i '/^### R-1/,$d' COMMS.md; git commit -qam prune; git push origin HEAD:main", want: []string{"comms/agent-prune"}},
 	{what: "COMMS.md deleted", script: onMain + "git rm -q COMMS.md; git commit -qm gone; git push origin HEAD:main", want: []string{"COMMS.md"}},
@@ -60,8 +60,8 @@ var agentsRights = []hole{
 	{what: "one bad ref among good ones", script: clone + "git push origin HEAD:agent/good HEAD:refs/tags/bad", want: []string{"rights/ref"}},
 }
 
-// directive edits the words of the PM.
-const directive = "sed -i 's/^## Directives/&\\n\\n### D-9: mine\\n\\nGoal.\\n\\n- [ ] done/' COMMS.md; git commit -qam mine; "
+// editDirective edits the words of the PM.
+const editDirective = "sed -i 's/^## Directives/&\\n\\n### D-9: mine\\n\\nGoal.\\n\\n- [ ] done/' COMMS.md; git commit -qam mine; "
 
 // testRights tries HOOK-4 through the door. Whatever is refused leaves no ref.
 func testRights(t *testing.T, m *machine) {

@@ -30,6 +30,7 @@ type Config struct {
 	} `toml:"identity"`
 	Rights struct {
 		AgentMerge      bool     `toml:"agent_merge"`
+		UnfencedMerge   bool     `toml:"unfenced_merge"`
 		Protected       []string `toml:"protected"`
 		ProtectedOnMain []string `toml:"protected_on_main"`
 		AgentBranches   int      `toml:"agent_branches"`
@@ -49,6 +50,10 @@ type Config struct {
 		CPU          Duration `toml:"cpu"`
 		Deadline     Duration `toml:"deadline"`
 	} `toml:"limits"`
+	Hooks struct {
+		MaxUDCRisk string   `toml:"max_udc_risk"`
+		UDCTime    Duration `toml:"udc_time"`
+	} `toml:"hooks"`
 	Door struct {
 		Burst     int `toml:"burst"`
 		PerMinute int `toml:"per_minute"`
@@ -66,14 +71,31 @@ type Config struct {
 		TmpSize   int64    `toml:"tmp_size"`
 		StateSize int64    `toml:"state_size"`
 		Resolvers []string `toml:"resolvers"`
+		Programs  string   `toml:"programs"`
 	} `toml:"sandbox"`
 	Budget struct {
 		Tokens int64    `toml:"tokens"`
 		Cost   string   `toml:"cost"` // a decimal; no float on that path
 		Time   Duration `toml:"time"`
+		Grace  Duration `toml:"grace"`
 	} `toml:"budget"`
+	Loop   Loop `toml:"loop"`
+	Verify struct {
+		Timeout    Duration `toml:"timeout"`
+		OutputSize int64    `toml:"output_size"`
+		Network    string   `toml:"network"`
+		Suite      string   `toml:"suite"`
+		Pinned     []string `toml:"pinned"`
+	} `toml:"verify"`
 	Model struct {
 		Name             string   `toml:"name"`
+		ID               string   `toml:"id"`
+		API              string   `toml:"api"`
+		Context          int64    `toml:"context"`
+		MaxOutput        int64    `toml:"max_output"`
+		Tries            int      `toml:"tries"`
+		Patience         Duration `toml:"patience"`
+		Silence          Duration `toml:"silence"`
 		Script           string   `toml:"script"`
 		Command          []string `toml:"command"`
 		Prompt           string   `toml:"prompt"`
@@ -85,12 +107,35 @@ type Config struct {
 	} `toml:"model"`
 	Prices []Price `toml:"prices"`
 	Agent  struct {
-		Poll        Duration `toml:"poll"`
-		BashTimeout Duration `toml:"bash_timeout"`
-		OutputSize  int      `toml:"output_size"`
-		MaxTurns    int      `toml:"max_turns"`
-		Refusals    int      `toml:"refusals"`
+		Loop            bool     `toml:"loop"`
+		VerdictPatience Duration `toml:"verdict_patience"`
+		Poll            Duration `toml:"poll"`
+		BashTimeout     Duration `toml:"bash_timeout"`
+		OutputSize      int      `toml:"output_size"`
+		MaxTurns        int      `toml:"max_turns"`
+		Refusals        int      `toml:"refusals"`
 	} `toml:"agent"`
+	VM struct {
+		Calls           []string `toml:"calls"`
+		MaxInstructions int64    `toml:"max_instructions"`
+		MaxCells        int64    `toml:"max_cells"`
+		MaxTime         Duration `toml:"max_time"`
+		MaxOutput       int64    `toml:"max_output"`
+	} `toml:"vm"`
+}
+
+// Loop is what a bounded loop has where its directive says nothing (seed 003,
+// section 6.1). Its fields are those of protocols/loop.Base, so that one converts
+// to the other.
+type Loop struct {
+	Profile                  string   `toml:"profile"`
+	Rp                       string   `toml:"r_p"` // a decimal; no float on that path
+	MaxIterations            int      `toml:"max_iterations"`
+	MaxToolCallsPerIteration int      `toml:"max_tool_calls_per_iteration"`
+	MaxSecondsPerIteration   int      `toml:"max_seconds_per_iteration"`
+	MaxTotalSeconds          int      `toml:"max_total_seconds"`
+	MaxTotalToolCalls        int      `toml:"max_total_tool_calls"`
+	DependsOn                []string `toml:"depends_on"`
 }
 
 // Price is what a model costs per million tokens, in decimals.
@@ -131,17 +176,33 @@ func Default() *Config {
 	l.MessageSize, l.SecretScan = 64<<10, 16<<20
 	l.Memory, l.Alloc = 4<<30, 512<<20
 	l.CPU, l.Deadline = Duration{time.Minute}, Duration{2 * time.Minute}
+	c.Hooks.MaxUDCRisk, c.Hooks.UDCTime = "UNKNOWN", Duration{10 * time.Second}
 	c.Door.Burst, c.Door.PerMinute = 120, 30
 	c.Egress.Mode, c.Egress.Allow = "public", []string{}
 	b := &c.Sandbox
 	b.Processes, b.Memory, b.CPUs, b.Files = 1024, 4<<30, 2, 4096
 	b.TmpSize, b.StateSize, b.Resolvers = 1<<30, 10<<30, []string{}
 	c.Budget.Tokens, c.Budget.Cost, c.Budget.Time = 20_000_000, "50", Duration{24 * time.Hour}
+	c.Budget.Grace = Duration{10 * time.Minute}
+	c.Loop = Loop{"strict", "1e-10", 10, 80, 1800, 14400, 500, []string{}}
+	v := &c.Verify
+	v.Timeout, v.OutputSize, v.Network = Duration{30 * time.Minute}, 64<<20, "none"
+	v.Pinned = []string{
+		"**/*_test.go", "**/testdata/**", "**/test_*.py", "**/*_test.py", "**/conftest.py",
+		"**/*.test.*", "**/*.spec.*", "**/__tests__/**", "**/*Test.java", "**/*_spec.rb",
+		"test/**", "tests/**", "Makefile", "makefile", "GNUmakefile", "pytest.ini", "tox.ini",
+	}
 	c.Model.Script, c.Model.Command, c.Model.Prompt = "script.jsonl", []string{}, "stdin"
 	c.Model.Timeout = Duration{2 * time.Hour}
+	c.Model.API, c.Model.Context, c.Model.MaxOutput, c.Model.Tries = "responses", 200_000, 16_000, 6
+	c.Model.Patience, c.Model.Silence = Duration{30 * time.Minute}, Duration{5 * time.Minute}
 	a := &c.Agent
+	a.Loop, a.VerdictPatience = true, Duration{6 * time.Hour}
 	a.Poll, a.BashTimeout = Duration{10 * time.Minute}, Duration{10 * time.Minute}
 	a.OutputSize, a.MaxTurns, a.Refusals = 16<<10, 200, 3
+	c.VM.Calls = []string{"print", "mul", "div", "mod", "min", "max"}
+	c.VM.MaxInstructions, c.VM.MaxCells = 1_000_000_000, 1_000_000
+	c.VM.MaxTime, c.VM.MaxOutput = Duration{time.Minute}, 1<<20
 	return c
 }
 
@@ -218,17 +279,31 @@ func (c *Config) validate(name string) error {
 		"limits.message_size": l.MessageSize, "limits.secret_scan": l.SecretScan,
 		"limits.memory": l.Memory, "limits.alloc": l.Alloc,
 		"limits.cpu": int64(l.CPU.Duration), "limits.deadline": int64(l.Deadline.Duration),
-		"door.burst": int64(c.Door.Burst), "door.per_minute": int64(c.Door.PerMinute),
+		"hooks.udc_time": int64(c.Hooks.UDCTime.Duration),
+		"door.burst":     int64(c.Door.Burst), "door.per_minute": int64(c.Door.PerMinute),
 		"sandbox.processes": c.Sandbox.Processes, "sandbox.memory": c.Sandbox.Memory, "sandbox.files": c.Sandbox.Files,
 		"sandbox.tmp_size": c.Sandbox.TmpSize, "sandbox.state_size": c.Sandbox.StateSize,
-		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration),
+		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration), "budget.grace": int64(c.Budget.Grace.Duration),
+		"agent.verdict_patience": int64(c.Agent.VerdictPatience.Duration), "loop.max_iterations": int64(c.Loop.MaxIterations), "loop.max_tool_calls_per_iteration": int64(c.Loop.MaxToolCallsPerIteration),
+		"loop.max_seconds_per_iteration": int64(c.Loop.MaxSecondsPerIteration), "loop.max_total_seconds": int64(c.Loop.MaxTotalSeconds),
+		"loop.max_total_tool_calls": int64(c.Loop.MaxTotalToolCalls),
+		"verify.timeout":            int64(c.Verify.Timeout.Duration), "verify.output_size": c.Verify.OutputSize,
 		"model.timeout": int64(c.Model.Timeout.Duration),
-		"agent.poll":    int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
+		"model.context": c.Model.Context, "model.max_output": c.Model.MaxOutput, "model.tries": int64(c.Model.Tries),
+		"model.patience": int64(c.Model.Patience.Duration), "model.silence": int64(c.Model.Silence.Duration),
+		"agent.poll": int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
 		"agent.output_size": int64(c.Agent.OutputSize), "agent.max_turns": int64(c.Agent.MaxTurns),
-		"agent.refusals": int64(c.Agent.Refusals),
+		"agent.refusals":      int64(c.Agent.Refusals),
+		"vm.max_instructions": c.VM.MaxInstructions, "vm.max_cells": c.VM.MaxCells,
+		"vm.max_time": int64(c.VM.MaxTime.Duration), "vm.max_output": c.VM.MaxOutput,
 	} {
 		if v < 1 {
 			return fmt.Errorf("%s: %s must be at least 1", name, key)
+		}
+	}
+	for _, tool := range c.VM.Calls {
+		if !slices.Contains(Default().VM.Calls, tool) {
+			return fmt.Errorf("%s: vm.calls names %q, not one of %s", name, tool, strings.Join(Default().VM.Calls, ", "))
 		}
 	}
 	if c.Sandbox.CPUs <= 0 {
@@ -238,8 +313,12 @@ func (c *Config) validate(name string) error {
 		key, value string
 		of         []string
 	}{
+		{"hooks.max_udc_risk", c.Hooks.MaxUDCRisk, []string{"LOW", "MEDIUM", "UNKNOWN", "HIGH"}},
 		{"egress.mode", c.Egress.Mode, []string{"public", "allowlist"}},
+		{"loop.profile", c.Loop.Profile, []string{"strict", "fast", "benchmark_adapt"}},
+		{"verify.network", c.Verify.Network, []string{"none", "public"}},
 		{"model.prompt", c.Model.Prompt, []string{"stdin", "file"}},
+		{"model.api", c.Model.API, []string{"responses", "chat"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {
 			return fmt.Errorf("%s: %s is %q, not one of %s", name, choice.key, choice.value, strings.Join(choice.of, ", "))

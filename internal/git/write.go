@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -47,6 +48,38 @@ func (r *Repo) WriteObject(kind string, content []byte) (string, error) {
 		return "", err
 	}
 	return id, os.Rename(f.Name(), path)
+}
+
+// CommitFile stores a commit by Ward whose tree is one regular file, and returns
+// its id; parent "" makes a first commit. Records are kept in chains of such
+// commits.
+func (r *Repo) CommitFile(parent, name string, data []byte, when time.Time, message string) (string, error) {
+	blob, err := r.WriteObject("blob", data)
+	if err != nil {
+		return "", err
+	}
+	content, err := FormatTree([]Entry{{Mode: ModeFile, Name: name, ID: blob}})
+	if err != nil {
+		return "", err
+	}
+	tree, err := r.WriteObject("tree", content)
+	if err != nil {
+		return "", err
+	}
+	text := "tree " + tree + "\n"
+	if parent != "" {
+		text += "parent " + parent + "\n"
+	}
+	who := fmt.Sprintf("Ward <ward@localhost> %d +0000", when.Unix())
+	return r.WriteObject("commit", fmt.Appendf(nil, "%sauthor %s\ncommitter %s\n\n%s\n", text, who, who, message))
+}
+
+// BlobID is the object id of a blob with that content.
+func BlobID(content []byte) string {
+	h := sha1.New()
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // stored is a zlib stream (RFC 1950) of data in stored blocks (RFC 1951, 3.2.4).
@@ -167,6 +200,15 @@ func (r *Repo) Ref(ctx context.Context, ref string) (string, error) {
 		}
 	}
 	return Zero, nil
+}
+
+// Commit is the full id of the commit that a revision names (gitrevisions(7)).
+func (r *Repo) Commit(ctx context.Context, rev string) (string, error) {
+	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("%q is not a commit of %s", rev, r.Dir)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // Backoff sleeps before retry number n (from 0) of a lost race: full jitter, at
