@@ -66,7 +66,7 @@ var privilegeHoles = []hole{
 	{what: "a setuid program", script: "find / -xdev -perm /6000 -type f 2>/dev/null | grep .", want: nil},
 	{what: "a kernel setting", script: "echo 1 > /proc/sys/net/ipv4/ip_forward", want: []string{"Read-only file system"}},
 	{what: "a core pattern", script: "echo '|/bin/sh' > /proc/sys/kernel/core_pattern", want: []string{"Read-only file system"}},
-	{what: "a cgroup's release agent", script: "ls -d /sys/fs/cgroup/*/release_agent && echo /tmp/x > /sys/fs/cgroup/memory/release_agent", want: []string{"release_agent: "}},
+	{what: "a cgroup's release agent", script: "ls -d /sys/fs/cgroup/*/release_agent && echo /tmp/x > /sys/fs/cgroup/memory/release_agent", want: []string{"release_agent"}},
 	{what: "a container engine's socket", script: "find / -xdev -name '*.sock' 2>/dev/null | grep .", want: nil},
 }
 
