@@ -23,7 +23,9 @@ import (
 type machine struct {
 	*gittest.Pair
 	host, world *lab.Process
-	dir         string // where all lies that its programs make, but for the storage
+	dir         string          // where all lies that its programs make, but for the storage
+	ids         map[string]bool // of the containers and runs that were seen
+	storage     string          // podman's
 }
 
 // Who is where. The host has addresses and a route besides its wire's, and its
@@ -40,7 +42,7 @@ const (
 // machineMounts keeps the machine's podman apart from any other. Its default
 // network has IPv6, which podman's own has not, so that those rules are tried.
 const machineMounts = `
-	mount --make-rslave /
+	mount --make-rprivate /
 	mount --make-rshared /
 	mount -t proc proc /proc
 	for d in /run /dev/shm %[1]s/run %[1]s/tmp; do
@@ -89,7 +91,7 @@ const hostRoutes = `
 // newMachine makes one, or skips, out loud, where that cannot be.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{Pair: fenced(t)}
+	m := &machine{Pair: fenced(t), ids: map[string]bool{}, storage: testStorage}
 	m.dir = filepath.Join(filepath.Dir(m.Bare), "tmp")
 	if err := os.Mkdir(m.dir, 0o755); err != nil {
 		t.Fatal(err)
