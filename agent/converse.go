@@ -8,16 +8,20 @@ import (
 	"git-ward/agent/model"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
+	"git-ward/protocols/uow"
 )
 
 // conversation is a worker that takes turns: a model that calls tools.
 type conversation struct {
 	*job
-	model model.Model
-	talk  model.Conversation
-	words string // the last ones of the model
-	tally tally
-	limit int // of uses of tools in this conversation; 0 is none
+	model   model.Model
+	box     *tool.Box
+	talk    model.Conversation
+	words   string // the last ones of the model
+	results string // what the last steps of the plan gave
+	tally   tally
+	limit   int        // of uses of tools in this conversation; 0 is none
+	guard   *uow.Guard // holds the order of tools; nil allows any
 }
 
 // newConversation makes the prompt (AGT-2) and the tools.
@@ -28,20 +32,32 @@ func (j *job) newConversation(m model.Model, system string) *conversation {
 		OutputSize: j.Config.Agent.OutputSize,
 		WriteSize:  j.Config.Limits.BlobSize,
 	}
-	return &conversation{job: j, model: m, talk: model.Conversation{
+	return &conversation{job: j, model: m, box: box, talk: model.Conversation{
 		System:    system,
 		Directive: j.directive.Name(),
 		Title:     j.directive.Title,
+		Plan:      planPath(j.directive.Name()),
 		Tools:     box.Tools(),
 		Messages:  []model.Message{{Role: model.User, Text: "Continue."}},
 	}}
 }
 
-// do lets the model take turns until it ends one without a call.
+// do takes the directive from orientation to the model's last words.
 func (c *conversation) do(ctx context.Context, refusal string) (string, error) {
-	if refusal != "" {
-		c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.User, Refusal: true, Text: refusal})
+	if refusal != "" { // of what was pushed last, after the plan
+		if err := c.work.Restart(ctx); err != nil {
+			return "", err
+		}
 	}
+	o, err := c.newOrchestrator()
+	if err != nil {
+		return "", err
+	}
+	return o.run(ctx, refusal)
+}
+
+// turns lets the model take turns until it ends one without a call.
+func (c *conversation) turns(ctx context.Context) (string, error) {
 	for {
 		if limit := c.Config.Agent.MaxTurns; c.talk.Turns() >= limit {
 			return "", &unfinished{why: fmt.Sprintf("The model did not end within %d turns ([agent] max_turns).", limit)}
@@ -77,7 +93,9 @@ func (c *conversation) calls(ctx context.Context, calls []model.Call) ([]model.R
 	for _, call := range calls {
 		start := time.Now()
 		result, err := tool.Result{Text: call.Fault, IsError: true}, error(nil)
-		if call.Fault == "" {
+		if blocked := c.guarded(call.Name); blocked != nil {
+			result.Text = blocked.Error()
+		} else if call.Fault == "" {
 			result, err = tool.Call(ctx, c.talk.Tools, call.Name, call.Args)
 		}
 		if err != nil {
@@ -93,6 +111,18 @@ func (c *conversation) calls(ctx context.Context, calls []model.Call) ([]model.R
 		results = append(results, model.Result{ID: call.ID, Result: result})
 	}
 	return results, nil
+}
+
+// guarded is a Guard block for a tool that is out of order (UOW-3).
+func (c *conversation) guarded(name string) error {
+	if c.guard == nil {
+		return nil
+	}
+	err := c.guard.Call(name)
+	if err != nil {
+		c.log.Warn().Str("tool", diag.Clean(name)).Msg("Guard block")
+	}
+	return err
 }
 
 // excerpt keeps log lines readable; the whole is in the conversation.

@@ -66,6 +66,9 @@ type command struct {
 func (j *job) newCommand(system string) *command { return &command{j, system} }
 
 func (c *command) do(ctx context.Context, refusal string) (string, error) {
+	if refusal != "" {
+		refusal = refusalText(c.work.Branch, refusal)
+	}
 	path, err := c.writePrompt(refusal)
 	if err != nil {
 		return "", err
@@ -133,6 +136,12 @@ func (c *command) environ() []string {
 	return env
 }
 
+// refusal is what the command is told.
+func refusalText(branch, findings string) string {
+	return fmt.Sprintf("The push of %s was refused:\n\n%s\nWhat the server does not have is in the working tree, uncommitted. "+
+		"Mend it there and end: it is then committed and pushed again.", branch, findings)
+}
+
 // writePrompt writes all that the command is told to a file that it may read,
 // outside of the working tree, and returns its path.
 func (c *command) writePrompt(refusal string) (string, error) {
@@ -150,6 +159,9 @@ func (c *command) prompt(refusal string) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(c.system, "\n"))
 	fmt.Fprintf(&b, "\n\n# Your directive: %s\n\n%s\n", c.directive.Name(), strings.TrimRight(c.directive.Raw, "\n"))
+	if c.memory != "" {
+		b.WriteString("\n" + c.memory)
+	}
 	if refusal != "" {
 		fmt.Fprintf(&b, "\n# Your work was refused\n\n%s\n", refusal)
 	}

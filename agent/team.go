@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"git-ward/agent/model"
 	"git-ward/agent/tool"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
 )
 
 // team is the configured worker in the roles of an iteration.
@@ -44,6 +47,7 @@ func (u *unit) newTeam(ctx context.Context) (*team, error) {
 	if err != nil {
 		return nil, err
 	}
+	u.memory = u.recall(ctx)
 	t := &team{unit: u, of: -1, system: systemPrompt(system, source)}
 	t.fresh = func() (worker, error) { return u.newWorker(ctx, main, t.system) }
 	w, err := t.fresh()
@@ -71,6 +75,9 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 	if counted {
 		before = c.tally.Calls
 		c.limit = t.limits.MaxToolCallsPerIteration
+		if refusal == "" {
+			c.guard = uow.NewGuard(t.journal.Last().Policy)
+		}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(t.limits.MaxSecondsPerIteration)*time.Second, errIteration)
 	defer cancel()
@@ -80,9 +87,12 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 		calls = c.tally.Calls - before
 	}
 	var stopped *unfinished
+	var none *blocked
 	switch {
 	case errors.As(err, &stopped):
 		err = &cycle.Unfinished{Why: stopped.why}
+	case errors.As(err, &none):
+		err = &cycle.Unfinished{Why: none.text}
 	case err != nil && errors.Is(context.Cause(ctx), errIteration):
 		err = &cycle.Unfinished{Why: errIteration.Error()}
 	}
@@ -95,6 +105,7 @@ var errIteration = errors.New("the iteration's time is over (max_seconds_per_ite
 // itself stays SYSTEM.md and COMMS.md (LOOP-3).
 func (c *conversation) brief(b cycle.Brief) {
 	c.talk.Iteration = b.Iteration
+	c.talk.Plan = fmt.Sprintf("plans/%s.iter_%d.plan.txt", c.directive.Name(), b.Iteration)
 	args, _ := json.Marshal(map[string]string{"path": b.CapsulePath})
 	const id = "capsule"
 	c.talk.Messages = append(c.talk.Messages,
@@ -113,7 +124,7 @@ func (t *team) Review(ctx context.Context, b cycle.Brief, r cycle.Result) (cycle
 		return cycle.Review{}, 0, err
 	}
 	talk := model.Conversation{System: t.system, Directive: t.directive.Name(), Title: t.directive.Title, Iteration: b.Iteration, Role: string(loop.Skeptic),
-		Messages: []model.Message{{Role: model.User, Text: skepticPrompt(b, r, verdict)}}}
+		Messages: []model.Message{{Role: model.User, Text: skepticPrompt(b, r, verdict, strings.Join(slices.Sorted(maps.Keys(t.journal.Last().Policy.Branches)), ", "))}}}
 	reply, err := t.skeptic.Turn(ctx, &talk)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -130,7 +141,7 @@ func (t *team) Review(ctx context.Context, b cycle.Brief, r cycle.Result) (cycle
 }
 
 // skepticPrompt is all that the Skeptic is told.
-func skepticPrompt(b cycle.Brief, r cycle.Result, verdict []byte) string {
+func skepticPrompt(b cycle.Brief, r cycle.Result, verdict []byte, outcomes string) string {
 	var changes strings.Builder
 	for _, c := range r.Changes {
 		fmt.Fprintf(&changes, "%s %s\n", c.Status, c.Path)
@@ -153,9 +164,10 @@ func skepticPrompt(b cycle.Brief, r cycle.Result, verdict []byte) string {
 
 # Your answer
 
-One JSON object and nothing else: {"tried": [text], "succeeded": [{"Lane": "B", "Text": text, "Link": null}], "failed": [{"Lane": "C", "Text": text, "Link": null}], "open": [text], "diagnosis": text}.
+One JSON object and nothing else: {"tried": [text], "succeeded": [{"Lane": "B", "Text": text, "Link": null}], "failed": [{"Lane": "C", "Text": text, "Link": null}], "open": [text], "diagnosis": text, "outcome": word, "confidence": decimal}.
+Outcome and confidence may be "": outcomes that the policy knows are %s.
 Each text is one sentence for a reader who knows only the repository. A success is of lane B; a failure is of lane C, a guess. What the verdict says is written down already.
-`, b.Iteration, b.Capsule, r.Words, changes.String(), verdict)
+`, b.Iteration, b.Capsule, r.Words, changes.String(), verdict, outcomes)
 }
 
 // maxReview bounds the items of a review, and reviewSize its bytes.

@@ -50,7 +50,58 @@ func (j *job) bounded(ctx context.Context) error {
 	if err := u.exit(ctx, report, reason); err != nil {
 		return u.suspended(err)
 	}
-	return u.report(ctx, report)
+	return u.suspended(u.close(ctx, report))
+}
+
+// close ends a unit in good order: the librarian's analysis, which the lessons are
+// read from, the report, the archive (UOW-5). A unit that only waits is reported.
+func (u *unit) close(ctx context.Context, report *loop.Report) error {
+	state := u.journal.Last().State
+	if state == uow.Completed || state == uow.Failed {
+		if err := u.step(ctx, uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}); err != nil {
+			return err
+		}
+	}
+	if u.journal.Last().State == uow.Refinement {
+		if err := u.refine(ctx); err != nil {
+			return err
+		}
+	}
+	u.learn(ctx)
+	if err := u.report(ctx, report); err != nil {
+		return err
+	}
+	if u.journal.Last().State == uow.Refinement {
+		return u.step(ctx, uow.Input{Event: uow.Archive, Reason: "ANALYSIS_DONE"})
+	}
+	return nil
+}
+
+// refine writes the librarian's report of the unit, with what it proposes as
+// lessons, where it proposes something.
+func (u *unit) refine(ctx context.Context) error {
+	summary := uow.Summarize(u.journal.Records, "")
+	var earlier []uow.Summary
+	for _, j := range u.before {
+		earlier = append(earlier, uow.Summarize(j.Records, ""))
+	}
+	proposals := uow.Analyze(summary, u.journal.Last().Policy, earlier)
+	head := fmt.Sprintf("# Refinement of %s\n\n**Task ID:** %s\n**Date:** %s\n\n", u.journal.ID, u.directive.Name(), u.journal.Last().Time[:10])
+	path := loop.Dir(u.directive.Name()) + "/refinement-" + u.journal.ID.String() + ".md"
+	if len(proposals) > 0 {
+		path = "postmortems/" + u.journal.Last().Time[:10] + "-" + u.journal.ID.String() + ".md"
+	}
+	files := map[string][]byte{path: []byte(head + uow.RefinementText(summary, proposals))}
+	if err := u.work.Commit(ctx, "uow: refinement of "+u.journal.ID.String(), files); err != nil {
+		return err
+	}
+	err := u.work.Offer(ctx)
+	var refused *store.Refused
+	if errors.As(err, &refused) { // an analysis is not worth a unit that cannot end
+		u.log.Warn().Str("findings", refused.Text).Msg("the refinement was refused")
+		return u.work.Restart(ctx)
+	}
+	return err
 }
 
 // suspended turns the wait for somebody else into the end of this pass.
@@ -273,7 +324,7 @@ func (u *unit) report(ctx context.Context, r *loop.Report) error {
 	text := r.Words()
 	if r.Status != loop.ExitNeedInfo {
 		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, with the evidence in %s; `git merge origin/%s` takes it.",
-			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), u.work.Branch))
+			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), u.work.Branch), u.lessons)
 	}
 	err := u.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: u.directive.Name(), DirectiveHash: u.directive.Hash(),
 		Status: comms.Status(r.Status), Text: text})
@@ -297,5 +348,5 @@ func (u *unit) afterwards(ctx context.Context) error {
 			Decision: loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.InvariantViolation, Words: why}})
 		report = &made
 	}
-	return u.report(ctx, report)
+	return u.suspended(u.close(ctx, report))
 }

@@ -2,9 +2,12 @@ package sandbox
 
 import (
 	"fmt"
+	"math/rand"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"git-ward/internal/gittest"
 )
@@ -131,6 +134,54 @@ func TestSevenEnds(t *testing.T) {
 	for _, want := range []string{"## Iteration 0 of D-1.1", "## Iteration 2 of D-1.1", "[A] met: all of them are right", "[C] c was not looked at", "what does c hold?"} {
 		if !strings.Contains(learnings, want) {
 			t.Errorf("%q is missing in\n%s", want, learnings)
+		}
+	}
+	if out := p.Run(p.Bare, "git-ward", "uow", "list", "--all"); strings.Count(out, "ARCHIVED") != 6 || !strings.Contains(out, "PENDING_PILOT_APPROVAL") {
+		t.Errorf("units:\n%s", out)
+	}
+	p.Fsck()
+}
+
+// TestLoopKills kills the launcher, and with it the agent, at random moments of a
+// loop of three iterations. The next run goes on: no iteration is begun, and no
+// learning written, a second time.
+func TestLoopKills(t *testing.T) {
+	p := gittest.New(t)
+	first, _, _ := strings.Cut(seven, "### D-2")
+	course(t, p, first)
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewSource(seed))
+	launch := func() *exec.Cmd {
+		cmd := exec.Command("env", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+			"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+		cmd.Dir, cmd.Env = p.Work, p.Env
+		return cmd
+	}
+	for range 8 {
+		cmd := launch()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(300+random.Intn(2500)) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	out, err := launch().CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	report := ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED"})
+	if !strings.Contains(report, "Residuals: 3, 1, 0") || strings.Count(report, " D-1 EXIT") != 1 {
+		t.Errorf("%s\n%s", report, out)
+	}
+	if n := strings.Count(p.Run(p.Bare, "git", "log", "--format=%s", "refs/ward/uow/D-1.1"), " iterate "); n != 3 {
+		t.Errorf("%d iterations were begun", n)
+	}
+	learnings := p.Git("show", "origin/agent/D-1:LEARNINGS.md")
+	for i := range 3 {
+		if n := strings.Count(learnings, fmt.Sprintf("## Iteration %d of D-1.1\n", i)); n != 1 {
+			t.Errorf("iteration %d is in the learnings %d times:\n%s", i, n, learnings)
 		}
 	}
 	p.Fsck()

@@ -56,6 +56,9 @@ type Review struct {
 	Failed    []loop.Learning `json:"failed"`
 	Open      []string        `json:"open"`
 	Diagnosis string          `json:"diagnosis"`
+	// What the policy's branches look at (UOW-3); "" for nothing.
+	Outcome    string `json:"outcome"`
+	Confidence string `json:"confidence"` // decimal
 }
 
 // Unfinished is the end of a Solver that was stopped or failed. What it has so far
@@ -129,7 +132,11 @@ func (l *Loop) Run(ctx context.Context) (*loop.Report, error) {
 		if decision.Status != "" {
 			return l.exit(ctx, decision, loop.BudgetCheck, "")
 		}
-		if err := l.iterate(ctx); err != nil {
+		err = l.iterate(ctx)
+		if err == nil {
+			err = l.branch(ctx)
+		}
+		if err != nil {
 			var stop *halt
 			if errors.As(err, &stop) {
 				return l.exit(ctx, stop.decision, stop.at, stop.failed)
@@ -137,6 +144,26 @@ func (l *Loop) Run(ctx context.Context) (*loop.Report, error) {
 			return nil, err
 		}
 	}
+}
+
+// branch follows the policy where the review's outcome, or its lack of confidence,
+// leads out of ACTIVE; a verdict that ends the loop comes first.
+func (l *Loop) branch(ctx context.Context) error {
+	review := l.review
+	l.review.Outcome, l.review.Confidence = "", ""
+	event, leads := l.Journal.Last().Policy.Branch(review.Outcome, review.Confidence)
+	last := l.certs[len(l.certs)-1]
+	if !leads || last.Type == loop.Exact || last.Type == loop.Converged || last.Type == loop.Diverged {
+		return nil
+	}
+	reason := uow.Reason("POLICY_BRANCH")
+	if event == uow.RequestApproval && review.Outcome == "" {
+		reason = "LOW_CONFIDENCE"
+	}
+	if err := l.step(ctx, uow.Input{Event: event, Reason: reason, Note: short(review.Outcome + " " + review.Diagnosis)}); err != nil {
+		return err
+	}
+	return &Suspended{fmt.Sprintf("the policy leads from the outcome %q to %s", review.Outcome, l.Journal.Last().State)}
 }
 
 // next is the decision before an iteration: what the last one's certificate comes

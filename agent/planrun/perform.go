@@ -27,6 +27,11 @@ const (
 // perform does what a step says. The message is for its commit and its log line:
 // it says what happened, never what was read.
 func (u *run) perform(ctx context.Context, p point) (message string, err error) {
+	if u.Guard != nil {
+		if err := u.Guard(p.Tool); err != nil {
+			return "", err
+		}
+	}
 	args := plan.Fill(p.Args, p.files)
 	output := ""
 	switch p.Tool {
@@ -321,7 +326,7 @@ type library struct{ *run }
 
 // Plan implements vm.Library.
 func (l library) Plan(name string) (*asm.Program, error) {
-	path, err := l.linter.Resolve(name)
+	path, err := l.lint.Resolve(name)
 	if err != nil {
 		return nil, err
 	}

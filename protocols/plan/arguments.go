@@ -10,6 +10,9 @@ import (
 	"git-ward/internal/diag"
 )
 
+// maxPattern bounds a regular expression: reading one costs more than its length.
+const maxPattern = 4 << 10
+
 // finishAll checks each step by itself. Depth is how many loops are around.
 func (p *parser) finishAll(steps []Step, depth int) {
 	for i := range steps {
@@ -88,7 +91,9 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 		s.Args = words[0] + " " + words[1]
 	case aPattern:
 		pattern, in := s.GrepArgs()
-		if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
+		if len(pattern) > maxPattern {
+			fault(RuleArgument, fmt.Sprintf("the pattern has %d bytes, more than %d", len(pattern), maxPattern), "search for less at once")
+		} else if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
 			fault(RuleArgument, fmt.Sprintf("not a regular expression: %v", err), "the syntax is that of Go's regexp (RE2)")
 		}
 		p.inside(fault, in)
@@ -106,7 +111,7 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 			fault(RuleArgument, "call_plan takes one name", usage)
 		} else if strings.Contains(s.Args, "{file") {
 			fault(RulePlaceholder, "which plan is called must stand in the plan", "a call has to be known before it runs")
-		} else if !plainName(s.Args) {
+		} else if !IsName(s.Args) {
 			p.inside(fault, s.Args)
 		}
 	}
