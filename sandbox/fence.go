@@ -169,7 +169,9 @@ func (f *fence) run(ctx context.Context, c *podman.Container) (err error) {
 }
 
 // enforce puts the rules into the network namespace of a container's first
-// process and reads them back.
+// process and reads them back. The process's own namespace, which Start looks at
+// again: the path that podman has for it is a mount that an ordinary user's
+// launcher does not see.
 func (f *fence) enforce(ctx context.Context, pid int) error {
 	target := firewall.Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", pid), Child: []string{FirewallChild}}
 	if err := firewall.Apply(ctx, f.policy, target); err != nil {

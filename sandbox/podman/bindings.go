@@ -141,9 +141,6 @@ func (c *client) inspect(ctx context.Context, id string) (State, error) {
 		return State{}, err
 	}
 	s := State{Status: data.State.Status, PID: data.State.Pid, ExitCode: int(data.State.ExitCode), OOM: data.State.OOMKilled}
-	if data.NetworkSettings != nil {
-		s.NetNS = data.NetworkSettings.SandboxKey
-	}
 	return s, nil
 }
 

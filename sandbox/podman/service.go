@@ -22,8 +22,9 @@ import (
 // patience is how long the service may take to answer at all, and to end.
 const patience = 20 * time.Second
 
-// service is a `podman system service` of our own. It dies with the launcher:
-// the kernel kills it, and the reaper removes its containers.
+// service is a `podman system service` of our own. It ends with the launcher: the
+// kernel tells it to, and it finishes what it is making, so that it knows all of
+// it; and the reaper removes its containers.
 type service struct {
 	dir    string // private: socket and settings
 	socket string
@@ -81,7 +82,7 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 		s.cmd.Stderr = io.MultiWriter(&s.said, o.Log)
 	}
 	s.cmd.WaitDelay = time.Second // conmons inherit its stderr
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	started := make(chan error)
 	go s.watch(started)
 	if err := <-started; err != nil {
