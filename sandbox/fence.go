@@ -162,8 +162,8 @@ func (f *fence) run(ctx context.Context, c *podman.Container) (err error) {
 		return cli.ExitCode(code)
 	}
 	// podman says 0 of a container that somebody removes while it waits.
-	if state, err := c.Inspect(context.WithoutCancel(ctx)); err != nil || state.ExitCode != 0 {
-		return fmt.Errorf("the container is gone before its end was seen: %w", errors.Join(err, cli.ExitCode(state.ExitCode)))
+	if _, err := c.Inspect(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("the container is gone before its end was seen: %w", err)
 	}
 	return nil
 }
