@@ -127,6 +127,9 @@ func Script(turns ...Turn) func(*Request) Turn {
 // Window makes the model refuse inputs of more tokens; call it before requests.
 func (s *Server) Window(tokens int64) { s.window = tokens }
 
+// Play changes what the model says; call it between conversations.
+func (s *Server) Play(play func(*Request) Turn) { s.play = play }
+
 // Requests are those that arrived so far.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
