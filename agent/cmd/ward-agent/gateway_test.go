@@ -25,6 +25,7 @@ type host struct {
 	*modeltest.Server
 	inside string
 	socket string
+	bin  string // in front of PATH; may be empty
 	log    bytes.Buffer // the gateway's
 }
 
@@ -85,7 +86,7 @@ func (h *host) run() string {
 	h.Helper()
 	cmd := exec.Command(h.inside, "--gateway", h.socket, "--", h.binary, "--bare=remote.git", "--state=state", "--config=config.toml", "--once")
 	cmd.Dir = h.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "LANG=C.UTF-8"}
+	cmd.Env = []string{"PATH=" + strings.TrimPrefix(h.bin+":"+os.Getenv("PATH"), ":"), "HOME=" + h.dir, "LANG=C.UTF-8"}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		h.Fatalf("%v\n%s\n%s", err, out, &h.log)
