@@ -25,7 +25,7 @@ type host struct {
 	*modeltest.Server
 	inside string
 	socket string
-	bin  string // in front of PATH; may be empty
+	bin    string       // in front of PATH; may be empty
 	log    bytes.Buffer // the gateway's
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,68 +8,6 @@ import (
 	"git-ward/agent/preset"
 	"git-ward/internal/modeltest"
 )
-
-// versions are the real programs that the presets are tried with.
-var versions = map[string]string{"@anthropic-ai/claude-code": "2.1.330", "@openai/codex": "0.169.0", "opencode-ai": "1.18.33"}
-
-// npmCache keeps installed programs for the next run: they take a gigabyte.
-const npmCache = "/var/tmp/git-ward-test/npm"
-
-// install puts a preset's real program where npm puts it, and gives the directory
-// for PATH.
-func install(t testing.TB, p *preset.Preset) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("slow")
-	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Skip("SKIPPED, out loud: npm is not installed, so no real program can be tried")
-	}
-	version := versions[p.Package]
-	dir := filepath.Join(npmCache, strings.ReplaceAll(strings.TrimPrefix(p.Package, "@"), "/", "-")+"-"+version)
-	bin := filepath.Join(dir, "node_modules", ".bin")
-	if _, err := os.Stat(filepath.Join(bin, p.Program)); err == nil {
-		return bin
-	}
-	if err := os.MkdirAll(npmCache, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	temp, err := os.MkdirTemp(npmCache, "new-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(temp)
-	if out, err := exec.Command(npm, "install", "--prefix", temp, "--no-audit", "--no-fund", p.Package+"@"+version).CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED, out loud: npm install %s: %v\n%s", p.Package, err, out)
-	}
-	if err := os.Chmod(temp, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	os.Rename(temp, dir) // another test may have been first
-	return bin
-}
-
-// byProgram plays a model for any of the programs: it works by the program's own
-// tool, reads Ward's documents by the MCP server if there is one, and ends.
-func byProgram(r *modeltest.Request) modeltest.Turn {
-	const work = `echo "$(git config user.name) in $HOME" >made.txt && git add -A && git commit -qm by-program && echo left >left.txt`
-	shell := modeltest.Call{Name: "Bash", Args: `{"command":` + quoted(work) + `,"description":"work"}`}
-	switch {
-	case len(r.Tools) == 0:
-		return modeltest.Turn{Text: "a title"} // a side job
-	case r.Has("exec_command"):
-		shell = modeltest.Call{Name: "exec_command", Args: `{"cmd":` + quoted(work) + `}`}
-	case r.Has("bash"):
-		shell.Name = "bash"
-	}
-	if r.Turns == 0 {
-		return modeltest.Turn{Text: "I work.", Calls: []modeltest.Call{shell}}
-	}
-	return modeltest.Turn{Text: "made.txt is there.\nThat is all."}
-}
-
-func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
 
 // ids are the models that the programs are told to use.
 var ids = map[string]string{"claude-code": `"claude-test"`, "codex": `"gpt-test"`, "opencode": `"anthropic/claude-test"`}
@@ -82,8 +18,8 @@ func TestPrograms(t *testing.T) {
 	for _, p := range preset.All() {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
-			bin := install(t, p)
-			h := newHost(t, byProgram, unlimited, map[string]string{"name": `"` + p.Name + `"`, "id": ids[p.Name]})
+			bin := filepath.Join(modeltest.Install(t, p.Package), "node_modules", ".bin")
+			h := newHost(t, modeltest.ByProgram, unlimited, map[string]string{"name": `"` + p.Name + `"`, "id": ids[p.Name]})
 			h.bin = bin
 			h.publish(single)
 			log := h.run()
