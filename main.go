@@ -10,9 +10,12 @@ import (
 	"io/fs"
 	"strings"
 
+	agentcmd "git-ward/agent/command"
 	"git-ward/hooks"
 	"git-ward/internal/cli"
+	protocols "git-ward/protocols/command"
 	"git-ward/sandbox/doctor"
+	udc "git-ward/vm/command"
 )
 
 //go:embed config.toml
@@ -36,6 +39,15 @@ func main() {
 			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
+			{Name: "udc", Doc: "run, check, format and trace plans for the UDC machine", Run: udc.UDC},
+		}},
+		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
+			{Name: "plan", Doc: "lint, analyze, register and list plans", Run: protocols.Plan()},
+			{Name: "fsm", Doc: "list, show and draw the machines", Run: protocols.FSM},
+			{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Run: protocols.Protocol},
+			{Name: "lesson", Doc: "turn post-mortems into lessons, and lessons into commits", Run: agentcmd.Lesson},
+			{Name: "orient", Doc: "say who the agent is, what the repository holds, what the place allows", Run: agentcmd.Orient},
+			{Name: "knowledge", Doc: "build the symbols and the dependency graph", Run: agentcmd.Knowledge},
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
 			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},

@@ -27,13 +27,17 @@ func (j *job) newConversation(m model.Model, system string) *conversation {
 		OutputSize: j.Config.Agent.OutputSize,
 		WriteSize:  j.Config.Limits.BlobSize,
 	}
-	return &conversation{job: j, model: m, talk: model.Conversation{
+	c := &conversation{job: j, model: m, talk: model.Conversation{
 		System:    system,
 		Directive: j.directive.Name(),
 		Title:     j.directive.Title,
 		Tools:     box.Tools(),
 		Messages:  []model.Message{{Role: model.User, Text: "Continue."}},
 	}}
+	if j.memory != "" {
+		c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.User, Text: j.memory})
+	}
+	return c
 }
 
 // do lets the model take turns until it ends one without a call.

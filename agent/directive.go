@@ -25,6 +25,8 @@ type job struct {
 	directive comms.Directive
 	work      *store.Work
 	worker    worker
+	memory    string // what earlier directives learnt
+	lessons   string // what became of this one's lessons, for the report
 }
 
 // directive takes one directive to its report. Nothing that it knows outlives
@@ -43,6 +45,9 @@ func (a *agent) directive(ctx context.Context, main store.Snapshot, source []byt
 	} else {
 		j.log.Info().Str("commit", diag.Short(j.work.Done.Commit)).Msg("the work was done before; only the report is missing")
 	}
+	if j.work.Done != nil {
+		j.learn(ctx)
+	}
 	return j.report(ctx, err)
 }
 
@@ -52,6 +57,7 @@ func (j *job) prepare(ctx context.Context, main store.Snapshot, source []byte) e
 	if err != nil {
 		return err
 	}
+	j.memory = j.recall(ctx)
 	j.worker, err = j.newWorker(ctx, main, systemPrompt(system, source))
 	return err
 }
@@ -148,6 +154,7 @@ func (j *job) report(ctx context.Context, err error) error {
 		advice = fmt.Sprintf("%s holds the work, at commit %s; `git merge origin/%s` takes it.",
 			j.work.Branch, diag.Short(done.Commit), j.work.Branch)
 	}
+	advice = paragraphs(advice, j.lessons)
 	r.Text = paragraphs(reason, words, advice)
 	err = j.store.Report(ctx, r)
 	var refused *store.Refused

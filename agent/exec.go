@@ -166,6 +166,9 @@ func (c *command) prompt(refusal string) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(c.system, "\n"))
 	fmt.Fprintf(&b, "\n\n# Your directive: %s\n\n%s\n", c.directive.Name(), strings.TrimRight(c.directive.Raw, "\n"))
+	if c.memory != "" {
+		b.WriteString("\n" + c.memory)
+	}
 	if refusal != "" {
 		fmt.Fprintf(&b, "\n# Your work was refused\n\n%s\n", refusal)
 	}

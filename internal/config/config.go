@@ -99,6 +99,13 @@ type Config struct {
 		MaxTurns    int      `toml:"max_turns"`
 		Refusals    int      `toml:"refusals"`
 	} `toml:"agent"`
+	VM struct {
+		Calls           []string `toml:"calls"`
+		MaxInstructions int64    `toml:"max_instructions"`
+		MaxCells        int64    `toml:"max_cells"`
+		MaxTime         Duration `toml:"max_time"`
+		MaxOutput       int64    `toml:"max_output"`
+	} `toml:"vm"`
 }
 
 // Price is what a model costs per million tokens, in decimals.
@@ -152,6 +159,9 @@ func Default() *Config {
 	a := &c.Agent
 	a.Poll, a.BashTimeout = Duration{10 * time.Minute}, Duration{10 * time.Minute}
 	a.OutputSize, a.MaxTurns, a.Refusals = 16<<10, 200, 3
+	c.VM.Calls = []string{"print", "mul", "div", "mod", "min", "max"}
+	c.VM.MaxInstructions, c.VM.MaxCells = 1_000_000_000, 1_000_000
+	c.VM.MaxTime, c.VM.MaxOutput = Duration{time.Minute}, 1<<20
 	return c
 }
 
@@ -237,10 +247,17 @@ func (c *Config) validate(name string) error {
 		"model.patience": int64(c.Model.Patience.Duration), "model.silence": int64(c.Model.Silence.Duration),
 		"agent.poll": int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
 		"agent.output_size": int64(c.Agent.OutputSize), "agent.max_turns": int64(c.Agent.MaxTurns),
-		"agent.refusals": int64(c.Agent.Refusals),
+		"agent.refusals":      int64(c.Agent.Refusals),
+		"vm.max_instructions": c.VM.MaxInstructions, "vm.max_cells": c.VM.MaxCells,
+		"vm.max_time": int64(c.VM.MaxTime.Duration), "vm.max_output": c.VM.MaxOutput,
 	} {
 		if v < 1 {
 			return fmt.Errorf("%s: %s must be at least 1", name, key)
+		}
+	}
+	for _, tool := range c.VM.Calls {
+		if !slices.Contains(Default().VM.Calls, tool) {
+			return fmt.Errorf("%s: vm.calls names %q, not one of %s", name, tool, strings.Join(Default().VM.Calls, ", "))
 		}
 	}
 	if c.Sandbox.CPUs <= 0 {

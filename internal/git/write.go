@@ -49,6 +49,14 @@ func (r *Repo) WriteObject(kind string, content []byte) (string, error) {
 	return id, os.Rename(f.Name(), path)
 }
 
+// BlobID is the object id of a blob with that content.
+func BlobID(content []byte) string {
+	h := sha1.New()
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // stored is a zlib stream (RFC 1950) of data in stored blocks (RFC 1951, 3.2.4).
 // Setting up a compressor costs half a millisecond an object, more than all the
 // rest of a record; git compresses the objects when it packs them.

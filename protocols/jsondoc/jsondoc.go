@@ -1,4 +1,9 @@
-package checks
+// Package jsondoc reads JSON documents strictly and says where a fault is.
+//
+// It is not a JSON Schema: linking such a library costs the hook milliseconds at
+// every start, and this decoder knows the byte of a fault, which a schema's error
+// does not.
+package jsondoc
 
 import (
 	"bytes"
@@ -13,14 +18,10 @@ import (
 	"git-ward/internal/diag"
 )
 
-// decode reads one JSON value into v, strictly: no member twice, none that v has
-// not, no other letter case, valid UTF-8. A fault comes back as one finding,
-// whose line counts from firstLine.
-//
-// It is not a JSON Schema: linking such a library costs the hook milliseconds at
-// every start, and this decoder knows the byte of a fault, which a schema's
-// error does not.
-func decode(data []byte, v any, rule string, firstLine int) (diag.Diagnostic, bool) {
+// Decode reads one JSON value into v, a pointer, strictly: no member twice, none
+// that v has not, no other letter case, valid UTF-8. A fault comes back as one
+// finding of that rule, whose line counts from firstLine.
+func Decode(data []byte, v any, rule string, firstLine int) (diag.Diagnostic, bool) {
 	err := json.Unmarshal(data, v, json.RejectUnknownMembers(true))
 	if err == nil {
 		return diag.Diagnostic{}, true
@@ -46,7 +47,7 @@ func decode(data []byte, v any, rule string, firstLine int) (diag.Diagnostic, bo
 		d.Message = fmt.Sprintf("a JSON %v where %s belongs%s", semantic.JSONKind, jsonName(semantic.GoType), within(semantic.JSONPointer))
 		d.Hint = "write the kind of value that belongs there"
 	}
-	d.Line, d.Col = place(data, offset, firstLine)
+	d.Line, d.Col = Place(data, offset, firstLine)
 	return d, false
 }
 
@@ -57,10 +58,32 @@ func within(p jsontext.Pointer) string {
 	return " at " + string(p)
 }
 
-// place turns a byte offset into a line and column.
-func place(data []byte, offset int64, firstLine int) (line, col int) {
+// Place turns a byte offset into a line, counted from firstLine, and a column.
+func Place(data []byte, offset int64, firstLine int) (line, col int) {
 	before := data[:min(max(int(offset), 0), len(data))]
 	return firstLine + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// Text is a JSON string that knows where it stands, for findings that come after
+// the decoding.
+type Text struct {
+	Value  string
+	Offset int64 // of its first quote
+}
+
+// UnmarshalJSONFrom reads a string.
+func (t *Text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	t.Offset = dec.InputOffset() - int64(len(raw))
+	return json.Unmarshal(raw, &t.Value)
+}
+
+// MarshalJSONTo writes the string.
+func (t Text) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return enc.WriteToken(jsontext.String(t.Value))
 }
 
 // jsonName is the JSON word for a Go type.
