@@ -52,6 +52,7 @@ func main() {
 		{Title: "for the host admin", Commands: []cli.Command{
 			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},
 			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
+			{Name: "verify", Doc: "run a directive's commands on a commit, elsewhere", Run: cli.Exec("git-ward-launch", "verify")},
 			{Name: "image", Doc: "build the container image", Run: cli.Exec("git-ward-launch", "image")},
 			{Name: "probe", Doc: "try every promise of the fence from inside", Run: cli.Exec("git-ward-launch", "probe")},
 			{Name: "firewall", Doc: "show the rules of the fence", Run: cli.Exec("git-ward-launch", "firewall")},

@@ -73,6 +73,23 @@ type Config struct {
 		Cost   string   `toml:"cost"` // a decimal; no float on that path
 		Time   Duration `toml:"time"`
 	} `toml:"budget"`
+	Loop struct {
+		Profile                  string   `toml:"profile"`
+		Rp                       string   `toml:"R_p"` // a decimal; no float on that path
+		MaxIterations            int      `toml:"max_iterations"`
+		MaxToolCallsPerIteration int      `toml:"max_tool_calls_per_iteration"`
+		MaxSecondsPerIteration   int      `toml:"max_seconds_per_iteration"`
+		MaxTotalSeconds          int      `toml:"max_total_seconds"`
+		MaxTotalToolCalls        int      `toml:"max_total_tool_calls"`
+		DependsOn                []string `toml:"depends_on"`
+	} `toml:"loop"`
+	Verify struct {
+		Timeout    Duration `toml:"timeout"`
+		OutputSize int64    `toml:"output_size"`
+		Network    string   `toml:"network"`
+		Suite      string   `toml:"suite"`
+		Pinned     []string `toml:"pinned"`
+	} `toml:"verify"`
 	Model struct {
 		Name             string   `toml:"name"`
 		ID               string   `toml:"id"`
@@ -152,6 +169,17 @@ func Default() *Config {
 	b.Processes, b.Memory, b.CPUs, b.Files = 1024, 4<<30, 2, 4096
 	b.TmpSize, b.StateSize, b.Resolvers = 1<<30, 10<<30, []string{}
 	c.Budget.Tokens, c.Budget.Cost, c.Budget.Time = 20_000_000, "50", Duration{24 * time.Hour}
+	o := &c.Loop
+	o.Profile, o.Rp, o.MaxIterations, o.DependsOn = "strict", "1e-10", 10, []string{}
+	o.MaxToolCallsPerIteration, o.MaxSecondsPerIteration = 80, 1800
+	o.MaxTotalSeconds, o.MaxTotalToolCalls = 14400, 500
+	v := &c.Verify
+	v.Timeout, v.OutputSize, v.Network = Duration{30 * time.Minute}, 64<<20, "none"
+	v.Pinned = []string{
+		"**/*_test.go", "**/testdata/**", "**/test_*.py", "**/*_test.py", "**/conftest.py",
+		"**/*.test.*", "**/*.spec.*", "**/__tests__/**", "**/*Test.java", "**/*_spec.rb",
+		"test/**", "tests/**", "Makefile", "makefile", "GNUmakefile", "pytest.ini", "tox.ini",
+	}
 	c.Model.Script, c.Model.Command, c.Model.Prompt = "script.jsonl", []string{}, "stdin"
 	c.Model.Timeout = Duration{2 * time.Hour}
 	c.Model.API, c.Model.Context, c.Model.MaxOutput, c.Model.Tries = "responses", 200_000, 16_000, 6
@@ -242,6 +270,10 @@ func (c *Config) validate(name string) error {
 		"sandbox.processes": c.Sandbox.Processes, "sandbox.memory": c.Sandbox.Memory, "sandbox.files": c.Sandbox.Files,
 		"sandbox.tmp_size": c.Sandbox.TmpSize, "sandbox.state_size": c.Sandbox.StateSize,
 		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration),
+		"loop.max_iterations": int64(c.Loop.MaxIterations), "loop.max_tool_calls_per_iteration": int64(c.Loop.MaxToolCallsPerIteration),
+		"loop.max_seconds_per_iteration": int64(c.Loop.MaxSecondsPerIteration), "loop.max_total_seconds": int64(c.Loop.MaxTotalSeconds),
+		"loop.max_total_tool_calls": int64(c.Loop.MaxTotalToolCalls),
+		"verify.timeout":            int64(c.Verify.Timeout.Duration), "verify.output_size": c.Verify.OutputSize,
 		"model.timeout": int64(c.Model.Timeout.Duration),
 		"model.context": c.Model.Context, "model.max_output": c.Model.MaxOutput, "model.tries": int64(c.Model.Tries),
 		"model.patience": int64(c.Model.Patience.Duration), "model.silence": int64(c.Model.Silence.Duration),
@@ -268,6 +300,8 @@ func (c *Config) validate(name string) error {
 		of         []string
 	}{
 		{"egress.mode", c.Egress.Mode, []string{"public", "allowlist"}},
+		{"loop.profile", c.Loop.Profile, []string{"strict", "fast", "benchmark_adapt"}},
+		{"verify.network", c.Verify.Network, []string{"none", "public"}},
 		{"model.prompt", c.Model.Prompt, []string{"stdin", "file"}},
 		{"model.api", c.Model.API, []string{"responses", "chat"}},
 	} {

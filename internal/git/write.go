@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -175,6 +176,15 @@ func (r *Repo) Ref(ctx context.Context, ref string) (string, error) {
 		}
 	}
 	return Zero, nil
+}
+
+// Commit is the full id of the commit that a revision names (gitrevisions(7)).
+func (r *Repo) Commit(ctx context.Context, rev string) (string, error) {
+	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("%q is not a commit of %s", rev, r.Dir)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // Backoff sleeps before retry number n (from 0) of a lost race: full jitter, at

@@ -11,6 +11,8 @@ const (
 	FDC          = "fdc"          // a plan
 	Sub          = "sub"          // a plan that others call
 	Research     = "research"     // a research plan (L4)
+	UOW          = "uow"          // a unit of work
+	Loop         = "loop"         // the bounded loop inside a unit
 )
 
 //go:embed machines/orchestrator.json
@@ -25,8 +27,14 @@ var subJSON string
 //go:embed machines/research.json
 var researchJSON string
 
+//go:embed machines/uow.json
+var uowJSON string
+
+//go:embed machines/loop.json
+var loopJSON string
+
 // Names lists the embedded machines.
-func Names() []string { return []string{Orchestrator, FDC, Sub, Research} }
+func Names() []string { return []string{Orchestrator, FDC, Sub, Research, UOW, Loop} }
 
 // Source is the JSON of an embedded machine; ok is false for another name.
 func Source(name string) (text string, ok bool) {
@@ -34,7 +42,7 @@ func Source(name string) (text string, ok bool) {
 	if i < 0 {
 		return "", false
 	}
-	return []string{orchestratorJSON, fdcJSON, subJSON, researchJSON}[i], true
+	return []string{orchestratorJSON, fdcJSON, subJSON, researchJSON, uowJSON, loopJSON}[i], true
 }
 
 // Embedded is the machine of that name; ok is false when there is none. A test
