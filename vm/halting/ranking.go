@@ -1,6 +1,7 @@
 package halting
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -46,14 +47,14 @@ type ranker struct {
 }
 
 // rank tries every loop; what it cannot rank is in unranked.
-func (a *abstraction) rank() *ranker {
+func (a *abstraction) rank(ctx context.Context) *ranker {
 	r := &ranker{abstraction: a, dropped: map[[2]int]bool{}}
 	all := make([]int, len(a.nodes))
 	for i := range all {
 		all[i] = i
 	}
 	for todo := components(all, r.next); len(todo) > 0; todo = todo[1:] {
-		if r.work < 0 || !r.rankOne(todo[0]) {
+		if r.work < 0 || ctx.Err() != nil || !r.rankOne(todo[0]) {
 			r.unranked = append(r.unranked, todo[0])
 			continue
 		}

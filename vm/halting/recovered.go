@@ -46,12 +46,13 @@ type recovered struct {
 	symbols  []int64
 	bySym    map[int64]int32
 	table    [][]transition // by control, symbol
+	stop     func() bool    // whether to give up, asked now and then
 	burst    int64          // instructions that one transition may take
 	fuel     int64          // instructions that all may take
 }
 
-func recoverMachine(p code.Program, live []liveSet) *recovered {
-	m := &recovered{program: p, live: live, byCtl: map[control]int32{}, bySym: map[int64]int32{}}
+func recoverMachine(p code.Program, live []liveSet, stop func() bool) *recovered {
+	m := &recovered{program: p, live: live, stop: stop, byCtl: map[control]int32{}, bySym: map[int64]int32{}}
 	m.symbol(0)
 	m.intern(control{})
 	return m
@@ -119,11 +120,15 @@ func (m *recovered) run(c control, cell int64) transition {
 			}
 			return transition{effect: halts, code: end, cost: n}
 		}
-		if now := (point{c, cell}); now == mark {
+		if c.ip == mark.ip && c == mark.control && cell == mark.cell {
 			m.fuel -= n
 			return transition{effect: spins, cost: marked, period: n - marked}
-		} else if n == again {
-			mark, marked, again = now, n, 2*again
+		}
+		if n == again {
+			mark, marked, again = point{c, cell}, n, 2*again
+		}
+		if n&0xfffff == 0 && m.stop() {
+			budget = n
 		}
 	}
 	m.fuel -= budget

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"git-ward/vm/halting/code"
-	"git-ward/vm/halting/proof"
 )
 
 // search is the state that the deciders of one analysis share.
@@ -22,7 +21,7 @@ type search struct {
 
 func (s *search) prepare() {
 	s.live = liveness(s.program)
-	s.machine = recoverMachine(s.program, s.live)
+	s.machine = recoverMachine(s.program, s.live, func() bool { return s.ctx.Err() != nil })
 	s.run = newRunning(s.machine)
 }
 
@@ -61,10 +60,8 @@ func (s *search) untilTheEnd() *Report {
 	if r := s.simulate(budget{moves: steps, steps: steps, cells: maxCells, controls: maxControls}, steps); r != nil {
 		return r
 	}
-	if !s.run.ended && s.run.repetition == nil {
-		if r := s.plainRun(steps); r != nil {
-			return r
-		}
+	if r := s.plainRun(steps); r != nil {
+		return r
 	}
 	return s.overflow
 }
@@ -72,7 +69,7 @@ func (s *search) untilTheEnd() *Report {
 // plainRun executes from the start without looking for repetitions: for plans
 // with so many controls that their machine is not worth recovering.
 func (s *search) plainRun(steps int64) *Report {
-	if len(s.machine.controls) <= maxControls && !s.run.stuck {
+	if len(s.machine.controls) <= maxControls {
 		return nil // the simulation has gone as far
 	}
 	c, t := &control{}, &wideTape{}
@@ -166,7 +163,7 @@ func (s *search) abstractly() *Report {
 	if s.abstract == nil {
 		return nil
 	}
-	s.ranker = s.abstract.rank()
+	s.ranker = s.abstract.rank(s.ctx)
 	return s.interpreted(s.abstract, s.ranker)
 }
 
@@ -183,7 +180,7 @@ func (s *search) abstractlyLater() *Report {
 	if a == nil {
 		return nil
 	}
-	return s.interpreted(a, a.rank())
+	return s.interpreted(a, a.rank(s.ctx))
 }
 
 // interpreted draws what follows from an abstraction.
@@ -205,5 +202,3 @@ func (s *search) interpreted(a *abstraction, r *ranker) *Report {
 	}
 	return nil
 }
-
-var _ proof.Claim

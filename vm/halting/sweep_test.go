@@ -82,20 +82,44 @@ func TestAllSmallMachines(t *testing.T) {
 	}
 }
 
+// TestSampleOfFourStates takes 1,000 machines in each spelling.
 func TestSampleOfFourStates(t *testing.T) {
 	refuse(t)
-	count := 1000
-	if os.Getenv("WARD_SWEEP") != "" {
-		fmt.Sscan(os.Getenv("WARD_SWEEP"), &count)
-	}
 	for style := range styles {
 		var c tally
 		random := rand.New(rand.NewSource(4))
+		sample(4, 1000, random, func(m turing, halts bool) { c.count(t, m, m.encode(style, random), halts) })
+		if c.decided != c.total {
+			t.Errorf("style %d, undecided: %v", style, c.open)
+		}
+	}
+}
+
+// TestBenchMachines is the table of issue 4: all machines of 2, 3 and 4 states,
+// and samples of more.
+func TestBenchMachines(t *testing.T) {
+	if os.Getenv("WARD_BENCH") == "" {
+		t.Skip("a measurement: scripts/bench runs it")
+	}
+	refuse(t)
+	show := func(what string, c *tally, took time.Duration) {
+		fmt.Printf("BENCH\t%s: machines, halting, decided, wrong\t%d, %d, %d (%.4f %%), %d\t%.0f plans a second, longest %v\t-\n",
+			what, c.total, c.halting, c.decided, 100*float64(c.decided)/float64(c.total), c.wrong, float64(c.total)/took.Seconds(), c.longest.Round(time.Millisecond))
+		if len(c.open) > 0 {
+			fmt.Printf("\tundecided: %.60v\n", c.open)
+		}
+	}
+	for n := 2; n <= 4; n++ {
+		var c tally
 		start := time.Now()
-		sample(4, count, random, func(m turing, halts bool) {
-			c.count(t, m, m.encode(style, random), halts)
-		})
-		t.Logf("4 states, style %d: %d machines, %d halt, %d decided, %d wrong, %v, longest %v", style, c.total, c.halting, c.decided, c.wrong, time.Since(start), c.longest)
-		t.Logf("undecided: %v", c.open)
+		enumerate(n, func(m turing, halts bool) { c.count(t, m, m.encode(0, nil), halts) })
+		show(fmt.Sprintf("all of %d states", n), &c, time.Since(start))
+	}
+	for style := 1; style < styles; style++ {
+		var c tally
+		random := rand.New(rand.NewSource(5))
+		start := time.Now()
+		sample(4, 20_000, random, func(m turing, halts bool) { c.count(t, m, m.encode(style, random), halts) })
+		show(fmt.Sprintf("20,000 of 4 states, spelling %d", style), &c, time.Since(start))
 	}
 }

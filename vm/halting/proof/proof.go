@@ -7,8 +7,8 @@ package proof
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 
 	"git-ward/vm/halting/code"
 )
@@ -153,11 +153,18 @@ type Limits struct {
 var Default = Limits{Steps: 400_000_000, Entries: 400_000, Cells: 1 << 24}
 
 // Fingerprint identifies a flat program: SHA-256 in hex over all its fields
-// that matter.
+// that matter, each behind its length or of a fixed one.
 func Fingerprint(p code.Program) string {
 	h := sha256.New()
-	for _, in := range p {
-		fmt.Fprintln(h, in.Op, in.Reg, in.A, in.B, in.To, in.Code)
+	var b []byte
+	for i := range p {
+		in := &p[i]
+		b = append(b[:0], byte(in.Op), in.Reg, byte(in.A.Reg), byte(in.B.Reg))
+		b = binary.LittleEndian.AppendUint64(b, uint64(in.A.Lit))
+		b = binary.LittleEndian.AppendUint64(b, uint64(in.B.Lit))
+		b = binary.LittleEndian.AppendUint32(b, uint32(in.To))
+		b = append(append(b, byte(len(in.Code))), in.Code...)
+		h.Write(b)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
