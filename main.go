@@ -46,6 +46,7 @@ func main() {
 			{Name: "fsm", Doc: "list, show and draw the machines", Run: protocols.FSM},
 			{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Run: protocols.Protocol},
 			{Name: "lesson", Doc: "turn post-mortems into lessons, and lessons into commits", Run: agentcmd.Lesson},
+			{Name: "mcp", Doc: "offer Ward's tools to any agent program, on stdin and stdout", Run: cli.Exec("git-ward-mcp", "mcp")},
 			{Name: "orient", Doc: "say who the agent is, what the repository holds, what the place allows", Run: agentcmd.Orient},
 			{Name: "knowledge", Doc: "build the symbols and the dependency graph", Run: agentcmd.Knowledge},
 		}},

@@ -57,8 +57,16 @@ func (c *command) prepare(cmd *tool.Command) (*preset.Reading, error) {
 	return &stream.Reading, nil
 }
 
-// server is the command line of Ward's MCP server for a program.
-func (c *command) server() []string { return nil }
+// server is the command line of Ward's MCP server for a program, which works in
+// the same tree; none where its binary is not beside the agent's.
+func (c *command) server() []string {
+	path := filepath.Join(filepath.Dir(c.Executable), "git-ward-mcp")
+	if _, err := os.Stat(path); err != nil {
+		c.log.Warn().Err(err).Msg("the program gets no MCP server")
+		return nil
+	}
+	return []string{path, "mcp", "--dir", c.work.Dir(), "--state", c.State}
+}
 
 // ended is the end of a known program: its last words with what it did, or why
 // it did not come to its end. An exit code alone is not believed.

@@ -46,7 +46,7 @@ var built = sync.OnceValue(func() (err error) {
 	if binaries, err = os.MkdirTemp("", "ward-agent-test-"); err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-o", binaries+"/", ".", "git-ward/sandbox/cmd/ward-inside")
+	cmd := exec.Command("go", "build", "-o", binaries+"/", ".", "git-ward/sandbox/cmd/ward-inside", "git-ward/agent/cmd/git-ward-mcp")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
