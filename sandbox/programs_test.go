@@ -47,7 +47,7 @@ func TestPrograms(t *testing.T) {
 			out := p.Run(p.Work, "git-ward", "launch", "--bare", p.Bare, "--once", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
 			p.Git("fetch", "--quiet")
 			report := p.Git("show", "origin/main:COMMS.md")
-			if !strings.Contains(report, " D-1 DONE\n") || !strings.Contains(report, "1 call of tools, ") {
+			if !strings.Contains(report, " D-1 DONE\n") || !strings.Contains(report, "D-1 says: make a file.") || !strings.Contains(report, "2 calls of tools, ") {
 				t.Errorf("%s\n%s", report, out)
 			}
 			t.Logf("%s\n%s", report, out)

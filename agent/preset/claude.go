@@ -20,6 +20,8 @@ func setupClaude(s Setup) invocation {
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
 			// What a beta adds to a request the gateway would drop or refuse.
 			"CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS": "1",
+			// Tools of an MCP server are offered at once, not by a search for them.
+			"ENABLE_TOOL_SEARCH": "false",
 		},
 	}
 	if s.ID != "" {

@@ -90,6 +90,17 @@ func (r *Request) Has(tool string) bool {
 	return false
 }
 
+// Find is the tool whose name ends so, as those of MCP servers do; "" if there is
+// none. One of a group is named group/name.
+func (r *Request) Find(end string) string {
+	for _, name := range r.Tools {
+		if strings.HasSuffix(name, end) {
+			return name
+		}
+	}
+	return ""
+}
+
 // Server is the stand-in. Its URL is the base of both providers: for Anthropic
 // as it is, for OpenAI with /v1.
 type Server struct {

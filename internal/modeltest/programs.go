@@ -49,7 +49,8 @@ func Install(t testing.TB, name string) string {
 }
 
 // ByProgram plays a model for any of the real programs: it works by the program's
-// own tool for commands, and ends.
+// own tool for commands, asks Ward's MCP server for the directives, and ends with
+// what it heard.
 func ByProgram(r *Request) Turn {
 	const work = `echo "$(git config user.name) in $HOME" >made.txt && git add -A && git commit -qm by-program && echo left >left.txt`
 	shell := Call{Name: "Bash", Args: `{"command":` + quoted(work) + `,"description":"work"}`}
@@ -64,7 +65,14 @@ func ByProgram(r *Request) Turn {
 	if r.Turns == 0 {
 		return Turn{Text: "I work.", Calls: []Call{shell}}
 	}
-	return Turn{Text: "made.txt is there.\nThat is all."}
+	if comms := r.Find("comms_read"); comms != "" && r.Turns == 1 {
+		return Turn{Calls: []Call{{Name: comms, Args: `{"directive":"D-1"}`}}}
+	}
+	heard := "nothing"
+	if r.Turns > 1 && len(r.Results) == 1 && strings.Contains(r.Results[0].Text, "make a file") {
+		heard = "make a file"
+	}
+	return Turn{Text: "made.txt is there.\nD-1 says: " + heard + "."}
 }
 
 func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }

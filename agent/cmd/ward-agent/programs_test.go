@@ -24,7 +24,7 @@ func TestPrograms(t *testing.T) {
 			h.publish(single)
 			log := h.run()
 			status, text := h.report()
-			if status != "DONE" || !strings.Contains(text, "made.txt is there.\nThat is all.\n\n(") || !strings.Contains(text, "1 call of tools, ") {
+			if status != "DONE" || !strings.Contains(text, "made.txt is there.\nD-1 says: make a file.\n\n(") || !strings.Contains(text, "2 calls of tools, ") {
 				t.Errorf("%s\n%s\n%s\n%s", status, text, log, &h.log)
 			}
 			t.Logf("%s\n%s", text, log)
