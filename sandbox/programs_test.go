@@ -55,6 +55,7 @@ func TestPrograms(t *testing.T) {
 				t.Errorf("made.txt: %q", made)
 			}
 			// The PM takes it.
+			p.Git("merge", "--quiet", "--ff-only", "origin/main")
 			p.Git("merge", "--quiet", "--no-edit", "origin/agent/D-1")
 			p.Git("push", "--quiet", "origin", "main")
 			p.Fsck()
