@@ -41,7 +41,8 @@ func main() {
 			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
-			{Name: "udc", Doc: "run, check, format and trace plans for the UDC machine", Run: udc.UDC},
+			{Name: "uow", Doc: "show the units of work; approve, pause, clarify, cancel them", Run: protocols.UOW},
+			{Name: "udc", Doc: "run, analyze, check, format and trace plans for the UDC machine", Run: udc.UDC},
 		}},
 		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
 			{Name: "plan", Doc: "lint, analyze, register and list plans", Run: protocols.Plan()},

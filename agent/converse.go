@@ -17,6 +17,7 @@ type conversation struct {
 	talk  model.Conversation
 	words string // the last ones of the model
 	tally tally
+	limit int // of uses of tools in this conversation; 0 is none
 }
 
 // newConversation makes the prompt (AGT-2) and the tools.
@@ -48,6 +49,9 @@ func (c *conversation) do(ctx context.Context, refusal string) (string, error) {
 	for {
 		if limit := c.Config.Agent.MaxTurns; c.talk.Turns() >= limit {
 			return "", &unfinished{why: fmt.Sprintf("The model did not end within %d turns ([agent] max_turns).", limit)}
+		}
+		if c.limit > 0 && c.tally.Calls >= c.limit {
+			return "", &unfinished{why: fmt.Sprintf("The model used its tools %d times, as often as an iteration may (max_tool_calls_per_iteration).", c.tally.Calls)}
 		}
 		reply, err := c.turn(ctx)
 		if err != nil {

@@ -37,6 +37,9 @@ func (a *agent) directive(ctx context.Context, main store.Snapshot, source []byt
 	if j.work, err = a.store.Work(ctx, d); err != nil {
 		return err
 	}
+	if a.Config.Agent.Loop {
+		return j.bounded(ctx)
+	}
 	if j.work.Done == nil {
 		if err := j.prepare(ctx, main, source); err != nil {
 			return err

@@ -68,8 +68,8 @@ func holder(bare string) (pid int, running bool) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err == nil {
 		return 0, false // nobody holds it
 	}
-	_, err = fmt.Fscan(f, &pid)
-	return pid, err == nil
+	pid, _ = lockHolds(f)
+	return pid, pid != 0
 }
 
 // bareFlag parses the arguments of a command that takes --bare and perhaps more.

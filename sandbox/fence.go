@@ -76,7 +76,7 @@ func (s *Spec) runFenced(ctx context.Context, log zerolog.Logger, policy firewal
 // open connects to podman, removes what an earlier launcher left under the same
 // name, and finds the image. Close what it opened.
 func (f *fence) open(ctx context.Context, owner string) (err error) {
-	if f.engine, err = podman.Connect(ctx, podman.Options{Owner: owner, Storage: f.Storage}); err != nil {
+	if f.engine, err = podman.Connect(ctx, podman.Options{Owner: owner, Storage: f.Storage, Scratch: f.RuntimeDir}); err != nil {
 		return cli.Hint(err, "`git ward doctor` says what this machine lacks")
 	}
 	defer func() {
@@ -145,6 +145,11 @@ func (f *fence) run(ctx context.Context, c *podman.Container) (err error) {
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
+	// A second start, by whomever, would have a network without rules. Now it has
+	// a mount without a source, and fails.
+	if err := os.Remove(f.empty); err != nil {
+		return err
+	}
 	f.log.Info().Str("container", c.ID[:12]).Int("pid", pid).Str("egress", string(f.policy.Mode)).Msg("fenced")
 	stopped := make(chan struct{})
 	defer close(stopped)
@@ -170,14 +175,16 @@ func (f *fence) enforce(ctx context.Context, pid int) error {
 	return nil
 }
 
-// stopWith ends the container when the launch is over, or when podman's service
-// is: a launcher that cannot see its container must not leave it alone.
+// stopWith ends the container when the launch is over. When podman's service is,
+// nobody could: then the wait for the container ends, and its engine's Close
+// removes it.
 func (f *fence) stopWith(ctx context.Context, c *podman.Container, over <-chan struct{}) {
 	select {
 	case <-over:
 		return
-	case <-ctx.Done():
 	case <-f.engine.Done():
+		return
+	case <-ctx.Done():
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -286,9 +293,13 @@ func (f *fence) payload() []string {
 	return args
 }
 
-// goRoot is the host's Go toolchain, bound in where there is one.
+// goRoot is the host's Go toolchain, bound in where there is one: the installed
+// one, whatever the directory that this runs in would like to fetch.
 func goRoot() string {
-	out, err := exec.Command("go", "env", "GOROOT").Output()
+	cmd := exec.Command("go", "env", "GOROOT")
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local")
+	out, err := cmd.Output()
 	if err != nil {
 		return ""
 	}

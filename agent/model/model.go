@@ -21,6 +21,8 @@ type Conversation struct {
 	System    string // SYSTEM.md and COMMS.md of main (AGT-2)
 	Directive string // "D-1", the one that is worked on
 	Title     string // its title
+	Iteration int    // of the bounded loop, from 0
+	Role      string // who is asked; "" is the one who does the work
 	Tools     []tool.Tool
 	Messages  []Message // the user and the model in turn, the user first
 
@@ -44,6 +46,8 @@ type Message struct {
 	Calls   []Call   // of the model
 	Results []Result // of the user: one for each call of the message before
 	Refusal bool     // of the user: the text says why a push was refused
+	// Briefing marks a call that was put into the model's mouth: its capsule.
+	Briefing bool
 
 	// Native is a turn of the model as its provider wrote it, with what only the
 	// provider understands, such as signed thinking. It goes back unchanged.

@@ -32,8 +32,11 @@ const BuiltinName = "built-in script"
 //	{"text": "...", "calls": [{"name": "write_file", "args": {...}}]}
 //
 // "directive": "D-1" keeps a line for that directive; without it a line is for
-// every one. "on": "refused" keeps a line for the time after a refused push. In
-// every string `{directive}` and `{title}` stand for the directive at hand.
+// every one. "on": "refused" keeps a line for the time after a refused push.
+// "iteration": 2 keeps a line for that iteration of the bounded loop, counted from
+// 0; without it a line is played in every one. "role": "Skeptic" keeps a line for
+// the review of an iteration; without it a line is for who does the work. In every
+// string `{directive}` and `{title}` stand for the directive at hand.
 //
 // The lines for a directive are played in order, one a turn. A line without
 // calls ends the work, as does the end of the script. From the first refusal on
@@ -46,6 +49,8 @@ type Script struct {
 type scriptLine struct {
 	Directive string       `json:"directive"`
 	On        string       `json:"on"`
+	Iteration *int         `json:"iteration"`
+	Role      string       `json:"role"`
 	Text      string       `json:"text"`
 	Calls     []scriptCall `json:"calls"`
 }
@@ -99,6 +104,9 @@ func parseLine(raw []byte) (scriptLine, error) {
 	if line.Directive != "" && !directiveName.MatchString(line.Directive) {
 		return line, fmt.Errorf("%q is not the name of a directive, as D-1 is", line.Directive)
 	}
+	if line.Role != "" && line.Role != "Skeptic" {
+		return line, fmt.Errorf("%q is not a role that lines are kept for; there is only %q", line.Role, "Skeptic")
+	}
 	for i, c := range line.Calls {
 		if c.Name == "" {
 			return line, fmt.Errorf("call %d has no name", i+1)
@@ -112,7 +120,8 @@ func parseLine(raw []byte) (scriptLine, error) {
 func (s *Script) Turn(_ context.Context, c *Conversation) (Reply, error) {
 	on, position := place(c)
 	for _, line := range s.lines {
-		if line.On != on || (line.Directive != "" && line.Directive != c.Directive) {
+		if line.On != on || (line.Directive != "" && line.Directive != c.Directive) ||
+			line.Role != c.Role || (line.Iteration != nil && *line.Iteration != c.Iteration) {
 			continue
 		}
 		if position == 0 {
@@ -129,7 +138,7 @@ func place(c *Conversation) (on string, position int) {
 		switch {
 		case m.Refusal && on == "":
 			on, position = onRefused, 0
-		case m.Role == Assistant:
+		case m.Role == Assistant && !m.Briefing:
 			position++
 		}
 	}

@@ -45,7 +45,9 @@ type World struct {
 }
 
 // NeedsSpent reports whether the step after prev reads Main.Spent.
-func NeedsSpent(prev *Record, m *Main) bool { return prev == nil || prev.DirectiveHash != m.DirectiveHash }
+func NeedsSpent(prev *Record, m *Main) bool {
+	return prev == nil || prev.DirectiveHash != m.DirectiveHash
+}
 
 // step is one Advance under way.
 type step struct {

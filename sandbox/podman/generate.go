@@ -27,6 +27,7 @@ func (r *request) generate() *specgen.SpecGenerator {
 
 func (r *request) basic(c *specgen.ContainerBasicConfig) {
 	c.Entrypoint, c.Command = []string{}, r.Command
+	c.Name = r.name
 	c.Env, c.Labels = r.Env, r.labels
 	c.Stdin, c.Terminal = &r.Stdin, &r.TTY
 	c.Hostname = r.Hostname

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -70,7 +71,7 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 	}
 	global := globalArgs(o.Storage)
 	env := serviceEnv(os.Environ(), conf)
-	if s.reaper, err = startReaper(append([]string{podman}, global...), env, labelRun+"="+run, s.dir); err != nil {
+	if s.reaper, err = startReaper(append([]string{podman}, global...), env, run, s.dir, o.Scratch); err != nil {
 		return err
 	}
 	s.cmd = exec.Command(podman, append(global, "system", "service", "--time=0", "unix://"+s.socket)...)
@@ -167,7 +168,7 @@ func (s *service) stop(clean bool) error {
 
 func globalArgs(storage string) []string {
 	if storage == "" {
-		return nil
+		return DriverArgs()
 	}
 	return []string{
 		"--root", filepath.Join(storage, "root"),
@@ -176,6 +177,24 @@ func globalArgs(storage string) []string {
 		"--storage-driver", "overlay",
 	}
 }
+
+// DriverArgs choose how an ordinary user's podman keeps images, where nobody has
+// chosen. Podman 4.3 would take vfs, which copies the whole image for every
+// container, and stay with it for ever; a choice made before stays.
+func DriverArgs() []string {
+	home, err := os.UserConfigDir()
+	if os.Geteuid() == 0 || err != nil || os.Getenv("CONTAINERS_STORAGE_CONF") != "" || os.Getenv("STORAGE_DRIVER") != "" {
+		return nil
+	}
+	for _, path := range []string{filepath.Join(home, "containers/storage.conf"), "/etc/containers/storage.conf", "/usr/share/containers/storage.conf"} {
+		if data, err := os.ReadFile(path); err == nil && driverLine.Match(data) {
+			return nil
+		}
+	}
+	return []string{"--storage-driver", "overlay"}
+}
+
+var driverLine = regexp.MustCompile(`(?m)^\s*driver\s*=\s*"[^"]`)
 
 // serviceEnv is the user's environment, without what would lead podman to
 // another service or other settings.

@@ -10,11 +10,13 @@ import (
 	"git-ward/vm/halting/proof"
 )
 
-// place is where an abstract state belongs: an instruction and the outcome of
-// the last CMP, as far as it still matters.
+// place is where an abstract state belongs: an instruction, the outcome of the
+// last CMP, as far as it still matters, and the values of the registers that are
+// modes (modes.go).
 type place struct {
 	ip    int32
 	flags proof.Outcome
+	modes [code.Registers]int64
 }
 
 // node is a place with what is known there, and its outcomes.
@@ -32,7 +34,8 @@ type node struct {
 type abstraction struct {
 	program    code.Program
 	live       []liveSet
-	heads      []bool // instructions where loops close: only there bounds widen
+	modes      [code.Registers]bool // registers that are modes
+	heads      []bool               // instructions where loops close: only there bounds widen
 	order      []int32
 	thresholds []int64
 	nodes      []*node
@@ -66,13 +69,15 @@ func interpret(ctx context.Context, p code.Program, live []liveSet, s start, wor
 	}
 	a.heads, a.order = loopHeads(p)
 	a.thresholds = thresholds(p, s)
-	first := a.node(place{s.control.ip, a.flagsAt(s.control.ip, proof.Outcome(s.control.flags))})
-	a.nodes[first].facts = concrete(s.control.regs)
+	a.modes = modes(p)
+	initial := concrete(s.control.regs)
+	first := a.node(a.place(s.control.ip, proof.Outcome(s.control.flags), &initial))
+	a.nodes[first].facts = initial
 	if !a.ascend(ctx, first) {
 		return nil
 	}
 	for range narrowings {
-		if !a.descend(first, concrete(s.control.regs)) {
+		if !a.descend(first, initial) {
 			return nil
 		}
 	}
@@ -86,6 +91,16 @@ func (a *abstraction) flagsAt(ip int32, f proof.Outcome) proof.Outcome {
 		return proof.Any
 	}
 	return f
+}
+
+func (a *abstraction) place(ip int32, flags proof.Outcome, f *facts) place {
+	p := place{ip: ip, flags: a.flagsAt(ip, flags)}
+	for r, c := range f.mod {
+		if a.modes[r] {
+			p.modes[r] = c.r // it is a known number: m is 0
+		}
+	}
+	return p
 }
 
 func (a *abstraction) node(p place) int {
@@ -124,7 +139,7 @@ func (a *abstraction) ascend(ctx context.Context, first int) bool {
 		outs, _ := step(&a.program[current.ip], current.ip, current.flags, &current.facts, &a.cells)
 		for k := range outs {
 			o := &outs[k]
-			j := a.node(place{o.ip, a.flagsAt(o.ip, o.flags)})
+			j := a.node(a.place(o.ip, o.flags, &o.facts))
 			if !reached[j] {
 				reached[j] = true
 				a.nodes[j].facts = o.facts
@@ -209,7 +224,7 @@ func (a *abstraction) descend(first int, initial facts) bool {
 		outs, _ := step(&a.program[n.ip], n.ip, n.flags, &n.facts, &c)
 		for k := range outs {
 			o := &outs[k]
-			j := a.at[place{o.ip, a.flagsAt(o.ip, o.flags)}]
+			j := a.at[a.place(o.ip, o.flags, &o.facts)]
 			if next[j] == nil {
 				f := o.facts
 				next[j] = &f
@@ -246,7 +261,7 @@ func (a *abstraction) connect() {
 		n.outs, n.ends = step(&a.program[n.ip], n.ip, n.flags, &f, &a.cells)
 		for k := range n.outs {
 			o := &n.outs[k]
-			n.to = append(n.to, a.at[place{o.ip, a.flagsAt(o.ip, o.flags)}])
+			n.to = append(n.to, a.at[a.place(o.ip, o.flags, &o.facts)])
 		}
 	}
 }
@@ -302,7 +317,10 @@ func (q *ordered) Less(i, j int) bool {
 	if x.ip != y.ip {
 		return q.a.order[x.ip] < q.a.order[y.ip]
 	}
-	return x.flags < y.flags
+	if x.flags != y.flags {
+		return x.flags < y.flags
+	}
+	return slices.Compare(x.modes[:], y.modes[:]) < 0
 }
 
 func (q *ordered) Swap(i, j int) { q.heap[i], q.heap[j] = q.heap[j], q.heap[i] }

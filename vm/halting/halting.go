@@ -35,12 +35,12 @@ type Options struct {
 const (
 	DefaultSteps = 400_000_000 // the 5-state busy beaver takes 283 million
 	maxFlat      = 1 << 20     // instructions of sub-plans, copied in at each call
-	maxCells     = 1 << 23     // of the tape in a simulation
+	maxCells     = 1 << 21     // of the tape in a simulation
 	shortMoves   = 1_500       // of the first simulation
 	longMoves    = 150_000     // of the second
 	maxControls  = 5_000       // of a recovered machine
 	abstractWork = 400_000     // steps of the abstract interpretation
-	maxAbstract  = 100_000     // instructions that it takes on
+	maxAbstract  = 20_000      // instructions that it takes on
 )
 
 // Flat is the form of a plan that proofs are about.

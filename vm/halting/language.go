@@ -11,9 +11,6 @@ import (
 // lowest byte.
 type word uint64
 
-// widest is how many symbols a word has room for.
-const widest = 8
-
 // view is a local configuration: the control, the cell under the head and the
 // windows on both sides of it.
 type view struct {

@@ -49,8 +49,8 @@ func (m turing) run(limit int) (halted bool, state, symbol int) {
 }
 
 // stepLimits are the busy beaver numbers: a machine of so many states that has
-// not halted within them never does.
-var stepLimits = map[int]int{2: 6, 3: 21, 4: 107, 5: 47176870}
+// not halted within them never does (for 5 only a number of steps to try).
+var stepLimits = map[int]int{2: 6, 3: 21, 4: 107, 5: 1000}
 
 // enumerate calls visit with every machine of n states in tree normal form: a
 // rule is only chosen where an execution asks for it, a new state is always the
@@ -108,6 +108,23 @@ func sample(n, count int, random *rand.Rand, visit func(m turing, halts bool)) {
 			m[state][symbol] = r
 			used = max(used, r.next+1)
 		}
+	}
+}
+
+// wild draws whole tables of n states with some rules undefined, used or not.
+func wild(n, count int, random *rand.Rand, visit func(m turing, halts bool)) {
+	for range count {
+		m := make(turing, n)
+		for i := range m {
+			for y := range m[i] {
+				m[i][y] = rule{random.Intn(2), 2*random.Intn(2) - 1, random.Intn(n)}
+			}
+		}
+		for range 1 + random.Intn(2) {
+			m[random.Intn(n)][random.Intn(2)] = rule{next: -1}
+		}
+		halts, _, _ := m.run(stepLimits[n])
+		visit(m, halts)
 	}
 }
 

@@ -4,14 +4,16 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"git-ward/vm/halting/code"
 	"git-ward/vm/halting/proof"
 )
 
 // weights are the combinations of registers that are tried as measures of
-// progress: single registers first, then sums and differences of two, then more.
-var weights = func() (all [][code.Registers]int64) {
+// progress: single registers first, then sums and differences of two, then more. They
+// are made at the first use: the hook links this package.
+var weights = sync.OnceValue(func() (all [][code.Registers]int64) {
 	for i := range 81 {
 		var w [code.Registers]int64
 		for r, n := 0, i; r < code.Registers; r, n = r+1, n/3 {
@@ -23,7 +25,7 @@ var weights = func() (all [][code.Registers]int64) {
 	}
 	slices.SortStableFunc(all, func(a, b [code.Registers]int64) int { return terms(a) - terms(b) })
 	return all
-}()
+})
 
 func terms(w [code.Registers]int64) (n int) {
 	for _, c := range w {
@@ -43,7 +45,6 @@ type ranker struct {
 	// only: then the proof still holds, but the loop may last 2^63 rounds.
 	overflowing []component
 	unranked    []component
-	rounds      int64 // the greatest bound on a measure that was found
 }
 
 // rank tries every loop; what it cannot rank is in unranked.
@@ -96,7 +97,7 @@ func (r *ranker) rankOne(c component) bool {
 		}
 	}
 	for _, bounded := range []bool{true, false} {
-		for _, w := range weights {
+		for _, w := range weights() {
 			if r.try(c, arcs, w, bounded) {
 				if !bounded {
 					r.overflowing = append(r.overflowing, c)
@@ -191,12 +192,9 @@ func (r *ranker) longest(depth []int64, arcs []arc, change []int64) bool {
 // ends of the range, wherever it falls.
 func (r *ranker) bounded(arcs []arc, falls []int, w [code.Registers]int64) bool {
 	for _, i := range falls {
-		z := &r.nodes[arcs[i].node].facts.zone
-		least := leastOf(z, w)
-		if least < math.MinInt64/4 {
+		if leastOf(&r.nodes[arcs[i].node].facts.zone, w) < math.MinInt64/4 {
 			return false
 		}
-		r.rounds = max(r.rounds, difference(mostOf(z, w), least, open))
 	}
 	return true
 }

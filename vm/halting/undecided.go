@@ -24,6 +24,10 @@ func (s *search) undecided() Report {
 		}
 		r.Loops = append(r.Loops, l)
 	}
+	if s.ctx.Err() != nil {
+		// A decider that was cut short might have known the worst.
+		r.Risk, r.Reason = Unknown, "the time for the analysis ended before a decider knew"
+	}
 	return r
 }
 

@@ -150,7 +150,7 @@ type Limits struct {
 }
 
 // Default are limits that every proof of the deciders' own defaults fits in.
-var Default = Limits{Steps: 400_000_000, Entries: 400_000, Cells: 1 << 24}
+var Default = Limits{Steps: 400_000_000, Entries: 400_000, Cells: 1 << 22}
 
 // Fingerprint identifies a flat program: SHA-256 in hex over all its fields
 // that matter, each behind its length or of a fixed one.
