@@ -72,7 +72,7 @@ type Stop string
 const (
 	Ended     Stop = ""
 	Truncated Stop = "truncated"
-	Refused   Stop = "refused"
+	Declined  Stop = "declined"
 )
 
 // Usage is tokens, as the provider counts them; Input is all of it, Cached the

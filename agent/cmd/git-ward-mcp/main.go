@@ -65,7 +65,7 @@ func run(ctx context.Context, env *cli.Env) error {
 			Dir: tree.Dir, State: state, Env: os.Environ(), Repo: store.Visit(tree.Dir, state),
 			Timeout: c.Agent.BashTimeout.Duration, OutputSize: c.Agent.OutputSize, WriteSize: c.Limits.BlobSize,
 		},
-		Commands: map[string]cli.Func{"plan": protocols.Plan(), "udc": udc.UDC, "lesson": agentcmd.Lesson, "report": hooks.Report},
+		Commands: map[string]cli.Func{"plan": protocols.Plan(), "udc": udc.UDC, "lesson": agentcmd.Lesson, "report": hooks.Report, "uow": protocols.UOW},
 	})
 	err = server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(env.Stdin), Writer: nopCloser{env.Stdout}})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
