@@ -13,6 +13,7 @@ import (
 	agentcmd "git-ward/agent/command"
 	"git-ward/agent/preset"
 	"git-ward/hooks"
+	"git-ward/hooks/secret"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	protocols "git-ward/protocols/command"
@@ -34,6 +35,7 @@ func main() {
 	if err != nil {
 		panic(err) // the path is a constant
 	}
+	redact := secret.Redactor()
 	assets := hooks.Assets{Config: settings, Template: template}
 	cli.Main("git-ward", cli.Dispatch("git ward", "Ward: an autonomous coding agent behind a fence, with git as its only channel.", []cli.Group{
 		{Title: "for the PM", Commands: []cli.Command{
@@ -45,12 +47,15 @@ func main() {
 			{Name: "udc", Doc: "run, analyze, check, format and trace plans for the UDC machine", Run: udc.UDC},
 		}},
 		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
-			{Name: "plan", Doc: "lint, analyze, register and list plans", Run: protocols.Plan()},
+			{Name: "plan", Doc: "lint, analyze, register, list and run plans", Run: protocols.Plan(
+				cli.Command{Name: "run", Doc: "execute a plan, a commit a step, or go on with it", Run: agentcmd.PlanRun(redact)})},
+			{Name: "task", Doc: "begin or close the work on a directive", Run: agentcmd.Task(redact)},
+			{Name: "research", Doc: "plan and run deep research", Run: agentcmd.Research(redact)},
 			{Name: "fsm", Doc: "list, show and draw the machines", Run: protocols.FSM},
 			{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Run: protocols.Protocol},
 			{Name: "lesson", Doc: "turn post-mortems into lessons, and lessons into commits", Run: agentcmd.Lesson},
 			{Name: "mcp", Doc: "offer Ward's tools to any agent program, on stdin and stdout", Run: cli.Exec("git-ward-mcp", "mcp")},
-			{Name: "orient", Doc: "say who the agent is, what the repository holds, what the place allows", Run: agentcmd.Orient},
+			{Name: "orient", Doc: "say who the agent is, what the repository holds, what the place allows", Run: agentcmd.Orient(redact)},
 			{Name: "knowledge", Doc: "build the symbols and the dependency graph", Run: agentcmd.Knowledge},
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"git-ward/protocols/plan"
 )
 
 const module = "git-ward"
@@ -105,6 +107,18 @@ func TestSmallBinariesStaySmall(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTemplatePlan: the registered deep-research plan is the one that `git ward
+// research plan` would write.
+func TestTemplatePlan(t *testing.T) {
+	data, err := files.ReadFile("hooks/template/plans/deep-research.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := plan.Research("the open questions of COMMS.md", "open-questions", true).String(); string(data) != want {
+		t.Errorf("it should be\n%s", want)
 	}
 }
 

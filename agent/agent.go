@@ -32,6 +32,9 @@ type Settings struct {
 	Config *config.Config
 	Once   bool      // return when no directive is open
 	Stderr io.Writer // the log, for a person
+	// Redact takes secrets out of a text before it goes into the activity log or a
+	// step's commit; nil takes none.
+	Redact func(string) string
 }
 
 // agent is one run.

@@ -13,11 +13,13 @@ import (
 // conversation is a worker that takes turns: a model that calls tools.
 type conversation struct {
 	*job
-	model model.Model
-	talk  model.Conversation
-	words string // the last ones of the model
-	tally tally
-	limit int // of uses of tools in this conversation; 0 is none
+	model   model.Model
+	box     *tool.Box
+	talk    model.Conversation
+	words   string // the last ones of the model
+	results string // what the last steps of the plan gave
+	tally   tally
+	limit   int // of uses of tools in this conversation; 0 is none
 }
 
 // newConversation makes the prompt (AGT-2) and the tools.
@@ -28,24 +30,32 @@ func (j *job) newConversation(m model.Model, system string) *conversation {
 		OutputSize: j.Config.Agent.OutputSize,
 		WriteSize:  j.Config.Limits.BlobSize,
 	}
-	c := &conversation{job: j, model: m, talk: model.Conversation{
+	return &conversation{job: j, model: m, box: box, talk: model.Conversation{
 		System:    system,
 		Directive: j.directive.Name(),
 		Title:     j.directive.Title,
+		Plan:      planPath(j.directive.Name()),
 		Tools:     box.Tools(),
 		Messages:  []model.Message{{Role: model.User, Text: "Continue."}},
 	}}
-	if j.memory != "" {
-		c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.User, Text: j.memory})
-	}
-	return c
 }
 
-// do lets the model take turns until it ends one without a call.
+// do takes the directive from orientation to the model's last words.
 func (c *conversation) do(ctx context.Context, refusal string) (string, error) {
-	if refusal != "" {
-		c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.User, Refusal: true, Text: refusal})
+	if refusal != "" { // of what was pushed last, after the plan
+		if err := c.work.Restart(ctx); err != nil {
+			return "", err
+		}
 	}
+	o, err := c.newOrchestrator()
+	if err != nil {
+		return "", err
+	}
+	return o.run(ctx, refusal)
+}
+
+// turns lets the model take turns until it ends one without a call.
+func (c *conversation) turns(ctx context.Context) (string, error) {
 	for {
 		if limit := c.Config.Agent.MaxTurns; c.talk.Turns() >= limit {
 			return "", &unfinished{why: fmt.Sprintf("The model did not end within %d turns ([agent] max_turns).", limit)}
@@ -62,7 +72,7 @@ func (c *conversation) do(ctx context.Context, refusal string) (string, error) {
 		}
 		if len(reply.Calls) == 0 {
 			if reply.Stop != model.Truncated {
-				return c.words + c.tally.sentence(), nil
+				return c.words, nil
 			}
 			c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.User, Text: cutOff})
 			continue

@@ -106,11 +106,19 @@ func (j *job) solve(ctx context.Context) error {
 		}
 		j.log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
 		if refusals == j.Config.Agent.Refusals {
-			return &blocked{text: fmt.Sprintf("%s was refused %d times, so the work is not on the server. The last refusal:\n\n%s",
-				j.work.Branch, refusals+1, indent(refused.Text))}
+			return refusedFor(j.work.Branch, refusals+1, refused.Text)
 		}
-		findings = refusal(j.work.Branch, refused.Text)
+		findings = refused.Text
 	}
+}
+
+// refusedFor is the end of work that the server does not take.
+func refusedFor(branch string, times int, findings string) *blocked {
+	often := ""
+	if times > 1 {
+		often = fmt.Sprintf(" %d times", times)
+	}
+	return &blocked{text: fmt.Sprintf("%s was refused%s, so the work is not on the server. The last refusal:\n\n%s", branch, often, indent(findings))}
 }
 
 // keep pushes what an unfinished worker has so far, without the trailers of
@@ -126,12 +134,6 @@ func (j *job) keep(ctx context.Context, stopped *unfinished) error {
 		return err
 	}
 	return &blocked{stopped.why + " " + kept, stopped.output, stopped.status}
-}
-
-// refusal is what the worker is told.
-func refusal(branch, findings string) string {
-	return fmt.Sprintf("The push of %s was refused:\n\n%s\nWhat the server does not have is in the working tree, uncommitted. "+
-		"Mend it there and end: it is then committed and pushed again.", branch, findings)
 }
 
 // indent makes lines of a program stand as they are in Markdown.

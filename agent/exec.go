@@ -70,6 +70,9 @@ func (j *job) newCommand(system string) *command {
 }
 
 func (c *command) do(ctx context.Context, refusal string) (string, error) {
+	if refusal != "" {
+		refusal = refusalText(c.work.Branch, refusal)
+	}
 	path, err := c.writePrompt(refusal)
 	if err != nil {
 		return "", err
@@ -147,6 +150,12 @@ func (c *command) environ() []string {
 		}
 	}
 	return env
+}
+
+// refusal is what the command is told.
+func refusalText(branch, findings string) string {
+	return fmt.Sprintf("The push of %s was refused:\n\n%s\nWhat the server does not have is in the working tree, uncommitted. "+
+		"Mend it there and end: it is then committed and pushed again.", branch, findings)
 }
 
 // writePrompt writes all that the command is told to a file that it may read,

@@ -16,8 +16,8 @@ const (
 	memoryCount = 100
 )
 
-// recall is what earlier directives learnt, as text for the worker; "" when they
-// learnt nothing. Work goes on without it: a memory that cannot be read must not
+// recall is what earlier directives learnt, as text for a command's prompt; "" when
+// they learnt nothing. A model that converses is told by its orientation. Work goes on without it: a memory that cannot be read must not
 // keep every directive from being worked on.
 func (j *job) recall(ctx context.Context) string {
 	list, err := j.store.Remembered(ctx)

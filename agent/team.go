@@ -44,6 +44,7 @@ func (u *unit) newTeam(ctx context.Context) (*team, error) {
 	if err != nil {
 		return nil, err
 	}
+	u.memory = u.recall(ctx)
 	t := &team{unit: u, of: -1, system: systemPrompt(system, source)}
 	t.fresh = func() (worker, error) { return u.newWorker(ctx, main, t.system) }
 	w, err := t.fresh()
@@ -80,9 +81,12 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 		calls = c.tally.Calls - before
 	}
 	var stopped *unfinished
+	var none *blocked
 	switch {
 	case errors.As(err, &stopped):
 		err = &cycle.Unfinished{Why: stopped.why}
+	case errors.As(err, &none):
+		err = &cycle.Unfinished{Why: none.text}
 	case err != nil && errors.Is(context.Cause(ctx), errIteration):
 		err = &cycle.Unfinished{Why: errIteration.Error()}
 	}
@@ -95,6 +99,7 @@ var errIteration = errors.New("the iteration's time is over (max_seconds_per_ite
 // itself stays SYSTEM.md and COMMS.md (LOOP-3).
 func (c *conversation) brief(b cycle.Brief) {
 	c.talk.Iteration = b.Iteration
+	c.talk.Plan = fmt.Sprintf("plans/%s.iter_%d.plan.txt", c.directive.Name(), b.Iteration)
 	args, _ := json.Marshal(map[string]string{"path": b.CapsulePath})
 	const id = "capsule"
 	c.talk.Messages = append(c.talk.Messages,

@@ -50,6 +50,7 @@ func (j *job) bounded(ctx context.Context) error {
 	if err := u.exit(ctx, report, reason); err != nil {
 		return u.suspended(err)
 	}
+	u.learn(ctx)
 	return u.report(ctx, report)
 }
 
@@ -273,7 +274,7 @@ func (u *unit) report(ctx context.Context, r *loop.Report) error {
 	text := r.Words()
 	if r.Status != loop.ExitNeedInfo {
 		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, with the evidence in %s; `git merge origin/%s` takes it.",
-			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), u.work.Branch))
+			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), u.work.Branch), u.lessons)
 	}
 	err := u.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: u.directive.Name(), DirectiveHash: u.directive.Hash(),
 		Status: comms.Status(r.Status), Text: text})

@@ -18,8 +18,8 @@ import (
 // takes turns with tools, or a command.
 type worker interface {
 	// do goes on until the worker says that it is done, and returns its last
-	// words. The refusal is "" at first, and later why the push of its work was
-	// refused. The error is unfinished when it was stopped or failed.
+	// words. The refusal is "" at first, and later the findings for which the push
+	// of its work was refused. The error is unfinished when it was stopped or failed.
 	do(ctx context.Context, refusal string) (words string, err error)
 }
 

@@ -293,6 +293,17 @@ func TestTamperedRecord(t *testing.T) {
 	}
 	b.Fsck()
 
+	// The PM's option does not pass it, either.
+	commit, err := b.clone.CommitFile(b.tips[ref], uow.File, data, time.Now(), "step")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := b.Try(b.Work, nil, "", "git", "push", "-o", "ward.allow=uow/hash:uow.json", "origin", commit+":"+ref); err == nil || !strings.Contains(out, "uow/hash") {
+		t.Fatal(out)
+	}
+	b.catchUp("D-1.1") // it was the next breach
+	b.step("D-1.1", byAgent(uow.Refine))
+
 	// A wrong prev hash, with a right hash of its own, is the same.
 	archive := b.advance("D-1.1", byAgent(uow.Archive))
 	archive.PrevHash = strings.Repeat("0", 64)
@@ -545,4 +556,29 @@ func TestPulse(t *testing.T) {
 	}
 	b.step("D-1.1", byAgent(uow.Complete))
 	b.Fsck()
+}
+
+// TestStatus: `git ward status` shows what runs, each unit, what is left, how the
+// residual went, and the last verdict.
+func TestStatus(t *testing.T) {
+	b := newUnits(t)
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	for i, met := range []bool{false, true} {
+		b.step("D-1.1", byAgent(uow.Iterate))
+		claim := byAgent(uow.MakeClaim)
+		claim.Commit = b.work(fmt.Sprint("file", i))
+		b.step("D-1.1", claim, "agent/D-1")
+		b.verdict("D-1.1", claim.Commit, "podman", met)
+	}
+	out := b.Run(b.Work, "git-ward", "status", "--bare", b.Bare)
+	for _, want := range []string{"nothing runs on", "D-1.1 ACTIVE, iteration 2, 0 of 2 iterations left", "left: 0 iterations, 2 claims", "iterations 0..1", "last verdict: EXACT"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	t.Log("\n" + out)
+	if out := b.Run(b.Work, "git-ward", "status", "--json", "--bare", b.Bare); !strings.Contains(out, `"verdict":"EXACT"`) {
+		t.Error(out)
+	}
 }

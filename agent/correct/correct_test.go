@@ -120,6 +120,27 @@ func TestKill(t *testing.T) {
 	p.Fsck()
 }
 
+// TestDiffThatDoesNotApply: nothing changes but the lesson, which says why, and the
+// next one goes on.
+func TestDiffThatDoesNotApply(t *testing.T) {
+	p := gittest.New(t)
+	learn(p, 3) // the third changes code
+	p.Commit("src/code", "line 0\nline 2\nline 2\n")
+	out, err := p.Try(p.Work, nil, "", "git-ward", "lesson", "apply")
+	if err == nil || !strings.Contains(out, "reason: src/code: hunk 1: its lines stand at more than one place") || !strings.Contains(out, "applied 2, failed 1") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if files := p.Git("show", "--format=", "--name-only"); files != "knowledge_core/lessons.jsonl\n" {
+		t.Errorf("changed: %s", files)
+	}
+	if message := p.Git("log", "-1", "--format=%B"); !strings.Contains(message, "Failed: src/code") || !strings.Contains(message, "Ward-Lesson: L-") {
+		t.Error(message)
+	}
+	if out, err := p.AgentPush("agent/D-1"); err != nil {
+		t.Error(out)
+	}
+}
+
 // TestBusy: what somebody works on is not written over.
 func TestBusy(t *testing.T) {
 	p := gittest.New(t)

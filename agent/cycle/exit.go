@@ -167,7 +167,7 @@ func (l *Loop) exit(ctx context.Context, d loop.Decision, at loop.State, failed 
 	if err := l.Work.Commit(ctx, fmt.Sprintf("loop: %s halts: %s", l.Declaration.LoopID, d.Status), files); err != nil {
 		return nil, err
 	}
-	return &report, l.Work.Push(ctx)
+	return &report, l.Work.Offer(ctx)
 }
 
 // rung is what the evidence reaches, computed and never copied from the target.

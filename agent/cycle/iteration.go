@@ -73,7 +73,8 @@ func (l *Loop) brief(ctx context.Context, n int) (Brief, error) {
 	if compaction != "" {
 		files[loop.Dir(l.Directive.Name())+"/"+loop.CompactionFile] = []byte(compaction + "\n")
 	}
-	return b, l.Work.Commit(ctx, fmt.Sprintf("loop: iteration %d begins", n), files)
+	// Pushed at once: a worker that begins anew has what the remote has.
+	return b, l.save(ctx, fmt.Sprintf("loop: iteration %d begins", n), files)
 }
 
 // save commits and pushes evidence. The remote refuses none of it unless something
@@ -82,7 +83,7 @@ func (l *Loop) save(ctx context.Context, subject string, files map[string][]byte
 	if err := l.Work.Commit(ctx, subject, files); err != nil {
 		return err
 	}
-	err := l.Work.Push(ctx)
+	err := l.Work.Offer(ctx)
 	var refused *store.Refused
 	if errors.As(err, &refused) {
 		return l.broken(loop.CollectArtifacts, "the evidence was refused: "+refused.Text)
@@ -114,12 +115,12 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 		}
 		list, err := l.collect(ctx, b, r)
 		if err == nil {
-			err = l.Work.Push(ctx)
+			err = l.Work.Offer(ctx)
 		}
 		var refused *store.Refused
 		if !errors.As(err, &refused) {
 			if err == nil && list.Empty() {
-				return l.nothing(ctx, b)
+				return l.nothing(ctx, b, r.Words)
 			}
 			return err
 		}
@@ -189,7 +190,7 @@ const maxArtifacts = 200
 
 // nothing ends the loop after an iteration without artifacts, which is
 // EXIT_BLOCKED, with the learning that 003 wants of it (sections 1 and 14).
-func (l *Loop) nothing(ctx context.Context, b Brief) error {
+func (l *Loop) nothing(ctx context.Context, b Brief, words string) error {
 	path := l.path(b, loop.ArtifactsFile)
 	data, err := l.Work.File(ctx, path)
 	if err != nil {
@@ -204,6 +205,9 @@ func (l *Loop) nothing(ctx context.Context, b Brief) error {
 		return err
 	}
 	why := fmt.Sprintf("iteration %d changed nothing", b.Iteration)
+	if words != "" {
+		why += "; its last words: " + short(words)
+	}
 	return &halt{loop.Decision{Event: loop.ArtifactsEmpty, Status: loop.ExitBlocked, Reason: loop.EvidenceIncomplete, Words: why}, loop.CollectArtifacts, why}
 }
 

@@ -1,6 +1,6 @@
 // Package orient is the orientation cascade (ORI-1): who the agent is, what the
 // repository holds, what the environment allows, and, when asked, research into
-// what nobody knows. It reads and tries; it changes nothing.
+// what nobody knows. Levels 1 to 3 read and try, and change nothing.
 package orient
 
 import (
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"git-ward/internal/cli"
@@ -126,7 +127,7 @@ func look(ctx context.Context, o Options, query string) Unknown {
 		u.Error = errorText(err)
 		return u
 	}
-	u.Answer = answer[:min(len(answer), maxAnswer)]
+	u.Answer = strings.ToValidUTF8(answer[:min(len(answer), maxAnswer)], "")
 	return u
 }
 

@@ -18,10 +18,10 @@ const maxMessage = 2 << 10
 // run knows. The branch moves by compare-and-swap, so that of two runs that know
 // the same head one wins.
 func (u *run) commit(ctx context.Context, p point, message string) error {
-	tree := u.head + "^{tree}"
 	if err := u.sameBranch(ctx); err != nil {
 		return err
 	}
+	tree := u.head + "^{tree}" // what the step led the branch to, where it pushed or committed
 	switch p.Action() {
 	case plan.WriteOp, plan.DeleteOp, plan.MoveOp, plan.ToolExec, plan.CloseOp:
 		if err := u.stage(ctx); err != nil {
@@ -48,7 +48,10 @@ func (u *run) commit(ctx context.Context, p point, message string) error {
 // stage puts all of the tree into the index, but for logs/, which are of this
 // machine.
 func (u *run) stage(ctx context.Context) error {
-	_, err := u.Tree.Git(ctx, "add", "--all", "--", ".", ":(exclude)logs", ":(exclude).signal")
+	if _, err := u.Tree.Git(ctx, "add", "--all"); err != nil {
+		return err
+	}
+	_, err := u.Tree.Git(ctx, "reset", "--quiet", "HEAD", "--", "logs", ".signal") // git add has no way to leave out what may be ignored
 	return err
 }
 
@@ -80,10 +83,8 @@ func short(ref string) string {
 // message is the commit message of a step.
 func (u *run) message(p point, text string) string {
 	var b strings.Builder
-	line := p.Tool
-	if args := cut(p.Args, 60); args != "" {
-		line += " " + args
-	}
+	first, _, _ := strings.Cut(strings.TrimSpace(p.Args+"\n"+p.Block), "\n")
+	line := strings.TrimSpace(p.Tool + " " + cut(first, 60))
 	fmt.Fprintf(&b, "plan: %s\n\n", diag.Clean(u.redact(line)))
 	if text != "" {
 		fmt.Fprintf(&b, "%s\n\n", text)

@@ -56,8 +56,7 @@ func (u *run) resume(ctx context.Context) ([]done, error) {
 		}
 	}
 	u.tree = &commitTree{commit: u.base, batch: u.repo.Batch(ctx)}
-	main := &commitTree{commit: "refs/remotes/origin/main", batch: u.tree.batch}
-	u.linter = plan.NewLinter(u.tree, func(path string) ([]byte, error) { return main.ReadFile(path, plan.MaxBytes) })
+	u.lint = lintOf(u.base, u.tree.batch)
 	return steps, nil
 }
 
@@ -141,7 +140,7 @@ func body(message string) string {
 // replay walks the cursor over the steps that are done, and writes the log line of
 // the last one if the crash came before it.
 func (u *run) replay(ctx context.Context, steps []done) error {
-	p, err := u.linter.Plan(u.path)
+	p, err := u.lint.Plan(u.path)
 	if err != nil {
 		return err
 	}
@@ -190,11 +189,11 @@ func (u *run) matching(ctx context.Context, commit, glob string) ([]string, erro
 
 // callee is the plan that a name stands for; nil for a program.
 func (u *run) callee(name string) (string, *plan.Plan, error) {
-	path, err := u.linter.Resolve(name)
+	path, err := u.lint.Resolve(name)
 	if err != nil || strings.HasSuffix(path, ".udc") {
 		return path, nil, err
 	}
-	p, err := u.linter.Plan(path)
+	p, err := u.lint.Plan(path)
 	if err == nil && p == nil {
 		err = fmt.Errorf("there is no plan %s", path)
 	}

@@ -321,7 +321,7 @@ type library struct{ *run }
 
 // Plan implements vm.Library.
 func (l library) Plan(name string) (*asm.Program, error) {
-	path, err := l.linter.Resolve(name)
+	path, err := l.lint.Resolve(name)
 	if err != nil {
 		return nil, err
 	}

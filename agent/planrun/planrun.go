@@ -101,7 +101,7 @@ type run struct {
 	base   string // where the run began
 	head   string
 	branch string // ref of HEAD, "" when detached
-	linter *plan.Linter
+	lint   *plan.Linter
 	tree   *commitTree
 	cursor *cursor
 	again  bool // the step at hand may have run before
@@ -129,7 +129,7 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 		return nil, err
 	}
 	defer u.tree.close()
-	found, err := u.linter.Lint(path)
+	found, err := u.lint.Lint(path)
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +140,47 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 		return nil, err
 	}
 	return u.execute(ctx, len(done))
+}
+
+// Lint lints the plan at a path of HEAD, as Run does before it executes, and says
+// what kind of plan it is.
+func (r *Runner) Lint(ctx context.Context, path string) ([]diag.Diagnostic, plan.Analysis, error) {
+	l, closeTree, err := r.linter(ctx)
+	if err != nil {
+		return nil, plan.Analysis{}, err
+	}
+	defer closeTree()
+	found, err := l.Lint(path)
+	if err != nil {
+		return nil, plan.Analysis{}, err
+	}
+	a, err := l.Analyze(path)
+	return found, a, err
+}
+
+// Plan is the plan at a path of HEAD, nil when there is none.
+func (r *Runner) Plan(ctx context.Context, path string) (*plan.Plan, error) {
+	l, closeTree, err := r.linter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer closeTree()
+	return l.Plan(path)
+}
+
+func (r *Runner) linter(ctx context.Context) (*plan.Linter, func(), error) {
+	dir, err := r.Tree.Git(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return nil, nil, err
+	}
+	batch := git.Open(dir).Batch(ctx)
+	return lintOf("HEAD", batch), func() { batch.Close() }, nil
+}
+
+// lintOf lints plans of a commit. Their machines are main's.
+func lintOf(commit string, batch *git.Batch) *plan.Linter {
+	main := &commitTree{commit: "refs/remotes/origin/main", batch: batch}
+	return plan.NewLinter(&commitTree{commit, batch}, func(path string) ([]byte, error) { return main.ReadFile(path, plan.MaxBytes) })
 }
 
 // tag marks commands of a run, so that the next run ends what is left of them.

@@ -45,9 +45,6 @@ func (w *Work) List(ctx context.Context, dir string) ([]string, error) {
 	return names, err
 }
 
-// Head is the branch's newest commit.
-func (w *Work) Head(ctx context.Context) (string, error) { return w.resolve(ctx, "HEAD") }
-
 // Before is the commit before the newest one that changed a file.
 func (w *Work) Before(ctx context.Context, path string) (string, error) {
 	id, err := w.git(ctx, "rev-list", "--max-count=1", "HEAD", "--", path)
@@ -77,7 +74,7 @@ func (w *Work) Changes(ctx context.Context, since string) ([]Change, error) {
 }
 
 // Commit writes files into the branch and commits them with whatever else the
-// working tree holds; the next Push takes it along. Files that are there already,
+// working tree holds; the next Offer takes it along. Files that are there already,
 // byte for byte, make no commit.
 func (w *Work) Commit(ctx context.Context, subject string, files map[string][]byte) error {
 	if err := w.ensure(ctx); err != nil { // a model may have changed settings
@@ -102,10 +99,10 @@ func (w *Work) Commit(ctx context.Context, subject string, files map[string][]by
 	return err
 }
 
-// Push pushes the branch where the remote does not have it. Its error is Refused
+// Offer pushes the branch where the remote does not have it. Its error is Refused
 // when the remote does not admit it; then what was committed since is in the
 // working tree again, to be mended.
-func (w *Work) Push(ctx context.Context) error {
+func (w *Work) Offer(ctx context.Context) error {
 	head, err := w.resolve(ctx, "HEAD")
 	if err != nil {
 		return err

@@ -13,14 +13,9 @@ import (
 	"git-ward/protocols/lesson"
 )
 
-// Remembered fetches and reads the lessons of all earlier directives, merged or
-// not (LES-2).
+// Remembered reads the lessons of all earlier directives, merged or not, as of
+// the last fetch (LES-2).
 func (s *Store) Remembered(ctx context.Context) ([]lesson.Lesson, error) {
-	// A pattern, because a remote without a lesson has no such ref.
-	const spec = "+refs/notes/lesson*:refs/notes/lesson*"
-	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "--no-recurse-submodules", "origin", spec); err != nil {
-		return nil, err
-	}
 	return correct.Remember(ctx, s.main.tree())
 }
 

@@ -116,8 +116,15 @@ func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
 }
 
 // reported reports whether the document has an answer to the same version of the
-// directive.
+// directive; of reports that are none, whether it has one that begins alike.
 func reported(doc *comms.Document, r comms.NewReport) bool {
+	if r.Status == comms.Info {
+		first, _, _ := strings.Cut(r.Text, "\n")
+		return slices.ContainsFunc(doc.Reports, func(old comms.Report) bool {
+			begin, _, _ := strings.Cut(old.Text, "\n")
+			return old.Status == comms.Info && old.Directive == r.Directive && strings.TrimSpace(begin) == strings.TrimSpace(first)
+		})
+	}
 	return slices.ContainsFunc(doc.Reports, func(old comms.Report) bool {
 		return old.Directive == r.Directive && old.DirectiveHash() == r.DirectiveHash &&
 			(old.Status.Closes() || (old.Status.Suspends() && r.Status.Suspends()))

@@ -150,15 +150,17 @@ func Table() []Check {
 // Run is a walk in progress, as a check sees it.
 type Run struct {
 	*Push
-	ctx     context.Context // of this one walk
-	trees   *trees
-	batch   *git.Batch
-	repo    *git.Repo
-	result  Result
-	mainTip string
-	secrets *secret.Scanner
-	treeOf  map[string]string // commit to tree, for parents of new commits
-	stopped bool              // a limit was hit: nothing after it is worth reading
+	ctx         context.Context // of this one walk
+	trees       *trees
+	batch       *git.Batch
+	repo        *git.Repo
+	result      Result
+	mainTip     string
+	secrets     *secret.Scanner
+	treeOf      map[string]string // commit to tree, for parents of new commits
+	sources     map[string][]byte // protocols by blob, sourceBytes of them
+	sourceBytes int
+	stopped     bool // a limit was hit: nothing after it is worth reading
 
 	udcDeadline time.Time // of all analyses of UDC plans together; zero before the first
 }

@@ -115,6 +115,9 @@ type Config struct {
 		MaxTurns        int      `toml:"max_turns"`
 		Refusals        int      `toml:"refusals"`
 	} `toml:"agent"`
+	Search struct {
+		URL string `toml:"url"`
+	} `toml:"search"`
 	VM struct {
 		Calls           []string `toml:"calls"`
 		MaxInstructions int64    `toml:"max_instructions"`

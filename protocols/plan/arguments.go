@@ -106,7 +106,7 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 			fault(RuleArgument, "call_plan takes one name", usage)
 		} else if strings.Contains(s.Args, "{file") {
 			fault(RulePlaceholder, "which plan is called must stand in the plan", "a call has to be known before it runs")
-		} else if !plainName(s.Args) {
+		} else if !IsName(s.Args) {
 			p.inside(fault, s.Args)
 		}
 	}

@@ -227,3 +227,16 @@ func FuzzAnalyze(f *testing.F) {
 		agree(t, string(text), r, outcomeOf(t, p, nil, 100_000))
 	})
 }
+
+// TestSameReport: an analysis that is repeated gives the same bytes.
+func TestSameReport(t *testing.T) {
+	proofs(t, func(text string, p *asm.Program, o Options, r Report) {
+		first, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := json.Marshal(Analyze(t.Context(), p, o)); !bytes.Equal(first, again) {
+			t.Errorf("two reports differ:\n%s\n%s\n%s", text, first, again)
+		}
+	})
+}

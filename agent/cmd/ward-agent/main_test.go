@@ -62,7 +62,7 @@ func setup(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	text := strings.Replace(string(settings), `name = ""`, `name = "script"`, 1)
+	text := playing(string(settings))
 	changes, _ := os.ReadFile(filepath.Join(work, "settings"))
 	for line := range strings.Lines(string(changes)) {
 		key, _, _ := strings.Cut(line, "=")
@@ -73,9 +73,34 @@ func setup(env *testscript.Env) error {
 	if err := os.WriteFile(filepath.Join(work, "config.toml"), []byte(text), 0o644); err != nil {
 		return err
 	}
+	if err := writeMeta(filepath.Join(work, "pm")); err != nil {
+		return err
+	}
 	cmd := exec.Command("git", "init", "--quiet", "--bare", "--template=", "remote.git")
 	cmd.Dir, cmd.Env = work, env.Vars
 	return cmd.Run()
+}
+
+// writeMeta gives the PM's clone its agent_meta.json, unless a script brings one.
+func writeMeta(pm string) error {
+	path := filepath.Join(pm, "knowledge_core", "agent_meta.json")
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(meta), 0o644)
+}
+
+// meta is what orientation wants to find (ORI-1).
+const meta = `{"name": "test", "limitations": ["none known"]}` + "\n"
+
+// playing are settings with the script model and without the bounded loop: no
+// launcher runs here that gives verdicts; sandbox tests the loop.
+func playing(settings string) string {
+	text := strings.Replace(settings, `name = ""`, `name = "script"`, 1)
+	return strings.Replace(text, "\nloop = true\n", "\nloop = false\n", 1)
 }
 
 // publish commits all of pm/ and pushes it to main: publish MESSAGE.
