@@ -4,105 +4,118 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/rs/zerolog"
-
+	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
-	"git-ward/sandbox/gateway"
+	"git-ward/protocols/comms"
+	"git-ward/sandbox"
 )
 
 // key is the one that the gateway adds on the host's side.
 const key = "sk-ward-test-7f3a9c51e2d84b60a1"
 
-// host is a site with what stands beside the fence: a gateway to a stand-in of
-// the models' APIs, and the forwarder in front of the agent.
+// host is a repository with all that a launch puts beside an agent: hooks, door,
+// gateway, verdicts; and a stand-in of the models' APIs behind the gateway.
 type host struct {
-	*site
+	*gittest.Pair
 	*modeltest.Server
-	inside string
-	socket string
-	bin    string       // in front of PATH; may be empty
-	log    bytes.Buffer // the gateway's
+	dir  string
+	test testing.TB
 }
 
-// newHost makes a site whose settings have these lines in place of their own.
-func newHost(t testing.TB, play func(*modeltest.Request) modeltest.Turn, budget gateway.Budget, settings map[string]string) *host {
+// newHost makes one whose settings have these lines in place of their own, with a
+// directive that a file decides.
+func newHost(t testing.TB, play func(*modeltest.Request) modeltest.Turn, settings map[string]string) *host {
 	t.Helper()
-	agent := build(t)
-	h := &host{site: newSite(t, agent, ""), Server: modeltest.New(t, play), inside: filepath.Join(filepath.Dir(agent), "ward-inside")}
-	text, err := os.ReadFile(h.path("config.toml"))
+	p := gittest.New(t)
+	h := &host{Pair: p, Server: modeltest.New(t, play), dir: filepath.Dir(p.Bare), test: t}
+	path := filepath.Join(p.Bare, config.Path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(text), "\n")
 	for i, line := range lines {
 		name, _, _ := strings.Cut(line, " = ")
+		if strings.HasSuffix(name, "_url") && name != "url" {
+			lines[i] = name + ` = "` + h.URL + "\"\n"
+		}
 		if value, ok := settings[name]; ok {
 			lines[i] = name + " = " + value + "\n"
 		}
 	}
-	h.write("config.toml", strings.Join(lines, ""))
-	h.serve(budget)
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	document, err := os.ReadFile(filepath.Join(p.Work, comms.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Write(comms.Path, strings.Replace(string(document), "## Directives\n", "## Directives\n\n### D-1: make a file\n\nMake made.txt.\n\n- [ ] it is there (`test -e made.txt`)\n", 1))
+	p.Git("commit", "--quiet", "--all", "--message", "D-1")
+	p.Git("push", "--quiet", "origin", "main")
 	return h
 }
 
-func (h *host) serve(budget gateway.Budget) {
-	h.Helper()
-	prices, err := gateway.NewPrices([]gateway.PriceSetting{{Model: "claude-*", Input: "3", Output: "15"}, {Model: "gpt-*", Input: "3", Output: "15"}})
+// launch runs the agent until no directive is open, and returns what it logged.
+// It is unfenced, which people may have with the script model only; the key is
+// where only the launcher looks.
+func (h *host) launch() string {
+	h.test.Helper()
+	bin, err := gittest.Bin()
 	if err != nil {
-		h.Fatal(err)
+		h.test.Fatal(err)
 	}
-	k, err := gateway.NewKey(key)
+	settings, err := config.Load(h.Bare)
 	if err != nil {
-		h.Fatal(err)
+		h.test.Fatal(err)
 	}
-	upstream := gateway.Provider{BaseURL: h.URL, Key: k}
-	g, err := gateway.Listen(gateway.Config{
-		Meter: h.path("meter.json"), Directive: func() string { return "D-1" }, Budget: func(string) gateway.Budget { return budget },
-		Anthropic: upstream, OpenAI: upstream, Prices: prices, Log: zerolog.New(&h.log),
+	var log output
+	err = sandbox.Launch(context.Background(), &sandbox.Spec{
+		Bare: h.Bare, Settings: settings, Model: settings.Model.Name, Once: true, Unfenced: true,
+		Agent: filepath.Join(bin, "ward-agent"), Forwarder: filepath.Join(bin, "ward-inside"), State: filepath.Join(h.dir, "state"),
+		Getenv: func(name string) string {
+			return map[string]string{"ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key}[name]
+		},
+		Stdout: &log, Stderr: &log,
 	})
 	if err != nil {
-		h.Fatal(err)
+		h.test.Errorf("%v\n%s", err, log.String())
 	}
-	h.socket = g.Socket()
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- g.Serve(ctx) }()
-	h.Cleanup(func() {
-		cancel()
-		if err := <-served; err != nil {
-			h.Error(err)
-		}
-	})
+	h.Git("fetch", "--quiet")
+	return log.String()
 }
 
-// run runs the agent behind the gateway until no directive is open, in an
-// environment like the launcher's for it, and returns its log.
-func (h *host) run() string {
-	h.Helper()
-	cmd := exec.Command(h.inside, "--gateway", h.socket, "--", h.binary, "--bare=remote.git", "--state=state", "--config=config.toml", "--once")
-	cmd.Dir = h.dir
-	cmd.Env = []string{"PATH=" + strings.TrimPrefix(h.bin+":"+os.Getenv("PATH"), ":"), "HOME=" + h.dir, "LANG=C.UTF-8"}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		h.Fatalf("%v\n%s\n%s", err, out, &h.log)
-	}
-	return string(out)
-}
-
-// report is the text of the newest report.
+// report is the newest one.
 func (h *host) report() (status, text string) {
-	h.Helper()
-	all := h.reports()
-	if len(all) == 0 {
-		h.Fatal("no report")
+	h.test.Helper()
+	doc, _ := comms.Parse([]byte(h.Git("show", "origin/main:"+comms.Path)))
+	if len(doc.Reports) == 0 {
+		h.test.Fatal("no report")
 	}
-	last := all[len(all)-1]
+	last := doc.Reports[len(doc.Reports)-1]
 	return string(last.Status), last.Text
 }
 
-var unlimited = gateway.Budget{Tokens: gateway.Unlimited, Cost: gateway.Unlimited}
+// output is a buffer that several processes' output goes to.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,11 +10,7 @@ import (
 	"testing"
 
 	"git-ward/internal/modeltest"
-	"git-ward/sandbox/gateway"
 )
-
-// single is a document with one directive.
-const single = "# COMMS\n## Directives\n### D-1: make a file\nMake made.txt.\n- [ ] it is there (`test -e made.txt`)\n## Reports\n"
 
 // thinking are the settings of the models by their SDKs.
 var thinking = map[string]map[string]string{
@@ -22,64 +19,86 @@ var thinking = map[string]map[string]string{
 	"chat":      {"name": `"openai"`, "id": `"gpt-test"`, "api": `"chat"`},
 }
 
-// worker plays a model that tries to find keys, works, is stopped by faults, and
-// ends.
+// plan is what the model writes.
+const plan = "set_plan make a file\n---\nplan_step_complete\nNow the file.\n---\noverwrite_file_with_block made.txt\n<made> & done\n---\n" +
+	"run_in_bash_session\nenv\n---\nrun_in_bash_session git ward task close --task-id D-1\n---\nsubmit\n"
+
+// call makes a call of a tool.
+func call(name string, args map[string]string) modeltest.Call {
+	data, _ := json.Marshal(args) // texts: cannot fail
+	return modeltest.Call{Name: name, Args: string(data)}
+}
+
+// worker plays a model that looks for keys, writes a plan by parallel calls, gets
+// a call wrong, is stopped by faults, and has last words.
 func worker(r *modeltest.Request) modeltest.Turn {
 	switch r.N {
 	case 1:
-		return modeltest.Turn{Fault: modeltest.Fault{Status: 529, Type: "overloaded_error", RetryAfter: "0.1"}}
+		return modeltest.Turn{Fault: modeltest.Fault{Status: 529, Type: "overloaded_error", Message: "Overloaded", RetryAfter: "0.1"}}
 	case 2:
 		return modeltest.Turn{Text: "I look.", Thinking: "Where are keys?", Calls: []modeltest.Call{
-			{Name: "bash", Args: `{"command":"env; cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -a '^WARD_CALL' ; ps -ewwo args"}`},
-			{Name: "write_file", Args: `{"path":"made.txt","content":"<made> & done\n"}`}}}
+			call("bash", map[string]string{"command": `env; cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | grep -a '^WARD_CALL'; for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline; done 2>/dev/null | grep -ao 'ward-[a-z]* .*' | head -c 4000`}),
+			call("write_file", map[string]string{"path": "plans/D-1.iter_0.plan.txt", "content": plan})}}
 	case 3:
 		return modeltest.Turn{Text: "cut", Fault: modeltest.Fault{Cut: 3}}
 	case 4:
 		return modeltest.Turn{Calls: []modeltest.Call{{Name: "bash", Args: `{"command": oops`}}}
 	}
-	return modeltest.Turn{Text: "made.txt is there.", Input: 1_234_567, Output: 8}
+	if len(r.Tools) == 0 {
+		return modeltest.Turn{Text: `{"tried":["made a file"],"succeeded":[],"failed":[],"open":[],"diagnosis":"none"}`} // the Skeptic
+	}
+	return modeltest.Turn{Text: "made.txt is there.", Input: 12_345, Output: 8}
 }
 
-// TestThinkingModels is a directive from push to report by each model behind the
-// gateway, through faults; and no key is anywhere that the agent can see.
+// TestThinkingModels is a directive from push to certificate by each model behind
+// the gateway, through faults; the PM merges it; and no key is anywhere that the
+// agent can see.
 func TestThinkingModels(t *testing.T) {
 	for name, settings := range thinking {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, worker, unlimited, settings)
-			h.publish(single)
-			log := h.run()
+			h := newHost(t, worker, settings)
+			log := h.launch()
 			status, text := h.report()
-			if status != "DONE" || !strings.Contains(text, "made.txt is there.\n\n(3 turns, 3 calls of tools, 1,2") {
-				t.Errorf("%s\n%s\n%s", status, text, log)
+			if status != "EXIT_CONVERGED" {
+				t.Fatalf("%s\n%s\n%s", status, text, log)
 			}
-			if got := h.git("-C", "remote.git", "show", "agent/D-1:made.txt"); got != "<made> & done\n" {
+			if got := h.Git("show", "origin/agent/D-1:made.txt"); got != "<made> & done\n" {
 				t.Errorf("made.txt: %q", got)
 			}
-			for _, want := range []string{"the model is asked again", "529 overloaded_error", "nothing was run: the arguments are not a JSON object"} {
+			for _, want := range []string{"the model is asked again", "529 overloaded_error: Overloaded", "nothing was run: the arguments are not a JSON object", "input=12345"} {
 				if !strings.Contains(log, want) {
 					t.Errorf("the log lacks %q:\n%s", want, log)
 				}
 			}
 			for _, r := range h.Requests() {
-				sent := r.Header.Get("X-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-				if sent != key {
+				if sent := r.Header.Get("X-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); sent != key {
 					t.Errorf("the provider got the key %q", sent)
 				}
 				if bytes.Contains(r.Body, []byte(key)) {
 					t.Errorf("the model was told the key: %.2000s", r.Body)
 				}
 			}
+			h.merge()
 			h.noKey(log)
 		})
 	}
 }
 
-// noKey searches all that an agent leaves behind, packed objects inflated.
+// merge takes the work as the PM.
+func (h *host) merge() {
+	h.test.Helper()
+	h.Git("merge", "--quiet", "--ff-only", "origin/main")
+	h.Git("merge", "--quiet", "--no-edit", "origin/agent/D-1")
+	h.Git("push", "--quiet", "origin", "main")
+	h.Fsck()
+}
+
+// noKey searches all that a launch leaves behind, packed objects inflated.
 func (h *host) noKey(log string) {
-	h.Helper()
-	if strings.Contains(log, key) || strings.Contains(h.log.String(), key) {
-		h.Error("the key is in a log")
+	h.test.Helper()
+	if strings.Contains(log, key) {
+		h.test.Error("the key is in the log")
 	}
 	err := filepath.WalkDir(h.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -87,16 +106,18 @@ func (h *host) noKey(log string) {
 		}
 		data, err := os.ReadFile(path)
 		if bytes.Contains(data, []byte(key)) {
-			h.Errorf("the key is in %s", path)
+			h.test.Errorf("the key is in %s", path)
 		}
 		return err
 	})
 	if err != nil {
-		h.Error(err)
+		h.test.Error(err)
 	}
-	for _, repo := range []string{"remote.git", "state/main/remote", "state/agent/D-1/remote"} {
-		if all := h.git("-C", repo, "cat-file", "--batch-all-objects", "--batch"); strings.Contains(all, key) {
-			h.Errorf("the key is in an object of %s", repo)
+	state := filepath.Join(h.dir, "state")
+	clones, _ := filepath.Glob(filepath.Join(state, "*", "*", "*", ".git"))
+	for _, repo := range append(clones, h.Bare, filepath.Join(h.Work, ".git")) {
+		if all := h.Run(h.Work, "git", "--git-dir", repo, "cat-file", "--batch-all-objects", "--batch"); strings.Contains(all, key) {
+			h.test.Errorf("the key is in an object of %s", repo)
 		}
 	}
 }
@@ -106,14 +127,7 @@ func (h *host) noKey(log string) {
 func TestNoKeyInProcesses(t *testing.T) {
 	var found []string
 	var seen int
-	h := newHost(t, nil, unlimited, thinking["anthropic"])
-	h.Server.Play(func(r *modeltest.Request) modeltest.Turn {
-		if r.Turns == 0 {
-			return modeltest.Turn{Calls: []modeltest.Call{{Name: "bash", Args: `{"command":"for i in 1 2 3; do cat /proc/self/environ; sleep 0.1; done"}`}}}
-		}
-		return modeltest.Turn{Text: fmt.Sprintf("The environment was %q.", r.Results[0].Text)}
-	})
-	h.publish(single)
+	h := newHost(t, worker, thinking["anthropic"])
 	stop, done := make(chan bool), make(chan bool)
 	go func() {
 		defer close(done)
@@ -123,11 +137,11 @@ func TestNoKeyInProcesses(t *testing.T) {
 				return
 			default:
 			}
-			f, n := h.processesWith(key)
+			f, n := processesWith(h.dir, key)
 			found, seen = append(found, f...), max(seen, n)
 		}
 	}()
-	h.run()
+	h.launch()
 	close(stop)
 	<-done
 	if seen < 4 {
@@ -136,18 +150,20 @@ func TestNoKeyInProcesses(t *testing.T) {
 	if found != nil {
 		t.Errorf("the key is in %v", found)
 	}
-	if _, text := h.report(); !strings.Contains(text, "WARD_CALL=") || strings.Contains(text, "API_KEY") {
-		t.Errorf("a command's environment: %s", text)
+	for _, r := range h.Requests()[2:3] { // what the model found
+		if text := fmt.Sprint(r.Results); !strings.Contains(text, "WARD_CALL=") || strings.Contains(text, "API_KEY") {
+			t.Errorf("a command's environment: %s", text)
+		}
 	}
 }
 
-// processesWith looks into the processes that run in this site.
-func (h *host) processesWith(secret string) (found []string, seen int) {
+// processesWith looks into the processes that run below a directory.
+func processesWith(below, secret string) (found []string, seen int) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		line, _ := os.ReadFile(dir + "/cmdline")
 		cwd, _ := os.Readlink(dir + "/cwd")
-		if !strings.HasPrefix(cwd, h.dir) {
+		if !strings.HasPrefix(cwd, below) {
 			continue
 		}
 		seen++
@@ -159,28 +175,25 @@ func (h *host) processesWith(secret string) (found []string, seen int) {
 	return found, seen
 }
 
-// TestEnds: a spent budget, a refusal and a conversation that never ends are
-// reported as what they are.
+// TestEnds: a spent budget and a refusal are reported as what they are.
 func TestEnds(t *testing.T) {
 	for _, c := range []struct {
-		name, status, text string
-		budget             gateway.Budget
-		play               func(*modeltest.Request) modeltest.Turn
-		settings           map[string]string
+		name, log string
+		play      func(*modeltest.Request) modeltest.Turn
+		settings  map[string]string
 	}{
-		{name: "budget", status: "EXIT_BUDGET_EXCEEDED", text: "The model is not paid for any more: 402 billing_error: ward: the budget of D-1 ",
-			budget: gateway.Budget{Tokens: 100, Cost: gateway.Unlimited}, play: worker},
-		{name: "refusal", status: "EXIT_BLOCKED", text: "refused to go on. What it had so far is on agent/D-1.\n\nIt said:\n\n    Not that.", budget: unlimited,
-			play: modeltest.Script(modeltest.Turn{Text: "Not that.", Stop: modeltest.Refused})},
-		{name: "truncated", status: "DONE", text: "the rest", budget: unlimited,
-			play: modeltest.Script(modeltest.Turn{Text: "half", Stop: modeltest.Truncated}, modeltest.Turn{Text: "the rest"})},
+		{"budget", "402 billing_error: ward: the budget of D-1", worker, map[string]string{"tokens": "100"}},
+		{"refusal", "refused to go on", func(*modeltest.Request) modeltest.Turn {
+			return modeltest.Turn{Text: "Not that.", Stop: modeltest.Refused}
+		}, map[string]string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, c.play, c.budget, thinking["anthropic"])
-			h.publish(single)
-			log := h.run()
-			if status, text := h.report(); status != c.status || !strings.Contains(text, c.text) {
+			c.settings["name"], c.settings["id"], c.settings["max_iterations"] = `"anthropic"`, `"claude-test"`, "1"
+			h := newHost(t, c.play, c.settings)
+			log := h.launch()
+			status, text := h.report()
+			if all := text + log; !strings.HasPrefix(status, "EXIT_") || status == "EXIT_CONVERGED" || !strings.Contains(all, c.log) {
 				t.Errorf("%s\n%s\n%s", status, text, log)
 			}
 		})
