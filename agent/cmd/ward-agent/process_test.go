@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
 )
 
@@ -58,7 +59,10 @@ var built = sync.OnceValue(func() (err error) {
 type cleaner struct{ *testing.M }
 
 func (c cleaner) Run() int {
-	defer func() { os.RemoveAll(binaries) }()
+	defer func() {
+		os.RemoveAll(binaries)
+		gittest.Clean()
+	}()
 	return c.M.Run()
 }
 
