@@ -9,8 +9,8 @@ import (
 	"git-ward/internal/modeltest"
 )
 
-// TestPrograms is a directive from push to report by each real agent program in
-// the fence, without any route out: it reaches a model, which the stand-in plays,
+// TestPrograms is a directive from push to certificate and merge by each real agent
+// program in the fence, without any route out: it reaches a model, which the stand-in plays,
 // by the gateway alone, and its repository by the door.
 func TestPrograms(t *testing.T) {
 	for _, c := range []struct{ name, pkg, id string }{
@@ -47,8 +47,8 @@ func TestPrograms(t *testing.T) {
 			out := p.Run(p.Work, "git-ward", "launch", "--bare", p.Bare, "--once", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
 			p.Git("fetch", "--quiet")
 			report := p.Git("show", "origin/main:COMMS.md")
-			if !strings.Contains(report, " D-1 DONE\n") || !strings.Contains(report, "D-1 says: make a file.") || !strings.Contains(report, "2 calls of tools, ") {
-				t.Errorf("%s\n%s", report, out)
+			if !strings.Contains(report, " D-1 EXIT_CONVERGED\n") || strings.Count(out, "INF call ") < 2 {
+				t.Fatalf("%s\n%s", report, out)
 			}
 			t.Logf("%s\n%s", report, out)
 			if made := p.Git("show", "origin/agent/D-1:made.txt"); made != "Ward Agent in /bot/home-"+c.name+"\n" {

@@ -84,7 +84,7 @@ func serveGateway(t *testing.T, upstream string) string {
 		t.Fatal(err)
 	}
 	return forward(t, gateway.Config{Meter: t.TempDir() + "/meter.json", Prices: prices,
-		Anthropic: gateway.Provider{BaseURL: upstream, Key: k},
+		Anthropic: gateway.Provider{BaseURL: upstream, Key: k}, OpenAI: gateway.Provider{BaseURL: upstream, Key: k},
 		Directive: func() string { return "D-1" },
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: gateway.Unlimited, Cost: gateway.Unlimited} }})
 }
@@ -154,7 +154,7 @@ func TestBenchProgram(t *testing.T) {
 		p := preset.Of(name)
 		t.Setenv("PATH", filepath.Join(modeltest.Install(t, p.Package), "node_modules", ".bin")+":"+os.Getenv("PATH"))
 		var bare, through []time.Duration
-		for range 3 {
+		for range 5 {
 			bare = append(bare, alone(t, p, s.URL, s.URL+"/v1"))
 			through = append(through, alone(t, p, g, strings.TrimSuffix(g, "anthropic")+"openai/v1"))
 		}
