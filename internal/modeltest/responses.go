@@ -77,7 +77,7 @@ func readResponses(body []byte, r *Request) error {
 			called[it.CallID] = true
 		case it.Type == "function_call_output" || it.Type == "custom_tool_call_output":
 			if !called[it.CallID] {
-				return fmt.Errorf("No tool call found for function call output with call_id %s.", it.CallID)
+				return fmt.Errorf("no tool call found for function call output with call_id %s", it.CallID)
 			}
 			answered[it.CallID] = true
 			r.Results = append(r.Results, Result{it.CallID, texts(it.Output)})
@@ -89,7 +89,7 @@ func readResponses(body []byte, r *Request) error {
 	}
 	for id := range called {
 		if !answered[id] {
-			return fmt.Errorf("No tool output found for function call %s.", id)
+			return fmt.Errorf("no tool output found for function call %s", id)
 		}
 	}
 	return nil

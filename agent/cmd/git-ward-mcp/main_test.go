@@ -40,6 +40,7 @@ func open(t *testing.T) *session {
 		{"init", "-q", "-b", "main", s.dir},
 		{"-C", s.dir, "-c", "user.name=PM", "-c", "user.email=pm@example.org", "commit", "-q", "--allow-empty", "-m", "first"},
 		{"-C", s.dir, "remote", "add", "origin", filepath.Dir(s.dir) + "/remote.git"},
+		{"-C", s.dir, "push", "-q", "origin", "main"},
 	} {
 		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -118,7 +119,7 @@ func TestSession(t *testing.T) {
 			t.Errorf("%s: %q %s", tool.Name, tool.Description, schema)
 		}
 	}
-	want := "bash bootstrap comms_read comms_report lesson_list plan_analyze plan_lint read_file rollback udc_analyze udc_check udc_run write_file"
+	want := "bash bootstrap comms_read comms_report lesson_list plan_analyze plan_lint read_file rollback udc_analyze udc_check udc_run uow_show write_file"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("tools: %s", got)
 	}
@@ -134,7 +135,7 @@ func TestSession(t *testing.T) {
 		{"read_file", args{"pth": "a"}, "missing", true},
 		{"bash", args{"command": "pwd; exit 3"}, s.dir + "\n[exit 3]", true},
 		{"bootstrap", args{"branch": "agent/D-1"}, "the remote has no agent/D-1; push it first", true},
-		{"rollback", args{"ref": "main"}, "the remote has no main", true},
+		{"rollback", args{"ref": "nowhere"}, "the remote has no nowhere", true},
 		{"plan_lint", args{"files": []string{"plans/bad.fdc.txt"}}, "run_in_bash_session", false},
 		{"plan_lint", args{"files": []string{"-x"}}, "the file does not exist", false},
 		{"plan_analyze", args{"plans": []string{"nowhere"}}, "nowhere", true},
@@ -145,6 +146,7 @@ func TestSession(t *testing.T) {
 		{"udc_run", args{"file": "good.udc"}, "file", true},
 		{"udc_analyze", args{"files": []string{"loop.udc"}}, `"estimated_risk":"HIGH"`, false},
 		{"lesson_list", args{}, `"exit":0`, false},
+		{"uow_show", args{"unit": "D-9.1"}, "D-9.1", true},
 		{"comms_read", args{}, `"command":"test -e x"`, false},
 		{"comms_report", args{"status": "INFO", "directive": "D-1", "text": "--status=DONE"}, "appended R-2", false},
 		{"comms_report", args{"status": "FINE", "text": "x"}, "is not a report's status", true},
