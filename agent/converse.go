@@ -74,7 +74,7 @@ func (c *conversation) turns(ctx context.Context) (string, error) {
 		}
 		if len(reply.Calls) == 0 {
 			if reply.Stop != model.Truncated {
-				return c.words + c.tally.sentence(), nil
+				return c.words, nil
 			}
 			c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.User, Text: cutOff})
 			continue

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/agent/preset"
 	"git-ward/agent/tool"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
@@ -60,10 +61,13 @@ func checkCommand(c *config.Config) error {
 // nothing in between but the working tree.
 type command struct {
 	*job
-	system string // SYSTEM.md and COMMS.md
+	system string         // SYSTEM.md and COMMS.md
+	preset *preset.Preset // what is run; nil: [model] command
 }
 
-func (j *job) newCommand(system string) *command { return &command{j, system} }
+func (j *job) newCommand(system string) *command {
+	return &command{j, system, preset.Of(j.Config.Model.Name)}
+}
 
 func (c *command) do(ctx context.Context, refusal string) (string, error) {
 	if refusal != "" {
@@ -74,13 +78,17 @@ func (c *command) do(ctx context.Context, refusal string) (string, error) {
 		return "", err
 	}
 	defer os.Remove(path)
-	out, err := c.run(ctx, path)
+	start := time.Now()
+	out, reading, err := c.run(ctx, path)
 	if err != nil {
 		return "", err
 	}
+	if c.preset != nil {
+		return c.ended(out, reading)
+	}
 	last := out.Tail(wordsSize)
 	if out.OK() {
-		return cmp.Or(last, "The command printed nothing."), nil
+		return cmp.Or(last, "The command printed nothing.") + uncounted(time.Since(start)), nil
 	}
 	u := &unfinished{why: fmt.Sprintf("The command of [model] command failed: %s.", out.End())}
 	if last != "" {
@@ -91,20 +99,28 @@ func (c *command) do(ctx context.Context, refusal string) (string, error) {
 
 // run runs the command in the working tree, with the prompt as its stdin or with
 // nothing.
-func (c *command) run(ctx context.Context, prompt string) (*tool.Outcome, error) {
+func (c *command) run(ctx context.Context, prompt string) (*tool.Outcome, *preset.Reading, error) {
 	set := c.Config.Model
 	cmd := tool.Command{
 		Dir: c.work.Dir(), Env: c.environ(), Timeout: set.Timeout.Duration,
 		Kind: "exec", Logs: filepath.Join(c.State, "logs"), Size: 2 * wordsSize, Limit: commandOutput,
 	}
-	fill := strings.NewReplacer(promptWord, prompt, directiveWord, c.directive.Name())
-	for _, word := range set.Command {
-		cmd.Args = append(cmd.Args, fill.Replace(word))
+	var reading *preset.Reading
+	if c.preset != nil {
+		var err error
+		if reading, err = c.prepare(&cmd); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		fill := strings.NewReplacer(promptWord, prompt, directiveWord, c.directive.Name())
+		for _, word := range set.Command {
+			cmd.Args = append(cmd.Args, fill.Replace(word))
+		}
 	}
-	if set.Prompt != "file" {
+	if c.preset != nil || set.Prompt != "file" {
 		stdin, err := os.Open(prompt)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defer stdin.Close()
 		cmd.Stdin = stdin
@@ -116,14 +132,14 @@ func (c *command) run(ctx context.Context, prompt string) (*tool.Outcome, error)
 		if ctx.Err() == nil {
 			err = cli.Hint(fmt.Errorf("[model] command: %w", err), "the command must be there where the agent runs: inside the fence, in the image")
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	event := c.log.Info()
 	if !out.OK() {
 		event = c.log.Warn()
 	}
 	event.Str("end", out.End()).Dur("ms", time.Since(start)).Str("output", out.Log()).Msg("the command ended")
-	return out, nil
+	return out, reading, nil
 }
 
 func (c *command) environ() []string {

@@ -409,5 +409,5 @@ func (o *orchestrator) finalize(ctx context.Context) (string, error) {
 	if err := o.work.KeepOnly(ctx, "postmortems"); err != nil {
 		return "", err
 	}
-	return words, o.fire("finalization_succeeded", nil)
+	return words + o.tally.sentence(), o.fire("finalization_succeeded", nil)
 }

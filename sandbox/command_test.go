@@ -26,11 +26,11 @@ func TestRefusals(t *testing.T) {
 		args  func(h *house) []string
 		want  []string
 	}{
-		{"no model", nil, bare, []string{"error: no model is configured: [model] name in ", "hint: set it to one of script, exec"}},
+		{"no model", nil, bare, []string{"error: no model is configured: [model] name in ", "hint: set it to one of anthropic, openai, claude-code, codex, opencode, exec, script"}},
 		// This test is built without podman's bindings: where no fence can be made,
 		// launch refuses and never falls back (SBX-8).
 		{"no fence", nil, func(h *house) []string { return append(bare(h), "--model", "script") }, []string{"hint: `git ward doctor` says what this machine lacks"}},
-		{"an unknown model", nil, func(h *house) []string { return append(bare(h), "--model", "clever") }, []string{`error: unknown model "clever"`, "hint: [model] name is one of script, exec"}},
+		{"an unknown model", nil, func(h *house) []string { return append(bare(h), "--model", "clever") }, []string{`error: unknown model "clever"`, "hint: [model] name is one of anthropic, openai, claude-code, codex, opencode, exec, script"}},
 		{"a real model", nil, model("anthropic"), []string{`error: the model "anthropic" needs the fence`, "hint: `--model script`"}},
 		{"a real model in the settings", func(h *house) { h.edit(`name = ""`, `name = "openai"`) }, unfenced, []string{`error: the model "openai" needs the fence`, "hint: `--model script`"}},
 		{"no --bare", nil, func(*house) []string { return nil }, []string{"error: --bare is missing", "usage: git ward launch --bare DIR"}},

@@ -30,6 +30,7 @@ const (
 	insideGateway = "/ward/gateway"
 	insideConfig  = "/ward/config"
 	insideGo      = "/usr/local/go"
+	insideProgs   = "/ward/programs"
 )
 
 // FirewallChild is the hidden verb by which an ordinary user's launcher starts
@@ -249,6 +250,10 @@ func (f *fence) plain() *podman.Spec {
 	}
 	if f.policy.Mode == firewall.Allowlist {
 		s.Network, s.DNS = podman.NetworkNone, nil
+	}
+	if dir := b.Programs; dir != "" {
+		s.Mounts = append(s.Mounts, podman.Mount{Kind: podman.Bind, Source: dir, Target: insideProgs, ReadOnly: true})
+		s.Env["PATH"] = insideProgs + "/bin:" + insideProgs + "/node_modules/.bin:" + s.Env["PATH"]
 	}
 	if root := goRoot(); root != "" {
 		s.Mounts = append(s.Mounts, podman.Mount{Kind: podman.Bind, Source: root, Target: insideGo, ReadOnly: true})

@@ -19,10 +19,11 @@ var (
 	times   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 	hashes  = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 	commits = regexp.MustCompile(`\b[0-9a-f]{12,40}\b`)
+	took    = regexp.MustCompile(`\(It took [0-9hms]+;`)
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(cleaner{m}, map[string]func(){
 		"ward-agent": func() { cli.Main("ward-agent", run) },
 	})
 }
@@ -130,6 +131,7 @@ func norm(ts *testscript.TestScript, _ bool, args []string) {
 	got = times.ReplaceAll(got, []byte("TIME"))
 	got = hashes.ReplaceAll(got, []byte("HASH"))
 	got = commits.ReplaceAll(got, []byte("COMMIT"))
+	got = took.ReplaceAll(got, []byte("(It took TIME;"))
 	if want := ts.ReadFile(args[0]); !bytes.Equal(got, []byte(want)) {
 		ts.Fatalf("stdout is not %s:\n%s", args[0], got)
 	}

@@ -12,10 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
 )
 
@@ -30,14 +32,38 @@ const (
 	document = "# COMMS\n## Directives\n### D-1: one\n### D-2: two\n## Reports\n"
 )
 
-// build makes the real binary once.
-func build(t *testing.T) string {
+// build makes the real binary once, with the others of Ward's beside it.
+func build(t testing.TB) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "ward-agent")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if err := built(); err != nil {
+		t.Fatal(err)
 	}
-	return path
+	return filepath.Join(binaries, "ward-agent")
+}
+
+// binaries is where built puts them, until the tests end.
+var binaries string
+
+var built = sync.OnceValue(func() (err error) {
+	if binaries, err = os.MkdirTemp("", "ward-agent-test-"); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-o", binaries+"/", ".", "git-ward/sandbox/cmd/ward-inside", "git-ward/agent/cmd/git-ward-mcp")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+})
+
+// cleaner removes the binaries when the tests have run.
+type cleaner struct{ *testing.M }
+
+func (c cleaner) Run() int {
+	defer func() {
+		os.RemoveAll(binaries)
+		gittest.Clean()
+	}()
+	return c.M.Run()
 }
 
 func newSite(t testing.TB, binary, script string) *site {
