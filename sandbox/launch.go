@@ -12,6 +12,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/logfile"
 	"git-ward/sandbox/door"
 )
 
@@ -35,6 +36,9 @@ type Spec struct {
 	Stderr     io.Writer // the agent's, and the launcher's own errors
 }
 
+// maxLog is the size in bytes at which the door's log starts anew.
+const maxLog = 4 << 20
+
 // Launch runs the agent until it ends by itself or ctx is cancelled; what is
 // left of it is then killed, and the door closed. The agent's exit code comes
 // back as a cli.ExitCode.
@@ -49,7 +53,7 @@ func Launch(ctx context.Context, s *Spec) error {
 	if err := s.prepareState(); err != nil {
 		return err
 	}
-	log, err := openLog(filepath.Join(s.Bare, "ward/door.log"))
+	log, err := logfile.Open(filepath.Join(s.Bare, "ward/door.log"), maxLog, 0o600)
 	if err != nil {
 		return err
 	}
