@@ -25,6 +25,7 @@ func (j *job) newConversation(m model.Model, system string) *conversation {
 		Timeout:    j.Config.Agent.BashTimeout.Duration,
 		OutputSize: j.Config.Agent.OutputSize,
 		WriteSize:  j.Config.Limits.BlobSize,
+		Running:    j.work.Branch == j.Start.Branch,
 	}
 	return &conversation{job: j, model: m, talk: model.Conversation{
 		System:    system,

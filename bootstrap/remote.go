@@ -81,9 +81,6 @@ func (r remote) peel(ctx context.Context, id string, err error) (string, error) 
 	return strings.TrimSpace(string(out)), nil
 }
 
-// notCode are top-level names that change what is said and known, not what runs.
-var notCode = map[string]bool{"COMMS.md": true, "LEARNINGS.md": true, "evidence": true, "postmortems": true, "knowledge_core": true}
-
 // code names what of a commit's tree can run: equal names, the same program. A
 // report on main does not make it another.
 func (r remote) code(ctx context.Context, commit string) (string, error) {
@@ -93,7 +90,7 @@ func (r remote) code(ctx context.Context, commit string) (string, error) {
 	}
 	h := sha256.New()
 	for _, e := range entries {
-		if _, name, _ := bytes.Cut(e, []byte("\t")); !notCode[string(name)] {
+		if _, name, _ := bytes.Cut(e, []byte("\t")); boot.IsCode(string(name)) {
 			fmt.Fprintf(h, "%s\x00", e)
 		}
 	}

@@ -134,7 +134,7 @@ func (w *watcher) boot(ctx context.Context, t *target) run {
 	from := w.journal.size()
 	out := &capture{log: w.errors, console: w.console}
 	fmt.Fprintf(w.errors, "--- %s %s %s\n", utc(w.now).Format(time.RFC3339), t.branch, t.commit)
-	p, err := w.start(w.command(dir, w.bootEnv(t), command...), strings.NewReader(""), out)
+	p, err := w.start(w.command(dir, w.bootEnv(ctx, t), command...), strings.NewReader(""), out)
 	if err != nil {
 		return run{why: err.Error(), code: 1}
 	}
@@ -190,8 +190,12 @@ func (w *watcher) ready(ctx context.Context, t *target) (dir string, command []s
 	return dir, command, nil
 }
 
-func (w *watcher) bootEnv(t *target) []string {
-	return []string{boot.LogVar + "=" + w.bootLog(), boot.BranchVar + "=" + t.branch, boot.CommitVar + "=" + t.commit}
+func (w *watcher) bootEnv(ctx context.Context, t *target) []string {
+	env := []string{boot.LogVar + "=" + w.bootLog(), boot.BranchVar + "=" + t.branch, boot.CommitVar + "=" + t.commit}
+	if main, err := w.remote.commit(ctx, mainRef); err == nil && len(w.commands(ctx).run) > 0 {
+		env = append(env, boot.MainVar+"="+main)
+	}
+	return env
 }
 
 // leaveOld removes the tree of a branch that was left for main. What it held and

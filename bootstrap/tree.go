@@ -139,23 +139,20 @@ func (w *watcher) remove(ctx context.Context, path string) error {
 }
 
 // rescue lets the agent's own program push what a tree holds beyond the remote to
-// a branch rescue/<time>, and returns its name, "" when there was nothing or it
-// could not be (BOOT-4). Trouble is no reason not to start again.
-func (w *watcher) rescue(ctx context.Context, dir string) string {
+// a branch rescue/<time> (BOOT-4). Trouble is no reason not to start again.
+func (w *watcher) rescue(ctx context.Context, dir string) {
 	var out bytes.Buffer
 	err := w.runAgent(ctx, job{dir: w.place.state, time: pushTime, out: &out,
 		args: append([]string{w.Agent, "rescue", "--tree", dir}, w.repoArgs()...)})
-	text := lastLines(out.String())
+	for line := range strings.Lines(out.String()) {
+		if branch, ok := strings.CutPrefix(strings.TrimSpace(line), "rescued "); ok {
+			w.log.Warn().Str("tree", dir).Str("branch", branch).Msg("what the tree held is kept")
+			w.rescued = append(w.rescued, branch)
+		}
+	}
 	if err != nil {
-		w.log.Error().Err(err).Str("tree", dir).Str("output", text).Msg("what the tree held could not be pushed")
-		return ""
+		w.log.Error().Err(err).Str("tree", dir).Str("output", lastLines(out.String())).Msg("not all that the tree held could be pushed")
 	}
-	if branch, ok := strings.CutPrefix(text, "rescued "); ok {
-		w.log.Warn().Str("tree", dir).Str("branch", branch).Msg("what the tree held is kept")
-		w.rescued = append(w.rescued, branch)
-		return branch
-	}
-	return ""
 }
 
 // build makes the tree's program; validate tries it. Both are the tree's own

@@ -247,7 +247,7 @@ func (c *Config) validate(name string) error {
 		"model.timeout": int64(c.Model.Timeout.Duration),
 		"agent.poll":    int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
 		"agent.output_size": int64(c.Agent.OutputSize), "agent.max_turns": int64(c.Agent.MaxTurns),
-		"agent.refusals": int64(c.Agent.Refusals),
+		"agent.refusals":          int64(c.Agent.Refusals),
 		"bootstrap.build_timeout": int64(c.Bootstrap.BuildTimeout.Duration), "bootstrap.validate_timeout": int64(c.Bootstrap.ValidateTimeout.Duration),
 		"bootstrap.start_timeout": int64(c.Bootstrap.StartTimeout.Duration), "bootstrap.check": int64(c.Bootstrap.Check.Duration),
 		"guard.cpu_window": int64(c.Guard.CPUWindow.Duration), "guard.memory": c.Guard.Memory, "guard.logs": c.Guard.Logs,

@@ -6,6 +6,7 @@ package boot
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -18,6 +19,9 @@ const (
 	LogVar    = "WARD_BOOT_LOG" // the path of bootstrap.log, to append SUCCESS to
 	BranchVar = "WARD_BRANCH"   // what it was started from
 	CommitVar = "WARD_COMMIT"
+	// MainVar is main's commit when the agent was started, and is there only when
+	// the program that runs comes from the tree: when main's code moves, it is old.
+	MainVar = "WARD_MAIN"
 )
 
 // Main is the branch that is always started again.
@@ -115,6 +119,25 @@ func Failures(log []byte, branch string) int {
 	}
 	return n
 }
+
+// LastSuccess is the commit of the last start of a branch that succeeded, "" for
+// none.
+func LastSuccess(log []byte, branch string) (commit string) {
+	for line := range strings.Lines(string(log)) {
+		e, err := Parse(strings.TrimSuffix(line, "\n"))
+		if err == nil && e.Branch == branch && e.Event == Success {
+			commit = e.Commit
+		}
+	}
+	return commit
+}
+
+// notCode are top-level names that change what is said and known, not what runs.
+var notCode = []string{"COMMS.md", "LEARNINGS.md", "evidence", "postmortems", "knowledge_core"}
+
+// IsCode reports whether a top-level name of a tree is part of what can run, so
+// that a report on main does not make it another program.
+func IsCode(name string) bool { return !slices.Contains(notCode, name) }
 
 // MaxSignal bounds a signal file, in bytes.
 const MaxSignal = 256
