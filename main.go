@@ -10,9 +10,12 @@ import (
 	"io/fs"
 	"strings"
 
+	agentcmd "git-ward/agent/command"
 	"git-ward/hooks"
 	"git-ward/internal/cli"
+	protocols "git-ward/protocols/command"
 	"git-ward/sandbox/doctor"
+	udc "git-ward/vm/command"
 )
 
 //go:embed config.toml
@@ -36,10 +39,18 @@ func main() {
 			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
+			{Name: "udc", Doc: "run, check, format and trace plans for the UDC machine", Run: udc.UDC},
+		}},
+		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
+			{Name: "plan", Doc: "lint, analyze, register and list plans", Run: protocols.Plan()},
+			{Name: "fsm", Doc: "list, show and draw the machines", Run: protocols.FSM},
+			{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Run: protocols.Protocol},
+			{Name: "lesson", Doc: "turn post-mortems into lessons, and lessons into commits", Run: agentcmd.Lesson},
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
 			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},
 			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
+			{Name: "verify", Doc: "run a directive's commands on a commit, elsewhere", Run: cli.Exec("git-ward-launch", "verify")},
 			{Name: "image", Doc: "build the container image", Run: cli.Exec("git-ward-launch", "image")},
 			{Name: "probe", Doc: "try every promise of the fence from inside", Run: cli.Exec("git-ward-launch", "probe")},
 			{Name: "firewall", Doc: "show the rules of the fence", Run: cli.Exec("git-ward-launch", "firewall")},

@@ -16,6 +16,7 @@ type conversation struct {
 	model model.Model
 	talk  model.Conversation
 	words string // the last ones of the model
+	tally tally
 }
 
 // newConversation makes the prompt (AGT-2) and the tools.
@@ -45,16 +46,19 @@ func (c *conversation) do(ctx context.Context, refusal string) (string, error) {
 		if limit := c.Config.Agent.MaxTurns; c.talk.Turns() >= limit {
 			return "", &unfinished{why: fmt.Sprintf("The model did not end within %d turns ([agent] max_turns).", limit)}
 		}
-		reply, err := c.model.Turn(ctx, &c.talk)
+		reply, err := c.turn(ctx)
 		if err != nil {
-			return "", fmt.Errorf("model %s: %w", c.Config.Model.Name, err)
+			return "", err
 		}
 		if reply.Text != "" {
 			c.words = reply.Text
 		}
-		c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.Assistant, Text: reply.Text, Calls: reply.Calls})
 		if len(reply.Calls) == 0 {
-			return c.words, nil
+			if reply.Stop != model.Truncated {
+				return c.words + c.tally.sentence(), nil
+			}
+			c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.User, Text: cutOff})
+			continue
 		}
 		results, err := c.calls(ctx, reply.Calls)
 		if err != nil {
@@ -69,10 +73,14 @@ func (c *conversation) calls(ctx context.Context, calls []model.Call) ([]model.R
 	var results []model.Result
 	for _, call := range calls {
 		start := time.Now()
-		result, err := tool.Call(ctx, c.talk.Tools, call.Name, call.Args)
+		result, err := tool.Result{Text: call.Fault, IsError: true}, error(nil)
+		if call.Fault == "" {
+			result, err = tool.Call(ctx, c.talk.Tools, call.Name, call.Args)
+		}
 		if err != nil {
 			return nil, err
 		}
+		c.tally.Calls++
 		event := c.log.Info()
 		if result.IsError {
 			event = c.log.Warn().Str("result", excerpt(result.Text))

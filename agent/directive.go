@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,8 @@ func systemPrompt(system, comms []byte) string {
 type blocked struct {
 	text  string
 	words string // what the worker printed, paragraphs, or ""
+
+	status comms.Status // "" is EXIT_BLOCKED
 }
 
 func (b *blocked) Error() string { return b.text }
@@ -113,7 +116,7 @@ func (j *job) keep(ctx context.Context, stopped *unfinished) error {
 	case err != nil:
 		return err
 	}
-	return &blocked{stopped.why + " " + kept, stopped.output}
+	return &blocked{stopped.why + " " + kept, stopped.output, stopped.status}
 }
 
 // refusal is what the worker is told.
@@ -135,7 +138,7 @@ func (j *job) report(ctx context.Context, err error) error {
 	var reason, words, advice string
 	switch {
 	case errors.As(err, &stop):
-		r.Status, reason, words = comms.ExitBlocked, stop.text, stop.words
+		r.Status, reason, words = cmp.Or(stop.status, comms.ExitBlocked), stop.text, stop.words
 		advice = "Edit " + r.Directive + " to have it taken up again."
 	case err != nil:
 		return err

@@ -10,6 +10,7 @@ import (
 	"git-ward/agent/store"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/protocols/comms"
 )
 
 // worker does what a directive asks, in its working tree (AGT-3): a model that
@@ -24,8 +25,9 @@ type worker interface {
 // unfinished is the end of a worker that did not come to its own. What it has so
 // far is worth keeping.
 type unfinished struct {
-	why    string // a sentence
-	output string // paragraphs for the report, or ""
+	why    string       // a sentence
+	output string       // paragraphs for the report, or ""
+	status comms.Status // of the report; "" is EXIT_BLOCKED
 }
 
 func (u *unfinished) Error() string { return u.why }
@@ -41,20 +43,28 @@ func checkModel(c *config.Config) error {
 		return nil
 	case "exec":
 		return checkCommand(c)
+	case anthropicName, openAIName:
+		return checkProvider(c)
 	case "":
 		return cli.Hint(errors.New("no model is configured"),
-			`set [model] name in <bare>/ward/config.toml; "script" plays prepared turns, "exec" runs any command`)
+			`set [model] name in <bare>/ward/config.toml; "anthropic" and "openai" think, "exec" runs any command, "script" plays prepared turns`)
 	default:
-		return cli.Hint(fmt.Errorf("[model] name = %q: there is no such model", name), `this version has "script" and "exec"`)
+		return cli.Hint(fmt.Errorf("[model] name = %q: there is no such model", name), `there are "anthropic", "openai", "exec" and "script"`)
 	}
 }
 
 // newWorker makes the configured worker, from what main says now.
 func (j *job) newWorker(ctx context.Context, main store.Snapshot, system string) (worker, error) {
-	if j.Config.Model.Name == "exec" {
+	var m model.Model
+	var err error
+	switch j.Config.Model.Name {
+	case "exec":
 		return j.newCommand(system), nil
+	case anthropicName, openAIName:
+		m, err = j.openProvider()
+	default:
+		m, err = openScript(ctx, j.Config.Model.Script, main)
 	}
-	m, err := openScript(ctx, j.Config.Model.Script, main)
 	if err != nil {
 		return nil, err
 	}

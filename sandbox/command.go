@@ -73,7 +73,7 @@ func withoutDetach(args []string) []string {
 // Verbs are what the program git-ward-launch does, by its first argument; the
 // table in main.go leads there.
 func Verbs() map[string]cli.Func {
-	return map[string]cli.Func{"launch": Command, "status": Status, "image": Image, "probe": Probe, "firewall": ShowFirewall,
+	return map[string]cli.Func{"launch": Command, "status": Status, "image": Image, "probe": Probe, "firewall": ShowFirewall, "verify": Verify,
 		FirewallChild: func(ctx context.Context, env *cli.Env) error { return firewall.Child(ctx, env.Stdin, env.Stdout) }}
 }
 
@@ -150,7 +150,7 @@ var egressMeans = map[string]string{
 }
 
 // fencedModels are what an agent in the fence can work with.
-var fencedModels = []string{script, "exec"}
+var fencedModels = []string{"anthropic", "openai", "claude-code", "codex", "opencode", "exec", script}
 
 // chooseModel fails closed: nobody works by accident, and without a fence only
 // the script runs (SBX-8).

@@ -54,23 +54,10 @@ type fence struct {
 // that nobody asked for needs a new launch, fenced anew.
 func (s *Spec) runFenced(ctx context.Context, log zerolog.Logger, policy firewall.Policy, door, gateway string) (err error) {
 	f := &fence{Spec: s, log: log, policy: policy, door: door, gateway: gateway}
-	if f.engine, err = podman.Connect(ctx, podman.Options{Owner: owner(s.Bare), Storage: s.Storage}); err != nil {
-		return cli.Hint(err, "`git ward doctor` says what this machine lacks")
-	}
-	defer func() { err = errors.Join(err, f.engine.Close()) }()
-	if _, err := f.engine.Sweep(ctx); err != nil {
+	if err := f.open(ctx, owner(s.Bare)); err != nil {
 		return err
 	}
-	if err := f.findImage(ctx); err != nil {
-		return err
-	}
-	if f.empty, err = os.MkdirTemp(s.RuntimeDir, "ward-empty-"); err != nil {
-		return err
-	}
-	defer os.RemoveAll(f.empty)
-	if err := os.Chmod(f.empty, 0o555); err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, f.close()) }()
 	spec := f.container()
 	if err := readable(spec.Mounts); err != nil {
 		return err
@@ -83,6 +70,37 @@ func (s *Spec) runFenced(ctx context.Context, log zerolog.Logger, policy firewal
 		fmt.Fprintf(s.Stderr, "warning: %s\n", warning)
 	}
 	return f.run(ctx, container)
+}
+
+// open connects to podman, removes what an earlier launcher left under the same
+// name, and finds the image. Close what it opened.
+func (f *fence) open(ctx context.Context, owner string) (err error) {
+	if f.engine, err = podman.Connect(ctx, podman.Options{Owner: owner, Storage: f.Storage}); err != nil {
+		return cli.Hint(err, "`git ward doctor` says what this machine lacks")
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	if _, err := f.engine.Sweep(ctx); err != nil {
+		return err
+	}
+	if err := f.findImage(ctx); err != nil {
+		return err
+	}
+	if f.empty, err = os.MkdirTemp(f.RuntimeDir, "ward-empty-"); err != nil {
+		return err
+	}
+	return os.Chmod(f.empty, 0o555)
+}
+
+func (f *fence) close() error {
+	err := f.engine.Close()
+	if f.empty != "" {
+		err = errors.Join(err, os.RemoveAll(f.empty))
+	}
+	return err
 }
 
 // findImage settles which image runs, and that it is there: launch pulls and
@@ -115,12 +133,8 @@ func (f *fence) run(ctx context.Context, c *podman.Container) (err error) {
 	if err != nil {
 		return err
 	}
-	target := firewall.Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", pid), Child: []string{FirewallChild}}
-	if state, err := c.Inspect(ctx); err == nil && state.NetNS != "" {
-		target.NetNS = state.NetNS
-	}
-	if err := firewall.Apply(ctx, f.policy, target); err != nil {
-		return fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
+	if err := f.enforce(ctx, pid); err != nil {
+		return err
 	}
 	streams := podman.Streams{Stdin: f.Stdin, Stdout: f.Stdout, Stderr: f.Stderr}
 	detached, err := c.Attach(context.WithoutCancel(ctx), streams)
@@ -141,6 +155,16 @@ func (f *fence) run(ctx context.Context, c *podman.Container) (err error) {
 	drain(detached)
 	if code != 0 {
 		return cli.ExitCode(code)
+	}
+	return nil
+}
+
+// enforce puts the rules into the network namespace of a container's first
+// process and reads them back.
+func (f *fence) enforce(ctx context.Context, pid int) error {
+	target := firewall.Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", pid), Child: []string{FirewallChild}}
+	if err := firewall.Apply(ctx, f.policy, target); err != nil {
+		return fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
 	}
 	return nil
 }
@@ -173,31 +197,41 @@ func drain(detached func() error) {
 
 // container is the whole of the container that a launch wants (SBX-3, SBX-4).
 func (f *fence) container() *podman.Spec {
-	b := f.Settings.Sandbox
-	state := podman.Mount{Kind: podman.Disk, Source: filepath.Join(f.State, "bot.img"), Target: insideState, Size: b.StateSize, Owner: 1000}
+	size := f.Settings.Sandbox.StateSize
+	state := podman.Mount{Kind: podman.Disk, Source: filepath.Join(f.State, "bot.img"), Target: insideState, Size: size, Owner: 1000}
 	if f.engine.Rootless() { // an ordinary user cannot mount a file system
-		state = podman.Mount{Kind: podman.Tmpfs, Target: insideState, Size: b.StateSize}
+		state = podman.Mount{Kind: podman.Tmpfs, Target: insideState, Size: size}
 	}
+	s := f.plain()
+	s.Command, s.Stdin = f.payload(), f.Stdin != nil
+	s.Mounts = append(s.Mounts,
+		podman.Mount{Kind: podman.Bind, Source: filepath.Dir(f.Agent), Target: insideBin, ReadOnly: true},
+		podman.Mount{Kind: podman.Bind, Source: filepath.Dir(f.door), Target: insideDoor, ReadOnly: true},
+		podman.Mount{Kind: podman.Bind, Source: filepath.Dir(f.gateway), Target: insideGateway, ReadOnly: true},
+		podman.Mount{Kind: podman.Bind, Source: filepath.Dir(f.configCopy()), Target: insideConfig, ReadOnly: true},
+		state)
+	return s
+}
+
+// plain is a container with the repository, read-only, and the Go toolchain, and
+// nothing that leads out of it but what the policy lets pass.
+func (f *fence) plain() *podman.Spec {
+	b := f.Settings.Sandbox
 	s := &podman.Spec{
-		Image: f.image, Command: f.payload(), Dir: insideState, User: "1000:1000", Hostname: "ward",
+		Image: f.image, Dir: insideState, User: "1000:1000", Hostname: "ward",
 		Env: map[string]string{
 			"PATH": insideBin + ":" + insideGo + "/bin:/usr/local/bin:/usr/bin:/bin", "HOME": insideState, "LANG": "C.UTF-8",
 			"GIT_AUTHOR_NAME": "Ward Agent", "GIT_AUTHOR_EMAIL": "agent@ward",
 			"GIT_COMMITTER_NAME": "Ward Agent", "GIT_COMMITTER_EMAIL": "agent@ward",
 		},
-		Stdin: f.Stdin != nil, NoNewPrivileges: true, ReadOnlyRoot: true,
+		NoNewPrivileges: true, ReadOnlyRoot: true,
 		Network: podman.NetworkPublic, DNS: f.policy.Resolvers,
 		Limits: podman.Limits{Processes: b.Processes, Memory: b.Memory, CPUs: b.CPUs, Files: uint64(b.Files)},
 		Mounts: []podman.Mount{
 			{Kind: podman.Bind, Source: f.Bare, Target: insideBare, ReadOnly: true},
 			{Kind: podman.Bind, Source: f.empty, Target: insideBare + "/ward", ReadOnly: true},
 			{Kind: podman.Bind, Source: f.empty, Target: insideBare + "/hooks", ReadOnly: true},
-			{Kind: podman.Bind, Source: filepath.Dir(f.Agent), Target: insideBin, ReadOnly: true},
-			{Kind: podman.Bind, Source: filepath.Dir(f.door), Target: insideDoor, ReadOnly: true},
-			{Kind: podman.Bind, Source: filepath.Dir(f.gateway), Target: insideGateway, ReadOnly: true},
-			{Kind: podman.Bind, Source: filepath.Dir(f.configCopy()), Target: insideConfig, ReadOnly: true},
 			{Kind: podman.Tmpfs, Target: "/tmp", Size: b.TmpSize},
-			state,
 		},
 	}
 	if f.policy.Mode == firewall.Allowlist {

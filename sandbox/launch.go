@@ -12,6 +12,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/git"
 	"git-ward/internal/logfile"
 	"git-ward/sandbox/door"
 )
@@ -83,12 +84,15 @@ func (s *Spec) behindGateway(ctx context.Context, log zerolog.Logger, door strin
 	if err != nil {
 		return err
 	}
+	j := &judge{s, log, policy, git.Open(s.Bare)}
 	return beside(ctx, "the gateway", g.Serve, func(ctx context.Context) error {
-		if s.Unfenced {
-			return s.runAgent(ctx, door, g.Socket())
-		}
-		return s.again(ctx, log, func(ctx context.Context) error {
-			return s.runFenced(ctx, log, policy, door, g.Socket())
+		return beside(ctx, "the verifier", j.serve, func(ctx context.Context) error {
+			if s.Unfenced {
+				return s.runAgent(ctx, door, g.Socket())
+			}
+			return s.again(ctx, log, func(ctx context.Context) error {
+				return s.runFenced(ctx, log, policy, door, g.Socket())
+			})
 		})
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
 	"git-ward/sandbox/inside"
+	"git-ward/sandbox/lab"
 )
 
 // TestMain lets the test binary, under their names, play the launcher, the
@@ -31,6 +32,19 @@ func TestMain(m *testing.M) {
 		cli.Main(forwarder, inside.Command)
 	case program:
 		os.Exit(agent(os.Args[1:]))
+	}
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case "machine":
+			buryOrphans()
+			fallthrough
+		case "actor":
+			if err := lab.Act(os.Stdin, os.Stdout); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
 	}
 	code := m.Run()
 	gittest.Clean()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"slices"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
@@ -125,7 +126,7 @@ func placeFor(ctx context.Context, bare string, env *cli.Env) (*probe.Place, err
 	}
 	p := &probe.Place{Bare: insideBare, State: insideState, Door: insideDoor + "/sock", Gateway: insideGateway + "/sock", Egress: string(policy.Mode)}
 	for _, a := range policy.HostAddrs {
-		if !a.IsLoopback() && !a.IsLinkLocalUnicast() {
+		if !a.IsLoopback() && !a.IsLinkLocalUnicast() && !slices.Contains(p.Hosts, a.String()) {
 			p.Hosts = append(p.Hosts, a.String())
 		}
 	}

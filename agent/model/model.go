@@ -5,6 +5,7 @@ package model
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"git-ward/agent/tool"
 )
@@ -22,6 +23,9 @@ type Conversation struct {
 	Title     string // its title
 	Tools     []tool.Tool
 	Messages  []Message // the user and the model in turn, the user first
+
+	dropped int     // turns of the model that gave way to the context window
+	density float64 // bytes a token, as the provider counted last; 0: not known
 }
 
 // Role says whose a message is.
@@ -40,19 +44,50 @@ type Message struct {
 	Calls   []Call   // of the model
 	Results []Result // of the user: one for each call of the message before
 	Refusal bool     // of the user: the text says why a push was refused
+
+	// Native is a turn of the model as its provider wrote it, with what only the
+	// provider understands, such as signed thinking. It goes back unchanged.
+	Native json.RawMessage
 }
 
-// Reply is a turn of the model. One without calls ends the work.
+// Reply is a turn of the model. One without calls ends the work, unless Stop says
+// that it was cut.
 type Reply struct {
-	Text  string
-	Calls []Call
+	Text   string
+	Calls  []Call
+	Stop   Stop
+	Usage  Usage
+	Native json.RawMessage // see Message
+}
+
+// Stop is why a turn ended.
+type Stop string
+
+// A turn ends by itself, at the limit on its output, or by a refusal of the
+// model or its provider; then its text is the reason, or nothing.
+const (
+	Ended     Stop = ""
+	Truncated Stop = "truncated"
+	Refused   Stop = "refused"
+)
+
+// Usage is tokens, as the provider counts them; Input is all of it, Cached the
+// part of it that came from the cache.
+type Usage struct{ Input, Cached, Output int64 }
+
+// Add sums up.
+func (u *Usage) Add(v Usage) {
+	u.Input += v.Input
+	u.Cached += v.Cached
+	u.Output += v.Output
 }
 
 // Call is a use of a tool.
 type Call struct {
-	ID   string // names its result; unique in a conversation
-	Name string
-	Args json.RawMessage
+	ID    string // names its result; unique in a conversation
+	Name  string
+	Args  json.RawMessage // a JSON object
+	Fault string          // why it cannot run, such as arguments that are no JSON; then Args is {}
 }
 
 // Result is what a call gave.
@@ -63,11 +98,35 @@ type Result struct {
 
 // Turns counts the turns of the model.
 func (c *Conversation) Turns() int {
-	n := 0
+	n := c.dropped
 	for _, m := range c.Messages {
 		if m.Role == Assistant {
 			n++
 		}
 	}
 	return n
+}
+
+// faultSize bounds what a fault repeats of arguments.
+const faultSize = 500
+
+// NewCall makes a call of arguments as a model wrote them. Those that are no JSON
+// object, or that the limit on output cut off, make a call that cannot run and
+// says why, so that the model can make it again.
+func NewCall(id, name, args string, cut bool) Call {
+	c := Call{ID: id, Name: name, Args: json.RawMessage("{}")}
+	var object map[string]json.RawMessage
+	err := json.Unmarshal([]byte(args), &object)
+	switch {
+	case err == nil && object != nil:
+		c.Args = json.RawMessage(args)
+	case cut:
+		c.Fault = "nothing was run: the call was cut off by the limit on the output of one turn. Make it in smaller pieces."
+	case strings.TrimSpace(args) != "":
+		if len(args) > faultSize {
+			args = strings.ToValidUTF8(args[:faultSize], "") + "..."
+		}
+		c.Fault = "nothing was run: the arguments are not a JSON object: " + args
+	}
+	return c
 }

@@ -86,8 +86,9 @@ func (r *Result) Refused() bool { return diag.HasErrors(r.Findings) }
 // Check is one concern. Each function is optional and is called by the walk:
 // Ref for every update before anything is read, Commit for every new commit,
 // Path for every path that a new commit adds or changes, Blob once for every new
-// content, Names for every directory with new names, and Tip for every ref that
-// ends at a commit, with its difference.
+// content, Names for every directory with new names, Whole for every new commit
+// once more when all of that is done, and Tip for every ref that ends at a commit,
+// with its difference.
 type Check struct {
 	Name string
 	Doc  string // what it refuses, and why; one sentence or two
@@ -97,6 +98,7 @@ type Check struct {
 	Path   func(*Run, *Commit, Change)
 	Blob   func(*Run, *Commit, Change, []byte)
 	Names  func(r *Run, c *Commit, dir string, names []git.Entry)
+	Whole  func(r *Run, c *Commit, parents []string) error // parents: their trees
 	Tip    func(*Run, *Tip) error
 }
 
@@ -136,7 +138,7 @@ func Table() []Check {
 		refCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, linkCheck, runtimeCheck,
 		secretCheck,
-		commsCheck, versionCheck, metaCheck, registryCheck, lessonsCheck,
+		commsCheck, versionCheck, metaCheck, planCheck, registryCheck, lessonsCheck, protocolCheck, replayCheck,
 	}
 }
 

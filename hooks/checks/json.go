@@ -1,111 +1,11 @@
 package checks
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"reflect"
-	"strings"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"git-ward/internal/diag"
+	"git-ward/protocols/jsondoc"
 )
 
-// decode reads one JSON value into v, strictly: no member twice, none that v has
-// not, no other letter case, valid UTF-8. A fault comes back as one finding,
-// whose line counts from firstLine.
-//
-// It is not a JSON Schema: linking such a library costs the hook milliseconds at
-// every start, and this decoder knows the byte of a fault, which a schema's
-// error does not.
+// decode reads a document strictly (jsondoc.Decode).
 func decode(data []byte, v any, rule string, firstLine int) (diag.Diagnostic, bool) {
-	err := json.Unmarshal(data, v, json.RejectUnknownMembers(true))
-	if err == nil {
-		return diag.Diagnostic{}, true
-	}
-	d := diag.Diagnostic{Rule: rule, Message: err.Error(), Hint: "check it with a JSON tool, such as python3 -m json.tool"}
-	var offset int64
-	var syntax *jsontext.SyntacticError
-	var semantic *json.SemanticError
-	switch {
-	case errors.As(err, &syntax):
-		offset = syntax.ByteOffset
-		d.Message = fmt.Sprintf("not valid JSON%s: %v", within(syntax.JSONPointer), syntax.Err)
-	case errors.As(err, &semantic) && errors.Is(err, json.ErrUnknownName):
-		offset = semantic.ByteOffset
-		members := memberNames(v, semantic.JSONPointer)
-		d.Message = "unknown member " + string(semantic.JSONPointer)
-		d.Hint = "the members there are: " + strings.Join(members, ", ")
-		if near := diag.Nearest(semantic.JSONPointer.LastToken(), members); near != "" {
-			d.Hint = fmt.Sprintf("did you mean %q?", near)
-		}
-	case errors.As(err, &semantic):
-		offset = semantic.ByteOffset
-		d.Message = fmt.Sprintf("a JSON %v where %s belongs%s", semantic.JSONKind, jsonName(semantic.GoType), within(semantic.JSONPointer))
-		d.Hint = "write the kind of value that belongs there"
-	}
-	d.Line, d.Col = place(data, offset, firstLine)
-	return d, false
-}
-
-func within(p jsontext.Pointer) string {
-	if p == "" {
-		return ""
-	}
-	return " at " + string(p)
-}
-
-// place turns a byte offset into a line and column.
-func place(data []byte, offset int64, firstLine int) (line, col int) {
-	before := data[:min(max(int(offset), 0), len(data))]
-	return firstLine + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
-}
-
-// jsonName is the JSON word for a Go type.
-func jsonName(t reflect.Type) string {
-	if t == nil {
-		return "another kind"
-	}
-	switch t.Kind() {
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Slice:
-		return "an array"
-	case reflect.Pointer:
-		return jsonName(t.Elem())
-	case reflect.String:
-		return "a string"
-	}
-	return "a " + t.Kind().String()
-}
-
-// memberNames lists the members of the struct that holds pointer's last token.
-func memberNames(v any, pointer jsontext.Pointer) []string {
-	t := reflect.TypeOf(v).Elem()
-	for token := range pointer.Parent().Tokens() {
-		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
-			t = t.Elem()
-		}
-		if t.Kind() != reflect.Struct {
-			continue
-		}
-		for f := range t.Fields() {
-			if f.Tag.Get("json") == token {
-				t = f.Type
-				break
-			}
-		}
-	}
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
-		t = t.Elem()
-	}
-	var names []string
-	if t.Kind() == reflect.Struct {
-		for f := range t.Fields() {
-			names = append(names, f.Tag.Get("json"))
-		}
-	}
-	return names
+	return jsondoc.Decode(data, v, rule, firstLine)
 }

@@ -2,27 +2,16 @@ package checks
 
 import (
 	"bytes"
-	"fmt"
-	"path"
-	"regexp"
-	"strings"
-	"sync"
-	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/diag"
+	"git-ward/protocols/lesson"
 )
 
-// The documents of knowledge_core/ (seed 002: orientation level 1, the plan
-// registry, structured lessons). maxKnowledge bounds each of them, maxLesson a
-// line of lessons.jsonl.
+// The documents of knowledge_core/ (seed 002: orientation level 1; the plan registry is
+// package plan's, structured lessons are package lesson's). maxKnowledge bounds each.
 const (
 	metaPath     = "knowledge_core/agent_meta.json"
-	registryPath = "knowledge_core/plan_registry.json"
-	lessonsPath  = "knowledge_core/lessons.jsonl"
 	maxKnowledge = 4 << 20
-	maxLesson    = 64 << 10
 )
 
 // agentMeta is agent_meta.json: who the agent is and what it cannot do. Nil
@@ -62,142 +51,34 @@ var metaCheck = Check{
 	},
 }
 
-var registryCheck = Check{
-	Name: "registry",
-	Doc:  "knowledge_core/plan_registry.json maps logical names to paths of plans inside the repository, each name once.",
-	Tip: func(r *Run, t *Tip) error {
-		d, err := r.document(t, registryPath, maxKnowledge)
-		if d == nil || err != nil {
-			return err
-		}
-		const rule = "registry/schema"
-		if d.deleted {
-			return r.gone(d, rule)
-		}
-		var registry map[string]string
-		if found, ok := decode(d.new, &registry, rule, 1); !ok {
-			r.reportIn(d, found)
-			return nil
-		}
-		if registry == nil {
-			r.reportAt(d, 1, rule, "the document must be an object", "write {} for an empty registry")
-		}
-		for name, target := range registry {
-			line := lineOf(d.new, name)
-			if !plainName().MatchString(name) {
-				r.reportAt(d, line, rule, fmt.Sprintf("%q is not a plan name", name), "use letters, digits, dots, dashes and underscores")
-			}
-			if bad := badRelative(target); bad != "" {
-				r.reportAt(d, line, rule, fmt.Sprintf("%q: the path %q %s", name, target, bad),
-					"write it relative to the repository's root, such as plans/common/tests.txt")
-			}
-		}
-		return nil
-	},
-}
-
-var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
-
-// badRelative says why a path does not stay inside the repository.
-func badRelative(p string) string {
-	switch {
-	case p == "":
-		return "is empty"
-	case strings.HasPrefix(p, "/"):
-		return "is absolute"
-	case p == ".." || strings.HasPrefix(p, "../") || strings.Contains(p, "/../"):
-		return "leads out of the repository"
-	case path.Clean(p) != p || strings.ContainsAny(p, "\\\x00\n"):
-		return "is not in its plain form"
-	}
-	return ""
-}
-
-// lineOf is the line of a member's name, as written by any JSON printer.
-func lineOf(data []byte, name string) int {
-	quoted, err := json.Marshal(name)
-	if i := bytes.Index(data, quoted); err == nil && i >= 0 {
-		return 1 + bytes.Count(data[:i], []byte("\n"))
-	}
-	return 1
-}
-
-// lesson is a line of lessons.jsonl (LES-1).
-type lesson struct {
-	ID     string       `json:"lesson_id"`
-	TaskID string       `json:"task_id"`
-	Date   string       `json:"date"`
-	Lesson string       `json:"lesson"`
-	Action lessonAction `json:"action"`
-	Status string       `json:"status"`
-	Reason string       `json:"reason"`
-}
-
-type lessonAction struct {
-	Type       string         `json:"type"`
-	Command    string         `json:"command"`
-	Parameters map[string]any `json:"parameters"`
-}
-
 var lessonsCheck = Check{
 	Name: "lessons",
-	Doc:  "knowledge_core/lessons.jsonl is one lesson a line in the form of LES-1, ids unique.",
+	Doc: "knowledge_core/lessons.jsonl is one lesson a line in the form of LES-1, ids unique; status and reason are all " +
+		"that changes in a lesson, and none goes (for the PM a warning).",
 	Blob: (*Run).addedLessons,
 	Tip: func(r *Run, t *Tip) error {
-		d, err := r.document(t, lessonsPath, maxKnowledge)
+		d, err := r.document(t, lesson.Path, lesson.MaxBytes)
 		if d == nil || err != nil {
 			return err
 		}
-		const rule = "lessons/schema"
 		if d.deleted {
-			return r.gone(d, rule)
+			return r.gone(d, "lessons/schema")
 		}
-		ids := map[string]int{}
-		line := 0
-		for text := range bytes.Lines(d.new) {
-			line++
-			if !bytes.HasSuffix(text, []byte("\n")) {
-				r.reportAt(d, line, rule, "the last line has no newline", "end the file with a newline")
-			}
-			if len(text) > maxLesson {
-				r.reportAt(d, line, rule, fmt.Sprintf("the lesson has %d bytes, more than %d", len(text), maxLesson), "say it shorter")
-				continue
-			}
-			var l lesson
-			if found, ok := decode(bytes.TrimSpace(text), &l, rule, line); !ok {
-				r.reportIn(d, found)
-				continue
-			}
-			if bad := l.fault(); bad != "" {
-				r.reportAt(d, line, rule, bad, "lessons have lesson_id, task_id, date, lesson, action{type}, status")
-			}
-			if first, twice := ids[l.ID]; twice {
-				r.reportAt(d, line, rule, fmt.Sprintf("lesson_id %q stands on line %d already", l.ID, first), "give every lesson its own id")
-			}
-			ids[l.ID] = line
+		now, found := lesson.Parse(d.new)
+		r.reportAll(d, found)
+		before, old := lesson.Parse(d.old)
+		if diag.HasErrors(found) || diag.HasErrors(old) {
+			return nil
 		}
+		changed := lesson.CheckUpdate(before, now, d.new)
+		if r.Principal == PM {
+			for i := range changed {
+				changed[i].Severity = diag.Warning
+			}
+		}
+		r.reportAll(d, changed)
 		return nil
 	},
-}
-
-// fault says what a lesson lacks, or "".
-func (l *lesson) fault() string {
-	for _, m := range []struct{ name, value string }{
-		{"lesson_id", l.ID}, {"task_id", l.TaskID}, {"lesson", l.Lesson}, {"action.type", l.Action.Type},
-	} {
-		if strings.TrimSpace(m.value) == "" {
-			return "the member " + m.name + " is missing or empty"
-		}
-	}
-	_, dayErr := time.Parse(time.DateOnly, l.Date)
-	if _, err := time.Parse(time.RFC3339, l.Date); err != nil && dayErr != nil {
-		return fmt.Sprintf("the date %q is not of the form 2026-11-21 or 2026-11-21T09:00:00Z", l.Date)
-	}
-	switch l.Status {
-	case "pending", "applied", "failed":
-		return ""
-	}
-	return fmt.Sprintf("the status %q is not pending, applied or failed", l.Status)
 }
 
 func (r *Run) reportAt(d *document, line int, rule, message, hint string) {
@@ -217,7 +98,7 @@ func (r *Run) gone(d *document, rule string) error {
 // refs/notes/lessons (LES-2): that ref is the agent's memory across directives,
 // even when the branch is never merged.
 func (r *Run) addedLessons(c *Commit, change Change, data []byte) {
-	if change.Path != lessonsPath || len(data) > maxKnowledge {
+	if change.Path != lesson.Path || len(data) > lesson.MaxBytes {
 		return
 	}
 	known := map[string]bool{}

@@ -158,6 +158,14 @@ func (r *Run) judgeCommits(commits []*Commit, table []Check) error {
 		if err != nil {
 			return fmt.Errorf("commit %s: %w", diag.Short(c.ID), err)
 		}
+		for _, check := range table {
+			if check.Whole == nil {
+				continue
+			}
+			if err := check.Whole(r, c, parents); err != nil {
+				return fmt.Errorf("commit %s: %s: %w", diag.Short(c.ID), check.Name, err)
+			}
+		}
 	}
 	return nil
 }

@@ -62,3 +62,19 @@ func printTable(w io.Writer, program, about string, groups []Group) {
 		}
 	}
 }
+
+// Verbs is the command made of verbs: `git ward NAME VERB ...`.
+func Verbs(name, usage string, table map[string]Func) Func {
+	return func(ctx context.Context, env *Env) error {
+		if len(env.Args) == 0 {
+			return env.Usage(usage, "%s takes a verb", name)
+		}
+		f, ok := table[env.Args[0]]
+		if !ok {
+			return env.Usage(usage, "%q is not a verb of %s", env.Args[0], name)
+		}
+		sub := *env
+		sub.Args = env.Args[1:]
+		return f(ctx, &sub)
+	}
+}

@@ -66,14 +66,39 @@ type Config struct {
 		TmpSize   int64    `toml:"tmp_size"`
 		StateSize int64    `toml:"state_size"`
 		Resolvers []string `toml:"resolvers"`
+		Programs  string   `toml:"programs"`
 	} `toml:"sandbox"`
 	Budget struct {
 		Tokens int64    `toml:"tokens"`
 		Cost   string   `toml:"cost"` // a decimal; no float on that path
 		Time   Duration `toml:"time"`
 	} `toml:"budget"`
+	Loop struct {
+		Profile                  string   `toml:"profile"`
+		Rp                       string   `toml:"R_p"` // a decimal; no float on that path
+		MaxIterations            int      `toml:"max_iterations"`
+		MaxToolCallsPerIteration int      `toml:"max_tool_calls_per_iteration"`
+		MaxSecondsPerIteration   int      `toml:"max_seconds_per_iteration"`
+		MaxTotalSeconds          int      `toml:"max_total_seconds"`
+		MaxTotalToolCalls        int      `toml:"max_total_tool_calls"`
+		DependsOn                []string `toml:"depends_on"`
+	} `toml:"loop"`
+	Verify struct {
+		Timeout    Duration `toml:"timeout"`
+		OutputSize int64    `toml:"output_size"`
+		Network    string   `toml:"network"`
+		Suite      string   `toml:"suite"`
+		Pinned     []string `toml:"pinned"`
+	} `toml:"verify"`
 	Model struct {
 		Name             string   `toml:"name"`
+		ID               string   `toml:"id"`
+		API              string   `toml:"api"`
+		Context          int64    `toml:"context"`
+		MaxOutput        int64    `toml:"max_output"`
+		Tries            int      `toml:"tries"`
+		Patience         Duration `toml:"patience"`
+		Silence          Duration `toml:"silence"`
 		Script           string   `toml:"script"`
 		Command          []string `toml:"command"`
 		Prompt           string   `toml:"prompt"`
@@ -107,6 +132,13 @@ type Config struct {
 		Logs      int64    `toml:"logs"`
 		Restarts  int      `toml:"restarts"`
 	} `toml:"guard"`
+	VM struct {
+		Calls           []string `toml:"calls"`
+		MaxInstructions int64    `toml:"max_instructions"`
+		MaxCells        int64    `toml:"max_cells"`
+		MaxTime         Duration `toml:"max_time"`
+		MaxOutput       int64    `toml:"max_output"`
+	} `toml:"vm"`
 }
 
 // Price is what a model costs per million tokens, in decimals.
@@ -153,8 +185,21 @@ func Default() *Config {
 	b.Processes, b.Memory, b.CPUs, b.Files = 1024, 4<<30, 2, 4096
 	b.TmpSize, b.StateSize, b.Resolvers = 1<<30, 10<<30, []string{}
 	c.Budget.Tokens, c.Budget.Cost, c.Budget.Time = 20_000_000, "50", Duration{24 * time.Hour}
+	o := &c.Loop
+	o.Profile, o.Rp, o.MaxIterations, o.DependsOn = "strict", "1e-10", 10, []string{}
+	o.MaxToolCallsPerIteration, o.MaxSecondsPerIteration = 80, 1800
+	o.MaxTotalSeconds, o.MaxTotalToolCalls = 14400, 500
+	v := &c.Verify
+	v.Timeout, v.OutputSize, v.Network = Duration{30 * time.Minute}, 64<<20, "none"
+	v.Pinned = []string{
+		"**/*_test.go", "**/testdata/**", "**/test_*.py", "**/*_test.py", "**/conftest.py",
+		"**/*.test.*", "**/*.spec.*", "**/__tests__/**", "**/*Test.java", "**/*_spec.rb",
+		"test/**", "tests/**", "Makefile", "makefile", "GNUmakefile", "pytest.ini", "tox.ini",
+	}
 	c.Model.Script, c.Model.Command, c.Model.Prompt = "script.jsonl", []string{}, "stdin"
 	c.Model.Timeout = Duration{2 * time.Hour}
+	c.Model.API, c.Model.Context, c.Model.MaxOutput, c.Model.Tries = "responses", 200_000, 16_000, 6
+	c.Model.Patience, c.Model.Silence = Duration{30 * time.Minute}, Duration{5 * time.Minute}
 	a := &c.Agent
 	a.Poll, a.BashTimeout = Duration{10 * time.Minute}, Duration{10 * time.Minute}
 	a.OutputSize, a.MaxTurns, a.Refusals = 16<<10, 200, 3
@@ -164,6 +209,9 @@ func Default() *Config {
 	w.StartTimeout, w.Check = Duration{time.Minute}, Duration{10 * time.Minute}
 	g := &c.Guard
 	g.CPU, g.CPUWindow, g.Memory, g.Logs, g.Restarts = 0.9, Duration{2 * time.Hour}, 3584<<20, 1<<30, 10
+	c.VM.Calls = []string{"print", "mul", "div", "mod", "min", "max"}
+	c.VM.MaxInstructions, c.VM.MaxCells = 1_000_000_000, 1_000_000
+	c.VM.MaxTime, c.VM.MaxOutput = Duration{time.Minute}, 1<<20
 	return c
 }
 
@@ -244,14 +292,22 @@ func (c *Config) validate(name string) error {
 		"sandbox.processes": c.Sandbox.Processes, "sandbox.memory": c.Sandbox.Memory, "sandbox.files": c.Sandbox.Files,
 		"sandbox.tmp_size": c.Sandbox.TmpSize, "sandbox.state_size": c.Sandbox.StateSize,
 		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration),
+		"loop.max_iterations": int64(c.Loop.MaxIterations), "loop.max_tool_calls_per_iteration": int64(c.Loop.MaxToolCallsPerIteration),
+		"loop.max_seconds_per_iteration": int64(c.Loop.MaxSecondsPerIteration), "loop.max_total_seconds": int64(c.Loop.MaxTotalSeconds),
+		"loop.max_total_tool_calls": int64(c.Loop.MaxTotalToolCalls),
+		"verify.timeout":            int64(c.Verify.Timeout.Duration), "verify.output_size": c.Verify.OutputSize,
 		"model.timeout": int64(c.Model.Timeout.Duration),
-		"agent.poll":    int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
+		"model.context": c.Model.Context, "model.max_output": c.Model.MaxOutput, "model.tries": int64(c.Model.Tries),
+		"model.patience": int64(c.Model.Patience.Duration), "model.silence": int64(c.Model.Silence.Duration),
+		"agent.poll": int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
 		"agent.output_size": int64(c.Agent.OutputSize), "agent.max_turns": int64(c.Agent.MaxTurns),
 		"agent.refusals":          int64(c.Agent.Refusals),
 		"bootstrap.build_timeout": int64(c.Bootstrap.BuildTimeout.Duration), "bootstrap.validate_timeout": int64(c.Bootstrap.ValidateTimeout.Duration),
 		"bootstrap.start_timeout": int64(c.Bootstrap.StartTimeout.Duration), "bootstrap.check": int64(c.Bootstrap.Check.Duration),
 		"guard.cpu_window": int64(c.Guard.CPUWindow.Duration), "guard.memory": c.Guard.Memory, "guard.logs": c.Guard.Logs,
-		"guard.restarts": int64(c.Guard.Restarts),
+		"guard.restarts":      int64(c.Guard.Restarts),
+		"vm.max_instructions": c.VM.MaxInstructions, "vm.max_cells": c.VM.MaxCells,
+		"vm.max_time": int64(c.VM.MaxTime.Duration), "vm.max_output": c.VM.MaxOutput,
 	} {
 		if v < 1 {
 			return fmt.Errorf("%s: %s must be at least 1", name, key)
@@ -267,12 +323,20 @@ func (c *Config) validate(name string) error {
 			return fmt.Errorf("%s: %s begins with an empty word; leave the list empty for none", name, key)
 		}
 	}
+	for _, tool := range c.VM.Calls {
+		if !slices.Contains(Default().VM.Calls, tool) {
+			return fmt.Errorf("%s: vm.calls names %q, not one of %s", name, tool, strings.Join(Default().VM.Calls, ", "))
+		}
+	}
 	for _, choice := range []struct {
 		key, value string
 		of         []string
 	}{
 		{"egress.mode", c.Egress.Mode, []string{"public", "allowlist"}},
+		{"loop.profile", c.Loop.Profile, []string{"strict", "fast", "benchmark_adapt"}},
+		{"verify.network", c.Verify.Network, []string{"none", "public"}},
 		{"model.prompt", c.Model.Prompt, []string{"stdin", "file"}},
+		{"model.api", c.Model.API, []string{"responses", "chat"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {
 			return fmt.Errorf("%s: %s is %q, not one of %s", name, choice.key, choice.value, strings.Join(choice.of, ", "))

@@ -42,10 +42,19 @@ type Repo struct {
 
 	hook       bool     // inside a receive-pack hook of a bare repository
 	quarantine []string // the three variables, inside pre-receive (GIT-4)
+	index      string   // an index file of one's own
 }
 
 // Open names a repository by its git directory; it does not look at it.
 func Open(dir string) *Repo { return &Repo{Dir: dir} }
+
+// WithIndex is the same repository with an index in a file of the caller's, for
+// making trees.
+func (r *Repo) WithIndex(path string) *Repo {
+	other := *r
+	other.index = path
+	return &other
+}
 
 // QuarantineVars are what receive-pack sets for pre-receive: pushed objects are
 // below the first two, and refs cannot move while the third is set.
@@ -101,6 +110,9 @@ func (r *Repo) Environ() []string {
 	}
 	if tmp := os.Getenv("TMPDIR"); tmp != "" {
 		env = append(env, "TMPDIR="+tmp)
+	}
+	if r.index != "" {
+		env = append(env, "GIT_INDEX_FILE="+r.index)
 	}
 	if r.Limits.Alloc > 0 {
 		env = append(env, fmt.Sprintf("GIT_ALLOC_LIMIT=%d", r.Limits.Alloc))

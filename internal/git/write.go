@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -47,6 +48,14 @@ func (r *Repo) WriteObject(kind string, content []byte) (string, error) {
 		return "", err
 	}
 	return id, os.Rename(f.Name(), path)
+}
+
+// BlobID is the object id of a blob with that content.
+func BlobID(content []byte) string {
+	h := sha1.New()
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // stored is a zlib stream (RFC 1950) of data in stored blocks (RFC 1951, 3.2.4).
@@ -167,6 +176,15 @@ func (r *Repo) Ref(ctx context.Context, ref string) (string, error) {
 		}
 	}
 	return Zero, nil
+}
+
+// Commit is the full id of the commit that a revision names (gitrevisions(7)).
+func (r *Repo) Commit(ctx context.Context, rev string) (string, error) {
+	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("%q is not a commit of %s", rev, r.Dir)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // Backoff sleeps before retry number n (from 0) of a lost race: full jitter, at

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +98,9 @@ type Pair struct {
 	Bare string
 	Work string
 	Env  []string
+	// Within is put in front of every command line, such as nsenter's with the
+	// namespaces that the command is to run in; none: nothing.
+	Within []string
 }
 
 // New makes a Pair in a temporary directory.
@@ -134,18 +138,30 @@ func (p *Pair) Git(args ...string) string {
 // whether it failed or not.
 func (p *Pair) Try(dir string, env []string, stdin, name string, args ...string) (string, error) {
 	p.T.Helper()
+	cmd := p.Command(dir, env, name, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// Command is a program to start, with more environment.
+func (p *Pair) Command(dir string, env []string, name string, args ...string) *exec.Cmd {
+	p.T.Helper()
 	path := name
 	if bin, err := Bin(); err == nil {
 		if _, err := os.Stat(filepath.Join(bin, name)); err == nil {
 			path = filepath.Join(bin, name)
 		}
 	}
-	cmd := exec.Command(path, args...)
+	line := append([]string{path}, args...)
+	if len(p.Within) > 0 {
+		// Whoever enters a mount namespace stands at its root.
+		line = append(append(slices.Clone(p.Within), "/bin/sh", "-c", `cd "$0" && exec "$@"`, dir), line...)
+	}
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(append([]string{}, p.Env...), env...)
-	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return cmd
 }
 
 // Push pushes refspecs as the PM and returns what git said.

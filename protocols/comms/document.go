@@ -40,6 +40,16 @@ type Directive struct {
 // Name is the directive's id as people and reports write it: "D-1".
 func (d Directive) Name() string { return name('D', d.ID) }
 
+// Directive is the one of a name, nil when there is none.
+func (d *Document) Directive(name string) *Directive {
+	for i := range d.Directives {
+		if d.Directives[i].Name() == name {
+			return &d.Directives[i]
+		}
+	}
+	return nil
+}
+
 // Criterion is one acceptance criterion (COMMS-2).
 type Criterion struct {
 	Text    string // all of it, the command included

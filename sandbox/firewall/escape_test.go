@@ -7,30 +7,32 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"git-ward/sandbox/lab"
 )
 
-// lab is a container's namespace and, at the other end of its only wire, a
+// wire is a container's namespace and, at the other end of its only wire, a
 // world that owns every address there is: whatever gets out is seen there, and
 // nothing can get further, because the world has no other wire.
-type lab struct {
-	inside, outside *process
+type wire struct {
+	inside, outside *lab.Process
 }
 
 const openPort = 4444 // where the world answers UDP
 
-func newLab(t *testing.T) *lab {
+func newWire(t *testing.T) *wire {
 	needRoot(t)
-	l := &lab{start(t, "actor", syscall.CLONE_NEWNET), start(t, "actor", syscall.CLONE_NEWNET)}
-	l.inside.sh(fmt.Sprintf(`
+	l := &wire{lab.Start(t, "actor", syscall.CLONE_NEWNET), lab.Start(t, "actor", syscall.CLONE_NEWNET)}
+	l.inside.Sh(fmt.Sprintf(`
 		ip link set lo up
 		ip link add v0 type veth peer name v1 netns %d
 		ip link set v0 up
 		ip addr add 192.0.2.2/24 dev v0
 		ip addr add 2001:db8:1::2/64 dev v0 nodad
 		echo 0 0 >/proc/sys/net/ipv4/ping_group_range
-	`, l.outside.cmd.Process.Pid))
+	`, l.outside.Cmd.Process.Pid))
 	// In table main, so that the way back to the container stays.
-	l.outside.sh(`
+	l.outside.Sh(`
 		echo 0 0 >/proc/sys/net/ipv4/ping_group_range
 		for c in all v1; do
 			echo 0 >/proc/sys/net/ipv4/conf/$c/rp_filter
@@ -46,66 +48,62 @@ func newLab(t *testing.T) *lab {
 		ip -6 route add local default dev lo table main
 		for a in 203.0.113.5/32 10.0.2.3/32 2001:db8::5/128 fd00:53::3/128; do ip addr add $a dev lo; done
 	`)
-	l.inside.sh(`
+	l.inside.Sh(`
 		ip route add default via 192.0.2.1
 		ip route add default via 2001:db8:1::1
 		for i in $(seq 100); do ip -6 addr show dev v0 tentative | grep -q . || exit 0; sleep 0.05; done
 	`)
-	var done string
-	l.outside.ask(order{Sniff: "v1"}, &done)
-	l.outside.ask(order{Listen: []string{
+	l.outside.Tell(lab.Order{Sniff: "v1"}, lab.Order{Listen: []string{
 		"tcp :53", "tcp :80", "tcp :443", "tcp :853", "udp 203.0.113.5:4444", "udp [2001:db8::5]:4444",
 		"udp 10.0.2.3:53", "udp [fd00:53::3]:53", "udp 203.0.113.5:53", "udp [2001:db8::5]:53", "udp 203.0.113.5:853",
-	}}, &done)
-	l.inside.ask(order{Listen: []string{"tcp :9000", "udp 127.0.0.1:9000", "udp 192.0.2.2:9000"}}, &done)
+	}})
+	l.inside.Tell(lab.Order{Listen: []string{"tcp :9000", "udp 127.0.0.1:9000", "udp 192.0.2.2:9000"}})
 	return l
 }
 
 // try gives what happened at both ends of the wire.
-func (l *lab) try(attempts []attempt) (outcomes []outcome, seen map[string]int) {
-	l.outside.ask(order{Seen: true}, &seen)
-	clear(seen)
-	l.inside.ask(order{Try: attempts}, &outcomes)
-	l.outside.ask(order{Seen: true}, &seen)
-	return outcomes, seen
+func (l *wire) try(attempts []lab.Attempt) (outcomes []lab.Outcome, seen map[string]int) {
+	l.outside.Seen()
+	outcomes = l.inside.Try(attempts)
+	return outcomes, l.outside.Seen()
 }
 
 // every gives an attempt by each protocol.
-func every(addrs ...string) (all []attempt) {
+func every(addrs ...string) (all []lab.Attempt) {
 	for _, a := range addrs {
 		to := netip.MustParseAddr(a)
 		all = append(all,
-			attempt{Proto: "tcp", To: to, Port: 80}, attempt{Proto: "udp", To: to, Port: openPort}, attempt{Proto: "icmp", To: to})
+			lab.Attempt{Proto: "tcp", To: to, Port: 80}, lab.Attempt{Proto: "udp", To: to, Port: openPort}, lab.Attempt{Proto: "icmp", To: to})
 	}
 	return all
 }
 
-func each(protos string, port int, addrs ...string) (all []attempt) {
+func each(protos string, port int, addrs ...string) (all []lab.Attempt) {
 	for _, proto := range strings.Fields(protos) {
 		for _, a := range addrs {
-			all = append(all, attempt{Proto: proto, To: netip.MustParseAddr(a), Port: port})
+			all = append(all, lab.Attempt{Proto: proto, To: netip.MustParseAddr(a), Port: port})
 		}
 	}
 	return all
 }
 
 // allowed is what a container in mode public must be able to do.
-func allowed() (all []attempt) {
+func allowed() (all []lab.Attempt) {
 	all = append(all, every("203.0.113.5", "2001:db8::5")...)
 	all = append(all, each("tcp", 443, "203.0.113.5", "2001:db8::5", "8.8.8.8", "2606:4700::1111")...)
 	all = append(all, each("tcp udp", 53, "10.0.2.3", "fd00:53::3")...)
 	return append(all, ownLoopback()...)
 }
 
-func ownLoopback() (all []attempt) {
+func ownLoopback() (all []lab.Attempt) {
 	all = append(all, each("tcp udp", 9000, "127.0.0.1", "192.0.2.2")...)
 	all = append(all, each("tcp", 9000, "::1", "0.0.0.0", "2001:db8:1::2")...)
-	return append(all, attempt{Proto: "icmp", To: netip.MustParseAddr("127.0.0.1")})
+	return append(all, lab.Attempt{Proto: "icmp", To: netip.MustParseAddr("127.0.0.1")})
 }
 
 // forbidden is what no container may do. All of it reaches the world when there
 // are no rules.
-func forbidden() (all []attempt) {
+func forbidden() (all []lab.Attempt) {
 	all = append(all, every(
 		"0.1.2.3", "10.1.2.3", "100.64.0.1", "100.127.255.254", "168.63.129.16", "169.254.169.254", "172.16.0.9", "172.31.255.254",
 		"192.0.0.192", "192.88.99.1", "192.168.7.7", "198.18.0.1", "198.19.255.254", "240.0.0.1",
@@ -119,19 +117,19 @@ func forbidden() (all []attempt) {
 	all = append(all, each("tcp udp", 53, "203.0.113.5", "2001:db8::5", "10.9.9.9", "fd00:53::4", "192.0.2.1")...)
 	all = append(all, each("tcp udp", 853, "203.0.113.5", "2001:db8::5", "10.0.2.3")...)
 	all = append(all, each("tcp udp", 80, "10.0.2.3", "fd00:53::3")...)
-	all = append(all, attempt{Proto: "icmp", To: netip.MustParseAddr("10.0.2.3")})
+	all = append(all, lab.Attempt{Proto: "icmp", To: netip.MustParseAddr("10.0.2.3")})
 	// A reset comes from the first hop, and the socket waits for the last one.
 	hidden := netip.MustParseAddr("10.1.2.3")
 	return append(all,
-		attempt{Proto: "tcp", To: hidden, Port: 80, First: "203.0.113.5", Quiet: true},
-		attempt{Proto: "udp", To: hidden, Port: openPort, First: "203.0.113.5"},
-		attempt{Proto: "udp", To: hidden, Port: openPort, First: "192.0.2.1", Exact: true},
-		attempt{Proto: "6in4", To: netip.MustParseAddr("203.0.113.5")},
-		attempt{Proto: "icmp", To: netip.MustParseAddr("ff02::1%v0"), Quiet: true}) // multicast is never answered
+		lab.Attempt{Proto: "tcp", To: hidden, Port: 80, First: "203.0.113.5", Quiet: true},
+		lab.Attempt{Proto: "udp", To: hidden, Port: openPort, First: "203.0.113.5"},
+		lab.Attempt{Proto: "udp", To: hidden, Port: openPort, First: "192.0.2.1", Exact: true},
+		lab.Attempt{Proto: "6in4", To: netip.MustParseAddr("203.0.113.5")},
+		lab.Attempt{Proto: "icmp", To: netip.MustParseAddr("ff02::1%v0"), Quiet: true}) // multicast is never answered
 }
 
 // odd is refused by the kernel itself or by the rules, whichever comes first.
-func odd() (all []attempt) {
+func odd() (all []lab.Attempt) {
 	for _, a := range []string{"127.0.0.9", "::1", "10.1.2.3"} {
 		for _, x := range every(a) {
 			x.Via = "v0"
@@ -142,10 +140,10 @@ func odd() (all []attempt) {
 }
 
 func TestEscapes(t *testing.T) {
-	l := newLab(t)
+	l := newWire(t)
 	control, seen := l.try(forbidden())
 	for i, a := range forbidden() {
-		if seen[a.wire()] == 0 {
+		if seen[a.Wire()] == 0 {
 			t.Errorf("without rules %v does not reach the world (%v): the lab proves nothing about it", a, control[i])
 		}
 	}
@@ -164,14 +162,12 @@ func TestEscapes(t *testing.T) {
 	t.Run("forbidden", func(t *testing.T) { l.mustRefuse(t, forbidden(), control, seen) })
 	t.Run("odd", func(t *testing.T) { l.mustRefuse(t, odd(), oddControl, oddSeen) })
 	t.Run("inbound", func(t *testing.T) {
-		var outcomes []outcome
 		in := each("tcp udp", 9000, "192.0.2.2", "2001:db8:1::2")
 		in = append(in, each("icmp", 0, "192.0.2.2", "2001:db8:1::2")...)
-		l.outside.ask(order{Try: in}, &outcomes)
-		for i, a := range in {
-			row(t, a, outcomes[i], "")
-			if !outcomes[i].Timeout {
-				t.Errorf("from outside, %v: %v", a, outcomes[i])
+		for i, o := range l.outside.Try(in) {
+			row(t, in[i], o, "")
+			if !o.Timeout {
+				t.Errorf("from outside, %v: %v", in[i], o)
 			}
 		}
 	})
@@ -195,8 +191,8 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED, OUT LOUD: half a minute of waiting for answers that do not come")
 	}
-	l := newLab(t)
-	f, err := l.inside.target().open()
+	l := newWire(t)
+	f, err := target(l.inside).open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,9 +229,9 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 }
 
 // whatIsWrong tells one thing that is not as mode public wants it.
-func (l *lab) whatIsWrong() string {
-	l.inside.sh("ip neigh flush all")
-	l.outside.sh("ip neigh flush all")
+func (l *wire) whatIsWrong() string {
+	l.inside.Sh("ip neigh flush all")
+	l.outside.Sh("ip neigh flush all")
 	outcomes, _ := l.try(allowed())
 	for i, a := range allowed() {
 		if outcomes[i].Err != "" {
@@ -251,16 +247,16 @@ func (l *lab) whatIsWrong() string {
 
 // mustRefuse wants each attempt to fail at once and nothing on the wire at all,
 // of whatever kind.
-func (l *lab) mustRefuse(t *testing.T, attempts []attempt, control []outcome, before map[string]int) {
+func (l *wire) mustRefuse(t *testing.T, attempts []lab.Attempt, control []lab.Outcome, before map[string]int) {
 	t.Helper()
 	outcomes, seen := l.try(attempts)
 	for i, a := range attempts {
 		without := ""
 		if control != nil {
-			without = fmt.Sprintf("without rules: %v, %d packets outside", control[i], before[a.wire()])
+			without = fmt.Sprintf("without rules: %v, %d packets outside", control[i], before[a.Wire()])
 		}
 		row(t, a, outcomes[i], without)
-		if o := outcomes[i]; o.Err == "" || !a.Quiet && (o.Timeout || o.Took > atOnce) {
+		if o := outcomes[i]; o.Err == "" || !a.Quiet && (o.Timeout || o.Took > lab.AtOnce) {
 			t.Errorf("%v: %v after %v", a, o, o.Took)
 		}
 	}
@@ -269,6 +265,6 @@ func (l *lab) mustRefuse(t *testing.T, attempts []attempt, control []outcome, be
 	}
 }
 
-func row(t *testing.T, a attempt, o outcome, without string) {
+func row(t *testing.T, a lab.Attempt, o lab.Outcome, without string) {
 	t.Logf("%-48v %-38v %6.1f ms  %s", a, o, float64(o.Took.Microseconds())/1000, without)
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/nftables/expr"
+
+	"git-ward/sandbox/lab"
 )
 
 func addrs(list ...string) (all []netip.Addr) {
@@ -40,16 +42,16 @@ func public() Policy {
 	}
 }
 
-func apply(t *testing.T, p Policy, to *process) {
+func apply(t *testing.T, p Policy, to *lab.Process) {
 	t.Helper()
-	if err := Apply(t.Context(), p, to.target()); err != nil {
+	if err := Apply(t.Context(), p, target(to)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func readBack(t *testing.T, p *process) Ruleset {
+func readBack(t *testing.T, p *lab.Process) Ruleset {
 	t.Helper()
-	r, err := ReadBack(t.Context(), p.target())
+	r, err := ReadBack(t.Context(), target(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,9 +64,9 @@ func TestApplyReplacesAsAWhole(t *testing.T) {
 		t.Error("an empty namespace compares equal")
 	}
 	apply(t, public(), ns)
-	first := ns.sh("nft list ruleset")
+	first := ns.Sh("nft list ruleset")
 	apply(t, public(), ns)
-	if second := ns.sh("nft list ruleset"); second != first {
+	if second := ns.Sh("nft list ruleset"); second != first {
 		t.Errorf("the second time differs:\n%s\n%s", first, second)
 	}
 	closed := Policy{Mode: Allowlist}
@@ -72,11 +74,11 @@ func TestApplyReplacesAsAWhole(t *testing.T) {
 	if err := Compare(public(), readBack(t, ns)); err == nil {
 		t.Error("the allowlist reads back as the public policy")
 	}
-	if text := ns.sh("nft list ruleset"); strings.Contains(text, "set ") {
+	if text := ns.Sh("nft list ruleset"); strings.Contains(text, "set ") {
 		t.Errorf("left over:\n%s", text)
 	}
 	apply(t, public(), ns)
-	if third := ns.sh("nft list ruleset"); third != first {
+	if third := ns.Sh("nft list ruleset"); third != first {
 		t.Errorf("the third time differs:\n%s\n%s", first, third)
 	}
 }
@@ -95,11 +97,11 @@ func TestTextIsThePolicy(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b.sh("nft -c -f " + file + "; nft -f " + file + "; nft -f " + file)
+		b.Sh("nft -c -f " + file + "; nft -f " + file + "; nft -f " + file)
 		if err := Compare(p, readBack(t, b)); err != nil {
 			t.Errorf("%s by nft: %v\n%s", p.Mode, err, text)
 		}
-		if x, y := a.sh("nft list ruleset"), b.sh("nft list ruleset"); x != y {
+		if x, y := a.Sh("nft list ruleset"), b.Sh("nft list ruleset"); x != y {
 			t.Errorf("%s: Apply made\n%s\nnft made\n%s", p.Mode, x, y)
 		}
 	}
@@ -118,7 +120,7 @@ func TestCompareSeesEveryChange(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		ns.sh("nft flush ruleset; nft -f " + file)
+		ns.Sh("nft flush ruleset; nft -f " + file)
 	}
 	replace := func(old, by string) string {
 		if strings.Count(text, old) == 0 {
@@ -151,7 +153,7 @@ func TestCompareSeesEveryChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			load(t, changed)
-			r, err := ReadBack(t.Context(), ns.target())
+			r, err := ReadBack(t.Context(), target(ns))
 			if err == nil {
 				err = Compare(public(), r)
 			}
@@ -170,7 +172,7 @@ func TestCompareSeesEveryChange(t *testing.T) {
 // A batch whose last rule the kernel refuses changes nothing.
 func TestErrorLeavesWhatWasThere(t *testing.T) {
 	ns := fresh(t)
-	target := ns.target()
+	target := target(ns)
 	f, err := target.open()
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +190,7 @@ func TestErrorLeavesWhatWasThere(t *testing.T) {
 	} else {
 		t.Log(err)
 	}
-	if left := ns.sh("nft list ruleset"); left != "" {
+	if left := ns.Sh("nft list ruleset"); left != "" {
 		t.Errorf("half a program stayed in an empty namespace:\n%s", left)
 	}
 	closed := Policy{Mode: Allowlist}
@@ -214,7 +216,7 @@ func TestManyRoutes(t *testing.T) {
 	for i := range maxHost {
 		p.HostRoutes = append(p.HostRoutes, netip.MustParsePrefix(fmt.Sprintf("9.0.%d.%d/32", i/256, i%256)))
 	}
-	if err := Apply(t.Context(), p, ns.target()); err == nil {
+	if err := Apply(t.Context(), p, target(ns)); err == nil {
 		t.Error("more than the bound was accepted")
 	}
 }
@@ -238,10 +240,10 @@ func TestContextEndsTheWork(t *testing.T) {
 	ns := fresh(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Apply(ctx, public(), ns.target()); err == nil {
+	if err := Apply(ctx, public(), target(ns)); err == nil {
 		t.Error("a cancelled context was ignored")
 	}
-	if left := ns.sh("nft list ruleset"); left != "" {
+	if left := ns.Sh("nft list ruleset"); left != "" {
 		t.Errorf("rules in spite of it:\n%s", left)
 	}
 }

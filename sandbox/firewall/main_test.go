@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"git-ward/sandbox/lab"
 )
 
 // TestMain lets the test binary play the product's hidden command and the two
@@ -28,7 +30,7 @@ func TestMain(m *testing.M) {
 			closed := strings.NewReader(`{"policy": {"mode": "allowlist"}, "outside": "1:1"}`)
 			end(Child(context.Background(), closed, os.Stdout))
 		case "actor":
-			end(act(os.Stdin, os.Stdout))
+			end(lab.Act(os.Stdin, os.Stdout))
 		case "host":
 			end(host(os.Stdin, os.Stdout))
 		case "ordinary":
@@ -74,83 +76,14 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// process is a child that answers lines of JSON. It ends with its stdin, so
-// that none outlives a test that is killed.
-type process struct {
-	t     *testing.T
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	lines *bufio.Scanner
-}
-
-// start runs this binary as verb, with new namespaces.
-func start(t *testing.T, verb string, namespaces uintptr) *process {
-	t.Helper()
-	p := &process{t: t, cmd: exec.Command("/proc/self/exe", verb)}
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces}
-	p.cmd.Stderr = os.Stderr
-	p.begin()
-	return p
-}
-
-func (p *process) begin() {
-	p.t.Helper()
-	stdin, err := p.cmd.StdinPipe()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.stdin, p.lines = stdin, bufio.NewScanner(stdout)
-	p.lines.Buffer(nil, 16<<20)
-	if err := p.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() {
-		stdin.Close()
-		p.cmd.Wait()
-	})
-}
-
-// ask sends a question and waits for the answer.
-func (p *process) ask(question, answer any) {
-	p.t.Helper()
-	if err := json.NewEncoder(p.stdin).Encode(question); err != nil {
-		p.t.Fatal(err)
-	}
-	if !p.lines.Scan() {
-		p.t.Fatalf("no answer to %v: %v", question, p.lines.Err())
-	}
-	if err := json.Unmarshal(p.lines.Bytes(), answer); err != nil {
-		p.t.Fatalf("%v: %s", err, p.lines.Bytes())
-	}
-}
-
-func (p *process) netns() string { return fmt.Sprintf("/proc/%d/ns/net", p.cmd.Process.Pid) }
-
-func (p *process) target() Target { return Target{NetNS: p.netns(), Child: []string{"firewall-child"}} }
-
-// sh runs a script in the process's network namespace only: /proc/sys/net is
-// that of the reader.
-func (p *process) sh(script string) string {
-	p.t.Helper()
-	out, err := p.try(script)
-	if err != nil {
-		p.t.Fatalf("%v: %s\n%s", err, out, script)
-	}
-	return out
-}
-
-func (p *process) try(script string) (string, error) {
-	out, err := exec.Command("nsenter", "--net="+p.netns(), "sh", "-ec", script).CombinedOutput()
-	return strings.TrimSpace(string(out)), err
+// target fences a lab's process.
+func target(p *lab.Process) Target {
+	return Target{NetNS: p.NetNS(), Child: []string{"firewall-child"}}
 }
 
 // fresh gives a process in a new, empty network namespace.
-func fresh(t *testing.T) *process {
+func fresh(t *testing.T) *lab.Process {
 	t.Helper()
 	needRoot(t)
-	return start(t, "actor", syscall.CLONE_NEWNET)
+	return lab.Start(t, "actor", syscall.CLONE_NEWNET)
 }

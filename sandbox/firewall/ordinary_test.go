@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"git-ward/sandbox/lab"
 )
 
 // nobody is an ordinary user of no name.
@@ -82,12 +84,11 @@ func asOrdinary(t *testing.T, w wish) (answer told) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, cmd: exec.Command(binary, "ordinary")}
-	p.cmd.Dir = "/"
-	p.cmd.Stderr = os.Stderr
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	p.begin()
-	p.ask(w, &answer)
+	cmd := exec.Command(binary, "ordinary")
+	cmd.Dir = "/"
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	lab.Begin(t, cmd).Ask(w, &answer)
 	return answer
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"git-ward/sandbox/lab"
 )
 
 func TestReservedPrefixes(t *testing.T) {
@@ -100,8 +102,8 @@ func TestPolicyIsJSON(t *testing.T) {
 // The facts of a namespace that has one of each.
 func TestHostFacts(t *testing.T) {
 	needRoot(t)
-	host := start(t, "host", syscall.CLONE_NEWNET)
-	host.sh(`
+	host := lab.Start(t, "host", syscall.CLONE_NEWNET)
+	host.Sh(`
 		ip link set lo up
 		ip link add v0 type veth peer name v1
 		ip link set v0 up
@@ -122,7 +124,7 @@ func TestHostFacts(t *testing.T) {
 		ip route add 2001:db8:5::/48 via 2001:db8::1 table 7
 	`)
 	var got Policy
-	host.ask("facts", &got)
+	host.Ask("facts", &got)
 	for _, want := range addrs("192.0.2.2", "192.0.2.9", "198.51.100.1", "2001:db8::2", "127.0.0.1", "::1") {
 		if !slices.Contains(got.HostAddrs, want) {
 			t.Errorf("address %v is missing", want)

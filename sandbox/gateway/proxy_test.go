@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -16,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"git-ward/sandbox/lab"
 )
 
 // zone is a DNS for tests: the answers of a name in turn, the last one for ever.
@@ -297,31 +298,13 @@ func TestRealNameServer(t *testing.T) {
 	}
 	defer conn.Close()
 	go func() {
-		for turn, buffer := 0, make([]byte, 512); ; {
+		names := lab.Names{Turns: map[string][]string{"pkg.example.com": {"10.0.0.5", "203.0.113.5"}}}
+		for buffer := make([]byte, 512); ; {
 			n, from, err := conn.ReadFrom(buffer)
 			if err != nil {
 				return
 			}
-			q := buffer[:n]
-			end := 12
-			for q[end] != 0 {
-				end += int(q[end]) + 1
-			}
-			end += 5 // the root label, type and class
-			answer := append([]byte(nil), q[:end]...)
-			answer[2], answer[3] = 0x84, 0 // an authoritative response
-			binary.BigEndian.PutUint16(answer[10:], 0)
-			if binary.BigEndian.Uint16(q[end-4:]) == 1 { // A
-				ip := []byte{10, 0, 0, 5}
-				if turn > 0 {
-					ip = []byte{203, 0, 113, 5}
-				}
-				turn++
-				answer[7] = 1
-				answer = append(answer, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
-				answer = append(answer, ip...)
-			}
-			conn.WriteTo(answer, from)
+			conn.WriteTo(names.Answer(buffer[:n]), from)
 		}
 	}()
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -67,7 +67,7 @@ func (s *Spec) checkRights() error {
 	add(s.Privileged, "--privileged", "that is every capability and device of the host, without seccomp")
 	add(!s.NoNewPrivileges, "new privileges", "a setuid program inside would get what its caller lacks; set NoNewPrivileges")
 	add(!s.ReadOnlyRoot, "a writable root", "what the agent plants there runs again; set ReadOnlyRoot, and write to /tmp and /bot")
-	add(s.Seccomp != "", "the seccomp profile "+s.Seccomp, "the kernel's rarely used calls are the way out; podman's default profile stays")
+	add(s.Seccomp != "", "the seccomp profile "+s.Seccomp, "the kernel's rarely used calls are the way out; Ward's own profile stays")
 	add(len(s.Devices) > 0, "devices", "a device is a door that no rule here watches")
 	for _, c := range s.Caps {
 		name := capName(c)

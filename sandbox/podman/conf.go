@@ -1,6 +1,7 @@
 package podman
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -9,9 +10,11 @@ import (
 // containersConf is all of the private service's settings: CONTAINERS_CONF
 // takes the place of the machine's and the user's files, so that a default
 // capability, an extra mount or an OCI hook there does not reach a container.
-func containersConf() string {
+// seccomp is the path of a profile.
+func containersConf(seccomp string) string {
 	var b strings.Builder
 	b.WriteString("[containers]\ninit = false\nlog_driver = \"k8s-file\"\n")
+	fmt.Fprintf(&b, "seccomp_profile = %q\n", seccomp)
 	// The limit of an image or machine without its own. Soft and hard are equal,
 	// because podman 4.3 swaps them on the way through its API.
 	b.WriteString("default_ulimits = [\"nofile=4096:4096\"]\n")

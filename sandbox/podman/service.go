@@ -24,7 +24,7 @@ const patience = 20 * time.Second
 // service is a `podman system service` of our own. It dies with the launcher:
 // the kernel kills it, and the reaper removes its containers.
 type service struct {
-	dir    string // private: socket and containers.conf
+	dir    string // private: socket and settings
 	socket string
 	cmd    *exec.Cmd
 	said   bytes.Buffer // its stderr; read after done only
@@ -64,13 +64,12 @@ func find(podman string) (string, error) {
 }
 
 func (s *service) start(ctx context.Context, podman string, o *Options, run string) error {
-	conf := filepath.Join(s.dir, "containers.conf")
-	if err := os.WriteFile(conf, []byte(containersConf()), 0o600); err != nil {
+	conf, err := s.configure()
+	if err != nil {
 		return err
 	}
 	global := globalArgs(o.Storage)
 	env := serviceEnv(os.Environ(), conf)
-	var err error
 	if s.reaper, err = startReaper(append([]string{podman}, global...), env, labelRun+"="+run, s.dir); err != nil {
 		return err
 	}
@@ -88,6 +87,19 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 		return fmt.Errorf("podman does not start: %w", err)
 	}
 	return s.ready(ctx)
+}
+
+// configure writes the service's own settings, and returns their path.
+func (s *service) configure() (string, error) {
+	conf, seccomp := filepath.Join(s.dir, "containers.conf"), filepath.Join(s.dir, "seccomp.json")
+	profile, err := seccompProfile()
+	if err == nil {
+		err = os.WriteFile(seccomp, profile, 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(conf, []byte(containersConf(seccomp)), 0o600)
+	}
+	return conf, err
 }
 
 // watch runs the service. The death signal follows the thread that started the

@@ -26,7 +26,7 @@ type Spec struct {
 	NoNewPrivileges bool
 	ReadOnlyRoot    bool
 	Privileged      bool   // refused
-	Seccomp         string // a profile; refused, because podman's own is used
+	Seccomp         string // a profile; refused, because Ward's own is used
 	Devices         []string
 
 	Network Network

@@ -26,6 +26,7 @@ func files(p *Place) []attempt {
 		}},
 		{"SBX-4", "write to the repository's mount", notWritable(p.Bare, filepath.Join(p.Bare, "refs"), filepath.Join(p.Bare, "objects"))},
 		{"SBX-4", "rename the repository's mount away", denied(func() error { return os.Rename(p.Bare, p.Bare+".away") })},
+		{"SBX-4", "remount the repository writable", denied(func() error { return unix.Mount("", p.Bare, "", unix.MS_REMOUNT|unix.MS_BIND, "") })},
 		{"SBX-4", "unmount the repository", denied(func() error { return unix.Unmount(p.Bare, unix.MNT_DETACH) })},
 		{"SBX-4", "the host's settings and hooks are covered", covered},
 		{"SBX-4", "no host path or secret in the repository's config", plainConfig},

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // atOnce is the time within which a refusal must be seen: an agent that waits
@@ -19,16 +21,22 @@ var forbidden = []struct{ what, addr string }{
 	{"private 10/8", "10.0.0.1"}, {"private 172.16/12", "172.16.0.1"}, {"private 192.168/16", "192.168.0.1"},
 	{"link-local, cloud metadata", "169.254.169.254"}, {"shared 100.64/10", "100.64.0.1"},
 	{"benchmark 198.18/15", "198.18.0.1"}, {"reserved 240/4", "240.0.0.1"}, {"this network 0/8", "0.1.2.3"},
-	{"multicast", "224.0.0.251"},
 	{"unique local fc00::/7", "fd00::1"}, {"site-local fec0::/10", "fec0::1"},
-	{"v4-mapped", "::ffff:10.0.0.1"}, {"NAT64", "64:ff9b::a00:1"}, {"6to4", "2002:a00:1::1"}, {"Teredo", "2001:0:1::1"},
-	{"multicast, IPv6", "ff02::fb"},
+	{"NAT64", "64:ff9b::a00:1"}, {"6to4", "2002:a00:1::1"}, {"Teredo", "2001:0:1::1"},
 }
 
 func network(p *Place) []attempt {
 	var list []attempt
 	for _, f := range forbidden {
 		list = append(list, refusedTCP(f.what, f.addr, 80))
+	}
+	list = append(list,
+		refusedMapped("v4-mapped", "::ffff:10.0.0.1", 80),
+		refusedMapped("v4-mapped cloud metadata", "::ffff:169.254.169.254", 80),
+		refusedUDP("multicast", "224.0.0.251", 5353),
+		refusedUDP("multicast, IPv6", "ff05::fb", 5353))
+	if i := outward(); i != "" {
+		list = append(list, refusedTCP("link-local, IPv6", "fe80::1%"+i, 80))
 	}
 	for _, host := range p.Hosts {
 		list = append(list, refusedTCP("the host's own address", host, 22))
@@ -62,6 +70,39 @@ func refusedTCP(what, addr string, port uint16) attempt {
 		}
 		return refusal(err, time.Since(start))
 	}}
+}
+
+// refusedMapped tries an IPv4 address through an IPv6 socket; the net package
+// would make an IPv4 socket for it.
+func refusedMapped(what, addr string, port uint16) attempt {
+	return attempt{"SBX-2", fmt.Sprintf("refused at once: %s, [%s] tcp %d", what, addr, port), func(context.Context, *Place) (bool, string) {
+		fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return false, err.Error()
+		}
+		defer unix.Close(fd)
+		wait := unix.NsecToTimeval(int64(3 * atOnce))
+		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &wait); err != nil {
+			return false, err.Error()
+		}
+		start := time.Now()
+		err = unix.Connect(fd, &unix.SockaddrInet6{Port: int(port), Addr: netip.MustParseAddr(addr).As16()})
+		if err == nil {
+			return false, "CONNECTED"
+		}
+		return refusal(err, time.Since(start))
+	}}
+}
+
+// outward is the interface that leads out, "" for none.
+func outward() string {
+	all, _ := net.Interfaces()
+	for _, i := range all {
+		if i.Flags&net.FlagLoopback == 0 && i.Flags&net.FlagUp != 0 {
+			return i.Name
+		}
+	}
+	return ""
 }
 
 // refusal says whether an error is one of those that a fence gives, in time.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,8 +19,10 @@ func privileges() []attempt {
 		{"SBX-3", "a seccomp filter is on", statusIs("Seccomp", "2")},
 		{"SBX-3", "raw socket", denied(func() error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) })},
 		{"SBX-3", "packet socket", denied(func() error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) })},
+		{"SBX-3", "socket to the hypervisor", denied(func() error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) })},
 		{"SBX-3", "netfilter socket may not change rules", denied(changeRules)},
-		{"SBX-3", "new user namespace", denied(func() error { return unix.Unshare(unix.CLONE_NEWUSER) })},
+		{"SBX-3", "new user namespace", denied(func() error { return child(unix.CLONE_NEWUSER) })},
+		{"SBX-3", "new user and network namespace", denied(func() error { return child(unix.CLONE_NEWUSER | unix.CLONE_NEWNET) })},
 		{"SBX-3", "new network namespace", denied(func() error { return unix.Unshare(unix.CLONE_NEWNET) })},
 		{"SBX-3", "mount a file system", denied(func() error { return unix.Mount("none", "/tmp", "tmpfs", 0, "") })},
 		{"SBX-3", "remount the root writable", denied(func() error { return unix.Mount("", "/", "", unix.MS_REMOUNT, "") })},
@@ -37,6 +40,19 @@ func denied(try func() error) func(context.Context, *Place) (bool, string) {
 		}
 		return true, err.Error()
 	}
+}
+
+// child starts a process in new namespaces. A program with threads, such as this
+// one, cannot make a user namespace for itself: it would be refused everywhere.
+func child(namespaces uintptr) error {
+	cmd := exec.Command("/proc/self/exe", "--help")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	return nil
 }
 
 func socket(domain, kind, protocol int) error {

@@ -57,7 +57,10 @@ func Run(ctx context.Context, p *Place) []Result {
 // Write prints results as one line each and a count, or as one line of JSON
 // each. It returns cli.ErrFindings when a promise was broken.
 func Write(w io.Writer, results []Result, asJSON bool) error {
-	broken := 0
+	broken, width := 0, 0
+	for _, r := range results {
+		width = max(width, len(r.Promise))
+	}
 	for _, r := range results {
 		word := "held  "
 		if !r.Held {
@@ -70,7 +73,7 @@ func Write(w io.Writer, results []Result, asJSON bool) error {
 			}
 			continue
 		}
-		fmt.Fprintf(w, "%s %s  %-58s %s\n", word, r.ID, r.Promise, diag.Clean(r.Detail))
+		fmt.Fprintf(w, "%s %s  %-*s %s\n", word, r.ID, width, r.Promise, diag.Clean(r.Detail))
 	}
 	if !asJSON {
 		fmt.Fprintf(w, "%d promises tried, %d broken\n", len(results), broken)

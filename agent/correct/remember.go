@@ -1,0 +1,121 @@
+package correct
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"git-ward/internal/git"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/lesson"
+)
+
+// NotesRef holds the lessons of all branches, each on the commit that added it.
+// Only the host writes it (HOOK-5).
+const NotesRef = "refs/notes/lessons"
+
+// Bounds of what is remembered: notes read, and bytes of them.
+const (
+	maxNotes     = 20_000
+	maxNoteBytes = 64 << 20
+)
+
+// Remember reads the lessons in refs/notes/lessons of a clone: the memory across
+// directives, whether their branches were merged or not. Lines that are no
+// lessons are left out: any branch's file gets there. The order is by date.
+func Remember(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
+	if _, err := t.Git(ctx, "rev-parse", "--verify", "--quiet", NotesRef); err != nil {
+		var end *worktree.GitError
+		if errors.As(err, &end) && end.Code == 1 {
+			return nil, nil
+		}
+		return nil, err
+	}
+	out, err := t.GitInput(ctx, nil, nil, "ls-tree", "-r", "-z", "--full-tree", NotesRef)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return nil, err
+	}
+	batch := git.Open(dir).Batch(ctx)
+	defer batch.Close()
+	m := memory{at: map[string]int{}}
+	total, notes := 0, 0
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		words := strings.Fields(line)
+		if len(words) < 4 {
+			continue
+		}
+		_, data, err := batch.Read(words[2], maxNoteBytes)
+		if err != nil {
+			return nil, err
+		}
+		if notes, total = notes+1, total+len(data); notes > maxNotes || total > maxNoteBytes {
+			return nil, fmt.Errorf("%s has more than %d notes or %d bytes", NotesRef, maxNotes, maxNoteBytes)
+		}
+		m.note(data)
+	}
+	all := m.list
+	slices.SortStableFunc(all, func(a, b lesson.Lesson) int { return cmp.Or(cmp.Compare(a.Date, b.Date), cmp.Compare(a.ID, b.ID)) })
+	return all, nil
+}
+
+// memory merges lessons by id.
+type memory struct {
+	list []lesson.Lesson
+	at   map[string]int
+}
+
+// note takes in a note's lessons. One that says something else under an id that
+// is known is left out: somebody wrote it by hand.
+func (m *memory) note(text []byte) {
+	for line := range bytes.Lines(text) {
+		list, _ := lesson.Parse(line)
+		for _, l := range list {
+			i, known := m.at[l.ID]
+			if !known {
+				m.at[l.ID] = len(m.list)
+				m.list = append(m.list, l)
+			} else if merged, err := lesson.Merge(m.list[i:i+1], list); err == nil {
+				m.list[i] = merged[0]
+			}
+		}
+	}
+}
+
+// Own are the lessons of the tree at the branch's tip.
+func Own(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
+	b, err := open(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	_, list, err := b.lessons(ctx)
+	return list, err
+}
+
+// Known are the branch's own lessons, and those that are remembered besides. What
+// the branch says of a lesson counts: it may be applied elsewhere, and not here.
+func Known(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
+	all, err := Own(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	own := map[string]bool{}
+	for _, l := range all {
+		own[l.ID] = true
+	}
+	remembered, err := Remember(ctx, t)
+	for _, l := range remembered {
+		if !own[l.ID] {
+			all = append(all, l)
+		}
+	}
+	return all, err
+}

@@ -1,0 +1,339 @@
+package model_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/agent/model"
+	"git-ward/agent/model/anthropic"
+	"git-ward/agent/model/openai"
+	"git-ward/agent/tool"
+	"git-ward/internal/modeltest"
+)
+
+// kinds make each kind of model for a stand-in.
+var kinds = map[string]func(url string, silence time.Duration) model.Model{
+	"messages": func(url string, silence time.Duration) model.Model {
+		return anthropic.New(anthropic.Options{BaseURL: url, Key: "ward", ID: "claude-test", Output: 1000, Silence: silence})
+	},
+	"responses": func(url string, silence time.Duration) model.Model {
+		return openai.NewResponses(openai.Options{BaseURL: url + "/v1", Key: "ward", ID: "gpt-test", Output: 1000, Silence: silence})
+	},
+	"chat": func(url string, silence time.Duration) model.Model {
+		return openai.NewChat(openai.Options{BaseURL: url + "/v1", Key: "ward", ID: "gpt-test", Output: 1000, Silence: silence})
+	},
+}
+
+func each(t *testing.T, f func(t *testing.T, open func(url string, silence time.Duration) model.Model)) {
+	for name, open := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, open)
+		})
+	}
+}
+
+func talk(t *testing.T) *model.Conversation {
+	box := &tool.Box{Dir: t.TempDir(), State: t.TempDir(), Timeout: time.Minute, OutputSize: 1000, WriteSize: 1000}
+	return &model.Conversation{System: "You are an agent.", Directive: "D-1", Tools: box.Tools(),
+		Messages: []model.Message{{Role: model.User, Text: "Continue."}}}
+}
+
+// answer adds a turn and results for its calls to the conversation.
+func answer(c *model.Conversation, r model.Reply, text string) {
+	c.Messages = append(c.Messages, model.Message{Role: model.Assistant, Text: r.Text, Calls: r.Calls, Native: r.Native})
+	next := model.Message{Role: model.User}
+	for _, call := range r.Calls {
+		next.Results = append(next.Results, model.Result{ID: call.ID, Result: tool.Result{Text: text + " of " + call.Name, IsError: call.Fault != ""}})
+	}
+	if next.Results == nil {
+		next.Text = text
+	}
+	c.Messages = append(c.Messages, next)
+}
+
+// TestTurns: text, parallel calls, thinking that has to come back, arguments that
+// are no JSON, and results, through a conversation that the stand-in checks.
+func TestTurns(t *testing.T) {
+	huge := strings.Repeat("All work and no play. 日本 ", 40_000) // a megabyte
+	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
+		s := modeltest.New(t, modeltest.Script(
+			modeltest.Turn{Text: "I look <around> & about.", Thinking: "hm", Calls: []modeltest.Call{
+				{Name: "read_file", Args: `{"path":"a"}`}, {Name: "bash", Args: `{"command":"ls <x> && y"}`}}, Input: 100, Cached: 40},
+			modeltest.Turn{Calls: []modeltest.Call{{Name: "bash", Args: `{"command": "l`}, {Name: "bash", Args: ""}, {Name: "bash", Args: `["ls"]`}}},
+			modeltest.Turn{Text: huge, Input: 10, Output: 20},
+		))
+		m, c := open(s.URL, time.Second), talk(t)
+		r, err := m.Turn(t.Context(), c)
+		if err != nil || r.Text != "I look <around> & about." || len(r.Calls) != 2 || string(r.Calls[1].Args) != `{"command":"ls <x> && y"}` || r.Stop != model.Ended {
+			t.Fatalf("%v %+v", err, r)
+		}
+		if r.Usage.Input != 100 || r.Usage.Cached != 40 || r.Usage.Output < 5 {
+			t.Errorf("usage %+v", r.Usage)
+		}
+		answer(c, r, "result")
+		r, err = m.Turn(t.Context(), c)
+		if err != nil || len(r.Calls) != 3 {
+			t.Fatalf("%v %+v", err, r)
+		}
+		for i, fault := range []string{`not a JSON object: {"command": "l`, "", `not a JSON object: ["ls"]`} {
+			if call := r.Calls[i]; string(call.Args) != "{}" || !strings.HasSuffix(call.Fault, fault) || (fault == "") != (call.Fault == "") {
+				t.Errorf("call %d: %+v", i, call)
+			}
+		}
+		answer(c, r, "fault")
+		r, err = m.Turn(t.Context(), c)
+		if err != nil || r.Text != huge || r.Calls != nil {
+			t.Errorf("%v: %d bytes", err, len(r.Text))
+		}
+		last := s.Requests()[2]
+		if last.System != "You are an agent." || len(last.Results) != 3 || last.Results[0].Text != "fault of bash" || last.Turns != 2 || !last.Stream {
+			t.Errorf("%q %+v %d", last.System, last.Results, last.Turns)
+		}
+		if strings.Join(last.Tools, " ") != "read_file write_file bash bootstrap rollback" {
+			t.Errorf("tools %q", last.Tools)
+		}
+	})
+}
+
+// TestCacheMarks: what stays the same from turn to turn is marked for the cache,
+// and does stay the same to the byte.
+func TestCacheMarks(t *testing.T) {
+	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
+		s := modeltest.New(t, modeltest.Script(
+			modeltest.Turn{Thinking: "hm", Calls: []modeltest.Call{{Name: "bash", Args: `{"command":"ls"}`}}}, modeltest.Turn{Text: "done"}))
+		m, c := open(s.URL, time.Second), talk(t)
+		r, err := m.Turn(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer(c, r, "x")
+		if _, err := m.Turn(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		first, second := s.Requests()[0], s.Requests()[1]
+		var a, b struct {
+			Messages, Input []json.RawMessage
+			Tools, System   json.RawMessage
+		}
+		if json.Unmarshal(first.Body, &a) != nil || json.Unmarshal(second.Body, &b) != nil {
+			t.Fatal("not JSON")
+		}
+		unmarked := strings.NewReplacer(`"cache_control":{"type":"ephemeral"},`, "", `,"cache_control":{"type":"ephemeral"}`, "")
+		before, after := append(a.Messages, a.Input...), append(b.Messages, b.Input...)
+		for i := range before {
+			if unmarked.Replace(string(before[i])) != unmarked.Replace(string(after[i])) {
+				t.Errorf("message %d changed:\n%s\n%s", i, before[i], after[i])
+			}
+		}
+		if string(a.Tools) != string(b.Tools) || string(a.System) != string(b.System) {
+			t.Error("tools or system prompt changed")
+		}
+		if first.API == "messages" && (strings.Count(string(second.Body), `"cache_control"`) != 2 || !strings.Contains(string(b.System), "ephemeral")) {
+			t.Errorf("marks: %s", second.Body)
+		}
+	})
+}
+
+// fault is a row of the table of faults: what the stand-in does, and what comes
+// of it, with Patience in front.
+type fault struct {
+	name  string
+	turns []modeltest.Turn // then it works
+	calls int              // how many requests that takes; 0: all of turns and one
+	err   string           // in the error; "": the turn succeeds
+	kind  model.Kind
+}
+
+func fails(n int, f modeltest.Fault) (list []modeltest.Turn) {
+	for range n {
+		list = append(list, modeltest.Turn{Text: "half of it, and the rest of it, and more of it", Fault: f})
+	}
+	return list
+}
+
+var faults = []fault{
+	{name: "429 with retry-after", turns: fails(2, modeltest.Fault{Status: 429, Type: "rate_limit_error", Message: "slow down", RetryAfter: "0.2"})},
+	{name: "429 for longer than patience lasts", turns: fails(1, modeltest.Fault{Status: 429, Type: "rate_limit_error", RetryAfter: "3600"}), calls: 1, err: "busy for longer than", kind: model.Busy},
+	{name: "500", turns: fails(2, modeltest.Fault{Status: 500, Type: "api_error", Message: "oops"})},
+	{name: "500 each time", turns: fails(9, modeltest.Fault{Status: 500, Type: "api_error", Message: "oops"}), calls: 3, err: "3 times: 500 api_error: oops", kind: model.Broken},
+	{name: "529 overloaded, more often than a failure is tried", turns: fails(5, modeltest.Fault{Status: 529, Type: "overloaded_error", Message: "Overloaded"})},
+	{name: "503 of a gateway", turns: fails(1, modeltest.Fault{Status: 503, Type: "unavailable"})},
+	{name: "an error as an event, 200 before it", turns: fails(1, modeltest.Fault{Error: "overloaded_error"})},
+	{name: "a stream cut after its first event", turns: fails(1, modeltest.Fault{Cut: 1})},
+	{name: "a stream cut in the middle", turns: fails(2, modeltest.Fault{Cut: 4})},
+	{name: "a stream cut each time", turns: fails(9, modeltest.Fault{Cut: 3}), calls: 3, err: "3 times: ", kind: model.Broken},
+	{name: "a malformed event", turns: fails(1, modeltest.Fault{Malformed: 3})},
+	{name: "a stream that falls silent", turns: fails(1, modeltest.Fault{Silent: 3})},
+	{name: "slow bytes", turns: nil}, // see TestFaults
+	{name: "401", turns: fails(1, modeltest.Fault{Status: 401, Type: "authentication_error", Message: "no"}), calls: 1, err: "401 authentication_error: no", kind: model.Fatal},
+	{name: "400", turns: fails(1, modeltest.Fault{Status: 400, Type: "invalid_request_error", Message: "bad"}), calls: 1, err: "400 invalid_request_error: bad", kind: model.Fatal},
+	{name: "402 of the gateway: the budget is spent", turns: fails(1, modeltest.Fault{Status: 402, Type: "billing_error", Message: "ward: the budget of D-1 is spent"}), calls: 1, err: "the budget of D-1 is spent", kind: model.Spent},
+	{name: "429 of an account without money", turns: fails(1, modeltest.Fault{Status: 429, Type: "insufficient_quota", Message: "pay"}), calls: 1, err: "insufficient_quota", kind: model.Spent},
+}
+
+func TestFaults(t *testing.T) {
+	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
+		for _, f := range faults {
+			t.Run(f.name, func(t *testing.T) {
+				t.Parallel()
+				good := modeltest.Turn{Text: "done", Calls: []modeltest.Call{{Name: "bash", Args: `{"command":"ls"}`}}}
+				if f.name == "slow bytes" {
+					good.Fault.Slow = time.Millisecond
+				}
+				s := modeltest.New(t, modeltest.Script(append(f.turns, good)...))
+				waits := 0
+				p := &model.Patience{Model: open(s.URL, 300*time.Millisecond), Tries: 3, Busy: 20 * time.Second, Base: 10 * time.Millisecond,
+					Note: func(error, time.Duration) { waits++ }}
+				start := time.Now()
+				r, err := p.Turn(t.Context(), talk(t))
+				took := time.Since(start)
+				want := f.calls
+				if want == 0 {
+					want = len(f.turns) + 1
+				}
+				if n := len(s.Requests()); n != want || waits != want-1 {
+					t.Errorf("%d requests and %d waits, not %d", n, waits, want)
+				}
+				outcome := fmt.Sprintf("the turn, after %d tries", want)
+				if f.err == "" {
+					if err != nil || r.Text != "done" || len(r.Calls) != 1 {
+						t.Errorf("%v %+v", err, r)
+					}
+				} else {
+					var trouble *model.Trouble
+					if !errors.As(err, &trouble) || trouble.Kind != f.kind || !strings.Contains(err.Error(), f.err) {
+						t.Errorf("%v", err)
+					}
+					outcome = fmt.Sprint(err)
+				}
+				if strings.Contains(f.name, "retry-after") && took < 400*time.Millisecond {
+					t.Errorf("two waits of 200 ms took %v", took)
+				}
+				if os.Getenv("WARD_FAULTS") != "" {
+					fmt.Printf("FAULT\t%s\t%s\n", t.Name(), outcome)
+				}
+			})
+		}
+	})
+}
+
+// TestStops: a turn that the limit cut off, in words or in a call, and a refusal.
+func TestStops(t *testing.T) {
+	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
+		s := modeltest.New(t, modeltest.Script(
+			modeltest.Turn{Text: "I begin", Stop: modeltest.Truncated},
+			modeltest.Turn{Stop: modeltest.Truncated, Calls: []modeltest.Call{{Name: "bash", Args: `{"command":"ls"}`}, {Name: "write_file", Args: `{"path":"a","cont`}}},
+			modeltest.Turn{Text: "No.", Stop: modeltest.Refused},
+		))
+		m, c := open(s.URL, time.Second), talk(t)
+		r, err := m.Turn(t.Context(), c)
+		if err != nil || r.Stop != model.Truncated || r.Text != "I begin" {
+			t.Fatalf("%v %+v", err, r)
+		}
+		answer(c, r, "Go on.")
+		r, err = m.Turn(t.Context(), c)
+		if err != nil || r.Stop != model.Truncated || len(r.Calls) != 2 || r.Calls[0].Fault != "" || !strings.Contains(r.Calls[1].Fault, "cut off") {
+			t.Fatalf("%v %+v", err, r)
+		}
+		answer(c, r, "result")
+		r, err = m.Turn(t.Context(), c)
+		if err != nil || r.Stop != model.Refused || r.Text != "No." {
+			t.Errorf("%v %+v", err, r)
+		}
+	})
+}
+
+// TestCancel: the end of the context ends a turn at once, and is no trouble that
+// is tried again.
+func TestCancel(t *testing.T) {
+	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
+		s := modeltest.New(t, modeltest.Script(fails(3, modeltest.Fault{Silent: 2})...))
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		p := &model.Patience{Model: open(s.URL, time.Minute), Tries: 3, Busy: time.Minute}
+		if _, err := p.Turn(ctx, talk(t)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if n := len(s.Requests()); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// TestWindow: a conversation of many large results goes on for ever in a small
+// window, whatever the provider counts, and keeps its system prompt.
+func TestWindow(t *testing.T) {
+	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
+		s := modeltest.New(t, func(r *modeltest.Request) modeltest.Turn {
+			return modeltest.Turn{Text: "on", Calls: []modeltest.Call{{Name: "bash", Args: fmt.Sprintf(`{"command":"%d"}`, r.N)}}}
+		})
+		s.Window(3000)
+		w := &model.Window{Model: open(s.URL, time.Second), Tokens: 8000, Output: 500} // the setting is wrong, too
+		c := talk(t)
+		for i := range 40 {
+			r, err := w.Turn(t.Context(), c)
+			if err != nil {
+				t.Fatalf("turn %d: %v", i, err)
+			}
+			answer(c, r, strings.Repeat("x", 1500))
+		}
+		if c.Turns() != 40 {
+			t.Errorf("%d turns were counted", c.Turns())
+		}
+		all := s.Requests()
+		refused := 0
+		for _, r := range all {
+			if r.Tokens > 3000 {
+				refused++
+			} else if r.System != "You are an agent." {
+				t.Error("the system prompt is gone")
+			}
+		}
+		if last := all[len(all)-1]; len(last.Results) != 1 || !strings.HasPrefix(last.Results[0].Text, "xxx") {
+			t.Errorf("the newest result is gone: %.100q", last.Results)
+		}
+		if !strings.Contains(string(all[len(all)-1].Body), "left out to make room") {
+			t.Error("nothing was left out")
+		}
+		if refused == 0 || refused > 10 {
+			t.Errorf("%d of %d requests were refused", refused, len(all))
+		}
+	})
+}
+
+// TestWindowTooSmall ends with the trouble, and not in a loop.
+func TestWindowTooSmall(t *testing.T) {
+	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
+		s := modeltest.New(t, modeltest.Script())
+		s.Window(10)
+		_, err := (&model.Window{Model: open(s.URL, time.Second), Tokens: 8000, Output: 500}).Turn(t.Context(), talk(t))
+		var trouble *model.Trouble
+		if !errors.As(err, &trouble) || trouble.Kind != model.TooLong {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	for value, want := range map[string]time.Duration{"2": 2 * time.Second, "0.5": 500 * time.Millisecond, "": 0, "soon": 0, "-3": 0, "1e300": 0,
+		time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat): 0} {
+		if got := model.HTTP(429, "", "", http.Header{"Retry-After": {value}}).After; got != want {
+			t.Errorf("%q: %v", value, got)
+		}
+	}
+	date := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
+	if got := model.HTTP(429, "", "", http.Header{"Retry-After": {date}}).After; got < 59*time.Minute || got > time.Hour {
+		t.Error(got)
+	}
+	if got := model.HTTP(429, "", "", http.Header{"Retry-After-Ms": {"20"}, "Retry-After": {"1"}}).After; got != 20*time.Millisecond {
+		t.Error(got)
+	}
+}

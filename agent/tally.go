@@ -1,0 +1,49 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"git-ward/agent/model"
+)
+
+// tally is what a worker did and used. It is for people to read: what a directive
+// may use is counted by the gateway.
+type tally struct {
+	Turns, Calls int
+	Usage        model.Usage
+}
+
+// sentence is for the end of the report; "" where nothing was counted, as with
+// the script.
+func (t *tally) sentence() string {
+	if t.Usage.Input+t.Usage.Output == 0 {
+		return ""
+	}
+	cached := ""
+	if t.Usage.Cached > 0 {
+		cached = fmt.Sprintf(" (%s from the cache)", thousands(t.Usage.Cached))
+	}
+	return fmt.Sprintf("\n\n(%s, %s of tools, %s tokens in%s, %s out.)", plural(t.Turns, "turn"), plural(t.Calls, "call"),
+		thousands(t.Usage.Input), cached, thousands(t.Usage.Output))
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// thousands writes 1234567 as 1,234,567.
+func thousands(n int64) string {
+	digits := fmt.Sprint(n)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}

@@ -1,0 +1,196 @@
+package checks
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/charter"
+	"git-ward/protocols/lesson"
+)
+
+var replayCheck = Check{
+	Name: "replay",
+	Doc: "The agent changes protocols/ by lessons only: such a commit names its lesson, and carrying that lesson out on the " +
+		"parent gives the same files and no others (HOOK-4).",
+	Whole: func(r *Run, c *Commit, parents []string) error {
+		if r.Principal != Agent {
+			return nil
+		}
+		changed, err := r.changedProtocols(c, parents)
+		if err != nil {
+			return err
+		}
+		ids := git.Trailers(c.Message, lesson.Trailer)
+		switch {
+		case len(ids) == 0 && changed == "":
+			return nil
+		case len(ids) != 1 || len(parents) != 1:
+			r.replayFinding(c, changed, "a commit of the agent that changes protocols/ carries out one lesson, and this one does not",
+				"take main's version (git checkout origin/main -- protocols AGENTS.md) and make the change by git ward lesson apply")
+			return nil
+		}
+		return r.replay(c, parents[0], ids[0])
+	},
+}
+
+func (r *Run) replayFinding(c *Commit, path, message, hint string) {
+	r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: path}, Ref: c.Ref, Rule: "lesson/replay", Message: message, Hint: hint})
+}
+
+// changedProtocols is a path below protocols/ that is not as some parent has it,
+// or that all parents have and the commit has not; "" when there is none.
+func (r *Run) changedProtocols(c *Commit, parents []string) (path string, err error) {
+	sub := func(tree string) (string, error) {
+		e, _, err := r.trees.lookup(tree, strings.TrimSuffix(charter.Dir, "/"))
+		if err == nil && e.ID != "" && !e.IsDir() {
+			return "", nil // a file in its place is all of it gone, and a new path
+		}
+		return e.ID, err
+	}
+	now, err := sub(c.Tree)
+	if err != nil {
+		return "", err
+	}
+	before := make([]string, len(parents))
+	for i, p := range parents {
+		if before[i], err = sub(p); err != nil || before[i] == now {
+			return "", err
+		}
+	}
+	walk := comparison{trees: r.trees, deletions: true, visit: func(change Change) error {
+		kept := false // by a parent that had deleted it
+		for _, p := range before[min(1, len(before)):] {
+			if change.Deleted() {
+				_, there, err := r.trees.lookup(p, change.Path)
+				if err != nil {
+					return err
+				}
+				kept = kept || p == "" || !there
+			}
+		}
+		if !kept && path == "" {
+			path = charter.Dir + change.Path
+		}
+		return nil
+	}}
+	return path, walk.compare(before, now)
+}
+
+// replay carries the lesson out on the parent's tree and compares.
+func (r *Run) replay(c *Commit, parent, id string) error {
+	data, err := r.fileAt(parent, lesson.Path, lesson.MaxBytes)
+	if err != nil {
+		return err
+	}
+	l, ok := pending(data, id)
+	if !ok {
+		r.replayFinding(c, lesson.Path, fmt.Sprintf("the parent has no pending lesson %q", diag.Clean(id)),
+			"extract the lesson in a commit before (git ward lesson extract), then git ward lesson apply")
+		return nil
+	}
+	now, err := r.fileAt(c.Tree, lesson.Path, lesson.MaxBytes)
+	if err != nil {
+		return err
+	}
+	want, err := r.expected(parent, l, data, now)
+	var cannot *lesson.CannotApply
+	if errors.As(err, &cannot) {
+		r.replayFinding(c, lesson.Path, fmt.Sprintf("the lesson %s cannot be carried out here: %s", id, cannot.Reason),
+			"git ward lesson apply marks it failed; write another lesson")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	walk := comparison{trees: r.trees, deletions: true, visit: func(change Change) error {
+		if change.Deleted() || want[change.Path] != change.New.ID || change.New.Mode != modeOr(change.Old.Mode) {
+			r.replayFinding(c, change.Path, fmt.Sprintf("carrying out the lesson %s does not give this", id),
+				"commit what git ward lesson apply makes, and nothing with it")
+		}
+		delete(want, change.Path)
+		return nil
+	}}
+	if err := walk.compare([]string{parent}, c.Tree); err != nil {
+		return err
+	}
+	for path := range want {
+		r.replayFinding(c, path, fmt.Sprintf("carrying out the lesson %s changes this file, and the commit does not", id),
+			"commit all that git ward lesson apply makes")
+	}
+	return nil
+}
+
+// modeOr is the mode that a changed file keeps; a new one is a plain file.
+func modeOr(old git.Mode) git.Mode {
+	if old == 0 {
+		return git.ModeFile
+	}
+	return old
+}
+
+func pending(data []byte, id string) (lesson.Lesson, bool) {
+	list, _ := lesson.Parse(data)
+	for _, l := range list {
+		if l.ID == id && l.Status == lesson.Pending {
+			return l, true
+		}
+	}
+	return lesson.Lesson{}, false
+}
+
+// expected is the blob of each file that the lesson changes on the parent: what
+// its replay gives where the commit says applied, nothing where it says
+// otherwise, and its line of lessons.jsonl with the status and reason that the
+// commit gives it.
+func (r *Run) expected(parent string, l lesson.Lesson, before, now []byte) (map[string]string, error) {
+	want := map[string]string{}
+	list, _ := lesson.Parse(now)
+	status, reason := lesson.Applied, ""
+	for _, after := range list {
+		if after.ID == l.ID && after.Status != lesson.Pending {
+			status, reason = after.Status, after.Reason
+		}
+	}
+	marked, err := lesson.Mark(before, l.ID, status, reason)
+	if err != nil {
+		return nil, err
+	}
+	want[lesson.Path] = git.BlobID(marked)
+	if status != lesson.Applied {
+		return want, nil
+	}
+	sources, err := r.protocols(parent)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := l.Replay(lesson.Tree{Protocols: sources, File: func(path string) ([]byte, error) {
+		return r.fileAt(parent, path, r.Config.Limits.BlobSize)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range changed {
+		id := git.BlobID(f.Data)
+		if e, ok, err := r.trees.lookup(parent, f.Path); err != nil || !ok || e.ID != id {
+			want[f.Path] = id
+		}
+	}
+	return want, nil
+}
+
+// fileAt reads a regular file of a tree, nil when there is none.
+func (r *Run) fileAt(tree, path string, limit int64) ([]byte, error) {
+	e, ok, err := r.trees.lookup(tree, path)
+	if err != nil || !ok {
+		return nil, err
+	}
+	data, err := r.regular(e, limit)
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		return nil, &limitError{path, fmt.Sprintf("the file has %d bytes, more than %d", large.Object.Size, limit)}
+	}
+	return data, err
+}

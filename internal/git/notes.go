@@ -1,0 +1,48 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// Tip is a ref and the object that it points to.
+type Tip struct{ Name, ID string }
+
+// Refs lists the refs below a prefix that ends in a slash, sorted by name.
+func (r *Repo) Refs(ctx context.Context, prefix string) ([]Tip, error) {
+	out, err := r.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", prefix)
+	if err != nil {
+		return nil, err
+	}
+	var all []Tip
+	for line := range bytes.Lines(out) {
+		id, name, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		all = append(all, Tip{name, id})
+	}
+	return all, nil
+}
+
+// Note is an object's note of a notes ref (git-notes(1)); nil when there is none.
+func (r *Repo) Note(ctx context.Context, ref, object string) ([]byte, error) {
+	out, err := r.Output(ctx, "notes", "--ref="+ref, "show", object)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return nil, nil
+	}
+	return out, err
+}
+
+// AppendNote adds a line to an object's note, in Ward's name. Git itself retries
+// nothing: one writer a notes ref is the caller's rule.
+func (r *Repo) AppendNote(ctx context.Context, ref, object string, line []byte) error {
+	_, err := r.OutputFrom(ctx, line, "-c", "user.name=Ward", "-c", "user.email=ward@localhost",
+		"notes", "--ref="+ref, "append", "--file=-", object)
+	if err != nil {
+		return fmt.Errorf("%s of %.12s: %w", ref, object, err)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+// Package worktree is a clone with its working tree as commands use it: its
+// files, confined to it, and git with the caller's own environment and identity.
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+)
+
+// Tree is a working tree.
+type Tree struct {
+	Dir string   // its top, absolute
+	Env []string // of git; nil is the environment of this process
+}
+
+// Find is the working tree around dir.
+func Find(dir string) (*Tree, error) {
+	for top := dir; ; top = filepath.Dir(top) {
+		if _, err := os.Stat(filepath.Join(top, ".git")); err == nil {
+			return &Tree{Dir: top}, nil
+		}
+		if top == filepath.Dir(top) {
+			return nil, cli.Hint(fmt.Errorf("%s is not in a working tree", dir), "run it in a clone of a ward repository")
+		}
+	}
+}
+
+// GitError is a git that did not exit 0.
+type GitError struct {
+	Command string
+	Code    int // -1 when a signal ended it
+	Stderr  string
+	err     error
+}
+
+func (e *GitError) Error() string {
+	text := strings.TrimSpace(e.Stderr)
+	if text == "" {
+		return fmt.Sprintf("git %s: %v", e.Command, e.err)
+	}
+	return fmt.Sprintf("git %s: %s", e.Command, diag.Clean(strings.ReplaceAll(text[:min(len(text), 2048)], "\n", "; ")))
+}
+
+func (e *GitError) Unwrap() error { return e.err }
+
+// Git runs git at the top and returns its output without the last line end.
+func (t *Tree) Git(ctx context.Context, args ...string) (string, error) {
+	out, err := t.GitInput(ctx, nil, nil, args...)
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// GitInput runs git with more environment and bytes for its standard input. The
+// error is a GitError.
+func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = t.Dir
+	if t.Env != nil || env != nil {
+		base := t.Env
+		if base == nil {
+			base = os.Environ()
+		}
+		cmd.Env = append(append([]string{}, base...), env...)
+	}
+	cmd.Stdin = bytes.NewReader(stdin)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	// SIGTERM, upon which git removes its lock files.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		code := -1
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			code = exit.ExitCode()
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, &GitError{args[0], code, errs.String(), err}
+	}
+	return out.Bytes(), nil
+}
+
+// TooLarge is the error for a file over the caller's limit.
+type TooLarge struct {
+	Path        string
+	Size, Limit int64
+}
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("%s has %d bytes, more than %d", e.Path, e.Size, e.Limit)
+}
+
+// Read reads a regular file, by its path with forward slashes, of at most limit
+// bytes. A link that leads out of the tree is not followed.
+func (t *Tree) Read(path string, limit int64) ([]byte, error) {
+	root, err := os.OpenRoot(t.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(filepath.FromSlash(path))
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case info.Size() > limit:
+		return nil, &TooLarge{path, info.Size(), limit}
+	}
+	return root.ReadFile(filepath.FromSlash(path))
+}
+
+// Write replaces a file, or makes it with its folders: whole or not at all. An
+// executable stays one.
+func (t *Tree) Write(path string, data []byte) error {
+	name := filepath.Join(t.Dir, filepath.FromSlash(path))
+	root, err := os.OpenRoot(t.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	dir := filepath.Dir(filepath.FromSlash(path))
+	if err := root.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := root.Lstat(filepath.FromSlash(path)); err == nil {
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", path)
+		}
+		mode = info.Mode().Perm()
+	}
+	// The root has refused a folder that is a link out of the tree.
+	return atomicfile.Write(name, data, mode)
+}
+
+// Walk lists the regular files below a folder, in order of their paths, with
+// forward slashes and from the top of the tree. It is empty where there is no
+// such folder; links are not followed.
+func (t *Tree) Walk(dir string, keep func(path string) bool) (paths []string, err error) {
+	root, err := os.OpenRoot(t.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), strings.TrimSuffix(dir, "/"), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case d.Type().IsRegular() && keep(path):
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths, err
+}

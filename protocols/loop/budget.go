@@ -1,0 +1,141 @@
+package loop
+
+import (
+	"fmt"
+
+	"git-ward/protocols/comms"
+)
+
+// Profile scales budgets (003, section 6.2).
+type Profile string
+
+// The profiles.
+const (
+	Strict         Profile = "strict"
+	Fast           Profile = "fast"
+	BenchmarkAdapt Profile = "benchmark_adapt"
+)
+
+// scales are the profiles' scales in percent: sweeps (iterations, seconds), calls.
+var scales = map[Profile]struct{ sweep, calls int }{
+	Strict:         {100, 100},
+	Fast:           {50, 50},
+	BenchmarkAdapt: {70, 80},
+}
+
+// The clamps of 003, section 6.2: scaling never goes below them.
+const (
+	clampIterations = 3
+	clampCalls      = 40  // an iteration
+	clampSeconds    = 600 // an iteration
+)
+
+// Base is what config.toml says where a directive says nothing ([loop]).
+type Base struct {
+	Profile                  Profile
+	Rp                       string // decimal
+	MaxIterations            int
+	MaxToolCallsPerIteration int
+	MaxSecondsPerIteration   int
+	MaxTotalSeconds          int
+	MaxTotalToolCalls        int
+}
+
+// DefaultBase is 003, section 6.1.
+func DefaultBase() Base {
+	return Base{Profile: Strict, Rp: "1e-10", MaxIterations: 10, MaxToolCallsPerIteration: 80, MaxSecondsPerIteration: 1800,
+		MaxTotalSeconds: 14400, MaxTotalToolCalls: 500}
+}
+
+// Limits are a loop's budget. Iterations are hard (the host counts them in the
+// journal), seconds are the launcher's clock; tool calls are held by the agent's
+// own process (LOOP-4).
+type Limits struct {
+	Profile                  Profile  `json:"profile"`
+	MaxIterations            int      `json:"max_iterations"`
+	MaxToolCallsPerIteration int      `json:"max_tool_calls_per_iteration"`
+	MaxSecondsPerIteration   int      `json:"max_seconds_per_iteration"`
+	MaxTotalSeconds          int      `json:"max_total_seconds"`
+	MaxTotalToolCalls        int      `json:"max_total_tool_calls"`
+	Reductions               []string `json:"reductions"` // what the profile took, for budget_reduction.log
+}
+
+// LimitsOf takes a directive's own numbers as they stand, and scales and clamps
+// the others by its profile (LOOP-4). A clamp never raises a number above what
+// config.toml says.
+func LimitsOf(o comms.Options, base Base) Limits {
+	l := Limits{Profile: Profile(o.Profile), Reductions: []string{}}
+	if l.Profile == "" {
+		l.Profile = base.Profile
+	}
+	scale, known := scales[l.Profile]
+	if !known {
+		l.Profile, scale = Strict, scales[Strict]
+	}
+	set := func(to *int, name string, own, config, percent, clamp int) {
+		if *to = own; own > 0 {
+			return
+		}
+		scaled := (config*percent + 99) / 100
+		*to = max(scaled, min(clamp, config))
+		if *to < config {
+			l.Reductions = append(l.Reductions, fmt.Sprintf("%s: %d -> %d (profile %s)", name, config, *to, l.Profile))
+		}
+	}
+	set(&l.MaxIterations, "max_iterations", o.MaxIterations, base.MaxIterations, scale.sweep, clampIterations)
+	set(&l.MaxToolCallsPerIteration, "max_tool_calls_per_iteration", o.MaxToolCallsPerIteration, base.MaxToolCallsPerIteration, scale.calls, clampCalls)
+	set(&l.MaxSecondsPerIteration, "max_seconds_per_iteration", o.MaxSecondsPerIteration, base.MaxSecondsPerIteration, scale.sweep, clampSeconds)
+	set(&l.MaxTotalSeconds, "max_total_seconds", o.MaxTotalSeconds, base.MaxTotalSeconds, scale.sweep, clampSeconds)
+	set(&l.MaxTotalToolCalls, "max_total_tool_calls", o.MaxTotalToolCalls, base.MaxTotalToolCalls, scale.calls, clampCalls)
+	return l
+}
+
+// Usage is one iteration's line in budget_log.json.
+type Usage struct {
+	Iteration int `json:"iteration"`
+	ToolCalls int `json:"tool_calls"`
+	Seconds   int `json:"seconds"`
+}
+
+// BudgetLog is budget_log.json: what each iteration took. It is what a restart
+// reads, so that a restart refills nothing.
+type BudgetLog struct {
+	SchemaVersion string  `json:"schema_version"`
+	LoopID        string  `json:"loop_id"`
+	Limits        Limits  `json:"limits"`
+	Iterations    []Usage `json:"iterations"`
+}
+
+// Used is the sum of all iterations.
+func (b BudgetLog) Used() Usage {
+	u := Usage{Iteration: len(b.Iterations)}
+	for _, i := range b.Iterations {
+		u.ToolCalls += i.ToolCalls
+		u.Seconds += i.Seconds
+	}
+	return u
+}
+
+// Exhausted names the first limit that is reached (003, section 14); iterations
+// are those of the journal, over all units of the directive's text.
+func (l Limits) Exhausted(iterations int, u Usage) (StopReason, bool) {
+	switch {
+	case iterations >= l.MaxIterations:
+		return MaxIters, true
+	case u.Seconds >= l.MaxTotalSeconds, u.ToolCalls >= l.MaxTotalToolCalls:
+		return MaxToolCalls, true
+	}
+	return "", false
+}
+
+// Remaining is the capsule's remaining_budget.
+type Remaining struct {
+	Iterations int `json:"iterations_remaining"`
+	ToolCalls  int `json:"tool_calls_remaining"`
+	Seconds    int `json:"seconds_remaining"`
+}
+
+// Remaining is what is left after iterations and usage; never below zero.
+func (l Limits) Remaining(iterations int, u Usage) Remaining {
+	return Remaining{max(0, l.MaxIterations-iterations), max(0, l.MaxTotalToolCalls-u.ToolCalls), max(0, l.MaxTotalSeconds-u.Seconds)}
+}

@@ -1,0 +1,153 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Role is who gets a capsule (LOOP-8): one after the other, each with a fresh
+// context.
+type Role string
+
+// The roles of an iteration (003, section 7).
+const (
+	Scout   Role = "Scout"
+	Solver  Role = "Solver"
+	Skeptic Role = "Skeptic"
+)
+
+// CycleRole is the capsule's subagent_role: the capsule of an iteration is the
+// same for its three roles.
+const CycleRole = "Scout, Solver, Skeptic mini-cycle"
+
+// SkillPack is what every subagent must load.
+func SkillPack() []string { return []string{"prime-safety", "prime-coder", "phuc-swarms", "phuc-loop"} }
+
+// StateSummary is where the loop stands, read from artifacts only.
+type StateSummary struct {
+	Iteration int      `json:"iteration_number"`
+	Residual  Residual `json:"residual_current"`
+	Met       []string `json:"criteria_met_so_far"`
+	Open      []string `json:"criteria_still_open"`
+}
+
+// Capsule is the context normal form: all that a fresh subagent is told (003,
+// section 4). Its fields are exactly these.
+type Capsule struct {
+	Goal         string       `json:"goal_statement"`
+	Criteria     []string     `json:"acceptance_criteria"`
+	Certificates []string     `json:"halting_certificates_applicable"`
+	State        StateSummary `json:"current_state_summary"`
+	Learnings    string       `json:"accumulated_learnings"`
+	Remaining    Remaining    `json:"remaining_budget"`
+	Links        []Link       `json:"artifact_links"`
+	SkillPack    []string     `json:"skill_pack"`
+	Role         string       `json:"subagent_role"`
+}
+
+// Sources is what a capsule is built from: files of commits, notes and the
+// journal, never a memory.
+type Sources struct {
+	Declaration Declaration
+	Limits      Limits
+	Iteration   int // from 0
+	Spent       int // iterations before this one, over all units of the directive's text
+	Used        Usage
+	Last        *Certificate // of the iteration before; nil before the first
+	Learnings   string       // LEARNINGS.md as the branch has it
+	Manifest    Artifacts
+}
+
+// Build makes an iteration's capsule in canonical JSON (RFC 8785) and the
+// [COMPACTION] log line, "" when the learnings were not compacted. The same
+// sources give the same bytes on every machine. Findings say what may not enter a
+// capsule; there is none then.
+func Build(s Sources) (capsule []byte, log string, found []string) {
+	learnings, log := Compact(normalize(s.Learnings))
+	c := Capsule{
+		Goal: s.Declaration.Goal, Criteria: slices.Sorted(slices.Values(s.Declaration.Criteria)), Certificates: s.Declaration.Certificates,
+		State:     StateSummary{Iteration: s.Iteration, Met: []string{}, Open: []string{}},
+		Learnings: learnings, Remaining: s.Limits.Remaining(s.Spent, s.Used), Links: s.Manifest.Links(),
+		SkillPack: SkillPack(), Role: CycleRole,
+	}
+	met := map[string]bool{}
+	if s.Last != nil {
+		c.State.Residual = s.Last.Residual
+		for _, m := range s.Last.Checklist {
+			met[m.Criterion] = m.Met != nil && *m.Met
+		}
+	}
+	for _, text := range c.Criteria {
+		if met[text] {
+			c.State.Met = append(c.State.Met, text)
+		} else {
+			c.State.Open = append(c.State.Open, text)
+		}
+	}
+	if found = c.Check(); len(found) > 0 {
+		return nil, log, found
+	}
+	capsule, err := canonical(c)
+	if err != nil {
+		return nil, log, []string{err.Error()}
+	}
+	return capsule, log, nil
+}
+
+// normalize takes out of the learnings what breaks determinism: the dates on which
+// loops started, and line ends of other systems.
+func normalize(learnings string) string {
+	var kept []string
+	for line := range strings.SplitSeq(strings.ReplaceAll(learnings, "\r\n", "\n"), "\n") {
+		if !strings.HasPrefix(line, "- started: ") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// hostRoots begin paths of one machine, which mean nothing on another.
+var hostRoots = []string{"/home/", "/root/", "/Users/", "/tmp/", "/bot/", "/mnt/", "/var/", "/proc/", `C:\`}
+
+// hostPath is the beginning of a machine's own path in a line, "" for none.
+func hostPath(line string) string {
+	for _, root := range hostRoots {
+		if i := strings.Index(line, root); i == 0 || i > 0 && strings.IndexByte(" `\"'(=:", line[i-1]) >= 0 {
+			return root
+		}
+	}
+	return ""
+}
+
+// Check says what a capsule holds that it may not (003, section 4.1): a reference
+// to a talk without an artifact, a machine's own path, a broken link, a required
+// field that is empty. The goal and the criteria are the PM's words and are never
+// touched.
+func (c Capsule) Check() []string {
+	var list []string
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	for field, empty := range map[string]bool{"goal_statement": c.Goal == "", "acceptance_criteria": len(c.Criteria) == 0,
+		"halting_certificates_applicable": len(c.Certificates) == 0, "skill_pack": len(c.SkillPack) == 0, "subagent_role": c.Role == ""} {
+		if empty {
+			add("%s is empty", field)
+		}
+	}
+	n := 0
+	for line := range strings.SplitSeq(c.Learnings, "\n") {
+		n++
+		if word := bleeds(line); word != "" && !strings.Contains(line, "#") {
+			add("%s line %d: %q refers to a talk without an artifact", LearningsPath, n, word)
+		}
+		if root := hostPath(line); root != "" {
+			add("%s line %d: %s... is a path of one machine", LearningsPath, n, root)
+		}
+	}
+	for _, l := range c.Links {
+		if p := l.check(); p != "" {
+			add("artifact_links: %s", p)
+		}
+	}
+	slices.Sort(list)
+	return list
+}

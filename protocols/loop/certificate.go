@@ -1,0 +1,202 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Lane is how far a statement can be relied on (003, section 5.2). People read
+// its Words; the letters stay in evidence files.
+type Lane string
+
+// The lanes.
+const (
+	LaneA Lane = "A"
+	LaneB Lane = "B"
+	LaneC Lane = "C"
+)
+
+// Words is the lane for people (SPEC section 1).
+func (l Lane) Words() string {
+	switch l {
+	case LaneA:
+		return "verified"
+	case LaneB:
+		return "supported"
+	}
+	return "guess"
+}
+
+// laneOf is the lane of a certificate type (003, section 3.1).
+func laneOf(certificate string) Lane {
+	switch certificate {
+	case Exact, BackpressureType, Diverged:
+		return LaneA
+	case Converged:
+		return LaneB
+	}
+	return LaneC
+}
+
+// Met says of one criterion whether it is met; nil is not evaluated, which is
+// never met (003, section 12).
+type Met struct {
+	Criterion string `json:"criterion"`
+	Met       *bool  `json:"met"`
+	Evidence  string `json:"evidence_link"`
+}
+
+// Certificate is certificate.json of an iteration.
+type Certificate struct {
+	SchemaVersion string     `json:"schema_version"`
+	LoopID        string     `json:"loop_id"`
+	Iteration     int        `json:"iteration"`
+	Type          string     `json:"type"` // NONE or one of 003's five
+	Lane          Lane       `json:"lane"`
+	Residual      Residual   `json:"residual_decimal_string"`
+	Rp            Residual   `json:"R_p_decimal_string"`
+	History       []Residual `json:"residual_history_decimal_strings"`
+	Checklist     []Met      `json:"acceptance_criteria_checklist"`
+	Direction     Direction  `json:"direction"`
+	Commit        string     `json:"commit"` // the claimed one, which has the verdict; "" for none
+	Reason        string     `json:"reason"`
+}
+
+// Findings is all that a certificate is decided on.
+type Findings struct {
+	Declaration Declaration
+	Limits      Limits
+	Iteration   int        // the one that ends, from 0
+	Spent       int        // iterations of the directive's text in all its units, this one included
+	Used        Usage      // of the whole loop
+	History     []Residual // of the iterations before
+	Verdict     *Verdict   // the host's, on this iteration's claim; nil when there is none
+	Signals     []Signal
+}
+
+// Certify decides an iteration's certificate in the order of 003, section 2.4:
+// DIVERGED, then EXACT or CONVERGED, then TIMEOUT, then BACKPRESSURE. EXACT and
+// CONVERGED come from the host's verdict and from nothing else.
+func Certify(f Findings) Certificate {
+	c := Certificate{SchemaVersion: SchemaVersion, LoopID: f.Declaration.LoopID, Iteration: f.Iteration, Type: None, Rp: f.Declaration.Rp,
+		Checklist: []Met{}}
+	if v := f.Verdict; v != nil && v.Unit == f.Declaration.LoopID && v.DirectiveHash == f.Declaration.DirectiveHash {
+		c.Residual, c.Commit, c.Reason = v.Residual, v.Commit, v.Reason
+	}
+	c.History = append(append([]Residual{}, f.History...), c.Residual)
+	c.Direction = DirectionOf(c.History)
+	c.checklist(f)
+	proved := c.Commit != "" && f.Verdict.Proves(c.Commit, f.Declaration.LoopID, f.Declaration.DirectiveHash) && f.Declaration.applies(f.Verdict.Verdict)
+	_, spent := f.Limits.Exhausted(f.Spent, f.Used)
+	switch {
+	case Diverges(c.History):
+		c.Type, c.Reason = Diverged, "the residual grew in three iterations one after the other"
+	case proved:
+		c.Type = f.Verdict.Verdict
+	case spent:
+		c.Type, c.Reason = Timeout, "the budget is spent"
+	case len(f.Signals) > 0:
+		c.Type, c.Reason = BackpressureType, f.Signals[0].Words()
+	}
+	c.Lane = laneOf(c.Type)
+	return c
+}
+
+func (c *Certificate) checklist(f Findings) {
+	for _, k := range f.Declaration.Commands {
+		m := Met{Criterion: k.Text}
+		if c.Commit != "" {
+			for _, o := range f.Verdict.Criteria {
+				if o.Criterion == k.Text && o.Command == k.Command {
+					met := o.Met && o.Trouble == ""
+					m.Met, m.Evidence = &met, VerdictsRef+":"+c.Commit
+				}
+			}
+		}
+		c.Checklist = append(c.Checklist, m)
+	}
+}
+
+// Problems says what is wrong with a certificate that claims success (003,
+// sections 2.5 and 12): a forbidden state, and EXIT_BLOCKED.
+func (c Certificate) Problems() []string {
+	var list []string
+	if c.Type == Exact || c.Type == Converged {
+		if c.Commit == "" {
+			list = append(list, "it names no commit with a verdict")
+		}
+		if c.Residual.IsNull() {
+			list = append(list, "its residual is not known")
+		}
+		if len(c.Checklist) == 0 {
+			list = append(list, "it checks no criterion")
+		}
+	}
+	if c.Type == Exact {
+		for _, m := range c.Checklist {
+			if m.Met == nil || !*m.Met {
+				list = append(list, "not met: "+m.Criterion)
+			}
+		}
+		if !c.Residual.Zero() {
+			list = append(list, "its residual is not zero")
+		}
+	}
+	if c.Type == Converged && !c.Residual.Less(c.Rp.Decimal) {
+		list = append(list, fmt.Sprintf("the residual %s is not below R_p %s", c.Residual.Words(), c.Rp.Words()))
+	}
+	if c.Type == Diverged && !Diverges(c.History) {
+		list = append(list, "the residuals did not grow three times")
+	}
+	if c.Lane != laneOf(c.Type) {
+		list = append(list, fmt.Sprintf("%s is of lane %s, not %s", c.Type, laneOf(c.Type), c.Lane))
+	}
+	return list
+}
+
+// Decision is what BUDGET_CHECK comes to.
+type Decision struct {
+	Event  Event
+	Status Status // "" to go on
+	Reason StopReason
+	Words  string
+}
+
+// Check is what BUDGET_CHECK looks at. Broken are violations of invariants;
+// Written says that the iteration's learnings are committed.
+type Check struct {
+	Findings
+	Certificate Certificate
+	Written     bool
+	Broken      []string
+}
+
+// Decide is BUDGET_CHECK: one event, by the order of 003, section 2.4. Learnings
+// that were not written come before everything: a loop that forgets may not even
+// succeed (LEARNINGS_NOT_ACCUMULATED is a forbidden state).
+func Decide(c Check) Decision {
+	if !c.Written {
+		return Decision{InvariantBroken, ExitBlocked, InvariantViolation, "the learnings of the iteration were not written before the budget check"}
+	}
+	if problems := c.Certificate.Problems(); len(problems) > 0 {
+		return Decision{InvariantBroken, ExitBlocked, WithoutCertificate, "the certificate does not hold: " + strings.Join(problems, "; ")}
+	}
+	switch c.Certificate.Type {
+	case Diverged:
+		return Decision{Diverged3, ExitDiverged, SilentDivergence, c.Certificate.Reason}
+	case Exact:
+		return Decision{ExactOrConverged, ExitConverged, ExactCertificate, c.Certificate.Reason}
+	case Converged:
+		return Decision{ExactOrConverged, ExitConverged, ConvergedCertificate, c.Certificate.Reason}
+	}
+	if reason, spent := c.Limits.Exhausted(c.Spent, c.Used); spent {
+		return Decision{BudgetExhausted, ExitBudgetExceeded, reason, "the budget is spent"}
+	}
+	if len(c.Signals) > 0 {
+		return Decision{Backpressure, ExitBlocked, BackpressureSignal, c.Signals[0].Words()}
+	}
+	if len(c.Broken) > 0 {
+		return Decision{InvariantBroken, ExitBlocked, InvariantViolation, strings.Join(c.Broken, "; ")}
+	}
+	return Decision{Event: ContinueLoop}
+}

@@ -1,0 +1,24 @@
+// Package loop is the bounded loop (seed 003, SPEC section 9): its machine, its
+// declaration, budgets, capsule, residuals, verdicts, certificates, learnings,
+// evidence and exits, as pure functions over values; no git, no clock, no network.
+//
+// # Who decides what
+//
+// Nobody certifies himself. The agent declares (Declaration), works, and claims
+// a commit. The host runs the criteria elsewhere, words what came out as Outcomes,
+// and Judge gives the Verdict, which stands as one line of JSON in the note of the
+// claimed commit. Back in the agent, Certify turns the verdict and the history
+// into a Certificate, and Decide makes the one decision at BUDGET_CHECK, in the
+// order of 003, section 2.4.
+//
+// # Numbers
+//
+// Residuals and R_p are Residual values: exact decimals, written as JSON strings,
+// or null for "not known", which is never zero and is compared with nothing.
+//
+// # Evidence
+//
+// Everything that a loop leaves is below evidence/D-n/loop/, under the names and
+// schemas of 003, section 10. Decode reads any of these files by its name; the
+// package loop/schema holds the same forms as JSON Schema, for other tools.
+package loop

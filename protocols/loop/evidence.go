@@ -1,0 +1,187 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/jsondoc"
+)
+
+// MaxEvidence bounds one evidence file, in bytes.
+const MaxEvidence = 8 << 20
+
+// The files of 003, section 10.1, below Dir or an iteration's directory.
+const (
+	PlanFile       = "plan.json"
+	LearningsFinal = "agents_md_final.md"
+	ManifestFile   = "manifest.json"
+	ReportFile     = "halting_report.json"
+	BudgetFile     = "budget_log.json"
+	ReductionFile  = "budget_reduction.log"
+	CompactionFile = "compaction.log"
+
+	CapsuleFile     = "cnf_capsule.json"
+	ArtifactsFile   = "artifacts.json"
+	EntryFile       = "agents_md_entry.md"
+	CertificateFile = "certificate.json"
+)
+
+// Dir is where a directive's loop leaves its evidence (LOOP-7): evidence/D-1/loop.
+func Dir(directive string) string { return "evidence/" + directive + "/loop" }
+
+// IterationDir is where iteration n leaves its evidence, from 0.
+func IterationDir(directive string, n int) string {
+	return Dir(directive) + "/iter_" + strconv.Itoa(n)
+}
+
+// Place is what an evidence path says.
+type Place struct {
+	Directive string
+	Iteration int // -1 for files of the whole loop
+	File      string
+}
+
+// ParsePlace reads a path below evidence/D-n/loop/; ok is false for any other.
+// Paths there that are none of 003's files are the loop's own artifacts, with
+// File "".
+func ParsePlace(p string) (place Place, ok bool) {
+	rest, isEvidence := strings.CutPrefix(p, "evidence/")
+	directive, rest, hasRest := strings.Cut(rest, "/")
+	inside, isLoop := strings.CutPrefix(rest, "loop/")
+	if !isEvidence || !hasRest || !isLoop || !strings.HasPrefix(directive, "D-") {
+		return Place{}, false
+	}
+	place = Place{Directive: directive, Iteration: -1}
+	dir, file := path.Split(inside)
+	if n, isIter := strings.CutPrefix(strings.TrimSuffix(dir, "/"), "iter_"); isIter {
+		i, err := strconv.Atoi(n)
+		if err != nil || i < 0 || strconv.Itoa(i) != n {
+			return place, true
+		}
+		place.Iteration = i
+	} else if dir != "" {
+		return place, true
+	}
+	switch file {
+	case PlanFile, LearningsFinal, ManifestFile, ReportFile, BudgetFile, ReductionFile, CompactionFile:
+		if place.Iteration < 0 {
+			place.File = file
+		}
+	case CapsuleFile, ArtifactsFile, EntryFile, CertificateFile:
+		if place.Iteration >= 0 {
+			place.File = file
+		}
+	}
+	return place, true
+}
+
+// Frozen reports whether the file may not change once it is pushed: all of an
+// iteration's.
+func (p Place) Frozen() bool { return p.Iteration >= 0 }
+
+// ruleEvidence is the rule of every finding about an evidence file's form.
+const ruleEvidence = "evidence/schema"
+
+// Check reads an evidence file by its place, strictly, and says what is wrong
+// with it. The forms are those of the package loop/schema, which hooks do not
+// link: a schema library costs them milliseconds at every start.
+func (p Place) Check(filePath string, data []byte) []diag.Diagnostic {
+	bad := func(format string, args ...any) []diag.Diagnostic {
+		return []diag.Diagnostic{{Pos: diag.Pos{Path: filePath, Line: 1, Col: 1}, Rule: ruleEvidence, Severity: diag.Error,
+			Message: fmt.Sprintf(format, args...), Hint: "the loop writes this file; do not edit it"}}
+	}
+	if len(data) > MaxEvidence {
+		return bad("the file has %d bytes, more than %d", len(data), MaxEvidence)
+	}
+	problems := func() []string { return nil }
+	var into any
+	switch p.File {
+	case PlanFile:
+		v := new(Declaration)
+		into, problems = v, func() []string { return v.problems() }
+	case ManifestFile, ArtifactsFile:
+		v := new(Artifacts)
+		into, problems = v, func() []string { return append(version(v.SchemaVersion), v.problems()...) }
+	case ReportFile:
+		v := new(Report)
+		into, problems = v, func() []string { return v.Check() }
+	case BudgetFile:
+		v := new(BudgetLog)
+		into, problems = v, func() []string { return version(v.SchemaVersion) }
+	case CapsuleFile:
+		v := new(Capsule)
+		into, problems = v, func() []string { return v.Check() }
+	case CertificateFile:
+		v := new(Certificate)
+		into, problems = v, func() []string { return append(version(v.SchemaVersion), v.Problems()...) }
+	default:
+		return nil
+	}
+	if d, ok := jsondoc.Decode(data, into, ruleEvidence, 1); !ok {
+		d.Path, d.Severity = filePath, diag.Error
+		return []diag.Diagnostic{d}
+	}
+	var found []diag.Diagnostic
+	for _, text := range problems() {
+		found = append(found, bad("%s", text)...)
+	}
+	return found
+}
+
+// problems says what a declaration lacks before a loop may begin.
+func (p *Declaration) problems() []string {
+	list := version(p.SchemaVersion)
+	for _, m := range p.Missing() {
+		list = append(list, "it does not say "+m)
+	}
+	return list
+}
+
+func version(v string) []string {
+	if v != SchemaVersion {
+		return []string{fmt.Sprintf("schema_version is %.20q, not %q", v, SchemaVersion)}
+	}
+	return nil
+}
+
+// Encode is an evidence file's content: canonical JSON and a newline.
+func Encode(v any) ([]byte, error) {
+	data, err := canonical(v)
+	return append(data, '\n'), err
+}
+
+// Files are all files that a loop leaves with n iterations (003, section 10.1).
+func Files(directive string, n int) []string {
+	var list []string
+	for _, f := range []string{PlanFile, LearningsFinal, ManifestFile, ReportFile, BudgetFile} {
+		list = append(list, Dir(directive)+"/"+f)
+	}
+	for i := range n {
+		for _, f := range []string{CapsuleFile, ArtifactsFile, EntryFile, CertificateFile} {
+			list = append(list, IterationDir(directive, i)+"/"+f)
+		}
+	}
+	return list
+}
+
+// CheckManifest compares the manifest with the files that it names, by their
+// digests; read gives a file's content or nil when there is none.
+func (a Artifacts) CheckManifest(read func(path string) ([]byte, error)) error {
+	var all error
+	for _, l := range a.Links() {
+		data, err := read(l.Path)
+		switch {
+		case err != nil:
+			all = errors.Join(all, err)
+		case data == nil:
+			all = errors.Join(all, fmt.Errorf("%s is missing", l.Path))
+		case Digest(data) != l.SHA256:
+			all = errors.Join(all, fmt.Errorf("%s has another hash than the manifest says", l.Path))
+		}
+	}
+	return all
+}

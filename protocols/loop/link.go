@@ -1,0 +1,105 @@
+package loop
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Link points at evidence: a repository-relative path and the SHA-256 of the raw
+// blob. Evidence is linked, never copied into a capsule (003, section 4.1).
+type Link struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	Role   string `json:"role"`
+}
+
+// Roles lists what a link may point at.
+func Roles() []string { return []string{"plan", "log", "test", "artifact", "proof", "snapshot"} }
+
+// Digest is the SHA-256 of a raw blob, lower-case hex.
+func Digest(blob []byte) string {
+	sum := sha256.Sum256(blob)
+	return hex.EncodeToString(sum[:])
+}
+
+// check says what is wrong with a link, "" for nothing.
+func (l Link) check() string {
+	switch {
+	case !cleanPath(l.Path):
+		return fmt.Sprintf("%.80q is not a path inside the repository", l.Path)
+	case len(l.SHA256) != 64 || strings.Trim(l.SHA256, "0123456789abcdef") != "":
+		return fmt.Sprintf("%.80q is not a SHA-256", l.SHA256)
+	case !slices.Contains(Roles(), l.Role):
+		return fmt.Sprintf("%.40q is not a role; there are %s", l.Role, strings.Join(Roles(), ", "))
+	}
+	return ""
+}
+
+// cleanPath reports whether p is relative, without .. and in its shortest form.
+func cleanPath(p string) bool {
+	return p != "" && len(p) <= 1024 && !strings.HasPrefix(p, "/") && path.Clean(p) == p && p != "." && p != ".." && !strings.HasPrefix(p, "../")
+}
+
+// Artifact is one file that an iteration produced: a line of artifacts.json and
+// of the cumulative manifest.json (003, section 10.3).
+type Artifact struct {
+	Iteration int    `json:"iteration"`
+	Path      string `json:"file_path"`
+	SHA256    string `json:"sha256"`
+	Role      string `json:"role"`
+}
+
+// Artifacts is artifacts.json, and manifest.json for the whole loop.
+type Artifacts struct {
+	SchemaVersion string     `json:"schema_version"`
+	LoopID        string     `json:"loop_id"`
+	Artifacts     []Artifact `json:"artifacts"`
+}
+
+// Empty reports that an iteration produced nothing: EVIDENCE_INCOMPLETE and
+// EXIT_BLOCKED (003, section 14).
+func (a Artifacts) Empty() bool { return len(a.Artifacts) == 0 }
+
+// Extend appends an iteration's artifacts to the cumulative manifest; what is
+// there already is not doubled, so that a rerun after a crash changes nothing.
+func (a Artifacts) Extend(more []Artifact) Artifacts {
+	for _, m := range more {
+		if !slices.Contains(a.Artifacts, m) {
+			a.Artifacts = append(slices.Clip(a.Artifacts), m)
+		}
+	}
+	return a
+}
+
+// Links are the manifest's artifacts for a capsule: the newest of each path,
+// sorted by path.
+func (a Artifacts) Links() []Link {
+	newest := map[string]Link{}
+	for _, m := range a.Artifacts {
+		newest[m.Path] = Link{m.Path, m.SHA256, m.Role}
+	}
+	links := []Link{}
+	for _, l := range newest {
+		links = append(links, l)
+	}
+	slices.SortFunc(links, func(x, y Link) int { return strings.Compare(x.Path, y.Path) })
+	return links
+}
+
+// problems says what is wrong with a list of artifacts.
+func (a Artifacts) problems() []string {
+	var list []string
+	for i, m := range a.Artifacts {
+		if p := (Link{m.Path, m.SHA256, m.Role}).check(); p != "" {
+			list = append(list, fmt.Sprintf("artifact %d: %s", i+1, p))
+		}
+		if m.Iteration < 0 {
+			list = append(list, fmt.Sprintf("artifact %d: iteration %d", i+1, m.Iteration))
+		}
+	}
+	return list
+}

@@ -1,0 +1,136 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"git-ward/protocols/fsm"
+)
+
+// Machine is the loop's lifecycle as data (003, section 2); `git ward fsm dot
+// loop` draws it.
+var Machine = sync.OnceValue(func() *fsm.Machine {
+	m, ok := fsm.Embedded(fsm.Loop)
+	if !ok {
+		panic("the embedded machine is broken") // a test of fsm reads each of them
+	}
+	return m
+})
+
+// State is where a loop stands.
+type State string
+
+// The states of 003, section 2.1; the exits are Statuses, too.
+const (
+	Init                State = "INIT"
+	IntakeGoal          State = "INTAKE_GOAL"
+	NullCheck           State = "NULL_CHECK"
+	DreamGoal           State = "DREAM_GOAL"
+	SpawnSubagent       State = "SPAWN_SUBAGENT"
+	CollectArtifacts    State = "COLLECT_ARTIFACTS"
+	CheckHalting        State = "CHECK_HALTING"
+	AccumulateLearnings State = "ACCUMULATE_LEARNINGS"
+	BudgetCheck         State = "BUDGET_CHECK"
+)
+
+// Status is how a loop ended (LOOP-1); comms.Status has the same words.
+type Status string
+
+// The five exits.
+const (
+	ExitConverged      Status = "EXIT_CONVERGED"
+	ExitDiverged       Status = "EXIT_DIVERGED"
+	ExitBudgetExceeded Status = "EXIT_BUDGET_EXCEEDED"
+	ExitBlocked        Status = "EXIT_BLOCKED"
+	ExitNeedInfo       Status = "EXIT_NEED_INFO"
+)
+
+// Statuses lists the exits.
+func Statuses() []Status {
+	return []Status{ExitConverged, ExitDiverged, ExitBudgetExceeded, ExitBlocked, ExitNeedInfo}
+}
+
+// Event is a symbol of the machine.
+type Event string
+
+// The events.
+const (
+	GoalRequest      Event = "goal_request"
+	IntakeDone       Event = "intake_done"
+	NullDetected     Event = "null_detected"
+	InputsDefined    Event = "inputs_defined"
+	PlanWritten      Event = "plan_written"
+	CriteriaMissing  Event = "halting_criteria_missing"
+	SubagentOutput   Event = "subagent_output"
+	ArtifactsEmpty   Event = "artifacts_empty"
+	ArtifactsPresent Event = "artifacts_present"
+	Certified        Event = "certificate_checked"
+	LearningsWritten Event = "learnings_written"
+	Diverged3        Event = "diverged_3_consecutive"
+	ExactOrConverged Event = "certificate_exact_or_converged"
+	BudgetExhausted  Event = "budget_exhausted"
+	Backpressure     Event = "backpressure_signal"
+	InvariantBroken  Event = "invariant_violation"
+	ContinueLoop     Event = "continue_loop"
+)
+
+// StopReason is why a loop ended, in 003's words.
+type StopReason string
+
+// The stop reasons.
+const (
+	ExactCertificate     StopReason = "EXACT_CERTIFICATE"
+	ConvergedCertificate StopReason = "CONVERGED_CERTIFICATE"
+	SilentDivergence     StopReason = "SILENT_DIVERGENCE_DETECTED"
+	MaxIters             StopReason = "MAX_ITERS"
+	MaxToolCalls         StopReason = "MAX_TOOL_CALLS" // 003 uses it for seconds, too (6.3)
+	BackpressureSignal   StopReason = "BACKPRESSURE_SIGNAL"
+	InvariantViolation   StopReason = "INVARIANT_VIOLATION"
+	EvidenceIncomplete   StopReason = "EVIDENCE_INCOMPLETE"
+	WithoutCertificate   StopReason = "CONVERGENCE_CLAIM_WITHOUT_R_P_CERTIFICATE"
+	HaltingMissing       StopReason = "HALTING_CRITERIA_MISSING"
+	NullInput            StopReason = "NULL_INPUT"
+	VerdictUnavailable   StopReason = "VERDICT_UNAVAILABLE" // no verdict within [verify] timeout (SBX-8)
+)
+
+// Walk is a loop on its way through the machine: the agent does nothing that Walk
+// does not allow. The zero Walk is at INIT.
+type Walk struct {
+	state     State
+	iteration int
+}
+
+// State is where the loop stands.
+func (w *Walk) State() State {
+	if w.state == "" {
+		return Init
+	}
+	return w.state
+}
+
+// Iteration is the present iteration, from 0.
+func (w *Walk) Iteration() int { return w.iteration }
+
+// Do goes on; an event that leads nowhere from here is an error, and nothing
+// changes.
+func (w *Walk) Do(on Event) error {
+	to, ok := Machine().Next(string(w.State()), string(on))
+	if !ok {
+		return fmt.Errorf("the loop is at %s, where %s leads nowhere; there are: %s", w.State(), on,
+			strings.Join(Machine().Expects(string(w.State())), ", "))
+	}
+	if on == ContinueLoop {
+		w.iteration++
+	}
+	w.state = State(to)
+	return nil
+}
+
+// Ended is the exit that the loop arrived at; false while it runs.
+func (w *Walk) Ended() (Status, bool) {
+	if strings.HasPrefix(string(w.state), "EXIT_") {
+		return Status(w.state), true
+	}
+	return "", false
+}

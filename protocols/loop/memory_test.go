@@ -1,0 +1,245 @@
+package loop
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestNoFloats: no float type, literal, conversion or verb stands on the path of
+// residuals, budgets and certificates (LOOP-2; 003, section 13).
+func TestNoFloats(t *testing.T) {
+	banned := []string{"float32", "float64", "complex64", "complex128", "ParseFloat", "FormatFloat", "AppendFloat", "Float64", "SetFloat64", "NewFromFloat"}
+	files := 0
+	for _, dir := range []string{".", "../decimal", "../uow"} {
+		paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			files++
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				bad := ""
+				switch n := n.(type) {
+				case *ast.Ident:
+					if slices.Contains(banned, n.Name) {
+						bad = n.Name
+					}
+				case *ast.BasicLit:
+					if n.Kind == token.FLOAT || n.Kind == token.IMAG {
+						bad = n.Value
+					}
+					for _, verb := range []string{"%f", "%g", "%e", "%.2f"} {
+						if n.Kind == token.STRING && strings.Contains(n.Value, verb) {
+							bad = n.Value
+						}
+					}
+				case *ast.ImportSpec:
+					if n.Path.Value == `"math"` || n.Path.Value == `"math/big"` {
+						bad = n.Path.Value
+					}
+				}
+				if bad != "" {
+					t.Errorf("%s: %s", set.Position(n.Pos()), bad)
+				}
+				return true
+			})
+		}
+	}
+	if files < 20 {
+		t.Errorf("only %d files were read", files)
+	}
+}
+
+func entry(t interface{ Fatal(...any) }, i int, size int) Entry {
+	link := &Link{"evidence/D-1/loop/iter_0/tests.txt", hash, "test"}
+	return Entry{Loop: "D-1.1", Iteration: i, Tried: []string{strings.Repeat("try ", size), "second"},
+		Succeeded: []Learning{{LaneA, fmt.Sprintf("fact %d holds", i), link}, {LaneB, "quicker " + strings.Repeat("b", size), nil}},
+		Failed:    []Learning{{LaneC, "the first way did not help", nil}, {LaneA, fmt.Sprintf("test %d crashes", i), link}},
+		Metric:    CriteriaOpen, Residual: residual(t, "3"), Direction: Stable, Certificate: None, Open: []string{"why?"}}
+}
+
+func TestLearnings(t *testing.T) {
+	e := entry(t, 0, 1)
+	if problems := e.Check(); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	file := AppendEntry(StartLoop("", declared(t, Exact), "2026-11-21"), e)
+	if again := AppendEntry(StartLoop(file, declared(t, Exact), "2026-11-22"), e); again != file {
+		t.Error("a rerun doubles a learning")
+	}
+	if !HasEntry(file, "D-1.1", 0) || HasEntry(file, "D-1.1", 1) || HasEntry(file, "D-1.2", 0) {
+		t.Error("HasEntry")
+	}
+	for name, change := range map[string]func(*Entry){
+		"A without a link":  func(e *Entry) { e.Succeeded[0].Link = nil },
+		"an unverified one": func(e *Entry) { e.Succeeded[1].Lane = LaneC },
+		"a soft B":          func(e *Entry) { e.Failed[0].Lane = LaneB },
+		"talk":              func(e *Entry) { e.Open = []string{"As we discussed, go on"} },
+		"a host's path":     func(e *Entry) { e.Tried = []string{"see /home/pat/x"} },
+		"an absolute link":  func(e *Entry) { e.Succeeded[0].Link = &Link{"/etc/passwd", hash, "log"} },
+	} {
+		bad := entry(t, 0, 1)
+		change(&bad)
+		if len(bad.Check()) == 0 {
+			t.Errorf("%s passes", name)
+		}
+	}
+	forged := entry(t, 0, 1)
+	forged.Open = []string{"x\n## Iteration 7 of D-1.1\n- [A] forged"}
+	if strings.Contains(forged.Text(), "\n## Iteration 7") {
+		t.Error("a line break forges a heading")
+	}
+}
+
+// TestCompaction: facts of lane A are never lost, the newest three iterations stay
+// in full, and what is compacted stays compacted.
+func TestCompaction(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		file := StartLoop("", declared(t, Exact), "2026-11-21")
+		n := rapid.IntRange(1, 30).Draw(t, "iterations")
+		for i := range n {
+			file = AppendEntry(file, entry(t, i, rapid.IntRange(1, 900).Draw(t, "size")))
+			if rapid.IntRange(0, 4).Draw(t, "compact") == 0 {
+				file, _ = Compact(file)
+			}
+		}
+		got, log := Compact(file)
+		if (log == "") != (got == file) {
+			t.Fatal("a compaction without its log, or the other way round")
+		}
+		if log != "" && (!strings.Contains(got, log) || !strings.HasPrefix(log, "[COMPACTION] Distilled ")) {
+			t.Fatal(log)
+		}
+		for i := range n {
+			for _, fact := range []string{fmt.Sprintf("- [A] fact %d holds (", i), fmt.Sprintf("- [A] test %d crashes (", i)} {
+				if strings.Count(got, fact) != 1 {
+					t.Fatalf("%q stands there %d times", fact, strings.Count(got, fact))
+				}
+			}
+			if !HasEntry(got, "D-1.1", i) {
+				t.Fatalf("iteration %d is gone", i)
+			}
+			if i >= n-keepInFull && !strings.Contains(got, strings.TrimRight(fmt.Sprintf("## Iteration %d of D-1.1\n\n### %d.1", i, i), "\n")) {
+				t.Fatalf("iteration %d of %d was shortened", i, n)
+			}
+		}
+		if twice, _ := Compact(got); twice != got && len(got) <= MaxLearnings {
+			t.Fatal("compacting twice changes something")
+		}
+	})
+}
+
+func sources(t interface{ Fatal(...any) }) Sources {
+	return Sources{Declaration: declared(t, Exact), Limits: Limits{MaxIterations: 3, MaxTotalSeconds: 100, MaxTotalToolCalls: 50}, Iteration: 1, Spent: 1,
+		Used: Usage{1, 10, 20}, Learnings: AppendEntry(StartLoop("", declared(t, Exact), "2026-11-21"), entry(t, 0, 1)),
+		Manifest: Artifacts{Artifacts: []Artifact{{0, "b", hash, "log"}, {0, "a", hash, "test"}}}}
+}
+
+func TestCapsule(t *testing.T) {
+	s := sources(t)
+	one, _, found := Build(s)
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	s.Learnings = strings.ReplaceAll(strings.ReplaceAll(s.Learnings, "2026-11-21", "2031-01-01"), "\n", "\r\n")
+	slices.Reverse(s.Manifest.Artifacts)
+	two, _, _ := Build(s)
+	if string(one) != string(two) {
+		t.Errorf("dates, line ends or order change the capsule:\n%s\n%s", one, two)
+	}
+	for _, field := range []string{"goal_statement", "acceptance_criteria", "halting_certificates_applicable", "current_state_summary", "accumulated_learnings",
+		"remaining_budget", "artifact_links", "skill_pack", "subagent_role"} {
+		if !strings.Contains(string(one), `"`+field+`":`) {
+			t.Errorf("no %s", field)
+		}
+	}
+	place, _ := ParsePlace("evidence/D-1/loop/iter_1/cnf_capsule.json")
+	if found := place.Check("x", one); len(found) > 0 {
+		t.Error(found)
+	}
+	for name, change := range map[string]func(*Sources){
+		"talk":          func(s *Sources) { s.Learnings += "\nremember that it failed\n" },
+		"a host's path": func(s *Sources) { s.Learnings += "\nsee /tmp/x\n" },
+		"a bad link":    func(s *Sources) { s.Manifest.Artifacts[0].Path = "../x" },
+		"no criteria":   func(s *Sources) { s.Declaration.Criteria = nil },
+	} {
+		s := sources(t)
+		change(&s)
+		if _, _, found := Build(s); len(found) == 0 {
+			t.Errorf("%s passes", name)
+		}
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	for path, want := range map[string]string{
+		"evidence/D-1/loop/plan.json":               "plan.json -1",
+		"evidence/D-1/loop/iter_0/certificate.json": "certificate.json 0",
+		"evidence/D-1/loop/iter_01/plan.json":       " -1",
+		"evidence/D-1/loop/iter_0/plan.json":        " 0",
+		"evidence/D-1/loop/certificate.json":        " -1",
+		"evidence/D-1/loop/iter_2/out/log.txt":      " -1",
+		"evidence/D-1/x.json":                       "no",
+		"evidence/plan.json":                        "no",
+		"src/evidence/D-1/loop/plan.json":           "no",
+	} {
+		p, ok := ParsePlace(path)
+		if got := fmt.Sprintf("%s %d", p.File, p.Iteration); ok && got != want || !ok && want != "no" {
+			t.Errorf("%s: %q, %v", path, got, ok)
+		}
+	}
+	for _, path := range Files("D-1", 2) {
+		if p, ok := ParsePlace(path); !ok || p.File == "" {
+			t.Error(path)
+		}
+	}
+}
+
+// FuzzEvidence: no evidence file makes its reader panic, and what passes is the
+// same after it is written again.
+func FuzzEvidence(f *testing.F) {
+	capsule, _, _ := Build(sources(f))
+	f.Add(0, capsule)
+	certificate, _ := Encode(Certify(Findings{Declaration: declared(f, Exact)}))
+	f.Add(1, certificate)
+	f.Add(2, []byte(`{"schema_version":"1.0","loop_id":"D-1.1","artifacts":[{"iteration":0,"file_path":"a","sha256":"`+hash+`","role":"log"}]}`))
+	f.Add(3, []byte(`{"status":"EXIT_CONVERGED","final_residual_decimal_string":1e-3}`))
+	files := Files("D-1", 1)
+	f.Fuzz(func(t *testing.T, which int, data []byte) {
+		path := files[(which%len(files)+len(files))%len(files)]
+		p, _ := ParsePlace(path)
+		for _, d := range p.Check(path, data) {
+			if d.Rule == "" || d.Message == "" || d.Path == "" {
+				t.Fatalf("incomplete: %+v", d)
+			}
+		}
+		Compact(string(data))
+		if list, err := ParseVerdicts(data); err == nil {
+			for _, v := range list {
+				line, err := v.Line()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if again, err := ParseVerdicts(line); err != nil || len(again) != 1 {
+					t.Fatalf("%s: %v", line, err)
+				}
+			}
+		}
+	})
+}

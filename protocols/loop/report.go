@@ -1,0 +1,271 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// HaltingCertificate is the certificate inside the halting report (003, section
+// 10.2).
+type HaltingCertificate struct {
+	Type      string     `json:"type"`
+	Lane      Lane       `json:"lane"`
+	Final     Residual   `json:"final_residual_decimal_string"`
+	Rp        Residual   `json:"R_p_decimal_string"`
+	History   []Residual `json:"residual_history_decimal_strings"`
+	Checklist []Met      `json:"acceptance_criteria_checklist"`
+}
+
+// BestResult is the best that a loop reached before its budget was spent.
+type BestResult struct {
+	Path        string   `json:"artifact_path"`
+	Residual    Residual `json:"residual"`
+	CriteriaMet []string `json:"criteria_met"`
+}
+
+// Report is halting_report.json: section 10.2 and, by status, the output contract
+// of section 16. Members that another exit requires are absent.
+type Report struct {
+	SchemaVersion string              `json:"schema_version"`
+	LoopID        string              `json:"loop_id"`
+	Goal          string              `json:"goal"`
+	Status        Status              `json:"status"`
+	StopReason    StopReason          `json:"stop_reason"`
+	Certificate   *HaltingCertificate `json:"halting_certificate"` // null before the first iteration
+	Iterations    int                 `json:"iterations_completed"`
+	Seconds       int                 `json:"total_seconds_elapsed"`
+	RungTarget    int                 `json:"verification_rung_target"`
+	RungAchieved  int                 `json:"verification_rung_achieved"`
+	Profile       Profile             `json:"profile"`
+	History       []Residual          `json:"residual_history_decimal_strings"`
+	NextActions   []string            `json:"recommended_next_actions,omitempty"`
+
+	LearningsFinalPath string `json:"AGENTS_md_final_path,omitempty"`
+	ManifestPath       string `json:"loop_manifest_path,omitempty"`
+	BestArtifacts      []Link `json:"best_artifacts,omitempty"`       // CONVERGED
+	Lessons            string `json:"lessons_for_next_run,omitempty"` // CONVERGED, optional
+
+	DivergenceStart *int   `json:"divergence_start_iteration,omitempty"` // DIVERGED
+	LastGood        *int   `json:"last_known_good_iteration,omitempty"`
+	Diagnosis       string `json:"diagnosis_attempt,omitempty"`
+
+	Best           *BestResult `json:"best_result_achieved,omitempty"` // BUDGET_EXCEEDED
+	Final          *Residual   `json:"final_residual_decimal_string,omitzero"`
+	NotConverged   string      `json:"reason_for_non_convergence,omitempty"`
+	Recommendation string      `json:"recommendation,omitempty"`
+
+	LastState  State  `json:"last_known_state,omitempty"` // BLOCKED
+	Failed     string `json:"what_ran_and_failed,omitempty"`
+	Signal     string `json:"signal_detected,omitempty"`
+	DetectedAt *int   `json:"iteration_at_detection,omitempty"`
+	Partial    string `json:"partial_results_path,omitempty"`
+	Evidence   []Link `json:"evidence_pointers,omitempty"`
+
+	Missing []string `json:"missing_fields,omitempty"` // NEED_INFO
+	Safe    string   `json:"safe_partials,omitempty"`
+}
+
+// Outcomes is what a report is made from.
+type Outcomes struct {
+	Declaration Declaration
+	Limits      Limits
+	Decision    Decision
+	State       State         // where the loop stood when it ended
+	Certs       []Certificate // of every iteration, in order
+	Used        Usage
+	Manifest    Artifacts
+	Rung        int // achieved, from Rung
+	Missing     []string
+	Signals     []Signal
+	Diagnosis   string // of the Skeptic, on divergence
+	Failed      string // what ran and failed, on a block
+	Lessons     string
+}
+
+// NewReport makes the halting report of an exit: its output contract is complete
+// by construction, and Check holds reports that others wrote to the same.
+func NewReport(o Outcomes) Report {
+	d := o.Declaration
+	directive, _, _ := strings.Cut(d.LoopID, ".")
+	r := Report{SchemaVersion: SchemaVersion, LoopID: d.LoopID, Goal: d.Goal, Status: o.Decision.Status, StopReason: o.Decision.Reason,
+		Iterations: len(o.Certs), Seconds: o.Used.Seconds, RungTarget: d.RungTarget, RungAchieved: o.Rung, Profile: d.Profile, History: []Residual{},
+		LearningsFinalPath: Dir(directive) + "/" + LearningsFinal, ManifestPath: Dir(directive) + "/" + ManifestFile}
+	if n := len(o.Certs); n > 0 {
+		c := o.Certs[n-1]
+		r.History = c.History
+		r.Certificate = &HaltingCertificate{c.Type, c.Lane, c.Residual, c.Rp, c.History, c.Checklist}
+	}
+	switch r.Status {
+	case ExitConverged:
+		r.BestArtifacts, r.Lessons = o.Manifest.Links(), o.Lessons
+	case ExitDiverged:
+		r.diverged(o)
+	case ExitBudgetExceeded:
+		r.exceeded(o)
+	case ExitBlocked:
+		r.blocked(o, directive)
+	case ExitNeedInfo:
+		r.LearningsFinalPath, r.ManifestPath = "", ""
+		r.Missing = append([]string{}, o.Missing...)
+		r.Safe = "Nothing was changed. The directive can be read, and questions about it stand in COMMS.md."
+	}
+	return r
+}
+
+func (r *Report) diverged(o Outcomes) {
+	start := max(0, len(r.History)-DivergenceWindow)
+	good := max(0, Best(r.History[:start+1]))
+	r.DivergenceStart, r.LastGood = &start, &good
+	r.Diagnosis = or(o.Diagnosis, fmt.Sprintf("the residual grew from %s over %d iterations", r.History[start].Words(), DivergenceWindow))
+	r.NextActions = []string{"Review the guesses in the learnings for the cause.", "Edit the directive and restart with another approach.",
+		"Consider smaller steps or another residual metric."}
+}
+
+func (r *Report) exceeded(o Outcomes) {
+	best := Best(r.History)
+	b := &BestResult{Path: r.ManifestPath, CriteriaMet: []string{}}
+	if best >= 0 {
+		b.Residual = r.History[best]
+		b.Path = r.ManifestPath
+		for _, m := range o.Certs[best].Checklist {
+			if m.Met != nil && *m.Met {
+				b.CriteriaMet = append(b.CriteriaMet, m.Criterion)
+			}
+		}
+	}
+	final := Residual{}
+	if n := len(r.History); n > 0 {
+		final = r.History[n-1]
+	}
+	r.Best, r.Final = b, &final
+	r.NotConverged = "the budget was spent while the residual was " + final.Words()
+	r.Recommendation = "continue with a higher max_iterations, or accept the partial result"
+	r.NextActions = []string{"Increase max_iterations if the trend is good.", "Accept the partial result if its residual will do.",
+		"Declare CONVERGED with a wider R_p."}
+}
+
+func (r *Report) blocked(o Outcomes, directive string) {
+	r.LastState = o.State
+	r.Failed = or(o.Failed, o.Decision.Words)
+	r.Evidence = o.Manifest.Links()
+	if len(o.Signals) > 0 {
+		at := max(0, len(o.Certs)-1)
+		r.Signal, r.DetectedAt, r.Partial = o.Signals[0].Words(), &at, Dir(directive)
+	}
+	r.NextActions = []string{"Remove what is named above, then: git ward uow retry, or edit the directive."}
+}
+
+func or(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+// Check holds a report to the output contract of its exit (003, section 16).
+func (r Report) Check() []string {
+	list := version(r.SchemaVersion)
+	need := func(ok bool, member string) {
+		if !ok {
+			list = append(list, fmt.Sprintf("%s needs %q", r.Status, member))
+		}
+	}
+	need(slices.Contains(Statuses(), r.Status), "status")
+	need(r.StopReason != "", "stop_reason")
+	need(r.Goal != "" || r.Status == ExitNeedInfo, "goal")
+	if r.Status != ExitNeedInfo {
+		need(r.LearningsFinalPath != "", "AGENTS_md_final_path")
+	}
+	switch r.Status {
+	case ExitConverged:
+		c := r.Certificate
+		need(c != nil && (c.Type == Exact || c.Type == Converged), "halting_certificate")
+		if c != nil {
+			list = append(list, Certificate{Type: c.Type, Lane: c.Lane, Residual: c.Final, Rp: c.Rp, History: c.History, Checklist: c.Checklist, Commit: "x"}.Problems()...)
+		}
+		need(r.ManifestPath != "", "loop_manifest_path")
+		need(len(r.BestArtifacts) > 0, "best_artifacts")
+		need(len(r.History) > 0, "residual_history_decimal_strings")
+		need(r.RungTarget > 0, "verification_rung_target")
+	case ExitDiverged:
+		need(r.StopReason == SilentDivergence, "stop_reason "+string(SilentDivergence))
+		need(r.DivergenceStart != nil, "divergence_start_iteration")
+		need(r.LastGood != nil, "last_known_good_iteration")
+		need(r.Diagnosis != "", "diagnosis_attempt")
+		need(Diverges(r.History), "residual_history_decimal_strings that diverge")
+	case ExitBudgetExceeded:
+		need(r.StopReason == MaxIters || r.StopReason == MaxToolCalls, "stop_reason MAX_ITERS or MAX_TOOL_CALLS")
+		need(r.Best != nil, "best_result_achieved")
+		// A null that was read back is nil here; the schema sees that the member stands.
+		need(r.Final != nil || len(r.History) == 0 || r.History[len(r.History)-1].IsNull(), "final_residual_decimal_string")
+	case ExitBlocked:
+		need(r.LastState != "", "last_known_state")
+		need(r.Failed != "", "what_ran_and_failed")
+		need(len(r.NextActions) > 0, "next_actions")
+	case ExitNeedInfo:
+		need(r.StopReason == NullInput || r.StopReason == HaltingMissing, "stop_reason NULL_INPUT or HALTING_CRITERIA_MISSING")
+		need(len(r.Missing) > 0, "missing_fields")
+	}
+	return list
+}
+
+// Words is the report for COMMS.md, in the words that a PM reads.
+func (r Report) Words() string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	switch r.Status {
+	case ExitConverged:
+		say("Done: %s after %d iterations (%s, %s).", map[bool]string{true: "every criterion is met", false: "the residual is below its tolerance"}[r.Certificate != nil && r.Certificate.Type == Exact],
+			r.Iterations, r.lane(), RungWords(r.RungAchieved))
+	case ExitDiverged:
+		say("Stopped: the residual grew three times in a row, from iteration %d on. %s", deref(r.DivergenceStart), r.Diagnosis)
+	case ExitBudgetExceeded:
+		say("Stopped: the budget is spent after %d iterations (%s). %s.", r.Iterations, r.StopReason, r.NotConverged)
+	case ExitBlocked:
+		say("Blocked (%s) at %s: %s", r.StopReason, r.LastState, r.Failed)
+	case ExitNeedInfo:
+		say("I cannot begin without: %s.", strings.Join(r.Missing, ", "))
+	}
+	if len(r.History) > 0 {
+		say("Residuals: %s", words(r.History))
+	}
+	if c := r.Certificate; c != nil {
+		for _, m := range c.Checklist {
+			state := "not evaluated"
+			if m.Met != nil {
+				state = map[bool]string{true: "met", false: "not met"}[*m.Met]
+			}
+			say("- %s: %s", state, m.Criterion)
+		}
+	}
+	for _, a := range r.NextActions {
+		say("Next: %s", a)
+	}
+	if r.Status == ExitConverged {
+		say("%s", Caveat)
+	}
+	return b.String()
+}
+
+func (r Report) lane() string {
+	if r.Certificate == nil {
+		return LaneC.Words()
+	}
+	return r.Certificate.Lane.Words()
+}
+
+func words(history []Residual) string {
+	var list []string
+	for _, h := range history {
+		list = append(list, h.Words())
+	}
+	return strings.Join(list, ", ")
+}
+
+func deref(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}

@@ -1,0 +1,114 @@
+package loop
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"git-ward/protocols/decimal"
+)
+
+// Residual is a distance to the goal, or a tolerance: an exact decimal, or null.
+// In JSON it is a string or null; a JSON number is refused, because its readers
+// would make a float of it (LOOP-2).
+type Residual struct{ decimal.Decimal }
+
+// ParseResidual reads what a residual command printed: one decimal, with blanks
+// around it. Anything else is an error and null; null is never zero.
+func ParseResidual(output string) (Residual, error) {
+	d, err := decimal.Parse(strings.TrimSpace(output))
+	return Residual{d}, err
+}
+
+// MarshalJSONTo writes the number exactly as it was read.
+func (r Residual) MarshalJSONTo(enc *jsontext.Encoder) error {
+	if r.IsNull() {
+		return enc.WriteToken(jsontext.Null)
+	}
+	return enc.WriteToken(jsontext.String(r.Decimal.String()))
+}
+
+// UnmarshalJSONFrom reads a string or null.
+func (r *Residual) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	tok, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	switch tok.Kind() {
+	case 'n':
+		*r = Residual{}
+		return nil
+	case '"':
+		r.Decimal, err = decimal.Parse(tok.String())
+		return err
+	}
+	return errors.New("a decimal is written as a string, or null when it is not known")
+}
+
+// Words is the residual for people.
+func (r Residual) Words() string {
+	if r.IsNull() {
+		return "not known"
+	}
+	return r.Decimal.String()
+}
+
+// DivergenceWindow is how many residuals must grow for DIVERGED.
+const DivergenceWindow = 3
+
+// Diverges reports r[-3] < r[-2] < r[-1] (LOOP-1, 003 section 14). A null among
+// them proves nothing.
+func Diverges(history []Residual) bool {
+	n := len(history)
+	if n < DivergenceWindow {
+		return false
+	}
+	for i := n - DivergenceWindow; i < n-1; i++ {
+		if !history[i].Less(history[i+1].Decimal) {
+			return false
+		}
+	}
+	return true
+}
+
+// Direction is how the last residual stands to the one before it.
+type Direction string
+
+// The directions of 003, section 5.1; Unknown where one of the two is null.
+const (
+	Improving Direction = "IMPROVING"
+	Stable    Direction = "STABLE"
+	Worse     Direction = "DIVERGING"
+	Unknown   Direction = "UNKNOWN"
+)
+
+// DirectionOf compares the last two residuals; a first one is stable.
+func DirectionOf(history []Residual) Direction {
+	n := len(history)
+	switch {
+	case n == 0 || history[n-1].IsNull():
+		return Unknown
+	case n == 1:
+		return Stable
+	case history[n-2].IsNull():
+		return Unknown
+	case history[n-1].Less(history[n-2].Decimal):
+		return Improving
+	case history[n-2].Less(history[n-1].Decimal):
+		return Worse
+	}
+	return Stable
+}
+
+// Best is the index of the smallest known residual, the newest of equals; -1 when
+// none is known.
+func Best(history []Residual) int {
+	best := -1
+	for i, r := range history {
+		if !r.IsNull() && (best < 0 || !history[best].Less(r.Decimal)) {
+			best = i
+		}
+	}
+	return best
+}

@@ -1,0 +1,108 @@
+package schema
+
+import (
+	"strings"
+	"testing"
+
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+)
+
+const (
+	hash   = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	commit = "cccccccccccccccccccccccccccccccccccccccc"
+)
+
+// documents makes one of each evidence file, as the loop does.
+func documents(t *testing.T) map[string]any {
+	t.Helper()
+	doc, _ := comms.Parse([]byte("# COMMS\n## Directives\n### D-1: t\n- [ ] tests pass (`true`)\n- residual: `gap`\n- R_p: 1e-3\n- certificates: EXACT, CONVERGED\n- profile: fast\n## Reports\n"))
+	p, limits, missing := loop.Declare("D-1.1", doc.Directives[0], loop.DefaultBase())
+	if len(missing) > 0 {
+		t.Fatal(missing)
+	}
+	half, err := loop.ParseResidual("0.0005")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := loop.Trial{Criteria: []loop.Outcome{{Criterion: p.Commands[0].Text, Command: "true", Met: true}}, Residual: &loop.Outcome{Command: "gap", Met: true}, Value: half}
+	v := loop.Judge(p, []loop.Trial{run, run})
+	v.Commit = commit
+	f := loop.Findings{Declaration: p, Limits: limits, Spent: 1, Verdict: &v}
+	c := loop.Certify(f)
+	manifest := loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Artifacts: []loop.Artifact{{Iteration: 0, Path: "a.txt", SHA256: hash, Role: "log"}}}
+	o := loop.Outcomes{Declaration: p, Limits: limits, Decision: loop.Decide(loop.Check{Findings: f, Certificate: c, Written: true}), State: loop.BudgetCheck,
+		Certs: []loop.Certificate{c}, Manifest: manifest, Rung: loop.Rung274177}
+	return map[string]any{"plan": p, "certificate": c, "manifest": manifest, "artifacts": manifest, "halting_report": loop.NewReport(o), "verdict": v,
+		"budget_log": loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Limits: limits, Iterations: []loop.Usage{{Iteration: 0, ToolCalls: 3, Seconds: 9}}}}
+}
+
+func TestEveryFileFits(t *testing.T) {
+	docs := documents(t)
+	for name, v := range docs {
+		data, err := loop.Encode(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Validate(name, data); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, data)
+		}
+		if strings.Contains(string(data), `"0.0005"`) { // a residual as a JSON number is refused
+			number := strings.Replace(string(data), `"0.0005"`, `0.0005`, 1)
+			if err := Validate(name, []byte(number)); err == nil {
+				t.Errorf("%s takes a number for a residual", name)
+			}
+			dir := loop.IterationDir("D-1", 0)
+			if name == "halting_report" || name == "plan" {
+				dir = loop.Dir("D-1")
+			}
+			path := dir + "/" + name + ".json"
+			if place, ok := loop.ParsePlace(path); ok && place.File != "" && len(place.Check(path, []byte(number))) == 0 {
+				t.Errorf("loop takes a number for a residual in %s", name)
+			}
+		}
+		if err := Validate(name, []byte(strings.Replace(string(data), "{", `{"extra":1,`, 1))); err == nil {
+			t.Errorf("%s takes an unknown member", name)
+		}
+	}
+}
+
+// Every exit's report fits its contract, and not another's.
+func TestExits(t *testing.T) {
+	p := documents(t)["plan"].(loop.Declaration)
+	var history []loop.Residual
+	var certs []loop.Certificate
+	for _, s := range []string{"1", "2", "3"} {
+		r, _ := loop.ParseResidual(s)
+		history = append(history, r)
+		certs = append(certs, loop.Certificate{Type: loop.Diverged, Lane: loop.LaneA, Residual: r, History: history, Checklist: []loop.Met{}})
+	}
+	for _, d := range []loop.Decision{
+		{Event: loop.Diverged3, Status: loop.ExitDiverged, Reason: loop.SilentDivergence},
+		{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxIters},
+		{Event: loop.Backpressure, Status: loop.ExitBlocked, Reason: loop.BackpressureSignal, Words: "STOP"},
+		{Event: loop.NullDetected, Status: loop.ExitNeedInfo, Reason: loop.NullInput},
+	} {
+		o := loop.Outcomes{Declaration: p, Decision: d, Certs: certs, State: loop.BudgetCheck, Missing: []string{"goal"}}
+		if d.Status == loop.ExitNeedInfo {
+			o.Certs = nil
+		}
+		data, err := loop.Encode(loop.NewReport(o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Validate("halting_report", data); err != nil {
+			t.Errorf("%s: %v\n%s", d.Status, err, data)
+		}
+		other := strings.Replace(string(data), string(d.Status), string(loop.ExitConverged), 1)
+		if err := Validate("halting_report", []byte(other)); err == nil {
+			t.Errorf("%s passes as %s", d.Status, loop.ExitConverged)
+		}
+	}
+	if _, ok := For("evidence/D-1/loop/iter_0/cnf_capsule.json"); !ok {
+		t.Error("the capsule has no schema")
+	}
+	if err := Validate("nothing", nil); err == nil {
+		t.Error("there is a schema nothing")
+	}
+}

@@ -1,0 +1,44 @@
+package loop
+
+// Signal is backpressure: somebody or something says stop (003, section 6.1;
+// LOOP-9).
+type Signal struct {
+	Kind   SignalKind `json:"kind"`
+	Detail string     `json:"detail"` // where it was seen
+}
+
+// SignalKind names a signal as 003 does.
+type SignalKind string
+
+// The signals.
+const (
+	StopFile       SignalKind = "external_stop_flag_file_present"
+	DiskFull       SignalKind = "disk_quota_exceeded"
+	RateLimit      SignalKind = "API_rate_limit_exceeded"
+	UserInterrupt  SignalKind = "user_interrupt"
+	DependencyDown SignalKind = "downstream_dependency_unavailable"
+)
+
+// StopPath is the file that stops a loop, in main's tree, the branch's or the
+// working tree.
+const StopPath = "scratch/STOP"
+
+// Words is the signal for people.
+func (s Signal) Words() string {
+	text := map[SignalKind]string{
+		StopFile: "the file " + StopPath + " is there", DiskFull: "the disk is over 90 % full", RateLimit: "the model's provider limits the rate",
+		UserInterrupt: "somebody interrupted the loop", DependencyDown: "something that the loop depends on is down",
+	}[s.Kind]
+	if text == "" {
+		text = string(s.Kind)
+	}
+	if s.Detail != "" {
+		text += " (" + s.Detail + ")"
+	}
+	return text
+}
+
+// DiskOver90 reports whether more than 90 % is used, in whole numbers.
+func DiskOver90(used, total uint64) bool {
+	return total > 0 && used/9 > total/10
+}

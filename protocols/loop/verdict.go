@@ -1,0 +1,230 @@
+package loop
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// VerdictsRef is where the host's verdicts are: notes on claimed commits.
+const VerdictsRef = "refs/notes/certificates"
+
+// MaxVerdict bounds one verdict, in bytes; it is one line of a note.
+const MaxVerdict = 256 << 10
+
+// maxTail bounds the output that a verdict keeps of one command.
+const maxTail = 2 << 10
+
+// Outcome is what one command of a criterion, the residual or the suite did on
+// the claimed commit, in its own fresh container.
+type Outcome struct {
+	Criterion    string `json:"criterion"` // "" for the residual and the suite
+	Command      string `json:"command"`
+	ExitCode     int    `json:"exit_code"`
+	Met          bool   `json:"met"` // the command ran to its end and exited 0
+	OutputSHA256 string `json:"output_sha256"`
+	Tail         string `json:"tail"`    // of its output
+	Trouble      string `json:"trouble"` // why it did not run to its end: a limit, the engine; "" when it did
+}
+
+// Trial is one run of all commands. Rung 274177 wants two that agree.
+type Trial struct {
+	Criteria []Outcome // of the criteria with a command, in the directive's order
+	Residual *Outcome  // nil when the directive names no residual command
+	Value    Residual  // what Residual printed; null when it could not be read
+	Suite    *Outcome  // [verify] suite; nil when none is set
+}
+
+// Verdict is the host's word on a claimed commit (LOOP-5): one line of JSON in
+// its note. It says that these commands, in this image, ended like this on this
+// commit; code can still cheat its own tests.
+type Verdict struct {
+	SchemaVersion string    `json:"schema_version"`
+	Unit          string    `json:"unit"`
+	DirectiveHash string    `json:"directive_hash"`
+	Commit        string    `json:"commit"`
+	Claim         string    `json:"claim"` // hash of the journal's record that claimed it
+	Iteration     int       `json:"iteration"`
+	Verdict       string    `json:"verdict"` // EXACT, CONVERGED or NONE
+	Lane          Lane      `json:"lane"`    // A for EXACT, B for CONVERGED, C for NONE
+	Reason        string    `json:"reason"`
+	Residual      Residual  `json:"residual"`
+	Rp            Residual  `json:"R_p"`
+	Criteria      []Outcome `json:"criteria"`
+	ResidualRun   *Outcome  `json:"residual_run"`
+	Suite         *Outcome  `json:"suite"`
+	Deviations    []string  `json:"deviations"` // pinned paths that the commit changed and main's version overlaid
+	Image         string    `json:"image"`
+	Fence         string    `json:"fence"`  // "podman", or "none"
+	Trials        int       `json:"trials"` // runs of all commands
+	Agree         bool      `json:"agree"`  // all trials gave the same verdict and residual
+	Rung          int       `json:"rung"`   // achieved by the verdict itself: 641 or 274177; 0 for NONE
+	Time          string    `json:"time"`   // RFC 3339, UTC
+	Caveat        string    `json:"caveat"`
+}
+
+// Caveat stands in every verdict.
+const Caveat = "These commands, in this image, ended like this on this commit. Code can still cheat its own tests: read the change before you merge it."
+
+// FenceNone marks a verdict whose commands ran outside any fence.
+const FenceNone = "none"
+
+// Judge words the verdict on one or more trials of a declaration's commands. It
+// fills in what follows from them; the caller adds where and when.
+//
+// EXACT: every criterion has a command and is met, and a declared residual is
+// zero. CONVERGED: the residual is known and below R_p. Either must be declared,
+// and the suite, where there is one, must pass.
+func Judge(p Declaration, trials []Trial) Verdict {
+	v := Verdict{SchemaVersion: SchemaVersion, Unit: p.LoopID, DirectiveHash: p.DirectiveHash, Verdict: None, Lane: LaneC, Rp: p.Rp,
+		Criteria: []Outcome{}, Deviations: []string{}, Trials: len(trials), Caveat: Caveat}
+	if len(trials) == 0 {
+		v.Reason = "nothing was run"
+		return v
+	}
+	last := trials[len(trials)-1]
+	v.Criteria = append(v.Criteria, last.Criteria...)
+	v.ResidualRun, v.Suite = last.Residual, last.Suite
+	v.Residual = p.residual(last)
+	v.Verdict, v.Reason = p.judge(last)
+	v.Agree = true
+	for _, t := range trials {
+		verdict, _ := p.judge(t)
+		r := p.residual(t)
+		if verdict != v.Verdict || r.IsNull() != v.Residual.IsNull() || !r.IsNull() && !r.Equal(v.Residual.Decimal) {
+			v.Agree = false
+		}
+	}
+	if !v.Agree {
+		v.Residual = Residual{}
+		v.Verdict, v.Reason = None, fmt.Sprintf("%d runs of the same commands on the same commit did not agree", len(trials))
+	}
+	v.Lane = laneOf(v.Verdict)
+	if v.Verdict != None {
+		if v.Rung = Rung641; len(trials) >= 2 {
+			v.Rung = Rung274177
+		}
+	}
+	return v
+}
+
+// residual is a trial's distance to the goal: what the residual command printed,
+// or how many criteria are not met.
+func (p Declaration) residual(t Trial) Residual {
+	if p.Residual != "" {
+		if t.Residual == nil || !t.Residual.Met {
+			return Residual{}
+		}
+		return t.Value
+	}
+	open := 0
+	for _, c := range p.Commands {
+		if !t.met(c) {
+			open++
+		}
+	}
+	return count(open)
+}
+
+func (t Trial) met(c Criterion) bool {
+	for _, o := range t.Criteria {
+		if o.Criterion == c.Text && o.Command == c.Command {
+			return c.Command != "" && o.Met && o.ExitCode == 0 && o.Trouble == ""
+		}
+	}
+	return false
+}
+
+func (p Declaration) judge(t Trial) (verdict, reason string) {
+	if t.Suite != nil && (!t.Suite.Met || t.Suite.ExitCode != 0) {
+		return None, "the suite did not pass"
+	}
+	open, barred := "", ""
+	for _, c := range p.Commands {
+		switch {
+		case c.Command == "":
+			barred = c.Text
+		case !t.met(c) && open == "":
+			open = c.Text
+		}
+	}
+	r := p.residual(t)
+	if p.applies(Exact) && len(p.Commands) > 0 && open == "" && barred == "" && r.Zero() {
+		return Exact, "every criterion is met"
+	}
+	if p.applies(Converged) && len(p.Commands) > 0 && p.Residual != "" && r.Less(p.Rp.Decimal) {
+		return Converged, "the residual " + r.Words() + " is below R_p " + p.Rp.Words()
+	}
+	switch {
+	case len(p.Commands) == 0:
+		return None, "there are no criteria"
+	case open != "":
+		return None, "not met: " + open
+	case barred != "" && p.applies(Exact):
+		return None, "no command decides: " + barred
+	case r.IsNull():
+		return None, "the residual is not known"
+	}
+	return None, "the residual is " + r.Words()
+}
+
+// Tail is the end of a command's output as a verdict keeps it.
+func Tail(output []byte) string {
+	return strings.ToValidUTF8(string(output[max(0, len(output)-maxTail):]), "?")
+}
+
+// Line is the verdict as one line of its note, canonical JSON (RFC 8785).
+func (v Verdict) Line() ([]byte, error) { return canonical(v) }
+
+func canonical(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	value := jsontext.Value(data)
+	return value, value.Canonicalize()
+}
+
+// ParseVerdicts reads a note of VerdictsRef: one verdict a line, oldest first. A
+// line that is not one is an error, and the verdicts around it still count.
+func ParseVerdicts(note []byte) (list []Verdict, err error) {
+	n := 0
+	for line := range bytes.Lines(note) {
+		n++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue // git notes merge adds them
+		}
+		v, bad := parseVerdict(line)
+		if bad != nil {
+			err = errors.Join(err, fmt.Errorf("line %d of the note: %w", n, bad))
+			continue
+		}
+		list = append(list, v)
+	}
+	return list, err
+}
+
+func parseVerdict(line []byte) (v Verdict, err error) {
+	if len(line) > MaxVerdict {
+		return v, fmt.Errorf("a verdict of more than %d bytes", MaxVerdict)
+	}
+	if err := json.Unmarshal(line, &v, json.RejectUnknownMembers(true)); err != nil {
+		return Verdict{}, err
+	}
+	if v.Verdict != Exact && v.Verdict != Converged && v.Verdict != None {
+		return Verdict{}, fmt.Errorf("%.40q is not a verdict", v.Verdict)
+	}
+	return v, nil
+}
+
+// Proves reports whether the verdict is EXACT or CONVERGED for this commit, unit
+// and text of the directive: a verdict of another commit or another loop, noted
+// here by whatever way, proves nothing.
+func (v Verdict) Proves(commit, unit, directiveHash string) bool {
+	return v.Commit == commit && (unit == "" || v.Unit == unit) && v.DirectiveHash == directiveHash &&
+		(v.Verdict == Exact || v.Verdict == Converged) && v.Agree
+}

@@ -1,0 +1,94 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Plot draws a residual history as a small text picture: a column an iteration,
+// newest last, at most width columns and height rows. An unknown residual is a
+// question mark on the ground; zero stands on the ground, too.
+func Plot(history []Residual, width, height int) string {
+	if len(history) == 0 || width < 1 || height < 1 {
+		return ""
+	}
+	cut := max(0, len(history)-width)
+	shown := history[cut:]
+	top := Residual{}
+	for _, r := range shown {
+		if !r.IsNull() && (top.IsNull() || top.Less(r.Decimal)) {
+			top = r
+		}
+	}
+	var b strings.Builder
+	label := max(4, len(top.Decimal.String()))
+	if top.IsNull() {
+		label = 4
+	}
+	for row := height; row >= 0; row-- {
+		name := ""
+		switch {
+		case row == height && !top.IsNull():
+			name = top.Decimal.String()
+		case row == 0:
+			name = "0"
+		}
+		fmt.Fprintf(&b, "%*s |", label, name)
+		for _, r := range shown {
+			b.WriteString(" " + cell(r, top, row, height))
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%*s +%s iterations %d..%d\n", label, "", strings.Repeat("--", len(shown)), cut, len(history)-1)
+	return b.String()
+}
+
+func cell(r, top Residual, row, height int) string {
+	if r.IsNull() {
+		return map[bool]string{true: "?", false: " "}[row == 0]
+	}
+	at := int(r.Portion(top.Decimal, int64(height)))
+	if at == 0 && !r.Zero() {
+		at = 1 // something is not nothing
+	}
+	switch {
+	case row == at:
+		return "*"
+	case row < at && row > 0:
+		return "."
+	}
+	return " "
+}
+
+// History is the residuals that verdicts say, in order.
+func History(verdicts []Verdict) []Residual {
+	var list []Residual
+	for _, v := range verdicts {
+		list = append(list, v.Residual)
+	}
+	return list
+}
+
+// Words is a verdict for people: what it says, and what it does not.
+func (v Verdict) Words() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %.12s: %s", v.Verdict, v.Commit, v.Reason)
+	if v.Verdict != None {
+		fmt.Fprintf(&b, " (%s, %s)", v.Lane.Words(), RungWords(v.Rung))
+	}
+	b.WriteString("\n")
+	for _, o := range v.Criteria {
+		state := fmt.Sprintf("exit %d", o.ExitCode)
+		if o.Trouble != "" {
+			state = o.Trouble
+		}
+		fmt.Fprintf(&b, "  %s: %s\n", state, o.Criterion)
+	}
+	if len(v.Deviations) > 0 {
+		fmt.Fprintf(&b, "  changed by the commit, main's version was used: %s\n", strings.Join(v.Deviations, ", "))
+	}
+	if v.Fence == FenceNone {
+		b.WriteString("  without a fence: the commands ran as plain processes\n")
+	}
+	return b.String()
+}

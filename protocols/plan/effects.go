@@ -1,0 +1,258 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+)
+
+// effects are what the steps of a plan need of files and do to them.
+type effects struct {
+	needs  []need
+	needed map[string]bool
+	known  map[string]fact // after the steps
+	opaque bool            // a command ran: nobody knows what else is there
+}
+
+// need is that a file is there, or is not, before the plan begins.
+type need struct {
+	path  string
+	there bool
+	by    string // "plan:line: tool"
+}
+
+// fact is what is known of a file.
+type fact struct {
+	there bool
+	by    string // what made it so
+}
+
+// tracker follows files along the steps of a plan.
+type tracker struct {
+	linter *Linter
+	node   *node
+	effects
+	inTree bool      // needs are compared with the tree, and reported
+	out    *findings // nil: for a caller, who has his own
+}
+
+// files reports reads before a create, creates over a file, and uses of what is
+// gone, in the plan and through its calls.
+func (l *Linter) files(n *node, out *findings) error {
+	t := &tracker{linter: l, node: n, out: out, inTree: true}
+	t.known, t.needed = map[string]fact{}, map[string]bool{}
+	return t.steps(n.plan.Steps, 0)
+}
+
+// effectsOf is the same for a callee, without findings; once.
+func (l *Linter) effectsOf(n *node) (*effects, error) {
+	if n.effects != nil {
+		return n.effects, nil
+	}
+	t := &tracker{linter: l, node: n}
+	t.known, t.needed = map[string]fact{}, map[string]bool{}
+	if err := t.steps(n.plan.Steps, 0); err != nil {
+		return nil, err
+	}
+	n.effects = &t.effects
+	return n.effects, nil
+}
+
+func (t *tracker) steps(steps []Step, loops int) error {
+	for i := range steps {
+		if err := t.step(&steps[i], loops); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tracker) step(s *Step, loops int) error {
+	switch s.Tool {
+	case ForEachFile:
+		return t.loop(s, loops)
+	case CallPlan:
+		return t.call(s, loops)
+	case Bash:
+		if s.Closes() == "" {
+			t.unknown()
+		}
+		return nil
+	case RenameFile:
+		old, name, _ := strings.Cut(s.Args, " ")
+		if badPath(old) != "" || badPath(name) != "" {
+			return nil
+		}
+		if err := t.use(s, old, loops, true); err != nil {
+			return err
+		}
+		t.set(old, false, s, "renamed")
+		return t.create(s, name, loops, "renamed to")
+	}
+	if badPath(s.Args) != "" {
+		return nil
+	}
+	switch s.Tool {
+	case ReadFile, ReplaceDiff:
+		return t.use(s, s.Args, loops, false)
+	case DeleteFile:
+		if err := t.use(s, s.Args, loops, true); err != nil {
+			return err
+		}
+		t.set(s.Args, false, s, "deleted")
+	case CreateFile:
+		return t.create(s, s.Args, loops, "created")
+	case OverwriteFile:
+		t.set(s.Args, true, s, "written")
+	}
+	return nil
+}
+
+// unknown is after a command: it may have made or removed anything. What plans
+// themselves made is still taken to be there.
+func (t *tracker) unknown() {
+	t.opaque = true
+	for path, f := range t.known {
+		if !f.there {
+			delete(t.known, path)
+		}
+	}
+}
+
+// loop follows the body once. What it does to files that only the run knows makes
+// the rest unknown.
+func (t *tracker) loop(s *Step, loops int) error {
+	if err := t.steps(s.Body, loops+1); err != nil {
+		return err
+	}
+	changes := false
+	eachStep(s.Body, func(b *Step) {
+		switch b.Tool {
+		case CreateFile, OverwriteFile, DeleteFile, RenameFile:
+			changes = changes || strings.Contains(b.Args, "{file")
+		}
+	})
+	if changes {
+		t.unknown()
+	}
+	return nil
+}
+
+// place names a step for findings about others.
+func (t *tracker) place(s *Step) string {
+	if t.inTree {
+		return fmt.Sprintf("on line %d", s.Line)
+	}
+	return fmt.Sprintf("at %s:%d", t.node.path, s.Line)
+}
+
+func (t *tracker) set(path string, there bool, s *Step, how string) {
+	if !strings.Contains(path, "{file") {
+		t.known[path] = fact{there, how + " " + t.place(s)}
+	}
+}
+
+func (t *tracker) report(s *Step, rule, message, hint string) {
+	if t.out != nil {
+		t.out.place(s.Line, max(s.argsAt, s.Col), rule, message, hint)
+	}
+}
+
+// use is a step that needs a file; ends says that it is gone after it.
+func (t *tracker) use(s *Step, path string, loops int, ends bool) error {
+	if strings.Contains(path, "{file") {
+		return nil
+	}
+	if ends && loops > 0 {
+		t.again(s, path)
+	}
+	return t.require(s, need{path, true, ""}, "")
+}
+
+func (t *tracker) create(s *Step, path string, loops int, how string) error {
+	if strings.Contains(path, "{file") {
+		return nil
+	}
+	if loops > 0 {
+		t.again(s, path)
+	}
+	err := t.require(s, need{path, false, ""}, "")
+	t.set(path, true, s, how)
+	return err
+}
+
+// again reports a step in a loop that can be done once only.
+func (t *tracker) again(s *Step, path string) {
+	t.report(s, RuleLoop, fmt.Sprintf("the loop does this once for each file, always to %s", path), "name the file by {file1}, or move the step out of the loop")
+}
+
+// require checks a need against what is known, then against the tree. Via names
+// the place in a callee that needs it.
+func (t *tracker) require(s *Step, n need, via string) error {
+	f, known := t.known[n.path]
+	switch {
+	case known && n.there && !f.there:
+		t.report(s, RuleGone, fmt.Sprintf("%s%s is gone: %s", via, n.path, f.by), "use it before that step, or make it again")
+		return nil
+	case known && !n.there && f.there:
+		t.report(s, RuleExists, fmt.Sprintf("%s%s is there already: %s", via, n.path, f.by), "use overwrite_file_with_block, or another path")
+		return nil
+	case known || t.opaque || t.needed[n.path]:
+		return nil
+	}
+	t.needed[n.path] = true
+	if !t.inTree {
+		n.by = fmt.Sprintf("%s:%d: ", t.node.path, s.Line)
+		if via != "" {
+			n.by = via
+		}
+		t.needs = append(t.needs, n)
+		return nil
+	}
+	kind, err := t.linter.tree.Kind(n.path)
+	switch {
+	case err != nil:
+		return err
+	case n.there && kind == Missing:
+		t.report(s, RuleMissing, fmt.Sprintf("%s%s does not exist", via, n.path), "create it in an earlier step, or mend the path")
+	case n.there && kind != File:
+		t.report(s, RuleMissing, fmt.Sprintf("%s%s is not a file", via, n.path), "name a file; list_files lists a folder")
+	case !n.there && kind != Missing:
+		t.report(s, RuleExists, fmt.Sprintf("%s%s exists", via, n.path), "use overwrite_file_with_block, or another path")
+	}
+	return nil
+}
+
+// call applies what a callee needs and does.
+func (t *tracker) call(s *Step, loops int) error {
+	c := t.node.of[s]
+	if c == nil || c.callee == nil || c.callee.plan == nil || c.callee.circles || diag.HasErrors(c.callee.found) {
+		return nil
+	}
+	e, err := t.linter.effectsOf(c.callee)
+	if err != nil {
+		return err
+	}
+	if t.linter.work += len(e.needs) + len(e.known); t.linter.work > maxWork {
+		t.report(s, RuleSize, "the plans that are called do more to files than can be followed", "divide the plan")
+		return nil
+	}
+	for _, n := range e.needs {
+		if err := t.require(s, n, n.by); err != nil {
+			return err
+		}
+		if loops > 0 {
+			if f, ok := e.known[n.path]; ok && f.there != n.there {
+				t.again(s, n.path)
+			}
+		}
+	}
+	if e.opaque {
+		t.unknown()
+	}
+	for path, f := range e.known {
+		t.known[path] = f
+	}
+	return nil
+}

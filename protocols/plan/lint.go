@@ -1,0 +1,228 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/fsm"
+)
+
+// The rules about what a plan does (PLAN-4). Three have the names that 002 gives
+// them.
+const (
+	RulePath      = "plan/path"
+	RuleClosure   = "plan/closure-mandate"
+	RuleFSM       = "plan/fsm-adherence"
+	RuleMissing   = "plan/missing-file"
+	RuleExists    = "plan/file-exists"
+	RuleGone      = "plan/gone-file"
+	RuleCall      = "plan/call-target"
+	RuleRecursion = "plan/bounded-recursion"
+	RuleDepth     = "plan/max-recursion-depth"
+	RuleModel     = "plan/model"
+)
+
+// Kind is what a path of a tree names.
+type Kind int
+
+// The kinds. Other is a link or a submodule: no plan reads it.
+const (
+	Missing Kind = iota
+	File
+	Folder
+	Other
+)
+
+// ErrTooLarge is for a file over the limit of Tree.ReadFile.
+var ErrTooLarge = errors.New("the file is too large")
+
+// Tree is the tree that plans are judged in: of a commit, or a working tree.
+// Paths are relative to its top, with forward slashes. An error but for
+// fs.ErrNotExist and ErrTooLarge is trouble and ends the lint.
+type Tree interface {
+	Kind(path string) (Kind, error)
+	// ReadFile reads a regular file of at most limit bytes.
+	ReadFile(path string, limit int64) ([]byte, error)
+}
+
+// Bounds of all plans that one Linter follows calls to.
+const (
+	maxPlans = 10_000
+	maxRead  = 64 << 20
+	maxWork  = 10_000_000 // effects of callees, applied to callers
+)
+
+// Linter checks plans of one tree. It remembers what it has read, so that linting
+// all plans of a tree reads each of them once. It is not for concurrent use.
+type Linter struct {
+	tree     Tree
+	machines func(path string) ([]byte, error)
+	registry *Registry
+	lookup   map[string]string
+	nodes    map[string]*node
+	loaded   map[string]*fsm.Machine
+	read     int64
+	work     int
+}
+
+// NewLinter makes a Linter. Machines reads a machine that a plan names by its
+// path, from main's tree (CONF-1); with fs.ErrNotExist there is none. Nil: plans
+// may name embedded machines only.
+func NewLinter(tree Tree, machines func(path string) ([]byte, error)) *Linter {
+	return &Linter{tree: tree, machines: machines, nodes: map[string]*node{}, loaded: map[string]*fsm.Machine{}}
+}
+
+// Lint checks the plan at a path: its text, its word, what it does to files, and
+// the plans that it calls, as far as they concern this one. All findings come
+// back at once, normalized; faults of a callee's own are for a lint of that one.
+func (l *Linter) Lint(path string) ([]diag.Diagnostic, error) {
+	n, err := l.resolved(path)
+	if err != nil {
+		return nil, err
+	}
+	return l.lint(n)
+}
+
+// LintText is Lint for a text that stands for the plan at a path.
+func (l *Linter) LintText(path string, data []byte) ([]diag.Diagnostic, error) {
+	if l.nodes[path] == nil {
+		l.nodes[path] = l.parse(path, data)
+	}
+	return l.Lint(path)
+}
+
+// Plan is the plan at a path as it was read, nil when there is none.
+func (l *Linter) Plan(path string) (*Plan, error) {
+	n, err := l.node(path)
+	if err != nil {
+		return nil, err
+	}
+	return n.plan, nil
+}
+
+// Resolve is the path that a name of call_plan stands for: registry first, then
+// path (002, rule registry-first-resolution).
+func (l *Linter) Resolve(name string) (string, error) {
+	if l.lookup == nil {
+		data, err := l.tree.ReadFile(RegistryPath, MaxRegistryBytes)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrTooLarge) {
+			return "", err
+		}
+		l.registry, _ = ParseRegistry(data)
+		l.lookup = make(map[string]string, len(l.registry.Entries))
+		for _, e := range l.registry.Entries {
+			l.lookup[e.Name] = e.Path
+		}
+	}
+	if path, ok := l.lookup[name]; ok {
+		return path, nil
+	}
+	return name, nil
+}
+
+// finding adds to the findings about a plan.
+type findings struct {
+	path string
+	list []diag.Diagnostic
+}
+
+func (f *findings) at(s *Step, rule, message, hint string) {
+	f.place(s.Line, s.Col, rule, message, hint)
+}
+
+func (f *findings) place(line, col int, rule, message, hint string) {
+	if len(f.list) < MaxFindings {
+		f.list = append(f.list, diag.Diagnostic{Pos: diag.Pos{Path: f.path, Line: line, Col: col}, Rule: rule, Severity: diag.Error, Message: message, Hint: hint})
+	}
+}
+
+func (l *Linter) lint(n *node) ([]diag.Diagnostic, error) {
+	if n.plan == nil {
+		return []diag.Diagnostic{{Pos: diag.Pos{Path: n.path}, Rule: RuleCall, Severity: diag.Error,
+			Message: "there is no plan: the file " + n.broken, Hint: "name a plan's file"}}, nil
+	}
+	out := &findings{path: n.path, list: slices.Clone(n.found)}
+	l.calls(n, out)
+	l.model(n, out)
+	if err := l.word(n, out); err != nil {
+		return nil, err
+	}
+	if err := l.files(n, out); err != nil {
+		return nil, err
+	}
+	return diag.Normalize(out.list), nil
+}
+
+// calls reports calls that lead nowhere, in a circle, or too deep.
+func (l *Linter) calls(n *node, out *findings) {
+	for i := range n.calls {
+		c := &n.calls[i]
+		s := c.step
+		switch {
+		case c.target == "":
+			if path, ok := l.lookup[s.Args]; ok {
+				out.at(s, RuleCall, fmt.Sprintf("%s is registered as %s, which is not a file", s.Args, path), "add the plan, or register another: git ward plan register "+s.Args+" PATH")
+				continue
+			}
+			hint := "register it (git ward plan register NAME PATH), or give the path of a file in the tree"
+			out.at(s, RuleCall, fmt.Sprintf("%s is neither a registered plan nor a file", cut(s.Args)), nearHint(s.Args, l.registry.Names(), hint))
+		case c.program:
+		case c.callee.plan == nil:
+			out.at(s, RuleCall, fmt.Sprintf("%s cannot be called: it %s", c.target, c.callee.broken), "give the path of a plan")
+		case c.circles:
+			out.at(s, RuleRecursion, fmt.Sprintf("calls in a circle: %s", strings.Join(n.circle(c), " -> ")), "break the circle: a plan must end")
+		case n.depth > MaxRecursionDepth && c.callee.depth+1 > MaxRecursionDepth:
+			out.at(s, RuleDepth, fmt.Sprintf("%d plans would be on the stack, more than %d: %s", c.callee.depth+1, MaxRecursionDepth, chain(n, c)), "put steps of the deeper plans into their callers")
+		case diag.HasErrors(c.callee.found):
+			first := c.callee.found[slices.IndexFunc(c.callee.found, diag.Diagnostic.IsError)]
+			out.at(s, RuleCall, fmt.Sprintf("%s cannot be called: %s: %s", c.target, first.Pos, first.Message), "mend that plan first: git ward plan lint "+c.target)
+		case c.callee.plan.Machine() == fsm.FDC:
+			out.at(s, RuleCall, fmt.Sprintf("%s is a cycle of its own (fdc); only sub plans and research are called", c.target), "begin it with `# FSM: sub`, and take plan, closing and submit out of it")
+		}
+	}
+}
+
+// chain is the deepest way of calls.
+func chain(n *node, c *call) string {
+	names := []string{n.path}
+	for c != nil && len(names) < 2*MaxRecursionDepth {
+		names = append(names, c.target)
+		c = c.callee.deepest()
+	}
+	return strings.Join(names, " -> ")
+}
+
+// model holds the plan and its callees to the plan's CSDC model.
+func (l *Linter) model(n *node, out *findings) {
+	forbidden, use := DefineDiagonal, func(u *uses) bool { return u.diagonal }
+	switch n.plan.Model {
+	case "B":
+		forbidden, use = DefineNames, func(u *uses) bool { return u.names }
+	case "A":
+	default:
+		return
+	}
+	hint := fmt.Sprintf("take the step out, or change the line `# Model: %s`", n.plan.Model)
+	eachStep(n.plan.Steps, func(s *Step) {
+		if s.Tool == forbidden {
+			out.at(s, RuleModel, fmt.Sprintf("model %s forbids %s", n.plan.Model, forbidden), hint)
+		}
+	})
+	for i := range n.calls {
+		if c := &n.calls[i]; c.callee != nil && use(&c.callee.uses) {
+			out.at(c.step, RuleModel, fmt.Sprintf("model %s forbids %s, which %s leads to", n.plan.Model, forbidden, c.target), hint)
+		}
+	}
+}
+
+// eachStep visits all steps, bodies included.
+func eachStep(steps []Step, visit func(*Step)) {
+	for i := range steps {
+		visit(&steps[i])
+		eachStep(steps[i].Body, visit)
+	}
+}

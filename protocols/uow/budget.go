@@ -1,0 +1,65 @@
+package uow
+
+// Totals are what the journal of a directive allows for a number of iterations:
+// a second claim for each, because a merge with a main that moved is claimed anew
+// (HOOK-4), and room for the records around them: checkpoints, retries, closing.
+func Totals(iterations int64) Counts {
+	return Counts{Iterations: iterations, Claims: 2 * iterations, Pushes: 6*iterations + 20}
+}
+
+// Spent sums what the records of one or more journals spent on one text of a
+// directive. Each journal is given whole or from any record on; the sum counts
+// steps, not the ledgers that the records carry, so that it also proves those.
+func Spent(directiveHash string, journals ...[]*Record) Counts {
+	var sum Counts
+	for _, records := range journals {
+		for _, r := range records {
+			if r.DirectiveHash == directiveHash {
+				sum = sum.plus(cost(r.Event, r.Actor))
+			}
+		}
+	}
+	return sum
+}
+
+// cost is what one record spends.
+func cost(e Event, a Actor) Counts {
+	var c Counts
+	if a == Agent {
+		c.Pushes = 1
+	}
+	switch e {
+	case Iterate:
+		c.Iterations = 1
+	case MakeClaim:
+		c.Claims = 1
+	}
+	return c
+}
+
+func (c Counts) plus(d Counts) Counts {
+	return Counts{c.Iterations + d.Iterations, c.Claims + d.Claims, c.Pushes + d.Pushes}
+}
+
+// Left is what a budget still allows; never below zero.
+func (b Budget) Left() Counts {
+	return Counts{
+		max(0, b.Total.Iterations-b.Spent.Iterations),
+		max(0, b.Total.Claims-b.Spent.Claims),
+		max(0, b.Total.Pushes-b.Spent.Pushes),
+	}
+}
+
+// over names the first total that a step would pass; "" for none.
+func (b Budget) over(c Counts) string {
+	left := b.Left()
+	switch {
+	case c.Iterations > left.Iterations:
+		return "iterations"
+	case c.Claims > left.Claims:
+		return "claims"
+	case c.Pushes > left.Pushes:
+		return "pushes"
+	}
+	return ""
+}

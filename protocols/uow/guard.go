@@ -1,0 +1,82 @@
+package uow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Guard holds the order of tool calls (sequential locking, 001 section 2.1). The
+// stages follow one another, and after the last comes the first again; a call
+// stays in its stage or enters the next one. Tools that no stage names are free.
+// The zero Guard allows everything.
+//
+// A tool may stand in several stages; the Guard then keeps every stage that the
+// calls so far can mean, and blocks only what fits none of them.
+type Guard struct {
+	stages [][]string
+	at     []int // possible stages, sorted; empty before the first call
+}
+
+// NewGuard starts at the beginning of a policy's sequence.
+func NewGuard(p Policy) *Guard {
+	g := &Guard{}
+	for _, stage := range p.Sequence {
+		g.stages = append(g.stages, strings.Fields(stage))
+	}
+	return g
+}
+
+// Blocked is a Guard block: a tool called out of order, which must not run.
+type Blocked struct {
+	Tool    string
+	Allowed []string // tools of stages that may be called now, sorted
+}
+
+func (b *Blocked) Error() string {
+	return fmt.Sprintf("Guard: %q is out of order here; the policy's sequence allows %s", b.Tool, strings.Join(b.Allowed, ", "))
+}
+
+// Call admits a call and moves on, or returns *Blocked and stays.
+func (g *Guard) Call(tool string) error {
+	if !slices.ContainsFunc(g.stages, func(s []string) bool { return slices.Contains(s, tool) }) {
+		return nil
+	}
+	var to []int
+	for _, i := range g.reachable() {
+		if slices.Contains(g.stages[i], tool) {
+			to = append(to, i)
+		}
+	}
+	if len(to) == 0 {
+		return &Blocked{tool, g.Allowed()}
+	}
+	g.at = to
+	return nil
+}
+
+// Allowed lists the tools of the stages that may be called now, sorted.
+func (g *Guard) Allowed() []string {
+	var tools []string
+	for _, i := range g.reachable() {
+		tools = append(tools, g.stages[i]...)
+	}
+	slices.Sort(tools)
+	return slices.Compact(tools)
+}
+
+// reachable are the stages that a call may belong to.
+func (g *Guard) reachable() []int {
+	if len(g.stages) == 0 {
+		return nil
+	}
+	if len(g.at) == 0 {
+		return []int{0}
+	}
+	var to []int
+	for _, i := range g.at {
+		to = append(to, i, (i+1)%len(g.stages))
+	}
+	slices.Sort(to)
+	return slices.Compact(to)
+}

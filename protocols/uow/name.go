@@ -1,0 +1,53 @@
+package uow
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// RefPrefix is where the journals are.
+const RefPrefix = "refs/ward/uow/"
+
+// File is the one file in each commit of a journal.
+const File = "uow.json"
+
+// ID names a unit: the K-th of a directive.
+type ID struct {
+	Directive string // "D-1"
+	K         int    // from 1
+}
+
+// String is the unit's id as people write it: "D-1.2".
+func (id ID) String() string { return id.Directive + "." + strconv.Itoa(id.K) }
+
+// Ref is the journal's ref.
+func (id ID) Ref() string { return RefPrefix + id.String() }
+
+// ParseID reads "D-1.2": digits without leading zeros, at most nine each.
+func ParseID(s string) (ID, error) {
+	directive, k, ok := strings.Cut(s, ".")
+	number, isD := strings.CutPrefix(directive, "D-")
+	n := parseNumber(k)
+	if !ok || !isD || n == 0 || parseNumber(number) == 0 {
+		return ID{}, fmt.Errorf("%.40q is not a unit's id, such as D-1.2", s)
+	}
+	return ID{directive, n}, nil
+}
+
+// ParseRef reads a journal's ref.
+func ParseRef(ref string) (ID, error) {
+	name, ok := strings.CutPrefix(ref, RefPrefix)
+	if !ok {
+		return ID{}, fmt.Errorf("%.80q is not below %s", ref, RefPrefix)
+	}
+	return ParseID(name)
+}
+
+func parseNumber(s string) int {
+	if s == "" || len(s) > 9 || s[0] == '0' || strings.Trim(s, "0123456789") != "" {
+		return 0
+	}
+	n, _ := strconv.Atoi(s)
+	return n
+}

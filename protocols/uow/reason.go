@@ -1,0 +1,64 @@
+package uow
+
+import "slices"
+
+// Reason is a reason code: why a step was made, for statistics and for the eye.
+// Every record has one (UOW-4); words go into the record's note.
+type Reason string
+
+// reasons says for each event who may make it and with which codes.
+var reasons = map[Event]map[Actor][]Reason{
+	Open:     {Agent: {"DIRECTIVE_OPEN", "DIRECTIVE_EDITED"}},
+	Fork:     {PM: {"TEMPLATE_FIXED", "NEW_ATTEMPT", "SCOPE_CHANGED"}},
+	Activate: {Agent: {"WORK_STARTED"}},
+
+	Iterate:   {Agent: {"ITERATION_STARTED"}},
+	MakeClaim: {Agent: {"WORK_CLAIMED"}},
+	Interact:  {Agent: {"CHECKPOINT"}},
+	Heartbeat: {PM: {"PULSE_ACKNOWLEDGED", "PULSE_APPROVED"}},
+
+	RequestApproval: {Agent: {"NEED_INFO", "LOW_CONFIDENCE", "POLICY_BRANCH"}},
+	Approve:         {PM: {"APPROVED", "QUESTION_ANSWERED"}, Agent: {DirectiveEdited}},
+	Reject:          {PM: {"REJECTED", "OUT_OF_SCOPE", "TOO_RISKY"}},
+
+	Pause:  {PM: {"PILOT_HOLD", "COST_REVIEW", "MAINTENANCE", "INCIDENT"}},
+	Resume: {PM: {"HOLD_LIFTED", "REVIEWED"}},
+	Cancel: {PM: {"NOT_NEEDED", "SUPERSEDED", "OUT_OF_SCOPE", "TOO_RISKY", "INCIDENT"}},
+
+	Block:   {Agent: {"AMBIGUITY_LOCK", "TRANSIENT_FAILURE", "LOOP_BLOCKED", "BACKPRESSURE", "VERDICT_TIMEOUT", "POLICY_BRANCH"}},
+	Condemn: {Agent: {"FATAL_LOGIC_FLAW", "SECURITY_ATTEMPT", "POLICY_BRANCH"}},
+	Retry:   {Agent: {"RETRY_POLICY"}, PM: {"RETRY_NOW"}},
+	Clarify: {PM: {"CLARIFIED", "QUESTION_ANSWERED"}, Agent: {DirectiveEdited}},
+	Waive:   {PM: {"WAIVED", "CAUSE_GONE"}},
+	Deny:    {PM: {"WAIVER_DENIED", "NOT_WORTH_IT"}},
+	Exhaust: {Agent: {"RETRIES_SPENT"}},
+
+	Complete: {Agent: {"LOOP_CONVERGED"}},
+	Fail:     {Agent: {"LOOP_DIVERGED", "LOOP_BUDGET_EXCEEDED", "DIRECTIVE_CHANGED", "DIRECTIVE_GONE", "AGENT_TROUBLE", "POLICY_BRANCH"}},
+	Confirm:  {Agent: {"FAILURE_CONFIRMED"}, PM: {"FAILURE_CONFIRMED"}},
+	Refine:   {Agent: {"ANALYSIS_STARTED"}, PM: {"ANALYSIS_STARTED"}},
+	Archive:  {Agent: {"ANALYSIS_DONE"}, PM: {"ANALYSIS_DONE", "AUDIT_RETENTION"}},
+	Breach:   {Host: {HashMismatch, PrevMismatch}},
+}
+
+// The reason codes that decide something.
+const (
+	DirectiveEdited Reason = "DIRECTIVE_EDITED" // the edit is the PM's word: the agent may go on by itself
+	HashMismatch    Reason = "HASH_MISMATCH"
+	PrevMismatch    Reason = "PREV_HASH_MISMATCH"
+)
+
+// Reasons lists the codes that an actor may give for an event; none when the
+// event is not the actor's to make.
+func Reasons(e Event, a Actor) []Reason { return slices.Clone(reasons[e][a]) }
+
+// actors lists who may make an event, in a fixed order.
+func actors(e Event) []Actor {
+	var list []Actor
+	for _, a := range []Actor{Agent, PM, Host} {
+		if len(reasons[e][a]) > 0 {
+			list = append(list, a)
+		}
+	}
+	return list
+}

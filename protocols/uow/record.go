@@ -1,0 +1,194 @@
+package uow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"git-ward/internal/diag"
+)
+
+// The bounds of a record.
+const (
+	MaxRecord = 64 << 10 // bytes of uow.json
+	MaxNote   = 16 << 10 // bytes of a note
+	maxCount  = 1 << 40  // any counter; far below the 2^53 of RFC 8785
+)
+
+// Record is uow.json: one step of a unit (UOW-2).
+type Record struct {
+	ID            string `json:"id"`             // "D-1.2"
+	Directive     string `json:"directive"`      // "D-1"
+	DirectiveHash string `json:"directive_hash"` // comms.Directive.Hash
+	Parent        string `json:"parent"`         // the unit that this one follows, "" for a first one
+	State         State  `json:"state"`
+	Event         Event  `json:"event"` // what led here
+	Time          string `json:"time"`  // RFC 3339, UTC, whole seconds; for people, decides nothing
+	Actor         Actor  `json:"actor"`
+	ReasonCode    Reason `json:"reason_code"`
+	Note          string `json:"note"` // words: a clarification, a cause
+	Policy        Policy `json:"policy"`
+	Iteration     int64  `json:"iteration"` // iterations begun in this unit
+	Budget        Budget `json:"budget"`
+	Interactions  int64  `json:"interactions"` // since the unit began or was clarified
+	Calls         int64  `json:"calls"`        // interactions since the last progress: a state, an iteration, a claim
+	Pulse         int64  `json:"pulse"`        // interactions since the PM's last sign
+	Retries       int64  `json:"retries"`
+	Claim         *Claim `json:"claim"` // the last one, or null
+	PrevHash      string `json:"prev_hash"`
+	Hash          string `json:"hash"`
+}
+
+// Claim says that a commit meets its directive. The verifier judges it.
+type Claim struct {
+	Commit    string `json:"commit"`    // object id
+	Iteration int64  `json:"iteration"` // the iteration that ends with it, from 1
+}
+
+// Budget is the ledger: what the directive's present text allows, and what all
+// units of it have spent.
+type Budget struct {
+	Total Counts `json:"total"`
+	Spent Counts `json:"spent"`
+}
+
+// Counts are what the journal itself counts, so that the host can refuse more
+// (LOOP-4).
+type Counts struct {
+	Iterations int64 `json:"iterations"`
+	Claims     int64 `json:"claims"`
+	Pushes     int64 `json:"pushes"` // records of the agent
+}
+
+// ErrHash says that a record's own hash is not the hash of its content.
+var ErrHash = errors.New("the record's hash is not that of its content")
+
+// Seal computes the record's hash: SHA-256 over its canonical JSON without
+// "hash" (RFC 8785), lower-case hex.
+func (r *Record) Seal() error {
+	sum, err := r.sum()
+	r.Hash = sum
+	return err
+}
+
+func (r *Record) sum() (string, error) {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return "", err
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(data, &members); err != nil {
+		return "", err
+	}
+	delete(members, "hash")
+	if data, err = json.Marshal(members); err != nil {
+		return "", err
+	}
+	value := jsontext.Value(data)
+	if err := value.Canonicalize(); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(value)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Marshal is the record as uow.json holds it: canonical JSON, no newline.
+func (r *Record) Marshal() ([]byte, error) {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	value := jsontext.Value(data)
+	return value, value.Canonicalize()
+}
+
+// ParseRecord reads uow.json. It refuses what is not the canonical form of a
+// well-formed record; a wrong own hash is ErrHash, with the record.
+func ParseRecord(data []byte) (*Record, error) {
+	if len(data) > MaxRecord {
+		return nil, fmt.Errorf("the record has %d bytes, more than %d", len(data), MaxRecord)
+	}
+	r := new(Record)
+	if err := json.Unmarshal(data, r, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("not a record: %w", err)
+	}
+	sum, err := r.sum()
+	if err != nil {
+		return nil, err
+	}
+	if sum != r.Hash {
+		return r, ErrHash
+	}
+	again, err := r.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	if string(again) != string(data) {
+		return nil, errors.New("not in canonical form (RFC 8785), or without a member")
+	}
+	return r, r.check()
+}
+
+const timeLayout = "2006-01-02T15:04:05Z"
+
+// FormatTime is the form of a record's time.
+func FormatTime(t time.Time) string { return t.UTC().Format(timeLayout) }
+
+// check looks at the form of the members that Advance takes as they are.
+func (r *Record) check() error {
+	id, err := ParseID(r.ID)
+	if err != nil {
+		return err
+	}
+	if r.Directive != id.Directive {
+		return fmt.Errorf("unit %s is not of directive %.40q", r.ID, r.Directive)
+	}
+	if !slices.Contains(States(), r.State) {
+		return fmt.Errorf("%.40q is not a state", r.State)
+	}
+	if t, err := time.Parse(timeLayout, r.Time); err != nil || FormatTime(t) != r.Time {
+		return fmt.Errorf("the time %.40q is not of the form %s", r.Time, timeLayout)
+	}
+	if err := checkNote(r.Note); err != nil {
+		return err
+	}
+	for _, n := range []int64{r.Iteration, r.Interactions, r.Calls, r.Pulse, r.Retries,
+		r.Budget.Total.Iterations, r.Budget.Total.Claims, r.Budget.Total.Pushes,
+		r.Budget.Spent.Iterations, r.Budget.Spent.Claims, r.Budget.Spent.Pushes} {
+		if n < 0 || n > maxCount {
+			return fmt.Errorf("%d is not a count", n)
+		}
+	}
+	if !isHex(r.DirectiveHash, 64) {
+		return fmt.Errorf("%.80q is not a directive's hash", r.DirectiveHash)
+	}
+	if r.Claim != nil && !isHex(r.Claim.Commit, 40) {
+		return fmt.Errorf("the claim's commit %.80q is not an object id", r.Claim.Commit)
+	}
+	return r.Policy.check()
+}
+
+func checkNote(note string) error {
+	switch {
+	case len(note) > MaxNote:
+		return fmt.Errorf("the note has %d bytes, more than %d", len(note), MaxNote)
+	case !utf8.ValidString(note):
+		return errors.New("the note is not UTF-8")
+	}
+	for line := range strings.SplitSeq(note, "\n") {
+		if diag.Clean(line) != line {
+			return errors.New("the note holds control or invisible characters")
+		}
+	}
+	return nil
+}
+
+func isHex(s string, n int) bool { return len(s) == n && strings.Trim(s, "0123456789abcdef") == "" }

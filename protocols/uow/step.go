@@ -1,0 +1,183 @@
+package uow
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"git-ward/internal/diag"
+)
+
+// Step judges a record that somebody else made to follow prev (nil: to open the
+// unit): it must be the one that Advance makes of its own inputs. No finding
+// means that the unit is now where next says. Whether its own hash is right is
+// ParseRecord's question, whether it follows prev's is Tampered's.
+func Step(prev, next *Record, world World) []diag.Diagnostic {
+	id, err := ParseID(next.ID)
+	if err != nil {
+		return []diag.Diagnostic{finding("form", "name the unit as its ref does", "%v", err)}
+	}
+	want, found := Advance(id, prev, inputs(prev, next), world)
+	if len(found) > 0 {
+		return found
+	}
+	return differences(next, want)
+}
+
+func finding(rule, hint, format string, args ...any) diag.Diagnostic {
+	return diag.Diagnostic{Pos: diag.Pos{Path: File}, Rule: "uow/" + rule, Severity: diag.Error, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// inputs reads back what the maker of a record must have stated.
+func inputs(prev, next *Record) Input {
+	in := Input{Event: next.Event, Actor: next.Actor, Reason: next.ReasonCode, Note: next.Note, Interactions: next.Interactions}
+	in.Time, _ = time.Parse(timeLayout, next.Time)
+	if prev != nil {
+		in.Interactions -= prev.Interactions
+	}
+	if next.Event == Clarify {
+		in.Interactions = next.Interactions
+	}
+	if next.Event == MakeClaim && next.Claim != nil {
+		in.Commit = next.Claim.Commit
+	}
+	return in
+}
+
+// differences names every member that is not as it should be.
+func differences(have, want *Record) []diag.Diagnostic {
+	a, errA := members(have)
+	b, errB := members(want)
+	if err := errors.Join(errA, errB); err != nil {
+		return []diag.Diagnostic{finding("form", "make records with git ward uow or Ward's agent", "%v", err)}
+	}
+	delete(a, "hash") // follows from the others
+	var names []string
+	for name := range a {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var found []diag.Diagnostic
+	for _, name := range names {
+		if string(a[name]) != string(b[name]) {
+			found = append(found, finding("record", "main and the record before it decide this; fetch and make the record again",
+				"%q is %.200s where %.200s follows", name, a[name], b[name]))
+		}
+	}
+	return found
+}
+
+func members(r *Record) (map[string]jsontext.Value, error) {
+	data, err := r.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	var m map[string]jsontext.Value
+	return m, json.Unmarshal(data, &m)
+}
+
+// Tampered reads a record and says whether it proves that somebody changed the
+// journal: its own hash, or the hash of the record before it, is wrong (UOW-1).
+// The reason is "" for a record that is sound, or that is merely malformed; err
+// says what is wrong in either case.
+func Tampered(prev *Record, data []byte) (r *Record, reason Reason, err error) {
+	r, err = ParseRecord(data)
+	if errors.Is(err, ErrHash) {
+		return nil, HashMismatch, err
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	want := ""
+	if prev != nil {
+		want = prev.Hash
+	}
+	if r.PrevHash != want {
+		return nil, PrevMismatch, fmt.Errorf("prev_hash is %.12q, but the record before it has the hash %.12q", r.PrevHash, want)
+	}
+	return r, "", nil
+}
+
+// Validate reads a whole journal, oldest record first, by itself: hashes, steps,
+// counters. It returns the records before the first broken one, and what is wrong
+// with that one. What main said at each time is taken on the records' word;
+// CheckLedgers compares the sums.
+func Validate(id ID, files [][]byte) (records []*Record, found []diag.Diagnostic) {
+	var prev *Record
+	for _, data := range files {
+		r, _, err := Tampered(prev, data)
+		if err != nil {
+			return records, []diag.Diagnostic{finding("hash", "restore the journal from a clone that fetched it", "record %d: %v", len(records)+1, err)}
+		}
+		if found = StepAlone(id, prev, r); len(found) > 0 {
+			for i := range found {
+				found[i].Message = fmt.Sprintf("record %d: %s", len(records)+1, found[i].Message)
+			}
+			return records, found
+		}
+		records = append(records, r)
+		prev = r
+	}
+	return records, nil
+}
+
+// StepAlone is Step without main: the record's own word counts for it.
+func StepAlone(id ID, prev, next *Record) []diag.Diagnostic {
+	if next.ID != id.String() {
+		return []diag.Diagnostic{finding("record", "push it to its own ref", "the record is of %s, the journal of %s", next.ID, id)}
+	}
+	c := cost(next.Event, next.Actor)
+	spent := next.Budget.Spent
+	main := &Main{DirectiveHash: next.DirectiveHash, Total: next.Budget.Total, Policy: next.Policy,
+		Spent: Counts{spent.Iterations - c.Iterations, spent.Claims - c.Claims, spent.Pushes - c.Pushes}}
+	world := World{Main: main, alone: true}
+	if parent, err := ParseID(next.Parent); err == nil && prev == nil {
+		if parent.Directive != id.Directive || parent.K != id.K-1 {
+			return []diag.Diagnostic{finding("record", "a unit follows the one before it", "%s does not follow %s", id, next.Parent)}
+		}
+		world.Last = &Record{ID: next.Parent, State: Archived}
+	}
+	return Step(prev, next, world)
+}
+
+// CheckLedgers proves the ledgers of all units of one directive, oldest unit
+// first: what each record says was spent is what the records up to it did spend
+// on that text of the directive.
+func CheckLedgers(units ...[]*Record) []diag.Diagnostic {
+	sums := map[string]Counts{}
+	for _, records := range units {
+		for i, r := range records {
+			sum := sums[r.DirectiveHash].plus(cost(r.Event, r.Actor))
+			sums[r.DirectiveHash] = sum
+			if r.Budget.Spent != sum {
+				return []diag.Diagnostic{finding("ledger", "compare with a clone's copy of the journals",
+					"%s, record %d: says that %d iterations, %d claims and %d pushes are spent; the journals say %d, %d and %d", r.ID, i+1,
+					r.Budget.Spent.Iterations, r.Budget.Spent.Claims, r.Budget.Spent.Pushes, sum.Iterations, sum.Claims, sum.Pushes)}
+			}
+		}
+	}
+	return nil
+}
+
+// Exit is the event and its reason code that end, or suspend, a unit after an
+// exit of the loop (UOW-1); false for a status that is no exit.
+func Exit(status string) (Event, Reason, bool) {
+	switch strings.TrimPrefix(status, "EXIT_") {
+	case "CONVERGED":
+		return Complete, "LOOP_CONVERGED", true
+	case "DIVERGED":
+		return Fail, "LOOP_DIVERGED", true
+	case "BUDGET_EXCEEDED":
+		return Fail, "LOOP_BUDGET_EXCEEDED", true
+	case "BLOCKED":
+		return Block, "LOOP_BLOCKED", true
+	case "NEED_INFO":
+		return RequestApproval, "NEED_INFO", true
+	}
+	return "", "", false
+}

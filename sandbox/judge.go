@@ -1,0 +1,249 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/verifier"
+)
+
+// judge writes the host's verdict on every claim that stands at the tip of a
+// unit's journal, one after the other (LOOP-5). What it knows is in refs: a claim
+// whose note has a verdict on it is done, so a judge that was killed starts over.
+type judge struct {
+	*Spec
+	log    zerolog.Logger
+	policy firewall.Policy
+	repo   *git.Repo
+}
+
+const (
+	// lookEvery is how often the judge looks for claims.
+	lookEvery = 500 * time.Millisecond
+	// sulk is how long it waits with a claim that it could not run.
+	sulk = 30 * time.Second
+)
+
+// claimed is a claim without a verdict.
+type claimed struct {
+	ref    string
+	record *uow.Record
+}
+
+// serve judges until ctx ends. What goes wrong with one claim is logged and tried
+// again: no verdict is better than a wrong one, and the agent's patience is
+// bounded by [verify] timeout.
+func (j *judge) serve(ctx context.Context) error {
+	later := map[string]time.Time{} // by the record's hash
+	for {
+		claims, err := j.open(ctx)
+		if err != nil && ctx.Err() == nil {
+			j.log.Error().Err(err).Msg("the journals cannot be read")
+		}
+		for _, c := range claims {
+			if time.Now().Before(later[c.record.Hash]) {
+				continue
+			}
+			if err := j.judge(ctx, c.record); err != nil && ctx.Err() == nil {
+				later[c.record.Hash] = time.Now().Add(sulk)
+				j.log.Error().Err(err).Str("unit", c.record.ID).Msg("the claim cannot be judged")
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// open lists the claims that have no verdict, in the order of their refs.
+func (j *judge) open(ctx context.Context) ([]claimed, error) {
+	tips, err := j.repo.Refs(ctx, uow.RefPrefix)
+	if err != nil || len(tips) == 0 {
+		return nil, err
+	}
+	batch := j.repo.Batch(ctx)
+	defer batch.Close()
+	var list []claimed
+	var all error
+	for _, tip := range tips {
+		_, data, err := batch.Read(tip.ID+":"+uow.File, uow.MaxRecord)
+		if err != nil {
+			all = errors.Join(all, fmt.Errorf("%s: %w", tip.Name, err))
+			continue
+		}
+		r, err := uow.ParseRecord(data)
+		if err != nil {
+			all = errors.Join(all, fmt.Errorf("%s: %w", tip.Name, err))
+			continue
+		}
+		if r.State != uow.Active || r.Event != uow.MakeClaim || r.Claim == nil {
+			continue
+		}
+		done, err := j.judged(ctx, r)
+		if err != nil {
+			all = errors.Join(all, err)
+		} else if !done {
+			list = append(list, claimed{tip.Name, r})
+		}
+	}
+	return list, all
+}
+
+// judged reports whether the claim's commit has a verdict on this very claim.
+func (j *judge) judged(ctx context.Context, r *uow.Record) (bool, error) {
+	note, err := j.repo.Note(ctx, loop.VerdictsRef, r.Claim.Commit)
+	if err != nil {
+		return false, err
+	}
+	verdicts, _ := loop.ParseVerdicts(note) // only the host writes there; a broken line is no verdict
+	for _, v := range verdicts {
+		if v.Claim == r.Hash {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// judge runs a claim and notes the verdict.
+func (j *judge) judge(ctx context.Context, r *uow.Record) error {
+	start := time.Now()
+	v, err := j.verdict(ctx, r)
+	if err != nil {
+		return err
+	}
+	v.Unit, v.DirectiveHash, v.Commit, v.Claim = r.ID, r.DirectiveHash, r.Claim.Commit, r.Hash
+	v.Iteration = int(r.Claim.Iteration)
+	v.Time = uow.FormatTime(time.Now())
+	line, err := v.Line()
+	if err != nil {
+		return err
+	}
+	if err := j.repo.AppendNote(ctx, loop.VerdictsRef, r.Claim.Commit, line); err != nil {
+		return err
+	}
+	j.log.Info().Str("unit", r.ID).Str("commit", r.Claim.Commit[:12]).Str("verdict", v.Verdict).Str("reason", v.Reason).
+		Dur("ms", time.Since(start)).Msg("judged")
+	return nil
+}
+
+// verdict is what the claim's commands come to. Main decides what is run: its
+// directive, as the claim's record names it, and its pinned paths.
+func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error) {
+	main, err := j.repo.Commit(ctx, "refs/heads/main")
+	if err != nil {
+		return loop.Verdict{}, err
+	}
+	d, err := j.find(ctx, main, r.Directive)
+	if err != nil {
+		return loop.Verdict{}, err
+	}
+	if d == nil || d.Hash() != r.DirectiveHash {
+		return none("main has another text of " + r.Directive + " by now"), nil
+	}
+	if _, err := j.repo.Commit(ctx, r.Claim.Commit); err != nil {
+		return none("the claimed commit is not there"), nil
+	}
+	declaration, _, missing := loop.Declare(r.ID, *d, base(j.Settings))
+	if len(missing) > 0 {
+		return none("the directive does not say " + missing[0]), nil
+	}
+	claim := claimOf(d, j.Settings, r.Claim.Commit, main)
+	if len(claim.Commands) == 0 {
+		return none("no criterion has a command"), nil
+	}
+	if declaration.RungTarget >= loop.Rung274177 {
+		claim.Replays = 2
+	}
+	facts, err := j.verify(ctx, j.log, j.policy, claim)
+	if err != nil {
+		return loop.Verdict{}, err
+	}
+	return word(declaration, d, facts), nil
+}
+
+// base is [loop] as the loop takes it.
+func base(c *config.Config) loop.Base {
+	l := c.Loop
+	return loop.Base{Profile: loop.Profile(l.Profile), Rp: l.Rp, MaxIterations: l.MaxIterations,
+		MaxToolCallsPerIteration: l.MaxToolCallsPerIteration, MaxSecondsPerIteration: l.MaxSecondsPerIteration,
+		MaxTotalSeconds: l.MaxTotalSeconds, MaxTotalToolCalls: l.MaxTotalToolCalls}
+}
+
+// find reads a directive of main; nil when it is gone.
+func (j *judge) find(ctx context.Context, main, name string) (*comms.Directive, error) {
+	batch := j.repo.Batch(ctx)
+	defer batch.Close()
+	_, data, err := batch.Read(main+":"+comms.Path, comms.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	doc, _ := comms.Parse(data)
+	return doc.Directive(name), nil
+}
+
+// none is a verdict on a claim of which nothing was run.
+func none(reason string) loop.Verdict {
+	v := loop.Judge(loop.Declaration{}, nil)
+	v.Reason = reason
+	return v
+}
+
+// word puts the facts into the words of the loop and lets it judge them.
+func word(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.Verdict {
+	trials := make([]loop.Trial, len(f.Replays))
+	for i, runs := range f.Replays {
+		trials[i] = trial(d, runs)
+	}
+	v := loop.Judge(p, trials)
+	for _, dev := range f.Deviations {
+		v.Deviations = append(v.Deviations, dev.Path+" ("+dev.Kind+")")
+	}
+	v.Image, v.Fence = f.Image, f.Fence
+	return v
+}
+
+// trial reads one replay's ends by the names that claimOf gave.
+func trial(d *comms.Directive, runs []verifier.Run) (t loop.Trial) {
+	for i, c := range d.Criteria {
+		for _, r := range runs {
+			if r.Name == criterionName(i) {
+				t.Criteria = append(t.Criteria, outcome(c.Text, r))
+			}
+		}
+	}
+	for _, r := range runs {
+		o := outcome("", r)
+		switch r.Name {
+		case residualName:
+			t.Residual = &o
+			t.Value, _ = loop.ParseResidual(r.LastLine) // what is no decimal is not known
+		case suiteName:
+			t.Suite = &o
+		}
+	}
+	return t
+}
+
+// outcome is a command's end in the loop's words.
+func outcome(criterion string, r verifier.Run) loop.Outcome {
+	o := loop.Outcome{Criterion: criterion, Command: r.Line, ExitCode: r.Exit, Met: r.OK(), OutputSHA256: r.SHA256, Tail: loop.Tail([]byte(r.Tail))}
+	switch r.End {
+	case verifier.TimedOut:
+		o.Trouble = "it did not end within [verify] timeout"
+	case verifier.Flooded:
+		o.Trouble = "it printed more than [verify] output_size"
+	}
+	return o
+}

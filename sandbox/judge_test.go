@@ -1,0 +1,216 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/internal/gittest"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+	"git-ward/sandbox/firewall"
+)
+
+// court is a repository with a directive, and a judge of plain processes.
+type court struct {
+	*gittest.Pair
+	judge
+	directive comms.Directive
+	main      string
+	last      *uow.Record // of the unit's journal
+}
+
+const asked = `### D-1: the answer
+
+Find it.
+
+- [ ] the check passes (` + "`sh check.sh`" + `)
+- [ ] the answer is short (` + "`test $(wc -c < answer) -lt 9`" + `)
+- residual: ` + "`sh distance.sh`" + `
+- certificates: EXACT, CONVERGED
+- R_p: 0.5
+`
+
+func newCourt(t *testing.T, directive string) *court {
+	p := gittest.New(t)
+	settings, err := config.Load(p.Bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.Verify.Timeout.Duration = 20 * time.Second
+	c := &court{Pair: p}
+	c.judge = judge{&Spec{Bare: p.Bare, Settings: settings, Unfenced: true, RuntimeDir: t.TempDir()}, zerolog.Nop(), firewall.Policy{}, git.Open(p.Bare)}
+	p.Write("check.sh", "test \"$(cat answer)\" = 42\n")
+	p.Write("distance.sh", "echo $((42 - $(cat answer)))\n")
+	p.Write("answer", "40\n")
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+directive+"\n## Reports\n")
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "D-1")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	c.main = strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n" + directive + "\n## Reports\n"))
+	c.directive = doc.Directives[0]
+	c.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
+	c.step(uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"})
+	return c
+}
+
+// step appends a record to the journal, past the hooks, which are not at stake.
+func (c *court) step(in uow.Input) {
+	c.T.Helper()
+	in.Actor, in.Time = uow.Agent, time.Now()
+	world := uow.World{Main: &uow.Main{DirectiveHash: c.directive.Hash(), Total: uow.Totals(10), Policy: uow.DefaultPolicy()}}
+	r, found := uow.Advance(uow.ID{Directive: "D-1", K: 1}, c.last, in, world)
+	if len(found) > 0 {
+		c.T.Fatal(found)
+	}
+	data, err := r.Marshal()
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	c.last = r
+	blob, err := c.Try(c.Bare, nil, string(data), "git", "hash-object", "-w", "--stdin")
+	if err != nil {
+		c.T.Fatal(blob)
+	}
+	tree, err := c.Try(c.Bare, nil, "100644 blob "+strings.TrimSpace(blob)+"\t"+uow.File+"\n", "git", "mktree")
+	if err != nil {
+		c.T.Fatal(tree)
+	}
+	commit := c.Run(c.Bare, "git", "commit-tree", "-m", "step", strings.TrimSpace(tree))
+	c.Run(c.Bare, "git", "update-ref", "refs/ward/uow/D-1.1", strings.TrimSpace(commit))
+}
+
+// claim pushes the working tree and claims it.
+func (c *court) claim() string {
+	c.T.Helper()
+	c.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
+	c.Git("add", "--all")
+	c.Git("commit", "--quiet", "--allow-empty", "--message", fmt.Sprint("claim", c.last.Iteration))
+	if out, err := c.AgentPush("+HEAD:refs/heads/agent/D-1"); err != nil {
+		c.T.Fatal(err, out)
+	}
+	commit := strings.TrimSpace(c.Git("rev-parse", "HEAD"))
+	c.step(uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: commit})
+	return commit
+}
+
+// verdicts runs the judge until nothing is open, and reads a commit's note.
+func (c *court) verdicts(commit string) []loop.Verdict {
+	c.T.Helper()
+	ctx, cancel := context.WithCancel(c.T.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.serve(ctx) }()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		open, err := c.open(ctx)
+		if err != nil || time.Now().After(deadline) {
+			c.T.Fatal("not judged", err)
+		}
+		if len(open) == 0 {
+			break
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		c.T.Fatal(err)
+	}
+	list, err := loop.ParseVerdicts([]byte(c.Run(c.Bare, "git", "notes", "--ref="+loop.VerdictsRef, "show", commit)))
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return list
+}
+
+// TestJudge: three claims of one unit, of which the last is exact; each gets one
+// verdict, and only the tip's claim is open.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	c := newCourt(t, asked)
+	if open, err := c.open(t.Context()); len(open) != 0 || err != nil {
+		t.Fatal(open, err)
+	}
+	for i, step := range []struct{ answer, verdict, residual string }{{"40", loop.None, "2"}, {"41", loop.None, "1"}, {"42", loop.Exact, "0"}} {
+		c.Write("answer", step.answer+"\n")
+		commit := c.claim()
+		list := c.verdicts(commit)
+		if len(list) != 1 {
+			t.Fatalf("%d verdicts", len(list))
+		}
+		v := list[0]
+		if v.Verdict != step.verdict || v.Residual.Words() != step.residual || v.Claim != c.last.Hash || v.Iteration != i+1 || v.Fence != loop.FenceNone ||
+			v.Trials != 2 || !v.Agree || v.Unit != "D-1.1" || v.Caveat != loop.Caveat {
+			t.Errorf("%+v", v)
+		}
+		if v.Proves(commit, "D-1.1", c.directive.Hash()) != (step.verdict == loop.Exact) {
+			t.Errorf("%s proves the wrong thing", v.Verdict)
+		}
+	}
+	// A second look finds nothing to do.
+	if open, err := c.open(t.Context()); len(open) != 0 || err != nil {
+		t.Error(open, err)
+	}
+}
+
+// TestJudgeIsNotFooled: what the agent does to the check does not count, and what
+// main does to the directive does.
+func TestJudgeIsNotFooled(t *testing.T) {
+	t.Parallel()
+	c := newCourt(t, asked)
+	c.Write("check.sh", "true\n")
+	c.Write("distance.sh", "echo 0\n")
+	v := c.verdicts(c.claim())[0]
+	if v.Verdict != loop.None || strings.Join(v.Deviations, ", ") != "check.sh (changed), distance.sh (changed)" {
+		t.Errorf("%+v", v)
+	}
+	// The PM edits the directive while the claim waits.
+	c.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
+	c.step(uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: c.main})
+	c.Git("reset", "--quiet", "--hard", c.main)
+	c.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+strings.Replace(asked, "Find it.", "Find another.", 1)+"\n## Reports\n")
+	c.Git("commit", "--quiet", "--all", "--message", "edited")
+	if out, err := c.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	if v := c.verdicts(c.main)[0]; v.Verdict != loop.None || !strings.Contains(v.Reason, "another text of D-1") {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestJudgeResiduals: what a residual command prints is exact or not known.
+func TestJudgeResiduals(t *testing.T) {
+	t.Parallel()
+	c := newCourt(t, asked)
+	for _, r := range []struct{ prints, verdict, residual string }{
+		{"0.4999999999999999999999999999", loop.Converged, "0.4999999999999999999999999999"},
+		{"0.5", loop.None, "0.5"},
+		{"NaN", loop.None, "not known"},
+		{"", loop.None, "not known"},
+		{"1e400", loop.None, "1e400"},
+		{"-1", loop.None, "not known"},
+		{"0.1 0.2", loop.None, "not known"},
+	} {
+		c.Git("reset", "--quiet", "--hard", "origin/main")
+		c.Write("distance.sh", "printf '"+r.prints+"\\n'\n")
+		c.Git("commit", "--quiet", "--all", "--message", "a residual") // on main: it is the PM's
+		if out, err := c.Push("HEAD:main"); err != nil {
+			t.Fatal(err, out)
+		}
+		c.Write("answer", "41\n")
+		if v := c.verdicts(c.claim())[0]; v.Verdict != r.verdict || !strings.EqualFold(v.Residual.Words(), r.residual) {
+			t.Errorf("%q: %s, residual %s, want %s, %s", r.prints, v.Verdict, v.Residual.Words(), r.verdict, r.residual)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(c.RuntimeDir, "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

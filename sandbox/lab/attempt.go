@@ -1,0 +1,165 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Attempt is one try to reach something.
+type Attempt struct {
+	What  string     // in words, for tables
+	Proto string     // tcp, udp, icmp, 6in4, unix
+	Path  string     // of a unix socket; @NAME is an abstract one
+	To    netip.Addr // with a zone where it needs one; ::ffff:a.b.c.d through an IPv6 socket
+	Port  int
+	Via   string // an interface to bind to
+	First string // the first hop of a source route to To
+	Exact bool   // a strict source route
+	Quiet bool   // the kernel has no way to tell the socket of a refusal
+}
+
+func (a Attempt) String() string {
+	if a.Proto == "unix" {
+		return "unix " + a.Path
+	}
+	s := fmt.Sprintf("%s %v", a.Proto, a.To)
+	if a.Port != 0 {
+		s += fmt.Sprintf(" port %d", a.Port)
+	}
+	if a.Via != "" {
+		s += " by " + a.Via
+	}
+	if a.First != "" {
+		s += " through " + a.First
+	}
+	return s
+}
+
+// Wire is how a packet of the attempt looks to a sniffer.
+func (a Attempt) Wire() string {
+	to := a.To.Unmap().WithZone("")
+	if a.First != "" {
+		to = netip.MustParseAddr(a.First)
+	}
+	return fmt.Sprintf("%s %v %d", a.Proto, to, a.Port)
+}
+
+// Outcome is what happened: Err empty means an answer came.
+type Outcome struct {
+	Err     string
+	Timeout bool // nothing came
+	Took    time.Duration
+}
+
+func (o Outcome) String() string {
+	if o.Err == "" {
+		return "answered"
+	}
+	return o.Err
+}
+
+const (
+	wait = time.Second // for an answer
+	// AtOnce is how fast a refusal must be seen.
+	AtOnce = 500 * time.Millisecond
+)
+
+func tryAll(attempts []Attempt) []Outcome {
+	outcomes := make([]Outcome, len(attempts))
+	var wg sync.WaitGroup
+	for i, a := range attempts {
+		wg.Go(func() {
+			begin := time.Now()
+			err := a.try()
+			outcomes[i].Took = time.Since(begin)
+			if err != nil {
+				outcomes[i].Err = err.Error()
+				outcomes[i].Timeout = errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINPROGRESS)
+			}
+		})
+	}
+	wg.Wait()
+	return outcomes
+}
+
+// try uses plain sockets: the net package would turn a mapped address into an
+// IPv4 one by itself.
+func (a Attempt) try() error {
+	family, address := a.sockaddr()
+	kind, proto := unix.SOCK_DGRAM, 0
+	switch a.Proto {
+	case "tcp", "unix":
+		kind = unix.SOCK_STREAM
+	case "icmp":
+		if proto = unix.IPPROTO_ICMP; family == unix.AF_INET6 {
+			proto = unix.IPPROTO_ICMPV6
+		}
+	case "6in4":
+		kind, proto = unix.SOCK_RAW, unix.IPPROTO_IPV6
+	}
+	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, proto)
+	if err != nil {
+		return fmt.Errorf("socket: %w", err)
+	}
+	defer unix.Close(fd)
+	if err := a.options(fd); err != nil {
+		return err
+	}
+	if err := unix.Connect(fd, address); err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	if kind == unix.SOCK_STREAM {
+		return nil
+	}
+	payload := []byte{8, 0, 0, 0, 0, 0, 0, 1} // an ICMP echo request; to UDP it is all the same
+	if family == unix.AF_INET6 {
+		payload[0] = 128
+	}
+	if _, err := unix.Write(fd, payload); err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
+	if _, err := unix.Read(fd, make([]byte, 100)); err != nil {
+		return fmt.Errorf("receive: %w", err)
+	}
+	return nil
+}
+
+func (a Attempt) sockaddr() (int, unix.Sockaddr) {
+	if a.Proto == "unix" {
+		return unix.AF_UNIX, &unix.SockaddrUnix{Name: a.Path}
+	}
+	if a.To.Is4() {
+		return unix.AF_INET, &unix.SockaddrInet4{Port: a.Port, Addr: a.To.As4()}
+	}
+	sa := &unix.SockaddrInet6{Port: a.Port, Addr: a.To.As16()}
+	if i, err := net.InterfaceByName(a.To.Zone()); err == nil {
+		sa.ZoneId = uint32(i.Index)
+	}
+	return unix.AF_INET6, sa
+}
+
+func (a Attempt) options(fd int) error {
+	t := unix.NsecToTimeval(int64(wait))
+	err := errors.Join(
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &t),
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &t),
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BROADCAST, 1))
+	if a.Via != "" {
+		err = errors.Join(err, unix.SetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE, a.Via))
+	}
+	if a.First != "" {
+		first := netip.MustParseAddr(a.First).As4()
+		route := append([]byte{1, 131, 7, 4}, first[:]...) // a filler, then the option
+		if a.Exact {
+			route[1] = 137
+		}
+		err = errors.Join(err, unix.SetsockoptString(fd, unix.IPPROTO_IP, unix.IP_OPTIONS, string(route)))
+	}
+	return err
+}

@@ -1,0 +1,144 @@
+// Package lab gives tests network namespaces with an actor in each, which
+// listens, tries to reach things, and looks at what comes over a wire. What a
+// test of the fence sends stays in them: no wire leads to the machine's own
+// network, so that a missing rule shows as a connection and no packet can leave.
+package lab
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Order is what an actor is told: one of its fields.
+type Order struct {
+	Listen []string // "tcp 0.0.0.0:80", "unix @name"; udp answers what it gets
+	Names  *Names   // be a name server
+	Sniff  string   // an interface: remember what arrives there
+	Seen   bool     // tell it, and forget
+	Try    []Attempt
+	Run    string // a script for bash
+	Mirror string // host:port of a web server that answers with what it was asked
+}
+
+// Ran is how a script ended, and what it said on both of its outputs.
+type Ran struct {
+	Out  string
+	Code int
+}
+
+// Act obeys orders, one line of JSON each, until stdin ends. An attempt's answer
+// is a list of Outcomes, that of Seen a count for each kind of packet, and any
+// other "done".
+func Act(stdin io.Reader, stdout io.Writer) error {
+	orders, answers := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
+	var s sniffer
+	for {
+		var o Order
+		if err := orders.Decode(&o); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		var answer any = "done"
+		var err error
+		switch {
+		case o.Listen != nil:
+			err = listen(o.Listen)
+		case o.Names != nil:
+			err = o.Names.serve()
+		case o.Sniff != "":
+			err = s.open(o.Sniff)
+		case o.Seen:
+			answer = s.take()
+		case o.Try != nil:
+			answer = tryAll(o.Try)
+		case o.Run != "":
+			answer = run(o.Run)
+		case o.Mirror != "":
+			err = mirror(o.Mirror)
+		}
+		if err != nil {
+			return err
+		}
+		if err := answers.Encode(answer); err != nil {
+			return err
+		}
+	}
+}
+
+func listen(places []string) error {
+	for _, place := range places {
+		proto, addr, _ := strings.Cut(place, " ")
+		if proto == "udp" {
+			c, err := net.ListenPacket(proto, addr)
+			if err != nil {
+				return err
+			}
+			go echo(c)
+			continue
+		}
+		l, err := net.Listen(proto, addr)
+		if err != nil {
+			return err
+		}
+		go func() {
+			for {
+				if c, err := l.Accept(); err == nil {
+					c.Close()
+				}
+			}
+		}()
+	}
+	return nil
+}
+
+func echo(c net.PacketConn) {
+	buf := make([]byte, 100)
+	for {
+		if n, from, err := c.ReadFrom(buf); err == nil {
+			c.WriteTo(buf[:n], from)
+		}
+	}
+}
+
+// run gives a script half a minute, and ends what is left of it.
+func run(script string) Ran {
+	cmd := exec.Command("/bin/bash", "-c", script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = time.Second
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return Ran{err.Error(), -1}
+	}
+	late := time.AfterFunc(30*time.Second, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	defer late.Stop()
+	cmd.Wait()
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	return Ran{out.String(), cmd.ProcessState.ExitCode()}
+}
+
+// mirror answers every request with the request itself, key and all.
+func mirror(at string) error {
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		return err
+	}
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request, _ := httputil.DumpRequest(r, true)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Mirror", r.Header.Get("X-Api-Key"))
+		json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"type": "mirror", "message": string(request)}})
+	}))
+	return nil
+}

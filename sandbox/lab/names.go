@@ -1,0 +1,111 @@
+package lab
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// Names is a name server for tests, over UDP and TCP. A name has the addresses of
+// its turns, each space-separated, one turn a question for an IPv4 address; the
+// last one stays. Questions for IPv6 addresses belong to the turn before.
+type Names struct {
+	At    string // host:port
+	Turns map[string][]string
+
+	mu  sync.Mutex
+	now map[string]string
+}
+
+// serve answers until the process ends.
+func (n *Names) serve() error {
+	udp, err := net.ListenPacket("udp", n.At)
+	if err != nil {
+		return err
+	}
+	tcp, err := net.Listen("tcp", udp.LocalAddr().String())
+	if err != nil {
+		return err
+	}
+	go func() {
+		for buf := make([]byte, 512); ; {
+			if size, from, err := udp.ReadFrom(buf); err == nil {
+				udp.WriteTo(n.Answer(buf[:size]), from)
+			}
+		}
+	}()
+	go func() {
+		for {
+			if conn, err := tcp.Accept(); err == nil {
+				go n.stream(conn)
+			}
+		}
+	}()
+	return nil
+}
+
+// stream serves a connection: each message has its length before it (RFC 1035,
+// section 4.2.2).
+func (n *Names) stream(conn net.Conn) {
+	defer conn.Close()
+	for {
+		var size uint16
+		if binary.Read(conn, binary.BigEndian, &size) != nil {
+			return
+		}
+		question := make([]byte, size)
+		if _, err := io.ReadFull(conn, question); err != nil {
+			return
+		}
+		answer := n.Answer(question)
+		conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...))
+	}
+}
+
+// Answer gives a message for a message; what is no question comes back as it is.
+func (n *Names) Answer(question []byte) []byte {
+	var m dnsmessage.Message
+	if err := m.Unpack(question); err != nil || len(m.Questions) != 1 {
+		return question
+	}
+	q := m.Questions[0]
+	m.Response, m.Authoritative, m.Additionals = true, true, nil
+	for _, a := range n.turn(strings.TrimSuffix(q.Name.String(), "."), q.Type == dnsmessage.TypeA) {
+		head := dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}
+		switch {
+		case q.Type == dnsmessage.TypeA && a.Is4():
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: head, Body: &dnsmessage.AResource{A: a.As4()}})
+		case q.Type == dnsmessage.TypeAAAA && a.Is6():
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: head, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
+		}
+	}
+	answer, err := m.Pack()
+	if err != nil {
+		panic(fmt.Sprint("the test's own names: ", err))
+	}
+	return answer
+}
+
+func (n *Names) turn(name string, next bool) (addrs []netip.Addr) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.now == nil {
+		n.now = map[string]string{}
+	}
+	if turns := n.Turns[name]; next && len(turns) > 0 {
+		n.now[name] = turns[0]
+		if len(turns) > 1 {
+			n.Turns[name] = turns[1:]
+		}
+	}
+	for text := range strings.FieldsSeq(n.now[name]) {
+		addrs = append(addrs, netip.MustParseAddr(text))
+	}
+	return addrs
+}

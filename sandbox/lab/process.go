@@ -1,0 +1,123 @@
+package lab
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Process is a child that answers lines of JSON, such as an actor. It ends with
+// its stdin, so that none outlives a test that is killed.
+type Process struct {
+	T     testing.TB
+	Cmd   *exec.Cmd
+	stdin io.WriteCloser
+	lines *bufio.Scanner
+}
+
+// Start runs the test's own binary as verb, with new namespaces: its TestMain
+// must know the word.
+func Start(t testing.TB, verb string, namespaces uintptr) *Process {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", verb)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces}
+	cmd.Stderr = os.Stderr
+	return Begin(t, cmd)
+}
+
+// Begin starts a command as a Process.
+func Begin(t testing.TB, cmd *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{T: t, Cmd: cmd}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stdin, p.lines = stdin, bufio.NewScanner(stdout)
+	p.lines.Buffer(nil, 16<<20)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.End() })
+	return p
+}
+
+// End closes the stdin and waits; a second call does nothing.
+func (p *Process) End() error {
+	p.stdin.Close()
+	return p.Cmd.Wait()
+}
+
+// Ask sends a question and waits for the answer.
+func (p *Process) Ask(question, answer any) {
+	p.T.Helper()
+	if err := json.NewEncoder(p.stdin).Encode(question); err != nil {
+		p.T.Fatal(err)
+	}
+	if !p.lines.Scan() {
+		p.T.Fatalf("no answer to %v: %v", question, p.lines.Err())
+	}
+	if err := json.Unmarshal(p.lines.Bytes(), answer); err != nil {
+		p.T.Fatalf("%v: %s", err, p.lines.Bytes())
+	}
+}
+
+// Tell gives an actor orders that have no other answer than that they are done.
+func (p *Process) Tell(orders ...Order) {
+	p.T.Helper()
+	for _, o := range orders {
+		var done string
+		p.Ask(o, &done)
+	}
+}
+
+// Try makes an actor's attempts, all at the same time.
+func (p *Process) Try(attempts []Attempt) (outcomes []Outcome) {
+	p.T.Helper()
+	p.Ask(Order{Try: attempts}, &outcomes)
+	return outcomes
+}
+
+// Run runs a script where an actor is.
+func (p *Process) Run(script string) (ran Ran) {
+	p.T.Helper()
+	p.Ask(Order{Run: script}, &ran)
+	return ran
+}
+
+// Seen is what has come over the sniffed wire since the last look.
+func (p *Process) Seen() (seen map[string]int) {
+	p.T.Helper()
+	p.Ask(Order{Seen: true}, &seen)
+	return seen
+}
+
+// NetNS is the process's network namespace.
+func (p *Process) NetNS() string { return fmt.Sprintf("/proc/%d/ns/net", p.Cmd.Process.Pid) }
+
+// Sh runs a script in the process's network namespace only: /proc/sys/net is
+// that of the reader.
+func (p *Process) Sh(script string) string {
+	p.T.Helper()
+	out, err := p.TrySh(script)
+	if err != nil {
+		p.T.Fatalf("%v: %s\n%s", err, out, script)
+	}
+	return out
+}
+
+// TrySh is Sh for scripts that may fail.
+func (p *Process) TrySh(script string) (string, error) {
+	out, err := exec.Command("nsenter", "--net="+p.NetNS(), "sh", "-ec", script).CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}

@@ -1,0 +1,60 @@
+package podman
+
+import (
+	"runtime"
+	"slices"
+
+	"github.com/containers/common/pkg/seccomp"
+	"github.com/go-json-experiment/json"
+	"golang.org/x/sys/unix"
+)
+
+// shut are calls that podman's default profile admits, because they are safe as
+// long as the kernel is, and that nobody in a fence needs. In a user namespace of
+// its own any program is root over mounts, interfaces and rules of packets, which
+// is where most of the kernel's holes of the last years were; keyrings are shared
+// with the host's users; and socketcall hides its arguments from a filter.
+var shut = []string{
+	"clone3", "setns", "unshare",
+	"fsconfig", "fsmount", "fsopen", "fspick", "mount", "mount_setattr", "move_mount", "open_tree", "pivot_root", "umount", "umount2",
+	"add_key", "keyctl", "request_key",
+	"socketcall",
+	"clone", "socket", // come back, with conditions
+}
+
+// families are those of sockets that the fence's rules see, and netlink's
+// part for looking at addresses. Others lead round them: vsock to the hypervisor,
+// packet and XDP sockets under the rules.
+var families = []uint64{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
+
+// namespaces are clone's flags for new ones (clone(2)).
+const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// seccompProfile is podman's default profile without the calls in shut.
+func seccompProfile() ([]byte, error) {
+	p := seccomp.DefaultProfile()
+	for _, s := range p.Syscalls {
+		s.Names = slices.DeleteFunc(s.Names, func(name string) bool { return slices.Contains(shut, name) })
+	}
+	p.Syscalls = slices.DeleteFunc(p.Syscalls, func(s *seccomp.Syscall) bool { return len(s.Names) == 0 })
+	allow := func(name string, args ...*seccomp.Arg) {
+		p.Syscalls = append(p.Syscalls, &seccomp.Syscall{Names: []string{name}, Action: seccomp.ActAllow, Args: args})
+	}
+	equal := func(index uint, value uint64) *seccomp.Arg {
+		return &seccomp.Arg{Index: index, Value: value, Op: seccomp.OpEqualTo}
+	}
+	for _, family := range families {
+		allow("socket", equal(0, family))
+	}
+	allow("socket", equal(0, unix.AF_NETLINK), equal(2, unix.NETLINK_ROUTE))
+	flags := uint(0)
+	if runtime.GOARCH == "s390x" {
+		flags = 1
+	}
+	allow("clone", &seccomp.Arg{Index: flags, Value: namespaces, Op: seccomp.OpMaskedEqual})
+	// C libraries try clone, whose flags a filter can see, when clone3 is not there.
+	errno := uint(unix.ENOSYS)
+	p.Syscalls = append(p.Syscalls, &seccomp.Syscall{Names: []string{"clone3"}, Action: seccomp.ActErrno, Errno: "ENOSYS", ErrnoRet: &errno})
+	return json.Marshal(p)
+}

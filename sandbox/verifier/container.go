@@ -1,0 +1,101 @@
+package verifier
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"git-ward/sandbox/podman"
+)
+
+// Containers runs each command in a container of its own. A verdict that cannot
+// be had is not one: what fails to start is an error, never an outcome.
+type Containers struct {
+	Engine *podman.Engine
+	Limits Limits
+	// Container is all but the command: image, user, mounts, limits. It has
+	// nothing that is written to twice.
+	Container podman.Spec
+	Remote    string // where the bare repository is inside
+	Dir       string // where the checkout goes inside; must not be there
+	// Rules, if any, puts the firewall's rules into the network namespace of a
+	// process and reads them back, before anything runs.
+	Rules func(ctx context.Context, pid int) error
+}
+
+// Fence is podman and the image.
+func (v *Containers) Fence() (fence, image string) { return "podman", v.Container.Image }
+
+// Run makes a container, runs the command, and removes the container.
+func (v *Containers) Run(ctx context.Context, c Checkout, line string) (o Outcome, err error) {
+	spec := v.Container
+	// 125 is the shell world's word for "the wrapper failed". A command that
+	// says so itself is not met either.
+	spec.Command = []string{"sh", "-c", "(" + checkoutScript + ") || exit 125; cd \"$2\" && exec sh -c \"$5\"",
+		"verify", v.Remote, v.Dir, c.Commit, c.Tree, line}
+	container, err := v.Engine.Create(ctx, &spec)
+	if err != nil {
+		return o, err
+	}
+	defer func() {
+		if removeErr := container.Remove(ctx); err == nil {
+			err = removeErr
+		}
+	}()
+	pid, err := container.Init(ctx)
+	if err != nil {
+		return o, err
+	}
+	if v.Rules != nil {
+		if err := v.Rules(ctx, pid); err != nil {
+			return o, fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
+		}
+	}
+	return v.watch(ctx, container)
+}
+
+// watch starts the container and waits for its end, its last output, its time or
+// its flood.
+func (v *Containers) watch(ctx context.Context, c *podman.Container) (o Outcome, err error) {
+	limited, cancel := context.WithTimeout(ctx, v.Limits.Time)
+	defer cancel()
+	out := newOutput(v.Limits.Output, cancel)
+	detached, err := c.Attach(context.WithoutCancel(ctx), podman.Streams{Stdout: stream{out, true}, Stderr: stream{out, false}})
+	if err != nil {
+		return o, err
+	}
+	start := time.Now()
+	if err := c.Start(ctx); err != nil {
+		return o, err
+	}
+	over := make(chan struct{})
+	go func() {
+		select {
+		case <-limited.Done():
+			c.Stop(context.WithoutCancel(ctx), 0)
+		case <-over:
+		}
+	}()
+	o.Exit, err = c.Wait(context.WithoutCancel(ctx))
+	close(over)
+	if err != nil {
+		return o, err
+	}
+	drain(detached)
+	if ctx.Err() != nil {
+		return o, context.Cause(ctx)
+	}
+	o.Time = time.Since(start)
+	o.ended(limited, out)
+	return o, nil
+}
+
+// drain waits for the last output of a container that has ended.
+func drain(detached func() error) {
+	done := make(chan struct{})
+	go func() { detached(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Second):
+	}
+}

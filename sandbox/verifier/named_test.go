@@ -1,0 +1,43 @@
+package verifier
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPrograms: what a command line runs, and what it only looks at.
+func TestPrograms(t *testing.T) {
+	main := strings.Fields("check.sh run README.md sub/check.sh sub/data expected scripts/score.py ci.mk answer")
+	onMain := func(p string) bool { return slices.Contains(main, p) }
+	isProgram := func(p string) bool { return p == "run" }
+	for line, want := range map[string]string{
+		"sh check.sh":                                 "check.sh",
+		"./check.sh answer":                           "check.sh",
+		"check.sh":                                    "check.sh",
+		"bash -eu ./check.sh README.md":               "check.sh",
+		"grep -q limit README.md":                     "",
+		"test $(wc -c < answer) -lt 9":                "",
+		"test \"$(sh check.sh)\" = 42":                "check.sh",
+		"cd sub && ./check.sh data":                   "check.sh sub/check.sh", // where it is, is not certain
+		"(cd sub; sh 'check.sh')":                     "check.sh sub/check.sh", // where it is, is not certain
+		"timeout 10s python3 scripts/score.py answer": "scripts/score.py",
+		"env A=b nice -n 5 ./run":                     "run",
+		"make -f ci.mk test":                          "ci.mk",
+		"sh < check.sh":                               "check.sh",
+		"cat answer | sh -x check.sh":                 "check.sh",
+		"unknown-runner run answer":                   "run",
+		"if sh check.sh; then echo README.md; fi":     "check.sh",
+		"for f in sub/*; do . ./check.sh; done":       "check.sh",
+		"diff expected answer":                        "",
+		"bash -c 'sh check.sh'":                       "check.sh",
+		"sh \"check.sh":                               "check.sh", // not shell: everything that it names
+		"! ./run && ! grep x README.md":               "run",
+	} {
+		got := strings.Join(slices.Sorted(maps.Keys(programs(line, isProgram, onMain))), " ")
+		if got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package verifier
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"strings"
+	"sync"
+)
+
+const (
+	tailSize = 4 << 10 // bytes of output that a verdict shows
+	lineSize = 4 << 10 // bytes of the last line of stdout
+)
+
+// output takes both streams of a command as they come.
+type output struct {
+	limit int64
+	full  func() // called once, when the limit is passed
+
+	mu    sync.Mutex
+	total int64
+	sum   hash.Hash
+	tail  []byte
+	last  []byte // of stdout, at most twice as long as needed
+}
+
+func newOutput(limit int64, full func()) *output {
+	return &output{limit: limit, full: sync.OnceFunc(full), sum: sha256.New()}
+}
+
+// flooded reports whether there was more than the limit.
+func (o *output) flooded() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.total > o.limit
+}
+
+// fill puts what is known of the output into an outcome.
+func (o *output) fill(to *Outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	to.Bytes, to.SHA256 = o.total, hex.EncodeToString(o.sum.Sum(nil))
+	to.Tail = strings.ToValidUTF8(string(o.tail[max(0, len(o.tail)-tailSize):]), "�")
+	lines := bytes.Split(bytes.TrimSpace(o.last), []byte("\n"))
+	if line := bytes.TrimSpace(lines[len(lines)-1]); len(line) <= lineSize {
+		to.LastLine = strings.ToValidUTF8(string(line), "�")
+	}
+}
+
+// stream is one of the two.
+type stream struct {
+	*output
+	stdout bool
+}
+
+// Write never fails: a command whose output is too long is ended, not confused.
+func (s stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	s.total += int64(len(p))
+	over := s.total > s.limit
+	s.sum.Write(p)
+	s.tail = keep(s.tail, p, tailSize)
+	if s.stdout {
+		s.last = keep(s.last, p, lineSize+1)
+	}
+	s.mu.Unlock()
+	if over {
+		s.full()
+	}
+	return len(p), nil
+}
+
+// keep appends and lets go of the beginning beyond twice size bytes.
+func keep(have, more []byte, size int) []byte {
+	have = append(have, more...)
+	if len(have) > 2*size {
+		have = append(have[:0], have[len(have)-size:]...)
+	}
+	return have
+}

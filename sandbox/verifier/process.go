@@ -1,0 +1,113 @@
+package verifier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Limits bound one command.
+type Limits struct {
+	Time   time.Duration
+	Output int64 // bytes, both streams together
+}
+
+// Processes runs commands as plain processes in scratch clones: nothing contains
+// them, and the verdict says so (SBX-8).
+type Processes struct {
+	Bare   string
+	Limits Limits
+}
+
+// Fence says that there is none.
+func (p *Processes) Fence() (fence, image string) { return "none", "" }
+
+// Run clones, checks out and runs.
+func (p *Processes) Run(ctx context.Context, c Checkout, line string) (Outcome, error) {
+	dir, err := os.MkdirTemp("", "ward-verify-")
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer removeAll(dir)
+	work := filepath.Join(dir, "work")
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
+	prepare := exec.CommandContext(ctx, "sh", "-c", checkoutScript, "checkout", p.Bare, work, c.Commit, c.Tree)
+	prepare.Env = env
+	if said, err := prepare.CombinedOutput(); err != nil {
+		return Outcome{}, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))
+	}
+	return p.run(ctx, work, env, line)
+}
+
+func (p *Processes) run(ctx context.Context, dir string, env []string, line string) (Outcome, error) {
+	limited, cancel := context.WithTimeout(ctx, p.Limits.Time)
+	defer cancel()
+	out := newOutput(p.Limits.Output, cancel)
+	cmd := exec.CommandContext(limited, "sh", "-c", line)
+	cmd.Dir, cmd.Env = dir, env
+	cmd.Stdout, cmd.Stderr = stream{out, true}, stream{out, false}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	// The death signal follows the thread (prctl(2)).
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := time.Now()
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		return Outcome{}, err
+	}
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
+	if ctx.Err() != nil {
+		return Outcome{}, context.Cause(ctx)
+	}
+	o := Outcome{Exit: cmd.ProcessState.ExitCode(), Time: time.Since(start)}
+	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
+		o.Exit = 128 + int(status.Signal())
+	}
+	o.ended(limited, out)
+	return o, nil
+}
+
+// ended says how a command ended, when its time and its output are known.
+func (o *Outcome) ended(limited context.Context, out *output) {
+	o.End = Exited
+	switch {
+	case out.flooded():
+		o.End = Flooded
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		o.End = TimedOut
+	}
+	if o.End != Exited && o.Exit < 128 {
+		o.Exit = 128 + int(syscall.SIGKILL)
+	}
+	out.fill(o)
+}
+
+// checkoutScript makes a clean checkout: $1 the repository, $2 the directory, $3
+// the commit, $4 the tree that stands in place of the commit's. Nothing of the
+// repository's own settings or hooks counts.
+const checkoutScript = `set -e
+git clone --quiet --shared --no-checkout --config core.hooksPath=/dev/null "$1" "$2"
+cd "$2"
+git checkout --quiet --detach "$3"
+git read-tree --reset -u "$4"`
+
+// removeAll also removes directories that a command has made read-only.
+func removeAll(dir string) {
+	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	os.RemoveAll(dir)
+}

@@ -1,0 +1,189 @@
+package verifier
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/git"
+	"git-ward/internal/gittest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
+}
+
+// claimed makes main with a test and a script, and a commit of the agent's that
+// meddles with them.
+func claimed(t *testing.T) (*gittest.Pair, *git.Repo, Claim) {
+	t.Helper()
+	p := gittest.New(t)
+	p.Write("check.sh", "test \"$(cat answer)\" = 42\n")
+	p.Write("pkg/a_test.go", "a test\n")
+	p.Write("frozen/scale", "1\n")
+	p.Write("answer", "41\n")
+	p.Git("add", ".")
+	p.Commit("README", "main")
+	p.Push("main")
+	main := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	return p, git.Open(p.Bare), Claim{Main: main, Replays: 1, Pinned: []string{"**/*_test.go"}, Frozen: []string{"frozen/**"},
+		Commands: []Command{{"criterion 1", "sh check.sh"}}}
+}
+
+// push pushes the working tree as the agent's and returns its commit.
+func push(p *gittest.Pair) string {
+	p.Git("add", "--all")
+	p.Git("commit", "--quiet", "--allow-empty", "--message", "claimed")
+	if out, err := p.AgentPush("+HEAD:refs/heads/agent/D-1"); err != nil {
+		p.T.Fatal(err, out)
+	}
+	return strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+}
+
+func processes(p *gittest.Pair) *Processes {
+	return &Processes{Bare: p.Bare, Limits: Limits{Time: 20 * time.Second, Output: 1 << 20}}
+}
+
+// TestOverlay: what decides is as on main, whatever the agent did to it, and the
+// facts name it; everything else is the agent's.
+func TestOverlay(t *testing.T) {
+	p, repo, c := claimed(t)
+	p.Write("check.sh", "true\n")
+	p.Write("frozen/new", "added\n")
+	p.Write("pkg/b_test.go", "a new test\n")
+	p.Write("answer", "42\n")
+	if err := os.Remove(filepath.Join(p.Work, "pkg/a_test.go")); err != nil {
+		t.Fatal(err)
+	}
+	// A directory in the place of a frozen file.
+	if err := os.Remove(filepath.Join(p.Work, "frozen/scale")); err != nil {
+		t.Fatal(err)
+	}
+	p.Write("frozen/scale/x", "")
+	c.Commit = push(p)
+	f, err := Verify(t.Context(), repo, processes(p), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Deviation{{"check.sh", "changed"}, {"frozen/new", "added"}, {"frozen/scale", "deleted"}, {"frozen/scale/x", "added"}, {"pkg/a_test.go", "deleted"}}
+	if !reflect.DeepEqual(f.Deviations, want) {
+		t.Errorf("deviations %v", f.Deviations)
+	}
+	files := strings.Fields(p.Run(p.Bare, "git", "ls-tree", "-r", "--name-only", f.Tree))
+	for path, there := range map[string]bool{"check.sh": true, "frozen/new": false, "frozen/scale": true, "pkg/a_test.go": true, "pkg/b_test.go": true} {
+		if slices.Contains(files, path) != there {
+			t.Errorf("%s: %v, want %v", path, !there, there)
+		}
+	}
+	if run := f.Replays[0][0]; !run.OK() { // the answer is the agent's own work
+		t.Errorf("%+v", run)
+	}
+	if f.Fence != "none" {
+		t.Errorf("fence %q", f.Fence)
+	}
+}
+
+// TestMeddling: the script that decides is main's.
+func TestMeddling(t *testing.T) {
+	p, repo, c := claimed(t)
+	p.Write("check.sh", "true\n")
+	c.Commit = push(p)
+	f, err := Verify(t.Context(), repo, processes(p), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run := f.Replays[0][0]; run.OK() || run.Exit != 1 {
+		t.Errorf("%+v", run)
+	}
+}
+
+// TestOutcomes: how commands end, as plain processes.
+func TestOutcomes(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	p, repo, c := claimed(t)
+	c.Commit = push(p)
+	v := processes(p)
+	outcomes(t, repo, v, &v.Limits, c)
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "ward-verify-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// outcomes is the same for every runner.
+func outcomes(t *testing.T, repo *git.Repo, r Runner, limits *Limits, c Claim) {
+	t.Helper()
+	for _, test := range []struct {
+		line string
+		end  string
+		exit int
+		last string
+		tail string
+	}{
+		{"echo 0.5; echo said >&2; echo; exit 3", Exited, 3, "0.5", "said"},
+		{"git status --porcelain; git rev-parse HEAD", Exited, 0, c.Commit, c.Commit},
+		{"kill -9 $$", Exited, 137, "", ""},
+		{"sleep 60 & exit 0", Exited, 0, "", ""},
+		{"echo begun; sleep 60", TimedOut, 137, "begun", "begun"},
+		{"yes", Flooded, 137, "y", "y\ny\n"},
+		{"printf '\\377ok'; mkdir x; chmod 555 x", Exited, 0, "\ufffdok", "\ufffdok"},
+		{"ls /nowhere && echo found", Exited, 2, "", "nowhere"},
+	} {
+		limits.Time = 20 * time.Second
+		if test.end == TimedOut {
+			limits.Time = 2 * time.Second
+		}
+		c.Commands, c.Replays = []Command{{"criterion 1", test.line}}, 1
+		f, err := Verify(t.Context(), repo, r, c)
+		if err != nil {
+			t.Fatalf("%s: %v", test.line, err)
+		}
+		run := f.Replays[0][0]
+		if run.End != test.end || run.Exit != test.exit || run.LastLine != test.last || !strings.Contains(run.Tail, test.tail) {
+			t.Errorf("%s: end %q exit %d last %q tail %q", test.line, run.End, run.Exit, run.LastLine, run.Tail)
+		}
+	}
+}
+
+// TestReplays: each replay and each command starts from a clean checkout.
+func TestReplays(t *testing.T) {
+	p, repo, c := claimed(t)
+	c.Commit = push(p)
+	c.Replays = 2
+	c.Commands = []Command{{"criterion 1", "test ! -e left && touch left"}, {"residual", "test ! -e left && echo 1e-3"}}
+	f, err := Verify(t.Context(), repo, processes(p), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, runs := range f.Replays {
+		if len(runs) != 2 || !runs[0].OK() || !runs[1].OK() || runs[1].LastLine != "1e-3" {
+			t.Errorf("%+v", runs)
+		}
+	}
+	if len(f.Replays) != 2 {
+		t.Errorf("%d replays", len(f.Replays))
+	}
+}
+
+// TestBadClaims: nothing to run is not a pass.
+func TestBadClaims(t *testing.T) {
+	p, repo, c := claimed(t)
+	c.Commit = push(p)
+	for name, spoil := range map[string]func(*Claim){
+		"no commands": func(c *Claim) { c.Commands = nil },
+		"no replays":  func(c *Claim) { c.Replays = 0 },
+		"no commit":   func(c *Claim) { c.Commit = strings.Repeat("1", 40) },
+		"bad glob":    func(c *Claim) { c.Frozen = []string{"[a"} },
+	} {
+		bad := c
+		spoil(&bad)
+		if f, err := Verify(t.Context(), repo, processes(p), bad); err == nil {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}

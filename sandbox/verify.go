@@ -1,0 +1,194 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/podman"
+	"git-ward/sandbox/verifier"
+)
+
+// verify runs a claim's commands as the launch says: in containers of their own,
+// or unfenced (LOOP-5).
+func (s *Spec) verify(ctx context.Context, log zerolog.Logger, policy firewall.Policy, claim verifier.Claim) (_ *verifier.Facts, err error) {
+	v := s.Settings.Verify
+	limits := verifier.Limits{Time: v.Timeout.Duration, Output: v.OutputSize}
+	repo := git.Open(s.Bare)
+	if s.Unfenced {
+		return verifier.Verify(ctx, repo, &verifier.Processes{Bare: s.Bare, Limits: limits}, claim)
+	}
+	if v.Network == "none" {
+		policy.Mode, policy.Resolvers = firewall.Allowlist, nil // of nothing: no gateway is there
+	}
+	f := &fence{Spec: s, log: log, policy: policy}
+	// A name of its own: the agent's next container must not sweep this one away.
+	if err := f.open(ctx, "verify-"+owner(s.Bare)); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	return verifier.Verify(ctx, repo, f.verifier(limits), claim)
+}
+
+// verifier runs commands in containers that have the repository and a directory
+// to work in, and neither door nor gateway.
+func (f *fence) verifier(limits verifier.Limits) *verifier.Containers {
+	spec := f.plain()
+	spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Tmpfs, Target: insideState, Size: f.Settings.Sandbox.TmpSize})
+	return &verifier.Containers{
+		Engine: f.engine, Limits: limits, Container: *spec, Rules: f.enforce,
+		Remote: insideBare, Dir: insideState + "/work",
+	}
+}
+
+const verifyUsage = "verify --bare DIR [--main REV] [--replays N] [--unfenced] [--json] COMMIT (D-n | --run LINE ...)"
+
+// Verify is `git ward verify`: it runs a directive's commands, or any lines for
+// the shell, on a clean checkout of a commit, as a claim's are run, and says how
+// they ended. It records nothing: a verdict is the launcher's.
+func Verify(ctx context.Context, env *cli.Env) error {
+	var bare, main string
+	var replays int
+	var asJSON bool
+	var lines []string
+	s := &Spec{Stderr: env.Stderr, RuntimeDir: runtimeDir(env.Getenv), Getenv: env.Getenv, Storage: env.Getenv(storageVar)}
+	args, err := env.Flags("verify", verifyUsage, func(fs *flag.FlagSet) {
+		fs.StringVar(&bare, "bare", "", "the bare repository `DIR`")
+		fs.StringVar(&main, "main", "refs/heads/main", "the `REV` that pinned paths come from")
+		fs.IntVar(&replays, "replays", 0, "run all of it `N` times; default: as the directive's rung wants")
+		fs.Func("run", "a `LINE` for the shell, in a directive's place; may be repeated", func(line string) error {
+			lines = append(lines, line)
+			return nil
+		})
+		fs.BoolVar(&s.Unfenced, "unfenced", false, "plain processes, with nothing contained")
+		fs.BoolVar(&asJSON, "json", false, "one JSON object")
+	})
+	switch {
+	case err != nil:
+		return err
+	case bare == "" || len(args) == 0 || len(args) == 1 && len(lines) == 0 || len(args) > 1 && len(lines) > 0 || len(args) > 2:
+		return env.Usage(verifyUsage, "--bare, a commit and what to run on it are needed")
+	}
+	if err := s.open(ctx, env.Path(bare)); err != nil {
+		return err
+	}
+	claim, err := s.claim(ctx, args[0], main, args[1:], lines)
+	if err != nil {
+		return err
+	}
+	if replays > 0 {
+		claim.Replays = replays
+	}
+	var policy firewall.Policy
+	if !s.Unfenced {
+		if policy, err = s.firewallPolicy(ctx); err != nil {
+			return err
+		}
+	}
+	facts, err := s.verify(ctx, zerolog.Nop(), policy, claim)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		enc := json.NewEncoder(env.Stdout)
+		enc.SetEscapeHTML(false)
+		err = enc.Encode(facts)
+	} else {
+		printFacts(env.Stdout, facts)
+	}
+	if err == nil && !facts.OK() {
+		return cli.ErrFindings
+	}
+	return err
+}
+
+// claim is what is to be run: a directive of main by its name, or lines for the
+// shell.
+func (s *Spec) claim(ctx context.Context, commit, main string, name, lines []string) (c verifier.Claim, err error) {
+	repo := git.Open(s.Bare)
+	if commit, err = repo.Commit(ctx, commit); err != nil {
+		return c, err
+	}
+	if main, err = repo.Commit(ctx, main); err != nil {
+		return c, err
+	}
+	if len(name) > 0 {
+		d, err := directive(ctx, repo, main, name[0])
+		if err != nil {
+			return c, err
+		}
+		return claimOf(d, s.Settings, commit, main), nil
+	}
+	c = verifier.Claim{Commit: commit, Main: main, Pinned: s.Settings.Verify.Pinned, Replays: 1}
+	for i, line := range lines {
+		c.Commands = append(c.Commands, verifier.Command{Name: fmt.Sprintf("line %d", i+1), Line: line})
+	}
+	return c, nil
+}
+
+// directive is the one of a name in a commit's COMMS.md, if it has a command.
+func directive(ctx context.Context, repo *git.Repo, commit, name string) (*comms.Directive, error) {
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	_, data, err := batch.Read(commit+":"+comms.Path, comms.MaxBytes)
+	if err != nil {
+		return nil, fmt.Errorf("%.12s:%s: %w", commit, comms.Path, err)
+	}
+	doc, _ := comms.Parse(data)
+	d := doc.Directive(name)
+	if d == nil {
+		return nil, fmt.Errorf("%.12s:%s has no directive %s", commit, comms.Path, diag.Clean(name))
+	}
+	if len(claimOf(d, &config.Config{}, "", "").Commands) == 0 {
+		return nil, cli.Hint(fmt.Errorf("%s has no command to run", name), "a criterion ends in its command: - [ ] all tests pass (`go test ./...`)")
+	}
+	return d, nil
+}
+
+// printFacts shows each command with its end, and what failed with its last
+// words.
+func printFacts(w io.Writer, f *verifier.Facts) {
+	for _, d := range f.Deviations {
+		fmt.Fprintf(w, "put back: %s (%s)\n", diag.Clean(d.Path), d.Kind)
+	}
+	for i, runs := range f.Replays {
+		for _, r := range runs {
+			word := "ok"
+			if !r.OK() {
+				word = fmt.Sprintf("%s %d", r.End, r.Exit)
+			}
+			fmt.Fprintf(w, "%-12s run %d  %-10s %8v  %s\n", r.Name, i+1, word, r.Time.Round(time.Millisecond), diag.Clean(r.Line))
+			if !r.OK() {
+				printTail(w, r.Tail)
+			}
+		}
+	}
+	fence := "fence: none"
+	if f.Image != "" {
+		fence = "in " + f.Image
+	}
+	fmt.Fprintf(w, "these commands ended so on %.12s, %s; code can still cheat its own tests\n", f.Commit, fence)
+}
+
+// shownLines is how much of a failed command's output people see.
+const shownLines = 10
+
+func printTail(w io.Writer, tail string) {
+	lines := strings.Split(strings.TrimRight(tail, "\n"), "\n")
+	for _, line := range lines[max(0, len(lines)-shownLines):] {
+		fmt.Fprintf(w, "    %s\n", diag.Clean(line))
+	}
+}

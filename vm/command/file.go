@@ -1,0 +1,110 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/vm/asm"
+)
+
+// reader reads plans for one command, and says what is wrong with them.
+type reader struct {
+	env  *cli.Env
+	json bool
+}
+
+// unread is the JSON of a plan that could not be read.
+type unread struct {
+	File     string            `json:"file"`
+	Findings []diag.Diagnostic `json:"findings"`
+}
+
+// each calls f for every named plan that can be read and parsed. For the others
+// it prints the findings, and the command ends with exit 2 when all is done.
+func (r *reader) each(names []string, f func(*asm.Program) error) error {
+	var worst error
+	for _, name := range names {
+		p, err := r.plan(name)
+		if err == nil {
+			err = f(p)
+		}
+		worst = worse(worst, err)
+	}
+	return worst
+}
+
+func (r *reader) plan(name string) (*asm.Program, error) {
+	data, err := r.read(name)
+	if err != nil {
+		return nil, err
+	}
+	p, found := asm.Parse(name, data)
+	if found != nil {
+		return nil, r.refuse(name, found)
+	}
+	return p, nil
+}
+
+// refuse prints why a plan cannot be used.
+func (r *reader) refuse(name string, found []diag.Diagnostic) error {
+	if r.json {
+		if err := diag.WriteJSON(r.env.Stdout, unread{name, found}); err != nil {
+			return err
+		}
+		return errUnread
+	}
+	diag.WriteText(r.env.Stderr, found)
+	return errUnread
+}
+
+// read reads a file, or standard input for "-", of any size: of one that is over
+// the limit no more than shows it.
+func (r *reader) read(name string) ([]byte, error) {
+	in := r.env.Stdin
+	if name != "-" {
+		file, err := os.Open(r.env.Path(name))
+		if err != nil {
+			return nil, r.missing(name, err)
+		}
+		defer file.Close()
+		in = file
+	}
+	data, err := readPlan(in)
+	if err != nil {
+		return nil, r.missing(name, err)
+	}
+	return data, nil
+}
+
+func readPlan(in io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(in, asm.MaxBytes+1)) }
+
+// missing is a file that cannot be read, in the form of a finding: other files
+// are still judged, and a program gets a line for this one too.
+func (r *reader) missing(name string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err // the place names the file already
+	}
+	return r.refuse(name, []diag.Diagnostic{{Pos: diag.Pos{Path: name}, Rule: "udc/file", Severity: diag.Error,
+		Message: err.Error(), Hint: "name a file with a plan, or - for standard input"}})
+}
+
+// files asks for at least one file, each named once.
+func files(env *cli.Env, usage string, args []string) error {
+	if len(args) == 0 {
+		return env.Usage(usage, "name at least one file")
+	}
+	return nil
+}
+
+func plural(n int64, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

@@ -1,0 +1,86 @@
+package command
+
+import (
+	"flag"
+	"path/filepath"
+	"time"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/vm"
+	"git-ward/vm/asm"
+)
+
+// options are what run and trace know about the machine.
+type options struct {
+	*reader
+	config string
+	limits vm.Limits
+	calls  []string
+}
+
+const limitUsage = "[--max-instructions N] [--max-cells N] [--max-time D] [--max-output N] [--config FILE]"
+
+// fill adds the flags. 0 would be a fault of the user's, so -1 stands for "as the
+// settings say" and is never accepted from him.
+func (o *options) fill(fs *flag.FlagSet) {
+	limit := func(into *int64, name, text string) {
+		fs.Func(name, text, func(s string) error { return positive(into, s) })
+	}
+	limit(&o.limits.Instructions, "max-instructions", "end after `N` instructions")
+	limit(&o.limits.Cells, "max-cells", "end before the tape is longer than `N` cells")
+	limit(&o.limits.Output, "max-output", "end before more than `N` bytes are printed")
+	fs.Func("max-time", "end after `D`, such as 90s", func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err == nil && d < 1 {
+			err = errBelowOne
+		}
+		o.limits.Time = d
+		return err
+	})
+	fs.StringVar(&o.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
+	fs.BoolVar(&o.json, "json", false, "one JSON object a line")
+}
+
+// settle takes what no flag gave from the settings.
+func (o *options) settle() error {
+	c := config.Default()
+	if o.config != "" {
+		data, err := config.ReadFile(o.env.Path(o.config))
+		if err != nil {
+			return err
+		}
+		if c, err = config.Parse(data, o.config); err != nil {
+			return err
+		}
+	}
+	o.calls = c.VM.Calls
+	set := func(limit *int64, setting int64) {
+		if *limit == 0 {
+			*limit = setting
+		}
+	}
+	set(&o.limits.Instructions, c.VM.MaxInstructions)
+	set(&o.limits.Cells, c.VM.MaxCells)
+	set(&o.limits.Output, c.VM.MaxOutput)
+	set((*int64)(&o.limits.Time), int64(c.VM.MaxTime.Duration))
+	return nil
+}
+
+// machine links a plan with those that it calls.
+func (o *options) machine(p *asm.Program) (*vm.Machine, error) {
+	lib := &library{reader: o.reader, start: o.env.Dir}
+	defer lib.close()
+	if p.Name != "-" {
+		lib.start = filepath.Dir(o.env.Path(p.Name))
+	}
+	image, err := vm.Link(p, lib)
+	if err != nil {
+		return nil, o.unlinked(p.Name, err)
+	}
+	m, err := vm.New(image, o.limits, o.calls)
+	if err != nil {
+		return nil, cli.Hint(err, "see [vm] in the settings: `git ward config`")
+	}
+	return m, nil
+}

@@ -1,0 +1,113 @@
+package command
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/vm"
+	"git-ward/vm/asm"
+)
+
+const traceUsage = "udc trace [--from N] [--steps N] " + limitUsage + " [--json] FILE"
+
+// maxTraced bounds what trace prints; a longer story is for --from.
+const maxTraced = 100_000
+
+// tracer is `git ward udc trace`.
+type tracer struct {
+	options
+	from, steps int64
+}
+
+// trace prints the instructions of a run one by one, each with the machine after
+// it: where its head, registers and flags stand, IP and SP.
+func trace(ctx context.Context, env *cli.Env) error {
+	t := &tracer{options: options{reader: &reader{env: env}}, from: 1, steps: 1000}
+	args, err := env.Flags("udc trace", traceUsage, func(fs *flag.FlagSet) {
+		t.fill(fs)
+		fs.Func("from", "the `number` of the first instruction to print; default 1", func(s string) error { return positive(&t.from, s) })
+		fs.Func("steps", "print at most `N` instructions, up to 100,000; default 1,000", func(s string) error { return positive(&t.steps, s) })
+	})
+	if err != nil {
+		return err
+	}
+	if len(args) != 1 {
+		return env.Usage(traceUsage, "name one file")
+	}
+	if t.steps > maxTraced {
+		return env.Usage(traceUsage, "--steps is at most %d", maxTraced)
+	}
+	if err := t.settle(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.limits.Time)
+	defer cancel()
+	return t.each(args, func(p *asm.Program) error { return t.trace(ctx, p) })
+}
+
+func (t *tracer) trace(ctx context.Context, p *asm.Program) error {
+	m, err := t.machine(p)
+	if err != nil {
+		return err
+	}
+	if err := m.Skip(ctx, t.from-1); err != nil {
+		return cli.Hint(fmt.Errorf("did not reach instruction %d: %w", t.from, err), "raise --max-time")
+	}
+	for range t.steps {
+		moment, ok := m.Trace()
+		if !ok {
+			break
+		}
+		if err := t.show(moment); err != nil {
+			return err
+		}
+	}
+	return t.finish(m)
+}
+
+func (t *tracer) show(s vm.Moment) error {
+	if t.json {
+		return diag.WriteJSON(t.env.Stdout, s)
+	}
+	place := diag.Pos{Path: s.File, Line: s.Line}
+	_, err := fmt.Fprintf(t.env.Stdout, "%8d  %s  ip %d sp %d  %-16s  head %d cell %d  R0 %d R1 %d R2 %d R3 %d  flags %s%s\n",
+		s.Number, place, s.IP, s.SP, diag.Clean(s.Instruction), s.Head, s.Cell,
+		s.Registers[0], s.Registers[1], s.Registers[2], s.Registers[3], or(s.Flags, "-"), end(s.Code))
+	return err
+}
+
+func end(c vm.Code) string {
+	if c == "" {
+		return ""
+	}
+	return "  " + string(c)
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// finish says how the run stands behind the last line.
+func (t *tracer) finish(m *vm.Machine) error {
+	r := m.Result()
+	if !t.json {
+		switch r.State {
+		case vm.Running:
+			fmt.Fprintf(t.env.Stdout, "... it goes on; --from %d shows more\n", r.Instructions+1)
+		default:
+			if err := t.options.show(m, r); err != nil {
+				return err
+			}
+		}
+	}
+	if r.State == vm.Failed || r.State == vm.Timeout {
+		return cli.ErrFindings
+	}
+	return nil
+}
