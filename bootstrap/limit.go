@@ -1,8 +1,10 @@
 package bootstrap
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"syscall"
 
@@ -22,15 +24,31 @@ const (
 	oomScore = 500
 )
 
-// limit is `ward-watcher limited PROCESSES CMD ARG...`; 0 is no bound on
-// processes.
+// limitArgs are the words before a command: `limited WATCHER PROCESSES`, with the
+// process id of the watcher and a bound on the user's processes, 0 for none.
+func limitArgs(processes uint64) []string {
+	return []string{limitVerb, strconv.Itoa(os.Getpid()), strconv.FormatUint(processes, 10)}
+}
+
 func limit(env *cli.Env) error {
-	if len(env.Args) < 3 {
-		return env.Usage("ward-watcher "+limitVerb+" PROCESSES CMD [ARG ...]", "a number and a command are needed")
+	if len(env.Args) < 4 {
+		return env.Usage("ward-watcher "+limitVerb+" WATCHER PROCESSES CMD [ARG ...]", "two numbers and a command are needed")
 	}
-	processes, err := strconv.ParseUint(env.Args[1], 10, 32)
+	watcher, err := strconv.Atoi(env.Args[1])
 	if err != nil {
 		return err
+	}
+	processes, err := strconv.ParseUint(env.Args[2], 10, 32)
+	if err != nil {
+		return err
+	}
+	// The death signal belongs to the thread that becomes the command (prctl(2)).
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil {
+		return err
+	}
+	if os.Getppid() != watcher {
+		return errors.New("the watcher is gone")
 	}
 	// The best that can be had: a machine that does not let us is no reason not to
 	// start.
@@ -44,9 +62,9 @@ func limit(env *cli.Env) error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return err
 	}
-	path, err := exec.LookPath(env.Args[2])
+	path, err := exec.LookPath(env.Args[3])
 	if err == nil {
-		err = syscall.Exec(path, env.Args[2:], os.Environ())
+		err = syscall.Exec(path, env.Args[3:], os.Environ())
 	}
 	return cli.Hint(err, "the command must be there where the agent runs")
 }

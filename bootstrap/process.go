@@ -33,7 +33,7 @@ type job struct {
 // with the watcher. It must be started from the thread that Run keeps: the death
 // signal follows the thread (prctl(2)).
 func (w *watcher) command(dir string, env []string, args ...string) *exec.Cmd {
-	cmd := exec.Command(w.Self, append([]string{limitVerb, strconv.FormatUint(w.processes, 10)}, args...)...)
+	cmd := exec.Command(w.Self, append(limitArgs(w.processes), args...)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if w.AgentUser != 0 {
@@ -93,7 +93,7 @@ func (w *watcher) start(cmd *exec.Cmd, stdin io.Reader, out io.Writer) (*process
 	pipe.Close()
 	if err != nil {
 		r.Close()
-		return nil, fmt.Errorf("%s does not start: %w", cmd.Args[3], err)
+		return nil, fmt.Errorf("%s does not start: %w", cmd.Args[4], err)
 	}
 	p := &process{cmd: cmd, exited: make(chan struct{}), drained: make(chan struct{}), read: r}
 	go func() {
