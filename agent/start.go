@@ -135,9 +135,9 @@ func Report(ctx context.Context, o store.Options, incident string, r comms.NewRe
 	return s.ReportOnce(ctx, incident, r)
 }
 
-// Rescue pushes what a tree of the agent's holds beyond the remote, and returns
-// the branches that hold it (BOOT-4).
-func Rescue(ctx context.Context, o store.Options, tree string) ([]string, error) {
+// Rescue pushes what a tree of the agent's holds beyond the remote, with all also
+// what is not committed, and returns the branches that hold it (BOOT-4).
+func Rescue(ctx context.Context, o store.Options, tree string, all bool) ([]string, error) {
 	release, err := store.Lock(o.State)
 	if err != nil {
 		return nil, err
@@ -147,5 +147,5 @@ func Rescue(ctx context.Context, o store.Options, tree string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	return s.Rescue(ctx, tree, time.Now())
+	return s.Rescue(ctx, tree, all, time.Now())
 }

@@ -15,6 +15,7 @@ import (
 type notice struct {
 	Status string `json:"status"` // FALLBACK, ROLLBACK or GUARD
 	Kind   string `json:"kind"`   // of incident, with which it is told once; "" is told always
+	Code   string `json:"code"`   // with which it is another incident
 	Branch string `json:"branch"`
 	ID     string `json:"id"` // in the report, so that a repeated push does not repeat it
 	Text   string `json:"text"`
@@ -23,15 +24,19 @@ type notice struct {
 // pushTime bounds a push of a report: the agent waits for it.
 const pushTime = 2 * time.Minute
 
+// maxTold bounds the kinds of incidents that are told before a run went well: some
+// have names that the agent chooses.
+const maxTold = 50
+
 // tell remembers a notice until it is delivered. One incident is told once: the
-// same kind again on the same commit is the same incident, until a run went well.
+// same kind again with the same code is the same incident, until a run went well.
 func (w *watcher) tell(n notice) {
 	if n.Kind != "" {
-		if old, ok := w.state.Told[n.Kind]; ok && old == w.running.commit {
+		if old, ok := w.state.Told[n.Kind]; ok && old == n.Code || len(w.state.Told) > maxTold {
 			w.log.Warn().Str("incident", n.Kind).Msg("again; the PM knows")
 			return
 		}
-		w.state.Told[n.Kind] = w.running.commit
+		w.state.Told[n.Kind] = n.Code
 	}
 	n.ID = utc(w.now).Format("20060102T150405Z") + "-" + strings.ToLower(rand.Text()[:6])
 	w.state.Unsent = append(w.state.Unsent, n)

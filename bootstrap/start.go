@@ -150,21 +150,23 @@ func (w *watcher) ready(ctx context.Context, t *target) (dir string, command []s
 		return "", nil, err
 	}
 	c := w.commands(ctx)
-	// After a failure nothing that lies there is trusted, and a trial starts clean.
-	fresh := w.state.Built[t.branch] != t.code || w.brief > 1
-	if len(c.build) == 0 {
-		fresh = w.brief > 1
-	}
-	if err := w.checkout(ctx, dir, t.commit, fresh); err != nil {
+	// After a failure nothing that lies there is trusted.
+	built, ok := w.state.Built[t.branch]
+	fresh := w.brief > 1 || len(c.build) > 0 && (!ok || built.Code != t.code)
+	if fresh, err = w.checkout(ctx, dir, t.commit, built.Status, fresh); err != nil {
 		return "", nil, err
 	}
-	if fresh && len(c.build) > 0 {
+	if fresh {
 		delete(w.state.Built, t.branch)
 		w.save()
 		if err := w.build(ctx, dir, c.build); err != nil {
 			return "", nil, err
 		}
-		w.state.Built[t.branch] = t.code
+		_, status, err := w.status(ctx, dir)
+		if err != nil {
+			return "", nil, err
+		}
+		w.state.Built[t.branch] = tree{t.code, status}
 		w.save()
 	}
 	if t.hop != nil && t.hop.Kind == bootstrap && !w.validated(t.code) {
@@ -209,7 +211,7 @@ func (w *watcher) leaveOld(ctx context.Context, t *target) {
 	if err != nil || !exists(dir) {
 		return
 	}
-	w.rescue(ctx, dir)
+	w.rescue(ctx, dir, true)
 	if err := w.remove(ctx, dir); err != nil {
 		w.log.Error().Err(err).Msg("the old tree stays")
 		return
@@ -305,7 +307,7 @@ func (w *watcher) finish(t *target, p *process, out *capture, from int64, r run)
 		r.booted = true
 		w.booted(context.Background(), t)
 	}
-	if text := out.tail(); text != "" && r.code != 0 && !r.booted {
+	if text := out.tail(); text != "" && !r.booted {
 		r.why += ": " + text
 	}
 	if !r.signaled {
@@ -371,7 +373,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 		return
 	}
 	if r.notice != nil {
-		r.notice.Branch = t.branch
+		r.notice.Branch, r.notice.Code = t.branch, t.code
 		w.tell(*r.notice)
 		w.trimLogs()
 	}
@@ -401,10 +403,13 @@ func (w *watcher) fail(t *target, why string) {
 	delete(w.state.Built, t.branch)
 	if t.hop != nil {
 		w.state.Hop = nil
-		w.tell(notice{Status: "FALLBACK", Branch: t.branch, Text: fmt.Sprintf("The agent could not be started from %s, commit %s: %s. It runs from main again; logs/errors.log and logs/build.log say more.",
-			t.hop.Name, diag.Short(t.commit), diag.Clean(why))})
+		w.tell(notice{Status: "FALLBACK", Kind: "start " + t.hop.Name, Code: t.code, Branch: t.branch,
+			Text: fmt.Sprintf("The agent could not be started from %s, commit %s: %s. It runs from main; logs/errors.log and logs/build.log say more.",
+				t.hop.Name, diag.Short(t.commit), diag.Clean(why))})
 		w.save()
-		return
+		if t.branch != boot.Main || t.hop.Kind == rollback {
+			return
+		}
 	}
 	if t.pinned { // try main again; what kept it from starting may be gone
 		w.state.Pin = nil
@@ -421,7 +426,7 @@ func (w *watcher) fail(t *target, why string) {
 		return
 	}
 	w.state.Pin = &pin{Ref: "last-good", Commit: good, Main: t.code, Fallback: true}
-	w.tell(notice{Status: "FALLBACK", Kind: "main", Text: fmt.Sprintf("The agent does not start from main, commit %s: %s. It runs from the last commit that started, %s, until the code of main moves.",
+	w.tell(notice{Status: "FALLBACK", Kind: "main", Code: t.code, Text: fmt.Sprintf("The agent does not start from main, commit %s: %s. It runs from the last commit that started, %s, until the code of main moves.",
 		diag.Short(t.commit), diag.Clean(why), diag.Short(good))})
 	w.save()
 }
@@ -435,7 +440,7 @@ func (w *watcher) countStarts(t *target) {
 	}
 	if n := w.Settings.Guard.Restarts; len(w.starts) > n {
 		w.starts = w.starts[len(w.starts)-n-1:]
-		w.tell(notice{Status: "GUARD", Kind: "restarts", Branch: t.branch, Text: fmt.Sprintf(
+		w.tell(notice{Status: "GUARD", Kind: "restarts", Code: t.code, Branch: t.branch, Text: fmt.Sprintf(
 			"The agent was started more than %d times within an hour ([guard] restarts). It is started again, at most every %s; logs/errors.log says why it ends.", n, w.Settings.Bootstrap.Check.Duration)})
 	}
 }

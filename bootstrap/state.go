@@ -18,10 +18,16 @@ type state struct {
 	Hop    *hop              `json:"hop,omitzero"`    // a signal that was taken and is not done
 	Pin    *pin              `json:"pin,omitzero"`    // in place of main's tip
 	Branch string            `json:"branch"`          // what ran last; its folder may go after main started
-	Built  map[string]string `json:"built,omitzero"`  // branch -> code that its tree is built from
+	Built  map[string]tree   `json:"built,omitzero"`  // by branch
 	Valid  []string          `json:"valid,omitzero"`  // code that passed validate, the newest last
-	Told   map[string]string `json:"told,omitzero"`   // incidents that the PM knows of: kind -> commit
+	Told   map[string]string `json:"told,omitzero"`   // incidents that the PM knows of: kind -> code
 	Unsent []notice          `json:"unsent,omitzero"` // what the PM has to be told
+}
+
+// tree is what a branch's folder holds since it was built.
+type tree struct {
+	Code   string `json:"code"`   // what it is built from
+	Status string `json:"status"` // a hash of git's status: what the build left, unless ignored
 }
 
 // hop is a signal on its way: to a branch, or back to a ref.
@@ -54,7 +60,7 @@ func (w *watcher) loadState() {
 		w.state = state{}
 	}
 	if w.state.Built == nil {
-		w.state.Built = map[string]string{}
+		w.state.Built = map[string]tree{}
 	}
 	if w.state.Told == nil {
 		w.state.Told = map[string]string{}

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -50,37 +51,51 @@ func (w *watcher) git(ctx context.Context, dir string, args ...string) (string, 
 	return text, nil
 }
 
-// checkout makes the tree of a branch that of a commit, and nothing else when it
-// is that already. With fresh, ignored files go as well. What somebody left in it
-// is kept first (rescue). A tree that git cannot mend is made anew.
-func (w *watcher) checkout(ctx context.Context, dir, commit string, fresh bool) error {
-	if _, err := os.Lstat(dir + "/.git"); err == nil {
-		head, headErr := w.git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD")
-		status, statusErr := w.git(ctx, dir, "status", "--porcelain", "--untracked-files=normal")
-		if headErr == nil && statusErr == nil && head == commit && status == "" {
-			if !fresh {
-				return nil
-			}
-		} else {
-			w.rescue(ctx, dir)
+// status is how a tree is: the commit and a hash of what differs from it.
+func (w *watcher) status(ctx context.Context, dir string) (head, status string, err error) {
+	if head, err = w.git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+		return "", "", err
+	}
+	text, err := w.git(ctx, dir, "status", "--porcelain", "--untracked-files=normal")
+	if err == nil && text != "" {
+		text = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+	}
+	return head, text, err
+}
+
+// checkout makes the tree of a branch that of a commit. It stays as it is when it
+// is that already, but for what the build left (clean is the status then), and
+// where only words differ it keeps what is built. Else, and when fresh is asked
+// for, everything that does not belong to the commit goes, and fresh comes back.
+// What somebody left in the tree is kept first (rescue). A tree that git cannot
+// mend is made anew.
+func (w *watcher) checkout(ctx context.Context, dir, commit, clean string, fresh bool) (bool, error) {
+	head, dirty := "", true
+	if exists(dir + "/.git") {
+		var status string
+		var err error
+		head, status, err = w.status(ctx, dir)
+		if dirty = err != nil || status != clean; dirty || head != commit {
+			w.rescue(ctx, dir, dirty)
 		}
+	}
+	fresh = fresh || dirty
+	if !fresh && head == commit {
+		return false, nil
 	}
 	err := w.update(ctx, dir, commit)
 	if err != nil && ctx.Err() == nil {
 		w.log.Warn().Err(err).Str("tree", dir).Msg("the tree is made anew")
 		if err := w.remove(ctx, dir); err != nil {
-			return err
+			return true, err
 		}
+		fresh = true
 		err = w.update(ctx, dir, commit)
 	}
-	if err == nil {
-		flags := "-ffdq"
-		if fresh {
-			flags = "-ffdxq"
-		}
-		_, err = w.git(ctx, dir, "clean", flags)
+	if err == nil && fresh {
+		_, err = w.git(ctx, dir, "clean", "-ffdxq")
 	}
-	return err
+	return fresh, err
 }
 
 // update fetches and checks out. `git init` and `git fetch`, not `git clone`: an
@@ -139,11 +154,15 @@ func (w *watcher) remove(ctx context.Context, path string) error {
 }
 
 // rescue lets the agent's own program push what a tree holds beyond the remote to
-// a branch rescue/<time> (BOOT-4). Trouble is no reason not to start again.
-func (w *watcher) rescue(ctx context.Context, dir string) {
+// a branch rescue/<time> (BOOT-4): its commits, and with all what is not committed.
+// Trouble is no reason not to start again.
+func (w *watcher) rescue(ctx context.Context, dir string, all bool) {
 	var out bytes.Buffer
-	err := w.runAgent(ctx, job{dir: w.place.state, time: pushTime, out: &out,
-		args: append([]string{w.Agent, "rescue", "--tree", dir}, w.repoArgs()...)})
+	args := append([]string{w.Agent, "rescue", "--tree", dir}, w.repoArgs()...)
+	if !all {
+		args = append(args, "--commits")
+	}
+	err := w.runAgent(ctx, job{dir: w.place.state, time: pushTime, out: &out, args: args})
 	for line := range strings.Lines(out.String()) {
 		if branch, ok := strings.CutPrefix(strings.TrimSpace(line), "rescued "); ok {
 			w.log.Warn().Str("tree", dir).Str("branch", branch).Msg("what the tree held is kept")
@@ -178,7 +197,7 @@ func (w *watcher) try(ctx context.Context, what, dir string, command []string, l
 	fmt.Fprintf(out, "--- %s %s in %s\n", utc(w.now).Format(time.RFC3339), what, dir)
 	last := &tail{w: out}
 	if err := w.runAgent(ctx, job{dir: dir, time: limit, out: last, args: command}); err != nil {
-		return fmt.Errorf("%s: %w: %s", what, err, lastLines(string(last.data)))
+		return withLast(fmt.Errorf("%s: %w", what, err), string(last.data))
 	}
 	return nil
 }
@@ -196,6 +215,14 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.data = append(t.data[:0], t.data[len(t.data)-4<<10:]...)
 	}
 	return len(p), nil
+}
+
+// withLast adds the end of an output to an error, where there is one.
+func withLast(err error, output string) error {
+	if text := lastLines(output); text != "" {
+		err = fmt.Errorf("%w: %s", err, text)
+	}
+	return err
 }
 
 // lastLines is the end of an output, for a reason on one line.

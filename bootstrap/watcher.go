@@ -44,8 +44,11 @@ type Options struct {
 	AgentUser                 int    // 0: the watcher's own
 	Self                      string // this program
 	Stdout, Stderr            io.Writer
-	Now                       func() time.Time // the wall clock; nil: the machine's
 }
+
+// clock is the wall clock. It is written down and never computed with, because it
+// may jump; a test makes it.
+var clock = time.Now
 
 // watcher is one run of it.
 type watcher struct {
@@ -81,10 +84,7 @@ func Run(ctx context.Context, o Options) error {
 	// one.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	w := &watcher{Options: o, place: place{o.State, os.Getuid()}, now: o.Now, remote: openRemote(o.Bare)}
-	if w.now == nil {
-		w.now = time.Now
-	}
+	w := &watcher{Options: o, place: place{o.State, os.Getuid()}, now: clock, remote: openRemote(o.Bare)}
 	w.name = strings.TrimSuffix(filepath.Base(o.Bare), ".git")
 	w.processes = processesFor(o.AgentUser)
 	if err := w.becomeSupervisor(); err != nil {

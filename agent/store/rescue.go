@@ -15,10 +15,10 @@ import (
 const maxRescued = 10
 
 // Rescue pushes what a tree of the agent's holds beyond the remote to
-// rescue/<time>, so that the tree can be reset or removed (BOOT-4): what is
-// uncommitted, as a commit, and each branch that is not pushed. It returns the
-// branches; what the remote refuses stays in the tree below refs/rescue/.
-func (s *Store) Rescue(ctx context.Context, dir string, now time.Time) ([]string, error) {
+// rescue/<time>, so that the tree can be reset or removed (BOOT-4): each branch
+// that is not pushed and, with all, what is not committed, as a commit. It returns
+// the branches; what the remote refuses stays in the tree below refs/rescue/.
+func (s *Store) Rescue(ctx context.Context, dir string, all bool, now time.Time) ([]string, error) {
 	c := &clone{s, dir}
 	if err := c.ensure(ctx); err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (s *Store) Rescue(ctx context.Context, dir string, now time.Time) ([]string
 	if err := c.fetch(ctx); err != nil {
 		return nil, err
 	}
-	tips, err := c.unpushed(ctx)
+	tips, err := c.unpushed(ctx, all)
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +51,13 @@ func (s *Store) Rescue(ctx context.Context, dir string, now time.Time) ([]string
 
 // unpushed are the commits that hold all that the remote does not have: the
 // working tree's first.
-func (c *clone) unpushed(ctx context.Context) ([]string, error) {
+func (c *clone) unpushed(ctx context.Context, all bool) ([]string, error) {
 	var tips []string
-	head, err := c.commitAll(ctx)
+	take := func(ctx context.Context) (string, error) { return c.resolve(ctx, "HEAD") }
+	if all {
+		take = c.commitAll
+	}
+	head, err := take(ctx)
 	if err != nil {
 		return nil, err
 	}

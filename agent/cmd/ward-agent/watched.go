@@ -16,7 +16,7 @@ import (
 
 const (
 	reportUsage = "ward-agent report --bare DIR --state DIR --status STATUS --directive D-N|- --incident ID [--door SOCKET] < TEXT"
-	rescueUsage = "ward-agent rescue --bare DIR --state DIR --tree DIR [--door SOCKET]"
+	rescueUsage = "ward-agent rescue --bare DIR --state DIR --tree DIR [--commits] [--door SOCKET]"
 )
 
 // maxText bounds what a report is made of; comms cuts it further.
@@ -77,8 +77,10 @@ func report(ctx context.Context, env *cli.Env) error {
 // branch that holds it.
 func rescue(ctx context.Context, env *cli.Env) error {
 	var tree string
+	var commits bool
 	o, err := options(env, "rescue", rescueUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&tree, "tree", "", "the working tree, a `DIR`")
+		fs.BoolVar(&commits, "commits", false, "leave out what is not committed")
 	})
 	if err != nil {
 		return err
@@ -86,7 +88,7 @@ func rescue(ctx context.Context, env *cli.Env) error {
 	if tree == "" {
 		return env.Usage(rescueUsage, "--tree is missing")
 	}
-	branches, err := agent.Rescue(ctx, o, env.Path(tree))
+	branches, err := agent.Rescue(ctx, o, env.Path(tree), !commits)
 	for _, b := range branches {
 		fmt.Fprintln(env.Stdout, "rescued", b)
 	}
