@@ -184,15 +184,12 @@ func (s *site) kill() {
 	}
 }
 
-// agents are the processes whose command lines hold a word of this site's.
+// agents are the agents that run: the watcher's children with its variables.
 func (s *site) agents() (pids []int) {
-	all, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, path := range all {
-		data, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(data, []byte(boot.LogVar+"="+s.state+"/")) {
-			var pid int
-			fmt.Sscanf(path, "/proc/%d/", &pid)
-			pids = append(pids, pid)
+	for _, p := range stats() {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+		if err == nil && !p.dead && bytes.Contains(data, []byte(boot.LogVar+"="+s.state+"/")) && (s.watcher == nil || p.parent == s.watcher.Process.Pid) {
+			pids = append(pids, p.pid)
 		}
 	}
 	return pids

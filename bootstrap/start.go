@@ -211,7 +211,8 @@ func (w *watcher) leaveOld(ctx context.Context, t *target) {
 	if err != nil || !exists(dir) {
 		return
 	}
-	w.rescue(ctx, dir, true)
+	_, status, err := w.status(ctx, dir)
+	w.rescue(ctx, dir, err != nil || status != w.state.Built[old].Status)
 	if err := w.remove(ctx, dir); err != nil {
 		w.log.Error().Err(err).Msg("the old tree stays")
 		return
