@@ -164,7 +164,9 @@ func TestCrashes(t *testing.T) {
 	s.start()
 	s.awaitCount("SUCCESS main", 10) // and now in a long pause, or soon
 	s.main(steadily)
-	s.until("the better one runs", func() bool { return len(s.agents()) == 1 && strings.Contains(s.read("main/remote/agent.sh"), "sleep 0.1") })
+	s.until("the better one runs", func() bool {
+		return len(s.agents()) == 1 && strings.Contains(s.read("main/remote/agent.sh"), "sleep 0.1")
+	})
 	if n := len(s.reports(comms.Guard)); n != 1 {
 		t.Errorf("told %d times", n)
 	}
@@ -211,7 +213,9 @@ func TestRollback(t *testing.T) {
 	s.awaitLast(boot.Success, next)
 	for _, bad := range []string{"refs/heads/nowhere", "0123456789", "HEAD"} {
 		s.signal("rollback", bad)
-		s.until("refused", func() bool { return strings.Contains(s.read("logs/bootstrap.log"), "rollback "+bad+": the repository has no such") })
+		s.until("refused", func() bool {
+			return strings.Contains(s.read("logs/bootstrap.log"), "rollback "+bad+": the repository has no such")
+		})
 	}
 }
 

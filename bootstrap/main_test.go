@@ -31,7 +31,9 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(jumpVar) != "" {
 		cli.Main("ward-watcher", func(ctx context.Context, env *cli.Env) error {
-			clock = func() time.Time { return time.Now().Add(time.Duration(rand.Int64N(int64(20000*time.Hour))) - 10000*time.Hour) }
+			clock = func() time.Time {
+				return time.Now().Add(time.Duration(rand.Int64N(int64(20000*time.Hour))) - 10000*time.Hour)
+			}
 			return Command(ctx, env)
 		})
 	}

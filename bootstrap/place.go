@@ -20,6 +20,9 @@ import (
 type place struct {
 	state string
 	uid   int // the watcher's
+	// move renames as the agent's user, who alone may rename its own in a folder
+	// that belongs to neither.
+	move func(from, to string) error
 }
 
 func (p place) logs() string        { return filepath.Join(p.state, "logs") }
@@ -96,7 +99,11 @@ func (p place) aside(path string, kind fs.FileMode) error {
 	if info.Mode().Type() == kind && int(stat.Uid) == p.uid && (kind == fs.ModeDir || stat.Nlink == 1) {
 		return nil
 	}
-	return os.Rename(path, fmt.Sprintf("%s.not-the-watchers-%d", path, time.Now().UnixNano()))
+	to := fmt.Sprintf("%s.not-the-watchers-%d", path, time.Now().UnixNano())
+	if err := os.Rename(path, to); !errors.Is(err, fs.ErrPermission) || p.move == nil {
+		return err
+	}
+	return p.move(path, to)
 }
 
 // errTooLarge and errKind are why a file is not read.

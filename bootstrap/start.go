@@ -114,8 +114,9 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 
 // boot takes a target to its end: tree, build, validate, start, run.
 func (w *watcher) boot(ctx context.Context, t *target) run {
-	w.rescued, w.running = nil, *t
+	w.rescued = nil
 	began := time.Now()
+	w.makeRoom(ctx, t)
 	dir, command, err := w.ready(ctx, t)
 	if err != nil {
 		return run{why: err.Error(), code: 1, time: time.Since(began)}

@@ -68,7 +68,6 @@ type watcher struct {
 	inotify   chan fsnotify.Event
 
 	state   state
-	running target // what runs, or ran last
 	rescued []string
 	brief   int // runs in a row that were short
 	starts  []time.Time
@@ -84,11 +83,14 @@ func Run(ctx context.Context, o Options) error {
 	// one.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	w := &watcher{Options: o, place: place{o.State, os.Getuid()}, now: clock, remote: openRemote(o.Bare)}
+	w := &watcher{Options: o, place: place{state: o.State, uid: os.Getuid()}, now: clock, remote: openRemote(o.Bare)}
 	w.name = strings.TrimSuffix(filepath.Base(o.Bare), ".git")
 	w.processes = processesFor(o.AgentUser)
 	if err := w.becomeSupervisor(); err != nil {
 		return err
+	}
+	w.move = func(from, to string) error {
+		return w.runAgent(ctx, job{dir: "/", time: time.Minute, out: io.Discard, args: []string{"mv", "-T", "--", from, to}})
 	}
 	if err := w.prepare(o.AgentUser != 0); err != nil {
 		return err

@@ -60,7 +60,7 @@ func TestBenchLaunch(t *testing.T) {
 	if err := recipe.Complete(); err != nil {
 		t.Fatal(err)
 	}
-	const storage = testStorage
+	storage := testStorage
 	conf := filepath.Join(t.TempDir(), "containers.conf")
 	if err := os.WriteFile(conf, []byte("[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -199,12 +199,13 @@ func drain(detached func() error) {
 // container is the whole of the container that a launch wants (SBX-3, SBX-4).
 func (f *fence) container() *podman.Spec {
 	size := f.Settings.Sandbox.StateSize
-	state := podman.Mount{Kind: podman.Disk, Source: filepath.Join(f.State, "bot.img"), Target: insideState, Size: size, Owner: 1000}
+	state := podman.Mount{Kind: podman.Disk, Source: filepath.Join(f.State, "bot.img"), Target: insideState, Size: size, Owner: image.WatcherID}
 	if f.engine.Rootless() { // an ordinary user cannot mount a file system
 		state = podman.Mount{Kind: podman.Tmpfs, Target: insideState, Size: size}
 	}
 	s := f.plain()
 	s.Command, s.Stdin = f.payload(), f.Stdin != nil
+	s.User, s.Caps = f.user(), f.caps()
 	s.Mounts = append(s.Mounts,
 		podman.Mount{Kind: podman.Bind, Source: filepath.Dir(f.Agent), Target: insideBin, ReadOnly: true},
 		podman.Mount{Kind: podman.Bind, Source: filepath.Dir(f.door), Target: insideDoor, ReadOnly: true},

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +12,7 @@ import (
 )
 
 // testStorage is podman's storage of the tests' own; it stays for the next run.
-const testStorage = "/var/tmp/ward-test-storage"
+var testStorage = cmp.Or(os.Getenv(storageVar), "/var/tmp/ward-test-storage")
 
 // fenced makes a repository and the image for launches in real containers.
 func fenced(t *testing.T) *gittest.Pair {

@@ -72,7 +72,7 @@ const lastGood = "refs/ward/last-good"
 // What comes out of the fence is not believed: it must be a commit that main's own
 // line of history holds (BOOT-2).
 func moveLastGood(ctx context.Context, bare, commit string) error {
-	if !git.IsID(commit) {
+	if !git.IsID(commit) || commit == git.Zero {
 		return fmt.Errorf("%.80q is no commit", commit)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
