@@ -154,20 +154,29 @@ func firstIsForwarder() bool {
 	return err == nil && string(name) == "ward-inside\n"
 }
 
+// lockPatience is how long lock tries. A child that a killed watcher was just
+// about to start holds the lock until it gets to its exec.
+const lockPatience = 2 * time.Second
+
 // lock holds the state directory for one watcher. It ends with the process.
 func (w *watcher) lock() (*os.File, error) {
 	f, err := os.OpenFile(w.own("lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, cli.Hint(fmt.Errorf("another watcher works in %s", w.State), "one at a time: stop that one, or give this one another --state")
+	for end := time.Now().Add(lockPatience); ; time.Sleep(20 * time.Millisecond) {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+			break
 		}
-		return nil, err
 	}
-	return f, nil
+	if err != nil {
+		f.Close()
+	}
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = cli.Hint(fmt.Errorf("another watcher works in %s", w.State), "one at a time: stop that one, or give this one another --state")
+	}
+	return f, err
 }
 
 func (w *watcher) openLogs() (closeAll func(), err error) {
