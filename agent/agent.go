@@ -30,6 +30,7 @@ const leftoverGrace = 3 * time.Second
 type Settings struct {
 	store.Options
 	Config *config.Config
+	Start  Start     // what the watcher started this from
 	Once   bool      // return when no directive is open
 	Stderr io.Writer // the log, for a person
 	// Redact takes secrets out of a text before it goes into the activity log or a
@@ -63,11 +64,15 @@ func Run(ctx context.Context, set Settings) error {
 	if n := tool.EndTagged(store.Tag(set.State), leftoverGrace); n > 0 {
 		log.Warn().Int("processes", n).Msg("ended what the agent before this one left running")
 	}
+	set.Watched = set.Start.Branch != ""
 	s, err := store.Open(ctx, set.Options)
 	if err != nil {
 		return err
 	}
 	a := &agent{set, s, log}
+	if err := a.succeed(ctx); err != nil {
+		return err
+	}
 	log.Info().Str("bare", set.Bare).Str("model", set.Config.Model.Name).Msg("the agent starts")
 	err = a.loop(ctx)
 	switch {
@@ -119,6 +124,12 @@ func (a *agent) pass(ctx context.Context) error {
 		}
 		source, doc, err := main.Comms(ctx)
 		if err != nil {
+			return err
+		}
+		if a.Start.onBranch() {
+			return a.hop(ctx, main, doc)
+		}
+		if err := a.upgrade(ctx, main); err != nil {
 			return err
 		}
 		d, err := a.pick(ctx, doc, worked)

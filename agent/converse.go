@@ -31,6 +31,7 @@ func (j *job) newConversation(m model.Model, system string) *conversation {
 		Timeout:    j.Config.Agent.BashTimeout.Duration,
 		OutputSize: j.Config.Agent.OutputSize,
 		WriteSize:  j.Config.Limits.BlobSize,
+		Running:    j.work.Branch == j.Start.Branch,
 	}
 	return &conversation{job: j, model: m, box: box, talk: model.Conversation{
 		System:    system,

@@ -18,17 +18,19 @@ const leave = 5 * time.Second
 // program is the agent's name in the directory of binaries.
 const program = "ward-agent"
 
-// forwarder is the name of the program in front of it.
-const forwarder = "ward-inside"
+// supervisor and forwarder are the names of the programs in front of it.
+const (
+	supervisor = "ward-watcher"
+	forwarder  = "ward-inside"
+)
 
-// runAgent runs the agent as a process of its own group and waits for its end.
-// When ctx is cancelled first the group gets SIGTERM and, after leave, SIGKILL.
-// Nothing of the group outlives the agent, and the agent does not outlive a
-// launcher that is killed itself.
+// runAgent runs the watcher, and by it the agent, as processes of their own and
+// waits for their end. When ctx is cancelled first they get SIGTERM and, after
+// leave, SIGKILL. They do not outlive a launcher that is killed itself.
 //
-// The forwarder to the gateway runs in front of it, as in the fence (SBX-8).
+// The forwarder to the gateway runs in front of them, as in the fence (SBX-8).
 func (s *Spec) runAgent(ctx context.Context, door, gateway string) error {
-	args := append([]string{"--gateway", gateway, "--", s.Agent}, s.agentArgs(door)...)
+	args := append([]string{"--gateway", gateway, "--", s.Watcher, "--agent", s.Agent}, s.agentArgs(door)...)
 	cmd := exec.CommandContext(ctx, s.Forwarder, args...)
 	cmd.Dir = s.State
 	cmd.Env = s.agentEnv()
@@ -86,6 +88,11 @@ func exitOf(status syscall.WaitStatus, asked bool) error {
 	return nil
 }
 
+// death is the end of what ran by a signal that nobody here sent.
+type death syscall.Signal
+
+func (d death) Error() string { return fmt.Sprintf("the agent died: %v", syscall.Signal(d)) }
+
 func died(signal syscall.Signal) error {
-	return cli.Hint(fmt.Errorf("the agent died: %v", signal), "launch again: it continues from the repository's refs")
+	return cli.Hint(death(signal), "launch again: it continues from the repository's refs")
 }

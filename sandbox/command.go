@@ -131,6 +131,9 @@ func parse(ctx context.Context, env *cli.Env) (*Spec, error) {
 	if s.Agent, err = cli.Program(program); err != nil {
 		return nil, err
 	}
+	if s.Watcher, err = cli.Program(supervisor); err != nil {
+		return nil, err
+	}
 	s.Forwarder, err = cli.Program(forwarder)
 	return s, err
 }

@@ -152,34 +152,3 @@ func TestAgentOnPath(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
-
-// TestLog: a full log starts anew and keeps one predecessor.
-func TestLog(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "door.log")
-	line := bytes.Repeat([]byte("x"), 1<<20)
-	for range 3 { // opened again it goes on where it was
-		l, err := openLog(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			if _, err := l.Write(line); err != nil {
-				t.Fatal(err)
-			}
-		}
-		l.Close()
-	}
-	files, _ := filepath.Glob(path + "*")
-	var sizes []int64
-	for _, name := range files {
-		info, err := os.Stat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sizes = append(sizes, info.Size()>>20)
-	}
-	if len(sizes) != 2 || sizes[0] != 1 || sizes[1] != 4 {
-		t.Errorf("%v have %v MiB", files, sizes)
-	}
-}

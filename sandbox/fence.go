@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -212,12 +213,13 @@ func drain(detached func() error) {
 // container is the whole of the container that a launch wants (SBX-3, SBX-4).
 func (f *fence) container() *podman.Spec {
 	size := f.Settings.Sandbox.StateSize
-	state := podman.Mount{Kind: podman.Disk, Source: filepath.Join(f.State, "bot.img"), Target: insideState, Size: size, Owner: 1000}
+	state := podman.Mount{Kind: podman.Disk, Source: filepath.Join(f.State, "bot.img"), Target: insideState, Size: size, Owner: image.WatcherID}
 	if f.engine.Rootless() { // an ordinary user cannot mount a file system
 		state = podman.Mount{Kind: podman.Tmpfs, Target: insideState, Size: size}
 	}
 	s := f.plain()
 	s.Command, s.Stdin = f.payload(), f.Stdin != nil
+	s.User, s.Caps = f.user(), f.caps()
 	s.Mounts = append(s.Mounts,
 		podman.Mount{Kind: podman.Bind, Source: filepath.Dir(f.Agent), Target: insideBin, ReadOnly: true},
 		podman.Mount{Kind: podman.Bind, Source: filepath.Dir(f.door), Target: insideDoor, ReadOnly: true},
@@ -279,7 +281,25 @@ func readable(mounts []podman.Mount) error {
 	return nil
 }
 
-// payload is the command line inside: the forwarder in front, then the agent or
+// user is the watcher's, or the agent's for a command in its place.
+func (f *fence) user() string {
+	id := image.WatcherID
+	if len(f.Command) > 0 {
+		id = image.AgentID
+	}
+	return fmt.Sprintf("%d:%d", id, id)
+}
+
+// caps are what the watcher needs to start the agent as another user and to end
+// it; nothing that it starts has them (SBX-3).
+func (f *fence) caps() []string {
+	if len(f.Command) > 0 {
+		return nil
+	}
+	return []string{"SETUID", "SETGID", "KILL"}
+}
+
+// payload is the command line inside: the forwarder in front, then the watcher or
 // the user's own command.
 func (f *fence) payload() []string {
 	args := []string{insideBin + "/" + forwarder, "--gateway", insideGateway + "/" + filepath.Base(f.gateway)}
@@ -290,7 +310,8 @@ func (f *fence) payload() []string {
 	if len(f.Command) > 0 {
 		return append(args, f.Command...)
 	}
-	args = append(args, insideBin+"/"+program, "--bare", insideBare, "--state", insideState,
+	args = append(args, insideBin+"/"+supervisor, "--agent", insideBin+"/"+program, "--agent-user", strconv.Itoa(image.AgentID),
+		"--bare", insideBare, "--state", insideState,
 		"--door", insideDoor+"/"+filepath.Base(f.door),
 		"--config", insideConfig+"/"+filepath.Base(f.configCopy()), "--model", f.Model)
 	if f.Once {

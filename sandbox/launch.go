@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/internal/logfile"
 	"git-ward/sandbox/door"
 )
 
@@ -27,7 +28,8 @@ type Spec struct {
 	Unfenced   bool           // a plain process with the user's rights (SBX-8)
 	Command    []string       // in the agent's place, fenced only
 	Agent      string         // the agent's program
-	Forwarder  string         // the program in front of it; beside it in the fence
+	Watcher    string         // the program that starts it; beside it in the fence
+	Forwarder  string         // the program in front of both; beside them in the fence
 	State      string         // the agent's directory; made when missing
 	RuntimeDir string         // where to make a directory for sockets; empty: the temporary directory
 	Storage    string         // podman's, for tests; empty: the user's own
@@ -36,6 +38,9 @@ type Spec struct {
 	Stdout     io.Writer // the agent's
 	Stderr     io.Writer // the agent's, and the launcher's own errors
 }
+
+// maxLog is the size in bytes at which the door's log starts anew.
+const maxLog = 4 << 20
 
 // Launch runs the agent until it ends by itself or ctx is cancelled; what is
 // left of it is then killed, and the door closed. The agent's exit code comes
@@ -55,12 +60,15 @@ func Launch(ctx context.Context, s *Spec) error {
 	if err := s.prepareState(); err != nil {
 		return err
 	}
-	log, err := openLog(filepath.Join(s.Bare, "ward/door.log"))
+	log, err := logfile.Open(filepath.Join(s.Bare, "ward/door.log"), maxLog, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	console := zerolog.ConsoleWriter{Out: s.Stderr, NoColor: true}
+	if len(s.Command) == 0 {
+		s.Stdout = &bootedLines{out: s.Stdout, move: func(commit string) error { return moveLastGood(context.WithoutCancel(ctx), s.Bare, commit) }}
+	}
 	logger := zerolog.New(zerolog.MultiLevelWriter(log,
 		&zerolog.FilteredLevelWriter{Writer: zerolog.LevelWriterAdapter{Writer: console}, Level: zerolog.ErrorLevel})).With().Timestamp().Logger()
 	ctx, cancel := s.clock(ctx)
@@ -88,10 +96,10 @@ func (s *Spec) behindGateway(ctx context.Context, log zerolog.Logger, door strin
 	j := &judge{s, log, policy, git.Open(s.Bare)}
 	return beside(ctx, "the gateway", g.Serve, func(ctx context.Context) error {
 		return beside(ctx, "the verifier", j.serve, func(ctx context.Context) error {
-			if s.Unfenced {
-				return s.runAgent(ctx, door, g.Socket())
-			}
 			return s.again(ctx, log, func(ctx context.Context) error {
+				if s.Unfenced {
+					return s.runAgent(ctx, door, g.Socket())
+				}
 				return s.runFenced(ctx, log, policy, door, g.Socket())
 			})
 		})
@@ -106,8 +114,8 @@ const (
 	steady       = 10 * time.Minute
 )
 
-// again runs an agent that is to stay in a new container, fenced anew, after
-// every end that nobody asked for (SBX-1). One run is all for --once and for a
+// again runs a watcher that is to stay in a new container, fenced anew, after
+// every end that nobody asked for (SBX-1); unfenced, as a new process. One run is all for --once and for a
 // command, and trouble with the fence itself is the admin's.
 func (s *Spec) again(ctx context.Context, log zerolog.Logger, run func(context.Context) error) error {
 	pause := firstPause
@@ -115,13 +123,14 @@ func (s *Spec) again(ctx context.Context, log zerolog.Logger, run func(context.C
 		start := time.Now()
 		err := run(ctx)
 		var ended cli.ExitCode
-		if s.Once || len(s.Command) > 0 || ctx.Err() != nil || !errors.As(err, &ended) {
+		var killed death
+		if s.Once || len(s.Command) > 0 || ctx.Err() != nil || !errors.As(err, &ended) && !errors.As(err, &killed) {
 			return err
 		}
 		if time.Since(start) > steady {
 			pause = firstPause
 		}
-		log.Error().Int("exit", int(ended)).Str("pause", pause.String()).Msg("the agent ended unasked; a new container follows")
+		log.Error().Err(err).Str("pause", pause.String()).Msg("the watcher ended unasked; a new one follows")
 		select {
 		case <-ctx.Done():
 			return err

@@ -13,9 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/bootstrap"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
+	"git-ward/protocols/boot"
 	"git-ward/sandbox/inside"
 	"git-ward/sandbox/lab"
 )
@@ -28,6 +30,8 @@ func TestMain(m *testing.M) {
 		cli.Main("git-ward", Command)
 	case forwarder:
 		cli.Main(forwarder, inside.Command)
+	case supervisor:
+		cli.Main(supervisor, bootstrap.Command)
 	case program:
 		os.Exit(agent(os.Args[1:]))
 	}
@@ -66,6 +70,9 @@ func agent(args []string) int {
 		lab.Connect(args[1])
 		return 0
 	}
+	if args[0] == "report" || args[0] == "rescue" {
+		return 0
+	}
 	flags := map[string]string{}
 	for i := 0; i+1 < len(args); i += 2 {
 		flags[args[i]] = args[i+1]
@@ -73,6 +80,9 @@ func agent(args []string) int {
 	behave, _ := os.ReadFile(filepath.Join(flags["--state"], "behave"))
 	dir, _ := os.Getwd()
 	r := report{Args: args, Env: os.Environ(), Dir: dir, PID: os.Getpid(), PGID: syscall.Getpgrp()}
+	if err := succeed(); err != nil {
+		return 1
+	}
 	term := make(chan os.Signal, 1)
 	code := 0
 	switch string(behave) {
@@ -105,6 +115,17 @@ func agent(args []string) int {
 		select {}
 	}
 	return code
+}
+
+// succeed tells the watcher that the agent is up.
+func succeed() error {
+	f, err := os.OpenFile(os.Getenv(boot.LogVar), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = fmt.Fprintln(f, boot.Entry{Time: time.Now(), Event: boot.Success, Branch: os.Getenv(boot.BranchVar), Commit: os.Getenv(boot.CommitVar)})
+	return err
 }
 
 // pushOnce makes a commit in a clone and pushes it through the door.
@@ -145,13 +166,15 @@ func newHouse(t *testing.T, behave string) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"git-ward-launch", program, forwarder} {
+	for _, name := range []string{"git-ward-launch", program, supervisor, forwarder} {
 		// Not symbolic: a process's own path is a resolved one.
 		if err := os.Link(self, filepath.Join(h.bin, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.Command("git", "init", "-q", "--bare", "-b", "main", h.bare).CombinedOutput(); err != nil {
+	const first = `git init -q --bare -b main "$1" && cd "$1" && git update-ref refs/heads/main \
+		"$(git -c user.name=P -c user.email=p@example.org commit-tree -m first "$(git mktree </dev/null)")"`
+	if out, err := exec.Command("sh", "-c", first, "sh", h.bare).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	settings, err := os.ReadFile("../config.toml")

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -197,11 +196,6 @@ func (s *Store) Verdict(ctx context.Context, commit, claim string) (*loop.Verdic
 	return nil, err
 }
 
-// verdictMark changes when the remote's verdicts may have.
-func (s *Store) verdictMark() Mark {
-	return Mark{markFile(filepath.Join(s.Bare, filepath.FromSlash(loop.VerdictsRef))), markFile(filepath.Join(s.Bare, "packed-refs"))}
-}
-
 func recordSeconds(r *uow.Record) (int64, error) {
 	t, err := time.Parse(time.RFC3339, r.Time)
 	return t.Unix(), err
@@ -213,11 +207,11 @@ func recordSeconds(r *uow.Record) (int64, error) {
 func (s *Store) AwaitVerdict(ctx context.Context, commit, claim string, patience time.Duration) (*loop.Verdict, error) {
 	end := time.Now().Add(patience)
 	for {
-		mark := s.verdictMark()
+		mark := git.Open(s.Bare).Mark(loop.VerdictsRef)
 		if v, err := s.Verdict(ctx, commit, claim); v != nil || err != nil {
 			return v, err
 		}
-		for s.verdictMark() == mark {
+		for git.Open(s.Bare).Mark(loop.VerdictsRef) == mark {
 			if time.Now().After(end) {
 				return nil, nil
 			}

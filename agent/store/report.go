@@ -36,6 +36,19 @@ func (m Snapshot) Comms(ctx context.Context) ([]byte, *comms.Document, error) {
 // suspends the same version of the directive, that one counts and no second is
 // made, so a run that was killed can be made again.
 func (s *Store) Report(ctx context.Context, r comms.NewReport) error {
+	return s.report(ctx, "", r)
+}
+
+// ReportOnce is Report for something that no directive asked for; main has one
+// report of an incident at most, which its text names.
+func (s *Store) ReportOnce(ctx context.Context, incident string, r comms.NewReport) error {
+	r.Text = strings.TrimRight(r.Text, "\n") + "\n\n" + incidentLine(incident) + "\n"
+	return s.report(ctx, incident, r)
+}
+
+func incidentLine(incident string) string { return "Incident: " + diag.Clean(incident) }
+
+func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) error {
 	for try := range maxRaces {
 		m, err := s.Main(ctx)
 		if err != nil {
@@ -45,7 +58,7 @@ func (s *Store) Report(ctx context.Context, r comms.NewReport) error {
 		if err != nil {
 			return err
 		}
-		if reported(doc, r) {
+		if reported(doc, r) || incident != "" && told(doc, incident) {
 			return nil
 		}
 		commit, err := s.commitReport(ctx, m, data, r)
@@ -128,6 +141,13 @@ func reported(doc *comms.Document, r comms.NewReport) bool {
 	return slices.ContainsFunc(doc.Reports, func(old comms.Report) bool {
 		return old.Directive == r.Directive && old.DirectiveHash() == r.DirectiveHash &&
 			(old.Status.Closes() || (old.Status.Suspends() && r.Status.Suspends()))
+	})
+}
+
+// told reports whether the document has a report of the incident.
+func told(doc *comms.Document, incident string) bool {
+	return slices.ContainsFunc(doc.Reports, func(old comms.Report) bool {
+		return slices.Contains(strings.Split(old.Raw, "\n"), incidentLine(incident))
 	})
 }
 

@@ -19,7 +19,7 @@ type Snapshot struct {
 	clone  *clone
 }
 
-// Main fetches, lets the clone of main follow, and returns what main is now.
+// Main fetches, lets the clone of main follow unless a watcher sees to that, and returns what main is now.
 func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 	c := s.main
 	if err := c.fetch(ctx); err != nil {
@@ -31,6 +31,9 @@ func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 	}
 	if tip == "" {
 		return Snapshot{}, cli.Hint(fmt.Errorf("%s has no branch main", s.Bare), "`git ward init --bare %s` makes its first commit", s.Bare)
+	}
+	if s.Watched {
+		return Snapshot{tip, c}, nil
 	}
 	head, err := c.resolve(ctx, "HEAD")
 	if err != nil {

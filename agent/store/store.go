@@ -40,6 +40,7 @@ type Options struct {
 	State      string // the agent's own directory; absolute
 	Door       string // the socket that pushes go through; "" pushes straight
 	Executable string // of ward-agent, for the door; absolute
+	Watched    bool   // a watcher keeps main's working tree, and may run from it
 }
 
 // Store is the agent's view of one remote. It is for one process at a time, which

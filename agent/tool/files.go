@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
+
+	"git-ward/protocols/boot"
 )
 
 // readSize is how many bytes one read_file gives: about 16,000 tokens.
@@ -131,6 +133,9 @@ func (b *Box) writeFile() Tool {
 			path, err := relative(a.Path)
 			if err != nil {
 				return fail("%v", err), nil
+			}
+			if top, _, _ := strings.Cut(path, "/"); b.Running && boot.IsCode(top) {
+				return fail("%s is code of the branch that this process runs from (BOOT-3): change it on another branch, and bootstrap that one", path), nil
 			}
 			if int64(len(a.Content)) > b.WriteSize {
 				return fail("%s would have %d bytes; at most %d can be pushed", path, len(a.Content), b.WriteSize), nil

@@ -168,3 +168,15 @@ func TestReadSmallAndBinary(t *testing.T) {
 		}
 	}
 }
+
+// TestRunningBranch: the branch that the process runs from takes words, no code.
+func TestRunningBranch(t *testing.T) {
+	b := newBox(t)
+	b.Running = true
+	for path, refused := range map[string]bool{"main.go": true, "agent/x.go": true, "COMMS.md": false, "evidence/D-1/x": false, "LEARNINGS.md": false} {
+		r := call(t, b, "write_file", `{"path":"`+path+`","content":"x"}`)
+		if r.IsError != refused || refused && !strings.Contains(r.Text, "another branch") {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
+}

@@ -2,12 +2,12 @@ package tool
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"unicode"
 
 	"git-ward/internal/atomicfile"
+	"git-ward/protocols/boot"
 )
 
 // Repository is what the signal tools ask of the working tree's repository.
@@ -20,6 +20,9 @@ type Repository interface {
 	// HasRevision reports whether the remote has a branch, a full ref or a commit
 	// of that name.
 	HasRevision(ctx context.Context, name string) (bool, error)
+	// SameCode reports whether a commit and a branch of the remote are the same
+	// program, whatever else differs.
+	SameCode(ctx context.Context, commit, branch string) (bool, error)
 }
 
 type bootstrapArgs struct {
@@ -36,6 +39,11 @@ func (b *Box) bootstrap() Tool {
 			"a working tree with anything unpushed is refused.",
 		[]param{{name: "branch", kind: "string", doc: "the branch, as in agent/D-1"}},
 		func(ctx context.Context, a bootstrapArgs) (Result, error) {
+			if why, done := b.history(ctx, a.Branch); why != "" {
+				return fail("bootstrap: %s", why), nil
+			} else if done {
+				return Result{Text: fmt.Sprintf("%s was started before with the same code, and it started well: there is nothing left to try", a.Branch)}, nil
+			}
 			return b.signal(ctx, "bootstrap", a.Branch, b.Repo.HasBranch)
 		})
 }
@@ -53,7 +61,11 @@ func (b *Box) rollback() Tool {
 // signal writes <state>/.signal/<kind> and ends the process. It refuses what the
 // watcher could only fail at, while the model can still do something about it.
 func (b *Box) signal(ctx context.Context, kind, name string, exists func(context.Context, string) (bool, error)) (Result, error) {
-	if why := badName(name); why != "" {
+	check := boot.CheckName
+	if kind == "bootstrap" {
+		check = boot.CheckBranch
+	}
+	if why := check(name); why != "" {
 		return fail("%s: %q %s", kind, name, why), nil
 	}
 	if ok, err := exists(ctx, name); err != nil {
@@ -66,30 +78,39 @@ func (b *Box) signal(ctx context.Context, kind, name string, exists func(context
 	} else if why != "" {
 		return fail("%s: %s; commit and push it first, or throw it away", kind, why), nil
 	}
-	dir := filepath.Join(b.State, ".signal")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Result{}, err
-	}
-	if err := atomicfile.Write(filepath.Join(dir, kind), []byte(name+"\n"), 0o644); err != nil {
+	if err := WriteSignal(b.State, kind, name); err != nil {
 		return Result{}, err
 	}
 	return Result{Text: kind + " " + name}, ErrExit
 }
 
-// badName says why a name cannot stand in a signal, which is one line that the
-// watcher gives to git.
-func badName(name string) string {
-	switch {
-	case name == "":
-		return "is empty"
-	case len(name) > 255:
-		return "is longer than 255 bytes"
-	case strings.HasPrefix(name, "-"):
-		return "begins with a dash"
-	case strings.ContainsFunc(name, func(r rune) bool {
-		return unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune("~^:?*[\\", r)
-	}) || strings.Contains(name, "..") || strings.Contains(name, "@{"):
-		return "is not a plain name: give a branch, a ref or a commit id"
+// WriteSignal writes <state>/.signal/<kind>, whole or not at all.
+func WriteSignal(state, kind, name string) error {
+	dir := filepath.Join(state, ".signal")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
 	}
-	return ""
+	return atomicfile.Write(filepath.Join(dir, kind), []byte(name+"\n"), 0o644)
+}
+
+// maxFailures is how often a branch may fail to start before the tool says that
+// once more will not help.
+const maxFailures = 3
+
+// history says what earlier starts of a branch came to, as bootstrap.log has it:
+// why is against another one, done is that the last one was of the same code.
+func (b *Box) history(ctx context.Context, branch string) (why string, done bool) {
+	log, err := os.ReadFile(filepath.Join(b.logs(), "bootstrap.log"))
+	if err != nil {
+		return "", false
+	}
+	if n := boot.Failures(log, branch); n >= maxFailures {
+		return fmt.Sprintf("%s failed to start %d times in a row; logs/bootstrap.log and logs/errors.log say why. Report it instead, or take another branch", branch, n), false
+	}
+	commit := boot.LastSuccess(log, branch)
+	if commit == "" || branch == boot.Main {
+		return "", false
+	}
+	same, err := b.Repo.SameCode(ctx, commit, branch)
+	return "", err == nil && same
 }

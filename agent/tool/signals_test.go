@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"git-ward/protocols/boot"
 )
 
 // fakeRepo answers the questions of the signal tools; the real answers are
@@ -25,6 +28,41 @@ func (r *fakeRepo) HasBranch(_ context.Context, name string) (bool, error) {
 }
 func (r *fakeRepo) HasRevision(_ context.Context, name string) (bool, error) {
 	return slices.Contains(r.names, name), nil
+}
+
+func (r *fakeRepo) SameCode(_ context.Context, commit, _ string) (bool, error) {
+	return commit == sameCommit, nil
+}
+
+const sameCommit = "0123456789abcdef0123456789abcdef01234567"
+
+// TestBootstrapKnowsItsHistory: a branch that started is not started again and
+// again, nor one that fails to.
+func TestBootstrapKnowsItsHistory(t *testing.T) {
+	b := newBox(t)
+	b.Repo = &fakeRepo{names: []string{"agent/D-1"}}
+	write := func(events ...boot.Event) {
+		var log string
+		for _, e := range events {
+			log += boot.Entry{Time: time.Now(), Event: e, Branch: "agent/D-1", Commit: sameCommit}.String() + "\n"
+		}
+		os.MkdirAll(b.logs(), 0o755)
+		if err := os.WriteFile(filepath.Join(b.logs(), "bootstrap.log"), []byte(log), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(boot.Failure, boot.Failure, boot.Failure)
+	if r := call(t, b, "bootstrap", `{"branch":"agent/D-1"}`); !r.IsError || !strings.Contains(r.Text, "failed to start 3 times in a row") {
+		t.Error(r)
+	}
+	write(boot.Failure, boot.Failure, boot.Failure, boot.Bootstrapping, boot.Success)
+	if r := call(t, b, "bootstrap", `{"branch":"agent/D-1"}`); r.IsError || !strings.Contains(r.Text, "it started well") {
+		t.Error(r)
+	}
+	write(boot.Failure, boot.Failure)
+	if _, err := Call(t.Context(), b.Tools(), "bootstrap", json.RawMessage(`{"branch":"agent/D-1"}`)); !errors.Is(err, ErrExit) {
+		t.Error(err)
+	}
 }
 
 func TestSignal(t *testing.T) {

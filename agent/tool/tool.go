@@ -48,6 +48,7 @@ type Box struct {
 	OutputSize int           // bytes of a command's output that go to the model
 	WriteSize  int64         // bytes of one written file
 	Repo       Repository    // for bootstrap and rollback
+	Running    bool          // this process runs from the branch that Dir is of
 }
 
 // Tools lists the tools of the box, always in the same order.

@@ -118,6 +118,22 @@ type Config struct {
 	Search struct {
 		URL string `toml:"url"`
 	} `toml:"search"`
+	Bootstrap struct {
+		Build           []string `toml:"build"`
+		Validate        []string `toml:"validate"`
+		Run             []string `toml:"run"`
+		BuildTimeout    Duration `toml:"build_timeout"`
+		ValidateTimeout Duration `toml:"validate_timeout"`
+		StartTimeout    Duration `toml:"start_timeout"`
+		Check           Duration `toml:"check"`
+	} `toml:"bootstrap"`
+	Guard struct {
+		CPU       float64  `toml:"cpu"`
+		CPUWindow Duration `toml:"cpu_window"`
+		Memory    int64    `toml:"memory"`
+		Logs      int64    `toml:"logs"`
+		Restarts  int      `toml:"restarts"`
+	} `toml:"guard"`
 	VM struct {
 		Calls           []string `toml:"calls"`
 		MaxInstructions int64    `toml:"max_instructions"`
@@ -203,6 +219,12 @@ func Default() *Config {
 	a.Loop, a.VerdictPatience = true, Duration{6 * time.Hour}
 	a.Poll, a.BashTimeout = Duration{10 * time.Minute}, Duration{10 * time.Minute}
 	a.OutputSize, a.MaxTurns, a.Refusals = 16<<10, 200, 3
+	w := &c.Bootstrap
+	w.Build, w.Validate, w.Run = []string{}, []string{}, []string{}
+	w.BuildTimeout, w.ValidateTimeout = Duration{30 * time.Minute}, Duration{time.Hour}
+	w.StartTimeout, w.Check = Duration{time.Minute}, Duration{10 * time.Minute}
+	g := &c.Guard
+	g.CPU, g.CPUWindow, g.Memory, g.Logs, g.Restarts = 0.9, Duration{2 * time.Hour}, 3584<<20, 1<<30, 10
 	c.VM.Calls = []string{"print", "mul", "div", "mod", "min", "max"}
 	c.VM.MaxInstructions, c.VM.MaxCells = 1_000_000_000, 1_000_000
 	c.VM.MaxTime, c.VM.MaxOutput = Duration{time.Minute}, 1<<20
@@ -296,7 +318,11 @@ func (c *Config) validate(name string) error {
 		"model.patience": int64(c.Model.Patience.Duration), "model.silence": int64(c.Model.Silence.Duration),
 		"agent.poll": int64(c.Agent.Poll.Duration), "agent.bash_timeout": int64(c.Agent.BashTimeout.Duration),
 		"agent.output_size": int64(c.Agent.OutputSize), "agent.max_turns": int64(c.Agent.MaxTurns),
-		"agent.refusals":      int64(c.Agent.Refusals),
+		"agent.refusals":          int64(c.Agent.Refusals),
+		"bootstrap.build_timeout": int64(c.Bootstrap.BuildTimeout.Duration), "bootstrap.validate_timeout": int64(c.Bootstrap.ValidateTimeout.Duration),
+		"bootstrap.start_timeout": int64(c.Bootstrap.StartTimeout.Duration), "bootstrap.check": int64(c.Bootstrap.Check.Duration),
+		"guard.cpu_window": int64(c.Guard.CPUWindow.Duration), "guard.memory": c.Guard.Memory, "guard.logs": c.Guard.Logs,
+		"guard.restarts":      int64(c.Guard.Restarts),
 		"vm.max_instructions": c.VM.MaxInstructions, "vm.max_cells": c.VM.MaxCells,
 		"vm.max_time": int64(c.VM.MaxTime.Duration), "vm.max_output": c.VM.MaxOutput,
 	} {
@@ -304,13 +330,20 @@ func (c *Config) validate(name string) error {
 			return fmt.Errorf("%s: %s must be at least 1", name, key)
 		}
 	}
+	for key, v := range map[string]float64{"sandbox.cpus": c.Sandbox.CPUs, "guard.cpu": c.Guard.CPU} {
+		if v <= 0 {
+			return fmt.Errorf("%s: %s must be more than 0", name, key)
+		}
+	}
+	for key, command := range map[string][]string{"bootstrap.build": c.Bootstrap.Build, "bootstrap.validate": c.Bootstrap.Validate, "bootstrap.run": c.Bootstrap.Run} {
+		if len(command) > 0 && command[0] == "" {
+			return fmt.Errorf("%s: %s begins with an empty word; leave the list empty for none", name, key)
+		}
+	}
 	for _, tool := range c.VM.Calls {
 		if !slices.Contains(Default().VM.Calls, tool) {
 			return fmt.Errorf("%s: vm.calls names %q, not one of %s", name, tool, strings.Join(Default().VM.Calls, ", "))
 		}
-	}
-	if c.Sandbox.CPUs <= 0 {
-		return fmt.Errorf("%s: sandbox.cpus must be more than 0", name)
 	}
 	for _, choice := range []struct {
 		key, value string

@@ -52,20 +52,25 @@ func (d *disk) format(ctx context.Context) error {
 	if err := errors.Join(f.Truncate(d.mount.Size), f.Close()); err != nil {
 		return err
 	}
+	// As /tmp: whoever works inside may write, and nobody removes what is another's.
 	owner := fmt.Sprintf("root_owner=%d:%d,nodiscard", d.owner, d.owner)
 	// No journal and no blocks kept for root: what is in it can be had again
 	// from refs, and the limit is the agent's.
-	out, err := exec.CommandContext(ctx, mkfs(), "-q", "-F", "-m", "0", "-O", "^has_journal", "-E", owner, f.Name()).CombinedOutput()
+	out, err := exec.CommandContext(ctx, sbin("mkfs.ext4"), "-q", "-F", "-m", "0", "-O", "^has_journal", "-E", owner, f.Name()).CombinedOutput()
 	if err != nil {
 		return cli.Hint(fmt.Errorf("mkfs.ext4: %w: %s", err, out), "on Debian: apt-get install e2fsprogs")
+	}
+	out, err = exec.CommandContext(ctx, sbin("debugfs"), "-w", "-R", "set_inode_field / mode 041777", f.Name()).CombinedOutput()
+	if err != nil {
+		return cli.Hint(fmt.Errorf("debugfs: %w: %s", err, out), "on Debian: apt-get install e2fsprogs")
 	}
 	return os.Rename(f.Name(), d.mount.Source)
 }
 
-// mkfs is in a directory that an ordinary PATH may lack.
-func mkfs() string {
-	if path, err := exec.LookPath("mkfs.ext4"); err == nil {
+// sbin is a program in a directory that an ordinary PATH may lack.
+func sbin(name string) string {
+	if path, err := exec.LookPath(name); err == nil {
 		return path
 	}
-	return "/sbin/mkfs.ext4"
+	return "/sbin/" + name
 }

@@ -20,10 +20,12 @@ const usage = "ward-agent --bare DIR --state DIR --config FILE [--door SOCKET] [
 
 func main() { cli.Main("ward-agent", run) }
 
-// run is the command; `connect` is what git starts in place of receive-pack.
+// run is the command; `connect` is what git starts in place of receive-pack, and
+// the watcher starts `report` and `rescue`.
 func run(ctx context.Context, env *cli.Env) error {
-	if len(env.Args) > 0 && env.Args[0] == "connect" {
-		return connect(ctx, env)
+	verbs := map[string]cli.Func{"connect": connect, "report": report, "rescue": rescue}
+	if len(env.Args) > 0 && verbs[env.Args[0]] != nil {
+		return verbs[env.Args[0]](ctx, env)
 	}
 	var bare, state, door, file, name string
 	var once bool
@@ -43,7 +45,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	case bare == "" || state == "" || file == "":
 		return env.Usage(usage, "--bare, --state and --config are needed")
 	}
-	set := agent.Settings{Once: once, Stderr: env.Stderr, Redact: secret.Redactor()}
+	set := agent.Settings{Once: once, Stderr: env.Stderr, Redact: secret.Redactor(), Start: agent.StartFrom(env.Getenv)}
 	set.Bare, set.State = env.Path(bare), env.Path(state)
 	if door != "" {
 		set.Door = env.Path(door)

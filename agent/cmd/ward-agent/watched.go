@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"git-ward/agent"
+	"git-ward/agent/store"
+	"git-ward/internal/cli"
+	"git-ward/protocols/comms"
+)
+
+const (
+	reportUsage = "ward-agent report --bare DIR --state DIR --status STATUS --directive D-N|- --incident ID [--door SOCKET] < TEXT"
+	rescueUsage = "ward-agent rescue --bare DIR --state DIR --tree DIR [--commits] [--door SOCKET]"
+)
+
+// maxText bounds what a report is made of; comms cuts it further.
+const maxText = 64 << 10
+
+// options reads the arguments that both have.
+func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o store.Options, err error) {
+	var bare, state, door, ignored string
+	sub := *env
+	sub.Args = env.Args[1:]
+	rest, err := sub.Flags(name, usage, func(fs *flag.FlagSet) {
+		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
+		fs.StringVar(&state, "state", "", "the agent's own `DIR`")
+		fs.StringVar(&door, "door", "", "push through this `SOCKET`")
+		fs.StringVar(&ignored, "config", "", "not needed, a `FILE`")
+		more(fs)
+	})
+	switch {
+	case err != nil:
+		return o, err
+	case len(rest) > 0:
+		return o, env.Usage(usage, "unexpected argument %q", rest[0])
+	case bare == "" || state == "":
+		return o, env.Usage(usage, "--bare and --state are needed")
+	}
+	o = store.Options{Bare: env.Path(bare), State: env.Path(state), Watched: true}
+	if door != "" {
+		o.Door = env.Path(door)
+	}
+	o.Executable, err = os.Executable()
+	return o, err
+}
+
+// report is how the watcher tells the PM something: with the agent's rights.
+func report(ctx context.Context, env *cli.Env) error {
+	var status, directive, incident string
+	o, err := options(env, "report", reportUsage, func(fs *flag.FlagSet) {
+		fs.StringVar(&status, "status", "", "the report's `STATUS`, such as GUARD")
+		fs.StringVar(&directive, "directive", "-", "what it is about, `D-N` or -")
+		fs.StringVar(&incident, "incident", "", "the `ID` under which it is reported once")
+	})
+	if err != nil {
+		return err
+	}
+	if incident == "" || !comms.Status(status).Valid() {
+		return env.Usage(reportUsage, "an incident and one of %v are needed", comms.Statuses())
+	}
+	text, err := io.ReadAll(io.LimitReader(env.Stdin, maxText))
+	if err != nil {
+		return err
+	}
+	return agent.Report(ctx, o, incident, comms.NewReport{
+		Time: time.Now(), Directive: directive, Status: comms.Status(status), Text: string(text),
+	})
+}
+
+// rescue pushes what a tree holds beyond the remote, and prints a line for each
+// branch that holds it.
+func rescue(ctx context.Context, env *cli.Env) error {
+	var tree string
+	var commits bool
+	o, err := options(env, "rescue", rescueUsage, func(fs *flag.FlagSet) {
+		fs.StringVar(&tree, "tree", "", "the working tree, a `DIR`")
+		fs.BoolVar(&commits, "commits", false, "leave out what is not committed")
+	})
+	if err != nil {
+		return err
+	}
+	if tree == "" {
+		return env.Usage(rescueUsage, "--tree is missing")
+	}
+	branches, err := agent.Rescue(ctx, o, env.Path(tree), !commits)
+	for _, b := range branches {
+		fmt.Fprintln(env.Stdout, "rescued", b)
+	}
+	return err
+}

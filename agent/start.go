@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"git-ward/agent/store"
+	"git-ward/agent/tool"
+	"git-ward/internal/diag"
+	"git-ward/protocols/boot"
+	"git-ward/protocols/comms"
+)
+
+// Start is what a watcher started this process from; the zero value is none.
+type Start struct {
+	Log    string // bootstrap.log
+	Branch string
+	Commit string
+	Main   string // main's commit then; "" unless the program comes from the tree
+}
+
+// StartFrom reads what the watcher said.
+func StartFrom(getenv func(string) string) Start {
+	return Start{getenv(boot.LogVar), getenv(boot.BranchVar), getenv(boot.CommitVar), getenv(boot.MainVar)}
+}
+
+// onBranch reports whether the process runs from a branch that has to prove
+// itself.
+func (s Start) onBranch() bool { return s.Branch != "" && s.Branch != boot.Main }
+
+// succeed writes SUCCESS once the agent is able to work: its settings make sense,
+// its state is its own, and main can be read.
+func (a *agent) succeed(ctx context.Context) error {
+	if a.Start.Log == "" {
+		return nil
+	}
+	if _, err := a.store.Main(ctx); err != nil {
+		return err
+	}
+	e := boot.Entry{Time: time.Now(), Event: boot.Success, Branch: a.Start.Branch, Commit: a.Start.Commit}
+	f, err := os.OpenFile(a.Start.Log, os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(e.String() + "\n")
+	return errors.Join(err, f.Close())
+}
+
+// upgrade ends a process that runs old code: main's moved since it was started.
+func (a *agent) upgrade(ctx context.Context, main store.Snapshot) error {
+	if a.Start.Main == "" || a.Start.Main == main.Commit {
+		return nil
+	}
+	same, err := a.store.SameCode(ctx, a.Start.Main, main.Commit)
+	if err != nil || same {
+		return err
+	}
+	a.log.Info().Str("commit", diag.Short(main.Commit)).Msg("main's code moved: starting anew from it")
+	return a.signal(boot.Main)
+}
+
+func (a *agent) signal(branch string) error {
+	if err := tool.WriteSignal(a.State, "bootstrap", branch); err != nil {
+		return err
+	}
+	return tool.ErrExit
+}
+
+// hop is what an agent does that was started from a branch (BOOT-3): it has shown
+// that it builds, passes and starts. It merges into main where it may, or reports
+// that it is ready to be merged, and hands over to main.
+func (a *agent) hop(ctx context.Context, main store.Snapshot, doc *comms.Document) error {
+	branch, commit := a.Start.Branch, a.Start.Commit
+	log := a.log.With().Str("branch", branch).Str("commit", diag.Short(commit)).Logger()
+	if merged, err := a.store.Merged(ctx, commit); err != nil {
+		return err
+	} else if merged {
+		log.Info().Msg("this branch is in main")
+		return a.signal(boot.Main)
+	}
+	why := "[rights] agent_merge is off."
+	if a.Config.Rights.AgentMerge {
+		err := a.store.Merge(ctx, branch, commit)
+		var refused *store.Refused
+		switch {
+		case err == nil:
+			log.Info().Msg("merged into main")
+			return a.signal(boot.Main)
+		case !errors.As(err, &refused):
+			return err
+		}
+		why = "main does not take it from the agent:\n\n" + indent(refused.Text)
+	}
+	if err := a.ready(ctx, doc, why); err != nil {
+		return err
+	}
+	return a.signal(boot.Main)
+}
+
+// ready reports that the branch can be merged, once for a commit.
+func (a *agent) ready(ctx context.Context, doc *comms.Document, why string) error {
+	branch, commit := a.Start.Branch, a.Start.Commit
+	directive := "-"
+	if name, ok := strings.CutPrefix(branch, "agent/"); ok {
+		for _, d := range doc.Directives {
+			if d.Name() == name {
+				directive = name
+			}
+		}
+	}
+	return a.store.ReportOnce(ctx, "ready "+diag.Short(commit), comms.NewReport{
+		Time: time.Now(), Directive: directive, Status: comms.Info,
+		Text: fmt.Sprintf("Ready to merge: %s, commit %s, was built, validated and started, and main runs again. `git merge origin/%s` takes it. %s",
+			branch, diag.Short(commit), branch, why),
+	})
+}
+
+// Report pushes one report on main's COMMS.md for the watcher, which has no
+// rights of its own. An incident is reported once, however often this is called.
+func Report(ctx context.Context, o store.Options, incident string, r comms.NewReport) error {
+	release, err := store.Lock(o.State)
+	if err != nil {
+		return err
+	}
+	defer release()
+	s, err := store.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	return s.ReportOnce(ctx, incident, r)
+}
+
+// Rescue pushes what a tree of the agent's holds beyond the remote, with all also
+// what is not committed, and returns the branches that hold it (BOOT-4).
+func Rescue(ctx context.Context, o store.Options, tree string, all bool) ([]string, error) {
+	release, err := store.Lock(o.State)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	s, err := store.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return s.Rescue(ctx, tree, all, time.Now())
+}

@@ -1,0 +1,329 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/gittest"
+	"git-ward/protocols/boot"
+	"git-ward/protocols/comms"
+)
+
+// jumpVar lets the test binary be a watcher whose wall clock jumps.
+const jumpVar = "BOOTSTRAP_TEST_JUMPING_CLOCK"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == limitVerb {
+		cli.Main("ward-watcher", Command)
+	}
+	if os.Getenv(jumpVar) != "" {
+		cli.Main("ward-watcher", func(ctx context.Context, env *cli.Env) error {
+			clock = func() time.Time {
+				return time.Now().Add(time.Duration(rand.Int64N(int64(20000*time.Hour))) - 10000*time.Hour)
+			}
+			return Command(ctx, env)
+		})
+	}
+	flag.Parse()
+	flag.Set("test.parallel", "8") // they wait most of the time
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
+}
+
+// library is what the agents of these tests begin with: real processes that speak
+// to the watcher as any agent does.
+const library = `S=$(dirname "$(dirname "$WARD_BOOT_LOG")")
+exec 9>"$S/one"
+flock -n 9 || echo "two at once" >>"$S/two"
+ok() { echo "$(date -u +%FT%TZ) SUCCESS $WARD_BRANCH $WARD_COMMIT" >>"$WARD_BOOT_LOG"; }
+signal() { printf '%s\n' "$2" >"$S/.signal/.$$"; mv "$S/.signal/.$$" "$S/.signal/$1"; }
+`
+
+// steadily is an agent that starts and stays.
+const steadily = library + "ok\n" + `while [ ! -e "$S/.signal/bootstrap" ] && [ ! -e "$S/.signal/rollback" ]; do sleep 0.1; done` + "\n"
+
+// handover is an agent on a branch that does what it must and goes back to main.
+const handover = library + "ok\nsignal bootstrap main\n"
+
+// site is a guarded repository whose agent is agent.sh of each commit, and a
+// watcher on it.
+type site struct {
+	*gittest.Pair
+	state   string
+	binary  string
+	env     []string
+	watcher *exec.Cmd
+	out     buffer
+	err     buffer
+}
+
+// buffer may be read while a process writes.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// newSite makes a site with an agent on main; settings are lines for [bootstrap]
+// and [guard] in place of the shipped ones.
+func newSite(t testing.TB, agent string, settings ...string) *site {
+	t.Helper()
+	s := &site{Pair: gittest.New(t)}
+	dir := filepath.Dir(s.Bare)
+	s.state = filepath.Join(dir, "state")
+	bin, err := gittest.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.binary = filepath.Join(bin, "ward-watcher")
+	s.set(append([]string{`run = ["sh", "agent.sh"]`, `start_timeout = "20s"`, `check = "1s"`}, settings...)...)
+	s.main(agent)
+	t.Cleanup(func() {
+		s.kill()
+		if t.Failed() {
+			t.Logf("bootstrap.log:\n%s\nstderr:\n%s", s.read("logs/bootstrap.log"), tailOf(s.err.String()))
+		}
+	})
+	return s
+}
+
+func tailOf(text string) string { return text[max(0, len(text)-8000):] }
+
+// set changes lines of the settings, by their keys.
+func (s *site) set(lines ...string) {
+	s.T.Helper()
+	path := filepath.Join(s.Bare, "ward/config.toml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	text := string(data)
+	for _, line := range lines {
+		key, _, _ := strings.Cut(line, "=")
+		section := strings.Index(text, "\n[bootstrap]\n")
+		at := strings.Index(text[section:], "\n"+key+"=")
+		if at < 0 {
+			s.T.Fatalf("no setting %s", key)
+		}
+		at += section + 1
+		end := at + strings.Index(text[at:], "\n")
+		text = text[:at] + line + text[end:]
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// main pushes an agent to main and returns its commit.
+func (s *site) main(agent string) string {
+	s.T.Helper()
+	s.Git("fetch", "--quiet")
+	s.Git("checkout", "--quiet", "-B", "main", "origin/main")
+	s.Commit("agent.sh", agent)
+	s.Git("push", "--quiet", "origin", "main")
+	return s.head()
+}
+
+// branch pushes an agent to a branch and returns its commit.
+func (s *site) branch(name, agent string) string {
+	s.T.Helper()
+	s.Git("checkout", "--quiet", "-B", name, "origin/main")
+	s.Commit("agent.sh", agent)
+	s.Git("push", "--quiet", "--force", "origin", name)
+	return s.head()
+}
+
+func (s *site) head() string {
+	s.T.Helper()
+	return strings.TrimSpace(s.Git("rev-parse", "HEAD"))
+}
+
+// start starts a watcher.
+func (s *site) start(args ...string) {
+	s.T.Helper()
+	s.watcher = exec.Command(s.binary, append([]string{"--bare", s.Bare, "--state", s.state, "--config", filepath.Join(s.Bare, "ward/config.toml")}, args...)...)
+	s.watcher.Env = append(append([]string{}, s.Env...), s.env...)
+	s.watcher.Dir = filepath.Dir(s.Bare)
+	s.watcher.Stdout, s.watcher.Stderr = &s.out, &s.err
+	s.watcher.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	s.watcher.WaitDelay = time.Second
+	if err := s.watcher.Start(); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// kill is kill -9 of the watcher.
+func (s *site) kill() {
+	if s.watcher != nil {
+		s.watcher.Process.Kill()
+		s.watcher.Wait()
+		s.watcher = nil
+	}
+}
+
+// agents are the agents that run: the watcher's children with its variables.
+func (s *site) agents() (pids []int) {
+	for _, p := range stats() {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+		if err == nil && !p.dead && bytes.Contains(data, []byte(boot.LogVar+"="+s.state+"/")) && (s.watcher == nil || p.parent == s.watcher.Process.Pid) {
+			pids = append(pids, p.pid)
+		}
+	}
+	return pids
+}
+
+func (s *site) read(name string) string {
+	data, _ := os.ReadFile(filepath.Join(s.state, name))
+	return string(data)
+}
+
+// signal writes a signal as an agent does.
+func (s *site) signal(kind, name string) {
+	s.T.Helper()
+	temp := filepath.Join(s.state, ".signal", ".test-"+kind)
+	if err := os.WriteFile(temp, []byte(name+"\n"), 0o644); err != nil {
+		s.T.Fatal(err)
+	}
+	if err := os.Rename(temp, filepath.Join(s.state, ".signal", kind)); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// history is bootstrap.log, checked: each start has one end, and no end is of
+// another start than the last.
+func (s *site) history() []boot.Entry {
+	s.T.Helper()
+	var list []boot.Entry
+	for line := range strings.Lines(s.read("logs/bootstrap.log")) {
+		e, err := boot.Parse(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			s.T.Errorf("bootstrap.log: %q: %v", line, err)
+			continue
+		}
+		list = append(list, e)
+	}
+	var open *boot.Entry
+	for i, e := range list {
+		switch e.Event {
+		case boot.Bootstrapping:
+			if open != nil {
+				s.T.Errorf("bootstrap.log: %v has no end before %v", open, e)
+			}
+			open = &list[i]
+		case boot.Success:
+			if open == nil || open.Branch != e.Branch || open.Commit != e.Commit {
+				s.T.Errorf("bootstrap.log: %v is the end of no start", e)
+			}
+			open = nil
+		case boot.Failure:
+			if open != nil && open.Branch == e.Branch && open.Commit == e.Commit {
+				open = nil
+			}
+		}
+	}
+	return list
+}
+
+// events are the history's, as words.
+func (s *site) events() []string {
+	var words []string
+	for line := range strings.Lines(s.read("logs/bootstrap.log")) {
+		if e, err := boot.Parse(strings.TrimSuffix(line, "\n")); err == nil {
+			words = append(words, string(e.Event)+" "+e.Branch)
+		}
+	}
+	return words
+}
+
+// await waits for the log to hold these events, in this order, others between.
+func (s *site) await(want ...string) {
+	s.T.Helper()
+	s.until(strings.Join(want, ", "), func() bool {
+		left := want
+		for _, e := range s.events() {
+			if len(left) > 0 && e == left[0] {
+				left = left[1:]
+			}
+		}
+		return len(left) == 0
+	})
+}
+
+// awaitLast waits until the last event is of a commit.
+func (s *site) awaitLast(event boot.Event, commit string) {
+	s.T.Helper()
+	s.until(string(event)+" "+commit, func() bool {
+		text := strings.TrimSpace(s.read("logs/bootstrap.log"))
+		e, err := boot.Parse(text[strings.LastIndex(text, "\n")+1:])
+		return err == nil && e.Event == event && e.Commit == commit
+	})
+}
+
+func (s *site) until(what string, is func() bool) {
+	s.T.Helper()
+	for end := time.Now().Add(90 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.T.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// reports are those of main's COMMS.md with a status.
+func (s *site) reports(status comms.Status) (list []comms.Report) {
+	s.T.Helper()
+	doc, _ := comms.Parse([]byte(s.Run(s.Bare, "git", "show", "main:COMMS.md")))
+	for _, r := range doc.Reports {
+		if r.Status == status {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// onlyOne fails when two agents ran at once.
+func (s *site) onlyOne() {
+	s.T.Helper()
+	if s.read("two") != "" {
+		s.T.Error("two agents ran at once")
+	}
+}
+
+func (s *site) missing(name string) bool {
+	_, err := os.Lstat(filepath.Join(s.state, name))
+	return os.IsNotExist(err)
+}
+
+// last is the last entry of the history with an event.
+func last(list []boot.Entry, event boot.Event) (e boot.Entry) {
+	for _, e := range slices.Backward(list) {
+		if e.Event == event {
+			return e
+		}
+	}
+	return e
+}

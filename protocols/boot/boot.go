@@ -1,0 +1,194 @@
+// Package boot is what the watcher and the agent say to each other: the lines of
+// logs/bootstrap.log, the content of a signal file, and the names of the
+// variables by which an agent knows what it was started from (BOOT-1).
+package boot
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"git-ward/internal/diag"
+)
+
+// What the watcher puts into an agent's environment.
+const (
+	LogVar    = "WARD_BOOT_LOG" // the path of bootstrap.log, to append SUCCESS to
+	BranchVar = "WARD_BRANCH"   // what it was started from
+	CommitVar = "WARD_COMMIT"
+	// MainVar is main's commit when the agent was started, and is there only when
+	// the program that runs comes from the tree: when main's code moves, it is old.
+	MainVar = "WARD_MAIN"
+)
+
+// Main is the branch that is always started again.
+const Main = "main"
+
+// Event is what happened to a start.
+type Event string
+
+// Bootstrapping and Failure are the watcher's words, Success is the agent's.
+const (
+	Bootstrapping Event = "BOOTSTRAPPING"
+	Success       Event = "SUCCESS"
+	Failure       Event = "FAILURE"
+)
+
+// Unknown stands for a commit that could not be found.
+const Unknown = "-"
+
+// MaxLine is the longest line, in bytes; longer ones are not read.
+const MaxLine = 1024
+
+// Entry is one line of bootstrap.log.
+type Entry struct {
+	Time   time.Time // whole seconds, UTC
+	Event  Event
+	Branch string
+	Commit string // 40 hex digits, or Unknown
+	Reason string // may be ""
+}
+
+// String is the line, without its end: `time event branch commit reason`. What a
+// line cannot hold is made visible, and a long reason is cut.
+func (e Entry) String() string {
+	branch := e.Branch
+	if CheckName(branch) != "" {
+		branch = Unknown
+	}
+	line := fmt.Sprintf("%s %s %s %s", e.Time.UTC().Format(time.RFC3339), e.Event, branch, e.Commit)
+	reason := strings.Join(strings.Fields(diag.Clean(strings.ReplaceAll(e.Reason, "\n", "; "))), " ")
+	if room := MaxLine - len(line) - 2; len(reason) > room {
+		reason = strings.TrimSpace(strings.ToValidUTF8(reason[:room-3], "")) + "..."
+	}
+	if reason != "" {
+		line += " " + reason
+	}
+	return line
+}
+
+var commitID = regexp.MustCompile(`^(?:[0-9a-f]{40}|-)$`)
+
+// Parse reads a line without its end.
+func Parse(line string) (Entry, error) {
+	var e Entry
+	if len(line) > MaxLine {
+		return e, fmt.Errorf("a line of %d bytes", len(line))
+	}
+	fields := strings.SplitN(line, " ", 5)
+	if len(fields) < 4 {
+		return e, fmt.Errorf("%d words are no entry: time, event, branch, commit, reason", len(fields))
+	}
+	var err error
+	if e.Time, err = time.Parse("2006-01-02T15:04:05Z", fields[0]); err != nil {
+		return e, fmt.Errorf("%q is no time in UTC", fields[0])
+	}
+	e.Event, e.Branch, e.Commit = Event(fields[1]), fields[2], fields[3]
+	if len(fields) == 5 {
+		e.Reason = fields[4]
+	}
+	switch {
+	case e.Event != Bootstrapping && e.Event != Success && e.Event != Failure:
+		return e, fmt.Errorf("%q is no event", fields[1])
+	case e.Branch != Unknown && CheckName(e.Branch) != "":
+		return e, fmt.Errorf("the branch %q %s", e.Branch, CheckName(e.Branch))
+	case !commitID.MatchString(e.Commit):
+		return e, fmt.Errorf("%q is no commit", e.Commit)
+	case e.String() != line:
+		return e, fmt.Errorf("%q is not how an entry is written", line)
+	}
+	return e, nil
+}
+
+// Failures counts the starts of a branch that failed since it last succeeded, in
+// the lines of bootstrap.log. Lines that are no entries do not count.
+func Failures(log []byte, branch string) int {
+	n := 0
+	for line := range strings.Lines(string(log)) {
+		e, err := Parse(strings.TrimSuffix(line, "\n"))
+		switch {
+		case err != nil || e.Branch != branch:
+		case e.Event == Success:
+			n = 0
+		case e.Event == Failure:
+			n++
+		}
+	}
+	return n
+}
+
+// LastSuccess is the commit of the last start of a branch that succeeded, "" for
+// none.
+func LastSuccess(log []byte, branch string) (commit string) {
+	for line := range strings.Lines(string(log)) {
+		e, err := Parse(strings.TrimSuffix(line, "\n"))
+		if err == nil && e.Branch == branch && e.Event == Success {
+			commit = e.Commit
+		}
+	}
+	return commit
+}
+
+// notCode are top-level names that change what is said and known, not what runs.
+var notCode = []string{"COMMS.md", "LEARNINGS.md", "evidence", "postmortems", "knowledge_core"}
+
+// IsCode reports whether a top-level name of a tree is part of what can run, so
+// that a report on main does not make it another program.
+func IsCode(name string) bool { return !slices.Contains(notCode, name) }
+
+// MaxSignal bounds a signal file, in bytes.
+const MaxSignal = 256
+
+// ParseSignal reads a signal file: one line, the name of a branch or ref.
+func ParseSignal(data []byte) (string, error) {
+	if len(data) > MaxSignal {
+		return "", fmt.Errorf("it is longer than %d bytes", MaxSignal)
+	}
+	name := strings.TrimSuffix(string(data), "\n")
+	if why := CheckName(name); why != "" {
+		return "", fmt.Errorf("%q %s", name, why)
+	}
+	return name, nil
+}
+
+// CheckName says why a name cannot stand in a signal, "" when it can. It is one
+// word that git is given, and never an option or an expression.
+func CheckName(name string) string {
+	switch {
+	case name == "":
+		return "is empty"
+	case len(name) > MaxSignal-1:
+		return fmt.Sprintf("is longer than %d bytes", MaxSignal-1)
+	case strings.HasPrefix(name, "-"):
+		return "begins with a dash"
+	case diag.Clean(name) != name || strings.Contains(name, "..") || strings.Contains(name, "@{") ||
+		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("~^:?*[\\", r) }):
+		return "is not a plain name: give a branch, a ref or a commit id"
+	}
+	return ""
+}
+
+// reserved are the folders of the state directory that are no branch's.
+var reserved = []string{"logs", "home", "prompt", "config", "lost+found"}
+
+// CheckBranch is CheckName for a branch, whose name becomes a folder beside the
+// agent's others.
+func CheckBranch(name string) string {
+	if why := CheckName(name); why != "" {
+		return why
+	}
+	for i, part := range strings.Split(name, "/") {
+		if part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") || strings.HasSuffix(part, ".") {
+			return "is not the name of a branch"
+		}
+		for _, r := range reserved {
+			if i == 0 && part == r {
+				return "would be the agent's own folder " + r
+			}
+		}
+	}
+	return ""
+}

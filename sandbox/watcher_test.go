@@ -1,0 +1,267 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"git-ward/bootstrap"
+	"git-ward/internal/gittest"
+	"git-ward/protocols/boot"
+)
+
+func TestBootedWordsAgree(t *testing.T) {
+	if booted != bootstrap.Booted {
+		t.Errorf("%q is not %q", booted, bootstrap.Booted)
+	}
+}
+
+// TestLastGood: what comes out of the fence moves refs/ward/last-good to commits
+// of main only, and all else passes.
+func TestLastGood(t *testing.T) {
+	p := gittest.New(t)
+	first := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	p.Git("checkout", "-q", "-b", "agent/x")
+	p.Commit("x", "x")
+	p.Git("push", "-q", "origin", "agent/x")
+	branch := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	var out bytes.Buffer
+	lines := &bootedLines{out: &out, move: func(commit string) error { return moveLastGood(t.Context(), p.Bare, commit) }}
+	write := func(text string) {
+		for _, c := range []byte(text) { // as it may come
+			if _, err := lines.Write([]byte{c}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	lastGoodIs := func(want string) {
+		t.Helper()
+		if got := p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", lastGood); strings.TrimSpace(got) != want {
+			t.Errorf("last-good is %q, want %q", got, want)
+		}
+	}
+	write("hello\nward-watcher: something\x00\nx ward-watcher: booted " + first + "\n")
+	lastGoodIs("")
+	for _, bad := range []string{branch, "main", strings.Repeat("0", 40), "--all", first + " " + first, first[:12]} {
+		write(booted + bad + "\n")
+		lastGoodIs("")
+	}
+	if n := strings.Count(out.String(), "is not moved"); n != 5 || !strings.HasPrefix(out.String(), "hello\nward-watcher: something\x00\nx ward-watcher: booted "+first+"\n") {
+		t.Errorf("%d refusals:\n%s", n, &out)
+	}
+	out.Reset()
+	write(booted + first + "\n" + "after\n")
+	lastGoodIs(first)
+	if out.String() != "after\n" {
+		t.Errorf("%q", &out)
+	}
+	p.Git("checkout", "-q", "main")
+	p.Git("merge", "-q", "--no-ff", "-m", "merge", "agent/x")
+	p.Git("push", "-q", "origin", "main")
+	write(booted + branch + "\n") // in main's history now, and never was main
+	lastGoodIs(first)
+	write(booted + strings.TrimSpace(p.Git("rev-parse", "HEAD")) + "\n")
+	lastGoodIs(strings.TrimSpace(p.Git("rev-parse", "HEAD")))
+	p.Fsck()
+}
+
+// enemy is an agent that tries what it may not do to its watcher, writes down what
+// was allowed, and then works on.
+const enemy = `W=$(grep -l '^Name:.ward-watcher' /proc/[0-9]*/status 2>/dev/null | cut -d/ -f3)
+test -n "$W" || echo "no watcher" >>/bot/allowed
+try() { if (eval "$1") >/dev/null 2>&1; then echo "$1" >>/bot/allowed; fi; }
+try 'kill -9 $W'; try 'kill -STOP $W'; try 'kill -0 $W'; try 'kill -9 1'
+try 'head -c 1 /proc/$W/mem'; try 'cat /proc/$W/environ'; try 'readlink /proc/$W/fd/0'; try 'cat /proc/$W/maps'
+try 'echo x >/bot/logs/watcher.log'; try 'echo x >>/bot/logs/errors.log'; try 'echo x >/bot/.watcher/state.json'
+try 'rm -f /bot/logs/watcher.log'; try 'mv /bot/logs /bot/l'; try 'rm -f /bot/logs/bootstrap.log'; try 'ln -sf /etc/passwd /bot/logs/bootstrap.log'
+try 'rmdir /bot/.signal'; try 'mv /bot/.watcher /bot/w'; try 'cat /bot/.watcher/spare'; try 'renice -n -1 $$'
+grep -q 'CapPrm:.0000000000000000' /proc/self/status || echo capabilities >>/bot/allowed
+echo tried >/bot/tried
+`
+
+const (
+	enter = "echo \"$(date -u +%FT%TZ) SUCCESS $WARD_BRANCH $WARD_COMMIT\" >>$WARD_BOOT_LOG\n"
+	stay  = "while [ ! -e /bot/.signal/bootstrap ]; do sleep 0.1; done\n"
+	// starving takes all processes, answers no signal, and stops what it may.
+	starving = "trap '' TERM\nbomb() { bomb | bomb & }\nbomb\nwhile :; do kill -STOP $(ls /proc | grep '^[0-9]') 2>/dev/null; done\n"
+	filling  = "dd if=/dev/zero of=/bot/fill bs=1M 2>/dev/null\nmkdir -p /bot/main/remote/.git/x; dd if=/dev/zero of=/bot/home/fill bs=1k 2>/dev/null\nexit 1\n"
+)
+
+// inFence is a launched watcher, seen from the host.
+type inFence struct {
+	*gittest.Pair
+	*exec.Cmd
+	out bytes.Buffer
+}
+
+// TestWatcher is the watcher as it is run: the fence's first process beside its
+// forwarder, a user of its own, with an agent that is its enemy (BOOT-2).
+func TestWatcher(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED, out loud: it launches containers")
+	}
+	p := fenced(t)
+	f := &inFence{Pair: p}
+	f.settings(`run = ["sh", "agent.sh"]`, `start_timeout = "30s"`, `check = "2s"`, `mode = "allowlist"`, `processes = 200`, `state_size = 134_217_728`)
+	push := func(branch, agent string) string {
+		p.Git("checkout", "-q", "-B", branch)
+		p.Commit("agent.sh", agent)
+		p.Git("push", "-q", "--force", "origin", branch)
+		return strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	}
+	main := push("main", enemy+enter+stay)
+	push("agent/bomb", enter+starving)
+	p.Git("checkout", "-q", "main")
+	push("agent/fill", enter+filling)
+	p.Git("checkout", "-q", "main")
+	// What somebody left in the watcher's places does not stop it.
+	p.Run(p.Work, "git-ward", "launch", "--bare", p.Bare, "--state", filepath.Join(filepath.Dir(p.Bare), "state"), "--", "sh", "-c",
+		"mkdir /bot/logs /bot/.watcher; ln -s /etc /bot/.signal; mkfifo /bot/logs/bootstrap.log")
+	f.Cmd = p.Command(p.Work, nil, "git-ward", "launch", "--bare", p.Bare, "--state", filepath.Join(filepath.Dir(p.Bare), "state"), "--model", "script")
+	f.Stdout, f.Stderr = &f.out, &f.out
+	if err := f.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		f.Process.Signal(syscall.SIGTERM)
+		f.Wait()
+		if t.Failed() {
+			t.Logf("%s", f.out.String()[max(0, f.out.Len()-6000):])
+		}
+	})
+
+	f.await("SUCCESS main")
+	f.until("the attacks", func() bool { return f.read("tried") != "" })
+	if allowed := f.read("allowed"); allowed != "" {
+		t.Errorf("the agent may:\n%s", allowed)
+	}
+	f.until("last-good", func() bool {
+		return strings.TrimSpace(p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", lastGood)) == main
+	})
+
+	f.signal("agent/bomb")
+	f.await("SUCCESS main", "SUCCESS agent/bomb")
+	time.Sleep(2 * time.Second) // let it take what it can
+	f.signal("main")
+	f.await("SUCCESS agent/bomb", "BOOTSTRAPPING main", "SUCCESS main")
+
+	f.kill("agent.sh")
+	f.await("SUCCESS agent/bomb", "SUCCESS main", "SUCCESS main")
+	f.kill("ward-watcher")
+	f.await("SUCCESS agent/bomb", "SUCCESS main", "SUCCESS main", "BOOTSTRAPPING main", "SUCCESS main")
+
+	f.signal("agent/fill")
+	f.await("SUCCESS agent/fill", "BOOTSTRAPPING main", "SUCCESS main")
+	f.until("the fill is gone", func() bool { return !f.exists("fill") || f.free() > 10<<20 })
+	p.Fsck()
+}
+
+// watcher is the watcher's process on the host, 0 while there is none.
+func (f *inFence) watcher() int { return f.find("ward-watcher", "--agent-user") }
+
+// find is a process of this launch whose command line holds all words.
+func (f *inFence) find(words ...string) int {
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range all {
+		line, err := os.ReadFile(path)
+		if err != nil || bytes.Contains(line, []byte("ward-inside")) || bytes.Contains(line, []byte("\x00limited\x00")) {
+			continue
+		}
+		holds := true
+		for _, w := range words {
+			holds = holds && bytes.Contains(line, []byte(w))
+		}
+		var pid int
+		fmt.Sscanf(path, "/proc/%d/", &pid)
+		if holds && f.ours(pid) {
+			return pid
+		}
+	}
+	return 0
+}
+
+// ours reports whether a process sees this test's repository as its remote.
+func (f *inFence) ours(pid int) bool {
+	inside, err := os.Stat(fmt.Sprintf("/proc/%d/root%s/HEAD", pid, insideBare))
+	outside, err2 := os.Stat(filepath.Join(f.Bare, "HEAD"))
+	return err == nil && err2 == nil && os.SameFile(inside, outside)
+}
+
+// state is a path of the state directory as the host reaches it.
+func (f *inFence) state(name string) string {
+	return fmt.Sprintf("/proc/%d/root/bot/%s", f.watcher(), name)
+}
+
+func (f *inFence) read(name string) string {
+	data, _ := os.ReadFile(f.state(name))
+	return string(data)
+}
+
+func (f *inFence) exists(name string) bool {
+	_, err := os.Lstat(f.state(name))
+	return err == nil
+}
+
+func (f *inFence) free() int64 {
+	var s syscall.Statfs_t
+	if syscall.Statfs(f.state("."), &s) != nil {
+		return 0
+	}
+	return int64(s.Bavail) * s.Bsize
+}
+
+// signal writes a bootstrap signal.
+func (f *inFence) signal(branch string) {
+	f.T.Helper()
+	if err := os.WriteFile(f.state(".signal/.b"), []byte(branch+"\n"), 0o644); err != nil {
+		f.T.Fatal(err)
+	}
+	if err := os.Rename(f.state(".signal/.b"), f.state(".signal/bootstrap")); err != nil {
+		f.T.Fatal(err)
+	}
+}
+
+// kill is kill -9 of the process whose command line holds a word.
+func (f *inFence) kill(word string) {
+	f.T.Helper()
+	pid := f.find(word)
+	if pid == 0 || syscall.Kill(pid, syscall.SIGKILL) != nil {
+		f.T.Fatalf("no %s to kill", word)
+	}
+}
+
+// await waits for the log to hold these events, in this order.
+func (f *inFence) await(want ...string) {
+	f.T.Helper()
+	f.until(strings.Join(want, ", "), func() bool {
+		left := want
+		for line := range strings.Lines(f.read("logs/bootstrap.log")) {
+			e, err := boot.Parse(strings.TrimSuffix(line, "\n"))
+			if err == nil && len(left) > 0 && string(e.Event)+" "+e.Branch == left[0] {
+				left = left[1:]
+			}
+		}
+		return len(left) == 0
+	})
+}
+
+func (f *inFence) until(what string, is func() bool) {
+	f.T.Helper()
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			f.T.Fatalf("never: %s\n%s", what, f.read("logs/bootstrap.log"))
+		}
+	}
+}
+
+// settings changes lines of the repository's.
+func (f *inFence) settings(lines ...string) {
+	f.T.Helper()
+	(&machine{Pair: f.Pair}).set(lines...)
+}
