@@ -69,7 +69,8 @@ const hostNetwork = `
 	ip link set w0 up
 	ip addr add 192.0.2.2/24 dev w0
 	ip addr add 2001:db8:1::2/64 dev w0 nodad
-	for a in ` + hostAddr + `/32 ` + hostAddr6 + `/128; do ip addr add $a dev lo; done
+	ip addr add ` + hostAddr + `/32 dev lo
+	ip addr add ` + hostAddr6 + `/128 dev lo nodad
 `
 
 const worldNetwork = `
@@ -80,7 +81,8 @@ const worldNetwork = `
 	ip addr add 2001:db8:1::1/64 dev w1 nodad
 	ip route add local default dev lo table main
 	ip -6 route add local default dev lo table main
-	for a in 203.0.113.5/32 203.0.113.53/32 10.9.9.53/32 10.1.2.3/32 2001:db8::5/128 2001:db8::53/128 fd00::5/128; do ip addr add $a dev lo; done
+	for a in 203.0.113.5/32 203.0.113.53/32 10.9.9.53/32 10.1.2.3/32; do ip addr add $a dev lo; done
+	for a in 2001:db8::5/128 2001:db8::53/128 fd00::5/128; do ip addr add $a dev lo nodad; done
 `
 
 const hostRoutes = `
