@@ -94,8 +94,6 @@ type life struct {
 	main    Main
 	good    map[string]bool          // commits with a verdict
 	spent   map[string]Counts        // by directive text, counted one by one
-	totals  map[string]map[Event]int // how often, by text
-	illegal int
 }
 
 func (l *life) last() *Record {
