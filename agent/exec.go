@@ -63,10 +63,11 @@ type command struct {
 	*job
 	system string         // SYSTEM.md and COMMS.md
 	preset *preset.Preset // what is run; nil: [model] command
+	calls  int            // of tools in the last run; 0 where nobody knows
 }
 
 func (j *job) newCommand(system string) *command {
-	return &command{j, system, preset.Of(j.Config.Model.Name)}
+	return &command{job: j, system: system, preset: preset.Of(j.Config.Model.Name)}
 }
 
 func (c *command) do(ctx context.Context, refusal string) (string, error) {

@@ -71,6 +71,7 @@ func (c *command) server() []string {
 // ended is the end of a known program: its last words with what it did, or why
 // it did not come to its end. An exit code alone is not believed.
 func (c *command) ended(out *tool.Outcome, r *preset.Reading) (string, error) {
+	c.calls = r.Calls
 	t := tally{Turns: r.Turns, Calls: r.Calls, Usage: r.Usage}
 	if out.OK() && r.Ended {
 		return tool.Tail(cmp.Or(r.Words, c.preset.Name+" said nothing."), wordsSize) + t.sentence(), nil

@@ -82,7 +82,10 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(t.limits.MaxSecondsPerIteration)*time.Second, errIteration)
 	defer cancel()
 	words, err := t.worker.do(ctx, refusal)
-	calls := 1 // a command counts as one: what it does inside cannot be seen
+	calls := 1 // a command counts as one, unless its stream tells what it did inside
+	if c, ok := t.worker.(*command); ok {
+		calls = max(calls, c.calls)
+	}
 	if counted {
 		calls = c.tally.Calls - before
 	}

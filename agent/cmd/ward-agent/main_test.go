@@ -66,7 +66,7 @@ func setup(env *testscript.Env) error {
 	changes, _ := os.ReadFile(filepath.Join(work, "settings"))
 	for line := range strings.Lines(string(changes)) {
 		key, _, _ := strings.Cut(line, "=")
-		at := strings.Index(text, "\n"+key+"=")
+		at := strings.LastIndex(text, "\n"+key+"=") // [model] stands after [verify]
 		end := strings.Index(text[at+1:], "\n") + at + 2
 		text = text[:at+1] + line + text[end:]
 	}
