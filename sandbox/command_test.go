@@ -129,7 +129,7 @@ func TestDefaultState(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // by the link too it is the same directory
-		l := h.start("--bare", link, "--unfenced")
+		l := h.start("--bare", link, "--unfenced", "--once")
 		if code := l.exit(); code != 0 {
 			t.Fatalf("exit %d\n%s", code, &l.err)
 		}
