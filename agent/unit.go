@@ -23,6 +23,7 @@ type unit struct {
 	declaration loop.Declaration
 	limits      loop.Limits
 	missing     []string
+	merging     string // how the merge into main went, for the report
 }
 
 // bounded takes a directive through a unit of work and the bounded loop to its
@@ -47,10 +48,40 @@ func (j *job) bounded(ctx context.Context) error {
 	if err != nil {
 		return u.suspended(err)
 	}
+	if err := u.merge(ctx, report); err != nil {
+		return err
+	}
 	if err := u.exit(ctx, report, reason); err != nil {
 		return u.suspended(err)
 	}
 	return u.suspended(u.close(ctx, report))
+}
+
+// merge takes certified work into main where the PM lets the agent do so (HOOK-4);
+// the unit completes after it (UOW-1). What the host does not take is the PM's to
+// merge, and the report says why.
+func (u *unit) merge(ctx context.Context, r *loop.Report) error {
+	if !u.Config.Rights.AgentMerge || r.Status != loop.ExitConverged || u.journal.Last().State != uow.Active {
+		return nil
+	}
+	head, err := u.work.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if merged, err := u.store.Merged(ctx, head); merged || err != nil {
+		return err
+	}
+	err = u.store.Merge(ctx, u.work.Branch, head)
+	var refused *store.Refused
+	if errors.As(err, &refused) {
+		u.log.Warn().Str("findings", refused.Text).Msg("main does not take the work")
+		u.merging = "Main did not take it:\n\n" + indent(refused.Text)
+		return nil
+	}
+	if err == nil {
+		u.merging = "It is merged into main."
+	}
+	return err
 }
 
 // close ends a unit in good order: the librarian's analysis, which the lessons are
@@ -324,7 +355,7 @@ func (u *unit) report(ctx context.Context, r *loop.Report) error {
 	text := r.Words()
 	if r.Status != loop.ExitNeedInfo {
 		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, with the evidence in %s; `git merge origin/%s` takes it.",
-			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), u.work.Branch), u.lessons)
+			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), u.work.Branch), u.merging, u.lessons)
 	}
 	err := u.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: u.directive.Name(), DirectiveHash: u.directive.Hash(),
 		Status: comms.Status(r.Status), Text: text})

@@ -3,8 +3,10 @@ package sandbox
 import (
 	"fmt"
 	"math/rand"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,6 +185,34 @@ func TestLoopKills(t *testing.T) {
 		if n := strings.Count(learnings, fmt.Sprintf("## Iteration %d of D-1.1\n", i)); n != 1 {
 			t.Errorf("iteration %d is in the learnings %d times:\n%s", i, n, learnings)
 		}
+	}
+	p.Fsck()
+}
+
+// TestAgentMerge: where the PM lets it, certified work is on main when its unit is
+// done, by the host's leave and nobody else's.
+func TestAgentMerge(t *testing.T) {
+	p := gittest.New(t)
+	config := filepath.Join(p.Bare, "ward/config.toml")
+	data, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer("\nagent_merge = false", "\nagent_merge = true", "\nunfenced_merge = false", "\nunfenced_merge = true").Replace(string(data))
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, last, _ := strings.Cut(seven, "### D-5")
+	course(t, p, "### D-5"+last)
+	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+		"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	if err != nil {
+		t.Fatal(err, out)
+	}
+	ended(t, p, map[string]string{"D-5": "EXIT_BUDGET_EXCEEDED", "D-7": "EXIT_CONVERGED"})
+	files := strings.Fields(p.Git("ls-tree", "-r", "--name-only", "origin/main"))
+	if !slices.Contains(files, "program") || slices.Contains(files, "done.txt") {
+		t.Errorf("main holds %v\n%s", files, out)
 	}
 	p.Fsck()
 }
