@@ -189,6 +189,41 @@ func TestLoopKills(t *testing.T) {
 	p.Fsck()
 }
 
+// TestStop: the file scratch/STOP on main is backpressure (LOOP-9); when it is gone,
+// the PM's word takes the unit up again, and the report that closes follows.
+func TestStop(t *testing.T) {
+	p := gittest.New(t)
+	_, last, _ := strings.Cut(seven, "### D-7")
+	course(t, p, "### D-7"+last)
+	p.Write("scratch/STOP", "")
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "stop")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	launch := func() string {
+		return p.Run(p.Work, "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	}
+	launch()
+	report := ended(t, p, map[string]string{"D-7": "EXIT_BLOCKED"})
+	if !strings.Contains(report, "BACKPRESSURE_SIGNAL") || !strings.Contains(report, "scratch/STOP is there") {
+		t.Error(report)
+	}
+	launch() // nothing to do: it waits
+	p.Git("pull", "--quiet", "--rebase")
+	p.Git("rm", "--quiet", "scratch/STOP")
+	p.Git("commit", "--quiet", "--message", "go on")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	p.Run(p.Bare, "git-ward", "uow", "retry", "D-7.1", "--reason", "RETRY_NOW")
+	launch()
+	if report = ended(t, p, map[string]string{"D-7": "EXIT_CONVERGED"}); strings.Count(report, " D-7 EXIT") != 2 {
+		t.Error(report)
+	}
+	p.Fsck()
+}
+
 // TestAgentMerge: where the PM lets it, certified work is on main when its unit is
 // done, by the host's leave and nobody else's.
 func TestAgentMerge(t *testing.T) {
