@@ -105,6 +105,7 @@ func newSite(t testing.TB, agent string, settings ...string) *site {
 	s.main(agent)
 	t.Cleanup(func() {
 		s.kill()
+		s.clear()
 		if t.Failed() {
 			t.Logf("bootstrap.log:\n%s\nstderr:\n%s", s.read("logs/bootstrap.log"), tailOf(s.err.String()))
 		}
@@ -183,6 +184,17 @@ func (s *site) kill() {
 		s.watcher.Process.Kill()
 		s.watcher.Wait()
 		s.watcher = nil
+	}
+}
+
+// clear kills what a test leaves behind: outside of a fence, the children of an
+// agent whose watcher was killed live on.
+func (s *site) clear() {
+	for _, p := range stats() {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+		if err == nil && bytes.Contains(data, []byte(boot.LogVar+"="+s.state+"/")) {
+			syscall.Kill(p.pid, syscall.SIGKILL)
+		}
 	}
 }
 
