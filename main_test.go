@@ -91,6 +91,8 @@ func TestEveryPackageSaysItsJob(t *testing.T) {
 var heavy = map[string][]string{
 	"./hooks/cmd/ward-hook": {"github.com/go-git/", "github.com/rs/zerolog", "net/http", "github.com/containers/", "github.com/google/nftables",
 		"github.com/santhosh-tekuri/", "golang.org/x/text/", "crypto/tls", "text/template"},
+	"./bootstrap/cmd/ward-watcher": {"net/http", "crypto/tls", "github.com/containers/", "github.com/google/nftables", "github.com/go-git/",
+		"github.com/anthropics/", "github.com/openai/"},
 	"./agent/cmd/ward-agent": {"github.com/containers/", "github.com/google/nftables", "github.com/go-git/"},
 }
 
