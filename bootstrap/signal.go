@@ -89,16 +89,15 @@ func (w *watcher) take() {
 			}
 			os.RemoveAll(claimed)
 		}
-		name, ok, err := w.peek(kind)
-		if !ok {
+		if _, ok, err := w.peek(kind); !ok {
 			continue
-		}
-		if err != nil {
+		} else if err != nil {
 			w.refuse(kind, err)
 			continue
 		}
 		path := w.claim(kind)
-		if name, ok, err = readSignal(path); !ok || err != nil { // it changed under our eyes
+		name, ok, err := readSignal(path)
+		if !ok || err != nil { // it changed under our eyes
 			os.RemoveAll(path)
 			continue
 		}
