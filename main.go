@@ -11,8 +11,11 @@ import (
 	"strings"
 
 	agentcmd "git-ward/agent/command"
+	"git-ward/agent/preset"
 	"git-ward/hooks"
+	"git-ward/hooks/secret"
 	"git-ward/internal/cli"
+	"git-ward/internal/config"
 	protocols "git-ward/protocols/command"
 	"git-ward/sandbox/doctor"
 	udc "git-ward/vm/command"
@@ -32,6 +35,7 @@ func main() {
 	if err != nil {
 		panic(err) // the path is a constant
 	}
+	redact := secret.Redactor()
 	assets := hooks.Assets{Config: settings, Template: template}
 	cli.Main("git-ward", cli.Dispatch("git ward", "Ward: an autonomous coding agent behind a fence, with git as its only channel.", []cli.Group{
 		{Title: "for the PM", Commands: []cli.Command{
@@ -39,13 +43,20 @@ func main() {
 			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
 			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
 			{Name: "report", Doc: "append a report to COMMS.md", Run: hooks.Report},
-			{Name: "udc", Doc: "run, check, format and trace plans for the UDC machine", Run: udc.UDC},
+			{Name: "uow", Doc: "show the units of work; approve, pause, clarify, cancel them", Run: protocols.UOW},
+			{Name: "udc", Doc: "run, analyze, check, format and trace plans for the UDC machine", Run: udc.UDC},
 		}},
 		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
-			{Name: "plan", Doc: "lint, analyze, register and list plans", Run: protocols.Plan()},
+			{Name: "plan", Doc: "lint, analyze, register, list and run plans", Run: protocols.Plan(
+				cli.Command{Name: "run", Doc: "execute a plan, a commit a step, or go on with it", Run: agentcmd.PlanRun(redact)})},
+			{Name: "task", Doc: "begin or close the work on a directive", Run: agentcmd.Task(redact)},
+			{Name: "research", Doc: "plan and run deep research", Run: agentcmd.Research(redact)},
 			{Name: "fsm", Doc: "list, show and draw the machines", Run: protocols.FSM},
 			{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Run: protocols.Protocol},
 			{Name: "lesson", Doc: "turn post-mortems into lessons, and lessons into commits", Run: agentcmd.Lesson},
+			{Name: "mcp", Doc: "offer Ward's tools to any agent program, on stdin and stdout", Run: cli.Exec("git-ward-mcp", "mcp")},
+			{Name: "orient", Doc: "say who the agent is, what the repository holds, what the place allows", Run: agentcmd.Orient(redact)},
+			{Name: "knowledge", Doc: "build the symbols and the dependency graph", Run: agentcmd.Knowledge},
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
 			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},
@@ -64,16 +75,30 @@ func main() {
 	}))
 }
 
-// examine is `git ward doctor [--json]` (SBX-5).
+// examine is `git ward doctor [--bare DIR] [--json]` (SBX-5).
 func examine(ctx context.Context, env *cli.Env) error {
 	var asJSON bool
-	_, err := env.Flags("doctor", "doctor [--json]", func(fs *flag.FlagSet) {
+	var bare string
+	_, err := env.Flags("doctor", "doctor [--bare DIR] [--json]", func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
+		fs.StringVar(&bare, "bare", "", "also look at what the worker of this repository `DIR` needs")
 	})
 	if err != nil {
 		return err
 	}
-	return doctor.Write(env.Stdout, doctor.Examine(ctx), asJSON)
+	found := doctor.Examine(ctx)
+	if bare != "" {
+		settings, err := config.Load(env.Path(bare))
+		if err != nil {
+			return err
+		}
+		var program *doctor.Program
+		if p := preset.Of(settings.Model.Name); p != nil {
+			program = &doctor.Program{Name: p.Program, Package: p.Package, NeedsID: p.NeedsID}
+		}
+		found = append(found, doctor.Model(settings, program, env.Getenv)...)
+	}
+	return doctor.Write(env.Stdout, found, asJSON)
 }
 
 func printText(text string) cli.Func {

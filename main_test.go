@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"git-ward/protocols/plan"
 )
 
 const module = "git-ward"
@@ -90,9 +92,11 @@ func TestEveryPackageSaysItsJob(t *testing.T) {
 // of every push, or of every restart.
 var heavy = map[string][]string{
 	"./hooks/cmd/ward-hook": {"github.com/go-git/", "github.com/rs/zerolog", "net/http", "github.com/containers/", "github.com/google/nftables",
-		"github.com/santhosh-tekuri/", "golang.org/x/text/", "crypto/tls", "text/template"},
+		"github.com/santhosh-tekuri/", "github.com/cockroachdb/", "golang.org/x/text/", "crypto/tls", "text/template"},
 	"./bootstrap/cmd/ward-watcher": {"net/http", "crypto/tls", "github.com/containers/", "github.com/google/nftables", "github.com/go-git/",
 		"github.com/anthropics/", "github.com/openai/"},
+	// The models' libraries and the Model Context Protocol's have binaries of their own.
+	".":                      {"github.com/anthropics/", "github.com/openai/", "github.com/modelcontextprotocol/"},
 	"./agent/cmd/ward-agent": {"github.com/containers/", "github.com/google/nftables", "github.com/go-git/"},
 }
 
@@ -105,6 +109,18 @@ func TestSmallBinariesStaySmall(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTemplatePlan: the registered deep-research plan is the one that `git ward
+// research plan` would write.
+func TestTemplatePlan(t *testing.T) {
+	data, err := files.ReadFile("hooks/template/plans/deep-research.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := plan.Research("the open questions of COMMS.md", "open-questions", true).String(); string(data) != want {
+		t.Errorf("it should be\n%s", want)
 	}
 }
 

@@ -33,6 +33,9 @@ type Settings struct {
 	Start  Start     // what the watcher started this from
 	Once   bool      // return when no directive is open
 	Stderr io.Writer // the log, for a person
+	// Redact takes secrets out of a text before it goes into the activity log or a
+	// step's commit; nil takes none.
+	Redact func(string) string
 }
 
 // agent is one run.
@@ -129,19 +132,47 @@ func (a *agent) pass(ctx context.Context) error {
 		if err := a.upgrade(ctx, main); err != nil {
 			return err
 		}
-		open := doc.Open()
-		if len(open) == 0 {
+		d, err := a.pick(ctx, doc, worked)
+		if err != nil {
+			return err
+		}
+		if d == nil {
 			return a.tidy(ctx, doc)
 		}
-		d := open[0]
-		if worked[d.Hash()] {
-			return fmt.Errorf("%s is still open after its report", d.Name())
-		}
 		worked[d.Hash()] = true
-		if err := a.directive(ctx, main, source, d); err != nil {
+		if err := a.directive(ctx, main, source, *d); err != nil {
 			return fmt.Errorf("%s: %w", d.Name(), err)
 		}
 	}
+}
+
+// pick is the oldest directive that is open, or suspended with a unit that may go
+// on; each once a pass. nil is none.
+func (a *agent) pick(ctx context.Context, doc *comms.Document, worked map[string]bool) (*comms.Directive, error) {
+	for _, d := range doc.Open() {
+		if !worked[d.Hash()] {
+			return &d, nil
+		}
+		if !a.Config.Agent.Loop {
+			return nil, fmt.Errorf("%s is still open after its report", d.Name())
+		}
+	}
+	if !a.Config.Agent.Loop {
+		return nil, nil
+	}
+	for _, d := range doc.Suspended() {
+		if worked[d.Hash()] {
+			continue
+		}
+		journals, err := a.store.Journals(ctx, d.Name())
+		if err != nil {
+			return nil, err
+		}
+		if n := len(journals); n > 0 && mayGoOn(journals[n-1].Last(), a.Config.Agent.Poll.Duration) {
+			return &d, nil
+		}
+	}
+	return nil, nil
 }
 
 // tidy removes working clones of directives that are closed and merged.

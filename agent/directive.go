@@ -25,6 +25,8 @@ type job struct {
 	directive comms.Directive
 	work      *store.Work
 	worker    worker
+	memory    string // what earlier directives learnt
+	lessons   string // what became of this one's lessons, for the report
 }
 
 // directive takes one directive to its report. Nothing that it knows outlives
@@ -35,6 +37,9 @@ func (a *agent) directive(ctx context.Context, main store.Snapshot, source []byt
 	if j.work, err = a.store.Work(ctx, d); err != nil {
 		return err
 	}
+	if a.Config.Agent.Loop {
+		return j.bounded(ctx)
+	}
 	if j.work.Done == nil {
 		if err := j.prepare(ctx, main, source); err != nil {
 			return err
@@ -42,6 +47,9 @@ func (a *agent) directive(ctx context.Context, main store.Snapshot, source []byt
 		err = j.solve(ctx)
 	} else {
 		j.log.Info().Str("commit", diag.Short(j.work.Done.Commit)).Msg("the work was done before; only the report is missing")
+	}
+	if j.work.Done != nil {
+		j.learn(ctx)
 	}
 	return j.report(ctx, err)
 }
@@ -52,6 +60,7 @@ func (j *job) prepare(ctx context.Context, main store.Snapshot, source []byte) e
 	if err != nil {
 		return err
 	}
+	j.memory = j.recall(ctx)
 	j.worker, err = j.newWorker(ctx, main, systemPrompt(system, source))
 	return err
 }
@@ -97,11 +106,19 @@ func (j *job) solve(ctx context.Context) error {
 		}
 		j.log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
 		if refusals == j.Config.Agent.Refusals {
-			return &blocked{text: fmt.Sprintf("%s was refused %d times, so the work is not on the server. The last refusal:\n\n%s",
-				j.work.Branch, refusals+1, indent(refused.Text))}
+			return refusedFor(j.work.Branch, refusals+1, refused.Text)
 		}
-		findings = refusal(j.work.Branch, refused.Text)
+		findings = refused.Text
 	}
+}
+
+// refusedFor is the end of work that the server does not take.
+func refusedFor(branch string, times int, findings string) *blocked {
+	often := ""
+	if times > 1 {
+		often = fmt.Sprintf(" %d times", times)
+	}
+	return &blocked{text: fmt.Sprintf("%s was refused%s, so the work is not on the server. The last refusal:\n\n%s", branch, often, indent(findings))}
 }
 
 // keep pushes what an unfinished worker has so far, without the trailers of
@@ -117,12 +134,6 @@ func (j *job) keep(ctx context.Context, stopped *unfinished) error {
 		return err
 	}
 	return &blocked{stopped.why + " " + kept, stopped.output, stopped.status}
-}
-
-// refusal is what the worker is told.
-func refusal(branch, findings string) string {
-	return fmt.Sprintf("The push of %s was refused:\n\n%s\nWhat the server does not have is in the working tree, uncommitted. "+
-		"Mend it there and end: it is then committed and pushed again.", branch, findings)
 }
 
 // indent makes lines of a program stand as they are in Markdown.
@@ -148,6 +159,7 @@ func (j *job) report(ctx context.Context, err error) error {
 		advice = fmt.Sprintf("%s holds the work, at commit %s; `git merge origin/%s` takes it.",
 			j.work.Branch, diag.Short(done.Commit), j.work.Branch)
 	}
+	advice = paragraphs(advice, j.lessons)
 	r.Text = paragraphs(reason, words, advice)
 	err = j.store.Report(ctx, r)
 	var refused *store.Refused

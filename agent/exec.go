@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/agent/preset"
 	"git-ward/agent/tool"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
@@ -60,24 +61,35 @@ func checkCommand(c *config.Config) error {
 // nothing in between but the working tree.
 type command struct {
 	*job
-	system string // SYSTEM.md and COMMS.md
+	system string         // SYSTEM.md and COMMS.md
+	preset *preset.Preset // what is run; nil: [model] command
+	calls  int            // of tools in the last run; 0 where nobody knows
 }
 
-func (j *job) newCommand(system string) *command { return &command{j, system} }
+func (j *job) newCommand(system string) *command {
+	return &command{job: j, system: system, preset: preset.Of(j.Config.Model.Name)}
+}
 
 func (c *command) do(ctx context.Context, refusal string) (string, error) {
+	if refusal != "" {
+		refusal = refusalText(c.work.Branch, refusal)
+	}
 	path, err := c.writePrompt(refusal)
 	if err != nil {
 		return "", err
 	}
 	defer os.Remove(path)
-	out, err := c.run(ctx, path)
+	start := time.Now()
+	out, reading, err := c.run(ctx, path)
 	if err != nil {
 		return "", err
 	}
+	if c.preset != nil {
+		return c.ended(out, reading)
+	}
 	last := out.Tail(wordsSize)
 	if out.OK() {
-		return cmp.Or(last, "The command printed nothing."), nil
+		return cmp.Or(last, "The command printed nothing.") + uncounted(time.Since(start)), nil
 	}
 	u := &unfinished{why: fmt.Sprintf("The command of [model] command failed: %s.", out.End())}
 	if last != "" {
@@ -88,20 +100,28 @@ func (c *command) do(ctx context.Context, refusal string) (string, error) {
 
 // run runs the command in the working tree, with the prompt as its stdin or with
 // nothing.
-func (c *command) run(ctx context.Context, prompt string) (*tool.Outcome, error) {
+func (c *command) run(ctx context.Context, prompt string) (*tool.Outcome, *preset.Reading, error) {
 	set := c.Config.Model
 	cmd := tool.Command{
 		Dir: c.work.Dir(), Env: c.environ(), Timeout: set.Timeout.Duration,
 		Kind: "exec", Logs: filepath.Join(c.State, "logs"), Size: 2 * wordsSize, Limit: commandOutput,
 	}
-	fill := strings.NewReplacer(promptWord, prompt, directiveWord, c.directive.Name())
-	for _, word := range set.Command {
-		cmd.Args = append(cmd.Args, fill.Replace(word))
+	var reading *preset.Reading
+	if c.preset != nil {
+		var err error
+		if reading, err = c.prepare(&cmd); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		fill := strings.NewReplacer(promptWord, prompt, directiveWord, c.directive.Name())
+		for _, word := range set.Command {
+			cmd.Args = append(cmd.Args, fill.Replace(word))
+		}
 	}
-	if set.Prompt != "file" {
+	if c.preset != nil || set.Prompt != "file" {
 		stdin, err := os.Open(prompt)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defer stdin.Close()
 		cmd.Stdin = stdin
@@ -113,14 +133,14 @@ func (c *command) run(ctx context.Context, prompt string) (*tool.Outcome, error)
 		if ctx.Err() == nil {
 			err = cli.Hint(fmt.Errorf("[model] command: %w", err), "the command must be there where the agent runs: inside the fence, in the image")
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	event := c.log.Info()
 	if !out.OK() {
 		event = c.log.Warn()
 	}
 	event.Str("end", out.End()).Dur("ms", time.Since(start)).Str("output", out.Log()).Msg("the command ended")
-	return out, nil
+	return out, reading, nil
 }
 
 func (c *command) environ() []string {
@@ -131,6 +151,12 @@ func (c *command) environ() []string {
 		}
 	}
 	return env
+}
+
+// refusal is what the command is told.
+func refusalText(branch, findings string) string {
+	return fmt.Sprintf("The push of %s was refused:\n\n%s\nWhat the server does not have is in the working tree, uncommitted. "+
+		"Mend it there and end: it is then committed and pushed again.", branch, findings)
 }
 
 // writePrompt writes all that the command is told to a file that it may read,
@@ -150,6 +176,9 @@ func (c *command) prompt(refusal string) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(c.system, "\n"))
 	fmt.Fprintf(&b, "\n\n# Your directive: %s\n\n%s\n", c.directive.Name(), strings.TrimRight(c.directive.Raw, "\n"))
+	if c.memory != "" {
+		b.WriteString("\n" + c.memory)
+	}
 	if refusal != "" {
 		fmt.Fprintf(&b, "\n# Your work was refused\n\n%s\n", refusal)
 	}

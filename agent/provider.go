@@ -92,7 +92,7 @@ func (c *conversation) turn(ctx context.Context) (model.Reply, error) {
 	case err != nil:
 		return reply, fmt.Errorf("model %s: %w", c.Config.Model.Name, err)
 	}
-	if reply.Stop == model.Refused {
+	if reply.Stop == model.Declined {
 		u := &unfinished{why: "The model, or its provider, refused to go on."}
 		if reply.Text != "" {
 			u.output = "It said:\n\n" + indent(reply.Text)

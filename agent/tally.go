@@ -24,7 +24,11 @@ func (t *tally) sentence() string {
 	if t.Usage.Cached > 0 {
 		cached = fmt.Sprintf(" (%s from the cache)", thousands(t.Usage.Cached))
 	}
-	return fmt.Sprintf("\n\n(%s, %s of tools, %s tokens in%s, %s out.)", plural(t.Turns, "turn"), plural(t.Calls, "call"),
+	turns := ""
+	if t.Turns > 0 { // Codex does not tell
+		turns = plural(t.Turns, "turn") + ", "
+	}
+	return fmt.Sprintf("\n\n(%s%s of tools, %s tokens in%s, %s out.)", turns, plural(t.Calls, "call"),
 		thousands(t.Usage.Input), cached, thousands(t.Usage.Output))
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"git-ward/agent/model"
+	"git-ward/agent/preset"
 	"git-ward/agent/store"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
@@ -17,8 +18,8 @@ import (
 // takes turns with tools, or a command.
 type worker interface {
 	// do goes on until the worker says that it is done, and returns its last
-	// words. The refusal is "" at first, and later why the push of its work was
-	// refused. The error is unfinished when it was stopped or failed.
+	// words. The refusal is "" at first, and later the findings for which the push
+	// of its work was refused. The error is unfinished when it was stopped or failed.
 	do(ctx context.Context, refusal string) (words string, err error)
 }
 
@@ -49,7 +50,10 @@ func checkModel(c *config.Config) error {
 		return cli.Hint(errors.New("no model is configured"),
 			`set [model] name in <bare>/ward/config.toml; "anthropic" and "openai" think, "exec" runs any command, "script" plays prepared turns`)
 	default:
-		return cli.Hint(fmt.Errorf("[model] name = %q: there is no such model", name), `there are "anthropic", "openai", "exec" and "script"`)
+		if p := preset.Of(name); p != nil {
+			return checkProgram(p, c)
+		}
+		return cli.Hint(fmt.Errorf("[model] name = %q: there is no such model", name), `there are "anthropic", "openai", "claude-code", "codex", "opencode", "exec" and "script"`)
 	}
 }
 
@@ -58,7 +62,7 @@ func (j *job) newWorker(ctx context.Context, main store.Snapshot, system string)
 	var m model.Model
 	var err error
 	switch j.Config.Model.Name {
-	case "exec":
+	case "exec", "claude-code", "codex", "opencode":
 		return j.newCommand(system), nil
 	case anthropicName, openAIName:
 		m, err = j.openProvider()

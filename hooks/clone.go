@@ -34,6 +34,8 @@ func Clone(ctx context.Context, env *cli.Env) error {
 		{"-C", dir, "config", "--add", "remote.origin.fetch", "refs/notes/*:refs/notes/*"},
 		{"-C", dir, "config", "pull.rebase", "true"},
 		{"-C", dir, "config", "ward.principal", "pm"},
+		{"-C", dir, "config", "merge.ward-lessons.name", "lessons, by id"},
+		{"-C", dir, "config", "merge.ward-lessons.driver", "git-ward lesson merge %O %A %B"},
 		{"-C", dir, "fetch", "--quiet", "origin"},
 	}
 	for _, step := range steps {

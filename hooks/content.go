@@ -9,6 +9,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/git"
 	"git-ward/internal/object"
+	"git-ward/protocols/charter"
 	"git-ward/protocols/comms"
 )
 
@@ -43,6 +44,9 @@ func (in *initializer) content() error {
 			if names[top] != "" {
 				delete(files, path)
 			}
+		}
+		if names[charter.Compiled] != "" && names[strings.TrimSuffix(charter.Dir, "/")] == "" {
+			in.did("kept your %s: move its text to %sproject.protocol.md before git ward protocol compile replaces it", charter.Compiled, charter.Dir)
 		}
 	}
 	commit, err := store.WriteCommit(base, files, c)

@@ -19,7 +19,8 @@ const fsckUsage = "fsck [--repair] [--json] [DIR]"
 
 // Fsck is `git ward fsck`: it walks the audit chain again and proves that each
 // record follows the one before, that the notes say the same, that every ref is
-// where the chain left it, and that no push is half recorded (GIT-3). --repair
+// where the chain left it, that no push is half recorded, and that the units of
+// work, verdicts and evidence are whole (GIT-3). --repair
 // finishes half-recorded pushes and rebuilds the notes, which are only an index;
 // the chain itself is never rewritten.
 func Fsck(ctx context.Context, env *cli.Env) error {
@@ -43,12 +44,15 @@ func Fsck(ctx context.Context, env *cli.Env) error {
 	}
 	f.found = diag.Normalize(f.found)
 	if asJSON {
-		err = diag.WriteJSON(env.Stdout, map[string]any{"records": len(f.chain), "notes": f.notes, "repaired": f.repaired, "findings": f.found})
+		err = diag.WriteJSON(env.Stdout, map[string]any{"records": len(f.chain), "notes": f.notes, "unit_records": f.records, "verdicts": f.verdictCount, "repaired": f.repaired, "findings": f.found})
 	} else {
 		for _, line := range f.repaired {
 			fmt.Fprintln(env.Stdout, "repaired: "+line)
 		}
 		diag.WriteText(env.Stdout, f.found)
+		if f.records > 0 || f.verdictCount > 0 {
+			fmt.Fprintf(env.Stdout, "%d records of units, %d verdicts\n", f.records, f.verdictCount)
+		}
 		fmt.Fprintf(env.Stdout, "%d records, %d notes, %d findings\n", len(f.chain), f.notes, len(f.found))
 	}
 	if err == nil && diag.HasErrors(f.found) {
@@ -63,10 +67,11 @@ type fsck struct {
 	repo  *git.Repo
 	batch *git.Batch
 
-	chain    []link
-	notes    int
-	found    []diag.Diagnostic
-	repaired []string
+	chain                 []link
+	notes                 int
+	records, verdictCount int
+	found                 []diag.Diagnostic
+	repaired              []string
 }
 
 func (f *fsck) report(ref, rule, hint, format string, args ...any) {
@@ -97,7 +102,10 @@ func (f *fsck) run(repair bool) error {
 			return err
 		}
 	}
-	return f.tips()
+	if err := f.tips(); err != nil {
+		return err
+	}
+	return f.work()
 }
 
 // pending looks for pushes that moved refs and were never recorded. In a clone

@@ -68,8 +68,8 @@ func holder(bare string) (pid int, running bool) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err == nil {
 		return 0, false // nobody holds it
 	}
-	_, err = fmt.Fscan(f, &pid)
-	return pid, err == nil
+	pid, _ = lockHolds(f)
+	return pid, pid != 0
 }
 
 // bareFlag parses the arguments of a command that takes --bare and perhaps more.
@@ -97,7 +97,7 @@ func bareFlag(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (strin
 }
 
 // Status is `git ward status`: what runs on a repository.
-func Status(_ context.Context, env *cli.Env) error {
+func Status(ctx context.Context, env *cli.Env) error {
 	var asJSON bool
 	bare, err := bareFlag(env, "status", "status --bare DIR [--json]", func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object")
@@ -106,15 +106,20 @@ func Status(_ context.Context, env *cli.Env) error {
 		return err
 	}
 	pid, running := holder(bare)
+	work, err := units(ctx, bare)
+	if err != nil {
+		return err
+	}
 	if asJSON {
-		return diag.WriteJSON(env.Stdout, map[string]any{"bare": bare, "running": running, "pid": pid})
+		return diag.WriteJSON(env.Stdout, map[string]any{"bare": bare, "running": running, "pid": pid, "units": work})
 	}
-	if !running {
+	if running {
+		fmt.Fprintf(env.Stdout, "the launcher, process %d, runs on %s\n", pid, bare)
+	} else {
 		fmt.Fprintf(env.Stdout, "nothing runs on %s\nnext: git ward launch --bare %s\n", bare, bare)
-		return nil
 	}
-	fmt.Fprintf(env.Stdout, "the launcher, process %d, runs on %s\n", pid, bare)
-	return nil
+	_, err = fmt.Fprint(env.Stdout, statusText(work))
+	return err
 }
 
 // Stop is `git ward launch stop`: it asks the launcher to end in good order and

@@ -115,6 +115,11 @@ func parse(ctx context.Context, env *cli.Env) (*Spec, error) {
 	if err := s.open(ctx, env.Path(bare)); err != nil {
 		return nil, err
 	}
+	if !s.Unfenced {
+		if err := shown(ctx, s.Bare); err != nil {
+			return nil, err
+		}
+	}
 	if s.Model, err = chooseModel(s, model, env.Stderr); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -25,11 +26,11 @@ func TestRefusals(t *testing.T) {
 		args  func(h *house) []string
 		want  []string
 	}{
-		{"no model", nil, bare, []string{"error: no model is configured: [model] name in ", "hint: set it to one of script, exec"}},
+		{"no model", nil, bare, []string{"error: no model is configured: [model] name in ", "hint: set it to one of anthropic, openai, claude-code, codex, opencode, exec, script"}},
 		// This test is built without podman's bindings: where no fence can be made,
 		// launch refuses and never falls back (SBX-8).
 		{"no fence", nil, func(h *house) []string { return append(bare(h), "--model", "script") }, []string{"hint: `git ward doctor` says what this machine lacks"}},
-		{"an unknown model", nil, func(h *house) []string { return append(bare(h), "--model", "clever") }, []string{`error: unknown model "clever"`, "hint: [model] name is one of script, exec"}},
+		{"an unknown model", nil, func(h *house) []string { return append(bare(h), "--model", "clever") }, []string{`error: unknown model "clever"`, "hint: [model] name is one of anthropic, openai, claude-code, codex, opencode, exec, script"}},
 		{"a real model", nil, model("anthropic"), []string{`error: the model "anthropic" needs the fence`, "hint: `--model script`"}},
 		{"a real model in the settings", func(h *house) { h.edit(`name = ""`, `name = "openai"`) }, unfenced, []string{`error: the model "openai" needs the fence`, "hint: `--model script`"}},
 		{"no --bare", nil, func(*house) []string { return nil }, []string{"error: --bare is missing", "usage: git ward launch --bare DIR"}},
@@ -37,6 +38,15 @@ func TestRefusals(t *testing.T) {
 		{"nothing there", nil, func(h *house) []string { return []string{"--bare", h.bare + "x"} }, []string{"no such file", "hint: `git ward init --bare DIR`"}},
 		{"no settings", func(h *house) { os.Remove(filepath.Join(h.bare, "ward/config.toml")) }, unfenced, []string{"config.toml is missing", "git ward init --bare"}},
 		{"a limit switched off", func(h *house) { h.edit("per_minute = 30", "per_minute = 0") }, unfenced, []string{"config.toml: door.per_minute must be at least 1"}},
+		{"a secret in the config", func(h *house) { h.git("config", "http.https://example.com.extraHeader", "Authorization: basic eHg=") }, bare,
+			[]string{"config: http.https://example.com.extraheader holds a secret, and the agent can read it", "hint: git -C "}},
+		{"a password in the config", func(h *house) {
+			h.git("config", "remote.up.url", "https://me:hunter2@example.com/x")
+			h.git("config", "url.https://me:hunter2@example.com/.insteadOf", "up:")
+			h.git("config", "credential.helper", "store")
+		}, bare, []string{"config: remote.up.url holds", "config: url.https://***@example.com/.insteadof holds", "config: credential.helper holds"}},
+		{"objects elsewhere", func(h *house) { h.write("objects/info/alternates", "/srv/other.git/objects\n", 0o644) }, bare,
+			[]string{"objects/info/alternates: objects are kept in other repositories", "repack -a -d"}},
 		{"open key", func(h *house) { os.Chmod(filepath.Join(h.bare, "ward/door.key"), 0o644) }, unfenced, []string{"has mode 0644, not 0600", "hint: `git ward init --bare "}},
 		{"another's", func(h *house) {
 			if os.Geteuid() != 0 {
@@ -61,10 +71,21 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("stderr lacks %q:\n%s", want, &l.err)
 				}
 			}
+			if strings.Contains(l.err.String(), "hunter2") {
+				t.Errorf("stderr holds a password:\n%s", &l.err)
+			}
 			if strings.Contains(l.out.String(), "agent's output") {
 				t.Error("the agent ran")
 			}
 		})
+	}
+}
+
+// git runs git in the repository.
+func (h *house) git(args ...string) {
+	h.t.Helper()
+	if out, err := exec.Command("git", append([]string{"-C", h.bare}, args...)...).CombinedOutput(); err != nil {
+		h.t.Fatalf("%v\n%s", err, out)
 	}
 }
 

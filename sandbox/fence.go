@@ -31,6 +31,7 @@ const (
 	insideGateway = "/ward/gateway"
 	insideConfig  = "/ward/config"
 	insideGo      = "/usr/local/go"
+	insideProgs   = "/ward/programs"
 )
 
 // FirewallChild is the hidden verb by which an ordinary user's launcher starts
@@ -76,7 +77,7 @@ func (s *Spec) runFenced(ctx context.Context, log zerolog.Logger, policy firewal
 // open connects to podman, removes what an earlier launcher left under the same
 // name, and finds the image. Close what it opened.
 func (f *fence) open(ctx context.Context, owner string) (err error) {
-	if f.engine, err = podman.Connect(ctx, podman.Options{Owner: owner, Storage: f.Storage}); err != nil {
+	if f.engine, err = podman.Connect(ctx, podman.Options{Owner: owner, Storage: f.Storage, Scratch: f.RuntimeDir}); err != nil {
 		return cli.Hint(err, "`git ward doctor` says what this machine lacks")
 	}
 	defer func() {
@@ -145,6 +146,11 @@ func (f *fence) run(ctx context.Context, c *podman.Container) (err error) {
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
+	// A second start, by whomever, would have a network without rules. Now it has
+	// a mount without a source, and fails.
+	if err := os.Remove(f.empty); err != nil {
+		return err
+	}
 	f.log.Info().Str("container", c.ID[:12]).Int("pid", pid).Str("egress", string(f.policy.Mode)).Msg("fenced")
 	stopped := make(chan struct{})
 	defer close(stopped)
@@ -157,11 +163,17 @@ func (f *fence) run(ctx context.Context, c *podman.Container) (err error) {
 	if code != 0 {
 		return cli.ExitCode(code)
 	}
+	// podman says 0 of a container that somebody removes while it waits.
+	if _, err := c.Inspect(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("the container is gone before its end was seen: %w", err)
+	}
 	return nil
 }
 
 // enforce puts the rules into the network namespace of a container's first
-// process and reads them back.
+// process and reads them back. The process's own namespace, which Start looks at
+// again: the path that podman has for it is a mount that an ordinary user's
+// launcher does not see.
 func (f *fence) enforce(ctx context.Context, pid int) error {
 	target := firewall.Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", pid), Child: []string{FirewallChild}}
 	if err := firewall.Apply(ctx, f.policy, target); err != nil {
@@ -170,14 +182,16 @@ func (f *fence) enforce(ctx context.Context, pid int) error {
 	return nil
 }
 
-// stopWith ends the container when the launch is over, or when podman's service
-// is: a launcher that cannot see its container must not leave it alone.
+// stopWith ends the container when the launch is over. When podman's service is,
+// nobody could: then the wait for the container ends, and its engine's Close
+// removes it.
 func (f *fence) stopWith(ctx context.Context, c *podman.Container, over <-chan struct{}) {
 	select {
 	case <-over:
 		return
-	case <-ctx.Done():
 	case <-f.engine.Done():
+		return
+	case <-ctx.Done():
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -238,6 +252,10 @@ func (f *fence) plain() *podman.Spec {
 	}
 	if f.policy.Mode == firewall.Allowlist {
 		s.Network, s.DNS = podman.NetworkNone, nil
+	}
+	if dir := b.Programs; dir != "" {
+		s.Mounts = append(s.Mounts, podman.Mount{Kind: podman.Bind, Source: dir, Target: insideProgs, ReadOnly: true})
+		s.Env["PATH"] = insideProgs + "/bin:" + insideProgs + "/node_modules/.bin:" + s.Env["PATH"]
 	}
 	if root := goRoot(); root != "" {
 		s.Mounts = append(s.Mounts, podman.Mount{Kind: podman.Bind, Source: root, Target: insideGo, ReadOnly: true})
@@ -302,9 +320,13 @@ func (f *fence) payload() []string {
 	return args
 }
 
-// goRoot is the host's Go toolchain, bound in where there is one.
+// goRoot is the host's Go toolchain, bound in where there is one: the installed
+// one, whatever the directory that this runs in would like to fetch.
 func goRoot() string {
-	out, err := exec.Command("go", "env", "GOROOT").Output()
+	cmd := exec.Command("go", "env", "GOROOT")
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local")
+	out, err := cmd.Output()
 	if err != nil {
 		return ""
 	}

@@ -75,12 +75,12 @@ func testAgent(t *testing.T, m *machine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-1: in the fence\n\nWork.\n\n- [ ] done\n", 1))
+	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-1: in the fence\n\nWork.\n\n- [ ] there is a file (`test -s work/D-1.md`)\n", 1))
 	m.Git("commit", "--quiet", "--all", "--message", "D-1")
 	m.Git("push", "--quiet", "origin", "main")
 	out := m.Run(m.Work, "git-ward", "launch", "--bare", m.Bare, "--once", "--model", "script", "--state", filepath.Join(filepath.Dir(m.Bare), "state"))
 	m.Git("fetch", "--quiet")
-	if report := m.Git("show", "origin/main:COMMS.md"); !strings.Contains(report, " D-1 DONE\n") {
+	if report := m.Git("show", "origin/main:COMMS.md"); !strings.Contains(report, " D-1 EXIT_CONVERGED\n") {
 		t.Errorf("no report:\n%s\n%s", report, out)
 	}
 }
@@ -96,13 +96,13 @@ func testExec(t *testing.T, m *machine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-2: by a command\n\nThe words of D-2.\n\n- [ ] done\n", 1))
+	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-2: by a command\n\nThe words of D-2.\n\n- [ ] it has its id (`grep -x 1000 id.txt`)\n", 1))
 	m.Git("commit", "--quiet", "--all", "--message", "D-2")
 	m.Git("push", "--quiet", "origin", "main")
 	out := m.Run(m.Work, "git-ward", "launch", "--bare", m.Bare, "--once", "--model", "exec", "--state", filepath.Join(filepath.Dir(m.Bare), "state"))
 	m.Git("fetch", "--quiet")
 	branch := strings.TrimSpace(m.Git("for-each-ref", "--format=%(refname)", "refs/remotes/origin/agent/*"))
-	if report := m.Git("show", "origin/main:COMMS.md"); !strings.Contains(report, " D-2 DONE\n") {
+	if report := m.Git("show", "origin/main:COMMS.md"); !strings.Contains(report, " D-2 EXIT_CONVERGED\n") {
 		t.Fatalf("no report:\n%s\n%s\n%s", report, branch, out)
 	}
 	refs := strings.Fields(branch)

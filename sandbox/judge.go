@@ -8,7 +8,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
@@ -155,7 +154,7 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 	if _, err := j.repo.Commit(ctx, r.Claim.Commit); err != nil {
 		return none("the claimed commit is not there"), nil
 	}
-	declaration, _, missing := loop.Declare(r.ID, *d, base(j.Settings))
+	declaration, _, missing := loop.Declare(r.ID, *d, loop.Base(j.Settings.Loop))
 	if len(missing) > 0 {
 		return none("the directive does not say " + missing[0]), nil
 	}
@@ -171,14 +170,6 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 		return loop.Verdict{}, err
 	}
 	return word(declaration, d, facts), nil
-}
-
-// base is [loop] as the loop takes it.
-func base(c *config.Config) loop.Base {
-	l := c.Loop
-	return loop.Base{Profile: loop.Profile(l.Profile), Rp: l.Rp, MaxIterations: l.MaxIterations,
-		MaxToolCallsPerIteration: l.MaxToolCallsPerIteration, MaxSecondsPerIteration: l.MaxSecondsPerIteration,
-		MaxTotalSeconds: l.MaxTotalSeconds, MaxTotalToolCalls: l.MaxTotalToolCalls}
 }
 
 // find reads a directive of main; nil when it is gone.

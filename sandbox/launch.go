@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -30,7 +31,7 @@ type Spec struct {
 	Watcher    string         // the program that starts it; beside it in the fence
 	Forwarder  string         // the program in front of both; beside them in the fence
 	State      string         // the agent's directory; made when missing
-	RuntimeDir string         // where to make the door's socket; empty: the temporary directory
+	RuntimeDir string         // where to make a directory for sockets; empty: the temporary directory
 	Storage    string         // podman's, for tests; empty: the user's own
 	Getenv     func(string) string
 	Stdin      io.Reader // the command's; nil for an agent
@@ -52,6 +53,10 @@ func Launch(ctx context.Context, s *Spec) error {
 		return err
 	}
 	defer lock.Close()
+	if s.RuntimeDir, err = scratch(lock, s.RuntimeDir); err != nil {
+		return err
+	}
+	defer os.RemoveAll(s.RuntimeDir)
 	if err := s.prepareState(); err != nil {
 		return err
 	}

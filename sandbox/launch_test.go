@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"git-ward/sandbox/lab"
 )
 
 // TestLaunch: what the agent is given, and what it is not.
@@ -127,7 +129,7 @@ func TestSignals(t *testing.T) {
 			if took := time.Since(start); took < test.min || took > test.max {
 				t.Errorf("the end took %v", took)
 			}
-			eventually(t, "agent and child are gone", func() bool { return !alive(r.PID) && !alive(r.Kid) })
+			lab.Eventually(t, "agent and child are gone", func() bool { return !alive(r.PID) && !alive(r.Kid) })
 		})
 	}
 }
@@ -141,7 +143,7 @@ func TestKilledLauncher(t *testing.T) {
 	r := h.report()
 	l.Process.Kill()
 	l.Wait()
-	eventually(t, "the agent is gone", func() bool { return !alive(r.PID) })
+	lab.Eventually(t, "the agent is gone", func() bool { return !alive(r.PID) })
 	syscall.Kill(-r.PGID, syscall.SIGKILL) // the child, which nothing contains
 	lock, err := acquire(h.bare)
 	if err != nil {

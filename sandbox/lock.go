@@ -3,8 +3,11 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +16,8 @@ import (
 )
 
 // acquire takes the repository's launch lock, which the kernel frees with the
-// launcher. It is not inherited by children (O_CLOEXEC).
+// launcher. It is not inherited by children (O_CLOEXEC). In it stand the process
+// and the directory of its sockets; that of a launcher that was killed is removed.
 func acquire(bare string) (*os.File, error) {
 	path := filepath.Join(bare, "ward/launch.lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
@@ -21,21 +25,46 @@ func acquire(bare string) (*os.File, error) {
 		return nil, err
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	pid, dir := lockHolds(f)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		var pid int
-		fmt.Fscan(f, &pid)
 		f.Close()
 		return nil, cli.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch stop --bare %s` ends it and its agent", bare)
+	}
+	if err == nil && strings.HasPrefix(filepath.Base(dir), scratchPrefix) {
+		err = os.RemoveAll(dir)
 	}
 	if err == nil {
 		err = f.Truncate(0)
 	}
 	if err == nil {
-		_, err = fmt.Fprintln(f, os.Getpid())
+		_, err = f.WriteAt(fmt.Appendln(nil, os.Getpid()), 0)
 	}
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
+}
+
+// lockHolds reads what stands in a lock: 0 and "" where nothing does.
+func lockHolds(f *os.File) (pid int, dir string) {
+	data, _ := io.ReadAll(io.NewSectionReader(f, 0, 4<<10))
+	first, rest, _ := strings.Cut(string(data), "\n")
+	pid, _ = strconv.Atoi(first)
+	return pid, strings.TrimSuffix(rest, "\n")
+}
+
+const scratchPrefix = "ward-"
+
+// scratch makes a directory for the sockets of one launch below dir, which may be
+// empty for the temporary directory, and writes it down in the lock.
+func scratch(lock *os.File, dir string) (string, error) {
+	path, err := os.MkdirTemp(dir, scratchPrefix)
+	if err != nil {
+		return "", err
+	}
+	if _, err := lock.WriteAt(fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), path), 0); err != nil {
+		return "", errors.Join(err, os.Remove(path))
+	}
+	return path, nil
 }

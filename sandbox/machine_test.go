@@ -23,7 +23,9 @@ import (
 type machine struct {
 	*gittest.Pair
 	host, world *lab.Process
-	dir         string // where all lies that its programs make, but for the storage
+	dir         string          // where all lies that its programs make, but for the storage
+	ids         map[string]bool // of the containers and runs that were seen
+	storage     string          // podman's
 }
 
 // Who is where. The host has addresses and a route besides its wire's, and its
@@ -40,13 +42,15 @@ const (
 // machineMounts keeps the machine's podman apart from any other. Its default
 // network has IPv6, which podman's own has not, so that those rules are tried.
 const machineMounts = `
-	mount --make-rslave /
+	mount --make-rprivate /
 	mount --make-rshared /
 	mount -t proc proc /proc
 	for d in /run /dev/shm %[1]s/run %[1]s/tmp; do
 		mkdir -p $d
 		mount -t tmpfs tmpfs $d
 	done
+	mknod -m 666 /run/tun c 10 200
+	mount --bind /run/tun /dev/net/tun
 	mkdir -p /run/netns /run/networks /etc/containers/networks
 	cat >/run/networks/podman.json <<-end
 	{"name": "podman", "id": "2f259bab93aaaaa2542ba43ef33eb990d0999ee1b9924b557b7be53c0b7a1bb9", "driver": "bridge",
@@ -87,7 +91,7 @@ const hostRoutes = `
 // newMachine makes one, or skips, out loud, where that cannot be.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{Pair: fenced(t)}
+	m := &machine{Pair: fenced(t), ids: map[string]bool{}, storage: testStorage}
 	m.dir = filepath.Join(filepath.Dir(m.Bare), "tmp")
 	if err := os.Mkdir(m.dir, 0o755); err != nil {
 		t.Fatal(err)

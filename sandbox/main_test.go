@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -69,7 +67,7 @@ type report struct {
 // agent does what <state>/behave says.
 func agent(args []string) int {
 	if args[0] == "connect" {
-		connect(args[1])
+		lab.Connect(args[1])
 		return 0
 	}
 	if args[0] == "report" || args[0] == "rescue" {
@@ -145,20 +143,6 @@ func pushOnce(bare, state, socket string) (string, int) {
 		return fmt.Sprintf("%v: %s", err, out), 1
 	}
 	return string(out), 0
-}
-
-// connect is what the product's `ward-agent connect SOCKET` is.
-func connect(socket string) {
-	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	go func() {
-		io.Copy(conn, os.Stdin)
-		conn.CloseWrite()
-	}()
-	io.Copy(os.Stdout, conn)
 }
 
 // house is a directory of binaries, a Ward repository and a state directory.
@@ -268,7 +252,7 @@ func (l *launcher) exit() int {
 // report waits for the agent's.
 func (h *house) report() (r report) {
 	h.t.Helper()
-	eventually(h.t, "the agent's report", func() bool {
+	lab.Eventually(h.t, "the agent's report", func() bool {
 		data, err := os.ReadFile(filepath.Join(h.state, "report.json"))
 		return err == nil && json.Unmarshal(data, &r) == nil
 	})
@@ -278,15 +262,4 @@ func (h *house) report() (r report) {
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !bytes.Contains(stat, []byte(") Z "))
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for range 2000 {
-		if is() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("never: %s", what)
 }

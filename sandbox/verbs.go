@@ -11,6 +11,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -136,13 +137,39 @@ func placeFor(ctx context.Context, bare string, env *cli.Env) (*probe.Place, err
 	return p, nil
 }
 
-// payer names who pays for a model's call: the oldest open directive of main, or
-// "shell" for a user's own command when none is open. "" refuses the call.
+// payer names who pays for a model's call: the directive of the ACTIVE unit, else
+// the oldest open directive of main, or "shell" for a user's own command when none
+// is open. "" refuses the call.
 func (s *Spec) payer() string {
+	if name := activeUnit(s.Bare); name != "" {
+		return name
+	}
 	if name := openDirective(s.Bare); name != "" || len(s.Command) == 0 {
 		return name
 	}
 	return "shell"
+}
+
+// activeUnit is the directive of the first unit that is ACTIVE, "" for none.
+func activeUnit(bare string) string {
+	ctx := context.Background()
+	repo := git.Open(bare)
+	tips, err := repo.Refs(ctx, uow.RefPrefix)
+	if err != nil || len(tips) == 0 {
+		return ""
+	}
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	for _, tip := range tips {
+		_, data, err := batch.Read(tip.ID+":"+uow.File, uow.MaxRecord)
+		if err != nil {
+			continue
+		}
+		if r, err := uow.ParseRecord(data); err == nil && r.State == uow.Active {
+			return r.Directive
+		}
+	}
+	return ""
 }
 
 // openDirective is the oldest open directive of main, "" when there is none or

@@ -37,7 +37,13 @@ type site struct {
 	*asm.Instruction
 	plan   int32
 	target int32 // address that a jump, or the call of a plan, goes to; -1: no such plan
+	tool   int8  // of CALL: index in tools, unknownTool, or planTool
 }
+
+const (
+	unknownTool = -1
+	planTool    = -2
+)
 
 // Link puts a plan and, through library, which may be nil, all that it can call
 // into an Image. It fails when a called plan cannot be read, or when all are
@@ -71,9 +77,13 @@ func (l *linker) add(p *asm.Program) error {
 	l.plans, l.starts = append(l.plans, p), append(l.starts, base)
 	for i := range p.Instructions {
 		in := &p.Instructions[i]
-		l.sites = append(l.sites, site{in, plan, base + int32(in.Target)})
+		s := site{Instruction: in, plan: plan, target: base + int32(in.Target)}
+		if in.Op == asm.CALL {
+			s.tool = toolNamed(in.Call.Tool)
+		}
+		l.sites = append(l.sites, s)
 	}
-	l.sites = append(l.sites, site{nil, plan, 0})
+	l.sites = append(l.sites, site{plan: plan})
 	return nil
 }
 
@@ -94,7 +104,7 @@ func (l *linker) enter(address int) error {
 		}
 		l.at[name] = start
 	}
-	l.sites[address].target = l.at[name]
+	l.sites[address].target, l.sites[address].tool = l.at[name], planTool
 	return nil
 }
 

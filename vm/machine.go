@@ -1,6 +1,9 @@
 package vm
 
 import (
+	"fmt"
+	"strings"
+
 	"git-ward/vm/asm"
 )
 
@@ -8,7 +11,7 @@ import (
 type Machine struct {
 	image  *Image
 	limits Limits
-	tools  map[string]*tool // that CALL reaches
+	tools  [numTools]bool // that CALL reaches
 
 	state State
 	code  Code
@@ -23,6 +26,8 @@ type Machine struct {
 
 	output     []string
 	outputSize int64
+
+	leaper *leaper // of Run
 }
 
 // flags are what the last CMP compared; it is their order that counts.
@@ -49,13 +54,13 @@ func New(image *Image, limits Limits, calls []string) (*Machine, error) {
 	if err := limits.Check(); err != nil {
 		return nil, err
 	}
-	m := &Machine{image: image, limits: limits, state: Running, tape: newTape(), tools: map[string]*tool{}}
+	m := &Machine{image: image, limits: limits, state: Running, tape: newTape()}
 	for _, name := range calls {
-		t := toolNamed(name)
-		if t == nil {
-			return nil, unknownTool(name)
+		at := toolNamed(name)
+		if at == unknownTool {
+			return nil, fmt.Errorf("there is no tool %q for CALL; there are %s", name, strings.Join(ToolNames(), ", "))
 		}
-		m.tools[name] = t
+		m.tools[at] = true
 	}
 	return m, nil
 }
@@ -157,16 +162,15 @@ func (m *Machine) subtract(r asm.Register, v int64) {
 
 // call executes a CALL and returns where to go on.
 func (m *Machine) call(s *site, next int32) int32 {
-	if _, isPlan := s.Call.Plan(); isPlan {
+	switch {
+	case s.tool == planTool:
 		return m.enter(s.target, next)
-	}
-	t := m.tools[s.Call.Tool]
-	if t == nil {
+	case s.tool == unknownTool || !m.tools[s.tool]:
 		m.end(CallDenied)
-		return next
-	}
-	if code := t.call(m, s.Call.Args); code != "" {
-		m.end(code)
+	default:
+		if code := tools[s.tool].call(m, s.Call.Args); code != "" {
+			m.end(code)
+		}
 	}
 	return next
 }

@@ -2,8 +2,6 @@ package vm
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 )
 
@@ -23,24 +21,7 @@ func (m *Machine) Run(ctx context.Context) (*Result, error) {
 			m.end(WallClock)
 			break
 		}
-		m.advance(min(slice, m.limits.Instructions-m.count))
+		m.advance(slice)
 	}
 	return m.Result(), nil
-}
-
-// advance executes at least one instruction, or ends the run, and at most n
-// instructions when n is positive.
-func (m *Machine) advance(n int64) {
-	target := m.count + n
-	for {
-		m.fast(target - m.count)
-		m.Step()
-		if m.state != Running || m.count >= target {
-			return
-		}
-	}
-}
-
-func unknownTool(name string) error {
-	return fmt.Errorf("there is no tool %q for CALL; there are %s", name, strings.Join(ToolNames(), ", "))
 }

@@ -17,9 +17,11 @@ type tool struct {
 	call func(m *Machine, args []asm.Operand) Code
 }
 
+const numTools = 6
+
 // tools are all there are; a Machine reaches those that it is given (UDC-3). None
 // of them reads or writes anything but the machine.
-var tools = []tool{
+var tools = [numTools]tool{
 	{"print", "append the arguments, joined by one space, to the output", (*Machine).print},
 	{"mul", "R0 = a * b", arithmetic(multiply)},
 	{"div", "R0 = a / b, towards zero", arithmetic(divide)},
@@ -37,11 +39,9 @@ func ToolNames() []string {
 	return names
 }
 
-func toolNamed(name string) *tool {
-	if i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name }); i >= 0 {
-		return &tools[i]
-	}
-	return nil
+// toolNamed is the index in tools, or unknownTool.
+func toolNamed(name string) int8 {
+	return int8(slices.IndexFunc(tools[:], func(t tool) bool { return t.name == name }))
 }
 
 // arithmetic makes a tool of a function of two integers.

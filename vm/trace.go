@@ -40,7 +40,8 @@ func (m *Machine) Trace() (Moment, bool) {
 	}, true
 }
 
-// Skip executes until n instructions are executed or the run is over.
+// Skip executes until n instructions are executed or the run is over, before Trace
+// or Run.
 func (m *Machine) Skip(ctx context.Context, n int64) error {
 	for m.state == Running && m.count < n {
 		if err := ctx.Err(); err != nil {

@@ -2,11 +2,14 @@ package command
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
+	"git-ward/agent/activity"
 	"git-ward/agent/correct"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
@@ -15,10 +18,11 @@ import (
 )
 
 const (
-	lessonUsage  = "lesson extract|apply|list"
+	lessonUsage  = "lesson extract|apply|list|merge"
 	extractUsage = "lesson extract [--json] [--dry-run] POSTMORTEM.md..."
 	applyUsage   = "lesson apply [--json]"
 	listUsage    = "lesson list [--json] [--all]"
+	mergeUsage   = "lesson merge BASE OURS THEIRS"
 )
 
 // Lesson is `git ward lesson`: the loop from a post-mortem to a changed protocol
@@ -27,6 +31,7 @@ var Lesson = cli.Verbs("lesson", lessonUsage, map[string]cli.Func{
 	"extract": extract,
 	"apply":   apply,
 	"list":    list,
+	"merge":   merge,
 })
 
 // extract is `git ward lesson extract`: it records the lessons of post-mortems by
@@ -93,8 +98,14 @@ func apply(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	log, err := activity.Open(filepath.Join(tree.Dir, "logs"))
+	if err != nil {
+		return err
+	}
 	applied, failed := 0, 0
+	var logErr error
 	err = correct.Apply(ctx, tree, func(d correct.Done) {
+		logErr = errors.Join(logErr, log.Append(logged(d)))
 		if d.Lesson.Status == lesson.Failed {
 			failed++
 		} else {
@@ -105,7 +116,7 @@ func apply(ctx context.Context, env *cli.Env) error {
 			fmt.Fprintf(env.Stdout, "  commit %s: %s\n", diag.Short(d.Commit), strings.Join(d.Files, " "))
 		}
 	})
-	switch {
+	switch err = errors.Join(err, logErr); {
 	case err != nil:
 		return err
 	case asJSON:
@@ -118,6 +129,23 @@ func apply(ctx context.Context, env *cli.Env) error {
 		return cli.ErrFindings
 	}
 	return nil
+}
+
+// logged is the entry of the activity log for a lesson (LOG-1).
+func logged(d correct.Done) activity.Entry {
+	e := activity.Entry{
+		ID: activity.UUID(d.Commit), Phase: "EXECUTING", Task: activity.Task{ID: d.Lesson.TaskID},
+		Action: activity.Action{Type: activity.FileWrite, Details: map[string]any{
+			"lesson": d.Lesson.ID, "action": correct.Summary(d.Lesson.Action), "files": d.Files, "commit": d.Commit}},
+		Outcome: activity.Outcome{Status: activity.Success, Message: string(d.Lesson.Status)},
+	}
+	if d.Lesson.Action.Type == lesson.CodeChange {
+		e.Task.Step = d.Lesson.PlanPath() + "#1"
+	}
+	if d.Lesson.Status == lesson.Failed {
+		e.Outcome.Status, e.Outcome.Error = activity.Failure, d.Lesson.Reason
+	}
+	return e
 }
 
 // list is `git ward lesson list`.
@@ -147,6 +175,31 @@ func list(ctx context.Context, env *cli.Env) error {
 	}
 	printLessons(env, lessons, asJSON)
 	return nil
+}
+
+// merge is `git ward lesson merge`, git's merge driver for lessons.jsonl
+// (gitattributes(5), "Defining a custom merge driver"): it joins two versions by
+// id into OURS. Exit 1 leaves the conflict to git.
+func merge(_ context.Context, env *cli.Env) error {
+	args, err := env.Flags("lesson merge", mergeUsage, func(*flag.FlagSet) {})
+	if err != nil {
+		return err
+	}
+	if len(args) != 3 {
+		return env.Usage(mergeUsage, "merge takes three files; git calls it for %s", lesson.Path)
+	}
+	var versions [2][]byte
+	for i, arg := range args[1:] {
+		if versions[i], err = os.ReadFile(env.Path(arg)); err != nil {
+			return err
+		}
+	}
+	merged, err := lesson.MergeFiles(versions[0], versions[1])
+	if err != nil {
+		fmt.Fprintf(env.Stderr, "git-ward: error: %s\n", diag.Clean(err.Error()))
+		return cli.ErrFindings
+	}
+	return os.WriteFile(env.Path(args[1]), merged, 0o644)
 }
 
 // printLessons prints them as lines of lessons.jsonl, or for people.

@@ -19,6 +19,9 @@ import (
 // maxFile bounds a file that a lesson changes.
 const maxFile = 10 << 20
 
+// indexPrefix begins the name of the index that a commit is made with.
+const indexPrefix = "ward-lesson-index-"
+
 // base is the commit that the next one is made on.
 type base struct {
 	tree   *worktree.Tree
@@ -37,6 +40,7 @@ func open(ctx context.Context, t *worktree.Tree) (*base, error) {
 	if err != nil {
 		return nil, errors.New("the branch has no commit yet")
 	}
+	t.Sweep(indexPrefix)
 	return &base{t, dir, git.Open(dir).Batch(ctx), id}, nil
 }
 
@@ -176,7 +180,7 @@ func (b *base) settled(ctx context.Context, f charter.File, e entry) error {
 
 // write stores the tree and the commit, by an index of its own.
 func (b *base) write(ctx context.Context, info []byte, message string) (string, error) {
-	index, err := os.CreateTemp(b.gitDir, "ward-lesson-index-")
+	index, err := os.CreateTemp(b.gitDir, indexPrefix)
 	if err != nil {
 		return "", err
 	}

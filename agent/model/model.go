@@ -21,6 +21,9 @@ type Conversation struct {
 	System    string // SYSTEM.md and COMMS.md of main (AGT-2)
 	Directive string // "D-1", the one that is worked on
 	Title     string // its title
+	Iteration int    // of the bounded loop, from 0
+	Role      string // who is asked; "" is the one who does the work
+	Plan      string // the path that a plan is expected at
 	Tools     []tool.Tool
 	Messages  []Message // the user and the model in turn, the user first
 
@@ -43,11 +46,49 @@ type Message struct {
 	Text    string
 	Calls   []Call   // of the model
 	Results []Result // of the user: one for each call of the message before
-	Refusal bool     // of the user: the text says why a push was refused
+	On      Event    // of the user: what the text is about
+	// Briefing marks a call that was put into the model's mouth: its capsule.
+	Briefing bool
 
 	// Native is a turn of the model as its provider wrote it, with what only the
 	// provider understands, such as signed thinking. It goes back unchanged.
 	Native json.RawMessage
+}
+
+// Event is why the user says something.
+type Event string
+
+// The events. The first messages of a conversation have none: they ask for a plan.
+const (
+	Refused  Event = "refused"  // a push was refused; what was done is undone, and a new plan is asked for
+	Findings Event = "findings" // the plan has findings, or there is none
+	Failed   Event = "failed"   // a step of the plan failed; a new plan is asked for
+	Done     Event = "done"     // all steps are done; last words are asked for
+)
+
+// Asked is the last event of a conversation, and how many turns the model took
+// since.
+func (c *Conversation) Asked() (event Event, turns int) {
+	for _, m := range c.Messages {
+		switch {
+		case m.Role == User && m.On != "":
+			event, turns = m.On, 0
+		case m.Role == Assistant && !m.Briefing:
+			turns++
+		}
+	}
+	return event, turns
+}
+
+// Count is how often an event came.
+func (c *Conversation) Count(event Event) int {
+	n := 0
+	for _, m := range c.Messages {
+		if m.On == event {
+			n++
+		}
+	}
+	return n
 }
 
 // Reply is a turn of the model. One without calls ends the work, unless Stop says
@@ -68,7 +109,7 @@ type Stop string
 const (
 	Ended     Stop = ""
 	Truncated Stop = "truncated"
-	Refused   Stop = "refused"
+	Declined  Stop = "refused"
 )
 
 // Usage is tokens, as the provider counts them; Input is all of it, Cached the

@@ -245,7 +245,7 @@ func TestStops(t *testing.T) {
 		}
 		answer(c, r, "result")
 		r, err = m.Turn(t.Context(), c)
-		if err != nil || r.Stop != model.Refused || r.Text != "No." {
+		if err != nil || r.Stop != model.Declined || r.Text != "No." {
 			t.Errorf("%v %+v", err, r)
 		}
 	})

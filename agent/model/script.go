@@ -32,13 +32,22 @@ const BuiltinName = "built-in script"
 //	{"text": "...", "calls": [{"name": "write_file", "args": {...}}]}
 //
 // "directive": "D-1" keeps a line for that directive; without it a line is for
-// every one. "on": "refused" keeps a line for the time after a refused push. In
-// every string `{directive}` and `{title}` stand for the directive at hand.
+// every one.
+// "iteration": 2 keeps a line for that iteration of the bounded loop, counted from
+// 0; without it a line is played in every one. "role": "Skeptic" keeps a line for
+// the review of an iteration; without it a line is for who does the work. In every
+// string `{directive}` and `{title}` stand for the directive at hand.
 //
-// The lines for a directive are played in order, one a turn. A line without
-// calls ends the work, as does the end of the script. From the first refusal on
-// the "refused" lines are played instead, in order: each refusal goes on where
-// the last one ended.
+// Asked for a plan, the script makes one of its lines up to the first without
+// calls, or with one that is no step of a plan: what it would have done turn by
+// turn becomes the steps (compile.go). What is left is played when the plan is
+// done; a line without calls ends the work. After a refused push the lines with
+// "on": "refused" are used in the same way: each refusal goes on where the last
+// one ended.
+//
+// A script may plan by itself: lines with "on": "plan" are played as they are
+// while a plan is asked for, also after findings, and the others only when it is
+// done.
 type Script struct {
 	lines []scriptLine
 }
@@ -46,6 +55,8 @@ type Script struct {
 type scriptLine struct {
 	Directive string       `json:"directive"`
 	On        string       `json:"on"`
+	Iteration *int         `json:"iteration"`
+	Role      string       `json:"role"`
 	Text      string       `json:"text"`
 	Calls     []scriptCall `json:"calls"`
 }
@@ -55,8 +66,11 @@ type scriptCall struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// onRefused is the one value of "on".
-const onRefused = "refused"
+// What a line may be played on.
+const (
+	onRefused = "refused"
+	onPlan    = "plan"
+)
 
 var directiveName = regexp.MustCompile(`^D-[1-9][0-9]{0,8}$`)
 
@@ -93,11 +107,14 @@ func parseLine(raw []byte) (scriptLine, error) {
 	if _, err := dec.Token(); err != io.EOF {
 		return line, errors.New("a line holds one JSON object")
 	}
-	if line.On != "" && line.On != onRefused {
-		return line, fmt.Errorf("%q is not something to be played on; there is only %q", line.On, onRefused)
+	if line.On != "" && line.On != onRefused && line.On != onPlan {
+		return line, fmt.Errorf("%q is not something to be played on; there are %q and %q", line.On, onRefused, onPlan)
 	}
 	if line.Directive != "" && !directiveName.MatchString(line.Directive) {
 		return line, fmt.Errorf("%q is not the name of a directive, as D-1 is", line.Directive)
+	}
+	if line.Role != "" && line.Role != "Skeptic" {
+		return line, fmt.Errorf("%q is not a role that lines are kept for; there is only %q", line.Role, "Skeptic")
 	}
 	for i, c := range line.Calls {
 		if c.Name == "" {
@@ -110,30 +127,84 @@ func parseLine(raw []byte) (scriptLine, error) {
 // Turn plays the line that the conversation has come to. The position is counted
 // in the conversation and kept nowhere.
 func (s *Script) Turn(_ context.Context, c *Conversation) (Reply, error) {
-	on, position := place(c)
-	for _, line := range s.lines {
-		if line.On != on || (line.Directive != "" && line.Directive != c.Directive) {
-			continue
-		}
-		if position == 0 {
-			return line.reply(c)
-		}
-		position--
+	event, turns := c.Asked()
+	if c.Role != "" { // nobody asks that one for a plan
+		return line(s.pick(c, ""), turns, c)
 	}
-	return Reply{}, nil
+	own := s.pick(c, onPlan)
+	if event == Done {
+		rest := s.chunk(c)
+		if len(own) == 0 {
+			_, rest = split(rest)
+		}
+		return line(rest, turns, c)
+	}
+	if len(own) > 0 {
+		return line(own, planning(c), c)
+	}
+	lines := s.chunk(c)
+	if turns > 0 || event == Findings || event == Failed || event == Refused && len(lines) == 0 {
+		return Reply{}, nil // the plan is written, or there is no other
+	}
+	steps, _ := split(lines)
+	return compile(steps, c)
 }
 
-// place is which lines are being played, and how many of them were.
-func place(c *Conversation) (on string, position int) {
+// line is the reply of a line; Reply{} after the last.
+func line(lines []scriptLine, position int, c *Conversation) (Reply, error) {
+	if position >= len(lines) {
+		return Reply{}, nil
+	}
+	return lines[position].reply(c)
+}
+
+// planning counts the turns that were taken for plans.
+func planning(c *Conversation) (turns int) {
+	var event Event
 	for _, m := range c.Messages {
-		switch {
-		case m.Refusal && on == "":
-			on, position = onRefused, 0
-		case m.Role == Assistant:
-			position++
+		if m.On != "" {
+			event = m.On
+		}
+		if m.Role == Assistant && !m.Briefing && event != Done {
+			turns++
 		}
 	}
-	return on, position
+	return turns
+}
+
+// pick lists the lines of one kind for the directive.
+func (s *Script) pick(c *Conversation, on string) (list []scriptLine) {
+	for _, line := range s.lines {
+		if line.On == on && (line.Directive == "" || line.Directive == c.Directive) &&
+			line.Role == c.Role && (line.Iteration == nil || *line.Iteration == c.Iteration) {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// chunk is the lines for what is asked now: the first ones, or after a refusal
+// those that the refusals before it have left, up to the first without calls.
+func (s *Script) chunk(c *Conversation) []scriptLine {
+	refusals := c.Count(Refused)
+	if refusals == 0 {
+		return s.pick(c, "")
+	}
+	lines := s.pick(c, onRefused)
+	for ; refusals > 1; refusals-- {
+		lines = lines[end(lines):]
+	}
+	return lines[:end(lines)]
+}
+
+// end is behind the first line without calls.
+func end(lines []scriptLine) int {
+	for i, line := range lines {
+		if len(line.Calls) == 0 {
+			return i + 1
+		}
+	}
+	return len(lines)
 }
 
 // reply fills the placeholders in.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Window keeps a conversation within a model's context window. What gives way is,
@@ -104,14 +105,16 @@ func (c *Conversation) shrink(target int) {
 }
 
 // dropTurn removes the oldest turn of the model with the results of its calls. A
-// turn whose next message has words, such as why a push was refused, is where
-// dropping stops, as is the last one.
+// turn whose next message has words, such as why a push was refused, stays, as
+// does the last one.
 func (c *Conversation) dropTurn() bool {
-	const turn, results = 1, 2
-	if len(c.Messages) <= results+1 || c.Messages[turn].Role != Assistant || c.Messages[results].Text != "" {
-		return false
+	for i := range max(0, len(c.Messages)-2) {
+		results := c.Messages[i+1]
+		if c.Messages[i].Role == Assistant && results.Role == User && results.Text == "" {
+			c.Messages = slices.Delete(slices.Clone(c.Messages), i, i+2)
+			c.dropped++
+			return true
+		}
 	}
-	c.Messages = append(c.Messages[:turn:turn], c.Messages[results+1:]...)
-	c.dropped++
-	return true
+	return false
 }

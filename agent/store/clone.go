@@ -108,8 +108,12 @@ func (c *clone) settings() []setting {
 		{"pull", "", "rebase", "true"},
 		{"push", "", "default", "current"},
 		{"ward", "", "principal", "agent"},
+		{"merge", "ward-lessons", "driver", "git-ward lesson merge %O %A %B"},
 		{"remote", "origin", "url", c.store.Bare},
 		{"remote", "origin", "fetch", "+refs/heads/*:refs/remotes/origin/*"},
+		// What other branches learnt. A pattern, because a remote without a lesson
+		// has no such ref.
+		{"remote", "origin", "fetch", "+refs/notes/lesson*:refs/notes/lesson*"},
 	}
 	if c.store.Door != "" {
 		proxy := shellQuote(c.store.Executable) + " connect " + shellQuote(c.store.Door)
@@ -118,7 +122,8 @@ func (c *clone) settings() []setting {
 	return list
 }
 
-// fetch brings refs/remotes/origin up to date with the remote's branches.
+// fetch brings refs/remotes/origin up to date with the remote's branches, and
+// refs/notes/lessons with the remote's.
 func (c *clone) fetch(ctx context.Context) error {
 	_, err := c.git(ctx, "fetch", "--quiet", "--prune", "--no-write-fetch-head", "--no-recurse-submodules", "origin")
 	return err

@@ -82,3 +82,10 @@ func (w *Work) Unpublished(ctx context.Context) (string, error) {
 	}
 	return "commit " + head + " is not pushed", nil
 }
+
+// Visit is a working tree that somebody else keeps, such as a person's clone, for
+// the questions about its remote that this file answers.
+func Visit(dir, state string) *Work {
+	s := &Store{Options: Options{State: state}}
+	return &Work{clone: clone{store: s, dir: dir}}
+}

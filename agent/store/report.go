@@ -86,9 +86,58 @@ func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) 
 	return fmt.Errorf("main moved %d times while the report on %s was pushed", maxRaces, r.Directive)
 }
 
+// Ask puts a question into main's COMMS.md, once: one that stands there word for
+// word for the same directive is not asked again.
+func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
+	for try := range maxRaces {
+		m, err := s.Main(ctx)
+		if err != nil {
+			return err
+		}
+		data, doc, err := m.Comms(ctx)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(doc.Questions, func(old comms.Question) bool {
+			return old.Directive == q.Directive && strings.TrimSpace(old.Text) == strings.TrimSpace(q.Text)
+		}) {
+			return nil
+		}
+		if data, _, err = comms.AppendQuestion(data, q); err != nil {
+			return err
+		}
+		commit, err := s.commitComms(ctx, m, data, "comms: question on "+q.Directive)
+		if err != nil {
+			return err
+		}
+		pushErr := s.main.push(ctx, commit, "main")
+		if pushErr == nil || ctx.Err() != nil {
+			return pushErr
+		}
+		now, err := s.Main(ctx)
+		if err != nil {
+			return errors.Join(pushErr, err)
+		}
+		if now.Commit == m.Commit {
+			return fmt.Errorf("the question on %s: %w", q.Directive, pushErr)
+		}
+		if err := git.Backoff(ctx, try); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("main moved %d times while a question on %s was pushed", maxRaces, q.Directive)
+}
+
 // reported reports whether the document has an answer to the same version of the
-// directive.
+// directive; of reports that are none, whether it has one that begins alike.
 func reported(doc *comms.Document, r comms.NewReport) bool {
+	if r.Status == comms.Info {
+		first, _, _ := strings.Cut(r.Text, "\n")
+		return slices.ContainsFunc(doc.Reports, func(old comms.Report) bool {
+			begin, _, _ := strings.Cut(old.Text, "\n")
+			return old.Status == comms.Info && old.Directive == r.Directive && strings.TrimSpace(begin) == strings.TrimSpace(first)
+		})
+	}
 	return slices.ContainsFunc(doc.Reports, func(old comms.Report) bool {
 		return old.Directive == r.Directive && old.DirectiveHash() == r.DirectiveHash &&
 			(old.Status.Closes() || (old.Status.Suspends() && r.Status.Suspends()))
@@ -102,21 +151,26 @@ func told(doc *comms.Document, incident string) bool {
 	})
 }
 
-// commitReport makes the commit on top of main. It writes objects and leaves the
-// working tree alone, so nothing that lies there can get into it.
+// commitReport makes the commit of a report on top of main.
 func (s *Store) commitReport(ctx context.Context, m Snapshot, data []byte, r comms.NewReport) (string, error) {
 	data, _, err := comms.AppendReport(data, r)
 	if err != nil {
 		return "", err
 	}
+	return s.commitComms(ctx, m, data, fmt.Sprintf("comms: report %s %s", r.Directive, r.Status))
+}
+
+// commitComms makes a commit on top of main that changes COMMS.md. It writes
+// objects and leaves the working tree alone, so nothing that lies there can get
+// into it.
+func (s *Store) commitComms(ctx context.Context, m Snapshot, data []byte, subject string) (string, error) {
 	repo := git.Open(s.main.gitDir())
 	tree, err := replaceFile(ctx, repo, m.Commit, comms.Path, data)
 	if err != nil {
 		return "", err
 	}
 	who := fmt.Sprintf("%s <%s> %d +0000", agentName, agentMail, time.Now().Unix())
-	return repo.WriteObject("commit", fmt.Appendf(nil, "tree %s\nparent %s\nauthor %s\ncommitter %s\n\ncomms: report %s %s\n",
-		tree, m.Commit, who, who, r.Directive, r.Status))
+	return repo.WriteObject("commit", fmt.Appendf(nil, "tree %s\nparent %s\nauthor %s\ncommitter %s\n\n%s\n", tree, m.Commit, who, who, subject))
 }
 
 // replaceFile writes the tree of a commit with other content for one file at its

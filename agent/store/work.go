@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"git-ward/internal/git"
@@ -43,11 +44,12 @@ type Done struct {
 func (w *Work) Dir() string { return w.dir }
 
 // Work prepares the working clone of a directive: its branch as the remote has
-// it, with main merged in where that goes without conflicts; else main.
+// it, with main merged in where that goes without conflicts; else main. Steps of a
+// plan that the clone has committed on top of that, and not pushed yet, are kept.
 func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
 	w := &Work{Directive: d, Branch: "agent/" + d.Name()}
 	w.clone = clone{store: s, dir: filepath.Join(s.State, "agent", d.Name(), s.name)}
-	err := w.prepare(ctx)
+	err := w.prepare(ctx, true)
 	if err == nil || ctx.Err() != nil {
 		return w, err
 	}
@@ -55,10 +57,10 @@ func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
 	if err := removeAll(w.dir); err != nil {
 		return nil, err
 	}
-	return w, w.prepare(ctx)
+	return w, w.prepare(ctx, false)
 }
 
-func (w *Work) prepare(ctx context.Context) error {
+func (w *Work) prepare(ctx context.Context, keep bool) error {
 	if err := w.ensure(ctx); err != nil {
 		return err
 	}
@@ -77,10 +79,18 @@ func (w *Work) prepare(ctx context.Context) error {
 	if tip == "" {
 		start = main
 	}
-	if err := w.reset(ctx, start); err != nil {
+	if w.Done, err = w.findDone(ctx, start); err != nil {
 		return err
 	}
-	if w.Done, err = w.findDone(ctx, start); err != nil || w.Done != nil {
+	if keep && w.Done == nil {
+		if local, err := w.kept(ctx, start); err != nil {
+			return err
+		} else if local != "" {
+			w.base = start
+			return w.reset(ctx, local)
+		}
+	}
+	if err := w.reset(ctx, start); err != nil || w.Done != nil {
 		return err
 	}
 	if tip != "" {
@@ -146,6 +156,11 @@ func (w *Work) findDone(ctx context.Context, tip string) (*Done, error) {
 func hasTrailer(message, key, value string) bool {
 	values := git.Trailers(message, key)
 	return len(values) == 1 && values[0] == value
+}
+
+// hasAny reports whether a message has one of the trailers.
+func hasAny(message string, keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return len(git.Trailers(message, key)) > 0 })
 }
 
 // messageBody is a commit message without its subject and its trailers.

@@ -63,11 +63,14 @@ func (c *capture) close() { c.file.Close() }
 
 // drain reads until the pipe ends. It reads on beyond the limit, because a
 // command that is being killed must not block on its pipe.
-func (c *capture) drain(r io.Reader) {
+func (c *capture) drain(r io.Reader, tee io.Writer) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := r.Read(buf)
 		c.take(buf[:n])
+		if tee != nil {
+			tee.Write(buf[:n])
+		}
 		if err != nil {
 			return
 		}
@@ -131,6 +134,12 @@ func (c *capture) Tail(size int) string {
 	if c.total == int64(len(c.head)+len(c.tail)) {
 		text = string(c.head) + text
 	}
+	return Tail(text, size)
+}
+
+// Tail is the last lines of a text, size bytes at most; of a line that is longer
+// than that, its end.
+func Tail(text string, size int) string {
 	if len(text) > size {
 		text = text[len(text)-size:]
 		if _, lines, ok := strings.Cut(text, "\n"); ok && strings.TrimSpace(lines) != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -29,8 +30,9 @@ const callTag = "WARD_CALL="
 type Command struct {
 	Args    []string
 	Dir     string
-	Env     []string // the whole environment
-	Stdin   *os.File // nil: there is nothing to read
+	Env     []string  // the whole environment
+	Stdin   *os.File  // nil: there is nothing to read
+	Tee     io.Writer // gets what the command prints on stdout, too; may be nil
 	Timeout time.Duration
 
 	Kind  string // begins the name of the file that its output goes to: kinds
@@ -70,29 +72,24 @@ func (c *Command) Run(ctx context.Context) (*Outcome, error) {
 		return nil, err
 	}
 	defer out.close()
-	r, w, err := os.Pipe()
+	ends, drained, err := c.pipes(out)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	defer ends.close()
 	tag := callTag + out.id
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, append(c.Env[:len(c.Env):len(c.Env)], tag)
 	if c.Stdin != nil { // a nil *os.File is not a nil io.Reader
 		cmd.Stdin = c.Stdin
 	}
-	cmd.Stdout, cmd.Stderr = w, w
+	cmd.Stdout, cmd.Stderr = ends.stdout, ends.stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
-	w.Close()
+	ends.started()
 	if err != nil {
 		return nil, fmt.Errorf("%s does not start: %w", c.Args[0], err)
 	}
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		out.drain(r)
-	}()
 
 	o := &Outcome{capture: out, stopped: c.await(ctx, cmd.Process.Pid, out, drained)}
 	// The leader is not reaped yet, so its id cannot have passed to a stranger.
@@ -105,7 +102,7 @@ func (c *Command) Run(ctx context.Context) (*Outcome, error) {
 	select {
 	case <-drained:
 	case <-time.After(pipeGrace):
-		r.Close() // somebody got away and holds the pipe
+		ends.close() // somebody got away and holds the pipe
 		<-drained
 	}
 	o.state = cmd.ProcessState

@@ -20,6 +20,10 @@ type Entry struct {
 	Record  *Record      `json:"record"`
 	Retired []int        `json:"retired"` // directive ids that the push removed
 	Lessons []LessonNote `json:"lessons"`
+	// Move makes a ref update of the host's own that happens with the record, in
+	// one transaction, and puts it into the record. It runs anew for each try; with
+	// no update, nothing is recorded.
+	Move func(*Record) (*git.RefUpdate, error) `json:"-"`
 }
 
 // LessonNote is the lines that a commit added to lessons.jsonl.
@@ -206,6 +210,14 @@ func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
 	if err != nil {
 		return nil, err
 	}
+	var own []git.RefUpdate
+	if e.Move != nil {
+		u, err := e.Move(e.Record)
+		if err != nil || u == nil {
+			return nil, err
+		}
+		own = append(own, *u)
+	}
 	if err := e.follow(last); err != nil {
 		return nil, err
 	}
@@ -224,7 +236,7 @@ func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
 		return nil, err
 	}
 	updates, err := w.buildNotes(e)
-	return append([]git.RefUpdate{update}, updates...), err
+	return append(append(own, update), updates...), err
 }
 
 // buildNotes writes the notes that go with a record, where they are not there

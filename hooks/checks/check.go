@@ -10,6 +10,7 @@ package checks
 
 import (
 	"context"
+	"time"
 
 	"git-ward/hooks/secret"
 	"git-ward/internal/config"
@@ -72,6 +73,8 @@ type Result struct {
 	// directive ids that main loses: both are for the audit.
 	Lessons []AddedLines
 	Retired []int
+	// Breaches are journals that the push proves somebody tried to change.
+	Breaches []Breach
 }
 
 // AddedLines are the lines that a commit adds to a file.
@@ -88,7 +91,7 @@ func (r *Result) Refused() bool { return diag.HasErrors(r.Findings) }
 // Path for every path that a new commit adds or changes, Blob once for every new
 // content, Names for every directory with new names, Whole for every new commit
 // once more when all of that is done, and Tip for every ref that ends at a commit,
-// with its difference.
+// with its difference; Unit, in its place, for every journal of a unit of work.
 type Check struct {
 	Name string
 	Doc  string // what it refuses, and why; one sentence or two
@@ -100,6 +103,7 @@ type Check struct {
 	Names  func(r *Run, c *Commit, dir string, names []git.Entry)
 	Whole  func(r *Run, c *Commit, parents []string) error // parents: their trees
 	Tip    func(*Run, *Tip) error
+	Unit   func(*Run, *Tip) error
 }
 
 // Commit is a new commit of the push.
@@ -138,22 +142,27 @@ func Table() []Check {
 		refCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, linkCheck, runtimeCheck,
 		secretCheck,
-		commsCheck, versionCheck, metaCheck, planCheck, registryCheck, lessonsCheck, protocolCheck, replayCheck,
+		commsCheck, versionCheck, metaCheck, planCheck, udcCheck, registryCheck, lessonsCheck, protocolCheck, replayCheck,
+		unitCheck, policyCheck, evidenceCheck,
 	}
 }
 
 // Run is a walk in progress, as a check sees it.
 type Run struct {
 	*Push
-	ctx     context.Context // of this one walk
-	trees   *trees
-	batch   *git.Batch
-	repo    *git.Repo
-	result  Result
-	mainTip string
-	secrets *secret.Scanner
-	treeOf  map[string]string // commit to tree, for parents of new commits
-	stopped bool              // a limit was hit: nothing after it is worth reading
+	ctx         context.Context // of this one walk
+	trees       *trees
+	batch       *git.Batch
+	repo        *git.Repo
+	result      Result
+	mainTip     string
+	secrets     *secret.Scanner
+	treeOf      map[string]string // commit to tree, for parents of new commits
+	sources     map[string][]byte // protocols by blob, sourceBytes of them
+	sourceBytes int
+	stopped     bool // a limit was hit: nothing after it is worth reading
+
+	udcDeadline time.Time // of all analyses of UDC plans together; zero before the first
 }
 
 // Report adds a finding.

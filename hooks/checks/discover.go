@@ -96,12 +96,17 @@ func (r *Run) linear(t *Tip, known, seen map[string]bool) (fresh []*Commit, ok b
 			t.Base, t.Forward = id, id == t.Old || t.Old == git.Zero
 			return reversed(fresh), true, nil
 		}
-		if len(c.Parents) != 1 {
+		first := len(c.Parents) == 0 && t.Old == git.Zero && journal(t.Ref)
+		if len(c.Parents) != 1 && !first {
 			return nil, false, nil
 		}
 		if !seen[id] {
 			seen[id] = true
 			fresh = append(fresh, &Commit{ID: id, Commit: c, Ref: t.Ref})
+		}
+		if first { // a new journal shares nothing with what was judged before
+			t.Forward = true
+			return reversed(fresh), true, nil
 		}
 		id = c.Parents[0]
 		if c, err = r.commit(id); err != nil {

@@ -4,49 +4,23 @@ import (
 	"bytes"
 
 	"git-ward/internal/diag"
+	"git-ward/protocols/knowledge"
 	"git-ward/protocols/lesson"
 )
-
-// The documents of knowledge_core/ (seed 002: orientation level 1; the plan registry is
-// package plan's, structured lessons are package lesson's). maxKnowledge bounds each.
-const (
-	metaPath     = "knowledge_core/agent_meta.json"
-	maxKnowledge = 4 << 20
-)
-
-// agentMeta is agent_meta.json: who the agent is and what it cannot do. Nil
-// means a required member that is missing.
-type agentMeta struct {
-	Name         *string   `json:"name"`
-	Description  string    `json:"description"`
-	Version      string    `json:"version"`
-	Capabilities []string  `json:"capabilities"`
-	Limitations  *[]string `json:"limitations"`
-}
 
 var metaCheck = Check{
 	Name: "meta",
 	Doc:  "knowledge_core/agent_meta.json names the agent and its limitations; orientation fails without it.",
 	Tip: func(r *Run, t *Tip) error {
-		d, err := r.document(t, metaPath, maxKnowledge)
+		d, err := r.document(t, knowledge.MetaPath, knowledge.MaxMeta)
 		if d == nil || err != nil {
 			return err
 		}
-		const rule = "meta/schema"
 		if d.deleted {
-			return r.gone(d, rule)
+			return r.gone(d, "meta/schema")
 		}
-		var meta agentMeta
-		if found, ok := decode(d.new, &meta, rule, 1); !ok {
-			r.reportIn(d, found)
-			return nil
-		}
-		if meta.Name == nil || *meta.Name == "" {
-			r.reportAt(d, 1, rule, "the member /name is missing or empty", `add "name": "..."`)
-		}
-		if meta.Limitations == nil {
-			r.reportAt(d, 1, rule, "the member /limitations is missing", `add "limitations": ["..."]`)
-		}
+		_, found := knowledge.ParseMeta(d.new)
+		r.reportAll(d, found)
 		return nil
 	},
 }
@@ -83,10 +57,6 @@ var lessonsCheck = Check{
 
 func (r *Run) reportAt(d *document, line int, rule, message, hint string) {
 	r.Report(diag.Diagnostic{Pos: d.pos(line, 1), Ref: d.tip.Ref, Rule: rule, Message: message, Hint: hint})
-}
-
-func (r *Run) reportIn(d *document, found diag.Diagnostic) {
-	r.Report(d.place([]diag.Diagnostic{found})[0])
 }
 
 func (r *Run) gone(d *document, rule string) error {

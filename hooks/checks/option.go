@@ -53,7 +53,8 @@ func (r *Run) badOption(option string) (message, hint string) {
 }
 
 // allow moves the findings that the PM passed by option to Allowed. Only
-// findings about a path can be passed, never one about a ref or a limit.
+// findings about a path can be passed, never one about a ref, a limit, or a unit of
+// work: a journal that is broken once stays broken.
 func (r *Run) allow() {
 	if r.Principal != PM {
 		return
@@ -69,7 +70,7 @@ func (r *Run) allow() {
 	}
 	kept := r.result.Findings[:0]
 	for _, d := range r.result.Findings {
-		if d.Path != "" && !strings.HasPrefix(d.Rule, "limit/shape") && passes[d.Rule+":"+d.Path] {
+		if d.Path != "" && !strings.HasPrefix(d.Rule, "limit/shape") && !strings.HasPrefix(d.Rule, "uow/") && passes[d.Rule+":"+d.Path] {
 			r.result.Allowed = append(r.result.Allowed, d)
 		} else {
 			kept = append(kept, d)

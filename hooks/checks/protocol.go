@@ -66,7 +66,7 @@ func (r *Run) protocols(tree string) ([]charter.File, error) {
 	}
 	files, total := make([]charter.File, 0, len(entries)), 0
 	for _, c := range entries {
-		data, err := r.regular(c.New, charter.MaxBytes)
+		data, err := r.source(c.New)
 		var large *git.TooLarge
 		if errors.As(err, &large) {
 			return nil, &limitError{c.Path, fmt.Sprintf("the protocol has %d bytes, more than %d", large.Object.Size, large.Limit)}
@@ -80,6 +80,23 @@ func (r *Run) protocols(tree string) ([]charter.File, error) {
 		files = append(files, charter.File{Path: c.Path, Data: data})
 	}
 	return files, nil
+}
+
+// source reads a protocol. A push of many lessons meets the same ones again and
+// again, so they are kept, some megabytes of them.
+func (r *Run) source(e git.Entry) ([]byte, error) {
+	if data, ok := r.sources[e.ID]; ok {
+		return data, nil
+	}
+	data, err := r.regular(e, charter.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	if r.sourceBytes += len(data); r.sources == nil || r.sourceBytes > 2*charter.MaxTotal {
+		r.sources, r.sourceBytes = map[string][]byte{}, len(data)
+	}
+	r.sources[e.ID] = data
+	return data, nil
 }
 
 // compiled compares AGENTS.md at a tip with its sources. A repository without

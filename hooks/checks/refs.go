@@ -36,7 +36,7 @@ var refCheck = Check{
 			report("ref/host-only", "only the host moves this ref", "leave it out of the push: git push origin HEAD")
 		case strings.HasPrefix(u.Ref, "refs/replace/"):
 			report("ref/replace", "replacement objects would change what others read", "delete it: git replace -d")
-		case strings.HasPrefix(u.Ref, "refs/ward/"):
+		case strings.HasPrefix(u.Ref, "refs/ward/") && !journal(u.Ref):
 			report("ref/ward", "nothing is kept below refs/ward/ under this name",
 				"leave it out of the push: git push origin HEAD")
 		case u.Ref == "refs/heads/main" && u.New == git.Zero:

@@ -7,7 +7,6 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/protocols/comms"
 )
 
 var rightsCheck = Check{
@@ -15,7 +14,7 @@ var rightsCheck = Check{
 	Doc: "Holds the agent to its own branches and, on main, to Reports and Questions of COMMS.md by fast-forward " +
 		"(HOOK-4). Nobody's history may come from nowhere unseen: a branch without a merge base with main is the PM's to make.",
 	Ref: func(r *Run, u Update) {
-		if r.Principal != Agent || agentBranch(u.Ref) {
+		if r.Principal != Agent || agentBranch(u.Ref) || journal(u.Ref) {
 			return
 		}
 		if u.Ref != "refs/heads/main" {
@@ -44,28 +43,10 @@ var rightsCheck = Check{
 				Hint: "fetch, rebase on origin/main, push without force"})
 		}
 		if onMain {
-			r.onlyReports(t)
-			return nil
+			return r.mergeRight(t)
 		}
 		return r.countBranches(t)
 	},
-}
-
-// onlyReports refuses everything on main but COMMS.md, whose own check judges
-// what changed in it. The right to merge needs verdicts, and there is no
-// verifier yet that could give one, so [rights] agent_merge opens nothing.
-func (r *Run) onlyReports(t *Tip) {
-	for _, c := range t.Changes {
-		if c.Path == comms.Path && !c.Deleted() {
-			continue
-		}
-		hint := "push it to agent/<name>; the PM merges"
-		if r.Config.Rights.AgentMerge {
-			hint = "push it to agent/<name>: agent_merge needs a verdict EXACT or CONVERGED on it, and there is none"
-		}
-		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: "rights/main",
-			Message: "on main the agent may change Reports and Questions of COMMS.md only", Hint: hint})
-	}
 }
 
 // countBranches bounds how many branches the agent has, when it makes one more.

@@ -239,6 +239,9 @@ func (r *Run) judgeBlob(c *Commit, change Change, table []Check) error {
 
 // judgeTip runs the per-update checks on the difference of one ref.
 func (r *Run) judgeTip(t *Tip, table []Check) error {
+	if journal(t.Ref) {
+		return r.judgeUnit(t, table)
+	}
 	if err := r.findBase(t); err != nil {
 		return err
 	}
@@ -266,6 +269,19 @@ func (r *Run) judgeTip(t *Tip, table []Check) error {
 	for _, check := range table {
 		if check.Tip != nil {
 			if err := check.Tip(r, t); err != nil {
+				return fmt.Errorf("%s: %w", check.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// judgeUnit runs the per-journal checks: a journal shares nothing with main, and
+// what its records hold is all of it.
+func (r *Run) judgeUnit(t *Tip, table []Check) error {
+	for _, check := range table {
+		if check.Unit != nil {
+			if err := check.Unit(r, t); err != nil {
 				return fmt.Errorf("%s: %w", check.Name, err)
 			}
 		}

@@ -53,7 +53,7 @@ func PreReceive(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	if result.Refused() {
-		if err := s.refused(ctx, record); err != nil {
+		if err := errors.Join(s.breached(ctx, record, result.Breaches), s.refused(ctx, record)); err != nil {
 			return err
 		}
 		return cli.ErrFindings

@@ -30,6 +30,7 @@ type Config struct {
 	} `toml:"identity"`
 	Rights struct {
 		AgentMerge      bool     `toml:"agent_merge"`
+		UnfencedMerge   bool     `toml:"unfenced_merge"`
 		Protected       []string `toml:"protected"`
 		ProtectedOnMain []string `toml:"protected_on_main"`
 		AgentBranches   int      `toml:"agent_branches"`
@@ -49,6 +50,10 @@ type Config struct {
 		CPU          Duration `toml:"cpu"`
 		Deadline     Duration `toml:"deadline"`
 	} `toml:"limits"`
+	Hooks struct {
+		MaxUDCRisk string   `toml:"max_udc_risk"`
+		UDCTime    Duration `toml:"udc_time"`
+	} `toml:"hooks"`
 	Door struct {
 		Burst     int `toml:"burst"`
 		PerMinute int `toml:"per_minute"`
@@ -72,17 +77,9 @@ type Config struct {
 		Tokens int64    `toml:"tokens"`
 		Cost   string   `toml:"cost"` // a decimal; no float on that path
 		Time   Duration `toml:"time"`
+		Grace  Duration `toml:"grace"`
 	} `toml:"budget"`
-	Loop struct {
-		Profile                  string   `toml:"profile"`
-		Rp                       string   `toml:"R_p"` // a decimal; no float on that path
-		MaxIterations            int      `toml:"max_iterations"`
-		MaxToolCallsPerIteration int      `toml:"max_tool_calls_per_iteration"`
-		MaxSecondsPerIteration   int      `toml:"max_seconds_per_iteration"`
-		MaxTotalSeconds          int      `toml:"max_total_seconds"`
-		MaxTotalToolCalls        int      `toml:"max_total_tool_calls"`
-		DependsOn                []string `toml:"depends_on"`
-	} `toml:"loop"`
+	Loop   Loop `toml:"loop"`
 	Verify struct {
 		Timeout    Duration `toml:"timeout"`
 		OutputSize int64    `toml:"output_size"`
@@ -110,12 +107,17 @@ type Config struct {
 	} `toml:"model"`
 	Prices []Price `toml:"prices"`
 	Agent  struct {
-		Poll        Duration `toml:"poll"`
-		BashTimeout Duration `toml:"bash_timeout"`
-		OutputSize  int      `toml:"output_size"`
-		MaxTurns    int      `toml:"max_turns"`
-		Refusals    int      `toml:"refusals"`
+		Loop            bool     `toml:"loop"`
+		VerdictPatience Duration `toml:"verdict_patience"`
+		Poll            Duration `toml:"poll"`
+		BashTimeout     Duration `toml:"bash_timeout"`
+		OutputSize      int      `toml:"output_size"`
+		MaxTurns        int      `toml:"max_turns"`
+		Refusals        int      `toml:"refusals"`
 	} `toml:"agent"`
+	Search struct {
+		URL string `toml:"url"`
+	} `toml:"search"`
 	Bootstrap struct {
 		Build           []string `toml:"build"`
 		Validate        []string `toml:"validate"`
@@ -139,6 +141,20 @@ type Config struct {
 		MaxTime         Duration `toml:"max_time"`
 		MaxOutput       int64    `toml:"max_output"`
 	} `toml:"vm"`
+}
+
+// Loop is what a bounded loop has where its directive says nothing (seed 003,
+// section 6.1). Its fields are those of protocols/loop.Base, so that one converts
+// to the other.
+type Loop struct {
+	Profile                  string   `toml:"profile"`
+	Rp                       string   `toml:"r_p"` // a decimal; no float on that path
+	MaxIterations            int      `toml:"max_iterations"`
+	MaxToolCallsPerIteration int      `toml:"max_tool_calls_per_iteration"`
+	MaxSecondsPerIteration   int      `toml:"max_seconds_per_iteration"`
+	MaxTotalSeconds          int      `toml:"max_total_seconds"`
+	MaxTotalToolCalls        int      `toml:"max_total_tool_calls"`
+	DependsOn                []string `toml:"depends_on"`
 }
 
 // Price is what a model costs per million tokens, in decimals.
@@ -179,16 +195,15 @@ func Default() *Config {
 	l.MessageSize, l.SecretScan = 64<<10, 16<<20
 	l.Memory, l.Alloc = 4<<30, 512<<20
 	l.CPU, l.Deadline = Duration{time.Minute}, Duration{2 * time.Minute}
+	c.Hooks.MaxUDCRisk, c.Hooks.UDCTime = "UNKNOWN", Duration{10 * time.Second}
 	c.Door.Burst, c.Door.PerMinute = 120, 30
 	c.Egress.Mode, c.Egress.Allow = "public", []string{}
 	b := &c.Sandbox
 	b.Processes, b.Memory, b.CPUs, b.Files = 1024, 4<<30, 2, 4096
 	b.TmpSize, b.StateSize, b.Resolvers = 1<<30, 10<<30, []string{}
 	c.Budget.Tokens, c.Budget.Cost, c.Budget.Time = 20_000_000, "50", Duration{24 * time.Hour}
-	o := &c.Loop
-	o.Profile, o.Rp, o.MaxIterations, o.DependsOn = "strict", "1e-10", 10, []string{}
-	o.MaxToolCallsPerIteration, o.MaxSecondsPerIteration = 80, 1800
-	o.MaxTotalSeconds, o.MaxTotalToolCalls = 14400, 500
+	c.Budget.Grace = Duration{10 * time.Minute}
+	c.Loop = Loop{"strict", "1e-10", 10, 80, 1800, 14400, 500, []string{}}
 	v := &c.Verify
 	v.Timeout, v.OutputSize, v.Network = Duration{30 * time.Minute}, 64<<20, "none"
 	v.Pinned = []string{
@@ -201,6 +216,7 @@ func Default() *Config {
 	c.Model.API, c.Model.Context, c.Model.MaxOutput, c.Model.Tries = "responses", 200_000, 16_000, 6
 	c.Model.Patience, c.Model.Silence = Duration{30 * time.Minute}, Duration{5 * time.Minute}
 	a := &c.Agent
+	a.Loop, a.VerdictPatience = true, Duration{6 * time.Hour}
 	a.Poll, a.BashTimeout = Duration{10 * time.Minute}, Duration{10 * time.Minute}
 	a.OutputSize, a.MaxTurns, a.Refusals = 16<<10, 200, 3
 	w := &c.Bootstrap
@@ -288,11 +304,12 @@ func (c *Config) validate(name string) error {
 		"limits.message_size": l.MessageSize, "limits.secret_scan": l.SecretScan,
 		"limits.memory": l.Memory, "limits.alloc": l.Alloc,
 		"limits.cpu": int64(l.CPU.Duration), "limits.deadline": int64(l.Deadline.Duration),
-		"door.burst": int64(c.Door.Burst), "door.per_minute": int64(c.Door.PerMinute),
+		"hooks.udc_time": int64(c.Hooks.UDCTime.Duration),
+		"door.burst":     int64(c.Door.Burst), "door.per_minute": int64(c.Door.PerMinute),
 		"sandbox.processes": c.Sandbox.Processes, "sandbox.memory": c.Sandbox.Memory, "sandbox.files": c.Sandbox.Files,
 		"sandbox.tmp_size": c.Sandbox.TmpSize, "sandbox.state_size": c.Sandbox.StateSize,
-		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration),
-		"loop.max_iterations": int64(c.Loop.MaxIterations), "loop.max_tool_calls_per_iteration": int64(c.Loop.MaxToolCallsPerIteration),
+		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration), "budget.grace": int64(c.Budget.Grace.Duration),
+		"agent.verdict_patience": int64(c.Agent.VerdictPatience.Duration), "loop.max_iterations": int64(c.Loop.MaxIterations), "loop.max_tool_calls_per_iteration": int64(c.Loop.MaxToolCallsPerIteration),
 		"loop.max_seconds_per_iteration": int64(c.Loop.MaxSecondsPerIteration), "loop.max_total_seconds": int64(c.Loop.MaxTotalSeconds),
 		"loop.max_total_tool_calls": int64(c.Loop.MaxTotalToolCalls),
 		"verify.timeout":            int64(c.Verify.Timeout.Duration), "verify.output_size": c.Verify.OutputSize,
@@ -332,6 +349,7 @@ func (c *Config) validate(name string) error {
 		key, value string
 		of         []string
 	}{
+		{"hooks.max_udc_risk", c.Hooks.MaxUDCRisk, []string{"LOW", "MEDIUM", "UNKNOWN", "HIGH"}},
 		{"egress.mode", c.Egress.Mode, []string{"public", "allowlist"}},
 		{"loop.profile", c.Loop.Profile, []string{"strict", "fast", "benchmark_adapt"}},
 		{"verify.network", c.Verify.Network, []string{"none", "public"}},

@@ -34,6 +34,15 @@ func Clean(s string) string {
 	return b.String()
 }
 
+// CleanLines is Clean for text of several lines.
+func CleanLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = Clean(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 func isClean(s string) bool {
 	for i, r := range s {
 		if r == utf8.RuneError {

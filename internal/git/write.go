@@ -50,6 +50,30 @@ func (r *Repo) WriteObject(kind string, content []byte) (string, error) {
 	return id, os.Rename(f.Name(), path)
 }
 
+// CommitFile stores a commit by Ward whose tree is one regular file, and returns
+// its id; parent "" makes a first commit. Records are kept in chains of such
+// commits.
+func (r *Repo) CommitFile(parent, name string, data []byte, when time.Time, message string) (string, error) {
+	blob, err := r.WriteObject("blob", data)
+	if err != nil {
+		return "", err
+	}
+	content, err := FormatTree([]Entry{{Mode: ModeFile, Name: name, ID: blob}})
+	if err != nil {
+		return "", err
+	}
+	tree, err := r.WriteObject("tree", content)
+	if err != nil {
+		return "", err
+	}
+	text := "tree " + tree + "\n"
+	if parent != "" {
+		text += "parent " + parent + "\n"
+	}
+	who := fmt.Sprintf("Ward <ward@localhost> %d +0000", when.Unix())
+	return r.WriteObject("commit", fmt.Appendf(nil, "%sauthor %s\ncommitter %s\n\n%s\n", text, who, who, message))
+}
+
 // BlobID is the object id of a blob with that content.
 func BlobID(content []byte) string {
 	h := sha1.New()

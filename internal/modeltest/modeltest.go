@@ -90,6 +90,17 @@ func (r *Request) Has(tool string) bool {
 	return false
 }
 
+// Find is the tool whose name ends so, as those of MCP servers do; "" if there is
+// none. One of a group is named group/name.
+func (r *Request) Find(end string) string {
+	for _, name := range r.Tools {
+		if strings.HasSuffix(name, end) {
+			return name
+		}
+	}
+	return ""
+}
+
 // Server is the stand-in. Its URL is the base of both providers: for Anthropic
 // as it is, for OpenAI with /v1.
 type Server struct {
@@ -126,6 +137,9 @@ func Script(turns ...Turn) func(*Request) Turn {
 
 // Window makes the model refuse inputs of more tokens; call it before requests.
 func (s *Server) Window(tokens int64) { s.window = tokens }
+
+// Play changes what the model says; call it between conversations.
+func (s *Server) Play(play func(*Request) Turn) { s.play = play }
 
 // Requests are those that arrived so far.
 func (s *Server) Requests() []*Request {

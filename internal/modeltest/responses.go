@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // responses is OpenAI's Responses API, used without storing: the client sends
@@ -21,8 +22,11 @@ type responsesRequest struct {
 	Instructions string          `json:"instructions"`
 	Input        json.RawMessage `json:"input"`
 	Tools        []struct {
-		Type string `json:"type"`
-		Name string `json:"name"`
+		Type  string `json:"type"`
+		Name  string `json:"name"`
+		Tools []struct {
+			Name string `json:"name"`
+		} `json:"tools"`
 	} `json:"tools"`
 }
 
@@ -42,7 +46,12 @@ func readResponses(body []byte, r *Request) error {
 	}
 	r.Model, r.Stream, r.System = q.Model, q.Stream, q.Instructions
 	for _, t := range q.Tools {
-		r.Tools = append(r.Tools, t.Name)
+		if t.Type != "namespace" {
+			r.Tools = append(r.Tools, t.Name)
+		}
+		for _, member := range t.Tools {
+			r.Tools = append(r.Tools, t.Name+"/"+member.Name)
+		}
 	}
 	if q.Model == "" || len(q.Input) == 0 {
 		return errors.New("model and input are required")
@@ -68,7 +77,7 @@ func readResponses(body []byte, r *Request) error {
 			called[it.CallID] = true
 		case it.Type == "function_call_output" || it.Type == "custom_tool_call_output":
 			if !called[it.CallID] {
-				return fmt.Errorf("No tool call found for function call output with call_id %s.", it.CallID)
+				return fmt.Errorf("no tool call found for function call output with call_id %s", it.CallID)
 			}
 			answered[it.CallID] = true
 			r.Results = append(r.Results, Result{it.CallID, texts(it.Output)})
@@ -80,7 +89,7 @@ func readResponses(body []byte, r *Request) error {
 	}
 	for id := range called {
 		if !answered[id] {
-			return fmt.Errorf("No tool output found for function call %s.", id)
+			return fmt.Errorf("no tool output found for function call %s", id)
 		}
 	}
 	return nil
@@ -100,8 +109,12 @@ func (t Turn) items(r *Request) []object {
 		list = append(list, t.messageItem(r, object{"type": "output_text", "text": t.Text, "annotations": []any{}}))
 	}
 	for i, c := range t.Calls {
-		list = append(list, object{"type": "function_call", "id": fmt.Sprintf("fc_%d_%d", r.N, i), "call_id": c.ID, "name": c.Name,
-			"arguments": c.Args, "status": t.status()})
+		call := object{"type": "function_call", "id": fmt.Sprintf("fc_%d_%d", r.N, i), "call_id": c.ID, "name": c.Name,
+			"arguments": c.Args, "status": t.status()}
+		if group, name, found := strings.Cut(c.Name, "/"); found {
+			call["namespace"], call["name"] = group, name
+		}
+		list = append(list, call)
 	}
 	return list
 }

@@ -145,7 +145,52 @@ func (t *Tree) Write(path string, data []byte) error {
 		mode = info.Mode().Perm()
 	}
 	// The root has refused a folder that is a link out of the tree.
+	if git := filepath.Join(t.Dir, ".git"); isDir(git) {
+		return replace(git, name, data, mode)
+	}
 	return atomicfile.Write(name, data, mode)
+}
+
+// tempPrefix marks files below .git that a kill may leave.
+const tempPrefix = "ward-write-"
+
+// replace is atomicfile.Write with the temporary file below .git, where nobody
+// commits what a kill leaves of it.
+func replace(git, name string, data []byte, mode fs.FileMode) error {
+	f, err := os.CreateTemp(git, tempPrefix)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		if errors.Is(err, syscall.EXDEV) { // another disk below the working tree
+			return atomicfile.Write(name, data, mode)
+		}
+		return err
+	}
+	return atomicfile.SyncDir(filepath.Dir(name))
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// Sweep removes what a killed Write or a killed index of the caller's left below
+// .git, once nobody can be at work on it any more.
+func (t *Tree) Sweep(prefixes ...string) {
+	for _, prefix := range append(prefixes, tempPrefix) {
+		old, _ := filepath.Glob(filepath.Join(t.Dir, ".git", prefix+"*"))
+		for _, path := range old {
+			if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
+				os.Remove(path)
+			}
+		}
+	}
 }
 
 // Walk lists the regular files below a folder, in order of their paths, with

@@ -29,4 +29,46 @@
 // AGENTS.md is Compile of these files and nothing else: a header, the prose in
 // file order, then each protocol's JSON in a fenced block, as its file has it.
 // The same sources always give the same bytes, so that a hand edit shows.
+//
+// # Where the rules are enforced
+//
+// This table is made by TestCoverage of testdata/coverage.txt, which fails when a
+// rule that Ward ships has no enforcement, or its place or its test is gone.
+//
+// The rule, the file that enforces it, and the test of that:
+//
+//	aorp-identity                        hooks/checks/protocol.go                       hooks/testdata/replay.txtar
+//	aorp-versioning                      hooks/checks/version.go                        hooks/testdata/content.txtar
+//	mandatory-fdc-start                  agent/orchestrate.go                           agent/cmd/ward-agent/testdata/plan.txtar
+//	non-turing-completeness              protocols/plan/plan.go                         protocols/plan/parse_test.go
+//	bounded-recursion                    protocols/plan/lint.go                         protocols/plan/testdata/calls.txtar
+//	fsm-adherence                        protocols/plan/lint.go                         protocols/plan/testdata/grammar.txtar
+//	l1-self-awareness                    agent/orient/orient.go                         hooks/testdata/orient.txtar
+//	l2-repository-sync                   agent/orient/repository.go                     hooks/testdata/orient.txtar
+//	l3-environmental-probing             agent/orient/environment.go                    hooks/testdata/orient.txtar
+//	l4-deep-research-cycle               agent/command/orient.go                        hooks/testdata/orient.txtar
+//	fdc-entry-point                      agent/task/task.go                             agent/cmd/ward-agent/testdata/plan.txtar
+//	fdc-state-transitions                hooks/checks/plan.go                           hooks/testdata/plans.txtar
+//	phase1-deconstruction                agent/task/history.go                          hooks/testdata/orient.txtar
+//	phase2-planning                      agent/orchestrate.go                           agent/cmd/ward-agent/testdata/plan.txtar
+//	phase3-execution                     agent/planrun/planrun.go                       agent/planrun/planrun_test.go
+//	phase4-post-mortem                   protocols/plan/word.go                         protocols/plan/testdata/word.txtar
+//	aorp-mandate                         agent/orchestrate.go                           agent/cmd/ward-agent/testdata/plan.txtar
+//	rag-mandate                          agent/orient/orient.go                         hooks/testdata/orient.txtar
+//	fdc-toolchain-mandate                protocols/plan/tool.go                         protocols/plan/parse_test.go
+//	hierarchical-planning-via-call-plan  protocols/plan/graph.go                        agent/planrun/planrun_test.go
+//	max-recursion-depth                  agent/planrun/cursor.go                        agent/planrun/planrun_test.go
+//	registry-definition                  hooks/checks/plan.go                           hooks/testdata/plans.txtar
+//	registry-first-resolution            protocols/plan/lint.go                         protocols/plan/testdata/calls.txtar
+//	registry-management-tool             protocols/command/registry.go                  hooks/testdata/plans.txtar
+//	structured-lessons                   protocols/lesson/file.go                       hooks/testdata/content.txtar
+//	programmatic-updates                 hooks/checks/replay.go                         hooks/testdata/replay.txtar
+//	automated-orchestration              agent/correct/apply.go                         agent/correct/correct_test.go
+//	programmatic-rule-refinement         protocols/charter/edit.go                      hooks/testdata/lessons.txtar
+//	autonomous-code-suggestion           protocols/lesson/replay.go                     hooks/testdata/lessons.txtar
+//	mandate-research-tools               agent/planrun/web.go                           agent/planrun/planrun_test.go
+//	structured-research-phases           protocols/plan/research.go                     protocols/fsm/fsm_test.go
+//	specialized-fsm                      protocols/fsm/embedded.go                      protocols/fsm/fsm_test.go
+//	executable-plans                     protocols/plan/lint.go                         protocols/plan/testdata/sound.txtar
+//	l4-invocation                        agent/orchestrate.go                           agent/cmd/ward-agent/testdata/plan.txtar
 package charter

@@ -50,7 +50,7 @@ func compile(_ context.Context, env *cli.Env) error {
 		return err
 	}
 	if len(files) == 0 {
-		return cli.Hint(fmt.Errorf("there is no protocol below %s", charter.Dir), "a protocol is a file %sNAME.protocol.json; git ward help lint", charter.Dir)
+		return cli.Hint(fmt.Errorf("there is no protocol below %s", charter.Dir), "a protocol is a file %sNAME.protocol.json; a new ward repository has twelve", charter.Dir)
 	}
 	if found := charter.Check(files); diag.HasErrors(found) {
 		diag.WriteText(env.Stdout, diag.Normalize(found))

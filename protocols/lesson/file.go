@@ -131,6 +131,30 @@ func Merge(lists ...[]Lesson) ([]Lesson, error) {
 	return all, nil
 }
 
+// MergeFiles joins two versions of the file by id, as Merge does. Ours stands as it
+// is, but for the status and reason of lessons that are further on in theirs;
+// those that only theirs has follow.
+func MergeFiles(ours, theirs []byte) ([]byte, error) {
+	mine, found := Parse(ours)
+	other, more := Parse(theirs)
+	if found = append(found, more...); diag.HasErrors(found) {
+		return nil, fmt.Errorf("%s: %s", found[0].Pos, found[0].Message)
+	}
+	all, err := Merge(mine, other)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(ours)
+	for i, l := range all[:len(mine)] {
+		if l != mine[i] {
+			if out, err = Mark(out, l.ID, l.Status, l.Reason); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return append(out, Format(all[len(mine):])...), nil
+}
+
 // Mark returns a file that parses with another status and reason of one lesson;
 // all its other lines stay as they are, byte for byte.
 func Mark(data []byte, id string, status Status, reason string) ([]byte, error) {

@@ -158,7 +158,17 @@ func TestFile(t *testing.T) {
 	if err != nil || !slices.Equal(merged, now) {
 		t.Errorf("%v: %+v", err, merged)
 	}
+	both, err := MergeFiles(Format(list[:2]), marked)
+	if err != nil || !bytes.Equal(both, marked) {
+		t.Errorf("%v\n%s", err, both)
+	}
+	if both, err = MergeFiles(append(marked, Format([]Lesson{{ID: "L-x", TaskID: "D-2", Date: "2026-11-21", Lesson: "x", Action: Action{Type: None}, Status: Noted}})...), data); err != nil || !bytes.HasPrefix(both, marked) || bytes.Count(both, []byte("\n")) != len(list)+1 {
+		t.Errorf("%v\n%s", err, both)
+	}
 	now[1].Lesson = "another"
+	if _, err := MergeFiles(data, Format(now)); err == nil {
+		t.Error("merged two lessons of one id")
+	}
 	if found := CheckUpdate(list, now[1:], Format(now[1:])); len(found) != 2 || found[1].Line != 1 || found[0].Rule != ruleFixed {
 		t.Error(found)
 	}

@@ -30,20 +30,22 @@ const (
 	clampSeconds    = 600 // an iteration
 )
 
-// Base is what config.toml says where a directive says nothing ([loop]).
+// Base is what config.toml says where a directive says nothing: config.Loop, field
+// by field.
 type Base struct {
-	Profile                  Profile
+	Profile                  string
 	Rp                       string // decimal
 	MaxIterations            int
 	MaxToolCallsPerIteration int
 	MaxSecondsPerIteration   int
 	MaxTotalSeconds          int
 	MaxTotalToolCalls        int
+	DependsOn                []string // host:port that must answer
 }
 
 // DefaultBase is 003, section 6.1.
 func DefaultBase() Base {
-	return Base{Profile: Strict, Rp: "1e-10", MaxIterations: 10, MaxToolCallsPerIteration: 80, MaxSecondsPerIteration: 1800,
+	return Base{Profile: string(Strict), Rp: "1e-10", MaxIterations: 10, MaxToolCallsPerIteration: 80, MaxSecondsPerIteration: 1800,
 		MaxTotalSeconds: 14400, MaxTotalToolCalls: 500}
 }
 
@@ -66,7 +68,7 @@ type Limits struct {
 func LimitsOf(o comms.Options, base Base) Limits {
 	l := Limits{Profile: Profile(o.Profile), Reductions: []string{}}
 	if l.Profile == "" {
-		l.Profile = base.Profile
+		l.Profile = Profile(base.Profile)
 	}
 	scale, known := scales[l.Profile]
 	if !known {

@@ -97,7 +97,7 @@ func (p Place) Check(filePath string, data []byte) []diag.Diagnostic {
 	if len(data) > MaxEvidence {
 		return bad("the file has %d bytes, more than %d", len(data), MaxEvidence)
 	}
-	problems := func() []string { return nil }
+	var problems func() []string
 	var into any
 	switch p.File {
 	case PlanFile:

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -356,4 +357,23 @@ func trimLines(s string) string {
 		lines = append(lines, strings.TrimRight(l, " "))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Both JSON packages write a residual alike, null included, and read it back.
+func TestResidualInJSON(t *testing.T) {
+	for s, want := range map[string]string{"null": "null", "0": `"0"`, "1e-3": `"1e-3"`} {
+		v := judged(declared(t, Exact, Converged), trial(true, residual(t, s)))
+		if s != "null" && v.Residual.IsNull() {
+			t.Fatal(s)
+		}
+		line, err := v.Line()
+		old, err2 := json.Marshal(v)
+		if err != nil || err2 != nil || !strings.Contains(string(line), `"residual":`+want) || !strings.Contains(string(old), `"residual":`+want) {
+			t.Errorf("%s: %v %v\n%s\n%s", s, err, err2, line, old)
+		}
+		back, err := ParseVerdicts(line)
+		if err != nil || back[0].Residual.Words() != v.Residual.Words() {
+			t.Error(err, back)
+		}
+	}
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"git-ward/protocols/decimal"
 )
 
@@ -21,29 +19,29 @@ func ParseResidual(output string) (Residual, error) {
 	return Residual{d}, err
 }
 
-// MarshalJSONTo writes the number exactly as it was read.
-func (r Residual) MarshalJSONTo(enc *jsontext.Encoder) error {
+// MarshalJSON writes the number exactly as it was read, as a string.
+func (r Residual) MarshalJSON() ([]byte, error) {
 	if r.IsNull() {
-		return enc.WriteToken(jsontext.Null)
+		return []byte("null"), nil
 	}
-	return enc.WriteToken(jsontext.String(r.Decimal.String()))
+	return []byte(`"` + r.Decimal.String() + `"`), nil // digits, points and e need no escape
 }
 
-// UnmarshalJSONFrom reads a string or null.
-func (r *Residual) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	tok, err := dec.ReadToken()
-	if err != nil {
-		return err
-	}
-	switch tok.Kind() {
-	case 'n':
+// UnmarshalJSON reads a string or null.
+func (r *Residual) UnmarshalJSON(data []byte) error {
+	text := string(data)
+	if text == "null" {
 		*r = Residual{}
 		return nil
-	case '"':
-		r.Decimal, err = decimal.Parse(tok.String())
-		return err
 	}
-	return errors.New("a decimal is written as a string, or null when it is not known")
+	inside, ok := strings.CutPrefix(text, `"`)
+	inside, closed := strings.CutSuffix(inside, `"`)
+	if !ok || !closed {
+		return errors.New("a decimal is written as a string, or null when it is not known")
+	}
+	var err error
+	r.Decimal, err = decimal.Parse(inside)
+	return err
 }
 
 // Words is the residual for people.

@@ -10,6 +10,9 @@ import (
 	"git-ward/internal/diag"
 )
 
+// maxPattern bounds a regular expression: reading one costs more than its length.
+const maxPattern = 4 << 10
+
 // finishAll checks each step by itself. Depth is how many loops are around.
 func (p *parser) finishAll(steps []Step, depth int) {
 	for i := range steps {
@@ -88,7 +91,9 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 		s.Args = words[0] + " " + words[1]
 	case aPattern:
 		pattern, in := s.GrepArgs()
-		if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
+		if len(pattern) > maxPattern {
+			fault(RuleArgument, fmt.Sprintf("the pattern has %d bytes, more than %d", len(pattern), maxPattern), "search for less at once")
+		} else if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
 			fault(RuleArgument, fmt.Sprintf("not a regular expression: %v", err), "the syntax is that of Go's regexp (RE2)")
 		}
 		p.inside(fault, in)
@@ -106,7 +111,7 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 			fault(RuleArgument, "call_plan takes one name", usage)
 		} else if strings.Contains(s.Args, "{file") {
 			fault(RulePlaceholder, "which plan is called must stand in the plan", "a call has to be known before it runs")
-		} else if !plainName(s.Args) {
+		} else if !IsName(s.Args) {
 			p.inside(fault, s.Args)
 		}
 	}
@@ -117,14 +122,14 @@ func (p *parser) inside(fault func(rule, message, hint string), name string) {
 	if name == "" {
 		return
 	}
-	if bad := badPath(name); bad != "" {
+	if bad := BadPath(name); bad != "" {
 		fault(RulePath, fmt.Sprintf("the path %q %s", cut(name), bad), "write it relative to the top of the tree, such as docs/notes.md")
 	}
 }
 
-// badPath says why a path does not name something inside the tree in the one way
+// BadPath says why a path does not name something inside the tree in the one way
 // that it can be named, or "".
-func badPath(p string) string {
+func BadPath(p string) string {
 	switch {
 	case p == "":
 		return "is empty"

@@ -81,7 +81,7 @@ func (t *tracker) step(s *Step, loops int) error {
 		return nil
 	case RenameFile:
 		old, name, _ := strings.Cut(s.Args, " ")
-		if badPath(old) != "" || badPath(name) != "" {
+		if BadPath(old) != "" || BadPath(name) != "" {
 			return nil
 		}
 		if err := t.use(s, old, loops, true); err != nil {
@@ -90,7 +90,7 @@ func (t *tracker) step(s *Step, loops int) error {
 		t.set(old, false, s, "renamed")
 		return t.create(s, name, loops, "renamed to")
 	}
-	if badPath(s.Args) != "" {
+	if BadPath(s.Args) != "" {
 		return nil
 	}
 	switch s.Tool {

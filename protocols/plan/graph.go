@@ -212,7 +212,7 @@ func (l *Linter) survey(n *node, steps []Step, loops int) error {
 		case DefineDiagonal:
 			n.uses.diagonal = true
 		case CallPlan:
-			if s.Args == "" || strings.ContainsAny(s.Args, " \t{") || (!plainName(s.Args) && badPath(s.Args) != "") {
+			if s.Args == "" || strings.ContainsAny(s.Args, " \t{") || (!IsName(s.Args) && BadPath(s.Args) != "") {
 				continue // a finding of the grammar
 			}
 			c, err := l.call(s, loops)

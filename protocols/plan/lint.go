@@ -136,7 +136,7 @@ func (f *findings) at(s *Step, rule, message, hint string) {
 
 func (f *findings) place(line, col int, rule, message, hint string) {
 	if len(f.list) < MaxFindings {
-		f.list = append(f.list, diag.Diagnostic{Pos: diag.Pos{Path: f.path, Line: line, Col: col}, Rule: rule, Severity: diag.Error, Message: message, Hint: hint})
+		f.list = append(f.list, diag.Diagnostic{Pos: diag.Pos{Path: f.path, Line: line, Col: col}, Rule: rule, Severity: diag.Error, Message: brief(message), Hint: brief(hint)})
 	}
 }
 

@@ -52,14 +52,15 @@ func Parse(data []byte, path string) (*Plan, []diag.Diagnostic) {
 	} else {
 		p.body(0, len(p.lines), 0, &p.plan.Steps)
 	}
+	if p.steps > MaxSteps {
+		p.report(0, 0, RuleSize, fmt.Sprintf("the plan has %d steps, more than %d", p.steps, MaxSteps), "divide it into plans that call each other (call_plan)")
+		return &Plan{Form: p.plan.Form}, diag.Normalize(p.found) // not worth more work
+	}
 	p.finishAll(p.plan.Steps, 0)
 	p.plan.Trailing = p.comments
 	p.headers()
 	if len(p.plan.Steps) == 0 && len(p.found) == 0 {
 		p.report(1, 1, RuleEmpty, "the plan has no step", "begin with set_plan TEXT, or # FSM: sub for a plan that others call")
-	}
-	if p.steps > MaxSteps {
-		p.report(0, 0, RuleSize, fmt.Sprintf("the plan has %d steps, more than %d", p.steps, MaxSteps), "divide it into plans that call each other (call_plan)")
 	}
 	return p.plan, diag.Normalize(p.found)
 }
@@ -77,9 +78,17 @@ type parser struct {
 }
 
 func (p *parser) report(line, col int, rule, message, hint string) {
-	if len(p.found) < MaxFindings {
-		p.found = append(p.found, diag.Diagnostic{Pos: diag.Pos{Path: p.path, Line: line, Col: col}, Rule: rule, Severity: diag.Error, Message: message, Hint: hint})
+	if len(p.found) < MaxFindings || rule == RuleSize {
+		p.found = append(p.found, diag.Diagnostic{Pos: diag.Pos{Path: p.path, Line: line, Col: col}, Rule: rule, Severity: diag.Error, Message: brief(message), Hint: brief(hint)})
 	}
+}
+
+// brief keeps a finding readable, and a flood of them small.
+func brief(s string) string {
+	if len(s) > 1000 {
+		s = strings.ToValidUTF8(s[:1000], "") + "..."
+	}
+	return s
 }
 
 // bytes finds what no text may hold.
@@ -249,6 +258,9 @@ func (p *parser) step(i int, text string, indent int) Step {
 
 // unknown reports a line that starts no tool.
 func (p *parser) unknown(s *Step) {
+	if len(p.found) >= MaxFindings {
+		return // looking for near names costs more than all else
+	}
 	hint := ""
 	if near := diag.Nearest(s.Tool, toolNames()); near != "" {
 		hint = fmt.Sprintf("did you mean %q? ", near)
@@ -344,7 +356,7 @@ func (p *parser) headers() {
 		if v, ok := header(c, "FSM"); ok {
 			p.setHeader(line, "FSM", v, &p.plan.FSM)
 			p.plan.fsmLine = line
-			if bad := badPath(v); bad != "" {
+			if bad := BadPath(v); bad != "" {
 				p.report(line, 1, RuleHeader, fmt.Sprintf("# FSM: %q %s", cut(v), bad), "write fdc, sub, research, or the path of a machine that main has")
 			}
 		}

@@ -73,6 +73,17 @@ func (p *Plan) Calls(name string) bool {
 	return called
 }
 
+// Task is the id of the task that the plan closes, "" when it closes none.
+func (p *Plan) Task() string {
+	id := ""
+	eachStep(p.Steps, func(s *Step) {
+		if closed := s.Closes(); closed != "" {
+			id = closed
+		}
+	})
+	return id
+}
+
 func count(steps []Step) int {
 	n := len(steps)
 	for i := range steps {

@@ -167,10 +167,10 @@ func ParseRegistry(data []byte) (*Registry, []diag.Diagnostic) {
 
 // badEntry says what is wrong with a name or its path, or "".
 func badEntry(name, path string) string {
-	if !plainName(name) {
+	if !IsName(name) {
 		return fmt.Sprintf("%q is not a plan name: letters, digits, dots, dashes and underscores", cut(diag.Clean(name)))
 	}
-	if bad := badPath(path); bad != "" {
+	if bad := BadPath(path); bad != "" {
 		return fmt.Sprintf("%q: the path %q %s", name, cut(diag.Clean(path)), bad)
 	}
 	if path == RegistryPath {

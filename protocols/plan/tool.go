@@ -170,7 +170,7 @@ func (s *Step) Closes() string {
 	} else if !joined || len(words) != 5 {
 		return ""
 	}
-	if !plainName(id) {
+	if !IsName(id) {
 		return ""
 	}
 	return id
@@ -187,8 +187,8 @@ func (s *Step) Evidence() []string {
 	return list
 }
 
-// plainName reports whether s is a name of a plan or a task.
-func plainName(s string) bool {
+// IsName reports whether s is a name of a plan or a task.
+func IsName(s string) bool {
 	for i, c := range []byte(s) {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':

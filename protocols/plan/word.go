@@ -29,7 +29,7 @@ func (l *Linter) machine(name string) (*fsm.Machine, string, error) {
 		l.loaded[name] = m
 		return m, "", nil
 	}
-	if badPath(name) != "" || l.machines == nil {
+	if BadPath(name) != "" || l.machines == nil {
 		return nil, "is no machine of a plan", nil
 	}
 	data, err := l.machines(name)

@@ -45,7 +45,9 @@ type World struct {
 }
 
 // NeedsSpent reports whether the step after prev reads Main.Spent.
-func NeedsSpent(prev *Record, m *Main) bool { return prev == nil || prev.DirectiveHash != m.DirectiveHash }
+func NeedsSpent(prev *Record, m *Main) bool {
+	return prev == nil || prev.DirectiveHash != m.DirectiveHash
+}
 
 // step is one Advance under way.
 type step struct {
@@ -160,7 +162,7 @@ func (s *step) open(id ID, r *Record) {
 	case last.ID != (ID{id.Directive, id.K - 1}).String():
 		s.bad("order", "units are numbered one by one", "%s does not follow %s", id, last.ID)
 	case !last.State.Ended():
-		s.bad("order", "end it first: git ward uow cancel "+last.ID, "%s is still %s", last.ID, last.State)
+		s.bad("order", "end it first: git ward uow cancel (for a blocked one: waive --deny) "+last.ID, "%s is still %s", last.ID, last.State)
 	case s.in.Event == Open && s.world.Main != nil && last.DirectiveHash == s.world.Main.DirectiveHash:
 		s.bad("order", "edit the directive, or: git ward uow fork "+last.ID, "%s worked on this same text of the directive and is %s", last.ID, last.State)
 	}

@@ -88,14 +88,12 @@ func allEvents() []Event {
 // life is one directive's units under random steps, and what a naive reference
 // counts beside them.
 type life struct {
-	t       *rapid.T
-	units   [][]*Record
-	policy  Policy
-	main    Main
-	good    map[string]bool          // commits with a verdict
-	spent   map[string]Counts        // by directive text, counted one by one
-	totals  map[string]map[Event]int // how often, by text
-	illegal int
+	t      *rapid.T
+	units  [][]*Record
+	policy Policy
+	main   Main
+	good   map[string]bool   // commits with a verdict
+	spent  map[string]Counts // by directive text, counted one by one
 }
 
 func (l *life) last() *Record {

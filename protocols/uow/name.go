@@ -1,6 +1,7 @@
 package uow
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -50,4 +51,9 @@ func parseNumber(s string) int {
 	}
 	n, _ := strconv.Atoi(s)
 	return n
+}
+
+// Compare orders units by directive number, then by their own.
+func (id ID) Compare(other ID) int {
+	return cmp.Or(cmp.Compare(len(id.Directive), len(other.Directive)), strings.Compare(id.Directive, other.Directive), cmp.Compare(id.K, other.K))
 }

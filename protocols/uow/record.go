@@ -192,3 +192,13 @@ func checkNote(note string) error {
 }
 
 func isHex(s string, n int) bool { return len(s) == n && strings.Trim(s, "0123456789abcdef") == "" }
+
+// Subject is the first line of the record's commit: what `git log` shows of a
+// journal.
+func Subject(r *Record) string {
+	s := fmt.Sprintf("%s %s: %s (%s, %s)", r.ID, r.Event, r.State, r.Actor, r.ReasonCode)
+	if r.Event == Iterate || r.Event == MakeClaim {
+		s += fmt.Sprintf(", iteration %d", r.Iteration)
+	}
+	return s
+}

@@ -4,11 +4,14 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/user"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +19,8 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/sandbox/image"
+	"git-ward/sandbox/podman"
 )
 
 // State says how a thing is: Fine, a Warning that something is weaker than it
@@ -39,7 +44,10 @@ type Finding struct {
 
 // Examine looks at everything for the user who runs it.
 func Examine(ctx context.Context) []Finding {
-	e := &examiner{ctx: ctx, root: os.Geteuid() == 0}
+	e := &examiner{ctx: ctx, root: os.Geteuid() == 0, name: fmt.Sprint(os.Geteuid())}
+	if u, err := user.Current(); err == nil {
+		e.name = u.Username
+	}
 	e.programs()
 	e.podman()
 	e.cgroups()
@@ -77,6 +85,7 @@ func Write(w io.Writer, found []Finding, asJSON bool) error {
 type examiner struct {
 	ctx   context.Context
 	root  bool
+	name  string // the user's
 	found []Finding
 }
 
@@ -129,8 +138,8 @@ func (e *examiner) podman() {
 	if !e.program("podman", Missing, "apt-get install podman", "it makes the containers") {
 		return
 	}
-	text, err := e.output("podman", "info", "--format",
-		"{{.Host.OCIRuntime.Name}} {{.Host.CgroupsVersion}} {{.Store.GraphDriverName}} {{.Host.Security.Rootless}} {{.Version.Version}}")
+	text, err := e.output("podman", append(podman.DriverArgs(), "info", "--format",
+		"{{.Host.OCIRuntime.Name}} {{.Host.CgroupsVersion}} {{.Store.GraphDriverName}} {{.Host.Security.Rootless}} {{.Version.Version}}")...)
 	fields := strings.Fields(text)
 	if err != nil || len(fields) != 5 {
 		e.add("podman info", Missing, "podman system migrate", "podman does not start: %v", err)
@@ -138,10 +147,11 @@ func (e *examiner) podman() {
 	}
 	e.add("podman info", Fine, "", "version %s, cgroups %s, rootless %s", fields[4], fields[1], fields[3])
 	if fields[2] == "vfs" {
-		e.add("storage", Warning, "set driver = \"overlay\" in storage.conf", "the storage driver vfs copies the whole image for every container")
+		e.add("storage", Warning, "podman system reset # removes every image and container of "+e.name, "the storage driver vfs copies the whole image for every container")
 	} else {
 		e.add("storage", Fine, "", "%s", fields[2])
 	}
+	e.image()
 }
 
 // cgroups says which limits will be honoured (FIELD-NOTES: rootless on cgroup v1
@@ -183,24 +193,68 @@ func (e *examiner) nftables() {
 func (e *examiner) rootless() {
 	e.program("slirp4netns", Missing, "apt-get install slirp4netns", "a rootless container's network")
 	e.program("newuidmap", Missing, "apt-get install uidmap", "a rootless container's users")
-	name := fmt.Sprint(os.Geteuid())
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
 	for _, file := range []string{"/etc/subuid", "/etc/subgid"} {
 		data, _ := os.ReadFile(file)
-		if strings.Contains("\n"+string(data), "\n"+name+":") {
-			e.add(file, Fine, "", "has a range for %s", name)
+		if strings.Contains("\n"+string(data), "\n"+e.name+":") {
+			e.add(file, Fine, "", "has a range for %s", e.name)
 		} else {
-			e.add(file, Missing, "sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "+name, "has no range for %s", name)
+			from := freeIDs(string(data))
+			e.add(file, Missing, fmt.Sprintf("sudo usermod --add-%ss %d-%d %s", filepath.Base(file), from, from+1<<16-1, e.name), "has no range for %s", e.name)
 		}
 	}
-	if err := unix.Access("/dev/net/tun", unix.R_OK|unix.W_OK); err != nil {
-		e.add("/dev/net/tun", Missing, "sudo modprobe tun", "cannot be opened: %v", err)
-	} else {
+	switch err := unix.Access("/dev/net/tun", unix.R_OK|unix.W_OK); {
+	case err == nil:
 		e.add("/dev/net/tun", Fine, "", "can be opened")
+	case errors.Is(err, unix.ENOENT):
+		e.add("/dev/net/tun", Missing, "sudo modprobe tun", "is not there: a rootless container's network ends in it")
+	default:
+		e.add("/dev/net/tun", Missing, "sudo chmod 0666 /dev/net/tun", "cannot be opened (%v): a rootless container's network ends in it", err)
 	}
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir == "" {
-		e.add("XDG_RUNTIME_DIR", Warning, "loginctl enable-linger "+name, "is not set; the temporary directory is used for sockets")
+	e.runtimeDir()
+}
+
+// freeIDs is where the next user's ids may begin: above all that others have
+// (subuid(5): name:first:count).
+func freeIDs(table string) int {
+	free := 100_000 // SUB_UID_MIN of login.defs(5)
+	for line := range strings.Lines(table) {
+		fields := strings.Split(strings.TrimSpace(line), ":")
+		if len(fields) != 3 {
+			continue
+		}
+		first, err := strconv.Atoi(fields[1])
+		count, countErr := strconv.Atoi(fields[2])
+		if err == nil && countErr == nil {
+			free = max(free, first+count)
+		}
 	}
+	return free
+}
+
+// runtimeDir is where the sockets go, whose paths are short (unix(7)).
+func (e *examiner) runtimeDir() {
+	dir := os.Getenv("XDG_RUNTIME_DIR")
+	var st unix.Stat_t
+	switch err := unix.Stat(dir, &st); {
+	case dir == "":
+		e.add("XDG_RUNTIME_DIR", Warning, "sudo loginctl enable-linger "+e.name+" # and log in again", "is not set; the temporary directory is used for sockets")
+	case err != nil || st.Uid != uint32(os.Geteuid()):
+		e.add("XDG_RUNTIME_DIR", Warning, "unset XDG_RUNTIME_DIR", "%s is not a directory of yours", dir)
+	default:
+		e.add("XDG_RUNTIME_DIR", Fine, "", "%s", dir)
+	}
+}
+
+// image looks for the image that launch takes when no other is set.
+func (e *examiner) image() {
+	var recipe image.Recipe
+	if err := recipe.Complete(); err != nil {
+		e.add("image", Warning, "git ward image build --from IMAGE", "no image of Debian packages here: %v", err)
+		return
+	}
+	if _, err := e.output("podman", append(podman.DriverArgs(), "image", "exists", recipe.Name())...); err != nil {
+		e.add("image", Warning, "git ward image build", "%s is not there yet", recipe.Name())
+		return
+	}
+	e.add("image", Fine, "", "%s", recipe.Name())
 }

@@ -50,3 +50,12 @@ func TestThisMachine(t *testing.T) {
 		}
 	}
 }
+
+// A new user's ids are nobody else's.
+func TestFreeIDs(t *testing.T) {
+	for table, want := range map[string]int{"": 100_000, "ada:100000:65536\n": 165_536, "ada:2000000:65536\nbob:100000:65536": 2_065_536, "#\nx:y:z\n": 100_000} {
+		if got := freeIDs(table); got != want {
+			t.Errorf("%q: %d, want %d", table, got, want)
+		}
+	}
+}

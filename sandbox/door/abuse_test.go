@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/internal/config"
+	"git-ward/sandbox/lab"
 )
 
 // TestGarbage throws noise and broken pushes at the door. Whatever gets in, the
@@ -183,7 +184,7 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("log: %v", record)
 	}
 	pid := strings.TrimSpace(f.read("ward/pid"))
-	eventually(t, "the hook is gone", func() bool {
+	lab.Eventually(t, "the hook is gone", func() bool {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"git-ward/internal/config"
+	"git-ward/sandbox/lab"
 )
 
 // TestPush is the whole way: git in a clone, the connector, the door, the hooks.
@@ -133,7 +134,7 @@ func TestShutdown(t *testing.T) {
 		out, err := f.push("HEAD:refs/heads/x")
 		pushed <- fmt.Sprint(err, "\n", out)
 	}()
-	eventually(t, "the hook runs", func() bool {
+	lab.Eventually(t, "the hook runs", func() bool {
 		_, err := os.Stat(filepath.Join(f.bare, "ward/started"))
 		return err == nil
 	})

@@ -1,7 +1,6 @@
 package door
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,29 +17,17 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/config"
+	"git-ward/sandbox/lab"
 )
 
 // TestMain lets the test binary play the connector that git starts in place of
 // `git receive-pack`; in the product that is `ward-agent connect SOCKET`.
 func TestMain(m *testing.M) {
 	if socket := os.Getenv("DOOR_TEST_CONNECT"); socket != "" {
-		connect(socket)
+		lab.Connect(socket)
 		return
 	}
 	os.Exit(m.Run())
-}
-
-func connect(socket string) {
-	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	go func() {
-		io.Copy(conn, os.Stdin)
-		conn.CloseWrite()
-	}()
-	io.Copy(os.Stdout, conn)
 }
 
 // fixture is a bare repository like one that `git ward init` makes, with shell
@@ -50,7 +37,7 @@ type fixture struct {
 	bare   string
 	clone  string
 	socket string
-	log    *syncBuffer
+	log    *lab.Log
 	stop   func() // closes the door and waits for Serve
 }
 
@@ -63,7 +50,7 @@ const (
 // newFixture opens a door; change may be nil.
 func newFixture(t *testing.T, change func(*config.Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, bare: newBare(t), log: new(syncBuffer)}
+	f := &fixture{t: t, bare: newBare(t), log: new(lab.Log)}
 	settings := testSettings(t)
 	if change != nil {
 		change(settings)
@@ -212,7 +199,7 @@ func (f *fixture) clean() {
 func (f *fixture) records(n int) []map[string]any {
 	f.t.Helper()
 	var lines []map[string]any
-	eventually(f.t, fmt.Sprintf("%d log lines", n), func() bool {
+	lab.Eventually(f.t, fmt.Sprintf("%d log lines", n), func() bool {
 		lines = nil
 		for line := range strings.Lines(f.log.String()) {
 			var fields map[string]any
@@ -226,17 +213,6 @@ func (f *fixture) records(n int) []map[string]any {
 		return len(lines) >= n
 	})
 	return lines
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for range 2000 {
-		if is() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("never: %s", what)
 }
 
 func run(t *testing.T, dir, name string, args ...string) string {
@@ -269,21 +245,4 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	if err := os.Chmod(path, mode); err != nil {
 		t.Fatal(err)
 	}
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }

@@ -42,7 +42,8 @@ var admitted = map[string][]string{
 		  "input":[{"role":"user","content":[{"type":"input_text","text":"x"},{"type":"input_image","image_url":"data:image/png;base64,AA"}]},
 		   {"type":"reasoning","summary":[],"encrypted_content":"e"},{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},
 		   {"type":"function_call_output","call_id":"1","output":"ok"}],
-		  "tools":[{"type":"function","name":"f","parameters":{},"strict":true},{"type":"custom","name":"p"},{"type":"local_shell"}]}`,
+		  "tools":[{"type":"function","name":"f","parameters":{},"strict":true},{"type":"custom","name":"p"},{"type":"local_shell"},
+		   {"type":"namespace","name":"n","description":"d","tools":[{"type":"function","name":"f","parameters":{}}]}]}`,
 	},
 }
 
@@ -83,6 +84,8 @@ func TestBodyIsNotTouchedWithoutNeed(t *testing.T) {
 		{"/openai/v1/chat/completions", `{"stream":true,"model":"gpt-test","messages":[],"stream_options":null}`, `"include_usage":true`},
 		{"/openai/v1/chat/completions", `{"model":"gpt-test","messages":[]}`, `"max_completion_tokens":32000`},
 		{"/openai/v1/responses", `{"model":"gpt-test","input":"x"}`, `"max_output_tokens":32000,"model":"gpt-test","store":false`},
+		{"/openai/v1/responses", `{"model":"gpt-test","input":"x","max_output_tokens":5,"store":null,"client_metadata":{"workspaces":{"/w":{}}}}`,
+			`{"input":"x","max_output_tokens":5,"model":"gpt-test","store":false}`},
 	} {
 		f.post(c.path, c.body)
 		if _, _, got, _ := up.seen(); !strings.Contains(got, c.want) {
@@ -145,7 +148,8 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 			`{R,"tools":[{"type":"web_search"}]}`, `{R,"tools":[{"type":"web_search_preview_2025_03_11"}]}`, `{R,"tools":[{"type":"file_search","vector_store_ids":[]}]}`,
 			`{R,"tools":[{"type":"code_interpreter","container":{"type":"auto"}}]}`, `{R,"tools":[{"type":"mcp","server_url":"https://x"}]}`,
 			`{R,"tools":[{"type":"computer_use_preview"}]}`, `{R,"tools":[{"type":"image_generation"}]}`, `{R,"tools":[{"type":"shell","environment":{"type":"container_auto"}}]}`,
-			`{R,"tools":[{"type":"namespace","tools":[{"type":"web_search"}]}]}`, `{R,"tools":[{"name":"untyped"}]}`,
+			`{R,"tools":[{"type":"namespace","tools":[{"type":"web_search"}]}]}`, `{R,"tools":[{"type":"namespace","tools":[],"server_url":"https://x"}]}`,
+			`{R,"tools":[{"type":"namespace","tools":[{"type":"namespace","tools":[{"type":"web_search"}]}]}]}`, `{R,"tools":[{"name":"untyped"}]}`,
 			`{R,"include":["web_search_call.action.sources"]}`,
 			`{"model":"o3-deep-research","input":"x"}`,
 			`{"model":"gpt-test","input":[{"type":"item_reference","id":"i"}]}`, `{"model":"gpt-test","input":[{"id":"i"}]}`,

@@ -76,6 +76,11 @@ type Limits struct {
 	Idle      time.Duration // of a proxied connection; 5 minutes
 }
 
+// withDefaults are no settings of config.toml. The sizes are what the providers
+// themselves take (32 MiB a request, some 32,000 tokens an answer), and the times
+// and numbers only end what hangs or floods: nobody's work comes near them, and
+// what it may cost is bounded by [budget] in any case. A setting would be one more
+// way to make a fence that does not end what hangs.
 func (l Limits) withDefaults() Limits {
 	for _, v := range []struct {
 		at   *int64

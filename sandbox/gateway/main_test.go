@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"git-ward/sandbox/lab"
 )
 
 const secret = "sk-test-0123456789abcdefghijklmnop"
@@ -64,29 +66,11 @@ func (s *standIn) seen() (hits int, header http.Header, body, path string) {
 	return s.hits, s.header, s.body, s.path
 }
 
-// logs is a log that tests read.
-type logs struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // fence is a served gateway with a client on its socket.
 type fence struct {
 	*Gateway
 	t      testing.TB
-	log    *logs
+	log    *lab.Log
 	client *http.Client
 	stop   func()
 }
@@ -98,7 +82,7 @@ var testPrices = []PriceSetting{
 
 func newFence(t testing.TB, upstream string, change ...func(*Config)) *fence {
 	t.Helper()
-	f := &fence{t: t, log: &logs{}}
+	f := &fence{t: t, log: &lab.Log{}}
 	prices, err := NewPrices(testPrices)
 	if err != nil {
 		t.Fatal(err)

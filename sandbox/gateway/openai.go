@@ -80,15 +80,27 @@ func responseMessage(v jsontext.Value) error {
 	return responseContent.run(f["content"], "content")
 }
 
+// telemetry is where Codex tells the provider of the machine it runs on and of the
+// repository: nothing that an answer needs.
+const telemetry = "client_metadata"
+
+// responseClientTools run in the client.
+var responseClientTools = map[string]check{
+	"function": closed(free("type", "name", "description", "parameters", "strict", "defer_loading")),
+	"custom":   closed(free("type", "name", "description", "format")),
+}
+
 var responseFields = with(map[string]check{
 	"model":        model,
 	"input":        textOr(each(byType("message", responseItems))),
 	"instructions": textOr(refuse),
 	"tools": each(byType("", map[string]check{
-		"function":    closed(free("type", "name", "description", "parameters", "strict")),
-		"custom":      closed(free("type", "name", "description", "format")),
+		"function":    responseClientTools["function"],
+		"custom":      responseClientTools["custom"],
 		"local_shell": closed(free("type")),
 		"apply_patch": closed(free("type")),
+		// A group of the client's own, such as those of one MCP server.
+		"namespace": closed(with(map[string]check{"tools": each(byType("", responseClientTools))}, "type", "name", "description")),
 	})),
 	"include":              each(only(`"reasoning.encrypted_content"`, `"message.output_text.logprobs"`)),
 	"store":                no,
@@ -96,6 +108,7 @@ var responseFields = with(map[string]check{
 	"previous_response_id": none,
 	"conversation":         none,
 	"prompt":               none,
+	telemetry:              nil, // taken out again
 	"service_tier":         openAITiers,
 }, "max_output_tokens", "temperature", "top_p", "stream", "stream_options", "tool_choice",
 	"parallel_tool_calls", "text", "reasoning", "truncation", "metadata", "user", "safety_identifier",

@@ -130,8 +130,14 @@ func tellUsage(f fields) (bool, error) {
 	return true, err
 }
 
-// keepNothing switches off the storing that Responses does unless told not to.
+// keepNothing switches off the storing that Responses does unless told not to, and
+// takes out what only tells of the client.
 func keepNothing(f fields) (bool, error) {
+	if _, told := f[telemetry]; told {
+		delete(f, telemetry)
+		f["store"] = jsontext.Value("false")
+		return true, nil
+	}
 	if _, told := f["store"]; told && string(f["store"]) == "false" {
 		return false, nil
 	}

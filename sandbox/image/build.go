@@ -70,7 +70,7 @@ func (o *Options) fromDebian(ctx context.Context, store Store, name, dir string)
 		archive = filepath.Join(o.Cache, strings.NewReplacer("/", "_", ":", "_").Replace(name)+".tar")
 	}
 	if _, err := os.Stat(archive); err != nil || o.Force {
-		if err := o.bootstrap(ctx, archive, dir); err != nil {
+		if err := o.bootstrap(ctx, archive); err != nil {
 			return err
 		}
 	}
@@ -84,15 +84,11 @@ func (o *Options) fromDebian(ctx context.Context, store Store, name, dir string)
 }
 
 // bootstrap writes the archive, whole or not at all.
-func (o *Options) bootstrap(ctx context.Context, archive, dir string) error {
+func (o *Options) bootstrap(ctx context.Context, archive string) error {
 	mmdebstrap, err := exec.LookPath("mmdebstrap")
 	if err != nil {
 		return cli.Hint(errors.New("mmdebstrap is not there, which makes an image from Debian packages"),
 			"apt-get install mmdebstrap, or name a base image with --from")
-	}
-	hook := filepath.Join(dir, "customize.sh")
-	if err := os.WriteFile(hook, []byte(customize), 0o755); err != nil {
-		return err
 	}
 	sources, err := sourceFiles("/etc/apt")
 	if err != nil {
@@ -101,7 +97,7 @@ func (o *Options) bootstrap(ctx context.Context, archive, dir string) error {
 	temp := archive + ".new.tar"
 	defer os.Remove(temp)
 	o.say("Debian %s with %s, from this machine's package sources", o.Recipe.Suite, strings.Join(o.Recipe.packages(), ", "))
-	cmd := exec.CommandContext(ctx, mmdebstrap, o.arguments(hook, temp, sources)...)
+	cmd := exec.CommandContext(ctx, mmdebstrap, o.arguments(temp, sources)...)
 	cmd.Stdin = nil
 	if err := o.stages(cmd); err != nil {
 		return err
@@ -109,14 +105,15 @@ func (o *Options) bootstrap(ctx context.Context, archive, dir string) error {
 	return os.Rename(temp, archive)
 }
 
-func (o *Options) arguments(hook, archive string, sources []string) []string {
+func (o *Options) arguments(archive string, sources []string) []string {
 	mode := "unshare"
 	if os.Geteuid() == 0 {
 		mode = "root"
 	}
 	args := []string{"--mode=" + mode, "--variant=minbase", "--format=tar",
 		"--include=" + strings.Join(o.Recipe.packages(), ","),
-		"--customize-hook=" + hook}
+		// As text: an ordinary user's namespace may not read the user's own files.
+		"--customize-hook=" + customize}
 	for _, dir := range []string{"doc", "man", "info", "locale"} {
 		args = append(args, "--dpkgopt=path-exclude=/usr/share/"+dir+"/*")
 	}

@@ -141,9 +141,6 @@ func (c *client) inspect(ctx context.Context, id string) (State, error) {
 		return State{}, err
 	}
 	s := State{Status: data.State.Status, PID: data.State.Pid, ExitCode: int(data.State.ExitCode), OOM: data.State.OOMKilled}
-	if data.NetworkSettings != nil {
-		s.NetNS = data.NetworkSettings.SandboxKey
-	}
 	return s, nil
 }
 
@@ -157,7 +154,7 @@ func (c *client) list(ctx context.Context, label string) ([]string, error) {
 	return ids, err
 }
 
-func (c *client) makeVolume(ctx context.Context, name string, options map[string]string) error {
+func (c *client) makeVolume(ctx context.Context, name, label string, options map[string]string) error {
 	if there, err := volumes.Exists(c.with(ctx), name, nil); err != nil {
 		return err
 	} else if there { // of a launcher that died
@@ -165,7 +162,7 @@ func (c *client) makeVolume(ctx context.Context, name string, options map[string
 			return err
 		}
 	}
-	_, err := volumes.Create(c.with(ctx), types.VolumeCreateOptions{Name: name, Driver: "local", Options: options}, nil)
+	_, err := volumes.Create(c.with(ctx), types.VolumeCreateOptions{Name: name, Driver: "local", Options: options, Label: map[string]string{labelRun: label}}, nil)
 	return err
 }
 

@@ -41,6 +41,8 @@ func (e *Engine) Create(ctx context.Context, s *Spec) (*Container, error) {
 	c := &Container{engine: e}
 	e.mu.Lock()
 	e.containers[c] = true
+	e.made++
+	r.name = fmt.Sprintf("%s%s-%d", namePrefix, e.run, e.made)
 	e.mu.Unlock()
 	for _, d := range r.disks {
 		if err := e.makeDisk(ctx, &d); err != nil {
@@ -151,7 +153,7 @@ func (c *Container) Attach(ctx context.Context, s Streams) (wait func() error, e
 func (c *Container) Wait(ctx context.Context) (int, error) {
 	code, err := c.engine.api.wait(ctx, c.ID)
 	if err != nil {
-		return 0, fmt.Errorf("podman does not tell how the container ended: %w", err)
+		return 0, fmt.Errorf("podman does not tell how the container ended: %w", c.engine.explain(err))
 	}
 	return code, nil
 }
@@ -187,6 +189,9 @@ func (c *Container) Remove(ctx context.Context) error {
 	if c.removed {
 		return nil
 	}
+	if s := c.engine.service; s != nil && s.ended() != nil {
+		return nil // nobody answers; the reaper removes it when the engine closes
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 	defer cancel()
 	var errs []error
@@ -208,5 +213,6 @@ func (c *Container) Remove(ctx context.Context) error {
 
 // fail removes the container: what is not known to be fenced must not stay.
 func (c *Container) fail(doing string, err error) error {
-	return errors.Join(fmt.Errorf("podman cannot %s the container: %w", doing, err), c.Remove(context.Background()))
+	err = fmt.Errorf("podman cannot %s the container: %w", doing, c.engine.explain(err))
+	return errors.Join(err, c.Remove(context.Background()))
 }

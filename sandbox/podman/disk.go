@@ -36,7 +36,7 @@ func (e *Engine) makeDisk(ctx context.Context, d *disk) error {
 	} else if err != nil {
 		return err
 	}
-	return e.api.makeVolume(ctx, d.volume, map[string]string{
+	return e.api.makeVolume(ctx, d.volume, e.run, map[string]string{
 		"type": "ext4", "device": d.mount.Source, "o": "loop,nosuid,nodev",
 	})
 }

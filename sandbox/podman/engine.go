@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 )
 
 // Labels of every container: whose it is, over restarts of the launcher, and
@@ -24,6 +25,9 @@ const (
 	labelRun   = "git-ward.run"
 )
 
+// namePrefix begins the name of every container; the run and a number follow.
+const namePrefix = "git-ward-"
+
 // Options say which podman to talk to.
 type Options struct {
 	Owner   string    // names what the containers are for; Sweep goes by it
@@ -31,6 +35,7 @@ type Options struct {
 	Podman  string    // the program for the private service; empty: from PATH
 	Storage string    // a directory for images and containers; empty: the user's own
 	Log     io.Writer // what the private service says; nil: nowhere
+	Scratch string    // a directory to remove should this process be killed; empty: none
 }
 
 // Engine is a connection to podman. Its methods may be called at the same time.
@@ -43,6 +48,7 @@ type Engine struct {
 
 	mu         sync.Mutex
 	containers map[*Container]bool // made and not removed
+	made       int
 }
 
 // api is what Ward asks of podman.
@@ -59,7 +65,7 @@ type api interface {
 	inspect(ctx context.Context, id string) (State, error)
 	list(ctx context.Context, label string) ([]string, error)
 
-	makeVolume(ctx context.Context, name string, options map[string]string) error
+	makeVolume(ctx context.Context, name, label string, options map[string]string) error
 	removeVolume(ctx context.Context, name string) error
 
 	hasImage(ctx context.Context, name string) (bool, error)
@@ -168,7 +174,21 @@ func (e *Engine) Close() error {
 	if e.service == nil {
 		return err
 	}
-	return errors.Join(err, e.service.stop(err == nil))
+	return errors.Join(err, e.service.stop(err == nil && e.service.ended() == nil))
+}
+
+// explain says what is behind an error of the API: a private service that ended.
+// The connection breaks a moment before the end is known.
+func (e *Engine) explain(err error) error {
+	if err == nil || e.service == nil {
+		return err
+	}
+	select {
+	case <-e.service.done:
+		return e.service.ended()
+	case <-time.After(100 * time.Millisecond):
+		return err
+	}
 }
 
 // HasImage tells whether the image is there; nothing is pulled.

@@ -27,6 +27,7 @@ func (r *request) generate() *specgen.SpecGenerator {
 
 func (r *request) basic(c *specgen.ContainerBasicConfig) {
 	c.Entrypoint, c.Command = []string{}, r.Command
+	c.Name = r.name
 	c.Env, c.Labels = r.Env, r.labels
 	c.Stdin, c.Terminal = &r.Stdin, &r.TTY
 	c.Hostname = r.Hostname
@@ -127,5 +128,7 @@ func (r *request) resources(c *specgen.ContainerResourceConfig) {
 		period := uint64(100_000)
 		l.CPU = &spec.LinuxCPU{Period: &period, Quota: new(int64(r.Limits.CPUs * float64(period)))}
 	}
-	c.ResourceLimits = l
+	if r.pids || r.memory || r.cpus { // podman warns of limits where it has none
+		c.ResourceLimits = l
+	}
 }

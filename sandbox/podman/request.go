@@ -12,6 +12,7 @@ import (
 // request is a Spec that has passed Check, with what it becomes on this machine.
 type request struct {
 	Spec
+	name     string
 	labels   map[string]string
 	rootless bool
 	memory   bool // whether the machine honours these limits

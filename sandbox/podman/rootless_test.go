@@ -5,16 +5,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
-)
 
-// rootlessUser is who the rootless tests run as; made when missing, with ids of
-// its own for user namespaces.
-const rootlessUser = "ward-rootless"
+	"git-ward/sandbox/lab"
+)
 
 // TestRootless runs this package's other tests again as an ordinary user. A
 // mount namespace of its own gives the user a /dev/net/tun with the mode that
@@ -23,13 +20,8 @@ func TestRootless(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("these tests are rootless already")
 	}
-	for _, name := range []string{"podman", "unshare", "setpriv", "newuidmap", "slirp4netns", "useradd"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("SKIPPED, out loud: rootless tests need %s: %v", name, err)
-		}
-	}
 	connect(t, "probe") // skips without bindings
-	u := ordinaryUser(t)
+	u := lab.OrdinaryUser(t)
 	if _, err := imageName(); err != nil { // so that the archive is there
 		t.Fatal(err)
 	}
@@ -63,25 +55,6 @@ exec setpriv --reuid %[2]s --regid %[3]s --init-groups env -i PATH="$PATH" HOME=
 		t.Errorf("rootless: %v", err)
 	}
 	t.Logf("%s", out)
-}
-
-func ordinaryUser(t *testing.T) *user.User {
-	if u, err := user.Lookup(rootlessUser); err == nil {
-		return u
-	}
-	for _, args := range [][]string{
-		{"useradd", "--system", "--no-create-home", "--home-dir", "/nonexistent", rootlessUser},
-		{"usermod", "--add-subuids", "2000000-2065535", "--add-subgids", "2000000-2065535", rootlessUser},
-	} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Skipf("SKIPPED, out loud: no user for rootless tests: %v: %s", err, out)
-		}
-	}
-	u, err := user.Lookup(rootlessUser)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 func copyFile(t *testing.T, from, to string) {

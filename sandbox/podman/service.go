@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -21,8 +22,9 @@ import (
 // patience is how long the service may take to answer at all, and to end.
 const patience = 20 * time.Second
 
-// service is a `podman system service` of our own. It dies with the launcher:
-// the kernel kills it, and the reaper removes its containers.
+// service is a `podman system service` of our own. It ends with the launcher: the
+// kernel tells it to, and it finishes what it is making, so that it knows all of
+// it; and the reaper removes its containers.
 type service struct {
 	dir    string // private: socket and settings
 	socket string
@@ -70,7 +72,7 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 	}
 	global := globalArgs(o.Storage)
 	env := serviceEnv(os.Environ(), conf)
-	if s.reaper, err = startReaper(append([]string{podman}, global...), env, labelRun+"="+run, s.dir); err != nil {
+	if s.reaper, err = startReaper(append([]string{podman}, global...), env, run, s.dir, o.Scratch); err != nil {
 		return err
 	}
 	s.cmd = exec.Command(podman, append(global, "system", "service", "--time=0", "unix://"+s.socket)...)
@@ -80,7 +82,7 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 		s.cmd.Stderr = io.MultiWriter(&s.said, o.Log)
 	}
 	s.cmd.WaitDelay = time.Second // conmons inherit its stderr
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	started := make(chan error)
 	go s.watch(started)
 	if err := <-started; err != nil {
@@ -167,7 +169,7 @@ func (s *service) stop(clean bool) error {
 
 func globalArgs(storage string) []string {
 	if storage == "" {
-		return nil
+		return DriverArgs()
 	}
 	return []string{
 		"--root", filepath.Join(storage, "root"),
@@ -176,6 +178,24 @@ func globalArgs(storage string) []string {
 		"--storage-driver", "overlay",
 	}
 }
+
+// DriverArgs choose how an ordinary user's podman keeps images, where nobody has
+// chosen. Podman 4.3 would take vfs, which copies the whole image for every
+// container, and stay with it for ever; a choice made before stays.
+func DriverArgs() []string {
+	home, err := os.UserConfigDir()
+	if os.Geteuid() == 0 || err != nil || os.Getenv("CONTAINERS_STORAGE_CONF") != "" || os.Getenv("STORAGE_DRIVER") != "" {
+		return nil
+	}
+	for _, path := range []string{filepath.Join(home, "containers/storage.conf"), "/etc/containers/storage.conf", "/usr/share/containers/storage.conf"} {
+		if data, err := os.ReadFile(path); err == nil && driverLine.Match(data) {
+			return nil
+		}
+	}
+	return []string{"--storage-driver", "overlay"}
+}
+
+var driverLine = regexp.MustCompile(`(?m)^\s*driver\s*=\s*"[^"]`)
 
 // serviceEnv is the user's environment, without what would lead podman to
 // another service or other settings.

@@ -100,6 +100,5 @@ type State struct {
 	Status   string // created, initialized, running, exited, ...
 	PID      int
 	ExitCode int
-	NetNS    string // the network namespace's path; empty: /proc/PID/ns/net
 	OOM      bool
 }

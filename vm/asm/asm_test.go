@@ -99,7 +99,7 @@ func TestLimits(t *testing.T) {
 		"a jump to a long label":    {"  JMP " + strings.Repeat("x", MaxLabelBytes+1), "p:1:7", RuleLabel},
 		"10 million lines":          {strings.Repeat("INC R0\n", 10_000_000), "p", RuleSize},
 		"10 million empty lines":    {strings.Repeat("\n", 10_000_000), "p", RuleSize},
-		"one line too many":         {strings.Repeat("\n", MaxLines+1), "p", RuleSize},
+		"one line too many":         {strings.Repeat("\n", MaxLines+1), "p:250001:1", RuleSize},
 		"a nul":                     {"HALT\nHALT \x00", "p:2:6", RuleText},
 		"an escape code":            {"# \x1b[31m", "p:1:3", RuleText},
 		"a bidirectional override":  {"HALT # \u202e", "p:1:8", RuleText},

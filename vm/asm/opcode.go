@@ -1,6 +1,9 @@
 package asm
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // Opcode is what an instruction does.
 type Opcode uint8
@@ -91,19 +94,21 @@ func (op Opcode) Conditional() bool { return op >= JE && op <= JL }
 // longestOpcode bounds what is worth looking up.
 const longestOpcode = 5
 
-var byName = func() map[string]Opcode {
+// byName is made when the first plan is read: the hook links this package, and
+// most pushes hold no plan.
+var byName = sync.OnceValue(func() map[string]Opcode {
 	m := make(map[string]Opcode, numOpcodes)
 	for op, row := range Table {
 		m[row.Name] = Opcode(op)
 	}
 	return m
-}()
+})
 
 func lookup(word string) (Opcode, bool) {
 	if len(word) > longestOpcode {
 		return 0, false
 	}
-	op, ok := byName[strings.ToUpper(word)]
+	op, ok := byName()[strings.ToUpper(word)]
 	return op, ok
 }
 

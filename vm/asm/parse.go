@@ -86,7 +86,7 @@ func (p *parser) fits(data []byte) bool {
 		return false
 	}
 	if n := bytes.Count(data, []byte{'\n'}); n > MaxLines {
-		p.report(0, 0, RuleSize, hint, "the plan has %d lines, more than %d", n, MaxLines)
+		p.report(MaxLines+1, 1, RuleSize, hint, "the plan has %d lines, more than %d", n, MaxLines)
 		return false
 	}
 	return true

@@ -16,6 +16,7 @@ func UDC(ctx context.Context, env *cli.Env) error {
 		{Title: "verbs", Commands: []cli.Command{
 			{Name: "run", Doc: "run plans under limits", Run: run},
 			{Name: "check", Doc: "say all that is wrong with plans' text", Run: check},
+			{Name: "analyze", Doc: "say whether plans end, with a proof", Run: analyze},
 			{Name: "fmt", Doc: "print or write plans in their canonical form", Run: format},
 			{Name: "trace", Doc: "run a plan and print its steps", Run: trace},
 		}},

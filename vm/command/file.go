@@ -83,6 +83,20 @@ func (r *reader) read(name string) ([]byte, error) {
 
 func readPlan(in io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(in, asm.MaxBytes+1)) }
 
+// limited reads a file that is not a plan, up to a size.
+func (r *reader) limited(name string, most int64) ([]byte, error) {
+	file, err := os.Open(r.env.Path(name))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s has more than %d bytes", name, most)
+	}
+	return data, err
+}
+
 // missing is a file that cannot be read, in the form of a finding: other files
 // are still judged, and a program gets a line for this one too.
 func (r *reader) missing(name string, err error) error {

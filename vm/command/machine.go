@@ -67,13 +67,20 @@ func (o *options) settle() error {
 	return nil
 }
 
-// machine links a plan with those that it calls.
-func (o *options) machine(p *asm.Program) (*vm.Machine, error) {
+// library is that of the repository which the plan's file lies in; for standard
+// input, of the one around.
+func (o *options) library(p *asm.Program) *library {
 	lib := &library{reader: o.reader, start: o.env.Dir}
-	defer lib.close()
 	if p.Name != "-" {
 		lib.start = filepath.Dir(o.env.Path(p.Name))
 	}
+	return lib
+}
+
+// machine links a plan with those that it calls.
+func (o *options) machine(p *asm.Program) (*vm.Machine, error) {
+	lib := o.library(p)
+	defer lib.close()
 	image, err := vm.Link(p, lib)
 	if err != nil {
 		return nil, o.unlinked(p.Name, err)

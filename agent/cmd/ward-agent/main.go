@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"git-ward/agent"
+	"git-ward/hooks/secret"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 )
@@ -44,7 +45,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	case bare == "" || state == "" || file == "":
 		return env.Usage(usage, "--bare, --state and --config are needed")
 	}
-	set := agent.Settings{Once: once, Stderr: env.Stderr, Start: agent.StartFrom(env.Getenv)}
+	set := agent.Settings{Once: once, Stderr: env.Stderr, Redact: secret.Redactor(), Start: agent.StartFrom(env.Getenv)}
 	set.Bare, set.State = env.Path(bare), env.Path(state)
 	if door != "" {
 		set.Door = env.Path(door)

@@ -19,10 +19,11 @@ var (
 	times   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 	hashes  = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 	commits = regexp.MustCompile(`\b[0-9a-f]{12,40}\b`)
+	took    = regexp.MustCompile(`\(It took [0-9hms]+;`)
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(cleaner{m}, map[string]func(){
 		"ward-agent": func() { cli.Main("ward-agent", run) },
 	})
 }
@@ -61,20 +62,45 @@ func setup(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	text := strings.Replace(string(settings), `name = ""`, `name = "script"`, 1)
+	text := playing(string(settings))
 	changes, _ := os.ReadFile(filepath.Join(work, "settings"))
 	for line := range strings.Lines(string(changes)) {
 		key, _, _ := strings.Cut(line, "=")
-		at := strings.Index(text, "\n"+key+"=")
+		at := strings.LastIndex(text, "\n"+key+"=") // [model] stands after [verify]
 		end := strings.Index(text[at+1:], "\n") + at + 2
 		text = text[:at+1] + line + text[end:]
 	}
 	if err := os.WriteFile(filepath.Join(work, "config.toml"), []byte(text), 0o644); err != nil {
 		return err
 	}
+	if err := writeMeta(filepath.Join(work, "pm")); err != nil {
+		return err
+	}
 	cmd := exec.Command("git", "init", "--quiet", "--bare", "--template=", "remote.git")
 	cmd.Dir, cmd.Env = work, env.Vars
 	return cmd.Run()
+}
+
+// writeMeta gives the PM's clone its agent_meta.json, unless a script brings one.
+func writeMeta(pm string) error {
+	path := filepath.Join(pm, "knowledge_core", "agent_meta.json")
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(meta), 0o644)
+}
+
+// meta is what orientation wants to find (ORI-1).
+const meta = `{"name": "test", "limitations": ["none known"]}` + "\n"
+
+// playing are settings with the script model and without the bounded loop: no
+// launcher runs here that gives verdicts; sandbox tests the loop.
+func playing(settings string) string {
+	text := strings.Replace(settings, `name = ""`, `name = "script"`, 1)
+	return strings.Replace(text, "\nloop = true\n", "\nloop = false\n", 1)
 }
 
 // publish commits all of pm/ and pushes it to main: publish MESSAGE.
@@ -105,6 +131,7 @@ func norm(ts *testscript.TestScript, _ bool, args []string) {
 	got = times.ReplaceAll(got, []byte("TIME"))
 	got = hashes.ReplaceAll(got, []byte("HASH"))
 	got = commits.ReplaceAll(got, []byte("COMMIT"))
+	got = took.ReplaceAll(got, []byte("(It took TIME;"))
 	if want := ts.ReadFile(args[0]); !bytes.Equal(got, []byte(want)) {
 		ts.Fatalf("stdout is not %s:\n%s", args[0], got)
 	}

@@ -10,11 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
 )
 
@@ -29,14 +32,38 @@ const (
 	document = "# COMMS\n## Directives\n### D-1: one\n### D-2: two\n## Reports\n"
 )
 
-// build makes the real binary once.
-func build(t *testing.T) string {
+// build makes the real binary once, with the others of Ward's beside it.
+func build(t testing.TB) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "ward-agent")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if err := built(); err != nil {
+		t.Fatal(err)
 	}
-	return path
+	return filepath.Join(binaries, "ward-agent")
+}
+
+// binaries is where built puts them, until the tests end.
+var binaries string
+
+var built = sync.OnceValue(func() (err error) {
+	if binaries, err = os.MkdirTemp("", "ward-agent-test-"); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-o", binaries+"/", ".", "git-ward/sandbox/cmd/ward-inside", "git-ward/agent/cmd/git-ward-mcp")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+})
+
+// cleaner removes the binaries when the tests have run.
+type cleaner struct{ *testing.M }
+
+func (c cleaner) Run() int {
+	defer func() {
+		os.RemoveAll(binaries)
+		gittest.Clean()
+	}()
+	return c.M.Run()
 }
 
 func newSite(t testing.TB, binary, script string) *site {
@@ -45,10 +72,13 @@ func newSite(t testing.TB, binary, script string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write("config.toml", strings.Replace(string(settings), `name = ""`, `name = "script"`, 1))
+	s.write("config.toml", playing(string(settings)))
 	s.git("init", "--quiet", "--bare", "remote.git")
 	s.git("init", "--quiet", "--initial-branch=main", "pm")
 	s.write("pm/SYSTEM.md", prompt)
+	if err := writeMeta(s.path("pm")); err != nil {
+		t.Fatal(err)
+	}
 	s.write("pm/script.jsonl", script)
 	s.publish(document)
 	return s
@@ -125,14 +155,14 @@ func TestKill(t *testing.T) {
 			}
 			random := rand.New(rand.NewPCG(1, uint64(round)))
 			kills := s.killUntilDone(random, args)
-			s.checkEndedOnce()
+			s.checkEndedOnce(args == nil || args[0] == "--door")
 			t.Logf("%d kills", kills)
 		})
 	}
 }
 
 // killUntilDone gives the agent more time with each kill, so that some hit every
-// phase, and lets it run after 25.
+// phase, and lets it run after 15.
 func (s *site) killUntilDone(random *rand.Rand, args []string) (kills int) {
 	for {
 		cmd, log := s.agent(append(args, "--once")...)
@@ -142,7 +172,7 @@ func (s *site) killUntilDone(random *rand.Rand, args []string) (kills int) {
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
 		delay := time.Hour
-		if kills < 25 {
+		if kills < 15 {
 			delay = time.Duration(random.IntN(150+20*kills)) * time.Millisecond
 		}
 		select {
@@ -160,7 +190,7 @@ func (s *site) killUntilDone(random *rand.Rand, args []string) (kills int) {
 	}
 }
 
-func (s *site) checkEndedOnce() {
+func (s *site) checkEndedOnce(planned bool) {
 	s.Helper()
 	if out := s.git("-C", "remote.git", "fsck", "--strict"); strings.Contains(out, "error") {
 		s.Error(out)
@@ -176,9 +206,20 @@ func (s *site) checkEndedOnce() {
 		if log := s.git("-C", "remote.git", "log", "main..agent/"+d); strings.Count(log, "Ward-Work: done") != 1 {
 			s.Errorf("the work on %s ends more or less than once:\n%s", d, log)
 		}
-		files := s.git("-C", "remote.git", "ls-tree", "-r", "--name-only", "agent/"+d)
+		files := s.git("-C", "remote.git", "ls-tree", "-r", "--name-only", "agent/"+d, d, "COMMS.md", "SYSTEM.md", "script.jsonl")
 		if want := "COMMS.md\n" + d + "/a\n" + d + "/b\nSYSTEM.md\nscript.jsonl\n"; files != want {
 			s.Errorf("%s holds\n%s", d, files)
+		}
+		if !planned {
+			continue
+		}
+		var want []string
+		for n := range 7 {
+			want = append(want, fmt.Sprintf("plans/%s.plan.txt#%d", d, n+1))
+		}
+		steps := s.git("-C", "remote.git", "log", "--reverse", "--format=%(trailers:key=Ward-Step,valueonly,separator=%x20)", "main..agent/"+d)
+		if got := strings.Fields(steps); !slices.Equal(got, want) {
+			s.Errorf("steps of %s: %v", d, got)
 		}
 	}
 	if left := taggedBy(s.path("state")); len(left) > 0 {
@@ -243,9 +284,9 @@ func TestDoor(t *testing.T) {
 	if reports := s.reports(); len(reports) != 2 {
 		t.Errorf("%d reports\n%s", len(reports), log)
 	}
-	// By the model, by the agent, and the report; for two directives.
-	if n := served(); n != 6 {
-		t.Errorf("%d pushes came through the door, not 6", n)
+	// By the step itself, by submit, by the agent, and the report; for two directives.
+	if n := served(); n != 8 {
+		t.Errorf("%d pushes came through the door, not 8", n)
 	}
 }
 

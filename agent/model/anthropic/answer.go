@@ -41,7 +41,7 @@ func (a *answer) reply() (model.Reply, error) {
 	case sdk.StopReasonMaxTokens:
 		r.Stop = model.Truncated
 	case sdk.StopReasonRefusal:
-		r.Stop = model.Refused
+		r.Stop = model.Declined
 	case sdk.StopReasonModelContextWindowExceeded:
 		return model.Reply{}, &model.Trouble{Kind: model.TooLong, Err: fmt.Errorf("the provider stopped: %s", m.StopReason)}
 	}

@@ -145,7 +145,7 @@ func (a *completion) reply() model.Reply {
 	case a.finish == "length":
 		r.Stop = model.Truncated
 	case a.finish == "content_filter", a.refusal != "":
-		r.Stop = model.Refused
+		r.Stop = model.Declined
 		r.Text = join(r.Text, a.refusal)
 	}
 	for i, call := range a.calls {

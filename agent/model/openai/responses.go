@@ -106,7 +106,7 @@ func replyOf(v responses.Response) (model.Reply, error) {
 	case "max_output_tokens":
 		r.Stop = model.Truncated
 	case "content_filter":
-		r.Stop = model.Refused
+		r.Stop = model.Declined
 	}
 	var native []json.RawMessage
 	for i, item := range v.Output {
@@ -116,7 +116,7 @@ func replyOf(v responses.Response) (model.Reply, error) {
 		case "message":
 			for _, part := range item.Content {
 				if part.Type == "refusal" {
-					r.Stop, r.Text = model.Refused, part.Refusal
+					r.Stop, r.Text = model.Declined, part.Refusal
 				} else if part.Text != "" {
 					r.Text = join(r.Text, part.Text)
 				}

@@ -1,0 +1,79 @@
+// Command git-ward-mcp is `git ward mcp`: Ward's tools for any agent program, by
+// the Model Context Protocol on stdin and stdout. It is a binary of its own so
+// that the protocol's library costs no other command its start.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	agentcmd "git-ward/agent/command"
+	"git-ward/agent/mcp"
+	"git-ward/agent/store"
+	"git-ward/agent/tool"
+	"git-ward/hooks"
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/worktree"
+	protocols "git-ward/protocols/command"
+	udc "git-ward/vm/command"
+)
+
+const usage = "mcp [--dir DIR] [--state DIR]"
+
+func main() { cli.Main("git-ward", run) }
+
+// run serves until stdin ends.
+func run(ctx context.Context, env *cli.Env) error {
+	if len(env.Args) > 0 && env.Args[0] == "mcp" { // main.go's table starts it so
+		sub := *env
+		sub.Args = env.Args[1:]
+		env = &sub
+	}
+	var dir, state string
+	rest, err := env.Flags("mcp", usage, func(fs *flag.FlagSet) {
+		fs.StringVar(&dir, "dir", ".", "the working tree `DIR`")
+		fs.StringVar(&state, "state", "", "the agent's `DIR` for logs and signals (default .git/ward of the working tree)")
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return env.Usage(usage, "unexpected argument %q", rest[0])
+	}
+	tree, err := worktree.Find(env.Path(dir))
+	if err != nil {
+		return err
+	}
+	if state == "" {
+		state = filepath.Join(tree.Dir, ".git", "ward")
+	}
+	state = env.Path(state)
+	if err := os.MkdirAll(state, 0o755); err != nil {
+		return err
+	}
+	c := config.Default()
+	server := mcp.New(mcp.Options{
+		Version: "1", Getenv: env.Getenv,
+		Box: &tool.Box{
+			Dir: tree.Dir, State: state, Env: os.Environ(), Repo: store.Visit(tree.Dir, state),
+			Timeout: c.Agent.BashTimeout.Duration, OutputSize: c.Agent.OutputSize, WriteSize: c.Limits.BlobSize,
+		},
+		Commands: map[string]cli.Func{"plan": protocols.Plan(), "udc": udc.UDC, "lesson": agentcmd.Lesson, "report": hooks.Report, "uow": protocols.UOW},
+	})
+	err = server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(env.Stdin), Writer: nopCloser{env.Stdout}})
+	if ctx.Err() != nil || errors.Is(err, io.EOF) {
+		return nil // the client hung up, as it does
+	}
+	return err
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }

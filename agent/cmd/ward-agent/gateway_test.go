@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"git-ward/internal/config"
+	"git-ward/internal/gittest"
+	"git-ward/internal/modeltest"
+	"git-ward/protocols/comms"
+	"git-ward/sandbox"
+)
+
+// key is the one that the gateway adds on the host's side.
+const key = "sk-ward-test-7f3a9c51e2d84b60a1"
+
+// host is a repository with all that a launch puts beside an agent: hooks, door,
+// gateway, verdicts; and a stand-in of the models' APIs behind the gateway.
+type host struct {
+	*gittest.Pair
+	*modeltest.Server
+	dir  string
+	test testing.TB
+}
+
+// newHost makes one whose settings have these lines in place of their own, with a
+// directive that a file decides.
+func newHost(t testing.TB, play func(*modeltest.Request) modeltest.Turn, settings map[string]string) *host {
+	t.Helper()
+	p := gittest.New(t)
+	h := &host{Pair: p, Server: modeltest.New(t, play), dir: filepath.Dir(p.Bare), test: t}
+	path := filepath.Join(p.Bare, config.Path)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	for i, line := range lines {
+		name, _, _ := strings.Cut(line, " = ")
+		if strings.HasSuffix(name, "_url") && name != "url" {
+			lines[i] = name + ` = "` + h.URL + "\"\n"
+		}
+		if value, ok := settings[name]; ok {
+			lines[i] = name + " = " + value + "\n"
+		}
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	document, err := os.ReadFile(filepath.Join(p.Work, comms.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Write(comms.Path, strings.Replace(string(document), "## Directives\n", "## Directives\n\n### D-1: make a file\n\nMake made.txt.\n\n- [ ] it is there (`test -e made.txt`)\n", 1))
+	p.Git("commit", "--quiet", "--all", "--message", "D-1")
+	p.Git("push", "--quiet", "origin", "main")
+	return h
+}
+
+// launch runs the agent until no directive is open, and returns what it logged.
+// It is unfenced, which people may have with the script model only; the key is
+// where only the launcher looks.
+func (h *host) launch() string {
+	h.test.Helper()
+	bin, err := gittest.Bin()
+	if err != nil {
+		h.test.Fatal(err)
+	}
+	settings, err := config.Load(h.Bare)
+	if err != nil {
+		h.test.Fatal(err)
+	}
+	var log output
+	err = sandbox.Launch(context.Background(), &sandbox.Spec{
+		Bare: h.Bare, Settings: settings, Model: settings.Model.Name, Once: true, Unfenced: true,
+		Agent: filepath.Join(bin, "ward-agent"), Forwarder: filepath.Join(bin, "ward-inside"), State: filepath.Join(h.dir, "state"),
+		Getenv: func(name string) string {
+			return map[string]string{"ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key}[name]
+		},
+		Stdout: &log, Stderr: &log,
+	})
+	if err != nil {
+		h.test.Errorf("%v\n%s", err, log.String())
+	}
+	h.Git("fetch", "--quiet")
+	return log.String()
+}
+
+// report is the newest one.
+func (h *host) report() (status, text string) {
+	h.test.Helper()
+	doc, _ := comms.Parse([]byte(h.Git("show", "origin/main:"+comms.Path)))
+	if len(doc.Reports) == 0 {
+		h.test.Fatal("no report")
+	}
+	last := doc.Reports[len(doc.Reports)-1]
+	return string(last.Status), last.Text
+}
+
+// output is a buffer that several processes' output goes to.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/internal/modeltest"
+)
+
+// thinking are the settings of the models by their SDKs.
+var thinking = map[string]map[string]string{
+	"anthropic": {"name": `"anthropic"`, "id": `"claude-test"`},
+	"responses": {"name": `"openai"`, "id": `"gpt-test"`},
+	"chat":      {"name": `"openai"`, "id": `"gpt-test"`, "api": `"chat"`},
+}
+
+// plan is what the model writes.
+const plan = "set_plan make a file\n---\nplan_step_complete\nNow the file.\n---\noverwrite_file_with_block made.txt\n<made> & done\n---\n" +
+	"run_in_bash_session\nenv\n---\nrun_in_bash_session git ward task close --task-id D-1\n---\nsubmit\n"
+
+// call makes a call of a tool.
+func call(name string, args map[string]string) modeltest.Call {
+	data, _ := json.Marshal(args) // texts: cannot fail
+	return modeltest.Call{Name: name, Args: string(data)}
+}
+
+// worker plays a model that looks for keys, writes a plan by parallel calls, gets
+// a call wrong, is stopped by faults, and has last words.
+func worker(r *modeltest.Request) modeltest.Turn {
+	switch r.N {
+	case 1:
+		return modeltest.Turn{Fault: modeltest.Fault{Status: 529, Type: "overloaded_error", Message: "Overloaded", RetryAfter: "0.1"}}
+	case 2:
+		return modeltest.Turn{Text: "I look.", Thinking: "Where are keys?", Calls: []modeltest.Call{
+			call("bash", map[string]string{"command": `env; cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | grep -a '^WARD_CALL'; for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline; done 2>/dev/null | grep -ao 'ward-[a-z]* .*' | head -c 4000`}),
+			call("write_file", map[string]string{"path": "plans/D-1.iter_0.plan.txt", "content": plan})}}
+	case 3:
+		return modeltest.Turn{Text: "cut", Fault: modeltest.Fault{Cut: 3}}
+	case 4:
+		return modeltest.Turn{Calls: []modeltest.Call{{Name: "bash", Args: `{"command": oops`}}}
+	}
+	if len(r.Tools) == 0 {
+		return modeltest.Turn{Text: `{"tried":["made a file"],"succeeded":[],"failed":[],"open":[],"diagnosis":"none"}`} // the Skeptic
+	}
+	return modeltest.Turn{Text: "made.txt is there.", Input: 12_345, Output: 8}
+}
+
+// TestThinkingModels is a directive from push to certificate by each model behind
+// the gateway, through faults; the PM merges it; and no key is anywhere that the
+// agent can see.
+func TestThinkingModels(t *testing.T) {
+	for name, settings := range thinking {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, worker, settings)
+			log := h.launch()
+			status, text := h.report()
+			if status != "EXIT_CONVERGED" {
+				t.Fatalf("%s\n%s\n%s", status, text, log)
+			}
+			if got := h.Git("show", "origin/agent/D-1:made.txt"); got != "<made> & done\n" {
+				t.Errorf("made.txt: %q", got)
+			}
+			for _, want := range []string{"the model is asked again", "529 overloaded_error: Overloaded", "nothing was run: the arguments are not a JSON object", "input=12345"} {
+				if !strings.Contains(log, want) {
+					t.Errorf("the log lacks %q:\n%s", want, log)
+				}
+			}
+			for _, r := range h.Requests() {
+				if sent := r.Header.Get("X-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); sent != key {
+					t.Errorf("the provider got the key %q", sent)
+				}
+				if bytes.Contains(r.Body, []byte(key)) {
+					t.Errorf("the model was told the key: %.2000s", r.Body)
+				}
+			}
+			h.merge()
+			h.noKey(log)
+		})
+	}
+}
+
+// merge takes the work as the PM.
+func (h *host) merge() {
+	h.test.Helper()
+	h.Git("merge", "--quiet", "--ff-only", "origin/main")
+	h.Git("merge", "--quiet", "--no-edit", "origin/agent/D-1")
+	h.Git("push", "--quiet", "origin", "main")
+	h.Fsck()
+}
+
+// noKey searches all that a launch leaves behind, packed objects inflated.
+func (h *host) noKey(log string) {
+	h.test.Helper()
+	if strings.Contains(log, key) {
+		h.test.Error("the key is in the log")
+	}
+	err := filepath.WalkDir(h.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(key)) {
+			h.test.Errorf("the key is in %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		h.test.Error(err)
+	}
+	state := filepath.Join(h.dir, "state")
+	clones, _ := filepath.Glob(filepath.Join(state, "*", "*", "*", ".git"))
+	for _, repo := range append(clones, h.Bare, filepath.Join(h.Work, ".git")) {
+		if all := h.Run(h.Work, "git", "--git-dir", repo, "cat-file", "--batch-all-objects", "--batch"); strings.Contains(all, key) {
+			h.test.Errorf("the key is in an object of %s", repo)
+		}
+	}
+}
+
+// TestNoKeyInProcesses looks into every process while the model works: command
+// lines and environments of the forwarder, the agent and its commands.
+func TestNoKeyInProcesses(t *testing.T) {
+	var found []string
+	var seen int
+	h := newHost(t, worker, thinking["anthropic"])
+	stop, done := make(chan bool), make(chan bool)
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			f, n := processesWith(h.dir, key)
+			found, seen = append(found, f...), max(seen, n)
+		}
+	}()
+	h.launch()
+	close(stop)
+	<-done
+	if seen < 4 {
+		t.Errorf("only %d processes of the run were seen", seen)
+	}
+	if found != nil {
+		t.Errorf("the key is in %v", found)
+	}
+	for _, r := range h.Requests()[2:3] { // what the model found
+		if text := fmt.Sprint(r.Results); !strings.Contains(text, "WARD_CALL=") || strings.Contains(text, "API_KEY") {
+			t.Errorf("a command's environment: %s", text)
+		}
+	}
+}
+
+// processesWith looks into the processes that run below a directory.
+func processesWith(below, secret string) (found []string, seen int) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		line, _ := os.ReadFile(dir + "/cmdline")
+		cwd, _ := os.Readlink(dir + "/cwd")
+		if !strings.HasPrefix(cwd, below) {
+			continue
+		}
+		seen++
+		environ, _ := os.ReadFile(dir + "/environ")
+		if bytes.Contains(line, []byte(secret)) || bytes.Contains(environ, []byte(secret)) {
+			found = append(found, fmt.Sprintf("%s %q", dir, line))
+		}
+	}
+	return found, seen
+}
+
+// TestEnds: a spent budget and a refusal are reported as what they are.
+func TestEnds(t *testing.T) {
+	for _, c := range []struct {
+		name, log string
+		play      func(*modeltest.Request) modeltest.Turn
+		settings  map[string]string
+	}{
+		{"budget", "402 billing_error: ward: the budget of D-1", worker, map[string]string{"tokens": "100"}},
+		{"refusal", "refused to go on", func(*modeltest.Request) modeltest.Turn {
+			return modeltest.Turn{Text: "Not that.", Stop: modeltest.Refused}
+		}, map[string]string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.settings["name"], c.settings["id"], c.settings["max_iterations"] = `"anthropic"`, `"claude-test"`, "1"
+			h := newHost(t, c.play, c.settings)
+			log := h.launch()
+			status, text := h.report()
+			if all := text + log; !strings.HasPrefix(status, "EXIT_") || status == "EXIT_CONVERGED" || !strings.Contains(all, c.log) {
+				t.Errorf("%s\n%s\n%s", status, text, log)
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"git-ward/internal/git"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/comms"
+)
+
+// maxRaces is how often a report is put again on a main that moved.
+const maxRaces = 20
+
+// inform puts an INFO report at the end of COMMS.md of origin's main, once for
+// each key. The working tree is left alone: the commit is built in an index of
+// its own.
+func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
+	index, err := os.MkdirTemp("", "ward-index-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(index)
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(index, "index")}
+	for try := range maxRaces {
+		if _, err := tree.Git(ctx, "fetch", "--quiet", "origin", "main"); err != nil {
+			return err
+		}
+		main, err := tree.Git(ctx, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+		if err != nil {
+			return err
+		}
+		data, err := tree.GitInput(ctx, nil, nil, "cat-file", "blob", main+":"+comms.Path)
+		if err != nil || strings.Contains(string(data), "\n"+key+"\n") {
+			return err // it was delivered before
+		}
+		data, _, err = comms.AppendReport(data, comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: key + "\n\n" + text})
+		if err != nil {
+			return err
+		}
+		commit, err := commitFile(ctx, tree, env, main, data)
+		if err != nil {
+			return err
+		}
+		_, pushErr := tree.Git(ctx, "push", "--quiet", "origin", commit+":refs/heads/main")
+		if pushErr == nil {
+			return nil
+		}
+		if now, err := tree.Git(ctx, "ls-remote", "origin", "refs/heads/main"); err != nil || strings.HasPrefix(now, main) {
+			return pushErr
+		}
+		if err := git.Backoff(ctx, try); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("main moved %d times while a report was pushed", maxRaces)
+}
+
+// commitFile makes a commit on another one that replaces COMMS.md.
+func commitFile(ctx context.Context, tree *worktree.Tree, env []string, parent string, data []byte) (string, error) {
+	run := func(stdin []byte, args ...string) (string, error) {
+		out, err := tree.GitInput(ctx, env, stdin, args...)
+		return strings.TrimSpace(string(out)), err
+	}
+	if _, err := run(nil, "read-tree", parent); err != nil {
+		return "", err
+	}
+	blob, err := run(data, "hash-object", "-w", "--stdin")
+	if err != nil {
+		return "", err
+	}
+	if _, err := run(nil, "update-index", "--cacheinfo", "100644,"+blob+","+comms.Path); err != nil {
+		return "", err
+	}
+	id, err := run(nil, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	return run([]byte("comms: report - INFO\n"), "commit-tree", id, "-p", parent, "-F", "-")
+}

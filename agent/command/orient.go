@@ -1,0 +1,111 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"git-ward/agent/orient"
+	"git-ward/agent/planrun"
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/fsm"
+	"git-ward/protocols/plan"
+)
+
+const orientUsage = "orient [--json] [--connect HOST:PORT]... [--unknown WORDS]... [--search URL] [--research TOPIC]"
+
+// words is a flag that may be repeated.
+type words []string
+
+func (w *words) String() string { return "" }
+
+func (w *words) Set(s string) error {
+	*w = append(*w, s)
+	return nil
+}
+
+// Orient is `git ward orient`: the orientation cascade (ORI-1). Exit 1 means that
+// work may not begin. Redact takes secrets out of what research records.
+func Orient(redact func(string) string) cli.Func {
+	return func(ctx context.Context, env *cli.Env) error { return orientation(ctx, env, redact) }
+}
+
+func orientation(ctx context.Context, env *cli.Env, redact func(string) string) error {
+	var asJSON bool
+	var search, topic string
+	var connect, unknowns words
+	args, err := env.Flags("orient", orientUsage, func(fs *flag.FlagSet) {
+		fs.BoolVar(&asJSON, "json", false, "JSON on one line")
+		fs.Var(&connect, "connect", "try whether `HOST:PORT` can be reached; may be repeated")
+		fs.Var(&unknowns, "unknown", "search for these `WORDS`; may be repeated")
+		fs.StringVar(&search, "search", "", "search by a GET of `URL`, as [search] url of the settings has it; {query} stands for the words")
+		fs.StringVar(&topic, "research", "", "level 4: plan and run research into `TOPIC`, a commit a step")
+	})
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		return env.Usage(orientUsage, "unexpected argument %q", args[0])
+	}
+	tree, err := worktree.Find(env.Dir)
+	if err != nil {
+		return err
+	}
+	o := orient.Options{Tree: tree, Getenv: env.Getenv, Connect: connect, Unknowns: unknowns, Topic: topic}
+	o.Research = func(ctx context.Context, topic string) (string, error) {
+		return research(ctx, env, tree, topic, search != "", redact)
+	}
+	if search != "" {
+		o.Search = func(ctx context.Context, query string) (string, error) { return planrun.Search(ctx, search, query) }
+	}
+	report, err := orient.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = diag.WriteJSON(env.Stdout, report)
+	} else {
+		report.WriteText(env.Stdout)
+	}
+	if err == nil && report.Failed() {
+		return cli.ErrFindings
+	}
+	return err
+}
+
+// research is level 4: a plan of the machine research, committed and executed. It
+// returns where the report is.
+func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic string, search bool, redact func(string) string) (string, error) {
+	sub := *env
+	var said bytes.Buffer
+	sub.Stdout, sub.Stderr = &said, &said
+	slug := plan.Slug(topic)
+	path := "plans/research/" + slug + ".txt"
+	if _, err := tree.Read(path, plan.MaxBytes); errors.Is(err, fs.ErrNotExist) {
+		if sub.Args = []string{"--", topic}; !search {
+			sub.Args = append([]string{"--offline"}, sub.Args...)
+		}
+		if err := researchPlan(ctx, &sub); err != nil {
+			return "", err
+		}
+	}
+	if _, err := tree.Git(ctx, "add", "--", path); err != nil {
+		return "", err
+	}
+	if _, err := tree.Git(ctx, "diff", "--cached", "--quiet", "--", path); err != nil {
+		if _, err := tree.Git(ctx, "commit", "--quiet", "-m", "research: plan "+slug, "--", path); err != nil {
+			return "", err
+		}
+	}
+	sub.Dir = tree.Dir
+	if err := new(planOptions).run(ctx, &sub, path, redact, fsm.Research); err != nil {
+		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	}
+	return "research/" + slug + ".md", nil
+}

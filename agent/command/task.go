@@ -1,0 +1,103 @@
+package command
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"git-ward/agent/orient"
+	"git-ward/agent/task"
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/plan"
+)
+
+const (
+	taskUsage  = "task start|close"
+	startUsage = "task start --task-id ID [--json]"
+	closeUsage = "task close --task-id ID"
+)
+
+// Task is `git ward task` (PLAN-7).
+func Task(redact func(string) string) cli.Func {
+	return cli.Verbs("task", taskUsage, map[string]cli.Func{
+		"start": func(ctx context.Context, env *cli.Env) error { return taskStart(ctx, env, redact) },
+		"close": func(ctx context.Context, env *cli.Env) error { return taskClose(ctx, env, redact) },
+	})
+}
+
+// taskID reads the flags of a verb.
+func taskID(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (string, error) {
+	var id string
+	args, err := env.Flags(name, usage, func(fs *flag.FlagSet) {
+		fs.StringVar(&id, "task-id", "", "the `task`: a directive, such as D-1")
+		more(fs)
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case len(args) > 0:
+		return "", env.Usage(usage, "unexpected argument %q", args[0])
+	case !plan.IsName(id):
+		return "", env.Usage(usage, "--task-id names a task: letters, digits, dots, dashes and underscores")
+	}
+	return id, nil
+}
+
+// taskStart runs orientation and logs TASK_START. Exit 1: work may not begin.
+func taskStart(ctx context.Context, env *cli.Env, redact func(string) string) error {
+	var asJSON bool
+	id, err := taskID(env, "task start", startUsage, func(fs *flag.FlagSet) { fs.BoolVar(&asJSON, "json", false, "JSON on one line") })
+	if err != nil {
+		return err
+	}
+	tree, err := worktree.Find(env.Dir)
+	if err != nil {
+		return err
+	}
+	log, err := openLog(tree, redact)
+	if err != nil {
+		return err
+	}
+	report, err := task.Start(ctx, id, orient.Options{Tree: tree, Getenv: env.Getenv}, log)
+	if err != nil {
+		return err
+	}
+	known := task.Query(ctx, tree, "", id)
+	if err := known.Log(id, log); err != nil {
+		return err
+	}
+	if asJSON {
+		err = diag.WriteJSON(env.Stdout, report)
+	} else {
+		report.WriteText(env.Stdout)
+		_, err = fmt.Fprint(env.Stdout, known.Text())
+	}
+	if err == nil && report.Failed() {
+		return cli.ErrFindings
+	}
+	return err
+}
+
+// taskClose writes the template of the post-mortem and logs the end.
+func taskClose(_ context.Context, env *cli.Env, redact func(string) string) error {
+	id, err := taskID(env, "task close", closeUsage, func(*flag.FlagSet) {})
+	if err != nil {
+		return err
+	}
+	tree, err := worktree.Find(env.Dir)
+	if err != nil {
+		return err
+	}
+	log, err := openLog(tree, redact)
+	if err != nil {
+		return err
+	}
+	path, err := task.Close(tree, id, "", log)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Stdout, "closed %s\nnext: complete %s, commit it, and git ward lesson extract %s\n", id, path, path)
+	return err
+}

@@ -1,0 +1,178 @@
+package correct_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/gittest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
+}
+
+// learn makes a branch with a post-mortem of n lessons, every third of which
+// changes code and every seventh of which cannot be carried out.
+func learn(p *gittest.Pair, n int) {
+	p.T.Helper()
+	var b, code strings.Builder
+	b.WriteString("**Task ID:** D-1\n**Date:** 2026-11-21\n## Corrective Actions & Lessons Learned\n")
+	for i := range n {
+		fmt.Fprintf(&code, "line %d\n", i)
+		fmt.Fprintf(&b, "- **Lesson:** number %d\n", i)
+		switch {
+		case i%7 == 6:
+			b.WriteString("  **Action:** add tool 'x' to protocol 'nowhere'\n")
+		case i%3 == 2:
+			fmt.Fprintf(&b, "  **Action:** PROPOSE_CODE_CHANGE 'src/code'\n  ```\n  <<<<<<< SEARCH\n  line %d\n  =======\n  LINE %d\n  >>>>>>> REPLACE\n  ```\n", i, i)
+		default:
+			fmt.Fprintf(&b, "  **Action:** add tool 'tool-%d' to protocol 'fdc-protocol-001'\n", i)
+		}
+	}
+	p.Git("switch", "--quiet", "-C", "agent/D-1", "origin/main")
+	p.Commit("src/code", code.String())
+	p.Commit("postmortems/2026-11-21-D-1.md", b.String())
+	p.Run(p.Work, "git-ward", "lesson", "extract", "postmortems/2026-11-21-D-1.md")
+}
+
+// apply runs `git ward lesson apply` until it has come to its end, killing it
+// meanwhile; it says how often it was killed.
+func apply(p *gittest.Pair, random *rand.Rand, most int) (kills int) {
+	p.T.Helper()
+	bin, err := gittest.Bin()
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	for {
+		cmd := exec.Command(filepath.Join(bin, "git-ward"), "lesson", "apply")
+		cmd.Dir, cmd.Env = p.Work, p.Env
+		var out strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			p.T.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- cmd.Wait() }()
+		delay := time.Hour
+		if kills < most {
+			delay = time.Duration(random.IntN(120)) * time.Millisecond
+		}
+		select {
+		case err := <-done:
+			if code := cmd.ProcessState.ExitCode(); code > 1 {
+				p.T.Fatalf("after %d kills: %v\n%s", kills, err, out.String())
+			}
+			return kills
+		case <-time.After(delay):
+			cmd.Process.Kill()
+			<-done
+			kills++
+			time.Sleep(30 * time.Millisecond) // a git that it started ends by itself
+		}
+	}
+}
+
+// TestKill: killed at any point, the rerun neither repeats nor skips a lesson, and
+// comes to the same tree as one that was never killed.
+func TestKill(t *testing.T) {
+	const lessons = 8
+	p := gittest.New(t)
+	learn(p, lessons)
+	start := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	apply(p, nil, 0)
+	want := strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}"))
+	random := rand.New(rand.NewPCG(1, 2))
+	total := 0
+	for range 2 {
+		p.Git("reset", "--quiet", "--hard", start)
+		p.Git("clean", "-fdq")
+		total += apply(p, random, 12)
+		if got := strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}")); got != want {
+			t.Errorf("another tree:\n%s", p.Git("diff", want, got))
+		}
+		log := p.Git("log", "--format=%(trailers:key=Ward-Lesson,valueonly)", start+"..")
+		seen := map[string]bool{}
+		for _, id := range strings.Fields(log) {
+			if seen[id] {
+				t.Errorf("lesson %s was carried out twice", id)
+			}
+			seen[id] = true
+		}
+		if len(seen) != lessons {
+			t.Errorf("%d lessons were carried out, not %d", len(seen), lessons)
+		}
+		if status := p.Git("status", "--porcelain"); status != "" {
+			t.Errorf("left behind:\n%s", status)
+		}
+	}
+	t.Logf("%d kills", total)
+	if out, err := p.AgentPush("agent/D-1"); err != nil {
+		t.Errorf("the hook does not replay it: %s", out)
+	}
+	p.Fsck()
+}
+
+// TestDiffThatDoesNotApply: nothing changes but the lesson, which says why, and the
+// next one goes on.
+func TestDiffThatDoesNotApply(t *testing.T) {
+	p := gittest.New(t)
+	learn(p, 3) // the third changes code
+	p.Commit("src/code", "line 0\nline 2\nline 2\n")
+	out, err := p.Try(p.Work, nil, "", "git-ward", "lesson", "apply")
+	if err == nil || !strings.Contains(out, "reason: src/code: hunk 1: its lines stand at more than one place") || !strings.Contains(out, "applied 2, failed 1") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if files := p.Git("show", "--format=", "--name-only"); files != "knowledge_core/lessons.jsonl\n" {
+		t.Errorf("changed: %s", files)
+	}
+	if message := p.Git("log", "-1", "--format=%B"); !strings.Contains(message, "Failed: src/code") || !strings.Contains(message, "Ward-Lesson: L-") {
+		t.Error(message)
+	}
+	if out, err := p.AgentPush("agent/D-1"); err != nil {
+		t.Error(out)
+	}
+}
+
+// TestBusy: what somebody works on is not written over.
+func TestBusy(t *testing.T) {
+	p := gittest.New(t)
+	learn(p, 1)
+	head := p.Git("rev-parse", "HEAD")
+	for _, c := range []struct {
+		name          string
+		spoil, repair []string
+	}{
+		{"changed", []string{"sh", "-c", "echo x >> AGENTS.md"}, []string{"git", "checkout", "--", "AGENTS.md"}},
+		{"staged", []string{"sh", "-c", "echo x >> AGENTS.md; git add AGENTS.md; git show HEAD:AGENTS.md > AGENTS.md"}, []string{"git", "reset", "--quiet", "--hard"}},
+		{"gone", []string{"rm", "protocols/05-fdc.protocol.json"}, []string{"git", "checkout", "--", "."}},
+		{"a link", []string{"sh", "-c", "rm AGENTS.md; ln -s /etc/passwd AGENTS.md"}, []string{"git", "checkout", "--", "."}},
+		{"a folder that is a link", []string{"sh", "-c", "mv protocols elsewhere; ln -s elsewhere protocols"}, []string{"sh", "-c", "rm protocols; mv elsewhere protocols"}},
+	} {
+		p.Run(p.Work, c.spoil[0], c.spoil[1:]...)
+		out, err := p.Try(p.Work, nil, "", "git-ward", "lesson", "apply")
+		if err == nil && c.name != "a folder that is a link" || p.Git("rev-parse", "HEAD") != head && err != nil {
+			t.Errorf("%s: %v\n%s", c.name, err, out)
+		}
+		p.Run(p.Work, c.repair[0], c.repair[1:]...)
+	}
+	p.Git("reset", "--quiet", "--hard", strings.TrimSpace(head))
+	// Other work stays under way.
+	p.Write("src/code", "mine\n")
+	p.Write("new", "staged\n")
+	p.Git("add", "new")
+	p.Run(p.Work, "git-ward", "lesson", "apply")
+	if status := p.Git("status", "--porcelain"); status != "A  new\n M src/code\n" {
+		t.Errorf("status:\n%s", status)
+	}
+	if files := p.Git("show", "--format=", "--name-only"); strings.Contains(files, "new") || strings.Contains(files, "src/code") {
+		t.Errorf("the commit took other work: %s", files)
+	}
+}

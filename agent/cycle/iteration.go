@@ -1,0 +1,229 @@
+package cycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"git-ward/agent/store"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// iterate takes one iteration to its certificate, from wherever refs say that it
+// is.
+func (l *Loop) iterate(ctx context.Context) error {
+	if !l.inProgress() {
+		if err := l.step(ctx, uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"}); err != nil {
+			return err
+		}
+	}
+	n := l.offset + len(l.certs)
+	l.began = l.Now()
+	brief, err := l.brief(ctx, n)
+	if err != nil {
+		return err
+	}
+	result := Result{}
+	if claim := l.Journal.Last().Claim; claim == nil || claim.Iteration != l.Journal.Last().Iteration {
+		if err := l.work(ctx, brief, &result); err != nil {
+			return err
+		}
+		commit, err := l.Work.Head(ctx)
+		if err != nil {
+			return err
+		}
+		if err := l.step(ctx, uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: commit}); err != nil {
+			return err
+		}
+	}
+	if err := l.await(ctx, &result); err != nil {
+		return err
+	}
+	return l.conclude(ctx, brief, result)
+}
+
+// brief builds the capsule from what is committed and commits it (LOOP-3).
+func (l *Loop) brief(ctx context.Context, n int) (Brief, error) {
+	b := Brief{Iteration: n, CapsulePath: loop.IterationDir(l.Directive.Name(), n) + "/" + loop.CapsuleFile}
+	have, err := l.Work.File(ctx, b.CapsulePath)
+	if err != nil {
+		return b, err
+	}
+	if have != nil { // a run that was killed has written it: it may not change
+		b.Capsule = have
+		return b, nil
+	}
+	learnings, err := l.Work.File(ctx, loop.LearningsPath)
+	if err != nil {
+		return b, err
+	}
+	sources := loop.Sources{Declaration: l.Declaration, Limits: l.Limits, Iteration: n, Spent: l.spent() - 1, Used: l.budget.Used(),
+		Learnings: string(learnings), Manifest: l.manifest}
+	if len(l.certs) > 0 {
+		sources.Last = &l.certs[len(l.certs)-1]
+	}
+	capsule, compaction, found := loop.Build(sources)
+	if len(found) > 0 {
+		return b, l.broken(loop.SpawnSubagent, "the capsule may not hold: "+strings.Join(found, "; "))
+	}
+	b.Capsule = append(capsule, '\n')
+	files := map[string][]byte{b.CapsulePath: b.Capsule}
+	if compaction != "" {
+		files[loop.Dir(l.Directive.Name())+"/"+loop.CompactionFile] = []byte(compaction + "\n")
+	}
+	// Pushed at once: a worker that begins anew has what the remote has.
+	return b, l.save(ctx, fmt.Sprintf("loop: iteration %d begins", n), files)
+}
+
+// save commits and pushes evidence. The remote refuses none of it unless something
+// is broken.
+func (l *Loop) save(ctx context.Context, subject string, files map[string][]byte) error {
+	if err := l.Work.Commit(ctx, subject, files); err != nil {
+		return err
+	}
+	err := l.Work.Offer(ctx)
+	var refused *store.Refused
+	if errors.As(err, &refused) {
+		return l.broken(loop.CollectArtifacts, "the evidence was refused: "+refused.Text)
+	}
+	return err
+}
+
+func (l *Loop) broken(at loop.State, why string) error {
+	return &halt{loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.InvariantViolation, Words: why}, at, why}
+}
+
+// work has the Solver's work done, listed and pushed, if a run before this one did
+// not come so far. The findings of a refused push go back to the Solver, a bounded
+// number of times.
+func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
+	if have, err := l.Work.File(ctx, l.path(b, loop.ArtifactsFile)); err != nil || have != nil {
+		return err
+	}
+	refusal := ""
+	for refusals := 0; ; refusals++ {
+		words, calls, err := l.Team.Solve(ctx, b, refusal)
+		l.count(calls)
+		r.Words = words
+		var stopped *Unfinished
+		if errors.As(err, &stopped) {
+			r.Words = stopped.Why
+		} else if err != nil {
+			return err
+		}
+		list, err := l.collect(ctx, b, r)
+		if err == nil {
+			err = l.Work.Offer(ctx)
+		}
+		var refused *store.Refused
+		if !errors.As(err, &refused) {
+			if err == nil && list.Empty() {
+				return l.nothing(ctx, b, r.Words)
+			}
+			return err
+		}
+		l.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
+		if refusals == l.Refusals || stopped != nil {
+			why := fmt.Sprintf("the work of iteration %d was refused %d times: %s", b.Iteration, refusals+1, refused.Text)
+			return &halt{loop.Decision{Event: loop.ArtifactsEmpty, Status: loop.ExitBlocked, Reason: loop.EvidenceIncomplete, Words: why}, loop.CollectArtifacts, why}
+		}
+		refusal = refused.Text
+	}
+}
+
+// path is that of an iteration's file.
+func (l *Loop) path(b Brief, name string) string {
+	return loop.IterationDir(l.Directive.Name(), b.Iteration) + "/" + name
+}
+
+// collect commits the work and the list of what it changed: the iteration's
+// artifacts.
+func (l *Loop) collect(ctx context.Context, b Brief, r *Result) (list loop.Artifacts, err error) {
+	if err := l.Work.Commit(ctx, fmt.Sprintf("agent: %s iteration %d: %s", l.Directive.Name(), b.Iteration, l.Directive.Title), nil); err != nil {
+		return list, err
+	}
+	base, err := l.Work.Before(ctx, b.CapsulePath)
+	if err != nil {
+		return list, err
+	}
+	changes, err := l.Work.Changes(ctx, base)
+	if err != nil {
+		return list, err
+	}
+	list = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: l.Declaration.LoopID, Artifacts: []loop.Artifact{}}
+	r.Changes = nil
+	var log strings.Builder
+	for _, c := range changes {
+		if strings.HasPrefix(c.Path, loop.Dir(l.Directive.Name())+"/") || c.Path == loop.LearningsPath {
+			continue
+		}
+		r.Changes = append(r.Changes, c)
+		fmt.Fprintf(&log, "%s\t%s\n", c.Status, c.Path)
+		if c.Status == "D" || len(list.Artifacts) >= maxArtifacts {
+			continue
+		}
+		data, err := l.Work.File(ctx, c.Path)
+		if err != nil {
+			return list, err
+		}
+		if data != nil {
+			list.Artifacts = append(list.Artifacts, loop.Artifact{Iteration: b.Iteration, Path: c.Path, SHA256: loop.Digest(data), Role: "artifact"})
+		}
+	}
+	files := map[string][]byte{}
+	if log.Len() > 0 { // what was deleted, or is too much to list, is named here
+		path := l.path(b, "changes.txt")
+		files[path] = []byte(log.String())
+		list.Artifacts = append(list.Artifacts, loop.Artifact{Iteration: b.Iteration, Path: path, SHA256: loop.Digest(files[path]), Role: "log"})
+	}
+	if files[l.path(b, loop.ArtifactsFile)], err = loop.Encode(list); err != nil {
+		return list, err
+	}
+	l.manifest = l.manifest.Extend(list.Artifacts)
+	return list, l.Work.Commit(ctx, fmt.Sprintf("loop: artifacts of iteration %d", b.Iteration), files)
+}
+
+// maxArtifacts bounds how many files an iteration lists one by one.
+const maxArtifacts = 200
+
+// nothing ends the loop after an iteration without artifacts, which is
+// EXIT_BLOCKED, with the learning that 003 wants of it (sections 1 and 14).
+func (l *Loop) nothing(ctx context.Context, b Brief, words string) error {
+	path := l.path(b, loop.ArtifactsFile)
+	data, err := l.Work.File(ctx, path)
+	if err != nil {
+		return err
+	}
+	link := loop.Link{Path: path, SHA256: loop.Digest(data), Role: "log"}
+	l.spend(b.Iteration)
+	cert := loop.Certify(l.findings(b.Iteration, nil, nil))
+	entry := loop.Entry{Loop: l.Declaration.LoopID, Iteration: b.Iteration, Metric: l.Declaration.ResidualMetric, Direction: cert.Direction,
+		Certificate: cert.Type, Failed: []loop.Learning{loop.FailureLearning(b.Iteration, link)}}
+	if err := l.write(ctx, b, entry, cert, fmt.Sprintf("loop: iteration %d changed nothing", b.Iteration), map[string][]byte{}); err != nil {
+		return err
+	}
+	why := fmt.Sprintf("iteration %d changed nothing", b.Iteration)
+	if words != "" {
+		why += "; its last words: " + short(words)
+	}
+	return &halt{loop.Decision{Event: loop.ArtifactsEmpty, Status: loop.ExitBlocked, Reason: loop.EvidenceIncomplete, Words: why}, loop.CollectArtifacts, why}
+}
+
+// await waits for the host's verdict on the journal's claim.
+func (l *Loop) await(ctx context.Context, r *Result) error {
+	record := l.Journal.Last()
+	l.Log.Info().Str("commit", record.Claim.Commit[:12]).Msg("claimed; waiting for the verdict")
+	v, err := l.Verdict(ctx, record.Claim.Commit, record.Hash)
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		why := "no verdict within the verifier's time; does the launcher run?"
+		return &halt{loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.VerdictUnavailable, Words: why}, loop.CheckHalting, why}
+	}
+	l.Log.Info().Str("verdict", v.Verdict).Str("reason", v.Reason).Str("residual", v.Residual.Words()).Msg("the host's verdict")
+	r.Verdict = v
+	return nil
+}

@@ -1,0 +1,143 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"git-ward/internal/cli"
+)
+
+// answer is what a command said.
+type answer struct {
+	Exit    int    `json:"exit" jsonschema:"0: clean; 1: findings, or refused; 2: usage or trouble"`
+	Results []any  `json:"results" jsonschema:"what the command printed as JSON, one object a line"`
+	Text    string `json:"text" jsonschema:"what else it said, errors with their remedies"`
+}
+
+// maxAnswer bounds what a command may say to a model, in bytes.
+const maxAnswer = 256 << 10
+
+type filesInput struct {
+	Files []string `json:"files,omitempty" jsonschema:"paths relative to the top of the working tree; none: all there are"`
+}
+
+type plansInput struct {
+	Plans []string `json:"plans" jsonschema:"registered names, or paths relative to the top of the working tree"`
+}
+
+type udcInput struct {
+	Files []string `json:"files" jsonschema:".udc files, paths relative to the top of the working tree"`
+}
+
+type udcRunInput struct {
+	Files           []string `json:"files" jsonschema:".udc files, paths relative to the top of the working tree"`
+	MaxInstructions int64    `json:"max_instructions,omitempty" jsonschema:"the limit on executed instructions; at least 1"`
+	MaxCells        int64    `json:"max_cells,omitempty" jsonschema:"the limit on the tape's length; at least 1"`
+	MaxTime         string   `json:"max_time,omitempty" jsonschema:"the limit on time, such as 5s"`
+}
+
+type lessonInput struct {
+	All bool `json:"all,omitempty" jsonschema:"also those that are settled"`
+}
+
+type unitInput struct {
+	Unit string `json:"unit" jsonschema:"the unit of work, such as D-1.1"`
+}
+
+type reportInput struct {
+	Status    string `json:"status" jsonschema:"such as INFO, DONE or EXIT_BLOCKED"`
+	Directive string `json:"directive,omitempty" jsonschema:"the directive that it answers, such as D-1; none: -"`
+	Text      string `json:"text" jsonschema:"any words"`
+}
+
+// addCommands adds those of git ward's commands that are there.
+func (o *Options) addCommands(s *sdk.Server) {
+	add(o, s, "plan", "plan_lint", "Check plans: grammar, machine, files, calls. Every finding comes at once, each with its remedy.", true,
+		func(in filesInput) []string { return files([]string{"lint", "--json"}, in.Files) })
+	add(o, s, "plan", "plan_analyze", "Say how plans grow (constant, polynomial, exponential) and whether they write.", true,
+		func(in plansInput) []string { return files([]string{"analyze", "--json"}, in.Plans) })
+	add(o, s, "udc", "udc_check", "Say all that is wrong with the text of UDC plans.", true,
+		func(in udcInput) []string { return files([]string{"check", "--json"}, in.Files) })
+	add(o, s, "udc", "udc_run", "Run UDC plans under limits and give their registers, tape and output.", true, runArgs)
+	add(o, s, "udc", "udc_analyze", "Say whether UDC plans end, with a proof where there is one.", true,
+		func(in udcInput) []string { return files([]string{"analyze", "--json"}, in.Files) })
+	add(o, s, "lesson", "lesson_list", "List the lessons of earlier work.", true, func(in lessonInput) []string {
+		args := []string{"list", "--json"}
+		if in.All {
+			args = append(args, "--all")
+		}
+		return args
+	})
+	add(o, s, "uow", "uow_show", "Show a unit of work: its state, budget and history.", true,
+		func(in unitInput) []string { return files([]string{"show", "--json"}, []string{in.Unit}) })
+	add(o, s, "report", "comms_report", "Append a report to COMMS.md of the working tree. Commit and push it to make it count.", false,
+		func(in reportInput) []string {
+			args := []string{"append", "--status=" + in.Status, "-m=" + in.Text}
+			if in.Directive != "" {
+				args = append(args, "--directive="+in.Directive)
+			}
+			return args
+		})
+}
+
+func runArgs(in udcRunInput) []string {
+	args := []string{"run", "--json"}
+	if in.MaxInstructions != 0 {
+		args = append(args, "--max-instructions="+strconv.FormatInt(in.MaxInstructions, 10))
+	}
+	if in.MaxCells != 0 {
+		args = append(args, "--max-cells="+strconv.FormatInt(in.MaxCells, 10))
+	}
+	if in.MaxTime != "" {
+		args = append(args, "--max-time="+in.MaxTime)
+	}
+	return files(args, in.Files)
+}
+
+// files adds arguments that are no options, whatever they look like.
+func files(args, names []string) []string { return append(append(args, "--"), names...) }
+
+// add offers a command as a tool with typed arguments.
+func add[In any](o *Options, s *sdk.Server, command, name, doc string, reads bool, args func(In) []string) {
+	run := o.Commands[command]
+	if run == nil {
+		return
+	}
+	closed := false
+	t := &sdk.Tool{Name: name, Description: doc, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: reads, DestructiveHint: &closed, OpenWorldHint: &closed}}
+	sdk.AddTool(s, t, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, answer, error) {
+		a := o.run(ctx, run, args(in))
+		return &sdk.CallToolResult{IsError: a.Exit == 2}, a, nil
+	})
+}
+
+// run runs a command as the shell would, and takes apart what it printed.
+func (o *Options) run(ctx context.Context, command cli.Func, args []string) answer {
+	var out, errs bytes.Buffer
+	env := &cli.Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Dir: o.Box.Dir, Getenv: o.Getenv}
+	code := cli.Report(&errs, "git-ward", command(ctx, env))
+	a := answer{Exit: code, Results: []any{}}
+	if out.Len() > maxAnswer {
+		fmt.Fprintf(&errs, "the answer has %d bytes, more than %d: ask for less at once\n", out.Len(), maxAnswer)
+		out.Reset()
+	}
+	var text strings.Builder
+	for line := range strings.Lines(out.String()) {
+		var object map[string]any
+		decoder := json.NewDecoder(strings.NewReader(line))
+		decoder.UseNumber() // registers have 64 bits
+		if strings.HasPrefix(line, "{") && decoder.Decode(&object) == nil {
+			a.Results = append(a.Results, object)
+		} else {
+			text.WriteString(line)
+		}
+	}
+	a.Text = text.String() + errs.String()
+	return a
+}

@@ -1,0 +1,55 @@
+// Package mcp offers Ward's tools to people's own agent programs by the Model
+// Context Protocol (AGT-7): the five tools of Ward's own agent, its commands as
+// typed tools, and what the work rests on as resources. It is a face and decides
+// nothing: what it runs is what the shell would run, as the same user.
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"git-ward/agent/tool"
+	"git-ward/internal/cli"
+)
+
+// Options say what is offered, and where it works.
+type Options struct {
+	Version  string
+	Box      *tool.Box           // the five tools
+	Commands map[string]cli.Func // git ward's, by their first word; what is missing is not offered
+	Getenv   func(string) string // for the commands
+}
+
+// instructions are what a client may tell its model of the server.
+const instructions = "Ward guards this repository: git push goes through its checks, and COMMS.md is how its people and agents talk. " +
+	"Lint plans before you follow them; reports are appended with comms_report and count when they are pushed."
+
+// New makes a server. It answers until its transport ends.
+func New(o Options) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "ward", Title: "Ward", Version: o.Version}, &sdk.ServerOptions{Instructions: instructions})
+	for _, t := range o.Box.Tools() {
+		s.AddTool(&sdk.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema}, o.own(t.Name))
+	}
+	o.addCommands(s)
+	o.addResources(s)
+	return s
+}
+
+// own is a tool of Ward's own agent.
+func (o *Options) own(name string) sdk.ToolHandler {
+	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		result, err := tool.Call(ctx, o.Box.Tools(), name, json.RawMessage(r.Params.Arguments))
+		if errors.Is(err, tool.ErrExit) {
+			// The signal is written; whoever drives this server has to end.
+			result.Text += ": the signal is written. End your work now; the watcher does the rest."
+			err = nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: result.Text}}, IsError: result.IsError}, nil
+	}
+}

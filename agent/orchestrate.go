@@ -1,0 +1,413 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"git-ward/agent/activity"
+	"git-ward/agent/model"
+	"git-ward/agent/orient"
+	"git-ward/agent/planrun"
+	"git-ward/agent/store"
+	"git-ward/agent/task"
+	"git-ward/agent/tool"
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/fsm"
+	"git-ward/protocols/plan"
+	"git-ward/vm"
+)
+
+// orchestrator leads the work on a directive through the machine of that name
+// (002): orientation, planning, execution, finalizing. Every transition is in the
+// activity log.
+type orchestrator struct {
+	*conversation
+	machine  *fsm.Machine
+	state    string
+	activity *activity.Log
+	tree     *worktree.Tree
+}
+
+// planPath is where the plan of a directive is.
+func planPath(directive string) string { return "plans/" + directive + ".plan.txt" }
+
+// researchPath is where its research plan is, when it has one.
+func researchPath(directive string) string { return "plans/" + directive + ".research.plan.txt" }
+
+func (c *conversation) newOrchestrator() (*orchestrator, error) {
+	log, err := activity.Open(filepath.Join(c.State, "logs"))
+	if err != nil {
+		return nil, err
+	}
+	log.Redact = c.Redact
+	m, _ := fsm.Embedded(fsm.Orchestrator)
+	tree := &worktree.Tree{Dir: c.work.Dir(), Env: c.store.Environ()}
+	return &orchestrator{conversation: c, machine: m, state: m.Start, activity: log, tree: tree}, nil
+}
+
+// fire makes a transition and logs it; why is the reason of a failure.
+func (o *orchestrator) fire(on string, why error) error {
+	from := o.state
+	to, ok := o.machine.Next(from, on)
+	if !ok {
+		return fmt.Errorf("the machine %s has no transition on %s in %s", o.machine.Name, on, from)
+	}
+	o.state = to
+	if from == to {
+		return nil // a step, which has a line of its own
+	}
+	e := activity.Entry{Phase: to, Task: activity.Task{ID: o.directive.Name()},
+		Action:  activity.Action{Type: activity.Info, Details: map[string]any{"machine": o.machine.Name, "from": from, "on": on, "to": to}},
+		Outcome: activity.Outcome{Status: activity.Success, Message: from + " -" + on + "-> " + to}}
+	if why != nil {
+		e.Action.Type = activity.SystemFailure
+		e.Outcome.Status, e.Outcome.Error = activity.Failure, why.Error()
+	}
+	o.log.Info().Str("from", from).Str("on", on).Str("to", to).Msg("state")
+	return o.activity.Append(e)
+}
+
+// fail makes the transition to ERROR and returns why.
+func (o *orchestrator) fail(on string, why error) error {
+	return errors.Join(why, o.fire(on, why))
+}
+
+// run takes the directive from orientation to the model's last words. The refusal
+// is why the push of the work before was refused, "" for none.
+func (o *orchestrator) run(ctx context.Context, refusal string) (words string, err error) {
+	event := model.Event("")
+	if refusal != "" {
+		event = model.Refused
+	}
+	if err := o.fire("begin_task", nil); err != nil {
+		return "", err
+	}
+	var failed *planrun.StepError // the last one
+	for tries := 0; ; tries++ {
+		if err := o.orient(ctx, tries == 0 && refusal == ""); err != nil {
+			return "", err
+		}
+		commit, err := o.plan(ctx, event, refusal)
+		var none *blocked
+		if errors.As(err, &none) && failed != nil {
+			return "", o.gaveUp(failed, tries) // which is why there is no other plan
+		}
+		if err != nil {
+			return "", err
+		}
+		err = o.execute(ctx, commit)
+		if err == nil {
+			break
+		}
+		if !errors.As(err, &failed) {
+			return "", err
+		}
+		if err := o.fire("execution_failed", err); err != nil {
+			return "", err
+		}
+		if tries == o.Config.Agent.Refusals {
+			return "", o.gaveUp(failed, tries+1)
+		}
+		if event, refusal, err = o.mend(ctx, failed); err != nil {
+			return "", err
+		}
+		if err := o.fire("reorient", nil); err != nil {
+			return "", err
+		}
+	}
+	return o.finalize(ctx)
+}
+
+// gaveUp is the end after too many plans that failed.
+func (o *orchestrator) gaveUp(failed *planrun.StepError, plans int) error {
+	var refused *store.Refused
+	if errors.As(failed, &refused) {
+		return refusedFor(o.work.Branch, plans, refused.Text)
+	}
+	times := ""
+	if plans > 1 {
+		times = fmt.Sprintf(" The plan was tried %d times.", plans)
+	}
+	return &unfinished{why: fmt.Sprintf("Step %s of the plan (%s) failed.%s", failed.Step, failed.At, times), output: indent(diag.CleanLines(failed.Err.Error()))}
+}
+
+// mend makes the tree ready for another plan after a failed step, and says what
+// the model is told.
+func (o *orchestrator) mend(ctx context.Context, failed *planrun.StepError) (model.Event, string, error) {
+	var refused *store.Refused
+	if errors.As(failed, &refused) {
+		// A commit that is refused cannot be mended by one on top of it.
+		o.log.Warn().Str("findings", refused.Text).Msg("the push was refused")
+		if err := o.work.Restart(ctx); err != nil {
+			return "", "", err
+		}
+		return model.Refused, refused.Text, nil
+	}
+	o.log.Warn().Str("step", failed.Step).Err(failed.Err).Msg("a step of the plan failed")
+	return model.Failed, fmt.Sprintf("%v\n\nThe steps before it are done and stay; what it did itself is undone. Plan what is left to do, in %s.",
+		failed, o.talk.Plan), nil
+}
+
+// orient runs the orientation cascade (PLAN-7); the first time it also tells the
+// model what the repository knows.
+func (o *orchestrator) orient(ctx context.Context, first bool) error {
+	report, err := task.Start(ctx, o.directive.Name(), orient.Options{Tree: o.tree, Getenv: getenv}, o.activity)
+	if err != nil {
+		return err
+	}
+	if report.Failed() {
+		why := errors.New(strings.Join(report.Problems, "; "))
+		if err := o.fire("orientation_failed", why); err != nil {
+			return err
+		}
+		return &blocked{text: "Orientation failed, so the work did not begin: " + diag.Clean(why.Error()) + "."}
+	}
+	if err := o.fire("orientation_succeeded", nil); err != nil || !first {
+		return err
+	}
+	known := task.Query(ctx, o.tree, o.Bare, o.directive.Raw)
+	if err := known.Log(o.directive.Name(), o.activity); err != nil {
+		return err
+	}
+	var text strings.Builder
+	report.WriteText(&text)
+	o.tell("", "# Orientation\n\n"+text.String()+"\n"+known.Text()+"\n"+o.asks())
+	return nil
+}
+
+// asks says what a plan is for.
+func (o *orchestrator) asks() string {
+	return fmt.Sprintf("# Your plan\n\nLook around with the tools, then write your plan to %s and end your turn. It is linted (`git ward plan lint`), and then executed step by step: "+
+		"only the plan counts, whatever else you change now is thrown away. It ends with `run_in_bash_session git ward task close --task-id %s`, and submit.\n"+
+		"For what nobody here knows, write a research plan (# FSM: research) to %s instead: it is executed, and you are asked again.\n",
+		o.talk.Plan, o.directive.Name(), researchPath(o.directive.Name()))
+}
+
+func getenv(name string) string { return os.Getenv(name) }
+
+func (o *orchestrator) tell(on model.Event, text string) {
+	o.talk.Messages = append(o.talk.Messages, model.Message{Role: model.User, On: on, Text: text})
+}
+
+// plan gets a plan that the lint has nothing against, committed: the one that a
+// run before has left, or one of the model's, whose findings go back to it a
+// bounded number of times. A plan that fails lint halts the process (002).
+func (o *orchestrator) plan(ctx context.Context, event model.Event, why string) (commit string, err error) {
+	path := o.talk.Plan
+	from, err := o.work.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	if event == "" {
+		if commit, err := o.work.Planned(ctx, path); err != nil || commit != "" {
+			if commit != "" {
+				o.log.Info().Str("commit", diag.Short(commit)).Msg("the plan is there; it goes on")
+			}
+			return commit, errors.Join(err, o.fire("plan_op", nil))
+		}
+	} else {
+		if event == model.Refused {
+			why = fmt.Sprintf("The push of %s was refused:\n\n%s\nWhat the server does not have is undone. Plan all of it anew in %s, without what was refused.",
+				o.work.Branch, why, path)
+		}
+		o.tell(event, why)
+	}
+	for tries := 0; ; tries++ {
+		findings, commit, err := o.draft(ctx, from, path, event == model.Failed)
+		if err != nil {
+			return "", o.fail("planning_failed", err)
+		}
+		if findings == "" && commit != "" {
+			return commit, o.fire("plan_op", nil)
+		}
+		if commit == "" && findings == "" { // research is done
+			if from, err = o.work.Head(ctx); err != nil {
+				return "", err
+			}
+			continue
+		}
+		o.log.Warn().Int("tries", tries+1).Str("findings", findings).Msg("the plan cannot be executed")
+		if tries == o.Config.Agent.Refusals {
+			return "", o.fail("planning_failed", &blocked{text: fmt.Sprintf("There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, indent(findings))})
+		}
+		o.tell(model.Findings, "The plan is not executed:\n\n"+findings+"\nMend "+path+" and end your turn.")
+	}
+}
+
+// draft lets the model write a plan and lints it. No findings and no commit mean
+// that it was research, which is done. A plan that failed and is left as it is goes
+// on at the step that failed.
+func (o *orchestrator) draft(ctx context.Context, from, path string, failed bool) (findings, commit string, err error) {
+	before, _ := o.tree.Read(path, plan.MaxBytes)
+	if _, err := o.turns(ctx); err != nil {
+		return "", "", err
+	}
+	data, err := o.tree.Read(path, plan.MaxBytes)
+	if failed && err == nil && bytes.Equal(before, data) {
+		if commit, err := o.work.Planned(ctx, path); err != nil || commit != "" {
+			return "", commit, errors.Join(err, o.discard(ctx, from))
+		}
+	}
+	research := researchPath(o.directive.Name())
+	if err != nil {
+		if data, err := o.tree.Read(research, plan.MaxBytes); err == nil {
+			return o.research(ctx, from, research, data)
+		}
+		if err := o.discard(ctx, from); err != nil {
+			return "", "", err
+		}
+		return path + ": there is no plan at this path\n", "", nil
+	}
+	if commit, err = o.work.CommitPlan(ctx, from, path, data); err != nil {
+		return "", "", err
+	}
+	findings, err = o.lint(ctx, path)
+	return findings, commit, err
+}
+
+// discard makes the tree that of a commit again.
+func (o *orchestrator) discard(ctx context.Context, to string) error {
+	return o.work.ResetTo(ctx, to)
+}
+
+// lint is the critic: its findings as text, and CRITIC_FEEDBACK in the log.
+func (o *orchestrator) lint(ctx context.Context, path string) (string, error) {
+	found, analysis, err := o.runner("").Lint(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	if p, _ := o.runner("").Plan(ctx, path); p != nil {
+		if id := p.Task(); id != "" && id != o.directive.Name() && p.Machine() == fsm.FDC {
+			found = append(found, diag.Diagnostic{Pos: diag.Pos{Path: path}, Rule: "plan/task", Severity: diag.Error,
+				Message: fmt.Sprintf("the plan closes %s, and is for %s", id, o.directive.Name()), Hint: "close the directive that it is for"})
+		}
+	}
+	var b strings.Builder
+	diag.WriteText(&b, found)
+	e := activity.Entry{Phase: "PLANNING", Task: activity.Task{ID: o.directive.Name()},
+		Action: activity.Action{Type: activity.CriticFeedback, Details: map[string]any{"plan": path, "findings": len(found),
+			"complexity": string(analysis.Complexity), "modality": string(analysis.Modality), "steps": analysis.Steps}},
+		Outcome: activity.Outcome{Status: activity.Success, Message: "no findings"}, Evidence: []string{path}}
+	if len(found) > 0 {
+		e.Outcome.Message = b.String()
+	}
+	if !diag.HasErrors(found) {
+		b.Reset()
+	}
+	return b.String(), o.activity.Append(e)
+}
+
+// research runs a research plan as a cycle of its own (PLAN-8), and asks the model
+// again.
+func (o *orchestrator) research(ctx context.Context, from, path string, data []byte) (findings, commit string, err error) {
+	if err := o.fire("research_requested", nil); err != nil {
+		return "", "", err
+	}
+	commit, err = o.work.CommitPlan(ctx, from, path, data)
+	if err == nil {
+		findings, err = o.lint(ctx, path)
+	}
+	if err == nil {
+		err = o.fire("research_started", nil)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	outputs := ""
+	if findings == "" {
+		r := o.runner(commit)
+		r.Output = func(step, text string) { outputs += step + ":\n" + indent(excerptLines(text)) + "\n" }
+		_, err := r.Run(ctx, path)
+		var failed *planrun.StepError
+		if errors.As(err, &failed) {
+			findings = failed.Error() + "\n"
+		} else if err != nil {
+			return "", "", err
+		}
+	}
+	if err := o.fire("result_ready", nil); err != nil {
+		return "", "", err
+	}
+	if findings != "" {
+		return findings, "", o.work.Restart(ctx)
+	}
+	o.tell("", "The research is done. What its steps gave:\n\n"+outputs+"\n"+o.asks())
+	return "", "", nil
+}
+
+// excerptLines keeps what a step gave readable.
+func excerptLines(s string) string {
+	const size = 16 << 10
+	if len(s) > size {
+		s = strings.ToValidUTF8(s[:size], "") + "\n[cut]"
+	}
+	return s
+}
+
+// execute runs the plan, or goes on with it.
+func (o *orchestrator) execute(ctx context.Context, commit string) error {
+	r := o.runner(commit)
+	var last []string
+	r.Output = func(step, text string) {
+		if last = append(last, step+":\n"+indent(excerptLines(text))); len(last) > 20 {
+			last = last[1:]
+		}
+	}
+	var stepErr error
+	r.Done = func(string) { stepErr = errors.Join(stepErr, o.fire("step_op", nil)) }
+	result, err := r.Run(ctx, o.talk.Plan)
+	if err = errors.Join(err, stepErr); err != nil {
+		return err
+	}
+	o.log.Info().Int("steps", result.Steps).Int("now", result.Executed).Msg("the plan is executed")
+	o.results = strings.Join(last, "\n")
+	return o.fire("all_steps_completed", nil)
+}
+
+// runner runs plans of the directive in its working clone; runs from before the
+// commit do not count.
+func (o *orchestrator) runner(since string) *planrun.Runner {
+	c := o.Config
+	return &planrun.Runner{
+		Guard: o.guarded, Tree: o.tree, Box: o.box, Log: o.activity, Task: o.directive.Name(), Since: since, Redact: o.Redact,
+		Search: c.Search.URL, Calls: c.VM.Calls,
+		Limits: vm.Limits{Instructions: c.VM.MaxInstructions, Cells: c.VM.MaxCells, Time: c.VM.MaxTime.Duration, Output: c.VM.MaxOutput},
+		Message: func(ctx context.Context, text, key string) error {
+			return o.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: o.directive.Name(), Status: comms.Info, Text: key + "\n\n" + text})
+		},
+		Submit: func(ctx context.Context, _ string) error { return o.work.Push(ctx) },
+		Close: func(_ context.Context, id string) (string, error) {
+			path, err := task.WritePostMortem(o.tree, id, time.Now(), "The plan is "+o.talk.Plan+"; each step of it is a commit.")
+			return "closed " + id + ": " + path, err
+		},
+	}
+}
+
+// finalize asks the model for its last words. What it writes into postmortems/
+// stays, for 002 wants it completed; anything else is work that no plan holds.
+func (o *orchestrator) finalize(ctx context.Context) (string, error) {
+	text := "All steps of the plan are done. Complete the post-mortem in postmortems/ if there is something to be learnt, and end with your last words, which become the report."
+	if o.results != "" {
+		text += "\n\nWhat the last steps gave:\n\n" + o.results
+	}
+	o.tell(model.Done, text)
+	words, err := o.turns(ctx)
+	if errors.Is(err, tool.ErrExit) {
+		return "", err
+	}
+	if err != nil {
+		return "", o.fail("finalization_failed", err)
+	}
+	if err := o.work.KeepOnly(ctx, "postmortems"); err != nil {
+		return "", err
+	}
+	return words + o.tally.sentence(), o.fire("finalization_succeeded", nil)
+}

@@ -1,0 +1,153 @@
+// Package orient is the orientation cascade (ORI-1): who the agent is, what the
+// repository holds, what the environment allows, and, when asked, research into
+// what nobody knows. Levels 1 to 3 read and try, and change nothing.
+package orient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/knowledge"
+)
+
+// Options says what to look at.
+type Options struct {
+	Tree   *worktree.Tree
+	Getenv func(string) string
+	// Connect are addresses, HOST:PORT, outside that must be reachable. None is
+	// tried that is not named here.
+	Connect []string
+	// Unknowns are what the task does not know and knows that it does not.
+	Unknowns []string
+	// Search looks an unknown up; nil when no search is set up.
+	Search func(ctx context.Context, query string) (string, error)
+	// Topic is what level 4 investigates, "" for nothing. Research does it and
+	// returns where the report is; nil when this program cannot.
+	Topic    string
+	Research func(ctx context.Context, topic string) (string, error)
+}
+
+// Report is what was found, level by level.
+type Report struct {
+	Time        time.Time    `json:"time"`
+	Identity    *Identity    `json:"l1_identity"`
+	Repository  *Repository  `json:"l2_repository,omitempty"`
+	Environment *Environment `json:"l3_environment,omitempty"`
+	Unknowns    []Unknown    `json:"l3_unknowns,omitempty"`
+	Research    *Research    `json:"l4_research,omitempty"`
+	// Problems are what stands in the way of work. With one of them orientation
+	// has failed.
+	Problems []string `json:"problems"`
+}
+
+// Identity is level 1.
+type Identity struct {
+	Name         string   `json:"name"`
+	Version      string   `json:"version,omitempty"`
+	Description  string   `json:"description,omitempty"`
+	Capabilities []string `json:"capabilities"`
+	Limitations  []string `json:"limitations"`
+}
+
+// Unknown is a known unknown and what the search says about it.
+type Unknown struct {
+	Query  string `json:"query"`
+	Answer string `json:"answer,omitempty"` // text from outside: not to be trusted
+	Error  string `json:"error,omitempty"`
+}
+
+// Research is level 4.
+type Research struct {
+	Topic  string `json:"topic"`
+	Report string `json:"report,omitempty"` // a path
+	Error  string `json:"error,omitempty"`
+}
+
+// Failed reports whether work may not begin.
+func (r *Report) Failed() bool { return len(r.Problems) > 0 }
+
+// Run goes through the levels in order. Without level 1 it ends there: an agent
+// that does not know what it is orients itself by nothing. The error is trouble;
+// what stands in the way of work is a problem of the report.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	r := &Report{Time: time.Now().UTC().Truncate(time.Second), Problems: []string{}}
+	var err error
+	if r.Identity, err = identity(o.Tree); err != nil {
+		r.Problems = append(r.Problems, err.Error())
+		return r, nil
+	}
+	if r.Repository, err = repository(ctx, o.Tree); err != nil {
+		return nil, err
+	}
+	r.Environment = environment(ctx, o)
+	r.Problems = append(r.Problems, r.Environment.problems()...)
+	for _, query := range o.Unknowns {
+		r.Unknowns = append(r.Unknowns, look(ctx, o, query))
+	}
+	if o.Topic != "" {
+		r.Research = research(ctx, o)
+	}
+	return r, ctx.Err()
+}
+
+// identity is level 1. The error is a sentence for the report.
+func identity(t *worktree.Tree) (*Identity, error) {
+	data, err := t.Read(knowledge.MetaPath, knowledge.MaxMeta)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is missing: the agent does not know what it is", knowledge.MetaPath)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, found := knowledge.ParseMeta(data)
+	if len(found) > 0 {
+		return nil, fmt.Errorf("%s: %s", found[0].Pos, found[0].Message)
+	}
+	return &Identity{*m.Name, m.Version, m.Description, append([]string{}, m.Capabilities...), append([]string{}, *m.Limitations...)}, nil
+}
+
+// maxAnswer is how much of a search's answer is kept.
+const maxAnswer = 4 << 10
+
+func look(ctx context.Context, o Options, query string) Unknown {
+	u := Unknown{Query: query}
+	if o.Search == nil {
+		u.Error = "not searched: no search is set up"
+		return u
+	}
+	answer, err := o.Search(ctx, query)
+	if err != nil {
+		u.Error = errorText(err)
+		return u
+	}
+	u.Answer = strings.ToValidUTF8(answer[:min(len(answer), maxAnswer)], "")
+	return u
+}
+
+func research(ctx context.Context, o Options) *Research {
+	r := &Research{Topic: o.Topic}
+	if o.Research == nil {
+		r.Error = "level 4 is not set up here: git ward research plan and run do it"
+		return r
+	}
+	var err error
+	if r.Report, err = o.Research(ctx, o.Topic); err != nil {
+		r.Error = errorText(err)
+	}
+	return r
+}
+
+func errorText(err error) string {
+	var hinted *cli.Error
+	if errors.As(err, &hinted) && hinted.Hint != "" {
+		return diag.Clean(err.Error() + "; " + hinted.Hint)
+	}
+	return diag.Clean(err.Error())
+}

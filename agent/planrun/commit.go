@@ -1,0 +1,220 @@
+package planrun
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"git-ward/agent/activity"
+	"git-ward/internal/diag"
+	"git-ward/protocols/plan"
+)
+
+// maxMessage bounds what a step says in its commit.
+const maxMessage = 2 << 10
+
+// commit makes the commit of a step: the tree as it is now, on the head that the
+// run knows. The branch moves by compare-and-swap, so that of two runs that know
+// the same head one wins.
+func (u *run) commit(ctx context.Context, p point, message string) error {
+	if err := u.sameBranch(ctx); err != nil {
+		return err
+	}
+	tree := u.head + "^{tree}" // what the step led the branch to, where it pushed or committed
+	switch p.Action() {
+	case plan.WriteOp, plan.DeleteOp, plan.MoveOp, plan.ToolExec, plan.CloseOp:
+		if err := u.stage(ctx); err != nil {
+			return err
+		}
+		id, err := u.Tree.Git(ctx, "write-tree")
+		if err != nil {
+			return err
+		}
+		tree = id
+	}
+	out, err := u.Tree.GitInput(ctx, nil, []byte(u.message(p, message)), "commit-tree", tree, "-p", u.head, "-F", "-")
+	if err != nil {
+		return err
+	}
+	id := strings.TrimSpace(string(out))
+	if _, err := u.Tree.Git(ctx, "update-ref", "-m", "ward: "+u.name(p.n), "HEAD", id, u.head); err != nil {
+		return err
+	}
+	u.head = id
+	return nil
+}
+
+// stage puts all of the tree into the index, but for logs/, which are of this
+// machine.
+func (u *run) stage(ctx context.Context) error {
+	if _, err := u.Tree.Git(ctx, "add", "--all"); err != nil {
+		return err
+	}
+	_, err := u.Tree.Git(ctx, "reset", "--quiet", "HEAD", "--", "logs", ".signal") // git add has no way to leave out what may be ignored
+	return err
+}
+
+// sameBranch refuses to go on where a command has led HEAD elsewhere. Commits that
+// a command made on the branch are taken over.
+func (u *run) sameBranch(ctx context.Context) error {
+	branch, _ := u.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if branch != u.branch {
+		return fmt.Errorf("the step left the working tree on %s, not on %s", short(branch), short(u.branch))
+	}
+	head, err := u.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil || head == u.head {
+		return err
+	}
+	if _, err := u.Tree.Git(ctx, "merge-base", "--is-ancestor", u.head, head); err != nil {
+		return fmt.Errorf("the step took commits off %s", short(u.branch))
+	}
+	u.head = head
+	return nil
+}
+
+func short(ref string) string {
+	if ref == "" {
+		return "no branch"
+	}
+	return strings.TrimPrefix(ref, "refs/heads/")
+}
+
+// message is the commit message of a step.
+func (u *run) message(p point, text string) string {
+	var b strings.Builder
+	first, _, _ := strings.Cut(strings.TrimSpace(p.Args+"\n"+p.Block), "\n")
+	line := strings.TrimSpace(p.Tool + " " + cut(first, 60))
+	fmt.Fprintf(&b, "plan: %s\n\n", diag.Clean(u.redact(line)))
+	if text != "" {
+		fmt.Fprintf(&b, "%s\n\n", text)
+	}
+	fmt.Fprintf(&b, "%s: %s\n%s: %s\n", TrailerStep, u.name(p.n), TrailerRun, u.base)
+	if u.again {
+		fmt.Fprintf(&b, "%s: the run before was interrupted at this command, which may have run then\n", trailerAgain)
+	}
+	return b.String()
+}
+
+func (u *run) redact(s string) string {
+	if u.Redact != nil {
+		return u.Redact(s)
+	}
+	return s
+}
+
+// plainText makes what a step says fit for a commit message and for the log, the
+// same for both.
+func (u *run) plainText(s string) string {
+	lines := strings.Split(u.redact(cut(s, maxMessage)), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(diag.Clean(strings.ReplaceAll(line, "\t", "    ")), " ")
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+func cut(s string, size int) string {
+	if len(s) <= size {
+		return s
+	}
+	return strings.ToValidUTF8(s[:size], "") + "..."
+}
+
+// undo takes back what a failed step did to the tree. The run began at a clean
+// tree, so that nothing else is there.
+func (u *run) undo(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil // the next run finds the intent, and puts it aside
+	}
+	if u.branch != "" {
+		if _, err := u.Tree.Git(ctx, "symbolic-ref", "HEAD", u.branch); err != nil {
+			return err
+		}
+	}
+	if _, err := u.Tree.Git(ctx, "reset", "--quiet", "--hard", u.head); err != nil {
+		return err
+	}
+	_, err := u.Tree.Git(ctx, "clean", "-ffdq", "--exclude=/logs/")
+	u.clearIntent()
+	return err
+}
+
+// logID is the id of a step's line: the same however often it is written.
+func (u *run) logID(n int, what string) string {
+	return activity.UUID(u.base + " " + u.name(n) + " " + what)
+}
+
+// ends reports whether the step closes the task.
+func (u *run) ends(p point) bool { return p.Action() == plan.CloseOp }
+
+// record logs a step that is done.
+func (u *run) record(p point, message string, at time.Time) error {
+	e := u.entry(p, message, at)
+	if has, err := u.Log.Has(e.ID); err != nil {
+		return err
+	} else if !has {
+		if err := u.Log.Append(e); err != nil {
+			return err
+		}
+	}
+	if !u.ends(p) {
+		return nil
+	}
+	e.ID, e.Action = u.logID(p.n, "end"), activity.Action{Type: activity.TaskEnd}
+	return u.Log.Append(e)
+}
+
+// entry is the log line of a step.
+func (u *run) entry(p point, message string, at time.Time) activity.Entry {
+	phase := "EXECUTING"
+	if p.research() {
+		phase = "RESEARCHING"
+	}
+	details := map[string]any{"tool": p.Tool, "args": p.Args, "line": p.Line}
+	if p.Block != "" {
+		details["block_bytes"] = len(p.Block)
+	}
+	if len(p.files) > 0 {
+		details["files"] = p.files
+	}
+	if p.Tool == plan.Bash && !u.ends(p) {
+		details["at_least_once"] = true
+		if u.again {
+			details["run_again"] = true
+		}
+	}
+	return activity.Entry{
+		ID: u.logID(p.n, ""), Time: at, Phase: phase, Task: activity.Task{ID: u.Task, Step: u.name(p.n)},
+		Action:   activity.Action{Type: kind(p), Details: details},
+		Outcome:  activity.Outcome{Status: activity.Success, Message: message},
+		Evidence: p.Evidence(), Execution: activity.Execution{Stack: p.stack},
+	}
+}
+
+// kind is the type of a step's log line.
+func kind(p point) activity.Type {
+	switch p.Tool {
+	case plan.ReadFile, plan.ListFiles, plan.Grep:
+		return activity.FileRead
+	case plan.GoogleSearch, plan.ViewTextWebsite:
+		return activity.ExternalRAGQuery
+	case plan.CreateFile, plan.OverwriteFile, plan.ReplaceDiff, plan.DeleteFile, plan.RenameFile:
+		return activity.FileWrite
+	case plan.SetPlan, plan.StepComplete, plan.ForEachFile:
+		return activity.PlanUpdate
+	case plan.CallPlan:
+		if p.Action() == plan.ToolExec {
+			return activity.ToolExec
+		}
+		return activity.PlanUpdate
+	case plan.MessageUser, plan.DefineNames, plan.DefineDiagonal:
+		return activity.Info
+	}
+	switch {
+	case p.Action() != plan.CloseOp:
+		return activity.ToolExec
+	case p.research():
+		return activity.ResearchReport
+	}
+	return activity.PostMortem
+}

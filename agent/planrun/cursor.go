@@ -1,0 +1,127 @@
+package planrun
+
+import (
+	"fmt"
+	"slices"
+
+	"git-ward/protocols/fsm"
+	"git-ward/protocols/plan"
+)
+
+// maxExecuted bounds the steps of one run, each turn of a loop counted.
+const maxExecuted = 100_000
+
+// cursor walks the steps of a plan in the order of their execution, on a stack of
+// its own (002: the plan execution stack). It depends on nothing but the plans and
+// the files of loops, so walking again leads to the same steps.
+type cursor struct {
+	plans func(name string) (path string, p *plan.Plan, err error)
+	files func(glob string) ([]string, error)
+	stack []scope
+	n     int
+}
+
+// scope is a plan or the body of a loop in progress.
+type scope struct {
+	path    string // of the plan
+	machine string
+	steps   []plan.Step
+	next    int
+	loop    bool
+	files   []string // of a loop
+	turn    int
+}
+
+// point is a step whose turn it is.
+type point struct {
+	*plan.Step
+	n       int      // from 1, in the order of execution
+	files   []string // of the loops around it, the outermost first
+	stack   []string // plans with the step that each is at
+	machine string
+}
+
+// start puts the first plan on the stack.
+func (c *cursor) start(path string, p *plan.Plan) {
+	c.stack = []scope{{path: path, machine: p.Machine(), steps: p.Steps}}
+}
+
+// next is the step to execute now; ok is false at the end.
+func (c *cursor) next() (p point, ok bool) {
+	for len(c.stack) > 0 {
+		top := &c.stack[len(c.stack)-1]
+		if top.next < len(top.steps) {
+			top.next++
+			c.n++
+			return c.point(&top.steps[top.next-1]), true
+		}
+		if top.loop && top.turn+1 < len(top.files) {
+			top.turn++
+			top.next = 0
+			continue
+		}
+		c.stack = c.stack[:len(c.stack)-1]
+	}
+	return point{}, false
+}
+
+func (c *cursor) point(s *plan.Step) point {
+	p := point{Step: s, n: c.n}
+	for _, sc := range c.stack {
+		if sc.loop {
+			p.files = append(p.files, sc.files[sc.turn])
+			continue
+		}
+		p.files, p.machine = nil, sc.machine // loops of a caller are not the callee's
+		p.stack = append(p.stack, fmt.Sprintf("%s#%d", sc.path, sc.next))
+	}
+	return p
+}
+
+// enter puts the body of a loop or a called plan on the stack, and does nothing
+// for other steps. The error says why it cannot.
+func (c *cursor) enter(p point) error {
+	switch {
+	case c.n > maxExecuted:
+		return fmt.Errorf("more than %d steps were executed", maxExecuted)
+	case p.Tool == plan.ForEachFile:
+		files, err := c.files(plan.Fill(p.Args, p.files))
+		if err == nil && len(files) > 0 {
+			top := c.stack[len(c.stack)-1]
+			c.stack = append(c.stack, scope{path: top.path, machine: top.machine, steps: p.Body, loop: true, files: files})
+		}
+		return err
+	case p.Tool != plan.CallPlan:
+		return nil
+	}
+	path, callee, err := c.plans(p.Args)
+	if err != nil || callee == nil {
+		return err // nil, nil: a program
+	}
+	depth := 1
+	for _, sc := range c.stack {
+		if !sc.loop {
+			depth++
+		}
+	}
+	if depth > plan.MaxRecursionDepth {
+		return fmt.Errorf("calling %s would put %d plans on the stack, more than %d", path, depth, plan.MaxRecursionDepth)
+	}
+	c.stack = append(c.stack, scope{path: path, machine: callee.Machine(), steps: callee.Steps})
+	return nil
+}
+
+// research reports whether the step belongs to a research plan.
+func (p point) research() bool { return p.machine == fsm.Research }
+
+// match picks the files that a glob names, in order.
+func match(glob string, files []string) []string {
+	var list []string
+	for _, f := range files {
+		if plan.MatchFile(glob, f) {
+			list = append(list, f)
+		}
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,340 @@
+package planrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/plan"
+)
+
+// Trailers of a step's commit: which step, and the commit that its run began at.
+const (
+	TrailerStep  = "Ward-Step"
+	TrailerRun   = "Ward-Run"
+	trailerAgain = "Ward-Step-Again"
+)
+
+// done is a step's commit.
+type done struct {
+	id      string
+	message string
+	time    time.Time
+}
+
+// resume finds the newest run of the plan, and what it has done; a run of another
+// text of the plan, or one from before Since, does not count.
+func (u *run) resume(ctx context.Context) ([]done, error) {
+	var err error
+	if u.head, err = u.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+		return nil, cli.Hint(errors.New("there is no commit to begin at"), "commit the plan first")
+	}
+	u.branch, _ = u.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
+	u.base = u.head
+	var steps []done
+	if base, err := u.lastRun(ctx); err != nil {
+		return nil, err
+	} else if base != "" {
+		same, err := u.sameText(ctx, base)
+		if err != nil {
+			return nil, err
+		}
+		if same {
+			u.base = base
+			if steps, err = u.steps(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	u.tree = &commitTree{commit: u.base, batch: u.repo.Batch(ctx)}
+	u.lint = lintOf(u.base, u.tree.batch)
+	return steps, nil
+}
+
+// lastRun is the base of the newest run of the plan, "" when there is none.
+func (u *run) lastRun(ctx context.Context) (string, error) {
+	if u.Again && !u.intended() {
+		return "", nil
+	}
+	revision := "HEAD"
+	if u.Since != "" {
+		revision = u.Since + "..HEAD"
+	}
+	out, err := u.Tree.Git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--fixed-strings", "--grep="+TrailerStep+": "+u.path+"#", "--format=%B", revision, "--")
+	if err != nil {
+		return "", err
+	}
+	base := git.Trailers(out, TrailerRun)
+	if len(base) != 1 || !git.IsID(base[0]) {
+		return "", nil
+	}
+	return base[0], nil
+}
+
+// sameText reports whether the plan is still the one of a run.
+func (u *run) sameText(ctx context.Context, base string) (bool, error) {
+	batch := u.repo.Batch(ctx)
+	defer batch.Close()
+	var ids [2]string
+	for i, commit := range []string{base, u.head} {
+		o, err := batch.Info(commit + ":" + u.path)
+		if errors.Is(err, git.ErrMissing) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		ids[i] = o.ID
+	}
+	return ids[0] == ids[1] && ids[0] != "", nil
+}
+
+// steps are the commits of the run, in order.
+func (u *run) steps(ctx context.Context) ([]done, error) {
+	out, err := u.Tree.Git(ctx, "log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%ct%n%B", u.base+"..HEAD", "--")
+	if err != nil {
+		return nil, err
+	}
+	byNumber := map[int]done{}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		id, rest, _ := strings.Cut(strings.TrimPrefix(entry, "\n"), "\n")
+		seconds, message, _ := strings.Cut(rest, "\n")
+		names, runs := git.Trailers(message, TrailerStep), git.Trailers(message, TrailerRun)
+		if len(names) != 1 || len(runs) != 1 || runs[0] != u.base {
+			continue
+		}
+		number, ok := strings.CutPrefix(names[0], u.path+"#")
+		n, err := strconv.Atoi(number)
+		if !ok || err != nil {
+			continue
+		}
+		at, _ := strconv.ParseInt(seconds, 10, 64)
+		byNumber[n] = done{id, body(message), time.Unix(at, 0)}
+	}
+	list := make([]done, len(byNumber))
+	for n, d := range byNumber {
+		if n < 1 || n > len(list) {
+			return nil, cli.Hint(fmt.Errorf("the history of %s lacks the commit of a step before %s", u.path, u.name(n)), "the branch was rewritten: run the plan --again")
+		}
+		list[n-1] = d
+	}
+	return list, nil
+}
+
+// body is a commit message without its subject and trailers.
+func body(message string) string {
+	_, rest, _ := strings.Cut(strings.TrimSpace(message), "\n\n")
+	at := strings.LastIndex("\n\n"+rest, "\n\n")
+	return strings.TrimSpace(("\n\n" + rest)[:at])
+}
+
+// replay walks the cursor over the steps that are done, and writes the log line of
+// the last one if the crash came before it.
+func (u *run) replay(ctx context.Context, steps []done) error {
+	p, err := u.lint.Plan(u.path)
+	if err != nil {
+		return err
+	}
+	u.cursor = &cursor{plans: u.callee}
+	u.cursor.start(u.path, p)
+	for i, d := range steps {
+		u.cursor.files = func(glob string) ([]string, error) { return u.matching(ctx, d.id, glob) }
+		at, ok := u.cursor.next()
+		if !ok {
+			return fmt.Errorf("%s has %d steps, but the history says that %d are done", u.path, u.cursor.n, len(steps))
+		}
+		if i == len(steps)-1 {
+			if err := u.complete(at, d); err != nil {
+				return err
+			}
+		}
+		if err := u.cursor.enter(at); err != nil {
+			return err
+		}
+	}
+	u.cursor.files = func(glob string) ([]string, error) { return u.matching(ctx, u.head, glob) }
+	return nil
+}
+
+// complete logs a step that was committed and not logged.
+func (u *run) complete(p point, d done) error {
+	has, err := u.Log.Has(u.logID(p.n, ""))
+	if err == nil && has {
+		has, err = u.Log.Has(u.logID(p.n, "end"))
+		has = has || !u.ends(p)
+	}
+	if has || err != nil {
+		return err
+	}
+	return u.record(p, d.message, d.time)
+}
+
+// matching lists the files of a commit that a glob names.
+func (u *run) matching(ctx context.Context, commit, glob string) ([]string, error) {
+	out, err := u.Tree.Git(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+	if err != nil {
+		return nil, err
+	}
+	return match(glob, strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")), nil
+}
+
+// callee is the plan that a name stands for; nil for a program.
+func (u *run) callee(name string) (string, *plan.Plan, error) {
+	path, err := u.lint.Resolve(name)
+	if err != nil || strings.HasSuffix(path, ".udc") {
+		return path, nil, err
+	}
+	p, err := u.lint.Plan(path)
+	if err == nil && p == nil {
+		err = fmt.Errorf("there is no plan %s", path)
+	}
+	return path, p, err
+}
+
+// commitTree is the tree of a commit, as plans are read from it.
+type commitTree struct {
+	commit string
+	batch  *git.Batch
+}
+
+func (t *commitTree) close() { t.batch.Close() }
+
+// Kind says what a path of the tree names.
+func (t *commitTree) Kind(path string) (plan.Kind, error) {
+	if path == "." {
+		return plan.Folder, nil
+	}
+	o, err := t.batch.Info(t.commit + ":" + path)
+	switch {
+	case errors.Is(err, git.ErrMissing):
+		return plan.Missing, nil
+	case err != nil:
+		return plan.Missing, err
+	case o.Kind == "tree":
+		return plan.Folder, nil
+	case o.Kind == "blob":
+		return plan.File, nil
+	}
+	return plan.Other, nil
+}
+
+// ReadFile reads a file of the tree.
+func (t *commitTree) ReadFile(path string, limit int64) ([]byte, error) {
+	o, data, err := t.batch.Read(t.commit+":"+path, limit)
+	var large *git.TooLarge
+	switch {
+	case errors.Is(err, git.ErrMissing):
+		return nil, os.ErrNotExist
+	case errors.As(err, &large):
+		return nil, plan.ErrTooLarge
+	case err == nil && o.Kind != "blob":
+		return nil, os.ErrNotExist
+	}
+	return data, err
+}
+
+// intentPath holds the step that is under way: whatever changes there are in the
+// tree are its own, and it may have run when the next run begins.
+func (u *run) intentPath() string { return filepath.Join(u.gitDir, "ward-step") }
+
+func (u *run) intent(n int) string { return u.name(n) + " " + u.base }
+
+func (u *run) intend(p point) error {
+	now := u.intent(p.n)
+	before, _ := os.ReadFile(u.intentPath())
+	u.again = p.Tool == plan.Bash && strings.TrimSpace(string(before)) == now
+	return atomicfile.Write(u.intentPath(), []byte(now+"\n"), 0o644)
+}
+
+func (u *run) clearIntent() { os.Remove(u.intentPath()) }
+
+// intended reports whether a step of this plan was under way.
+func (u *run) intended() bool {
+	data, _ := os.ReadFile(u.intentPath())
+	return strings.HasPrefix(string(data), u.path+"#")
+}
+
+// clean makes sure that the working tree is its commit: what an interrupted step
+// left is put aside, what somebody else left is not touched.
+func (u *run) clean(ctx context.Context) error {
+	_, err := os.Stat(u.intentPath())
+	interrupted := err == nil
+	if interrupted {
+		if err := u.clearLocks(ctx); err != nil {
+			return err
+		}
+	}
+	status, err := u.Tree.Git(ctx, "status", "--porcelain", "--untracked-files=all", "--", ".", ":(exclude)logs")
+	if !interrupted && err != nil || err == nil && status == "" {
+		return err
+	}
+	if !interrupted {
+		first, _, _ := strings.Cut(status, "\n")
+		return cli.Hint(fmt.Errorf("the working tree has changes that are not committed, such as %s", diag.Clean(strings.TrimSpace(first))),
+			"commit them, or git stash: each step of a plan becomes a commit of its own")
+	}
+	return u.putAside(ctx)
+}
+
+// leftRef is where a local commit keeps what an interrupted step left; its reflog
+// has the older ones.
+const leftRef = "refs/ward-left"
+
+// putAside commits what is in the working tree to leftRef, and makes the tree that
+// of HEAD again. It can itself be interrupted at any point.
+func (u *run) putAside(ctx context.Context) error {
+	if err := u.stage(ctx); err != nil {
+		// The index may be cut off; it is made anew from HEAD and the tree.
+		if err := os.Remove(filepath.Join(u.gitDir, "index")); err != nil {
+			return err
+		}
+		if err := u.stage(ctx); err != nil {
+			return err
+		}
+	}
+	tree, err := u.Tree.Git(ctx, "write-tree")
+	if err != nil {
+		return err
+	}
+	id, err := u.Tree.Git(ctx, "commit-tree", tree, "-p", "HEAD", "-m", "ward: left by an interrupted step of "+u.path)
+	if err != nil {
+		return err
+	}
+	if _, err := u.Tree.Git(ctx, "update-ref", "--create-reflog", "-m", "ward: interrupted", leftRef, id); err != nil {
+		return err
+	}
+	_, err = u.Tree.Git(ctx, "reset", "--quiet", "--hard", "HEAD")
+	return err
+}
+
+// clearLocks removes the lock files of a git that was killed with the last run. It
+// waits first: a child may still be at its last breath.
+func (u *run) clearLocks(ctx context.Context) error {
+	names := []string{"index.lock", "HEAD.lock"}
+	if ref, err := u.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD"); err == nil {
+		names = append(names, ref+".lock")
+	}
+	for _, name := range names {
+		path := filepath.Join(u.gitDir, filepath.FromSlash(name))
+		for end := time.Now().Add(2 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			if _, err := os.Stat(path); err != nil {
+				break
+			}
+			if time.Now().After(end) {
+				if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+// Package planrun executes plans in a working tree (PLAN-6): every step is one
+// commit with the trailer `Ward-Step: <plan>#<n>`, n counting in the order of
+// execution, and one line of the activity log.
+//
+// # After a crash
+//
+// A step is done when its commit is there, and a commit is there whole or not at
+// all. So a run that was killed at any point goes on with the first step that has
+// no commit: the way to it is walked again, loops over the files that the tree had
+// then. What an interrupted step left in the working tree is put aside, in a commit
+// at refs/ward-left of the clone. All plans are read from the commit that the run
+// began at, which is the one that was linted.
+//
+// Steps that only touch the tree happen exactly once. A command may have run and
+// been killed before its commit: it is at least once, and its commit and log line
+// say so when it was run again. Reports are looked for before they are made.
+package planrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/agent/activity"
+	"git-ward/agent/tool"
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/plan"
+	"git-ward/vm"
+)
+
+// Runner is where plans run and what their steps reach.
+type Runner struct {
+	Tree *worktree.Tree
+	Box  *tool.Box // for commands
+	Log  *activity.Log
+	Task string // "D-1", or "-"
+
+	// Message delivers message_user; key is unique for the step, so that it can be
+	// told whether it was delivered before. Submit pushes the branch. Close ends the
+	// task, and leaves its post-mortem in the tree.
+	Message func(ctx context.Context, text, key string) error
+	Submit  func(ctx context.Context, text string) error
+	Close   func(ctx context.Context, task string) (string, error)
+
+	Search string // [search] url, "" for none
+	Limits vm.Limits
+	Calls  []string // [vm] calls
+
+	Redact func(string) string              // takes secrets out; nil takes none
+	Output func(step string, result string) // what a step gave, for a reader; may be nil
+	Done   func(step string)                // after each step's commit; may be nil
+	Guard  func(tool string) error          // before each step; its error blocks the step; may be nil
+
+	Since string // runs that began before this commit do not count
+	Again bool   // begin anew even where a run has ended
+}
+
+// Result is how a run ended without an error.
+type Result struct {
+	Steps    int  // of the run, all of them done now
+	Executed int  // by this call
+	Before   bool // all of them were done before
+}
+
+// Refused is the error for a plan with findings: nothing was executed.
+type Refused struct{ Findings []diag.Diagnostic }
+
+func (e *Refused) Error() string {
+	var b strings.Builder
+	diag.WriteText(&b, e.Findings)
+	return "the plan has findings, and is not run:\n" + strings.TrimSuffix(b.String(), "\n")
+}
+
+// StepError is the end of a run by a step that failed. Its changes are undone.
+type StepError struct {
+	Step string // "plans/D-1.plan.txt#3"
+	Line string // the step as it is written
+	At   string // path:line of it
+	Err  error
+}
+
+func (e *StepError) Error() string {
+	return fmt.Sprintf("step %s (%s, %s) failed: %v", e.Step, e.At, e.Line, e.Err)
+}
+func (e *StepError) Unwrap() error { return e.Err }
+
+// run is one call of Run.
+type run struct {
+	*Runner
+	path   string
+	gitDir string
+	repo   *git.Repo
+	base   string // where the run began
+	head   string
+	branch string // ref of HEAD, "" when detached
+	lint   *plan.Linter
+	tree   *commitTree
+	cursor *cursor
+	again  bool // the step at hand may have run before
+}
+
+// Run executes the plan at a path of the tree, or goes on with it. The error is
+// Refused, StepError, the context's, or trouble.
+func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
+	dir, err := r.Tree.Git(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return nil, err
+	}
+	u := &run{Runner: r, path: path, gitDir: dir, repo: git.Open(dir)}
+	unlock, err := lock(ctx, filepath.Join(dir, "ward-run.lock"))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	tool.EndTagged(u.tag(), 2*time.Second)
+	if err := u.clean(ctx); err != nil {
+		return nil, err
+	}
+	done, err := u.resume(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer u.tree.close()
+	found, err := u.lint.Lint(path)
+	if err != nil {
+		return nil, err
+	}
+	if diag.HasErrors(found) {
+		return nil, &Refused{found}
+	}
+	if err := u.replay(ctx, done); err != nil {
+		return nil, err
+	}
+	return u.execute(ctx, len(done))
+}
+
+// Lint lints the plan at a path of HEAD, as Run does before it executes, and says
+// what kind of plan it is.
+func (r *Runner) Lint(ctx context.Context, path string) ([]diag.Diagnostic, plan.Analysis, error) {
+	l, closeTree, err := r.linter(ctx)
+	if err != nil {
+		return nil, plan.Analysis{}, err
+	}
+	defer closeTree()
+	found, err := l.Lint(path)
+	if err != nil {
+		return nil, plan.Analysis{}, err
+	}
+	a, err := l.Analyze(path)
+	return found, a, err
+}
+
+// Plan is the plan at a path of HEAD, nil when there is none.
+func (r *Runner) Plan(ctx context.Context, path string) (*plan.Plan, error) {
+	l, closeTree, err := r.linter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer closeTree()
+	return l.Plan(path)
+}
+
+func (r *Runner) linter(ctx context.Context) (*plan.Linter, func(), error) {
+	dir, err := r.Tree.Git(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return nil, nil, err
+	}
+	batch := git.Open(dir).Batch(ctx)
+	return lintOf("HEAD", batch), func() { batch.Close() }, nil
+}
+
+// lintOf lints plans of a commit. Their machines are main's.
+func lintOf(commit string, batch *git.Batch) *plan.Linter {
+	main := &commitTree{commit: "refs/remotes/origin/main", batch: batch}
+	return plan.NewLinter(&commitTree{commit, batch}, func(path string) ([]byte, error) { return main.ReadFile(path, plan.MaxBytes) })
+}
+
+// tag marks commands of a run, so that the next run ends what is left of them.
+func (u *run) tag() string { return "WARD_PLAN_RUN=" + u.gitDir }
+
+// lock keeps a second run out; it ends with the process.
+func lock(ctx context.Context, path string) (release func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(10 * time.Second); ; {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) || ctx.Err() != nil {
+			f.Close()
+			return nil, cli.Hint(fmt.Errorf("another plan runs in this clone (%s)", path), "wait for its end, or run it in another clone")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// execute executes what is left, after done steps.
+func (u *run) execute(ctx context.Context, done int) (*Result, error) {
+	for executed := 0; ; executed++ {
+		p, ok := u.cursor.next()
+		if !ok {
+			u.clearIntent()
+			return &Result{Steps: done + executed, Executed: executed, Before: executed == 0 && done > 0}, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := u.step(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// step executes one step, commits it, logs it.
+func (u *run) step(ctx context.Context, p point) error {
+	if err := u.intend(p); err != nil {
+		return err
+	}
+	message, err := u.perform(ctx, p)
+	if err == nil {
+		err = u.cursor.enter(p)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err() // neither done nor failed
+	}
+	if err == nil {
+		err = u.commit(ctx, p, message)
+	}
+	if err != nil {
+		return u.failed(ctx, p, err)
+	}
+	if err := u.record(p, message, time.Now()); err != nil {
+		return err
+	}
+	if u.Done != nil {
+		u.Done(u.name(p.n))
+	}
+	return nil
+}
+
+// failed logs the failure of a step and undoes what it did to the tree.
+func (u *run) failed(ctx context.Context, p point, cause error) error {
+	e := u.entry(p, "", time.Now())
+	e.ID = "" // a step may fail more than once
+	e.Outcome = activity.Outcome{Status: activity.Failure, Error: cause.Error()}
+	err := &StepError{Step: u.name(p.n), Line: diag.Clean(strings.TrimSpace(p.Tool + " " + p.Args)), Err: cause}
+	at, _, _ := strings.Cut(p.stack[len(p.stack)-1], "#")
+	err.At = fmt.Sprintf("%s:%d", at, p.Line)
+	return errors.Join(err, u.Log.Append(e), u.undo(ctx))
+}
+
+// name is how a step is called in trailers and in the log.
+func (u *run) name(n int) string { return fmt.Sprintf("%s#%d", u.path, n) }

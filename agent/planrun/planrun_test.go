@@ -1,0 +1,511 @@
+package planrun
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"git-ward/agent/activity"
+	"git-ward/agent/tool"
+	"git-ward/internal/git"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/plan"
+	"git-ward/vm"
+)
+
+// TestMain is the test, or the process that the test kills.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("WARD_TEST_RUN"); dir != "" {
+		result, err := newRunner(dir).Run(context.Background(), os.Getenv("WARD_TEST_PLAN"))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Println(result.Steps, result.Executed)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// newRunner runs plans in dir/tree; what leaves the tree goes to files of dir.
+func newRunner(dir string) *Runner {
+	log, err := activity.Open(filepath.Join(dir, "logs"))
+	if err != nil {
+		panic(err)
+	}
+	note := func(name, text string) error {
+		path := filepath.Join(dir, name)
+		old, _ := os.ReadFile(path)
+		if strings.Contains(string(old), text) { // as a report is looked for first
+			return nil
+		}
+		return os.WriteFile(path, append(old, text+"\n"...), 0o644)
+	}
+	tree := &worktree.Tree{Dir: filepath.Join(dir, "tree"), Env: append(os.Environ(),
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org")}
+	return &Runner{
+		Tree: tree, Log: log, Task: "D-1",
+		Box: &tool.Box{Dir: tree.Dir, State: dir, Env: append(tree.Env, "OUT="+dir), Timeout: time.Minute, OutputSize: 10_000, WriteSize: 1 << 20},
+		Message: func(_ context.Context, text, key string) error {
+			return note("messages", key+" "+strings.TrimSpace(text))
+		},
+		Submit: func(context.Context, string) error { return note("submitted", "yes") },
+		Close: func(_ context.Context, task string) (string, error) {
+			return "closed " + task, tree.Write("postmortems/"+task+".md", []byte("# "+task+"\n"))
+		},
+		Limits: vm.DefaultLimits(), Calls: []string{"print"},
+	}
+}
+
+// newRepo makes dir/tree of the files of an archive.
+func newRepo(t *testing.T, archive string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	r := newRunner(dir)
+	if err := os.MkdirAll(r.Tree.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	gitRun(t, r, "init", "--quiet", "--initial-branch=work")
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		if err := r.Tree.Write(f.Name, f.Data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gitRun(t, r, "add", "--all")
+	gitRun(t, r, "commit", "--quiet", "--message=start")
+	return dir
+}
+
+func gitRun(t *testing.T, r *Runner, args ...string) string {
+	t.Helper()
+	out, err := r.Tree.Git(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+const everything = `
+-- plan.txt --
+# FSM: fdc
+set_plan
+Try every tool.
+---
+# Evidence: docs/a.md:1
+plan_step_complete
+---
+define_set_of_names a, b
+---
+create_file_with_block out/new.md <<END
+---
+one
+two
+END
+---
+replace_with_git_merge_diff out/new.md
+<<<<<<< SEARCH
+two
+=======
+three
+>>>>>>> REPLACE
+---
+read_file out/new.md
+---
+rename_file out/new.md out/newer.md
+---
+overwrite_file_with_block docs/a.md
+a, again
+---
+for_each_file docs/*.md
+  read_file {file1}
+  run_in_bash_session echo {file1} >>visited; echo ran >>$OUT/ran
+  for_each_file data/**/*.txt
+    run_in_bash_session echo {file1} {file2} >>pairs
+    overwrite_file_with_block seen/{file2}
+  call_plan common
+---
+grep again -- docs
+---
+list_files docs
+---
+call_plan plans/count.udc
+---
+call_plan add
+---
+delete_file docs/b.md
+---
+message_user All was tried.
+---
+run_in_bash_session git ward task close --task-id D-1
+---
+submit
+-- knowledge_core/plan_registry.json --
+{"common": "plans/common.txt", "add": "plans/count.udc"}
+-- plans/common.txt --
+# FSM: sub
+run_in_bash_session echo common >>common
+message_user From the callee.
+for_each_file data/*.txt
+  read_file {file1}
+-- plans/count.udc --
+MOV R0, 3
+CALL print R0
+HALT
+-- docs/a.md --
+a
+-- docs/b.md --
+b
+-- docs/it's a name.md --
+c
+-- data/x.txt --
+-- data/deep/y.txt --
+`
+
+// entries reads a log and holds each line to the schema.
+func entries(t *testing.T, dir string) (all []activity.Entry) {
+	t.Helper()
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(activity.Schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("s", schema); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(dir, "logs", activity.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(lines.Bytes()))
+		if err != nil {
+			t.Logf("a line that a kill cut off: %s", lines.Text())
+			continue
+		}
+		if err := compiled.Validate(value); err != nil {
+			t.Errorf("%s: %v", lines.Text(), err)
+		}
+		var e activity.Entry
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// checkRun asks for each step once: as a commit, as a line of the log.
+func checkRun(t *testing.T, dir, path string, steps int) {
+	t.Helper()
+	r := newRunner(dir)
+	var numbers []string
+	for message := range strings.SplitSeq(gitRun(t, r, "log", "--reverse", "-z", "--format=%B"), "\x00") {
+		numbers = append(numbers, git.Trailers(message, TrailerStep)...)
+	}
+	if len(numbers) != steps {
+		t.Errorf("%d commits for %d steps", len(numbers), steps)
+	}
+	for i, name := range numbers {
+		if want := fmt.Sprintf("%s#%d", path, i+1); name != want {
+			t.Errorf("commit %d is %s, not %s", i+1, name, want)
+		}
+	}
+	count := map[string]int{}
+	for _, e := range entries(t, dir) {
+		if e.Outcome.Status == activity.Success && e.Action.Type != activity.TaskEnd {
+			count[e.Task.Step]++
+		}
+	}
+	for i := range steps {
+		if name := fmt.Sprintf("%s#%d", path, i+1); count[name] != 1 {
+			t.Errorf("%s is logged %d times", name, count[name])
+		}
+	}
+	if status := gitRun(t, r, "status", "--porcelain"); status != "" {
+		t.Errorf("left in the tree: %s", status)
+	}
+}
+
+func TestEverything(t *testing.T) {
+	dir := newRepo(t, everything)
+	r := newRunner(dir)
+	var outputs []string
+	r.Output = func(step, text string) { outputs = append(outputs, step+" "+text) }
+	result, err := r.Run(t.Context(), "plan.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRun(t, dir, "plan.txt", result.Steps)
+	for file, want := range map[string]string{
+		"tree/out/newer.md": "---\none\nthree\n", "tree/docs/a.md": "a, again\n", "tree/visited": "docs/a.md\ndocs/b.md\ndocs/it's a name.md\n",
+		"tree/common": "common\ncommon\ncommon\n", "tree/postmortems/D-1.md": "# D-1\n", "submitted": "yes\n", "tree/seen/data/deep/y.txt": "",
+		"tree/pairs": "docs/a.md data/deep/y.txt\ndocs/a.md data/x.txt\ndocs/b.md data/deep/y.txt\ndocs/b.md data/x.txt\ndocs/it's a name.md data/deep/y.txt\ndocs/it's a name.md data/x.txt\n",
+	} {
+		if got, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", file, got, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "tree/docs/b.md")); err == nil {
+		t.Error("docs/b.md is still there")
+	}
+	messages, _ := os.ReadFile(filepath.Join(dir, "messages"))
+	if strings.Count(string(messages), "From the callee.") != 3 || strings.Count(string(messages), "All was tried.") != 1 {
+		t.Errorf("%s", messages)
+	}
+	all := strings.Join(outputs, "\n")
+	for _, want := range []string{"docs/a.md:1:a, again", `"output":["3"]`, "it's a name.md\n"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in the outputs:\n%s", want, all)
+		}
+	}
+	log := entries(t, dir)
+	types := map[activity.Type]int{}
+	for _, e := range log {
+		types[e.Action.Type]++
+		if e.Action.Details["args"] == "echo common >>common" && strings.Join(e.Execution.Stack, " ") != "plan.txt#9 plans/common.txt#1" {
+			t.Errorf("stack %v", e.Execution.Stack)
+		}
+	}
+	for _, kind := range []activity.Type{activity.FileRead, activity.FileWrite, activity.ToolExec, activity.PlanUpdate, activity.PostMortem, activity.TaskEnd, activity.Info} {
+		if types[kind] == 0 {
+			t.Errorf("no %s in the log", kind)
+		}
+	}
+	if strings.Join(log[1].Evidence, "") != "docs/a.md:1" {
+		t.Errorf("evidence %v", log[1].Evidence)
+	}
+	// Again there is nothing to do; asked for, it is done anew.
+	if again, err := newRunner(dir).Run(t.Context(), "plan.txt"); err != nil || again.Executed != 0 || !again.Before || again.Steps != result.Steps {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// TestKill kills the process of a run again and again, at random moments, until it
+// comes to its end: every step is there once, and the tree is that of a run that
+// nobody disturbed.
+func TestKill(t *testing.T) {
+	quiet := newRepo(t, everything)
+	result, err := newRunner(quiet).Run(t.Context(), "plan.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := gitRun(t, newRunner(quiet), "rev-parse", "HEAD^{tree}")
+	rounds := 2
+	if testing.Short() {
+		rounds = 1
+	}
+	for round := range rounds {
+		t.Run(fmt.Sprint(round), func(t *testing.T) {
+			dir := newRepo(t, everything)
+			random := rand.New(rand.NewPCG(2, uint64(round)))
+			kills := killUntilDone(t, dir, random, 40)
+			checkRun(t, dir, "plan.txt", result.Steps)
+			if got := gitRun(t, newRunner(dir), "rev-parse", "HEAD^{tree}"); got != want {
+				t.Errorf("another tree than without kills:\n%s", gitRun(t, newRunner(dir), "ls-tree", "-r", got))
+			}
+			messages, _ := os.ReadFile(filepath.Join(dir, "messages"))
+			if n := strings.Count(string(messages), "\n"); n != 4 {
+				t.Errorf("%d messages:\n%s", n, messages)
+			}
+			ran, _ := os.ReadFile(filepath.Join(dir, "ran"))
+			if n := strings.Count(string(ran), "\n"); n < 3 || n > 3+kills {
+				t.Errorf("a command for 3 files ran %d times after %d kills", n, kills)
+			}
+			t.Logf("%d kills", kills)
+		})
+	}
+}
+
+func killUntilDone(t *testing.T, dir string, random *rand.Rand, most int) (kills int) {
+	t.Helper()
+	for {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "WARD_TEST_RUN="+dir, "WARD_TEST_PLAN=plan.txt")
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- cmd.Wait() }()
+		delay := time.Hour
+		if kills < most {
+			delay = time.Duration(10+random.IntN(150)) * time.Millisecond
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatalf("after %d kills: %v\n%s", kills, err, out.String())
+			}
+			return kills
+		case <-time.After(delay):
+			cmd.Process.Kill()
+			<-done
+			kills++
+		}
+	}
+}
+
+// TestFailures: what ends a run, and that nothing of the failed step stays.
+func TestFailures(t *testing.T) {
+	head := "-- plan.txt --\n# FSM: sub\nread_file a\n"
+	for name, c := range map[string]struct{ archive, want string }{
+		"exit":     {head + "run_in_bash_session echo x >junk; echo why; exit 3\n-- a --\n", "step plan.txt#2 (plan.txt:3, run_in_bash_session echo x >junk; echo why; exit 3) failed: the command ended with [exit 3]; the last of its output:\nwhy"},
+		"search":   {head + "google_search x\n-- a --\n", "[search] url is not set"},
+		"diff":     {"-- plan.txt --\n# FSM: sub\n---\nread_file a\n---\nreplace_with_git_merge_diff a\n<<<<<<< SEARCH\nnot there\n=======\n>>>>>>> REPLACE\n-- a --\n", "plan.txt#2 (plan.txt:5, replace_with_git_merge_diff a) failed"},
+		"udc":      {head + "call_plan x.udc\n-- a --\n-- x.udc --\nMOV R0, 1\n", "x.udc ended with ERROR_NO_HALT after 1 instructions"},
+		"branch":   {head + "run_in_bash_session git checkout -q -b elsewhere\n-- a --\n", "left the working tree on elsewhere, not on work"},
+		"findings": {"-- plan.txt --\n# FSM: sub\nread_file nothing\n", "plan/missing-file: nothing does not exist"},
+		"command":  {head + "run_in_bash_session mkdir made; touch made/a; rm a\nread_file a\n-- a --\n", "plan.txt#3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newRepo(t, c.archive)
+			r := newRunner(dir)
+			_, err := r.Run(t.Context(), "plan.txt")
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("%v, want %s", err, c.want)
+			}
+			if status := gitRun(t, r, "status", "--porcelain"); status != "" {
+				t.Errorf("left in the tree: %s", status)
+			}
+			if branch := gitRun(t, r, "symbolic-ref", "--short", "HEAD"); branch != "work" {
+				t.Errorf("on %s", branch)
+			}
+			var step *StepError
+			if errors.As(err, &step) {
+				log := entries(t, dir)
+				if last := log[len(log)-1]; last.Outcome.Status != activity.Failure || last.Task.Step != step.Step {
+					t.Errorf("%+v", last)
+				}
+			}
+		})
+	}
+}
+
+// TestGoesOn: a run that failed goes on at its failed step when the cause is gone,
+// and another text of the plan is another run.
+func TestGoesOn(t *testing.T) {
+	dir := newRepo(t, "-- plan.txt --\n# FSM: sub\nrun_in_bash_session echo 1 >>count\nrun_in_bash_session test -e $OUT/go\n")
+	r := newRunner(dir)
+	if _, err := r.Run(t.Context(), "plan.txt"); err == nil {
+		t.Fatal("no failure")
+	}
+	os.WriteFile(filepath.Join(dir, "go"), nil, 0o644)
+	if result, err := r.Run(t.Context(), "plan.txt"); err != nil || result.Executed != 1 || result.Steps != 2 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	checkRun(t, dir, "plan.txt", 2)
+	// Somebody's own changes are not swept away.
+	os.WriteFile(filepath.Join(r.Tree.Dir, "mine"), []byte("x"), 0o644)
+	if _, err := r.Run(t.Context(), "plan.txt"); err == nil || !strings.Contains(err.Error(), "not committed, such as ?? mine") {
+		t.Errorf("%v", err)
+	}
+	gitRun(t, r, "add", "--all")
+	gitRun(t, r, "commit", "--quiet", "--message=mine")
+	r.Again = true
+	if result, err := r.Run(t.Context(), "plan.txt"); err != nil || result.Executed != 2 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	r.Again = false
+	if err := r.Tree.Write("plan.txt", []byte("# FSM: sub\nlist_files\n")); err != nil {
+		t.Fatal(err)
+	}
+	gitRun(t, r, "commit", "--quiet", "--all", "--message=another plan")
+	if result, err := r.Run(t.Context(), "plan.txt"); err != nil || result.Executed != 1 || result.Steps != 1 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if count, _ := os.ReadFile(filepath.Join(r.Tree.Dir, "count")); string(count) != "1\n1\n" {
+		t.Errorf("%q", count)
+	}
+}
+
+// TestDepth: the stack is bounded when a plan runs, not only when it is linted.
+func TestDepth(t *testing.T) {
+	c := &cursor{plans: func(name string) (string, *plan.Plan, error) {
+		p, _ := plan.Parse([]byte("# FSM: sub\ncall_plan again\n"), name)
+		return name, p, nil
+	}}
+	p, _ := plan.Parse([]byte("# FSM: sub\ncall_plan again\n"), "p")
+	c.start("p", p)
+	for depth := 1; ; depth++ {
+		at, ok := c.next()
+		if !ok || len(at.stack) != depth {
+			t.Fatalf("%v %v", at, ok)
+		}
+		if err := c.enter(at); err != nil {
+			if depth != plan.MaxRecursionDepth || !strings.Contains(err.Error(), "would put 11 plans on the stack") {
+				t.Errorf("depth %d: %v", depth, err)
+			}
+			return
+		}
+	}
+}
+
+// TestSecrets: neither log nor commits hold what is redacted.
+func TestSecrets(t *testing.T) {
+	dir := newRepo(t, "-- plan.txt --\n# FSM: sub\nrun_in_bash_session echo hunter2 >/dev/null; echo hunter2\nmessage_user the word is hunter2\nrun_in_bash_session echo hunter2; exit 1\n")
+	r := newRunner(dir)
+	r.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[secret]") }
+	r.Log.Redact = r.Redact
+	if _, err := r.Run(t.Context(), "plan.txt"); err == nil {
+		t.Fatal("no failure")
+	}
+	log, _ := os.ReadFile(r.Log.Path())
+	if messages := gitRun(t, r, "log", "--format=%B"); strings.Contains(messages+string(log), "hunter2") || !strings.Contains(messages, "[secret]") {
+		t.Errorf("%s\n%s", messages, log)
+	}
+}
+
+func TestWeb(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/search":
+			fmt.Fprintf(w, "results for %s", r.URL.Query().Get("q"))
+		case "/page":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<html><style>x</style><script>y</script><h1>A  page</h1><p>with <b>a</b> <a href="https://example.org/">link</a></p>`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	for want, got := range map[string]func() (string, error){
+		"results for two words":                        func() (string, error) { return search(t.Context(), server.URL+"/search", "two words") },
+		"results for a&b":                              func() (string, error) { return search(t.Context(), server.URL+"/search?q={query}", "a&b") },
+		"A page\nwith a <https://example.org/> link\n": func() (string, error) { return view(t.Context(), server.URL, server.URL+"/page") },
+	} {
+		if text, err := got(); text != want || err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+	}
+	if _, err := view(t.Context(), server.URL, server.URL+"/no"); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Error(err)
+	}
+	for _, page := range []string{"file:///etc/passwd", "x", "http://"} {
+		if _, err := view(t.Context(), server.URL, page); err == nil {
+			t.Error(page)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package planrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"git-ward/internal/cli"
+)
+
+const (
+	webTimeout = 30 * time.Second
+	webSize    = 2 << 20 // of a page
+)
+
+// errNoSearch is for search steps where nothing is set.
+var errNoSearch = cli.Hint(errors.New("[search] url is not set, so there is no search and no reading of pages"),
+	"the host admin sets it in <bare>/ward/config.toml; without it, research uses read_file, list_files and grep")
+
+// search asks the search engine of [search] url, where {query} stands for the
+// words; without it they are added as the parameter q.
+func search(ctx context.Context, engine, words string) (string, error) {
+	if engine == "" {
+		return "", errNoSearch
+	}
+	query := url.QueryEscape(words)
+	if strings.Contains(engine, "{query}") {
+		return get(ctx, strings.ReplaceAll(engine, "{query}", query))
+	}
+	u, err := url.Parse(engine)
+	if err != nil {
+		return "", fmt.Errorf("[search] url: %w", err)
+	}
+	values := u.Query()
+	values.Set("q", words)
+	u.RawQuery = values.Encode()
+	return get(ctx, u.String())
+}
+
+// view reads a page. Without a search engine there is none to find pages, and the
+// admin has not said that the agent may read the web.
+func view(ctx context.Context, engine, page string) (string, error) {
+	if engine == "" {
+		return "", errNoSearch
+	}
+	u, err := url.Parse(page)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return "", fmt.Errorf("%q is not a URL of the web", page)
+	}
+	return get(ctx, page)
+}
+
+// get reads a page as text, through the proxy of the environment where one is set.
+func get(ctx context.Context, address string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, webTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("User-Agent", "ward-agent")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, webSize))
+	if err != nil {
+		return "", err
+	}
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s answered %s", request.URL.Host, response.Status)
+	}
+	if strings.Contains(response.Header.Get("Content-Type"), "html") {
+		return text(string(body)), nil
+	}
+	return strings.ToValidUTF8(string(body), "\ufffd"), nil
+}
+
+// text is what a page shows, with the targets of its links.
+func text(page string) string {
+	var b strings.Builder
+	hidden := 0
+	for z := html.NewTokenizer(strings.NewReader(page)); ; {
+		kind := z.Next()
+		token := z.Token()
+		switch kind {
+		case html.ErrorToken:
+			return squeeze(b.String())
+		case html.TextToken:
+			if hidden == 0 {
+				b.WriteString(token.Data)
+			}
+		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
+			switch token.Data {
+			case "script", "style", "noscript", "template":
+				if kind == html.StartTagToken {
+					hidden++
+				} else if kind == html.EndTagToken {
+					hidden = max(0, hidden-1)
+				}
+			case "a":
+				for _, attribute := range token.Attr {
+					if attribute.Key == "href" && strings.HasPrefix(attribute.Val, "http") {
+						b.WriteString(" <" + attribute.Val + "> ")
+					}
+				}
+			case "b", "i", "em", "strong", "span", "code":
+			default:
+				b.WriteByte('\n')
+			}
+		}
+	}
+}
+
+// squeeze drops blank lines and blanks in a row.
+func squeeze(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		if words := strings.Fields(line); len(words) > 0 {
+			b.WriteString(strings.Join(words, " ") + "\n")
+		}
+	}
+	return b.String()
+}

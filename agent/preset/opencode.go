@@ -1,0 +1,84 @@
+package preset
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"git-ward/agent/model"
+)
+
+// setupOpencode is `opencode run`. The model is named provider/model there; one
+// without a provider is Anthropic's by its name, else OpenAI's.
+func setupOpencode(s Setup) invocation {
+	provider, id, found := strings.Cut(s.ID, "/")
+	if !found {
+		provider, id = "openai", s.ID
+		if strings.HasPrefix(id, "claude") {
+			provider = "anthropic"
+		}
+	}
+	full := provider + "/" + id
+	url := s.OpenAI
+	if provider == "anthropic" {
+		url = s.Anthropic + "/v1"
+	}
+	settings := map[string]any{
+		"models":  map[string]any{id: map[string]any{"name": id}},
+		"options": map[string]any{"baseURL": url, "apiKey": "ward"},
+	}
+	if provider != "anthropic" && provider != "openai" { // a name of the user's own: Chat Completions
+		settings["npm"] = "@ai-sdk/openai-compatible"
+	}
+	config := map[string]any{
+		"autoupdate": false, "share": "disabled", "snapshot": false, "permission": "allow",
+		"model": full, "small_model": full, // side jobs, too
+		"enabled_providers": []string{provider},
+		"provider":          map[string]any{provider: settings},
+	}
+	if len(s.Server) > 0 {
+		config["mcp"] = map[string]any{"ward": map[string]any{"type": "local", "command": s.Server, "enabled": true}}
+	}
+	return invocation{
+		args: []string{"run", "--format", "json", "--model", full},
+		env: map[string]string{
+			"OPENCODE_CONFIG": filepath.Join(s.Home, "opencode.json"), "OPENCODE_DISABLE_MODELS_FETCH": "1",
+			"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+		},
+		files: map[string]any{"opencode.json": config},
+	}
+}
+
+type opencodeEvent struct {
+	Type  string
+	Error json.RawMessage
+	Part  struct {
+		Tool, Text, Reason string
+		Tokens             struct {
+			Input, Output, Reasoning int64
+			Cache                    struct{ Read, Write int64 }
+		}
+	}
+}
+
+// readOpencode reads the events of `opencode run --format json`: parts of
+// messages, each step ended by what it used.
+func readOpencode(line []byte, r *Reading) {
+	var e opencodeEvent
+	if !decode(line, &e) {
+		return
+	}
+	switch e.Type {
+	case "text":
+		r.Words = e.Part.Text
+	case "tool_use":
+		r.call(e.Part.Tool)
+	case "step_finish":
+		t := e.Part.Tokens
+		r.Turns++
+		r.Usage.Add(model.Usage{Input: t.Input + t.Cache.Read + t.Cache.Write, Cached: t.Cache.Read, Output: t.Output + t.Reasoning})
+		r.Ended = e.Part.Reason == "stop"
+	case "error":
+		r.Ended, r.Failed = false, message(e.Error)
+	}
+}

@@ -1,0 +1,133 @@
+// Package preset knows people's own agent programs: how each is started so that
+// it works alone, by the gateway's models and from a home of its own, and what
+// its stream of events says of its work.
+package preset
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"git-ward/agent/model"
+)
+
+// Preset is one program.
+type Preset struct {
+	Name    string // in [model] name
+	Program string // on PATH
+	Package string // npm's name of it
+	NeedsID bool   // whether a model has to be named
+
+	native string // where, below node_modules, the program is that Program only starts
+	setup  func(s Setup) invocation
+	read   func(line []byte, r *Reading)
+}
+
+// Setup is what an invocation depends on.
+type Setup struct {
+	Home      string   // the program's own, empty
+	ID        string   // the model; "" is the program's choice
+	Anthropic string   // base URL of the gateway, without /v1
+	OpenAI    string   // the same, with /v1
+	Server    []string // the command line of Ward's MCP server; empty: none
+}
+
+// invocation is how a program is started. Its prompt is its stdin.
+type invocation struct {
+	args  []string // without the program
+	env   map[string]string
+	files map[string]any // JSON files in the home
+}
+
+// Reading is what a program's stream has said so far.
+type Reading struct {
+	Words  string // the last ones, for the report
+	Turns  int
+	Calls  int // of tools
+	Usage  model.Usage
+	Ended  bool   // it came to its own end
+	Failed string // why it did not, in its words
+
+	Called func(tool string) // is told of each call; may be nil
+}
+
+// All are the programs that are known.
+func All() []*Preset {
+	return []*Preset{
+		{Name: "claude-code", Program: "claude", Package: "@anthropic-ai/claude-code", setup: setupClaude, read: readClaude},
+		{Name: "codex", Program: "codex", Package: "@openai/codex", setup: setupCodex, read: readCodex,
+			native: "@openai/codex-linux-*/vendor/*/bin/codex"},
+		{Name: "opencode", Program: "opencode", Package: "opencode-ai", NeedsID: true, setup: setupOpencode, read: readOpencode},
+	}
+}
+
+// Of is the preset of that name, nil if there is none.
+func Of(name string) *Preset {
+	for _, p := range All() {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// Find is the program's path. Where an npm package has a script of node in front
+// of the program itself, it is the latter: the fence may have no node.
+func (p *Preset) Find() (string, error) {
+	path, err := exec.LookPath(p.Program)
+	if err != nil || p.native == "" {
+		return path, err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	for dir := filepath.Dir(real); dir != "/"; dir = filepath.Dir(dir) {
+		if filepath.Base(dir) != "node_modules" {
+			continue
+		}
+		if found, _ := filepath.Glob(filepath.Join(dir, p.native)); len(found) > 0 {
+			return found[0], nil
+		}
+	}
+	return path, nil
+}
+
+// Prepare makes the home and returns the command line, program first, and the
+// variables that the program needs besides its user's.
+func (p *Preset) Prepare(s Setup) (args, env []string, err error) {
+	path, err := p.Find()
+	if err != nil {
+		return nil, nil, err
+	}
+	// A home of an earlier run would bring that one's memory along.
+	if err := os.RemoveAll(s.Home); err != nil {
+		return nil, nil, err
+	}
+	if err := os.MkdirAll(s.Home, 0o700); err != nil {
+		return nil, nil, err
+	}
+	v := p.setup(s)
+	for name, content := range v.files {
+		if err := writeJSON(filepath.Join(s.Home, name), content); err != nil {
+			return nil, nil, err
+		}
+	}
+	v.env["HOME"] = s.Home
+	for _, name := range slices.Sorted(maps.Keys(v.env)) {
+		env = append(env, name+"="+v.env[name])
+	}
+	return append([]string{path}, v.args...), env, nil
+}
+
+// Read takes a line of the stream. Lines that are none of it are passed over.
+func (p *Preset) Read(line []byte, r *Reading) { p.read(line, r) }
+
+func (r *Reading) call(tool string) {
+	r.Calls++
+	if r.Called != nil {
+		r.Called(tool)
+	}
+}

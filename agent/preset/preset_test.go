@@ -1,0 +1,173 @@
+package preset
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"git-ward/agent/model"
+)
+
+// streams are what the real programs said in a short run, shortened.
+var streams = map[string]string{
+	"claude-code": `{"type":"system","subtype":"init","tools":["Bash"],"mcp_servers":[],"model":"claude-test"}
+{"type":"assistant","message":{"content":[{"text":"I work.","type":"text"}],"id":"msg_1","usage":{"input_tokens":12367,"output_tokens":1}}}
+{"type":"assistant","message":{"content":[{"id":"c","input":{"command":"true"},"name":"Bash","type":"tool_use"}],"id":"msg_1"}}
+{"type":"user","message":{"role":"user","content":[{"tool_use_id":"c","type":"tool_result","content":"(no output)"}]}}
+{"type":"assistant","message":{"content":[{"text":"All is done.","type":"text"}],"id":"msg_2"}}
+{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"All is done.","usage":{"input_tokens":100,"cache_creation_input_tokens":20,"cache_read_input_tokens":3,"output_tokens":34}}
+`,
+	"codex": `{"type":"thread.started","thread_id":"01"}
+{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Model metadata not found."}}
+{"type":"turn.started"}
+{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"I work."}}
+{"type":"item.started","item":{"id":"item_2","type":"command_execution","command":"true","status":"in_progress"}}
+{"type":"item.completed","item":{"id":"item_2","type":"command_execution","command":"true","exit_code":0,"status":"completed"}}
+{"type":"error","message":"Reconnecting... 1/5"}
+{"type":"item.completed","item":{"id":"item_3","type":"agent_message","text":"All is done."}}
+{"type":"turn.completed","usage":{"input_tokens":123,"cached_input_tokens":3,"output_tokens":34}}
+`,
+	"opencode": `{"type":"step_start","part":{"type":"step-start"}}
+{"type":"text","part":{"type":"text","text":"I work."}}
+{"type":"tool_use","part":{"type":"tool","tool":"bash","state":{"status":"completed","input":{"command":"true"}}}}
+{"type":"step_finish","part":{"reason":"tool-calls","type":"step-finish","tokens":{"input":60,"output":20,"reasoning":4,"cache":{"write":0,"read":1}},"cost":0}}
+{"type":"text","part":{"type":"text","text":"All is done."}}
+{"type":"step_finish","part":{"reason":"stop","type":"step-finish","tokens":{"input":40,"output":10,"reasoning":0,"cache":{"write":20,"read":2}},"cost":0}}
+`,
+}
+
+// TestStreams reads them whole and byte by byte, with what else a program may
+// print between its events.
+func TestStreams(t *testing.T) {
+	for _, p := range All() {
+		for _, size := range []int{1, 7, 1 << 20} {
+			var called []string
+			s := &Stream{Preset: p}
+			s.Reading.Called = func(name string) { called = append(called, name) }
+			for chunk := range slices.Chunk([]byte("warning: {\n\nnot JSON\n[1]\n"+streams[p.Name]), size) {
+				s.Write(chunk)
+			}
+			r := s.Reading
+			if !r.Ended || r.Words != "All is done." || r.Calls != 1 || len(called) != 1 || r.Failed != "" {
+				t.Errorf("%s, %d: %+v %v", p.Name, size, r, called)
+			}
+			if want := (model.Usage{Input: 123, Cached: 3, Output: 34}); r.Usage != want {
+				t.Errorf("%s: %+v", p.Name, r.Usage)
+			}
+			// Cut anywhere it has not ended.
+			cut := &Stream{Preset: p}
+			cut.Write([]byte(streams[p.Name][:len(streams[p.Name])-2]))
+			if cut.Reading.Ended {
+				t.Errorf("%s: a stream that was cut has ended", p.Name)
+			}
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	for line, want := range map[string]string{
+		`claude-code {"type":"result","subtype":"error_max_turns","is_error":true}`:                              "error_max_turns",
+		`claude-code {"type":"result","subtype":"success","is_error":true,"result":"API Error: 402"}`:            "API Error: 402",
+		`claude-code {"type":"result","subtype":"error_during_execution","is_error":true,"errors":["no model"]}`: "no model",
+		`codex {"type":"turn.failed","error":{"message":"402 ward: spent"}}`:                                     "402 ward: spent",
+		`opencode {"type":"error","error":{"name":"APIError","data":{"message":"spent"}}}`:                       "spent",
+	} {
+		name, event, _ := strings.Cut(line, " ")
+		s := &Stream{Preset: Of(name)}
+		s.Write([]byte(event + "\n"))
+		if s.Reading.Ended || s.Reading.Failed != want {
+			t.Errorf("%s: %+v", line, s.Reading)
+		}
+	}
+}
+
+// FuzzStream: no stream makes a reader panic, and how it is cut into pieces does
+// not matter.
+func FuzzStream(f *testing.F) {
+	for _, s := range streams {
+		f.Add(s, uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, text string, size uint8) {
+		for _, p := range All() {
+			whole, pieces := &Stream{Preset: p}, &Stream{Preset: p}
+			whole.Write([]byte(text))
+			for chunk := range slices.Chunk([]byte(text), int(size)+1) {
+				pieces.Write(chunk)
+			}
+			a, _ := json.Marshal(whole.Reading.Words)
+			b, _ := json.Marshal(pieces.Reading.Words)
+			if string(a) != string(b) || whole.Reading.Calls != pieces.Reading.Calls || whole.Reading.Usage != pieces.Reading.Usage {
+				t.Errorf("%+v\n%+v", whole.Reading, pieces.Reading)
+			}
+		}
+	})
+}
+
+// TestPrepare: the home begins empty, belongs to nobody else, and what is in it
+// leads to the gateway.
+func TestPrepare(t *testing.T) {
+	bin, home := t.TempDir(), filepath.Join(t.TempDir(), "home")
+	t.Setenv("PATH", bin)
+	for _, p := range All() {
+		if _, _, err := p.Prepare(Setup{Home: home}); err == nil {
+			t.Errorf("%s is not there", p.Name)
+		}
+		if err := os.WriteFile(filepath.Join(bin, p.Program), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(home+"/old", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		args, env, err := p.Prepare(Setup{Home: home, ID: "claude-x", Anthropic: "http://127.0.0.1:9/anthropic", OpenAI: "http://127.0.0.1:9/openai/v1",
+			Server: []string{"/ward/bin/git-ward-mcp", "mcp", "--dir", `/a "b"`}})
+		if err != nil || args[0] != filepath.Join(bin, p.Program) || !slices.Contains(env, "HOME="+home) {
+			t.Errorf("%v %q %q", err, args, env)
+		}
+		if _, err := os.Stat(home + "/old"); err == nil {
+			t.Errorf("%s: the home is an old one", p.Name)
+		}
+		if info, err := os.Stat(home); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%v %v", info.Mode(), err)
+		}
+		all := strings.Join(append(args, env...), "\n")
+		files, _ := filepath.Glob(home + "/*")
+		for _, f := range files {
+			data, _ := os.ReadFile(f)
+			all += string(data)
+		}
+		for _, want := range []string{"http://127.0.0.1:9/", "claude-x", "/ward/bin/git-ward-mcp", `/a \"b\"`} {
+			if !strings.Contains(all, want) {
+				t.Errorf("%s: no %s in\n%s", p.Name, want, all)
+			}
+		}
+	}
+}
+
+// TestNative finds the program behind a script of node.
+func TestNative(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "node_modules/@openai/codex/bin/codex.js")
+	native := filepath.Join(dir, "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex")
+	for _, path := range []string{script, native} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin := filepath.Join(dir, "node_modules/.bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../@openai/codex/bin/codex.js", filepath.Join(bin, "codex")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	if path, err := Of("codex").Find(); err != nil || path != native {
+		t.Errorf("%s %v", path, err)
+	}
+}

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+// evidenceSize bounds a file that is read from the branch.
+const evidenceSize = 8 << 20
+
+// File reads a file of the branch's newest commit, nil when it is not there. What
+// the working tree says does not count.
+func (w *Work) File(ctx context.Context, path string) ([]byte, error) {
+	batch := git.Open(w.gitDir()).Batch(ctx)
+	defer batch.Close()
+	object, data, err := batch.Read("HEAD:"+path, evidenceSize)
+	switch {
+	case errors.Is(err, git.ErrMissing):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%s of %s: %w", path, w.Branch, err)
+	case object.Kind != "blob":
+		return nil, fmt.Errorf("%s of %s is not a file", path, w.Branch)
+	}
+	return data, nil
+}
+
+// List names the entries of a directory of the branch's newest commit; none where
+// it is not there.
+func (w *Work) List(ctx context.Context, dir string) ([]string, error) {
+	out, err := w.git(ctx, "ls-tree", "-z", "--name-only", "HEAD", "--", dir+"/")
+	var names []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		if name != "" {
+			names = append(names, path.Base(name))
+		}
+	}
+	return names, err
+}
+
+// Before is the commit before the newest one that changed a file.
+func (w *Work) Before(ctx context.Context, path string) (string, error) {
+	id, err := w.git(ctx, "rev-list", "--max-count=1", "HEAD", "--", path)
+	if err != nil {
+		return "", err
+	}
+	return w.resolve(ctx, id+"^")
+}
+
+// Change is a path that differs between two commits: its status letter as in
+// git-diff(1), --name-status.
+type Change struct{ Status, Path string }
+
+// Changes lists what the branch changed since a commit, sorted by path. Renames
+// are a deletion and an addition.
+func (w *Work) Changes(ctx context.Context, since string) ([]Change, error) {
+	out, err := w.git(ctx, "diff", "--name-status", "--no-renames", "-z", since, "HEAD", "--")
+	if err != nil {
+		return nil, err
+	}
+	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	var list []Change
+	for i := 0; i+1 < len(fields); i += 2 {
+		list = append(list, Change{fields[i], fields[i+1]})
+	}
+	return list, nil
+}
+
+// Commit writes files into the branch and commits them with whatever else the
+// working tree holds; the next Offer takes it along. Files that are there already,
+// byte for byte, make no commit.
+func (w *Work) Commit(ctx context.Context, subject string, files map[string][]byte) error {
+	if err := w.ensure(ctx); err != nil { // a model may have changed settings
+		return err
+	}
+	if err := w.write(files); err != nil {
+		return err
+	}
+	if err := w.ready(ctx); err != nil {
+		return err
+	}
+	for name := range files { // whatever the tree's .gitignore says
+		if _, err := w.git(ctx, "add", "--force", "--", name); err != nil {
+			return err
+		}
+	}
+	if _, err := w.git(ctx, "diff", "--cached", "--quiet"); err == nil {
+		return nil
+	}
+	message := fmt.Sprintf("%s\n\n%s: %s\n%s: %s\n", diag.Clean(subject), trailerDirective, w.Directive.Name(), trailerHash, w.Directive.Hash())
+	_, _, err := w.store.runInput(ctx, w.dir, message, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-")
+	return err
+}
+
+// Offer pushes the branch where the remote does not have it. Its error is Refused
+// when the remote does not admit it; then what was committed since is in the
+// working tree again, to be mended.
+func (w *Work) Offer(ctx context.Context) error {
+	head, err := w.resolve(ctx, "HEAD")
+	if err != nil {
+		return err
+	}
+	if tip, err := w.remote(ctx, w.Branch); err != nil || tip == head {
+		return err
+	}
+	err = w.deliver(ctx, "", false)
+	var refused *Refused
+	if errors.As(err, &refused) {
+		if undoErr := w.undo(ctx); undoErr != nil {
+			return undoErr
+		}
+	}
+	return err
+}
+
+// write puts files into the working tree. Nothing that a model left there, such
+// as a link, leads out of it.
+func (w *Work) write(files map[string][]byte) error {
+	root, err := os.OpenRoot(w.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for name, data := range files {
+		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+			if err := root.RemoveAll(name); err != nil {
+				return err
+			}
+		}
+		if err := root.WriteFile(name, data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// Journal is the journal of one unit of work, as the remote has it and as the
+// agent extends it (UOW-2).
+type Journal struct {
+	ID      uow.ID
+	Records []*uow.Record // oldest first; empty before the unit is opened
+
+	tip   string // commit, "" before the first
+	store *Store
+}
+
+// Last is the newest record, nil before the unit is opened.
+func (j *Journal) Last() *uow.Record {
+	if len(j.Records) == 0 {
+		return nil
+	}
+	return j.Records[len(j.Records)-1]
+}
+
+// Journals fetches and reads the journals of a directive's units, oldest first.
+// One that does not hold is an error: nobody builds on it.
+func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, error) {
+	pattern := uow.RefPrefix + directive + ".*"
+	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "origin", "+"+pattern+":"+pattern); err != nil {
+		return nil, err
+	}
+	tips, err := git.Open(s.main.gitDir()).Refs(ctx, uow.RefPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var list []*Journal
+	for _, tip := range tips {
+		id, err := uow.ParseRef(tip.Name)
+		if err != nil || id.Directive != directive {
+			continue
+		}
+		j := &Journal{ID: id, tip: tip.ID, store: s}
+		if err := j.read(ctx); err != nil {
+			return nil, err
+		}
+		list = append(list, j)
+	}
+	slices.SortFunc(list, func(a, b *Journal) int { return a.ID.K - b.ID.K })
+	return list, nil
+}
+
+// NewJournal is that of a unit which is not opened yet.
+func (s *Store) NewJournal(id uow.ID) *Journal { return &Journal{ID: id, store: s} }
+
+// read reads the records from the tip's history.
+func (j *Journal) read(ctx context.Context) error {
+	out, err := j.store.main.git(ctx, "rev-list", "--first-parent", "--reverse", j.tip, "--")
+	if err != nil {
+		return err
+	}
+	batch := git.Open(j.store.main.gitDir()).Batch(ctx)
+	defer batch.Close()
+	var files [][]byte
+	for _, commit := range strings.Fields(out) {
+		_, data, err := batch.Read(commit+":"+uow.File, uow.MaxRecord)
+		if err != nil {
+			return fmt.Errorf("%s: %w", j.ID.Ref(), err)
+		}
+		files = append(files, data)
+	}
+	records, found := uow.Validate(j.ID, files)
+	if len(found) > 0 {
+		return fmt.Errorf("%s: %s", j.ID.Ref(), found[0].Message)
+	}
+	j.Records = records
+	return nil
+}
+
+// Append makes the record of a step and pushes it. Whoever was faster is built
+// upon (UOW-1): the step is judged anew on the new tip. What the rules or the
+// remote do not admit is Refused.
+func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World) error {
+	for try := range maxRaces {
+		r, found := uow.Advance(j.ID, j.Last(), in, world)
+		if len(found) > 0 {
+			var b strings.Builder
+			diag.WriteText(&b, found)
+			return &Refused{Text: b.String(), Findings: found}
+		}
+		commit, err := j.commit(ctx, r)
+		if err != nil {
+			return err
+		}
+		pushErr := j.store.main.pushRef(ctx, commit, j.ID.Ref(), j.tip)
+		if pushErr == nil {
+			j.Records, j.tip = append(j.Records, r), commit
+			return nil
+		}
+		if ctx.Err() != nil {
+			return pushErr
+		}
+		moved, err := j.refresh(ctx)
+		if err != nil {
+			return err
+		}
+		if last := j.Last(); last != nil && last.Hash == r.Hash {
+			return nil // it had arrived
+		}
+		if !moved {
+			return pushErr
+		}
+		if err := git.Backoff(ctx, try); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s moved %d times while it was pushed", j.ID.Ref(), maxRaces)
+}
+
+// refresh reads the journal again and reports whether it moved.
+func (j *Journal) refresh(ctx context.Context) (moved bool, err error) {
+	list, err := j.store.Journals(ctx, j.ID.Directive)
+	if err != nil {
+		return false, err
+	}
+	for _, now := range list {
+		if now.ID == j.ID && now.tip != j.tip {
+			j.tip, j.Records = now.tip, now.Records
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Refresh reads the journal as the remote has it now.
+func (j *Journal) Refresh(ctx context.Context) error {
+	_, err := j.refresh(ctx)
+	return err
+}
+
+// commit writes a record's commit on the tip.
+func (j *Journal) commit(ctx context.Context, r *uow.Record) (string, error) {
+	data, err := r.Marshal()
+	if err != nil {
+		return "", err
+	}
+	repo := git.Open(j.store.main.gitDir())
+	blob, err := repo.WriteObject("blob", data)
+	if err != nil {
+		return "", err
+	}
+	content, err := git.FormatTree([]git.Entry{{Mode: git.ModeFile, Name: uow.File, ID: blob}})
+	if err != nil {
+		return "", err
+	}
+	tree, err := repo.WriteObject("tree", content)
+	if err != nil {
+		return "", err
+	}
+	text := "tree " + tree + "\n"
+	if j.tip != "" {
+		text += "parent " + j.tip + "\n"
+	}
+	seconds, err := recordSeconds(r)
+	if err != nil {
+		return "", err
+	}
+	who := fmt.Sprintf("%s <%s> %d +0000", agentName, agentMail, seconds)
+	return repo.WriteObject("commit", fmt.Appendf(nil, "%sauthor %s\ncommitter %s\n\nuow: %s %s %s\n", text, who, who, r.ID, r.Event, r.State))
+}
+
+// Verdict is the host's verdict on a claim, by the hash of its record; nil while
+// there is none.
+func (s *Store) Verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
+	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "origin", "+"+loop.VerdictsRef+"*:"+loop.VerdictsRef+"*"); err != nil {
+		return nil, err
+	}
+	note, err := git.Open(s.main.gitDir()).Note(ctx, loop.VerdictsRef, commit)
+	if err != nil || note == nil {
+		return nil, err
+	}
+	list, err := loop.ParseVerdicts(note)
+	for i := range list {
+		if list[i].Claim == claim {
+			return &list[i], nil
+		}
+	}
+	return nil, err
+}
+
+func recordSeconds(r *uow.Record) (int64, error) {
+	t, err := time.Parse(time.RFC3339, r.Time)
+	return t.Unix(), err
+}
+
+// AwaitVerdict waits for the host's verdict on a claim, at most for patience; nil
+// when there is none by then. The verifier may take its time, so stat looks first
+// and git only where a ref moved.
+func (s *Store) AwaitVerdict(ctx context.Context, commit, claim string, patience time.Duration) (*loop.Verdict, error) {
+	end := time.Now().Add(patience)
+	for {
+		mark := git.Open(s.Bare).Mark(loop.VerdictsRef)
+		if v, err := s.Verdict(ctx, commit, claim); v != nil || err != nil {
+			return v, err
+		}
+		for git.Open(s.Bare).Mark(loop.VerdictsRef) == mark {
+			if time.Now().After(end) {
+				return nil, nil
+			}
+			select {
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			case <-time.After(lookEvery / 4):
+			}
+		}
+	}
+}

@@ -1,0 +1,85 @@
+// Package task begins and ends the work on a task, which is a directive (PLAN-7):
+// orientation and TASK_START at the one end, POST_MORTEM, TASK_END and the file
+// of the post-mortem at the other, and between them the query of what the
+// repository knows about the task.
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"git-ward/agent/activity"
+	"git-ward/agent/orient"
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/lesson"
+)
+
+// Start runs the orientation cascade and logs TASK_START. The work may not begin
+// when the report has failed.
+func Start(ctx context.Context, id string, o orient.Options, log *activity.Log) (*orient.Report, error) {
+	report, err := orient.Run(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	e := activity.Entry{Phase: "ORIENTING", Task: activity.Task{ID: id}, Action: activity.Action{Type: activity.TaskStart, Details: map[string]any{"problems": report.Problems}},
+		Outcome: activity.Outcome{Status: activity.Success, Message: "oriented"}}
+	if report.Failed() {
+		e.Outcome = activity.Outcome{Status: activity.Failure, Error: strings.Join(report.Problems, "; ")}
+	}
+	if report.Identity != nil {
+		e.Evidence = []string{"knowledge_core/agent_meta.json"}
+		e.Action.Details["agent"] = report.Identity.Name
+	}
+	return report, log.Append(e)
+}
+
+// PostMortemPath is where the post-mortem of a task is.
+func PostMortemPath(date time.Time, id string) string {
+	return "postmortems/" + date.UTC().Format(time.DateOnly) + "-" + id + ".md"
+}
+
+// WritePostMortem writes the template of a task's post-mortem into the working
+// tree, where there is none yet, and returns its path. It is for its author to
+// complete.
+func WritePostMortem(tree *worktree.Tree, id string, date time.Time, summary string) (string, error) {
+	path := PostMortemPath(date, id)
+	if _, err := tree.Read(path, lesson.MaxPostMortem); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	text := fmt.Sprintf(`# Post-mortem of %s
+
+**Task ID:** %s
+**Date:** %s
+
+## 1. What was done
+
+%s
+
+## 2. What went well
+
+## 3. What went wrong, and why
+
+## 4. %s
+
+`, id, id, date.UTC().Format(time.DateOnly), strings.TrimSpace(summary), lesson.Section)
+	return path, tree.Write(path, []byte(text))
+}
+
+// Close logs POST_MORTEM and TASK_END and writes the post-mortem's template.
+func Close(tree *worktree.Tree, id, summary string, log *activity.Log) (string, error) {
+	path, err := WritePostMortem(tree, id, time.Now(), summary)
+	if err != nil {
+		return "", err
+	}
+	for _, kind := range []activity.Type{activity.PostMortem, activity.TaskEnd} {
+		err = errors.Join(err, log.Append(activity.Entry{Phase: "FINALIZING", Task: activity.Task{ID: id},
+			Action:  activity.Action{Type: kind, Details: map[string]any{"path": path}},
+			Outcome: activity.Outcome{Status: activity.Success, Message: "the post-mortem is " + diag.Clean(path)}, Evidence: []string{path}}))
+	}
+	return path, err
+}

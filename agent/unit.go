@@ -1,0 +1,352 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"git-ward/agent/cycle"
+	"git-ward/agent/store"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// unit is the unit of work of one directive, as this run takes it up.
+type unit struct {
+	*job
+	journal *store.Journal
+	before  []*store.Journal // the directive's earlier units
+
+	declaration loop.Declaration
+	limits      loop.Limits
+	missing     []string
+}
+
+// bounded takes a directive through a unit of work and the bounded loop to its
+// report (AGT-4). A unit that waits for somebody is left alone: nothing is done,
+// and no error.
+func (j *job) bounded(ctx context.Context) error {
+	u, err := j.openUnit(ctx)
+	if err != nil || u == nil {
+		return err
+	}
+	last := u.journal.Last()
+	if last.State.Ended() {
+		return u.afterwards(ctx)
+	}
+	if err := u.activate(ctx); err != nil {
+		return u.suspended(err)
+	}
+	if len(u.missing) > 0 {
+		return u.suspended(u.needInfo(ctx))
+	}
+	report, reason, err := u.loop(ctx)
+	if err != nil {
+		return u.suspended(err)
+	}
+	if err := u.exit(ctx, report, reason); err != nil {
+		return u.suspended(err)
+	}
+	return u.suspended(u.close(ctx, report))
+}
+
+// close ends a unit in good order: the librarian's analysis, which the lessons are
+// read from, the report, the archive (UOW-5). A unit that only waits is reported.
+func (u *unit) close(ctx context.Context, report *loop.Report) error {
+	state := u.journal.Last().State
+	if state == uow.Completed || state == uow.Failed {
+		if err := u.step(ctx, uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}); err != nil {
+			return err
+		}
+	}
+	if u.journal.Last().State == uow.Refinement {
+		if err := u.refine(ctx); err != nil {
+			return err
+		}
+	}
+	u.learn(ctx)
+	if err := u.report(ctx, report); err != nil {
+		return err
+	}
+	if u.journal.Last().State == uow.Refinement {
+		return u.step(ctx, uow.Input{Event: uow.Archive, Reason: "ANALYSIS_DONE"})
+	}
+	return nil
+}
+
+// refine writes the librarian's report of the unit, with what it proposes as
+// lessons, where it proposes something.
+func (u *unit) refine(ctx context.Context) error {
+	summary := uow.Summarize(u.journal.Records, "")
+	var earlier []uow.Summary
+	for _, j := range u.before {
+		earlier = append(earlier, uow.Summarize(j.Records, ""))
+	}
+	proposals := uow.Analyze(summary, u.journal.Last().Policy, earlier)
+	head := fmt.Sprintf("# Refinement of %s\n\n**Task ID:** %s\n**Date:** %s\n\n", u.journal.ID, u.directive.Name(), u.journal.Last().Time[:10])
+	path := loop.Dir(u.directive.Name()) + "/refinement-" + u.journal.ID.String() + ".md"
+	if len(proposals) > 0 {
+		path = "postmortems/" + u.journal.Last().Time[:10] + "-" + u.journal.ID.String() + ".md"
+	}
+	files := map[string][]byte{path: []byte(head + uow.RefinementText(summary, proposals))}
+	if err := u.work.Commit(ctx, "uow: refinement of "+u.journal.ID.String(), files); err != nil {
+		return err
+	}
+	err := u.work.Offer(ctx)
+	var refused *store.Refused
+	if errors.As(err, &refused) { // an analysis is not worth a unit that cannot end
+		u.log.Warn().Str("findings", refused.Text).Msg("the refinement was refused")
+		return u.work.Restart(ctx)
+	}
+	return err
+}
+
+// suspended turns the wait for somebody else into the end of this pass.
+func (u *unit) suspended(err error) error {
+	var wait *cycle.Suspended
+	if errors.As(err, &wait) {
+		u.log.Warn().Str("unit", u.journal.ID.String()).Msg(wait.Why)
+		return nil
+	}
+	return err
+}
+
+// openUnit finds the directive's present unit, or makes the next one where the
+// rules let the agent do so (UOW-2). nil is nothing to do.
+func (j *job) openUnit(ctx context.Context) (*unit, error) {
+	journals, err := j.store.Journals(ctx, j.directive.Name())
+	if err != nil {
+		return nil, err
+	}
+	u := &unit{job: j}
+	id := uow.ID{Directive: j.directive.Name(), K: 1}
+	if n := len(journals); n > 0 {
+		u.journal, u.before = journals[n-1], journals[:n-1]
+		last := u.journal.Last()
+		id.K = u.journal.ID.K + 1
+		if !last.State.Ended() && last.DirectiveHash != j.directive.Hash() && last.State == uow.Active {
+			if err := u.step(ctx, uow.Input{Event: uow.Fail, Reason: "DIRECTIVE_CHANGED"}); err != nil {
+				return nil, err
+			}
+			last = u.journal.Last()
+		}
+		if !last.State.Ended() || last.DirectiveHash == j.directive.Hash() {
+			u.declare()
+			return u, nil
+		}
+		u.before = journals
+	}
+	u.journal = j.store.NewJournal(id)
+	u.declare()
+	reason := uow.Reason("DIRECTIVE_OPEN")
+	if id.K > 1 {
+		reason = uow.DirectiveEdited
+	}
+	return u, u.step(ctx, uow.Input{Event: uow.Open, Reason: reason})
+}
+
+func (u *unit) declare() {
+	u.declaration, u.limits, u.missing = loop.Declare(u.journal.ID.String(), u.directive, loop.Base(u.Config.Loop))
+}
+
+// world is what main says now (see uow.World).
+func (u *unit) world(ctx context.Context) (uow.World, error) {
+	main, err := u.store.Main(ctx)
+	if err != nil {
+		return uow.World{}, err
+	}
+	_, doc, err := main.Comms(ctx)
+	if err != nil {
+		return uow.World{}, err
+	}
+	m := &uow.Main{Policy: uow.DefaultPolicy()}
+	if d := doc.Directive(u.directive.Name()); d != nil {
+		_, limits, _ := loop.Declare(u.journal.ID.String(), *d, loop.Base(u.Config.Loop))
+		m.DirectiveHash, m.Total = d.Hash(), uow.Totals(int64(limits.MaxIterations))
+	}
+	data, err := main.File(ctx, uow.PolicyPath, uow.MaxPolicy)
+	if err == nil {
+		policy, found := uow.ParsePolicy(data)
+		if len(found) > 0 {
+			return uow.World{}, fmt.Errorf("%s of main: %s", uow.PolicyPath, found[0].Message)
+		}
+		m.Policy = policy
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return uow.World{}, err
+	}
+	w := uow.World{Main: m}
+	var all [][]*uow.Record
+	for _, b := range u.before {
+		all = append(all, b.Records)
+		w.Last = b.Last()
+	}
+	m.Spent = uow.Spent(m.DirectiveHash, append(all, u.journal.Records)...)
+	return w, nil
+}
+
+// step appends to the unit's journal. What the rules do not admit suspends.
+func (u *unit) step(ctx context.Context, in uow.Input) error {
+	world, err := u.world(ctx)
+	if err != nil {
+		return err
+	}
+	in.Actor, in.Time = uow.Agent, time.Now()
+	err = u.journal.Append(ctx, in, world)
+	var refused *store.Refused
+	if errors.As(err, &refused) {
+		return &cycle.Suspended{Why: fmt.Sprintf("the unit %s takes no %s: %s", u.journal.ID, in.Event, refused.Text)}
+	}
+	if err == nil {
+		last := u.journal.Last()
+		u.log.Info().Str("unit", last.ID).Str("event", string(last.Event)).Str("state", string(last.State)).Msg("unit of work")
+	}
+	return err
+}
+
+// activate makes the unit ACTIVE where the agent may: a new one, one whose
+// directive the PM edited, and one that failed for a passing reason, a bounded
+// number of times.
+func (u *unit) activate(ctx context.Context) error {
+	last := u.journal.Last()
+	edited := last.DirectiveHash != u.directive.Hash()
+	switch {
+	case last.State == uow.Active:
+		return nil
+	case last.State == uow.Pending:
+		return u.step(ctx, uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"})
+	case last.State == uow.PendingApproval && edited:
+		return u.step(ctx, uow.Input{Event: uow.Approve, Reason: uow.DirectiveEdited})
+	case last.State == uow.ZombiedSoft && edited:
+		return u.step(ctx, uow.Input{Event: uow.Clarify, Reason: uow.DirectiveEdited, Note: "the directive was edited"})
+	case last.State == uow.ZombiedSoft && passing(last.ReasonCode) && last.Retries < last.Policy.MaxRetries:
+		return u.step(ctx, uow.Input{Event: uow.Retry, Reason: "RETRY_POLICY"})
+	case last.State == uow.ZombiedSoft && passing(last.ReasonCode):
+		return u.step(ctx, uow.Input{Event: uow.Exhaust, Reason: "RETRIES_SPENT"})
+	}
+	return &cycle.Suspended{Why: fmt.Sprintf("the unit is %s; git ward uow show %s says what it waits for", last.State, last.ID)}
+}
+
+// mayGoOn tells a unit that somebody made ACTIVE again, or that the policy's retry
+// is due for, from one that waits.
+func mayGoOn(last *uow.Record, pause time.Duration) bool {
+	switch last.State {
+	case uow.Active, uow.Pending:
+		return true
+	case uow.ZombiedSoft:
+		at, err := time.Parse(time.RFC3339, last.Time)
+		return passing(last.ReasonCode) && err == nil && time.Since(at) >= pause
+	}
+	return false
+}
+
+// passing tells reasons that may be gone by the next pass.
+func passing(r uow.Reason) bool {
+	return r == "TRANSIENT_FAILURE" || r == "BACKPRESSURE" || r == "VERDICT_TIMEOUT"
+}
+
+// loop runs the bounded loop in the directive's clone.
+func (u *unit) loop(ctx context.Context) (*loop.Report, uow.Reason, error) {
+	team, err := u.newTeam(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	commands := len(u.declaration.Commands) + 2
+	patience := time.Duration(2*commands)*u.Config.Verify.Timeout.Duration + time.Minute
+	l := &cycle.Loop{
+		Work: u.work, Journal: u.journal, World: u.world, Directive: u.directive, Declaration: u.declaration, Limits: u.limits,
+		Verdict: func(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
+			return u.store.AwaitVerdict(ctx, commit, claim, min(patience, u.Config.Agent.VerdictPatience.Duration))
+		},
+		Team: team, Signals: u.signals, Refusals: u.Config.Agent.Refusals, Log: u.log, Now: time.Now,
+	}
+	report, err := l.Run(ctx)
+	return report, l.Block, err
+}
+
+// exit moves the unit to where the halting report says (UOW-1), once.
+func (u *unit) exit(ctx context.Context, r *loop.Report, block uow.Reason) error {
+	event, reason, ok := uow.Exit(string(r.Status))
+	if !ok {
+		return fmt.Errorf("%s is no exit", r.Status)
+	}
+	switch {
+	case block != "":
+		reason = block
+	case r.StopReason == loop.BackpressureSignal:
+		reason = "BACKPRESSURE"
+	case r.StopReason == loop.VerdictUnavailable:
+		reason = "VERDICT_TIMEOUT"
+	}
+	if u.journal.Last().Event == event {
+		return nil
+	}
+	return u.step(ctx, uow.Input{Event: event, Reason: reason})
+}
+
+// needInfo asks what is missing and waits for the PM (COMMS-2, LOOP-1).
+func (u *unit) needInfo(ctx context.Context) error {
+	decision := loop.Decision{Event: loop.NullDetected, Status: loop.ExitNeedInfo, Reason: loop.NeedReason(u.missing), Words: "something is missing"}
+	report := loop.NewReport(loop.Outcomes{Declaration: u.declaration, Limits: u.limits, Decision: decision, State: loop.NullCheck, Missing: u.missing})
+	if err := u.exit(ctx, &report, ""); err != nil {
+		return err
+	}
+	if err := u.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: u.directive.Name(), Text: u.question()}); err != nil {
+		return err
+	}
+	return u.report(ctx, &report)
+}
+
+// question says in the PM's terms what to write.
+func (u *unit) question() string {
+	text := "How can I tell that " + u.directive.Name() + " is done?\n\n"
+	for _, m := range u.missing {
+		switch m {
+		case "acceptance_criteria":
+			text += "- it has no acceptance criterion; write one, with a command that decides it: - [ ] all tests pass (`go test ./...`)\n"
+		case "halting_certificates_applicable":
+			text += "- no criterion has a command, and no certificate is declared; write a command, or a residual with - certificates: CONVERGED\n"
+		case "R_p":
+			text += "- CONVERGED needs a tolerance above zero: - R_p: 1e-3\n"
+		case "residual":
+			text += "- CONVERGED needs a command that prints the distance to the goal: - residual: `scripts/failing`\n"
+		default:
+			text += "- it does not say: " + m + "\n"
+		}
+	}
+	return text + "\nAn edit of " + u.directive.Name() + " is the answer: it is taken up again then."
+}
+
+// report puts the halting report into COMMS.md in words.
+func (u *unit) report(ctx context.Context, r *loop.Report) error {
+	text := r.Words()
+	if r.Status != loop.ExitNeedInfo {
+		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, with the evidence in %s; `git merge origin/%s` takes it.",
+			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), u.work.Branch), u.lessons)
+	}
+	err := u.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: u.directive.Name(), DirectiveHash: u.directive.Hash(),
+		Status: comms.Status(r.Status), Text: text})
+	if err == nil {
+		u.log.Info().Str("status", string(r.Status)).Msg("reported")
+	}
+	return err
+}
+
+// afterwards reports a unit that ended without one: a run was killed in between,
+// or the PM ended it.
+func (u *unit) afterwards(ctx context.Context) error {
+	l := &cycle.Loop{Work: u.work, Journal: u.journal, Directive: u.directive, Declaration: u.declaration}
+	report, err := l.Report(ctx)
+	if err != nil {
+		return err
+	}
+	if report == nil {
+		why := fmt.Sprintf("the unit %s ended %s (%s) without a report", u.journal.ID, u.journal.Last().State, u.journal.Last().ReasonCode)
+		made := loop.NewReport(loop.Outcomes{Declaration: u.declaration, Limits: u.limits, State: loop.BudgetCheck, Failed: why,
+			Decision: loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.InvariantViolation, Words: why}})
+		report = &made
+	}
+	return u.suspended(u.close(ctx, report))
+}

@@ -1,0 +1,165 @@
+package checks
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/loop"
+)
+
+var evidenceCheck = Check{
+	Name: "evidence",
+	Doc: "The loop's evidence has its form, what an iteration left does not change afterwards, and every hash in a manifest is that " +
+		"of the file it names (LOOP-7). Only what a push changes is read.",
+	Tip: func(r *Run, t *Tip) error {
+		if !strings.HasPrefix(t.Ref, "refs/heads/") {
+			return nil
+		}
+		changed := map[string]bool{} // directives whose evidence changed
+		for _, c := range t.Changes {
+			place, ok := loop.ParsePlace(c.Path)
+			if !ok {
+				continue
+			}
+			changed[place.Directive] = true
+			if err := r.evidenceFile(t, c, place); err != nil {
+				return err
+			}
+		}
+		for directive := range changed {
+			if err := r.manifest(t, directive); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+}
+
+// evidenceFile judges one changed file by its name.
+func (r *Run) evidenceFile(t *Tip, c Change, place loop.Place) error {
+	report := func(rule, hint, format string, args ...any) {
+		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: rule, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	if r.Principal == Agent && place.Frozen() && c.Old.ID != "" && t.Forward {
+		report("evidence/frozen", "git checkout "+diag.Short(t.Base)+" -- "+diag.Clean(c.Path), "what an iteration left does not change afterwards")
+		return nil
+	}
+	if place.File == "" || c.Deleted() {
+		return nil
+	}
+	if c.New.Mode != git.ModeFile {
+		report("evidence/schema", "commit it as a regular file", "evidence is a regular file")
+		return nil
+	}
+	_, data, err := r.batch.Read(c.New.ID, loop.MaxEvidence)
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		report("evidence/schema", "shorten it", "the file has %d bytes, more than %d", large.Object.Size, large.Limit)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, d := range place.Check(c.Path, data) {
+		d.Commit, d.Ref = t.New, t.Ref
+		r.Report(d)
+	}
+	return r.spend(int64(len(data)))
+}
+
+// manifest compares a directive's manifest with the tree: entries that are new,
+// and entries whose file this push changes. An entry about code counts only when it
+// is new, because code goes on changing.
+func (r *Run) manifest(t *Tip, directive string) error {
+	path := loop.Dir(directive) + "/" + loop.ManifestFile
+	now, ok, err := r.artifacts(t.Commit.Tree, path)
+	if err != nil || !ok {
+		return err // evidenceFile has said what is wrong with one that cannot be read
+	}
+	var before loop.Artifacts
+	if t.Base != "" {
+		base, err := r.commit(t.Base)
+		if err != nil {
+			return err
+		}
+		if before, _, err = r.artifacts(base.Tree, path); err != nil {
+			return err
+		}
+	}
+	report := func(format string, args ...any) {
+		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: path}, Ref: t.Ref, Rule: "evidence/hash", Message: fmt.Sprintf(format, args...),
+			Hint: "the manifest names raw blobs by SHA-256; it only grows"})
+	}
+	known := map[loop.Artifact]bool{}
+	for _, a := range before.Artifacts {
+		known[a] = true
+	}
+	touched := map[string]bool{}
+	for _, c := range t.Changes {
+		touched[c.Path] = true
+	}
+	newest, kept := map[string]loop.Artifact{}, map[loop.Artifact]bool{}
+	for _, a := range now.Artifacts {
+		newest[a.Path], kept[a] = a, true
+	}
+	for _, a := range now.Artifacts {
+		fresh := !known[a]
+		if newest[a.Path] != a || !fresh && !(touched[a.Path] && strings.HasPrefix(a.Path, "evidence/")) {
+			continue
+		}
+		if message, err := r.matches(t.Commit.Tree, a); err != nil {
+			return err
+		} else if message != "" {
+			report("%s", message)
+		}
+	}
+	for _, a := range before.Artifacts {
+		if r.Principal == Agent && t.Forward && !kept[a] {
+			report("the entry for %s of iteration %d is gone", diag.Clean(a.Path), a.Iteration)
+			break
+		}
+	}
+	return nil
+}
+
+// artifacts reads a manifest in a tree; ok is false when there is none to read.
+func (r *Run) artifacts(tree, path string) (a loop.Artifacts, ok bool, err error) {
+	e, ok, err := r.trees.lookup(tree, path)
+	if err != nil || !ok {
+		return a, false, err
+	}
+	data, err := r.regular(e, loop.MaxEvidence)
+	var large *git.TooLarge
+	if data == nil || errors.As(err, &large) {
+		return a, false, nil
+	}
+	if err != nil {
+		return a, false, err
+	}
+	return a, json.Unmarshal(data, &a, json.RejectUnknownMembers(true)) == nil, nil
+}
+
+// matches compares one entry with the tree; "" when they agree.
+func (r *Run) matches(tree string, a loop.Artifact) (message string, err error) {
+	e, ok, err := r.trees.lookup(tree, a.Path)
+	if err != nil {
+		return "", err
+	}
+	if !ok || e.Mode != git.ModeFile && e.Mode != git.ModeExec {
+		return diag.Clean(a.Path) + " is not in the tree", nil
+	}
+	data, err := r.regular(e, r.Config.Limits.BlobSize)
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		return diag.Clean(a.Path) + " is too large to be evidence", nil
+	}
+	if err == nil && loop.Digest(data) != a.SHA256 {
+		message = diag.Clean(a.Path) + " has another hash than the manifest says"
+	}
+	return message, err
+}

@@ -1,0 +1,170 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// freePaths are what may change beside a verified commit (HOOK-4): words about the
+// work, and indexes that are rebuilt from it. COMMS.md has its own check.
+var freePaths = []string{
+	comms.Path, "evidence/", "postmortems/", loop.LearningsPath,
+	"knowledge_core/lessons.jsonl", "knowledge_core/symbols.json", "knowledge_core/dependency_graph.json",
+}
+
+// mergeRight holds the agent on main to Reports and Questions of COMMS.md, or,
+// where [rights] agent_merge is on, to work with a verdict (HOOK-4).
+func (r *Run) mergeRight(t *Tip) error {
+	var work []Change
+	for _, c := range t.Changes {
+		if c.Path != comms.Path || c.Deleted() {
+			work = append(work, c)
+		}
+	}
+	if len(work) == 0 {
+		return nil
+	}
+	why := "push it to agent/<name>; the PM merges"
+	if r.Config.Rights.AgentMerge {
+		var err error
+		if why, err = r.verified(t); err != nil || why == "" {
+			return err
+		}
+	}
+	for _, c := range work {
+		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: "rights/main",
+			Message: "on main the agent may change Reports and Questions of COMMS.md only", Hint: why})
+	}
+	return nil
+}
+
+// maxCandidates bounds the commits of one merge that are looked up for verdicts.
+const maxCandidates = 1000
+
+// verified looks for a commit of the merge whose verdict carries it; "" when there
+// is one, else why the nearest one does not.
+func (r *Run) verified(t *Tip) (why string, err error) {
+	why = "it needs a verdict EXACT or CONVERGED on a commit of the merge, for the directive as main has it: claim it and wait"
+	if t.Old == git.Zero || !t.Forward {
+		return why, nil
+	}
+	found := false
+	out, err := r.repo.Output(r.ctx, "rev-list", fmt.Sprintf("--max-count=%d", maxCandidates), t.New, "^"+t.Old, "--")
+	if err != nil {
+		return "", err
+	}
+	for _, commit := range strings.Fields(string(out)) {
+		verdicts, err := r.verdicts(commit)
+		if err != nil {
+			return "", err
+		}
+		if len(verdicts) == 0 {
+			continue
+		}
+		reason, err := r.carries(t, commit, verdicts[len(verdicts)-1]) // a later NONE takes an EXACT back
+		if err != nil || reason == "" {
+			return "", err
+		}
+		if !found {
+			why, found = reason, true
+		}
+	}
+	return why, nil
+}
+
+// carries says why a verdict on commit does not carry the merge, "" when it does.
+func (r *Run) carries(t *Tip, commit string, v loop.Verdict) (why string, err error) {
+	id, err := uow.ParseID(v.Unit)
+	if err != nil {
+		return "the verdict names no unit", nil
+	}
+	old, err := r.commit(t.Old)
+	if err != nil {
+		return "", err
+	}
+	d, err := r.directive(old.Tree, id.Directive)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case d == nil || !v.Proves(commit, v.Unit, d.Hash()):
+		return "the verdict on " + diag.Short(commit) + " is " + v.Verdict + ", or for another commit or another text of " + id.Directive, nil
+	case v.Fence == loop.FenceNone && !r.Config.Rights.UnfencedMerge:
+		return "the verdict on " + diag.Short(commit) + " was had without a fence, and [rights] unfenced_merge is off: the PM merges", nil
+	}
+	if why, err = r.workable(id, d.Hash()); err != nil || why != "" {
+		return why, err
+	}
+	base, err := r.repo.Output(r.ctx, "merge-base", t.Old, commit)
+	if err != nil {
+		return "", err
+	}
+	// What main did since the work began, and what came after the verdict.
+	for _, pair := range [][2]string{{strings.TrimSpace(string(base)), t.Old}, {commit, t.New}} {
+		path, err := r.firstBeyond(pair[0], pair[1], freePaths)
+		if err != nil {
+			return "", err
+		}
+		if path != "" {
+			return fmt.Sprintf("%s changed beside the verified commit %s: merge main, claim the merge, wait for its verdict", diag.Clean(path), diag.Short(commit)), nil
+		}
+	}
+	for _, c := range t.Changes {
+		if strings.HasPrefix(c.Path, "protocols/") {
+			return diag.Clean(c.Path) + " is the PM's to merge: push it to agent/<name>-lessons", nil
+		}
+	}
+	return "", nil
+}
+
+// workable says why a unit may not merge now, "" when it may: it is ACTIVE on this
+// text of the directive, and no pulse is due (UOW-3).
+func (r *Run) workable(id uow.ID, hash string) (why string, err error) {
+	j := &journalRun{Run: r, id: id}
+	last, err := j.unit(id)
+	switch {
+	case err != nil:
+		return "", err
+	case last == nil:
+		return "there is no unit " + id.String(), nil
+	case last.State != uow.Active || last.DirectiveHash != hash:
+		return fmt.Sprintf("%s is %s: only an ACTIVE unit merges, on the directive as it stands", id, last.State), nil
+	case last.PulseDue():
+		return "a sign of the PM is due: git ward uow heartbeat " + id.String(), nil
+	}
+	return "", nil
+}
+
+// firstBeyond is the first path that differs between two commits and is not on a
+// list; "" for none.
+func (r *Run) firstBeyond(from, to string, free []string) (path string, err error) {
+	a, err := r.commit(from)
+	if err != nil {
+		return "", err
+	}
+	b, err := r.commit(to)
+	if err != nil {
+		return "", err
+	}
+	walk := comparison{trees: r.trees, deletions: true, visit: func(c Change) error {
+		if path == "" && !onList(free, c.Path) {
+			path = c.Path
+		}
+		return nil
+	}}
+	return path, walk.compare([]string{a.Tree}, b.Tree)
+}
+
+// onList is covers without folding case: a free path is free as it is written.
+func onList(paths []string, path string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool {
+		return path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(path, p)
+	})
+}

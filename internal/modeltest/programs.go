@@ -1,0 +1,78 @@
+package modeltest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// versions are the real agent programs that Ward is tried with, by npm's names.
+var versions = map[string]string{"@anthropic-ai/claude-code": "2.1.330", "@openai/codex": "0.169.0", "opencode-ai": "1.18.33"}
+
+// npmCache keeps installed programs for the next run: they take a gigabyte.
+const npmCache = "/var/tmp/git-ward-test/npm"
+
+// Install installs a real program by npm and returns the prefix that npm was
+// given. Where that cannot be the test is skipped.
+func Install(t testing.TB, name string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		t.Skip("SKIPPED, out loud: npm is not installed, so no real program can be tried")
+	}
+	version := versions[name]
+	dir := filepath.Join(npmCache, strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-")+"-"+version)
+	if _, err := os.Stat(dir); err == nil {
+		return dir
+	}
+	if err := os.MkdirAll(npmCache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	temp, err := os.MkdirTemp(npmCache, "new-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(temp)
+	if out, err := exec.Command(npm, "install", "--prefix", temp, "--no-audit", "--no-fund", name+"@"+version).CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED, out loud: npm install %s: %v\n%s", name, err, out)
+	}
+	if err := os.Chmod(temp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	os.Rename(temp, dir) // another test may have been first
+	return dir
+}
+
+// ByProgram plays a model for any of the real programs: it works by the program's
+// own tool for commands, asks Ward's MCP server for the directives, and ends with
+// what it heard.
+func ByProgram(r *Request) Turn {
+	const work = `echo "$(git config user.name) in $HOME" >made.txt && git add -A && git commit -qm by-program && echo left >left.txt`
+	shell := Call{Name: "Bash", Args: `{"command":` + quoted(work) + `,"description":"work"}`}
+	switch {
+	case len(r.Tools) == 0:
+		return Turn{Text: "a title"} // a side job
+	case r.Has("exec_command"):
+		shell = Call{Name: "exec_command", Args: `{"cmd":` + quoted(work) + `}`}
+	case r.Has("bash"):
+		shell.Name = "bash"
+	}
+	if r.Turns == 0 {
+		return Turn{Text: "I work.", Calls: []Call{shell}}
+	}
+	if comms := r.Find("comms_read"); comms != "" && r.Turns == 1 {
+		return Turn{Calls: []Call{{Name: comms, Args: `{"directive":"D-1"}`}}}
+	}
+	heard := "nothing"
+	if r.Turns > 1 && len(r.Results) == 1 && strings.Contains(r.Results[0].Text, "make a file") {
+		heard = "make a file"
+	}
+	return Turn{Text: "made.txt is there.\nD-1 says: " + heard + "."}
+}
+
+func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }

@@ -1,0 +1,26 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+
+	"git-ward/protocols/uow"
+)
+
+// Overview is a unit for `git ward status`: where it stands, what its directive has
+// left, how the residual went, and the host's last word.
+func Overview(last *uow.Record, verdicts []Verdict) string {
+	var b strings.Builder
+	left := last.Budget.Left()
+	fmt.Fprintf(&b, "%s\n  left: %d iterations, %d claims, %d pushes\n", last.Line(), left.Iterations, left.Claims, left.Pushes)
+	if len(verdicts) == 0 {
+		return b.String()
+	}
+	b.WriteString("  residual by iteration\n")
+	for line := range strings.Lines(Plot(History(verdicts), 30, 5)) {
+		b.WriteString("  " + line)
+	}
+	v := verdicts[len(verdicts)-1]
+	fmt.Fprintf(&b, "  last verdict: %s on %.12s: %s\n", v.Verdict, v.Commit, v.Reason)
+	return b.String()
+}

@@ -1,0 +1,93 @@
+package symbols
+
+import (
+	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// module is a Go module of the repository.
+type module struct{ name, dir string }
+
+// module reads a go.mod's module line.
+func (b *Builder) module(p string, data []byte) {
+	for line := range strings.Lines(string(data)) {
+		if words := strings.Fields(line); len(words) >= 2 && words[0] == "module" {
+			b.modules = append(b.modules, module{strings.Trim(words[1], `"`), path.Dir(p)})
+			// The longest name first: modules lie within modules.
+			slices.SortFunc(b.modules, func(x, y module) int { return cmp.Compare(len(y.name), len(x.name)) })
+			return
+		}
+	}
+}
+
+// goFolder is the folder of a package of this repository.
+func (b *Builder) goFolder(importPath string) string {
+	for _, m := range b.modules {
+		if rest, ok := strings.CutPrefix(importPath, m.name); ok && (rest == "" || rest[0] == '/') {
+			return path.Join(m.dir, rest)
+		}
+	}
+	return ""
+}
+
+// readGo reads a Go file; one with syntax errors as far as it goes.
+func readGo(b *Builder, p string, data []byte) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, p, data, parser.SkipObjectResolution)
+	if err != nil {
+		b.Skip(p, "it has syntax errors")
+	}
+	if file == nil {
+		return
+	}
+	line := func(n ast.Node) int { return set.Position(n.Pos()).Line }
+	for _, spec := range file.Imports {
+		if to, err := strconv.Unquote(spec.Path.Value); err == nil {
+			b.edges = append(b.edges, Edge{From: p, To: to})
+		}
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv != nil && len(d.Recv.List) == 1 {
+				b.symbol(receiver(d.Recv.List[0].Type)+"."+d.Name.Name, "method", p, line(d))
+			} else {
+				b.symbol(d.Name.Name, "func", p, line(d))
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					b.symbol(s.Name.Name, "type", p, line(s))
+				case *ast.ValueSpec:
+					for _, name := range s.Names {
+						b.symbol(name.Name, d.Tok.String(), p, line(name))
+					}
+				}
+			}
+		}
+	}
+}
+
+// receiver is the name of a method's type.
+func receiver(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return receiver(t.X)
+	case *ast.IndexExpr:
+		return receiver(t.X)
+	case *ast.IndexListExpr:
+		return receiver(t.X)
+	case *ast.ParenExpr:
+		return receiver(t.X)
+	case *ast.Ident:
+		return t.Name
+	}
+	return "?"
+}

@@ -1,0 +1,172 @@
+// Package symbols reads source code and says what it declares and what it depends
+// on: the two files of knowledge_core/ that an agent looks things up in before it
+// plans (seed 002, phase 1). It is pure: files in, values out, the same each time.
+//
+// Go is read by go/parser and is exact. Other languages are read line by line,
+// with patterns that find what stands at the beginning of a line and miss the
+// rest; Coverage says so for each, and counts the files that nobody reads.
+package symbols
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Where the two files stand.
+const (
+	SymbolsPath = "knowledge_core/symbols.json"
+	GraphPath   = "knowledge_core/dependency_graph.json"
+)
+
+// Limits: bytes of a file that is read, symbols and edges that are kept.
+const (
+	MaxFile    = 1 << 20
+	MaxSymbols = 200_000
+	MaxEdges   = 200_000
+)
+
+// Symbols is symbols.json.
+type Symbols struct {
+	Coverage Coverage `json:"coverage"`
+	Symbols  []Symbol `json:"symbols"` // by file, then line
+}
+
+// Symbol is a declaration.
+type Symbol struct {
+	Name string `json:"name"` // a method is Type.Name
+	Kind string `json:"kind"` // func, method, type, const, var, class
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// Graph is dependency_graph.json.
+type Graph struct {
+	Coverage Coverage `json:"coverage"`
+	Edges    []Edge   `json:"edges"` // by From, then To
+}
+
+// Edge says that a file needs something.
+type Edge struct {
+	From string `json:"from"` // a file
+	To   string `json:"to"`   // as the source names it
+	// Local is the file, or for Go the folder, of this repository that To is; ""
+	// for what comes from elsewhere.
+	Local string `json:"local,omitzero"`
+}
+
+// Coverage says what was read and how, so that nobody takes silence for absence.
+type Coverage struct {
+	Languages []Language     `json:"languages"`
+	Unread    map[string]int `json:"unread"` // files by suffix, "" for none
+	Skipped   []Skip         `json:"skipped,omitzero"`
+	Cut       bool           `json:"cut,omitzero"` // there were more symbols or edges than are kept
+}
+
+// Language is one that was read.
+type Language struct {
+	Name  string `json:"name"`
+	Files int    `json:"files"`
+	How   string `json:"how"`
+}
+
+// Skip is a file that could not be read to its end.
+type Skip struct {
+	File string `json:"file"`
+	Why  string `json:"why"`
+}
+
+// Builder collects files; Add them in any order.
+type Builder struct {
+	symbols []Symbol
+	edges   []Edge
+	files   map[string]bool // all paths, for what imports mean
+	counts  map[string]int  // by language
+	cover   Coverage
+	modules []module
+}
+
+// NewBuilder makes a Builder for a tree with those paths.
+func NewBuilder(paths []string) *Builder {
+	b := &Builder{files: map[string]bool{}, counts: map[string]int{}, cover: Coverage{Unread: map[string]int{}}}
+	for _, p := range paths {
+		b.files[p] = true
+	}
+	return b
+}
+
+// Wants reports whether Add reads files like that one.
+func Wants(p string) bool { return languageOf(p) != nil || path.Base(p) == "go.mod" }
+
+// Add reads a file. One that Wants refuses, or is over MaxFile, is counted only.
+func (b *Builder) Add(p string, data []byte) {
+	lang := languageOf(p)
+	switch {
+	case p == SymbolsPath || p == GraphPath: // they are made of the rest
+	case path.Base(p) == "go.mod":
+		b.module(p, data)
+	case lang == nil:
+		b.cover.Unread[path.Ext(p)]++
+	case len(data) > MaxFile:
+		b.Skip(p, "it is larger than what is read")
+	default:
+		b.counts[lang.name]++
+		lang.read(b, p, data)
+	}
+}
+
+// Skip notes a file that could not be read.
+func (b *Builder) Skip(p, why string) { b.cover.Skipped = append(b.cover.Skipped, Skip{p, why}) }
+
+func (b *Builder) symbol(name, kind, file string, line int) {
+	if name != "_" {
+		b.symbols = append(b.symbols, Symbol{name, kind, file, line})
+	}
+}
+
+// Build is what was collected, sorted.
+func (b *Builder) Build() (*Symbols, *Graph) {
+	for i := range b.edges {
+		b.edges[i].Local = b.local(b.edges[i])
+	}
+	slices.SortFunc(b.symbols, func(x, y Symbol) int {
+		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Name, y.Name))
+	})
+	slices.SortFunc(b.edges, func(x, y Edge) int { return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To)) })
+	b.edges = slices.Compact(b.edges)
+	for _, l := range languages {
+		if n := b.counts[l.name]; n > 0 {
+			b.cover.Languages = append(b.cover.Languages, Language{l.name, n, l.how})
+		}
+	}
+	slices.SortFunc(b.cover.Skipped, func(x, y Skip) int { return cmp.Compare(x.File, y.File) })
+	s := &Symbols{b.cover, b.symbols[:min(len(b.symbols), MaxSymbols)]}
+	g := &Graph{b.cover, b.edges[:min(len(b.edges), MaxEdges)]}
+	s.Coverage.Cut, g.Coverage.Cut = len(b.symbols) > MaxSymbols, len(b.edges) > MaxEdges
+	return s, g
+}
+
+// local is what an edge leads to in this repository, "" for nothing.
+func (b *Builder) local(e Edge) string {
+	lang := languageOf(e.From)
+	if lang.name == "Go" {
+		return b.goFolder(e.To)
+	}
+	for _, candidate := range lang.candidates(e.From, e.To) {
+		if candidate = path.Clean(candidate); b.files[candidate] && candidate != e.From {
+			return candidate
+		}
+	}
+	return ""
+}
+
+func languageOf(p string) *language {
+	ext := strings.ToLower(path.Ext(p))
+	for i := range languages {
+		if slices.Contains(languages[i].suffixes, ext) {
+			return &languages[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package uow
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Line is a unit in one line: where it stands, what is left, what it waits for.
+func (r *Record) Line() string {
+	left := r.Budget.Left()
+	s := fmt.Sprintf("%s %s, iteration %d, %d of %d iterations left", r.ID, r.State, r.Iteration, left.Iterations, r.Budget.Total.Iterations)
+	if w := r.Waits(); w != "" {
+		s += "; " + w
+	}
+	return s
+}
+
+// Waits says what a unit waits for the PM to do, with the command; "" when it
+// waits for nobody.
+func (r *Record) Waits() string {
+	switch {
+	case r.State == PendingApproval:
+		return "waits for you: git ward uow approve " + r.ID + ", or edit the directive"
+	case r.State == Paused:
+		return "paused: git ward uow resume " + r.ID
+	case r.State == ZombiedSoft && r.Retries >= r.Policy.MaxRetries:
+		return "waits for you: git ward uow waive " + r.ID + " (or --deny)"
+	case r.State == ZombiedDead:
+		return "a dead letter: git ward uow fork " + r.ID + " after a fix"
+	case r.State == Breached:
+		return "somebody changed its journal: git ward uow show " + r.ID
+	case r.State == Active && r.PulseDue():
+		return "a sign of yours is due: git ward uow heartbeat " + r.ID
+	}
+	return ""
+}
+
+// History is a journal as a table, oldest record first.
+func History(records []*Record) string {
+	var b strings.Builder
+	for i, r := range records {
+		what := string(r.Event)
+		if r.Event == Iterate || r.Event == MakeClaim {
+			what = fmt.Sprintf("%s %d", what, r.Iteration)
+		}
+		if r.Event == MakeClaim {
+			what += " " + r.Claim.Commit[:12]
+		}
+		fmt.Fprintf(&b, "%4d  %s  %-5s  %-24s %-22s %s\n", i+1, r.Time, r.Actor, what, r.State, r.ReasonCode)
+		for line := range strings.Lines(r.Note) {
+			fmt.Fprintf(&b, "      %s\n", strings.TrimRight(line, "\n"))
+		}
+	}
+	return b.String()
+}
+
+// Budgets is what a unit's directive has left, and the counters of the policy.
+func (r *Record) Budgets() string {
+	t, s := r.Budget.Total, r.Budget.Spent
+	pulse := "none is due"
+	if r.Policy.PilotPulse > 0 {
+		pulse = fmt.Sprintf("%d of %d", r.Pulse, r.Policy.PilotPulse)
+	}
+	return fmt.Sprintf("spent        iterations %d of %d, claims %d of %d, pushes %d of %d (all units of this text of %s)\n"+
+		"interactions %d, without progress %d of %d, since your last sign %s\nretries      %d of %d\n",
+		s.Iterations, t.Iterations, s.Claims, t.Claims, s.Pushes, t.Pushes, r.Directive,
+		r.Interactions, r.Calls, r.Policy.MaxInteractions, pulse, r.Retries, r.Policy.MaxRetries)
+}

@@ -1,0 +1,106 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/config"
+	"git-ward/sandbox/gateway"
+)
+
+// Program is what a preset runs.
+type Program struct {
+	Name    string // of the program
+	Package string // npm's name of what holds it
+	NeedsID bool   // whether [model] id has to be set
+}
+
+// Model looks at what the configured worker needs of the host: its program, the
+// model's name, a key, and its way out. The program is nil where the worker is
+// none that is known.
+func Model(c *config.Config, p *Program, getenv func(string) string) []Finding {
+	e := &examiner{root: true}
+	name := c.Model.Name
+	if name == "" {
+		e.add("[model] name", Missing, `set it to "claude-code", say; git ward config lists the choices`, "is empty: nobody works")
+		return e.found
+	}
+	e.add("[model] name", Fine, "", "%s", name)
+	thinks := name == "anthropic" || name == "openai"
+	if (thinks || p != nil && p.NeedsID) && c.Model.ID == "" {
+		e.add("[model] id", Missing, "set it to the model's name at the provider", "is empty, and %s has no choice of its own", name)
+	}
+	if p != nil {
+		e.provided(c.Sandbox.Programs, p)
+	}
+	if !thinks && p == nil {
+		return e.found
+	}
+	m := c.Model
+	if provider(name, m.ID) == "openai" {
+		e.key("openai", m.OpenAIURL, m.OpenAIKeyFile, getenv("OPENAI_API_KEY"))
+	} else {
+		e.key("anthropic", m.AnthropicURL, m.AnthropicKeyFile, getenv("ANTHROPIC_API_KEY"))
+	}
+	way := "the model is reached by the gateway; the public internet is open besides"
+	if c.Egress.Mode == "allowlist" {
+		way = "the model is reached by the gateway; no name has to be allowed for it"
+	}
+	e.add("[egress] mode", Fine, "", "%s: %s", c.Egress.Mode, way)
+	return e.found
+}
+
+// provider is whose API a worker speaks; opencode's, by its model's name, is
+// Anthropic's or OpenAI's.
+func provider(name, id string) string {
+	anthropic := name == "anthropic" || name == "claude-code" ||
+		name == "opencode" && (strings.HasPrefix(id, "anthropic/") || strings.HasPrefix(id, "claude"))
+	if anthropic {
+		return "anthropic"
+	}
+	return "openai"
+}
+
+// provided looks for a program where the fence will.
+func (e *examiner) provided(dir string, p *Program) {
+	mend := "npm install --prefix DIR " + p.Package + `, then [sandbox] programs = "DIR"`
+	if dir == "" {
+		e.add("[sandbox] programs", Missing, mend, "is empty, so %s is not in the fence unless the image has it", p.Name)
+		return
+	}
+	for _, bin := range []string{"bin", "node_modules/.bin"} {
+		path := filepath.Join(dir, bin, p.Name)
+		if _, err := os.Stat(path); err == nil {
+			e.add(p.Name, Fine, "", "%s", path)
+			e.readable(dir)
+			return
+		}
+	}
+	e.add(p.Name, Missing, strings.Replace(mend, "DIR", dir, 2), "is neither in bin/ nor in node_modules/.bin/ of %s", dir)
+}
+
+// readable: inside the fence the host's users are strangers.
+func (e *examiner) readable(dir string) {
+	if info, err := os.Stat(dir); err == nil && info.Mode()&0o005 != 0o005 {
+		e.add("[sandbox] programs", Missing, "chmod -R o+rX "+dir, "cannot be read inside the fence (mode %04o)", info.Mode().Perm())
+	}
+}
+
+func (e *examiner) key(provider, url, file, variable string) {
+	thing := provider + "'s key"
+	switch {
+	case file != "":
+		if _, err := gateway.ReadKey(file); err != nil {
+			e.add(thing, Missing, "put the key alone into the file, mode 0600", "%v", err)
+			return
+		}
+		e.add(thing, Fine, "", "in %s; it stays on the host", file)
+	case variable != "":
+		e.add(thing, Fine, "", "in the environment; it stays on the host")
+	case strings.HasPrefix(url, "http://"):
+		e.add(thing, Fine, "", "not needed for %s", url)
+	default:
+		e.add(thing, Missing, "[model] "+provider+"_key_file = \"FILE\", mode 0600", "there is none: calls would be refused")
+	}
+}

@@ -1,0 +1,74 @@
+package doctor
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/internal/config"
+)
+
+func TestModel(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("node_modules/.bin/claude", "", 0o755)
+	good, open := write("key", "sk-0123456789\n", 0o600), write("open", "sk-0123456789\n", 0o644)
+	claude := &Program{"claude", "@anthropic-ai/claude-code", false}
+	for i, c := range []struct {
+		set     func(*config.Config)
+		program *Program
+		env     string
+		want    string // findings, as "state thing"
+	}{
+		{func(c *config.Config) {}, nil, "", "missing [model] name"},
+		{func(c *config.Config) { c.Model.Name = "script" }, nil, "", "fine [model] name"},
+		{func(c *config.Config) { c.Model.Name = "anthropic" }, nil, "", "fine [model] name, missing [model] id, missing anthropic's key, fine [egress] mode"},
+		{func(c *config.Config) {
+			c.Model.Name, c.Model.ID, c.Model.AnthropicKeyFile = "anthropic", "claude-x", good
+		}, nil, "",
+			"fine [model] name, fine anthropic's key, fine [egress] mode"},
+		{func(c *config.Config) {
+			c.Model.Name, c.Model.ID, c.Model.AnthropicKeyFile = "anthropic", "claude-x", open
+		}, nil, "",
+			"fine [model] name, missing anthropic's key, fine [egress] mode"},
+		{func(c *config.Config) {
+			c.Model.Name, c.Model.ID, c.Model.OpenAIURL = "openai", "local", "http://127.0.0.1:1/"
+		}, nil, "",
+			"fine [model] name, fine openai's key, fine [egress] mode"},
+		{func(c *config.Config) { c.Model.Name = "claude-code" }, claude, "sk-0123456789",
+			"fine [model] name, missing [sandbox] programs, fine anthropic's key, fine [egress] mode"},
+		{func(c *config.Config) { c.Model.Name, c.Sandbox.Programs = "claude-code", dir }, claude, "sk-0123456789",
+			"fine [model] name, fine claude, fine anthropic's key, fine [egress] mode"},
+		{func(c *config.Config) { c.Model.Name, c.Sandbox.Programs = "codex", dir }, &Program{"codex", "@openai/codex", false}, "sk-0123456789",
+			"fine [model] name, missing codex, fine openai's key, fine [egress] mode"},
+		{func(c *config.Config) { c.Model.Name, c.Sandbox.Programs = "opencode", dir }, &Program{"claude", "opencode-ai", true}, "sk-0123456789",
+			"fine [model] name, missing [model] id, fine claude, fine openai's key, fine [egress] mode"},
+	} {
+		settings := config.Default()
+		c.set(settings)
+		var got []string
+		for _, f := range Model(settings, c.program, func(string) string { return c.env }) {
+			got = append(got, fmt.Sprintf("%s %s", f.State, f.Thing))
+			if f.State == Missing && f.Mend == "" || strings.Contains(f.Detail+f.Mend, "sk-0") {
+				t.Errorf("%+v", f)
+			}
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%d: %v, want %s", i, got, c.want)
+		}
+	}
+}

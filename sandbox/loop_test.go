@@ -1,0 +1,200 @@
+package sandbox
+
+import (
+	"fmt"
+	"math/rand"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/gittest"
+)
+
+// seven are the directives of the demo, each with another end.
+const seven = `### D-1: three answers
+
+Write the answers that tests/ asks for, one after the other.
+
+- [ ] all of them are right (` + "`sh tests/run.sh`" + `)
+- residual: ` + "`sh tests/failing.sh`" + `
+
+### D-2: away from it
+
+- [ ] it is small (` + "`test $(cat far) -lt 1`" + `)
+- residual: ` + "`cat far`" + `
+
+### D-3: nobody knows when it is done
+
+Make it better.
+
+### D-4: too much for two iterations
+
+- [ ] all of them are right (` + "`test -e never`" + `)
+- max_iterations: 2
+
+### D-5: done, it says
+
+- [ ] the fourth answer is there (` + "`test -s fourth`" + `)
+- max_iterations: 1
+
+### D-6: no test, no failure
+
+- [ ] the strict test passes (` + "`sh tests/strict.sh`" + `)
+- max_iterations: 1
+
+### D-7: a program that says yes
+
+- [ ] the program tests itself (` + "`./program --test`" + `)
+- max_iterations: 1
+`
+
+// lines are what the script model plays for them.
+const lines = `{"directive":"D-1","iteration":0,"text":"The first answer is not right yet.","calls":[{"name":"bash","args":{"command":"echo wrong > a; echo wrong > b; echo wrong > c"}}]}
+{"directive":"D-1","iteration":1,"text":"Two answers.","calls":[{"name":"bash","args":{"command":"echo 1 > a; echo 2 > b"}}]}
+{"directive":"D-1","iteration":2,"text":"All three.","calls":[{"name":"bash","args":{"command":"echo 3 > c"}}]}
+{"directive":"D-1","text":"The tests are what they were."}
+{"directive":"D-1","role":"Skeptic","iteration":1,"text":"{\"tried\":[\"a and b were written\"],\"succeeded\":[],\"failed\":[{\"Lane\":\"C\",\"Text\":\"c was not looked at\",\"Link\":null}],\"open\":[\"what does c hold?\"],\"diagnosis\":\"\"}"}
+{"directive":"D-2","iteration":0,"text":"One.","calls":[{"name":"bash","args":{"command":"echo 1 > far"}}]}
+{"directive":"D-2","iteration":1,"text":"Two.","calls":[{"name":"bash","args":{"command":"echo 2 > far"}}]}
+{"directive":"D-2","iteration":2,"text":"Three.","calls":[{"name":"bash","args":{"command":"echo 3 > far"}}]}
+{"directive":"D-2","text":"It goes on."}
+{"directive":"D-4","iteration":0,"text":"A try.","calls":[{"name":"bash","args":{"command":"echo 1 > try"}}]}
+{"directive":"D-4","iteration":1,"text":"Another.","calls":[{"name":"bash","args":{"command":"echo 2 > try"}}]}
+{"directive":"D-4","text":"Not yet."}
+{"directive":"D-5","text":"All of it is done and every test passes.","calls":[{"name":"bash","args":{"command":"echo I am done > done.txt"}}]}
+{"directive":"D-5","text":"Done."}
+{"directive":"D-6","text":"The test is in the way.","calls":[{"name":"bash","args":{"command":"printf 'exit 0\n' > tests/strict.sh; git rm -q --cached tests/other.sh; rm tests/other.sh"}}]}
+{"directive":"D-6","text":"It passes."}
+{"directive":"D-7","text":"A program that passes its own test.","calls":[{"name":"bash","args":{"command":"printf '#!/bin/sh\nexit 0\n' > program; chmod +x program"}}]}
+{"directive":"D-7","text":"It passes."}
+`
+
+// course is a repository with the seven directives.
+func course(t *testing.T, p *gittest.Pair, directives string) {
+	t.Helper()
+	p.Write("tests/run.sh", "test \"$(cat a)\" = 1 && test \"$(cat b)\" = 2 && test \"$(cat c)\" = 3\n")
+	p.Write("tests/failing.sh", "n=3\n[ \"$(cat a)\" = 1 ] && n=$((n-1))\n[ \"$(cat b)\" = 2 ] && n=$((n-1))\n[ \"$(cat c)\" = 3 ] && n=$((n-1))\necho $n\n")
+	p.Write("tests/strict.sh", "echo strict; exit 1\n")
+	p.Write("tests/other.sh", "true\n")
+	p.Write("script.jsonl", lines)
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+directives+"\n## Reports\n")
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "directives")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+}
+
+// ended checks the reports that main has of directives.
+func ended(t *testing.T, p *gittest.Pair, want map[string]string) string {
+	t.Helper()
+	p.Git("fetch", "--quiet")
+	report := p.Git("show", "origin/main:COMMS.md")
+	for directive, status := range want {
+		if !strings.Contains(report, " "+directive+" "+status+"\n") {
+			t.Errorf("%s does not end %s", directive, status)
+		}
+	}
+	if t.Failed() {
+		t.Log(report)
+	}
+	return report
+}
+
+// TestSevenEnds takes seven directives to seven ends, unfenced: claims, verdicts,
+// learnings, budgets and reports are what they are in the fence.
+func TestSevenEnds(t *testing.T) {
+	p := gittest.New(t)
+	course(t, p, seven)
+	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+		"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	if err != nil {
+		t.Fatal(err, out)
+	}
+	report := ended(t, p, map[string]string{
+		"D-1": "EXIT_CONVERGED", "D-2": "EXIT_DIVERGED", "D-3": "EXIT_NEED_INFO", "D-4": "EXIT_BUDGET_EXCEEDED",
+		"D-5": "EXIT_BUDGET_EXCEEDED", "D-6": "EXIT_BUDGET_EXCEEDED", "D-7": "EXIT_CONVERGED",
+	})
+	if t.Failed() {
+		t.Log(out)
+	}
+	for _, want := range []string{"Residuals: 3, 1, 0", "Residuals: 1, 2, 3", "## Questions", "How can I tell that D-3 is done?"} {
+		if !strings.Contains(report, want) {
+			t.Errorf("%q is missing in\n%s", want, report)
+		}
+	}
+	// What the overlay catches stands in the verdict, and so does what it cannot.
+	note := p.Run(p.Bare, "git", "notes", "--ref=certificates", "show", verdictCommit(t, p, "D-6"))
+	if !strings.Contains(note, "tests/strict.sh (changed)") || !strings.Contains(note, "tests/other.sh (deleted)") {
+		t.Errorf("verdict on D-6: %s", note)
+	}
+	learnings := p.Git("show", "origin/agent/D-1:LEARNINGS.md")
+	for _, want := range []string{"## Iteration 0 of D-1.1", "## Iteration 2 of D-1.1", "[A] met: all of them are right", "[C] c was not looked at", "what does c hold?"} {
+		if !strings.Contains(learnings, want) {
+			t.Errorf("%q is missing in\n%s", want, learnings)
+		}
+	}
+	if out := p.Run(p.Bare, "git-ward", "uow", "list", "--all"); strings.Count(out, "ARCHIVED") != 6 || !strings.Contains(out, "PENDING_PILOT_APPROVAL") {
+		t.Errorf("units:\n%s", out)
+	}
+	p.Fsck()
+}
+
+// TestLoopKills kills the launcher, and with it the agent, at random moments of a
+// loop of three iterations. The next run goes on: no iteration is begun, and no
+// learning written, a second time.
+func TestLoopKills(t *testing.T) {
+	p := gittest.New(t)
+	first, _, _ := strings.Cut(seven, "### D-2")
+	course(t, p, first)
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewSource(seed))
+	launch := func() *exec.Cmd {
+		cmd := exec.Command("env", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+			"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+		cmd.Dir, cmd.Env = p.Work, p.Env
+		return cmd
+	}
+	for range 8 {
+		cmd := launch()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(300+random.Intn(2500)) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	out, err := launch().CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	report := ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED"})
+	if !strings.Contains(report, "Residuals: 3, 1, 0") || strings.Count(report, " D-1 EXIT") != 1 {
+		t.Errorf("%s\n%s", report, out)
+	}
+	if n := strings.Count(p.Run(p.Bare, "git", "log", "--format=%s", "refs/ward/uow/D-1.1"), " iterate "); n != 3 {
+		t.Errorf("%d iterations were begun", n)
+	}
+	learnings := p.Git("show", "origin/agent/D-1:LEARNINGS.md")
+	for i := range 3 {
+		if n := strings.Count(learnings, fmt.Sprintf("## Iteration %d of D-1.1\n", i)); n != 1 {
+			t.Errorf("iteration %d is in the learnings %d times:\n%s", i, n, learnings)
+		}
+	}
+	p.Fsck()
+}
+
+// verdictCommit is the newest claimed commit of a directive.
+func verdictCommit(t *testing.T, p *gittest.Pair, directive string) string {
+	t.Helper()
+	for commit := range strings.FieldsSeq(p.Run(p.Bare, "git", "rev-list", "refs/heads/agent/"+directive)) {
+		if out, err := p.Try(p.Bare, nil, "", "git", "notes", "--ref=certificates", "list", commit); err == nil && out != "" {
+			return commit
+		}
+	}
+	t.Fatal(fmt.Sprint("no verdict on ", directive))
+	return ""
+}

@@ -1,0 +1,64 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/internal/modeltest"
+)
+
+// TestPrograms is a directive from push to certificate and merge by each real agent
+// program in the fence, without any route out: it reaches a model, which the stand-in plays,
+// by the gateway alone, and its repository by the door.
+func TestPrograms(t *testing.T) {
+	for _, c := range []struct{ name, pkg, id string }{
+		{"claude-code", "@anthropic-ai/claude-code", "claude-test"},
+		{"codex", "@openai/codex", "gpt-test"},
+		{"opencode", "opencode-ai", "anthropic/claude-test"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			programs := modeltest.Install(t, c.pkg)
+			p := fenced(t)
+			s := modeltest.New(t, modeltest.ByProgram)
+			path := filepath.Join(p.Bare, "ward/config.toml")
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(data)
+			for old, new := range map[string]string{
+				`name = ""`: `name = "` + c.name + `"`, `id = ""`: `id = "` + c.id + `"`, `programs = ""`: `programs = "` + programs + `"`,
+				`mode = "public"`: `mode = "allowlist"`, `anthropic_url = ""`: `anthropic_url = "` + s.URL + `"`, `openai_url = ""`: `openai_url = "` + s.URL + `"`,
+			} {
+				text = strings.Replace(text, "\n"+old, "\n"+new, 1)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			comms, err := os.ReadFile(filepath.Join(p.Work, "COMMS.md"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-1: make a file\n\nMake made.txt.\n\n- [ ] it is there (`test -e made.txt`)\n", 1))
+			p.Git("commit", "--quiet", "--all", "--message", "D-1")
+			p.Git("push", "--quiet", "origin", "main")
+			out := p.Run(p.Work, "git-ward", "launch", "--bare", p.Bare, "--once", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+			p.Git("fetch", "--quiet")
+			report := p.Git("show", "origin/main:COMMS.md")
+			if !strings.Contains(report, " D-1 EXIT_CONVERGED\n") || strings.Count(out, "INF call ") < 2 {
+				t.Fatalf("%s\n%s", report, out)
+			}
+			t.Logf("%s\n%s", report, out)
+			if made := p.Git("show", "origin/agent/D-1:made.txt"); made != "Ward Agent in /bot/home-"+c.name+"\n" {
+				t.Errorf("made.txt: %q", made)
+			}
+			// The PM takes it.
+			p.Git("merge", "--quiet", "--ff-only", "origin/main")
+			p.Git("merge", "--quiet", "--no-edit", "origin/agent/D-1")
+			p.Git("push", "--quiet", "origin", "main")
+			p.Fsck()
+		})
+	}
+}

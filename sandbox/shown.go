@@ -1,0 +1,51 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/git"
+)
+
+// secretKeys and secretValues are settings of a repository that hold or fetch
+// credentials (git-config(1)): http.<url>.extraHeader, credential.helper, an
+// address with a password.
+var (
+	secretKeys   = regexp.MustCompile(`(?i)extraheader$|^credential\.|password|passwd|token|secret`)
+	secretValues = regexp.MustCompile(`://[^/@\s]+@`)
+)
+
+// shown says why a repository cannot be shown in a fence, as a whole and
+// read-only (SBX-4), with every reason: secrets in its config, which anybody
+// inside can read, and objects that are kept elsewhere, which nobody inside can.
+func shown(ctx context.Context, bare string) error {
+	out, err := git.Open(bare).Output(ctx, "config", "--file", filepath.Join(bare, "config"), "--null", "--list")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		key, value, _ := strings.Cut(entry, "\n")
+		if secretKeys.MatchString(key) || secretValues.MatchString(value+key) {
+			key = secretValues.ReplaceAllString(key, "://***@")
+			errs = append(errs, fmt.Errorf("%s: %s holds a secret, and the agent can read it", filepath.Join(bare, "config"), key))
+		}
+	}
+	if len(errs) > 0 {
+		return cli.Hint(errors.Join(errs...), "git -C %s config --unset-all KEY; what the repository's owner needs belongs into ~/.gitconfig", bare)
+	}
+	alternates := filepath.Join(bare, "objects/info/alternates")
+	if data, err := os.ReadFile(alternates); err == nil && len(strings.TrimSpace(string(data))) > 0 {
+		return cli.Hint(fmt.Errorf("%s: objects are kept in other repositories, which a fence does not show", alternates),
+			"git -C %s repack -a -d && rm %s", bare, alternates)
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package vm
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// beaver is the 5-state busy beaver as its table: for each state what to do on 0
+// and on 1.
+var beaver = [5][2]struct {
+	write, move int
+	next        string
+}{
+	{{1, 1, "B"}, {1, -1, "C"}},
+	{{1, 1, "C"}, {1, 1, "B"}},
+	{{1, 1, "D"}, {0, -1, "E"}},
+	{{1, -1, "A"}, {1, -1, "D"}},
+	{{1, 1, "Z"}, {0, -1, "A"}},
+}
+
+// inC is the machine as people write it who want speed: a goto a state, no limit
+// at all, bytes for cells.
+func inC() string {
+	var b strings.Builder
+	b.WriteString("#include <stdio.h>\nstatic unsigned char t[1<<20];\nint main(void){unsigned char*h=t+(1<<19);long n=0;int c=0;\n")
+	for s, row := range beaver {
+		fmt.Fprintf(&b, "%c: n++; if(*h==0){*h=%d;h+=%d;goto %s;}else{*h=%d;h+=%d;goto %s;}\n", 'A'+s,
+			row[0].write, row[0].move, row[0].next, row[1].write, row[1].move, row[1].next)
+	}
+	b.WriteString("Z: for(int i=0;i<1<<20;i++)c+=t[i];printf(\"%ld %d\\n\",n,c);}\n")
+	return b.String()
+}
+
+// inStarlark is the machine with a list for its tape and a table for its states.
+const inStarlark = `
+def run():
+    table = [((1, 1, 1), (1, -1, 2)), ((1, 1, 2), (1, 1, 1)), ((1, 1, 3), (0, -1, 4)), ((1, -1, 0), (1, -1, 3)), ((1, 1, 5), (0, -1, 0))]
+    tape = [0] * 40000
+    head, state, n = 20000, 0, 0
+    while state != 5:
+        write, move, state = table[state][tape[head]]
+        tape[head] = write
+        head += move
+        n += 1
+    return n
+steps = run()
+`
+
+func took(f func()) time.Duration {
+	start := time.Now()
+	f()
+	return time.Since(start)
+}
+
+// best is the shortest of some runs: what the program takes, and not the machine's
+// other guests.
+func best(runs int, f func()) time.Duration {
+	var all []time.Duration
+	for range runs {
+		all = append(all, took(f))
+	}
+	return slices.Min(all)
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+
+func row(what string, measured time.Duration, baseline string, base time.Duration) {
+	fmt.Printf("BENCH\t%s\t%s\t%s %s\t%.2f\n", what, ms(measured), baseline, ms(base), float64(measured)/float64(base))
+}
+
+// TestBench measures the machine with all limits on. The C program starts as a
+// process each time; its own start, measured by an empty one, is taken off.
+func TestBench(t *testing.T) {
+	if os.Getenv("WARD_BENCH") == "" {
+		t.Skip("a measurement: scripts/bench runs it")
+	}
+	const what = "UDC: 5-state busy beaver, 283,061,220 instructions"
+	image, err := Link(example(t, "busy-beaver-5"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaping := best(9, func() { finish(t, image, (*Machine).advance) })
+	walking := best(5, func() { finish(t, image, (*Machine).onFoot) })
+	stepping := best(2, func() { finish(t, image, func(m *Machine, n int64) { m.Step() }) })
+	if c := timeC(t); c > 0 {
+		row(what, leaping, "C with gotos, no limits", c)
+		row(what+", no leaps", walking, "C with gotos, no limits", c)
+	}
+	row(what, leaping, "the machine instruction by instruction", stepping)
+	row(what, leaping, "starlark-go", timeStarlark(t))
+	registers(t)
+}
+
+func finish(t *testing.T, image *Image, advance func(*Machine, int64)) {
+	m, err := New(image, DefaultLimits(), ToolNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m.state == Running {
+		advance(m, slice)
+	}
+	if m.state != Halted {
+		t.Fatal(m.code)
+	}
+}
+
+func compile(t *testing.T, name, src string) string {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		return ""
+	}
+	bin := filepath.Join(t.TempDir(), name)
+	cmd := exec.Command(gcc, "-O2", "-x", "c", "-o", bin, "-")
+	cmd.Stdin = strings.NewReader(src)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// timeC is the C program's time, 0 without a compiler.
+func timeC(t *testing.T) time.Duration {
+	bin, empty := compile(t, "beaver", inC()), compile(t, "empty", "int main(void){return 0;}")
+	if bin == "" {
+		return 0
+	}
+	run := func(bin string, want string) func() {
+		return func() {
+			if out, err := exec.Command(bin).Output(); err != nil || string(out) != want {
+				t.Fatalf("%s, %v", out, err)
+			}
+		}
+	}
+	return best(9, run(bin, "47176870 4098\n")) - best(9, run(empty, ""))
+}
+
+func timeStarlark(t *testing.T) time.Duration {
+	return took(func() {
+		options := &syntax.FileOptions{While: true, TopLevelControl: true}
+		globals, err := starlark.ExecFileOptions(options, new(starlark.Thread), "beaver.star", inStarlark, nil)
+		if err != nil || globals["steps"].String() != "47176870" {
+			t.Fatal(globals, err)
+		}
+	})
+}
+
+// registers is the other kind of plan, whose every state is new: the primes below
+// 200,000 by trial division, with CALL in the innermost loop, where leaps are no
+// help.
+func registers(t *testing.T) {
+	const plan = `
+    MOV R1 2
+LABEL number
+    MOV R2 2
+LABEL divisor
+    CALL mul R2 R2
+    CMP R0 R1
+    JG prime
+    CALL mod R1 R2
+    CMP R0 0
+    JE next
+    INC R2
+    JMP divisor
+LABEL prime
+    INC R3
+LABEL next
+    INC R1
+    CMP R1 200000
+    JL number
+    HALT`
+	const star = `
+def run():
+    n, count = 2, 0
+    while n < 200000:
+        d, prime = 2, True
+        while d * d <= n:
+            if n % d == 0:
+                prime = False
+                break
+            d += 1
+        if prime:
+            count += 1
+        n += 1
+    return count
+count = run()
+`
+	image, err := Link(parse(t, "primes", plan), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	udc := best(5, func() { finish(t, image, (*Machine).advance) })
+	other := took(func() {
+		options := &syntax.FileOptions{While: true, TopLevelControl: true}
+		globals, err := starlark.ExecFileOptions(options, new(starlark.Thread), "primes.star", star, nil)
+		if err != nil || globals["count"].String() != "17984" {
+			t.Fatal(globals, err)
+		}
+	})
+	row("UDC: primes below 200,000 by division, CALL in the inner loop", udc, "starlark-go", other)
+}
