@@ -93,6 +93,8 @@ func TestEveryPackageSaysItsJob(t *testing.T) {
 var heavy = map[string][]string{
 	"./hooks/cmd/ward-hook": {"github.com/go-git/", "github.com/rs/zerolog", "net/http", "github.com/containers/", "github.com/google/nftables",
 		"github.com/santhosh-tekuri/", "github.com/cockroachdb/", "golang.org/x/text/", "crypto/tls", "text/template"},
+	"./bootstrap/cmd/ward-watcher": {"net/http", "crypto/tls", "github.com/containers/", "github.com/google/nftables", "github.com/go-git/",
+		"github.com/anthropics/", "github.com/openai/"},
 	// The models' libraries and the Model Context Protocol's have binaries of their own.
 	".":                      {"github.com/anthropics/", "github.com/openai/", "github.com/modelcontextprotocol/"},
 	"./agent/cmd/ward-agent": {"github.com/containers/", "github.com/google/nftables", "github.com/go-git/"},
