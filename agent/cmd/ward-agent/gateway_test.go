@@ -78,7 +78,7 @@ func (h *host) launch() string {
 	var log output
 	err = sandbox.Launch(context.Background(), &sandbox.Spec{
 		Bare: h.Bare, Settings: settings, Model: settings.Model.Name, Once: true, Unfenced: true,
-		Agent: filepath.Join(bin, "ward-agent"), Forwarder: filepath.Join(bin, "ward-inside"), State: filepath.Join(h.dir, "state"),
+		Agent: filepath.Join(bin, "ward-agent"), Forwarder: filepath.Join(bin, "ward-inside"), Watcher: filepath.Join(bin, "ward-watcher"), State: filepath.Join(h.dir, "state"),
 		Getenv: func(name string) string {
 			return map[string]string{"ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key}[name]
 		},
