@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,10 +21,21 @@ func (s *site) directive(title, script string) {
 		s.T.Fatal(err)
 	}
 	s.Write("script.jsonl", script)
-	s.Write("COMMS.md", strings.Replace(string(text), "## Directives\n", "## Directives\n\n### "+title+"\n\nImprove yourself.\n\n- [ ] it starts\n", 1))
+	s.Write("COMMS.md", strings.Replace(string(text), "## Directives\n", "## Directives\n\n### "+title+"\n\nImprove yourself.\n\n- [ ] it is better (`test -e better.txt`)\n", 1))
 	s.Git("add", "--all")
 	s.Git("commit", "--quiet", "-m", title)
 	s.Git("push", "--quiet", "origin", "main")
+}
+
+// launch runs the whole of it until no directive is open: the door, by which the
+// agent is the agent, and the watcher behind it.
+func (s *site) launch() {
+	s.T.Helper()
+	out, err := s.Try(s.Work, nil, "", "git-ward", "launch", "--unfenced", "--once", "--bare", s.Bare, "--state", s.state, "--model", "script")
+	io.WriteString(&s.err, out)
+	if err != nil {
+		s.T.Errorf("launch: %v", err)
+	}
 }
 
 const improve = `{"calls":[{"name":"write_file","args":{"path":"better.txt","content":"better\n"}},{"name":"bash","args":{"command":"git add -A; git commit -qm better; git push -q"}}]}
@@ -38,22 +50,17 @@ func TestRealAgent(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steadily, `run = []`)
 	s.directive("D-1: better", improve)
-	s.start("--once", "--model", "script")
-	s.watcher.Wait()
-	if code := s.watcher.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("exit %d", code)
-	}
-	s.watcher = nil
+	s.launch()
 	want := []string{"BOOTSTRAPPING main", "SUCCESS main", "BOOTSTRAPPING agent/D-1", "SUCCESS agent/D-1", "BOOTSTRAPPING main", "SUCCESS main"}
 	if !slices.Equal(s.events(), want) {
 		t.Errorf("%v", s.events())
 	}
 	s.history()
-	info, done := s.reports(comms.Info), s.reports(comms.Done)
+	info, done := s.reports(comms.Info), s.reports(comms.ExitConverged)
 	if len(info) != 1 || info[0].Directive != "D-1" || !strings.Contains(info[0].Raw, "Ready to merge: agent/D-1, commit ") || !strings.Contains(info[0].Raw, "agent_merge is off") {
 		t.Errorf("%+v", info)
 	}
-	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is better") {
+	if len(done) != 1 || done[0].Directive != "D-1" {
 		t.Errorf("%+v", done)
 	}
 	s.Fsck()
@@ -65,17 +72,15 @@ func TestRealAgentFails(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steadily, `run = []`, `check = "10m"`, `validate = ["sh", "-c", "! test -e better.txt"]`)
 	s.directive("D-1: worse", improve)
-	s.start("--once", "--model", "script")
-	s.watcher.Wait()
-	s.watcher = nil
+	s.launch()
 	failures := 0
 	for _, e := range s.events() {
 		if e == "FAILURE agent/D-1" {
 			failures++
 		}
 	}
-	if failures != 3 || len(s.reports(comms.Done)) != 1 || len(s.reports(comms.Fallback)) != 1 {
-		t.Errorf("%d failures; %v %v", failures, s.reports(comms.Done), s.reports(comms.Fallback))
+	if failures != 3 || len(s.reports(comms.ExitConverged)) != 1 || len(s.reports(comms.Fallback)) != 1 {
+		t.Errorf("%d failures; %v %v", failures, s.reports(comms.ExitConverged), s.reports(comms.Fallback))
 	}
 	s.history()
 }

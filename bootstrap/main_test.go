@@ -105,12 +105,32 @@ func newSite(t testing.TB, agent string, settings ...string) *site {
 	s.main(agent)
 	t.Cleanup(func() {
 		s.kill()
-		s.clear()
+		s.endLeftovers()
 		if t.Failed() {
 			t.Logf("bootstrap.log:\n%s\nstderr:\n%s", s.read("logs/bootstrap.log"), tailOf(s.err.String()))
 		}
 	})
 	return s
+}
+
+// endLeftovers ends what a killed watcher left at work in this site's directory:
+// a push goes on without the one who asked for it.
+func (s *site) endLeftovers() {
+	dir := filepath.Dir(s.Bare) + "/"
+	for range 100 {
+		left := 0
+		for _, p := range stats() {
+			cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid))
+			if strings.HasPrefix(cwd+"/", dir) && !p.dead {
+				syscall.Kill(p.pid, syscall.SIGKILL)
+				left++
+			}
+		}
+		if left == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 func tailOf(text string) string { return text[max(0, len(text)-8000):] }
@@ -184,17 +204,6 @@ func (s *site) kill() {
 		s.watcher.Process.Kill()
 		s.watcher.Wait()
 		s.watcher = nil
-	}
-}
-
-// clear kills what a test leaves behind: outside of a fence, the children of an
-// agent whose watcher was killed live on.
-func (s *site) clear() {
-	for _, p := range stats() {
-		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
-		if err == nil && bytes.Contains(data, []byte(boot.LogVar+"="+s.state+"/")) {
-			syscall.Kill(p.pid, syscall.SIGKILL)
-		}
 	}
 }
 
