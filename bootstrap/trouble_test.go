@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -24,7 +25,8 @@ func TestMalformedSignals(t *testing.T) {
 	s.start()
 	s.await("SUCCESS main")
 	agent := s.agents()
-	path := filepath.Join(s.state, ".signal/bootstrap")
+	// Made elsewhere and renamed, or the watcher would see it half made.
+	path := filepath.Join(s.state, "signal-to-be")
 	secret := filepath.Join(s.state, "secret")
 	if err := os.WriteFile(secret, []byte("agent/x\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -41,7 +43,7 @@ func TestMalformedSignals(t *testing.T) {
 		"option":    func() error { return os.WriteFile(path, []byte("--upload-pack=touch x\n"), 0o644) },
 		"binary":    func() error { return os.WriteFile(path, []byte("a\x00b"), 0o644) },
 	} {
-		if err := make(); err != nil {
+		if err := errors.Join(make(), os.Rename(path, filepath.Join(s.state, ".signal/bootstrap"))); err != nil {
 			t.Fatal(name, err)
 		}
 		n++
