@@ -96,7 +96,7 @@ func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World) err
 			diag.WriteText(&b, found)
 			return &Refused{Text: b.String(), Findings: found}
 		}
-		commit, err := j.commit(ctx, r)
+		commit, err := j.commit(r)
 		if err != nil {
 			return err
 		}
@@ -140,41 +140,18 @@ func (j *Journal) refresh(ctx context.Context) (moved bool, err error) {
 	return false, nil
 }
 
-// Refresh reads the journal as the remote has it now.
-func (j *Journal) Refresh(ctx context.Context) error {
-	_, err := j.refresh(ctx)
-	return err
-}
-
 // commit writes a record's commit on the tip.
-func (j *Journal) commit(ctx context.Context, r *uow.Record) (string, error) {
+func (j *Journal) commit(r *uow.Record) (string, error) {
 	data, err := r.Marshal()
 	if err != nil {
 		return "", err
 	}
-	repo := git.Open(j.store.main.gitDir())
-	blob, err := repo.WriteObject("blob", data)
+	at, err := time.Parse(time.RFC3339, r.Time)
 	if err != nil {
 		return "", err
 	}
-	content, err := git.FormatTree([]git.Entry{{Mode: git.ModeFile, Name: uow.File, ID: blob}})
-	if err != nil {
-		return "", err
-	}
-	tree, err := repo.WriteObject("tree", content)
-	if err != nil {
-		return "", err
-	}
-	text := "tree " + tree + "\n"
-	if j.tip != "" {
-		text += "parent " + j.tip + "\n"
-	}
-	seconds, err := recordSeconds(r)
-	if err != nil {
-		return "", err
-	}
-	who := fmt.Sprintf("%s <%s> %d +0000", agentName, agentMail, seconds)
-	return repo.WriteObject("commit", fmt.Appendf(nil, "%sauthor %s\ncommitter %s\n\nuow: %s %s %s\n", text, who, who, r.ID, r.Event, r.State))
+	return git.Open(j.store.main.gitDir()).CommitFileAs(agentIdent, j.tip, uow.File, data, at,
+		fmt.Sprintf("uow: %s %s %s", r.ID, r.Event, r.State))
 }
 
 // Verdict is the host's verdict on a claim, by the hash of its record; nil while
@@ -194,11 +171,6 @@ func (s *Store) Verdict(ctx context.Context, commit, claim string) (*loop.Verdic
 		}
 	}
 	return nil, err
-}
-
-func recordSeconds(r *uow.Record) (int64, error) {
-	t, err := time.Parse(time.RFC3339, r.Time)
-	return t.Unix(), err
 }
 
 // AwaitVerdict waits for the host's verdict on a claim, at most for patience; nil

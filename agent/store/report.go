@@ -49,46 +49,35 @@ func (s *Store) ReportOnce(ctx context.Context, incident string, r comms.NewRepo
 func incidentLine(incident string) string { return "Incident: " + diag.Clean(incident) }
 
 func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) error {
-	for try := range maxRaces {
-		m, err := s.Main(ctx)
-		if err != nil {
-			return err
-		}
-		data, doc, err := m.Comms(ctx)
-		if err != nil {
-			return err
-		}
-		if reported(doc, r) || incident != "" && told(doc, incident) {
-			return nil
-		}
-		commit, err := s.commitReport(ctx, m, data, r)
-		if err != nil {
-			return err
-		}
-		pushErr := s.main.push(ctx, commit, "main")
-		if pushErr == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return pushErr
-		}
-		now, err := s.Main(ctx)
-		if err != nil {
-			return errors.Join(pushErr, err)
-		}
-		if now.Commit == m.Commit {
-			return fmt.Errorf("the report on %s: %w", r.Directive, pushErr)
-		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("main moved %d times while the report on %s was pushed", maxRaces, r.Directive)
+	return s.amend(ctx, "the report on "+r.Directive, fmt.Sprintf("comms: report %s %s", r.Directive, r.Status),
+		func(data []byte, doc *comms.Document) ([]byte, error) {
+			if reported(doc, r) || incident != "" && told(doc, incident) {
+				return nil, nil
+			}
+			out, _, err := comms.AppendReport(data, r)
+			return out, err
+		})
 }
 
 // Ask puts a question into main's COMMS.md, once: one that stands there word for
 // word for the same directive is not asked again.
 func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
+	return s.amend(ctx, "the question on "+q.Directive, "comms: question on "+q.Directive,
+		func(data []byte, doc *comms.Document) ([]byte, error) {
+			if slices.ContainsFunc(doc.Questions, func(old comms.Question) bool {
+				return old.Directive == q.Directive && strings.TrimSpace(old.Text) == strings.TrimSpace(q.Text)
+			}) {
+				return nil, nil
+			}
+			out, _, err := comms.AppendQuestion(data, q)
+			return out, err
+		})
+}
+
+// amend pushes a change of main's COMMS.md; nil from change is nothing to do. When
+// main moves meanwhile the change is made anew on what is there then. What names
+// it in errors.
+func (s *Store) amend(ctx context.Context, what, subject string, change func([]byte, *comms.Document) ([]byte, error)) error {
 	for try := range maxRaces {
 		m, err := s.Main(ctx)
 		if err != nil {
@@ -98,15 +87,10 @@ func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(doc.Questions, func(old comms.Question) bool {
-			return old.Directive == q.Directive && strings.TrimSpace(old.Text) == strings.TrimSpace(q.Text)
-		}) {
-			return nil
-		}
-		if data, _, err = comms.AppendQuestion(data, q); err != nil {
+		if data, err = change(data, doc); data == nil || err != nil {
 			return err
 		}
-		commit, err := s.commitComms(ctx, m, data, "comms: question on "+q.Directive)
+		commit, err := s.commitComms(ctx, m, data, subject)
 		if err != nil {
 			return err
 		}
@@ -119,13 +103,13 @@ func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
 			return errors.Join(pushErr, err)
 		}
 		if now.Commit == m.Commit {
-			return fmt.Errorf("the question on %s: %w", q.Directive, pushErr)
+			return fmt.Errorf("%s: %w", what, pushErr)
 		}
 		if err := git.Backoff(ctx, try); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("main moved %d times while a question on %s was pushed", maxRaces, q.Directive)
+	return fmt.Errorf("main moved %d times while %s was pushed", maxRaces, what)
 }
 
 // reported reports whether the document has an answer to the same version of the
@@ -151,15 +135,6 @@ func told(doc *comms.Document, incident string) bool {
 	})
 }
 
-// commitReport makes the commit of a report on top of main.
-func (s *Store) commitReport(ctx context.Context, m Snapshot, data []byte, r comms.NewReport) (string, error) {
-	data, _, err := comms.AppendReport(data, r)
-	if err != nil {
-		return "", err
-	}
-	return s.commitComms(ctx, m, data, fmt.Sprintf("comms: report %s %s", r.Directive, r.Status))
-}
-
 // commitComms makes a commit on top of main that changes COMMS.md. It writes
 // objects and leaves the working tree alone, so nothing that lies there can get
 // into it.
@@ -169,8 +144,7 @@ func (s *Store) commitComms(ctx context.Context, m Snapshot, data []byte, subjec
 	if err != nil {
 		return "", err
 	}
-	who := fmt.Sprintf("%s <%s> %d +0000", agentName, agentMail, time.Now().Unix())
-	return repo.WriteObject("commit", fmt.Appendf(nil, "tree %s\nparent %s\nauthor %s\ncommitter %s\n\n%s\n", tree, m.Commit, who, who, subject))
+	return repo.CommitTree(agentIdent, tree, m.Commit, time.Now(), subject)
 }
 
 // replaceFile writes the tree of a commit with other content for one file at its

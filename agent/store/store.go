@@ -28,6 +28,8 @@ import (
 const (
 	agentName = "Ward Agent"
 	agentMail = "agent@ward"
+
+	agentIdent = agentName + " <" + agentMail + ">"
 )
 
 // gitTimeout ends a git child that hangs, such as a push into a door that does

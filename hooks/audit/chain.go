@@ -232,7 +232,7 @@ func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
 		return nil, err
 	}
 	update := git.RefUpdate{Ref: ChainRef, Old: old}
-	if update.New, err = w.commit(old, e.Record, line); err != nil {
+	if update.New, err = w.repo.CommitFile(old, recordFile, line, e.Record.Time, e.Record.subject()); err != nil {
 		return nil, err
 	}
 	updates, err := w.buildNotes(e)
@@ -379,31 +379,4 @@ func readCommit(batch *git.Batch, id string) (*git.Commit, error) {
 		return nil, err
 	}
 	return git.ParseCommit(data)
-}
-
-func (w *Writer) commit(parent string, r *Record, record []byte) (string, error) {
-	blob, err := w.repo.WriteObject("blob", record)
-	if err != nil {
-		return "", err
-	}
-	content, err := git.FormatTree([]git.Entry{{Mode: git.ModeFile, Name: recordFile, ID: blob}})
-	if err != nil {
-		return "", err
-	}
-	tree, err := w.repo.WriteObject("tree", content)
-	if err != nil {
-		return "", err
-	}
-	return w.repo.WriteObject("commit", formatCommit(tree, parent, r, r.subject()))
-}
-
-// formatCommit is a commit by Ward at the record's time, so that the same record
-// on the same parent is the same commit.
-func formatCommit(tree, parent string, r *Record, message string) []byte {
-	who := fmt.Sprintf("Ward <ward@localhost> %d +0000", r.Time.Unix())
-	text := "tree " + tree + "\n"
-	if parent != git.Zero {
-		text += "parent " + parent + "\n"
-	}
-	return fmt.Appendf(nil, "%sauthor %s\ncommitter %s\n\n%s\n", text, who, who, message)
 }

@@ -63,7 +63,7 @@ func (n *notes) build(last *Record) (git.RefUpdate, error) {
 		return u, nil
 	}
 	message := fmt.Sprintf("Notes added by push %d", last.ID)
-	u.New, err = n.writer.repo.WriteObject("commit", formatCommit(tree, u.Old, last, message))
+	u.New, err = n.writer.repo.CommitTree(git.Ward, tree, u.Old, last.Time, message)
 	return u, err
 }
 

@@ -50,10 +50,18 @@ func (r *Repo) WriteObject(kind string, content []byte) (string, error) {
 	return id, os.Rename(f.Name(), path)
 }
 
+// Ward is who makes the host's own commits.
+const Ward = "Ward <ward@localhost>"
+
 // CommitFile stores a commit by Ward whose tree is one regular file, and returns
 // its id; parent "" makes a first commit. Records are kept in chains of such
 // commits.
 func (r *Repo) CommitFile(parent, name string, data []byte, when time.Time, message string) (string, error) {
+	return r.CommitFileAs(Ward, parent, name, data, when, message)
+}
+
+// CommitFileAs is CommitFile by somebody else, "Name <mail>".
+func (r *Repo) CommitFileAs(who, parent, name string, data []byte, when time.Time, message string) (string, error) {
 	blob, err := r.WriteObject("blob", data)
 	if err != nil {
 		return "", err
@@ -66,11 +74,17 @@ func (r *Repo) CommitFile(parent, name string, data []byte, when time.Time, mess
 	if err != nil {
 		return "", err
 	}
+	return r.CommitTree(who, tree, parent, when, message)
+}
+
+// CommitTree stores a commit of a tree, in UTC, and returns its id. The same
+// arguments make the same commit. Parent "" or Zero makes a first one.
+func (r *Repo) CommitTree(who, tree, parent string, when time.Time, message string) (string, error) {
 	text := "tree " + tree + "\n"
-	if parent != "" {
+	if parent != "" && parent != Zero {
 		text += "parent " + parent + "\n"
 	}
-	who := fmt.Sprintf("Ward <ward@localhost> %d +0000", when.Unix())
+	who = fmt.Sprintf("%s %d +0000", who, when.Unix())
 	return r.WriteObject("commit", fmt.Appendf(nil, "%sauthor %s\ncommitter %s\n\n%s\n", text, who, who, message))
 }
 
