@@ -39,6 +39,14 @@ func TestOrder(t *testing.T) {
 	if err := c.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "once") {
 		t.Errorf("a second start: %v", err)
 	}
+	// A payload that has begun has not yet spoken.
+	var out strings.Builder
+	for deadline := time.Now().Add(30 * time.Second); out.String() != "ran\n" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		out.Reset()
+		if err := c.Logs(t.Context(), false, &out, &out); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := c.Stop(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
@@ -48,7 +56,7 @@ func TestOrder(t *testing.T) {
 	if code, err := c.Wait(t.Context()); err != nil || code != 137 {
 		t.Errorf("stopped: exit %d, %v", code, err)
 	}
-	var out strings.Builder
+	out.Reset()
 	if err := c.Logs(t.Context(), false, &out, &out); err != nil || out.String() != "ran\n" {
 		t.Errorf("logs: %q, %v", out.String(), err)
 	}
