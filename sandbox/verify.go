@@ -141,13 +141,10 @@ func (s *Spec) claim(ctx context.Context, commit, main string, name, lines []str
 
 // directive is the one of a name in a commit's COMMS.md, if it has a command.
 func directive(ctx context.Context, repo *git.Repo, commit, name string) (*comms.Directive, error) {
-	batch := repo.Batch(ctx)
-	defer batch.Close()
-	_, data, err := batch.Read(commit+":"+comms.Path, comms.MaxBytes)
+	doc, err := commsAt(ctx, repo, commit)
 	if err != nil {
-		return nil, fmt.Errorf("%.12s:%s: %w", commit, comms.Path, err)
+		return nil, err
 	}
-	doc, _ := comms.Parse(data)
 	d := doc.Directive(name)
 	if d == nil {
 		return nil, fmt.Errorf("%.12s:%s has no directive %s", commit, comms.Path, diag.Clean(name))
