@@ -159,7 +159,7 @@ func (f *fence) run(ctx context.Context, c *podman.Container) (err error) {
 	if err != nil {
 		return err
 	}
-	drain(detached)
+	podman.Drain(detached)
 	if code != 0 {
 		return cli.ExitCode(code)
 	}
@@ -197,16 +197,6 @@ func (f *fence) stopWith(ctx context.Context, c *podman.Container, over <-chan s
 	defer cancel()
 	if err := c.Stop(late, leave); err != nil {
 		f.log.Error().Err(err).Msg("the container does not stop")
-	}
-}
-
-// drain waits for the last output of a container that has ended.
-func drain(detached func() error) {
-	done := make(chan struct{})
-	go func() { detached(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(2 * time.Second): // stdin of a terminal is still being read
 	}
 }
 
