@@ -139,12 +139,9 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 	if len(missing) > 0 {
 		return none("the directive does not say " + missing[0]), nil
 	}
-	claim := claimOf(d, j.Settings, r.Claim.Commit, main)
+	claim := claimOf(d, j.Settings, r.Claim.Commit, main, declaration.RungTarget)
 	if len(claim.Commands) == 0 {
 		return none("no criterion has a command"), nil
-	}
-	if declaration.RungTarget >= loop.Rung274177 {
-		claim.Replays = 2
 	}
 	facts, err := j.verify(ctx, j.log, j.policy, claim)
 	if err != nil {
