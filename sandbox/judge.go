@@ -30,6 +30,10 @@ const (
 	lookEvery = 500 * time.Millisecond
 	// sulk is how long it waits with a claim that it could not run.
 	sulk = 30 * time.Second
+	// calm is how many looks in a row find nothing before it rests. A ref that
+	// moves within one tick of the file system's clock leaves the mark as it was;
+	// the second look, lookEvery later, still sees it.
+	calm = 2
 )
 
 // serve judges until ctx ends. What goes wrong with one claim is logged and tried
@@ -37,18 +41,17 @@ const (
 // bounded by [verify] timeout.
 func (j *judge) serve(ctx context.Context) error {
 	later := map[string]time.Time{} // by the record's hash
-	for {
-		claims, err := j.open(ctx)
-		if err != nil && ctx.Err() == nil {
-			j.log.Error().Err(err).Msg("the journals cannot be read")
+	var seen [2]git.Mark
+	for quiet := 0; ; {
+		marks := [2]git.Mark{j.repo.Mark(uow.RefPrefix), j.repo.Mark(loop.VerdictsRef)}
+		if marks != seen {
+			seen, quiet = marks, 0
 		}
-		for _, r := range claims {
-			if time.Now().Before(later[r.Hash]) {
-				continue
-			}
-			if err := j.judge(ctx, r); err != nil && ctx.Err() == nil {
-				later[r.Hash] = time.Now().Add(sulk)
-				j.log.Error().Err(err).Str("unit", r.ID).Msg("the claim cannot be judged")
+		if quiet < calm {
+			if j.look(ctx, later) {
+				quiet++
+			} else {
+				quiet = 0
 			}
 		}
 		select {
@@ -57,6 +60,25 @@ func (j *judge) serve(ctx context.Context) error {
 		case <-time.After(lookEvery):
 		}
 	}
+}
+
+// look judges what is open and not put off until later. It reports whether there
+// was nothing: no claim, and no trouble on the way.
+func (j *judge) look(ctx context.Context, later map[string]time.Time) bool {
+	claims, err := j.open(ctx)
+	if err != nil && ctx.Err() == nil {
+		j.log.Error().Err(err).Msg("the journals cannot be read")
+	}
+	for _, r := range claims {
+		if time.Now().Before(later[r.Hash]) {
+			continue
+		}
+		if err := j.judge(ctx, r); err != nil && ctx.Err() == nil {
+			later[r.Hash] = time.Now().Add(sulk)
+			j.log.Error().Err(err).Str("unit", r.ID).Msg("the claim cannot be judged")
+		}
+	}
+	return err == nil && len(claims) == 0
 }
 
 // open lists the claims that have no verdict, in the order of their refs. What is
