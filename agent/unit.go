@@ -369,7 +369,7 @@ func (u *unit) report(ctx context.Context, r *loop.Report) error {
 // or the PM ended it.
 func (u *unit) afterwards(ctx context.Context) error {
 	l := &cycle.Loop{Work: u.work, Journal: u.journal, Directive: u.directive, Declaration: u.declaration}
-	report, err := l.Report(ctx)
+	report, err := l.ReadReport(ctx)
 	if err != nil {
 		return err
 	}
