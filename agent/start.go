@@ -106,12 +106,8 @@ func (a *agent) hop(ctx context.Context, main store.Snapshot, doc *comms.Documen
 func (a *agent) ready(ctx context.Context, doc *comms.Document, why string) error {
 	branch, commit := a.Start.Branch, a.Start.Commit
 	directive := "-"
-	if name, ok := strings.CutPrefix(branch, "agent/"); ok {
-		for _, d := range doc.Directives {
-			if d.Name() == name {
-				directive = name
-			}
-		}
+	if name, ok := strings.CutPrefix(branch, "agent/"); ok && doc.Directive(name) != nil {
+		directive = name
 	}
 	return a.store.ReportOnce(ctx, "ready "+diag.Short(commit), comms.NewReport{
 		Time: time.Now(), Directive: directive, Status: comms.Info,
