@@ -48,12 +48,11 @@ func (b *unitBench) main() *uow.Main {
 	b.T.Helper()
 	data := b.Git("show", "origin/main:"+comms.Path)
 	doc, _ := comms.Parse([]byte(data))
-	policy, found := uow.ParsePolicy([]byte(b.Git("show", "origin/main:"+uow.PolicyPath)))
+	m, found := loop.Main(&doc.Directives[0], loop.DefaultBase(), []byte(b.Git("show", "origin/main:"+uow.PolicyPath)))
 	if len(found) > 0 {
 		b.T.Fatal(found)
 	}
-	d := doc.Directives[0]
-	return &uow.Main{DirectiveHash: d.Hash(), Total: uow.Totals(int64(loop.LimitsOf(d.Options, loop.DefaultBase()).MaxIterations)), Policy: policy}
+	return m
 }
 
 // advance makes the record of a step, without looking whether the host will take it.
