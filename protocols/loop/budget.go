@@ -58,12 +58,6 @@ func Main(d *comms.Directive, base Base, policy []byte) (*uow.Main, []diag.Diagn
 	return m, found
 }
 
-// DefaultBase is 003, section 6.1.
-func DefaultBase() Base {
-	return Base{Profile: string(Strict), Rp: "1e-10", MaxIterations: 10, MaxToolCallsPerIteration: 80, MaxSecondsPerIteration: 1800,
-		MaxTotalSeconds: 14400, MaxTotalToolCalls: 500}
-}
-
 // Limits are a loop's budget. Iterations are hard (the host counts them in the
 // journal), seconds are the launcher's clock; tool calls are held by the agent's
 // own process (LOOP-4).
