@@ -71,6 +71,14 @@ func (u *unit) merge(ctx context.Context, r *loop.Report) error {
 	if merged, err := u.store.Merged(ctx, head); merged || err != nil {
 		return err
 	}
+	why, err := u.mayMerge(ctx)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		u.merging = "It is not merged: " + why + "."
+		return nil
+	}
 	err = u.store.Merge(ctx, u.work.Branch, head)
 	var refused *store.Refused
 	if errors.As(err, &refused) {
@@ -286,12 +294,16 @@ func (u *unit) loop(ctx context.Context) (*loop.Report, uow.Reason, error) {
 	}
 	commands := len(u.declaration.Commands) + 2
 	patience := time.Duration(2*commands)*u.Config.Verify.Timeout.Duration + time.Minute
+	var members cycle.Team = team
+	if u.Start.onBranch() {
+		members = started{team}
+	}
 	l := &cycle.Loop{
 		Work: u.work, Journal: u.journal, World: u.world, Directive: u.directive, Declaration: u.declaration, Limits: u.limits,
 		Verdict: func(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
 			return u.store.AwaitVerdict(ctx, commit, claim, min(patience, u.Config.Agent.VerdictPatience.Duration))
 		},
-		Team: team, Signals: u.signals, Refusals: u.Config.Agent.Refusals, Log: u.log, Now: time.Now,
+		Team: members, Signals: u.signals, Refusals: u.Config.Agent.Refusals, Log: u.log, Now: time.Now,
 	}
 	report, err := l.Run(ctx)
 	return report, l.Block, err

@@ -85,6 +85,136 @@ func TestRealAgentFails(t *testing.T) {
 	s.history()
 }
 
+// shipped is an agent whose program comes from the tree: Ward's own, by a script.
+const shipped = "echo version 1\nexec ward-agent \"$@\"\n"
+
+// mergers makes the agent merge what has a verdict. A launch without a fence has
+// verdicts that by themselves open nothing.
+func (s *site) mergers() {
+	s.T.Helper()
+	path := filepath.Join(s.Bare, "ward/config.toml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	text := string(data)
+	for _, key := range []string{"agent_merge", "unfenced_merge"} {
+		if !strings.Contains(text, key+" = false") {
+			s.T.Fatal("no setting ", key)
+		}
+		text = strings.Replace(text, key+" = false", key+" = true", 1)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+func (s *site) show(rev string) string {
+	s.T.Helper()
+	return s.Run(s.Bare, "git", "show", rev)
+}
+
+// TestHopMerges is the whole of a hop-scotch: the agent on main asks for its
+// branch; the one on the branch claims, gets its verdict, merges, and main starts
+// anew from the merge (BOOT-3).
+func TestHopMerges(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		// by the tool, in the middle of an iteration
+		"asked": `{"iteration":0,"calls":[{"name":"bash","args":{"command":"echo better >better.txt; sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q"}},{"name":"bootstrap","args":{"branch":"agent/{directive}"}}]}
+{"text":"never said"}
+`,
+		// by itself, before the merge
+		"not asked": `{"iteration":0,"calls":[{"name":"bash","args":{"command":"echo better >better.txt; sed -i s/1/2/ agent.sh"}}]}
+{"text":"It is better."}
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`)
+			s.mergers()
+			s.directive("D-1: better", script)
+			s.launch()
+			want := []string{"BOOTSTRAPPING main", "SUCCESS main", "BOOTSTRAPPING agent/D-1", "SUCCESS agent/D-1", "BOOTSTRAPPING main", "SUCCESS main"}
+			if !slices.Equal(s.events(), want) {
+				t.Errorf("%v", s.events())
+			}
+			s.history()
+			done := s.reports(comms.ExitConverged)
+			if len(done) != 1 || !strings.Contains(done[0].Raw, "It is merged into main.") || len(s.reports(comms.Info)) != 0 {
+				t.Errorf("%v %v", done, s.reports(comms.Info))
+			}
+			if got := s.show("main:agent.sh"); got != strings.Replace(shipped, "1", "2", 1) {
+				t.Errorf("main has %q", got)
+			}
+			if !strings.Contains(s.read("logs/errors.log"), "version 2") {
+				t.Error("the new program did not run")
+			}
+			branch := strings.TrimSpace(s.Run(s.Bare, "git", "rev-parse", "agent/D-1"))
+			verdicts := ""
+			for commit := range strings.FieldsSeq(s.Run(s.Bare, "git", "rev-list", branch)) {
+				out, _ := s.Try(s.Bare, nil, "", "git", "notes", "--ref=certificates", "show", commit)
+				verdicts += out
+			}
+			if !strings.Contains(verdicts, "sh -n agent.sh") {
+				t.Errorf("validate is no part of the verdict: %s", verdicts)
+			}
+			if !s.missing(".aside") || !s.missing("agent/D-1") {
+				t.Error("a tree was left")
+			}
+			s.Fsck()
+		})
+	}
+}
+
+// TestHopCrashes: a certified program that does not start is not merged.
+func TestHopCrashes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`)
+	s.mergers()
+	main := s.show("main:agent.sh")
+	s.directive("D-1: better", `{"iteration":0,"calls":[{"name":"bash","args":{"command":"echo better >better.txt; echo echo no such luck, exit 9 >agent.sh; echo exit 9 >>agent.sh"}}]}
+{"text":"It is better."}
+`)
+	s.launch()
+	want := []string{"BOOTSTRAPPING main", "SUCCESS main", "BOOTSTRAPPING agent/D-1", "FAILURE agent/D-1", "BOOTSTRAPPING main", "SUCCESS main"}
+	if !slices.Equal(s.events(), want) {
+		t.Errorf("%v", s.events())
+	}
+	s.history()
+	done := s.reports(comms.ExitConverged)
+	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is not merged: it was certified, and then it did not start: exit 9") || len(s.reports(comms.Fallback)) != 1 {
+		t.Errorf("%v %v", done, s.reports(comms.Fallback))
+	}
+	if got := s.show("main:agent.sh"); got != main {
+		t.Errorf("main has %q", got)
+	}
+	s.Fsck()
+}
+
+// TestHopOpen: a branch that is started and not certified is not merged, and main
+// goes on with it.
+func TestHopOpen(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`)
+	s.mergers()
+	s.directive("D-1: better", `{"iteration":0,"calls":[{"name":"bash","args":{"command":"sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q"}},{"name":"bootstrap","args":{"branch":"agent/{directive}"}}]}
+{"iteration":1,"calls":[{"name":"bash","args":{"command":"echo better >better.txt"}}]}
+{"text":"It is better."}
+`)
+	s.launch()
+	want := []string{"BOOTSTRAPPING main", "SUCCESS main", "BOOTSTRAPPING agent/D-1", "SUCCESS agent/D-1", "BOOTSTRAPPING main", "SUCCESS main",
+		"BOOTSTRAPPING agent/D-1", "SUCCESS agent/D-1", "BOOTSTRAPPING main", "SUCCESS main"}
+	if !slices.Equal(s.events(), want) {
+		t.Errorf("%v", s.events())
+	}
+	done := s.reports(comms.ExitConverged)
+	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is merged into main.") {
+		t.Errorf("%v", done)
+	}
+	s.Fsck()
+}
+
 // TestMergedUpgrade: when the PM merges, an agent whose program comes from the
 // tree starts anew from main.
 func TestMergedUpgrade(t *testing.T) {
