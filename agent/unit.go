@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -366,8 +367,9 @@ func (u *unit) question() string {
 func (u *unit) report(ctx context.Context, r *loop.Report) error {
 	text := r.Words()
 	if r.Status != loop.ExitNeedInfo {
-		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, with the evidence in %s; `git merge origin/%s` takes it.",
-			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), u.work.Branch), u.merging, u.lessons)
+		merge := cmp.Or(u.merging, fmt.Sprintf("`git merge origin/%s` takes it.", u.work.Branch))
+		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, with the evidence in %s. %s",
+			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), merge), u.lessons)
 	}
 	err := u.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: u.directive.Name(), DirectiveHash: u.directive.Hash(),
 		Status: comms.Status(r.Status), Text: text})

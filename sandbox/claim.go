@@ -16,14 +16,15 @@ import (
 const (
 	residualName = "residual"
 	suiteName    = "suite"
+	validateName = "validate"
 )
 
 // criterionName is that of a directive's criterion, counted from 0.
 func criterionName(i int) string { return fmt.Sprintf("criterion %d", i+1) }
 
 // claimOf is what the verifier runs for a directive: each criterion that has a
-// command, the residual, and the suite. A directive without a command
-// has nothing to run.
+// command, the residual, the suite of [verify], and the validation. A directive
+// without a command has nothing to run.
 func claimOf(d *comms.Directive, settings *config.Config, commit, main string) verifier.Claim {
 	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Replays: 1}
 	for i, criterion := range d.Criteria {
@@ -34,8 +35,11 @@ func claimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 	if line := d.Options.Residual; line != "" {
 		c.Commands = append(c.Commands, verifier.Command{Name: residualName, Line: line})
 	}
-	if line := suite(settings); line != "" && len(c.Commands) > 0 {
+	if line := settings.Verify.Suite; line != "" && len(c.Commands) > 0 {
 		c.Commands = append(c.Commands, verifier.Command{Name: suiteName, Line: line})
+	}
+	if line := validation(settings); line != "" && len(c.Commands) > 0 {
+		c.Commands = append(c.Commands, verifier.Command{Name: validateName, Line: line, Own: true})
 	}
 	if d.Options.Rung >= replayRung {
 		c.Replays = 2
@@ -43,22 +47,18 @@ func claimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 	return c
 }
 
-// suite is what every claim must pass beside its criteria, as one line for the
-// shell: that of [verify] and, where the agent's program comes from the tree, what
-// a tree must pass to become it (BOOT-3). "" is nothing.
-func suite(settings *config.Config) string {
-	var parts []string
-	if line := settings.Verify.Suite; line != "" {
-		parts = append(parts, "{ "+line+"\n}")
+// validation is what a tree must pass to become the agent's program, as one line
+// for the shell (BOOT-3); "" where the program does not come from the tree.
+func validation(settings *config.Config) string {
+	b := settings.Bootstrap
+	if len(b.Run) == 0 || len(b.Validate) == 0 {
+		return ""
 	}
-	if b := settings.Bootstrap; len(b.Run) > 0 && len(b.Validate) > 0 {
-		for _, words := range [][]string{b.Build, b.Validate} {
-			if line := shellLine(words); line != "" {
-				parts = append(parts, line)
-			}
-		}
+	line := shellLine(b.Validate)
+	if len(b.Build) > 0 {
+		line = shellLine(b.Build) + " && " + line
 	}
-	return strings.Join(parts, " && ")
+	return line
 }
 
 // shellLine is a command, word by word, as a line for the shell.
