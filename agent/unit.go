@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +23,7 @@ type unit struct {
 	declaration loop.Declaration
 	limits      loop.Limits
 	missing     []string
-	merging     string // how the merge into main went, for the report
+	unmerged    string // why the agent did not merge, for the report
 }
 
 // bounded takes a directive through a unit of work and the bounded loop to its
@@ -77,18 +76,15 @@ func (u *unit) merge(ctx context.Context, r *loop.Report) error {
 		return err
 	}
 	if why != "" {
-		u.merging = "It is not merged: " + why + "."
+		u.unmerged = "It is not merged: " + why + "."
 		return nil
 	}
 	err = u.store.Merge(ctx, u.work.Branch, head)
 	var refused *store.Refused
 	if errors.As(err, &refused) {
 		u.log.Warn().Str("findings", refused.Text).Msg("main does not take the work")
-		u.merging = "Main did not take it:\n\n" + indent(refused.Text)
+		u.unmerged = "Main did not take it:\n\n" + indent(refused.Text)
 		return nil
-	}
-	if err == nil {
-		u.merging = "It is merged into main."
 	}
 	return err
 }
@@ -367,7 +363,10 @@ func (u *unit) question() string {
 func (u *unit) report(ctx context.Context, r *loop.Report) error {
 	text := r.Words()
 	if r.Status != loop.ExitNeedInfo {
-		merge := cmp.Or(u.merging, fmt.Sprintf("`git merge origin/%s` takes it.", u.work.Branch))
+		merge, err := u.wayToMain(ctx)
+		if err != nil {
+			return err
+		}
 		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, with the evidence in %s. %s",
 			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), merge), u.lessons)
 	}
@@ -377,6 +376,20 @@ func (u *unit) report(ctx context.Context, r *loop.Report) error {
 		u.log.Info().Str("status", string(r.Status)).Msg("reported")
 	}
 	return err
+}
+
+// wayToMain says in the report how the work comes into main, or that it is there:
+// a run that was killed may have merged it.
+func (u *unit) wayToMain(ctx context.Context) (string, error) {
+	if u.unmerged != "" {
+		return u.unmerged, nil
+	}
+	if claim := u.journal.Last().Claim; claim != nil {
+		if merged, err := u.store.Merged(ctx, claim.Commit); merged || err != nil {
+			return "It is merged into main.", err
+		}
+	}
+	return fmt.Sprintf("`git merge origin/%s` takes it.", u.work.Branch), nil
 }
 
 // afterwards reports a unit that ended without one: a run was killed in between,

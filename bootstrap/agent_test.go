@@ -2,11 +2,14 @@ package bootstrap
 
 import (
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"git-ward/protocols/comms"
 )
@@ -229,4 +232,52 @@ func TestMergedUpgrade(t *testing.T) {
 	if e := s.history(); e[0].Commit != old || e[2].Commit != now {
 		t.Errorf("%v", e)
 	}
+}
+
+// TestHopKills kills the agent, or launcher and all, at any moment of a real hop.
+// However often that was, the work is merged once, reported once, and nothing but
+// what was certified is in main.
+func TestHopKills(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 8))
+	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`)
+	s.mergers()
+	s.directive("D-1: better", `{"calls":[{"name":"bash","args":{"command":"echo better >better.txt; sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q"}},{"name":"bootstrap","args":{"branch":"agent/{directive}"}}]}
+{"text":"It is better."}
+`)
+	for range 12 {
+		launch := s.Command(s.Work, nil, "git-ward", "launch", "--unfenced", "--once", "--bare", s.Bare, "--state", s.state, "--model", "script")
+		launch.Stdout, launch.Stderr = &s.err, &s.err
+		launch.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := launch.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range random.IntN(3) {
+			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
+			for _, pid := range s.agents() {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
+		launch.Process.Kill()
+		launch.Wait()
+		if len(s.reports(comms.ExitConverged)) > 0 {
+			break
+		}
+	}
+	s.launch()
+	s.history()
+	done := s.reports(comms.ExitConverged)
+	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is merged into main.") {
+		t.Errorf("%v", done)
+	}
+	if got := s.show("main:agent.sh"); got != strings.Replace(shipped, "1", "2", 1) {
+		t.Errorf("main has %q", got)
+	}
+	if n := strings.Count(s.Run(s.Bare, "git", "log", "--format=%s", "main"), "better"); n == 0 {
+		t.Error("the work is not in main's history")
+	}
+	s.Fsck()
 }
