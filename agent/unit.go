@@ -198,20 +198,13 @@ func (u *unit) world(ctx context.Context) (uow.World, error) {
 	if err != nil {
 		return uow.World{}, err
 	}
-	m := &uow.Main{Policy: uow.DefaultPolicy()}
-	if d := doc.Directive(u.directive.Name()); d != nil {
-		_, limits, _ := loop.Declare(u.journal.ID.String(), *d, loop.Base(u.Config.Loop))
-		m.DirectiveHash, m.Total = d.Hash(), uow.Totals(int64(limits.MaxIterations))
-	}
-	data, err := main.File(ctx, uow.PolicyPath, uow.MaxPolicy)
-	if err == nil {
-		policy, found := uow.ParsePolicy(data)
-		if len(found) > 0 {
-			return uow.World{}, fmt.Errorf("%s of main: %s", uow.PolicyPath, found[0].Message)
-		}
-		m.Policy = policy
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	policy, err := main.File(ctx, uow.PolicyPath, uow.MaxPolicy)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return uow.World{}, err
+	}
+	m, found := loop.Main(doc.Directive(u.directive.Name()), loop.Base(u.Config.Loop), policy)
+	if len(found) > 0 {
+		return uow.World{}, fmt.Errorf("%s of main: %s", uow.PolicyPath, found[0].Message)
 	}
 	w := uow.World{Main: m}
 	var all [][]*uow.Record
@@ -396,7 +389,7 @@ func (u *unit) wayToMain(ctx context.Context) (string, error) {
 // or the PM ended it.
 func (u *unit) afterwards(ctx context.Context) error {
 	l := &cycle.Loop{Work: u.work, Journal: u.journal, Directive: u.directive, Declaration: u.declaration}
-	report, err := l.Report(ctx)
+	report, err := l.ReadReport(ctx)
 	if err != nil {
 		return err
 	}

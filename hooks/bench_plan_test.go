@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/benchtest"
 	"git-ward/internal/gittest"
 )
 
 // TestBenchPlanPush measures what the lint of a plan adds to a push: the same text
 // is pushed as a plan and as prose, in turn.
 func TestBenchPlanPush(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	p := gittest.New(t)
 	for _, steps := range []int{10, 1_000, 100_000} {
 		var took, base []time.Duration
@@ -39,7 +40,7 @@ func TestBenchPlanPush(t *testing.T) {
 				*v.took = append(*v.took, time.Since(start))
 			}
 		}
-		m, n := median(took), median(base)
-		row(fmt.Sprintf("push of a plan of %d steps", steps), ms(m), "the same text as prose "+ms(n), ratio(m, n))
+		m, n := benchtest.Median(took), benchtest.Median(base)
+		benchtest.Against(fmt.Sprintf("push of a plan of %d steps", steps), m, "the same text as prose", n)
 	}
 }

@@ -13,31 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/benchtest"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 )
-
-// benchmark skips a test that only scripts/bench runs: it measures, and asserts
-// nothing about time.
-func benchmark(t *testing.T) {
-	if os.Getenv("WARD_BENCH") == "" {
-		t.Skip("a measurement: scripts/bench runs it")
-	}
-}
-
-// row prints a line of the table that scripts/bench collects.
-func row(name, value, baseline, ratio string) {
-	fmt.Printf("BENCH\t%s\t%s\t%s\t%s\n", name, value, baseline, ratio)
-}
-
-func median(ds []time.Duration) time.Duration {
-	slices.Sort(ds)
-	return ds[len(ds)/2]
-}
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
-
-func ratio(a, b time.Duration) string { return fmt.Sprintf("%.2f", float64(a)/float64(b)) }
 
 // grow adds objects to a bare repository's main with fast-import, three a commit.
 func grow(t *testing.T, p *gittest.Pair, objects int) {
@@ -81,7 +60,7 @@ type variant struct {
 // TestBenchOneCommitPush compares a push of one commit through both hooks with
 // the same push without hooks, and with a pair of hooks that do nothing, in turn.
 func TestBenchOneCommitPush(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	for _, objects := range []int{15_000, 1_000_000} {
 		p := gittest.New(t)
 		grow(t, p, objects)
@@ -119,12 +98,12 @@ func TestBenchOneCommitPush(t *testing.T) {
 				}
 			}
 		}
-		base := median(variants[0].took)
+		base := benchtest.Median(variants[0].took)
 		for _, v := range variants[1:] {
-			m := median(v.took)
-			row(fmt.Sprintf("push of one commit, %d objects, %s", objects, v.name), ms(m), "no hooks "+ms(base), ratio(m, base))
+			m := benchtest.Median(v.took)
+			benchtest.Against(fmt.Sprintf("push of one commit, %d objects, %s", objects, v.name), m, "no hooks", base)
 		}
-		row(fmt.Sprintf("what Ward's hooks add to that push, %d objects", objects), ms(median(variants[2].took)-base), "two Go programs that do nothing "+ms(median(variants[1].took)-base), "")
+		benchtest.Row(fmt.Sprintf("what Ward's hooks add to that push, %d objects", objects), benchtest.MS(benchtest.Median(variants[2].took)-base), "two Go programs that do nothing "+benchtest.MS(benchtest.Median(variants[1].took)-base), "")
 		p.Run(p.Bare, "git-ward", "fsck")
 	}
 }
@@ -151,7 +130,7 @@ func buildNoop(t *testing.T, p *gittest.Pair, dir string) {
 
 // TestBenchThousandCommits measures the hooks' share of a push of 1,000 commits.
 func TestBenchThousandCommits(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	p := gittest.New(t)
 	grow(t, p, 15_000)
 	p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare)
@@ -182,14 +161,14 @@ func TestBenchThousandCommits(t *testing.T) {
 			*to.took = append(*to.took, time.Since(start))
 		}
 	}
-	m, base := median(with), median(without)
-	row("push of 1,000 commits", ms(m), "no hooks "+ms(base), ratio(m, base))
-	row("what Ward's hooks add to it (aim 250 ms)", ms(m-base), "", "")
+	m, base := benchtest.Median(with), benchtest.Median(without)
+	benchtest.Against("push of 1,000 commits", m, "no hooks", base)
+	benchtest.Row("what Ward's hooks add to it (aim 250 ms)", benchtest.MS(m-base), "", "")
 }
 
 // TestBenchAuditRecords has 16 writers append 100 records each at once.
 func TestBenchAuditRecords(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	const writers, each = 16, 100
 	p := gittest.New(t)
 	repo := git.Open(p.Bare)
@@ -218,13 +197,13 @@ func TestBenchAuditRecords(t *testing.T) {
 	rate := func(n int, d time.Duration) string {
 		return fmt.Sprintf("%d kept, %.0f a second", n, float64(n)/d.Seconds())
 	}
-	row("16 writers x 100 audit records at once", rate(kept, took), "git notes append: "+rate(otherKept, other), fmt.Sprintf("%.2f", float64(kept)/float64(cmp.Or(otherKept, 1))))
+	benchtest.Row("16 writers x 100 audit records at once", rate(kept, took), "git notes append: "+rate(otherKept, other), fmt.Sprintf("%.2f", float64(kept)/float64(cmp.Or(otherKept, 1))))
 }
 
 // TestBenchHookStart measures the hook's binary: its size, and how long it takes
 // from start to its first refusal, against a Go program that does nothing.
 func TestBenchHookStart(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	p := gittest.New(t)
 	dir := t.TempDir()
 	buildNoop(t, p, dir)
@@ -243,6 +222,6 @@ func TestBenchHookStart(t *testing.T) {
 			p.Try(dir, nil, "", filepath.Join(dir, name))
 			base = append(base, time.Since(start))
 		}
-		row(fmt.Sprintf("start of %s (%.1f MB)", name, float64(info.Size())/1e6), ms(median(took)), "a Go program that does nothing "+ms(median(base)), ratio(median(took), median(base)))
+		benchtest.Against(fmt.Sprintf("start of %s (%.1f MB)", name, float64(info.Size())/1e6), benchtest.Median(took), "a Go program that does nothing", benchtest.Median(base))
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/benchtest"
 	"git-ward/internal/gittest"
 )
 
 // TestBenchLessons compares the agent's push of 20 lessons, each of which the hook
 // carries out again, with a push of 20 commits that change as many files.
 func TestBenchLessons(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	const commits = 20
 	var plain, replayed []time.Duration
 	for range 7 {
@@ -42,5 +43,5 @@ func TestBenchLessons(t *testing.T) {
 			*took = append(*took, time.Since(start))
 		}
 	}
-	row("push of 20 lessons, each replayed by the hook", ms(median(replayed)), "20 commits of as many files "+ms(median(plain)), ratio(median(replayed), median(plain)))
+	benchtest.Against("push of 20 lessons, each replayed by the hook", benchtest.Median(replayed), "20 commits of as many files", benchtest.Median(plain))
 }

@@ -78,10 +78,8 @@ func (r *reporter) append(ctx context.Context, repo *git.Repo) error {
 	}
 	report := comms.NewReport{Time: time.Now().UTC(), Directive: r.directive, Status: status, Text: r.text}
 	doc, _ := comms.Parse(data)
-	for _, d := range doc.Directives {
-		if d.Name() == r.directive {
-			report.DirectiveHash = d.Hash()
-		}
+	if d := doc.Directive(r.directive); d != nil {
+		report.DirectiveHash = d.Hash()
 	}
 	out, id, err := comms.AppendReport(data, report)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/benchtest"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -15,7 +16,7 @@ import (
 // TestBenchUnitStep measures what the hooks take for one iteration's record, with
 // 10, 100 and 1,000 iterations of history, against the same push without hooks.
 func TestBenchUnitStep(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	for _, n := range []int{10, 100, 1000} {
 		b := newUnits(t)
 		b.direct(strings.Replace(directiveText, "max_iterations: 2", fmt.Sprintf("max_iterations: %d", n+50), 1))
@@ -61,14 +62,14 @@ func TestBenchUnitStep(t *testing.T) {
 			}
 			without = append(without, time.Since(start))
 		}
-		row(fmt.Sprintf("push of an iteration's record, %d before it", n), ms(median(with)), "no hooks "+ms(median(without)), ratio(median(with), median(without)))
+		benchtest.Against(fmt.Sprintf("push of an iteration's record, %d before it", n), benchtest.Median(with), "no hooks", benchtest.Median(without))
 	}
 }
 
 // TestBenchCapsule measures the pure part of an iteration: capsule, learnings,
 // certificate, decision, with 10, 100 and 1,000 iterations of history.
 func TestBenchCapsule(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	var base time.Duration
 	for _, n := range []int{10, 100, 1000} {
 		p := loop.Declaration{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Goal: "g", Criteria: []string{"c"}, Commands: []loop.Criterion{{Text: "c", Command: "true"}}, Certificates: []string{loop.Exact}}
@@ -92,10 +93,10 @@ func TestBenchCapsule(t *testing.T) {
 			loop.Decide(loop.Check{Certificate: c, Written: true, Findings: loop.Findings{Declaration: p, Limits: s.Limits, Spent: n}})
 			took = append(took, time.Since(start))
 		}
-		m := median(took)
+		m := benchtest.Median(took)
 		if base == 0 {
 			base = m
 		}
-		row(fmt.Sprintf("capsule, learnings and decision, %d iterations before", n), ms(m), "10 before "+ms(base), ratio(m, base))
+		benchtest.Against(fmt.Sprintf("capsule, learnings and decision, %d iterations before", n), m, "10 before", base)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
@@ -48,12 +49,11 @@ func (b *unitBench) main() *uow.Main {
 	b.T.Helper()
 	data := b.Git("show", "origin/main:"+comms.Path)
 	doc, _ := comms.Parse([]byte(data))
-	policy, found := uow.ParsePolicy([]byte(b.Git("show", "origin/main:"+uow.PolicyPath)))
+	m, found := loop.Main(&doc.Directives[0], loop.Base(config.Default().Loop), []byte(b.Git("show", "origin/main:"+uow.PolicyPath)))
 	if len(found) > 0 {
 		b.T.Fatal(found)
 	}
-	d := doc.Directives[0]
-	return &uow.Main{DirectiveHash: d.Hash(), Total: uow.Totals(int64(loop.LimitsOf(d.Options, loop.DefaultBase()).MaxIterations)), Policy: policy}
+	return m
 }
 
 // advance makes the record of a step, without looking whether the host will take it.
@@ -157,7 +157,7 @@ func (b *unitBench) work(name string) string {
 func (b *unitBench) verdict(id, commit, fence string, met bool) {
 	b.T.Helper()
 	doc, _ := comms.Parse([]byte(b.Git("show", "origin/main:"+comms.Path)))
-	p, _, missing := loop.Declare(id, doc.Directives[0], loop.DefaultBase())
+	p, _, missing := loop.Declare(id, doc.Directives[0], loop.Base(config.Default().Loop))
 	if len(missing) > 0 {
 		b.T.Fatal(missing)
 	}

@@ -1,36 +1,17 @@
 package sandbox
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"git-ward/internal/benchtest"
 	"git-ward/sandbox/image"
 )
-
-// benchmark skips a test that only scripts/bench runs: it measures, and asserts
-// nothing about time.
-func benchmark(t *testing.T) {
-	if os.Getenv("WARD_BENCH") == "" {
-		t.Skip("a measurement: scripts/bench runs it")
-	}
-}
-
-// row prints a line of the table that scripts/bench collects.
-func row(name string, took, baseline time.Duration, what string) {
-	fmt.Printf("BENCH\t%s\t%v\t%s %v\t%.2f\n", name, took.Round(time.Millisecond), what, baseline.Round(time.Millisecond), float64(took)/float64(baseline))
-}
-
-func median(all []time.Duration) time.Duration {
-	slices.Sort(all)
-	return all[len(all)/2]
-}
 
 // firstByte is the time until a program says something.
 func firstByte(t *testing.T, cmd *exec.Cmd) time.Duration {
@@ -54,7 +35,7 @@ func firstByte(t *testing.T, cmd *exec.Cmd) time.Duration {
 // TestBenchLaunch is the whole of `git ward launch -- echo`, its door, gateway and
 // rules in place and read back, against plain `podman run` of the same image.
 func TestBenchLaunch(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	p := fenced(t)
 	var recipe image.Recipe
 	if err := recipe.Complete(); err != nil {
@@ -75,7 +56,7 @@ func TestBenchLaunch(t *testing.T) {
 		cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+conf)
 		plain = append(plain, firstByte(t, cmd))
 	}
-	row("git ward launch to first byte, rules verified", median(ward), median(plain), "podman run")
+	benchtest.Against("git ward launch to first byte, rules verified", benchtest.Median(ward), "podman run", benchtest.Median(plain))
 }
 
 // pushes is a script that pushes single commits and prints how many microseconds
@@ -98,14 +79,14 @@ done`
 // TestBenchDoor is a push of one commit from inside, through the door, against the
 // same push over a plain path on the host, both through Ward's hooks.
 func TestBenchDoor(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	p := fenced(t)
 	inside, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--bare", p.Bare, "--state", filepath.Join(filepath.Dir(p.Bare), "state"), "--", "bash", "-c", pushes, "pushes", "/mnt/remote", "inside")
 	if err != nil {
 		t.Fatal(err, inside)
 	}
 	host := p.Run(p.Work, "bash", "-c", pushes, "pushes", p.Bare, "host")
-	row("push of one commit from inside, through the door", median(times(t, inside)), median(times(t, host)), "plain path on the host")
+	benchtest.Against("push of one commit from inside, through the door", benchtest.Median(times(t, inside)), "plain path on the host", benchtest.Median(times(t, host)))
 	p.Fsck()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
 	"git-ward/sandbox/verifier"
 )
 
@@ -23,10 +24,14 @@ const (
 func criterionName(i int) string { return fmt.Sprintf("criterion %d", i+1) }
 
 // claimOf is what the verifier runs for a directive: each criterion that has a
-// command, the residual, the suite of [verify], and the validation. A directive
-// without a command has nothing to run.
-func claimOf(d *comms.Directive, settings *config.Config, commit, main string) verifier.Claim {
+// command, the residual, the suite of [verify], and the validation; all of it twice
+// where the rung wants two runs that agree (003, section 11). A directive without a
+// command has nothing to run.
+func claimOf(d *comms.Directive, settings *config.Config, commit, main string, rung int) verifier.Claim {
 	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Replays: 1}
+	if rung >= loop.Rung274177 {
+		c.Replays = 2
+	}
 	for i, criterion := range d.Criteria {
 		if criterion.Command != "" {
 			c.Commands = append(c.Commands, verifier.Command{Name: criterionName(i), Line: criterion.Command})
@@ -40,9 +45,6 @@ func claimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 	}
 	if line := validation(settings); line != "" && len(c.Commands) > 0 {
 		c.Commands = append(c.Commands, verifier.Command{Name: validateName, Line: line, Own: true})
-	}
-	if d.Options.Rung >= replayRung {
-		c.Replays = 2
 	}
 	return c
 }
@@ -73,7 +75,3 @@ func shellLine(words []string) string {
 	}
 	return strings.Join(quoted, " ")
 }
-
-// replayRung is the rung from which a verification is made twice (003, section
-// 11).
-const replayRung = 274177

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -31,31 +30,28 @@ const (
 	lookEvery = 500 * time.Millisecond
 	// sulk is how long it waits with a claim that it could not run.
 	sulk = 30 * time.Second
+	// calm is how many looks in a row find nothing before it rests. A ref that
+	// moves within one tick of the file system's clock leaves the mark as it was;
+	// the second look, lookEvery later, still sees it.
+	calm = 2
 )
-
-// claimed is a claim without a verdict.
-type claimed struct {
-	ref    string
-	record *uow.Record
-}
 
 // serve judges until ctx ends. What goes wrong with one claim is logged and tried
 // again: no verdict is better than a wrong one, and the agent's patience is
 // bounded by [verify] timeout.
 func (j *judge) serve(ctx context.Context) error {
 	later := map[string]time.Time{} // by the record's hash
-	for {
-		claims, err := j.open(ctx)
-		if err != nil && ctx.Err() == nil {
-			j.log.Error().Err(err).Msg("the journals cannot be read")
+	var seen [2]git.Mark
+	for quiet := 0; ; {
+		marks := [2]git.Mark{j.repo.Mark(uow.RefPrefix), j.repo.Mark(loop.VerdictsRef)}
+		if marks != seen {
+			seen, quiet = marks, 0
 		}
-		for _, c := range claims {
-			if time.Now().Before(later[c.record.Hash]) {
-				continue
-			}
-			if err := j.judge(ctx, c.record); err != nil && ctx.Err() == nil {
-				later[c.record.Hash] = time.Now().Add(sulk)
-				j.log.Error().Err(err).Str("unit", c.record.ID).Msg("the claim cannot be judged")
+		if quiet < calm {
+			if j.look(ctx, later) {
+				quiet++
+			} else {
+				quiet = 0
 			}
 		}
 		select {
@@ -66,25 +62,31 @@ func (j *judge) serve(ctx context.Context) error {
 	}
 }
 
-// open lists the claims that have no verdict, in the order of their refs.
-func (j *judge) open(ctx context.Context) ([]claimed, error) {
-	tips, err := j.repo.Refs(ctx, uow.RefPrefix)
-	if err != nil || len(tips) == 0 {
-		return nil, err
+// look judges what is open and not put off until later. It reports whether there
+// was nothing: no claim, and no trouble on the way.
+func (j *judge) look(ctx context.Context, later map[string]time.Time) bool {
+	claims, err := j.open(ctx)
+	if err != nil && ctx.Err() == nil {
+		j.log.Error().Err(err).Msg("the journals cannot be read")
 	}
-	batch := j.repo.Batch(ctx)
-	defer batch.Close()
-	var list []claimed
-	var all error
-	for _, tip := range tips {
-		_, data, err := batch.Read(tip.ID+":"+uow.File, uow.MaxRecord)
-		if err != nil {
-			all = errors.Join(all, fmt.Errorf("%s: %w", tip.Name, err))
+	for _, r := range claims {
+		if time.Now().Before(later[r.Hash]) {
 			continue
 		}
-		r, err := uow.ParseRecord(data)
+		if err := j.judge(ctx, r); err != nil && ctx.Err() == nil {
+			later[r.Hash] = time.Now().Add(sulk)
+			j.log.Error().Err(err).Str("unit", r.ID).Msg("the claim cannot be judged")
+		}
+	}
+	return err == nil && len(claims) == 0
+}
+
+// open lists the claims that have no verdict, in the order of their refs. What is
+// broken in one journal does not keep the others from their verdicts.
+func (j *judge) open(ctx context.Context) (list []*uow.Record, all error) {
+	for r, err := range lastRecords(ctx, j.repo) {
 		if err != nil {
-			all = errors.Join(all, fmt.Errorf("%s: %w", tip.Name, err))
+			all = errors.Join(all, err)
 			continue
 		}
 		if r.State != uow.Active || r.Event != uow.MakeClaim || r.Claim == nil {
@@ -94,7 +96,7 @@ func (j *judge) open(ctx context.Context) ([]claimed, error) {
 		if err != nil {
 			all = errors.Join(all, err)
 		} else if !done {
-			list = append(list, claimed{tip.Name, r})
+			list = append(list, r)
 		}
 	}
 	return list, all
@@ -144,10 +146,11 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 	if err != nil {
 		return loop.Verdict{}, err
 	}
-	d, err := j.find(ctx, main, r.Directive)
+	doc, err := commsAt(ctx, j.repo, main)
 	if err != nil {
 		return loop.Verdict{}, err
 	}
+	d := doc.Directive(r.Directive)
 	if d == nil || d.Hash() != r.DirectiveHash {
 		return none("main has another text of " + r.Directive + " by now"), nil
 	}
@@ -158,30 +161,15 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 	if len(missing) > 0 {
 		return none("the directive does not say " + missing[0]), nil
 	}
-	claim := claimOf(d, j.Settings, r.Claim.Commit, main)
+	claim := claimOf(d, j.Settings, r.Claim.Commit, main, declaration.RungTarget)
 	if len(claim.Commands) == 0 {
 		return none("no criterion has a command"), nil
-	}
-	if declaration.RungTarget >= loop.Rung274177 {
-		claim.Replays = 2
 	}
 	facts, err := j.verify(ctx, j.log, j.policy, claim)
 	if err != nil {
 		return loop.Verdict{}, err
 	}
 	return word(declaration, d, facts), nil
-}
-
-// find reads a directive of main; nil when it is gone.
-func (j *judge) find(ctx context.Context, main, name string) (*comms.Directive, error) {
-	batch := j.repo.Batch(ctx)
-	defer batch.Close()
-	_, data, err := batch.Read(main+":"+comms.Path, comms.MaxBytes)
-	if err != nil {
-		return nil, err
-	}
-	doc, _ := comms.Parse(data)
-	return doc.Directive(name), nil
 }
 
 // none is a verdict on a claim of which nothing was run.

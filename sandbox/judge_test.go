@@ -3,8 +3,11 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -158,6 +161,68 @@ func TestJudge(t *testing.T) {
 	// A second look finds nothing to do.
 	if open, err := c.open(t.Context()); len(open) != 0 || err != nil {
 		t.Error(open, err)
+	}
+	if shown, err := units(t.Context(), c.Bare); err != nil || len(shown) != 1 || shown[0].Hash != c.last.Hash || len(shown[0].Verdicts) != 1 {
+		t.Errorf("status shows %+v, %v", shown, err)
+	}
+}
+
+// TestJudgeRests: a judge with nothing to do starts no git, and still sees the
+// claim that comes then, and one whose verdict was taken away.
+func TestJudgeRests(t *testing.T) {
+	t.Parallel()
+	c := newCourt(t, asked)
+	var trouble atomic.Int32
+	c.judge.log = zerolog.New(io.Discard).Hook(zerolog.HookFunc(func(_ *zerolog.Event, level zerolog.Level, _ string) {
+		if level == zerolog.ErrorLevel {
+			trouble.Add(1)
+		}
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.serve(ctx) }()
+	rests := func() {
+		t.Helper()
+		head := filepath.Join(c.Bare, "HEAD")
+		for range 10 { // on a busy machine a look takes its time
+			time.Sleep((calm + 1) * lookEvery)
+			if err := os.Rename(head, head+"-away"); err != nil { // git would say that this is no repository
+				t.Fatal(err)
+			}
+			time.Sleep(2 * lookEvery)
+			if err := os.Rename(head+"-away", head); err != nil {
+				t.Fatal(err)
+			}
+			if trouble.Swap(0) == 0 {
+				return
+			}
+		}
+		t.Error("it does not rest")
+	}
+	judged := func(commit string) {
+		t.Helper()
+		for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+			if note, err := c.repo.Note(ctx, loop.VerdictsRef, commit); err != nil || time.Since(start) > time.Minute {
+				t.Fatal("not judged", err)
+			} else if note != nil {
+				return
+			}
+		}
+	}
+	rests()
+	commit := c.claim()
+	judged(commit)
+	rests()
+	c.Run(c.Bare, "git", "pack-refs", "--all")
+	rests()
+	c.Run(c.Bare, "git", "update-ref", "-d", loop.VerdictsRef)
+	judged(commit)
+	c.Run(c.Bare, "git", "pack-refs", "--all")
+	commit = c.claim()
+	judged(commit)
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
 	}
 }
 

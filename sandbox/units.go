@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 
 // unit is a unit of work as `git ward status` shows it.
 type unit struct {
+	id uow.ID
 	*uow.Record
 	Verdicts []loop.Verdict `json:"verdicts"` // on its claims, oldest first
 }
@@ -23,38 +23,27 @@ type unit struct {
 // record of each, and the verdicts on its claims.
 func units(ctx context.Context, bare string) ([]unit, error) {
 	repo := git.Open(bare)
-	out, err := repo.Output(ctx, "for-each-ref", "--format=%(refname)", uow.RefPrefix)
-	if err != nil {
-		return nil, err
-	}
-	var ids []uow.ID
-	for ref := range strings.FieldsSeq(string(out)) {
-		if id, err := uow.ParseRef(ref); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, uow.ID.Compare)
 	batch := repo.Batch(ctx)
 	defer batch.Close()
 	list := []unit{}
-	for _, id := range ids {
-		_, data, err := batch.Read(id.Ref()+":"+uow.File, uow.MaxRecord)
+	for r, err := range lastRecords(ctx, repo) {
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", id, err)
-		}
-		r, err := uow.ParseRecord(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w (git ward fsck names what is broken)", id, err)
+			return nil, err
 		}
 		if r.State == uow.Archived {
 			continue
+		}
+		id, err := uow.ParseID(r.ID)
+		if err != nil {
+			return nil, err
 		}
 		verdicts, err := verdicts(ctx, repo, batch, id)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, unit{r, verdicts})
+		list = append(list, unit{id, r, verdicts})
 	}
+	slices.SortFunc(list, func(a, b unit) int { return a.id.Compare(b.id) })
 	return list, nil
 }
 
@@ -69,9 +58,9 @@ func verdicts(ctx context.Context, repo *git.Repo, batch *git.Batch, id uow.ID) 
 	}
 	list := []loop.Verdict{}
 	for _, commit := range claims {
-		note, err := repo.Output(ctx, "notes", "--ref="+loop.VerdictsRef, "show", commit)
+		note, err := repo.Note(ctx, loop.VerdictsRef, commit)
 		if err != nil {
-			continue // the verifier has not come to it
+			return nil, err
 		}
 		all, _ := loop.ParseVerdicts(note)
 		for _, v := range all {

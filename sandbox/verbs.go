@@ -10,7 +10,6 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
-	"git-ward/protocols/comms"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
@@ -152,20 +151,8 @@ func (s *Spec) payer() string {
 
 // activeUnit is the directive of the first unit that is ACTIVE, "" for none.
 func activeUnit(bare string) string {
-	ctx := context.Background()
-	repo := git.Open(bare)
-	tips, err := repo.Refs(ctx, uow.RefPrefix)
-	if err != nil || len(tips) == 0 {
-		return ""
-	}
-	batch := repo.Batch(ctx)
-	defer batch.Close()
-	for _, tip := range tips {
-		_, data, err := batch.Read(tip.ID+":"+uow.File, uow.MaxRecord)
-		if err != nil {
-			continue
-		}
-		if r, err := uow.ParseRecord(data); err == nil && r.State == uow.Active {
+	for r, err := range lastRecords(context.Background(), git.Open(bare)) {
+		if err == nil && r.State == uow.Active {
 			return r.Directive
 		}
 	}
@@ -175,14 +162,10 @@ func activeUnit(bare string) string {
 // openDirective is the oldest open directive of main, "" when there is none or
 // COMMS.md cannot be read.
 func openDirective(bare string) string {
-	ctx := context.Background()
-	batch := git.Open(bare).Batch(ctx)
-	defer batch.Close()
-	_, data, err := batch.Read("refs/heads/main:"+comms.Path, comms.MaxBytes)
+	doc, err := commsAt(context.Background(), git.Open(bare), "refs/heads/main")
 	if err != nil {
 		return ""
 	}
-	doc, _ := comms.Parse(data)
 	if open := doc.Open(); len(open) > 0 {
 		return open[0].Name()
 	}

@@ -130,7 +130,7 @@ func (s *Spec) claim(ctx context.Context, commit, main string, name, lines []str
 		if err != nil {
 			return c, err
 		}
-		return claimOf(d, s.Settings, commit, main), nil
+		return claimOf(d, s.Settings, commit, main, d.Options.Rung), nil
 	}
 	c = verifier.Claim{Commit: commit, Main: main, Pinned: s.Settings.Verify.Pinned, Replays: 1}
 	for i, line := range lines {
@@ -141,18 +141,15 @@ func (s *Spec) claim(ctx context.Context, commit, main string, name, lines []str
 
 // directive is the one of a name in a commit's COMMS.md, if it has a command.
 func directive(ctx context.Context, repo *git.Repo, commit, name string) (*comms.Directive, error) {
-	batch := repo.Batch(ctx)
-	defer batch.Close()
-	_, data, err := batch.Read(commit+":"+comms.Path, comms.MaxBytes)
+	doc, err := commsAt(ctx, repo, commit)
 	if err != nil {
-		return nil, fmt.Errorf("%.12s:%s: %w", commit, comms.Path, err)
+		return nil, err
 	}
-	doc, _ := comms.Parse(data)
 	d := doc.Directive(name)
 	if d == nil {
 		return nil, fmt.Errorf("%.12s:%s has no directive %s", commit, comms.Path, diag.Clean(name))
 	}
-	if len(claimOf(d, &config.Config{}, "", "").Commands) == 0 {
+	if len(claimOf(d, &config.Config{}, "", "", 0).Commands) == 0 {
 		return nil, cli.Hint(fmt.Errorf("%s has no command to run", name), "a criterion ends in its command: - [ ] all tests pass (`go test ./...`)")
 	}
 	return d, nil

@@ -2,7 +2,6 @@ package vm
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,8 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"git-ward/internal/benchtest"
 )
 
 // beaver is the 5-state busy beaver as its table: for each state what to do on 0
@@ -71,18 +72,10 @@ func best(runs int, f func()) time.Duration {
 	return slices.Min(all)
 }
 
-func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
-
-func row(what string, measured time.Duration, baseline string, base time.Duration) {
-	fmt.Printf("BENCH\t%s\t%s\t%s %s\t%.2f\n", what, ms(measured), baseline, ms(base), float64(measured)/float64(base))
-}
-
 // TestBench measures the machine with all limits on. The C program starts as a
 // process each time; its own start, measured by an empty one, is taken off.
 func TestBench(t *testing.T) {
-	if os.Getenv("WARD_BENCH") == "" {
-		t.Skip("a measurement: scripts/bench runs it")
-	}
+	benchtest.Only(t)
 	const what = "UDC: 5-state busy beaver, 283,061,220 instructions"
 	image, err := Link(example(t, "busy-beaver-5"), nil)
 	if err != nil {
@@ -92,11 +85,11 @@ func TestBench(t *testing.T) {
 	walking := best(5, func() { finish(t, image, (*Machine).onFoot) })
 	stepping := best(2, func() { finish(t, image, func(m *Machine, n int64) { m.Step() }) })
 	if c := timeC(t); c > 0 {
-		row(what, leaping, "C with gotos, no limits", c)
-		row(what+", no leaps", walking, "C with gotos, no limits", c)
+		benchtest.Against(what, leaping, "C with gotos, no limits", c)
+		benchtest.Against(what+", no leaps", walking, "C with gotos, no limits", c)
 	}
-	row(what, leaping, "the machine instruction by instruction", stepping)
-	row(what, leaping, "starlark-go", timeStarlark(t))
+	benchtest.Against(what, leaping, "the machine instruction by instruction", stepping)
+	benchtest.Against(what, leaping, "starlark-go", timeStarlark(t))
 	registers(t)
 }
 
@@ -205,5 +198,5 @@ count = run()
 			t.Fatal(globals, err)
 		}
 	})
-	row("UDC: primes below 200,000 by division, CALL in the inner loop", udc, "starlark-go", other)
+	benchtest.Against("UDC: primes below 200,000 by division, CALL in the inner loop", udc, "starlark-go", other)
 }

@@ -212,6 +212,3 @@ func (m *Machine) Result() *Result {
 	}
 	return r
 }
-
-// State is how the run stands.
-func (m *Machine) State() State { return m.state }

@@ -115,7 +115,7 @@ func (l *Loop) count(calls int) {
 // Run goes on with the loop and returns its halting report, which is on the
 // branch by then. The unit is ACTIVE when it starts.
 func (l *Loop) Run(ctx context.Context) (*loop.Report, error) {
-	if report, err := l.readReport(ctx); report != nil || err != nil {
+	if report, err := l.ReadReport(ctx); report != nil || err != nil {
 		return report, err
 	}
 	if err := l.restore(ctx); err != nil {

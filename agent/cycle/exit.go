@@ -90,9 +90,9 @@ func (l *Loop) readJSON(ctx context.Context, path string, into any) (bool, error
 	return true, nil
 }
 
-// readReport is the halting report of this unit, where a run that was killed has
+// ReadReport is the halting report of this unit, where a run that was killed has
 // written it; nil otherwise.
-func (l *Loop) readReport(ctx context.Context) (*loop.Report, error) {
+func (l *Loop) ReadReport(ctx context.Context) (*loop.Report, error) {
 	var report loop.Report
 	ok, err := l.readJSON(ctx, loop.Dir(l.Directive.Name())+"/"+loop.ReportFile, &report)
 	if !ok || err != nil || report.LoopID != l.Declaration.LoopID {
@@ -106,9 +106,6 @@ func (l *Loop) readReport(ctx context.Context) (*loop.Report, error) {
 	}
 	return &report, nil
 }
-
-// Report is the halting report that this unit left on the branch, nil for none.
-func (l *Loop) Report(ctx context.Context) (*loop.Report, error) { return l.readReport(ctx) }
 
 // declare writes plan.json and the loop's section of LEARNINGS.md, once
 // (DREAM_GOAL).

@@ -254,9 +254,9 @@ func (j *journalRun) world(prev, next *uow.Record) (*uow.World, error) {
 
 // main reads the directive and the policy as main has them (CONF-1).
 func (j *journalRun) main() (*uow.Main, error) {
-	m := &uow.Main{Policy: uow.DefaultPolicy()}
+	gone := &uow.Main{Policy: uow.DefaultPolicy()}
 	if j.mainTip == "" {
-		return m, nil
+		return gone, nil
 	}
 	c, err := j.commit(j.mainTip)
 	if err != nil {
@@ -264,23 +264,22 @@ func (j *journalRun) main() (*uow.Main, error) {
 	}
 	d, err := j.directive(c.Tree, j.id.Directive)
 	if err != nil || d == nil {
-		return m, err
+		return gone, err
 	}
-	m.DirectiveHash = d.Hash()
-	m.Total = uow.Totals(int64(loop.LimitsOf(d.Options, loop.Base(j.Config.Loop)).MaxIterations))
 	e, ok, err := j.trees.lookup(c.Tree, uow.PolicyPath)
-	if err != nil || !ok {
-		return m, err
-	}
-	data, err := j.regular(e, uow.MaxPolicy)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", uow.PolicyPath, err)
+		return nil, err
 	}
-	policy, found := uow.ParsePolicy(data)
+	var policy []byte
+	if ok {
+		if policy, err = j.regular(e, uow.MaxPolicy); err != nil {
+			return nil, fmt.Errorf("%s: %w", uow.PolicyPath, err)
+		}
+	}
+	m, found := loop.Main(d, loop.Base(j.Config.Loop), policy)
 	if len(found) > 0 {
 		return nil, fmt.Errorf("main's policy cannot be read: %s:%d: %s", uow.PolicyPath, found[0].Line, found[0].Message)
 	}
-	m.Policy = policy
 	return m, nil
 }
 
@@ -291,12 +290,7 @@ func (r *Run) directive(tree, name string) (*comms.Directive, error) {
 		return nil, err
 	}
 	doc, _ := comms.Parse(data)
-	for _, d := range doc.Directives {
-		if d.Name() == name {
-			return &d, nil
-		}
-	}
-	return nil, nil
+	return doc.Directive(name), nil
 }
 
 // unit is the last record of another unit; nil when there is none.

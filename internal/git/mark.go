@@ -18,8 +18,9 @@ type fileMark struct {
 	time  time.Time
 }
 
-// Mark looks at a full ref name. Take it before reading the ref: what is pushed
-// in between is then seen.
+// Mark looks at a full ref name, or at a folder of refs, in which git makes a file
+// for every move. Take it before reading the ref: what is pushed in between is then
+// seen.
 func (r *Repo) Mark(ref string) Mark {
 	return Mark{markFile(filepath.Join(r.Dir, filepath.FromSlash(ref))), markFile(filepath.Join(r.Dir, "packed-refs"))}
 }

@@ -110,7 +110,6 @@ type Server struct {
 
 	mu       sync.Mutex
 	requests []*Request
-	paths    []string
 }
 
 // New starts a stand-in that ends with the test.
@@ -138,21 +137,11 @@ func Script(turns ...Turn) func(*Request) Turn {
 // Window makes the model refuse inputs of more tokens; call it before requests.
 func (s *Server) Window(tokens int64) { s.window = tokens }
 
-// Play changes what the model says; call it between conversations.
-func (s *Server) Play(play func(*Request) Turn) { s.play = play }
-
 // Requests are those that arrived so far.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*Request(nil), s.requests...)
-}
-
-// Paths are all paths that were asked for, those without a turn included.
-func (s *Server) Paths() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.paths...)
 }
 
 // api is one protocol.
@@ -172,9 +161,6 @@ var apis = map[string]*api{
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.paths = append(s.paths, r.Method+" "+r.URL.Path)
-	s.mu.Unlock()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return

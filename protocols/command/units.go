@@ -171,30 +171,21 @@ func (u *units) journal(id uow.ID) (tip string, records []*uow.Record, err error
 // main is what main says for a step of a unit. The totals of an unchanged text are
 // those that the host admitted before: a clone does not know the host's settings.
 func (u *units) main(id uow.ID, prev *uow.Record, records []*uow.Record) (*uow.Main, error) {
-	m := &uow.Main{Policy: uow.DefaultPolicy()}
 	_, data, err := u.batch.Read(u.mainRef+":"+comms.Path, comms.MaxBytes)
 	if err != nil && !errors.Is(err, git.ErrMissing) {
 		return nil, err
 	}
 	doc, _ := comms.Parse(data)
-	for _, d := range doc.Directives {
-		if d.Name() == id.Directive {
-			m.DirectiveHash = d.Hash()
-			m.Total = uow.Totals(int64(loop.LimitsOf(d.Options, loop.Base(u.settings.Loop)).MaxIterations))
-		}
+	_, policy, err := u.batch.Read(u.mainRef+":"+uow.PolicyPath, uow.MaxPolicy)
+	if err != nil && !errors.Is(err, git.ErrMissing) {
+		return nil, err
+	}
+	m, found := loop.Main(doc.Directive(id.Directive), loop.Base(u.settings.Loop), policy)
+	if len(found) > 0 {
+		return nil, cli.Hint(fmt.Errorf("%s: %s", uow.PolicyPath, found[0].Message), "%s", found[0].Hint)
 	}
 	if m.DirectiveHash == prev.DirectiveHash && !u.given {
 		m.Total = prev.Budget.Total
-	}
-	_, data, err = u.batch.Read(u.mainRef+":"+uow.PolicyPath, uow.MaxPolicy)
-	if err == nil {
-		policy, found := uow.ParsePolicy(data)
-		if len(found) > 0 {
-			return nil, cli.Hint(fmt.Errorf("%s: %s", uow.PolicyPath, found[0].Message), "%s", found[0].Hint)
-		}
-		m.Policy = policy
-	} else if !errors.Is(err, git.ErrMissing) {
-		return nil, err
 	}
 	journals := [][]*uow.Record{records}
 	for k := 1; k < id.K; k++ {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrFull says that the document has no room for the entry: Prune first.
+// ErrFull says that the document has no room for the entry: prune first.
 var ErrFull = errors.New("COMMS.md would exceed 256 KiB; prune old reports")
 
 // ErrUnsound says that the document cannot be changed, because its sections do

@@ -187,7 +187,7 @@ func FuzzPrune(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, first, last int) {
 		doc, before := Parse(data)
-		out, err := Prune(data, first, last)
+		out, err := prune(data, first, last)
 		if err != nil {
 			return
 		}
@@ -196,7 +196,7 @@ func FuzzPrune(f *testing.F) {
 			t.Fatalf("new errors: %v\n%q", after, out)
 		}
 		if ds := CheckAgentChange(data, out, []Range{{first, last}}); len(ds) != 0 {
-			t.Fatalf("the agent may not prune what Prune prunes: %v", ds)
+			t.Fatalf("the agent may not prune what prune prunes: %v", ds)
 		}
 		if ds := CheckAgentChange(data, out, nil); len(ds) == 0 {
 			t.Fatal("the agent may prune without a trailer")

@@ -19,7 +19,7 @@ func TestTooLargeIsNotParsed(t *testing.T) {
 	if allocs > 100 {
 		t.Errorf("%v allocations", allocs)
 	}
-	if _, err := Prune(data, 1, 2); err != ErrFull {
+	if _, err := parseSound(data); err != ErrFull {
 		t.Error(err)
 	}
 	if ds := CheckAgentChange(data, data[:len(data)-1], nil); len(ds) != 1 {

@@ -76,38 +76,6 @@ func parseRange(s string) (Range, bool) {
 	return r, 0 < r.First && r.First <= r.Last
 }
 
-// Prune removes the reports R-first to R-last, whole entries with the blank lines
-// below them (COMMS-4); ids in between that do not exist are passed over, every
-// other byte stays as it was. Errors: ErrUnsound, an empty range, nothing there
-// to remove, or a report that has to stay, named with the reason.
-func Prune(data []byte, first, last int) ([]byte, error) {
-	r := Range{first, last}
-	if first < 1 || last < first || last > MaxID {
-		return nil, fmt.Errorf("R-%d..R-%d is not a range of reports", first, last)
-	}
-	doc, err := parseSound(data)
-	if err != nil {
-		return nil, err
-	}
-	keep := kept(doc.Reports, doc.Directives)
-	out := make([]byte, 0, len(data))
-	at := 0
-	for _, e := range doc.layout.parts[reports].entries {
-		if e.id == 0 || !r.Has(e.id) {
-			continue
-		}
-		if why := keep[e.id]; why != "" {
-			return nil, fmt.Errorf("%s must stay: %s", name('R', e.id), why)
-		}
-		out = append(out, data[at:e.start]...)
-		at = e.end
-	}
-	if at == 0 {
-		return nil, fmt.Errorf("there is no report in %s", r)
-	}
-	return append(out, data[at:]...), nil
-}
-
 // kept says which reports may not be pruned, and why: the last one, whose id the
 // next one counts from, and the newest EXIT or DONE report of every directive
 // still listed, without which the directive would start again.

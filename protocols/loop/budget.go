@@ -3,7 +3,9 @@ package loop
 import (
 	"fmt"
 
+	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
 )
 
 // Profile scales budgets (003, section 6.2).
@@ -43,10 +45,17 @@ type Base struct {
 	DependsOn                []string // host:port that must answer
 }
 
-// DefaultBase is 003, section 6.1.
-func DefaultBase() Base {
-	return Base{Profile: string(Strict), Rp: "1e-10", MaxIterations: 10, MaxToolCallsPerIteration: 80, MaxSecondsPerIteration: 1800,
-		MaxTotalSeconds: 14400, MaxTotalToolCalls: 500}
+// Main is what main says about a directive's units: the directive, nil when it is
+// gone, with the host's settings, and the policy's file, nil when there is none.
+func Main(d *comms.Directive, base Base, policy []byte) (*uow.Main, []diag.Diagnostic) {
+	m := &uow.Main{}
+	if d != nil {
+		m.DirectiveHash = d.Hash()
+		m.Total = uow.Totals(int64(LimitsOf(d.Options, base).MaxIterations))
+	}
+	var found []diag.Diagnostic
+	m.Policy, found = uow.ParsePolicy(policy)
+	return m, found
 }
 
 // Limits are a loop's budget. Iterations are hard (the host counts them in the

@@ -154,20 +154,6 @@ func Encode(v any) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// Files are all files that a loop leaves with n iterations (003, section 10.1).
-func Files(directive string, n int) []string {
-	var list []string
-	for _, f := range []string{PlanFile, LearningsFinal, ManifestFile, ReportFile, BudgetFile} {
-		list = append(list, Dir(directive)+"/"+f)
-	}
-	for i := range n {
-		for _, f := range []string{CapsuleFile, ArtifactsFile, EntryFile, CertificateFile} {
-			list = append(list, IterationDir(directive, i)+"/"+f)
-		}
-	}
-	return list
-}
-
 // CheckManifest compares the manifest with the files that it names, by their
 // digests; read gives a file's content or nil when there is none.
 func (a Artifacts) CheckManifest(read func(path string) ([]byte, error)) error {

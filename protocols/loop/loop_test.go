@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"git-ward/internal/config"
 	"git-ward/protocols/comms"
 )
 
@@ -134,7 +135,7 @@ func TestDivergence(t *testing.T) {
 
 // The order of exits is that of 003, section 2.4.
 func TestOrderOfExits(t *testing.T) {
-	limits := LimitsOf(comms.Options{}, DefaultBase())
+	limits := LimitsOf(comms.Options{}, Base(config.Default().Loop))
 	all := Findings{Declaration: declared(t, Exact, Converged), Limits: limits, Spent: limits.MaxIterations, History: history(t, "0 0.0000001"),
 		Verdict: judged(declared(t, Exact, Converged), trial(true, residual(t, "0.0005"))), Signals: []Signal{{StopFile, "main"}}}
 	decide := func(f Findings, written bool, broken ...string) Decision {
@@ -178,7 +179,7 @@ func TestNoCertificateWithoutVerdict(t *testing.T) {
 	numbers := []string{"null", "0", "0.0005", "0.001", "0.5", "1", "1e400"}
 	rapid.Check(t, func(t *rapid.T) {
 		p := declared(t, rapid.SampledFrom([][]string{{Exact}, {Converged}, {Exact, Converged}, {Exact, Diverged}}).Draw(t, "certificates")...)
-		limits := LimitsOf(comms.Options{MaxIterations: rapid.IntRange(1, 6).Draw(t, "max")}, DefaultBase())
+		limits := LimitsOf(comms.Options{MaxIterations: rapid.IntRange(1, 6).Draw(t, "max")}, Base(config.Default().Loop))
 		var walk Walk
 		for _, e := range []Event{GoalRequest, IntakeDone, InputsDefined, PlanWritten} {
 			if err := walk.Do(e); err != nil {
@@ -254,7 +255,7 @@ func TestNoCertificateWithoutVerdict(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
-	base := DefaultBase()
+	base := Base(config.Default().Loop)
 	for text, want := range map[string]string{
 		"### D-1: t\n- [ ] a (`true`)\n":    "",
 		"### D-1: t\n":                      "acceptance_criteria halting_certificates_applicable",
@@ -293,7 +294,7 @@ func TestProfiles(t *testing.T) {
 		"clamped":          {comms.Options{Profile: "fast"}, func(b *Base) { b.MaxIterations, b.MaxToolCallsPerIteration = 4, 50 }, Limits{Fast, 3, 40, 900, 7200, 250, nil}},
 		"never above base": {comms.Options{Profile: "fast"}, func(b *Base) { b.MaxIterations, b.MaxSecondsPerIteration = 2, 100 }, Limits{Fast, 2, 40, 100, 7200, 250, nil}},
 	} {
-		base := DefaultBase()
+		base := Base(config.Default().Loop)
 		if c.base != nil {
 			c.base(&base)
 		}
@@ -311,7 +312,7 @@ func TestProfiles(t *testing.T) {
 func TestForbiddenStates(t *testing.T) {
 	names := []string{"INFINITE_LOOP_WITHOUT_HALTING_CRITERIA", "CONTEXT_BLEED_BETWEEN_ITERATIONS", "LEARNINGS_NOT_ACCUMULATED",
 		"CONVERGENCE_CLAIM_WITHOUT_CERTIFICATE", "STACKED_SPECULATIVE_ITERATIONS", "BUDGET_IGNORE", "SILENT_DIVERGENCE"}
-	limits := LimitsOf(comms.Options{}, DefaultBase())
+	limits := LimitsOf(comms.Options{}, Base(config.Default().Loop))
 	good := Facts{State: SpawnSubagent, Declared: true, Limits: limits, ActiveAgents: 1, Prompt: "capsule", HasCapsule: true}
 	if v := Violations(good); len(v) > 0 {
 		t.Error(v)

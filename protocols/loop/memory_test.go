@@ -204,11 +204,25 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s: %q, %v", path, got, ok)
 		}
 	}
-	for _, path := range Files("D-1", 2) {
+	for _, path := range files("D-1", 2) {
 		if p, ok := ParsePlace(path); !ok || p.File == "" {
 			t.Error(path)
 		}
 	}
+}
+
+// files are all files that a loop leaves with n iterations (003, section 10.1).
+func files(directive string, n int) []string {
+	var list []string
+	for _, f := range []string{PlanFile, LearningsFinal, ManifestFile, ReportFile, BudgetFile} {
+		list = append(list, Dir(directive)+"/"+f)
+	}
+	for i := range n {
+		for _, f := range []string{CapsuleFile, ArtifactsFile, EntryFile, CertificateFile} {
+			list = append(list, IterationDir(directive, i)+"/"+f)
+		}
+	}
+	return list
 }
 
 // FuzzEvidence: no evidence file makes its reader panic, and what passes is the
@@ -220,9 +234,9 @@ func FuzzEvidence(f *testing.F) {
 	f.Add(1, certificate)
 	f.Add(2, []byte(`{"schema_version":"1.0","loop_id":"D-1.1","artifacts":[{"iteration":0,"file_path":"a","sha256":"`+hash+`","role":"log"}]}`))
 	f.Add(3, []byte(`{"status":"EXIT_CONVERGED","final_residual_decimal_string":1e-3}`))
-	files := Files("D-1", 1)
+	paths := files("D-1", 1)
 	f.Fuzz(func(t *testing.T, which int, data []byte) {
-		path := files[(which%len(files)+len(files))%len(files)]
+		path := paths[(which%len(paths)+len(paths))%len(paths)]
 		p, _ := ParsePlace(path)
 		for _, d := range p.Check(path, data) {
 			if d.Rule == "" || d.Message == "" || d.Path == "" {

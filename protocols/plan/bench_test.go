@@ -3,24 +3,12 @@ package plan
 import (
 	"bufio"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/benchtest"
 )
-
-// benchmark skips a test that only scripts/bench runs.
-func benchmark(t *testing.T) {
-	if os.Getenv("WARD_BENCH") == "" {
-		t.Skip("a measurement: scripts/bench runs it")
-	}
-}
-
-func row(what, measured, baseline, ratio string) {
-	fmt.Printf("BENCH\t%s\t%s\t%s\t%s\n", what, measured, baseline, ratio)
-}
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
 
 // best is the shortest of five runs.
 func best(run func()) time.Duration {
@@ -70,7 +58,7 @@ func steps(n int) string {
 
 // TestBenchLint: the lint of one plan is linear in its steps.
 func TestBenchLint(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		text := steps(n)
 		tree := mapTree{"p": text}
@@ -80,14 +68,14 @@ func TestBenchLint(t *testing.T) {
 			}
 		})
 		base := splitLines(text)
-		row(fmt.Sprintf("plan lint, %d steps (%.1f MB)", n, float64(len(text))/1e6), ms(took)+fmt.Sprintf(", %.0f ns a step", float64(took.Nanoseconds())/float64(n)),
-			"bufio and Fields "+ms(base), fmt.Sprintf("%.1f", float64(took)/float64(base)))
+		benchtest.Row(fmt.Sprintf("plan lint, %d steps (%.1f MB)", n, float64(len(text))/1e6), benchtest.MS(took)+fmt.Sprintf(", %.0f ns a step", float64(took.Nanoseconds())/float64(n)),
+			"bufio and Fields "+benchtest.MS(base), benchtest.Ratio(took, base))
 	}
 }
 
 // TestBenchLintTree: all plans of a tree, each calling three others.
 func TestBenchLintTree(t *testing.T) {
-	benchmark(t)
+	benchtest.Only(t)
 	for _, n := range []int{500, 2_000} {
 		tree, texts := mapTree{}, []string{}
 		for i := range n {
@@ -114,7 +102,7 @@ func TestBenchLintTree(t *testing.T) {
 			}
 		})
 		base := splitLines(texts...)
-		row(fmt.Sprintf("plan lint, a tree of %d plans with calls", n), ms(took)+fmt.Sprintf(", %.1f us a plan", float64(took.Microseconds())/float64(n)),
-			"bufio and Fields "+ms(base), fmt.Sprintf("%.1f", float64(took)/float64(base)))
+		benchtest.Row(fmt.Sprintf("plan lint, a tree of %d plans with calls", n), benchtest.MS(took)+fmt.Sprintf(", %.1f us a plan", float64(took.Microseconds())/float64(n)),
+			"bufio and Fields "+benchtest.MS(base), benchtest.Ratio(took, base))
 	}
 }

@@ -1,9 +1,6 @@
 package plan
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Action is the type of a step, the symbol that it is for its plan's machine
 // (PLAN-2).
@@ -104,9 +101,6 @@ var byName = func() map[string]*Tool {
 	}
 	return m
 }()
-
-// Tools lists the tools of a plan.
-func Tools() []Tool { return slices.Clone(tools) }
 
 func toolNames() []string {
 	names := make([]string, len(tools))

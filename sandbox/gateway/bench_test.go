@@ -1,23 +1,20 @@
 package gateway
 
 import (
-	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/benchtest"
 )
 
 // TestBenchTurn is a model turn direct and through the gateway, in turn, and what
 // the latter adds; most of it is the two fsyncs of the reservation. It asserts
 // nothing about time.
 func TestBenchTurn(t *testing.T) {
-	if os.Getenv("WARD_BENCH") == "" {
-		t.Skip("a measurement: scripts/bench runs it")
-	}
+	benchtest.Only(t)
 	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
 		stream(w, messageStart, messageText, messageDelta, messageStop)
 	})
@@ -40,10 +37,6 @@ func TestBenchTurn(t *testing.T) {
 		direct = append(direct, turn(http.DefaultClient, up.URL+"/v1/messages"))
 		through = append(through, turn(f.client, "http://g/anthropic/v1/messages"))
 	}
-	slices.Sort(direct)
-	slices.Sort(through)
-	d, g := direct[50], through[50]
-	fmt.Printf("BENCH\ta model turn of 50 kB through the gateway\t%.1f ms, %.1f ms added\tdirect to the stand-in %.1f ms\t%.2f\n", ms(g), ms(g-d), ms(d), float64(g)/float64(d))
+	d, g := benchtest.Median(direct), benchtest.Median(through)
+	benchtest.Row("a model turn of 50 kB through the gateway", benchtest.MS(g)+", "+benchtest.MS(g-d)+" added", "direct to the stand-in "+benchtest.MS(d), benchtest.Ratio(g, d))
 }
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

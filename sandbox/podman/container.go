@@ -149,6 +149,16 @@ func (c *Container) Attach(ctx context.Context, s Streams) (wait func() error, e
 	}
 }
 
+// Drain waits for the last output of a container that has ended; wait is Attach's.
+func Drain(wait func() error) {
+	done := make(chan struct{})
+	go func() { wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Second): // stdin of a terminal is still being read
+	}
+}
+
 // Wait returns the exit code once the command has ended.
 func (c *Container) Wait(ctx context.Context) (int, error) {
 	code, err := c.engine.api.wait(ctx, c.ID)

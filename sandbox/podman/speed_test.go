@@ -6,10 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
+	"git-ward/internal/benchtest"
 	"git-ward/sandbox/podman"
 )
 
@@ -26,9 +26,7 @@ func (f *firstByte) Write(p []byte) (int, error) {
 // TestBenchSpeed prints the time from nothing to the first byte of output, against
 // plain `podman run` of the same image in turn. It asserts nothing about time.
 func TestBenchSpeed(t *testing.T) {
-	if os.Getenv("WARD_BENCH") == "" {
-		t.Skip("a measurement: scripts/bench runs it")
-	}
+	benchtest.Only(t)
 	e := connect(t, "speed")
 	for _, network := range []podman.Network{podman.NetworkNone, podman.NetworkPublic} {
 		var warm, cold, plain []time.Duration
@@ -39,16 +37,11 @@ func TestBenchSpeed(t *testing.T) {
 			cold = append(cold, launchCold(t, s))
 			plain = append(plain, plainRun(t, s, os.Geteuid() != 0))
 		}
-		w, c, p := median(warm), median(cold), median(plain)
+		w, c, p := benchtest.Median(warm), benchtest.Median(cold), benchtest.Median(plain)
 		t.Logf("%s: service there %v, service started %v, podman run %v: %.2f and %.2f of it", network,
 			w.Round(time.Millisecond), c.Round(time.Millisecond), p.Round(time.Millisecond), float64(w)/float64(p), float64(c)/float64(p))
-		fmt.Printf("BENCH\tcontainer of network %s to first byte, service there\t%v\tpodman run %v\t%.2f\n", network, w.Round(time.Millisecond), p.Round(time.Millisecond), float64(w)/float64(p))
+		benchtest.Against(fmt.Sprintf("container of network %s to first byte, service there", network), w, "podman run", p)
 	}
-}
-
-func median(d []time.Duration) time.Duration {
-	slices.Sort(d)
-	return d[len(d)/2]
 }
 
 func launch(t *testing.T, e *podman.Engine, s *podman.Spec) time.Duration {

@@ -81,21 +81,11 @@ func (v *Containers) watch(ctx context.Context, c *podman.Container) (o Outcome,
 	if err != nil {
 		return o, err
 	}
-	drain(detached)
+	podman.Drain(detached)
 	if ctx.Err() != nil {
 		return o, context.Cause(ctx)
 	}
 	o.Time = time.Since(start)
 	o.ended(limited, out)
 	return o, nil
-}
-
-// drain waits for the last output of a container that has ended.
-func drain(detached func() error) {
-	done := make(chan struct{})
-	go func() { detached(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(2 * time.Second):
-	}
 }

@@ -3,11 +3,9 @@ package main
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"git-ward/agent/model/anthropic"
 	"git-ward/agent/preset"
 	"git-ward/agent/tool"
+	"git-ward/internal/benchtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
 	"git-ward/sandbox/gateway"
@@ -25,9 +24,7 @@ import (
 // with its meter on disk, against the same turn without it; and one call of the
 // tool bash against the same command run bare.
 func TestBenchTurn(t *testing.T) {
-	if os.Getenv("WARD_BENCH") == "" {
-		t.Skip("a measurement: scripts/bench runs it")
-	}
+	benchtest.Only(t)
 	const thinks = time.Second
 	s := modeltest.New(t, func(*modeltest.Request) modeltest.Turn {
 		time.Sleep(thinks)
@@ -39,7 +36,7 @@ func TestBenchTurn(t *testing.T) {
 		bare = append(bare, turn(t, s.URL))
 		through = append(through, turn(t, g))
 	}
-	row("a model's turn of one second through the gateway", through, bare, "without it")
+	benchtest.Against("a model's turn of one second through the gateway", benchtest.Median(through), "without it", benchtest.Median(bare))
 
 	box := &tool.Box{Dir: t.TempDir(), State: t.TempDir(), Env: os.Environ(), Timeout: time.Minute, OutputSize: 1000}
 	var tools, plain []time.Duration
@@ -51,14 +48,7 @@ func TestBenchTurn(t *testing.T) {
 		tools = append(tools, time.Since(start))
 		plain = append(plain, bash(t))
 	}
-	row("a call of the tool bash, logged and bounded", tools, plain, "bash -c true")
-}
-
-func row(what string, measured, baseline []time.Duration, name string) {
-	slices.Sort(measured)
-	slices.Sort(baseline)
-	m, b := measured[len(measured)/2], baseline[len(baseline)/2]
-	fmt.Printf("BENCH\t%s\t%v\t%s %v\t%.3f\n", what, m.Round(10*time.Microsecond), name, b.Round(10*time.Microsecond), float64(m)/float64(b))
+	benchtest.Against("a call of the tool bash, logged and bounded", benchtest.Median(tools), "bash -c true", benchtest.Median(plain))
 }
 
 func turn(t *testing.T, url string) time.Duration {
@@ -142,9 +132,7 @@ func bash(t *testing.T) time.Duration {
 // use of its own tool and of Ward's each, through Ward's forwarder and gateway
 // against the same program at the stand-in itself.
 func TestBenchProgram(t *testing.T) {
-	if os.Getenv("WARD_BENCH") == "" {
-		t.Skip("a measurement: scripts/bench runs it")
-	}
+	benchtest.Only(t)
 	s := modeltest.New(t, func(r *modeltest.Request) modeltest.Turn {
 		time.Sleep(time.Second)
 		return modeltest.ByProgram(r)
@@ -158,7 +146,7 @@ func TestBenchProgram(t *testing.T) {
 			bare = append(bare, alone(t, p, s.URL, s.URL+"/v1"))
 			through = append(through, alone(t, p, g, strings.TrimSuffix(g, "anthropic")+"openai/v1"))
 		}
-		row(name+", a run of three turns of one second, through the gateway", through, bare, "without it")
+		benchtest.Against(name+", a run of three turns of one second, through the gateway", benchtest.Median(through), "without it", benchtest.Median(bare))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/config"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 )
@@ -17,7 +18,7 @@ const (
 func documents(t *testing.T) map[string]any {
 	t.Helper()
 	doc, _ := comms.Parse([]byte("# COMMS\n## Directives\n### D-1: t\n- [ ] tests pass (`true`)\n- residual: `gap`\n- R_p: 1e-3\n- certificates: EXACT, CONVERGED\n- profile: fast\n## Reports\n"))
-	p, limits, missing := loop.Declare("D-1.1", doc.Directives[0], loop.DefaultBase())
+	p, limits, missing := loop.Declare("D-1.1", doc.Directives[0], loop.Base(config.Default().Loop))
 	if len(missing) > 0 {
 		t.Fatal(missing)
 	}

@@ -52,14 +52,6 @@ func (s Set) Within(t Set) bool {
 	return true
 }
 
-// All is the set of all bytes.
-func All() (s Set) {
-	for i := range s {
-		s[i] = 0xff
-	}
-	return s
-}
-
 // String shows the set as a character class.
 func (s Set) String() string {
 	var b strings.Builder

@@ -1,0 +1,40 @@
+// Package benchtest is what measurements have in common: tests named TestBench*
+// that only scripts/bench runs, and the lines of the table that it collects. They
+// assert nothing about time.
+package benchtest
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Only skips a measurement that nobody asked for.
+func Only(t testing.TB) {
+	if os.Getenv("WARD_BENCH") == "" {
+		t.Skip("a measurement: scripts/bench runs it")
+	}
+}
+
+// Row prints a line of the table.
+func Row(what, measured, baseline, ratio string) {
+	fmt.Printf("BENCH\t%s\t%s\t%s\t%s\n", what, measured, baseline, ratio)
+}
+
+// Against prints a time next to that of a named baseline.
+func Against(what string, took time.Duration, name string, base time.Duration) {
+	Row(what, MS(took), name+" "+MS(base), Ratio(took, base))
+}
+
+// Median is the one in the middle.
+func Median(all []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(all))[len(all)/2]
+}
+
+// MS is a time as the table has it.
+func MS(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+
+// Ratio is how often the baseline goes into a time.
+func Ratio(took, base time.Duration) string { return fmt.Sprintf("%.2f", float64(took)/float64(base)) }
