@@ -43,7 +43,7 @@ type analyzed struct {
 // analyze says whether plans end, and proves it: exit 0 for every verdict, 1 when
 // a proof does not hold, 2 for a plan that cannot be read.
 func analyze(ctx context.Context, env *cli.Env) error {
-	a := &analyzer{options: options{reader: &reader{env: env}}, steps: halting.DefaultSteps}
+	a := &analyzer{options: options{reader: &reader{ctx: ctx, env: env}}, steps: halting.DefaultSteps}
 	a.limits.Time = analyzeTime
 	args, err := env.Flags("udc analyze", analyzeUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&a.check, "check", false, "verify the proof with the independent checker, and say so")
@@ -98,6 +98,9 @@ func (a *analyzer) analyze(ctx context.Context, p *asm.Program) error {
 	if a.check || a.proof != "" {
 		failed = out.verify(ctx, p, o)
 	}
+	if ctx.Err() != nil {
+		return interrupted(p.Name) // what is known now is no verdict
+	}
 	if err := a.show(&out); err != nil {
 		return err
 	}
@@ -106,7 +109,7 @@ func (a *analyzer) analyze(ctx context.Context, p *asm.Program) error {
 
 // load reads a report that an earlier analysis gave.
 func (a *analyzer) load(into *halting.Report) error {
-	data, err := (&reader{env: a.env}).limited(a.proof, maxReport)
+	data, err := a.limited(a.proof, maxReport)
 	if err != nil {
 		return err
 	}
