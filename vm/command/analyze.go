@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -114,7 +115,11 @@ func (a *analyzer) load(into *halting.Report) error {
 		return err
 	}
 	var r analyzed
-	if err := json.Unmarshal(data, &r, json.RejectUnknownMembers(true)); err != nil {
+	err = json.Unmarshal(data, &r, json.RejectUnknownMembers(true))
+	if err == nil && !slices.Contains(halting.Order, r.Risk) {
+		err = fmt.Errorf("its risk is %q", r.Risk)
+	}
+	if err != nil {
 		return cli.Hint(fmt.Errorf("%s is not a report: %w", a.proof, err), "save one line of `git ward udc analyze --json`")
 	}
 	*into = r.Report
@@ -129,7 +134,7 @@ func (r *analyzed) verify(ctx context.Context, p *asm.Program, o halting.Options
 		return nil
 	}
 	err := proof.Check(ctx, halting.Flat(p, o), r.Proof, o.Limits())
-	if err == nil && (r.Proof.Claim == proof.Halts) != (r.Risk == halting.Low) {
+	if err == nil && r.Risk != stands(r.Proof.Claim) {
 		err = fmt.Errorf("the proof is that the plan %s, and not for %s", r.Proof.Claim, r.Risk)
 	}
 	if err != nil {
@@ -138,6 +143,14 @@ func (r *analyzed) verify(ctx context.Context, p *asm.Program, o halting.Options
 	}
 	r.Checked = fmt.Sprintf("the proof holds: %s", r.Proof.Claim)
 	return nil
+}
+
+// stands is the risk that a claim stands for.
+func stands(c proof.Claim) halting.Risk {
+	if c == proof.Halts {
+		return halting.Low
+	}
+	return halting.High
 }
 
 // show prints a report, for a person without the proof itself.
