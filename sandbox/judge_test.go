@@ -232,7 +232,7 @@ func TestJudgeValidates(t *testing.T) {
 	t.Parallel()
 	c := newCourt(t, asked)
 	b := &c.Settings.Bootstrap
-	b.Build, b.Validate = []string{"sh", "-c", "echo it's built > built"}, []string{"sh", "try it.sh"}
+	b.Build, b.Validate = []string{"sh", "-c", `echo "it's built" > built`}, []string{"sh", "try it.sh"}
 	c.Write("answer", "42\n")
 	for _, step := range []struct{ run, script, verdict, tail string }{
 		{"", "exit 3\n", loop.Exact, ""}, // the program does not come from the tree
