@@ -64,7 +64,7 @@ func Run(ctx context.Context, set Settings) error {
 	if n := tool.EndTagged(store.Tag(set.State), leftoverGrace); n > 0 {
 		log.Warn().Int("processes", n).Msg("ended what the agent before this one left running")
 	}
-	set.Watched = set.Start.Branch != ""
+	set.Running = set.Start.Branch
 	s, err := store.Open(ctx, set.Options)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (a *agent) pass(ctx context.Context) error {
 			return err
 		}
 		if a.Start.onBranch() {
-			return a.hop(ctx, main, doc)
+			return a.hop(ctx, doc)
 		}
 		if err := a.upgrade(ctx, main); err != nil {
 			return err

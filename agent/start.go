@@ -3,9 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -69,51 +67,6 @@ func (a *agent) signal(branch string) error {
 		return err
 	}
 	return tool.ErrExit
-}
-
-// hop is what an agent does that was started from a branch (BOOT-3): it has shown
-// that it builds, passes and starts. It merges into main where it may, or reports
-// that it is ready to be merged, and hands over to main.
-func (a *agent) hop(ctx context.Context, main store.Snapshot, doc *comms.Document) error {
-	branch, commit := a.Start.Branch, a.Start.Commit
-	log := a.log.With().Str("branch", branch).Str("commit", diag.Short(commit)).Logger()
-	if merged, err := a.store.Merged(ctx, commit); err != nil {
-		return err
-	} else if merged {
-		log.Info().Msg("this branch is in main")
-		return a.signal(boot.Main)
-	}
-	why := "[rights] agent_merge is off."
-	if a.Config.Rights.AgentMerge {
-		err := a.store.Merge(ctx, branch, commit)
-		var refused *store.Refused
-		switch {
-		case err == nil:
-			log.Info().Msg("merged into main")
-			return a.signal(boot.Main)
-		case !errors.As(err, &refused):
-			return err
-		}
-		why = "main does not take it from the agent:\n\n" + indent(refused.Text)
-	}
-	if err := a.ready(ctx, doc, why); err != nil {
-		return err
-	}
-	return a.signal(boot.Main)
-}
-
-// ready reports that the branch can be merged, once for a commit.
-func (a *agent) ready(ctx context.Context, doc *comms.Document, why string) error {
-	branch, commit := a.Start.Branch, a.Start.Commit
-	directive := "-"
-	if name, ok := strings.CutPrefix(branch, "agent/"); ok && doc.Directive(name) != nil {
-		directive = name
-	}
-	return a.store.ReportOnce(ctx, "ready "+diag.Short(commit), comms.NewReport{
-		Time: time.Now(), Directive: directive, Status: comms.Info,
-		Text: fmt.Sprintf("Ready to merge: %s, commit %s, was built, validated and started, and main runs again. `git merge origin/%s` takes it. %s",
-			branch, diag.Short(commit), branch, why),
-	})
 }
 
 // Report pushes one report on main's COMMS.md for the watcher, which has no

@@ -23,7 +23,7 @@ type unit struct {
 	declaration loop.Declaration
 	limits      loop.Limits
 	missing     []string
-	merging     string // how the merge into main went, for the report
+	unmerged    string // why the agent did not merge, for the report
 }
 
 // bounded takes a directive through a unit of work and the bounded loop to its
@@ -71,15 +71,20 @@ func (u *unit) merge(ctx context.Context, r *loop.Report) error {
 	if merged, err := u.store.Merged(ctx, head); merged || err != nil {
 		return err
 	}
+	why, err := u.mayMerge(ctx)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		u.unmerged = "It is not merged: " + why + "."
+		return nil
+	}
 	err = u.store.Merge(ctx, u.work.Branch, head)
 	var refused *store.Refused
 	if errors.As(err, &refused) {
 		u.log.Warn().Str("findings", refused.Text).Msg("main does not take the work")
-		u.merging = "Main did not take it:\n\n" + indent(refused.Text)
+		u.unmerged = "Main did not take it:\n\n" + indent(refused.Text)
 		return nil
-	}
-	if err == nil {
-		u.merging = "It is merged into main."
 	}
 	return err
 }
@@ -279,12 +284,16 @@ func (u *unit) loop(ctx context.Context) (*loop.Report, uow.Reason, error) {
 	}
 	commands := len(u.declaration.Commands) + 2
 	patience := time.Duration(2*commands)*u.Config.Verify.Timeout.Duration + time.Minute
+	var members cycle.Team = team
+	if u.Start.onBranch() {
+		members = started{team}
+	}
 	l := &cycle.Loop{
 		Work: u.work, Journal: u.journal, World: u.world, Directive: u.directive, Declaration: u.declaration, Limits: u.limits,
 		Verdict: func(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
 			return u.store.AwaitVerdict(ctx, commit, claim, min(patience, u.Config.Agent.VerdictPatience.Duration))
 		},
-		Team: team, Signals: u.signals, Refusals: u.Config.Agent.Refusals, Log: u.log, Now: time.Now,
+		Team: members, Signals: u.signals, Refusals: u.Config.Agent.Refusals, Log: u.log, Now: time.Now,
 	}
 	report, err := l.Run(ctx)
 	return report, l.Block, err
@@ -347,8 +356,12 @@ func (u *unit) question() string {
 func (u *unit) report(ctx context.Context, r *loop.Report) error {
 	text := r.Words()
 	if r.Status != loop.ExitNeedInfo {
-		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, with the evidence in %s; `git merge origin/%s` takes it.",
-			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), u.work.Branch), u.merging, u.lessons)
+		merge, err := u.wayToMain(ctx)
+		if err != nil {
+			return err
+		}
+		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, with the evidence in %s. %s",
+			u.journal.ID, u.work.Branch, loop.Dir(u.directive.Name()), merge), u.lessons)
 	}
 	err := u.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: u.directive.Name(), DirectiveHash: u.directive.Hash(),
 		Status: comms.Status(r.Status), Text: text})
@@ -356,6 +369,20 @@ func (u *unit) report(ctx context.Context, r *loop.Report) error {
 		u.log.Info().Str("status", string(r.Status)).Msg("reported")
 	}
 	return err
+}
+
+// wayToMain says in the report how the work comes into main, or that it is there:
+// a run that was killed may have merged it.
+func (u *unit) wayToMain(ctx context.Context) (string, error) {
+	if u.unmerged != "" {
+		return u.unmerged, nil
+	}
+	if claim := u.journal.Last().Claim; claim != nil {
+		if merged, err := u.store.Merged(ctx, claim.Commit); merged || err != nil {
+			return "It is merged into main.", err
+		}
+	}
+	return fmt.Sprintf("`git merge origin/%s` takes it.", u.work.Branch), nil
 }
 
 // afterwards reports a unit that ended without one: a run was killed in between,

@@ -2,11 +2,14 @@ package bootstrap
 
 import (
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"git-ward/protocols/comms"
 )
@@ -85,6 +88,136 @@ func TestRealAgentFails(t *testing.T) {
 	s.history()
 }
 
+// shipped is an agent whose program comes from the tree: Ward's own, by a script.
+const shipped = "echo version 1\nexec ward-agent \"$@\"\n"
+
+// mergers makes the agent merge what has a verdict. A launch without a fence has
+// verdicts that by themselves open nothing.
+func (s *site) mergers() {
+	s.T.Helper()
+	path := filepath.Join(s.Bare, "ward/config.toml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	text := string(data)
+	for _, key := range []string{"agent_merge", "unfenced_merge"} {
+		if !strings.Contains(text, key+" = false") {
+			s.T.Fatal("no setting ", key)
+		}
+		text = strings.Replace(text, key+" = false", key+" = true", 1)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+func (s *site) show(rev string) string {
+	s.T.Helper()
+	return s.Run(s.Bare, "git", "show", rev)
+}
+
+// TestHopMerges is the whole of a hop-scotch: the agent on main asks for its
+// branch; the one on the branch claims, gets its verdict, merges, and main starts
+// anew from the merge (BOOT-3).
+func TestHopMerges(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		// by the tool, in the middle of an iteration
+		"asked": `{"iteration":0,"calls":[{"name":"bash","args":{"command":"echo better >better.txt; sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q"}},{"name":"bootstrap","args":{"branch":"agent/{directive}"}}]}
+{"text":"never said"}
+`,
+		// by itself, before the merge
+		"not asked": `{"iteration":0,"calls":[{"name":"bash","args":{"command":"echo better >better.txt; sed -i s/1/2/ agent.sh"}}]}
+{"text":"It is better."}
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`)
+			s.mergers()
+			s.directive("D-1: better", script)
+			s.launch()
+			want := []string{"BOOTSTRAPPING main", "SUCCESS main", "BOOTSTRAPPING agent/D-1", "SUCCESS agent/D-1", "BOOTSTRAPPING main", "SUCCESS main"}
+			if !slices.Equal(s.events(), want) {
+				t.Errorf("%v", s.events())
+			}
+			s.history()
+			done := s.reports(comms.ExitConverged)
+			if len(done) != 1 || !strings.Contains(done[0].Raw, "It is merged into main.") || len(s.reports(comms.Info)) != 0 {
+				t.Errorf("%v %v", done, s.reports(comms.Info))
+			}
+			if got := s.show("main:agent.sh"); got != strings.Replace(shipped, "1", "2", 1) {
+				t.Errorf("main has %q", got)
+			}
+			if !strings.Contains(s.read("logs/errors.log"), "version 2") {
+				t.Error("the new program did not run")
+			}
+			branch := strings.TrimSpace(s.Run(s.Bare, "git", "rev-parse", "agent/D-1"))
+			verdicts := ""
+			for commit := range strings.FieldsSeq(s.Run(s.Bare, "git", "rev-list", branch)) {
+				out, _ := s.Try(s.Bare, nil, "", "git", "notes", "--ref=certificates", "show", commit)
+				verdicts += out
+			}
+			if !strings.Contains(verdicts, "sh -n agent.sh") {
+				t.Errorf("validate is no part of the verdict: %s", verdicts)
+			}
+			if !s.missing(".aside") || !s.missing("agent/D-1") {
+				t.Error("a tree was left")
+			}
+			s.Fsck()
+		})
+	}
+}
+
+// TestHopCrashes: a certified program that does not start is not merged.
+func TestHopCrashes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`)
+	s.mergers()
+	main := s.show("main:agent.sh")
+	s.directive("D-1: better", `{"iteration":0,"calls":[{"name":"bash","args":{"command":"echo better >better.txt; echo echo no such luck, exit 9 >agent.sh; echo exit 9 >>agent.sh"}}]}
+{"text":"It is better."}
+`)
+	s.launch()
+	want := []string{"BOOTSTRAPPING main", "SUCCESS main", "BOOTSTRAPPING agent/D-1", "FAILURE agent/D-1", "BOOTSTRAPPING main", "SUCCESS main"}
+	if !slices.Equal(s.events(), want) {
+		t.Errorf("%v", s.events())
+	}
+	s.history()
+	done := s.reports(comms.ExitConverged)
+	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is not merged: it was certified, and then it did not start: exit 9") || len(s.reports(comms.Fallback)) != 1 {
+		t.Errorf("%v %v", done, s.reports(comms.Fallback))
+	}
+	if got := s.show("main:agent.sh"); got != main {
+		t.Errorf("main has %q", got)
+	}
+	s.Fsck()
+}
+
+// TestHopOpen: a branch that is started and not certified is not merged, and main
+// goes on with it.
+func TestHopOpen(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`)
+	s.mergers()
+	s.directive("D-1: better", `{"iteration":0,"calls":[{"name":"bash","args":{"command":"sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q"}},{"name":"bootstrap","args":{"branch":"agent/{directive}"}}]}
+{"iteration":1,"calls":[{"name":"bash","args":{"command":"echo better >better.txt"}}]}
+{"text":"It is better."}
+`)
+	s.launch()
+	want := []string{"BOOTSTRAPPING main", "SUCCESS main", "BOOTSTRAPPING agent/D-1", "SUCCESS agent/D-1", "BOOTSTRAPPING main", "SUCCESS main",
+		"BOOTSTRAPPING agent/D-1", "SUCCESS agent/D-1", "BOOTSTRAPPING main", "SUCCESS main"}
+	if !slices.Equal(s.events(), want) {
+		t.Errorf("%v", s.events())
+	}
+	done := s.reports(comms.ExitConverged)
+	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is merged into main.") {
+		t.Errorf("%v", done)
+	}
+	s.Fsck()
+}
+
 // TestMergedUpgrade: when the PM merges, an agent whose program comes from the
 // tree starts anew from main.
 func TestMergedUpgrade(t *testing.T) {
@@ -99,4 +232,52 @@ func TestMergedUpgrade(t *testing.T) {
 	if e := s.history(); e[0].Commit != old || e[2].Commit != now {
 		t.Errorf("%v", e)
 	}
+}
+
+// TestHopKills kills the agent, or launcher and all, at any moment of a real hop.
+// However often that was, the work is merged once, reported once, and nothing but
+// what was certified is in main.
+func TestHopKills(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 8))
+	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`)
+	s.mergers()
+	s.directive("D-1: better", `{"calls":[{"name":"bash","args":{"command":"echo better >better.txt; sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q"}},{"name":"bootstrap","args":{"branch":"agent/{directive}"}}]}
+{"text":"It is better."}
+`)
+	for range 12 {
+		launch := s.Command(s.Work, nil, "git-ward", "launch", "--unfenced", "--once", "--bare", s.Bare, "--state", s.state, "--model", "script")
+		launch.Stdout, launch.Stderr = &s.err, &s.err
+		launch.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := launch.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range random.IntN(3) {
+			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
+			for _, pid := range s.agents() {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
+		launch.Process.Kill()
+		launch.Wait()
+		if len(s.reports(comms.ExitConverged)) > 0 {
+			break
+		}
+	}
+	s.launch()
+	s.history()
+	done := s.reports(comms.ExitConverged)
+	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is merged into main.") {
+		t.Errorf("%v", done)
+	}
+	if got := s.show("main:agent.sh"); got != strings.Replace(shipped, "1", "2", 1) {
+		t.Errorf("main has %q", got)
+	}
+	if n := strings.Count(s.Run(s.Bare, "git", "log", "--format=%s", "main"), "better"); n == 0 {
+		t.Error("the work is not in main's history")
+	}
+	s.Fsck()
 }

@@ -2,6 +2,10 @@ package sandbox
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"git-ward/internal/config"
 	"git-ward/protocols/comms"
@@ -13,15 +17,16 @@ import (
 const (
 	residualName = "residual"
 	suiteName    = "suite"
+	validateName = "validate"
 )
 
 // criterionName is that of a directive's criterion, counted from 0.
 func criterionName(i int) string { return fmt.Sprintf("criterion %d", i+1) }
 
 // claimOf is what the verifier runs for a directive: each criterion that has a
-// command, the residual, and the suite of [verify]; all of it twice where the rung
-// wants two runs that agree (003, section 11). A directive without a command has
-// nothing to run.
+// command, the residual, the suite of [verify], and the validation; all of it twice
+// where the rung wants two runs that agree (003, section 11). A directive without a
+// command has nothing to run.
 func claimOf(d *comms.Directive, settings *config.Config, commit, main string, rung int) verifier.Claim {
 	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Replays: 1}
 	if rung >= loop.Rung274177 {
@@ -38,5 +43,35 @@ func claimOf(d *comms.Directive, settings *config.Config, commit, main string, r
 	if line := settings.Verify.Suite; line != "" && len(c.Commands) > 0 {
 		c.Commands = append(c.Commands, verifier.Command{Name: suiteName, Line: line})
 	}
+	if line := validation(settings); line != "" && len(c.Commands) > 0 {
+		c.Commands = append(c.Commands, verifier.Command{Name: validateName, Line: line, Own: true})
+	}
 	return c
+}
+
+// validation is what a tree must pass to become the agent's program, as one line
+// for the shell (BOOT-3); "" where the program does not come from the tree.
+func validation(settings *config.Config) string {
+	b := settings.Bootstrap
+	if len(b.Run) == 0 || len(b.Validate) == 0 {
+		return ""
+	}
+	line := shellLine(b.Validate)
+	if len(b.Build) > 0 {
+		line = shellLine(b.Build) + " && " + line
+	}
+	return line
+}
+
+// shellLine is a command, word by word, as a line for the shell.
+func shellLine(words []string) string {
+	var quoted []string
+	for _, w := range words {
+		q, err := syntax.Quote(w, syntax.LangPOSIX)
+		if err != nil { // a byte that sh cannot be given; this fails, and shows it
+			q = strconv.Quote(w)
+		}
+		quoted = append(quoted, q)
+	}
+	return strings.Join(quoted, " ")
 }

@@ -210,6 +210,8 @@ func trial(d *comms.Directive, runs []verifier.Run) (t loop.Trial) {
 			t.Value, _ = loop.ParseResidual(r.LastLine) // what is no decimal is not known
 		case suiteName:
 			t.Suite = &o
+		case validateName:
+			t.Validate = &o
 		}
 	}
 	return t

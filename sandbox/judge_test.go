@@ -226,6 +226,30 @@ func TestJudgeRests(t *testing.T) {
 	}
 }
 
+// TestJudgeValidates: where the agent's program comes from the tree, a claim is of
+// a program that passes its own build and validation, which it may change.
+func TestJudgeValidates(t *testing.T) {
+	t.Parallel()
+	c := newCourt(t, asked)
+	b := &c.Settings.Bootstrap
+	b.Build, b.Validate = []string{"sh", "-c", `echo "it's built" > built`}, []string{"sh", "try it.sh"}
+	c.Write("answer", "42\n")
+	for _, step := range []struct{ run, script, verdict, tail string }{
+		{"", "exit 3\n", loop.Exact, ""}, // the program does not come from the tree
+		{"agent.sh", "cat built; exit 3\n", loop.None, "it's built\n"},
+		{"agent.sh", "cat built\n", loop.Exact, "it's built\n"},
+	} {
+		if step.run != "" {
+			b.Run = []string{step.run}
+		}
+		c.Write("try it.sh", step.script)
+		v := c.verdicts(c.claim())[0]
+		if v.Verdict != step.verdict || (v.Validate == nil) != (step.run == "") || v.Validate != nil && v.Validate.Tail != step.tail || len(v.Deviations) > 0 {
+			t.Errorf("%s %q: %+v", v.Verdict, v.Reason, v.Validate)
+		}
+	}
+}
+
 // TestJudgeIsNotFooled: what the agent does to the check does not count, and what
 // main does to the directive does.
 func TestJudgeIsNotFooled(t *testing.T) {

@@ -82,6 +82,12 @@ func Launch(ctx context.Context, s *Spec) error {
 	})
 }
 
+// clock ends a launch after [budget] time.
+func (s *Spec) clock(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, s.Settings.Budget.Time.Duration,
+		fmt.Errorf("[budget] time, %s, is spent", s.Settings.Budget.Time.Duration))
+}
+
 // behindGateway opens the gateway and runs the fence, or the plain process,
 // beside it.
 func (s *Spec) behindGateway(ctx context.Context, log zerolog.Logger, door string) error {

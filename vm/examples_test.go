@@ -39,9 +39,9 @@ func TestExamplesInPlainWords(t *testing.T) {
 		p, l := example(t, name), limits
 		switch name {
 		case "primes":
-			l.Instructions = 100_000
+			l.Instructions = 1_000
 		case "both-ways":
-			l.Cells = 100
+			l.Cells = 50
 		case "busy-beaver-5":
 			continue // an hour of plain words; its numbers are known, below
 		}

@@ -119,6 +119,11 @@ func (w *Work) SameCode(ctx context.Context, commit, branch string) (bool, error
 	return w.sameCode(ctx, commit, "refs/remotes/origin/"+branch)
 }
 
+// HasCode reports whether a commit and the newest one here are the same program.
+func (w *Work) HasCode(ctx context.Context, commit string) (bool, error) {
+	return w.sameCode(ctx, commit, "HEAD")
+}
+
 // SameCode is the same for two commits of main.
 func (s *Store) SameCode(ctx context.Context, a, b string) (bool, error) {
 	return s.main.sameCode(ctx, a, b)

@@ -50,7 +50,7 @@ func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 	if tip == "" {
 		return Snapshot{}, cli.Hint(fmt.Errorf("%s has no branch main", s.Bare), "`git ward init --bare %s` makes its first commit", s.Bare)
 	}
-	if s.Watched {
+	if s.Running != "" {
 		return Snapshot{Commit: tip, clone: c}, nil
 	}
 	head, err := c.resolve(ctx, "HEAD")

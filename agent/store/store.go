@@ -42,7 +42,9 @@ type Options struct {
 	State      string // the agent's own directory; absolute
 	Door       string // the socket that pushes go through; "" pushes straight
 	Executable string // of ward-agent, for the door; absolute
-	Watched    bool   // a watcher keeps main's working tree, and may run from it
+	// Running is the branch that a watcher started the agent from, "" for none. It
+	// keeps that working tree and main's, and may run from them.
+	Running string
 }
 
 // Store is the agent's view of one remote. It is for one process at a time, which

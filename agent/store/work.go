@@ -49,6 +49,9 @@ func (w *Work) Dir() string { return w.dir }
 func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
 	w := &Work{Directive: d, Branch: "agent/" + d.Name()}
 	w.clone = clone{store: s, dir: filepath.Join(s.State, "agent", d.Name(), s.name)}
+	if s.Running == w.Branch { // the process runs from the files that lie there
+		w.dir = filepath.Join(s.State, asideDir, d.Name(), s.name)
+	}
 	err := w.prepare(ctx, true)
 	if err == nil || ctx.Err() != nil {
 		return w, err
@@ -59,6 +62,12 @@ func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
 	}
 	return w, w.prepare(ctx, false)
 }
+
+// asideDir has the working clone of the branch that the process runs from.
+const asideDir = ".aside"
+
+// RemoveAside removes it.
+func (s *Store) RemoveAside() error { return removeAll(filepath.Join(s.State, asideDir)) }
 
 func (w *Work) prepare(ctx context.Context, keep bool) error {
 	if err := w.ensure(ctx); err != nil {

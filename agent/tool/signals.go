@@ -93,10 +93,6 @@ func WriteSignal(state, kind, name string) error {
 	return atomicfile.Write(filepath.Join(dir, kind), []byte(name+"\n"), 0o644)
 }
 
-// maxFailures is how often a branch may fail to start before the tool says that
-// once more will not help.
-const maxFailures = 3
-
 // history says what earlier starts of a branch came to, as bootstrap.log has it:
 // why is against another one, done is that the last one was of the same code.
 func (b *Box) history(ctx context.Context, branch string) (why string, done bool) {
@@ -104,13 +100,13 @@ func (b *Box) history(ctx context.Context, branch string) (why string, done bool
 	if err != nil {
 		return "", false
 	}
-	if n := boot.Failures(log, branch); n >= maxFailures {
+	if n := boot.Failures(log, branch); n >= boot.MaxFailures {
 		return fmt.Sprintf("%s failed to start %d times in a row; logs/bootstrap.log and logs/errors.log say why. Report it instead, or take another branch", branch, n), false
 	}
-	commit := boot.LastSuccess(log, branch)
-	if commit == "" || branch == boot.Main {
+	last := boot.Last(log, branch)
+	if last.Event != boot.Success || branch == boot.Main {
 		return "", false
 	}
-	same, err := b.Repo.SameCode(ctx, commit, branch)
+	same, err := b.Repo.SameCode(ctx, last.Commit, branch)
 	return "", err == nil && same
 }

@@ -55,6 +55,9 @@ func Identify(pid int) (Process, error) {
 	if len(fields) < 20 {
 		return Process{}, fmt.Errorf("/proc/%d/stat is cut off", pid)
 	}
+	if state := fields[0]; state == "Z" || state == "X" {
+		return Process{}, fmt.Errorf("process %d has ended", pid) // and waits for its parent to notice
+	}
 	start, err := strconv.ParseUint(fields[19], 10, 64)
 	if err != nil {
 		return Process{}, err

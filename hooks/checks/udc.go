@@ -24,7 +24,7 @@ const (
 var udcCheck = Check{
 	Name: "udc",
 	Doc: "A .udc file is a regular file and parses, and the risk that it never ends is not above [hooks] max_udc_risk. A plan is " +
-		"judged when it changes; what it calls is read from the same tree. What the analyser does not know in time is UNKNOWN.",
+		"judged when it changes, or what it calls does; that is read from the same tree. What the analyser does not know in time is UNKNOWN.",
 	Tip: func(r *Run, t *Tip) error {
 		if !strings.HasPrefix(t.Ref, "refs/heads/") {
 			return nil
@@ -38,7 +38,10 @@ var udcCheck = Check{
 				return err
 			}
 		}
-		return nil
+		if j.Config.Hooks.MaxUDCRisk == string(halting.High) {
+			return nil // nothing is above HIGH
+		}
+		return j.callers()
 	},
 }
 
@@ -123,12 +126,17 @@ func (j *udcJudge) called(name string) (*asm.Program, bool) {
 	return p, p != nil
 }
 
-func (j *udcJudge) load(name string) *asm.Program {
+// names is the tip's registry.
+func (j *udcJudge) names() *plan.Registry {
 	if j.registry == nil {
 		// A registry with faults has findings of its own.
 		j.registry, _ = plan.ParseRegistry(j.read(plan.RegistryPath, plan.MaxRegistryBytes))
 	}
-	path, ok := j.registry.Lookup(name)
+	return j.registry
+}
+
+func (j *udcJudge) load(name string) *asm.Program {
+	path, ok := j.names().Lookup(name)
 	if !ok || !strings.HasSuffix(path, ".udc") {
 		return nil
 	}

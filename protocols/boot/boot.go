@@ -103,6 +103,10 @@ func Parse(line string) (Entry, error) {
 	return e, nil
 }
 
+// MaxFailures is how often in a row a branch may fail to start before the agent
+// takes it that once more will not help.
+const MaxFailures = 3
+
 // Failures counts the starts of a branch that failed since it last succeeded, in
 // the lines of bootstrap.log. Lines that are no entries do not count.
 func Failures(log []byte, branch string) int {
@@ -120,16 +124,16 @@ func Failures(log []byte, branch string) int {
 	return n
 }
 
-// LastSuccess is the commit of the last start of a branch that succeeded, "" for
-// none.
-func LastSuccess(log []byte, branch string) (commit string) {
+// Last is the end of the last start of a branch, SUCCESS or FAILURE; the zero
+// Entry where there is none.
+func Last(log []byte, branch string) (last Entry) {
 	for line := range strings.Lines(string(log)) {
 		e, err := Parse(strings.TrimSuffix(line, "\n"))
-		if err == nil && e.Branch == branch && e.Event == Success {
-			commit = e.Commit
+		if err == nil && e.Branch == branch && e.Event != Bootstrapping {
+			last = e
 		}
 	}
-	return commit
+	return last
 }
 
 // notCode are top-level names that change what is said and known, not what runs.

@@ -50,7 +50,7 @@
 //	fdc-entry-point                      agent/task/task.go                             agent/cmd/ward-agent/testdata/plan.txtar
 //	fdc-state-transitions                hooks/checks/plan.go                           hooks/testdata/plans.txtar
 //	phase1-deconstruction                agent/task/history.go                          hooks/testdata/orient.txtar
-//	phase2-planning                      agent/orchestrate.go                           agent/cmd/ward-agent/testdata/plan.txtar
+//	phase2-planning                      agent/planning.go                              agent/cmd/ward-agent/testdata/plan.txtar
 //	phase3-execution                     agent/planrun/planrun.go                       agent/planrun/planrun_test.go
 //	phase4-post-mortem                   protocols/plan/word.go                         protocols/plan/testdata/word.txtar
 //	aorp-mandate                         agent/orchestrate.go                           agent/cmd/ward-agent/testdata/plan.txtar
@@ -70,5 +70,5 @@
 //	structured-research-phases           protocols/plan/research.go                     protocols/fsm/fsm_test.go
 //	specialized-fsm                      protocols/fsm/embedded.go                      protocols/fsm/fsm_test.go
 //	executable-plans                     protocols/plan/lint.go                         protocols/plan/testdata/sound.txtar
-//	l4-invocation                        agent/orchestrate.go                           agent/cmd/ward-agent/testdata/plan.txtar
+//	l4-invocation                        agent/planning.go                              agent/cmd/ward-agent/testdata/plan.txtar
 package charter

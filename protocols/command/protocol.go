@@ -41,11 +41,7 @@ func compile(_ context.Context, env *cli.Env) error {
 	if len(args) > 1 {
 		return env.Usage(compileUsage, "compile takes one directory")
 	}
-	tree, err := treeOf(env, args)
-	if err != nil {
-		return err
-	}
-	files, err := Sources(tree)
+	tree, files, err := sourcesOf(env, args)
 	if err != nil {
 		return err
 	}
@@ -59,17 +55,35 @@ func compile(_ context.Context, env *cli.Env) error {
 	return writeCompiled(env, tree, files)
 }
 
-// writeCompiled writes AGENTS.md where it is not what it should be.
-func writeCompiled(env *cli.Env, tree *worktree.Tree, files []charter.File) error {
-	want, err := charter.Compile(files)
+// sourcesOf reads the protocols of the tree that the arguments name.
+func sourcesOf(env *cli.Env, args []string) (*worktree.Tree, []charter.File, error) {
+	tree, err := treeOf(env, args)
 	if err != nil {
-		return err
+		return nil, nil, err
+	}
+	files, err := Sources(tree)
+	return tree, files, err
+}
+
+// compiledOf is what AGENTS.md should be, and whether it is.
+func compiledOf(tree *worktree.Tree, files []charter.File) (want []byte, compiled bool, err error) {
+	if want, err = charter.Compile(files); err != nil {
+		return nil, false, err
 	}
 	have, err := tree.Read(charter.Compiled, charter.MaxTotal*2)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, false, err
+	}
+	return want, bytes.Equal(have, want), nil
+}
+
+// writeCompiled writes AGENTS.md where it is not what it should be.
+func writeCompiled(env *cli.Env, tree *worktree.Tree, files []charter.File) error {
+	want, compiled, err := compiledOf(tree, files)
+	if err != nil {
 		return err
 	}
-	if bytes.Equal(have, want) {
+	if compiled {
 		fmt.Fprintf(env.Stdout, "%s is compiled: nothing to do\n", charter.Compiled)
 		return nil
 	}
@@ -93,24 +107,16 @@ func lint(_ context.Context, env *cli.Env) error {
 	if len(args) > 1 {
 		return env.Usage(lintUsage, "lint takes one directory")
 	}
-	tree, err := treeOf(env, args)
-	if err != nil {
-		return err
-	}
-	files, err := Sources(tree)
+	tree, files, err := sourcesOf(env, args)
 	if err != nil {
 		return err
 	}
 	found := charter.Check(files)
-	want, err := charter.Compile(files)
+	_, compiled, err := compiledOf(tree, files)
 	if err != nil {
 		return err
 	}
-	have, err := tree.Read(charter.Compiled, charter.MaxTotal*2)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if len(files) > 0 && !bytes.Equal(have, want) {
+	if len(files) > 0 && !compiled {
 		found = append(found, diag.Diagnostic{Pos: diag.Pos{Path: charter.Compiled}, Rule: "protocol/compiled", Severity: diag.Error,
 			Message: "is not what protocols/ compiles to", Hint: "git ward protocol compile"})
 	}

@@ -3,6 +3,7 @@ package fsm
 import (
 	_ "embed"
 	"slices"
+	"sync"
 )
 
 // Research and the others are the names of the embedded machines (PLAN-3).
@@ -54,4 +55,16 @@ func Embedded(name string) (m *Machine, ok bool) {
 	}
 	m, _ = Parse([]byte(text), name+".json")
 	return m, m != nil
+}
+
+// Once reads the embedded machine of that name when it is first asked for: most
+// pushes need none.
+func Once(name string) func() *Machine {
+	return sync.OnceValue(func() *Machine {
+		m, ok := Embedded(name)
+		if !ok {
+			panic("the embedded machine is broken") // a test reads each of them
+		}
+		return m
+	})
 }

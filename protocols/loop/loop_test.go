@@ -64,6 +64,8 @@ func TestJudge(t *testing.T) {
 	zero, small, null := residual(t, "0"), residual(t, "0.0009"), Residual{}
 	suite := trial(true, zero)
 	suite.Suite = &Outcome{ExitCode: 1}
+	invalid := trial(true, zero)
+	invalid.Suite, invalid.Validate = &Outcome{Met: true}, &Outcome{Trouble: "it did not end"}
 	open := exact
 	open.Commands = append(slices.Clone(open.Commands), Criterion{"the README is clear", ""})
 	for name, c := range map[string]struct {
@@ -79,6 +81,7 @@ func TestJudge(t *testing.T) {
 		"nothing ran":                  {exact, nil, None, 0},
 		"a criterion without command":  {open, []Trial{trial(true, null)}, None, 0},
 		"the suite fails":              {exact, []Trial{suite}, None, 0},
+		"the validation fails":         {exact, []Trial{invalid}, None, 0},
 		"residual zero":                {both, []Trial{trial(true, zero)}, Exact, Rung641},
 		"residual below R_p":           {both, []Trial{trial(true, small)}, Converged, Rung641},
 		"below R_p, criterion open":    {both, []Trial{trial(false, small)}, Converged, Rung641},

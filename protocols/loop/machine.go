@@ -3,20 +3,13 @@ package loop
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	"git-ward/protocols/fsm"
 )
 
 // Machine is the loop's lifecycle as data (003, section 2); `git ward fsm dot
 // loop` draws it.
-var Machine = sync.OnceValue(func() *fsm.Machine {
-	m, ok := fsm.Embedded(fsm.Loop)
-	if !ok {
-		panic("the embedded machine is broken") // a test of fsm reads each of them
-	}
-	return m
-})
+var Machine = fsm.Once(fsm.Loop)
 
 // State is where a loop stands.
 type State string

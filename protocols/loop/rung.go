@@ -45,7 +45,7 @@ func Rung(e RungEvidence) (rung int, missing []string) {
 	}
 	t := e.Certificate.Type
 	need((t == Exact || t == Converged) && len(e.Certificate.Problems()) == 0, "a halting certificate that holds")
-	need(e.Verdict != nil && e.Verdict.Commit == e.Certificate.Commit && (e.Verdict.Suite == nil || e.Verdict.Suite.Met), "no regressions in existing tests")
+	need(e.Verdict != nil && e.Verdict.Commit == e.Certificate.Commit && !e.Verdict.Suite.failed() && !e.Verdict.Validate.failed(), "no regressions in existing tests")
 	need(e.Complete, "a complete evidence bundle")
 	if len(missing) > 0 {
 		return 0, missing

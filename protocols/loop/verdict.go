@@ -19,10 +19,10 @@ const MaxVerdict = 256 << 10
 // maxTail bounds the output that a verdict keeps of one command.
 const maxTail = 2 << 10
 
-// Outcome is what one command of a criterion, the residual or the suite did on
-// the claimed commit, in its own fresh container.
+// Outcome is what one command of a criterion, the residual, the suite or the
+// validation did on the claimed commit, in its own fresh container.
 type Outcome struct {
-	Criterion    string `json:"criterion"` // "" for the residual and the suite
+	Criterion    string `json:"criterion"` // "" for what is none
 	Command      string `json:"command"`
 	ExitCode     int    `json:"exit_code"`
 	Met          bool   `json:"met"` // the command ran to its end and exited 0
@@ -31,12 +31,16 @@ type Outcome struct {
 	Trouble      string `json:"trouble"` // why it did not run to its end: a limit, the engine; "" when it did
 }
 
+// failed is false for what did not have to run.
+func (o *Outcome) failed() bool { return o != nil && (!o.Met || o.ExitCode != 0) }
+
 // Trial is one run of all commands. Rung 274177 wants two that agree.
 type Trial struct {
 	Criteria []Outcome // of the criteria with a command, in the directive's order
 	Residual *Outcome  // nil when the directive names no residual command
 	Value    Residual  // what Residual printed; null when it could not be read
 	Suite    *Outcome  // [verify] suite; nil when none is set
+	Validate *Outcome  // [bootstrap] build and validate; nil when they do not apply
 }
 
 // Verdict is the host's word on a claimed commit (LOOP-5): one line of JSON in
@@ -57,6 +61,7 @@ type Verdict struct {
 	Criteria      []Outcome `json:"criteria"`
 	ResidualRun   *Outcome  `json:"residual_run"`
 	Suite         *Outcome  `json:"suite"`
+	Validate      *Outcome  `json:"validate"`
 	Deviations    []string  `json:"deviations"` // pinned paths that the commit changed and main's version overlaid
 	Image         string    `json:"image"`
 	Fence         string    `json:"fence"`  // "podman", or "none"
@@ -78,7 +83,7 @@ const FenceNone = "none"
 //
 // EXACT: every criterion has a command and is met, and a declared residual is
 // zero. CONVERGED: the residual is known and below R_p. Either must be declared,
-// and the suite, where there is one, must pass.
+// and the suite and the validation, where there are such, must pass.
 func Judge(p Declaration, trials []Trial) Verdict {
 	v := Verdict{SchemaVersion: SchemaVersion, Unit: p.LoopID, DirectiveHash: p.DirectiveHash, Verdict: None, Lane: LaneC, Rp: p.Rp,
 		Criteria: []Outcome{}, Deviations: []string{}, Trials: len(trials), Caveat: Caveat}
@@ -88,7 +93,7 @@ func Judge(p Declaration, trials []Trial) Verdict {
 	}
 	last := trials[len(trials)-1]
 	v.Criteria = append(v.Criteria, last.Criteria...)
-	v.ResidualRun, v.Suite = last.Residual, last.Suite
+	v.ResidualRun, v.Suite, v.Validate = last.Residual, last.Suite, last.Validate
 	v.Residual = p.residual(last)
 	v.Verdict, v.Reason = p.judge(last)
 	v.Agree = true
@@ -140,8 +145,11 @@ func (t Trial) met(c Criterion) bool {
 }
 
 func (p Declaration) judge(t Trial) (verdict, reason string) {
-	if t.Suite != nil && (!t.Suite.Met || t.Suite.ExitCode != 0) {
+	if t.Suite.failed() {
 		return None, "the suite did not pass"
+	}
+	if t.Validate.failed() {
+		return None, "[bootstrap] validate did not pass"
 	}
 	open, barred := "", ""
 	for _, c := range p.Commands {

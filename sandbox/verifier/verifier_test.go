@@ -33,7 +33,7 @@ func claimed(t *testing.T) (*gittest.Pair, *git.Repo, Claim) {
 	p.Push("main")
 	main := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	return p, git.Open(p.Bare), Claim{Main: main, Replays: 1, Pinned: []string{"**/*_test.go"}, Frozen: []string{"frozen/**"},
-		Commands: []Command{{"criterion 1", "sh check.sh"}}}
+		Commands: []Command{{Name: "criterion 1", Line: "sh check.sh"}}}
 }
 
 // push pushes the working tree as the agent's and returns its commit.
@@ -138,7 +138,7 @@ func outcomes(t *testing.T, repo *git.Repo, r Runner, limits *Limits, c Claim) {
 		if test.end == TimedOut {
 			limits.Time = 2 * time.Second
 		}
-		c.Commands, c.Replays = []Command{{"criterion 1", test.line}}, 1
+		c.Commands, c.Replays = []Command{{Name: "criterion 1", Line: test.line}}, 1
 		f, err := Verify(t.Context(), repo, r, c)
 		if err != nil {
 			t.Fatalf("%s: %v", test.line, err)
@@ -155,7 +155,7 @@ func TestReplays(t *testing.T) {
 	p, repo, c := claimed(t)
 	c.Commit = push(p)
 	c.Replays = 2
-	c.Commands = []Command{{"criterion 1", "test ! -e left && touch left"}, {"residual", "test ! -e left && echo 1e-3"}}
+	c.Commands = []Command{{Name: "criterion 1", Line: "test ! -e left && touch left"}, {Name: "residual", Line: "test ! -e left && echo 1e-3"}}
 	f, err := Verify(t.Context(), repo, processes(p), c)
 	if err != nil {
 		t.Fatal(err)

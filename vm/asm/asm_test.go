@@ -25,7 +25,7 @@ var want = regexp.MustCompile(`want (\d+) (udc/\w+)`)
 // TestErrors holds every line of errors.udc to the findings that it names: all of
 // them in one pass, none besides.
 func TestErrors(t *testing.T) {
-	data := read(t, "testdata/errors.udc")
+	data := read(t, "testdata/errors.txt")
 	var expected []string
 	for i, line := range strings.Split(string(data), "\n") {
 		for _, m := range want.FindAllStringSubmatch(line, -1) {
@@ -130,7 +130,7 @@ func TestLimits(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"testdata/errors.udc", "testdata/canonical.udc"} {
+	for _, name := range []string{"testdata/errors.txt", "testdata/canonical.udc"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -43,7 +44,7 @@ type analyzed struct {
 // analyze says whether plans end, and proves it: exit 0 for every verdict, 1 when
 // a proof does not hold, 2 for a plan that cannot be read.
 func analyze(ctx context.Context, env *cli.Env) error {
-	a := &analyzer{options: options{reader: &reader{env: env}}, steps: halting.DefaultSteps}
+	a := &analyzer{options: options{reader: &reader{ctx: ctx, env: env}}, steps: halting.DefaultSteps}
 	a.limits.Time = analyzeTime
 	args, err := env.Flags("udc analyze", analyzeUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&a.check, "check", false, "verify the proof with the independent checker, and say so")
@@ -98,6 +99,9 @@ func (a *analyzer) analyze(ctx context.Context, p *asm.Program) error {
 	if a.check || a.proof != "" {
 		failed = out.verify(ctx, p, o)
 	}
+	if ctx.Err() != nil {
+		return interrupted(p.Name) // what is known now is no verdict
+	}
 	if err := a.show(&out); err != nil {
 		return err
 	}
@@ -106,12 +110,16 @@ func (a *analyzer) analyze(ctx context.Context, p *asm.Program) error {
 
 // load reads a report that an earlier analysis gave.
 func (a *analyzer) load(into *halting.Report) error {
-	data, err := (&reader{env: a.env}).limited(a.proof, maxReport)
+	data, err := a.limited(a.proof, maxReport)
 	if err != nil {
 		return err
 	}
 	var r analyzed
-	if err := json.Unmarshal(data, &r, json.RejectUnknownMembers(true)); err != nil {
+	err = json.Unmarshal(data, &r, json.RejectUnknownMembers(true))
+	if err == nil && !slices.Contains(halting.Order, r.Risk) {
+		err = fmt.Errorf("its risk is %q", r.Risk)
+	}
+	if err != nil {
 		return cli.Hint(fmt.Errorf("%s is not a report: %w", a.proof, err), "save one line of `git ward udc analyze --json`")
 	}
 	*into = r.Report
@@ -126,7 +134,7 @@ func (r *analyzed) verify(ctx context.Context, p *asm.Program, o halting.Options
 		return nil
 	}
 	err := proof.Check(ctx, halting.Flat(p, o), r.Proof, o.Limits())
-	if err == nil && (r.Proof.Claim == proof.Halts) != (r.Risk == halting.Low) {
+	if err == nil && r.Risk != stands(r.Proof.Claim) {
 		err = fmt.Errorf("the proof is that the plan %s, and not for %s", r.Proof.Claim, r.Risk)
 	}
 	if err != nil {
@@ -135,6 +143,14 @@ func (r *analyzed) verify(ctx context.Context, p *asm.Program, o halting.Options
 	}
 	r.Checked = fmt.Sprintf("the proof holds: %s", r.Proof.Claim)
 	return nil
+}
+
+// stands is the risk that a claim stands for.
+func stands(c proof.Claim) halting.Risk {
+	if c == proof.Halts {
+		return halting.Low
+	}
+	return halting.High
 }
 
 // show prints a report, for a person without the proof itself.

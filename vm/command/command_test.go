@@ -13,6 +13,8 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
+	"git-ward/vm"
+	"git-ward/vm/asm"
 )
 
 func TestMain(m *testing.M) {
@@ -77,6 +79,36 @@ func TestExamples(t *testing.T) {
 		if got != string(want) || stderr != "" || (code == 0) != strings.Contains(got, `"HALTED"`) {
 			t.Errorf("%s: exit %d, %s\ngot  %.300s\nwant %.300s", name, code, stderr, got, want)
 		}
+	}
+}
+
+// TestInterrupted: a command that a signal ends says so and exits with 2, also
+// while it waits for input; analyze does not call what it knows then a verdict.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	silent, keep, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keep.Close()
+	for _, args := range [][]string{{"run", "-"}, {"check", "-"}, {"analyze", "-"}, {"fmt", "-"}, {"trace", "-"}} {
+		var out, trouble bytes.Buffer
+		env := &cli.Env{Args: args, Stdin: silent, Stdout: &out, Stderr: &trouble, Dir: t.TempDir(), Getenv: func(string) string { return "" }}
+		if code := cli.Report(&trouble, "git-ward", UDC(ctx, env)); code != 2 || out.Len() > 0 || !strings.Contains(trouble.String(), "-: interrupted") {
+			t.Errorf("%v: exit %d, %s%s", args, code, out.String(), trouble.String())
+		}
+	}
+	p, _ := asm.Parse("p.udc", []byte("LABEL a\nREAD R0\nCMP R0 1\nJNE a"))
+	var out, trouble bytes.Buffer
+	env := &cli.Env{Stdout: &out, Stderr: &trouble, Dir: t.TempDir()}
+	a := &analyzer{options: options{reader: &reader{ctx: ctx, env: env}, limits: vm.DefaultLimits()}}
+	if err := a.analyze(ctx, p); err == nil || !strings.Contains(err.Error(), "p.udc: interrupted") || out.Len() > 0 {
+		t.Errorf("analyze: %v, %s", err, out.String())
+	}
+	o := &options{reader: &reader{ctx: ctx, env: env}, limits: vm.DefaultLimits()}
+	if err := o.run(ctx, p); err == nil || !strings.Contains(err.Error(), "p.udc: interrupted after 0 instructions") {
+		t.Errorf("run: %v", err)
 	}
 }
 

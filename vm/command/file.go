@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 // reader reads plans for one command, and says what is wrong with them.
 type reader struct {
+	ctx  context.Context // of the command
 	env  *cli.Env
 	json bool
 }
@@ -63,23 +65,40 @@ func (r *reader) refuse(name string, found []diag.Diagnostic) error {
 }
 
 // read reads a file, or standard input for "-", of any size: of one that is over
-// the limit no more than shows it.
-func (r *reader) read(name string) ([]byte, error) {
-	in := r.env.Stdin
-	if name != "-" {
-		file, err := os.Open(r.env.Path(name))
-		if err != nil {
-			return nil, r.missing(name, err)
-		}
-		defer file.Close()
-		in = file
+// the limit no more than shows it. A terminal or a pipe that gives nothing is left
+// when the command is interrupted.
+func (r *reader) read(name string) (data []byte, err error) {
+	done := make(chan func(), 1)
+	go func() {
+		d, e := r.open(name)
+		done <- func() { data, err = d, e }
+	}()
+	select {
+	case take := <-done:
+		take()
+	case <-r.ctx.Done():
+		return nil, interrupted(name)
 	}
-	data, err := readPlan(in)
 	if err != nil {
 		return nil, r.missing(name, err)
 	}
 	return data, nil
 }
+
+func (r *reader) open(name string) ([]byte, error) {
+	if name == "-" {
+		return readPlan(r.env.Stdin)
+	}
+	file, err := os.Open(r.env.Path(name))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readPlan(file)
+}
+
+// interrupted is the error of a command that a signal ended.
+func interrupted(name string) error { return fmt.Errorf("%s: interrupted", name) }
 
 func readPlan(in io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(in, asm.MaxBytes+1)) }
 

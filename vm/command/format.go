@@ -30,8 +30,8 @@ type formatted struct {
 
 // format prints plans in their canonical form; with --write it changes the files,
 // with --check it names those that it would change, and exits with 1 for them.
-func format(_ context.Context, env *cli.Env) error {
-	f := &formatter{reader: &reader{env: env}}
+func format(ctx context.Context, env *cli.Env) error {
+	f := &formatter{reader: &reader{ctx: ctx, env: env}}
 	args, err := env.Flags("udc fmt", formatUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&f.write, "write", false, "write the files instead of printing")
 		fs.BoolVar(&f.check, "check", false, "only name the files that are not canonical")

@@ -30,7 +30,7 @@ func positive(into *int64, s string) error {
 // run is `git ward udc run`: exit 0 when all plans halted, 1 when one ended by an
 // error or a limit, 2 when one could not be run.
 func run(ctx context.Context, env *cli.Env) error {
-	o := &options{reader: &reader{env: env}}
+	o := &options{reader: &reader{ctx: ctx, env: env}}
 	args, err := env.Flags("udc run", runUsage, o.fill)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (o *options) run(ctx context.Context, p *asm.Program) error {
 	}
 	result, err := m.Run(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w after %s", interrupted(p.Name), plural(result.Instructions, "instruction"))
 	}
 	if o.json {
 		err = diag.WriteJSON(o.env.Stdout, result)
@@ -121,8 +121,8 @@ type checked struct {
 }
 
 // check is `git ward udc check`: exit 1 when a plan does not parse.
-func check(_ context.Context, env *cli.Env) error {
-	r := &reader{env: env}
+func check(ctx context.Context, env *cli.Env) error {
+	r := &reader{ctx: ctx, env: env}
 	args, err := env.Flags("udc check", checkUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&r.json, "json", false, "one JSON object a line")
 	})

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -25,7 +26,7 @@ type tracer struct {
 // trace prints the instructions of a run one by one, each with the machine after
 // it: where its head, registers and flags stand, IP and SP.
 func trace(ctx context.Context, env *cli.Env) error {
-	t := &tracer{options: options{reader: &reader{env: env}}, from: 1, steps: 1000}
+	t := &tracer{options: options{reader: &reader{ctx: ctx, env: env}}, from: 1, steps: 1000}
 	args, err := env.Flags("udc trace", traceUsage, func(fs *flag.FlagSet) {
 		t.fill(fs)
 		fs.Func("from", "the `number` of the first instruction to print; default 1", func(s string) error { return positive(&t.from, s) })
@@ -54,8 +55,12 @@ func (t *tracer) trace(ctx context.Context, p *asm.Program) error {
 		return err
 	}
 	if err := m.Skip(ctx, t.from-1); err != nil {
+		if errors.Is(err, context.Canceled) {
+			return fmt.Errorf("%w after %s", interrupted(p.Name), plural(m.Result().Instructions, "instruction"))
+		}
 		return cli.Hint(fmt.Errorf("did not reach instruction %d: %w", t.from, err), "raise --max-time")
 	}
+	told := false // whether the last line shows the end
 	for range t.steps {
 		moment, ok := m.Trace()
 		if !ok {
@@ -64,8 +69,9 @@ func (t *tracer) trace(ctx context.Context, p *asm.Program) error {
 		if err := t.show(moment); err != nil {
 			return err
 		}
+		told = moment.State != vm.Running
 	}
-	return t.finish(m)
+	return t.finish(m, told)
 }
 
 func (t *tracer) show(s vm.Moment) error {
@@ -93,18 +99,22 @@ func or(s, otherwise string) string {
 	return s
 }
 
-// finish says how the run stands behind the last line.
-func (t *tracer) finish(m *vm.Machine) error {
+// finish says how the run stands behind the last line. A program is told by that
+// line, but for an end that is no instruction: then it gets the run's result.
+func (t *tracer) finish(m *vm.Machine, told bool) error {
 	r := m.Result()
-	if !t.json {
-		switch r.State {
-		case vm.Running:
-			fmt.Fprintf(t.env.Stdout, "... it goes on; --from %d shows more\n", r.Instructions+1)
-		default:
-			if err := t.options.show(m, r); err != nil {
-				return err
-			}
-		}
+	var err error
+	switch {
+	case t.json && (told || r.State == vm.Running):
+	case t.json:
+		err = diag.WriteJSON(t.env.Stdout, r)
+	case r.State == vm.Running:
+		_, err = fmt.Fprintf(t.env.Stdout, "... it goes on; --from %d shows more\n", r.Instructions+1)
+	default:
+		err = t.options.show(m, r)
+	}
+	if err != nil {
+		return err
 	}
 	if r.State == vm.Failed || r.State == vm.Timeout {
 		return cli.ErrFindings

@@ -51,27 +51,47 @@ func loopHeads(p code.Program) (heads []bool, order []int32) {
 // component is a strongly connected part of a graph: nodes, ascending.
 type component []int
 
+// tarjan finds components. Its tables are as long as the graph and used again for
+// each part of it: plans may have a million instructions, or thousands of loops.
+type tarjan struct {
+	next            func(int) []int
+	index, low      []int32 // 0: not seen
+	onStack, inside []bool
+	stack           []int
+	seen            int32
+	found           []component
+}
+
+// newTarjan is for graphs of the nodes 0 to size-1.
+func newTarjan(size int, next func(int) []int) *tarjan {
+	return &tarjan{next: next, index: make([]int32, size), low: make([]int32, size), onStack: make([]bool, size), inside: make([]bool, size)}
+}
+
+// all are the components of the whole graph.
+func (t *tarjan) all() []component {
+	nodes := make([]int, len(t.index))
+	for i := range nodes {
+		nodes[i] = i
+	}
+	return t.components(nodes)
+}
+
 // components finds those that hold a cycle, among the given nodes (Tarjan, with
 // a stack of its own).
-func components(nodes []int, next func(int) []int) (found []component) {
-	t := &tarjan{index: map[int]int{}, low: map[int]int{}, onStack: map[int]bool{}, inside: map[int]bool{}, next: next}
+func (t *tarjan) components(nodes []int) []component {
+	t.seen, t.found = 0, nil
 	for _, n := range nodes {
 		t.inside[n] = true
 	}
 	for _, n := range nodes {
-		if _, seen := t.index[n]; !seen {
+		if t.index[n] == 0 {
 			t.visit(n)
 		}
 	}
+	for _, n := range nodes {
+		t.inside[n], t.index[n] = false, 0
+	}
 	return t.found
-}
-
-type tarjan struct {
-	index, low      map[int]int
-	onStack, inside map[int]bool
-	stack           []int
-	next            func(int) []int
-	found           []component
 }
 
 func (t *tarjan) visit(root int) {
@@ -80,8 +100,8 @@ func (t *tarjan) visit(root int) {
 		rest []int
 	}
 	enter := func(n int) frame {
-		t.index[n] = len(t.index)
-		t.low[n] = t.index[n]
+		t.seen++
+		t.index[n], t.low[n] = t.seen, t.seen
 		t.stack = append(t.stack, n)
 		t.onStack[n] = true
 		return frame{n, t.next(n)}
@@ -104,7 +124,7 @@ func (t *tarjan) visit(root int) {
 		if !t.inside[m] {
 			continue
 		}
-		if _, seen := t.index[m]; !seen {
+		if t.index[m] == 0 {
 			calls = append(calls, enter(m))
 		} else if t.onStack[m] {
 			t.low[top.node] = min(t.low[top.node], t.index[m])

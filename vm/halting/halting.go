@@ -17,6 +17,7 @@ package halting
 
 import (
 	"context"
+	"math"
 
 	"git-ward/vm/asm"
 	"git-ward/vm/halting/code"
@@ -51,7 +52,7 @@ func Flat(p *asm.Program, o Options) code.Program {
 // Limits are the checker's, so that every proof found under the options passes.
 func (o Options) Limits() proof.Limits {
 	l := proof.Default
-	l.Steps = max(l.Steps, 2*o.steps())
+	l.Steps = max(l.Steps, 2*min(o.steps(), math.MaxInt64/2))
 	return l
 }
 
@@ -62,8 +63,12 @@ func (o Options) steps() int64 {
 	return o.Steps
 }
 
-// Analyze gives the verdict on a plan. When ctx ends it gives what it has.
+// Analyze gives the verdict on a plan. When ctx ends it gives what it has. When it
+// has ended before, not even the plan is looked at: many may share one deadline.
 func Analyze(ctx context.Context, p *asm.Program, o Options) Report {
+	if ctx.Err() != nil {
+		return Report{Risk: Unknown, Reason: outOfTime, Loops: []Loop{}}
+	}
 	return analyze(ctx, Flat(p, o), o)
 }
 

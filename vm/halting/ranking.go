@@ -50,16 +50,13 @@ type ranker struct {
 // rank tries every loop; what it cannot rank is in unranked.
 func (a *abstraction) rank(ctx context.Context) *ranker {
 	r := &ranker{abstraction: a, dropped: map[[2]int]bool{}}
-	all := make([]int, len(a.nodes))
-	for i := range all {
-		all[i] = i
-	}
-	for todo := components(all, r.next); len(todo) > 0; todo = todo[1:] {
+	graph := newTarjan(len(a.nodes), r.next)
+	for todo := graph.all(); len(todo) > 0; todo = todo[1:] {
 		if r.work < 0 || ctx.Err() != nil || !r.rankOne(todo[0]) {
 			r.unranked = append(r.unranked, todo[0])
 			continue
 		}
-		todo = append(todo, components(todo[0], r.next)...)
+		todo = append(todo, graph.components(todo[0])...)
 	}
 	return r
 }

@@ -44,6 +44,7 @@ type snapshot struct {
 	tape    tape
 	low     int // the cells that the head has stood on since
 	high    int
+	differs int // where the last comparison found a difference
 }
 
 func (s *snapshot) take(r *running) {
@@ -166,9 +167,16 @@ func (r *running) record(s *snapshot, dir int) {
 	}
 }
 
+// sameTape looks first where the tapes differed before: a head that returns to its
+// old place again and again must not pay for the whole tape each time.
 func (r *running) sameTape(s *snapshot, low, high, shift int) bool {
+	differs := func(i int) bool { return s.tape.at(i) != r.tape.at(i+shift) }
+	if low <= s.differs && s.differs <= high && differs(s.differs) {
+		return false
+	}
 	for i := high; i >= low; i-- {
-		if s.tape.at(i) != r.tape.at(i+shift) {
+		if differs(i) {
+			s.differs = i
 			return false
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"git-ward/vm/halting/code"
 )
 
+const outOfTime = "the time for the analysis ended before a decider knew"
+
 // undecided is the report when no decider knows: the loops that nothing bounds,
 // and whether it is the tape or a tool that they depend on.
 func (s *search) undecided() Report {
@@ -26,7 +28,7 @@ func (s *search) undecided() Report {
 	}
 	if s.ctx.Err() != nil {
 		// A decider that was cut short might have known the worst.
-		r.Risk, r.Reason = Unknown, "the time for the analysis ended before a decider knew"
+		r.Risk, r.Reason = Unknown, outOfTime
 	}
 	return r
 }
@@ -35,16 +37,12 @@ func (s *search) undecided() Report {
 // when the abstract interpretation was not finished.
 func (s *search) openLoops() (open [][]int) {
 	if s.ranker == nil {
-		all := make([]int, len(s.program))
-		for i := range all {
-			all[i] = i
-		}
-		for _, c := range components(all, func(i int) (to []int) {
+		for _, c := range newTarjan(len(s.program), func(i int) (to []int) {
 			for _, n := range successors(s.program, int32(i)) {
 				to = append(to, int(n))
 			}
 			return to
-		}) {
+		}).all() {
 			open = append(open, c)
 		}
 		return open

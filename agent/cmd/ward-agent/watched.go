@@ -11,6 +11,7 @@ import (
 	"git-ward/agent"
 	"git-ward/agent/store"
 	"git-ward/internal/cli"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 )
 
@@ -42,7 +43,7 @@ func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o stor
 	case bare == "" || state == "":
 		return o, env.Usage(usage, "--bare and --state are needed")
 	}
-	o = store.Options{Bare: env.Path(bare), State: env.Path(state), Watched: true}
+	o = store.Options{Bare: env.Path(bare), State: env.Path(state), Running: boot.Main}
 	if door != "" {
 		o.Door = env.Path(door)
 	}

@@ -1,6 +1,10 @@
 package proof
 
-import "git-ward/vm/halting/code"
+import (
+	"context"
+
+	"git-ward/vm/halting/code"
+)
 
 // machine executes a flat program, plainly, without limits of its own.
 type machine struct {
@@ -118,10 +122,10 @@ func (m *machine) advance(n int64) bool {
 }
 
 // Follow executes a program and calls visit with each of n instructions after
-// the first ones, as long as it runs.
-func Follow(p code.Program, after, n int64, visit func(*code.Inst)) {
-	m := &machine{program: p, room: Default.Cells}
-	if !m.advance(after) {
+// the first ones, as long as it runs and until ctx ends.
+func Follow(ctx context.Context, p code.Program, after, n int64, visit func(*code.Inst)) {
+	m, err := replay(p, after, Limits{Steps: after, Cells: Default.Cells, ctx: ctx})
+	if err != nil {
 		return
 	}
 	for ; n > 0 && !m.ended && !m.unknown; n-- {

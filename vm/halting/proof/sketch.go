@@ -51,6 +51,7 @@ var (
 	errHalts   = errors.New("it halts")
 	errUnknown = errors.New("what follows depends on what the view leaves open")
 	errLong    = errors.New("the head does not move within the checker's limit")
+	errCostly  = errors.New("the language is beyond the checker's limit")
 )
 
 func (s *sketch) value(v code.Value) (int64, bool) {

@@ -1,0 +1,33 @@
+package audit
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// TestAlive: a process that ended is not taken for alive because nobody has waited
+// for it yet, as an orphan's new parent may be slow to do.
+func TestAlive(t *testing.T) {
+	cmd := exec.Command("sleep", "0.2")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	p, err := Identify(cmd.Process.Pid)
+	if err != nil || !p.Alive() {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if other := (Process{p.PID, p.Start + 1, p.Boot}); other.Alive() {
+		t.Error("another process of the same id is taken for it")
+	}
+	for deadline := time.Now().Add(10 * time.Second); p.Alive(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a zombie is alive")
+		}
+	}
+	if self, err := Identify(os.Getpid()); err != nil || !self.Alive() {
+		t.Error(self, err)
+	}
+}
