@@ -2,6 +2,7 @@ package hooks_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"git-ward/protocols/comms"
@@ -125,5 +126,27 @@ func TestLateClosing(t *testing.T) {
 	b.step("D-1.2", byAgent(uow.Activate))
 	b.step("D-1.1", byAgent(uow.Archive))
 	b.step("D-1.2", byAgent(uow.Iterate))
+	b.Fsck()
+}
+
+// TestVerbsRace: verbs at the same time all get their turn, wherever the race is
+// lost.
+func TestVerbsRace(t *testing.T) {
+	b := newUnits(t)
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if out, err := b.Try(b.Bare, nil, "", "git-ward", "uow", "heartbeat", "--reason", "PULSE_APPROVED", "D-1.1"); err != nil {
+				t.Error(err, out)
+			}
+		})
+	}
+	all.Wait()
+	b.catchUp("D-1.1")
+	if n := strings.Count(b.Git("log", "--format=%s", uow.RefPrefix+"D-1.1"), "heartbeat"); n != 4 {
+		t.Errorf("%d of 4 signs arrived", n)
+	}
 	b.Fsck()
 }
