@@ -250,3 +250,25 @@ func TestBadClaims(t *testing.T) {
 		}
 	}
 }
+
+// TestLastLine: what is only the end of a line is not a number.
+func TestLastLine(t *testing.T) {
+	for said, want := range map[string]string{
+		"9" + strings.Repeat(" ", 9000) + "0":       "",
+		"9" + strings.Repeat(" ", 9000) + "\n0\n":   "0",
+		"0\n" + strings.Repeat("\n", 9000):          "",
+		"1\n2\n\n \t\n":                             "2",
+		strings.Repeat("line\n", 9000) + " 0.5\r\n": "0.5",
+		strings.Repeat("9", 5000):                   "",
+		"0\x00":                                     "0\x00",
+		"":                                          "",
+		strings.Repeat("9", 9000) + "\n" + "1e400000000\n\n": "1e400000000",
+	} {
+		var o Outcome
+		out := newOutput(1<<20, func() {})
+		stream{out, true}.Write([]byte(said))
+		if out.fill(&o); o.LastLine != want {
+			t.Errorf("%.20q... %d bytes: %q, want %q", said, len(said), o.LastLine, want)
+		}
+	}
+}
