@@ -89,7 +89,11 @@ func (j *judge) open(ctx context.Context) (list []*uow.Record, all error) {
 			all = errors.Join(all, err)
 			continue
 		}
-		if r.State != uow.Active || r.Event != uow.MakeClaim || r.Claim == nil {
+		if r.State != uow.Active || r.Claim == nil || r.Claim.Iteration != r.Iteration {
+			continue
+		}
+		if r, err = claimOn(batch, tip.ID, r); err != nil {
+			all = errors.Join(all, fmt.Errorf("%s: %w", tip.Name, err))
 			continue
 		}
 		done, err := j.judged(ctx, r)
@@ -100,6 +104,22 @@ func (j *judge) open(ctx context.Context) (list []*uow.Record, all error) {
 		}
 	}
 	return list, all
+}
+
+// claimOn is the record that made the claim which stands in r, a journal's tip. The
+// PM's heartbeat, a pause and its end, or a retry may have come after it, and do
+// not answer it.
+func claimOn(batch *git.Batch, tip string, r *uow.Record) (*uow.Record, error) {
+	for back := 1; r.Event != uow.MakeClaim; back++ {
+		_, data, err := batch.Read(fmt.Sprintf("%s~%d:%s", tip, back, uow.File), uow.MaxRecord)
+		if err != nil {
+			return nil, err
+		}
+		if r, err = uow.ParseRecord(data); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // judged reports whether the claim's commit has a verdict on this very claim.

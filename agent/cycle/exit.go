@@ -174,8 +174,7 @@ func (l *Loop) rung(ctx context.Context, pending map[string][]byte) (int, []stri
 	}
 	last := l.certs[len(l.certs)-1]
 	e := loop.RungEvidence{Certificate: last, Complete: true}
-	if last.Commit != "" {
-		claim := l.Journal.Last()
+	if claim := l.Journal.Claimed(); last.Commit != "" && claim != nil {
 		if v, err := l.Verdict(ctx, last.Commit, claim.Hash); err == nil {
 			e.Verdict = v
 		}

@@ -213,7 +213,7 @@ func (l *Loop) nothing(ctx context.Context, b Brief, words string) error {
 
 // await waits for the host's verdict on the journal's claim.
 func (l *Loop) await(ctx context.Context, r *Result) error {
-	record := l.Journal.Last()
+	record := l.Journal.Claimed()
 	l.Log.Info().Str("commit", record.Claim.Commit[:12]).Msg("claimed; waiting for the verdict")
 	v, err := l.Verdict(ctx, record.Claim.Commit, record.Hash)
 	if err != nil {
