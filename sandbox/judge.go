@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -92,8 +93,8 @@ func (j *judge) open(ctx context.Context) (list []*uow.Record, all error) {
 		if r.State != uow.Active || r.Claim == nil || r.Claim.Iteration != r.Iteration {
 			continue
 		}
-		if r, err = claimOn(batch, tip.ID, r); err != nil {
-			all = errors.Join(all, fmt.Errorf("%s: %w", tip.Name, err))
+		if r, err = j.claimOn(ctx, r); err != nil {
+			all = errors.Join(all, err)
 			continue
 		}
 		done, err := j.judged(ctx, r)
@@ -109,14 +110,19 @@ func (j *judge) open(ctx context.Context) (list []*uow.Record, all error) {
 // claimOn is the record that made the claim which stands in r, a journal's tip. The
 // PM's heartbeat, a pause and its end, or a retry may have come after it, and do
 // not answer it.
-func claimOn(batch *git.Batch, tip string, r *uow.Record) (*uow.Record, error) {
+func (j *judge) claimOn(ctx context.Context, r *uow.Record) (*uow.Record, error) {
+	if r.Event == uow.MakeClaim {
+		return r, nil
+	}
+	id, err := uow.ParseID(r.ID)
+	if err != nil {
+		return nil, err
+	}
+	batch := j.repo.Batch(ctx)
+	defer batch.Close()
 	for back := 1; r.Event != uow.MakeClaim; back++ {
-		_, data, err := batch.Read(fmt.Sprintf("%s~%d:%s", tip, back, uow.File), uow.MaxRecord)
-		if err != nil {
-			return nil, err
-		}
-		if r, err = uow.ParseRecord(data); err != nil {
-			return nil, err
+		if r, err = readRecord(batch, fmt.Sprintf("%s~%d", id.Ref(), back)); err != nil {
+			return nil, fmt.Errorf("%s: %w", id, err)
 		}
 	}
 	return r, nil
