@@ -169,7 +169,7 @@ func TestJudge(t *testing.T) {
 	if open, err := c.open(t.Context()); len(open) != 0 || err != nil {
 		t.Error(open, err)
 	}
-	if shown, err := units(t.Context(), c.Bare); err != nil || len(shown) != 1 || shown[0].Hash != c.last.Hash || len(shown[0].Verdicts) != 1 {
+	if shown, err := units(t.Context(), c.Bare); err != nil || len(shown) != 1 || shown[0].Hash != c.last.Hash || len(shown[0].Verdicts) != 3 {
 		t.Errorf("status shows %+v, %v", shown, err)
 	}
 }
