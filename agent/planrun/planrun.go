@@ -181,7 +181,7 @@ func (r *Runner) linter(ctx context.Context) (*plan.Linter, func(), error) {
 // lintOf lints plans of a commit. Their machines are main's.
 func lintOf(commit string, batch *git.Batch) *plan.Linter {
 	main := &commitTree{commit: "refs/remotes/origin/main", batch: batch}
-	return plan.NewLinter(&commitTree{commit, batch}, func(path string) ([]byte, error) { return main.ReadFile(path, plan.MaxBytes) })
+	return plan.NewLinter(&commitTree{commit: commit, batch: batch}, func(path string) ([]byte, error) { return main.ReadFile(path, plan.MaxBytes) })
 }
 
 // tag marks commands of a run, so that the next run ends what is left of them.
@@ -256,8 +256,8 @@ func (u *run) failed(ctx context.Context, p point, cause error) error {
 	e.ID = "" // a step may fail more than once
 	e.Outcome = activity.Outcome{Status: activity.Failure, Error: cause.Error()}
 	err := &StepError{Step: u.name(p.n), Line: diag.Clean(strings.TrimSpace(p.Tool + " " + p.Args)), Err: cause}
-	at, _, _ := strings.Cut(p.stack[len(p.stack)-1], "#")
-	err.At = fmt.Sprintf("%s:%d", at, p.Line)
+	at := p.stack[len(p.stack)-1]
+	err.At = fmt.Sprintf("%s:%d", at[:strings.LastIndexByte(at, '#')], p.Line)
 	return errors.Join(err, u.Log.Append(e), u.undo(ctx))
 }
 
