@@ -19,6 +19,7 @@ import (
 func (o *orchestrator) asks() string {
 	return fmt.Sprintf("# Your plan\n\nLook around with the tools, then write your plan to %s and end your turn. It is linted (`git ward plan lint`), and then executed step by step: "+
 		"only the plan counts, whatever else you change now is thrown away. It ends with `run_in_bash_session git ward task close --task-id %s`, and submit.\n"+
+		"Run the commands of the directive's criteria before that, as they are written there, each in a step of its own: they are the tests.\n"+
 		"For what nobody here knows, write a research plan (# FSM: research) to %s instead: it is executed, and you are asked again.\n",
 		o.talk.Plan, o.directive.Name(), researchPath(o.directive.Name()))
 }
@@ -37,7 +38,7 @@ func (o *orchestrator) plan(ctx context.Context, event model.Event, why string) 
 			if commit != "" {
 				o.log.Info().Str("commit", diag.Short(commit)).Msg("the plan is there; it goes on")
 			}
-			return commit, errors.Join(err, o.fire("plan_op", nil))
+			return commit, errors.Join(err, o.planned())
 		}
 	} else {
 		if event == model.Refused {
@@ -49,10 +50,10 @@ func (o *orchestrator) plan(ctx context.Context, event model.Event, why string) 
 	for tries := 0; ; tries++ {
 		findings, commit, err := o.draft(ctx, from, path, event == model.Failed)
 		if err != nil {
-			return "", o.fail("planning_failed", err)
+			return "", o.fail(err)
 		}
 		if findings == "" && commit != "" {
-			return commit, o.fire("plan_op", nil)
+			return commit, o.planned()
 		}
 		if commit == "" && findings == "" { // research is done
 			if from, err = o.work.Head(ctx); err != nil {
@@ -62,7 +63,7 @@ func (o *orchestrator) plan(ctx context.Context, event model.Event, why string) 
 		}
 		o.log.Warn().Int("tries", tries+1).Str("findings", findings).Msg("the plan cannot be executed")
 		if tries == o.Config.Agent.Refusals {
-			return "", o.fail("planning_failed", &blocked{text: fmt.Sprintf("There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, indent(findings))})
+			return "", o.fail(&blocked{text: fmt.Sprintf("There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, indent(findings))})
 		}
 		o.tell(model.Findings, "The plan is not executed:\n\n"+findings+"\nMend "+path+" and end your turn.")
 	}
@@ -134,6 +135,11 @@ func (o *orchestrator) lint(ctx context.Context, path string) (string, error) {
 // research runs a research plan as a cycle of its own (PLAN-8), and asks the model
 // again.
 func (o *orchestrator) research(ctx context.Context, from, path string, data []byte) (findings, commit string, err error) {
+	if o.state == stateDebugging {
+		if err := o.replan(ctx, errors.New("the tests fail for a reason that wants research")); err != nil {
+			return "", "", err
+		}
+	}
 	if err := o.fire("research_requested", nil); err != nil {
 		return "", "", err
 	}
@@ -141,7 +147,7 @@ func (o *orchestrator) research(ctx context.Context, from, path string, data []b
 	if err == nil {
 		findings, err = o.lint(ctx, path)
 	}
-	if err == nil {
+	if err == nil && findings == "" {
 		err = o.fire("research_started", nil)
 	}
 	if err != nil {
@@ -159,11 +165,11 @@ func (o *orchestrator) research(ctx context.Context, from, path string, data []b
 			return "", "", err
 		}
 	}
+	if findings != "" {
+		return findings, "", errors.Join(o.replan(ctx, errors.New(findings)), o.work.Restart(ctx))
+	}
 	if err := o.fire("result_ready", nil); err != nil {
 		return "", "", err
-	}
-	if findings != "" {
-		return findings, "", o.work.Restart(ctx)
 	}
 	o.tell("", "The research is done. What its steps gave:\n\n"+outputs+"\n"+o.asks())
 	return "", "", nil

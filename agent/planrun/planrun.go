@@ -57,11 +57,19 @@ type Runner struct {
 
 	Redact func(string) string              // takes secrets out; nil takes none
 	Output func(step string, result string) // what a step gave, for a reader; may be nil
+	Next   func(Next) error                 // before each step; may be nil
 	Done   func(step string)                // after each step's commit; may be nil
 	Guard  func(tool string) error          // before each step; its error blocks the step; may be nil
 
 	Since string // runs that began before this commit do not count
 	Again bool   // begin anew even where a run has ended
+}
+
+// Next is a step whose turn it is.
+type Next struct {
+	Action  plan.Action
+	Command string      // what a shell will run, "" for none
+	Ahead   []plan.Step // of the plan that is run, behind the step; callees' are not among them
 }
 
 // Result is how a run ended without an error.
@@ -227,6 +235,12 @@ func (u *run) execute(ctx context.Context, done int) (*Result, error) {
 func (u *run) step(ctx context.Context, p point) error {
 	if err := u.intend(p); err != nil {
 		return err
+	}
+	if u.Next != nil {
+		first := u.cursor.stack[0]
+		if err := u.Next(Next{p.Action(), p.Command(), first.steps[first.next:]}); err != nil {
+			return err
+		}
 	}
 	message, err := u.perform(ctx, p)
 	if err == nil {
