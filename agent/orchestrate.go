@@ -104,6 +104,15 @@ func (o *orchestrator) run(ctx context.Context, refusal string) (words string, e
 		if err == nil {
 			break
 		}
+		var unsound *planrun.Refused
+		if errors.As(err, &unsound) && tries < o.Config.Agent.Refusals {
+			// A run that was killed has left a draft: it is committed before its lint.
+			if err := errors.Join(o.stepFailed(err), o.fire("reorient", nil)); err != nil {
+				return "", err
+			}
+			event, refusal = model.Findings, notExecuted(unsound.Error(), o.talk.Plan)
+			continue
+		}
 		if !errors.As(err, &failed) {
 			return "", err
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"git-ward/agent/activity"
@@ -63,10 +64,16 @@ func (o *orchestrator) plan(ctx context.Context, event model.Event, why string) 
 		}
 		o.log.Warn().Int("tries", tries+1).Str("findings", findings).Msg("the plan cannot be executed")
 		if tries == o.Config.Agent.Refusals {
-			return "", o.fail(&blocked{text: fmt.Sprintf("There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, indent(findings))})
+			none := &blocked{text: fmt.Sprintf("There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, indent(findings))}
+			return "", errors.Join(o.fail(none), o.discard(ctx, from)) // with it nothing could be pushed
 		}
-		o.tell(model.Findings, "The plan is not executed:\n\n"+findings+"\nMend "+path+" and end your turn.")
+		o.tell(model.Findings, notExecuted(findings, path))
 	}
+}
+
+// notExecuted is what the model is told of a plan with findings.
+func notExecuted(findings, path string) string {
+	return "The plan is not executed:\n\n" + findings + "\nMend " + path + " and end your turn."
 }
 
 // draft lets the model write a plan and lints it. No findings and no commit mean
@@ -84,6 +91,9 @@ func (o *orchestrator) draft(ctx context.Context, from, path string, failed bool
 		}
 	}
 	research := researchPath(o.directive.Name())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a folder, a link, too large
+		return err.Error() + "\n", "", o.discard(ctx, from)
+	}
 	if err != nil {
 		if data, err := o.tree.Read(research, plan.MaxBytes); err == nil {
 			return o.research(ctx, from, research, data)
