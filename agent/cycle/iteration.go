@@ -86,6 +86,9 @@ func (l *Loop) save(ctx context.Context, subject string, files map[string][]byte
 	err := l.Work.Offer(ctx)
 	var refused *store.Refused
 	if errors.As(err, &refused) {
+		if err := l.Work.Restart(ctx); err != nil { // or it would go along with the next push
+			return err
+		}
 		return l.broken(loop.CollectArtifacts, "the evidence was refused: "+refused.Text)
 	}
 	return err
