@@ -189,6 +189,39 @@ func TestLoopKills(t *testing.T) {
 	p.Fsck()
 }
 
+// TestRefusedWork: work that the host does not take, however often, and a plan that
+// is never sound are ends with a report. They stay out of what is pushed, and so
+// does a review that is refused.
+func TestRefusedWork(t *testing.T) {
+	p := gittest.New(t)
+	const leak = `printf ghp_%s 0123456789abcdefghijABCDEFGHIJ012345 >token.txt`
+	p.Write("script.jsonl", `{"directive":"D-1","text":"A token.","calls":[{"name":"bash","args":{"command":"`+leak+`"}}]}
+{"directive":"D-1","on":"refused","calls":[{"name":"bash","args":{"command":"`+leak+`"}}]}
+{"directive":"D-2","on":"plan","calls":[{"name":"write_file","args":{"path":"plans/D-2.iter_0.plan.txt","content":"do it\n"}}]}
+{"directive":"D-3","text":"w","calls":[{"name":"bash","args":{"command":"echo 1 >w"}}]}
+{"directive":"D-3","role":"Skeptic","text":"{\"tried\":[\"ghp_0123456789abcdefghij\\\\u0041BCDEFGHIJ012345\"],\"succeeded\":[],\"failed\":[],\"open\":[],\"diagnosis\":\"\"}"}
+`)
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: a token\n\n- [ ] true (`true`)\n\n### D-2: no plan\n\n- [ ] true (`true`)\n\n### D-3: a review with a token\n\n- [ ] true (`true`)\n\n## Reports\n")
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "directives")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+		"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	if err != nil {
+		t.Fatal(err, out)
+	}
+	report := ended(t, p, map[string]string{"D-1": "EXIT_BLOCKED", "D-2": "EXIT_BLOCKED", "D-3": "EXIT_CONVERGED"})
+	if !strings.Contains(report, "secret/github-pat") || !strings.Contains(report, "There was no plan to execute after 4 tries") {
+		t.Error(report)
+	}
+	if files := p.Git("ls-tree", "-r", "--name-only", "origin/agent/D-1"); strings.Contains(files, "token.txt") {
+		t.Error(files)
+	}
+	p.Fsck()
+}
+
 // TestStop: the file scratch/STOP on main is backpressure (LOOP-9); when it is gone,
 // the PM's word takes the unit up again, and the report that closes follows.
 func TestStop(t *testing.T) {

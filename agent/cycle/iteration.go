@@ -86,6 +86,9 @@ func (l *Loop) save(ctx context.Context, subject string, files map[string][]byte
 	err := l.Work.Offer(ctx)
 	var refused *store.Refused
 	if errors.As(err, &refused) {
+		if err := l.Work.Restart(ctx); err != nil { // or it would go along with the next push
+			return err
+		}
 		return l.broken(loop.CollectArtifacts, "the evidence was refused: "+refused.Text)
 	}
 	return err
@@ -102,8 +105,9 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 	if have, err := l.Work.File(ctx, l.path(b, loop.ArtifactsFile)); err != nil || have != nil {
 		return err
 	}
-	refusal := ""
+	refusal, manifest := "", l.manifest
 	for refusals := 0; ; refusals++ {
+		l.manifest = manifest // without what was refused
 		words, calls, err := l.Team.Solve(ctx, b, refusal)
 		l.count(calls)
 		r.Words = words
@@ -126,6 +130,11 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 		}
 		l.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
 		if refusals == l.Refusals || stopped != nil {
+			// It would go to the remote with the report, and have that refused, too.
+			l.manifest = manifest
+			if err := l.Work.Restart(ctx); err != nil {
+				return err
+			}
 			why := fmt.Sprintf("the work of iteration %d was refused %d times: %s", b.Iteration, refusals+1, refused.Text)
 			return &halt{loop.Decision{Event: loop.ArtifactsEmpty, Status: loop.ExitBlocked, Reason: loop.EvidenceIncomplete, Words: why}, loop.CollectArtifacts, why}
 		}
