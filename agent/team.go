@@ -19,6 +19,7 @@ import (
 	"git-ward/agent/cycle"
 	"git-ward/agent/model"
 	"git-ward/agent/tool"
+	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -93,7 +94,7 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 	var none *blocked
 	switch {
 	case errors.As(err, &stopped):
-		err = &cycle.Unfinished{Why: stopped.why}
+		err = &cycle.Unfinished{Why: stopped.why, Spent: stopped.status == comms.ExitBudgetExceeded}
 	case errors.As(err, &none):
 		err = &cycle.Unfinished{Why: none.text}
 	case err != nil && errors.Is(context.Cause(ctx), errIteration):

@@ -63,7 +63,10 @@ type Review struct {
 
 // Unfinished is the end of a Solver that was stopped or failed. What it has so far
 // is kept.
-type Unfinished struct{ Why string }
+type Unfinished struct {
+	Why   string
+	Spent bool // for want of tokens, money or time: no other Solver would come further
+}
 
 func (u *Unfinished) Error() string { return u.Why }
 
@@ -103,6 +106,7 @@ type state struct {
 	calls    int // uses of tools since the last record of the journal
 	used     int // uses of tools in this iteration
 	began    time.Time
+	over     string // why the budget is spent, as a Solver found out; "" while it is not
 	review   Review // of the last iteration of this run
 }
 
@@ -177,8 +181,8 @@ func (l *Loop) next(ctx context.Context) (loop.Decision, error) {
 		if len(signals) > 0 {
 			return loop.Decision{Event: loop.Backpressure, Status: loop.ExitBlocked, Reason: loop.BackpressureSignal, Words: signals[0].Words()}, nil
 		}
-		if reason, spent := l.Limits.Exhausted(l.spent(), l.budget.Used()); spent {
-			return loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: reason, Words: "the budget is spent"}, nil
+		if d, spent := l.findings(0, nil, nil).Budget(); spent {
+			return d, nil
 		}
 		return loop.Decision{}, nil
 	}
@@ -202,7 +206,7 @@ func (l *Loop) inProgress() bool { return int(l.Journal.Last().Iteration) > len(
 func (l *Loop) spent() int { return int(l.Journal.Last().Budget.Spent.Iterations) }
 
 func (l *Loop) findings(iteration int, v *loop.Verdict, signals []loop.Signal) loop.Findings {
-	f := loop.Findings{Declaration: l.Declaration, Limits: l.Limits, Iteration: iteration, Spent: l.spent(), Used: l.budget.Used(), Verdict: v, Signals: signals}
+	f := loop.Findings{Declaration: l.Declaration, Limits: l.Limits, Iteration: iteration, Spent: l.spent(), Used: l.budget.Used(), Verdict: v, Signals: signals, Over: l.over}
 	for _, c := range l.certs {
 		if c.Iteration < iteration {
 			f.History = append(f.History, c.Residual)

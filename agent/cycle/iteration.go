@@ -110,6 +110,9 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 		var stopped *Unfinished
 		if errors.As(err, &stopped) {
 			r.Words = stopped.Why
+			if stopped.Spent {
+				l.over = strings.TrimSuffix(stopped.Why, ".")
+			}
 		} else if err != nil {
 			return err
 		}
@@ -127,10 +130,20 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 		l.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
 		if refusals == l.Refusals || stopped != nil {
 			why := fmt.Sprintf("the work of iteration %d was refused %d times: %s", b.Iteration, refusals+1, refused.Text)
-			return &halt{loop.Decision{Event: loop.ArtifactsEmpty, Status: loop.ExitBlocked, Reason: loop.EvidenceIncomplete, Words: why}, loop.CollectArtifacts, why}
+			return l.fruitless(why)
 		}
 		refusal = refused.Text
 	}
+}
+
+// fruitless ends the loop after an iteration that brought nothing to be judged:
+// blocked, unless it was the budget that kept it from its work.
+func (l *Loop) fruitless(why string) error {
+	d := loop.Decision{Event: loop.ArtifactsEmpty, Status: loop.ExitBlocked, Reason: loop.EvidenceIncomplete, Words: why}
+	if l.over != "" {
+		d = loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxToolCalls, Words: why}
+	}
+	return &halt{d, loop.CollectArtifacts, why}
 }
 
 // path is that of an iteration's file.
@@ -189,7 +202,8 @@ func (l *Loop) collect(ctx context.Context, b Brief, r *Result) (list loop.Artif
 const maxArtifacts = 200
 
 // nothing ends the loop after an iteration without artifacts, which is
-// EXIT_BLOCKED, with the learning that 003 wants of it (sections 1 and 14).
+// EXIT_BLOCKED unless the budget is spent, with the learning that 003 wants of it
+// (sections 1 and 14).
 func (l *Loop) nothing(ctx context.Context, b Brief, words string) error {
 	path := l.path(b, loop.ArtifactsFile)
 	data, err := l.Work.File(ctx, path)
@@ -208,7 +222,7 @@ func (l *Loop) nothing(ctx context.Context, b Brief, words string) error {
 	if words != "" {
 		why += "; its last words: " + short(words)
 	}
-	return &halt{loop.Decision{Event: loop.ArtifactsEmpty, Status: loop.ExitBlocked, Reason: loop.EvidenceIncomplete, Words: why}, loop.CollectArtifacts, why}
+	return l.fruitless(why)
 }
 
 // await waits for the host's verdict on the journal's claim.

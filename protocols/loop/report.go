@@ -80,6 +80,7 @@ type Outcomes struct {
 	Signals     []Signal
 	Diagnosis   string // of the Skeptic, on divergence
 	Failed      string // what ran and failed, on a block
+	Over        string // see Findings
 	Lessons     string
 }
 
@@ -143,6 +144,11 @@ func (r *Report) exceeded(o Outcomes) {
 	r.Recommendation = "continue with a higher max_iterations, or accept the partial result"
 	r.NextActions = []string{"Increase max_iterations if the trend is good.", "Accept the partial result if its residual will do.",
 		"Declare CONVERGED with a wider R_p."}
+	if o.Over != "" { // no number of the directive's would have helped
+		r.NotConverged += " (" + o.Over + ")"
+		r.Recommendation = "continue with more in [budget] of config.toml, or accept the partial result"
+		r.NextActions[0] = "See [budget] in config.toml: tokens and cost are a directive's, time is each launch's. Edit the directive to have it taken up again."
+	}
 }
 
 func (r *Report) blocked(o Outcomes, directive string) {
