@@ -102,7 +102,7 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 	if have, err := l.Work.File(ctx, l.path(b, loop.ArtifactsFile)); err != nil || have != nil {
 		return err
 	}
-	refusal := ""
+	refusal, listed := "", l.manifest
 	for refusals := 0; ; refusals++ {
 		words, calls, err := l.Team.Solve(ctx, b, refusal)
 		l.count(calls)
@@ -127,9 +127,14 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 			}
 			return err
 		}
+		l.manifest = listed // what is refused is no artifact
 		l.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
 		if refusals == l.Refusals || stopped != nil {
 			why := fmt.Sprintf("the work of iteration %d was refused %d times: %s", b.Iteration, refusals+1, refused.Text)
+			// The remote does not take it, and would not take the report on top of it.
+			if err := l.Work.Restart(ctx); err != nil {
+				return err
+			}
 			return l.fruitless(why)
 		}
 		refusal = refused.Text
@@ -219,7 +224,7 @@ func (l *Loop) nothing(ctx context.Context, b Brief, words string) error {
 		return err
 	}
 	why := fmt.Sprintf("iteration %d changed nothing", b.Iteration)
-	if words != "" {
+	if words != "" && l.over == "" {
 		why += "; its last words: " + short(words)
 	}
 	return l.fruitless(why)

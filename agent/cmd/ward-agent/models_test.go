@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -200,6 +201,10 @@ func TestEnds(t *testing.T) {
 		{"budget", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worker, map[string]string{"tokens": "100"}, "LEARNINGS.md"},
 		{"cost", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worker, map[string]string{"cost": `"0.001"`}, "LEARNINGS.md"},
 		{"amid", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "while the residual was 1 (The model is not paid for any more", 1, spender("other.txt"), map[string]string{}, "other.txt"},
+		{"command", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "The model is not paid for any more. The command of [model] command failed", 1, worker, map[string]string{"tokens": "100", "name": `"exec"`,
+			"command": `["sh", "-c", '''echo part >part.txt; curl --silent --data '{"model":"m","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "part.txt"},
+		{"refused", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "was refused 1 times", 0, worker, map[string]string{"tokens": "100", "name": `"exec"`,
+			"command": `["sh", "-c", '''echo { >knowledge_core/agent_meta.json; curl --silent --data '{"model":"m","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "LEARNINGS.md"},
 		{"enough", "EXIT_CONVERGED", "EXACT_CERTIFICATE", "every criterion is met", 1, spender("made.txt"), map[string]string{}, "made.txt"},
 		{"refusal", "EXIT_BLOCKED", "EVIDENCE_INCOMPLETE", "refused to go on", 1, func(*modeltest.Request) modeltest.Turn {
 			return modeltest.Turn{Text: "Not that.", Stop: modeltest.Refused}
@@ -207,7 +212,12 @@ func TestEnds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.settings["name"], c.settings["id"] = `"anthropic"`, `"claude-test"`
+			if _, err := exec.LookPath("curl"); err != nil && strings.Contains(c.settings["command"], "curl") {
+				t.Skip("SKIPPED, out loud: curl is not installed, which the command calls the gateway by")
+			}
+			if c.settings["id"] = `"claude-test"`; c.settings["name"] == "" {
+				c.settings["name"] = `"anthropic"`
+			}
 			h := newHost(t, c.play, c.settings)
 			log := h.launch()
 			status, text := h.report()
