@@ -80,6 +80,8 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 			c.guard = uow.NewGuard(t.journal.Last().Policy)
 		}
 	}
+	ctx, launched := t.timed(ctx)
+	defer launched()
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(t.limits.MaxSecondsPerIteration)*time.Second, errIteration)
 	defer cancel()
 	words, err := t.worker.do(ctx, refusal)
@@ -93,6 +95,8 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 	var stopped *unfinished
 	var none *blocked
 	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errTime):
+		err = &cycle.Unfinished{Why: errTime.Error(), Spent: true}
 	case errors.As(err, &stopped):
 		err = &cycle.Unfinished{Why: stopped.why, Spent: stopped.status == comms.ExitBudgetExceeded}
 	case errors.As(err, &none):
@@ -129,7 +133,9 @@ func (t *team) Review(ctx context.Context, b cycle.Brief, r cycle.Result) (cycle
 	}
 	talk := model.Conversation{System: t.system, Directive: t.directive.Name(), Title: t.directive.Title, Iteration: b.Iteration, Role: string(loop.Skeptic),
 		Messages: []model.Message{{Role: model.User, Text: skepticPrompt(b, r, verdict, strings.Join(slices.Sorted(maps.Keys(t.journal.Last().Policy.Branches)), ", "))}}}
-	reply, err := t.skeptic.Turn(ctx, &talk)
+	timed, cancel := t.timed(ctx)
+	defer cancel()
+	reply, err := t.skeptic.Turn(timed, &talk)
 	if err != nil {
 		if ctx.Err() != nil {
 			return cycle.Review{}, 0, err

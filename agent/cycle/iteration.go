@@ -104,7 +104,7 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 	}
 	refusal, listed := "", l.manifest
 	for refusals := 0; ; refusals++ {
-		words, calls, err := l.Team.Solve(ctx, b, refusal)
+		words, calls, err := l.solve(ctx, b, refusal)
 		l.count(calls)
 		r.Words = words
 		var stopped *Unfinished
@@ -141,11 +141,19 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 	}
 }
 
+// solve lets the Solver work, where there is time for it.
+func (l *Loop) solve(ctx context.Context, b Brief, refusal string) (words string, calls int, err error) {
+	if over := l.overspent(); over != "" {
+		return "", 0, &Unfinished{over, true}
+	}
+	return l.Team.Solve(ctx, b, refusal)
+}
+
 // fruitless ends the loop after an iteration that brought nothing to be judged:
 // blocked, unless it was the budget that kept it from its work.
 func (l *Loop) fruitless(why string) error {
 	d := loop.Decision{Event: loop.ArtifactsEmpty, Status: loop.ExitBlocked, Reason: loop.EvidenceIncomplete, Words: why}
-	if l.over != "" {
+	if l.overspent() != "" {
 		d = loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxToolCalls, Words: why}
 	}
 	return &halt{d, loop.CollectArtifacts, why}
@@ -224,7 +232,7 @@ func (l *Loop) nothing(ctx context.Context, b Brief, words string) error {
 		return err
 	}
 	why := fmt.Sprintf("iteration %d changed nothing", b.Iteration)
-	if words != "" && l.over == "" {
+	if words != "" && l.overspent() == "" {
 		why += "; its last words: " + short(words)
 	}
 	return l.fruitless(why)
@@ -239,6 +247,10 @@ func (l *Loop) await(ctx context.Context, r *Result) error {
 		return err
 	}
 	if v == nil {
+		if l.overspent() != "" {
+			const why = "no verdict came before the grace was half over; the claim stands, and its verdict may come yet"
+			return &halt{loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxToolCalls, Words: why}, loop.CheckHalting, why}
+		}
 		why := "no verdict within the verifier's time; does the launcher run?"
 		return &halt{loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.VerdictUnavailable, Words: why}, loop.CheckHalting, why}
 	}
