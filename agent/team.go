@@ -7,18 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
 	"golang.org/x/sys/unix"
 
 	"git-ward/agent/cycle"
 	"git-ward/agent/model"
 	"git-ward/agent/tool"
+	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -225,19 +226,9 @@ func (u *unit) signals(ctx context.Context) []loop.Signal {
 		list = append(list, loop.Signal{Kind: loop.DiskFull})
 	}
 	for _, address := range u.Config.Loop.DependsOn {
-		if !reachable(ctx, address) && ctx.Err() == nil {
-			list = append(list, loop.Signal{Kind: loop.DependencyDown, Detail: address})
+		if err := reach(ctx, address, httpproxy.FromEnvironment()); err != nil && ctx.Err() == nil {
+			list = append(list, loop.Signal{Kind: loop.DependencyDown, Detail: address + ": " + diag.Clean(err.Error())})
 		}
 	}
 	return list
-}
-
-// reachable dials an address of [loop] depends_on.
-func reachable(ctx context.Context, address string) bool {
-	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return false
-	}
-	conn.Close()
-	return true
 }
