@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,11 +67,19 @@ func (a *agent) mayBegin(ctx context.Context, d comms.Directive) (bool, error) {
 }
 
 // begun reports whether a unit is in the middle of an iteration, or has ended and
-// is not put away yet.
+// is not put away yet. One that the PM made ACTIVE again after its last step waits
+// for the next launch: it would be ended at once.
 func begun(j *store.Journal, d comms.Directive) bool {
 	last := j.Last()
-	working := last.State == uow.Active && (last.Event == uow.Iterate || last.Event == uow.MakeClaim)
-	return last.DirectiveHash == d.Hash() && (working || last.State.Ended())
+	if last.DirectiveHash != d.Hash() || last.State.Ended() {
+		return last.DirectiveHash == d.Hash()
+	}
+	for _, r := range slices.Backward(j.Records) {
+		if r.Event != uow.Heartbeat {
+			return last.State == uow.Active && (r.Event == uow.Iterate || r.Event == uow.MakeClaim)
+		}
+	}
+	return false
 }
 
 // leftOpen is the error of a pass that the launch's time was too short for.
