@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -253,6 +254,91 @@ func TestStop(t *testing.T) {
 	launch()
 	if report = ended(t, p, map[string]string{"D-7": "EXIT_CONVERGED"}); strings.Count(report, " D-7 EXIT") != 2 {
 		t.Error(report)
+	}
+	p.Fsck()
+}
+
+// hurry gives each launch of a repository a time and a grace.
+func hurry(t *testing.T, p *gittest.Pair, time, grace string) {
+	t.Helper()
+	path := filepath.Join(p.Bare, "ward/config.toml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`(?m)^(time|grace) = "\d+[hms]+"$`).ReplaceAllStringFunc(string(data), func(line string) string {
+		return map[bool]string{true: `time = "` + time + `"`, false: `grace = "` + grace + `"`}[strings.HasPrefix(line, "time")]
+	})
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTimeRunsOut: when [budget] time is spent in the middle of an iteration, its
+// worker is stopped, what it has is kept, and the directive ends by a report within
+// the grace. One that was not begun waits for the next launch.
+func TestTimeRunsOut(t *testing.T) {
+	t.Parallel()
+	p := gittest.New(t)
+	course(t, p, "### D-6: all of them\n\n- [ ] all of them are right (`test -e never`)\n\n"+seven[strings.Index(seven, "### D-7"):])
+	p.Write("script.jsonl", `{"directive":"D-6","iteration":0,"text":"Half of it.","calls":[{"name":"bash","args":{"command":"echo 1 > half"}}]}
+{"directive":"D-6","iteration":0,"text":"The rest.","calls":[{"name":"bash","args":{"command":"echo 2 > rest; sleep 600"}}]}
+`+lines[strings.Index(lines, `{"directive":"D-7"`):])
+	p.Git("commit", "--quiet", "--all", "--message", "script")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	launch := func() (string, error) {
+		return p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+			"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	}
+	hurry(t, p, "20s", "5m")
+	start := time.Now()
+	out, err := launch()
+	if took := time.Since(start); err == nil || took < 20*time.Second || took > 2*time.Minute || !strings.Contains(out, "is spent; still open: D-7") {
+		t.Errorf("%v after %s\n%s", err, took, out)
+	}
+	report := ended(t, p, map[string]string{"D-6": "EXIT_BUDGET_EXCEEDED"})
+	if strings.Contains(report, "D-7 EXIT") || !strings.Contains(report, "the time of this launch, [budget] time, is spent") {
+		t.Errorf("%s\n%s", report, out)
+	}
+	if half := p.Git("show", "origin/agent/D-6:half"); half != "1\n" {
+		t.Errorf("half: %q", half)
+	}
+	halting := p.Git("show", "origin/agent/D-6:evidence/D-6/loop/halting_report.json")
+	if !strings.Contains(halting, `"status":"EXIT_BUDGET_EXCEEDED","stop_reason":"MAX_TOOL_CALLS"`) || !strings.Contains(halting, `"iterations_completed":1`) {
+		t.Error(halting)
+	}
+	if units := p.Run(p.Bare, "git-ward", "uow", "list", "--all"); !strings.Contains(units, "ARCHIVED") || strings.Contains(units, "D-7") {
+		t.Errorf("units:\n%s", units)
+	}
+	hurry(t, p, "24h", "10m")
+	if out, err := launch(); err != nil {
+		t.Fatal(err, out)
+	}
+	ended(t, p, map[string]string{"D-7": "EXIT_CONVERGED"})
+	p.Fsck()
+}
+
+// TestTimeRunsOutOnAClaim: a verdict that does not come is waited for until the
+// grace is half over; the rest of it is for the end.
+func TestTimeRunsOutOnAClaim(t *testing.T) {
+	t.Parallel()
+	p := gittest.New(t)
+	course(t, p, "### D-5: done, it says\n\n- [ ] it takes for ever (`sleep 600`)\n")
+	hurry(t, p, "15s", "40s")
+	start := time.Now()
+	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+		"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	if took := time.Since(start); err != nil || took < 35*time.Second {
+		t.Errorf("%v after %s\n%s", err, took, out)
+	}
+	report := ended(t, p, map[string]string{"D-5": "EXIT_BUDGET_EXCEEDED"})
+	if !strings.Contains(report, "the time of this launch, [budget] time, is spent); no verdict came before the grace was half over") {
+		t.Error(report)
+	}
+	if done := p.Git("show", "origin/agent/D-5:done.txt"); done != "I am done\n" {
+		t.Errorf("done.txt: %q", done)
 	}
 	p.Fsck()
 }
