@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"git-ward/internal/gittest"
+	"git-ward/protocols/comms"
 )
 
 // seven are the directives of the demo, each with another end.
@@ -219,6 +220,34 @@ func TestRefusedWork(t *testing.T) {
 	}
 	if files := p.Git("ls-tree", "-r", "--name-only", "origin/agent/D-1"); strings.Contains(files, "token.txt") {
 		t.Error(files)
+	}
+	p.Fsck()
+}
+
+// TestFullComms: a COMMS.md that has no room for the report makes some, by the rules
+// that the hook holds the agent to (COMMS-4).
+func TestFullComms(t *testing.T) {
+	p := gittest.New(t)
+	p.Write("script.jsonl", `{"directive":"D-1","text":"w","calls":[{"name":"bash","args":{"command":"echo 1 >w"}}]}`+"\n")
+	var b strings.Builder
+	b.WriteString("# COMMS\n\n## Directives\n\n### D-1: a file\n\n- [ ] it is there (`test -e w`)\n\n## Reports\n\n")
+	for id := 1; b.Len() < comms.MaxBytes-700; id++ {
+		fmt.Fprintf(&b, "### R-%d 2026-11-21T09:00:00Z - INFO\n%s\n\n", id, strings.Repeat("words ", 100))
+	}
+	b.WriteString("## Questions\n\n### Q-1 2026-11-21T09:00:00Z -\nWhat else?\n")
+	p.Write("COMMS.md", b.String())
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "years of reports")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	p.Run(p.Work, "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	report := ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED"})
+	if size := len(report); size > comms.MaxBytes/2+5000 || strings.Contains(report, "### R-1 ") || !strings.Contains(report, "What else?") {
+		t.Errorf("%d bytes: %.300s", size, report)
+	}
+	if message := p.Git("log", "-1", "--format=%B", "origin/main"); !strings.Contains(message, "\nComms-Prune: R-1..R-") {
+		t.Error(message)
 	}
 	p.Fsck()
 }
