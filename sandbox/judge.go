@@ -187,7 +187,7 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 	if len(missing) > 0 {
 		return none("the directive does not say " + missing[0]), nil
 	}
-	claim := claimOf(d, j.Settings, r.Claim.Commit, main, declaration.RungTarget)
+	claim := claimOf(d, j.Settings, r.Claim.Commit, main)
 	if len(claim.Commands) == 0 {
 		return none("no criterion has a command"), nil
 	}
