@@ -211,7 +211,7 @@ func parseReview(text string) (cycle.Review, error) {
 // or in the working tree, a full disk, and what the loop depends on.
 func (u *unit) signals(ctx context.Context) []loop.Signal {
 	var list []loop.Signal
-	if main, err := u.store.Main(ctx); err == nil {
+	if main, err := u.store.Look(ctx); err == nil {
 		if _, err := main.File(ctx, loop.StopPath, 1<<20); err == nil {
 			list = append(list, loop.Signal{Kind: loop.StopFile, Detail: "main"})
 		}

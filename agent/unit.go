@@ -190,7 +190,7 @@ func (u *unit) declare() {
 
 // world is what main says now (see uow.World).
 func (u *unit) world(ctx context.Context) (uow.World, error) {
-	main, err := u.store.Main(ctx)
+	main, err := u.store.Look(ctx)
 	if err != nil {
 		return uow.World{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"git-ward/internal/benchtest"
+	"git-ward/internal/gittest"
 	"git-ward/sandbox/image"
 )
 
@@ -88,6 +89,33 @@ func TestBenchDoor(t *testing.T) {
 	host := p.Run(p.Work, "bash", "-c", pushes, "pushes", p.Bare, "host")
 	benchtest.Against("push of one commit from inside, through the door", benchtest.Median(times(t, inside)), "plain path on the host", benchtest.Median(times(t, host)))
 	p.Fsck()
+}
+
+// TestBenchVerify is the host's judging of a claim of one criterion, each command on
+// a checkout of its own and twice, as `git ward verify` does it and the launcher,
+// against the same command on a checkout that is there.
+func TestBenchVerify(t *testing.T) {
+	benchtest.Only(t)
+	t.Run("unfenced", func(t *testing.T) { benchVerify(t, gittest.New(t), "as processes", "--unfenced") })
+	t.Run("fenced", func(t *testing.T) { benchVerify(t, fenced(t), "in containers") })
+}
+
+func benchVerify(t *testing.T, p *gittest.Pair, how string, more ...string) {
+	const line = "grep -q Directives COMMS.md"
+	p.Commit("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: say what to do\n\n- [ ] it has directives (`"+line+"`)\n\n## Reports\n")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(out)
+	}
+	var judged, plain []time.Duration
+	for range 9 {
+		start := time.Now()
+		p.Run(p.Work, "git-ward", append(append([]string{"verify", "--bare", p.Bare}, more...), "refs/heads/main", "D-1")...)
+		judged = append(judged, time.Since(start))
+		start = time.Now()
+		p.Run(p.Work, "sh", "-c", line)
+		plain = append(plain, time.Since(start))
+	}
+	benchtest.Against("a claim of one criterion, judged twice "+how, benchtest.Median(judged), "its command once, as it is", benchtest.Median(plain))
 }
 
 // times reads the lines that are numbers of microseconds, but the first two: they

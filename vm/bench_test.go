@@ -41,21 +41,6 @@ func inC() string {
 	return b.String()
 }
 
-// inStarlark is the machine with a list for its tape and a table for its states.
-const inStarlark = `
-def run():
-    table = [((1, 1, 1), (1, -1, 2)), ((1, 1, 2), (1, 1, 1)), ((1, 1, 3), (0, -1, 4)), ((1, -1, 0), (1, -1, 3)), ((1, 1, 5), (0, -1, 0))]
-    tape = [0] * 40000
-    head, state, n = 20000, 0, 0
-    while state != 5:
-        write, move, state = table[state][tape[head]]
-        tape[head] = write
-        head += move
-        n += 1
-    return n
-steps = run()
-`
-
 func took(f func()) time.Duration {
 	start := time.Now()
 	f()
@@ -81,6 +66,9 @@ func TestBench(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if r := finish(t, image, (*Machine).advance).Result(); r.Instructions != 6*beaverSteps || r.Tape.NonZero() != beaverOnes {
+		t.Fatal(r.Instructions, r.Tape.NonZero())
+	}
 	leaping := best(9, func() { finish(t, image, (*Machine).advance) })
 	walking := best(5, func() { finish(t, image, (*Machine).onFoot) })
 	stepping := best(2, func() { finish(t, image, func(m *Machine, n int64) { m.Step() }) })
@@ -89,11 +77,15 @@ func TestBench(t *testing.T) {
 		benchtest.Against(what+", no leaps", walking, "C with gotos, no limits", c)
 	}
 	benchtest.Against(what, leaping, "the machine instruction by instruction", stepping)
+	wasm := timeWasm(t)
+	benchtest.Against(what, leaping, "wazero, compiled, paying fuel at each step", wasm)
+	benchtest.Against(what+", no leaps", walking, "wazero, compiled, paying fuel at each step", wasm)
+	benchtest.Against(what, leaping, "gopher-lua with gotos", timeLua(t))
 	benchtest.Against(what, leaping, "starlark-go", timeStarlark(t))
 	registers(t)
 }
 
-func finish(t *testing.T, image *Image, advance func(*Machine, int64)) {
+func finish(t *testing.T, image *Image, advance func(*Machine, int64)) *Machine {
 	m, err := New(image, DefaultLimits(), ToolNames())
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +96,7 @@ func finish(t *testing.T, image *Image, advance func(*Machine, int64)) {
 	if m.state != Halted {
 		t.Fatal(m.code)
 	}
+	return m
 }
 
 func compile(t *testing.T, name, src string) string {
@@ -133,17 +126,7 @@ func timeC(t *testing.T) time.Duration {
 			}
 		}
 	}
-	return best(9, run(bin, "47176870 4098\n")) - best(9, run(empty, ""))
-}
-
-func timeStarlark(t *testing.T) time.Duration {
-	return took(func() {
-		options := &syntax.FileOptions{While: true, TopLevelControl: true}
-		globals, err := starlark.ExecFileOptions(options, new(starlark.Thread), "beaver.star", inStarlark, nil)
-		if err != nil || globals["steps"].String() != "47176870" {
-			t.Fatal(globals, err)
-		}
-	})
+	return best(9, run(bin, fmt.Sprintln(beaverSteps, beaverOnes))) - best(9, run(empty, ""))
 }
 
 // registers is the other kind of plan, whose every state is new: the primes below

@@ -19,14 +19,16 @@ func (l *Loop) restore(ctx context.Context) error {
 	dir := loop.Dir(name) + "/"
 	l.budget = loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: l.Declaration.LoopID, Limits: l.Limits, Iterations: []loop.Usage{}}
 	l.manifest = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: l.Declaration.LoopID, Artifacts: []loop.Artifact{}}
+	read, done := l.Work.Files(ctx)
+	defer done()
 	var budget loop.BudgetLog
-	if ok, err := l.readJSON(ctx, dir+loop.BudgetFile, &budget); err != nil {
+	if ok, err := l.decode(read, dir+loop.BudgetFile, &budget); err != nil {
 		return err
 	} else if ok && budget.LoopID == l.Declaration.LoopID {
 		l.budget = budget
 	}
 	var manifest loop.Artifacts
-	if ok, err := l.readJSON(ctx, dir+loop.ManifestFile, &manifest); err != nil {
+	if ok, err := l.decode(read, dir+loop.ManifestFile, &manifest); err != nil {
 		return err
 	} else if ok && manifest.LoopID == l.Declaration.LoopID {
 		l.manifest = manifest
@@ -38,7 +40,7 @@ func (l *Loop) restore(ctx context.Context) error {
 	l.certs, l.offset = nil, 0
 	for _, n := range numbers {
 		var cert loop.Certificate
-		ok, err := l.readJSON(ctx, loop.IterationDir(name, n)+"/"+loop.CertificateFile, &cert)
+		ok, err := l.decode(read, loop.IterationDir(name, n)+"/"+loop.CertificateFile, &cert)
 		if err != nil {
 			return err
 		}
@@ -54,7 +56,7 @@ func (l *Loop) restore(ctx context.Context) error {
 	}
 	// What an iteration that was cut off has listed already.
 	var listed loop.Artifacts
-	if _, err := l.readJSON(ctx, loop.IterationDir(name, l.offset+len(l.certs))+"/"+loop.ArtifactsFile, &listed); err != nil {
+	if _, err := l.decode(read, loop.IterationDir(name, l.offset+len(l.certs))+"/"+loop.ArtifactsFile, &listed); err != nil {
 		return err
 	}
 	l.manifest = l.manifest.Extend(listed.Artifacts)
@@ -79,8 +81,9 @@ func (l *Loop) iterations(ctx context.Context) ([]int, error) {
 	return numbers, nil
 }
 
-func (l *Loop) readJSON(ctx context.Context, path string, into any) (bool, error) {
-	data, err := l.Work.File(ctx, path)
+// decode reads one file of evidence; false where there is none.
+func (l *Loop) decode(read func(path string) ([]byte, error), path string, into any) (bool, error) {
+	data, err := read(path)
 	if err != nil || data == nil {
 		return false, err
 	}
@@ -94,7 +97,9 @@ func (l *Loop) readJSON(ctx context.Context, path string, into any) (bool, error
 // written it; nil otherwise.
 func (l *Loop) ReadReport(ctx context.Context) (*loop.Report, error) {
 	var report loop.Report
-	ok, err := l.readJSON(ctx, loop.Dir(l.Directive.Name())+"/"+loop.ReportFile, &report)
+	read, done := l.Work.Files(ctx)
+	defer done()
+	ok, err := l.decode(read, loop.Dir(l.Directive.Name())+"/"+loop.ReportFile, &report)
 	if !ok || err != nil || report.LoopID != l.Declaration.LoopID {
 		return nil, err
 	}
@@ -179,11 +184,13 @@ func (l *Loop) rung(ctx context.Context, pending map[string][]byte) (int, []stri
 			e.Verdict = v
 		}
 	}
+	read, done := l.Work.Files(ctx)
+	defer done()
 	if err := l.manifest.CheckManifest(func(path string) ([]byte, error) {
 		if data := pending[path]; data != nil {
 			return data, nil
 		}
-		return l.Work.File(ctx, path)
+		return read(path)
 	}); err != nil {
 		e.Complete = false
 	}

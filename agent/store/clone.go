@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,18 @@ func (c *clone) ensure(ctx context.Context) error {
 	if err := c.store.writeHome(); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(c.gitDir(), "config"), formatConfig(c.settings()), 0o644)
+	return put(filepath.Join(c.gitDir(), "config"), formatConfig(c.settings()))
+}
+
+// put writes a file that does not say so already: putting settings back comes before
+// every commit, and what reaches the disk is waited for.
+func put(path string, data []byte) error {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(data)) {
+		if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, data) {
+			return nil
+		}
+	}
+	return atomicfile.Write(path, data, 0o644)
 }
 
 // create makes an empty repository under another name first, so that a kill

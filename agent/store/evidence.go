@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -18,18 +20,26 @@ const evidenceSize = 8 << 20
 // File reads a file of the branch's newest commit, nil when it is not there. What
 // the working tree says does not count.
 func (w *Work) File(ctx context.Context, path string) ([]byte, error) {
+	read, done := w.Files(ctx)
+	defer done()
+	return read(path)
+}
+
+// Files reads many files as File does, with one child for all of them until done.
+func (w *Work) Files(ctx context.Context) (read func(path string) ([]byte, error), done func() error) {
 	batch := git.Open(w.gitDir()).Batch(ctx)
-	defer batch.Close()
-	object, data, err := batch.Read("HEAD:"+path, evidenceSize)
-	switch {
-	case errors.Is(err, git.ErrMissing):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("%s of %s: %w", path, w.Branch, err)
-	case object.Kind != "blob":
-		return nil, fmt.Errorf("%s of %s is not a file", path, w.Branch)
-	}
-	return data, nil
+	return func(path string) ([]byte, error) {
+		object, data, err := batch.Read("HEAD:"+path, evidenceSize)
+		switch {
+		case errors.Is(err, git.ErrMissing):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s of %s: %w", path, w.Branch, err)
+		case object.Kind != "blob":
+			return nil, fmt.Errorf("%s of %s is not a file", path, w.Branch)
+		}
+		return data, nil
+	}, batch.Close
 }
 
 // List names the entries of a directory of the branch's newest commit; none where
@@ -73,9 +83,10 @@ func (w *Work) Changes(ctx context.Context, since string) ([]Change, error) {
 	return list, nil
 }
 
-// Commit writes files into the branch and commits them with whatever else the
-// working tree holds; the next Offer takes it along. Files that are there already,
-// byte for byte, make no commit.
+// Commit writes files into the branch and commits them; the next Offer takes them
+// along. Without files it commits whatever the working tree holds: looking for that
+// takes the longer the more evidence lies there. What is there already, byte for
+// byte, makes no commit.
 func (w *Work) Commit(ctx context.Context, subject string, files map[string][]byte) error {
 	if err := w.ensure(ctx); err != nil { // a model may have changed settings
 		return err
@@ -83,19 +94,27 @@ func (w *Work) Commit(ctx context.Context, subject string, files map[string][]by
 	if err := w.write(files); err != nil {
 		return err
 	}
-	if err := w.ready(ctx); err != nil {
-		return err
-	}
-	for name := range files { // whatever the tree's .gitignore says
-		if _, err := w.git(ctx, "add", "--force", "--", name); err != nil {
+	if len(files) == 0 {
+		if err := w.ready(ctx); err != nil {
 			return err
 		}
+	} else if err := w.addOnly(ctx, files); err != nil {
+		return err
 	}
 	if _, err := w.git(ctx, "diff", "--cached", "--quiet"); err == nil {
 		return nil
 	}
 	message := fmt.Sprintf("%s\n\n%s: %s\n%s: %s\n", diag.Clean(subject), trailerDirective, w.Directive.Name(), trailerHash, w.Directive.Hash())
 	_, _, err := w.store.runInput(ctx, w.dir, message, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-")
+	return err
+}
+
+// addOnly takes files into the index, whatever the tree's .gitignore says.
+func (w *Work) addOnly(ctx context.Context, files map[string][]byte) error {
+	if err := w.committable(ctx); err != nil {
+		return err
+	}
+	_, err := w.git(ctx, append([]string{"add", "--force", "--"}, slices.Sorted(maps.Keys(files))...)...)
 	return err
 }
 

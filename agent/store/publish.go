@@ -70,8 +70,22 @@ func (w *Work) deliver(ctx context.Context, text string, done bool) error {
 	return fmt.Errorf("%s moved on the remote %d times while it was pushed", w.Branch, maxRaces)
 }
 
-// ready refuses a working tree that cannot be committed as it is meant.
+// ready takes all that the working tree holds into the index.
 func (w *Work) ready(ctx context.Context) error {
+	if err := w.committable(ctx); err != nil {
+		return err
+	}
+	if _, err := w.git(ctx, "add", "--all"); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		return refuse("the working tree cannot be committed: %v", err)
+	}
+	return nil
+}
+
+// committable refuses a working tree that cannot be committed as it is meant.
+func (w *Work) committable(ctx context.Context) error {
 	head, err := w.git(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil && !exited(err, 1) {
 		return err
@@ -80,18 +94,12 @@ func (w *Work) ready(ctx context.Context) error {
 		return refuse("the working tree is on %s, not on %s; take the work there: git checkout -B %s",
 			cmp.Or(strings.TrimPrefix(head, "refs/heads/"), "no branch"), w.Branch, w.Branch)
 	}
-	unmerged, err := w.git(ctx, "diff", "--name-only", "--diff-filter=U")
+	unmerged, err := w.git(ctx, "diff", "--cached", "--name-only", "--diff-filter=U")
 	if err != nil {
 		return err
 	}
 	if unmerged != "" {
 		return refuse("a merge is not finished; resolve and git add: %s", strings.ReplaceAll(unmerged, "\n", ", "))
-	}
-	if _, err := w.git(ctx, "add", "--all"); err != nil {
-		if ctx.Err() != nil {
-			return err
-		}
-		return refuse("the working tree cannot be committed: %v", err)
 	}
 	return nil
 }

@@ -17,6 +17,24 @@ const mainRef = "refs/remotes/origin/main"
 type Snapshot struct {
 	Commit string
 	clone  *clone
+	// files are what was read of a snapshot that Look keeps, nil for what is not
+	// there: a commit does not change.
+	files map[string][]byte
+}
+
+// Look is Main for those who ask again and again: while main's ref looks on disk as
+// it did, it is the snapshot of the last time, and costs no child.
+func (s *Store) Look(ctx context.Context) (Snapshot, error) {
+	mark := s.Mark()
+	if s.seen.files != nil && s.mark == mark {
+		return s.seen, nil
+	}
+	m, err := s.Main(ctx)
+	if err == nil {
+		m.files = map[string][]byte{}
+		s.seen, s.mark = m, mark
+	}
+	return m, err
 }
 
 // Main fetches, lets the clone of main follow unless a watcher sees to that, and returns what main is now.
@@ -33,7 +51,7 @@ func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 		return Snapshot{}, cli.Hint(fmt.Errorf("%s has no branch main", s.Bare), "`git ward init --bare %s` makes its first commit", s.Bare)
 	}
 	if s.Running != "" {
-		return Snapshot{tip, c}, nil
+		return Snapshot{Commit: tip, clone: c}, nil
 	}
 	head, err := c.resolve(ctx, "HEAD")
 	if err != nil {
@@ -44,18 +62,36 @@ func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 			return Snapshot{}, err
 		}
 	}
-	return Snapshot{tip, c}, nil
+	return Snapshot{Commit: tip, clone: c}, nil
 }
 
 // File reads a file of the commit, not of a working tree: attributes and filters
 // cannot change what it says. A missing one is fs.ErrNotExist.
 func (m Snapshot) File(ctx context.Context, path string, limit int64) ([]byte, error) {
+	data, known := m.files[path]
+	if !known || int64(len(data)) > limit {
+		var err error
+		if data, err = m.read(ctx, path, limit); err != nil {
+			return nil, err
+		}
+		if m.files != nil {
+			m.files[path] = data
+		}
+	}
+	if data == nil {
+		return nil, fmt.Errorf("main has no %s: %w", path, fs.ErrNotExist)
+	}
+	return data, nil
+}
+
+// read is a file's content, nil when there is none.
+func (m Snapshot) read(ctx context.Context, path string, limit int64) ([]byte, error) {
 	batch := git.Open(m.clone.gitDir()).Batch(ctx)
 	defer batch.Close()
 	object, data, err := batch.Read(m.Commit+":"+path, limit)
 	switch {
 	case errors.Is(err, git.ErrMissing):
-		return nil, fmt.Errorf("main has no %s: %w", path, fs.ErrNotExist)
+		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("%s of main: %w", path, err)
 	case object.Kind != "blob":

@@ -19,9 +19,9 @@ import (
 	"syscall"
 	"time"
 
-	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 )
 
 // The agent's name in commits. It says nothing about rights (ID-1).
@@ -53,6 +53,8 @@ type Store struct {
 	Options
 	name string // of clones: the remote's, without .git
 	main *clone
+	seen Snapshot // what Look saw last, when main's ref looked like mark
+	mark git.Mark
 	// pushOptions is whether the remote takes them, and so can answer in JSON.
 	pushOptions bool
 }
@@ -131,14 +133,14 @@ func (s *Store) writeHome() error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(s.home(), ".gitconfig"), formatConfig([]setting{
+	return put(filepath.Join(s.home(), ".gitconfig"), formatConfig([]setting{
 		{"safe", "", "directory", real},
 		{"user", "", "name", agentName},
 		{"user", "", "email", agentMail},
 		{"init", "", "defaultBranch", "main"},
 		{"pull", "", "rebase", "true"},
 		{"advice", "", "detachedHead", "false"},
-	}), 0o644)
+	}))
 }
 
 // gitError is the end of a git child that did not exit 0.

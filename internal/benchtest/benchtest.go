@@ -37,4 +37,10 @@ func Median(all []time.Duration) time.Duration {
 func MS(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
 
 // Ratio is how often the baseline goes into a time.
-func Ratio(took, base time.Duration) string { return fmt.Sprintf("%.2f", float64(took)/float64(base)) }
+func Ratio(took, base time.Duration) string {
+	r := float64(took) / float64(base)
+	if r < 0.1 {
+		return fmt.Sprintf("%.4f", r)
+	}
+	return fmt.Sprintf("%.2f", r)
+}

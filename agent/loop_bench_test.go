@@ -1,0 +1,235 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/agent/cycle"
+	"git-ward/agent/store"
+	"git-ward/internal/benchtest"
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/internal/gittest"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
+}
+
+// TestBenchLoop measures an iteration of the bounded loop in which nobody thinks
+// and nothing is verified: journal, capsule, evidence, budget, learnings, and their
+// pushes through the real hooks, with more and more iterations on the branch.
+func TestBenchLoop(t *testing.T) {
+	benchtest.Only(t)
+	var none, noneStart time.Duration
+	for _, n := range []int{0, 10, 100, 1000} {
+		b := newLoopBench(t, n)
+		b.run()
+		whole, pushes, rest := benchtest.Median(b.whole), benchtest.Median(b.pushes), benchtest.Median(b.rest)
+		if n == 0 {
+			none, noneStart = rest, b.start
+		}
+		benchtest.Against(fmt.Sprintf("an iteration of the loop, %d before it", n), whole,
+			fmt.Sprintf("its %d pushes at the remote", b.count), pushes)
+		benchtest.Against(fmt.Sprintf("an iteration without its pushes, %d before it", n), rest, "none before it", none)
+		benchtest.Against(fmt.Sprintf("the loop taken up in a new clone, %d iterations before", n), b.start, "none before", noneStart)
+	}
+}
+
+// loopBench is a unit of work with iterations behind it, and the worker of the ones
+// that are measured.
+type loopBench struct {
+	*unit
+	t    *testing.T
+	bare string
+	door *countingDoor
+
+	start               time.Duration   // from no clone to the first iteration's work
+	whole, pushes, rest []time.Duration // of each iteration
+	count               int             // of an iteration's pushes
+
+	since time.Time     // the iteration before handed its work over
+	host  time.Duration // what the host took since
+}
+
+// The directive allows more than is measured; its policy asks for no sign of life.
+const (
+	benchDirective = "# COMMS\n\n## Directives\n\n### D-1: greet\n\nSay hello.\n\n- [ ] it greets (`test -f hello`)\n" +
+		"- max_iterations: 2000\n- max_total_tool_calls: 1000000\n- max_total_seconds: 1000000\n\n## Reports\n"
+	benchPolicy = "pilot_pulse = 0\nmax_interactions = 1000000\n"
+)
+
+func newLoopBench(t *testing.T, n int) *loopBench {
+	p := gittest.New(t)
+	p.Commit(uow.PolicyPath, benchPolicy)
+	p.Commit(comms.Path, benchDirective)
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(out)
+	}
+	bin, err := gittest.Bin()
+	check(t, err)
+	door := openDoor(t, p.Bare)
+	set := Settings{Config: config.Default(), Options: store.Options{Bare: p.Bare, State: t.TempDir(), Door: door.path, Executable: filepath.Join(bin, "ward-agent")}}
+	s, err := store.Open(t.Context(), set.Options)
+	check(t, err)
+	main, err := s.Main(t.Context())
+	check(t, err)
+	_, doc, err := main.Comms(t.Context())
+	check(t, err)
+	j := &job{agent: &agent{Settings: set, store: s, log: zerolog.Nop()}, log: zerolog.Nop(), directive: doc.Directives[0]}
+	b := &loopBench{t: t, bare: p.Bare, door: door, unit: &unit{job: j}}
+	b.journal = s.NewJournal(uow.ID{Directive: "D-1", K: 1})
+	b.declare()
+	if n > 0 {
+		b.past(main.Commit, n)
+		return b
+	}
+	check(t, b.step(t.Context(), uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"}))
+	check(t, b.step(t.Context(), uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"}))
+	return b
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// timed is how many iterations are, after one that warms up.
+const timed = 15
+
+var errEnough = errors.New("enough iterations")
+
+// run takes the unit up in a new clone, and stops it after some iterations.
+func (b *loopBench) run() {
+	b.since = time.Now()
+	journals, err := b.store.Journals(b.t.Context(), "D-1")
+	check(b.t, err)
+	b.journal = journals[0]
+	b.work, err = b.store.Work(b.t.Context(), b.directive)
+	check(b.t, err)
+	l := &cycle.Loop{Work: b.work, Journal: b.journal, World: b.world, Verdict: b.verdict, Directive: b.directive, Declaration: b.declaration,
+		Limits: b.limits, Team: b, Signals: b.signals, Log: zerolog.Nop(), Now: time.Now}
+	if _, err := l.Run(b.t.Context()); !errors.Is(err, errEnough) {
+		b.t.Fatal(err)
+	}
+}
+
+// Solve changes one small file. Where it is called, one iteration has ended and the
+// next one has come to its work.
+func (b *loopBench) Solve(_ context.Context, brief cycle.Brief, refusal string) (string, int, error) {
+	if refusal != "" {
+		return "", 0, errors.New(refusal)
+	}
+	took := time.Since(b.since) - b.host
+	count, pushing := b.door.take()
+	if b.start == 0 {
+		b.start = took
+	} else {
+		b.whole, b.pushes, b.rest, b.count = append(b.whole, took), append(b.pushes, pushing), append(b.rest, took-pushing), count
+	}
+	if len(b.whole) == timed+1 {
+		b.whole, b.pushes, b.rest = b.whole[1:], b.pushes[1:], b.rest[1:]
+		return "", 0, errEnough
+	}
+	err := os.WriteFile(filepath.Join(b.work.Dir(), "hello"), fmt.Appendf(nil, "hello %d\n", brief.Iteration), 0o644)
+	b.since, b.host = time.Now(), 0
+	return "a change", 1, err
+}
+
+func (b *loopBench) Review(context.Context, cycle.Brief, cycle.Result) (cycle.Review, int, error) {
+	return cycle.Review{Tried: []string{"a change"}}, 1, nil
+}
+
+// verdict is the host's, noted before anybody asks; noting it is the host's time.
+func (b *loopBench) verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
+	start := time.Now()
+	line, err := b.judged(commit, claim).Line()
+	check(b.t, err)
+	check(b.t, git.Open(b.bare).AppendNote(ctx, loop.VerdictsRef, commit, line))
+	b.host += time.Since(start)
+	return b.store.AwaitVerdict(ctx, commit, claim, time.Minute)
+}
+
+// judged is a verdict by which the loop goes on.
+func (b *loopBench) judged(commit, claim string) loop.Verdict {
+	c := b.declaration.Commands[0]
+	run := loop.Trial{Criteria: []loop.Outcome{{Criterion: c.Text, Command: c.Command, ExitCode: 1, OutputSHA256: loop.Digest(nil)}}}
+	v := loop.Judge(b.declaration, []loop.Trial{run, run})
+	v.Commit, v.Claim, v.Image, v.Fence, v.Time = commit, claim, "localhost/git-ward:"+loop.Digest(nil)[:12], "podman", "2026-11-21T09:00:00Z"
+	return v
+}
+
+// countingDoor takes pushes as the launcher's door does, which is another room, and
+// counts them with the time from their arrival to their end.
+type countingDoor struct {
+	path string
+
+	mu    sync.Mutex
+	count int
+	spent time.Duration
+}
+
+func openDoor(t *testing.T, bare string) *countingDoor {
+	dir, err := os.MkdirTemp("", "door-")
+	check(t, err)
+	d := &countingDoor{path: filepath.Join(dir, "sock")}
+	listener, err := net.Listen("unix", d.path)
+	check(t, err)
+	t.Cleanup(func() {
+		listener.Close()
+		os.RemoveAll(dir)
+	})
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			d.push(conn, bare)
+		}
+	}()
+	return d
+}
+
+func (d *countingDoor) push(conn net.Conn, bare string) {
+	start := time.Now()
+	d.mu.Lock() // until the client may have seen the end
+	defer d.mu.Unlock()
+	defer conn.Close()
+	token, err := gittest.AgentToken(bare)
+	if err != nil {
+		return // the client says that the remote hung up
+	}
+	cmd := exec.Command("git", "receive-pack", bare)
+	cmd.Stdin, cmd.Stdout = conn, conn
+	cmd.Env = append(token, "PATH="+os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+	cmd.Run()
+	d.count++
+	d.spent += time.Since(start)
+}
+
+// take is what came through since it was asked last.
+func (d *countingDoor) take() (int, time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	count, spent := d.count, d.spent
+	d.count, d.spent = 0, 0
+	return count, spent
+}
