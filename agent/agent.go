@@ -137,7 +137,7 @@ func (a *agent) pass(ctx context.Context) error {
 			return err
 		}
 		if d == nil {
-			return a.tidy(ctx, doc)
+			return errors.Join(a.tidy(ctx, doc), a.leftOpen(doc))
 		}
 		worked[d.Hash()] = true
 		if err := a.directive(ctx, main, source, *d); err != nil {
@@ -151,7 +151,10 @@ func (a *agent) pass(ctx context.Context) error {
 func (a *agent) pick(ctx context.Context, doc *comms.Document, worked map[string]bool) (*comms.Directive, error) {
 	for _, d := range doc.Open() {
 		if !worked[d.Hash()] {
-			return &d, nil
+			if may, err := a.mayBegin(ctx, d); may || err != nil {
+				return &d, err
+			}
+			continue
 		}
 		if !a.Config.Agent.Loop {
 			return nil, fmt.Errorf("%s is still open after its report", d.Name())
@@ -162,6 +165,13 @@ func (a *agent) pick(ctx context.Context, doc *comms.Document, worked map[string
 	}
 	for _, d := range doc.Suspended() {
 		if worked[d.Hash()] {
+			continue
+		}
+		may, err := a.mayBegin(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		if !may {
 			continue
 		}
 		journals, err := a.store.Journals(ctx, d.Name())

@@ -91,7 +91,7 @@ func (j *job) solve(ctx context.Context) error {
 	j.log.Info().Str("title", diag.Clean(j.directive.Title)).Msg("work begins")
 	findings := ""
 	for refusals := 0; ; refusals++ {
-		words, err := j.worker.do(ctx, findings)
+		words, err := j.timely(ctx, findings)
 		var stopped *unfinished
 		if errors.As(err, &stopped) {
 			return j.keep(ctx, stopped)
@@ -110,6 +110,17 @@ func (j *job) solve(ctx context.Context) error {
 		}
 		findings = refused.Text
 	}
+}
+
+// timely lets the worker work until the launch's time is spent.
+func (j *job) timely(ctx context.Context, findings string) (string, error) {
+	ctx, cancel := j.timed(ctx)
+	defer cancel()
+	words, err := j.worker.do(ctx, findings)
+	if err != nil && errors.Is(context.Cause(ctx), errTime) {
+		err = &unfinished{why: "The work was stopped: " + errTime.Error() + ".", status: comms.ExitBudgetExceeded}
+	}
+	return words, err
 }
 
 // refusedFor is the end of work that the server does not take.

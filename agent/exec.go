@@ -92,6 +92,7 @@ func (c *command) do(ctx context.Context, refusal string) (string, error) {
 		return cmp.Or(last, "The command printed nothing.") + uncounted(time.Since(start)), nil
 	}
 	u := &unfinished{why: fmt.Sprintf("The command of [model] command failed: %s.", out.End())}
+	u.unpaid(last)
 	if last != "" {
 		u.output = fmt.Sprintf("The last of its output (logs/%s has more):\n\n%s", filepath.Base(out.Log()), indent(last))
 	}

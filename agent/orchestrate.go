@@ -66,16 +66,13 @@ func (o *orchestrator) fire(on string, why error) error {
 		Action:  activity.Action{Type: activity.Info, Details: map[string]any{"machine": o.machine.Name, "from": from, "on": on, "to": to}},
 		Outcome: activity.Outcome{Status: activity.Success, Message: from + " -" + on + "-> " + to}}
 	if why != nil {
-		e.Action.Type = activity.SystemFailure
+		if to == stateError {
+			e.Action.Type = activity.SystemFailure
+		}
 		e.Outcome.Status, e.Outcome.Error = activity.Failure, why.Error()
 	}
 	o.log.Info().Str("from", from).Str("on", on).Str("to", to).Msg("state")
 	return o.activity.Append(e)
-}
-
-// fail makes the transition to ERROR and returns why.
-func (o *orchestrator) fail(on string, why error) error {
-	return errors.Join(why, o.fire(on, why))
 }
 
 // run takes the directive from orientation to the model's last words. The refusal
@@ -90,8 +87,10 @@ func (o *orchestrator) run(ctx context.Context, refusal string) (words string, e
 	}
 	var failed *planrun.StepError // the last one
 	for tries := 0; ; tries++ {
-		if err := o.orient(ctx, tries == 0 && refusal == ""); err != nil {
-			return "", err
+		if o.state != stateDebugging {
+			if err := o.orient(ctx, tries == 0 && refusal == ""); err != nil {
+				return "", err
+			}
 		}
 		commit, err := o.plan(ctx, event, refusal)
 		var none *blocked
@@ -105,17 +104,29 @@ func (o *orchestrator) run(ctx context.Context, refusal string) (words string, e
 		if err == nil {
 			break
 		}
+		var unsound *planrun.Refused
+		if errors.As(err, &unsound) && tries < o.Config.Agent.Refusals {
+			// A run that was killed has left a draft: it is committed before its lint.
+			if err := errors.Join(o.stepFailed(err), o.fire("reorient", nil)); err != nil {
+				return "", err
+			}
+			event, refusal = model.Findings, notExecuted(unsound.Error(), o.talk.Plan)
+			continue
+		}
 		if !errors.As(err, &failed) {
 			return "", err
 		}
-		if err := o.fire("execution_failed", err); err != nil {
+		if err := o.stepFailed(err); err != nil {
 			return "", err
 		}
 		if tries == o.Config.Agent.Refusals {
-			return "", o.gaveUp(failed, tries+1)
+			return "", o.fail(o.gaveUp(failed, tries+1))
 		}
 		if event, refusal, err = o.mend(ctx, failed); err != nil {
 			return "", err
+		}
+		if o.state == stateDebugging {
+			continue
 		}
 		if err := o.fire("reorient", nil); err != nil {
 			return "", err
@@ -206,7 +217,8 @@ func (o *orchestrator) execute(ctx context.Context, commit string) error {
 		}
 	}
 	var stepErr error
-	r.Done = func(string) { stepErr = errors.Join(stepErr, o.fire("step_op", nil)) }
+	r.Next = o.before
+	r.Done = func(string) { stepErr = errors.Join(stepErr, o.after()) }
 	result, err := r.Run(ctx, o.talk.Plan)
 	if err = errors.Join(err, stepErr); err != nil {
 		return err
@@ -248,7 +260,7 @@ func (o *orchestrator) finalize(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if err != nil {
-		return "", o.fail("finalization_failed", err)
+		return "", o.fail(err)
 	}
 	if err := o.work.KeepOnly(ctx, "postmortems"); err != nil {
 		return "", err

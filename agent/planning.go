@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"git-ward/agent/activity"
@@ -19,6 +20,7 @@ import (
 func (o *orchestrator) asks() string {
 	return fmt.Sprintf("# Your plan\n\nLook around with the tools, then write your plan to %s and end your turn. It is linted (`git ward plan lint`), and then executed step by step: "+
 		"only the plan counts, whatever else you change now is thrown away. It ends with `run_in_bash_session git ward task close --task-id %s`, and submit.\n"+
+		"Run the commands of the directive's criteria before that, as they are written there, each in a step of its own: they are the tests.\n"+
 		"For what nobody here knows, write a research plan (# FSM: research) to %s instead: it is executed, and you are asked again.\n",
 		o.talk.Plan, o.directive.Name(), researchPath(o.directive.Name()))
 }
@@ -37,7 +39,7 @@ func (o *orchestrator) plan(ctx context.Context, event model.Event, why string) 
 			if commit != "" {
 				o.log.Info().Str("commit", diag.Short(commit)).Msg("the plan is there; it goes on")
 			}
-			return commit, errors.Join(err, o.fire("plan_op", nil))
+			return commit, errors.Join(err, o.planned())
 		}
 	} else {
 		if event == model.Refused {
@@ -49,10 +51,10 @@ func (o *orchestrator) plan(ctx context.Context, event model.Event, why string) 
 	for tries := 0; ; tries++ {
 		findings, commit, err := o.draft(ctx, from, path, event == model.Failed)
 		if err != nil {
-			return "", o.fail("planning_failed", err)
+			return "", o.fail(err)
 		}
 		if findings == "" && commit != "" {
-			return commit, o.fire("plan_op", nil)
+			return commit, o.planned()
 		}
 		if commit == "" && findings == "" { // research is done
 			if from, err = o.work.Head(ctx); err != nil {
@@ -62,10 +64,16 @@ func (o *orchestrator) plan(ctx context.Context, event model.Event, why string) 
 		}
 		o.log.Warn().Int("tries", tries+1).Str("findings", findings).Msg("the plan cannot be executed")
 		if tries == o.Config.Agent.Refusals {
-			return "", o.fail("planning_failed", &blocked{text: fmt.Sprintf("There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, indent(findings))})
+			none := &blocked{text: fmt.Sprintf("There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, indent(findings))}
+			return "", errors.Join(o.fail(none), o.discard(ctx, from)) // with it nothing could be pushed
 		}
-		o.tell(model.Findings, "The plan is not executed:\n\n"+findings+"\nMend "+path+" and end your turn.")
+		o.tell(model.Findings, notExecuted(findings, path))
 	}
+}
+
+// notExecuted is what the model is told of a plan with findings.
+func notExecuted(findings, path string) string {
+	return "The plan is not executed:\n\n" + findings + "\nMend " + path + " and end your turn."
 }
 
 // draft lets the model write a plan and lints it. No findings and no commit mean
@@ -83,6 +91,9 @@ func (o *orchestrator) draft(ctx context.Context, from, path string, failed bool
 		}
 	}
 	research := researchPath(o.directive.Name())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a folder, a link, too large
+		return err.Error() + "\n", "", o.discard(ctx, from)
+	}
 	if err != nil {
 		if data, err := o.tree.Read(research, plan.MaxBytes); err == nil {
 			return o.research(ctx, from, research, data)
@@ -134,6 +145,11 @@ func (o *orchestrator) lint(ctx context.Context, path string) (string, error) {
 // research runs a research plan as a cycle of its own (PLAN-8), and asks the model
 // again.
 func (o *orchestrator) research(ctx context.Context, from, path string, data []byte) (findings, commit string, err error) {
+	if o.state == stateDebugging {
+		if err := o.replan(ctx, errors.New("the tests fail for a reason that wants research")); err != nil {
+			return "", "", err
+		}
+	}
 	if err := o.fire("research_requested", nil); err != nil {
 		return "", "", err
 	}
@@ -141,7 +157,7 @@ func (o *orchestrator) research(ctx context.Context, from, path string, data []b
 	if err == nil {
 		findings, err = o.lint(ctx, path)
 	}
-	if err == nil {
+	if err == nil && findings == "" {
 		err = o.fire("research_started", nil)
 	}
 	if err != nil {
@@ -159,11 +175,11 @@ func (o *orchestrator) research(ctx context.Context, from, path string, data []b
 			return "", "", err
 		}
 	}
+	if findings != "" {
+		return findings, "", errors.Join(o.replan(ctx, errors.New(findings)), o.work.Restart(ctx))
+	}
 	if err := o.fire("result_ready", nil); err != nil {
 		return "", "", err
-	}
-	if findings != "" {
-		return findings, "", o.work.Restart(ctx)
 	}
 	o.tell("", "The research is done. What its steps gave:\n\n"+outputs+"\n"+o.asks())
 	return "", "", nil

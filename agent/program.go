@@ -77,7 +77,9 @@ func (c *command) ended(out *tool.Outcome, r *preset.Reading) (string, error) {
 		return tool.Tail(cmp.Or(r.Words, c.preset.Name+" said nothing."), wordsSize) + t.sentence(), nil
 	}
 	u := &unfinished{why: fmt.Sprintf("%s ended without a result: %s.", c.preset.Name, out.End())}
-	if why := cmp.Or(r.Failed, out.Tail(wordsSize)); why != "" {
+	why := cmp.Or(r.Failed, out.Tail(wordsSize))
+	u.unpaid(why)
+	if why != "" {
 		u.output = fmt.Sprintf("It said (logs/%s has more):\n\n%s", filepath.Base(out.Log()), indent(tool.Tail(why, wordsSize)))
 	}
 	return "", u

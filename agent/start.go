@@ -14,17 +14,20 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// Start is what a watcher started this process from; the zero value is none.
+// Start is what a watcher started this process from, and for how long; the zero
+// value is none.
 type Start struct {
 	Log    string // bootstrap.log
 	Branch string
 	Commit string
-	Main   string // main's commit then; "" unless the program comes from the tree
+	Main   string    // main's commit then; "" unless the program comes from the tree
+	Until  time.Time // when the launch's time is spent; zero where no launcher said so
 }
 
 // StartFrom reads what the watcher said.
 func StartFrom(getenv func(string) string) Start {
-	return Start{getenv(boot.LogVar), getenv(boot.BranchVar), getenv(boot.CommitVar), getenv(boot.MainVar)}
+	until, _ := time.Parse(time.RFC3339Nano, getenv(boot.UntilVar)) // the launcher wrote it, or nobody did
+	return Start{getenv(boot.LogVar), getenv(boot.BranchVar), getenv(boot.CommitVar), getenv(boot.MainVar), until}
 }
 
 // onBranch reports whether the process runs from a branch that has to prove

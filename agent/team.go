@@ -7,18 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
 	"golang.org/x/sys/unix"
 
 	"git-ward/agent/cycle"
 	"git-ward/agent/model"
 	"git-ward/agent/tool"
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -79,6 +81,8 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 			c.guard = uow.NewGuard(t.journal.Last().Policy)
 		}
 	}
+	ctx, launched := t.timed(ctx)
+	defer launched()
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(t.limits.MaxSecondsPerIteration)*time.Second, errIteration)
 	defer cancel()
 	words, err := t.worker.do(ctx, refusal)
@@ -92,8 +96,10 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 	var stopped *unfinished
 	var none *blocked
 	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errTime):
+		err = &cycle.Unfinished{Why: errTime.Error(), Spent: true}
 	case errors.As(err, &stopped):
-		err = &cycle.Unfinished{Why: stopped.why}
+		err = &cycle.Unfinished{Why: stopped.why, Spent: stopped.status == comms.ExitBudgetExceeded}
 	case errors.As(err, &none):
 		err = &cycle.Unfinished{Why: none.text}
 	case err != nil && errors.Is(context.Cause(ctx), errIteration):
@@ -128,7 +134,9 @@ func (t *team) Review(ctx context.Context, b cycle.Brief, r cycle.Result) (cycle
 	}
 	talk := model.Conversation{System: t.system, Directive: t.directive.Name(), Title: t.directive.Title, Iteration: b.Iteration, Role: string(loop.Skeptic),
 		Messages: []model.Message{{Role: model.User, Text: skepticPrompt(b, r, verdict, strings.Join(slices.Sorted(maps.Keys(t.journal.Last().Policy.Branches)), ", "))}}}
-	reply, err := t.skeptic.Turn(ctx, &talk)
+	timed, cancel := t.timed(ctx)
+	defer cancel()
+	reply, err := t.skeptic.Turn(timed, &talk)
 	if err != nil {
 		if ctx.Err() != nil {
 			return cycle.Review{}, 0, err
@@ -218,19 +226,9 @@ func (u *unit) signals(ctx context.Context) []loop.Signal {
 		list = append(list, loop.Signal{Kind: loop.DiskFull})
 	}
 	for _, address := range u.Config.Loop.DependsOn {
-		if !reachable(ctx, address) && ctx.Err() == nil {
-			list = append(list, loop.Signal{Kind: loop.DependencyDown, Detail: address})
+		if err := reach(ctx, address, httpproxy.FromEnvironment()); err != nil && ctx.Err() == nil {
+			list = append(list, loop.Signal{Kind: loop.DependencyDown, Detail: address + ": " + diag.Clean(err.Error())})
 		}
 	}
 	return list
-}
-
-// reachable dials an address of [loop] depends_on.
-func reachable(ctx context.Context, address string) bool {
-	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return false
-	}
-	conn.Close()
-	return true
 }

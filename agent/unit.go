@@ -291,9 +291,9 @@ func (u *unit) loop(ctx context.Context) (*loop.Report, uow.Reason, error) {
 	l := &cycle.Loop{
 		Work: u.work, Journal: u.journal, World: u.world, Directive: u.directive, Declaration: u.declaration, Limits: u.limits,
 		Verdict: func(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
-			return u.store.AwaitVerdict(ctx, commit, claim, min(patience, u.Config.Agent.VerdictPatience.Duration))
+			return u.store.AwaitVerdict(ctx, commit, claim, u.patience(min(patience, u.Config.Agent.VerdictPatience.Duration)))
 		},
-		Team: members, Signals: u.signals, Refusals: u.Config.Agent.Refusals, Log: u.log, Now: time.Now,
+		Team: members, Over: u.overdue, Signals: u.signals, Refusals: u.Config.Agent.Refusals, Log: u.log, Now: time.Now,
 	}
 	report, err := l.Run(ctx)
 	return report, l.Block, err

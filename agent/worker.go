@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"git-ward/agent/model"
 	"git-ward/agent/preset"
@@ -32,6 +33,14 @@ type unfinished struct {
 }
 
 func (u *unfinished) Error() string { return u.why }
+
+// unpaid makes the end of a command that of a spent budget where it passes on what
+// the gateway says then (sandbox/gateway, spent): its calls are not seen here.
+func (u *unfinished) unpaid(output string) {
+	if strings.Contains(output, "ward: the budget of ") || strings.Contains(output, "ward: the time of this launch") {
+		u.why, u.status = "The model is not paid for any more. "+u.why, comms.ExitBudgetExceeded
+	}
+}
 
 // scriptSize bounds a script in main's tree.
 const scriptSize = 4 << 20

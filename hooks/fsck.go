@@ -13,6 +13,8 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
 )
 
 const fsckUsage = "fsck [--repair] [--json] [DIR]"
@@ -70,6 +72,8 @@ type fsck struct {
 	chain                 []link
 	notes                 int
 	records, verdictCount int
+	claims                map[string]*uow.Record    // by their hash
+	granted               map[string][]loop.Verdict // by unit and commit
 	found                 []diag.Diagnostic
 	repaired              []string
 }

@@ -28,6 +28,7 @@ func (f *fsck) work() error {
 }
 
 func (f *fsck) units() error {
+	f.claims = map[string]*uow.Record{}
 	out, err := f.repo.Output(f.ctx, "for-each-ref", "--format=%(refname)", uow.RefPrefix)
 	if err != nil {
 		return err
@@ -79,10 +80,16 @@ func (f *fsck) journal(id uow.ID) ([]*uow.Record, error) {
 		f.report(id.Ref(), "fsck/unit", d.Hint, "commit %s, %s", diag.Short(commits[len(records)]), d.Message)
 	}
 	f.records += len(records)
+	for _, r := range records {
+		if r.Event == uow.MakeClaim {
+			f.claims[r.Hash] = r
+		}
+	}
 	return records, nil
 }
 
 func (f *fsck) verdicts() error {
+	f.granted = map[string][]loop.Verdict{}
 	tip, err := f.repo.Ref(f.ctx, loop.VerdictsRef)
 	if err != nil || tip == git.Zero {
 		return err
@@ -108,33 +115,73 @@ func (f *fsck) verdicts() error {
 		}
 		for _, v := range list {
 			f.verdictCount++
+			f.granted[v.Unit+" "+object] = append(f.granted[v.Unit+" "+object], v)
 			if v.Commit != object {
 				f.report(loop.VerdictsRef, "fsck/verdict", "somebody copied it; it counts for nothing", "the note on %s holds a verdict on %s", diag.Short(object), diag.Short(v.Commit))
+			} else if problem := f.unfounded(v); problem != "" {
+				f.report(loop.VerdictsRef, "fsck/verdict", "only the verifier writes there; git ward verify runs its commands again", "the note on %s holds a verdict %s %s", diag.Short(object), v.Verdict, problem)
 			}
 		}
 	}
 	return nil
 }
 
+// unfounded says why no verifier can have written a verdict; "" when it can. A
+// clone without the journals knows no claims.
+func (f *fsck) unfounded(v loop.Verdict) string {
+	claim := f.claims[v.Claim]
+	switch {
+	case f.records > 0 && (claim == nil || claim.ID != v.Unit || claim.Claim.Commit != v.Commit || claim.DirectiveHash != v.DirectiveHash):
+		return "that no claim of " + diag.Clean(v.Unit) + " asked for"
+	case !v.Sound():
+		return "that its own outcomes do not bear out"
+	}
+	return ""
+}
+
 // evidence compares the manifests at every branch's tip with the evidence that
 // they name. Entries about code are not compared: code goes on changing.
 func (f *fsck) evidence() error {
+	seen := map[string]bool{} // the same file on many branches is read once
 	out, err := f.repo.Output(f.ctx, "for-each-ref", "--format=%(refname)", "refs/heads/")
 	if err != nil {
 		return err
 	}
 	for branch := range strings.FieldsSeq(string(out)) {
-		out, err := f.repo.Output(f.ctx, "ls-tree", "-r", "--name-only", "-z", branch, "evidence/")
+		out, err := f.repo.Output(f.ctx, "ls-tree", "-r", "-z", branch, "evidence/")
 		if err != nil {
 			return err
 		}
-		for path := range strings.SplitSeq(string(out), "\x00") {
-			if place, ok := loop.ParsePlace(path); ok && place.File == loop.ManifestFile {
-				if err := f.manifest(branch, path); err != nil {
-					return err
-				}
+		for entry := range strings.SplitSeq(string(out), "\x00") {
+			meta, path, _ := strings.Cut(entry, "\t")
+			place, ok := loop.ParsePlace(path)
+			if ok && place.File == loop.ManifestFile {
+				err = f.manifest(branch, path)
+			} else if ok && !seen[entry] {
+				seen[entry] = true
+				err = f.success(branch, path, place, meta[strings.LastIndexByte(meta, ' ')+1:])
+			}
+			if err != nil {
+				return err
 			}
 		}
+	}
+	return nil
+}
+
+// success holds a certificate that claims success to the host's verdict on the
+// commit that it names. A halting report names none: its last certificate does.
+func (f *fsck) success(branch, path string, place loop.Place, blob string) error {
+	if place.File != loop.CertificateFile || f.verdictCount == 0 && f.records == 0 {
+		return nil // not one, or a clone without notes
+	}
+	_, data, err := f.batch.Read(blob, loop.MaxEvidence)
+	if err != nil {
+		return err
+	}
+	s, ok := place.Success(data)
+	if ok && !slices.ContainsFunc(f.granted[s.Unit+" "+s.Commit], func(v loop.Verdict) bool { return v.Grants(s) }) {
+		f.report(diag.Clean(branch), "fsck/evidence", "compare with git notes --ref=certificates show", "%s claims %s, and the host has no such verdict", diag.Clean(path), s.Verdict)
 	}
 	return nil
 }

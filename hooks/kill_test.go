@@ -156,6 +156,40 @@ func TestKilledPostReceive(t *testing.T) {
 	}
 }
 
+// TestTwins: of two pushes of the same move git lets one through. The other one's
+// pending file does not record the move a second time.
+func TestTwins(t *testing.T) {
+	p := gittest.New(t)
+	hook := filepath.Join(p.Bare, "hooks/post-receive")
+	real := filepath.Join(t.TempDir(), "post-receive")
+	if err := os.Rename(hook, real); err != nil {
+		t.Fatal(err)
+	}
+	// What the other push leaves, whose receive-pack lost the race for the ref's lock.
+	script := fmt.Sprintf("#!/bin/sh\nfor f in ward/pending/*.json; do sed s/Z-/Z-f00/ $f >$(echo $f | sed s/Z-/Z-f00/); done\nexec %s\n", real)
+	if err := os.WriteFile(hook, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.Commit("f", "1")
+	if out, err := p.Push("main:refs/heads/twins"); err != nil {
+		t.Fatal(err, out)
+	}
+	if err := os.Rename(real, hook); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/pending: 1 pushes ended without their record") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	p.Fsck()
+	log := p.Run(p.Bare, "git-ward", "log", "--json")
+	if strings.Count(log, `"verdict":"lost"`) != 1 || strings.Count(log, "refs/heads/twins") != 2 {
+		t.Error(log)
+	}
+}
+
 // TestHalfMoved: git moves the refs of a transaction one after the other, so a
 // kill can leave the chain moved and the notes not. The pending file is still
 // there then, and the next push completes what is missing, once.

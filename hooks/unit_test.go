@@ -25,11 +25,14 @@ type unitBench struct {
 	clone *git.Repo
 	tips  map[string]string      // journal's ref to its tip, as the agent knows it
 	last  map[string]*uow.Record // the same, as records
+
+	claims     map[string]string // unit and commit to the hash of the claim's record
+	deviations []string          // of the next verdicts
 }
 
 func newUnits(t *testing.T) *unitBench {
 	p := gittest.New(t)
-	b := &unitBench{Pair: p, clone: git.Open(filepath.Join(p.Work, ".git")), tips: map[string]string{}, last: map[string]*uow.Record{}}
+	b := &unitBench{Pair: p, clone: git.Open(filepath.Join(p.Work, ".git")), tips: map[string]string{}, last: map[string]*uow.Record{}, claims: map[string]string{}}
 	b.direct(directiveText)
 	return b
 }
@@ -102,6 +105,9 @@ func (b *unitBench) push(id string, data []byte, agent bool, more ...string) (st
 			b.T.Fatal(err)
 		}
 		b.last[ref] = r
+		if r.Event == uow.MakeClaim {
+			b.claims[id+" "+r.Claim.Commit] = r.Hash
+		}
 	}
 	return out, err
 }
@@ -164,6 +170,8 @@ func (b *unitBench) verdict(id, commit, fence string, met bool) {
 	run := loop.Trial{Criteria: []loop.Outcome{{Criterion: p.Commands[0].Text, Command: p.Commands[0].Command, Met: met, ExitCode: map[bool]int{true: 0, false: 1}[met]}}}
 	v := loop.Judge(p, []loop.Trial{run, run})
 	v.Commit, v.Fence = commit, fence
+	v.Claim = b.claims[id+" "+commit]
+	v.Deviations = append(v.Deviations, b.deviations...)
 	line, err := v.Line()
 	if err != nil {
 		b.T.Fatal(err)
@@ -254,7 +262,9 @@ func TestUnitOfWork(t *testing.T) {
 	if spent := b.last[uow.RefPrefix+"D-1.3"].Budget.Spent; spent != (uow.Counts{Pushes: 1}) {
 		t.Fatalf("%+v", spent)
 	}
-	b.Fsck()
+	if out, err := b.Try(b.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "EXACT that no claim of D-1.9 asked for") || !strings.Contains(out, ", 1 findings") {
+		t.Fatal(out) // the replayed verdict, and nothing else
+	}
 }
 
 // TestTamperedRecord: the push is refused, the host moves the unit, and all of it

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"git-ward/internal/cli"
+	"git-ward/protocols/boot"
 )
 
 // leave is how long the agent may take to end after SIGTERM.
@@ -65,12 +66,15 @@ func (s *Spec) agentArgs(socket string) []string {
 // agentEnv is all that the agent sees of the launcher's environment: keys and
 // tokens of the user's session are not its business.
 func (s *Spec) agentEnv() []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home(), "LANG=C.UTF-8"}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home(), "LANG=C.UTF-8", boot.UntilVar + "=" + s.untilText()}
 	if tmp := os.Getenv("TMPDIR"); tmp != "" {
 		env = append(env, "TMPDIR="+tmp)
 	}
 	return env
 }
+
+// untilText is when [budget] time is spent, for who works inside.
+func (s *Spec) untilText() string { return s.until.UTC().Format(time.RFC3339Nano) }
 
 // exitOf is the launcher's end for the agent's. Death by a signal that nobody
 // here sent is trouble; the shell's code for it is enough when asked for.

@@ -27,9 +27,9 @@ func criterionName(i int) string { return fmt.Sprintf("criterion %d", i+1) }
 // command, the residual, the suite of [verify], and the validation; all of it twice
 // where the rung wants two runs that agree (003, section 11). A directive without a
 // command has nothing to run.
-func claimOf(d *comms.Directive, settings *config.Config, commit, main string, rung int) verifier.Claim {
+func claimOf(d *comms.Directive, settings *config.Config, commit, main string) verifier.Claim {
 	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Replays: 1}
-	if rung >= loop.Rung274177 {
+	if loop.RungTarget(d.Options) >= loop.Rung274177 {
 		c.Replays = 2
 	}
 	for i, criterion := range d.Criteria {

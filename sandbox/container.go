@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"git-ward/internal/cli"
+	"git-ward/protocols/boot"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -36,6 +37,7 @@ func (f *fence) container() *podman.Spec {
 	s := f.plain()
 	s.Command, s.Stdin = f.payload(), f.Stdin != nil
 	s.User, s.Caps = f.user(), f.caps()
+	s.Env[boot.UntilVar] = f.untilText()
 	s.Mounts = append(s.Mounts,
 		podman.Mount{Kind: podman.Bind, Source: filepath.Dir(f.Agent), Target: insideBin, ReadOnly: true},
 		podman.Mount{Kind: podman.Bind, Source: filepath.Dir(f.door), Target: insideDoor, ReadOnly: true},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/protocols/boot"
 )
 
 // testStorage is podman's storage of the tests' own; it stays for the next run.
@@ -39,6 +40,7 @@ func TestFence(t *testing.T) {
 	t.Run("rights", func(t *testing.T) { testRights(t, m) })
 	t.Run("agent", func(t *testing.T) { testAgent(t, m) })
 	t.Run("exec", func(t *testing.T) { testExec(t, m) })
+	t.Run("depends", func(t *testing.T) { testDepends(t, m) })
 	t.Run("verify", func(t *testing.T) { testVerify(t, m) })
 	t.Run("probe", func(t *testing.T) { testProbe(t, m) })
 	m.Fsck()
@@ -56,8 +58,8 @@ func testCommand(t *testing.T, m *machine) {
 		}
 	}
 	if out, err := m.Try(m.Work, []string{"ANTHROPIC_API_KEY=a-key-of-the-host"}, "", "git-ward", "launch", "--bare", m.Bare,
-		"--state", filepath.Join(filepath.Dir(m.Bare), "state"), "--", "sh", "-c", "env; cat /proc/*/environ; ls -R /ward /bot; true"); err != nil || strings.Contains(out, "a-key-of-the-host") {
-		t.Errorf("the host's key is inside: %v\n%s", err, out)
+		"--state", filepath.Join(filepath.Dir(m.Bare), "state"), "--", "sh", "-c", "env; cat /proc/*/environ; ls -R /ward /bot; true"); err != nil || strings.Contains(out, "a-key-of-the-host") || !strings.Contains(out, boot.UntilVar+"=2") {
+		t.Errorf("the host's key is inside, or the end of the launch's time is not: %v\n%s", err, out)
 	}
 }
 
@@ -123,6 +125,34 @@ func testExec(t *testing.T, m *machine) {
 	}
 	if id := m.Git("show", work+":id.txt"); id != "1000\n" {
 		t.Errorf("it ran as user %s", id)
+	}
+}
+
+// testDepends: what a loop depends on is looked for where the fence has a way out,
+// which in allow-list mode is the gateway's proxy (LOOP-9).
+func testDepends(t *testing.T, m *machine) {
+	m.set(`mode = "allowlist"`, `allow = ["pkg.example.com"]`)
+	defer m.set(`mode = "public"`, `allow = []`, `depends_on = []`)
+	for _, c := range []struct{ directive, on, status, text string }{
+		{"D-3", "pkg.example.com:443", "EXIT_CONVERGED", "every criterion is met"},
+		{"D-4", "turns.example.com:443", "EXIT_BLOCKED", `turns.example.com:443: the allow list does not let it pass: ward: turns.example.com is refused: the name is not on the list`},
+	} {
+		m.set(`depends_on = ["` + c.on + `"]`)
+		m.Git("fetch", "--quiet")
+		m.Git("reset", "--quiet", "--hard", "origin/main")
+		comms, err := os.ReadFile(filepath.Join(m.Work, "COMMS.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### "+c.directive+": with others\n\nWork.\n\n- [ ] there is a file (`test -s work/"+c.directive+".md`)\n", 1))
+		m.Git("commit", "--quiet", "--all", "--message", c.directive)
+		m.Git("push", "--quiet", "origin", "main")
+		out := m.Run(m.Work, "git-ward", "launch", "--bare", m.Bare, "--once", "--model", "script", "--state", filepath.Join(filepath.Dir(m.Bare), "state"))
+		m.Git("fetch", "--quiet")
+		report := m.Git("show", "origin/main:COMMS.md")
+		if _, text, found := strings.Cut(report, " "+c.directive+" "+c.status+"\n"); !found || !strings.Contains(text, c.text) {
+			t.Errorf("%s does not end %s:\n%s\n%s", c.directive, c.status, report, out)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -89,7 +90,11 @@ func (j *judge) open(ctx context.Context) (list []*uow.Record, all error) {
 			all = errors.Join(all, err)
 			continue
 		}
-		if r.State != uow.Active || r.Event != uow.MakeClaim || r.Claim == nil {
+		if r.State != uow.Active || r.Claim == nil || r.Claim.Iteration != r.Iteration {
+			continue
+		}
+		if r, err = j.claimOn(ctx, r); err != nil {
+			all = errors.Join(all, err)
 			continue
 		}
 		done, err := j.judged(ctx, r)
@@ -100,6 +105,27 @@ func (j *judge) open(ctx context.Context) (list []*uow.Record, all error) {
 		}
 	}
 	return list, all
+}
+
+// claimOn is the record that made the claim which stands in r, a journal's tip. The
+// PM's heartbeat, a pause and its end, or a retry may have come after it, and do
+// not answer it.
+func (j *judge) claimOn(ctx context.Context, r *uow.Record) (*uow.Record, error) {
+	if r.Event == uow.MakeClaim {
+		return r, nil
+	}
+	id, err := uow.ParseID(r.ID)
+	if err != nil {
+		return nil, err
+	}
+	batch := j.repo.Batch(ctx)
+	defer batch.Close()
+	for back := 1; r.Event != uow.MakeClaim; back++ {
+		if r, err = readRecord(batch, fmt.Sprintf("%s~%d", id.Ref(), back)); err != nil {
+			return nil, fmt.Errorf("%s: %w", id, err)
+		}
+	}
+	return r, nil
 }
 
 // judged reports whether the claim's commit has a verdict on this very claim.
@@ -161,7 +187,7 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 	if len(missing) > 0 {
 		return none("the directive does not say " + missing[0]), nil
 	}
-	claim := claimOf(d, j.Settings, r.Claim.Commit, main, declaration.RungTarget)
+	claim := claimOf(d, j.Settings, r.Claim.Commit, main)
 	if len(claim.Commands) == 0 {
 		return none("no criterion has a command"), nil
 	}

@@ -29,6 +29,7 @@ type court struct {
 	directive comms.Directive
 	main      string
 	last      *uow.Record // of the unit's journal
+	tip       string      // its commit
 }
 
 const asked = `### D-1: the answer
@@ -71,7 +72,9 @@ func newCourt(t *testing.T, directive string) *court {
 // step appends a record to the journal, past the hooks, which are not at stake.
 func (c *court) step(in uow.Input) {
 	c.T.Helper()
-	in.Actor, in.Time = uow.Agent, time.Now()
+	if in.Time = time.Now(); in.Actor == "" {
+		in.Actor = uow.Agent
+	}
 	world := uow.World{Main: &uow.Main{DirectiveHash: c.directive.Hash(), Total: uow.Totals(10), Policy: uow.DefaultPolicy()}}
 	r, found := uow.Advance(uow.ID{Directive: "D-1", K: 1}, c.last, in, world)
 	if len(found) > 0 {
@@ -90,8 +93,12 @@ func (c *court) step(in uow.Input) {
 	if err != nil {
 		c.T.Fatal(tree)
 	}
-	commit := c.Run(c.Bare, "git", "commit-tree", "-m", "step", strings.TrimSpace(tree))
-	c.Run(c.Bare, "git", "update-ref", "refs/ward/uow/D-1.1", strings.TrimSpace(commit))
+	args := []string{"commit-tree", "-m", "step", strings.TrimSpace(tree)}
+	if c.tip != "" {
+		args = append(args, "-p", c.tip)
+	}
+	c.tip = strings.TrimSpace(c.Run(c.Bare, "git", args...))
+	c.Run(c.Bare, "git", "update-ref", "refs/ward/uow/D-1.1", c.tip)
 }
 
 // claim pushes the working tree and claims it.
@@ -162,7 +169,7 @@ func TestJudge(t *testing.T) {
 	if open, err := c.open(t.Context()); len(open) != 0 || err != nil {
 		t.Error(open, err)
 	}
-	if shown, err := units(t.Context(), c.Bare); err != nil || len(shown) != 1 || shown[0].Hash != c.last.Hash || len(shown[0].Verdicts) != 1 {
+	if shown, err := units(t.Context(), c.Bare); err != nil || len(shown) != 1 || shown[0].Hash != c.last.Hash || len(shown[0].Verdicts) != 3 {
 		t.Errorf("status shows %+v, %v", shown, err)
 	}
 }
@@ -232,7 +239,7 @@ func TestJudgeValidates(t *testing.T) {
 	t.Parallel()
 	c := newCourt(t, asked)
 	b := &c.Settings.Bootstrap
-	b.Build, b.Validate = []string{"sh", "-c", `echo "it's built" > built`}, []string{"sh", "try it.sh"}
+	b.Build, b.Validate = []string{"sh", "-c", "echo \"it's built\" > built"}, []string{"sh", "try it.sh"}
 	c.Write("answer", "42\n")
 	for _, step := range []struct{ run, script, verdict, tail string }{
 		{"", "exit 3\n", loop.Exact, ""}, // the program does not come from the tree
@@ -301,5 +308,23 @@ func TestJudgeResiduals(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(c.RuntimeDir, "*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestClaimBelowOtherRecords: the PM's sign, and a pause and its end, after a claim
+// do not take it from the judge.
+func TestClaimBelowOtherRecords(t *testing.T) {
+	c := newCourt(t, asked)
+	c.Write("answer", "42\n")
+	commit := c.claim()
+	claim := c.last.Hash
+	c.step(uow.Input{Event: uow.Heartbeat, Actor: uow.PM, Reason: "PULSE_APPROVED"})
+	c.step(uow.Input{Event: uow.Pause, Actor: uow.PM, Reason: "COST_REVIEW"})
+	if open, err := c.open(t.Context()); err != nil || len(open) > 0 {
+		t.Fatal("a paused unit is not judged", open, err)
+	}
+	c.step(uow.Input{Event: uow.Resume, Actor: uow.PM, Reason: "REVIEWED"})
+	if list := c.verdicts(commit); len(list) != 1 || list[0].Verdict != loop.Exact || list[0].Claim != claim {
+		t.Fatalf("%+v", list)
 	}
 }

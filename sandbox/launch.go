@@ -37,6 +37,8 @@ type Spec struct {
 	Stdin      io.Reader // the command's; nil for an agent
 	Stdout     io.Writer // the agent's
 	Stderr     io.Writer // the agent's, and the launcher's own errors
+
+	until time.Time // when [budget] time is spent; from clock
 }
 
 // maxLog is the size in bytes at which the door's log starts anew.
@@ -71,7 +73,7 @@ func Launch(ctx context.Context, s *Spec) error {
 	}
 	logger := zerolog.New(zerolog.MultiLevelWriter(log,
 		&zerolog.FilteredLevelWriter{Writer: zerolog.LevelWriterAdapter{Writer: console}, Level: zerolog.ErrorLevel})).With().Timestamp().Logger()
-	ctx, cancel := s.clock(ctx)
+	ctx, cancel := s.clock(ctx, logger)
 	defer cancel()
 	d, err := door.Listen(ctx, door.Config{Bare: s.Bare, Dir: s.RuntimeDir, Settings: s.Settings, Log: logger})
 	if err != nil {
@@ -82,10 +84,18 @@ func Launch(ctx context.Context, s *Spec) error {
 	})
 }
 
-// clock ends a launch after [budget] time.
-func (s *Spec) clock(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, s.Settings.Budget.Time.Duration,
-		fmt.Errorf("[budget] time, %s, is spent", s.Settings.Budget.Time.Duration))
+// clock ends a launch after [budget] time and grace. When the time is spent the
+// gateway pays for no more calls, and who works inside knows it by a variable: the
+// grace is for reports, evidence and closing steps (UOW-3).
+func (s *Spec) clock(ctx context.Context, log zerolog.Logger) (context.Context, context.CancelFunc) {
+	b := s.Settings.Budget
+	s.until = time.Now().Add(b.Time.Duration)
+	spent := time.AfterFunc(b.Time.Duration, func() {
+		log.Warn().Str("time", b.Time.String()).Str("grace", b.Grace.String()).Msg("[budget] time is spent; what is left is [budget] grace")
+	})
+	ctx, cancel := context.WithTimeoutCause(ctx, b.Time.Duration+b.Grace.Duration,
+		fmt.Errorf("[budget] time, %s, and grace, %s, are spent", b.Time.Duration, b.Grace.Duration))
+	return ctx, func() { spent.Stop(); cancel() }
 }
 
 // behindGateway opens the gateway and runs the fence, or the plain process,

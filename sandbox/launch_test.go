@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/protocols/boot"
 	"git-ward/sandbox/lab"
 )
 
@@ -37,7 +38,7 @@ func TestLaunch(t *testing.T) {
 	}
 	slices.Sort(names)
 	// The forwarder leads to the gateway; its keys stand for none.
-	wantNames := []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "HOME", "LANG", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PATH", "WARD_BOOT_LOG", "WARD_BRANCH", "WARD_COMMIT"}
+	wantNames := []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "HOME", "LANG", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PATH", "WARD_BOOT_LOG", "WARD_BRANCH", "WARD_COMMIT", "WARD_UNTIL"}
 	if !slices.Equal(names, wantNames) || !slices.Contains(r.Env, "ANTHROPIC_API_KEY=ward") || !slices.Contains(r.Env, "OPENAI_API_KEY=ward") ||
 		!slices.Contains(r.Env, "HOME="+filepath.Join(h.state, "home")) {
 		t.Errorf("environment %q", r.Env)
@@ -131,6 +132,35 @@ func TestSignals(t *testing.T) {
 			}
 			lab.Eventually(t, "agent and child are gone", func() bool { return !alive(r.PID) && !alive(r.Kid) })
 		})
+	}
+}
+
+// TestTimeSpent: an agent that does not end when the launch's time is spent runs
+// until the grace is, and knew of both beforehand.
+func TestTimeSpent(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "polite")
+	settings, err := os.ReadFile(filepath.Join(h.bare, "ward/config.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write("ward/config.toml", strings.NewReplacer("\ntime = \"24h\"", "\ntime = \"3s\"", "\ngrace = \"10m\"", "\ngrace = \"4s\"").Replace(string(settings)), 0o644)
+	start := time.Now()
+	l := h.unfenced()
+	r := h.report()
+	code := l.exit()
+	took := time.Since(start)
+	if code != 3 || took < 7*time.Second {
+		t.Errorf("exit %d after %s\n%s", code, took, &l.err)
+	}
+	i := slices.IndexFunc(r.Env, func(v string) bool { return strings.HasPrefix(v, boot.UntilVar+"=") })
+	until, err := time.Parse(time.RFC3339Nano, strings.TrimPrefix(r.Env[i], boot.UntilVar+"="))
+	if end := start.Add(took - 4*time.Second); err != nil || until.Before(start.Add(3*time.Second)) || until.After(end) {
+		t.Errorf("the agent was told %s (%v), not a time from %s to %s", until, err, start.Add(3*time.Second), end)
+	}
+	log, _ := os.ReadFile(filepath.Join(h.bare, "ward/door.log"))
+	if !strings.Contains(string(log), "[budget] time is spent") {
+		t.Errorf("the log: %s", log)
 	}
 }
 

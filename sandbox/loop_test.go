@@ -6,12 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"git-ward/internal/gittest"
+	"git-ward/protocols/comms"
 )
 
 // seven are the directives of the demo, each with another end.
@@ -189,6 +191,67 @@ func TestLoopKills(t *testing.T) {
 	p.Fsck()
 }
 
+// TestRefusedWork: work that the host does not take, however often, and a plan that
+// is never sound are ends with a report. They stay out of what is pushed, and so
+// does a review that is refused.
+func TestRefusedWork(t *testing.T) {
+	p := gittest.New(t)
+	const leak = `printf ghp_%s 0123456789abcdefghijABCDEFGHIJ012345 >token.txt`
+	p.Write("script.jsonl", `{"directive":"D-1","text":"A token.","calls":[{"name":"bash","args":{"command":"`+leak+`"}}]}
+{"directive":"D-1","on":"refused","calls":[{"name":"bash","args":{"command":"`+leak+`"}}]}
+{"directive":"D-2","on":"plan","calls":[{"name":"write_file","args":{"path":"plans/D-2.iter_0.plan.txt","content":"do it\n"}}]}
+{"directive":"D-3","text":"w","calls":[{"name":"bash","args":{"command":"echo 1 >w"}}]}
+{"directive":"D-3","role":"Skeptic","text":"{\"tried\":[\"ghp_0123456789abcdefghij\\\\u0041BCDEFGHIJ012345\"],\"succeeded\":[],\"failed\":[],\"open\":[],\"diagnosis\":\"\"}"}
+`)
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: a token\n\n- [ ] true (`true`)\n\n### D-2: no plan\n\n- [ ] true (`true`)\n\n### D-3: a review with a token\n\n- [ ] true (`true`)\n\n## Reports\n")
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "directives")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+		"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	if err != nil {
+		t.Fatal(err, out)
+	}
+	report := ended(t, p, map[string]string{"D-1": "EXIT_BLOCKED", "D-2": "EXIT_BLOCKED", "D-3": "EXIT_CONVERGED"})
+	if !strings.Contains(report, "secret/github-pat") || !strings.Contains(report, "There was no plan to execute after 4 tries") {
+		t.Error(report)
+	}
+	if files := p.Git("ls-tree", "-r", "--name-only", "origin/agent/D-1"); strings.Contains(files, "token.txt") {
+		t.Error(files)
+	}
+	p.Fsck()
+}
+
+// TestFullComms: a COMMS.md that has no room for the report makes some, by the rules
+// that the hook holds the agent to (COMMS-4).
+func TestFullComms(t *testing.T) {
+	p := gittest.New(t)
+	p.Write("script.jsonl", `{"directive":"D-1","text":"w","calls":[{"name":"bash","args":{"command":"echo 1 >w"}}]}`+"\n")
+	var b strings.Builder
+	b.WriteString("# COMMS\n\n## Directives\n\n### D-1: a file\n\n- [ ] it is there (`test -e w`)\n\n## Reports\n\n")
+	for id := 1; b.Len() < comms.MaxBytes-700; id++ {
+		fmt.Fprintf(&b, "### R-%d 2026-11-21T09:00:00Z - INFO\n%s\n\n", id, strings.Repeat("words ", 100))
+	}
+	b.WriteString("## Questions\n\n### Q-1 2026-11-21T09:00:00Z -\nWhat else?\n")
+	p.Write("COMMS.md", b.String())
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "years of reports")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	p.Run(p.Work, "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	report := ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED"})
+	if size := len(report); size > comms.MaxBytes/2+5000 || strings.Contains(report, "### R-1 ") || !strings.Contains(report, "What else?") {
+		t.Errorf("%d bytes: %.300s", size, report)
+	}
+	if message := p.Git("log", "-1", "--format=%B", "origin/main"); !strings.Contains(message, "\nComms-Prune: R-1..R-") {
+		t.Error(message)
+	}
+	p.Fsck()
+}
+
 // TestStop: the file scratch/STOP on main is backpressure (LOOP-9); when it is gone,
 // the PM's word takes the unit up again, and the report that closes follows.
 func TestStop(t *testing.T) {
@@ -220,6 +283,91 @@ func TestStop(t *testing.T) {
 	launch()
 	if report = ended(t, p, map[string]string{"D-7": "EXIT_CONVERGED"}); strings.Count(report, " D-7 EXIT") != 2 {
 		t.Error(report)
+	}
+	p.Fsck()
+}
+
+// hurry gives each launch of a repository a time and a grace.
+func hurry(t *testing.T, p *gittest.Pair, time, grace string) {
+	t.Helper()
+	path := filepath.Join(p.Bare, "ward/config.toml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`(?m)^(time|grace) = "\d+[hms]+"$`).ReplaceAllStringFunc(string(data), func(line string) string {
+		return map[bool]string{true: `time = "` + time + `"`, false: `grace = "` + grace + `"`}[strings.HasPrefix(line, "time")]
+	})
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTimeRunsOut: when [budget] time is spent in the middle of an iteration, its
+// worker is stopped, what it has is kept, and the directive ends by a report within
+// the grace. One that was not begun waits for the next launch.
+func TestTimeRunsOut(t *testing.T) {
+	t.Parallel()
+	p := gittest.New(t)
+	course(t, p, "### D-6: all of them\n\n- [ ] all of them are right (`test -e never`)\n\n"+seven[strings.Index(seven, "### D-7"):])
+	p.Write("script.jsonl", `{"directive":"D-6","iteration":0,"text":"Half of it.","calls":[{"name":"bash","args":{"command":"echo 1 > half"}}]}
+{"directive":"D-6","iteration":0,"text":"The rest.","calls":[{"name":"bash","args":{"command":"echo 2 > rest; sleep 600"}}]}
+`+lines[strings.Index(lines, `{"directive":"D-7"`):])
+	p.Git("commit", "--quiet", "--all", "--message", "script")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	launch := func() (string, error) {
+		return p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+			"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	}
+	hurry(t, p, "20s", "5m")
+	start := time.Now()
+	out, err := launch()
+	if took := time.Since(start); err == nil || took < 20*time.Second || took > 2*time.Minute || !strings.Contains(out, "is spent; still open: D-7") {
+		t.Errorf("%v after %s\n%s", err, took, out)
+	}
+	report := ended(t, p, map[string]string{"D-6": "EXIT_BUDGET_EXCEEDED"})
+	if strings.Contains(report, "D-7 EXIT") || !strings.Contains(report, "the time of this launch, [budget] time, is spent") {
+		t.Errorf("%s\n%s", report, out)
+	}
+	if half := p.Git("show", "origin/agent/D-6:half"); half != "1\n" {
+		t.Errorf("half: %q", half)
+	}
+	halting := p.Git("show", "origin/agent/D-6:evidence/D-6/loop/halting_report.json")
+	if !strings.Contains(halting, `"status":"EXIT_BUDGET_EXCEEDED","stop_reason":"MAX_TOOL_CALLS"`) || !strings.Contains(halting, `"iterations_completed":1`) {
+		t.Error(halting)
+	}
+	if units := p.Run(p.Bare, "git-ward", "uow", "list", "--all"); !strings.Contains(units, "ARCHIVED") || strings.Contains(units, "D-7") {
+		t.Errorf("units:\n%s", units)
+	}
+	hurry(t, p, "24h", "10m")
+	if out, err := launch(); err != nil {
+		t.Fatal(err, out)
+	}
+	ended(t, p, map[string]string{"D-7": "EXIT_CONVERGED"})
+	p.Fsck()
+}
+
+// TestTimeRunsOutOnAClaim: a verdict that does not come is waited for until the
+// grace is half over; the rest of it is for the end.
+func TestTimeRunsOutOnAClaim(t *testing.T) {
+	t.Parallel()
+	p := gittest.New(t)
+	course(t, p, "### D-5: done, it says\n\n- [ ] it takes for ever (`sleep 600`)\n")
+	hurry(t, p, "15s", "40s")
+	start := time.Now()
+	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+		"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	if took := time.Since(start); err != nil || took < 35*time.Second {
+		t.Errorf("%v after %s\n%s", err, took, out)
+	}
+	report := ended(t, p, map[string]string{"D-5": "EXIT_BUDGET_EXCEEDED"})
+	if !strings.Contains(report, "the time of this launch, [budget] time, is spent); no verdict came before the grace was half over") {
+		t.Error(report)
+	}
+	if done := p.Git("show", "origin/agent/D-5:done.txt"); done != "I am done\n" {
+		t.Errorf("done.txt: %q", done)
 	}
 	p.Fsck()
 }

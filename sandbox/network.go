@@ -87,6 +87,7 @@ func (s *Spec) openGateway(p firewall.Policy, log zerolog.Logger) (*gateway.Gate
 		Dir: s.RuntimeDir, Meter: filepath.Join(s.Bare, "ward/meter.json"),
 		Directive: s.payer,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: s.Settings.Budget.Tokens, Cost: cost} },
+		Until:     s.until,
 		Anthropic: anthropic, OpenAI: openai, Prices: prices,
 		Allowlist: p.Mode == firewall.Allowlist, Allow: s.Settings.Egress.Allow, Blocked: p.HostRoutes,
 		Log: log,

@@ -130,7 +130,7 @@ func (s *Spec) claim(ctx context.Context, commit, main string, name, lines []str
 		if err != nil {
 			return c, err
 		}
-		return claimOf(d, s.Settings, commit, main, d.Options.Rung), nil
+		return claimOf(d, s.Settings, commit, main), nil
 	}
 	c = verifier.Claim{Commit: commit, Main: main, Pinned: s.Settings.Verify.Pinned, Replays: 1}
 	for i, line := range lines {
@@ -149,7 +149,7 @@ func directive(ctx context.Context, repo *git.Repo, commit, name string) (*comms
 	if d == nil {
 		return nil, fmt.Errorf("%.12s:%s has no directive %s", commit, comms.Path, diag.Clean(name))
 	}
-	if len(claimOf(d, &config.Config{}, "", "", 0).Commands) == 0 {
+	if len(claimOf(d, &config.Config{}, "", "").Commands) == 0 {
 		return nil, cli.Hint(fmt.Errorf("%s has no command to run", name), "a criterion ends in its command: - [ ] all tests pass (`go test ./...`)")
 	}
 	return d, nil

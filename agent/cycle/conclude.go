@@ -2,6 +2,7 @@ package cycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +27,16 @@ func (l *Loop) conclude(ctx context.Context, b Brief, r Result) error {
 	l.spend(b.Iteration)
 	cert := loop.Certify(l.findings(b.Iteration, r.Verdict, l.Signals(ctx)))
 	entry := l.entry(b.Iteration, cert, r, review, link)
-	return l.write(ctx, b, entry, cert, fmt.Sprintf("loop: iteration %d ends: %s, residual %s", b.Iteration, cert.Type, cert.Residual.Words()), files)
+	subject := fmt.Sprintf("loop: iteration %d ends: %s, residual %s", b.Iteration, cert.Type, cert.Residual.Words())
+	err = l.write(ctx, b, entry, cert, subject, files)
+	var refused *halt
+	if errors.As(err, &refused) {
+		// It may be for words, such as a secret in them: the facts are the verdict's.
+		l.Log.Warn().Str("findings", refused.Error()).Msg("the learnings were refused; once more without the model's words")
+		l.review, r.Words = Review{}, ""
+		err = l.write(ctx, b, l.entry(b.Iteration, cert, r, l.review, link), cert, subject, files)
+	}
+	return err
 }
 
 // spend puts the iteration's line into the budget log, once.

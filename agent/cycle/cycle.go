@@ -63,7 +63,10 @@ type Review struct {
 
 // Unfinished is the end of a Solver that was stopped or failed. What it has so far
 // is kept.
-type Unfinished struct{ Why string }
+type Unfinished struct {
+	Why   string
+	Spent bool // for want of tokens, money or time: no other Solver would come further
+}
 
 func (u *Unfinished) Error() string { return u.Why }
 
@@ -84,7 +87,8 @@ type Loop struct {
 	Limits      loop.Limits
 	Team        Team
 	Signals     func(ctx context.Context) []loop.Signal
-	Refusals    int // how often a refused push goes back to the Solver
+	Over        func() string // why no more work may be done in this run, "" while it may
+	Refusals    int           // how often a refused push goes back to the Solver
 	Log         zerolog.Logger
 	Now         func() time.Time
 
@@ -103,6 +107,7 @@ type state struct {
 	calls    int // uses of tools since the last record of the journal
 	used     int // uses of tools in this iteration
 	began    time.Time
+	over     string // why the budget is spent, where Limits do not say so; "" while it is not
 	review   Review // of the last iteration of this run
 }
 
@@ -177,8 +182,11 @@ func (l *Loop) next(ctx context.Context) (loop.Decision, error) {
 		if len(signals) > 0 {
 			return loop.Decision{Event: loop.Backpressure, Status: loop.ExitBlocked, Reason: loop.BackpressureSignal, Words: signals[0].Words()}, nil
 		}
-		if reason, spent := l.Limits.Exhausted(l.spent(), l.budget.Used()); spent {
-			return loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: reason, Words: "the budget is spent"}, nil
+		if over := l.overspent(); over != "" { // nothing is begun, so nothing has to end
+			return loop.Decision{}, &Suspended{over}
+		}
+		if d, spent := l.findings(0, nil, nil).Budget(); spent {
+			return d, nil
 		}
 		return loop.Decision{}, nil
 	}
@@ -198,11 +206,20 @@ func (l *Loop) next(ctx context.Context) (loop.Decision, error) {
 // certificate yet.
 func (l *Loop) inProgress() bool { return int(l.Journal.Last().Iteration) > len(l.certs) }
 
+// overspent is why the budget is spent where Limits do not say so: a Solver was
+// not paid for any more, or the run's time is over.
+func (l *Loop) overspent() string {
+	if l.over == "" {
+		l.over = l.Over()
+	}
+	return l.over
+}
+
 // spent is how many iterations the directive's text has used, in all its units.
 func (l *Loop) spent() int { return int(l.Journal.Last().Budget.Spent.Iterations) }
 
 func (l *Loop) findings(iteration int, v *loop.Verdict, signals []loop.Signal) loop.Findings {
-	f := loop.Findings{Declaration: l.Declaration, Limits: l.Limits, Iteration: iteration, Spent: l.spent(), Used: l.budget.Used(), Verdict: v, Signals: signals}
+	f := loop.Findings{Declaration: l.Declaration, Limits: l.Limits, Iteration: iteration, Spent: l.spent(), Used: l.budget.Used(), Verdict: v, Signals: signals, Over: l.overspent()}
 	for _, c := range l.certs {
 		if c.Iteration < iteration {
 			f.History = append(f.History, c.Residual)

@@ -149,7 +149,7 @@ func (l *Loop) exit(ctx context.Context, d loop.Decision, at loop.State, failed 
 	}
 	rung, missing := l.rung(ctx, files)
 	out := loop.Outcomes{Declaration: l.Declaration, Limits: l.Limits, Decision: d, State: at, Certs: l.certs, Used: l.budget.Used(),
-		Manifest: l.manifest, Rung: rung, Failed: failed, Diagnosis: l.review.Diagnosis}
+		Manifest: l.manifest, Rung: rung, Failed: failed, Over: l.over, Diagnosis: l.review.Diagnosis}
 	if d.Reason == loop.BackpressureSignal {
 		out.Signals = []loop.Signal{{Kind: loop.UserInterrupt, Detail: d.Words}}
 		if signals := l.Signals(ctx); len(signals) > 0 {
@@ -179,8 +179,7 @@ func (l *Loop) rung(ctx context.Context, pending map[string][]byte) (int, []stri
 	}
 	last := l.certs[len(l.certs)-1]
 	e := loop.RungEvidence{Certificate: last, Complete: true}
-	if last.Commit != "" {
-		claim := l.Journal.Last()
+	if claim := l.Journal.Claimed(); last.Commit != "" && claim != nil {
 		if v, err := l.Verdict(ctx, last.Commit, claim.Hash); err == nil {
 			e.Verdict = v
 		}

@@ -86,6 +86,9 @@ func (l *Loop) save(ctx context.Context, subject string, files map[string][]byte
 	err := l.Work.Offer(ctx)
 	var refused *store.Refused
 	if errors.As(err, &refused) {
+		if err := l.Work.Restart(ctx); err != nil { // or it would go along with the next push
+			return err
+		}
 		return l.broken(loop.CollectArtifacts, "the evidence was refused: "+refused.Text)
 	}
 	return err
@@ -102,14 +105,17 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 	if have, err := l.Work.File(ctx, l.path(b, loop.ArtifactsFile)); err != nil || have != nil {
 		return err
 	}
-	refusal := ""
+	refusal, listed := "", l.manifest
 	for refusals := 0; ; refusals++ {
-		words, calls, err := l.Team.Solve(ctx, b, refusal)
+		words, calls, err := l.solve(ctx, b, refusal)
 		l.count(calls)
 		r.Words = words
 		var stopped *Unfinished
 		if errors.As(err, &stopped) {
 			r.Words = stopped.Why
+			if stopped.Spent {
+				l.over = strings.TrimSuffix(stopped.Why, ".")
+			}
 		} else if err != nil {
 			return err
 		}
@@ -124,13 +130,36 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 			}
 			return err
 		}
+		l.manifest = listed // what is refused is no artifact
 		l.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
 		if refusals == l.Refusals || stopped != nil {
 			why := fmt.Sprintf("the work of iteration %d was refused %d times: %s", b.Iteration, refusals+1, refused.Text)
-			return &halt{loop.Decision{Event: loop.ArtifactsEmpty, Status: loop.ExitBlocked, Reason: loop.EvidenceIncomplete, Words: why}, loop.CollectArtifacts, why}
+			// The remote does not take it, and would not take the report on top of it.
+			if err := l.Work.Restart(ctx); err != nil {
+				return err
+			}
+			return l.fruitless(why)
 		}
 		refusal = refused.Text
 	}
+}
+
+// solve lets the Solver work, where there is time for it.
+func (l *Loop) solve(ctx context.Context, b Brief, refusal string) (words string, calls int, err error) {
+	if over := l.overspent(); over != "" {
+		return "", 0, &Unfinished{over, true}
+	}
+	return l.Team.Solve(ctx, b, refusal)
+}
+
+// fruitless ends the loop after an iteration that brought nothing to be judged:
+// blocked, unless it was the budget that kept it from its work.
+func (l *Loop) fruitless(why string) error {
+	d := loop.Decision{Event: loop.ArtifactsEmpty, Status: loop.ExitBlocked, Reason: loop.EvidenceIncomplete, Words: why}
+	if l.overspent() != "" {
+		d = loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxToolCalls, Words: why}
+	}
+	return &halt{d, loop.CollectArtifacts, why}
 }
 
 // path is that of an iteration's file.
@@ -189,7 +218,8 @@ func (l *Loop) collect(ctx context.Context, b Brief, r *Result) (list loop.Artif
 const maxArtifacts = 200
 
 // nothing ends the loop after an iteration without artifacts, which is
-// EXIT_BLOCKED, with the learning that 003 wants of it (sections 1 and 14).
+// EXIT_BLOCKED unless the budget is spent, with the learning that 003 wants of it
+// (sections 1 and 14).
 func (l *Loop) nothing(ctx context.Context, b Brief, words string) error {
 	path := l.path(b, loop.ArtifactsFile)
 	data, err := l.Work.File(ctx, path)
@@ -205,21 +235,25 @@ func (l *Loop) nothing(ctx context.Context, b Brief, words string) error {
 		return err
 	}
 	why := fmt.Sprintf("iteration %d changed nothing", b.Iteration)
-	if words != "" {
+	if words != "" && l.overspent() == "" {
 		why += "; its last words: " + short(words)
 	}
-	return &halt{loop.Decision{Event: loop.ArtifactsEmpty, Status: loop.ExitBlocked, Reason: loop.EvidenceIncomplete, Words: why}, loop.CollectArtifacts, why}
+	return l.fruitless(why)
 }
 
 // await waits for the host's verdict on the journal's claim.
 func (l *Loop) await(ctx context.Context, r *Result) error {
-	record := l.Journal.Last()
+	record := l.Journal.Claimed()
 	l.Log.Info().Str("commit", record.Claim.Commit[:12]).Msg("claimed; waiting for the verdict")
 	v, err := l.Verdict(ctx, record.Claim.Commit, record.Hash)
 	if err != nil {
 		return err
 	}
 	if v == nil {
+		if l.overspent() != "" {
+			const why = "no verdict came before the grace was half over; the claim stands, and its verdict may come yet"
+			return &halt{loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxToolCalls, Words: why}, loop.CheckHalting, why}
+		}
 		why := "no verdict within the verifier's time; does the launcher run?"
 		return &halt{loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.VerdictUnavailable, Words: why}, loop.CheckHalting, why}
 	}

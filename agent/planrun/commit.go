@@ -185,14 +185,14 @@ func (u *run) entry(p point, message string, at time.Time) activity.Entry {
 	}
 	return activity.Entry{
 		ID: u.logID(p.n, ""), Time: at, Phase: phase, Task: activity.Task{ID: u.Task, Step: u.name(p.n)},
-		Action:   activity.Action{Type: kind(p), Details: details},
+		Action:   activity.Action{Type: u.kind(p), Details: details},
 		Outcome:  activity.Outcome{Status: activity.Success, Message: message},
 		Evidence: p.Evidence(), Execution: activity.Execution{Stack: p.stack},
 	}
 }
 
 // kind is the type of a step's log line.
-func kind(p point) activity.Type {
+func (u *run) kind(p point) activity.Type {
 	switch p.Tool {
 	case plan.ReadFile, plan.ListFiles, plan.Grep:
 		return activity.FileRead
@@ -203,7 +203,8 @@ func kind(p point) activity.Type {
 	case plan.SetPlan, plan.StepComplete, plan.ForEachFile:
 		return activity.PlanUpdate
 	case plan.CallPlan:
-		if p.Action() == plan.ToolExec {
+		// A registered name may lead to a program, too.
+		if path, err := u.lint.Resolve(p.Args); err == nil && strings.HasSuffix(path, ".udc") {
 			return activity.ToolExec
 		}
 		return activity.PlanUpdate

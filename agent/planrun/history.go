@@ -69,15 +69,33 @@ func (u *run) lastRun(ctx context.Context) (string, error) {
 	if u.Since != "" {
 		revision = u.Since + "..HEAD"
 	}
-	out, err := u.Tree.Git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--fixed-strings", "--grep="+TrailerStep+": "+u.path+"#", "--format=%B", revision, "--")
-	if err != nil {
-		return "", err
+	// Other commits may speak of a step in their text; only trailers count.
+	for skip := 0; ; skip += pageSize {
+		out, err := u.Tree.Git(ctx, "log", "-z", fmt.Sprintf("--max-count=%d", pageSize), fmt.Sprintf("--skip=%d", skip), "--no-show-signature", "--no-notes",
+			"--fixed-strings", "--grep="+TrailerStep+": "+u.path+"#", "--format=%B", revision, "--")
+		if err != nil || out == "" {
+			return "", err
+		}
+		for message := range strings.SplitSeq(out, "\x00") {
+			if _, base, ok := u.stepOf(message); ok {
+				return base, nil
+			}
+		}
 	}
-	base := git.Trailers(out, TrailerRun)
-	if len(base) != 1 || !git.IsID(base[0]) {
-		return "", nil
+}
+
+// pageSize is how many commits are asked for at once.
+const pageSize = 20
+
+// stepOf reads which step of the plan a commit is of, and where its run began.
+func (u *run) stepOf(message string) (n int, base string, ok bool) {
+	names, runs := git.Trailers(message, TrailerStep), git.Trailers(message, TrailerRun)
+	if len(names) != 1 || len(runs) != 1 || !git.IsID(runs[0]) {
+		return 0, "", false
 	}
-	return base[0], nil
+	number, ok := strings.CutPrefix(names[0], u.path+"#")
+	n, err := strconv.Atoi(number)
+	return n, runs[0], ok && err == nil
 }
 
 // sameText reports whether the plan is still the one of a run.
@@ -108,13 +126,8 @@ func (u *run) steps(ctx context.Context) ([]done, error) {
 	for entry := range strings.SplitSeq(out, "\x00") {
 		id, rest, _ := strings.Cut(strings.TrimPrefix(entry, "\n"), "\n")
 		seconds, message, _ := strings.Cut(rest, "\n")
-		names, runs := git.Trailers(message, TrailerStep), git.Trailers(message, TrailerRun)
-		if len(names) != 1 || len(runs) != 1 || runs[0] != u.base {
-			continue
-		}
-		number, ok := strings.CutPrefix(names[0], u.path+"#")
-		n, err := strconv.Atoi(number)
-		if !ok || err != nil {
+		n, base, ok := u.stepOf(message)
+		if !ok || base != u.base {
 			continue
 		}
 		at, _ := strconv.ParseInt(seconds, 10, 64)
@@ -178,13 +191,20 @@ func (u *run) complete(p point, d done) error {
 	return u.record(p, d.message, d.time)
 }
 
-// matching lists the files of a commit that a glob names.
+// matching lists the files of a commit that a glob names. Links and submodules are
+// none: no step can read or write one.
 func (u *run) matching(ctx context.Context, commit, glob string) ([]string, error) {
-	out, err := u.Tree.Git(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+	out, err := u.Tree.Git(ctx, "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, err
 	}
-	return match(glob, strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")), nil
+	var files []string
+	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		if mode, path, _ := strings.Cut(line, "\t"); strings.HasPrefix(mode, "100") {
+			files = append(files, path)
+		}
+	}
+	return match(glob, files), nil
 }
 
 // callee is the plan that a name stands for; nil for a program.
@@ -198,48 +218,6 @@ func (u *run) callee(name string) (string, *plan.Plan, error) {
 		err = fmt.Errorf("there is no plan %s", path)
 	}
 	return path, p, err
-}
-
-// commitTree is the tree of a commit, as plans are read from it.
-type commitTree struct {
-	commit string
-	batch  *git.Batch
-}
-
-func (t *commitTree) close() { t.batch.Close() }
-
-// Kind says what a path of the tree names.
-func (t *commitTree) Kind(path string) (plan.Kind, error) {
-	if path == "." {
-		return plan.Folder, nil
-	}
-	o, err := t.batch.Info(t.commit + ":" + path)
-	switch {
-	case errors.Is(err, git.ErrMissing):
-		return plan.Missing, nil
-	case err != nil:
-		return plan.Missing, err
-	case o.Kind == "tree":
-		return plan.Folder, nil
-	case o.Kind == "blob":
-		return plan.File, nil
-	}
-	return plan.Other, nil
-}
-
-// ReadFile reads a file of the tree.
-func (t *commitTree) ReadFile(path string, limit int64) ([]byte, error) {
-	o, data, err := t.batch.Read(t.commit+":"+path, limit)
-	var large *git.TooLarge
-	switch {
-	case errors.Is(err, git.ErrMissing):
-		return nil, os.ErrNotExist
-	case errors.As(err, &large):
-		return nil, plan.ErrTooLarge
-	case err == nil && o.Kind != "blob":
-		return nil, os.ErrNotExist
-	}
-	return data, err
 }
 
 // intentPath holds the step that is under way: whatever changes there are in the

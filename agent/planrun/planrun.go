@@ -57,11 +57,19 @@ type Runner struct {
 
 	Redact func(string) string              // takes secrets out; nil takes none
 	Output func(step string, result string) // what a step gave, for a reader; may be nil
+	Next   func(Next) error                 // before each step; may be nil
 	Done   func(step string)                // after each step's commit; may be nil
 	Guard  func(tool string) error          // before each step; its error blocks the step; may be nil
 
 	Since string // runs that began before this commit do not count
 	Again bool   // begin anew even where a run has ended
+}
+
+// Next is a step whose turn it is.
+type Next struct {
+	Action  plan.Action
+	Command string      // what a shell will run, "" for none
+	Ahead   []plan.Step // of the plan that is run, behind the step; callees' are not among them
 }
 
 // Result is how a run ended without an error.
@@ -181,7 +189,7 @@ func (r *Runner) linter(ctx context.Context) (*plan.Linter, func(), error) {
 // lintOf lints plans of a commit. Their machines are main's.
 func lintOf(commit string, batch *git.Batch) *plan.Linter {
 	main := &commitTree{commit: "refs/remotes/origin/main", batch: batch}
-	return plan.NewLinter(&commitTree{commit, batch}, func(path string) ([]byte, error) { return main.ReadFile(path, plan.MaxBytes) })
+	return plan.NewLinter(&commitTree{commit: commit, batch: batch}, func(path string) ([]byte, error) { return main.ReadFile(path, plan.MaxBytes) })
 }
 
 // tag marks commands of a run, so that the next run ends what is left of them.
@@ -228,6 +236,12 @@ func (u *run) step(ctx context.Context, p point) error {
 	if err := u.intend(p); err != nil {
 		return err
 	}
+	if u.Next != nil {
+		first := u.cursor.stack[0]
+		if err := u.Next(Next{p.Action(), p.Command(), first.steps[first.next:]}); err != nil {
+			return err
+		}
+	}
 	message, err := u.perform(ctx, p)
 	if err == nil {
 		err = u.cursor.enter(p)
@@ -256,8 +270,8 @@ func (u *run) failed(ctx context.Context, p point, cause error) error {
 	e.ID = "" // a step may fail more than once
 	e.Outcome = activity.Outcome{Status: activity.Failure, Error: cause.Error()}
 	err := &StepError{Step: u.name(p.n), Line: diag.Clean(strings.TrimSpace(p.Tool + " " + p.Args)), Err: cause}
-	at, _, _ := strings.Cut(p.stack[len(p.stack)-1], "#")
-	err.At = fmt.Sprintf("%s:%d", at, p.Line)
+	at := p.stack[len(p.stack)-1]
+	err.At = fmt.Sprintf("%s:%d", at[:strings.LastIndexByte(at, '#')], p.Line)
 	return errors.Join(err, u.Log.Append(e), u.undo(ctx))
 }
 

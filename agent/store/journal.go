@@ -31,6 +31,17 @@ func (j *Journal) Last() *uow.Record {
 	return j.Records[len(j.Records)-1]
 }
 
+// Claimed is the record of the last claim, nil when there is none. Others may
+// follow it: the PM's heartbeat, a pause and its end, a retry.
+func (j *Journal) Claimed() *uow.Record {
+	for _, r := range slices.Backward(j.Records) {
+		if r.Event == uow.MakeClaim {
+			return r
+		}
+	}
+	return nil
+}
+
 // Journals fetches and reads the journals of a directive's units, oldest first.
 // One that does not hold is an error: nobody builds on it.
 func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, error) {

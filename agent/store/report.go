@@ -75,8 +75,9 @@ func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
 }
 
 // amend pushes a change of main's COMMS.md; nil from change is nothing to do. When
-// main moves meanwhile the change is made anew on what is there then. What names
-// it in errors.
+// main moves meanwhile the change is made anew on what is there then; where the
+// document is full, its oldest reports go, half of it at once, because nobody else
+// may be there to make room. What names the change in errors.
 func (s *Store) amend(ctx context.Context, what, subject string, change func([]byte, *comms.Document) ([]byte, error)) error {
 	for try := range maxRaces {
 		m, err := s.Main(ctx)
@@ -87,10 +88,21 @@ func (s *Store) amend(ctx context.Context, what, subject string, change func([]b
 		if err != nil {
 			return err
 		}
-		if data, err = change(data, doc); data == nil || err != nil {
+		message := subject
+		changed, err := change(data, doc)
+		if errors.Is(err, comms.ErrFull) {
+			pruned, removed, pruneErr := comms.Prune(data, comms.MaxBytes/2)
+			if len(removed) == 0 || pruneErr != nil {
+				return cli.Hint(errors.Join(err, pruneErr), "take directives that are done out of COMMS.md, and push: their reports can go then")
+			}
+			doc, _ = comms.Parse(pruned)
+			message += "\n\n" + comms.PruneTrailers(removed)
+			changed, err = change(pruned, doc)
+		}
+		if changed == nil || err != nil {
 			return err
 		}
-		commit, err := s.commitComms(ctx, m, data, subject)
+		commit, err := s.commitComms(ctx, m, changed, message)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
 )
 
 const document = "# COMMS\n## Directives\n### D-1: one\n## Reports\n"
@@ -60,6 +61,20 @@ func work(t *testing.T, s *Store) *Work {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// TestClaimed: the last claim is found below what the PM says after it.
+func TestClaimed(t *testing.T) {
+	j := &Journal{}
+	if j.Claimed() != nil {
+		t.Error("a claim out of nothing")
+	}
+	for _, e := range []uow.Event{uow.Open, uow.MakeClaim, uow.Iterate, uow.MakeClaim, uow.Heartbeat, uow.Pause, uow.Resume} {
+		j.Records = append(j.Records, &uow.Record{Event: e})
+	}
+	if j.Claimed() != j.Records[3] {
+		t.Errorf("%+v", j.Claimed())
+	}
 }
 
 // TestDone: what Publish says ends the work is found again, with the words; for

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -147,7 +148,10 @@ func Reconcile(ctx context.Context, repo *git.Repo, batch *git.Batch) (int, erro
 	}
 	done := 0
 	for _, p := range all {
-		if p.Process.Alive() {
+		// Of two pushes of the same move one makes it. While one still runs, nobody
+		// can tell which.
+		twin := func(q *Pending) bool { return q != p && q.Process.Alive() && p.shares(q) }
+		if p.Process.Alive() || slices.ContainsFunc(all, twin) {
 			continue
 		}
 		if err := p.reconcile(ctx, repo, batch); err != nil {
@@ -175,6 +179,13 @@ func (p *Pending) reconcile(ctx context.Context, repo *git.Repo, batch *git.Batc
 	return w.Finish(ctx, p)
 }
 
+// shares reports whether two pushes ask for the same move of a ref.
+func (p *Pending) shares(q *Pending) bool {
+	return slices.ContainsFunc(p.Record.Refs, func(a Ref) bool {
+		return slices.ContainsFunc(q.Record.Refs, func(b Ref) bool { return a.Update == b.Update })
+	})
+}
+
 // Settle says which refs moved; a push that moved none is lost.
 func (p *Pending) Settle(moved map[string]bool) {
 	p.Record.Verdict = Lost
@@ -186,49 +197,81 @@ func (p *Pending) Settle(moved map[string]bool) {
 	}
 }
 
-// applied reports whether a ref made its move after the push was admitted: its
-// reflog says so, or, where the reflog is gone with a deleted ref, its present
-// value.
+// applied reports whether a ref made its move after the push was admitted, and no
+// other push's record has it: its reflog says so, or, where the reflog is gone with
+// a deleted ref, its present value.
+func (p *Pending) applied(repo *git.Repo, batch *git.Batch, u checks.Update) (bool, error) {
+	made, err := p.made(repo, batch, u)
+	if err != nil || made == 0 {
+		return false, err
+	}
+	recorded, err := recordedSince(batch, p.Since, u)
+	return made > recorded, err
+}
+
+// made counts how often a ref made its move after the push was admitted.
 //
 // The place in the reflog counts, not the time: git takes the time of an entry
 // once a process, which can be a second before the hook's start.
-func (p *Pending) applied(repo *git.Repo, batch *git.Batch, u checks.Update) (bool, error) {
+func (p *Pending) made(repo *git.Repo, batch *git.Batch, u checks.Update) (n int, err error) {
 	now := git.Zero
 	object, err := batch.Info(u.Ref)
 	if err == nil {
 		now = object.ID
 	} else if !errors.Is(err, git.ErrMissing) {
-		return false, err
+		return 0, err
+	}
+	if now == u.New { // the least, where no reflog says more
+		n = 1
 	}
 	if u.New == git.Zero {
-		return now == git.Zero, nil
+		return n, nil
 	}
 	f, err := os.Open(reflogPath(repo, u.Ref))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-		return now == u.New, nil
+		return n, nil
 	}
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	if from := p.Reflogs[u.Ref]; from <= info.Size() { // else the ref was deleted and began anew
 		if _, err := f.Seek(from, io.SeekStart); err != nil {
-			return false, err
+			return 0, err
 		}
 	}
+	n = 0
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		old, rest, _ := strings.Cut(lines.Text(), " ")
 		if to, _, _ := strings.Cut(rest, " "); old == u.Old && to == u.New {
-			return true, nil
+			n++
 		}
 	}
-	return false, lines.Err()
+	return n, lines.Err()
+}
+
+// recordedSince counts the records after a commit of the chain that have a move.
+func recordedSince(batch *git.Batch, since string, u checks.Update) (n int, err error) {
+	id, err := tip(batch)
+	for err == nil && id != since && id != git.Zero {
+		var r *Record
+		if r, err = Read(batch, id); err != nil {
+			break
+		}
+		for _, ref := range r.Refs {
+			if ref.Applied && ref.Update == u {
+				n++
+			}
+		}
+		id, err = parent(batch, id)
+	}
+	return n, err
 }
 
 func reflogPath(repo *git.Repo, ref string) string {

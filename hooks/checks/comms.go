@@ -70,6 +70,32 @@ func (r *Run) agentComms(t *Tip, d *document) error {
 		return err
 	}
 	r.reportAll(d, comms.CheckAgentChange(d.old, d.new, pruned))
+	return r.reported(t, d)
+}
+
+// reported holds a new report that a directive is met to the host's verdict:
+// nobody certifies himself (LOOP-5).
+func (r *Run) reported(t *Tip, d *document) error {
+	before, _ := comms.Parse(d.old)
+	after, _ := comms.Parse(d.new)
+	known := map[int]bool{}
+	for _, report := range before.Reports {
+		known[report.ID] = true
+	}
+	for _, report := range after.Reports {
+		if known[report.ID] || report.Status != comms.ExitConverged {
+			continue
+		}
+		ok, err := r.converged(report.Directive, report.DirectiveHash())
+		if err != nil {
+			return err
+		}
+		if !ok {
+			r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: comms.Path, Line: report.Line, Col: 1}, Ref: t.Ref, Rule: "comms/agent-verdict",
+				Message: fmt.Sprintf("%s says %s, and the host has no verdict EXACT or CONVERGED for that text of %s", report.Name(), report.Status, diag.Clean(report.Directive)),
+				Hint:    "claim the work and wait for the verdict; DONE is for work without a loop"})
+		}
+	}
 	return nil
 }
 

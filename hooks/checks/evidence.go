@@ -3,6 +3,7 @@ package checks
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -10,6 +11,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
 )
 
 var evidenceCheck = Check{
@@ -69,7 +71,34 @@ func (r *Run) evidenceFile(t *Tip, c Change, place loop.Place) error {
 		d.Commit, d.Ref = t.New, t.Ref
 		r.Report(d)
 	}
-	return r.spend(int64(len(data)))
+	if err := r.spend(int64(len(data))); err != nil || r.Principal != Agent || !r.Received {
+		return err // a clone need not have the host's notes
+	}
+	if s, ok := place.Success(data); ok {
+		granted, err := r.granted(place.Directive, s)
+		if err == nil && !granted {
+			report("evidence/verdict", "claim the work and wait for the verdict: git notes --ref=certificates show", "it claims success, and the host has no such verdict for %s", diag.Clean(s.Unit))
+		}
+		return err
+	}
+	return nil
+}
+
+// granted reports whether the host's verdicts bear out what a certificate or a
+// halting report claims: nobody certifies himself (LOOP-5).
+func (r *Run) granted(directive string, s loop.Success) (bool, error) {
+	id, err := uow.ParseID(s.Unit)
+	if err != nil || id.Directive != directive {
+		return false, nil
+	}
+	if s.Commit == "" {
+		return r.convergedUnit(id, "")
+	}
+	if !git.IsID(s.Commit) {
+		return false, nil
+	}
+	verdicts, err := r.verdicts(s.Commit)
+	return slices.ContainsFunc(verdicts, func(v loop.Verdict) bool { return v.Grants(s) }), err
 }
 
 // manifest compares a directive's manifest with the tree: entries that are new,

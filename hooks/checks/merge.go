@@ -96,6 +96,9 @@ func (r *Run) carries(t *Tip, commit string, v loop.Verdict) (why string, err er
 	switch {
 	case d == nil || !v.Proves(commit, v.Unit, d.Hash()):
 		return "the verdict on " + diag.Short(commit) + " is " + v.Verdict + ", or for another commit or another text of " + id.Directive, nil
+	case len(v.Deviations) > 0: // what was judged has main's version of these, what would be merged has not
+		return fmt.Sprintf("%s decides and was changed; the verdict on %s is for main's version of it: take it back and claim anew, or the PM merges",
+			diag.Clean(v.Deviations[0]), diag.Short(commit)), nil
 	case v.Fence == loop.FenceNone && !r.Config.Rights.UnfencedMerge:
 		return "the verdict on " + diag.Short(commit) + " was had without a fence, and [rights] unfenced_merge is off: the PM merges", nil
 	}

@@ -2,9 +2,11 @@ package checks
 
 import (
 	"errors"
+	"slices"
 
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
 )
 
 // maxNote bounds the verdicts on one commit, all lines together.
@@ -19,6 +21,44 @@ func (r *Run) verdicts(commit string) ([]loop.Verdict, error) {
 	}
 	list, _ := loop.ParseVerdicts(note)
 	return list, nil
+}
+
+// proved reports whether the host's last verdict for a unit on a commit is EXACT
+// or CONVERGED for a text of the directive: a later NONE takes an EXACT back.
+func (r *Run) proved(commit, unit, directiveHash string) (bool, error) {
+	verdicts, err := r.verdicts(commit)
+	if err != nil {
+		return false, err
+	}
+	for _, v := range slices.Backward(verdicts) {
+		if v.Unit == unit {
+			return v.Proves(commit, unit, directiveHash), nil
+		}
+	}
+	return false, nil
+}
+
+// converged reports whether the last claim of some unit of a directive is proved,
+// for this text of it; "" is for any text.
+func (r *Run) converged(directive, directiveHash string) (bool, error) {
+	for k := 1; ; k++ {
+		id := uow.ID{Directive: directive, K: k}
+		if _, err := r.batch.Info(id.Ref()); errors.Is(err, git.ErrMissing) {
+			return false, nil
+		}
+		if ok, err := r.convergedUnit(id, directiveHash); err != nil || ok {
+			return ok, err
+		}
+	}
+}
+
+// convergedUnit is converged for one unit.
+func (r *Run) convergedUnit(id uow.ID, directiveHash string) (bool, error) {
+	last, err := (&journalRun{Run: r, id: id}).unit(id)
+	if err != nil || last == nil || last.Claim == nil || directiveHash != "" && last.DirectiveHash != directiveHash {
+		return false, err
+	}
+	return r.proved(last.Claim.Commit, last.ID, last.DirectiveHash)
 }
 
 // note reads an object's note, nil when it has none. Git and Ward put notes below

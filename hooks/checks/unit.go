@@ -236,18 +236,11 @@ func (j *journalRun) world(prev, next *uow.Record) (*uow.World, error) {
 		}
 	}
 	if next.Event == uow.Complete && prev != nil && prev.Claim != nil {
-		verdicts, err := j.verdicts(prev.Claim.Commit)
+		ok, err := j.proved(prev.Claim.Commit, j.id.String(), prev.DirectiveHash)
 		if err != nil {
 			return nil, err
 		}
-		w.Verdict = func(commit string) bool {
-			for _, v := range slices.Backward(verdicts) {
-				if v.Unit == j.id.String() { // a later NONE takes an EXACT back
-					return v.Proves(commit, j.id.String(), prev.DirectiveHash)
-				}
-			}
-			return false
-		}
+		w.Verdict = func(commit string) bool { return ok && commit == prev.Claim.Commit }
 	}
 	return w, nil
 }

@@ -209,7 +209,7 @@ func Default() *Config {
 	v.Pinned = []string{
 		"**/*_test.go", "**/testdata/**", "**/test_*.py", "**/*_test.py", "**/conftest.py",
 		"**/*.test.*", "**/*.spec.*", "**/__tests__/**", "**/*Test.java", "**/*_spec.rb",
-		"test/**", "tests/**", "Makefile", "makefile", "GNUmakefile", "pytest.ini", "tox.ini",
+		"test/**", "tests/**", "**/Makefile", "**/makefile", "**/GNUmakefile", "**/pytest.ini", "**/tox.ini",
 	}
 	c.Model.Script, c.Model.Command, c.Model.Prompt = "script.jsonl", []string{}, "stdin"
 	c.Model.Timeout = Duration{2 * time.Hour}

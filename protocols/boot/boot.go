@@ -22,6 +22,10 @@ const (
 	// MainVar is main's commit when the agent was started, and is there only when
 	// the program that runs comes from the tree: when main's code moves, it is old.
 	MainVar = "WARD_MAIN"
+	// UntilVar is when the launch's time is spent, as RFC 3339 has it. The launcher
+	// puts it into the environment of all that it starts: from then on models are not
+	// paid for any more, and [budget] grace later everything is stopped.
+	UntilVar = "WARD_UNTIL"
 )
 
 // Main is the branch that is always started again.

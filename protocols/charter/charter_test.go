@@ -195,8 +195,9 @@ func TestProse(t *testing.T) {
 		"a\r\n":                                               "1:2 the line ends in CR LF",
 		"a\nb\xff\n":                                          "2:1 the line is not valid UTF-8",
 		"a\u202eb":                                            "1:1 the line holds the character U+202E",
-		"``` not `a fence\n":                                  "",
-		"    ``` indented code\n":                             "",
+		"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n```\n<<<<<<< SEARCH\n```\n": "2:1 a merge has left a conflict here",
+		"``` not `a fence\n":      "",
+		"    ``` indented code\n": "",
 	} {
 		got := ""
 		for _, d := range CheckProse(File{"protocols/x.protocol.md", []byte(source)}) {

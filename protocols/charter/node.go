@@ -75,6 +75,13 @@ func readNode(data []byte) (node, *syntaxError) {
 
 func (e *syntaxError) Error() string { return e.message }
 
+// What a merge leaves where two sides meet; people compile before they look.
+const (
+	conflictMark = "<<<<<<< "
+	conflict     = "a merge has left a conflict here"
+	conflictHint = "resolve it in this file, then git ward protocol compile"
+)
+
 // describe words a fault at an offset; what people write most is named.
 func describe(data []byte, offset int, message string) *syntaxError {
 	e := &syntaxError{offset, message, "check it with a JSON tool, such as python3 -m json.tool"}
@@ -82,6 +89,8 @@ func describe(data []byte, offset int, message string) *syntaxError {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
 		e.hint = "save it without a byte order mark"
+	case bytes.HasPrefix(rest, []byte(conflictMark)):
+		e.message, e.hint = conflict, conflictHint
 	case bytes.HasPrefix(rest, []byte("//")) || bytes.HasPrefix(rest, []byte("/*")) || bytes.HasPrefix(rest, []byte("#")):
 		e.message = "JSON has no comments"
 		e.hint = "put it into the description, or into a " + proseSuffix + " file beside this one"

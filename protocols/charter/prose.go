@@ -29,6 +29,9 @@ func CheckProse(f File) []diag.Diagnostic {
 			r.add(offset, "protocol/prose", "the line holds "+bad, "retype the line")
 		}
 		if fence == "" {
+			if strings.HasPrefix(line, conflictMark) {
+				r.add(offset, "protocol/prose", conflict, conflictHint)
+			}
 			if fence = fenceOf(line); fence != "" {
 				opened = offset
 			}

@@ -95,13 +95,17 @@ func (u *units) fetch() error {
 	return nil
 }
 
+// lostRace is what git and the hook say when another push was faster: before the
+// hooks, in them, and behind them, where git locks the ref.
+var lostRace = []string{"[rejected]", "ref/stale", "but expected", "reference already exists", "incorrect old value", ".lock': File exists"}
+
 // push moves a unit's ref from parent to commit; false is a lost race.
 func (u *units) push(commit string, id uow.ID, parent string) (bool, error) {
 	out, err := u.git("push", "--quiet", "--force-with-lease="+id.Ref()+":"+parent, u.remote, commit+":"+id.Ref())
 	if err == nil {
 		return true, u.fetch()
 	}
-	if strings.Contains(out, "[rejected]") || strings.Contains(out, "ref/stale") {
+	if slices.ContainsFunc(lostRace, func(words string) bool { return strings.Contains(out, words) }) {
 		return false, nil
 	}
 	hint := "what is refused stands above"

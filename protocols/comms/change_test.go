@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -232,60 +233,56 @@ func without(ids ...int) string {
 	return s
 }
 
-// prune removes the reports R-first to R-last, whole entries with the blank lines
-// below them (COMMS-4); every other byte stays as it was. It is what an agent
-// does that CheckAgentChange lets through.
-func prune(data []byte, first, last int) ([]byte, error) {
-	r := Range{first, last}
-	if first < 1 || last < first || last > MaxID {
-		return nil, fmt.Errorf("R-%d..R-%d is not a range of reports", first, last)
-	}
-	doc, err := parseSound(data)
-	if err != nil {
-		return nil, err
-	}
-	keep := kept(doc.Reports, doc.Directives)
-	out := make([]byte, 0, len(data))
-	at := 0
-	for _, e := range doc.layout.parts[reports].entries {
-		if e.id == 0 || !r.Has(e.id) {
-			continue
+func TestPrune(t *testing.T) {
+	size := len(history)
+	for _, c := range []struct {
+		size int
+		want string
+		ids  string
+	}{
+		{size, history, ""},
+		{size - 1, without(1), "Comms-Prune: R-1\n"},
+		{len(without(1)) - 1, without(1, 2), "Comms-Prune: R-1..R-2\n"},
+		// are the newest ends of what is listed, R-6 the last report.
+		{0, without(1, 2, 4), "Comms-Prune: R-1..R-2, R-4\n"},
+	} {
+		out, removed, err := Prune([]byte(history), c.size)
+		if string(out) != c.want || PruneTrailers(removed) != c.ids || err != nil {
+			t.Errorf("%d: %v, %q, %v", c.size, removed, out, err)
 		}
-		if why := keep[e.id]; why != "" {
-			return nil, fmt.Errorf("%s must stay: %s", name('R', e.id), why)
+		back, err := ParsePrune("subject\n\n" + PruneTrailers(removed))
+		if fmt.Sprint(back) != fmt.Sprint(removed) || err != nil {
+			t.Errorf("%v is read back as %v, %v", removed, back, err)
 		}
-		out = append(out, data[at:e.start]...)
-		at = e.end
+		if ds := CheckAgentChange([]byte(history), out, removed); len(ds) > 0 {
+			t.Error(ds)
+		}
 	}
-	if at == 0 {
-		return nil, fmt.Errorf("there is no report in %s", r)
+	if _, _, err := Prune([]byte("# COMMS\n"), 0); err != ErrUnsound {
+		t.Error(err)
 	}
-	return append(out, data[at:]...), nil
 }
 
-func TestPrune(t *testing.T) {
-	for _, c := range []struct {
-		first, last int
-		want        string // document or part of the error
-	}{
-		{1, 1, without(1)},
-		{1, 2, without(1, 2)},
-		{4, 4, without(4)},
-		{3, 3, "R-3 must stay: it is the newest EXIT or DONE report of D-1"},
-		{1, 5, "R-3 must stay"},
-		{5, 5, "R-5 must stay: it is the newest EXIT or DONE report of D-2"},
-		{6, 9, "R-6 must stay: it is the last report"},
-		{7, 9, "no report in R-7..R-9"},
-		{2, 1, "not a range"},
-		{0, 1, "not a range"},
-	} {
-		out, err := prune([]byte(history), c.first, c.last)
-		switch {
-		case err == nil && string(out) == c.want:
-		case err != nil && strings.Contains(err.Error(), c.want):
-		default:
-			t.Errorf("%d..%d: got %q, %v\nwant %q", c.first, c.last, out, err, c.want)
+// TestPruneMuch: a full document, with gaps in it, comes to size.
+func TestPruneMuch(t *testing.T) {
+	var b strings.Builder
+	done := 0 // the newest
+	b.WriteString("# COMMS\n## Directives\n### D-1: a\n- [ ] x\n\n## Reports\n\n")
+	for id := 1; b.Len() < MaxBytes-500; id += 1 + id%3 {
+		status, directive := "INFO", "-"
+		if id%50 < 2 {
+			status, directive, done = "DONE", "D-1", id
 		}
+		fmt.Fprintf(&b, "### R-%d 2026-11-21T09:00:00Z %s %s\n%s\n\n", id, directive, status, strings.Repeat("words ", 30))
+	}
+	data := []byte(b.String())
+	out, removed, err := Prune(data, MaxBytes/2)
+	if err != nil || len(out) > MaxBytes/2 || len(out) < MaxBytes/2-1000 || len(removed) == 0 {
+		t.Fatalf("%d bytes, %v, %v", len(out), removed, err)
+	}
+	doc, found := Parse(out)
+	if len(found) > 0 || !slices.ContainsFunc(doc.Reports, func(r Report) bool { return r.ID == done }) {
+		t.Errorf("%v; R-%d is gone", found, done)
 	}
 }
 

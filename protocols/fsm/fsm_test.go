@@ -61,6 +61,7 @@ func TestParseFindings(t *testing.T) {
 		"{\n \"start\": 3}":        "m.json:2:",
 		`{"name":"m","start":"A"}`: "m.json:1:21: fsm/schema: no state accepts",
 		`{"name":"a b","start":"A","accept":["A"],"transitions":[]}`:                                                                                                      `m.json:1:9: fsm/name: "a b" is not a name`,
+		`{"name":"m","start":"A","accept":["A","A"],"transitions":[{"from":"A","on":"x","to":"A"}]}`:                                                                      `m.json:1:39: fsm/state: "A" stands in accept already`,
 		`{"name":"m","start":"A","accept":["B"],"transitions":[{"from":"A","on":"x","to":"A"}]}`:                                                                          `m.json:1:35: fsm/state: "B" is not a state`,
 		"{\"name\":\"m\",\"start\":\"A\",\"accept\":[\"A\"],\"transitions\":[\n{\"from\":\"A\",\"on\":\"x\",\"to\":\"A\"},\n{\"from\":\"A\",\"on\":\"x\",\"to\":\"B\"}]}": "m.json:3:9: fsm/deterministic: A has a second transition on x, the first stands on line 2",
 		`{"name":"m","start":"A","accept":["B"],"transitions":[{"from":"B","on":"x","to":"A"}]}`:                                                                          "m.json:1:21: fsm/empty: no word leads from A to an accepting state",

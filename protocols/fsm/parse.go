@@ -92,6 +92,9 @@ func (p *parser) machine(doc *document) *Machine {
 	m.index()
 	states := m.States()
 	for _, a := range doc.Accept {
+		if slices.Contains(m.Accept, a.Value) {
+			p.report(a.Offset, RuleState, fmt.Sprintf("%q stands in accept already", diag.Clean(a.Value)), "give it once")
+		}
 		m.Accept = append(m.Accept, p.name(a, "accept"))
 		if !slices.Contains(states, a.Value) {
 			p.report(a.Offset, RuleState, fmt.Sprintf("%q is not a state: no transition has it", a.Value), near(a.Value, states))

@@ -72,6 +72,15 @@ type Findings struct {
 	History     []Residual // of the iterations before
 	Verdict     *Verdict   // the host's, on this iteration's claim; nil when there is none
 	Signals     []Signal
+	Over        string // why a budget is spent that Limits do not count: tokens, money, the launch's time; "" for none
+}
+
+// exhausted names the budget that is spent, and says so in words.
+func (f Findings) exhausted() (reason StopReason, words string, spent bool) {
+	if reason, spent := f.Limits.Exhausted(f.Spent, f.Used); spent || f.Over == "" {
+		return reason, "the budget is spent", spent
+	}
+	return MaxToolCalls, f.Over, true
 }
 
 // Certify decides an iteration's certificate in the order of 003, section 2.4:
@@ -87,14 +96,14 @@ func Certify(f Findings) Certificate {
 	c.Direction = DirectionOf(c.History)
 	c.checklist(f)
 	proved := c.Commit != "" && f.Verdict.Proves(c.Commit, f.Declaration.LoopID, f.Declaration.DirectiveHash) && f.Declaration.applies(f.Verdict.Verdict)
-	_, spent := f.Limits.Exhausted(f.Spent, f.Used)
+	_, words, spent := f.exhausted()
 	switch {
 	case Diverges(c.History):
 		c.Type, c.Reason = Diverged, "the residual grew in three iterations one after the other"
 	case proved:
 		c.Type = f.Verdict.Verdict
 	case spent:
-		c.Type, c.Reason = Timeout, "the budget is spent"
+		c.Type, c.Reason = Timeout, words
 	case len(f.Signals) > 0:
 		c.Type, c.Reason = BackpressureType, f.Signals[0].Words()
 	}
@@ -154,6 +163,12 @@ func (c Certificate) Problems() []string {
 	return list
 }
 
+// Budget is the exit by a spent budget.
+func (f Findings) Budget() (Decision, bool) {
+	reason, words, spent := f.exhausted()
+	return Decision{BudgetExhausted, ExitBudgetExceeded, reason, words}, spent
+}
+
 // Decision is what BUDGET_CHECK comes to.
 type Decision struct {
 	Event  Event
@@ -189,8 +204,8 @@ func Decide(c Check) Decision {
 	case Converged:
 		return Decision{ExactOrConverged, ExitConverged, ConvergedCertificate, c.Certificate.Reason}
 	}
-	if reason, spent := c.Limits.Exhausted(c.Spent, c.Used); spent {
-		return Decision{BudgetExhausted, ExitBudgetExceeded, reason, "the budget is spent"}
+	if d, spent := c.Budget(); spent {
+		return d
 	}
 	if len(c.Signals) > 0 {
 		return Decision{Backpressure, ExitBlocked, BackpressureSignal, c.Signals[0].Words()}

@@ -64,7 +64,7 @@ func Declare(unit string, d comms.Directive, base Base) (Declaration, Limits, []
 		SchemaVersion: SchemaVersion, LoopID: unit, DirectiveHash: d.Hash(), Goal: goal(d),
 		Criteria: []string{}, Commands: []Criterion{}, Certificates: []string{}, Frozen: append([]string{}, o.Frozen...),
 		MaxIterations: limits.MaxIterations, Residual: o.Residual, ResidualMetric: CriteriaOpen,
-		Profile: limits.Profile, RungTarget: rungTarget(o),
+		Profile: limits.Profile, RungTarget: RungTarget(o),
 		NonGoals:  []string{"changing what the directive does not name", "changing tests or frozen paths so that a criterion is met"},
 		StopRules: []string{"a verdict EXACT or CONVERGED of the host", "residuals that grow three times in a row", "a spent budget", "a backpressure signal", "an iteration without artifacts"},
 	}
@@ -133,9 +133,9 @@ func (p Declaration) applies(certificate string) bool {
 	return slices.Contains(p.Certificates, certificate)
 }
 
-// rungTarget is 003's default where the directive names none: every loop has a
+// RungTarget is 003's default where the directive names none: every loop has a
 // convergence criterion, so its verdict is replayed. The PM may ask for less.
-func rungTarget(o comms.Options) int {
+func RungTarget(o comms.Options) int {
 	if o.Rung != 0 {
 		return o.Rung
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"git-ward/internal/diag"
 	"git-ward/protocols/jsondoc"
 )
@@ -82,6 +84,40 @@ func ParsePlace(p string) (place Place, ok bool) {
 // Frozen reports whether the file may not change once it is pushed: all of an
 // iteration's.
 func (p Place) Frozen() bool { return p.Iteration >= 0 }
+
+// Success is what a certificate or a halting report claims of the host: a verdict
+// EXACT or CONVERGED. Commit is "" in a report, which names none.
+type Success struct {
+	Unit     string
+	Commit   string
+	Verdict  string // "" in a report
+	Residual Residual
+}
+
+// Success reads what an evidence file claims; ok is false for one that claims
+// none, and for one that cannot be read, which Check refuses.
+func (p Place) Success(data []byte) (s Success, ok bool) {
+	switch p.File {
+	case CertificateFile:
+		var c Certificate
+		if json.Unmarshal(data, &c) != nil {
+			return s, false
+		}
+		return Success{c.LoopID, c.Commit, c.Type, c.Residual}, c.Type == Exact || c.Type == Converged
+	case ReportFile:
+		var r Report
+		if json.Unmarshal(data, &r) != nil {
+			return s, false
+		}
+		return Success{Unit: r.LoopID}, r.Status == ExitConverged
+	}
+	return s, false
+}
+
+// Grants reports whether a verdict is the one that a success claims.
+func (v Verdict) Grants(s Success) bool {
+	return v.Proves(s.Commit, s.Unit, v.DirectiveHash) && v.Verdict == s.Verdict && v.Residual.Equal(s.Residual.Decimal)
+}
 
 // ruleEvidence is the rule of every finding about an evidence file's form.
 const ruleEvidence = "evidence/schema"

@@ -166,6 +166,14 @@ func TestOrderOfExits(t *testing.T) {
 	if d := decide(all, true); d.Event != ContinueLoop {
 		t.Errorf("%+v", d)
 	}
+	all.Signals, all.Over = []Signal{{StopFile, "main"}}, "the tokens are spent"
+	if d := decide(all, true, "x"); d.Status != ExitBudgetExceeded || d.Reason != MaxToolCalls || d.Words != all.Over {
+		t.Errorf("%+v", d)
+	}
+	if c := Certify(all); c.Type != Timeout || c.Reason != all.Over {
+		t.Errorf("%+v", c)
+	}
+	all.Signals, all.Over = nil, ""
 	all.Used.Seconds = limits.MaxTotalSeconds
 	if d := decide(all, true); d.Reason != MaxToolCalls {
 		t.Errorf("%+v", d)

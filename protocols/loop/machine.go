@@ -77,7 +77,7 @@ const (
 	ConvergedCertificate StopReason = "CONVERGED_CERTIFICATE"
 	SilentDivergence     StopReason = "SILENT_DIVERGENCE_DETECTED"
 	MaxIters             StopReason = "MAX_ITERS"
-	MaxToolCalls         StopReason = "MAX_TOOL_CALLS" // 003 uses it for seconds, too (6.3)
+	MaxToolCalls         StopReason = "MAX_TOOL_CALLS" // 003 uses it for seconds, too (6.3); tokens, money and the launch's time are no other
 	BackpressureSignal   StopReason = "BACKPRESSURE_SIGNAL"
 	InvariantViolation   StopReason = "INVARIANT_VIOLATION"
 	EvidenceIncomplete   StopReason = "EVIDENCE_INCOMPLETE"

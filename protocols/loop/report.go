@@ -79,7 +79,8 @@ type Outcomes struct {
 	Missing     []string
 	Signals     []Signal
 	Diagnosis   string // of the Skeptic, on divergence
-	Failed      string // what ran and failed, on a block
+	Failed      string // what ran and failed, on a block, or when the budget was spent amid an iteration
+	Over        string // see Findings
 	Lessons     string
 }
 
@@ -143,6 +144,14 @@ func (r *Report) exceeded(o Outcomes) {
 	r.Recommendation = "continue with a higher max_iterations, or accept the partial result"
 	r.NextActions = []string{"Increase max_iterations if the trend is good.", "Accept the partial result if its residual will do.",
 		"Declare CONVERGED with a wider R_p."}
+	if o.Over != "" { // no number of the directive's would have helped
+		r.NotConverged += " (" + o.Over + ")"
+		if o.Failed != "" {
+			r.NotConverged += "; " + o.Failed
+		}
+		r.Recommendation = "continue with more in [budget] of config.toml, or accept the partial result"
+		r.NextActions[0] = "See [budget] in config.toml: tokens and cost are a directive's, time is each launch's. Edit the directive to have it taken up again."
+	}
 }
 
 func (r *Report) blocked(o Outcomes, directive string) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -227,6 +228,23 @@ func parseVerdict(line []byte) (v Verdict, err error) {
 		return Verdict{}, fmt.Errorf("%.40q is not a verdict", v.Verdict)
 	}
 	return v, nil
+}
+
+// Sound reports whether the word of a verdict can follow from the outcomes that
+// stand beside it: EXACT has every criterion met and a residual of zero, CONVERGED
+// one below R_p, and both have runs that agree and nothing that failed.
+func (v Verdict) Sound() bool {
+	if v.Verdict == None {
+		return true
+	}
+	unmet := slices.ContainsFunc(v.Criteria, func(o Outcome) bool { return o.failed() || o.Trouble != "" })
+	if !v.Agree || v.Trials < 1 || v.Suite.failed() || v.Validate.failed() {
+		return false
+	}
+	if v.Verdict == Exact {
+		return len(v.Criteria) > 0 && !unmet && v.Residual.Zero()
+	}
+	return v.Residual.Less(v.Rp.Decimal)
 }
 
 // Proves reports whether the verdict is EXACT or CONVERGED for this commit, unit

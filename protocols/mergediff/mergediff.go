@@ -95,8 +95,34 @@ func Format(hunks []Hunk) string {
 var ErrNoChange = errors.New("the diff changes nothing")
 
 // Apply returns the file with all hunks applied. Whether its last line has a
-// line end stays as it is. The error names the first hunk that does not apply.
+// line end stays as it is, and so do the line ends of a file that has CR LF
+// throughout: a diff is written with LF. The error names the first hunk that does
+// not apply.
 func Apply(file []byte, hunks []Hunk) ([]byte, error) {
+	if n := bytes.Count(file, []byte("\n")); n == 0 || bytes.Count(file, []byte("\r\n")) < n {
+		return apply(file, hunks)
+	}
+	plain := make([]Hunk, len(hunks))
+	for i, h := range hunks {
+		plain[i] = Hunk{lf(h.Search), lf(h.Replace)}
+	}
+	out, err := apply(bytes.ReplaceAll(file, []byte("\r\n"), []byte("\n")), plain)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.ReplaceAll(out, []byte("\n"), []byte("\r\n")), nil
+}
+
+// lf is lines without the CR that a diff with CR LF leaves at their ends.
+func lf(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = strings.TrimSuffix(line, "\r")
+	}
+	return out
+}
+
+func apply(file []byte, hunks []Hunk) ([]byte, error) {
 	text := string(file)
 	whole := strings.HasSuffix(text, "\n") || text == ""
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")

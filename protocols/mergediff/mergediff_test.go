@@ -15,7 +15,9 @@ func TestApply(t *testing.T) {
 		{"a\nb\nc\nd\ne", two, "a\nB1\nB2\nc", ""},
 		{"a\nd\ne\nb\n", two, "", "hunk 2: its lines are not in the file"},
 		{"b\nb\nd\ne\n", two, "", "hunk 1: its lines stand at more than one place"},
-		{"a\r\nb\r\nd\r\ne\r\n", two, "", "hunk 1: its lines are not in the file"},
+		{"a\r\nb\r\nd\r\ne\r\n", two, "a\r\nB1\r\nB2\r\n", ""},
+		{"a\r\nb", "<<<<<<< SEARCH\nb\r\n=======\nB\r\n>>>>>>> REPLACE", "a\r\nB", ""},
+		{"a\nb\r\nd\r\ne\r\n", two, "", "hunk 1: its lines are not in the file"}, // of both kinds
 		{"", two, "", "hunk 1: its lines are not in the file"},
 		{"b\nb\n", "<<<<<<< SEARCH\nb\nb\n=======\nb\nb\n>>>>>>> REPLACE", "", ErrNoChange.Error()},
 		{"x\n", "<<<<<<< SEARCH\nx\n=======\n>>>>>>> REPLACE", "", ""},

@@ -79,6 +79,10 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 	}
 	switch tool.args {
 	case onePath, aFolder:
+		if _, word, ok := strings.Cut(s.Args, "<<"); ok && tool.block && !heredocWord(word) {
+			fault(RuleHeredoc, fmt.Sprintf("<<%s is not a heredoc", cut(word)), "write <<WORD at the end of the line, without quotes: the block is taken as it is anyway")
+			return
+		}
 		p.inside(fault, s.Args)
 	case twoPaths:
 		words := strings.Fields(s.Args)
@@ -88,6 +92,9 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 		}
 		p.inside(fault, words[0])
 		p.inside(fault, words[1])
+		if words[0] == words[1] {
+			fault(RuleArgument, "the old and the new path are the same", usage)
+		}
 		s.Args = words[0] + " " + words[1]
 	case aPattern:
 		pattern, in := s.GrepArgs()

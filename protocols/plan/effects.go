@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -33,14 +34,15 @@ type tracker struct {
 	linter *Linter
 	node   *node
 	effects
-	inTree bool      // needs are compared with the tree, and reported
-	out    *findings // nil: for a caller, who has his own
+	inTree  bool            // needs are compared with the tree, and reported
+	out     *findings       // nil: for a caller, who has his own
+	folders map[string]bool // that are there, as far as it was looked
 }
 
 // files reports reads before a create, creates over a file, and uses of what is
 // gone, in the plan and through its calls.
 func (l *Linter) files(n *node, out *findings) error {
-	t := &tracker{linter: l, node: n, out: out, inTree: true}
+	t := &tracker{linter: l, node: n, out: out, inTree: true, folders: map[string]bool{}}
 	t.known, t.needed = map[string]fact{}, map[string]bool{}
 	return t.steps(n.plan.Steps, 0)
 }
@@ -94,6 +96,8 @@ func (t *tracker) step(s *Step, loops int) error {
 		return nil
 	}
 	switch s.Tool {
+	case ListFiles:
+		return t.list(s)
 	case ReadFile, ReplaceDiff:
 		return t.use(s, s.Args, loops, false)
 	case DeleteFile:
@@ -104,7 +108,82 @@ func (t *tracker) step(s *Step, loops int) error {
 	case CreateFile:
 		return t.create(s, s.Args, loops, "created")
 	case OverwriteFile:
-		t.set(s.Args, true, s, "written")
+		return t.overwrite(s)
+	}
+	return nil
+}
+
+// overwrite is a step that writes a file, be there one or not.
+func (t *tracker) overwrite(s *Step) error {
+	if strings.Contains(s.Args, "{file") {
+		return nil
+	}
+	if _, known := t.known[s.Args]; t.inTree && !known && !t.opaque {
+		kind, err := t.linter.tree.Kind(s.Args)
+		if err != nil {
+			return err
+		}
+		if kind == Folder || kind == Other {
+			t.report(s, RuleExists, s.Args+" is not a file", "write to another path")
+		}
+	}
+	err := t.under(s, s.Args)
+	t.set(s.Args, true, s, "written")
+	return err
+}
+
+// maxName is how long a path is that the folders of are looked at; git takes none
+// that is longer (GIT-6).
+const maxName = 1024
+
+// under reports a path below something that is a file.
+func (t *tracker) under(s *Step, name string) error {
+	if !t.inTree || len(name) > maxName {
+		return nil
+	}
+	for dir := path.Dir(name); dir != "." && !t.folders[dir]; dir = path.Dir(dir) {
+		f, known := t.known[dir]
+		if !known && !t.opaque {
+			kind, err := t.linter.tree.Kind(dir)
+			if err != nil {
+				return err
+			}
+			f = fact{kind == File, "it is in the tree"}
+		}
+		if f.there {
+			t.report(s, RuleExists, fmt.Sprintf("%s is a file, and no folder: %s", dir, f.by), "write to another path")
+			return nil
+		}
+	}
+	t.within(name)
+	return nil
+}
+
+// within remembers the folders of a path that is there.
+func (t *tracker) within(name string) {
+	if !t.inTree || len(name) > maxName {
+		return
+	}
+	for dir := path.Dir(name); dir != "." && !t.folders[dir]; dir = path.Dir(dir) {
+		t.folders[dir] = true
+	}
+}
+
+// list is a step that needs a folder.
+func (t *tracker) list(s *Step) error {
+	if !t.inTree || t.opaque || s.Args == "" || t.folders[s.Args] || strings.Contains(s.Args, "{file") {
+		return nil
+	}
+	kind, err := t.linter.tree.Kind(s.Args)
+	switch {
+	case err != nil:
+		return err
+	case kind == Folder:
+		t.folders[s.Args] = true
+	case kind == Missing:
+		t.report(s, RuleMissing, s.Args+" does not exist", "create a file in it in an earlier step, or mend the path")
+	default:
+		t.report(s, RuleMissing, s.Args+" is not a folder", "name a folder; read_file reads a file")
 	}
 	return nil
 }
@@ -178,6 +257,9 @@ func (t *tracker) create(s *Step, path string, loops int, how string) error {
 		t.again(s, path)
 	}
 	err := t.require(s, need{path, false, ""}, "")
+	if err == nil {
+		err = t.under(s, path)
+	}
 	t.set(path, true, s, how)
 	return err
 }
@@ -253,6 +335,9 @@ func (t *tracker) call(s *Step, loops int) error {
 	}
 	for path, f := range e.known {
 		t.known[path] = f
+		if f.there {
+			t.within(path)
+		}
 	}
 	return nil
 }

@@ -73,6 +73,9 @@ func (l *Linter) node(path string) (*node, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		n.broken = "does not exist"
+		if kind, _ := l.tree.Kind(path); kind != Missing {
+			n.broken = "is a folder, a link or the like"
+		}
 	case errors.Is(err, ErrTooLarge):
 		n.broken = fmt.Sprintf("has more than %d bytes", MaxBytes)
 	case err != nil:

@@ -367,6 +367,25 @@ func (p *parser) headers() {
 			}
 		}
 	}
+	p.late(len(comments))
+}
+
+// late warns of headers that stand too late to count. The first comments, before
+// the first step, are those that do.
+func (p *parser) late(first int) {
+	var later []string
+	eachStep(p.plan.Steps, func(s *Step) { later = append(later, s.Comments...) })
+	if len(p.plan.Steps) > 0 {
+		later = append(later, p.comments...)
+	}
+	for i := first; i < min(len(later), len(p.places)); i++ {
+		for _, key := range []string{"FSM", "Model"} {
+			if _, ok := header(later[i], key); ok && len(p.found) < MaxFindings {
+				p.report(p.places[i], 1, RuleHeader, fmt.Sprintf("# %s: does not count here", key), "write it before the first step")
+				p.found[len(p.found)-1].Severity = diag.Warning
+			}
+		}
+	}
 }
 
 func (p *parser) setHeader(line int, key, value string, to *string) {

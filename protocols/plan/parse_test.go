@@ -225,8 +225,11 @@ func TestRegistry(t *testing.T) {
 		}
 	}
 	_, found := ParseRegistry([]byte("{\n\"a\": \"../x\",\n\"b\": 1}"))
-	if len(found) != 1 || !strings.HasPrefix(render(found), RegistryPath+":3:") {
-		t.Error(found)
+	if len(found) != 2 || !strings.Contains(render(found), RegistryPath+`:3:1: registry/schema: "b": a JSON number where the path belongs`) {
+		t.Error(render(found))
+	}
+	if _, found = ParseRegistry([]byte("[]")); !strings.Contains(render(found), "a JSON [ where an object belongs") {
+		t.Error(render(found))
 	}
 	r, found = ParseRegistry([]byte("{\n \"a\": \"../x\",\n  \"ok\": \"p\", \"self\": \"" + RegistryPath + "\"}"))
 	if len(found) != 2 || found[0].Pos.String() != RegistryPath+":2:2" || len(r.Entries) != 1 {

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -101,15 +102,15 @@ func (r *Registry) Format() []byte {
 type registryDocument struct {
 	entries []Entry
 	offsets []int64
+	kinds   []jsontext.Kind // of what stands where the path belongs
 }
 
 func (d *registryDocument) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != '{' {
-		value, err := dec.ReadValue()
-		if err != nil {
+	if kind := dec.PeekKind(); kind != '{' {
+		if err := dec.SkipValue(); err != nil {
 			return err
 		}
-		return fmt.Errorf("a JSON %v where an object belongs", value.Kind())
+		return &json.SemanticError{JSONKind: kind, GoType: reflect.TypeFor[registryDocument]()}
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return err
@@ -124,11 +125,18 @@ func (d *registryDocument) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		if err := json.Unmarshal(raw, &e.Name); err != nil {
 			return err
 		}
-		if err := json.UnmarshalDecode(dec, &e.Path); err != nil {
+		kind := dec.PeekKind()
+		if kind == '"' {
+			err = json.UnmarshalDecode(dec, &e.Path)
+		} else {
+			err = dec.SkipValue() // a finding about the entry, not the end of reading
+		}
+		if err != nil {
 			return err
 		}
 		d.entries = append(d.entries, e)
 		d.offsets = append(d.offsets, at)
+		d.kinds = append(d.kinds, kind)
 	}
 	_, err := dec.ReadToken()
 	return err
@@ -154,7 +162,11 @@ func ParseRegistry(data []byte) (*Registry, []diag.Diagnostic) {
 	var found []diag.Diagnostic
 	for i, e := range doc.entries {
 		line, col := jsondoc.Place(data, doc.offsets[i], 1)
-		if bad := badEntry(e.Name, e.Path); bad != "" {
+		bad := badEntry(e.Name, e.Path)
+		if kind := doc.kinds[i]; kind != '"' {
+			bad = fmt.Sprintf("%q: a JSON %v where the path belongs", cut(diag.Clean(e.Name)), kind)
+		}
+		if bad != "" {
 			found = append(found, diag.Diagnostic{Pos: diag.Pos{Path: RegistryPath, Line: line, Col: col}, Rule: RuleRegistry, Severity: diag.Error,
 				Message: bad, Hint: "write \"name\": \"path\", the path relative to the top of the tree, such as plans/common/tests.txt"})
 			continue

@@ -145,6 +145,14 @@ func (s *Step) Text() string {
 	return s.Args + "\n" + s.Block
 }
 
+// Command is what the step has a shell run, "" for a step that is another.
+func (s *Step) Command() string {
+	if s.Tool != Bash || s.Closes() != "" {
+		return ""
+	}
+	return strings.TrimSpace(s.Text())
+}
+
 // Closes is the task id when the step runs `git ward task close --task-id ID` and
 // nothing else, and "" otherwise.
 func (s *Step) Closes() string {

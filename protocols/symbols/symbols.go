@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Where the two files stand.
@@ -103,6 +104,8 @@ func Wants(p string) bool { return languageOf(p) != nil || path.Base(p) == "go.m
 func (b *Builder) Add(p string, data []byte) {
 	lang := languageOf(p)
 	switch {
+	case !utf8.ValidString(p):
+		b.Skip(p, "its name is not UTF-8")
 	case p == SymbolsPath || p == GraphPath: // they are made of the rest
 	case path.Base(p) == "go.mod":
 		b.module(p, data)
@@ -117,18 +120,24 @@ func (b *Builder) Add(p string, data []byte) {
 }
 
 // Skip notes a file that could not be read.
-func (b *Builder) Skip(p, why string) { b.cover.Skipped = append(b.cover.Skipped, Skip{p, why}) }
+func (b *Builder) Skip(p, why string) {
+	b.cover.Skipped = append(b.cover.Skipped, Skip{valid(p), valid(why)})
+}
+
+// valid is text that JSON can hold: names in git and in sources are bytes.
+func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
 func (b *Builder) symbol(name, kind, file string, line int) {
 	if name != "_" {
-		b.symbols = append(b.symbols, Symbol{name, kind, file, line})
+		b.symbols = append(b.symbols, Symbol{valid(name), kind, file, line})
 	}
 }
 
 // Build is what was collected, sorted.
 func (b *Builder) Build() (*Symbols, *Graph) {
 	for i := range b.edges {
-		b.edges[i].Local = b.local(b.edges[i])
+		b.edges[i].Local = valid(b.local(b.edges[i]))
+		b.edges[i].To = valid(b.edges[i].To)
 	}
 	slices.SortFunc(b.symbols, func(x, y Symbol) int {
 		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Name, y.Name))

@@ -2,9 +2,12 @@ package symbols
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 )
 
 // tree is one small file of each language.
@@ -137,4 +140,20 @@ func FuzzAdd(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestBytes: names in git and in sources are bytes; what is said of them is text.
+func TestBytes(t *testing.T) {
+	paths := map[string]string{"a\xff.go": "package a\nfunc F() {}\n", "b.\xff": "", "c.js": "import \"./\xff\"\n", "\xff": "", "d.go": "package d\nimport \"\\xff\"\nfunc G() {}\n"}
+	b := NewBuilder(slices.Collect(maps.Keys(paths)))
+	for p, data := range paths {
+		b.Add(p, []byte(data))
+	}
+	s, g := b.Build()
+	if _, err := json.Marshal([]any{s, g}); err != nil {
+		t.Error(err)
+	}
+	if len(s.Symbols) != 1 || s.Symbols[0].Name != "G" || len(s.Coverage.Skipped) < 3 || s.Coverage.Skipped[0].File != "a\ufffd.go" {
+		t.Errorf("%+v", s)
+	}
 }

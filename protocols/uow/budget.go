@@ -41,6 +41,12 @@ func (c Counts) plus(d Counts) Counts {
 	return Counts{c.Iterations + d.Iterations, c.Claims + d.Claims, c.Pushes + d.Pushes}
 }
 
+// within reports whether each count is from low to high.
+func (c Counts) within(low, high Counts) bool {
+	in := func(n, from, to int64) bool { return from <= n && n <= to }
+	return in(c.Iterations, low.Iterations, high.Iterations) && in(c.Claims, low.Claims, high.Claims) && in(c.Pushes, low.Pushes, high.Pushes)
+}
+
 // Left is what a budget still allows; never below zero.
 func (b Budget) Left() Counts {
 	return Counts{

@@ -39,6 +39,9 @@ type Config struct {
 	Directive func() string
 	// Budget is the total of a directive, from main and the settings (LOOP-4).
 	Budget func(directive string) Budget
+	// Until is when the launch's time is spent: from then on no call is paid for.
+	// Zero is never.
+	Until time.Time
 
 	Anthropic Provider
 	OpenAI    Provider

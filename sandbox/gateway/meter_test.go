@@ -195,6 +195,33 @@ func TestBadMeterFileIsRefused(t *testing.T) {
 	}
 }
 
+// TestSpentTimeStopsEveryClient: when the launch's time is spent nobody is paid
+// for, and a call that runs then comes to its end.
+func TestSpentTimeStopsEveryClient(t *testing.T) {
+	until := time.Now().Add(2 * time.Second)
+	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(time.Until(until.Add(100 * time.Millisecond)))
+		answerJSON(w, 200, `{"type":"message","object":"response","usage":{"input_tokens":60,"output_tokens":40}}`)
+	})
+	f := newFence(t, up.URL, func(c *Config) { c.Until = until })
+	if status, answer, _ := f.post("/openai/v1/responses", `{"model":"gpt-test","input":"x","max_output_tokens":50}`); status != 200 {
+		t.Errorf("%d %s", status, answer)
+	}
+	for path, body := range map[string]string{
+		"/anthropic/v1/messages":              `{"model":"m","messages":[],"max_tokens":1}`,
+		"/anthropic/v1/messages/count_tokens": `{"model":"m","messages":[]}`,
+		"/openai/v1/responses":                `{"model":"m","input":"x"}`,
+	} {
+		status, answer, _ := f.post(path, body)
+		if status != 402 || !strings.Contains(answer, "the time of this launch, [budget] time, is spent") {
+			t.Errorf("%s: %d %s", path, status, answer)
+		}
+	}
+	if hits, _, _, _ := up.seen(); hits != 1 {
+		t.Errorf("%d calls", hits)
+	}
+}
+
 func TestSpentBudgetStopsEveryClient(t *testing.T) {
 	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
 		answerJSON(w, 200, `{"type":"message","object":"response","usage":{"input_tokens":6000,"output_tokens":4000}}`)

@@ -117,6 +117,9 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 	if x.call == nil {
 		return send()
 	}
+	if until := x.g.config.Until; !until.IsZero() && !time.Now().Before(until) {
+		return refusalOf(&spent{late: true})
+	}
 	price := x.g.config.Prices.Of(x.call.model)
 	most := Usage{Input: x.call.input, Output: x.call.output}
 	// All of the input may turn out to be written to the cache.

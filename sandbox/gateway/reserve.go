@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// spent says that a directive's budget does not hold a call.
+// spent says that a directive's budget, or the launch's time, does not hold a call.
 type spent struct {
+	late      bool // it is the time; nothing else is known then
 	directive string
 	left      Budget
 	need      Charge
@@ -16,6 +17,8 @@ type spent struct {
 
 func (e *spent) Error() string {
 	switch {
+	case e.late:
+		return "the time of this launch, [budget] time, is spent; the next launch has its own"
 	case e.held:
 		return fmt.Sprintf("calls that run now hold the rest of the budget of %s; try again", e.directive)
 	case e.left.Tokens <= 0 || e.left.Cost <= 0:
@@ -69,7 +72,7 @@ func (m *Meter) hold(directive string, total Budget, most Charge) (uint64, <-cha
 	left := Budget{total.Tokens - a.Used.Usage.Tokens(), total.Cost - a.Used.Cost}
 	free := Budget{left.Tokens - a.Held.Usage.Tokens(), left.Cost - a.Held.Cost}
 	if !left.holds(most) || !free.holds(most) {
-		return 0, m.settled, &spent{directive, left, most, left.holds(most)}
+		return 0, m.settled, &spent{directive: directive, left: left, need: most, held: left.holds(most)}
 	}
 	m.state.Directives[directive] = a
 	a.Held.add(most)

@@ -65,8 +65,10 @@ func (r *reader) call(args []string, redirects []*syntax.Redirect, depth int) {
 	}
 	for len(args) > 0 && slices.Contains(wrappers, path.Base(args[0])) {
 		args = args[1:]
-		for len(args) > 0 && (strings.HasPrefix(args[0], "-") || strings.Contains(args[0], "=") || isNumber(args[0])) {
-			args = args[1:]
+		// A word behind a flag may be the flag's own (timeout -s KILL, env -u NAME),
+		// unless it can be run.
+		for flag := false; len(args) > 0 && (own(args[0]) || flag && !r.runs(args[0])); args = args[1:] {
+			flag = strings.HasPrefix(args[0], "-")
 		}
 	}
 	if len(args) == 0 {
@@ -96,6 +98,19 @@ func (r *reader) call(args []string, redirects []*syntax.Redirect, depth int) {
 			r.add(literal(redirect.Word), r.onMain)
 		}
 	}
+}
+
+// runs reports whether a word is a command that the reader knows what to do with.
+func (r *reader) runs(word string) bool {
+	name := path.Base(word)
+	return slices.Contains(runners, name) || slices.Contains(wrappers, name) ||
+		slices.ContainsFunc(r.dirs, func(dir string) bool { return word != "" && r.onMain(path.Join(dir, word)) })
+}
+
+// own tells a wrapper's own argument by its look: a flag, a setting of env, the 10s
+// of timeout.
+func own(s string) bool {
+	return strings.HasPrefix(s, "-") || strings.Contains(s, "=") || s != "" && strings.Trim(s, "0123456789.smhd") == ""
 }
 
 // add notes a path that passes the test, in any directory that the line may be in.
@@ -133,9 +148,4 @@ func literal(w *syntax.Word) string {
 		return true
 	})
 	return b.String()
-}
-
-// isNumber tells a wrapper's own argument, such as the 10s of timeout.
-func isNumber(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789.smhd") == ""
 }

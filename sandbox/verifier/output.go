@@ -24,6 +24,7 @@ type output struct {
 	sum   hash.Hash
 	tail  []byte
 	last  []byte // of stdout, at most twice as long as needed
+	cut   bool   // last has lost its beginning
 }
 
 func newOutput(limit int64, full func()) *output {
@@ -43,8 +44,9 @@ func (o *output) fill(to *Outcome) {
 	defer o.mu.Unlock()
 	to.Bytes, to.SHA256 = o.total, hex.EncodeToString(o.sum.Sum(nil))
 	to.Tail = strings.ToValidUTF8(string(o.tail[max(0, len(o.tail)-tailSize):]), "�")
-	lines := bytes.Split(bytes.TrimSpace(o.last), []byte("\n"))
-	if line := bytes.TrimSpace(lines[len(lines)-1]); len(line) <= lineSize {
+	last := bytes.TrimRight(o.last, " \t\r\n")
+	begin := bytes.LastIndexByte(last, '\n') + 1
+	if line := bytes.TrimSpace(last[begin:]); len(line) <= lineSize && (begin > 0 || !o.cut) { // the end of a line is not the line
 		to.LastLine = strings.ToValidUTF8(string(line), "�")
 	}
 }
@@ -63,6 +65,7 @@ func (s stream) Write(p []byte) (int, error) {
 	s.sum.Write(p)
 	s.tail = keep(s.tail, p, tailSize)
 	if s.stdout {
+		s.cut = s.cut || len(s.last)+len(p) > 2*(lineSize+1)
 		s.last = keep(s.last, p, lineSize+1)
 	}
 	s.mu.Unlock()

@@ -20,8 +20,12 @@ import (
 // main. It is undone before anything runs.
 type Deviation struct {
 	Path string `json:"path"`
-	Kind string `json:"kind"` // changed, deleted, or added (frozen paths only)
+	Kind string `json:"kind"` // changed, deleted, or added (frozen paths and .gitattributes only)
 }
+
+// attributes are the files by which a commit could have git change others on their
+// way out: another encoding, other line ends, a filter.
+const attributes = "**/.gitattributes"
 
 // overlay makes the tree that is judged: the claimed commit's, in which every
 // path that decides is as main has it. What decides are the files that a command
@@ -45,7 +49,7 @@ func overlay(ctx context.Context, repo *git.Repo, c *Claim) (tree string, found 
 		fmt.Fprintf(&info, "0 %s\t%s\x00", git.Zero, path)
 	}
 	for path := range have {
-		if _, there := want[path]; !there && matches(c.Frozen, path) {
+		if _, there := want[path]; !there && (matches(c.Frozen, path) || matches([]string{attributes}, path)) {
 			remove(path, "added")
 		}
 	}
@@ -103,7 +107,8 @@ func listTree(ctx context.Context, repo *git.Repo, commit string) (map[string]st
 
 // decides returns what tells whether a path of main's is put back.
 func (c *Claim) decides(ctx context.Context, repo *git.Repo, main map[string]string) (func(path string) bool, error) {
-	globs := slices.Concat(c.Frozen, c.Pinned)
+	// What git does to files when it checks them out decides, too.
+	globs := slices.Concat(c.Frozen, c.Pinned, []string{attributes})
 	for _, g := range globs {
 		if !doublestar.ValidatePattern(g) {
 			return nil, fmt.Errorf("%q is not a pattern of paths", g)
@@ -111,13 +116,20 @@ func (c *Claim) decides(ctx context.Context, repo *git.Repo, main map[string]str
 	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
-	onMain := func(path string) bool { return main[path] != "" }
-	isProgram := func(path string) bool { return onMain(path) && executable(batch, main[path]) }
+	links, err := readLinks(batch, main)
+	if err != nil {
+		return nil, err
+	}
+	onMain := func(path string) bool { return main[links.end(path)] != "" }
+	isProgram := func(path string) bool { return onMain(path) && executable(batch, main[links.end(path)]) }
 	named := map[string]bool{}
 	for _, command := range c.Commands {
 		if !command.Own {
 			maps.Copy(named, programs(command.Line, isProgram, onMain))
 		}
+	}
+	for path := range maps.Clone(named) {
+		links.follow(path, named)
 	}
 	return func(path string) bool { return named[path] || matches(globs, path) }, nil
 }

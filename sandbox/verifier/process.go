@@ -94,11 +94,12 @@ func (o *Outcome) ended(limited context.Context, out *output) {
 
 // checkoutScript makes a clean checkout: $1 the repository, $2 the directory, $3
 // the commit, $4 the tree that stands in place of the commit's. Nothing of the
-// repository's own settings or hooks counts.
+// repository's own settings or hooks counts, and the commit's own tree is never
+// written: its attributes would decide how the files of $4 that it shares come out.
 const checkoutScript = `set -e
 git clone --quiet --shared --no-checkout --config core.hooksPath=/dev/null "$1" "$2"
 cd "$2"
-git checkout --quiet --detach "$3"
+git update-ref --no-deref HEAD "$3"
 git read-tree --reset -u "$4"`
 
 // removeAll also removes directories that a command has made read-only.

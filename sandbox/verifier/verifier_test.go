@@ -103,6 +103,69 @@ func TestMeddling(t *testing.T) {
 	}
 }
 
+// TestLinks: a link of main's to what decides decides, and so does what it leads to.
+func TestLinks(t *testing.T) {
+	p, repo, c := claimed(t)
+	for name, target := range map[string]string{"link.sh": "real/check.sh", "tools": "real", "loop": "loop", "out": "../outside"} {
+		if err := os.Symlink(target, filepath.Join(p.Work, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Write("real/check.sh", "exit 1\n")
+	p.Write("real/again.sh", "exit 1\n")
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "links")
+	p.Push("main")
+	c.Main = strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	c.Commands = []Command{{Name: "a", Line: "sh link.sh"}, {Name: "b", Line: "cd tools && sh again.sh"}, {Name: "c", Line: "sh loop || sh out/x"}}
+	p.Write("real/check.sh", "exit 0\n")
+	p.Write("real/again.sh", "exit 0\n")
+	p.Write("real/other.sh", "exit 0\n")
+	p.Git("rm", "-q", "--cached", "tools")
+	os.Remove(filepath.Join(p.Work, "tools"))
+	p.Write("tools/again.sh", "exit 0\n")
+	c.Commit = push(p)
+	f, err := Verify(t.Context(), repo, processes(p), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Deviation{{"real/again.sh", "changed"}, {"real/check.sh", "changed"}, {"tools", "deleted"}}
+	if !reflect.DeepEqual(f.Deviations, want) {
+		t.Errorf("deviations %v", f.Deviations)
+	}
+	for _, run := range f.Replays[0] {
+		if run.OK() {
+			t.Errorf("%+v", run)
+		}
+	}
+}
+
+// TestAttributes: a commit cannot have git write main's files otherwise than main
+// has them.
+func TestAttributes(t *testing.T) {
+	p, repo, c := claimed(t)
+	p.Write("frozen/.gitattributes", "* eol=lf\n")
+	p.Write("pkg/want", "1\n")
+	p.Git("add", ".")
+	p.Commit("pkg/.gitattributes", "* -text\n")
+	p.Push("main")
+	c.Main = strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	c.Commands = []Command{{Name: "a", Line: "test $(wc -c < frozen/scale) = 2 && test $(wc -c < pkg/want) = 2 && test $(wc -c < new/file) = 2"}}
+	p.Write("frozen/.gitattributes", "* text eol=crlf\n")
+	p.Write("pkg/.gitattributes", "* text eol=crlf\n")
+	p.Write("new/.gitattributes", "* text eol=crlf\n")
+	p.Write("new/file", "1\n")
+	c.Commit = push(p)
+	f, err := Verify(t.Context(), repo, processes(p), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Deviation{{"frozen/.gitattributes", "changed"}, {"new/.gitattributes", "added"}, {"pkg/.gitattributes", "changed"}}
+	if !reflect.DeepEqual(f.Deviations, want) || !f.OK() {
+		t.Errorf("deviations %v, %+v", f.Deviations, f.Replays)
+	}
+}
+
 // TestOutcomes: how commands end, as plain processes.
 func TestOutcomes(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
@@ -184,6 +247,28 @@ func TestBadClaims(t *testing.T) {
 		spoil(&bad)
 		if f, err := Verify(t.Context(), repo, processes(p), bad); err == nil {
 			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// TestLastLine: what is only the end of a line is not a number.
+func TestLastLine(t *testing.T) {
+	for said, want := range map[string]string{
+		"9" + strings.Repeat(" ", 9000) + "0":       "",
+		"9" + strings.Repeat(" ", 9000) + "\n0\n":   "0",
+		"0\n" + strings.Repeat("\n", 9000):          "",
+		"1\n2\n\n \t\n":                             "2",
+		strings.Repeat("line\n", 9000) + " 0.5\r\n": "0.5",
+		strings.Repeat("9", 5000):                   "",
+		"0\x00":                                     "0\x00",
+		"":                                          "",
+		strings.Repeat("9", 9000) + "\n" + "1e400000000\n\n": "1e400000000",
+	} {
+		var o Outcome
+		out := newOutput(1<<20, func() {})
+		stream{out, true}.Write([]byte(said))
+		if out.fill(&o); o.LastLine != want {
+			t.Errorf("%.20q... %d bytes: %q, want %q", said, len(said), o.LastLine, want)
 		}
 	}
 }

@@ -47,3 +47,19 @@ func TestPrograms(t *testing.T) {
 		})
 	}
 }
+
+// TestProgramsSpent: each of them passes on what the gateway says of a budget that
+// is spent, and its directive ends so.
+func TestProgramsSpent(t *testing.T) {
+	for _, p := range preset.All() {
+		t.Run(p.Name, func(t *testing.T) {
+			bin := filepath.Join(modeltest.Install(t, p.Package), "node_modules", ".bin")
+			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+			h := newHost(t, modeltest.ByProgram, map[string]string{"name": `"` + p.Name + `"`, "id": ids[p.Name], "tokens": "100"})
+			log := h.launch()
+			if status, text := h.report(); status != "EXIT_BUDGET_EXCEEDED" || !strings.Contains(text, "The model is not paid for any more. "+p.Name) {
+				t.Errorf("%s\n%s\n%s", status, text, log)
+			}
+		})
+	}
+}

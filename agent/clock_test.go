@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"git-ward/agent/store"
+	"git-ward/internal/config"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
+)
+
+// TestBegun: an agent that is started anew within the grace ends what was begun,
+// and begins nothing.
+func TestBegun(t *testing.T) {
+	doc, _ := comms.Parse([]byte("# COMMS\n## Directives\n### D-1: now\n### D-2: as it was\n## Reports\n"))
+	d, old := doc.Directives[0], doc.Directives[1]
+	type step struct {
+		event uow.Event
+		state uow.State
+	}
+	open, active := step{uow.Open, uow.Pending}, step{uow.Activate, uow.Active}
+	iterate, claim := step{uow.Iterate, uow.Active}, step{uow.MakeClaim, uow.Active}
+	for name, c := range map[string]struct {
+		steps []step
+		hash  string
+		want  bool
+	}{
+		"opened":          {[]step{open}, d.Hash(), false},
+		"activated":       {[]step{open, active}, d.Hash(), false},
+		"iterating":       {[]step{open, active, iterate}, d.Hash(), true},
+		"claimed":         {[]step{open, active, iterate, claim}, d.Hash(), true},
+		"of another text": {[]step{open, active, iterate, claim}, old.Hash(), false},
+		"heartbeat":       {[]step{open, active, iterate, {uow.Heartbeat, uow.Active}}, d.Hash(), true},
+		"paused":          {[]step{open, active, iterate, {uow.Pause, uow.Paused}}, d.Hash(), false},
+		"resumed":         {[]step{open, active, iterate, {uow.Pause, uow.Paused}, {uow.Resume, uow.Active}}, d.Hash(), false},
+		"blocked":         {[]step{open, active, iterate, {uow.Block, uow.ZombiedSoft}}, d.Hash(), false},
+		"failed":          {[]step{open, active, iterate, {uow.Fail, uow.Failed}}, d.Hash(), true},
+	} {
+		j := &store.Journal{}
+		for _, s := range c.steps {
+			j.Records = append(j.Records, &uow.Record{Event: s.event, State: s.state, DirectiveHash: c.hash})
+		}
+		if got := begun(j, d); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestClock(t *testing.T) {
+	c := config.Default()
+	c.Budget.Grace.Duration = time.Minute
+	at := func(until time.Time) *agent {
+		return &agent{Settings: Settings{Config: c, Start: Start{Until: until}}}
+	}
+	for _, c := range []struct {
+		until           time.Time
+		over            bool
+		least, patience time.Duration // for a verdict, of an hour
+	}{
+		{time.Time{}, false, time.Hour, time.Hour},
+		{time.Now().Add(2 * time.Hour), false, time.Hour, time.Hour},
+		{time.Now().Add(10 * time.Minute), false, 10 * time.Minute, 10*time.Minute + 30*time.Second},
+		{time.Now().Add(-10 * time.Second), true, 10 * time.Second, 20 * time.Second},
+		{time.Now().Add(-time.Hour), true, -time.Hour, 0},
+	} {
+		a := at(c.until)
+		if got := a.patience(time.Hour); a.over() != c.over || got < c.least || got > c.patience {
+			t.Errorf("%s: over %v, patience %s", c.until, a.over(), got)
+		}
+		ctx, cancel := a.timed(context.Background())
+		if c.over != errors.Is(context.Cause(ctx), errTime) {
+			t.Errorf("%s: %v", c.until, context.Cause(ctx))
+		}
+		cancel()
+	}
+}

@@ -1,0 +1,152 @@
+package hooks_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// claimed takes D-1.1 to a claim of what the agent's branch holds.
+func (b *unitBench) claimed() (commit string) {
+	b.T.Helper()
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	b.step("D-1.1", byAgent(uow.Iterate))
+	claim := byAgent(uow.MakeClaim)
+	claim.Commit = strings.TrimSpace(b.Git("rev-parse", "agent/D-1"))
+	b.step("D-1.1", claim, "agent/D-1")
+	return claim.Commit
+}
+
+// certificate is one that claims EXACT for a commit, as evidence of iteration n.
+func (b *unitBench) certificate(commit string, n int) {
+	b.T.Helper()
+	zero, _ := loop.ParseResidual("0")
+	met := true
+	data, err := loop.Encode(loop.Certificate{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Iteration: n, Type: loop.Exact, Lane: loop.LaneA,
+		Residual: zero, Rp: zero, History: []loop.Residual{zero}, Direction: loop.Stable, Commit: commit,
+		Checklist: []loop.Met{{Criterion: "it greets", Met: &met, Evidence: loop.VerdictsRef + ":" + commit}}})
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	b.Git("switch", "-q", "agent/D-1")
+	b.Commit(loop.IterationDir("D-1", n)+"/"+loop.CertificateFile, string(data))
+}
+
+// agentPush pushes as the agent and wants this, or success where it is "".
+func (b *unitBench) agentPush(want string, refspecs ...string) {
+	b.T.Helper()
+	if out, err := b.AgentPush(refspecs...); (err == nil) != (want == "") || !strings.Contains(out, want) {
+		b.T.Fatalf("%v: wanted %q: %v\n%s", refspecs, want, err, out)
+	}
+}
+
+// TestNobodyCertifiesHimself: what the agent says of its success in COMMS.md and in
+// its evidence is held to the host's verdict; what the PM lets in, fsck names.
+func TestNobodyCertifiesHimself(t *testing.T) {
+	b := newUnits(t)
+	hash := b.main().DirectiveHash
+	report := func(text string) {
+		t.Helper()
+		b.Git("switch", "-q", "-C", "report", "origin/main")
+		b.Commit(comms.Path, b.Git("show", "origin/main:"+comms.Path)+"### R-1 2026-11-21T09:00:00Z D-1 EXIT_CONVERGED\n\nAll done.\n\n"+text)
+	}
+	report("Directive: " + hash + "\n")
+	b.agentPush("COMMS.md:13:1: comms/agent-verdict: R-1 says EXIT_CONVERGED", "HEAD:main") // no unit at all
+	b.work("hello")
+	c := b.claimed()
+	b.agentPush("comms/agent-verdict", "report:main") // no verdict yet
+	b.certificate(c, 0)
+	b.agentPush("certificate.json: evidence/verdict: it claims success, and the host has no such verdict for D-1.1", "agent/D-1")
+	b.verdict("D-1.1", c, "podman", false)
+	b.agentPush("comms/agent-verdict", "report:main")
+	b.agentPush("evidence/verdict", "agent/D-1")
+	b.verdict("D-1.1", c, "podman", true)
+	report("Directive: " + strings.Repeat("0", 64) + "\n")
+	b.agentPush("comms/agent-verdict", "report:main") // of another text
+	report("Directive: " + hash + "\n")
+	b.agentPush("", "report:main")
+	b.agentPush("", "agent/D-1")
+	b.Fsck()
+
+	// The verdict is on c, and on no other commit.
+	b.certificate(strings.TrimSpace(b.Git("rev-parse", "main")), 1)
+	b.agentPush("iter_1/certificate.json: evidence/verdict", "agent/D-1")
+	if out, err := b.Push("agent/D-1"); err != nil {
+		t.Fatal(out)
+	}
+	if out, err := b.Try(b.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/evidence: evidence/D-1/loop/iter_1/certificate.json claims EXACT") {
+		t.Fatal(out)
+	}
+}
+
+// TestForgedVerdict: fsck names a verdict that its own outcomes do not bear out.
+func TestForgedVerdict(t *testing.T) {
+	b := newUnits(t)
+	b.work("hello")
+	c := b.claimed()
+	b.verdict("D-1.1", c, "podman", false)
+	b.Fsck()
+	forged := strings.NewReplacer(`"verdict":"NONE"`, `"verdict":"EXACT"`).Replace(b.Run(b.Bare, "git", "notes", "--ref=certificates", "show", c))
+	b.Run(b.Bare, "git", "notes", "--ref=certificates", "add", "-f", "-m", forged, c)
+	if out, err := b.Try(b.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "EXACT that its own outcomes do not bear out") {
+		t.Fatal(out)
+	}
+}
+
+// TestDeviationsDoNotMerge: a verdict on main's version of a test says nothing of a
+// commit that changes it.
+func TestDeviationsDoNotMerge(t *testing.T) {
+	b := newUnits(t)
+	b.setting("agent_merge = false", "agent_merge = true")
+	b.work("hello")
+	c := b.claimed()
+	b.deviations = []string{"a_test.go (deleted)"}
+	b.verdict("D-1.1", c, "podman", true)
+	b.agentPush("a_test.go (deleted) decides and was changed", c+":main")
+	b.deviations = nil
+	b.verdict("D-1.1", c, "podman", true)
+	b.agentPush("", c+":main")
+}
+
+// TestLateClosing: a unit that ended is refined and archived after the next one
+// began; the ledgers still hold.
+func TestLateClosing(t *testing.T) {
+	b := newUnits(t)
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	b.step("D-1.1", byAgent(uow.Iterate))
+	b.step("D-1.1", byAgent(uow.Fail))
+	b.step("D-1.2", byPM(uow.Fork))
+	b.step("D-1.1", byAgent(uow.Refine))
+	b.step("D-1.2", byAgent(uow.Activate))
+	b.step("D-1.1", byAgent(uow.Archive))
+	b.step("D-1.2", byAgent(uow.Iterate))
+	b.Fsck()
+}
+
+// TestVerbsRace: verbs at the same time all get their turn, wherever the race is
+// lost.
+func TestVerbsRace(t *testing.T) {
+	b := newUnits(t)
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if out, err := b.Try(b.Bare, nil, "", "git-ward", "uow", "heartbeat", "--reason", "PULSE_APPROVED", "D-1.1"); err != nil {
+				t.Error(err, out)
+			}
+		})
+	}
+	all.Wait()
+	b.catchUp("D-1.1")
+	if n := strings.Count(b.Git("log", "--format=%s", uow.RefPrefix+"D-1.1"), "heartbeat"); n != 4 {
+		t.Errorf("%d of 4 signs arrived", n)
+	}
+	b.Fsck()
+}
