@@ -2,11 +2,10 @@ package bootstrap
 
 import (
 	"fmt"
-	"os"
-	"slices"
 	"testing"
 	"time"
 
+	"git-ward/internal/benchtest"
 	"git-ward/protocols/boot"
 )
 
@@ -14,19 +13,16 @@ import (
 // minutes alone.
 const pollTime = 10 * time.Minute
 
+// row compares with the look that comes by itself.
 func row(what string, took []time.Duration) {
-	slices.Sort(took)
-	m := took[len(took)/2]
-	fmt.Printf("BENCH\t%s\t%v\tthe look every %v\t%.6f\n", what, m.Round(time.Millisecond), pollTime, float64(m)/float64(pollTime))
+	benchtest.Against(what, benchtest.Median(took), "the 10-minute look", pollTime)
 }
 
 // TestBenchWatcher measures what a PM waits for: an agent that was killed until
 // the next one's SUCCESS, a signal until the new agent's, and a push of main until
 // a watcher that pauses reacts.
 func TestBenchWatcher(t *testing.T) {
-	if os.Getenv("WARD_BENCH") == "" {
-		t.Skip("a measurement: scripts/bench runs it")
-	}
+	benchtest.Only(t)
 	s := newSite(t, steadily, `check = "10m"`)
 	good := s.branch("agent/x", steadily+"# x\n")
 	s.start()
