@@ -112,9 +112,9 @@ func TestSignals(t *testing.T) {
 		code     int
 		min, max time.Duration
 	}{
-		{"polite", syscall.SIGTERM, 3, 0, leave},
-		{"polite", syscall.SIGINT, 3, 0, leave},
-		{"polite", syscall.SIGHUP, 3, 0, leave},
+		{"polite", syscall.SIGTERM, 3, 0, 4 * leave},
+		{"polite", syscall.SIGINT, 3, 0, 4 * leave},
+		{"polite", syscall.SIGHUP, 3, 0, 4 * leave},
 		{"deaf", syscall.SIGTERM, 128 + 9, leave / 2, 4 * leave},
 	} {
 		t.Run(test.behave+" "+test.signal.String(), func(t *testing.T) {

@@ -81,6 +81,10 @@ func TestEndlessOutput(t *testing.T) {
 	}
 }
 
+// slack is what a busy machine may take; what these tests must not wait for takes
+// 1,000 s.
+const slack = 20 * time.Second
+
 // TestTimeout ends everything that the command started, asking first.
 func TestTimeout(t *testing.T) {
 	b := newBox(t)
@@ -95,7 +99,7 @@ func TestTimeout(t *testing.T) {
 	} {
 		start := time.Now()
 		r := bash(t, b, c.command+" # "+t.Name())
-		if took := time.Since(start); took > c.limit+2*time.Second {
+		if took := time.Since(start); took > c.limit+slack {
 			t.Errorf("%s: took %v", c.command, took)
 		}
 		if want := c.out + "[stopped: it ran longer than 300ms]"; !r.IsError || r.Text != want {
@@ -119,7 +123,7 @@ func TestBackground(t *testing.T) {
 		if r := bash(t, b, command); r.IsError || !strings.HasSuffix(r.Text, "a\n[exit 0]") {
 			t.Errorf("%s: %+v", command, r)
 		}
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > slack {
 			t.Errorf("%s: took %v", command, took)
 		}
 		checkNoneLeft(t, b)
@@ -133,7 +137,7 @@ func TestEscape(t *testing.T) {
 	b.Env = append(b.Env, "PIDFILE="+filepath.Join(t.TempDir(), "pid"))
 	start := time.Now()
 	r := bash(t, b, "setsid env -i sleep 1000 & echo $! >$PIDFILE; sleep 0.2; echo a")
-	if took := time.Since(start); r.Text != "a\n[exit 0]" || took > pipeGrace+2*time.Second {
+	if took := time.Since(start); r.Text != "a\n[exit 0]" || took > pipeGrace+slack {
 		t.Errorf("%+v after %v", r, took)
 	}
 	exec.Command("sh", "-c", "kill -9 $(cat "+strings.TrimPrefix(b.Env[len(b.Env)-1], "PIDFILE=")+")").Run()
@@ -145,7 +149,7 @@ func TestStopWhileRunning(t *testing.T) {
 	time.AfterFunc(200*time.Millisecond, cancel)
 	start := time.Now()
 	_, err := Call(ctx, b.Tools(), "bash", json.RawMessage(`{"command":"sleep 1000"}`))
-	if !errors.Is(err, context.Canceled) || time.Since(start) > termGrace+2*time.Second {
+	if !errors.Is(err, context.Canceled) || time.Since(start) > termGrace+slack {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
 	checkNoneLeft(t, b)

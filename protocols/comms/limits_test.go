@@ -2,7 +2,9 @@ package comms
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -63,18 +65,26 @@ func hostile(n int) map[string]string {
 	}
 }
 
-// work is the fastest of some runs of all that reads a document.
+// work is the cheapest of some runs of all that reads a document, in processor time,
+// which other programs do not add to.
 func work(src string) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cpu := func() time.Duration {
+		var u syscall.Rusage
+		syscall.Getrusage(syscall.RUSAGE_THREAD, &u)
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
 	data := []byte(src)
 	other := append(append([]byte{}, data...), "x\n"...)
 	best := time.Hour
 	for range 2 {
-		start := time.Now()
+		start := cpu()
 		doc, _ := Parse(data)
 		doc.Open()
 		CheckAgentChange(data, other, []Range{{1, MaxID}})
 		CheckUpdate(data, other, Set{})
-		best = min(best, time.Since(start))
+		best = min(best, cpu()-start)
 	}
 	return best
 }
