@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"git-ward/agent/model"
+	"git-ward/internal/diag"
 )
 
 // tally is what a worker did and used. It is for people to read: what a directive
@@ -26,17 +27,10 @@ func (t *tally) sentence() string {
 	}
 	turns := ""
 	if t.Turns > 0 { // Codex does not tell
-		turns = plural(t.Turns, "turn") + ", "
+		turns = diag.Count(t.Turns, "turn") + ", "
 	}
-	return fmt.Sprintf("\n\n(%s%s of tools, %s tokens in%s, %s out.)", turns, plural(t.Calls, "call"),
+	return fmt.Sprintf("\n\n(%s%s of tools, %s tokens in%s, %s out.)", turns, diag.Count(t.Calls, "call"),
 		thousands(t.Usage.Input), cached, thousands(t.Usage.Output))
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // thousands writes 1234567 as 1,234,567.

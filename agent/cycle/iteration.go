@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"git-ward/agent/store"
+	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -133,7 +134,7 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 		l.manifest = listed // what is refused is no artifact
 		l.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
 		if refusals == l.Refusals || stopped != nil {
-			why := fmt.Sprintf("the work of iteration %d was refused %d times: %s", b.Iteration, refusals+1, refused.Text)
+			why := fmt.Sprintf("the work of iteration %d was refused %s: %s", b.Iteration, diag.Count(refusals+1, "time"), refused.Text)
 			// The remote does not take it, and would not take the report on top of it.
 			if err := l.Work.Restart(ctx); err != nil {
 				return err

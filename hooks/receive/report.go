@@ -32,19 +32,12 @@ func (s *session) report(result *checks.Result, r *audit.Record, options []strin
 		}
 	}
 	if errorCount > 0 {
-		fmt.Fprintf(s.env.Stdout, "error: push refused, nothing was changed: %s\n", plural(len(result.Findings), "finding"))
+		fmt.Fprintf(s.env.Stdout, "error: push refused, nothing was changed: %s\n", diag.Count(len(result.Findings), "finding"))
 	} else {
-		fmt.Fprintf(s.env.Stdout, "warning: %s\n", plural(len(result.Findings), "finding"))
+		fmt.Fprintf(s.env.Stdout, "warning: %s\n", diag.Count(len(result.Findings), "finding"))
 	}
 	diag.WriteText(s.env.Stdout, result.Findings)
 	return nil
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // chainedSuffix marks the hook that was there before Ward's and runs after it.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"git-ward/internal/diag"
 )
 
 // HaltingCertificate is the certificate inside the halting report (003, section
@@ -225,12 +227,12 @@ func (r Report) Words() string {
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	switch r.Status {
 	case ExitConverged:
-		say("Done: %s after %d iterations (%s, %s).", map[bool]string{true: "every criterion is met", false: "the residual is below its tolerance"}[r.Certificate != nil && r.Certificate.Type == Exact],
-			r.Iterations, r.lane(), RungWords(r.RungAchieved))
+		say("Done: %s after %s (%s, %s).", map[bool]string{true: "every criterion is met", false: "the residual is below its tolerance"}[r.Certificate != nil && r.Certificate.Type == Exact],
+			diag.Count(r.Iterations, "iteration"), r.lane(), RungWords(r.RungAchieved))
 	case ExitDiverged:
 		say("Stopped: the residual grew three times in a row, from iteration %d on. %s", deref(r.DivergenceStart), r.Diagnosis)
 	case ExitBudgetExceeded:
-		say("Stopped: the budget is spent after %d iterations (%s). %s.", r.Iterations, r.StopReason, r.NotConverged)
+		say("Stopped: the budget is spent after %s (%s): %s.", diag.Count(r.Iterations, "iteration"), r.StopReason, r.NotConverged)
 	case ExitBlocked:
 		say("Blocked (%s) at %s: %s", r.StopReason, r.LastState, r.Failed)
 	case ExitNeedInfo:

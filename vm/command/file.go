@@ -134,10 +134,3 @@ func files(env *cli.Env, usage string, args []string) error {
 	}
 	return nil
 }
-
-func plural(n int64, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}

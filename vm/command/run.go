@@ -51,7 +51,7 @@ func (o *options) run(ctx context.Context, p *asm.Program) error {
 	}
 	result, err := m.Run(ctx)
 	if err != nil {
-		return fmt.Errorf("%w after %s", interrupted(p.Name), plural(result.Instructions, "instruction"))
+		return fmt.Errorf("%w after %s", interrupted(p.Name), diag.Count(result.Instructions, "instruction"))
 	}
 	if o.json {
 		err = diag.WriteJSON(o.env.Stdout, result)
@@ -75,8 +75,8 @@ func (o *options) show(m *vm.Machine, r *vm.Result) error {
 		what = string(r.Code)
 	}
 	_, err := fmt.Fprintf(o.env.Stdout, "%s: %s after %s; head %d, R0 %d, R1 %d, R2 %d, R3 %d, %s not 0\n",
-		place, what, plural(r.Instructions, "instruction"), r.Head,
-		r.Registers[0], r.Registers[1], r.Registers[2], r.Registers[3], plural(int64(r.Tape.NonZero()), "cell"))
+		place, what, diag.Count(r.Instructions, "instruction"), r.Head,
+		r.Registers[0], r.Registers[1], r.Registers[2], r.Registers[3], diag.Count(int64(r.Tape.NonZero()), "cell"))
 	if hint := hints[r.Code]; err == nil && hint != "" {
 		_, err = fmt.Fprintf(o.env.Stdout, "hint: %s\n", hint)
 	}

@@ -56,7 +56,7 @@ func (t *tracer) trace(ctx context.Context, p *asm.Program) error {
 	}
 	if err := m.Skip(ctx, t.from-1); err != nil {
 		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("%w after %s", interrupted(p.Name), plural(m.Result().Instructions, "instruction"))
+			return fmt.Errorf("%w after %s", interrupted(p.Name), diag.Count(m.Result().Instructions, "instruction"))
 		}
 		return cli.Hint(fmt.Errorf("did not reach instruction %d: %w", t.from, err), "raise --max-time")
 	}

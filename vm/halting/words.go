@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"git-ward/internal/diag"
 	"git-ward/vm/halting/code"
 	"git-ward/vm/halting/proof"
 )
@@ -17,7 +18,7 @@ func (s *search) halted(steps int64, end string) *Report {
 	if end == code.NoHalt {
 		counted--
 	}
-	return &Report{Risk: Low, Reason: fmt.Sprintf("it halts: a plan has no input, and executing this one ends with %s after %s", how, plural(counted, "instruction")),
+	return &Report{Risk: Low, Reason: fmt.Sprintf("it halts: a plan has no input, and executing this one ends with %s after %s", how, diag.Count(counted, "instruction")),
 		Proof: &proof.Proof{Claim: proof.Halts, Run: &proof.Run{Steps: steps, Code: end}}}
 }
 
@@ -33,13 +34,13 @@ func (s *search) repeats(c *proof.Cycle) *Report {
 		c.At += c.Period
 	}
 	loop := s.visited(c.At, c.Period)
-	reason := fmt.Sprintf("it never halts: after %s the same configuration comes back every %s", plural(c.At, "instruction"), plural(c.Period, "instruction"))
+	reason := fmt.Sprintf("it never halts: after %s the same configuration comes back every %s", diag.Count(c.At, "instruction"), diag.Count(c.Period, "instruction"))
 	if c.Shift != 0 {
 		side := "right"
 		if c.Shift < 0 {
 			side = "left"
 		}
-		reason = fmt.Sprintf("it never halts: after %s the same happens again every %s, %s further to the %s on the tape", plural(c.At, "instruction"), plural(c.Period, "instruction"), plural(max(c.Shift, -c.Shift), "cell"), side)
+		reason = fmt.Sprintf("it never halts: after %s the same happens again every %s, %s further to the %s on the tape", diag.Count(c.At, "instruction"), diag.Count(c.Period, "instruction"), diag.Count(max(c.Shift, -c.Shift), "cell"), side)
 	}
 	loop.Reason = "it repeats for ever"
 	return &Report{Risk: High, Reason: reason, Loops: []Loop{loop}, Proof: p}
@@ -50,7 +51,7 @@ func (s *search) closed(p *proof.Proof) *Report {
 	loop := s.visited(p.Language.After, 20_000)
 	loop.Reason = "whatever the head meets on the tape, none of it leads out"
 	return &Report{Risk: High, Loops: []Loop{loop}, Proof: p,
-		Reason: fmt.Sprintf("it never halts: the tape around the head is always one of %s, and no step from any of them ends the plan", plural(int64(len(p.Language.Views)), "local view"))}
+		Reason: fmt.Sprintf("it never halts: the tape around the head is always one of %s, and no step from any of them ends the plan", diag.Count(int64(len(p.Language.Views)), "local view"))}
 }
 
 func (s *search) neverEnds(a *abstraction) *Report {
@@ -115,13 +116,6 @@ func lines(first, last int) string {
 		return fmt.Sprintf("line %d", first)
 	}
 	return fmt.Sprintf("lines %d to %d", first, last)
-}
-
-func plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // lines spans the lines of nodes.
