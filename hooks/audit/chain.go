@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -174,15 +175,33 @@ func (w *Writer) append(ctx context.Context, e *Entry, since string) error {
 // find looks for a push among the records after the commit since of the chain
 // (git.Zero: all of them); nil when it is not there.
 func find(batch *git.Batch, push, since string) (*Record, error) {
-	id, err := tip(batch)
-	for err == nil && id != since && id != git.Zero {
-		var r *Record
-		if r, err = Read(batch, id); err != nil || r.Push == push {
+	for r, err := range recordsSince(batch, since) {
+		if err != nil || r.Push == push {
 			return r, err
 		}
-		id, err = parent(batch, id)
 	}
-	return nil, err
+	return nil, nil
+}
+
+// recordsSince reads the records after the commit since of the chain (git.Zero: all
+// of them), the newest first, up to an error.
+func recordsSince(batch *git.Batch, since string) iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		id, err := tip(batch)
+		for err == nil && id != since && id != git.Zero {
+			var r *Record
+			if r, err = Read(batch, id); err != nil {
+				break
+			}
+			if !yield(r, nil) {
+				return
+			}
+			id, err = parent(batch, id)
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
 }
 
 // lock takes the writers' lock, which dies with the process that holds it.

@@ -258,20 +258,17 @@ func (p *Pending) made(repo *git.Repo, batch *git.Batch, u checks.Update) (n int
 
 // recordedSince counts the records after a commit of the chain that have a move.
 func recordedSince(batch *git.Batch, since string, u checks.Update) (n int, err error) {
-	id, err := tip(batch)
-	for err == nil && id != since && id != git.Zero {
-		var r *Record
-		if r, err = Read(batch, id); err != nil {
-			break
+	for r, err := range recordsSince(batch, since) {
+		if err != nil {
+			return 0, err
 		}
 		for _, ref := range r.Refs {
 			if ref.Applied && ref.Update == u {
 				n++
 			}
 		}
-		id, err = parent(batch, id)
 	}
-	return n, err
+	return n, nil
 }
 
 func reflogPath(repo *git.Repo, ref string) string {

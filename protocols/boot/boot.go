@@ -5,6 +5,7 @@ package boot
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -115,27 +116,31 @@ const MaxFailures = 3
 // the lines of bootstrap.log. Lines that are no entries do not count.
 func Failures(log []byte, branch string) int {
 	n := 0
-	for line := range strings.Lines(string(log)) {
-		e, err := Parse(strings.TrimSuffix(line, "\n"))
-		switch {
-		case err != nil || e.Branch != branch:
-		case e.Event == Success:
+	for e := range ends(log, branch) {
+		if n++; e.Event == Success {
 			n = 0
-		case e.Event == Failure:
-			n++
 		}
 	}
 	return n
 }
 
+// ends are how the starts of a branch ended, in the order of the log.
+func ends(log []byte, branch string) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for line := range strings.Lines(string(log)) {
+			e, err := Parse(strings.TrimSuffix(line, "\n"))
+			if err == nil && e.Branch == branch && e.Event != Bootstrapping && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
 // Last is the end of the last start of a branch, SUCCESS or FAILURE; the zero
 // Entry where there is none.
 func Last(log []byte, branch string) (last Entry) {
-	for line := range strings.Lines(string(log)) {
-		e, err := Parse(strings.TrimSuffix(line, "\n"))
-		if err == nil && e.Branch == branch && e.Event != Bootstrapping {
-			last = e
-		}
+	for e := range ends(log, branch) {
+		last = e
 	}
 	return last
 }
