@@ -56,7 +56,7 @@ func (t *commitTree) folder(name string) (map[string]git.Mode, error) {
 	}
 	if err == nil && o.Kind == "tree" {
 		entries, err := git.ParseTree(data)
-		if err != nil {
+		if err := git.Forgive(err); err != nil {
 			return nil, err
 		}
 		for _, e := range entries {

@@ -151,32 +151,6 @@ func TestDeadlineIsNamed(t *testing.T) {
 	}
 }
 
-func FuzzParseTree(f *testing.F) {
-	f.Add([]byte("100644 a\x0012345678901234567890"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		entries, err := ParseTree(data)
-		if err != nil {
-			return
-		}
-		again, err := FormatTree(entries)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if second, err := ParseTree(again); err != nil || len(second) != len(entries) {
-			t.Fatalf("%v: %d entries, then %d", err, len(entries), len(second))
-		}
-	})
-}
-
-func FuzzParseCommit(f *testing.F) {
-	f.Add([]byte("tree " + Zero + "\nparent " + Zero + "\nauthor a <b> 1 +0000\ncommitter a <b> 1 +0000\n\nsubject\n\nKey: value\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if c, err := ParseCommit(data); err == nil {
-			Trailers(c.Message, "Key")
-		}
-	})
-}
-
 func TestTrailers(t *testing.T) {
 	message := "subject: not one\n\nbody\n\nWard-Work: done\nward-work: twice \nOther: x\n"
 	if got := strings.Join(Trailers(message, "Ward-Work"), "|"); got != "done|twice" {
