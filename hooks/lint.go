@@ -95,7 +95,7 @@ func (l *linter) push(batch *git.Batch) (*checks.Push, error) {
 	if err != nil {
 		return nil, err
 	}
-	push := &checks.Push{Main: remote + "main", Known: "--remotes=origin",
+	push := &checks.Push{Branches: remote,
 		Updates: []checks.Update{{Ref: "refs/heads/" + l.branch, Old: old, New: tip}}}
 	if push.Principal, err = l.who(); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ package checks
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"git-ward/hooks/secret"
@@ -22,10 +23,13 @@ import (
 // Principal is who pushes, as the transport proves it (ID-1).
 type Principal string
 
-// The two principals.
+// The principals. A member is a developer of an adopted project, the watcher is
+// the agent's supervisor.
 const (
-	PM    Principal = "pm"
-	Agent Principal = "agent"
+	PM      Principal = "pm"
+	Agent   Principal = "agent"
+	Member  Principal = "member"
+	Watcher Principal = "watcher"
 )
 
 // Update is one ref that the push moves; git.Zero stands for "none".
@@ -38,15 +42,14 @@ type Update struct {
 // Push is what is judged, and against what.
 type Push struct {
 	Principal Principal
+	Name      string // who it is among those, as the transport proves it; "" where it names nobody
 	Updates   []Update
 	Options   []string // push options, as sent
 	Config    *config.Config
 
-	// Main is the ref that counts as main, Known the rev-list arguments that
-	// name all commits judged before. They differ in a clone, where the remote's
-	// branches stand for the server's.
-	Main  string
-	Known string
+	// Branches is the prefix of the refs that count as the repository's branches:
+	// refs/heads/, or in a clone the remote's.
+	Branches string
 	// Received says that the refs are the server's own, in a push under way: an
 	// old value that is not the ref's is then a lost race or a forgery.
 	Received bool
@@ -87,7 +90,8 @@ type AddedLines struct {
 func (r *Result) Refused() bool { return diag.HasErrors(r.Findings) }
 
 // Check is one concern. Each function is optional and is called by the walk:
-// Ref for every update before anything is read, Commit for every new commit,
+// Ref for every update before anything is read, Tag for every tag object that an
+// update leads through, Commit for every new commit,
 // Path for every path that a new commit adds or changes, Blob once for every new
 // content, Names for every directory with new names, Whole for every new commit
 // once more when all of that is done, and Tip for every ref that ends at a commit,
@@ -97,6 +101,7 @@ type Check struct {
 	Doc  string // what it refuses, and why; one sentence or two
 
 	Ref    func(*Run, Update)
+	Tag    func(*Run, *Tag)
 	Commit func(*Run, *Commit)
 	Path   func(*Run, *Commit, Change)
 	Blob   func(*Run, *Commit, Change, []byte)
@@ -113,6 +118,14 @@ type Commit struct {
 	Ref string // a ref of the push that brings it
 }
 
+// Tag is a tag object that the push makes a ref's value, or that such a tag
+// points to.
+type Tag struct {
+	ID string
+	*git.Tag
+	Ref string
+}
+
 // Change is a path with a new entry (Old zero: added) or without one (New zero:
 // deleted).
 type Change struct {
@@ -127,6 +140,7 @@ func (c Change) Deleted() bool { return c.New.ID == "" }
 type Tip struct {
 	Update
 	Commit *git.Commit
+	Steps  []*Commit // of a journal: its new records, oldest first
 	// Base is the commit that Changes are counted from: the old value for a
 	// fast-forward, else the merge base with main, else "" (the empty tree).
 	Base    string
@@ -154,24 +168,49 @@ type Run struct {
 	trees       *trees
 	batch       *git.Batch
 	repo        *git.Repo
+	table       []Check
 	result      Result
+	errors      int // findings that refuse, those included that were too many to keep
+	warnings    int
 	mainTip     string
 	secrets     *secret.Scanner
-	treeOf      map[string]string // commit to tree, for parents of new commits
+	commits     map[string]*git.Commit
+	forms       map[string]*git.FormError // of commits that are not what git writes, but have one meaning
+	commitBytes int64
+	judged      map[content]bool
+	met         map[string]bool   // the objects that were judged, or held something that was
 	sources     map[string][]byte // protocols by blob, sourceBytes of them
 	sourceBytes int
-	stopped     bool // a limit was hit: nothing after it is worth reading
+	stopped     bool // something refuses in such a way that nothing after it is worth reading
 
 	udcDeadline time.Time // of all analyses of UDC plans together; zero before the first
 }
 
+// main is the ref that counts as main.
+func (p *Push) main() string { return p.Branches + "main" }
+
+// maxFindings bounds the findings of either severity that are kept of a push: a
+// bomb must not fill memory with them. What is left out still refuses.
+const maxFindings = 1000
+
 // Report adds a finding.
 func (r *Run) Report(d diag.Diagnostic) {
-	// A push of bombs must not fill memory with findings; the list that people
-	// see ends at diag.MaxListed anyway.
-	const most = 1000
-	if len(r.result.Findings) < most {
+	kept := &r.warnings
+	if d.IsError() {
+		kept = &r.errors
+	}
+	if *kept++; *kept <= maxFindings {
 		r.result.Findings = append(r.result.Findings, d)
+	}
+}
+
+// tooMany turns the findings that were left out into one of their own, which
+// nobody can pass: among them may be anything.
+func (r *Run) tooMany() {
+	if left := r.errors - maxFindings; left > 0 {
+		r.result.Findings = append(r.result.Findings, diag.Diagnostic{Rule: "limit/findings",
+			Message: fmt.Sprintf("%s more than the %d that are kept of one push", diag.Count(left, "finding"), maxFindings),
+			Hint:    "mend the first ones, or push in smaller parts"})
 	}
 }
 

@@ -1,7 +1,6 @@
 package checks
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,103 +9,149 @@ import (
 	"git-ward/internal/git"
 )
 
-// shortWalk is how many commits are looked at one by one before rev-list is
-// asked; most pushes are a few commits on top of a known tip, and a child costs
-// as much as reading dozens.
-const shortWalk = 32
-
-// discover finds the tips and the commits that were never judged before, oldest
-// first. With exact false the list may hold some that were: all that is linear
-// down to a known tip.
-func (r *Run) discover() (tips []*Tip, commits []*Commit, exact bool, err error) {
-	known := map[string]bool{}
-	if r.mainTip != "" {
-		known[r.mainTip] = true
-	}
+// discover finds the tips and the fresh commits, oldest first: those that no
+// judged branch reaches, and none besides (GATE-2). The records of journals are
+// walked apart: who is known there is not known to a branch.
+func (r *Run) discover() (tips []*Tip, fresh []*Commit, err error) {
+	var content, journals []*Tip
 	for _, u := range r.Updates {
 		if u.New == git.Zero {
 			continue
 		}
 		tip, err := r.tip(u)
-		if err != nil {
-			return nil, nil, false, err
-		}
-		if tip != nil {
-			tips = append(tips, tip)
+		switch {
+		case err != nil && !r.bad(&Commit{ID: u.New, Ref: u.Ref}, err):
+			return nil, nil, err
+		case tip == nil: // a finding says why
+		case journal(u.Ref):
+			journals = append(journals, tip)
+		default:
+			content = append(content, tip)
 		}
 	}
-	seen := map[string]bool{}
-	for _, t := range tips {
-		fresh, ok, err := r.linear(t, known, seen)
-		if err != nil {
-			return nil, nil, false, err
-		}
-		if !ok {
-			commits, err = r.revList(tips)
-			return tips, commits, true, err
-		}
-		commits = append(commits, fresh...)
+	if r.stopped {
+		return nil, nil, nil
 	}
-	return tips, commits, false, nil
+	if fresh, err = r.freshCommits(content); err != nil {
+		return nil, nil, err
+	}
+	for _, t := range journals {
+		if err := r.journalSteps(t); err != nil {
+			return nil, nil, err
+		}
+		fresh = append(fresh, t.Steps...)
+	}
+	return append(content, journals...), fresh, nil
 }
 
-// tip peels an update's new value to a commit. Tags of anything else are
-// refused: their content would enter unread.
+// maxTags bounds how many tags lead to one another, and maxTagSize each of them.
+const (
+	maxTags    = 5
+	maxTagSize = 1 << 20
+)
+
+// tip peels an update's new value to a commit, by tags that are judged on the way.
+// Tags of anything else are refused: their content would enter unread. It is nil
+// where a finding says why.
 func (r *Run) tip(u Update) (*Tip, error) {
-	id := u.New
-	for range 5 {
-		object, data, err := r.batch.Read(id, 1<<20)
+	id, want := u.New, ""
+	for range maxTags {
+		object, err := r.batch.Info(id)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", diag.Clean(u.Ref), err)
 		}
+		if want != "" && object.Kind != want {
+			return nil, wrongKind(id, object.Kind, want)
+		}
 		if object.Kind == "commit" {
-			c, err := git.ParseCommit(data)
-			if err != nil {
-				return nil, fmt.Errorf("commit %s: %w", diag.Short(id), err)
-			}
 			u.New = id
-			return &Tip{Update: u, Commit: c}, nil
+			c, err := r.commit(id)
+			return &Tip{Update: u, Commit: c}, err
 		}
 		if object.Kind != "tag" {
 			break
 		}
-		target, ok := strings.CutPrefix(string(firstLine(data)), "object ")
-		if !ok || !git.IsID(target) {
-			return nil, fmt.Errorf("%s: broken tag %s", diag.Clean(u.Ref), diag.Short(id))
+		tag, err := r.tag(u.Ref, id)
+		if err != nil {
+			return nil, err
 		}
-		id = target
+		id, want = tag.Object, tag.Kind
 	}
 	r.Report(diag.Diagnostic{Ref: u.Ref, Rule: "ref/object", Message: "does not lead to a commit",
 		Hint: "point branches and tags at commits only"})
+	r.stopped = true
 	return nil, nil
 }
 
-func firstLine(data []byte) []byte {
-	line, _, _ := bytes.Cut(data, []byte("\n"))
-	return line
+// tag reads and judges one tag object.
+func (r *Run) tag(ref, id string) (*git.Tag, error) {
+	object, data, err := r.batch.Read(id, maxTagSize)
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		return nil, &limitError{"", large.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := r.spend(object.Size); err != nil {
+		return nil, err
+	}
+	r.met[id] = true
+	tag, err := git.ParseTag(data)
+	var form *git.FormError
+	if err != nil {
+		if !errors.As(err, &form) || !form.OneMeaning {
+			return nil, &objectError{id: id, err: err}
+		}
+		r.form(&Commit{ID: id, Ref: ref}, &objectError{id: id, err: form})
+	}
+	for _, check := range r.table {
+		if check.Tag != nil {
+			check.Tag(r, &Tag{ID: id, Tag: tag, Ref: ref})
+		}
+	}
+	return tag, nil
 }
 
-// linear follows single parents from a tip down to its ref's old value or to
-// main, and says whether it arrived. What it passes also answers the question
-// of the merge base, without a child.
-func (r *Run) linear(t *Tip, known, seen map[string]bool) (fresh []*Commit, ok bool, err error) {
+// shortWalk is how many commits are looked at one by one before rev-list is
+// asked; most pushes are a few commits on top of a known tip, and a child costs
+// as much as reading dozens.
+const shortWalk = 32
+
+// freshCommits are the commits of tips that nobody judged before, oldest first.
+func (r *Run) freshCommits(tips []*Tip) (fresh []*Commit, err error) {
+	seen := map[string]bool{}
+	for _, t := range tips {
+		more, ok, err := r.linear(t, seen)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return r.revList(tips)
+		}
+		fresh = append(fresh, more...)
+	}
+	return fresh, nil
+}
+
+// linear follows single parents from a tip down to its branch's old value or to
+// main, and says whether it arrived. Only commits that came with this push count
+// as fresh without asking git; all others may be known by some branch. What it
+// passes also answers the question of the merge base, without a child.
+func (r *Run) linear(t *Tip, seen map[string]bool) (fresh []*Commit, ok bool, err error) {
 	id, c := t.New, t.Commit
 	for range shortWalk {
-		if id == t.Old || known[id] {
+		atOld := id == t.Old && strings.HasPrefix(t.Ref, "refs/heads/")
+		if atOld || id == r.mainTip {
 			t.Base, t.Forward = id, id == t.Old || t.Old == git.Zero
 			return reversed(fresh), true, nil
 		}
-		first := len(c.Parents) == 0 && t.Old == git.Zero && journal(t.Ref)
-		if len(c.Parents) != 1 && !first {
+		if len(c.Parents) != 1 || !r.batch.Arrived(id) {
 			return nil, false, nil
 		}
 		if !seen[id] {
 			seen[id] = true
 			fresh = append(fresh, &Commit{ID: id, Commit: c, Ref: t.Ref})
-		}
-		if first { // a new journal shares nothing with what was judged before
-			t.Forward = true
-			return reversed(fresh), true, nil
 		}
 		id = c.Parents[0]
 		if c, err = r.commit(id); err != nil {
@@ -123,9 +168,9 @@ func reversed(commits []*Commit) []*Commit {
 	return commits
 }
 
-// revList asks git for the commits that no judged ref reaches.
+// revList asks git for the commits that no judged branch reaches.
 func (r *Run) revList(tips []*Tip) ([]*Commit, error) {
-	ids, err := r.newIDs(tips)
+	ids, err := r.freshIDs(tips)
 	if err != nil {
 		return nil, err
 	}
@@ -154,40 +199,32 @@ func (r *Run) revList(tips []*Tip) ([]*Commit, error) {
 	return reversed(commits), nil
 }
 
-func (r *Run) newIDs(tips []*Tip) ([]string, error) {
+// freshIDs lists the commits that the tips reach and no judged branch does, one
+// more than the limit at most, the newest first.
+func (r *Run) freshIDs(tips []*Tip) ([]string, error) {
 	args := []string{"rev-list", "--topo-order", fmt.Sprintf("--max-count=%d", r.Config.Limits.Commits+1)}
 	for _, t := range tips {
 		args = append(args, t.New)
 	}
-	args = append(args, "--not", r.Known)
-	for _, u := range r.Updates {
-		if u.Old != git.Zero {
-			args = append(args, u.Old)
-		}
-	}
+	args = append(append(args, "--not"), r.judgedBranches()...)
 	out, err := r.repo.Output(r.ctx, append(args, "--")...)
 	return strings.Fields(string(out)), err
 }
 
-// dropKnown takes back findings about commits that were judged before. It runs
-// only when the short walk found something: refusals may cost a child more.
-func (r *Run) dropKnown(tips []*Tip) error {
-	ids, err := r.newIDs(tips)
-	if err != nil {
-		return err
+// judgedBranches are rev-list's arguments for the branches whose commits this
+// principal need not have judged again. What passed as the PM's is not judged as
+// the agent's, or the watcher's.
+func (r *Run) judgedBranches() (args []string) {
+	if r.mainTip != "" {
+		args = []string{r.mainTip}
 	}
-	fresh := map[string]bool{"": true}
-	for _, id := range ids {
-		fresh[id] = true
+	switch r.Principal {
+	case PM, Member:
+		args = append(args, "--glob="+r.Branches+"*")
+	case Agent:
+		args = append(args, "--glob="+r.Branches+"agent/*", "--glob="+r.Branches+"rescue/*")
 	}
-	kept := r.result.Findings[:0]
-	for _, d := range r.result.Findings {
-		if fresh[d.Commit] {
-			kept = append(kept, d)
-		}
-	}
-	r.result.Findings = kept
-	return nil
+	return args
 }
 
 // findBase settles what a tip is compared with, where the short walk has not.

@@ -14,38 +14,27 @@ import (
 // Judge runs every check on a push. Its error is trouble: the push could not be
 // judged and must be refused (exit 2). Batch is a running child of repo.
 func Judge(ctx context.Context, repo *git.Repo, batch *git.Batch, push *Push) (*Result, error) {
-	r := &Run{ctx: ctx, Push: push, repo: repo, batch: batch}
-	r.trees = &trees{batch: batch, config: push.Config, spend: r.spend}
+	r := &Run{ctx: ctx, Push: push, repo: repo, batch: batch, table: Table(),
+		commits: map[string]*git.Commit{}, forms: map[string]*git.FormError{}, judged: map[content]bool{}, met: map[string]bool{}}
+	r.trees = &trees{ctx: ctx, batch: batch, config: push.Config, spend: r.spend}
 	r.secrets = secret.New(push.Config.Limits.SecretScan)
 	err := r.judge()
-	var limit *limitError
-	if errors.As(err, &limit) {
-		// Only what is outside any commit gets here, such as the byte limit.
-		r.limit(&Commit{}, limit)
-		err = nil
-	}
-	if err != nil {
+	if err != nil && !r.bad(&Commit{}, err) { // what is outside any commit gets here, such as the byte limit
 		return nil, err
 	}
 	r.allow()
+	r.tooMany()
 	r.result.Findings = diag.Normalize(r.result.Findings)
 	return &r.result, nil
 }
 
 func (r *Run) judge() error {
-	main, err := r.batch.Info(r.Main)
+	main, err := r.batch.Info(r.main())
 	if err != nil && !errors.Is(err, git.ErrMissing) {
 		return err
 	}
 	r.mainTip = main.ID
-	table := Table()
-	for _, u := range r.Updates {
-		for _, check := range table {
-			if check.Ref != nil {
-				check.Ref(r, u)
-			}
-		}
-	}
+	r.eachRef()
 	if r.result.Refused() {
 		return nil // such refs are not to be read
 	}
@@ -54,27 +43,65 @@ func (r *Run) judge() error {
 			return err
 		}
 	}
-	tips, commits, exact, err := r.discover()
-	if err != nil || r.stopped {
+	tips, commits, err := r.discover()
+	if err != nil {
 		return err
 	}
-	if err := r.judgeCommits(commits, table); err != nil {
+	if err := r.judgeCommits(commits); err != nil || r.stopped {
 		return err
 	}
-	if !exact && r.result.Refused() {
-		if err := r.dropKnown(tips); err != nil {
+	if !r.result.Refused() { // else some of it was not judged, and none of it enters
+		if err := r.strays(); err != nil {
 			return err
 		}
 	}
-	if r.stopped {
-		return nil
-	}
 	for _, t := range tips {
-		if err := r.judgeTip(t, table); err != nil {
+		if err := r.judgeTip(t); err != nil && !r.bad(&Commit{ID: t.New, Ref: t.Ref}, err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// bad turns an error about what was pushed into a finding, and ends the judgement
+// of all that stands on it: a limit met, a form that nobody can read in one way.
+// It reports false for trouble.
+func (r *Run) bad(c *Commit, err error) bool {
+	if !isBad(err) {
+		return false
+	}
+	var object *objectError
+	if errors.As(err, &object) {
+		r.form(c, object)
+	}
+	var limit *limitError
+	if errors.As(err, &limit) {
+		r.limit(c, limit)
+	}
+	r.stopped = true
+	return true
+}
+
+// isBad reports whether an error is about what was pushed.
+func isBad(err error) bool {
+	var object *objectError
+	return errors.As(err, &object) || errors.Is(err, errLimit)
+}
+
+// eachRef runs the checks of names and rights of refs.
+func (r *Run) eachRef() {
+	seen := map[string]bool{}
+	for _, u := range r.Updates {
+		if seen[u.Ref] {
+			r.Report(diag.Diagnostic{Ref: u.Ref, Rule: "ref/twice", Message: "the push moves this ref twice", Hint: "name each ref once"})
+		}
+		seen[u.Ref] = true
+		for _, check := range r.table {
+			if check.Ref != nil {
+				check.Ref(r, u)
+			}
+		}
+	}
 }
 
 // stale refuses an update whose old value is not the ref's. Git would refuse it
@@ -96,98 +123,97 @@ func (r *Run) stale() error {
 	return nil
 }
 
-// content is a blob in one of its two roles: the same bytes are harmless as a
-// file and an escape as the target of a link.
+// content is a blob in one of its places: some checks look at the path, and the
+// same bytes are harmless as a file and an escape as the target of a link.
 type content struct {
-	id   string
-	link bool
+	id, path string
+	mode     git.Mode
 }
 
-// judgeCommits runs the per-commit checks, oldest commit first. Each content is
-// read once, wherever it appears.
-func (r *Run) judgeCommits(commits []*Commit, table []Check) error {
-	r.result.Counts.Commits = len(commits)
-	r.treeOf = make(map[string]string, len(commits))
-	for _, c := range commits {
-		r.treeOf[c.ID] = c.Tree
-	}
-	seen := map[content]bool{}
+// judgeCommits judges the fresh commits, oldest first. One that cannot be judged
+// refuses, and the others are judged all the same.
+func (r *Run) judgeCommits(commits []*Commit) error {
 	for i, c := range commits {
-		if i%readAhead == 0 && len(commits) > readAhead/8 {
-			if err := r.readAhead(commits[i:min(i+readAhead, len(commits))]); err != nil {
+		if i%readAheadOf == 0 && len(commits) > readAheadOf/8 {
+			// What this meets, the comparison meets again, and knows its place.
+			if err := r.readAhead(commits[i:min(i+readAheadOf, len(commits))]); err != nil && !isBad(err) {
 				return err
 			}
 		}
-		for _, check := range table {
-			if check.Commit != nil {
-				check.Commit(r, c)
-			}
-		}
-		parents, err := r.parentTrees(c)
-		if err != nil {
+		if err := r.judgeCommit(c); err != nil && !r.bad(c, err) {
 			return err
-		}
-		walk := comparison{trees: r.trees}
-		walk.names = func(dir string, entries []git.Entry) {
-			for _, check := range table {
-				if check.Names != nil {
-					check.Names(r, c, dir, entries)
-				}
-			}
-		}
-		walk.visit = func(change Change) error {
-			r.result.Counts.Paths++
-			for _, check := range table {
-				if check.Path != nil {
-					check.Path(r, c, change)
-				}
-			}
-			blob := content{change.New.ID, change.New.Mode == git.ModeSymlink}
-			if change.New.Mode == git.ModeGitlink || seen[blob] {
-				return nil
-			}
-			seen[blob] = true
-			return r.judgeBlob(c, change, table)
-		}
-		err = walk.compare(parents, c.Tree)
-		var limit *limitError
-		if errors.As(err, &limit) {
-			r.limit(c, limit)
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("commit %s: %w", diag.Short(c.ID), err)
-		}
-		for _, check := range table {
-			if check.Whole == nil {
-				continue
-			}
-			if err := check.Whole(r, c, parents); err != nil {
-				return fmt.Errorf("commit %s: %s: %w", diag.Short(c.ID), check.Name, err)
-			}
 		}
 	}
 	return nil
 }
 
-// readAhead is how many commits are warmed at once; a push of a few is judged
-// without.
-const readAhead = 64
-
-func (r *Run) readAhead(commits []*Commit) error {
-	var pairs []pair
-	for _, c := range commits {
-		parents, err := r.parentTrees(c)
-		if err != nil {
-			return err
+// judgeCommit runs the per-commit checks on a fresh commit. Each content is read
+// once in each place.
+func (r *Run) judgeCommit(c *Commit) error {
+	r.result.Counts.Commits++
+	r.met[c.ID] = true
+	if form := r.forms[c.ID]; form != nil {
+		r.form(c, &objectError{id: c.ID, err: form})
+	}
+	for _, check := range r.table {
+		if check.Commit != nil {
+			check.Commit(r, c)
 		}
-		pairs = append(pairs, pair{strings.Join(parents[:min(1, len(parents))], ""), c.Tree})
 	}
-	err := r.trees.warm(pairs)
-	if errors.Is(err, errLimit) {
-		return nil // the comparison meets it again, and knows its place
+	parents, err := r.parentTrees(c)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := r.freshWalk(c).compare(parents, c.Tree); err != nil {
+		return inCommit(c, err)
+	}
+	for _, check := range r.table {
+		if check.Whole == nil {
+			continue
+		}
+		if err := check.Whole(r, c, parents); err != nil {
+			return inCommit(c, fmt.Errorf("%s: %w", check.Name, err))
+		}
+	}
+	return nil
+}
+
+// freshWalk is a comparison that judges what a fresh commit brings.
+func (r *Run) freshWalk(c *Commit) *comparison {
+	walk := &comparison{trees: r.trees}
+	walk.met = func(dir, id string, form *git.FormError) {
+		r.met[id] = true
+		if form != nil {
+			r.form(c, &objectError{id: id, path: dir, err: form})
+		}
+	}
+	walk.names = func(dir string, entries []git.Entry) {
+		for _, check := range r.table {
+			if check.Names != nil {
+				check.Names(r, c, dir, entries)
+			}
+		}
+	}
+	walk.visit = func(change Change) error {
+		r.result.Counts.Paths++
+		for _, check := range r.table {
+			if check.Path != nil {
+				check.Path(r, c, change)
+			}
+		}
+		place := content{change.New.ID, change.Path, change.New.Mode}
+		if change.New.Mode == git.ModeGitlink || r.judged[place] {
+			return nil
+		}
+		r.judged[place] = true
+		return inDir(r.judgeBlob(c, change), change.Path)
+	}
+	return walk
+}
+
+// inCommit gives trouble its commit; what becomes a finding has one.
+func inCommit(c *Commit, err error) error {
+	return fmt.Errorf("commit %s: %w", diag.Short(c.ID), err)
 }
 
 // maxParents bounds an octopus: each parent's tree is read beside the others.
@@ -195,26 +221,21 @@ const maxParents = 16
 
 func (r *Run) parentTrees(c *Commit) ([]string, error) {
 	if len(c.Parents) > maxParents {
-		return nil, &limitError{"", fmt.Sprintf("commit %s has %d parents, more than %d", diag.Short(c.ID), len(c.Parents), maxParents)}
+		return nil, &limitError{"", fmt.Sprintf("the commit has %d parents, more than %d", len(c.Parents), maxParents)}
 	}
 	var trees []string
 	for _, id := range c.Parents {
-		tree, known := r.treeOf[id]
-		if !known {
-			parent, err := r.commit(id)
-			if err != nil {
-				return nil, err
-			}
-			tree = parent.Tree
-			r.treeOf[id] = tree
+		parent, err := r.commit(id)
+		if err != nil {
+			return nil, err
 		}
-		trees = append(trees, tree)
+		trees = append(trees, parent.Tree)
 	}
 	return trees, nil
 }
 
-func (r *Run) judgeBlob(c *Commit, change Change, table []Check) error {
-	_, data, err := r.batch.Read(change.New.ID, r.Config.Limits.BlobSize)
+func (r *Run) judgeBlob(c *Commit, change Change) error {
+	object, data, err := r.batch.Read(change.New.ID, r.Config.Limits.BlobSize)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
 		r.Report(diag.Diagnostic{Pos: at(c, change.Path), Rule: "limit/blob",
@@ -225,11 +246,14 @@ func (r *Run) judgeBlob(c *Commit, change Change, table []Check) error {
 	if err != nil {
 		return err
 	}
+	if object.Kind != "blob" {
+		return wrongKind(object.ID, object.Kind, "blob")
+	}
 	if err := r.spend(int64(len(data))); err != nil {
 		return err
 	}
 	r.result.Counts.Blobs++
-	for _, check := range table {
+	for _, check := range r.table {
 		if check.Blob != nil {
 			check.Blob(r, c, change, data)
 		}
@@ -238,9 +262,9 @@ func (r *Run) judgeBlob(c *Commit, change Change, table []Check) error {
 }
 
 // judgeTip runs the per-update checks on the difference of one ref.
-func (r *Run) judgeTip(t *Tip, table []Check) error {
+func (r *Run) judgeTip(t *Tip) error {
 	if journal(t.Ref) {
-		return r.judgeUnit(t, table)
+		return r.judgeUnit(t)
 	}
 	if err := r.findBase(t); err != nil {
 		return err
@@ -257,16 +281,10 @@ func (r *Run) judgeTip(t *Tip, table []Check) error {
 		t.Changes = append(t.Changes, change)
 		return nil
 	}}
-	err := walk.compare([]string{baseTree}, t.Commit.Tree)
-	var limit *limitError
-	if errors.As(err, &limit) {
-		r.limit(&Commit{ID: t.New}, limit)
-		return nil
-	}
-	if err != nil {
+	if err := walk.compare([]string{baseTree}, t.Commit.Tree); err != nil {
 		return fmt.Errorf("%s: %w", diag.Clean(t.Ref), err)
 	}
-	for _, check := range table {
+	for _, check := range r.table {
 		if check.Tip != nil {
 			if err := check.Tip(r, t); err != nil {
 				return fmt.Errorf("%s: %w", check.Name, err)
@@ -278,8 +296,8 @@ func (r *Run) judgeTip(t *Tip, table []Check) error {
 
 // judgeUnit runs the per-journal checks: a journal shares nothing with main, and
 // what its records hold is all of it.
-func (r *Run) judgeUnit(t *Tip, table []Check) error {
-	for _, check := range table {
+func (r *Run) judgeUnit(t *Tip) error {
+	for _, check := range r.table {
 		if check.Unit != nil {
 			if err := check.Unit(r, t); err != nil {
 				return fmt.Errorf("%s: %w", check.Name, err)
@@ -289,11 +307,26 @@ func (r *Run) judgeUnit(t *Tip, table []Check) error {
 	return nil
 }
 
-// limit reports a limit and ends the walk: what is too large is not read on.
+// limit reports a limit: what is too large is not read on.
 func (r *Run) limit(c *Commit, e *limitError) {
-	r.stopped = true
-	r.Report(diag.Diagnostic{Pos: at(c, strings.TrimSuffix(e.path, "/")), Rule: "limit/shape", Message: e.message,
+	r.Report(diag.Diagnostic{Pos: at(c, strings.TrimSuffix(e.path, "/")), Ref: c.Ref, Rule: "limit/shape", Message: e.message,
 		Hint: "split the push, or keep generated trees out of git; the host admin sets [limits] in config.toml"})
+}
+
+// form reports an object that is not what git writes. What an older git wrote, and
+// all read alike, is a warning to the PM.
+func (r *Run) form(c *Commit, e *objectError) {
+	d := diag.Diagnostic{Pos: at(c, strings.TrimSuffix(e.path, "/")), Ref: c.Ref, Rule: "object/form", Severity: diag.Error,
+		Message: fmt.Sprintf("object %s: %v", diag.Short(e.id), e.err),
+		Hint:    "make it again with plain git (git rebase --force-rebase, or git commit --amend); git fsck --strict names such objects"}
+	var form *git.FormError
+	if errors.As(e.err, &form) {
+		d.Rule = "object/" + form.Kind
+		if form.Legacy && r.Principal == PM {
+			d.Severity = diag.Warning
+		}
+	}
+	r.Report(d)
 }
 
 // spend counts inflated bytes against [limits] push_size.
@@ -302,30 +335,4 @@ func (r *Run) spend(n int64) error {
 		return &limitError{"", fmt.Sprintf("the push holds more than %d bytes to check", r.Config.Limits.PushSize)}
 	}
 	return nil
-}
-
-// maxCommitSize bounds a commit object; its message has a limit of its own.
-const maxCommitSize = 4 << 20
-
-// commit reads and parses a commit.
-func (r *Run) commit(id string) (*git.Commit, error) {
-	object, data, err := r.batch.ReadNow(id, maxCommitSize)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
-		return nil, &limitError{"", large.Error()}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if object.Kind != "commit" {
-		return nil, fmt.Errorf("object %s is a %s where a commit belongs", id, object.Kind)
-	}
-	if err := r.spend(object.Size); err != nil {
-		return nil, err
-	}
-	c, err := git.ParseCommit(data)
-	if err != nil {
-		return nil, fmt.Errorf("commit %s: %w", diag.Short(id), err)
-	}
-	return c, nil
 }

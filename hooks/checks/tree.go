@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,20 @@ import (
 // errLimit says that a tree is too much to judge; the finding says which limit.
 var errLimit = errors.New("limit")
 
+// objectError is an object that readers may read otherwise, or that is not of the
+// kind that its place says (GATE-1).
+type objectError struct {
+	id, path string
+	err      error
+}
+
+func (e *objectError) Error() string { return fmt.Sprintf("object %s: %v", e.id, e.err) }
+func (e *objectError) Unwrap() error { return e.err }
+
+func wrongKind(id, is, want string) error {
+	return &objectError{id: id, err: fmt.Errorf("it is a %s where a %s belongs", is, want)}
+}
+
 // limitError is a refused shape: too many paths, too deep, a path too long.
 type limitError struct{ path, message string }
 
@@ -21,48 +36,67 @@ func (e *limitError) Unwrap() error { return errLimit }
 
 // trees reads tree objects and compares them.
 type trees struct {
+	ctx    context.Context
 	batch  *git.Batch
 	config *config.Config
 	spend  func(int64) error // counts inflated bytes against the push's limit
-	cache  map[string][]git.Entry
+	cache  map[string]readTree
 	cached int
 }
 
-// maxTreeSize bounds one tree object: a directory of about a million names.
-const maxTreeSize = 32 << 20
+// readTree is a tree and, where it is not what git writes but has one meaning, in
+// what it departs.
+type readTree struct {
+	entries []git.Entry
+	form    *git.FormError
+}
 
-// load returns a tree's entries; "" is the empty tree. Parents' trees come again
-// as the next commit's base, so recent ones are kept, 1,000,000 entries at most.
+// maxTreeSize bounds one tree object: a directory of some 200,000 names. maxCached
+// bounds the entries that are kept, about 30 MiB of them.
+const (
+	maxTreeSize = 8 << 20
+	maxCached   = 250_000
+)
+
+// load returns a tree's entries; "" is the empty tree. It asks no more of their
+// form than one meaning: what is stored already may be older than git's rules.
 func (t *trees) load(id string) ([]git.Entry, error) {
+	tree, err := t.read(id)
+	return tree.entries, err
+}
+
+// read reads a tree. Parents' trees come again as the next commit's base, so recent
+// ones are kept.
+func (t *trees) read(id string) (tree readTree, err error) {
 	if id == "" {
-		return nil, nil
+		return tree, nil
 	}
-	if entries, ok := t.cache[id]; ok {
-		return entries, nil
+	if tree, ok := t.cache[id]; ok {
+		return tree, nil
 	}
 	object, data, err := t.batch.ReadNow(id, maxTreeSize)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
-		return nil, &limitError{"", large.Error()}
+		return tree, &limitError{"", large.Error()}
 	}
 	if err != nil {
-		return nil, err
+		return tree, err
 	}
 	if object.Kind != "tree" {
-		return nil, fmt.Errorf("object %s is a %s where a tree belongs", id, object.Kind)
+		return tree, wrongKind(id, object.Kind, "tree")
 	}
 	if err := t.spend(object.Size); err != nil {
-		return nil, err
+		return tree, err
 	}
-	entries, err := git.ParseTree(data)
-	if err != nil {
-		return nil, fmt.Errorf("tree %s: %w", id, err)
+	tree.entries, err = git.ParseTree(data)
+	if err != nil && (!errors.As(err, &tree.form) || !tree.form.OneMeaning) {
+		return tree, &objectError{id: id, err: err}
 	}
-	if t.cached += len(entries); t.cached > 1_000_000 || t.cache == nil {
-		t.cache, t.cached = map[string][]git.Entry{}, len(entries)
+	if t.cached += len(tree.entries); t.cached > maxCached || t.cache == nil {
+		t.cache, t.cached = map[string]readTree{}, len(tree.entries)
 	}
-	t.cache[id] = entries
-	return entries, nil
+	t.cache[id] = tree
+	return tree, nil
 }
 
 // pair is a tree and one that it will be compared with.
@@ -99,7 +133,7 @@ func (t *trees) warm(pairs []pair) error {
 			}
 			s := side{entries: old}
 			for _, e := range entries {
-				before, _ := s.seek(key(e), func(git.Entry) error { return nil })
+				before, _ := s.seek(e.SortKey(), func(git.Entry) error { return nil })
 				switch {
 				case before.ID == e.ID:
 				case e.IsDir():
@@ -148,7 +182,10 @@ type comparison struct {
 	deletions bool // visit what the first parent has and the tree has not
 	visit     func(Change) error
 	names     func(dir string, entries []git.Entry) // a directory with new names; may be nil
-	visited   int
+	// met hears of every new object, and of a new tree that departs from git's form
+	// with one meaning; may be nil.
+	met     func(dir, id string, form *git.FormError)
+	visited int
 }
 
 // compare visits every path of tree whose entry no parent has and, if asked to,
@@ -164,21 +201,12 @@ type side struct {
 	next    int
 }
 
-// key is git's sort key of an entry: a directory sorts as if its name ended in
-// a slash, so a file and a directory of one name are different keys.
-func key(e git.Entry) string {
-	if e.IsDir() {
-		return e.Name + "/"
-	}
-	return e.Name
-}
-
 // seek returns the parent's entry with the key, skipping (and handing to gone)
 // the smaller ones.
 func (s *side) seek(k string, gone func(git.Entry) error) (e git.Entry, err error) {
 	for ; s.next < len(s.entries); s.next++ {
 		e := s.entries[s.next]
-		switch ek := key(e); {
+		switch ek := e.SortKey(); {
 		case ek > k:
 			return git.Entry{}, nil
 		case ek == k:
@@ -199,9 +227,13 @@ func (c *comparison) level(dir string, parents []string, tree string, depth int)
 	if err := c.count(dir); err != nil {
 		return err
 	}
-	entries, err := c.load(tree)
+	read, err := c.read(tree)
 	if err != nil {
 		return inDir(err, dir)
+	}
+	entries := read.entries
+	if c.met != nil && tree != "" {
+		c.met(dir, tree, read.form)
 	}
 	sides := make([]side, len(parents))
 	for i, p := range parents {
@@ -246,7 +278,7 @@ func (c *comparison) entry(dir string, e git.Entry, sides []side, gone func(git.
 		if i == 0 {
 			g = gone
 		}
-		p, err := sides[i].seek(key(e), g)
+		p, err := sides[i].seek(e.SortKey(), g)
 		if err != nil {
 			return false, err
 		}
@@ -275,6 +307,9 @@ func (c *comparison) entry(dir string, e git.Entry, sides []side, gone func(git.
 	if err := c.count(path); err != nil {
 		return false, err
 	}
+	if c.met != nil && e.Mode != git.ModeGitlink {
+		c.met(path, e.ID, nil)
+	}
 	return !known, c.visit(Change{Path: path, Old: old, New: e})
 }
 
@@ -294,14 +329,22 @@ func (c *comparison) count(path string) error {
 	if c.visited++; c.visited > c.config.Limits.ChangedPaths {
 		return &limitError{"", fmt.Sprintf("more than %d changed paths in one step", c.config.Limits.ChangedPaths)}
 	}
+	const often = 256
+	if c.visited%often == 0 {
+		return context.Cause(c.ctx)
+	}
 	return nil
 }
 
-// inDir gives a limit that was hit while reading a directory its place.
+// inDir gives what was met while reading a directory its place.
 func inDir(err error, dir string) error {
 	var limit *limitError
 	if errors.As(err, &limit) && limit.path == "" {
 		limit.path = dir
+	}
+	var object *objectError
+	if errors.As(err, &object) && object.path == "" {
+		object.path = dir
 	}
 	return err
 }

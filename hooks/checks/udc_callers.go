@@ -76,7 +76,7 @@ func (j *udcJudge) moved(changed map[string]bool) (map[string]bool, error) {
 func (j *udcJudge) udcFiles() (paths []string, err error) {
 	read := int64(0)
 	walk := comparison{
-		trees: &trees{batch: j.batch, config: j.Config, spend: func(n int64) error {
+		trees: &trees{ctx: j.ctx, batch: j.batch, config: j.Config, spend: func(n int64) error {
 			if read += n; read > maxCallerTrees {
 				return errLimit
 			}

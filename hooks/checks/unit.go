@@ -69,18 +69,15 @@ func (j *journalRun) report(commit, rule, hint, format string, args ...any) {
 }
 
 func (j *journalRun) judge() error {
-	steps, ok, err := j.steps()
-	if err != nil || !ok {
-		return err
-	}
 	var prev *uow.Record
+	var err error
 	if j.tip.Old != git.Zero {
 		if prev, err = j.stored(j.tip.Old); err != nil {
 			return fmt.Errorf("%s: %w", diag.Clean(j.tip.Ref), err)
 		}
 	}
-	for _, commit := range steps {
-		next, err := j.step(prev, commit)
+	for _, commit := range j.tip.Steps {
+		next, err := j.step(prev, commit.ID)
 		if err != nil || next == nil {
 			return err // what follows a bad record is not worth judging
 		}
@@ -89,34 +86,35 @@ func (j *journalRun) judge() error {
 	return nil
 }
 
-// steps lists the new commits of a journal, oldest first. Each has the one before
-// it as its only parent, and the first follows the ref's old value.
-func (j *journalRun) steps() (ids []string, ok bool, err error) {
-	t := j.tip
-	if !slices.ContainsFunc(j.Updates, func(u Update) bool { return u.Ref == t.Ref && u.New == t.New }) {
+// journalSteps finds the new records of a journal, oldest first, and leaves them in
+// t.Steps. Each has the one before it as its only parent, and the first follows the
+// ref's old value; else a finding refuses, and the journal has no steps.
+func (r *Run) journalSteps(t *Tip) error {
+	j := &journalRun{Run: r, tip: t}
+	if !slices.ContainsFunc(r.Updates, func(u Update) bool { return u.Ref == t.Ref && u.New == t.New }) {
 		j.report(t.New, "form", "point the ref at the record's commit", "a journal holds commits, not tags")
-		return nil, false, nil
+		return nil
 	}
+	var steps []*Commit
 	id, c := t.New, t.Commit
 	for range maxSteps {
-		ids = append(ids, id)
+		steps = append(steps, &Commit{ID: id, Commit: c, Ref: t.Ref})
 		if len(c.Parents) == 0 && t.Old == git.Zero || len(c.Parents) == 1 && c.Parents[0] == t.Old {
-			slices.Reverse(ids)
-			return ids, true, nil
+			t.Steps = reversed(steps)
+			return nil
 		}
 		if len(c.Parents) != 1 {
 			j.report(id, "rewrite", "fetch the journal and make the step on top of it", "the pushed records do not follow the journal's tip, %s", short(t.Old))
-			return nil, false, nil
+			return nil
 		}
-		if id = c.Parents[0]; id == git.Zero {
-			break
-		}
-		if c, err = j.commit(id); err != nil {
-			return nil, false, err
+		var err error
+		id = c.Parents[0]
+		if c, err = r.commit(id); err != nil {
+			return err
 		}
 	}
 	j.report(t.New, "rewrite", "push the records a few at a time, on top of the journal's tip", "more than %d new records, or none that follows %s", maxSteps, short(t.Old))
-	return nil, false, nil
+	return nil
 }
 
 func short(id string) string {

@@ -71,7 +71,7 @@ func (s *session) push(principal checks.Principal) (*checks.Push, error) {
 	options, err := pushOptions(s.env.Getenv)
 	return &checks.Push{
 		Principal: principal, Updates: s.updates, Options: options, Config: s.config,
-		Main: "refs/heads/main", Known: "--branches", Received: true,
+		Branches: "refs/heads/", Received: true,
 		Retired: func() (comms.Set, error) { return audit.Retired(s.batch) },
 	}, err
 }

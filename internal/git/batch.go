@@ -159,6 +159,7 @@ func (b *Batch) receive(name string, limit int64) (Object, []byte, error) {
 		large := &TooLarge{o, limit}
 		b.cmd.Process.Kill()
 		b.fail(large)
+		b.broken = large // whoever asks next hears of it, too, and not of a dead child
 		return o, nil, large
 	}
 	data := make([]byte, o.Size+1)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -19,9 +18,9 @@ import (
 // file costs a hundredth of a child. What is not loose, git is asked for: packs,
 // deltas, alternates and symbolic refs are its own business.
 type direct struct {
-	dir     string   // $GIT_DIR
-	objects []string // object directories, the quarantine's first
-	inflate io.ReadCloser
+	dir        string // $GIT_DIR
+	quarantine string // where the pushed objects are; "" outside pre-receive
+	inflate    io.ReadCloser
 }
 
 // directReader is nil outside hooks: a clone may be a linked work tree, with its
@@ -30,24 +29,17 @@ func (r *Repo) directReader() *direct {
 	if !r.hook {
 		return nil
 	}
-	d := &direct{dir: r.Dir}
-	for _, v := range r.quarantine {
-		if path, ok := strings.CutPrefix(v, "GIT_OBJECT_DIRECTORY="); ok {
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(r.Dir, path)
-			}
-			d.objects = append(d.objects, path)
-		}
-	}
-	d.objects = append(d.objects, filepath.Join(r.Dir, "objects"))
-	return d
+	return &direct{dir: r.Dir, quarantine: r.quarantineDir()}
 }
 
 // loose opens a loose object; ok is false when there is none of that id.
 func (d *direct) loose(id string) (o Object, content *bufio.Reader, done func() error, ok bool, err error) {
 	var f *os.File
-	for _, dir := range d.objects {
-		if f, err = os.Open(dir + "/" + id[:2] + "/" + id[2:]); err == nil {
+	for _, objects := range []string{d.quarantine, d.dir + "/objects"} {
+		if objects == "" {
+			continue
+		}
+		if f, err = os.Open(loosePath(objects, id)); err == nil {
 			break
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +74,7 @@ func looseHeader(id string, r *bufio.Reader) (Object, error) {
 	text, _, ok := bytes.Cut(head, []byte{0})
 	kind, size, ok2 := strings.Cut(string(text), " ")
 	n, err := strconv.ParseInt(size, 10, 64)
-	if !ok || !ok2 || err != nil || n < 0 {
+	if !ok || !ok2 || err != nil || n < 0 || strconv.FormatInt(n, 10) != size {
 		return Object{}, errors.New("broken header")
 	}
 	_, err = r.Discard(len(text) + 1)

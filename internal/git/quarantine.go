@@ -1,0 +1,123 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Arrived reports whether an object lies loose in the quarantine: then it came
+// with this push, and the repository does not have it, because git unpacks no
+// object that is there (object-file.c, write_object_file). Of a push that git keeps
+// as a pack, and outside hooks, it says false: somebody else has to be asked.
+func (b *Batch) Arrived(id string) bool {
+	if b.direct == nil || b.direct.quarantine == "" || !IsID(id) {
+		return false
+	}
+	_, err := os.Stat(loosePath(b.direct.quarantine, id))
+	return err == nil
+}
+
+func loosePath(objects, id string) string { return objects + "/" + id[:2] + "/" + id[2:] }
+
+// Quarantined calls visit with the id of every object that came with the push,
+// those included that nothing leads to, in no order. A visit's error ends it.
+func (r *Repo) Quarantined(ctx context.Context, visit func(id string) error) error {
+	dir := r.quarantineDir()
+	if dir == "" {
+		return nil
+	}
+	if packs, err := filepath.Glob(filepath.Join(dir, "pack", "*.idx")); err != nil || len(packs) > 0 {
+		return r.quarantinedByGit(ctx, dir, visit)
+	}
+	fans, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a push that only deletes brings no objects
+	}
+	if err != nil {
+		return err
+	}
+	for _, fan := range fans {
+		if len(fan.Name()) != 2 || !fan.IsDir() {
+			continue
+		}
+		files, err := os.ReadDir(filepath.Join(dir, fan.Name()))
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if id := fan.Name() + f.Name(); IsID(id) {
+				if err := visit(id); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// quarantinedByGit asks git for the objects in packs and beside them: the
+// quarantine is all of the object database that the child is shown.
+func (r *Repo) quarantinedByGit(ctx context.Context, dir string, visit func(id string) error) error {
+	cmd := r.writer(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
+	cmd.Env = append(cmd.Env, "GIT_OBJECT_DIRECTORY="+dir)
+	errs := new(tail)
+	cmd.Stderr = errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := r.start(cmd); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if err := visit(lines.Text()); err != nil {
+			cmd.Cancel()
+			cmd.Wait()
+			return err
+		}
+	}
+	if err := errors.Join(lines.Err(), cmd.Wait()); err != nil {
+		return childError(ctx, "cat-file", err, errs.data)
+	}
+	return nil
+}
+
+// Stored returns those of ids that the repository has without the quarantine.
+func (r *Repo) Stored(ctx context.Context, ids []string) (map[string]bool, error) {
+	plain := *r
+	plain.quarantine = nil
+	out, err := plain.OutputFrom(ctx, []byte(strings.Join(ids, "\n")+"\n"), "cat-file", "--batch-check=%(objectname)")
+	if err != nil {
+		return nil, err
+	}
+	stored := make(map[string]bool, len(ids))
+	for line := range strings.Lines(string(out)) {
+		if id, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); rest == "" {
+			stored[id] = true
+		} else if rest != "missing" {
+			return nil, fmt.Errorf("git cat-file: unexpected answer %q", line)
+		}
+	}
+	return stored, nil
+}
+
+// quarantineDir is where receive-pack has put the pushed objects, "" outside
+// pre-receive.
+func (r *Repo) quarantineDir() string {
+	for _, v := range r.quarantine {
+		if path, ok := strings.CutPrefix(v, "GIT_OBJECT_DIRECTORY="); ok {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(r.Dir, path)
+			}
+			return path
+		}
+	}
+	return ""
+}
