@@ -23,10 +23,10 @@ var commitCheck = Check{
 			return
 		}
 		for _, part := range []struct{ name, text, hint string }{
-			{"author", c.Author, "git commit --amend --reset-author, with a plain user.name and user.email"},
-			{"committer", c.Committer, "set a plain user.name and user.email, then git commit --amend"},
-			{"header", c.Header, "commit again with git commit; the header is made by hand"},
-			{"message", c.Message, "retype the message: git commit --amend"},
+			{"author", c.Text(c.Author), "git commit --amend --reset-author, with a plain user.name and user.email"},
+			{"committer", c.Text(c.Committer), "set a plain user.name and user.email, then git commit --amend"},
+			{"header", c.Text(c.Header), "commit again with git commit; the header is made by hand"},
+			{"message", c.Text(c.Message), "retype the message: git commit --amend"},
 		} {
 			if what := deceptive(part.text, part.name == "message" || part.name == "header"); what != "" {
 				report("commit/"+part.name, "the "+part.name+" holds "+what, part.hint)

@@ -211,8 +211,11 @@ func badIdent(ident string) string {
 	if !strings.HasSuffix(name, " ") { // the name itself may be empty
 		return "has no space before the mail address"
 	}
+	if name = name[:len(name)-1]; strings.TrimSpace(name) != name {
+		return "has white space around the name, which git drops"
+	}
 	mail, date, ok := strings.Cut(rest, "> ")
-	if !ok || strings.ContainsAny(mail, "<>\n") {
+	if !ok || strings.ContainsAny(mail, "<>\n") || strings.TrimSpace(mail) != mail {
 		return "has a broken mail address"
 	}
 	seconds, zone, ok := strings.Cut(date, " ")
