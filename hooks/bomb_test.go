@@ -63,16 +63,7 @@ func rawPush(p *gittest.Pair, objects []string, updates ...checks.Update) string
 
 func rawPack(p *gittest.Pair, env []string, pack string, updates ...checks.Update) string {
 	p.T.Helper()
-	line := func(s string) string { return fmt.Sprintf("%04x%s", len(s)+4, s) }
-	input := ""
-	for i, u := range updates {
-		text := u.Old + " " + u.New + " " + u.Ref
-		if i == 0 {
-			text += "\x00report-status"
-		}
-		input += line(text)
-	}
-	out, _ := p.Try(filepath.Dir(p.Bare), env, input+"0000"+pack, "git", "receive-pack", p.Bare)
+	out, _ := p.Try(filepath.Dir(p.Bare), env, pktLines(updates...)+pack, "git", "receive-pack", p.Bare)
 	for _, u := range updates {
 		if id, err := git.Open(p.Bare).Ref(p.T.Context(), u.Ref); err != nil || id == u.New {
 			p.T.Errorf("%s entered (%v):\n%s", u.Ref, err, out)
@@ -80,6 +71,19 @@ func rawPack(p *gittest.Pair, env []string, pack string, updates ...checks.Updat
 	}
 	p.Fsck()
 	return out
+}
+
+// pktLines are ref updates as a client sends them (gitprotocol-pack(5)).
+func pktLines(updates ...checks.Update) string {
+	input := ""
+	for i, u := range updates {
+		text := u.Old + " " + u.New + " " + u.Ref
+		if i == 0 {
+			text += "\x00report-status"
+		}
+		input += fmt.Sprintf("%04x%s", len(text)+4, text)
+	}
+	return input + "0000"
 }
 
 func TestTreeOfAMillionPaths(t *testing.T) {
