@@ -13,25 +13,29 @@ import (
 // MaxListed is how many findings a list shows before it only counts (HOOK-2).
 const MaxListed = 50
 
-// Clean makes untrusted text safe to print: control characters, escape codes,
-// bidirectional overrides, other invisible formatting characters and invalid
-// UTF-8 are shown as backslash escapes. Printable text is returned unchanged.
+// Clean makes untrusted text of one line safe to print: what FindHidden finds, and
+// what has no meaning that everybody shares, is shown as backslash escapes. Other
+// text is returned unchanged.
 func Clean(s string) string {
-	if isClean(s) {
-		return s
-	}
 	var b strings.Builder
+	done := 0 // s[:done] is in b
 	for i := 0; i < len(s); {
+		if c := s[i]; c >= ' ' && c < 0x7f {
+			i++
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if (r == utf8.RuneError && n == 1) || !printable(r) {
+		if !printable(s, i, r, n) {
 			q := strconv.QuoteToASCII(s[i : i+n])
-			b.WriteString(q[1 : len(q)-1])
-		} else {
-			b.WriteString(s[i : i+n])
+			b.WriteString(s[done:i] + q[1:len(q)-1])
+			done = i + n
 		}
 		i += n
 	}
-	return b.String()
+	if done == 0 {
+		return s
+	}
+	return b.String() + s[done:]
 }
 
 // CleanLines is Clean for text of several lines.
@@ -43,21 +47,12 @@ func CleanLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-func isClean(s string) bool {
-	for i, r := range s {
-		if r == utf8.RuneError {
-			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
-				return false
-			}
-		}
-		if !printable(r) {
-			return false
-		}
-	}
-	return true
+// printable reports whether the character r of n bytes at i is shown as it is.
+// Unassigned and private characters are not hidden, but nobody knows what they look
+// like.
+func printable(s string, i int, r rune, n int) bool {
+	return hiddenAt(s, i, r, n) == "" && (unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || mayHide(r))
 }
-
-func printable(r rune) bool { return r == ' ' || unicode.IsPrint(r) }
 
 // WriteText renders findings as `path:line:col: rule: message` and then
 // `hint: remedy`, below a line for each commit, MaxListed of them and then a

@@ -191,13 +191,13 @@ func IsName(s string) bool {
 // IsText reports whether a description may say that.
 func IsText(s string) bool { return strings.TrimSpace(s) != "" && unprintable(s) == "" }
 
-// unprintable names the first character of text that a reader cannot see or a
-// terminal obeys. Newlines, tabs and the joiners that scripts and emoji need are
-// fine.
+// unprintable names the first character of text that a reader cannot see, a
+// terminal obeys, or nobody knows. Newlines and tabs are fine.
 func unprintable(text string) string {
-	for _, ch := range text {
-		if ch == unicode.ReplacementChar || !unicode.IsPrint(ch) && !strings.ContainsRune("\n\t\u200c\u200d", ch) {
-			return fmt.Sprintf("the character U+%04X", ch)
+	h, hidden := diag.FindHidden(text, true)
+	for i, ch := range text {
+		if hidden && i == h.At || ch == unicode.ReplacementChar || !unicode.IsGraphic(ch) && !unicode.In(ch, unicode.Cc, unicode.Cf, unicode.Mn) {
+			return fmt.Sprintf("the character %U", ch)
 		}
 	}
 	return ""

@@ -32,13 +32,11 @@ func writeCleanLine(b *strings.Builder, l string) {
 	if reserved(l) {
 		b.WriteString("    ")
 	}
-	for _, r := range l {
-		if forbidden(r) {
-			b.WriteString(diag.Clean(string(r)))
-		} else {
-			b.WriteRune(r)
-		}
+	for h, found := diag.FindHidden(l, true); found; h, found = diag.FindHidden(l, true) {
+		b.WriteString(l[:h.At] + diag.Clean(l[h.At:h.At+h.Size]))
+		l = l[h.At+h.Size:]
 	}
+	b.WriteString(l)
 	b.WriteByte('\n')
 }
 

@@ -110,7 +110,9 @@ func TestFindings(t *testing.T) {
 func TestCharacters(t *testing.T) {
 	const end = "\n## Directives\n## Reports\n"
 	for _, c := range []struct{ src, want string }{
-		{"# COMMS\nünï \u200c\u200d \t 漢字 👩\u200d🚀" + end, ""},
+		{"# COMMS\nünï می\u200cخواهم क्\u200dष \t 漢字 👩\u200d🚀" + end, ""},
+		{"# COMMS\nab\u200cc" + end, "2:3 comms/control: U+200C"},
+		{"# COMMS\nab\u3164c" + end, "2:3 comms/control: U+3164"},
 		{"# COMMS\na\x1b[31m \x00" + end, "2:2 comms/control: U+001B"},
 		{"# COMMS\nab\u202ec \u2066" + end, "2:3 comms/control: U+202E"},
 		{"# COMMS\n\U000e0041" + end, "2:1 comms/control: U+E0041"},

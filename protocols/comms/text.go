@@ -1,10 +1,11 @@
 package comms
 
 import (
+	"fmt"
 	"iter"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"git-ward/internal/diag"
 )
 
 // line is one line of the document.
@@ -67,36 +68,23 @@ func conflictMarker(s string) bool {
 	return strings.HasPrefix(s, "<<<<<<< ") || strings.HasPrefix(s, ">>>>>>> ")
 }
 
-// forbidden reports whether r may not stand in COMMS.md. The joiners U+200C and
-// U+200D are let through: Persian, Indic scripts and emoji cannot do without.
-func forbidden(r rune) bool {
-	switch r {
-	case '\t', '\n', '\u200c', '\u200d':
-		return false
-	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
-}
-
 // checkText judges the characters of one line: at most one finding a rule, for a
 // binary file has nothing else.
 func (f *findings) checkText(l line) {
-	badUTF8, badRune := false, false
-	for i := 0; i < len(l.text); {
-		if c := l.text[i]; c >= ' ' && c < 0x7f {
-			i++
-			continue
+	for at, seen := 0, map[string]bool{}; len(seen) < 2; {
+		h, found := diag.FindHidden(l.text[at:], true)
+		if !found {
+			break
 		}
-		r, n := utf8.DecodeRuneInString(l.text[i:])
-		switch {
-		case r == utf8.RuneError && n == 1 && !badUTF8:
-			badUTF8 = true
-			f.add(l.num, i+1, ruleUTF8, "save COMMS.md as UTF-8", "byte 0x%02x is not UTF-8", l.text[i])
-		case forbidden(r) && !badRune:
-			badRune = true
-			f.add(l.num, i+1, ruleControl, "delete the character; it is invisible, so retype the line if you cannot find it",
-				"the invisible character %U may not stand here", r)
+		rule, hint, message := ruleControl, "delete it; nobody sees it, so retype the line if you cannot find it", h.What+" may not stand here"
+		if h.What == diag.NotUTF8 {
+			rule, hint, message = ruleUTF8, "save COMMS.md as UTF-8", fmt.Sprintf("byte 0x%02x is not UTF-8", l.text[at+h.At])
 		}
-		i += n
+		if !seen[rule] {
+			seen[rule] = true
+			f.add(l.num, at+h.At+1, rule, hint, "%s", message)
+		}
+		at += h.At + h.Size
 	}
 	if conflictMarker(l.text) {
 		f.add(l.num, 1, ruleConflict, "resolve the conflict: keep both sides' entries and delete the marker lines",
