@@ -1,0 +1,55 @@
+package filename
+
+import "strings"
+
+// short is what the names have in common that Windows gives to one long name, such
+// as GITHUB~1 to .github (8.3 names).
+type short struct {
+	base string // at most 6 characters; the first that fit before ~1
+	ext  string // at most 3
+	any  bool   // every base fits: the long name is a pattern
+}
+
+// shortOf is the short form of a name's key; ok is false where the name is short
+// enough to have none.
+func shortOf(key string) (s short, ok bool) {
+	name := strings.TrimLeft(key, ".")
+	base, ext := name, ""
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		base, ext = name[:i], name[i+1:]
+	}
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ' || r == '.':
+			return -1
+		case strings.ContainsRune("+,;=[]", r):
+			return '_'
+		}
+		return r
+	}, base)
+	if name == key && plain == base && len(base) <= 8 && len(ext) <= 3 {
+		return short{}, false
+	}
+	return short{base: plain[:min(6, len(plain))], ext: ext[:min(3, len(ext))], any: strings.HasPrefix(base, "*")}, true
+}
+
+// matches reports whether a name's key may be one of the short names: its beginning,
+// or two letters and four digits of a hash, then ~ and a number. Git's own test for
+// .gitmodules asks for the one hash that .gitmodules has; which numbers and hashes a
+// name gets depends on its neighbours, so here any will do.
+func (s short) matches(key string) bool {
+	tilde := strings.LastIndexByte(key, '~')
+	if tilde < 1 {
+		return false
+	}
+	base := key[:tilde]
+	number, ext, _ := strings.Cut(key[tilde+1:], ".")
+	if number == "" || len(base)+1+len(number) > 8 || strings.Trim(number, "0123456789") != "" || ext != s.ext {
+		return false
+	}
+	if s.any {
+		return true
+	}
+	hashed := len(s.base) >= 2 && len(base) == 6 && strings.HasPrefix(base, s.base[:2]) && strings.Trim(base[2:], "0123456789abcdef") == ""
+	return hashed || len(base) >= min(2, len(s.base)) && strings.HasPrefix(s.base, base)
+}
