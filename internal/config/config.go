@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+
+	"git-ward/internal/filename"
 )
 
 // Path is where the settings of a bare repository are, below its directory.
@@ -183,11 +185,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 func Default() *Config {
 	c := new(Config)
 	c.Identity.PM = []string{}
-	c.Rights.Protected = []string{
-		".ci/", ".github/", ".vscode/", ".claude/", ".devcontainer/", ".husky/",
-		".envrc", ".mcp.json", ".gitattributes", ".lfsconfig",
-	}
-	c.Rights.ProtectedOnMain = []string{"spec/"}
+	c.Rights.Protected = protected()
+	c.Rights.ProtectedOnMain = []string{"/spec/"}
 	c.Rights.AgentBranches = 200
 	l := &c.Limits
 	l.InputSize, l.BlobSize, l.PushSize = 64<<20, 10<<20, 256<<20
@@ -338,6 +337,13 @@ func (c *Config) validate(name string) error {
 	for key, command := range map[string][]string{"bootstrap.build": c.Bootstrap.Build, "bootstrap.validate": c.Bootstrap.Validate, "bootstrap.run": c.Bootstrap.Run} {
 		if len(command) > 0 && command[0] == "" {
 			return fmt.Errorf("%s: %s begins with an empty word; leave the list empty for none", name, key)
+		}
+	}
+	for key, list := range map[string][]string{"rights.protected": c.Rights.Protected, "rights.protected_on_main": c.Rights.ProtectedOnMain} {
+		for _, pattern := range list {
+			if err := filename.CheckPattern(pattern); err != nil {
+				return fmt.Errorf("%s: %s: %q %w", name, key, pattern, err)
+			}
 		}
 	}
 	for _, tool := range c.VM.Calls {

@@ -60,6 +60,8 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		"[limits]\ncpu = \"soon\"\n":               "soon",
 		"[limits]\ncpu = \"-3s\"\n":                "not a positive time",
 		"[rights]\nprotected = \"all\"\n":          "x.toml",
+		"[rights]\nprotected = [\"a/**\"]\n":       "rights.protected: \"a/**\" holds `**`",
+		"[rights]\nprotected_on_main = [\"\"]\n":   "rights.protected_on_main: \"\" names no path",
 		"[limits]\ndepth = 99999999999999999999\n": "x.toml",
 	} {
 		_, err := Parse([]byte(text), "x.toml")

@@ -68,7 +68,7 @@ func foldedNFD(s string, c cases.Caser) string { return norm.NFD.String(c.String
 // A list compares both sides by key, and with short names, at every depth or from
 // the root.
 func TestCovers(t *testing.T) {
-	l := NewList(".github/", "/spec/", ".envrc", "Jenkinsfile", "*.code-workspace", ".cargo/config.toml", "/COMMS.md", "tools/bazel", ".gitlab-ci.yml", "LEARNINGS.md", "Straße/")
+	l := NewList(".github/", "/spec/", ".envrc", "Jenkinsfile", "*.code-workspace", ".cargo/config.toml", "/COMMS.md", "tools/bazel", ".gitlab-ci.yml", "LEARNINGS.md", "Straße/", "mise.*.toml", "lint-staged.config.*")
 	for path, want := range map[string]bool{
 		".github/workflows/x.yml": true, ".github": true, ".GitHub/x": true, "a/b/.github/x": true, ".github./x": true, ".github /x": true,
 		".github::$INDEX_ALLOCATION/x": true, ".gith\u200bub/x": true, "GITHUB~1/x": true, "github~12/x": false, "github~2/x": true, "GI0A3F~1/x": true, "GITHU~12/x": true,
@@ -82,6 +82,7 @@ func TestCovers(t *testing.T) {
 		"COMMS.md": true, "comms.MD": true, "docs/COMMS.md": false, "COMMS~1.MD": false,
 		"tools/bazel": true, "third/tools/bazel": true, "tools/bazel/x": false,
 		"LEARNI~1.MD": true, "docs/learnings.md": true, "strasse/x": true, "STRAẞE/x": true, "stra\u00dfe/x": true,
+		"MISELO~1.TOM": true, "MISE~1.TOM": true, "MISE~1.TXT": false, "MILE~1.TOM": false, "LINT-S~1.JS": true, "mise.local.toml": true,
 		"": false, "/": false,
 	} {
 		if l.Covers(path) != want {

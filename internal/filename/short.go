@@ -5,9 +5,10 @@ import "strings"
 // short is what the names have in common that Windows gives to one long name, such
 // as GITHUB~1 to .github (8.3 names).
 type short struct {
-	base string // at most 6 characters; the first that fit before ~1
-	ext  string // at most 3
-	any  bool   // every base fits: the long name is a pattern
+	base    string // at most 6 characters; the first that fit before ~1
+	ext     string // at most 3
+	open    bool   // the long name is a pattern, and may go on behind base in any way
+	openExt bool   // the same for its ext
 }
 
 // shortOf is the short form of a name's key; ok is false where the name is short
@@ -30,7 +31,10 @@ func shortOf(key string) (s short, ok bool) {
 	if name == key && plain == base && len(base) <= 8 && len(ext) <= 3 {
 		return short{}, false
 	}
-	return short{base: plain[:min(6, len(plain))], ext: ext[:min(3, len(ext))], any: strings.HasPrefix(base, "*")}, true
+	plain, _, s.open = strings.Cut(plain, "*")
+	ext, _, s.openExt = strings.Cut(ext, "*")
+	s.base, s.ext = plain[:min(6, len(plain))], ext[:min(3, len(ext))]
+	return s, true
 }
 
 // matches reports whether a name's key may be one of the short names: its beginning,
@@ -44,10 +48,13 @@ func (s short) matches(key string) bool {
 	}
 	base := key[:tilde]
 	number, ext, _ := strings.Cut(key[tilde+1:], ".")
-	if number == "" || len(base)+1+len(number) > 8 || strings.Trim(number, "0123456789") != "" || ext != s.ext {
+	if number == "" || len(base)+1+len(number) > 8 || strings.Trim(number, "0123456789") != "" {
 		return false
 	}
-	if s.any {
+	if ext != s.ext && !(s.openExt && strings.HasPrefix(ext, s.ext)) {
+		return false
+	}
+	if s.open && strings.HasPrefix(base, s.base) {
 		return true
 	}
 	hashed := len(s.base) >= 2 && len(base) == 6 && strings.HasPrefix(base, s.base[:2]) && strings.Trim(base[2:], "0123456789abcdef") == ""
