@@ -16,6 +16,7 @@ import (
 	"git-ward/hooks/secret"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/filename"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 )
@@ -93,7 +94,7 @@ func (r *Result) Refused() bool { return diag.HasErrors(r.Findings) }
 // Ref for every update before anything is read, Tag for every tag object that an
 // update leads through, Commit for every new commit,
 // Path for every path that a new commit adds or changes, Blob once for every new
-// content, Names for every directory with new names, Whole for every new commit
+// content, Names for every directory with names that no parent has together, Whole for every new commit
 // once more when all of that is done, and Tip for every ref that ends at a commit,
 // with its difference; Unit, in its place, for every journal of a unit of work.
 type Check struct {
@@ -105,8 +106,8 @@ type Check struct {
 	Commit func(*Run, *Commit)
 	Path   func(*Run, *Commit, Change)
 	Blob   func(*Run, *Commit, Change, []byte)
-	Names  func(r *Run, c *Commit, dir string, names []git.Entry)
-	Whole  func(r *Run, c *Commit, parents []string) error // parents: their trees
+	Names  func(r *Run, c *Commit, dir string, entries []git.Entry, in []uint16) // in: bit i is set where parent i has the name
+	Whole  func(r *Run, c *Commit, parents []string) error                       // parents: their trees
 	Tip    func(*Run, *Tip) error
 	Unit   func(*Run, *Tip) error
 }
@@ -154,8 +155,8 @@ type Tip struct {
 func Table() []Check {
 	return []Check{
 		refCheck, rightsCheck, protectedCheck, optionCheck,
-		commitCheck, pathCheck, namesCheck, modeCheck, linkCheck, runtimeCheck,
-		secretCheck,
+		commitCheck, pathCheck, namesCheck, modeCheck, bareCheck, linkCheck, runtimeCheck,
+		textCheck, secretCheck,
 		commsCheck, versionCheck, metaCheck, planCheck, udcCheck, registryCheck, lessonsCheck, protocolCheck, replayCheck,
 		unitCheck, policyCheck, evidenceCheck,
 	}
@@ -174,6 +175,10 @@ type Run struct {
 	warnings    int
 	mainTip     string
 	secrets     *secret.Scanner
+	harmless    map[string]bool // authors and committers that are no secret
+	protected   *filename.List  // what the agent may not change; see protectedPaths
+	refs        []refName       // see refNames
+	followed    int             // links
 	commits     map[string]*git.Commit
 	forms       map[string]*git.FormError // of commits that are not what git writes, but have one meaning
 	commitBytes int64

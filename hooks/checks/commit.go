@@ -3,61 +3,65 @@ package checks
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"git-ward/internal/diag"
 )
 
 var commitCheck = Check{
 	Name: "commit",
-	Doc: "Refuses commit metadata that lies to a terminal or a reader: control, escape and bidirectional characters, " +
-		"invalid UTF-8, and messages over the limit.",
+	Doc: "Refuses commits and tags whose names, mails, headers or messages lie to a terminal or a reader: control, reordering and " +
+		"invisible characters, invalid UTF-8, and text over the limit (GATE-5).",
 	Commit: func(r *Run, c *Commit) {
-		report := func(rule, message, hint string) {
-			r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID}, Ref: c.Ref, Rule: rule, Message: message, Hint: hint})
+		extra := 0
+		parts := []textPart{
+			{"author", c.Text(c.Author), false, "git commit --amend --reset-author, with a plain user.name and user.email"},
+			{"committer", c.Text(c.Committer), false, "set a plain user.name and user.email, then git commit --amend"},
+			{"message", c.Text(c.Message), true, "retype the message: git commit --amend"},
 		}
-		if n := int64(len(c.Message)); n > r.Config.Limits.MessageSize {
-			report("commit/size", fmt.Sprintf("the message has %d bytes, more than %d", n, r.Config.Limits.MessageSize),
-				"shorten it: git commit --amend")
-			return
+		for _, h := range c.Extra {
+			extra += len(h.Value)
+			// A signature of an armour's lines, a merged tag, and what other tools add.
+			parts = append(parts, textPart{"header", c.Text(h.Value), true, "commit again with git commit; git rebase --force-rebase drops headers that are made by hand"})
 		}
-		for _, part := range []struct{ name, text, hint string }{
-			{"author", c.Text(c.Author), "git commit --amend --reset-author, with a plain user.name and user.email"},
-			{"committer", c.Text(c.Committer), "set a plain user.name and user.email, then git commit --amend"},
-			{"header", c.Text(c.Header), "commit again with git commit; the header is made by hand"},
-			{"message", c.Text(c.Message), "retype the message: git commit --amend"},
-		} {
-			if what := deceptive(part.text, part.name == "message" || part.name == "header"); what != "" {
-				report("commit/"+part.name, "the "+part.name+" holds "+what, part.hint)
-				return // the header holds author and committer again
-			}
+		r.metadata("commit", c.ID, c.Ref, len(c.Message), extra, parts)
+	},
+	Tag: func(r *Run, t *Tag) {
+		const hint = "make the tag again: git tag -f -a"
+		r.metadata("tag", t.ID, t.Ref, len(t.Message), 0, []textPart{
+			{"name", t.Name, false, hint}, {"tagger", t.Tagger, false, hint}, {"message", t.Message, true, hint},
+		})
+		if name, ok := strings.CutPrefix(t.Ref, "refs/tags/"); ok && name != t.Name {
+			r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.ID}, Ref: t.Ref, Rule: "tag/other-name", Severity: diag.Warning,
+				Message: fmt.Sprintf("the tag object calls itself %q, and git describe and git verify-tag believe it", clip(t.Name)), Hint: hint})
 		}
 	},
 }
 
-// deceptive names the first kind of character in text that a reader cannot see
-// or a terminal obeys; newlines and tabs are fine where lines are.
-func deceptive(text string, lines bool) string {
-	if !utf8.ValidString(text) {
-		return "invalid UTF-8"
-	}
-	for _, ch := range text {
-		switch {
-		case lines && (ch == '\n' || ch == '\t' || ch == '\r'):
-			// A carriage return is common in messages typed on Windows, and
-			// diag.Clean shows it.
-		case unicode.IsControl(ch):
-			return fmt.Sprintf("the control character U+%04X", ch)
-		case isBidi(ch):
-			return fmt.Sprintf("the bidirectional control U+%04X", ch)
-		}
-	}
-	return ""
+// textPart is one of the texts that git keeps beside content.
+type textPart struct {
+	name, text string
+	lines      bool
+	hint       string
 }
 
-// isBidi reports the characters that reorder what a reader sees (Unicode TR 36,
-// CVE-2021-42574).
-func isBidi(ch rune) bool {
-	return strings.ContainsRune("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069", ch)
+// metadata judges the texts of a commit or a tag.
+func (r *Run) metadata(kind, id, ref string, message, headers int, parts []textPart) {
+	report := func(rule, message, hint string) {
+		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: id}, Ref: ref, Rule: kind + "/" + rule, Message: message, Hint: hint})
+	}
+	limit := r.Config.Limits.MessageSize
+	if int64(message) > limit {
+		report("size", fmt.Sprintf("the message has %d bytes, more than %d", message, limit), "shorten it: git "+kind+" --amend")
+	}
+	if int64(headers) > limit {
+		report("size", fmt.Sprintf("the headers have %d bytes, more than %d", headers, limit), "commit again with plain git commit")
+	}
+	if int64(message) > limit || int64(headers) > limit {
+		return
+	}
+	for _, part := range parts {
+		if h, found := diag.FindHidden(part.text, part.lines); found {
+			report(part.name, "the "+part.name+" holds "+h.What, part.hint)
+		}
+	}
 }

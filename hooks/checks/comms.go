@@ -34,7 +34,7 @@ var commsCheck = Check{
 				r.result.Retired = removed(d.old, after)
 			}
 		}
-		if r.Principal != Agent || t.Base == "" || (d == nil && !t.Merges) {
+		if !r.untrusted() || t.Base == "" || (d == nil && !t.Merges) {
 			return nil
 		}
 		if t.Ref == "refs/heads/main" {
@@ -64,6 +64,14 @@ func removed(old []byte, after *comms.Document) []int {
 func (r *Run) agentComms(t *Tip, d *document) error {
 	if d == nil {
 		return nil
+	}
+	if r.Principal == Watcher {
+		r.reportAll(d, comms.CheckAgentChange(d.old, d.new, nil))
+		before, _ := comms.Parse(d.old)
+		if after, _ := comms.Parse(d.new); len(after.Questions) != len(before.Questions) {
+			r.reportAt(d, 0, "comms/watcher", "the watcher appends Reports only (HOOK-4b)", "take the Question out")
+		}
+		return r.reported(t, d)
 	}
 	pruned, err := r.pruned(t)
 	if err != nil {
@@ -107,12 +115,9 @@ func (r *Run) branchComms(t *Tip) error {
 	if err != nil {
 		return err
 	}
-	same, err := r.someMain(t, func(tree string) (string, error) {
+	same, err := r.someMain(t, func(tree string) (bool, error) {
 		data, err := r.commsOf(tree)
-		if comms.DirectivesEqual(data, tip) {
-			return "equal", err
-		}
-		return "different", err
+		return comms.DirectivesEqual(data, tip), err
 	})
 	if err != nil {
 		return err

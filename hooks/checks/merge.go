@@ -32,7 +32,7 @@ func (r *Run) mergeRight(t *Tip) error {
 		return nil
 	}
 	why := "push it to agent/<name>; the PM merges"
-	if r.Config.Rights.AgentMerge {
+	if r.Config.Rights.AgentMerge && r.Principal == Agent {
 		var err error
 		if why, err = r.verified(t); err != nil || why == "" {
 			return err
@@ -40,7 +40,7 @@ func (r *Run) mergeRight(t *Tip) error {
 	}
 	for _, c := range work {
 		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: "rights/main",
-			Message: "on main the agent may change Reports and Questions of COMMS.md only", Hint: why})
+			Message: fmt.Sprintf("on main the %s may change Reports and Questions of COMMS.md only", r.Principal), Hint: why})
 	}
 	return nil
 }

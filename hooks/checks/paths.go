@@ -2,135 +2,179 @@ package checks
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
-	"unicode"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/filename"
 	"git-ward/internal/git"
 )
-
-var pathCheck = Check{
-	Name: "path",
-	Doc:  "Refuses file names that terminals obey, that people cannot see, or that some file system takes for .git.",
-	Path: func(r *Run, c *Commit, change Change) {
-		what, hint := deceptive(change.Path, false), "rename it: git mv"
-		if what == "" {
-			for part := range strings.SplitSeq(change.Path, "/") {
-				if isDotGit(part) {
-					what, hint = "a name that some file systems take for .git", "remove it from every commit of the push"
-				}
-			}
-		}
-		if what != "" {
-			r.Report(diag.Diagnostic{Pos: at(c, change.Path), Rule: "path/name", Message: "the path holds " + what, Hint: hint})
-		}
-	},
-}
-
-// isDotGit reports names equal to .git under case folding, under HFS+'s ignored
-// code points, or under NTFS's short names, trailing dots, spaces and streams.
-// Git's own fsck knows them as well; this holds where fsckObjects was turned off.
-func isDotGit(name string) bool {
-	name = strings.Map(func(ch rune) rune {
-		if unicode.Is(unicode.Cf, ch) {
-			return -1
-		}
-		return unicode.ToLower(ch)
-	}, name)
-	name, _, _ = strings.Cut(name, ":")
-	name = strings.TrimRight(name, " .")
-	return name == ".git" || name == "git~1"
-}
-
-var namesCheck = Check{
-	Name: "names",
-	Doc: "Refuses two names in one directory that differ only in case: on a file system that folds case one of them " +
-		"replaces the other.",
-	Names: func(r *Run, c *Commit, dir string, entries []git.Entry) {
-		seen := make(map[string]string, len(entries))
-		for _, e := range entries {
-			folded := fold(e.Name)
-			if other, ok := seen[folded]; ok {
-				r.Report(diag.Diagnostic{Pos: at(c, dir+e.Name), Rule: "path/case",
-					Message: fmt.Sprintf("differs from %q only in case", other), Hint: "rename one of them: git mv"})
-			}
-			seen[folded] = e.Name
-		}
-	},
-}
-
-// fold maps names that are equal under Unicode simple case folding to one.
-func fold(name string) string {
-	return strings.Map(func(ch rune) rune {
-		least := ch
-		for next := unicode.SimpleFold(ch); next != ch; next = unicode.SimpleFold(next) {
-			least = min(least, next)
-		}
-		return least
-	}, name)
-}
 
 // documents are the files that people and the agent read as instructions or as
 // data. They are plain files, so that what is read is what was pushed.
 var documents = []string{"COMMS.md", "SYSTEM.md", "AGENTS.md", "LEARNINGS.md", "VERSION",
 	"knowledge_core/", "plans/", "protocols/", "skills/", "spec/", "postmortems/", "evidence/"}
 
-// directories are the names that documents live below.
-func isDocument(p string) bool { return covers(documents, p) }
+// What names are compared with, in every spelling that some file system folds.
+var (
+	dotGit       = filename.NewList(".git/")
+	dotModules   = filename.NewList(".gitmodules")
+	documentList = filename.NewList(rooted(documents)...)
+)
+
+// rooted makes patterns of paths from the root.
+func rooted(paths []string) (patterns []string) {
+	for _, p := range paths {
+		patterns = append(patterns, "/"+p)
+	}
+	return patterns
+}
+
+func isDocument(path string) bool { return documentList.Covers(path) }
+
+var pathCheck = Check{
+	Name: "path",
+	Doc: "Refuses file names that terminals obey, that people cannot see, that some file system takes for .git or for " +
+		"nothing, and other spellings of the names of Ward's documents (GATE-4, GATE-5).",
+	Path: func(r *Run, c *Commit, change Change) { r.judgeName(c, change.Path) },
+	Names: func(r *Run, c *Commit, dir string, entries []git.Entry, in []uint16) {
+		for i, e := range entries {
+			if in[i] == 0 && e.ID == emptyTree { // it has no paths that Path would see
+				r.judgeName(c, dir+e.Name)
+			}
+		}
+	},
+}
+
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+// judgeName judges a path by its names alone.
+func (r *Run) judgeName(c *Commit, path string) {
+	report := func(rule, message, hint string) {
+		r.Report(diag.Diagnostic{Pos: at(c, path), Ref: c.Ref, Rule: rule, Message: message, Hint: hint})
+	}
+	if h, found := diag.FindHidden(path, false); found {
+		report("path/name", "the path holds "+h.What, "rename it: git mv")
+		return
+	}
+	if dotGit.Covers(path) {
+		report("path/name", "the path holds a name that some file systems take for .git", "remove it from every commit of the push")
+		return
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if filename.Key(name) == "" {
+			report("path/name", fmt.Sprintf("the path holds the name %q, which Windows takes for none", name), "rename it: git mv")
+			return
+		}
+	}
+	if isDocument(path) && !onList(documents, path) && !slices.Contains(documents, path+"/") {
+		report("path/document", "some file systems take it for a document of Ward's, which is spelled otherwise",
+			"give it the document's own name, or a name of its own: git mv")
+	}
+}
+
+var namesCheck = Check{
+	Name: "names",
+	Doc: "Refuses two names in one directory that some file system takes for one, by case, accents, or what it leaves out: " +
+		"there one of them replaces the other. A merge that brings them together is judged, too.",
+	Names: func(r *Run, c *Commit, dir string, entries []git.Entry, in []uint16) {
+		seen := make(map[string]int, len(entries))
+		for i, e := range entries {
+			key := filename.Key(e.Name)
+			j, ok := seen[key]
+			if !ok {
+				seen[key] = i
+				continue
+			}
+			other := entries[j].Name
+			// A directory that was judged with both of them is not judged again, and
+			// of two streams of a file that is not there none replaces the other.
+			if in[i]&in[j] != 0 || strings.Contains(e.Name, ":") && strings.Contains(other, ":") {
+				continue
+			}
+			how := "and %q are one name to some file systems"
+			if strings.EqualFold(e.Name, other) {
+				how = "differs from %q only in case"
+			}
+			r.Report(diag.Diagnostic{Pos: at(c, dir+e.Name), Ref: c.Ref, Rule: "path/case", Message: fmt.Sprintf(how, other), Hint: "rename one of them: git mv"})
+		}
+	},
+}
 
 var modeCheck = Check{
 	Name: "mode",
-	Doc:  "Documents are regular files of mode 100644; from the agent no submodule comes in, nor a .gitmodules file.",
+	Doc: "Documents are regular files of mode 100644; from the agent no submodule comes in, nor a .gitmodules file, and from " +
+		"nobody a file that only some file systems take for one.",
 	Path: func(r *Run, c *Commit, change Change) {
 		report := func(rule, message, hint string) {
-			r.Report(diag.Diagnostic{Pos: at(c, change.Path), Rule: rule, Message: message, Hint: hint})
+			r.Report(diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: rule, Message: message, Hint: hint})
 		}
-		switch mode := change.New.Mode; {
+		mode := change.New.Mode
+		modules := dotModules.Covers(change.Path)
+		spelled := change.Path == ".gitmodules" || strings.HasSuffix(change.Path, "/.gitmodules")
+		switch {
 		case isDocument(change.Path) && mode != git.ModeFile:
 			report("mode/document", fmt.Sprintf("a document must be a regular file of mode 100644, not %06o", mode),
 				"replace a link by the file itself; git update-index --chmod=-x for an executable")
-		case mode == git.ModeGitlink && r.Principal == Agent:
+		case mode == git.ModeGitlink && r.untrusted():
 			report("mode/submodule", "the agent may not add submodules", "add the files themselves: git rm --cached, then git add")
-		case strings.EqualFold(path.Base(change.Path), ".gitmodules") && r.Principal == Agent:
+		case modules && r.untrusted():
 			report("mode/submodule", "the agent may not configure submodules", "remove the file from the push")
+		case modules && (!spelled || mode == git.ModeSymlink):
+			report("mode/submodule", "git takes it for .gitmodules on some file systems", "name it .gitmodules, as a regular file, or otherwise")
 		case !slices.Contains([]git.Mode{git.ModeFile, git.ModeExec, git.ModeSymlink, git.ModeGitlink}, mode):
 			report("mode/unknown", fmt.Sprintf("mode %06o is not one that git writes", mode), "commit the file again with git add")
 		}
 	},
 }
 
-var linkCheck = Check{
-	Name: "link",
-	Doc:  "From the agent no symbolic link is absolute or holds `..`: one such link defeats every check of the paths behind it.",
-	Blob: func(r *Run, c *Commit, change Change, data []byte) {
-		r.linkTarget(c, change, data)
+var bareCheck = Check{
+	Name: "bare",
+	Doc: "A directory that git would take for a repository (HEAD, objects, refs) runs its own configuration for whoever enters it: " +
+		"from the agent none comes in, others are warned.",
+	Names: func(r *Run, c *Commit, dir string, entries []git.Entry, in []uint16) {
+		parents := ^uint16(0) // that have all of it
+		parts := map[string]uint16{}
+		for i, e := range entries {
+			switch key := filename.Key(e.Name); key {
+			case "head", "objects", "refs", "commondir":
+				parts[key] |= in[i]
+			}
+		}
+		has := func(key string) bool { _, ok := parts[key]; return ok }
+		if !has("head") || !has("commondir") && !(has("objects") && has("refs")) { // commondir names where the others are
+			return
+		}
+		for _, in := range parts {
+			parents &= in
+		}
+		if parents != 0 {
+			return
+		}
+		d := diag.Diagnostic{Pos: at(c, strings.TrimSuffix(dir, "/")), Ref: c.Ref, Rule: "path/repository",
+			Message: "git takes this directory for a repository, whose configuration runs programs", Hint: "keep such fixtures in an archive, or make them when tests run"}
+		if !r.untrusted() {
+			d.Severity = diag.Warning
+		}
+		r.Report(d)
 	},
 }
 
-func (r *Run) linkTarget(c *Commit, change Change, data []byte) {
-	if change.New.Mode != git.ModeSymlink || r.Principal != Agent {
-		return
-	}
-	target := string(data)
-	if strings.HasPrefix(target, "/") || slices.Contains(strings.Split(target, "/"), "..") {
-		r.Report(diag.Diagnostic{Pos: at(c, change.Path), Rule: "link/target",
-			Message: fmt.Sprintf("the link leads to %q, out of its own directory", target),
-			Hint:    "link downwards only, or copy the file"})
-	}
-}
+var runtimeList = filename.NewList("/logs/", "/.signal/")
 
 var runtimeCheck = Check{
 	Name: "runtime",
 	Doc:  "Keeps logs/ and .signal/ out of history: they belong to one run on one machine, and may hold anything.",
 	Path: func(r *Run, c *Commit, change Change) {
-		for _, dir := range []string{"logs/", ".signal/"} {
-			if covers([]string{dir}, change.Path) {
-				r.Report(diag.Diagnostic{Pos: at(c, change.Path), Rule: "runtime/" + strings.Trim(dir, "./"),
-					Message: dir + " is never committed",
-					Hint:    "git rm -r --cached " + dir + ", and keep " + dir + " in .gitignore"})
-			}
+		if !runtimeList.Covers(change.Path) {
+			return
 		}
+		dir := "logs/"
+		if first, _, _ := strings.Cut(change.Path, "/"); filename.Is(first, ".signal") {
+			dir = ".signal/"
+		}
+		r.Report(diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "runtime/" + strings.Trim(dir, "./"),
+			Message: dir + " is never committed",
+			Hint:    "git rm -r --cached " + dir + ", and keep " + dir + " in .gitignore"})
 	},
 }

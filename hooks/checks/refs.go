@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/filename"
 	"git-ward/internal/git"
 )
 
@@ -17,66 +19,177 @@ var hostOnly = []string{
 
 var refCheck = Check{
 	Name: "ref",
-	Doc: "Refuses ref names that git or people misread, refs that only the host moves, replacement objects, " +
-		"and the deletion of main.",
+	Doc: "Refuses ref names that git or people take for another thing, and two that are one where case or accents fold (HOOK-4b); refs " +
+		"that only the host moves, replacement objects, and the deletion of main.",
 	Ref: func(r *Run, u Update) {
 		report := func(rule, message, hint string) {
 			r.Report(diag.Diagnostic{Ref: u.Ref, Rule: rule, Message: message, Hint: hint})
 		}
-		if reason := badRefName(u.Ref); reason != "" {
-			report("ref/name", reason, "push it under a plain name, such as refs/heads/topic")
-			return
-		}
-		if !git.IsID(u.Old) || !git.IsID(u.New) {
-			report("ref/object", "the update does not name two SHA-1 object ids", "use a SHA-1 repository")
-			return
-		}
+		key := filename.PathKey(u.Ref) // a ref is a file
 		switch {
-		case slices.Contains(hostOnly, u.Ref):
+		case slices.Contains(hostOnly, key):
 			report("ref/host-only", "only the host moves this ref", "leave it out of the push: git push origin HEAD")
-		case strings.HasPrefix(u.Ref, "refs/replace/"):
+		case strings.HasPrefix(key, "refs/replace/"):
 			report("ref/replace", "replacement objects would change what others read", "delete it: git replace -d")
-		case strings.HasPrefix(u.Ref, "refs/ward/") && !journal(u.Ref):
+		case strings.HasPrefix(key, "refs/ward/") && !journal(u.Ref):
 			report("ref/ward", "nothing is kept below refs/ward/ under this name",
 				"leave it out of the push: git push origin HEAD")
 		case u.Ref == "refs/heads/main" && u.New == git.Zero:
 			report("ref/delete-main", "main cannot be deleted", "push a commit that reverts what you want gone")
 		}
+		reason := badRefName(u.Ref)
+		if u.New == git.Zero {
+			reason = "" // what has such a name may go
+		}
+		if reason != "" {
+			report("ref/name", reason, "push it under a plain name, such as refs/heads/topic")
+			return
+		}
+		if !git.IsID(u.Old) || !git.IsID(u.New) {
+			report("ref/object", "the update does not name two SHA-1 object ids", "use a SHA-1 repository")
+		}
+	},
+	Tip: func(r *Run, t *Tip) error {
+		if t.Old != git.Zero {
+			return nil
+		}
+		if err := r.collisions(t); err != nil {
+			return err
+		}
+		return r.shortID(t)
 	},
 }
 
 // badRefName says why a full ref name is refused: git-check-ref-format(1) checks
 // it too, but only after the hooks; and some well-formed names deceive people.
 func badRefName(ref string) string {
+	if reason := badRefForm(ref); reason != "" {
+		return reason
+	}
+	kind, short, _ := strings.Cut(strings.TrimPrefix(ref, "refs/"), "/")
+	what := map[string]string{"heads": "a branch", "tags": "a tag"}[kind]
+	if what == "" || short == "" {
+		return ""
+	}
+	key := filename.PathKey(short)
+	first, _, _ := strings.Cut(key, "/")
+	switch {
+	case slices.Contains([]string{"refs", "heads", "tags", "remotes"}, first):
+		return what + " of this name is mistaken for another ref"
+	case first == "origin":
+		return what + " of this name is mistaken for what was fetched from origin"
+	case key == "@" || key == "head" || slices.Contains(pseudoRefs, key) || strings.HasSuffix(short, "_HEAD"):
+		return what + " of this name is mistaken for git's own " + short
+	case isHex(key) && (len(key) == 40 || len(key) == 64):
+		return what + " of this name is mistaken for an object id"
+	}
+	return ""
+}
+
+// pseudoRefs are names that git looks for before it looks for branches and tags.
+var pseudoRefs = []string{"fetch_head", "orig_head", "merge_head", "cherry_pick_head", "revert_head", "rebase_head", "bisect_head", "auto_merge", "stash"}
+
+func isHex(s string) bool { return s != "" && strings.Trim(s, "0123456789abcdef") == "" }
+
+// badRefForm says how a name departs from git's form of a full ref name, or from
+// what everybody sees as it is.
+func badRefForm(ref string) string {
 	name, ok := strings.CutPrefix(ref, "refs/")
 	if !ok || name == "" || len(ref) > 250 {
 		return "is not a full ref name of at most 250 bytes"
 	}
-	if strings.ContainsAny(ref, " ~^:?*[\\") || strings.Contains(ref, "..") || strings.Contains(ref, "@{") ||
-		strings.Contains(ref, "//") || strings.HasSuffix(ref, "/") || strings.HasSuffix(ref, ".") {
+	if strings.ContainsAny(ref, "~^:?*[\\") || strings.IndexFunc(ref, unicode.IsSpace) >= 0 || strings.Contains(ref, "..") ||
+		strings.Contains(ref, "@{") || strings.HasSuffix(ref, ".") {
 		return "is not a valid ref name"
 	}
 	if diag.Clean(ref) != ref {
 		return "holds control, invisible or invalid characters"
 	}
-	parts := strings.Split(name, "/")
-	for _, part := range parts {
-		if strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") || strings.HasPrefix(part, "-") {
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") || strings.HasPrefix(part, "-") {
 			return fmt.Sprintf("the part %q is not a valid ref name", part)
 		}
 	}
-	if parts[0] == "heads" && len(parts) > 1 {
-		short := strings.Join(parts[1:], "/")
+	return ""
+}
+
+// collisions refuses a new ref that another one stands in the way of, here or on a
+// file system that folds names, and a tag and a branch of one name.
+func (r *Run) collisions(t *Tip) error {
+	others, err := r.refNames()
+	if err != nil {
+		return err
+	}
+	report := func(rule, format, other, hint string) {
+		r.Report(diag.Diagnostic{Ref: t.Ref, Rule: rule, Message: fmt.Sprintf(format, other), Hint: hint})
+	}
+	key := filename.PathKey(t.Ref)
+	tag, isTag := strings.CutPrefix(key, "refs/tags/")
+	branch, isBranch := strings.CutPrefix(key, "refs/heads/")
+	for _, other := range others {
+		if other.name == t.Ref {
+			continue
+		}
 		switch {
-		case parts[1] == "refs" || parts[1] == "heads":
-			return "a branch of this name is mistaken for another ref"
-		case short == "HEAD" || strings.HasSuffix(short, "_HEAD"):
-			return "a branch of this name is mistaken for git's own " + short
-		case git.IsID(strings.ToLower(short)):
-			return "a branch of this name is mistaken for an object id"
+		case other.key == key:
+			report("ref/collision", "and %s are one ref where file names fold", other.name, "take another name, or delete that ref first")
+		case strings.HasPrefix(other.key, key+"/") || strings.HasPrefix(key, other.key+"/"):
+			report("ref/collision", "and %s cannot both be there: one is a file where the other is a directory", other.name, "take another name, or delete that ref first")
+		case isTag && other.key == "refs/heads/"+tag:
+			report("ref/name", "a tag of this name is mistaken for %s", other.name, "take another name")
+		case isBranch && other.key == "refs/tags/"+branch:
+			report("ref/name", "a branch of this name is mistaken for %s", other.name, "take another name")
 		}
 	}
-	return ""
+	return nil
+}
+
+// refName is a ref as it will be after the push, if it is accepted.
+type refName struct{ name, key string }
+
+// refNames lists the branches and tags that will be there, read once a push.
+func (r *Run) refNames() ([]refName, error) {
+	if r.refs != nil {
+		return r.refs, nil
+	}
+	out, err := r.repo.Output(r.ctx, "for-each-ref", "--format=%(refname)", r.Branches, "refs/tags/", "refs/notes/")
+	if err != nil {
+		return nil, err
+	}
+	gone, there := map[string]bool{}, map[string]bool{}
+	for _, u := range r.Updates {
+		gone[u.Ref], there[u.Ref] = u.New == git.Zero, u.New != git.Zero
+	}
+	for name := range strings.FieldsSeq(string(out)) {
+		if branch, ok := strings.CutPrefix(name, r.Branches); ok {
+			name = "refs/heads/" + branch
+		}
+		there[name] = !gone[name]
+	}
+	r.refs = []refName{}
+	for name, is := range there {
+		if is {
+			r.refs = append(r.refs, refName{name, filename.PathKey(name)})
+		}
+	}
+	slices.SortFunc(r.refs, func(a, b refName) int { return strings.Compare(a.name, b.name) })
+	return r.refs, nil
+}
+
+// shortID refuses a branch or a tag whose name is the short id of an object: git
+// takes the ref, people who copy ids from git log mean the object.
+func (r *Run) shortID(t *Tip) error {
+	_, short, _ := strings.Cut(strings.TrimPrefix(t.Ref, "refs/"), "/")
+	const least = 7 // git's own abbreviation
+	key := strings.ToLower(short)
+	if !isHex(key) || len(key) < least || len(key) > 40 {
+		return nil
+	}
+	out, err := r.repo.Output(r.ctx, "rev-parse", "--disambiguate="+key)
+	if err == nil && len(out) > 0 {
+		r.Report(diag.Diagnostic{Ref: t.Ref, Rule: "ref/name", Message: "a ref of this name is mistaken for the object " + diag.Short(string(out)), Hint: "take another name"})
+	}
+	return err
 }
 
 // agentBranch reports whether a ref is in the agent's own space.

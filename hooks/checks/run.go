@@ -15,13 +15,14 @@ import (
 // judged and must be refused (exit 2). Batch is a running child of repo.
 func Judge(ctx context.Context, repo *git.Repo, batch *git.Batch, push *Push) (*Result, error) {
 	r := &Run{ctx: ctx, Push: push, repo: repo, batch: batch, table: Table(),
-		commits: map[string]*git.Commit{}, forms: map[string]*git.FormError{}, judged: map[content]bool{}, met: map[string]bool{}}
+		commits: map[string]*git.Commit{}, forms: map[string]*git.FormError{}, judged: map[content]bool{}, met: map[string]bool{}, harmless: map[string]bool{}}
 	r.trees = &trees{ctx: ctx, batch: batch, config: push.Config, spend: r.spend}
 	r.secrets = secret.New(push.Config.Limits.SecretScan)
 	err := r.judge()
 	if err != nil && !r.bad(&Commit{}, err) { // what is outside any commit gets here, such as the byte limit
 		return nil, err
 	}
+	r.redact()
 	r.allow()
 	r.tooMany()
 	r.result.Findings = diag.Normalize(r.result.Findings)
@@ -187,10 +188,10 @@ func (r *Run) freshWalk(c *Commit) *comparison {
 			r.form(c, &objectError{id: id, path: dir, err: form})
 		}
 	}
-	walk.names = func(dir string, entries []git.Entry) {
+	walk.names = func(dir string, entries []git.Entry, in []uint16) {
 		for _, check := range r.table {
 			if check.Names != nil {
-				check.Names(r, c, dir, entries)
+				check.Names(r, c, dir, entries, in)
 			}
 		}
 	}

@@ -181,7 +181,9 @@ type comparison struct {
 	*trees
 	deletions bool // visit what the first parent has and the tree has not
 	visit     func(Change) error
-	names     func(dir string, entries []git.Entry) // a directory with new names; may be nil
+	// names hears of a directory whose names no parent has together; bit i of in[j]
+	// is set where parent i has the name of entries[j]. May be nil.
+	names func(dir string, entries []git.Entry, in []uint16)
 	// met hears of every new object, and of a new tree that departs from git's form
 	// with one meaning; may be nil.
 	met     func(dir, id string, form *git.FormError)
@@ -245,16 +247,15 @@ func (c *comparison) level(dir string, parents []string, tree string, depth int)
 	if c.deletions {
 		gone = func(e git.Entry) error { return c.deleted(dir, e, depth) }
 	}
-	added := false
-	for _, e := range entries {
-		isNew, err := c.entry(dir, e, sides, gone, depth)
-		if err != nil {
+	in, together := make([]uint16, len(entries)), uint16(1<<len(parents)-1)
+	for i, e := range entries {
+		if in[i], err = c.entry(dir, e, sides, gone, depth); err != nil {
 			return err
 		}
-		added = added || isNew
+		together &= in[i]
 	}
-	if added && c.names != nil {
-		c.names(dir, entries)
+	if len(entries) > 0 && together == 0 && c.names != nil {
+		c.names(dir, entries, in)
 	}
 	if c.deletions && len(sides) > 0 {
 		for _, e := range sides[0].entries[sides[0].next:] {
@@ -266,12 +267,15 @@ func (c *comparison) level(dir string, parents []string, tree string, depth int)
 	return nil
 }
 
-// entry compares one entry with the parents' and reports whether its name is
-// new to all of them.
-func (c *comparison) entry(dir string, e git.Entry, sides []side, gone func(git.Entry) error, depth int) (isNew bool, err error) {
-	same, known := false, false
+// entry compares one entry with the parents' and reports which of them have its
+// name, a bit for each.
+func (c *comparison) entry(dir string, e git.Entry, sides []side, gone func(git.Entry) error, depth int) (in uint16, err error) {
+	same := false
 	var old git.Entry
-	var subtrees []string
+	var subtrees []string // in the parents' order, as the bits are
+	if e.IsDir() {
+		subtrees = make([]string, len(sides))
+	}
 	ignore := func(git.Entry) error { return nil }
 	for i := range sides {
 		g := ignore
@@ -280,37 +284,37 @@ func (c *comparison) entry(dir string, e git.Entry, sides []side, gone func(git.
 		}
 		p, err := sides[i].seek(e.SortKey(), g)
 		if err != nil {
-			return false, err
+			return 0, err
 		}
 		if p.ID == "" {
 			continue
 		}
-		known = true
+		in |= 1 << i
 		same = same || (p.ID == e.ID && p.Mode == e.Mode)
 		if old.ID == "" {
 			old = p
 		}
 		if e.IsDir() {
-			subtrees = append(subtrees, p.ID)
+			subtrees[i] = p.ID
 		}
 	}
 	if same {
-		return false, nil
+		return in, nil
 	}
 	path := dir + e.Name
 	if len(path) > c.config.Limits.PathLength {
-		return false, &limitError{path[:64] + "...", fmt.Sprintf("the path has %d bytes, more than %d", len(path), c.config.Limits.PathLength)}
+		return 0, &limitError{path[:64] + "...", fmt.Sprintf("the path has %d bytes, more than %d", len(path), c.config.Limits.PathLength)}
 	}
 	if e.IsDir() {
-		return !known, c.level(path+"/", subtrees, e.ID, depth+1)
+		return in, c.level(path+"/", subtrees, e.ID, depth+1)
 	}
 	if err := c.count(path); err != nil {
-		return false, err
+		return 0, err
 	}
 	if c.met != nil && e.Mode != git.ModeGitlink {
 		c.met(path, e.ID, nil)
 	}
-	return !known, c.visit(Change{Path: path, Old: old, New: e})
+	return in, c.visit(Change{Path: path, Old: old, New: e})
 }
 
 func (c *comparison) deleted(dir string, e git.Entry, depth int) error {

@@ -1,5 +1,10 @@
 package secret
 
+import (
+	"slices"
+	"strings"
+)
+
 // redactBudget is what the search of one text may cost.
 const redactBudget = 4 << 20
 
@@ -20,5 +25,43 @@ func Redactor() func(string) string {
 			}
 		}
 		return text
+	}
+}
+
+// Redact does the same in place to texts that belong together: what is known from
+// one of them for a secret is taken out of all, quoted or cut as it may be there.
+func Redact(texts ...*string) {
+	s := New(0)
+	done := map[string]string{} // many of them are the same
+	var known []string
+	for _, text := range texts {
+		if _, ok := done[*text]; ok || *text == "" {
+			continue
+		}
+		done[*text] = *text
+		s.budget = redactBudget
+		found, _ := s.Scan("", []byte(*text))
+		for _, f := range found {
+			if f.Start < f.End && !slices.Contains(known, (*text)[f.Start:f.End]) {
+				known = append(known, (*text)[f.Start:f.End])
+			}
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
+	redact := Redactor()
+	for text := range done {
+		clean := redact(text) // names the rule
+		for _, k := range known {
+			clean = strings.ReplaceAll(clean, k, "[secret]")
+		}
+		done[text] = clean
+	}
+	for _, text := range texts {
+		if *text != "" {
+			*text = done[*text]
+		}
 	}
 }

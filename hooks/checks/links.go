@@ -1,0 +1,169 @@
+package checks
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/filename"
+	"git-ward/internal/git"
+)
+
+var linkCheck = Check{
+	Name: "link",
+	Doc: "From the agent no symbolic link is absolute, holds `..`, or leads out of the tree, into .git or to a protected path, " +
+		"by other links either: one such link defeats every check of the paths behind it. Others are warned of links into .git.",
+	Blob: func(r *Run, c *Commit, change Change, data []byte) {
+		if change.New.Mode != git.ModeSymlink {
+			return
+		}
+		what, err := r.badLink(c.Tree, change.Path, string(data))
+		if err != nil {
+			what = fmt.Sprintf("it cannot be followed: %v", err)
+		}
+		if what == "" {
+			return
+		}
+		d := diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "link/target",
+			Message: fmt.Sprintf("the link leads to %q, %s", clip(string(data)), what), Hint: "link downwards only, or copy the file"}
+		if !r.untrusted() {
+			d.Severity = diag.Warning
+		}
+		r.Report(d)
+	},
+}
+
+// clip keeps a quoted text short.
+func clip(text string) string {
+	const most = 200
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
+}
+
+// maxTarget is the longest target that Linux follows.
+const maxTarget = 4095
+
+// badLink says what is wrong with a link at place, in a tree; "" for nothing.
+func (r *Run) badLink(tree, place, target string) (what string, err error) {
+	if !r.untrusted() {
+		to, what, err := r.follow(tree, path.Dir(place), target)
+		if err != nil || what == intoGit || what == "" && dotGit.Covers(to) {
+			return intoGit, err
+		}
+		return "", nil
+	}
+	drive := len(target) >= 2 && target[1] == ':'
+	switch {
+	case target == "" || len(target) > maxTarget:
+		return "which no system follows", nil
+	case strings.HasPrefix(target, "/") || drive || slices.Contains(strings.Split(target, "/"), ".."):
+		return "out of its own directory", nil
+	case strings.Contains(target, `\`):
+		return "which is another path where a backslash parts names", nil
+	}
+	if h, found := diag.FindHidden(target, false); found {
+		return "which holds " + h.What, nil
+	}
+	for name := range strings.SplitSeq(target, "/") {
+		if name != "" && name != "." && filename.Key(name) == "" {
+			return "which some systems take for another path", nil
+		}
+	}
+	if r.protectedPaths().Covers(path.Join(path.Dir(place), target)) {
+		return "a path that only the PM may change", nil
+	}
+	to, what, err := r.follow(tree, path.Dir(place), target)
+	if err == nil && what == "" && r.protectedPaths().Covers(to) {
+		what = "a path that only the PM may change"
+	}
+	return what, err
+}
+
+const intoGit = "into .git"
+
+// maxHops bounds the links on the way of one link, as Linux does; maxFollowed those
+// of a whole push, since each hop reads trees.
+const (
+	maxHops     = 40
+	maxFollowed = 20_000
+)
+
+// follow resolves target from dir in a tree, by its links, as a file system that
+// folds names would. It says what is wrong with the way, "" for nothing.
+func (r *Run) follow(tree, dir, target string) (to, what string, err error) {
+	var at []string
+	if dir != "." {
+		at = strings.Split(dir, "/")
+	}
+	rest := strings.Split(target, "/")
+	for hops := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		switch {
+		case name == "" || name == ".":
+			continue
+		case name == "..":
+			if len(at) == 0 {
+				return "", "out of the tree", nil
+			}
+			at = at[:len(at)-1]
+			continue
+		case filename.Is(name, ".git"):
+			return "", intoGit, nil
+		}
+		at = append(slices.Clip(at), name)
+		link, isLink, err := r.linkAt(tree, at)
+		if err != nil {
+			return "", "", err
+		}
+		if !isLink {
+			continue
+		}
+		r.followed++
+		if hops++; hops > maxHops || r.followed > maxFollowed {
+			return "", "by more links than are followed here", nil
+		}
+		if strings.HasPrefix(link, "/") {
+			return "", "out of the tree", nil
+		}
+		at, rest = at[:len(at)-1], append(strings.Split(link, "/"), rest...)
+	}
+	return strings.Join(at, "/"), "", nil
+}
+
+// linkAt reads the target of the link at a path; ok is false where there is none.
+func (r *Run) linkAt(tree string, names []string) (target string, ok bool, err error) {
+	e := git.Entry{Mode: git.ModeDir, ID: tree}
+	for _, name := range names {
+		if !e.IsDir() {
+			return "", false, nil
+		}
+		entries, err := r.trees.load(e.ID)
+		if err != nil {
+			return "", false, err
+		}
+		key := filename.Key(name)
+		i := slices.IndexFunc(entries, func(e git.Entry) bool { return e.Name == name })
+		if i < 0 {
+			i = slices.IndexFunc(entries, func(e git.Entry) bool { return filename.Key(e.Name) == key })
+		}
+		if i < 0 {
+			return "", false, nil
+		}
+		e = entries[i]
+	}
+	if e.Mode != git.ModeSymlink {
+		return "", false, nil
+	}
+	_, data, err := r.batch.Read(e.ID, maxTarget)
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		return "/", true, nil
+	}
+	return string(data), true, err
+}
