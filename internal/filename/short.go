@@ -58,5 +58,5 @@ func (s short) matches(key string) bool {
 		return true
 	}
 	hashed := len(s.base) >= 2 && len(base) == 6 && strings.HasPrefix(base, s.base[:2]) && strings.Trim(base[2:], "0123456789abcdef") == ""
-	return hashed || len(base) >= min(2, len(s.base)) && strings.HasPrefix(s.base, base)
+	return hashed || len(base) == min(len(s.base), 7-len(number)) && strings.HasPrefix(s.base, base)
 }
