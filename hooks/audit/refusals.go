@@ -18,6 +18,7 @@ import (
 // that pushes the same mistake in a loop cannot fill the chain; the count
 // enters the chain with the next record.
 func Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch, r *Record) error {
+	r.redact()
 	w, err := NewWriter(ctx, repo, batch)
 	if err != nil {
 		return err

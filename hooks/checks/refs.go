@@ -37,7 +37,7 @@ var refCheck = Check{
 		case u.Ref == "refs/heads/main" && u.New == git.Zero:
 			report("ref/delete-main", "main cannot be deleted", "push a commit that reverts what you want gone")
 		}
-		reason := badRefName(u.Ref)
+		reason := BadRefName(u.Ref)
 		if u.New == git.Zero {
 			reason = "" // what has such a name may go
 		}
@@ -60,9 +60,9 @@ var refCheck = Check{
 	},
 }
 
-// badRefName says why a full ref name is refused: git-check-ref-format(1) checks
+// BadRefName says why a full ref name is refused, "" for nothing: git-check-ref-format(1) checks
 // it too, but only after the hooks; and some well-formed names deceive people.
-func badRefName(ref string) string {
+func BadRefName(ref string) string {
 	if reason := badRefForm(ref); reason != "" {
 		return reason
 	}

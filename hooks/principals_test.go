@@ -1,0 +1,111 @@
+package hooks_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/hooks/checks"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/gittest"
+)
+
+// judged is what the checks say to a principal's push of one ref, as text; "" when
+// it passes without a word. Transports are proved elsewhere.
+func judged(p *gittest.Pair, who checks.Principal, ref, old, tip string) string {
+	p.T.Helper()
+	repo := git.Open(filepath.Join(p.Work, ".git"))
+	batch := repo.Batch(p.T.Context())
+	defer batch.Close()
+	result, err := checks.Judge(p.T.Context(), repo, batch, &checks.Push{Principal: who, Config: config.Default(), Branches: "refs/remotes/origin/",
+		Updates: []checks.Update{{Ref: ref, Old: old, New: tip}}})
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	var b strings.Builder
+	diag.WriteText(&b, result.Findings)
+	return b.String()
+}
+
+// TestRightsByPrincipal: who may move which ref (ID-2, HOOK-4, HOOK-4b).
+func TestRightsByPrincipal(t *testing.T) {
+	p := gittest.New(t)
+	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	p.Git("switch", "-q", "-c", "work")
+	p.Commit("file", "x")
+	p.Commit(".github/x", "x")
+	tip := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	all := []checks.Principal{checks.PM, checks.Agent, checks.Member, checks.Watcher, ""}
+	for ref, may := range map[string]string{
+		"refs/heads/topic": "pm member", "refs/heads/agent/x": "pm member", "refs/heads/rescue/x": "pm member", "refs/tags/v9": "pm member", "refs/notes/mine": "pm member",
+		"refs/heads/main": "pm", "refs/ward/uow/D-1.1": "", "refs/ward/other": "", "refs/ward/audit": "", "refs/notes/audit": "", "refs/replace/" + head: "", "refs/pull/1/head": "pm", "refs/tags/origin/main": "",
+	} {
+		for _, who := range all {
+			old := git.Zero
+			if ref == "refs/heads/main" {
+				old = head
+			}
+			found := judged(p, who, ref, old, tip)
+			passes := found == "" || !strings.Contains(strings.ReplaceAll(found, ": warning: ", ""), ": rights/") && !strings.Contains(found, ": ref/") && !strings.Contains(found, ": uow/")
+			if want := who != "" && strings.Contains(" "+may+" ", " "+string(who)+" "); passes != want {
+				t.Errorf("%s by %q: passes %v, want %v\n%s", ref, who, passes, want, found)
+			}
+		}
+	}
+	// A branch without .github is the agent's, and nobody else's but theirs.
+	plain := strings.TrimSpace(p.Git("rev-parse", "HEAD~"))
+	for who, want := range map[checks.Principal]bool{checks.PM: true, checks.Agent: true, checks.Member: true, checks.Watcher: false} {
+		if found := judged(p, who, "refs/heads/agent/x", git.Zero, plain); (found == "") != want {
+			t.Errorf("%s: %s", who, found)
+		}
+	}
+	// main cannot be deleted or rewritten by any of them.
+	for _, who := range all[1:] {
+		if found := judged(p, who, "refs/heads/main", head, git.Zero); !strings.Contains(found, "ref/delete-main") {
+			t.Errorf("%s deletes main: %s", who, found)
+		}
+	}
+	// A member's history may start anew, the agent's may not.
+	lone := p.Object("commit", "tree "+strings.TrimSpace(p.Git("rev-parse", "HEAD~^{tree}"))+"\nauthor "+pat+" 1700000000 +0000\ncommitter "+pat+" 1700000000 +0000\n\nlone\n")
+	if found := judged(p, checks.Member, "refs/heads/lone", git.Zero, lone); found != "" {
+		t.Error(found)
+	}
+	if found := judged(p, checks.Agent, "refs/heads/agent/lone", git.Zero, lone); !strings.Contains(found, "rights/merge-base") {
+		t.Error(found)
+	}
+}
+
+// TestWatcherAppendsReports: and nothing else, on main, by fast-forward (HOOK-4b).
+func TestWatcherAppendsReports(t *testing.T) {
+	p := gittest.New(t)
+	const directives = "# COMMS\n\n## Directives\n\n### D-1: one\n\n- [ ] ok (`true`)\n\n## Reports\n"
+	const first, second = "\n### R-1 2026-11-21T09:00:00Z - INFO\n\nOne.\n", "\n### R-2 2026-11-21T10:00:00Z - GUARD\n\nTwo.\n"
+	const question = "\n## Questions\n\n### Q-1 2026-11-21T09:00:00Z D-1\n\nWhat?\n"
+	p.Commit("COMMS.md", directives+first)
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	try := func(want string, add files, parents ...string) {
+		t.Helper()
+		if len(parents) == 0 {
+			parents = []string{head}
+		}
+		found := judged(p, checks.Watcher, "refs/heads/main", head, rawCommit(p, add, "watcher\n\nComms-Prune: R-1", parents...))
+		if (want == "") != (found == "") || !strings.Contains(found, want) {
+			t.Errorf("want %q in %q", want, found)
+		}
+	}
+	try("", files{"COMMS.md": directives + first + second})
+	try("comms/watcher: the watcher appends Reports only", files{"COMMS.md": directives + first + question})
+	try("comms/agent-directives", files{"COMMS.md": strings.Replace(directives, "one", "two", 1) + first + second})
+	try("comms/agent-report", files{"COMMS.md": directives + strings.Replace(first, "One", "1", 1)})
+	try("comms/agent-prune", files{"COMMS.md": directives + second})
+	try("rights/main", files{"COMMS.md": directives + first + second, "LEARNINGS.md": "x"})
+	try("rights/main", files{"evidence/x": "x"})
+	try("rights/protected", files{".github/x": "x"})
+	try("rights/rewrite", files{"COMMS.md": directives + second}, head+"~")
+	try("comms/agent-verdict", files{"COMMS.md": directives + first + "\n### R-2 2026-11-21T10:00:00Z D-1 EXIT_CONVERGED\n\nDone.\n"})
+}

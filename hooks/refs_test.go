@@ -1,0 +1,92 @@
+package hooks_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"git-ward/hooks/checks"
+	"git-ward/internal/gittest"
+)
+
+// TestRefNamesAgainstGit: no name that git check-ref-format refuses is admitted, and
+// what is refused beyond says why.
+func TestRefNamesAgainstGit(t *testing.T) {
+	words := []string{"a", "B", "/", "/", ".", "..", "@", "{", "@{", "~", "^", ":", "?", "*", "[", "\\", " ", "\t", "\x7f", "\x01", ".lock", "lock", "-", "é", "\xff", "\u200b", "refs", "heads", "tags", "HEAD", "//", "!", "'", "\u00a0", "main"}
+	random := rand.New(rand.NewPCG(1, 2))
+	names := []string{"refs/heads/", "refs/", "refs", "refs/heads/.a", "refs/heads/a.lock/b", "refs/heads/a.", "refs/heads/a./b", "refs/heads/@", "refs/@"}
+	for range 1500 {
+		name := "refs/" + []string{"heads/", "tags/", "x/", ""}[random.IntN(4)]
+		for range 1 + random.IntN(5) {
+			name += words[random.IntN(len(words))]
+		}
+		names = append(names, name)
+	}
+	admitted := 0
+	for _, name := range names {
+		reason := checks.BadRefName(name)
+		valid := exec.Command("git", "check-ref-format", name).Run() == nil
+		if reason == "" && !valid {
+			t.Errorf("%q is admitted, and git refuses it", name)
+		}
+		if reason == "" {
+			admitted++
+		}
+	}
+	if admitted < 100 {
+		t.Errorf("only %d names were admitted: the test says little", admitted)
+	}
+}
+
+// TestRefsThatDeceive: from anybody, no branch or tag has a name that git or people
+// take for another thing (HOOK-4b), and what has one can go.
+func TestRefsThatDeceive(t *testing.T) {
+	p := gittest.New(t)
+	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	p.Push("HEAD:refs/heads/topic", "HEAD:refs/tags/v1", "HEAD:refs/heads/feature/One")
+	for ref, want := range map[string]string{
+		"refs/tags/topic": "a tag of this name is mistaken for refs/heads/topic", "refs/tags/Topic": "mistaken for refs/heads/topic", "refs/tags/main": "mistaken for refs/heads/main",
+		"refs/tags/MAIN": "mistaken for refs/heads/main", "refs/heads/v1": "a branch of this name is mistaken for refs/tags/v1", "refs/tags/origin/main": "fetched from origin",
+		"refs/tags/Origin/main": "fetched from origin", "refs/tags/origin": "fetched from origin", "refs/heads/origin/main": "fetched from origin",
+		"refs/tags/HEAD": "git's own HEAD", "refs/tags/head": "git's own head", "refs/tags/FETCH_HEAD": "git's own FETCH_HEAD", "refs/heads/Fetch_Head": "git's own", "refs/tags/@": "git's own @", "refs/heads/HEAD": "git's own HEAD",
+		"refs/tags/refs/heads/main": "another ref", "refs/tags/heads/main": "another ref", "refs/tags/Remotes/origin/main": "another ref", "refs/heads/tags/v1": "another ref",
+		"refs/tags/" + head: "an object id", "refs/tags/" + strings.ToUpper(head): "an object id", "refs/heads/" + strings.Repeat("a1", 32): "an object id",
+		"refs/tags/" + head[:10]: "mistaken for the object " + head[:12], "refs/heads/" + strings.ToUpper(head[:7]): "mistaken for the object " + head[:12],
+		"refs/heads/Main": "ref/collision: and refs/heads/main are one ref where file names fold", "refs/heads/ma\u0131n": "ref/collision", "refs/tags/V1": "ref/collision",
+		"refs/heads/feature/one": "ref/collision", "refs/heads/Feature/one": "ref/collision", "refs/heads/Feature": "ref/collision: and refs/heads/feature/One cannot both be there",
+		"refs/heads/topic/x": "ref/collision: and refs/heads/topic cannot both be there", "refs/heads/TOPIC/x": "ref/collision",
+		"refs/Notes/audit": "ref/host-only", "refs/notes/AUDIT": "ref/host-only", "refs/Ward/audit": "ref/host-only", "refs/ward/Uow/D-1.1": "ref/ward", "refs/Replace/" + head: "ref/replace",
+		"refs/heads/a\u200bb": "ref/name", "refs/heads/a\u202eb": "ref/name", "refs/heads/a\u3164": "ref/name", "refs/heads/x\u00a0y": "ref/name",
+	} {
+		if out, err := p.Push("HEAD:" + ref); err == nil || !strings.Contains(strings.ReplaceAll(out, "remote: ", ""), want) {
+			t.Errorf("%s: want %q (%v) in\n%s", ref, want, err, out)
+		}
+	}
+	// The same from the agent, in its own space, and among the refs of one push.
+	p.AgentPush("HEAD:refs/heads/agent/D-1")
+	refuses(t, p.AgentPush, "HEAD:refs/heads/agent/d-1", "refs/heads/agent/d-1: ref/collision: and refs/heads/agent/D-1 are one ref")
+	if out, err := p.AgentPush("HEAD:refs/heads/agent/E", "HEAD:refs/heads/agent/e"); err == nil || !strings.Contains(out, "ref/collision") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := p.Push("HEAD:refs/heads/new", "HEAD:refs/tags/new"); err == nil || !strings.Contains(out, "mistaken for refs/heads/new") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	// Names that are like nothing else.
+	if out, err := p.Push("HEAD:refs/tags/2026-11-22", "HEAD:refs/tags/20261122", "HEAD:refs/heads/original", "HEAD:refs/heads/headline", "HEAD:refs/tags/v1.0/rc", "HEAD:refs/heads/发布", "HEAD:refs/heads/agents/x"); err != nil {
+		t.Error(out)
+	}
+	// A name from before can go, and its like comes after it.
+	p.Run(p.Bare, "git", "update-ref", "refs/heads/Main", head)
+	p.Run(p.Bare, "git", "update-ref", "refs/tags/topic", head)
+	p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare)
+	if out, err := p.Push(":refs/heads/Main", ":refs/tags/topic"); err != nil {
+		t.Error(out)
+	}
+	refuses(t, p.AgentPush, ":refs/heads/agent/D-1")
+	refuses(t, p.AgentPush, "HEAD:refs/heads/agent/d-1")
+	if fmt.Sprint(p.Run(p.Bare, "git", "for-each-ref", "refs/heads/agent")) == "" {
+		t.Error("no agent/d-1")
+	}
+}
