@@ -23,7 +23,7 @@ func rawTag(p *gittest.Pair, name, tagger, message string) string {
 	return p.Object("tag", fmt.Sprintf("object %s\ntype commit\ntag %s\ntagger %s 1700000000 +0000\n\n%s", strings.TrimSpace(p.Git("rev-parse", "HEAD")), name, tagger, message))
 }
 
-const pat = "Pat <pat@example.org>"
+const person = "Pat <pat@example.org>"
 
 // TestHiddenInMetadata: what git prints of a commit or a tag holds nothing that a
 // reader cannot see, wherever it stands, and all of it is named at once.
@@ -34,16 +34,16 @@ func TestHiddenInMetadata(t *testing.T) {
 		refuses(t, p.AgentPush, commit+":refs/heads/agent/x", "commit/author: the author holds", "commit/committer: the committer holds", "commit/header: the header holds", "commit/message: the message holds")
 		tag := rawTag(p, "v"+hidden+"1", "P"+hidden+"t <pat@example.org>", "mess"+hidden+"age\n")
 		refuses(t, p.Push, tag+":refs/tags/v1", "tag/name: the name holds", "tag/tagger: the tagger holds", "tag/message: the message holds")
-		merged := "mergetag object " + strings.Repeat("12", 20) + "\n type commit\n tag v1\n tagger " + pat + " 1700000000 +0000\n \n me" + hidden + "ssage\n"
-		refuses(t, p.Push, rawText(p, pat, pat, merged, "m\n")+":refs/heads/x", "commit/header: the header holds")
+		merged := "mergetag object " + strings.Repeat("12", 20) + "\n type commit\n tag v1\n tagger " + person + " 1700000000 +0000\n \n me" + hidden + "ssage\n"
+		refuses(t, p.Push, rawText(p, person, person, merged, "m\n")+":refs/heads/x", "commit/header: the header holds")
 	}
-	refuses(t, p.AgentPush, rawText(p, pat, pat, "", "seen\rover\n")+":refs/heads/agent/x", "commit/message: the message holds the control character U+000D")
-	refuses(t, p.AgentPush, rawText(p, pat, pat, "x-long "+strings.Repeat("x", 70_000)+"\n", "m\n")+":refs/heads/agent/x", "commit/size: the headers have 70000 bytes")
+	refuses(t, p.AgentPush, rawText(p, person, person, "", "seen\rover\n")+":refs/heads/agent/x", "commit/message: the message holds the control character U+000D")
+	refuses(t, p.AgentPush, rawText(p, person, person, "x-long "+strings.Repeat("x", 70_000)+"\n", "m\n")+":refs/heads/agent/x", "commit/size: the headers have 70000 bytes")
 	for path := range map[string]bool{"a\u200bb": true, "a/\u3164": true, "x\u2066y": true, "x\ufe0f": true, "a\u00adb/c": true, "\u202egnp.exe": true, "a\u2028": true, "a\xffb": true} {
 		refuses(t, p.AgentPush, rawCommit(p, files{path: "x"}, "a path", "HEAD")+":refs/heads/agent/x", "path/name: the path holds")
 		refuses(t, p.AgentPush, rawCommit(p, files{"d/" + path: nil}, "an empty directory", "HEAD")+":refs/heads/agent/x", "path/name: the path holds")
 	}
-	tag := rawTag(p, "v2", pat, "m\n")
+	tag := rawTag(p, "v2", person, "m\n")
 	if out, err := p.Push(tag + ":refs/tags/v1"); err != nil || !strings.Contains(out, `warning: tag/other-name: the tag object calls itself "v2"`) {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -120,13 +120,13 @@ func TestSecretsEverywhere(t *testing.T) {
 		refspec string
 		want    string
 	}{
-		"author":    {p.AgentPush, rawText(p, x+" <a@b.c>", pat, "", "m\n") + ":refs/heads/agent/x", found + "the author looks like a secret"},
-		"mail":      {p.AgentPush, rawText(p, pat, "C <"+x+"@b.c>", "", "m\n") + ":refs/heads/agent/x", found + "the committer looks like a secret"},
-		"header":    {p.AgentPush, rawText(p, pat, pat, "x-key "+x+"\n", "m\n") + ":refs/heads/agent/x", found + "the header x-key looks like a secret"},
-		"signature": {p.AgentPush, rawText(p, pat, pat, "gpgsig -----BEGIN x\n "+x+"\n -----END x\n", "m\n") + ":refs/heads/agent/x", found + "line 2 of the header gpgsig"},
-		"mergetag": {p.Push, rawText(p, pat, pat, "mergetag object "+strings.Repeat("12", 20)+"\n type commit\n tag v1\n tagger "+pat+" 1700000000 +0000\n \n "+x+"\n", "m\n") + ":refs/heads/x",
+		"author":    {p.AgentPush, rawText(p, x+" <a@b.c>", person, "", "m\n") + ":refs/heads/agent/x", found + "the author looks like a secret"},
+		"mail":      {p.AgentPush, rawText(p, person, "C <"+x+"@b.c>", "", "m\n") + ":refs/heads/agent/x", found + "the committer looks like a secret"},
+		"header":    {p.AgentPush, rawText(p, person, person, "x-key "+x+"\n", "m\n") + ":refs/heads/agent/x", found + "the header x-key looks like a secret"},
+		"signature": {p.AgentPush, rawText(p, person, person, "gpgsig -----BEGIN x\n "+x+"\n -----END x\n", "m\n") + ":refs/heads/agent/x", found + "line 2 of the header gpgsig"},
+		"mergetag": {p.Push, rawText(p, person, person, "mergetag object "+strings.Repeat("12", 20)+"\n type commit\n tag v1\n tagger "+person+" 1700000000 +0000\n \n "+x+"\n", "m\n") + ":refs/heads/x",
 			found + "line 6 of the header mergetag"},
-		"message":       {p.Push, rawText(p, pat, pat, "", "m\n\n"+x+"\n") + ":refs/heads/x", found + "line 3 of the commit message"},
+		"message":       {p.Push, rawText(p, person, person, "", "m\n\n"+x+"\n") + ":refs/heads/x", found + "line 3 of the commit message"},
 		"path":          {p.AgentPush, rawCommit(p, files{"keys/" + x + ".txt": "y"}, "m", "HEAD") + ":refs/heads/agent/x", "keys/[github-pat].txt: " + found + "the name of the file looks like a secret"},
 		"directory":     {p.AgentPush, rawCommit(p, files{x + "/a/b": "y"}, "m", "HEAD") + ":refs/heads/agent/x", "[github-pat]/a/b: " + found},
 		"empty":         {p.AgentPush, rawCommit(p, files{"d/" + x: nil}, "m", "HEAD") + ":refs/heads/agent/x", "d/[github-pat]: " + found},
@@ -135,10 +135,10 @@ func TestSecretsEverywhere(t *testing.T) {
 		"link within":   {p.AgentPush, rawCommit(p, files{"l": link(x)}, "m", "HEAD") + ":refs/heads/agent/x", "l:1:1: " + found},
 		"branch":        {p.AgentPush, "HEAD:refs/heads/agent/" + x, "refs/heads/agent/[github-pat]: " + found + "the name of the ref looks like a secret"},
 		"tag ref":       {p.Push, "HEAD:refs/tags/" + x, "refs/tags/[github-pat]: " + found},
-		"tag name":      {p.Push, rawTag(p, x, pat, "m\n") + ":refs/tags/v1", found + "the name of the tag"},
+		"tag name":      {p.Push, rawTag(p, x, person, "m\n") + ":refs/tags/v1", found + "the name of the tag"},
 		"tagger":        {p.Push, rawTag(p, "v1", x+" <a@b.c>", "m\n") + ":refs/tags/v1", found + "the tagger"},
-		"tag message":   {p.Push, rawTag(p, "v1", pat, "m\n\n"+x+"\n") + ":refs/tags/v1", found + "line 3 of the tag's message"},
-		"nested tag": {p.Push, p.Object("tag", fmt.Sprintf("object %s\ntype tag\ntag v1\ntagger %s 1700000000 +0000\n\nm\n", rawTag(p, "v1", pat, x+"\n"), pat)) + ":refs/tags/v1",
+		"tag message":   {p.Push, rawTag(p, "v1", person, "m\n\n"+x+"\n") + ":refs/tags/v1", found + "line 3 of the tag's message"},
+		"nested tag": {p.Push, p.Object("tag", fmt.Sprintf("object %s\ntype tag\ntag v1\ntagger %s 1700000000 +0000\n\nm\n", rawTag(p, "v1", person, x+"\n"), person)) + ":refs/tags/v1",
 			found + "line 1 of the tag's message"},
 		"note":     {p.Push, rawCommit(p, files{strings.Repeat("12", 20): x}, "m", "HEAD") + ":refs/notes/mine", strings.Repeat("12", 20) + ":1:1: " + found},
 		"evidence": {p.AgentPush, rawCommit(p, files{"evidence/D-1/log.txt": "a\n" + x}, "m", "HEAD") + ":refs/heads/agent/x", "evidence/D-1/log.txt:2:1: " + found},

@@ -68,7 +68,7 @@ func TestRightsByPrincipal(t *testing.T) {
 		}
 	}
 	// A member's history may start anew, the agent's may not.
-	lone := p.Object("commit", "tree "+strings.TrimSpace(p.Git("rev-parse", "HEAD~^{tree}"))+"\nauthor "+pat+" 1700000000 +0000\ncommitter "+pat+" 1700000000 +0000\n\nlone\n")
+	lone := p.Object("commit", "tree "+strings.TrimSpace(p.Git("rev-parse", "HEAD~^{tree}"))+"\nauthor "+person+" 1700000000 +0000\ncommitter "+person+" 1700000000 +0000\n\nlone\n")
 	if found := judged(p, checks.Member, "refs/heads/lone", git.Zero, lone); found != "" {
 		t.Error(found)
 	}
