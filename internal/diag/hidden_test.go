@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"encoding/json"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -137,6 +138,23 @@ func TestPictographs(t *testing.T) {
 		if want := uniseg.GraphemeClusterCount(string(r)+"\u200d\U0001f600") == 1; isPictograph(r) != want {
 			t.Errorf("isPictograph(%U) = %v", r, !want)
 		}
+	}
+}
+
+func TestCleanJSON(t *testing.T) {
+	text, err := json.Marshal(map[string]string{"a\u200bb": "\u202e\\ \x7f \x1b 👩\u200d💻 \u2800"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]string
+	if err := json.Unmarshal(CleanJSON(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\\u202e\\ \\x7f \x1b 👩\u200d💻 \\u2800"; got[`a\u200bb`] != want {
+		t.Errorf("%+q, want %+q", got, want)
+	}
+	if _, found := FindHidden(string(CleanJSON(text)), true); found {
+		t.Errorf("%+q", CleanJSON(text))
 	}
 }
 

@@ -47,6 +47,21 @@ func CleanLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// CleanJSON is Clean for the strings of a JSON text: hidden characters become text
+// that names them, so a canonical form stays canonical.
+func CleanJSON(data []byte) []byte {
+	text := string(data)
+	if _, found := FindHidden(text, true); !found {
+		return data
+	}
+	var b strings.Builder
+	for h, found := FindHidden(text, true); found; h, found = FindHidden(text, true) {
+		b.WriteString(text[:h.At] + strings.ReplaceAll(Clean(text[h.At:h.At+h.Size]), `\`, `\\`))
+		text = text[h.At+h.Size:]
+	}
+	return []byte(b.String() + text)
+}
+
 // printable reports whether the character r of n bytes at i is shown as it is.
 // Unassigned and private characters are not hidden, but nobody knows what they look
 // like.

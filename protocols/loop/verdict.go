@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"git-ward/internal/diag"
 )
 
 // VerdictsRef is where the host's verdicts are: notes on claimed commits.
@@ -189,12 +191,14 @@ func Tail(output []byte) string {
 // Line is the verdict as one line of its note, canonical JSON (RFC 8785).
 func (v Verdict) Line() ([]byte, error) { return canonical(v) }
 
+// canonical is RFC 8785, with what nobody can see shown: what programs print gets
+// into evidence and notes, which people read.
 func canonical(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	value := jsontext.Value(data)
+	value := jsontext.Value(diag.CleanJSON(data))
 	return value, value.Canonicalize()
 }
 
