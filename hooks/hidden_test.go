@@ -82,6 +82,8 @@ func TestHiddenInDocuments(t *testing.T) {
 			refuses(t, push, commit+":refs/heads/agent/x", path+":3:3: text/hidden: the document holds the")
 		}
 	}
+	note := rawCommit(p, files{strings.Repeat("12", 20): "fine\n\x1b[2J\n"}, "a note", "HEAD")
+	refuses(t, p.Push, note+":refs/notes/mine", strings.Repeat("12", 20)+":2:1: text/hidden")
 	old := rawCommit(p, files{"skills/old.md": "a\u200bb\n"}, "old", "HEAD")
 	if out, err := p.Try(p.Work, nil, "", "git", "push", "-o", "ward.allow=text/hidden:skills/old.md", "origin", old+":refs/heads/main"); err != nil {
 		t.Fatal(err, out)

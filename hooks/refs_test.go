@@ -58,6 +58,7 @@ func TestRefsThatDeceive(t *testing.T) {
 		"refs/heads/feature/one": "ref/collision", "refs/heads/Feature/one": "ref/collision", "refs/heads/Feature": "ref/collision: and refs/heads/feature/One cannot both be there",
 		"refs/heads/topic/x": "ref/collision: and refs/heads/topic cannot both be there", "refs/heads/TOPIC/x": "ref/collision",
 		"refs/Notes/audit": "ref/host-only", "refs/notes/AUDIT": "ref/host-only", "refs/Ward/audit": "ref/host-only", "refs/ward/Uow/D-1.1": "ref/ward", "refs/Replace/" + head: "ref/replace",
+		"refs/heads/agent": "no room for the agent's", "refs/heads/Rescue": "no room for the agent's", "refs/tags/agent/D-9": "a branch of the agent's",
 		"refs/heads/a\u200bb": "ref/name", "refs/heads/a\u202eb": "ref/name", "refs/heads/a\u3164": "ref/name", "refs/heads/x\u00a0y": "ref/name",
 	} {
 		if out, err := p.Push("HEAD:" + ref); err == nil || !strings.Contains(strings.ReplaceAll(out, "remote: ", ""), want) {

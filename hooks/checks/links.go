@@ -52,7 +52,7 @@ const maxTarget = 4095
 func (r *Run) badLink(tree, place, target string) (what string, err error) {
 	if !r.untrusted() {
 		to, what, err := r.follow(tree, path.Dir(place), target)
-		if err != nil || what == intoGit || what == "" && dotGit.Covers(to) {
+		if err != nil || what == intoGit || what == "" && dotGit().Covers(to) {
 			return intoGit, err
 		}
 		return "", nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
@@ -15,12 +16,18 @@ import (
 var documents = []string{"COMMS.md", "SYSTEM.md", "AGENTS.md", "LEARNINGS.md", "VERSION",
 	"knowledge_core/", "plans/", "protocols/", "skills/", "spec/", "postmortems/", "evidence/"}
 
-// What names are compared with, in every spelling that some file system folds.
+// What names are compared with, in every spelling that some file system folds; made
+// when it is first asked for, because a hook's start is part of every push.
 var (
-	dotGit       = filename.NewList(".git/")
-	dotModules   = filename.NewList(".gitmodules")
-	documentList = filename.NewList(rooted(documents)...)
+	dotGit       = list(".git/")
+	dotModules   = list(".gitmodules")
+	documentList = list(rooted(documents)...)
+	runtimeList  = list("/logs/", "/.signal/")
 )
+
+func list(patterns ...string) func() *filename.List {
+	return sync.OnceValue(func() *filename.List { return filename.NewList(patterns...) })
+}
 
 // rooted makes patterns of paths from the root.
 func rooted(paths []string) (patterns []string) {
@@ -30,7 +37,7 @@ func rooted(paths []string) (patterns []string) {
 	return patterns
 }
 
-func isDocument(path string) bool { return documentList.Covers(path) }
+func isDocument(path string) bool { return documentList().Covers(path) }
 
 var pathCheck = Check{
 	Name: "path",
@@ -57,7 +64,7 @@ func (r *Run) judgeName(c *Commit, path string) {
 		report("path/name", "the path holds "+h.What, "rename it: git mv")
 		return
 	}
-	if dotGit.Covers(path) {
+	if dotGit().Covers(path) {
 		report("path/name", "the path holds a name that some file systems take for .git", "remove it from every commit of the push")
 		return
 	}
@@ -110,7 +117,7 @@ var modeCheck = Check{
 			r.Report(diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: rule, Message: message, Hint: hint})
 		}
 		mode := change.New.Mode
-		modules := dotModules.Covers(change.Path)
+		modules := dotModules().Covers(change.Path)
 		spelled := change.Path == ".gitmodules" || strings.HasSuffix(change.Path, "/.gitmodules")
 		switch {
 		case isDocument(change.Path) && mode != git.ModeFile:
@@ -160,13 +167,11 @@ var bareCheck = Check{
 	},
 }
 
-var runtimeList = filename.NewList("/logs/", "/.signal/")
-
 var runtimeCheck = Check{
 	Name: "runtime",
 	Doc:  "Keeps logs/ and .signal/ out of history: they belong to one run on one machine, and may hold anything.",
 	Path: func(r *Run, c *Commit, change Change) {
-		if !runtimeList.Covers(change.Path) {
+		if !runtimeList().Covers(change.Path) {
 			return
 		}
 		dir := "logs/"

@@ -31,7 +31,7 @@ var refCheck = Check{
 			report("ref/host-only", "only the host moves this ref", "leave it out of the push: git push origin HEAD")
 		case strings.HasPrefix(key, "refs/replace/"):
 			report("ref/replace", "replacement objects would change what others read", "delete it: git replace -d")
-		case strings.HasPrefix(key, "refs/ward/") && !journal(u.Ref):
+		case strings.HasPrefix(key+"/", "refs/ward/") && !journal(u.Ref):
 			report("ref/ward", "nothing is kept below refs/ward/ under this name",
 				"leave it out of the push: git push origin HEAD")
 		case u.Ref == "refs/heads/main" && u.New == git.Zero:
@@ -76,6 +76,10 @@ func BadRefName(ref string) string {
 	switch {
 	case slices.Contains([]string{"refs", "heads", "tags", "remotes"}, first):
 		return what + " of this name is mistaken for another ref"
+	case kind == "heads" && (key == "agent" || key == "rescue"):
+		return "a branch of this name leaves no room for the agent's, which stand below it"
+	case kind == "tags" && (first == "agent" || first == "rescue"):
+		return "a tag of this name is mistaken for a branch of the agent's"
 	case first == "origin":
 		return what + " of this name is mistaken for what was fetched from origin"
 	case key == "@" || key == "head" || slices.Contains(pseudoRefs, key) || strings.HasSuffix(short, "_HEAD"):

@@ -13,13 +13,13 @@ import (
 var textCheck = Check{
 	Name: "text",
 	Doc: "Ward's documents hold no control, reordering or invisible characters, beyond what writing needs: people and models act on " +
-		"what they read there. Other files are warned of text that stays reordered at a line's end (CVE-2021-42574).",
+		"what they read there; nor do notes. Other files are warned of text that stays reordered at a line's end (CVE-2021-42574).",
 	Blob: func(r *Run, c *Commit, change Change, data []byte) {
 		if change.New.Mode == git.ModeSymlink || isBinary(data) {
 			return
 		}
 		if isDocument(change.Path) {
-			r.hiddenText(c, change, data)
+			r.hiddenText(c.ID, c.Ref, change, data)
 			return
 		}
 		if line, col, count := unclosedBidi(data); count > 0 {
@@ -27,6 +27,22 @@ var textCheck = Check{
 				Message: fmt.Sprintf("a control reorders what is read behind it, up to the line's end and over it (%s)", diag.Count(count, "line")),
 				Hint:    "look at the line with `git show | cat -v`; write the character as an escape where it is meant"})
 		}
+	},
+	Tip: func(r *Run, t *Tip) error {
+		if !strings.HasPrefix(t.Ref, "refs/notes/") {
+			return nil
+		}
+		for _, c := range t.Changes { // git log prints them
+			if c.Deleted() {
+				continue
+			}
+			data, err := r.regular(c.New, r.Config.Limits.BlobSize)
+			if err != nil {
+				return err
+			}
+			r.hiddenText(t.New, t.Ref, c, data)
+		}
+		return nil
 	},
 }
 
@@ -41,7 +57,7 @@ const maxHidden = 20
 
 // hiddenText reports the lines of a document that hold hidden characters, and that
 // the version before did not have.
-func (r *Run) hiddenText(c *Commit, change Change, data []byte) {
+func (r *Run) hiddenText(commit, ref string, change Change, data []byte) {
 	if _, found := diag.FindHidden(string(data), true); !found {
 		return
 	}
@@ -56,7 +72,7 @@ func (r *Run) hiddenText(c *Commit, change Change, data []byte) {
 		if !found || known[string(line)] {
 			continue
 		}
-		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: change.Path, Line: number, Col: h.At + 1}, Ref: c.Ref, Rule: "text/hidden",
+		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: commit, Path: change.Path, Line: number, Col: h.At + 1}, Ref: ref, Rule: "text/hidden",
 			Message: "the document holds " + h.What, Hint: "delete it; nobody sees it, so retype the line if you cannot find it"})
 		if named++; named == maxHidden {
 			return

@@ -57,7 +57,7 @@ func foldUnicode(name string) string {
 	})
 	var folded strings.Builder
 	each(norm.NFD.String(shown.String()), func(r rune, raw string) {
-		if several, ok := full[r]; ok {
+		if several, ok := full()[r]; ok {
 			raw = several
 		}
 		each(raw, func(r rune, raw string) {
