@@ -94,10 +94,11 @@ func TestHiddenInDocuments(t *testing.T) {
 	// CVE-2021-42574: a comment that is shown in another place.
 	for text, want := range map[string]string{
 		"if x { /*\u202e } \u2066if admin\u2069 \u2066 begin admins only */\n": "main.c:2:10: warning: text/bidi",
-		"s = \"\u202aopen\n":                      "main.c:2:6: warning: text/bidi",
-		"\u2067a \u202bb\u2069\n\u2067c\n":        "main.c:3:1: warning: text/bidi",
-		"\u2067closed\u2069 \u202eclosed\u202c\n": "",
-		"plain שלום\n":                            "",
+		"s = \"\u202aopen\n":               "main.c:2:6: warning: text/bidi",
+		"\u2067a \u202bb\u2069\n\u2067c\n": "main.c:3:1: warning: text/bidi",
+		strings.Repeat("\u202a", 200_000) + strings.Repeat("\u2069", 200_000) + "\n": "main.c:2:1: warning: text/bidi",
+		"\u2067closed\u2069 \u202eclosed\u202c\n":                                    "",
+		"plain שלום\n": "",
 	} {
 		for _, push := range []pusher{p.AgentPush, p.Push} {
 			out, err := push(rawCommit(p, files{"main.c": "x\n" + text}, "code", "HEAD") + ":refs/heads/agent/" + fmt.Sprint(len(text)))

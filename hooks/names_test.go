@@ -216,7 +216,7 @@ func TestLinks(t *testing.T) {
 		".github/workflows": protected, ".GitHub": protected, "GITHUB~1/x": protected, "sub/.envrc": protected, "ci/x": protected, "CI/x": protected, ".github": protected,
 		"up/x": "out of the tree", "top/down/up/up/x": "out of the tree", "abs/passwd": "out of the tree", "loop/x": "more links", "loop": "more links",
 		"a/.. /x": "another path", "x\u202ey": "holds the bidirectional control",
-		strings.Repeat("a/", 2100): "no system follows",
+		strings.Repeat("a/", 2100): "no system follows", "not/there/up/.git": "into .git", "src/nothing/.envrc": protected,
 	} {
 		refuses(t, p.AgentPush, rawCommit(p, files{"agent-link": link(target)}, "a link", "origin/main")+":refs/heads/agent/x", "link/target", want)
 	}

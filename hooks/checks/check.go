@@ -175,10 +175,12 @@ type Run struct {
 	warnings    int
 	mainTip     string
 	secrets     *secret.Scanner
-	harmless    map[string]bool // authors and committers that are no secret
-	protected   *filename.List  // what the agent may not change; see protectedPaths
-	refs        []refName       // see refNames
-	followed    int             // links
+	harmless    map[string]bool                 // authors and committers that are no secret
+	protected   *filename.List                  // what the agent may not change; see protectedPaths
+	refs        []refName                       // see refNames
+	followed    int                             // names on the ways of links; see follow
+	folded      map[string]map[string]git.Entry // by tree; see foldedDir
+	foldedNames int
 	commits     map[string]*git.Commit
 	forms       map[string]*git.FormError // of commits that are not what git writes, but have one meaning
 	commitBytes int64

@@ -86,11 +86,11 @@ func (r *Run) badLink(tree, place, target string) (what string, err error) {
 
 const intoGit = "into .git"
 
-// maxHops bounds the links on the way of one link, as Linux does; maxFollowed those
-// of a whole push, since each hop reads trees.
+// maxHops bounds the links on the way of one link, as Linux does; maxFollowed the
+// names that are looked up on the ways of a whole push, since each reads trees.
 const (
 	maxHops     = 40
-	maxFollowed = 20_000
+	maxFollowed = 200_000
 )
 
 // follow resolves target from dir in a tree, by its links, as a file system that
@@ -101,6 +101,7 @@ func (r *Run) follow(tree, dir, target string) (to, what string, err error) {
 		at = strings.Split(dir, "/")
 	}
 	rest := strings.Split(target, "/")
+	none := maxTarget // how many names lead to where nothing is
 	for hops := 0; len(rest) > 0; {
 		name := rest[0]
 		rest = rest[1:]
@@ -111,21 +112,31 @@ func (r *Run) follow(tree, dir, target string) (to, what string, err error) {
 			if len(at) == 0 {
 				return "", "out of the tree", nil
 			}
-			at = at[:len(at)-1]
+			if at = at[:len(at)-1]; len(at) <= none {
+				none = maxTarget
+			}
 			continue
 		case filename.Is(name, ".git"):
 			return "", intoGit, nil
 		}
 		at = append(slices.Clip(at), name)
+		if len(at) > none {
+			continue
+		}
+		if r.followed++; r.followed > maxFollowed {
+			return "", "by more names than are looked up in one push", nil
+		}
 		link, isLink, err := r.linkAt(tree, at)
+		if errors.Is(err, errNothing) {
+			none, err = len(at)-1, nil
+		}
 		if err != nil {
 			return "", "", err
 		}
 		if !isLink {
 			continue
 		}
-		r.followed++
-		if hops++; hops > maxHops || r.followed > maxFollowed {
+		if hops++; hops > maxHops {
 			return "", "by more links than are followed here", nil
 		}
 		if strings.HasPrefix(link, "/") {
@@ -136,26 +147,24 @@ func (r *Run) follow(tree, dir, target string) (to, what string, err error) {
 	return strings.Join(at, "/"), "", nil
 }
 
-// linkAt reads the target of the link at a path; ok is false where there is none.
+var errNothing = errors.New("nothing is there")
+
+// linkAt reads the target of the link at a path; ok is false where something else
+// is, and errNothing the error where nothing is.
 func (r *Run) linkAt(tree string, names []string) (target string, ok bool, err error) {
 	e := git.Entry{Mode: git.ModeDir, ID: tree}
 	for _, name := range names {
 		if !e.IsDir() {
-			return "", false, nil
+			return "", false, errNothing
 		}
-		entries, err := r.trees.load(e.ID)
+		dir, err := r.foldedDir(e.ID)
 		if err != nil {
 			return "", false, err
 		}
-		key := filename.Key(name)
-		i := slices.IndexFunc(entries, func(e git.Entry) bool { return e.Name == name })
-		if i < 0 {
-			i = slices.IndexFunc(entries, func(e git.Entry) bool { return filename.Key(e.Name) == key })
+		var there bool
+		if e, there = dir[filename.Key(name)]; !there {
+			return "", false, errNothing
 		}
-		if i < 0 {
-			return "", false, nil
-		}
-		e = entries[i]
 	}
 	if e.Mode != git.ModeSymlink {
 		return "", false, nil
@@ -163,7 +172,31 @@ func (r *Run) linkAt(tree string, names []string) (target string, ok bool, err e
 	_, data, err := r.batch.Read(e.ID, maxTarget)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
-		return "/", true, nil
+		return "/", true, nil // which leads nowhere good either
 	}
 	return string(data), true, err
+}
+
+// foldedDir is a tree by the keys of its names. Of two with one key the link
+// counts: such trees are old, and which of them a file system keeps is not known.
+func (r *Run) foldedDir(id string) (map[string]git.Entry, error) {
+	if dir, ok := r.folded[id]; ok {
+		return dir, nil
+	}
+	entries, err := r.trees.load(id)
+	if err != nil {
+		return nil, err
+	}
+	dir := make(map[string]git.Entry, len(entries))
+	for _, e := range entries {
+		key := filename.Key(e.Name)
+		if other, twice := dir[key]; !twice || other.Mode != git.ModeSymlink {
+			dir[key] = e
+		}
+	}
+	if r.foldedNames += len(dir); r.folded == nil || r.foldedNames > maxCached {
+		r.folded, r.foldedNames = map[string]map[string]git.Entry{}, len(dir)
+	}
+	r.folded[id] = dir
+	return dir, nil
 }

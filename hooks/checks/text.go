@@ -99,8 +99,11 @@ func unclosedBidi(data []byte) (line, col, count int) {
 	return line, col, count
 }
 
-// openBidi is where the outermost span begins that a line leaves open, -1 for none
-// (Unicode TR 9, rules X1 to X8).
+// maxNested is how deep spans go (Unicode TR 9, max_depth); no text needs more.
+const maxNested = 125
+
+// openBidi is where the outermost span begins that a line leaves open, or nests too
+// deep, -1 for none (Unicode TR 9, rules X1 to X8).
 func openBidi(line []byte) int {
 	type span struct {
 		at      int
@@ -129,6 +132,9 @@ func openBidi(line []byte) int {
 					break
 				}
 			}
+		}
+		if len(open) > maxNested {
+			break
 		}
 		i += n
 	}

@@ -57,6 +57,7 @@ func (s short) matches(key string) bool {
 	if s.open && strings.HasPrefix(base, s.base) {
 		return true
 	}
-	hashed := len(s.base) >= 2 && len(base) == 6 && strings.HasPrefix(base, s.base[:2]) && strings.Trim(base[2:], "0123456789abcdef") == ""
-	return hashed || len(base) == min(len(s.base), 7-len(number)) && strings.HasPrefix(s.base, base)
+	room := 7 - len(number) // for what stands before ~
+	hashed := len(s.base) >= 2 && len(base) == room && strings.HasPrefix(base, s.base[:2]) && strings.Trim(base[2:], "0123456789abcdef") == ""
+	return hashed || len(base) == min(len(s.base), room) && strings.HasPrefix(s.base, base)
 }
