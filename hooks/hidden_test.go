@@ -82,6 +82,11 @@ func TestHiddenInDocuments(t *testing.T) {
 			refuses(t, push, commit+":refs/heads/agent/x", path+":3:3: text/hidden: the document holds the")
 		}
 	}
+	for _, path := range []string{"sub/AGENTS.md", "CLAUDE.md", "x/claude.md", ".cursorrules", "a/.clinerules/x.md"} {
+		commit := rawCommit(p, files{path: "a\U000e0041b\n"}, "hidden", "HEAD")
+		refuses(t, p.AgentPush, commit+":refs/heads/agent/x", path+":1:2: text/hidden")
+		refuses(t, p.Push, commit+":refs/heads/fixtures/"+fmt.Sprint(len(path)))
+	}
 	note := rawCommit(p, files{strings.Repeat("12", 20): "fine\n\x1b[2J\n"}, "a note", "HEAD")
 	refuses(t, p.Push, note+":refs/notes/mine", strings.Repeat("12", 20)+":2:1: text/hidden")
 	old := rawCommit(p, files{"skills/old.md": "a\u200bb\n"}, "old", "HEAD")
@@ -123,10 +128,11 @@ func TestSecretsEverywhere(t *testing.T) {
 		refspec string
 		want    string
 	}{
-		"author":    {p.AgentPush, rawText(p, x+" <a@b.c>", person, "", "m\n") + ":refs/heads/agent/x", found + "the author looks like a secret"},
-		"mail":      {p.AgentPush, rawText(p, person, "C <"+x+"@b.c>", "", "m\n") + ":refs/heads/agent/x", found + "the committer looks like a secret"},
-		"header":    {p.AgentPush, rawText(p, person, person, "x-key "+x+"\n", "m\n") + ":refs/heads/agent/x", found + "the header x-key looks like a secret"},
-		"signature": {p.AgentPush, rawText(p, person, person, "gpgsig -----BEGIN x\n "+x+"\n -----END x\n", "m\n") + ":refs/heads/agent/x", found + "line 2 of the header gpgsig"},
+		"author":       {p.AgentPush, rawText(p, x+" <a@b.c>", person, "", "m\n") + ":refs/heads/agent/x", found + "the author looks like a secret"},
+		"mail":         {p.AgentPush, rawText(p, person, "C <"+x+"@b.c>", "", "m\n") + ":refs/heads/agent/x", found + "the committer looks like a secret"},
+		"header":       {p.AgentPush, rawText(p, person, person, "x-key "+x+"\n", "m\n") + ":refs/heads/agent/x", found + "the header x-key looks like a secret"},
+		"header's key": {p.AgentPush, rawText(p, person, person, x+" y\n", "m\n") + ":refs/heads/agent/x", found + "the header [github-pat] looks like a secret"},
+		"signature":    {p.AgentPush, rawText(p, person, person, "gpgsig -----BEGIN x\n "+x+"\n -----END x\n", "m\n") + ":refs/heads/agent/x", found + "line 2 of the header gpgsig"},
 		"mergetag": {p.Push, rawText(p, person, person, "mergetag object "+strings.Repeat("12", 20)+"\n type commit\n tag v1\n tagger "+person+" 1700000000 +0000\n \n "+x+"\n", "m\n") + ":refs/heads/x",
 			found + "line 6 of the header mergetag"},
 		"message":       {p.Push, rawText(p, person, person, "", "m\n\n"+x+"\n") + ":refs/heads/x", found + "line 3 of the commit message"},

@@ -40,7 +40,7 @@ var secretCheck = Check{
 		const hint = "take it out (git rebase -i, reword) and revoke it if it is real"
 		if int64(len(c.Header)) <= r.Config.Limits.MessageSize {
 			for _, h := range c.Extra {
-				r.secretsIn(pos, c.Ref, "the header "+h.Key, h.Value, hint)
+				r.secretsIn(pos, c.Ref, "the header "+h.Key, h.Key+" "+h.Value, hint)
 			}
 		}
 		if int64(len(c.Message)) <= r.Config.Limits.MessageSize { // else refused already

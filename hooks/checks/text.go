@@ -13,12 +13,13 @@ import (
 var textCheck = Check{
 	Name: "text",
 	Doc: "Ward's documents hold no control, reordering or invisible characters, beyond what writing needs: people and models act on " +
-		"what they read there; nor do notes. Other files are warned of text that stays reordered at a line's end (CVE-2021-42574).",
+		"what they read there; nor do notes, nor the agent's changes of what other coding agents are told. Other files are warned " +
+		"of text that stays reordered at a line's end (CVE-2021-42574).",
 	Blob: func(r *Run, c *Commit, change Change, data []byte) {
 		if change.New.Mode == git.ModeSymlink || isBinary(data) {
 			return
 		}
-		if isDocument(change.Path) {
+		if isDocument(change.Path) || r.untrusted() && instructions().Covers(change.Path) {
 			r.hiddenText(c.ID, c.Ref, change, data)
 			return
 		}
@@ -45,6 +46,11 @@ var textCheck = Check{
 		return nil
 	},
 }
+
+// instructions are the files that coding agents of all makes take for their orders:
+// from the agent they hold nothing hidden either.
+var instructions = list("AGENTS.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", "SKILL.md", "copilot-instructions.md",
+	".cursorrules", ".windsurfrules", ".clinerules", ".clinerules/", ".roorules", ".rules", ".goosehints", "CONVENTIONS.md", "llms.txt")
 
 // isBinary is git's own test for content that it does not show as text.
 func isBinary(data []byte) bool {
