@@ -365,6 +365,7 @@ func FuzzGate(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte, seed uint64, how uint8) {
+		g.T = t // not the fuzzer, whose helpers are closed here
 		m := mutant{kinds[int(kind)%len(kinds)], data}
 		if seed != 0 {
 			m = m.twist(rand.New(rand.NewPCG(seed, 1)))
