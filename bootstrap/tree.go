@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 )
 
 // treeTime bounds one git command in a tree.
@@ -22,10 +23,10 @@ const treeTime = 10 * time.Minute
 // gitEnv makes git in a tree depend on nothing but the tree: the agent owns it,
 // and all this runs with the agent's rights.
 func (w *watcher) gitEnv() []string {
-	return []string{
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + w.own("gitconfig"), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true",
+	return git.Harden([]string{
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + w.own("gitconfig"), "GIT_TERMINAL_PROMPT=0",
 		"LC_ALL=C", "GIT_CEILING_DIRECTORIES=" + w.place.state,
-	}
+	})
 }
 
 // writeGitConfig is for git in trees: in the fence the remote has another owner.
@@ -43,7 +44,7 @@ func (w *watcher) writeGitConfig() error {
 // git runs git in a tree, as the agent's user, and returns what it printed.
 func (w *watcher) git(ctx context.Context, dir string, args ...string) (string, error) {
 	var out bytes.Buffer
-	err := w.runAgent(ctx, job{dir: dir, env: w.gitEnv(), time: treeTime, out: &out, args: append([]string{"git"}, args...)})
+	err := w.runAgent(ctx, job{dir: dir, env: w.gitEnv(), time: treeTime, out: &out, args: append([]string{"git"}, git.Quiet(args)...)})
 	text := strings.TrimSpace(out.String())
 	if err != nil {
 		return text, fmt.Errorf("git %s: %w: %s", args[0], err, lastLines(text))

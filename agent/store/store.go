@@ -61,7 +61,7 @@ type Store struct {
 
 // Tag marks every child of an agent in its environment, so that the next agent
 // finds what a kill -9 left running.
-func Tag(state string) string { return "WARD_AGENT_STATE=" + state }
+func Tag(state string) string { return git.AgentVariable + "=" + state }
 
 // Open prepares <state>: the home directory and the clone of main.
 func Open(ctx context.Context, o Options) (*Store, error) {
@@ -172,8 +172,8 @@ func (s *Store) run(ctx context.Context, dir string, args ...string) (string, er
 func (s *Store) runInput(ctx context.Context, dir, input string, args ...string) (stdout, stderr string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env = dir, s.Environ()
+	cmd := exec.CommandContext(ctx, "git", git.Quiet(args)...)
+	cmd.Dir, cmd.Env = dir, git.Harden(s.Environ())
 	cmd.Stdin = strings.NewReader(input)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

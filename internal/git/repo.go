@@ -81,21 +81,13 @@ func FromHook(getenv func(string) string) (*Repo, error) {
 	return r, nil
 }
 
-// Discover is the repository that dir lies in, bare or not.
-func Discover(ctx context.Context, dir string) (*Repo, error) {
-	cmd := exec.CommandContext(ctx, "git", "rev-parse", "--absolute-git-dir")
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s is not in a git repository", dir)
-	}
-	return Open(strings.TrimSuffix(string(out), "\n")), nil
-}
-
 // Environ is the scrubbed environment of every git child on the host (GIT-5):
 // nothing of the caller's but PATH and TMPDIR, no configuration but the
-// repository's own, no replacement objects, no prompts, no translation.
-func (r *Repo) Environ() []string {
+// repository's own, of that nothing that runs (GATE-7), no transport, no
+// replacement objects, no prompts, no translation.
+func (r *Repo) Environ() []string { return Local(Harden(r.base())) }
+
+func (r *Repo) base() []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"),
 		"HOME=/nonexistent",
@@ -128,7 +120,7 @@ func (r *Repo) reader(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 func (r *Repo) writer(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd := exec.CommandContext(ctx, "git", Quiet(args)...)
 	cmd.Env = r.Environ()
 	cmd.Dir = r.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

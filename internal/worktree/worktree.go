@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,12 +19,27 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 )
 
 // Tree is a working tree.
 type Tree struct {
 	Dir string   // its top, absolute
 	Env []string // of git; nil is the environment of this process
+
+	env, setAside []string // of git, when it was made, and what of the settings does not count
+}
+
+// gitEnv is the environment of git in the tree: a person's own, in which the tree's
+// settings run nothing (GATE-7). An agent's own git runs in the agent's own tree.
+func (t *Tree) gitEnv(ctx context.Context) (env []string, err error) {
+	if t.env == nil && t.Env != nil {
+		t.env = git.Harden(t.Env)
+	}
+	if t.env == nil {
+		t.env, t.setAside, err = git.InCheckout(ctx, t.Dir, os.Environ())
+	}
+	return t.env, err
 }
 
 // Find is the working tree around dir.
@@ -65,15 +81,17 @@ func (t *Tree) Git(ctx context.Context, args ...string) (string, error) {
 // GitInput runs git with more environment and bytes for its standard input. The
 // error is a GitError.
 func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = t.Dir
-	if t.Env != nil || env != nil {
-		base := t.Env
-		if base == nil {
-			base = os.Environ()
-		}
-		cmd.Env = append(append([]string{}, base...), env...)
+	base, err := t.gitEnv(ctx)
+	if err != nil {
+		return nil, err
 	}
+	transport := slices.Contains([]string{"fetch", "push", "ls-remote"}, args[0])
+	if !transport {
+		base = git.Local(base)
+	}
+	cmd := exec.CommandContext(ctx, "git", git.Quiet(args)...)
+	cmd.Dir = t.Dir
+	cmd.Env = append(slices.Clone(base), env...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -88,6 +106,9 @@ func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ..
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
+		}
+		if transport {
+			return nil, git.Explain(&GitError{args[0], code, errs.String(), err}, t.setAside)
 		}
 		return nil, &GitError{args[0], code, errs.String(), err}
 	}
