@@ -147,17 +147,16 @@ func (s *Store) writeHome() error {
 type gitError struct {
 	command string
 	code    int // -1 when a signal ended it
-	stderr  string
+	stderr  diag.Untrusted
 	err     error
 }
 
 func (e *gitError) Error() string {
-	text := strings.TrimSpace(e.stderr)
-	text = text[:min(len(text), 4096)]
+	text := git.Words(e.stderr)
 	if text == "" {
 		return fmt.Sprintf("git %s: %v", e.command, e.err)
 	}
-	return fmt.Sprintf("git %s: %v: %s", e.command, e.err, diag.Clean(strings.ReplaceAll(text, "\n", "; ")))
+	return fmt.Sprintf("git %s: %v: %s", e.command, e.err, text)
 }
 
 func (e *gitError) Unwrap() error { return e.err }
@@ -192,7 +191,7 @@ func (s *Store) runInput(ctx context.Context, dir, input string, args ...string)
 		if errors.As(err, &exit) {
 			code = exit.ExitCode()
 		}
-		err = &gitError{args[0], code, errs.String(), err}
+		err = &gitError{args[0], code, diag.Untrusted(errs.String()), err}
 	}
 	return out.String(), errs.String(), err
 }

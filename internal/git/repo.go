@@ -207,9 +207,16 @@ func childError(ctx context.Context, name string, err error, stderr []byte) erro
 	if ctx.Err() != nil {
 		return fmt.Errorf("git %s: stopped at the deadline (%w)", name, context.Cause(ctx))
 	}
-	text := strings.TrimSpace(string(stderr[:min(len(stderr), 2048)]))
+	text := Words(diag.Untrusted(stderr))
 	if text == "" {
 		return fmt.Errorf("git %s: %w", name, err)
 	}
-	return fmt.Errorf("git %s: %w: %s", name, err, diag.Clean(strings.ReplaceAll(text, "\n", "; ")))
+	return fmt.Errorf("git %s: %w: %s", name, err, text)
+}
+
+// Words are what a child of git said, on one line of at most 4 KiB: it quotes names
+// and messages of whoever made the objects.
+func Words(stderr diag.Untrusted) diag.Untrusted {
+	text := strings.TrimSpace(stderr.Raw())
+	return diag.Untrusted(strings.ReplaceAll(text[:min(len(text), 4<<10)], "\n", "; "))
 }

@@ -58,16 +58,16 @@ func Find(dir string) (*Tree, error) {
 type GitError struct {
 	Command string
 	Code    int // -1 when a signal ended it
-	Stderr  string
+	Stderr  diag.Untrusted
 	err     error
 }
 
 func (e *GitError) Error() string {
-	text := strings.TrimSpace(e.Stderr)
+	text := git.Words(e.Stderr)
 	if text == "" {
 		return fmt.Sprintf("git %s: %v", e.Command, e.err)
 	}
-	return fmt.Sprintf("git %s: %s", e.Command, diag.Clean(strings.ReplaceAll(text[:min(len(text), 2048)], "\n", "; ")))
+	return fmt.Sprintf("git %s: %s", e.Command, text)
 }
 
 func (e *GitError) Unwrap() error { return e.err }
@@ -108,9 +108,9 @@ func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ..
 			err = cause
 		}
 		if transport {
-			return nil, git.Explain(&GitError{args[0], code, errs.String(), err}, t.setAside)
+			return nil, git.Explain(&GitError{args[0], code, diag.Untrusted(errs.String()), err}, t.setAside)
 		}
-		return nil, &GitError{args[0], code, errs.String(), err}
+		return nil, &GitError{args[0], code, diag.Untrusted(errs.String()), err}
 	}
 	return out.Bytes(), nil
 }
