@@ -114,11 +114,29 @@ func (tr *traps) plant(gitDir string) {
 	appendTo(tr.t, filepath.Join(gitDir, "info", "attributes"), "* filter=evil diff=evil merge=evil\n")
 }
 
+// withUnit lets a unit of D-1 run that then waits for the PM, so that there is
+// something to push.
+func withUnit(t *testing.T, p *gittest.Pair) {
+	t.Helper()
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: say it\n\nNobody says how to tell that it is done.\n\n## Reports\n")
+	p.Git("add", "COMMS.md")
+	p.Git("commit", "--quiet", "-m", "a directive")
+	if out, err := p.Push("HEAD:main"); err != nil {
+		t.Fatal(out)
+	}
+	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--once", "--bare", p.Bare, "--state", filepath.Join(t.TempDir(), "state"), "--model", "script")
+	if list := p.Run(p.Work, "git-ward", "uow", "list", "--all"); !strings.Contains(list, "D-1.1") {
+		t.Fatalf("no unit ran: %v\n%s\n%s", err, out, list)
+	}
+	p.Git("pull", "--quiet", "--autostash")
+}
+
 // TestNothingRuns: no command of `git ward` runs what a clone's settings, hooks and
 // attributes name, nor those of a bare repository that a checkout brought (GATE-7).
 func TestNothingRuns(t *testing.T) {
 	for name, place := range map[string]func(t *testing.T, p *gittest.Pair, tr *traps) (dir string, env []string){
 		"a clone with settings of somebody else's": func(t *testing.T, p *gittest.Pair, tr *traps) (string, []string) {
+			withUnit(t, p)
 			tr.plant(filepath.Join(p.Work, ".git"))
 			return p.Work, nil
 		},
@@ -172,12 +190,17 @@ func TestNothingRuns(t *testing.T) {
 			appendTo(t, filepath.Join(p.Work, "good.udc"), "HALT\n")
 			dir, env := place(t, p, tr)
 			tr.ran()
-			words := map[string]string{"BARE": p.Bare, "STATE": filepath.Join(t.TempDir(), "state"), "WORKTIP": "main", "HOSTILE": "README.md", "TOPIC": "topic"}
+			words := map[string]string{"BARE": p.Bare, "STATE": filepath.Join(t.TempDir(), "state"), "WORKTIP": "main", "HOSTILE": "README.md", "TOPIC": "topic", "WORDS": "use the second parser"}
 			every(t, p, dir, env, words, func(line, output string) {
 				if ran := tr.ran(); len(ran) > 0 {
 					t.Errorf("git ward %s ran %s\n%s", line, strings.Join(ran, ", "), output)
 				}
 			})
+			if name == "a clone with settings of somebody else's" {
+				if text := p.Run(p.Bare, "git-ward", "uow", "show", "D-1.1"); !strings.Contains(text, "use the second parser") {
+					t.Errorf("no verb of uow pushed: the test proves less than it says\n%s", text)
+				}
+			}
 			tr.work(p, dir, env, strings.HasPrefix(name, "a bare") || strings.HasPrefix(name, "a folder below"))
 		})
 	}

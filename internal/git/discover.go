@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -18,26 +17,31 @@ import (
 // committed, and its settings would be the author's (GATE-7).
 func Discover(ctx context.Context, dir string) (*Repo, error) {
 	if os.Getenv("GIT_DIR") != "" {
-		return ask(ctx, dir, nil)
+		return ask(ctx, dir, os.Environ())
 	}
 	at, bare := around(dir)
 	if at == "" {
 		return nil, fmt.Errorf("%s is not in a git repository", dir)
 	}
 	if !bare {
-		return ask(ctx, dir, nil)
+		return ask(ctx, dir, Elsewhere(os.Environ()))
 	}
 	if tree := checkoutAround(at); tree != "" {
 		return nil, fmt.Errorf("%s is a bare repository inside the working tree %s, which may have brought it: if it is meant, name it as git does, git --git-dir=%s ward", at, tree, at)
 	}
-	return ask(ctx, dir, [][2]string{{"safe.bareRepository", "all"}})
+	return Named(ctx, dir)
+}
+
+// Named is Discover for a directory that its user named: it goes before GIT_DIR, and
+// may be a bare repository wherever it lies.
+func Named(ctx context.Context, dir string) (*Repo, error) {
+	return ask(ctx, dir, Elsewhere(os.Environ()), [2]string{"safe.bareRepository", "all"})
 }
 
 // ask lets git find the repository, with the caller's own environment.
-func ask(ctx context.Context, dir string, more [][2]string) (*Repo, error) {
-	keep := slices.DeleteFunc(slices.Clone(local), func(name string) bool { return name == "GIT_DIR" })
+func ask(ctx context.Context, dir string, env []string, more ...[2]string) (*Repo, error) {
 	cmd := exec.CommandContext(ctx, "git", "rev-parse", "--absolute-git-dir")
-	cmd.Dir, cmd.Env = dir, variables(Local(Harden(without(os.Environ(), keep...))), more...)
+	cmd.Dir, cmd.Env = dir, variables(Local(Harden(env)), more...)
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s is not in a git repository: %w", dir, childWords(ctx, "rev-parse", err))

@@ -122,6 +122,10 @@ func (r *Repo) reader(ctx context.Context, args ...string) *exec.Cmd {
 func (r *Repo) writer(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", Quiet(args)...)
 	cmd.Env = r.Environ()
+	if len(args) > 0 && (args[0] == "rev-parse" || args[0] == "config") {
+		// They run nothing, and are asked what the repository says: where its hooks are.
+		cmd.Env = Local(r.base())
+	}
 	cmd.Dir = r.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
