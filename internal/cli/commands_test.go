@@ -27,7 +27,7 @@ var lines = map[string][]string{
 	"log":    {"", "--json", "--refused", "BARE"},
 	"report": {"append --status INFO -m words", "append --status NO", "append --status INFO --directive D-1 -F COMMS.md"},
 	"uow": {"list", "list --all --json", "show D-1.1", "show --json D-1.1", "clarify D-1.1 -m WORDS", "pause D-1.1", "pause --all",
-		"resume D-1.1", "cancel D-1.1", "policy-check", "approve D-1.1", "retry D-1.1", "heartbeat D-1.1", "no-such"},
+		"resume D-1.1", "cancel D-1.1", "policy-check", "approve D-1.1 --reason APPROVED -m WORDS", "retry D-1.1", "heartbeat D-1.1", "no-such"},
 	"udc": {"check HOSTILE.udc", "check --json HOSTILE.udc", "fmt good.udc", "fmt --check HOSTILE.udc", "run good.udc", "run --json good.udc",
 		"run HOSTILE.udc", "trace good.udc", "analyze good.udc", "analyze --json HOSTILE.udc"},
 	"plan": {"lint", "lint --json", "lint HOSTILE", "list", "list --json", "show HOSTILE", "show --json HOSTILE", "analyze HOSTILE", "analyze --json HOSTILE",

@@ -192,6 +192,9 @@ func TestNothingRuns(t *testing.T) {
 			tr.ran()
 			words := map[string]string{"BARE": p.Bare, "STATE": filepath.Join(t.TempDir(), "state"), "WORKTIP": "main", "HOSTILE": "README.md", "TOPIC": "topic", "WORDS": "use the second parser"}
 			every(t, p, dir, env, words, func(line, output string) {
+				if strings.HasPrefix(line, "uow approve") {
+					t.Log(output)
+				}
 				if ran := tr.ran(); len(ran) > 0 {
 					t.Errorf("git ward %s ran %s\n%s", line, strings.Join(ran, ", "), output)
 				}

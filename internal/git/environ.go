@@ -85,32 +85,59 @@ func without(env []string, names ...string) []string {
 // take the repository as an argument.
 func (r *Repo) Server() []string { return without(r.base(), "GIT_DIR") }
 
-// InCheckout is the environment of git for a person in a working tree: base, which is
-// the person's, whose own settings fetch and push with the person's own keys; of the
-// settings of the repository only those that run nothing. setAside names the others,
-// which a person who means them writes into ~/.gitconfig.
-//
-// top is the working tree's top, absolute. Nothing around it is taken for it, and
-// its core.worktree leads nowhere else.
-func InCheckout(ctx context.Context, top string, base []string) (env, setAside []string, err error) {
-	env = append(Elsewhere(base), "GIT_WORK_TREE="+top, "GIT_CEILING_DIRECTORIES="+filepath.Dir(top))
-	env = Harden(env)
+// Checkout is how git is run for a person in a working tree: with the person's own
+// environment and settings, which fetch and push with the person's own keys, and of the
+// repository's settings only with those that run nothing.
+type Checkout struct {
+	Env      []string
+	SetAside []string // the settings that do not count; who means one writes it into ~/.gitconfig
+
+	flags map[string]string // an option that overrules a setting, by subcommand
+}
+
+// InCheckout reads the settings of the working tree at top, absolute; base is the
+// person's environment. Nothing around the tree is taken for it, and its core.worktree
+// leads nowhere else. An agent's own git in its own clone keeps the clone's settings.
+func InCheckout(ctx context.Context, top string, base []string) (*Checkout, error) {
+	c := &Checkout{flags: map[string]string{}}
+	c.Env = Harden(append(Elsewhere(base), "GIT_WORK_TREE="+top, "GIT_CEILING_DIRECTORIES="+filepath.Dir(top)))
 	if agents(base) {
-		return env, nil, nil
+		return c, nil
 	}
-	all, err := settingsOf(ctx, top, env)
+	all, err := settingsOf(ctx, top, c.Env)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var overrule [][2]string
 	for _, s := range all {
-		if !s.repository || program(s.key) < 0 || s == ours || slices.Contains(setAside, s.key) {
+		if !s.from.repository() || program(s.key) < 0 || s == ours || slices.Contains(c.SetAside, s.key) {
 			continue
 		}
-		setAside = append(setAside, s.key)
-		overrule = append(overrule, instead(s.key, all)...)
+		c.SetAside = append(c.SetAside, s.key)
+		values := instead(s.key, all)
+		switch _, _, name := split(s.key); name {
+		// Of these the first counts, which the repository's is; the option goes before.
+		case "uploadpack":
+			c.flags["fetch"] = "--upload-pack=" + values[0][1]
+			c.flags["ls-remote"] = c.flags["fetch"]
+		case "receivepack":
+			c.flags["push"] = "--receive-pack=" + values[0][1]
+		default:
+			overrule = append(overrule, values...)
+		}
 	}
-	return variables(env, overrule...), setAside, nil
+	c.Env = variables(c.Env, overrule...)
+	return c, nil
+}
+
+// Args are a command's, which begin with its name, such as fetch, with what keeps it
+// from running what the repository names.
+func (c *Checkout) Args(args []string) []string {
+	args = Quiet(args)
+	if flag := c.flags[args[0]]; flag != "" {
+		return slices.Insert(slices.Clone(args), 1, flag)
+	}
+	return args
 }
 
 // AgentVariable marks the environment of an agent's children, whose git runs in the
@@ -122,16 +149,16 @@ func agents(env []string) bool {
 }
 
 // Explain adds to a failed fetch or push which settings of the clone did not count.
-func Explain(err error, setAside []string) error {
-	if len(setAside) == 0 {
+func (c *Checkout) Explain(err error) error {
+	if len(c.SetAside) == 0 {
 		return err
 	}
 	return fmt.Errorf("%w (git ward runs nothing that a clone's own settings name, so these did not count: %s; to mean one, write it into ~/.gitconfig)",
-		err, diag.Clean(strings.Join(setAside, ", ")))
+		err, diag.Clean(strings.Join(c.SetAside, ", ")))
 }
 
 // ours is the one program that git ward clone writes into a clone itself.
-var ours = setting{"merge.ward-lessons.driver", "git-ward lesson merge %O %A %B", true}
+var ours = setting{"merge.ward-lessons.driver", "git-ward lesson merge %O %A %B", "local"}
 
 // Local is InCheckout's environment for a command that needs no other repository.
 func Local(env []string) []string { return append(variables(env, noTransport), noProtocol) }
@@ -140,8 +167,15 @@ func Local(env []string) []string { return append(variables(env, noTransport), n
 // the middle.
 type setting struct {
 	key, value string
-	repository bool // it stands in the repository, not in the person's own files
+	from       scope
 }
+
+// scope is where a setting stands, as git config names it. What the command line sets
+// is the caller's word, and goes before all others anyhow.
+type scope string
+
+func (s scope) repository() bool { return s == "local" || s == "worktree" }
+func (s scope) persons() bool    { return s == "system" || s == "global" }
 
 func settingsOf(ctx context.Context, dir string, env []string) ([]setting, error) {
 	cmd := exec.CommandContext(ctx, "git", "config", "--null", "--show-scope", "--list")
@@ -154,7 +188,7 @@ func settingsOf(ctx context.Context, dir string, env []string) ([]setting, error
 	var all []setting
 	for i := 0; i+1 < len(words); i += 2 {
 		key, value, _ := strings.Cut(words[i+1], "\n")
-		all = append(all, setting{key, value, words[i] == "local" || words[i] == "worktree"})
+		all = append(all, setting{key, value, scope(words[i])})
 	}
 	return all, nil
 }
@@ -220,7 +254,7 @@ var allowed = map[string]string{"http": "always", "https": "always", "git": "alw
 // an empty value ends (gitcredentials(7)) is built again from the person's.
 func instead(key string, all []setting) [][2]string {
 	section, middle, name := split(key)
-	own := slices.DeleteFunc(slices.Clone(all), func(s setting) bool { return s.repository })
+	own := slices.DeleteFunc(slices.Clone(all), func(s setting) bool { return !s.from.persons() })
 	switch {
 	case name == "gitproxy":
 		// The first that fits wins there, so nothing can be put after it.

@@ -27,19 +27,19 @@ type Tree struct {
 	Dir string   // its top, absolute
 	Env []string // of git; nil is the environment of this process
 
-	env, setAside []string // of git, when it was made, and what of the settings does not count
+	checkout *git.Checkout // how git runs in it, when that was asked
 }
 
-// gitEnv is the environment of git in the tree: a person's own, in which the tree's
-// settings run nothing (GATE-7). An agent's own git runs in the agent's own tree.
-func (t *Tree) gitEnv(ctx context.Context) (env []string, err error) {
-	if t.env == nil && t.Env != nil {
-		t.env = git.Harden(t.Env)
+// how is how git runs in the tree: for a person, so that the tree's settings run
+// nothing (GATE-7); an agent's own git runs in the agent's own tree.
+func (t *Tree) how(ctx context.Context) (_ *git.Checkout, err error) {
+	if t.checkout == nil && t.Env != nil {
+		t.checkout = &git.Checkout{Env: git.Harden(t.Env)}
 	}
-	if t.env == nil {
-		t.env, t.setAside, err = git.InCheckout(ctx, t.Dir, os.Environ())
+	if t.checkout == nil {
+		t.checkout, err = git.InCheckout(ctx, t.Dir, os.Environ())
 	}
-	return t.env, err
+	return t.checkout, err
 }
 
 // Find is the working tree around dir.
@@ -81,15 +81,16 @@ func (t *Tree) Git(ctx context.Context, args ...string) (string, error) {
 // GitInput runs git with more environment and bytes for its standard input. The
 // error is a GitError.
 func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ...string) ([]byte, error) {
-	base, err := t.gitEnv(ctx)
+	how, err := t.how(ctx)
 	if err != nil {
 		return nil, err
 	}
+	base := how.Env
 	transport := slices.Contains([]string{"fetch", "push", "ls-remote"}, args[0])
 	if !transport {
 		base = git.Local(base)
 	}
-	cmd := exec.CommandContext(ctx, "git", git.Quiet(args)...)
+	cmd := exec.CommandContext(ctx, "git", how.Args(args)...)
 	cmd.Dir = t.Dir
 	cmd.Env = append(slices.Clone(base), env...)
 	cmd.Stdin = bytes.NewReader(stdin)
@@ -108,7 +109,7 @@ func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ..
 			err = cause
 		}
 		if transport {
-			return nil, git.Explain(&GitError{args[0], code, diag.Untrusted(errs.String()), err}, t.setAside)
+			return nil, how.Explain(&GitError{args[0], code, diag.Untrusted(errs.String()), err})
 		}
 		return nil, &GitError{args[0], code, diag.Untrusted(errs.String()), err}
 	}
