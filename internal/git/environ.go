@@ -13,11 +13,11 @@ import (
 	"git-ward/internal/diag"
 )
 
-// fixed is what every git child is told, whatever a repository's own settings say
+// harmless is what every git child is told, whatever a repository's own settings say
 // (GATE-7): a repository that somebody else wrote is data, and these are the
 // settings by which data would run. A bare repository that lies in a checkout came
 // with it, so one counts only where it is named.
-var fixed = [][2]string{
+var harmless = [][2]string{
 	{"core.hooksPath", "/dev/null"},
 	{"core.fsmonitor", "false"},
 	{"core.alternateRefsCommand", ":"},
@@ -60,7 +60,7 @@ func variables(env []string, settings ...[2]string) []string {
 // stay possible. It is for git in a place of its own user's, such as the agent's
 // git in the agent's clone; nothing is read.
 func Harden(env []string) []string {
-	return append(variables(env, fixed...), "GIT_PAGER=cat", "GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:")
+	return append(variables(env, harmless...), "GIT_PAGER=cat", "GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:")
 }
 
 // local are the variables that say where a repository is and how it is read, which
