@@ -205,7 +205,7 @@ func merge(_ context.Context, env *cli.Env) error {
 // printLessons prints them as lines of lessons.jsonl, or for people.
 func printLessons(env *cli.Env, list []lesson.Lesson, asJSON bool) {
 	if asJSON {
-		env.Stdout.Write(diag.CleanJSON(lesson.Format(list)))
+		env.Stdout.Write(diag.EscapeJSON(lesson.Format(list)))
 		return
 	}
 	for _, l := range list {

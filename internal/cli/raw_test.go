@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"git-ward/internal/diag"
 	"git-ward/internal/gittest"
 )
 
@@ -25,9 +26,12 @@ const evilRef = "x\u009b31m\u202egnp\u200b\u00ad"
 func unprintable(text string) string {
 	for i, r := range text {
 		_, n := utf8.DecodeRuneInString(text[i:])
-		if r == utf8.RuneError && n == 1 || r != '\n' && r != '\t' && r != ' ' && !unicode.IsPrint(r) {
+		if r == utf8.RuneError && n == 1 || r != '\n' && r != '\t' && unicode.IsControl(r) {
 			return fmt.Sprintf("%q", text[max(0, i-40):min(len(text), i+40)])
 		}
+	}
+	if h, found := diag.FindHidden(text, true); found {
+		return fmt.Sprintf("%q", text[max(0, h.At-40):min(len(text), h.At+40)])
 	}
 	return ""
 }

@@ -96,7 +96,7 @@ func WriteText(w io.Writer, ds []Diagnostic) {
 }
 
 // WriteJSON renders a value as one line of JSON without HTML escapes, and with what a
-// terminal would take for more than text escaped (CleanJSON).
+// terminal would take for more than text escaped (EscapeJSON).
 func WriteJSON(w io.Writer, v any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -104,7 +104,7 @@ func WriteJSON(w io.Writer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(CleanJSON(line.Bytes()))
+	_, err := w.Write(EscapeJSON(line.Bytes()))
 	return err
 }
 

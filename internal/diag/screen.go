@@ -106,36 +106,36 @@ func unfinished(p []byte) int {
 	return 0
 }
 
-// CleanJSON escapes in a JSON text what a terminal would take for more than text:
+// EscapeJSON escapes in a JSON text what a terminal would take for more than text:
 // control characters beyond ASCII's, which encoders leave raw, and all that Clean
-// escapes. The value stays the same.
-func CleanJSON(text []byte) []byte {
+// escapes. The value stays the same; CleanJSON changes it.
+func EscapeJSON(text []byte) []byte {
 	if plain(text) {
 		return text
 	}
 	var out bytes.Buffer
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
+	for s, i := string(text), 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
-		case r < 0x7f || r != utf8.RuneError && printable(r) || r == utf8.RuneError && n == 3:
-			out.Write(text[:n])
+		case r < 0x7f || r != utf8.RuneError && printable(s, i, r, n) || r == utf8.RuneError && n == 3:
+			out.WriteString(s[i : i+n])
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
 			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
 		default: // an invalid byte is RuneError
 			fmt.Fprintf(&out, `\u%04x`, r)
 		}
-		text = text[n:]
+		i += n
 	}
 	return out.Bytes()
 }
 
 // JSONLines is a log of JSON lines, each in one Write, that a person may look at:
-// CleanJSON of each.
+// EscapeJSON of each.
 type JSONLines struct{ Out io.Writer }
 
 // Write returns len(p), or the error of the stream below.
 func (l JSONLines) Write(p []byte) (int, error) {
-	_, err := l.Out.Write(CleanJSON(p))
+	_, err := l.Out.Write(EscapeJSON(p))
 	return len(p), err
 }

@@ -22,7 +22,7 @@ func shown(t interface {
 }, text string) {
 	t.Helper()
 	for i, r := range text {
-		if _, n := utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && n == 1 || r != '\n' && r != '\t' && r != ' ' && !unicode.IsPrint(r) {
+		if _, n := utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && n == 1 || r != '\n' && r != '\t' && (unicode.IsControl(r) || !printable(text, i, r, utf8.RuneLen(r))) {
 			t.Errorf("at byte %d: %q in %q", i, r, text[max(0, i-20):min(len(text), i+20)])
 			return
 		}
@@ -114,7 +114,7 @@ func TestJSONIsShownAndSame(t *testing.T) {
 		lines := &strings.Builder{}
 		JSONLines{lines}.Write([]byte("{\"a\":\"" + strings.NewReplacer(`"`, "", `\`, "", "\n", "").Replace(text) + "\"}\n"))
 		for _, r := range lines.String() {
-			if r > 0x7e && r != utf8.RuneError && !unicode.IsPrint(r) {
+			if r > 0x7e && r != utf8.RuneError && unicode.IsControl(r) {
 				t.Errorf("%q", lines)
 			}
 		}
