@@ -36,7 +36,7 @@ func (j *job) newConversation(m model.Model, system string) *conversation {
 	return &conversation{job: j, model: m, box: box, talk: model.Conversation{
 		System:    system,
 		Directive: j.directive.Name(),
-		Title:     j.directive.Title,
+		Title:     j.directive.Title.String(),
 		Plan:      planPath(j.directive.Name()),
 		Tools:     box.Tools(),
 		Messages:  []model.Message{{Role: model.User, Text: "Continue."}},

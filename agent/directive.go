@@ -88,7 +88,7 @@ func (b *blocked) Error() string { return b.text }
 // solve lets the worker work until the remote has the result. The findings of a
 // refused push go back to it, a bounded number of times.
 func (j *job) solve(ctx context.Context) error {
-	j.log.Info().Str("title", diag.Clean(j.directive.Title)).Msg("work begins")
+	j.log.Info().Str("title", j.directive.Title.String()).Msg("work begins")
 	findings := ""
 	for refusals := 0; ; refusals++ {
 		words, err := j.timely(ctx, findings)

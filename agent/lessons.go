@@ -32,7 +32,7 @@ func (j *job) recall(ctx context.Context) string {
 	size := 0
 	for i := len(list) - 1; i >= 0 && len(lines) < memoryCount; i-- {
 		l := list[i]
-		line := fmt.Sprintf("- %s (%s, %s): %s [%s]\n", l.ID, diag.Clean(l.TaskID), l.Status, diag.Clean(l.Lesson), correct.Summary(l.Action))
+		line := fmt.Sprintf("- %s (%s, %s): %s [%s]\n", l.ID, diag.Clean(l.TaskID), l.Status, l.Lesson.String(), correct.Summary(l.Action))
 		if size += len(line); size > memorySize {
 			break
 		}

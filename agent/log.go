@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"git-ward/internal/diag"
 )
 
 // logSize is how large the log may be when an agent starts, before it goes to
@@ -29,7 +31,7 @@ func openLog(state string, stderr io.Writer) (zerolog.Logger, func(), error) {
 	if err != nil {
 		return zerolog.Logger{}, nil, err
 	}
-	console := zerolog.ConsoleWriter{Out: stderr, NoColor: true, TimeFormat: time.RFC3339, TimeLocation: time.UTC}
-	log := zerolog.New(zerolog.MultiLevelWriter(f, console)).With().Timestamp().Logger()
+	console := zerolog.ConsoleWriter{Out: diag.NewScreen(stderr), NoColor: true, TimeFormat: time.RFC3339, TimeLocation: time.UTC}
+	log := zerolog.New(zerolog.MultiLevelWriter(diag.JSONLines{Out: f}, console)).With().Timestamp().Logger()
 	return log, func() { f.Close() }, nil
 }

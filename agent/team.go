@@ -132,7 +132,7 @@ func (t *team) Review(ctx context.Context, b cycle.Brief, r cycle.Result) (cycle
 	if err != nil {
 		return cycle.Review{}, 0, err
 	}
-	talk := model.Conversation{System: t.system, Directive: t.directive.Name(), Title: t.directive.Title, Iteration: b.Iteration, Role: string(loop.Skeptic),
+	talk := model.Conversation{System: t.system, Directive: t.directive.Name(), Title: t.directive.Title.String(), Iteration: b.Iteration, Role: string(loop.Skeptic),
 		Messages: []model.Message{{Role: model.User, Text: skepticPrompt(b, r, verdict, strings.Join(slices.Sorted(maps.Keys(t.journal.Last().Policy.Branches)), ", "))}}}
 	timed, cancel := t.timed(ctx)
 	defer cancel()

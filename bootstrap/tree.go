@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 )
 
 // treeTime bounds one git command in a tree.
@@ -22,10 +24,10 @@ const treeTime = 10 * time.Minute
 // gitEnv makes git in a tree depend on nothing but the tree: the agent owns it,
 // and all this runs with the agent's rights.
 func (w *watcher) gitEnv() []string {
-	return []string{
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + w.own("gitconfig"), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true",
+	return git.Harden([]string{
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + w.own("gitconfig"), "GIT_TERMINAL_PROMPT=0",
 		"LC_ALL=C", "GIT_CEILING_DIRECTORIES=" + w.place.state,
-	}
+	})
 }
 
 // writeGitConfig is for git in trees: in the fence the remote has another owner.
@@ -40,11 +42,29 @@ func (w *watcher) writeGitConfig() error {
 	return atomicfile.Write(w.own("gitconfig"), []byte(text), 0o644)
 }
 
+// maxAnswer is how much a git in a tree may print: filters, which are the tree's own
+// programs, write into its errors, and what they write is kept by the watcher.
+const maxAnswer = 4 << 20
+
+// answer is what git printed, up to maxAnswer bytes.
+type answer struct{ bytes.Buffer }
+
+func (a *answer) Write(p []byte) (int, error) {
+	n, _ := a.Buffer.Write(p[:min(len(p), maxAnswer-a.Len())])
+	if n < len(p) {
+		return n, io.ErrShortWrite
+	}
+	return n, nil
+}
+
 // git runs git in a tree, as the agent's user, and returns what it printed.
 func (w *watcher) git(ctx context.Context, dir string, args ...string) (string, error) {
-	var out bytes.Buffer
-	err := w.runAgent(ctx, job{dir: dir, env: w.gitEnv(), time: treeTime, out: &out, args: append([]string{"git"}, args...)})
+	var out answer
+	err := w.runAgent(ctx, job{dir: dir, env: w.gitEnv(), time: treeTime, out: &out, args: append([]string{"git"}, git.Quiet(args)...)})
 	text := strings.TrimSpace(out.String())
+	if err == nil && out.Len() >= maxAnswer {
+		err = fmt.Errorf("it printed more than %d MiB", maxAnswer>>20)
+	}
 	if err != nil {
 		return text, fmt.Errorf("git %s: %w: %s", args[0], err, lastLines(text))
 	}
@@ -195,7 +215,7 @@ func (w *watcher) try(ctx context.Context, what, dir string, command []string, l
 	}
 	defer out.Close()
 	fmt.Fprintf(out, "--- %s %s in %s\n", utc(w.now).Format(time.RFC3339), what, dir)
-	last := &tail{w: out}
+	last := &tail{w: diag.NewScreen(out)}
 	if err := w.runAgent(ctx, job{dir: dir, time: limit, out: last, args: command}); err != nil {
 		return withLast(fmt.Errorf("%s: %w", what, err), string(last.data))
 	}

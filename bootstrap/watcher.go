@@ -27,6 +27,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
 )
 
@@ -188,11 +189,11 @@ func (w *watcher) openLogs() (closeAll func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	w.errors = errs
+	w.errors = diag.NewScreen(errs) // the agent writes it, and people read it
 	w.console = newConsole(w.Stderr)
-	text := zerolog.ConsoleWriter{Out: w.Stderr, NoColor: true, TimeFormat: time.RFC3339, TimeLocation: time.UTC}
+	text := zerolog.ConsoleWriter{Out: diag.NewScreen(w.Stderr), NoColor: true, TimeFormat: time.RFC3339, TimeLocation: time.UTC}
 	zerolog.ErrorHandler = func(error) {} // a full disk; the line is on stderr still
-	w.log = zerolog.New(io.MultiWriter(quiet{own}, quiet{text})).With().Timestamp().Str("by", "watcher").Logger()
+	w.log = zerolog.New(io.MultiWriter(quiet{diag.JSONLines{Out: own}}, quiet{text})).With().Timestamp().Str("by", "watcher").Logger()
 	return func() { own.Close(); errs.Close() }, nil
 }
 

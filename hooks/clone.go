@@ -4,11 +4,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/git"
 )
 
 const cloneUsage = "clone URL [DIR]"
@@ -41,6 +43,8 @@ func Clone(ctx context.Context, env *cli.Env) error {
 	for _, step := range steps {
 		cmd := exec.CommandContext(ctx, "git", step...)
 		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = env.Dir, env.Stdin, env.Stdout, env.Stderr
+		// The user's own settings hold, for keys and addresses; hooks of a template do not.
+		cmd.Env = git.Harden(git.Elsewhere(os.Environ()))
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("git %s: %w", step[0], err)
 		}

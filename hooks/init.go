@@ -107,23 +107,12 @@ func (in *initializer) repository() error {
 		return in.existing()
 	}
 	cmd := exec.CommandContext(in.ctx, "git", "init", "--quiet", "--bare", "--initial-branch=main", "--template=", "--object-format=sha1", in.dir)
-	cmd.Env = git.Open("").Environ()
-	cmd.Env = removeVar(cmd.Env, "GIT_DIR")
+	cmd.Env = git.Elsewhere(git.Open("").Environ())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("git init: %w: %s", err, bytes.TrimSpace(out))
 	}
 	in.did("made the bare repository %s", in.dir)
 	return nil
-}
-
-func removeVar(env []string, name string) []string {
-	kept := env[:0]
-	for _, v := range env {
-		if !strings.HasPrefix(v, name+"=") {
-			kept = append(kept, v)
-		}
-	}
-	return kept
 }
 
 func (in *initializer) existing() error {

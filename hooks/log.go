@@ -121,15 +121,14 @@ func short(id string) string {
 
 // repository is the one that an optional argument names, or the current one.
 func repository(ctx context.Context, env *cli.Env, args []string, usage string) (*git.Repo, error) {
-	dir := env.Dir
-	switch len(args) {
-	case 0:
-	case 1:
-		dir = env.Path(args[0])
-	default:
+	if len(args) > 1 {
 		return nil, env.Usage(usage, "one directory at most")
 	}
-	repo, err := git.Discover(ctx, dir)
+	find, dir := git.Discover, env.Dir
+	if len(args) == 1 {
+		find, dir = git.Named, env.Path(args[0])
+	}
+	repo, err := find(ctx, dir)
 	if err != nil {
 		return nil, cli.Hint(err, "name the bare repository or a clone of it")
 	}

@@ -25,7 +25,7 @@ import (
 	"git-ward/sandbox/firewall"
 )
 
-const usage = "launch --bare DIR [--once] [--detach] [--model NAME] [--state DIR] [--unfenced] [-- CMD ...]"
+const usage = "launch --bare DIR [--once] [--detach] [--model NAME] [--state DIR] [--unfenced] [--raw] [-- CMD ...]"
 
 // script is the only model that may run without a fence (SBX-8): it does what
 // its lines say.
@@ -74,7 +74,9 @@ func withoutDetach(args []string) []string {
 // table in main.go leads there.
 func Verbs() map[string]cli.Func {
 	return map[string]cli.Func{"launch": Command, "status": Status, "image": Image, "probe": Probe, "firewall": ShowFirewall, "verify": Verify,
-		FirewallChild: func(ctx context.Context, env *cli.Env) error { return firewall.Child(ctx, env.Stdin, env.Stdout) }}
+		FirewallChild: func(ctx context.Context, env *cli.Env) error {
+			return firewall.Child(ctx, env.Stdin, cli.Raw(env.Stdout))
+		}}
 }
 
 // Main picks the verb.
@@ -97,6 +99,7 @@ func parse(ctx context.Context, env *cli.Env) (*Spec, error) {
 		fs.BoolVar(&s.Unfenced, "unfenced", false, "run the agent as you, with nothing contained")
 		fs.BoolVar(&once, "once", false, "end when no directive is open")
 		fs.BoolVar(&detached, "detach", false, "go on in the background")
+		fs.BoolVar(&s.Raw, "raw", false, "let a command write to the terminal whatever it wants; to a pipe or a file it always does")
 		fs.StringVar(&model, "model", "", "the model `NAME`, instead of [model] name")
 		fs.StringVar(&state, "state", "", "the agent's own `DIR` (default below $XDG_STATE_HOME/ward)")
 	})
@@ -107,6 +110,8 @@ func parse(ctx context.Context, env *cli.Env) (*Spec, error) {
 		return nil, env.Usage(usage, "--bare is missing")
 	case len(rest) > 0 && (s.Unfenced || detached || once):
 		return nil, env.Usage(usage, "a command (%s) runs fenced and in the foreground", rest[0])
+	case len(rest) == 0 && s.Raw:
+		return nil, env.Usage(usage, "--raw is for a command; what the agent prints is always cleaned")
 	}
 	s.Once, s.Detach = once, detached
 	if s.Command = rest; len(rest) > 0 {

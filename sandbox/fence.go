@@ -120,8 +120,7 @@ func (f *fence) run(ctx context.Context, c *podman.Container) (err error) {
 	if err := f.enforce(ctx, pid); err != nil {
 		return err
 	}
-	streams := podman.Streams{Stdin: f.Stdin, Stdout: f.Stdout, Stderr: f.Stderr}
-	detached, err := c.Attach(context.WithoutCancel(ctx), streams)
+	detached, err := c.Attach(context.WithoutCancel(ctx), f.streams())
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,11 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/logfile"
 	"git-ward/sandbox/door"
+	"git-ward/sandbox/podman"
 )
 
 // Spec is the whole wanted state of one launch. Paths are absolute.
@@ -37,12 +39,27 @@ type Spec struct {
 	Stdin      io.Reader // the command's; nil for an agent
 	Stdout     io.Writer // the agent's
 	Stderr     io.Writer // the agent's, and the launcher's own errors
+	Raw        bool      // a command may write to a terminal whatever it wants
 
 	until time.Time // when [budget] time is spent; from clock
 }
 
 // maxLog is the size in bytes at which the door's log starts anew.
 const maxLog = 4 << 20
+
+// streams are the container's. A command's own output arrives byte for byte in a pipe
+// or a file, and cleaned on a terminal unless its owner asks for all of it (GATE-7).
+func (s *Spec) streams() podman.Streams {
+	out, errs := s.Stdout, s.Stderr
+	switch {
+	case len(s.Command) == 0:
+	case s.Raw:
+		out, errs = cli.Raw(out), cli.Raw(errs)
+	default:
+		out, errs = cli.Bytes(out), cli.Bytes(errs)
+	}
+	return podman.Streams{Stdin: s.Stdin, Stdout: out, Stderr: errs}
+}
 
 // Launch runs the agent until it ends by itself or ctx is cancelled; what is
 // left of it is then killed, and the door closed. The agent's exit code comes
@@ -67,11 +84,13 @@ func Launch(ctx context.Context, s *Spec) error {
 		return err
 	}
 	defer log.Close()
-	console := zerolog.ConsoleWriter{Out: s.Stderr, NoColor: true}
+	console := zerolog.ConsoleWriter{Out: diag.NewScreen(s.Stderr), NoColor: true}
 	if len(s.Command) == 0 {
+		// What an agent prints is untrusted wherever it ends, the launch log too (GATE-7).
+		s.Stdout, s.Stderr = diag.NewScreen(s.Stdout), diag.NewScreen(s.Stderr)
 		s.Stdout = &bootedLines{out: s.Stdout, move: func(commit string) error { return moveLastGood(context.WithoutCancel(ctx), s.Bare, commit) }}
 	}
-	logger := zerolog.New(zerolog.MultiLevelWriter(log,
+	logger := zerolog.New(zerolog.MultiLevelWriter(diag.JSONLines{Out: log},
 		&zerolog.FilteredLevelWriter{Writer: zerolog.LevelWriterAdapter{Writer: console}, Level: zerolog.ErrorLevel})).With().Timestamp().Logger()
 	ctx, cancel := s.clock(ctx, logger)
 	defer cancel()

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -103,9 +102,7 @@ func Verify(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	if asJSON {
-		enc := json.NewEncoder(env.Stdout)
-		enc.SetEscapeHTML(false)
-		err = enc.Encode(facts)
+		err = diag.WriteJSON(env.Stdout, facts)
 	} else {
 		printFacts(env.Stdout, facts)
 	}

@@ -143,7 +143,7 @@ func logged(d correct.Done) activity.Entry {
 		e.Task.Step = d.Lesson.PlanPath() + "#1"
 	}
 	if d.Lesson.Status == lesson.Failed {
-		e.Outcome.Status, e.Outcome.Error = activity.Failure, d.Lesson.Reason
+		e.Outcome.Status, e.Outcome.Error = activity.Failure, d.Lesson.Reason.String()
 	}
 	return e
 }
@@ -205,14 +205,14 @@ func merge(_ context.Context, env *cli.Env) error {
 // printLessons prints them as lines of lessons.jsonl, or for people.
 func printLessons(env *cli.Env, list []lesson.Lesson, asJSON bool) {
 	if asJSON {
-		env.Stdout.Write(lesson.Format(list))
+		env.Stdout.Write(diag.EscapeJSON(lesson.Format(list)))
 		return
 	}
 	for _, l := range list {
 		fmt.Fprintf(env.Stdout, "%s %s %s: %s\n", l.ID, l.Status, diag.Clean(l.TaskID), correct.Summary(l.Action))
-		fmt.Fprintf(env.Stdout, "  %s\n", diag.Clean(l.Lesson))
+		fmt.Fprintf(env.Stdout, "  %s\n", l.Lesson)
 		if l.Reason != "" {
-			fmt.Fprintf(env.Stdout, "  reason: %s\n", diag.Clean(l.Reason))
+			fmt.Fprintf(env.Stdout, "  reason: %s\n", l.Reason)
 		}
 	}
 }

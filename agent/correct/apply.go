@@ -75,7 +75,7 @@ func (b *base) apply(ctx context.Context, data []byte, l lesson.Lesson) (*Done, 
 	var cannot *lesson.CannotApply
 	switch {
 	case errors.As(err, &cannot):
-		l.Status, l.Reason = lesson.Failed, diag.Clean(cannot.Reason)
+		l.Status, l.Reason = lesson.Failed, diag.Untrusted(diag.Clean(cannot.Reason))
 		if l.Action.Type == lesson.None {
 			l.Status = lesson.Noted
 		}
@@ -84,7 +84,7 @@ func (b *base) apply(ctx context.Context, data []byte, l lesson.Lesson) (*Done, 
 	case len(files) == 0:
 		l.Reason = "it was so already"
 	}
-	marked, err := lesson.Mark(data, l.ID, l.Status, l.Reason)
+	marked, err := lesson.Mark(data, l.ID, l.Status, l.Reason.Raw())
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +107,9 @@ func message(l lesson.Lesson) string {
 	if l.Status != lesson.Applied {
 		subject = fmt.Sprintf("lesson: mark %s %s", l.ID, l.Status)
 	}
-	words := []string{subject, diag.Clean(l.Lesson[:min(len(l.Lesson), maxWords)])}
+	words := []string{subject, l.Lesson[:min(len(l.Lesson), maxWords)].String()}
 	if l.Reason != "" {
-		words = append(words, strings.ToUpper(string(l.Status[:1]))+string(l.Status[1:])+": "+l.Reason)
+		words = append(words, strings.ToUpper(string(l.Status[:1]))+string(l.Status[1:])+": "+l.Reason.String())
 	}
 	return strings.Join(append(words, fmt.Sprintf("%s: %s", lesson.Trailer, l.ID)), "\n\n") + "\n"
 }

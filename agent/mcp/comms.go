@@ -69,7 +69,7 @@ func readComms(data []byte, only string) commsOutput {
 		if !wanted(d.Name()) {
 			continue
 		}
-		v := directive{d.Name(), d.Title, states[doc.State(d)], d.Hash(), d.Goal, []criterion{}}
+		v := directive{d.Name(), d.Title.Raw(), states[doc.State(d)], d.Hash(), d.Goal, []criterion{}}
 		for _, c := range d.Criteria {
 			v.Criteria = append(v.Criteria, criterion{c.Text, c.Command})
 		}

@@ -65,7 +65,7 @@ func (r *Repository) writeText(w io.Writer) {
 		fmt.Fprintf(w, "  %d older lessons: git ward lesson list --all\n", from)
 	}
 	for _, l := range r.Lessons[from:] {
-		fmt.Fprintf(w, "  lesson %s (%s, %s): %s\n", l.ID, diag.Clean(l.TaskID), l.Status, diag.Clean(l.Lesson))
+		fmt.Fprintf(w, "  lesson %s (%s, %s): %s\n", l.ID, diag.Clean(l.TaskID), l.Status, l.Lesson)
 	}
 }
 

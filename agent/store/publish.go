@@ -123,7 +123,7 @@ func (w *Work) commit(ctx context.Context, text string, done bool) error {
 // message is the commit message: the subject, the model's words, the trailers.
 func (w *Work) message(text string, done bool) string {
 	var b strings.Builder
-	subject := "agent: " + w.Directive.Name() + " " + w.Directive.Title
+	subject := "agent: " + w.Directive.Name() + " " + w.Directive.Title.String()
 	b.WriteString(diag.Clean(cut(subject, 100)) + "\n\n")
 	if text != "" {
 		b.WriteString(text + "\n\n")

@@ -61,7 +61,7 @@ type Store struct {
 
 // Tag marks every child of an agent in its environment, so that the next agent
 // finds what a kill -9 left running.
-func Tag(state string) string { return "WARD_AGENT_STATE=" + state }
+func Tag(state string) string { return git.AgentVariable + "=" + state }
 
 // Open prepares <state>: the home directory and the clone of main.
 func Open(ctx context.Context, o Options) (*Store, error) {
@@ -147,17 +147,16 @@ func (s *Store) writeHome() error {
 type gitError struct {
 	command string
 	code    int // -1 when a signal ended it
-	stderr  string
+	stderr  diag.Untrusted
 	err     error
 }
 
 func (e *gitError) Error() string {
-	text := strings.TrimSpace(e.stderr)
-	text = text[:min(len(text), 4096)]
+	text := git.Words(e.stderr)
 	if text == "" {
 		return fmt.Sprintf("git %s: %v", e.command, e.err)
 	}
-	return fmt.Sprintf("git %s: %v: %s", e.command, e.err, diag.Clean(strings.ReplaceAll(text, "\n", "; ")))
+	return fmt.Sprintf("git %s: %v: %s", e.command, e.err, text)
 }
 
 func (e *gitError) Unwrap() error { return e.err }
@@ -172,8 +171,8 @@ func (s *Store) run(ctx context.Context, dir string, args ...string) (string, er
 func (s *Store) runInput(ctx context.Context, dir, input string, args ...string) (stdout, stderr string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env = dir, s.Environ()
+	cmd := exec.CommandContext(ctx, "git", git.Quiet(args)...)
+	cmd.Dir, cmd.Env = dir, git.Harden(s.Environ())
 	cmd.Stdin = strings.NewReader(input)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -192,7 +191,7 @@ func (s *Store) runInput(ctx context.Context, dir, input string, args ...string)
 		if errors.As(err, &exit) {
 			code = exit.ExitCode()
 		}
-		err = &gitError{args[0], code, errs.String(), err}
+		err = &gitError{args[0], code, diag.Untrusted(errs.String()), err}
 	}
 	return out.String(), errs.String(), err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -36,9 +35,7 @@ type Known struct {
 func Query(ctx context.Context, tree *worktree.Tree, bare, text string) Known {
 	var k Known
 	if bare != "" {
-		cmd := exec.CommandContext(ctx, "git", "log", fmt.Sprintf("-%d", maxHistory), "--format=%cI %s", "refs/ward/audit", "--")
-		cmd.Env, cmd.Dir = git.Open(bare).Environ(), bare
-		out, _ := cmd.Output()
+		out, _ := git.Open(bare).Output(ctx, "log", fmt.Sprintf("-%d", maxHistory), "--format=%cI %s", "refs/ward/audit", "--")
 		k.Pushes = lines(string(out))
 	}
 	names, _ := tree.Git(ctx, "ls-files", "-z", "--", "plans", "postmortems")

@@ -151,7 +151,7 @@ func (r *Run) expected(parent string, l lesson.Lesson, before, now []byte) (map[
 	status, reason := lesson.Applied, ""
 	for _, after := range list {
 		if after.ID == l.ID && after.Status != lesson.Pending {
-			status, reason = after.Status, after.Reason
+			status, reason = after.Status, after.Reason.Raw()
 		}
 	}
 	marked, err := lesson.Mark(before, l.ID, status, reason)

@@ -13,6 +13,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
+	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 )
 
@@ -58,7 +59,7 @@ func (s *session) chained(ctx context.Context, name string) error {
 		return nil // git ignores a hook without the executable bit, too
 	}
 	cmd := exec.CommandContext(ctx, path)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(s.input), s.env.Stdout, s.env.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(s.input), cli.Raw(s.env.Stdout), cli.Raw(s.env.Stderr)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("hooks/%s%s, which stood here before Ward's hook, ended with: %w", name, chainedSuffix, err)
 	}

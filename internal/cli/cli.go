@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"git-ward/internal/diag"
 )
 
@@ -27,10 +29,30 @@ type Env struct {
 	Program string   // how errors name it; "" is git-ward
 	Args    []string // after the command's own name
 	Stdin   io.Reader
-	Stdout  io.Writer
-	Stderr  io.Writer
-	Dir     string // absolute
+	Stdout  io.Writer // main's cleans what is printed (diag.Screen); see Raw and Bytes
+	Stderr  io.Writer // as Stdout
+	Dir     string    // absolute
 	Getenv  func(string) string
+}
+
+// Raw is the stream below a Screen, and any other stream itself: for protocols and
+// for a program's own output, which must arrive byte for byte.
+func Raw(w io.Writer) io.Writer {
+	if s, ok := w.(*diag.Screen); ok {
+		return s.Under()
+	}
+	return w
+}
+
+// Bytes is Raw for a file or a pipe; a terminal gets even a program's own output
+// cleaned.
+func Bytes(w io.Writer) io.Writer {
+	if f, ok := Raw(w).(*os.File); ok {
+		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
+			return w
+		}
+	}
+	return Raw(w)
 }
 
 // Func is a command. It returns nil, an error (exit 2), or one made by Findings
@@ -166,7 +188,10 @@ func Main(program string, f Func) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	dir, err := os.Getwd()
 	if err == nil {
-		err = f(ctx, &Env{Program: program, Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Dir: dir, Getenv: os.Getenv})
+		out, errs := diag.NewScreen(os.Stdout), diag.NewScreen(os.Stderr)
+		err = f(ctx, &Env{Program: program, Args: os.Args[1:], Stdin: os.Stdin, Stdout: out, Stderr: errs, Dir: dir, Getenv: os.Getenv})
+		out.Flush()
+		errs.Flush()
 	}
 	stop()
 	os.Exit(Report(os.Stderr, program, err))

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -94,11 +95,17 @@ func WriteText(w io.Writer, ds []Diagnostic) {
 	}
 }
 
-// WriteJSON renders a value as one line of JSON without HTML escapes.
+// WriteJSON renders a value as one line of JSON without HTML escapes, and with what a
+// terminal would take for more than text escaped (EscapeJSON).
 func WriteJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(EscapeJSON(line.Bytes()))
+	return err
 }
 
 // Short is the abbreviation of an object id that people see: 12 hex digits.

@@ -81,21 +81,13 @@ func FromHook(getenv func(string) string) (*Repo, error) {
 	return r, nil
 }
 
-// Discover is the repository that dir lies in, bare or not.
-func Discover(ctx context.Context, dir string) (*Repo, error) {
-	cmd := exec.CommandContext(ctx, "git", "rev-parse", "--absolute-git-dir")
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s is not in a git repository", dir)
-	}
-	return Open(strings.TrimSuffix(string(out), "\n")), nil
-}
-
 // Environ is the scrubbed environment of every git child on the host (GIT-5):
 // nothing of the caller's but PATH and TMPDIR, no configuration but the
-// repository's own, no replacement objects, no prompts, no translation.
-func (r *Repo) Environ() []string {
+// repository's own, of that nothing that runs (GATE-7), no transport, no
+// replacement objects, no prompts, no translation.
+func (r *Repo) Environ() []string { return Local(Harden(r.base())) }
+
+func (r *Repo) base() []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"),
 		"HOME=/nonexistent",
@@ -128,8 +120,12 @@ func (r *Repo) reader(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 func (r *Repo) writer(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd := exec.CommandContext(ctx, "git", Quiet(args)...)
 	cmd.Env = r.Environ()
+	if len(args) > 0 && (args[0] == "rev-parse" || args[0] == "config") {
+		// They run nothing, and are asked what the repository says: where its hooks are.
+		cmd.Env = Local(r.base())
+	}
 	cmd.Dir = r.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -215,9 +211,16 @@ func childError(ctx context.Context, name string, err error, stderr []byte) erro
 	if ctx.Err() != nil {
 		return fmt.Errorf("git %s: stopped at the deadline (%w)", name, context.Cause(ctx))
 	}
-	text := strings.TrimSpace(string(stderr[:min(len(stderr), 2048)]))
+	text := Words(diag.Untrusted(stderr))
 	if text == "" {
 		return fmt.Errorf("git %s: %w", name, err)
 	}
-	return fmt.Errorf("git %s: %w: %s", name, err, diag.Clean(strings.ReplaceAll(text, "\n", "; ")))
+	return fmt.Errorf("git %s: %w: %s", name, err, text)
+}
+
+// Words are what a child of git said, on one line of at most 4 KiB: it quotes names
+// and messages of whoever made the objects.
+func Words(stderr diag.Untrusted) diag.Untrusted {
+	text := strings.TrimSpace(stderr.Raw())
+	return diag.Untrusted(strings.ReplaceAll(text[:min(len(text), 4<<10)], "\n", "; "))
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,12 +19,27 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 )
 
 // Tree is a working tree.
 type Tree struct {
 	Dir string   // its top, absolute
 	Env []string // of git; nil is the environment of this process
+
+	checkout *git.Checkout // how git runs in it, when that was asked
+}
+
+// how is how git runs in the tree: for a person, so that the tree's settings run
+// nothing (GATE-7); an agent's own git runs in the agent's own tree.
+func (t *Tree) how(ctx context.Context) (_ *git.Checkout, err error) {
+	if t.checkout == nil && t.Env != nil {
+		t.checkout = &git.Checkout{Env: git.Harden(t.Env)}
+	}
+	if t.checkout == nil {
+		t.checkout, err = git.InCheckout(ctx, t.Dir, os.Environ())
+	}
+	return t.checkout, err
 }
 
 // Find is the working tree around dir.
@@ -42,16 +58,16 @@ func Find(dir string) (*Tree, error) {
 type GitError struct {
 	Command string
 	Code    int // -1 when a signal ended it
-	Stderr  string
+	Stderr  diag.Untrusted
 	err     error
 }
 
 func (e *GitError) Error() string {
-	text := strings.TrimSpace(e.Stderr)
+	text := git.Words(e.Stderr)
 	if text == "" {
 		return fmt.Sprintf("git %s: %v", e.Command, e.err)
 	}
-	return fmt.Sprintf("git %s: %s", e.Command, diag.Clean(strings.ReplaceAll(text[:min(len(text), 2048)], "\n", "; ")))
+	return fmt.Sprintf("git %s: %s", e.Command, text)
 }
 
 func (e *GitError) Unwrap() error { return e.err }
@@ -65,15 +81,18 @@ func (t *Tree) Git(ctx context.Context, args ...string) (string, error) {
 // GitInput runs git with more environment and bytes for its standard input. The
 // error is a GitError.
 func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = t.Dir
-	if t.Env != nil || env != nil {
-		base := t.Env
-		if base == nil {
-			base = os.Environ()
-		}
-		cmd.Env = append(append([]string{}, base...), env...)
+	how, err := t.how(ctx)
+	if err != nil {
+		return nil, err
 	}
+	base := how.Env
+	transport := slices.Contains([]string{"fetch", "push", "ls-remote"}, args[0])
+	if !transport {
+		base = git.Local(base)
+	}
+	cmd := exec.CommandContext(ctx, "git", how.Args(args)...)
+	cmd.Dir = t.Dir
+	cmd.Env = append(slices.Clone(base), env...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -89,7 +108,10 @@ func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ..
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return nil, &GitError{args[0], code, errs.String(), err}
+		if transport {
+			return nil, how.Explain(&GitError{args[0], code, diag.Untrusted(errs.String()), err})
+		}
+		return nil, &GitError{args[0], code, diag.Untrusted(errs.String()), err}
 	}
 	return out.Bytes(), nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -28,6 +30,8 @@ type units struct {
 	mainRef  string
 	settings *config.Config
 	given    bool // the settings are the host's, not a guess
+
+	how *git.Checkout // git fetches and pushes
 }
 
 // openUnits finds the repository and, in a clone, fetches what the host has.
@@ -43,11 +47,12 @@ func openUnits(ctx context.Context, env *cli.Env, configFile string) (*units, er
 	bare, dir, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	u := &units{ctx: ctx, env: env, repo: git.Open(dir), remote: "origin", mainRef: "refs/remotes/origin/main", settings: config.Default()}
 	if bare == "true" {
+		u.how = &git.Checkout{Env: append(git.Harden(git.Elsewhere(os.Environ())), "GIT_DIR="+dir)}
 		u.remote, u.mainRef, u.given = dir, "refs/heads/main", true
 		if u.settings, err = config.Load(dir); err != nil {
 			return nil, err
 		}
-	} else if err := u.fetch(); err != nil {
+	} else if err := u.fetchFirst(); err != nil {
 		return nil, err
 	}
 	if configFile != "" {
@@ -67,14 +72,26 @@ func openUnits(ctx context.Context, env *cli.Env, configFile string) (*units, er
 func (u *units) close() { u.batch.Close() }
 
 // git runs git as the user does: fetching and pushing need the user's own keys and
-// settings.
+// settings. Those of the clone run nothing (GATE-7).
 func (u *units) git(args ...string) (string, error) {
-	cmd := exec.CommandContext(u.ctx, "git", args...)
-	cmd.Dir = u.env.Dir
+	cmd := exec.CommandContext(u.ctx, "git", u.how.Args(args)...)
+	cmd.Dir, cmd.Env = u.env.Dir, u.how.Env
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
 	err := cmd.Run()
 	return text.String(), err
+}
+
+// fetchFirst finds out how git is to run in the clone, and fetches.
+func (u *units) fetchFirst() error {
+	tree, err := worktree.Find(u.env.Dir)
+	if err != nil {
+		return err
+	}
+	if u.how, err = git.InCheckout(u.ctx, tree.Dir, os.Environ()); err != nil {
+		return err
+	}
+	return u.fetch()
 }
 
 // fetch takes the journals, the verdicts and main. Their refspecs have no `+`, so
@@ -86,7 +103,7 @@ func (u *units) fetch() error {
 	out, err := u.git("fetch", "--quiet", "origin", "+refs/heads/main:refs/remotes/origin/main", uow.RefPrefix+"*:"+uow.RefPrefix+"*",
 		"refs/notes/certificates*:refs/notes/certificates*")
 	if err != nil {
-		return cli.Hint(fmt.Errorf("git fetch: %s", strings.TrimSpace(out)), "a journal that does not fast-forward was rewritten: git ward fsck on the host")
+		return cli.Hint(u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out))), "a journal that does not fast-forward was rewritten: git ward fsck on the host")
 	}
 	if u.batch != nil { // a new reader sees the new refs
 		u.batch.Close()
@@ -112,7 +129,7 @@ func (u *units) push(commit string, id uow.ID, parent string) (bool, error) {
 	if !u.given && strings.Contains(out, `"budget" is`) {
 		hint = "the host's [loop] settings differ from Ward's defaults: give a copy of <bare>/ward/config.toml by --config, or run it in the bare repository"
 	}
-	return false, cli.Hint(fmt.Errorf("git push: %s", strings.TrimSpace(out)), "%s", hint)
+	return false, cli.Hint(u.how.Explain(fmt.Errorf("git push: %s", strings.TrimSpace(out))), "%s", hint)
 }
 
 // ids lists the units, by directive and number.

@@ -1,6 +1,10 @@
 package comms
 
-import "time"
+import (
+	"time"
+
+	"git-ward/internal/diag"
+)
 
 // Path is the file that this package is about; every finding names it.
 const Path = "COMMS.md"
@@ -29,7 +33,7 @@ type Document struct {
 // Directive is one instruction of the PM: `### D-1: title` and what follows.
 type Directive struct {
 	ID       int
-	Title    string
+	Title    diag.Untrusted
 	Goal     string      // all that is neither criterion nor option, blank lines around it trimmed
 	Criteria []Criterion // in the order of the file
 	Options  Options

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"strings"
 	"time"
+
+	"git-ward/internal/diag"
 )
 
 // entryReader reads one `### ` entry.
@@ -43,7 +45,7 @@ func (r *entryReader) checkSize(what, rule string) {
 func (r *entryReader) directive() (Directive, bool) {
 	d := Directive{Line: r.num, Raw: r.raw}
 	id, title, ok := strings.Cut(strings.TrimPrefix(r.head.text, "### "), ": ")
-	d.Title = strings.TrimSpace(title)
+	d.Title = diag.Untrusted(strings.TrimSpace(title))
 	d.ID = parseName(id, 'D')
 	if !ok || d.ID == 0 || d.Title == "" {
 		r.badHead(directives, r.head.text, 1)

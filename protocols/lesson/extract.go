@@ -216,9 +216,10 @@ func (x *extractor) lessons() (list []Lesson) {
 		if len(it.lesson)+len(it.action)+len(it.diff) == 0 {
 			continue
 		}
-		l := Lesson{TaskID: task, Date: date, Lesson: strings.Join(it.lesson, " "), Status: Pending}
-		x.checkItem(it, l.Lesson)
-		l.Action, l.Reason = it.understand()
+		l := Lesson{TaskID: task, Date: date, Lesson: diag.Untrusted(strings.Join(it.lesson, " ")), Status: Pending}
+		x.checkItem(it, l.Lesson.Raw())
+		action, reason := it.understand()
+		l.Action, l.Reason = action, diag.Untrusted(reason)
 		if l.Action.Type == None {
 			l.Status = Noted
 		}

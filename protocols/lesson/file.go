@@ -147,7 +147,7 @@ func MergeFiles(ours, theirs []byte) ([]byte, error) {
 	out := slices.Clone(ours)
 	for i, l := range all[:len(mine)] {
 		if l != mine[i] {
-			if out, err = Mark(out, l.ID, l.Status, l.Reason); err != nil {
+			if out, err = Mark(out, l.ID, l.Status, l.Reason.Raw()); err != nil {
 				return nil, err
 			}
 		}
@@ -162,7 +162,7 @@ func Mark(data []byte, id string, status Status, reason string) ([]byte, error) 
 	marked := false
 	for text := range bytes.Lines(data) {
 		if list, _ := Parse(text); len(list) == 1 && list[0].ID == id {
-			list[0].Status, list[0].Reason = status, reason
+			list[0].Status, list[0].Reason = status, diag.Untrusted(reason)
 			text, marked = Format(list), true
 		}
 		out.Write(text)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"git-ward/internal/diag"
 	"git-ward/protocols/charter"
 	"git-ward/protocols/mergediff"
 	"git-ward/protocols/plan"
@@ -30,13 +31,13 @@ const Trailer = "Ward-Lesson"
 // Lesson is a line of lessons.jsonl. Two lessons of one id are the same in all
 // but Status and Reason, and can be compared with ==.
 type Lesson struct {
-	ID     string `json:"lesson_id"`
-	TaskID string `json:"task_id"` // of the directive, "D-1"
-	Date   string `json:"date"`    // 2026-11-21, or RFC 3339
-	Lesson string `json:"lesson"`
-	Action Action `json:"action"`
-	Status Status `json:"status"`
-	Reason string `json:"reason"`
+	ID     string         `json:"lesson_id"`
+	TaskID string         `json:"task_id"` // of the directive, "D-1"
+	Date   string         `json:"date"`    // 2026-11-21, or RFC 3339
+	Lesson diag.Untrusted `json:"lesson"`
+	Action Action         `json:"action"`
+	Status Status         `json:"status"`
+	Reason diag.Untrusted `json:"reason"`
 }
 
 // Action is what a program is to do.
@@ -107,7 +108,7 @@ func (l Lesson) line() []byte {
 func (l Lesson) fault() (message, hint string) {
 	const members = "lessons have lesson_id, task_id, date, lesson, action{type, command, parameters}, status, reason"
 	for _, m := range []struct{ name, value string }{
-		{"lesson_id", l.ID}, {"task_id", l.TaskID}, {"lesson", l.Lesson}, {"action.type", string(l.Action.Type)},
+		{"lesson_id", l.ID}, {"task_id", l.TaskID}, {"lesson", l.Lesson.Raw()}, {"action.type", string(l.Action.Type)},
 	} {
 		if strings.TrimSpace(m.value) == "" {
 			return "the member " + m.name + " is missing or empty", members

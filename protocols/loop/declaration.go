@@ -91,12 +91,12 @@ func Declare(unit string, d comms.Directive, base Base) (Declaration, Limits, []
 // goal is the directive's full text: its title and what is below it.
 func goal(d comms.Directive) string {
 	if d.Goal == "" {
-		return d.Title
+		return d.Title.Raw()
 	}
 	if d.Title == "" {
 		return d.Goal
 	}
-	return d.Title + "\n\n" + d.Goal
+	return d.Title.Raw() + "\n\n" + d.Goal
 }
 
 // Missing lists what the loop cannot begin without (003, section 14:

@@ -3,6 +3,8 @@ package uow
 import (
 	"fmt"
 	"strings"
+
+	"git-ward/internal/diag"
 )
 
 // Line is a unit in one line: where it stands, what is left, what it waits for.
@@ -47,7 +49,7 @@ func History(records []*Record) string {
 			what += " " + r.Claim.Commit[:12]
 		}
 		fmt.Fprintf(&b, "%4d  %s  %-5s  %-24s %-22s %s\n", i+1, r.Time, r.Actor, what, r.State, r.ReasonCode)
-		for line := range strings.Lines(r.Note) {
+		for line := range strings.Lines(diag.Untrusted(r.Note).Lines()) {
 			fmt.Fprintf(&b, "      %s\n", strings.TrimRight(line, "\n"))
 		}
 	}

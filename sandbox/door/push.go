@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -142,9 +141,7 @@ func (d *Door) limits() git.Limits {
 func environ(bare string, limits git.Limits) []string {
 	repo := git.Open(bare)
 	repo.Limits = limits
-	return slices.DeleteFunc(repo.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "GIT_DIR=")
-	})
+	return repo.Server()
 }
 
 // record writes the push's line in the log, sizes in bytes. What git said outside

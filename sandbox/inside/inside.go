@@ -52,7 +52,7 @@ func Command(_ context.Context, env *cli.Env) error {
 
 	p := &payload{
 		args: args, env: Environ(os.Environ(), listener.Addr().String(), proxy),
-		stdin: env.Stdin, stdout: env.Stdout, stderr: env.Stderr, dir: env.Dir,
+		stdin: env.Stdin, stdout: cli.Raw(env.Stdout), stderr: cli.Raw(env.Stderr), dir: env.Dir,
 	}
 	// Signals are the payload's to answer, so the context, which ends on the
 	// first one, is not heeded.

@@ -101,7 +101,7 @@ func (f *formatter) show(name string, changed bool, text []byte) error {
 	var err error
 	switch {
 	case prints:
-		_, err = f.env.Stdout.Write(text)
+		_, err = cli.Bytes(f.env.Stdout).Write(text)
 	case changed:
 		_, err = fmt.Fprintln(f.env.Stdout, diag.Clean(name))
 	}

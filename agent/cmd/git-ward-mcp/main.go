@@ -67,7 +67,7 @@ func run(ctx context.Context, env *cli.Env) error {
 		},
 		Commands: map[string]cli.Func{"plan": protocols.Plan(), "udc": udc.UDC, "lesson": agentcmd.Lesson, "report": hooks.Report, "uow": protocols.UOW},
 	})
-	err = server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(env.Stdin), Writer: nopCloser{env.Stdout}})
+	err = server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(env.Stdin), Writer: nopCloser{cli.Raw(env.Stdout)}})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil // the client hung up, as it does
 	}

@@ -32,7 +32,7 @@ func connect(ctx context.Context, env *cli.Env) error {
 		door.CloseWrite() // git has said all; the answer may still come
 	}()
 	// The end is the door's: stdin may stay open after it.
-	_, err = io.Copy(env.Stdout, door)
+	_, err = io.Copy(cli.Raw(env.Stdout), door)
 	if ctx.Err() == nil && (err == nil || errors.Is(err, syscall.EPIPE)) {
 		return nil // git itself hangs up when it has read what it wants
 	}

@@ -1,0 +1,108 @@
+package cli_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/gittest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
+}
+
+// lines are command lines of every command of `git ward`, as they are typed in a
+// clone; BARE is its remote, NEW a directory that is not there yet. They need not
+// succeed: what they read and print on the way counts.
+var lines = map[string][]string{
+	"clone":  {"BARE NEW"},
+	"lint":   {"", "--json", "--as agent", "HEAD~1"},
+	"log":    {"", "--json", "--refused", "BARE"},
+	"report": {"append --status INFO -m words", "append --status NO", "append --status INFO --directive D-1 -F COMMS.md"},
+	"uow": {"list", "list --all --json", "show D-1.1", "show --json D-1.1", "clarify D-1.1 -m WORDS", "pause D-1.1", "pause --all",
+		"resume D-1.1", "cancel D-1.1", "policy-check", "approve D-1.1 --reason APPROVED -m WORDS", "retry D-1.1", "heartbeat D-1.1", "no-such"},
+	"udc": {"check HOSTILE.udc", "check --json HOSTILE.udc", "fmt good.udc", "fmt --check HOSTILE.udc", "run good.udc", "run --json good.udc",
+		"run HOSTILE.udc", "trace good.udc", "analyze good.udc", "analyze --json HOSTILE.udc"},
+	"plan": {"lint", "lint --json", "lint HOSTILE", "list", "list --json", "show HOSTILE", "show --json HOSTILE", "analyze HOSTILE", "analyze --json HOSTILE",
+		"register name HOSTILE", "deregister HOSTILE", "run HOSTILE"},
+	"task":     {"start --task-id D-1", "start --task-id D-1 --json", "start --task-id HOSTILE", "close --task-id D-1"},
+	"research": {"plan --slug s TOPIC", "plan words", "run HOSTILE", "no-such"},
+	"fsm":      {"list", "show HOSTILE.json", "show --json HOSTILE.json", "dot HOSTILE.json", "show uow", "dot uow"},
+	"protocol": {"lint", "lint --json", "compile", "add-tool HOSTILE HOSTILE", "update-rule HOSTILE HOSTILE HOSTILE"},
+	"lesson": {"extract HOSTILE.md", "extract --json HOSTILE.md", "extract --dry-run postmortems/HOSTILE.md", "list", "list --json", "list --all",
+		"apply", "apply --json", "merge HOSTILE HOSTILE HOSTILE"},
+	"mcp":       {"", "--dir HOSTILE"},
+	"orient":    {"", "--json", "--unknown HOSTILE", "--research HOSTILE"},
+	"knowledge": {"build --check", "build"},
+	"init":      {"", "--bare NEW", "--bare .", "--bare BARE"},
+	"launch": {"stop --bare BARE", "logs --bare BARE", "--bare HOSTILE", "--bare BARE --model HOSTILE", "HOSTILE",
+		"--bare BARE --unfenced --once --model script --state STATE"},
+	"verify":   {"--bare BARE --unfenced HEAD D-1", "--bare BARE --unfenced --json WORKTIP --run HOSTILE", "--bare BARE HOSTILE HOSTILE"},
+	"image":    {"HOSTILE", "build --from HOSTILE"},
+	"probe":    {"--bare HOSTILE", "HOSTILE"},
+	"firewall": {"show --bare BARE", "show --bare HOSTILE"},
+	"status":   {"--bare BARE", "--bare BARE --json", "--bare HOSTILE"},
+	"doctor":   {"--bare HOSTILE", "--bare BARE", "--bare BARE --json"},
+	"fsck":     {"", "BARE", "--json BARE", "HOSTILE"},
+	"maintain": {"", "BARE", "HOSTILE"},
+	"config":   {"", "HOSTILE"},
+	"version":  {"", "HOSTILE"},
+}
+
+// table is the names of the commands, as `git ward help` has them.
+func table(t *testing.T, p *gittest.Pair) (names []string) {
+	t.Helper()
+	help := p.Run(p.Work, "git-ward", "help")
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+) +\S`).FindAllStringSubmatch(help, -1) {
+		names = append(names, m[1])
+	}
+	if len(names) < 20 {
+		t.Fatalf("the table has %d commands only:\n%s", len(names), help)
+	}
+	return names
+}
+
+// every runs every command of the table, with every line, in dir, and gives what each
+// printed to see.
+func every(t *testing.T, p *gittest.Pair, dir string, env []string, words map[string]string, see func(line, output string)) {
+	t.Helper()
+	for _, name := range table(t, p) {
+		if len(lines[name]) == 0 {
+			t.Errorf("git ward %s is not tried: add its lines to this test", name)
+		}
+		for _, line := range lines[name] {
+			args := []string{name}
+			for _, word := range strings.Fields(line) {
+				for from, to := range words {
+					word = strings.ReplaceAll(word, from, to)
+				}
+				args = append(args, strings.ReplaceAll(word, "NEW", filepath.Join(t.TempDir(), "new")))
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			cmd := p.Command(dir, env, "git-ward", args...)
+			stop := context.AfterFunc(ctx, func() {
+				if cmd.Process != nil {
+					cmd.Process.Kill()
+				}
+			})
+			cmd.WaitDelay = time.Second
+			out, _ := cmd.CombinedOutput() // any exit will do
+			stop()
+			if ctx.Err() != nil {
+				t.Errorf("git ward %s %s hangs", name, line)
+			}
+			cancel()
+			if len(out) == 0 && name != "mcp" && name != "research" && name != "launch" {
+				t.Logf("git ward %s %s said nothing", name, line)
+			}
+			see(strings.TrimSpace(name+" "+line), string(out))
+		}
+	}
+}

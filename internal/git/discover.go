@@ -1,0 +1,85 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Discover is the repository that dir lies in, bare or not; GIT_DIR, which is its
+// user's word, goes first. That git would take it, such as for its owner, is asked of
+// git with the user's own settings.
+//
+// A bare repository inside a checkout is refused: a checkout brings what was
+// committed, and its settings would be the author's (GATE-7).
+func Discover(ctx context.Context, dir string) (*Repo, error) {
+	if os.Getenv("GIT_DIR") != "" {
+		return ask(ctx, dir, os.Environ())
+	}
+	at, bare := around(dir)
+	if at == "" {
+		return nil, fmt.Errorf("%s is not in a git repository", dir)
+	}
+	if !bare {
+		return ask(ctx, dir, Elsewhere(os.Environ()))
+	}
+	if tree := checkoutAround(at); tree != "" {
+		return nil, fmt.Errorf("%s is a bare repository inside the working tree %s, which may have brought it: if it is meant, name it as git does, git --git-dir=%s ward", at, tree, at)
+	}
+	return Named(ctx, dir)
+}
+
+// Named is Discover for a directory that its user named: it goes before GIT_DIR, and
+// may be a bare repository wherever it lies.
+func Named(ctx context.Context, dir string) (*Repo, error) {
+	return ask(ctx, dir, Elsewhere(os.Environ()), [2]string{"safe.bareRepository", "all"})
+}
+
+// ask lets git find the repository, with the caller's own environment.
+func ask(ctx context.Context, dir string, env []string, more ...[2]string) (*Repo, error) {
+	cmd := exec.CommandContext(ctx, "git", "rev-parse", "--absolute-git-dir")
+	cmd.Dir, cmd.Env = dir, variables(Local(Harden(env)), more...)
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s is not in a git repository: %w", dir, childWords(ctx, "rev-parse", err))
+	}
+	return Open(strings.TrimSuffix(string(out), "\n")), nil
+}
+
+// around is the nearest place that holds a repository: the top of a working tree, or a
+// bare repository; "" when there is none.
+func around(dir string) (at string, bare bool) {
+	for at = dir; ; at = filepath.Dir(at) {
+		if exists(filepath.Join(at, ".git")) {
+			return at, false
+		}
+		if exists(filepath.Join(at, "HEAD")) && exists(filepath.Join(at, "objects")) && exists(filepath.Join(at, "refs")) {
+			return at, true
+		}
+		if at == filepath.Dir(at) {
+			return "", false
+		}
+	}
+}
+
+// checkoutAround is the top of the working tree that could have brought a folder, ""
+// when there is none. No tree holds a .git, so what lies in one did not come that way.
+func checkoutAround(dir string) string {
+	for at := dir; filepath.Base(at) != ".git"; at = filepath.Dir(at) {
+		if at == filepath.Dir(at) {
+			return ""
+		}
+		if exists(filepath.Join(filepath.Dir(at), ".git")) {
+			return filepath.Dir(at)
+		}
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
