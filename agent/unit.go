@@ -53,6 +53,11 @@ func (j *job) bounded(ctx context.Context) error {
 	if err := u.exit(ctx, report, reason); err != nil {
 		return u.suspended(err)
 	}
+	if report.Status == loop.ExitNeedInfo {
+		if err := u.ask(ctx, report); err != nil {
+			return err
+		}
+	}
 	return u.suspended(u.close(ctx, report))
 }
 

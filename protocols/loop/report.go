@@ -112,6 +112,9 @@ func NewReport(o Outcomes) Report {
 		r.LearningsFinalPath, r.ManifestPath = "", ""
 		r.Missing = append([]string{}, o.Missing...)
 		r.Safe = "Nothing was changed. The directive can be read, and questions about it stand in COMMS.md."
+		if len(o.Certs) > 0 {
+			r.Safe = "The work is on its branch, with the evidence in " + Dir(directive) + "; nothing of it is in main. A question about it stands in COMMS.md."
+		}
 	}
 	return r
 }
@@ -236,7 +239,11 @@ func (r Report) Words() string {
 	case ExitBlocked:
 		say("Blocked (%s) at %s: %s", r.StopReason, r.LastState, r.Failed)
 	case ExitNeedInfo:
-		say("I cannot begin without: %s.", strings.Join(r.Missing, ", "))
+		if r.Iterations > 0 {
+			say("Nobody but you can say whether this is done: the directive lacks the line `%s`.", strings.Join(r.Missing, ", "))
+		} else {
+			say("I cannot begin without: %s.", strings.Join(r.Missing, ", "))
+		}
 	}
 	if len(r.History) > 0 {
 		say("Residuals: %s", words(r.History))
