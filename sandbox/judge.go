@@ -193,7 +193,7 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 		return none("no criterion has a command"), nil
 	}
 	var facts *verifier.Facts
-	if claim.Base, err = base(ctx, j.repo, claim, r); err == nil {
+	if claim.Base, err = base(ctx, j.repo, claim, d); err == nil {
 		facts, err = j.verify(ctx, j.log, j.policy, claim)
 	}
 	var unfit *verifier.Unfit
@@ -210,7 +210,7 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 // work left main, if the directive said by then what it says now. Work that began
 // before is held against main as it stands: else an agent could choose, by where it
 // begins, tests that the PM has long replaced.
-func base(ctx context.Context, repo *git.Repo, c verifier.Claim, r *uow.Record) (string, error) {
+func base(ctx context.Context, repo *git.Repo, c verifier.Claim, d *comms.Directive) (string, error) {
 	commit, err := verifier.Base(ctx, repo, c.Main, c.Commit)
 	if err != nil {
 		return "", err
@@ -226,7 +226,7 @@ func base(ctx context.Context, repo *git.Repo, c verifier.Claim, r *uow.Record) 
 	if err != nil {
 		return "", err
 	}
-	if d := doc.Directive(r.Directive); d == nil || d.Hash() != r.DirectiveHash {
+	if then := doc.Directive(d.Name()); then == nil || then.Hash() != d.Hash() {
 		return c.Main, nil
 	}
 	return commit, nil

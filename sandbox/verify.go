@@ -85,7 +85,8 @@ func Verify(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	claim, err := s.claim(ctx, args[0], main, args[1:], lines)
-	if err != nil {
+	var unfit *verifier.Unfit
+	if err != nil && !errors.As(err, &unfit) {
 		return err
 	}
 	if replays > 0 {
@@ -93,12 +94,15 @@ func Verify(ctx context.Context, env *cli.Env) error {
 	}
 	var policy firewall.Policy
 	if !s.Unfenced {
-		if policy, err = s.firewallPolicy(ctx); err != nil {
-			return err
+		var policyErr error
+		if policy, policyErr = s.firewallPolicy(ctx); policyErr != nil {
+			return policyErr
 		}
 	}
-	facts, err := s.verify(ctx, zerolog.Nop(), policy, claim)
-	var unfit *verifier.Unfit
+	var facts *verifier.Facts
+	if err == nil {
+		facts, err = s.verify(ctx, zerolog.Nop(), policy, claim)
+	}
 	if errors.As(err, &unfit) {
 		facts, err = &verifier.Facts{Commit: claim.Commit, Main: claim.Main, Unfit: unfit.Why}, nil
 	}
@@ -131,7 +135,9 @@ func (s *Spec) claim(ctx context.Context, commit, main string, name, lines []str
 		if err != nil {
 			return c, err
 		}
-		return claimOf(d, s.Settings, commit, main), nil
+		c = claimOf(d, s.Settings, commit, main)
+		c.Base, err = base(ctx, repo, c, d)
+		return c, err
 	}
 	c = verifier.Claim{Commit: commit, Main: main, Pinned: s.Settings.Verify.Pinned, Replays: 1, Bounds: bounds(s.Settings)}
 	for i, line := range lines {

@@ -90,12 +90,12 @@ func (s *shell) command(word string, args [][]string, redirects []*syntax.Redire
 		return ""
 	}
 	switch {
-	case word == unknown: // "$@": what its caller says
+	case word == given: // "$@"
 		s.args = true
 	case name == "cd" || name == "pushd":
 		for _, v := range flat(args) {
 			for _, dir := range slices.Clone(s.dirs) {
-				if d := path.Join(dir, v); len(s.dirs) < 64 && !strings.Contains(v, unknown) && !path.IsAbs(v) && !slices.Contains(s.dirs, d) {
+				if d := path.Join(dir, v); len(s.dirs) < 64 && !strings.ContainsAny(v, unclear) && !path.IsAbs(v) && !slices.Contains(s.dirs, d) {
 					s.dirs = append(s.dirs, d)
 				}
 			}
@@ -165,7 +165,7 @@ func (s *shell) flags(args [][]string, h how) {
 
 // known is file for a word that may be none.
 func (s *shell) known(word string, h how) {
-	if !strings.ContainsAny(word, unknown+"*?[") {
+	if !strings.ContainsAny(word, unclear+"*?[") {
 		s.file(word, "", h)
 	}
 }
@@ -215,7 +215,7 @@ func (s *shell) interpreter(name string, args [][]string, redirects []*syntax.Re
 				s.known(value, h)
 			}
 		default:
-			if s.given(args[i], language, args[i+1:], h) {
+			if s.runsGiven(args[i], language, args[i+1:], h) {
 				return
 			}
 		}
@@ -237,12 +237,12 @@ func (s *shell) interpreter(name string, args [][]string, redirects []*syntax.Re
 	}
 }
 
-// given is the word that may be the file which an interpreter runs, or a directory
+// runsGiven reads the word that may be the file which an interpreter runs, or a directory
 // with a file that it begins with.
-func (s *shell) given(values []string, language string, rest [][]string, h how) bool {
+func (s *shell) runsGiven(values []string, language string, rest [][]string, h how) bool {
 	hit := false
 	for _, v := range values {
-		if v == unknown && s.self != "" {
+		if v == given && s.self != "" {
 			s.args = true
 			hit = true
 			continue

@@ -7,8 +7,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// unknown stands in a word for what no text says.
-const unknown = "\x01"
+// What stands in a word for what no text says.
+const (
+	unknown = "\x01"
+	given   = "\x02" // what its caller gives to it
+	unclear = unknown + given
+)
 
 // maxValues bounds how many values a word is taken to have.
 const maxValues = 32
@@ -73,6 +77,8 @@ func (s *shell) variable(p *syntax.ParamExp, depth int) []string {
 			values = []string{path.Dir(s.self)}
 		}
 		return values
+	case "@", "*", "1", "2", "3", "4", "5", "6", "7", "8", "9":
+		return []string{given}
 	case "PWD":
 		return []string{"."}
 	case "HOME", "TMPDIR":

@@ -75,6 +75,7 @@ func (r *reading) ref(name string, h how) bool {
 	_, onBase := r.base[p]
 	switch {
 	case onBase && !h.consumed:
+		r.runs[p] = true
 		r.links.follow(name, r.runs)
 	case !onBase && h.optional && !h.consumed:
 		r.runs[p] = true
@@ -190,16 +191,17 @@ func (r *reading) pattern(word string, h how) {
 	if h.consumed {
 		return
 	}
-	if len(strings.Trim(strings.ReplaceAll(word, unknown, ""), "./*?[]")) < 2 {
+	if len(strings.Trim(word, unclear+"./*?[]")) < 2 {
 		r.open = true
 		return
 	}
 	var b strings.Builder
 	b.WriteString(`^(?:.*/)?`)
 	word = strings.TrimPrefix(strings.TrimPrefix(word, "./"), unknown+"/")
+	word = strings.TrimPrefix(word, given+"/")
 	for _, c := range word {
 		switch c {
-		case '\x01':
+		case '\x01', '\x02':
 			b.WriteString(`.*`)
 		case '*':
 			b.WriteString(`[^/]*`)
@@ -221,8 +223,9 @@ func (r *reading) decides(name string, mode string) (counts, keep bool) {
 	dir := path.Dir(name)
 	program := mode == "100755" || mode == "120000"
 	switch {
-	case r.runs[name], isKind(name), r.shadows(name), r.made(name), r.paths[dir] && program, r.fits(name),
-		r.open && (program || languages[path.Ext(name)] == "shell"):
+	case r.made(name), r.paths[dir] && program: // the word of the criterion means another
+		return true, false
+	case r.runs[name], isKind(name), r.shadows(name), r.fits(name), r.open && (program || languages[path.Ext(name)] == "shell"):
 		return true, r.words[name]
 	case r.asked[name]:
 		return true, true
@@ -260,6 +263,11 @@ func (r *reading) made(name string) bool {
 // shadows reports whether Python would load a file in the place of a module that is
 // not the project's, or of one of main's.
 func (r *reading) shadows(name string) bool {
+	for p := path.Dir(name); p != "."; p = path.Dir(p) { // inside of a package that does
+		if pythonNames[path.Base(p)] && r.modules[path.Dir(p)] && r.have[p+"/__init__.py"] != "" {
+			return true
+		}
+	}
 	module, dir := moduleOf(name)
 	if module == "" {
 		return false

@@ -34,6 +34,7 @@ func TestPrograms(t *testing.T) {
 		"bash -c 'sh check.sh'":                       "check.sh",
 		"sh \"check.sh":                               "check.sh", // not shell: everything that it names
 		"timeout -s KILL 10 sh check.sh":              "check.sh",
+		"timeout 10 sh -c 'sh check.sh'":              "check.sh",
 		"env -u HOME sudo -u nobody sh check.sh":      "check.sh",
 		"timeout 5 grep -q limit README.md":           "",
 		"! ./run && ! grep x README.md":               "run",

@@ -237,7 +237,7 @@ func (s *shell) setting(name, value string, h how) {
 	switch {
 	case searchVars[name]:
 		for _, dir := range strings.Split(value, ":") {
-			if strings.Contains(dir, unknown) || path.IsAbs(dir) {
+			if strings.ContainsAny(dir, unclear) || path.IsAbs(dir) {
 				continue
 			}
 			for _, at := range s.dirs {
@@ -272,7 +272,7 @@ func (s *shell) file(word, language string, h how) (found, runsArgs bool) {
 	if word == "" || path.IsAbs(word) {
 		return false, false
 	}
-	if strings.ContainsAny(word, unknown+"*?[") {
+	if strings.ContainsAny(word, unclear+"*?[") {
 		s.r.pattern(word, h)
 		return true, false
 	}

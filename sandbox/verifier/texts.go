@@ -46,7 +46,7 @@ func (s *shell) make(args [][]string, h how) {
 			files = append(files, w[2:])
 		case strings.Contains(w, "="):
 			s.setting(key, value, h)
-		case !strings.HasPrefix(w, "-") && !strings.Contains(w, unknown):
+		case !strings.HasPrefix(w, "-") && !strings.ContainsAny(w, unclear):
 			for _, dir := range dirs {
 				s.r.targets[path.Join(dir, w)] = true
 			}
@@ -54,7 +54,7 @@ func (s *shell) make(args [][]string, h how) {
 	}
 	for _, dir := range dirs {
 		for _, f := range files {
-			if p := path.Join(dir, f); s.r.onBase(p) && !strings.Contains(p, unknown) {
+			if p := path.Join(dir, f); s.r.onBase(p) && !strings.ContainsAny(p, unclear) {
 				s.r.ref(p, how{level: h.level + 1, consumed: h.consumed})
 				s.r.follow(p, "make", h.level+1, []string{dir})
 			}
@@ -66,7 +66,7 @@ func (s *shell) make(args [][]string, h how) {
 }
 
 func below(dirs []string, dir string) []string {
-	if dir == "" || path.IsAbs(dir) || strings.Contains(dir, unknown) {
+	if dir == "" || path.IsAbs(dir) || strings.ContainsAny(dir, unclear) {
 		return dirs
 	}
 	all := slices.Clone(dirs)
