@@ -120,6 +120,9 @@ func list(f *Facts) string {
 		}
 		all = append(all, a.Path+" ("+a.Kind+how+")")
 	}
+	for _, a := range f.Accepted {
+		all = append(all, a+" (accepted)")
+	}
 	return strings.Join(all, " ")
 }
 
@@ -216,7 +219,6 @@ func TestAdditionsDecideNothing(t *testing.T) {
 		"node_modules":              {"node", files{"check.js": "let want\ntry {\n  want = require('want')\n} catch (e) {\n  process.exit(1)\n}\n"}, files{"node_modules/want/index.js": "process.exit(0)\n"}, "node check.js", "node_modules/want/index.js (added)"},
 		"the script of a script":    {"npm", files{"package.json": `{"scripts":{"test":"node check.js"}}`, "check.js": "process.exit(1)\n"}, files{"check.js": "process.exit(0)\n"}, "npm test", "check.js (changed)"},
 		"a file before a directory": {"node", files{"test/run.js": "require('../lib')\n", "lib/index.js": "process.exit(1)\n"}, files{"lib.js": "process.exit(0)\n"}, "node test/run.js", "lib.js (added)"},
-		"node --test":               {"node", jsMain, files{"calc.test.js": ""}, "node --test calc.test.js", "calc.test.js (added, kept)"},
 
 		"a sourced script":         {"sh", files{"ci/check.sh": ". \"$(dirname \"$0\")/lib/common\"\ncheck\n", "ci/lib/common": "check() { exit 1; }\n"}, files{"ci/lib/common": "exit 0\n"}, "sh ci/check.sh", "ci/lib/common (changed)"},
 		"an optional source":       {"sh", files{"check.sh": "[ -f env ] && . ./env\nexit 1\n"}, files{"env": "exit 0\n"}, "sh check.sh", "env (added)"},
@@ -245,11 +247,10 @@ func TestAdditionsDecideNothing(t *testing.T) {
 			if len(f.Deviations) > 0 {
 				t.Errorf("deviations %v", f.Deviations)
 			}
-			kept := strings.Contains(c.want, "kept")
-			if ok(f.Replays[0]) != kept {
+			if ok(f.Replays[0]) {
 				t.Errorf("the run that decides:\n%s", ends(f.Replays[0]))
 			}
-			if !kept && !ok(f.With) {
+			if !ok(f.With) {
 				t.Errorf("this is no attack: with the addition\n%s", ends(f.With))
 			}
 		})
@@ -273,9 +274,9 @@ func TestHonestWork(t *testing.T) {
 		"make":                                {"make", files{"Makefile": ".PHONY: check docs\ncheck:\n\tsh ./really.sh\ndocs:\n\ttrue\n", "really.sh": "test \"$(cat answer)\" = 42\n"}, files{"answer": "42\n", "docs/it.md": "It.\n"}, "make check docs", ""},
 		"a program whose output is looked at": {"sh", files{"check.sh": "test \"$(./prog)\" = 42\n", "+prog": "#!/bin/sh\necho 41\n"}, files{"+prog": "#!/bin/sh\necho 42\n"}, "sh check.sh", "prog (changed, kept)"},
 		"a program that main's script needs":  {"sh", files{"check.sh": "./prog --selftest || exit 1\n"}, files{"+prog": "#!/bin/sh\nexit 0\n"}, "sh check.sh", "prog (added, kept)"},
-		"a program that the criterion names":  {"sh", files{"README": "\n"}, files{"+bin/prog": "#!/bin/sh\nexit 0\n"}, "./bin/prog --test", "bin/prog (added, kept)"},
-		"a test that the criterion names":     {"sh", files{"README": "\n"}, files{"tests/new.sh": "exit 0\n"}, "sh tests/new.sh", "tests/new.sh (added, kept)"},
-		"a Makefile that the criterion reads": {"sh", files{"README": "\n"}, files{"Makefile": "lint:\n\ttrue\n"}, "grep -q ^lint Makefile", "Makefile (added, kept)"},
+		"a program that the criterion names":  {"sh", files{"README": "\n"}, files{"+bin/prog": "#!/bin/sh\nexit 0\n"}, "./bin/prog --test", "bin/prog (accepted)"},
+		"a test that the criterion names":     {"sh", files{"README": "\n"}, files{"tests/new.sh": "exit 0\n"}, "sh tests/new.sh", "tests/new.sh (accepted)"},
+		"a Makefile that the criterion reads": {"sh", files{"README": "\n"}, files{"Makefile": "lint:\n\ttrue\n"}, "grep -q ^lint Makefile", "Makefile (accepted)"},
 		"python, with a test": {"python3", files{"calc.py": badPy, "tests/__init__.py": "", "tests/test_calc.py": testPy}, files{"calc.py": goodPy, "calc_more.py": goodPy, "tests/test_more.py": testPy},
 			"python3 -m unittest discover -s tests -t .", "tests/test_more.py (added)"},
 		"python, a module that main's script imports": {"python3", files{"check.py": "from answer import value\nassert value() == 42\n"}, files{"answer.py": "def value():\n    return 42\n"}, "python3 check.py", "answer.py (added, kept)"},
@@ -296,7 +297,7 @@ func TestHonestWork(t *testing.T) {
 			if got := list(f); got != c.want {
 				t.Errorf("additions %q, want %q", got, c.want)
 			}
-			if !f.OK() || len(f.Deviations) > 0 || (f.With == nil) != !strings.Contains(c.want, "d)") {
+			if !f.OK() || len(f.Deviations) > 0 || (f.With == nil) != !strings.Contains(c.want, "(added)") {
 				t.Errorf("deviations %v\n%s\n%s", f.Deviations, ends(f.Replays[0]), ends(f.With))
 			}
 		})
@@ -308,12 +309,12 @@ func TestAccepted(t *testing.T) {
 	main := files{"go.mod": "", "check.sh": "test -f Makefile && . ./Makefile\nexit 1\n", "a_test.go": "1\n"}
 	agents := files{"Makefile": "exit 0\n", "b_test.go": "2\n", "a_test.go": "3\n"}
 	f := try(t, main, agents, []string{"Makefile"}, "sh check.sh")
-	if list(f) != "b_test.go (added)" || !slices.Equal(f.Accepted, []string{"Makefile"}) || !f.OK() {
-		t.Errorf("%q, accepted %q\n%s", list(f), f.Accepted, ends(f.Replays[0]))
+	if list(f) != "b_test.go (added) Makefile (accepted)" || !f.OK() {
+		t.Errorf("%q\n%s", list(f), ends(f.Replays[0]))
 	}
 	// What main has and pins is put back all the same.
 	f = try(t, main, agents, []string{"**"}, "sh check.sh")
-	if list(f) != "" || len(f.Deviations) != 1 || f.Deviations[0] != (Deviation{"a_test.go", "changed"}) {
+	if list(f) != "Makefile (accepted) b_test.go (accepted)" || len(f.Deviations) != 1 || f.Deviations[0] != (Deviation{"a_test.go", "changed"}) {
 		t.Errorf("%q, deviations %v", list(f), f.Deviations)
 	}
 }

@@ -217,8 +217,8 @@ func (r *reading) pattern(word string, h how) {
 }
 
 // decides says whether a path that the claimed commit has otherwise than main is of
-// a kind that decides, by where it is and what main's words run; keep says that the
-// directive itself asks for it, so that it stays in every run.
+// a kind that decides, by where it is and what main's words run; keep says that it
+// stays in every run all the same, because main's words ask for it.
 func (r *reading) decides(name string, mode string) (counts, keep bool) {
 	dir := path.Dir(name)
 	program := mode == "100755" || mode == "120000"
@@ -226,11 +226,11 @@ func (r *reading) decides(name string, mode string) (counts, keep bool) {
 	case r.made(name), r.paths[dir] && program: // the word of the criterion means another
 		return true, false
 	case r.runs[name], isKind(name), r.shadows(name), r.fits(name), r.open && (program || languages[path.Ext(name)] == "shell"):
-		return true, r.words[name]
+		return true, false
 	case r.asked[name]:
 		return true, true
 	case r.dirs[dir]:
-		return true, r.words[name]
+		return true, false
 	}
 	return false, false
 }

@@ -43,7 +43,7 @@ type overlaid struct {
 	with       string // the same with the additions; tree, where there are none to leave out
 	deviations []Deviation
 	additions  []Addition
-	accepted   []string // additions that the directive accepts: ordinary work
+	accepted   []string // additions that the directive accepts, or that a criterion names: ordinary work
 }
 
 // overlay makes the trees that are judged. What decides are the files that a command
@@ -89,12 +89,12 @@ func overlay(ctx context.Context, repo *git.Repo, c *Claim) (o overlaid, err err
 		mode, _, _ := strings.Cut(cmp(now, before), " ")
 		counts, keep := r.decides(name, mode)
 		if before == "" && !counts && matches(c.Pinned, name) {
-			counts, keep = true, r.words[name]
+			counts = true
 		}
 		switch {
 		case !counts:
 		case kind == "changed" && r.sameCommands(name):
-		case matches(c.Accepted, name):
+		case matches(c.Accepted, name), r.words[name] && !r.made(name) && !r.paths[path.Dir(name)]:
 			o.accepted = append(o.accepted, name)
 		default:
 			o.additions = append(o.additions, Addition{name, kind, keep})

@@ -46,7 +46,7 @@ type Facts struct {
 	Main       string      `json:"main"`
 	Base       string      `json:"base"` // the commit of main's history that Deviations and Additions are held against
 	Additions  []Addition  `json:"additions"`
-	Accepted   []string    `json:"accepted,omitempty"` // additions that the directive accepts
+	Accepted   []string    `json:"accepted,omitempty"` // additions that the directive accepts, or that a criterion names
 	Deviations []Deviation `json:"deviations"`
 	Tree       string      `json:"tree"` // what ran: Commit's tree with the deviations undone
 	// Without is Tree without the additions, on which Replays ran; empty where there
