@@ -304,6 +304,13 @@ func outcome(criterion string, r verifier.Run) loop.Outcome {
 		o.Trouble = "it did not end within [verify] timeout"
 	case verifier.Flooded:
 		o.Trouble = "it printed more than [verify] output_size"
+	case verifier.Exited:
+		if r.Exit == notFound {
+			o.Trouble = verifier.Missing(r.Line, r.Tail) + ": [sandbox] image and programs say what is there"
+		}
 	}
 	return o
 }
+
+// notFound is how a shell ends that did not find a command (POSIX).
+const notFound = 127

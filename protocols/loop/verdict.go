@@ -156,6 +156,16 @@ func (t Trial) met(c Criterion) bool {
 	return false
 }
 
+// trouble is why a criterion's command did not come to its own end, in brackets.
+func (t Trial) trouble(criterion string) string {
+	for _, o := range t.Criteria {
+		if o.Criterion == criterion && o.Trouble != "" {
+			return " (" + o.Trouble + ")"
+		}
+	}
+	return ""
+}
+
 func (p Declaration) judge(t Trial) (verdict, reason string) {
 	if t.Suite.failed() {
 		return None, "the suite did not pass"
@@ -183,7 +193,7 @@ func (p Declaration) judge(t Trial) (verdict, reason string) {
 	case len(p.Commands) == 0:
 		return None, "there are no criteria"
 	case open != "":
-		return None, "not met: " + open
+		return None, "not met: " + open + t.trouble(open)
 	case barred != "" && p.applies(Exact):
 		return None, "no command decides: " + barred
 	case r.IsNull():
