@@ -43,7 +43,7 @@ func (s *shell) parts(parts []syntax.WordPart, depth int) []string {
 }
 
 func (s *shell) part(part syntax.WordPart, depth int) []string {
-	if depth > 6 {
+	if s.done++; depth > 6 || s.done > maxSteps { // X="$X a", a hundred times
 		return []string{unknown}
 	}
 	switch p := part.(type) {

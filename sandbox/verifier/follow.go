@@ -14,6 +14,8 @@ const (
 	maxText  = 256 << 10 // bytes of a program's text
 	maxTexts = 400       // programs that are read
 	maxLevel = 8         // programs that run programs
+	maxFits  = 200       // patterns of what is run
+	maxSteps = 20_000    // values that the words of one text are taken to have
 )
 
 // reading is what main's own words run: from the criteria's lines to the programs
@@ -57,7 +59,7 @@ func newReading(base, have tree, links links, batch *git.Batch) *reading {
 }
 
 // criterion reads a line that decides.
-func (r *reading) criterion(line string) { r.script(line, "", 0, nil) }
+func (r *reading) criterion(line string) { r.script(line, "", how{}, nil) }
 
 // how is the way in which a text speaks of a file.
 type how struct {
@@ -92,19 +94,6 @@ func (r *reading) ref(name string, h how) bool {
 func (r *reading) there(name string) bool { return r.onBase(name) || r.have[name] != "" }
 
 func (r *reading) onBase(name string) bool { return r.base[r.links.end(name)] != "" }
-
-// isDir reports whether main or the claimed commit has files below a path.
-func (r *reading) isDir(name string) bool {
-	name = r.links.end(name) + "/"
-	for _, t := range []tree{r.base, r.have} {
-		for p := range t {
-			if strings.HasPrefix(p, name) {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // read is the text of one of main's files; false where there is none, where it is
 // no text, and beyond the bounds.
@@ -144,7 +133,7 @@ func (r *reading) follow(name, language string, level int, dirs []string) (runsA
 	}
 	switch language {
 	case "shell":
-		runsArgs = r.script(text, p, level, dirs)
+		runsArgs = r.script(text, p, how{level: level}, dirs)
 	case "python":
 		r.modules[path.Dir(p)] = true
 		r.python(p, text, level)
@@ -191,7 +180,7 @@ func (r *reading) pattern(word string, h how) {
 	if h.consumed {
 		return
 	}
-	if len(strings.Trim(word, unclear+"./*?[]")) < 2 {
+	if len(strings.Trim(word, unclear+"./*?[]")) < 2 || len(r.patterns) >= maxFits {
 		r.open = true
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPrograms: what a command line runs, and what it only looks at.
@@ -42,6 +43,20 @@ func TestPrograms(t *testing.T) {
 		got := strings.Join(slices.Sorted(maps.Keys(programs(line, isProgram, onMain))), " ")
 		if got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// TestReadingEnds: no text of main's, however it is woven, keeps the verdict waiting.
+func TestReadingEnds(t *testing.T) {
+	woven := strings.Repeat("X=\"$X$Y a\"\nY=\"$Y$X b\"\n", 300) + "sh $X; . \"$Y\"; eval \"$X\"\n"
+	globs := strings.Repeat("for f in a*b*c?; do sh \"$f\"; done\n", 2000)
+	for _, text := range []string{woven, globs, strings.Repeat("(", 5000), strings.Repeat("sh -c 'sh -c \"", 3000), "f() { f \"$@\"; }; f f f f\n"} {
+		r := newReading(tree{"a.sh": "100644 x"}, tree{"a.sh": "100644 x"}, links{}, nil)
+		start := time.Now()
+		r.criterion(text)
+		if took := time.Since(start); took > time.Minute { // it takes milliseconds, or for ever
+			t.Errorf("%.20q took %v", text, took)
 		}
 	}
 }

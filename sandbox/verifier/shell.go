@@ -20,16 +20,17 @@ type shell struct {
 	own  map[string]bool // functions
 	deep int             // lines in lines
 	args bool            // it runs what it is given
+	done int             // parts of words that were expanded
 }
 
 // script reads a text for the shell: a criterion, a script, a recipe. It reports
 // whether the text runs what it is given as arguments.
-func (r *reading) script(text, self string, level int, dirs []string) bool {
+func (r *reading) script(text, self string, h how, dirs []string) bool {
 	s := &shell{r: r, self: self, dirs: dirs, vars: map[string][]*syntax.Word{}, own: map[string]bool{}}
 	if len(s.dirs) == 0 {
 		s.dirs = []string{"."}
 	}
-	s.line(text, how{level: level})
+	s.line(text, h)
 	return s.args
 }
 

@@ -110,11 +110,11 @@ func (r *reading) makefile(self, text string, level int, dirs []string) {
 	h := how{level: level}
 	for _, line := range lines {
 		for _, m := range makeShell.FindAllStringSubmatch(line, -1) {
-			(&shell{r: r, self: self, dirs: dirs, own: map[string]bool{}}).lineOf(use(m[1]), how{level: level, consumed: true})
+			r.script(use(m[1]), self, how{level: level, consumed: true}, dirs)
 		}
 		switch {
 		case strings.HasPrefix(line, "\t"):
-			r.script(strings.TrimLeft(use(strings.TrimLeft(line, "\t ")), "@+- "), self, level, dirs)
+			r.script(strings.TrimLeft(use(strings.TrimLeft(line, "\t ")), "@+- "), self, h, dirs)
 		case makeInclude.MatchString(line):
 			m := makeInclude.FindStringSubmatch(line)
 			for _, word := range strings.Fields(use(m[2])) {
@@ -128,14 +128,11 @@ func (r *reading) makefile(self, text string, level int, dirs []string) {
 			m := makeRule.FindStringSubmatch(line)
 			r.rule(strings.Fields(use(m[1])), strings.Fields(use(m[2])), dirs)
 			if m[3] != "" {
-				r.script(strings.TrimLeft(use(m[3]), "@+- "), self, level, dirs)
+				r.script(strings.TrimLeft(use(m[3]), "@+- "), self, h, dirs)
 			}
 		}
 	}
 }
-
-// lineOf is line for a shell that was made by hand.
-func (s *shell) lineOf(text string, h how) { s.r.script(text, s.self, h.level, s.dirs) }
 
 // rule notes what a rule makes.
 func (r *reading) rule(targets, from, dirs []string) {
@@ -176,7 +173,7 @@ func (s *shell) packages(args [][]string, h how) {
 			continue
 		}
 		for _, line := range manifest.Scripts {
-			s.r.script(line, p, h.level+1, []string{dir})
+			s.r.script(line, p, how{level: h.level + 1, consumed: h.consumed}, []string{dir})
 		}
 	}
 }
