@@ -91,10 +91,14 @@ func overlay(ctx context.Context, repo *git.Repo, c *Claim) (o overlaid, err err
 		if before == "" && !counts && matches(c.Pinned, name) {
 			counts = true
 		}
+		// What a criterion names and main lacks is asked for in so many words. What
+		// main has stays in the run, for that word's sake, and is none the less told.
+		asked := r.words[name] && !r.made(name) && !r.paths[path.Dir(name)]
+		keep = keep || asked && !r.runs[name]
 		switch {
 		case !counts:
 		case kind == "changed" && r.sameCommands(name):
-		case matches(c.Accepted, name), r.words[name] && !r.made(name) && !r.paths[path.Dir(name)]:
+		case matches(c.Accepted, name), asked && before == "":
 			o.accepted = append(o.accepted, name)
 		default:
 			o.additions = append(o.additions, Addition{name, kind, keep})

@@ -90,6 +90,9 @@ func (s *shell) stmt(st *syntax.Stmt, h how) {
 		}
 		for _, w := range c.Args {
 			s.inside(w, h)
+			if s.readsProgram(st) {
+				s.feeds(w, h)
+			}
 		}
 		s.call(s.values(c.Args), st.Redirs, h)
 	case *syntax.DeclClause:
@@ -163,8 +166,55 @@ func (s *shell) binary(c *syntax.BinaryCmd, h, optional how) {
 		left := h
 		left.consumed = true
 		s.stmt(c.X, left)
+		if s.readsProgram(c.Y) {
+			s.feeds(c.X, h)
+		}
 		s.stmt(c.Y, h)
 	}
+}
+
+// readsProgram reports whether a command runs what another one prints: cat check | sh,
+// eval "$(cat check)".
+func (s *shell) readsProgram(st *syntax.Stmt) bool {
+	c, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return false
+	}
+	for _, w := range c.Args {
+		name := path.Base(w.Lit())
+		if shells[name] || pythons[name] || scripts[name] || name == "eval" || name == "." || name == "source" || makes[name] {
+			return true
+		}
+		if !slices.Contains(wrappers, name) && !own(w.Lit()) {
+			return false
+		}
+	}
+	return false
+}
+
+// feeds notes every file that commands name whose output is run.
+func (s *shell) feeds(within syntax.Node, h how) {
+	h.consumed = false
+	_, isWord := within.(*syntax.Word)
+	syntax.Walk(within, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			isWord = false
+		case *syntax.CallExpr:
+			for _, v := range flat(s.values(n.Args)) {
+				if !isWord && v != "" {
+					s.known(v, h)
+				}
+			}
+		case *syntax.Redirect:
+			if n.Op == syntax.RdrIn && n.Word != nil {
+				for _, v := range s.expand(n.Word, 0) {
+					s.known(v, h)
+				}
+			}
+		}
+		return true
+	})
 }
 
 func firstWord(st *syntax.Stmt) string {
