@@ -143,7 +143,8 @@ func TestAsksForAdditions(t *testing.T) {
 	}
 	launch()
 	report := ended(t, p, map[string]string{"D-1": "EXIT_NEED_INFO"})
-	if !strings.Contains(report, "\n    - additions: GNUmakefile\n") || strings.Count(report, "### Q-") != 1 {
+	if !strings.Contains(report, "\n    - additions: GNUmakefile\n") || strings.Count(report, "### Q-") != 1 ||
+		!strings.Contains(report, "Look first at what the work brings of what decides on it: GNUmakefile (added).\nNobody but you") {
 		t.Fatalf("no such question in\n%s", report)
 	}
 	launch() // nobody has answered: nothing is begun

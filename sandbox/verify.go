@@ -66,7 +66,7 @@ func Verify(ctx context.Context, env *cli.Env) error {
 	s := &Spec{Stderr: env.Stderr, RuntimeDir: runtimeDir(env.Getenv), Getenv: env.Getenv, Storage: env.Getenv(storageVar)}
 	args, err := env.Flags("verify", verifyUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository `DIR`")
-		fs.StringVar(&main, "main", "refs/heads/main", "the `REV` that pinned paths come from")
+		fs.StringVar(&main, "main", "refs/heads/main", "the `REV` of main that the commit is held against")
 		fs.IntVar(&replays, "replays", 0, "run all of it `N` times; default: as the directive's rung wants")
 		fs.Func("run", "a `LINE` for the shell, in a directive's place; may be repeated", func(line string) error {
 			lines = append(lines, line)

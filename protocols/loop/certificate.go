@@ -60,7 +60,8 @@ type Certificate struct {
 	Direction     Direction  `json:"direction"`
 	Commit        string     `json:"commit"` // the claimed one, which has the verdict; "" for none
 	Reason        string     `json:"reason"`
-	Needs         string     `json:"needs,omitempty"` // a line that the directive lacks; the verdict's
+	Needs         string     `json:"needs,omitempty"`     // a line that the directive lacks; the verdict's
+	Additions     []string   `json:"additions,omitempty"` // what the work brings of what decides on it; the verdict's
 }
 
 // Findings is all that a certificate is decided on.
@@ -91,7 +92,7 @@ func Certify(f Findings) Certificate {
 	c := Certificate{SchemaVersion: SchemaVersion, LoopID: f.Declaration.LoopID, Iteration: f.Iteration, Type: None, Rp: f.Declaration.Rp,
 		Checklist: []Met{}}
 	if v := f.Verdict; v != nil && v.Unit == f.Declaration.LoopID && v.DirectiveHash == f.Declaration.DirectiveHash {
-		c.Residual, c.Commit, c.Reason, c.Needs = v.Residual, v.Commit, v.Reason, v.Needs
+		c.Residual, c.Commit, c.Reason, c.Needs, c.Additions = v.Residual, v.Commit, v.Reason, v.Needs, v.Additions
 	}
 	c.History = append(append([]Residual{}, f.History...), c.Residual)
 	c.Direction = DirectionOf(c.History)
