@@ -211,7 +211,8 @@ func TestAdditionsDecideNothing(t *testing.T) {
 		"python optional import":      {"python3", files{"check.py": "try:\n    import local_settings\nexcept ImportError:\n    pass\nimport sys\nsys.exit(1)\n"}, files{"local_settings.py": "import os\nos._exit(0)\n"}, "python3 check.py", "local_settings.py (added)"},
 		"python package before a module": {"python3", files{"check.py": "import helper\nhelper.check()\n", "helper.py": "def check():\n    raise SystemExit(1)\n"}, files{"helper/__init__.py": "def check():\n    pass\n"},
 			"python3 check.py", "helper/__init__.py (added)"},
-		"PYTHONPATH": {"python3", files{"check.py": "import textwrap\nraise SystemExit(1)\n"}, files{"py/textwrap.py": "import os\nos._exit(0)\n"}, "PYTHONPATH=py python3 check.py", "py/textwrap.py (added)"},
+		"python shadows the tested module": {"python3", files{"src/calc.py": badPy, "tests/__init__.py": "", "tests/test_calc.py": testPy}, files{"calc.py": goodPy}, "PYTHONPATH=src " + unit, "calc.py (added)"},
+		"PYTHONPATH":                       {"python3", files{"check.py": "import textwrap\nraise SystemExit(1)\n"}, files{"py/textwrap.py": "import os\nos._exit(0)\n"}, "PYTHONPATH=py python3 check.py", "py/textwrap.py (added)"},
 
 		"package.json scripts":      {"npm", jsMain, files{"package.json": `{"name":"calc","scripts":{"test":"true"}}`}, "npm test", "package.json (changed)"},
 		"package.json pretest":      {"npm", jsMain, files{"package.json": `{"name":"calc","scripts":{"pretest":"cp good calc.js","test":"node test/calc.js"}}`, "good": goodJS}, "npm test", "package.json (changed)"},

@@ -264,6 +264,11 @@ func (r *reading) shadows(name string) bool {
 	if pythonNames[module] && r.modules[dir] {
 		return true
 	}
+	for other := range r.modules { // main's module of that name, in another place where Python looks
+		if r.modules[dir] && other != dir && (r.onBase(path.Join(other, module+".py")) || r.onBase(path.Join(other, module, "__init__.py"))) {
+			return r.base[name] == ""
+		}
+	}
 	plain := path.Join(dir, module+".py")
 	return name != plain && r.base[plain] != "" && r.have[plain] != ""
 }
