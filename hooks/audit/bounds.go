@@ -1,5 +1,7 @@
 package audit
 
+import "git-ward/hooks/checks"
+
 // Every writer and its reader's bound, in one place: what is written is never
 // larger than what is read, so no number of pushes makes the repository unreadable
 // (GATE-6). The readers' bounds are wider, because versions before these bounds
@@ -11,7 +13,7 @@ package audit
 //	one line of a note       maxNoteLine                        maxReadNote (whole note)
 //	a note of the audit      maxNote, then the oldest lines go  maxReadNote
 //	a note of lessons        maxLessons                         maxReadNote
-//	lessons of one push      maxLessons, MaxLessonLines         with the pending file
+//	lessons of one push      checks.MaxLessonLines, -Bytes      with the pending file
 //	a pending file           maxPending                         maxPending
 //	the pending folder       one a push under way               maxPendingFiles at once
 //	ids that are retired     comms.Set's own bound              the same
@@ -31,11 +33,9 @@ const (
 	maxNote     = 64 << 10
 	maxReadNote = 64 << 20
 
-	// MaxLessonLines and MaxLessonBytes bound what one push adds to
-	// refs/notes/lessons.
-	MaxLessonLines = 10_000
-	MaxLessonBytes = 4 << 20
-	maxLessons     = MaxLessonBytes
+	// What one push may add to refs/notes/lessons is checks.MaxLessonLines and
+	// checks.MaxLessonBytes; a note there holds no more than one push may bring.
+	maxLessons = checks.MaxLessonBytes
 
 	maxPending      = 32 << 20
 	maxPendingFiles = 10_000

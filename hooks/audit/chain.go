@@ -240,30 +240,43 @@ func recordsSince(batch *git.Batch, since string) iter.Seq2[*Record, error] {
 
 // lockPatience is how long a writer waits for the others at most. Each of them
 // takes milliseconds; one that was stopped in the middle must not stop everybody.
-const lockPatience = 5 * time.Second
+const lockPatience = 20 * time.Second
 
-// lock takes the writers' lock, which dies with the process that holds it.
+// lock takes the writers' lock, which dies with the process that holds it. The
+// kernel hands it on in the order of asking; so it is asked once, by a goroutine that
+// nobody waits for longer than lockPatience.
 func (w *Writer) lock(ctx context.Context) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(w.repo.Dir, "ward", "audit.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	until := time.Now().Add(lockPatience)
-	for wait := 200 * time.Microsecond; ; wait = min(2*wait, 10*time.Millisecond) {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return f, nil
-		}
-		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EWOULDBLOCK) || ctx.Err() != nil || time.Now().After(until) {
-			break
-		}
-		time.Sleep(wait)
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		return f, nil
 	}
-	f.Close()
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = fmt.Errorf("another process holds ward/audit.lock for more than %v", lockPatience)
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	locked := make(chan error)
+	go func() {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		for errors.Is(err, unix.EINTR) {
+			err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		}
+		select {
+		case locked <- err:
+		case <-ctx.Done():
+			f.Close() // and with it the lock
+		}
+	}()
+	select {
+	case err := <-locked:
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		return f, nil
+	case <-ctx.Done():
+		return nil, errors.New("another process holds ward/audit.lock, and does not let go")
 	}
-	return nil, err
 }
 
 // build writes the objects for a record on top of what the refs hold now.
@@ -299,6 +312,14 @@ func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
 // by where they are others than before.
 func (w *Writer) commit(e *Entry, last *Record, old string) (string, error) {
 	e.Record.fit()
+	var entries []git.Entry
+	if e.Record.Config != "" && (last == nil || last.Config != e.Record.Config) {
+		if _, err := w.batch.Info(e.Settings); err == nil {
+			entries = []git.Entry{{Mode: git.ModeFile, Name: configFile, ID: e.Settings}}
+		} else {
+			e.Record.Config = "" // better none than one that nobody can look up
+		}
+	}
 	line, err := e.Record.Marshal()
 	if err != nil {
 		return "", err
@@ -310,12 +331,7 @@ func (w *Writer) commit(e *Entry, last *Record, old string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	entries := []git.Entry{{Mode: git.ModeFile, Name: recordFile, ID: blob}}
-	if e.Settings != "" && (last == nil || last.Config != e.Record.Config) {
-		if _, err := w.batch.Info(e.Settings); err == nil {
-			entries = append([]git.Entry{{Mode: git.ModeFile, Name: configFile, ID: e.Settings}}, entries...)
-		}
-	}
+	entries = append(entries, git.Entry{Mode: git.ModeFile, Name: recordFile, ID: blob})
 	content, err := git.FormatTree(entries)
 	if err != nil {
 		return "", err

@@ -82,15 +82,15 @@ func asideDir(repo *git.Repo) string { return filepath.Join(repo.Dir, "ward", "a
 // Arrive writes the pending file of a push that is about to be judged; from then on
 // the push leaves a record, even when the hook is killed. It is not forced to the
 // disk: after a crash of the machine no ref has moved.
-func Arrive(repo *git.Repo, batch *git.Batch, r *Record, hook Process) (*Pending, error) {
+func Arrive(repo *git.Repo, batch *git.Batch, e Entry, hook Process) (*Pending, error) {
 	since, err := tip(batch)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pending{Entry: Entry{Record: r}, State: Arrived, Hook: hook, Since: since}
-	p.path = filepath.Join(pendingDir(repo), r.Push+".json")
+	p := &Pending{Entry: e, State: Arrived, Hook: hook, Since: since}
+	p.path = filepath.Join(pendingDir(repo), e.Record.Push+".json")
 	if _, err := os.Lstat(p.path); err == nil {
-		return nil, fmt.Errorf("a push %s is under way already", r.Push)
+		return nil, fmt.Errorf("a push %s is under way already", e.Record.Push)
 	}
 	return p, p.write(func(path string, data []byte) error {
 		temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))

@@ -55,6 +55,10 @@ func (r *Run) converged(directive, directiveHash string) (bool, error) {
 // convergedUnit is converged for one unit.
 func (r *Run) convergedUnit(id uow.ID, directiveHash string) (bool, error) {
 	last, err := (&journalRun{Run: r, id: id}).unit(id)
+	var stored *storedError
+	if errors.As(err, &stored) {
+		return false, nil // what cannot be read proves nothing
+	}
 	if err != nil || last == nil || last.Claim == nil || directiveHash != "" && last.DirectiveHash != directiveHash {
 		return false, err
 	}

@@ -124,12 +124,12 @@ func (s *session) arrive(r *audit.Record) (*audit.Pending, error) {
 		return nil, err
 	}
 	settings := s.config.Public()
-	r.Config = settings.SHA256
-	p, err := audit.Arrive(s.repo, s.batch, r, self)
-	if err == nil {
-		p.Settings, err = s.repo.WriteObject("blob", settings.Text)
+	blob, err := s.repo.WriteObject("blob", settings.Text)
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	r.Config = settings.SHA256
+	return audit.Arrive(s.repo, s.batch, audit.Entry{Record: r, Settings: blob}, self)
 }
 
 // patience is how long a push works on the records of earlier ones.
