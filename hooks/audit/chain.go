@@ -246,9 +246,13 @@ const lockPatience = 20 * time.Second
 // kernel hands it on in the order of asking; so it is asked once, by a goroutine that
 // nobody waits for longer than lockPatience.
 func (w *Writer) lock(ctx context.Context) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(w.repo.Dir, "ward", "audit.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	dir := filepath.Join(w.repo.Dir, "ward")
+	f, err := os.OpenFile(filepath.Join(dir, "audit.lock"), os.O_CREATE|os.O_RDWR, ownMode)
 	if err != nil {
 		return nil, err
+	}
+	if mode := fileMode(dir); mode != ownMode {
+		f.Chmod(mode) // only its maker may, and need
 	}
 	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 		return f, nil

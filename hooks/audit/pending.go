@@ -30,8 +30,8 @@ type Pending struct {
 	// Transport is what the transport says about the session, hashed: it tells two
 	// pushes of the same moves apart that a server runs.
 	Transport string `json:"transport,omitempty"`
-	// Since is the tip of the chain when the push arrived: its record, when there is
-	// one, comes after it.
+	// Since is the tip of the chain when the push arrived, and then when it was
+	// admitted: its record, when there is one, comes after it.
 	Since string `json:"since"`
 	// Reflogs is the size of each ref's reflog then: its move, when it was made,
 	// stands after it.
@@ -94,7 +94,11 @@ func Arrive(repo *git.Repo, batch *git.Batch, e Entry, hook Process) (*Pending, 
 	}
 	return p, p.write(func(path string, data []byte) error {
 		temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
-		err := os.WriteFile(temporary, data, 0o600)
+		mode := fileMode(filepath.Dir(path))
+		err := os.WriteFile(temporary, data, mode)
+		if err == nil && mode != ownMode { // whatever the umask is
+			err = os.Chmod(temporary, mode)
+		}
 		if err == nil {
 			err = os.Rename(temporary, path)
 		}
@@ -104,7 +108,7 @@ func Arrive(repo *git.Repo, batch *git.Batch, e Entry, hook Process) (*Pending, 
 
 // Admit says in the pending file that the push was admitted and git may move its
 // refs, and what its record will be. ReceivePack is who moves them.
-func (p *Pending) Admit(repo *git.Repo, e Entry, receivePack Process, transport string) error {
+func (p *Pending) Admit(repo *git.Repo, batch *git.Batch, e Entry, receivePack Process, transport string) (err error) {
 	p.Entry, p.State, p.Process, p.Transport = e, Admitted, receivePack, transport
 	p.Reflogs = map[string]int64{}
 	for _, ref := range e.Record.Refs {
@@ -116,14 +120,23 @@ func (p *Pending) Admit(repo *git.Repo, e Entry, receivePack Process, transport 
 			p.Reflogs[ref.Ref] = size
 		}
 	}
-	return p.write(func(path string, data []byte) error { return atomicfile.Write(path, data, 0o600) })
+	// After the reflogs: who moved before them and is recorded by now is neither in
+	// what follows the one nor in what follows the other.
+	if p.Since, err = tip(batch); err != nil {
+		return err
+	}
+	return p.write(func(path string, data []byte) error {
+		return atomicfile.Write(path, data, fileMode(filepath.Dir(path)))
+	})
 }
 
 // Reject says in the pending file that the push was refused, for the case that its
 // record cannot be made now.
 func (p *Pending) Reject() error {
 	p.State = Rejected
-	return p.write(func(path string, data []byte) error { return atomicfile.Write(path, data, 0o600) })
+	return p.write(func(path string, data []byte) error {
+		return atomicfile.Write(path, data, fileMode(filepath.Dir(path)))
+	})
 }
 
 func (p *Pending) write(put func(path string, data []byte) error) error {
@@ -136,6 +149,19 @@ func (p *Pending) write(put func(path string, data []byte) error) error {
 		return fmt.Errorf("the pending file of push %s would have %d bytes, more than %d", p.Record.Push, len(data), maxPending)
 	}
 	return put(p.path, data)
+}
+
+// ownMode is the mode of files that nobody but the owner reads.
+const ownMode fs.FileMode = 0o600
+
+// fileMode is the mode of a file in a folder of ward/: where several users push
+// (ID-3), the folder is their group's, and each must be able to go on with what
+// another one left.
+func fileMode(dir string) fs.FileMode {
+	if info, err := os.Stat(dir); err == nil && info.Mode()&0o020 != 0 {
+		return ownMode | 0o060
+	}
+	return ownMode
 }
 
 func removeFile(path string) error {
@@ -165,8 +191,8 @@ func LoadPending(repo *git.Repo) (all []*Pending, broken []string, err error) {
 		}
 		p, err := readPending(filepath.Join(pendingDir(repo), name))
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			// its post-receive was faster
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+			// its post-receive was faster, or it is another user's
 		case err != nil:
 			broken = append(broken, name)
 		default:
@@ -208,7 +234,9 @@ func readPending(path string) (*Pending, error) {
 
 // SetAside moves a broken pending file to ward/aside, where git ward fsck names it.
 func SetAside(repo *git.Repo, name string) error {
-	if err := os.Mkdir(asideDir(repo), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(asideDir(repo), 0o700); err == nil && fileMode(pendingDir(repo)) != ownMode {
+		os.Chmod(asideDir(repo), 0o770|fs.ModeSetgid)
+	} else if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	from, to := filepath.Join(pendingDir(repo), name), filepath.Join(asideDir(repo), name)

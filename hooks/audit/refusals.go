@@ -46,7 +46,7 @@ func (p *Pending) Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch) 
 	}
 	if last != nil && last.sameRefusal(p.Record) {
 		text := strconv.FormatInt(last.ID, 10) + " " + strconv.Itoa(Repeats(repo, last.ID)+1) + "\n"
-		err = atomicfile.Write(repeatsPath(repo), []byte(text), 0o600)
+		err = atomicfile.Write(repeatsPath(repo), []byte(text), fileMode(filepath.Dir(repeatsPath(repo))))
 	} else {
 		since := p.Since
 		if p.path == "" {

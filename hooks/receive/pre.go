@@ -199,5 +199,5 @@ func (s *session) admit(p *audit.Pending, result *checks.Result) error {
 	for _, l := range result.Lessons {
 		e.Lessons = append(e.Lessons, audit.LessonNote(l))
 	}
-	return p.Admit(s.repo, e, audit.ReceivePack(os.Getppid()), transport(s.env.Getenv))
+	return p.Admit(s.repo, s.batch, e, audit.ReceivePack(os.Getppid()), transport(s.env.Getenv))
 }
