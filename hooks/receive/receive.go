@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +49,10 @@ type session struct {
 	abandoned bool
 }
 
+// collectAt is the heap from which on a hook collects garbage in earnest. It is no
+// bound: the bounds of what is read are, and keep a hook below 256 MiB.
+const collectAt = 128 << 20
+
 // open reads what git gives a hook.
 func open(ctx context.Context, env *cli.Env) (context.Context, *session, error) {
 	s := &session{env: env, start: time.Now().UTC()}
@@ -56,6 +61,7 @@ func open(ctx context.Context, env *cli.Env) (context.Context, *session, error) 
 		return ctx, nil, cli.Hint(err, "push to the repository instead; `git ward lint` runs the same checks in a clone")
 	}
 	s.repo = repo
+	debug.SetMemoryLimit(collectAt)
 	if s.updates, s.input, s.omitted, err = readUpdates(env.Stdin); err != nil {
 		return ctx, nil, err
 	}
