@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -459,4 +460,88 @@ func TestDeadlineEndsLoops(t *testing.T) {
 	}
 	setting(p, `deadline = "1ms"`, `deadline = "9s"`)
 	goesOn(t, p)
+}
+
+// TestBrokenJournal: a stored record of a unit that cannot be read refuses that
+// unit's next step with a finding, and holds up nobody else.
+func TestBrokenJournal(t *testing.T) {
+	p := gittest.New(t)
+	blob, err := p.Try(p.Bare, nil, "{", "git", "hash-object", "-w", "--stdin")
+	if err != nil {
+		t.Fatal(blob)
+	}
+	tree, err := p.Try(p.Bare, nil, fmt.Sprintf("100644 blob %s\tuow.json\n", strings.TrimSpace(blob)), "git", "mktree")
+	if err != nil {
+		t.Fatal(tree)
+	}
+	tip := strings.TrimSpace(p.Run(p.Bare, "git", "commit-tree", "-m", "x", strings.TrimSpace(tree)))
+	p.Run(p.Bare, "git", "update-ref", "refs/ward/uow/D-1.1", tip)
+	p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare)
+	p.Git("fetch", "--quiet", "origin", "refs/ward/uow/D-1.1")
+	next := strings.TrimSpace(p.Git("commit-tree", "-p", "FETCH_HEAD", "-m", "next", "FETCH_HEAD^{tree}"))
+	out, err := p.AgentPush(next + ":refs/ward/uow/D-1.1")
+	if err == nil || !strings.Contains(out, "uow/stored: the stored record "+tip[:12]+" is broken") || strings.Contains(out, "cannot be judged") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	p.Git("switch", "--quiet", "-C", "agent/x", "origin/main")
+	p.Commit("f", "1")
+	if out, err := p.AgentPush("agent/x"); err != nil {
+		t.Fatal(out)
+	}
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "refs/ward/uow/D-1.1: fsck/unit") || strings.Count(out, "fsck/") != 1 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// TestMaintainRecords: where nobody pushes, maintenance records what a hook that died
+// left, and keeps the reflog that tells of a cut chain.
+func TestMaintainRecords(t *testing.T) {
+	p := gittest.New(t)
+	hook := filepath.Join(p.Bare, "hooks/post-receive")
+	if err := os.Rename(hook, hook+".off"); err != nil {
+		t.Fatal(err)
+	}
+	p.Commit("f", "1")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(out)
+	}
+	if err := os.Rename(hook+".off", hook); err != nil {
+		t.Fatal(err)
+	}
+	p.Run(p.Bare, "git", "config", "gc.reflogExpire", "now")
+	p.Run(p.Bare, "git", "config", "gc.reflogExpireUnreachable", "now")
+	if out := p.Run(p.Bare, "git-ward", "maintain", p.Bare); !strings.Contains(out, "recorded 1 push that ended without a record") {
+		t.Error(out)
+	}
+	p.Fsck()
+	p.Run(p.Bare, "git", "-c", "gc.reflogExpire=never", "update-ref", "refs/ward/audit", "refs/ward/audit~1")
+	p.Run(p.Bare, "git-ward", "maintain", p.Bare)
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/tail: its end was cut") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// TestHeldLock: a writer of the audit that was stopped in the middle holds up others
+// for seconds at most, and what they could not record is recorded later.
+func TestHeldLock(t *testing.T) {
+	p := gittest.New(t)
+	f, err := os.OpenFile(filepath.Join(p.Bare, "ward/audit.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if out := answered(t, p, "HEAD:refs/heads/other"); !strings.Contains(out, "rights/ref") || !strings.Contains(out, "the refusal is not recorded yet") {
+		t.Error(out)
+	}
+	p.Commit("f", "1")
+	if out, err := p.Push("main"); err != nil || !strings.Contains(out, "is not recorded yet") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	f.Close()
+	goesOn(t, p)
+	if log := p.Run(p.Bare, "git-ward", "log", "--json"); strings.Count(log, `"rights/ref"`) != 1 || strings.Count(log, `"reconciled":true`) < 2 {
+		t.Error(log)
+	}
 }
