@@ -9,6 +9,7 @@ import "git-ward/hooks/checks"
 //
 //	what                     written at most                    read at most
 //	refs of one push         MaxRefs, MaxRefBytes as text       the same, at arrival
+//	refs of a refusal        maxRefused                         with its record
 //	record.json              maxRecord                          maxReadRecord
 //	one line of a note       maxNoteLine                        maxReadNote (whole note)
 //	a note of the audit      maxNote, then the oldest lines go  maxReadNote
@@ -25,6 +26,8 @@ const (
 	// record (SizeOf each).
 	MaxRefs     = 4000
 	MaxRefBytes = 2 << 20
+	// maxRefused bounds the refs that a refusal's record names.
+	maxRefused = 500
 
 	maxRecord     = 4 << 20
 	maxReadRecord = 64 << 20

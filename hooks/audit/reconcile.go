@@ -122,7 +122,8 @@ func Find(repo *git.Repo, id string, receivePack Process, transport string, move
 		switch {
 		case id != "" && p.Record.Push == id, id == "" && receivePack != (Process{}) && p.Process == receivePack:
 			return p, nil
-		case receivePack != p.Process:
+		case receivePack != p.Process && receivePack != (Process{}) && p.Process != (Process{}):
+			// another push of the same moves
 		case found == nil || found.Transport != transport && p.Transport == transport:
 			found = p
 		}

@@ -4,7 +4,10 @@
 package audit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,8 +79,8 @@ type Record struct {
 }
 
 // Omitted is how much a record leaves out: so many refs (the SHA-256 is of their
-// lines "old SP new SP ref LF", in the order of the push), findings let pass, and
-// rules.
+// lines "old SP new SP ref LF", in the order of the push, and of the hash of those
+// that were not even kept in memory), findings let pass, and rules.
 type Omitted struct {
 	Refs    int    `json:"refs,omitzero"`
 	SHA256  string `json:"sha256,omitempty"`
@@ -107,6 +110,24 @@ func (r *Record) fit() {
 		}
 	}
 	r.Name, r.User = short(r.Name, 200), short(r.User, 200)
+}
+
+// cut leaves the record of a push that did not enter maxRefused of its refs.
+func (r *Record) cut() {
+	if r.Verdict == Accepted || len(r.Refs) <= maxRefused {
+		return
+	}
+	sum := sha256.New()
+	for _, ref := range r.Refs[maxRefused:] {
+		fmt.Fprintf(sum, "%s %s %s\n", ref.Old, ref.New, ref.Ref)
+	}
+	omitted := Omitted{Refs: len(r.Refs) - maxRefused}
+	if o := r.Omitted; o != nil {
+		fmt.Fprintf(sum, "%s\n", o.SHA256)
+		omitted.Refs, omitted.Allowed, omitted.Rules = omitted.Refs+o.Refs, o.Allowed, o.Rules
+	}
+	omitted.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	r.Omitted, r.Refs = &omitted, slices.Clone(r.Refs[:maxRefused])
 }
 
 // short is valid text of at most so many bytes.

@@ -21,6 +21,7 @@ func Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch, r *Record) er
 
 // Refuse records a refused push and takes its pending file away.
 func (p *Pending) Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch) error {
+	p.Record.cut()
 	p.Record.redact()
 	w, err := NewWriter(ctx, repo, batch)
 	if err != nil {
