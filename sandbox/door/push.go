@@ -43,11 +43,11 @@ type push struct {
 // moves refs must also get its audit record from post-receive. (Left alone with
 // a closed pipe, receive-pack would die of SIGPIPE between the two.)
 //
-// Time has two ends: after one [limits] deadline the client's input is over,
+// Time has two ends: after one [door] time the client's input is over,
 // after two the whole process group is ended. What counts is the time from the
 // start, not from the connection: waiting for a turn is not the client's doing.
 func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
-	deadline := d.config.Settings.Limits.Deadline.Duration
+	deadline := d.config.Settings.Door.Time.Duration
 	ctx, cancel := context.WithTimeout(ctx, 2*deadline)
 	defer cancel()
 	p, err := d.start(ctx)
