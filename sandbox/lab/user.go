@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"os/user"
 	"testing"
+
+	"git-ward/internal/flock"
 )
 
 // rootless is who rootless tests run as.
@@ -18,6 +20,12 @@ func OrdinaryUser(t testing.TB) *user.User {
 			t.Skipf("SKIPPED, out loud: rootless tests need %s: %v", name, err)
 		}
 	}
+	// Two test packages may want it at once, and it is there when all of it is.
+	lock, err := flock.Dir("/etc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
 	if u, err := user.Lookup(rootless); err == nil {
 		return u
 	}
