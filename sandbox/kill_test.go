@@ -110,7 +110,7 @@ func TestSecondStart(t *testing.T) {
 	}
 	watch := m.watch(t)
 	out.Read(make([]byte, 3))
-	podman := "podman --root " + testStorage + "/root --runroot " + testStorage + "/run --tmpdir " + testStorage + "/tmp --storage-driver overlay --runtime runc --cgroup-manager cgroupfs "
+	podman := podmanOn(testStorage)
 	said, err := m.Try(m.dir, nil, "", "sh", "-c", podman+"restart --time 0 $("+podman+"ps --quiet)")
 	t.Logf("podman restart: %v: %s", err, said)
 	if err == nil {
@@ -256,7 +256,7 @@ func (m *machine) traces() map[string]bool {
 		}
 	}
 	// The storage and the cgroups are everybody's.
-	podman := "podman --root " + m.storage + "/root --runroot " + m.storage + "/run --tmpdir " + m.storage + "/tmp --storage-driver overlay "
+	podman := podmanOn(m.storage)
 	listed := m.Run(m.dir, "sh", "-c", podman+"ps --all --external --format '{{.Names}}'; "+podman+"volume ls --format '{{.Labels}}'")
 	for line := range strings.Lines(listed) {
 		for id := range m.ids {
@@ -271,8 +271,15 @@ func (m *machine) traces() map[string]bool {
 			all["file "+path] = true
 		}
 	}
-	for line := range strings.Lines(m.host.Sh("ls /sys/class/net >/dev/null; ip -o link | cut -d: -f2; iptables-save -t nat | grep 10.88. || true; nft list tables | grep ward || true")) {
+	for line := range strings.Lines(m.host.Sh("iptables-save -t nat | grep 10.88. || true; nft list tables | grep ward || true")) {
 		all["network "+strings.TrimSpace(line)] = true
+	}
+	var links []struct {
+		Name string `json:"ifname"`
+	}
+	m.parse(m.T, "ip -json link", &links)
+	for _, link := range links {
+		all["network "+link.Name] = true
 	}
 	loops, _ := exec.Command("losetup", "--noheadings", "--output", "BACK-FILE").Output()
 	for line := range strings.Lines(string(loops)) {
