@@ -31,7 +31,7 @@ var elsewhere = map[string]string{
 }
 
 // prose are words of messages that are programs elsewhere.
-var prose = []string{"as", "halt", "init", "look", "systemctl"}
+var prose = []string{"as", "halt", "init", "look", "systemctl", "write"}
 
 // record is what scripts/fresh --packages writes.
 const record = "scripts/commands"

@@ -111,7 +111,7 @@ func TestSecondStart(t *testing.T) {
 	watch := m.watch(t)
 	out.Read(make([]byte, 3))
 	podman := podmanOn(testStorage)
-	said, err := m.Try(m.dir, nil, "", "sh", "-c", podman+"restart --time 0 $("+podman+"ps --quiet)")
+	said, err := m.Try(m.dir, nil, "", "sh", "-c", podman+"restart --time 0 $("+podman+"container ls --quiet)")
 	t.Logf("podman restart: %v: %s", err, said)
 	if err == nil {
 		t.Errorf("the container starts again: %v\n%s", err, said)
@@ -257,7 +257,7 @@ func (m *machine) traces() map[string]bool {
 	}
 	// The storage and the cgroups are everybody's.
 	podman := podmanOn(m.storage)
-	listed := m.Run(m.dir, "sh", "-c", podman+"ps --all --external --format '{{.Names}}'; "+podman+"volume ls --format '{{.Labels}}'")
+	listed := m.Run(m.dir, "sh", "-c", podman+"container ls --all --external --format '{{.Names}}'; "+podman+"volume ls --format '{{.Labels}}'")
 	for line := range strings.Lines(listed) {
 		for id := range m.ids {
 			if strings.Contains(line, id) {
