@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"os"
 	"os/exec"
 	"os/user"
+	"strings"
 	"testing"
 
 	"git-ward/internal/flock"
@@ -26,13 +28,16 @@ func OrdinaryUser(t testing.TB) *user.User {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if u, err := user.Lookup(rootless); err == nil {
-		return u
+	var steps [][]string
+	if _, err := user.Lookup(rootless); err != nil {
+		steps = append(steps, []string{"useradd", "--system", "--no-create-home", "--home-dir", "/nonexistent", rootless})
 	}
-	for _, args := range [][]string{
-		{"useradd", "--system", "--no-create-home", "--home-dir", "/nonexistent", rootless},
-		{"usermod", "--add-subuids", "2000000-2065535", "--add-subgids", "2000000-2065535", rootless},
-	} {
+	for _, kind := range []string{"subuid", "subgid"} {
+		if data, _ := os.ReadFile("/etc/" + kind); !strings.Contains("\n"+string(data), "\n"+rootless+":") {
+			steps = append(steps, []string{"usermod", "--add-" + kind + "s", "2000000-2065535", rootless})
+		}
+	}
+	for _, args := range steps {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Skipf("SKIPPED, out loud: no user for rootless tests: %v: %s", err, out)
 		}

@@ -60,7 +60,7 @@ func find(podman string) (string, error) {
 	path, err := exec.LookPath(podman)
 	if err != nil {
 		return "", cli.Hint(fmt.Errorf("podman is not there: %w", err),
-			"on Debian: apt-get install podman runc uidmap slirp4netns; or launch --unfenced, without a fence")
+			"on Debian: apt-get install podman runc netavark iptables uidmap slirp4netns; or launch --unfenced, without a fence")
 	}
 	return path, nil
 }
