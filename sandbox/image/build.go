@@ -61,11 +61,13 @@ func Build(ctx context.Context, store Store, o Options) (name string, err error)
 	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
 		return name, err
 	}
-	dir, lock, err := newWork("")
+	dir, lock, err := newWork()
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, removeWork(dir), lock.Close(), sweepWork(filepath.Dir(dir))) }()
+	defer func() {
+		err = errors.Join(err, removeWork(dir), lock.Close(), flock.Sweep(filepath.Dir(dir), workPrefix, removeWork))
+	}()
 	start := time.Now()
 	if o.Recipe.From != "" {
 		err = o.fromRegistry(ctx, store, name, dir)

@@ -14,69 +14,19 @@ import (
 )
 
 // workPrefix begins the name of every directory that a build works in.
-const workPrefix = "ward-image-"
+const workPrefix = "ward-build-"
 
-// newWork makes a directory of this build's own below temp ("": the machine's
-// temporary directory), locked for as long as anything of the build runs, and
-// removes those whose builds were killed.
-func newWork(temp string) (dir string, lock *os.File, err error) {
-	if temp == "" {
-		temp = os.TempDir()
-	}
-	if err := sweepWork(temp); err != nil {
+// newWork makes a directory for a build, locked for as long as anything of the
+// build runs, and removes those whose builds were killed.
+func newWork() (dir string, lock *os.File, err error) {
+	if dir, lock, err = flock.Temp("", workPrefix, removeWork); err != nil {
 		return "", nil, err
 	}
-	for {
-		if dir, err = os.MkdirTemp(temp, workPrefix); err != nil {
-			return "", nil, err
-		}
-		// A builder of an ordinary user works in it under other ids of that user.
-		if lock, err = flock.Dir(dir); err == nil {
-			err = lock.Chmod(0o711)
-		}
-		if err == nil && stillThere(dir, lock) {
-			return dir, lock, nil
-		}
-		if lock != nil {
-			lock.Close()
-		}
-		// A sweep may have come between the making and the locking: once more.
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return "", nil, err
-		}
+	// A builder of an ordinary user works in it under other ids of that user.
+	if err := lock.Chmod(0o711); err != nil {
+		return "", nil, errors.Join(err, removeWork(dir), lock.Close())
 	}
-}
-
-// stillThere tells whether a path names the file that is open.
-func stillThere(path string, f *os.File) bool {
-	now, err := os.Lstat(path)
-	was, wasErr := f.Stat()
-	return err == nil && wasErr == nil && os.SameFile(now, was)
-}
-
-// sweepWork removes the directories of our builds in which nobody works.
-func sweepWork(temp string) error {
-	dirs, err := filepath.Glob(filepath.Join(temp, workPrefix+"*"))
-	if err != nil {
-		return err
-	}
-	for _, dir := range dirs {
-		// Not through a link, and nothing of another user's.
-		fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if err != nil {
-			continue
-		}
-		var st unix.Stat_t
-		mine := unix.Fstat(fd, &st) == nil && st.Uid == uint32(os.Geteuid())
-		if mine && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
-			err = removeWork(dir)
-		}
-		unix.Close(fd)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return dir, lock, nil
 }
 
 // removeWork removes a directory in which a builder may have been killed: root's
