@@ -53,7 +53,7 @@ func shut(neighbour string) []lab.Attempt {
 		attempt("Teredo", "tcp", "2001::1", 80),
 		attempt("the host, on its wire", "tcp", wireAddr, 22),
 		attempt("the host, on the bridge", "tcp", "10.88.0.1", 22),
-		attempt("the host, on the bridge, IPv6", "tcp", "fd00:88::1", 22),
+		attempt("the host, on the bridge, IPv6", "tcp", "2001:db8:88::1", 22),
 		attempt("the host, another address", "tcp", hostAddr, 22),
 		attempt("the host, another address", "udp", hostAddr, 4444),
 		attempt("the host, IPv6", "tcp", "2001:db8:1::2", 22),
