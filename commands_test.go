@@ -25,7 +25,7 @@ import (
 // elsewhere are programs that scripts/setup --fence does not bring: what of
 // scripts/setup does, for those whose tests say SKIPPED without them, or why none.
 var elsewhere = map[string]string{
-	"curl": "--tests", "gcc": "--tests",
+	"curl": "--tests", "gcc": "--tests", "ssh-keygen": "--hosting",
 	"npm":  "tests try real agent programs where there is one",
 	"sudo": "setup needs it of an ordinary user only",
 }
