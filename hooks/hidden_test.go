@@ -54,7 +54,7 @@ func TestHiddenInMetadata(t *testing.T) {
 // emoji are no attack, in messages, names, paths, refs and documents.
 func TestWritingPasses(t *testing.T) {
 	p := gittest.New(t)
-	p.Git("config", "user.name", "مریم خواهم‌نوشت")
+	p.Git("config", "user.name", "مریم خواهم\u200cنوشت")
 	message := "加限速器 🚀 👩🏽\u200d💻 ❤\ufe0f\n\nمی\u200cخواهم، שלום \u200f(C++)!\r\nक्\u200dष 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f 1\ufe0f\u20e3 辻\U000e0100\n"
 	p.Git("switch", "-q", "-c", "agent/限速-می\u200cخواهم")
 	for _, path := range []string{"文档/说明.md", "مستندات/میخ.txt", "notes 📝/👨\u200d👩\u200d👧.txt", "skills/技能.md", "Screenshot 3.45.12\u202fPM.png"} {

@@ -74,8 +74,8 @@ func (tr *traps) settings(hooks string) string {
 		{"core", "attributesFile", filepath.Join(tr.dir, "attributes")},
 	} {
 		name := strings.NewReplacer(" ", "-", `"`, "", "/", "", ":", "").Replace(s[0]) + "." + s[1]
-		if strings.Contains(s[2], "P") {
-			s[2] = strings.Replace(s[2], "P", tr.program(name), 1)
+		if before, after, ok := strings.Cut(s[2], "P"); ok {
+			s[2] = before + tr.program(name) + after
 		}
 		fmt.Fprintf(&b, "[%s]\n\t%s = %s\n", s[0], s[1], s[2])
 	}

@@ -193,17 +193,17 @@ func TestKilled(t *testing.T) {
 			b.flag("deaf", deaf)
 			b.flag("stuck", true)
 			store := t.TempDir()
-			cmd, said := b.start(store, b.cache)
+			first, _ := b.start(store, b.cache)
 			lab.Eventually(t, "half an archive", func() bool {
 				_, err := os.Stat(filepath.Join(b.builder, "half"))
 				return err == nil
 			})
-			if err := cmd.Process.Kill(); err != nil {
+			if err := first.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			cmd.Wait()
+			first.Wait()
 			b.flag("stuck", false)
-			if cmd, said = b.start(store, b.cache); cmd.Wait() != nil {
+			if cmd, said := b.start(store, b.cache); cmd.Wait() != nil {
 				t.Fatal(said)
 			}
 			b.good(store)
