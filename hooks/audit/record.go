@@ -46,9 +46,10 @@ type Ref struct {
 type Record struct {
 	ID         int64         `json:"id"` // position in the chain, from 1
 	Time       time.Time     `json:"time"`
-	Principal  string        `json:"principal"` // pm, agent, or unknown when it was not proved
-	User       string        `json:"user"`      // the hook's user id
-	Push       string        `json:"push"`      // push id
+	Principal  string        `json:"principal"`      // pm, agent, or unknown when it was not proved
+	Name       string        `json:"name,omitempty"` // who pushed, as the transport proves it
+	User       string        `json:"user"`           // the hook's user id
+	Push       string        `json:"push"`           // push id
 	Refs       []Ref         `json:"refs"`
 	Verdict    Verdict       `json:"verdict"`
 	Rules      []string      `json:"rules"`             // rule ids of all findings, sorted

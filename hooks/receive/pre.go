@@ -28,20 +28,22 @@ func PreReceive(ctx context.Context, env *cli.Env) error {
 	if err := s.settings(); err != nil {
 		return err
 	}
-	principal, id, err := s.identify()
+	who, err := s.identify(ctx)
 	if err != nil {
-		record := s.record("unknown", id)
+		record := s.record("unknown", who.id)
+		record.Name = who.name
 		record.Rules = []string{"identity/user"}
 		return errors.Join(err, s.actAsOwner(), s.refused(ctx, record))
 	}
 	if _, err := audit.Reconcile(ctx, s.repo, s.batch); err != nil {
 		return fmt.Errorf("an earlier push cannot be recorded: %w", err)
 	}
-	push, err := s.push(principal)
+	push, err := s.push(who)
 	if err != nil {
 		return err
 	}
-	record := s.record(string(principal), id)
+	record := s.record(string(who.principal), who.id)
+	record.Name = who.name
 	result, err := checks.Judge(ctx, s.repo, s.batch, push)
 	if err != nil {
 		record.Rules = []string{"trouble"}
@@ -67,10 +69,10 @@ func PreReceive(ctx context.Context, env *cli.Env) error {
 }
 
 // push is what the checks get.
-func (s *session) push(principal checks.Principal) (*checks.Push, error) {
+func (s *session) push(who pusher) (*checks.Push, error) {
 	options, err := pushOptions(s.env.Getenv)
 	return &checks.Push{
-		Principal: principal, Updates: s.updates, Options: options, Config: s.config,
+		Principal: who.principal, Name: who.name, Updates: s.updates, Options: options, Config: s.config,
 		Branches: "refs/heads/", Received: true,
 		Retired: func() (comms.Set, error) { return audit.Retired(s.batch) },
 	}, err
