@@ -36,7 +36,7 @@ func (s *session) asUser(who pusher, owner bool) (pusher, error) {
 		on = append(on, checks.PM)
 	}
 	if len(on) == 0 {
-		return who, cli.Hint(fmt.Errorf("user id %s (%s) may not push: it is neither the repository's owner nor on a list of [identity]", number, who.name),
+		return who, cli.Hint(fmt.Errorf("user id %s may not push: it is neither the repository's owner nor on [identity] pm, agents or members", number),
 			"push as the owner (sudo -u OWNER git push), or let the host admin add you to [identity] pm in ward/config.toml and run git ward init --bare again")
 	}
 	return who.listed(on, who.name, "user id "+number)

@@ -88,3 +88,24 @@ func clientSets(name string) bool {
 		return name == bad || !slices.Contains(whole, bad) && strings.HasPrefix(name, bad)
 	})
 }
+
+// Means says in one sentence who pushes as what, for whoever set it (doctor, init).
+func (i Identity) Means() string {
+	lists := fmt.Sprintf("pm %s, agents %s, members %s", words(i.PM), words(i.Agents), words(i.Members))
+	switch i.From {
+	case "":
+		return "users of this machine: the owner is PM, but not through ssh or a server ([identity] from); " + lists
+	case FromAccount:
+		return "users of this machine, and whoever has an ssh key to the owner's account: the owner is PM; " + lists
+	case FromSignedPush:
+		return "the signer of the push, by ward/allowed_signers; " + lists
+	}
+	return "the name in " + i.From + ", which the server sets; " + lists
+}
+
+func words(list []string) string {
+	if len(list) == 0 {
+		return "nobody"
+	}
+	return strings.Join(list, " ")
+}

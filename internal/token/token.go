@@ -77,7 +77,7 @@ func NewID(now time.Time) string {
 // CheckID keeps a push id usable as a file name.
 func CheckID(id string) error {
 	if len(id) < 8 || len(id) > 80 || strings.ContainsFunc(id, func(r rune) bool { return !letter(r) && !digit(r) && r != '-' }) {
-		return errors.New("the push id is not one that a door makes")
+		return errors.New("the push id is not one that the door makes")
 	}
 	return nil
 }
