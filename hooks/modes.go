@@ -45,8 +45,8 @@ func (in *initializer) open(gid int) (changed int, err error) {
 		if err != nil {
 			return err
 		}
-		mode := groupMode(rel, info.Mode())
-		if mode == info.Mode() {
+		mode, ok := groupMode(rel, info.Mode())
+		if !ok || mode == info.Mode() && int(info.Sys().(*syscall.Stat_t).Gid) == gid {
 			return nil
 		}
 		changed++
@@ -58,8 +58,8 @@ func (in *initializer) open(gid int) (changed int, err error) {
 
 // groupMode is the mode of a file of a shared repository. The group writes what
 // git and the hooks write; settings and hooks it reads; the key, and what the
-// launcher keeps in ward/, is not its business.
-func groupMode(rel string, mode fs.FileMode) fs.FileMode {
+// launcher keeps in ward/, is not its business: not ok.
+func groupMode(rel string, mode fs.FileMode) (group fs.FileMode, ok bool) {
 	top, below, _ := strings.Cut(filepath.ToSlash(rel), "/")
 	read := mode | mode>>3&0o050 // what the owner may, without writing
 	write := mode | mode>>3&0o070
@@ -68,19 +68,19 @@ func groupMode(rel string, mode fs.FileMode) fs.FileMode {
 	}
 	switch {
 	case rel == token.KeyFile || rel == "ward/door" || strings.HasPrefix(rel, "ward/door/"):
-		return mode
+		return mode, false
 	case top == "ward" && !mode.IsDir():
 		switch {
 		case rel == config.Path, rel == nonceFile, rel == "ward/allowed_signers":
-			return read
+			return read, true
 		case rel == lockFile, rel == "ward/refusals", strings.Contains(below, "/"):
-			return write
+			return write, true
 		}
-		return mode
+		return mode, false
 	case rel == "config", strings.Contains(top, "hooks"):
-		return read
+		return read, true
 	}
-	return write
+	return write, true
 }
 
 // close takes back what others than the owner may do in ward/, in a repository
