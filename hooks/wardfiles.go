@@ -60,7 +60,7 @@ func (in *initializer) nonceSeed(c *config.Config) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		seed := make([]byte, 32)
 		rand.Read(seed)
-		text := fmt.Sprintf("# The seed of signed pushes' nonces; git ward init made it.\n[receive]\n\tcertNonceSeed = %s\n", hex.EncodeToString(seed))
+		text := fmt.Sprintf("# The seed of signed pushes' nonces; git ward init made it.\n[receive]\n\tcertNonceSeed = %s\n[gpg \"ssh\"]\n\tallowedSignersFile = ward/allowed_signers\n", hex.EncodeToString(seed))
 		if err := atomicfile.Write(path, []byte(text), 0o600); err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ const (
 	// maxCertificate bounds a push certificate: its ref lines, mostly.
 	maxCertificate = 1 << 20
 	sshSignature   = "-----BEGIN SSH SIGNATURE-----\n"
+	sshEnd         = "\n-----END SSH SIGNATURE-----\n"
 )
 
 // signed takes the name from the push certificate, which it verifies itself: what
@@ -72,6 +73,9 @@ func (c certificate) check(text []byte) (payload, signature []byte, err error) {
 	at := bytes.Index(text, []byte(sshSignature))
 	if at <= 0 || text[at-1] != '\n' {
 		return nil, nil, errors.New("holds no ssh signature (gpg.format = ssh)")
+	}
+	if end := bytes.Index(text, []byte(sshEnd)); end+len(sshEnd) != len(text) {
+		return nil, nil, errors.New("goes on after its signature")
 	}
 	payload, signature = text[:at], text[at:]
 	head, body, ok := strings.Cut(string(payload), "\n\n")
