@@ -73,9 +73,11 @@ func TestDelegates(t *testing.T) {
 		t.Error(out)
 	}
 	h.identity("from = \"GITEA_PUSHER_NAME\"\npm = [\"pat\"]\nagents = [\"robo\"]")
+	pushes := 0
 	push := func(name, ref, want string) {
 		t.Helper()
-		p.Commit("f", ref+want+name)
+		pushes++
+		p.Commit("f", fmt.Sprint(pushes))
 		out, err := p.Try(p.Work, []string{"GITEA_PUSHER_NAME=" + name, "GITEA_KEY_ID=1"}, "", "git", "push", "origin", "HEAD:"+ref)
 		if got := h.last().String(); got != want || (err == nil) != strings.Contains(want, "accepted") {
 			t.Errorf("audit has %q, want %q: %v\n%s", got, want, err, out)
