@@ -85,10 +85,10 @@ func TestSignedPush(t *testing.T) {
 		{"pat", "main", "pm.*accepted", ""},
 		{"mo", "topic", "member.*accepted", ""},
 		{"mo", "main", "member.*refused", "a member may not push main"},
-		{"eve", "main", "unknown.*refused", "the push's signature: "},  // a key that nobody has
-		{"file", "main", "unknown.*refused", "the push's signature: "}, // for another namespace
-		{"old", "main", "unknown.*refused", "the push's signature: "},  // not any more
-		{"two", "main", "unknown.*refused", "is no name of a pusher"},  // whose?
+		{"eve", "main", "unknown.*refused", "the push's signature: "},        // a key that nobody has
+		{"file", "main", "unknown.*refused", "the push's signature: "},       // for another namespace
+		{"old", "main", "unknown.*refused", "the push's signature: "},        // not any more
+		{"two", "main", "unknown.*refused", "2 names have its key, not one"}, // whose?
 		{"any", "main", "unknown.*refused", "is no name of a pusher"},
 	} {
 		s.Git("fetch", "-q", "origin")

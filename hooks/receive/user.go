@@ -36,6 +36,7 @@ func (s *session) asUser(who pusher, owner bool) (pusher, error) {
 		on = append(on, checks.PM)
 	}
 	if len(on) == 0 {
+		who.name = "" // a stranger's user id, which the record has, says enough
 		return who, cli.Hint(fmt.Errorf("user id %s may not push: it is neither the repository's owner nor on [identity] pm, agents or members", number),
 			"push as the owner (sudo -u OWNER git push), or let the host admin add you to [identity] pm in ward/config.toml and run git ward init --bare again")
 	}
