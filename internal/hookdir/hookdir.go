@@ -72,10 +72,13 @@ func Find(bare, named string) (Layout, error) {
 // Path is where Ward's hook of that name goes: below the delegate that stands
 // there, else into the directory itself.
 func (l Layout) Path(name string) string {
-	if path := filepath.Join(l.Dir, name); !IsWard(path) && IsDelegate(path, name) {
-		return filepath.Join(l.Dir, name+".d", program)
+	path := filepath.Join(l.Dir, name)
+	// A script that looks like one and is none would leave pushes unjudged; so the
+	// directory has to be there, too. Without it the script is chained, which is safe.
+	if info, err := os.Stat(path + ".d"); err == nil && info.IsDir() && !IsWard(path) && IsDelegate(path, name) {
+		return filepath.Join(path+".d", program)
 	}
-	return filepath.Join(l.Dir, name)
+	return path
 }
 
 // DirOf is the directory of the layout that has Ward's hook at path.

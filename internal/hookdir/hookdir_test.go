@@ -74,6 +74,24 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// A hook that only looks like a delegate is chained: below it Ward's might never run.
+func TestPathNeedsTheDelegatesDirectory(t *testing.T) {
+	l := Layout{t.TempDir()}
+	path := filepath.Join(l.Dir, "pre-receive")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nfor f in $CONF.d/*; do . $f; done\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Path("pre-receive"); got != path {
+		t.Error(got)
+	}
+	if err := os.Mkdir(path+".d", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Path("pre-receive"); got != path+".d/ward" {
+		t.Error(got)
+	}
+}
+
 // Where nothing is recorded, hooks that run are enough; where init has recorded
 // Ward's, anybody else's hook in their place is named.
 func TestCheck(t *testing.T) {
