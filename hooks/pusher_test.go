@@ -58,7 +58,7 @@ func TestTheOwnersIDBehindAServer(t *testing.T) {
 		}
 	}
 	// What shows no transport takes nothing away.
-	if out, err := tryPush(p, "SSH_AUTH_SOCK=/run/x", "SSH_AGENT_PID=1", "HTTP_PROXY=x", "GLOBAL=x", "REMOTELY=x"); err != nil || !strings.HasPrefix(lastPusher(p), "pm ") {
+	if out, err := tryPush(p, "SSH_AUTH_SOCK=/run/x", "SSH_AGENT_PID=1", "HTTP_PROXY=x", "GLOBAL=x", "REMOTELY=x", "REMOTE_CONTAINERS=true", "REMOTE_CONTAINERS_IPC=/x"); err != nil || !strings.HasPrefix(lastPusher(p), "pm ") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	setIdentity(p, `from = "account"`)

@@ -30,6 +30,9 @@ func remoteTransport(environ []string, account bool) string {
 	for _, mark := range marks {
 		for _, v := range environ {
 			name, _, _ := strings.Cut(v, "=")
+			if strings.HasPrefix(name, "REMOTE_CONTAINERS") {
+				continue // an editor's, in a container for development
+			}
 			if name == mark || strings.HasSuffix(mark, "_") && strings.HasPrefix(name, mark) {
 				return name
 			}
