@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
-	"git-ward/internal/token"
+	door "git-ward/internal/token"
 )
 
 // setIdentity replaces [identity] of a pair's repository.
@@ -97,7 +97,7 @@ func TestNamesFromAServer(t *testing.T) {
 // A door's token is for its principal and its name, and for nothing else.
 func TestBoundTokens(t *testing.T) {
 	p := gittest.New(t)
-	key, err := os.ReadFile(filepath.Join(p.Bare, token.KeyFile))
+	key, err := os.ReadFile(filepath.Join(p.Bare, door.KeyFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,21 +109,21 @@ func TestBoundTokens(t *testing.T) {
 		env  []string
 		want string
 	}{
-		"the agent's plain token":    {with("", "", token.Plain(key, id)), "agent  refused"}, // main is not the agent's
-		"a PM's":                     {with("pm", "pat", token.Bound(key, id, "pm", "pat")), "pm pat accepted"},
-		"a member's":                 {with("member", "mo", token.Bound(key, id, "member", "mo")), "member mo refused"},
-		"an agent's with a name":     {with("agent", "robo", token.Bound(key, id, "agent", "robo")), "agent robo refused"},
-		"the plain one for a PM":     {with("pm", "pat", token.Plain(key, id)), "unknown  refused"},
-		"another principal":          {with("pm", "pat", token.Bound(key, id, "agent", "pat")), "unknown  refused"},
-		"another name":               {with("pm", "pat", token.Bound(key, id, "pm", "mo")), "unknown  refused"},
-		"a bound one as plain":       {with("", "", token.Bound(key, id, "agent", "robo")), "unknown  refused"},
-		"a name without a principal": {with("", "pat", token.Plain(key, id)), "unknown  refused"},
-		"a principal without a name": {with("pm", "", token.Plain(key, id)), "unknown  refused"},
-		"a principal of one's own":   {with("host", "x", token.Bound(key, id, "host", "x")), "unknown x refused"},
-		"the parts cut elsewhere":    {with("pmpat", "", token.Bound(key, id, "pm", "pat")), "unknown  refused"},
-		"a name that is not one":     {with("pm", "@pms", token.Bound(key, id, "pm", "@pms")), "unknown  refused"},
+		"the agent's plain token":    {with("", "", door.Plain(key, id)), "agent  refused"}, // main is not the agent's
+		"a PM's":                     {with("pm", "pat", door.Bound(key, id, "pm", "pat")), "pm pat accepted"},
+		"a member's":                 {with("member", "mo", door.Bound(key, id, "member", "mo")), "member mo refused"},
+		"an agent's with a name":     {with("agent", "robo", door.Bound(key, id, "agent", "robo")), "agent robo refused"},
+		"the plain one for a PM":     {with("pm", "pat", door.Plain(key, id)), "unknown  refused"},
+		"another principal":          {with("pm", "pat", door.Bound(key, id, "agent", "pat")), "unknown  refused"},
+		"another name":               {with("pm", "pat", door.Bound(key, id, "pm", "mo")), "unknown  refused"},
+		"a bound one as plain":       {with("", "", door.Bound(key, id, "agent", "robo")), "unknown  refused"},
+		"a name without a principal": {with("", "pat", door.Plain(key, id)), "unknown  refused"},
+		"a principal without a name": {with("pm", "", door.Plain(key, id)), "unknown  refused"},
+		"a principal of one's own":   {with("host", "x", door.Bound(key, id, "host", "x")), "unknown x refused"},
+		"the parts cut elsewhere":    {with("pmpat", "", door.Bound(key, id, "pm", "pat")), "unknown  refused"},
+		"a name that is not one":     {with("pm", "@pms", door.Bound(key, id, "pm", "@pms")), "unknown  refused"},
 		"no token at all":            {with("pm", "pat", ""), "unknown  refused"},
-		"a token and no id":          {[]string{"WARD_PUSH_TOKEN=" + token.Plain(key, "")}, "unknown  refused"},
+		"a token and no id":          {[]string{"WARD_PUSH_TOKEN=" + door.Plain(key, "")}, "unknown  refused"},
 		"names and no token":         {[]string{"WARD_PRINCIPAL=agent", "WARD_NAME=robo"}, "pm"}, // they prove nothing
 	} {
 		out, err := tryPush(p, c.env...)
@@ -134,13 +134,13 @@ func TestBoundTokens(t *testing.T) {
 	p.Fsck()
 }
 
-// A member's branches are every one but main; nothing else is a member's.
+// A member's branches are every one but main; what is Ward's own is not a member's.
 func TestMemberRights(t *testing.T) {
 	p := gittest.New(t)
 	setIdentity(p, "from = \"WARD_USER\"\npm = [\"pat\"]\nmembers = [\"mo\"]")
 	for ref, ok := range map[string]bool{
 		"refs/heads/topic": true, "refs/heads/agent/x": true, "refs/heads/release/1": true, "refs/heads/main": false,
-		"refs/tags/v1": false, "refs/notes/x": false, "refs/ward/uow/D-1.1": false, "refs/ward/audit": false, "refs/changes/1": false,
+		"refs/tags/v1": true, "refs/ward/uow/D-1.1": false, "refs/ward/audit": false, "refs/changes/1": false,
 	} {
 		out, err := p.Try(p.Work, []string{"WARD_USER=mo"}, "", "git", "push", "-q", "origin", "HEAD~0:"+ref, "--force")
 		if ref == "refs/heads/main" {

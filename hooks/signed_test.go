@@ -84,7 +84,7 @@ func TestSignedPush(t *testing.T) {
 	for _, c := range []struct{ key, ref, log, out string }{
 		{"pat", "main", "pm.*accepted", ""},
 		{"mo", "topic", "member.*accepted", ""},
-		{"mo", "main", "member.*refused", "a member may not push main"},
+		{"mo", "main", "member.*refused", "a member may not push this ref"},
 		{"eve", "main", "unknown.*refused", "the push's signature: "},        // a key that nobody has
 		{"file", "main", "unknown.*refused", "the push's signature: "},       // for another namespace
 		{"old", "main", "unknown.*refused", "the push's signature: "},        // not any more

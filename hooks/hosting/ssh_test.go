@@ -239,7 +239,7 @@ func TestOpenSSH(t *testing.T) {
 		{"anybody", `from = "account"`, "pm " + owner.name + " accepted main", ""},
 		{"anybody", "from = \"WARD_USER\"\npm = [\"zoe\"]", "unknown  refused main", "WARD_USER is not set"},
 		{"zoe", "from = \"WARD_USER\"\npm = [\"zoe\"]", "pm zoe accepted main", ""},
-		{"zoe", "from = \"WARD_USER\"\nmembers = [\"zoe\"]", "member zoe refused main", "a member may not push main"},
+		{"zoe", "from = \"WARD_USER\"\nmembers = [\"zoe\"]", "member zoe refused main", "a member may not push this ref"},
 		{"zoe", "from = \"WARD_USER\"\npm = [\"pat\"]", "unknown zoe refused main", "on none of the lists"},
 	} {
 		h.identity(c.identity)
