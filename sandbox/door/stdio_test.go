@@ -217,7 +217,7 @@ func TestKilledDoor(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.settle(120, 30)
-	f.hook("pre-receive", "touch ward/inside; while [ ! -e ward/go ]; do sleep 0.05; done\n")
+	f.hook("pre-receive", "mkdir -p ward/inside; touch ward/inside/$$; while [ ! -e ward/go ]; do sleep 0.05; done\n")
 	var doors []*exec.Cmd
 	self, _ := os.Executable()
 	for i := range atOnce {
@@ -243,7 +243,10 @@ func TestKilledDoor(t *testing.T) {
 		return err != nil
 	}
 	lab.Eventually(t, "all slots are taken", taken)
-	lab.Eventually(t, "a hook runs", func() bool { return exists(f.bare, "ward/inside") })
+	lab.Eventually(t, "all hooks run", func() bool {
+		inside, _ := os.ReadDir(filepath.Join(f.bare, "ward/inside"))
+		return len(inside) == atOnce
+	})
 	for _, d := range doors {
 		d.Process.Signal(syscall.SIGKILL)
 		d.Wait()
@@ -256,11 +259,6 @@ func TestKilledDoor(t *testing.T) {
 	if out, err := f.pushOver(over(t, "--stdio", "--bare", f.bare, "--agent", "robo"), "refs/heads/after"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-}
-
-func exists(dir, name string) bool {
-	_, err := os.Stat(filepath.Join(dir, name))
-	return err == nil
 }
 
 // stdioMain is the test binary as the forced command.
