@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
+	"git-ward/internal/config"
 	"git-ward/internal/git"
 )
 
@@ -22,10 +24,20 @@ func sorted(names []string) []string {
 // link is a record and the commit of the chain that holds it.
 type link struct {
 	*audit.Record
-	Commit string
+	Commit   string
+	Settings string // the blob of config.toml beside it, "" for none
+	// Err says why the commit holds no record that can be read; the record is an empty
+	// one at its place then.
+	Err error
+	// Canonical says that the record is stored as it would be written again.
+	Canonical bool
 }
 
-// readChain reads the audit chain, oldest record first.
+// broken is the verdict of a record that cannot be read.
+const broken audit.Verdict = "broken"
+
+// readChain reads the audit chain, oldest record first. A record that cannot be read
+// is a link with an error, and those after it are read all the same.
 func readChain(ctx context.Context, repo *git.Repo, batch *git.Batch) ([]link, error) {
 	tip, err := repo.Ref(ctx, audit.ChainRef)
 	if err != nil || tip == git.Zero {
@@ -35,19 +47,47 @@ func readChain(ctx context.Context, repo *git.Repo, batch *git.Batch) ([]link, e
 	if err != nil {
 		return nil, err
 	}
-	var chain []link
-	for _, id := range strings.Fields(string(out)) {
-		r, err := audit.Read(batch, id)
-		if err != nil {
-			return chain, err
+	ids := strings.Fields(string(out))
+	chain := make([]link, 0, len(ids))
+	var spare *git.Batch // git ends a child that meets a damaged object
+	for i, id := range ids {
+		l := readLink(batch, id)
+		if l.Err != nil {
+			if _, err := batch.Info(ids[0]); err != nil {
+				if spare != nil {
+					spare.Close()
+				}
+				spare = repo.Batch(ctx)
+				defer spare.Close()
+				batch = spare
+			}
+			if err := ctx.Err(); err != nil {
+				return chain, err
+			}
+			l.Record = &audit.Record{ID: int64(i + 1), Verdict: broken, Rules: []string{}}
 		}
-		chain = append(chain, link{r, id})
+		chain = append(chain, l)
 	}
 	return chain, nil
 }
 
-// refs lists the refs whose every move the audit records, with their values.
-func refs(ctx context.Context, repo *git.Repo) (map[string]string, error) {
+func readLink(batch *git.Batch, commit string) link {
+	data, settings, err := audit.ReadFiles(batch, commit)
+	l := link{Commit: commit, Settings: settings, Err: err}
+	if err != nil {
+		return l
+	}
+	if l.Record, l.Err = audit.ParseRecord(data); l.Err != nil {
+		return l
+	}
+	line, err := l.Marshal()
+	l.Canonical = err == nil && bytes.Equal(line, data)
+	return l
+}
+
+// refs lists the refs whose every move the audit records, by their names as records
+// hold them, with their values.
+func refs(ctx context.Context, repo *git.Repo, settings *config.Config) (map[string]string, error) {
 	out, err := repo.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname)")
 	if err != nil {
 		return nil, err
@@ -55,8 +95,8 @@ func refs(ctx context.Context, repo *git.Repo) (map[string]string, error) {
 	all := map[string]string{}
 	for line := range bytes.Lines(out) {
 		id, name, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		if ok && !hostMoved(name) {
-			all[name] = id
+		if ok && !hostMoved(name) && !settings.Foreign(name) {
+			all[audit.QuoteRef(name)] = id
 		}
 	}
 	return all, nil
@@ -120,14 +160,25 @@ func recorded(chain []link) map[string]string {
 	return values
 }
 
+// settingsOf are a bare repository's settings; the defaults where there are none to
+// read, as in a clone.
+func settingsOf(repo *git.Repo) *config.Config {
+	if c, err := config.Load(repo.Dir); err == nil {
+		return c
+	}
+	return config.Default()
+}
+
 // unrecorded is a record of the refs whose values the chain does not have; it
 // has no refs when there are none.
 func unrecorded(ctx context.Context, repo *git.Repo, chain []link) (*audit.Record, error) {
-	now, err := refs(ctx, repo)
+	settings := settingsOf(repo)
+	now, err := refs(ctx, repo, settings)
 	if err != nil {
 		return nil, err
 	}
 	known := recorded(chain)
+	maps.DeleteFunc(known, func(ref, _ string) bool { return settings.Foreign(ref) })
 	r := &audit.Record{Time: time.Now().UTC().Truncate(time.Millisecond), Principal: string(checks.PM),
 		User: fmt.Sprint(os.Geteuid()), Verdict: audit.Accepted, Rules: []string{}, Reconciled: true}
 	add := func(ref, old, new string) {

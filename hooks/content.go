@@ -104,7 +104,7 @@ func (in *initializer) genesis() error {
 	batch := in.repo.Batch(in.ctx)
 	defer batch.Close()
 	if _, err := audit.Reconcile(in.ctx, in.repo, batch); err != nil {
-		return err
+		in.did("left a push unrecorded: %v; git ward fsck --repair", err)
 	}
 	chain, err := readChain(in.ctx, in.repo, batch)
 	if err != nil {
@@ -114,12 +114,28 @@ func (in *initializer) genesis() error {
 	if err != nil || len(r.Refs) == 0 {
 		return err
 	}
-	r.Push = "init-" + r.Time.Format("20060102T150405Z")
 	w, err := audit.NewWriter(in.ctx, in.repo, batch)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
 	in.did("recorded %d refs in the audit", len(r.Refs))
-	return w.Append(in.ctx, audit.Entry{Record: r})
+	// A repository that was there before Ward may have more refs than one record takes.
+	all := r.Refs
+	for n := 1; len(all) > 0; n++ {
+		part, size, count := *r, 0, 0
+		part.Push = "init-" + r.Time.Format("20060102T150405Z")
+		if n > 1 {
+			part.Push += fmt.Sprintf("-%d", n)
+		}
+		for count < min(len(all), audit.MaxRefs) && size < audit.MaxRefBytes {
+			size += audit.SizeOf(all[count].Ref)
+			count++
+		}
+		part.Refs, all = all[:count], all[count:]
+		if err := w.Append(in.ctx, audit.Entry{Record: &part}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

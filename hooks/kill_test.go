@@ -293,8 +293,15 @@ func TestConcurrentRecords(t *testing.T) {
 	if n := strings.Count(out, `"push":"push-`); n != writers*each {
 		t.Errorf("%d records of %d", n, writers*each)
 	}
-	if n := strings.Count(p.Run(p.Bare, "git", "notes", "--ref=audit", "show", "refs/heads/main"), `"push":"push-`); n != writers*each {
-		t.Errorf("%d note lines of %d", n, writers*each)
+	// A note that is full gives up its oldest lines, in order, and says so.
+	note := p.Run(p.Bare, "git", "notes", "--ref=audit", "show", "refs/heads/main")
+	lines := strings.Split(strings.TrimSpace(note), "\n")
+	var through int64
+	if _, err := fmt.Sscanf(lines[0], `{"older":"refs/ward/audit","through":%d}`, &through); err != nil {
+		t.Fatalf("the note does not say what it gave up (%v):\n%.200s", err, note)
+	}
+	if n := strings.Count(note, `"push":"push-`); n != writers*each+1-int(through) || len(note) > 64<<10 {
+		t.Errorf("%d note lines after record %d, %d bytes", n, through, len(note))
 	}
 }
 

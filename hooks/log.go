@@ -76,8 +76,8 @@ func foldRepeats(repo *git.Repo, chain []link) []link {
 		n := 0
 		if i+1 < len(chain) {
 			n = chain[i+1].Repeats
-		} else if count, err := audit.Repeats(repo, chain[i].ID); err == nil {
-			n = count // a clone has no such file, and says nothing
+		} else {
+			n = audit.Repeats(repo, chain[i].ID) // a clone has no such file, and says nothing
 		}
 		copied := *chain[i].Record
 		copied.Repeats = n
@@ -95,17 +95,39 @@ func writeTable(env *cli.Env, chain []link) error {
 			verdict += fmt.Sprintf(" (and %d more times)", l.Repeats)
 		}
 		rules := strings.Join(append(slices.Clone(l.Rules), prefixed("allowed ", l.Allowed)...), " ")
+		if len(l.Refs) == 0 {
+			what := "-"
+			if l.Err != nil {
+				what = "(cannot be read: git ward fsck)"
+			}
+			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t-..-\t%s\n", l.ID, l.Time.Format(time.DateTime), who(l), verdict, what, rules)
+		}
 		for i, ref := range l.Refs {
 			name := strings.TrimPrefix(diag.Clean(ref.Ref), "refs/heads/")
 			move := short(ref.Old) + ".." + short(ref.New)
 			if i == 0 {
-				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.Time.Format(time.DateTime), l.Principal, verdict, name, move, rules)
+				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.Time.Format(time.DateTime), who(l), verdict, name, move, rules)
 			} else {
 				fmt.Fprintf(w, "\t\t\t\t%s\t%s\t\n", name, move)
 			}
 		}
+		if l.Omitted != nil && l.Omitted.Refs > 0 {
+			fmt.Fprintf(w, "\t\t\t\t(and %s more)\t\t\n", diag.Count(l.Omitted.Refs, "ref"))
+		}
 	}
 	return w.Flush()
+}
+
+// who is the principal, and the name that the transport proved.
+func who(l link) string {
+	who := diag.Clean(l.Principal)
+	if l.Name != "" {
+		who += " " + diag.Clean(l.Name)
+	}
+	if who == "" {
+		return "-"
+	}
+	return who
 }
 
 func prefixed(prefix string, list []string) []string {

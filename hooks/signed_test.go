@@ -103,6 +103,12 @@ func TestSignedPush(t *testing.T) {
 			t.Errorf("%s: %s", c.key, log)
 		}
 	}
+	// The text of a certificate is kept with the record of its push; five pushes by
+	// nobody came after mo's last one.
+	text := s.Run(s.Bare, "git", "show", "refs/ward/audit~4:push-certificate")
+	if !strings.HasPrefix(text, "certificate version 0.1\n") || !strings.HasSuffix(text, "-----END SSH SIGNATURE-----\n") {
+		t.Error(text)
+	}
 	// The owner without a signature is nobody here.
 	s.Git("reset", "-q", "--hard", "origin/main")
 	s.Commit("f", "unsigned")

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -52,12 +51,16 @@ func Remember(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 		if len(words) < 4 {
 			continue
 		}
-		_, data, err := batch.Read(words[2], maxNoteBytes)
+		_, data, err := batch.Read(words[2], maxNoteBytes-int64(total))
+		var large *git.TooLarge
+		if errors.As(err, &large) || errors.Is(err, git.ErrMissing) {
+			continue // what cannot be remembered stops nobody from working
+		}
 		if err != nil {
 			return nil, err
 		}
-		if notes, total = notes+1, total+len(data); notes > maxNotes || total > maxNoteBytes {
-			return nil, fmt.Errorf("%s has more than %d notes or %d bytes", NotesRef, maxNotes, maxNoteBytes)
+		if notes, total = notes+1, total+len(data); notes > maxNotes {
+			break
 		}
 		m.note(data)
 	}

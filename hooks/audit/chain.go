@@ -8,10 +8,12 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"git-ward/hooks/checks"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 )
@@ -21,6 +23,12 @@ type Entry struct {
 	Record  *Record      `json:"record"`
 	Retired []int        `json:"retired"` // directive ids that the push removed
 	Lessons []LessonNote `json:"lessons"`
+	// Settings is the blob with the settings that Record.Config is the hash of; it
+	// enters the tree of the record when they are others than the last record's.
+	Settings string `json:"settings,omitempty"`
+	// Certificate is the blob with the push certificate that proved the pusher's
+	// name; it enters the tree of the record.
+	Certificate string `json:"certificate,omitempty"`
 	// Move makes a ref update of the host's own that happens with the record, in
 	// one transaction, and puts it into the record. It runs anew for each try; with
 	// no update, nothing is recorded.
@@ -92,7 +100,7 @@ func (w *Writer) lockedOut() bool {
 // Append writes a record to the chain and its notes in one transaction, and sets
 // the record's id.
 func (w *Writer) Append(ctx context.Context, e Entry) error {
-	lock, err := w.lock()
+	lock, err := w.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,7 +115,7 @@ func (w *Writer) Append(ctx context.Context, e Entry) error {
 // Finish appends the record of a pending push and removes its file. Where
 // somebody else was faster, the pending record becomes theirs.
 func (w *Writer) Finish(ctx context.Context, p *Pending) error {
-	lock, err := w.lock()
+	lock, err := w.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -183,17 +191,46 @@ func find(batch *git.Batch, push, since string) (*Record, error) {
 	return nil, nil
 }
 
+// maxLook is how many of the newest records are searched for a push that left no
+// pending file.
+const maxLook = 1000
+
+// Recorded is the newest record, of the last thousand, of a push that made these
+// moves (applied) or wanted to; nil when there is none.
+func Recorded(batch *git.Batch, moves []checks.Update, applied bool) (*Record, error) {
+	looked := 0
+	for r, err := range recordsSince(batch, git.Zero) {
+		if err != nil {
+			return nil, err
+		}
+		if looked++; looked > maxLook {
+			break
+		}
+		had := map[checks.Update]bool{}
+		for _, ref := range r.Refs {
+			if ref.Applied == applied {
+				had[ref.Update] = true
+			}
+		}
+		if !slices.ContainsFunc(moves, func(u checks.Update) bool { return !had[u] }) {
+			return r, nil
+		}
+	}
+	return nil, nil
+}
+
 // recordsSince reads the records after the commit since of the chain (git.Zero: all
-// of them), the newest first, up to an error.
+// of them), the newest first, up to an error. Records that cannot be read are passed
+// over: git ward fsck names them.
 func recordsSince(batch *git.Batch, since string) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		id, err := tip(batch)
 		for err == nil && id != since && id != git.Zero {
 			var r *Record
-			if r, err = Read(batch, id); err != nil {
+			if r, err = Read(batch, id); err != nil && !isBad(err) {
 				break
 			}
-			if !yield(r, nil) {
+			if err == nil && !yield(r, nil) {
 				return
 			}
 			id, err = parent(batch, id)
@@ -204,23 +241,49 @@ func recordsSince(batch *git.Batch, since string) iter.Seq2[*Record, error] {
 	}
 }
 
-// lock takes the writers' lock, which dies with the process that holds it.
-func (w *Writer) lock() (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(w.repo.Dir, "ward", "audit.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+// lockPatience is how long a writer waits for the others at most. Each of them
+// takes milliseconds; one that was stopped in the middle must not stop everybody.
+const lockPatience = 20 * time.Second
+
+// lock takes the writers' lock, which dies with the process that holds it. The
+// kernel hands it on in the order of asking; so it is asked once, by a goroutine that
+// nobody waits for longer than lockPatience.
+func (w *Writer) lock(ctx context.Context) (*os.File, error) {
+	dir := filepath.Join(w.repo.Dir, "ward")
+	f, err := os.OpenFile(filepath.Join(dir, "audit.lock"), os.O_CREATE|os.O_RDWR, ownMode)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			break
+	if mode := fileMode(dir); mode != ownMode {
+		f.Chmod(mode) // only its maker may, and need
+	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		return f, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	locked := make(chan error)
+	go func() {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		for errors.Is(err, unix.EINTR) {
+			err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
 		}
+		select {
+		case locked <- err:
+		case <-ctx.Done():
+			f.Close() // and with it the lock
+		}
+	}()
+	select {
+	case err := <-locked:
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		return f, nil
+	case <-ctx.Done():
+		return nil, errors.New("another process holds ward/audit.lock, and does not let go")
 	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }
 
 // build writes the objects for a record on top of what the refs hold now.
@@ -242,20 +305,52 @@ func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
 	}
 	e.Record.Repeats = 0
 	if last != nil && last.Verdict == Refused {
-		if e.Record.Repeats, err = Repeats(w.repo, last.ID); err != nil {
-			return nil, err
-		}
-	}
-	line, err := e.Record.Marshal()
-	if err != nil {
-		return nil, err
+		e.Record.Repeats = Repeats(w.repo, last.ID)
 	}
 	update := git.RefUpdate{Ref: ChainRef, Old: old}
-	if update.New, err = w.repo.CommitFile(old, recordFile, line, e.Record.Time, e.Record.subject()); err != nil {
+	if update.New, err = w.commit(e, last, old); err != nil {
 		return nil, err
 	}
 	updates, err := w.buildNotes(e)
 	return append(append(own, update), updates...), err
+}
+
+// commit stores a record on top of the chain, with the settings that it was judged
+// by where they are others than before.
+func (w *Writer) commit(e *Entry, last *Record, old string) (string, error) {
+	e.Record.fit()
+	var entries []git.Entry
+	if e.Record.Config != "" && (last == nil || last.Config != e.Record.Config) {
+		if _, err := w.batch.Info(e.Settings); err == nil {
+			entries = []git.Entry{{Mode: git.ModeFile, Name: configFile, ID: e.Settings}}
+		} else {
+			e.Record.Config = "" // better none than one that nobody can look up
+		}
+	}
+	if _, err := w.batch.Info(e.Certificate); e.Certificate != "" && err == nil {
+		entries = append(entries, git.Entry{Mode: git.ModeFile, Name: certificateFile, ID: e.Certificate})
+	}
+	line, err := e.Record.Marshal()
+	if err != nil {
+		return "", err
+	}
+	if len(line) > maxRecord {
+		return "", fmt.Errorf("the record of push %s would have %d bytes, more than %d", e.Record.Push, len(line), maxRecord)
+	}
+	blob, err := w.repo.WriteObject("blob", line)
+	if err != nil {
+		return "", err
+	}
+	entries = append(entries, git.Entry{Mode: git.ModeFile, Name: recordFile, ID: blob})
+	content, err := git.FormatTree(entries)
+	if err != nil {
+		return "", err
+	}
+	tree, err := w.repo.WriteObject("tree", content)
+	if err != nil {
+		return "", err
+	}
+	return w.repo.CommitTree(git.Ward, tree, old, e.Record.Time, e.Record.subject())
 }
 
 // buildNotes writes the notes that go with a record, where they are not there
@@ -264,13 +359,13 @@ func (w *Writer) buildNotes(e *Entry) ([]git.RefUpdate, error) {
 	if e.Record.Verdict != Accepted {
 		return nil, nil
 	}
-	line, err := e.Record.Marshal()
+	lines, err := e.Record.NoteLines()
 	if err != nil {
 		return nil, err
 	}
 	audit := notes{writer: w, ref: NotesRef}
-	for _, object := range e.Record.Tips() {
-		audit.add(object, string(line))
+	for object, line := range lines {
+		audit.add(object, line)
 	}
 	lessons := notes{writer: w, ref: LessonsRef}
 	for _, l := range e.Lessons {
@@ -304,8 +399,10 @@ func (e *Entry) follow(last *Record) error {
 		return fmt.Errorf("audit record %d: %w", r.ID-1, err)
 	}
 	for _, id := range e.Retired {
-		if err := retired.Add(id); err != nil {
-			return err
+		// The checks refuse what would be too much; of two pushes at once the later
+		// one can still be: its refs have moved, so its record is made in any case.
+		if retired.Add(id) != nil {
+			break
 		}
 	}
 	r.Retired = retired.String()
@@ -321,15 +418,38 @@ func tip(batch *git.Batch) (string, error) {
 	return object.ID, err
 }
 
-// Last is the newest record and the tip of the chain; nil and git.Zero for an
-// empty one.
+// maxBroken is how many broken records in a row are passed over in search of one
+// that can be read.
+const maxBroken = 1000
+
+// Last is the newest record that can be read, and the tip of the chain; nil and
+// git.Zero for an empty one. Its ID is the tip's position: where newer records are
+// broken it stands in for them, and is nobody's refusal to be repeated.
 func Last(batch *git.Batch) (*Record, string, error) {
-	id, err := tip(batch)
-	if err != nil || id == git.Zero {
-		return nil, id, err
+	top, err := tip(batch)
+	if err != nil || top == git.Zero {
+		return nil, top, err
 	}
-	r, err := Read(batch, id)
-	return r, id, err
+	id := top
+	for skipped := range int64(maxBroken) {
+		r, err := Read(batch, id)
+		if err == nil {
+			if r.ID += skipped; skipped > 0 {
+				r.Verdict = ""
+			}
+			return r, top, nil
+		}
+		if !isBad(err) {
+			return nil, top, err
+		}
+		if id, err = parent(batch, id); err != nil {
+			return nil, top, err
+		}
+		if id == git.Zero {
+			return &Record{ID: skipped + 1}, top, nil
+		}
+	}
+	return nil, top, fmt.Errorf("the newest %d records of the audit are broken: git ward fsck", maxBroken)
 }
 
 // Retired are the directive ids that the newest record carries as used and gone.
@@ -341,38 +461,49 @@ func Retired(batch *git.Batch) (comms.Set, error) {
 	return comms.ParseSet(last.Retired)
 }
 
-// maxRecord bounds a record; a push has at most a few thousand refs.
-const maxRecord = 8 << 20
+// errRecord is of a commit of the chain that does not hold a record.
+var errRecord = errors.New("not a record")
 
 // Read is the record in one commit of the chain.
 func Read(batch *git.Batch, commit string) (*Record, error) {
-	data, err := readFile(batch, commit)
+	data, _, err := ReadFiles(batch, commit)
 	if err != nil {
-		return nil, fmt.Errorf("audit chain at %s: %w", commit, err)
+		return nil, err
 	}
 	return ParseRecord(data)
 }
 
-// readFile reads record.json in a commit of the chain, object by object: that
-// way a hook needs no child for it.
-func readFile(batch *git.Batch, commit string) ([]byte, error) {
+// ReadFiles reads record.json in a commit of the chain, and the id of config.toml
+// beside it ("": none), object by object: that way a hook needs no child for it.
+func ReadFiles(batch *git.Batch, commit string) (record []byte, settings string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("audit chain at %s: %w", commit, err)
+		}
+	}()
 	tree, err := treeOf(batch, commit)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	_, data, err := batch.Read(tree, 4096)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	entries, err := git.ParseTree(data)
 	if err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	if len(entries) > 1 && entries[0].Name == configFile {
+		settings, entries = entries[0].ID, entries[1:]
+	}
+	if len(entries) > 1 && entries[0].Name == certificateFile {
+		entries = entries[1:]
 	}
 	if len(entries) != 1 || entries[0].Name != recordFile {
-		return nil, errors.New("the tree is not one record")
+		return nil, "", fmt.Errorf("%w: the tree is not one record", errRecord)
 	}
-	_, data, err = batch.Read(entries[0].ID, maxRecord)
-	return data, err
+	_, record, err = batch.Read(entries[0].ID, maxReadRecord)
+	return record, settings, err
 }
 
 func treeOf(batch *git.Batch, commit string) (string, error) {

@@ -21,6 +21,7 @@ type notes struct {
 	writer *Writer
 	ref    string
 	fresh  bool     // start from an empty tree
+	last   int64    // position of the newest record
 	order  []string // annotated objects, in order
 	lines  map[string][]string
 }
@@ -39,12 +40,13 @@ func (n *notes) add(object string, lines ...string) {
 // are equal when there is nothing to write.
 func (n *notes) build(last *Record) (git.RefUpdate, error) {
 	u := git.RefUpdate{Ref: n.ref, Old: git.Zero}
+	n.last = last.ID
 	tree := ""
 	tip, err := n.writer.batch.Info(n.ref)
 	if err == nil {
 		u.Old = tip.ID
 		if !n.fresh {
-			if tree, err = treeOf(n.writer.batch, tip.ID); err != nil {
+			if tree, err = treeOf(n.writer.batch, tip.ID); err != nil && !isBad(err) {
 				return u, err
 			}
 		}
@@ -56,7 +58,11 @@ func (n *notes) build(last *Record) (git.RefUpdate, error) {
 	}
 	slices.Sort(n.order)
 	before := tree
-	if tree, err = n.insert(tree, "", n.order); err != nil {
+	tree, err = n.insert(tree, "", n.order)
+	if isBad(err) { // only an index: it begins anew, and git ward fsck --repair fills it
+		tree, err = n.insert("", "", n.order)
+	}
+	if err != nil {
 		return u, fmt.Errorf("%s: %w", n.ref, err)
 	}
 	if tree == before {
@@ -107,39 +113,88 @@ func (n *notes) insert(tree, prefix string, objects []string) (string, error) {
 	return n.writer.writeTree(byName)
 }
 
-// maxNote bounds one note; an object that is pushed again and again to new refs
-// gets a line each time.
-const maxNote = 16 << 20
-
-// extend is a note blob with the object's new lines at its end.
+// extend is a note blob with the object's new lines at its end. A note that is
+// full gives up its oldest lines; one that cannot be read any more, all of them:
+// the chain has them.
 func (n *notes) extend(blob, object string) (string, error) {
 	var text []byte
+	lost := false
 	if blob != "" {
-		_, old, err := n.writer.batch.Read(blob, maxNote)
-		if err != nil {
+		_, old, err := n.writer.batch.Read(blob, maxReadNote)
+		if lost = isBad(err); err != nil && !lost {
 			return "", err
 		}
 		text = old
-		if len(text) > 0 && text[len(text)-1] != '\n' {
-			text = append(text, '\n')
-		}
 	}
-	for _, line := range n.lines[object] {
-		if !hasLine(text, line) { // a killed writer's transaction may have got this far
-			text = append(text, line...)
-			text = append(text, '\n')
-		}
+	if n.ref == NotesRef {
+		text = n.rotate(text, n.lines[object], lost)
+	} else {
+		text = appendNew(text, n.lines[object], maxLessons)
 	}
 	return n.writer.repo.WriteObject("blob", text)
 }
 
-func hasLine(text []byte, line string) bool {
-	for have := range bytes.Lines(text) {
-		if string(bytes.TrimSuffix(have, []byte("\n"))) == line {
-			return true
+// rotate is a note of the audit with more lines, the oldest left out where it would
+// be too large.
+func (n *notes) rotate(text []byte, lines []string, lost bool) []byte {
+	note := ParseNote(text)
+	if lost {
+		note.Through = n.last - 1
+	}
+	have := map[string]bool{}
+	size := 0
+	for _, line := range note.Lines {
+		have[line] = true
+		size += len(line) + 1
+	}
+	for _, line := range lines {
+		// A killed writer's transaction may have got this far.
+		if !have[line] && (note.Through == 0 || recordID(line) > note.Through) {
+			note.Lines = append(note.Lines, line)
+			size += len(line) + 1
 		}
 	}
-	return false
+	if size > maxNote {
+		for len(note.Lines) > 1 && size > maxNote/2 {
+			note.Through = max(note.Through, recordID(note.Lines[0]))
+			size -= len(note.Lines[0]) + 1
+			note.Lines = note.Lines[1:]
+		}
+	}
+	var b bytes.Buffer
+	if note.Through > 0 {
+		b.WriteString(rotated{ChainRef, note.Through}.line() + "\n")
+	}
+	for _, line := range note.Lines {
+		b.WriteString(line + "\n")
+	}
+	return b.Bytes()
+}
+
+// appendNew is a text with those lines at its end that it has not, up to a size.
+func appendNew(text []byte, lines []string, most int) []byte {
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		text = append(text, '\n')
+	}
+	have := map[string]bool{}
+	for line := range bytes.Lines(text) {
+		have[string(bytes.TrimSuffix(line, []byte("\n")))] = true
+	}
+	for _, line := range lines {
+		if !have[line] && len(text)+len(line) < most {
+			have[line] = true
+			text = append(append(text, line...), '\n')
+		}
+	}
+	return text
+}
+
+// isBad reports whether an error is of an object itself, not of reading it: asked
+// again, it would be the same.
+func isBad(err error) bool {
+	var form *git.FormError
+	var large *git.TooLarge
+	return errors.Is(err, git.ErrMissing) || errors.Is(err, git.ErrDamaged) || errors.Is(err, errRecord) || errors.As(err, &form) || errors.As(err, &large)
 }
 
 const maxNotesTree = 64 << 20
@@ -173,21 +228,22 @@ func (w *Writer) writeTree(byName map[string]git.Entry) (string, error) {
 // RebuildNotes writes all notes anew from the records of the chain, as a child
 // of the present notes commit, so that clones follow.
 func (w *Writer) RebuildNotes(ctx context.Context, records []*Record) error {
-	lock, err := w.lock()
+	lock, err := w.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
 	n := notes{writer: w, ref: NotesRef, fresh: true}
 	for _, r := range records {
-		line, err := r.Marshal()
+		if r.Verdict != Accepted {
+			continue
+		}
+		lines, err := r.NoteLines()
 		if err != nil {
 			return err
 		}
-		if r.Verdict == Accepted {
-			for _, object := range r.Tips() {
-				n.add(object, string(line))
-			}
+		for object, line := range lines {
+			n.add(object, line)
 		}
 	}
 	u, err := n.build(records[len(records)-1])

@@ -1,9 +1,6 @@
 package audit
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,90 +8,160 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
-	"golang.org/x/sys/unix"
 
-	"git-ward/hooks/checks"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/git"
 )
 
-// Pending is an admitted push whose refs are about to move: what pre-receive
-// hands to post-receive, and what a later push finishes when post-receive died.
+// Pending is a push under way: pre-receive writes its file on arrival, says there
+// whether it was admitted, and post-receive takes it away with the record. What a
+// hook that was killed leaves, the next push records.
 type Pending struct {
 	Entry
-	Process Process `json:"process"` // the receive-pack
-	// Since is the tip of the chain when the push was admitted: its record, when
-	// there is one, comes after it.
+	State State `json:"state,omitempty"`
+	// Hook is pre-receive itself; Process is the receive-pack that it works for, and
+	// none where a server runs the hooks.
+	Hook    Process `json:"hook,omitzero"`
+	Process Process `json:"process,omitzero"`
+	// Transport is what the transport says about the session, hashed: it tells two
+	// pushes of the same moves apart that a server runs.
+	Transport string `json:"transport,omitempty"`
+	// Since is the tip of the chain when the push arrived, and then when it was
+	// admitted: its record, when there is one, comes after it.
 	Since string `json:"since"`
 	// Reflogs is the size of each ref's reflog then: its move, when it was made,
 	// stands after it.
 	Reflogs map[string]int64 `json:"reflogs"`
 
-	path string
+	path    string
+	written time.Time
 }
 
-// Process names a process beyond the reuse of its id: start is in clock ticks
-// since boot (proc_pid_stat(5), field 22), boot the boot's own id.
-type Process struct {
-	PID   int    `json:"pid"`
-	Start uint64 `json:"start"`
-	Boot  string `json:"boot"`
-}
+// State is how far a push came.
+type State string
 
-// Identify returns the identity of a running process.
-func Identify(pid int) (Process, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return Process{}, err
-	}
-	// The second field is the name in parentheses and may hold anything.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 20 {
-		return Process{}, fmt.Errorf("/proc/%d/stat is cut off", pid)
-	}
-	if state := fields[0]; state == "Z" || state == "X" {
-		return Process{}, fmt.Errorf("process %d has ended", pid) // and waits for its parent to notice
-	}
-	start, err := strconv.ParseUint(fields[19], 10, 64)
-	if err != nil {
-		return Process{}, err
-	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return Process{pid, start, strings.TrimSpace(string(boot))}, err
-}
+// The states. A push that has arrived moves no ref, whatever happens to its hook; one
+// that is refused waits for its record only. Admitted is also what files of versions
+// before this one stand for, which say nothing.
+const (
+	Arrived  State = "arrived"
+	Rejected State = "refused"
+	Admitted State = ""
+)
 
-// Alive reports whether the process still runs.
-func (p Process) Alive() bool {
-	now, err := Identify(p.PID)
-	return err == nil && now == p
+// What a push that a server runs may take after its admission, by its file's age:
+// nobody can see a server's work end. A move that was made is recorded by another
+// push after the first, a push that made none counts as lost after the second.
+const (
+	settleAfter = 30 * time.Second
+	loseAfter   = 10 * time.Minute
+)
+
+// over reports whether nobody works on the push any more; made says that all its
+// refs have moved.
+func (p *Pending) over(made func() bool) bool {
+	switch {
+	case p.State != Admitted:
+		return !p.Hook.Alive()
+	case p.Process != (Process{}):
+		return !p.Process.Alive()
+	}
+	age := time.Since(p.written)
+	return age > loseAfter || age > settleAfter && made()
 }
 
 func pendingDir(repo *git.Repo) string { return filepath.Join(repo.Dir, "ward", "pending") }
 
-// Admit writes the pending file; from then on the push cannot be forgotten.
-func Admit(repo *git.Repo, batch *git.Batch, e Entry, receivePack Process) error {
+// asideDir is where files go that cannot be read.
+func asideDir(repo *git.Repo) string { return filepath.Join(repo.Dir, "ward", "aside") }
+
+// Arrive writes the pending file of a push that is about to be judged; from then on
+// the push leaves a record, even when the hook is killed. It is not forced to the
+// disk: after a crash of the machine no ref has moved.
+func Arrive(repo *git.Repo, batch *git.Batch, e Entry, hook Process) (*Pending, error) {
 	since, err := tip(batch)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p := &Pending{Entry: e, Process: receivePack, Since: since, Reflogs: map[string]int64{}}
-	for _, ref := range e.Record.Refs {
-		info, err := os.Stat(reflogPath(repo, ref.Ref))
+	p := &Pending{Entry: e, State: Arrived, Hook: hook, Since: since}
+	p.path = filepath.Join(pendingDir(repo), e.Record.Push+".json")
+	if _, err := os.Lstat(p.path); err == nil {
+		return nil, fmt.Errorf("a push %s is under way already", e.Record.Push)
+	}
+	return p, p.write(func(path string, data []byte) error {
+		temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
+		mode := fileMode(filepath.Dir(path))
+		err := os.WriteFile(temporary, data, mode)
+		if err == nil && mode != ownMode { // whatever the umask is
+			err = os.Chmod(temporary, mode)
+		}
 		if err == nil {
-			p.Reflogs[ref.Ref] = info.Size()
-		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
+			err = os.Rename(temporary, path)
+		}
+		return err
+	})
+}
+
+// Admit says in the pending file that the push was admitted and git may move its
+// refs, and what its record will be. ReceivePack is who moves them.
+func (p *Pending) Admit(repo *git.Repo, batch *git.Batch, e Entry, receivePack Process, transport string) (err error) {
+	p.Entry, p.State, p.Process, p.Transport = e, Admitted, receivePack, transport
+	p.Reflogs = map[string]int64{}
+	for _, ref := range e.Record.Refs {
+		size, err := reflogSize(repo, ref.Ref)
+		if err != nil {
 			return err
 		}
+		if size > 0 {
+			p.Reflogs[ref.Ref] = size
+		}
 	}
+	// After the reflogs: who moved before them and is recorded by now is neither in
+	// what follows the one nor in what follows the other.
+	if p.Since, err = tip(batch); err != nil {
+		return err
+	}
+	return p.write(func(path string, data []byte) error {
+		return atomicfile.Write(path, data, fileMode(filepath.Dir(path)))
+	})
+}
+
+// Reject says in the pending file that the push was refused, for the case that its
+// record cannot be made now.
+func (p *Pending) Reject() error {
+	p.State = Rejected
+	return p.write(func(path string, data []byte) error {
+		return atomicfile.Write(path, data, fileMode(filepath.Dir(path)))
+	})
+}
+
+func (p *Pending) write(put func(path string, data []byte) error) error {
+	p.Record.fit()
 	data, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(pendingDir(repo), p.Record.Push+".json"), data, 0o600)
+	if len(data) > maxPending {
+		return fmt.Errorf("the pending file of push %s would have %d bytes, more than %d", p.Record.Push, len(data), maxPending)
+	}
+	return put(p.path, data)
+}
+
+// ownMode is the mode of files that nobody but the owner reads.
+const ownMode fs.FileMode = 0o600
+
+// fileMode is the mode of a file in a folder of ward/: where several users push
+// (ID-3), the folder is their group's, and each must be able to go on with what
+// another one left.
+func fileMode(dir string) fs.FileMode {
+	if info, err := os.Stat(dir); err == nil && info.Mode()&0o020 != 0 {
+		return ownMode | 0o060
+	}
+	return ownMode
 }
 
 func removeFile(path string) error {
@@ -104,173 +171,105 @@ func removeFile(path string) error {
 	return nil
 }
 
-// maxPending bounds a pending file: refs, rules and lessons of one push.
-const maxPending = 64 << 20
+// LoadPending reads the pending pushes, and names the files that cannot be read:
+// each may be the only trace of a push, and none holds up the others.
+func LoadPending(repo *git.Repo) (all []*Pending, broken []string, err error) {
+	dir, err := os.Open(pendingDir(repo))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(maxPendingFiles)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	slices.Sort(names) // by time: that is how push ids begin
+	for _, name := range names {
+		if strings.HasPrefix(name, ".") || !strings.HasSuffix(name, ".json") {
+			sweep(filepath.Join(pendingDir(repo), name))
+			continue
+		}
+		p, err := readPending(filepath.Join(pendingDir(repo), name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+			// its post-receive was faster, or it is another user's
+		case err != nil:
+			broken = append(broken, name)
+		default:
+			all = append(all, p)
+		}
+	}
+	return all, broken, nil
+}
 
-// LoadPending reads every pending push. A file that cannot be read is an error:
-// it may be the only trace of a push.
-func LoadPending(repo *git.Repo) ([]*Pending, error) {
-	entries, err := os.ReadDir(pendingDir(repo))
+// sweep removes the temporary file of a writer that was killed long ago.
+func sweep(path string) {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > time.Hour {
+		os.Remove(path)
+	}
+}
+
+func readPending(path string) (*Pending, error) {
+	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
 	}
-	var all []*Pending
-	for _, e := range entries {
-		name := e.Name()
-		if strings.HasPrefix(name, ".") || !strings.HasSuffix(name, ".json") {
-			continue // a temporary file of a writer that was killed
-		}
-		p := &Pending{path: filepath.Join(pendingDir(repo), name)}
-		data, err := os.ReadFile(p.path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // its post-receive was faster
-		}
-		if err == nil && len(data) > maxPending {
-			err = errors.New("too large")
-		}
-		if err == nil {
-			err = json.Unmarshal(data, p)
-		}
-		if err != nil || p.Record == nil {
-			return nil, fmt.Errorf("pending push %s cannot be read: %w", p.path, err)
-		}
-		all = append(all, p)
+	if !info.Mode().IsRegular() || info.Size() > maxPending {
+		return nil, errors.New("not a file of a push")
 	}
-	return all, nil
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pending{path: path, written: info.ModTime()}
+	if err := json.Unmarshal(data, p); err != nil {
+		return nil, err
+	}
+	if p.Record == nil || p.Record.Push+".json" != filepath.Base(path) ||
+		!slices.Contains([]State{Admitted, Arrived, Rejected}, p.State) {
+		return nil, errors.New("not the record of its push")
+	}
+	return p, nil
 }
 
-// Reconcile appends the records of pushes whose receive-pack is gone without
-// one, each ref judged by its reflog, and returns how many there were.
-func Reconcile(ctx context.Context, repo *git.Repo, batch *git.Batch) (int, error) {
-	all, err := LoadPending(repo)
-	if err != nil {
-		return 0, err
-	}
-	done := 0
-	for _, p := range all {
-		// Of two pushes of the same move one makes it. While one still runs, nobody
-		// can tell which.
-		twin := func(q *Pending) bool { return q != p && q.Process.Alive() && p.shares(q) }
-		if p.Process.Alive() || slices.ContainsFunc(all, twin) {
-			continue
-		}
-		if err := p.reconcile(ctx, repo, batch); err != nil {
-			return done, err
-		}
-		done++
-	}
-	return done, nil
-}
-
-func (p *Pending) reconcile(ctx context.Context, repo *git.Repo, batch *git.Batch) error {
-	w, err := NewWriter(ctx, repo, batch)
-	if err != nil {
+// SetAside moves a broken pending file to ward/aside, where git ward fsck names it.
+func SetAside(repo *git.Repo, name string) error {
+	if err := os.Mkdir(asideDir(repo), 0o700); err == nil && fileMode(pendingDir(repo)) != ownMode {
+		os.Chmod(asideDir(repo), 0o770|fs.ModeSetgid)
+	} else if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	defer w.Close()
-	moved := map[string]bool{}
-	for _, ref := range p.Record.Refs {
-		if moved[ref.Ref], err = p.applied(repo, batch, ref.Update); err != nil {
-			return err
+	from, to := filepath.Join(pendingDir(repo), name), filepath.Join(asideDir(repo), name)
+	for n := 1; ; n++ {
+		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			break
 		}
+		to = filepath.Join(asideDir(repo), fmt.Sprintf("%s.%d", name, n))
 	}
-	p.Record.Reconciled = true
-	p.Settle(moved)
-	return w.Finish(ctx, p)
+	err := os.Rename(from, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody else was faster
+	}
+	return err
 }
 
-// shares reports whether two pushes ask for the same move of a ref.
-func (p *Pending) shares(q *Pending) bool {
-	return slices.ContainsFunc(p.Record.Refs, func(a Ref) bool {
-		return slices.ContainsFunc(q.Record.Refs, func(b Ref) bool { return a.Update == b.Update })
-	})
-}
+// maxAside is how many files that were set aside are named.
+const maxAside = 1000
 
-// Settle says which refs moved; a push that moved none is lost.
-func (p *Pending) Settle(moved map[string]bool) {
-	p.Record.Verdict = Lost
-	for i := range p.Record.Refs {
-		ref := &p.Record.Refs[i]
-		if ref.Applied = moved[ref.Ref]; ref.Applied {
-			p.Record.Verdict = Accepted
-		}
-	}
-}
-
-// applied reports whether a ref made its move after the push was admitted, and no
-// other push's record has it: its reflog says so, or, where the reflog is gone with
-// a deleted ref, its present value.
-func (p *Pending) applied(repo *git.Repo, batch *git.Batch, u checks.Update) (bool, error) {
-	made, err := p.made(repo, batch, u)
-	if err != nil || made == 0 {
-		return false, err
-	}
-	recorded, err := recordedSince(batch, p.Since, u)
-	return made > recorded, err
-}
-
-// made counts how often a ref made its move after the push was admitted.
-//
-// The place in the reflog counts, not the time: git takes the time of an entry
-// once a process, which can be a second before the hook's start.
-func (p *Pending) made(repo *git.Repo, batch *git.Batch, u checks.Update) (n int, err error) {
-	now := git.Zero
-	object, err := batch.Info(u.Ref)
-	if err == nil {
-		now = object.ID
-	} else if !errors.Is(err, git.ErrMissing) {
-		return 0, err
-	}
-	if now == u.New { // the least, where no reflog says more
-		n = 1
-	}
-	if u.New == git.Zero {
-		return n, nil
-	}
-	f, err := os.Open(reflogPath(repo, u.Ref))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-		return n, nil
+// Aside names the files that were set aside.
+func Aside(repo *git.Repo) ([]string, error) {
+	dir, err := os.Open(asideDir(repo))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
+	defer dir.Close()
+	names, err := dir.Readdirnames(maxAside)
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	if from := p.Reflogs[u.Ref]; from <= info.Size() { // else the ref was deleted and began anew
-		if _, err := f.Seek(from, io.SeekStart); err != nil {
-			return 0, err
-		}
-	}
-	n = 0
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		old, rest, _ := strings.Cut(lines.Text(), " ")
-		if to, _, _ := strings.Cut(rest, " "); old == u.Old && to == u.New {
-			n++
-		}
-	}
-	return n, lines.Err()
-}
-
-// recordedSince counts the records after a commit of the chain that have a move.
-func recordedSince(batch *git.Batch, since string, u checks.Update) (n int, err error) {
-	for r, err := range recordsSince(batch, since) {
-		if err != nil {
-			return 0, err
-		}
-		for _, ref := range r.Refs {
-			if ref.Applied && ref.Update == u {
-				n++
-			}
-		}
-	}
-	return n, nil
-}
-
-func reflogPath(repo *git.Repo, ref string) string {
-	return filepath.Join(repo.Dir, "logs", filepath.FromSlash(ref))
+	slices.Sort(names)
+	return names, err
 }

@@ -4,7 +4,10 @@
 package audit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +25,9 @@ const (
 	NotesRef   = "refs/notes/audit"
 	LessonsRef = "refs/notes/lessons"
 	recordFile = "record.json"
+	configFile = "config.toml"
+	// certificateFile is the push certificate of a signed push, as it was sent.
+	certificateFile = "push-certificate"
 )
 
 // Verdict is how a push ended.
@@ -64,6 +70,75 @@ type Record struct {
 	Reconciled bool `json:"reconciled,omitzero"`
 	// Retired are the directive ids that were used and are gone, as ranges.
 	Retired string `json:"retired,omitempty"`
+	// Config is the SHA-256 of the settings that the push was judged by, as
+	// config.toml stands in the tree of the newest record up to this one that has it.
+	Config string `json:"config,omitempty"`
+	// Omitted says what a record leaves out that would be too large.
+	Omitted *Omitted `json:"omitted,omitempty"`
+	// Aside are the positions in the chain of records that cannot be read; git ward
+	// fsck --repair sets them aside with a record that stands for what they moved.
+	Aside []int64 `json:"aside,omitempty"`
+}
+
+// Omitted is how much a record leaves out: so many refs (the SHA-256 is of their
+// lines "old SP new SP ref LF", in the order of the push, and of the hash of those
+// that were not even kept in memory), findings let pass, and rules.
+type Omitted struct {
+	Refs    int    `json:"refs,omitzero"`
+	SHA256  string `json:"sha256,omitempty"`
+	Allowed int    `json:"allowed,omitzero"`
+	Rules   int    `json:"rules,omitzero"`
+}
+
+// Killed is the rule of a push whose hook was killed before it had judged: by a
+// limit, by the machine, by hand.
+const Killed = "trouble/killed"
+
+// fit cuts a record's lists to their bounds, and says so in it. Refs are cut before
+// a push is judged, by the one who reads them: one that has too many is refused.
+func (r *Record) fit() {
+	rules, allowed := max(0, len(r.Rules)-maxListed), max(0, len(r.Allowed)-maxListed)
+	if rules+allowed > 0 {
+		if r.Omitted == nil {
+			r.Omitted = &Omitted{}
+		}
+		r.Omitted.Rules += rules
+		r.Omitted.Allowed += allowed
+		r.Rules, r.Allowed = r.Rules[:len(r.Rules)-rules], r.Allowed[:len(r.Allowed)-allowed]
+	}
+	for _, list := range [][]string{r.Rules, r.Allowed} {
+		for i, s := range list {
+			list[i] = short(s, maxWord)
+		}
+	}
+	r.Name, r.User = short(r.Name, 200), short(r.User, 200)
+}
+
+// cut leaves the record of a push that did not enter maxRefused of its refs.
+func (r *Record) cut() {
+	if r.Verdict == Accepted || len(r.Refs) <= maxRefused {
+		return
+	}
+	sum := sha256.New()
+	for _, ref := range r.Refs[maxRefused:] {
+		fmt.Fprintf(sum, "%s %s %s\n", ref.Old, ref.New, ref.Ref)
+	}
+	omitted := Omitted{Refs: len(r.Refs) - maxRefused}
+	if o := r.Omitted; o != nil {
+		fmt.Fprintf(sum, "%s\n", o.SHA256)
+		omitted.Refs, omitted.Allowed, omitted.Rules = omitted.Refs+o.Refs, o.Allowed, o.Rules
+	}
+	omitted.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	r.Omitted, r.Refs = &omitted, slices.Clone(r.Refs[:maxRefused])
+}
+
+// short is valid text of at most so many bytes.
+func short(s string, most int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most-3], "") + "..."
+	}
+	return s
 }
 
 // Marshal gives the canonical JSON of a record (RFC 8785), one line.
@@ -81,7 +156,7 @@ func (r *Record) Marshal() ([]byte, error) {
 func ParseRecord(data []byte) (*Record, error) {
 	r := new(Record)
 	if err := json.Unmarshal(data, r, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("broken audit record: %w", err)
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
 	}
 	return r, nil
 }
@@ -122,5 +197,13 @@ func (r *Record) sameRefusal(o *Record) bool {
 			return false
 		}
 	}
-	return true
+	return r.Name == o.Name && r.hash() == o.hash()
+}
+
+// hash is of the refs that the record leaves out.
+func (r *Record) hash() string {
+	if r.Omitted == nil {
+		return ""
+	}
+	return r.Omitted.SHA256
 }

@@ -2,8 +2,6 @@ package audit
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,47 +16,68 @@ import (
 // that pushes the same mistake in a loop cannot fill the chain; the count
 // enters the chain with the next record.
 func Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch, r *Record) error {
-	r.redact()
+	return (&Pending{Entry: Entry{Record: r}, Since: git.Zero}).Refuse(ctx, repo, batch)
+}
+
+// Refuse records a refused push and takes its pending file away.
+func (p *Pending) Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch) error {
+	p.Record.cut()
+	p.Record.redact()
 	w, err := NewWriter(ctx, repo, batch)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	last, _, err := Last(batch)
-	if err != nil {
-		return err
-	}
-	if last == nil || !last.sameRefusal(r) {
-		return w.Append(ctx, Entry{Record: r})
-	}
-	lock, err := w.lock()
+	lock, err := w.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	n, err := Repeats(repo, last.ID)
+	if p.path != "" {
+		// Somebody else was faster, or the hook admitted the push after its file was
+		// read and before it was seen to be gone.
+		if now, err := readPending(p.path); err != nil || now.State == Admitted {
+			return nil
+		}
+	}
+	p.Record.fit()
+	last, top, err := Last(batch)
 	if err != nil {
 		return err
 	}
-	text := strconv.FormatInt(last.ID, 10) + " " + strconv.Itoa(n+1) + "\n"
-	return atomicfile.Write(repeatsPath(repo), []byte(text), 0o600)
+	if last != nil && last.sameRefusal(p.Record) {
+		text := strconv.FormatInt(last.ID, 10) + " " + strconv.Itoa(Repeats(repo, last.ID)+1) + "\n"
+		err = atomicfile.Write(repeatsPath(repo), []byte(text), fileMode(filepath.Dir(repeatsPath(repo))))
+	} else {
+		since := p.Since
+		if p.path == "" {
+			since = top
+		}
+		err = w.append(ctx, &p.Entry, since)
+	}
+	if err != nil || p.path == "" {
+		return err
+	}
+	return removeFile(p.path)
 }
 
 func repeatsPath(repo *git.Repo) string { return filepath.Join(repo.Dir, "ward", "refusals") }
 
-// Repeats is how often the refusal with this record id was repeated since.
-func Repeats(repo *git.Repo, id int64) (int, error) {
-	data, err := os.ReadFile(repeatsPath(repo))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+// Repeats is how often the refusal with this record id was repeated since. What
+// cannot be read counts nothing: it is a count, and holds up no push.
+func Repeats(repo *git.Repo, id int64) int {
+	info, err := os.Lstat(repeatsPath(repo))
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxRepeatsFile {
+		return 0
 	}
+	data, err := os.ReadFile(repeatsPath(repo))
 	if err != nil {
-		return 0, err
+		return 0
 	}
 	of, count, _ := strings.Cut(strings.TrimSpace(string(data)), " ")
 	n, err := strconv.Atoi(count)
-	if of != strconv.FormatInt(id, 10) {
-		return 0, nil // about an older record, whose count is in the chain
+	if err != nil || n < 0 || of != strconv.FormatInt(id, 10) {
+		return 0 // about an older record, whose count is in the chain
 	}
-	return n, err
+	return n
 }

@@ -190,6 +190,8 @@ type Run struct {
 	sourceBytes int
 	stopped     bool // something refuses in such a way that nothing after it is worth reading
 
+	lessonLines, lessonBytes int // that the push adds to refs/notes/lessons
+
 	udcDeadline time.Time // of all analyses of UDC plans together; zero before the first
 }
 

@@ -32,6 +32,13 @@ var commsCheck = Check{
 				}
 				r.reportAll(d, comms.CheckUpdate(d.old, d.new, retired))
 				r.result.Retired = removed(d.old, after)
+				for _, id := range r.result.Retired { // what the audit cannot hold does not enter
+					if err := retired.Add(id); err != nil {
+						r.reportAt(d, 0, "comms/retired", "with the directives that this takes away, "+err.Error(),
+							"leave them in: ids that are used and gone are kept for ever, and take least room one after the other")
+						break
+					}
+				}
 			}
 		}
 		if !r.untrusted() || t.Base == "" || (d == nil && !t.Merges) {

@@ -33,8 +33,16 @@ var evidenceCheck = Check{
 				return err
 			}
 		}
+		if len(changed) == 0 {
+			return nil
+		}
+		touched := make(map[string]bool, len(t.Changes))
+		for _, c := range t.Changes {
+			touched[c.Path] = true
+		}
+		tree := &planTree{run: r, tree: t.Commit.Tree} // many paths of a few folders
 		for directive := range changed {
-			if err := r.manifest(t, directive); err != nil {
+			if err := r.manifest(t, directive, tree, touched); err != nil {
 				return err
 			}
 		}
@@ -104,7 +112,7 @@ func (r *Run) granted(directive string, s loop.Success) (bool, error) {
 // manifest compares a directive's manifest with the tree: entries that are new,
 // and entries whose file this push changes. An entry about code counts only when it
 // is new, because code goes on changing.
-func (r *Run) manifest(t *Tip, directive string) error {
+func (r *Run) manifest(t *Tip, directive string, tree *planTree, touched map[string]bool) error {
 	path := loop.Dir(directive) + "/" + loop.ManifestFile
 	now, ok, err := r.artifacts(t.Commit.Tree, path)
 	if err != nil || !ok {
@@ -128,10 +136,6 @@ func (r *Run) manifest(t *Tip, directive string) error {
 	for _, a := range before.Artifacts {
 		known[a] = true
 	}
-	touched := map[string]bool{}
-	for _, c := range t.Changes {
-		touched[c.Path] = true
-	}
 	newest, kept := map[string]loop.Artifact{}, map[loop.Artifact]bool{}
 	for _, a := range now.Artifacts {
 		newest[a.Path], kept[a] = a, true
@@ -141,7 +145,7 @@ func (r *Run) manifest(t *Tip, directive string) error {
 		if newest[a.Path] != a || !fresh && !(touched[a.Path] && strings.HasPrefix(a.Path, "evidence/")) {
 			continue
 		}
-		if message, err := r.matches(t.Commit.Tree, a); err != nil {
+		if message, err := r.matches(tree, a); err != nil {
 			return err
 		} else if message != "" {
 			report("%s", message)
@@ -174,8 +178,8 @@ func (r *Run) artifacts(tree, path string) (a loop.Artifacts, ok bool, err error
 }
 
 // matches compares one entry with the tree; "" when they agree.
-func (r *Run) matches(tree string, a loop.Artifact) (message string, err error) {
-	e, ok, err := r.trees.lookup(tree, a.Path)
+func (r *Run) matches(tree *planTree, a loop.Artifact) (message string, err error) {
+	e, ok, err := tree.entry(a.Path)
 	if err != nil {
 		return "", err
 	}

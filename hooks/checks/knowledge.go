@@ -2,6 +2,7 @@ package checks
 
 import (
 	"bytes"
+	"fmt"
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/knowledge"
@@ -83,7 +84,24 @@ func (r *Run) addedLessons(c *Commit, change Change, data []byte) {
 			added.Lines = append(added.Lines, text)
 		}
 	}
-	if len(added.Lines) > 0 {
-		r.result.Lessons = append(r.result.Lessons, added)
+	if len(added.Lines) == 0 {
+		return
+	}
+	r.result.Lessons = append(r.result.Lessons, added)
+	for _, line := range added.Lines {
+		r.lessonLines++
+		r.lessonBytes += len(line)
+	}
+	if r.lessonLines > MaxLessonLines || r.lessonBytes > MaxLessonBytes {
+		r.result.Lessons = nil
+		r.Report(diag.Diagnostic{Pos: at(c, change.Path), Rule: "limit/lessons",
+			Message: fmt.Sprintf("the push brings more than %d lessons, or %d bytes of them", MaxLessonLines, MaxLessonBytes),
+			Hint:    "push fewer commits at once; a lesson is a line for people to read"})
 	}
 }
+
+// What one push may add to refs/notes/lessons: what is written there has to be read.
+const (
+	MaxLessonLines = 10_000
+	MaxLessonBytes = 4 << 20
+)

@@ -55,6 +55,10 @@ func (r *Run) converged(directive, directiveHash string) (bool, error) {
 // convergedUnit is converged for one unit.
 func (r *Run) convergedUnit(id uow.ID, directiveHash string) (bool, error) {
 	last, err := (&journalRun{Run: r, id: id}).unit(id)
+	var stored *storedError
+	if errors.As(err, &stored) {
+		return false, nil // what cannot be read proves nothing
+	}
 	if err != nil || last == nil || last.Claim == nil || directiveHash != "" && last.DirectiveHash != directiveHash {
 		return false, err
 	}
@@ -85,6 +89,10 @@ func (r *Run) note(ref, object string) ([]byte, error) {
 		for _, e := range entries {
 			if e.Name == rest && !e.IsDir() {
 				_, data, err := r.batch.Read(e.ID, maxNote)
+				var large *git.TooLarge
+				if errors.As(err, &large) {
+					return nil, nil // what nobody reads proves nothing; git ward fsck names it
+				}
 				return data, err
 			}
 			if len(rest) > 2 && e.Name == rest[:2] && e.IsDir() {

@@ -2,6 +2,8 @@ package checks
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"git-ward/internal/git"
@@ -31,12 +33,13 @@ func (j *udcJudge) callers() error {
 	if err != nil {
 		return err
 	}
+	reaching := j.reaching(moved)
 	for _, path := range paths {
 		if changed[path] {
 			continue // judged already
 		}
 		data := j.read(path, asm.MaxBytes)
-		if p, _ := asm.Parse(path, data); p != nil && j.reaches(p, moved, map[string]bool{}) {
+		if p, _ := asm.Parse(path, data); p != nil && calls(p, reaching) {
 			if err := j.analyze(p); err != nil {
 				return err
 			}
@@ -102,23 +105,43 @@ func (j *udcJudge) udcFiles() (paths []string, err error) {
 	return paths, nil
 }
 
-// reaches reports whether a plan calls one of the names, itself or by others.
-func (j *udcJudge) reaches(p *asm.Program, names, seen map[string]bool) bool {
-	for _, in := range p.Instructions {
-		if in.Call == nil {
-			continue
-		}
-		name, ok := in.Call.Plan()
-		if !ok || seen[name] {
-			continue
-		}
-		seen[name] = true
-		if names[name] {
-			return true
-		}
-		if callee, ok := j.called(name); ok && j.reaches(callee, names, seen) {
-			return true
+// reaching are the registered names whose plans call one of the moved names, by
+// whatever way, and these themselves. Each plan is read once.
+func (j *udcJudge) reaching(moved map[string]bool) map[string]bool {
+	callers := map[string][]string{} // of each name
+	for _, e := range j.names().Entries {
+		if p, ok := j.called(e.Name); ok {
+			for _, in := range p.Instructions {
+				if in.Call == nil {
+					continue
+				}
+				if name, ok := in.Call.Plan(); ok {
+					callers[name] = append(callers[name], e.Name)
+				}
+			}
 		}
 	}
-	return false
+	reaching := maps.Clone(moved)
+	queue := slices.Collect(maps.Keys(moved))
+	for len(queue) > 0 {
+		for _, name := range callers[queue[0]] {
+			if !reaching[name] {
+				reaching[name] = true
+				queue = append(queue, name)
+			}
+		}
+		queue = queue[1:]
+	}
+	return reaching
+}
+
+// calls reports whether a plan itself calls one of the names.
+func calls(p *asm.Program, names map[string]bool) bool {
+	return slices.ContainsFunc(p.Instructions, func(in asm.Instruction) bool {
+		if in.Call == nil {
+			return false
+		}
+		name, ok := in.Call.Plan()
+		return ok && names[name]
+	})
 }

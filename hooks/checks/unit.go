@@ -61,7 +61,10 @@ type journalRun struct {
 	*Run
 	tip *Tip
 	id  uow.ID
-	own []*uow.Record // stored and judged records, read when a sum needs them
+	own []*uow.Record // records of this push that are judged
+
+	before  [][]*uow.Record // those of the journal before it, and of earlier units
+	counted bool            // before is read
 }
 
 func (j *journalRun) report(commit, rule, hint, format string, args ...any) {
@@ -69,11 +72,21 @@ func (j *journalRun) report(commit, rule, hint, format string, args ...any) {
 }
 
 func (j *journalRun) judge() error {
+	err := j.judgeSteps()
+	var stored *storedError
+	if errors.As(err, &stored) { // it is about this journal, and holds up no other push
+		j.report(stored.commit, "stored", "git ward fsck names it; the PM writes the directive anew, under a new id", "%v", stored)
+		return nil
+	}
+	return err
+}
+
+func (j *journalRun) judgeSteps() error {
 	var prev *uow.Record
 	var err error
 	if j.tip.Old != git.Zero {
 		if prev, err = j.stored(j.tip.Old); err != nil {
-			return fmt.Errorf("%s: %w", diag.Clean(j.tip.Ref), err)
+			return err
 		}
 	}
 	for _, commit := range j.tip.Steps {
@@ -84,6 +97,16 @@ func (j *journalRun) judge() error {
 		prev = next
 	}
 	return nil
+}
+
+// storedError is a record of a journal in the repository that cannot be read.
+type storedError struct {
+	commit string
+	err    error
+}
+
+func (e *storedError) Error() string {
+	return fmt.Sprintf("the stored record %s is broken: %v", diag.Short(e.commit), e.err)
 }
 
 // journalSteps finds the new records of a journal, oldest first, and leaves them in
@@ -146,15 +169,21 @@ func (j *journalRun) recordOf(commit string) ([]byte, error) {
 // stored is a record that the repository already holds.
 func (j *journalRun) stored(commit string) (*uow.Record, error) {
 	data, err := j.recordOf(commit)
+	if isBad(err) || errors.Is(err, git.ErrMissing) || errors.Is(err, git.ErrDamaged) {
+		return nil, &storedError{commit, err}
+	}
 	if err != nil {
 		return nil, err
 	}
 	r, err := uow.ParseRecord(data)
 	if err != nil {
-		return nil, fmt.Errorf("the stored record %s is broken (git ward fsck): %w", diag.Short(commit), err)
+		return nil, &storedError{commit, err}
 	}
 	return r, nil
 }
+
+// Unwrap makes it a finding for those who only happen to read the record.
+func (e *storedError) Unwrap() error { return &limitError{uow.File, e.Error()} }
 
 // step judges one record; nil when it has findings.
 func (j *journalRun) step(prev *uow.Record, commit string) (*uow.Record, error) {
@@ -299,13 +328,20 @@ func (j *journalRun) unit(id uow.ID) (*uow.Record, error) {
 // spent sums what all units spent on a directive's text: this one as far as it is
 // judged, and those before it.
 func (j *journalRun) spent(hash string) (uow.Counts, error) {
-	journals := [][]*uow.Record{j.own}
-	if j.tip.Old != git.Zero {
-		records, err := j.records(j.tip.Old)
-		if err != nil {
+	if !j.counted {
+		if err := j.readBefore(); err != nil {
 			return uow.Counts{}, err
 		}
-		journals = append(journals, records)
+		j.counted = true
+	}
+	return uow.Spent(hash, append([][]*uow.Record{j.own}, j.before...)...), nil
+}
+
+// readBefore reads what sums need of stored journals, once a push.
+func (j *journalRun) readBefore() error {
+	tips := []string{}
+	if j.tip.Old != git.Zero {
+		tips = append(tips, j.tip.Old)
 	}
 	for k := 1; k < j.id.K; k++ {
 		tip, err := j.batch.Info(uow.ID{Directive: j.id.Directive, K: k}.Ref())
@@ -313,15 +349,18 @@ func (j *journalRun) spent(hash string) (uow.Counts, error) {
 			break // uow/order says so
 		}
 		if err != nil {
-			return uow.Counts{}, err
+			return err
 		}
-		records, err := j.records(tip.ID)
-		if err != nil {
-			return uow.Counts{}, err
-		}
-		journals = append(journals, records)
+		tips = append(tips, tip.ID)
 	}
-	return uow.Spent(hash, journals...), nil
+	for _, tip := range tips {
+		records, err := j.records(tip)
+		if err != nil {
+			return err
+		}
+		j.before = append(j.before, records)
+	}
+	return nil
 }
 
 // records reads a stored journal from its tip down.

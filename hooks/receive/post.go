@@ -2,9 +2,12 @@ package receive
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"git-ward/hooks/audit"
@@ -12,11 +15,12 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/token"
 )
 
 // postDeadline bounds a post-receive that waits for others' locks. It reads no
 // settings: what it does was settled by pre-receive.
-const postDeadline = time.Minute
+const postDeadline = 10 * time.Second
 
 // PostReceive records a push whose refs have moved: one commit on the audit
 // chain and a note on each new tip, in one transaction, and then the pending
@@ -35,24 +39,60 @@ func PostReceive(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer w.Close()
-	p, err := s.pending()
+	r, err := s.finish(ctx, w)
 	if err != nil {
-		return err
-	}
-	moved := map[string]bool{}
-	for _, u := range s.updates {
-		moved[u.Ref] = true
-	}
-	p.Settle(moved)
-	p.Record.DurationMS += time.Since(s.start).Milliseconds()
-	if err := w.Finish(ctx, p); err != nil {
 		return cli.Hint(fmt.Errorf("the push was accepted, but is not recorded yet: %w", err), "the next push records it; git ward fsck --repair does it now")
 	}
 	for _, u := range s.updates {
-		fmt.Fprintf(env.Stdout, "ward: %s %s, push %d\n", diag.Clean(u.Ref), move(u), p.Record.ID)
+		fmt.Fprintf(env.Stdout, "ward: %s %s, push %d\n", diag.Clean(u.Ref), move(u), r.ID)
 	}
 	fmt.Fprintln(env.Stdout, "ward: the audit is in refs/notes/audit; git ward clone fetches it")
 	return s.chained(ctx, "post-receive")
+}
+
+// finish makes the push's record and returns it.
+func (s *session) finish(ctx context.Context, w *audit.Writer) (*audit.Record, error) {
+	moves := make([]checks.Update, len(s.updates))
+	moved := map[string]bool{}
+	for i, u := range s.updates {
+		moves[i] = quoted(u)
+		moved[moves[i].Ref] = true
+	}
+	p, err := audit.Find(s.repo, s.env.Getenv(token.IDVar), audit.ReceivePack(os.Getppid()), transport(s.env.Getenv), moves)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return s.late(ctx, w, moves)
+	}
+	p.Settle(moved)
+	p.Record.DurationMS += time.Since(s.start).Milliseconds()
+	err = w.Finish(ctx, p)
+	return p.Record, err
+}
+
+// late is for a push without a pending file: where the hooks' end cannot be seen,
+// one that is slow is recorded by another push, as made or, when its refs move
+// after that, as lost.
+func (s *session) late(ctx context.Context, w *audit.Writer, moves []checks.Update) (*audit.Record, error) {
+	r, err := audit.Recorded(s.batch, moves, true)
+	if r != nil || err != nil {
+		return r, err
+	}
+	if r, err = audit.Recorded(s.batch, moves, false); err != nil {
+		return nil, err
+	}
+	if r == nil || r.Verdict != audit.Lost {
+		return nil, cli.Hint(errors.New("no pending push of this receive-pack: pre-receive did not run, or this hook was started by hand"),
+			"run git ward init --bare on the repository, then git ward fsck")
+	}
+	r.Verdict, r.Push = audit.Accepted, r.Push+"-late"
+	for i, ref := range r.Refs {
+		for _, u := range moves {
+			r.Refs[i].Applied = r.Refs[i].Applied || ref.Update == u
+		}
+	}
+	return r, w.Append(ctx, audit.Entry{Record: r})
 }
 
 // move words a ref's change.
@@ -66,22 +106,14 @@ func move(u checks.Update) string {
 	return diag.Short(u.Old) + ".." + diag.Short(u.New)
 }
 
-// pending finds the file that this push's pre-receive left: the one of the same
-// receive-pack.
-func (s *session) pending() (*audit.Pending, error) {
-	parent, err := audit.Identify(os.Getppid())
-	if err != nil {
-		return nil, err
+// transport is a hash of what a transport says about a session: the same in both
+// hooks of a push, and seldom the same in two pushes.
+func transport(getenv func(string) string) string {
+	var b strings.Builder
+	for _, name := range []string{"SSH_CONNECTION", "REMOTE_ADDR", "REMOTE_PORT", "REMOTE_USER", "GL_ID", "GL_USERNAME", "GL_USER", "GL_REPO", "GL_TID",
+		"GITEA_PUSHER_NAME", "GITEA_PUSHER_ID", "GITEA_KEY_ID", "WARD_USER", token.IDVar} {
+		b.WriteString(name + "=" + getenv(name) + "\x00")
 	}
-	all, err := audit.LoadPending(s.repo)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range all {
-		if p.Process == parent {
-			return p, nil
-		}
-	}
-	return nil, cli.Hint(errors.New("no pending push of this receive-pack: pre-receive did not run, or this hook was started by hand"),
-		"run git ward init --bare on the repository, then git ward fsck")
+	sum := sha256.Sum256([]byte(b.String()))
+	return hex.EncodeToString(sum[:8])
 }

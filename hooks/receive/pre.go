@@ -13,12 +13,14 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/token"
 	"git-ward/protocols/comms"
 )
 
 // PreReceive judges a push: it refuses (exit 1 with findings, 2 in doubt or
 // trouble) and records the refusal, or admits it and leaves a pending file for
-// PostReceive.
+// PostReceive. The file is there from the push's arrival on, so that a hook that is
+// killed leaves a trace, too (GATE-6).
 func PreReceive(ctx context.Context, env *cli.Env) error {
 	ctx, s, err := open(ctx, env)
 	if err != nil {
@@ -26,67 +28,129 @@ func PreReceive(ctx context.Context, env *cli.Env) error {
 	}
 	defer s.close()
 	if err := s.settings(); err != nil {
-		return err
+		return errors.Join(err, s.turnAway(ctx, pusher{id: token.NewID(s.start)}, "trouble/settings"))
 	}
 	who, err := s.identify(ctx)
 	if err != nil {
-		record := s.record("unknown", who.id)
-		record.Name = who.name
-		record.Rules = []string{"identity/user"}
-		return errors.Join(err, s.actAsOwner(), s.refused(ctx, record))
+		return errors.Join(err, s.actAsOwner(), s.turnAway(ctx, who, "identity/user"))
 	}
-	if _, err := audit.Reconcile(ctx, s.repo, s.batch); err != nil {
-		return fmt.Errorf("an earlier push cannot be recorded: %w", err)
-	}
-	push, err := s.push(who)
+	record := s.record(string(who.principal), who)
+	p, err := s.arrive(record, who)
 	if err != nil {
-		return err
+		return fmt.Errorf("the push cannot be noted down, so it is refused: %w", err)
 	}
-	record := s.record(string(who.principal), who.id)
-	record.Name = who.name
-	result, err := checks.Judge(ctx, s.repo, s.batch, push)
-	if err != nil {
-		record.Rules = []string{"trouble"}
-		s.refused(ctx, record)
-		return cli.Hint(fmt.Errorf("the push cannot be judged, so it is refused: %w", err), "nothing was changed; the host admin sees it in git ward log")
+	s.reconcile(ctx)
+	options, optionsErr := pushOptions(s.env.Getenv)
+	if optionsErr != nil && !errors.Is(optionsErr, errOptions) {
+		return s.trouble(ctx, p, optionsErr)
+	}
+	result := s.tooMuch(optionsErr)
+	if result == nil {
+		if result, err = s.judge(ctx, s.push(who, options)); err != nil {
+			return s.trouble(ctx, p, err)
+		}
 	}
 	s.fill(record, result)
-	if err := s.report(result, record, push.Options); err != nil {
-		return err
+	if err := s.report(result, record, options); err != nil {
+		return errors.Join(err, s.refused(ctx, p))
 	}
 	if result.Refused() {
-		if err := errors.Join(s.breached(ctx, record, result.Breaches), s.refused(ctx, record)); err != nil {
-			return err
-		}
+		s.mention(s.breached(ctx, record, result.Breaches))
+		s.mention(s.refused(ctx, p))
 		return cli.ErrFindings
 	}
-	if err := s.chained(ctx, "pre-receive"); err != nil {
+	if err := s.beforeUs(ctx); err != nil {
 		record.Rules = append(record.Rules, "chained/pre-receive")
-		fmt.Fprintf(env.Stderr, "error: %s\n", diag.Clean(err.Error()))
-		return errors.Join(s.refused(ctx, record), cli.ErrFindings)
+		s.mention(err)
+		s.mention(s.refused(ctx, p))
+		return cli.ErrFindings
 	}
-	return s.admit(record, result)
+	return s.admit(p, result)
+}
+
+// beforeUs runs the hook that was there before Ward's. How long it takes is its
+// owner's business, within reason: [limits] deadline is for Ward's own work.
+func (s *session) beforeUs(ctx context.Context) error {
+	const most = 2 * time.Minute
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return s.chained(ctx, "pre-receive")
+}
+
+// mention prints what went wrong beside the answer.
+func (s *session) mention(err error) {
+	if err != nil {
+		fmt.Fprintf(s.env.Stderr, "error: %s\n", diag.Clean(err.Error()))
+	}
+}
+
+// trouble refuses a push that cannot be judged (exit 2), and records that.
+func (s *session) trouble(ctx context.Context, p *audit.Pending, err error) error {
+	p.Record.Rules = []string{"trouble"}
+	s.mention(s.refused(ctx, p))
+	return cli.Hint(fmt.Errorf("the push cannot be judged, so it is refused: %w", err), "nothing was changed; the host admin sees it in git ward log")
 }
 
 // push is what the checks get.
-func (s *session) push(who pusher) (*checks.Push, error) {
-	options, err := pushOptions(s.env.Getenv)
+func (s *session) push(who pusher, options []string) *checks.Push {
 	return &checks.Push{
 		Principal: who.principal, Name: who.name, Updates: s.updates, Options: options, Config: s.config,
 		Branches: "refs/heads/", Received: true,
 		Retired: func() (comms.Set, error) { return audit.Retired(s.batch) },
-	}, err
+	}
 }
 
-func (s *session) record(principal, id string) *audit.Record {
+// record is what is known of a push before it is judged.
+func (s *session) record(principal string, who pusher) *audit.Record {
 	r := &audit.Record{
-		Time: s.start.Truncate(time.Millisecond), Principal: principal, User: fmt.Sprint(os.Geteuid()), Push: id,
-		Verdict: audit.Refused, Rules: []string{},
+		Time: s.start.Truncate(time.Millisecond), Principal: principal, Name: who.name, User: fmt.Sprint(os.Geteuid()), Push: who.id,
+		Verdict: audit.Refused, Rules: []string{}, Omitted: s.omitted,
 	}
 	for _, u := range s.updates {
-		r.Refs = append(r.Refs, audit.Ref{Update: u})
+		r.Refs = append(r.Refs, audit.Ref{Update: quoted(u)})
 	}
 	return r
+}
+
+// quoted is an update as records name it.
+func quoted(u checks.Update) checks.Update {
+	u.Ref = audit.QuoteRef(u.Ref)
+	return u
+}
+
+// arrive leaves the trace of a push before anything of it is read.
+func (s *session) arrive(r *audit.Record, who pusher) (*audit.Pending, error) {
+	self, err := audit.Identify(os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	settings := s.config.Public()
+	blob, err := s.repo.WriteObject("blob", settings.Text)
+	if err != nil {
+		return nil, err
+	}
+	r.Config = settings.SHA256
+	e := audit.Entry{Record: r, Settings: blob}
+	if who.certificate != nil {
+		// Git's own blob of it is nobody's, and would go with the next gc.
+		if e.Certificate, err = s.repo.WriteObject("blob", who.certificate); err != nil {
+			return nil, err
+		}
+	}
+	return audit.Arrive(s.repo, s.batch, e, self)
+}
+
+// patience is how long a push works on the records of earlier ones.
+const patience = 2 * time.Second
+
+// reconcile records earlier pushes that ended without a record. What cannot be
+// recorded waits; it holds up nobody.
+func (s *session) reconcile(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := audit.Reconcile(ctx, s.repo, s.batch); err != nil {
+		fmt.Fprintln(s.env.Stderr, "warning: an earlier push is not recorded yet; the host admin mends it with git ward fsck --repair")
+	}
 }
 
 // fill puts the judgement into the record: rule ids and places, no content.
@@ -106,29 +170,42 @@ func (s *session) fill(r *audit.Record, result *checks.Result) {
 	r.DurationMS = time.Since(s.start).Milliseconds()
 }
 
+// recordTime is how long making a refusal's record may take. What is not recorded
+// then is by the next push.
+const recordTime = 3 * time.Second
+
 // refused records a refusal. Its refs are moved outside the quarantine, and the
 // record names object ids only: nothing points at what git is about to drop.
-func (s *session) refused(ctx context.Context, r *audit.Record) error {
-	if ctx.Err() != nil { // the deadline is spent, the record must still be made
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-	}
+func (s *session) refused(ctx context.Context, p *audit.Pending) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime) // the push's own may be spent
+	defer cancel()
 	batch := git.Open(s.repo.Dir).Batch(ctx) // not the quarantine's: it outlives nothing
 	defer batch.Close()
-	return audit.Refuse(ctx, s.repo, batch, r)
+	err := p.Refuse(ctx, s.repo, batch)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("the refusal is not recorded yet, the next push does it: %w", err), p.Reject())
+	}
+	return err
 }
 
-// admit leaves the pending file; after it, git moves the refs.
-func (s *session) admit(r *audit.Record, result *checks.Result) error {
-	process, err := audit.Identify(os.Getppid())
-	if err != nil {
-		return err
-	}
-	r.Verdict = audit.Accepted
-	e := audit.Entry{Record: r, Retired: result.Retired}
+// turnAway records a push that was not looked at: nobody knows whose it is, or by
+// which settings to judge it.
+func (s *session) turnAway(ctx context.Context, who pusher, rule string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	record := s.record("unknown", who)
+	record.Rules = []string{rule}
+	batch := git.Open(s.repo.Dir).Batch(ctx)
+	defer batch.Close()
+	return audit.Refuse(ctx, s.repo, batch, record)
+}
+
+// admit says in the pending file that git may move the refs.
+func (s *session) admit(p *audit.Pending, result *checks.Result) error {
+	p.Record.Verdict = audit.Accepted
+	e := audit.Entry{Record: p.Record, Retired: result.Retired, Settings: p.Settings, Certificate: p.Certificate}
 	for _, l := range result.Lessons {
 		e.Lessons = append(e.Lessons, audit.LessonNote(l))
 	}
-	return audit.Admit(s.repo, s.batch, e, process)
+	return p.Admit(s.repo, s.batch, e, audit.ReceivePack(os.Getppid()), transport(s.env.Getenv))
 }

@@ -50,13 +50,17 @@ type Config struct {
 		CPU          Duration `toml:"cpu"`
 		Deadline     Duration `toml:"deadline"`
 	} `toml:"limits"`
+	Audit struct {
+		Foreign []string `toml:"foreign"`
+	} `toml:"audit"`
 	Hooks struct {
 		MaxUDCRisk string   `toml:"max_udc_risk"`
 		UDCTime    Duration `toml:"udc_time"`
 	} `toml:"hooks"`
 	Door struct {
-		Burst     int `toml:"burst"`
-		PerMinute int `toml:"per_minute"`
+		Burst     int      `toml:"burst"`
+		PerMinute int      `toml:"per_minute"`
+		Time      Duration `toml:"time"`
 	} `toml:"door"`
 	Egress struct {
 		Mode  string   `toml:"mode"`
@@ -191,9 +195,10 @@ func Default() *Config {
 	l.Commits, l.ChangedPaths, l.Depth, l.PathLength = 10_000, 100_000, 100, 1024
 	l.MessageSize, l.SecretScan = 64<<10, 16<<20
 	l.Memory, l.Alloc = 4<<30, 512<<20
-	l.CPU, l.Deadline = Duration{time.Minute}, Duration{2 * time.Minute}
-	c.Hooks.MaxUDCRisk, c.Hooks.UDCTime = "UNKNOWN", Duration{10 * time.Second}
-	c.Door.Burst, c.Door.PerMinute = 120, 30
+	l.CPU, l.Deadline = Duration{time.Minute}, Duration{9 * time.Second}
+	c.Audit.Foreign = []string{"refs/pull/", "refs/pull-requests/", "refs/merge-requests/", "refs/keep-around/", "refs/environments/", "refs/pipelines/", "refs/changes/"}
+	c.Hooks.MaxUDCRisk, c.Hooks.UDCTime = "UNKNOWN", Duration{5 * time.Second}
+	c.Door.Burst, c.Door.PerMinute, c.Door.Time = 120, 30, Duration{2 * time.Minute}
 	c.Egress.Mode, c.Egress.Allow = "public", []string{}
 	b := &c.Sandbox
 	b.Processes, b.Memory, b.CPUs, b.Files = 1024, 4<<30, 2, 4096
@@ -305,7 +310,7 @@ func (c *Config) validate(name string) error {
 		"limits.memory": l.Memory, "limits.alloc": l.Alloc,
 		"limits.cpu": int64(l.CPU.Duration), "limits.deadline": int64(l.Deadline.Duration),
 		"hooks.udc_time": int64(c.Hooks.UDCTime.Duration),
-		"door.burst":     int64(c.Door.Burst), "door.per_minute": int64(c.Door.PerMinute),
+		"door.burst":     int64(c.Door.Burst), "door.per_minute": int64(c.Door.PerMinute), "door.time": int64(c.Door.Time.Duration),
 		"sandbox.processes": c.Sandbox.Processes, "sandbox.memory": c.Sandbox.Memory, "sandbox.files": c.Sandbox.Files,
 		"sandbox.tmp_size": c.Sandbox.TmpSize, "sandbox.state_size": c.Sandbox.StateSize,
 		"budget.tokens": c.Budget.Tokens, "budget.time": int64(c.Budget.Time.Duration), "budget.grace": int64(c.Budget.Grace.Duration),
@@ -347,6 +352,11 @@ func (c *Config) validate(name string) error {
 			}
 		}
 	}
+	for _, prefix := range c.Audit.Foreign {
+		if why := badForeign(prefix); why != "" {
+			return fmt.Errorf("%s: audit.foreign names %q, %s", name, prefix, why)
+		}
+	}
 	for _, tool := range c.VM.Calls {
 		if !slices.Contains(Default().VM.Calls, tool) {
 			return fmt.Errorf("%s: vm.calls names %q, not one of %s", name, tool, strings.Join(Default().VM.Calls, ", "))
@@ -368,4 +378,24 @@ func (c *Config) validate(name string) error {
 		}
 	}
 	return nil
+}
+
+// badForeign says why refs below a prefix are not a forge's own to move; "" when
+// they can be.
+func badForeign(prefix string) string {
+	if !strings.HasPrefix(prefix, "refs/") || !strings.HasSuffix(prefix, "/") || strings.Contains(prefix, "//") || prefix == "refs/" {
+		return "which is not a folder of refs like refs/pull/"
+	}
+	for _, kept := range []string{"refs/heads/", "refs/notes/", "refs/ward/", "refs/replace/"} {
+		if strings.HasPrefix(prefix, kept) {
+			return "below " + kept + ", where the audit records every move"
+		}
+	}
+	return ""
+}
+
+// Foreign reports whether a ref is one that a forge moves by itself ([audit]
+// foreign): the audit does not know its moves.
+func (c *Config) Foreign(ref string) bool {
+	return slices.ContainsFunc(c.Audit.Foreign, func(prefix string) bool { return strings.HasPrefix(ref, prefix) })
 }

@@ -15,6 +15,9 @@ import (
 // ErrMissing is what a Batch answers for an object that is not there.
 var ErrMissing = errors.New("no such object")
 
+// ErrDamaged is for a loose object whose file is not whole.
+var ErrDamaged = errors.New("damaged")
+
 // Object is what git says about an object before its content is read.
 type Object struct {
 	ID   string

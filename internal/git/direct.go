@@ -60,7 +60,7 @@ func (d *direct) loose(id string) (o Object, content *bufio.Reader, done func() 
 	}
 	if err != nil {
 		f.Close()
-		return o, nil, nil, false, fmt.Errorf("loose object %s: %w", id, err)
+		return o, nil, nil, false, fmt.Errorf("loose object %s: %w: %w", id, ErrDamaged, err)
 	}
 	return o, content, f.Close, true, nil
 }
@@ -100,10 +100,10 @@ func (d *direct) read(id string, limit int64) (Object, []byte, bool, error) {
 	}
 	data := make([]byte, o.Size)
 	if _, err := io.ReadFull(content, data); err != nil {
-		return o, nil, true, fmt.Errorf("loose object %s: %w", id, err)
+		return o, nil, true, fmt.Errorf("loose object %s: %w: %w", id, ErrDamaged, err)
 	}
 	if n, err := content.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-		return o, nil, true, fmt.Errorf("loose object %s is longer than it says", id)
+		return o, nil, true, fmt.Errorf("loose object %s: %w: it is longer than it says", id, ErrDamaged)
 	}
 	return o, data, true, nil
 }

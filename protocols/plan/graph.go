@@ -20,14 +20,16 @@ type node struct {
 	of     map[*Step]*call
 
 	state   visit
-	depth   int  // plans on the stack when it runs: 1 without calls
-	circles bool // it is on a circle of calls, or leads to one
-	loops   int  // nesting, that of callees included
+	deep    *call // that leads deepest, once it was looked for
+	depth   int   // plans on the stack when it runs: 1 without calls
+	circles bool  // it is on a circle of calls, or leads to one
+	loops   int   // nesting, that of callees included
 	writes  bool
 	uses    uses
 
 	words   map[start]outcome
 	effects *effects
+	linted  []diag.Diagnostic // of a lint, nil before
 }
 
 // call is a step that calls a plan or a program.
@@ -53,13 +55,14 @@ const (
 
 // deepest is the call that leads deepest, nil when there is none.
 func (n *node) deepest() *call {
-	var best *call
-	for i := range n.calls {
-		if c := &n.calls[i]; c.callee != nil && (best == nil || c.callee.depth > best.callee.depth) {
-			best = c
+	if n.deep == nil {
+		for i := range n.calls {
+			if c := &n.calls[i]; c.callee != nil && (n.deep == nil || c.callee.depth > n.deep.callee.depth) {
+				n.deep = c
+			}
 		}
 	}
-	return best
+	return n.deep
 }
 
 // node reads the plan at a path, once.
@@ -146,16 +149,17 @@ func (n *node) inherit(c *call) {
 }
 
 // circle is the circle of calls that a call of n leads into: one through n itself
-// if there is one, else the nearest.
-func (n *node) circle(c *call) []string {
-	if way := c.callee.way(func(m *node) bool { return m == n }); way != nil {
+// if there is one, else the nearest. Nil when there were too many circles to look
+// for all of them.
+func (l *Linter) circle(n *node, c *call) []string {
+	if way := l.way(c.callee, func(m *node) bool { return m == n }); way != nil {
 		return names(append([]*node{n}, way...))
 	}
 	var ring []*node
-	c.callee.way(func(m *node) bool {
+	l.way(c.callee, func(m *node) bool {
 		for i := range m.calls {
 			if next := m.calls[i].callee; next != nil {
-				if way := next.way(func(o *node) bool { return o == m }); way != nil {
+				if way := l.way(next, func(o *node) bool { return o == m }); way != nil {
 					ring = append([]*node{m}, way...)
 					return true
 				}
@@ -175,11 +179,13 @@ func names(nodes []*node) []string {
 }
 
 // way is the shortest chain of calls from a plan to one that is meant, both
-// included; nil when there is none.
-func (n *node) way(meant func(*node) bool) []*node {
+// included; nil when there is none, or when maxSearch calls were followed already
+// in search of such chains.
+func (l *Linter) way(n *node, meant func(*node) bool) []*node {
 	from := map[*node]*node{n: nil}
-	for queue := []*node{n}; len(queue) > 0; queue = queue[1:] {
+	for queue := []*node{n}; len(queue) > 0 && l.searched < maxSearch; queue = queue[1:] {
 		m := queue[0]
+		l.searched += 1 + len(m.calls)
 		if meant(m) {
 			var chain []*node
 			for ; m != nil; m = from[m] {

@@ -53,7 +53,10 @@ type Tree interface {
 const (
 	maxPlans = 10_000
 	maxRead  = 64 << 20
-	maxWork  = 10_000_000 // effects of callees, applied to callers
+	maxWork  = 2_000_000 // effects of callees, applied to callers
+
+	maxSearch = 1_000_000 // calls followed in search of the circles that findings name
+	maxNear   = 100       // findings that name the nearest registered plan
 )
 
 // Linter checks plans of one tree. It remembers what it has read, so that linting
@@ -63,10 +66,13 @@ type Linter struct {
 	machines func(path string) ([]byte, error)
 	registry *Registry
 	lookup   map[string]string
+	names    []string // that are registered, once a hint asks for them
 	nodes    map[string]*node
 	loaded   map[string]*fsm.Machine
 	read     int64
 	work     int
+	searched int
+	near     int
 }
 
 // NewLinter makes a Linter. Machines reads a machine that a plan names by its
@@ -145,6 +151,9 @@ func (l *Linter) lint(n *node) ([]diag.Diagnostic, error) {
 		return []diag.Diagnostic{{Pos: diag.Pos{Path: n.path}, Rule: RuleCall, Severity: diag.Error,
 			Message: "there is no plan: the file " + n.broken, Hint: "name a plan's file"}}, nil
 	}
+	if n.linted != nil { // many names of a registry can mean one plan
+		return slices.Clone(n.linted), nil
+	}
 	out := &findings{path: n.path, list: slices.Clone(n.found)}
 	l.calls(n, out)
 	l.model(n, out)
@@ -154,12 +163,16 @@ func (l *Linter) lint(n *node) ([]diag.Diagnostic, error) {
 	if err := l.files(n, out); err != nil {
 		return nil, err
 	}
-	return diag.Normalize(out.list), nil
+	n.linted = append([]diag.Diagnostic{}, diag.Normalize(out.list)...)
+	return slices.Clone(n.linted), nil
 }
 
 // calls reports calls that lead nowhere, in a circle, or too deep.
 func (l *Linter) calls(n *node, out *findings) {
 	for i := range n.calls {
+		if len(out.list) >= MaxFindings {
+			return
+		}
 		c := &n.calls[i]
 		s := c.step
 		switch {
@@ -169,12 +182,16 @@ func (l *Linter) calls(n *node, out *findings) {
 				continue
 			}
 			hint := "register it (git ward plan register NAME PATH), or give the path of a file in the tree"
-			out.at(s, RuleCall, fmt.Sprintf("%s is neither a registered plan nor a file", cut(s.Args)), nearHint(s.Args, l.registry.Names(), hint))
+			out.at(s, RuleCall, fmt.Sprintf("%s is neither a registered plan nor a file", cut(s.Args)), l.nearHint(s.Args, hint))
 		case c.program:
 		case c.callee.plan == nil:
 			out.at(s, RuleCall, fmt.Sprintf("%s cannot be called: it %s", c.target, c.callee.broken), "give the path of a plan")
 		case c.circles:
-			out.at(s, RuleRecursion, fmt.Sprintf("calls in a circle: %s", strings.Join(n.circle(c), " -> ")), "break the circle: a plan must end")
+			ring := l.circle(n, c)
+			if ring == nil {
+				ring = []string{n.path, c.target, "..."}
+			}
+			out.at(s, RuleRecursion, fmt.Sprintf("calls in a circle: %s", strings.Join(ring, " -> ")), "break the circle: a plan must end")
 		case n.depth > MaxRecursionDepth && c.callee.depth+1 > MaxRecursionDepth:
 			out.at(s, RuleDepth, fmt.Sprintf("%d plans would be on the stack, more than %d: %s", c.callee.depth+1, MaxRecursionDepth, chain(n, c)), "put steps of the deeper plans into their callers")
 		case diag.HasErrors(c.callee.found):
@@ -184,6 +201,18 @@ func (l *Linter) calls(n *node, out *findings) {
 			out.at(s, RuleCall, fmt.Sprintf("%s is a cycle of its own (fdc); only sub plans and research are called", c.target), "begin it with `# FSM: sub`, and take plan, closing and submit out of it")
 		}
 	}
+}
+
+// nearHint is a hint that names the nearest registered plan, as often as that is
+// worth its search.
+func (l *Linter) nearHint(word, hint string) string {
+	if l.near++; l.near > maxNear {
+		return hint
+	}
+	if l.names == nil {
+		l.names = l.registry.Names()
+	}
+	return nearHint(word, l.names, hint)
 }
 
 // chain is the deepest way of calls.

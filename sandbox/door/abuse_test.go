@@ -58,7 +58,7 @@ func TestGarbage(t *testing.T) {
 // before one that trickles.
 func TestHang(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, func(c *config.Config) { c.Limits.Deadline.Duration = 8 * time.Second })
+	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 8 * time.Second })
 	start := time.Now()
 	readAll(f.dial())
 	if took := time.Since(start); took < 1900*time.Millisecond || took > 7*time.Second {
@@ -70,7 +70,7 @@ func TestHang(t *testing.T) {
 // deadline.
 func TestTrickle(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, func(c *config.Config) { c.Limits.Deadline.Duration = 2 * time.Second })
+	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 2 * time.Second })
 	start := time.Now()
 	conn := f.dial()
 	go func() {
@@ -88,7 +88,7 @@ func TestTrickle(t *testing.T) {
 // TestDeaf: a client that reads nothing does not keep its slot.
 func TestDeaf(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, func(c *config.Config) { c.Limits.Deadline.Duration = 2 * time.Second })
+	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 2 * time.Second })
 	head := strings.TrimSpace(f.git(f.clone, "rev-parse", "HEAD"))
 	f.git(f.clone, "push", "-q", "origin", "HEAD:refs/heads/main")
 	var refs strings.Builder // a greeting that no socket buffer holds
@@ -173,7 +173,7 @@ func TestVanishAfterPack(t *testing.T) {
 // has removed its quarantine.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, func(c *config.Config) { c.Limits.Deadline.Duration = 400 * time.Millisecond })
+	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 400 * time.Millisecond })
 	f.hook("pre-receive", "echo $$ >ward/pid; while :; do sleep 0.1; done\n")
 	start := time.Now()
 	out, err := f.push("HEAD:refs/heads/x")

@@ -65,11 +65,11 @@ type push struct {
 
 // receive runs one push to its end and logs it.
 //
-// Time has two ends: after one [limits] deadline the client's input is over,
+// Time has two ends: after one [door] time the client's input is over,
 // after two the whole process group is ended. What counts is the time from the
 // start, not from the connection: waiting for a turn is not the client's doing.
 func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
-	deadline := d.config.Settings.Limits.Deadline.Duration
+	deadline := d.config.Settings.Door.Time.Duration
 	s := &service{bare: d.config.Bare, settings: d.config.Settings, log: d.config.Log, verb: "receive-pack",
 		idle: deadline / 4, input: deadline, total: 2 * deadline}
 	p, err := s.run(ctx, conn)

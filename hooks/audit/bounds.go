@@ -1,0 +1,51 @@
+package audit
+
+import "git-ward/hooks/checks"
+
+// Every writer and its reader's bound, in one place: what is written is never
+// larger than what is read, so no number of pushes makes the repository unreadable
+// (GATE-6). The readers' bounds are wider, because versions before these bounds
+// wrote more, and what they left must stay readable.
+//
+//	what                     written at most                    read at most
+//	refs of one push         MaxRefs, MaxRefBytes as text       the same, at arrival
+//	refs of a refusal        maxRefused                         with its record
+//	record.json              maxRecord                          maxReadRecord
+//	one line of a note       maxNoteLine                        maxReadNote (whole note)
+//	a note of the audit      maxNote, then the oldest lines go  maxReadNote
+//	a note of lessons        maxLessons                         maxReadNote
+//	lessons of one push      checks.MaxLessonLines, -Bytes      with the pending file
+//	a pending file           maxPending                         maxPending
+//	the pending folder       one a push under way               maxPendingFiles at once
+//	ids that are retired     comms.Set's own bound              the same
+//	config.toml of a record  the settings, by package config    maxConfig
+//	the count of refusals    one line                           maxRepeatsFile
+//	a reflog                 git's                              its end since admission, line by line
+const (
+	// MaxRefs bounds the refs of one push, and MaxRefBytes what they take in its
+	// record (SizeOf each).
+	MaxRefs     = 4000
+	MaxRefBytes = 2 << 20
+	// maxRefused bounds the refs that a refusal's record names.
+	maxRefused = 500
+
+	maxRecord     = 4 << 20
+	maxReadRecord = 64 << 20
+
+	maxNoteLine = 4 << 10
+	maxNote     = 64 << 10
+	maxReadNote = 64 << 20
+
+	// What one push may add to refs/notes/lessons is checks.MaxLessonLines and
+	// checks.MaxLessonBytes; a note there holds no more than one push may bring.
+	maxLessons = checks.MaxLessonBytes
+
+	maxPending      = 32 << 20
+	maxPendingFiles = 10_000
+
+	maxRepeatsFile = 64
+	maxConfig      = 1 << 20
+
+	maxListed = 200  // rules, and findings let pass, that a record lists
+	maxWord   = 1100 // bytes of one of them: RULE:PATH
+)

@@ -1,0 +1,135 @@
+package audit
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/hooks/checks"
+	"git-ward/internal/git"
+)
+
+func reflogPath(repo *git.Repo, ref string) string {
+	return filepath.Join(repo.Dir, "logs", filepath.FromSlash(UnquoteRef(ref)))
+}
+
+func noReflog(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EISDIR)
+}
+
+// reflogSize is the size of a ref's reflog in bytes, 0 when there is none.
+func reflogSize(repo *git.Repo, ref string) (int64, error) {
+	info, err := os.Stat(reflogPath(repo, ref))
+	if noReflog(err) || err == nil && info.IsDir() {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// Move is one line of a reflog.
+type Move struct{ Old, New string }
+
+// Reflog calls visit with each move in a ref's reflog from a byte on, oldest first.
+// There is nothing to visit when the reflog is gone: ok is false then.
+func Reflog(repo *git.Repo, ref string, from int64, visit func(Move)) (ok bool, err error) {
+	f, err := os.Open(reflogPath(repo, ref))
+	if noReflog(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.IsDir() {
+		return false, err
+	}
+	if from <= info.Size() { // else the ref was deleted and began anew
+		if _, err := f.Seek(from, io.SeekStart); err != nil {
+			return false, err
+		}
+	}
+	for lines := bufio.NewReaderSize(f, 4096); ; {
+		line, err := lines.ReadSlice('\n')
+		head := string(line[:min(len(line), 82)])
+		for errors.Is(err, bufio.ErrBufferFull) { // a long message: git cuts none
+			_, err = lines.ReadSlice('\n')
+		}
+		if old, rest, found := strings.Cut(head, " "); found {
+			to, _, _ := strings.Cut(rest, " ")
+			visit(Move{old, to})
+		}
+		if errors.Is(err, io.EOF) {
+			return true, nil
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+}
+
+// applied reports whether a ref made its move after the push was admitted, and no
+// other push's record has it: its reflog says so, or, where the reflog is gone with
+// a deleted ref, its present value.
+func (p *Pending) applied(repo *git.Repo, batch *git.Batch, u checks.Update) (bool, error) {
+	made, err := p.made(repo, batch, u)
+	if err != nil || made == 0 {
+		return false, err
+	}
+	recorded, err := recordedSince(batch, p.Since, u)
+	return made > recorded, err
+}
+
+// made counts how often a ref made its move after the push was admitted.
+//
+// The place in the reflog counts, not the time: git takes the time of an entry
+// once a process, which can be a second before the hook's start.
+func (p *Pending) made(repo *git.Repo, batch *git.Batch, u checks.Update) (n int, err error) {
+	now := git.Zero
+	object, err := batch.Info(UnquoteRef(u.Ref))
+	if err == nil {
+		now = object.ID
+	} else if !errors.Is(err, git.ErrMissing) {
+		return 0, err
+	}
+	least := 0
+	if now == u.New { // the least, where no reflog says more
+		least = 1
+	}
+	if u.New == git.Zero {
+		return least, nil
+	}
+	ok, err := Reflog(repo, u.Ref, p.Reflogs[u.Ref], func(m Move) {
+		if m.Old == u.Old && m.New == u.New {
+			n++
+		}
+	})
+	if !ok {
+		n = least
+	}
+	return n, err
+}
+
+// recordedSince counts the records after a commit of the chain that have a move.
+func recordedSince(batch *git.Batch, since string, u checks.Update) (n int, err error) {
+	for r, err := range recordsSince(batch, since) {
+		if err != nil {
+			return 0, err
+		}
+		for _, ref := range r.Refs {
+			if ref.Applied && ref.Update == u {
+				n++
+			}
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"reflect"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Public is settings as the audit keeps them: all of them, as they count, without
+// comments; host paths, URLs and names of key files are replaced by their hashes, so
+// that a change shows and the host does not.
+type Public struct {
+	Text   []byte // TOML that Parse reads
+	SHA256 string // of Text, hex
+}
+
+// Public gives the settings in the form that the audit keeps.
+func (c *Config) Public() Public {
+	copied := *c
+	hide(reflect.ValueOf(&copied).Elem(), "")
+	var b bytes.Buffer
+	encoder := toml.NewEncoder(&b)
+	encoder.Indent = ""
+	if err := encoder.Encode(copied); err != nil {
+		panic("settings that were read from TOML cannot be written as TOML: " + err.Error())
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return Public{b.Bytes(), hex.EncodeToString(sum[:])}
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// hide replaces what is the host's own in every string of a value. Lists are
+// copied: the settings themselves keep theirs.
+func hide(v reflect.Value, key string) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				hide(v.Field(i), f.Tag.Get("toml"))
+			}
+		}
+	case reflect.Slice:
+		copied := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(copied, v)
+		for i := range copied.Len() {
+			hide(copied.Index(i), key)
+		}
+		v.Set(copied)
+	case reflect.String:
+		if hosts(key, v.String()) {
+			sum := sha256.Sum256([]byte(v.String()))
+			v.SetString("sha256:" + hex.EncodeToString(sum[:]))
+		}
+	}
+}
+
+// hosts reports whether a setting's text is the host's own: a path of its file
+// system, a URL, or the name of a file with a key. Paths inside repositories begin
+// with neither a slash nor a tilde.
+func hosts(key, value string) bool {
+	if value == "" {
+		return false
+	}
+	if strings.HasSuffix(key, "_file") || strings.HasSuffix(key, "_url") || key == "url" || key == "programs" || key == "image" || strings.Contains(value, "://") {
+		return true
+	}
+	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == '=' || r == ':' || r == ',' }) {
+		if strings.HasPrefix(word, "/") || strings.HasPrefix(word, "~") {
+			return true
+		}
+	}
+	return false
+}
