@@ -53,6 +53,11 @@ func (j *job) bounded(ctx context.Context) error {
 	if err := u.exit(ctx, report, reason); err != nil {
 		return u.suspended(err)
 	}
+	if report.Status == loop.ExitNeedInfo {
+		if err := u.ask(ctx, report); err != nil {
+			return err
+		}
+	}
 	return u.suspended(u.close(ctx, report))
 }
 
@@ -221,7 +226,7 @@ func (u *unit) loop(ctx context.Context) (*loop.Report, uow.Reason, error) {
 		return nil, "", err
 	}
 	commands := len(u.declaration.Commands) + 2
-	patience := time.Duration(2*commands)*u.Config.Verify.Timeout.Duration + time.Minute
+	patience := time.Duration(3*commands)*u.Config.Verify.Timeout.Duration + time.Minute
 	var members cycle.Team = team
 	if u.Start.onBranch() {
 		members = started{team}

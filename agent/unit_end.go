@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"git-ward/agent/cycle"
@@ -105,6 +106,16 @@ func (u *unit) needInfo(ctx context.Context) error {
 		return err
 	}
 	return u.report(ctx, &report)
+}
+
+// ask puts the question of a loop that waits for a line in the directive (LOOP-10).
+func (u *unit) ask(ctx context.Context, r *loop.Report) error {
+	text := "Is what decides on " + u.directive.Name() + " the work that you asked for?\n\n" +
+		"Its criteria are met only with files that the work itself adds, or changes, where tests and build tools look:\n\n" +
+		"    git diff main...origin/" + u.work.Branch + "\n\n" +
+		"If they are right, this line in " + u.directive.Name() + " accepts them:\n\n    " + strings.Join(r.Missing, "\n    ") + "\n\n" +
+		"If not, say in the directive what is to be done without them. Any edit of " + u.directive.Name() + " is an answer: it is taken up again then."
+	return u.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: u.directive.Name(), Text: text})
 }
 
 // question says in the PM's terms what to write.

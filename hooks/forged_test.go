@@ -113,6 +113,26 @@ func TestDeviationsDoNotMerge(t *testing.T) {
 	b.agentPush("", c+":main")
 }
 
+// TestAdditionsDoNotMerge: a verdict EXACT that names what the work brings of its own
+// judges carries no merge, however it is pushed; one that the directive accepts does.
+func TestAdditionsDoNotMerge(t *testing.T) {
+	b := newUnits(t)
+	b.setting("agent_merge = false", "agent_merge = true")
+	b.work("hello")
+	c := b.claimed()
+	for _, additions := range [][]string{{"GNUmakefile (added)"}, {"zz_test.go (added)", "package.json (changed)"}, {"and 7 more"}, {""}} {
+		b.additions = additions
+		b.verdict("D-1.1", c, "podman", true)
+		b.agentPush("decides and is the agent's own; the verdict", c+":main")
+	}
+	b.deviations = []string{"a_test.go (deleted)"}
+	b.verdict("D-1.1", c, "podman", true)
+	b.agentPush("decides and", c+":main")
+	b.deviations, b.additions, b.accepted = nil, nil, []string{"GNUmakefile"}
+	b.verdict("D-1.1", c, "podman", true)
+	b.agentPush("", c+":main")
+}
+
 // TestLateClosing: a unit that ended is refined and archived after the next one
 // began; the ledgers still hold.
 func TestLateClosing(t *testing.T) {

@@ -28,6 +28,8 @@ type unitBench struct {
 
 	claims     map[string]string // unit and commit to the hash of the claim's record
 	deviations []string          // of the next verdicts
+	additions  []string          // of the next verdicts
+	accepted   []string          // of the next verdicts
 }
 
 func newUnits(t *testing.T) *unitBench {
@@ -172,6 +174,7 @@ func (b *unitBench) verdict(id, commit, fence string, met bool) {
 	v.Commit, v.Fence = commit, fence
 	v.Claim = b.claims[id+" "+commit]
 	v.Deviations = append(v.Deviations, b.deviations...)
+	v.Additions, v.Accepted = b.additions, b.accepted
 	line, err := v.Line()
 	if err != nil {
 		b.T.Fatal(err)

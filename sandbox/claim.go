@@ -28,7 +28,8 @@ func criterionName(i int) string { return fmt.Sprintf("criterion %d", i+1) }
 // where the rung wants two runs that agree (003, section 11). A directive without a
 // command has nothing to run.
 func claimOf(d *comms.Directive, settings *config.Config, commit, main string) verifier.Claim {
-	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Replays: 1}
+	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Accepted: d.Options.Additions,
+		Replays: 1, Bounds: bounds(settings)}
 	if loop.RungTarget(d.Options) >= loop.Rung274177 {
 		c.Replays = 2
 	}
@@ -47,6 +48,12 @@ func claimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 		c.Commands = append(c.Commands, verifier.Command{Name: validateName, Line: line, Own: true})
 	}
 	return c
+}
+
+// bounds are those of a checkout.
+func bounds(settings *config.Config) verifier.Bounds {
+	v := settings.Verify
+	return verifier.Bounds{Entries: v.CheckoutEntries, Depth: v.CheckoutDepth, Bytes: v.CheckoutSize}
 }
 
 // validation is what a tree must pass to become the agent's program, as one line

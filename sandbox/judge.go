@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
@@ -191,11 +192,44 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 	if len(claim.Commands) == 0 {
 		return none("no criterion has a command"), nil
 	}
-	facts, err := j.verify(ctx, j.log, j.policy, claim)
+	var facts *verifier.Facts
+	if claim.Base, err = base(ctx, j.repo, claim, d); err == nil {
+		facts, err = j.verify(ctx, j.log, j.policy, claim)
+	}
+	var unfit *verifier.Unfit
+	if errors.As(err, &unfit) { // the commit's own fault: it would be the same tomorrow
+		return none(unfit.Why), nil
+	}
 	if err != nil {
 		return loop.Verdict{}, err
 	}
 	return word(declaration, d, facts), nil
+}
+
+// base is the commit of main's that a claim's deciding paths come from: where its
+// work left main, if the directive said by then what it says now. Work that began
+// before is held against main as it stands: else an agent could choose, by where it
+// begins, tests that the PM has long replaced.
+func base(ctx context.Context, repo *git.Repo, c verifier.Claim, d *comms.Directive) (string, error) {
+	commit, err := verifier.Base(ctx, repo, c.Main, c.Commit)
+	if err != nil {
+		return "", err
+	}
+	doc, err := commsAt(ctx, repo, commit)
+	if errors.Is(err, git.ErrMissing) {
+		return c.Main, nil
+	}
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		return c.Main, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if then := doc.Directive(d.Name()); then == nil || then.Hash() != d.Hash() {
+		return c.Main, nil
+	}
+	return commit, nil
 }
 
 // none is a verdict on a claim of which nothing was run.
@@ -212,12 +246,31 @@ func word(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.Verdic
 		trials[i] = trial(d, runs)
 	}
 	v := loop.Judge(p, trials)
-	for _, dev := range f.Deviations {
-		v.Deviations = append(v.Deviations, dev.Path+" ("+dev.Kind+")")
+	var left []string
+	for _, a := range f.Additions {
+		if !a.Kept {
+			left = append(left, a.Path)
+		}
 	}
-	v.Image, v.Fence = f.Image, f.Fence
+	if f.With != nil {
+		v = v.With(loop.Judge(p, []loop.Trial{trial(d, f.With)}), left)
+	}
+	for _, a := range f.Additions {
+		v.Additions = append(v.Additions, named(a.Path, a.Kind))
+	}
+	for _, a := range f.Accepted {
+		v.Accepted = append(v.Accepted, diag.Clean(a))
+	}
+	for _, dev := range f.Deviations {
+		v.Deviations = append(v.Deviations, named(dev.Path, dev.Kind))
+	}
+	v.Image, v.Fence, v.Main, v.Base = f.Image, f.Fence, f.Main, f.Base
 	return v
 }
+
+// named is a path and what became of it. Names are the agent's, and a note is JSON:
+// bytes that are no text are escaped, or the verdict could not be written.
+func named(path, kind string) string { return diag.Clean(path) + " (" + kind + ")" }
 
 // trial reads one replay's ends by the names that claimOf gave.
 func trial(d *comms.Directive, runs []verifier.Run) (t loop.Trial) {
@@ -251,6 +304,13 @@ func outcome(criterion string, r verifier.Run) loop.Outcome {
 		o.Trouble = "it did not end within [verify] timeout"
 	case verifier.Flooded:
 		o.Trouble = "it printed more than [verify] output_size"
+	case verifier.Exited:
+		if r.Exit == notFound {
+			o.Trouble = verifier.Missing(r.Line, r.Tail) + ": [sandbox] image and programs say what is there"
+		}
 	}
 	return o
 }
+
+// notFound is how a shell ends that did not find a command (POSIX).
+const notFound = 127

@@ -66,7 +66,7 @@ func Verify(ctx context.Context, env *cli.Env) error {
 	s := &Spec{Stderr: env.Stderr, RuntimeDir: runtimeDir(env.Getenv), Getenv: env.Getenv, Storage: env.Getenv(storageVar)}
 	args, err := env.Flags("verify", verifyUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository `DIR`")
-		fs.StringVar(&main, "main", "refs/heads/main", "the `REV` that pinned paths come from")
+		fs.StringVar(&main, "main", "refs/heads/main", "the `REV` of main that the commit is held against")
 		fs.IntVar(&replays, "replays", 0, "run all of it `N` times; default: as the directive's rung wants")
 		fs.Func("run", "a `LINE` for the shell, in a directive's place; may be repeated", func(line string) error {
 			lines = append(lines, line)
@@ -85,7 +85,8 @@ func Verify(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	claim, err := s.claim(ctx, args[0], main, args[1:], lines)
-	if err != nil {
+	var unfit *verifier.Unfit
+	if err != nil && !errors.As(err, &unfit) {
 		return err
 	}
 	if replays > 0 {
@@ -93,11 +94,18 @@ func Verify(ctx context.Context, env *cli.Env) error {
 	}
 	var policy firewall.Policy
 	if !s.Unfenced {
-		if policy, err = s.firewallPolicy(ctx); err != nil {
-			return err
+		var policyErr error
+		if policy, policyErr = s.firewallPolicy(ctx); policyErr != nil {
+			return policyErr
 		}
 	}
-	facts, err := s.verify(ctx, zerolog.Nop(), policy, claim)
+	var facts *verifier.Facts
+	if err == nil {
+		facts, err = s.verify(ctx, zerolog.Nop(), policy, claim)
+	}
+	if errors.As(err, &unfit) {
+		facts, err = &verifier.Facts{Commit: claim.Commit, Main: claim.Main, Unfit: unfit.Why}, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -106,7 +114,7 @@ func Verify(ctx context.Context, env *cli.Env) error {
 	} else {
 		printFacts(env.Stdout, facts)
 	}
-	if err == nil && !facts.OK() {
+	if err == nil && (!facts.OK() || len(facts.Deviations) > 0) {
 		return cli.ErrFindings
 	}
 	return err
@@ -127,9 +135,11 @@ func (s *Spec) claim(ctx context.Context, commit, main string, name, lines []str
 		if err != nil {
 			return c, err
 		}
-		return claimOf(d, s.Settings, commit, main), nil
+		c = claimOf(d, s.Settings, commit, main)
+		c.Base, err = base(ctx, repo, c, d)
+		return c, err
 	}
-	c = verifier.Claim{Commit: commit, Main: main, Pinned: s.Settings.Verify.Pinned, Replays: 1}
+	c = verifier.Claim{Commit: commit, Main: main, Pinned: s.Settings.Verify.Pinned, Replays: 1, Bounds: bounds(s.Settings)}
 	for i, line := range lines {
 		c.Commands = append(c.Commands, verifier.Command{Name: fmt.Sprintf("line %d", i+1), Line: line})
 	}
@@ -155,26 +165,51 @@ func directive(ctx context.Context, repo *git.Repo, commit, name string) (*comms
 // printFacts shows each command with its end, and what failed with its last
 // words.
 func printFacts(w io.Writer, f *verifier.Facts) {
+	if f.Unfit != "" {
+		fmt.Fprintf(w, "%.12s cannot be judged: %s\n", f.Commit, diag.Clean(f.Unfit))
+		return
+	}
+	left := 0
+	for _, a := range f.Additions {
+		how := "left out of the run that decides"
+		if a.Kept {
+			how = "decides, as the commands name it"
+		} else {
+			left++
+		}
+		fmt.Fprintf(w, "addition: %s (%s; %s)\n", diag.Clean(a.Path), a.Kind, how)
+	}
 	for _, d := range f.Deviations {
 		fmt.Fprintf(w, "put back: %s (%s)\n", diag.Clean(d.Path), d.Kind)
 	}
 	for i, runs := range f.Replays {
-		for _, r := range runs {
-			word := "ok"
-			if !r.OK() {
-				word = fmt.Sprintf("%s %d", r.End, r.Exit)
-			}
-			fmt.Fprintf(w, "%-12s run %d  %-10s %8v  %s\n", r.Name, i+1, word, r.Time.Round(time.Millisecond), diag.Clean(r.Line))
-			if !r.OK() {
-				printTail(w, r.Tail)
-			}
-		}
+		printRuns(w, fmt.Sprintf("run %d", i+1), runs)
+	}
+	if f.With != nil {
+		printRuns(w, fmt.Sprintf("with %d", left), f.With)
+	}
+	if f.Base != f.Main {
+		fmt.Fprintf(w, "what decides is as %.12s has it, where the work left main\n", f.Base)
 	}
 	fence := "fence: none"
 	if f.Image != "" {
 		fence = "in " + f.Image
 	}
 	fmt.Fprintf(w, "these commands ended so on %.12s, %s; code can still cheat its own tests\n", f.Commit, fence)
+}
+
+// printRuns shows one run of all commands.
+func printRuns(w io.Writer, name string, runs []verifier.Run) {
+	for _, r := range runs {
+		word := "ok"
+		if !r.OK() {
+			word = fmt.Sprintf("%s %d", r.End, r.Exit)
+		}
+		fmt.Fprintf(w, "%-12s %s  %-10s %8v  %s\n", r.Name, name, word, r.Time.Round(time.Millisecond), diag.Clean(r.Line))
+		if !r.OK() {
+			printTail(w, r.Tail)
+		}
+	}
 }
 
 // shownLines is how much of a failed command's output people see.

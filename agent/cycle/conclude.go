@@ -108,6 +108,9 @@ func (l *Loop) entry(iteration int, cert loop.Certificate, r Result, review Revi
 	if cert.Type == loop.Diverged {
 		e.Failed = append(e.Failed, loop.DivergenceLearning(cert, link))
 	}
+	if len(r.Verdict.Additions) > 0 {
+		e.Open = append(e.Open, short("the work brings some of what decides on it: "+strings.Join(r.Verdict.Additions, ", ")))
+	}
 	if len(r.Verdict.Deviations) > 0 {
 		e.Failed = append(e.Failed, loop.Learning{Lane: loop.LaneA, Text: "the verifier put back what decides: " + strings.Join(r.Verdict.Deviations, ", "), Link: &link})
 	}

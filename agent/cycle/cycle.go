@@ -139,6 +139,9 @@ func (l *Loop) Run(ctx context.Context) (*loop.Report, error) {
 		}
 		err = l.iterate(ctx)
 		if err == nil {
+			if ask, needs := l.certs[len(l.certs)-1].Ask(); needs { // not on resuming: the directive is another by then
+				return l.exit(ctx, ask, loop.BudgetCheck, "")
+			}
 			err = l.branch(ctx)
 		}
 		if err != nil {

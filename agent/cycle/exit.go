@@ -150,6 +150,9 @@ func (l *Loop) exit(ctx context.Context, d loop.Decision, at loop.State, failed 
 	rung, missing := l.rung(ctx, files)
 	out := loop.Outcomes{Declaration: l.Declaration, Limits: l.Limits, Decision: d, State: at, Certs: l.certs, Used: l.budget.Used(),
 		Manifest: l.manifest, Rung: rung, Failed: failed, Over: l.over, Diagnosis: l.review.Diagnosis}
+	if d.Status == loop.ExitNeedInfo {
+		out.Missing = []string{l.certs[len(l.certs)-1].Needs}
+	}
 	if d.Reason == loop.BackpressureSignal {
 		out.Signals = []loop.Signal{{Kind: loop.UserInterrupt, Detail: d.Words}}
 		if signals := l.Signals(ctx); len(signals) > 0 {

@@ -126,7 +126,7 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 		}
 		var refused *store.Refused
 		if !errors.As(err, &refused) {
-			if err == nil && list.Empty() {
+			if err == nil && list.Empty() && !l.answered() {
 				return l.nothing(ctx, b, r.Words)
 			}
 			return err
@@ -143,6 +143,13 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 		}
 		refusal = refused.Text
 	}
+}
+
+// answered reports whether the iteration before waited for a line in the directive:
+// once the PM has written it, the work may be done as it is.
+func (l *Loop) answered() bool {
+	n := len(l.certs)
+	return n > 0 && l.certs[n-1].Needs != ""
 }
 
 // solve lets the Solver work, where there is time for it.

@@ -99,6 +99,9 @@ func (r *Run) carries(t *Tip, commit string, v loop.Verdict) (why string, err er
 	case len(v.Deviations) > 0: // what was judged has main's version of these, what would be merged has not
 		return fmt.Sprintf("%s decides and was changed; the verdict on %s is for main's version of it: take it back and claim anew, or the PM merges",
 			diag.Clean(v.Deviations[0]), diag.Short(commit)), nil
+	case len(v.Additions) > 0: // the work brings some of what it is judged by
+		return fmt.Sprintf("%s decides and is the agent's own; the verdict on %s names it: the PM merges, or the directive accepts it (- additions: GLOB)",
+			diag.Clean(v.Additions[0]), diag.Short(commit)), nil
 	case v.Fence == loop.FenceNone && !r.Config.Rights.UnfencedMerge:
 		return "the verdict on " + diag.Short(commit) + " was had without a fence, and [rights] unfenced_merge is off: the PM merges", nil
 	}

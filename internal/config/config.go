@@ -85,11 +85,14 @@ type Config struct {
 	} `toml:"budget"`
 	Loop   Loop `toml:"loop"`
 	Verify struct {
-		Timeout    Duration `toml:"timeout"`
-		OutputSize int64    `toml:"output_size"`
-		Network    string   `toml:"network"`
-		Suite      string   `toml:"suite"`
-		Pinned     []string `toml:"pinned"`
+		Timeout         Duration `toml:"timeout"`
+		OutputSize      int64    `toml:"output_size"`
+		CheckoutEntries int      `toml:"checkout_entries"`
+		CheckoutDepth   int      `toml:"checkout_depth"`
+		CheckoutSize    int64    `toml:"checkout_size"`
+		Network         string   `toml:"network"`
+		Suite           string   `toml:"suite"`
+		Pinned          []string `toml:"pinned"`
 	} `toml:"verify"`
 	Model struct {
 		Name             string   `toml:"name"`
@@ -208,6 +211,7 @@ func Default() *Config {
 	c.Loop = Loop{"strict", "1e-10", 10, 80, 1800, 14400, 500, []string{}}
 	v := &c.Verify
 	v.Timeout, v.OutputSize, v.Network = Duration{30 * time.Minute}, 64<<20, "none"
+	v.CheckoutEntries, v.CheckoutDepth, v.CheckoutSize = 200_000, 100, 4<<30
 	v.Pinned = []string{
 		"**/*_test.go", "**/testdata/**", "**/test_*.py", "**/*_test.py", "**/conftest.py",
 		"**/*.test.*", "**/*.spec.*", "**/__tests__/**", "**/*Test.java", "**/*_spec.rb",
@@ -318,6 +322,7 @@ func (c *Config) validate(name string) error {
 		"loop.max_seconds_per_iteration": int64(c.Loop.MaxSecondsPerIteration), "loop.max_total_seconds": int64(c.Loop.MaxTotalSeconds),
 		"loop.max_total_tool_calls": int64(c.Loop.MaxTotalToolCalls),
 		"verify.timeout":            int64(c.Verify.Timeout.Duration), "verify.output_size": c.Verify.OutputSize,
+		"verify.checkout_entries": int64(c.Verify.CheckoutEntries), "verify.checkout_depth": int64(c.Verify.CheckoutDepth), "verify.checkout_size": c.Verify.CheckoutSize,
 		"model.timeout": int64(c.Model.Timeout.Duration),
 		"model.context": c.Model.Context, "model.max_output": c.Model.MaxOutput, "model.tries": int64(c.Model.Tries),
 		"model.patience": int64(c.Model.Patience.Duration), "model.silence": int64(c.Model.Silence.Duration),

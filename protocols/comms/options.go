@@ -31,6 +31,7 @@ type Options struct {
 	Profile      string        // strict, fast or benchmark_adapt
 	Rung         int           // 641, 274177 or 65537
 	Frozen       []string      // globs relative to the root of the tree
+	Additions    []string      // globs, as Frozen: what the work may add or change although it decides (LOOP-10)
 
 	// The budget, in 003's names; each at least 1.
 	MaxIterations            int // iterations
@@ -71,6 +72,7 @@ var optionTable = []struct {
 	{"profile", func(v *valueReader, o *Options) { v.word(&o.Profile, profiles) }},
 	{"rung", func(v *valueReader, o *Options) { v.rung(&o.Rung) }},
 	{"frozen", func(v *valueReader, o *Options) { v.globs(&o.Frozen) }},
+	{"additions", func(v *valueReader, o *Options) { v.globs(&o.Additions) }},
 }
 
 // Keys lists the keys that a directive may set, in the order of the manual.

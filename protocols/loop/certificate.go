@@ -60,6 +60,8 @@ type Certificate struct {
 	Direction     Direction  `json:"direction"`
 	Commit        string     `json:"commit"` // the claimed one, which has the verdict; "" for none
 	Reason        string     `json:"reason"`
+	Needs         string     `json:"needs,omitempty"`     // a line that the directive lacks; the verdict's
+	Additions     []string   `json:"additions,omitempty"` // what the work brings of what decides on it; the verdict's
 }
 
 // Findings is all that a certificate is decided on.
@@ -90,7 +92,7 @@ func Certify(f Findings) Certificate {
 	c := Certificate{SchemaVersion: SchemaVersion, LoopID: f.Declaration.LoopID, Iteration: f.Iteration, Type: None, Rp: f.Declaration.Rp,
 		Checklist: []Met{}}
 	if v := f.Verdict; v != nil && v.Unit == f.Declaration.LoopID && v.DirectiveHash == f.Declaration.DirectiveHash {
-		c.Residual, c.Commit, c.Reason = v.Residual, v.Commit, v.Reason
+		c.Residual, c.Commit, c.Reason, c.Needs, c.Additions = v.Residual, v.Commit, v.Reason, v.Needs, v.Additions
 	}
 	c.History = append(append([]Residual{}, f.History...), c.Residual)
 	c.Direction = DirectionOf(c.History)
@@ -214,4 +216,11 @@ func Decide(c Check) Decision {
 		return Decision{InvariantBroken, ExitBlocked, InvariantViolation, strings.Join(c.Broken, "; ")}
 	}
 	return Decision{Event: ContinueLoop}
+}
+
+// Ask is the exit of a loop that another iteration would not help: its work passes
+// only with what the directive does not accept (LOOP-10). False where the
+// certificate needs nothing.
+func (c Certificate) Ask() (Decision, bool) {
+	return Decision{NullDetected, ExitNeedInfo, HaltingMissing, "the directive does not accept what the work adds: " + c.Needs}, c.Needs != ""
 }

@@ -42,6 +42,7 @@ type Report struct {
 	Profile       Profile             `json:"profile"`
 	History       []Residual          `json:"residual_history_decimal_strings"`
 	NextActions   []string            `json:"recommended_next_actions,omitempty"`
+	Additions     []string            `json:"additions,omitempty"` // of the last verdict: what the work brings of what decides on it
 
 	LearningsFinalPath string `json:"AGENTS_md_final_path,omitempty"`
 	ManifestPath       string `json:"loop_manifest_path,omitempty"`
@@ -96,7 +97,7 @@ func NewReport(o Outcomes) Report {
 		LearningsFinalPath: Dir(directive) + "/" + LearningsFinal, ManifestPath: Dir(directive) + "/" + ManifestFile}
 	if n := len(o.Certs); n > 0 {
 		c := o.Certs[n-1]
-		r.History = c.History
+		r.History, r.Additions = c.History, c.Additions
 		r.Certificate = &HaltingCertificate{c.Type, c.Lane, c.Residual, c.Rp, c.History, c.Checklist}
 	}
 	switch r.Status {
@@ -112,6 +113,9 @@ func NewReport(o Outcomes) Report {
 		r.LearningsFinalPath, r.ManifestPath = "", ""
 		r.Missing = append([]string{}, o.Missing...)
 		r.Safe = "Nothing was changed. The directive can be read, and questions about it stand in COMMS.md."
+		if len(o.Certs) > 0 {
+			r.Safe = "The work is on its branch, with the evidence in " + Dir(directive) + "; nothing of it is in main. A question about it stands in COMMS.md."
+		}
 	}
 	return r
 }
@@ -225,6 +229,9 @@ func (r Report) Check() []string {
 func (r Report) Words() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	if len(r.Additions) > 0 {
+		say("Look first at what the work brings of what decides on it: %s.", diag.Clean(strings.Join(r.Additions, ", ")))
+	}
 	switch r.Status {
 	case ExitConverged:
 		say("Done: %s after %s (%s, %s).", map[bool]string{true: "every criterion is met", false: "the residual is below its tolerance"}[r.Certificate != nil && r.Certificate.Type == Exact],
@@ -236,7 +243,11 @@ func (r Report) Words() string {
 	case ExitBlocked:
 		say("Blocked (%s) at %s: %s", r.StopReason, r.LastState, r.Failed)
 	case ExitNeedInfo:
-		say("I cannot begin without: %s.", strings.Join(r.Missing, ", "))
+		if r.Iterations > 0 {
+			say("Nobody but you can say whether this is done: the directive lacks the line `%s`.", strings.Join(r.Missing, ", "))
+		} else {
+			say("I cannot begin without: %s.", strings.Join(r.Missing, ", "))
+		}
 	}
 	if len(r.History) > 0 {
 		say("Residuals: %s", words(r.History))

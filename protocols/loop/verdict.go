@@ -65,14 +65,23 @@ type Verdict struct {
 	ResidualRun   *Outcome  `json:"residual_run"`
 	Suite         *Outcome  `json:"suite"`
 	Validate      *Outcome  `json:"validate"`
-	Deviations    []string  `json:"deviations"` // pinned paths that the commit changed and main's version overlaid
-	Image         string    `json:"image"`
-	Fence         string    `json:"fence"`  // "podman", or "none"
-	Trials        int       `json:"trials"` // runs of all commands
-	Agree         bool      `json:"agree"`  // all trials gave the same verdict and residual
-	Rung          int       `json:"rung"`   // achieved by the verdict itself: 641 or 274177; 0 for NONE
-	Time          string    `json:"time"`   // RFC 3339, UTC
-	Caveat        string    `json:"caveat"`
+	// Additions are paths that the commit adds or changes where something that
+	// decides would find them: the commands ran without them, which decides, and with
+	// them (LOOP-10). A verdict with additions carries no merge by the agent.
+	Additions []string `json:"additions,omitempty"`
+	Accepted  []string `json:"accepted,omitempty"` // such paths that the directive accepts; ordinary work
+	// Needs is a line that the directive lacks for another verdict; "" for none.
+	Needs      string   `json:"needs,omitempty"`
+	Main       string   `json:"main,omitempty"` // tip of main when it was judged
+	Base       string   `json:"base,omitempty"` // the commit of main that deciding paths came from
+	Deviations []string `json:"deviations"`     // pinned paths that the commit changed and main's version overlaid
+	Image      string   `json:"image"`
+	Fence      string   `json:"fence"`  // "podman", or "none"
+	Trials     int      `json:"trials"` // runs of all commands
+	Agree      bool     `json:"agree"`  // all trials gave the same verdict and residual
+	Rung       int      `json:"rung"`   // achieved by the verdict itself: 641 or 274177; 0 for NONE
+	Time       string   `json:"time"`   // RFC 3339, UTC
+	Caveat     string   `json:"caveat"`
 }
 
 // Caveat stands in every verdict.
@@ -147,6 +156,16 @@ func (t Trial) met(c Criterion) bool {
 	return false
 }
 
+// trouble is why a criterion's command did not come to its own end, in brackets.
+func (t Trial) trouble(criterion string) string {
+	for _, o := range t.Criteria {
+		if o.Criterion == criterion && o.Trouble != "" {
+			return " (" + o.Trouble + ")"
+		}
+	}
+	return ""
+}
+
 func (p Declaration) judge(t Trial) (verdict, reason string) {
 	if t.Suite.failed() {
 		return None, "the suite did not pass"
@@ -174,7 +193,7 @@ func (p Declaration) judge(t Trial) (verdict, reason string) {
 	case len(p.Commands) == 0:
 		return None, "there are no criteria"
 	case open != "":
-		return None, "not met: " + open
+		return None, "not met: " + open + t.trouble(open)
 	case barred != "" && p.applies(Exact):
 		return None, "no command decides: " + barred
 	case r.IsNull():
@@ -188,8 +207,46 @@ func Tail(output []byte) string {
 	return strings.ToValidUTF8(string(output[max(0, len(output)-maxTail):]), "?")
 }
 
-// Line is the verdict as one line of its note, canonical JSON (RFC 8785).
-func (v Verdict) Line() ([]byte, error) { return canonical(v) }
+// Line is the verdict as one line of its note, canonical JSON (RFC 8785), of at most
+// MaxVerdict bytes: a longer one could never be read again, and the claim would be
+// judged for ever. What people want least goes first: outputs, then the ends of lists.
+func (v Verdict) Line() ([]byte, error) {
+	v.Additions, v.Accepted, v.Deviations = listed(v.Additions), listed(v.Accepted), listed(v.Deviations)
+	line, err := canonical(v)
+	if err != nil || len(line) <= MaxVerdict {
+		return line, err
+	}
+	v.Criteria = slices.Clone(v.Criteria)
+	for i := range v.Criteria {
+		v.Criteria[i].Tail = ""
+	}
+	line, err = canonical(v)
+	if err == nil && len(line) > MaxVerdict {
+		return nil, fmt.Errorf("the verdict on %.12s has %d bytes without any output, more than %d", v.Commit, len(line), MaxVerdict)
+	}
+	return line, err
+}
+
+// What a verdict lists of paths: so many, in so many bytes each.
+const (
+	maxListed     = 100
+	maxListedPath = 300
+)
+
+// listed is the beginning of a list, and how much there is more.
+func listed(paths []string) []string {
+	cut := make([]string, 0, min(len(paths), maxListed+1))
+	for i, p := range paths {
+		if i == maxListed {
+			return append(cut, fmt.Sprintf("and %d more", len(paths)-i))
+		}
+		if len(p) > maxListedPath {
+			p = strings.ToValidUTF8(p[:maxListedPath/2], "") + "..." + strings.ToValidUTF8(p[len(p)-maxListedPath/2:], "")
+		}
+		cut = append(cut, p)
+	}
+	return cut
+}
 
 // canonical is RFC 8785, with what nobody can see shown: what programs print gets
 // into evidence and notes, which people read.

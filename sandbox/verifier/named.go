@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -107,10 +108,12 @@ func (r *reader) runs(word string) bool {
 		slices.ContainsFunc(r.dirs, func(dir string) bool { return word != "" && r.onMain(path.Join(dir, word)) })
 }
 
+var duration = regexp.MustCompile(`^[0-9.]+[smhd]?$`) // and not "sh", which the same letters make
+
 // own tells a wrapper's own argument by its look: a flag, a setting of env, the 10s
 // of timeout.
 func own(s string) bool {
-	return strings.HasPrefix(s, "-") || strings.Contains(s, "=") || s != "" && strings.Trim(s, "0123456789.smhd") == ""
+	return strings.HasPrefix(s, "-") || strings.Contains(s, "=") || duration.MatchString(s)
 }
 
 // add notes a path that passes the test, in any directory that the line may be in.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPrograms: what a command line runs, and what it only looks at.
@@ -34,6 +35,7 @@ func TestPrograms(t *testing.T) {
 		"bash -c 'sh check.sh'":                       "check.sh",
 		"sh \"check.sh":                               "check.sh", // not shell: everything that it names
 		"timeout -s KILL 10 sh check.sh":              "check.sh",
+		"timeout 10 sh -c 'sh check.sh'":              "check.sh",
 		"env -u HOME sudo -u nobody sh check.sh":      "check.sh",
 		"timeout 5 grep -q limit README.md":           "",
 		"! ./run && ! grep x README.md":               "run",
@@ -41,6 +43,20 @@ func TestPrograms(t *testing.T) {
 		got := strings.Join(slices.Sorted(maps.Keys(programs(line, isProgram, onMain))), " ")
 		if got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// TestReadingEnds: no text of main's, however it is woven, keeps the verdict waiting.
+func TestReadingEnds(t *testing.T) {
+	woven := strings.Repeat("X=\"$X$Y a\"\nY=\"$Y$X b\"\n", 300) + "sh $X; . \"$Y\"; eval \"$X\"\n"
+	globs := strings.Repeat("for f in a*b*c?; do sh \"$f\"; done\n", 2000)
+	for _, text := range []string{woven, globs, strings.Repeat("(", 5000), strings.Repeat("sh -c 'sh -c \"", 3000), "f() { f \"$@\"; }; f f f f\n"} {
+		r := newReading(tree{"a.sh": "100644 x"}, tree{"a.sh": "100644 x"}, links{}, nil)
+		start := time.Now()
+		r.criterion(text)
+		if took := time.Since(start); took > time.Minute { // it takes milliseconds, or for ever
+			t.Errorf("%.20q took %v", text, took)
 		}
 	}
 }

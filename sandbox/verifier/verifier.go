@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"git-ward/internal/git"
@@ -20,11 +21,14 @@ import (
 // Claim is what somebody says is done.
 type Claim struct {
 	Commit   string    // the claimed commit, a full object id
-	Main     string    // the commit of main that pinned paths come from
+	Main     string    // the commit of main that it is held against
+	Base     string    // the commit of main's history that deciding paths come from; "" for Base of the two
 	Commands []Command // in the order in which they run
 	Frozen   []string  // globs: as on main, and nothing new
 	Pinned   []string  // globs: what main has there is as on main
+	Accepted []string  // globs: additions that are ordinary work
 	Replays  int       // how often all of it runs; at least 1
+	Bounds   Bounds    // of the checkout
 }
 
 // Command is one line for `sh -c`.
@@ -40,16 +44,28 @@ type Command struct {
 type Facts struct {
 	Commit     string      `json:"commit"`
 	Main       string      `json:"main"`
-	Tree       string      `json:"tree"` // what ran: Commit's tree with the deviations undone
+	Base       string      `json:"base"` // the commit of main's history that Deviations and Additions are held against
+	Additions  []Addition  `json:"additions"`
+	Accepted   []string    `json:"accepted,omitempty"` // additions that the directive accepts, or that a criterion names
 	Deviations []Deviation `json:"deviations"`
-	Image      string      `json:"image"` // empty: none
-	Fence      string      `json:"fence"` // podman or none
-	Replays    [][]Run     `json:"replays"`
+	Tree       string      `json:"tree"` // what ran: Commit's tree with the deviations undone
+	// Without is Tree without the additions, on which Replays ran; empty where there
+	// are none that were left out, and Replays ran on Tree.
+	Without string  `json:"without,omitempty"`
+	Image   string  `json:"image"` // empty: none
+	Fence   string  `json:"fence"` // podman or none
+	Replays [][]Run `json:"replays"`
+	// With is one more run of all commands, with the additions; nil where there are
+	// none that were left out.
+	With []Run `json:"with,omitempty"`
+	// Unfit is why nothing was run: the commit cannot be judged.
+	Unfit string `json:"unfit,omitempty"`
 }
 
-// OK reports whether every command of every replay was met.
+// OK reports whether every command of every run was met, with and without what the
+// claim adds.
 func (f *Facts) OK() bool {
-	for _, runs := range f.Replays {
+	for _, runs := range append(slices.Clip(f.Replays), f.With) {
 		for i := range runs {
 			if !runs[i].OK() {
 				return false
@@ -101,27 +117,48 @@ type Runner interface {
 type Checkout struct{ Commit, Tree string }
 
 // Verify runs every command of a claim, each on its own checkout, and once more
-// for each replay.
+// for each replay; and once more with what the claim adds where something that
+// decides would find it, if there is such (LOOP-10). *Unfit is a commit that cannot be
+// judged, today or tomorrow.
 func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*Facts, error) {
 	if len(claim.Commands) == 0 || claim.Replays < 1 {
 		return nil, errors.New("a claim needs a command and at least one run of it")
 	}
-	tree, deviations, err := overlay(ctx, repo, &claim)
+	if claim.Base == "" {
+		base, err := Base(ctx, repo, claim.Main, claim.Commit)
+		if err != nil {
+			return nil, err
+		}
+		claim.Base = base
+	}
+	o, err := overlay(ctx, repo, &claim)
 	if err != nil {
 		return nil, fmt.Errorf("the checkout of %.12s cannot be made: %w", claim.Commit, err)
 	}
-	f := &Facts{Commit: claim.Commit, Main: claim.Main, Tree: tree, Deviations: deviations}
+	f := &Facts{Commit: claim.Commit, Main: claim.Main, Base: claim.Base, Tree: o.with, Deviations: o.deviations, Additions: o.additions, Accepted: o.accepted}
 	f.Fence, f.Image = runner.Fence()
 	for range claim.Replays {
-		var runs []Run
-		for _, c := range claim.Commands {
-			outcome, err := runner.Run(ctx, Checkout{claim.Commit, tree}, c.Line)
-			if err != nil {
-				return nil, fmt.Errorf("%s cannot be run: %w", c.Name, err)
-			}
-			runs = append(runs, Run{c, outcome})
+		runs, err := run(ctx, runner, claim, o.tree)
+		if err != nil {
+			return nil, err
 		}
 		f.Replays = append(f.Replays, runs)
 	}
-	return f, nil
+	if o.with != o.tree {
+		f.Without = o.tree
+		f.With, err = run(ctx, runner, claim, o.with)
+	}
+	return f, err
+}
+
+// run is every command once, each on a checkout of its own.
+func run(ctx context.Context, runner Runner, claim Claim, tree string) (runs []Run, err error) {
+	for _, c := range claim.Commands {
+		outcome, err := runner.Run(ctx, Checkout{claim.Commit, tree}, c.Line)
+		if err != nil {
+			return nil, fmt.Errorf("%s cannot be run: %w", c.Name, err)
+		}
+		runs = append(runs, Run{c, outcome})
+	}
+	return runs, nil
 }

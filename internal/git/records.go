@@ -1,0 +1,62 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// maxRecord bounds one record of Records, in bytes.
+const maxRecord = 1 << 20
+
+// Records runs a reading git command whose output is NUL-ended records (-z) and
+// yields them as they come, without their ends. Nothing is kept: whoever breaks off
+// ends the child, however much it had yet to say. A record over 1 MiB is an error;
+// so is any end of the child but exit 0, unless the caller broke off.
+func (r *Repo) Records(ctx context.Context, args ...string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		cmd := r.reader(ctx, args...)
+		var errs tail
+		cmd.Stderr = &errs
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = r.start(cmd)
+		}
+		if err != nil {
+			yield("", err)
+			return
+		}
+		lines := bufio.NewScanner(out)
+		lines.Buffer(make([]byte, 64<<10), maxRecord)
+		lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+			if i := bytes.IndexByte(data, 0); i >= 0 {
+				return i + 1, data[:i], nil
+			}
+			if atEOF && len(data) > 0 {
+				return 0, nil, errors.New("the output breaks off")
+			}
+			return 0, nil, nil
+		})
+		for lines.Scan() {
+			if !yield(lines.Text(), nil) {
+				cancel()
+				cmd.Wait()
+				return
+			}
+		}
+		scanErr := lines.Err()
+		if scanErr != nil {
+			cancel() // it may have more to say, and nobody listens
+		}
+		if err := cmd.Wait(); err != nil && scanErr == nil {
+			yield("", childError(ctx, args[0], err, errs.data))
+		} else if scanErr != nil {
+			yield("", fmt.Errorf("git %s: %w", args[0], scanErr))
+		}
+	}
+}

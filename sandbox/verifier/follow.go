@@ -1,0 +1,274 @@
+package verifier
+
+import (
+	"errors"
+	"path"
+	"regexp"
+	"strings"
+
+	"git-ward/internal/git"
+)
+
+// Bounds of the following: what is beyond them is taken for whatever it might be.
+const (
+	maxText  = 256 << 10 // bytes of a program's text
+	maxTexts = 400       // programs that are read
+	maxLevel = 8         // programs that run programs
+	maxFits  = 200       // patterns of what is run
+	maxSteps = 20_000    // values that the words of one text are taken to have
+)
+
+// reading is what main's own words run: from the criteria's lines to the programs
+// that they name, to what the text of these sources, includes, imports and calls,
+// as far as text shows it. The texts are main's: the claimed commit's have no say in
+// what decides on it.
+type reading struct {
+	base, have tree
+	links      links // base's
+	batch      *git.Batch
+
+	// runs are files that decide, where they are on main and where something would
+	// find them if they were there.
+	runs map[string]bool
+	// asked are files that main's words cannot do without and main does not have,
+	// or of which they look at the output: the work itself, as it decides on itself.
+	asked map[string]bool
+	words map[string]bool // what the criteria name, whatever for
+	dirs  map[string]bool // directories of programs that criteria name; never the root
+	paths map[string]bool // directories on the way of PATH
+	// modules are directories in which Python looks before its own library.
+	modules  map[string]bool
+	targets  map[string]bool  // of make: a file of such a name is made already
+	phony    map[string]bool  // targets that are no files
+	patterns []*regexp.Regexp // of files that are run by a pattern
+	open     bool             // a shell runs what no text names
+	seen     map[string]bool  // texts by path, and whether they run what they are given
+	err      error
+}
+
+func newReading(base, have tree, links links, batch *git.Batch) *reading {
+	r := &reading{base: base, have: have, links: links, batch: batch, runs: map[string]bool{}, asked: map[string]bool{}, words: map[string]bool{},
+		dirs: map[string]bool{}, paths: map[string]bool{}, modules: map[string]bool{".": true, "src": true, "lib": true, "python": true},
+		targets: map[string]bool{}, phony: map[string]bool{}, seen: map[string]bool{}}
+	for name := range base {
+		if b := path.Base(name); b == "conftest.py" || strings.HasSuffix(b, ".py") && (strings.HasPrefix(b, "test") || strings.HasSuffix(b, "_test.py")) {
+			r.modules[path.Dir(name)] = true
+		}
+	}
+	return r
+}
+
+// criterion reads a line that decides.
+func (r *reading) criterion(line string) { r.script(line, "", how{}, nil) }
+
+// how is the way in which a text speaks of a file.
+type how struct {
+	optional bool // it goes on without it
+	consumed bool // it looks at what it prints, not at how it ends
+	level    int  // 0 in a criterion
+}
+
+// ref notes that a text runs a file; it reports whether main has it.
+func (r *reading) ref(name string, h how) bool {
+	if path.IsAbs(name) || name == "." || name == ".." || strings.HasPrefix(name, "../") {
+		return false
+	}
+	p := r.links.end(name)
+	_, onBase := r.base[p]
+	switch {
+	case onBase && !h.consumed:
+		r.runs[p] = true
+		r.links.follow(name, r.runs)
+	case !onBase && h.optional && !h.consumed:
+		r.runs[p] = true
+	default:
+		r.asked[p] = true
+	}
+	if dir := path.Dir(p); onBase && h.level == 0 && dir != "." {
+		r.dirs[dir] = true
+	}
+	return onBase
+}
+
+// there reports whether main or the claimed commit has a file.
+func (r *reading) there(name string) bool { return r.onBase(name) || r.have[name] != "" }
+
+func (r *reading) onBase(name string) bool { return r.base[r.links.end(name)] != "" }
+
+// read is the text of one of main's files; false where there is none, where it is
+// no text, and beyond the bounds.
+func (r *reading) read(name string) (string, bool) {
+	entry, ok := r.base[r.links.end(name)]
+	mode, id, _ := strings.Cut(entry, " ")
+	if !ok || mode == "160000" || len(r.seen) > maxTexts || r.err != nil {
+		return "", false
+	}
+	_, data, err := r.batch.Read(id, maxText)
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		return "", false
+	}
+	if err != nil {
+		r.err = err
+		return "", false
+	}
+	return string(data), !strings.Contains(string(data), "\x00")
+}
+
+// follow reads the text of one of main's programs, once, in the language that it is
+// run as, "" for what its first line or its name says. It reports whether the
+// program runs what it is given as arguments.
+func (r *reading) follow(name, language string, level int, dirs []string) (runsArgs bool) {
+	p := r.links.end(name)
+	if was, ok := r.seen[p]; ok || level > maxLevel {
+		return was
+	}
+	text, ok := r.read(p)
+	if !ok {
+		return false
+	}
+	r.seen[p] = false
+	if language == "" {
+		language = languageOf(p, text)
+	}
+	switch language {
+	case "shell":
+		runsArgs = r.script(text, p, how{level: level}, dirs)
+	case "python":
+		r.modules[path.Dir(p)] = true
+		r.python(p, text, level)
+	case "make":
+		r.makefile(p, text, level, dirs)
+	default:
+		r.imports(p, text, level)
+	}
+	r.seen[p] = runsArgs
+	return runsArgs
+}
+
+// languages by the end of a name.
+var languages = map[string]string{".sh": "shell", ".bash": "shell", ".ksh": "shell", ".zsh": "shell", ".bats": "shell", ".py": "python", ".mk": "make"}
+
+// languageOf is what a program's first line, or its name, says of it.
+func languageOf(name, text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	if strings.HasPrefix(line, "#!") {
+		for _, word := range strings.Fields(strings.TrimPrefix(line, "#!")) {
+			switch base := path.Base(word); {
+			case shells[base]:
+				return "shell"
+			case strings.HasPrefix(base, "python"), strings.HasPrefix(base, "pypy"):
+				return "python"
+			case base == "make", base == "gmake":
+				return "make"
+			}
+		}
+		return "other"
+	}
+	if l := languages[path.Ext(name)]; l != "" {
+		return l
+	}
+	if path.Ext(name) == "" {
+		return "shell" // what the kernel does not know, a shell runs
+	}
+	return "other"
+}
+
+// pattern notes that whatever fits is run; a part that is not known is \x01. A word
+// that says almost nothing leaves it open what is run.
+func (r *reading) pattern(word string, h how) {
+	if h.consumed {
+		return
+	}
+	if len(strings.Trim(word, unclear+"./*?[]")) < 2 || len(r.patterns) >= maxFits {
+		r.open = true
+		return
+	}
+	var b strings.Builder
+	b.WriteString(`^(?:.*/)?`)
+	word = strings.TrimPrefix(strings.TrimPrefix(word, "./"), unknown+"/")
+	word = strings.TrimPrefix(word, given+"/")
+	for _, c := range word {
+		switch c {
+		case '\x01', '\x02':
+			b.WriteString(`.*`)
+		case '*':
+			b.WriteString(`[^/]*`)
+		case '?':
+			b.WriteString(`[^/]`)
+		default:
+			b.WriteString(regexp.QuoteMeta(string(c)))
+		}
+	}
+	if re, err := regexp.Compile(b.String() + `$`); err == nil {
+		r.patterns = append(r.patterns, re)
+	}
+}
+
+// decides says whether a path that the claimed commit has otherwise than main is of
+// a kind that decides, by where it is and what main's words run; keep says that it
+// stays in every run all the same, because main's words ask for it.
+func (r *reading) decides(name string, mode string) (counts, keep bool) {
+	dir := path.Dir(name)
+	program := mode == "100755" || mode == "120000"
+	switch {
+	case r.made(name), r.paths[dir] && program: // the word of the criterion means another
+		return true, false
+	case r.runs[name], isKind(name), r.shadows(name), r.fits(name), r.open && (program || languages[path.Ext(name)] == "shell"):
+		return true, false
+	case r.asked[name]:
+		return true, true
+	case r.dirs[dir]:
+		return true, false
+	}
+	return false, false
+}
+
+func (r *reading) fits(name string) bool {
+	for _, re := range r.patterns {
+		if re.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// made reports whether make would take a file, or a directory that it is in, for a
+// target that needs no making any more.
+func (r *reading) made(name string) bool {
+	for p := name; p != "."; p = path.Dir(p) {
+		if r.targets[p] && r.base[p] == "" {
+			for other := range r.base {
+				if strings.HasPrefix(other, p+"/") {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// shadows reports whether Python would load a file in the place of a module that is
+// not the project's, or of one of main's.
+func (r *reading) shadows(name string) bool {
+	for p := path.Dir(name); p != "."; p = path.Dir(p) { // inside of a package that does
+		if pythonNames[path.Base(p)] && r.modules[path.Dir(p)] && r.have[p+"/__init__.py"] != "" {
+			return true
+		}
+	}
+	module, dir := moduleOf(name)
+	if module == "" {
+		return false
+	}
+	if pythonNames[module] && r.modules[dir] {
+		return true
+	}
+	for other := range r.modules { // main's module of that name, in another place where Python looks
+		if r.modules[dir] && other != dir && (r.onBase(path.Join(other, module+".py")) || r.onBase(path.Join(other, module, "__init__.py"))) {
+			return r.base[name] == ""
+		}
+	}
+	plain := path.Join(dir, module+".py")
+	return name != plain && r.base[plain] != "" && r.have[plain] != ""
+}

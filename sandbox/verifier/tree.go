@@ -1,0 +1,142 @@
+package verifier
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+// Bounds are how large a checkout may be. They are looked at before anything is
+// written: a few kilobytes of objects can name a million files. A zero field is
+// its default.
+type Bounds struct {
+	Entries int   // files, links and directories
+	Depth   int   // directories one in the other
+	Bytes   int64 // of all files, inflated
+}
+
+// The bounds where nobody says otherwise, as config.toml has them.
+const (
+	DefaultEntries = 200_000
+	DefaultDepth   = 100
+	DefaultBytes   = 4 << 30
+)
+
+func (b Bounds) filled() Bounds {
+	if b.Entries == 0 {
+		b.Entries = DefaultEntries
+	}
+	if b.Depth == 0 {
+		b.Depth = DefaultDepth
+	}
+	if b.Bytes == 0 {
+		b.Bytes = DefaultBytes
+	}
+	return b
+}
+
+// What Linux can hold, whatever is set: a checkout of more does not fail, it fails
+// anew at every try.
+const (
+	maxName   = 255  // bytes of a file's name
+	maxPath   = 3800 // bytes of a path, below some directory of ours (PATH_MAX is 4,096)
+	maxTarget = 4095 // bytes that a symbolic link holds
+)
+
+// Unfit is why a claimed commit cannot be judged at all: what it holds, not what
+// went wrong here. Trying again would come to the same.
+type Unfit struct{ Why string }
+
+func (u *Unfit) Error() string { return u.Why }
+
+func unfit(format string, args ...any) error { return &Unfit{fmt.Sprintf(format, args...)} }
+
+// tree is "mode id" by path: files, links and submodules.
+type tree map[string]string
+
+// listTree reads a commit's tree within bounds; what is beyond them is Unfit, and
+// git is stopped there.
+func listTree(ctx context.Context, repo *git.Repo, commit string, bounds Bounds) (tree, error) {
+	all := tree{}
+	b := bounds.filled()
+	short := diag.Short(commit)
+	entries, bytes := 0, int64(0)
+	// -t: directories are said before what is in them, so that a tree that is all
+	// depth does not stay silent until git has run out of stack.
+	for record, err := range repo.Records(ctx, "ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit) {
+		if err != nil {
+			return nil, err
+		}
+		meta, name, ok := strings.Cut(record, "\t")
+		fields := strings.Fields(meta) // mode, kind, id, size
+		if !ok || len(fields) != 4 {
+			return nil, fmt.Errorf("git ls-tree: unexpected answer %.80q", record)
+		}
+		entries++
+		if entries > b.Entries {
+			return nil, unfit("the checkout of %s has more than %d entries ([verify] checkout_entries)", short, b.Entries)
+		}
+		if strings.Count(name, "/") >= b.Depth {
+			return nil, unfit("the checkout of %s is more than %d directories deep ([verify] checkout_depth)", short, b.Depth)
+		}
+		if why := unusable(name); why != "" {
+			return nil, unfit("%s of %s cannot be checked out: %s", diag.Clean(name[:min(len(name), 200)]), short, why)
+		}
+		if fields[1] == "tree" {
+			continue
+		}
+		size, err := strconv.ParseInt(fields[3], 10, 64)
+		if err == nil {
+			bytes += size
+		}
+		if bytes > b.Bytes {
+			return nil, unfit("the checkout of %s has more than %d bytes ([verify] checkout_size)", short, b.Bytes)
+		}
+		if fields[0] == "120000" && size > maxTarget {
+			return nil, unfit("%s of %s is a symbolic link of %d bytes; at most %d can be made", diag.Clean(name), short, size, maxTarget)
+		}
+		if fields[0] == "120000" && strings.EqualFold(name, ".gitmodules") {
+			return nil, unfit("%s of %s cannot be checked out: git takes it as a file only", diag.Clean(name), short)
+		}
+		all[name] = fields[0] + " " + fields[2]
+	}
+	return all, nil
+}
+
+// unusable says why git would not write a path into a working tree, "" where it
+// would. Only the last part is looked at: what is above it came before.
+func unusable(name string) string {
+	part := name[strings.LastIndexByte(name, '/')+1:]
+	switch {
+	case len(part) > maxName:
+		return fmt.Sprintf("a name of more than %d bytes", maxName)
+	case len(name) > maxPath:
+		return fmt.Sprintf("a path of more than %d bytes", maxPath)
+	case part == "" || part == "." || part == "..":
+		return "it is no name of a file"
+	case isDotGit(part):
+		return "git keeps that name for itself"
+	}
+	return ""
+}
+
+// isDotGit reports whether some file system takes a name for .git, as git's own
+// verify_path asks.
+func isDotGit(name string) bool {
+	name = strings.ToLower(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, name))
+	if i := strings.IndexAny(name, `:\`); i >= 0 {
+		name = name[:i]
+	}
+	name = strings.TrimRight(name, " .")
+	return name == ".git" || name == "git~1"
+}

@@ -1,0 +1,145 @@
+package verifier
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"git-ward/internal/git"
+)
+
+// object writes one object, and returns its id.
+func (r *repository) object(kind, content string) string {
+	r.Helper()
+	args := []string{"--git-dir", r.bare, "hash-object", "-w", "--stdin", "--literally", "-t", kind}
+	if kind == "tree" {
+		args = []string{"--git-dir", r.bare, "mktree", "-z", "--missing"}
+	}
+	cmd := exec.Command("git", args...)
+	cmd.Stdin = strings.NewReader(content)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.Fatal(err, string(out))
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commitTree commits a tree on a parent.
+func (r *repository) commitTree(tree, parent string) string {
+	r.Helper()
+	return r.git("commit-tree", "-m", "some", "-p", parent, tree)
+}
+
+// TestBounds: what cannot be checked out within the bounds is said so, at once and
+// in little memory, whatever a few kilobytes of objects unfold to.
+func TestBounds(t *testing.T) {
+	r := newRepository(t)
+	main := r.commit(files{"check.sh": "exit 0\n"})
+	blob := r.object("blob", "x\n")
+	bomb := r.object("tree", many(1000, func(i int) string { return fmt.Sprintf("100644 blob %s\tf%06d", blob, i) }))
+	for range 3 { // 10^12 files
+		bomb = r.object("tree", many(1000, func(i int) string { return fmt.Sprintf("040000 tree %s\td%06d", bomb, i) }))
+	}
+	wide := r.object("tree", many(40, func(i int) string { return fmt.Sprintf("040000 tree %s\td%06d", r.object("tree", ""), i) }))
+	deep := r.object("tree", "100644 blob "+blob+"\tf\x00")
+	for range 1000 {
+		deep = r.object("tree", "040000 tree "+deep+"\td\x00")
+	}
+	large := r.object("blob", strings.Repeat("x", 6000))
+	one := func(entry string) string { return r.object("tree", entry+"\x00") }
+	small := Bounds{Entries: 30, Depth: 10, Bytes: 10_000}
+	for name, c := range map[string]struct {
+		tree   string
+		bounds Bounds
+		why    string
+	}{
+		"a tree bomb":             {bomb, Bounds{}, "more than 200000 entries"},
+		"only directories":        {wide, small, "more than 30 entries"},
+		"depth":                   {deep, Bounds{}, "more than 100 directories deep"},
+		"bytes":                   {r.object("tree", "100644 blob "+large+"\ta\x00100644 blob "+large+"\tb\x00"), small, "more than 10000 bytes"},
+		"a long name":             {one("100644 blob " + blob + "\t" + strings.Repeat("n", 300)), Bounds{}, "a name of more than 255 bytes"},
+		"a long link":             {one("120000 blob " + large + "\tl"), Bounds{}, "a symbolic link of 6000 bytes"},
+		"a name for git":          {one("040000 tree " + one("100644 blob "+blob+"\tconfig") + "\t.GIT"), Bounds{}, "git keeps that name"},
+		"another name for git":    {one("100644 blob " + blob + "\tgit~1"), Bounds{}, "git keeps that name"},
+		"a name that HFS reads":   {one("100644 blob " + blob + "\t.g\u200cit"), Bounds{}, "git keeps that name"},
+		"a link for gitmodules":   {one("120000 blob " + blob + "\t.gitmodules"), Bounds{}, "git takes it as a file only"},
+		"a path of many segments": {pathTree(r, blob), Bounds{}, "a path of more than 3800 bytes"},
+	} {
+		c2 := Claim{Main: main, Commit: r.commitTree(c.tree, main), Replays: 1, Bounds: c.bounds, Commands: []Command{{Name: "a", Line: "sh check.sh"}}}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f, err := r.verify(c2)
+		runtime.ReadMemStats(&after)
+		var unfit *Unfit
+		if !errors.As(err, &unfit) || !strings.Contains(unfit.Why, c.why) {
+			t.Errorf("%s: %+v, %v, want %q", name, f, err, c.why)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 256<<20 {
+			t.Errorf("%s: %d MiB", name, used>>20)
+		}
+	}
+	// Within the bounds everything is as it was, submodules too.
+	c := Claim{Main: main, Replays: 1, Commands: []Command{{Name: "a", Line: "sh check.sh && test -d sub && test -L l"}}, Bounds: Bounds{Entries: 3, Depth: 1, Bytes: 50}}
+	c.Commit = r.commitTree(r.object("tree", "100644 blob "+blob+"\tcheck.sh\x00160000 commit "+main+"\tsub\x00120000 blob "+blob+"\tl\x00"), main)
+	if f, err := r.verify(c); err != nil || !f.OK() {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+func many(n int, line func(int) string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(line(i) + "\x00")
+	}
+	return b.String()
+}
+
+func pathTree(r *repository, blob string) string {
+	tree := r.object("tree", "100644 blob "+blob+"\tf\x00")
+	for range 60 {
+		tree = r.object("tree", "040000 tree "+tree+"\t"+strings.Repeat("p", 80)+"\x00")
+	}
+	return tree
+}
+
+// TestBase: what decides comes from where the work left main. A directive that main
+// took meanwhile does not break the next one's verdict; criss-cross histories are
+// held against main as it stands; strangers against nothing.
+func TestBase(t *testing.T) {
+	r := newRepository(t)
+	began := r.commit(files{"check.sh": "test -e one || test -e two\n", "a_test.sh": "sh check.sh\n"})
+	work := r.commit(files{"two": "2\n"})
+	// Meanwhile main takes another directive, with a test that the work cannot pass.
+	r.git("checkout", "--quiet", "--force", began)
+	main := r.commit(files{"one": "1\n", "a_test.sh": "test -e one\n", "check.sh": "test -e one\n"})
+	c := Claim{Main: main, Commit: work, Replays: 1, Pinned: []string{"**/*_test.*"}, Commands: []Command{{Name: "a", Line: "sh a_test.sh"}}}
+	f, err := r.verify(c)
+	if err != nil || !f.OK() || len(f.Deviations) > 0 || f.Base != began || f.Main != main {
+		t.Errorf("%+v, %v", f, err)
+	}
+	// The base that the caller names, as the judge does for work older than its text.
+	old := c
+	old.Base = main
+	if f, err = r.verify(old); err != nil || f.OK() || len(f.Deviations) != 1 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	// Each took the other's first commit.
+	x := r.commitTree(r.git("rev-parse", work+"^{tree}"), began)
+	crossWork := r.git("commit-tree", "-m", "some", "-p", work, "-p", main, work+"^{tree}")
+	crossMain := r.git("commit-tree", "-m", "some", "-p", main, "-p", work, main+"^{tree}")
+	c.Main, c.Commit = crossMain, crossWork
+	if f, err = r.verify(c); err != nil || f.Base != crossMain || len(f.Deviations) != 1 || f.OK() {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if base, err := Base(t.Context(), git.Open(r.bare), main, x); err != nil || base != began {
+		t.Error(base, err)
+	}
+	c.Commit = r.git("commit-tree", "-m", "some", work+"^{tree}")
+	var unfit *Unfit
+	if f, err = r.verify(c); !errors.As(err, &unfit) || !strings.Contains(unfit.Why, "no history in common") {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
