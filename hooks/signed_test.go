@@ -105,7 +105,7 @@ func TestSignedPush(t *testing.T) {
 	}
 	// The text of a certificate is kept with the record of its push; five pushes by
 	// nobody came after mo's last one.
-	text := s.Run(s.Bare, "git", "show", "refs/ward/audit~4:push-certificate")
+	text := s.Run(s.Bare, "git", "show", "refs/ward/audit~5:push-certificate")
 	if !strings.HasPrefix(text, "certificate version 0.1\n") || !strings.HasSuffix(text, "-----END SSH SIGNATURE-----\n") {
 		t.Error(text)
 	}

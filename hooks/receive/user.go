@@ -40,7 +40,17 @@ func (s *session) asUser(who pusher, owner bool) (pusher, error) {
 		return who, cli.Hint(fmt.Errorf("user id %s may not push: it is neither the repository's owner nor on [identity] pm, agents or members", number),
 			"push as the owner (sudo -u OWNER git push), or let the host admin add you to [identity] pm in ward/config.toml and run git ward init --bare again")
 	}
-	return who.listed(on, who.name, "user id "+number)
+	what := who.name
+	if owner && s.config.Identity.From == "" && s.alone() {
+		who.name = "" // nobody to be told apart from; the record has the user id
+	}
+	return who.listed(on, what, "user id "+number)
+}
+
+// alone reports whether nobody but the owner pushes without a door.
+func (s *session) alone() bool {
+	i := s.config.Identity
+	return len(i.PM)+len(i.Agents)+len(i.Members) == 0
 }
 
 // ownGroups are the groups that this process has, whatever the files say.
