@@ -1,15 +1,16 @@
 package sandbox
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"git-ward/internal/gittest"
 	"git-ward/sandbox/lab"
+	"git-ward/sandbox/podman"
 )
 
 func attempt(what, proto, to string, port int) lab.Attempt {
@@ -52,6 +53,7 @@ func shut(neighbour string) []lab.Attempt {
 		attempt("Teredo", "tcp", "2001::1", 80),
 		attempt("the host, on its wire", "tcp", wireAddr, 22),
 		attempt("the host, on the bridge", "tcp", "10.88.0.1", 22),
+		attempt("the host, on the bridge, IPv6", "tcp", "2001:db8:88::1", 22),
 		attempt("the host, another address", "tcp", hostAddr, 22),
 		attempt("the host, another address", "udp", hostAddr, 4444),
 		attempt("the host, IPv6", "tcp", "2001:db8:1::2", 22),
@@ -69,18 +71,27 @@ func shut(neighbour string) []lab.Attempt {
 
 // TestEscapes is the table of addresses, from inside `git ward launch`, with a
 // control for each line: the same container, its rules taken away, gets through.
+// It is the same whatever makes the container's bridge.
 func TestEscapes(t *testing.T) {
-	m := newMachine(t)
+	for _, backend := range []string{podman.Netavark, podman.CNI} {
+		t.Run(backend, func(t *testing.T) {
+			m := newMachine(t)
+			m.network(t, backend)
+			testEscapes(t, m)
+		})
+	}
+}
+
+func testEscapes(t *testing.T, m *machine) {
 	t.Run("public", func(t *testing.T) {
 		p := m.probe(t)
+		p.Run("true") // it is up, and so is its bridge
+		forbidden := shut(m.neighbour(t) + "%eth0")
 		answered(t, open, p.Try(open))
-		ns := strings.TrimSpace(m.sh("ls -d /run/netns/*"))
-		neighbour, _, _ := strings.Cut(strings.TrimSpace(m.sh("ip -6 -o addr show dev podman0 scope link | awk '{print $4}'")), "/")
-		forbidden := shut(neighbour + "%eth0")
 		m.world.Seen()
 		outcomes := p.Try(forbidden)
 		seen := m.world.Seen()
-		m.sh("nsenter --net=" + ns + " nft delete table inet ward")
+		m.withoutRules(t)
 		control := p.Try(forbidden)
 		refused(t, forbidden, outcomes, control, seen)
 		if without := m.world.Seen(); len(without) <= len(seen) {
@@ -94,6 +105,24 @@ func TestEscapes(t *testing.T) {
 		all := append(shut("fe80::1"), open...)
 		refused(t, all, p.Try(all), nil, m.world.Seen())
 	})
+}
+
+// withoutRules takes the rules away from the one container that runs.
+func (m *machine) withoutRules(t *testing.T) {
+	t.Helper()
+	taken := 0
+	for pid, line := range m.processes() {
+		if !victims["container"](line) {
+			continue
+		}
+		if out, err := exec.Command("nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", pid), "nft", "delete", "table", "inet", "ward").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		taken++
+	}
+	if taken == 0 {
+		t.Fatal("no container runs whose rules could be taken away")
+	}
 }
 
 // probe launches an actor into a fence.

@@ -117,6 +117,11 @@ func (f *fence) run(ctx context.Context, c *podman.Container) (err error) {
 	if err != nil {
 		return err
 	}
+	// The container's bridge may be new: since Init its addresses and routes are
+	// the host's, too.
+	if f.policy.HostAddrs, f.policy.HostRoutes, err = firewall.HostFacts(ctx); err != nil {
+		return fmt.Errorf("the host's own addresses cannot be read: %w", err)
+	}
 	if err := f.enforce(ctx, pid); err != nil {
 		return err
 	}

@@ -110,8 +110,8 @@ func TestSecondStart(t *testing.T) {
 	}
 	watch := m.watch(t)
 	out.Read(make([]byte, 3))
-	podman := "podman --root " + testStorage + "/root --runroot " + testStorage + "/run --tmpdir " + testStorage + "/tmp --storage-driver overlay --runtime runc --cgroup-manager cgroupfs "
-	said, err := m.Try(m.dir, nil, "", "sh", "-c", podman+"restart --time 0 $("+podman+"ps --quiet)")
+	podman := podmanOn(testStorage)
+	said, err := m.Try(m.dir, nil, "", "sh", "-c", podman+"restart --time 0 $("+podman+"container ls --quiet)")
 	t.Logf("podman restart: %v: %s", err, said)
 	if err == nil {
 		t.Errorf("the container starts again: %v\n%s", err, said)
@@ -256,8 +256,8 @@ func (m *machine) traces() map[string]bool {
 		}
 	}
 	// The storage and the cgroups are everybody's.
-	podman := "podman --root " + m.storage + "/root --runroot " + m.storage + "/run --tmpdir " + m.storage + "/tmp --storage-driver overlay "
-	listed := m.Run(m.dir, "sh", "-c", podman+"ps --all --external --format '{{.Names}}'; "+podman+"volume ls --format '{{.Labels}}'")
+	podman := podmanOn(m.storage)
+	listed := m.Run(m.dir, "sh", "-c", podman+"container ls --all --external --format '{{.Names}}'; "+podman+"volume ls --format '{{.Labels}}'")
 	for line := range strings.Lines(listed) {
 		for id := range m.ids {
 			if strings.Contains(line, id) {
@@ -271,8 +271,15 @@ func (m *machine) traces() map[string]bool {
 			all["file "+path] = true
 		}
 	}
-	for line := range strings.Lines(m.host.Sh("ls /sys/class/net >/dev/null; ip -o link | cut -d: -f2; iptables-save -t nat | grep 10.88. || true; nft list tables | grep ward || true")) {
+	for line := range strings.Lines(m.host.Sh("iptables-save -t nat | grep 10.88. || true; nft list tables | grep ward || true")) {
 		all["network "+strings.TrimSpace(line)] = true
+	}
+	var links []struct {
+		Name string `json:"ifname"`
+	}
+	m.parse(m.T, "ip -json link", &links)
+	for _, link := range links {
+		all["network "+link.Name] = true
 	}
 	loops, _ := exec.Command("losetup", "--noheadings", "--output", "BACK-FILE").Output()
 	for line := range strings.Lines(string(loops)) {

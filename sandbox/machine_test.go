@@ -40,7 +40,9 @@ const (
 )
 
 // machineMounts keeps the machine's podman apart from any other. Its default
-// network has IPv6, which podman's own has not, so that those rules are tried.
+// network has IPv6, which podman's own has not, so that those rules are tried; it
+// is there for both of podman's backends, which never run together. Its addresses
+// are none that are shut anyhow, so what shuts the bridge's is that it is the host's.
 const machineMounts = `
 	mount --make-rprivate /
 	mount --make-rshared /
@@ -51,14 +53,23 @@ const machineMounts = `
 	done
 	mknod -m 666 /run/tun c 10 200
 	mount --bind /run/tun /dev/net/tun
-	mkdir -p /run/netns /run/networks /etc/containers/networks
+	mkdir -p /run/netns /run/networks /etc/containers/networks /run/cni /etc/cni/net.d /var/lib/cni
+	mount -t tmpfs tmpfs /var/lib/cni
 	cat >/run/networks/podman.json <<-end
 	{"name": "podman", "id": "2f259bab93aaaaa2542ba43ef33eb990d0999ee1b9924b557b7be53c0b7a1bb9", "driver": "bridge",
 	 "network_interface": "podman0", "ipv6_enabled": true, "internal": false, "dns_enabled": false,
-	 "subnets": [{"subnet": "10.88.0.0/16", "gateway": "10.88.0.1"}, {"subnet": "fd00:88::/64", "gateway": "fd00:88::1"}],
+	 "subnets": [{"subnet": "10.88.0.0/16", "gateway": "10.88.0.1"}, {"subnet": "2001:db8:88::/64", "gateway": "2001:db8:88::1"}],
 	 "ipam_options": {"driver": "host-local"}}
 	end
 	mount --bind /run/networks /etc/containers/networks
+	cat >/run/cni/87-podman-bridge.conflist <<-end
+	{"cniVersion": "0.4.0", "name": "podman", "plugins": [
+	 {"type": "bridge", "bridge": "cni-podman0", "isGateway": true, "ipMasq": true, "hairpinMode": true,
+	  "ipam": {"type": "host-local", "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}],
+	   "ranges": [[{"subnet": "10.88.0.0/16", "gateway": "10.88.0.1"}], [{"subnet": "2001:db8:88::/64", "gateway": "2001:db8:88::1"}]]}},
+	 {"type": "portmap", "capabilities": {"portMappings": true}}, {"type": "firewall"}, {"type": "tuning"}]}
+	end
+	mount --bind /run/cni /etc/cni/net.d
 	echo nameserver %[2]s >/run/resolv.conf
 	mount --bind /run/resolv.conf $(readlink -f /etc/resolv.conf)
 `

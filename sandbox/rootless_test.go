@@ -55,20 +55,17 @@ func (m *machine) ordinary(t *testing.T) *machine {
 // packages from here.
 func (o *machine) copyImage(from *machine) {
 	o.T.Helper()
-	podman := func(storage string) string {
-		return "podman --root " + storage + "/root --runroot " + storage + "/run --tmpdir " + storage + "/tmp --storage-driver overlay --runtime runc --cgroup-manager cgroupfs "
-	}
 	var recipe image.Recipe
 	if err := recipe.Complete(); err != nil {
 		o.T.Fatal(err)
 	}
 	dir := filepath.Dir(o.Bare)
-	if _, err := o.Try(dir, nil, "", "sh", "-c", podman(rootlessStorage)+"image exists "+recipe.Name()); err == nil {
+	if _, err := o.Try(dir, nil, "", "sh", "-c", podmanOn(rootlessStorage)+"image exists "+recipe.Name()); err == nil {
 		return
 	}
 	archive := dir + "/image.tar"
-	from.sh(podman(testStorage) + "save --quiet --output " + archive + " " + recipe.Name() + "; chmod a+r " + archive)
-	o.Run(dir, "sh", "-c", podman(rootlessStorage)+"load --quiet --input "+archive)
+	from.sh(podmanOn(testStorage) + "save --quiet --output " + archive + " " + recipe.Name() + "; chmod a+r " + archive)
+	o.Run(dir, "sh", "-c", podmanOn(rootlessStorage)+"load --quiet --input "+archive)
 	os.Remove(archive)
 }
 
@@ -114,13 +111,7 @@ func TestRootlessFence(t *testing.T) {
 		o.world.Seen()
 		outcomes := p.Try(four)
 		refused(t, four, outcomes, nil, o.world.Seen())
-		for pid, line := range o.processes() {
-			if victims["container"](line) {
-				if out, err := exec.Command("nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", pid), "nft", "delete", "table", "inet", "ward").CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
-			}
-		}
+		o.withoutRules(t)
 		through := 0
 		for i, c := range p.Try(four) {
 			t.Logf("without rules: %-38s %-38v %v", four[i].What, four[i], c)

@@ -29,15 +29,15 @@ func TestBash(t *testing.T) {
 	b.Env = append(b.Env, "GREETING=hi")
 	t.Setenv("WARD_TEST_SECRET", "not for children")
 	for command, want := range map[string]Result{
-		"echo $GREETING; echo err >&2":    {Text: "hi\nerr\n[exit 0]"},
-		"printf 'no newline'; exit 3":     {Text: "no newline\n[exit 3]", IsError: true},
-		"true":                            {Text: "[exit 0]"},
-		"kill -9 $$":                      {Text: "[killed by signal 9, killed]", IsError: true},
-		"printf '\\xff'":                  {Text: "\ufffd\n[exit 0]"},
-		"cat; echo $WARD_TEST_SECRET":     {Text: "\n[exit 0]"},
-		"basename $PWD":                   {Text: "tree\n[exit 0]"},
-		"[ $(ps -o sid= $$) = $$ ]; :":    {Text: "[exit 0]"},
-		"env | grep -c '^WARD_CALL=.'; :": {Text: "1\n[exit 0]"},
+		"echo $GREETING; echo err >&2":            {Text: "hi\nerr\n[exit 0]"},
+		"printf 'no newline'; exit 3":             {Text: "no newline\n[exit 3]", IsError: true},
+		"true":                                    {Text: "[exit 0]"},
+		"kill -9 $$":                              {Text: "[killed by signal 9, killed]", IsError: true},
+		"printf '\\xff'":                          {Text: "\ufffd\n[exit 0]"},
+		"cat; echo $WARD_TEST_SECRET":             {Text: "\n[exit 0]"},
+		"basename $PWD":                           {Text: "tree\n[exit 0]"},
+		"[ $(cut -d' ' -f6 /proc/$$/stat) = $$ ]": {Text: "[exit 0]"},
+		"env | grep -c '^WARD_CALL=.'; :":         {Text: "1\n[exit 0]"},
 	} {
 		if r := bash(t, b, command); r != want {
 			t.Errorf("%s: %+v", command, r)

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"git-ward/internal/flock"
 )
 
 // builds are what scripts/build builds; the launcher needs the tags of podman's
@@ -28,11 +30,12 @@ var builds = [][]string{
 // Bin is a directory with all of Ward's binaries, built from the tree under test
 // once per test process. The caller's TestMain removes it with Clean.
 var Bin = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "ward-bin-")
+	// What a killed test left is removed with the next: it takes 100 MB.
+	dir, lock, err := flock.Temp("", "ward-test-bin-", os.RemoveAll)
 	if err != nil {
 		return "", err
 	}
-	built = dir
+	built, inUse = dir, lock
 	if err := os.Chmod(dir, 0o755); err != nil { // a fence's user reads it, too
 		return "", err
 	}
@@ -51,13 +54,17 @@ var Bin = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// built is what Clean removes.
-var built string
+// built is what Clean removes, and inUse its lock, which ends with the process.
+var (
+	built string
+	inUse *os.File
+)
 
 // Clean removes what Bin built, if it was asked; call it at the end of TestMain.
 func Clean() {
 	if built != "" {
 		os.RemoveAll(built)
+		inUse.Close()
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"git-ward/internal/flock"
 )
 
 // versions are the real agent programs that Ward is tried with, by npm's names.
@@ -27,11 +29,22 @@ func Install(t testing.TB, name string) string {
 	}
 	version := versions[name]
 	dir := filepath.Join(npmCache, strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-")+"-"+version)
+	if err := os.MkdirAll(npmCache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// One test process installs, the others take what it made; with the lock in
+	// our hands, an unfinished one is of a process that was killed.
+	lock, err := flock.Dir(npmCache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
 	if _, err := os.Stat(dir); err == nil {
 		return dir
 	}
-	if err := os.MkdirAll(npmCache, 0o755); err != nil {
-		t.Fatal(err)
+	left, _ := filepath.Glob(filepath.Join(npmCache, "new-*"))
+	for _, path := range left {
+		os.RemoveAll(path)
 	}
 	temp, err := os.MkdirTemp(npmCache, "new-")
 	if err != nil {
@@ -44,7 +57,9 @@ func Install(t testing.TB, name string) string {
 	if err := os.Chmod(temp, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	os.Rename(temp, dir) // another test may have been first
+	if err := os.Rename(temp, dir); err != nil {
+		t.Fatal(err)
+	}
 	return dir
 }
 

@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -104,17 +105,17 @@ func (e *examiner) sudo(command string) string {
 	return "sudo " + command
 }
 
-// output runs a short command; its error is what the command said.
+// output runs a short command and returns what it wrote to stdout; its error is
+// what it said on stderr.
 func (e *examiner) output(name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(e.ctx, 15*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
-	text := strings.TrimSpace(string(out))
-	if err != nil {
-		first, _, _ := strings.Cut(text, "\n")
-		return text, fmt.Errorf("%w: %s", err, first)
+	out, err := exec.CommandContext(ctx, name, args...).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		first, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+		err = fmt.Errorf("%w: %s", err, first)
 	}
-	return text, nil
+	return strings.TrimSpace(string(out)), err
 }
 
 func (e *examiner) program(name string, without State, mend, why string) bool {
@@ -138,20 +139,58 @@ func (e *examiner) podman() {
 	if !e.program("podman", Missing, "apt-get install podman", "it makes the containers") {
 		return
 	}
-	text, err := e.output("podman", append(podman.DriverArgs(), "info", "--format",
-		"{{.Host.OCIRuntime.Name}} {{.Host.CgroupsVersion}} {{.Store.GraphDriverName}} {{.Host.Security.Rootless}} {{.Version.Version}}")...)
-	fields := strings.Fields(text)
-	if err != nil || len(fields) != 5 {
-		e.add("podman info", Missing, "podman system migrate", "podman does not start: %v", err)
+	networks, err := podman.Networks(os.Getenv)
+	if err != nil {
+		e.add("podman's settings", Missing, "mend the line, or remove the file", "%v", err)
 		return
 	}
-	e.add("podman info", Fine, "", "version %s, cgroups %s, rootless %s", fields[4], fields[1], fields[3])
-	if fields[2] == "vfs" {
+	text, err := e.output("podman", append(podman.DriverArgs(), "info", "--format", "json")...)
+	var info podmanInfo
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &info)
+	}
+	if err != nil {
+		mend := "podman system migrate"
+		switch backend := networks.Network.Backend; {
+		case backend != "" && backend != podman.Netavark && backend != podman.CNI:
+			mend = "set [network] network_backend in containers.conf to netavark or cni"
+		case e.root && backend != "" && len(networks.Lacks(backend)) > 0:
+			mend = packagesOf(backend)
+		}
+		e.add("podman info", Missing, mend, "podman does not start: %v", err)
+		return
+	}
+	if major, _, _ := strings.Cut(info.Version.Version, "."); len(major) == 1 && major < "4" {
+		e.add("podman info", Missing, "install podman 4 or newer (Debian 12, Ubuntu 24.04)", "version %s is too old: Ward asks it by an API that is newer", info.Version.Version)
+		return
+	}
+	e.add("podman info", Fine, "", "version %s, cgroups %s, rootless %t", info.Version.Version, info.Host.Cgroups, info.Host.Security.Rootless)
+	if info.Store.Driver == "vfs" {
 		e.add("storage", Warning, "podman system reset # removes every image and container of "+e.name, "the storage driver vfs copies the whole image for every container")
 	} else {
-		e.add("storage", Fine, "", "%s", fields[2])
+		e.add("storage", Fine, "", "%s", info.Store.Driver)
+	}
+	if e.root { // an ordinary user's containers have slirp4netns for a network
+		e.network(info.Host.Network, &networks)
 	}
 	e.image()
+}
+
+// podmanInfo is what is read of `podman info`.
+type podmanInfo struct {
+	Host struct {
+		Cgroups  string `json:"cgroupVersion"`
+		Network  string `json:"networkBackend"`
+		Security struct {
+			Rootless bool `json:"rootless"`
+		} `json:"security"`
+	} `json:"host"`
+	Store struct {
+		Driver string `json:"graphDriverName"`
+	} `json:"store"`
+	Version struct {
+		Version string `json:"Version"`
+	} `json:"version"`
 }
 
 // cgroups says which limits will be honoured (FIELD-NOTES: rootless on cgroup v1

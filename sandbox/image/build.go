@@ -10,14 +10,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
+	"git-ward/internal/flock"
 )
 
 // Store keeps images; podman.Engine is one.
 type Store interface {
+	// Dir is the directory where images lie: whoever builds locks it, so that two
+	// who build at once end with one image.
+	Dir(ctx context.Context) (string, error)
 	HasImage(ctx context.Context, name string) (bool, error)
 	ImportImage(ctx context.Context, name string, tar *os.File, changes []string) error
 	BuildImage(ctx context.Context, name, containerfile string, progress io.Writer) error
@@ -31,7 +38,9 @@ type Options struct {
 	Progress io.Writer // one line a stage
 }
 
-// Build makes the image if it is not there, and returns its name.
+// Build makes the image if it is not there, and returns its name. Whoever finds
+// another at work waits and takes what that one made. A build that is killed
+// leaves nothing that passes for whole, and its leftovers go with the next.
 func Build(ctx context.Context, store Store, o Options) (name string, err error) {
 	if err := o.Recipe.Complete(); err != nil {
 		return "", err
@@ -40,16 +49,30 @@ func Build(ctx context.Context, store Store, o Options) (name string, err error)
 	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
 		return name, err
 	}
-	dir, err := os.MkdirTemp("", "ward-image-")
+	where, err := store.Dir(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
+	images, err := flock.Dir(where)
+	if err != nil {
+		return "", err
+	}
+	defer images.Close()
+	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
+		return name, err
+	}
+	dir, lock, err := newWork()
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		err = errors.Join(err, removeWork(dir), lock.Close(), flock.Sweep(filepath.Dir(dir), workPrefix, removeWork))
+	}()
 	start := time.Now()
 	if o.Recipe.From != "" {
 		err = o.fromRegistry(ctx, store, name, dir)
 	} else {
-		err = o.fromDebian(ctx, store, name, dir)
+		err = o.fromDebian(ctx, store, name, dir, lock)
 	}
 	if err != nil {
 		return "", err
@@ -64,13 +87,16 @@ func (o *Options) say(format string, args ...any) {
 	}
 }
 
-func (o *Options) fromDebian(ctx context.Context, store Store, name, dir string) error {
+// fromDebian builds in dir, whose lock its children inherit.
+func (o *Options) fromDebian(ctx context.Context, store Store, name, dir string, lock *os.File) error {
 	archive := filepath.Join(dir, "image.tar")
-	if o.Cache != "" {
+	if o.Cache == "" {
+		if err := o.bootstrap(ctx, archive, dir, lock); err != nil {
+			return err
+		}
+	} else {
 		archive = filepath.Join(o.Cache, strings.NewReplacer("/", "_", ":", "_").Replace(name)+".tar")
-	}
-	if _, err := os.Stat(archive); err != nil || o.Force {
-		if err := o.bootstrap(ctx, archive); err != nil {
+		if err := o.cached(ctx, archive, dir, lock); err != nil {
 			return err
 		}
 	}
@@ -83,8 +109,47 @@ func (o *Options) fromDebian(ctx context.Context, store Store, name, dir string)
 	return store.ImportImage(ctx, name, f, changes)
 }
 
-// bootstrap writes the archive, whole or not at all.
-func (o *Options) bootstrap(ctx context.Context, archive string) error {
+// newArchive begins the name of an archive that is not whole yet.
+const newArchive = ".new-"
+
+// cached makes an archive that others look for under its name, if it is not
+// there: one of them at a time, under a name of its own, renamed when it is whole
+// and on disk.
+func (o *Options) cached(ctx context.Context, archive, dir string, lock *os.File) error {
+	cache, err := flock.Dir(o.Cache)
+	if err != nil {
+		return err
+	}
+	defer cache.Close()
+	if _, err := os.Stat(archive); err == nil && !o.Force {
+		return nil
+	}
+	// With the lock in our hands these are of builds that were killed.
+	left, err := filepath.Glob(filepath.Join(o.Cache, newArchive+"*"))
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(o.Cache, newArchive+"*.tar")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	defer temp.Close()
+	if err := o.bootstrap(ctx, temp.Name(), dir, lock, cache); err != nil {
+		return err
+	}
+	if err := errors.Join(temp.Chmod(0o644), temp.Sync(), os.Rename(temp.Name(), archive)); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(o.Cache)
+}
+
+// bootstrap writes the archive. Its programs inherit the locks and work below
+// dir: where they are killed, that is swept, and not before they have ended.
+func (o *Options) bootstrap(ctx context.Context, archive, dir string, locks ...*os.File) error {
 	mmdebstrap, err := exec.LookPath("mmdebstrap")
 	if err != nil {
 		return cli.Hint(errors.New("mmdebstrap is not there, which makes an image from Debian packages"),
@@ -94,16 +159,20 @@ func (o *Options) bootstrap(ctx context.Context, archive string) error {
 	if err != nil {
 		return err
 	}
-	temp := archive + ".new.tar"
-	defer os.Remove(temp)
 	o.say("Debian %s with %s, from this machine's package sources", o.Recipe.Suite, strings.Join(o.Recipe.packages(), ", "))
-	cmd := exec.CommandContext(ctx, mmdebstrap, o.arguments(temp, sources)...)
+	cmd := exec.CommandContext(ctx, mmdebstrap, o.arguments(archive, sources)...)
 	cmd.Stdin = nil
-	if err := o.stages(cmd); err != nil {
-		return err
-	}
-	return os.Rename(temp, archive)
+	cmd.ExtraFiles = locks
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	// It tidies up when it is asked to end, and it ends with us.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = grace
+	return o.stages(cmd)
 }
+
+// grace is how long the builder has to tidy up when it is asked to end.
+const grace = 10 * time.Second
 
 func (o *Options) arguments(archive string, sources []string) []string {
 	mode := "unshare"
@@ -152,6 +221,9 @@ func (o *Options) stages(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
+	// The signal of our death follows the thread that starts it (prctl(2)).
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return err
 	}

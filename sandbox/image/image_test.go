@@ -40,7 +40,12 @@ func TestComplete(t *testing.T) {
 }
 
 // have is a store that has every image, or fails.
-type have struct{ err error }
+type have struct {
+	dir string
+	err error
+}
+
+func (h have) Dir(context.Context) (string, error) { return h.dir, nil }
 
 func (h have) HasImage(context.Context, string) (bool, error) { return h.err == nil, h.err }
 func (have) ImportImage(context.Context, string, *os.File, []string) error {
@@ -50,15 +55,15 @@ func (have) BuildImage(context.Context, string, string, io.Writer) error { retur
 
 func TestOnce(t *testing.T) {
 	o := image.Options{Recipe: image.Recipe{From: "base"}}
-	if name, err := image.Build(t.Context(), have{}, o); err != nil || name != o.Recipe.Name() {
+	if name, err := image.Build(t.Context(), have{dir: t.TempDir()}, o); err != nil || name != o.Recipe.Name() {
 		t.Error(name, err)
 	}
 	o.Force = true
-	if _, err := image.Build(t.Context(), have{}, o); err == nil || err.Error() != "built" {
+	if _, err := image.Build(t.Context(), have{dir: t.TempDir()}, o); err == nil || err.Error() != "built" {
 		t.Error(err)
 	}
 	gone := errors.New("gone")
-	if _, err := image.Build(t.Context(), have{gone}, o); !errors.Is(err, gone) {
+	if _, err := image.Build(t.Context(), have{err: gone}, o); !errors.Is(err, gone) {
 		t.Error(err)
 	}
 }

@@ -1,9 +1,13 @@
 package lab
 
 import (
+	"os"
 	"os/exec"
 	"os/user"
+	"strings"
 	"testing"
+
+	"git-ward/internal/flock"
 )
 
 // rootless is who rootless tests run as.
@@ -18,13 +22,22 @@ func OrdinaryUser(t testing.TB) *user.User {
 			t.Skipf("SKIPPED, out loud: rootless tests need %s: %v", name, err)
 		}
 	}
-	if u, err := user.Lookup(rootless); err == nil {
-		return u
+	// Two test packages may want it at once, and it is there when all of it is.
+	lock, err := flock.Dir("/etc")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, args := range [][]string{
-		{"useradd", "--system", "--no-create-home", "--home-dir", "/nonexistent", rootless},
-		{"usermod", "--add-subuids", "2000000-2065535", "--add-subgids", "2000000-2065535", rootless},
-	} {
+	defer lock.Close()
+	var steps [][]string
+	if _, err := user.Lookup(rootless); err != nil {
+		steps = append(steps, []string{"useradd", "--system", "--no-create-home", "--home-dir", "/nonexistent", rootless})
+	}
+	for _, kind := range []string{"subuid", "subgid"} {
+		if data, _ := os.ReadFile("/etc/" + kind); !strings.Contains("\n"+string(data), "\n"+rootless+":") {
+			steps = append(steps, []string{"usermod", "--add-" + kind + "s", "2000000-2065535", rootless})
+		}
+	}
+	for _, args := range steps {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Skipf("SKIPPED, out loud: no user for rootless tests: %v: %s", err, out)
 		}

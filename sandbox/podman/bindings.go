@@ -66,6 +66,9 @@ func (c *client) info(ctx context.Context) (Info, error) {
 		Controllers: i.Host.CgroupControllers,
 		Network:     i.Host.NetworkBackend,
 	}
+	if i.Store != nil {
+		info.Storage = i.Store.GraphRoot
+	}
 	if i.Host.OCIRuntime != nil {
 		info.Runtime = i.Host.OCIRuntime.Name
 	}

@@ -5,13 +5,15 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/BurntSushi/toml"
 )
 
 // containersConf is all of the private service's settings: CONTAINERS_CONF
 // takes the place of the machine's and the user's files, so that a default
 // capability, an extra mount or an OCI hook there does not reach a container.
-// seccomp is the path of a profile.
-func containersConf(seccomp string) string {
+// What the machine says of its networks stays. seccomp is the path of a profile.
+func containersConf(seccomp string, networks *NetworkSettings) (string, error) {
 	var b strings.Builder
 	b.WriteString("[containers]\ninit = false\nlog_driver = \"k8s-file\"\n")
 	fmt.Fprintf(&b, "seccomp_profile = %q\n", seccomp)
@@ -19,7 +21,11 @@ func containersConf(seccomp string) string {
 	// because podman 4.3 swaps them on the way through its API.
 	b.WriteString("default_ulimits = [\"nofile=4096:4096\"]\n")
 	b.WriteString("log_size_max = 16777216\n")
-	b.WriteString("[engine]\nevents_logger = \"file\"\nhooks_dir = []\n")
+	// Its last table is [engine], which goes on.
+	if err := toml.NewEncoder(&b).Encode(networks); err != nil {
+		return "", err
+	}
+	b.WriteString("events_logger = \"file\"\nhooks_dir = []\n")
 	// With detach keys, ctrl-P ctrl-Q in the middle of stdin would end the stream;
 	// the bindings cannot say so by themselves.
 	b.WriteString("detach_keys = \"\"\n")
@@ -30,7 +36,7 @@ func containersConf(seccomp string) string {
 	if !systemdOwnsCgroups() {
 		b.WriteString("cgroup_manager = \"cgroupfs\"\n")
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // systemdOwnsCgroups: only with systemd and the unified hierarchy is systemd the

@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
+	"git-ward/internal/flock"
 )
 
 // disk is a file system in a file, which podman mounts as a volume. It is the
@@ -29,11 +31,7 @@ func newDisk(m Mount, ids IDs) disk {
 
 // makeDisk makes the file when it is missing, sparse, and the volume.
 func (e *Engine) makeDisk(ctx context.Context, d *disk) error {
-	if _, err := os.Stat(d.mount.Source); errors.Is(err, os.ErrNotExist) {
-		if err := d.format(ctx); err != nil {
-			return err
-		}
-	} else if err != nil {
+	if err := d.makeFile(ctx); err != nil {
 		return err
 	}
 	return e.api.makeVolume(ctx, d.volume, e.run, map[string]string{
@@ -41,15 +39,40 @@ func (e *Engine) makeDisk(ctx context.Context, d *disk) error {
 	})
 }
 
+// makeFile formats the file when it is missing: one process at a time, so that
+// what is unfinished beside it is of one that was killed.
+func (d *disk) makeFile(ctx context.Context) error {
+	lock, err := flock.Dir(filepath.Dir(d.mount.Source))
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if _, err := os.Stat(d.mount.Source); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(d.mount.Source), unfinished))
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return err
+	}
+	return d.format(ctx)
+}
+
+// unfinished are the names of files that are being formatted.
+const unfinished = ".disk.*"
+
 // format writes beside the file and renames, so that a file that is there is
 // whole.
 func (d *disk) format(ctx context.Context) error {
-	f, err := os.CreateTemp(filepath.Dir(d.mount.Source), ".disk.*")
+	f, err := os.CreateTemp(filepath.Dir(d.mount.Source), unfinished)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	if err := errors.Join(f.Truncate(d.mount.Size), f.Close()); err != nil {
+	defer f.Close()
+	if err := f.Truncate(d.mount.Size); err != nil {
 		return err
 	}
 	// As /tmp: whoever works inside may write, and nobody removes what is another's.
@@ -64,7 +87,10 @@ func (d *disk) format(ctx context.Context) error {
 	if err != nil {
 		return cli.Hint(fmt.Errorf("debugfs: %w: %s", err, out), "on Debian: apt-get install e2fsprogs")
 	}
-	return os.Rename(f.Name(), d.mount.Source)
+	if err := errors.Join(f.Sync(), os.Rename(f.Name(), d.mount.Source)); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(filepath.Dir(d.mount.Source))
 }
 
 // sbin is a program in a directory that an ordinary PATH may lack.

@@ -191,6 +191,15 @@ func (e *Engine) explain(err error) error {
 	}
 }
 
+// Dir is the directory where podman keeps images and containers.
+func (e *Engine) Dir(ctx context.Context) (string, error) {
+	i, err := e.api.info(ctx)
+	if err != nil {
+		return "", fmt.Errorf("podman does not say where it keeps images: %w", err)
+	}
+	return i.Storage, nil
+}
+
 // HasImage tells whether the image is there; nothing is pulled.
 func (e *Engine) HasImage(ctx context.Context, name string) (bool, error) {
 	return e.api.hasImage(ctx, name)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,11 +78,14 @@ func TestKill(t *testing.T) {
 // gone waits until no payload of the launcher and no reaper is left.
 func gone(t *testing.T, patience time.Duration) bool {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		out, _ := exec.Command("pgrep", "-f", storage).Output()
+		all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		if err != nil || len(all) == 0 {
+			t.Fatal(all, err)
+		}
 		mine := 0
-		for pid := range strings.FieldsSeq(string(out)) {
-			data, _ := os.ReadFile("/proc/" + pid + "/cmdline")
-			if line := string(data); strings.Contains(line, "ward-reaper") || strings.Contains(line, "conmon") {
+		for _, path := range all {
+			data, _ := os.ReadFile(path) // it may have ended
+			if line := string(data); strings.Contains(line, storage) && (strings.Contains(line, "ward-reaper") || strings.Contains(line, "conmon")) {
 				mine++
 			}
 		}

@@ -19,6 +19,7 @@ type Info struct {
 	Controllers []string // cgroup controllers that podman may use
 	Network     string   // netavark or cni
 	Seccomp     bool
+	Storage     string // the directory of images and containers
 }
 
 // Info asks podman, which takes its time (0.3 s: it asks the package manager

@@ -60,7 +60,7 @@ func find(podman string) (string, error) {
 	path, err := exec.LookPath(podman)
 	if err != nil {
 		return "", cli.Hint(fmt.Errorf("podman is not there: %w", err),
-			"on Debian: apt-get install podman runc uidmap slirp4netns; or launch --unfenced, without a fence")
+			"on Debian: apt-get install podman runc netavark iptables uidmap slirp4netns; or launch --unfenced, without a fence")
 	}
 	return path, nil
 }
@@ -98,10 +98,18 @@ func (s *service) configure() (string, error) {
 	if err == nil {
 		err = os.WriteFile(seccomp, profile, 0o600)
 	}
-	if err == nil {
-		err = os.WriteFile(conf, []byte(containersConf(seccomp)), 0o600)
+	if err != nil {
+		return "", err
 	}
-	return conf, err
+	networks, err := Networks(os.Getenv)
+	if err != nil {
+		return "", err
+	}
+	text, err := containersConf(seccomp, &networks)
+	if err != nil {
+		return "", err
+	}
+	return conf, os.WriteFile(conf, []byte(text), 0o600)
 }
 
 // watch runs the service. The death signal follows the thread that started the

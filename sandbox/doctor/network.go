@@ -1,0 +1,67 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"git-ward/sandbox/podman"
+)
+
+// packagesOf is the command that installs a network backend.
+func packagesOf(backend string) string {
+	if backend == podman.CNI {
+		return "apt-get install containernetworking-plugins iptables"
+	}
+	return "apt-get install netavark iptables"
+}
+
+// network looks at what a rootful container's bridge is made by. podman has
+// either of two backends for it, and stays with the one that it took first.
+func (e *examiner) network(backend string, s *podman.NetworkSettings) {
+	const thing = "podman's network"
+	if backend == "" {
+		backend = podman.CNI // podman had no other before it could say so
+	}
+	if lacks := s.Lacks(backend); len(lacks) > 0 {
+		e.add(thing, Missing, packagesOf(backend), "the backend is %s, and these of it are not installed: %s", backend, strings.Join(lacks, ", "))
+		return
+	}
+	name := s.Network.Default
+	if name == "" {
+		name = "podman"
+	}
+	text, err := e.output("podman", "network", "inspect", name)
+	var found []podmanNetwork
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &found)
+	}
+	if err != nil || len(found) != 1 {
+		e.add(thing, Missing, fmt.Sprintf("podman network create %s", name), "the backend is %s, and its network %s cannot be read: %v", backend, name, err)
+		return
+	}
+	e.add(thing, Fine, "", "%s", found[0].says(backend))
+}
+
+// podmanNetwork is what is read of `podman network inspect`.
+type podmanNetwork struct {
+	Name      string `json:"name"`
+	Interface string `json:"network_interface"`
+	Subnets   []struct {
+		Subnet string `json:"subnet"`
+	} `json:"subnets"`
+}
+
+func (n *podmanNetwork) says(backend string) string {
+	var subnets []string
+	six := false
+	for _, s := range n.Subnets {
+		subnets = append(subnets, s.Subnet)
+		six = six || strings.Contains(s.Subnet, ":")
+	}
+	text := fmt.Sprintf("%s, network %s, bridge %s, %s", backend, n.Name, n.Interface, strings.Join(subnets, ", "))
+	if !six {
+		text += "; no IPv6, so the agent reaches the internet by IPv4 only"
+	}
+	return text
+}
