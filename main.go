@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/config"
 	protocols "git-ward/protocols/command"
 	"git-ward/sandbox/doctor"
+	"git-ward/sandbox/door"
 	udc "git-ward/vm/command"
 )
 
@@ -61,6 +62,7 @@ func main() {
 		{Title: "for the host admin", Commands: []cli.Command{
 			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},
 			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
+			{Name: "door", Doc: "serve git to the holder of one ssh key, by name", Run: door.Stdio},
 			{Name: "verify", Doc: "run a directive's commands on a commit, elsewhere", Run: cli.Exec("git-ward-launch", "verify")},
 			{Name: "image", Doc: "build the container image", Run: cli.Exec("git-ward-launch", "image")},
 			{Name: "probe", Doc: "try every promise of the fence from inside", Run: cli.Exec("git-ward-launch", "probe")},
@@ -81,7 +83,7 @@ func examine(ctx context.Context, env *cli.Env) error {
 	var bare string
 	_, err := env.Flags("doctor", "doctor [--bare DIR] [--json]", func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
-		fs.StringVar(&bare, "bare", "", "also look at what the worker of this repository `DIR` needs")
+		fs.StringVar(&bare, "bare", "", "also look at this repository `DIR`: its hooks, who pushes, what its worker needs")
 	})
 	if err != nil {
 		return err
@@ -96,6 +98,7 @@ func examine(ctx context.Context, env *cli.Env) error {
 		if p := preset.Of(settings.Model.Name); p != nil {
 			program = &doctor.Program{Name: p.Program, Package: p.Package, NeedsID: p.NeedsID}
 		}
+		found = append(found, doctor.Repository(ctx, env.Path(bare), settings)...)
 		found = append(found, doctor.Model(settings, program, env.Getenv)...)
 	}
 	return doctor.Write(env.Stdout, found, asJSON)

@@ -6,7 +6,6 @@ package hooks
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,9 +15,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/git"
+	"git-ward/internal/hookdir"
 )
 
 // Assets are the files that main.go embeds: the settings with their defaults and
@@ -28,7 +27,7 @@ type Assets struct {
 	Template fs.FS
 }
 
-const initUsage = "init --bare DIR"
+const initUsage = "init --bare DIR [--hooks DIR]"
 
 // Init is `git ward init --bare DIR`: a bare repository with Ward's settings,
 // hooks and first commit (HOOK-6). Run again, it mends what is missing and
@@ -36,8 +35,10 @@ const initUsage = "init --bare DIR"
 func Init(assets Assets) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error {
 		var bare bool
+		var named string
 		args, err := env.Flags("init", initUsage, func(fs *flag.FlagSet) {
 			fs.BoolVar(&bare, "bare", false, "make or mend the bare repository that Ward guards")
+			fs.StringVar(&named, "hooks", "", "the `DIR` that its server runs hooks from, where it is not hooks/ or custom_hooks/; relative to the repository")
 		})
 		if err != nil {
 			return err
@@ -48,7 +49,7 @@ func Init(assets Assets) cli.Func {
 		if len(args) != 1 {
 			return env.Usage(initUsage, "init --bare takes one directory")
 		}
-		in := &initializer{ctx: ctx, env: env, assets: assets, dir: env.Path(args[0])}
+		in := &initializer{ctx: ctx, env: env, assets: assets, dir: env.Path(args[0]), named: named}
 		return in.run()
 	}
 }
@@ -69,13 +70,15 @@ type initializer struct {
 	env    *cli.Env
 	assets Assets
 	dir    string
+	named  string // --hooks
+	layout hookdir.Layout
 	repo   *git.Repo
 	done   []string // what was changed, in words
 }
 
 func (in *initializer) run() error {
 	for _, step := range []func() error{
-		in.repository, in.wardFiles, in.settings, in.hooks, in.content, in.genesis,
+		in.repository, in.findLayout, in.wardFiles, in.hooks, in.settings, in.content, in.genesis, in.share, in.giveToOwner,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -83,13 +86,30 @@ func (in *initializer) run() error {
 	}
 	if len(in.done) == 0 {
 		fmt.Fprintf(in.env.Stdout, "%s is complete: nothing to do\n", in.dir)
-		return nil
+		return in.sayWho()
 	}
 	for _, line := range in.done {
 		fmt.Fprintln(in.env.Stdout, line)
 	}
+	if err := in.sayWho(); err != nil {
+		return err
+	}
 	fmt.Fprintf(in.env.Stdout, "ready: %s\nnext: git ward clone %s DIR, write a directive into COMMS.md, commit, push\n", in.dir, in.dir)
 	return nil
+}
+
+// findLayout takes the layout that --hooks names, else the one that an earlier
+// init recorded, else what it finds.
+func (in *initializer) findLayout() (err error) {
+	named := in.named
+	if name := hookdir.Names[0]; named == "" {
+		out, err := in.repo.Output(in.ctx, "config", "--local", "--get", hookdir.Key(name))
+		if path := strings.TrimSuffix(string(out), "\n"); err == nil && path != "" {
+			named = hookdir.DirOf(path, name)
+		}
+	}
+	in.layout, err = hookdir.Find(in.dir, named)
+	return err
 }
 
 func (in *initializer) did(format string, args ...any) {
@@ -116,6 +136,9 @@ func (in *initializer) repository() error {
 }
 
 func (in *initializer) existing() error {
+	if err := in.mine(); err != nil {
+		return err
+	}
 	if _, err := os.Stat(filepath.Join(in.dir, ".git")); err == nil {
 		return cli.Hint(fmt.Errorf("%s is a repository with a work tree, not a bare one", in.dir),
 			"git clone --bare %s %s.git && git ward init --bare %s.git", in.dir, in.dir, in.dir)
@@ -127,41 +150,6 @@ func (in *initializer) existing() error {
 	}
 	if answer[1] != "sha1" {
 		return fmt.Errorf("%s uses %s object ids; Ward reads sha1 repositories only", in.dir, answer[1])
-	}
-	return nil
-}
-
-// wardFiles makes what Ward keeps beside git: settings, the door's key, and the
-// folder of admitted pushes. Nobody but the owner reads it.
-func (in *initializer) wardFiles() error {
-	ward := filepath.Join(in.dir, "ward")
-	for _, dir := range []string{ward, filepath.Join(ward, "pending")} {
-		err := os.Mkdir(dir, 0o700)
-		if err == nil && dir == ward {
-			in.did("made ward/ with config.toml and the door's key")
-		}
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	key := make([]byte, 32)
-	rand.Read(key)
-	for _, file := range []struct {
-		name string
-		data []byte
-		mode fs.FileMode
-	}{{"config.toml", in.assets.Config, 0o644}, {"door.key", key, 0o600}} {
-		path := filepath.Join(ward, file.name)
-		if _, err := os.Stat(path); err == nil {
-			continue
-		}
-		if err := atomicfile.Write(path, file.data, file.mode); err != nil {
-			return err
-		}
-		in.did("wrote ward/%s", file.name)
-	}
-	if err := os.Chmod(filepath.Join(ward, "door.key"), 0o600); err != nil {
-		return err
 	}
 	return nil
 }

@@ -2,17 +2,19 @@ package hooks
 
 import (
 	"bytes"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/hookdir"
 )
 
 // settings sets what is unset in the repository's config. Two that would switch
@@ -26,7 +28,7 @@ func (in *initializer) settings() error {
 		key, value string
 		must       bool
 	}{
-		{"core.hooksPath", "hooks", true}, // against a hooksPath in the owner's own config
+		{"core.hooksPath", hookdir.Relative(in.dir, in.layout.Dir), true}, // against a hooksPath in the owner's own config
 		{"core.logAllRefUpdates", "always", true},
 		{"receive.fsckObjects", "true", false},
 		{"receive.maxInputSize", fmt.Sprint(c.Limits.InputSize), false},
@@ -34,24 +36,63 @@ func (in *initializer) settings() error {
 		{"receive.autogc", "false", false},
 		{"gc.auto", "0", false},
 	} {
-		out, err := in.repo.Output(in.ctx, "config", "--local", "--get", s.key)
-		now := strings.TrimSuffix(string(out), "\n")
-		if err == nil && (now == s.value || !s.must) {
-			continue
-		}
-		if _, err := in.repo.Output(in.ctx, "config", "--local", s.key, s.value); err != nil {
+		if err := in.set(s.key, s.value, s.must, true); err != nil {
 			return err
 		}
-		in.did("set %s = %s", s.key, s.value)
+	}
+	return errors.Join(in.hidden(), in.nonceSeed(c))
+}
+
+// set gives a setting of the repository its value: where it has none, or, with
+// must, another. Told says whether the admin reads of it.
+func (in *initializer) set(key, value string, must, told bool) error {
+	out, err := in.repo.Output(in.ctx, "config", "--local", "--get", key)
+	now := strings.TrimSuffix(string(out), "\n")
+	if err == nil && (now == value || !must) {
+		return nil
+	}
+	if _, err := in.repo.Output(in.ctx, "config", "--local", key, value); err != nil {
+		return err
+	}
+	if told {
+		in.did("set %s = %s", key, value)
 	}
 	return nil
 }
 
-// hookModule is how Ward's hook binary is told from anybody else's hook.
-const hookModule = "git-ward/hooks/cmd/ward-hook"
+// hostOnly are the refs that no push may name; git refuses them by receive.hideRefs
+// before a hook is started, and goes on showing them to whoever fetches (AUD-2).
+var hostOnly = []string{
+	"refs/ward/audit", "refs/ward/last-good", "refs/ward/lease",
+	"refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates", "refs/replace",
+}
 
-// hooks installs the hook binary under both names. A hook that stood there is
-// kept and runs after Ward's (HOOK-6).
+// hidden adds the host's refs to receive.hideRefs, which has many values.
+func (in *initializer) hidden() error {
+	out, err := in.repo.Output(in.ctx, "config", "--local", "--get-all", "receive.hideRefs")
+	if err != nil {
+		out = nil // none yet
+	}
+	there := strings.Split(string(out), "\n")
+	added := 0
+	for _, ref := range hostOnly {
+		if slices.Contains(there, ref) {
+			continue
+		}
+		if _, err := in.repo.Output(in.ctx, "config", "--local", "--add", "receive.hideRefs", ref); err != nil {
+			return err
+		}
+		added++
+	}
+	if added > 0 {
+		in.did("set receive.hideRefs for %s that only the host moves", diag.Count(added, "ref"))
+	}
+	return nil
+}
+
+// hooks installs the hook binary under both names, in the layout that the
+// repository has or that --hooks names. A hook that stood there is kept and runs
+// after Ward's (HOOK-6).
 func (in *initializer) hooks() error {
 	binary, err := cli.Program("ward-hook")
 	if err != nil {
@@ -61,38 +102,82 @@ func (in *initializer) hooks() error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(in.dir, "hooks")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(in.layout.Dir, 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{"pre-receive", "post-receive"} {
-		path := filepath.Join(dir, name)
-		have, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err == nil && bytes.Equal(have, want) {
-			continue
-		}
-		if err == nil && !isWardHook(path) {
-			chained := path + ".chained"
-			if _, err := os.Lstat(chained); err == nil {
-				return cli.Hint(fmt.Errorf("both %s and %s are somebody else's hooks", path, chained), "merge them into %s", chained)
-			}
-			if err := os.Rename(path, chained); err != nil {
+	for _, name := range hookdir.Names {
+		path := in.layout.Path(name)
+		if path == filepath.Join(in.layout.Dir, name) {
+			if err := errors.Join(in.keepChained(name), in.removeStale(name)); err != nil {
 				return err
 			}
-			in.did("kept hooks/%s as hooks/%s.chained; it runs after Ward's", name, name)
-		}
-		if err := atomicfile.Write(path, want, 0o755); err != nil {
+		} else if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		in.did("installed hooks/%s", name)
+		if err := in.installHook(path, name, want); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func isWardHook(path string) bool {
-	info, err := buildinfo.ReadFile(path)
-	return err == nil && info.Path == hookModule
+// installHook writes one hook and records where it is.
+func (in *initializer) installHook(path, name string, want []byte) error {
+	rel := hookdir.Relative(in.dir, path)
+	have, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err != nil || !bytes.Equal(have, want) {
+		if err := atomicfile.Write(path, want, 0o755); err != nil {
+			return err
+		}
+		in.did("installed %s%s", rel, layoutWords(path, name))
+	} else if err := os.Chmod(path, 0o755); err != nil {
+		return err
+	}
+	return in.set(hookdir.Key(name), rel, true, false)
+}
+
+// layoutWords says what runs a hook that git does not run itself.
+func layoutWords(path, name string) string {
+	if filepath.Base(path) == name {
+		return ""
+	}
+	return ", which the delegate " + name + " there runs"
+}
+
+// keepChained moves somebody else's hook out of the place that Ward's takes. The
+// first version kept it under a name of Ward's making, where it was run with a
+// wrong $0; that one moves, too.
+func (in *initializer) keepChained(name string) error {
+	path, chained := filepath.Join(in.layout.Dir, name), in.layout.Chained(name)
+	for _, from := range []string{path, path + ".chained"} {
+		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) || err == nil && from == path && hookdir.IsWard(from) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if _, err := os.Lstat(chained); err == nil {
+			return cli.Hint(fmt.Errorf("both %s and %s are somebody else's hooks", from, chained), "merge them into %s and remove %s", chained, from)
+		}
+		if err := os.MkdirAll(filepath.Dir(chained), 0o755); err != nil {
+			return err
+		}
+		if err := os.Rename(from, chained); err != nil {
+			return err
+		}
+		in.did("kept %s as %s; it runs after Ward's", hookdir.Relative(in.dir, from), hookdir.Relative(in.dir, chained))
+	}
+	return nil
+}
+
+// removeStale removes Ward's hook from below a delegate that is there no more.
+func (in *initializer) removeStale(name string) error {
+	stale := in.layout.Stale(name)
+	if !hookdir.IsWard(stale) {
+		return nil
+	}
+	in.did("removed %s: no delegate runs it", hookdir.Relative(in.dir, stale))
+	return os.Remove(stale)
 }

@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/hookdir"
 )
 
 const logUsage = "log [-n N] [--refused] [--json] [DIR]"
@@ -35,6 +36,9 @@ func Log(ctx context.Context, env *cli.Env) error {
 	repo, err := repository(ctx, env, args, logUsage)
 	if err != nil {
 		return err
+	}
+	if gone := hookdir.Gone(ctx, repo.Dir); gone != "" {
+		fmt.Fprintf(env.Stderr, "git-ward: warning: %s\n", diag.Clean(gone))
 	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()

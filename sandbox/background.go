@@ -17,6 +17,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/hookdir"
 )
 
 // launchLog is where a detached launcher writes, below the repository.
@@ -110,8 +111,12 @@ func Status(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	gone := hookdir.Gone(ctx, bare)
 	if asJSON {
-		return diag.WriteJSON(env.Stdout, map[string]any{"bare": bare, "running": running, "pid": pid, "units": work})
+		return diag.WriteJSON(env.Stdout, map[string]any{"bare": bare, "running": running, "pid": pid, "units": work, "hooks": gone})
+	}
+	if gone != "" {
+		fmt.Fprintf(env.Stdout, "warning: %s\n", diag.Clean(gone))
 	}
 	if running {
 		fmt.Fprintf(env.Stdout, "the launcher, process %d, runs on %s\n", pid, bare)

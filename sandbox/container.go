@@ -68,6 +68,9 @@ func (f *fence) plain() *podman.Spec {
 			{Kind: podman.Tmpfs, Target: "/tmp", Size: b.TmpSize},
 		},
 	}
+	for _, dir := range otherHooks(f.Bare) {
+		s.Mounts = append(s.Mounts, podman.Mount{Kind: podman.Bind, Source: f.empty, Target: insideBare + "/" + dir, ReadOnly: true})
+	}
 	if f.policy.Mode == firewall.Allowlist {
 		s.Network, s.DNS = podman.NetworkNone, nil
 	}
@@ -79,6 +82,21 @@ func (f *fence) plain() *podman.Spec {
 		s.Mounts = append(s.Mounts, podman.Mount{Kind: podman.Bind, Source: root, Target: insideGo, ReadOnly: true})
 	}
 	return s
+}
+
+// otherHooks are a repository's directories of hooks besides hooks/: a server's,
+// and the chained ones. Scripts of the host's may hold what nobody inside may read.
+func otherHooks(bare string) (found []string) {
+	entries, err := os.ReadDir(bare)
+	if err != nil {
+		return nil // Check has read it
+	}
+	for _, e := range entries {
+		if name := e.Name(); e.IsDir() && name != "hooks" && (strings.HasSuffix(name, "hooks") || strings.HasSuffix(name, "hooks.chained")) {
+			found = append(found, name)
+		}
+	}
+	return found
 }
 
 // readable makes sure of what the user inside needs of the host's directories:

@@ -17,7 +17,7 @@ import (
 // credentials (git-config(1)): http.<url>.extraHeader, credential.helper, an
 // address with a password.
 var (
-	secretKeys   = regexp.MustCompile(`(?i)extraheader$|^credential\.|password|passwd|token|secret`)
+	secretKeys   = regexp.MustCompile(`(?i)extraheader$|^credential\.|password|passwd|token|secret|certnonceseed`)
 	secretValues = regexp.MustCompile(`://[^/@\s]+@`)
 )
 

@@ -26,6 +26,9 @@ type Entry struct {
 	// Settings is the blob with the settings that Record.Config is the hash of; it
 	// enters the tree of the record when they are others than the last record's.
 	Settings string `json:"settings,omitempty"`
+	// Certificate is the blob with the push certificate that proved the pusher's
+	// name; it enters the tree of the record.
+	Certificate string `json:"certificate,omitempty"`
 	// Move makes a ref update of the host's own that happens with the record, in
 	// one transaction, and puts it into the record. It runs anew for each try; with
 	// no update, nothing is recorded.
@@ -324,6 +327,9 @@ func (w *Writer) commit(e *Entry, last *Record, old string) (string, error) {
 			e.Record.Config = "" // better none than one that nobody can look up
 		}
 	}
+	if _, err := w.batch.Info(e.Certificate); e.Certificate != "" && err == nil {
+		entries = append(entries, git.Entry{Mode: git.ModeFile, Name: certificateFile, ID: e.Certificate})
+	}
 	line, err := e.Record.Marshal()
 	if err != nil {
 		return "", err
@@ -487,8 +493,11 @@ func ReadFiles(batch *git.Batch, commit string) (record []byte, settings string,
 	if err != nil {
 		return nil, "", err
 	}
-	if len(entries) == 2 && entries[0].Name == configFile {
+	if len(entries) > 1 && entries[0].Name == configFile {
 		settings, entries = entries[0].ID, entries[1:]
+	}
+	if len(entries) > 1 && entries[0].Name == certificateFile {
+		entries = entries[1:]
 	}
 	if len(entries) != 1 || entries[0].Name != recordFile {
 		return nil, "", fmt.Errorf("%w: the tree is not one record", errRecord)

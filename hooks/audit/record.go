@@ -26,6 +26,8 @@ const (
 	LessonsRef = "refs/notes/lessons"
 	recordFile = "record.json"
 	configFile = "config.toml"
+	// certificateFile is the push certificate of a signed push, as it was sent.
+	certificateFile = "push-certificate"
 )
 
 // Verdict is how a push ended.

@@ -34,7 +34,7 @@ func (s *session) breach(ctx context.Context, batch *git.Batch, of *audit.Record
 		return err
 	}
 	defer w.Close()
-	r := s.record("host", push)
+	r := s.record("host", pusher{id: push})
 	r.Verdict, r.Rules = audit.Accepted, []string{"uow/hash"}
 	return w.Append(ctx, audit.Entry{Record: r, Move: func(r *audit.Record) (*git.RefUpdate, error) {
 		u, err := s.breachRecord(batch, b, of.Push)

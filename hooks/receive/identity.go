@@ -1,88 +1,157 @@
 package receive
 
 import (
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
-	"strconv"
+	"strings"
 	"syscall"
-	"time"
 
 	"git-ward/hooks/checks"
 	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/token"
 )
 
-// What the door puts into the environment of its receive-pack (ID-1).
-const (
-	tokenVar  = "WARD_PUSH_TOKEN"
-	pushIDVar = "WARD_PUSH_ID"
-)
+// pusher is who pushes, as the transport proves it (ID-1).
+type pusher struct {
+	principal checks.Principal
+	name      string // "" where the transport names nobody
+	id        string // the push's
+	// certificate is the text of the push certificate that proved the name.
+	certificate []byte
+}
 
-// identify proves who pushes by the transport: the door's token makes the
-// agent, the repository's own user (or one on [identity] pm) the PM. Commit
-// metadata says nothing. The error is a refusal.
-func (s *session) identify() (checks.Principal, string, error) {
-	id, token := s.env.Getenv(pushIDVar), s.env.Getenv(tokenVar)
-	if token != "" || id != "" {
-		if err := s.verifyToken(id, token); err != nil {
-			return "", newPushID(s.start), err
-		}
-		return checks.Agent, id, nil
+// identify proves who pushes by the transport: a door's token, or the hook's own
+// user id, or the name that the server gives (ID-2). Commit metadata says
+// nothing. The error is a refusal; the pusher has an id then, too, and the name
+// that was claimed.
+func (s *session) identify(ctx context.Context) (pusher, error) {
+	who := pusher{id: token.NewID(s.start)}
+	get := s.env.Getenv
+	if get(token.TokenVar) != "" || get(token.IDVar) != "" {
+		return s.throughDoor(who)
 	}
-	id = newPushID(s.start)
-	ok, err := s.isPM()
+	owner, err := s.owner()
 	if err != nil {
-		return "", id, err
+		return who, err
 	}
-	if !ok {
-		return "", id, cli.Hint(fmt.Errorf("user id %d may not push: it is neither the repository's owner nor on [identity] pm", os.Geteuid()),
-			"push as the owner (sudo -u OWNER git push), or let the host admin add you to [identity] pm in ward/config.toml")
+	from := s.config.Identity
+	switch {
+	case int(owner.Uid) != os.Geteuid():
+		// Only the owner's processes are the server's: any other user has set his
+		// environment himself.
+		return s.asUser(who, false)
+	case from.From == config.FromSignedPush:
+		return s.signed(ctx, who)
+	case from.Variable() != "":
+		return s.named(who, from.Variable())
 	}
-	return checks.PM, id, nil
+	if seen := remoteTransport(os.Environ(), from.From == config.FromAccount); seen != "" {
+		return who, throughServer(seen)
+	}
+	return s.asUser(who, true)
 }
 
-func (s *session) verifyToken(id, token string) error {
-	if !plainID(id) {
-		return fmt.Errorf("the push id is not one that the door makes")
+// throughDoor verifies a door's token, which binds what stands beside it. A name
+// that the settings list as something else is a contradiction, and refused.
+func (s *session) throughDoor(who pusher) (pusher, error) {
+	get := s.env.Getenv
+	id, given := get(token.IDVar), get(token.TokenVar)
+	principal, name := checks.Principal(get(token.PrincipalVar)), get(token.NameVar)
+	if err := token.CheckID(id); err != nil {
+		return who, err
 	}
-	key, err := os.ReadFile(filepath.Join(s.repo.Dir, "ward", "door.key"))
+	key, err := os.ReadFile(filepath.Join(s.repo.Dir, token.KeyFile))
 	if err != nil {
-		return fmt.Errorf("the door's key cannot be read: %w", err)
+		return who, fmt.Errorf("the door's key cannot be read: %w", err)
 	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(id))
-	given, err := hex.DecodeString(token)
-	if len(key) < 32 || err != nil || !hmac.Equal(given, mac.Sum(nil)) {
-		return cli.Hint(fmt.Errorf("the push token is wrong"), "agents push through the door only; unset WARD_PUSH_TOKEN and WARD_PUSH_ID to push as yourself")
+	want := token.Plain(key, id)
+	if principal != "" || name != "" {
+		want = token.Bound(key, id, string(principal), name)
 	}
-	return nil
-}
-
-// plainID keeps a push id usable as a file name.
-func plainID(id string) bool {
-	if len(id) < 8 || len(id) > 80 {
-		return false
+	if len(key) < token.MinKey || !token.Equal(given, want) {
+		return who, cli.Hint(errors.New("the push token is wrong"),
+			"agents push through the door only; unset %s and %s to push as yourself", token.TokenVar, token.IDVar)
 	}
-	for _, ch := range id {
-		if !(ch >= '0' && ch <= '9' || ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch == '-') {
-			return false
+	who.id = id
+	if principal == "" && name == "" {
+		who.principal = checks.Agent
+		return who, nil
+	}
+	if err := token.CheckName(name); err != nil {
+		return who, err
+	}
+	who.name = name
+	if !slices.Contains(lists, principal) {
+		return who, fmt.Errorf("a door for %+q: there are doors for pm, agent and member", string(principal))
+	}
+	for _, p := range lists {
+		if p != principal && slices.Contains(s.list(p), name) {
+			return who, cli.Hint(fmt.Errorf("the door says that %s is %s, and [identity] says %s", name, principal, p),
+				"let the host admin mend the forced command or ward/config.toml")
 		}
 	}
-	return true
+	who.principal = principal
+	return who, nil
 }
 
-// newPushID names a push of the PM: sortable, and never twice.
-func newPushID(t time.Time) string {
-	var nonce [8]byte
-	rand.Read(nonce[:])
-	return t.Format("20060102T150405Z") + "-" + hex.EncodeToString(nonce[:])
+// named takes the name that the server put into receive-pack's environment. The
+// hook runs as the owner, so it was the server, or somebody with the owner's
+// rights.
+func (s *session) named(who pusher, variable string) (pusher, error) {
+	name := s.env.Getenv(variable)
+	if name == "" {
+		return who, cli.Hint(fmt.Errorf("%s is not set, and [identity] from says that the pusher's name is there", variable),
+			"push through the server; on the host itself the owner can say who pushes: %s=NAME git push", variable)
+	}
+	if err := token.CheckName(name); err != nil {
+		return who, fmt.Errorf("%s: %w", variable, err)
+	}
+	who.name = name
+	return who.listed(s.on(func(entry string) bool { return entry == name }), name, variable)
+}
+
+// lists are the principals that [identity] has a list for.
+var lists = []checks.Principal{checks.PM, checks.Agent, checks.Member}
+
+func (s *session) list(p checks.Principal) []string {
+	i := s.config.Identity
+	return map[checks.Principal][]string{checks.PM: i.PM, checks.Agent: i.Agents, checks.Member: i.Members}[p]
+}
+
+// on is the principals on whose lists an entry matches.
+func (s *session) on(matches func(entry string) bool) (found []checks.Principal) {
+	for _, p := range lists {
+		if slices.ContainsFunc(s.list(p), matches) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// settingNames are the lists as ward/config.toml calls them.
+var settingNames = map[checks.Principal]string{checks.PM: "pm", checks.Agent: "agents", checks.Member: "members"}
+
+// listed settles the principal: one list, no more and no less.
+func (p pusher) listed(on []checks.Principal, what, source string) (pusher, error) {
+	switch len(on) {
+	case 1:
+		p.principal = on[0]
+		return p, nil
+	case 0:
+		return p, cli.Hint(fmt.Errorf("%s (%s) may not push: on none of the lists pm, agents and members of [identity]", what, source),
+			"let the host admin add the name to one of them in ward/config.toml")
+	}
+	var names []string
+	for _, o := range on {
+		names = append(names, settingNames[o])
+	}
+	return p, cli.Hint(fmt.Errorf("%s (%s) may not push: [identity] has it on %s", what, source, strings.Join(names, " and on ")),
+		"let the host admin leave it on one of them in ward/config.toml")
 }
 
 // actAsOwner makes a root process the repository's owner, for good. What root
@@ -98,25 +167,4 @@ func (s *session) actAsOwner() error {
 func (s *session) owner() (*syscall.Stat_t, error) {
 	stat := new(syscall.Stat_t)
 	return stat, syscall.Stat(s.repo.Dir, stat)
-}
-
-func (s *session) isPM() (bool, error) {
-	owner, err := s.owner()
-	if err != nil {
-		return false, err
-	}
-	uid := os.Geteuid()
-	if int(owner.Uid) == uid {
-		return true, nil
-	}
-	names := s.config.Identity.PM
-	if len(names) == 0 {
-		return false, nil
-	}
-	number := strconv.Itoa(uid)
-	if slices.Contains(names, number) {
-		return true, nil
-	}
-	u, err := user.LookupId(number)
-	return err == nil && slices.Contains(names, u.Username), nil
 }

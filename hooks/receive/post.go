@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/token"
 )
 
 // postDeadline bounds a post-receive that waits for others' locks. It reads no
@@ -57,7 +58,7 @@ func (s *session) finish(ctx context.Context, w *audit.Writer) (*audit.Record, e
 		moves[i] = quoted(u)
 		moved[moves[i].Ref] = true
 	}
-	p, err := audit.Find(s.repo, s.env.Getenv(pushIDVar), audit.ReceivePack(os.Getppid()), transport(s.env.Getenv), moves)
+	p, err := audit.Find(s.repo, s.env.Getenv(token.IDVar), audit.ReceivePack(os.Getppid()), transport(s.env.Getenv), moves)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func move(u checks.Update) string {
 func transport(getenv func(string) string) string {
 	var b strings.Builder
 	for _, name := range []string{"SSH_CONNECTION", "REMOTE_ADDR", "REMOTE_PORT", "REMOTE_USER", "GL_ID", "GL_USERNAME", "GL_USER", "GL_REPO", "GL_TID",
-		"GITEA_PUSHER_NAME", "GITEA_PUSHER_ID", "GITEA_KEY_ID", "WARD_USER", pushIDVar} {
+		"GITEA_PUSHER_NAME", "GITEA_PUSHER_ID", "GITEA_KEY_ID", "WARD_USER", token.IDVar} {
 		b.WriteString(name + "=" + getenv(name) + "\x00")
 	}
 	sum := sha256.Sum256([]byte(b.String()))

@@ -13,6 +13,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/token"
 	"git-ward/protocols/comms"
 )
 
@@ -27,14 +28,14 @@ func PreReceive(ctx context.Context, env *cli.Env) error {
 	}
 	defer s.close()
 	if err := s.settings(); err != nil {
-		return errors.Join(err, s.turnAway(ctx, newPushID(s.start), "trouble/settings"))
+		return errors.Join(err, s.turnAway(ctx, pusher{id: token.NewID(s.start)}, "trouble/settings"))
 	}
-	principal, id, err := s.identify()
+	who, err := s.identify(ctx)
 	if err != nil {
-		return errors.Join(err, s.actAsOwner(), s.turnAway(ctx, id, "identity/user"))
+		return errors.Join(err, s.actAsOwner(), s.turnAway(ctx, who, "identity/user"))
 	}
-	record := s.record(string(principal), id)
-	p, err := s.arrive(record)
+	record := s.record(string(who.principal), who)
+	p, err := s.arrive(record, who)
 	if err != nil {
 		return fmt.Errorf("the push cannot be noted down, so it is refused: %w", err)
 	}
@@ -45,7 +46,7 @@ func PreReceive(ctx context.Context, env *cli.Env) error {
 	}
 	result := s.tooMuch(optionsErr)
 	if result == nil {
-		if result, err = s.judge(ctx, s.push(principal, options)); err != nil {
+		if result, err = s.judge(ctx, s.push(who, options)); err != nil {
 			return s.trouble(ctx, p, err)
 		}
 	}
@@ -91,18 +92,18 @@ func (s *session) trouble(ctx context.Context, p *audit.Pending, err error) erro
 }
 
 // push is what the checks get.
-func (s *session) push(principal checks.Principal, options []string) *checks.Push {
+func (s *session) push(who pusher, options []string) *checks.Push {
 	return &checks.Push{
-		Principal: principal, Updates: s.updates, Options: options, Config: s.config,
+		Principal: who.principal, Name: who.name, Updates: s.updates, Options: options, Config: s.config,
 		Branches: "refs/heads/", Received: true,
 		Retired: func() (comms.Set, error) { return audit.Retired(s.batch) },
 	}
 }
 
 // record is what is known of a push before it is judged.
-func (s *session) record(principal, id string) *audit.Record {
+func (s *session) record(principal string, who pusher) *audit.Record {
 	r := &audit.Record{
-		Time: s.start.Truncate(time.Millisecond), Principal: principal, User: fmt.Sprint(os.Geteuid()), Push: id,
+		Time: s.start.Truncate(time.Millisecond), Principal: principal, Name: who.name, User: fmt.Sprint(os.Geteuid()), Push: who.id,
 		Verdict: audit.Refused, Rules: []string{}, Omitted: s.omitted,
 	}
 	for _, u := range s.updates {
@@ -118,7 +119,7 @@ func quoted(u checks.Update) checks.Update {
 }
 
 // arrive leaves the trace of a push before anything of it is read.
-func (s *session) arrive(r *audit.Record) (*audit.Pending, error) {
+func (s *session) arrive(r *audit.Record, who pusher) (*audit.Pending, error) {
 	self, err := audit.Identify(os.Getpid())
 	if err != nil {
 		return nil, err
@@ -129,7 +130,14 @@ func (s *session) arrive(r *audit.Record) (*audit.Pending, error) {
 		return nil, err
 	}
 	r.Config = settings.SHA256
-	return audit.Arrive(s.repo, s.batch, audit.Entry{Record: r, Settings: blob}, self)
+	e := audit.Entry{Record: r, Settings: blob}
+	if who.certificate != nil {
+		// Git's own blob of it is nobody's, and would go with the next gc.
+		if e.Certificate, err = s.repo.WriteObject("blob", who.certificate); err != nil {
+			return nil, err
+		}
+	}
+	return audit.Arrive(s.repo, s.batch, e, self)
 }
 
 // patience is how long a push works on the records of earlier ones.
@@ -182,10 +190,10 @@ func (s *session) refused(ctx context.Context, p *audit.Pending) error {
 
 // turnAway records a push that was not looked at: nobody knows whose it is, or by
 // which settings to judge it.
-func (s *session) turnAway(ctx context.Context, id, rule string) error {
+func (s *session) turnAway(ctx context.Context, who pusher, rule string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	record := s.record("unknown", id)
+	record := s.record("unknown", who)
 	record.Rules = []string{rule}
 	batch := git.Open(s.repo.Dir).Batch(ctx)
 	defer batch.Close()
@@ -195,7 +203,7 @@ func (s *session) turnAway(ctx context.Context, id, rule string) error {
 // admit says in the pending file that git may move the refs.
 func (s *session) admit(p *audit.Pending, result *checks.Result) error {
 	p.Record.Verdict = audit.Accepted
-	e := audit.Entry{Record: p.Record, Retired: result.Retired, Settings: p.Settings}
+	e := audit.Entry{Record: p.Record, Retired: result.Retired, Settings: p.Settings, Certificate: p.Certificate}
 	for _, l := range result.Lessons {
 		e.Lessons = append(e.Lessons, audit.LessonNote(l))
 	}

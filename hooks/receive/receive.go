@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -23,15 +24,23 @@ import (
 	"git-ward/internal/git"
 )
 
-// Hook is one of the two parts, chosen by the name that the binary runs under.
-func Hook(name string) (cli.Func, error) {
-	switch name {
-	case "pre-receive":
-		return PreReceive, nil
-	case "post-receive":
-		return PostReceive, nil
+// Hook is one of the two parts. It is chosen by the path that the program runs as:
+// its own name or, below a delegate that runs hooks/NAME.d/*, its directory's;
+// else by its one argument, for wrappers (`ward-hook pre-receive`).
+func Hook(path string, args []string) (cli.Func, error) {
+	names := []string{filepath.Base(path), strings.TrimSuffix(filepath.Base(filepath.Dir(path)), ".d")}
+	if len(args) == 1 {
+		names = append(names, args[0])
 	}
-	return nil, fmt.Errorf("started as %q; this program is installed as pre-receive and post-receive by `git ward init --bare DIR`", name)
+	for _, name := range names {
+		switch name {
+		case "pre-receive":
+			return PreReceive, nil
+		case "post-receive":
+			return PostReceive, nil
+		}
+	}
+	return nil, fmt.Errorf("started as %q; this program is installed as pre-receive and post-receive by `git ward init --bare DIR`", path)
 }
 
 // session is what both hooks have of a push.

@@ -3,6 +3,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -10,8 +11,23 @@ import (
 )
 
 // Write replaces the file at path. A kill at any point leaves the old file or
-// the new one, and at worst a temporary file named .<name>.*.
+// the new one, and at worst a temporary file named .<name>.*. In a folder that is
+// shared with a group (group-writable and set-group-id, as git's
+// core.sharedRepository makes it) the group may do with the file what its owner
+// may; a file that must not be shared is WritePrivate's.
 func Write(path string, data []byte, mode fs.FileMode) error {
+	dir, _ := filepath.Split(path)
+	if info, err := os.Stat(cmp.Or(dir, ".")); err == nil && Shared(info.Mode()) {
+		mode |= mode >> 3 & 0o070
+	}
+	return WritePrivate(path, data, mode)
+}
+
+// Shared reports whether the mode of a folder is that of one that a group shares.
+func Shared(dir fs.FileMode) bool { return dir&fs.ModeSetgid != 0 && dir&0o020 != 0 }
+
+// WritePrivate is Write with the mode as it is, whatever folder the file is in.
+func WritePrivate(path string, data []byte, mode fs.FileMode) error {
 	dir, name := filepath.Split(path)
 	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {

@@ -27,10 +27,8 @@ const maxSize = 1 << 20
 
 // Config is every setting. The fields are documented in config.toml.
 type Config struct {
-	Identity struct {
-		PM []string `toml:"pm"`
-	} `toml:"identity"`
-	Rights struct {
+	Identity Identity `toml:"identity"`
+	Rights   struct {
 		AgentMerge      bool     `toml:"agent_merge"`
 		UnfencedMerge   bool     `toml:"unfenced_merge"`
 		Protected       []string `toml:"protected"`
@@ -191,7 +189,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // Default is what config.toml at Ward's root says.
 func Default() *Config {
 	c := new(Config)
-	c.Identity.PM = []string{}
+	c.Identity = Identity{PM: []string{}, Agents: []string{}, Members: []string{}}
 	c.Rights.Protected = protected()
 	c.Rights.ProtectedOnMain = []string{"/spec/"}
 	c.Rights.AgentBranches = 200
@@ -303,6 +301,9 @@ func (c *Config) decode(data []byte, name string) error {
 
 // validate refuses numbers that would switch a limit off or lock everybody out.
 func (c *Config) validate(name string) error {
+	if err := c.Identity.validate(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	l := c.Limits
 	for key, v := range map[string]int64{
 		"rights.agent_branches": int64(c.Rights.AgentBranches),

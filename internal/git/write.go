@@ -35,7 +35,7 @@ func (r *Repo) WriteObject(kind string, content []byte) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return id, nil
 	}
-	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := r.makeFanOut(dir); err != nil {
 		return "", err
 	}
 	f, err := os.CreateTemp(dir, "tmp_obj_") // the name that git prune removes
@@ -48,6 +48,23 @@ func (r *Repo) WriteObject(kind string, content []byte) (string, error) {
 		return "", err
 	}
 	return id, os.Rename(f.Name(), path)
+}
+
+// makeFanOut makes a folder of loose objects. In a shared repository its group
+// writes there, too, whatever our umask is (core.sharedRepository).
+func (r *Repo) makeFanOut(dir string) error {
+	err := os.Mkdir(dir, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	above, err := os.Stat(filepath.Dir(dir))
+	if err != nil || above.Mode()&fs.ModeSetgid == 0 || above.Mode()&0o020 == 0 {
+		return err
+	}
+	return os.Chmod(dir, above.Mode())
 }
 
 // Ward is who makes the host's own commits.

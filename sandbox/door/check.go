@@ -5,15 +5,11 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"git-ward/internal/cli"
-	"git-ward/internal/git"
+	"git-ward/internal/hookdir"
 )
 
 // Check says why no door can be opened on a repository, with the remedy; nil
@@ -23,7 +19,7 @@ func Check(ctx context.Context, bare string) error {
 	if err := checkOwner(bare); err != nil {
 		return err
 	}
-	if err := checkRepository(ctx, bare); err != nil {
+	if err := hookdir.Check(ctx, bare); err != nil {
 		return err
 	}
 	_, err := readKey(bare)
@@ -47,35 +43,6 @@ func checkOwner(bare string) error {
 	}
 	return cli.Hint(fmt.Errorf("%s belongs to user %s, not to you", bare, name),
 		"run it as the owner: `sudo -u %s git ward launch --bare %s ...`", name, bare)
-}
-
-// checkRepository asks git, not the directory, where the hooks are: a line
-// core.hooksPath in the repository's config would lead around them.
-func checkRepository(ctx context.Context, bare string) error {
-	hooks := []string{"pre-receive", "post-receive"}
-	args := []string{"rev-parse", "--is-bare-repository"}
-	for _, name := range hooks {
-		args = append(args, "--git-path", "hooks/"+name)
-	}
-	out, err := git.Open(bare).Output(ctx, args...)
-	answer := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if err != nil || len(answer) != 1+len(hooks) || answer[0] != "true" {
-		return cli.Hint(fmt.Errorf("%s is not a bare git repository", bare),
-			"`git ward init --bare DIR` makes one")
-	}
-	for i, name := range hooks {
-		path, runs := filepath.Join(bare, "hooks", name), answer[1+i]
-		if !filepath.IsAbs(runs) { // core.hooksPath is relative to the repository
-			runs = filepath.Join(bare, runs)
-		}
-		if runs != path {
-			return initMends(bare, fmt.Errorf("git would run %s, not %s", runs, path))
-		}
-		if err := unix.Access(path, unix.X_OK); err != nil {
-			return initMends(bare, fmt.Errorf("the hook %s does not run: %w", path, err))
-		}
-	}
-	return nil
 }
 
 func initMends(bare string, err error) error {

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		lab.Connect(socket)
 		return
 	}
+	if os.Getenv("DOOR_TEST_STDIO") != "" {
+		stdioMain()
+	}
 	os.Exit(m.Run())
 }
 

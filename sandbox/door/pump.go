@@ -2,7 +2,6 @@ package door
 
 import (
 	"io"
-	"net"
 	"time"
 )
 
@@ -25,7 +24,7 @@ type patience struct {
 //
 // Bytes that git does not take any more are read all the same, so that a client
 // that is still sending comes to read why it was refused.
-func (p *push) feed(conn *net.UnixConn, limit patience) {
+func (p *push) feed(conn client, limit patience) {
 	defer p.stdin.Close()
 	var git io.Writer = p.stdin
 	buf := make([]byte, chunk)
@@ -49,16 +48,16 @@ func (p *push) feed(conn *net.UnixConn, limit patience) {
 
 // answer copies git's bytes to the client until git is done. A client that is
 // gone, or takes nothing for idle, gets no more; git is read all the same.
-func (p *push) answer(conn *net.UnixConn, idle time.Duration) {
+func (p *push) answer(conn client, idle time.Duration) {
 	defer conn.CloseWrite()
-	var client io.Writer = conn
+	var out io.Writer = conn
 	buf := make([]byte, chunk)
 	for {
 		n, err := p.stdout.Read(buf)
 		p.out += int64(n)
 		conn.SetWriteDeadline(time.Now().Add(idle))
-		if _, clientErr := client.Write(buf[:n]); clientErr != nil {
-			client = io.Discard
+		if _, clientErr := out.Write(buf[:n]); clientErr != nil {
+			out = io.Discard
 		}
 		if err != nil {
 			return

@@ -12,8 +12,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/token"
 )
 
 const (
@@ -23,7 +27,31 @@ const (
 	lastWords = time.Second
 )
 
-// push is one receive-pack and the ends of its pipes.
+// client is the other end of a git: a unix socket, or the two ends that sshd gives
+// a forced command. Deadlines are kept where the kernel can.
+type client interface {
+	io.ReadWriter
+	SetReadDeadline(time.Time) error
+	SetWriteDeadline(time.Time) error
+	CloseRead() error
+	CloseWrite() error
+}
+
+// service is what a door runs for a client: one git, on one repository.
+type service struct {
+	bare      string
+	settings  *config.Config
+	log       zerolog.Logger
+	verb      string // receive-pack or upload-pack
+	principal string // whose pushes they are; "" is the agent's plain token
+	name      string
+	protocol  string        // GIT_PROTOCOL
+	idle      time.Duration // silence of the client
+	input     time.Duration // its whole input
+	total     time.Duration // everything
+}
+
+// push is one git of a service and the ends of its pipes.
 type push struct {
 	id     string
 	began  time.Time
@@ -37,50 +65,68 @@ type push struct {
 
 // receive runs one push to its end and logs it.
 //
-// A client that vanishes ends its input and nothing else. Before the pack is
-// whole that makes git give up, with the refs where they were; after it, git
-// and the hooks go on to their end with nobody listening, because a push that
-// moves refs must also get its audit record from post-receive. (Left alone with
-// a closed pipe, receive-pack would die of SIGPIPE between the two.)
-//
 // Time has two ends: after one [door] time the client's input is over,
 // after two the whole process group is ended. What counts is the time from the
 // start, not from the connection: waiting for a turn is not the client's doing.
 func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 	deadline := d.config.Settings.Door.Time.Duration
-	ctx, cancel := context.WithTimeout(ctx, 2*deadline)
-	defer cancel()
-	p, err := d.start(ctx)
-	if err != nil {
+	s := &service{bare: d.config.Bare, settings: d.config.Settings, log: d.config.Log, verb: "receive-pack",
+		idle: deadline / 4, input: deadline, total: 2 * deadline}
+	p, err := s.run(ctx, conn)
+	if p == nil {
 		d.config.Log.Error().Err(err).Msg("a push could not start")
 		return
 	}
-	idle := deadline / 4
-	input := patience{idle, p.began.Add(deadline), 2 * d.config.Settings.Limits.InputSize}
+	s.record(p, err)
+}
+
+// run runs one git to its end; push is nil when it did not start.
+//
+// A client that vanishes ends its input and nothing else. Before the pack is
+// whole that makes git give up, with the refs where they were; after it, git
+// and the hooks go on to their end with nobody listening, because a push that
+// moves refs must also get its audit record from post-receive. (Left alone with
+// a closed pipe, receive-pack would die of SIGPIPE between the two.)
+func (s *service) run(ctx context.Context, conn client, held ...*os.File) (*push, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.total)
+	defer cancel()
+	p, err := s.start(ctx, held)
+	if err != nil {
+		return nil, err
+	}
+	input := patience{s.idle, p.began.Add(s.input), 2 * s.settings.Limits.InputSize}
 	var pumps sync.WaitGroup
 	pumps.Go(func() { p.feed(conn, input) })
-	pumps.Go(func() { p.answer(conn, idle) })
+	pumps.Go(func() { p.answer(conn, s.idle) })
 	err = p.wait(ctx)
 	conn.CloseRead() // wakes feed
 	p.stdout.SetReadDeadline(time.Now().Add(lastWords))
 	pumps.Wait()
 	p.stdout.Close()
-	d.record(p, err)
+	return p, err
 }
 
-// start starts receive-pack with its limits on. No byte of the client's reaches
-// it before, because feed is not running yet.
-func (d *Door) start(ctx context.Context) (*push, error) {
+// start starts git with its limits on. No byte of the client's reaches it before,
+// because feed is not running yet. What is held stays open as long as git or a
+// child of it runs.
+func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 	p := &push{began: time.Now()}
-	p.id = newPushID(p.began)
-	key, err := readKey(d.config.Bare)
+	p.id = token.NewID(p.began)
+	key, err := readKey(s.bare)
 	if err != nil {
 		return nil, err
 	}
-	limits := d.limits()
-	p.cmd = exec.CommandContext(ctx, "git", "receive-pack", d.config.Bare)
-	p.cmd.Dir = d.config.Bare
-	p.cmd.Env = append(environ(d.config.Bare, limits), "WARD_PUSH_ID="+p.id, "WARD_PUSH_TOKEN="+token(key, p.id))
+	limits := s.limits()
+	p.cmd = exec.CommandContext(ctx, "git", s.verb, s.bare)
+	p.cmd.Dir = s.bare
+	p.cmd.Env = environ(s.bare, limits)
+	if s.verb == "receive-pack" {
+		p.cmd.Env = append(p.cmd.Env, token.Environ(key, p.id, s.principal, s.name)...)
+	}
+	if s.protocol != "" {
+		p.cmd.Env = append(p.cmd.Env, "GIT_PROTOCOL="+s.protocol)
+	}
+	p.cmd.ExtraFiles = held
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Cancel = func() error { endChildren(p.cmd.Process.Pid); return nil }
 	p.cmd.WaitDelay = dying
@@ -131,8 +177,8 @@ func (p *push) wait(ctx context.Context) error {
 // limits are GIT-6's for git and, by inheritance, for the hooks. A file may be
 // twice the pack's size on the wire: a thin pack is completed by its bases, and
 // loose objects are packed less tightly than they came.
-func (d *Door) limits() git.Limits {
-	l := d.config.Settings.Limits
+func (s *service) limits() git.Limits {
+	l := s.settings.Limits
 	return git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration, File: 2 * l.InputSize}
 }
 
@@ -147,10 +193,13 @@ func environ(bare string, limits git.Limits) []string {
 // record writes the push's line in the log, sizes in bytes. What git said outside
 // the client's stream goes nowhere else. The memory is the largest child's, or
 // the launcher's own where that is larger (Linux counts from before the exec).
-func (d *Door) record(p *push, err error) {
-	event := d.config.Log.Info()
+func (s *service) record(p *push, err error) {
+	event := s.log.Info()
 	if err != nil {
-		event = d.config.Log.Warn().Err(err)
+		event = s.log.Warn().Err(err)
+	}
+	if s.name != "" {
+		event = event.Str("verb", s.verb).Str("principal", s.principal).Str("name", s.name)
 	}
 	state := p.cmd.ProcessState
 	event.Str("push", p.id).Dur("took_ms", time.Since(p.began)).

@@ -39,7 +39,8 @@ func (b *bucket) book() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.perSecond)
+	// A clock that went back takes nothing away.
+	b.tokens = min(b.burst, b.tokens+max(0, now.Sub(b.at).Seconds())*b.perSecond)
 	b.at = now
 	b.tokens--
 	return time.Duration(max(0, -b.tokens) / b.perSecond * float64(time.Second))

@@ -88,7 +88,7 @@ func writableMounts(_ context.Context, p *Place) (bool, string) {
 
 // covered looks for what must not be seen: the door's key, the settings, hooks.
 func covered(_ context.Context, p *Place) (bool, string) {
-	for _, dir := range []string{"ward", "hooks"} {
+	for _, dir := range []string{"ward", "hooks", "custom_hooks", "hooks.chained", "custom_hooks.chained"} {
 		entries, err := os.ReadDir(filepath.Join(p.Bare, dir))
 		if err != nil {
 			continue // not even listable

@@ -1,11 +1,9 @@
 // Command ward-hook is the repository's pre-receive and post-receive: it picks
-// its part by the name that it is installed under.
+// its part by the path that it is installed under.
 package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 
 	"git-ward/hooks/receive"
 	"git-ward/internal/cli"
@@ -13,7 +11,7 @@ import (
 
 func main() {
 	cli.Main("ward", func(ctx context.Context, env *cli.Env) error {
-		hook, err := receive.Hook(filepath.Base(os.Args[0]))
+		hook, err := receive.Hook(receive.Path(), env.Args)
 		if err != nil {
 			return err
 		}

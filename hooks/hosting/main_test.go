@@ -1,0 +1,237 @@
+package hosting
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"git-ward/internal/gittest"
+)
+
+// trusting is a configuration of git that trusts others' repositories: the tests
+// look into those of the users that they make.
+var trusting string
+
+func TestMain(m *testing.M) {
+	if socket := os.Getenv(shimVar); socket != "" {
+		os.Exit(shim(socket))
+	}
+	dir, err := os.MkdirTemp("", "ward-trust-")
+	if err == nil {
+		trusting = filepath.Join(dir, "gitconfig")
+		err = os.WriteFile(trusting, []byte("[safe]\n\tdirectory = *\n"), 0o644)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	gittest.Clean()
+	os.Exit(code)
+}
+
+// account is a user of this machine that a test has made.
+type account struct {
+	name string
+	home string
+	cred *syscall.Credential
+}
+
+// made counts the calls of newAccounts, whose names must differ.
+var made rune
+
+// newAccounts makes users, with homes of their own, in a group of theirs; the
+// machine is left as it was. It needs root, and says so where it has not.
+func newAccounts(t *testing.T, names ...string) (group string, all map[string]*account) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED, out loud: only root can make the users of this test")
+	}
+	for _, program := range []string{"useradd", "userdel", "groupadd", "groupdel", "usermod"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("SKIPPED, out loud: %s is not installed (apt-get install passwd)", program)
+		}
+	}
+	made++
+	prefix := fmt.Sprintf("wt%d%c", os.Getpid(), 'a'+made)
+	group, all = prefix+"g", map[string]*account{}
+	must(t, "groupadd", group)
+	t.Cleanup(func() { exec.Command("groupdel", group).Run() })
+	for _, name := range names {
+		full := prefix + name
+		home := filepath.Join(openDir(t), "home")
+		must(t, "useradd", "-M", "-d", home, "-s", "/bin/sh", "-p", "*", full)
+		t.Cleanup(func() { exec.Command("userdel", full).Run() })
+		u, err := user.Lookup(full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		if err := os.Mkdir(home, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(home, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+		all[name] = &account{full, home, &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	}
+	return group, all
+}
+
+// join puts a user into a group, for processes to come.
+func (a *account) join(t *testing.T, group string) {
+	t.Helper()
+	must(t, "usermod", "-aG", group, a.name)
+	g, err := user.LookupGroup(group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gid, _ := strconv.Atoi(g.Gid)
+	a.cred.Groups = append(a.cred.Groups, uint32(gid))
+}
+
+// run runs a command line as the user, in the user's home.
+func (a *account) run(t *testing.T, env []string, line ...string) (string, error) {
+	t.Helper()
+	vars, err := gittest.Environ(a.home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(a.home, ".gitconfig")
+	line = inBin(line)
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Dir, cmd.Env = a.home, append(append(vars, "GIT_CONFIG_GLOBAL="+config, "TMPDIR=/tmp"), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: a.cred}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// inBin finds git-ward where the tests have built it.
+func inBin(line []string) []string {
+	if bin, err := gittest.Bin(); err == nil && line[0] == "git-ward" {
+		line[0] = filepath.Join(bin, line[0])
+	}
+	return line
+}
+
+// must runs a command as we are.
+func must(t *testing.T, line ...string) string {
+	t.Helper()
+	vars, err := gittest.Environ("/nonexistent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line = inBin(line)
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Env = append(vars, "GIT_CONFIG_GLOBAL="+trusting)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(line, " "), err, out)
+	}
+	return string(out)
+}
+
+// openDir is a temporary directory that every user can enter.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ward-host-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// host is a guarded repository in a place that every user can reach.
+type host struct {
+	t    *testing.T
+	dir  string
+	bare string
+}
+
+func newHost(t *testing.T) *host {
+	t.Helper()
+	dir := openDir(t)
+	h := &host{t, dir, filepath.Join(dir, "repo.git")}
+	must(t, "git-ward", "init", "--bare", h.bare)
+	return h
+}
+
+// identity replaces the settings under [identity].
+func (h *host) identity(lines string) {
+	h.t.Helper()
+	path := filepath.Join(h.bare, "ward/config.toml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(data), "[rights]")
+	if err := os.WriteFile(path, []byte("[identity]\n"+lines+"\n[rights]"+rest), 0o644); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// give makes a user the owner of everything.
+func (h *host) give(a *account) {
+	h.t.Helper()
+	must(h.t, "chown", "-R", fmt.Sprintf("%d:%d", a.cred.Uid, a.cred.Gid), h.bare)
+}
+
+// record is what the tests read of an audit record.
+type record struct {
+	Principal, Name, Verdict, User string
+	Rules                          []string
+	Refs                           []struct{ Ref string }
+}
+
+func (r record) String() string {
+	ref := ""
+	if len(r.Refs) > 0 {
+		ref = strings.TrimPrefix(r.Refs[0].Ref, "refs/heads/")
+	}
+	return fmt.Sprintf("%s %s %s %s", r.Principal, r.Name, r.Verdict, ref)
+}
+
+// last is the newest record of the audit.
+func (h *host) last() record {
+	h.t.Helper()
+	out := must(h.t, "git-ward", "log", "--json", "-n", "1", h.bare)
+	var r record
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		h.t.Fatalf("%v\n%s", err, out)
+	}
+	return r
+}
+
+// whole demands what every test must leave: a repository and an audit without a
+// finding.
+func (h *host) whole() {
+	h.t.Helper()
+	must(h.t, "git", "--git-dir="+h.bare, "fsck", "--strict", "--no-dangling")
+	must(h.t, "git-ward", "fsck", h.bare)
+}
+
+// waitFor waits for a thing that a server does.
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for range 200 {
+		if done() {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%s: not within ten seconds", what)
+}

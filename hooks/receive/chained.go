@@ -1,0 +1,105 @@
+package receive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/token"
+)
+
+// chainedSuffix makes the directory of chained hooks from that of Ward's
+// (internal/hookdir).
+const chainedSuffix = ".chained"
+
+// Path is the absolute path that this process was started as: a hook's place in
+// its layout. A parent may choose argv[0]; where no such file is, the kernel knows.
+func Path() string {
+	if strings.Contains(os.Args[0], "/") {
+		if path, err := filepath.Abs(os.Args[0]); err == nil && unix.Access(path, unix.X_OK) == nil {
+			return path
+		}
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}
+
+// chained runs the hook that was installed before Ward's, with the same input,
+// directory and environment, but for credentials. For pre-receive, its refusal is
+// ours. It lies in a directory beside Ward's under its own name, so that its $0
+// and its siblings are as they were.
+func (s *session) chained(ctx context.Context, name string) error {
+	hooks := filepath.Dir(Path())
+	path := filepath.Join(hooks+chainedSuffix, name)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode()&0o111 == 0 {
+		return nil // git ignores a hook without the executable bit, too
+	}
+	siblings(hooks)
+	// What a door's receive-pack holds must not outlive it in a hook's daemon.
+	unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	cmd := exec.CommandContext(ctx, path)
+	cmd.Env = withoutCredentials(os.Environ())
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(s.input), cli.Raw(s.env.Stdout), cli.Raw(s.env.Stderr)
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s, which stood here before Ward's hook, ended with: %w", filepath.Join(filepath.Base(hooks)+chainedSuffix, name), err)
+	}
+	return nil
+}
+
+// siblings shows a chained hook what lies beside it in the directory of hooks, by
+// links: a script's lib.sh may have been put there after init. A link that cannot
+// be made is one that the hook's own error names.
+func siblings(hooks string) {
+	entries, err := os.ReadDir(hooks)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		link := filepath.Join(hooks+chainedSuffix, e.Name())
+		if _, err := os.Lstat(link); errors.Is(err, fs.ErrNotExist) && e.Name() != "pre-receive" && e.Name() != "post-receive" {
+			os.Symlink(filepath.Join("..", filepath.Base(hooks), e.Name()), link)
+		}
+	}
+}
+
+// plainHeaders are the request headers that carry no credential; every other
+// HTTP_ variable may (Authorization, Cookie, Private-Token, X-Api-Key, ...).
+var plainHeaders = []string{
+	"HTTP_HOST", "HTTP_USER_AGENT", "HTTP_ACCEPT", "HTTP_ACCEPT_ENCODING", "HTTP_ACCEPT_LANGUAGE", "HTTP_CONTENT_ENCODING",
+	"HTTP_CONTENT_LENGTH", "HTTP_CONTENT_TYPE", "HTTP_CONNECTION", "HTTP_PRAGMA", "HTTP_GIT_PROTOCOL", "HTTP_TRANSFER_ENCODING",
+	"HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_FORWARDED_PROTO", "HTTP_X_REAL_IP", "HTTP_X_REQUEST_ID",
+}
+
+// withoutCredentials is an environment without what a transport leaves in it that
+// proves who somebody is: a door's token, and headers of the request (ID-4).
+func withoutCredentials(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		for strings.HasPrefix(name, "REDIRECT_") { // as Apache passes it on
+			name = strings.TrimPrefix(name, "REDIRECT_")
+		}
+		return name == token.TokenVar || strings.HasPrefix(name, "HTTP_") && !slices.Contains(plainHeaders, name) ||
+			name == "REMOTE_PASSWORD" || name == "AUTH_PASSWORD" || name == "PHP_AUTH_PW"
+	})
+}

@@ -1,0 +1,205 @@
+package hooks
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+)
+
+// share makes what several users of one machine need to push to the repository
+// (ID-3): one group, whose members [identity] lists, that may write where git and
+// the hooks write. Whoever may write there is an owner in effect, so a group that
+// also has others is not taken by itself: the admin names it, "@group".
+func (in *initializer) share() error {
+	c, err := config.Load(in.dir)
+	if err != nil {
+		return err
+	}
+	owner := new(syscall.Stat_t)
+	if err := syscall.Stat(in.dir, owner); err != nil {
+		return err
+	}
+	names, groups := pushers(c.Identity, owner)
+	if len(names)+len(groups) == 0 {
+		return in.close()
+	}
+	all, err := readAccounts()
+	if err != nil {
+		return err
+	}
+	gid, err := all.common(names, groups, owner)
+	if err != nil {
+		in.warn(err)
+		return nil
+	}
+	if err := in.set("core.sharedRepository", "group", false, true); err != nil {
+		return err
+	}
+	changed, err := in.open(gid)
+	if errors.Is(err, fs.ErrPermission) {
+		in.warn(cli.Hint(fmt.Errorf("%w: only a member of the group, or root, can give files to group %d", err, gid),
+			"as root: git ward init --bare %s", in.dir))
+		return nil
+	}
+	if changed > 0 {
+		in.did("opened %s to group %d, whose members can write to the repository and are owners in effect", diag.Count(changed, "file or folder"), gid)
+	}
+	return err
+}
+
+// warn says what could not be done; the rest of init stands.
+func (in *initializer) warn(err error) {
+	fmt.Fprintf(in.env.Stderr, "git-ward: warning: %s\n", diag.Clean(err.Error()))
+	var hinted *cli.Error
+	if errors.As(err, &hinted) {
+		fmt.Fprintf(in.env.Stderr, "git-ward: hint: %s\n", diag.Clean(hinted.Hint))
+	}
+}
+
+// pushers are the entries of [identity] that need a way to write: users besides
+// the owner and root, and groups. Where names come from a server, only groups are
+// this machine's.
+func pushers(i config.Identity, owner *syscall.Stat_t) (names, groups []string) {
+	for _, entry := range slices.Concat(i.PM, i.Agents, i.Members) {
+		if name, ok := config.Group(entry); ok {
+			groups = append(groups, name)
+			continue
+		}
+		u, err := user.Lookup(entry)
+		if err != nil {
+			u, err = user.LookupId(entry)
+		}
+		if err == nil && (u.Uid == "0" || u.Uid == strconv.Itoa(int(owner.Uid))) {
+			continue
+		}
+		if i.Variable() == "" && i.From != config.FromSignedPush {
+			names = append(names, entry)
+		}
+	}
+	return names, groups
+}
+
+// accounts are this machine's users and groups, as passwd(5) and group(5) list
+// them.
+type accounts struct {
+	uids    map[string]int // by name
+	names   map[int]string
+	members map[int][]string // group id: names, primary members included
+	groups  map[string]int
+}
+
+func readAccounts() (*accounts, error) {
+	a := &accounts{uids: map[string]int{}, names: map[int]string{}, members: map[int][]string{}, groups: map[string]int{}}
+	err := eachLine("/etc/passwd", 4, func(f []string) {
+		uid, _ := strconv.Atoi(f[2])
+		gid, _ := strconv.Atoi(f[3])
+		a.uids[f[0]], a.names[uid] = uid, f[0]
+		a.members[gid] = append(a.members[gid], f[0])
+	})
+	return a, errors.Join(err, eachLine("/etc/group", 4, func(f []string) {
+		gid, _ := strconv.Atoi(f[2])
+		a.groups[f[0]] = gid
+		for _, name := range strings.Split(f[3], ",") {
+			if name != "" && !slices.Contains(a.members[gid], name) {
+				a.members[gid] = append(a.members[gid], name)
+			}
+		}
+	}))
+}
+
+func eachLine(path string, fields int, f func([]string)) error {
+	data, err := os.ReadFile(path)
+	for line := range strings.Lines(string(data)) {
+		if parts := strings.Split(strings.TrimSuffix(line, "\n"), ":"); len(parts) >= fields {
+			f(parts)
+		}
+	}
+	return err
+}
+
+// common is the one group for all: the one that is named, else one that has the
+// named users and nobody besides but the owner.
+func (a *accounts) common(names, groups []string, owner *syscall.Stat_t) (int, error) {
+	for i, name := range names {
+		if uid, err := strconv.Atoi(name); err == nil {
+			names[i] = cmp.Or(a.names[uid], name)
+		} else if _, ok := a.uids[name]; !ok {
+			return 0, cli.Hint(fmt.Errorf("[identity] lists %s, and no user of that name is in /etc/passwd", name),
+				"name a user, a group as \"@group\", or say with [identity] from where names come from")
+		}
+	}
+	own := a.names[int(owner.Uid)]
+	ask := "groupadd ward-pms"
+	for _, name := range append(slices.Clone(names), own) {
+		if name != "" && name != "root" {
+			ask += " && usermod -aG ward-pms " + name
+		}
+	}
+	ask += `; then pm = ["@ward-pms"] in ward/config.toml, and git ward init --bare again`
+	if len(groups) > 0 {
+		gid, err := a.named(groups)
+		if err != nil {
+			return 0, cli.Hint(err, "%s", ask)
+		}
+		for _, name := range names {
+			if !slices.Contains(a.members[gid], name) {
+				return 0, cli.Hint(fmt.Errorf("%s is on a list of [identity], but not in group %d, and cannot write to the repository", name, gid),
+					"usermod -aG %d %s", gid, name)
+			}
+		}
+		return gid, nil
+	}
+	fits := func(gid int) bool {
+		for _, name := range names {
+			if !slices.Contains(a.members[gid], name) {
+				return false
+			}
+		}
+		return !slices.ContainsFunc(a.members[gid], func(m string) bool {
+			return m != own && m != "root" && !slices.Contains(names, m)
+		})
+	}
+	if fits(int(owner.Gid)) {
+		return int(owner.Gid), nil
+	}
+	best := -1
+	for _, gid := range a.groups {
+		if fits(gid) && (best < 0 || gid < best) {
+			best = gid
+		}
+	}
+	if best < 0 {
+		return 0, cli.Hint(fmt.Errorf("[identity] lists %s, who cannot write to the repository: there is no group of them and nobody else", strings.Join(names, ", ")), "%s", ask)
+	}
+	return best, nil
+}
+
+// named is the id of the one group that is named.
+func (a *accounts) named(groups []string) (int, error) {
+	found := -1
+	for _, name := range groups {
+		gid, ok := a.groups[name]
+		if !ok {
+			var err error
+			if gid, err = strconv.Atoi(name); err != nil {
+				return 0, fmt.Errorf("[identity] lists \"@%s\", and no group of that name is in /etc/group", name)
+			}
+		}
+		if found >= 0 && gid != found {
+			return 0, fmt.Errorf("[identity] lists the groups %s; a repository has one", strings.Join(groups, " and "))
+		}
+		found = gid
+	}
+	return found, nil
+}

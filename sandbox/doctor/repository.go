@@ -1,0 +1,79 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"git-ward/internal/config"
+	"git-ward/internal/hookdir"
+)
+
+// Repository looks at a bare repository: whether Ward's hooks judge its pushes,
+// who pushes as what, and who could go around them (AUD-2, ID-2, ID-3).
+func Repository(ctx context.Context, bare string, settings *config.Config) []Finding {
+	e := &examiner{ctx: ctx}
+	e.hooks(bare)
+	e.pushers(bare, settings.Identity)
+	e.writers(bare)
+	return e.found
+}
+
+func (e *examiner) hooks(bare string) {
+	err := hookdir.Check(e.ctx, bare)
+	if err == nil {
+		e.add("hooks", Fine, "", "Ward's judge every push to %s", bare)
+		return
+	}
+	e.add("hooks", Missing, fmt.Sprintf("git ward init --bare %s", bare), "pushes are not judged: %v", err)
+}
+
+// pushers says which case of ID-2 the settings are, and what it lacks.
+func (e *examiner) pushers(bare string, i config.Identity) {
+	e.add("who pushes", Fine, "", "%s", i.Means())
+	on := map[string]string{}
+	for _, list := range []struct {
+		key   string
+		names []string
+	}{{"pm", i.PM}, {"agents", i.Agents}, {"members", i.Members}} {
+		for _, name := range list.names {
+			if other := on[name]; other != "" && other != list.key {
+				e.add("who pushes", Warning, "edit "+filepath.Join(bare, config.Path), "%s is on [identity] %s and on %s, so its pushes are refused", name, other, list.key)
+			}
+			on[name] = list.key
+		}
+	}
+	switch {
+	case i.From == config.FromSignedPush:
+		if _, err := os.Stat(filepath.Join(bare, "ward/allowed_signers")); err != nil {
+			e.add("signed pushes", Missing, "edit "+filepath.Join(bare, "ward/allowed_signers")+" # lines: NAME namespaces=\"git\" KEY", "nobody's key is known: %v", err)
+		}
+		if _, err := exec.LookPath("ssh-keygen"); err != nil {
+			e.add("ssh-keygen", Missing, e.sudo("apt-get install openssh-client"), "is not installed: it verifies signed pushes")
+		}
+	case i.From != config.FromAccount && len(i.PM) == 0 && i.Variable() != "":
+		e.add("who pushes", Warning, "edit "+filepath.Join(bare, config.Path), "no name is on [identity] pm: nobody can push as the PM")
+	}
+}
+
+// writers says who besides the owner can write to the repository, and so is its
+// owner in effect: he can change the hooks that judge him.
+func (e *examiner) writers(bare string) {
+	var st syscall.Stat_t
+	if err := syscall.Stat(bare, &st); err != nil {
+		e.add("writers", Missing, "git ward init --bare "+bare, "%v", err)
+		return
+	}
+	switch {
+	case st.Mode&0o002 != 0:
+		e.add("writers", Missing, "chmod -R o-w "+bare, "every user of this machine can write to %s, and change its hooks", bare)
+	case st.Mode&0o020 != 0:
+		e.add("writers", Warning, "git ward door --help # as a forced command of ssh: --stdio --bare DIR --pm NAME",
+			"group %d can write to %s, so its members are owners in effect: they can change the hooks; an owner that nobody logs in as, and a door for each PM, would hold them to the rules", st.Gid, bare)
+	default:
+		e.add("writers", Fine, "", "only the owner can write to %s", bare)
+	}
+}
