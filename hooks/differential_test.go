@@ -150,9 +150,12 @@ func (m mutant) id() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// loose writes an object into an object directory.
-func (m mutant) loose(t testing.TB, objects string) {
+// loose writes an object into an object directory, which may have it already.
+func (m mutant) loose(t testing.TB, objects string) (file string) {
 	id := m.id()
+	if file = filepath.Join(objects, id[:2], id[2:]); exists(file) {
+		return ""
+	}
 	if err := os.MkdirAll(filepath.Join(objects, id[:2]), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +163,15 @@ func (m mutant) loose(t testing.TB, objects string) {
 	z := zlib.NewWriter(&b)
 	fmt.Fprintf(z, "%s %d\x00%s", m.kind, len(m.data), m.data)
 	z.Close()
-	if err := os.WriteFile(filepath.Join(objects, id[:2], id[2:]), b.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // around makes the objects that bring a mutant to a ref: a commit for a tree.
@@ -177,8 +186,8 @@ func (g *gate) around(m mutant) (all []mutant, tip string) {
 }
 
 // place puts objects where a push of that way has them, and returns the
-// environment that receive-pack gives its hook.
-func (g *gate) place(t testing.TB, all []mutant, way int) []string {
+// environment that receive-pack gives its hook, and what takes them away again.
+func (g *gate) place(t testing.TB, all []mutant, way int) (env []string, drop func()) {
 	if err := os.RemoveAll(g.quarantine); err != nil {
 		t.Fatal(err)
 	}
@@ -190,28 +199,24 @@ func (g *gate) place(t testing.TB, all []mutant, way int) []string {
 		to = filepath.Join(g.Bare, "objects")
 	}
 	ids := ""
+	var files []string
 	for _, m := range all {
-		m.loose(t, to)
+		files = append(files, m.loose(t, to))
 		ids += m.id() + "\n"
 	}
-	env := []string{"GIT_DIR=" + g.Bare, "GIT_QUARANTINE_PATH=" + g.quarantine, "GIT_OBJECT_DIRECTORY=" + g.quarantine,
+	env = []string{"GIT_DIR=" + g.Bare, "GIT_QUARANTINE_PATH=" + g.quarantine, "GIT_OBJECT_DIRECTORY=" + g.quarantine,
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(g.Bare, "objects")}
 	if way == byPack {
 		if out, err := g.Try(g.Bare, env, ids, "git", "pack-objects", "-q", filepath.Join(g.quarantine, "pack", "pack")); err != nil {
 			t.Fatal(err, out)
 		}
-		for _, m := range all {
-			os.Remove(filepath.Join(g.quarantine, m.id()[:2], m.id()[2:]))
+		for _, file := range files {
+			os.Remove(file)
 		}
 	}
-	return env
-}
-
-// drop takes stored objects away again.
-func (g *gate) drop(all []mutant, way int) {
-	if way == byStored {
-		for _, m := range all {
-			os.Remove(filepath.Join(g.Bare, "objects", m.id()[:2], m.id()[2:]))
+	return env, func() {
+		for _, file := range files {
+			os.Remove(file)
 		}
 	}
 }
@@ -338,8 +343,8 @@ func (g *gate) try(t *testing.T, m mutant, way int, who checks.Principal) (admit
 		who = checks.PM // the agent pushes no tags
 	}
 	all, tip := g.around(m)
-	env := g.place(t, all, way)
-	defer g.drop(all, way)
+	env, drop := g.place(t, all, way)
+	defer drop()
 	admitted = g.judge(t, env, m, tip, who)
 	tally.Lock()
 	tally.judged[way]++

@@ -172,6 +172,9 @@ func within(bare, path string) string {
 	return filepath.Join(bare, path)
 }
 
+// gone is how every message begins that says so.
+const gone = "Ward's hooks have gone"
+
 // check compares where a hook of Ward's is with what git would run.
 func check(path, runs, name string, recorded bool) error {
 	first := filepath.Join(DirOf(path, name), name) // what git has to run, so that path is reached
@@ -180,18 +183,17 @@ func check(path, runs, name string, recorded bool) error {
 	}
 	for _, p := range []string{first, path} {
 		if err := unix.Access(p, unix.X_OK); err != nil {
-			gone := ""
 			if errors.Is(err, fs.ErrNotExist) && recorded {
-				gone = "Ward's hooks have gone: "
+				return fmt.Errorf("%s: the hook %s does not run: %w", gone, p, err)
 			}
-			return fmt.Errorf("%sthe hook %s does not run: %w", gone, p, err)
+			return fmt.Errorf("the hook %s does not run: %w", p, err)
 		}
 	}
 	switch {
 	case recorded && !IsWard(path):
-		return fmt.Errorf("Ward's hooks have gone: %s is not Ward's any more", path)
+		return fmt.Errorf("%s: %s is not Ward's any more", gone, path)
 	case first != path && !IsDelegate(first, name):
-		return fmt.Errorf("Ward's hooks have gone: %s does not run those in %s any more", first, filepath.Dir(path))
+		return fmt.Errorf("%s: %s does not run those in %s any more", gone, first, filepath.Dir(path))
 	}
 	return nil
 }
