@@ -111,6 +111,14 @@ type server struct {
 	*gittest.Pair
 }
 
+// newServer is a repository whose settings name the server's variable (ID-2).
+func newServer(t *testing.T) server {
+	p := gittest.New(t)
+	p.Run(p.Bare, "sed", "-i", `s/^from = .*/from = "GL_USERNAME"/; s/^pm = .*/pm = ["pat"]/`, "ward/config.toml")
+	p.Env = append(p.Env, "GL_USERNAME=pat")
+	return server{p}
+}
+
 // hook runs one of the hooks; kill ends it by force after a while.
 func (s server) hook(name, lines string, kill time.Duration) error {
 	cmd := exec.Command(filepath.Join(s.Bare, "hooks", name))
@@ -163,7 +171,7 @@ func (s server) age() {
 // TestLongLivedParent: a server that runs the hooks itself is the parent of all of
 // them, and lives on. Each push is recorded once, whichever of its hooks die.
 func TestLongLivedParent(t *testing.T) {
-	s := server{gittest.New(t)}
+	s := newServer(t)
 	ids := s.commits(12)
 	seed := time.Now().UnixNano()
 	t.Logf("seed %d", seed)
@@ -206,7 +214,7 @@ func TestLongLivedParent(t *testing.T) {
 // long, is not recorded twice when its post-receive comes at last; one that was taken
 // for lost is.
 func TestSlowServer(t *testing.T) {
-	s := server{gittest.New(t)}
+	s := newServer(t)
 	ids := s.commits(2)
 	for i, moved := range []bool{true, false} {
 		ref := fmt.Sprintf("refs/heads/slow%d", i)
