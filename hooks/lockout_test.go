@@ -301,6 +301,21 @@ func chained(p *gittest.Pair, name, script string) {
 	p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare) // puts it where it belongs
 }
 
+// TestSlowChainedPostReceive: Ward's own deadlines do not end a hook that deploys what
+// was pushed.
+func TestSlowChainedPostReceive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED, out loud: it waits longer than post-receive may take for the record")
+	}
+	t.Parallel()
+	p := gittest.New(t)
+	chained(p, "post-receive", "sleep 11; echo it is deployed\n")
+	p.Commit("f", "1")
+	if out, err := p.Push("main"); err != nil || !strings.Contains(out, "it is deployed") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // TestKilledPreReceive: a hook that a limit kills leaves a trace, which becomes the
 // push's record.
 func TestKilledPreReceive(t *testing.T) {
