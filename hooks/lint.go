@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -126,7 +127,7 @@ func (l *linter) currentBranch() (string, error) {
 func (l *linter) who() (checks.Principal, error) {
 	if l.principal == "" {
 		out, _ := l.repo.Output(l.ctx, "config", "--get", "ward.principal")
-		l.principal = or(strings.TrimSpace(string(out)), string(checks.PM))
+		l.principal = cmp.Or(strings.TrimSpace(string(out)), string(checks.PM))
 	}
 	switch p := checks.Principal(l.principal); p {
 	case checks.PM, checks.Agent:
