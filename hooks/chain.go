@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -95,20 +96,11 @@ func refs(ctx context.Context, repo *git.Repo, settings *config.Config) (map[str
 	all := map[string]string{}
 	for line := range bytes.Lines(out) {
 		id, name, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		if ok && !hostMoved(name) && !settings.Foreign(name) {
+		if ok && !slices.Contains(checks.HostOnly, name) && !settings.Foreign(name) {
 			all[audit.QuoteRef(name)] = id
 		}
 	}
 	return all, nil
-}
-
-// hostMoved names the refs that the host moves itself, in step with the chain.
-func hostMoved(ref string) bool {
-	switch ref {
-	case audit.ChainRef, audit.NotesRef, audit.LessonsRef, "refs/ward/last-good", "refs/notes/certificates":
-		return true
-	}
-	return false
 }
 
 // balance counts, for one ref, how often it came to a value less how often it
@@ -182,7 +174,7 @@ func unrecorded(ctx context.Context, repo *git.Repo, chain []link) (*audit.Recor
 	r := &audit.Record{Time: time.Now().UTC().Truncate(time.Millisecond), Principal: string(checks.PM),
 		User: fmt.Sprint(os.Geteuid()), Verdict: audit.Accepted, Rules: []string{}, Reconciled: true}
 	add := func(ref, old, new string) {
-		r.Refs = append(r.Refs, audit.Ref{Update: checks.Update{Ref: ref, Old: or(old, git.Zero), New: new}, Applied: true})
+		r.Refs = append(r.Refs, audit.Ref{Update: checks.Update{Ref: ref, Old: cmp.Or(old, git.Zero), New: new}, Applied: true})
 	}
 	for ref, id := range now {
 		if known[ref] != id {
@@ -196,11 +188,4 @@ func unrecorded(ctx context.Context, repo *git.Repo, chain []link) (*audit.Recor
 	}
 	slices.SortFunc(r.Refs, func(a, b audit.Ref) int { return strings.Compare(a.Ref, b.Ref) })
 	return r, nil
-}
-
-func or(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
 }

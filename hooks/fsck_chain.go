@@ -146,16 +146,13 @@ func (f *fsck) foreign(ref string) bool {
 	return slices.ContainsFunc(f.configs, func(c *config.Config) bool { return c.Foreign(ref) })
 }
 
-// maxSettings bounds config.toml beside a record.
-const maxSettings = 1 << 20
-
 // settings proves that the settings of their time stand beside the records that
 // name them (AUD-2).
 func (f *fsck) settings() {
 	hash := ""
 	for _, l := range f.chain {
 		if l.Settings != "" {
-			_, text, err := f.batch.Read(l.Settings, maxSettings)
+			_, text, err := f.batch.Read(l.Settings, audit.MaxConfig)
 			sum := sha256.Sum256(text)
 			hash = hex.EncodeToString(sum[:])
 			c, parseErr := config.Parse(text, "config.toml")

@@ -85,9 +85,6 @@ func lineSet(note audit.NoteText) map[string]bool {
 	return set
 }
 
-// maxReadNote bounds one note as it is read.
-const maxReadNote = 64 << 20
-
 // readNotes reads all notes of the audit. One that cannot be read is a finding, and
 // has no lines.
 func (f *fsck) readNotes() (map[string]audit.NoteText, error) {
@@ -112,7 +109,7 @@ func (f *fsck) readNotes() (map[string]audit.NoteText, error) {
 			f.report(audit.NotesRef, "fsck/notes", "git ward fsck --repair rebuilds the notes from the chain", "%q is not a note", path)
 			continue
 		}
-		_, data, err := f.batch.Read(fields[2], maxReadNote)
+		_, data, err := f.batch.Read(fields[2], audit.MaxReadNote)
 		if err != nil {
 			if _, alive := f.batch.Info(tip); alive != nil { // git ends a child that meets a damaged object
 				f.batch.Close()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"git-ward/hooks/checks"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
@@ -105,7 +106,7 @@ func (f *fsck) verdicts() error {
 			continue
 		}
 		object := strings.ReplaceAll(path, "/", "")
-		_, note, err := f.batch.Read(fields[2], maxVerdicts)
+		_, note, err := f.batch.Read(fields[2], checks.MaxVerdicts)
 		if f.large(err, loop.VerdictsRef, "the note on "+diag.Short(object)) {
 			continue
 		}
@@ -128,9 +129,6 @@ func (f *fsck) verdicts() error {
 	}
 	return nil
 }
-
-// maxVerdicts bounds the verdicts on one commit; the hooks read no longer note.
-const maxVerdicts = 8 << 20
 
 // large reports an object that is larger than any reader takes, and says whether that
 // is what the error is: the proof goes on after it.

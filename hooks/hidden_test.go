@@ -39,6 +39,7 @@ func TestHiddenInMetadata(t *testing.T) {
 	}
 	refuses(t, p.AgentPush, rawText(p, person, person, "", "seen\rover\n")+":refs/heads/agent/x", "commit/message: the message holds the control character U+000D")
 	refuses(t, p.AgentPush, rawText(p, person, person, "x-long "+strings.Repeat("x", 70_000)+"\n", "m\n")+":refs/heads/agent/x", "commit/size: the headers have 70000 bytes")
+	refuses(t, p.Push, rawTag(p, "v1", person, strings.Repeat("x", 70_000)+"\n")+":refs/tags/v1", "tag/size: the message has 70001 bytes", "hint: make the tag again with a shorter one: git tag -f -a")
 	for path := range map[string]bool{"a\u200bb": true, "a/\u3164": true, "x\u2066y": true, "x\ufe0f": true, "a\u00adb/c": true, "\u202egnp.exe": true, "a\u2028": true, "a\xffb": true} {
 		refuses(t, p.AgentPush, rawCommit(p, files{path: "x"}, "a path", "HEAD")+":refs/heads/agent/x", "path/name: the path holds")
 		refuses(t, p.AgentPush, rawCommit(p, files{"d/" + path: nil}, "an empty directory", "HEAD")+":refs/heads/agent/x", "path/name: the path holds")

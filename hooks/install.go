@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/hooks/checks"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
@@ -60,12 +61,9 @@ func (in *initializer) set(key, value string, must, told bool) error {
 	return nil
 }
 
-// hostOnly are the refs that no push may name; git refuses them by receive.hideRefs
+// hiddenRefs are the refs that no push may name; git refuses them by receive.hideRefs
 // before a hook is started, and goes on showing them to whoever fetches (AUD-2).
-var hostOnly = []string{
-	"refs/ward/audit", "refs/ward/last-good", "refs/ward/lease",
-	"refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates", "refs/replace",
-}
+var hiddenRefs = slices.Concat(checks.HostOnly, []string{"refs/ward/lease", "refs/replace"})
 
 // hidden adds the host's refs to receive.hideRefs, which has many values.
 func (in *initializer) hidden() error {
@@ -75,7 +73,7 @@ func (in *initializer) hidden() error {
 	}
 	there := strings.Split(string(out), "\n")
 	added := 0
-	for _, ref := range hostOnly {
+	for _, ref := range hiddenRefs {
 		if slices.Contains(there, ref) {
 			continue
 		}

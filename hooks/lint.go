@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -16,14 +17,14 @@ import (
 	"git-ward/protocols/comms"
 )
 
-const lintUsage = "lint [--as pm|agent] [--config FILE] [--ref BRANCH] [--json] [REV]"
+const lintUsage = "lint [--as pm|agent|member] [--config FILE] [--ref BRANCH] [--json] [REV]"
 
 // Lint is `git ward lint [REV]`: what the hooks would say if REV (default HEAD)
 // were pushed from this clone, with the same output.
 func Lint(ctx context.Context, env *cli.Env) error {
 	l := &linter{ctx: ctx, env: env}
 	args, err := env.Flags("lint", lintUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&l.principal, "as", "", "`who` pushes, pm or agent; default: git config ward.principal, then pm")
+		fs.StringVar(&l.principal, "as", "", "`who` pushes, pm, agent or member; default: git config ward.principal, then pm")
 		fs.StringVar(&l.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
 		fs.StringVar(&l.branch, "ref", "", "the `branch` that would be pushed; default: the one that is checked out")
 		fs.BoolVar(&l.json, "json", false, "JSON on one line")
@@ -126,13 +127,13 @@ func (l *linter) currentBranch() (string, error) {
 func (l *linter) who() (checks.Principal, error) {
 	if l.principal == "" {
 		out, _ := l.repo.Output(l.ctx, "config", "--get", "ward.principal")
-		l.principal = or(strings.TrimSpace(string(out)), string(checks.PM))
+		l.principal = cmp.Or(strings.TrimSpace(string(out)), string(checks.PM))
 	}
 	switch p := checks.Principal(l.principal); p {
-	case checks.PM, checks.Agent:
+	case checks.PM, checks.Agent, checks.Member:
 		return p, nil
 	}
-	return "", fmt.Errorf("--as is pm or agent, not %q", l.principal)
+	return "", fmt.Errorf("--as is pm, agent or member, not %q", l.principal)
 }
 
 func (l *linter) settings() (*config.Config, error) {

@@ -301,6 +301,39 @@ func chained(p *gittest.Pair, name, script string) {
 	p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare) // puts it where it belongs
 }
 
+// TestSlowChainedPostReceive: Ward's own deadlines do not end a hook that deploys what
+// was pushed.
+func TestSlowChainedPostReceive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED, out loud: it waits longer than post-receive may take for the record")
+	}
+	t.Parallel()
+	p := gittest.New(t)
+	chained(p, "post-receive", "sleep 11; echo it is deployed\n")
+	p.Commit("f", "1")
+	if out, err := p.Push("main"); err != nil || !strings.Contains(out, "it is deployed") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestRefusalWithABrokenTrace: a refusal whose pending file somebody broke meanwhile is
+// said not to be recorded yet, and the next push records it.
+func TestRefusalWithABrokenTrace(t *testing.T) {
+	p := gittest.New(t)
+	chained(p, "pre-receive", `read old new ref
+test "$ref" != refs/heads/agent/broken || { for f in "$GIT_DIR"/ward/pending/*.json; do echo { >"$f"; done; exit 1; }
+`)
+	p.Commit("f", "1")
+	if out, err := p.AgentPush("HEAD:refs/heads/agent/broken"); err == nil || !strings.Contains(out, "the refusal is not recorded yet, the next push does it") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	goesOn(t, p)
+	if out := p.Run(p.Bare, "git-ward", "log", "--refused"); !strings.Contains(out, "agent/broken") || !strings.Contains(out, "chained/pre-receive") {
+		t.Error(out)
+	}
+	p.Fsck()
+}
+
 // TestKilledPreReceive: a hook that a limit kills leaves a trace, which becomes the
 // push's record.
 func TestKilledPreReceive(t *testing.T) {

@@ -20,38 +20,60 @@ import (
 // lockFile is the audit's lock, which every pusher has to open.
 const lockFile = "ward/audit.lock"
 
-// open gives a group what a push needs, and counts what it changed.
-func (in *initializer) open(gid int) (changed int, err error) {
-	f, err := os.OpenFile(filepath.Join(in.dir, lockFile), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+// eachFile visits everything in the repository, by its path there. What is done to it goes
+// by root, which leads nowhere else: whoever writes to the repository may put a link in
+// a folder's place meanwhile, and an init by the superuser would follow it.
+func (in *initializer) eachFile(visit func(root *os.Root, rel string, info fs.FileInfo) error) error {
+	root, err := os.OpenRoot(in.dir)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	f.Close()
-	err = filepath.WalkDir(in.dir, func(path string, d fs.DirEntry, err error) error {
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(rel string, _ fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // a push has just ended
 		}
-		if err != nil || d.Type()&fs.ModeSymlink != 0 {
+		if err != nil {
 			return err
 		}
-		info, err := d.Info()
+		info, err := root.Lstat(rel)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(in.dir, path)
-		if err != nil {
-			return err
-		}
+		return visit(root, rel, info)
+	})
+}
+
+// makeLock makes the audit's lock where it is missing, so that a group gets it.
+func (in *initializer) makeLock() error {
+	root, err := os.OpenRoot(in.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(lockFile, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// open gives a group what a push needs, and counts what it changed.
+func (in *initializer) open(gid int) (changed int, err error) {
+	if err := in.makeLock(); err != nil {
+		return 0, err
+	}
+	err = in.eachFile(func(root *os.Root, rel string, info fs.FileInfo) error {
 		mode, ok := groupMode(rel, info.Mode())
-		if !ok || mode == info.Mode() && int(info.Sys().(*syscall.Stat_t).Gid) == gid {
+		if !ok || mode&fs.ModeSymlink != 0 || mode == info.Mode() && int(info.Sys().(*syscall.Stat_t).Gid) == gid {
 			return nil
 		}
 		changed++
 		// Group first: the change takes set-group-id away.
-		return errors.Join(os.Lchown(path, -1, gid), os.Chmod(path, mode))
+		return errors.Join(root.Lchown(rel, -1, gid), root.Chmod(rel, mode))
 	})
 	return changed, err
 }
@@ -113,14 +135,7 @@ func (in *initializer) giveToOwner() error {
 	if err := syscall.Stat(in.dir, owner); err != nil || owner.Uid == 0 || os.Geteuid() != 0 {
 		return err
 	}
-	return filepath.WalkDir(in.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
+	return in.eachFile(func(root *os.Root, rel string, info fs.FileInfo) error {
 		st := info.Sys().(*syscall.Stat_t)
 		if st.Uid != 0 {
 			return nil
@@ -129,9 +144,9 @@ func (in *initializer) giveToOwner() error {
 		if gid == 0 {
 			gid = int(owner.Gid)
 		}
-		err = os.Lchown(path, int(owner.Uid), gid)
+		err := root.Lchown(rel, int(owner.Uid), gid)
 		if err == nil && info.Mode()&fs.ModeSetgid != 0 {
-			err = os.Chmod(path, info.Mode())
+			err = root.Chmod(rel, info.Mode())
 		}
 		return err
 	})

@@ -154,6 +154,11 @@ func TestMemberRights(t *testing.T) {
 	if out, err := p.Try(p.Work, []string{"WARD_USER=mo"}, "", "git", "push", "-q", "origin", ":main"); err == nil {
 		t.Error(out)
 	}
+	for branch, ok := range map[string]bool{"main": false, "topic": true} { // in the clone, too
+		if out, err := p.Try(p.Work, nil, "", "git-ward", "lint", "--as", "member", "--ref", branch); (err == nil) != ok || !ok && !strings.Contains(out, "a member may not push this ref") {
+			t.Errorf("lint for %s: %v\n%s", branch, err, out)
+		}
+	}
 	p.Fsck()
 }
 

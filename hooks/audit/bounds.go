@@ -11,14 +11,14 @@ import "git-ward/hooks/checks"
 //	refs of one push         MaxRefs, MaxRefBytes as text       the same, at arrival
 //	refs of a refusal        maxRefused                         with its record
 //	record.json              maxRecord                          maxReadRecord
-//	one line of a note       maxNoteLine                        maxReadNote (whole note)
-//	a note of the audit      maxNote, then the oldest lines go  maxReadNote
-//	a note of lessons        maxLessons                         maxReadNote
+//	one line of a note       maxNoteLine                        MaxReadNote (whole note)
+//	a note of the audit      maxNote, then the oldest lines go  MaxReadNote
+//	a note of lessons        maxLessons                         MaxReadNote
 //	lessons of one push      checks.MaxLessonLines, -Bytes      with the pending file
 //	a pending file           maxPending                         maxPending
 //	the pending folder       one a push under way               maxPendingFiles at once
 //	ids that are retired     comms.Set's own bound              the same
-//	config.toml of a record  the settings, by package config    maxConfig
+//	config.toml of a record  the settings, by package config    MaxConfig
 //	the count of refusals    one line                           maxRepeatsFile
 //	a reflog                 git's                              its end since admission, line by line
 const (
@@ -34,7 +34,7 @@ const (
 
 	maxNoteLine = 4 << 10
 	maxNote     = 64 << 10
-	maxReadNote = 64 << 20
+	MaxReadNote = 64 << 20 // bytes
 
 	// What one push may add to refs/notes/lessons is checks.MaxLessonLines and
 	// checks.MaxLessonBytes; a note there holds no more than one push may bring.
@@ -44,7 +44,7 @@ const (
 	maxPendingFiles = 10_000
 
 	maxRepeatsFile = 64
-	maxConfig      = 1 << 20
+	MaxConfig      = 1 << 20 // bytes
 
 	maxListed = 200  // rules, and findings let pass, that a record lists
 	maxWord   = 1100 // bytes of one of them: RULE:PATH

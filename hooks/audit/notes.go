@@ -120,7 +120,7 @@ func (n *notes) extend(blob, object string) (string, error) {
 	var text []byte
 	lost := false
 	if blob != "" {
-		_, old, err := n.writer.batch.Read(blob, maxReadNote)
+		_, old, err := n.writer.batch.Read(blob, MaxReadNote)
 		if lost = isBad(err); err != nil && !lost {
 			return "", err
 		}

@@ -2,6 +2,9 @@ package audit
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -36,8 +39,12 @@ func (p *Pending) Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch) 
 	if p.path != "" {
 		// Somebody else was faster, or the hook admitted the push after its file was
 		// read and before it was seen to be gone.
-		if now, err := readPending(p.path); err != nil || now.State == Admitted {
+		now, err := readPending(p.path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && now.State == Admitted {
 			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("ward/pending/%s: %w", filepath.Base(p.path), err)
 		}
 	}
 	p.Record.fit()

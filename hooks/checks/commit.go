@@ -51,7 +51,8 @@ func (r *Run) metadata(kind, id, ref string, message, headers int, parts []textP
 	}
 	limit := r.Config.Limits.MessageSize
 	if int64(message) > limit {
-		report("size", fmt.Sprintf("the message has %d bytes, more than %d", message, limit), "shorten it: git "+kind+" --amend")
+		hint := map[string]string{"commit": "shorten it: git commit --amend", "tag": "make the tag again with a shorter one: git tag -f -a"}[kind]
+		report("size", fmt.Sprintf("the message has %d bytes, more than %d", message, limit), hint)
 	}
 	if int64(headers) > limit {
 		report("size", fmt.Sprintf("the headers have %d bytes, more than %d", headers, limit), "commit again with plain git commit")

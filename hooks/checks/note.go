@@ -9,8 +9,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// maxNote bounds the verdicts on one commit, all lines together.
-const maxNote = 8 << 20
+// MaxVerdicts bounds the verdicts on one commit, all lines together, in bytes.
+const MaxVerdicts = 8 << 20
 
 // verdicts reads the host's verdicts on a commit, oldest first. A line that is
 // not one is passed over here and named by git ward fsck.
@@ -88,7 +88,7 @@ func (r *Run) note(ref, object string) ([]byte, error) {
 		below := ""
 		for _, e := range entries {
 			if e.Name == rest && !e.IsDir() {
-				_, data, err := r.batch.Read(e.ID, maxNote)
+				_, data, err := r.batch.Read(e.ID, MaxVerdicts)
 				var large *git.TooLarge
 				if errors.As(err, &large) {
 					return nil, nil // what nobody reads proves nothing; git ward fsck names it

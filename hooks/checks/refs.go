@@ -11,8 +11,9 @@ import (
 	"git-ward/internal/git"
 )
 
-// hostOnly are the refs that only the host's own code moves (SPEC section 2).
-var hostOnly = []string{
+// HostOnly are the refs that only the host's own code moves, in step with the audit
+// (SPEC section 2).
+var HostOnly = []string{
 	"refs/ward/audit", "refs/ward/last-good",
 	"refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates",
 }
@@ -27,7 +28,7 @@ var refCheck = Check{
 		}
 		key := filename.PathKey(u.Ref) // a ref is a file
 		switch {
-		case slices.Contains(hostOnly, key):
+		case slices.Contains(HostOnly, key):
 			report("ref/host-only", "only the host moves this ref", "leave it out of the push: git push origin HEAD")
 		case strings.HasPrefix(key, "refs/replace/"):
 			report("ref/replace", "replacement objects would change what others read", "delete it: git replace -d")

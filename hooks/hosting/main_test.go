@@ -2,17 +2,20 @@ package hosting
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"git-ward/internal/flock"
 	"git-ward/internal/gittest"
 )
 
@@ -61,8 +64,15 @@ func newAccounts(t *testing.T, names ...string) (group string, all map[string]*a
 			t.Skipf("SKIPPED, out loud: %s is not installed (apt-get install passwd)", program)
 		}
 	}
+	// Other test packages make users, too, and useradd does not wait for long.
+	lock, err := flock.Dir("/etc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	sweepAccounts(t)
 	made++
-	prefix := fmt.Sprintf("wt%d%c", os.Getpid(), 'a'+made)
+	prefix := fmt.Sprintf("wardtest%d%c", os.Getpid(), 'a'+made)
 	group, all = prefix+"g", map[string]*account{}
 	must(t, "groupadd", group)
 	t.Cleanup(func() { exec.Command("groupdel", group).Run() })
@@ -87,6 +97,33 @@ func newAccounts(t *testing.T, names ...string) (group string, all map[string]*a
 	}
 	return group, all
 }
+
+// sweepAccounts removes the users and groups of tests that were killed: the number in
+// their names is of a process that is gone.
+func sweepAccounts(t *testing.T) {
+	t.Helper()
+	gone := func(path string) (names []string) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range testAccount.FindAllStringSubmatch(string(data), -1) {
+			if pid, err := strconv.Atoi(m[2]); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+				names = append(names, m[1])
+			}
+		}
+		return names
+	}
+	for _, name := range gone("/etc/passwd") {
+		must(t, "userdel", name)
+	}
+	for _, name := range gone("/etc/group") {
+		must(t, "groupdel", name)
+	}
+}
+
+// testAccount is an account of newAccounts', in passwd(5) or group(5).
+var testAccount = regexp.MustCompile(`(?m)^(wardtest([0-9]+)[a-z]+):`)
 
 // join puts a user into a group, for processes to come.
 func (a *account) join(t *testing.T, group string) {

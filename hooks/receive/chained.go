@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +39,15 @@ func Path() string {
 	return path
 }
 
+// beforeUs runs the hook that was there before Ward's. How long it takes is its
+// owner's business, within reason: Ward's deadlines are for Ward's own work.
+func (s *session) beforeUs(ctx context.Context, name string) error {
+	const most = 2 * time.Minute
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return s.chained(ctx, name)
+}
+
 // chained runs the hook that was installed before Ward's, with the same input,
 // directory and environment, but for credentials. For pre-receive, its refusal is
 // ours. It lies in a directory beside Ward's under its own name, so that its $0
@@ -59,6 +69,7 @@ func (s *session) chained(ctx context.Context, name string) error {
 	// What a door's receive-pack holds must not outlive it in a hook's daemon.
 	unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	cmd := exec.CommandContext(ctx, path)
+	cmd.WaitDelay = time.Second // a child of it may hold its input open
 	cmd.Env = withoutCredentials(os.Environ())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(s.input), cli.Raw(s.env.Stdout), cli.Raw(s.env.Stderr)
 	if err := cmd.Run(); err != nil {

@@ -18,8 +18,8 @@ import (
 	"git-ward/internal/token"
 )
 
-// postDeadline bounds a post-receive that waits for others' locks. It reads no
-// settings: what it does was settled by pre-receive.
+// postDeadline bounds the recording of a push, which waits for others' locks. It
+// reads no settings: what it does was settled by pre-receive.
 const postDeadline = 10 * time.Second
 
 // PostReceive records a push whose refs have moved: one commit on the audit
@@ -32,7 +32,7 @@ func PostReceive(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer s.close()
-	time.AfterFunc(postDeadline, s.cancel)
+	deadline := time.AfterFunc(postDeadline, s.cancel)
 	// The child that moves refs starts now, while everything else is read.
 	w, err := audit.NewWriter(ctx, s.repo, s.batch)
 	if err != nil {
@@ -47,7 +47,8 @@ func PostReceive(ctx context.Context, env *cli.Env) error {
 		fmt.Fprintf(env.Stdout, "ward: %s %s, push %d\n", diag.Clean(u.Ref), move(u), r.ID)
 	}
 	fmt.Fprintln(env.Stdout, "ward: the audit is in refs/notes/audit; git ward clone fetches it")
-	return s.chained(ctx, "post-receive")
+	deadline.Stop() // it is for Ward's own work
+	return s.beforeUs(ctx, "post-receive")
 }
 
 // finish makes the push's record and returns it.

@@ -59,22 +59,13 @@ func PreReceive(ctx context.Context, env *cli.Env) error {
 		s.mention(s.refused(ctx, p))
 		return cli.ErrFindings
 	}
-	if err := s.beforeUs(ctx); err != nil {
+	if err := s.beforeUs(ctx, "pre-receive"); err != nil {
 		record.Rules = append(record.Rules, "chained/pre-receive")
 		s.mention(err)
 		s.mention(s.refused(ctx, p))
 		return cli.ErrFindings
 	}
 	return s.admit(p, result)
-}
-
-// beforeUs runs the hook that was there before Ward's. How long it takes is its
-// owner's business, within reason: [limits] deadline is for Ward's own work.
-func (s *session) beforeUs(ctx context.Context) error {
-	const most = 2 * time.Minute
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	return s.chained(ctx, "pre-receive")
 }
 
 // mention prints what went wrong beside the answer.

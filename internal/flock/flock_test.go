@@ -25,8 +25,12 @@ func TestDir(t *testing.T) {
 		}
 		second <- err
 	}()
-	child := exec.Command("sleep", "0.4")
+	child := exec.Command("cat") // until its input ends, however slow we are
 	child.ExtraFiles = append(child.ExtraFiles, first)
+	stdin, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +40,7 @@ func TestDir(t *testing.T) {
 		t.Fatal("two have it: ", err)
 	case <-time.After(100 * time.Millisecond):
 	}
+	stdin.Close()
 	if err := child.Wait(); err != nil {
 		t.Fatal(err)
 	}

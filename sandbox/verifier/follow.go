@@ -1,6 +1,7 @@
 package verifier
 
 import (
+	"bytes"
 	"errors"
 	"path"
 	"regexp"
@@ -11,11 +12,12 @@ import (
 
 // Bounds of the following: what is beyond them is taken for whatever it might be.
 const (
-	maxText  = 256 << 10 // bytes of a program's text
-	maxTexts = 400       // programs that are read
-	maxLevel = 8         // programs that run programs
-	maxFits  = 200       // patterns of what is run
-	maxSteps = 20_000    // values that the words of one text are taken to have
+	maxText   = 256 << 10 // bytes of a program's text
+	maxScript = 16 << 20  // bytes of what may be a text at all
+	maxTexts  = 400       // programs that are read
+	maxLevel  = 8         // programs that run programs
+	maxFits   = 200       // patterns of what is run
+	maxSteps  = 20_000    // values that the words of one text are taken to have
 )
 
 // reading is what main's own words run: from the criteria's lines to the programs
@@ -96,23 +98,32 @@ func (r *reading) there(name string) bool { return r.onBase(name) || r.have[name
 func (r *reading) onBase(name string) bool { return r.base[r.links.end(name)] != "" }
 
 // read is the text of one of main's files; false where there is none, where it is
-// no text, and beyond the bounds.
+// no text, and beyond the bounds: then it may run whatever is there.
 func (r *reading) read(name string) (string, bool) {
 	entry, ok := r.base[r.links.end(name)]
 	mode, id, _ := strings.Cut(entry, " ")
-	if !ok || mode == "160000" || len(r.seen) > maxTexts || r.err != nil {
+	if !ok || mode == "160000" || r.err != nil {
 		return "", false
 	}
-	_, data, err := r.batch.Read(id, maxText)
+	if len(r.seen) > maxTexts {
+		r.open = true
+		return "", false
+	}
+	_, data, err := r.batch.Read(id, maxScript)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
-		return "", false
+		return "", false // a program, but no text
 	}
 	if err != nil {
 		r.err = err
 		return "", false
 	}
-	return string(data), !strings.Contains(string(data), "\x00")
+	isText := !bytes.Contains(data, []byte("\x00"))
+	if len(data) > maxText {
+		r.open = r.open || isText
+		return "", false
+	}
+	return string(data), isText
 }
 
 // follow reads the text of one of main's programs, once, in the language that it is
@@ -120,8 +131,12 @@ func (r *reading) read(name string) (string, bool) {
 // program runs what it is given as arguments.
 func (r *reading) follow(name, language string, level int, dirs []string) (runsArgs bool) {
 	p := r.links.end(name)
-	if was, ok := r.seen[p]; ok || level > maxLevel {
+	if was, ok := r.seen[p]; ok {
 		return was
+	}
+	if level > maxLevel {
+		r.open = true
+		return false
 	}
 	text, ok := r.read(p)
 	if !ok {

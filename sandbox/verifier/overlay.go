@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func overlay(ctx context.Context, repo *git.Repo, c *Claim) (o overlaid, err err
 			undo[name] = before
 			continue
 		}
-		mode, _, _ := strings.Cut(cmp(now, before), " ")
+		mode, _, _ := strings.Cut(cmp.Or(now, before), " ")
 		counts, keep := r.decides(name, mode)
 		if before == "" && !counts && matches(c.Pinned, name) {
 			counts = true
@@ -143,14 +144,6 @@ func (r *reading) sameCommands(name string) bool {
 		texts[i] = data
 	}
 	return sameCommands(name, texts[0], texts[1])
-}
-
-// cmp is the first that is not empty.
-func cmp(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func union(a, b tree) tree {

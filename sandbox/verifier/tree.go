@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/filename"
 	"git-ward/internal/git"
 )
 
@@ -125,18 +125,9 @@ func unusable(name string) string {
 	return ""
 }
 
-// isDotGit reports whether some file system takes a name for .git, as git's own
-// verify_path asks.
+// isDotGit reports whether some file system takes a name for .git (internal/filename),
+// or some system a part of it before a backslash: git's own verify_path asks so, too.
 func isDotGit(name string) bool {
-	name = strings.ToLower(strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, name))
-	if i := strings.IndexAny(name, `:\`); i >= 0 {
-		name = name[:i]
-	}
-	name = strings.TrimRight(name, " .")
-	return name == ".git" || name == "git~1"
+	before, _, _ := strings.Cut(name, `\`)
+	return filename.Is(before, ".git")
 }

@@ -64,6 +64,8 @@ func TestBounds(t *testing.T) {
 		"a long link":             {one("120000 blob " + large + "\tl"), Bounds{}, "a symbolic link of 6000 bytes"},
 		"a name for git":          {one("040000 tree " + one("100644 blob "+blob+"\tconfig") + "\t.GIT"), Bounds{}, "git keeps that name"},
 		"another name for git":    {one("100644 blob " + blob + "\tgit~1"), Bounds{}, "git keeps that name"},
+		"a third name for git":    {one("100644 blob " + blob + "\t.g\u0131t"), Bounds{}, "git keeps that name"},
+		"a name before a slash":   {one("100644 blob " + blob + "\t.git\\x"), Bounds{}, "git keeps that name"},
 		"a name that HFS reads":   {one("100644 blob " + blob + "\t.g\u200cit"), Bounds{}, "git keeps that name"},
 		"a link for gitmodules":   {one("120000 blob " + blob + "\t.gitmodules"), Bounds{}, "git takes it as a file only"},
 		"a path of many segments": {pathTree(r, blob), Bounds{}, "a path of more than 3800 bytes"},

@@ -155,7 +155,12 @@ func TestAttributes(t *testing.T) {
 	p.Write("pkg/.gitattributes", "* text eol=crlf\n")
 	p.Write("new/.gitattributes", "* text eol=crlf\n")
 	p.Write("new/file", "1\n")
-	c.Commit = push(p)
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "claimed")
+	if out, err := p.Push("+HEAD:refs/heads/agent/D-1"); err != nil { // the agent's own push is refused before
+		t.Fatal(err, out)
+	}
+	c.Commit = strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	f, err := Verify(t.Context(), repo, processes(p), c)
 	if err != nil {
 		t.Fatal(err)
