@@ -192,6 +192,7 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 	if len(claim.Commands) == 0 {
 		return none("no criterion has a command"), nil
 	}
+	claim.Progress = func(s verifier.Step) { logStep(&j.log, r.ID, s) }
 	var facts *verifier.Facts
 	if claim.Base, err = base(ctx, j.repo, claim, d); err == nil {
 		facts, err = j.verify(ctx, j.log, j.policy, claim)

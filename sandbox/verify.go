@@ -101,7 +101,10 @@ func Verify(ctx context.Context, env *cli.Env) error {
 	}
 	var facts *verifier.Facts
 	if err == nil {
+		shown := newProgress(env.Stderr, patience)
+		claim.Progress = shown.step
 		facts, err = s.verify(ctx, zerolog.Nop(), policy, claim)
+		shown.end()
 	}
 	if errors.As(err, &unfit) {
 		facts, err = &verifier.Facts{Commit: claim.Commit, Main: claim.Main, Unfit: unfit.Why}, nil

@@ -293,6 +293,13 @@ func TestHonestWork(t *testing.T) {
 		"python, a package's own json":                {"python3", files{"check.py": "import app\nassert app.ok\n", "app/__init__.py": "ok = False\n"}, files{"app/__init__.py": "from app import json\nok = json.ok\n", "app/json.py": "ok = True\n"}, "python3 check.py", ""},
 		"npm, a dependency":                           {"npm", jsMain, files{"calc.js": goodJS, "package.json": `{"name":"calc","version":"1.1.0","scripts":{"test":"node test/calc.js"},"dependencies":{"left-pad":"^1.3.0"}}`}, "npm test", ""},
 		"npm, with a test":                            {"npm", jsMain, files{"calc.js": goodJS, "lib/more.js": "1\n", "test/more.js": "1\n"}, "npm test", "test/more.js (added)"},
+		"a document that a test reads":                {"sh", files{"README.md": "old\n", "calc_test.go": "package calc\n\nvar _ = \"README.md\"\n"}, files{"README.md": "new limit\n"}, "grep -q limit README.md", ""},
+		"a module that a test imports":                {"python3", files{"calc.py": badPy, "test_calc.py": testPy}, files{"calc.py": goodPy}, "python3 -m unittest", ""},
+		"a file that a script asks for":               {"sh", files{"check.sh": "[ -f out ] || exit 1\n"}, files{"out": "\n"}, "sh check.sh", ""},
+		"what a rule is made from":                    {"make", files{"Makefile": "check: answer\n\tgrep -q 42 $<\n"}, files{"answer": "42\n"}, "make check", ""},
+		"requirements, by version":                    {"sh", files{"requirements.txt": "want==1\n"}, files{"requirements.txt": "want==2 --hash=sha256:aa --hash=sha256:bb\nmore>=1,<2  # why\n"}, "true", ""},
+		"rust, with its own tests":                    {"sh", files{"src/lib.rs": "pub fn two() -> i32 { 1 }\n\n#[cfg(test)]\nmod tests { }\n"}, files{"src/lib.rs": "pub fn two() -> i32 { 2 }\n\n#[cfg(test)]\nmod tests { }\n"}, "true", ""},
+		"work beside go generate":                     {"go", files{"go.mod": goMod, "calc.go": "package calc\n\n//go:generate true\n"}, files{"calc.go": "package calc\n\n//go:generate true\n\nfunc Two() int { return 2 }\n"}, "go generate ./...", ""},
 		"a document":                                  {"sh", files{"README.md": "old\n"}, files{"README.md": "new limit\n", "doc/limit.md": "It is 3.\n", "evidence/D-1/loop/iter_0/certificate.json": "{}\n", "LEARNINGS.md": "none\n"}, "grep -q limit README.md", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

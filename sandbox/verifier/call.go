@@ -305,6 +305,9 @@ func (s *shell) find(args [][]string, h how) {
 // golang is the go command: what it runs is of a directory.
 func (s *shell) golang(args [][]string, h how) {
 	words := flat(args)
+	if slices.Contains(words, "generate") {
+		s.r.generate(s.dirs, h)
+	}
 	if len(words) > 0 && words[0] == "run" {
 		for _, v := range words[1:] {
 			if strings.HasPrefix(v, "-") {

@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"path"
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -13,6 +14,9 @@ const (
 	given   = "\x02" // what its caller gives to it
 	unclear = unknown + given
 )
+
+// braces are chk{1,2} and chk{1..9}, which the shell takes apart.
+var braces = regexp.MustCompile(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)
 
 // maxValues bounds how many values a word is taken to have.
 const maxValues = 32
@@ -48,7 +52,7 @@ func (s *shell) part(part syntax.WordPart, depth int) []string {
 	}
 	switch p := part.(type) {
 	case *syntax.Lit:
-		return []string{strings.ReplaceAll(p.Value, `\`, "")}
+		return []string{strings.ReplaceAll(braces.ReplaceAllString(p.Value, unknown), `\`, "")}
 	case *syntax.SglQuoted:
 		return []string{p.Value}
 	case *syntax.DblQuoted:

@@ -39,19 +39,26 @@ type reading struct {
 	dirs  map[string]bool // directories of programs that criteria name; never the root
 	paths map[string]bool // directories on the way of PATH
 	// modules are directories in which Python looks before its own library.
-	modules  map[string]bool
-	targets  map[string]bool  // of make: a file of such a name is made already
-	phony    map[string]bool  // targets that are no files
-	patterns []*regexp.Regexp // of files that are run by a pattern
-	open     bool             // a shell runs what no text names
-	seen     map[string]bool  // texts by path, and whether they run what they are given
-	err      error
+	modules   map[string]bool
+	targets   map[string]bool  // of make: a file of such a name is made already
+	phony     map[string]bool  // targets that are no files
+	from      map[string]bool  // what make's rules make from
+	stems     []string         // targets with a %
+	vpaths    []string         // where make looks for targets, too
+	said      map[string]bool  // what main's texts speak of otherwise, and what tests read: named, and not left out
+	aids      map[string]bool  // helpers that main's tests import, without the end of their names
+	lost      map[string]bool  // files in which main's tests stand no more
+	patterns  []*regexp.Regexp // of files that are run by a pattern
+	open      bool             // a shell runs what no text names
+	generated bool             // go generate's lines are read
+	seen      map[string]bool  // texts by path, and whether they run what they are given
+	err       error
 }
 
 func newReading(base, have tree, links links, batch *git.Batch) *reading {
 	r := &reading{base: base, have: have, links: links, batch: batch, runs: map[string]bool{}, asked: map[string]bool{}, words: map[string]bool{},
 		dirs: map[string]bool{}, paths: map[string]bool{}, modules: map[string]bool{".": true, "src": true, "lib": true, "python": true},
-		targets: map[string]bool{}, phony: map[string]bool{}, seen: map[string]bool{}}
+		targets: map[string]bool{}, phony: map[string]bool{}, seen: map[string]bool{}, from: map[string]bool{}, said: map[string]bool{}, aids: map[string]bool{}, lost: map[string]bool{}}
 	for name := range base {
 		if b := path.Base(name); b == "conftest.py" || strings.HasSuffix(b, ".py") && (strings.HasPrefix(b, "test") || strings.HasSuffix(b, "_test.py")) {
 			r.modules[path.Dir(name)] = true
@@ -203,8 +210,19 @@ func (r *reading) pattern(word string, h how) {
 	b.WriteString(`^(?:.*/)?`)
 	word = strings.TrimPrefix(strings.TrimPrefix(word, "./"), unknown+"/")
 	word = strings.TrimPrefix(word, given+"/")
-	for _, c := range word {
+	class := false
+	for i, c := range word {
+		if class { // [0-9]: any one
+			class = c != ']'
+			continue
+		}
 		switch c {
+		case '[':
+			if class = strings.Contains(word[i:], "]"); class {
+				b.WriteString(`[^/]`)
+			} else {
+				b.WriteString(`\[`)
+			}
 		case '\x01', '\x02':
 			b.WriteString(`.*`)
 		case '*':
@@ -231,7 +249,7 @@ func (r *reading) decides(name string, mode string) (counts, keep bool) {
 		return true, false
 	case r.runs[name], isKind(name), r.shadows(name), r.fits(name), r.open && (program || languages[path.Ext(name)] == "shell"):
 		return true, false
-	case r.asked[name]:
+	case r.asked[name], r.speaksOf(name):
 		return true, true
 	case r.dirs[dir]:
 		return true, false

@@ -13,6 +13,7 @@ import (
 
 // dirKinds are directories in which every file is of such a kind.
 var dirKinds = set(`test tests testing spec specs e2e testdata __tests__ __mocks__ __snapshots__ __fixtures__ step_definitions
+	fixtures fixture golden goldens snapshots testutil testutils testhelper testhelpers testkit testlib testsupport test_utils test_helpers test_support test-utils test-helpers test-support
 	node_modules bower_components jspm_packages vendor site-packages dist-packages __pycache__ __pypackages__
 	rakelib buildsrc magefiles gradle cmake m4 meta-inf rcs sccs githooks`)
 
@@ -46,7 +47,7 @@ var nameKinds = set(`
 // loaded without being read, and what only builds and tests.
 var extKinds = set(`.mk .mak .make .cmake .bzl .ninja .am .m4 .bazelrc
 	.so .a .o .lo .la .obj .lib .dll .dylib .exe .class .jar .war .pyc .pyo .pyd .pth .egg .whl .egg-link .rlib .rmeta .gem .node .wasm .beam .hi .cmo .cmx .cma .cmxa
-	.csproj .fsproj .vbproj .vcxproj .sln .slnx .props .targets .runsettings .ruleset .nimble .cabal .gemspec .rockspec .opam .gradle .rake .bats .feature .snap .tap .just`)
+	.csproj .fsproj .vbproj .vcxproj .sln .slnx .props .targets .runsettings .ruleset .nimble .cabal .gemspec .rockspec .opam .gradle .rake .bats .feature .snap .tap .just .syso .golden .approved .expected`)
 
 // globKinds are files of such a kind by a pattern of their name.
 var globKinds = []string{
@@ -54,6 +55,8 @@ var globKinds = []string{
 	"test_*.*", "tests_*.*", "test-*.*", "*.t",
 	"*makefile*", "dockerfile.*", "*.dockerfile", "docker-compose*.y*ml", "compose.*.y*ml", "*.config.js", "*.config.cjs", "*.config.mjs", "*.config.ts", "*.config.mts", "*.config.cts",
 	"*.config.json", "*.workspace.*", "*.conf.js", "*.conf.ts", "*.conf.cjs", "*.conf.mjs", "gulpfile.*", "gruntfile.*", "tsconfig*.json", "jsconfig*.json",
+	"expected.*", "expected_*.*", "expected-*.*", "golden.*", "*.golden.*", "*.expected.*", "*.approved.*",
+	"requirements*.txt", "constraints*.txt", "requirements*.in",
 	"*.so.*", "*.mk.*", "*.egg-info", "*.dist-info", "phpunit*.xml*", "rebar.*", "build.gradle*", "taskfile*.y*ml", "vitest.*", "jest.*", "playwright.*", "cypress.*", "karma.*", "webpack.*", "rollup.*", "babel.*", "metro.*",
 }
 

@@ -23,7 +23,10 @@ func sameCommands(name string, before, now []byte) bool {
 	case "go.mod":
 		read = readGoMod
 	default:
-		return false
+		if base := strings.ToLower(path.Base(name)); !strings.HasPrefix(base, "requirements") && !strings.HasPrefix(base, "constraints") {
+			return false
+		}
+		read = readRequirements
 	}
 	a, okA := read(before)
 	b, okB := read(now)
@@ -76,6 +79,11 @@ func deciding(table map[string]any) map[string]any {
 func plain(value any) bool {
 	switch v := value.(type) {
 	case string:
+		for _, archive := range archives {
+			if strings.HasSuffix(strings.ToLower(v), archive) {
+				return false
+			}
+		}
 		return !strings.ContainsAny(v, ":/@") || strings.HasPrefix(v, "@") && !strings.Contains(v, ":")
 	case []any:
 		for _, e := range v {
@@ -92,6 +100,36 @@ func plain(value any) bool {
 			if !plain(e) {
 				return false
 			}
+		}
+	}
+	return true
+}
+
+// archives are ends of a name by which a package manager takes a version for a file.
+var archives = []string{".tgz", ".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".whl", ".zip"}
+
+// readRequirements is what a list for pip says besides packages and their versions:
+// options, files, places.
+func readRequirements(data []byte) (any, bool) {
+	lines := []string{}
+	for line := range strings.Lines(strings.ReplaceAll(string(data), "\\\n", " ")) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
+		line, hashes, _ := strings.Cut(line, " --hash=")
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		if line[0] == '-' || strings.ContainsAny(line, ":/@\\") || strings.Contains(hashes, " --") && !onlyHashes(hashes) || !plain(line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines, true
+}
+
+// onlyHashes reports whether what follows a requirement's first hash is hashes.
+func onlyHashes(s string) bool {
+	for _, word := range strings.Fields(s)[1:] {
+		if !strings.HasPrefix(word, "--hash=") {
+			return false
 		}
 	}
 	return true

@@ -72,6 +72,8 @@ func overlay(ctx context.Context, repo *git.Repo, c *Claim) (o overlaid, err err
 			r.criterion(command.Line)
 		}
 	}
+	r.tests(main.pinned)
+	r.tested()
 	if r.err != nil {
 		return o, r.err
 	}

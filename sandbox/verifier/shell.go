@@ -116,18 +116,34 @@ func (s *shell) stmt(st *syntax.Stmt, h how) {
 	case *syntax.IfClause:
 		for clause := c; clause != nil; clause = clause.Else {
 			s.stmts(clause.Cond, h)
+			if len(clause.Cond) > 0 && isTest(clause.Cond[len(clause.Cond)-1]) && (succeeds(clause.Then) || clause.Else != nil && succeeds(clause.Else.Then)) {
+				s.flagged(clause.Cond[len(clause.Cond)-1], h)
+			}
 			s.stmts(clause.Then, optional)
 		}
 	case *syntax.WhileClause:
 		s.stmts(c.Cond, optional)
-		s.stmts(c.Do, optional)
+		if s.opens(func() { s.stmts(c.Do, optional) }, h) { // while read f; do sh "$f"; done < list
+			for _, r := range st.Redirs {
+				if r.Op == syntax.RdrIn && r.Word != nil {
+					for _, v := range s.expand(r.Word, 0) {
+						s.known(v, h)
+					}
+				}
+			}
+		}
 	case *syntax.ForClause:
-		if words, ok := c.Loop.(*syntax.WordIter); ok {
+		words, ok := c.Loop.(*syntax.WordIter)
+		if ok {
 			for _, w := range words.Items {
 				s.inside(w, h)
 			}
 		}
-		s.stmts(c.Do, h)
+		if s.opens(func() { s.stmts(c.Do, h) }, h) && ok { // for f in $(cat list); do sh "$f"; done
+			for _, w := range words.Items {
+				s.feeds(w, h)
+			}
+		}
 	case *syntax.CaseClause:
 		s.inside(c.Word, h)
 		for _, item := range c.Items {
@@ -148,6 +164,9 @@ func (s *shell) stmt(st *syntax.Stmt, h how) {
 // binary is a && b, a || b, a | b: what is behind a test may not be there, and what
 // is before a pipe is looked at.
 func (s *shell) binary(c *syntax.BinaryCmd, h, optional how) {
+	if (c.Op == syntax.AndStmt || c.Op == syntax.OrStmt) && isTest(c.X) && succeeds([]*syntax.Stmt{c.Y}) {
+		s.flagged(c.X, h)
+	}
 	switch c.Op {
 	case syntax.AndStmt:
 		s.stmt(c.X, h)
@@ -169,8 +188,59 @@ func (s *shell) binary(c *syntax.BinaryCmd, h, optional how) {
 		if s.readsProgram(c.Y) {
 			s.feeds(c.X, h)
 		}
-		s.stmt(c.Y, h)
+		if s.opens(func() { s.stmt(c.Y, h) }, h) {
+			s.feeds(c.X, h)
+		}
 	}
+}
+
+// opens reads what may run files that no text names; it reports whether it does.
+func (s *shell) opens(read func(), h how) bool {
+	was := s.r.open
+	s.r.open = false
+	read()
+	opened := s.r.open && !h.consumed
+	s.r.open = s.r.open || was
+	return opened
+}
+
+// flagged notes the files after which a test asks that ends a script well: one that is
+// there, or gone, decides.
+func (s *shell) flagged(test *syntax.Stmt, h how) {
+	if s.self == "" { // a criterion asks after the work
+		return
+	}
+	h.optional, h.consumed = true, false
+	syntax.Walk(test, func(n syntax.Node) bool {
+		w, ok := n.(*syntax.Word)
+		if !ok {
+			return true
+		}
+		for _, v := range s.expand(w, 0) {
+			for _, dir := range s.dirs {
+				if p := path.Join(dir, v); v != "" && !path.IsAbs(v) && !strings.ContainsAny(v, unclear) && s.r.there(p) {
+					s.r.ref(p, h)
+				}
+			}
+		}
+		return false
+	})
+}
+
+// succeeds reports whether commands end the script well.
+func succeeds(list []*syntax.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	last := list[len(list)-1]
+	switch c := last.Cmd.(type) {
+	case *syntax.Block:
+		return succeeds(c.Stmts)
+	case *syntax.CallExpr:
+		name := firstWord(last)
+		return (name == "exit" || name == "return") && (len(c.Args) < 2 || c.Args[1].Lit() == "0")
+	}
+	return false
 }
 
 // readsProgram reports whether a command runs what another one prints: cat check | sh,
@@ -204,6 +274,9 @@ func (s *shell) feeds(within syntax.Node, h how) {
 			for _, v := range flat(s.values(n.Args)) {
 				if !isWord && v != "" {
 					s.known(v, h)
+					if _, p, ok := strings.Cut(v, ":"); ok { // git show HEAD:check
+						s.known(p, h)
+					}
 				}
 			}
 		case *syntax.Redirect:

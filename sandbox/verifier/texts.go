@@ -1,6 +1,7 @@
 package verifier
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -60,6 +61,7 @@ func (s *shell) make(args [][]string, h how) {
 			}
 		}
 	}
+	s.r.byPattern()
 	for t := range s.r.phony {
 		delete(s.r.targets, t)
 	}
@@ -81,6 +83,9 @@ var (
 	makeVariable = regexp.MustCompile(`^ *(?:export\s+|override\s+)*([A-Za-z_.][\w.-]*)\s*(?:::?=|\?=|\+=|=|!=)\s*(.*)$`)
 	makeRule     = regexp.MustCompile(`^([^\t#:=][^:=#]*?)\s*::?(?:[^=]|$)([^;]*)(?:;(.*))?$`)
 	makeUse      = regexp.MustCompile(`\$[({]([\w.-]+)[)}]`)
+	makeWildcard = regexp.MustCompile(`\$[({]wildcard\s+([^()]*)[)}]`)
+	makeFile     = regexp.MustCompile(`\$[({]file\s+<\s*([^()]*)[)}]`)
+	makeVpath    = regexp.MustCompile(`^ *vpath\s+\S+\s+(.+)$`)
 	makeShell    = regexp.MustCompile(`\$\(shell\s+([^()]*)\)`)
 )
 
@@ -92,6 +97,7 @@ func (r *reading) makefile(self, text string, level int, dirs []string) {
 	vars := map[string]string{"MAKE": "make", "CURDIR": ".", "SHELL": "sh", "MAKEFILE_LIST": self}
 	use := func(s string) string {
 		for range 4 {
+			s = makeWildcard.ReplaceAllString(s, "$1")
 			s = makeUse.ReplaceAllStringFunc(s, func(v string) string {
 				if value, ok := vars[v[2:len(v)-1]]; ok {
 					return value
@@ -107,14 +113,25 @@ func (r *reading) makefile(self, text string, level int, dirs []string) {
 			vars[m[1]] = strings.TrimSpace(m[2])
 		}
 	}
+	for _, dir := range strings.FieldsFunc(use(vars["VPATH"]), func(c rune) bool { return c == ' ' || c == ':' }) {
+		r.vpath(dir, dirs)
+	}
 	h := how{level: level}
+	var at []string // what stands for $< and its like in the recipe
 	for _, line := range lines {
+		if m := makeVpath.FindStringSubmatch(line); m != nil {
+			r.vpath(use(m[1]), dirs)
+		}
+		for _, m := range makeFile.FindAllStringSubmatch(line, -1) {
+			(&shell{r: r, self: self, dirs: dirs}).known(strings.TrimSpace(use(m[1])), h)
+		}
 		for _, m := range makeShell.FindAllStringSubmatch(line, -1) {
 			r.script(use(m[1]), self, how{level: level, consumed: true}, dirs)
 		}
 		switch {
 		case strings.HasPrefix(line, "\t"):
-			r.script(strings.TrimLeft(use(strings.TrimLeft(line, "\t ")), "@+- "), self, h, dirs)
+			line = strings.NewReplacer(at...).Replace(strings.TrimLeft(line, "\t "))
+			r.script(strings.TrimLeft(use(line), "@+- "), self, h, dirs)
 		case makeInclude.MatchString(line):
 			m := makeInclude.FindStringSubmatch(line)
 			for _, word := range strings.Fields(use(m[2])) {
@@ -126,12 +143,53 @@ func (r *reading) makefile(self, text string, level int, dirs []string) {
 			(&shell{r: r, self: self, dirs: dirs}).setting(m[1], use(m[2]), h)
 		case makeRule.MatchString(line):
 			m := makeRule.FindStringSubmatch(line)
-			r.rule(strings.Fields(use(m[1])), strings.Fields(use(m[2])), dirs)
+			from := strings.Fields(use(m[2]))
+			at = automatic(from)
+			r.rule(strings.Fields(use(m[1])), from, dirs)
 			if m[3] != "" {
-				r.script(strings.TrimLeft(use(m[3]), "@+- "), self, h, dirs)
+				r.script(strings.TrimLeft(use(strings.NewReplacer(at...).Replace(m[3])), "@+- "), self, h, dirs)
 			}
 		}
 	}
+}
+
+// automatic is what make puts in the place of the variables that name what a rule
+// makes from.
+func automatic(from []string) []string {
+	first := unknown
+	if len(from) > 0 {
+		first = from[0]
+	}
+	all := strings.Join(from, " ")
+	return []string{"$<", first, "$^", all, "$+", all, "$?", all, "$(<)", first, "$(^)", all, "$*", unknown}
+}
+
+// vpath notes a directory in which make looks for what it would make.
+func (r *reading) vpath(words string, dirs []string) {
+	for _, dir := range strings.FieldsFunc(words, func(c rune) bool { return c == ' ' || c == ':' }) {
+		r.vpaths = append(r.vpaths, below(dirs, dir)...)
+	}
+}
+
+// byPattern notes what rules with a pattern make: what another one is made from, and
+// every target in the directories where make looks for it.
+func (r *reading) byPattern() {
+	for p := range r.from {
+		for _, stem := range r.stems {
+			before, after, _ := strings.Cut(stem, "%")
+			if strings.HasSuffix(p, after) && (strings.HasPrefix(p, before) || strings.HasPrefix(path.Base(p), before)) {
+				r.targets[p] = true
+			}
+		}
+	}
+	for _, dir := range r.vpaths {
+		for p := range maps.Clone(r.targets) {
+			if !r.phony[p] {
+				r.targets[path.Join(dir, p)] = true
+			}
+		}
+	}
+	r.vpaths = nil
 }
 
 // rule notes what a rule makes.
@@ -145,6 +203,15 @@ func (r *reading) rule(targets, from, dirs []string) {
 				}
 			case !strings.ContainsAny(t, "%"+unknown) && !strings.HasPrefix(t, "."):
 				r.targets[path.Join(dir, t)] = true
+			case strings.Contains(t, "%"):
+				r.stems = append(r.stems, t)
+			}
+		}
+	}
+	for _, f := range from {
+		for _, dir := range dirs {
+			if !strings.ContainsAny(f, "%"+unknown) {
+				r.from[path.Join(dir, f)] = true
 			}
 		}
 	}
@@ -181,6 +248,7 @@ func (s *shell) packages(args [][]string, h how) {
 var (
 	pythonImport = regexp.MustCompile(`(?m)^([ \t]*)(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\n#]+)|import[ \t]+([^\n#]+))`)
 	otherImport  = regexp.MustCompile(`(?m)^([^\n'"]*?)(?:\b(?:require|import|from|export|load|include|include_once|require_once|require_relative|do|source|dofile|loadfile)\b|\bimport\()[ \t]*\(?[ \t]*['"]([^'"\n]+)['"]`)
+	sysPath      = regexp.MustCompile(`(?m)^.*\b(?:sys\.path|addsitedir)\b.*$`)
 	quoted       = regexp.MustCompile(`["']([\w./-]+)["']`)
 )
 
@@ -189,6 +257,15 @@ var (
 // or is what the text cannot do without.
 func (r *reading) python(self, text string, level int) {
 	at := path.Dir(self)
+	for _, line := range sysPath.FindAllString(text, -1) {
+		for _, m := range quoted.FindAllStringSubmatch(line, -1) {
+			for _, dir := range []string{".", at} {
+				if d := path.Join(dir, m[1]); r.onBaseDir(d) {
+					r.modules[d] = true
+				}
+			}
+		}
+	}
 	for _, m := range pythonImport.FindAllStringSubmatch(text, -1) {
 		h := how{level: level, optional: m[1] != ""}
 		var modules []string

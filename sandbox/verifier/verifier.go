@@ -29,6 +29,17 @@ type Claim struct {
 	Accepted []string  // globs: additions that are ordinary work
 	Replays  int       // how often all of it runs; at least 1
 	Bounds   Bounds    // of the checkout
+	// Progress, if any, is told when a command starts and when it has ended, one after
+	// the other and never at once.
+	Progress func(Step)
+}
+
+// Step is how far a verification is.
+type Step struct {
+	Command
+	Run, Runs int      // which run of all commands this is, from 1, and how many there are
+	With      bool     // the run with the claim's additions
+	Ended     *Outcome // nil: it starts
 }
 
 // Command is one line for `sh -c`.
@@ -137,28 +148,42 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 	}
 	f := &Facts{Commit: claim.Commit, Main: claim.Main, Base: claim.Base, Tree: o.with, Deviations: o.deviations, Additions: o.additions, Accepted: o.accepted}
 	f.Fence, f.Image = runner.Fence()
-	for range claim.Replays {
-		runs, err := run(ctx, runner, claim, o.tree)
+	at := Step{Runs: claim.Replays}
+	if o.with != o.tree {
+		at.Runs++
+	}
+	for at.Run = 1; at.Run <= claim.Replays; at.Run++ {
+		runs, err := run(ctx, runner, claim, o.tree, at)
 		if err != nil {
 			return nil, err
 		}
 		f.Replays = append(f.Replays, runs)
 	}
 	if o.with != o.tree {
-		f.Without = o.tree
-		f.With, err = run(ctx, runner, claim, o.with)
+		f.Without, at.With = o.tree, true
+		f.With, err = run(ctx, runner, claim, o.with, at)
 	}
 	return f, err
 }
 
 // run is every command once, each on a checkout of its own.
-func run(ctx context.Context, runner Runner, claim Claim, tree string) (runs []Run, err error) {
+func run(ctx context.Context, runner Runner, claim Claim, tree string, at Step) (runs []Run, err error) {
 	for _, c := range claim.Commands {
+		at.Command, at.Ended = c, nil
+		claim.tell(at)
 		outcome, err := runner.Run(ctx, Checkout{claim.Commit, tree}, c.Line)
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be run: %w", c.Name, err)
 		}
 		runs = append(runs, Run{c, outcome})
+		at.Ended = &outcome
+		claim.tell(at)
 	}
 	return runs, nil
+}
+
+func (c *Claim) tell(s Step) {
+	if c.Progress != nil {
+		c.Progress(s)
+	}
 }

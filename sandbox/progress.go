@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/diag"
+	"git-ward/sandbox/verifier"
+)
+
+// patience is how long a person looks at nothing before `git ward verify` says what
+// it does.
+const patience = 2 * time.Second
+
+// progress says on a person's stderr how far a verification is (LOOP-10): nothing
+// while it is quick, then what has happened and each step as it comes.
+type progress struct {
+	mu    sync.Mutex
+	w     io.Writer
+	held  []string // until the time is over
+	timer *time.Timer
+	open  bool
+	done  bool
+}
+
+func newProgress(w io.Writer, after time.Duration) *progress {
+	p := &progress{w: w}
+	p.timer = time.AfterFunc(after, p.show)
+	return p
+}
+
+// show writes what was held, and lets the rest through.
+func (p *progress) show() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return
+	}
+	p.open = true
+	for _, line := range p.held {
+		fmt.Fprintln(p.w, line)
+	}
+	p.held = nil
+}
+
+// step is verifier.Claim's Progress.
+func (p *progress) step(s verifier.Step) {
+	line := fmt.Sprintf("%s, %s: %s", runName(s), s.Name, diag.Clean(s.Line))
+	if s.Ended != nil {
+		line = fmt.Sprintf("%s, %s: %s after %v", runName(s), s.Name, endOf(s.Ended), s.Ended.Time.Round(time.Millisecond))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open {
+		fmt.Fprintln(p.w, line)
+	} else {
+		p.held = append(p.held, line)
+	}
+}
+
+// end keeps silent from here on.
+func (p *progress) end() {
+	p.timer.Stop()
+	p.mu.Lock()
+	p.done = true
+	p.mu.Unlock()
+}
+
+func runName(s verifier.Step) string {
+	name := fmt.Sprintf("run %d of %d", s.Run, s.Runs)
+	if s.With {
+		name += " (with additions)"
+	}
+	return name
+}
+
+func endOf(o *verifier.Outcome) string {
+	if o.OK() {
+		return "ok"
+	}
+	return fmt.Sprintf("%s %d", o.End, o.Exit)
+}
+
+// logStep is a step in the judge's log.
+func logStep(log *zerolog.Logger, unit string, s verifier.Step) {
+	e := log.Info().Str("unit", unit).Str("command", s.Name).Int("run", s.Run).Int("runs", s.Runs).Bool("additions", s.With)
+	if s.Ended == nil {
+		e.Msg("a command starts")
+		return
+	}
+	e.Str("end", s.Ended.End).Int("exit", s.Ended.Exit).Dur("ms", s.Ended.Time).Msg("a command has ended")
+}

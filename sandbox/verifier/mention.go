@@ -1,0 +1,204 @@
+package verifier
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxTests bounds how many of main's tests are read for what they compare with.
+const maxTests = 2000
+
+// sources are ends of the names of programs' texts: the work, as far as no other
+// rule says otherwise. documents are for people.
+var (
+	sources = set(`.go .py .js .mjs .cjs .jsx .ts .mts .tsx .rs .c .cc .cpp .cxx .h .hh .hpp .java .kt .scala .rb .php .pl .pm .lua .cs .fs .swift .dart .ex .exs
+		.erl .hs .ml .mli .clj .jl .r .nim .zig .v .d .vue .svelte .css .scss .sql .proto .udc`)
+	documents = set(`.md .rst .adoc .html .htm .tex .org`)
+	// helping are names of what only tests are made with.
+	helping      = regexp.MustCompile(`(?i)^(?:(?:test|mock|fake|stub)[^/]*|.*(?:helpers?|asserts?|assertions?|expects?|fakes?|mocks?|stubs?|checks|matchers?|tests?|testing))$`)
+	goTestImport = regexp.MustCompile(`(?m)^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w.~/-]+)"`)
+	embeds       = regexp.MustCompile(`(?m)^//go:embed[ \t]+(.+)$`)
+	generates    = regexp.MustCompile(`(?m)^//go:generate[ \t]+(.+)$`)
+)
+
+// tests reads main's tests, which are as main has them, for what they compare with
+// and are helped by: data that they name, and helpers that they import. Whether one is
+// the work no text says: it stays, and is named.
+func (r *reading) tests(pinned func(string) bool) {
+	left := maxTests
+	for _, name := range slices.Sorted(maps.Keys(r.base)) {
+		ext := path.Ext(name)
+		if !sources[ext] || !pinned(name) && !isKind(name) {
+			continue
+		}
+		text, ok := r.read(name)
+		if left--; left < 0 || r.err != nil {
+			return
+		}
+		if !ok {
+			continue
+		}
+		at := path.Dir(name)
+		for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+			r.say(at, m[1])
+		}
+		for _, m := range embeds.FindAllStringSubmatch(text, -1) {
+			for _, word := range strings.Fields(m[1]) {
+				r.say(at, strings.TrimPrefix(strings.Trim(word, "\"`"), "all:"))
+			}
+		}
+		r.helpers(at, ext, text)
+	}
+}
+
+// say notes data that a text beside it names.
+func (r *reading) say(at, word string) {
+	for _, dir := range []string{".", at} {
+		p := path.Join(dir, word)
+		if word == "" || path.IsAbs(word) || p == "." || strings.HasPrefix(p, "..") {
+			continue
+		}
+		r.said[strings.TrimSuffix(strings.TrimRight(p, "*"), "/")] = true
+	}
+}
+
+// helpers notes the modules that a test imports, if they have the name of what tests
+// are made with.
+func (r *reading) helpers(at, ext, text string) {
+	note := func(stem string) {
+		if helping.MatchString(path.Base(stem)) {
+			r.aids[stem] = true
+		}
+	}
+	switch ext {
+	case ".go":
+		for _, m := range goTestImport.FindAllStringSubmatch(text, -1) {
+			for rest := m[1]; rest != ""; _, rest, _ = strings.Cut(rest, "/") {
+				if rest != at && helping.MatchString(path.Base(rest)) {
+					r.aids[rest] = true
+				}
+			}
+		}
+	case ".py":
+		for _, m := range pythonImport.FindAllStringSubmatch(text, -1) {
+			for _, module := range strings.FieldsFunc(m[2]+","+m[4], func(c rune) bool { return c == ',' || c == ' ' }) {
+				stem := strings.ReplaceAll(strings.TrimLeft(module, "."), ".", "/")
+				for dir := range r.modules {
+					note(path.Join(dir, stem))
+				}
+				note(path.Join(at, stem))
+			}
+		}
+	default:
+		for _, m := range otherImport.FindAllStringSubmatch(text, -1) {
+			p := path.Join(at, m[2])
+			note(strings.TrimSuffix(p, path.Ext(p)))
+			r.data(p)
+		}
+	}
+}
+
+// data notes a file that a test imports and that is no program.
+func (r *reading) data(p string) {
+	if ext := path.Ext(p); ext != "" && !sources[ext] {
+		r.said[p] = true
+	}
+}
+
+// speaksOf reports whether main's tests name a path of main's as data, or import it
+// as a helper.
+func (r *reading) speaksOf(name string) bool {
+	if r.base[name] == "" {
+		return false
+	}
+	ext := path.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	if sources[ext] {
+		return r.aids[stem] || r.aids[path.Dir(name)] || r.lost[name]
+	}
+	base := strings.ToLower(path.Base(stem))
+	if documents[ext] || base == "license" || base == "readme" || base == "changelog" {
+		return false
+	}
+	for p := name; p != "."; p = path.Dir(p) {
+		if r.said[p] {
+			return true
+		}
+	}
+	return false
+}
+
+// generate reads what `go generate` runs: the lines in main's files. A file whose lines
+// the claimed commit has otherwise decides.
+func (r *reading) generate(dirs []string, h how) {
+	if r.generated {
+		return
+	}
+	r.generated = true
+	left := maxTests
+	for _, name := range slices.Sorted(maps.Keys(r.base)) {
+		if path.Ext(name) != ".go" {
+			continue
+		}
+		text, ok := r.read(name)
+		if left--; left < 0 || r.err != nil {
+			r.open = r.open || left < 0
+			return
+		}
+		lines := generates.FindAllStringSubmatch(text, -1)
+		if !ok || len(lines) == 0 {
+			continue
+		}
+		for _, m := range lines {
+			r.script(m[1], name, how{level: h.level + 1, consumed: h.consumed}, []string{path.Dir(name)})
+		}
+		if r.have[name] != r.base[name] && !slices.Equal(found(generates, text), found(generates, r.claimed(name))) {
+			r.runs[name] = true
+		}
+	}
+}
+
+// claimed is a text of the claimed commit's; "" where there is none.
+func (r *reading) claimed(name string) string {
+	mode, id, _ := strings.Cut(r.have[name], " ")
+	if id == "" || mode == "160000" {
+		return ""
+	}
+	_, data, err := r.batch.Read(id, maxText)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func found(re *regexp.Regexp, text string) []string { return re.FindAllString(text, -1) }
+
+// inline are tests that stand in the text of the work: Rust's, and Python's doctests.
+var inline = map[string]*regexp.Regexp{
+	".rs": regexp.MustCompile(`(?ms)^[ \t]*#\[cfg\(test\)\].*`),
+	".py": regexp.MustCompile(`(?m)^[ \t]*>>> .*\n.*`),
+}
+
+// tested notes each file that the claimed commit changes and in which main's tests
+// stand no more as main has them.
+func (r *reading) tested() {
+	for name, entry := range r.base {
+		re := inline[path.Ext(name)]
+		if re == nil || r.have[name] == entry {
+			continue
+		}
+		before, ok := r.read(name)
+		if !ok {
+			continue
+		}
+		now := r.claimed(name)
+		for _, test := range found(re, before) {
+			if !strings.Contains(now, strings.TrimSpace(test)) {
+				r.lost[name] = true
+			}
+		}
+	}
+}
