@@ -1,7 +1,9 @@
 package hooks_test
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"git-ward/internal/gittest"
@@ -131,4 +133,35 @@ func TestProtectedOnTheWay(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
+}
+
+// TestNamesOfPushesUnderWay is the attack by two pushes at a time, of names that are
+// one where case folds: each is judged while the other's is not there yet.
+func TestNamesOfPushesUnderWay(t *testing.T) {
+	p := gittest.New(t)
+	for _, branch := range []string{"one", "two"} {
+		p.Git("switch", "-q", "-c", branch, "main")
+		p.Commit("f", branch)
+	}
+	var all sync.WaitGroup
+	for n := range 6 {
+		for _, refspec := range []string{"one:refs/heads/agent/Name%d", "two:refs/heads/agent/name%d", "one:refs/heads/agent/name%d/x"} {
+			all.Go(func() { p.AgentPush(fmt.Sprintf(refspec, n)) })
+		}
+		all.Wait()
+		names := strings.Fields(p.Run(p.Bare, "git", "for-each-ref", "--format=%(refname)", "refs/heads/agent"))
+		seen := 0
+		for _, name := range names {
+			if strings.Contains(strings.ToLower(name), fmt.Sprintf("agent/name%d", n)) {
+				seen++
+			}
+		}
+		if seen > 1 {
+			t.Errorf("two of one name: %s", names)
+		}
+	}
+	if out, err := p.AgentPush("one:refs/heads/agent/after"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	p.Fsck()
 }

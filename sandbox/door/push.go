@@ -63,7 +63,7 @@ type push struct {
 	// refused is why the client's input was ended; to be read when feed is done.
 	refused error
 	in      int64 // bytes from the client
-	out    int64 // bytes from git
+	out     int64 // bytes from git
 }
 
 // receive runs one push to its end and logs it.
