@@ -266,6 +266,8 @@ func SetAside(repo *git.Repo, name string) error {
 	for n := 1; ; n++ {
 		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
 			break
+		} else if err != nil { // the folder is none, or another user's
+			return err
 		}
 		to = filepath.Join(asideDir(repo), fmt.Sprintf("%s.%d", name, n))
 	}
