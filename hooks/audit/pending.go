@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"git-ward/hooks/checks"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/git"
 )
@@ -202,6 +203,28 @@ func LoadPending(repo *git.Repo) (all []*Pending, broken []string, err error) {
 	return all, broken, nil
 }
 
+// UnderWay names the refs that pushes which are judged now, or were admitted, make or
+// move, as git names them: those of all pushes but one. A deletion makes nothing, and
+// what the agent has no right to make holds up nobody.
+func UnderWay(repo *git.Repo, batch *git.Batch, but string) (names []string, err error) {
+	all, _, err := LoadPending(repo)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		if p.Record.Push == but || p.State == Rejected || p.Over(repo, batch) {
+			continue
+		}
+		for _, ref := range p.Record.Refs {
+			name := UnquoteRef(ref.Ref)
+			if ref.New != git.Zero && (p.Record.Principal != string(checks.Agent) || checks.AgentBranch(name)) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
 // sweep removes the temporary file of a writer that was killed long ago.
 func sweep(path string) {
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > time.Hour {
@@ -243,6 +266,8 @@ func SetAside(repo *git.Repo, name string) error {
 	for n := 1; ; n++ {
 		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
 			break
+		} else if err != nil { // the folder is none, or another user's
+			return err
 		}
 		to = filepath.Join(asideDir(repo), fmt.Sprintf("%s.%d", name, n))
 	}

@@ -57,6 +57,9 @@ type Push struct {
 	// Retired reads the directive ids that were used and are gone (COMMS-1); nil
 	// when nobody knows. Few pushes need them.
 	Retired func() (comms.Set, error)
+	// UnderWay names the refs that other pushes are about to move, which may be there
+	// any moment; nil when nobody knows.
+	UnderWay func() ([]string, error)
 }
 
 // Counts are how much a push held.

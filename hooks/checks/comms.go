@@ -122,7 +122,7 @@ func (r *Run) branchComms(t *Tip) error {
 	if err != nil {
 		return err
 	}
-	same, err := r.someMain(t, func(tree string) (bool, error) {
+	same, err := r.someMain(t.New, func(tree string) (bool, error) {
 		data, err := r.commsOf(tree)
 		return comms.DirectivesEqual(data, tip), err
 	})

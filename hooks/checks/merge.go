@@ -28,8 +28,13 @@ func (r *Run) mergeRight(t *Tip) error {
 			work = append(work, c)
 		}
 	}
+	where := t.New
 	if len(work) == 0 {
-		return nil
+		commit, path, err := r.besides(t)
+		if err != nil || path == "" {
+			return err
+		}
+		where, work = commit, []Change{{Path: path}}
 	}
 	why := "push it to agent/<name>; the PM merges"
 	if r.Config.Rights.AgentMerge && r.Principal == Agent {
@@ -39,7 +44,7 @@ func (r *Run) mergeRight(t *Tip) error {
 		}
 	}
 	for _, c := range work {
-		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: "rights/main",
+		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: where, Path: c.Path}, Ref: t.Ref, Rule: "rights/main",
 			Message: fmt.Sprintf("on main the %s may change Reports and Questions of COMMS.md only", r.Principal), Hint: why})
 	}
 	return nil

@@ -13,8 +13,9 @@ import (
 var protectedCheck = Check{
 	Name: "protected",
 	Doc: "Keeps paths that run code or steer tools on people's machines the PM's on every ref: at an agent's tip " +
-		"they equal those of a commit of main that is not older than the merge base. A merge by the PM that brings a change of them is " +
-		"named to the PM.",
+		"they equal those of a commit of main that is not older than the merge base. The commits on the way there are held to it, too: once " +
+		"merged, they are commits of main. A merge by the PM that brings a change of them is named to the PM.",
+	Whole: (*Run).onTheWay,
 	Tip: func(r *Run, t *Tip) error {
 		onMain := t.Ref == "refs/heads/main"
 		if !r.untrusted() {
@@ -34,7 +35,7 @@ var protectedCheck = Check{
 		if len(touched) == 0 && !t.Merges {
 			return nil
 		}
-		same, err := r.someMain(t, func(tree string) (bool, error) {
+		same, err := r.someMain(t.New, func(tree string) (bool, error) {
 			changed, err := r.firstCovered(tree, t.Commit.Tree, list)
 			return changed == "", err
 		})
@@ -133,9 +134,9 @@ func (r *Run) keptOld(t *Tip, list *filename.List) (string, error) {
 }
 
 // someMain reports whether same holds for the tree of a commit of main that is not
-// older than the merge base. Main's tip is tried first, then the merge base, then
-// what is between.
-func (r *Run) someMain(t *Tip, same func(tree string) (bool, error)) (bool, error) {
+// older than its merge base with commit. Main's tip is tried first, then the merge
+// base, then what is between.
+func (r *Run) someMain(commit string, same func(tree string) (bool, error)) (bool, error) {
 	matches := func(commit string) (bool, error) {
 		c, err := r.commit(commit)
 		if err != nil {
@@ -149,7 +150,7 @@ func (r *Run) someMain(t *Tip, same func(tree string) (bool, error)) (bool, erro
 	if ok, err := matches(r.mainTip); ok || err != nil {
 		return ok, err
 	}
-	base, err := r.mergeBase(t.New)
+	base, err := r.mergeBase(commit)
 	if err != nil || base == "" {
 		return false, err
 	}

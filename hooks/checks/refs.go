@@ -152,16 +152,33 @@ func (r *Run) collisions(t *Tip) error {
 // refName is a ref as it will be after the push, if it is accepted.
 type refName struct{ name, key string }
 
+// underWay lists the refs that other pushes are about to move. Two that are judged at
+// the same time may both be refused; else both would enter.
+func (r *Run) underWay() ([]string, error) {
+	if r.UnderWay == nil {
+		return nil, nil
+	}
+	return r.UnderWay()
+}
+
 // refNames lists the branches and tags that will be there, read once a push.
 func (r *Run) refNames() ([]refName, error) {
 	if r.refs != nil {
 		return r.refs, nil
+	}
+	// Before the refs are read: who has moved his by then is seen there.
+	coming, err := r.underWay()
+	if err != nil {
+		return nil, err
 	}
 	out, err := r.repo.Output(r.ctx, "for-each-ref", "--format=%(refname)", r.Branches, "refs/tags/", "refs/notes/")
 	if err != nil {
 		return nil, err
 	}
 	gone, there := map[string]bool{}, map[string]bool{}
+	for _, name := range coming {
+		there[name] = true
+	}
 	for _, u := range r.Updates {
 		gone[u.Ref], there[u.Ref] = u.New == git.Zero, u.New != git.Zero
 	}
@@ -197,7 +214,7 @@ func (r *Run) shortID(t *Tip) error {
 	return err
 }
 
-// agentBranch reports whether a ref is in the agent's own space.
-func agentBranch(ref string) bool {
+// AgentBranch reports whether a ref is in the agent's own space.
+func AgentBranch(ref string) bool {
 	return strings.HasPrefix(ref, "refs/heads/agent/") || strings.HasPrefix(ref, "refs/heads/rescue/")
 }

@@ -20,7 +20,7 @@ var rightsCheck = Check{
 		switch r.Principal {
 		case PM:
 		case Agent:
-			if !onMain && !agentBranch(u.Ref) && !journal(u.Ref) {
+			if !onMain && !AgentBranch(u.Ref) && !journal(u.Ref) {
 				message, hint = "the agent may not push this ref", "push to agent/<name> or rescue/<name>; main takes your reports in COMMS.md only"
 			}
 		case Watcher:
@@ -77,6 +77,10 @@ func (r *Run) countBranches(t *Tip) error {
 	if t.Old != git.Zero || !r.Received {
 		return nil
 	}
+	coming, err := r.underWay() // before the refs are read, as in refNames
+	if err != nil {
+		return err
+	}
 	out, err := r.repo.Output(r.ctx, "for-each-ref", "--format=%(refname)",
 		fmt.Sprintf("--count=%d", r.Config.Rights.AgentBranches+1), "refs/heads/agent/", "refs/heads/rescue/")
 	if err != nil {
@@ -84,8 +88,13 @@ func (r *Run) countBranches(t *Tip) error {
 	}
 	have := strings.Fields(string(out))
 	for _, u := range r.Updates { // new ones of this push count, too
-		if agentBranch(u.Ref) && u.Old == git.Zero && u.New != git.Zero && !slices.Contains(have, u.Ref) {
+		if AgentBranch(u.Ref) && u.Old == git.Zero && u.New != git.Zero && !slices.Contains(have, u.Ref) {
 			have = append(have, u.Ref)
+		}
+	}
+	for _, name := range coming {
+		if AgentBranch(name) && !slices.Contains(have, name) {
+			have = append(have, name)
 		}
 	}
 	if len(have) > r.Config.Rights.AgentBranches {

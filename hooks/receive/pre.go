@@ -87,7 +87,8 @@ func (s *session) push(who pusher, options []string) *checks.Push {
 	return &checks.Push{
 		Principal: who.principal, Name: who.name, Updates: s.updates, Options: options, Config: s.config,
 		Branches: "refs/heads/", Received: true,
-		Retired: func() (comms.Set, error) { return audit.Retired(s.batch) },
+		Retired:  func() (comms.Set, error) { return audit.Retired(s.batch) },
+		UnderWay: func() ([]string, error) { return audit.UnderWay(s.repo, s.batch, who.id) },
 	}
 }
 

@@ -27,6 +27,7 @@ type patience struct {
 func (p *push) feed(conn client, limit patience) {
 	defer p.stdin.Close()
 	var git io.Writer = p.stdin
+	list := p.list
 	buf := make([]byte, chunk)
 	for p.in < limit.bytes {
 		until := time.Now().Add(limit.idle)
@@ -36,6 +37,9 @@ func (p *push) feed(conn client, limit patience) {
 		conn.SetReadDeadline(until)
 		n, err := conn.Read(buf)
 		p.in += int64(n)
+		if p.refused = list.read(buf[:n]); p.refused != nil {
+			return
+		}
 		if _, gitErr := git.Write(buf[:n]); gitErr != nil {
 			p.stdin.Close()
 			git = io.Discard

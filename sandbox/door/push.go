@@ -59,8 +59,11 @@ type push struct {
 	stdin  io.WriteCloser
 	stdout *os.File
 	stderr head
-	in     int64 // bytes from the client
-	out    int64 // bytes from git
+	list   *commandList
+	// refused is why the client's input was ended; to be read when feed is done.
+	refused error
+	in      int64 // bytes from the client
+	out     int64 // bytes from git
 }
 
 // receive runs one push to its end and logs it.
@@ -103,6 +106,9 @@ func (s *service) run(ctx context.Context, conn client, held ...*os.File) (*push
 	p.stdout.SetReadDeadline(time.Now().Add(lastWords))
 	pumps.Wait()
 	p.stdout.Close()
+	if p.refused != nil {
+		err = p.refused
+	}
 	return p, err
 }
 
@@ -111,6 +117,9 @@ func (s *service) run(ctx context.Context, conn client, held ...*os.File) (*push
 // child of it runs.
 func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 	p := &push{began: time.Now()}
+	if s.verb == "receive-pack" && s.principal != "pm" {
+		p.list = &commandList{}
+	}
 	p.id = token.NewID(p.began)
 	key, err := readKey(s.bare)
 	if err != nil {

@@ -1,0 +1,40 @@
+package hooks_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"git-ward/internal/gittest"
+)
+
+// TestNowhereToSetAside is a broken pending file that cannot be set aside, because the
+// folder for it is no folder: it holds up nobody, and no hook looks for a place for ever.
+func TestNowhereToSetAside(t *testing.T) {
+	p := gittest.New(t)
+	for name, text := range map[string]string{"aside": "", "pending/20200101T000000Z-0000000000000001.json": "{bad"} {
+		if err := os.WriteFile(filepath.Join(p.Bare, "ward", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Commit("f", "x")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	push := p.Command(p.Work, nil, "git", "push", "origin", "main")
+	if err := push.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- push.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-ctx.Done():
+		push.Process.Kill()
+		t.Error("the push hangs")
+	}
+}
