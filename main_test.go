@@ -227,7 +227,7 @@ var elsewhere = map[string]string{
 }
 
 // prose are words of messages that are programs elsewhere.
-var prose = []string{"as", "cargo", "halt", "init", "look", "mvn", "sqlite3", "systemctl", "write"}
+var prose = []string{"as", "cargo", "file", "halt", "init", "look", "mvn", "sqlite3", "systemctl", "write"}
 
 // record is what scripts/fresh --packages writes.
 const record = "scripts/commands"
