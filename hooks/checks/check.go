@@ -75,7 +75,7 @@ type Result struct {
 	// InCommits says that a refusing finding stands in a commit itself, where no
 	// later commit mends it.
 	InCommits bool
-	Counts   Counts
+	Counts    Counts
 	// Lessons are the lines that commits add to lessons.jsonl, Retired the
 	// directive ids that main loses: both are for the audit.
 	Lessons []AddedLines
