@@ -7,6 +7,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/object"
 	"git-ward/protocols/charter"
@@ -119,7 +120,7 @@ func (in *initializer) genesis() error {
 		return err
 	}
 	defer w.Close()
-	in.did("recorded %d refs in the audit", len(r.Refs))
+	in.did("recorded %s in the audit", diag.Count(len(r.Refs), "ref"))
 	// A repository that was there before Ward may have more refs than one record takes.
 	all := r.Refs
 	for n := 1; len(all) > 0; n++ {

@@ -81,6 +81,7 @@ func (in *initializer) run() error {
 		in.repository, in.findLayout, in.wardFiles, in.hooks, in.settings, in.content, in.genesis, in.share, in.giveToOwner,
 	} {
 		if err := step(); err != nil {
+			in.sayDone()
 			return err
 		}
 	}
@@ -88,14 +89,19 @@ func (in *initializer) run() error {
 		fmt.Fprintf(in.env.Stdout, "%s is complete: nothing to do\n", in.dir)
 		return in.sayWho()
 	}
-	for _, line := range in.done {
-		fmt.Fprintln(in.env.Stdout, line)
-	}
+	in.sayDone()
 	if err := in.sayWho(); err != nil {
 		return err
 	}
 	fmt.Fprintf(in.env.Stdout, "ready: %s\nnext: git ward clone %s DIR, write a directive into COMMS.md, commit, push\n", in.dir, in.dir)
 	return nil
+}
+
+// sayDone prints what was changed, also where a later step fails.
+func (in *initializer) sayDone() {
+	for _, line := range in.done {
+		fmt.Fprintln(in.env.Stdout, line)
+	}
 }
 
 // findLayout takes the layout that --hooks names, else the one that an earlier

@@ -156,6 +156,9 @@ func (in *initializer) keepChained(name string) error {
 		} else if err != nil {
 			return err
 		}
+		if from == path && sameFile(from, chained) {
+			continue // a forge wrote its hook anew; installHook replaces it
+		}
 		if _, err := os.Lstat(chained); err == nil {
 			return cli.Hint(fmt.Errorf("both %s and %s are somebody else's hooks", from, chained), "merge them into %s and remove %s", chained, from)
 		}
@@ -168,6 +171,18 @@ func (in *initializer) keepChained(name string) error {
 		in.did("kept %s as %s; it runs after Ward's", hookdir.Relative(in.dir, from), hookdir.Relative(in.dir, chained))
 	}
 	return nil
+}
+
+// sameFile reports whether two regular files hold the same bytes.
+func sameFile(a, b string) bool {
+	for _, path := range []string{a, b} {
+		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+			return false
+		}
+	}
+	one, err1 := os.ReadFile(a)
+	two, err2 := os.ReadFile(b)
+	return err1 == nil && err2 == nil && bytes.Equal(one, two)
 }
 
 // removeStale removes Ward's hook from below a delegate that is there no more.

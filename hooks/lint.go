@@ -64,7 +64,7 @@ func (l *linter) run() (err error) {
 	if l.json {
 		err = diag.WriteJSON(l.env.Stdout, checks.NewAnswer(result, push.Principal, ""))
 	} else {
-		diag.WriteText(l.env.Stdout, result.Findings)
+		result.WriteText(l.env.Stdout)
 	}
 	if err == nil && result.Refused() {
 		return cli.ErrFindings

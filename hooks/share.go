@@ -53,7 +53,7 @@ func (in *initializer) share() error {
 		return nil
 	}
 	if changed > 0 {
-		in.did("opened %s to group %d, whose members can write to the repository and are owners in effect", diag.Count(changed, "file or folder"), gid)
+		in.did("opened %s to group %d, whose members can write to the repository and are owners in effect", diag.Count(changed, "path"), gid)
 	}
 	return err
 }

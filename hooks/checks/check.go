@@ -75,7 +75,10 @@ type Counts struct {
 type Result struct {
 	Findings []diag.Diagnostic
 	Allowed  []diag.Diagnostic
-	Counts   Counts
+	// InCommits says that a refusing finding stands in a commit itself, where no
+	// later commit mends it.
+	InCommits bool
+	Counts    Counts
 	// Lessons are the lines that commits add to lessons.jsonl, Retired the
 	// directive ids that main loses: both are for the audit.
 	Lessons []AddedLines
@@ -191,7 +194,9 @@ type Run struct {
 	met         map[string]bool   // the objects that were judged, or held something that was
 	sources     map[string][]byte // protocols by blob, sourceBytes of them
 	sourceBytes int
-	stopped     bool // something refuses in such a way that nothing after it is worth reading
+	inCommits   map[finding]bool // what judgeCommits reported
+	walking     bool             // in judgeCommits
+	stopped     bool             // something refuses in such a way that nothing after it is worth reading
 
 	lessonLines, lessonBytes int // that the push adds to refs/notes/lessons
 
@@ -213,8 +218,14 @@ func (r *Run) Report(d diag.Diagnostic) {
 	}
 	if *kept++; *kept <= maxFindings {
 		r.result.Findings = append(r.result.Findings, d)
+		if r.walking && d.IsError() {
+			r.inCommits[finding{d.Commit, d.Rule}] = true
+		}
 	}
 }
+
+// finding is what names a finding before and after its text is redacted.
+type finding struct{ commit, rule string }
 
 // tooMany turns the findings that were left out into one of their own, which
 // nobody can pass: among them may be anything.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/hooks/secret"
@@ -15,7 +16,7 @@ import (
 // judged and must be refused (exit 2). Batch is a running child of repo.
 func Judge(ctx context.Context, repo *git.Repo, batch *git.Batch, push *Push) (*Result, error) {
 	r := &Run{ctx: ctx, Push: push, repo: repo, batch: batch, table: Table(),
-		commits: map[string]*git.Commit{}, forms: map[string]*git.FormError{}, judged: map[content]bool{}, met: map[string]bool{}, harmless: map[string]bool{}}
+		commits: map[string]*git.Commit{}, forms: map[string]*git.FormError{}, judged: map[content]bool{}, met: map[string]bool{}, harmless: map[string]bool{}, inCommits: map[finding]bool{}}
 	r.trees = &trees{ctx: ctx, batch: batch, config: push.Config, spend: r.spend}
 	r.secrets = secret.New(push.Config.Limits.SecretScan)
 	err := r.judge()
@@ -26,6 +27,9 @@ func Judge(ctx context.Context, repo *git.Repo, batch *git.Batch, push *Push) (*
 	r.allow()
 	r.tooMany()
 	r.result.Findings = diag.Normalize(r.result.Findings)
+	r.result.InCommits = slices.ContainsFunc(r.result.Findings, func(d diag.Diagnostic) bool {
+		return d.IsError() && r.inCommits[finding{d.Commit, d.Rule}]
+	})
 	return &r.result, nil
 }
 
@@ -134,6 +138,8 @@ type content struct {
 // judgeCommits judges the fresh commits, oldest first. One that cannot be judged
 // refuses, and the others are judged all the same.
 func (r *Run) judgeCommits(commits []*Commit) error {
+	r.walking = true
+	defer func() { r.walking = false }()
 	for i, c := range commits {
 		if i%readAheadOf == 0 && len(commits) > readAheadOf/8 {
 			// What this meets, the comparison meets again, and knows its place.
@@ -323,6 +329,9 @@ func (r *Run) form(c *Commit, e *objectError) {
 	var form *git.FormError
 	if errors.As(e.err, &form) {
 		d.Rule = "object/" + form.Kind
+		if form.Remedy != "" {
+			d.Hint = form.Remedy
+		}
 		if form.Legacy && r.Principal == PM {
 			d.Severity = diag.Warning
 		}

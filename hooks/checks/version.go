@@ -11,7 +11,7 @@ import (
 
 var versionCheck = Check{
 	Name: "version",
-	Doc:  "VERSION is one line of Semantic Versioning and never goes backwards (for the PM a warning: a release may be taken back).",
+	Doc:  "VERSION is one line of Semantic Versioning and never goes backwards (for the PM a warning: a release may be taken back). A project's own, which was of another form before, may stay so.",
 	Tip: func(r *Run, t *Tip) error {
 		d, err := r.document(t, "VERSION", 256)
 		if d == nil || err != nil {
@@ -26,7 +26,11 @@ var versionCheck = Check{
 		}
 		now, ok := semanticVersion(d.new)
 		if !ok {
-			report(diag.Error, "version/semver", fmt.Sprintf("%q is not a line of the form 1.2.3", diag.Clean(string(d.new))),
+			severity := diag.Error
+			if _, ok := semanticVersion(d.old); !ok && d.old != nil {
+				severity = diag.Warning // a project's own VERSION, of another form, from before Ward
+			}
+			report(severity, "version/semver", fmt.Sprintf("%q is not a line of the form 1.2.3", d.new),
 				"write MAJOR.MINOR.PATCH and a newline, with -prerelease or +build if you like")
 			return nil
 		}

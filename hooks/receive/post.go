@@ -41,7 +41,7 @@ func PostReceive(ctx context.Context, env *cli.Env) error {
 	defer w.Close()
 	r, err := s.finish(ctx, w)
 	if err != nil {
-		return cli.Hint(fmt.Errorf("the push was accepted, but is not recorded yet: %w", err), "the next push records it; git ward fsck --repair does it now")
+		return cli.Hint(fmt.Errorf("the push was accepted, but is not recorded yet: %w", err), "the next push records it, or git ward fsck --repair now; where Ward's pre-receive has gone (git ward doctor --bare DIR), git ward init --bare DIR")
 	}
 	for _, u := range s.updates {
 		fmt.Fprintf(env.Stdout, "ward: %s %s, push %d\n", diag.Clean(u.Ref), move(u), r.ID)

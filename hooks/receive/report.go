@@ -29,6 +29,6 @@ func (s *session) report(result *checks.Result, r *audit.Record, options []strin
 	} else {
 		fmt.Fprintf(s.env.Stdout, "warning: %s\n", diag.Count(len(result.Findings), "finding"))
 	}
-	diag.WriteText(s.env.Stdout, result.Findings)
+	result.WriteText(s.env.Stdout)
 	return nil
 }

@@ -183,14 +183,16 @@ func (c *Commit) odd() *FormError {
 			return odd("commit", "the %s %s", who.name, what)
 		}
 	}
-	switch encoding := c.Encoding(); {
-	case encoding == "":
-	case isLatin1(encoding):
-		return legacy("commit", "its text is in ISO-8859-1, not in UTF-8")
-	default:
-		return odd("commit", "its encoding is neither UTF-8 nor one that is read here")
+	encoding := c.Encoding()
+	if encoding == "" {
+		return nil
 	}
-	return nil
+	form := odd("commit", "its encoding is neither UTF-8 nor one that is read here")
+	if isLatin1(encoding) {
+		form = legacy("commit", "its text is in ISO-8859-1, not in UTF-8")
+	}
+	form.Remedy = "write it in UTF-8: git config i18n.commitEncoding UTF-8, then git commit --amend"
+	return form
 }
 
 func isUTF8(encoding string) bool {

@@ -15,6 +15,8 @@ type FormError struct {
 	// object may stand in old history; the parser returns it together with this
 	// error, and it does not enter anew.
 	OneMeaning bool
+	// Remedy says what to do, where plain git makes such an object, too; else "".
+	Remedy string
 	// Legacy says that older gits wrote this form, with one meaning.
 	Legacy bool
 }

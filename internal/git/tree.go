@@ -96,6 +96,7 @@ func parseEntry(data []byte) (e Entry, rest []byte, form *FormError) {
 		return e, nil, broken("tree", "%q has no object", e.Name)
 	case strings.Contains(e.Name, `\`) && form == nil:
 		form = odd("tree", "%q holds a backslash, which is a path to some systems", e.Name)
+		form.Remedy = "rename it: git mv"
 	}
 	return e, data[nul+1+idLen:], form
 }
