@@ -404,6 +404,9 @@ func TestGateAgainstGit(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	r := rand.New(rand.NewPCG(seed, 2))
+	t.Cleanup(func() {
+		t.Logf("judged %v, admitted %v (loose, packed, stored): git, go-git and Ward read each admitted one alike, but for what is named above", tally.judged, tally.admitted)
+	})
 	for n := 0; more(n); n++ {
 		if n%1000 == 0 && !g.try(t, seeds[0], byLoose, checks.PM) {
 			t.Fatalf("after %d mutants, not even git's own commit is admitted: what ran since proves nothing", n)
@@ -419,5 +422,4 @@ func TestGateAgainstGit(t *testing.T) {
 			t.Fatalf("seed %d, mutant %d", seed, n)
 		}
 	}
-	t.Logf("judged %v, admitted %v (loose, packed, stored): git, go-git and Ward read each admitted one alike", tally.judged, tally.admitted)
 }

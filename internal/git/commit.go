@@ -224,6 +224,9 @@ func badIdent(ident string) string {
 	if !ok || !isDecimal(seconds) || len(zone) != 5 || zone[0] != '+' && zone[0] != '-' || strings.Trim(zone[1:], "0123456789") != "" {
 		return "has a date that is not of the form `seconds +hhmm`"
 	}
+	if zone == "-0000" {
+		return "has the zone -0000, which git reads and writes as +0000"
+	}
 	return ""
 }
 

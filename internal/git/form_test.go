@@ -80,6 +80,7 @@ func TestCommitForms(t *testing.T) {
 		{"zero before the date", strings.ReplaceAll(fixedTop, " 17", " 017") + "\ns\n", "one"},
 		{"date beyond 64 bits", strings.ReplaceAll(fixedTop, " 17", " 99999999999917") + "\ns\n", "one"},
 		{"negative date", strings.ReplaceAll(fixedTop, " 17", " -17") + "\ns\n", "one"},
+		{"negative zero", strings.ReplaceAll(fixedTop, "+0100", "-0000") + "\ns\n", "one"},
 		{"long zone", strings.ReplaceAll(fixedTop, "+0100", "+051800") + "\ns\n", "one"},
 		{"UTF-16", fixedTop + "encoding UTF-16\n\ns\n", "one"},
 		{"UTF-7", fixedTop + "encoding UTF-7\n\ns\n", "one"},
