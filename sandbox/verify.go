@@ -101,7 +101,11 @@ func Verify(ctx context.Context, env *cli.Env) error {
 	}
 	var facts *verifier.Facts
 	if err == nil {
-		shown := newProgress(env.Stderr, patience)
+		people := io.Writer(env.Stderr)
+		if asJSON { // a program waits for the answer alone
+			people = io.Discard
+		}
+		shown := newProgress(people, patience)
 		claim.Progress = shown.step
 		facts, err = s.verify(ctx, zerolog.Nop(), policy, claim)
 		shown.end()
