@@ -2,7 +2,6 @@ package hooks_test
 
 import (
 	"bytes"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,11 +15,7 @@ import (
 
 // entry is one line of a tree object.
 func entry(mode, name, id string) string {
-	raw, err := hex.DecodeString(id)
-	if err != nil {
-		panic(err)
-	}
-	return mode + " " + name + "\x00" + string(raw)
+	return mode + " " + name + "\x00" + string(rawID(id))
 }
 
 func commitOf(p *gittest.Pair, tree, parent string) string {

@@ -3,6 +3,7 @@ package checks
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -162,9 +163,7 @@ func (r *Run) linear(t *Tip, seen map[string]bool) (fresh []*Commit, ok bool, er
 }
 
 func reversed(commits []*Commit) []*Commit {
-	for i, j := 0, len(commits)-1; i < j; i, j = i+1, j-1 {
-		commits[i], commits[j] = commits[j], commits[i]
-	}
+	slices.Reverse(commits)
 	return commits
 }
 
