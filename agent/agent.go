@@ -18,8 +18,8 @@ import (
 
 	"git-ward/agent/store"
 	"git-ward/agent/tool"
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 )
 
@@ -107,7 +107,7 @@ func (a *agent) loop(ctx context.Context) error {
 // logError logs why a pass failed, and the remedy if there is one.
 func (a *agent) logError(err error) {
 	event := a.log.Error().Err(err)
-	var hinted *cli.Error
+	var hinted *diag.Hinted
 	if errors.As(err, &hinted) {
 		event = event.Str("hint", hinted.Hint)
 	}

@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	"errors"
-	"git-ward/internal/cli"
+
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 )
 
 // The other tests of this package are the scripts of cmd/ward-agent.
@@ -27,7 +28,7 @@ func TestSystemPrompt(t *testing.T) {
 func TestModelNames(t *testing.T) {
 	for name, want := range map[string]string{"": "[model] name", "gpt": "script", "exec": "command = ["} {
 		err := Run(t.Context(), Settings{Config: modelConfig(name)})
-		var hinted *cli.Error
+		var hinted *diag.Hinted
 		if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint, want) {
 			t.Errorf("%q: %v", name, err)
 		}

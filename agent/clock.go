@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"git-ward/agent/store"
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/uow"
 )
@@ -92,5 +92,5 @@ func (a *agent) leftOpen(doc *comms.Document) error {
 	for _, d := range open {
 		names = append(names, d.Name())
 	}
-	return cli.Hint(fmt.Errorf("%w; still open: %s", errTime, strings.Join(names, ", ")), "the next launch takes them up, with time of its own")
+	return diag.Hint(fmt.Errorf("%w; still open: %s", errTime, strings.Join(names, ", ")), "the next launch takes them up, with time of its own")
 }

@@ -14,7 +14,6 @@ import (
 	"git-ward/agent/preset"
 	"git-ward/agent/tool"
 	"git-ward/internal/atomicfile"
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 )
@@ -47,11 +46,11 @@ var passed = []string{
 func checkCommand(c *config.Config) error {
 	words := c.Model.Command
 	if len(words) == 0 || words[0] == "" {
-		return cli.Hint(errors.New(`[model] name = "exec" runs [model] command, which is empty`),
+		return diag.Hint(errors.New(`[model] name = "exec" runs [model] command, which is empty`),
 			`set it in <bare>/ward/config.toml, its words one by one, such as command = ["my-agent", "--prompt-file", "{prompt}"] with prompt = "file"`)
 	}
 	if c.Model.Prompt == "file" && !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, promptWord) }) {
-		return cli.Hint(errors.New(`[model] prompt = "file", but no word of [model] command holds {prompt}`),
+		return diag.Hint(errors.New(`[model] prompt = "file", but no word of [model] command holds {prompt}`),
 			`put {prompt} where the command takes the file's path, or set prompt = "stdin"`)
 	}
 	return nil
@@ -132,7 +131,7 @@ func (c *command) run(ctx context.Context, prompt string) (*tool.Outcome, *prese
 	out, err := cmd.Run(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			err = cli.Hint(fmt.Errorf("[model] command: %w", err), "the command must be there where the agent runs: inside the fence, in the image")
+			err = diag.Hint(fmt.Errorf("[model] command: %w", err), "the command must be there where the agent runs: inside the fence, in the image")
 		}
 		return nil, nil, err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"git-ward/agent/preset"
 	"git-ward/agent/tool"
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 )
@@ -18,11 +17,11 @@ import (
 // checkProgram refuses settings with which a known program could not work.
 func checkProgram(p *preset.Preset, c *config.Config) error {
 	if p.NeedsID && c.Model.ID == "" {
-		return cli.Hint(fmt.Errorf("[model] name = %q needs [model] id, which is empty", p.Name),
+		return diag.Hint(fmt.Errorf("[model] name = %q needs [model] id, which is empty", p.Name),
 			"set it in <bare>/ward/config.toml to the model's name, such as provider/name")
 	}
 	if _, err := p.Find(); err != nil {
-		return cli.Hint(fmt.Errorf("[model] name = %q: the program %s is not there", p.Name, p.Program),
+		return diag.Hint(fmt.Errorf("[model] name = %q: the program %s is not there", p.Name, p.Program),
 			"on the host: npm install --prefix DIR %s, then [sandbox] programs = \"DIR\" in <bare>/ward/config.toml; `git ward doctor` looks again", p.Package)
 	}
 	return nil

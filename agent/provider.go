@@ -10,7 +10,6 @@ import (
 	"git-ward/agent/model"
 	"git-ward/agent/model/anthropic"
 	"git-ward/agent/model/openai"
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
@@ -25,11 +24,11 @@ const (
 // checkProvider refuses settings with which no model could be asked.
 func checkProvider(c *config.Config) error {
 	if c.Model.ID == "" {
-		return cli.Hint(fmt.Errorf("[model] name = %q needs [model] id, which is empty", c.Model.Name),
+		return diag.Hint(fmt.Errorf("[model] name = %q needs [model] id, which is empty", c.Model.Name),
 			"set it in <bare>/ward/config.toml to the model's name at the provider; what it costs is in [[prices]]")
 	}
 	if c.Model.MaxOutput >= c.Model.Context {
-		return cli.Hint(fmt.Errorf("[model] max_output = %d leaves nothing of context = %d", c.Model.MaxOutput, c.Model.Context),
+		return diag.Hint(fmt.Errorf("[model] max_output = %d leaves nothing of context = %d", c.Model.MaxOutput, c.Model.Context),
 			"max_output is a part of context, in tokens")
 	}
 	return nil
@@ -72,7 +71,7 @@ func gatewayURL(name string) (string, error) {
 	if v := os.Getenv(name); v != "" {
 		return v, nil
 	}
-	return "", cli.Hint(fmt.Errorf("%s is not set: there is no gateway to reach the model by", name), "start the agent by `git ward launch`")
+	return "", diag.Hint(fmt.Errorf("%s is not set: there is no gateway to reach the model by", name), "start the agent by `git ward launch`")
 }
 
 // cutOff is what the model is told after a turn without calls that the limit on

@@ -10,8 +10,8 @@ import (
 	"git-ward/agent/model"
 	"git-ward/agent/preset"
 	"git-ward/agent/store"
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 )
 
@@ -56,13 +56,13 @@ func checkModel(c *config.Config) error {
 	case anthropicName, openAIName:
 		return checkProvider(c)
 	case "":
-		return cli.Hint(errors.New("no model is configured"),
+		return diag.Hint(errors.New("no model is configured"),
 			`set [model] name in <bare>/ward/config.toml; "anthropic" and "openai" think, "exec" runs any command, "script" plays prepared turns`)
 	default:
 		if p := preset.Of(name); p != nil {
 			return checkProgram(p, c)
 		}
-		return cli.Hint(fmt.Errorf("[model] name = %q: there is no such model", name), `there are "anthropic", "openai", "claude-code", "codex", "opencode", "exec" and "script"`)
+		return diag.Hint(fmt.Errorf("[model] name = %q: there is no such model", name), `there are "anthropic", "openai", "claude-code", "codex", "opencode", "exec" and "script"`)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 )
 
 const usage = "ward-watcher --bare DIR --state DIR --config FILE [--door SOCKET] [--model NAME] [--once] [--agent PROGRAM] [--agent-user ID]"
@@ -54,7 +55,7 @@ func Command(ctx context.Context, env *cli.Env) error {
 	}
 	data, err := config.ReadFile(o.Config)
 	if err != nil {
-		return cli.Hint(fmt.Errorf("--config: %w", err), "give a copy of <bare>/ward/config.toml")
+		return diag.Hint(fmt.Errorf("--config: %w", err), "give a copy of <bare>/ward/config.toml")
 	}
 	if o.Settings, err = config.Parse(data, o.Config); err != nil {
 		return err

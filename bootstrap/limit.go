@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 // limitVerb is the hidden verb by which everything of the agent's is started: it
@@ -66,7 +67,7 @@ func limit(env *cli.Env) error {
 	if err == nil {
 		err = syscall.Exec(path, env.Args[3:], os.Environ())
 	}
-	return cli.Hint(err, "the command must be there where the agent runs")
+	return diag.Hint(err, "the command must be there where the agent runs")
 }
 
 // processesFor is the bound on the agent's processes: below the watcher's own, so

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 // place is the state directory (BOOT-1). In the fence the agent can write to most
@@ -70,7 +70,7 @@ func (p place) checkTop() error {
 		return nil
 	}
 	err = fmt.Errorf("%s belongs to user %d, mode %v: the agent could replace the watcher's files", p.state, owner, info.Mode())
-	return cli.Hint(err, "it was made by an older version: remove bot.img from the launcher's --state directory; what counts is in the repository's refs")
+	return diag.Hint(err, "it was made by an older version: remove bot.img from the launcher's --state directory; what counts is in the repository's refs")
 }
 
 // folder makes a folder the watcher's own; what another user put there is moved

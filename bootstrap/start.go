@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
 )
 
@@ -49,7 +49,7 @@ func (w *watcher) next(ctx context.Context) (*target, error) {
 		return nil, err
 	}
 	if commit == "" {
-		return nil, cli.Hint(fmt.Errorf("%s has no branch main", w.Bare), "`git ward init --bare DIR` makes its first commit")
+		return nil, diag.Hint(fmt.Errorf("%s has no branch main", w.Bare), "`git ward init --bare DIR` makes its first commit")
 	}
 	code, err := w.remote.code(ctx, commit)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"git-ward/internal/atomicfile"
-	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -260,7 +259,7 @@ func lastLines(text string) string {
 
 // explain adds a hint to an error for the log.
 func explain(err error) string {
-	var hinted *cli.Error
+	var hinted *diag.Hinted
 	if errors.As(err, &hinted) {
 		return err.Error() + "; " + hinted.Hint
 	}

@@ -25,7 +25,6 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
@@ -175,7 +174,7 @@ func (w *watcher) lock() (*os.File, error) {
 		f.Close()
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = cli.Hint(fmt.Errorf("another watcher works in %s", w.State), "one at a time: stop that one, or give this one another --state")
+		err = diag.Hint(fmt.Errorf("another watcher works in %s", w.State), "one at a time: stop that one, or give this one another --state")
 	}
 	return f, err
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"git-ward/hooks/audit"
-	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/object"
@@ -75,7 +74,7 @@ func (in *initializer) head(main string) error {
 	}
 	if id != git.Zero && main == git.Zero {
 		name := strings.TrimPrefix(now, "refs/heads/")
-		return cli.Hint(fmt.Errorf("the repository's branch is %s; Ward works with main", name),
+		return diag.Hint(fmt.Errorf("the repository's branch is %s; Ward works with main", name),
 			"git --git-dir=%s branch -m %s main, then run this again", in.dir, name)
 	}
 	if id != git.Zero {

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
 )
@@ -58,10 +59,10 @@ func Init(assets Assets) cli.Func {
 func insteadOfInit(ctx context.Context, env *cli.Env) error {
 	repo, err := git.Discover(ctx, env.Dir)
 	if err != nil {
-		return cli.Hint(errors.New("a bare repository is what Ward guards: the place that everybody pushes to"), "git ward init --bare DIR")
+		return diag.Hint(errors.New("a bare repository is what Ward guards: the place that everybody pushes to"), "git ward init --bare DIR")
 	}
 	name := filepath.Base(strings.TrimSuffix(strings.TrimSuffix(repo.Dir, "/.git"), "/"))
-	return cli.Hint(errors.New("this is a repository with a work tree; Ward guards a bare repository, the place that everybody pushes to"),
+	return diag.Hint(errors.New("this is a repository with a work tree; Ward guards a bare repository, the place that everybody pushes to"),
 		"git clone --bare . ../%s.git && git ward init --bare ../%s.git && git remote set-url origin ../%s.git", name, name, name)
 }
 
@@ -146,13 +147,13 @@ func (in *initializer) existing() error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(in.dir, ".git")); err == nil {
-		return cli.Hint(fmt.Errorf("%s is a repository with a work tree, not a bare one", in.dir),
+		return diag.Hint(fmt.Errorf("%s is a repository with a work tree, not a bare one", in.dir),
 			"git clone --bare %s %s.git && git ward init --bare %s.git", in.dir, in.dir, in.dir)
 	}
 	out, err := in.repo.Output(in.ctx, "rev-parse", "--is-bare-repository", "--show-object-format")
 	answer := strings.Fields(string(out))
 	if err != nil || len(answer) != 2 || answer[0] != "true" {
-		return cli.Hint(fmt.Errorf("%s is neither empty nor a bare git repository", in.dir), "name a new directory")
+		return diag.Hint(fmt.Errorf("%s is neither empty nor a bare git repository", in.dir), "name a new directory")
 	}
 	if answer[1] != "sha1" {
 		return fmt.Errorf("%s uses %s object ids; Ward reads sha1 repositories only", in.dir, answer[1])

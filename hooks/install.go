@@ -160,7 +160,7 @@ func (in *initializer) keepChained(name string) error {
 			continue // a forge wrote its hook anew; installHook replaces it
 		}
 		if _, err := os.Lstat(chained); err == nil {
-			return cli.Hint(fmt.Errorf("both %s and %s are somebody else's hooks", from, chained), "merge them into %s and remove %s", chained, from)
+			return diag.Hint(fmt.Errorf("both %s and %s are somebody else's hooks", from, chained), "merge them into %s and remove %s", chained, from)
 		}
 		if err := os.MkdirAll(filepath.Dir(chained), 0o755); err != nil {
 			return err

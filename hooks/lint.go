@@ -49,7 +49,7 @@ type linter struct {
 
 func (l *linter) run() (err error) {
 	if l.repo, err = git.Discover(l.ctx, l.env.Dir); err != nil {
-		return cli.Hint(err, "run it in a clone of a ward repository")
+		return diag.Hint(err, "run it in a clone of a ward repository")
 	}
 	batch := l.repo.Batch(l.ctx)
 	defer batch.Close()
@@ -80,11 +80,11 @@ func (l *linter) push(batch *git.Batch) (*checks.Push, error) {
 		return nil, err
 	}
 	if main == git.Zero {
-		return nil, cli.Hint(errors.New("this repository has no origin/main to compare with"), "git fetch origin; lint runs in a clone of a ward repository")
+		return nil, diag.Hint(errors.New("this repository has no origin/main to compare with"), "git fetch origin; lint runs in a clone of a ward repository")
 	}
 	tip, err := l.resolve(l.rev + "^{commit}")
 	if err != nil {
-		return nil, cli.Hint(fmt.Errorf("%q is not a commit", l.rev), "name a branch, a tag or an object id")
+		return nil, diag.Hint(fmt.Errorf("%q is not a commit", l.rev), "name a branch, a tag or an object id")
 	}
 	if l.branch == "" {
 		if l.branch, err = l.currentBranch(); err != nil {

@@ -47,7 +47,7 @@ func Log(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	if len(chain) == 0 {
-		return cli.Hint(errors.New("this repository has no audit"), "git ward clone fetches it; in another clone: git fetch origin refs/ward/audit:refs/ward/audit")
+		return diag.Hint(errors.New("this repository has no audit"), "git ward clone fetches it; in another clone: git fetch origin refs/ward/audit:refs/ward/audit")
 	}
 	chain = foldRepeats(repo, chain)
 	if refused {
@@ -156,7 +156,7 @@ func repository(ctx context.Context, env *cli.Env, args []string, usage string) 
 	}
 	repo, err := find(ctx, dir)
 	if err != nil {
-		return nil, cli.Hint(err, "name the bare repository or a clone of it")
+		return nil, diag.Hint(err, "name the bare repository or a clone of it")
 	}
 	return repo, nil
 }

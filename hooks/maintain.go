@@ -9,6 +9,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
@@ -61,7 +62,7 @@ func finishPushes(ctx context.Context, env *cli.Env, repo *git.Repo) error {
 		fmt.Fprintf(env.Stdout, "recorded %s that ended without a record\n", unfinished(n))
 	}
 	if err != nil {
-		return cli.Hint(err, "git ward fsck names what is wrong, --repair mends it")
+		return diag.Hint(err, "git ward fsck names what is wrong, --repair mends it")
 	}
 	return nil
 }

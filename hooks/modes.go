@@ -12,8 +12,8 @@ import (
 	"strings"
 	"syscall"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/token"
 )
 
@@ -162,7 +162,7 @@ func (in *initializer) mine() error {
 	if u, err := user.LookupId(strconv.Itoa(int(owner.Uid))); err == nil {
 		name = u.Username
 	}
-	return cli.Hint(fmt.Errorf("%s belongs to user %s, not to you", in.dir, name), "sudo -u %s git ward init --bare %s", name, in.dir)
+	return diag.Hint(fmt.Errorf("%s belongs to user %s, not to you", in.dir, name), "sudo -u %s git ward init --bare %s", name, in.dir)
 }
 
 // sayWho says which case of [identity] the repository is (ID-2), and what pushers

@@ -13,6 +13,7 @@ import (
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 )
@@ -42,7 +43,7 @@ func Report(ctx context.Context, env *cli.Env) error {
 	}
 	repo, err := git.Discover(ctx, env.Dir)
 	if err != nil {
-		return cli.Hint(err, "run it in a clone of a ward repository")
+		return diag.Hint(err, "run it in a clone of a ward repository")
 	}
 	return r.append(ctx, repo)
 }
@@ -63,7 +64,7 @@ func statusWords() string {
 func (r *reporter) append(ctx context.Context, repo *git.Repo) error {
 	status := comms.Status(r.status)
 	if !status.Valid() {
-		return cli.Hint(fmt.Errorf("%q is not a report's status", r.status), "it is one of %s", statusWords())
+		return diag.Hint(fmt.Errorf("%q is not a report's status", r.status), "it is one of %s", statusWords())
 	}
 	if err := r.readText(); err != nil {
 		return err
@@ -74,7 +75,7 @@ func (r *reporter) append(ctx context.Context, repo *git.Repo) error {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return cli.Hint(err, "switch to a branch that has COMMS.md")
+		return diag.Hint(err, "switch to a branch that has COMMS.md")
 	}
 	report := comms.NewReport{Time: time.Now().UTC(), Directive: r.directive, Status: status, Text: r.text}
 	doc, _ := comms.Parse(data)
@@ -116,7 +117,7 @@ func worktreeFile(ctx context.Context, dir, name string) (string, error) {
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return "", cli.Hint(errors.New("not in a working tree"), "run it in a clone")
+			return "", diag.Hint(errors.New("not in a working tree"), "run it in a clone")
 		}
 		dir = parent
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 )
@@ -48,7 +47,7 @@ func (in *initializer) share() error {
 	}
 	changed, err := in.open(gid)
 	if errors.Is(err, fs.ErrPermission) {
-		in.warn(cli.Hint(fmt.Errorf("%w: only a member of the group, or root, can give files to group %d", err, gid),
+		in.warn(diag.Hint(fmt.Errorf("%w: only a member of the group, or root, can give files to group %d", err, gid),
 			"as root: git ward init --bare %s", in.dir))
 		return nil
 	}
@@ -61,7 +60,7 @@ func (in *initializer) share() error {
 // warn says what could not be done; the rest of init stands.
 func (in *initializer) warn(err error) {
 	fmt.Fprintf(in.env.Stderr, "git-ward: warning: %s\n", diag.Clean(err.Error()))
-	var hinted *cli.Error
+	var hinted *diag.Hinted
 	if errors.As(err, &hinted) {
 		fmt.Fprintf(in.env.Stderr, "git-ward: hint: %s\n", diag.Clean(hinted.Hint))
 	}
@@ -135,7 +134,7 @@ func (a *accounts) common(names, groups []string, owner *syscall.Stat_t) (int, e
 		if uid, err := strconv.Atoi(name); err == nil {
 			names[i] = cmp.Or(a.names[uid], name)
 		} else if _, ok := a.uids[name]; !ok {
-			return 0, cli.Hint(fmt.Errorf("[identity] lists %s, and no user of that name is in /etc/passwd", name),
+			return 0, diag.Hint(fmt.Errorf("[identity] lists %s, and no user of that name is in /etc/passwd", name),
 				"name a user, a group as \"@group\", or say with [identity] from where names come from")
 		}
 	}
@@ -150,11 +149,11 @@ func (a *accounts) common(names, groups []string, owner *syscall.Stat_t) (int, e
 	if len(groups) > 0 {
 		gid, err := a.named(groups)
 		if err != nil {
-			return 0, cli.Hint(err, "%s", ask)
+			return 0, diag.Hint(err, "%s", ask)
 		}
 		for _, name := range names {
 			if !slices.Contains(a.members[gid], name) {
-				return 0, cli.Hint(fmt.Errorf("%s is on a list of [identity], but not in group %d, and cannot write to the repository", name, gid),
+				return 0, diag.Hint(fmt.Errorf("%s is on a list of [identity], but not in group %d, and cannot write to the repository", name, gid),
 					"usermod -aG %d %s", gid, name)
 			}
 		}
@@ -180,7 +179,7 @@ func (a *accounts) common(names, groups []string, owner *syscall.Stat_t) (int, e
 		}
 	}
 	if best < 0 {
-		return 0, cli.Hint(fmt.Errorf("[identity] lists %s, who cannot write to the repository: there is no group of them and nobody else", strings.Join(names, ", ")), "%s", ask)
+		return 0, diag.Hint(fmt.Errorf("[identity] lists %s, who cannot write to the repository: there is no group of them and nobody else", strings.Join(names, ", ")), "%s", ask)
 	}
 	return best, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
 )
 
@@ -98,5 +99,5 @@ type death syscall.Signal
 func (d death) Error() string { return fmt.Sprintf("the agent died: %v", syscall.Signal(d)) }
 
 func died(signal syscall.Signal) error {
-	return cli.Hint(death(signal), "launch again: it continues from the repository's refs")
+	return diag.Hint(death(signal), "launch again: it continues from the repository's refs")
 }

@@ -47,7 +47,7 @@ func detach(ctx context.Context, s *Spec, args []string) error {
 	for {
 		select {
 		case err := <-ended:
-			return cli.Hint(fmt.Errorf("the launcher ended at once (%v)", err), "`git ward launch logs --bare %s` shows why", s.Bare)
+			return diag.Hint(fmt.Errorf("the launcher ended at once (%v)", err), "`git ward launch logs --bare %s` shows why", s.Bare)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(50 * time.Millisecond):
@@ -92,7 +92,7 @@ func bareFlag(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (strin
 	}
 	path, err := filepath.EvalSymlinks(env.Path(bare))
 	if err != nil {
-		return "", cli.Hint(err, "`git ward init --bare DIR` makes a repository")
+		return "", diag.Hint(err, "`git ward init --bare DIR` makes a repository")
 	}
 	return path, nil
 }
@@ -153,7 +153,7 @@ func Stop(ctx context.Context, env *cli.Env) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	return cli.Hint(fmt.Errorf("process %d did not end in 30 seconds", pid), "`kill -9 %d` ends it and everything of it", pid)
+	return diag.Hint(fmt.Errorf("process %d did not end in 30 seconds", pid), "`kill -9 %d` ends it and everything of it", pid)
 }
 
 // Logs is `git ward launch logs [-f]`: what a detached launcher and its agent
@@ -168,7 +168,7 @@ func Logs(ctx context.Context, env *cli.Env) error {
 	}
 	f, err := os.Open(filepath.Join(bare, launchLog))
 	if errors.Is(err, fs.ErrNotExist) {
-		return cli.Hint(errors.New("there is no log: nothing was launched with --detach"), "git ward launch --detach --bare %s", bare)
+		return diag.Hint(errors.New("there is no log: nothing was launched with --detach"), "git ward launch --detach --bare %s", bare)
 	}
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/firewall"
 )
@@ -82,7 +83,7 @@ func Verbs() map[string]cli.Func {
 // Main picks the verb.
 func Main(ctx context.Context, env *cli.Env) error {
 	if len(env.Args) == 0 || Verbs()[env.Args[0]] == nil {
-		return cli.Hint(errors.New("this program is started by git-ward"), "`git ward help` lists the commands")
+		return diag.Hint(errors.New("this program is started by git-ward"), "`git ward help` lists the commands")
 	}
 	sub := *env
 	sub.Args = env.Args[1:]
@@ -147,7 +148,7 @@ func parse(ctx context.Context, env *cli.Env) (*Spec, error) {
 // repository has one state directory however it is called.
 func (s *Spec) open(ctx context.Context, bare string) (err error) {
 	if s.Bare, err = filepath.EvalSymlinks(bare); err != nil {
-		return cli.Hint(err, "`git ward init --bare DIR` makes a repository")
+		return diag.Hint(err, "`git ward init --bare DIR` makes a repository")
 	}
 	if err := door.Check(ctx, s.Bare); err != nil {
 		return err
@@ -180,13 +181,13 @@ func chooseModel(s *Spec, flagged string, stderr io.Writer) (string, error) {
 		fmt.Fprintf(stderr, "no model is configured ([model] name in %s): the model %q runs\n", path, script)
 		return script, nil
 	case s.Unfenced && name != script:
-		return "", cli.Hint(fmt.Errorf("the model %q needs the fence; unfenced runs the model %q only", name, script),
+		return "", diag.Hint(fmt.Errorf("the model %q needs the fence; unfenced runs the model %q only", name, script),
 			"`--model %s` chooses it for this launch", script)
 	case name == "":
-		return "", cli.Hint(fmt.Errorf("no model is configured: [model] name in %s is empty", path),
+		return "", diag.Hint(fmt.Errorf("no model is configured: [model] name in %s is empty", path),
 			"set it to one of %s, or say --model NAME", strings.Join(fencedModels, ", "))
 	case !slices.Contains(fencedModels, name):
-		return "", cli.Hint(fmt.Errorf("unknown model %q", name), "[model] name is one of %s", strings.Join(fencedModels, ", "))
+		return "", diag.Hint(fmt.Errorf("unknown model %q", name), "[model] name is one of %s", strings.Join(fencedModels, ", "))
 	}
 	return name, nil
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
@@ -111,7 +111,7 @@ func readable(mounts []podman.Mount) error {
 			return err
 		}
 		if info.Mode()&0o005 != 0o005 {
-			return cli.Hint(fmt.Errorf("%s cannot be read inside the fence (mode %04o)", m.Source, info.Mode().Perm()), "chmod o+rx %s", m.Source)
+			return diag.Hint(fmt.Errorf("%s cannot be read inside the fence (mode %04o)", m.Source, info.Mode().Perm()), "chmod o+rx %s", m.Source)
 		}
 	}
 	return nil

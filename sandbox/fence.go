@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -60,7 +61,7 @@ func (s *Spec) runFenced(ctx context.Context, log zerolog.Logger, policy firewal
 // name, and finds the image. Close what it opened.
 func (f *fence) open(ctx context.Context, owner string) (err error) {
 	if f.engine, err = podman.Connect(ctx, podman.Options{Owner: owner, Storage: f.Storage, Scratch: f.RuntimeDir}); err != nil {
-		return cli.Hint(err, "`git ward doctor` says what this machine lacks")
+		return diag.Hint(err, "`git ward doctor` says what this machine lacks")
 	}
 	defer func() {
 		if err != nil {
@@ -99,7 +100,7 @@ func (f *fence) findImage(ctx context.Context) error {
 	}
 	there, err := f.engine.HasImage(ctx, f.image)
 	if err == nil && !there {
-		err = cli.Hint(fmt.Errorf("the image %s is not there", f.image), "`git ward image build` makes it, once")
+		err = diag.Hint(fmt.Errorf("the image %s is not there", f.image), "`git ward image build` makes it, once")
 	}
 	return err
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"git-ward/internal/diag"
 
-	"git-ward/internal/cli"
+	"golang.org/x/sys/unix"
 )
 
 // acquire takes the repository's launch lock, which the kernel frees with the
@@ -28,7 +28,7 @@ func acquire(bare string) (*os.File, error) {
 	pid, dir := lockHolds(f)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		f.Close()
-		return nil, cli.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch stop --bare %s` ends it and its agent", bare)
+		return nil, diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch stop --bare %s` ends it and its agent", bare)
 	}
 	if err == nil && strings.HasPrefix(filepath.Base(dir), scratchPrefix) {
 		err = os.RemoveAll(dir)

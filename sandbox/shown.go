@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
@@ -38,11 +38,11 @@ func shown(ctx context.Context, bare string) error {
 		}
 	}
 	if len(errs) > 0 {
-		return cli.Hint(errors.Join(errs...), "git -C %s config --unset-all KEY; what the repository's owner needs belongs into ~/.gitconfig", bare)
+		return diag.Hint(errors.Join(errs...), "git -C %s config --unset-all KEY; what the repository's owner needs belongs into ~/.gitconfig", bare)
 	}
 	alternates := filepath.Join(bare, "objects/info/alternates")
 	if data, err := os.ReadFile(alternates); err == nil && len(strings.TrimSpace(string(data))) > 0 {
-		return cli.Hint(fmt.Errorf("%s: objects are kept in other repositories, which a fence does not show", alternates),
+		return diag.Hint(fmt.Errorf("%s: objects are kept in other repositories, which a fence does not show", alternates),
 			"git -C %s repack -a -d && rm %s", bare, alternates)
 	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

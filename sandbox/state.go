@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"git-ward/internal/atomicfile"
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 )
 
 // defaultState is the agent's directory for a repository: below the user's state
@@ -21,7 +21,7 @@ func defaultState(bare string, getenv func(string) string) (string, error) {
 	if !filepath.IsAbs(root) { // "must be absolute ... ignore it" says the standard
 		home := getenv("HOME")
 		if !filepath.IsAbs(home) {
-			return "", cli.Hint(errors.New("no place for the agent's state: neither XDG_STATE_HOME nor HOME is set"),
+			return "", diag.Hint(errors.New("no place for the agent's state: neither XDG_STATE_HOME nor HOME is set"),
 				"name one with --state DIR")
 		}
 		root = filepath.Join(home, ".local/state")

@@ -9,6 +9,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/firewall"
@@ -36,7 +37,7 @@ func Image(ctx context.Context, env *cli.Env) error {
 	}
 	engine, err := podman.Connect(ctx, podman.Options{Owner: "image", Storage: env.Getenv(storageVar)})
 	if err != nil {
-		return cli.Hint(err, "`git ward doctor` says what this machine lacks")
+		return diag.Hint(err, "`git ward doctor` says what this machine lacks")
 	}
 	defer engine.Close()
 	name, err := image.Build(ctx, engine, o)

@@ -62,7 +62,7 @@ func extract(ctx context.Context, env *cli.Env) error {
 		path = filepath.ToSlash(path)
 		data, err := tree.Read(path, lesson.MaxPostMortem)
 		if err != nil {
-			return cli.Hint(err, "name a post-mortem of this working tree, such as postmortems/2026-11-21-D-1.md")
+			return diag.Hint(err, "name a post-mortem of this working tree, such as postmortems/2026-11-21-D-1.md")
 		}
 		list, bad := lesson.Extract(path, data)
 		all, found = append(all, list...), append(found, bad...)

@@ -65,7 +65,7 @@ func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact
 		return err
 	}
 	if machine != "" && p.Machine() != machine {
-		return cli.Hint(fmt.Errorf("%s is a plan of the machine %s, not of %s", path, p.Machine(), machine), "git ward plan run runs any plan")
+		return diag.Hint(fmt.Errorf("%s is a plan of the machine %s, not of %s", path, p.Machine(), machine), "git ward plan run runs any plan")
 	}
 	set := config.Default()
 	if o.config != "" {
@@ -125,7 +125,7 @@ func findPlan(tree *worktree.Tree, env *cli.Env, name string) (string, *plan.Pla
 		if near := diag.Nearest(name, registry.Names()); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		return "", nil, cli.Hint(fmt.Errorf("%s is neither a registered plan nor a file", name), "%s", hint)
+		return "", nil, diag.Hint(fmt.Errorf("%s is neither a registered plan nor a file", name), "%s", hint)
 	}
 	if err != nil {
 		return "", nil, err
@@ -222,7 +222,7 @@ func researchPlan(_ context.Context, env *cli.Env) error {
 	slug := plan.Slug(topic)
 	path := "plans/research/" + slug + ".txt"
 	if _, err := tree.Read(path, plan.MaxBytes); !errors.Is(err, fs.ErrNotExist) {
-		return cli.Hint(fmt.Errorf("%s is there already", path), "remove it, or word the topic otherwise")
+		return diag.Hint(fmt.Errorf("%s is there already", path), "remove it, or word the topic otherwise")
 	}
 	text := plan.Research(diag.Clean(topic), slug, !offline).String()
 	if _, found := plan.Parse([]byte(text), path); diag.HasErrors(found) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/charter"
@@ -60,7 +59,7 @@ func (b *base) lessons(ctx context.Context) ([]byte, []lesson.Lesson, error) {
 	}
 	list, found := lesson.Parse(data)
 	if diag.HasErrors(found) {
-		return nil, nil, cli.Hint(fmt.Errorf("%s: %s", found[0].Pos, found[0].Message), "%s", found[0].Hint)
+		return nil, nil, diag.Hint(fmt.Errorf("%s: %s", found[0].Pos, found[0].Message), "%s", found[0].Hint)
 	}
 	return data, list, nil
 }

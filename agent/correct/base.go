@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/charter"
@@ -34,7 +34,7 @@ type base struct {
 func open(ctx context.Context, t *worktree.Tree) (*base, error) {
 	dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
-		return nil, cli.Hint(err, "run it in a clone of a ward repository")
+		return nil, diag.Hint(err, "run it in a clone of a ward repository")
 	}
 	id, err := t.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if err != nil {
@@ -138,7 +138,7 @@ func (b *base) commit(ctx context.Context, files []charter.File, message string)
 		}
 	}
 	if _, err := b.tree.GitInput(ctx, nil, info.Bytes(), "update-index", "-z", "--index-info"); err != nil {
-		return "", cli.Hint(err, "another git is at work here, or one was killed: then remove %s/index.lock and run this again", b.gitDir)
+		return "", diag.Hint(err, "another git is at work here, or one was killed: then remove %s/index.lock and run this again", b.gitDir)
 	}
 	id, err := b.write(ctx, info.Bytes(), message)
 	if err != nil {
@@ -154,7 +154,7 @@ func (b *base) commit(ctx context.Context, files []charter.File, message string)
 // settled refuses to write over what somebody is working on: a file is as the
 // commit has it, or as a killed run has left it.
 func (b *base) settled(ctx context.Context, f charter.File, e entry) error {
-	busy := cli.Hint(fmt.Errorf("%s has changes that are not committed", f.Path), "commit or stash them first: git stash push -- %s", f.Path)
+	busy := diag.Hint(fmt.Errorf("%s has changes that are not committed", f.Path), "commit or stash them first: git stash push -- %s", f.Path)
 	data, err := b.tree.Read(f.Path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/knowledge"
@@ -145,7 +144,7 @@ func research(ctx context.Context, o Options) *Research {
 }
 
 func errorText(err error) string {
-	var hinted *cli.Error
+	var hinted *diag.Hinted
 	if errors.As(err, &hinted) && hinted.Hint != "" {
 		return diag.Clean(err.Error() + "; " + hinted.Hint)
 	}

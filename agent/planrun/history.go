@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"git-ward/internal/atomicfile"
-	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/plan"
@@ -36,7 +35,7 @@ type done struct {
 func (u *run) resume(ctx context.Context) ([]done, error) {
 	var err error
 	if u.head, err = u.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
-		return nil, cli.Hint(errors.New("there is no commit to begin at"), "commit the plan first")
+		return nil, diag.Hint(errors.New("there is no commit to begin at"), "commit the plan first")
 	}
 	u.branch, _ = u.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
 	u.base = u.head
@@ -136,7 +135,7 @@ func (u *run) steps(ctx context.Context) ([]done, error) {
 	list := make([]done, len(byNumber))
 	for n, d := range byNumber {
 		if n < 1 || n > len(list) {
-			return nil, cli.Hint(fmt.Errorf("the history of %s lacks the commit of a step before %s", u.path, u.name(n)), "the branch was rewritten: run the plan --again")
+			return nil, diag.Hint(fmt.Errorf("the history of %s lacks the commit of a step before %s", u.path, u.name(n)), "the branch was rewritten: run the plan --again")
 		}
 		list[n-1] = d
 	}
@@ -257,7 +256,7 @@ func (u *run) clean(ctx context.Context) error {
 	}
 	if !interrupted {
 		first, _, _ := strings.Cut(status, "\n")
-		return cli.Hint(fmt.Errorf("the working tree has changes that are not committed, such as %s", diag.Clean(strings.TrimSpace(first))),
+		return diag.Hint(fmt.Errorf("the working tree has changes that are not committed, such as %s", diag.Clean(strings.TrimSpace(first))),
 			"commit them, or git stash: each step of a plan becomes a commit of its own")
 	}
 	return u.putAside(ctx)

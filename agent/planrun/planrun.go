@@ -29,7 +29,6 @@ import (
 
 	"git-ward/agent/activity"
 	"git-ward/agent/tool"
-	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
@@ -208,7 +207,7 @@ func lock(ctx context.Context, path string) (release func(), err error) {
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) || ctx.Err() != nil {
 			f.Close()
-			return nil, cli.Hint(fmt.Errorf("another plan runs in this clone (%s)", path), "wait for its end, or run it in another clone")
+			return nil, diag.Hint(fmt.Errorf("another plan runs in this clone (%s)", path), "wait for its end, or run it in another clone")
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

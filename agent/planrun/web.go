@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/html"
+	"git-ward/internal/diag"
 
-	"git-ward/internal/cli"
+	"golang.org/x/net/html"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 )
 
 // errNoSearch is for search steps where nothing is set.
-var errNoSearch = cli.Hint(errors.New("[search] url is not set, so there is no search and no reading of pages"),
+var errNoSearch = diag.Hint(errors.New("[search] url is not set, so there is no search and no reading of pages"),
 	"the host admin sets it in <bare>/ward/config.toml; without it, research uses read_file, list_files and grep")
 
 // search asks the search engine of [search] url, where {query} stands for the

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"git-ward/internal/diag"
 
-	"git-ward/internal/cli"
+	"golang.org/x/sys/unix"
 )
 
 // lockPatience is how long Lock tries. A child that a killed agent was just about
@@ -35,7 +35,7 @@ func Lock(state string) (release func(), err error) {
 		defer f.Close()
 		holder, _ := io.ReadAll(io.LimitReader(f, 200))
 		err = fmt.Errorf("another agent works in %s: %s", state, strings.TrimSpace(string(holder)))
-		return nil, cli.Hint(err, "one agent at a time: stop that one, or give this one another --state")
+		return nil, diag.Hint(err, "one agent at a time: stop that one, or give this one another --state")
 	}
 	if err == nil {
 		err = f.Truncate(0)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
@@ -26,7 +25,7 @@ func (m Snapshot) Comms(ctx context.Context) ([]byte, *comms.Document, error) {
 		var b strings.Builder
 		diag.WriteText(&b, found)
 		err := fmt.Errorf("COMMS.md of main (%s) cannot be read:\n%s", diag.Short(m.Commit), b.String())
-		return nil, nil, cli.Hint(err, "mend COMMS.md and push; `git ward lint` checks it beforehand")
+		return nil, nil, diag.Hint(err, "mend COMMS.md and push; `git ward lint` checks it beforehand")
 	}
 	return data, doc, nil
 }
@@ -93,7 +92,7 @@ func (s *Store) amend(ctx context.Context, what, subject string, change func([]b
 		if errors.Is(err, comms.ErrFull) {
 			pruned, removed, pruneErr := comms.Prune(data, comms.MaxBytes/2)
 			if len(removed) == 0 || pruneErr != nil {
-				return cli.Hint(errors.Join(err, pruneErr), "take directives that are done out of COMMS.md, and push: their reports can go then")
+				return diag.Hint(errors.Join(err, pruneErr), "take directives that are done out of COMMS.md, and push: their reports can go then")
 			}
 			doc, _ = comms.Parse(pruned)
 			message += "\n\n" + comms.PruneTrailers(removed)

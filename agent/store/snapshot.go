@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
@@ -48,7 +48,7 @@ func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	if tip == "" {
-		return Snapshot{}, cli.Hint(fmt.Errorf("%s has no branch main", s.Bare), "`git ward init --bare %s` makes its first commit", s.Bare)
+		return Snapshot{}, diag.Hint(fmt.Errorf("%s has no branch main", s.Bare), "`git ward init --bare %s` makes its first commit", s.Bare)
 	}
 	if s.Running != "" {
 		return Snapshot{Commit: tip, clone: c}, nil

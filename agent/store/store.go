@@ -19,7 +19,6 @@ import (
 	"syscall"
 	"time"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -67,7 +66,7 @@ func Tag(state string) string { return git.AgentVariable + "=" + state }
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{Options: o, name: repoName(o.Bare)}
 	if _, err := os.Stat(filepath.Join(o.Bare, "HEAD")); err != nil {
-		return nil, cli.Hint(fmt.Errorf("%s is not a bare repository: %w", o.Bare, err), "`git ward init --bare DIR` makes one")
+		return nil, diag.Hint(fmt.Errorf("%s is not a bare repository: %w", o.Bare, err), "`git ward init --bare DIR` makes one")
 	}
 	s.main = &clone{store: s, dir: filepath.Join(o.State, "main", s.name)}
 	if err := s.main.ensure(ctx); err != nil {

@@ -11,8 +11,8 @@ import (
 	"syscall"
 
 	"git-ward/hooks/checks"
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/token"
 )
 
@@ -74,7 +74,7 @@ func (s *session) throughDoor(who pusher) (pusher, error) {
 		want = token.Bound(key, id, string(principal), name)
 	}
 	if len(key) < token.MinKey || !token.Equal(given, want) {
-		return who, cli.Hint(errors.New("the push token is wrong"),
+		return who, diag.Hint(errors.New("the push token is wrong"),
 			"agents push through the door only; unset %s and %s to push as yourself", token.TokenVar, token.IDVar)
 	}
 	who.id = id
@@ -91,7 +91,7 @@ func (s *session) throughDoor(who pusher) (pusher, error) {
 	}
 	for _, p := range lists {
 		if p != principal && slices.Contains(s.list(p), name) {
-			return who, cli.Hint(fmt.Errorf("the door says that %s is %s, and [identity] says %s", name, principal, p),
+			return who, diag.Hint(fmt.Errorf("the door says that %s is %s, and [identity] says %s", name, principal, p),
 				"let the host admin mend the forced command or ward/config.toml")
 		}
 	}
@@ -105,7 +105,7 @@ func (s *session) throughDoor(who pusher) (pusher, error) {
 func (s *session) named(who pusher, variable string) (pusher, error) {
 	name := s.env.Getenv(variable)
 	if name == "" {
-		return who, cli.Hint(fmt.Errorf("%s is not set, and [identity] from says that the pusher's name is there", variable),
+		return who, diag.Hint(fmt.Errorf("%s is not set, and [identity] from says that the pusher's name is there", variable),
 			"push through the server; on the host itself the owner can say who pushes: %s=NAME git push", variable)
 	}
 	if err := token.CheckName(name); err != nil {
@@ -143,14 +143,14 @@ func (p pusher) listed(on []checks.Principal, what, source string) (pusher, erro
 		p.principal = on[0]
 		return p, nil
 	case 0:
-		return p, cli.Hint(fmt.Errorf("%s (%s) may not push: on none of the lists pm, agents and members of [identity]", what, source),
+		return p, diag.Hint(fmt.Errorf("%s (%s) may not push: on none of the lists pm, agents and members of [identity]", what, source),
 			"let the host admin add the name to one of them in ward/config.toml")
 	}
 	var names []string
 	for _, o := range on {
 		names = append(names, settingNames[o])
 	}
-	return p, cli.Hint(fmt.Errorf("%s (%s) may not push: [identity] has it on %s", what, source, strings.Join(names, " and on ")),
+	return p, diag.Hint(fmt.Errorf("%s (%s) may not push: [identity] has it on %s", what, source, strings.Join(names, " and on ")),
 		"let the host admin leave it on one of them in ward/config.toml")
 }
 

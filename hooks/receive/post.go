@@ -41,7 +41,7 @@ func PostReceive(ctx context.Context, env *cli.Env) error {
 	defer w.Close()
 	r, err := s.finish(ctx, w)
 	if err != nil {
-		return cli.Hint(fmt.Errorf("the push was accepted, but is not recorded yet: %w", err), "the next push records it, or git ward fsck --repair now; where Ward's pre-receive has gone (git ward doctor --bare DIR), git ward init --bare DIR")
+		return diag.Hint(fmt.Errorf("the push was accepted, but is not recorded yet: %w", err), "the next push records it, or git ward fsck --repair now; where Ward's pre-receive has gone (git ward doctor --bare DIR), git ward init --bare DIR")
 	}
 	for _, u := range s.updates {
 		fmt.Fprintf(env.Stdout, "ward: %s %s, push %d\n", diag.Clean(u.Ref), move(u), r.ID)
@@ -84,7 +84,7 @@ func (s *session) late(ctx context.Context, w *audit.Writer, moves []checks.Upda
 		return nil, err
 	}
 	if r == nil || r.Verdict != audit.Lost {
-		return nil, cli.Hint(errors.New("no pending push of this receive-pack: pre-receive did not run, or this hook was started by hand"),
+		return nil, diag.Hint(errors.New("no pending push of this receive-pack: pre-receive did not run, or this hook was started by hand"),
 			"run git ward init --bare on the repository, then git ward fsck")
 	}
 	r.Verdict, r.Push = audit.Accepted, r.Push+"-late"

@@ -79,7 +79,7 @@ func (s *session) mention(err error) {
 func (s *session) trouble(ctx context.Context, p *audit.Pending, err error) error {
 	p.Record.Rules = []string{"trouble"}
 	s.mention(s.refused(ctx, p))
-	return cli.Hint(fmt.Errorf("the push cannot be judged, so it is refused: %w", err), "nothing was changed; the host admin sees it in git ward log")
+	return diag.Hint(fmt.Errorf("the push cannot be judged, so it is refused: %w", err), "nothing was changed; the host admin sees it in git ward log")
 }
 
 // push is what the checks get.

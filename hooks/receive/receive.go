@@ -21,6 +21,7 @@ import (
 	"git-ward/hooks/checks"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
@@ -67,7 +68,7 @@ func open(ctx context.Context, env *cli.Env) (context.Context, *session, error) 
 	s := &session{env: env, start: time.Now().UTC()}
 	repo, err := git.FromHook(env.Getenv)
 	if err != nil {
-		return ctx, nil, cli.Hint(err, "push to the repository instead; `git ward lint` runs the same checks in a clone")
+		return ctx, nil, diag.Hint(err, "push to the repository instead; `git ward lint` runs the same checks in a clone")
 	}
 	s.repo = repo
 	debug.SetMemoryLimit(collectAt)

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"git-ward/hooks/checks"
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/token"
 )
 
@@ -32,11 +32,11 @@ const (
 func (s *session) signed(ctx context.Context, who pusher) (pusher, error) {
 	blob, nonce := s.env.Getenv("GIT_PUSH_CERT"), s.env.Getenv("GIT_PUSH_CERT_NONCE")
 	if blob == "" {
-		return who, cli.Hint(errors.New("the push is not signed, and [identity] from says that its signature names the pusher"),
+		return who, diag.Hint(errors.New("the push is not signed, and [identity] from says that its signature names the pusher"),
 			"git push --signed, with gpg.format = ssh and your key in user.signingKey")
 	}
 	if status := s.env.Getenv("GIT_PUSH_CERT_NONCE_STATUS"); status != "OK" || nonce == "" {
-		return who, cli.Hint(fmt.Errorf("the push certificate's nonce is %+q, not OK: it may be an old one, sent again", status),
+		return who, diag.Hint(fmt.Errorf("the push certificate's nonce is %+q, not OK: it may be an old one, sent again", status),
 			"push again; the host admin: git ward init --bare sets receive.certNonceSeed, and behind http receive.certNonceSlop has to be set")
 	}
 	_, text, err := s.batch.Read(blob, maxCertificate)
@@ -49,7 +49,7 @@ func (s *session) signed(ctx context.Context, who pusher) (pusher, error) {
 	}
 	payload, signature, err := certificate{nonce, options, s.updates}.check(text)
 	if err != nil {
-		return who, cli.Hint(fmt.Errorf("the push certificate: %w", err), "git push --signed makes a right one")
+		return who, diag.Hint(fmt.Errorf("the push certificate: %w", err), "git push --signed makes a right one")
 	}
 	if who.name, err = signer(ctx, filepath.Join(s.repo.Dir, signersFile), payload, signature); err != nil {
 		return who, err
@@ -116,7 +116,7 @@ func (c certificate) check(text []byte) (payload, signature []byte, err error) {
 // key, for the namespace git and now.
 func signer(ctx context.Context, signers string, payload, signature []byte) (string, error) {
 	refused := func(err error) error {
-		return cli.Hint(fmt.Errorf("the push's signature: %w", err), "let the host admin add `NAME namespaces=\"git\" KEY` to %s", signersFile)
+		return diag.Hint(fmt.Errorf("the push's signature: %w", err), "let the host admin add `NAME namespaces=\"git\" KEY` to %s", signersFile)
 	}
 	out, err := keygen(ctx, signature, nil, "-Y", "find-principals", "-f", signers)
 	if err != nil {
@@ -155,7 +155,7 @@ func keygen(ctx context.Context, signature, stdin []byte, args ...string) ([]byt
 	out, err := cmd.Output()
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return nil, cli.Hint(errors.New("ssh-keygen is not installed here"), "the host admin: apt-get install openssh-client")
+		return nil, diag.Hint(errors.New("ssh-keygen is not installed here"), "the host admin: apt-get install openssh-client")
 	case err != nil:
 		return nil, fmt.Errorf("ssh-keygen %s: %w: %s", args[1], err, strings.ReplaceAll(strings.TrimSpace(errs.String()), "\n", "; "))
 	}

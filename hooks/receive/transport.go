@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 // transportVars are the traces that a remote transport leaves in receive-pack's
@@ -61,5 +61,5 @@ func throughServer(seen string) error {
 		what = `write from = "account" into [identity] of ward/config.toml where every key of this account is a PM's;` +
 			` else give each key the forced command git ward door --stdio --bare DIR --pm NAME (or --agent, --member)`
 	}
-	return cli.Hint(errors.New("the push comes through a server ("+seen+" is set), where everybody has the owner's user id: nothing says who pushes"), "%s", what)
+	return diag.Hint(errors.New("the push comes through a server ("+seen+" is set), where everybody has the owner's user id: nothing says who pushes"), "%s", what)
 }

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"git-ward/hooks/checks"
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 )
 
 // asUser judges the hook's process by its user: the owner is a PM, anybody else
@@ -37,7 +37,7 @@ func (s *session) asUser(who pusher, owner bool) (pusher, error) {
 	}
 	if len(on) == 0 {
 		who.name = "" // a stranger's user id, which the record has, says enough
-		return who, cli.Hint(fmt.Errorf("user id %s may not push: it is neither the repository's owner nor on [identity] pm, agents or members", number),
+		return who, diag.Hint(fmt.Errorf("user id %s may not push: it is neither the repository's owner nor on [identity] pm, agents or members", number),
 			"push as the owner (sudo -u OWNER git push), or let the host admin add you to [identity] pm in ward/config.toml and run git ward init --bare again")
 	}
 	what := who.name

@@ -59,20 +59,6 @@ func Bytes(w io.Writer) io.Writer {
 // or Exit.
 type Func func(ctx context.Context, env *Env) error
 
-// Error is trouble with a remedy.
-type Error struct {
-	Err  error
-	Hint string
-}
-
-func (e *Error) Error() string { return e.Err.Error() }
-func (e *Error) Unwrap() error { return e.Err }
-
-// Hint makes an error whose remedy is printed on a line of its own.
-func Hint(err error, format string, args ...any) error {
-	return &Error{err, fmt.Sprintf(format, args...)}
-}
-
 // ErrFindings ends a command with exit 1; what was found is printed already.
 var ErrFindings = errors.New("findings")
 
@@ -173,7 +159,7 @@ func Report(w io.Writer, program string, err error) int {
 	for line := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintf(w, "%s: error: %s\n", program, diag.Clean(line))
 	}
-	var hinted *Error
+	var hinted *diag.Hinted
 	if errors.As(err, &hinted) && hinted.Hint != "" {
 		for line := range strings.SplitSeq(hinted.Hint, "\n") {
 			fmt.Fprintf(w, "%s: hint: %s\n", program, diag.Clean(line))

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"git-ward/internal/diag"
 )
 
 func TestFlagsMayBeMixedWithArguments(t *testing.T) {
@@ -41,7 +43,7 @@ func TestReport(t *testing.T) {
 		{ErrUsage, 2, ""},
 		{ExitCode(42), 42, ""},
 		{errors.New("bad\x1b[31m"), 2, "p: error: bad\\x1b[31m\n"},
-		{fmt.Errorf("while: %w", Hint(errors.New("bad"), "do %s", "this")), 2, "p: error: while: bad\np: hint: do this\n"},
+		{fmt.Errorf("while: %w", diag.Hint(errors.New("bad"), "do %s", "this")), 2, "p: error: while: bad\np: hint: do this\n"},
 	} {
 		var b strings.Builder
 		if code := Report(&b, "p", c.err); code != c.code || b.String() != c.text {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"git-ward/internal/diag"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -22,7 +24,7 @@ func Program(name string) (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", Hint(fmt.Errorf("the program %s is neither beside the running one nor on PATH", name), "run scripts/build; it puts all of them in bin/")
+		return "", diag.Hint(fmt.Errorf("the program %s is neither beside the running one nor on PATH", name), "run scripts/build; it puts all of them in bin/")
 	}
 	return filepath.Abs(path)
 }

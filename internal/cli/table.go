@@ -47,9 +47,9 @@ func Dispatch(program, about string, groups []Group) Func {
 		}
 		err := fmt.Errorf("unknown command %q", name)
 		if near := diag.Nearest(name, names); near != "" {
-			return Hint(err, "did you mean `%s %s`?", program, near)
+			return diag.Hint(err, "did you mean `%s %s`?", program, near)
 		}
-		return Hint(err, "`%s help` lists the commands", program)
+		return diag.Hint(err, "`%s help` lists the commands", program)
 	}
 }
 

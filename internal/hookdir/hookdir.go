@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
@@ -59,12 +59,12 @@ func Find(bare, named string) (Layout, error) {
 	dir := filepath.Clean(named)
 	if filepath.IsAbs(named) {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return Layout{}, cli.Hint(fmt.Errorf("--hooks %s is not a directory", named), "make it first, or name one in the repository")
+			return Layout{}, diag.Hint(fmt.Errorf("--hooks %s is not a directory", named), "make it first, or name one in the repository")
 		}
 		return Layout{dir}, nil
 	}
 	if !filepath.IsLocal(dir) || dir == "." {
-		return Layout{}, cli.Hint(fmt.Errorf("--hooks %s is relative, but leads out of the repository", named), "name it from / on")
+		return Layout{}, diag.Hint(fmt.Errorf("--hooks %s is relative, but leads out of the repository", named), "name it from / on")
 	}
 	return Layout{filepath.Join(bare, dir)}, nil
 }
@@ -148,7 +148,7 @@ func Check(ctx context.Context, bare string) error {
 	out, err := repo.Output(ctx, args...)
 	answer := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if err != nil || len(answer) != 1+len(Names) || answer[0] != "true" {
-		return cli.Hint(fmt.Errorf("%s is not a bare git repository", bare), "`git ward init --bare DIR` makes one")
+		return diag.Hint(fmt.Errorf("%s is not a bare git repository", bare), "`git ward init --bare DIR` makes one")
 	}
 	for i, name := range Names {
 		out, err := repo.Output(ctx, "config", "--local", "--get", Key(name))
@@ -158,7 +158,7 @@ func Check(ctx context.Context, bare string) error {
 			want = "hooks/" + name
 		}
 		if err := check(within(bare, want), within(bare, answer[1+i]), name, recorded); err != nil {
-			return cli.Hint(err, "`git ward init --bare %s` mends it", bare)
+			return diag.Hint(err, "`git ward init --bare %s` mends it", bare)
 		}
 	}
 	return nil
@@ -209,7 +209,7 @@ func Gone(ctx context.Context, bare string) string {
 		return ""
 	}
 	text := "pushes are not judged: " + err.Error()
-	var hinted *cli.Error
+	var hinted *diag.Hinted
 	if errors.As(err, &hinted) {
 		text += "; " + hinted.Hint
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 // Delegates as forges write them, and scripts that only look like one.
@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 	find := func(named string) string {
 		l, err := Find(bare, named)
 		if err != nil {
-			var hinted *cli.Error
+			var hinted *diag.Hinted
 			if !errors.As(err, &hinted) || hinted.Hint == "" {
 				t.Errorf("no remedy: %v", err)
 			}

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"git-ward/internal/atomicfile"
-	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -49,7 +48,7 @@ func Find(dir string) (*Tree, error) {
 			return &Tree{Dir: top}, nil
 		}
 		if top == filepath.Dir(top) {
-			return nil, cli.Hint(fmt.Errorf("%s is not in a working tree", dir), "run it in a clone of a ward repository")
+			return nil, diag.Hint(fmt.Errorf("%s is not in a working tree", dir), "run it in a clone of a ward repository")
 		}
 	}
 }

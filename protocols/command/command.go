@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/plan"
 )
@@ -136,7 +137,7 @@ func (t *Tree) Files(ctx context.Context) ([]string, error) {
 func (t *Tree) rel(env *cli.Env, arg string) (string, error) {
 	path, err := filepath.Rel(t.Top, env.Path(arg))
 	if err != nil || !filepath.IsLocal(path) {
-		return "", cli.Hint(fmt.Errorf("%s is not in the working tree %s", arg, t.Top), "name a file of the repository")
+		return "", diag.Hint(fmt.Errorf("%s is not in the working tree %s", arg, t.Top), "name a file of the repository")
 	}
 	return filepath.ToSlash(path), nil
 }

@@ -98,7 +98,7 @@ func readMachine(env *cli.Env, name string) (*fsm.Machine, error) {
 		if near := diag.Nearest(name, fsm.Names()); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		return nil, cli.Hint(fmt.Errorf("%s is neither a machine nor a file", name), "%s", hint)
+		return nil, diag.Hint(fmt.Errorf("%s is neither a machine nor a file", name), "%s", hint)
 	}
 	if info.Size() > fsm.MaxBytes || !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a file of at most %d bytes", name, fsm.MaxBytes)

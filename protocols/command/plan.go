@@ -186,7 +186,7 @@ func (t *Tree) named(env *cli.Env, l *plan.Linter, arg string) (string, error) {
 	if near := diag.Nearest(arg, r.Names()); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return "", cli.Hint(fmt.Errorf("%s is neither a registered plan nor a file", arg), "%s", hint)
+	return "", diag.Hint(fmt.Errorf("%s is neither a registered plan nor a file", arg), "%s", hint)
 }
 
 // shown is a step as `plan show --json` prints it.

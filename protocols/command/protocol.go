@@ -46,7 +46,7 @@ func compile(_ context.Context, env *cli.Env) error {
 		return err
 	}
 	if len(files) == 0 {
-		return cli.Hint(fmt.Errorf("there is no protocol below %s", charter.Dir), "a protocol is a file %sNAME.protocol.json; a new ward repository has twelve", charter.Dir)
+		return diag.Hint(fmt.Errorf("there is no protocol below %s", charter.Dir), "a protocol is a file %sNAME.protocol.json; a new ward repository has twelve", charter.Dir)
 	}
 	if found := charter.Check(files); diag.HasErrors(found) {
 		diag.WriteText(env.Stdout, diag.Normalize(found))
@@ -171,7 +171,7 @@ func apply(env *cli.Env, tree *worktree.Tree, e charter.Edit) error {
 		fmt.Fprintln(env.Stdout, err)
 		return writeCompiled(env, tree, files) // a kill may have come between the two files
 	case err != nil:
-		return cli.Hint(err, "git ward protocol lint says what is wrong with the protocols; AGENTS.md lists their ids")
+		return diag.Hint(err, "git ward protocol lint says what is wrong with the protocols; AGENTS.md lists their ids")
 	}
 	for i := range files {
 		if files[i].Path == changed.Path {

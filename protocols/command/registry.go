@@ -51,7 +51,7 @@ func (t *Tree) changeRegistry(change func(*plan.Registry) error) error {
 		return err
 	}
 	if diag.HasErrors(found) {
-		return cli.Hint(fmt.Errorf("%s: %s", found[0].Pos, found[0].Message), "mend %s first: git ward plan lint", plan.RegistryPath)
+		return diag.Hint(fmt.Errorf("%s: %s", found[0].Pos, found[0].Message), "mend %s first: git ward plan lint", plan.RegistryPath)
 	}
 	if err := change(r); err != nil {
 		return err
@@ -71,7 +71,7 @@ func planRegister(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	if kind, err := t.Kind(path); err != nil || kind != plan.File {
-		return cli.Hint(fmt.Errorf("%s is not a file", path), "write the plan first")
+		return diag.Hint(fmt.Errorf("%s is not a file", path), "write the plan first")
 	}
 	if !strings.HasSuffix(path, ".udc") {
 		found, err := t.Linter(ctx).Lint(path)
@@ -105,7 +105,7 @@ func planDeregister(ctx context.Context, env *cli.Env) error {
 		if near := diag.Nearest(args[0], r.Names()); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		return cli.Hint(fmt.Errorf("%q is not registered", args[0]), "%s", hint)
+		return diag.Hint(fmt.Errorf("%q is not registered", args[0]), "%s", hint)
 	})
 	if err != nil {
 		return err

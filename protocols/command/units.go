@@ -12,6 +12,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
@@ -38,7 +39,7 @@ type units struct {
 func openUnits(ctx context.Context, env *cli.Env, configFile string) (*units, error) {
 	repo, err := git.Discover(ctx, env.Dir)
 	if err != nil {
-		return nil, cli.Hint(err, "run it in a clone of a ward repository, or in the bare repository")
+		return nil, diag.Hint(err, "run it in a clone of a ward repository, or in the bare repository")
 	}
 	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
@@ -103,7 +104,7 @@ func (u *units) fetch() error {
 	out, err := u.git("fetch", "--quiet", "origin", "+refs/heads/main:refs/remotes/origin/main", uow.RefPrefix+"*:"+uow.RefPrefix+"*",
 		"refs/notes/certificates*:refs/notes/certificates*")
 	if err != nil {
-		return cli.Hint(u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out))), "a journal that does not fast-forward was rewritten: git ward fsck on the host")
+		return diag.Hint(u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out))), "a journal that does not fast-forward was rewritten: git ward fsck on the host")
 	}
 	if u.batch != nil { // a new reader sees the new refs
 		u.batch.Close()
@@ -129,7 +130,7 @@ func (u *units) push(commit string, id uow.ID, parent string) (bool, error) {
 	if !u.given && strings.Contains(out, `"budget" is`) {
 		hint = "the host's [loop] settings differ from Ward's defaults: give a copy of <bare>/ward/config.toml by --config, or run it in the bare repository"
 	}
-	return false, cli.Hint(u.how.Explain(fmt.Errorf("git push: %s", strings.TrimSpace(out))), "%s", hint)
+	return false, diag.Hint(u.how.Explain(fmt.Errorf("git push: %s", strings.TrimSpace(out))), "%s", hint)
 }
 
 // ids lists the units, by directive and number.
@@ -156,7 +157,7 @@ func (u *units) last(id uow.ID) (*uow.Record, error) {
 	}
 	r, err := uow.ParseRecord(data)
 	if err != nil {
-		return nil, cli.Hint(fmt.Errorf("%s: %w", id, err), "git ward fsck names what is broken")
+		return nil, diag.Hint(fmt.Errorf("%s: %w", id, err), "git ward fsck names what is broken")
 	}
 	return r, nil
 }
@@ -184,7 +185,7 @@ func (u *units) journal(id uow.ID) (tip string, records []*uow.Record, err error
 	}
 	records, found := uow.Validate(id, files)
 	if len(found) > 0 {
-		return "", nil, cli.Hint(fmt.Errorf("%s: %s", id, found[0].Message), "git ward fsck on the host names what is broken")
+		return "", nil, diag.Hint(fmt.Errorf("%s: %s", id, found[0].Message), "git ward fsck on the host names what is broken")
 	}
 	return object.ID, records, nil
 }
@@ -203,7 +204,7 @@ func (u *units) main(id uow.ID, prev *uow.Record, records []*uow.Record) (*uow.M
 	}
 	m, found := loop.Main(doc.Directive(id.Directive), loop.Base(u.settings.Loop), policy)
 	if len(found) > 0 {
-		return nil, cli.Hint(fmt.Errorf("%s: %s", uow.PolicyPath, found[0].Message), "%s", found[0].Hint)
+		return nil, diag.Hint(fmt.Errorf("%s: %s", uow.PolicyPath, found[0].Message), "%s", found[0].Hint)
 	}
 	if m.DirectiveHash == prev.DirectiveHash && !u.given {
 		m.Total = prev.Budget.Total

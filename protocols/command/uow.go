@@ -152,7 +152,7 @@ func (u *units) advance(id uow.ID, in uow.Input) (target uow.ID, next *uow.Recor
 		return id, nil, "", err
 	}
 	if len(records) == 0 {
-		return id, nil, "", cli.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow list")
+		return id, nil, "", diag.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow list")
 	}
 	prev, parent := records[len(records)-1], tip
 	var world uow.World
@@ -163,7 +163,7 @@ func (u *units) advance(id uow.ID, in uow.Input) (target uow.ID, next *uow.Recor
 	if in.Event == uow.Fork {
 		target, world.Last, prev, parent = uow.ID{Directive: id.Directive, K: id.K + 1}, prev, nil, ""
 		if tip, _, err := u.journal(target); err != nil || tip != "" {
-			return target, nil, "", errors.Join(err, cli.Hint(fmt.Errorf("%s exists already", target), "fork the last unit of the directive"))
+			return target, nil, "", errors.Join(err, diag.Hint(fmt.Errorf("%s exists already", target), "fork the last unit of the directive"))
 		}
 	}
 	next, found := uow.Advance(target, prev, in, world)
@@ -269,7 +269,7 @@ func uowShow(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	if len(records) == 0 {
-		return cli.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow list --all")
+		return diag.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow list --all")
 	}
 	if asJSON {
 		for _, r := range records {

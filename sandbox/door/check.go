@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/hookdir"
 )
 
@@ -41,10 +41,10 @@ func checkOwner(bare string) error {
 	if u, err := user.LookupId(strconv.Itoa(owner)); err == nil {
 		name = u.Username
 	}
-	return cli.Hint(fmt.Errorf("%s belongs to user %s, not to you", bare, name),
+	return diag.Hint(fmt.Errorf("%s belongs to user %s, not to you", bare, name),
 		"run it as the owner: `sudo -u %s git ward launch --bare %s ...`", name, bare)
 }
 
 func initMends(bare string, err error) error {
-	return cli.Hint(err, "`git ward init --bare %s` mends it", bare)
+	return diag.Hint(err, "`git ward init --bare %s` mends it", bare)
 }

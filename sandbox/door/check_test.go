@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rs/zerolog"
+	"git-ward/internal/diag"
 
-	"git-ward/internal/cli"
+	"github.com/rs/zerolog"
 )
 
 func TestCheck(t *testing.T) {
@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 				}
 				return
 			}
-			var hinted *cli.Error
+			var hinted *diag.Hinted
 			if !errors.As(err, &hinted) || !strings.Contains(err.Error(), test.want) || !strings.Contains(hinted.Hint, test.hint) {
 				t.Errorf("error %v, want %q with the hint %q", err, test.want, test.hint)
 			}

@@ -19,8 +19,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 )
 
 const (
@@ -84,7 +84,7 @@ func Listen(ctx context.Context, c Config) (*Door, error) {
 func listen(dir string) (*net.UnixListener, error) {
 	path := filepath.Join(dir, "sock")
 	if len(path) > maxPath {
-		return nil, cli.Hint(fmt.Errorf("%s is too long for a unix socket: %d bytes, at most %d", path, len(path), maxPath),
+		return nil, diag.Hint(fmt.Errorf("%s is too long for a unix socket: %d bytes, at most %d", path, len(path), maxPath),
 			"set XDG_RUNTIME_DIR or TMPDIR to a directory with a short name")
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"git-ward/internal/diag"
 
-	"git-ward/internal/cli"
+	"golang.org/x/sys/unix"
 )
 
 // shared is the turn of one name among all its connections, each a process of its
@@ -92,7 +92,7 @@ func (s *shared) book(burst, perMinute int) (time.Duration, error) {
 func (s *shared) turn(ctx context.Context, burst, perMinute int, gone func() bool) (*os.File, error) {
 	waiting, err := s.hold("wait", maxOpen)
 	if errors.Is(err, errBusy) {
-		return nil, cli.Hint(fmt.Errorf("%d connections of this name wait already", maxOpen), "try again later")
+		return nil, diag.Hint(fmt.Errorf("%d connections of this name wait already", maxOpen), "try again later")
 	}
 	if err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func Stdio(ctx context.Context, env *cli.Env) error {
 		s.protocol = v
 	}
 	if s.bare, err = filepath.EvalSymlinks(env.Path(bare)); err != nil {
-		return cli.Hint(err, "`git ward init --bare DIR` makes a repository")
+		return diag.Hint(err, "`git ward init --bare DIR` makes a repository")
 	}
 	return s.stdio(ctx, env)
 }
@@ -106,7 +106,7 @@ func asked(command string) (string, error) {
 	if command != "" {
 		what = fmt.Sprintf("%q is not git's", diag.Clean(command[:min(len(command), 80)]))
 	}
-	return "", cli.Hint(fmt.Errorf("this key is for git clone, fetch and push: %s", what), "git clone ssh://HOST/PATH")
+	return "", diag.Hint(fmt.Errorf("this key is for git clone, fetch and push: %s", what), "git clone ssh://HOST/PATH")
 }
 
 // stdio serves the one connection.

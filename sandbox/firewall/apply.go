@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/sys/unix"
+	"git-ward/internal/diag"
 
-	"git-ward/internal/cli"
+	"golang.org/x/sys/unix"
 )
 
 // Target is a network namespace to fence, never the caller's own.
@@ -83,7 +83,7 @@ const nsGetType = 0xb703
 func (t Target) open() (*os.File, error) {
 	ns, err := os.Open(t.NetNS)
 	if err != nil {
-		return nil, cli.Hint(err, "the container's first process has ended, or belongs to another user")
+		return nil, diag.Hint(err, "the container's first process has ended, or belongs to another user")
 	}
 	if kind, err := unix.IoctlRetInt(int(ns.Fd()), nsGetType); err != nil || kind != unix.CLONE_NEWNET {
 		ns.Close()

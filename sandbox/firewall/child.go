@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"git-ward/internal/diag"
 
-	"git-ward/internal/cli"
+	"golang.org/x/sys/unix"
 )
 
 // request is what a child is told on its standard input.
@@ -108,7 +108,7 @@ func nsenter(ctx context.Context, files []*os.File, args []string, input []byte)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrNotFound) {
-		return nil, cli.Hint(err, "`apt-get install util-linux` brings nsenter")
+		return nil, diag.Hint(err, "`apt-get install util-linux` brings nsenter")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("inside the container's namespaces: %w: %s", err, strings.TrimSpace(stderr.String()))

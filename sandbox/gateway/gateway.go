@@ -21,9 +21,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rs/zerolog"
+	"git-ward/internal/diag"
 
-	"git-ward/internal/cli"
+	"github.com/rs/zerolog"
 )
 
 // maxPath is what fits in sun_path with its final zero (unix(7)).
@@ -161,7 +161,7 @@ func (g *Gateway) listen() (err error) {
 	dir := filepath.Join(g.outer, "gateway")
 	path := filepath.Join(dir, "sock")
 	if len(path) > maxPath {
-		return cli.Hint(fmt.Errorf("%s is too long for a unix socket: %d bytes, at most %d", path, len(path), maxPath),
+		return diag.Hint(fmt.Errorf("%s is too long for a unix socket: %d bytes, at most %d", path, len(path), maxPath),
 			"set XDG_RUNTIME_DIR or TMPDIR to a directory with a short name")
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 // maxKey is the size in bytes of a key file; keys have about a hundred.
@@ -75,7 +75,7 @@ func ReadKey(path string) (Key, error) {
 	case owner != os.Geteuid():
 		return Key{}, fmt.Errorf("%s belongs to user id %d, not to you", path, owner)
 	case info.Mode().Perm()&^0o600 != 0:
-		return Key{}, cli.Hint(fmt.Errorf("%s has mode %04o, not 0600", path, info.Mode().Perm()), "chmod 600 %s", path)
+		return Key{}, diag.Hint(fmt.Errorf("%s has mode %04o, not 0600", path, info.Mode().Perm()), "chmod 600 %s", path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxKey+1))
 	if err != nil {

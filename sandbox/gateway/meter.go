@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/atomicfile"
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 const (
@@ -153,7 +153,7 @@ func load(path string) (file, error) {
 		err = fmt.Errorf("version %d is not 1", s.Version)
 	}
 	if err != nil {
-		return s, cli.Hint(fmt.Errorf("%s is not a meter's file: %w", path, err),
+		return s, diag.Hint(fmt.Errorf("%s is not a meter's file: %w", path, err),
 			"mend it from a backup; removing it makes every directive's budget new")
 	}
 	return s, nil

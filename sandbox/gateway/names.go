@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 // names is the list of allowed host names.
@@ -27,7 +27,7 @@ func newNames(list []string) (names, error) {
 	for _, entry := range list {
 		name, below := strings.CutPrefix(strings.ToLower(entry), "*.")
 		if !hostName.MatchString(name) || len(name) > 253 || below && !strings.Contains(name, ".") {
-			return n, cli.Hint(fmt.Errorf("[egress] allow: %q is not a host's name", entry),
+			return n, diag.Hint(fmt.Errorf("[egress] allow: %q is not a host's name", entry),
 				`write "example.com", or "*.example.com" for the names below it`)
 		}
 		if below {

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 // provider is one protocol with the place where it is served.
@@ -84,7 +84,7 @@ func baseURL(text, fallback string) (*url.URL, error) {
 		u.Path = strings.TrimSuffix(u.Path, "/")
 		return u, nil
 	}
-	return nil, cli.Hint(fmt.Errorf("%s is neither https nor on loopback", u.Redacted()), "the key would cross the network in the clear")
+	return nil, diag.Hint(fmt.Errorf("%s is neither https nor on loopback", u.Redacted()), "the key would cross the network in the clear")
 }
 
 func isLoopback(host string) bool {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"git-ward/internal/atomicfile"
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/flock"
 )
 
@@ -152,7 +152,7 @@ func (o *Options) cached(ctx context.Context, archive, dir string, lock *os.File
 func (o *Options) bootstrap(ctx context.Context, archive, dir string, locks ...*os.File) error {
 	mmdebstrap, err := exec.LookPath("mmdebstrap")
 	if err != nil {
-		return cli.Hint(errors.New("mmdebstrap is not there, which makes an image from Debian packages"),
+		return diag.Hint(errors.New("mmdebstrap is not there, which makes an image from Debian packages"),
 			"apt-get install mmdebstrap, or name a base image with --from")
 	}
 	sources, err := sourceFiles("/etc/apt")

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"git-ward/internal/atomicfile"
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/flock"
 )
 
@@ -81,11 +81,11 @@ func (d *disk) format(ctx context.Context) error {
 	// from refs, and the limit is the agent's.
 	out, err := exec.CommandContext(ctx, sbin("mkfs.ext4"), "-q", "-F", "-m", "0", "-O", "^has_journal", "-E", owner, f.Name()).CombinedOutput()
 	if err != nil {
-		return cli.Hint(fmt.Errorf("mkfs.ext4: %w: %s", err, out), "on Debian: apt-get install e2fsprogs")
+		return diag.Hint(fmt.Errorf("mkfs.ext4: %w: %s", err, out), "on Debian: apt-get install e2fsprogs")
 	}
 	out, err = exec.CommandContext(ctx, sbin("debugfs"), "-w", "-R", "set_inode_field / mode 041777", f.Name()).CombinedOutput()
 	if err != nil {
-		return cli.Hint(fmt.Errorf("debugfs: %w: %s", err, out), "on Debian: apt-get install e2fsprogs")
+		return diag.Hint(fmt.Errorf("debugfs: %w: %s", err, out), "on Debian: apt-get install e2fsprogs")
 	}
 	if err := errors.Join(f.Sync(), os.Rename(f.Name(), d.mount.Source)); err != nil {
 		return err

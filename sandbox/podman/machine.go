@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 // Info is the machine as podman sees it.
@@ -55,7 +55,7 @@ func (e *Engine) look(ctx context.Context) (machine, error) {
 	return machine{i.Rootless, i.CgroupV2, i.Controllers}, nil
 }
 
-var errNoSeccomp = cli.Hint(errors.New("there is no seccomp here, so a container is no fence"),
+var errNoSeccomp = diag.Hint(errors.New("there is no seccomp here, so a container is no fence"),
 	"use a kernel and a podman with seccomp; `podman info` tells")
 
 func lookHere() (machine, error) {

@@ -5,9 +5,9 @@ package podman
 import (
 	"context"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 func dial(context.Context, string) (api, error) {
-	return nil, cli.Hint(ErrNoBindings, "`scripts/build` sets the tags: remote, containers_image_openpgp, exclude_graphdriver_btrfs")
+	return nil, diag.Hint(ErrNoBindings, "`scripts/build` sets the tags: remote, containers_image_openpgp, exclude_graphdriver_btrfs")
 }

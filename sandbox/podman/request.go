@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
-	"golang.org/x/sys/unix"
+	"git-ward/internal/diag"
 
-	"git-ward/internal/cli"
+	"golang.org/x/sys/unix"
 )
 
 // request is a Spec that has passed Check, with what it becomes on this machine.
@@ -39,7 +39,7 @@ func (e *Engine) newRequest(s *Spec) (*request, error) {
 			continue
 		}
 		if e.machine.rootless {
-			return nil, cli.Hint(errors.New("an ordinary user cannot mount a disk at "+m.Target),
+			return nil, diag.Hint(errors.New("an ordinary user cannot mount a disk at "+m.Target),
 				"use tmpfs, or run as root")
 		}
 		r.disks = append(r.disks, newDisk(m, r.IDs))

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 // patience is how long the service may take to answer at all, and to end.
@@ -59,7 +59,7 @@ func find(podman string) (string, error) {
 	}
 	path, err := exec.LookPath(podman)
 	if err != nil {
-		return "", cli.Hint(fmt.Errorf("podman is not there: %w", err),
+		return "", diag.Hint(fmt.Errorf("podman is not there: %w", err),
 			"on Debian: apt-get install podman runc netavark iptables uidmap slirp4netns; or launch --unfenced, without a fence")
 	}
 	return path, nil

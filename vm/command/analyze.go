@@ -120,7 +120,7 @@ func (a *analyzer) load(into *halting.Report) error {
 		err = fmt.Errorf("its risk is %q", r.Risk)
 	}
 	if err != nil {
-		return cli.Hint(fmt.Errorf("%s is not a report: %w", a.proof, err), "save one line of `git ward udc analyze --json`")
+		return diag.Hint(fmt.Errorf("%s is not a report: %w", a.proof, err), "save one line of `git ward udc analyze --json`")
 	}
 	*into = r.Report
 	return nil

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/vm"
 	"git-ward/vm/asm"
 )
@@ -87,7 +87,7 @@ func (o *options) machine(p *asm.Program) (*vm.Machine, error) {
 	}
 	m, err := vm.New(image, o.limits, o.calls)
 	if err != nil {
-		return nil, cli.Hint(err, "see [vm] in the settings: `git ward config`")
+		return nil, diag.Hint(err, "see [vm] in the settings: `git ward config`")
 	}
 	return m, nil
 }

@@ -58,7 +58,7 @@ func (t *tracer) trace(ctx context.Context, p *asm.Program) error {
 		if errors.Is(err, context.Canceled) {
 			return fmt.Errorf("%w after %s", interrupted(p.Name), diag.Count(m.Result().Instructions, "instruction"))
 		}
-		return cli.Hint(fmt.Errorf("did not reach instruction %d: %w", t.from, err), "raise --max-time")
+		return diag.Hint(fmt.Errorf("did not reach instruction %d: %w", t.from, err), "raise --max-time")
 	}
 	told := false // whether the last line shows the end
 	for range t.steps {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 )
 
 const connectUsage = "ward-agent connect SOCKET [IGNORED]"
@@ -22,7 +23,7 @@ func connect(ctx context.Context, env *cli.Env) error {
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", args[0])
 	if err != nil {
-		return cli.Hint(fmt.Errorf("the door is not there: %w", err), "pushes go through `git ward launch` on the host; is it running?")
+		return diag.Hint(fmt.Errorf("the door is not there: %w", err), "pushes go through `git ward launch` on the host; is it running?")
 	}
 	door := conn.(*net.UnixConn)
 	defer door.Close()

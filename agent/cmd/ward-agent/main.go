@@ -14,6 +14,7 @@ import (
 	"git-ward/hooks/secret"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 )
 
 const usage = "ward-agent --bare DIR --state DIR --config FILE [--door SOCKET] [--model NAME] [--once]"
@@ -70,7 +71,7 @@ func run(ctx context.Context, env *cli.Env) error {
 func readConfig(path string) (*config.Config, error) {
 	data, err := config.ReadFile(path)
 	if err != nil {
-		return nil, cli.Hint(fmt.Errorf("--config: %w", err), "give a copy of <bare>/ward/config.toml")
+		return nil, diag.Hint(fmt.Errorf("--config: %w", err), "give a copy of <bare>/ward/config.toml")
 	}
 	return config.Parse(data, path)
 }
