@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"os"
 
-	"git-ward/agent"
+	"git-ward/agent/worker"
 	"git-ward/hooks/secret"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
@@ -46,7 +46,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	case bare == "" || state == "" || file == "":
 		return env.Usage(usage, "--bare, --state and --config are needed")
 	}
-	set := agent.Settings{Once: once, Stderr: env.Stderr, Redact: secret.Redactor(), Start: agent.StartFrom(env.Getenv)}
+	set := worker.Settings{Once: once, Stderr: env.Stderr, Redact: secret.Redactor(), Start: worker.StartFrom(env.Getenv)}
 	set.Bare, set.State = env.Path(bare), env.Path(state)
 	if door != "" {
 		set.Door = env.Path(door)
@@ -60,7 +60,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	if name != "" {
 		set.Config.Model.Name = name
 	}
-	err = agent.Run(ctx, set)
+	err = worker.Run(ctx, set)
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted; start the agent again to go on")
 	}

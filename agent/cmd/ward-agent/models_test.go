@@ -31,9 +31,9 @@ func call(name string, args map[string]string) modeltest.Call {
 	return modeltest.Call{Name: name, Args: string(data)}
 }
 
-// worker plays a model that looks for keys, writes a plan by parallel calls, gets
+// worksInTurns plays a model that looks for keys, writes a plan by parallel calls, gets
 // a call wrong, is stopped by faults, and has last words.
-func worker(r *modeltest.Request) modeltest.Turn {
+func worksInTurns(r *modeltest.Request) modeltest.Turn {
 	switch r.N {
 	case 1:
 		return modeltest.Turn{Fault: modeltest.Fault{Status: 529, Type: "overloaded_error", Message: "Overloaded", RetryAfter: "0.1"}}
@@ -59,7 +59,7 @@ func TestThinkingModels(t *testing.T) {
 	for name, settings := range thinking {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, worker, settings)
+			h := newHost(t, worksInTurns, settings)
 			log := h.launch()
 			status, text := h.report()
 			if status != "EXIT_CONVERGED" {
@@ -129,7 +129,7 @@ func (h *host) noKey(log string) {
 func TestNoKeyInProcesses(t *testing.T) {
 	var found []string
 	var seen int
-	h := newHost(t, worker, thinking["anthropic"])
+	h := newHost(t, worksInTurns, thinking["anthropic"])
 	stop, done := make(chan bool), make(chan bool)
 	go func() {
 		defer close(done)
@@ -198,12 +198,12 @@ func TestEnds(t *testing.T) {
 		settings                   map[string]string
 		file                       string // on the branch
 	}{
-		{"budget", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worker, map[string]string{"tokens": "100"}, "LEARNINGS.md"},
-		{"cost", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worker, map[string]string{"cost": `"0.001"`}, "LEARNINGS.md"},
+		{"budget", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worksInTurns, map[string]string{"tokens": "100"}, "LEARNINGS.md"},
+		{"cost", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worksInTurns, map[string]string{"cost": `"0.001"`}, "LEARNINGS.md"},
 		{"amid", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "while the residual was 1 (The model is not paid for any more", 1, spender("other.txt"), map[string]string{}, "other.txt"},
-		{"command", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "The model is not paid for any more. The command of [model] command failed", 1, worker, map[string]string{"tokens": "100", "name": `"exec"`,
+		{"command", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "The model is not paid for any more. The command of [model] command failed", 1, worksInTurns, map[string]string{"tokens": "100", "name": `"exec"`,
 			"command": `["sh", "-c", '''echo part >part.txt; curl --silent --data '{"model":"m","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "part.txt"},
-		{"refused", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "was refused 1 time", 0, worker, map[string]string{"tokens": "100", "name": `"exec"`,
+		{"refused", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "was refused 1 time", 0, worksInTurns, map[string]string{"tokens": "100", "name": `"exec"`,
 			"command": `["sh", "-c", '''echo { >knowledge_core/agent_meta.json; curl --silent --data '{"model":"m","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "LEARNINGS.md"},
 		{"enough", "EXIT_CONVERGED", "EXACT_CERTIFICATE", "every criterion is met", 1, spender("made.txt"), map[string]string{}, "made.txt"},
 		{"refusal", "EXIT_BLOCKED", "EVIDENCE_INCOMPLETE", "refused to go on", 1, func(*modeltest.Request) modeltest.Turn {

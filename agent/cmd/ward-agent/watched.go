@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"git-ward/agent"
 	"git-ward/agent/store"
 	"git-ward/internal/cli"
 	"git-ward/protocols/boot"
@@ -51,6 +50,21 @@ func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o stor
 	return o, err
 }
 
+// openStore opens the store for one call by the watcher, while no agent works in
+// its state directory.
+func openStore(ctx context.Context, o store.Options) (*store.Store, func(), error) {
+	release, err := store.Lock(o.State)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := store.Open(ctx, o)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return s, release, nil
+}
+
 // report is how the watcher tells the PM something: with the agent's rights.
 func report(ctx context.Context, env *cli.Env) error {
 	var status, directive, incident string
@@ -69,7 +83,12 @@ func report(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	return agent.Report(ctx, o, incident, comms.NewReport{
+	s, release, err := openStore(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.ReportOnce(ctx, incident, comms.NewReport{
 		Time: time.Now(), Directive: directive, Status: comms.Status(status), Text: string(text),
 	})
 }
@@ -89,7 +108,12 @@ func rescue(ctx context.Context, env *cli.Env) error {
 	if tree == "" {
 		return env.Usage(rescueUsage, "--tree is missing")
 	}
-	branches, err := agent.Rescue(ctx, o, env.Path(tree), !commits)
+	s, release, err := openStore(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer release()
+	branches, err := s.Rescue(ctx, env.Path(tree), !commits, time.Now())
 	for _, b := range branches {
 		fmt.Fprintln(env.Stdout, "rescued", b)
 	}

@@ -1,11 +1,11 @@
-// Package agent takes directives from push to report: it finds the oldest open
+// Package worker takes directives from push to report: it finds the oldest open
 // one in COMMS.md of main, lets a worker, a model with tools or any command, work
 // on it in a clone of its own, pushes the branch, and reports (AGT-4).
 //
 // It keeps no state but refs of the remote. Killed at any point and started
 // again, it goes on: what the remote's branch says is done is not done again,
 // what main's reports answer is not answered again (AGT-5).
-package agent
+package worker
 
 import (
 	"context"

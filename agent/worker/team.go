@@ -1,4 +1,4 @@
-package agent
+package worker
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 
 	"git-ward/agent/cycle"
 	"git-ward/agent/model"
+	"git-ward/agent/reach"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
@@ -226,7 +227,7 @@ func (u *unit) signals(ctx context.Context) []loop.Signal {
 		list = append(list, loop.Signal{Kind: loop.DiskFull})
 	}
 	for _, address := range u.Config.Loop.DependsOn {
-		if err := reach(ctx, address, httpproxy.FromEnvironment()); err != nil && ctx.Err() == nil {
+		if err := reach.Check(ctx, address, httpproxy.FromEnvironment()); err != nil && ctx.Err() == nil {
 			list = append(list, loop.Signal{Kind: loop.DependencyDown, Detail: address + ": " + diag.Clean(err.Error())})
 		}
 	}

@@ -1,4 +1,4 @@
-package agent
+package worker
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
-	"git-ward/protocols/comms"
 )
 
 // Start is what a watcher started this process from, and for how long; the zero
@@ -70,34 +69,4 @@ func (a *agent) signal(branch string) error {
 		return err
 	}
 	return tool.ErrExit
-}
-
-// Report pushes one report on main's COMMS.md for the watcher, which has no
-// rights of its own. An incident is reported once, however often this is called.
-func Report(ctx context.Context, o store.Options, incident string, r comms.NewReport) error {
-	release, err := store.Lock(o.State)
-	if err != nil {
-		return err
-	}
-	defer release()
-	s, err := store.Open(ctx, o)
-	if err != nil {
-		return err
-	}
-	return s.ReportOnce(ctx, incident, r)
-}
-
-// Rescue pushes what a tree of the agent's holds beyond the remote, with all also
-// what is not committed, and returns the branches that hold it (BOOT-4).
-func Rescue(ctx context.Context, o store.Options, tree string, all bool) ([]string, error) {
-	release, err := store.Lock(o.State)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	s, err := store.Open(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	return s.Rescue(ctx, tree, all, time.Now())
 }

@@ -1,4 +1,4 @@
-package agent
+package reach
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// TestReach: an address is asked for where its way out leads, and why it does not
+// TestCheck: an address is asked for where its way out leads, and why it does not
 // answer is in words. sandbox's TestFence has the gateway's own proxy.
-func TestReach(t *testing.T) {
+func TestCheck(t *testing.T) {
 	asked := make(chan string, 10)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.Method + " " + r.RequestURI
@@ -58,7 +58,7 @@ func TestReach(t *testing.T) {
 		if strings.HasPrefix(c.address, "silent") {
 			time.AfterFunc(100*time.Millisecond, proxy.CloseClientConnections)
 		}
-		err := reach(ctx, c.address, c.proxies)
+		err := Check(ctx, c.address, c.proxies)
 		cancel()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.address, err, c.want)
@@ -76,8 +76,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestReachEnds: a proxy that says nothing is not waited for beyond the context.
-func TestReachEnds(t *testing.T) {
+// TestCheckEnds: a proxy that says nothing is not waited for beyond the context.
+func TestCheckEnds(t *testing.T) {
 	deaf, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestReachEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	if err := reach(ctx, "up.example.com:443", &httpproxy.Config{HTTPSProxy: "http://" + deaf.Addr().String()}); err == nil || time.Since(start) > 5*time.Second {
+	if err := Check(ctx, "up.example.com:443", &httpproxy.Config{HTTPSProxy: "http://" + deaf.Addr().String()}); err == nil || time.Since(start) > 5*time.Second {
 		t.Errorf("%v after %s", err, time.Since(start))
 	}
 }

@@ -1,4 +1,6 @@
-package agent
+// Package reach finds out whether an address answers on the way that the work
+// itself has to take: straight, or through the gateway's proxy (LOOP-9).
+package reach
 
 import (
 	"bufio"
@@ -25,10 +27,9 @@ const (
 	denialSize = 500
 )
 
-// reach is why an address of [loop] depends_on does not answer, nil when it does.
-// Where the fence has no way out but the gateway's proxy, the proxy is asked: that
-// is the way that the work itself has to take.
-func reach(ctx context.Context, address string, proxies *httpproxy.Config) error {
+// Check dials an address, "host:port", and returns why it does not answer, nil when
+// it does. Where proxies has one for it, the proxy is asked for a tunnel to it.
+func Check(ctx context.Context, address string, proxies *httpproxy.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	to := address
