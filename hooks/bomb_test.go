@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 )
@@ -43,7 +43,7 @@ func refusedWith(t *testing.T, p *gittest.Pair, commit string, texts ...string) 
 
 // rawPush sends objects and ref updates straight to receive-pack as the agent.
 // A client's own git would die of some bombs before it sends them.
-func rawPush(p *gittest.Pair, objects []string, updates ...checks.Update) string {
+func rawPush(p *gittest.Pair, objects []string, updates ...push.Update) string {
 	p.T.Helper()
 	token, err := gittest.AgentToken(p.Bare)
 	if err != nil {
@@ -56,7 +56,7 @@ func rawPush(p *gittest.Pair, objects []string, updates ...checks.Update) string
 	return rawPack(p, token, pack, updates...)
 }
 
-func rawPack(p *gittest.Pair, env []string, pack string, updates ...checks.Update) string {
+func rawPack(p *gittest.Pair, env []string, pack string, updates ...push.Update) string {
 	p.T.Helper()
 	out, _ := p.Try(filepath.Dir(p.Bare), env, pktLines(updates...)+pack, "git", "receive-pack", p.Bare)
 	for _, u := range updates {
@@ -69,7 +69,7 @@ func rawPack(p *gittest.Pair, env []string, pack string, updates ...checks.Updat
 }
 
 // pktLines are ref updates as a client sends them (gitprotocol-pack(5)).
-func pktLines(updates ...checks.Update) string {
+func pktLines(updates ...push.Update) string {
 	input := ""
 	for i, u := range updates {
 		text := u.Old + " " + u.New + " " + u.Ref
@@ -130,7 +130,7 @@ func TestTree60000Deep(t *testing.T) {
 	commit := commitOf(p, tree, head)
 	// Git's own connectivity check may die of it before the hook sees it; the
 	// push must end refused in every case.
-	out := rawPush(p, append(objects, commit), checks.Update{Ref: "refs/heads/agent/bomb", Old: git.Zero, New: commit})
+	out := rawPush(p, append(objects, commit), push.Update{Ref: "refs/heads/agent/bomb", Old: git.Zero, New: commit})
 	if !strings.Contains(out, "more than 100 directories deep") && !strings.Contains(out, "ng refs/heads/agent/bomb") {
 		t.Errorf("no refusal:\n%s", out)
 	}
@@ -224,8 +224,8 @@ func TestForgedOldValue(t *testing.T) {
 	p.Commit("clean", "x")
 	clean := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	objects := strings.Fields(p.Git("rev-list", "--objects", "--no-object-names", clean, "^origin/main"))
-	out := rawPush(p, objects, checks.Update{Ref: "refs/heads/agent/a", Old: dirty, New: clean},
-		checks.Update{Ref: "refs/heads/agent/b", Old: git.Zero, New: clean})
+	out := rawPush(p, objects, push.Update{Ref: "refs/heads/agent/a", Old: dirty, New: clean},
+		push.Update{Ref: "refs/heads/agent/b", Old: git.Zero, New: clean})
 	if !strings.Contains(out, "ref/stale") {
 		t.Errorf("no finding:\n%s", out)
 	}

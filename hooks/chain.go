@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"git-ward/hooks/audit"
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 )
@@ -96,7 +96,7 @@ func refs(ctx context.Context, repo *git.Repo, settings *config.Config) (map[str
 	all := map[string]string{}
 	for line := range bytes.Lines(out) {
 		id, name, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		if ok && !slices.Contains(checks.HostOnly, name) && !settings.Foreign(name) {
+		if ok && !slices.Contains(push.HostOnly, name) && !settings.Foreign(name) {
 			all[audit.QuoteRef(name)] = id
 		}
 	}
@@ -171,10 +171,10 @@ func unrecorded(ctx context.Context, repo *git.Repo, chain []link) (*audit.Recor
 	}
 	known := recorded(chain)
 	maps.DeleteFunc(known, func(ref, _ string) bool { return settings.Foreign(ref) })
-	r := &audit.Record{Time: time.Now().UTC().Truncate(time.Millisecond), Principal: string(checks.PM),
+	r := &audit.Record{Time: time.Now().UTC().Truncate(time.Millisecond), Principal: string(push.PM),
 		User: fmt.Sprint(os.Geteuid()), Verdict: audit.Accepted, Rules: []string{}, Reconciled: true}
 	add := func(ref, old, new string) {
-		r.Refs = append(r.Refs, audit.Ref{Update: checks.Update{Ref: ref, Old: cmp.Or(old, git.Zero), New: new}, Applied: true})
+		r.Refs = append(r.Refs, audit.Ref{Update: push.Update{Ref: ref, Old: cmp.Or(old, git.Zero), New: new}, Applied: true})
 	}
 	for ref, id := range now {
 		if known[ref] != id {

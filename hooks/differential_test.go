@@ -21,6 +21,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 
 	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
@@ -233,7 +234,7 @@ func getenv(env []string) func(string) string {
 }
 
 // judge is what pre-receive decides of a mutant.
-func (g *gate) judge(t testing.TB, env []string, m mutant, tip string, who checks.Principal) (admitted bool) {
+func (g *gate) judge(t testing.TB, env []string, m mutant, tip string, who push.Principal) (admitted bool) {
 	repo, err := git.FromHook(getenv(env))
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +246,7 @@ func (g *gate) judge(t testing.TB, env []string, m mutant, tip string, who check
 		ref = "refs/tags/fuzz"
 	}
 	result, err := checks.Judge(context.Background(), repo, batch, &checks.Push{Principal: who, Config: g.config, Branches: "refs/heads/", Received: true,
-		Updates: []checks.Update{{Ref: ref, Old: git.Zero, New: tip}}})
+		Updates: []push.Update{{Ref: ref, Old: git.Zero, New: tip}}})
 	return err == nil && !result.Refused()
 }
 
@@ -339,10 +340,10 @@ var tally struct {
 }
 
 // try judges one mutant and compares the readings of one that is admitted.
-func (g *gate) try(t *testing.T, m mutant, way int, who checks.Principal) (admitted bool) {
+func (g *gate) try(t *testing.T, m mutant, way int, who push.Principal) (admitted bool) {
 	t.Helper()
 	if m.kind == "tag" {
-		who = checks.PM // the agent pushes no tags
+		who = push.PM // the agent pushes no tags
 	}
 	all, tip := g.around(m)
 	env, drop := g.place(t, all, way)
@@ -400,9 +401,9 @@ func FuzzGate(f *testing.F) {
 		if seed != 0 {
 			m = m.twist(rand.New(rand.NewPCG(seed, 1)))
 		}
-		who := checks.PM
+		who := push.PM
 		if int(how)/ways%2 == 1 {
-			who = checks.Agent
+			who = push.Agent
 		}
 		g.try(t, m, int(how)%ways, who)
 	})
@@ -417,7 +418,7 @@ func TestGateAgainstGit(t *testing.T) {
 	g := newGate(t)
 	seeds := g.seeds()
 	for _, m := range seeds { // git's own forms do pass
-		admitted := g.try(t, m, byLoose, checks.PM)
+		admitted := g.try(t, m, byLoose, push.PM)
 		if want := !strings.Contains(string(m.data), "late") && bytes.Count(m.data, []byte("100644 a\x00")) < 2; admitted != want {
 			t.Errorf("admitted %v: %q", admitted, m.data)
 		}
@@ -431,7 +432,7 @@ func TestGateAgainstGit(t *testing.T) {
 		t.Logf("judged %v, admitted %v (loose, packed, stored): git, go-git and Ward read each admitted one alike, but for what is named above", tally.judged, tally.admitted)
 	})
 	for n := 0; more(n); n++ {
-		if n%1000 == 0 && !g.try(t, seeds[0], byLoose, checks.PM) {
+		if n%1000 == 0 && !g.try(t, seeds[0], byLoose, push.PM) {
 			t.Fatalf("after %d mutants, not even git's own commit is admitted: what ran since proves nothing", n)
 		}
 		m := seeds[r.IntN(len(seeds))].twist(r)
@@ -439,7 +440,7 @@ func TestGateAgainstGit(t *testing.T) {
 		if k := r.IntN(10); k < ways {
 			way = k
 		}
-		who := []checks.Principal{checks.PM, checks.Agent}[r.IntN(2)]
+		who := []push.Principal{push.PM, push.Agent}[r.IntN(2)]
 		g.try(t, m, way, who)
 		if t.Failed() {
 			t.Fatalf("seed %d, mutant %d", seed, n)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 )
@@ -83,7 +83,7 @@ func TestOneReading(t *testing.T) {
 	send := func(f form, agent bool, ref string, gitMay bool) {
 		t.Helper()
 		id := f.objects[len(f.objects)-1]
-		u := checks.Update{Ref: ref, Old: git.Zero, New: id}
+		u := push.Update{Ref: ref, Old: git.Zero, New: id}
 		out := ""
 		if agent {
 			out = rawPush(p, f.objects, u)
@@ -136,7 +136,7 @@ func TestMainMovesByOneReadingOnly(t *testing.T) {
 		"tree " + evil + "\nauthor " + pat + "\ncommitter " + pat + "\nparent " + head + "\n\nm\n",
 	} {
 		commit := p.Object("commit", text)
-		out := rawPush(p, []string{commit, evil, p.Object("blob", "x")}, checks.Update{Ref: "refs/heads/main", Old: head, New: commit})
+		out := rawPush(p, []string{commit, evil, p.Object("blob", "x")}, push.Update{Ref: "refs/heads/main", Old: head, New: commit})
 		if !strings.Contains(out, "object/commit: object ") {
 			t.Errorf("no finding:\n%s", out)
 		}
@@ -261,7 +261,7 @@ func TestStrays(t *testing.T) {
 	c := commitOf(p, strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}")), head)
 	stray := p.Object("blob", fakeKey)
 	late := commitOf(p, p.Object("tree", entry("100644", "evil", stray)), head)
-	u := checks.Update{Ref: "refs/heads/agent/x", Old: git.Zero, New: c}
+	u := push.Update{Ref: "refs/heads/agent/x", Old: git.Zero, New: c}
 	for _, limit := range []string{"100", "1"} {
 		p.Run(p.Bare, "git", "config", "receive.unpackLimit", limit)
 		for _, objects := range [][]string{{c, stray}, {c, late, stray, strings.TrimSpace(p.Git("rev-parse", late+"^{tree}"))}} {
@@ -281,7 +281,7 @@ func TestStrays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := checks.Update{Ref: "refs/heads/agent/again" + limit, Old: git.Zero, New: c}
+		u := push.Update{Ref: "refs/heads/agent/again" + limit, Old: git.Zero, New: c}
 		if out, _ := p.Try(p.Work, token, pktLines(u)+pack, "git", "receive-pack", p.Bare); !strings.Contains(out, "ok refs/heads/agent/again"+limit) {
 			t.Errorf("all of main sent again, unpackLimit %s:\n%s", limit, out)
 		}
@@ -313,7 +313,7 @@ func TestRefTwice(t *testing.T) {
 	p := gittest.New(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	c := commitOf(p, strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}")), head)
-	u := checks.Update{Ref: "refs/heads/agent/x", Old: git.Zero, New: c}
+	u := push.Update{Ref: "refs/heads/agent/x", Old: git.Zero, New: c}
 	if out := rawPush(p, []string{c}, u, u); !strings.Contains(out, "ref/twice") && !strings.Contains(out, "multiple updates") {
 		t.Errorf("no refusal:\n%s", out)
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
@@ -63,7 +63,7 @@ func (in *initializer) set(key, value string, must, told bool) error {
 
 // hiddenRefs are the refs that no push may name; git refuses them by receive.hideRefs
 // before a hook is started, and goes on showing them to whoever fetches (AUD-2).
-var hiddenRefs = slices.Concat(checks.HostOnly, []string{"refs/ward/lease", "refs/replace"})
+var hiddenRefs = slices.Concat(push.HostOnly, []string{"refs/ward/lease", "refs/replace"})
 
 // hidden adds the host's refs to receive.hideRefs, which has many values.
 func (in *initializer) hidden() error {

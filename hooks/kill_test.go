@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"git-ward/hooks/audit"
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 )
@@ -245,7 +245,7 @@ func appendRecords(t *testing.T, repo *git.Repo, object string, writers, each in
 			defer batch.Close()
 			for i := range each {
 				r := &audit.Record{Time: time.Now().UTC(), Principal: "pm", Push: fmt.Sprintf("push-%d-%d", w, i), Verdict: audit.Accepted, Rules: []string{},
-					Refs: []audit.Ref{{Update: checks.Update{Ref: fmt.Sprintf("refs/heads/w%d-%d", w, i), Old: git.Zero, New: object}, Applied: true}}}
+					Refs: []audit.Ref{{Update: push.Update{Ref: fmt.Sprintf("refs/heads/w%d-%d", w, i), Old: git.Zero, New: object}, Applied: true}}}
 				writer, err := audit.NewWriter(t.Context(), repo, batch)
 				if err == nil {
 					err = writer.Append(t.Context(), audit.Entry{Record: r})

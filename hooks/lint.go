@@ -10,6 +10,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -97,7 +98,7 @@ func (l *linter) push(batch *git.Batch) (*checks.Push, error) {
 		return nil, err
 	}
 	push := &checks.Push{Branches: remote,
-		Updates: []checks.Update{{Ref: "refs/heads/" + l.branch, Old: old, New: tip}}}
+		Updates: []push.Update{{Ref: "refs/heads/" + l.branch, Old: old, New: tip}}}
 	if push.Principal, err = l.who(); err != nil {
 		return nil, err
 	}
@@ -124,13 +125,13 @@ func (l *linter) currentBranch() (string, error) {
 	return branch, err
 }
 
-func (l *linter) who() (checks.Principal, error) {
+func (l *linter) who() (push.Principal, error) {
 	if l.principal == "" {
 		out, _ := l.repo.Output(l.ctx, "config", "--get", "ward.principal")
-		l.principal = cmp.Or(strings.TrimSpace(string(out)), string(checks.PM))
+		l.principal = cmp.Or(strings.TrimSpace(string(out)), string(push.PM))
 	}
-	switch p := checks.Principal(l.principal); p {
-	case checks.PM, checks.Agent, checks.Member:
+	switch p := push.Principal(l.principal); p {
+	case push.PM, push.Agent, push.Member:
 		return p, nil
 	}
 	return "", fmt.Errorf("--as is pm, agent or member, not %q", l.principal)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"git-ward/hooks/audit"
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 )
@@ -36,7 +36,7 @@ func newest(p *gittest.Pair) string {
 }
 
 // rawLines is a push of ref updates as git's protocol has it, without a pack.
-func rawLines(p *gittest.Pair, token []string, updates []checks.Update) string {
+func rawLines(p *gittest.Pair, token []string, updates []push.Update) string {
 	p.T.Helper()
 	var b strings.Builder
 	for i, u := range updates {
@@ -65,9 +65,9 @@ func TestOddRefNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	odd := strings.Repeat("\u2028\x01", 40)
-	var updates []checks.Update
+	var updates []push.Update
 	for i := range 16_000 {
-		updates = append(updates, checks.Update{Ref: fmt.Sprintf("refs/heads/agent/%d%s", i, odd), Old: git.Zero, New: main})
+		updates = append(updates, push.Update{Ref: fmt.Sprintf("refs/heads/agent/%d%s", i, odd), Old: git.Zero, New: main})
 	}
 	out := rawLines(p, token, updates)
 	if !strings.Contains(out, "limit/refs: the push has 16000 refs, more than 4000") {
@@ -88,7 +88,7 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rawLines(p, token, []checks.Update{{Ref: "refs/heads/agent/\xff\xfe", Old: git.Zero, New: main}})
+	rawLines(p, token, []push.Update{{Ref: "refs/heads/agent/\xff\xfe", Old: git.Zero, New: main}})
 	if record := newest(p); !strings.Contains(record, `refs/heads/agent/\\xff\\xfe`) || !strings.Contains(record, `"refused"`) {
 		t.Error(record)
 	}
@@ -127,7 +127,7 @@ func TestOldRecordOf16MB(t *testing.T) {
 	r := &audit.Record{ID: 2, Time: time.Now().UTC().Truncate(time.Second), Principal: "agent", User: "0", Push: "20261121T090000Z-0000000000000000",
 		Verdict: audit.Refused, Rules: []string{"ref/name"}}
 	for i := range 16_000 {
-		r.Refs = append(r.Refs, audit.Ref{Update: checks.Update{Ref: fmt.Sprintf("refs/heads/agent/%d%s", i, strings.Repeat("\x01", 150)), Old: git.Zero, New: git.Zero}})
+		r.Refs = append(r.Refs, audit.Ref{Update: push.Update{Ref: fmt.Sprintf("refs/heads/agent/%d%s", i, strings.Repeat("\x01", 150)), Old: git.Zero, New: git.Zero}})
 	}
 	line, err := r.Marshal()
 	if err != nil || len(line) < 16_000_000 {
@@ -186,7 +186,7 @@ func longNames(t *testing.T, p *gittest.Pair, pushes int) (whole []string) {
 	for i := range pushes {
 		r := &audit.Record{Time: time.Now().UTC(), Principal: "agent", Push: fmt.Sprintf("long-%d", i), Verdict: audit.Accepted, Rules: []string{}}
 		for k := range 200 {
-			r.Refs = append(r.Refs, audit.Ref{Update: checks.Update{Ref: fmt.Sprintf("refs/heads/agent/%s%d", strings.Repeat("n", 180), k), Old: git.Zero, New: main}, Applied: true})
+			r.Refs = append(r.Refs, audit.Ref{Update: push.Update{Ref: fmt.Sprintf("refs/heads/agent/%s%d", strings.Repeat("n", 180), k), Old: git.Zero, New: main}, Applied: true})
 			if i%2 == 1 {
 				r.Refs[k].Old, r.Refs[k].New = main, git.Zero
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -14,13 +15,13 @@ import (
 
 // judged is what the checks say to a principal's push of one ref, as text; "" when
 // it passes without a word. Transports are proved elsewhere.
-func judged(p *gittest.Pair, who checks.Principal, ref, old, tip string) string {
+func judged(p *gittest.Pair, who push.Principal, ref, old, tip string) string {
 	p.T.Helper()
 	repo := git.Open(filepath.Join(p.Work, ".git"))
 	batch := repo.Batch(p.T.Context())
 	defer batch.Close()
 	result, err := checks.Judge(p.T.Context(), repo, batch, &checks.Push{Principal: who, Config: config.Default(), Branches: "refs/remotes/origin/",
-		Updates: []checks.Update{{Ref: ref, Old: old, New: tip}}})
+		Updates: []push.Update{{Ref: ref, Old: old, New: tip}}})
 	if err != nil {
 		p.T.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestRightsByPrincipal(t *testing.T) {
 	p.Commit("file", "x")
 	p.Commit(".github/x", "x")
 	tip := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
-	all := []checks.Principal{checks.PM, checks.Agent, checks.Member, checks.Watcher, ""}
+	all := []push.Principal{push.PM, push.Agent, push.Member, push.Watcher, ""}
 	for ref, may := range map[string]string{
 		"refs/heads/topic": "pm member", "refs/heads/agent/x": "pm member", "refs/heads/rescue/x": "pm member", "refs/tags/v9": "pm member", "refs/notes/mine": "pm member",
 		"refs/heads/main": "pm", "refs/ward/uow/D-1.1": "", "refs/ward/other": "", "refs/ward/audit": "", "refs/notes/audit": "", "refs/replace/" + head: "", "refs/pull/1/head": "pm", "refs/tags/origin/main": "",
@@ -56,7 +57,7 @@ func TestRightsByPrincipal(t *testing.T) {
 	}
 	// A branch without .github is the agent's, and nobody else's but theirs.
 	plain := strings.TrimSpace(p.Git("rev-parse", "HEAD~"))
-	for who, want := range map[checks.Principal]bool{checks.PM: true, checks.Agent: true, checks.Member: true, checks.Watcher: false} {
+	for who, want := range map[push.Principal]bool{push.PM: true, push.Agent: true, push.Member: true, push.Watcher: false} {
 		if found := judged(p, who, "refs/heads/agent/x", git.Zero, plain); (found == "") != want {
 			t.Errorf("%s: %s", who, found)
 		}
@@ -69,10 +70,10 @@ func TestRightsByPrincipal(t *testing.T) {
 	}
 	// A member's history may start anew, the agent's may not.
 	lone := p.Object("commit", "tree "+strings.TrimSpace(p.Git("rev-parse", "HEAD~^{tree}"))+"\nauthor "+person+" 1700000000 +0000\ncommitter "+person+" 1700000000 +0000\n\nlone\n")
-	if found := judged(p, checks.Member, "refs/heads/lone", git.Zero, lone); found != "" {
+	if found := judged(p, push.Member, "refs/heads/lone", git.Zero, lone); found != "" {
 		t.Error(found)
 	}
-	if found := judged(p, checks.Agent, "refs/heads/agent/lone", git.Zero, lone); !strings.Contains(found, "rights/merge-base") {
+	if found := judged(p, push.Agent, "refs/heads/agent/lone", git.Zero, lone); !strings.Contains(found, "rights/merge-base") {
 		t.Error(found)
 	}
 }
@@ -93,7 +94,7 @@ func TestWatcherAppendsReports(t *testing.T) {
 		if len(parents) == 0 {
 			parents = []string{head}
 		}
-		found := judged(p, checks.Watcher, "refs/heads/main", head, rawCommit(p, add, "watcher\n\nComms-Prune: R-1", parents...))
+		found := judged(p, push.Watcher, "refs/heads/main", head, rawCommit(p, add, "watcher\n\nComms-Prune: R-1", parents...))
 		if (want == "") != (found == "") || !strings.Contains(found, want) {
 			t.Errorf("want %q in %q", want, found)
 		}

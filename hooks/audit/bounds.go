@@ -1,6 +1,6 @@
 package audit
 
-import "git-ward/hooks/checks"
+import "git-ward/hooks/push"
 
 // Every writer and its reader's bound, in one place: what is written is never
 // larger than what is read, so no number of pushes makes the repository unreadable
@@ -14,7 +14,7 @@ import "git-ward/hooks/checks"
 //	one line of a note       maxNoteLine                        MaxReadNote (whole note)
 //	a note of the audit      maxNote, then the oldest lines go  MaxReadNote
 //	a note of lessons        maxLessons                         MaxReadNote
-//	lessons of one push      checks.MaxLessonLines, -Bytes      with the pending file
+//	lessons of one push      push.MaxLessonLines, -Bytes      with the pending file
 //	a pending file           maxPending                         maxPending
 //	the pending folder       one a push under way               maxPendingFiles at once
 //	ids that are retired     comms.Set's own bound              the same
@@ -36,9 +36,9 @@ const (
 	maxNote     = 64 << 10
 	MaxReadNote = 64 << 20 // bytes
 
-	// What one push may add to refs/notes/lessons is checks.MaxLessonLines and
-	// checks.MaxLessonBytes; a note there holds no more than one push may bring.
-	maxLessons = checks.MaxLessonBytes
+	// What one push may add to refs/notes/lessons is push.MaxLessonLines and
+	// push.MaxLessonBytes; a note there holds no more than one push may bring.
+	maxLessons = push.MaxLessonBytes
 
 	maxPending      = 32 << 20
 	maxPendingFiles = 10_000

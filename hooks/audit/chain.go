@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 )
@@ -197,7 +197,7 @@ const maxLook = 1000
 
 // Recorded is the newest record, of the last thousand, of a push that made these
 // moves (applied) or wanted to; nil when there is none.
-func Recorded(batch *git.Batch, moves []checks.Update, applied bool) (*Record, error) {
+func Recorded(batch *git.Batch, moves []push.Update, applied bool) (*Record, error) {
 	looked := 0
 	for r, err := range recordsSince(batch, git.Zero) {
 		if err != nil {
@@ -206,13 +206,13 @@ func Recorded(batch *git.Batch, moves []checks.Update, applied bool) (*Record, e
 		if looked++; looked > maxLook {
 			break
 		}
-		had := map[checks.Update]bool{}
+		had := map[push.Update]bool{}
 		for _, ref := range r.Refs {
 			if ref.Applied == applied {
 				had[ref.Update] = true
 			}
 		}
-		if !slices.ContainsFunc(moves, func(u checks.Update) bool { return !had[u] }) {
+		if !slices.ContainsFunc(moves, func(u push.Update) bool { return !had[u] }) {
 			return r, nil
 		}
 	}

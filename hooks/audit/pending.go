@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/git"
 )
@@ -217,7 +217,7 @@ func UnderWay(repo *git.Repo, batch *git.Batch, but string) (names []string, err
 		}
 		for _, ref := range p.Record.Refs {
 			name := UnquoteRef(ref.Ref)
-			if ref.New != git.Zero && (p.Record.Principal != string(checks.Agent) || checks.AgentBranch(name)) {
+			if ref.New != git.Zero && (p.Record.Principal != string(push.Agent) || push.IsAgentBranch(name)) {
 				names = append(names, name)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/git"
 )
 
@@ -86,7 +86,7 @@ func (p *Pending) reconcile(ctx context.Context, repo *git.Repo, batch *git.Batc
 
 // shares reports whether two pushes ask for the same move of a ref.
 func (p *Pending) shares(q *Pending) bool {
-	asked := make(map[checks.Update]bool, len(p.Record.Refs))
+	asked := make(map[push.Update]bool, len(p.Record.Refs))
 	for _, ref := range p.Record.Refs {
 		asked[ref.Update] = true
 	}
@@ -109,7 +109,7 @@ func (p *Pending) Settle(moved map[string]bool) {
 // where the transport gives it; else the admitted one of its receive-pack; else,
 // where a server runs the hooks, one that asked for all these moves, if there are
 // several one of the same session. Nil when there is none.
-func Find(repo *git.Repo, id string, receivePack Process, transport string, moves []checks.Update) (*Pending, error) {
+func Find(repo *git.Repo, id string, receivePack Process, transport string, moves []push.Update) (*Pending, error) {
 	all, _, err := LoadPending(repo)
 	if err != nil {
 		return nil, err
@@ -132,10 +132,10 @@ func Find(repo *git.Repo, id string, receivePack Process, transport string, move
 }
 
 // asked reports whether a push asked for all of these moves.
-func (p *Pending) asked(moves []checks.Update) bool {
-	refs := make(map[checks.Update]bool, len(p.Record.Refs))
+func (p *Pending) asked(moves []push.Update) bool {
+	refs := make(map[push.Update]bool, len(p.Record.Refs))
 	for _, ref := range p.Record.Refs {
 		refs[ref.Update] = true
 	}
-	return !slices.ContainsFunc(moves, func(u checks.Update) bool { return !refs[u] })
+	return !slices.ContainsFunc(moves, func(u push.Update) bool { return !refs[u] })
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -43,25 +43,25 @@ const (
 
 // Ref is one ref of a push. Applied says that it moved.
 type Ref struct {
-	checks.Update
+	push.Update
 	Applied bool `json:"applied"`
 }
 
 // Record is what is kept of a push. It holds rule ids and places, never content,
 // so that no secret can enter it.
 type Record struct {
-	ID         int64         `json:"id"` // position in the chain, from 1
-	Time       time.Time     `json:"time"`
-	Principal  string        `json:"principal"`      // pm, agent, or unknown when it was not proved
-	Name       string        `json:"name,omitempty"` // who pushed, as the transport proves it
-	User       string        `json:"user"`           // the hook's user id
-	Push       string        `json:"push"`           // push id
-	Refs       []Ref         `json:"refs"`
-	Verdict    Verdict       `json:"verdict"`
-	Rules      []string      `json:"rules"`             // rule ids of all findings, sorted
-	Allowed    []string      `json:"allowed,omitempty"` // RULE:PATH that the PM let pass
-	Counts     checks.Counts `json:"counts"`
-	DurationMS int64         `json:"duration_ms"`
+	ID         int64       `json:"id"` // position in the chain, from 1
+	Time       time.Time   `json:"time"`
+	Principal  string      `json:"principal"`      // pm, agent, or unknown when it was not proved
+	Name       string      `json:"name,omitempty"` // who pushed, as the transport proves it
+	User       string      `json:"user"`           // the hook's user id
+	Push       string      `json:"push"`           // push id
+	Refs       []Ref       `json:"refs"`
+	Verdict    Verdict     `json:"verdict"`
+	Rules      []string    `json:"rules"`             // rule ids of all findings, sorted
+	Allowed    []string    `json:"allowed,omitempty"` // RULE:PATH that the PM let pass
+	Counts     push.Counts `json:"counts"`
+	DurationMS int64       `json:"duration_ms"`
 	// Repeats is how many identical refusals followed the one before this record
 	// and were not recorded one by one.
 	Repeats int `json:"repeats,omitzero"`

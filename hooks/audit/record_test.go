@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/git"
 )
 
@@ -22,7 +22,7 @@ func TestQuoteRef(t *testing.T) {
 			t.Errorf("%q and %q are both %q", name, other, text)
 		}
 		seen[text] = name
-		r := &Record{Time: time.Unix(0, 0).UTC(), Refs: []Ref{{Update: checks.Update{Ref: text, Old: git.Zero, New: git.Zero}}}}
+		r := &Record{Time: time.Unix(0, 0).UTC(), Refs: []Ref{{Update: push.Update{Ref: text, Old: git.Zero, New: git.Zero}}}}
 		line, err := r.Marshal()
 		if err != nil {
 			t.Errorf("%q: %v", name, err)
@@ -43,7 +43,7 @@ func largest(verdict Verdict) *Record {
 		if size += SizeOf(name); size > MaxRefBytes {
 			break
 		}
-		r.Refs = append(r.Refs, Ref{Update: checks.Update{Ref: name, Old: git.Zero, New: fmt.Sprintf("%040x", i)}, Applied: verdict == Accepted})
+		r.Refs = append(r.Refs, Ref{Update: push.Update{Ref: name, Old: git.Zero, New: fmt.Sprintf("%040x", i)}, Applied: verdict == Accepted})
 	}
 	for i := range 5000 {
 		r.Rules = append(r.Rules, fmt.Sprint("rule/", i))

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/git"
 )
 
@@ -80,7 +80,7 @@ func Reflog(repo *git.Repo, ref string, from int64, visit func(Move)) (ok bool, 
 // applied reports whether a ref made its move after the push was admitted, and no
 // other push's record has it: its reflog says so, or, where the reflog is gone with
 // a deleted ref, its present value.
-func (p *Pending) applied(repo *git.Repo, batch *git.Batch, u checks.Update) (bool, error) {
+func (p *Pending) applied(repo *git.Repo, batch *git.Batch, u push.Update) (bool, error) {
 	made, err := p.made(repo, batch, u)
 	if err != nil || made == 0 {
 		return false, err
@@ -93,7 +93,7 @@ func (p *Pending) applied(repo *git.Repo, batch *git.Batch, u checks.Update) (bo
 //
 // The place in the reflog counts, not the time: git takes the time of an entry
 // once a process, which can be a second before the hook's start.
-func (p *Pending) made(repo *git.Repo, batch *git.Batch, u checks.Update) (n int, err error) {
+func (p *Pending) made(repo *git.Repo, batch *git.Batch, u push.Update) (n int, err error) {
 	now := git.Zero
 	object, err := batch.Info(UnquoteRef(u.Ref))
 	if err == nil {
@@ -120,7 +120,7 @@ func (p *Pending) made(repo *git.Repo, batch *git.Batch, u checks.Update) (n int
 }
 
 // recordedSince counts the records after a commit of the chain that have a move.
-func recordedSince(batch *git.Batch, since string, u checks.Update) (n int, err error) {
+func recordedSince(batch *git.Batch, since string, u push.Update) (n int, err error) {
 	for r, err := range recordsSince(batch, since) {
 		if err != nil {
 			return 0, err

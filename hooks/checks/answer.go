@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 )
 
@@ -11,7 +12,7 @@ import (
 // --json` print on one line.
 type Answer struct {
 	Verdict   string            `json:"verdict"` // admitted or refused
-	Principal Principal         `json:"principal"`
+	Principal push.Principal    `json:"principal"`
 	Push      string            `json:"push,omitempty"`
 	Count     int               `json:"count"`    // all findings
 	Findings  []diag.Diagnostic `json:"findings"` // the first diag.MaxListed
@@ -32,7 +33,7 @@ func (r *Result) WriteText(w io.Writer) {
 }
 
 // NewAnswer words a result for a push id, "" outside a push.
-func NewAnswer(r *Result, p Principal, push string) Answer {
+func NewAnswer(r *Result, p push.Principal, push string) Answer {
 	a := Answer{Verdict: "admitted", Principal: p, Push: push, Count: len(r.Findings), Findings: []diag.Diagnostic{}}
 	if r.Refused() {
 		a.Verdict = "refused"

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"time"
 
+	"git-ward/hooks/push"
 	"git-ward/hooks/secret"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -21,30 +22,11 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// Principal is who pushes, as the transport proves it (ID-1).
-type Principal string
-
-// The principals. A member is a developer of an adopted project, the watcher is
-// the agent's supervisor.
-const (
-	PM      Principal = "pm"
-	Agent   Principal = "agent"
-	Member  Principal = "member"
-	Watcher Principal = "watcher"
-)
-
-// Update is one ref that the push moves; git.Zero stands for "none".
-type Update struct {
-	Ref string `json:"ref"`
-	Old string `json:"old"`
-	New string `json:"new"`
-}
-
 // Push is what is judged, and against what.
 type Push struct {
-	Principal Principal
+	Principal push.Principal
 	Name      string // who it is among those, as the transport proves it; "" where it names nobody
-	Updates   []Update
+	Updates   []push.Update
 	Options   []string // push options, as sent
 	Config    *config.Config
 
@@ -62,14 +44,6 @@ type Push struct {
 	UnderWay func() ([]string, error)
 }
 
-// Counts are how much a push held.
-type Counts struct {
-	Commits int   `json:"commits"`
-	Paths   int   `json:"paths"`
-	Blobs   int   `json:"blobs"`
-	Bytes   int64 `json:"bytes"` // inflated, as read by the checks
-}
-
 // Result is the judgement. A finding that is not a warning refuses the push.
 // Allowed are the findings that the PM let pass by option.
 type Result struct {
@@ -78,19 +52,13 @@ type Result struct {
 	// InCommits says that a refusing finding stands in a commit itself, where no
 	// later commit mends it.
 	InCommits bool
-	Counts    Counts
+	Counts    push.Counts
 	// Lessons are the lines that commits add to lessons.jsonl, Retired the
 	// directive ids that main loses: both are for the audit.
-	Lessons []AddedLines
+	Lessons []push.AddedLines
 	Retired []int
 	// Breaches are journals that the push proves somebody tried to change.
 	Breaches []Breach
-}
-
-// AddedLines are the lines that a commit adds to a file.
-type AddedLines struct {
-	Commit string
-	Lines  []string
 }
 
 // Refused reports whether the push must not enter.
@@ -107,7 +75,7 @@ type Check struct {
 	Name string
 	Doc  string // what it refuses, and why; one sentence or two
 
-	Ref    func(*Run, Update)
+	Ref    func(*Run, push.Update)
 	Tag    func(*Run, *Tag)
 	Commit func(*Run, *Commit)
 	Path   func(*Run, *Commit, Change)
@@ -145,7 +113,7 @@ func (c Change) Deleted() bool { return c.New.ID == "" }
 
 // Tip is a ref's new commit and what it changes.
 type Tip struct {
-	Update
+	push.Update
 	Commit *git.Commit
 	Steps  []*Commit // of a journal: its new records, oldest first
 	// Base is the commit that Changes are counted from: the old value for a

@@ -3,6 +3,7 @@ package checks
 import (
 	"fmt"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
@@ -23,7 +24,7 @@ var commsCheck = Check{
 			}
 			after, found := comms.Parse(d.new)
 			r.reportAll(d, found)
-			if t.Ref == "refs/heads/main" && !diag.HasErrors(found) {
+			if push.IsMain(t.Ref) && !diag.HasErrors(found) {
 				var retired comms.Set
 				if r.Retired != nil {
 					if retired, err = r.Retired(); err != nil {
@@ -41,10 +42,10 @@ var commsCheck = Check{
 				}
 			}
 		}
-		if !r.untrusted() || t.Base == "" || (d == nil && !t.Merges) {
+		if !r.Principal.Fenced() || t.Base == "" || (d == nil && !t.Merges) {
 			return nil
 		}
-		if t.Ref == "refs/heads/main" {
+		if push.IsMain(t.Ref) {
 			return r.agentComms(t, d)
 		}
 		return r.branchComms(t)
@@ -72,7 +73,7 @@ func (r *Run) agentComms(t *Tip, d *document) error {
 	if d == nil {
 		return nil
 	}
-	if r.Principal == Watcher {
+	if r.Principal == push.Watcher {
 		r.reportAll(d, comms.CheckAgentChange(d.old, d.new, nil))
 		before, _ := comms.Parse(d.old)
 		if after, _ := comms.Parse(d.new); len(after.Questions) != len(before.Questions) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -24,7 +25,7 @@ func (r *Run) discover() (tips []*Tip, fresh []*Commit, err error) {
 		case err != nil && !r.bad(&Commit{ID: u.New, Ref: u.Ref}, err):
 			return nil, nil, err
 		case tip == nil: // a finding says why
-		case journal(u.Ref):
+		case push.IsJournal(u.Ref):
 			journals = append(journals, tip)
 		default:
 			content = append(content, tip)
@@ -54,7 +55,7 @@ const (
 // tip peels an update's new value to a commit, by tags that are judged on the way.
 // Tags of anything else are refused: their content would enter unread. It is nil
 // where a finding says why.
-func (r *Run) tip(u Update) (*Tip, error) {
+func (r *Run) tip(u push.Update) (*Tip, error) {
 	id, want := u.New, ""
 	for range maxTags {
 		object, err := r.batch.Info(id)
@@ -142,7 +143,7 @@ func (r *Run) freshCommits(tips []*Tip) (fresh []*Commit, err error) {
 func (r *Run) linear(t *Tip, seen map[string]bool) (fresh []*Commit, ok bool, err error) {
 	id, c := t.New, t.Commit
 	for range shortWalk {
-		atOld := id == t.Old && strings.HasPrefix(t.Ref, "refs/heads/")
+		atOld := id == t.Old && push.IsBranch(t.Ref)
 		if atOld || id == r.mainTip {
 			t.Base, t.Forward = id, id == t.Old || t.Old == git.Zero
 			return reversed(fresh), true, nil
@@ -218,9 +219,9 @@ func (r *Run) judgedBranches() (args []string) {
 		args = []string{r.mainTip}
 	}
 	switch r.Principal {
-	case PM, Member:
+	case push.PM, push.Member:
 		args = append(args, "--glob="+r.Branches+"*")
-	case Agent:
+	case push.Agent:
 		args = append(args, "--glob="+r.Branches+"agent/*", "--glob="+r.Branches+"rescue/*")
 	}
 	return args

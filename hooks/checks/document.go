@@ -3,8 +3,8 @@ package checks
 import (
 	"errors"
 	"fmt"
-	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -21,7 +21,7 @@ type document struct {
 // change returns the change of a path in a tip, if it has one. Documents count
 // on branches only: a tag or a note has no reader.
 func (t *Tip) change(path string) (Change, bool) {
-	if strings.HasPrefix(t.Ref, "refs/heads/") {
+	if push.IsBranch(t.Ref) {
 		for _, c := range t.Changes {
 			if c.Path == path {
 				return c, true

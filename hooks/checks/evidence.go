@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
@@ -19,7 +20,7 @@ var evidenceCheck = Check{
 	Doc: "The loop's evidence has its form, what an iteration left does not change afterwards, and every hash in a manifest is that " +
 		"of the file it names (LOOP-7). Only what a push changes is read.",
 	Tip: func(r *Run, t *Tip) error {
-		if !strings.HasPrefix(t.Ref, "refs/heads/") {
+		if !push.IsBranch(t.Ref) {
 			return nil
 		}
 		changed := map[string]bool{} // directives whose evidence changed
@@ -55,7 +56,7 @@ func (r *Run) evidenceFile(t *Tip, c Change, place loop.Place) error {
 	report := func(rule, hint, format string, args ...any) {
 		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: rule, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
-	if r.Principal == Agent && place.Frozen() && c.Old.ID != "" && t.Forward {
+	if r.Principal == push.Agent && place.Frozen() && c.Old.ID != "" && t.Forward {
 		report("evidence/frozen", "git checkout "+diag.Short(t.Base)+" -- "+diag.Clean(c.Path), "what an iteration left does not change afterwards")
 		return nil
 	}
@@ -79,7 +80,7 @@ func (r *Run) evidenceFile(t *Tip, c Change, place loop.Place) error {
 		d.Commit, d.Ref = t.New, t.Ref
 		r.Report(d)
 	}
-	if err := r.spend(int64(len(data))); err != nil || r.Principal != Agent || !r.Received {
+	if err := r.spend(int64(len(data))); err != nil || r.Principal != push.Agent || !r.Received {
 		return err // a clone need not have the host's notes
 	}
 	if s, ok := place.Success(data); ok {
@@ -152,7 +153,7 @@ func (r *Run) manifest(t *Tip, directive string, tree *planTree, touched map[str
 		}
 	}
 	for _, a := range before.Artifacts {
-		if r.Principal == Agent && t.Forward && !kept[a] {
+		if r.Principal == push.Agent && t.Forward && !kept[a] {
 			report("the entry for %s of iteration %d is gone", diag.Clean(a.Path), a.Iteration)
 			break
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
@@ -16,8 +17,8 @@ import (
 // would else be main's own past as soon as the branch is merged, and then be no
 // change of the agent's any more.
 func (r *Run) onTheWay(c *Commit, parents []string) error {
-	tip := slices.ContainsFunc(r.Updates, func(u Update) bool { return u.New == c.ID })
-	if !r.untrusted() || tip || journal(c.Ref) {
+	tip := slices.ContainsFunc(r.Updates, func(u push.Update) bool { return u.New == c.ID })
+	if !r.Principal.Fenced() || tip || push.IsJournal(c.Ref) {
 		return nil
 	}
 	path, err := r.unlikeParents(c, parents)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/protocols/knowledge"
 	"git-ward/protocols/lesson"
@@ -46,7 +47,7 @@ var lessonsCheck = Check{
 			return nil
 		}
 		changed := lesson.CheckUpdate(before, now, d.new)
-		if r.Principal == PM {
+		if r.Principal == push.PM {
 			for i := range changed {
 				changed[i].Severity = diag.Warning
 			}
@@ -76,7 +77,7 @@ func (r *Run) addedLessons(c *Commit, change Change, data []byte) {
 	for line := range bytes.Lines(r.before(change)) {
 		known[string(bytes.TrimSpace(line))] = true
 	}
-	added := AddedLines{Commit: c.ID}
+	added := push.AddedLines{Commit: c.ID}
 	for line := range bytes.Lines(data) {
 		text := string(bytes.TrimSpace(line))
 		if text != "" && !known[text] {
@@ -92,16 +93,10 @@ func (r *Run) addedLessons(c *Commit, change Change, data []byte) {
 		r.lessonLines++
 		r.lessonBytes += len(line)
 	}
-	if r.lessonLines > MaxLessonLines || r.lessonBytes > MaxLessonBytes {
+	if r.lessonLines > push.MaxLessonLines || r.lessonBytes > push.MaxLessonBytes {
 		r.result.Lessons = nil
 		r.Report(diag.Diagnostic{Pos: at(c, change.Path), Rule: "limit/lessons",
-			Message: fmt.Sprintf("the push brings more than %d lessons, or %d bytes of them", MaxLessonLines, MaxLessonBytes),
+			Message: fmt.Sprintf("the push brings more than %d lessons, or %d bytes of them", push.MaxLessonLines, push.MaxLessonBytes),
 			Hint:    "push fewer commits at once; a lesson is a line for people to read"})
 	}
 }
-
-// What one push may add to refs/notes/lessons: what is written there has to be read.
-const (
-	MaxLessonLines = 10_000
-	MaxLessonBytes = 4 << 20
-)

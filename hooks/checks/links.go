@@ -29,7 +29,7 @@ var linkCheck = Check{
 		}
 		d := diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "link/target",
 			Message: fmt.Sprintf("the link leads to %q, %s", clip(string(data)), what), Hint: "link downwards only, or copy the file"}
-		if !r.untrusted() {
+		if !r.Principal.Fenced() {
 			d.Severity = diag.Warning
 		}
 		r.Report(d)
@@ -50,7 +50,7 @@ const maxTarget = 4095
 
 // badLink says what is wrong with a link at place, in a tree; "" for nothing.
 func (r *Run) badLink(tree, place, target string) (what string, err error) {
-	if !r.untrusted() {
+	if !r.Principal.Fenced() {
 		to, what, err := r.follow(tree, path.Dir(place), target)
 		if err != nil || what == intoGit || what == "" && dotGit().Covers(to) {
 			return intoGit, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
@@ -37,7 +38,7 @@ func (r *Run) mergeRight(t *Tip) error {
 		where, work = commit, []Change{{Path: path}}
 	}
 	why := "push it to agent/<name>; the PM merges"
-	if r.Config.Rights.AgentMerge && r.Principal == Agent {
+	if r.Config.Rights.AgentMerge && r.Principal == push.Agent {
 		var err error
 		if why, err = r.verified(t); err != nil || why == "" {
 			return err

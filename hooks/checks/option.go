@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 )
 
@@ -17,7 +18,7 @@ var optionCheck = Check{
 	Name: "option",
 	Doc: "Refuses push options that Ward does not know and, from the agent, ward.allow: only the PM may pass a " +
 		"false positive, and the audit keeps it.",
-	Ref: func(r *Run, u Update) {
+	Ref: func(r *Run, u push.Update) {
 		if u != r.Updates[0] {
 			return // options belong to the push, not to each ref
 		}
@@ -40,7 +41,7 @@ func (r *Run) badOption(option string) (message, hint string) {
 			return fmt.Sprintf("the push option %s is text or json, not %q", key, value), "git push -o ward.format=json"
 		}
 	case OptionAllow:
-		if r.Principal != PM {
+		if r.Principal != push.PM {
 			return "only the PM may let a finding pass", "mend what the finding names, or ask the PM in COMMS.md, Questions"
 		}
 		if rule, path, ok := strings.Cut(value, ":"); !ok || rule == "" || path == "" {
@@ -56,7 +57,7 @@ func (r *Run) badOption(option string) (message, hint string) {
 // findings about a path can be passed, never one about a ref, a limit, or a unit of
 // work: a journal that is broken once stays broken.
 func (r *Run) allow() {
-	if r.Principal != PM {
+	if r.Principal != push.PM {
 		return
 	}
 	passes := map[string]bool{}

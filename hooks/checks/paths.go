@@ -123,9 +123,9 @@ var modeCheck = Check{
 		case isDocument(change.Path) && mode != git.ModeFile:
 			report("mode/document", fmt.Sprintf("a document must be a regular file of mode 100644, not %06o", mode),
 				"replace a link by the file itself; git update-index --chmod=-x for an executable")
-		case mode == git.ModeGitlink && r.untrusted():
+		case mode == git.ModeGitlink && r.Principal.Fenced():
 			report("mode/submodule", "the agent may not add submodules", "add the files themselves: git rm --cached, then git add")
-		case modules && r.untrusted():
+		case modules && r.Principal.Fenced():
 			report("mode/submodule", "the agent may not configure submodules", "remove the file from the push")
 		case modules && (!spelled || mode == git.ModeSymlink):
 			report("mode/submodule", "git takes it for .gitmodules on some file systems", "name it .gitmodules, as a regular file, or otherwise")
@@ -160,7 +160,7 @@ var bareCheck = Check{
 		}
 		d := diag.Diagnostic{Pos: at(c, strings.TrimSuffix(dir, "/")), Ref: c.Ref, Rule: "path/repository",
 			Message: "git takes this directory for a repository, whose configuration runs programs", Hint: "keep such fixtures in an archive, or make them when tests run"}
-		if !r.untrusted() {
+		if !r.Principal.Fenced() {
 			d.Severity = diag.Warning
 		}
 		r.Report(d)

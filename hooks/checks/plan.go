@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/plan"
@@ -17,7 +18,7 @@ var planCheck = Check{
 		"call plans that exist, end, and stay within the stack (PLAN-1 to PLAN-4). A plan is judged when it changes; what it " +
 		"calls is read from the same tree.",
 	Tip: func(r *Run, t *Tip) error {
-		if !strings.HasPrefix(t.Ref, "refs/heads/") {
+		if !push.IsBranch(t.Ref) {
 			return nil
 		}
 		var linter *plan.Linter // most pushes hold no plan
@@ -77,7 +78,7 @@ var registryCheck = Check{
 func (r *Run) linter(t *Tip) *plan.Linter {
 	tree := &planTree{run: r, tree: t.Commit.Tree}
 	main := tree
-	if t.Ref != "refs/heads/main" {
+	if !push.IsMain(t.Ref) {
 		main = nil
 	}
 	return plan.NewLinter(tree, func(path string) ([]byte, error) {
@@ -130,7 +131,7 @@ func (r *Run) registeredGone(t *Tip) error {
 			gone[c.Path] = true
 		}
 	}
-	if len(gone) == 0 || !strings.HasPrefix(t.Ref, "refs/heads/") {
+	if len(gone) == 0 || !push.IsBranch(t.Ref) {
 		return nil
 	}
 	tree := &planTree{run: r, tree: t.Commit.Tree}

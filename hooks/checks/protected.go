@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
@@ -17,9 +18,9 @@ var protectedCheck = Check{
 		"merged, they are commits of main. A merge by the PM that brings a change of them is named to the PM.",
 	Whole: (*Run).onTheWay,
 	Tip: func(r *Run, t *Tip) error {
-		onMain := t.Ref == "refs/heads/main"
-		if !r.untrusted() {
-			if onMain && r.Principal == PM {
+		onMain := push.IsMain(t.Ref)
+		if !r.Principal.Fenced() {
+			if onMain && r.Principal == push.PM {
 				return r.mergedProtected(t)
 			}
 			return nil

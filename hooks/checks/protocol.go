@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/charter"
@@ -21,7 +22,7 @@ var protocolCheck = Check{
 				touched[c.Path] = true
 			}
 		}
-		if len(touched) == 0 || !strings.HasPrefix(t.Ref, "refs/heads/") {
+		if len(touched) == 0 || !push.IsBranch(t.Ref) {
 			return nil
 		}
 		files, err := r.protocols(t.Commit.Tree)
@@ -119,7 +120,7 @@ func (r *Run) compiled(t *Tip, files []charter.File) error {
 	if !ok {
 		d.Message = "is missing"
 	}
-	if r.Principal == PM {
+	if r.Principal == push.PM {
 		d.Severity = diag.Warning
 	}
 	r.Report(d)

@@ -4,41 +4,34 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
 )
 
-// HostOnly are the refs that only the host's own code moves, in step with the audit
-// (SPEC section 2).
-var HostOnly = []string{
-	"refs/ward/audit", "refs/ward/last-good",
-	"refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates",
-}
-
 var refCheck = Check{
 	Name: "ref",
 	Doc: "Refuses ref names that git or people take for another thing, and two that are one where case or accents fold (HOOK-4b); refs " +
 		"that only the host moves, replacement objects, and the deletion of main.",
-	Ref: func(r *Run, u Update) {
+	Ref: func(r *Run, u push.Update) {
 		report := func(rule, message, hint string) {
 			r.Report(diag.Diagnostic{Ref: u.Ref, Rule: rule, Message: message, Hint: hint})
 		}
 		key := filename.PathKey(u.Ref) // a ref is a file
 		switch {
-		case slices.Contains(HostOnly, key):
+		case slices.Contains(push.HostOnly, key):
 			report("ref/host-only", "only the host moves this ref", "leave it out of the push: git push origin HEAD")
 		case strings.HasPrefix(key, "refs/replace/"):
 			report("ref/replace", "replacement objects would change what others read", "delete it: git replace -d")
-		case strings.HasPrefix(key+"/", "refs/ward/") && !journal(u.Ref):
+		case strings.HasPrefix(key+"/", "refs/ward/") && !push.IsJournal(u.Ref):
 			report("ref/ward", "nothing is kept below refs/ward/ under this name",
 				"leave it out of the push: git push origin HEAD")
-		case u.Ref == "refs/heads/main" && u.New == git.Zero:
+		case push.IsMain(u.Ref) && u.New == git.Zero:
 			report("ref/delete-main", "main cannot be deleted", "push a commit that reverts what you want gone")
 		}
-		reason := BadRefName(u.Ref)
+		reason := push.BadName(u.Ref)
 		if u.New == git.Zero {
 			reason = "" // what has such a name may go
 		}
@@ -59,63 +52,6 @@ var refCheck = Check{
 		}
 		return r.shortID(t)
 	},
-}
-
-// BadRefName says why a full ref name is refused, "" for nothing: git-check-ref-format(1) checks
-// it too, but only after the hooks; and some well-formed names deceive people.
-func BadRefName(ref string) string {
-	if reason := badRefForm(ref); reason != "" {
-		return reason
-	}
-	kind, short, _ := strings.Cut(strings.TrimPrefix(ref, "refs/"), "/")
-	what := map[string]string{"heads": "a branch", "tags": "a tag"}[kind]
-	if what == "" || short == "" {
-		return ""
-	}
-	key := filename.PathKey(short)
-	first, _, _ := strings.Cut(key, "/")
-	switch {
-	case slices.Contains([]string{"refs", "heads", "tags", "remotes"}, first):
-		return what + " of this name is mistaken for another ref"
-	case kind == "heads" && (key == "agent" || key == "rescue"):
-		return "a branch of this name leaves no room for the agent's, which stand below it"
-	case kind == "tags" && (first == "agent" || first == "rescue"):
-		return "a tag of this name is mistaken for a branch of the agent's"
-	case first == "origin":
-		return what + " of this name is mistaken for what was fetched from origin"
-	case key == "@" || key == "head" || slices.Contains(pseudoRefs, key) || strings.HasSuffix(short, "_HEAD"):
-		return what + " of this name is mistaken for git's own " + short
-	case isHex(key) && (len(key) == 40 || len(key) == 64):
-		return what + " of this name is mistaken for an object id"
-	}
-	return ""
-}
-
-// pseudoRefs are names that git looks for before it looks for branches and tags.
-var pseudoRefs = []string{"fetch_head", "orig_head", "merge_head", "cherry_pick_head", "revert_head", "rebase_head", "bisect_head", "auto_merge", "stash"}
-
-func isHex(s string) bool { return s != "" && strings.Trim(s, "0123456789abcdef") == "" }
-
-// badRefForm says how a name departs from git's form of a full ref name, or from
-// what everybody sees as it is.
-func badRefForm(ref string) string {
-	name, ok := strings.CutPrefix(ref, "refs/")
-	if !ok || name == "" || len(ref) > 250 {
-		return "is not a full ref name of at most 250 bytes"
-	}
-	if strings.ContainsAny(ref, "~^:?*[\\") || strings.IndexFunc(ref, unicode.IsSpace) >= 0 || strings.Contains(ref, "..") ||
-		strings.Contains(ref, "@{") || strings.HasSuffix(ref, ".") {
-		return "is not a valid ref name"
-	}
-	if diag.Clean(ref) != ref {
-		return "holds control, invisible or invalid characters"
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") || strings.HasPrefix(part, "-") {
-			return fmt.Sprintf("the part %q is not a valid ref name", part)
-		}
-	}
-	return ""
 }
 
 // collisions refuses a new ref that another one stands in the way of, here or on a
@@ -204,7 +140,7 @@ func (r *Run) shortID(t *Tip) error {
 	_, short, _ := strings.Cut(strings.TrimPrefix(t.Ref, "refs/"), "/")
 	const least = 7 // git's own abbreviation
 	key := strings.ToLower(short)
-	if !isHex(key) || len(key) < least || len(key) > 40 {
+	if !push.IsHex(key) || len(key) < least || len(key) > 40 {
 		return nil
 	}
 	out, err := r.repo.Output(r.ctx, "rev-parse", "--disambiguate="+key)
@@ -212,9 +148,4 @@ func (r *Run) shortID(t *Tip) error {
 		r.Report(diag.Diagnostic{Ref: t.Ref, Rule: "ref/name", Message: "a ref of this name is mistaken for the object " + diag.Short(string(out)), Hint: "take another name"})
 	}
 	return err
-}
-
-// AgentBranch reports whether a ref is in the agent's own space.
-func AgentBranch(ref string) bool {
-	return strings.HasPrefix(ref, "refs/heads/agent/") || strings.HasPrefix(ref, "refs/heads/rescue/")
 }

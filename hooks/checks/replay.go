@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/charter"
@@ -16,7 +17,7 @@ var replayCheck = Check{
 	Doc: "The agent changes protocols/ by lessons only: such a commit names its lesson, and carrying that lesson out on the " +
 		"parent gives the same files and no others (HOOK-4).",
 	Whole: func(r *Run, c *Commit, parents []string) error {
-		if r.Principal != Agent {
+		if r.Principal != push.Agent {
 			return nil
 		}
 		changed, err := r.changedProtocols(c, parents)

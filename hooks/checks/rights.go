@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -14,21 +15,21 @@ var rightsCheck = Check{
 	Doc: "Holds the agent to its own branches and, on main, to Reports and Questions of COMMS.md by fast-forward " +
 		"(HOOK-4), the watcher to Reports on main, a member to branches that are not main, tags and notes (ID-2). The agent's history " +
 		"does not come from nowhere: a branch without a merge base with main is not its to make.",
-	Ref: func(r *Run, u Update) {
+	Ref: func(r *Run, u push.Update) {
 		message, hint := "", ""
-		onMain := u.Ref == "refs/heads/main"
+		onMain := push.IsMain(u.Ref)
 		switch r.Principal {
-		case PM:
-		case Agent:
-			if !onMain && !AgentBranch(u.Ref) && !journal(u.Ref) {
+		case push.PM:
+		case push.Agent:
+			if !onMain && !push.IsAgentBranch(u.Ref) && !push.IsJournal(u.Ref) {
 				message, hint = "the agent may not push this ref", "push to agent/<name> or rescue/<name>; main takes your reports in COMMS.md only"
 			}
-		case Watcher:
+		case push.Watcher:
 			if !onMain {
 				message, hint = "the watcher may not push this ref", "it appends Reports to COMMS.md on main; rescue/** goes by the agent's door"
 			}
-		case Member:
-			known := strings.HasPrefix(u.Ref, "refs/heads/") || strings.HasPrefix(u.Ref, "refs/tags/") || strings.HasPrefix(u.Ref, "refs/notes/")
+		case push.Member:
+			known := push.IsBranch(u.Ref) || strings.HasPrefix(u.Ref, "refs/tags/") || strings.HasPrefix(u.Ref, "refs/notes/")
 			if onMain || !known {
 				message, hint = "a member may not push this ref", "push to a branch of your own; the PM merges it into main"
 			}
@@ -40,9 +41,9 @@ var rightsCheck = Check{
 		}
 	},
 	Tip: func(r *Run, t *Tip) error {
-		onMain := t.Ref == "refs/heads/main"
+		onMain := push.IsMain(t.Ref)
 		rewrite := onMain && t.Old != git.Zero && !t.Forward
-		if r.Principal == PM {
+		if r.Principal == push.PM {
 			if rewrite {
 				r.Report(diag.Diagnostic{Ref: t.Ref, Rule: "rights/rewrite", Severity: diag.Warning,
 					Message: "main was rewritten: commits that others have are gone from it",
@@ -50,7 +51,7 @@ var rightsCheck = Check{
 			}
 			return nil
 		}
-		if r.Principal == Member {
+		if r.Principal == push.Member {
 			return nil
 		}
 		if t.Base == "" {
@@ -69,9 +70,6 @@ var rightsCheck = Check{
 	},
 }
 
-// untrusted reports whether the push is from inside the fence.
-func (r *Run) untrusted() bool { return r.Principal != PM && r.Principal != Member }
-
 // countBranches bounds how many branches the agent has, when it makes one more.
 func (r *Run) countBranches(t *Tip) error {
 	if t.Old != git.Zero || !r.Received {
@@ -88,12 +86,12 @@ func (r *Run) countBranches(t *Tip) error {
 	}
 	have := strings.Fields(string(out))
 	for _, u := range r.Updates { // new ones of this push count, too
-		if AgentBranch(u.Ref) && u.Old == git.Zero && u.New != git.Zero && !slices.Contains(have, u.Ref) {
+		if push.IsAgentBranch(u.Ref) && u.Old == git.Zero && u.New != git.Zero && !slices.Contains(have, u.Ref) {
 			have = append(have, u.Ref)
 		}
 	}
 	for _, name := range coming {
-		if AgentBranch(name) && !slices.Contains(have, name) {
+		if push.IsAgentBranch(name) && !slices.Contains(have, name) {
 			have = append(have, name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/hooks/secret"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -270,7 +271,7 @@ func (r *Run) judgeBlob(c *Commit, change Change) error {
 
 // judgeTip runs the per-update checks on the difference of one ref.
 func (r *Run) judgeTip(t *Tip) error {
-	if journal(t.Ref) {
+	if push.IsJournal(t.Ref) {
 		return r.judgeUnit(t)
 	}
 	if err := r.findBase(t); err != nil {
@@ -332,7 +333,7 @@ func (r *Run) form(c *Commit, e *objectError) {
 		if form.Remedy != "" {
 			d.Hint = form.Remedy
 		}
-		if form.Legacy && r.Principal == PM {
+		if form.Legacy && r.Principal == push.PM {
 			d.Severity = diag.Warning
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/hooks/secret"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -15,7 +16,7 @@ var secretCheck = Check{
 	Doc: "Refuses keys, tokens and passwords wherever git keeps text, in content, names of files and refs, messages, names, mails and " +
 		"headers, removed again later in the push or not: once pushed, they are in every clone. Allow-comments and configuration in " +
 		"the tree have no effect.",
-	Ref: func(r *Run, u Update) {
+	Ref: func(r *Run, u push.Update) {
 		if u.New == git.Zero {
 			return // it may go
 		}
@@ -101,7 +102,7 @@ func (r *Run) scan(pos diag.Pos, ref, path string, data []byte) []secret.Finding
 // secretHint says what the pusher can do: only the PM can pass a false positive.
 func (r *Run) secretHint(rule, path string) string {
 	const remove = "take it out of every commit of the push (git rebase -i) and revoke it if it is real"
-	if r.Principal != PM {
+	if r.Principal != push.PM {
 		return remove + "; if it is none, ask the PM in COMMS.md, Questions"
 	}
 	return remove + "; a false positive passes with git push -o ward.allow=secret/" + rule + ":" + path

@@ -19,7 +19,7 @@ var textCheck = Check{
 		if change.New.Mode == git.ModeSymlink || isBinary(data) {
 			return
 		}
-		if isDocument(change.Path) || r.untrusted() && instructions().Covers(change.Path) {
+		if isDocument(change.Path) || r.Principal.Fenced() && instructions().Covers(change.Path) {
 			r.hiddenText(c.ID, c.Ref, change, data)
 			return
 		}

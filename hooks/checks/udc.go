@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/plan"
@@ -26,7 +27,7 @@ var udcCheck = Check{
 	Doc: "A .udc file is a regular file and parses, and the risk that it never ends is not above [hooks] max_udc_risk. A plan is " +
 		"judged when it changes, or what it calls does; that is read from the same tree. What the analyser does not know in time is UNKNOWN.",
 	Tip: func(r *Run, t *Tip) error {
-		if !strings.HasPrefix(t.Ref, "refs/heads/") {
+		if !push.IsBranch(t.Ref) {
 			return nil
 		}
 		j := udcJudge{Run: r, tip: t, tree: &planTree{run: r, tree: t.Commit.Tree}, plans: map[string]*asm.Program{}}

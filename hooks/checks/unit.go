@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
@@ -17,8 +17,8 @@ var unitCheck = Check{
 	Name: "unit",
 	Doc: "Holds the journal of a unit of work to its machine, its budget and main's policy (UOW-1 to UOW-4): each record is " +
 		"the one legal step after the one before it, made by whom it says. A record whose hashes are wrong is a breach.",
-	Ref: func(r *Run, u Update) {
-		if !journal(u.Ref) {
+	Ref: func(r *Run, u push.Update) {
+		if !push.IsJournal(u.Ref) {
 			return
 		}
 		if _, err := uow.ParseRef(u.Ref); err != nil {
@@ -37,9 +37,6 @@ var unitCheck = Check{
 		return j.judge()
 	},
 }
-
-// journal reports whether a ref is below refs/ward/uow/.
-func journal(ref string) bool { return strings.HasPrefix(ref, uow.RefPrefix) }
 
 // Breach is a unit whose journal somebody tried to change: the host moves it to
 // FAILED_SECURITY_BREACH.
@@ -114,7 +111,7 @@ func (e *storedError) Error() string {
 // ref's old value; else a finding refuses, and the journal has no steps.
 func (r *Run) journalSteps(t *Tip) error {
 	j := &journalRun{Run: r, tip: t}
-	if !slices.ContainsFunc(r.Updates, func(u Update) bool { return u.Ref == t.Ref && u.New == t.New }) {
+	if !slices.ContainsFunc(r.Updates, func(u push.Update) bool { return u.Ref == t.Ref && u.New == t.New }) {
 		j.report(t.New, "form", "point the ref at the record's commit", "a journal holds commits, not tags")
 		return nil
 	}
@@ -396,7 +393,7 @@ func (j *journalRun) claimed(at, commit string) error {
 	}
 	args := []string{"rev-list", "--max-count=1", commit, "--not", "--branches"}
 	for _, u := range j.Updates {
-		if strings.HasPrefix(u.Ref, "refs/heads/") && u.New != git.Zero {
+		if push.IsBranch(u.Ref) && u.New != git.Zero {
 			args = append(args, u.New)
 		}
 	}

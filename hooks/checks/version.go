@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 )
 
@@ -37,7 +38,7 @@ var versionCheck = Check{
 		before, ok := semanticVersion(d.old)
 		if ok && semver.Compare(now, before) < 0 {
 			severity := diag.Error
-			if r.Principal == PM {
+			if r.Principal == push.PM {
 				severity = diag.Warning
 			}
 			report(severity, "version/backwards", fmt.Sprintf("goes back from %s to %s", before[1:], now[1:]),

@@ -8,6 +8,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/protocols/uow"
 )
@@ -28,27 +29,27 @@ func (s *session) breached(ctx context.Context, of *audit.Record, list []checks.
 	return all
 }
 
-func (s *session) breach(ctx context.Context, batch *git.Batch, of *audit.Record, push string, b checks.Breach) error {
+func (s *session) breach(ctx context.Context, batch *git.Batch, of *audit.Record, pushID string, b checks.Breach) error {
 	w, err := audit.NewWriter(ctx, s.repo, batch)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	r := s.record("host", pusher{id: push})
+	r := s.record("host", pusher{id: pushID})
 	r.Verdict, r.Rules = audit.Accepted, []string{"uow/hash"}
 	return w.Append(ctx, audit.Entry{Record: r, Move: func(r *audit.Record) (*git.RefUpdate, error) {
 		u, err := s.breachRecord(batch, b, of.Push)
 		if err != nil || u == nil {
 			return nil, err
 		}
-		r.Refs = []audit.Ref{{Update: checks.Update(*u), Applied: true}}
+		r.Refs = []audit.Ref{{Update: push.Update(*u), Applied: true}}
 		return u, nil
 	}})
 }
 
 // breachRecord writes the host's record on top of the journal as it stands; nil
 // when the unit is in breach already.
-func (s *session) breachRecord(batch *git.Batch, b checks.Breach, push string) (*git.RefUpdate, error) {
+func (s *session) breachRecord(batch *git.Batch, b checks.Breach, pushID string) (*git.RefUpdate, error) {
 	id, err := uow.ParseRef(b.Ref)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func (s *session) breachRecord(batch *git.Batch, b checks.Breach, push string) (
 		return nil, err
 	}
 	next, found := uow.Advance(id, prev, uow.Input{Event: uow.Breach, Actor: uow.Host, Reason: b.Reason, Time: time.Now(),
-		Note: "push " + push + ": " + b.Note}, uow.World{})
+		Note: "push " + pushID + ": " + b.Note}, uow.World{})
 	if len(found) > 0 {
 		return nil, fmt.Errorf("%s: %s", b.Ref, found[0].Message)
 	}

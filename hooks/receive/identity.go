@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/token"
@@ -18,7 +18,7 @@ import (
 
 // pusher is who pushes, as the transport proves it (ID-1).
 type pusher struct {
-	principal checks.Principal
+	principal push.Principal
 	name      string // "" where the transport names nobody
 	id        string // the push's
 	// certificate is the text of the push certificate that proved the name.
@@ -61,7 +61,7 @@ func (s *session) identify(ctx context.Context) (pusher, error) {
 func (s *session) throughDoor(who pusher) (pusher, error) {
 	get := s.env.Getenv
 	id, given := get(token.IDVar), get(token.TokenVar)
-	principal, name := checks.Principal(get(token.PrincipalVar)), get(token.NameVar)
+	principal, name := push.Principal(get(token.PrincipalVar)), get(token.NameVar)
 	if err := token.CheckID(id); err != nil {
 		return who, err
 	}
@@ -79,7 +79,7 @@ func (s *session) throughDoor(who pusher) (pusher, error) {
 	}
 	who.id = id
 	if principal == "" && name == "" {
-		who.principal = checks.Agent
+		who.principal = push.Agent
 		return who, nil
 	}
 	if err := token.CheckName(name); err != nil {
@@ -116,15 +116,15 @@ func (s *session) named(who pusher, variable string) (pusher, error) {
 }
 
 // lists are the principals that [identity] has a list for.
-var lists = []checks.Principal{checks.PM, checks.Agent, checks.Member}
+var lists = []push.Principal{push.PM, push.Agent, push.Member}
 
-func (s *session) list(p checks.Principal) []string {
+func (s *session) list(p push.Principal) []string {
 	i := s.config.Identity
-	return map[checks.Principal][]string{checks.PM: i.PM, checks.Agent: i.Agents, checks.Member: i.Members}[p]
+	return map[push.Principal][]string{push.PM: i.PM, push.Agent: i.Agents, push.Member: i.Members}[p]
 }
 
 // on is the principals on whose lists an entry matches.
-func (s *session) on(matches func(entry string) bool) (found []checks.Principal) {
+func (s *session) on(matches func(entry string) bool) (found []push.Principal) {
 	for _, p := range lists {
 		if slices.ContainsFunc(s.list(p), matches) {
 			found = append(found, p)
@@ -134,10 +134,10 @@ func (s *session) on(matches func(entry string) bool) (found []checks.Principal)
 }
 
 // settingNames are the lists as ward/config.toml calls them.
-var settingNames = map[checks.Principal]string{checks.PM: "pm", checks.Agent: "agents", checks.Member: "members"}
+var settingNames = map[push.Principal]string{push.PM: "pm", push.Agent: "agents", push.Member: "members"}
 
 // listed settles the principal: one list, no more and no less.
-func (p pusher) listed(on []checks.Principal, what, source string) (pusher, error) {
+func (p pusher) listed(on []push.Principal, what, source string) (pusher, error) {
 	switch len(on) {
 	case 1:
 		p.principal = on[0]

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"git-ward/hooks/audit"
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -53,7 +53,7 @@ func PostReceive(ctx context.Context, env *cli.Env) error {
 
 // finish makes the push's record and returns it.
 func (s *session) finish(ctx context.Context, w *audit.Writer) (*audit.Record, error) {
-	moves := make([]checks.Update, len(s.updates))
+	moves := make([]push.Update, len(s.updates))
 	moved := map[string]bool{}
 	for i, u := range s.updates {
 		moves[i] = quoted(u)
@@ -75,7 +75,7 @@ func (s *session) finish(ctx context.Context, w *audit.Writer) (*audit.Record, e
 // late is for a push without a pending file: where the hooks' end cannot be seen,
 // one that is slow is recorded by another push, as made or, when its refs move
 // after that, as lost.
-func (s *session) late(ctx context.Context, w *audit.Writer, moves []checks.Update) (*audit.Record, error) {
+func (s *session) late(ctx context.Context, w *audit.Writer, moves []push.Update) (*audit.Record, error) {
 	r, err := audit.Recorded(s.batch, moves, true)
 	if r != nil || err != nil {
 		return r, err
@@ -97,7 +97,7 @@ func (s *session) late(ctx context.Context, w *audit.Writer, moves []checks.Upda
 }
 
 // move words a ref's change.
-func move(u checks.Update) string {
+func move(u push.Update) string {
 	switch {
 	case u.Old == git.Zero:
 		return "created at " + diag.Short(u.New)

@@ -10,6 +10,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -105,7 +106,7 @@ func (s *session) record(principal string, who pusher) *audit.Record {
 }
 
 // quoted is an update as records name it.
-func quoted(u checks.Update) checks.Update {
+func quoted(u push.Update) push.Update {
 	u.Ref = audit.QuoteRef(u.Ref)
 	return u
 }

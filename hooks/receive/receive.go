@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"git-ward/hooks/audit"
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -50,7 +50,7 @@ type session struct {
 	repo    *git.Repo
 	batch   *git.Batch
 	config  *config.Config
-	updates []checks.Update
+	updates []push.Update
 	input   []byte         // the updates as git sent them, for chained hooks
 	omitted *audit.Omitted // what was sent besides
 	start   time.Time
@@ -103,7 +103,7 @@ const maxLine = 1 << 16
 // readUpdates reads `old SP new SP ref LF` lines (githooks(5)) as far as the audit
 // can hold them. What is beyond that is counted and hashed: such a push is refused,
 // and its record says so.
-func readUpdates(r io.Reader) (updates []checks.Update, input []byte, omitted *audit.Omitted, err error) {
+func readUpdates(r io.Reader) (updates []push.Update, input []byte, omitted *audit.Omitted, err error) {
 	lines := bufio.NewReaderSize(r, maxLine)
 	size, beyond := 0, sha256.New()
 	for {
@@ -128,7 +128,7 @@ func readUpdates(r io.Reader) (updates []checks.Update, input []byte, omitted *a
 			beyond.Write([]byte(text + "\n"))
 			continue
 		}
-		updates = append(updates, checks.Update{Ref: ref, Old: old, New: id})
+		updates = append(updates, push.Update{Ref: ref, Old: old, New: id})
 		input = append(input, line...)
 	}
 	if len(updates) == 0 {

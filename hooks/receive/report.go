@@ -6,6 +6,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 )
 
@@ -13,7 +14,7 @@ import (
 // colours those that start with error:, warning: or hint:.
 func (s *session) report(result *checks.Result, r *audit.Record, options []string) error {
 	if slices.Contains(options, checks.OptionFormat+"=json") {
-		return diag.WriteJSON(s.env.Stdout, checks.NewAnswer(result, checks.Principal(r.Principal), r.Push))
+		return diag.WriteJSON(s.env.Stdout, checks.NewAnswer(result, push.Principal(r.Principal), r.Push))
 	}
 	if len(result.Findings) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/token"
 )
@@ -64,7 +64,7 @@ func (s *session) signed(ctx context.Context, who pusher) (pusher, error) {
 type certificate struct {
 	nonce   string
 	options []string
-	updates []checks.Update
+	updates []push.Update
 }
 
 // check compares a certificate's text, byte for byte where it counts, and cuts it

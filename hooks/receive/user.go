@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 )
@@ -32,8 +32,8 @@ func (s *session) asUser(who pusher, owner bool) (pusher, error) {
 		}
 		return name == who.name || name == number
 	})
-	if owner && !slices.Contains(on, checks.PM) {
-		on = append(on, checks.PM)
+	if owner && !slices.Contains(on, push.PM) {
+		on = append(on, push.PM)
 	}
 	if len(on) == 0 {
 		who.name = "" // a stranger's user id, which the record has, says enough
