@@ -1,0 +1,111 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// self is this process, which no sweep ends.
+var self = os.Getpid()
+
+// Info is what proc_pid_stat(5) says of a process.
+type Info struct {
+	PID, Parent int
+	Dead        bool          // it has ended, and nobody has reaped it yet
+	CPU         time.Duration // processor time, its own
+	ChildrenCPU time.Duration // processor time of its children that it has reaped
+	Memory      int64         // resident, bytes
+}
+
+// tick is 1/USER_HZ, which is the same on every Linux that Go runs on.
+const tick = time.Second / 100
+
+// All lists the processes that can be seen.
+func All() []Info {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	var list []Info
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if p, ok := Read(pid); ok {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// Read is what is known of one process; ok is whether there is one.
+func Read(pid int) (p Info, ok bool) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return Info{}, false
+	}
+	return parse(pid, data)
+}
+
+// parse reads the fields behind the command's name, which may hold anything.
+func parse(pid int, stat []byte) (Info, bool) {
+	i := bytes.LastIndexByte(stat, ')')
+	if i < 0 {
+		return Info{}, false
+	}
+	f := strings.Fields(string(stat[i+1:]))
+	if len(f) < 22 {
+		return Info{}, false
+	}
+	number := func(i int) int64 { n, _ := strconv.ParseInt(f[i], 10, 64); return n }
+	return Info{
+		PID:         pid,
+		Parent:      int(number(1)),
+		Dead:        f[0] == "Z" || f[0] == "X",
+		CPU:         time.Duration(number(11)+number(12)) * tick,
+		ChildrenCPU: time.Duration(number(13)+number(14)) * tick,
+		Memory:      number(21) * int64(os.Getpagesize()),
+	}, true
+}
+
+// Others are the processes that can be seen but the first one and this one: in a
+// container, all that its payload started.
+func Others() []Info {
+	var list []Info
+	for _, p := range All() {
+		if p.PID != 1 && p.PID != self {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Descendants are the processes that come from this one.
+func Descendants() []Info {
+	children := map[int][]Info{}
+	for _, p := range All() {
+		children[p.Parent] = append(children[p.Parent], p)
+	}
+	var list []Info
+	for next := children[self]; len(next) > 0; {
+		p := next[0]
+		next = append(next[1:], children[p.PID]...)
+		list = append(list, p)
+	}
+	return list
+}
+
+func living(list []Info) []Info {
+	var out []Info
+	for _, p := range list {
+		if !p.Dead {
+			out = append(out, p)
+		}
+	}
+	return out
+}

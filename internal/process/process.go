@@ -1,0 +1,216 @@
+// Package process runs a command together with all that it starts, and ends all
+// of it: a session of its own, one reader for each stream, SIGTERM, a grace,
+// SIGKILL, and a return only when nothing of it is left.
+//
+// A process group alone does not do that: setsid(1) leaves it. What left is found
+// by its descent, by a variable of its environment, or by being in the same
+// container (sweep.go).
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipeGrace is how long output is awaited that a process could still write which
+// got away; then the pipe is closed on it.
+const pipeGrace = time.Second
+
+// Command is a command line, and the bounds within which Run lets it run.
+type Command struct {
+	Args  []string
+	Dir   string
+	Env   []string  // the whole environment
+	Stdin io.Reader // nil: there is nothing to read
+	// Stdout and Stderr take what is printed. Where they are the same there is one
+	// pipe, so that lines come in the order in which they were printed. A writer that
+	// fails is not written to again, and Run ends the command.
+	Stdout, Stderr io.Writer
+
+	User *syscall.Credential // nil: this process's own
+	// DieWithThread has the kernel kill the command's first process when the thread
+	// that started it ends (prctl(2), PR_SET_PDEATHSIG). Run keeps its thread; who
+	// calls Start keeps it himself (runtime.LockOSThread).
+	DieWithThread bool
+	Tag           string           // NAME=value: added to Env; all that carry it end with the command
+	Sweep         func(leader int) // ends what else left the group, before the leader is reaped; may be nil
+
+	Timeout time.Duration // 0: none
+	Output  int64         // bytes of both streams together; 0: no bound
+	Grace   time.Duration // between SIGTERM and SIGKILL; 0: no SIGTERM
+}
+
+// TimeoutError is why a command was ended that ran longer than its Timeout.
+type TimeoutError struct{ Limit time.Duration }
+
+func (e *TimeoutError) Error() string { return fmt.Sprintf("it ran longer than %s", e.Limit) }
+
+// OutputError is why a command was ended that printed more than its Output bytes.
+type OutputError struct{ Limit int64 }
+
+func (e *OutputError) Error() string { return fmt.Sprintf("more than %d MiB of output", e.Limit>>20) }
+
+// Run runs the command and returns when nothing of it is left. stopped is why it
+// was ended before its time, nil when it ended by itself: the context's cause, a
+// *TimeoutError, an *OutputError, or what a writer failed with. err is trouble with
+// starting it, and then status says nothing.
+func (c *Command) Run(ctx context.Context) (status Status, stopped, err error) {
+	if ctx.Err() != nil {
+		return 0, nil, context.Cause(ctx)
+	}
+	if c.DieWithThread {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	g, err := c.Start()
+	if err != nil {
+		return 0, nil, err
+	}
+	var late <-chan time.Time
+	if c.Timeout > 0 {
+		timer := time.NewTimer(c.Timeout)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-g.Exited():
+		status, err = g.End(0)
+		return status, nil, err
+	case <-g.output.failed:
+		stopped = g.output.why
+	case <-late:
+		stopped = &TimeoutError{c.Timeout}
+	case <-ctx.Done():
+		stopped = context.Cause(ctx)
+	}
+	status, err = g.End(c.Grace)
+	return status, stopped, err
+}
+
+// Group is a command that was started: its first process, the leader of a session
+// and of a process group, and all that it starts.
+type Group struct {
+	cmd    *exec.Cmd
+	output *output
+	exited chan struct{}
+	tag    string
+	sweep  func(leader int)
+}
+
+// Start starts the command. Who calls it must call End.
+func (c *Command) Start() (*Group, error) {
+	cmd := exec.Command(c.Args[0], c.Args[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdin = c.Dir, append([]string{}, c.Env...), c.Stdin // a nil Env would be ours
+	if c.Tag != "" {
+		cmd.Env = append(cmd.Env, c.Tag)
+	}
+	cmd.WaitDelay = pipeGrace // somebody who got away may hold the pipe of Stdin
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: c.User}
+	if c.DieWithThread {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	}
+	out, err := openOutput(c)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = out.stdout, out.stderr
+	err = cmd.Start()
+	out.started()
+	if err != nil {
+		out.close()
+		return nil, fmt.Errorf("%s does not start: %w", c.Args[0], err)
+	}
+	g := &Group{cmd: cmd, output: out, exited: make(chan struct{}), tag: c.Tag, sweep: c.Sweep}
+	go func() {
+		defer close(g.exited)
+		waitUnreaped(g.Leader())
+	}()
+	return g, nil
+}
+
+// Leader is the process id of the command's first process. It is not reaped before
+// End, so the id cannot have passed to a stranger.
+func (g *Group) Leader() int { return g.cmd.Process.Pid }
+
+// Exited is closed when the leader has ended.
+func (g *Group) Exited() <-chan struct{} { return g.exited }
+
+// End ends what runs still, SIGTERM first where there is a grace, waits for all of
+// it, and returns how the leader ended.
+func (g *Group) End(grace time.Duration) (Status, error) {
+	if grace > 0 {
+		syscall.Kill(-g.Leader(), syscall.SIGTERM)
+		g.waitAll(grace)
+	}
+	syscall.Kill(-g.Leader(), syscall.SIGKILL)
+	if g.sweep != nil {
+		g.sweep(g.Leader())
+	}
+	<-g.exited
+	if g.tag != "" {
+		EndTagged(g.tag, 0)
+	}
+	err := g.cmd.Wait()
+	g.output.drain(pipeGrace)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
+	status, _ := g.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return Status(status), err
+}
+
+// waitAll waits until the leader has ended and nobody holds its output, so that
+// nobody is left who could tidy up, or until the grace is over.
+func (g *Group) waitAll(grace time.Duration) {
+	over := time.NewTimer(grace)
+	defer over.Stop()
+	for _, done := range []<-chan struct{}{g.exited, g.output.drained} {
+		select {
+		case <-done:
+		case <-over.C:
+			return
+		}
+	}
+}
+
+// waitUnreaped waits for the end of a child and leaves it a zombie.
+func waitUnreaped(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// Status is how a process ended, in the form of wait(2).
+type Status syscall.WaitStatus
+
+// OK reports whether the process ended by itself with exit 0.
+func (s Status) OK() bool { return s == 0 }
+
+// Code is the exit code as a shell has it: 128 and the number of the signal that
+// ended the process.
+func (s Status) Code() int {
+	if w := syscall.WaitStatus(s); w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return syscall.WaitStatus(s).ExitStatus()
+}
+
+// String is `exit 3`, or `killed by signal 9, killed`.
+func (s Status) String() string {
+	if w := syscall.WaitStatus(s); w.Signaled() {
+		return fmt.Sprintf("killed by signal %d, %s", w.Signal(), w.Signal())
+	}
+	return fmt.Sprintf("exit %d", s.Code())
+}

@@ -1,0 +1,301 @@
+package process_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/process"
+)
+
+// roleVar lets the test binary be a supervisor of its own: a sweep ends all that
+// comes from its process, which must not be the test.
+const roleVar = "PROCESS_TEST_SWEEP"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVar); role != "" {
+		os.Unsetenv(roleVar)
+		os.Exit(sweeper(role))
+	}
+	os.Exit(m.Run())
+}
+
+// slack is what a busy machine may take; what these tests must not wait for takes
+// 1,000 s.
+const slack = 20 * time.Second
+
+var errDisk = errors.New("the disk is full")
+
+// buffer fails as a disk does, once it holds size bytes; 0 is no bound.
+type buffer struct {
+	mu   sync.Mutex
+	b    bytes.Buffer
+	size int
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.size > 0 && b.b.Len()+len(p) > b.size {
+		return 0, errDisk
+	}
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// command is a bash command in a folder of its own, by which its processes are
+// known.
+func command(t *testing.T, line string, out *buffer) *process.Command {
+	return &process.Command{
+		Args: []string{"bash", "-c", line}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")},
+		Stdin: strings.NewReader("typed"), Stdout: out, Stderr: out, Tag: "PROCESS_TEST_CALL=" + t.Name(),
+	}
+}
+
+// running are the command lines of what works in a folder.
+func running(t *testing.T, dir string) (lines []string) {
+	t.Helper()
+	for _, p := range process.All() {
+		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.PID)); err == nil && at == dir && !p.Dead {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
+			lines = append(lines, string(line))
+		}
+	}
+	return lines
+}
+
+// TestRun: what a command prints, how it ends, and that nothing of it is left.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		line, out, status string
+	}{
+		{"echo out; echo err >&2; echo out", "out\nerr\nout\n", "exit 0"},
+		{"cat", "typed", "exit 0"},
+		{"exit 3", "", "exit 3"},
+		{"kill -9 $$", "", "killed by signal 9, killed"},
+		{"echo $PROCESS_TEST_CALL | grep -c TestRun", "1\n", "exit 0"},
+		{"[ $(cut -d' ' -f6 /proc/$$/stat) = $$ ]", "", "exit 0"}, // a session of its own
+		{"sleep 1000 & echo a", "a\n", "exit 0"},
+		{"nohup sleep 1000 & echo a", "a\n", "exit 0"},
+		{"setsid bash -c 'sleep 1000 & setsid sleep 1000 & wait' & sleep 0.1; echo a", "a\n", "exit 0"}, // the time to leave the group
+	} {
+		var out buffer
+		cmd := command(t, c.line, &out)
+		start := time.Now()
+		status, stopped, err := cmd.Run(t.Context())
+		if err != nil || stopped != nil || status.String() != c.status || strings.TrimPrefix(out.String(), "nohup: ignoring input\n") != c.out {
+			t.Errorf("%s: %v %v %v, %q", c.line, status, stopped, err, out.String())
+		}
+		if took := time.Since(start); took > slack {
+			t.Errorf("%s: took %v", c.line, took)
+		}
+		if left := running(t, cmd.Dir); left != nil {
+			t.Errorf("%s: left running: %q", c.line, left)
+		}
+	}
+}
+
+// TestStopped: a command that must end is asked first where there is a grace, and
+// is killed then; the reason is a value.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("enough")
+	ended, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(cause) }) // while it runs, most likely; before it is as good
+	const soon = 50 * time.Millisecond
+	for _, c := range []struct {
+		line   string
+		change func(*process.Command)
+		ctx    context.Context
+		want   string // of the reason
+		code   int
+		out    string
+	}{
+		{"sleep 1000", func(c *process.Command) { c.Timeout = soon }, nil, "it ran longer than 50ms", 137, ""},
+		{"trap 'echo asked; exit 4' TERM; sleep 1000 & wait", func(c *process.Command) { c.Timeout, c.Grace = 10*soon, slack }, nil, "it ran longer than 500ms", 4, "asked\n"},
+		{"trap '' TERM; sleep 1000", func(c *process.Command) { c.Timeout, c.Grace = soon, soon }, nil, "it ran longer than 50ms", 137, ""},
+		{"(sleep 1000; echo b) & sleep 1000", func(c *process.Command) { c.Timeout = soon }, nil, "it ran longer than 50ms", 137, ""},
+		{"yes", func(c *process.Command) { c.Output = 3 << 20 }, nil, "more than 3 MiB of output", 137, "y\n"},
+		{"yes", func(c *process.Command) { c.Stdout.(*buffer).size = 1 << 20 }, nil, errDisk.Error(), 137, "y\n"},
+		{"trap '' TERM; sleep 1000", func(*process.Command) {}, ended, cause.Error(), 137, ""},
+	} {
+		var out buffer
+		cmd := command(t, c.line, &out)
+		c.change(cmd)
+		if c.ctx == nil {
+			c.ctx = t.Context()
+		}
+		start := time.Now()
+		status, stopped, err := cmd.Run(c.ctx)
+		if errors.Is(err, cause) {
+			continue
+		}
+		if err != nil || stopped == nil || stopped.Error() != c.want || status.Code() != c.code || !strings.HasPrefix(out.String(), c.out) {
+			t.Errorf("%s: %v %v %v, %.60q", c.line, status, stopped, err, out.String())
+		}
+		if took := time.Since(start); took > slack {
+			t.Errorf("%s: took %v", c.line, took)
+		}
+		if left := running(t, cmd.Dir); left != nil {
+			t.Errorf("%s: left running: %q", c.line, left)
+		}
+	}
+	if _, _, err := command(t, "true", &buffer{}).Run(ended); !errors.Is(err, cause) {
+		t.Errorf("what is to end starts: %v", err)
+	}
+}
+
+// TestNotStarted: trouble is an error, and leaves no reader behind.
+func TestNotStarted(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range []*process.Command{{Args: []string{"/nowhere/at/all"}}, {Args: []string{"true"}, Dir: "/nowhere/at/all"}} {
+		if _, _, err := cmd.Run(t.Context()); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%v: %v", cmd.Args, err)
+		}
+	}
+}
+
+// TestEscape: who leaves group and environment gets away where nothing sweeps; he
+// holds the pipe, but not us.
+func TestEscape(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it waits for a second that a pipe may be held")
+	}
+	var out buffer
+	cmd := command(t, "setsid env -i sleep 1000 & echo $!; until ps -p $! -o args= | grep -q ^sleep; do :; done", &out)
+	start := time.Now()
+	status, stopped, err := cmd.Run(t.Context())
+	if took := time.Since(start); err != nil || stopped != nil || !status.OK() || took > slack {
+		t.Errorf("%v %v %v after %v", status, stopped, err, took)
+	}
+	if left := running(t, cmd.Dir); len(left) != 1 {
+		t.Errorf("running: %q", left)
+	}
+	exec.Command("kill", "-9", strings.TrimSpace(out.String())).Run()
+}
+
+// TestTwoStreams: with two writers nothing gets between the lines of one.
+func TestTwoStreams(t *testing.T) {
+	t.Parallel()
+	var out, errs buffer
+	cmd := command(t, "for i in 1 2 3; do echo out; echo err >&2; done", &out)
+	cmd.Stderr = &errs
+	if status, _, err := cmd.Run(t.Context()); err != nil || !status.OK() || out.String() != "out\nout\nout\n" || errs.String() != "err\nerr\nerr\n" {
+		t.Errorf("%v %v %q %q", status, err, out.String(), errs.String())
+	}
+}
+
+// TestEndTagged asks those who carry the tag, kills those who do not heed it, and
+// leaves strangers alone.
+func TestEndTagged(t *testing.T) {
+	t.Parallel()
+	tag := "PROCESS_TEST_TAG=" + t.TempDir()
+	asked := filepath.Join(t.TempDir(), "asked")
+	start := func(line string, env ...string) *exec.Cmd {
+		cmd := exec.Command("bash", "-c", line)
+		cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "FILE="+asked)
+		ready, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ready.Read(make([]byte, 1)) // it has its trap, and its environment
+		go cmd.Wait()               // reap, as init would
+		return cmd
+	}
+	start("trap 'touch $FILE; exit 0' TERM; echo; while :; do sleep 0.01; done", tag)
+	start("trap '' TERM; echo; while :; do sleep 0.01; done", "A=B", tag)
+	stranger := start("echo; exec sleep 1000", tag+"x", "X"+tag)
+	defer stranger.Process.Kill()
+	if n := process.EndTagged(tag, 300*time.Millisecond); n < 2 {
+		t.Errorf("found %d processes", n)
+	}
+	if _, err := os.Stat(asked); err != nil {
+		t.Error("the polite one was not asked")
+	}
+	if n := process.EndTagged(tag, 0); n != 0 {
+		t.Errorf("%d processes are left", n)
+	}
+	if stranger.Process.Signal(syscall.Signal(0)) != nil {
+		t.Error("a stranger was ended")
+	}
+}
+
+// TestSweep: what leaves session, environment and output behind does not get away
+// from a subreaper, nor from who is alone with it in a container.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	for role, wrap := range map[string][]string{
+		"descendants": nil,
+		"container":   {"unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", `"$0"; exit $?`},
+	} {
+		args := append(wrap, os.Args[0])
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Env = append(os.Environ(), roleVar+"="+role)
+		out, err := cmd.CombinedOutput()
+		if strings.Contains(string(out), "not permitted") {
+			t.Log("SKIPPED: this user gets no PID namespace: ", string(out))
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v\n%s", role, err, out)
+		}
+	}
+}
+
+// sweeper is a process that runs a command which tries to get away.
+func sweeper(role string) int {
+	cmd := process.Command{
+		Args: []string{"bash", "-c", "for i in 1 2 3; do setsid env -i bash -c 'trap \"\" TERM; sleep 1000 & sleep 1000' >&- 2>&- & done; sleep 0.1; exit 5"},
+		Env:  os.Environ(), Sweep: process.SweepDescendants, DieWithThread: true,
+	}
+	if role == "container" {
+		cmd.Sweep = process.SweepContainer
+	} else if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	status, stopped, err := cmd.Run(context.Background())
+	left := process.Descendants()
+	if role == "container" {
+		left = process.Others()
+	}
+	if status.Code() != 5 || stopped != nil || err != nil || len(left) > 0 {
+		fmt.Println(status, stopped, err, left)
+		return 1
+	}
+	return 0
+}
+
+// TestRead: this process is found, with what it used.
+func TestRead(t *testing.T) {
+	for end := time.Now().Add(30 * time.Millisecond); time.Now().Before(end); { // uses some ticks of 10 ms
+	}
+	p, ok := process.Read(os.Getpid())
+	if !ok || p.Parent != os.Getppid() || p.Dead || p.CPU == 0 || p.Memory < 1<<20 {
+		t.Errorf("%+v %v", p, ok)
+	}
+	if _, ok := process.Read(1 << 30); ok {
+		t.Error("there is no such process")
+	}
+}

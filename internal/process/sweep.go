@@ -1,0 +1,127 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	// rounds is how often a sweep looks again, because a process may fork while the
+	// list is read; one that forks faster than it is killed must not keep us for ever.
+	rounds = 100
+	// between is the pause between two rounds: the killed need it to end.
+	between = 5 * time.Millisecond
+)
+
+// SweepDescendants ends all that descends from this process. As a subreaper
+// (prctl(2), PR_SET_CHILD_SUBREAPER) it is the parent of its orphans, so nothing
+// gets away. They are stopped first, so that no parent sees its child die and
+// starts another. It is for a process that runs one command at a time.
+func SweepDescendants(leader int) {
+	for range rounds {
+		rest := living(Descendants())
+		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+			for _, p := range rest {
+				syscall.Kill(p.PID, signal)
+			}
+		}
+		if len(rest) == 0 {
+			break
+		}
+		ReapOrphans(leader)
+		time.Sleep(between)
+	}
+	ReapOrphans(leader)
+}
+
+// SweepContainer ends everything but the container's first process and this one.
+// One call reaches it all, and no process can fork its way past it (kill(2), signal
+// 9 to -1). It needs CAP_KILL, and outside of a container it would end the machine.
+func SweepContainer(leader int) {
+	for range rounds {
+		if errors.Is(syscall.Kill(-1, syscall.SIGKILL), syscall.ESRCH) || len(living(Others())) == 0 {
+			break
+		}
+		time.Sleep(between)
+	}
+	ReapOrphans(leader)
+}
+
+// ReapOrphans reaps the dead that were handed to this process as a subreaper, but
+// not the child whose end a Group waits for.
+func ReapOrphans(leader int) {
+	for _, p := range All() {
+		if p.Parent == self && p.PID != leader && p.Dead {
+			syscall.Wait4(p.PID, nil, syscall.WNOHANG, nil)
+		}
+	}
+}
+
+// EndTagged ends every process whose environment holds tag ("NAME=value") and
+// returns how many there were. With a grace they get SIGTERM first and that much
+// time, so that git removes its lock files; then SIGKILL.
+//
+// An environment is inherited by all, and it is known still when whoever started
+// them was killed.
+func EndTagged(tag string, grace time.Duration) int {
+	all := make(map[int]bool)
+	signal := func(s os.Signal) (left int) {
+		eachTagged(tag, func(p *os.Process) {
+			left++
+			all[p.Pid] = true
+			p.Signal(s) // it may be gone already
+		})
+		return left
+	}
+	for end := time.Now().Add(grace); time.Now().Before(end) && signal(syscall.SIGTERM) > 0; {
+		time.Sleep(4 * between)
+	}
+	for range rounds {
+		if signal(os.Kill) == 0 {
+			break
+		}
+		time.Sleep(between)
+	}
+	return len(all)
+}
+
+// eachTagged visits the processes that carry tag. The handle is taken before the
+// look at the environment, and signals go by the handle: they cannot hit a
+// stranger who got the number in between (pidfd_open(2)).
+func eachTagged(tag string, visit func(*os.Process)) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil || pid == self {
+			continue
+		}
+		p, err := os.FindProcess(pid)
+		if err != nil {
+			continue
+		}
+		if carries(filepath.Join(dir, "environ"), tag) {
+			visit(p)
+		}
+		p.Release()
+	}
+}
+
+// carries reports whether an environment holds tag. One that cannot be read is
+// another user's, or its process is gone.
+func carries(path, tag string) bool {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	for entry := range bytes.SplitSeq(data, []byte{0}) {
+		if string(entry) == tag {
+			return true
+		}
+	}
+	return false
+}
