@@ -31,6 +31,7 @@ import (
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/process"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/plan"
 	"git-ward/vm"
@@ -128,7 +129,7 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 		return nil, err
 	}
 	defer unlock()
-	tool.EndTagged(u.tag(), 2*time.Second)
+	process.EndTagged(u.tag(), 2*time.Second)
 	if err := u.clean(ctx); err != nil {
 		return nil, err
 	}

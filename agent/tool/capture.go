@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,23 +26,18 @@ var kinds = []string{"bash", "exec"}
 // its beginning and end for the model. Errors are at the end and the command
 // that made them at the beginning, so the middle is what can be spared.
 type capture struct {
-	id    string // of the command, unique
-	path  string
-	file  *os.File
-	limit int64 // of output; the command that makes more is stopped
+	id   string // of the command, unique
+	path string
+	file *os.File
 
 	mu    sync.Mutex
 	size  int // of what the model gets
 	head  []byte
 	tail  []byte // at most twice as long as needed
 	total int64
-
-	full     chan struct{} // closed when the command has to be stopped
-	fullOnce sync.Once
-	why      string // before full is closed
 }
 
-func newCapture(dir, kind string, size int, limit int64) (*capture, error) {
+func newCapture(dir, kind string, size int) (*capture, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -56,52 +50,29 @@ func newCapture(dir, kind string, size int, limit int64) (*capture, error) {
 		return nil, err
 	}
 	id := fmt.Sprintf("%d/%s", os.Getpid(), filepath.Base(f.Name()))
-	return &capture{id: id, path: f.Name(), file: f, limit: limit, size: size, full: make(chan struct{})}, nil
+	return &capture{id: id, path: f.Name(), file: f, size: size}, nil
 }
 
 func (c *capture) close() { c.file.Close() }
 
-// drain reads until the pipe ends. It reads on beyond the limit, because a
-// command that is being killed must not block on its pipe.
-func (c *capture) drain(r io.Reader, tee io.Writer) {
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := r.Read(buf)
-		c.take(buf[:n])
-		if tee != nil {
-			tee.Write(buf[:n])
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (c *capture) take(p []byte) {
+// Write takes what was printed. It fails where the disk is full, so that the
+// command is ended; of what is beyond logSize the file has nothing.
+func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if room := min(c.limit, logSize) - c.total; room > 0 {
+	if room := logSize - c.total; room > 0 {
 		if _, err := c.file.Write(p[:min(int64(len(p)), room)]); err != nil {
-			c.stop(err.Error()) // a full disk
+			return 0, err
 		}
 	}
 	c.total += int64(len(p))
-	if c.total > c.limit {
-		c.stop(fmt.Sprintf("more than %d MiB of output", c.limit>>20))
-	}
 	n := min(c.size/2-len(c.head), len(p))
 	c.head = append(c.head, p[:n]...)
 	c.tail = append(c.tail, p[n:]...)
 	if keep := c.size - c.size/2; len(c.tail) > 2*keep {
 		c.tail = append(c.tail[:0], c.tail[len(c.tail)-keep:]...)
 	}
-}
-
-func (c *capture) stop(why string) {
-	c.fullOnce.Do(func() {
-		c.why = why
-		close(c.full)
-	})
+	return len(p), nil
 }
 
 // text is what the model gets, ended by a newline unless it is empty.

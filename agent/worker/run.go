@@ -20,6 +20,7 @@ import (
 	"git-ward/agent/tool"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/process"
 	"git-ward/protocols/comms"
 )
 
@@ -61,7 +62,7 @@ func Run(ctx context.Context, set Settings) error {
 		return err
 	}
 	defer closeLog()
-	if n := tool.EndTagged(store.Tag(set.State), leftoverGrace); n > 0 {
+	if n := process.EndTagged(store.Tag(set.State), leftoverGrace); n > 0 {
 		log.Warn().Int("processes", n).Msg("ended what the agent before this one left running")
 	}
 	set.Running = set.Start.Branch
