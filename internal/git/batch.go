@@ -35,6 +35,9 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("%s %s has %d bytes, more than the limit of %d", e.Object.Kind, e.Object.ID, e.Object.Size, e.Limit)
 }
 
+// Oversize is the object's size and the limit, in bytes.
+func (e *TooLarge) Oversize() (size, limit int64) { return e.Object.Size, e.Limit }
+
 // Batch reads objects: one `git cat-file --batch-command` child answers for all
 // of a push. The child starts when it is first needed; in a hook, loose objects
 // and refs are read without it. A Batch is not safe for concurrent use. After any

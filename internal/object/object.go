@@ -1,7 +1,9 @@
-// Package object builds and reads git objects in memory with go-git, for the
-// tools and tests around the repository. It never moves a ref, and the hooks
-// never link it: go-git reads whole pack indexes at start and does not know
-// the quarantine (FIELD-NOTES).
+// Package object builds and reads repositories with go-git: in memory for tests, on
+// disk for offline reading. It is a second reader of what internal/git reads, so
+// that tests can hold one against the other.
+//
+// No hook links it: go-git reads whole pack indexes at start and does not know the
+// quarantine (FIELD-NOTES).
 package object
 
 import (
@@ -17,17 +19,32 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/memory"
 )
 
-// Store is a repository's object database.
+// Store is a repository's objects and refs.
 type Store struct {
-	storage *filesystem.Storage
+	storage storage
 }
 
-// Open opens the object database of a git directory.
+type storage interface {
+	storer.EncodedObjectStorer
+	storer.ReferenceStorer
+}
+
+// Open opens a git directory.
 func Open(gitDir string) *Store {
 	return &Store{filesystem.NewStorage(osfs.New(gitDir), cache.NewObjectLRUDefault())}
+}
+
+// Memory makes an empty repository in memory.
+func Memory() *Store { return &Store{memory.NewStorage()} }
+
+// SetRef points a ref, by its full name, to an object.
+func (s *Store) SetRef(ref, id string) error {
+	return s.storage.SetReference(plumbing.NewHashReference(plumbing.ReferenceName(ref), plumbing.NewHash(id)))
 }
 
 // Commit is what a new commit holds besides its tree. Who is author and

@@ -1,0 +1,151 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The most that is read of one commit and of one tree, in bytes.
+const (
+	maxCommit = 1 << 20
+	maxTree   = 64 << 20
+)
+
+// Reader answers questions about a repository's refs and files; one batch child
+// reads all objects. It is what protocols/state takes. Not safe for concurrent use.
+type Reader struct {
+	ctx   context.Context
+	repo  *Repo
+	batch *Batch
+}
+
+// Reader makes a reader. Close it.
+func (r *Repo) Reader(ctx context.Context) *Reader {
+	return &Reader{ctx, r, r.Batch(ctx)}
+}
+
+// Close ends the child.
+func (r *Reader) Close() error { return r.batch.Close() }
+
+// Refs lists the refs below a prefix that ends in a slash: object ids by full name.
+func (r *Reader) Refs(prefix string) (map[string]string, error) {
+	tips, err := r.repo.Refs(r.ctx, prefix)
+	refs := make(map[string]string, len(tips))
+	for _, tip := range tips {
+		refs[tip.Name] = tip.ID
+	}
+	return refs, err
+}
+
+// Tip is the object id that a full ref name points to, "" when there is none.
+func (r *Reader) Tip(ref string) (string, error) {
+	object, err := r.batch.Info(ref)
+	if errors.Is(err, ErrMissing) {
+		return "", nil
+	}
+	return object.ID, err
+}
+
+// Parent is the id of a commit's first parent, "" for a root.
+func (r *Reader) Parent(commit string) (string, error) {
+	_, data, err := r.batch.ReadNow(commit, maxCommit)
+	if err != nil {
+		return "", err
+	}
+	header, _, _ := bytes.Cut(data, []byte("\n\n"))
+	for line := range strings.Lines(string(header)) {
+		if parent, ok := strings.CutPrefix(line, "parent "); ok {
+			return strings.TrimSpace(parent), nil
+		}
+	}
+	return "", nil
+}
+
+// File is the content of a file of a revision's tree, nil when there is none. One
+// of more than limit bytes is *TooLarge.
+func (r *Reader) File(rev, path string, limit int64) ([]byte, error) {
+	object, data, err := r.batch.Read(rev+":"+path, limit)
+	if errors.Is(err, ErrMissing) {
+		return nil, nil
+	}
+	if err == nil && object.Kind != "blob" {
+		return nil, fmt.Errorf("%s of %.40s is a %s, not a file", path, rev, object.Kind)
+	}
+	return data, err
+}
+
+// Note is an object's note of a notes ref, nil when it has none. One of more than
+// limit bytes is *TooLarge.
+func (r *Reader) Note(ref, object string, limit int64) ([]byte, error) {
+	root, err := r.tree(ref + "^{tree}")
+	if errors.Is(err, ErrMissing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	blob, err := FindNote(root, object, r.tree)
+	if blob == "" || err != nil {
+		return nil, err
+	}
+	_, data, err := r.batch.Read(blob, limit)
+	return data, err
+}
+
+// Noted lists the objects that have a note of a notes ref.
+func (r *Reader) Noted(ref string) ([]string, error) {
+	tip, err := r.Tip(ref)
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	var objects []string
+	for path, err := range r.repo.Records(r.ctx, "ls-tree", "-r", "-z", "--name-only", tip) {
+		if err != nil {
+			return nil, err
+		}
+		if id := strings.ReplaceAll(path, "/", ""); IsID(id) {
+			objects = append(objects, id)
+		}
+	}
+	return objects, nil
+}
+
+// tree reads a tree as far as it has one meaning.
+func (r *Reader) tree(name string) ([]Entry, error) {
+	_, data, err := r.batch.Read(name, maxTree)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := ParseTree(data)
+	var form *FormError
+	if errors.As(err, &form) && form.OneMeaning {
+		err = nil
+	}
+	return entries, err
+}
+
+// FindNote finds an object's note in a notes tree and returns its blob's id, "" when
+// it has none. Git puts notes below directories of two digits, as many levels as it
+// likes (git-notes(1)); load reads one such directory.
+func FindNote(root []Entry, object string, load func(tree string) ([]Entry, error)) (blob string, err error) {
+	for entries, rest := root, object; ; rest = rest[2:] {
+		below := ""
+		for _, e := range entries {
+			if e.Name == rest && !e.IsDir() {
+				return e.ID, nil
+			}
+			if len(rest) > 2 && e.Name == rest[:2] && e.IsDir() {
+				below = e.ID
+			}
+		}
+		if below == "" {
+			return "", nil
+		}
+		if entries, err = load(below); err != nil {
+			return "", err
+		}
+	}
+}

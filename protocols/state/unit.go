@@ -1,0 +1,188 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/uow"
+)
+
+// MaxJournal bounds the records that are ever read of one journal.
+const MaxJournal = 100_000
+
+// Unit is a unit of work and the newest commit of its journal.
+type Unit struct {
+	ID  uow.ID
+	Tip string // object id
+}
+
+// Units lists the units by directive and number. Strangers are refs among them
+// that name no unit, sorted: no push puts them there.
+func Units(r Reader) (units []Unit, strangers []string, err error) {
+	refs, err := r.Refs(uow.RefPrefix)
+	if err != nil {
+		return nil, nil, err
+	}
+	for ref, tip := range refs {
+		if id, err := uow.ParseRef(ref); err == nil {
+			units = append(units, Unit{id, tip})
+		} else {
+			strangers = append(strangers, ref)
+		}
+	}
+	slices.SortFunc(units, func(a, b Unit) int { return a.ID.Compare(b.ID) })
+	slices.Sort(strangers)
+	return units, strangers, nil
+}
+
+// BrokenRecord is a record that nobody can read.
+type BrokenRecord struct {
+	Commit string
+	Err    error
+}
+
+func (e *BrokenRecord) Error() string {
+	return fmt.Sprintf("the stored record %s is broken: %v", diag.Short(e.Commit), e.Err)
+}
+
+func (e *BrokenRecord) Unwrap() error { return e.Err }
+
+// Record reads the record of one commit of a journal. A broken one is a
+// *BrokenRecord.
+func Record(r Reader, commit string) (*uow.Record, error) {
+	data, err := recordFile(r, commit)
+	if err != nil {
+		return nil, err
+	}
+	if data == nil {
+		return nil, &BrokenRecord{commit, fmt.Errorf("it has no %s of at most %d bytes", uow.File, uow.MaxRecord)}
+	}
+	record, err := uow.ParseRecord(data)
+	if err != nil {
+		return nil, &BrokenRecord{commit, err}
+	}
+	return record, nil
+}
+
+// recordFile is a record's bytes, nil when there is no file of a record's size.
+func recordFile(r Reader, commit string) ([]byte, error) {
+	data, err := r.File(commit, uow.File, uow.MaxRecord)
+	if isOversize(err) {
+		return nil, nil
+	}
+	return data, err
+}
+
+func isOversize(err error) bool {
+	var large Oversize
+	return errors.As(err, &large)
+}
+
+// Last is a unit's newest record, nil when there is no such unit.
+func Last(r Reader, id uow.ID) (*uow.Record, error) {
+	tip, err := r.Tip(id.Ref())
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	return Record(r, tip)
+}
+
+// commits walks a journal from its tip down, newest first.
+func commits(r Reader, tip string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for n := 0; tip != ""; n++ {
+			if n == MaxJournal {
+				yield("", fmt.Errorf("a journal of more than %d records", MaxJournal))
+				return
+			}
+			if !yield(tip, nil) {
+				return
+			}
+			parent, err := r.Parent(tip)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			tip = parent
+		}
+	}
+}
+
+// History reads a journal's records from its tip down, newest first, and no more
+// of them than the caller takes. A broken one is a *BrokenRecord in its turn.
+func History(r Reader, tip string) iter.Seq2[*uow.Record, error] {
+	return func(yield func(*uow.Record, error) bool) {
+		for commit, err := range commits(r, tip) {
+			var record *uow.Record
+			if err == nil {
+				record, err = Record(r, commit)
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// Journal is a unit's whole journal, proved record by record (uow.Validate).
+type Journal struct {
+	Unit
+	Commits  []string          // object ids, oldest first
+	Records  []*uow.Record     // oldest first, those before the first broken one
+	Findings []diag.Diagnostic // what is wrong with that one; none when all hold
+}
+
+// ReadJournal reads and proves a unit's journal. What does not hold is among its
+// findings; the error is for what could not be read at all.
+func ReadJournal(r Reader, u Unit) (*Journal, error) {
+	j := &Journal{Unit: u}
+	for commit, err := range commits(r, u.Tip) {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", u.ID, err)
+		}
+		j.Commits = append(j.Commits, commit)
+	}
+	slices.Reverse(j.Commits)
+	files := make([][]byte, len(j.Commits))
+	for i, commit := range j.Commits {
+		var err error
+		if files[i], err = recordFile(r, commit); err != nil {
+			return nil, fmt.Errorf("%s: %w", u.ID, err)
+		}
+	}
+	j.Records, j.Findings = uow.Validate(u.ID, files)
+	return j, nil
+}
+
+// Err is the journal's first finding as an error, nil when the journal holds.
+func (j *Journal) Err() error {
+	if len(j.Findings) == 0 {
+		return nil
+	}
+	return diag.Hint(fmt.Errorf("%s: %s", j.ID, j.Findings[0].Message), "git ward fsck on the host names what is broken")
+}
+
+// Claims are the commits that a journal claimed: the newest limit of them, oldest
+// first, each once. Broken records claim nothing.
+func Claims(r Reader, tip string, limit int) ([]string, error) {
+	var list []string
+	for record, err := range History(r, tip) {
+		var broken *BrokenRecord
+		if errors.As(err, &broken) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if record.Event == uow.MakeClaim && !slices.Contains(list, record.Claim.Commit) {
+			if list = append(list, record.Claim.Commit); len(list) == limit {
+				break
+			}
+		}
+	}
+	slices.Reverse(list)
+	return list, nil
+}
