@@ -13,6 +13,7 @@ import (
 
 	"git-ward/agent/activity"
 	"git-ward/agent/planrun"
+	"git-ward/agent/stop"
 	"git-ward/agent/task"
 	"git-ward/agent/tool"
 	"git-ward/internal/cli"
@@ -85,13 +86,11 @@ func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact
 		r.Task = p.Task()
 	}
 	result, err := r.Run(ctx, path)
-	var refused *planrun.Refused
-	var failed *planrun.StepError
-	switch {
-	case errors.As(err, &refused):
-		diag.WriteText(env.Stdout, refused.Findings)
+	switch kind := stop.KindOf(err); {
+	case kind == stop.Findings:
+		fmt.Fprint(env.Stdout, stop.Of(err).Output)
 		return cli.ErrFindings
-	case errors.As(err, &failed):
+	case kind == stop.StepFailed:
 		fmt.Fprintf(env.Stderr, "git-ward: error: %s\ngit-ward: hint: the steps before it are committed; mend the cause and run the plan again, it goes on there\n", diag.CleanLines(err.Error()))
 		return cli.ErrFindings
 	case err != nil:

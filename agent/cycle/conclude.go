@@ -2,11 +2,11 @@ package cycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"git-ward/agent/stop"
 	"git-ward/protocols/loop"
 )
 
@@ -29,8 +29,7 @@ func (l *Loop) conclude(ctx context.Context, b Brief, r Result) error {
 	entry := l.entry(b.Iteration, cert, r, review, link)
 	subject := fmt.Sprintf("loop: iteration %d ends: %s, residual %s", b.Iteration, cert.Type, cert.Residual.Words())
 	err = l.write(ctx, b, entry, cert, subject, files)
-	var refused *halt
-	if errors.As(err, &refused) {
+	if refused := stop.As(err, stop.Halted); refused != nil {
 		// It may be for words, such as a secret in them: the facts are the verdict's.
 		l.Log.Warn().Str("findings", refused.Error()).Msg("the learnings were refused; once more without the model's words")
 		l.review, r.Words = Review{}, ""

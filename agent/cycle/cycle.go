@@ -10,12 +10,12 @@ package cycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
@@ -27,8 +27,8 @@ import (
 type Team interface {
 	// Solve does the iteration's work in the branch's working tree. The refusal is
 	// "" at first, and later why the push of the work was refused. Words are its
-	// last ones; calls are its uses of tools. *Unfinished is its end when it did
-	// not come to its own.
+	// last ones; calls are its uses of tools. The error is stop.Unfinished,
+	// Spent or Blocked when it did not come to an end of its own.
 	Solve(ctx context.Context, b Brief, refusal string) (words string, calls int, err error)
 	// Review is the Skeptic: it types what the iteration taught. What it returns is
 	// checked before anything is written.
@@ -60,21 +60,6 @@ type Review struct {
 	Outcome    string `json:"outcome"`
 	Confidence string `json:"confidence"` // decimal
 }
-
-// Unfinished is the end of a Solver that was stopped or failed. What it has so far
-// is kept.
-type Unfinished struct {
-	Why   string
-	Spent bool // for want of tokens, money or time: no other Solver would come further
-}
-
-func (u *Unfinished) Error() string { return u.Why }
-
-// Suspended ends a run without an exit of the loop: the unit is not ACTIVE any
-// more, by somebody's word, or a pulse is due. The next run goes on when it is.
-type Suspended struct{ Why string }
-
-func (s *Suspended) Error() string { return s.Why }
 
 // Loop is one unit's loop.
 type Loop struct {
@@ -109,6 +94,9 @@ type state struct {
 	began    time.Time
 	over     string // why the budget is spent, where Limits do not say so; "" while it is not
 	review   Review // of the last iteration of this run
+
+	halted   loop.Decision // of a stop.Halted, and in which state it was made
+	haltedIn loop.State
 }
 
 // count notes uses of tools.
@@ -145,9 +133,8 @@ func (l *Loop) Run(ctx context.Context) (*loop.Report, error) {
 			err = l.branch(ctx)
 		}
 		if err != nil {
-			var stop *halt
-			if errors.As(err, &stop) {
-				return l.exit(ctx, stop.decision, stop.at, stop.failed)
+			if halted := stop.As(err, stop.Halted); halted != nil {
+				return l.exit(ctx, l.halted, l.haltedIn, halted.Why)
 			}
 			return nil, err
 		}
@@ -171,7 +158,7 @@ func (l *Loop) branch(ctx context.Context) error {
 	if err := l.step(ctx, uow.Input{Event: event, Reason: reason, Note: short(review.Outcome + " " + review.Diagnosis)}); err != nil {
 		return err
 	}
-	return &Suspended{fmt.Sprintf("the policy leads from the outcome %q to %s", review.Outcome, l.Journal.Last().State)}
+	return stop.New(stop.Suspended, "the policy leads from the outcome %q to %s", review.Outcome, l.Journal.Last().State)
 }
 
 // next is the decision before an iteration: what the last one's certificate comes
@@ -186,7 +173,7 @@ func (l *Loop) next(ctx context.Context) (loop.Decision, error) {
 			return loop.Decision{Event: loop.Backpressure, Status: loop.ExitBlocked, Reason: loop.BackpressureSignal, Words: signals[0].Words()}, nil
 		}
 		if over := l.overspent(); over != "" { // nothing is begun, so nothing has to end
-			return loop.Decision{}, &Suspended{over}
+			return loop.Decision{}, stop.New(stop.Suspended, "%s", over)
 		}
 		if d, spent := l.findings(0, nil, nil).Budget(); spent {
 			return d, nil
@@ -232,13 +219,10 @@ func (l *Loop) findings(iteration int, v *loop.Verdict, signals []loop.Signal) l
 }
 
 // halt ends the loop in the middle of an iteration.
-type halt struct {
-	decision loop.Decision
-	at       loop.State
-	failed   string
+func (l *Loop) halt(in loop.State, d loop.Decision) error {
+	l.halted, l.haltedIn = d, in
+	return stop.New(stop.Halted, "%s", d.Words)
 }
-
-func (h *halt) Error() string { return h.decision.Words }
 
 // step appends to the journal, with the calls since the last record. What the
 // rules do not admit ends the loop, or suspends it where that is for somebody
@@ -250,8 +234,7 @@ func (l *Loop) step(ctx context.Context, in uow.Input) error {
 	}
 	in.Actor, in.Time, in.Interactions = uow.Agent, l.Now(), int64(l.calls)
 	err = l.Journal.Append(ctx, in, world)
-	var refused *store.Refused
-	if errors.As(err, &refused) {
+	if refused := stop.As(err, stop.Refused); refused != nil {
 		return l.inadmissible(in.Event, refused)
 	}
 	if err == nil {
@@ -260,16 +243,16 @@ func (l *Loop) step(ctx context.Context, in uow.Input) error {
 	return err
 }
 
-func (l *Loop) inadmissible(event uow.Event, refused *store.Refused) error {
-	why := fmt.Sprintf("the unit %s takes no %s: %s", l.Journal.ID, event, refused.Text)
+func (l *Loop) inadmissible(event uow.Event, refused *stop.Stop) error {
+	why := fmt.Sprintf("the unit %s takes no %s: %s", l.Journal.ID, event, refused.Output)
 	for _, f := range refused.Findings {
 		switch f.Rule {
 		case "uow/budget":
-			return &halt{loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxIters, Words: why}, loop.SpawnSubagent, why}
+			return l.halt(loop.SpawnSubagent, loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxIters, Words: why})
 		case "uow/ambiguity":
 			l.Block = "AMBIGUITY_LOCK"
-			return &halt{loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.InvariantViolation, Words: why}, loop.SpawnSubagent, why}
+			return l.broken(loop.SpawnSubagent, why)
 		}
 	}
-	return &Suspended{why}
+	return stop.New(stop.Suspended, "%s", why)
 }

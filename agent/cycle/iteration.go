@@ -2,11 +2,10 @@ package cycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
-	"git-ward/agent/store"
+	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -85,18 +84,17 @@ func (l *Loop) save(ctx context.Context, subject string, files map[string][]byte
 		return err
 	}
 	err := l.Work.Offer(ctx)
-	var refused *store.Refused
-	if errors.As(err, &refused) {
+	if refused := stop.As(err, stop.Refused); refused != nil {
 		if err := l.Work.Restart(ctx); err != nil { // or it would go along with the next push
 			return err
 		}
-		return l.broken(loop.CollectArtifacts, "the evidence was refused: "+refused.Text)
+		return l.broken(loop.CollectArtifacts, "the evidence was refused: "+refused.Output)
 	}
 	return err
 }
 
 func (l *Loop) broken(at loop.State, why string) error {
-	return &halt{loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.InvariantViolation, Words: why}, at, why}
+	return l.halt(at, loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.InvariantViolation, Words: why})
 }
 
 // work has the Solver's work done, listed and pushed, if a run before this one did
@@ -111,10 +109,10 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 		words, calls, err := l.solve(ctx, b, refusal)
 		l.count(calls)
 		r.Words = words
-		var stopped *Unfinished
-		if errors.As(err, &stopped) {
+		stopped := stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked)
+		if stopped != nil {
 			r.Words = stopped.Why
-			if stopped.Spent {
+			if stopped.Kind == stop.Spent {
 				l.over = strings.TrimSuffix(stopped.Why, ".")
 			}
 		} else if err != nil {
@@ -124,24 +122,24 @@ func (l *Loop) work(ctx context.Context, b Brief, r *Result) error {
 		if err == nil {
 			err = l.Work.Offer(ctx)
 		}
-		var refused *store.Refused
-		if !errors.As(err, &refused) {
+		refused := stop.As(err, stop.Refused)
+		if refused == nil {
 			if err == nil && list.Empty() && !l.answered() {
 				return l.nothing(ctx, b, r.Words)
 			}
 			return err
 		}
 		l.manifest = listed // what is refused is no artifact
-		l.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
+		l.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Output).Msg("the push was refused")
 		if refusals == l.Refusals || stopped != nil {
-			why := fmt.Sprintf("the work of iteration %d was refused %s: %s", b.Iteration, diag.Count(refusals+1, "time"), refused.Text)
+			why := fmt.Sprintf("the work of iteration %d was refused %s: %s", b.Iteration, diag.Count(refusals+1, "time"), refused.Output)
 			// The remote does not take it, and would not take the report on top of it.
 			if err := l.Work.Restart(ctx); err != nil {
 				return err
 			}
 			return l.fruitless(why)
 		}
-		refusal = refused.Text
+		refusal = refused.Output
 	}
 }
 
@@ -155,7 +153,7 @@ func (l *Loop) answered() bool {
 // solve lets the Solver work, where there is time for it.
 func (l *Loop) solve(ctx context.Context, b Brief, refusal string) (words string, calls int, err error) {
 	if over := l.overspent(); over != "" {
-		return "", 0, &Unfinished{over, true}
+		return "", 0, stop.New(stop.Spent, "%s", over)
 	}
 	return l.Team.Solve(ctx, b, refusal)
 }
@@ -167,7 +165,7 @@ func (l *Loop) fruitless(why string) error {
 	if l.overspent() != "" {
 		d = loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxToolCalls, Words: why}
 	}
-	return &halt{d, loop.CollectArtifacts, why}
+	return l.halt(loop.CollectArtifacts, d)
 }
 
 // path is that of an iteration's file.
@@ -260,10 +258,10 @@ func (l *Loop) await(ctx context.Context, r *Result) error {
 	if v == nil {
 		if l.overspent() != "" {
 			const why = "no verdict came before the grace was half over; the claim stands, and its verdict may come yet"
-			return &halt{loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxToolCalls, Words: why}, loop.CheckHalting, why}
+			return l.halt(loop.CheckHalting, loop.Decision{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxToolCalls, Words: why})
 		}
 		why := "no verdict within the verifier's time; does the launcher run?"
-		return &halt{loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.VerdictUnavailable, Words: why}, loop.CheckHalting, why}
+		return l.halt(loop.CheckHalting, loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.VerdictUnavailable, Words: why})
 	}
 	l.Log.Info().Str("verdict", v.Verdict).Str("reason", v.Reason).Str("residual", v.Residual.Words()).Msg("the host's verdict")
 	r.Verdict = v

@@ -7,10 +7,10 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/cli"
 )
@@ -42,7 +42,7 @@ func New(o Options) *sdk.Server {
 func (o *Options) own(name string) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		result, err := tool.Call(ctx, o.Box.Tools(), name, json.RawMessage(r.Params.Arguments))
-		if errors.Is(err, tool.ErrExit) {
+		if stop.Is(err, stop.Restart) {
 			// The signal is written; whoever drives this server has to end.
 			result.Text += ": the signal is written. End your work now; the watcher does the rest."
 			err = nil

@@ -28,6 +28,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/agent/activity"
+	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -79,28 +80,6 @@ type Result struct {
 	Before   bool // all of them were done before
 }
 
-// Refused is the error for a plan with findings: nothing was executed.
-type Refused struct{ Findings []diag.Diagnostic }
-
-func (e *Refused) Error() string {
-	var b strings.Builder
-	diag.WriteText(&b, e.Findings)
-	return "the plan has findings, and is not run:\n" + strings.TrimSuffix(b.String(), "\n")
-}
-
-// StepError is the end of a run by a step that failed. Its changes are undone.
-type StepError struct {
-	Step string // "plans/D-1.plan.txt#3"
-	Line string // the step as it is written
-	At   string // path:line of it
-	Err  error
-}
-
-func (e *StepError) Error() string {
-	return fmt.Sprintf("step %s (%s, %s) failed: %v", e.Step, e.At, e.Line, e.Err)
-}
-func (e *StepError) Unwrap() error { return e.Err }
-
 // run is one call of Run.
 type run struct {
 	*Runner
@@ -117,7 +96,7 @@ type run struct {
 }
 
 // Run executes the plan at a path of the tree, or goes on with it. The error is
-// Refused, StepError, the context's, or trouble.
+// stop.Findings, stop.StepFailed, the context's, or trouble.
 func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 	dir, err := r.Tree.Git(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
@@ -143,7 +122,7 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 		return nil, err
 	}
 	if diag.HasErrors(found) {
-		return nil, &Refused{found}
+		return nil, withFindings(found)
 	}
 	if err := u.replay(ctx, done); err != nil {
 		return nil, err
@@ -269,10 +248,17 @@ func (u *run) failed(ctx context.Context, p point, cause error) error {
 	e := u.entry(p, "", time.Now())
 	e.ID = "" // a step may fail more than once
 	e.Outcome = activity.Outcome{Status: activity.Failure, Error: cause.Error()}
-	err := &StepError{Step: u.name(p.n), Line: diag.Clean(strings.TrimSpace(p.Tool + " " + p.Args)), Err: cause}
 	at := p.stack[len(p.stack)-1]
-	err.At = fmt.Sprintf("%s:%d", at[:strings.LastIndexByte(at, '#')], p.Line)
+	err := &stop.Stop{Kind: stop.StepFailed, Err: cause, Why: fmt.Sprintf("step %s (%s:%d, %s) failed",
+		u.name(p.n), at[:strings.LastIndexByte(at, '#')], p.Line, diag.Clean(strings.TrimSpace(p.Tool+" "+p.Args)))}
 	return errors.Join(err, u.Log.Append(e), u.undo(ctx))
+}
+
+// withFindings is the end of a plan that is not executed.
+func withFindings(found []diag.Diagnostic) error {
+	var b strings.Builder
+	diag.WriteText(&b, found)
+	return &stop.Stop{Kind: stop.Findings, Why: "the plan has findings, and is not run", Output: b.String(), Findings: found}
 }
 
 // name is how a step is called in trailers and in the log.

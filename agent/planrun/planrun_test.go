@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -21,6 +20,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"git-ward/agent/activity"
+	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
@@ -393,10 +393,9 @@ func TestFailures(t *testing.T) {
 			if branch := gitRun(t, r, "symbolic-ref", "--short", "HEAD"); branch != "work" {
 				t.Errorf("on %s", branch)
 			}
-			var step *StepError
-			if errors.As(err, &step) {
+			if step := stop.As(err, stop.StepFailed); step != nil {
 				log := entries(t, dir)
-				if last := log[len(log)-1]; last.Outcome.Status != activity.Failure || last.Task.Step != step.Step {
+				if last := log[len(log)-1]; last.Outcome.Status != activity.Failure || !strings.HasPrefix(step.Why, "step "+last.Task.Step+" (") {
 					t.Errorf("%+v", last)
 				}
 			}

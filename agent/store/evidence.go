@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -118,8 +119,8 @@ func (w *Work) addOnly(ctx context.Context, files map[string][]byte) error {
 	return err
 }
 
-// Offer pushes the branch where the remote does not have it. Its error is Refused
-// when the remote does not admit it; then what was committed since is in the
+// Offer pushes the branch where the remote does not have it. Its error is
+// stop.Refused when the remote does not admit it; then what was committed since is in the
 // working tree again, to be mended.
 func (w *Work) Offer(ctx context.Context) error {
 	head, err := w.resolve(ctx, "HEAD")
@@ -130,8 +131,7 @@ func (w *Work) Offer(ctx context.Context) error {
 		return err
 	}
 	err = w.deliver(ctx, "", false)
-	var refused *Refused
-	if errors.As(err, &refused) {
+	if stop.Is(err, stop.Refused) {
 		if undoErr := w.undo(ctx); undoErr != nil {
 			return undoErr
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
@@ -98,14 +99,14 @@ func (j *Journal) read(ctx context.Context) error {
 
 // Append makes the record of a step and pushes it. Whoever was faster is built
 // upon (UOW-1): the step is judged anew on the new tip. What the rules or the
-// remote do not admit is Refused.
+// remote do not admit is stop.Refused.
 func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World) error {
 	for try := range maxRaces {
 		r, found := uow.Advance(j.ID, j.Last(), in, world)
 		if len(found) > 0 {
 			var b strings.Builder
 			diag.WriteText(&b, found)
-			return &Refused{Text: b.String(), Findings: found}
+			return stop.Refuse(b.String(), found...)
 		}
 		commit, err := j.commit(r)
 		if err != nil {

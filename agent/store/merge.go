@@ -18,7 +18,7 @@ func (s *Store) Merged(ctx context.Context, commit string) (bool, error) {
 }
 
 // Merge merges a commit of a branch into main and pushes that: by fast-forward
-// where it can be. It is Refused when the remote does not take it (HOOK-4), or
+// where it can be. It is stop.Refused when the remote does not take it (HOOK-4), or
 // when there are conflicts. When main moves meanwhile it is done anew.
 func (s *Store) Merge(ctx context.Context, branch, commit string) error {
 	for try := range maxRaces {

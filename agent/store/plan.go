@@ -80,7 +80,7 @@ func (w *Work) KeepOnly(ctx context.Context, dir string) error {
 }
 
 // Push pushes the branch as it is committed, and merges what somebody else pushed
-// to it meanwhile. Its error is Refused when the model can mend it; nothing is
+// to it meanwhile. Its error is stop.Refused when the model can mend it; nothing is
 // undone then.
 func (w *Work) Push(ctx context.Context) error {
 	if err := w.ensure(ctx); err != nil {

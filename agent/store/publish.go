@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -21,7 +22,7 @@ const textSize = 8 << 10
 // done the commit ends the work: it is made even when nothing changed, and Done
 // is set when the remote has it. text goes into its message.
 //
-// Its error is Refused when the model can mend it.
+// Its error is stop.Refused when the model can mend it.
 func (w *Work) Publish(ctx context.Context, text string, done bool) error {
 	if err := w.ensure(ctx); err != nil { // a model may have changed settings
 		return err
@@ -34,8 +35,7 @@ func (w *Work) Publish(ctx context.Context, text string, done bool) error {
 		return err
 	}
 	err := w.deliver(ctx, text, done)
-	var refused *Refused
-	if errors.As(err, &refused) {
+	if stop.Is(err, stop.Refused) {
 		// What is refused may be a commit, and a commit cannot be mended by one on
 		// top of it.
 		if undoErr := w.undo(ctx); undoErr != nil {
@@ -105,7 +105,7 @@ func (w *Work) committable(ctx context.Context) error {
 }
 
 func refuse(format string, args ...any) error {
-	return &Refused{Text: diag.Clean(fmt.Sprintf(format, args...)) + "\n"}
+	return stop.Refuse(diag.Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
 // commit makes the commit that ends the work, or one of what there is so far.
@@ -154,7 +154,7 @@ func cleanLines(text string) string {
 }
 
 // settle finds out why a push did not go through, by where the branch is now:
-// settled when the remote has the end of the work after all; Refused or trouble
+// settled when the remote has the end of the work after all; stop.Refused or trouble
 // when nobody else moved it; else it is merged and worth another try.
 func (w *Work) settle(ctx context.Context, head string, pushErr error) (settled bool, err error) {
 	if ctx.Err() != nil {

@@ -6,20 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 )
 
-// Refused is the error for a push that the remote, or the state of the working
-// tree, does not admit. The model can do something about it.
-type Refused struct {
-	Text     string            // the findings, for a reader; clean lines
-	Findings []diag.Diagnostic // where the remote answered in JSON
-}
-
-func (e *Refused) Error() string { return "refused:\n" + e.Text }
-
-// push pushes commit to a branch. It is nil when the branch is there; Refused
-// when the remote answered that it will not move it, be it for a finding or a
+// push pushes commit to a branch. It is nil when the branch is there;
+// stop.Refused when the remote answered that it will not move it, be it for a finding or a
 // lost race: the caller looks where the branch is now to know. Any other error
 // is trouble on the way.
 //
@@ -92,14 +84,14 @@ func readRefusal(stderr, answer string) error {
 	if len(lines) == 0 {
 		lines = []string{diag.Clean(answer)}
 	}
-	return &Refused{Text: strings.Join(lines, "\n") + "\n"}
+	return stop.Refuse(strings.Join(lines, "\n") + "\n")
 }
 
-func (v verdict) refused() *Refused {
+func (v verdict) refused() *stop.Stop {
 	var b strings.Builder
 	diag.WriteText(&b, v.Findings)
 	if more := v.Count - len(v.Findings); more > 0 {
 		fmt.Fprintf(&b, "... and %d more findings\n", more)
 	}
-	return &Refused{Text: b.String(), Findings: v.Findings}
+	return stop.Refuse(b.String(), v.Findings...)
 }

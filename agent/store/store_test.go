@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/uow"
@@ -301,15 +302,15 @@ func TestReadRefusal(t *testing.T) {
 		{"remote: {not json}\n", "{not json}\n", 0},
 		{"error: failed to push\n", "[remote rejected] (hook declined)\n", 0},
 	} {
-		var refused *Refused
-		if err := readRefusal(c.stderr, "[remote rejected] (hook declined)"); !errors.As(err, &refused) || refused.Text != c.want || len(refused.Findings) != c.findings {
+		err := readRefusal(c.stderr, "[remote rejected] (hook declined)")
+		if refused := stop.As(err, stop.Refused); refused == nil || refused.Output != c.want || len(refused.Findings) != c.findings {
 			t.Errorf("%q: %v", c.stderr, err)
 		} else if c.findings == 1 && refused.Findings[0] != finding {
 			t.Errorf("%+v", refused.Findings[0])
 		}
 	}
 	err := readRefusal(`remote: {"verdict":"trouble","error":"disk"}`+"\n", "x")
-	if refused := new(Refused); err == nil || errors.As(err, &refused) || !strings.Contains(err.Error(), "could not judge") {
+	if err == nil || stop.Is(err, stop.Refused) || !strings.Contains(err.Error(), "could not judge") {
 		t.Error(err)
 	}
 }

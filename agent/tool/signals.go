@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"git-ward/agent/stop"
 	"git-ward/internal/atomicfile"
 	"git-ward/protocols/boot"
 )
@@ -81,7 +82,13 @@ func (b *Box) signal(ctx context.Context, kind, name string, exists func(context
 	if err := WriteSignal(b.State, kind, name); err != nil {
 		return Result{}, err
 	}
-	return Result{Text: kind + " " + name}, ErrExit
+	return Result{Text: kind + " " + name}, Restart()
+}
+
+// Restart is the end of a process that has written a signal: it exits with 0, and
+// the watcher starts what the signal names.
+func Restart() error {
+	return stop.New(stop.Restart, "a signal is written; the agent ends so that the watcher can act on it")
 }
 
 // WriteSignal writes <state>/.signal/<kind>, whole or not at all.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/agent/stop"
 	"git-ward/protocols/boot"
 )
 
@@ -60,7 +61,7 @@ func TestBootstrapKnowsItsHistory(t *testing.T) {
 		t.Error(r)
 	}
 	write(boot.Failure, boot.Failure)
-	if _, err := Call(t.Context(), b.Tools(), "bootstrap", json.RawMessage(`{"branch":"agent/D-1"}`)); !errors.Is(err, ErrExit) {
+	if _, err := Call(t.Context(), b.Tools(), "bootstrap", json.RawMessage(`{"branch":"agent/D-1"}`)); !stop.Is(err, stop.Restart) {
 		t.Error(err)
 	}
 }
@@ -102,7 +103,7 @@ func TestSignal(t *testing.T) {
 	for tool, arg := range map[string]string{"bootstrap": "branch", "rollback": "ref"} {
 		_, err := Call(t.Context(), b.Tools(), tool, json.RawMessage(`{"`+arg+`":"agent/D-1"}`))
 		data, _ := os.ReadFile(filepath.Join(b.State, ".signal", tool))
-		if !errors.Is(err, ErrExit) || string(data) != "agent/D-1\n" {
+		if !stop.Is(err, stop.Restart) || string(data) != "agent/D-1\n" {
 			t.Errorf("%s: %v, %q", tool, err, data)
 		}
 	}

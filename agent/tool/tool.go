@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,10 +34,6 @@ type Result struct {
 	IsError bool
 }
 
-// ErrExit ends the process with exit 0: a signal is written, and the watcher
-// starts what it names.
-var ErrExit = errors.New("a signal is written; the agent ends so that the watcher can act on it")
-
 // Box is the place where tools work and the bounds that they keep.
 type Box struct {
 	Dir        string        // the working tree
@@ -56,8 +51,8 @@ func (b *Box) Tools() []Tool {
 	return []Tool{b.readFile(), b.writeFile(), b.bash(), b.bootstrap(), b.rollback()}
 }
 
-// Call runs the tool of that name. Its error ends the work: ErrExit, or the end
-// of the context.
+// Call runs the tool of that name. Its error ends the work: stop.Restart, or the
+// end of the context.
 func Call(ctx context.Context, tools []Tool, name string, args json.RawMessage) (Result, error) {
 	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
 	if i < 0 {

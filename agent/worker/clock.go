@@ -2,22 +2,22 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/uow"
 )
 
-// errTime ends the work on a directive when the launch's time is spent. The
-// launcher stops everything [budget] grace later: what lies between is for claims,
-// reports and closing steps (UOW-3).
-var errTime = errors.New("the time of this launch, [budget] time, is spent")
+// timeSpent is why the work on a directive ends when the launch's time is spent.
+// The launcher stops everything [budget] grace later: what lies between is for
+// claims, reports and closing steps (UOW-3).
+const timeSpent = "the time of this launch, [budget] time, is spent"
 
 // over reports whether the launch's time is spent.
 func (a *agent) over() bool {
@@ -27,17 +27,17 @@ func (a *agent) over() bool {
 // overdue is over, in words; "" while it is not.
 func (a *agent) overdue() string {
 	if a.over() {
-		return errTime.Error()
+		return timeSpent
 	}
 	return ""
 }
 
-// timed is a context for a worker: it ends with errTime.
+// timed is a context for a worker: its cause is stop.Spent then.
 func (a *agent) timed(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.Start.Until.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadlineCause(ctx, a.Start.Until, errTime)
+	return context.WithDeadlineCause(ctx, a.Start.Until, stop.New(stop.Spent, timeSpent))
 }
 
 // patience is how long a verdict may be waited for, at most as long as is given.
@@ -92,5 +92,5 @@ func (a *agent) leftOpen(doc *comms.Document) error {
 	for _, d := range open {
 		names = append(names, d.Name())
 	}
-	return diag.Hint(fmt.Errorf("%w; still open: %s", errTime, strings.Join(names, ", ")), "the next launch takes them up, with time of its own")
+	return diag.Hint(fmt.Errorf("%s; still open: %s", timeSpent, strings.Join(names, ", ")), "the next launch takes them up, with time of its own")
 }

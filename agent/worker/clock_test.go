@@ -2,10 +2,10 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
+	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/internal/config"
 	"git-ward/protocols/comms"
@@ -71,7 +71,7 @@ func TestClock(t *testing.T) {
 			t.Errorf("%s: over %v, patience %s", c.until, a.over(), got)
 		}
 		ctx, cancel := a.timed(context.Background())
-		if c.over != errors.Is(context.Cause(ctx), errTime) {
+		if c.over != stop.Is(context.Cause(ctx), stop.Spent) {
 			t.Errorf("%s: %v", c.until, context.Cause(ctx))
 		}
 		cancel()

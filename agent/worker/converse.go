@@ -2,10 +2,10 @@ package worker
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"git-ward/agent/model"
+	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
 	"git-ward/protocols/uow"
@@ -61,10 +61,10 @@ func (c *conversation) do(ctx context.Context, refusal string) (string, error) {
 func (c *conversation) turns(ctx context.Context) (string, error) {
 	for {
 		if limit := c.Config.Agent.MaxTurns; c.talk.Turns() >= limit {
-			return "", &unfinished{why: fmt.Sprintf("The model did not end within %d turns ([agent] max_turns).", limit)}
+			return "", stop.New(stop.Unfinished, "The model did not end within %d turns ([agent] max_turns).", limit)
 		}
 		if c.limit > 0 && c.tally.Calls >= c.limit {
-			return "", &unfinished{why: fmt.Sprintf("The model used its tools %d times, as often as an iteration may (max_tool_calls_per_iteration).", c.tally.Calls)}
+			return "", stop.New(stop.Unfinished, "The model used its tools %d times, as often as an iteration may (max_tool_calls_per_iteration).", c.tally.Calls)
 		}
 		reply, err := c.turn(ctx)
 		if err != nil {

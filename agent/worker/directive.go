@@ -1,15 +1,14 @@
 package worker
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
@@ -75,16 +74,6 @@ func systemPrompt(system, comms []byte) string {
 	return s + string(comms)
 }
 
-// blocked ends the work on a directive without success, by a report.
-type blocked struct {
-	text  string
-	words string // what the worker printed, paragraphs, or ""
-
-	status comms.Status // "" is EXIT_BLOCKED
-}
-
-func (b *blocked) Error() string { return b.text }
-
 // solve lets the worker work until the remote has the result. The findings of a
 // refused push go back to it, a bounded number of times.
 func (j *job) solve(ctx context.Context) error {
@@ -92,23 +81,22 @@ func (j *job) solve(ctx context.Context) error {
 	findings := ""
 	for refusals := 0; ; refusals++ {
 		words, err := j.timely(ctx, findings)
-		var stopped *unfinished
-		if errors.As(err, &stopped) {
+		if stopped := stop.As(err, stop.Unfinished, stop.Spent); stopped != nil {
 			return j.keep(ctx, stopped)
 		}
 		if err != nil {
 			return err
 		}
 		err = j.work.Publish(ctx, words, true)
-		var refused *store.Refused
-		if !errors.As(err, &refused) {
+		refused := stop.As(err, stop.Refused)
+		if refused == nil {
 			return err
 		}
-		j.log.Warn().Int("refusals", refusals+1).Str("findings", refused.Text).Msg("the push was refused")
+		j.log.Warn().Int("refusals", refusals+1).Str("findings", refused.Output).Msg("the push was refused")
 		if refusals == j.Config.Agent.Refusals {
-			return refusedFor(j.work.Branch, refusals+1, refused.Text)
+			return refusedFor(j.work.Branch, refusals+1, refused.Output)
 		}
-		findings = refused.Text
+		findings = refused.Output
 	}
 }
 
@@ -117,34 +105,32 @@ func (j *job) timely(ctx context.Context, findings string) (string, error) {
 	ctx, cancel := j.timed(ctx)
 	defer cancel()
 	words, err := j.worker.do(ctx, findings)
-	if err != nil && errors.Is(context.Cause(ctx), errTime) {
-		err = &unfinished{why: "The work was stopped: " + errTime.Error() + ".", status: comms.ExitBudgetExceeded}
+	if err != nil && stop.Is(context.Cause(ctx), stop.Spent) {
+		err = stop.New(stop.Spent, "The work was stopped: %s.", timeSpent)
 	}
 	return words, err
 }
 
 // refusedFor is the end of work that the server does not take.
-func refusedFor(branch string, times int, findings string) *blocked {
+func refusedFor(branch string, times int, findings string) error {
 	often := ""
 	if times > 1 {
 		often = fmt.Sprintf(" %d times", times)
 	}
-	return &blocked{text: fmt.Sprintf("%s was refused%s, so the work is not on the server. The last refusal:\n\n%s", branch, often, indent(findings))}
+	return stop.New(stop.Blocked, "%s was refused%s, so the work is not on the server. The last refusal:\n\n%s", branch, often, indent(findings))
 }
 
 // keep pushes what an unfinished worker has so far, without the trailers of
 // finished work, if the remote takes it.
-func (j *job) keep(ctx context.Context, stopped *unfinished) error {
+func (j *job) keep(ctx context.Context, stopped *stop.Stop) error {
 	kept := fmt.Sprintf("What it had so far is on %s.\n", j.work.Branch)
-	err := j.work.Publish(ctx, "Unfinished: "+stopped.why, false)
-	var refused *store.Refused
-	switch {
-	case errors.As(err, &refused):
-		kept = "What it had so far was refused:\n\n" + indent(refused.Text)
-	case err != nil:
+	err := j.work.Publish(ctx, "Unfinished: "+stopped.Why, false)
+	if refused := stop.As(err, stop.Refused); refused != nil {
+		kept = "What it had so far was refused:\n\n" + indent(refused.Output)
+	} else if err != nil {
 		return err
 	}
-	return &blocked{stopped.why + " " + kept, stopped.output, stopped.status}
+	return &stop.Stop{Kind: stopped.Kind, Why: stopped.Why + " " + kept, Output: stopped.Output}
 }
 
 // indent makes lines of a program stand as they are in Markdown.
@@ -156,11 +142,13 @@ func indent(text string) string {
 // reason. Other errors are no end, and go to the loop.
 func (j *job) report(ctx context.Context, err error) error {
 	r := comms.NewReport{Time: time.Now(), Directive: j.directive.Name(), DirectiveHash: j.directive.Hash()}
-	var stop *blocked
 	var reason, words, advice string
-	switch {
-	case errors.As(err, &stop):
-		r.Status, reason, words = cmp.Or(stop.status, comms.ExitBlocked), stop.text, stop.words
+	switch ended := stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked); {
+	case ended != nil:
+		r.Status, reason, words = comms.ExitBlocked, ended.Why, ended.Output
+		if ended.Kind == stop.Spent {
+			r.Status = comms.ExitBudgetExceeded
+		}
 		advice = "Edit " + r.Directive + " to have it taken up again."
 	case err != nil:
 		return err
@@ -173,11 +161,10 @@ func (j *job) report(ctx context.Context, err error) error {
 	advice = paragraphs(advice, j.lessons)
 	r.Text = paragraphs(reason, words, advice)
 	err = j.store.Report(ctx, r)
-	var refused *store.Refused
-	if words != "" && errors.As(err, &refused) {
+	if refused := stop.As(err, stop.Refused); words != "" && refused != nil {
 		// It may be for the words, such as a secret that the worker printed. Without
 		// a report the directive would be worked on again and again.
-		j.log.Warn().Str("findings", refused.Text).Msg("the report was refused; once more without the worker's words")
+		j.log.Warn().Str("findings", refused.Output).Msg("the report was refused; once more without the worker's words")
 		r.Text = paragraphs(reason, "The remote refused the worker's own words, so they are left out here.", advice)
 		err = j.store.Report(ctx, r)
 	}

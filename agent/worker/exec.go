@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/agent/preset"
+	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/config"
@@ -90,12 +91,12 @@ func (c *command) do(ctx context.Context, refusal string) (string, error) {
 	if out.OK() {
 		return cmp.Or(last, "The command printed nothing.") + uncounted(time.Since(start)), nil
 	}
-	u := &unfinished{why: fmt.Sprintf("The command of [model] command failed: %s.", out.End())}
-	u.unpaid(last)
+	failed := stop.New(stop.Unfinished, "The command of [model] command failed: %s.", out.End())
+	unpaid(failed, last)
 	if last != "" {
-		u.output = fmt.Sprintf("The last of its output (logs/%s has more):\n\n%s", filepath.Base(out.Log()), indent(last))
+		failed.Output = fmt.Sprintf("The last of its output (logs/%s has more):\n\n%s", filepath.Base(out.Log()), indent(last))
 	}
-	return "", u
+	return "", failed
 }
 
 // run runs the command in the working tree, with the prompt as its stdin or with

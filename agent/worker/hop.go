@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"git-ward/agent/cycle"
+	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
@@ -96,7 +97,7 @@ func (t started) Solve(ctx context.Context, b cycle.Brief, refusal string) (stri
 	if same, err := t.work.HasCode(ctx, base); err != nil {
 		return "", 0, err
 	} else if same || refusal != "" {
-		return "", 0, &cycle.Suspended{Why: "the rest is done from main"}
+		return "", 0, stop.New(stop.Suspended, "the rest is done from main")
 	}
 	return fmt.Sprintf("%s, commit %s, was built, validated and started.", t.Start.Branch, diag.Short(t.Start.Commit)), 0, nil
 }

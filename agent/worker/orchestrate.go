@@ -13,9 +13,8 @@ import (
 	"git-ward/agent/model"
 	"git-ward/agent/orient"
 	"git-ward/agent/planrun"
-	"git-ward/agent/store"
+	"git-ward/agent/stop"
 	"git-ward/agent/task"
-	"git-ward/agent/tool"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
@@ -85,7 +84,7 @@ func (o *orchestrator) run(ctx context.Context, refusal string) (words string, e
 	if err := o.fire("begin_task", nil); err != nil {
 		return "", err
 	}
-	var failed *planrun.StepError // the last one
+	var failed *stop.Stop // the last step that did
 	for tries := 0; ; tries++ {
 		if o.state != stateDebugging {
 			if err := o.orient(ctx, tries == 0 && refusal == ""); err != nil {
@@ -93,8 +92,7 @@ func (o *orchestrator) run(ctx context.Context, refusal string) (words string, e
 			}
 		}
 		commit, err := o.plan(ctx, event, refusal)
-		var none *blocked
-		if errors.As(err, &none) && failed != nil {
+		if stop.Is(err, stop.Blocked) && failed != nil {
 			return "", o.gaveUp(failed, tries) // which is why there is no other plan
 		}
 		if err != nil {
@@ -104,8 +102,7 @@ func (o *orchestrator) run(ctx context.Context, refusal string) (words string, e
 		if err == nil {
 			break
 		}
-		var unsound *planrun.Refused
-		if errors.As(err, &unsound) && tries < o.Config.Agent.Refusals {
+		if unsound := stop.As(err, stop.Findings); unsound != nil && tries < o.Config.Agent.Refusals {
 			// A run that was killed has left a draft: it is committed before its lint.
 			if err := errors.Join(o.stepFailed(err), o.fire("reorient", nil)); err != nil {
 				return "", err
@@ -113,9 +110,11 @@ func (o *orchestrator) run(ctx context.Context, refusal string) (words string, e
 			event, refusal = model.Findings, notExecuted(unsound.Error(), o.talk.Plan)
 			continue
 		}
-		if !errors.As(err, &failed) {
+		step := stop.As(err, stop.StepFailed)
+		if step == nil {
 			return "", err
 		}
+		failed = step
 		if err := o.stepFailed(err); err != nil {
 			return "", err
 		}
@@ -136,31 +135,29 @@ func (o *orchestrator) run(ctx context.Context, refusal string) (words string, e
 }
 
 // gaveUp is the end after too many plans that failed.
-func (o *orchestrator) gaveUp(failed *planrun.StepError, plans int) error {
-	var refused *store.Refused
-	if errors.As(failed, &refused) {
-		return refusedFor(o.work.Branch, plans, refused.Text)
+func (o *orchestrator) gaveUp(failed *stop.Stop, plans int) error {
+	if refused := stop.As(failed, stop.Refused); refused != nil {
+		return refusedFor(o.work.Branch, plans, refused.Output)
 	}
 	times := ""
 	if plans > 1 {
 		times = fmt.Sprintf(" The plan was tried %d times.", plans)
 	}
-	return &unfinished{why: fmt.Sprintf("Step %s of the plan (%s) failed.%s", failed.Step, failed.At, times), output: indent(diag.CleanLines(failed.Err.Error()))}
+	return &stop.Stop{Kind: stop.Unfinished, Why: "S" + strings.TrimPrefix(failed.Why, "s") + "." + times, Output: indent(diag.CleanLines(failed.Err.Error()))}
 }
 
 // mend makes the tree ready for another plan after a failed step, and says what
 // the model is told.
-func (o *orchestrator) mend(ctx context.Context, failed *planrun.StepError) (model.Event, string, error) {
-	var refused *store.Refused
-	if errors.As(failed, &refused) {
+func (o *orchestrator) mend(ctx context.Context, failed *stop.Stop) (model.Event, string, error) {
+	if refused := stop.As(failed, stop.Refused); refused != nil {
 		// A commit that is refused cannot be mended by one on top of it.
-		o.log.Warn().Str("findings", refused.Text).Msg("the push was refused")
+		o.log.Warn().Str("findings", refused.Output).Msg("the push was refused")
 		if err := o.work.Restart(ctx); err != nil {
 			return "", "", err
 		}
-		return model.Refused, refused.Text, nil
+		return model.Refused, refused.Output, nil
 	}
-	o.log.Warn().Str("step", failed.Step).Err(failed.Err).Msg("a step of the plan failed")
+	o.log.Warn().Str("step", failed.Why).Err(failed.Err).Msg("a step of the plan failed")
 	return model.Failed, fmt.Sprintf("%v\n\nThe steps before it are done and stay; what it did itself is undone. Plan what is left to do, in %s.",
 		failed, o.talk.Plan), nil
 }
@@ -177,7 +174,7 @@ func (o *orchestrator) orient(ctx context.Context, first bool) error {
 		if err := o.fire("orientation_failed", why); err != nil {
 			return err
 		}
-		return &blocked{text: "Orientation failed, so the work did not begin: " + diag.Clean(why.Error()) + "."}
+		return stop.New(stop.Blocked, "Orientation failed, so the work did not begin: %s.", diag.Clean(why.Error()))
 	}
 	if err := o.fire("orientation_succeeded", nil); err != nil || !first {
 		return err
@@ -256,7 +253,7 @@ func (o *orchestrator) finalize(ctx context.Context) (string, error) {
 	}
 	o.tell(model.Done, text)
 	words, err := o.turns(ctx)
-	if errors.Is(err, tool.ErrExit) {
+	if stop.Is(err, stop.Restart) {
 		return "", err
 	}
 	if err != nil {

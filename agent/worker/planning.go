@@ -10,7 +10,7 @@ import (
 
 	"git-ward/agent/activity"
 	"git-ward/agent/model"
-	"git-ward/agent/planrun"
+	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/protocols/fsm"
 	"git-ward/protocols/plan"
@@ -64,7 +64,7 @@ func (o *orchestrator) plan(ctx context.Context, event model.Event, why string) 
 		}
 		o.log.Warn().Int("tries", tries+1).Str("findings", findings).Msg("the plan cannot be executed")
 		if tries == o.Config.Agent.Refusals {
-			none := &blocked{text: fmt.Sprintf("There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, indent(findings))}
+			none := stop.New(stop.Blocked, "There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, indent(findings))
 			return "", errors.Join(o.fail(none), o.discard(ctx, from)) // with it nothing could be pushed
 		}
 		o.tell(model.Findings, notExecuted(findings, path))
@@ -168,8 +168,7 @@ func (o *orchestrator) research(ctx context.Context, from, path string, data []b
 		r := o.runner(commit)
 		r.Output = func(step, text string) { outputs += step + ":\n" + indent(excerptLines(text)) + "\n" }
 		_, err := r.Run(ctx, path)
-		var failed *planrun.StepError
-		if errors.As(err, &failed) {
+		if failed := stop.As(err, stop.StepFailed); failed != nil {
 			findings = failed.Error() + "\n"
 		} else if err != nil {
 			return "", "", err

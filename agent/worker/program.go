@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"git-ward/agent/preset"
+	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -75,13 +76,13 @@ func (c *command) ended(out *tool.Outcome, r *preset.Reading) (string, error) {
 	if out.OK() && r.Ended {
 		return tool.Tail(cmp.Or(r.Words, c.preset.Name+" said nothing."), wordsSize) + t.sentence(), nil
 	}
-	u := &unfinished{why: fmt.Sprintf("%s ended without a result: %s.", c.preset.Name, out.End())}
+	failed := stop.New(stop.Unfinished, "%s ended without a result: %s.", c.preset.Name, out.End())
 	why := cmp.Or(r.Failed, out.Tail(wordsSize))
-	u.unpaid(why)
+	unpaid(failed, why)
 	if why != "" {
-		u.output = fmt.Sprintf("It said (logs/%s has more):\n\n%s", filepath.Base(out.Log()), indent(tool.Tail(why, wordsSize)))
+		failed.Output = fmt.Sprintf("It said (logs/%s has more):\n\n%s", filepath.Base(out.Log()), indent(tool.Tail(why, wordsSize)))
 	}
-	return "", u
+	return "", failed
 }
 
 // uncounted is what a report says of a command whose stream is not known: its

@@ -10,9 +10,9 @@ import (
 	"git-ward/agent/model"
 	"git-ward/agent/model/anthropic"
 	"git-ward/agent/model/openai"
+	"git-ward/agent/stop"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/protocols/comms"
 )
 
 // The models that think, by whose protocol they speak.
@@ -85,18 +85,18 @@ func (c *conversation) turn(ctx context.Context) (model.Reply, error) {
 	var trouble *model.Trouble
 	switch {
 	case errors.As(err, &trouble) && trouble.Kind == model.Spent:
-		return reply, &unfinished{why: "The model is not paid for any more: " + diag.Clean(trouble.Error()) + ".", status: comms.ExitBudgetExceeded}
+		return reply, stop.New(stop.Spent, "The model is not paid for any more: %s.", diag.Clean(trouble.Error()))
 	case errors.As(err, &trouble) && trouble.Kind == model.TooLong:
-		return reply, &unfinished{why: "The conversation does not fit the model's context window any more: " + diag.Clean(err.Error()) + "."}
+		return reply, stop.New(stop.Unfinished, "The conversation does not fit the model's context window any more: %s.", diag.Clean(err.Error()))
 	case err != nil:
 		return reply, fmt.Errorf("model %s: %w", c.Config.Model.Name, err)
 	}
 	if reply.Stop == model.Declined {
-		u := &unfinished{why: "The model, or its provider, refused to go on."}
+		declined := stop.New(stop.Unfinished, "The model, or its provider, refused to go on.")
 		if reply.Text != "" {
-			u.output = "It said:\n\n" + indent(reply.Text)
+			declined.Output = "It said:\n\n" + indent(reply.Text)
 		}
-		return reply, u
+		return reply, declined
 	}
 	c.talk.Messages = append(c.talk.Messages, model.Message{Role: model.Assistant, Text: reply.Text, Calls: reply.Calls, Native: reply.Native})
 	c.tally.Turns++

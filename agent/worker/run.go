@@ -16,8 +16,8 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/agent/stop"
 	"git-ward/agent/store"
-	"git-ward/agent/tool"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/process"
@@ -76,9 +76,10 @@ func Run(ctx context.Context, set Settings) error {
 	}
 	log.Info().Str("bare", set.Bare).Str("model", set.Config.Model.Name).Msg("the agent starts")
 	err = a.loop(ctx)
+	restart := stop.As(err, stop.Restart)
 	switch {
-	case errors.Is(err, tool.ErrExit):
-		log.Info().Msg(tool.ErrExit.Error())
+	case restart != nil:
+		log.Info().Msg(restart.Why)
 		return nil
 	case ctx.Err() != nil && !set.Once:
 		log.Info().Msg("stopped") // as asked
@@ -93,7 +94,7 @@ func (a *agent) loop(ctx context.Context) error {
 	for {
 		mark := a.store.Mark()
 		err := a.pass(ctx)
-		if a.Once || errors.Is(err, tool.ErrExit) || ctx.Err() != nil {
+		if a.Once || stop.Is(err, stop.Restart) || ctx.Err() != nil {
 			return err
 		}
 		if err != nil {

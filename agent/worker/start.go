@@ -68,5 +68,5 @@ func (a *agent) signal(branch string) error {
 	if err := tool.WriteSignal(a.State, "bootstrap", branch); err != nil {
 		return err
 	}
-	return tool.ErrExit
+	return tool.Restart()
 }

@@ -19,9 +19,9 @@ import (
 	"git-ward/agent/cycle"
 	"git-ward/agent/model"
 	"git-ward/agent/reach"
+	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
-	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -84,7 +84,7 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 	}
 	ctx, launched := t.timed(ctx)
 	defer launched()
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(t.limits.MaxSecondsPerIteration)*time.Second, errIteration)
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(t.limits.MaxSecondsPerIteration)*time.Second, stop.New(stop.Unfinished, "the iteration's time is over (max_seconds_per_iteration)"))
 	defer cancel()
 	words, err := t.worker.do(ctx, refusal)
 	calls := 1 // a command counts as one, unless its stream tells what it did inside
@@ -94,22 +94,14 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 	if counted {
 		calls = c.tally.Calls - before
 	}
-	var stopped *unfinished
-	var none *blocked
-	switch {
-	case err != nil && errors.Is(context.Cause(ctx), errTime):
-		err = &cycle.Unfinished{Why: errTime.Error(), Spent: true}
-	case errors.As(err, &stopped):
-		err = &cycle.Unfinished{Why: stopped.why, Spent: stopped.status == comms.ExitBudgetExceeded}
-	case errors.As(err, &none):
-		err = &cycle.Unfinished{Why: none.text}
-	case err != nil && errors.Is(context.Cause(ctx), errIteration):
-		err = &cycle.Unfinished{Why: errIteration.Error()}
+	if over := stop.Of(context.Cause(ctx)); err != nil && over != nil {
+		// Where the launch's time is over, that it is counts before what the worker says of it.
+		if over.Kind == stop.Spent || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked) == nil {
+			err = over
+		}
 	}
 	return words, calls, err
 }
-
-var errIteration = errors.New("the iteration's time is over (max_seconds_per_iteration)")
 
 // brief gives the conversation its capsule, as the result of a tool: the prompt
 // itself stays SYSTEM.md and COMMS.md (LOOP-3).

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"git-ward/agent/cycle"
+	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -84,10 +85,9 @@ func (u *unit) merge(ctx context.Context, r *loop.Report) error {
 		return nil
 	}
 	err = u.store.Merge(ctx, u.work.Branch, head)
-	var refused *store.Refused
-	if errors.As(err, &refused) {
-		u.log.Warn().Str("findings", refused.Text).Msg("main does not take the work")
-		u.unmerged = "Main did not take it:\n\n" + indent(refused.Text)
+	if refused := stop.As(err, stop.Refused); refused != nil {
+		u.log.Warn().Str("findings", refused.Output).Msg("main does not take the work")
+		u.unmerged = "Main did not take it:\n\n" + indent(refused.Output)
 		return nil
 	}
 	return err
@@ -167,9 +167,8 @@ func (u *unit) step(ctx context.Context, in uow.Input) error {
 	}
 	in.Actor, in.Time = uow.Agent, time.Now()
 	err = u.journal.Append(ctx, in, world)
-	var refused *store.Refused
-	if errors.As(err, &refused) {
-		return &cycle.Suspended{Why: fmt.Sprintf("the unit %s takes no %s: %s", u.journal.ID, in.Event, refused.Text)}
+	if refused := stop.As(err, stop.Refused); refused != nil {
+		return stop.New(stop.Suspended, "the unit %s takes no %s: %s", u.journal.ID, in.Event, refused.Output)
 	}
 	if err == nil {
 		last := u.journal.Last()
@@ -198,7 +197,7 @@ func (u *unit) activate(ctx context.Context) error {
 	case last.State == uow.ZombiedSoft && passing(last.ReasonCode):
 		return u.step(ctx, uow.Input{Event: uow.Exhaust, Reason: "RETRIES_SPENT"})
 	}
-	return &cycle.Suspended{Why: fmt.Sprintf("the unit is %s; git ward uow show %s says what it waits for", last.State, last.ID)}
+	return stop.New(stop.Suspended, "the unit is %s; git ward uow show %s says what it waits for", last.State, last.ID)
 }
 
 // mayGoOn tells a unit that somebody made ACTIVE again, or that the policy's retry

@@ -2,13 +2,12 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"git-ward/agent/cycle"
-	"git-ward/agent/store"
+	"git-ward/agent/stop"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -57,9 +56,8 @@ func (u *unit) refine(ctx context.Context) error {
 		return err
 	}
 	err := u.work.Offer(ctx)
-	var refused *store.Refused
-	if errors.As(err, &refused) { // an analysis is not worth a unit that cannot end
-		u.log.Warn().Str("findings", refused.Text).Msg("the refinement was refused")
+	if refused := stop.As(err, stop.Refused); refused != nil { // an analysis is not worth a unit that cannot end
+		u.log.Warn().Str("findings", refused.Output).Msg("the refinement was refused")
 		return u.work.Restart(ctx)
 	}
 	return err
@@ -67,8 +65,7 @@ func (u *unit) refine(ctx context.Context) error {
 
 // suspended turns the wait for somebody else into the end of this pass.
 func (u *unit) suspended(err error) error {
-	var wait *cycle.Suspended
-	if errors.As(err, &wait) {
+	if wait := stop.As(err, stop.Suspended); wait != nil {
 		u.log.Warn().Str("unit", u.journal.ID.String()).Msg(wait.Why)
 		return nil
 	}

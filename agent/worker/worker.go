@@ -9,10 +9,10 @@ import (
 
 	"git-ward/agent/model"
 	"git-ward/agent/preset"
+	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/protocols/comms"
 )
 
 // worker does what a directive asks, in its working tree (AGT-3): a model that
@@ -20,25 +20,16 @@ import (
 type worker interface {
 	// do goes on until the worker says that it is done, and returns its last
 	// words. The refusal is "" at first, and later the findings for which the push
-	// of its work was refused. The error is unfinished when it was stopped or failed.
+	// of its work was refused. The error is stop.Unfinished, Spent or Blocked when
+	// it did not come to an end of its own.
 	do(ctx context.Context, refusal string) (words string, err error)
 }
 
-// unfinished is the end of a worker that did not come to its own. What it has so
-// far is worth keeping.
-type unfinished struct {
-	why    string       // a sentence
-	output string       // paragraphs for the report, or ""
-	status comms.Status // of the report; "" is EXIT_BLOCKED
-}
-
-func (u *unfinished) Error() string { return u.why }
-
 // unpaid makes the end of a command that of a spent budget where it passes on what
 // the gateway says then (sandbox/gateway, spent): its calls are not seen here.
-func (u *unfinished) unpaid(output string) {
+func unpaid(s *stop.Stop, output string) {
 	if strings.Contains(output, "ward: the budget of ") || strings.Contains(output, "ward: the time of this launch") {
-		u.why, u.status = "The model is not paid for any more. "+u.why, comms.ExitBudgetExceeded
+		s.Kind, s.Why = stop.Spent, "The model is not paid for any more. "+s.Why
 	}
 }
 

@@ -1,0 +1,121 @@
+// Package stop is the one error that steers the agent: why a piece of work ended
+// before its time, and by its Kind what the caller has to do about it. Any other
+// error is trouble, which the next pass tries again.
+package stop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"git-ward/internal/diag"
+)
+
+// Kind is what a caller does about a Stop.
+type Kind int
+
+// The kinds. None is that of an error without a Stop in it.
+const (
+	None Kind = iota
+	// Refused is a push, a record or a merge that the remote, or the state of the
+	// working tree, does not admit. Who made it can mend it.
+	Refused
+	// Findings is a plan that the lint refuses: nothing of it was executed.
+	Findings
+	// StepFailed is a step of a plan that failed. What it did is undone; the steps
+	// before it are committed.
+	StepFailed
+	// Unfinished is a worker that was stopped or failed. What it has so far is kept,
+	// and another one may come further.
+	Unfinished
+	// Spent is Unfinished for want of tokens, money or time: nobody else would come
+	// further.
+	Spent
+	// Blocked is work that cannot be done: it is reported, and waits for the PM.
+	Blocked
+	// Suspended is a unit of work that is not the agent's to go on with now. Nothing
+	// is reported; the next pass looks again.
+	Suspended
+	// Halted is a bounded loop that ends in the middle of an iteration, with a report.
+	Halted
+	// Restart is a signal to the watcher: this process ends, and another one begins
+	// from what the signal names.
+	Restart
+)
+
+var names = [...]string{"none", "refused", "findings", "step failed", "unfinished", "spent", "blocked", "suspended", "halted", "restart"}
+
+func (k Kind) String() string { return names[k] }
+
+// Stop is the end of a piece of work.
+type Stop struct {
+	Kind   Kind
+	Why    string // for a reader: a sentence, or the beginning of one
+	Output string // what a program, a model or the remote said of it, as clean lines; "" for nothing
+
+	Findings []diag.Diagnostic // of Refused and Findings, where there are any beside Output's text
+	Err      error             // what led to it; may be nil
+}
+
+// New is a Stop that has no more to say than why.
+func New(kind Kind, format string, args ...any) *Stop {
+	return &Stop{Kind: kind, Why: fmt.Sprintf(format, args...)}
+}
+
+// Refuse is the Stop of a push or a record with findings; text is how a reader
+// gets them, one a line.
+func Refuse(text string, findings ...diag.Diagnostic) *Stop {
+	return &Stop{Kind: Refused, Why: "refused", Output: text, Findings: findings}
+}
+
+// Error is why; of a refusal also its findings, and else what led to it.
+func (s *Stop) Error() string {
+	switch {
+	case s.Kind == Refused || s.Kind == Findings:
+		return s.Why + ":\n" + strings.TrimSuffix(s.Output, "\n")
+	case s.Err != nil:
+		return s.Why + ": " + s.Err.Error()
+	}
+	return s.Why
+}
+
+// Unwrap is what led to it.
+func (s *Stop) Unwrap() error { return s.Err }
+
+// Of is the first Stop in an error's tree, the outermost one; nil when it has none.
+func Of(err error) *Stop { return find(err, func(*Stop) bool { return true }) }
+
+// As is the first Stop of one of the kinds in an error's tree, nil when it has none.
+func As(err error, kinds ...Kind) *Stop {
+	return find(err, func(s *Stop) bool { return slices.Contains(kinds, s.Kind) })
+}
+
+// Is reports whether an error's tree has a Stop of that kind.
+func Is(err error, kind Kind) bool { return As(err, kind) != nil }
+
+// KindOf is the kind of the outermost Stop in an error's tree.
+func KindOf(err error) Kind {
+	if s := Of(err); s != nil {
+		return s.Kind
+	}
+	return None
+}
+
+// find walks an error's tree in the order of errors.As, which cannot look for a
+// field.
+func find(err error, wanted func(*Stop) bool) *Stop {
+	if s, ok := err.(*Stop); ok && s != nil && wanted(s) {
+		return s
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return find(e.Unwrap(), wanted)
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			if s := find(err, wanted); s != nil {
+				return s
+			}
+		}
+	}
+	return nil
+}
