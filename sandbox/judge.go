@@ -12,6 +12,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/verifier"
@@ -83,65 +84,42 @@ func (j *judge) look(ctx context.Context, later map[string]time.Time) bool {
 	return err == nil && len(claims) == 0
 }
 
-// open lists the claims that have no verdict, in the order of their refs. What is
-// broken in one journal does not keep the others from their verdicts.
+// open lists the claims that have no verdict, by their units. What is broken in
+// one journal does not keep the others from their verdicts.
 func (j *judge) open(ctx context.Context) (list []*uow.Record, all error) {
-	for r, err := range lastRecords(ctx, j.repo) {
+	reader := j.repo.Reader(ctx)
+	defer reader.Close()
+	units, _, err := state.Units(reader)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range units {
+		claim, err := openClaim(reader, u)
 		if err != nil {
-			all = errors.Join(all, err)
-			continue
-		}
-		if r.State != uow.Active || r.Claim == nil || r.Claim.Iteration != r.Iteration {
-			continue
-		}
-		if r, err = j.claimOn(ctx, r); err != nil {
-			all = errors.Join(all, err)
-			continue
-		}
-		done, err := j.judged(ctx, r)
-		if err != nil {
-			all = errors.Join(all, err)
-		} else if !done {
-			list = append(list, r)
+			all = errors.Join(all, fmt.Errorf("%s: %w", u.ID, err))
+		} else if claim != nil {
+			list = append(list, claim)
 		}
 	}
 	return list, all
 }
 
-// claimOn is the record that made the claim which stands in r, a journal's tip. The
-// PM's heartbeat, a pause and its end, or a retry may have come after it, and do
-// not answer it.
-func (j *judge) claimOn(ctx context.Context, r *uow.Record) (*uow.Record, error) {
-	if r.Event == uow.MakeClaim {
-		return r, nil
-	}
-	id, err := uow.ParseID(r.ID)
-	if err != nil {
+// openClaim is the record of the claim that a unit stands at, nil when it stands at
+// none, or the claim has its verdict.
+func openClaim(reader state.Reader, u state.Unit) (*uow.Record, error) {
+	last, err := state.Record(reader, u.Tip)
+	if err != nil || last.State != uow.Active || last.Claim == nil || last.Claim.Iteration != last.Iteration {
 		return nil, err
 	}
-	batch := j.repo.Batch(ctx)
-	defer batch.Close()
-	for back := 1; r.Event != uow.MakeClaim; back++ {
-		if r, err = readRecord(batch, fmt.Sprintf("%s~%d", id.Ref(), back)); err != nil {
-			return nil, fmt.Errorf("%s: %w", id, err)
-		}
+	claim, err := state.Claimed(reader, u.Tip)
+	if claim == nil || err != nil {
+		return nil, err
 	}
-	return r, nil
-}
-
-// judged reports whether the claim's commit has a verdict on this very claim.
-func (j *judge) judged(ctx context.Context, r *uow.Record) (bool, error) {
-	note, err := j.repo.Note(ctx, loop.VerdictsRef, r.Claim.Commit)
-	if err != nil {
-		return false, err
+	verdict, err := state.Answer(reader, claim.Claim.Commit, claim.Hash)
+	if verdict != nil || err != nil {
+		return nil, err
 	}
-	verdicts, _ := loop.ParseVerdicts(note) // only the host writes there; a broken line is no verdict
-	for _, v := range verdicts {
-		if v.Claim == r.Hash {
-			return true, nil
-		}
-	}
-	return false, nil
+	return claim, nil
 }
 
 // judge runs a claim and notes the verdict.
@@ -173,7 +151,9 @@ func (j *judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 	if err != nil {
 		return loop.Verdict{}, err
 	}
-	doc, err := commsAt(ctx, j.repo, main)
+	reader := j.repo.Reader(ctx)
+	defer reader.Close()
+	doc, err := state.ReadComms(reader, main)
 	if err != nil {
 		return loop.Verdict{}, err
 	}
@@ -216,10 +196,9 @@ func base(ctx context.Context, repo *git.Repo, c verifier.Claim, d *comms.Direct
 	if err != nil {
 		return "", err
 	}
-	doc, err := commsAt(ctx, repo, commit)
-	if errors.Is(err, git.ErrMissing) {
-		return c.Main, nil
-	}
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	doc, err := state.ReadComms(reader, commit)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
 		return c.Main, nil

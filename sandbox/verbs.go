@@ -11,6 +11,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
@@ -152,9 +153,12 @@ func (s *Spec) payer() string {
 
 // activeUnit is the directive of the first unit that is ACTIVE, "" for none.
 func activeUnit(bare string) string {
-	for r, err := range lastRecords(context.Background(), git.Open(bare)) {
-		if err == nil && r.State == uow.Active {
-			return r.Directive
+	reader := git.Open(bare).Reader(context.Background())
+	defer reader.Close()
+	units, _, _ := state.Units(reader)
+	for _, u := range units {
+		if last, err := state.Record(reader, u.Tip); err == nil && last.State == uow.Active {
+			return last.Directive
 		}
 	}
 	return ""
@@ -163,7 +167,9 @@ func activeUnit(bare string) string {
 // openDirective is the oldest open directive of main, "" when there is none or
 // COMMS.md cannot be read.
 func openDirective(bare string) string {
-	doc, err := commsAt(context.Background(), git.Open(bare), "refs/heads/main")
+	reader := git.Open(bare).Reader(context.Background())
+	defer reader.Close()
+	doc, err := state.ReadComms(reader, "refs/heads/main")
 	if err != nil {
 		return ""
 	}

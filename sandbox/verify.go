@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/state"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/podman"
 	"git-ward/sandbox/verifier"
@@ -155,7 +156,9 @@ func (s *Spec) claim(ctx context.Context, commit, main string, name, lines []str
 
 // directive is the one of a name in a commit's COMMS.md, if it has a command.
 func directive(ctx context.Context, repo *git.Repo, commit, name string) (*comms.Directive, error) {
-	doc, err := commsAt(ctx, repo, commit)
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	doc, err := state.ReadComms(reader, commit)
 	if err != nil {
 		return nil, err
 	}

@@ -58,13 +58,17 @@ func Record(r Reader, commit string) (*uow.Record, error) {
 		return nil, err
 	}
 	if data == nil {
-		return nil, &BrokenRecord{commit, fmt.Errorf("it has no %s of at most %d bytes", uow.File, uow.MaxRecord)}
+		return nil, broken(commit, fmt.Errorf("it has no %s of at most %d bytes", uow.File, uow.MaxRecord))
 	}
 	record, err := uow.ParseRecord(data)
 	if err != nil {
-		return nil, &BrokenRecord{commit, err}
+		return nil, broken(commit, err)
 	}
 	return record, nil
+}
+
+func broken(commit string, err error) error {
+	return diag.Hint(&BrokenRecord{commit, err}, "git ward fsck on the host names what is broken")
 }
 
 // recordFile is a record's bytes, nil when there is no file of a record's size.
@@ -163,6 +167,17 @@ func (j *Journal) Err() error {
 		return nil
 	}
 	return diag.Hint(fmt.Errorf("%s: %s", j.ID, j.Findings[0].Message), "git ward fsck on the host names what is broken")
+}
+
+// Claimed is the record of a journal's last claim, nil when it has none. Others may
+// follow it: the PM's heartbeat, a pause and its end, a retry.
+func Claimed(r Reader, tip string) (*uow.Record, error) {
+	for record, err := range History(r, tip) {
+		if err != nil || record.Event == uow.MakeClaim {
+			return record, err
+		}
+	}
+	return nil, nil
 }
 
 // Claims are the commits that a journal claimed: the newest limit of them, oldest
