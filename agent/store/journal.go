@@ -11,6 +11,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
@@ -50,52 +51,31 @@ func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, err
 	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "origin", "+"+pattern+":"+pattern); err != nil {
 		return nil, err
 	}
-	tips, err := git.Open(s.main.gitDir()).Refs(ctx, uow.RefPrefix)
+	reader := git.Open(s.main.gitDir()).Reader(ctx)
+	defer reader.Close()
+	units, _, err := state.Units(reader)
 	if err != nil {
 		return nil, err
 	}
 	var list []*Journal
-	for _, tip := range tips {
-		id, err := uow.ParseRef(tip.Name)
-		if err != nil || id.Directive != directive {
+	for _, u := range units {
+		if u.ID.Directive != directive {
 			continue
 		}
-		j := &Journal{ID: id, tip: tip.ID, store: s}
-		if err := j.read(ctx); err != nil {
+		j, err := state.ReadJournal(reader, u)
+		if err != nil {
 			return nil, err
 		}
-		list = append(list, j)
+		if err := j.Err(); err != nil {
+			return nil, err
+		}
+		list = append(list, &Journal{ID: u.ID, Records: j.Records, tip: u.Tip, store: s})
 	}
-	slices.SortFunc(list, func(a, b *Journal) int { return a.ID.K - b.ID.K })
 	return list, nil
 }
 
 // NewJournal is that of a unit which is not opened yet.
 func (s *Store) NewJournal(id uow.ID) *Journal { return &Journal{ID: id, store: s} }
-
-// read reads the records from the tip's history.
-func (j *Journal) read(ctx context.Context) error {
-	out, err := j.store.main.git(ctx, "rev-list", "--first-parent", "--reverse", j.tip, "--")
-	if err != nil {
-		return err
-	}
-	batch := git.Open(j.store.main.gitDir()).Batch(ctx)
-	defer batch.Close()
-	var files [][]byte
-	for _, commit := range strings.Fields(out) {
-		_, data, err := batch.Read(commit+":"+uow.File, uow.MaxRecord)
-		if err != nil {
-			return fmt.Errorf("%s: %w", j.ID.Ref(), err)
-		}
-		files = append(files, data)
-	}
-	records, found := uow.Validate(j.ID, files)
-	if len(found) > 0 {
-		return fmt.Errorf("%s: %s", j.ID.Ref(), found[0].Message)
-	}
-	j.Records = records
-	return nil
-}
 
 // Append makes the record of a step and pushes it. Whoever was faster is built
 // upon (UOW-1): the step is judged anew on the new tip. What the rules or the
@@ -172,17 +152,9 @@ func (s *Store) Verdict(ctx context.Context, commit, claim string) (*loop.Verdic
 	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "origin", "+"+loop.VerdictsRef+"*:"+loop.VerdictsRef+"*"); err != nil {
 		return nil, err
 	}
-	note, err := git.Open(s.main.gitDir()).Note(ctx, loop.VerdictsRef, commit)
-	if err != nil || note == nil {
-		return nil, err
-	}
-	list, err := loop.ParseVerdicts(note)
-	for i := range list {
-		if list[i].Claim == claim {
-			return &list[i], nil
-		}
-	}
-	return nil, err
+	reader := git.Open(s.main.gitDir()).Reader(ctx)
+	defer reader.Close()
+	return state.Answer(reader, commit, claim)
 }
 
 // AwaitVerdict waits for the host's verdict on a claim, at most for patience; nil

@@ -11,23 +11,26 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/state"
 )
 
 // Comms reads COMMS.md of a snapshot. A document with errors is not guessed at.
 func (m Snapshot) Comms(ctx context.Context) ([]byte, *comms.Document, error) {
-	data, err := m.File(ctx, comms.Path, comms.MaxBytes)
+	doc, err := state.ReadComms(m.Files(ctx), m.Commit)
 	if err != nil {
 		return nil, nil, err
 	}
-	doc, found := comms.Parse(data)
-	if diag.HasErrors(found) {
-		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return !d.IsError() })
+	if doc.Data == nil {
+		return nil, nil, missing(comms.Path)
+	}
+	if diag.HasErrors(doc.Findings) {
+		found := slices.DeleteFunc(doc.Findings, func(d diag.Diagnostic) bool { return !d.IsError() })
 		var b strings.Builder
 		diag.WriteText(&b, found)
 		err := fmt.Errorf("COMMS.md of main (%s) cannot be read:\n%s", diag.Short(m.Commit), b.String())
 		return nil, nil, diag.Hint(err, "mend COMMS.md and push; `git ward lint` checks it beforehand")
 	}
-	return data, doc, nil
+	return doc.Data, doc.Document, nil
 }
 
 // Report puts a report at the end of main's COMMS.md. When main moves meanwhile it

@@ -8,6 +8,7 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
 // mainRef is the remote's main as the clones see it.
@@ -68,20 +69,39 @@ func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 // File reads a file of the commit, not of a working tree: attributes and filters
 // cannot change what it says. A missing one is fs.ErrNotExist.
 func (m Snapshot) File(ctx context.Context, path string, limit int64) ([]byte, error) {
+	data, err := m.content(ctx, path, limit)
+	if data == nil && err == nil {
+		err = missing(path)
+	}
+	return data, err
+}
+
+func missing(path string) error { return fmt.Errorf("main has no %s: %w", path, fs.ErrNotExist) }
+
+// Files reads the snapshot's files as protocols/state wants them; the revision is
+// the snapshot's own.
+func (m Snapshot) Files(ctx context.Context) state.Files { return files{ctx, m} }
+
+type files struct {
+	ctx context.Context
+	Snapshot
+}
+
+func (f files) File(_, path string, limit int64) ([]byte, error) {
+	return f.content(f.ctx, path, limit)
+}
+
+// content is File, but nil for what is missing; each file is read once.
+func (m Snapshot) content(ctx context.Context, path string, limit int64) ([]byte, error) {
 	data, known := m.files[path]
-	if !known || int64(len(data)) > limit {
-		var err error
-		if data, err = m.read(ctx, path, limit); err != nil {
-			return nil, err
-		}
-		if m.files != nil {
-			m.files[path] = data
-		}
+	if known && int64(len(data)) <= limit {
+		return data, nil
 	}
-	if data == nil {
-		return nil, fmt.Errorf("main has no %s: %w", path, fs.ErrNotExist)
+	data, err := m.read(ctx, path, limit)
+	if err == nil && m.files != nil {
+		m.files[path] = data
 	}
-	return data, nil
+	return data, err
 }
 
 // read is a file's content, nil when there is none.

@@ -2,15 +2,13 @@ package worker
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"time"
 
 	"git-ward/agent/cycle"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
@@ -141,13 +139,9 @@ func (u *unit) world(ctx context.Context) (uow.World, error) {
 	if err != nil {
 		return uow.World{}, err
 	}
-	policy, err := main.File(ctx, uow.PolicyPath, uow.MaxPolicy)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	m, err := state.ReadMain(main.Files(ctx), main.Commit, doc.Directive(u.directive.Name()), loop.Base(u.Config.Loop))
+	if err != nil {
 		return uow.World{}, err
-	}
-	m, found := loop.Main(doc.Directive(u.directive.Name()), loop.Base(u.Config.Loop), policy)
-	if len(found) > 0 {
-		return uow.World{}, fmt.Errorf("%s of main: %s", uow.PolicyPath, found[0].Message)
 	}
 	w := uow.World{Main: m}
 	var all [][]*uow.Record
