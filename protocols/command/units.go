@@ -3,11 +3,9 @@ package command
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 
 	"git-ward/internal/cli"
@@ -15,24 +13,25 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
-	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
 // units is the journals as a clone fetched them, or as the bare repository has
 // them.
 type units struct {
-	ctx      context.Context
-	env      *cli.Env
-	repo     *git.Repo
-	batch    *git.Batch
-	remote   string // where steps are pushed: origin, or the bare repository itself
-	mainRef  string
-	settings *config.Config
-	given    bool // the settings are the host's, not a guess
+	ctx     context.Context
+	env     *cli.Env
+	repo    *git.Repo
+	reader  *git.Reader
+	remote  string // where steps are pushed: origin, or the bare repository itself
+	mainRef string
+	how     *git.Checkout // how git fetches and pushes
 
-	how *git.Checkout // git fetches and pushes
+	settings *config.Config
+	given    bool // settings are the host's; else they are Ward's defaults
+	assumed  bool // a step took totals from settings that were not given
 }
 
 // openUnits finds the repository and, in a clone, fetches what the host has.
@@ -66,11 +65,11 @@ func openUnits(ctx context.Context, env *cli.Env, configFile string) (*units, er
 		}
 		u.given = true
 	}
-	u.batch = u.repo.Batch(ctx)
+	u.reader = u.repo.Reader(ctx)
 	return u, nil
 }
 
-func (u *units) close() { u.batch.Close() }
+func (u *units) close() { u.reader.Close() }
 
 // git runs git as the user does: fetching and pushing need the user's own keys and
 // settings. Those of the clone run nothing (GATE-7).
@@ -106,147 +105,90 @@ func (u *units) fetch() error {
 	if err != nil {
 		return diag.Hint(u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out))), "a journal that does not fast-forward was rewritten: git ward fsck on the host")
 	}
-	if u.batch != nil { // a new reader sees the new refs
-		u.batch.Close()
-		u.batch = u.repo.Batch(u.ctx)
+	if u.reader != nil { // a new child surely sees the new refs and objects
+		u.reader.Close()
+		u.reader = u.repo.Reader(u.ctx)
 	}
 	return nil
 }
 
-// lostRace is what git and the hook say when another push was faster: before the
-// hooks, in them, and behind them, where git locks the ref.
-var lostRace = []string{"[rejected]", "ref/stale", "but expected", "reference already exists", "incorrect old value", ".lock': File exists"}
-
-// push moves a unit's ref from parent to commit; false is a lost race.
+// push moves a unit's ref from parent ("" where there is none yet) to commit; false
+// is a lost race. Whether it was one, the ref says, and not git's words: it stands
+// elsewhere then.
 func (u *units) push(commit string, id uow.ID, parent string) (bool, error) {
-	out, err := u.git("push", "--quiet", "--force-with-lease="+id.Ref()+":"+parent, u.remote, commit+":"+id.Ref())
-	if err == nil {
+	out, pushErr := u.git("push", "--quiet", "--force-with-lease="+id.Ref()+":"+parent, u.remote, commit+":"+id.Ref())
+	if pushErr == nil {
 		return true, u.fetch()
 	}
-	if slices.ContainsFunc(lostRace, func(words string) bool { return strings.Contains(out, words) }) {
-		return false, nil
+	// Where two pushes met at the ref's lock, the other one may not be done yet.
+	for look := range looks {
+		if err := u.fetch(); err != nil {
+			return false, err
+		}
+		tip, err := u.reader.Tip(id.Ref())
+		if err != nil {
+			return false, err
+		}
+		if tip != parent {
+			return tip == commit, nil // ours may have arrived, and only git's answer not
+		}
+		if err := git.Backoff(u.ctx, lockBackoff+look); err != nil {
+			return false, err
+		}
 	}
 	hint := "what is refused stands above"
-	if !u.given && strings.Contains(out, `"budget" is`) {
-		hint = "the host's [loop] settings differ from Ward's defaults: give a copy of <bare>/ward/config.toml by --config, or run it in the bare repository"
+	if u.assumed {
+		hint += "; if it is the budget, the host's [loop] settings differ from Ward's defaults: give a copy of <bare>/ward/config.toml by --config, or run it in the bare repository"
 	}
 	return false, diag.Hint(u.how.Explain(fmt.Errorf("git push: %s", strings.TrimSpace(out))), "%s", hint)
 }
 
-// ids lists the units, by directive and number.
-func (u *units) ids() ([]uow.ID, error) {
-	out, err := u.repo.Output(u.ctx, "for-each-ref", "--format=%(refname)", uow.RefPrefix)
-	if err != nil {
+// A ref that a failed push left alone is looked at so often, with pauses of up to
+// 200 ms (git.Backoff), before the failure counts as a refusal.
+const (
+	looks       = 3
+	lockBackoff = 6
+)
+
+// journal reads and proves a unit's journal; nil when there is no such unit.
+func (u *units) journal(id uow.ID) (*state.Journal, error) {
+	tip, err := u.reader.Tip(id.Ref())
+	if err != nil || tip == "" {
 		return nil, err
 	}
-	var list []uow.ID
-	for ref := range strings.FieldsSeq(string(out)) {
-		if id, err := uow.ParseRef(ref); err == nil {
-			list = append(list, id)
-		}
+	j, err := state.ReadJournal(u.reader, state.Unit{ID: id, Tip: tip})
+	if err == nil {
+		err = j.Err()
 	}
-	slices.SortFunc(list, uow.ID.Compare)
-	return list, nil
-}
-
-// last is a unit's last record.
-func (u *units) last(id uow.ID) (*uow.Record, error) {
-	_, data, err := u.batch.Read(id.Ref()+":"+uow.File, uow.MaxRecord)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", id, err)
-	}
-	r, err := uow.ParseRecord(data)
-	if err != nil {
-		return nil, diag.Hint(fmt.Errorf("%s: %w", id, err), "git ward fsck names what is broken")
-	}
-	return r, nil
-}
-
-// journal reads and proves a unit's journal; tip is "" when there is none.
-func (u *units) journal(id uow.ID) (tip string, records []*uow.Record, err error) {
-	object, err := u.batch.Info(id.Ref())
-	if errors.Is(err, git.ErrMissing) {
-		return "", nil, nil
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	out, err := u.repo.Output(u.ctx, "rev-list", "--first-parent", "--reverse", object.ID)
-	if err != nil {
-		return "", nil, err
-	}
-	var files [][]byte
-	for commit := range strings.FieldsSeq(string(out)) {
-		_, data, err := u.batch.Read(commit+":"+uow.File, uow.MaxRecord)
-		if err != nil {
-			return "", nil, fmt.Errorf("%s: %w", id, err)
-		}
-		files = append(files, data)
-	}
-	records, found := uow.Validate(id, files)
-	if len(found) > 0 {
-		return "", nil, diag.Hint(fmt.Errorf("%s: %s", id, found[0].Message), "git ward fsck on the host names what is broken")
-	}
-	return object.ID, records, nil
+	return j, err
 }
 
 // main is what main says for a step of a unit. The totals of an unchanged text are
 // those that the host admitted before: a clone does not know the host's settings.
-func (u *units) main(id uow.ID, prev *uow.Record, records []*uow.Record) (*uow.Main, error) {
-	_, data, err := u.batch.Read(u.mainRef+":"+comms.Path, comms.MaxBytes)
-	if err != nil && !errors.Is(err, git.ErrMissing) {
+func (u *units) main(j *state.Journal) (*uow.Main, error) {
+	doc, err := state.ReadComms(u.reader, u.mainRef)
+	if err != nil {
 		return nil, err
 	}
-	doc, _ := comms.Parse(data)
-	_, policy, err := u.batch.Read(u.mainRef+":"+uow.PolicyPath, uow.MaxPolicy)
-	if err != nil && !errors.Is(err, git.ErrMissing) {
+	m, err := state.ReadMain(u.reader, u.mainRef, doc.Directive(j.ID.Directive), loop.Base(u.settings.Loop))
+	if err != nil {
 		return nil, err
 	}
-	m, found := loop.Main(doc.Directive(id.Directive), loop.Base(u.settings.Loop), policy)
-	if len(found) > 0 {
-		return nil, diag.Hint(fmt.Errorf("%s: %s", uow.PolicyPath, found[0].Message), "%s", found[0].Hint)
+	if last := j.Last(); m.DirectiveHash == last.DirectiveHash && !u.given {
+		m.Total = last.Budget.Total
+	} else {
+		u.assumed = !u.given
 	}
-	if m.DirectiveHash == prev.DirectiveHash && !u.given {
-		m.Total = prev.Budget.Total
-	}
-	journals := [][]*uow.Record{records}
-	for k := 1; k < id.K; k++ {
-		_, earlier, err := u.journal(uow.ID{Directive: id.Directive, K: k})
+	records := [][]*uow.Record{j.Records}
+	for k := 1; k < j.ID.K; k++ {
+		earlier, err := u.journal(uow.ID{Directive: j.ID.Directive, K: k})
 		if err != nil {
 			return nil, err
 		}
-		journals = append(journals, earlier)
+		if earlier != nil {
+			records = append(records, earlier.Records)
+		}
 	}
-	m.Spent = uow.Spent(m.DirectiveHash, journals...)
+	m.Spent = uow.Spent(m.DirectiveHash, records...)
 	return m, nil
-}
-
-// verdicts are the host's words on a unit's claims, in the order of the claims.
-func (u *units) verdicts(records []*uow.Record) ([]loop.Verdict, error) {
-	var list []loop.Verdict
-	seen := map[string]bool{}
-	for _, r := range records {
-		if r.Event != uow.MakeClaim || seen[r.Claim.Commit] {
-			continue
-		}
-		seen[r.Claim.Commit] = true
-		ok, err := u.repo.Exits(u.ctx, "notes", "--ref="+loop.VerdictsRef, "list", r.Claim.Commit)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			continue
-		}
-		note, err := u.repo.Output(u.ctx, "notes", "--ref="+loop.VerdictsRef, "show", r.Claim.Commit)
-		if err != nil {
-			return nil, err
-		}
-		all, _ := loop.ParseVerdicts(note) // git ward fsck names broken lines
-		for _, v := range all {
-			if v.Unit == r.ID && v.Commit == r.Claim.Commit {
-				list = append(list, v)
-			}
-		}
-	}
-	return list, nil
 }

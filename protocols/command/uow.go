@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
@@ -108,16 +109,11 @@ func codes(e uow.Event) string {
 	return strings.Join(list, ", ")
 }
 
-// step makes one step and pushes it; a lost race is fetched, rebuilt on the new
-// tip and tried again.
+// step makes one step and pushes it; after a lost race it is made anew on the new
+// tip, which push fetched.
 func (u *units) step(id uow.ID, in uow.Input) error {
 	const tries = 5
-	for try := range tries {
-		if try > 0 {
-			if err := u.fetch(); err != nil {
-				return err
-			}
-		}
+	for range tries {
 		in.Time = time.Now()
 		target, next, parent, err := u.advance(id, in)
 		if err != nil {
@@ -147,22 +143,21 @@ func (u *units) step(id uow.ID, in uow.Input) error {
 
 // advance makes the record of a step, and says for which unit and on which tip.
 func (u *units) advance(id uow.ID, in uow.Input) (target uow.ID, next *uow.Record, parent string, err error) {
-	tip, records, err := u.journal(id)
+	j, err := u.journal(id)
 	if err != nil {
 		return id, nil, "", err
 	}
-	if len(records) == 0 {
+	if j == nil {
 		return id, nil, "", diag.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow list")
 	}
-	prev, parent := records[len(records)-1], tip
+	target, prev, parent := id, j.Last(), j.Tip
 	var world uow.World
-	if world.Main, err = u.main(id, prev, records); err != nil {
+	if world.Main, err = u.main(j); err != nil {
 		return id, nil, "", err
 	}
-	target = id
 	if in.Event == uow.Fork {
 		target, world.Last, prev, parent = uow.ID{Directive: id.Directive, K: id.K + 1}, prev, nil, ""
-		if tip, _, err := u.journal(target); err != nil || tip != "" {
+		if tip, err := u.reader.Tip(target.Ref()); err != nil || tip != "" {
 			return target, nil, "", errors.Join(err, diag.Hint(fmt.Errorf("%s exists already", target), "fork the last unit of the directive"))
 		}
 	}
@@ -176,20 +171,20 @@ func (u *units) advance(id uow.ID, in uow.Input) (target uow.ID, next *uow.Recor
 
 // pauseAll pauses every unit that can be paused, and says so of each.
 func (u *units) pauseAll(in uow.Input) error {
-	ids, err := u.ids()
+	all, _, err := state.Units(u.reader)
 	if err != nil {
 		return err
 	}
 	paused := 0
-	for _, id := range ids {
-		_, records, err := u.journal(id)
+	for _, unit := range all {
+		j, err := u.journal(unit.ID)
 		if err != nil {
 			return err
 		}
-		if state := records[len(records)-1].State; state != uow.Active && state != uow.Pending {
+		if now := j.Last().State; now != uow.Active && now != uow.Pending {
 			continue
 		}
-		if err := u.step(id, in); err != nil {
+		if err := u.step(unit.ID, in); err != nil {
 			return err
 		}
 		paused++
@@ -216,7 +211,7 @@ func uowList(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer u.close()
-	ids, err := u.ids()
+	units, _, err := state.Units(u.reader)
 	if err != nil {
 		return err
 	}
@@ -224,10 +219,10 @@ func uowList(ctx context.Context, env *cli.Env) error {
 	if !asJSON {
 		fmt.Fprintln(w, "UNIT\tSTATE\tITERATION\tLEFT\tSINCE\tREASON\tWAITS FOR")
 	}
-	for _, id := range ids {
-		r, err := u.last(id)
+	for _, unit := range units {
+		r, err := state.Record(u.reader, unit.Tip)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", unit.ID, err)
 		}
 		if r.State == uow.Archived && !all {
 			continue
@@ -264,26 +259,30 @@ func uowShow(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer u.close()
-	_, records, err := u.journal(id)
+	j, err := u.journal(id)
 	if err != nil {
 		return err
 	}
-	if len(records) == 0 {
+	if j == nil {
 		return diag.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow list --all")
 	}
 	if asJSON {
-		for _, r := range records {
+		for _, r := range j.Records {
 			if err := diag.WriteJSON(env.Stdout, r); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	verdicts, err := u.verdicts(records)
+	claims, err := state.Claims(u.reader, j.Tip, len(j.Records))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Stdout, unitText(records, verdicts))
+	verdicts, err := state.VerdictsOf(u.reader, id, claims)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(env.Stdout, unitText(j.Records, verdicts))
 	return nil
 }
 

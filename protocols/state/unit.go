@@ -161,6 +161,9 @@ func ReadJournal(r Reader, u Unit) (*Journal, error) {
 	return j, nil
 }
 
+// Last is the newest record; a journal that holds has one.
+func (j *Journal) Last() *uow.Record { return j.Records[len(j.Records)-1] }
+
 // Err is the journal's first finding as an error, nil when the journal holds.
 func (j *Journal) Err() error {
 	if len(j.Findings) == 0 {
