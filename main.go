@@ -12,7 +12,7 @@ import (
 
 	agentcmd "git-ward/agent/command"
 	"git-ward/agent/preset"
-	"git-ward/hooks"
+	hooks "git-ward/hooks/command"
 	"git-ward/hooks/secret"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
@@ -37,7 +37,6 @@ func main() {
 		panic(err) // the path is a constant
 	}
 	redact := secret.Redactor()
-	assets := hooks.Assets{Config: settings, Template: template}
 	cli.Main("git-ward", cli.Dispatch("git ward", "Ward: an autonomous coding agent behind a fence, with git as its only channel.", []cli.Group{
 		{Title: "for the PM", Commands: []cli.Command{
 			{Name: "clone", Doc: "clone a ward repository with its audit", Run: hooks.Clone},
@@ -60,7 +59,7 @@ func main() {
 			{Name: "knowledge", Doc: "build the symbols and the dependency graph", Run: agentcmd.Knowledge},
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
-			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(assets)},
+			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(settings, template)},
 			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
 			{Name: "door", Doc: "serve git to the holder of one ssh key, by name", Run: door.Stdio},
 			{Name: "verify", Doc: "run a directive's commands on a commit, elsewhere", Run: cli.Exec("git-ward-launch", "verify")},

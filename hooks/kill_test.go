@@ -116,7 +116,7 @@ func TestKilledPostReceive(t *testing.T) {
 	p.Commit("f", "1")
 	p.Push("main:refs/heads/killed")
 	write(ward)
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/pending: 1 pushes ended without their record") {
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/pending: 1 push ended without a record") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if out, err := p.Push("main"); err != nil {
@@ -131,7 +131,7 @@ func TestKilledPostReceive(t *testing.T) {
 	write([]byte("#!/bin/sh\nkill -9 $$\n"))
 	p.Push("main:refs/heads/killed2")
 	write(ward)
-	if out := p.Run(p.Bare, "git-ward", "fsck", "--repair"); !strings.Contains(out, "repaired: recorded 1 unfinished pushes") {
+	if out := p.Run(p.Bare, "git-ward", "fsck", "--repair"); !strings.Contains(out, "repaired: recorded 1 unfinished push") {
 		t.Error(out)
 	}
 	p.Fsck()
@@ -177,7 +177,7 @@ func TestTwins(t *testing.T) {
 	if err := os.Rename(real, hook); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/pending: 1 pushes ended without their record") {
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/pending: 1 push ended without a record") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if out, err := p.Push("main"); err != nil {

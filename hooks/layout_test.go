@@ -67,7 +67,7 @@ func TestDelegate(t *testing.T) {
 	if err := os.Chmod(hook+".off", 0o644); err != nil { // else the delegate runs it
 		t.Fatal(err)
 	}
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err != nil && !strings.Contains(out, "1 pushes ended without their record") {
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err != nil && !strings.Contains(out, "1 push ended without a record") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if err := os.Chmod(hook+".off", 0o755); err != nil {

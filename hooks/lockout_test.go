@@ -277,7 +277,7 @@ func TestBrokenPendingFiles(t *testing.T) {
 		}
 	}
 	plant()
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "5 pushes ended without their record") {
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "5 pushes ended without a record") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	goesOn(t, p)
@@ -350,7 +350,7 @@ func TestKilledPreReceive(t *testing.T) {
 	if err := os.Remove(marker); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "1 pushes ended without their record") {
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "1 push ended without a record") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	goesOn(t, p)

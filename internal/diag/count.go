@@ -1,12 +1,20 @@
 package diag
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// Count is a number of things in words: "1 finding", "2 findings". The thing's
-// plural takes an s.
+// Count is a number of things in words: "1 finding", "2 findings", "2 pushes". The
+// thing's plural takes an s, or es after a sound that needs it.
 func Count[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
+	}
+	for _, sound := range []string{"s", "x", "ch", "sh"} {
+		if strings.HasSuffix(thing, sound) {
+			return fmt.Sprintf("%d %ses", n, thing)
+		}
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -17,7 +17,7 @@ import (
 	"git-ward/agent/mcp"
 	"git-ward/agent/store"
 	"git-ward/agent/tool"
-	"git-ward/hooks"
+	hooks "git-ward/hooks/command"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/worktree"

@@ -1,6 +1,7 @@
-package hooks
+package install
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -17,34 +18,34 @@ import (
 // wardFiles makes what Ward keeps beside git: settings, the door's key, and the
 // folder of admitted pushes. Nobody but the owner reads it, unless share opens it
 // to the PMs' group; the key is the owner's in any case.
-func (in *initializer) wardFiles() error {
-	ward := filepath.Join(in.dir, "ward")
+func (in *installer) wardFiles(context.Context) error {
+	ward := filepath.Join(in.Dir, "ward")
 	for _, dir := range []string{ward, filepath.Join(ward, "pending")} {
 		err := os.Mkdir(dir, 0o700)
 		if err == nil && dir == ward {
-			in.did("made ward/ with config.toml and the door's key")
+			in.report.did("made ward/ with config.toml and the door's key")
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
 	key := make([]byte, token.MinKey)
-	rand.Read(key)
+	rand.Read(key) // never fails (crypto/rand)
 	for _, file := range []struct {
 		path string
 		data []byte
 		mode fs.FileMode
-	}{{config.Path, in.assets.Config, 0o644}, {token.KeyFile, key, 0o600}} {
-		path := filepath.Join(in.dir, file.path)
+	}{{config.Path, in.Config, 0o644}, {token.KeyFile, key, 0o600}} {
+		path := filepath.Join(in.Dir, file.path)
 		if _, err := os.Stat(path); err == nil {
 			continue
 		}
 		if err := atomicfile.WritePrivate(path, file.data, file.mode); err != nil {
 			return err
 		}
-		in.did("wrote %s", file.path)
+		in.report.did("wrote %s", file.path)
 	}
-	return os.Chmod(filepath.Join(in.dir, token.KeyFile), 0o600)
+	return os.Chmod(filepath.Join(in.Dir, token.KeyFile), 0o600)
 }
 
 // nonceFile holds the seed of push certificates' nonces. It is included by the
@@ -52,21 +53,21 @@ func (in *initializer) wardFiles() error {
 const nonceFile = "ward/receive.config"
 
 // nonceSeed makes git ask for signed pushes where [identity] from wants them.
-func (in *initializer) nonceSeed(c *config.Config) error {
+func (in *installer) nonceSeed(ctx context.Context, c *config.Config) error {
 	if c.Identity.From != config.FromSignedPush {
 		return nil
 	}
-	path := filepath.Join(in.dir, nonceFile)
+	path := filepath.Join(in.Dir, nonceFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		seed := make([]byte, 32)
-		rand.Read(seed)
+		rand.Read(seed) // never fails (crypto/rand)
 		text := fmt.Sprintf("# The seed of signed pushes' nonces; git ward init made it.\n[receive]\n\tcertNonceSeed = %s\n[gpg \"ssh\"]\n\tallowedSignersFile = ward/allowed_signers\n", hex.EncodeToString(seed))
 		if err := atomicfile.Write(path, []byte(text), 0o600); err != nil {
 			return err
 		}
-		in.did("wrote %s: pushes are asked for a signature", nonceFile)
+		in.report.did("wrote %s: pushes are asked for a signature", nonceFile)
 	} else if err != nil {
 		return err
 	}
-	return in.set("include.path", nonceFile, true, true)
+	return in.settings.enforce(ctx, "include.path", nonceFile)
 }

@@ -1,4 +1,4 @@
-package hooks
+package command
 
 import (
 	"context"
@@ -42,7 +42,7 @@ func Log(ctx context.Context, env *cli.Env) error {
 	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
-	chain, err := readChain(ctx, repo, batch)
+	chain, err := audit.ReadChain(ctx, repo, batch)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func Log(ctx context.Context, env *cli.Env) error {
 	}
 	chain = foldRepeats(repo, chain)
 	if refused {
-		chain = slices.DeleteFunc(chain, func(l link) bool { return l.Verdict != audit.Refused })
+		chain = slices.DeleteFunc(chain, func(l audit.Link) bool { return l.Verdict != audit.Refused })
 	}
 	slices.Reverse(chain)
 	if count > 0 {
@@ -71,7 +71,7 @@ func Log(ctx context.Context, env *cli.Env) error {
 // foldRepeats moves each count of repeated refusals from the record after it,
 // where the chain keeps it, to the refusal itself; the newest one's is still in
 // a file beside the repository.
-func foldRepeats(repo *git.Repo, chain []link) []link {
+func foldRepeats(repo *git.Repo, chain []audit.Link) []audit.Link {
 	for i := range chain {
 		n := 0
 		if i+1 < len(chain) {
@@ -86,7 +86,7 @@ func foldRepeats(repo *git.Repo, chain []link) []link {
 	return chain
 }
 
-func writeTable(env *cli.Env, chain []link) error {
+func writeTable(env *cli.Env, chain []audit.Link) error {
 	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PUSH\tTIME\tWHO\tVERDICT\tREF\tFROM..TO\tRULES")
 	for _, l := range chain {
@@ -119,7 +119,7 @@ func writeTable(env *cli.Env, chain []link) error {
 }
 
 // who is the principal, and the name that the transport proved.
-func who(l link) string {
+func who(l audit.Link) string {
 	who := diag.Clean(l.Principal)
 	if l.Name != "" {
 		who += " " + diag.Clean(l.Name)
@@ -143,20 +143,4 @@ func short(id string) string {
 		return "-"
 	}
 	return diag.Short(id)
-}
-
-// repository is the one that an optional argument names, or the current one.
-func repository(ctx context.Context, env *cli.Env, args []string, usage string) (*git.Repo, error) {
-	if len(args) > 1 {
-		return nil, env.Usage(usage, "one directory at most")
-	}
-	find, dir := git.Discover, env.Dir
-	if len(args) == 1 {
-		find, dir = git.Named, env.Path(args[0])
-	}
-	repo, err := find(ctx, dir)
-	if err != nil {
-		return nil, diag.Hint(err, "name the bare repository or a clone of it")
-	}
-	return repo, nil
 }

@@ -1,4 +1,4 @@
-package hooks
+package install
 
 import (
 	"io/fs"
@@ -20,7 +20,7 @@ func TestEachFileStaysInside(t *testing.T) {
 		}
 	}
 	objects, met := filepath.Join(dir, "objects"), false
-	err := (&initializer{dir: dir}).eachFile(func(root *os.Root, rel string, info fs.FileInfo) error {
+	err := tree{dir}.eachFile(func(root *os.Root, rel string, info fs.FileInfo) error {
 		if rel != "objects/f" {
 			return nil
 		}

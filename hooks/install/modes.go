@@ -1,30 +1,28 @@
-package hooks
+package install
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
 	"git-ward/internal/config"
-	"git-ward/internal/diag"
 	"git-ward/internal/token"
 )
 
 // lockFile is the audit's lock, which every pusher has to open.
 const lockFile = "ward/audit.lock"
 
+// tree is all that lies in a repository, and who may do what with it.
+type tree struct{ dir string }
+
 // eachFile visits everything in the repository, by its path there. What is done to it goes
 // by root, which leads nowhere else: whoever writes to the repository may put a link in
 // a folder's place meanwhile, and an init by the superuser would follow it.
-func (in *initializer) eachFile(visit func(root *os.Root, rel string, info fs.FileInfo) error) error {
-	root, err := os.OpenRoot(in.dir)
+func (t tree) eachFile(visit func(root *os.Root, rel string, info fs.FileInfo) error) error {
+	root, err := os.OpenRoot(t.dir)
 	if err != nil {
 		return err
 	}
@@ -48,8 +46,8 @@ func (in *initializer) eachFile(visit func(root *os.Root, rel string, info fs.Fi
 }
 
 // makeLock makes the audit's lock where it is missing, so that a group gets it.
-func (in *initializer) makeLock() error {
-	root, err := os.OpenRoot(in.dir)
+func (t tree) makeLock() error {
+	root, err := os.OpenRoot(t.dir)
 	if err != nil {
 		return err
 	}
@@ -61,12 +59,12 @@ func (in *initializer) makeLock() error {
 	return f.Close()
 }
 
-// open gives a group what a push needs, and counts what it changed.
-func (in *initializer) open(gid int) (changed int, err error) {
-	if err := in.makeLock(); err != nil {
+// openTo gives a group what a push needs, and counts the paths that it changed.
+func (t tree) openTo(gid int) (changed int, err error) {
+	if err := t.makeLock(); err != nil {
 		return 0, err
 	}
-	err = in.eachFile(func(root *os.Root, rel string, info fs.FileInfo) error {
+	err = t.eachFile(func(root *os.Root, rel string, info fs.FileInfo) error {
 		mode, ok := groupMode(rel, info.Mode())
 		if !ok || mode&fs.ModeSymlink != 0 || mode == info.Mode() && int(info.Sys().(*syscall.Stat_t).Gid) == gid {
 			return nil
@@ -105,37 +103,29 @@ func groupMode(rel string, mode fs.FileMode) (group fs.FileMode, ok bool) {
 	return write, true
 }
 
-// close takes back what others than the owner may do in ward/, in a repository
-// that no group shares.
-func (in *initializer) close() error {
-	if out, err := in.repo.Output(in.ctx, "config", "--local", "--get", "core.sharedRepository"); err == nil && len(out) > 0 {
-		return nil // the admin's own arrangement
-	}
+// closeToOthers takes back what others than the owner may do in ward/, and names what
+// it closed.
+func (t tree) closeToOthers() (closed []string, err error) {
 	for _, rel := range []string{"ward", "ward/pending"} {
-		path := filepath.Join(in.dir, rel)
+		path := filepath.Join(t.dir, rel)
 		info, err := os.Stat(path)
 		if err != nil {
-			return err
+			return closed, err
 		}
 		if info.Mode().Perm()&0o077 == 0 {
 			continue
 		}
 		if err := os.Chmod(path, 0o700); err != nil {
-			return err
+			return closed, err
 		}
-		in.did("closed %s to others than the owner", rel)
+		closed = append(closed, rel)
 	}
-	return nil
+	return closed, nil
 }
 
-// giveToOwner gives to a user what root has made in the user's repository, and
-// could not extend otherwise.
-func (in *initializer) giveToOwner() error {
-	owner := new(syscall.Stat_t)
-	if err := syscall.Stat(in.dir, owner); err != nil || owner.Uid == 0 || os.Geteuid() != 0 {
-		return err
-	}
-	return in.eachFile(func(root *os.Root, rel string, info fs.FileInfo) error {
+// giveTo gives what root owns to a user, and to the user's group what is root's.
+func (t tree) giveTo(owner *syscall.Stat_t) error {
+	return t.eachFile(func(root *os.Root, rel string, info fs.FileInfo) error {
 		st := info.Sys().(*syscall.Stat_t)
 		if st.Uid != 0 {
 			return nil
@@ -150,36 +140,4 @@ func (in *initializer) giveToOwner() error {
 		}
 		return err
 	})
-}
-
-// mine refuses a repository of another user's, unless root acts for the user.
-func (in *initializer) mine() error {
-	owner := new(syscall.Stat_t)
-	if err := syscall.Stat(in.dir, owner); err != nil || int(owner.Uid) == os.Geteuid() || os.Geteuid() == 0 {
-		return err
-	}
-	name := "#" + strconv.Itoa(int(owner.Uid)) // as sudo takes a numeric id
-	if u, err := user.LookupId(strconv.Itoa(int(owner.Uid))); err == nil {
-		name = u.Username
-	}
-	return diag.Hint(fmt.Errorf("%s belongs to user %s, not to you", in.dir, name), "sudo -u %s git ward init --bare %s", name, in.dir)
-}
-
-// sayWho says which case of [identity] the repository is (ID-2), and what pushers
-// need besides.
-func (in *initializer) sayWho() error {
-	c, err := config.Load(in.dir)
-	if err != nil {
-		return err
-	}
-	w := in.env.Stdout
-	fmt.Fprintf(w, "who pushes: %s\n", c.Identity.Means())
-	if c.Identity.From == "" && slices.ContainsFunc([]string{"SSH_CONNECTION", "SSH_CLIENT"}, func(v string) bool { return in.env.Getenv(v) != "" }) {
-		fmt.Fprintln(w, `note: you came over ssh, so pushes from this session are refused until [identity] from in ward/config.toml says who you are, such as from = "account"`)
-	}
-	out, err := in.repo.Output(in.ctx, "config", "--local", "--get", "core.sharedRepository")
-	if err == nil && len(out) > 0 {
-		fmt.Fprintf(w, "note: each pusher besides the owner tells git once that the repository may be used: git config --global --add safe.directory %s\n", in.dir)
-	}
-	return nil
 }

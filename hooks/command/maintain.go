@@ -1,4 +1,4 @@
-package hooks
+package command
 
 import (
 	"context"
@@ -42,13 +42,6 @@ func Maintain(ctx context.Context, env *cli.Env) error {
 	return nil
 }
 
-func unfinished(n int) string {
-	if n == 1 {
-		return "1 push"
-	}
-	return fmt.Sprintf("%d pushes", n)
-}
-
 // finishPushes records pushes whose hooks died, where nobody pushes for long. A
 // repository that Ward does not guard has none.
 func finishPushes(ctx context.Context, env *cli.Env, repo *git.Repo) error {
@@ -59,7 +52,7 @@ func finishPushes(ctx context.Context, env *cli.Env, repo *git.Repo) error {
 		return nil
 	}
 	if n > 0 {
-		fmt.Fprintf(env.Stdout, "recorded %s that ended without a record\n", unfinished(n))
+		fmt.Fprintf(env.Stdout, "recorded %s that ended without a record\n", diag.Count(n, "push"))
 	}
 	if err != nil {
 		return diag.Hint(err, "git ward fsck names what is wrong, --repair mends it")

@@ -1,93 +1,17 @@
-package hooks
+package install
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/user"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
-	"git-ward/internal/config"
 	"git-ward/internal/diag"
 )
-
-// share makes what several users of one machine need to push to the repository
-// (ID-3): one group, whose members [identity] lists, that may write where git and
-// the hooks write. Whoever may write there is an owner in effect, so a group that
-// also has others is not taken by itself: the admin names it, "@group".
-func (in *initializer) share() error {
-	c, err := config.Load(in.dir)
-	if err != nil {
-		return err
-	}
-	owner := new(syscall.Stat_t)
-	if err := syscall.Stat(in.dir, owner); err != nil {
-		return err
-	}
-	names, groups := pushers(c.Identity, owner)
-	if len(names)+len(groups) == 0 {
-		return in.close()
-	}
-	all, err := readAccounts()
-	if err != nil {
-		return err
-	}
-	gid, err := all.common(names, groups, owner)
-	if err != nil {
-		in.warn(err)
-		return nil
-	}
-	if err := in.set("core.sharedRepository", "group", false, true); err != nil {
-		return err
-	}
-	changed, err := in.open(gid)
-	if errors.Is(err, fs.ErrPermission) {
-		in.warn(diag.Hint(fmt.Errorf("%w: only a member of the group, or root, can give files to group %d", err, gid),
-			"as root: git ward init --bare %s", in.dir))
-		return nil
-	}
-	if changed > 0 {
-		in.did("opened %s to group %d, whose members can write to the repository and are owners in effect", diag.Count(changed, "path"), gid)
-	}
-	return err
-}
-
-// warn says what could not be done; the rest of init stands.
-func (in *initializer) warn(err error) {
-	fmt.Fprintf(in.env.Stderr, "git-ward: warning: %s\n", diag.Clean(err.Error()))
-	var hinted *diag.Hinted
-	if errors.As(err, &hinted) {
-		fmt.Fprintf(in.env.Stderr, "git-ward: hint: %s\n", diag.Clean(hinted.Hint))
-	}
-}
-
-// pushers are the entries of [identity] that need a way to write: users besides
-// the owner and root, and groups. Where names come from a server, only groups are
-// this machine's.
-func pushers(i config.Identity, owner *syscall.Stat_t) (names, groups []string) {
-	for _, entry := range slices.Concat(i.PM, i.Agents, i.Members) {
-		if name, ok := config.Group(entry); ok {
-			groups = append(groups, name)
-			continue
-		}
-		u, err := user.Lookup(entry)
-		if err != nil {
-			u, err = user.LookupId(entry)
-		}
-		if err == nil && (u.Uid == "0" || u.Uid == strconv.Itoa(int(owner.Uid))) {
-			continue
-		}
-		if i.Variable() == "" && i.From != config.FromSignedPush {
-			names = append(names, entry)
-		}
-	}
-	return names, groups
-}
 
 // accounts are this machine's users and groups, as passwd(5) and group(5) list
 // them.

@@ -1,0 +1,154 @@
+package audit
+
+import (
+	"fmt"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+)
+
+// Entry is a record to append and what else its push, once accepted, changes.
+type Entry struct {
+	Record  *Record      `json:"record"`
+	Retired []int        `json:"retired"` // directive ids that the push removed
+	Lessons []LessonNote `json:"lessons"`
+	// Settings is the blob with the settings that Record.Config is the hash of; it
+	// enters the tree of the record when they are others than the last record's.
+	Settings string `json:"settings,omitempty"`
+	// Certificate is the blob with the push certificate that proved the pusher's
+	// name; it enters the tree of the record.
+	Certificate string `json:"certificate,omitempty"`
+	// Move makes a ref update of the host's own that happens with the record, in
+	// one transaction, and puts it into the record. It runs anew for each try; with
+	// no update, nothing is recorded.
+	Move func(*Record) (*git.RefUpdate, error) `json:"-"`
+}
+
+// LessonNote is the lines that a commit added to lessons.jsonl.
+type LessonNote struct {
+	Commit string   `json:"commit"`
+	Lines  []string `json:"lines"`
+}
+
+// follow gives a record its place in the chain and carries the retired ids on.
+func (e *Entry) follow(last *Record) error {
+	r := e.Record
+	r.ID, r.Retired = 1, ""
+	if last != nil {
+		r.ID, r.Retired = last.ID+1, last.Retired
+	}
+	if r.Verdict != Accepted || len(e.Retired) == 0 {
+		return nil
+	}
+	retired, err := comms.ParseSet(r.Retired)
+	if err != nil {
+		return fmt.Errorf("audit record %d: %w", r.ID-1, err)
+	}
+	for _, id := range e.Retired {
+		// The checks refuse what would be too much; of two pushes at once the later
+		// one can still be: its refs have moved, so its record is made in any case.
+		if retired.Add(id) != nil {
+			break
+		}
+	}
+	r.Retired = retired.String()
+	return nil
+}
+
+// build writes the objects for a record on top of what the refs hold now.
+func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
+	last, old, err := Last(w.batch)
+	if err != nil {
+		return nil, err
+	}
+	var own []git.RefUpdate
+	if e.Move != nil {
+		u, err := e.Move(e.Record)
+		if err != nil || u == nil {
+			return nil, err
+		}
+		own = append(own, *u)
+	}
+	if err := e.follow(last); err != nil {
+		return nil, err
+	}
+	e.Record.Repeats = 0
+	if last != nil && last.Verdict == Refused {
+		e.Record.Repeats = Repeats(w.repo, last.ID)
+	}
+	update := git.RefUpdate{Ref: ChainRef, Old: old}
+	if update.New, err = w.commit(e, last, old); err != nil {
+		return nil, err
+	}
+	updates, err := w.buildNotes(e)
+	return append(append(own, update), updates...), err
+}
+
+// commit stores a record on top of the chain, with the settings that it was judged
+// by where they are others than before.
+func (w *Writer) commit(e *Entry, last *Record, old string) (string, error) {
+	e.Record.fit()
+	var entries []git.Entry
+	if e.Record.Config != "" && (last == nil || last.Config != e.Record.Config) {
+		if _, err := w.batch.Info(e.Settings); err == nil {
+			entries = []git.Entry{{Mode: git.ModeFile, Name: configFile, ID: e.Settings}}
+		} else {
+			e.Record.Config = "" // better none than one that nobody can look up
+		}
+	}
+	if _, err := w.batch.Info(e.Certificate); e.Certificate != "" && err == nil {
+		entries = append(entries, git.Entry{Mode: git.ModeFile, Name: certificateFile, ID: e.Certificate})
+	}
+	line, err := e.Record.Marshal()
+	if err != nil {
+		return "", err
+	}
+	if len(line) > maxRecord {
+		return "", fmt.Errorf("the record of push %s would have %d bytes, more than %d", e.Record.Push, len(line), maxRecord)
+	}
+	blob, err := w.repo.WriteObject("blob", line)
+	if err != nil {
+		return "", err
+	}
+	entries = append(entries, git.Entry{Mode: git.ModeFile, Name: recordFile, ID: blob})
+	content, err := git.FormatTree(entries)
+	if err != nil {
+		return "", err
+	}
+	tree, err := w.repo.WriteObject("tree", content)
+	if err != nil {
+		return "", err
+	}
+	return w.repo.CommitTree(git.Ward, tree, old, e.Record.Time, e.Record.subject())
+}
+
+// buildNotes writes the notes that go with a record, where they are not there
+// already.
+func (w *Writer) buildNotes(e *Entry) ([]git.RefUpdate, error) {
+	if e.Record.Verdict != Accepted {
+		return nil, nil
+	}
+	lines, err := e.Record.NoteLines()
+	if err != nil {
+		return nil, err
+	}
+	audit := notes{writer: w, ref: NotesRef}
+	for object, line := range lines {
+		audit.add(object, line)
+	}
+	lessons := notes{writer: w, ref: LessonsRef}
+	for _, l := range e.Lessons {
+		lessons.add(l.Commit, l.Lines...)
+	}
+	var updates []git.RefUpdate
+	for _, n := range []*notes{&audit, &lessons} {
+		u, err := n.build(e.Record)
+		if err != nil {
+			return nil, err
+		}
+		if u.New != u.Old {
+			updates = append(updates, u)
+		}
+	}
+	return updates, nil
+}

@@ -1,0 +1,79 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockPatience is how long a writer waits for the others at most. Each of them
+// takes milliseconds; one that was stopped in the middle must not stop everybody.
+const lockPatience = 20 * time.Second
+
+// lock takes the writers' lock, which dies with the process that holds it. The
+// kernel hands it on in the order of asking; so it is asked once, by a goroutine that
+// nobody waits for longer than lockPatience.
+func (w *Writer) lock(ctx context.Context) (*os.File, error) {
+	dir := filepath.Join(w.repo.Dir, "ward")
+	f, err := os.OpenFile(filepath.Join(dir, "audit.lock"), os.O_CREATE|os.O_RDWR, ownMode)
+	if err != nil {
+		return nil, err
+	}
+	if mode := fileMode(dir); mode != ownMode {
+		f.Chmod(mode) // only its maker may, and need
+	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		return f, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	locked := make(chan error)
+	go func() {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		for errors.Is(err, unix.EINTR) {
+			err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		}
+		select {
+		case locked <- err:
+		case <-ctx.Done():
+			f.Close() // and with it the lock
+		}
+	}()
+	select {
+	case err := <-locked:
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		return f, nil
+	case <-ctx.Done():
+		return nil, errors.New("another process holds ward/audit.lock, and does not let go")
+	}
+}
+
+// staleAfter is the age at which git's lock on one of the audit's refs belongs
+// to nobody: Ward's writers are kept out by their own lock, and an update-ref
+// lives for milliseconds.
+const staleAfter = 5 * time.Second
+
+// lockedOut reports whether git's lock file stands on a ref of the audit, and
+// removes one that a killed process left for ever.
+func (w *Writer) lockedOut() bool {
+	locked := false
+	for _, ref := range []string{ChainRef, NotesRef, LessonsRef} {
+		path := filepath.Join(w.repo.Dir, ref+".lock")
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		locked = true
+		if time.Since(info.ModTime()) > staleAfter {
+			os.Remove(path)
+		}
+	}
+	return locked
+}

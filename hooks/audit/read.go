@@ -1,0 +1,195 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"git-ward/hooks/push"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+)
+
+// tip is the newest commit of the chain, git.Zero for an empty one.
+func tip(batch *git.Batch) (string, error) {
+	object, err := batch.Info(ChainRef)
+	if errors.Is(err, git.ErrMissing) {
+		return git.Zero, nil
+	}
+	return object.ID, err
+}
+
+// maxBroken is how many broken records in a row are passed over in search of one
+// that can be read.
+const maxBroken = 1000
+
+// Last is the newest record that can be read, and the tip of the chain; nil and
+// git.Zero for an empty one. Its ID is the tip's position: where newer records are
+// broken it stands in for them, and is nobody's refusal to be repeated.
+func Last(batch *git.Batch) (*Record, string, error) {
+	top, err := tip(batch)
+	if err != nil || top == git.Zero {
+		return nil, top, err
+	}
+	id := top
+	for skipped := range int64(maxBroken) {
+		r, err := Read(batch, id)
+		if err == nil {
+			if r.ID += skipped; skipped > 0 {
+				r.Verdict = ""
+			}
+			return r, top, nil
+		}
+		if !isBad(err) {
+			return nil, top, err
+		}
+		if id, err = parent(batch, id); err != nil {
+			return nil, top, err
+		}
+		if id == git.Zero {
+			return &Record{ID: skipped + 1}, top, nil
+		}
+	}
+	return nil, top, fmt.Errorf("the newest %d records of the audit are broken: git ward fsck", maxBroken)
+}
+
+// Retired are the directive ids that the newest record carries as used and gone.
+func Retired(batch *git.Batch) (comms.Set, error) {
+	last, _, err := Last(batch)
+	if err != nil || last == nil {
+		return comms.Set{}, err
+	}
+	return comms.ParseSet(last.Retired)
+}
+
+// errRecord is of a commit of the chain that does not hold a record.
+var errRecord = errors.New("not a record")
+
+// Read is the record in one commit of the chain.
+func Read(batch *git.Batch, commit string) (*Record, error) {
+	data, _, err := readFiles(batch, commit)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecord(data)
+}
+
+// readFiles reads record.json in a commit of the chain, and the id of config.toml
+// beside it ("": none), object by object: that way a hook needs no child for it.
+func readFiles(batch *git.Batch, commit string) (record []byte, settings string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("audit chain at %s: %w", commit, err)
+		}
+	}()
+	tree, err := treeOf(batch, commit)
+	if err != nil {
+		return nil, "", err
+	}
+	_, data, err := batch.Read(tree, 4096)
+	if err != nil {
+		return nil, "", err
+	}
+	entries, err := git.ParseTree(data)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(entries) > 1 && entries[0].Name == configFile {
+		settings, entries = entries[0].ID, entries[1:]
+	}
+	if len(entries) > 1 && entries[0].Name == certificateFile {
+		entries = entries[1:]
+	}
+	if len(entries) != 1 || entries[0].Name != recordFile {
+		return nil, "", fmt.Errorf("%w: the tree is not one record", errRecord)
+	}
+	_, record, err = batch.Read(entries[0].ID, maxReadRecord)
+	return record, settings, err
+}
+
+func treeOf(batch *git.Batch, commit string) (string, error) {
+	c, err := readCommit(batch, commit)
+	if err != nil {
+		return "", err
+	}
+	return c.Tree, nil
+}
+
+// parent is the commit before one of the chain, git.Zero for the first.
+func parent(batch *git.Batch, commit string) (string, error) {
+	c, err := readCommit(batch, commit)
+	if err != nil || len(c.Parents) == 0 {
+		return git.Zero, err
+	}
+	return c.Parents[0], nil
+}
+
+func readCommit(batch *git.Batch, id string) (*git.Commit, error) {
+	_, data, err := batch.Read(id, 1<<20)
+	if err != nil {
+		return nil, err
+	}
+	return git.ParseCommit(data)
+}
+
+// recordsSince reads the records after the commit since of the chain (git.Zero: all
+// of them), the newest first, up to an error. Records that cannot be read are passed
+// over: git ward fsck names them.
+func recordsSince(batch *git.Batch, since string) iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		id, err := tip(batch)
+		for err == nil && id != since && id != git.Zero {
+			var r *Record
+			if r, err = Read(batch, id); err != nil && !isBad(err) {
+				break
+			}
+			if err == nil && !yield(r, nil) {
+				return
+			}
+			id, err = parent(batch, id)
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// find looks for a push among the records after the commit since of the chain
+// (git.Zero: all of them); nil when it is not there.
+func find(batch *git.Batch, push, since string) (*Record, error) {
+	for r, err := range recordsSince(batch, since) {
+		if err != nil || r.Push == push {
+			return r, err
+		}
+	}
+	return nil, nil
+}
+
+// maxLook is how many of the newest records are searched for a push that left no
+// pending file.
+const maxLook = 1000
+
+// Recorded is the newest record, of the last thousand, of a push that made these
+// moves (applied) or wanted to; nil when there is none.
+func Recorded(batch *git.Batch, moves []push.Update, applied bool) (*Record, error) {
+	looked := 0
+	for r, err := range recordsSince(batch, git.Zero) {
+		if err != nil {
+			return nil, err
+		}
+		if looked++; looked > maxLook {
+			break
+		}
+		had := map[push.Update]bool{}
+		for _, ref := range r.Refs {
+			if ref.Applied == applied {
+				had[ref.Update] = true
+			}
+		}
+		if !slices.ContainsFunc(moves, func(u push.Update) bool { return !had[u] }) {
+			return r, nil
+		}
+	}
+	return nil, nil
+}

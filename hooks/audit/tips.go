@@ -1,0 +1,125 @@
+package audit
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/hooks/push"
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+)
+
+// balance counts, for one ref, how often it came to a value less how often it
+// left it. Where every move is recorded, it is 1 at the ref's value and 0 at all
+// others, in whatever order the records stand: a push whose post-receive died is
+// recorded late, perhaps after the next one.
+type balance map[string]int
+
+// tip is the value that the moves lead to; ok is false when they do not link up.
+func (b balance) tip() (value string, ok bool) {
+	value, ok = git.Zero, true
+	for id, n := range b {
+		if n < 0 || n > 1 {
+			ok = false
+		}
+		if n > 0 {
+			ok = ok && value == git.Zero
+			value = id
+		}
+	}
+	return value, ok
+}
+
+func balances(chain []Link) map[string]balance {
+	all := map[string]balance{}
+	for _, l := range chain {
+		for _, ref := range l.Refs {
+			if !ref.Applied || l.Verdict != Accepted {
+				continue
+			}
+			if all[ref.Ref] == nil {
+				all[ref.Ref] = balance{git.Zero: 1}
+			}
+			all[ref.Ref][ref.Old]--
+			all[ref.Ref][ref.New]++
+		}
+	}
+	return all
+}
+
+// Gaps are the refs whose recorded moves do not lead from one value to the next, by
+// their names in records, sorted: something moved them past the hooks.
+func Gaps(chain []Link) []string {
+	var gaps []string
+	for ref, b := range balances(chain) {
+		if _, ok := b.tip(); !ok {
+			gaps = append(gaps, ref)
+		}
+	}
+	slices.Sort(gaps)
+	return gaps
+}
+
+// recordedTips is the value of every ref as the chain has it.
+func recordedTips(chain []Link) map[string]string {
+	tips := map[string]string{}
+	for ref, b := range balances(chain) {
+		if tip, _ := b.tip(); tip != git.Zero {
+			tips[ref] = tip
+		}
+	}
+	return tips
+}
+
+// tips are the refs whose every move the audit records, by their names in records,
+// with their values now.
+func tips(ctx context.Context, repo *git.Repo, settings *config.Config) (map[string]string, error) {
+	out, err := repo.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname)")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for line := range bytes.Lines(out) {
+		id, name, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		if ok && !slices.Contains(push.HostOnly, name) && !settings.Foreign(name) {
+			all[QuoteRef(name)] = id
+		}
+	}
+	return all, nil
+}
+
+// Unrecorded is a record of the refs whose values the chain does not have, as moves
+// from what it has to what they are; no refs when there are none. Refs that
+// settings leave to a forge are not among them.
+func Unrecorded(ctx context.Context, repo *git.Repo, settings *config.Config, chain []Link) (*Record, error) {
+	now, err := tips(ctx, repo, settings)
+	if err != nil {
+		return nil, err
+	}
+	known := recordedTips(chain)
+	maps.DeleteFunc(known, func(ref, _ string) bool { return settings.Foreign(ref) })
+	r := &Record{Time: time.Now().UTC().Truncate(time.Millisecond), Principal: string(push.PM),
+		User: fmt.Sprint(os.Geteuid()), Verdict: Accepted, Rules: []string{}, Reconciled: true}
+	add := func(ref, old, new string) {
+		r.Refs = append(r.Refs, Ref{Update: push.Update{Ref: ref, Old: cmp.Or(old, git.Zero), New: new}, Applied: true})
+	}
+	for ref, id := range now {
+		if known[ref] != id {
+			add(ref, known[ref], id)
+		}
+	}
+	for ref, id := range known {
+		if now[ref] == "" {
+			add(ref, id, git.Zero)
+		}
+	}
+	slices.SortFunc(r.Refs, func(a, b Ref) int { return strings.Compare(a.Ref, b.Ref) })
+	return r, nil
+}

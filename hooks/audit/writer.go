@@ -1,0 +1,127 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"git-ward/internal/git"
+)
+
+// Writer appends records. Its child is started early, so that its start is
+// hidden behind the caller's own work.
+type Writer struct {
+	repo  *git.Repo
+	batch *git.Batch
+	tx    *git.RefTx
+}
+
+// NewWriter prepares to append. Batch may be shared with the caller, who closes
+// it. Close the writer.
+func NewWriter(ctx context.Context, repo *git.Repo, batch *git.Batch) (*Writer, error) {
+	w := &Writer{repo: repo, batch: batch}
+	return w, w.begin(ctx)
+}
+
+func (w *Writer) begin(ctx context.Context) (err error) {
+	w.tx, err = w.repo.BeginUpdate(ctx, "ward: audit")
+	return err
+}
+
+// Close ends a writer; one that was not used changes nothing.
+func (w *Writer) Close() {
+	if w.tx != nil {
+		w.tx.Abort()
+		w.tx = nil
+	}
+}
+
+// Append writes a record to the chain and its notes in one transaction, and sets
+// the record's id.
+func (w *Writer) Append(ctx context.Context, e Entry) error {
+	lock, err := w.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	since, err := tip(w.batch)
+	if err != nil {
+		return err
+	}
+	return w.append(ctx, &e, since)
+}
+
+// Finish appends the record of a pending push and removes its file. Where
+// somebody else was faster, the pending record becomes theirs.
+func (w *Writer) Finish(ctx context.Context, p *Pending) error {
+	lock, err := w.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if _, err := os.Stat(p.path); errors.Is(err, fs.ErrNotExist) {
+		there, err := find(w.batch, p.Record.Push, p.Since)
+		if err == nil && there == nil {
+			err = fmt.Errorf("the pending file of push %s is gone, but it is not in the audit", p.Record.Push)
+		}
+		if err == nil {
+			p.Record = there
+		}
+		return err
+	}
+	if err := w.append(ctx, &p.Entry, p.Since); err != nil {
+		return err
+	}
+	// Still under the lock: the file is what says that a push is not recorded.
+	return removeFile(p.path)
+}
+
+// maxTries bounds the retries, about 15 seconds of them. Writers that keep to the
+// lock do not race; but a writer that was killed leaves its update-ref behind,
+// which ends in its own time.
+const maxTries = 150
+
+// append moves the refs. The lock keeps writers from racing each other in vain;
+// the compare-and-swap keeps them right (GIT-1).
+//
+// Git moves the refs of a transaction one after the other, the chain first, and
+// a writer that was killed leaves its update-ref running or, killed too, half
+// done. So each try looks whether the record stands in the chain by now, and then
+// only completes what goes with it.
+func (w *Writer) append(ctx context.Context, e *Entry, since string) error {
+	for try := range maxTries {
+		there, err := find(w.batch, e.Record.Push, since)
+		if err != nil {
+			return err
+		}
+		var updates []git.RefUpdate
+		if there != nil {
+			e.Record = there
+			updates, err = w.buildNotes(e)
+		} else {
+			updates, err = w.build(e)
+		}
+		if err != nil || len(updates) == 0 {
+			return err
+		}
+		if w.tx == nil {
+			if err := w.begin(ctx); err != nil {
+				return err
+			}
+		}
+		tx := w.tx
+		w.tx = nil
+		if err = tx.Commit(updates); err == nil {
+			return nil
+		}
+		if !errors.Is(err, git.ErrLostRace) && !w.lockedOut() && try >= 5 {
+			return err
+		}
+		if err := git.Backoff(ctx, try); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: gave up after %d tries", git.ErrLostRace, maxTries)
+}

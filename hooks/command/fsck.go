@@ -1,0 +1,55 @@
+package command
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"git-ward/hooks/fsck"
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+)
+
+const fsckUsage = "fsck [--repair] [--json] [DIR]"
+
+// Fsck is `git ward fsck`: it proves that a repository is whole, or names what is not
+// (GIT-3). It exits 1 with findings that are errors.
+func Fsck(ctx context.Context, env *cli.Env) error {
+	var o fsck.Options
+	var asJSON bool
+	args, err := env.Flags("fsck", fsckUsage, func(fs *flag.FlagSet) {
+		fs.BoolVar(&o.Repair, "repair", false, "finish half-recorded pushes and rebuild the notes")
+		fs.BoolVar(&asJSON, "json", false, "findings as JSON on one line")
+	})
+	if err != nil {
+		return err
+	}
+	repo, err := repository(ctx, env, args, fsckUsage)
+	if err != nil {
+		return err
+	}
+	result, err := fsck.Run(ctx, repo, o)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = diag.WriteJSON(env.Stdout, result)
+	} else {
+		writeProof(env, result)
+	}
+	if err == nil && diag.HasErrors(result.Findings) {
+		return cli.ErrFindings
+	}
+	return err
+}
+
+func writeProof(env *cli.Env, r *fsck.Result) {
+	for _, line := range r.Repaired {
+		fmt.Fprintln(env.Stdout, "repaired: "+line)
+	}
+	diag.WriteText(env.Stdout, r.Findings)
+	if r.UnitRecords > 0 || r.Verdicts > 0 {
+		fmt.Fprintf(env.Stdout, "%d records of units, %d verdicts\n", r.UnitRecords, r.Verdicts)
+	}
+	fmt.Fprintf(env.Stdout, "%d records, %d notes, %d findings\n", r.Records, r.Notes, len(r.Findings))
+}

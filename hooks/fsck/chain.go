@@ -1,0 +1,262 @@
+package fsck
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"git-ward/hooks/audit"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+// chainProof proves the chain of records.
+type chainProof struct {
+	repo     *git.Repo
+	objects  *objects
+	report   *report
+	repair   bool
+	settings *config.Config // today's
+
+	links []audit.Link
+	past  []*config.Config // the settings that the chain keeps
+}
+
+// prove proves the chain and, between its own end and the refs that it must lead to,
+// the notes that are made from it.
+func (c *chainProof) prove(ctx context.Context, notes *notesProof) error {
+	if err := c.pending(ctx); err != nil {
+		return err
+	}
+	bare, err := isBare(ctx, c.repo)
+	if err != nil {
+		return err
+	}
+	if err := c.read(ctx); err != nil || len(c.links) == 0 {
+		return err
+	}
+	if bare {
+		if err := c.tail(ctx); err != nil {
+			return err
+		}
+	}
+	if c.repair {
+		if err := c.setAside(ctx, notes); err != nil || len(c.links) == 0 {
+			return err
+		}
+	}
+	c.kept()
+	c.order()
+	if err := notes.prove(ctx); err != nil || !bare {
+		return err
+	}
+	return c.tips(ctx)
+}
+
+// pending looks for pushes that moved refs and were never recorded. In a clone
+// there is nothing to look at.
+func (c *chainProof) pending(ctx context.Context) error {
+	all, unread, err := audit.LoadPending(c.repo)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	left := len(unread)
+	for _, p := range all {
+		if p.Over(c.repo, c.objects.batch) {
+			left++
+		}
+	}
+	if left > 0 && c.repair {
+		n, err := audit.Reconcile(ctx, c.repo, c.objects.batch)
+		c.report.repair("recorded %s", diag.Count(n, "unfinished push"))
+		for _, name := range unread {
+			c.report.repair("set ward/pending/%s aside, which cannot be read", name)
+		}
+		if err != nil {
+			c.report.add(audit.ChainRef, "fsck/pending", "look at the file in ward/pending; once its refs are checked, it can be deleted", "%v", err)
+		}
+	} else if left > 0 {
+		c.report.add(audit.ChainRef, "fsck/pending", "git ward fsck --repair records it now, the next push does, too",
+			"%s ended without a record", diag.Count(left, "push"))
+	}
+	aside, err := audit.Aside(c.repo)
+	for _, name := range aside {
+		c.report.warn("", "fsck/aside", "compare its refs with git ward log, then delete the file", "ward/aside/%s is the trace of a push that could not be read", name)
+	}
+	return err
+}
+
+// read reads the chain. One that git itself cannot walk ends the proof of the audit.
+func (c *chainProof) read(ctx context.Context) (err error) {
+	c.links, err = audit.ReadChain(ctx, c.repo, c.objects.batch)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		c.links = nil
+		c.report.add(audit.ChainRef, "fsck/chain", restoreChain, "git cannot walk it: %v", err)
+	} else if len(c.links) == 0 {
+		c.report.add(audit.ChainRef, "fsck/chain", "git ward init --bare DIR starts it", "there is no audit chain")
+	}
+	return nil
+}
+
+// order checks that each record is the next of the one before it, and that the moves
+// of each ref link up.
+func (c *chainProof) order() {
+	aside := c.aside()
+	numbered := true
+	for i, l := range c.links {
+		switch {
+		case l.Err != nil && aside[l.ID]:
+			c.report.warn(audit.ChainRef, "fsck/chain", "compare with a clone's chain", "record %d cannot be read, and was set aside", l.ID)
+		case l.Err != nil:
+			c.report.add(audit.ChainRef, "fsck/chain", "compare with a clone's chain; git ward fsck --repair sets it aside", "record %d cannot be read (commit %s): %v", l.ID, diag.Short(l.Commit), l.Err)
+		case !l.Canonical:
+			c.report.add(audit.ChainRef, "fsck/chain", byHand, "record %d is not in canonical form", l.ID)
+		}
+		if numbered && l.ID != int64(i+1) {
+			numbered = false // all that follow are shifted
+			c.report.add(audit.ChainRef, "fsck/chain", compareClone, "commit %s holds record %d where %d belongs", diag.Short(l.Commit), l.ID, i+1)
+		}
+	}
+	for _, ref := range audit.Gaps(c.links) {
+		if !c.foreign(ref) {
+			c.report.add(diag.Clean(ref), "fsck/gap", "somebody moved the ref on the host, past the hooks", "the recorded moves of the ref do not link up")
+		}
+	}
+}
+
+// foreign reports whether a forge moves a ref by itself, by the settings of today or
+// of any time that the chain keeps.
+func (c *chainProof) foreign(ref string) bool {
+	return c.settings.Foreign(ref) || slices.ContainsFunc(c.past, func(s *config.Config) bool { return s.Foreign(ref) })
+}
+
+// kept proves that the settings of their time stand beside the records that name them
+// (AUD-2).
+func (c *chainProof) kept() {
+	hash := ""
+	for _, l := range c.links {
+		if l.Settings != "" {
+			_, text, err := c.objects.batch.Read(l.Settings, audit.MaxConfig)
+			sum := sha256.Sum256(text)
+			hash = hex.EncodeToString(sum[:])
+			settings, parseErr := config.Parse(text, "config.toml")
+			if err == nil {
+				err = parseErr
+			}
+			if err != nil {
+				c.report.add(audit.ChainRef, "fsck/config", byHand, "the settings beside record %d cannot be read: %v", l.ID, err)
+			} else {
+				c.past = append(c.past, settings)
+			}
+		}
+		if l.Config != "" && l.Config != hash {
+			c.report.add(audit.ChainRef, "fsck/config", byHand, "record %d was judged by settings that the chain does not hold", l.ID)
+		}
+	}
+}
+
+// tips compares every ref with where the chain left it. In a clone, other
+// branches are expected, so only the server's own repository is compared.
+func (c *chainProof) tips(ctx context.Context) error {
+	underWay, _, err := audit.LoadPending(c.repo)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	moving := map[string]bool{}
+	for _, p := range underWay {
+		for _, ref := range p.Record.Refs {
+			moving[ref.Ref] = true
+		}
+	}
+	r, err := audit.Unrecorded(ctx, c.repo, c.settings, c.links)
+	if err != nil {
+		return err
+	}
+	for _, ref := range r.Refs {
+		if !moving[ref.Ref] {
+			c.report.add(diag.Clean(ref.Ref), "fsck/unrecorded", "somebody moved it on the host, past the hooks; git ward init --bare DIR records it as it is",
+				"is at %s, but the audit has it at %s", short(ref.New), short(ref.Old))
+		}
+	}
+	return nil
+}
+
+func short(id string) string {
+	if id == git.Zero {
+		return "-"
+	}
+	return diag.Short(id)
+}
+
+// aside are the positions of records that later ones set aside.
+func (c *chainProof) aside() map[int64]bool {
+	aside := map[int64]bool{}
+	for _, l := range c.links {
+		for _, id := range l.Aside {
+			aside[id] = true
+		}
+	}
+	return aside
+}
+
+// setAside records which records cannot be read, so that a proof has an end. What the
+// notes know of them stands in the new record.
+func (c *chainProof) setAside(ctx context.Context, notes *notesProof) error {
+	known := c.aside()
+	var lost []int64
+	for _, l := range c.links {
+		if l.Err != nil && !known[l.ID] {
+			lost = append(lost, l.ID)
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	have, err := notes.read(ctx)
+	if err != nil {
+		return err
+	}
+	r := &audit.Record{Time: time.Now().UTC().Truncate(time.Millisecond), Principal: "host", Verdict: audit.Accepted,
+		Rules: []string{"fsck/aside"}, Reconciled: true, Aside: lost}
+	r.Push = "repair-" + r.Time.Format("20060102T150405.000Z")
+	for _, old := range noted(have, lost) {
+		r.Refs = append(r.Refs, old.Refs...)
+	}
+	w, err := audit.NewWriter(ctx, c.repo, c.objects.batch)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := w.Append(ctx, audit.Entry{Record: r}); err != nil {
+		return err
+	}
+	c.report.repair("set %s of the chain aside", diag.Count(len(lost), "record"))
+	return c.read(ctx)
+}
+
+// noted are the records at some positions as the notes have them.
+func noted(notes map[string]audit.NoteText, positions []int64) []*audit.Record {
+	var all []*audit.Record
+	for _, note := range notes {
+		for _, line := range note.Lines {
+			r, err := audit.ParseRecord([]byte(line))
+			if err != nil || r.Omitted != nil || !slices.Contains(positions, r.ID) ||
+				slices.ContainsFunc(all, func(o *audit.Record) bool { return o.ID == r.ID }) {
+				continue
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}

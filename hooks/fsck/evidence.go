@@ -1,0 +1,95 @@
+package fsck
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/loop"
+)
+
+// evidence compares the manifests at every branch's tip with the evidence that
+// they name, and certificates of success with the verdicts. Entries about code are
+// not compared: code goes on changing.
+func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
+	seen := map[string]bool{} // the same file on many branches is read once
+	branches, err := w.repo.Refs(ctx, "refs/heads/")
+	if err != nil {
+		return err
+	}
+	for _, branch := range branches {
+		out, err := w.repo.Output(ctx, "ls-tree", "-r", "-z", branch.Name, "evidence/")
+		if err != nil {
+			return err
+		}
+		for entry := range strings.SplitSeq(string(out), "\x00") {
+			meta, path, _ := strings.Cut(entry, "\t")
+			place, ok := loop.ParsePlace(path)
+			if ok && place.File == loop.ManifestFile {
+				err = w.manifest(branch.Name, path)
+			} else if ok && place.File == loop.CertificateFile && !seen[entry] {
+				seen[entry] = true
+				err = w.certificate(branch.Name, path, place, meta[strings.LastIndexByte(meta, ' ')+1:], granted)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// certificate holds a certificate that claims success to the host's verdict on the
+// commit that it names. A halting report names none: its last certificate does.
+func (w *workProof) certificate(branch, path string, place loop.Place, blob string, granted verdicts) error {
+	if w.verdicts == 0 && w.records == 0 {
+		return nil // a clone that has fetched neither journals nor verdicts
+	}
+	_, data, err := w.objects.batch.Read(blob, loop.MaxEvidence)
+	if err != nil {
+		if w.tooLarge(err, branch, path) {
+			return nil
+		}
+		return err
+	}
+	s, ok := place.Success(data)
+	if ok && !slices.ContainsFunc(granted[claimed{s.Unit, s.Commit}], func(v loop.Verdict) bool { return v.Grants(s) }) {
+		w.report.add(diag.Clean(branch), "fsck/evidence", "compare with git notes --ref=certificates show", "%s claims %s, and the host has no such verdict", diag.Clean(path), s.Verdict)
+	}
+	return nil
+}
+
+// maxFile bounds a file that a manifest names, in bytes.
+const maxFile = 64 << 20
+
+func (w *workProof) manifest(branch, path string) error {
+	_, data, err := w.objects.batch.Read(branch+":"+path, loop.MaxEvidence)
+	if err != nil {
+		if w.tooLarge(err, branch, path) {
+			return nil
+		}
+		return err
+	}
+	var a loop.Artifacts
+	if err := json.Unmarshal(data, &a, json.RejectUnknownMembers(true)); err != nil {
+		w.report.add(diag.Clean(branch), "fsck/evidence", "restore it from the branch's history", "%s: %v", diag.Clean(path), err)
+		return nil
+	}
+	a.Artifacts = slices.DeleteFunc(a.Artifacts, func(m loop.Artifact) bool { return !strings.HasPrefix(m.Path, "evidence/") })
+	err = a.CheckManifest(func(file string) ([]byte, error) {
+		_, data, err := w.objects.batch.Read(branch+":"+file, maxFile)
+		if errors.Is(err, git.ErrMissing) {
+			return nil, nil
+		}
+		return data, err
+	})
+	if err != nil {
+		w.report.add(diag.Clean(branch), "fsck/evidence", "restore the file from the branch's history", "%v", err)
+	}
+	return nil
+}

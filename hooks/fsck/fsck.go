@@ -1,0 +1,118 @@
+// Package fsck proves that a repository says what the hooks let it say: that the
+// audit is whole, and that the units of work, verdicts and evidence are, too (GIT-3).
+// It reads the repository and returns findings; with Options.Repair it also mends
+// what can be mended without rewriting the chain.
+package fsck
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"git-ward/hooks/audit"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+// Options is what a run does besides looking.
+type Options struct {
+	// Repair finishes half-recorded pushes, rebuilds the notes, which are only an
+	// index, puts back a cut end of the chain that is still stored, and sets broken
+	// records and files aside.
+	Repair bool
+}
+
+// Result is what a run read and found.
+type Result struct {
+	Findings    []diag.Diagnostic `json:"findings"`
+	Notes       int               `json:"notes"`   // lines in notes of the audit
+	Records     int               `json:"records"` // of the chain
+	Repaired    []string          `json:"repaired"`
+	UnitRecords int               `json:"unit_records"`
+	Verdicts    int               `json:"verdicts"`
+}
+
+// Run walks the audit chain again and proves that each record follows the one before,
+// that none is gone from its end, that the notes say the same, that every ref is where
+// the chain left it and that no push is half recorded; then the units of work, the
+// verdicts and the evidence. What is broken is a finding, and what comes after it is
+// proved all the same. An error is trouble with reading, not with what was read.
+func Run(ctx context.Context, repo *git.Repo, o Options) (*Result, error) {
+	objects := &objects{repo: repo, batch: repo.Batch(ctx)}
+	defer func() { objects.batch.Close() }() // restart replaces it
+	report := &report{}
+	chain := &chainProof{repo: repo, objects: objects, report: report, repair: o.Repair, settings: settingsOf(repo)}
+	notes := &notesProof{repo: repo, objects: objects, report: report, chain: chain}
+	work := &workProof{repo: repo, objects: objects, report: report}
+	err := chain.prove(ctx, notes)
+	if err == nil && len(chain.links) > 0 { // the journals' repository has a chain
+		err = work.prove(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Findings: diag.Normalize(report.findings), Notes: notes.lines, Records: len(chain.links), Repaired: report.repaired,
+		UnitRecords: work.records, Verdicts: work.verdicts}, nil
+}
+
+// objects reads objects, and goes on after a damaged one, at which cat-file exits.
+type objects struct {
+	repo  *git.Repo
+	batch *git.Batch
+}
+
+// recover starts another child where the last one has exited; alive is an object that
+// is there to be asked for.
+func (o *objects) recover(ctx context.Context, alive string) {
+	if _, err := o.batch.Info(alive); err != nil {
+		o.batch.Close()
+		o.batch = o.repo.Batch(ctx)
+	}
+}
+
+// report collects findings, and what was repaired, in words.
+type report struct {
+	findings []diag.Diagnostic
+	repaired []string
+}
+
+// add reports an error about a ref; the hint says what the host's admin does about it.
+func (r *report) add(ref, rule, hint, format string, args ...any) {
+	r.findings = append(r.findings, diag.Diagnostic{Ref: ref, Rule: rule, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// warn is add for what is named and needs no hurry.
+func (r *report) warn(ref, rule, hint, format string, args ...any) {
+	r.add(ref, rule, hint, format, args...)
+	r.findings[len(r.findings)-1].Severity = diag.Warning
+}
+
+func (r *report) repair(format string, args ...any) {
+	r.repaired = append(r.repaired, fmt.Sprintf(format, args...))
+}
+
+// settingsOf are a bare repository's settings; the defaults where there are none to
+// read, as in a clone.
+func settingsOf(repo *git.Repo) *config.Config {
+	if c, err := config.Load(repo.Dir); err == nil {
+		return c
+	}
+	return config.Default()
+}
+
+// isBare says whether this is the server's own repository, where every ref and reflog
+// is the audit's business; a clone has others.
+func isBare(ctx context.Context, repo *git.Repo) (bool, error) {
+	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository")
+	return strings.TrimSpace(string(out)) == "true", err
+}
+
+const (
+	// compareClone is the remedy where the chain was rewritten: git keeps a clone's.
+	compareClone = "compare with a clone's chain: git fetch refuses a rewritten one"
+	compareTail  = "compare with a clone's chain: git fetch refuses one that was cut"
+	byHand       = "somebody wrote it by hand; compare with a clone's chain"
+	restoreChain = "restore " + audit.ChainRef + " from a clone that fetched it"
+	rebuildNotes = "git ward fsck --repair rebuilds the notes from the chain"
+)

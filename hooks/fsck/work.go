@@ -1,0 +1,54 @@
+package fsck
+
+import (
+	"context"
+	"errors"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// workProof proves the units of work, the verdicts and the evidence: every hash, step
+// and counter of every journal, the ledgers of all units of a directive together, the
+// form and place of every verdict, and the hashes of every manifest.
+type workProof struct {
+	repo    *git.Repo
+	objects *objects
+	report  *report
+
+	records  int // of all journals
+	verdicts int
+}
+
+// claims are the claims of all journals by their record's hash, and verdicts the
+// verdicts by unit and commit: each proof hands the next one what it read.
+type (
+	claims   map[string]*uow.Record
+	verdicts map[claimed][]loop.Verdict
+	claimed  struct{ unit, commit string }
+)
+
+func (w *workProof) prove(ctx context.Context) error {
+	claims, err := w.units(ctx)
+	if err != nil {
+		return err
+	}
+	granted, err := w.notes(ctx, claims)
+	if err != nil {
+		return err
+	}
+	return w.evidence(ctx, granted)
+}
+
+// tooLarge reports an object that is larger than any reader takes, and says whether
+// that is what the error is: the proof goes on after it.
+func (w *workProof) tooLarge(err error, ref, what string) bool {
+	var large *git.TooLarge
+	if !errors.As(err, &large) {
+		return false
+	}
+	w.report.add(diag.Clean(ref), "fsck/size", "whoever writes it keeps to that bound; look at who did", "%s has %d bytes, more than the %d that are read", diag.Clean(what), large.Object.Size, large.Limit)
+	return true
+}

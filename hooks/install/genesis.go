@@ -1,0 +1,63 @@
+package install
+
+import (
+	"context"
+	"fmt"
+
+	"git-ward/hooks/audit"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+)
+
+// genesis records refs that no push brought: the first commit, and those of a
+// repository that was there before Ward.
+func (in *installer) genesis(ctx context.Context) error {
+	batch := in.repo.Batch(ctx)
+	defer batch.Close()
+	if _, err := audit.Reconcile(ctx, in.repo, batch); err != nil {
+		in.report.did("left a push unrecorded: %v; git ward fsck --repair", err)
+	}
+	chain, err := audit.ReadChain(ctx, in.repo, batch)
+	if err != nil {
+		return err
+	}
+	c, err := config.Load(in.Dir)
+	if err != nil {
+		return err
+	}
+	r, err := audit.Unrecorded(ctx, in.repo, c, chain)
+	if err != nil || len(r.Refs) == 0 {
+		return err
+	}
+	w, err := audit.NewWriter(ctx, in.repo, batch)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for _, part := range parts(r) {
+		if err := w.Append(ctx, audit.Entry{Record: part}); err != nil {
+			return err
+		}
+	}
+	in.report.did("recorded %s in the audit", diag.Count(len(r.Refs), "ref"))
+	return nil
+}
+
+// parts divides a record among as many as its refs need: a repository that was there
+// before Ward may have more than one record takes.
+func parts(r *audit.Record) (all []*audit.Record) {
+	for rest := r.Refs; len(rest) > 0; {
+		part, size, count := *r, 0, 0
+		part.Push = "init-" + r.Time.Format("20060102T150405Z")
+		if len(all) > 0 {
+			part.Push += fmt.Sprintf("-%d", len(all)+1)
+		}
+		for count < min(len(rest), audit.MaxRefs) && size < audit.MaxRefBytes {
+			size += audit.SizeOf(rest[count].Ref)
+			count++
+		}
+		part.Refs, rest = rest[:count], rest[count:]
+		all = append(all, &part)
+	}
+	return all
+}

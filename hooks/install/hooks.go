@@ -1,0 +1,119 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/diag"
+	"git-ward/internal/hookdir"
+)
+
+// hooks installs the hook binary under both names, in the layout that
+// findLayout found. A hook that stood there is kept and runs
+// after Ward's (HOOK-6).
+func (in *installer) hooks(ctx context.Context) error {
+	want, err := os.ReadFile(in.Program)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(in.layout.Dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range hookdir.Names {
+		path := in.layout.Path(name)
+		if path == filepath.Join(in.layout.Dir, name) {
+			if err := errors.Join(in.keepChained(name), in.removeStale(name)); err != nil {
+				return err
+			}
+		} else if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := in.installHook(ctx, path, name, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// installHook writes one hook and records where it is.
+func (in *installer) installHook(ctx context.Context, path, name string, want []byte) error {
+	rel := hookdir.Relative(in.Dir, path)
+	have, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err != nil || !bytes.Equal(have, want) {
+		if err := atomicfile.Write(path, want, 0o755); err != nil {
+			return err
+		}
+		in.report.did("installed %s%s", rel, layoutWords(path, name))
+	} else if err := os.Chmod(path, 0o755); err != nil {
+		return err
+	}
+	_, err = in.settings.record(ctx, hookdir.Key(name), rel)
+	return err
+}
+
+// layoutWords says what runs a hook that git does not run itself.
+func layoutWords(path, name string) string {
+	if filepath.Base(path) == name {
+		return ""
+	}
+	return ", which the delegate " + name + " there runs"
+}
+
+// keepChained moves somebody else's hook out of the place that Ward's takes. The
+// first version kept it under a name of Ward's making, where it was run with a
+// wrong $0; that one moves, too.
+func (in *installer) keepChained(name string) error {
+	path, chained := filepath.Join(in.layout.Dir, name), in.layout.Chained(name)
+	for _, from := range []string{path, path + ".chained"} {
+		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) || err == nil && from == path && hookdir.IsWard(from) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if from == path && sameFile(from, chained) {
+			continue // a forge wrote its hook anew; installHook replaces it
+		}
+		if _, err := os.Lstat(chained); err == nil {
+			return diag.Hint(fmt.Errorf("both %s and %s are somebody else's hooks", from, chained), "merge them into %s and remove %s", chained, from)
+		}
+		if err := os.MkdirAll(filepath.Dir(chained), 0o755); err != nil {
+			return err
+		}
+		if err := os.Rename(from, chained); err != nil {
+			return err
+		}
+		in.report.did("kept %s as %s; it runs after Ward's", hookdir.Relative(in.Dir, from), hookdir.Relative(in.Dir, chained))
+	}
+	return nil
+}
+
+// sameFile reports whether two regular files hold the same bytes.
+func sameFile(a, b string) bool {
+	for _, path := range []string{a, b} {
+		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+			return false
+		}
+	}
+	one, err1 := os.ReadFile(a)
+	two, err2 := os.ReadFile(b)
+	return err1 == nil && err2 == nil && bytes.Equal(one, two)
+}
+
+// removeStale removes Ward's hook from below a delegate that is there no more.
+func (in *installer) removeStale(name string) error {
+	stale := in.layout.Stale(name)
+	if !hookdir.IsWard(stale) {
+		return nil
+	}
+	in.report.did("removed %s: no delegate runs it", hookdir.Relative(in.Dir, stale))
+	return os.Remove(stale)
+}

@@ -1,0 +1,75 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+// repository makes the bare repository, or makes sure that there is one.
+func (in *installer) repository(ctx context.Context) error {
+	entries, err := os.ReadDir(in.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(entries) > 0 {
+		return in.existing(ctx)
+	}
+	cmd := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch=main", "--template=", "--object-format=sha1", in.Dir)
+	cmd.Env = git.Elsewhere(git.Open("").Environ())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("git init: %w: %s", err, bytes.TrimSpace(out))
+	}
+	in.report.did("made the bare repository %s", in.Dir)
+	return nil
+}
+
+// existing refuses what is no bare repository of the caller's.
+func (in *installer) existing(ctx context.Context) error {
+	if err := in.owned(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(in.Dir, ".git")); err == nil {
+		return diag.Hint(fmt.Errorf("%s is a repository with a work tree, not a bare one", in.Dir),
+			"git clone --bare %s %s.git && git ward init --bare %s.git", in.Dir, in.Dir, in.Dir)
+	}
+	out, err := in.repo.Output(ctx, "rev-parse", "--is-bare-repository", "--show-object-format")
+	answer := strings.Fields(string(out))
+	if err != nil || len(answer) != 2 || answer[0] != "true" {
+		return diag.Hint(fmt.Errorf("%s is neither empty nor a bare git repository", in.Dir), "name a new directory")
+	}
+	if answer[1] != "sha1" {
+		return fmt.Errorf("%s uses %s object ids; Ward reads sha1 repositories only", in.Dir, answer[1])
+	}
+	return nil
+}
+
+// owned refuses a repository of another user's, unless root acts for the user.
+func (in *installer) owned() error {
+	owner, err := ownerOf(in.Dir)
+	if err != nil || int(owner.Uid) == os.Geteuid() || os.Geteuid() == 0 {
+		return err
+	}
+	name := "#" + strconv.Itoa(int(owner.Uid)) // as sudo takes a numeric id
+	if u, err := user.LookupId(strconv.Itoa(int(owner.Uid))); err == nil {
+		name = u.Username
+	}
+	return diag.Hint(fmt.Errorf("%s belongs to user %s, not to you", in.Dir, name), "sudo -u %s git ward init --bare %s", name, in.Dir)
+}
+
+func ownerOf(dir string) (*syscall.Stat_t, error) {
+	owner := new(syscall.Stat_t)
+	return owner, syscall.Stat(dir, owner)
+}

@@ -1,0 +1,105 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+)
+
+// sharedKey is git's setting of whom a repository belongs to besides its owner.
+const sharedKey = "core.sharedRepository"
+
+// share makes what several users of one machine need to push to the repository
+// (ID-3): one group, whose members [identity] lists, that may write where git and
+// the hooks write. Whoever may write there is an owner in effect, so a group that
+// also has others is not taken by itself: the admin names it, "@group".
+func (in *installer) share(ctx context.Context) error {
+	c, err := config.Load(in.Dir)
+	if err != nil {
+		return err
+	}
+	owner, err := ownerOf(in.Dir)
+	if err != nil {
+		return err
+	}
+	names, groups := pushers(c.Identity, owner)
+	if len(names)+len(groups) == 0 {
+		return in.keepToOwner(ctx)
+	}
+	all, err := readAccounts()
+	if err != nil {
+		return err
+	}
+	gid, err := all.common(names, groups, owner)
+	if err != nil {
+		in.report.warn(err)
+		return nil
+	}
+	if err := in.settings.provide(ctx, sharedKey, "group"); err != nil {
+		return err
+	}
+	changed, err := in.tree.openTo(gid)
+	if errors.Is(err, fs.ErrPermission) {
+		in.report.warn(diag.Hint(fmt.Errorf("%w: only a member of the group, or root, can give files to group %d", err, gid),
+			"as root: git ward init --bare %s", in.Dir))
+		return nil
+	}
+	if changed > 0 {
+		in.report.did("opened %s to group %d, whose members can write to the repository and are owners in effect", diag.Count(changed, "path"), gid)
+	}
+	return err
+}
+
+// keepToOwner closes a repository that no group shares to others than its owner.
+func (in *installer) keepToOwner(ctx context.Context) error {
+	if in.settings.get(ctx, sharedKey) != "" {
+		return nil // the admin's own arrangement
+	}
+	closed, err := in.tree.closeToOthers()
+	for _, path := range closed {
+		in.report.did("closed %s to others than the owner", path)
+	}
+	return err
+}
+
+// giveToOwner gives to a user what root has made in the user's repository, and
+// could not extend otherwise.
+func (in *installer) giveToOwner(context.Context) error {
+	owner, err := ownerOf(in.Dir)
+	if err != nil || owner.Uid == 0 || os.Geteuid() != 0 {
+		return err
+	}
+	return in.tree.giveTo(owner)
+}
+
+// pushers are the entries of [identity] that need a way to write: users besides
+// the owner and root, and groups. Where names come from a server, only groups are
+// this machine's.
+func pushers(i config.Identity, owner *syscall.Stat_t) (names, groups []string) {
+	for _, entry := range slices.Concat(i.PM, i.Agents, i.Members) {
+		if name, ok := config.Group(entry); ok {
+			groups = append(groups, name)
+			continue
+		}
+		u, err := user.Lookup(entry)
+		if err != nil {
+			u, err = user.LookupId(entry)
+		}
+		if err == nil && (u.Uid == "0" || u.Uid == strconv.Itoa(int(owner.Uid))) {
+			continue
+		}
+		if i.Variable() == "" && i.From != config.FromSignedPush {
+			names = append(names, entry)
+		}
+	}
+	return names, groups
+}
