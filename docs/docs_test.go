@@ -1,0 +1,200 @@
+// Package docs holds the documents to what Ward does: every command, plan, program
+// and setting that README.md, CONTRIBUTING.md or a file of this directory shows is
+// run or linted here, and what a document shows of its output is compared. A document
+// is one session, from top to bottom.
+package docs_test
+
+import (
+	"fmt"
+	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"git-ward/internal/config"
+	"git-ward/internal/gittest"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/plan"
+	"git-ward/vm/asm"
+)
+
+func run(m *testing.M) int {
+	defer gittest.Clean()
+	return m.Run()
+}
+
+// documents are all that is written for people.
+func documents(t *testing.T) []string {
+	t.Helper()
+	names, err := filepath.Glob("*.md")
+	if err != nil || len(names) < 5 {
+		t.Fatalf("%v %v", names, err)
+	}
+	return append(names, "../README.md", "../CONTRIBUTING.md")
+}
+
+// read is a document's blocks; a fault of its form ends the test.
+func read(t *testing.T, name string) []block {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, problems := blocks(string(data))
+	for _, p := range problems {
+		t.Errorf("%s:%s", name, p)
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	return all
+}
+
+// TestTextsAreLinted holds what documents show to be read by Ward to Ward's own
+// parsers; needs no binary.
+func TestTextsAreLinted(t *testing.T) {
+	for _, name := range documents(t) {
+		for _, b := range read(t, name) {
+			for _, problem := range lint(b) {
+				t.Errorf("%s:%d: %s", name, b.line, problem)
+			}
+		}
+	}
+}
+
+// lint says what is wrong with a block's text, by its kind.
+func lint(b block) (problems []string) {
+	bad := func(text string) { problems = append(problems, text) }
+	switch b.kind {
+	case "plan":
+		_, found := plan.Parse([]byte(b.text), "plan")
+		for _, d := range found {
+			bad(d.String())
+		}
+	case "udc":
+		_, found := asm.Parse("udc", []byte(b.text))
+		for _, d := range found {
+			bad(d.String())
+		}
+	case "comms":
+		_, found := comms.Parse([]byte(directive("# COMMS\n\n## Directives\n\n## Reports\n", b.text)))
+		for _, d := range found {
+			bad(d.String())
+		}
+	case "toml":
+		if _, err := config.Parse([]byte(b.text), "config.toml"); err != nil {
+			bad(err.Error())
+		}
+	case "go":
+		if _, err := format.Source([]byte(b.text)); err != nil {
+			bad(err.Error())
+		}
+	case "text":
+		for line := range strings.Lines(b.text) {
+			if strings.HasPrefix(line, "$ ") || strings.HasPrefix(line, "git ") || strings.HasPrefix(line, "scripts/") {
+				bad("a command in a block that nothing runs: " + strings.TrimSpace(line))
+			}
+		}
+	}
+	return problems
+}
+
+func TestLintFindsFaults(t *testing.T) {
+	for _, b := range []block{
+		{kind: "plan", text: "no_such_tool x\n"},
+		{kind: "udc", text: "NO_SUCH R0\n"},
+		{kind: "comms", text: "### D-1: x\n\n- max_iteration: 3\n"},
+		{kind: "toml", text: "[model]\nnmae = \"script\"\n"},
+		{kind: "go", text: "func {\n"},
+		{kind: "text", text: "git push\n"},
+	} {
+		if len(lint(b)) == 0 {
+			t.Errorf("nothing is found in %s %q", b.kind, b.text)
+		}
+	}
+}
+
+// TestExamplesRun runs every document.
+func TestExamplesRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: running the documents takes a minute and Ward's binaries")
+	}
+	for _, name := range documents(t) {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			all := read(t, name)
+			s := start(t)
+			if *update {
+				defer func() { rewrite(t, name, all) }() // what ran, if not all did
+			}
+			for i := range all {
+				s.block(t, name, &all[i])
+			}
+		})
+	}
+}
+
+// block runs or writes one block.
+func (s *session) block(t *testing.T, name string, b *block) {
+	t.Helper()
+	var all []example
+	var err error
+	switch b.kind {
+	case "console":
+		var problem string
+		if all, problem = b.console(); problem != "" {
+			t.Fatalf("%s:%d: %s", name, b.line, problem)
+		}
+	case "sh":
+		if all, err = statements(*b); err != nil {
+			t.Fatalf("%s:%d: %v", name, b.line, err)
+		}
+	default:
+		s.write(t, *b)
+		return
+	}
+	if why := missing(b.attrs["needs"]); why != "" {
+		t.Logf("%s:%d: SKIPPED, out loud: %s", name, b.line, why)
+		return
+	}
+	for i, e := range all {
+		want := 0
+		if text := b.attrs["exit"]; text != "" && i == len(all)-1 {
+			if want, err = strconv.Atoi(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, code := s.run(t, e.command)
+		if code != want {
+			// What comes after it stands on it, and would only fail, too.
+			t.Fatalf("%s:%d: $ %sexits with %d, not %d:\n%s", name, e.line, e.command, code, want, got)
+		}
+		if e.compare && !matches(e.want, got) {
+			if *update {
+				b.text = strings.Replace(b.text, e.command+e.want, e.command+general(got), 1)
+				continue
+			}
+			t.Errorf("%s:%d: $ %sprints\n%s", name, e.line, e.command, got)
+		}
+	}
+}
+
+// missing says why this machine cannot run what a block needs; "" where it can.
+func missing(tier string) string {
+	switch tier {
+	case "ci":
+		return "it is what runs this test: CI, or a person"
+	case "npm":
+		if _, err := exec.LookPath("npm"); err != nil {
+			return "there is no npm here"
+		}
+		return ""
+	case "fence":
+		if _, err := exec.LookPath("podman"); err != nil {
+			return fmt.Sprintf("a fence needs podman (scripts/setup --fence): %v", err)
+		}
+	}
+	return ""
+}
