@@ -5,20 +5,15 @@ package main
 import (
 	"context"
 	"embed"
-	"flag"
 	"fmt"
 	"io/fs"
 	"strings"
 
 	agentcmd "git-ward/agent/command"
-	"git-ward/agent/preset"
 	hooks "git-ward/hooks/command"
 	"git-ward/hooks/secret"
 	"git-ward/internal/cli"
-	"git-ward/internal/config"
 	protocols "git-ward/protocols/command"
-	"git-ward/sandbox/doctor"
-	"git-ward/sandbox/door"
 	udc "git-ward/vm/command"
 )
 
@@ -61,46 +56,19 @@ func main() {
 		{Title: "for the host admin", Commands: []cli.Command{
 			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(settings, template)},
 			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
-			{Name: "door", Doc: "serve git to the holder of one ssh key, by name", Run: door.Stdio},
+			{Name: "door", Doc: "serve git to the holder of one ssh key, by name", Run: cli.Exec("git-ward-launch", "door")},
 			{Name: "verify", Doc: "run a directive's commands on a commit, elsewhere", Run: cli.Exec("git-ward-launch", "verify")},
 			{Name: "image", Doc: "build the container image", Run: cli.Exec("git-ward-launch", "image")},
 			{Name: "probe", Doc: "try every promise of the fence from inside", Run: cli.Exec("git-ward-launch", "probe")},
 			{Name: "firewall", Doc: "show the rules of the fence", Run: cli.Exec("git-ward-launch", "firewall")},
 			{Name: "status", Doc: "say what runs on a repository", Run: cli.Exec("git-ward-launch", "status")},
-			{Name: "doctor", Doc: "say what a fence needs that this machine lacks", Run: examine},
+			{Name: "doctor", Doc: "say what a fence needs that this machine lacks", Run: cli.Exec("git-ward-launch", "doctor")},
 			{Name: "fsck", Doc: "prove that the audit is whole", Run: hooks.Fsck},
 			{Name: "maintain", Doc: "pack the repository, outside pushes", Run: hooks.Maintain},
 			{Name: "config", Doc: "print every setting with its default", Run: printText(string(settings))},
 			{Name: "version", Doc: "print the version", Run: printText("git-ward " + strings.TrimSpace(version) + "\n")},
 		}},
 	}))
-}
-
-// examine is `git ward doctor [--bare DIR] [--json]` (SBX-5).
-func examine(ctx context.Context, env *cli.Env) error {
-	var asJSON bool
-	var bare string
-	_, err := env.Flags("doctor", "doctor [--bare DIR] [--json]", func(fs *flag.FlagSet) {
-		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
-		fs.StringVar(&bare, "bare", "", "also look at this repository `DIR`: its hooks, who pushes, what its worker needs")
-	})
-	if err != nil {
-		return err
-	}
-	found := doctor.Examine(ctx)
-	if bare != "" {
-		settings, err := config.Load(env.Path(bare))
-		if err != nil {
-			return err
-		}
-		var program *doctor.Program
-		if p := preset.Of(settings.Model.Name); p != nil {
-			program = &doctor.Program{Name: p.Program, Package: p.Package, NeedsID: p.NeedsID}
-		}
-		found = append(found, doctor.Repository(ctx, env.Path(bare), settings)...)
-		found = append(found, doctor.Model(settings, program, env.Getenv)...)
-	}
-	return doctor.Write(env.Stdout, found, asJSON)
 }
 
 func printText(text string) cli.Func {

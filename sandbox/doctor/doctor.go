@@ -7,19 +7,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"git-ward/internal/cli"
-	"git-ward/internal/diag"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
 )
@@ -60,27 +58,9 @@ func Examine(ctx context.Context) []Finding {
 	return e.found
 }
 
-// Write prints findings, one line each, and returns cli.ErrFindings when
-// something is missing.
-func Write(w io.Writer, found []Finding, asJSON bool) error {
-	bad := false
-	for _, f := range found {
-		bad = bad || f.State == Missing
-		if asJSON {
-			if err := diag.WriteJSON(w, f); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintf(w, "%-8s %-22s %s\n", f.State, f.Thing, diag.Clean(f.Detail))
-		if f.Mend != "" {
-			fmt.Fprintf(w, "%-8s %-22s mend: %s\n", "", "", f.Mend)
-		}
-	}
-	if bad {
-		return cli.ErrFindings
-	}
-	return nil
+// Lacking reports whether something is missing.
+func Lacking(found []Finding) bool {
+	return slices.ContainsFunc(found, func(f Finding) bool { return f.State == Missing })
 }
 
 type examiner struct {

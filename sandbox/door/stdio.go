@@ -3,8 +3,8 @@ package door
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -17,14 +17,10 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/logfile"
-	"git-ward/internal/token"
 )
-
-const stdioUsage = "door --stdio --bare DIR (--agent NAME | --pm NAME | --member NAME)"
 
 // What a connection over the network may take: silence, input, and all in all. A
 // slow line is not the client's fault.
@@ -37,56 +33,35 @@ const (
 // maxLog bounds ward/door.log, in bytes.
 const maxLog = 16 << 20
 
-// Stdio is `git ward door --stdio`: the door as a forced command of ssh (ID-4).
-// The name comes from authorized_keys(5), where the client cannot write; what the
-// client asks for, in SSH_ORIGINAL_COMMAND, chooses between git's two services and
-// nothing else: the repository is --bare, whatever path was asked for, and no shell
-// sees a word of it.
-func Stdio(ctx context.Context, env *cli.Env) error {
-	var bare string
-	var stdio bool
-	names := map[string]*string{}
-	rest, err := env.Flags("door", stdioUsage, func(fs *flag.FlagSet) {
-		fs.BoolVar(&stdio, "stdio", false, "serve one connection on standard input and output, as a forced command of ssh")
-		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
-		for _, p := range []string{"agent", "pm", "member"} {
-			names[p] = fs.String(p, "", "who has the key: `NAME`, as "+p)
-		}
-	})
+// Session is one connection over ssh of somebody whose key says who it is: the door
+// as a forced command (ID-4). The name comes from authorized_keys(5), where the
+// client cannot write; what the client asks for chooses between git's two services
+// and nothing else: the repository is Bare, whatever path was asked for, and no
+// shell sees a word of it.
+type Session struct {
+	Bare            string // the repository, absolute
+	Principal, Name string // whose key it is: agent, pm or member, and a name of token.CheckName
+	Command         string // what the client asked for (SSH_ORIGINAL_COMMAND)
+	Protocol        string // GIT_PROTOCOL, as the client sent it
+	Stderr          io.Writer
+}
+
+// Serve serves the connection on this process's standard input and output, and
+// returns git's exit code; an error is trouble before or beside git.
+func (s *Session) Serve(ctx context.Context) (code int, err error) {
+	verb, err := requestedService(s.Command)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	s := &service{idle: stdioIdle, input: stdioInput, total: stdioTotal}
-	for principal, name := range names {
-		if *name == "" {
-			continue
-		}
-		if s.principal != "" {
-			return env.Usage(stdioUsage, "one of --agent, --pm and --member")
-		}
-		s.principal, s.name = principal, *name
+	bare, err := filepath.EvalSymlinks(s.Bare)
+	if err != nil {
+		return 0, diag.Hint(err, "`git ward init --bare DIR` makes a repository")
 	}
-	switch {
-	case !stdio || len(rest) > 0:
-		return env.Usage(stdioUsage, "door takes --stdio and no other words")
-	case bare == "":
-		return env.Usage(stdioUsage, "--bare is missing")
-	case s.principal == "":
-		return env.Usage(stdioUsage, "who has the key is missing: --agent, --pm or --member with a name")
+	git := &service{bare: bare, verb: verb, principal: s.Principal, name: s.Name, idle: stdioIdle, input: stdioInput, total: stdioTotal}
+	if protocolVersion.MatchString(s.Protocol) {
+		git.protocol = s.Protocol
 	}
-	if err := token.CheckName(s.name); err != nil {
-		return env.Usage(stdioUsage, "--%s: %v", s.principal, err)
-	}
-	if s.verb, err = asked(env.Getenv("SSH_ORIGINAL_COMMAND")); err != nil {
-		return err
-	}
-	if v := env.Getenv("GIT_PROTOCOL"); protocolVersion.MatchString(v) {
-		s.protocol = v
-	}
-	if s.bare, err = filepath.EvalSymlinks(env.Path(bare)); err != nil {
-		return diag.Hint(err, "`git ward init --bare DIR` makes a repository")
-	}
-	return s.stdio(ctx, env)
+	return git.stdio(ctx, s.Stderr)
 }
 
 // protocolVersion is what a client may say of git's protocol (git(1)); anything
@@ -96,9 +71,9 @@ var protocolVersion = regexp.MustCompile(`^version=[012]$`)
 // request is what git sends: a service and one path, quoted for a shell.
 var request = regexp.MustCompile(`^git[ -](receive-pack|upload-pack) ('([^'\x00-\x1f\x7f]|'\\['!]')*'|[A-Za-z0-9._/~+:@%-]+)$`)
 
-// asked is the service that a client's command chooses; its path counts for
+// requestedService is the service that a client's command chooses; its path counts for
 // nothing.
-func asked(command string) (string, error) {
+func requestedService(command string) (string, error) {
 	if m := request.FindStringSubmatch(command); m != nil && len(command) <= 4096 {
 		return m[1], nil
 	}
@@ -110,17 +85,16 @@ func asked(command string) (string, error) {
 }
 
 // stdio serves the one connection.
-func (s *service) stdio(ctx context.Context, env *cli.Env) error {
+func (s *service) stdio(ctx context.Context, stderr io.Writer) (code int, err error) {
 	if err := Check(ctx, s.bare); err != nil {
-		return err
+		return 0, err
 	}
-	var err error
 	if s.settings, err = config.Load(s.bare); err != nil {
-		return err
+		return 0, err
 	}
 	log, err := logfile.Open(filepath.Join(s.bare, "ward/door.log"), maxLog, 0o600)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer log.Close()
 	s.log = zerolog.New(log).With().Timestamp().Logger()
@@ -131,11 +105,11 @@ func (s *service) stdio(ctx context.Context, env *cli.Env) error {
 	defer conn.restore()
 	turns, err := newShared(s.bare, s.verb, s.principal, s.name)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	slot, err := turns.turn(ctx, s.settings.Door.Burst, s.settings.Door.PerMinute, conn.gone)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer slot.Close()
 	// Git has the slot, too, and keeps it when we are killed.
@@ -145,27 +119,27 @@ func (s *service) stdio(ctx context.Context, env *cli.Env) error {
 	p, err := s.run(running, conn, slot)
 	if p == nil {
 		s.log.Error().Err(err).Msg("a push could not start")
-		return err
+		return 0, err
 	}
 	s.record(p, err)
-	return s.end(env, p, err)
+	return s.end(stderr, p, err)
 }
 
 // end tells the client how git ended, without naming the host's directories.
-func (s *service) end(env *cli.Env, p *push, err error) error {
+func (s *service) end(stderr io.Writer, p *push, err error) (code int, _ error) {
 	for line := range strings.SplitSeq(strings.TrimSpace(string(p.stderr)), "\n") {
 		if line != "" {
-			fmt.Fprintf(env.Stderr, "%s\n", diag.Clean(strings.ReplaceAll(line, s.bare, "the repository")))
+			fmt.Fprintf(stderr, "%s\n", diag.Clean(strings.ReplaceAll(line, s.bare, "the repository")))
 		}
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
-		return cli.ExitCode(exit.ExitCode())
+		return exit.ExitCode(), nil
 	}
 	if err != nil {
-		return fmt.Errorf("git %s: %w", s.verb, err)
+		return 0, fmt.Errorf("git %s: %w", s.verb, err)
 	}
-	return nil
+	return 0, nil
 }
 
 // ends are the standard input and output of this process as one client.

@@ -7,56 +7,44 @@
 package inside
 
 import (
-	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"slices"
 	"strings"
-
-	"git-ward/internal/cli"
 )
-
-const usage = "ward-inside --gateway SOCKET [--proxy] [--listen HOST:PORT] -- CMD [ARG ...]"
 
 // dummyKey is the key that clients insist on; the gateway drops it.
 const dummyKey = "ward"
 
-// Command is ward-inside: it runs CMD with the forwarder beside it, and ends
-// with CMD's exit code, or 128 and the number of the signal that ended it.
-func Command(_ context.Context, env *cli.Env) error {
-	var socket, listen string
-	var proxy bool
-	args, err := env.Flags("ward-inside", usage, func(fs *flag.FlagSet) {
-		fs.StringVar(&socket, "gateway", "", "the gateway's `SOCKET`")
-		fs.StringVar(&listen, "listen", "127.0.0.1:0", "`HOST:PORT` of the forwarder, on loopback")
-		fs.BoolVar(&proxy, "proxy", false, "set the proxy variables too, for allow-list mode")
-	})
+// Payload is a command and the way to the gateway in front of it.
+type Payload struct {
+	Gateway string   // socket
+	Listen  string   // host:port of the forwarder, on loopback
+	Proxy   bool     // set the proxy variables too, for allow-list mode
+	Args    []string // the command
+	Dir     string   // where it runs
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+}
+
+// Run runs the command with the forwarder beside it and returns its exit code, or 128
+// and the number of the signal that ended it. Signals are the payload's to answer,
+// so there is no context that would end on one.
+func Run(p Payload) (code int, err error) {
+	if err := loopback(p.Listen); err != nil {
+		return 0, err
+	}
+	listener, err := net.Listen("tcp", p.Listen)
 	if err != nil {
-		return err
-	}
-	if len(args) == 0 || socket == "" {
-		return env.Usage(usage, "the gateway's socket and a command are needed")
-	}
-	if err := loopback(listen); err != nil {
-		return err
-	}
-	listener, err := net.Listen("tcp", listen)
-	if err != nil {
-		return fmt.Errorf("the forwarder cannot listen: %w", err)
+		return 0, fmt.Errorf("the forwarder cannot listen: %w", err)
 	}
 	defer listener.Close()
-	go forward(listener, socket)
-
-	p := &payload{
-		args: args, env: Environ(os.Environ(), listener.Addr().String(), proxy),
-		stdin: env.Stdin, stdout: cli.Raw(env.Stdout), stderr: cli.Raw(env.Stderr), dir: env.Dir,
-	}
-	// Signals are the payload's to answer, so the context, which ends on the
-	// first one, is not heeded.
-	return p.run()
+	go forward(listener, p.Gateway)
+	return p.run(Environ(os.Environ(), listener.Addr().String(), p.Proxy))
 }
 
 // loopback refuses to offer the gateway to other machines.

@@ -3,7 +3,6 @@ package inside
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -11,25 +10,14 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"git-ward/internal/cli"
 )
-
-// payload is the command that runs in the fence.
-type payload struct {
-	args           []string
-	env            []string
-	dir            string
-	stdin          io.Reader
-	stdout, stderr io.Writer
-}
 
 // run runs the payload to its end. Signals go on to it, and not to its group: it
 // decides what its children hear.
-func (p *payload) run() error {
-	cmd := exec.Command(p.args[0], p.args[1:]...)
-	cmd.Env, cmd.Dir = p.env, p.dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
+func (p *Payload) run(environ []string) (code int, err error) {
+	cmd := exec.Command(p.Args[0], p.Args[1:]...)
+	cmd.Env, cmd.Dir = environ, p.Dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
 	// A payload does not outlive its forwarder. The death signal follows the
 	// thread (prctl(2)), so the thread stays.
 	// On a terminal it is in the foreground alone: the terminal's signals reach
@@ -42,7 +30,7 @@ func (p *payload) run() error {
 	signal.Notify(signals)
 	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
-		return p.notStarted(err)
+		return p.notStarted(err), nil
 	}
 	done := make(chan struct{})
 	defer close(done)
@@ -51,13 +39,13 @@ func (p *payload) run() error {
 	status, err := reap(cmd.Process.Pid)
 	cmd.Wait() // its process is reaped; this ends what copies its output
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return exitOf(status)
+	return exitCode(status), nil
 }
 
-func (p *payload) onTerminal() bool {
-	if p.stdin != os.Stdin {
+func (p *Payload) onTerminal() bool {
+	if p.Stdin != os.Stdin {
 		return false
 	}
 	_, err := unix.IoctlGetTermios(0, unix.TCGETS)
@@ -66,13 +54,12 @@ func (p *payload) onTerminal() bool {
 
 // notStarted ends as a shell does: 127 for what is not there, 126 for what
 // cannot run.
-func (p *payload) notStarted(err error) error {
-	code := cli.ExitCode(126)
+func (p *Payload) notStarted(err error) (code int) {
+	fmt.Fprintln(p.Stderr, "ward-inside: error:", err)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-		code = 127
+		return 127
 	}
-	fmt.Fprintln(p.stderr, "ward-inside: error:", err)
-	return code
+	return 126
 }
 
 // pass hands signals on, without those that are about this process: its
@@ -112,13 +99,10 @@ func reap(child int) (unix.WaitStatus, error) {
 	}
 }
 
-// exitOf is the payload's end as the shell writes it.
-func exitOf(status unix.WaitStatus) error {
-	switch {
-	case status.Signaled():
-		return cli.ExitCode(128 + int(status.Signal()))
-	case status.ExitStatus() != 0:
-		return cli.ExitCode(status.ExitStatus())
+// exitCode is the payload's end as the shell writes it.
+func exitCode(status unix.WaitStatus) int {
+	if status.Signaled() {
+		return 128 + int(status.Signal())
 	}
-	return nil
+	return status.ExitStatus()
 }

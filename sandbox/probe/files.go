@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func files(p *Place) []attempt {
+func files(p *Surroundings) []attempt {
 	return []attempt{
 		{"SBX-3", "write to the root file system", notWritable("/", "/etc", "/usr", "/usr/local/go", "/ward")},
 		{"SBX-3", "nothing writable but /tmp, the state volume and the kernel's own", writableMounts},
-		{"SBX-3", "/tmp and " + p.State + " are writable", func(context.Context, *Place) (bool, string) {
+		{"SBX-3", "/tmp and " + p.State + " are writable", func(context.Context, *Surroundings) (bool, string) {
 			for _, dir := range []string{"/tmp", p.State} {
 				if err := tryWrite(dir); err != nil {
 					return false, err.Error()
@@ -42,8 +42,8 @@ func tryWrite(dir string) error {
 	return os.Remove(f.Name())
 }
 
-func notWritable(dirs ...string) func(context.Context, *Place) (bool, string) {
-	return func(context.Context, *Place) (bool, string) {
+func notWritable(dirs ...string) func(context.Context, *Surroundings) (bool, string) {
+	return func(context.Context, *Surroundings) (bool, string) {
 		for _, dir := range dirs {
 			if _, err := os.Stat(dir); err != nil {
 				continue
@@ -58,7 +58,7 @@ func notWritable(dirs ...string) func(context.Context, *Place) (bool, string) {
 
 // writableMounts reads proc_pid_mountinfo(5): the mount point is the fifth
 // field, its options the sixth, the file system's type follows " - ".
-func writableMounts(_ context.Context, p *Place) (bool, string) {
+func writableMounts(_ context.Context, p *Surroundings) (bool, string) {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return false, err.Error()
@@ -87,7 +87,7 @@ func writableMounts(_ context.Context, p *Place) (bool, string) {
 }
 
 // covered looks for what must not be seen: the door's key, the settings, hooks.
-func covered(_ context.Context, p *Place) (bool, string) {
+func covered(_ context.Context, p *Surroundings) (bool, string) {
 	for _, dir := range []string{"ward", "hooks", "custom_hooks", "hooks.chained", "custom_hooks.chained"} {
 		entries, err := os.ReadDir(filepath.Join(p.Bare, dir))
 		if err != nil {
@@ -103,7 +103,7 @@ func covered(_ context.Context, p *Place) (bool, string) {
 	return true, "ward/ and hooks/ are empty and read-only"
 }
 
-func plainConfig(_ context.Context, p *Place) (bool, string) {
+func plainConfig(_ context.Context, p *Surroundings) (bool, string) {
 	data, err := os.ReadFile(filepath.Join(p.Bare, "config"))
 	if err != nil {
 		return false, err.Error()

@@ -25,7 +25,7 @@ var forbidden = []struct{ what, addr string }{
 	{"NAT64", "64:ff9b::a00:1"}, {"6to4", "2002:a00:1::1"}, {"Teredo", "2001:0:1::1"},
 }
 
-func network(p *Place) []attempt {
+func network(p *Surroundings) []attempt {
 	var list []attempt
 	for _, f := range forbidden {
 		list = append(list, refusedTCP(f.what, f.addr, 80))
@@ -55,7 +55,7 @@ func network(p *Place) []attempt {
 }
 
 func refusedTCP(what, addr string, port uint16) attempt {
-	return attempt{"SBX-2", fmt.Sprintf("refused at once: %s, %s tcp %d", what, addr, port), func(ctx context.Context, _ *Place) (bool, string) {
+	return attempt{"SBX-2", fmt.Sprintf("refused at once: %s, %s tcp %d", what, addr, port), func(ctx context.Context, _ *Surroundings) (bool, string) {
 		to, err := netip.ParseAddr(addr)
 		if err != nil {
 			return false, err.Error()
@@ -75,7 +75,7 @@ func refusedTCP(what, addr string, port uint16) attempt {
 // refusedMapped tries an IPv4 address through an IPv6 socket; the net package
 // would make an IPv4 socket for it.
 func refusedMapped(what, addr string, port uint16) attempt {
-	return attempt{"SBX-2", fmt.Sprintf("refused at once: %s, [%s] tcp %d", what, addr, port), func(context.Context, *Place) (bool, string) {
+	return attempt{"SBX-2", fmt.Sprintf("refused at once: %s, [%s] tcp %d", what, addr, port), func(context.Context, *Surroundings) (bool, string) {
 		fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return false, err.Error()
@@ -117,7 +117,7 @@ func refusal(err error, took time.Duration) (bool, string) {
 }
 
 func refusedUDP(what, addr string, port uint16) attempt {
-	return attempt{"SBX-2", fmt.Sprintf("refused at once: %s, %s udp %d", what, addr, port), func(context.Context, *Place) (bool, string) {
+	return attempt{"SBX-2", fmt.Sprintf("refused at once: %s, %s udp %d", what, addr, port), func(context.Context, *Surroundings) (bool, string) {
 		to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(addr), port))
 		start := time.Now()
 		conn, err := net.DialUDP("udp", nil, to)

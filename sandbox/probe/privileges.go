@@ -32,8 +32,8 @@ func privileges() []attempt {
 }
 
 // denied wants the kernel to refuse; success is a hole.
-func denied(try func() error) func(context.Context, *Place) (bool, string) {
-	return func(context.Context, *Place) (bool, string) {
+func denied(try func() error) func(context.Context, *Surroundings) (bool, string) {
+	return func(context.Context, *Surroundings) (bool, string) {
 		err := try()
 		if err == nil {
 			return false, "ALLOWED"
@@ -108,8 +108,8 @@ func status(name string) (string, error) {
 	return "", fmt.Errorf("no %s in /proc/self/status", name)
 }
 
-func statusIs(name, want string) func(context.Context, *Place) (bool, string) {
-	return func(context.Context, *Place) (bool, string) {
+func statusIs(name, want string) func(context.Context, *Surroundings) (bool, string) {
+	return func(context.Context, *Surroundings) (bool, string) {
 		value, err := status(name)
 		if err != nil {
 			return false, err.Error()
@@ -118,7 +118,7 @@ func statusIs(name, want string) func(context.Context, *Place) (bool, string) {
 	}
 }
 
-func capabilities(context.Context, *Place) (bool, string) {
+func capabilities(context.Context, *Surroundings) (bool, string) {
 	const allowed = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL
 	for _, set := range []string{"CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb"} {
 		text, err := status(set)

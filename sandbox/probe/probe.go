@@ -5,16 +5,11 @@ package probe
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"time"
-
-	"git-ward/internal/cli"
-	"git-ward/internal/diag"
 )
 
-// Place is what the launcher tells a probe about the fence around it.
-type Place struct {
+// Surroundings is what the launcher tells a probe about the fence around it.
+type Surroundings struct {
 	Bare     string   `json:"bare"`     // the repository's mount
 	State    string   `json:"state"`    // the writable volume
 	Door     string   `json:"door"`     // socket
@@ -38,11 +33,11 @@ type Result struct {
 // whether that is what was promised.
 type attempt struct {
 	id, promise string
-	try         func(context.Context, *Place) (held bool, detail string)
+	try         func(context.Context, *Surroundings) (held bool, detail string)
 }
 
 // Run tries everything, one result an attempt.
-func Run(ctx context.Context, p *Place) []Result {
+func Run(ctx context.Context, p *Surroundings) []Result {
 	var results []Result
 	for _, list := range [][]attempt{network(p), privileges(), files(p), services(p)} {
 		for _, a := range list {
@@ -52,34 +47,4 @@ func Run(ctx context.Context, p *Place) []Result {
 		}
 	}
 	return results
-}
-
-// Write prints results as one line each and a count, or as one line of JSON
-// each. It returns cli.ErrFindings when a promise was broken.
-func Write(w io.Writer, results []Result, asJSON bool) error {
-	broken, width := 0, 0
-	for _, r := range results {
-		width = max(width, len(r.Promise))
-	}
-	for _, r := range results {
-		word := "held  "
-		if !r.Held {
-			word = "BROKEN"
-			broken++
-		}
-		if asJSON {
-			if err := diag.WriteJSON(w, r); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintf(w, "%s %s  %-*s %s\n", word, r.ID, width, r.Promise, diag.Clean(r.Detail))
-	}
-	if !asJSON {
-		fmt.Fprintf(w, "%d promises tried, %d broken\n", len(results), broken)
-	}
-	if broken > 0 {
-		return cli.ErrFindings
-	}
-	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-func services(p *Place) []attempt {
+func services(p *Surroundings) []attempt {
 	list := []attempt{
 		{"SBX-4", "the door answers with one repository's refs", doorAnswers},
 		{"SBX-4", "the door obeys nobody's verb", doorIgnoresVerbs},
@@ -39,7 +39,7 @@ func dial(socket string) (net.Conn, error) {
 
 // doorAnswers reads the first pkt-line of receive-pack's advertisement
 // (gitprotocol-pack(5)): four hex digits, an object id, a ref.
-func doorAnswers(_ context.Context, p *Place) (bool, string) {
+func doorAnswers(_ context.Context, p *Surroundings) (bool, string) {
 	conn, err := dial(p.Door)
 	if err != nil {
 		return false, err.Error()
@@ -55,7 +55,7 @@ func doorAnswers(_ context.Context, p *Place) (bool, string) {
 // doorIgnoresVerbs asks for another service of another repository, as git's own
 // daemon would be asked; the door must answer with its advertisement and refuse
 // what is not a push.
-func doorIgnoresVerbs(_ context.Context, p *Place) (bool, string) {
+func doorIgnoresVerbs(_ context.Context, p *Surroundings) (bool, string) {
 	conn, err := dial(p.Door)
 	if err != nil {
 		return false, err.Error()
@@ -73,7 +73,7 @@ func doorIgnoresVerbs(_ context.Context, p *Place) (bool, string) {
 
 // noKeys looks through every environment that this user can read (FIELD-NOTES: a
 // child of the same user reads its parent's).
-func noKeys(context.Context, *Place) (bool, string) {
+func noKeys(context.Context, *Surroundings) (bool, string) {
 	found, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
 		return false, err.Error()
@@ -97,7 +97,7 @@ func noKeys(context.Context, *Place) (bool, string) {
 }
 
 func gatewayRefuses(method, path, what string) attempt {
-	return attempt{"SBX-7", "the gateway refuses " + what, func(_ context.Context, p *Place) (bool, string) {
+	return attempt{"SBX-7", "the gateway refuses " + what, func(_ context.Context, p *Surroundings) (bool, string) {
 		conn, err := dial(p.Gateway)
 		if err != nil {
 			return false, err.Error()

@@ -1,16 +1,50 @@
-package sandbox
+package command
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"strings"
 
+	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/hookdir"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
+	"git-ward/sandbox/fence"
 )
+
+// status is `git ward status`: what runs on a repository.
+func status(ctx context.Context, env *cli.Env) error {
+	var asJSON bool
+	bare, err := bareFlag(env, "status", "status --bare DIR [--json]", func(fs *flag.FlagSet) {
+		fs.BoolVar(&asJSON, "json", false, "one JSON object")
+	})
+	if err != nil {
+		return err
+	}
+	pid, running := fence.Running(bare)
+	work, err := units(ctx, bare)
+	if err != nil {
+		return err
+	}
+	gone := hookdir.Gone(ctx, bare)
+	if asJSON {
+		return diag.WriteJSON(env.Stdout, map[string]any{"bare": bare, "running": running, "pid": pid, "units": work, "hooks": gone})
+	}
+	if gone != "" {
+		fmt.Fprintf(env.Stdout, "warning: %s\n", diag.Clean(gone))
+	}
+	if running {
+		fmt.Fprintf(env.Stdout, "the launcher, process %d, runs on %s\n", pid, bare)
+	} else {
+		fmt.Fprintf(env.Stdout, "nothing runs on %s\nnext: git ward launch --bare %s\n", bare, bare)
+	}
+	_, err = fmt.Fprint(env.Stdout, statusText(work))
+	return err
+}
 
 // unit is a unit of work as `git ward status` shows it.
 type unit struct {

@@ -1,4 +1,4 @@
-package sandbox
+package fence
 
 import (
 	"context"
@@ -9,8 +9,10 @@ import (
 	"regexp"
 	"strings"
 
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/sandbox/door"
 )
 
 // secretKeys and secretValues are settings of a repository that hold or fetch
@@ -21,10 +23,24 @@ var (
 	secretValues = regexp.MustCompile(`://[^/@\s]+@`)
 )
 
-// shown says why a repository cannot be shown in a fence, as a whole and
+// OpenRepository finds a repository on which a launch is possible, and its settings.
+// The path that it returns has no symbolic links, so that one repository has one
+// state directory however it is called.
+func OpenRepository(ctx context.Context, dir string) (bare string, settings *config.Config, err error) {
+	if bare, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", nil, diag.Hint(err, "`git ward init --bare DIR` makes a repository")
+	}
+	if err := door.Check(ctx, bare); err != nil {
+		return "", nil, err
+	}
+	settings, err = config.Load(bare)
+	return bare, settings, err
+}
+
+// CheckVisible says why a repository cannot be shown in a fence, as a whole and
 // read-only (SBX-4), with every reason: secrets in its config, which anybody
 // inside can read, and objects that are kept elsewhere, which nobody inside can.
-func shown(ctx context.Context, bare string) error {
+func CheckVisible(ctx context.Context, bare string) error {
 	out, err := git.Open(bare).Output(ctx, "config", "--file", filepath.Join(bare, "config"), "--null", "--list")
 	if err != nil {
 		return err

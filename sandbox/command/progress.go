@@ -1,4 +1,4 @@
-package sandbox
+package command
 
 import (
 	"fmt"
@@ -6,15 +6,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"git-ward/internal/diag"
 	"git-ward/sandbox/verifier"
 )
 
-// patience is how long a person looks at nothing before `git ward verify` says what
+// progressDelay is how long a person looks at nothing before `git ward verify` says what
 // it does.
-const patience = 2 * time.Second
+const progressDelay = 2 * time.Second
 
 // progress says on a person's stderr how far a verification is (LOOP-10): nothing
 // while it is quick, then what has happened and each step as it comes.
@@ -83,14 +81,4 @@ func endOf(o *verifier.Outcome) string {
 		return "ok"
 	}
 	return fmt.Sprintf("%s %d", o.End, o.Exit)
-}
-
-// logStep is a step in the judge's log.
-func logStep(log *zerolog.Logger, unit string, s verifier.Step) {
-	e := log.Info().Str("unit", unit).Str("command", s.Name).Int("run", s.Run).Int("runs", s.Runs).Bool("additions", s.With)
-	if s.Ended == nil {
-		e.Msg("a command starts")
-		return
-	}
-	e.Str("end", s.Ended.End).Int("exit", s.Ended.Exit).Dur("ms", s.Ended.Time).Msg("a command has ended")
 }

@@ -1,4 +1,4 @@
-package sandbox
+package judge
 
 import (
 	"fmt"
@@ -23,13 +23,13 @@ const (
 // criterionName is that of a directive's criterion, counted from 0.
 func criterionName(i int) string { return fmt.Sprintf("criterion %d", i+1) }
 
-// claimOf is what the verifier runs for a directive: each criterion that has a
+// ClaimOf is what the verifier runs for a directive: each criterion that has a
 // command, the residual, the suite of [verify], and the validation; all of it twice
 // where the rung wants two runs that agree (003, section 11). A directive without a
 // command has nothing to run.
-func claimOf(d *comms.Directive, settings *config.Config, commit, main string) verifier.Claim {
+func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) verifier.Claim {
 	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Accepted: d.Options.Additions,
-		Replays: 1, Bounds: bounds(settings)}
+		Replays: 1, Bounds: Bounds(settings)}
 	if loop.RungTarget(d.Options) >= loop.Rung274177 {
 		c.Replays = 2
 	}
@@ -50,8 +50,8 @@ func claimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 	return c
 }
 
-// bounds are those of a checkout.
-func bounds(settings *config.Config) verifier.Bounds {
+// Bounds are those of a claim's checkout.
+func Bounds(settings *config.Config) verifier.Bounds {
 	v := settings.Verify
 	return verifier.Bounds{Entries: v.CheckoutEntries, Depth: v.CheckoutDepth, Bytes: v.CheckoutSize}
 }

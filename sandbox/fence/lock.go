@@ -1,4 +1,4 @@
-package sandbox
+package fence
 
 import (
 	"errors"
@@ -15,17 +15,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// lockPath is the launch lock's below the repository.
+const lockPath = "ward/launch.lock"
+
 // acquire takes the repository's launch lock, which the kernel frees with the
 // launcher. It is not inherited by children (O_CLOEXEC). In it stand the process
 // and the directory of its sockets; that of a launcher that was killed is removed.
 func acquire(bare string) (*os.File, error) {
-	path := filepath.Join(bare, "ward/launch.lock")
+	path := filepath.Join(bare, lockPath)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	pid, dir := lockHolds(f)
+	pid, dir := lockContent(f)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		f.Close()
 		return nil, diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch stop --bare %s` ends it and its agent", bare)
@@ -46,8 +49,8 @@ func acquire(bare string) (*os.File, error) {
 	return f, nil
 }
 
-// lockHolds reads what stands in a lock: 0 and "" where nothing does.
-func lockHolds(f *os.File) (pid int, dir string) {
+// lockContent reads a lock's file: its process and directory, 0 and "" where it has none.
+func lockContent(f *os.File) (pid int, dir string) {
 	data, _ := io.ReadAll(io.NewSectionReader(f, 0, 4<<10))
 	first, rest, _ := strings.Cut(string(data), "\n")
 	pid, _ = strconv.Atoi(first)
@@ -56,9 +59,9 @@ func lockHolds(f *os.File) (pid int, dir string) {
 
 const scratchPrefix = "ward-"
 
-// scratch makes a directory for the sockets of one launch below dir, which may be
+// makeScratch makes a directory for the sockets of one launch below dir, which may be
 // empty for the temporary directory, and writes it down in the lock.
-func scratch(lock *os.File, dir string) (string, error) {
+func makeScratch(lock *os.File, dir string) (string, error) {
 	path, err := os.MkdirTemp(dir, scratchPrefix)
 	if err != nil {
 		return "", err
@@ -67,4 +70,18 @@ func scratch(lock *os.File, dir string) (string, error) {
 		return "", errors.Join(err, os.Remove(path))
 	}
 	return path, nil
+}
+
+// Running says whether a launcher works on a repository, and which process it is.
+func Running(bare string) (pid int, running bool) {
+	f, err := os.Open(filepath.Join(bare, lockPath))
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err == nil {
+		return 0, false // nobody holds it
+	}
+	pid, _ = lockContent(f)
+	return pid, pid != 0
 }

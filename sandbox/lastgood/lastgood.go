@@ -1,4 +1,6 @@
-package sandbox
+// Package lastgood moves refs/ward/last-good, the commit of main that last started
+// well, when the watcher in the fence says so (BOOT-2).
+package lastgood
 
 import (
 	"bytes"
@@ -16,9 +18,10 @@ import (
 // room bootstrap has the same words, and a test holds both together.
 const booted = "ward-watcher: booted "
 
-// bootedLines passes on what comes out of the fence, but for the lines in which
-// the watcher says which commit of main has started: those move a ref.
-type bootedLines struct {
+// Writer passes on what comes out of the fence, but for the lines in which
+// the watcher says which commit of main has started: those move the ref. It is safe
+// for use by several writers.
+type Writer struct {
 	out  io.Writer
 	move func(commit string) error
 
@@ -27,51 +30,59 @@ type bootedLines struct {
 	plain bool   // the rest of the present line is not
 }
 
+// NewWriter passes all other bytes on to out, and calls move for every commit that is
+// said to have started.
+func NewWriter(out io.Writer, move func(commit string) error) *Writer {
+	return &Writer{out: out, move: move}
+}
+
 // maxBooted is longer than any such line.
 const maxBooted = len(booted) + 64
 
 // Write passes bytes on as soon as they are known to be other lines'.
-func (b *bootedLines) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	var pass []byte
 	for _, c := range p {
 		end := c == '\n'
-		if b.plain {
+		if w.plain {
 			pass = append(pass, c)
-			b.plain = !end
+			w.plain = !end
 			continue
 		}
-		b.line = append(b.line, c)
-		if end && bytes.HasPrefix(b.line, []byte(booted)) {
-			if err := b.move(string(bytes.TrimSpace(b.line[len(booted):]))); err != nil {
-				pass = fmt.Appendf(pass, "ward: refs/ward/last-good is not moved: %v\n", err)
+		w.line = append(w.line, c)
+		if end && bytes.HasPrefix(w.line, []byte(booted)) {
+			if err := w.move(string(bytes.TrimSpace(w.line[len(booted):]))); err != nil {
+				pass = fmt.Appendf(pass, "ward: "+Ref+" is not moved: %v\n", err)
 			}
-			b.line = b.line[:0]
-		} else if end || !b.mayBe() || len(b.line) > maxBooted {
-			pass = append(pass, b.line...)
-			b.line, b.plain = b.line[:0], !end
+			w.line = w.line[:0]
+		} else if end || !w.mayBe() || len(w.line) > maxBooted {
+			pass = append(pass, w.line...)
+			w.line, w.plain = w.line[:0], !end
 		}
 	}
 	if len(pass) > 0 {
-		if _, err := b.out.Write(pass); err != nil {
+		if _, err := w.out.Write(pass); err != nil {
 			return 0, err
 		}
 	}
 	return len(p), nil
 }
 
-func (b *bootedLines) mayBe() bool {
-	n := min(len(b.line), len(booted))
-	return string(b.line[:n]) == booted[:n]
+// mayBe reports whether the line so far can still become one of the watcher's.
+func (w *Writer) mayBe() bool {
+	n := min(len(w.line), len(booted))
+	return string(w.line[:n]) == booted[:n]
 }
 
-const lastGood = "refs/ward/last-good"
+// Ref is the commit of main that last started well.
+const Ref = "refs/ward/last-good"
 
-// moveLastGood moves refs/ward/last-good to a commit that is said to have started.
+// Move moves Ref to a commit that is said to have started.
 // What comes out of the fence is not believed: it must be a commit that main's own
 // line of history holds (BOOT-2).
-func moveLastGood(ctx context.Context, bare, commit string) error {
+func Move(ctx context.Context, bare, commit string) error {
 	if !git.IsID(commit) || commit == git.Zero {
 		return fmt.Errorf("%.80q is no commit", commit)
 	}
@@ -80,7 +91,7 @@ func moveLastGood(ctx context.Context, bare, commit string) error {
 	r := git.Open(bare)
 	r.Limits = git.Limits{Memory: 4 << 30, Alloc: 512 << 20, CPU: time.Minute}
 	for try := range 10 {
-		old, err := r.Ref(ctx, lastGood)
+		old, err := r.Ref(ctx, Ref)
 		if err != nil || old == commit {
 			return err
 		}
@@ -91,7 +102,7 @@ func moveLastGood(ctx context.Context, bare, commit string) error {
 		if !bytes.Contains(line, []byte(commit+"\n")) {
 			return fmt.Errorf("%s is not a commit of main", commit)
 		}
-		err = r.UpdateRefs(ctx, "watcher: booted", git.RefUpdate{Ref: lastGood, Old: old, New: commit})
+		err = r.UpdateRefs(ctx, "watcher: booted", git.RefUpdate{Ref: Ref, Old: old, New: commit})
 		if !errors.Is(err, git.ErrLostRace) {
 			return err
 		}

@@ -1,0 +1,69 @@
+// Package command is the room's verbs for the host admin, one file a noun: it reads
+// the command line, calls the libraries beside it, and writes what they found.
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"path/filepath"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/sandbox/doctor"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/firewall"
+)
+
+// Main is the program git-ward-launch: its first argument is the verb, and the table
+// in main.go leads there. programOf is the program that a worker named in [model]
+// name runs, nil for none.
+func Main(programOf func(worker string) *doctor.Program) cli.Func {
+	verbs := map[string]cli.Func{
+		"launch": launch, "status": status, "verify": verify, "door": serveDoor,
+		"image": buildImage, "probe": tryFence, "firewall": showFirewall, "doctor": examine(programOf),
+		fence.FirewallChild: func(ctx context.Context, env *cli.Env) error {
+			return firewall.Child(ctx, env.Stdin, cli.Raw(env.Stdout))
+		},
+	}
+	return func(ctx context.Context, env *cli.Env) error {
+		if len(env.Args) == 0 || verbs[env.Args[0]] == nil {
+			return diag.Hint(errors.New("this program is started by git-ward"), "`git ward help` lists the commands")
+		}
+		sub := *env
+		sub.Args = env.Args[1:]
+		return verbs[env.Args[0]](ctx, &sub)
+	}
+}
+
+// bareFlag parses the arguments of a command that takes --bare and perhaps more.
+func bareFlag(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (string, error) {
+	var bare string
+	rest, err := env.Flags(name, usage, func(fs *flag.FlagSet) {
+		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
+		if more != nil {
+			more(fs)
+		}
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case len(rest) > 0:
+		return "", env.Usage(usage, "unexpected argument %q", rest[0])
+	case bare == "":
+		return "", env.Usage(usage, "--bare is missing")
+	}
+	path, err := filepath.EvalSymlinks(env.Path(bare))
+	if err != nil {
+		return "", diag.Hint(err, "`git ward init --bare DIR` makes a repository")
+	}
+	return path, nil
+}
+
+// foundIf is how a command ends that has printed what it found.
+func foundIf(trouble bool) error {
+	if trouble {
+		return cli.ErrFindings
+	}
+	return nil
+}

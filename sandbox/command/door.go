@@ -1,0 +1,66 @@
+package command
+
+import (
+	"context"
+	"flag"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/token"
+	"git-ward/sandbox/door"
+)
+
+const doorUsage = "door --stdio --bare DIR (--agent NAME | --pm NAME | --member NAME)"
+
+// serveDoor is `git ward door --stdio`, a forced command of sshd(8) (ID-4).
+func serveDoor(ctx context.Context, env *cli.Env) error {
+	s, err := parseDoor(env)
+	if err != nil {
+		return err
+	}
+	code, err := s.Serve(ctx)
+	if code != 0 {
+		return cli.ExitCode(code)
+	}
+	return err
+}
+
+// parseDoor makes a session of the arguments, which are the host's, and of the
+// variables that sshd sets, which are the client's.
+func parseDoor(env *cli.Env) (*door.Session, error) {
+	s := &door.Session{Command: env.Getenv("SSH_ORIGINAL_COMMAND"), Protocol: env.Getenv("GIT_PROTOCOL"), Stderr: env.Stderr}
+	var bare string
+	var stdio bool
+	names := map[string]*string{}
+	rest, err := env.Flags("door", doorUsage, func(fs *flag.FlagSet) {
+		fs.BoolVar(&stdio, "stdio", false, "serve one connection on standard input and output, as a forced command of ssh")
+		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
+		for _, p := range []string{"agent", "pm", "member"} {
+			names[p] = fs.String(p, "", "who has the key: `NAME`, as "+p)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for principal, name := range names {
+		if *name == "" {
+			continue
+		}
+		if s.Principal != "" {
+			return nil, env.Usage(doorUsage, "one of --agent, --pm and --member")
+		}
+		s.Principal, s.Name = principal, *name
+	}
+	switch {
+	case !stdio || len(rest) > 0:
+		return nil, env.Usage(doorUsage, "door takes --stdio and no other words")
+	case bare == "":
+		return nil, env.Usage(doorUsage, "--bare is missing")
+	case s.Principal == "":
+		return nil, env.Usage(doorUsage, "who has the key is missing: --agent, --pm or --member with a name")
+	}
+	if err := token.CheckName(s.Name); err != nil {
+		return nil, env.Usage(doorUsage, "--%s: %v", s.Principal, err)
+	}
+	s.Bare = env.Path(bare)
+	return s, nil
+}

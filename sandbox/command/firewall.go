@@ -1,0 +1,43 @@
+package command
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/firewall"
+)
+
+// showFirewall is `git ward firewall show`: the rules of a launch on this machine,
+// now, as nft text.
+func showFirewall(ctx context.Context, env *cli.Env) error {
+	const usage = "firewall show [--bare DIR]"
+	if len(env.Args) == 0 || env.Args[0] != "show" {
+		return env.Usage(usage, "firewall takes the word show")
+	}
+	sub := *env
+	sub.Args = env.Args[1:]
+	var bare string
+	if _, err := sub.Flags("firewall show", usage, func(fs *flag.FlagSet) {
+		fs.StringVar(&bare, "bare", "", "the settings of this repository, a `DIR`; default: Ward's own")
+	}); err != nil {
+		return err
+	}
+	settings := config.Default()
+	if bare != "" {
+		var err error
+		if settings, err = config.Load(env.Path(bare)); err != nil {
+			return err
+		}
+	}
+	policy, err := fence.Policy(ctx, settings, false, env.Stderr)
+	if err != nil {
+		return err
+	}
+	text, err := firewall.Text(policy)
+	fmt.Fprint(env.Stdout, text)
+	return err
+}

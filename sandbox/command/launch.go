@@ -1,0 +1,210 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/sandbox/fence"
+)
+
+const launchUsage = "launch --bare DIR [--once] [--detach] [--model NAME] [--state DIR] [--unfenced] [--raw] [-- CMD ...]"
+
+// script is the only model that may run without a fence (SBX-8): it does what
+// its lines say.
+const script = "script"
+
+// launch is `git ward launch`, with its own verbs logs and stop.
+func launch(ctx context.Context, env *cli.Env) error {
+	if !signal.Ignored(syscall.SIGHUP) { // a closed terminal ends it in good order
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
+		defer stop()
+	}
+	if len(env.Args) > 0 {
+		sub := *env
+		sub.Args = env.Args[1:]
+		switch env.Args[0] {
+		case "logs":
+			return logs(ctx, &sub)
+		case "stop":
+			return stop(ctx, &sub)
+		}
+	}
+	o, err := parseLaunch(env)
+	if err != nil {
+		return err
+	}
+	spec, err := o.spec(ctx, env)
+	if err != nil {
+		return err
+	}
+	if o.detach {
+		return detach(ctx, env, spec.Bare)
+	}
+	if spec.Unfenced {
+		fmt.Fprintf(env.Stderr, "unfenced: the agent runs as you (user %s) with your rights; nothing is contained\n", userName())
+	} else {
+		fmt.Fprintln(env.Stderr, egressMeans[spec.Settings.Egress.Mode])
+	}
+	err = fence.Launch(ctx, spec)
+	var exit fence.Exit
+	if errors.As(err, &exit) {
+		return cli.ExitCode(exit)
+	}
+	return err
+}
+
+// launchOptions are the words after `git ward launch`.
+type launchOptions struct {
+	bare, state, model          string
+	once, detach, unfenced, raw bool
+	command                     []string
+}
+
+// parseLaunch reads the arguments, or says what is wrong with them.
+func parseLaunch(env *cli.Env) (o launchOptions, err error) {
+	o.command, err = env.Flags("launch", launchUsage, func(fs *flag.FlagSet) {
+		fs.StringVar(&o.bare, "bare", "", "the bare repository `DIR` to work on")
+		fs.BoolVar(&o.unfenced, "unfenced", false, "run the agent as you, with nothing contained")
+		fs.BoolVar(&o.once, "once", false, "end when no directive is open")
+		fs.BoolVar(&o.detach, "detach", false, "go on in the background")
+		fs.BoolVar(&o.raw, "raw", false, "let a command write to the terminal whatever it wants; to a pipe or a file it always does")
+		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of [model] name")
+		fs.StringVar(&o.state, "state", "", "the agent's own `DIR` (default below $XDG_STATE_HOME/ward)")
+	})
+	switch {
+	case err != nil:
+		return o, err
+	case o.bare == "":
+		return o, env.Usage(launchUsage, "--bare is missing")
+	case len(o.command) > 0 && (o.unfenced || o.detach || o.once):
+		return o, env.Usage(launchUsage, "a command (%s) runs fenced and in the foreground", o.command[0])
+	case len(o.command) == 0 && o.raw:
+		return o, env.Usage(launchUsage, "--raw is for a command; what the agent prints is always cleaned")
+	}
+	return o, nil
+}
+
+// spec is what is to be launched, or why it cannot be.
+func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, err error) {
+	s = fence.Spec{Unfenced: o.unfenced, Podman: podmanOf(env), Getenv: env.Getenv, Messages: env.Stderr}
+	if s.Bare, s.Settings, err = fence.OpenRepository(ctx, env.Path(o.bare)); err != nil {
+		return s, err
+	}
+	if !s.Unfenced {
+		if err := fence.CheckVisible(ctx, s.Bare); err != nil {
+			return s, err
+		}
+	}
+	if s.Payload, err = o.payload(env, &s); err != nil {
+		return s, err
+	}
+	if o.state != "" {
+		s.State = env.Path(o.state)
+	} else if s.State, err = fence.DefaultState(s.Bare, env.Getenv); err != nil {
+		return s, err
+	}
+	s.Programs, err = programs()
+	return s, err
+}
+
+// payload is the command, or the agent with the model that was chosen. A command's
+// own output arrives byte for byte in a pipe or a file, and cleaned on a terminal
+// unless its owner asks for all of it (GATE-7).
+func (o *launchOptions) payload(env *cli.Env, s *fence.Spec) (p fence.Payload, err error) {
+	if len(o.command) == 0 {
+		p = fence.Payload{Once: o.once, Stdout: env.Stdout, Stderr: env.Stderr}
+		p.Model, err = chooseModel(s, o.model, env.Stderr)
+		return p, err
+	}
+	clean := cli.Bytes
+	if o.raw {
+		clean = cli.Raw
+	}
+	return fence.Payload{Command: o.command, Stdin: env.Stdin, Stdout: clean(env.Stdout), Stderr: clean(env.Stderr)}, nil
+}
+
+// programs finds Ward's own binaries.
+func programs() (p fence.Programs, err error) {
+	if p.Agent, err = cli.Program(fence.AgentProgram); err != nil {
+		return p, err
+	}
+	if p.Watcher, err = cli.Program(fence.WatcherProgram); err != nil {
+		return p, err
+	}
+	p.Forwarder, err = cli.Program(fence.ForwarderProgram)
+	return p, err
+}
+
+// egressMeans says in one line what the egress mode means (SBX-2).
+var egressMeans = map[string]string{
+	"public":    "fenced: the public internet is open to the agent, private networks and this host are not; [egress] mode = \"allowlist\" closes it",
+	"allowlist": "fenced: no route out; the gateway opens the names of [egress] allow only",
+}
+
+// fencedModels are what an agent in the fence can work with.
+var fencedModels = []string{"anthropic", "openai", "claude-code", "codex", "opencode", "exec", script}
+
+// chooseModel fails closed: nobody works by accident, and without a fence only
+// the script runs (SBX-8).
+func chooseModel(s *fence.Spec, flagged string, stderr io.Writer) (string, error) {
+	path := filepath.Join(s.Bare, config.Path)
+	name := flagged
+	if name == "" {
+		name = s.Settings.Model.Name
+	}
+	switch {
+	case s.Unfenced && name == "":
+		fmt.Fprintf(stderr, "no model is configured ([model] name in %s): the model %q runs\n", path, script)
+		return script, nil
+	case s.Unfenced && name != script:
+		return "", diag.Hint(fmt.Errorf("the model %q needs the fence; unfenced runs the model %q only", name, script),
+			"`--model %s` chooses it for this launch", script)
+	case name == "":
+		return "", diag.Hint(fmt.Errorf("no model is configured: [model] name in %s is empty", path),
+			"set it to one of %s, or say --model NAME", strings.Join(fencedModels, ", "))
+	case !slices.Contains(fencedModels, name):
+		return "", diag.Hint(fmt.Errorf("unknown model %q", name), "[model] name is one of %s", strings.Join(fencedModels, ", "))
+	}
+	return name, nil
+}
+
+// podmanOf is where a command makes containers.
+func podmanOf(env *cli.Env) fence.Podman {
+	return fence.Podman{Storage: env.Getenv(storageVar), Scratch: runtimeDir(env.Getenv)}
+}
+
+// storageVar names a directory for podman's images and containers, in place of
+// the user's own: tests keep out of people's way with it.
+const storageVar = "WARD_PODMAN_STORAGE"
+
+// runtimeDir is where sockets go: the user's short-lived directory if the
+// session has one, else the temporary directory (empty).
+func runtimeDir(getenv func(string) string) string {
+	dir := getenv("XDG_RUNTIME_DIR")
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() || !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return strconv.Itoa(os.Geteuid())
+}

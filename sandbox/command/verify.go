@@ -1,0 +1,222 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/state"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/judge"
+	"git-ward/sandbox/verifier"
+)
+
+const verifyUsage = "verify --bare DIR [--main REV] [--replays N] [--unfenced] [--json] COMMIT (D-n | --run LINE ...)"
+
+// verifyOptions are the words after `git ward verify`.
+type verifyOptions struct {
+	bare, main, commit string
+	directive          string   // its name, "" where there are lines
+	lines              []string // for the shell
+	replays            int      // 0: as the directive's rung wants
+	unfenced, asJSON   bool
+}
+
+// verify is `git ward verify`: it runs a directive's commands, or any lines for
+// the shell, on a clean checkout of a commit, as a claim's are run, and says how
+// they ended. It records nothing: a verdict is the launcher's.
+func verify(ctx context.Context, env *cli.Env) error {
+	o, err := parseVerify(env)
+	if err != nil {
+		return err
+	}
+	facts, err := o.facts(ctx, env)
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		if err := diag.WriteJSON(env.Stdout, facts); err != nil {
+			return err
+		}
+	} else {
+		printFacts(env.Stdout, facts)
+	}
+	return foundIf(!facts.OK() || len(facts.Deviations) > 0)
+}
+
+func parseVerify(env *cli.Env) (o verifyOptions, err error) {
+	args, err := env.Flags("verify", verifyUsage, func(fs *flag.FlagSet) {
+		fs.StringVar(&o.bare, "bare", "", "the bare repository `DIR`")
+		fs.StringVar(&o.main, "main", "refs/heads/main", "the `REV` of main that the commit is held against")
+		fs.IntVar(&o.replays, "replays", 0, "run all of it `N` times; default: as the directive's rung wants")
+		fs.Func("run", "a `LINE` for the shell, in a directive's place; may be repeated", func(line string) error {
+			o.lines = append(o.lines, line)
+			return nil
+		})
+		fs.BoolVar(&o.unfenced, "unfenced", false, "plain processes, with nothing contained")
+		fs.BoolVar(&o.asJSON, "json", false, "one JSON object")
+	})
+	if err != nil {
+		return o, err
+	}
+	wanted := 2 // a commit and a directive
+	if len(o.lines) > 0 {
+		wanted = 1
+	}
+	if o.bare == "" || len(args) != wanted {
+		return o, env.Usage(verifyUsage, "--bare, a commit and what to run on it are needed")
+	}
+	if o.commit = args[0]; wanted == 2 {
+		o.directive = args[1]
+	}
+	return o, nil
+}
+
+// facts runs what is asked for. A commit that cannot be judged is a fact, too.
+func (o *verifyOptions) facts(ctx context.Context, env *cli.Env) (*verifier.Facts, error) {
+	bare, settings, err := fence.OpenRepository(ctx, env.Path(o.bare))
+	if err != nil {
+		return nil, err
+	}
+	v := fence.Verifier{Bare: bare, Settings: settings, Podman: podmanOf(env), Unfenced: o.unfenced, Log: zerolog.Nop()}
+	if !o.unfenced {
+		if v.Policy, err = fence.Policy(ctx, settings, false, env.Stderr); err != nil {
+			return nil, err
+		}
+	}
+	claim, err := o.claim(ctx, git.Open(bare), settings)
+	var facts *verifier.Facts
+	if err == nil {
+		people := env.Stderr
+		if o.asJSON { // a program waits for the answer alone
+			people = io.Discard
+		}
+		shown := newProgress(people, progressDelay)
+		claim.Progress = shown.step
+		facts, err = v.Verify(ctx, claim)
+		shown.end()
+	}
+	var unfit *verifier.Unfit
+	if errors.As(err, &unfit) {
+		return &verifier.Facts{Commit: claim.Commit, Main: claim.Main, Unfit: unfit.Why}, nil
+	}
+	return facts, err
+}
+
+// claim is what is to be run: a directive of main by its name, or lines for the
+// shell. With a *verifier.Unfit it has its commits.
+func (o *verifyOptions) claim(ctx context.Context, repo *git.Repo, settings *config.Config) (c verifier.Claim, err error) {
+	commit, err := repo.Commit(ctx, o.commit)
+	if err != nil {
+		return c, err
+	}
+	main, err := repo.Commit(ctx, o.main)
+	if err != nil {
+		return c, err
+	}
+	if o.directive != "" {
+		d, err := directive(ctx, repo, main, o.directive)
+		if err != nil {
+			return c, err
+		}
+		c = judge.ClaimOf(d, settings, commit, main)
+		c.Base, err = judge.Base(ctx, repo, c, d)
+		c.Replays = cmp.Or(max(o.replays, 0), c.Replays)
+		return c, err
+	}
+	c = verifier.Claim{Commit: commit, Main: main, Pinned: settings.Verify.Pinned, Replays: max(o.replays, 1), Bounds: judge.Bounds(settings)}
+	for i, line := range o.lines {
+		c.Commands = append(c.Commands, verifier.Command{Name: fmt.Sprintf("line %d", i+1), Line: line})
+	}
+	return c, nil
+}
+
+// directive is the one of a name in a commit's COMMS.md, if it has a command.
+func directive(ctx context.Context, repo *git.Repo, commit, name string) (*comms.Directive, error) {
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	doc, err := state.ReadComms(reader, commit)
+	if err != nil {
+		return nil, err
+	}
+	d := doc.Directive(name)
+	if d == nil {
+		return nil, fmt.Errorf("%.12s:%s has no directive %s", commit, comms.Path, diag.Clean(name))
+	}
+	if len(judge.ClaimOf(d, &config.Config{}, "", "").Commands) == 0 {
+		return nil, diag.Hint(fmt.Errorf("%s has no command to run", name), "a criterion ends in its command: - [ ] all tests pass (`go test ./...`)")
+	}
+	return d, nil
+}
+
+// printFacts shows each command with its end, and what failed with its last
+// words.
+func printFacts(w io.Writer, f *verifier.Facts) {
+	if f.Unfit != "" {
+		fmt.Fprintf(w, "%.12s cannot be judged: %s\n", f.Commit, diag.Clean(f.Unfit))
+		return
+	}
+	left := 0
+	for _, a := range f.Additions {
+		how := "left out of the run that decides"
+		if a.Kept {
+			how = "decides, as the commands name it"
+		} else {
+			left++
+		}
+		fmt.Fprintf(w, "addition: %s (%s; %s)\n", diag.Clean(a.Path), a.Kind, how)
+	}
+	for _, d := range f.Deviations {
+		fmt.Fprintf(w, "put back: %s (%s)\n", diag.Clean(d.Path), d.Kind)
+	}
+	for i, runs := range f.Replays {
+		printRuns(w, fmt.Sprintf("run %d", i+1), runs)
+	}
+	if f.With != nil {
+		printRuns(w, fmt.Sprintf("with %d", left), f.With)
+	}
+	if f.Base != f.Main {
+		fmt.Fprintf(w, "what decides is as %.12s has it, where the work left main\n", f.Base)
+	}
+	fence := "fence: none"
+	if f.Image != "" {
+		fence = "in " + f.Image
+	}
+	fmt.Fprintf(w, "these commands ended so on %.12s, %s; code can still cheat its own tests\n", f.Commit, fence)
+}
+
+// printRuns shows one run of all commands.
+func printRuns(w io.Writer, name string, runs []verifier.Run) {
+	for _, r := range runs {
+		word := "ok"
+		if !r.OK() {
+			word = fmt.Sprintf("%s %d", r.End, r.Exit)
+		}
+		fmt.Fprintf(w, "%-12s %s  %-10s %8v  %s\n", r.Name, name, word, r.Time.Round(time.Millisecond), diag.Clean(r.Line))
+		if !r.OK() {
+			printTail(w, r.Tail)
+		}
+	}
+}
+
+// shownLines is how much of a failed command's output people see.
+const shownLines = 10
+
+func printTail(w io.Writer, tail string) {
+	lines := strings.Split(strings.TrimRight(tail, "\n"), "\n")
+	for _, line := range lines[max(0, len(lines)-shownLines):] {
+		fmt.Fprintf(w, "    %s\n", diag.Clean(line))
+	}
+}

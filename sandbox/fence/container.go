@@ -1,0 +1,177 @@
+package fence
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/protocols/boot"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/image"
+	"git-ward/sandbox/podman"
+)
+
+// Where things are inside the fence.
+const (
+	InsideBare    = "/mnt/remote" // the repository, read-only
+	InsideState   = "/bot"        // the agent's directory, the one volume
+	InsideBin     = "/ward/bin"   // Ward's own programs
+	InsideDoor    = insideDoorDir + "/" + socketName
+	InsideGateway = insideGatewayDir + "/" + socketName
+
+	insideDoorDir    = "/ward/door"
+	insideGatewayDir = "/ward/gateway"
+	insideConfigDir  = "/ward/config"
+	insideGo         = "/usr/local/go"
+	insidePrograms   = "/ward/programs" // [sandbox] programs
+
+	socketName = "sock" // of the door's and of the gateway's socket in its directory
+)
+
+// The names of Ward's programs in the directory of binaries.
+const (
+	AgentProgram     = "ward-agent"
+	WatcherProgram   = "ward-watcher" // starts the agent
+	ForwarderProgram = "ward-inside"  // runs in front of both
+)
+
+// container is the whole of the container that a launch wants (SBX-3, SBX-4).
+func (l *launch) container(f *fence) *podman.Spec {
+	size := l.spec.Settings.Sandbox.StateSize
+	state := podman.Mount{Kind: podman.Disk, Source: filepath.Join(l.spec.State, "bot.img"), Target: InsideState, Size: size, Owner: image.WatcherID}
+	if f.engine.Rootless() { // an ordinary user cannot mount a file system
+		state = podman.Mount{Kind: podman.Tmpfs, Target: InsideState, Size: size}
+	}
+	s := f.container(l.spec.Bare, l.spec.Settings)
+	s.Command, s.Stdin = l.commandLine(), l.spec.Payload.Stdin != nil
+	s.Env[boot.UntilVar] = l.untilText()
+	s.Mounts = append(s.Mounts,
+		readOnly(filepath.Dir(l.spec.Programs.Agent), InsideBin),
+		readOnly(filepath.Dir(l.door), insideDoorDir),
+		readOnly(filepath.Dir(l.gateway), insideGatewayDir),
+		readOnly(filepath.Dir(configCopy(l.spec.State)), insideConfigDir),
+		state)
+	if len(l.spec.Payload.Command) == 0 {
+		s.User = userID(image.WatcherID)
+		// What the watcher needs to start the agent as another user and to end it;
+		// nothing that it starts has them (SBX-3).
+		s.Caps = []string{"SETUID", "SETGID", "KILL"}
+	}
+	return s
+}
+
+// container is one for the agent's user with the repository, read-only, and the Go
+// toolchain, and nothing that leads out of it but what the policy lets pass.
+func (f *fence) container(bare string, settings *config.Config) *podman.Spec {
+	b := settings.Sandbox
+	s := &podman.Spec{
+		Image: f.image, Dir: InsideState, User: userID(image.AgentID), Hostname: "ward",
+		Env: map[string]string{
+			"PATH": InsideBin + ":" + insideGo + "/bin:/usr/local/bin:/usr/bin:/bin", "HOME": InsideState, "LANG": "C.UTF-8",
+			"GIT_AUTHOR_NAME": "Ward Agent", "GIT_AUTHOR_EMAIL": "agent@ward",
+			"GIT_COMMITTER_NAME": "Ward Agent", "GIT_COMMITTER_EMAIL": "agent@ward",
+		},
+		NoNewPrivileges: true, ReadOnlyRoot: true,
+		Network: podman.NetworkPublic, DNS: f.policy.Resolvers,
+		Limits: podman.Limits{Processes: b.Processes, Memory: b.Memory, CPUs: b.CPUs, Files: uint64(b.Files)},
+		Mounts: []podman.Mount{
+			readOnly(bare, InsideBare),
+			readOnly(f.cover, InsideBare+"/ward"),
+			readOnly(f.cover, InsideBare+"/hooks"),
+			{Kind: podman.Tmpfs, Target: "/tmp", Size: b.TmpSize},
+		},
+	}
+	for _, dir := range otherHooks(bare) {
+		s.Mounts = append(s.Mounts, readOnly(f.cover, InsideBare+"/"+dir))
+	}
+	if f.policy.Mode == firewall.Allowlist {
+		s.Network, s.DNS = podman.NetworkNone, nil
+	}
+	if dir := b.Programs; dir != "" {
+		s.Mounts = append(s.Mounts, readOnly(dir, insidePrograms))
+		s.Env["PATH"] = insidePrograms + "/bin:" + insidePrograms + "/node_modules/.bin:" + s.Env["PATH"]
+	}
+	if root := goRoot(); root != "" {
+		s.Mounts = append(s.Mounts, readOnly(root, insideGo))
+	}
+	return s
+}
+
+// readOnly binds a directory of the host's into the fence.
+func readOnly(source, target string) podman.Mount {
+	return podman.Mount{Kind: podman.Bind, Source: source, Target: target, ReadOnly: true}
+}
+
+// userID is a user with a group of the same number.
+func userID(id int) string { return fmt.Sprintf("%d:%d", id, id) }
+
+// otherHooks are a repository's directories of hooks besides hooks/: a server's,
+// and the chained ones. Scripts of the host's may hold what nobody inside may read.
+func otherHooks(bare string) (found []string) {
+	entries, err := os.ReadDir(bare)
+	if err != nil {
+		return nil // door.Check has read it
+	}
+	for _, e := range entries {
+		if name := e.Name(); e.IsDir() && name != "hooks" && (strings.HasSuffix(name, "hooks") || strings.HasSuffix(name, "hooks.chained")) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// checkReadable makes sure of what the user inside needs of the host's directories:
+// inside, it is nobody whom the host knows, so the bits for others count.
+func checkReadable(mounts []podman.Mount) error {
+	for _, m := range mounts {
+		if m.Kind != podman.Bind {
+			continue
+		}
+		info, err := os.Stat(m.Source)
+		if err != nil {
+			return err
+		}
+		if info.Mode()&0o005 != 0o005 {
+			return diag.Hint(fmt.Errorf("%s cannot be read inside the fence (mode %04o)", m.Source, info.Mode().Perm()), "chmod o+rx %s", m.Source)
+		}
+	}
+	return nil
+}
+
+// commandLine is what runs inside: the forwarder in front, then the watcher or the
+// user's own command.
+func (l *launch) commandLine() []string {
+	args := []string{InsideBin + "/" + ForwarderProgram, "--gateway", InsideGateway}
+	if l.policy.Mode == firewall.Allowlist {
+		args = append(args, "--proxy")
+	}
+	args = append(args, "--")
+	if command := l.spec.Payload.Command; len(command) > 0 {
+		return append(args, command...)
+	}
+	args = append(args, InsideBin+"/"+WatcherProgram, "--agent", InsideBin+"/"+AgentProgram, "--agent-user", strconv.Itoa(image.AgentID),
+		"--bare", InsideBare, "--state", InsideState, "--door", InsideDoor,
+		"--config", insideConfigDir+"/"+filepath.Base(configCopy(l.spec.State)), "--model", l.spec.Payload.Model)
+	if l.spec.Payload.Once {
+		args = append(args, "--once")
+	}
+	return args
+}
+
+// goRoot is the host's Go toolchain, bound in where there is one: the installed
+// one, whatever the directory that this runs in would like to fetch.
+func goRoot() string {
+	cmd := exec.Command("go", "env", "GOROOT")
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local")
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}

@@ -1,0 +1,201 @@
+package fence
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/diag"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/image"
+	"git-ward/sandbox/podman"
+)
+
+// FirewallChild is the hidden verb by which an ordinary user's launcher starts
+// itself again inside its container's namespaces.
+const FirewallChild = "firewall-child"
+
+// fence makes containers whose network has its rules before anything runs in them:
+// the agent's, and those of a verification.
+type fence struct {
+	engine *podman.Engine
+	image  string
+	cover  string // an empty directory, to cover others with
+	policy firewall.Policy
+	log    zerolog.Logger
+}
+
+// openFence connects to podman, removes what an earlier launcher left under the same
+// owner's name, and makes sure of the image, which is the default one for "".
+func openFence(ctx context.Context, owner string, at Podman, imageName string) (*fence, error) {
+	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Storage: at.Storage, Scratch: at.Scratch})
+	if err != nil {
+		return nil, diag.Hint(err, "`git ward doctor` says what this machine lacks")
+	}
+	f := &fence{engine: engine}
+	if err := f.prepare(ctx, at.Scratch, imageName); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return f, nil
+}
+
+func (f *fence) prepare(ctx context.Context, scratch, imageName string) (err error) {
+	if _, err := f.engine.Sweep(ctx); err != nil {
+		return err
+	}
+	if f.image, err = findImage(ctx, f.engine, imageName); err != nil {
+		return err
+	}
+	if f.cover, err = os.MkdirTemp(scratch, "ward-empty-"); err != nil {
+		return err
+	}
+	return os.Chmod(f.cover, 0o555)
+}
+
+func (f *fence) close() error {
+	err := f.engine.Close()
+	if f.cover != "" {
+		err = errors.Join(err, os.RemoveAll(f.cover))
+	}
+	return err
+}
+
+// findImage settles which image runs, and that it is there: launch pulls and
+// builds nothing.
+func findImage(ctx context.Context, engine *podman.Engine, name string) (string, error) {
+	if name == "" {
+		var recipe image.Recipe
+		if err := recipe.Complete(); err != nil {
+			return "", err
+		}
+		name = recipe.Name()
+	}
+	there, err := engine.HasImage(ctx, name)
+	if err == nil && !there {
+		err = diag.Hint(fmt.Errorf("the image %s is not there", name), "`git ward image build` makes it, once")
+	}
+	return name, err
+}
+
+// ownerOf names a repository's containers over restarts of its launcher.
+func ownerOf(bare string) string {
+	sum := sha256.Sum256([]byte(bare))
+	return fmt.Sprintf("%x", sum[:8])
+}
+
+// runFenced runs the payload in a new container: created, initialized, its
+// network namespace given its rules and read back, and only then started
+// (SBX-1). Whatever fails, the container is removed. It is started once: an end
+// that nobody asked for needs a new launch, fenced anew.
+func (l *launch) runFenced(ctx context.Context) (err error) {
+	f, err := openFence(ctx, ownerOf(l.spec.Bare), Podman{l.spec.Podman.Storage, l.scratch}, l.spec.Settings.Sandbox.Image)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	f.policy, f.log = l.policy, l.log
+	spec := l.container(f)
+	if err := checkReadable(spec.Mounts); err != nil {
+		return err
+	}
+	container, err := f.engine.Create(ctx, spec)
+	if err != nil {
+		return err
+	}
+	for _, warning := range container.Warnings {
+		fmt.Fprintf(l.spec.Messages, "warning: %s\n", warning)
+	}
+	p := &l.spec.Payload
+	return f.run(ctx, container, podman.Streams{Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr})
+}
+
+// run takes a created container to its end.
+func (f *fence) run(ctx context.Context, c *podman.Container, streams podman.Streams) (err error) {
+	defer func() { err = errors.Join(err, c.Remove(context.WithoutCancel(ctx))) }()
+	output, err := f.start(ctx, c, streams)
+	if err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go f.stopWith(ctx, c, ended)
+	code, err := c.Wait(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	podman.Drain(output)
+	if code != 0 {
+		return Exit(code)
+	}
+	// podman says 0 of a container that somebody removes while it waits.
+	if _, err := c.Inspect(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("the container is gone before its end was seen: %w", err)
+	}
+	return nil
+}
+
+// start initializes a container, gives its network namespace the rules, and only
+// then starts it. What it returns is for podman.Drain.
+func (f *fence) start(ctx context.Context, c *podman.Container, streams podman.Streams) (output func() error, err error) {
+	pid, err := c.Init(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.enforce(ctx, pid); err != nil {
+		return nil, err
+	}
+	if output, err = c.Attach(context.WithoutCancel(ctx), streams); err != nil {
+		return nil, err
+	}
+	if err := c.Start(ctx); err != nil {
+		return nil, err
+	}
+	// A second start, by whomever, would have a network without rules. Now it has
+	// a mount without a source, and fails.
+	if err := os.Remove(f.cover); err != nil {
+		return nil, err
+	}
+	f.log.Info().Str("container", c.ID[:12]).Int("pid", pid).Str("egress", string(f.policy.Mode)).Msg("fenced")
+	return output, nil
+}
+
+// enforce puts the rules into the network namespace of a container's first process
+// and reads them back. It is the process's own namespace, which Start looks at
+// again: the path that podman has for it is a mount that an ordinary user's
+// launcher does not see.
+func (f *fence) enforce(ctx context.Context, pid int) (err error) {
+	policy := f.policy
+	// The container's bridge may be new: since Init its addresses and routes are
+	// the host's, too.
+	if policy.HostAddrs, policy.HostRoutes, err = firewall.HostFacts(ctx); err != nil {
+		return fmt.Errorf("the host's own addresses cannot be read: %w", err)
+	}
+	target := firewall.Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", pid), Child: []string{FirewallChild}}
+	if err := firewall.Apply(ctx, policy, target); err != nil {
+		return fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
+	}
+	return nil
+}
+
+// stopWith ends the container when the launch's context ends. When podman's service
+// has ended, nobody could: then the wait for the container ends, too, and its
+// engine's Close removes it.
+func (f *fence) stopWith(ctx context.Context, c *podman.Container, ended <-chan struct{}) {
+	select {
+	case <-ended:
+		return
+	case <-f.engine.Done():
+		return
+	case <-ctx.Done():
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	if err := c.Stop(late, stopPatience); err != nil {
+		f.log.Error().Err(err).Msg("the container does not stop")
+	}
+}

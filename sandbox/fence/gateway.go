@@ -1,0 +1,111 @@
+package fence
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/gateway"
+)
+
+// openGateway opens the models' way out for a launch.
+func (l *launch) openGateway() (*gateway.Gateway, error) {
+	settings := l.spec.Settings
+	prices, err := prices(settings.Prices)
+	if err != nil {
+		return nil, err
+	}
+	cost, err := gateway.ParseMoney(settings.Budget.Cost)
+	if err != nil {
+		return nil, fmt.Errorf("[budget] cost: %w", err)
+	}
+	m := settings.Model
+	anthropic, err := provider(m.AnthropicURL, m.AnthropicKeyFile, l.spec.Getenv("ANTHROPIC_API_KEY"))
+	if err != nil {
+		return nil, err
+	}
+	openai, err := provider(m.OpenAIURL, m.OpenAIKeyFile, l.spec.Getenv("OPENAI_API_KEY"))
+	if err != nil {
+		return nil, err
+	}
+	return gateway.Listen(gateway.Config{
+		Dir: l.scratch, Meter: filepath.Join(l.spec.Bare, "ward/meter.json"),
+		Directive: l.payer,
+		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
+		Until:     l.until,
+		Anthropic: anthropic, OpenAI: openai, Prices: prices,
+		Allowlist: l.policy.Mode == firewall.Allowlist, Allow: settings.Egress.Allow, Blocked: l.policy.HostRoutes,
+		Log: l.log,
+	})
+}
+
+func prices(settings []config.Price) (gateway.Prices, error) {
+	var table []gateway.PriceSetting
+	for _, p := range settings {
+		table = append(table, gateway.PriceSetting{Model: p.Model, Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite})
+	}
+	prices, err := gateway.NewPrices(table)
+	if err != nil {
+		return prices, fmt.Errorf("[[prices]]: %w", err)
+	}
+	return prices, nil
+}
+
+// provider has its key from where only the host can read: a file, else the
+// launcher's own environment.
+func provider(url, keyFile, fromEnv string) (p gateway.Provider, err error) {
+	p.BaseURL = url
+	if keyFile != "" {
+		p.Key, err = gateway.ReadKey(keyFile)
+	} else if fromEnv != "" {
+		p.Key, err = gateway.NewKey(fromEnv)
+	}
+	return p, err
+}
+
+// payer names who pays for a model's call: the directive of the ACTIVE unit, else
+// the oldest open directive of main, or "shell" for a user's own command when none
+// is open. "" refuses the call.
+func (l *launch) payer() string {
+	repo := git.Open(l.spec.Bare)
+	if name := activeDirective(repo); name != "" {
+		return name
+	}
+	if name := openDirective(repo); name != "" || len(l.spec.Payload.Command) == 0 {
+		return name
+	}
+	return "shell"
+}
+
+// activeDirective is the directive of the first unit that is ACTIVE, "" for none.
+func activeDirective(repo *git.Repo) string {
+	reader := repo.Reader(context.Background())
+	defer reader.Close()
+	units, _, _ := state.Units(reader)
+	for _, u := range units {
+		if last, err := state.Record(reader, u.Tip); err == nil && last.State == uow.Active {
+			return last.Directive
+		}
+	}
+	return ""
+}
+
+// openDirective is the oldest open directive of main, "" when there is none or
+// COMMS.md cannot be read.
+func openDirective(repo *git.Repo) string {
+	reader := repo.Reader(context.Background())
+	defer reader.Close()
+	doc, err := state.ReadComms(reader, "refs/heads/main")
+	if err != nil {
+		return ""
+	}
+	if open := doc.Open(); len(open) > 0 {
+		return open[0].Name()
+	}
+	return ""
+}

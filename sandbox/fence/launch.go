@@ -1,0 +1,200 @@
+// Package fence turns a Spec into a running, fenced container with its services on
+// the host's side, the git door, the gateway and the judge of claims, and takes all
+// of it down again. Unfenced, as a plain process of its user, an agent runs only
+// when that is asked for (SBX-8).
+package fence
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/logfile"
+	"git-ward/sandbox/door"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/judge"
+	"git-ward/sandbox/lastgood"
+)
+
+// Spec is the whole wanted state of one launch. Paths are absolute.
+type Spec struct {
+	Bare     string         // the repository; OpenRepository has passed
+	Settings *config.Config // the repository's own
+	Payload  Payload        // what runs
+	Programs Programs       // Ward's own
+	State    string         // the agent's directory; made when missing
+	Podman   Podman         // where containers are made; not used when Unfenced
+	Unfenced bool           // plain processes with the user's rights (SBX-8)
+	Getenv   func(string) string
+	Messages io.Writer // the launcher's own warnings and errors, for people
+}
+
+// Payload is what runs: the watcher with its agent or, fenced only, a command in
+// their place.
+type Payload struct {
+	Model   string   // who works; "" with a Command
+	Once    bool     // end when no directive is open
+	Command []string // empty: the watcher and the agent
+	Stdin   io.Reader
+	// Stdout and Stderr get a command's output byte for byte, and an agent's cleaned.
+	Stdout, Stderr io.Writer
+}
+
+// Programs are Ward's binaries on the host. In the fence all of them come from the
+// agent's directory.
+type Programs struct {
+	Agent     string
+	Watcher   string // starts the agent
+	Forwarder string // runs in front of both, and leads to the gateway
+}
+
+// Podman is where a launch's containers and sockets are made.
+type Podman struct {
+	Storage string // for images and containers, for tests; empty: the user's own
+	Scratch string // a directory in which to make one for sockets; empty: the temporary directory
+}
+
+// launch is one launch as it runs: what was asked for, and what was found or made
+// for it. Each fact is held here once.
+type launch struct {
+	spec    Spec
+	log     zerolog.Logger
+	scratch string          // the launch's own directory, for sockets
+	until   time.Time       // when [budget] time is spent
+	policy  firewall.Policy // SBX-2 for this machine
+	door    string          // socket
+	gateway string          // socket
+}
+
+// doorLogSize is the size in bytes at which the door's log starts anew.
+const doorLogSize = 4 << 20
+
+// Launch runs the payload until it ends by itself or ctx is cancelled; what is left
+// of it is then killed, and the services are closed. A payload that ended with a
+// code of its own is an Exit.
+//
+// One launcher works on a repository at a time; a second one is refused.
+func Launch(ctx context.Context, s Spec) error {
+	lock, err := acquire(s.Bare)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	scratch, err := makeScratch(lock, s.Podman.Scratch)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	if err := prepareState(s.State, s.Bare); err != nil {
+		return err
+	}
+	file, err := logfile.Open(filepath.Join(s.Bare, "ward/door.log"), doorLogSize, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	l := &launch{spec: s, scratch: scratch, log: logger(file, s.Messages)}
+	if len(s.Payload.Command) == 0 {
+		l.screenAgent(ctx)
+	}
+	ctx, cancel := l.startClock(ctx)
+	defer cancel()
+	return l.serve(ctx)
+}
+
+// logger writes JSON lines to the file, and errors for people to messages.
+func logger(file, messages io.Writer) zerolog.Logger {
+	console := zerolog.ConsoleWriter{Out: diag.NewScreen(messages), NoColor: true}
+	errorsOnly := &zerolog.FilteredLevelWriter{Writer: zerolog.LevelWriterAdapter{Writer: console}, Level: zerolog.ErrorLevel}
+	return zerolog.New(zerolog.MultiLevelWriter(diag.JSONLines{Out: file}, errorsOnly)).With().Timestamp().Logger()
+}
+
+// screenAgent cleans what an agent prints: it is untrusted wherever it ends, in the
+// launch log too (GATE-7). The watcher's lines about a commit that has started are
+// taken out of it (BOOT-2).
+func (l *launch) screenAgent(ctx context.Context) {
+	p := &l.spec.Payload
+	p.Stdout, p.Stderr = diag.NewScreen(p.Stdout), diag.NewScreen(p.Stderr)
+	p.Stdout = lastgood.NewWriter(p.Stdout, func(commit string) error {
+		return lastgood.Move(context.WithoutCancel(ctx), l.spec.Bare, commit)
+	})
+}
+
+// startClock ends a launch after [budget] time and grace. When the time is spent the
+// gateway pays for no more calls, and who works inside knows it by a variable: the
+// grace is for reports, evidence and closing steps (UOW-3).
+func (l *launch) startClock(ctx context.Context) (context.Context, context.CancelFunc) {
+	b := l.spec.Settings.Budget
+	l.until = time.Now().Add(b.Time.Duration)
+	spent := time.AfterFunc(b.Time.Duration, func() {
+		l.log.Warn().Str("time", b.Time.String()).Str("grace", b.Grace.String()).Msg("[budget] time is spent; what is left is [budget] grace")
+	})
+	ctx, cancel := context.WithTimeoutCause(ctx, b.Time.Duration+b.Grace.Duration,
+		fmt.Errorf("[budget] time, %s, and grace, %s, are spent", b.Time.Duration, b.Grace.Duration))
+	return ctx, func() { spent.Stop(); cancel() }
+}
+
+// serve opens the door and the gateway, starts the judge, and runs the payload
+// while all three serve it.
+func (l *launch) serve(ctx context.Context) error {
+	d, err := door.Listen(ctx, door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.log})
+	if err != nil {
+		return err
+	}
+	l.door = d.Socket()
+	return whileServing(ctx, service{"the git door", d.Serve}, func(ctx context.Context) (err error) {
+		if l.policy, err = Policy(ctx, l.spec.Settings, l.spec.Unfenced, l.spec.Messages); err != nil {
+			return err
+		}
+		g, err := l.openGateway()
+		if err != nil {
+			return err
+		}
+		l.gateway = g.Socket()
+		return whileServing(ctx, service{"the gateway", g.Serve}, func(ctx context.Context) error {
+			return whileServing(ctx, service{"the judge", l.judge().Serve}, l.keepRunning)
+		})
+	})
+}
+
+// judge writes the verdicts on what this launch's agent claims.
+func (l *launch) judge() *judge.Judge {
+	v := &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: Podman{l.spec.Podman.Storage, l.scratch}, Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log}
+	return &judge.Judge{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Log: l.log, Verify: v.Verify}
+}
+
+// service is one of the programs on the host's side of a fence.
+type service struct {
+	name  string
+	serve func(context.Context) error
+}
+
+// whileServing runs f while a service serves it. The service ends after f, not with
+// ctx: an agent that is told to end may still push what it has. A service that
+// breaks ends f, because an agent without it is of no use.
+func whileServing(ctx context.Context, s service, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	open, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	served := make(chan error, 1)
+	go func() {
+		err := s.serve(open)
+		cancel()
+		served <- err
+	}()
+	err := f(ctx)
+	end()
+	if serveErr := <-served; serveErr != nil {
+		return fmt.Errorf("%s: %w", s.name, serveErr)
+	}
+	return err
+}

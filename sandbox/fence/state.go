@@ -1,0 +1,55 @@
+package fence
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+)
+
+// DefaultState is the agent's directory for a repository: below the user's state
+// directory (XDG base directories), named for people and, by a hash of the
+// path, for the repository alone.
+func DefaultState(bare string, getenv func(string) string) (string, error) {
+	root := getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(root) { // "must be absolute ... ignore it" says the standard
+		home := getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return "", diag.Hint(errors.New("no place for the agent's state: neither XDG_STATE_HOME nor HOME is set"),
+				"name one with --state DIR")
+		}
+		root = filepath.Join(home, ".local/state")
+	}
+	name := strings.TrimSuffix(filepath.Base(bare), ".git")
+	sum := sha256.Sum256([]byte(bare))
+	return filepath.Join(root, "ward", fmt.Sprintf("%s-%x", name, sum[:4])), nil
+}
+
+// home is the unfenced agent's HOME below a state directory.
+func home(state string) string { return filepath.Join(state, "home") }
+
+// configCopy is the copy of the settings below a state directory. It stands in a
+// directory of its own, which is bound into the fence.
+func configCopy(state string) string { return filepath.Join(state, "config", "config.toml") }
+
+// prepareState makes the agent's directory, with a copy of the repository's settings
+// for checks before a push. The copy decides nothing: the hooks read the original.
+func prepareState(state, bare string) error {
+	if err := os.MkdirAll(home(state), 0o700); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(configCopy(state)), 0o755); err != nil {
+		return err
+	}
+	data, err := config.ReadFile(filepath.Join(bare, config.Path))
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(configCopy(state), data, 0o444)
+}

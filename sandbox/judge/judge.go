@@ -1,0 +1,228 @@
+// Package judge is the host's judge of claims: it finds the claims that stand in the
+// units' journals, has their commands run, and writes what they come to as a note on
+// the claimed commit (LOOP-5). What a claim's commands are is decided here, and by
+// main: its directive, its settings, its pinned paths.
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+	"git-ward/sandbox/verifier"
+)
+
+// Judge writes the host's verdict on every claim that stands at the tip of a
+// unit's journal, one after the other. What it knows is in refs: a claim whose note
+// has a verdict on it is done, so a judge that was killed starts over.
+type Judge struct {
+	Repo     *git.Repo
+	Settings *config.Config
+	Log      zerolog.Logger
+	// Verify runs a claim's commands. A claim that cannot be judged, today or
+	// tomorrow, is a *verifier.Unfit.
+	Verify func(context.Context, verifier.Claim) (*verifier.Facts, error)
+}
+
+const (
+	// lookInterval is the time between two looks at the refs.
+	lookInterval = 500 * time.Millisecond
+	// retryPause is how long a claim that could not be run waits for the next try.
+	retryPause = 30 * time.Second
+	// restAfter is how many looks in a row find nothing before the next waits for a
+	// ref to move. One that moves within one tick of the file system's clock leaves
+	// the mark as it was; the second look, lookInterval retryAt, still sees it.
+	restAfter = 2
+)
+
+// Serve judges until ctx ends. What goes wrong with one claim is logged and tried
+// again: no verdict is better than a wrong one, and the agent's patience is
+// bounded by [verify] timeout.
+func (j *Judge) Serve(ctx context.Context) error {
+	retryAt := map[string]time.Time{} // by the hash of the claim's record
+	var seen [2]git.Mark
+	for quiet := 0; ; {
+		marks := [2]git.Mark{j.Repo.Mark(uow.RefPrefix), j.Repo.Mark(loop.VerdictsRef)}
+		if marks != seen {
+			seen, quiet = marks, 0
+		}
+		if quiet < restAfter {
+			if j.look(ctx, retryAt) {
+				quiet++
+			} else {
+				quiet = 0
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookInterval):
+		}
+	}
+}
+
+// look judges what is open and whose next try is not put off. It reports whether there
+// was nothing: no claim, and no trouble on the way.
+func (j *Judge) look(ctx context.Context, retryAt map[string]time.Time) bool {
+	claims, err := j.open(ctx)
+	if err != nil && ctx.Err() == nil {
+		j.Log.Error().Err(err).Msg("the journals cannot be read")
+	}
+	for _, r := range claims {
+		if time.Now().Before(retryAt[r.Hash]) {
+			continue
+		}
+		if err := j.write(ctx, r); err != nil && ctx.Err() == nil {
+			retryAt[r.Hash] = time.Now().Add(retryPause)
+			j.Log.Error().Err(err).Str("unit", r.ID).Msg("the claim cannot be judged")
+		}
+	}
+	return err == nil && len(claims) == 0
+}
+
+// open lists the claims that have no verdict, by their units. What is broken in
+// one journal does not keep the others from their verdicts.
+func (j *Judge) open(ctx context.Context) (list []*uow.Record, all error) {
+	reader := j.Repo.Reader(ctx)
+	defer reader.Close()
+	units, _, err := state.Units(reader)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range units {
+		claim, err := openClaim(reader, u)
+		if err != nil {
+			all = errors.Join(all, fmt.Errorf("%s: %w", u.ID, err))
+		} else if claim != nil {
+			list = append(list, claim)
+		}
+	}
+	return list, all
+}
+
+// openClaim is the record of the claim that a unit stands at, nil when it stands at
+// none, or the claim has its verdict.
+func openClaim(reader state.Reader, u state.Unit) (*uow.Record, error) {
+	last, err := state.Record(reader, u.Tip)
+	if err != nil || last.State != uow.Active || last.Claim == nil || last.Claim.Iteration != last.Iteration {
+		return nil, err
+	}
+	claim, err := state.Claimed(reader, u.Tip)
+	if claim == nil || err != nil {
+		return nil, err
+	}
+	verdict, err := state.Answer(reader, claim.Claim.Commit, claim.Hash)
+	if verdict != nil || err != nil {
+		return nil, err
+	}
+	return claim, nil
+}
+
+// write runs a claim and writes the verdict as a note.
+func (j *Judge) write(ctx context.Context, r *uow.Record) error {
+	start := time.Now()
+	v, err := j.verdict(ctx, r)
+	if err != nil {
+		return err
+	}
+	v.Unit, v.DirectiveHash, v.Commit, v.Claim = r.ID, r.DirectiveHash, r.Claim.Commit, r.Hash
+	v.Iteration = int(r.Claim.Iteration)
+	v.Time = uow.FormatTime(time.Now())
+	line, err := v.Line()
+	if err != nil {
+		return err
+	}
+	if err := j.Repo.AppendNote(ctx, loop.VerdictsRef, r.Claim.Commit, line); err != nil {
+		return err
+	}
+	j.Log.Info().Str("unit", r.ID).Str("commit", r.Claim.Commit[:12]).Str("verdict", v.Verdict).Str("reason", v.Reason).
+		Dur("ms", time.Since(start)).Msg("judged")
+	return nil
+}
+
+// verdict is what the claim's commands come to. Main decides what is run: its
+// directive, as the claim's record names it, and its pinned paths.
+func (j *Judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error) {
+	main, err := j.Repo.Commit(ctx, "refs/heads/main")
+	if err != nil {
+		return loop.Verdict{}, err
+	}
+	reader := j.Repo.Reader(ctx)
+	defer reader.Close()
+	doc, err := state.ReadComms(reader, main)
+	if err != nil {
+		return loop.Verdict{}, err
+	}
+	d := doc.Directive(r.Directive)
+	if d == nil || d.Hash() != r.DirectiveHash {
+		return unjudged("main has another text of " + r.Directive + " by now"), nil
+	}
+	if _, err := j.Repo.Commit(ctx, r.Claim.Commit); err != nil {
+		return unjudged("the claimed commit is not there"), nil
+	}
+	declaration, _, missing := loop.Declare(r.ID, *d, loop.Base(j.Settings.Loop))
+	if len(missing) > 0 {
+		return unjudged("the directive does not say " + missing[0]), nil
+	}
+	claim := ClaimOf(d, j.Settings, r.Claim.Commit, main)
+	if len(claim.Commands) == 0 {
+		return unjudged("no criterion has a command"), nil
+	}
+	claim.Progress = func(s verifier.Step) { j.logStep(r.ID, s) }
+	var facts *verifier.Facts
+	if claim.Base, err = Base(ctx, j.Repo, claim, d); err == nil {
+		facts, err = j.Verify(ctx, claim)
+	}
+	var unfit *verifier.Unfit
+	if errors.As(err, &unfit) { // the commit's own fault: it would be the same tomorrow
+		return unjudged(unfit.Why), nil
+	}
+	if err != nil {
+		return loop.Verdict{}, err
+	}
+	return verdictOf(declaration, d, facts), nil
+}
+
+// Base is the commit of main's that a claim's deciding paths come from: where its
+// work left main, if the directive said by then what it says now. Work that began
+// before is held against main as it stands: else an agent could choose, by where it
+// begins, tests that the PM has long replaced.
+func Base(ctx context.Context, repo *git.Repo, c verifier.Claim, d *comms.Directive) (string, error) {
+	commit, err := verifier.Base(ctx, repo, c.Main, c.Commit)
+	if err != nil {
+		return "", err
+	}
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	doc, err := state.ReadComms(reader, commit)
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		return c.Main, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if then := doc.Directive(d.Name()); then == nil || then.Hash() != d.Hash() {
+		return c.Main, nil
+	}
+	return commit, nil
+}
+
+// logStep logs how far a claim's verification is (LOOP-10).
+func (j *Judge) logStep(unit string, s verifier.Step) {
+	e := j.Log.Info().Str("unit", unit).Str("command", s.Name).Int("run", s.Run).Int("runs", s.Runs).Bool("additions", s.With)
+	if s.Ended == nil {
+		e.Msg("a command starts")
+		return
+	}
+	e.Str("end", s.Ended.End).Int("exit", s.Ended.Exit).Dur("ms", s.Ended.Time).Msg("a command has ended")
+}

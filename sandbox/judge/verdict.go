@@ -1,0 +1,91 @@
+package judge
+
+import (
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/sandbox/verifier"
+)
+
+// unjudged is a verdict on a claim of which nothing was run.
+func unjudged(reason string) loop.Verdict {
+	v := loop.Judge(loop.Declaration{}, nil)
+	v.Reason = reason
+	return v
+}
+
+// verdictOf puts the facts into the words of the loop and lets it judge them.
+func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.Verdict {
+	trials := make([]loop.Trial, len(f.Replays))
+	for i, runs := range f.Replays {
+		trials[i] = trial(d, runs)
+	}
+	v := loop.Judge(p, trials)
+	var left []string
+	for _, a := range f.Additions {
+		if !a.Kept {
+			left = append(left, a.Path)
+		}
+	}
+	if f.With != nil {
+		v = v.With(loop.Judge(p, []loop.Trial{trial(d, f.With)}), left)
+	}
+	for _, a := range f.Additions {
+		v.Additions = append(v.Additions, withKind(a.Path, a.Kind))
+	}
+	for _, a := range f.Accepted {
+		v.Accepted = append(v.Accepted, diag.Clean(a))
+	}
+	for _, dev := range f.Deviations {
+		v.Deviations = append(v.Deviations, withKind(dev.Path, dev.Kind))
+	}
+	v.Image, v.Fence, v.Main, v.Base = f.Image, f.Fence, f.Main, f.Base
+	return v
+}
+
+// withKind is a path and what became of it. Names are the agent's, and a note is JSON:
+// bytes that are no text are escaped, or the verdict could not be written.
+func withKind(path, kind string) string { return diag.Clean(path) + " (" + kind + ")" }
+
+// trial reads one replay's ends by the names that ClaimOf gave.
+func trial(d *comms.Directive, runs []verifier.Run) (t loop.Trial) {
+	for i, c := range d.Criteria {
+		for _, r := range runs {
+			if r.Name == criterionName(i) {
+				t.Criteria = append(t.Criteria, outcome(c.Text, r))
+			}
+		}
+	}
+	for _, r := range runs {
+		o := outcome("", r)
+		switch r.Name {
+		case residualName:
+			t.Residual = &o
+			t.Value, _ = loop.ParseResidual(r.LastLine) // what is no decimal is not known
+		case suiteName:
+			t.Suite = &o
+		case validateName:
+			t.Validate = &o
+		}
+	}
+	return t
+}
+
+// outcome is a command's end in the loop's words.
+func outcome(criterion string, r verifier.Run) loop.Outcome {
+	o := loop.Outcome{Criterion: criterion, Command: r.Line, ExitCode: r.Exit, Met: r.OK(), OutputSHA256: r.SHA256, Tail: loop.Tail([]byte(r.Tail))}
+	switch r.End {
+	case verifier.TimedOut:
+		o.Trouble = "it did not end within [verify] timeout"
+	case verifier.Flooded:
+		o.Trouble = "it printed more than [verify] output_size"
+	case verifier.Exited:
+		if r.Exit == exitNotFound {
+			o.Trouble = verifier.Missing(r.Line, r.Tail) + ": [sandbox] image and programs say what is there"
+		}
+	}
+	return o
+}
+
+// exitNotFound is how a shell ends that did not find a command (POSIX).
+const exitNotFound = 127
