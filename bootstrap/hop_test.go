@@ -29,7 +29,7 @@ func TestHop(t *testing.T) {
 	if got := s.read("tried"); got != "tried\ntried\n" && got != "tried\n" {
 		t.Errorf("validate ran: %q", got)
 	}
-	want := Booted + main + "\n"
+	want := boot.Booted + main + "\n"
 	s.until("main is said to have started, twice", func() bool { return s.out.String() == want+want })
 	if refs := s.Run(s.Bare, "git", "for-each-ref", "refs/heads/rescue"); refs != "" {
 		t.Errorf("what the build left was taken for work: %s", refs)

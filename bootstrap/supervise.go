@@ -106,7 +106,7 @@ func (w *watcher) finish(t *target, p *process, out *capture, from int64, r run)
 func (w *watcher) booted(ctx context.Context, t *target) {
 	w.log.Info().Str("branch", t.branch).Str("commit", t.commit).Str("reason", t.note).Msg(string(boot.Success))
 	if t.branch == boot.Main {
-		fmt.Fprintln(w.Stdout, Booted+t.commit)
+		fmt.Fprintln(w.Stdout, boot.Booted+t.commit)
 	}
 	if t.hop == nil {
 		return

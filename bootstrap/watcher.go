@@ -30,10 +30,6 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// Booted begins the line on stdout that tells the host which commit of main has
-// started. The host checks that it is one before it moves refs/ward/last-good.
-const Booted = "ward-watcher: booted "
-
 // Options is what Run needs to know. Paths are absolute.
 type Options struct {
 	Bare, State, Config, Door string // Door may be ""

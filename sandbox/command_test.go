@@ -5,11 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"git-ward/internal/cli"
+	"git-ward/sandbox/fence"
 )
 
 // TestRefusals: every refusal is exit 2, says why, and what to do.
@@ -54,7 +54,7 @@ func TestRefusals(t *testing.T) {
 			}
 			os.Chown(h.bare, 65534, 65534)
 		}, unfenced, []string{"belongs to user nobody, not to you", "hint: run it as the owner: `sudo -u nobody git ward launch --bare "}},
-		{"no agent", func(h *house) { os.Remove(filepath.Join(h.bin, program)) }, unfenced, []string{"the program ward-agent is neither beside the running one nor on PATH", "hint: run scripts/build"}},
+		{"no agent", func(h *house) { os.Remove(filepath.Join(h.bin, fence.AgentProgram)) }, unfenced, []string{"the program ward-agent is neither beside the running one nor on PATH", "hint: run scripts/build"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -100,29 +100,9 @@ func (h *house) edit(old, new string) {
 	h.write("ward/config.toml", strings.Replace(string(data), old, new, 1), 0o644)
 }
 
-// TestDefaultState: without --state the agent's directory is below the user's.
-func TestDefaultState(t *testing.T) {
+// TestOneStateDirectory: a repository has one, however it is called.
+func TestOneStateDirectory(t *testing.T) {
 	t.Parallel()
-	env := func(pairs map[string]string) func(string) string { return func(k string) string { return pairs[k] } }
-	for _, test := range []struct {
-		env  map[string]string
-		want string
-	}{
-		{map[string]string{"XDG_STATE_HOME": "/s", "HOME": "/h"}, `^/s/ward/repo-[0-9a-f]{8}$`},
-		{map[string]string{"XDG_STATE_HOME": "s", "HOME": "/h"}, `^/h/\.local/state/ward/repo-[0-9a-f]{8}$`},
-		{map[string]string{"HOME": "/h"}, `^/h/\.local/state/ward/repo-[0-9a-f]{8}$`},
-	} {
-		got, err := defaultState("/srv/repo.git", env(test.env))
-		if err != nil || !regexp.MustCompile(test.want).MatchString(got) {
-			t.Errorf("%v: %q, %v", test.env, got, err)
-		}
-	}
-	_, err := defaultState("/srv/repo.git", env(nil))
-	var stderr bytes.Buffer
-	if code := cli.Report(&stderr, "git-ward", err); code != 2 || !strings.Contains(stderr.String(), "hint: name one with --state DIR") {
-		t.Errorf("exit %d: %s", code, &stderr)
-	}
-
 	h := newHouse(t, "")
 	link := h.bare + "-link"
 	if err := os.Symlink(h.bare, link); err != nil {
@@ -144,11 +124,11 @@ func TestDefaultState(t *testing.T) {
 // TestAgentOnPath: without an agent beside the launcher the one on PATH runs.
 func TestAgentOnPath(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, fence.AgentProgram), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir)
-	if got, err := cli.Program(program); err != nil || got != filepath.Join(dir, program) {
+	if got, err := cli.Program(fence.AgentProgram); err != nil || got != filepath.Join(dir, fence.AgentProgram) {
 		t.Errorf("%q, %v", got, err)
 	}
 }

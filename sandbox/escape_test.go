@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/sandbox/fence"
 	"git-ward/sandbox/lab"
 	"git-ward/sandbox/podman"
 )
@@ -138,7 +139,7 @@ func (m *machine) probe(t *testing.T) *lab.Process {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	cmd := m.launch(insideBin + "/ward-test-actor")
+	cmd := m.launch(fence.InsideBin + "/ward-test-actor")
 	cmd.Stderr = t.Output()
 	return lab.Begin(t, cmd)
 }

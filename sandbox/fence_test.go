@@ -12,6 +12,9 @@ import (
 	"git-ward/protocols/boot"
 )
 
+// storageVar is the launcher's variable for podman's storage in place of the user's own.
+const storageVar = "WARD_PODMAN_STORAGE"
+
 // testStorage is podman's storage of the tests' own; it stays for the next run.
 var testStorage = cmp.Or(os.Getenv(storageVar), "/var/tmp/ward-test-storage")
 

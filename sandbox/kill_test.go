@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"git-ward/sandbox/fence"
 )
 
 // TestKills kills the launcher, podman's service or the container, with SIGKILL,
@@ -128,7 +130,7 @@ func TestSecondStart(t *testing.T) {
 var victims = map[string]func(cmdline string) bool{
 	"launcher":  func(s string) bool { return strings.HasPrefix(s, "git-ward-launch launch ") },
 	"service":   func(s string) bool { return strings.Contains(s, " system service --time=0 ") },
-	"container": func(s string) bool { return strings.HasPrefix(s, insideBin+"/"+forwarder+" ") },
+	"container": func(s string) bool { return strings.HasPrefix(s, fence.InsideBin+"/"+fence.ForwarderProgram+" ") },
 }
 
 // kill says whether there was one.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/protocols/boot"
+	"git-ward/sandbox/fence"
 	"git-ward/sandbox/lab"
 )
 
@@ -46,12 +48,16 @@ func TestLaunch(t *testing.T) {
 	if r.PGID == syscall.Getpgrp() || r.PGID == l.Process.Pid || r.Dir != filepath.Join(h.state, "main/repo") {
 		t.Errorf("process %d has group %d and directory %s", r.PID, r.PGID, r.Dir)
 	}
+	user, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if l.out.Len() > 0 {
 		t.Errorf("stdout %q", &l.out)
 	}
 	for _, line := range []string{
 		"no model is configured ([model] name in " + h.bare + "/ward/config.toml): the model \"script\" runs\n",
-		"unfenced: the agent runs as you (user " + userName() + ") with your rights; nothing is contained\n",
+		"unfenced: the agent runs as you (user " + user.Username + ") with your rights; nothing is contained\n",
 		"agent's output\n", "agent's complaint\n",
 	} {
 		if !strings.Contains(l.err.String(), line) {
@@ -102,6 +108,9 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// stopPatience is the launcher's with an agent that does not end.
+const stopPatience = 5 * time.Second
+
 // TestSignals: an agent that ends on SIGTERM has its own exit code, one that
 // does not is killed; no child of its group stays.
 func TestSignals(t *testing.T) {
@@ -112,10 +121,10 @@ func TestSignals(t *testing.T) {
 		code     int
 		min, max time.Duration
 	}{
-		{"polite", syscall.SIGTERM, 3, 0, 4 * leave},
-		{"polite", syscall.SIGINT, 3, 0, 4 * leave},
-		{"polite", syscall.SIGHUP, 3, 0, 4 * leave},
-		{"deaf", syscall.SIGTERM, 128 + 9, leave / 2, 4 * leave},
+		{"polite", syscall.SIGTERM, 3, 0, 4 * stopPatience},
+		{"polite", syscall.SIGINT, 3, 0, 4 * stopPatience},
+		{"polite", syscall.SIGHUP, 3, 0, 4 * stopPatience},
+		{"deaf", syscall.SIGTERM, 128 + 9, stopPatience / 2, 4 * stopPatience},
 	} {
 		t.Run(test.behave+" "+test.signal.String(), func(t *testing.T) {
 			t.Parallel()
@@ -175,11 +184,9 @@ func TestKilledLauncher(t *testing.T) {
 	l.Wait()
 	lab.Eventually(t, "the agent is gone", func() bool { return !alive(r.PID) })
 	syscall.Kill(-r.PGID, syscall.SIGKILL) // the child, which nothing contains
-	lock, err := acquire(h.bare)
-	if err != nil {
-		t.Fatal(err)
+	if pid, running := fence.Running(h.bare); running {
+		t.Errorf("process %d has the lock", pid)
 	}
-	lock.Close()
 }
 
 // TestOneLauncher: a second one is refused and names the first.

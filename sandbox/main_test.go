@@ -13,26 +13,23 @@ import (
 	"testing"
 	"time"
 
-	"git-ward/bootstrap"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
 	"git-ward/protocols/boot"
-	"git-ward/sandbox/inside"
+	"git-ward/sandbox/command"
+	"git-ward/sandbox/fence"
 	"git-ward/sandbox/lab"
 )
 
-// TestMain lets the test binary, under their names, play the launcher, the
-// forwarder and the agent: real processes, because what is tested is what happens between them.
+// TestMain lets the test binary, under their names, play the launcher and the agent,
+// beside the real watcher and forwarder: processes, because what is tested is what
+// happens between them.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "git-ward-launch":
-		cli.Main("git-ward", Command)
-	case forwarder:
-		cli.Main(forwarder, inside.Command)
-	case supervisor:
-		cli.Main(supervisor, bootstrap.Command)
-	case program:
+		cli.Main("git-ward", command.Main(nil))
+	case fence.AgentProgram:
 		os.Exit(agent(os.Args[1:]))
 	}
 	if len(os.Args) == 2 {
@@ -166,9 +163,16 @@ func newHouse(t *testing.T, behave string) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"git-ward-launch", program, supervisor, forwarder} {
+	real, err := gittest.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range map[string]string{
+		"git-ward-launch": self, fence.AgentProgram: self,
+		fence.WatcherProgram: filepath.Join(real, fence.WatcherProgram), fence.ForwarderProgram: filepath.Join(real, fence.ForwarderProgram),
+	} {
 		// Not symbolic: a process's own path is a resolved one.
-		if err := os.Link(self, filepath.Join(h.bin, name)); err != nil {
+		if err := os.Link(file, filepath.Join(h.bin, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -213,7 +217,7 @@ type launcher struct {
 // directory of its own.
 func (h *house) start(args ...string) *launcher {
 	h.t.Helper()
-	l := &launcher{Cmd: exec.Command(filepath.Join(h.bin, "git-ward-launch"), args...)}
+	l := &launcher{Cmd: exec.Command(filepath.Join(h.bin, "git-ward-launch"), append([]string{"launch"}, args...)...)}
 	runtimeDir, err := os.MkdirTemp("", "rt")
 	if err != nil {
 		h.t.Fatal(err)

@@ -12,65 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"git-ward/bootstrap"
 	"git-ward/internal/gittest"
 	"git-ward/protocols/boot"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/lastgood"
 )
-
-func TestBootedWordsAgree(t *testing.T) {
-	if booted != bootstrap.Booted {
-		t.Errorf("%q is not %q", booted, bootstrap.Booted)
-	}
-}
-
-// TestLastGood: what comes out of the fence moves refs/ward/last-good to commits
-// of main only, and all else passes.
-func TestLastGood(t *testing.T) {
-	p := gittest.New(t)
-	first := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
-	p.Git("checkout", "-q", "-b", "agent/x")
-	p.Commit("x", "x")
-	p.Git("push", "-q", "origin", "agent/x")
-	branch := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
-	var out bytes.Buffer
-	lines := &bootedLines{out: &out, move: func(commit string) error { return moveLastGood(t.Context(), p.Bare, commit) }}
-	write := func(text string) {
-		for _, c := range []byte(text) { // as it may come
-			if _, err := lines.Write([]byte{c}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	lastGoodIs := func(want string) {
-		t.Helper()
-		if got := p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", lastGood); strings.TrimSpace(got) != want {
-			t.Errorf("last-good is %q, want %q", got, want)
-		}
-	}
-	write("hello\nward-watcher: something\x00\nx ward-watcher: booted " + first + "\n")
-	lastGoodIs("")
-	for _, bad := range []string{branch, "main", strings.Repeat("0", 40), "--all", first + " " + first, first[:12]} {
-		write(booted + bad + "\n")
-		lastGoodIs("")
-	}
-	if n := strings.Count(out.String(), "is not moved"); n != 5 || !strings.HasPrefix(out.String(), "hello\nward-watcher: something\x00\nx ward-watcher: booted "+first+"\n") {
-		t.Errorf("%d refusals:\n%s", n, &out)
-	}
-	out.Reset()
-	write(booted + first + "\n" + "after\n")
-	lastGoodIs(first)
-	if out.String() != "after\n" {
-		t.Errorf("%q", &out)
-	}
-	p.Git("checkout", "-q", "main")
-	p.Git("merge", "-q", "--no-ff", "-m", "merge", "agent/x")
-	p.Git("push", "-q", "origin", "main")
-	write(booted + branch + "\n") // in main's history now, and never was main
-	lastGoodIs(first)
-	write(booted + strings.TrimSpace(p.Git("rev-parse", "HEAD")) + "\n")
-	lastGoodIs(strings.TrimSpace(p.Git("rev-parse", "HEAD")))
-	p.Fsck()
-}
 
 // enemy is an agent that tries what it may not do to its watcher, writes down what
 // was allowed, and then works on.
@@ -143,7 +89,7 @@ func TestWatcher(t *testing.T) {
 		t.Errorf("the agent may:\n%s", allowed)
 	}
 	f.until("last-good", func() bool {
-		return strings.TrimSpace(p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", lastGood)) == main
+		return strings.TrimSpace(p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", lastgood.Ref)) == main
 	})
 
 	f.signal("agent/bomb")
@@ -189,7 +135,7 @@ func (f *inFence) find(words ...string) int {
 
 // ours reports whether a process sees this test's repository as its remote.
 func (f *inFence) ours(pid int) bool {
-	inside, err := os.Stat(fmt.Sprintf("/proc/%d/root%s/HEAD", pid, insideBare))
+	inside, err := os.Stat(fmt.Sprintf("/proc/%d/root%s/HEAD", pid, fence.InsideBare))
 	outside, err2 := os.Stat(filepath.Join(f.Bare, "HEAD"))
 	return err == nil && err2 == nil && os.SameFile(inside, outside)
 }

@@ -29,6 +29,10 @@ const (
 	UntilVar = "WARD_UNTIL"
 )
 
+// Booted begins the line on the watcher's standard output that tells the host which
+// commit of main has started; the commit's full id follows.
+const Booted = "ward-watcher: booted "
+
 // Main is the branch that is always started again.
 const Main = "main"
 

@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 		lab.Connect(socket)
 		return
 	}
-	if os.Getenv("DOOR_TEST_STDIO") != "" {
-		stdioMain()
+	if key := os.Getenv(keyVar); key != "" {
+		stdioMain(key)
 	}
 	os.Exit(m.Run())
 }

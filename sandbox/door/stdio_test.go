@@ -1,6 +1,7 @@
 package door
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/token"
 	"git-ward/sandbox/lab"
 )
@@ -23,7 +23,7 @@ func TestAsked(t *testing.T) {
 		"git-upload-pack 'x'": "upload-pack", "git upload-pack x.git": "upload-pack", "git-upload-pack '/a b; id'": "upload-pack",
 		`git-upload-pack '/it'\''s'`: "upload-pack", `git-upload-pack '/a'\!'b'`: "upload-pack",
 	} {
-		if got, err := asked(command); err != nil || got != want {
+		if got, err := requestedService(command); err != nil || got != want {
 			t.Errorf("%q: %q %v", command, got, err)
 		}
 	}
@@ -33,24 +33,26 @@ func TestAsked(t *testing.T) {
 		"git-receive-pack --help x", "git -c a=b receive-pack x", "GIT-RECEIVE-PACK 'x'", "id", "git-receive-pack \x00", "git-receive-pack '" + strings.Repeat("x", 5000) + "'",
 		`git-receive-pack 'x'\'`, `git-receive-pack 'x'\;'y'`, "git-receive-pack 'x'y",
 	} {
-		if got, err := asked(command); err == nil || !strings.Contains(err.Error(), "this key is for git") {
+		if got, err := requestedService(command); err == nil || !strings.Contains(err.Error(), "this key is for git") {
 			t.Errorf("%q: %q %v", command, got, err)
 		}
 	}
 }
 
 // over is the environment of a client whose ssh is the test binary, playing sshd's
-// forced command.
-func over(t *testing.T, words ...string) []string {
+// forced command for somebody's key.
+func over(t *testing.T, bare, principal, name string) []string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := filepath.Join(t.TempDir(), "ssh")
-	write(t, script, "#!/bin/sh\nSSH_ORIGINAL_COMMAND=\"$2\" SSH_CONNECTION=x DOOR_TEST_STDIO=1 exec "+self+" "+strings.Join(words, " ")+"\n", 0o755)
-	return []string{"GIT_SSH=" + script, "GIT_SSH_VARIANT=simple"}
+	return []string{"GIT_SSH=" + self, "GIT_SSH_VARIANT=simple", "SSH_CONNECTION=x", keyVar + "=" + bare + " " + principal + " " + name}
 }
+
+// keyVar makes the test binary play the forced command: the repository, the
+// principal and the name that authorized_keys would have.
+const keyVar = "DOOR_TEST_KEY"
 
 func (f *fixture) pushOver(env []string, ref string) (string, error) {
 	cmd := command(f.clone, "git", "push", "-q", "ssh://host/any/path", "HEAD:"+ref)
@@ -81,7 +83,7 @@ func TestStdio(t *testing.T) {
 	f := newFixture(t, nil)
 	f.settle(120, 30)
 	for _, principal := range []string{"agent", "pm", "member"} {
-		if out, err := f.pushOver(over(t, "--stdio", "--bare", f.bare, "--"+principal, "pat"), "refs/heads/"+principal); err != nil {
+		if out, err := f.pushOver(over(t, f.bare, principal, "pat"), "refs/heads/"+principal); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		env := map[string]string{}
@@ -101,7 +103,7 @@ func TestStdio(t *testing.T) {
 		}
 	}
 	cmd := command(t.TempDir(), "git", "clone", "-q", "ssh://host/x", "w")
-	cmd.Env = append(cmd.Env, over(t, "--stdio", "--bare", f.bare, "--agent", "robo")...)
+	cmd.Env = append(cmd.Env, over(t, f.bare, "agent", "robo")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("clone: %v\n%s", err, out)
 	}
@@ -111,31 +113,21 @@ func TestStdio(t *testing.T) {
 	f.clean()
 }
 
-func TestStdioUsage(t *testing.T) {
+// TestStdioWithoutHooks: no push is let in unjudged, and none into another place.
+func TestStdioWithoutHooks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.settle(120, 30)
-	for words, want := range map[string]string{
-		"--bare BARE --pm pat":                         "door takes --stdio",
-		"--stdio --pm pat":                             "--bare is missing",
-		"--stdio --bare BARE":                          "who has the key is missing",
-		"--stdio --bare BARE --pm pat --agent a":       "one of --agent, --pm and --member",
-		"--stdio --bare BARE --pm @wheel":              "no name of a pusher",
-		"--stdio --bare BARE --pm 1000":                "is a number",
-		"--stdio --bare BARE --pm pat extra":           "no other words",
-		"--stdio --bare /nonexistent --pm pat":         "no such file",
-		"--stdio --bare BARE/hooks --pm pat":           "",
-		"--stdio --bare BARE --agent ../../etc/passwd": "no name of a pusher",
-	} {
-		if out, err := f.pushOver(over(t, strings.ReplaceAll(words, "BARE", f.bare)), "refs/heads/x"); err == nil || !strings.Contains(out, want) {
-			t.Errorf("%s: %v\n%s", words, err, out)
+	refused := func(bare, want string) {
+		t.Helper()
+		if out, err := f.pushOver(over(t, bare, "pm", "pat"), "refs/heads/x"); err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v\n%s", bare, err, out)
 		}
 	}
-	// Hooks that are not there: no push is let in unjudged.
+	refused("/nonexistent", "no such file")
+	refused(f.bare+"/hooks", "")
 	os.Remove(filepath.Join(f.bare, "hooks/pre-receive"))
-	if out, err := f.pushOver(over(t, "--stdio", "--bare", f.bare, "--pm", "pat"), "refs/heads/x"); err == nil || !strings.Contains(out, "pre-receive does not run") {
-		t.Errorf("%v\n%s", err, out)
-	}
+	refused(f.bare, "pre-receive does not run")
 	if f.hasRef("refs/heads/x") {
 		t.Error("a push came in")
 	}
@@ -152,7 +144,7 @@ func TestOneBucketForAName(t *testing.T) {
 	var clients sync.WaitGroup
 	for i := range 6 {
 		clients.Go(func() {
-			if out, err := f.pushOver(over(t, "--stdio", "--bare", f.bare, "--agent", "robo"), fmt.Sprint("refs/heads/r", i)); err != nil {
+			if out, err := f.pushOver(over(t, f.bare, "agent", "robo"), fmt.Sprint("refs/heads/r", i)); err != nil {
 				t.Errorf("a client was refused: %v\n%s", err, out)
 			}
 		})
@@ -222,8 +214,8 @@ func TestKilledDoor(t *testing.T) {
 	self, _ := os.Executable()
 	for i := range atOnce {
 		commands, pack := f.pushed(fmt.Sprint("refs/heads/k", i))
-		cmd := exec.Command(self, "--stdio", "--bare", f.bare, "--agent", "robo")
-		cmd.Env = append(command("", "true").Env, "DOOR_TEST_STDIO=1", "SSH_ORIGINAL_COMMAND=git-receive-pack '/x'")
+		cmd := exec.Command(self, "host", "git-receive-pack '/x'")
+		cmd.Env = append(command("", "true").Env, over(t, f.bare, "agent", "robo")...)
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -256,10 +248,20 @@ func TestKilledDoor(t *testing.T) {
 	}
 	write(t, filepath.Join(f.bare, "ward/go"), "", 0o644)
 	lab.Eventually(t, "the slots are free again", func() bool { return !taken() })
-	if out, err := f.pushOver(over(t, "--stdio", "--bare", f.bare, "--agent", "robo"), "refs/heads/after"); err != nil {
+	if out, err := f.pushOver(over(t, f.bare, "agent", "robo"), "refs/heads/after"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// stdioMain is the test binary as the forced command.
-func stdioMain() { cli.Main("git-ward", Stdio) }
+// stdioMain is the test binary as ssh and sshd's forced command in one: its arguments
+// are a host and what the client asks for.
+func stdioMain(key string) {
+	words := strings.Fields(key)
+	s := &Session{Bare: words[0], Principal: words[1], Name: words[2], Command: os.Args[2], Protocol: os.Getenv("GIT_PROTOCOL"), Stderr: os.Stderr}
+	code, err := s.Serve(context.Background())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 2
+	}
+	os.Exit(code)
+}

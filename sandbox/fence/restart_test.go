@@ -6,27 +6,27 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
-
-	"git-ward/internal/cli"
 )
 
-// An agent that ends unasked runs again, in a run of its own; an end that was
+// A watcher that ends unasked runs again, in a run of its own; an end that was
 // asked for, and trouble with the fence, end the launch.
-func TestAgain(t *testing.T) {
+func TestRestart(t *testing.T) {
 	trouble := errors.New("no fence")
 	for name, c := range map[string]struct {
-		spec Spec
-		ends []error
-		want error
+		payload Payload
+		ends    []error
+		want    error
 	}{
-		"unasked, then done": {Spec{}, []error{cli.ExitCode(1), nil}, nil},
-		"trouble":            {Spec{}, []error{trouble}, trouble},
-		"once":               {Spec{Once: true}, []error{cli.ExitCode(3)}, cli.ExitCode(3)},
-		"a command":          {Spec{Command: []string{"sh"}}, []error{cli.ExitCode(3)}, cli.ExitCode(3)},
+		"unasked, then done": {Payload{}, []error{Exit(1), nil}, nil},
+		"trouble":            {Payload{}, []error{trouble}, trouble},
+		"once":               {Payload{Once: true}, []error{Exit(3)}, Exit(3)},
+		"a command":          {Payload{Command: []string{"sh"}}, []error{Exit(3)}, Exit(3)},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // one waits for firstPause
 			runs := 0
-			err := c.spec.again(t.Context(), zerolog.Nop(), func(context.Context) error {
+			l := &launch{spec: Spec{Payload: c.payload}, log: zerolog.Nop()}
+			err := l.restart(t.Context(), func(context.Context) error {
 				runs++
 				return c.ends[runs-1]
 			})
@@ -36,7 +36,8 @@ func TestAgain(t *testing.T) {
 		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := (&Spec{}).again(ctx, zerolog.Nop(), func(context.Context) error { cancel(); return cli.ExitCode(143) }); err == nil {
+	l := &launch{log: zerolog.Nop()}
+	if err := l.restart(ctx, func(context.Context) error { cancel(); return Exit(143) }); err == nil {
 		t.Error("a stopped launch ended well")
 	}
 }

@@ -3,33 +3,24 @@ package inside
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"git-ward/internal/cli"
 	gw "git-ward/sandbox/gateway"
 )
 
-// TestMain lets the test binary be ward-inside itself, as a process of its own.
+// TestMain lets the test binary be a payload, as a process of its own.
 func TestMain(m *testing.M) {
 	if os.Getenv("INSIDE_TEST_CLIENT") != "" {
 		client()
 		return
-	}
-	if os.Getenv("INSIDE_TEST_MAIN") != "" {
-		os.Unsetenv("INSIDE_TEST_MAIN")
-		cli.Main("ward-inside", Command)
 	}
 	os.Exit(m.Run())
 }
@@ -51,17 +42,13 @@ func gateway(t *testing.T, h http.HandlerFunc) string {
 	return l.Addr().String()
 }
 
-func run(stdin string, args ...string) (stdout string, err error) {
+// run runs a command behind a gateway's socket, and returns what it wrote.
+func run(stdin string, p Payload, args ...string) (stdout string, code int, err error) {
 	var out bytes.Buffer
-	err = Command(context.Background(), &cli.Env{Program: "ward-inside", Args: args,
-		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &out, Dir: "/"})
-	return out.String(), err
-}
-
-func self(args ...string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), "INSIDE_TEST_MAIN=1")
-	return cmd
+	p.Listen, p.Args, p.Dir = "127.0.0.1:0", args, "/"
+	p.Stdin, p.Stdout, p.Stderr = strings.NewReader(stdin), &out, &out
+	code, err = Run(p)
+	return out.String(), code, err
 }
 
 func TestForwarder(t *testing.T) {
@@ -73,11 +60,11 @@ func TestForwarder(t *testing.T) {
 exec 3<>/dev/tcp/127.0.0.1/$port
 printf 'POST /openai/v1/responses HTTP/1.0\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi' >&3
 cat <&3`
-	out, err := run("", "--gateway", socket, "--", "bash", "-c", script)
+	out, _, err := run("", Payload{Gateway: socket}, "bash", "-c", script)
 	if err != nil || !strings.HasSuffix(out, "POST /openai/v1/responses hi") {
 		t.Errorf("%s %v", out, err)
 	}
-	out, err = run("", "--gateway", socket+".gone", "--", "bash", "-c", script)
+	out, _, err = run("", Payload{Gateway: socket + ".gone"}, "bash", "-c", script)
 	if err != nil || !strings.Contains(out, "502 Bad Gateway") || !strings.Contains(out, "git ward launch") {
 		t.Errorf("%s %v", out, err)
 	}
@@ -99,25 +86,24 @@ func TestPayload(t *testing.T) {
 		{[]string{"/etc/passwd"}, "", "", 126},
 		{[]string{"sh", "-c", "echo $0 $1", "--", "-x"}, "", "-- -x\n", 0},
 	} {
-		out, err := run(c.in, append([]string{"--gateway", "/nowhere", "--"}, c.args...)...)
-		var code cli.ExitCode
-		errors.As(err, &code)
+		out, code, err := run(c.in, Payload{Gateway: "/nowhere"}, c.args...)
 		if c.code == 126 || c.code == 127 {
 			if !strings.HasPrefix(out, "ward-inside: error: ") {
 				t.Errorf("%v: %s", c.args, out)
 			}
 			out = ""
 		}
-		if int(code) != c.code || out != c.out || c.code == 0 && err != nil {
+		if code != c.code || out != c.out || err != nil {
 			t.Errorf("%v: %q %v, want %q %d", c.args, out, err, c.out, c.code)
 		}
 	}
 }
 
-func TestUsage(t *testing.T) {
-	for _, args := range [][]string{nil, {"--gateway", "x"}, {"--", "true"}, {"--gateway", "x", "--listen", "0.0.0.0:0", "--", "true"}, {"--gateway", "x", "--listen", ":0", "--", "true"}} {
-		if _, err := run("", args...); err == nil {
-			t.Errorf("%v passes", args)
+// The forwarder is for the payload alone.
+func TestLoopbackOnly(t *testing.T) {
+	for _, listen := range []string{"0.0.0.0:0", ":0", "localhost:0", ""} {
+		if _, err := Run(Payload{Gateway: "x", Listen: listen, Args: []string{"true"}}); err == nil {
+			t.Errorf("%q passes", listen)
 		}
 	}
 }
@@ -134,43 +120,6 @@ func TestEnviron(t *testing.T) {
 		openAI, []string{"http_proxy=http://127.0.0.1:9", "https_proxy=http://127.0.0.1:9", "no_proxy=127.0.0.1,::1,localhost"})
 	if got := Environ(old, "127.0.0.1:9", true); !slices.Equal(got, want) {
 		t.Errorf("allow-list mode: %v", got)
-	}
-}
-
-func TestSignalsAreForwarded(t *testing.T) {
-	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGWINCH} {
-		cmd := self("--gateway", "/nowhere", "--", "bash", "-c", `trap 'exit 42' TERM INT HUP USR1 WINCH; echo ready; while :; do sleep 0.05; done`)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		out.Read(make([]byte, 8))
-		cmd.Process.Signal(s)
-		timer := time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
-		cmd.Wait()
-		timer.Stop()
-		if cmd.ProcessState.ExitCode() != 42 {
-			t.Errorf("%v: %v", s, cmd.ProcessState)
-		}
-	}
-}
-
-// As the first process of a PID namespace it buries the orphans of its payload.
-func TestFirstProcessReaps(t *testing.T) {
-	cmd := exec.Command("unshare", "--pid", "--fork", "--mount-proc", "--", os.Args[0], "--gateway", "/nowhere", "--", "bash", "-c",
-		`for i in 1 2 3 4 5; do (sleep 0.05 & sleep 0.01 & true); done; sleep 0.4; grep -l '^State:.*Z' /proc/[0-9]*/status; cat /proc/1/comm; exit 5`)
-	cmd.Env = append(os.Environ(), "INSIDE_TEST_MAIN=1")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if strings.Contains(stderr.String(), "not permitted") {
-		t.Skip("no PID namespace for this user: ", stderr.String())
-	}
-	if cmd.ProcessState.ExitCode() != 5 || strings.Contains(string(out), "/proc/") || !strings.HasPrefix(string(out), "inside") {
-		t.Errorf("%v: %s %s", err, out, &stderr)
 	}
 }
 
@@ -205,7 +154,7 @@ func TestThroughTheRealGateway(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(ctx) }()
 	t.Setenv("INSIDE_TEST_CLIENT", "1")
-	out, err := run("", "--gateway", g.Socket(), "--proxy", "--", os.Args[0])
+	out, _, err := run("", Payload{Gateway: g.Socket(), Proxy: true}, os.Args[0])
 	stop()
 	if err != nil || <-served != nil {
 		t.Error(err)

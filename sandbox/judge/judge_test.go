@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -19,13 +20,19 @@ import (
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
-	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/verifier"
 )
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
+}
 
 // court is a repository with a directive, and a judge of plain processes.
 type court struct {
 	*gittest.Pair
-	judge
+	*Judge
 	directive comms.Directive
 	main      string
 	last      *uow.Record // of the unit's journal
@@ -49,9 +56,12 @@ func newCourt(t *testing.T, directive string) *court {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings.Verify.Timeout.Duration = 20 * time.Second
 	c := &court{Pair: p}
-	c.judge = judge{&Spec{Bare: p.Bare, Settings: settings, Unfenced: true, RuntimeDir: t.TempDir()}, zerolog.Nop(), firewall.Policy{}, git.Open(p.Bare)}
+	repo := git.Open(p.Bare)
+	runner := &verifier.Processes{Bare: p.Bare, Limits: verifier.Limits{Time: 20 * time.Second, Output: settings.Verify.OutputSize}}
+	c.Judge = &Judge{Repo: repo, Settings: settings, Log: zerolog.Nop(), Verify: func(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
+		return verifier.Verify(ctx, repo, runner, claim)
+	}}
 	p.Write("check.sh", "test \"$(cat answer)\" = 42\n")
 	p.Write("distance.sh", "echo $((42 - $(cat answer)))\n")
 	p.Write("answer", "40\n")
@@ -120,7 +130,7 @@ func (c *court) verdicts(commit string) []loop.Verdict {
 	c.T.Helper()
 	ctx, cancel := context.WithCancel(c.T.Context())
 	done := make(chan error, 1)
-	go func() { done <- c.serve(ctx) }()
+	go func() { done <- c.Serve(ctx) }()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		open, err := c.open(ctx)
 		if err != nil || time.Now().After(deadline) {
@@ -169,8 +179,15 @@ func TestJudge(t *testing.T) {
 	if open, err := c.open(t.Context()); len(open) != 0 || err != nil {
 		t.Error(open, err)
 	}
-	if shown, err := units(t.Context(), c.Bare); err != nil || len(shown) != 1 || shown[0].Hash != c.last.Hash || len(shown[0].Verdicts) != 3 {
-		t.Errorf("status shows %+v, %v", shown, err)
+	var status struct {
+		Units []struct {
+			Hash     string
+			Verdicts []loop.Verdict
+		}
+	}
+	out := c.Run(c.Work, "git-ward", "status", "--json", "--bare", c.Bare)
+	if err := json.Unmarshal([]byte(out), &status); err != nil || len(status.Units) != 1 || status.Units[0].Hash != c.last.Hash || len(status.Units[0].Verdicts) != 3 {
+		t.Errorf("%v: status shows %s", err, out)
 	}
 }
 
@@ -180,23 +197,23 @@ func TestJudgeRests(t *testing.T) {
 	t.Parallel()
 	c := newCourt(t, asked)
 	var trouble atomic.Int32
-	c.judge.log = zerolog.New(io.Discard).Hook(zerolog.HookFunc(func(_ *zerolog.Event, level zerolog.Level, _ string) {
+	c.Log = zerolog.New(io.Discard).Hook(zerolog.HookFunc(func(_ *zerolog.Event, level zerolog.Level, _ string) {
 		if level == zerolog.ErrorLevel {
 			trouble.Add(1)
 		}
 	}))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- c.serve(ctx) }()
+	go func() { done <- c.Serve(ctx) }()
 	rests := func() {
 		t.Helper()
 		head := filepath.Join(c.Bare, "HEAD")
 		for range 10 { // on a busy machine a look takes its time
-			time.Sleep((calm + 1) * lookEvery)
+			time.Sleep((restAfter + 1) * lookInterval)
 			if err := os.Rename(head, head+"-away"); err != nil { // git would say that this is no repository
 				t.Fatal(err)
 			}
-			time.Sleep(2 * lookEvery)
+			time.Sleep(2 * lookInterval)
 			if err := os.Rename(head+"-away", head); err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +226,7 @@ func TestJudgeRests(t *testing.T) {
 	judged := func(commit string) {
 		t.Helper()
 		for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-			if note, err := c.repo.Note(ctx, loop.VerdictsRef, commit); err != nil || time.Since(start) > time.Minute {
+			if note, err := c.Repo.Note(ctx, loop.VerdictsRef, commit); err != nil || time.Since(start) > time.Minute {
 				t.Fatal("not judged", err)
 			} else if note != nil {
 				return
@@ -284,8 +301,9 @@ func TestJudgeIsNotFooled(t *testing.T) {
 
 // TestJudgeResiduals: what a residual command prints is exact or not known.
 func TestJudgeResiduals(t *testing.T) {
-	t.Parallel()
 	c := newCourt(t, asked)
+	scratch := t.TempDir()
+	t.Setenv("TMPDIR", scratch) // of the commands that are judged; so this test is not parallel
 	for _, r := range []struct{ prints, verdict, residual string }{
 		{"0.4999999999999999999999999999", loop.Converged, "0.4999999999999999999999999999"},
 		{"0.5", loop.None, "0.5"},
@@ -306,7 +324,7 @@ func TestJudgeResiduals(t *testing.T) {
 			t.Errorf("%q: %s, residual %s, want %s, %s", r.prints, v.Verdict, v.Residual.Words(), r.verdict, r.residual)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(c.RuntimeDir, "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(scratch, "ward-verify-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -12,11 +12,8 @@ import (
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/protocols/boot"
 )
-
-// booted begins the watcher's line about a commit of main that has started; the
-// room bootstrap has the same words, and a test holds both together.
-const booted = "ward-watcher: booted "
 
 // Writer passes on what comes out of the fence, but for the lines in which
 // the watcher says which commit of main has started: those move the ref. It is safe
@@ -37,7 +34,7 @@ func NewWriter(out io.Writer, move func(commit string) error) *Writer {
 }
 
 // maxBooted is longer than any such line.
-const maxBooted = len(booted) + 64
+const maxBooted = len(boot.Booted) + 64
 
 // Write passes bytes on as soon as they are known to be other lines'.
 func (w *Writer) Write(p []byte) (int, error) {
@@ -52,8 +49,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 			continue
 		}
 		w.line = append(w.line, c)
-		if end && bytes.HasPrefix(w.line, []byte(booted)) {
-			if err := w.move(string(bytes.TrimSpace(w.line[len(booted):]))); err != nil {
+		if end && bytes.HasPrefix(w.line, []byte(boot.Booted)) {
+			if err := w.move(string(bytes.TrimSpace(w.line[len(boot.Booted):]))); err != nil {
 				pass = fmt.Appendf(pass, "ward: "+Ref+" is not moved: %v\n", err)
 			}
 			w.line = w.line[:0]
@@ -72,8 +69,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // mayBe reports whether the line so far can still become one of the watcher's.
 func (w *Writer) mayBe() bool {
-	n := min(len(w.line), len(booted))
-	return string(w.line[:n]) == booted[:n]
+	n := min(len(w.line), len(boot.Booted))
+	return string(w.line[:n]) == boot.Booted[:n]
 }
 
 // Ref is the commit of main that last started well.
@@ -102,7 +99,7 @@ func Move(ctx context.Context, bare, commit string) error {
 		if !bytes.Contains(line, []byte(commit+"\n")) {
 			return fmt.Errorf("%s is not a commit of main", commit)
 		}
-		err = r.UpdateRefs(ctx, "watcher: booted", git.RefUpdate{Ref: Ref, Old: old, New: commit})
+		err = r.UpdateRefs(ctx, "watcher: boot.Booted", git.RefUpdate{Ref: Ref, Old: old, New: commit})
 		if !errors.Is(err, git.ErrLostRace) {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
 	"git-ward/protocols/comms"
-	"git-ward/sandbox"
+	"git-ward/sandbox/fence"
 )
 
 // key is the one that the gateway adds on the host's side.
@@ -76,13 +76,14 @@ func (h *host) launch() string {
 		h.test.Fatal(err)
 	}
 	var log output
-	err = sandbox.Launch(context.Background(), &sandbox.Spec{
-		Bare: h.Bare, Settings: settings, Model: settings.Model.Name, Once: true, Unfenced: true,
-		Agent: filepath.Join(bin, "ward-agent"), Forwarder: filepath.Join(bin, "ward-inside"), Watcher: filepath.Join(bin, "ward-watcher"), State: filepath.Join(h.dir, "state"),
+	err = fence.Launch(context.Background(), fence.Spec{
+		Bare: h.Bare, Settings: settings, Unfenced: true, State: filepath.Join(h.dir, "state"),
+		Payload:  fence.Payload{Model: settings.Model.Name, Once: true, Stdout: &log, Stderr: &log},
+		Programs: fence.Programs{Agent: filepath.Join(bin, "ward-agent"), Forwarder: filepath.Join(bin, "ward-inside"), Watcher: filepath.Join(bin, "ward-watcher")},
 		Getenv: func(name string) string {
 			return map[string]string{"ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key}[name]
 		},
-		Stdout: &log, Stderr: &log,
+		Messages: &log,
 	})
 	if err != nil {
 		h.test.Errorf("%v\n%s", err, log.String())

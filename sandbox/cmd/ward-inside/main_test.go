@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"git-ward/internal/cli"
+)
+
+// TestMain lets the test binary be ward-inside itself, as a process of its own.
+func TestMain(m *testing.M) {
+	if os.Getenv("INSIDE_TEST_MAIN") != "" {
+		os.Unsetenv("INSIDE_TEST_MAIN")
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+func self(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), "INSIDE_TEST_MAIN=1")
+	return cmd
+}
+
+func TestUsage(t *testing.T) {
+	for _, words := range []string{"", "--gateway x", "-- true", "--gateway x --listen 0.0.0.0:0 -- true", "--gateway x --listen :0 -- true"} {
+		var out bytes.Buffer
+		err := run(context.Background(), &cli.Env{Program: "ward-inside", Args: strings.Fields(words), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: "/"})
+		if err == nil {
+			t.Errorf("%s passes", words)
+		}
+	}
+}
+
+func TestSignalsAreForwarded(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGWINCH} {
+		cmd := self("--gateway", "/nowhere", "--", "bash", "-c", `trap 'exit 42' TERM INT HUP USR1 WINCH; echo ready; while :; do sleep 0.05; done`)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		out.Read(make([]byte, 8))
+		cmd.Process.Signal(s)
+		timer := time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
+		cmd.Wait()
+		timer.Stop()
+		if cmd.ProcessState.ExitCode() != 42 {
+			t.Errorf("%v: %v", s, cmd.ProcessState)
+		}
+	}
+}
+
+// As the first process of a PID namespace it buries the orphans of its payload.
+func TestFirstProcessReaps(t *testing.T) {
+	cmd := exec.Command("unshare", "--pid", "--fork", "--mount-proc", "--", os.Args[0], "--gateway", "/nowhere", "--", "bash", "-c",
+		`for i in 1 2 3 4 5; do (sleep 0.05 & sleep 0.01 & true); done; sleep 0.4; grep -l '^State:.*Z' /proc/[0-9]*/status; cat /proc/1/comm; exit 5`)
+	cmd.Env = append(os.Environ(), "INSIDE_TEST_MAIN=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if strings.Contains(stderr.String(), "not permitted") {
+		t.Skip("no PID namespace for this user: ", stderr.String())
+	}
+	if cmd.ProcessState.ExitCode() != 5 || strings.Contains(string(out), "/proc/") || !strings.HasPrefix(string(out), "ward-inside") {
+		t.Errorf("%v: %s %s", err, out, &stderr)
+	}
+}
