@@ -1,7 +1,3 @@
-// Package docs holds the documents to what Ward does: every command, plan, program
-// and setting that README.md, CONTRIBUTING.md or a file of this directory shows is
-// run or linted here, and what a document shows of its output is compared. A document
-// is one session, from top to bottom.
 package docs_test
 
 import (
