@@ -17,9 +17,6 @@ import (
 	udc "git-ward/vm/command"
 )
 
-//go:embed config.toml
-var settings []byte
-
 //go:embed VERSION
 var version string
 
@@ -54,7 +51,7 @@ func main() {
 			{Name: "knowledge", Doc: "build the symbols and the dependency graph", Run: agentcmd.Knowledge},
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
-			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init(settings, template)},
+			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init([]byte(config.Shipped), template)},
 			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
 			{Name: "door", Doc: "serve git to the holder of one ssh key, by name", Run: cli.Exec("git-ward-launch", "door")},
 			{Name: "verify", Doc: "run a directive's commands on a commit, elsewhere", Run: cli.Exec("git-ward-launch", "verify")},
@@ -65,7 +62,7 @@ func main() {
 			{Name: "doctor", Doc: "say what a fence needs that this machine lacks", Run: cli.Exec("git-ward-launch", "doctor")},
 			{Name: "fsck", Doc: "prove that the audit is whole", Run: hooks.Fsck},
 			{Name: "maintain", Doc: "pack the repository, outside pushes", Run: hooks.Maintain},
-			{Name: "config", Doc: "print every setting with its default", Run: printText(string(settings))},
+			{Name: "config", Doc: "print every setting with its default", Run: printText(config.Shipped)},
 			{Name: "version", Doc: "print the version", Run: printText("git-ward " + strings.TrimSpace(version) + "\n")},
 		}},
 	}))

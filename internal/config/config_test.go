@@ -4,48 +4,98 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/BurntSushi/toml"
 )
 
-func shipped(t *testing.T) []byte {
-	t.Helper()
-	data, err := os.ReadFile("../../config.toml")
+// Ward's config.toml sets everything, within the bounds, in the order of Config,
+// with a comment above: what `git ward config` prints documents every setting.
+func TestEverySettingIsDocumented(t *testing.T) {
+	c := new(Config)
+	meta, err := c.decode(Shipped, "config.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
+	if err := c.check(meta); err != nil {
+		t.Error(err)
+	}
+	var keys, want []string
+	for _, key := range meta.Keys() {
+		if name := key.String(); !slices.Contains(keys, name) && (len(key) == 2 || name == "prices") && !strings.HasPrefix(name, "prices.") {
+			keys = append(keys, name)
+		}
+	}
+	keys = slices.DeleteFunc(keys, func(key string) bool { return key != "prices" && !strings.Contains(key, ".") })
+	for key := range c.all() {
+		want = append(want, key)
+	}
+	if !slices.Equal(keys, want) {
+		t.Errorf("config.toml has\n%v\nConfig has\n%v", keys, want)
+	}
+	if root, err := os.ReadFile("../../config.toml"); err != nil || string(root) != Shipped {
+		t.Error("config.toml at Ward's root is another file:", err)
+	}
 }
 
-// The file that Ward ships documents every setting: each has its value and a
-// comment above it.
-func TestEverySettingIsDocumented(t *testing.T) {
-	data := shipped(t)
-	c, err := Parse(data, "config.toml")
-	if err != nil {
-		t.Fatal(err)
+// Every key of the table of bounds is a setting that can have them.
+func TestBoundsAreOfSettings(t *testing.T) {
+	kinds := map[string]reflect.Kind{}
+	for key, v := range new(Config).all() {
+		kinds[key] = v.Kind()
 	}
-	want := Default()
-	want.Prices = defaultPrices()
-	if !reflect.DeepEqual(c, want) {
-		t.Errorf("Default differs from config.toml:\n%+v\n%+v", want, c)
-	}
-	var tree map[string]any
-	if err := toml.Unmarshal(data, &tree); err != nil {
-		t.Fatal(err)
-	}
-	for section := range reflect.TypeFor[Config]().Fields() {
-		table, ok := tree[section.Tag.Get("toml")].(map[string]any)
-		if section.Type.Kind() != reflect.Struct {
-			continue // the prices, compared above
+	for key := range rules {
+		if k := kinds[key]; k != reflect.String && k != reflect.Slice {
+			t.Errorf("%s is a %v", key, k)
 		}
-		for setting := range section.Type.Fields() {
-			if _, has := table[setting.Tag.Get("toml")]; !ok || !has {
-				t.Errorf("config.toml lacks %s.%s", section.Tag.Get("toml"), setting.Tag.Get("toml"))
+	}
+}
+
+// What a file leaves out has its default, and its own lists replace the defaults'.
+func TestDefaults(t *testing.T) {
+	for text, change := range map[string]func(c *Config){
+		"":                            func(*Config) {},
+		"[limits]\ndepth = 7\n":       func(c *Config) { c.Limits.Depth = 7 },
+		"[rights]\nprotected = []\n":  func(c *Config) { c.Rights.Protected = []string{} },
+		"[vm]\ncalls = [\"max\"]\n":   func(c *Config) { c.VM.Calls = []string{"max"} },
+		"[[prices]]\nmodel = \"m\"\n": func(c *Config) { c.Prices = []Price{{Model: "m"}} },
+		Shipped:                       func(*Config) {},
+	} {
+		want := Default()
+		change(want)
+		if got, err := Parse([]byte(text), "x"); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%.30q: %v\n%+v\n%+v", text, err, got, want)
+		}
+	}
+}
+
+// Of two faults the first in the file is named, each time.
+func TestFirstFault(t *testing.T) {
+	for range 20 {
+		for text, want := range map[string]string{
+			"[vm]\nmax_cells = 0\n[limits]\ndepth = 0\n":                        "vm.max_cells",
+			"[limits]\ndepth = 0\n[vm]\nmax_cells = 0\n":                        "limits.depth",
+			"[limits]\ndepth = 0\ncommits = 0\n[egress]\nmode = \"open\"\n":     "limits.depth",
+			"[egress]\nmode = \"open\"\n[sandbox]\ncpus = 0.0\nprocesses = 0\n": "egress.mode",
+			"[bootstrap]\nrun = [\"\"]\nbuild = [\"\"]\n[guard]\ncpu = -1.0\n":  "bootstrap.run",
+			"[limits]\nno_such_key = 1\ndepth = 0\n[limit]\nno_such_key = 1\n":  "limits.no_such_key",
+		} {
+			if _, err := Parse([]byte(text), "x"); err == nil || !strings.Contains(err.Error(), want) {
+				t.Fatalf("%q: %v, want %s", text, err, want)
 			}
 		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	for name, text := range map[string]string{"everything": Shipped, "one": "[limits]\ndepth = 7\n"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Parse([]byte(text), "x"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

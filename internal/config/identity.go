@@ -58,27 +58,26 @@ var chosenByClients = []string{
 // whole are those of them that are meant as they stand, not as a beginning.
 var whole = []string{"PATH", "HOME", "SHELL", "PWD", "MAIL", "ENV", "TZ", "USER", "TERM"}
 
-// validate refuses a source of names that a client can write, and entries that
-// could never match or match by accident.
-func (i Identity) validate() error {
-	for _, list := range []struct {
-		key    string
-		values []string
-	}{{"pm", i.PM}, {"agents", i.Agents}, {"members", i.Members}} {
-		for _, entry := range list.values {
-			if !entries.MatchString(entry) {
-				return fmt.Errorf("identity.%s names %+q: a name or a user id is letters, digits and . _ @ + -, a group is written \"@group\"", list.key, entry)
-			}
+// pushers are the lists' entries: none that could never match, or match by accident.
+func pushers(key string, values []string) error {
+	for _, v := range values {
+		if !entries.MatchString(v) {
+			return fmt.Errorf("%s names %+q: a name or a user id is letters, digits and . _ @ + -, a group is written \"@group\"", key, v)
 		}
 	}
-	name := i.Variable()
+	return nil
+}
+
+// source is where names come from: none that a client can write.
+func source(key string, values []string) error {
+	name := Identity{From: values[0]}.Variable()
 	switch {
 	case name == "":
 		return nil
 	case !variableName.MatchString(name):
-		return fmt.Errorf("identity.from is %+q, not \"\", %q, %q or the name of an environment variable such as GL_USER or REMOTE_USER", name, FromAccount, FromSignedPush)
+		return fmt.Errorf("%s is %+q, not \"\", %q, %q or the name of an environment variable such as GL_USER or REMOTE_USER", key, name, FromAccount, FromSignedPush)
 	case clientSets(name):
-		return fmt.Errorf("identity.from is %s, which a client can set or which names no person: use the variable in which your server puts the name that it proved, such as GL_USER, REMOTE_USER or GITEA_PUSHER_NAME", name)
+		return fmt.Errorf("%s is %s, which a client can set or which names no person: use the variable in which your server puts the name that it proved, such as GL_USER, REMOTE_USER or GITEA_PUSHER_NAME", key, name)
 	}
 	return nil
 }

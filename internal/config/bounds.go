@@ -1,0 +1,132 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"git-ward/internal/filename"
+)
+
+// rule looks at a setting's values: those of a list, or the one of a text. Its error
+// names the key.
+type rule func(key string, values []string) error
+
+// rules are the bounds of texts and lists of texts that have any. Numbers need no
+// entry: every one is at least 1, or a fraction above 0, because 0 would switch a
+// limit off or lock everybody out.
+var rules = map[string]rule{
+	"identity.from":            source,
+	"identity.pm":              pushers,
+	"identity.agents":          pushers,
+	"identity.members":         pushers,
+	"rights.protected":         patterns,
+	"rights.protected_on_main": patterns,
+	"audit.foreign":            foreign,
+	"hooks.max_udc_risk":       oneOf("LOW", "MEDIUM", "UNKNOWN", "HIGH"),
+	"egress.mode":              oneOf("public", "allowlist"),
+	"loop.profile":             oneOf("strict", "fast", "benchmark_adapt"),
+	"verify.network":           oneOf("none", "public"),
+	"model.api":                oneOf("responses", "chat"),
+	"model.prompt":             oneOf("stdin", "file"),
+	"bootstrap.build":          commandLine,
+	"bootstrap.validate":       commandLine,
+	"bootstrap.run":            commandLine,
+	"vm.calls":                 someOf("print", "mul", "div", "mod", "min", "max"),
+}
+
+// check holds what a file sets to its bounds, in the order of the file.
+func (c *Config) check(meta toml.MetaData) error {
+	settings := c.settings()
+	for _, key := range meta.Keys() {
+		if v, ok := settings[strings.Join(key, ".")]; ok {
+			if err := within(strings.Join(key, "."), v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// within holds one setting to its bounds.
+func within(key string, v reflect.Value) error {
+	switch {
+	case v.CanInt() && v.Int() < 1:
+		return fmt.Errorf("%s must be at least 1", key)
+	case v.CanFloat() && v.Float() <= 0:
+		return fmt.Errorf("%s must be more than 0", key)
+	}
+	rule := rules[key]
+	if rule == nil {
+		return nil
+	}
+	if list, ok := v.Interface().([]string); ok {
+		return rule(key, list)
+	}
+	return rule(key, []string{v.String()})
+}
+
+func oneOf(words ...string) rule {
+	return func(key string, values []string) error {
+		if !slices.Contains(words, values[0]) {
+			return fmt.Errorf("%s is %q, not one of %s", key, values[0], strings.Join(words, ", "))
+		}
+		return nil
+	}
+}
+
+func someOf(words ...string) rule {
+	return func(key string, values []string) error {
+		for _, v := range values {
+			if !slices.Contains(words, v) {
+				return fmt.Errorf("%s names %q, not one of %s", key, v, strings.Join(words, ", "))
+			}
+		}
+		return nil
+	}
+}
+
+// patterns are those of paths that only the PM may change.
+func patterns(key string, values []string) error {
+	for _, v := range values {
+		if err := filename.CheckPattern(v); err != nil {
+			return fmt.Errorf("%s: %q %w", key, v, err)
+		}
+	}
+	return nil
+}
+
+// commandLine is a command's words; none is no command.
+func commandLine(key string, values []string) error {
+	if len(values) > 0 && values[0] == "" {
+		return fmt.Errorf("%s begins with an empty word; leave the list empty for none", key)
+	}
+	return nil
+}
+
+// foreign are folders of refs that a forge moves by itself.
+func foreign(key string, values []string) error {
+	for _, v := range values {
+		if why := badForeign(v); why != "" {
+			return fmt.Errorf("%s names %q, %s", key, v, why)
+		}
+	}
+	return nil
+}
+
+// badForeign says why refs below a prefix are not a forge's own to move; "" when
+// they can be.
+func badForeign(prefix string) string {
+	if !strings.HasPrefix(prefix, "refs/") || !strings.HasSuffix(prefix, "/") || strings.Contains(prefix, "//") || prefix == "refs/" {
+		return "which is not a folder of refs like refs/pull/"
+	}
+	for _, kept := range []string{"refs/heads/", "refs/notes/", "refs/ward/", "refs/replace/"} {
+		if strings.HasPrefix(prefix, kept) {
+			return "below " + kept + ", where the audit records every move"
+		}
+	}
+	return ""
+}
