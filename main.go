@@ -13,6 +13,7 @@ import (
 	hooks "git-ward/hooks/command"
 	"git-ward/hooks/secret"
 	"git-ward/internal/cli"
+	"git-ward/internal/config"
 	protocols "git-ward/protocols/command"
 	udc "git-ward/vm/command"
 )
