@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 )
 
@@ -11,7 +12,7 @@ var commitCheck = Check{
 	Name: "commit",
 	Doc: "Refuses commits and tags whose names, mails, headers or messages lie to a terminal or a reader: control, reordering and " +
 		"invisible characters, invalid UTF-8, and text over the limit (GATE-5).",
-	Commit: func(r *Run, c *Commit) {
+	Commit: func(pass *Pass, c *walk.Commit) {
 		extra := 0
 		parts := []textPart{
 			{"author", c.Text(c.Author), false, "git commit --amend --reset-author, with a plain user.name and user.email"},
@@ -23,15 +24,15 @@ var commitCheck = Check{
 			// A signature of an armour's lines, a merged tag, and what other tools add.
 			parts = append(parts, textPart{"header", c.Text(h.Value), true, "commit again with git commit; git rebase --force-rebase drops headers that are made by hand"})
 		}
-		r.metadata("commit", c.ID, c.Ref, len(c.Message), extra, parts)
+		metadata(pass, "commit", c.ID, c.Ref, len(c.Message), extra, parts)
 	},
-	Tag: func(r *Run, t *Tag) {
+	Tag: func(pass *Pass, t *walk.Tag) {
 		const hint = "make the tag again: git tag -f -a"
-		r.metadata("tag", t.ID, t.Ref, len(t.Message), 0, []textPart{
+		metadata(pass, "tag", t.ID, t.Ref, len(t.Message), 0, []textPart{
 			{"name", t.Name, false, hint}, {"tagger", t.Tagger, false, hint}, {"message", t.Message, true, hint},
 		})
 		if name, ok := strings.CutPrefix(t.Ref, "refs/tags/"); ok && name != t.Name {
-			r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.ID}, Ref: t.Ref, Rule: "tag/other-name", Severity: diag.Warning,
+			pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.ID}, Ref: t.Ref, Rule: "tag/other-name", Severity: diag.Warning,
 				Message: fmt.Sprintf("the tag object calls itself %q, and git describe and git verify-tag believe it", clip(t.Name)), Hint: hint})
 		}
 	},
@@ -45,11 +46,11 @@ type textPart struct {
 }
 
 // metadata judges the texts of a commit or a tag.
-func (r *Run) metadata(kind, id, ref string, message, headers int, parts []textPart) {
+func metadata(pass *Pass, kind, id, ref string, message, headers int, parts []textPart) {
 	report := func(rule, message, hint string) {
-		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: id}, Ref: ref, Rule: kind + "/" + rule, Message: message, Hint: hint})
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: id}, Ref: ref, Rule: kind + "/" + rule, Message: message, Hint: hint})
 	}
-	limit := r.Config.Limits.MessageSize
+	limit := pass.Push.Config.Limits.MessageSize
 	if int64(message) > limit {
 		hint := map[string]string{"commit": "shorten it: git commit --amend", "tag": "make the tag again with a shorter one: git tag -f -a"}[kind]
 		report("size", fmt.Sprintf("the message has %d bytes, more than %d", message, limit), hint)

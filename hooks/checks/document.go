@@ -5,22 +5,24 @@ import (
 	"fmt"
 
 	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
 // document is a file that a tip changes, before and after.
 type document struct {
-	tip     *Tip
+	pass    *Pass
+	tip     *walk.Tip
 	path    string
 	old     []byte // nil when there was none
 	new     []byte // nil when it is gone
 	deleted bool
 }
 
-// change returns the change of a path in a tip, if it has one. Documents count
+// changeOf returns the change of a path in a tip, if it has one. Documents count
 // on branches only: a tag or a note has no reader.
-func (t *Tip) change(path string) (Change, bool) {
+func changeOf(t *walk.Tip, path string) (walk.Change, bool) {
 	if push.IsBranch(t.Ref) {
 		for _, c := range t.Changes {
 			if c.Path == path {
@@ -28,32 +30,29 @@ func (t *Tip) change(path string) (Change, bool) {
 			}
 		}
 	}
-	return Change{}, false
+	return walk.Change{}, false
 }
 
-// document reads a changed document of at most limit bytes; nil when the tip
+// readDocument reads a changed document of at most limit bytes; nil when the tip
 // does not change it or a finding says why it cannot be read. A document that
 // is not a regular file is the mode check's finding.
-func (r *Run) document(t *Tip, path string, limit int64) (*document, error) {
-	c, ok := t.change(path)
+func readDocument(pass *Pass, t *walk.Tip, path string, limit int64) (*document, error) {
+	c, ok := changeOf(t, path)
 	if !ok {
 		return nil, nil
 	}
-	d := &document{tip: t, path: path, deleted: c.Deleted()}
+	d := &document{pass: pass, tip: t, path: path, deleted: c.Deleted()}
+	var large *git.TooLarge
 	var err error
-	if d.old, err = r.regular(c.Old, limit); err != nil {
-		var large *git.TooLarge
-		if !errors.As(err, &large) { // an old version over the limit is past mending
-			return nil, err
-		}
+	if d.old, err = pass.Repo.Regular(c.Old, limit); err != nil && !errors.As(err, &large) { // an old version over the limit is past mending
+		return nil, err
 	}
 	if d.deleted {
 		return d, nil
 	}
-	d.new, err = r.regular(c.New, limit)
-	var large *git.TooLarge
+	d.new, err = pass.Repo.Regular(c.New, limit)
 	if errors.As(err, &large) {
-		r.Report(diag.Diagnostic{Pos: d.pos(0, 0), Ref: t.Ref, Rule: "limit/document",
+		pass.Report(diag.Diagnostic{Pos: d.pos(0, 0), Ref: t.Ref, Rule: "limit/document",
 			Message: fmt.Sprintf("the document has %d bytes, more than %d", large.Object.Size, limit),
 			Hint:    "shorten it; for COMMS.md the agent and you prune old reports"})
 		return nil, nil
@@ -64,26 +63,24 @@ func (r *Run) document(t *Tip, path string, limit int64) (*document, error) {
 	return d, nil
 }
 
-// regular reads an entry that is a regular file; nil for anything else.
-func (r *Run) regular(e git.Entry, limit int64) ([]byte, error) {
-	if e.Mode != git.ModeFile && e.Mode != git.ModeExec {
-		return nil, nil
-	}
-	_, data, err := r.batch.Read(e.ID, limit)
-	if err != nil {
-		return nil, err
-	}
-	return data, r.spend(int64(len(data)))
-}
-
 func (d *document) pos(line, col int) diag.Pos {
 	return diag.Pos{Commit: d.tip.New, Path: d.path, Line: line, Col: col}
 }
 
-// place gives findings of a document's parser their commit, path and ref.
-func (d *document) place(ds []diag.Diagnostic) []diag.Diagnostic {
-	for i := range ds {
-		ds[i].Commit, ds[i].Path, ds[i].Ref = d.tip.New, d.path, d.tip.Ref
+// report adds a finding at a line, counted from 1; 0 is for the whole document.
+func (d *document) report(line int, rule, message, hint string) {
+	d.pass.Report(diag.Diagnostic{Pos: d.pos(line, 1), Ref: d.tip.Ref, Rule: rule, Message: message, Hint: hint})
+}
+
+// reportAll adds the findings of the document's parser, which know their line only.
+func (d *document) reportAll(found []diag.Diagnostic) {
+	for _, f := range found {
+		f.Commit, f.Path, f.Ref = d.tip.New, d.path, d.tip.Ref
+		d.pass.Report(f)
 	}
-	return ds
+}
+
+// gone reports that the document was deleted.
+func (d *document) gone(rule string) {
+	d.report(0, rule, "the document is gone", "bring it back: git checkout HEAD~1 -- "+d.path)
 }

@@ -9,9 +9,11 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
@@ -19,7 +21,8 @@ var evidenceCheck = Check{
 	Name: "evidence",
 	Doc: "The loop's evidence has its form, what an iteration left does not change afterwards, and every hash in a manifest is that " +
 		"of the file it names (LOOP-7). Only what a push changes is read.",
-	Tip: func(r *Run, t *Tip) error {
+	Rules: []string{"evidence/*"},
+	Tip: func(pass *Pass, t *walk.Tip) error {
 		if !push.IsBranch(t.Ref) {
 			return nil
 		}
@@ -30,7 +33,7 @@ var evidenceCheck = Check{
 				continue
 			}
 			changed[place.Directive] = true
-			if err := r.evidenceFile(t, c, place); err != nil {
+			if err := evidenceFile(pass, t, c, place); err != nil {
 				return err
 			}
 		}
@@ -41,9 +44,9 @@ var evidenceCheck = Check{
 		for _, c := range t.Changes {
 			touched[c.Path] = true
 		}
-		tree := &planTree{run: r, tree: t.Commit.Tree} // many paths of a few folders
+		tree := &planTree{pass: pass, tree: t.Commit.Tree} // many paths of a few folders
 		for directive := range changed {
-			if err := r.manifest(t, directive, tree, touched); err != nil {
+			if err := manifest(pass, t, directive, tree, touched); err != nil {
 				return err
 			}
 		}
@@ -52,11 +55,11 @@ var evidenceCheck = Check{
 }
 
 // evidenceFile judges one changed file by its name.
-func (r *Run) evidenceFile(t *Tip, c Change, place loop.Place) error {
+func evidenceFile(pass *Pass, t *walk.Tip, c walk.Change, place loop.Place) error {
 	report := func(rule, hint, format string, args ...any) {
-		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: rule, Message: fmt.Sprintf(format, args...), Hint: hint})
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: rule, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
-	if r.Principal == push.Agent && place.Frozen() && c.Old.ID != "" && t.Forward {
+	if pass.Push.Principal == push.Agent && place.Frozen() && c.Old.ID != "" && t.Forward {
 		report("evidence/frozen", "git checkout "+diag.Short(t.Base)+" -- "+diag.Clean(c.Path), "what an iteration left does not change afterwards")
 		return nil
 	}
@@ -67,7 +70,7 @@ func (r *Run) evidenceFile(t *Tip, c Change, place loop.Place) error {
 		report("evidence/schema", "commit it as a regular file", "evidence is a regular file")
 		return nil
 	}
-	_, data, err := r.batch.Read(c.New.ID, loop.MaxEvidence)
+	data, err := pass.Repo.Regular(c.New, loop.MaxEvidence)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
 		report("evidence/schema", "shorten it", "the file has %d bytes, more than %d", large.Object.Size, large.Limit)
@@ -78,13 +81,13 @@ func (r *Run) evidenceFile(t *Tip, c Change, place loop.Place) error {
 	}
 	for _, d := range place.Check(c.Path, data) {
 		d.Commit, d.Ref = t.New, t.Ref
-		r.Report(d)
+		pass.Report(d)
 	}
-	if err := r.spend(int64(len(data))); err != nil || r.Principal != push.Agent || !r.Received {
-		return err // a clone need not have the host's notes
+	if pass.Push.Principal != push.Agent || !pass.Push.Received {
+		return nil // a clone need not have the host's notes
 	}
 	if s, ok := place.Success(data); ok {
-		granted, err := r.granted(place.Directive, s)
+		granted, err := granted(pass, place.Directive, s)
 		if err == nil && !granted {
 			report("evidence/verdict", "claim the work and wait for the verdict: git notes --ref=certificates show", "it claims success, and the host has no such verdict for %s", diag.Clean(s.Unit))
 		}
@@ -95,42 +98,42 @@ func (r *Run) evidenceFile(t *Tip, c Change, place loop.Place) error {
 
 // granted reports whether the host's verdicts bear out what a certificate or a
 // halting report claims: nobody certifies himself (LOOP-5).
-func (r *Run) granted(directive string, s loop.Success) (bool, error) {
+func granted(pass *Pass, directive string, s loop.Success) (bool, error) {
 	id, err := uow.ParseID(s.Unit)
 	if err != nil || id.Directive != directive {
 		return false, nil
 	}
 	if s.Commit == "" {
-		return r.convergedUnit(id, "")
+		return state.UnitConverged(storedUnits{pass.Repo}, id, "")
 	}
 	if !git.IsID(s.Commit) {
 		return false, nil
 	}
-	verdicts, err := r.verdicts(s.Commit)
+	verdicts, err := state.VerdictsOn(pass.Repo, s.Commit)
 	return slices.ContainsFunc(verdicts, func(v loop.Verdict) bool { return v.Grants(s) }), err
 }
 
 // manifest compares a directive's manifest with the tree: entries that are new,
 // and entries whose file this push changes. An entry about code counts only when it
 // is new, because code goes on changing.
-func (r *Run) manifest(t *Tip, directive string, tree *planTree, touched map[string]bool) error {
+func manifest(pass *Pass, t *walk.Tip, directive string, tree *planTree, touched map[string]bool) error {
 	path := loop.Dir(directive) + "/" + loop.ManifestFile
-	now, ok, err := r.artifacts(t.Commit.Tree, path)
+	now, ok, err := artifacts(pass, t.Commit.Tree, path)
 	if err != nil || !ok {
 		return err // evidenceFile has said what is wrong with one that cannot be read
 	}
 	var before loop.Artifacts
 	if t.Base != "" {
-		base, err := r.commit(t.Base)
+		base, err := pass.Repo.Commit(t.Base)
 		if err != nil {
 			return err
 		}
-		if before, _, err = r.artifacts(base.Tree, path); err != nil {
+		if before, _, err = artifacts(pass, base.Tree, path); err != nil {
 			return err
 		}
 	}
 	report := func(format string, args ...any) {
-		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: path}, Ref: t.Ref, Rule: "evidence/hash", Message: fmt.Sprintf(format, args...),
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: path}, Ref: t.Ref, Rule: "evidence/hash", Message: fmt.Sprintf(format, args...),
 			Hint: "the manifest names raw blobs by SHA-256; it only grows"})
 	}
 	known := map[loop.Artifact]bool{}
@@ -146,14 +149,14 @@ func (r *Run) manifest(t *Tip, directive string, tree *planTree, touched map[str
 		if newest[a.Path] != a || !fresh && !(touched[a.Path] && strings.HasPrefix(a.Path, "evidence/")) {
 			continue
 		}
-		if message, err := r.matches(tree, a); err != nil {
+		if message, err := matches(pass, tree, a); err != nil {
 			return err
 		} else if message != "" {
 			report("%s", message)
 		}
 	}
 	for _, a := range before.Artifacts {
-		if r.Principal == push.Agent && t.Forward && !kept[a] {
+		if pass.Push.Principal == push.Agent && t.Forward && !kept[a] {
 			report("the entry for %s of iteration %d is gone", diag.Clean(a.Path), a.Iteration)
 			break
 		}
@@ -162,12 +165,12 @@ func (r *Run) manifest(t *Tip, directive string, tree *planTree, touched map[str
 }
 
 // artifacts reads a manifest in a tree; ok is false when there is none to read.
-func (r *Run) artifacts(tree, path string) (a loop.Artifacts, ok bool, err error) {
-	e, ok, err := r.trees.lookup(tree, path)
+func artifacts(pass *Pass, tree, path string) (a loop.Artifacts, ok bool, err error) {
+	e, ok, err := pass.Repo.Lookup(tree, path)
 	if err != nil || !ok {
 		return a, false, err
 	}
-	data, err := r.regular(e, loop.MaxEvidence)
+	data, err := pass.Repo.Regular(e, loop.MaxEvidence)
 	var large *git.TooLarge
 	if data == nil || errors.As(err, &large) {
 		return a, false, nil
@@ -179,7 +182,7 @@ func (r *Run) artifacts(tree, path string) (a loop.Artifacts, ok bool, err error
 }
 
 // matches compares one entry with the tree; "" when they agree.
-func (r *Run) matches(tree *planTree, a loop.Artifact) (message string, err error) {
+func matches(pass *Pass, tree *planTree, a loop.Artifact) (message string, err error) {
 	e, ok, err := tree.entry(a.Path)
 	if err != nil {
 		return "", err
@@ -187,7 +190,7 @@ func (r *Run) matches(tree *planTree, a loop.Artifact) (message string, err erro
 	if !ok || e.Mode != git.ModeFile && e.Mode != git.ModeExec {
 		return diag.Clean(a.Path) + " is not in the tree", nil
 	}
-	data, err := r.regular(e, r.Config.Limits.BlobSize)
+	data, err := pass.Repo.Regular(e, pass.Push.Config.Limits.BlobSize)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
 		return diag.Clean(a.Path) + " is too large to be evidence", nil

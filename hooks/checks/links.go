@@ -7,33 +7,47 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
 )
 
-var linkCheck = Check{
-	Name: "link",
-	Doc: "From the agent no symbolic link is absolute, holds `..`, or leads out of the tree, into .git or to a protected path, " +
-		"by other links either: one such link defeats every check of the paths behind it. Others are warned of links into .git.",
-	Blob: func(r *Run, c *Commit, change Change, data []byte) {
-		if change.New.Mode != git.ModeSymlink {
-			return
-		}
-		what, err := r.badLink(c.Tree, change.Path, string(data))
-		if err != nil {
-			what = fmt.Sprintf("it cannot be followed: %v", err)
-		}
-		if what == "" {
-			return
-		}
-		d := diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "link/target",
-			Message: fmt.Sprintf("the link leads to %q, %s", clip(string(data)), what), Hint: "link downwards only, or copy the file"}
-		if !r.Principal.Fenced() {
-			d.Severity = diag.Warning
-		}
-		r.Report(d)
-	},
+// newLinkCheck makes the check of one push.
+func newLinkCheck() Check {
+	return Check{
+		Name: "link",
+		Doc: "From the agent no symbolic link is absolute, holds `..`, or leads out of the tree, into .git or to a protected path, " +
+			"by other links either: one such link defeats every check of the paths behind it. Others are warned of links into .git.",
+		Rules: []string{"link/target"},
+		Blob:  new(links).judge,
+	}
+}
+
+// links follows symbolic links through the trees of a push.
+type links struct {
+	followed int                             // names on the ways of links
+	folded   map[string]map[string]git.Entry // by tree; see foldedDir
+	names    int                             // in folded
+}
+
+func (l *links) judge(pass *Pass, c *walk.Commit, change walk.Change, data []byte) {
+	if change.New.Mode != git.ModeSymlink {
+		return
+	}
+	what, err := l.bad(pass, c.Tree, change.Path, string(data))
+	if err != nil {
+		what = fmt.Sprintf("it cannot be followed: %v", err)
+	}
+	if what == "" {
+		return
+	}
+	d := diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "link/target",
+		Message: fmt.Sprintf("the link leads to %q, %s", clip(string(data)), what), Hint: "link downwards only, or copy the file"}
+	if !pass.Push.Principal.Fenced() {
+		d.Severity = diag.Warning
+	}
+	pass.Report(d)
 }
 
 // clip keeps a quoted text short.
@@ -48,43 +62,54 @@ func clip(text string) string {
 // maxTarget is the longest target that Linux follows.
 const maxTarget = 4095
 
-// badLink says what is wrong with a link at place, in a tree; "" for nothing.
-func (r *Run) badLink(tree, place, target string) (what string, err error) {
-	if !r.Principal.Fenced() {
-		to, what, err := r.follow(tree, path.Dir(place), target)
+// bad says what is wrong with a link in a tree; "" for nothing.
+func (l *links) bad(pass *Pass, tree, link, target string) (what string, err error) {
+	if !pass.Push.Principal.Fenced() {
+		to, what, err := l.follow(pass, tree, path.Dir(link), target)
 		if err != nil || what == intoGit || what == "" && dotGit().Covers(to) {
 			return intoGit, err
 		}
 		return "", nil
 	}
-	drive := len(target) >= 2 && target[1] == ':'
-	switch {
-	case target == "" || len(target) > maxTarget:
-		return "which no system follows", nil
-	case strings.HasPrefix(target, "/") || drive || slices.Contains(strings.Split(target, "/"), ".."):
-		return "out of its own directory", nil
-	case strings.Contains(target, `\`):
-		return "which is another path where a backslash parts names", nil
+	if what := badTarget(target); what != "" {
+		return what, nil
 	}
-	if h, found := diag.FindHidden(target, false); found {
-		return "which holds " + h.What, nil
+	if pass.Protected().Covers(path.Join(path.Dir(link), target)) {
+		return intoProtected, nil
 	}
-	for name := range strings.SplitSeq(target, "/") {
-		if name != "" && name != "." && filename.Key(name) == "" {
-			return "which some systems take for another path", nil
-		}
-	}
-	if r.protectedPaths().Covers(path.Join(path.Dir(place), target)) {
-		return "a path that only the PM may change", nil
-	}
-	to, what, err := r.follow(tree, path.Dir(place), target)
-	if err == nil && what == "" && r.protectedPaths().Covers(to) {
-		what = "a path that only the PM may change"
+	to, what, err := l.follow(pass, tree, path.Dir(link), target)
+	if err == nil && what == "" && pass.Protected().Covers(to) {
+		what = intoProtected
 	}
 	return what, err
 }
 
-const intoGit = "into .git"
+// badTarget says what is wrong with a link's target wherever it stands; "" for nothing.
+func badTarget(target string) string {
+	drive := len(target) >= 2 && target[1] == ':'
+	switch {
+	case target == "" || len(target) > maxTarget:
+		return "which no system follows"
+	case strings.HasPrefix(target, "/") || drive || slices.Contains(strings.Split(target, "/"), ".."):
+		return "out of its own directory"
+	case strings.Contains(target, `\`):
+		return "which is another path where a backslash parts names"
+	}
+	if h, found := diag.FindHidden(target, false); found {
+		return "which holds " + h.What
+	}
+	for name := range strings.SplitSeq(target, "/") {
+		if name != "" && name != "." && filename.Key(name) == "" {
+			return "which some systems take for another path"
+		}
+	}
+	return ""
+}
+
+const (
+	intoGit       = "into .git"
+	intoProtected = "a path that only the PM may change"
+)
 
 // maxHops bounds the links on the way of one link, as Linux does; maxFollowed the
 // names that are looked up on the ways of a whole push, since each reads trees.
@@ -95,7 +120,7 @@ const (
 
 // follow resolves target from dir in a tree, by its links, as a file system that
 // folds names would. It says what is wrong with the way, "" for nothing.
-func (r *Run) follow(tree, dir, target string) (to, what string, err error) {
+func (l *links) follow(pass *Pass, tree, dir, target string) (to, what string, err error) {
 	var at []string
 	if dir != "." {
 		at = strings.Split(dir, "/")
@@ -123,10 +148,10 @@ func (r *Run) follow(tree, dir, target string) (to, what string, err error) {
 		if len(at) > none {
 			continue
 		}
-		if r.followed++; r.followed > maxFollowed {
+		if l.followed++; l.followed > maxFollowed {
 			return "", "by more names than are looked up in one push", nil
 		}
-		link, isLink, err := r.linkAt(tree, at)
+		link, isLink, err := l.linkAt(pass, tree, at)
 		if errors.Is(err, errNothing) {
 			none, err = len(at)-1, nil
 		}
@@ -151,13 +176,13 @@ var errNothing = errors.New("nothing is there")
 
 // linkAt reads the target of the link at a path; ok is false where something else
 // is, and errNothing the error where nothing is.
-func (r *Run) linkAt(tree string, names []string) (target string, ok bool, err error) {
+func (l *links) linkAt(pass *Pass, tree string, names []string) (target string, ok bool, err error) {
 	e := git.Entry{Mode: git.ModeDir, ID: tree}
 	for _, name := range names {
 		if !e.IsDir() {
 			return "", false, errNothing
 		}
-		dir, err := r.foldedDir(e.ID)
+		dir, err := l.foldedDir(pass, e.ID)
 		if err != nil {
 			return "", false, err
 		}
@@ -169,7 +194,7 @@ func (r *Run) linkAt(tree string, names []string) (target string, ok bool, err e
 	if e.Mode != git.ModeSymlink {
 		return "", false, nil
 	}
-	_, data, err := r.batch.Read(e.ID, maxTarget)
+	data, err := pass.Repo.Blob(e.ID, maxTarget)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
 		return "/", true, nil // which leads nowhere good either
@@ -179,11 +204,11 @@ func (r *Run) linkAt(tree string, names []string) (target string, ok bool, err e
 
 // foldedDir is a tree by the keys of its names. Of two with one key the link
 // counts: such trees are old, and which of them a file system keeps is not known.
-func (r *Run) foldedDir(id string) (map[string]git.Entry, error) {
-	if dir, ok := r.folded[id]; ok {
+func (l *links) foldedDir(pass *Pass, id string) (map[string]git.Entry, error) {
+	if dir, ok := l.folded[id]; ok {
 		return dir, nil
 	}
-	entries, err := r.trees.load(id)
+	entries, err := pass.Repo.Tree(id)
 	if err != nil {
 		return nil, err
 	}
@@ -194,9 +219,9 @@ func (r *Run) foldedDir(id string) (map[string]git.Entry, error) {
 			dir[key] = e
 		}
 	}
-	if r.foldedNames += len(dir); r.folded == nil || r.foldedNames > maxCached {
-		r.folded, r.foldedNames = map[string]map[string]git.Entry{}, len(dir)
+	if l.names += len(dir); l.folded == nil || l.names > walk.MaxEntries {
+		l.folded, l.names = map[string]map[string]git.Entry{}, len(dir)
 	}
-	r.folded[id] = dir
+	l.folded[id] = dir
 	return dir, nil
 }

@@ -6,47 +6,45 @@ import (
 	"strings"
 
 	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
-// freePaths are what may change beside a verified commit (HOOK-4): words about the
-// work, and indexes that are rebuilt from it. COMMS.md has its own check.
+// freePaths are what may differ between a verified commit and what is merged (HOOK-4):
+// words about the work, and indexes that are rebuilt from it. COMMS.md has its own
+// check.
 var freePaths = []string{
 	comms.Path, "evidence/", "postmortems/", loop.LearningsPath,
 	"knowledge_core/lessons.jsonl", "knowledge_core/symbols.json", "knowledge_core/dependency_graph.json",
 }
 
-// mergeRight holds the agent on main to Reports and Questions of COMMS.md, or,
+// judgeMerge holds the agent on main to Reports and Questions of COMMS.md, or,
 // where [rights] agent_merge is on, to work with a verdict (HOOK-4).
-func (r *Run) mergeRight(t *Tip) error {
-	var work []Change
-	for _, c := range t.Changes {
-		if c.Path != comms.Path || c.Deleted() {
-			work = append(work, c)
-		}
-	}
+func judgeMerge(pass *Pass, t *walk.Tip) error {
+	work := slices.DeleteFunc(slices.Clone(t.Changes), func(c walk.Change) bool { return !moreThanComms(c) })
 	where := t.New
 	if len(work) == 0 {
-		commit, path, err := r.besides(t)
+		commit, path, err := commitWithMore(pass, t)
 		if err != nil || path == "" {
 			return err
 		}
-		where, work = commit, []Change{{Path: path}}
+		where, work = commit, []walk.Change{{Path: path}}
 	}
 	why := "push it to agent/<name>; the PM merges"
-	if r.Config.Rights.AgentMerge && r.Principal == push.Agent {
+	if pass.Push.Config.Rights.AgentMerge && pass.Push.Principal == push.Agent {
 		var err error
-		if why, err = r.verified(t); err != nil || why == "" {
+		if why, err = verified(pass, t); err != nil || why == "" {
 			return err
 		}
 	}
 	for _, c := range work {
-		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: where, Path: c.Path}, Ref: t.Ref, Rule: "rights/main",
-			Message: fmt.Sprintf("on main the %s may change Reports and Questions of COMMS.md only", r.Principal), Hint: why})
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: where, Path: c.Path}, Ref: t.Ref, Rule: "rights/main",
+			Message: fmt.Sprintf("on main the %s may change Reports and Questions of COMMS.md only", pass.Push.Principal), Hint: why})
 	}
 	return nil
 }
@@ -56,25 +54,25 @@ const maxCandidates = 1000
 
 // verified looks for a commit of the merge whose verdict carries it; "" when there
 // is one, else why the nearest one does not.
-func (r *Run) verified(t *Tip) (why string, err error) {
+func verified(pass *Pass, t *walk.Tip) (why string, err error) {
 	why = "it needs a verdict EXACT or CONVERGED on a commit of the merge, for the directive as main has it: claim it and wait"
 	if t.Old == git.Zero || !t.Forward {
 		return why, nil
 	}
 	found := false
-	out, err := r.repo.Output(r.ctx, "rev-list", fmt.Sprintf("--max-count=%d", maxCandidates), t.New, "^"+t.Old, "--")
+	candidates, err := pass.Repo.RevList(fmt.Sprintf("--max-count=%d", maxCandidates), t.New, "^"+t.Old)
 	if err != nil {
 		return "", err
 	}
-	for _, commit := range strings.Fields(string(out)) {
-		verdicts, err := r.verdicts(commit)
+	for _, commit := range candidates {
+		verdicts, err := state.VerdictsOn(pass.Repo, commit)
 		if err != nil {
 			return "", err
 		}
 		if len(verdicts) == 0 {
 			continue
 		}
-		reason, err := r.carries(t, commit, verdicts[len(verdicts)-1]) // a later NONE takes an EXACT back
+		reason, err := carries(pass, t, commit, verdicts[len(verdicts)-1]) // a later NONE takes an EXACT back
 		if err != nil || reason == "" {
 			return "", err
 		}
@@ -86,19 +84,16 @@ func (r *Run) verified(t *Tip) (why string, err error) {
 }
 
 // carries says why a verdict on commit does not carry the merge, "" when it does.
-func (r *Run) carries(t *Tip, commit string, v loop.Verdict) (why string, err error) {
+func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string, err error) {
 	id, err := uow.ParseID(v.Unit)
 	if err != nil {
 		return "the verdict names no unit", nil
 	}
-	old, err := r.commit(t.Old)
+	main, err := state.ReadComms(pass.Repo, t.Old)
 	if err != nil {
 		return "", err
 	}
-	d, err := r.directive(old.Tree, id.Directive)
-	if err != nil {
-		return "", err
-	}
+	d := main.Directive(id.Directive)
 	switch {
 	case d == nil || !v.Proves(commit, v.Unit, d.Hash()):
 		return "the verdict on " + diag.Short(commit) + " is " + v.Verdict + ", or for another commit or another text of " + id.Directive, nil
@@ -108,19 +103,22 @@ func (r *Run) carries(t *Tip, commit string, v loop.Verdict) (why string, err er
 	case len(v.Additions) > 0: // the work brings some of what it is judged by
 		return fmt.Sprintf("%s decides and is the agent's own; the verdict on %s names it: the PM merges, or the directive accepts it (- additions: GLOB)",
 			diag.Clean(v.Additions[0]), diag.Short(commit)), nil
-	case v.Fence == loop.FenceNone && !r.Config.Rights.UnfencedMerge:
+	case v.Fence == loop.FenceNone && !pass.Push.Config.Rights.UnfencedMerge:
 		return "the verdict on " + diag.Short(commit) + " was had without a fence, and [rights] unfenced_merge is off: the PM merges", nil
 	}
-	if why, err = r.workable(id, d.Hash()); err != nil || why != "" {
+	if why, err = workable(pass, id, d.Hash()); err != nil || why != "" {
 		return why, err
 	}
-	base, err := r.repo.Output(r.ctx, "merge-base", t.Old, commit)
+	base, err := pass.Repo.MergeBase(t.Old, commit)
 	if err != nil {
 		return "", err
 	}
+	if base == "" {
+		return "the verified commit " + diag.Short(commit) + " shares no history with main: the PM merges", nil
+	}
 	// What main did since the work began, and what came after the verdict.
-	for _, pair := range [][2]string{{strings.TrimSpace(string(base)), t.Old}, {commit, t.New}} {
-		path, err := r.firstBeyond(pair[0], pair[1], freePaths)
+	for _, pair := range [][2]string{{base, t.Old}, {commit, t.New}} {
+		path, err := firstNotFree(pass, pair[0], pair[1])
 		if err != nil {
 			return "", err
 		}
@@ -138,9 +136,8 @@ func (r *Run) carries(t *Tip, commit string, v loop.Verdict) (why string, err er
 
 // workable says why a unit may not merge now, "" when it may: it is ACTIVE on this
 // text of the directive, and no pulse is due (UOW-3).
-func (r *Run) workable(id uow.ID, hash string) (why string, err error) {
-	j := &journalRun{Run: r, id: id}
-	last, err := j.unit(id)
+func workable(pass *Pass, id uow.ID, hash string) (why string, err error) {
+	last, err := lastRecord(pass, id)
 	switch {
 	case err != nil:
 		return "", err
@@ -154,27 +151,22 @@ func (r *Run) workable(id uow.ID, hash string) (why string, err error) {
 	return "", nil
 }
 
-// firstBeyond is the first path that differs between two commits and is not on a
-// list; "" for none.
-func (r *Run) firstBeyond(from, to string, free []string) (path string, err error) {
-	a, err := r.commit(from)
+// firstNotFree is the first path that differs between two commits and is not free;
+// "" for none.
+func firstNotFree(pass *Pass, from, to string) (path string, err error) {
+	a, err := pass.Repo.Commit(from)
 	if err != nil {
 		return "", err
 	}
-	b, err := r.commit(to)
+	b, err := pass.Repo.Commit(to)
 	if err != nil {
 		return "", err
 	}
-	walk := comparison{trees: r.trees, deletions: true, visit: func(c Change) error {
-		if path == "" && !onList(free, c.Path) {
-			path = c.Path
-		}
-		return nil
-	}}
-	return path, walk.compare([]string{a.Tree}, b.Tree)
+	return firstChange(pass, a.Tree, b.Tree, func(c walk.Change) bool { return !onList(freePaths, c.Path) })
 }
 
-// onList is covers without folding case: a free path is free as it is written.
+// onList reports whether a path is on a list, or below a folder of it ("dir/"), as it
+// is written there: case is not folded.
 func onList(paths []string, path string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool {
 		return path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(path, p)

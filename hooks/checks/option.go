@@ -18,19 +18,20 @@ var optionCheck = Check{
 	Name: "option",
 	Doc: "Refuses push options that Ward does not know and, from the agent, ward.allow: only the PM may pass a " +
 		"false positive, and the audit keeps it.",
-	Ref: func(r *Run, u push.Update) {
-		if u != r.Updates[0] {
+	Rules: []string{"option/ward"},
+	Ref: func(pass *Pass, u push.Update) {
+		if u != pass.Push.Updates[0] {
 			return // options belong to the push, not to each ref
 		}
-		for _, option := range r.Options {
-			if message, hint := r.badOption(option); message != "" {
-				r.Report(diag.Diagnostic{Rule: "option/ward", Message: message, Hint: hint})
+		for _, option := range pass.Push.Options {
+			if message, hint := badOption(pass.Push.Principal, option); message != "" {
+				pass.Report(diag.Diagnostic{Rule: "option/ward", Message: message, Hint: hint})
 			}
 		}
 	},
 }
 
-func (r *Run) badOption(option string) (message, hint string) {
+func badOption(who push.Principal, option string) (message, hint string) {
 	key, value, _ := strings.Cut(option, "=")
 	if !strings.HasPrefix(key, "ward.") {
 		return "", "" // somebody else's
@@ -41,7 +42,7 @@ func (r *Run) badOption(option string) (message, hint string) {
 			return fmt.Sprintf("the push option %s is text or json, not %q", key, value), "git push -o ward.format=json"
 		}
 	case OptionAllow:
-		if r.Principal != push.PM {
+		if who != push.PM {
 			return "only the PM may let a finding pass", "mend what the finding names, or ask the PM in COMMS.md, Questions"
 		}
 		if rule, path, ok := strings.Cut(value, ":"); !ok || rule == "" || path == "" {
@@ -56,12 +57,12 @@ func (r *Run) badOption(option string) (message, hint string) {
 // allow moves the findings that the PM passed by option to Allowed. Only
 // findings about a path can be passed, never one about a ref, a limit, or a unit of
 // work: a journal that is broken once stays broken.
-func (r *Run) allow() {
-	if r.Principal != push.PM {
+func allow(p *Push, result *Result) {
+	if p.Principal != push.PM {
 		return
 	}
 	passes := map[string]bool{}
-	for _, option := range r.Options {
+	for _, option := range p.Options {
 		if value, ok := strings.CutPrefix(option, OptionAllow+"="); ok {
 			passes[value] = true
 		}
@@ -69,13 +70,13 @@ func (r *Run) allow() {
 	if len(passes) == 0 {
 		return
 	}
-	kept := r.result.Findings[:0]
-	for _, d := range r.result.Findings {
+	kept := result.Findings[:0]
+	for _, d := range result.Findings {
 		if d.Path != "" && !strings.HasPrefix(d.Rule, "limit/shape") && !strings.HasPrefix(d.Rule, "uow/") && passes[d.Rule+":"+d.Path] {
-			r.result.Allowed = append(r.result.Allowed, d)
+			result.Allowed = append(result.Allowed, d)
 		} else {
 			kept = append(kept, d)
 		}
 	}
-	r.result.Findings = kept
+	result.Findings = kept
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
@@ -43,11 +44,11 @@ var pathCheck = Check{
 	Name: "path",
 	Doc: "Refuses file names that terminals obey, that people cannot see, that some file system takes for .git or for " +
 		"nothing, and other spellings of the names of Ward's documents (GATE-4, GATE-5).",
-	Path: func(r *Run, c *Commit, change Change) { r.judgeName(c, change.Path) },
-	Names: func(r *Run, c *Commit, dir string, entries []git.Entry, in []uint16) {
+	Path: func(pass *Pass, c *walk.Commit, change walk.Change) { judgeName(pass, c, change.Path) },
+	Names: func(pass *Pass, c *walk.Commit, dir string, entries []git.Entry, in []uint16) {
 		for i, e := range entries {
 			if in[i] == 0 && e.ID == emptyTree { // it has no paths that Path would see
-				r.judgeName(c, dir+e.Name)
+				judgeName(pass, c, dir+e.Name)
 			}
 		}
 	},
@@ -56,9 +57,9 @@ var pathCheck = Check{
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 // judgeName judges a path by its names alone.
-func (r *Run) judgeName(c *Commit, path string) {
+func judgeName(pass *Pass, c *walk.Commit, path string) {
 	report := func(rule, message, hint string) {
-		r.Report(diag.Diagnostic{Pos: at(c, path), Ref: c.Ref, Rule: rule, Message: message, Hint: hint})
+		pass.Report(diag.Diagnostic{Pos: at(c, path), Ref: c.Ref, Rule: rule, Message: message, Hint: hint})
 	}
 	if h, found := diag.FindHidden(path, false); found {
 		report("path/name", "the path holds "+h.What, "rename it: git mv")
@@ -84,7 +85,7 @@ var namesCheck = Check{
 	Name: "names",
 	Doc: "Refuses two names in one directory that some file system takes for one, by case, accents, or what it leaves out: " +
 		"there one of them replaces the other. A merge that brings them together is judged, too.",
-	Names: func(r *Run, c *Commit, dir string, entries []git.Entry, in []uint16) {
+	Names: func(pass *Pass, c *walk.Commit, dir string, entries []git.Entry, in []uint16) {
 		seen := make(map[string]int, len(entries))
 		for i, e := range entries {
 			key := filename.Key(e.Name)
@@ -103,7 +104,7 @@ var namesCheck = Check{
 			if strings.EqualFold(e.Name, other) {
 				how = "differs from %q only in case"
 			}
-			r.Report(diag.Diagnostic{Pos: at(c, dir+e.Name), Ref: c.Ref, Rule: "path/case", Message: fmt.Sprintf(how, other), Hint: "rename one of them: git mv"})
+			pass.Report(diag.Diagnostic{Pos: at(c, dir+e.Name), Ref: c.Ref, Rule: "path/case", Message: fmt.Sprintf(how, other), Hint: "rename one of them: git mv"})
 		}
 	},
 }
@@ -112,9 +113,9 @@ var modeCheck = Check{
 	Name: "mode",
 	Doc: "Documents are regular files of mode 100644; from the agent no submodule comes in, nor a .gitmodules file, and from " +
 		"nobody a file that only some file systems take for one.",
-	Path: func(r *Run, c *Commit, change Change) {
+	Path: func(pass *Pass, c *walk.Commit, change walk.Change) {
 		report := func(rule, message, hint string) {
-			r.Report(diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: rule, Message: message, Hint: hint})
+			pass.Report(diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: rule, Message: message, Hint: hint})
 		}
 		mode := change.New.Mode
 		modules := dotModules().Covers(change.Path)
@@ -123,9 +124,9 @@ var modeCheck = Check{
 		case isDocument(change.Path) && mode != git.ModeFile:
 			report("mode/document", fmt.Sprintf("a document must be a regular file of mode 100644, not %06o", mode),
 				"replace a link by the file itself; git update-index --chmod=-x for an executable")
-		case mode == git.ModeGitlink && r.Principal.Fenced():
+		case mode == git.ModeGitlink && pass.Push.Principal.Fenced():
 			report("mode/submodule", "the agent may not add submodules", "add the files themselves: git rm --cached, then git add")
-		case modules && r.Principal.Fenced():
+		case modules && pass.Push.Principal.Fenced():
 			report("mode/submodule", "the agent may not configure submodules", "remove the file from the push")
 		case modules && (!spelled || mode == git.ModeSymlink):
 			report("mode/submodule", "git takes it for .gitmodules on some file systems", "name it .gitmodules, as a regular file, or otherwise")
@@ -139,7 +140,7 @@ var bareCheck = Check{
 	Name: "bare",
 	Doc: "A directory that git would take for a repository (HEAD, objects, refs) runs its own configuration for whoever enters it: " +
 		"from the agent none comes in, others are warned.",
-	Names: func(r *Run, c *Commit, dir string, entries []git.Entry, in []uint16) {
+	Names: func(pass *Pass, c *walk.Commit, dir string, entries []git.Entry, in []uint16) {
 		parents := ^uint16(0) // that have all of it
 		parts := map[string]uint16{}
 		for i, e := range entries {
@@ -160,17 +161,17 @@ var bareCheck = Check{
 		}
 		d := diag.Diagnostic{Pos: at(c, strings.TrimSuffix(dir, "/")), Ref: c.Ref, Rule: "path/repository",
 			Message: "git takes this directory for a repository, whose configuration runs programs", Hint: "keep such fixtures in an archive, or make them when tests run"}
-		if !r.Principal.Fenced() {
+		if !pass.Push.Principal.Fenced() {
 			d.Severity = diag.Warning
 		}
-		r.Report(d)
+		pass.Report(d)
 	},
 }
 
 var runtimeCheck = Check{
 	Name: "runtime",
 	Doc:  "Keeps logs/ and .signal/ out of history: they belong to one run on one machine, and may hold anything.",
-	Path: func(r *Run, c *Commit, change Change) {
+	Path: func(pass *Pass, c *walk.Commit, change walk.Change) {
 		if !runtimeList().Covers(change.Path) {
 			return
 		}
@@ -178,7 +179,7 @@ var runtimeCheck = Check{
 		if first, _, _ := strings.Cut(change.Path, "/"); filename.Is(first, ".signal") {
 			dir = ".signal/"
 		}
-		r.Report(diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "runtime/" + strings.Trim(dir, "./"),
+		pass.Report(diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "runtime/" + strings.Trim(dir, "./"),
 			Message: dir + " is never committed",
 			Hint:    "git rm -r --cached " + dir + ", and keep " + dir + " in .gitignore"})
 	},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/plan"
@@ -17,7 +18,8 @@ var planCheck = Check{
 	Doc: "Plans (plans/**, plan.txt, *.plan.txt) are words of their machine, close their task, use files that are there, and " +
 		"call plans that exist, end, and stay within the stack (PLAN-1 to PLAN-4). A plan is judged when it changes; what it " +
 		"calls is read from the same tree.",
-	Tip: func(r *Run, t *Tip) error {
+	Rules: []string{"plan/*"},
+	Tip: func(pass *Pass, t *walk.Tip) error {
 		if !push.IsBranch(t.Ref) {
 			return nil
 		}
@@ -27,7 +29,7 @@ var planCheck = Check{
 				continue
 			}
 			if linter == nil {
-				linter = r.linter(t)
+				linter = newLinter(pass, t)
 			}
 			found, err := linter.Lint(c.Path)
 			if err != nil {
@@ -35,7 +37,7 @@ var planCheck = Check{
 			}
 			for _, f := range found {
 				f.Commit, f.Ref = t.New, t.Ref
-				r.Report(f)
+				pass.Report(f)
 			}
 		}
 		return nil
@@ -46,62 +48,63 @@ var registryCheck = Check{
 	Name: "registry",
 	Doc: "knowledge_core/plan_registry.json maps logical names to plans inside the repository, each name once; what a change of " +
 		"it points to is there and has no findings, and no registered plan goes away.",
-	Tip: func(r *Run, t *Tip) error {
-		d, err := r.document(t, plan.RegistryPath, plan.MaxRegistryBytes)
+	Tip: func(pass *Pass, t *walk.Tip) error {
+		d, err := readDocument(pass, t, plan.RegistryPath, plan.MaxRegistryBytes)
 		if err != nil {
 			return err
 		}
 		if d == nil {
-			return r.registeredGone(t)
+			return registeredGone(pass, t)
 		}
 		if d.deleted {
-			return r.gone(d, plan.RuleRegistry)
+			d.gone(plan.RuleRegistry)
+			return nil
 		}
 		registry, found := plan.ParseRegistry(d.new)
-		r.reportAll(d, found)
+		d.reportAll(found)
 		before, _ := plan.ParseRegistry(d.old)
-		linter := r.linter(t)
+		linter := newLinter(pass, t)
 		for _, e := range registry.Entries {
 			if old, ok := before.Lookup(e.Name); ok && old == e.Path {
 				continue
 			}
-			if err := r.target(d, linter, e); err != nil {
+			if err := target(pass, d, linter, e); err != nil {
 				return err
 			}
 		}
-		return r.registeredGone(t)
+		return registeredGone(pass, t)
 	},
 }
 
 // linter lints plans in the tree of a tip. Machines come from main: from the tip
 // itself where it is what main becomes.
-func (r *Run) linter(t *Tip) *plan.Linter {
-	tree := &planTree{run: r, tree: t.Commit.Tree}
+func newLinter(pass *Pass, t *walk.Tip) *plan.Linter {
+	tree := &planTree{pass: pass, tree: t.Commit.Tree}
 	main := tree
 	if !push.IsMain(t.Ref) {
 		main = nil
 	}
 	return plan.NewLinter(tree, func(path string) ([]byte, error) {
 		if main == nil {
-			if r.mainTip == "" {
+			if pass.Repo.Main() == "" {
 				return nil, fs.ErrNotExist
 			}
-			commit, err := r.commit(r.mainTip)
+			commit, err := pass.Repo.Commit(pass.Repo.Main())
 			if err != nil {
 				return nil, err
 			}
-			main = &planTree{run: r, tree: commit.Tree}
+			main = &planTree{pass: pass, tree: commit.Tree}
 		}
 		return main.ReadFile(path, plan.MaxBytes)
 	})
 }
 
 // target reports a changed entry whose plan is not there, or has findings.
-func (r *Run) target(d *document, linter *plan.Linter, e plan.Entry) error {
+func target(pass *Pass, d *document, linter *plan.Linter, e plan.Entry) error {
 	fault := func(message, hint string) {
-		r.reportAt(d, e.Line, plan.RuleTarget, fmt.Sprintf("%q: %s", e.Name, message), hint)
+		d.report(e.Line, plan.RuleTarget, fmt.Sprintf("%q: %s", e.Name, message), hint)
 	}
-	tree := &planTree{run: r, tree: d.tip.Commit.Tree}
+	tree := &planTree{pass: pass, tree: d.tip.Commit.Tree}
 	kind, err := tree.Kind(e.Path)
 	if err != nil {
 		return err
@@ -124,7 +127,7 @@ func (r *Run) target(d *document, linter *plan.Linter, e plan.Entry) error {
 }
 
 // registeredGone reports files that go away though the registry names them.
-func (r *Run) registeredGone(t *Tip) error {
+func registeredGone(pass *Pass, t *walk.Tip) error {
 	gone := map[string]bool{}
 	for _, c := range t.Changes {
 		if c.Deleted() && c.Path != plan.RegistryPath {
@@ -134,7 +137,7 @@ func (r *Run) registeredGone(t *Tip) error {
 	if len(gone) == 0 || !push.IsBranch(t.Ref) {
 		return nil
 	}
-	tree := &planTree{run: r, tree: t.Commit.Tree}
+	tree := &planTree{pass: pass, tree: t.Commit.Tree}
 	data, err := tree.ReadFile(plan.RegistryPath, plan.MaxRegistryBytes)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, plan.ErrTooLarge) {
 		return nil
@@ -143,10 +146,10 @@ func (r *Run) registeredGone(t *Tip) error {
 		return err
 	}
 	registry, _ := plan.ParseRegistry(data)
-	_, changed := t.change(plan.RegistryPath)
+	_, changed := changeOf(t, plan.RegistryPath)
 	for _, e := range registry.Entries {
 		if gone[e.Path] && !changed {
-			r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: plan.RegistryPath, Line: e.Line, Col: 1}, Ref: t.Ref, Rule: plan.RuleTarget,
+			pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: plan.RegistryPath, Line: e.Line, Col: 1}, Ref: t.Ref, Rule: plan.RuleTarget,
 				Message: fmt.Sprintf("%q: %s is gone", e.Name, e.Path), Hint: "bring the plan back, or git ward plan deregister " + e.Name})
 		}
 	}
@@ -155,7 +158,7 @@ func (r *Run) registeredGone(t *Tip) error {
 
 // planTree is a commit's tree as the lint of plans sees it.
 type planTree struct {
-	run  *Run
+	pass *Pass
 	tree string
 	dirs map[string]map[string]git.Entry // by tree id, so that many look-ups cost one reading
 }
@@ -183,7 +186,7 @@ func (p *planTree) dir(id string) (map[string]git.Entry, error) {
 	if dir, ok := p.dirs[id]; ok {
 		return dir, nil
 	}
-	entries, err := p.run.trees.load(id)
+	entries, err := p.pass.Repo.Tree(id)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +228,7 @@ func (p *planTree) ReadFile(path string, limit int64) ([]byte, error) {
 	if !ok {
 		return nil, fs.ErrNotExist
 	}
-	data, err := p.run.regular(e, limit)
+	data, err := p.pass.Repo.Regular(e, limit)
 	var large *git.TooLarge
 	switch {
 	case errors.As(err, &large):

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
@@ -15,9 +16,10 @@ var refCheck = Check{
 	Name: "ref",
 	Doc: "Refuses ref names that git or people take for another thing, and two that are one where case or accents fold (HOOK-4b); refs " +
 		"that only the host moves, replacement objects, and the deletion of main.",
-	Ref: func(r *Run, u push.Update) {
+	Rules: []string{"ref/host-only", "ref/replace", "ref/ward", "ref/delete-main", "ref/name", "ref/object", "ref/collision"},
+	Ref: func(pass *Pass, u push.Update) {
 		report := func(rule, message, hint string) {
-			r.Report(diag.Diagnostic{Ref: u.Ref, Rule: rule, Message: message, Hint: hint})
+			pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: rule, Message: message, Hint: hint})
 		}
 		key := filename.PathKey(u.Ref) // a ref is a file
 		switch {
@@ -43,31 +45,31 @@ var refCheck = Check{
 			report("ref/object", "the update does not name two SHA-1 object ids", "use a SHA-1 repository")
 		}
 	},
-	Tip: func(r *Run, t *Tip) error {
+	Tip: func(pass *Pass, t *walk.Tip) error {
 		if t.Old != git.Zero {
 			return nil
 		}
-		if err := r.collisions(t); err != nil {
+		if err := collisions(pass, t); err != nil {
 			return err
 		}
-		return r.shortID(t)
+		return shortID(pass, t)
 	},
 }
 
 // collisions refuses a new ref that another one stands in the way of, here or on a
 // file system that folds names, and a tag and a branch of one name.
-func (r *Run) collisions(t *Tip) error {
-	others, err := r.refNames()
+func collisions(pass *Pass, t *walk.Tip) error {
+	refs, err := pass.refs()
 	if err != nil {
 		return err
 	}
 	report := func(rule, format, other, hint string) {
-		r.Report(diag.Diagnostic{Ref: t.Ref, Rule: rule, Message: fmt.Sprintf(format, other), Hint: hint})
+		pass.Report(diag.Diagnostic{Ref: t.Ref, Rule: rule, Message: fmt.Sprintf(format, other), Hint: hint})
 	}
 	key := filename.PathKey(t.Ref)
 	tag, isTag := strings.CutPrefix(key, "refs/tags/")
 	branch, isBranch := strings.CutPrefix(key, "refs/heads/")
-	for _, other := range others {
+	for _, other := range refs.after {
 		if other.name == t.Ref {
 			continue
 		}
@@ -85,67 +87,18 @@ func (r *Run) collisions(t *Tip) error {
 	return nil
 }
 
-// refName is a ref as it will be after the push, if it is accepted.
-type refName struct{ name, key string }
-
-// underWay lists the refs that other pushes are about to move. Two that are judged at
-// the same time may both be refused; else both would enter.
-func (r *Run) underWay() ([]string, error) {
-	if r.UnderWay == nil {
-		return nil, nil
-	}
-	return r.UnderWay()
-}
-
-// refNames lists the branches and tags that will be there, read once a push.
-func (r *Run) refNames() ([]refName, error) {
-	if r.refs != nil {
-		return r.refs, nil
-	}
-	// Before the refs are read: who has moved his by then is seen there.
-	coming, err := r.underWay()
-	if err != nil {
-		return nil, err
-	}
-	out, err := r.repo.Output(r.ctx, "for-each-ref", "--format=%(refname)", r.Branches, "refs/tags/", "refs/notes/")
-	if err != nil {
-		return nil, err
-	}
-	gone, there := map[string]bool{}, map[string]bool{}
-	for _, name := range coming {
-		there[name] = true
-	}
-	for _, u := range r.Updates {
-		gone[u.Ref], there[u.Ref] = u.New == git.Zero, u.New != git.Zero
-	}
-	for name := range strings.FieldsSeq(string(out)) {
-		if branch, ok := strings.CutPrefix(name, r.Branches); ok {
-			name = "refs/heads/" + branch
-		}
-		there[name] = !gone[name]
-	}
-	r.refs = []refName{}
-	for name, is := range there {
-		if is {
-			r.refs = append(r.refs, refName{name, filename.PathKey(name)})
-		}
-	}
-	slices.SortFunc(r.refs, func(a, b refName) int { return strings.Compare(a.name, b.name) })
-	return r.refs, nil
-}
-
 // shortID refuses a branch or a tag whose name is the short id of an object: git
 // takes the ref, people who copy ids from git log mean the object.
-func (r *Run) shortID(t *Tip) error {
+func shortID(pass *Pass, t *walk.Tip) error {
 	_, short, _ := strings.Cut(strings.TrimPrefix(t.Ref, "refs/"), "/")
 	const least = 7 // git's own abbreviation
 	key := strings.ToLower(short)
 	if !push.IsHex(key) || len(key) < least || len(key) > 40 {
 		return nil
 	}
-	out, err := r.repo.Output(r.ctx, "rev-parse", "--disambiguate="+key)
-	if err == nil && len(out) > 0 {
-		r.Report(diag.Diagnostic{Ref: t.Ref, Rule: "ref/name", Message: "a ref of this name is mistaken for the object " + diag.Short(string(out)), Hint: "take another name"})
+	object, err := pass.Repo.Abbreviated(key)
+	if err == nil && object != "" {
+		pass.Report(diag.Diagnostic{Ref: t.Ref, Rule: "ref/name", Message: "a ref of this name is mistaken for the object " + diag.Short(object), Hint: "take another name"})
 	}
 	return err
 }

@@ -6,46 +6,58 @@ import (
 	"strings"
 
 	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/charter"
 	"git-ward/protocols/lesson"
 )
 
-var replayCheck = Check{
-	Name: "replay",
-	Doc: "The agent changes protocols/ by lessons only: such a commit names its lesson, and carrying that lesson out on the " +
-		"parent gives the same files and no others (HOOK-4).",
-	Whole: func(r *Run, c *Commit, parents []string) error {
-		if r.Principal != push.Agent {
-			return nil
-		}
-		changed, err := r.changedProtocols(c, parents)
-		if err != nil {
-			return err
-		}
-		ids := git.Trailers(c.Message, lesson.Trailer)
-		switch {
-		case len(ids) == 0 && changed == "":
-			return nil
-		case len(ids) != 1 || len(parents) != 1:
-			r.replayFinding(c, changed, "a commit of the agent that changes protocols/ carries out one lesson, and this one does not",
-				"take main's version (git checkout origin/main -- protocols AGENTS.md) and make the change by git ward lesson apply")
-			return nil
-		}
-		return r.replay(c, parents[0], ids[0])
-	},
+// newReplayCheck makes the check of one push, which reads protocols through a cache.
+func newReplayCheck(sources *sourceCache) Check {
+	r := replayer{sources}
+	return Check{
+		Name: "replay",
+		Doc: "The agent changes protocols/ by lessons only: such a commit names its lesson, and carrying that lesson out on the " +
+			"parent gives the same files and no others (HOOK-4).",
+		Rules: []string{ruleReplay},
+		Whole: r.judge,
+	}
 }
 
-func (r *Run) replayFinding(c *Commit, path, message, hint string) {
-	r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: path}, Ref: c.Ref, Rule: "lesson/replay", Message: message, Hint: hint})
+const ruleReplay = "lesson/replay"
+
+type replayer struct{ sources *sourceCache }
+
+func (r replayer) judge(pass *Pass, c *walk.Commit, parents []string) error {
+	if pass.Push.Principal != push.Agent {
+		return nil
+	}
+	changed, err := changedProtocols(pass, c, parents)
+	if err != nil {
+		return err
+	}
+	ids := git.Trailers(c.Message, lesson.Trailer)
+	switch {
+	case len(ids) == 0 && changed == "":
+		return nil
+	case len(ids) != 1 || len(parents) != 1:
+		replayFinding(pass, c, changed, "a commit of the agent that changes protocols/ carries out one lesson, and this one does not",
+			"take main's version (git checkout origin/main -- protocols AGENTS.md) and make the change by git ward lesson apply")
+		return nil
+	}
+	return r.replay(pass, c, parents[0], ids[0])
+}
+
+func replayFinding(pass *Pass, c *walk.Commit, path, message, hint string) {
+	pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: path}, Ref: c.Ref, Rule: ruleReplay, Message: message, Hint: hint})
 }
 
 // changedProtocols is a path below protocols/ that is not as some parent has it,
 // or that all parents have and the commit has not; "" when there is none.
-func (r *Run) changedProtocols(c *Commit, parents []string) (path string, err error) {
+func changedProtocols(pass *Pass, c *walk.Commit, parents []string) (path string, err error) {
 	sub := func(tree string) (string, error) {
-		e, _, err := r.trees.lookup(tree, strings.TrimSuffix(charter.Dir, "/"))
+		e, _, err := pass.Repo.Lookup(tree, strings.TrimSuffix(charter.Dir, "/"))
 		if err == nil && e.ID != "" && !e.IsDir() {
 			return "", nil // a file in its place is all of it gone, and a new path
 		}
@@ -61,11 +73,11 @@ func (r *Run) changedProtocols(c *Commit, parents []string) (path string, err er
 			return "", err
 		}
 	}
-	walk := comparison{trees: r.trees, deletions: true, visit: func(change Change) error {
+	visit := func(change walk.Change) error {
 		kept := false // by a parent that had deleted it
 		for _, p := range before[min(1, len(before)):] {
 			if change.Deleted() {
-				_, there, err := r.trees.lookup(p, change.Path)
+				_, there, err := pass.Repo.Lookup(p, change.Path)
 				if err != nil {
 					return err
 				}
@@ -76,49 +88,49 @@ func (r *Run) changedProtocols(c *Commit, parents []string) (path string, err er
 			path = charter.Dir + change.Path
 		}
 		return nil
-	}}
-	return path, walk.compare(before, now)
+	}
+	return path, pass.Repo.Compare(before, now, visit)
 }
 
 // replay carries the lesson out on the parent's tree and compares.
-func (r *Run) replay(c *Commit, parent, id string) error {
-	data, err := r.fileAt(parent, lesson.Path, lesson.MaxBytes)
+func (r replayer) replay(pass *Pass, c *walk.Commit, parent, id string) error {
+	data, err := fileAt(pass, parent, lesson.Path, lesson.MaxBytes)
 	if err != nil {
 		return err
 	}
 	l, ok := pending(data, id)
 	if !ok {
-		r.replayFinding(c, lesson.Path, fmt.Sprintf("the parent has no pending lesson %q", diag.Clean(id)),
+		replayFinding(pass, c, lesson.Path, fmt.Sprintf("the parent has no pending lesson %q", diag.Clean(id)),
 			"extract the lesson in a commit before (git ward lesson extract), then git ward lesson apply")
 		return nil
 	}
-	now, err := r.fileAt(c.Tree, lesson.Path, lesson.MaxBytes)
+	now, err := fileAt(pass, c.Tree, lesson.Path, lesson.MaxBytes)
 	if err != nil {
 		return err
 	}
-	want, err := r.expected(parent, l, data, now)
+	want, err := r.expected(pass, parent, l, data, now)
 	var cannot *lesson.CannotApply
 	if errors.As(err, &cannot) {
-		r.replayFinding(c, lesson.Path, fmt.Sprintf("the lesson %s cannot be carried out here: %s", id, cannot.Reason),
+		replayFinding(pass, c, lesson.Path, fmt.Sprintf("the lesson %s cannot be carried out here: %s", id, cannot.Reason),
 			"git ward lesson apply marks it failed; write another lesson")
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	walk := comparison{trees: r.trees, deletions: true, visit: func(change Change) error {
+	visit := func(change walk.Change) error {
 		if change.Deleted() || want[change.Path] != change.New.ID || change.New.Mode != modeOr(change.Old.Mode) {
-			r.replayFinding(c, change.Path, fmt.Sprintf("carrying out the lesson %s does not give this", id),
+			replayFinding(pass, c, change.Path, fmt.Sprintf("carrying out the lesson %s does not give this", id),
 				"commit what git ward lesson apply makes, and nothing with it")
 		}
 		delete(want, change.Path)
 		return nil
-	}}
-	if err := walk.compare([]string{parent}, c.Tree); err != nil {
+	}
+	if err := pass.Repo.Compare([]string{parent}, c.Tree, visit); err != nil {
 		return err
 	}
 	for path := range want {
-		r.replayFinding(c, path, fmt.Sprintf("carrying out the lesson %s changes this file, and the commit does not", id),
+		replayFinding(pass, c, path, fmt.Sprintf("carrying out the lesson %s changes this file, and the commit does not", id),
 			"commit all that git ward lesson apply makes")
 	}
 	return nil
@@ -146,7 +158,7 @@ func pending(data []byte, id string) (lesson.Lesson, bool) {
 // its replay gives where the commit says applied, nothing where it says
 // otherwise, and its line of lessons.jsonl with the status and reason that the
 // commit gives it.
-func (r *Run) expected(parent string, l lesson.Lesson, before, now []byte) (map[string]string, error) {
+func (r replayer) expected(pass *Pass, parent string, l lesson.Lesson, before, now []byte) (map[string]string, error) {
 	want := map[string]string{}
 	list, _ := lesson.Parse(now)
 	status, reason := lesson.Applied, ""
@@ -163,19 +175,19 @@ func (r *Run) expected(parent string, l lesson.Lesson, before, now []byte) (map[
 	if status != lesson.Applied {
 		return want, nil
 	}
-	sources, err := r.protocols(parent)
+	sources, err := r.sources.protocols(pass, parent)
 	if err != nil {
 		return nil, err
 	}
 	changed, err := l.Replay(lesson.Tree{Protocols: sources, File: func(path string) ([]byte, error) {
-		return r.fileAt(parent, path, r.Config.Limits.BlobSize)
+		return fileAt(pass, parent, path, pass.Push.Config.Limits.BlobSize)
 	}})
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range changed {
 		id := git.BlobID(f.Data)
-		if e, ok, err := r.trees.lookup(parent, f.Path); err != nil || !ok || e.ID != id {
+		if e, ok, err := pass.Repo.Lookup(parent, f.Path); err != nil || !ok || e.ID != id {
 			want[f.Path] = id
 		}
 	}
@@ -183,15 +195,15 @@ func (r *Run) expected(parent string, l lesson.Lesson, before, now []byte) (map[
 }
 
 // fileAt reads a regular file of a tree, nil when there is none.
-func (r *Run) fileAt(tree, path string, limit int64) ([]byte, error) {
-	e, ok, err := r.trees.lookup(tree, path)
+func fileAt(pass *Pass, tree, path string, limit int64) ([]byte, error) {
+	e, ok, err := pass.Repo.Lookup(tree, path)
 	if err != nil || !ok {
 		return nil, err
 	}
-	data, err := r.regular(e, limit)
+	data, err := pass.Repo.Regular(e, limit)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
-		return nil, &limitError{path, fmt.Sprintf("the file has %d bytes, more than %d", large.Object.Size, limit)}
+		return nil, &walk.Exceeded{Path: path, Message: fmt.Sprintf("the file has %d bytes, more than %d", large.Object.Size, limit)}
 	}
 	return data, err
 }

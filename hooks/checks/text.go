@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -15,21 +16,22 @@ var textCheck = Check{
 	Doc: "Ward's documents hold no control, reordering or invisible characters, beyond what writing needs: people and models act on " +
 		"what they read there; nor do notes, nor the agent's changes of what other coding agents are told. Other files are warned " +
 		"of text that stays reordered at a line's end (CVE-2021-42574).",
-	Blob: func(r *Run, c *Commit, change Change, data []byte) {
+	Rules: []string{"text/hidden", "text/bidi"},
+	Blob: func(pass *Pass, c *walk.Commit, change walk.Change, data []byte) {
 		if change.New.Mode == git.ModeSymlink || isBinary(data) {
 			return
 		}
-		if isDocument(change.Path) || r.Principal.Fenced() && instructions().Covers(change.Path) {
-			r.hiddenText(c.ID, c.Ref, change, data)
+		if isDocument(change.Path) || pass.Push.Principal.Fenced() && instructions().Covers(change.Path) {
+			hiddenText(pass, c.ID, c.Ref, change, data)
 			return
 		}
 		if line, col, count := unclosedBidi(data); count > 0 {
-			r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: change.Path, Line: line, Col: col}, Ref: c.Ref, Rule: "text/bidi", Severity: diag.Warning,
+			pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: change.Path, Line: line, Col: col}, Ref: c.Ref, Rule: "text/bidi", Severity: diag.Warning,
 				Message: fmt.Sprintf("a control reorders what is read behind it, up to the line's end and over it (%s)", diag.Count(count, "line")),
 				Hint:    "look at the line with `git show | cat -v`; write the character as an escape where it is meant"})
 		}
 	},
-	Tip: func(r *Run, t *Tip) error {
+	Tip: func(pass *Pass, t *walk.Tip) error {
 		if !strings.HasPrefix(t.Ref, "refs/notes/") {
 			return nil
 		}
@@ -37,11 +39,11 @@ var textCheck = Check{
 			if c.Deleted() {
 				continue
 			}
-			data, err := r.regular(c.New, r.Config.Limits.BlobSize)
+			data, err := pass.Repo.Regular(c.New, pass.Push.Config.Limits.BlobSize)
 			if err != nil {
 				return err
 			}
-			r.hiddenText(t.New, t.Ref, c, data)
+			hiddenText(pass, t.New, t.Ref, c, data)
 		}
 		return nil
 	},
@@ -63,12 +65,12 @@ const maxHidden = 20
 
 // hiddenText reports the lines of a document that hold hidden characters, and that
 // the version before did not have.
-func (r *Run) hiddenText(commit, ref string, change Change, data []byte) {
+func hiddenText(pass *Pass, commit, ref string, change walk.Change, data []byte) {
 	if _, found := diag.FindHidden(string(data), true); !found {
 		return
 	}
 	known := map[string]bool{}
-	for line := range bytes.Lines(r.before(change)) {
+	for line := range bytes.Lines(pass.Repo.Before(change)) {
 		known[string(line)] = true
 	}
 	number, named := 0, 0
@@ -78,7 +80,7 @@ func (r *Run) hiddenText(commit, ref string, change Change, data []byte) {
 		if !found || known[string(line)] {
 			continue
 		}
-		r.Report(diag.Diagnostic{Pos: diag.Pos{Commit: commit, Path: change.Path, Line: number, Col: h.At + 1}, Ref: ref, Rule: "text/hidden",
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: commit, Path: change.Path, Line: number, Col: h.At + 1}, Ref: ref, Rule: "text/hidden",
 			Message: "the document holds " + h.What, Hint: "delete it; nobody sees it, so retype the line if you cannot find it"})
 		if named++; named == maxHidden {
 			return

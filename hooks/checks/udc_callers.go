@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/hooks/walk"
 	"git-ward/internal/git"
 	"git-ward/protocols/plan"
 	"git-ward/vm/asm"
@@ -18,7 +19,7 @@ const maxCallerTrees = 256 << 20
 // otherwise now than before: a plan that ended may not end with another callee. To
 // find them the whole tree is read, which only such a push has to wait for; in a
 // tree that is too large to read, the callers that are registered themselves.
-func (j *udcJudge) callers() error {
+func (j *udcTip) callers() error {
 	changed := map[string]bool{} // UDC plans, by path
 	for _, c := range j.tip.Changes {
 		if strings.HasSuffix(c.Path, ".udc") {
@@ -49,14 +50,14 @@ func (j *udcJudge) callers() error {
 }
 
 // moved are the names of the tip's registry whose UDC plan is another now.
-func (j *udcJudge) moved(changed map[string]bool) (map[string]bool, error) {
-	registryChange, registered := j.tip.change(plan.RegistryPath)
+func (j *udcTip) moved(changed map[string]bool) (map[string]bool, error) {
+	registryChange, registered := changeOf(j.tip, plan.RegistryPath)
 	if !registered && len(changed) == 0 {
 		return nil, nil
 	}
 	before := &plan.Registry{}
 	if registered && registryChange.Old.ID != "" {
-		data, err := j.regular(registryChange.Old, plan.MaxRegistryBytes)
+		data, err := j.pass.Repo.Regular(registryChange.Old, plan.MaxRegistryBytes)
 		var large *git.TooLarge
 		if err != nil && !errors.As(err, &large) {
 			return nil, err
@@ -75,25 +76,17 @@ func (j *udcJudge) moved(changed map[string]bool) (map[string]bool, error) {
 	return moved, j.trouble
 }
 
-// udcFiles are the regular .udc files of the tip.
-func (j *udcJudge) udcFiles() (paths []string, err error) {
-	read := int64(0)
-	walk := comparison{
-		trees: &trees{ctx: j.ctx, batch: j.batch, config: j.Config, spend: func(n int64) error {
-			if read += n; read > maxCallerTrees {
-				return errLimit
-			}
-			return nil
-		}},
-		visit: func(c Change) error {
-			if strings.HasSuffix(c.Path, ".udc") && (c.New.Mode == git.ModeFile || c.New.Mode == git.ModeExec) {
-				paths = append(paths, c.Path)
-			}
-			return nil
-		},
-	}
-	err = walk.compare(nil, j.tip.Commit.Tree)
-	if !errors.Is(err, errLimit) {
+// udcFiles are the regular .udc files of the tip; in a tree that is too large to read,
+// those that are registered.
+func (j *udcTip) udcFiles() (paths []string, err error) {
+	err = j.pass.Repo.Paths(j.tip.Commit.Tree, maxCallerTrees, func(c walk.Change) error {
+		if strings.HasSuffix(c.Path, ".udc") && c.New.IsRegular() {
+			paths = append(paths, c.Path)
+		}
+		return nil
+	})
+	var large *walk.Exceeded
+	if !errors.As(err, &large) {
 		return paths, err
 	}
 	paths = nil
@@ -107,7 +100,7 @@ func (j *udcJudge) udcFiles() (paths []string, err error) {
 
 // reaching are the registered names whose plans call one of the moved names, by
 // whatever way, and these themselves. Each plan is read once.
-func (j *udcJudge) reaching(moved map[string]bool) map[string]bool {
+func (j *udcTip) reaching(moved map[string]bool) map[string]bool {
 	callers := map[string][]string{} // of each name
 	for _, e := range j.names().Entries {
 		if p, ok := j.called(e.Name); ok {

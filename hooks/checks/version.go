@@ -7,19 +7,21 @@ import (
 	"golang.org/x/mod/semver"
 
 	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 )
 
 var versionCheck = Check{
-	Name: "version",
-	Doc:  "VERSION is one line of Semantic Versioning and never goes backwards (for the PM a warning: a release may be taken back). A project's own, which was of another form before, may stay so.",
-	Tip: func(r *Run, t *Tip) error {
-		d, err := r.document(t, "VERSION", 256)
+	Name:  "version",
+	Doc:   "VERSION is one line of Semantic Versioning and never goes backwards (for the PM a warning: a release may be taken back). A project's own, which was of another form before, may stay so.",
+	Rules: []string{"version/missing", "version/semver", "version/backwards"},
+	Tip: func(pass *Pass, t *walk.Tip) error {
+		d, err := readDocument(pass, t, "VERSION", 256)
 		if d == nil || err != nil {
 			return err
 		}
 		report := func(s diag.Severity, rule, message, hint string) {
-			r.Report(diag.Diagnostic{Pos: d.pos(1, 1), Ref: t.Ref, Rule: rule, Severity: s, Message: message, Hint: hint})
+			pass.Report(diag.Diagnostic{Pos: d.pos(1, 1), Ref: t.Ref, Rule: rule, Severity: s, Message: message, Hint: hint})
 		}
 		if d.deleted {
 			report(diag.Error, "version/missing", "VERSION is gone", "git checkout HEAD~1 -- VERSION")
@@ -38,7 +40,7 @@ var versionCheck = Check{
 		before, ok := semanticVersion(d.old)
 		if ok && semver.Compare(now, before) < 0 {
 			severity := diag.Error
-			if r.Principal == push.PM {
+			if pass.Push.Principal == push.PM {
 				severity = diag.Warning
 			}
 			report(severity, "version/backwards", fmt.Sprintf("goes back from %s to %s", before[1:], now[1:]),

@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"git-ward/hooks/checks"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 )
 
 // notes proves the notes that hold verdicts: each stands on the commit that it is
@@ -28,7 +28,7 @@ func (w *workProof) notes(ctx context.Context, made claims) (verdicts, error) {
 			w.report.add(loop.VerdictsRef, "fsck/verdict", "only the verifier writes there; it counts for nothing", "%q is not a note", path)
 			continue
 		}
-		_, note, err := w.objects.batch.Read(blob, checks.MaxVerdicts)
+		_, note, err := w.objects.batch.Read(blob, state.MaxNote)
 		if w.tooLarge(err, loop.VerdictsRef, "the note on "+diag.Short(object)) {
 			continue
 		}

@@ -31,6 +31,9 @@ type Entry struct {
 // IsDir reports whether the entry is a subtree.
 func (e Entry) IsDir() bool { return e.Mode == ModeDir }
 
+// IsRegular reports whether the entry is a regular file, executable or not.
+func (e Entry) IsRegular() bool { return e.Mode == ModeFile || e.Mode == ModeExec }
+
 // SortKey is what git orders a tree by: a directory sorts as if its name ended in
 // a slash, so a file and a directory of one name have different keys.
 func (e Entry) SortKey() string {

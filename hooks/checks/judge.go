@@ -1,0 +1,272 @@
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+// Judge runs every check on a push. Its error is trouble: the push could not be
+// judged and must be refused (exit 2). Batch is a running child of repo.
+func Judge(ctx context.Context, repo *git.Repo, batch *git.Batch, p *Push) (*Result, error) {
+	limits := p.Config.Limits
+	walker, err := walk.New(ctx, repo, batch, p.Branches, walk.Limits{Commits: limits.Commits, ChangedPaths: limits.ChangedPaths,
+		Depth: limits.Depth, PathLength: limits.PathLength, BlobSize: limits.BlobSize, PushSize: limits.PushSize})
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{}
+	pass := &Pass{Push: p, Repo: walker, ctx: ctx, result: result, inCommits: map[finding]bool{}}
+	j := &judgement{pass: pass, walker: walker, table: Table(), judged: map[content]bool{}}
+	err = j.push()
+	if err != nil && !j.bad(&walk.Commit{}, err) { // what is outside any commit gets here, such as the byte limit
+		return nil, err
+	}
+	result.Counts.Bytes = walker.Bytes()
+	redact(result.Findings)
+	allow(p, result)
+	tooMany(pass)
+	result.Findings = diag.Normalize(result.Findings)
+	result.InCommits = slices.ContainsFunc(result.Findings, func(d diag.Diagnostic) bool {
+		return d.IsError() && pass.inCommits[finding{d.Commit, d.Rule}]
+	})
+	return result, nil
+}
+
+// tooMany turns the findings that were left out into one of their own, which
+// nobody can pass: among them may be anything.
+func tooMany(pass *Pass) {
+	if left := pass.errors - maxFindings; left > 0 {
+		pass.result.Findings = append(pass.result.Findings, diag.Diagnostic{Rule: "limit/findings",
+			Message: fmt.Sprintf("%s more than the %d that are kept of one push", diag.Count(left, "finding"), maxFindings),
+			Hint:    "mend the first ones, or push in smaller parts"})
+	}
+}
+
+// judgement takes a push from its refs to its last blob and tells the checks.
+type judgement struct {
+	pass    *Pass
+	walker  *walk.Walker
+	table   []Check
+	judged  map[content]bool
+	stopped bool // something refuses in such a way that nothing after it is worth reading
+}
+
+// content is a blob in one of its places: some checks look at the path, and the
+// same bytes are harmless as a file and an escape as the target of a link.
+type content struct {
+	id, path string
+	mode     git.Mode
+}
+
+func (j *judgement) push() error {
+	j.refs()
+	if j.pass.result.Refused() {
+		return nil // such refs are not to be read
+	}
+	if j.pass.Push.Received {
+		if err := j.stale(); err != nil || j.pass.result.Refused() {
+			return err
+		}
+	}
+	tips, commits, err := j.discover()
+	if err != nil {
+		return err
+	}
+	if err := j.commits(commits); err != nil || j.stopped {
+		return err
+	}
+	if !j.pass.result.Refused() && j.pass.Push.Received { // else some of it was not judged, and none of it enters
+		if err := j.strays(); err != nil {
+			return err
+		}
+	}
+	for _, t := range tips {
+		if err := j.tip(t); err != nil && !j.bad(&walk.Commit{ID: t.New, Ref: t.Ref}, err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// refs runs the checks of names and rights of refs.
+func (j *judgement) refs() {
+	seen := map[string]bool{}
+	for _, u := range j.pass.Push.Updates {
+		if seen[u.Ref] {
+			j.pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "ref/twice", Message: "the push moves this ref twice", Hint: "name each ref once"})
+		}
+		seen[u.Ref] = true
+		for _, check := range j.table {
+			if check.Ref != nil {
+				check.Ref(j.pass, u)
+			}
+		}
+	}
+}
+
+// stale refuses an update whose old value is not the ref's. Git would refuse it
+// too, but later: until then a forged old value would count as judged before.
+func (j *judgement) stale() error {
+	for _, u := range j.pass.Push.Updates {
+		now, err := j.walker.Object(u.Ref)
+		if errors.Is(err, git.ErrMissing) {
+			now.ID = git.Zero
+		} else if err != nil {
+			return err
+		}
+		if now.ID != u.Old {
+			j.pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "ref/stale",
+				Message: fmt.Sprintf("is at %s, not at %s", diag.Short(now.ID), diag.Short(u.Old)),
+				Hint:    "someone pushed first: fetch, rebase, push again"})
+		}
+	}
+	return nil
+}
+
+// discover finds the tips and the new commits, oldest first: those that no judged
+// branch reaches, and none besides (GATE-2). The records of journals are walked apart:
+// who is known there is not known to a branch.
+func (j *judgement) discover() (tips []*walk.Tip, fresh []*walk.Commit, err error) {
+	var content, journals []*walk.Tip
+	for _, u := range j.pass.Push.Updates {
+		if u.New == git.Zero {
+			continue
+		}
+		tip, err := j.walker.Peel(u, j.tag)
+		switch {
+		case errors.Is(err, walk.ErrNoCommit):
+			j.pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "ref/object", Message: err.Error(), Hint: "point branches and tags at commits only"})
+			j.stopped = true
+		case err != nil:
+			if !j.bad(&walk.Commit{ID: u.New, Ref: u.Ref}, err) {
+				return nil, nil, err
+			}
+		case push.IsJournal(u.Ref):
+			journals = append(journals, tip)
+		default:
+			content = append(content, tip)
+		}
+	}
+	if j.stopped {
+		return nil, nil, nil
+	}
+	if fresh, err = j.walker.Fresh(content, judgedBranches(j.pass.Push.Principal)); err != nil {
+		return nil, nil, err
+	}
+	for _, t := range journals {
+		if err := journalSteps(j.pass, t); err != nil {
+			return nil, nil, err
+		}
+		fresh = append(fresh, t.Steps...)
+	}
+	return append(content, journals...), fresh, nil
+}
+
+// judgedBranches are the branches besides main whose commits a principal need not have
+// judged again. What passed as the PM's is not judged as the agent's, or the watcher's.
+func judgedBranches(p push.Principal) (globs []string) {
+	switch p {
+	case push.PM, push.Member:
+		return []string{"*"}
+	case push.Agent:
+		return []string{"agent/*", "rescue/*"}
+	}
+	return nil
+}
+
+func (j *judgement) tag(t *walk.Tag) {
+	if t.Form != nil {
+		j.form(&walk.Commit{ID: t.ID, Ref: t.Ref}, &walk.BadObject{ID: t.ID, Err: t.Form})
+	}
+	for _, check := range j.table {
+		if check.Tag != nil {
+			check.Tag(j.pass, t)
+		}
+	}
+}
+
+func (j *judgement) strays() error {
+	count, first, err := j.walker.Strays()
+	if err == nil && count > 0 {
+		j.pass.Report(diag.Diagnostic{Rule: "object/stray",
+			Message: fmt.Sprintf("%s came along that nothing pushed leads to, the first is %s", diag.Count(count, "object"), diag.Short(first)),
+			Hint:    "push with plain git, which sends what the pushed refs need and no more"})
+	}
+	return err
+}
+
+// tip runs the checks of the difference of one ref. A journal shares nothing with main,
+// and what its records hold is all of it.
+func (j *judgement) tip(t *walk.Tip) error {
+	journal := push.IsJournal(t.Ref)
+	if !journal {
+		if err := j.walker.Difference(t); err != nil {
+			return fmt.Errorf("%s: %w", diag.Clean(t.Ref), err)
+		}
+	}
+	for _, check := range j.table {
+		judge := check.Tip
+		if journal {
+			judge = check.Unit
+		}
+		if judge == nil {
+			continue
+		}
+		if err := judge(j.pass, t); err != nil {
+			return fmt.Errorf("%s: %w", check.Name, err)
+		}
+	}
+	return nil
+}
+
+// bad turns an error about what was pushed into a finding, and ends the judgement
+// of all that stands on it: a limit met, a form that nobody can read in one way.
+// It reports false for trouble.
+func (j *judgement) bad(c *walk.Commit, err error) bool {
+	var object *walk.BadObject
+	if errors.As(err, &object) {
+		j.form(c, object)
+	}
+	var limit *walk.Exceeded
+	if errors.As(err, &limit) {
+		j.limit(c, limit)
+	}
+	if object == nil && limit == nil {
+		return false
+	}
+	j.stopped = true
+	return true
+}
+
+// limit reports a limit: what is too large is not read on.
+func (j *judgement) limit(c *walk.Commit, e *walk.Exceeded) {
+	j.pass.Report(diag.Diagnostic{Pos: at(c, strings.TrimSuffix(e.Path, "/")), Ref: c.Ref, Rule: "limit/shape", Message: e.Message,
+		Hint: "split the push, or keep generated trees out of git; the host admin sets [limits] in config.toml"})
+}
+
+// form reports an object that is not what git writes. What an older git wrote, and
+// all read alike, is a warning to the PM.
+func (j *judgement) form(c *walk.Commit, e *walk.BadObject) {
+	d := diag.Diagnostic{Pos: at(c, strings.TrimSuffix(e.Path, "/")), Ref: c.Ref, Rule: "object/form", Severity: diag.Error,
+		Message: fmt.Sprintf("object %s: %v", diag.Short(e.ID), e.Err),
+		Hint:    "make it again with plain git (git rebase --force-rebase, or git commit --amend); git fsck --strict names such objects"}
+	var form *git.FormError
+	if errors.As(e.Err, &form) {
+		d.Rule = "object/" + form.Kind
+		if form.Remedy != "" {
+			d.Hint = form.Remedy
+		}
+		if form.Legacy && j.pass.Push.Principal == push.PM {
+			d.Severity = diag.Warning
+		}
+	}
+	j.pass.Report(d)
+}

@@ -1,0 +1,108 @@
+package checks
+
+import (
+	"context"
+	"slices"
+
+	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
+	"git-ward/internal/diag"
+	"git-ward/internal/filename"
+	"git-ward/internal/git"
+	"git-ward/protocols/state"
+)
+
+// Repository is what a check may ask of the repository, with the push in it. Object
+// ids are hexadecimal, "" is the empty tree; what is too large is a *git.TooLarge or a
+// *walk.Exceeded, limits are bytes.
+type Repository interface {
+	state.Reader
+	// Main is the commit that main is at before the push, "" when there is none.
+	Main() string
+	// Object says what an object id or a full ref name stands for; a missing one is
+	// git.ErrMissing.
+	Object(name string) (git.Object, error)
+	// Commit reads a commit.
+	Commit(id string) (*git.Commit, error)
+	// Tree reads a tree's entries, in git's order.
+	Tree(id string) ([]git.Entry, error)
+	// Lookup finds the entry at a path of a tree; a trailing slash asks for a directory.
+	Lookup(tree, path string) (e git.Entry, ok bool, err error)
+	// Regular reads an entry that is a regular file, nil for anything else, and counts
+	// its bytes against the push's limit.
+	Regular(e git.Entry, limit int64) ([]byte, error)
+	// Blob reads a blob without counting it.
+	Blob(id string, limit int64) ([]byte, error)
+	// Before is the content that a change replaces, nil where none can be had.
+	Before(walk.Change) []byte
+	// Compare visits each path of a tree whose entry no parent has, and each path of
+	// the first parent that the tree has not. A visit's error ends it.
+	Compare(parents []string, tree string, visit func(walk.Change) error) error
+	// Paths visits each path of a tree, reading at most budget bytes of trees.
+	Paths(tree string, budget int64, visit func(walk.Change) error) error
+	// Chain finds the commits from a journal's tip down to its old value.
+	Chain(t *walk.Tip, most int) ([]*walk.Commit, error)
+	// RevList is git rev-list's answer to its arguments, the newest commit first.
+	RevList(args ...string) ([]string, error)
+	// MergeBase is a merge base of two commits, "" when they share nothing.
+	MergeBase(a, b string) (string, error)
+	// RefNames lists the refs below prefixes.
+	RefNames(prefixes ...string) ([]string, error)
+	// Abbreviated is an object whose id begins with some digits, "" for none.
+	Abbreviated(digits string) (string, error)
+}
+
+// Pass is one push as its checks see it: the push itself, the repository with the push
+// in it, and where findings go.
+type Pass struct {
+	Push *Push
+	Repo Repository
+
+	ctx       context.Context // of this one judgement
+	result    *Result
+	protected *filename.List // see Protected
+	listing   *listing       // see refs
+
+	errors, warnings int // findings, those included that were too many to keep
+	// inCommits are the findings that were reported while commits were judged.
+	inCommits        map[finding]bool
+	judgingInCommits bool
+}
+
+// finding is what names a finding before and after its text is redacted.
+type finding struct{ commit, rule string }
+
+// maxFindings bounds the findings of either severity that are kept of a push: a
+// bomb must not fill memory with them. What is left out still refuses.
+const maxFindings = 1000
+
+// Report adds a finding.
+func (p *Pass) Report(d diag.Diagnostic) {
+	kept := &p.warnings
+	if d.IsError() {
+		kept = &p.errors
+	}
+	if *kept++; *kept > maxFindings {
+		return
+	}
+	p.result.Findings = append(p.result.Findings, d)
+	if p.judgingInCommits && d.IsError() {
+		p.inCommits[finding{d.Commit, d.Rule}] = true
+	}
+}
+
+// Protected are the paths that the agent may change on no ref.
+func (p *Pass) Protected() *filename.List {
+	if p.protected == nil {
+		p.protected = filename.NewList(p.Push.Config.Rights.Protected...)
+	}
+	return p.protected
+}
+
+// at is the place of a path in a commit.
+func at(c *walk.Commit, path string) diag.Pos { return diag.Pos{Commit: c.ID, Path: path} }
+
+// brings reports whether the push makes a commit a ref's value.
+func (p *Push) brings(commit string) bool {
+	return slices.ContainsFunc(p.Updates, func(u push.Update) bool { return u.New == commit })
+}

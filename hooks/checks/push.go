@@ -1,0 +1,68 @@
+package checks
+
+import (
+	"git-ward/hooks/push"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
+)
+
+// Push is what is judged, and against what.
+type Push struct {
+	Principal push.Principal
+	Name      string // who it is among those, as the transport proves it; "" where it names nobody
+	Updates   []push.Update
+	Options   []string // push options, as sent
+	Config    *config.Config
+
+	// Branches is the prefix of the refs that count as the repository's branches:
+	// refs/heads/, or in a clone the remote's.
+	Branches string
+	// Received says that the refs are the server's own, in a push under way: an
+	// old value that is not the ref's is then a lost race or a forgery.
+	Received bool
+	// Retired reads the directive ids that were used and are gone (COMMS-1); nil
+	// when nobody knows. Few pushes need them.
+	Retired func() (comms.Set, error)
+	// UnderWay names the refs that other pushes are about to move, which may be there
+	// any moment; nil when nobody knows.
+	UnderWay func() ([]string, error)
+}
+
+// underWay are the refs that other pushes are about to move. Two that are judged at
+// the same time may both be refused; else both would enter.
+func (p *Push) underWay() ([]string, error) {
+	if p.UnderWay == nil {
+		return nil, nil
+	}
+	return p.UnderWay()
+}
+
+// Result is the judgement. A finding that is not a warning refuses the push.
+// Allowed are the findings that the PM let pass by option.
+type Result struct {
+	Findings []diag.Diagnostic
+	Allowed  []diag.Diagnostic
+	// InCommits says that a refusing finding stands in a commit itself, where no
+	// later commit mends it.
+	InCommits bool
+	Counts    push.Counts
+	// Lessons are the lines that commits add to lessons.jsonl, Retired the
+	// directive ids that main loses: both are for the audit.
+	Lessons []push.AddedLines
+	Retired []int
+	// Breaches are journals that the push proves somebody tried to change.
+	Breaches []Breach
+}
+
+// Breach is a unit whose journal somebody tried to change: the host moves it to
+// FAILED_SECURITY_BREACH.
+type Breach struct {
+	Ref    string
+	Reason uow.Reason
+	Note   string
+}
+
+// Refused reports whether the push must not enter.
+func (r *Result) Refused() bool { return diag.HasErrors(r.Findings) }

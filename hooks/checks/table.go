@@ -1,0 +1,71 @@
+// Package checks decides what may enter the repository: one file a check, all
+// of them listed in Table, and Judge, which asks them about a push.
+//
+// What a push brings is found by package walk. A check hears of it in the order of
+// Check's functions, and asks for more by its Pass.
+package checks
+
+import (
+	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
+	"git-ward/internal/git"
+)
+
+// How to add a check:
+//
+//  1. Write NAME.go: `var nameCheck = Check{Name, Doc, Rules, ...}` with the functions
+//     that the check needs, and none besides. Doc says what it refuses and why. Rules
+//     lists the rule of every finding that it reports, with the word before the slash
+//     for what it is about. A check that remembers something from one call to the next
+//     is made by a function, as newLinkCheck is: Table is made anew for every push.
+//  2. Add it to Table, where its finding would help a reader most.
+//  3. Report with pass.Report: Pos says commit, path and line, Rule one of Rules,
+//     Message what is wrong, Hint the command that mends it. Text of the pusher's goes
+//     through %q or diag.Clean. An error that a function returns is trouble of the
+//     host's and refuses the push with exit 2; what is wrong with the push is a finding.
+//  4. Write testdata/NAME/*.txtar: one push each, clean or with the findings that it
+//     is to have (`want`, see check_test.go). TestEveryCheckHasFixtures asks for one of each
+//     kind. `go test -short ./hooks/checks` runs them all in seconds.
+
+// Check is one concern. Each function is optional, and hears of a push in this order.
+type Check struct {
+	Name  string
+	Doc   string   // what it refuses, and why; one sentence or two
+	Rules []string // the rules of its findings, without those of limits; "secret/*" stands for all that begin so
+
+	// Ref hears of every update before anything is read.
+	Ref func(*Pass, push.Update)
+	// Tag hears of every tag object that an update leads through.
+	Tag func(*Pass, *walk.Tag)
+	// Commit hears of every new commit.
+	Commit func(*Pass, *walk.Commit)
+	// Path hears of every path that a new commit adds or changes.
+	Path func(*Pass, *walk.Commit, walk.Change)
+	// Blob hears once of every new content in each of its places.
+	Blob func(*Pass, *walk.Commit, walk.Change, []byte)
+	// Names hears of every directory ("" or "dir/") of a new commit with names that no
+	// parent has together; bit i of in[j] is set where parent i has the name of
+	// entries[j].
+	Names func(pass *Pass, c *walk.Commit, dir string, entries []git.Entry, in []uint16)
+	// Whole hears of every new commit once more when all of that is done, with its
+	// parents' trees.
+	Whole func(pass *Pass, c *walk.Commit, parents []string) error
+	// Tip hears of every ref that ends at a commit, with its difference.
+	Tip func(*Pass, *walk.Tip) error
+	// Unit hears, in Tip's place, of every journal of a unit of work.
+	Unit func(*Pass, *walk.Tip) error
+}
+
+// Table is every check, in the order in which their findings are explained to
+// people, made anew for one push. A room that brings a document adds its line here.
+func Table() []Check {
+	sources := &sourceCache{}
+	return []Check{
+		refCheck, rightsCheck, protectedCheck, optionCheck,
+		commitCheck, pathCheck, namesCheck, modeCheck, bareCheck, newLinkCheck(), runtimeCheck,
+		textCheck, newSecretCheck(),
+		commsCheck, versionCheck, metaCheck, planCheck, newUDCCheck(), registryCheck, newLessonsCheck(),
+		newProtocolCheck(sources), newReplayCheck(sources),
+		unitCheck, policyCheck, evidenceCheck,
+	}
+}

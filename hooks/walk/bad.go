@@ -1,0 +1,61 @@
+package walk
+
+import (
+	"errors"
+	"fmt"
+
+	"git-ward/internal/git"
+)
+
+// BadObject is the error for an object that readers may read otherwise, or that is not
+// of the kind that its place says (GATE-1).
+type BadObject struct {
+	ID   string
+	Path string // where the walk met it, "" where it has no path
+	Err  error  // a *git.FormError where its form is wrong
+}
+
+func (e *BadObject) Error() string { return fmt.Sprintf("object %s: %v", e.ID, e.Err) }
+
+// Unwrap is what is wrong with the object.
+func (e *BadObject) Unwrap() error { return e.Err }
+
+func wrongKind(id, is, want string) error {
+	return &BadObject{ID: id, Err: fmt.Errorf("it is a %s where a %s belongs", is, want)}
+}
+
+// Exceeded is the error for what is too much to judge: too many paths, too deep, a path
+// too long.
+type Exceeded struct{ Path, Message string }
+
+func (e *Exceeded) Error() string { return e.Message }
+
+// IsBad reports whether an error is about what was pushed, and not trouble of the
+// host's.
+func IsBad(err error) bool {
+	var object *BadObject
+	var limit *Exceeded
+	return errors.As(err, &object) || errors.As(err, &limit)
+}
+
+// tooLarge makes an Exceeded of an object that git was not asked to inflate.
+func tooLarge(err error) error {
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		return &Exceeded{"", large.Error()}
+	}
+	return err
+}
+
+// At gives an error that was met while reading a path its place, unless it has one.
+func At(err error, path string) error {
+	var limit *Exceeded
+	if errors.As(err, &limit) && limit.Path == "" {
+		limit.Path = path
+	}
+	var object *BadObject
+	if errors.As(err, &object) && object.Path == "" {
+		object.Path = path
+	}
+	return err
+}

@@ -1,0 +1,80 @@
+package walk
+
+import (
+	"errors"
+	"strings"
+
+	"git-ward/internal/git"
+)
+
+// RevList is git rev-list's answer to its arguments: object ids, the newest first.
+func (w *Walker) RevList(args ...string) ([]string, error) {
+	out, err := w.repo.Output(w.ctx, append(append([]string{"rev-list"}, args...), "--")...)
+	return strings.Fields(string(out)), err
+}
+
+// MergeBase is a merge base of two commits, "" when they share nothing or one is "".
+func (w *Walker) MergeBase(a, b string) (string, error) {
+	if a == "" || b == "" {
+		return "", nil
+	}
+	out, err := w.repo.Output(w.ctx, "merge-base", a, b)
+	var exit interface{ ExitCode() int }
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// Difference settles what a tip is compared with, where Fresh has not, and finds what
+// it changes.
+func (w *Walker) Difference(t *Tip) error {
+	if err := w.base(t); err != nil {
+		return err
+	}
+	before := ""
+	if t.Base != "" {
+		base, err := w.Commit(t.Base)
+		if err != nil {
+			return err
+		}
+		before = base.Tree
+	}
+	return w.Compare([]string{before}, t.Commit.Tree, func(c Change) error {
+		t.Changes = append(t.Changes, c)
+		return nil
+	})
+}
+
+func (w *Walker) base(t *Tip) error {
+	if t.Base != "" {
+		return nil
+	}
+	if t.Old != git.Zero {
+		forward, err := w.repo.Exits(w.ctx, "merge-base", "--is-ancestor", t.Old, t.New)
+		if err != nil {
+			return err
+		}
+		if forward {
+			t.Base, t.Forward = t.Old, true
+			return nil
+		}
+	}
+	base, err := w.MergeBase(t.New, w.main)
+	t.Base = base
+	return err
+}
+
+// RefNames lists the refs below prefixes, by full name.
+func (w *Walker) RefNames(prefixes ...string) ([]string, error) {
+	out, err := w.repo.Output(w.ctx, append([]string{"for-each-ref", "--format=%(refname)"}, prefixes...)...)
+	return strings.Fields(string(out)), err
+}
+
+// Abbreviated is an object whose id begins with some hexadecimal digits, "" when there
+// is none.
+func (w *Walker) Abbreviated(digits string) (string, error) {
+	out, err := w.repo.Output(w.ctx, "rev-parse", "--disambiguate="+digits)
+	id, _, _ := strings.Cut(string(out), "\n")
+	return id, err
+}
