@@ -18,10 +18,14 @@ type Entry struct {
 	// Certificate is the blob with the push certificate that proved the pusher's
 	// name; it enters the tree of the record.
 	Certificate string `json:"certificate,omitempty"`
-	// Move makes a ref update of the host's own that happens with the record, in
-	// one transaction, and puts it into the record. It runs anew for each try; with
-	// no update, nothing is recorded.
-	Move func(*Record) (*git.RefUpdate, error) `json:"-"`
+	// Move is a ref update of the host's own that happens with the record.
+	Move Mover `json:"-"`
+}
+
+// Mover makes a ref update that goes with a record, in one transaction, and puts it
+// into the record. It is asked anew for each try; with no update, nothing is recorded.
+type Mover interface {
+	Move(*Record) (*git.RefUpdate, error)
 }
 
 // LessonNote is the lines that a commit added to lessons.jsonl.
@@ -63,7 +67,7 @@ func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
 	}
 	var own []git.RefUpdate
 	if e.Move != nil {
-		u, err := e.Move(e.Record)
+		u, err := e.Move.Move(e.Record)
 		if err != nil || u == nil {
 			return nil, err
 		}

@@ -23,7 +23,8 @@ func Reconcile(ctx context.Context, repo *git.Repo, batch *git.Batch) (done int,
 		return 0, err
 	}
 	for _, name := range broken {
-		err = errors.Join(err, SetAside(repo, name))
+		problem := SetAside(repo, name)
+		err = errors.Join(err, problem)
 	}
 	for _, p := range all {
 		if done == maxReconciled {

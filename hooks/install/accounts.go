@@ -2,8 +2,8 @@ package install
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strconv"
@@ -23,14 +23,26 @@ type accounts struct {
 }
 
 func readAccounts() (*accounts, error) {
+	passwd, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		return nil, err
+	}
+	group, err := os.ReadFile("/etc/group")
+	if err != nil {
+		return nil, err
+	}
+	return parseAccounts(string(passwd), string(group)), nil
+}
+
+func parseAccounts(passwd, group string) *accounts {
 	a := &accounts{uids: map[string]int{}, names: map[int]string{}, members: map[int][]string{}, groups: map[string]int{}}
-	err := eachLine("/etc/passwd", 4, func(f []string) {
+	for f := range records(passwd) {
 		uid, _ := strconv.Atoi(f[2])
 		gid, _ := strconv.Atoi(f[3])
 		a.uids[f[0]], a.names[uid] = uid, f[0]
 		a.members[gid] = append(a.members[gid], f[0])
-	})
-	return a, errors.Join(err, eachLine("/etc/group", 4, func(f []string) {
+	}
+	for f := range records(group) {
 		gid, _ := strconv.Atoi(f[2])
 		a.groups[f[0]] = gid
 		for _, name := range strings.Split(f[3], ",") {
@@ -38,17 +50,21 @@ func readAccounts() (*accounts, error) {
 				a.members[gid] = append(a.members[gid], name)
 			}
 		}
-	}))
+	}
+	return a
 }
 
-func eachLine(path string, fields int, f func([]string)) error {
-	data, err := os.ReadFile(path)
-	for line := range strings.Lines(string(data)) {
-		if parts := strings.Split(strings.TrimSuffix(line, "\n"), ":"); len(parts) >= fields {
-			f(parts)
+// records are the lines of passwd(5) or group(5), cut into their fields: four at
+// least.
+func records(text string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for line := range strings.Lines(text) {
+			fields := strings.Split(strings.TrimSuffix(line, "\n"), ":")
+			if len(fields) >= 4 && !yield(fields) {
+				return
+			}
 		}
 	}
-	return err
 }
 
 // common is the one group for all: the one that is named, else one that has the

@@ -28,7 +28,10 @@ func (in *installer) hooks(ctx context.Context) error {
 	for _, name := range hookdir.Names {
 		path := in.layout.Path(name)
 		if path == filepath.Join(in.layout.Dir, name) {
-			if err := errors.Join(in.keepChained(name), in.removeStale(name)); err != nil {
+			if err := in.keepChained(name); err != nil {
+				return err
+			}
+			if err := in.removeStale(name); err != nil {
 				return err
 			}
 		} else if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

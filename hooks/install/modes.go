@@ -71,7 +71,10 @@ func (t tree) openTo(gid int) (changed int, err error) {
 		}
 		changed++
 		// Group first: the change takes set-group-id away.
-		return errors.Join(root.Lchown(rel, -1, gid), root.Chmod(rel, mode))
+		if err := root.Lchown(rel, -1, gid); err != nil {
+			return err
+		}
+		return root.Chmod(rel, mode)
 	})
 	return changed, err
 }

@@ -13,52 +13,56 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// breached moves the units whose journals a push tried to change to
+// breach moves the units whose journals a push tried to change to
 // FAILED_SECURITY_BREACH (UOW-1): one record of the host on top of what is
 // stored, in one transaction with its own record in the audit.
-func (s *session) breached(ctx context.Context, of *audit.Record, list []checks.Breach) error {
+func (s *session) breach(ctx context.Context, pushID string, list []checks.Breach) error {
 	if len(list) == 0 {
 		return nil
 	}
-	batch := git.Open(s.repo.Dir).Batch(ctx) // not the quarantine's
+	batch := s.ownBatch(ctx)
 	defer batch.Close()
 	var all error
 	for i, b := range list {
-		all = errors.Join(all, s.breach(ctx, batch, of, fmt.Sprintf("%s-breach%d", of.Push, i+1), b))
+		r := s.newRecord("host", pusher{id: fmt.Sprintf("%s-breach%d", pushID, i+1)})
+		r.Verdict, r.Rules = audit.Accepted, []string{"uow/hash"}
+		move := &breachMove{repo: s.repo, batch: batch, breach: b, push: pushID, time: s.start}
+		err := appendRecord(ctx, s.repo, batch, audit.Entry{Record: r, Move: move})
+		all = errors.Join(all, err)
 	}
 	return all
 }
 
-func (s *session) breach(ctx context.Context, batch *git.Batch, of *audit.Record, pushID string, b checks.Breach) error {
-	w, err := audit.NewWriter(ctx, s.repo, batch)
+func appendRecord(ctx context.Context, repo *git.Repo, batch *git.Batch, e audit.Entry) error {
+	w, err := audit.NewWriter(ctx, repo, batch)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	r := s.record("host", pusher{id: pushID})
-	r.Verdict, r.Rules = audit.Accepted, []string{"uow/hash"}
-	return w.Append(ctx, audit.Entry{Record: r, Move: func(r *audit.Record) (*git.RefUpdate, error) {
-		u, err := s.breachRecord(batch, b, of.Push)
-		if err != nil || u == nil {
-			return nil, err
-		}
-		r.Refs = []audit.Ref{{Update: push.Update(*u), Applied: true}}
-		return u, nil
-	}})
+	return w.Append(ctx, e)
 }
 
-// breachRecord writes the host's record on top of the journal as it stands; nil
+// breachMove is the move of a unit's journal to a breach, which goes with a record.
+type breachMove struct {
+	repo   *git.Repo
+	batch  *git.Batch
+	breach checks.Breach
+	push   string // the id of the push that tried
+	time   time.Time
+}
+
+// Move puts the breach on top of the journal as it stands and into the record; nil
 // when the unit is in breach already.
-func (s *session) breachRecord(batch *git.Batch, b checks.Breach, pushID string) (*git.RefUpdate, error) {
-	id, err := uow.ParseRef(b.Ref)
+func (m *breachMove) Move(r *audit.Record) (*git.RefUpdate, error) {
+	id, err := uow.ParseRef(m.breach.Ref)
 	if err != nil {
 		return nil, err
 	}
-	tip, err := batch.Info(b.Ref)
+	tip, err := m.batch.Info(m.breach.Ref)
 	if err != nil {
 		return nil, err
 	}
-	_, data, err := batch.Read(tip.ID+":"+uow.File, uow.MaxRecord)
+	_, data, err := m.batch.Read(tip.ID+":"+uow.File, uow.MaxRecord)
 	if err != nil {
 		return nil, err
 	}
@@ -66,14 +70,18 @@ func (s *session) breachRecord(batch *git.Batch, b checks.Breach, pushID string)
 	if err != nil || prev.State == uow.Breached {
 		return nil, err
 	}
-	next, found := uow.Advance(id, prev, uow.Input{Event: uow.Breach, Actor: uow.Host, Reason: b.Reason, Time: time.Now(),
-		Note: "push " + pushID + ": " + b.Note}, uow.World{})
+	next, found := uow.Advance(id, prev, uow.Input{Event: uow.Breach, Actor: uow.Host, Reason: m.breach.Reason, Time: time.Now(),
+		Note: "push " + m.push + ": " + m.breach.Note}, uow.World{})
 	if len(found) > 0 {
-		return nil, fmt.Errorf("%s: %s", b.Ref, found[0].Message)
+		return nil, fmt.Errorf("%s: %s", m.breach.Ref, found[0].Message)
 	}
 	if data, err = next.Marshal(); err != nil {
 		return nil, err
 	}
-	commit, err := s.repo.CommitFile(tip.ID, uow.File, data, s.start, uow.Subject(next))
-	return &git.RefUpdate{Ref: b.Ref, Old: tip.ID, New: commit}, err
+	u := git.RefUpdate{Ref: m.breach.Ref, Old: tip.ID}
+	if u.New, err = m.repo.CommitFile(tip.ID, uow.File, data, m.time, uow.Subject(next)); err != nil {
+		return nil, err
+	}
+	r.Refs = []audit.Ref{{Update: push.Update(u), Applied: true}}
+	return &u, nil
 }

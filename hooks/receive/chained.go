@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"git-ward/internal/cli"
 	"git-ward/internal/token"
 )
 
@@ -39,20 +38,21 @@ func Path() string {
 	return path
 }
 
-// beforeUs runs the hook that was there before Ward's. How long it takes is its
-// owner's business, within reason: Ward's deadlines are for Ward's own work.
-func (s *session) beforeUs(ctx context.Context, name string) error {
-	const most = 2 * time.Minute
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	return s.chained(ctx, name)
-}
+// The hooks that git runs, and what a chained one is called.
+const (
+	preReceive  = "pre-receive"
+	postReceive = "post-receive"
+)
 
-// chained runs the hook that was installed before Ward's, with the same input,
+// chainedTime is how long a hook that was there before Ward's may take. That is its
+// owner's business, within reason: Ward's deadlines are for Ward's own work.
+const chainedTime = 2 * time.Minute
+
+// runChained runs the hook that was installed before Ward's, with the same input,
 // directory and environment, but for credentials. For pre-receive, its refusal is
 // ours. It lies in a directory beside Ward's under its own name, so that its $0
 // and its siblings are as they were.
-func (s *session) chained(ctx context.Context, name string) error {
+func (s *session) runChained(ctx context.Context, name string) error {
 	hooks := filepath.Dir(Path())
 	path := filepath.Join(hooks+chainedSuffix, name)
 	info, err := os.Stat(path)
@@ -65,30 +65,32 @@ func (s *session) chained(ctx context.Context, name string) error {
 	if info.Mode()&0o111 == 0 {
 		return nil // git ignores a hook without the executable bit, too
 	}
-	siblings(hooks)
+	linkSiblings(hooks)
 	// What a door's receive-pack holds must not outlive it in a hook's daemon.
 	unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	ctx, cancel := context.WithTimeout(ctx, chainedTime)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, path)
 	cmd.WaitDelay = time.Second // a child of it may hold its input open
-	cmd.Env = withoutCredentials(os.Environ())
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(s.input), cli.Raw(s.env.Stdout), cli.Raw(s.env.Stderr)
+	cmd.Env = withoutCredentials(s.call.Environ)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(s.input), s.call.RawStdout, s.call.RawStderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s, which stood here before Ward's hook, ended with: %w", filepath.Join(filepath.Base(hooks)+chainedSuffix, name), err)
 	}
 	return nil
 }
 
-// siblings shows a chained hook what lies beside it in the directory of hooks, by
+// linkSiblings shows a chained hook what lies beside it in the directory of hooks, by
 // links: a script's lib.sh may have been put there after init. A link that cannot
 // be made is one that the hook's own error names.
-func siblings(hooks string) {
+func linkSiblings(hooks string) {
 	entries, err := os.ReadDir(hooks)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
 		link := filepath.Join(hooks+chainedSuffix, e.Name())
-		if _, err := os.Lstat(link); errors.Is(err, fs.ErrNotExist) && e.Name() != "pre-receive" && e.Name() != "post-receive" {
+		if _, err := os.Lstat(link); errors.Is(err, fs.ErrNotExist) && e.Name() != preReceive && e.Name() != postReceive {
 			os.Symlink(filepath.Join("..", filepath.Base(hooks), e.Name()), link)
 		}
 	}

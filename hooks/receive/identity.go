@@ -13,6 +13,7 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/internal/token"
 )
 
@@ -25,47 +26,63 @@ type pusher struct {
 	certificate []byte
 }
 
-// identify proves who pushes by the transport: a door's token, or the hook's own
-// user id, or the name that the server gives (ID-2). Commit metadata says
-// nothing. The error is a refusal; the pusher has an id then, too, and the name
-// that was claimed.
+// transportProof proves who pushes by what the transport left: commit metadata says
+// nothing.
+type transportProof struct {
+	dir      string // of the repository
+	owner    int    // its user id
+	process  int    // the hook's own
+	identity config.Identity
+	updates  []push.Update
+	batch    *git.Batch // reads the push certificate
+	getenv   func(string) string
+	environ  []string
+}
+
+// identify proves who pushes. The error is a refusal; the pusher has an id then, too,
+// and the name that was claimed.
 func (s *session) identify(ctx context.Context) (pusher, error) {
 	who := pusher{id: token.NewID(s.start)}
-	get := s.env.Getenv
-	if get(token.TokenVar) != "" || get(token.IDVar) != "" {
-		return s.throughDoor(who)
-	}
-	owner, err := s.owner()
+	owner, err := ownerOf(s.repo.Dir)
 	if err != nil {
 		return who, err
 	}
-	from := s.config.Identity
+	p := &transportProof{dir: s.repo.Dir, owner: int(owner.Uid), process: os.Geteuid(), identity: s.settings.Identity,
+		updates: s.updates, batch: s.batch, getenv: s.call.Getenv, environ: s.call.Environ}
+	return p.identify(ctx, who)
+}
+
+// identify takes a door's token, or the hook's own user id, or the name that the
+// server gives (ID-2).
+func (p *transportProof) identify(ctx context.Context, who pusher) (pusher, error) {
+	from := p.identity
 	switch {
-	case int(owner.Uid) != os.Geteuid():
+	case p.getenv(token.TokenVar) != "" || p.getenv(token.IDVar) != "":
+		return p.throughDoor(who)
+	case p.owner != p.process:
 		// Only the owner's processes are the server's: any other user has set his
 		// environment himself.
-		return s.asUser(who, false)
+		return p.asUser(who)
 	case from.From == config.FromSignedPush:
-		return s.signed(ctx, who)
+		return p.signed(ctx, who)
 	case from.Variable() != "":
-		return s.named(who, from.Variable())
+		return p.named(who, from.Variable())
 	}
-	if seen := remoteTransport(os.Environ(), from.From == config.FromAccount); seen != "" {
+	if seen := remoteTransport(p.environ, from.From == config.FromAccount); seen != "" {
 		return who, throughServer(seen)
 	}
-	return s.asUser(who, true)
+	return p.asOwner(who)
 }
 
 // throughDoor verifies a door's token, which binds what stands beside it. A name
 // that the settings list as something else is a contradiction, and refused.
-func (s *session) throughDoor(who pusher) (pusher, error) {
-	get := s.env.Getenv
-	id, given := get(token.IDVar), get(token.TokenVar)
-	principal, name := push.Principal(get(token.PrincipalVar)), get(token.NameVar)
+func (p *transportProof) throughDoor(who pusher) (pusher, error) {
+	id, given := p.getenv(token.IDVar), p.getenv(token.TokenVar)
+	principal, name := push.Principal(p.getenv(token.PrincipalVar)), p.getenv(token.NameVar)
 	if err := token.CheckID(id); err != nil {
 		return who, err
 	}
-	key, err := os.ReadFile(filepath.Join(s.repo.Dir, token.KeyFile))
+	key, err := os.ReadFile(filepath.Join(p.dir, token.KeyFile))
 	if err != nil {
 		return who, fmt.Errorf("the door's key cannot be read: %w", err)
 	}
@@ -89,9 +106,9 @@ func (s *session) throughDoor(who pusher) (pusher, error) {
 	if !slices.Contains(lists, principal) {
 		return who, fmt.Errorf("a door for %+q: there are doors for pm, agent and member", string(principal))
 	}
-	for _, p := range lists {
-		if p != principal && slices.Contains(s.list(p), name) {
-			return who, diag.Hint(fmt.Errorf("the door says that %s is %s, and [identity] says %s", name, principal, p),
+	for _, listed := range lists {
+		if listed != principal && slices.Contains(p.list(listed), name) {
+			return who, diag.Hint(fmt.Errorf("the door says that %s is %s, and [identity] says %s", name, principal, listed),
 				"let the host admin mend the forced command or ward/config.toml")
 		}
 	}
@@ -102,8 +119,8 @@ func (s *session) throughDoor(who pusher) (pusher, error) {
 // named takes the name that the server put into receive-pack's environment. The
 // hook runs as the owner, so it was the server, or somebody with the owner's
 // rights.
-func (s *session) named(who pusher, variable string) (pusher, error) {
-	name := s.env.Getenv(variable)
+func (p *transportProof) named(who pusher, variable string) (pusher, error) {
+	name := p.getenv(variable)
 	if name == "" {
 		return who, diag.Hint(fmt.Errorf("%s is not set, and [identity] from says that the pusher's name is there", variable),
 			"push through the server; on the host itself the owner can say who pushes: %s=NAME git push", variable)
@@ -112,22 +129,23 @@ func (s *session) named(who pusher, variable string) (pusher, error) {
 		return who, fmt.Errorf("%s: %w", variable, err)
 	}
 	who.name = name
-	return who.listed(s.on(func(entry string) bool { return entry == name }), name, variable)
+	on := p.on(func(entry string) bool { return entry == name })
+	return who.listed(on, name, variable)
 }
 
 // lists are the principals that [identity] has a list for.
 var lists = []push.Principal{push.PM, push.Agent, push.Member}
 
-func (s *session) list(p push.Principal) []string {
-	i := s.config.Identity
-	return map[push.Principal][]string{push.PM: i.PM, push.Agent: i.Agents, push.Member: i.Members}[p]
+func (p *transportProof) list(of push.Principal) []string {
+	i := p.identity
+	return map[push.Principal][]string{push.PM: i.PM, push.Agent: i.Agents, push.Member: i.Members}[of]
 }
 
 // on is the principals on whose lists an entry matches.
-func (s *session) on(matches func(entry string) bool) (found []push.Principal) {
-	for _, p := range lists {
-		if slices.ContainsFunc(s.list(p), matches) {
-			found = append(found, p)
+func (p *transportProof) on(matches func(entry string) bool) (found []push.Principal) {
+	for _, listed := range lists {
+		if slices.ContainsFunc(p.list(listed), matches) {
+			found = append(found, listed)
 		}
 	}
 	return found
@@ -157,14 +175,20 @@ func (p pusher) listed(on []push.Principal, what, source string) (pusher, error)
 // actAsOwner makes a root process the repository's owner, for good. What root
 // writes into a user's repository, the user cannot extend (FIELD-NOTES).
 func (s *session) actAsOwner() error {
-	owner, err := s.owner()
+	owner, err := ownerOf(s.repo.Dir)
 	if err != nil || os.Geteuid() != 0 || owner.Uid == 0 {
 		return err
 	}
-	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(int(owner.Gid)), syscall.Setuid(int(owner.Uid)))
+	if err := syscall.Setgroups(nil); err != nil {
+		return err
+	}
+	if err := syscall.Setgid(int(owner.Gid)); err != nil {
+		return err
+	}
+	return syscall.Setuid(int(owner.Uid))
 }
 
-func (s *session) owner() (*syscall.Stat_t, error) {
+func ownerOf(dir string) (*syscall.Stat_t, error) {
 	stat := new(syscall.Stat_t)
-	return stat, syscall.Stat(s.repo.Dir, stat)
+	return stat, syscall.Stat(dir, stat)
 }

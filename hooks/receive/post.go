@@ -12,7 +12,6 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
-	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/token"
@@ -26,13 +25,15 @@ const postDeadline = 10 * time.Second
 // chain and a note on each new tip, in one transaction, and then the pending
 // file goes. Refs have moved already, so nothing here can refuse; what fails
 // stays pending and is finished by the next push.
-func PostReceive(ctx context.Context, env *cli.Env) error {
-	ctx, s, err := open(ctx, env)
+func PostReceive(ctx context.Context, call Call) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s, err := open(ctx, call, stop)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	deadline := time.AfterFunc(postDeadline, s.cancel)
+	deadline := time.AfterFunc(postDeadline, stop)
 	// The child that moves refs starts now, while everything else is read.
 	w, err := audit.NewWriter(ctx, s.repo, s.batch)
 	if err != nil {
@@ -44,27 +45,27 @@ func PostReceive(ctx context.Context, env *cli.Env) error {
 		return diag.Hint(fmt.Errorf("the push was accepted, but is not recorded yet: %w", err), "the next push records it, or git ward fsck --repair now; where Ward's pre-receive has gone (git ward doctor --bare DIR), git ward init --bare DIR")
 	}
 	for _, u := range s.updates {
-		fmt.Fprintf(env.Stdout, "ward: %s %s, push %d\n", diag.Clean(u.Ref), move(u), r.ID)
+		fmt.Fprintf(call.Stdout, "ward: %s %s, push %d\n", diag.Clean(u.Ref), move(u), r.ID)
 	}
-	fmt.Fprintln(env.Stdout, "ward: the audit is in refs/notes/audit; git ward clone fetches it")
+	fmt.Fprintln(call.Stdout, "ward: the audit is in refs/notes/audit; git ward clone fetches it")
 	deadline.Stop() // it is for Ward's own work
-	return s.beforeUs(ctx, "post-receive")
+	return s.runChained(ctx, postReceive)
 }
 
 // finish makes the push's record and returns it.
 func (s *session) finish(ctx context.Context, w *audit.Writer) (*audit.Record, error) {
-	moves := make([]push.Update, len(s.updates))
-	moved := map[string]bool{}
-	for i, u := range s.updates {
-		moves[i] = quoted(u)
-		moved[moves[i].Ref] = true
-	}
-	p, err := audit.Find(s.repo, s.env.Getenv(token.IDVar), audit.ReceivePack(os.Getppid()), transport(s.env.Getenv), moves)
+	moves := s.recordedUpdates()
+	receivePack := audit.ReceivePack(os.Getppid())
+	p, err := audit.Find(s.repo, s.call.Getenv(token.IDVar), receivePack, transport(s.call.Getenv), moves)
 	if err != nil {
 		return nil, err
 	}
 	if p == nil {
 		return s.late(ctx, w, moves)
+	}
+	moved := map[string]bool{}
+	for _, u := range moves {
+		moved[u.Ref] = true
 	}
 	p.Settle(moved)
 	p.Record.DurationMS += time.Since(s.start).Milliseconds()

@@ -1,43 +1,58 @@
-// Package receive is the two hooks of a push: pre-receive judges it, post-receive
-// records it. The hook binary links nothing else, because its start is part of
-// every push.
+// Package receive is the two hooks of a push, each one way from what git gives to an
+// exit. Pre-receive: who pushes, the trace of the push beside git's quarantine, the
+// checks' judgement, the record of a refusal or the admission. Post-receive: the record
+// of what moved. The hook binary links nothing else, because its start is part of every
+// push.
 package receive
 
 import (
-	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
-	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
-// Hook is one of the two parts. It is chosen by the path that the program runs as:
-// its own name or, below a delegate that runs hooks/NAME.d/*, its directory's;
-// else by its one argument, for wrappers (`ward-hook pre-receive`).
-func Hook(path string, args []string) (cli.Func, error) {
+// Call is what git gives a hook, and where its words go.
+type Call struct {
+	Stdin  io.Reader // one line an update (githooks(5))
+	Stdout io.Writer // git sends both to the pusher, as `remote: ` lines
+	Stderr io.Writer
+	// RawStdout and RawStderr get the words of a hook that was here before Ward's, as
+	// they are; the other two may clean what they print.
+	RawStdout, RawStderr io.Writer
+	Getenv               func(string) string
+	Environ              []string
+}
+
+// Hook is one of the two hooks. It returns nil, ErrRefused, or trouble.
+type Hook func(context.Context, Call) error
+
+// ErrRefused ends a pre-receive that has refused the push and has said why.
+var ErrRefused = errors.New("the push is refused")
+
+// Named is the hook that a program is, chosen by the path that it runs as: its own name
+// or, below a delegate that runs hooks/NAME.d/*, its directory's; else by its one
+// argument, for wrappers (`ward-hook pre-receive`).
+func Named(path string, args []string) (Hook, error) {
 	names := []string{filepath.Base(path), strings.TrimSuffix(filepath.Base(filepath.Dir(path)), ".d")}
 	if len(args) == 1 {
 		names = append(names, args[0])
 	}
 	for _, name := range names {
 		switch name {
-		case "pre-receive":
+		case preReceive:
 			return PreReceive, nil
-		case "post-receive":
+		case postReceive:
 			return PostReceive, nil
 		}
 	}
@@ -46,121 +61,59 @@ func Hook(path string, args []string) (cli.Func, error) {
 
 // session is what both hooks have of a push.
 type session struct {
-	env     *cli.Env
-	repo    *git.Repo
-	batch   *git.Batch
-	config  *config.Config
-	updates []push.Update
-	input   []byte         // the updates as git sent them, for chained hooks
-	omitted *audit.Omitted // what was sent besides
-	start   time.Time
-	cancel  context.CancelFunc
-	// abandoned says that the checks still run, on the batch.
-	abandoned bool
+	call     Call
+	repo     *git.Repo
+	batch    *git.Batch     // reads the quarantine, too
+	settings *config.Config // after readSettings
+	updates  []push.Update
+	input    []byte         // the updates as git sent them, for chained hooks
+	omitted  *audit.Omitted // what was sent besides
+	start    time.Time      // UTC
+	stop     context.CancelFunc
+	// stillJudging says that the checks have outlived their deadline, and the batch is
+	// theirs.
+	stillJudging bool
 }
 
-// collectAt is the heap from which on a hook collects garbage in earnest. It is no
-// bound: the bounds of what is read are, and keep a hook below 256 MiB.
+// collectAt is the heap in bytes from which on a hook collects garbage in earnest. It
+// is no bound: the bounds of what is read are, and keep a hook below 256 MiB.
 const collectAt = 128 << 20
 
-// open reads what git gives a hook.
-func open(ctx context.Context, env *cli.Env) (context.Context, *session, error) {
-	s := &session{env: env, start: time.Now().UTC()}
-	repo, err := git.FromHook(env.Getenv)
+// open reads what git gives a hook. Stop ends the children of the session.
+func open(ctx context.Context, call Call, stop context.CancelFunc) (*session, error) {
+	s := &session{call: call, start: time.Now().UTC(), stop: stop}
+	repo, err := git.FromHook(call.Getenv)
 	if err != nil {
-		return ctx, nil, diag.Hint(err, "push to the repository instead; `git ward lint` runs the same checks in a clone")
+		return nil, diag.Hint(err, "push to the repository instead; `git ward lint` runs the same checks in a clone")
 	}
 	s.repo = repo
 	debug.SetMemoryLimit(collectAt)
-	if s.updates, s.input, s.omitted, err = readUpdates(env.Stdin); err != nil {
-		return ctx, nil, err
+	if s.updates, s.input, s.omitted, err = readUpdates(call.Stdin); err != nil {
+		return nil, err
 	}
-	ctx, s.cancel = context.WithCancel(ctx)
 	s.batch = repo.Batch(ctx)
-	return ctx, s, nil
+	return s, nil
 }
 
-// settings reads the repository's settings and puts its limits on children to come.
-func (s *session) settings() (err error) {
-	if s.config, err = config.Load(s.repo.Dir); err != nil {
+// readSettings reads the repository's settings and puts its limits on children to come.
+func (s *session) readSettings() (err error) {
+	if s.settings, err = config.Load(s.repo.Dir); err != nil {
 		return err
 	}
-	l := s.config.Limits
+	l := s.settings.Limits
 	s.repo.Limits = git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration}
 	return nil
 }
 
 func (s *session) close() {
-	if !s.abandoned {
+	if !s.stillJudging {
 		s.batch.Close()
 	}
-	s.cancel()
 }
 
-// maxLine bounds one line of git's: a packet line holds 65,520 bytes.
-const maxLine = 1 << 16
-
-// readUpdates reads `old SP new SP ref LF` lines (githooks(5)) as far as the audit
-// can hold them. What is beyond that is counted and hashed: such a push is refused,
-// and its record says so.
-func readUpdates(r io.Reader) (updates []push.Update, input []byte, omitted *audit.Omitted, err error) {
-	lines := bufio.NewReaderSize(r, maxLine)
-	size, beyond := 0, sha256.New()
-	for {
-		line, err := lines.ReadSlice('\n')
-		if errors.Is(err, io.EOF) && len(line) == 0 {
-			break
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, nil, nil, fmt.Errorf("standard input: %w", err)
-		}
-		text := strings.TrimSuffix(string(line), "\n")
-		old, rest, ok1 := strings.Cut(text, " ")
-		id, ref, ok2 := strings.Cut(rest, " ")
-		if !ok1 || !ok2 || ref == "" {
-			return nil, nil, nil, fmt.Errorf("%q on standard input is not a ref update", text[:min(len(text), 200)])
-		}
-		if size += audit.SizeOf(ref); omitted != nil || len(updates) == audit.MaxRefs || size > audit.MaxRefBytes {
-			if omitted == nil {
-				omitted = &audit.Omitted{}
-			}
-			omitted.Refs++
-			beyond.Write([]byte(text + "\n"))
-			continue
-		}
-		updates = append(updates, push.Update{Ref: ref, Old: old, New: id})
-		input = append(input, line...)
+// mention prints what went wrong beside the answer; nil is nothing.
+func (s *session) mention(err error) {
+	if err != nil {
+		fmt.Fprintf(s.call.Stderr, "error: %s\n", diag.Clean(err.Error()))
 	}
-	if len(updates) == 0 {
-		return nil, nil, nil, errors.New("no ref update on standard input: a hook is started by git receive-pack, not by hand")
-	}
-	if omitted != nil {
-		omitted.SHA256 = hex.EncodeToString(beyond.Sum(nil))
-	}
-	return updates, input, omitted, nil
 }
-
-// pushOptions are the -o options of the push (githooks(5)).
-func pushOptions(getenv func(string) string) ([]string, error) {
-	count := getenv("GIT_PUSH_OPTION_COUNT")
-	if count == "" {
-		return nil, nil
-	}
-	n, err := strconv.Atoi(count)
-	if err != nil || n < 0 {
-		return nil, fmt.Errorf("GIT_PUSH_OPTION_COUNT=%q", count)
-	}
-	options := make([]string, min(n, maxOptions))
-	for i := range options {
-		options[i] = getenv("GIT_PUSH_OPTION_" + strconv.Itoa(i))
-	}
-	if n > maxOptions {
-		err = errOptions
-	}
-	return options, err
-}
-
-// maxOptions is how many push options are read.
-const maxOptions = 1000
-
-var errOptions = fmt.Errorf("the push has more than %d options", maxOptions)

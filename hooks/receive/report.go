@@ -10,11 +10,11 @@ import (
 	"git-ward/internal/diag"
 )
 
-// report tells the pusher what was found. Git sends it as `remote: ` lines and
+// write tells the pusher what was found. Git sends it as `remote: ` lines and
 // colours those that start with error:, warning: or hint:.
-func (s *session) report(result *checks.Result, r *audit.Record, options []string) error {
+func (s *session) write(result *checks.Result, r *audit.Record, options []string) error {
 	if slices.Contains(options, checks.OptionFormat+"=json") {
-		return diag.WriteJSON(s.env.Stdout, checks.NewAnswer(result, push.Principal(r.Principal), r.Push))
+		return diag.WriteJSON(s.call.Stdout, checks.NewAnswer(result, push.Principal(r.Principal), r.Push))
 	}
 	if len(result.Findings) == 0 {
 		return nil
@@ -26,10 +26,10 @@ func (s *session) report(result *checks.Result, r *audit.Record, options []strin
 		}
 	}
 	if errorCount > 0 {
-		fmt.Fprintf(s.env.Stdout, "error: push refused, nothing was changed: %s\n", diag.Count(len(result.Findings), "finding"))
+		fmt.Fprintf(s.call.Stdout, "error: push refused, nothing was changed: %s\n", diag.Count(len(result.Findings), "finding"))
 	} else {
-		fmt.Fprintf(s.env.Stdout, "warning: %s\n", diag.Count(len(result.Findings), "finding"))
+		fmt.Fprintf(s.call.Stdout, "warning: %s\n", diag.Count(len(result.Findings), "finding"))
 	}
-	result.WriteText(s.env.Stdout)
+	result.WriteText(s.call.Stdout)
 	return nil
 }

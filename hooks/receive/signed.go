@@ -29,34 +29,34 @@ const (
 // signed takes the name from the push certificate, which it verifies itself: what
 // git says of it depends on settings of git's, and calls a good signature by an
 // unknown key good, too (FIELD-NOTES).
-func (s *session) signed(ctx context.Context, who pusher) (pusher, error) {
-	blob, nonce := s.env.Getenv("GIT_PUSH_CERT"), s.env.Getenv("GIT_PUSH_CERT_NONCE")
+func (p *transportProof) signed(ctx context.Context, who pusher) (pusher, error) {
+	blob, nonce := p.getenv("GIT_PUSH_CERT"), p.getenv("GIT_PUSH_CERT_NONCE")
 	if blob == "" {
 		return who, diag.Hint(errors.New("the push is not signed, and [identity] from says that its signature names the pusher"),
 			"git push --signed, with gpg.format = ssh and your key in user.signingKey")
 	}
-	if status := s.env.Getenv("GIT_PUSH_CERT_NONCE_STATUS"); status != "OK" || nonce == "" {
+	if status := p.getenv("GIT_PUSH_CERT_NONCE_STATUS"); status != "OK" || nonce == "" {
 		return who, diag.Hint(fmt.Errorf("the push certificate's nonce is %+q, not OK: it may be an old one, sent again", status),
 			"push again; the host admin: git ward init --bare sets receive.certNonceSeed, and behind http receive.certNonceSlop has to be set")
 	}
-	_, text, err := s.batch.Read(blob, maxCertificate)
+	_, text, err := p.batch.Read(blob, maxCertificate)
 	if err != nil {
 		return who, fmt.Errorf("the push certificate cannot be read: %w", err)
 	}
-	options, err := pushOptions(s.env.Getenv)
+	options, err := pushOptions(p.getenv)
 	if err != nil {
 		return who, err
 	}
-	payload, signature, err := certificate{nonce, options, s.updates}.check(text)
+	payload, signature, err := certificate{nonce, options, p.updates}.check(text)
 	if err != nil {
 		return who, diag.Hint(fmt.Errorf("the push certificate: %w", err), "git push --signed makes a right one")
 	}
-	if who.name, err = signer(ctx, filepath.Join(s.repo.Dir, signersFile), payload, signature); err != nil {
+	if who.name, err = signer(ctx, filepath.Join(p.dir, signersFile), payload, signature); err != nil {
 		return who, err
 	}
 	who.certificate = text
-	name := who.name
-	return who.listed(s.on(func(entry string) bool { return entry == name }), name, "the signer of the push")
+	on := p.on(func(entry string) bool { return entry == who.name })
+	return who.listed(on, who.name, "the signer of the push")
 }
 
 // certificate is what the text of a push certificate must say

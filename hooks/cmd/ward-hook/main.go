@@ -4,17 +4,24 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
 
 	"git-ward/hooks/receive"
 	"git-ward/internal/cli"
 )
 
-func main() {
-	cli.Main("ward", func(ctx context.Context, env *cli.Env) error {
-		hook, err := receive.Hook(receive.Path(), env.Args)
-		if err != nil {
-			return err
-		}
-		return hook(ctx, env)
-	})
+func main() { cli.Main("ward", run) }
+
+func run(ctx context.Context, env *cli.Env) error {
+	hook, err := receive.Named(receive.Path(), env.Args)
+	if err != nil {
+		return err
+	}
+	err = hook(ctx, receive.Call{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr,
+		RawStdout: cli.Raw(env.Stdout), RawStderr: cli.Raw(env.Stderr), Getenv: env.Getenv, Environ: os.Environ()})
+	if errors.Is(err, receive.ErrRefused) {
+		return cli.ErrFindings
+	}
+	return err
 }

@@ -1,0 +1,236 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/hookdir"
+)
+
+// build makes the hook binary, once: an installed hook is told by what Go writes into
+// its binaries.
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "ward-test-hook-")
+	if err != nil {
+		return "", err
+	}
+	built = dir
+	program := filepath.Join(dir, "ward-hook")
+	out, err := exec.Command("go", "build", "-o", program, "git-ward/hooks/cmd/ward-hook").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return program, nil
+})
+
+// built is what TestMain removes; "" for nothing.
+var built string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(built)
+	os.Exit(code)
+}
+
+// request is one for a directory, with the real hook and a template of three files.
+func request(t *testing.T, dir string) Request {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it builds the hook binary")
+	}
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := os.ReadFile("../../config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Request{Dir: dir, Program: program, Config: settings, Template: fstest.MapFS{
+		"COMMS.md": {Data: []byte("# COMMS\n")}, "protocols/a.md": {Data: []byte("a\n")}, "AGENTS.md": {Data: []byte("agents\n")},
+	}}
+}
+
+// run is Run, which has to succeed.
+func run(t *testing.T, want Request) []string {
+	t.Helper()
+	done, err := Run(t.Context(), want)
+	if err != nil {
+		t.Fatal(err, done.Changes)
+	}
+	return done.Changes
+}
+
+// gitIn runs git on the repository, in an environment of its own.
+func gitIn(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"--git-dir=" + dir}, args...)...)
+	cmd.Env = append(git.Open(dir).Environ(), "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@b")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// TestRunTwice: the second run of the same request finds nothing to do, and the first
+// commit is one that git itself finds whole.
+func TestRunTwice(t *testing.T) {
+	want := request(t, filepath.Join(t.TempDir(), "r.git"))
+	if first := run(t, want); len(first) == 0 || !slices.Contains(first, "committed the template to main: AGENTS.md COMMS.md protocols") {
+		t.Errorf("%q", first)
+	}
+	gitIn(t, want.Dir, "fsck", "--strict")
+	if got := gitIn(t, want.Dir, "ls-tree", "-r", "--format=%(objectmode) %(path)", "main"); got != "100644 AGENTS.md\n100644 COMMS.md\n100644 protocols/a.md" {
+		t.Error(got)
+	}
+	if got := gitIn(t, want.Dir, "log", "--format=%an <%ae>: %s", "main"); got != "Ward <ward@localhost>: ward: first commit, from the template" {
+		t.Error(got)
+	}
+	if second := run(t, want); len(second) > 0 {
+		t.Errorf("changed again: %q", second)
+	}
+}
+
+// TestMends: what is missing or was switched off is mended, and only that.
+func TestMends(t *testing.T) {
+	want := request(t, filepath.Join(t.TempDir(), "r.git"))
+	run(t, want)
+	for _, c := range []struct {
+		name    string
+		breakIt func()
+		change  string // the one that is reported
+	}{
+		{"a hook", func() { os.Remove(filepath.Join(want.Dir, "hooks/pre-receive")) }, "installed hooks/pre-receive"},
+		{"a hook of another version", func() { appendTo(t, filepath.Join(want.Dir, "hooks/pre-receive")) }, "installed hooks/pre-receive"},
+		{"hooksPath", func() { gitIn(t, want.Dir, "config", "core.hooksPath", "/elsewhere") }, "set core.hooksPath = hooks"},
+		{"reflogs", func() { gitIn(t, want.Dir, "config", "core.logAllRefUpdates", "false") }, "set core.logAllRefUpdates = always"},
+		{"hidden refs", func() { gitIn(t, want.Dir, "config", "--unset-all", "receive.hideRefs", "refs/ward/lease") }, "set receive.hideRefs for 1 ref that only the host moves"},
+		{"the door's key", func() { os.Remove(filepath.Join(want.Dir, "ward/door.key")) }, "wrote ward/door.key"},
+		{"a ref that nobody recorded", func() { gitIn(t, want.Dir, "update-ref", "refs/heads/x", "main") }, "recorded 1 ref in the audit"},
+		{"what the admin has chosen", func() { gitIn(t, want.Dir, "config", "receive.maxInputSize", "5") }, ""},
+	} {
+		c.breakIt()
+		changes := run(t, want)
+		if c.change == "" && len(changes) > 0 || c.change != "" && !slices.Contains(changes, c.change) {
+			t.Errorf("%s: %q, want %q", c.name, changes, c.change)
+		}
+		if again := run(t, want); len(again) > 0 {
+			t.Errorf("%s: changed again: %q", c.name, again)
+		}
+	}
+}
+
+// appendTo makes a hook another one that is Ward's still, as an old version is.
+func appendTo(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("more"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func overwrite(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAdopts: of a repository that has a history, nothing that stands in main changes,
+// and a hook that stood there runs after Ward's.
+func TestAdopts(t *testing.T) {
+	want := request(t, filepath.Join(t.TempDir(), "r.git"))
+	gitIn(t, want.Dir, "init", "-q", "--bare", "--initial-branch=main", want.Dir)
+	repo := git.Open(want.Dir)
+	blob, err := repo.WriteObject("blob", []byte("mine\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := git.FormatTree([]git.Entry{{Mode: git.ModeFile, Name: "AGENTS.md", ID: blob}, {Mode: git.ModeExec, Name: "run", ID: blob}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := repo.WriteObject("tree", content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, want.Dir, "update-ref", "refs/heads/main", gitIn(t, want.Dir, "commit-tree", "-m", "first", tree))
+	overwrite(t, filepath.Join(want.Dir, "hooks/post-receive"), "#!/bin/sh\necho mine\n")
+	changes := run(t, want)
+	for _, change := range []string{
+		"kept hooks/post-receive as hooks.chained/post-receive; it runs after Ward's",
+		"kept your AGENTS.md: move its text to protocols/project.protocol.md before git ward protocol compile replaces it",
+		"committed the template to main: COMMS.md protocols",
+	} {
+		if !slices.Contains(changes, change) {
+			t.Errorf("no %q in %q", change, changes)
+		}
+	}
+	if got := gitIn(t, want.Dir, "ls-tree", "-r", "--format=%(objectmode) %(path)", "main"); got != "100644 AGENTS.md\n100644 COMMS.md\n100644 protocols/a.md\n100755 run" {
+		t.Error(got)
+	}
+	if got := gitIn(t, want.Dir, "cat-file", "blob", "main:AGENTS.md"); got != "mine" {
+		t.Error(got)
+	}
+}
+
+// TestRefuses: what Ward cannot guard is refused with a remedy, and left as it was.
+func TestRefuses(t *testing.T) {
+	worktree := t.TempDir()
+	gitIn(t, filepath.Join(worktree, ".git"), "init", "-q", worktree)
+	other := filepath.Join(t.TempDir(), "trunk.git")
+	gitIn(t, other, "init", "-q", "--bare", "--initial-branch=trunk", other)
+	tree := gitIn(t, other, "hash-object", "-t", "tree", "-w", "/dev/null")
+	gitIn(t, other, "update-ref", "refs/heads/trunk", gitIn(t, other, "commit-tree", "-m", "x", tree))
+	folder := t.TempDir()
+	overwrite(t, filepath.Join(folder, "f"), "")
+	for dir, want := range map[string]string{
+		worktree: "is a repository with a work tree",
+		folder:   "is neither empty nor a bare git repository",
+		other:    "the repository's branch is trunk; Ward works with main",
+	} {
+		_, err := Run(t.Context(), request(t, dir))
+		var hinted *diag.Hinted
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, &hinted) {
+			t.Errorf("%s: %v, want %q and a remedy", dir, err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(worktree, ".git", "ward")); err == nil {
+		t.Error("it wrote into a repository that it refused")
+	}
+}
+
+// TestHooksElsewhere: the request's directory holds the hooks, and a later run without
+// it finds them there.
+func TestHooksElsewhere(t *testing.T) {
+	want := request(t, filepath.Join(t.TempDir(), "r.git"))
+	want.Hooks = "server/hooks"
+	run(t, want)
+	want.Hooks = ""
+	if changes := run(t, want); len(changes) > 0 {
+		t.Errorf("%q", changes)
+	}
+	for _, name := range hookdir.Names {
+		if _, err := os.Stat(filepath.Join(want.Dir, "server/hooks", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := gitIn(t, want.Dir, "config", "--local", "core.hooksPath"); got != "server/hooks" {
+		t.Error(got)
+	}
+}
