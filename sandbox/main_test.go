@@ -28,7 +28,7 @@ import (
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "git-ward-launch":
-		cli.Main("git-ward", command.Main(nil))
+		cli.Main("git-ward", command.Main)
 	case fence.AgentProgram:
 		os.Exit(agent(os.Args[1:]))
 	}

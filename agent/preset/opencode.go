@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"git-ward/agent/model"
+	"git-ward/internal/config"
 )
 
 // setupOpencode is `opencode run`. The model is named provider/model there; one
@@ -13,21 +14,18 @@ import (
 func setupOpencode(s Setup) invocation {
 	provider, id, found := strings.Cut(s.ID, "/")
 	if !found {
-		provider, id = "openai", s.ID
-		if strings.HasPrefix(id, "claude") {
-			provider = "anthropic"
-		}
+		provider, id = string(s.provider), s.ID
 	}
 	full := provider + "/" + id
 	url := s.OpenAI
-	if provider == "anthropic" {
+	if s.provider == config.Anthropic {
 		url = s.Anthropic + "/v1"
 	}
 	settings := map[string]any{
 		"models":  map[string]any{id: map[string]any{"name": id}},
 		"options": map[string]any{"baseURL": url, "apiKey": "ward"},
 	}
-	if provider != "anthropic" && provider != "openai" { // a name of the user's own: Chat Completions
+	if p := config.Provider(provider); p != config.Anthropic && p != config.OpenAI { // a name of the user's own: Chat Completions
 		settings["npm"] = "@ai-sdk/openai-compatible"
 	}
 	config := map[string]any{

@@ -11,14 +11,12 @@ import (
 	"slices"
 
 	"git-ward/agent/model"
+	"git-ward/internal/config"
 )
 
 // Preset is one program.
 type Preset struct {
-	Name    string // in [model] name
-	Program string // on PATH
-	Package string // npm's name of it
-	NeedsID bool   // whether a model has to be named
+	config.Worker
 
 	native string // where, below node_modules, the program is that Program only starts
 	setup  func(s Setup) invocation
@@ -32,6 +30,8 @@ type Setup struct {
 	Anthropic string   // base URL of the gateway, without /v1
 	OpenAI    string   // the same, with /v1
 	Server    []string // the command line of Ward's MCP server; empty: none
+
+	provider config.Provider // whose API the program speaks for the model
 }
 
 // invocation is how a program is started. Its prompt is its stdin.
@@ -53,24 +53,21 @@ type Reading struct {
 	Called func(tool string) // is told of each call; may be nil
 }
 
-// All are the programs that are known.
-func All() []*Preset {
-	return []*Preset{
-		{Name: "claude-code", Program: "claude", Package: "@anthropic-ai/claude-code", setup: setupClaude, read: readClaude},
-		{Name: "codex", Program: "codex", Package: "@openai/codex", setup: setupCodex, read: readCodex,
-			native: "@openai/codex-linux-*/vendor/*/bin/codex"},
-		{Name: "opencode", Program: "opencode", Package: "opencode-ai", NeedsID: true, setup: setupOpencode, read: readOpencode},
-	}
+// presets are what Ward knows of the programs of config's table, by name.
+var presets = map[string]Preset{
+	"claude-code": {setup: setupClaude, read: readClaude},
+	"codex":       {setup: setupCodex, read: readCodex, native: "@openai/codex-linux-*/vendor/*/bin/codex"},
+	"opencode":    {setup: setupOpencode, read: readOpencode},
 }
 
-// Of is the preset of that name, nil if there is none.
+// Of is the preset of a worker's name, nil if it is none of the programs.
 func Of(name string) *Preset {
-	for _, p := range All() {
-		if p.Name == name {
-			return p
-		}
+	p, known := presets[name]
+	if !known {
+		return nil
 	}
-	return nil
+	p.Worker, _ = config.FindWorker(name)
+	return &p
 }
 
 // Find is the program's path. Where an npm package has a script of node in front
@@ -109,6 +106,7 @@ func (p *Preset) Prepare(s Setup) (args, env []string, err error) {
 	if err := os.MkdirAll(s.Home, 0o700); err != nil {
 		return nil, nil, err
 	}
+	s.provider = p.ProviderOf(s.ID)
 	v := p.setup(s)
 	for name, content := range v.files {
 		if err := writeJSON(filepath.Join(s.Home, name), content); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/agent/model"
+	"git-ward/internal/config"
 )
 
 // streams are what the real programs said in a short run, shortened.
@@ -42,7 +43,7 @@ var streams = map[string]string{
 // TestStreams reads them whole and byte by byte, with what else a program may
 // print between its events.
 func TestStreams(t *testing.T) {
-	for _, p := range All() {
+	for _, p := range all() {
 		for _, size := range []int{1, 7, 1 << 20} {
 			var called []string
 			s := &Stream{Preset: p}
@@ -91,7 +92,7 @@ func FuzzStream(f *testing.F) {
 		f.Add(s, uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, text string, size uint8) {
-		for _, p := range All() {
+		for _, p := range all() {
 			whole, pieces := &Stream{Preset: p}, &Stream{Preset: p}
 			whole.Write([]byte(text))
 			for chunk := range slices.Chunk([]byte(text), int(size)+1) {
@@ -111,7 +112,7 @@ func FuzzStream(f *testing.F) {
 func TestPrepare(t *testing.T) {
 	bin, home := t.TempDir(), filepath.Join(t.TempDir(), "home")
 	t.Setenv("PATH", bin)
-	for _, p := range All() {
+	for _, p := range all() {
 		if _, _, err := p.Prepare(Setup{Home: home}); err == nil {
 			t.Errorf("%s is not there", p.Name)
 		}
@@ -170,4 +171,14 @@ func TestNative(t *testing.T) {
 	if path, err := Of("codex").Find(); err != nil || path != native {
 		t.Errorf("%s %v", path, err)
 	}
+}
+
+// all are the presets of every program in config's table: none may lack one.
+func all() (list []*Preset) {
+	for _, w := range config.Workers() {
+		if w.Kind == config.Program {
+			list = append(list, Of(w.Name))
+		}
+	}
+	return list
 }

@@ -15,12 +15,6 @@ import (
 	"git-ward/internal/diag"
 )
 
-// The models that think, by whose protocol they speak.
-const (
-	anthropicName = "anthropic"
-	openAIName    = "openai"
-)
-
 // checkProvider refuses settings with which no model could be asked.
 func checkProvider(c *config.Config) error {
 	if c.Model.ID == "" {
@@ -37,11 +31,11 @@ func checkProvider(c *config.Config) error {
 // openProvider makes the model that the settings name. It is reached by the
 // gateway alone, whose address and whose key, which is none, the forwarder put
 // into the environment: no other key is ever here (SBX-7).
-func (j *job) openProvider() (model.Model, error) {
+func (j *job) openProvider(provider config.Provider) (model.Model, error) {
 	set := j.Config.Model
 	var m model.Model
-	switch set.Name {
-	case anthropicName:
+	switch provider {
+	case config.Anthropic:
 		base, err := gatewayURL("ANTHROPIC_BASE_URL")
 		if err != nil {
 			return nil, err

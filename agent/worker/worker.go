@@ -39,34 +39,35 @@ const scriptSize = 4 << 20
 // checkModel refuses a model that this version does not have, or that lacks a
 // setting, before anything is done.
 func checkModel(c *config.Config) error {
-	switch name := c.Model.Name; name {
-	case "script":
-		return nil
-	case "exec":
-		return checkCommand(c)
-	case anthropicName, openAIName:
-		return checkProvider(c)
-	case "":
-		return diag.Hint(errors.New("no model is configured"),
-			`set [model] name in <bare>/ward/config.toml; "anthropic" and "openai" think, "exec" runs any command, "script" plays prepared turns`)
-	default:
-		if p := preset.Of(name); p != nil {
-			return checkProgram(p, c)
-		}
-		return diag.Hint(fmt.Errorf("[model] name = %q: there is no such model", name), `there are "anthropic", "openai", "claude-code", "codex", "opencode", "exec" and "script"`)
+	name := c.Model.Name
+	if name == "" {
+		return diag.Hint(errors.New("no model is configured"), "set [model] name in <bare>/ward/config.toml to one of %s", config.WorkerNames())
 	}
+	w, known := config.FindWorker(name)
+	switch {
+	case !known:
+		return diag.Hint(fmt.Errorf("[model] name = %q: there is no such model", name), "there are %s", config.WorkerNames())
+	case w.Kind == config.API:
+		return checkProvider(c)
+	case w.Kind == config.Program:
+		return checkProgram(preset.Of(name), c)
+	case w.Kind == config.Command:
+		return checkCommand(c)
+	}
+	return nil
 }
 
 // newWorker makes the configured worker, from what main says now.
 func (j *job) newWorker(ctx context.Context, main store.Snapshot, system string) (worker, error) {
 	var m model.Model
 	var err error
-	switch j.Config.Model.Name {
-	case "exec", "claude-code", "codex", "opencode":
+	configured, _ := config.FindWorker(j.Config.Model.Name)
+	switch configured.Kind {
+	case config.Command, config.Program:
 		return j.newCommand(system), nil
-	case anthropicName, openAIName:
-		m, err = j.openProvider()
-	default:
+	case config.API:
+		m, err = j.openProvider(configured.Provider)
+	case config.Script:
 		m, err = openScript(ctx, j.Config.Model.Script, main)
 	}
 	if err != nil {

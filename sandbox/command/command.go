@@ -10,30 +10,26 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
-	"git-ward/sandbox/doctor"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/firewall"
 )
 
 // Main is the program git-ward-launch: its first argument is the verb, and the table
-// in main.go leads there. programOf is the program that a worker named in [model]
-// name runs, nil for none.
-func Main(programOf func(worker string) *doctor.Program) cli.Func {
+// in main.go leads there.
+func Main(ctx context.Context, env *cli.Env) error {
 	verbs := map[string]cli.Func{
 		"launch": launch, "status": status, "verify": verify, "door": serveDoor,
-		"image": buildImage, "probe": tryFence, "firewall": showFirewall, "doctor": examine(programOf),
+		"image": buildImage, "probe": tryFence, "firewall": showFirewall, "doctor": examine,
 		fence.FirewallChild: func(ctx context.Context, env *cli.Env) error {
 			return firewall.Child(ctx, env.Stdin, cli.Raw(env.Stdout))
 		},
 	}
-	return func(ctx context.Context, env *cli.Env) error {
-		if len(env.Args) == 0 || verbs[env.Args[0]] == nil {
-			return diag.Hint(errors.New("this program is started by git-ward"), "`git ward help` lists the commands")
-		}
-		sub := *env
-		sub.Args = env.Args[1:]
-		return verbs[env.Args[0]](ctx, &sub)
+	if len(env.Args) == 0 || verbs[env.Args[0]] == nil {
+		return diag.Hint(errors.New("this program is started by git-ward"), "`git ward help` lists the commands")
 	}
+	sub := *env
+	sub.Args = env.Args[1:]
+	return verbs[env.Args[0]](ctx, &sub)
 }
 
 // bareFlag parses the arguments of a command that takes --bare and perhaps more.

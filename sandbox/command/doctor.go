@@ -12,33 +12,30 @@ import (
 	"git-ward/sandbox/doctor"
 )
 
-// examine is `git ward doctor [--bare DIR] [--json]` (SBX-5). programOf is the
-// program that a worker named in [model] name runs, nil for none.
-func examine(programOf func(worker string) *doctor.Program) cli.Func {
-	return func(ctx context.Context, env *cli.Env) error {
-		var asJSON bool
-		var bare string
-		_, err := env.Flags("doctor", "doctor [--bare DIR] [--json]", func(fs *flag.FlagSet) {
-			fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
-			fs.StringVar(&bare, "bare", "", "also look at this repository `DIR`: its hooks, who pushes, what its worker needs")
-		})
+// examine is `git ward doctor [--bare DIR] [--json]` (SBX-5).
+func examine(ctx context.Context, env *cli.Env) error {
+	var asJSON bool
+	var bare string
+	_, err := env.Flags("doctor", "doctor [--bare DIR] [--json]", func(fs *flag.FlagSet) {
+		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
+		fs.StringVar(&bare, "bare", "", "also look at this repository `DIR`: its hooks, who pushes, what its worker needs")
+	})
+	if err != nil {
+		return err
+	}
+	found := doctor.Examine(ctx)
+	if bare != "" {
+		settings, err := config.Load(env.Path(bare))
 		if err != nil {
 			return err
 		}
-		found := doctor.Examine(ctx)
-		if bare != "" {
-			settings, err := config.Load(env.Path(bare))
-			if err != nil {
-				return err
-			}
-			found = append(found, doctor.Repository(ctx, env.Path(bare), settings)...)
-			found = append(found, doctor.Model(settings, programOf(settings.Model.Name), env.Getenv)...)
-		}
-		if asJSON {
-			return writeFindingsJSON(env.Stdout, found)
-		}
-		return writeFindings(env.Stdout, found)
+		found = append(found, doctor.Repository(ctx, env.Path(bare), settings)...)
+		found = append(found, doctor.Model(settings, env.Getenv)...)
 	}
+	if asJSON {
+		return writeFindingsJSON(env.Stdout, found)
+	}
+	return writeFindings(env.Stdout, found)
 }
 
 // writeFindings writes each finding on a line of its own, and below it what mends it.

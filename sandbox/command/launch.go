@@ -10,9 +10,7 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"git-ward/internal/cli"
@@ -156,9 +154,6 @@ var egressMeans = map[string]string{
 	"allowlist": "fenced: no route out; the gateway opens the names of [egress] allow only",
 }
 
-// fencedModels are what an agent in the fence can work with.
-var fencedModels = []string{"anthropic", "openai", "claude-code", "codex", "opencode", "exec", script}
-
 // chooseModel fails closed: nobody works by accident, and without a fence only
 // the script runs (SBX-8).
 func chooseModel(s *fence.Spec, flagged string, stderr io.Writer) (string, error) {
@@ -176,9 +171,10 @@ func chooseModel(s *fence.Spec, flagged string, stderr io.Writer) (string, error
 			"`--model %s` chooses it for this launch", script)
 	case name == "":
 		return "", diag.Hint(fmt.Errorf("no model is configured: [model] name in %s is empty", path),
-			"set it to one of %s, or say --model NAME", strings.Join(fencedModels, ", "))
-	case !slices.Contains(fencedModels, name):
-		return "", diag.Hint(fmt.Errorf("unknown model %q", name), "[model] name is one of %s", strings.Join(fencedModels, ", "))
+			"set it to one of %s, or say --model NAME", config.WorkerNames())
+	}
+	if _, known := config.FindWorker(name); !known {
+		return "", diag.Hint(fmt.Errorf("unknown model %q", name), "[model] name is one of %s", config.WorkerNames())
 	}
 	return name, nil
 }

@@ -9,17 +9,9 @@ import (
 	"git-ward/sandbox/gateway"
 )
 
-// Program is what a preset runs.
-type Program struct {
-	Name    string // of the program
-	Package string // npm's name of what holds it
-	NeedsID bool   // whether [model] id has to be set
-}
-
 // Model looks at what the configured worker needs of the host: its program, the
-// model's name, a key, and its way out. The program is nil where the worker is
-// none that is known.
-func Model(c *config.Config, p *Program, getenv func(string) string) []Finding {
+// model's name, a key, and its way out.
+func Model(c *config.Config, getenv func(string) string) []Finding {
 	e := &examiner{root: true}
 	name := c.Model.Name
 	if name == "" {
@@ -27,21 +19,21 @@ func Model(c *config.Config, p *Program, getenv func(string) string) []Finding {
 		return e.found
 	}
 	e.add("[model] name", Fine, "", "%s", name)
-	thinks := name == "anthropic" || name == "openai"
-	if (thinks || p != nil && p.NeedsID) && c.Model.ID == "" {
+	worker, _ := config.FindWorker(name)
+	if worker.NeedsID && c.Model.ID == "" {
 		e.add("[model] id", Missing, "set it to the model's name at the provider", "is empty, and %s has no choice of its own", name)
 	}
-	if p != nil {
-		e.provided(c.Sandbox.Programs, p)
-	}
-	if !thinks && p == nil {
-		return e.found
+	if worker.Kind == config.Program {
+		e.provided(c.Sandbox.Programs, worker)
 	}
 	m := c.Model
-	if provider(name, m.ID) == "openai" {
-		e.key("openai", m.OpenAIURL, m.OpenAIKeyFile, getenv("OPENAI_API_KEY"))
-	} else {
-		e.key("anthropic", m.AnthropicURL, m.AnthropicKeyFile, getenv("ANTHROPIC_API_KEY"))
+	switch provider := worker.ProviderOf(m.ID); provider {
+	case config.Anthropic:
+		e.key(provider, m.AnthropicURL, m.AnthropicKeyFile, getenv("ANTHROPIC_API_KEY"))
+	case config.OpenAI:
+		e.key(provider, m.OpenAIURL, m.OpenAIKeyFile, getenv("OPENAI_API_KEY"))
+	default:
+		return e.found
 	}
 	way := "the model is reached by the gateway; the public internet is open besides"
 	if c.Egress.Mode == "allowlist" {
@@ -51,33 +43,22 @@ func Model(c *config.Config, p *Program, getenv func(string) string) []Finding {
 	return e.found
 }
 
-// provider is whose API a worker speaks; opencode's, by its model's name, is
-// Anthropic's or OpenAI's.
-func provider(name, id string) string {
-	anthropic := name == "anthropic" || name == "claude-code" ||
-		name == "opencode" && (strings.HasPrefix(id, "anthropic/") || strings.HasPrefix(id, "claude"))
-	if anthropic {
-		return "anthropic"
-	}
-	return "openai"
-}
-
 // provided looks for a program where the fence will.
-func (e *examiner) provided(dir string, p *Program) {
-	mend := "npm install --prefix DIR " + p.Package + `, then [sandbox] programs = "DIR"`
+func (e *examiner) provided(dir string, w config.Worker) {
+	mend := "npm install --prefix DIR " + w.Package + `, then [sandbox] programs = "DIR"`
 	if dir == "" {
-		e.add("[sandbox] programs", Missing, mend, "is empty, so %s is not in the fence unless the image has it", p.Name)
+		e.add("[sandbox] programs", Missing, mend, "is empty, so %s is not in the fence unless the image has it", w.Program)
 		return
 	}
 	for _, bin := range []string{"bin", "node_modules/.bin"} {
-		path := filepath.Join(dir, bin, p.Name)
+		path := filepath.Join(dir, bin, w.Program)
 		if _, err := os.Stat(path); err == nil {
-			e.add(p.Name, Fine, "", "%s", path)
+			e.add(w.Program, Fine, "", "%s", path)
 			e.readable(dir)
 			return
 		}
 	}
-	e.add(p.Name, Missing, strings.Replace(mend, "DIR", dir, 2), "is neither in bin/ nor in node_modules/.bin/ of %s", dir)
+	e.add(w.Program, Missing, strings.Replace(mend, "DIR", dir, 2), "is neither in bin/ nor in node_modules/.bin/ of %s", dir)
 }
 
 // readable: inside the fence the host's users are strangers.
@@ -87,8 +68,8 @@ func (e *examiner) readable(dir string) {
 	}
 }
 
-func (e *examiner) key(provider, url, file, variable string) {
-	thing := provider + "'s key"
+func (e *examiner) key(provider config.Provider, url, file, variable string) {
+	thing := string(provider) + "'s key"
 	switch {
 	case file != "":
 		if _, err := gateway.ReadKey(file); err != nil {
@@ -101,6 +82,6 @@ func (e *examiner) key(provider, url, file, variable string) {
 	case strings.HasPrefix(url, "http://"):
 		e.add(thing, Fine, "", "not needed for %s", url)
 	default:
-		e.add(thing, Missing, "[model] "+provider+"_key_file = \"FILE\", mode 0600", "there is none: calls would be refused")
+		e.add(thing, Missing, "[model] "+string(provider)+"_key_file = \"FILE\", mode 0600", "there is none: calls would be refused")
 	}
 }

@@ -26,42 +26,41 @@ func TestModel(t *testing.T) {
 		return path
 	}
 	write("node_modules/.bin/claude", "", 0o755)
+	write("bin/opencode", "", 0o755)
 	good, open := write("key", "sk-"+"0123456789\n", 0o600), write("open", "sk-"+"0123456789\n", 0o644)
-	claude := &Program{"claude", "@anthropic-ai/claude-code", false}
 	for i, c := range []struct {
-		set     func(*config.Config)
-		program *Program
-		env     string
-		want    string // findings, as "state thing"
+		set  func(*config.Config)
+		env  string
+		want string // findings, as "state thing"
 	}{
-		{func(c *config.Config) {}, nil, "", "missing [model] name"},
-		{func(c *config.Config) { c.Model.Name = "script" }, nil, "", "fine [model] name"},
-		{func(c *config.Config) { c.Model.Name = "anthropic" }, nil, "", "fine [model] name, missing [model] id, missing anthropic's key, fine [egress] mode"},
+		{func(c *config.Config) {}, "", "missing [model] name"},
+		{func(c *config.Config) { c.Model.Name = "script" }, "", "fine [model] name"},
+		{func(c *config.Config) { c.Model.Name = "anthropic" }, "", "fine [model] name, missing [model] id, missing anthropic's key, fine [egress] mode"},
 		{func(c *config.Config) {
 			c.Model.Name, c.Model.ID, c.Model.AnthropicKeyFile = "anthropic", "claude-x", good
-		}, nil, "",
+		}, "",
 			"fine [model] name, fine anthropic's key, fine [egress] mode"},
 		{func(c *config.Config) {
 			c.Model.Name, c.Model.ID, c.Model.AnthropicKeyFile = "anthropic", "claude-x", open
-		}, nil, "",
+		}, "",
 			"fine [model] name, missing anthropic's key, fine [egress] mode"},
 		{func(c *config.Config) {
 			c.Model.Name, c.Model.ID, c.Model.OpenAIURL = "openai", "local", "http://127.0.0.1:1/"
-		}, nil, "",
+		}, "",
 			"fine [model] name, fine openai's key, fine [egress] mode"},
-		{func(c *config.Config) { c.Model.Name = "claude-code" }, claude, "sk-0123456789",
+		{func(c *config.Config) { c.Model.Name = "claude-code" }, "sk-0123456789",
 			"fine [model] name, missing [sandbox] programs, fine anthropic's key, fine [egress] mode"},
-		{func(c *config.Config) { c.Model.Name, c.Sandbox.Programs = "claude-code", dir }, claude, "sk-0123456789",
+		{func(c *config.Config) { c.Model.Name, c.Sandbox.Programs = "claude-code", dir }, "sk-0123456789",
 			"fine [model] name, fine claude, fine anthropic's key, fine [egress] mode"},
-		{func(c *config.Config) { c.Model.Name, c.Sandbox.Programs = "codex", dir }, &Program{"codex", "@openai/codex", false}, "sk-0123456789",
+		{func(c *config.Config) { c.Model.Name, c.Sandbox.Programs = "codex", dir }, "sk-0123456789",
 			"fine [model] name, missing codex, fine openai's key, fine [egress] mode"},
-		{func(c *config.Config) { c.Model.Name, c.Sandbox.Programs = "opencode", dir }, &Program{"claude", "opencode-ai", true}, "sk-0123456789",
-			"fine [model] name, missing [model] id, fine claude, fine openai's key, fine [egress] mode"},
+		{func(c *config.Config) { c.Model.Name, c.Sandbox.Programs = "opencode", dir }, "sk-0123456789",
+			"fine [model] name, missing [model] id, fine opencode, fine openai's key, fine [egress] mode"},
 	} {
 		settings := config.Default()
 		c.set(settings)
 		var got []string
-		for _, f := range Model(settings, c.program, func(string) string { return c.env }) {
+		for _, f := range Model(settings, func(string) string { return c.env }) {
 			got = append(got, fmt.Sprintf("%s %s", f.State, f.Thing))
 			if f.State == Missing && f.Mend == "" || strings.Contains(f.Detail+f.Mend, "sk-0") {
 				t.Errorf("%+v", f)

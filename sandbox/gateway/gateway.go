@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 
 	"github.com/rs/zerolog"
@@ -114,7 +115,7 @@ type Gateway struct {
 	outer    string
 	listener net.Listener
 	meter    *Meter
-	models   map[string]*provider // by the first part of the path
+	models   map[config.Provider]*provider // by the first part of the path
 	proxy    *proxy
 	slots    chan struct{} // of model calls
 }
@@ -233,7 +234,7 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 		g.proxy.forward(w, r)
 	default:
 		name, path, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
-		if p := g.models[name]; p != nil {
+		if p := g.models[config.Provider(name)]; p != nil {
 			g.serveModel(w, r, p, "/"+path)
 			return
 		}

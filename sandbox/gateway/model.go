@@ -174,7 +174,7 @@ func (x *exchange) send(ctx context.Context, w http.ResponseWriter, r *http.Requ
 
 // unreachable says what kept the provider from answering, on whose side it was.
 func (x *exchange) unreachable(err error) error {
-	x.g.config.Log.Warn().Str("provider", x.p.name).Str("error", x.p.key.scrub(clip(err.Error()))).Msg("no answer")
+	x.g.config.Log.Warn().Str("provider", string(x.p.name)).Str("error", x.p.key.scrub(clip(err.Error()))).Msg("no answer")
 	var timeout interface{ Timeout() bool }
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return refusef(http.StatusGatewayTimeout, "%s did not answer in time", x.p.name)
@@ -204,7 +204,7 @@ func (x *exchange) log(err error) {
 	if err != nil {
 		event = x.g.config.Log.Warn().Str("error", x.p.key.scrub(clip(err.Error())))
 	}
-	event = event.Str("provider", x.p.name).Str("path", clip(x.path)).Int("status", x.status).
+	event = event.Str("provider", string(x.p.name)).Str("path", clip(x.path)).Int("status", x.status).
 		Str("directive", x.directive).Dur("took_ms", time.Since(x.began))
 	if x.call != nil {
 		u := x.used.Usage

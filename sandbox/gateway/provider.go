@@ -15,12 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 )
 
 // provider is one protocol with the place where it is served.
 type provider struct {
-	name      string
+	name      config.Provider
 	base      *url.URL
 	key       Key
 	setting   string // how to give it a key
@@ -35,9 +36,9 @@ var modelsPath = regexp.MustCompile(`^/v1/models(/[A-Za-z0-9][A-Za-z0-9._:@-]{0,
 // queries are the parameters that an inference path may have.
 var queries = []string{"beta", "limit", "after_id", "before_id"}
 
-func (g *Gateway) providers() (map[string]*provider, error) {
-	all := map[string]*provider{
-		"anthropic": {
+func (g *Gateway) providers() (map[config.Provider]*provider, error) {
+	all := map[config.Provider]*provider{
+		config.Anthropic: {
 			setting:   "[model] anthropic_key_file or ANTHROPIC_API_KEY",
 			authorize: func(h http.Header, k Key) { h.Set("X-Api-Key", k.value) },
 			endpoints: map[string]*endpoint{
@@ -45,7 +46,7 @@ func (g *Gateway) providers() (map[string]*provider, error) {
 				"/v1/messages/count_tokens": {fields: anthropicCount, usage: anthropicEvent, free: true},
 			},
 		},
-		"openai": {
+		config.OpenAI: {
 			setting:   "[model] openai_key_file or OPENAI_API_KEY",
 			authorize: func(h http.Header, k Key) { h.Set("Authorization", "Bearer "+k.value) },
 			endpoints: map[string]*endpoint{
@@ -56,11 +57,11 @@ func (g *Gateway) providers() (map[string]*provider, error) {
 			},
 		},
 	}
-	for name, c := range map[string]Provider{"anthropic": g.config.Anthropic, "openai": g.config.OpenAI} {
+	for name, c := range map[config.Provider]Provider{config.Anthropic: g.config.Anthropic, config.OpenAI: g.config.OpenAI} {
 		p := all[name]
 		p.name, p.key = name, c.Key
 		var err error
-		if p.base, err = baseURL(c.BaseURL, "https://api."+name+".com"); err != nil {
+		if p.base, err = baseURL(c.BaseURL, "https://api."+string(name)+".com"); err != nil {
 			return nil, fmt.Errorf("the base URL of %s: %w", name, err)
 		}
 		p.transport = newTransport(g.limits)

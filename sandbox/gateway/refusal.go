@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"git-ward/internal/config"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -56,11 +58,11 @@ var kinds = map[int]struct{ anthropic, openAI, code string }{
 
 // write answers in the client's protocol. The header is the one by which both
 // official SDKs let a server decide about retries.
-func (e *refusal) write(w http.ResponseWriter, protocol string) {
+func (e *refusal) write(w http.ResponseWriter, protocol config.Provider) {
 	kind := kinds[e.status]
 	message := "ward: " + e.message
 	var body any = map[string]any{"type": "error", "error": map[string]any{"type": kind.anthropic, "message": message}}
-	if protocol == "openai" {
+	if protocol == config.OpenAI {
 		body = map[string]any{"error": map[string]any{"message": message, "type": kind.openAI, "param": nil, "code": kind.code}}
 	}
 	data, _ := json.Marshal(body, json.Deterministic(true)) // maps of texts: cannot fail

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"git-ward/agent/preset"
+	"git-ward/internal/config"
 	"git-ward/internal/modeltest"
 )
 
@@ -16,7 +17,7 @@ var ids = map[string]string{"claude-code": `"claude-test"`, "codex": `"gpt-test"
 // TestPrograms is a directive from push to certificate and merge by each real
 // program, behind the gateway and its stand-in.
 func TestPrograms(t *testing.T) {
-	for _, p := range preset.All() {
+	for _, p := range programs() {
 		t.Run(p.Name, func(t *testing.T) {
 			bin := filepath.Join(modeltest.Install(t, p.Package), "node_modules", ".bin")
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
@@ -51,7 +52,7 @@ func TestPrograms(t *testing.T) {
 // TestProgramsSpent: each of them passes on what the gateway says of a budget that
 // is spent, and its directive ends so.
 func TestProgramsSpent(t *testing.T) {
-	for _, p := range preset.All() {
+	for _, p := range programs() {
 		t.Run(p.Name, func(t *testing.T) {
 			bin := filepath.Join(modeltest.Install(t, p.Package), "node_modules", ".bin")
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
@@ -62,4 +63,14 @@ func TestProgramsSpent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// programs are the presets of all programs that are known.
+func programs() (list []*preset.Preset) {
+	for _, w := range config.Workers() {
+		if w.Kind == config.Program {
+			list = append(list, preset.Of(w.Name))
+		}
+	}
+	return list
 }

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"strings"
+)
+
+// Provider is whose API calls to a model speak.
+type Provider string
+
+// The providers that the gateway forwards to.
+const (
+	Anthropic Provider = "anthropic"
+	OpenAI    Provider = "openai"
+)
+
+// Kind is how a worker works.
+type Kind int
+
+// The kinds of workers.
+const (
+	API     Kind = iota // a model, asked by its provider's API
+	Program             // a coding agent of its own that people know (agent/preset)
+	Command             // any command line
+	Script              // prepared turns
+)
+
+// Worker is one value of [model] name.
+type Worker struct {
+	Name     string
+	Kind     Kind
+	Provider Provider // "" for none, or where the model's name says whose it is
+	NeedsID  bool     // whether [model] id has to be set: there is no choice of its own
+	Program  string   // of a Program: its name on PATH
+	Package  string   // of a Program: what `npm install` brings it by
+}
+
+// Workers are all of them, in the order in which people are told.
+func Workers() []Worker {
+	return []Worker{
+		{Name: "anthropic", Kind: API, Provider: Anthropic, NeedsID: true},
+		{Name: "openai", Kind: API, Provider: OpenAI, NeedsID: true},
+		{Name: "claude-code", Kind: Program, Provider: Anthropic, Program: "claude", Package: "@anthropic-ai/claude-code"},
+		{Name: "codex", Kind: Program, Provider: OpenAI, Program: "codex", Package: "@openai/codex"},
+		{Name: "opencode", Kind: Program, NeedsID: true, Program: "opencode", Package: "opencode-ai"},
+		{Name: "exec", Kind: Command},
+		{Name: "script", Kind: Script},
+	}
+}
+
+// FindWorker is the worker of a name; ok is false where there is none.
+func FindWorker(name string) (w Worker, ok bool) {
+	for _, w := range Workers() {
+		if w.Name == name {
+			return w, true
+		}
+	}
+	return Worker{}, false
+}
+
+// WorkerNames lists what [model] name can be, for messages.
+func WorkerNames() string {
+	var names []string
+	for _, w := range Workers() {
+		names = append(names, w.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// ProviderOf is whose API a worker speaks for a model ([model] id), "" for none.
+// A program of several providers has it from the model's name: "anthropic/..." and
+// "claude..." are Anthropic's, all others OpenAI's or speak as that does.
+func (w Worker) ProviderOf(id string) Provider {
+	switch {
+	case w.Provider != "" || w.Kind != Program:
+		return w.Provider
+	case strings.HasPrefix(id, "anthropic/") || strings.HasPrefix(id, "claude"):
+		return Anthropic
+	}
+	return OpenAI
+}
