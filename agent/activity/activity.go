@@ -102,6 +102,14 @@ type Execution struct {
 	Stack []string `json:"plan_execution_stack"`
 }
 
+// Transition is the line of a lifecycle's step from one state to another, for a
+// directive ("D-1").
+func Transition(directive, machine, from, on, to string) Entry {
+	return Entry{Phase: to, Task: Task{ID: directive},
+		Action:  Action{Type: Info, Details: map[string]any{"machine": machine, "from": from, "on": on, "to": to}},
+		Outcome: Outcome{Status: Success, Message: from + " -" + on + "-> " + to}}
+}
+
 // Log is an open log. It is not for concurrent use.
 type Log struct {
 	path    string

@@ -1,195 +1,109 @@
 package cycle
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json"
 
 	"git-ward/protocols/loop"
 )
 
-// restore reads the branch: which iterations are done, and what they took.
-func (l *Loop) restore(ctx context.Context) error {
-	name := l.Directive.Name()
-	dir := loop.Dir(name) + "/"
-	l.budget = loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: l.Declaration.LoopID, Limits: l.Limits, Iterations: []loop.Usage{}}
-	l.manifest = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: l.Declaration.LoopID, Artifacts: []loop.Artifact{}}
-	read, done := l.Work.Files(ctx)
-	defer done()
-	var budget loop.BudgetLog
-	if ok, err := l.decode(read, dir+loop.BudgetFile, &budget); err != nil {
-		return err
-	} else if ok && budget.LoopID == l.Declaration.LoopID {
-		l.budget = budget
+// exit writes the halting report and the final learnings (003, section 16). A loop
+// that did not begin leaves nothing on the branch.
+func (r *run) exit(ctx context.Context, status loop.Status, d loop.Decision) (End, error) {
+	if r.state == loop.NullCheck {
+		report := loop.NewReport(loop.Outcomes{Declaration: r.Declaration, Limits: r.Limits, Status: status, Decision: d, State: r.state,
+			Missing: r.Declaration.Missing()})
+		return End{Report: &report}, nil
 	}
-	var manifest loop.Artifacts
-	if ok, err := l.decode(read, dir+loop.ManifestFile, &manifest); err != nil {
-		return err
-	} else if ok && manifest.LoopID == l.Declaration.LoopID {
-		l.manifest = manifest
+	out := loop.Outcomes{Declaration: r.Declaration, Limits: r.Limits, Status: status, Decision: d, State: r.state, Certs: r.past.certs,
+		Used: r.past.budget.Used(), Over: r.over, Diagnosis: r.now.review.Diagnosis}
+	if r.state != loop.BudgetCheck { // where nothing fails: it is decided on what ended well
+		out.Failed = d.Words
 	}
-	numbers, err := l.iterations(ctx)
+	files, err := r.final(ctx, status)
 	if err != nil {
-		return err
+		return End{}, err
 	}
-	l.certs, l.offset = nil, 0
-	for _, n := range numbers {
-		var cert loop.Certificate
-		ok, err := l.decode(read, loop.IterationDir(name, n)+"/"+loop.CertificateFile, &cert)
-		if err != nil {
-			return err
-		}
-		switch {
-		case ok && cert.LoopID == l.Declaration.LoopID:
-			l.certs = append(l.certs, cert)
-		case ok || len(l.certs) == 0 && n < numbers[len(numbers)-1]:
-			l.offset = n + 1 // an earlier unit's
-		}
-	}
-	if len(numbers) > 0 && len(l.certs) == 0 && !l.inProgress() {
-		l.offset = numbers[len(numbers)-1] + 1
-	}
-	// What an iteration that was cut off has listed already.
-	var listed loop.Artifacts
-	if _, err := l.decode(read, loop.IterationDir(name, l.offset+len(l.certs))+"/"+loop.ArtifactsFile, &listed); err != nil {
-		return err
-	}
-	l.manifest = l.manifest.Extend(listed.Artifacts)
-	return nil
-}
-
-// iterations lists the numbers of iter_N on the branch, ascending.
-func (l *Loop) iterations(ctx context.Context) ([]int, error) {
-	names, err := l.Work.List(ctx, loop.Dir(l.Directive.Name()))
-	if err != nil {
-		return nil, err
-	}
-	var numbers []int
-	for _, name := range names {
-		if text, ok := strings.CutPrefix(name, "iter_"); ok {
-			if n, err := strconv.Atoi(text); err == nil {
-				numbers = append(numbers, n)
-			}
-		}
-	}
-	slices.Sort(numbers)
-	return numbers, nil
-}
-
-// decode reads one file of evidence; false where there is none.
-func (l *Loop) decode(read func(path string) ([]byte, error), path string, into any) (bool, error) {
-	data, err := read(path)
-	if err != nil || data == nil {
-		return false, err
-	}
-	if err := json.Unmarshal(bytes.TrimSpace(data), into); err != nil {
-		return false, fmt.Errorf("%s of %s: %w", path, l.Work.Branch, err)
-	}
-	return true, nil
-}
-
-// ReadReport is the halting report of this unit, where a run that was killed has
-// written it; nil otherwise.
-func (l *Loop) ReadReport(ctx context.Context) (*loop.Report, error) {
-	var report loop.Report
-	read, done := l.Work.Files(ctx)
-	defer done()
-	ok, err := l.decode(read, loop.Dir(l.Directive.Name())+"/"+loop.ReportFile, &report)
-	if !ok || err != nil || report.LoopID != l.Declaration.LoopID {
-		return nil, err
-	}
-	// A unit that was blocked and is ACTIVE again goes on.
-	if report.Status == loop.ExitBlocked || report.Status == loop.ExitNeedInfo {
-		if !l.Journal.Last().State.Ended() {
-			return nil, nil
-		}
-	}
-	return &report, nil
-}
-
-// declare writes plan.json and the loop's section of LEARNINGS.md, once
-// (DREAM_GOAL).
-func (l *Loop) declare(ctx context.Context) error {
-	top := loop.Dir(l.Directive.Name()) + "/"
-	plan, err := loop.Encode(l.Declaration)
-	if err != nil {
-		return err
-	}
-	learnings, err := l.Work.File(ctx, loop.LearningsPath)
-	if err != nil {
-		return err
-	}
-	files := map[string][]byte{
-		top + loop.PlanFile: plan,
-		loop.LearningsPath:  []byte(loop.StartLoop(string(learnings), l.Declaration, l.Now().UTC().Format("2006-01-02"))),
-	}
-	if len(l.Limits.Reductions) > 0 {
-		files[top+loop.ReductionFile] = []byte(strings.Join(l.Limits.Reductions, "\n") + "\n")
-	}
-	return l.Work.Commit(ctx, "loop: "+l.Declaration.LoopID+" declares its goal and how it may halt", files)
-}
-
-// exit writes the halting report and the final learnings (003, section 16).
-func (l *Loop) exit(ctx context.Context, d loop.Decision, at loop.State, failed string) (*loop.Report, error) {
-	top := loop.Dir(l.Directive.Name()) + "/"
-	learnings, err := l.Work.File(ctx, loop.LearningsPath)
-	if err != nil {
-		return nil, err
-	}
-	files := map[string][]byte{top + loop.LearningsFinal: learnings}
-	for path, v := range map[string]any{top + loop.ManifestFile: l.manifest, top + loop.BudgetFile: l.budget} {
-		if files[path], err = loop.Encode(v); err != nil {
-			return nil, err
-		}
-	}
-	rung, missing := l.rung(ctx, files)
-	out := loop.Outcomes{Declaration: l.Declaration, Limits: l.Limits, Decision: d, State: at, Certs: l.certs, Used: l.budget.Used(),
-		Manifest: l.manifest, Rung: rung, Failed: failed, Over: l.over, Diagnosis: l.review.Diagnosis}
-	if d.Status == loop.ExitNeedInfo {
-		out.Missing = []string{l.certs[len(l.certs)-1].Needs}
+	var missing []string
+	out.Rung, missing = r.rung(ctx, files)
+	out.Manifest = r.past.manifest
+	if status == loop.ExitNeedInfo {
+		out.Missing = []string{r.past.certs[len(r.past.certs)-1].Needs}
 	}
 	if d.Reason == loop.BackpressureSignal {
-		out.Signals = []loop.Signal{{Kind: loop.UserInterrupt, Detail: d.Words}}
-		if signals := l.Signals(ctx); len(signals) > 0 {
-			out.Signals = signals
-		}
+		out.Signals = r.pressing(ctx, d)
 	}
 	report := loop.NewReport(out)
-	if d.Status == loop.ExitConverged && rung < l.Declaration.RungTarget {
-		report.Lessons = fmt.Sprintf("rung %d is not reached; missing: %s", l.Declaration.RungTarget, strings.Join(missing, ", "))
+	if status == loop.ExitConverged && out.Rung < r.Declaration.RungTarget {
+		report.Lessons = fmt.Sprintf("rung %d is not reached; missing: %s", r.Declaration.RungTarget, strings.Join(missing, ", "))
 	}
-	if found := report.Check(); len(found) > 0 {
-		return nil, fmt.Errorf("the halting report is not whole: %s", strings.Join(found, "; "))
-	}
-	if files[top+loop.ReportFile], err = loop.Encode(report); err != nil {
-		return nil, err
-	}
-	if err := l.Work.Commit(ctx, fmt.Sprintf("loop: %s halts: %s", l.Declaration.LoopID, d.Status), files); err != nil {
-		return nil, err
-	}
-	return &report, l.Work.Offer(ctx)
+	return End{Report: &report, Block: r.block}, r.publish(ctx, &report, files)
 }
 
-// rung is what the evidence reaches, computed and never copied from the target.
-func (l *Loop) rung(ctx context.Context, pending map[string][]byte) (int, []string) {
-	if len(l.certs) == 0 {
+// publish commits and pushes the report.
+func (r *run) publish(ctx context.Context, report *loop.Report, files map[string][]byte) (err error) {
+	if found := report.Check(); len(found) > 0 {
+		return errors.New("the halting report is not whole: " + strings.Join(found, "; "))
+	}
+	if files[loop.Dir(r.Work.Directive.Name())+"/"+loop.ReportFile], err = loop.Encode(report); err != nil {
+		return err
+	}
+	if err := r.Work.Commit(ctx, fmt.Sprintf("loop: %s halts: %s", r.Declaration.LoopID, report.Status), files); err != nil {
+		return err
+	}
+	return r.Work.Offer(ctx)
+}
+
+// final is what the branch gets beside the report. A divergence that no certificate
+// says is a learning all the same.
+func (r *run) final(ctx context.Context, status loop.Status) (map[string][]byte, error) {
+	learnings, err := r.Work.File(ctx, loop.LearningsPath)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	if n := len(r.past.certs); status == loop.ExitDiverged && r.past.certs[n-1].Type != loop.Diverged {
+		last := r.past.certs[n-1]
+		path := r.path(last.Iteration, loop.CertificateFile)
+		data, err := r.Work.File(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		learning := loop.DivergenceLearning(last, loop.Link{Path: path, SHA256: loop.Digest(data), Role: "proof"})
+		learnings = []byte(loop.AddFailure(string(learnings), last.LoopID, last.Iteration, learning))
+		files[loop.LearningsPath] = learnings
+	}
+	files[loop.Dir(r.Work.Directive.Name())+"/"+loop.LearningsFinal] = learnings
+	return files, r.sum(files)
+}
+
+// pressing is the backpressure that a report tells of: what says stop now, or what
+// the decision was made on.
+func (r *run) pressing(ctx context.Context, d loop.Decision) []loop.Signal {
+	if signals := r.Signals(ctx); len(signals) > 0 {
+		return signals
+	}
+	return []loop.Signal{{Kind: loop.UserInterrupt, Detail: d.Words}}
+}
+
+// rung is what the evidence reaches, computed and never copied from the target, and
+// what is missing for the next one.
+func (r *run) rung(ctx context.Context, pending map[string][]byte) (int, []string) {
+	if len(r.past.certs) == 0 {
 		return 0, nil
 	}
-	last := l.certs[len(l.certs)-1]
+	last := r.past.certs[len(r.past.certs)-1]
 	e := loop.RungEvidence{Certificate: last, Complete: true}
-	if claim := l.Journal.Claimed(); last.Commit != "" && claim != nil {
-		if v, err := l.Verdict(ctx, last.Commit, claim.Hash); err == nil {
+	if claim := r.Journal.Claimed(); last.Commit != "" && claim != nil {
+		if v, err := r.Verdict(ctx, last.Commit, claim.Hash); err == nil {
 			e.Verdict = v
 		}
 	}
-	read, done := l.Work.Files(ctx)
+	read, done := r.Work.Files(ctx)
 	defer done()
-	if err := l.manifest.CheckManifest(func(path string) ([]byte, error) {
+	if err := r.past.manifest.CheckManifest(func(path string) ([]byte, error) {
 		if data := pending[path]; data != nil {
 			return data, nil
 		}

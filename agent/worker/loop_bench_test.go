@@ -124,8 +124,8 @@ func (b *loopBench) run() {
 	b.journal = journals[0]
 	b.work, err = b.store.Work(b.t.Context(), b.directive)
 	check(b.t, err)
-	l := &cycle.Loop{Work: b.work, Journal: b.journal, World: b.world, Verdict: b.verdict, Directive: b.directive, Declaration: b.declaration,
-		Limits: b.limits, Team: b, Over: b.overdue, Signals: b.signals, Log: zerolog.Nop(), Now: time.Now}
+	l := &cycle.Loop{Work: b.work, Journal: b.journal, World: b.world, Verdict: b.verdict, Declaration: b.declaration,
+		Limits: b.limits, Team: func(context.Context) (cycle.Team, error) { return b, nil }, Over: b.overdue, Signals: b.signals, Log: zerolog.Nop(), Now: time.Now}
 	if _, err := l.Run(b.t.Context()); !errors.Is(err, errEnough) {
 		b.t.Fatal(err)
 	}

@@ -61,9 +61,7 @@ func (o *orchestrator) fire(on string, why error) error {
 	if from == to {
 		return nil // a step, which has a line of its own
 	}
-	e := activity.Entry{Phase: to, Task: activity.Task{ID: o.directive.Name()},
-		Action:  activity.Action{Type: activity.Info, Details: map[string]any{"machine": o.machine.Name, "from": from, "on": on, "to": to}},
-		Outcome: activity.Outcome{Status: activity.Success, Message: from + " -" + on + "-> " + to}}
+	e := activity.Transition(o.directive.Name(), o.machine.Name, from, on, to)
 	if why != nil {
 		if to == stateError {
 			e.Action.Type = activity.SystemFailure

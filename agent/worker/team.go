@@ -29,15 +29,16 @@ import (
 // team is the configured worker in the roles of an iteration.
 type team struct {
 	*unit
-	fresh   func() (worker, error) // a worker that knows nothing
-	worker  worker                 // of the iteration at hand
-	of      int                    // whose iteration worker is
-	skeptic model.Model            // nil: the verdict's facts are all that is learned
-	system  string
+	subagents *cycle.Subagents
+	fresh     func() (worker, error) // a worker that knows nothing
+	worker    worker                 // of the iteration at hand
+	of        int                    // whose iteration worker is
+	skeptic   model.Model            // nil: the verdict's facts are all that is learned
+	system    string
 }
 
 // newTeam makes it from what main says now.
-func (u *unit) newTeam(ctx context.Context) (*team, error) {
+func (u *unit) newTeam(ctx context.Context, subagents *cycle.Subagents) (*team, error) {
 	main, err := u.store.Main(ctx)
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (u *unit) newTeam(ctx context.Context) (*team, error) {
 		return nil, err
 	}
 	u.memory = u.recall(ctx)
-	t := &team{unit: u, of: -1, system: systemPrompt(system, source)}
+	t := &team{unit: u, subagents: subagents, of: -1, system: systemPrompt(system, source)}
 	t.fresh = func() (worker, error) { return u.newWorker(ctx, main, t.system) }
 	w, err := t.fresh()
 	if c, ok := w.(*conversation); ok {
@@ -73,6 +74,15 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string
 			c.brief(b)
 		}
 	}
+	told := ""
+	if refusal == "" {
+		var err error
+		if told, err = t.told(b); err != nil {
+			return "", 0, err
+		}
+	}
+	ctx, end := t.subagents.Begin(ctx, told)
+	defer end()
 	before := 0
 	c, counted := t.worker.(*conversation)
 	if counted {
@@ -115,6 +125,24 @@ func (c *conversation) brief(b cycle.Brief) {
 		model.Message{Role: model.User, Results: []model.Result{{ID: id, Result: tool.Result{Text: string(b.Capsule)}}}})
 }
 
+// told is what the worker of the iteration was told beyond SYSTEM.md and COMMS.md: a
+// model by messages, a command by the capsule's file in its working tree.
+func (t *team) told(b cycle.Brief) (string, error) {
+	c, ok := t.worker.(*conversation)
+	if !ok {
+		data, err := os.ReadFile(filepath.Join(t.work.Dir(), filepath.FromSlash(b.CapsulePath)))
+		return string(data), err
+	}
+	var told strings.Builder
+	for _, m := range c.talk.Messages {
+		told.WriteString(m.Text + "\n")
+		for _, r := range m.Results {
+			told.WriteString(r.Text + "\n")
+		}
+	}
+	return told.String(), nil
+}
+
 // Review asks the model, in a context of its own, to type what was learned. A
 // model that has nothing to say, or says it wrongly, leaves the verdict's facts.
 func (t *team) Review(ctx context.Context, b cycle.Brief, r cycle.Result) (cycle.Review, int, error) {
@@ -127,6 +155,8 @@ func (t *team) Review(ctx context.Context, b cycle.Brief, r cycle.Result) (cycle
 	}
 	talk := model.Conversation{System: t.system, Directive: t.directive.Name(), Title: t.directive.Title.String(), Iteration: b.Iteration, Role: string(loop.Skeptic),
 		Messages: []model.Message{{Role: model.User, Text: skepticPrompt(b, r, verdict, strings.Join(slices.Sorted(maps.Keys(t.journal.Last().Policy.Branches)), ", "))}}}
+	ctx, end := t.subagents.Begin(ctx, "")
+	defer end()
 	timed, cancel := t.timed(ctx)
 	defer cancel()
 	reply, err := t.skeptic.Turn(timed, &talk)

@@ -2,8 +2,10 @@ package worker
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
+	"git-ward/agent/activity"
 	"git-ward/agent/cycle"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
@@ -20,7 +22,6 @@ type unit struct {
 
 	declaration loop.Declaration
 	limits      loop.Limits
-	missing     []string
 	unmerged    string // why the agent did not merge, for the report
 }
 
@@ -39,17 +40,18 @@ func (j *job) bounded(ctx context.Context) error {
 	if err := u.activate(ctx); err != nil {
 		return u.suspended(err)
 	}
-	if len(u.missing) > 0 {
-		return u.suspended(u.needInfo(ctx))
-	}
-	report, reason, err := u.loop(ctx)
+	end, err := u.loop(ctx)
 	if err != nil {
 		return u.suspended(err)
+	}
+	report := end.Report
+	if report.Status == loop.ExitNeedInfo && report.Iterations == 0 {
+		return u.suspended(u.needInfo(ctx, report))
 	}
 	if err := u.merge(ctx, report); err != nil {
 		return err
 	}
-	if err := u.exit(ctx, report, reason); err != nil {
+	if err := u.exit(ctx, report, end.Block); err != nil {
 		return u.suspended(err)
 	}
 	if report.Status == loop.ExitNeedInfo {
@@ -126,7 +128,7 @@ func (j *job) openUnit(ctx context.Context) (*unit, error) {
 }
 
 func (u *unit) declare() {
-	u.declaration, u.limits, u.missing = loop.Declare(u.journal.ID.String(), u.directive, loop.Base(u.Config.Loop))
+	u.declaration, u.limits, _ = loop.Declare(u.journal.ID.String(), u.directive, loop.Base(u.Config.Loop))
 }
 
 // world is what main says now (see uow.World).
@@ -213,24 +215,28 @@ func passing(r uow.Reason) bool {
 }
 
 // loop runs the bounded loop in the directive's clone.
-func (u *unit) loop(ctx context.Context) (*loop.Report, uow.Reason, error) {
-	team, err := u.newTeam(ctx)
+func (u *unit) loop(ctx context.Context) (cycle.End, error) {
+	log, err := activity.Open(filepath.Join(u.State, "logs"))
 	if err != nil {
-		return nil, "", err
+		return cycle.End{}, err
 	}
+	log.Redact = u.Redact
 	commands := len(u.declaration.Commands) + 2
 	patience := time.Duration(3*commands)*u.Config.Verify.Timeout.Duration + time.Minute
-	var members cycle.Team = team
-	if u.Start.onBranch() {
-		members = started{team}
-	}
 	l := &cycle.Loop{
-		Work: u.work, Journal: u.journal, World: u.world, Directive: u.directive, Declaration: u.declaration, Limits: u.limits,
+		Work: u.work, Journal: u.journal, World: u.world, Declaration: u.declaration, Limits: u.limits,
 		Verdict: func(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
 			return u.store.AwaitVerdict(ctx, commit, claim, u.patience(min(patience, u.Config.Agent.VerdictPatience.Duration)))
 		},
-		Team: members, Over: u.overdue, Signals: u.signals, Refusals: u.Config.Agent.Refusals, Log: u.log, Now: time.Now,
+		Subagents: &cycle.Subagents{}, Over: u.overdue, Signals: u.signals, Refusals: u.Config.Agent.Refusals,
+		Activity: log, Log: u.log, Now: time.Now,
 	}
-	report, err := l.Run(ctx)
-	return report, l.Block, err
+	l.Team = func(ctx context.Context) (cycle.Team, error) {
+		team, err := u.newTeam(ctx, l.Subagents)
+		if err == nil && u.Start.onBranch() {
+			return started{team}, nil
+		}
+		return team, err
+	}
+	return l.Run(ctx)
 }

@@ -93,16 +93,14 @@ func (u *unit) exit(ctx context.Context, r *loop.Report, block uow.Reason) error
 }
 
 // needInfo asks what is missing and waits for the PM (COMMS-2, LOOP-1).
-func (u *unit) needInfo(ctx context.Context) error {
-	decision := loop.Decision{Event: loop.NullDetected, Status: loop.ExitNeedInfo, Reason: loop.NeedReason(u.missing), Words: "something is missing"}
-	report := loop.NewReport(loop.Outcomes{Declaration: u.declaration, Limits: u.limits, Decision: decision, State: loop.NullCheck, Missing: u.missing})
-	if err := u.exit(ctx, &report, ""); err != nil {
+func (u *unit) needInfo(ctx context.Context, report *loop.Report) error {
+	if err := u.exit(ctx, report, ""); err != nil {
 		return err
 	}
-	if err := u.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: u.directive.Name(), Text: u.question()}); err != nil {
+	if err := u.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: u.directive.Name(), Text: u.question(report.Missing)}); err != nil {
 		return err
 	}
-	return u.report(ctx, &report)
+	return u.report(ctx, report)
 }
 
 // ask puts the question of a loop that waits for a line in the directive (LOOP-10).
@@ -116,9 +114,9 @@ func (u *unit) ask(ctx context.Context, r *loop.Report) error {
 }
 
 // question says in the PM's terms what to write.
-func (u *unit) question() string {
+func (u *unit) question(missing []string) string {
 	text := "How can I tell that " + u.directive.Name() + " is done?\n\n"
-	for _, m := range u.missing {
+	for _, m := range missing {
 		switch m {
 		case "acceptance_criteria":
 			text += "- it has no acceptance criterion; write one, with a command that decides it: - [ ] all tests pass (`go test ./...`)\n"
@@ -171,15 +169,14 @@ func (u *unit) wayToMain(ctx context.Context) (string, error) {
 // afterwards reports a unit that ended without one: a run was killed in between,
 // or the PM ended it.
 func (u *unit) afterwards(ctx context.Context) error {
-	l := &cycle.Loop{Work: u.work, Journal: u.journal, Directive: u.directive, Declaration: u.declaration}
-	report, err := l.ReadReport(ctx)
+	report, err := cycle.ReadReport(ctx, u.work, u.journal)
 	if err != nil {
 		return err
 	}
 	if report == nil {
 		why := fmt.Sprintf("the unit %s ended %s (%s) without a report", u.journal.ID, u.journal.Last().State, u.journal.Last().ReasonCode)
-		made := loop.NewReport(loop.Outcomes{Declaration: u.declaration, Limits: u.limits, State: loop.BudgetCheck, Failed: why,
-			Decision: loop.Decision{Event: loop.InvariantBroken, Status: loop.ExitBlocked, Reason: loop.InvariantViolation, Words: why}})
+		made := loop.NewReport(loop.Outcomes{Declaration: u.declaration, Limits: u.limits, Status: loop.ExitBlocked, State: loop.BudgetCheck, Failed: why,
+			Decision: loop.Decision{Event: loop.InvariantBroken, Reason: loop.InvariantViolation, Words: why}})
 		report = &made
 	}
 	return u.suspended(u.close(ctx, report))

@@ -1,9 +1,6 @@
 package loop
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // Lane is how far a statement can be relied on (003, section 5.2). People read
 // its Words; the letters stay in evidence files.
@@ -165,62 +162,43 @@ func (c Certificate) Problems() []string {
 	return list
 }
 
-// Budget is the exit by a spent budget.
-func (f Findings) Budget() (Decision, bool) {
-	reason, words, spent := f.exhausted()
-	return Decision{BudgetExhausted, ExitBudgetExceeded, reason, words}, spent
-}
-
-// Decision is what BUDGET_CHECK comes to.
+// Decision is what a state comes to: the machine's event, and where that leads to an
+// exit why. Which exit it is says the machine alone.
 type Decision struct {
 	Event  Event
-	Status Status // "" to go on
 	Reason StopReason
 	Words  string
 }
 
-// Check is what BUDGET_CHECK looks at. Broken are violations of invariants;
-// Written says that the iteration's learnings are committed.
-type Check struct {
-	Findings
-	Certificate Certificate
-	Written     bool
-	Broken      []string
+// Budget is the decision by a spent budget.
+func (f Findings) Budget() (d Decision, spent bool) {
+	reason, words, spent := f.exhausted()
+	return Decision{BudgetExhausted, reason, words}, spent
 }
 
-// Decide is BUDGET_CHECK: one event, by the order of 003, section 2.4. Learnings
-// that were not written come before everything: a loop that forgets may not even
-// succeed (LEARNINGS_NOT_ACCUMULATED is a forbidden state).
-func Decide(c Check) Decision {
-	if !c.Written {
-		return Decision{InvariantBroken, ExitBlocked, InvariantViolation, "the learnings of the iteration were not written before the budget check"}
-	}
-	if problems := c.Certificate.Problems(); len(problems) > 0 {
-		return Decision{InvariantBroken, ExitBlocked, WithoutCertificate, "the certificate does not hold: " + strings.Join(problems, "; ")}
-	}
-	switch c.Certificate.Type {
+// Decide is BUDGET_CHECK: one event, by the order of 003, section 2.4. That the
+// certificate holds, and that the learnings are written, are Violations' to see.
+func Decide(f Findings, c Certificate) Decision {
+	switch c.Type {
 	case Diverged:
-		return Decision{Diverged3, ExitDiverged, SilentDivergence, c.Certificate.Reason}
+		return Decision{Diverged3, SilentDivergence, c.Reason}
 	case Exact:
-		return Decision{ExactOrConverged, ExitConverged, ExactCertificate, c.Certificate.Reason}
+		return Decision{ExactOrConverged, ExactCertificate, c.Reason}
 	case Converged:
-		return Decision{ExactOrConverged, ExitConverged, ConvergedCertificate, c.Certificate.Reason}
+		return Decision{ExactOrConverged, ConvergedCertificate, c.Reason}
 	}
-	if d, spent := c.Budget(); spent {
+	if d, spent := f.Budget(); spent {
 		return d
 	}
-	if len(c.Signals) > 0 {
-		return Decision{Backpressure, ExitBlocked, BackpressureSignal, c.Signals[0].Words()}
-	}
-	if len(c.Broken) > 0 {
-		return Decision{InvariantBroken, ExitBlocked, InvariantViolation, strings.Join(c.Broken, "; ")}
+	if len(f.Signals) > 0 {
+		return Decision{Backpressure, BackpressureSignal, f.Signals[0].Words()}
 	}
 	return Decision{Event: ContinueLoop}
 }
 
-// Ask is the exit of a loop that another iteration would not help: its work passes
-// only with what the directive does not accept (LOOP-10). False where the
-// certificate needs nothing.
-func (c Certificate) Ask() (Decision, bool) {
-	return Decision{NullDetected, ExitNeedInfo, HaltingMissing, "the directive does not accept what the work adds: " + c.Needs}, c.Needs != ""
+// Ask is the decision of a loop that another iteration would not help: its work
+// passes only with what the directive does not accept (LOOP-10). needed is false
+// where the certificate needs nothing.
+func (c Certificate) Ask() (d Decision, needed bool) {
+	return Decision{NullDetected, HaltingMissing, "the directive does not accept what the work adds: " + c.Needs}, c.Needs != ""
 }

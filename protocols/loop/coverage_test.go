@@ -14,11 +14,11 @@ import (
 // proofs also of ../../hooks. The agent's and the verifier's halves of a section
 // stand in their own rooms.
 var coverage = []struct{ section, code, tests string }{
-	{"A portability: learnings before the budget check, capsule rebuilt, no host paths", "Decide Build hostPath LearningsPath StopPath Dir", "TestOrderOfExits TestCapsule TestLearnings"},
-	{"2.1 states", "Machine State Walk", "TestNoCertificateWithoutVerdict"},
+	{"A portability: learnings before the budget check, capsule rebuilt, no host paths", "Violations Build hostPath LearningsPath StopPath Dir", "TestForbiddenStates TestCapsule TestLearnings"},
+	{"2.1 states", "Machine State State.Exit", "TestNoCertificateWithoutVerdict"},
 	{"2.2 inputs", "Declare Findings Signal Verdict Limits", "TestMissing"},
 	{"2.3 outputs", "Capsule Entry Artifacts Report", "TestCapsule TestLearnings TestNoCertificateWithoutVerdict"},
-	{"2.4 transitions, order of exits", "Machine Decide", "TestOrderOfExits TestNoCertificateWithoutVerdict"},
+	{"2.4 transitions, order of exits", "Machine Next Decide", "TestOrderOfExits TestNoCertificateWithoutVerdict TestNext"},
 	{"2.5 forbidden states", "ForbiddenStates Violations Facts", "TestForbiddenStates"},
 	{"3.1 certificates", "Judge Certify Certificate.Problems", "TestJudge TestReplayedVerdict TestDivergence"},
 	{"3.2 declaration", "Declaration Declare Declaration.Missing", "TestMissing TestEvidence"},
@@ -40,7 +40,7 @@ var coverage = []struct{ section, code, tests string }{
 	{"12 null and zero", "Residual Declaration.judge Diverges", "TestJudge TestDivergence TestTraps"},
 	{"13 exact arithmetic", "Residual ParseResidual", "TestNoFloats TestTraps TestCompare TestEveryFileFits"},
 	{"14 predicates", "Declaration.Missing Artifacts.Empty Diverges Limits.Exhausted Decide", "TestMissing TestDivergence TestOrderOfExits"},
-	{"15 review: declared type, replays, links, budgets", "Certify Rung Entry.Check Check", "TestReplayedVerdict TestJudge TestLearnings"},
+	{"15 review: declared type, replays, links, budgets", "Certify Rung Entry.Check Violations", "TestReplayedVerdict TestJudge TestLearnings"},
 	{"16 output contracts", "Report.Check NewReport Report.Words", "TestNoCertificateWithoutVerdict TestExits"},
 	{"17 never worse", "ForbiddenStates", "TestForbiddenStates"},
 	{"18 new rules bring a detector and a recovery", "Forbidden", "TestForbiddenStates"},

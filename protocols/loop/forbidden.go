@@ -2,7 +2,10 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Forbidden is one of the states that no loop may be in (003, section 2.5). The
@@ -11,87 +14,108 @@ import (
 type Forbidden struct {
 	Name       string
 	Definition string
-	Recovery   string
+	Recovery   Decision // how the loop ends; its words say what comes then
 	Detect     func(Facts) bool
 }
 
-// Facts is what the detectors look at: what the agent's process and its evidence
-// say of the present moment.
+// Words names the state, what it is, and its recovery.
+func (f Forbidden) Words() string {
+	return fmt.Sprintf("%s: %s; %s", f.Name, f.Definition, f.Recovery.Words)
+}
+
+// Facts is what the detectors look at: what the agent's process, the journal and
+// the evidence as committed say of the present moment.
 type Facts struct {
-	State        State
-	Declared     bool   // halting certificates are declared
-	Prompt       string // what the subagent gets
-	HasCapsule   bool   // the prompt carries the capsule of this iteration
-	Learnings    string // LEARNINGS.md as committed
-	Loop         string
-	Iteration    int
-	Spent        int
-	Used         Usage
-	Limits       Limits
-	Certificate  *Certificate
-	History      []Residual
-	Status       Status // "" while the loop runs
-	ActiveAgents int
+	State       State        // entered just now, or about to be left for Status
+	Status      Status       // the exit that is about to be taken, "" while the loop runs
+	Declared    bool         // plan.json declares the loop's halting certificates
+	Prompts     []string     // what each subagent begun of late was told beyond the PM's own files
+	Capsule     []byte       // the iteration's, as committed; nil for none
+	Learnings   string       // LEARNINGS.md
+	Loop        string       // the unit, "D-1.1"
+	Spent       int          // iterations of the directive's text before the one at hand
+	Used        Usage        // the sum of budget_log.json
+	Limits      Limits       // of the directive
+	Certificate *Certificate // of the last iteration that ended, nil before the first
+	Begun       int          // iterations that the journal began and no certificate ends
+	Subagents   int          // the most that were at work at one time
 }
 
 // ForbiddenStates lists all of them, in the order of 003.
 func ForbiddenStates() []Forbidden {
 	return []Forbidden{
-		{"INFINITE_LOOP_WITHOUT_HALTING_CRITERIA", "the loop runs without declared halting certificates", "EXIT_BLOCKED(HALTING_CRITERIA_MISSING)",
-			func(f Facts) bool {
-				return f.at(DreamGoal, SpawnSubagent, CollectArtifacts, CheckHalting) && !f.Declared
-			}},
-		{"CONTEXT_BLEED_BETWEEN_ITERATIONS", "the prompt is not the capsule, or leads back into an earlier talk", "rebuild the capsule from artifacts only",
-			func(f Facts) bool { return f.Prompt != "" && (!f.HasCapsule || bleeds(f.Prompt) != "") }},
-		{"LEARNINGS_NOT_ACCUMULATED", "the iteration's learnings are not in " + LearningsPath, "EXIT_BLOCKED(INVARIANT_VIOLATION)",
-			func(f Facts) bool { return f.at(BudgetCheck) && !HasEntry(f.Learnings, f.Loop, f.Iteration) }},
-		{"CONVERGENCE_CLAIM_WITHOUT_CERTIFICATE", "EXIT_CONVERGED without a certificate that holds", "EXIT_BLOCKED(CONVERGENCE_CLAIM_WITHOUT_R_P_CERTIFICATE)",
-			func(f Facts) bool {
-				return f.Status == ExitConverged && (f.Certificate == nil || f.Certificate.Type != Exact && f.Certificate.Type != Converged || len(f.Certificate.Problems()) > 0)
-			}},
-		{"STACKED_SPECULATIVE_ITERATIONS", "more than one subagent at a time", "cancel all but the oldest, collect its artifacts, go on",
-			func(f Facts) bool { return f.ActiveAgents > 1 }},
-		{"BUDGET_IGNORE", "a limit is passed and the loop goes on", "EXIT_BUDGET_EXCEEDED(MAX_ITERS)",
-			func(f Facts) bool {
-				_, spent := f.Limits.Exhausted(f.Spent, f.Used)
-				return spent && f.Status == "" && f.at(SpawnSubagent)
-			}},
-		{"SILENT_DIVERGENCE", "residuals grow three times and the loop goes on", "write a DIVERGENCE learning, EXIT_DIVERGED",
-			func(f Facts) bool {
-				return Diverges(f.History) && f.Status != ExitDiverged && (f.Status != "" || f.at(SpawnSubagent))
-			}},
+		{"INFINITE_LOOP_WITHOUT_HALTING_CRITERIA", "the loop runs without declared halting certificates",
+			Decision{CriteriaMissing, HaltingMissing, "declare them in the directive"}, Facts.undeclared},
+		{"CONTEXT_BLEED_BETWEEN_ITERATIONS", "the prompt is not the capsule, or leads back into an earlier talk",
+			Decision{InvariantBroken, InvariantViolation, "the work is dropped, and the next run tells the capsule alone"}, Facts.bled},
+		{"LEARNINGS_NOT_ACCUMULATED", "the iteration's learnings are not in " + LearningsPath,
+			Decision{InvariantBroken, InvariantViolation, "put them back from the iteration's " + EntryFile}, Facts.forgot},
+		{"CONVERGENCE_CLAIM_WITHOUT_CERTIFICATE", "success is claimed without a certificate that holds",
+			Decision{InvariantBroken, WithoutCertificate, "see the iteration's " + CertificateFile + " and the host's verdict"}, Facts.unproved},
+		{"STACKED_SPECULATIVE_ITERATIONS", "more than one subagent, or iteration, at a time",
+			Decision{InvariantBroken, InvariantViolation, "all but the oldest are cancelled, and what they did together is dropped"}, Facts.stacked},
+		{"BUDGET_IGNORE", "a limit is reached and the loop goes on",
+			Decision{BudgetExhausted, MaxIters, "the budget is spent"}, Facts.overspent},
+		{"SILENT_DIVERGENCE", "residuals grow three times and the loop goes on",
+			Decision{Diverged3, SilentDivergence, "the divergence is written into " + LearningsPath}, Facts.silent},
 	}
 }
 
-func (f Facts) at(states ...State) bool {
-	for _, s := range states {
-		if f.State == s {
-			return true
-		}
+// Violations lists the forbidden states that the facts are in.
+func Violations(f Facts) []Forbidden {
+	return slices.DeleteFunc(ForbiddenStates(), func(s Forbidden) bool { return !s.Detect(f) })
+}
+
+func (f Facts) at(states ...State) bool { return f.Status == "" && slices.Contains(states, f.State) }
+
+// running reports whether iterations are taken: the loop is declared.
+func (f Facts) running() bool {
+	return !slices.Contains([]State{Init, IntakeGoal, NullCheck, DreamGoal}, f.State)
+}
+
+func (f Facts) undeclared() bool {
+	return f.at(DreamGoal, SpawnSubagent, CollectArtifacts, CheckHalting) && !f.Declared
+}
+
+// bled looks for the capsule in each prompt, and for references to a talk in what
+// else it holds. In the capsule they are Check's to find, which leaves the PM's own
+// words alone.
+func (f Facts) bled() bool {
+	if len(f.Prompts) == 0 || !f.running() {
+		return false
 	}
-	return false
-}
-
-// Violations names every forbidden state that the facts are in, with its
-// recovery.
-func Violations(f Facts) []string {
-	var list []string
-	for _, s := range ForbiddenStates() {
-		if s.Detect(f) {
-			list = append(list, fmt.Sprintf("%s: %s; %s", s.Name, s.Definition, s.Recovery))
-		}
+	var c Capsule
+	if json.Unmarshal(f.Capsule, &c, json.RejectUnknownMembers(true)) != nil || len(c.Check()) > 0 {
+		return true
 	}
-	return list
+	return slices.ContainsFunc(f.Prompts, func(prompt string) bool {
+		before, after, carried := strings.Cut(prompt, strings.TrimSpace(string(f.Capsule)))
+		return !carried || bleeds(before) != "" || bleeds(after) != ""
+	})
 }
 
-// DivergenceLearning is the entry that divergence must leave (003, section 1,
-// step 7): lane A, so with a link to the certificate that shows it.
-func DivergenceLearning(c Certificate, link Link) Learning {
-	return Learning{LaneA, "DIVERGENCE: the residual grew in three iterations one after the other: " + strings.ReplaceAll(words(c.History[max(0, len(c.History)-DivergenceWindow):]), ", ", " < "), &link}
+func (f Facts) forgot() bool {
+	return f.at(BudgetCheck) && (f.Certificate == nil || !HasEntry(f.Learnings, f.Loop, f.Certificate.Iteration))
 }
 
-// FailureLearning is the entry that an iteration without artifacts must leave
-// (003, section 1, step 3).
-func FailureLearning(iteration int, link Link) Learning {
-	return Learning{LaneA, fmt.Sprintf("FAILURE: iteration %d produced no artifacts", iteration), &link}
+func (f Facts) unproved() bool {
+	if f.at(BudgetCheck) {
+		return f.Certificate != nil && len(f.Certificate.Problems()) > 0
+	}
+	return f.Status == ExitConverged && (f.Certificate == nil || f.Certificate.Type != Exact && f.Certificate.Type != Converged || len(f.Certificate.Problems()) > 0)
+}
+
+func (f Facts) stacked() bool {
+	return f.running() && (f.Subagents > 1 || f.Begun > 1)
+}
+
+func (f Facts) overspent() bool {
+	_, spent := f.Limits.Exhausted(f.Spent, f.Used)
+	return spent && f.at(SpawnSubagent)
+}
+
+func (f Facts) silent() bool {
+	goesOn := f.at(SpawnSubagent, CollectArtifacts, CheckHalting)
+	endsOtherwise := f.running() && f.Status != "" && f.Status != ExitDiverged
+	return f.Certificate != nil && Diverges(f.Certificate.History) && (goesOn || endsOtherwise)
 }

@@ -83,11 +83,16 @@ func (l Learning) line() string {
 	return text
 }
 
+// heading is an entry's, by which it is found again.
+func heading(loop string, iteration int) string {
+	return fmt.Sprintf("## Iteration %d of %s", iteration, loop)
+}
+
 // Text is agents_md_entry.md: the entry as LEARNINGS.md gets it.
 func (e Entry) Text() string {
 	var b strings.Builder
 	n := e.Iteration
-	fmt.Fprintf(&b, "## Iteration %d of %s\n", n, e.Loop)
+	b.WriteString(heading(e.Loop, n) + "\n")
 	section := func(k int, title string, lines []string) {
 		fmt.Fprintf(&b, "\n### %d.%d %s\n", n, k, title)
 		for _, l := range lines {
@@ -141,21 +146,48 @@ func StartLoop(file string, p Declaration, date string) string {
 // AppendEntry adds an iteration's entry; one that is there already is not
 // doubled, so that a rerun after a crash neither loses nor repeats a learning.
 func AppendEntry(file string, e Entry) string {
-	text := e.Text()
-	head, _, _ := strings.Cut(text, "\n")
-	if strings.Contains("\n"+file+"\n", "\n"+head+"\n") {
+	if HasEntry(file, e.Loop, e.Iteration) {
 		return file
 	}
 	if strings.TrimSpace(file) == "" {
 		file = learningsHead
 	}
-	return strings.TrimRight(file, "\n") + "\n\n" + text
+	return strings.TrimRight(file, "\n") + "\n\n" + e.Text()
+}
+
+// DivergenceLearning is the entry that divergence must leave (003, section 1,
+// step 7): lane A, so with a link to the evidence that shows it.
+func DivergenceLearning(c Certificate, link Link) Learning {
+	return Learning{LaneA, "DIVERGENCE: the residual grew in three iterations one after the other: " + strings.ReplaceAll(words(c.History[max(0, len(c.History)-DivergenceWindow):]), ", ", " < "), &link}
+}
+
+// FailureLearning is the entry that an iteration without artifacts must leave
+// (003, section 1, step 3).
+func FailureLearning(iteration int, link Link) Learning {
+	return Learning{LaneA, fmt.Sprintf("FAILURE: iteration %d produced no artifacts", iteration), &link}
+}
+
+// AddFailure puts a learning under What Failed of an iteration's entry, once. A
+// file without the entry stays as it is.
+func AddFailure(file, loop string, iteration int, l Learning) string {
+	head := strings.Index("\n"+file, "\n"+heading(loop, iteration)+"\n")
+	if head < 0 || strings.Contains(file[head:], l.line()+"\n") {
+		return file
+	}
+	title := fmt.Sprintf("\n### %d.3 ", iteration)
+	at := strings.Index(file[head:], title)
+	if at < 0 {
+		return file
+	}
+	before, rest, _ := strings.Cut(file[head+at+1:], "\n")
+	rest = strings.TrimPrefix(rest, "- none\n")
+	return file[:head+at+1] + before + "\n" + l.line() + "\n" + rest
 }
 
 // HasEntry reports whether the iteration's entry stands in the file: the test
 // before BUDGET_CHECK.
 func HasEntry(file, loop string, iteration int) bool {
-	return strings.Contains("\n"+file+"\n", fmt.Sprintf("\n## Iteration %d of %s\n", iteration, loop))
+	return strings.Contains("\n"+file+"\n", "\n"+heading(loop, iteration)+"\n")
 }
 
 // phrases that lead back into a talk that a fresh reader did not hear (003,

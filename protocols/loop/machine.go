@@ -8,7 +8,10 @@ import (
 )
 
 // Machine is the loop's lifecycle as data (003, section 2); `git ward fsm dot
-// loop` draws it.
+// loop` draws it. Beyond 003's transitions it has the ways out of the middle of an
+// iteration: to the exit of each forbidden state's recovery, to EXIT_BUDGET_EXCEEDED
+// where nobody pays for the rest, and to EXIT_BLOCKED under backpressure before the
+// first iteration.
 var Machine = fsm.Once(fsm.Loop)
 
 // State is where a loop stands.
@@ -87,43 +90,22 @@ const (
 	VerdictUnavailable   StopReason = "VERDICT_UNAVAILABLE" // no verdict within [verify] timeout (SBX-8)
 )
 
-// Walk is a loop on its way through the machine: the agent does nothing that Walk
-// does not allow. The zero Walk is at INIT.
-type Walk struct {
-	state     State
-	iteration int
-}
-
-// State is where the loop stands.
-func (w *Walk) State() State {
-	if w.state == "" {
-		return Init
-	}
-	return w.state
-}
-
-// Iteration is the present iteration, from 0.
-func (w *Walk) Iteration() int { return w.iteration }
-
-// Do goes on; an event that leads nowhere from here is an error, and nothing
-// changes.
-func (w *Walk) Do(on Event) error {
-	to, ok := Machine().Next(string(w.State()), string(on))
+// Next is the state that an event leads to. An event that leads nowhere from here
+// is an error that names the ones that do.
+func Next(from State, on Event) (State, error) {
+	to, ok := Machine().Next(string(from), string(on))
 	if !ok {
-		return fmt.Errorf("the loop is at %s, where %s leads nowhere; there are: %s", w.State(), on,
-			strings.Join(Machine().Expects(string(w.State())), ", "))
+		return from, fmt.Errorf("the loop is at %s, where %s leads nowhere; there are: %s", from, on,
+			strings.Join(Machine().Expects(string(from)), ", "))
 	}
-	if on == ContinueLoop {
-		w.iteration++
-	}
-	w.state = State(to)
-	return nil
+	return State(to), nil
 }
 
-// Ended is the exit that the loop arrived at; false while it runs.
-func (w *Walk) Ended() (Status, bool) {
-	if strings.HasPrefix(string(w.state), "EXIT_") {
-		return Status(w.state), true
+// Exit is the status with which a loop ends in this state; ok is false where it
+// runs on.
+func (s State) Exit() (status Status, ok bool) {
+	if !Machine().Accepts(string(s)) {
+		return "", false
 	}
-	return "", false
+	return Status(s), true
 }

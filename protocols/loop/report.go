@@ -73,6 +73,7 @@ type Report struct {
 type Outcomes struct {
 	Declaration Declaration
 	Limits      Limits
+	Status      Status
 	Decision    Decision
 	State       State         // where the loop stood when it ended
 	Certs       []Certificate // of every iteration, in order
@@ -92,7 +93,7 @@ type Outcomes struct {
 func NewReport(o Outcomes) Report {
 	d := o.Declaration
 	directive, _, _ := strings.Cut(d.LoopID, ".")
-	r := Report{SchemaVersion: SchemaVersion, LoopID: d.LoopID, Goal: d.Goal, Status: o.Decision.Status, StopReason: o.Decision.Reason,
+	r := Report{SchemaVersion: SchemaVersion, LoopID: d.LoopID, Goal: d.Goal, Status: o.Status, StopReason: o.Decision.Reason,
 		Iterations: len(o.Certs), Seconds: o.Used.Seconds, RungTarget: d.RungTarget, RungAchieved: o.Rung, Profile: d.Profile, History: []Residual{},
 		LearningsFinalPath: Dir(directive) + "/" + LearningsFinal, ManifestPath: Dir(directive) + "/" + ManifestFile}
 	if n := len(o.Certs); n > 0 {

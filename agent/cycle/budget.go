@@ -1,0 +1,44 @@
+package cycle
+
+import (
+	"context"
+
+	"git-ward/agent/stop"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// checkBudget is BUDGET_CHECK: what the last certificate comes to. After an
+// iteration of this run the loop may ask for what the directive lacks, or the policy
+// may lead the unit elsewhere; on resuming both are done with, and the directive may
+// be another.
+func (r *run) checkBudget(ctx context.Context) (loop.Decision, error) {
+	last := r.past.certs[len(r.past.certs)-1]
+	if r.now.cert != nil {
+		if ask, needed := last.Ask(); needed {
+			return ask, nil
+		}
+		if d, err := r.branch(ctx, last); err != nil || d.Event != "" {
+			return d, err
+		}
+	}
+	return loop.Decide(r.findings(last.Iteration, nil, r.Signals(ctx)), last), nil
+}
+
+// branch follows the policy where the review's outcome, or its lack of confidence,
+// leads out of ACTIVE; a verdict that ends the loop comes first.
+func (r *run) branch(ctx context.Context, last loop.Certificate) (loop.Decision, error) {
+	review := r.now.review
+	event, leads := r.Journal.Last().Policy.Branch(review.Outcome, review.Confidence)
+	if !leads || last.Type == loop.Exact || last.Type == loop.Converged || last.Type == loop.Diverged {
+		return loop.Decision{}, nil
+	}
+	reason := uow.Reason("POLICY_BRANCH")
+	if event == uow.RequestApproval && review.Outcome == "" {
+		reason = "LOW_CONFIDENCE"
+	}
+	if d, err := r.step(ctx, uow.Input{Event: event, Reason: reason, Note: short(review.Outcome + " " + review.Diagnosis)}); err != nil || d.Event != "" {
+		return d, err
+	}
+	return loop.Decision{}, stop.New(stop.Suspended, "the policy leads from the outcome %q to %s", review.Outcome, r.Journal.Last().State)
+}

@@ -1,0 +1,75 @@
+package cycle
+
+import (
+	"context"
+
+	"git-ward/protocols/loop"
+)
+
+// forbidden looks for 003's forbidden states (section 2.5), on entering a state or
+// before taking an exit. It returns the recovery of the first one, by which the
+// loop ends, or no decision.
+func (r *run) forbidden(ctx context.Context, state loop.State, exit loop.Status) (loop.Decision, error) {
+	facts, err := r.facts(ctx, state, exit)
+	if err != nil {
+		return loop.Decision{}, err
+	}
+	found := loop.Violations(facts)
+	for _, f := range found {
+		r.Log.Error().Str("forbidden", f.Name).Str("state", string(state)).Str("exit", string(exit)).Msg(f.Definition)
+	}
+	if len(found) == 0 {
+		return loop.Decision{}, nil
+	}
+	d := found[0].Recovery
+	d.Words = found[0].Words()
+	return d, nil
+}
+
+// facts collects what is really there: of the evidence what the branch's newest
+// commit says, whatever this process remembers.
+func (r *run) facts(ctx context.Context, state loop.State, exit loop.Status) (loop.Facts, error) {
+	name, last := r.Work.Directive.Name(), r.Journal.Last()
+	f := loop.Facts{State: state, Status: exit, Loop: r.Declaration.LoopID, Limits: r.Limits, Begun: int(last.Iteration) - len(r.past.certs)}
+	f.Spent = int(last.Budget.Spent.Iterations) - max(0, f.Begun)
+	f.Prompts, f.Subagents = r.Subagents.sinceLast()
+	read, done := r.Work.Files(ctx)
+	defer done()
+	evidence := evidence{read, r.Work.Branch}
+
+	plan := r.Declaration // at DREAM_GOAL it is not written yet
+	if state != loop.DreamGoal {
+		plan = loop.Declaration{}
+		if _, err := evidence.decode(loop.Dir(name)+"/"+loop.PlanFile, &plan); err != nil {
+			r.Log.Error().Err(err).Msg("the declaration cannot be read")
+			plan = loop.Declaration{}
+		}
+	}
+	f.Declared = plan.LoopID == r.Declaration.LoopID && len(plan.Certificates) > 0
+	var log loop.BudgetLog
+	if _, err := evidence.decode(loop.Dir(name)+"/"+loop.BudgetFile, &log); err != nil {
+		return f, err
+	}
+	if log.LoopID == r.Declaration.LoopID {
+		f.Used = log.Used()
+	}
+	if n := len(r.past.certs); n > 0 {
+		var c loop.Certificate
+		ok, err := evidence.decode(loop.IterationDir(name, r.past.certs[n-1].Iteration)+"/"+loop.CertificateFile, &c)
+		if err != nil {
+			return f, err
+		}
+		if ok {
+			f.Certificate = &c
+		}
+	}
+	learnings, err := read(loop.LearningsPath)
+	if err != nil {
+		return f, err
+	}
+	f.Learnings = string(learnings)
+	if len(f.Prompts) > 0 {
+		f.Capsule, err = read(r.now.brief.CapsulePath)
+	}
+	return f, err
+}

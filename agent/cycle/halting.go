@@ -1,0 +1,67 @@
+package cycle
+
+import (
+	"context"
+
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// checkHalting is CHECK_HALTING: the work is claimed, the host's verdict comes, the
+// Skeptic types what was learned, and both give the iteration's certificate.
+func (r *run) checkHalting(ctx context.Context) (loop.Decision, error) {
+	if d, err := r.takeUp(ctx); err != nil || d.Event != "" {
+		return d, err
+	}
+	if !r.claimed() {
+		if d, err := r.claim(ctx); err != nil || d.Event != "" {
+			return d, err
+		}
+	}
+	if d, err := r.await(ctx); err != nil || d.Event != "" {
+		return d, err
+	}
+	team, err := r.assemble(ctx)
+	if err != nil {
+		return loop.Decision{}, err
+	}
+	review, calls, err := team.Review(ctx, r.now.brief, r.now.result)
+	if err != nil {
+		return loop.Decision{}, err
+	}
+	r.count(calls)
+	r.now.review = review
+	n := r.now.brief.Iteration
+	r.spend(n)
+	cert := loop.Certify(r.findings(n, r.now.result.Verdict, r.Signals(ctx)))
+	r.now.cert = &cert
+	return loop.Decision{Event: loop.Certified}, nil
+}
+
+func (r *run) claim(ctx context.Context) (loop.Decision, error) {
+	commit, err := r.Work.Head(ctx)
+	if err != nil {
+		return loop.Decision{}, err
+	}
+	return r.step(ctx, uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: commit})
+}
+
+// await waits for the host's verdict on the journal's claim.
+func (r *run) await(ctx context.Context) (loop.Decision, error) {
+	record := r.Journal.Claimed()
+	r.Log.Info().Str("commit", record.Claim.Commit[:12]).Msg("claimed; waiting for the verdict")
+	v, err := r.Verdict(ctx, record.Claim.Commit, record.Hash)
+	switch {
+	case err != nil:
+		return loop.Decision{}, err
+	case v == nil && r.overspent() != "":
+		return loop.Decision{Event: loop.BudgetExhausted, Reason: loop.MaxToolCalls,
+			Words: "no verdict came before the grace was half over; the claim stands, and its verdict may come yet"}, nil
+	case v == nil:
+		return loop.Decision{Event: loop.InvariantBroken, Reason: loop.VerdictUnavailable,
+			Words: "no verdict within the verifier's time; does the launcher run?"}, nil
+	}
+	r.Log.Info().Str("verdict", v.Verdict).Str("reason", v.Reason).Str("residual", v.Residual.Words()).Msg("the host's verdict")
+	r.now.result.Verdict = v
+	return loop.Decision{}, nil
+}

@@ -1,0 +1,140 @@
+package cycle
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"git-ward/agent/activity"
+	"git-ward/protocols/fsm"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// run is one run of the loop. What it holds beside its dependencies is read from
+// refs when it begins, and kept in step with them.
+type run struct {
+	*Loop
+	state loop.State
+	past  past
+	now   iteration
+	team  Team // nil until the first subagent is wanted
+	calls int  // uses of tools since the journal's last record
+
+	over  string     // why nobody pays for more work, where Limits do not say so; "" while somebody does
+	block uow.Reason // see End
+}
+
+// iteration is the iteration at hand, and after its end the last one of this run.
+type iteration struct {
+	taken   bool // it was begun, or taken up again, in this run
+	brief   Brief
+	began   time.Time
+	calls   int // uses of tools
+	result  Result
+	stopped bool // the Solver came to no end of its own
+	review  Review
+	cert    *loop.Certificate // nil until it is decided
+}
+
+// handler does what a state is there for. What it decides has an event of the
+// machine; no event where a part of a handler leaves the decision to the rest.
+type handler func(ctx context.Context) (loop.Decision, error)
+
+// handlers is the table by which the machine is driven: one for each state that is
+// no exit.
+func (r *run) handlers() map[loop.State]handler {
+	return map[loop.State]handler{
+		loop.Init:                passes(loop.GoalRequest), // the directive on main
+		loop.IntakeGoal:          passes(loop.IntakeDone),  // Declaration holds its text
+		loop.NullCheck:           r.checkNull,
+		loop.DreamGoal:           r.declare,
+		loop.SpawnSubagent:       r.spawn,
+		loop.CollectArtifacts:    r.collect,
+		loop.CheckHalting:        r.checkHalting,
+		loop.AccumulateLearnings: r.accumulate,
+		loop.BudgetCheck:         r.checkBudget,
+	}
+}
+
+func passes(on loop.Event) handler {
+	return func(context.Context) (loop.Decision, error) { return loop.Decision{Event: on}, nil }
+}
+
+// drive goes from state to state until an exit.
+func (r *run) drive(ctx context.Context) (End, error) {
+	handlers := r.handlers()
+	recovery, err := r.forbidden(ctx, r.state, "") // where refs say that it stands
+	for err == nil && recovery.Event == "" {
+		var d loop.Decision
+		if d, err = handlers[r.state](ctx); err != nil {
+			break
+		}
+		var exit loop.Status
+		if exit, recovery, err = r.fire(ctx, d); err == nil && exit != "" {
+			return r.exit(ctx, exit, d)
+		}
+	}
+	if err != nil {
+		return End{}, err
+	}
+	return r.recover(ctx, recovery)
+}
+
+// fire makes the transition that a decision leads to. It returns the exit that the
+// loop takes by it, or the recovery of a forbidden state that the loop is in by it,
+// or neither.
+func (r *run) fire(ctx context.Context, d loop.Decision) (exit loop.Status, recovery loop.Decision, err error) {
+	to, err := loop.Next(r.state, d.Event)
+	if err != nil {
+		return "", recovery, err
+	}
+	exit, ends := to.Exit()
+	if ends { // nothing leads out of it again: it is looked at before it is taken
+		if recovery, err = r.forbidden(ctx, r.state, exit); err != nil || recovery.Event != "" {
+			return "", recovery, err
+		}
+		return exit, recovery, r.logTransition(d, to)
+	}
+	if err := r.logTransition(d, to); err != nil {
+		return "", recovery, err
+	}
+	r.state = to
+	recovery, err = r.forbidden(ctx, to, "")
+	return "", recovery, err
+}
+
+// recover ends the loop by the recovery of a forbidden state.
+func (r *run) recover(ctx context.Context, recovery loop.Decision) (End, error) {
+	to, err := loop.Next(r.state, recovery.Event)
+	if err != nil {
+		return End{}, err
+	}
+	exit, ends := to.Exit()
+	if !ends {
+		return End{}, fmt.Errorf("%s leads from %s to %s, which is no exit", recovery.Event, r.state, to)
+	}
+	if err := r.logTransition(recovery, to); err != nil {
+		return End{}, err
+	}
+	if r.state == loop.CollectArtifacts { // what was made in a forbidden state is not taken
+		if err := r.Work.Restart(ctx); err != nil {
+			return End{}, err
+		}
+	}
+	return r.exit(ctx, exit, recovery)
+}
+
+// logTransition tells the log and the activity log of a transition, and why the
+// loop ends by it.
+func (r *run) logTransition(d loop.Decision, to loop.State) error {
+	event := r.Log.Info().Str("from", string(r.state)).Str("on", string(d.Event)).Str("to", string(to))
+	if d.Words != "" {
+		event = event.Str("why", d.Words)
+	}
+	event.Msg("loop")
+	if r.Activity == nil {
+		return nil
+	}
+	return r.Activity.Append(activity.Transition(r.Work.Directive.Name(), fsm.Loop, string(r.state), string(d.Event), string(to)))
+}

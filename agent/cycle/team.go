@@ -1,0 +1,47 @@
+package cycle
+
+import (
+	"context"
+
+	"git-ward/agent/store"
+	"git-ward/protocols/loop"
+)
+
+// Team is who works in an iteration, one after the other, each with a fresh
+// context: all that they know is the brief (LOOP-8).
+type Team interface {
+	// Solve does the iteration's work in the branch's working tree. The refusal is
+	// "" at first, and later why the push of the work was refused. Words are its
+	// last ones; calls are its uses of tools. The error is stop.Unfinished,
+	// Spent or Blocked when it did not come to an end of its own.
+	Solve(ctx context.Context, b Brief, refusal string) (words string, calls int, err error)
+	// Review is the Skeptic: it types what the iteration taught. What it returns is
+	// checked before anything is written.
+	Review(ctx context.Context, b Brief, r Result) (review Review, calls int, err error)
+}
+
+// Brief is all that a subagent is told.
+type Brief struct {
+	Iteration   int
+	Capsule     []byte // canonical JSON
+	CapsulePath string // in the repository
+}
+
+// Result is what an iteration came to, for its review.
+type Result struct {
+	Words   string // the Solver's last ones: a guess until verified
+	Changes []store.Change
+	Verdict *loop.Verdict // nil when there is none
+}
+
+// Review is what the Skeptic says of an iteration.
+type Review struct {
+	Tried     []string        `json:"tried"`
+	Succeeded []loop.Learning `json:"succeeded"`
+	Failed    []loop.Learning `json:"failed"`
+	Open      []string        `json:"open"`
+	Diagnosis string          `json:"diagnosis"`
+	// What the policy's branches look at (UOW-3); "" for nothing.
+	Outcome    string `json:"outcome"`
+	Confidence string `json:"confidence"` // decimal
+}
