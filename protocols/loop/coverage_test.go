@@ -96,7 +96,7 @@ func TestCoverage(t *testing.T) {
 	declaredNames(t, ".", "", false, code)
 	declaredNames(t, "../uow", "uow.", false, code)
 	declaredNames(t, "../../hooks/checks", "checks.", false, code)
-	for _, dir := range []string{".", "schema", "../uow", "../decimal", "../../hooks"} {
+	for _, dir := range []string{".", "../uow", "../decimal", "../../hooks"} {
 		declaredNames(t, dir, "", true, tests)
 	}
 	var table strings.Builder

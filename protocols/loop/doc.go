@@ -19,6 +19,6 @@
 // # Evidence
 //
 // Everything that a loop leaves is below evidence/D-n/loop/, under the names and
-// schemas of 003, section 10. Decode reads any of these files by its name; the
-// package loop/schema holds the same forms as JSON Schema, for other tools.
+// schemas of 003, section 10. ParsePlace says what a path is, and Place.Check reads
+// it strictly; the folder schema holds the same forms as JSON Schema, for other tools.
 package loop

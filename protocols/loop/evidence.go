@@ -123,7 +123,7 @@ func (v Verdict) Grants(s Success) bool {
 const ruleEvidence = "evidence/schema"
 
 // Check reads an evidence file by its place, strictly, and says what is wrong
-// with it. The forms are those of the package loop/schema, which hooks do not
+// with it. The forms are those of the schemas beside this package, which hooks do not
 // link: a schema library costs them milliseconds at every start.
 func (p Place) Check(filePath string, data []byte) []diag.Diagnostic {
 	bad := func(format string, args ...any) []diag.Diagnostic {

@@ -1,12 +1,14 @@
 package judge
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
-	"git-ward/protocols/loop/schema"
 	"git-ward/protocols/uow"
 )
 
@@ -33,6 +35,7 @@ func TestJudgeAdditions(t *testing.T) {
 	c.Write("Makefile", "check:\n\tsh check.sh\n")
 	c.push()
 	main := strings.TrimSpace(c.Git("rev-parse", "HEAD"))
+	form := jsonschema.NewCompiler().MustCompile("../../protocols/loop/schema/verdict.json")
 	for _, step := range []struct {
 		name, content, answer, verdict, additions, needs string
 	}{
@@ -60,7 +63,11 @@ func TestJudgeAdditions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := schema.Validate("verdict", line); err != nil {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := form.Validate(doc); err != nil {
 			t.Errorf("%s\n%v", line, err)
 		}
 	}

@@ -1,8 +1,12 @@
-package schema
+package loop_test
 
 import (
+	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"git-ward/internal/config"
 	"git-ward/protocols/comms"
@@ -13,6 +17,30 @@ const (
 	hash   = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	commit = "cccccccccccccccccccccccccccccccccccccccc"
 )
+
+// schemas are the forms of the loop's files as JSON Schema, for other tools: the
+// folder schema, by evidence file or "verdict".
+func schemas(t *testing.T) map[string]*jsonschema.Schema {
+	t.Helper()
+	paths, err := filepath.Glob("schema/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	all := map[string]*jsonschema.Schema{}
+	for _, path := range paths {
+		all[strings.TrimSuffix(filepath.Base(path), ".json")] = jsonschema.NewCompiler().MustCompile(path)
+	}
+	return all
+}
+
+// validate holds a document to a schema.
+func validate(s *jsonschema.Schema, data []byte) error {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	return s.Validate(doc)
+}
 
 // documents makes one of each evidence file, as the loop does.
 func documents(t *testing.T) map[string]any {
@@ -34,25 +62,25 @@ func documents(t *testing.T) map[string]any {
 	f := loop.Findings{Declaration: p, Limits: limits, Spent: 1, Verdict: &v}
 	c := loop.Certify(f)
 	manifest := loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Artifacts: []loop.Artifact{{Iteration: 0, Path: "a.txt", SHA256: hash, Role: "log"}}}
-	o := loop.Outcomes{Declaration: p, Limits: limits, Decision: loop.Decide(loop.Check{Findings: f, Certificate: c, Written: true}), State: loop.BudgetCheck,
+	o := loop.Outcomes{Declaration: p, Limits: limits, Status: loop.ExitConverged, Decision: loop.Decide(f, c), State: loop.BudgetCheck,
 		Certs: []loop.Certificate{c}, Manifest: manifest, Rung: loop.Rung274177}
 	return map[string]any{"plan": p, "certificate": c, "manifest": manifest, "artifacts": manifest, "halting_report": loop.NewReport(o), "verdict": v,
 		"budget_log": loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Limits: limits, Iterations: []loop.Usage{{Iteration: 0, ToolCalls: 3, Seconds: 9}}}}
 }
 
 func TestEveryFileFits(t *testing.T) {
-	docs := documents(t)
+	docs, forms := documents(t), schemas(t)
 	for name, v := range docs {
 		data, err := loop.Encode(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Validate(name, data); err != nil {
+		if err := validate(forms[name], data); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, data)
 		}
 		if strings.Contains(string(data), `"0.0005"`) { // a residual as a JSON number is refused
 			number := strings.Replace(string(data), `"0.0005"`, `0.0005`, 1)
-			if err := Validate(name, []byte(number)); err == nil {
+			if err := validate(forms[name], []byte(number)); err == nil {
 				t.Errorf("%s takes a number for a residual", name)
 			}
 			dir := loop.IterationDir("D-1", 0)
@@ -64,7 +92,7 @@ func TestEveryFileFits(t *testing.T) {
 				t.Errorf("loop takes a number for a residual in %s", name)
 			}
 		}
-		if err := Validate(name, []byte(strings.Replace(string(data), "{", `{"extra":1,`, 1))); err == nil {
+		if err := validate(forms[name], []byte(strings.Replace(string(data), "{", `{"extra":1,`, 1))); err == nil {
 			t.Errorf("%s takes an unknown member", name)
 		}
 	}
@@ -72,6 +100,7 @@ func TestEveryFileFits(t *testing.T) {
 
 // Every exit's report fits its contract, and not another's.
 func TestExits(t *testing.T) {
+	forms := schemas(t)
 	p := documents(t)["plan"].(loop.Declaration)
 	var history []loop.Residual
 	var certs []loop.Certificate
@@ -80,32 +109,29 @@ func TestExits(t *testing.T) {
 		history = append(history, r)
 		certs = append(certs, loop.Certificate{Type: loop.Diverged, Lane: loop.LaneA, Residual: r, History: history, Checklist: []loop.Met{}})
 	}
-	for _, d := range []loop.Decision{
-		{Event: loop.Diverged3, Status: loop.ExitDiverged, Reason: loop.SilentDivergence},
-		{Event: loop.BudgetExhausted, Status: loop.ExitBudgetExceeded, Reason: loop.MaxIters},
-		{Event: loop.Backpressure, Status: loop.ExitBlocked, Reason: loop.BackpressureSignal, Words: "STOP"},
-		{Event: loop.NullDetected, Status: loop.ExitNeedInfo, Reason: loop.NullInput},
+	for status, d := range map[loop.Status]loop.Decision{
+		loop.ExitDiverged:       {Event: loop.Diverged3, Reason: loop.SilentDivergence},
+		loop.ExitBudgetExceeded: {Event: loop.BudgetExhausted, Reason: loop.MaxIters},
+		loop.ExitBlocked:        {Event: loop.Backpressure, Reason: loop.BackpressureSignal, Words: "STOP"},
+		loop.ExitNeedInfo:       {Event: loop.NullDetected, Reason: loop.NullInput},
 	} {
-		o := loop.Outcomes{Declaration: p, Decision: d, Certs: certs, State: loop.BudgetCheck, Missing: []string{"goal"}}
-		if d.Status == loop.ExitNeedInfo {
+		o := loop.Outcomes{Declaration: p, Status: status, Decision: d, Certs: certs, State: loop.BudgetCheck, Missing: []string{"goal"}}
+		if status == loop.ExitNeedInfo {
 			o.Certs = nil
 		}
 		data, err := loop.Encode(loop.NewReport(o))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Validate("halting_report", data); err != nil {
-			t.Errorf("%s: %v\n%s", d.Status, err, data)
+		if err := validate(forms["halting_report"], data); err != nil {
+			t.Errorf("%s: %v\n%s", status, err, data)
 		}
-		other := strings.Replace(string(data), string(d.Status), string(loop.ExitConverged), 1)
-		if err := Validate("halting_report", []byte(other)); err == nil {
-			t.Errorf("%s passes as %s", d.Status, loop.ExitConverged)
+		other := strings.Replace(string(data), string(status), string(loop.ExitConverged), 1)
+		if err := validate(forms["halting_report"], []byte(other)); err == nil {
+			t.Errorf("%s passes as %s", status, loop.ExitConverged)
 		}
 	}
-	if _, ok := For("evidence/D-1/loop/iter_0/cnf_capsule.json"); !ok {
+	if forms["cnf_capsule"] == nil {
 		t.Error("the capsule has no schema")
-	}
-	if err := Validate("nothing", nil); err == nil {
-		t.Error("there is a schema nothing")
 	}
 }
