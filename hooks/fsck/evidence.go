@@ -2,14 +2,12 @@ package fsck
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/protocols/loop"
 )
 
@@ -28,13 +26,13 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 			return err
 		}
 		for entry := range strings.SplitSeq(string(out), "\x00") {
-			meta, path, _ := strings.Cut(entry, "\t")
+			_, path, _ := strings.Cut(entry, "\t")
 			place, ok := loop.ParsePlace(path)
 			if ok && place.File == loop.ManifestFile {
 				err = w.manifest(branch.Name, path)
 			} else if ok && place.File == loop.CertificateFile && !seen[entry] {
 				seen[entry] = true
-				err = w.certificate(branch.Name, path, place, meta[strings.LastIndexByte(meta, ' ')+1:], granted)
+				err = w.certificate(branch.Name, path, place, granted)
 			}
 			if err != nil {
 				return err
@@ -46,11 +44,11 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 
 // certificate holds a certificate that claims success to the host's verdict on the
 // commit that it names. A halting report names none: its last certificate does.
-func (w *workProof) certificate(branch, path string, place loop.Place, blob string, granted verdicts) error {
+func (w *workProof) certificate(branch, path string, place loop.Place, granted verdicts) error {
 	if w.verdicts == 0 && w.records == 0 {
 		return nil // a clone that has fetched neither journals nor verdicts
 	}
-	_, data, err := w.objects.batch.Read(blob, loop.MaxEvidence)
+	data, err := w.reader.File(branch, path, loop.MaxEvidence)
 	if err != nil {
 		if w.tooLarge(err, branch, path) {
 			return nil
@@ -68,7 +66,7 @@ func (w *workProof) certificate(branch, path string, place loop.Place, blob stri
 const maxFile = 64 << 20
 
 func (w *workProof) manifest(branch, path string) error {
-	_, data, err := w.objects.batch.Read(branch+":"+path, loop.MaxEvidence)
+	data, err := w.reader.File(branch, path, loop.MaxEvidence)
 	if err != nil {
 		if w.tooLarge(err, branch, path) {
 			return nil
@@ -81,13 +79,7 @@ func (w *workProof) manifest(branch, path string) error {
 		return nil
 	}
 	a.Artifacts = slices.DeleteFunc(a.Artifacts, func(m loop.Artifact) bool { return !strings.HasPrefix(m.Path, "evidence/") })
-	err = a.CheckManifest(func(file string) ([]byte, error) {
-		_, data, err := w.objects.batch.Read(branch+":"+file, maxFile)
-		if errors.Is(err, git.ErrMissing) {
-			return nil, nil
-		}
-		return data, err
-	})
+	err = a.CheckManifest(func(file string) ([]byte, error) { return w.reader.File(branch, file, maxFile) })
 	if err != nil {
 		w.report.add(diag.Clean(branch), "fsck/evidence", "restore the file from the branch's history", "%v", err)
 	}

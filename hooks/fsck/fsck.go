@@ -44,7 +44,9 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (*Result, error) {
 	report := &report{}
 	chain := &chainProof{repo: repo, objects: objects, report: report, repair: o.Repair, settings: settingsOf(repo)}
 	notes := &notesProof{repo: repo, objects: objects, report: report, chain: chain}
-	work := &workProof{repo: repo, objects: objects, report: report}
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	work := &workProof{repo: repo, reader: reader, report: report}
 	err := chain.prove(ctx, notes)
 	if err == nil && len(chain.links) > 0 { // the journals' repository has a chain
 		err = work.prove(ctx)

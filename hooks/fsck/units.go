@@ -1,48 +1,52 @@
 package fsck
 
 import (
-	"context"
-	"errors"
-	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
 // units proves every journal, and those of one directive together.
-func (w *workProof) units(ctx context.Context) (claims, error) {
-	refs, err := w.repo.Refs(ctx, uow.RefPrefix)
+func (w *workProof) units() (claims, error) {
+	units, strangers, err := state.Units(w.reader)
 	if err != nil {
 		return nil, err
 	}
-	units := map[string][]uow.ID{} // by directive
-	for _, ref := range refs {
-		id, err := uow.ParseRef(ref.Name)
-		if err != nil {
-			w.report.add(diag.Clean(ref.Name), "fsck/unit", "delete it on the host: git update-ref -d", "%v", err)
-			continue
-		}
-		units[id.Directive] = append(units[id.Directive], id)
+	for _, ref := range strangers {
+		_, why := uow.ParseRef(ref)
+		w.report.add(diag.Clean(ref), "fsck/unit", "delete it on the host: git update-ref -d", "%v", why)
 	}
 	made := claims{}
-	for _, ids := range units {
-		slices.SortFunc(ids, func(a, b uow.ID) int { return a.K - b.K })
-		var journals [][]*uow.Record
-		for _, id := range ids {
-			records, err := w.journal(ctx, id)
-			if err != nil {
-				return nil, err
-			}
-			made.collect(records)
-			journals = append(journals, records)
+	journals := map[string][]*state.Journal{} // by directive, in the units' order
+	for _, u := range units {
+		j, err := state.ReadJournal(w.reader, u)
+		if err != nil {
+			return nil, err
 		}
-		for _, d := range uow.CheckLedgers(journals...) {
-			w.report.add(ids[0].Ref(), "fsck/"+strings.TrimPrefix(d.Rule, "uow/"), d.Hint, "%s", d.Message)
+		for _, d := range j.Findings {
+			w.report.add(u.ID.Ref(), "fsck/unit", d.Hint, "commit %s, %s", diag.Short(j.Commits[len(j.Records)]), d.Message)
 		}
+		w.records += len(j.Records)
+		made.collect(j.Records)
+		journals[u.ID.Directive] = append(journals[u.ID.Directive], j)
+	}
+	for _, all := range journals {
+		w.ledgers(all)
 	}
 	return made, nil
+}
+
+// ledgers proves that the units of one directive carry its sums on.
+func (w *workProof) ledgers(journals []*state.Journal) {
+	var records [][]*uow.Record
+	for _, j := range journals {
+		records = append(records, j.Records)
+	}
+	for _, d := range uow.CheckLedgers(records...) {
+		w.report.add(journals[0].ID.Ref(), "fsck/"+strings.TrimPrefix(d.Rule, "uow/"), d.Hint, "%s", d.Message)
+	}
 }
 
 func (c claims) collect(journal []*uow.Record) {
@@ -51,29 +55,4 @@ func (c claims) collect(journal []*uow.Record) {
 			c[r.Hash] = r
 		}
 	}
-}
-
-// journal walks one unit's journal, names the first broken record and returns those
-// before it.
-func (w *workProof) journal(ctx context.Context, id uow.ID) ([]*uow.Record, error) {
-	out, err := w.repo.Output(ctx, "rev-list", "--first-parent", "--reverse", id.Ref())
-	if err != nil {
-		return nil, err
-	}
-	commits := strings.Fields(string(out))
-	var files [][]byte
-	for _, commit := range commits {
-		_, data, err := w.objects.batch.Read(commit+":"+uow.File, uow.MaxRecord)
-		var large *git.TooLarge
-		if err != nil && !errors.Is(err, git.ErrMissing) && !errors.As(err, &large) {
-			return nil, err
-		}
-		files = append(files, data)
-	}
-	records, found := uow.Validate(id, files)
-	for _, d := range found {
-		w.report.add(id.Ref(), "fsck/unit", d.Hint, "commit %s, %s", diag.Short(commits[len(records)]), d.Message)
-	}
-	w.records += len(records)
-	return records, nil
 }

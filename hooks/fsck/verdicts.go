@@ -1,47 +1,26 @@
 package fsck
 
 import (
-	"context"
-	"strings"
-
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
 )
 
 // notes proves the notes that hold verdicts: each stands on the commit that it is
 // about, and a claim asked for it.
-func (w *workProof) notes(ctx context.Context, made claims) (verdicts, error) {
+func (w *workProof) notes(made claims) (verdicts, error) {
 	granted := verdicts{}
-	tip, err := w.repo.Ref(ctx, loop.VerdictsRef)
-	if err != nil || tip == git.Zero {
-		return granted, err
-	}
-	out, err := w.repo.Output(ctx, "ls-tree", "-r", tip)
-	if err != nil {
-		return nil, err
-	}
-	for entry := range strings.Lines(string(out)) {
-		object, blob, path := noteEntry(entry)
-		if object == "" {
-			w.report.add(loop.VerdictsRef, "fsck/verdict", "only the verifier writes there; it counts for nothing", "%q is not a note", path)
-			continue
-		}
-		_, note, err := w.objects.batch.Read(blob, state.MaxNote)
-		if w.tooLarge(err, loop.VerdictsRef, "the note on "+diag.Short(object)) {
-			continue
-		}
+	for note, err := range state.AllVerdicts(w.reader) {
 		if err != nil {
 			return nil, err
 		}
-		list, err := loop.ParseVerdicts(note)
-		if err != nil {
-			w.report.add(loop.VerdictsRef, "fsck/verdict", "only the verifier writes there; it passes over such lines", "the note on %s: %v", diag.Short(object), err)
+		what := "the note on " + diag.Short(note.Object)
+		if note.Broken != nil && !w.tooLarge(note.Broken, loop.VerdictsRef, what) {
+			w.report.add(loop.VerdictsRef, "fsck/verdict", "only the verifier writes there; it passes over such lines", "%s: %v", what, note.Broken)
 		}
-		for _, v := range list {
-			w.verdict(v, object, made)
-			granted[claimed{v.Unit, object}] = append(granted[claimed{v.Unit, object}], v)
+		for _, v := range note.Verdicts {
+			w.verdict(v, note.Object, made)
+			granted[claimed{v.Unit, note.Object}] = append(granted[claimed{v.Unit, note.Object}], v)
 		}
 	}
 	return granted, nil

@@ -14,9 +14,9 @@ import (
 // and counter of every journal, the ledgers of all units of a directive together, the
 // form and place of every verdict, and the hashes of every manifest.
 type workProof struct {
-	repo    *git.Repo
-	objects *objects
-	report  *report
+	repo   *git.Repo
+	reader *git.Reader
+	report *report
 
 	records  int // of all journals
 	verdicts int
@@ -31,11 +31,11 @@ type (
 )
 
 func (w *workProof) prove(ctx context.Context) error {
-	claims, err := w.units(ctx)
+	claims, err := w.units()
 	if err != nil {
 		return err
 	}
-	granted, err := w.notes(ctx, claims)
+	granted, err := w.notes(claims)
 	if err != nil {
 		return err
 	}
