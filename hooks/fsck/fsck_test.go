@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,9 +27,41 @@ type guarded struct {
 	when time.Time
 }
 
+// newGuarded is a copy of one that is made once.
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
-	g := &guarded{Repo: git.Open(filepath.Join(t.TempDir(), "r.git")), t: t, when: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
+	g := &guarded{Repo: git.Open(filepath.Join(t.TempDir(), "r.git")), t: t}
+	once.Do(func() { whole, wholeWhen = makeGuarded(t) })
+	if whole == "" {
+		t.Fatal("the repository was not made: see the first failure")
+	}
+	if err := os.CopyFS(g.Dir, os.DirFS(whole)); err != nil {
+		t.Fatal(err)
+	}
+	g.when = wholeWhen
+	return g
+}
+
+// whole is the repository that tests copy; TestMain removes it.
+var (
+	once      sync.Once
+	whole     string
+	wholeWhen time.Time
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(whole)
+	os.Exit(code)
+}
+
+func makeGuarded(t *testing.T) (dir string, when time.Time) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ward-test-fsck-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guarded{Repo: git.Open(dir), t: t, when: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	if err := os.MkdirAll(filepath.Join(g.Dir, "ward/pending"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +71,7 @@ func newGuarded(t *testing.T) *guarded {
 	g.push("refs/heads/main", first)
 	g.push("refs/heads/main", g.commit(first, "COMMS.md", "# COMMS again\n"))
 	g.unit("D-1.1", uow.Open, uow.Activate)
-	return g
+	return dir, g.when
 }
 
 func (g *guarded) git(args ...string) string {
