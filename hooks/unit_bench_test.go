@@ -90,7 +90,7 @@ func TestBenchCapsule(t *testing.T) {
 			}
 			loop.AppendEntry(s.Learnings, loop.Entry{Loop: "D-1.1", Iteration: n, Metric: loop.CriteriaOpen})
 			c := loop.Certify(loop.Findings{Declaration: p, Limits: s.Limits, Iteration: n, Spent: n})
-			loop.Decide(loop.Check{Certificate: c, Written: true, Findings: loop.Findings{Declaration: p, Limits: s.Limits, Spent: n}})
+			loop.Decide(loop.Findings{Declaration: p, Limits: s.Limits, Spent: n}, c)
 			took = append(took, time.Since(start))
 		}
 		m := benchtest.Median(took)
