@@ -1,4 +1,4 @@
-package bootstrap
+package bootstrap_test
 
 import (
 	"bytes"
@@ -16,8 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/bootstrap/command"
+	"git-ward/bootstrap/statedir"
+	"git-ward/bootstrap/supervisor"
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
+	"git-ward/internal/process"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 )
@@ -26,15 +30,14 @@ import (
 const jumpVar = "BOOTSTRAP_TEST_JUMPING_CLOCK"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == limitVerb {
-		cli.Main("ward-watcher", Command)
+	if len(os.Args) > 1 && os.Args[1] == supervisor.Verb {
+		cli.Main("ward-watcher", command.Watcher)
 	}
 	if os.Getenv(jumpVar) != "" {
 		cli.Main("ward-watcher", func(ctx context.Context, env *cli.Env) error {
-			clock = func() time.Time {
+			return command.WithClock(ctx, env, func() time.Time {
 				return time.Now().Add(time.Duration(rand.Int64N(int64(20000*time.Hour))) - 10000*time.Hour)
-			}
-			return Command(ctx, env)
+			})
 		})
 	}
 	flag.Parse()
@@ -93,6 +96,9 @@ func (b *buffer) String() string {
 // and [guard] in place of the shipped ones.
 func newSite(t testing.TB, agent string, settings ...string) *site {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it builds Ward's binaries and runs a watcher with agents; the parts have quick tests of their own")
+	}
 	s := &site{Pair: gittest.New(t)}
 	dir := filepath.Dir(s.Bare)
 	s.state = filepath.Join(dir, "state")
@@ -119,10 +125,10 @@ func (s *site) endLeftovers() {
 	dir := filepath.Dir(s.Bare) + "/"
 	for range 100 {
 		left := 0
-		for _, p := range stats() {
-			cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid))
-			if strings.HasPrefix(cwd+"/", dir) && !p.dead {
-				syscall.Kill(p.pid, syscall.SIGKILL)
+		for _, p := range process.All() {
+			cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.PID))
+			if strings.HasPrefix(cwd+"/", dir) && !p.Dead {
+				syscall.Kill(p.PID, syscall.SIGKILL)
 				left++
 			}
 		}
@@ -209,10 +215,10 @@ func (s *site) kill() {
 
 // agents are the agents that run: the watcher's children with its variables.
 func (s *site) agents() (pids []int) {
-	for _, p := range stats() {
-		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
-		if err == nil && !p.dead && bytes.Contains(data, []byte(boot.LogVar+"="+s.state+"/")) && (s.watcher == nil || p.parent == s.watcher.Process.Pid) {
-			pids = append(pids, p.pid)
+	for _, p := range process.All() {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
+		if err == nil && !p.Dead && bytes.Contains(data, []byte(boot.LogVar+"="+s.state+"/")) && (s.watcher == nil || p.Parent == s.watcher.Process.Pid) {
+			pids = append(pids, p.PID)
 		}
 	}
 	return pids
@@ -333,6 +339,9 @@ func (s *site) onlyOne() {
 		s.T.Error("two agents ran at once")
 	}
 }
+
+// logsSize is what logs/ takes on the disk, in bytes.
+func (s *site) logsSize() int64 { return (&statedir.Dir{Path: s.state}).LogsSize() }
 
 func (s *site) missing(name string) bool {
 	_, err := os.Lstat(filepath.Join(s.state, name))

@@ -3,102 +3,108 @@ package bootstrap
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"git-ward/internal/cli"
+	"git-ward/bootstrap/notices"
+	"git-ward/bootstrap/remote"
+	"git-ward/bootstrap/signals"
 	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
+	"git-ward/protocols/comms"
 )
-
-// exit is the watcher's own end for a run's.
-func (r run) exit() error {
-	if r.code == 0 {
-		return nil
-	}
-	return cli.ExitCode(r.code)
-}
 
 // judge draws the conclusions of a run.
 func (w *watcher) judge(ctx context.Context, t *target, r run) {
-	if ctx.Err() != nil && !r.booted { // it was not the target's fault
-		if _, open := w.journal.unfinished(); open {
-			w.report(boot.Failure, t.branch, t.commit, "the watcher was told to end")
-		}
-		if h := w.state.Hop; h != nil && !h.Started {
-			h.Attempts--
-			w.save()
-		}
+	if ctx.Err() != nil && !r.Booted { // it was not the target's fault
+		w.abandon(t)
 		return
 	}
-	if r.notice != nil {
-		r.notice.Branch, r.notice.Code = t.branch, t.code
-		w.tell(*r.notice)
+	if r.Excess != nil {
+		w.notices.Tell(guardNotice(r.Excess.Kind, *t, r.Excess.Text))
 		w.trimLogs()
 	}
-	steady := w.Settings.Bootstrap.Check.Duration
 	switch {
-	case r.time >= steady && r.booted:
-		w.brief = 0
-		if r.notice == nil && len(w.state.Told) > 0 {
-			clear(w.state.Told)
-			w.save()
+	case r.Time >= w.Settings.Bootstrap.Check.Duration && r.Booted:
+		w.restarts.short = 0
+		if r.Excess == nil {
+			w.notices.Forget()
 		}
-	case r.signaled && r.booted:
+	case r.Signaled && r.Booted:
 	case t.hop == nil:
-		w.brief++
+		w.restarts.short++
 	}
-	if !r.booted {
-		w.fail(t, r.why)
+	if !r.Booted {
+		w.fail(t, r.Why)
 	}
-	w.countStarts(t)
-	w.spare.hold()
+	if w.restarts.count() {
+		w.notices.Tell(guardNotice("restarts", *t, fmt.Sprintf(
+			"The agent was started more than %d times within an hour ([guard] restarts). It is started again, at most every %s; logs/errors.log says why it ends.",
+			w.restarts.limit, w.restarts.maxPause)))
+	}
+	w.dir.Reserve()
+}
+
+// abandon is the end of a start that the end of the watcher came between.
+func (w *watcher) abandon(t *target) {
+	if _, open := w.journal.Unfinished(); open {
+		w.report(boot.Failure, t.branch, t.commit, "the watcher was told to end")
+	}
+	if h := w.state.Hop; h != nil && !h.Started {
+		h.Attempts--
+		w.state.save()
+	}
 }
 
 // fail is the end of a start that came to nothing: after a signal main is next,
 // and after main the last commit of main that started.
 func (w *watcher) fail(t *target, why string) {
 	w.report(boot.Failure, t.branch, t.commit, why)
-	delete(w.state.Built, t.branch)
+	w.trees.Forget(t.branch)
 	if t.hop != nil {
 		w.state.Hop = nil
-		w.tell(notice{Status: "FALLBACK", Kind: "start " + t.hop.Name, Code: t.code, Branch: t.branch,
-			Text: fmt.Sprintf("The agent could not be started from %s, commit %s: %s. It runs from main; logs/errors.log and logs/build.log say more.",
-				t.hop.Name, diag.Short(t.commit), diag.Clean(why))})
-		w.save()
-		if t.branch != boot.Main || t.hop.Kind == rollback {
+		w.notices.Tell(fallbackNotice("start "+t.hop.Name, *t, fmt.Sprintf(
+			"The agent could not be started from %s, commit %s: %s. It runs from main; logs/errors.log and logs/build.log say more.",
+			t.hop.Name, diag.Short(t.commit), diag.Clean(why))))
+		w.state.save()
+		if t.branch != boot.Main || t.hop.Kind == signals.Rollback {
 			return
 		}
 	}
 	if t.pinned { // try main again; what kept it from starting may be gone
 		w.state.Pin = nil
-		w.save()
+		w.state.save()
 		return
 	}
-	ctx := context.Background()
-	good, err := w.remote.commit(ctx, lastGoodRef)
+	w.fallBack(context.Background(), t, why)
+}
+
+// fallBack pins the last commit of main that started, in place of one that does not.
+func (w *watcher) fallBack(ctx context.Context, t *target, why string) {
+	good, err := w.remote.Commit(ctx, remote.LastGood)
 	if err != nil || good == "" {
 		return
 	}
-	code, err := w.remote.code(ctx, good)
+	code, err := w.remote.Code(ctx, good)
 	if err != nil || code == t.code {
 		return
 	}
 	w.state.Pin = &pin{Ref: "last-good", Commit: good, Main: t.code, Fallback: true}
-	w.tell(notice{Status: "FALLBACK", Kind: "main", Code: t.code, Text: fmt.Sprintf("The agent does not start from main, commit %s: %s. It runs from the last commit that started, %s, until the code of main moves.",
-		diag.Short(t.commit), diag.Clean(why), diag.Short(good))})
-	w.save()
+	n := fallbackNotice("main", *t, fmt.Sprintf(
+		"The agent does not start from main, commit %s: %s. It runs from the last commit that started, %s, until the code of main moves.",
+		diag.Short(t.commit), diag.Clean(why), diag.Short(good)))
+	n.Branch = "" // it is no directive's
+	w.notices.Tell(n)
+	w.state.save()
 }
 
-// countStarts tells the PM of an agent that is started again and again.
-func (w *watcher) countStarts(t *target) {
-	now := time.Now()
-	w.starts = append(w.starts, now)
-	for len(w.starts) > 0 && now.Sub(w.starts[0]) > time.Hour {
-		w.starts = w.starts[1:]
-	}
-	if n := w.Settings.Guard.Restarts; len(w.starts) > n {
-		w.starts = w.starts[len(w.starts)-n-1:]
-		w.tell(notice{Status: "GUARD", Kind: "restarts", Code: t.code, Branch: t.branch, Text: fmt.Sprintf(
-			"The agent was started more than %d times within an hour ([guard] restarts). It is started again, at most every %s; logs/errors.log says why it ends.", n, w.Settings.Bootstrap.Check.Duration)})
-	}
+func guardNotice(kind string, t target, text string) notices.Notice {
+	return notices.Notice{Status: comms.Guard, Kind: kind, Code: t.code, Branch: t.branch, Text: text}
+}
+
+func fallbackNotice(kind string, t target, text string) notices.Notice {
+	return notices.Notice{Status: comms.Fallback, Kind: kind, Code: t.code, Branch: t.branch, Text: text}
+}
+
+// rollbackNotice is told each time: a PM may want to know of each.
+func rollbackNotice(text string) notices.Notice {
+	return notices.Notice{Status: comms.Rollback, Text: text}
 }

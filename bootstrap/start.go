@@ -3,217 +3,153 @@ package bootstrap
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"git-ward/bootstrap/journal"
+	"git-ward/bootstrap/remote"
+	"git-ward/bootstrap/signals"
+	"git-ward/bootstrap/supervisor"
+	"git-ward/bootstrap/trees"
 	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
 )
 
-// target is what is to run: a commit in a branch's tree.
-type target struct {
-	branch string
-	commit string
-	code   string // names what of the commit can run
-	note   string // for the log
-	hop    *hop   // it is a signal's
-	pinned bool   // it is not main's tip, and not a signal's
-}
-
-// run is how it went.
+// run is how a start and what came of it went.
 type run struct {
-	booted   bool // SUCCESS was written
-	ended    bool // by itself
-	signaled bool // a signal ended it
-	code     int  // as the shell writes it
-	why      string
-	notice   *notice // a guard ended it
-	time     time.Duration
+	supervisor.End
+	code int // the exit code, as a shell has it
 }
 
-// next is what runs now: what a signal wants; else a pin while it holds; else
-// main. It is nil when a signal turns out to lead nowhere.
-func (w *watcher) next(ctx context.Context) (*target, error) {
-	if h := w.state.Hop; h != nil {
-		t, err := w.hopTarget(ctx, h)
-		if err != nil && ctx.Err() == nil {
-			w.fail(&target{branch: hopBranch(h), commit: boot.Unknown, hop: h}, h.Kind+" "+h.Name+": "+err.Error())
-			return nil, nil
-		}
-		return t, err
-	}
-	commit, err := w.remote.commit(ctx, mainRef)
-	if err != nil {
-		return nil, err
-	}
-	if commit == "" {
-		return nil, diag.Hint(fmt.Errorf("%s has no branch main", w.Bare), "`git ward init --bare DIR` makes its first commit")
-	}
-	code, err := w.remote.code(ctx, commit)
-	if err != nil {
-		return nil, err
-	}
-	if p := w.state.Pin; p != nil {
-		if p.Main == code {
-			pinned, err := w.remote.code(ctx, p.Commit)
-			return &target{branch: boot.Main, commit: p.Commit, code: pinned, note: "pinned to " + p.Ref, pinned: true}, err
-		}
-		w.log.Info().Str("ref", p.Ref).Msg("main's code moved: the pin is gone")
-		w.state.Pin = nil
-		w.save()
-	}
-	return &target{branch: boot.Main, commit: commit, code: code}, nil
-}
+// failed is a run that came to no agent.
+func failed(why error) run { return run{supervisor.End{Why: why.Error()}, 1} }
 
-func hopBranch(h *hop) string {
-	if h.Kind == bootstrap {
-		return h.Name
-	}
-	return boot.Main
-}
-
-// maxAttempts is how often a hop is begun that the watcher itself does not
-// survive.
-const maxAttempts = 3
-
-func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
-	if h.Attempts++; h.Attempts > maxAttempts {
-		return nil, fmt.Errorf("the watcher ended %d times while it prepared this", maxAttempts)
-	}
-	w.save()
-	if _, err := w.folderOf(hopBranch(h)); err != nil {
-		return nil, err
-	}
-	commit, err := w.remote.find(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	code, err := w.remote.code(ctx, commit)
-	if err != nil {
-		return nil, err
-	}
-	h.Commit = commit
-	w.save()
-	t := &target{branch: hopBranch(h), commit: commit, code: code, hop: h}
-	if h.Kind == rollback {
-		t.note = "rollback to " + h.Name
-	}
-	return t, nil
-}
-
-// boot takes a target to its end: tree, build, validate, start, run.
-func (w *watcher) boot(ctx context.Context, t *target) run {
-	w.rescued = nil
+// start takes a target to its end: tree, build, validate, start, run.
+func (w *watcher) start(ctx context.Context, t *target) run {
+	w.trees.Rescued()
 	began := time.Now()
-	w.makeRoom(ctx, t)
-	dir, command, err := w.ready(ctx, t)
+	w.clearDisk(ctx, t)
+	dir, err := w.prepare(ctx, t)
 	if err != nil {
-		return run{why: err.Error(), code: 1, time: time.Since(began)}
+		r := failed(err)
+		r.Time = time.Since(began)
+		return r
 	}
 	if t.hop != nil {
 		t.hop.Started = true
-		w.save()
+		w.state.save()
 	}
-	w.leaveOld(ctx, t)
+	if old := w.state.Branch; t.branch == boot.Main && t.hop != nil && old != "" && old != boot.Main {
+		w.trees.Leave(ctx, old)
+	}
 	if w.state.Branch != t.branch {
 		w.state.Branch = t.branch
-		w.save()
+		w.state.save()
 	}
-	w.journal.begin()
-	w.report(boot.Bootstrapping, t.branch, t.commit, t.note)
-	from := w.journal.size()
-	out := &capture{log: w.errors, console: w.console}
-	fmt.Fprintf(w.errors, "--- %s %s %s\n", utc(w.now).Format(time.RFC3339), t.branch, t.commit)
-	p, err := w.start(w.command(dir, w.bootEnv(ctx, t), command...), strings.NewReader(""), out)
+	start, err := w.journal.Begin(t.branch, t.commit, t.note)
+	w.logEvent(boot.Bootstrapping, t.branch, t.commit, t.note, err)
+	fmt.Fprintf(w.errors, "--- %s %s %s\n", w.Now().UTC().Format(time.RFC3339), t.branch, t.commit)
+	end, err := w.supervisor.Watch(ctx, w.agent(ctx, t, dir, start))
 	if err != nil {
-		return run{why: err.Error(), code: 1}
+		return failed(err)
 	}
-	r := w.supervise(ctx, t, p, out, from)
-	r.time = time.Since(began)
-	return r
+	end.Time = time.Since(began)
+	w.log.Info().Str("branch", t.branch).Str("end", diag.Clean(end.Why)).Bool("booted", end.Booted).Bool("signal", end.Signaled).Msg("the agent ended")
+	return run{end, end.Status.Code()}
 }
 
-// ready makes the tree and what is built in it, and returns it with the command
-// to run.
-func (w *watcher) ready(ctx context.Context, t *target) (dir string, command []string, err error) {
-	if dir, err = w.folderOf(t.branch); err != nil {
-		return "", nil, err
+// clearDisk makes room on a disk that the agent before this start has filled.
+func (w *watcher) clearDisk(ctx context.Context, t *target) {
+	if w.trees.ClearDisk(ctx, w.trimLogs) {
+		w.notices.Tell(guardNotice("disk", *t, fmt.Sprintf(
+			"The agent filled its disk, so that nothing could be started. What it kept beside its trees is removed; %.0f %% of the disk are free.", 100*w.dir.Free())))
 	}
-	c := w.commands(ctx)
-	// After a failure nothing that lies there is trusted.
-	built, ok := w.state.Built[t.branch]
-	fresh := w.brief > 1 || len(c.build) > 0 && (!ok || built.Code != t.code)
-	if fresh, err = w.checkout(ctx, dir, t.commit, built.Status, fresh); err != nil {
-		return "", nil, err
+}
+
+// trimLogs removes what is large in logs/, after the agent that made it was ended.
+func (w *watcher) trimLogs() {
+	for _, path := range w.dir.TrimLogs(w.Settings.Guard.Logs / 64) {
+		w.log.Warn().Str("file", path).Msg("a large log is removed")
 	}
-	if fresh {
-		delete(w.state.Built, t.branch)
-		w.save()
-		if err := w.build(ctx, dir, c.build); err != nil {
-			return "", nil, err
-		}
-		_, status, err := w.status(ctx, dir)
-		if err != nil {
-			return "", nil, err
-		}
-		w.state.Built[t.branch] = tree{t.code, status}
-		w.save()
+}
+
+// prepare makes the target's tree. After a second failure nothing that lies there is
+// trusted.
+func (w *watcher) prepare(ctx context.Context, t *target) (dir string, err error) {
+	return w.trees.Prepare(ctx, trees.Want{
+		Branch: t.branch, Commit: t.commit, Code: t.code, Fresh: w.restarts.short > 1,
+		Validate: t.hop != nil && t.hop.Kind == signals.Bootstrap,
+	})
+}
+
+// agent is what is started of a target's tree.
+func (w *watcher) agent(ctx context.Context, t *target, dir string, start *journal.Start) supervisor.Agent {
+	g := w.Settings.Guard
+	own := w.trees.RunCommand(ctx, dir)
+	return supervisor.Agent{
+		Command:      supervisor.Command{Args: w.agentArgs(own), Dir: dir, Env: w.agentEnv(ctx, t, len(own) > 0)},
+		Tee:          w.tee,
+		StartTimeout: w.Settings.Bootstrap.StartTimeout.Duration,
+		Booted:       start.Succeeded,
+		OnBooted:     func() { w.booted(t) },
+		Signaled:     w.signals.Waiting,
+		Signals:      w.notify,
+		Limits:       supervisor.Limits{CPU: g.CPU, Window: g.CPUWindow.Duration, Memory: g.Memory, Logs: g.Logs},
+		LogsSize:     w.dir.LogsSize,
 	}
-	if t.hop != nil && t.hop.Kind == bootstrap && !w.validated(t.code) {
-		if err := w.validate(ctx, dir, c.validate); err != nil {
-			return "", nil, err
-		}
-		w.state.Valid = append(w.state.Valid, t.code)
-		w.save()
+}
+
+// agentArgs are the command line of the agent: the tree's own command, or the agent
+// that ships with Ward.
+func (w *watcher) agentArgs(own []string) []string {
+	args := append([]string{}, own...)
+	if len(args) == 0 {
+		args = []string{w.Agent}
 	}
-	if command = c.run; len(command) == 0 {
-		command = []string{w.Agent}
-	}
-	command = append(append([]string{}, command...), w.repoArgs()...)
+	args = append(args, w.repoArgs()...)
 	if w.Model != "" {
-		command = append(command, "--model", w.Model)
+		args = append(args, "--model", w.Model)
 	}
 	if w.Once {
-		command = append(command, "--once")
+		args = append(args, "--once")
 	}
-	if strings.Contains(command[0], "/") && !filepath.IsAbs(command[0]) {
-		command[0] = filepath.Join(dir, command[0])
-	}
-	return dir, command, nil
+	return args
 }
 
-func (w *watcher) bootEnv(ctx context.Context, t *target) []string {
-	env := []string{boot.LogVar + "=" + w.bootLog(), boot.BranchVar + "=" + t.branch, boot.CommitVar + "=" + t.commit}
-	if main, err := w.remote.commit(ctx, mainRef); err == nil && len(w.commands(ctx).run) > 0 {
+// agentEnv says to the agent what it was started from.
+func (w *watcher) agentEnv(ctx context.Context, t *target, own bool) []string {
+	env := []string{boot.LogVar + "=" + w.dir.BootLog(), boot.BranchVar + "=" + t.branch, boot.CommitVar + "=" + t.commit}
+	if main, err := w.remote.Commit(ctx, remote.Main); err == nil && own {
 		env = append(env, boot.MainVar+"="+main)
 	}
 	return env
 }
 
-// leaveOld removes the tree of a branch that was left for main. What it held and
-// the remote does not have is kept first.
-func (w *watcher) leaveOld(ctx context.Context, t *target) {
-	old := w.state.Branch
-	if t.branch != boot.Main || t.hop == nil || old == "" || old == boot.Main {
+// booted is what follows when the agent said that it started.
+func (w *watcher) booted(t *target) {
+	w.log.Info().Str("branch", t.branch).Str("commit", t.commit).Str("reason", t.note).Msg(string(boot.Success))
+	if t.branch == boot.Main {
+		fmt.Fprintln(w.Stdout, boot.Booted+t.commit)
+	}
+	if t.hop == nil {
 		return
 	}
-	dir, err := w.folderOf(old)
-	if err != nil || !exists(dir) {
-		return
+	if t.hop.Kind == signals.Rollback {
+		w.pinTo(context.Background(), t.hop)
+		w.tellRollback(t)
+	} else if t.branch == boot.Main {
+		w.state.Pin = nil
 	}
-	_, status, err := w.status(ctx, dir)
-	w.rescue(ctx, dir, err != nil || status != w.state.Built[old].Status)
-	if err := w.remove(ctx, dir); err != nil {
-		w.log.Error().Err(err).Msg("the old tree stays")
-		return
+	w.state.Hop = nil
+	w.state.save()
+}
+
+func (w *watcher) tellRollback(t *target) {
+	text := fmt.Sprintf("The agent went back to %s, commit %s, and runs from there until the code of main moves.", t.hop.Name, diag.Short(t.commit))
+	if rescued := w.trees.Rescued(); len(rescued) > 0 {
+		text += " What it had and the repository had not is on " + strings.Join(rescued, ", ") + "."
+	} else {
+		text += " It left nothing behind that the repository does not have."
 	}
-	delete(w.state.Built, old)
-	for dir = filepath.Dir(dir); dir != w.State && !exists(filepath.Join(dir, ".git")); dir = filepath.Dir(dir) {
-		if names, err := os.ReadDir(dir); err != nil || len(names) > 0 || w.remove(ctx, dir) != nil {
-			break
-		}
-	}
-	w.log.Info().Str("branch", old).Msg("the old tree is removed")
+	w.notices.Tell(rollbackNotice(text))
 }

@@ -1,4 +1,4 @@
-package bootstrap
+package bootstrap_test
 
 import (
 	"errors"
@@ -117,7 +117,7 @@ func TestGuards(t *testing.T) {
 			if !strings.Contains(s.err.String(), "ended by a guard") {
 				t.Error("the log does not say so")
 			}
-			if n := folderSize(filepath.Join(s.state, "logs")); n > 150<<20 {
+			if n := s.logsSize(); n > 150<<20 {
 				t.Errorf("logs/ has %d bytes", n)
 			}
 			if n := len(s.err.String()); n > 2<<20 {
@@ -136,7 +136,7 @@ func TestTenGigabytesOfLog(t *testing.T) {
 	s := newSite(t, library+"ok\nexec 9>&-\nhead -c 10000000000 /dev/zero | tr '\\0' x\n", `logs = 20_000_000_000`)
 	s.start()
 	s.awaitCount("SUCCESS main", 2)
-	if n := folderSize(filepath.Join(s.state, "logs")); n > 40<<20 {
+	if n := s.logsSize(); n > 40<<20 {
 		t.Errorf("logs/ has %d bytes", n)
 	}
 }

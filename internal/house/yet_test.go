@@ -4,7 +4,6 @@ package house
 var (
 	arrowsYet = []string{
 		"git-ward/agent/mcp git-ward/internal/cli",
-		"git-ward/bootstrap git-ward/internal/cli",
 		"git-ward/hooks/receive git-ward/internal/cli",
 		"git-ward/sandbox git-ward/internal/cli",
 		"git-ward/sandbox/doctor git-ward/internal/cli",

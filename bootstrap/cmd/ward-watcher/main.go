@@ -3,8 +3,8 @@
 package main
 
 import (
-	"git-ward/bootstrap"
+	"git-ward/bootstrap/command"
 	"git-ward/internal/cli"
 )
 
-func main() { cli.Main("ward-watcher", bootstrap.Command) }
+func main() { cli.Main("ward-watcher", command.Watcher) }

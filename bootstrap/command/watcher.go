@@ -1,0 +1,94 @@
+// Package command is ward-watcher's command line: flags into bootstrap.Options, and
+// the agent's exit code out.
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"git-ward/bootstrap"
+	"git-ward/bootstrap/supervisor"
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+)
+
+const (
+	usage        = "ward-watcher --bare DIR --state DIR --config FILE [--door SOCKET] [--model NAME] [--once] [--agent PROGRAM] [--agent-user ID]"
+	limitedUsage = "ward-watcher " + supervisor.Verb + " WATCHER PROCESSES CMD [ARG ...]"
+)
+
+// Watcher is ward-watcher. Its stdout has one kind of line, which the launcher
+// reads: boot.Booted and a commit. All else is on stderr.
+func Watcher(ctx context.Context, env *cli.Env) error {
+	return WithClock(ctx, env, time.Now)
+}
+
+// WithClock is Watcher with a wall clock.
+func WithClock(ctx context.Context, env *cli.Env, now func() time.Time) error {
+	if len(env.Args) > 0 && env.Args[0] == supervisor.Verb {
+		err := supervisor.Limited(env.Args[1:])
+		if errors.Is(err, supervisor.ErrWords) {
+			return env.Usage(limitedUsage, "%v", err)
+		}
+		return err
+	}
+	o, err := options(env)
+	if err != nil {
+		return err
+	}
+	o.Now = now
+	code, err := bootstrap.Run(ctx, o)
+	if err == nil && code != 0 {
+		err = cli.ExitCode(code)
+	}
+	return err
+}
+
+// options reads the command line and the settings.
+func options(env *cli.Env) (bootstrap.Options, error) {
+	var bare, state, door, file, agent string
+	o := bootstrap.Options{Stdout: env.Stdout, Stderr: env.Stderr}
+	rest, err := env.Flags("ward-watcher", usage, func(fs *flag.FlagSet) {
+		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
+		fs.StringVar(&state, "state", "", "the `DIR` of trees, logs and signals")
+		fs.StringVar(&file, "config", "", "the settings, a `FILE` like config.toml")
+		fs.StringVar(&door, "door", "", "the agent pushes through this `SOCKET`")
+		fs.StringVar(&o.Model, "model", "", "the agent's model, in place of [model] `NAME`")
+		fs.BoolVar(&o.Once, "once", false, "end when the agent ends by itself")
+		fs.StringVar(&agent, "agent", "", "the agent that ships with Ward, a `PROGRAM`; default: ward-agent beside this one")
+		fs.IntVar(&o.AgentUser, "agent-user", 0, "run the agent as the user and group `ID`; needs setuid, setgid, kill")
+	})
+	switch {
+	case err != nil:
+		return o, err
+	case len(rest) > 0:
+		return o, env.Usage(usage, "unexpected argument %q", rest[0])
+	case bare == "" || state == "" || file == "":
+		return o, env.Usage(usage, "--bare, --state and --config are needed")
+	case o.AgentUser != 0 && o.AgentUser == os.Getuid():
+		return o, env.Usage(usage, "--agent-user is this user: the agent could end the watcher")
+	}
+	o.Bare, o.State, o.Config = env.Path(bare), env.Path(state), env.Path(file)
+	if door != "" {
+		o.Door = env.Path(door)
+	}
+	if o.Agent = agent; agent == "" {
+		if o.Agent, err = cli.Program("ward-agent"); err != nil {
+			return o, err
+		}
+	}
+	if o.Self, err = os.Executable(); err != nil {
+		return o, err
+	}
+	data, err := config.ReadFile(o.Config)
+	if err != nil {
+		return o, diag.Hint(fmt.Errorf("--config: %w", err), "give a copy of <bare>/ward/config.toml")
+	}
+	o.Settings, err = config.Parse(data, o.Config)
+	return o, err
+}

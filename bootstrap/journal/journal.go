@@ -1,0 +1,146 @@
+// Package journal is logs/bootstrap.log: every start and how it ended (BOOT-1). The
+// agent appends its SUCCESS, so it can write to the file, and what it says there is
+// believed for its own start only.
+package journal
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"git-ward/bootstrap/statedir"
+	"git-ward/protocols/boot"
+)
+
+// Journal is the file, in its directory.
+type Journal struct {
+	Dir *statedir.Dir
+	Now func() time.Time // the wall clock: written down and never computed with, because it may jump
+}
+
+const (
+	// maxSize is where the journal starts anew; one predecessor stays.
+	maxSize = 1 << 20
+	// tailSize is how much of its end is looked at.
+	tailSize = 64 << 10
+)
+
+// Append writes an entry with the present time as one line, whole, with an end
+// before it where somebody left a line without one.
+func (j *Journal) Append(event boot.Event, branch, commit, reason string) error {
+	f, err := j.Dir.OpenShared(j.Dir.BootLog(), os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	e := boot.Entry{Time: j.Now().UTC().Truncate(time.Second), Event: event, Branch: branch, Commit: commit, Reason: reason}
+	line := e.String() + "\n"
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
+			line = "\n" + line
+		}
+	}
+	_, err = f.WriteString(line)
+	if j.Dir.Release(err) {
+		_, err = f.WriteString("\n" + line)
+	}
+	return errors.Join(err, f.Sync())
+}
+
+// Start is a start whose end the journal is looked at for.
+type Start struct {
+	journal        *Journal
+	branch, commit string
+	from           int64 // where the journal ended when the start began
+	seen           int64 // and when it was last read
+	succeeded      bool
+}
+
+// Begin writes BOOTSTRAPPING, in a journal that has room for the lines of one more
+// start. The start can be watched even where that line could not be written.
+func (j *Journal) Begin(branch, commit, reason string) (*Start, error) {
+	if j.size() > maxSize {
+		os.Rename(j.Dir.BootLog(), j.Dir.BootLog()+".1")
+	}
+	err := j.Append(boot.Bootstrapping, branch, commit, reason)
+	return &Start{journal: j, branch: branch, commit: commit, from: j.size()}, err
+}
+
+// Succeeded reports whether the agent wrote the SUCCESS of this start. The file is
+// read only where it has grown since the last look.
+func (s *Start) Succeeded() bool {
+	if now := s.journal.size(); !s.succeeded && now != s.seen {
+		s.seen = now
+		s.succeeded = succeeded(s.journal.entries(s.from), s.branch, s.commit)
+	}
+	return s.succeeded
+}
+
+// Succeeded reports whether the end of the journal has a SUCCESS of that start.
+func (j *Journal) Succeeded(branch, commit string) bool {
+	return succeeded(j.entries(0), branch, commit)
+}
+
+func succeeded(list []boot.Entry, branch, commit string) bool {
+	for _, e := range list {
+		if e.Event == boot.Success && e.Branch == branch && e.Commit == commit {
+			return true
+		}
+	}
+	return false
+}
+
+// Unfinished is the last start if the journal does not tell its end.
+func (j *Journal) Unfinished() (last boot.Entry, open bool) {
+	for _, e := range j.entries(0) {
+		switch {
+		case e.Event == boot.Bootstrapping:
+			last, open = e, true
+		case e.Branch == last.Branch && e.Commit == last.Commit:
+			open = false
+		}
+	}
+	return last, open
+}
+
+// size is where the journal ends now, in bytes.
+func (j *Journal) size() int64 {
+	info, err := os.Lstat(j.Dir.BootLog())
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// entries reads the entries from an offset on, at most tailSize bytes from the
+// end. Lines that are none are left out.
+func (j *Journal) entries(from int64) []boot.Entry {
+	f, err := j.Dir.OpenShared(j.Dir.BootLog(), os.O_RDONLY)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	if from > info.Size() { // somebody cut it
+		from = 0
+	}
+	from = max(from, info.Size()-tailSize)
+	data, err := io.ReadAll(io.NewSectionReader(f, from, tailSize))
+	if err != nil {
+		return nil
+	}
+	var list []boot.Entry
+	for line := range strings.Lines(string(data)) {
+		text, whole := strings.CutSuffix(line, "\n")
+		if e, err := boot.Parse(text); err == nil && whole {
+			list = append(list, e)
+		}
+	}
+	return list
+}

@@ -1,0 +1,60 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"git-ward/bootstrap/notices"
+	"git-ward/bootstrap/supervisor"
+)
+
+// program is the agent's own program, for what needs the agent's rights in the
+// repository: the watcher has none.
+type program struct {
+	supervisor *supervisor.Supervisor
+	path       string
+	dir        string   // where it runs
+	repoArgs   []string // tell it where everything is
+}
+
+const (
+	// pushTime bounds a push: the agent waits for it.
+	pushTime = 2 * time.Minute
+	// maxAnswer bounds, in bytes, what is printed about it.
+	maxAnswer = 1 << 20
+)
+
+// run runs one verb of the program.
+func (p *program) run(ctx context.Context, stdin string, args ...string) (output string, err error) {
+	var out bytes.Buffer
+	err = p.supervisor.Run(ctx, supervisor.Command{Dir: p.dir, Time: pushTime, Stdin: stdin, Output: &out, Limit: maxAnswer,
+		Args: append(append([]string{p.path}, args...), p.repoArgs...)})
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", args[0], err, supervisor.LastLines(out.String()))
+	}
+	return out.String(), err
+}
+
+// report pushes a notice as a report in COMMS.md (notices.Notices).
+func (p *program) report(ctx context.Context, n notices.Notice) error {
+	_, err := p.run(ctx, n.Text, "report", "--status", string(n.Status), "--directive", n.Directive(), "--incident", n.ID)
+	return err
+}
+
+// rescue pushes what a tree holds (trees.Rescue).
+func (p *program) rescue(ctx context.Context, tree string, uncommitted bool) (branches []string, err error) {
+	args := []string{"rescue", "--tree", tree}
+	if !uncommitted {
+		args = append(args, "--commits")
+	}
+	output, err := p.run(ctx, "", args...)
+	for line := range strings.Lines(output) {
+		if branch, ok := strings.CutPrefix(strings.TrimSpace(line), "rescued "); ok {
+			branches = append(branches, branch)
+		}
+	}
+	return branches, err
+}

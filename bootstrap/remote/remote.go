@@ -1,0 +1,135 @@
+// Package remote is the bare repository as the watcher reads it: which commit a
+// signal names, and what of a commit can run. It reads as the watcher's own user;
+// nothing there is the agent's to write but by pushes.
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/boot"
+)
+
+// Full names of the refs that the watcher starts agents from.
+const (
+	Main     = "refs/heads/main"
+	LastGood = "refs/ward/last-good" // the last commit of main that started
+)
+
+// lookTime bounds one git command.
+const lookTime = 30 * time.Second
+
+// Remote is the repository.
+type Remote struct{ repo *git.Repo }
+
+// Open opens a bare repository for reading.
+func Open(bare string) *Remote {
+	r := git.Open(bare)
+	// What is stored was pushed by an agent, too; a look at it has bounds.
+	r.Limits = git.Limits{Memory: 4 << 30, Alloc: 512 << 20, CPU: lookTime}
+	return &Remote{r}
+}
+
+// ErrNotFound says that the repository has nothing under a name.
+var ErrNotFound = errors.New("the repository has no such branch, ref or commit")
+
+// Mark changes when a full ref moves; it costs no process.
+func (r *Remote) Mark(ref string) git.Mark { return r.repo.Mark(ref) }
+
+// Commit is the object id that a full ref holds, "" when there is none.
+func (r *Remote) Commit(ctx context.Context, ref string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	id, err := r.repo.Ref(ctx, ref)
+	if err != nil || id == git.Zero {
+		return "", err
+	}
+	return id, nil
+}
+
+// Branch is the commit of a branch, or ErrNotFound.
+func (r *Remote) Branch(ctx context.Context, name string) (string, error) {
+	return r.first(ctx, "refs/heads/"+name)
+}
+
+// Revision is the commit of a branch, tag, full ref, or of a commit id of at least
+// seven digits, or ErrNotFound.
+func (r *Remote) Revision(ctx context.Context, name string) (string, error) {
+	refs := []string{"refs/heads/" + name, "refs/tags/" + name}
+	if strings.HasPrefix(name, "refs/") {
+		refs = append(refs, name)
+	}
+	commit, err := r.first(ctx, refs...)
+	if errors.Is(err, ErrNotFound) && strings.Trim(name, "0123456789abcdef") == "" && len(name) >= 7 {
+		return r.peel(ctx, name)
+	}
+	return commit, err
+}
+
+// first is the commit of the first of the refs that there is.
+func (r *Remote) first(ctx context.Context, refs ...string) (string, error) {
+	for _, ref := range refs {
+		id, err := r.Commit(ctx, ref)
+		if err != nil {
+			return "", err
+		}
+		if id != "" {
+			return r.peel(ctx, id)
+		}
+	}
+	return "", ErrNotFound
+}
+
+// peel is the commit that an object id, full or not, stands for.
+func (r *Remote) peel(ctx context.Context, id string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	out, err := r.repo.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", id+"^{commit}")
+	if err != nil {
+		return "", ErrNotFound
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// Code names what of a commit's tree can run: equal names, the same program. A
+// report on main does not make it another.
+func (r *Remote) Code(ctx context.Context, commit string) (string, error) {
+	entries, err := r.tree(ctx, commit)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, e := range entries {
+		if _, name, _ := bytes.Cut(e, []byte("\t")); boot.IsCode(string(name)) {
+			fmt.Fprintf(h, "%s\x00", e)
+		}
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:20]), nil
+}
+
+// tree lists the entries of a commit's tree, or those of some paths, in the form of
+// git ls-tree.
+func (r *Remote) tree(ctx context.Context, commit string, paths ...string) ([][]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	out, err := r.repo.Output(ctx, append([]string{"ls-tree", "-z", "--full-tree", commit, "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0}), nil
+}
+
+// wardFiles are by what Ward's own source is known.
+var wardFiles = []string{"scripts/build", "scripts/test", "agent/cmd/ward-agent/main.go", "bootstrap/cmd/ward-watcher/main.go"}
+
+// IsWard reports whether main is Ward's own source. A branch has no say in it.
+func (r *Remote) IsWard(ctx context.Context) bool {
+	entries, err := r.tree(ctx, Main, wardFiles...)
+	return err == nil && len(entries) == len(wardFiles)
+}

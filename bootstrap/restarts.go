@@ -1,0 +1,32 @@
+package bootstrap
+
+import "time"
+
+// restarts are how often, and how soon after each other, agents are started.
+type restarts struct {
+	limit    int           // starts an hour that the PM need not know of
+	maxPause time.Duration // between two starts
+	short    int           // runs in a row that were short
+	starts   []time.Time   // of the last hour, on the monotonic clock
+}
+
+// pause is the time before the next start: none after a run that was long, or the
+// first that was short; then twice as long each time.
+func (r *restarts) pause() time.Duration {
+	if r.short < 2 {
+		return 0
+	}
+	return min(r.maxPause, time.Second<<min(r.short-2, 20))
+}
+
+// count counts a start and reports whether there were more than the limit within an
+// hour.
+func (r *restarts) count() bool {
+	now := time.Now()
+	r.starts = append(r.starts, now)
+	for now.Sub(r.starts[0]) > time.Hour {
+		r.starts = r.starts[1:]
+	}
+	r.starts = r.starts[max(0, len(r.starts)-r.limit-1):]
+	return len(r.starts) > r.limit
+}

@@ -1,0 +1,46 @@
+package statedir
+
+import (
+	"errors"
+	"io"
+	"os"
+	"syscall"
+)
+
+// ErrTooLarge and ErrNotRegular are why a file is not read.
+var (
+	ErrTooLarge   = errors.New("it is too large")
+	ErrNotRegular = errors.New("it is not a regular file")
+)
+
+// ReadRegular reads a file of at most limit bytes that an untrusted user may have
+// put there: links are not followed, and pipes and devices are not opened for
+// long enough to matter.
+func ReadRegular(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) {
+		return nil, ErrNotRegular
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, ErrNotRegular
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = ErrTooLarge
+	}
+	return data, err
+}
+
+// Exists reports whether there is anything at a path, a broken link included.
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,181 @@
+// Package statedir is the watcher's state directory: where its folders and files
+// are, and how they are read and written beside an agent that may be an enemy
+// (BOOT-1).
+//
+// In the fence the agent can write to most of it. Every folder that the watcher uses
+// is its own, with the sticky bit where the agent writes too, so that the agent can
+// neither remove nor replace what the watcher made there. What the agent wrote is
+// read without following links, without waiting on pipes, and up to a bound.
+package statedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/logfile"
+)
+
+// Dir is the state directory.
+type Dir struct {
+	Path     string // absolute
+	Separate bool   // the agent is another user than the watcher
+	// Rename renames as the agent's user, who alone may rename its own files in a
+	// sticky folder; nil where both are one user.
+	Rename func(from, to string) error
+}
+
+// Logs is the folder of logs, in which the agent writes too.
+func (d *Dir) Logs() string { return filepath.Join(d.Path, "logs") }
+
+// BootLog is bootstrap.log: every start and its end.
+func (d *Dir) BootLog() string { return filepath.Join(d.Logs(), "bootstrap.log") }
+
+// ErrorLog is errors.log: what agents printed.
+func (d *Dir) ErrorLog() string { return filepath.Join(d.Logs(), "errors.log") }
+
+// WatcherLog is the watcher's own log.
+func (d *Dir) WatcherLog() string { return filepath.Join(d.Logs(), "watcher.log") }
+
+// BuildLog is what build and validate printed.
+func (d *Dir) BuildLog() string { return filepath.Join(d.Logs(), "build.log") }
+
+// Signals is the folder in which the agent leaves its signals.
+func (d *Dir) Signals() string { return filepath.Join(d.Path, ".signal") }
+
+// Private is the folder of files that only the watcher writes; Own is one of them.
+func (d *Dir) Private() string { return filepath.Join(d.Path, ".watcher") }
+
+// Own is the path of a file that only the watcher writes.
+func (d *Dir) Own(name string) string { return filepath.Join(d.Private(), name) }
+
+// shared is the mode of folders where agent and watcher write: as /tmp.
+const shared = 0o777 | fs.ModeSticky
+
+// Prepare makes the folders and sees to it that they are the watcher's.
+func (d *Dir) Prepare() error {
+	if err := os.MkdirAll(d.Path, 0o755); err != nil {
+		return err
+	}
+	if d.Separate {
+		if err := d.checkTop(); err != nil {
+			return err
+		}
+	}
+	for dir, mode := range map[string]fs.FileMode{d.Logs(): shared, d.Signals(): shared, d.Private(): 0o755} {
+		if !d.Separate {
+			mode &= 0o755
+		}
+		if err := d.ownFolder(dir, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTop refuses a state directory in which the agent could rename what is the
+// watcher's.
+func (d *Dir) checkTop() error {
+	info, err := os.Stat(d.Path)
+	if err != nil {
+		return err
+	}
+	owner := info.Sys().(*syscall.Stat_t).Uid
+	if (owner == uint32(os.Getuid()) || owner == 0) && info.Mode()&fs.ModeSticky != 0 {
+		return nil
+	}
+	err = fmt.Errorf("%s belongs to user %d, mode %v: the agent could replace the watcher's files", d.Path, owner, info.Mode())
+	return diag.Hint(err, "it was made by an older version: remove bot.img from the launcher's --state directory; what counts is in the repository's refs")
+}
+
+// ownFolder makes a folder the watcher's own; what another user put there is moved
+// aside.
+func (d *Dir) ownFolder(dir string, mode fs.FileMode) error {
+	if err := d.moveAside(dir, fs.ModeDir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Chmod(dir, mode)
+}
+
+// moveAside moves away what lies at path unless it is of that type, the watcher's,
+// and has one name only.
+func (d *Dir) moveAside(path string, fileType fs.FileMode) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	stat := info.Sys().(*syscall.Stat_t)
+	if info.Mode().Type() == fileType && stat.Uid == uint32(os.Getuid()) && (fileType == fs.ModeDir || stat.Nlink == 1) {
+		return nil
+	}
+	to := fmt.Sprintf("%s.not-the-watchers-%d", path, time.Now().UnixNano())
+	if err := os.Rename(path, to); !errors.Is(err, fs.ErrPermission) || d.Rename == nil {
+		return err
+	}
+	return d.Rename(path, to)
+}
+
+// OpenLog opens a log of the watcher's own, of at most size bytes, in a folder where
+// the agent writes.
+func (d *Dir) OpenLog(path string, size int64) (*logfile.File, error) {
+	if err := d.moveAside(path, 0); err != nil {
+		return nil, err
+	}
+	return logfile.Open(path, size, 0o644)
+}
+
+// OpenShared opens bootstrap.log, to which the agent appends: for everyone to write
+// where the agent is another user.
+func (d *Dir) OpenShared(path string, flags int) (*os.File, error) {
+	if err := d.moveAside(path, 0); err != nil {
+		return nil, err
+	}
+	mode := fs.FileMode(0o644)
+	if d.Separate {
+		mode = 0o666
+	}
+	f, err := os.OpenFile(path, flags|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, mode)
+	if err == nil {
+		err = f.Chmod(mode) // the umask took bits away
+	}
+	return f, err
+}
+
+// lockPatience is how long Lock tries. A child that a killed watcher was just about
+// to start holds the lock until it gets to its exec.
+const lockPatience = 2 * time.Second
+
+// Lock holds the directory for one watcher (BOOT-5). It ends with the process.
+func (d *Dir) Lock() (*os.File, error) {
+	f, err := os.OpenFile(d.Own("lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(lockPatience); ; time.Sleep(20 * time.Millisecond) {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+			break
+		}
+	}
+	if err == nil {
+		return f, nil
+	}
+	f.Close()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = diag.Hint(fmt.Errorf("another watcher works in %s", d.Path), "one at a time: stop that one, or give this one another --state")
+	}
+	return nil, err
+}

@@ -1,0 +1,111 @@
+package supervisor
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"git-ward/internal/diag"
+)
+
+const (
+	// consoleBurst and consoleRate bound, in bytes and bytes a second, what of the
+	// agents' output goes on to the launcher: the host's disk is not the agent's.
+	consoleBurst = 1 << 20
+	consoleRate  = 4 << 10
+)
+
+// Tee takes what agents print: into errors.log, and some of it on to the launcher.
+type Tee struct {
+	log     io.Writer
+	console *console
+}
+
+// NewTee passes on what agents print; the bound on what the launcher gets is one for
+// all of them.
+func NewTee(log, launcher io.Writer) *Tee {
+	return &Tee{log, &console{w: launcher, tokens: consoleBurst, at: time.Now()}}
+}
+
+// capture is the output of one agent.
+type capture struct {
+	*Tee
+	total atomic.Int64 // bytes
+	tail  Tail
+}
+
+// Write never fails: an agent must not notice that a disk is full.
+func (c *capture) Write(p []byte) (int, error) {
+	c.total.Add(int64(len(p)))
+	c.log.Write(p)
+	c.console.Write(p)
+	return c.tail.Write(p)
+}
+
+// console passes bytes on at a bounded rate, and says when it left some out.
+type console struct {
+	w      io.Writer
+	tokens float64 // bytes that may go on now
+	at     time.Time
+	muted  bool
+}
+
+func (c *console) Write(p []byte) (int, error) {
+	now := time.Now()
+	c.tokens = min(consoleBurst, c.tokens+now.Sub(c.at).Seconds()*consoleRate)
+	c.at = now
+	switch {
+	case c.tokens >= float64(len(p)):
+		c.tokens -= float64(len(p))
+		c.muted = false
+		return c.w.Write(p)
+	case !c.muted:
+		c.muted = true
+		io.WriteString(c.w, "\nward-watcher: the agent prints too much; the rest is in logs/errors.log only\n")
+	}
+	return len(p), nil
+}
+
+// tailSize is how many bytes of an output's end a Tail keeps at least.
+const tailSize = 4 << 10
+
+// Tail is a writer that keeps the end of what is written. Its zero value is ready,
+// and it may be read while it is written to.
+type Tail struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+// Write never fails.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, p...)
+	if len(t.data) > 2*tailSize {
+		t.data = append(t.data[:0], t.data[len(t.data)-tailSize:]...)
+	}
+	return len(p), nil
+}
+
+// LastLines is LastLines of what was written.
+func (t *Tail) LastLines() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return LastLines(string(t.data))
+}
+
+// LastLines is the end of an output, at most 300 bytes of whole lines, as one line:
+// for the reason of a failure. Of a line that is longer it is the end.
+func LastLines(text string) string {
+	const size = 300
+	text = strings.TrimSpace(text)
+	if len(text) > size {
+		text = text[len(text)-size:]
+		if _, lines, ok := strings.Cut(text, "\n"); ok {
+			text = lines
+		}
+	}
+	return diag.Clean(strings.ReplaceAll(text, "\n", "; "))
+}

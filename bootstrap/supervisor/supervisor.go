@@ -1,0 +1,131 @@
+// Package supervisor starts everything of the agent's: as the agent's user, within
+// its bounds, one at a time, and ended with all that it started (BOOT-2, BOOT-5). It
+// watches the agent itself until it ends or has to be ended (BOOT-4).
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/process"
+)
+
+// Grace is how long what is told to end may take.
+const Grace = 3 * time.Second
+
+// Supervisor starts what is the agent's. Its children die with the thread that
+// starts them, so all are started from one goroutine that keeps its thread
+// (runtime.LockOSThread).
+type Supervisor struct {
+	program   string              // ward-watcher, by whose verb Limited every command begins
+	user      *syscall.Credential // the agent's; nil: the watcher's own
+	processes uint64              // bound on the agent's user's; 0: none
+	alone     bool                // in a container, but for the first process
+}
+
+// Become makes this process a supervisor: it takes what it needs and gives up what
+// its children must not get. program is ward-watcher's path, user the id of the
+// agent's user and group, 0 for the watcher's own.
+func Become(program string, user int) (*Supervisor, error) {
+	s := &Supervisor{program: program, processes: processesFor(user)}
+	if user != 0 {
+		s.user = &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}
+	}
+	s.alone = user != 0 && os.Getuid() != 0 && os.Getppid() == 1 && firstIsForwarder()
+	if !s.alone {
+		// Orphans of the agent come back here, to be ended with it. In the fence they
+		// go to the first process.
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil || user == 0 {
+			return s, err
+		}
+	}
+	// Capabilities reach a child through the ambient set. This process keeps its
+	// own; what it starts has none.
+	if _, _, errno := syscall.AllThreadsSyscall6(syscall.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0); errno != 0 {
+		return nil, fmt.Errorf("the capabilities cannot be kept from the agent: %w", errno)
+	}
+	// No process of the agent's may look into this one, or into its children on
+	// their way to the agent's user.
+	return s, unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+}
+
+// firstIsForwarder reports whether the first process that can be seen is the one
+// that a fence begins with. What it decides, a kill of all processes, must not
+// happen to a machine.
+func firstIsForwarder() bool {
+	name, err := os.ReadFile("/proc/1/comm")
+	return err == nil && string(name) == "ward-inside\n"
+}
+
+// Command is a command line of the agent's user.
+type Command struct {
+	Args   []string
+	Dir    string
+	Env    []string // beside the watcher's own
+	Stdin  string
+	Output io.Writer     // stdout and stderr; nil: nowhere
+	Limit  int64         // bytes of output; 0: none
+	Time   time.Duration // 0: none
+}
+
+// Run runs a command to its end, and ends all that it left behind. The error says
+// how the command failed, or why it was ended.
+func (s *Supervisor) Run(ctx context.Context, c Command) error {
+	status, stopped, err := s.command(c).Run(ctx)
+	switch {
+	case err != nil:
+		return err
+	case stopped != nil:
+		return stopped
+	case !status.OK():
+		return errors.New(status.String())
+	}
+	return nil
+}
+
+// Start starts a command that is watched until it is ended.
+func (s *Supervisor) Start(c Command) (*process.Group, error) { return s.command(c).Start() }
+
+func (s *Supervisor) command(c Command) *process.Command {
+	p := &process.Command{
+		Args: append(s.limitedArgs(), c.Args...), Dir: c.Dir, Env: append(os.Environ(), c.Env...),
+		Stdout: c.Output, Stderr: c.Output, Output: c.Limit,
+		User: s.user, DieWithThread: true, Sweep: process.SweepDescendants, Timeout: c.Time, Grace: Grace,
+	}
+	if c.Stdin != "" {
+		p.Stdin = strings.NewReader(c.Stdin)
+	}
+	if s.alone {
+		p.Sweep = process.SweepContainer
+	}
+	return p
+}
+
+// usage is the processor time and the memory, in bytes, of all that the agent runs.
+// The time of the dead is with those who waited for them: the first process and this
+// one count with that.
+func (s *Supervisor) usage() (cpu time.Duration, memory int64) {
+	list := process.Descendants
+	waiters := []int{os.Getpid()}
+	if s.alone {
+		list, waiters = process.Others, append(waiters, 1)
+	}
+	for _, p := range list() {
+		cpu += p.CPU + p.ChildrenCPU
+		memory += p.Memory
+	}
+	for _, pid := range waiters {
+		if p, ok := process.Read(pid); ok {
+			cpu += p.ChildrenCPU
+		}
+	}
+	return cpu, memory
+}

@@ -1,0 +1,163 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"git-ward/internal/process"
+)
+
+const (
+	// successEvery is how often the agent's SUCCESS is looked for.
+	successEvery = 20 * time.Millisecond
+	// LookEvery is how often signals, and main's move, are looked for (AGT-6).
+	LookEvery = 500 * time.Millisecond
+	// guardEvery is how many of these looks there are to one of the guard.
+	guardEvery = 2
+	// signalGrace is how long an agent that wrote a signal may take to end by itself.
+	signalGrace = 10 * time.Second
+)
+
+// Agent is one run of the agent: what is started, and what it is watched for.
+type Agent struct {
+	Command      Command // its Output is Tee's
+	Tee          *Tee
+	StartTimeout time.Duration         // within which Booted must be true
+	Booted       func() bool           // whether the agent said that it started
+	OnBooted     func()                // is called once, when it did
+	Signaled     func() bool           // whether a signal waits that ends the agent
+	Signals      <-chan fsnotify.Event // says when to ask Signaled, which is asked every LookEvery, too; may be nil
+	Limits       Limits
+	LogsSize     func() int64 // bytes in the folder of logs
+}
+
+// End is how a run of the agent ended.
+type End struct {
+	Booted   bool           // it said that it started
+	Signaled bool           // it wrote a signal
+	Status   process.Status // how its first process ended
+	Excess   *Excess        // a guard ended it
+	Why      string         // why it ended, with the last of its output where it did not start
+	Time     time.Duration
+}
+
+// Watch runs the agent until it ends, and brings that about when ctx ends, a signal
+// waits, it does not say in time that it started, or takes too much. Nothing of it is
+// left then. The error says why it could not be started.
+func (s *Supervisor) Watch(ctx context.Context, a Agent) (End, error) {
+	began := time.Now()
+	out := &capture{Tee: a.Tee}
+	a.Command.Output = out
+	group, err := s.Start(a.Command)
+	if err != nil {
+		return End{}, err
+	}
+	r := &run{Agent: a, group: group}
+	r.guard = guard{limits: a.Limits, usage: s.usage, logs: func() int64 { return max(out.total.Load(), a.LogsSize()) }}
+	r.watch(ctx)
+	r.finish(out)
+	r.end.Time = time.Since(began)
+	return r.end, nil
+}
+
+// run is an agent that runs.
+type run struct {
+	Agent
+	group *process.Group
+	guard guard
+	looks int
+	end   End
+	grace time.Duration // for what runs still when watch returns
+}
+
+// watch returns when the agent has ended, or has to be ended.
+func (r *run) watch(ctx context.Context) {
+	late := time.NewTimer(r.StartTimeout)
+	defer late.Stop()
+	success := time.NewTicker(successEvery)
+	defer success.Stop()
+	look := time.NewTicker(LookEvery)
+	defer look.Stop()
+	r.grace = Grace
+	for {
+		select {
+		case <-r.group.Exited():
+			r.grace = 0
+			return
+		case <-ctx.Done():
+			r.end.Why = "the watcher was told to end"
+			return
+		case <-late.C:
+			if !r.end.Booted {
+				r.end.Why = fmt.Sprintf("no SUCCESS within %s", r.StartTimeout)
+				return
+			}
+		case <-success.C:
+			if r.lookBooted() {
+				success.Stop()
+			}
+			continue
+		case <-r.Signals:
+		case <-look.C:
+			if r.lookGuard() {
+				return
+			}
+		}
+		if r.Signaled() {
+			r.end.Signaled = true
+			r.awaitExit(ctx)
+			return
+		}
+	}
+}
+
+// lookBooted sees whether the agent started.
+func (r *run) lookBooted() bool {
+	if !r.end.Booted && r.Booted() {
+		r.end.Booted = true
+		r.OnBooted()
+	}
+	return r.end.Booted
+}
+
+// lookGuard sees whether the agent takes too much.
+func (r *run) lookGuard() bool {
+	if r.looks++; r.looks%guardEvery != 0 {
+		return false
+	}
+	process.ReapOrphans(r.group.Leader())
+	if r.end.Excess = r.guard.look(time.Now()); r.end.Excess == nil {
+		return false
+	}
+	r.end.Why = "ended by a guard: " + r.end.Excess.Kind
+	return true
+}
+
+// awaitExit lets an agent that wrote a signal end by itself.
+func (r *run) awaitExit(ctx context.Context) {
+	over := time.NewTimer(signalGrace)
+	defer over.Stop()
+	select {
+	case <-r.group.Exited():
+		r.grace = 0
+	case <-ctx.Done():
+	case <-over.C:
+	}
+}
+
+// finish ends the agent with all of its, and sees how it went.
+func (r *run) finish(out *capture) {
+	r.end.Status, _ = r.group.End(r.grace)
+	if r.end.Why == "" {
+		r.end.Why = r.end.Status.String()
+	}
+	r.lookBooted() // one that was quick may have said so between two looks
+	if text := out.tail.LastLines(); text != "" && !r.end.Booted {
+		r.end.Why += ": " + text
+	}
+	r.end.Signaled = r.end.Signaled || r.Signaled()
+}

@@ -1,0 +1,106 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+
+	"git-ward/bootstrap/remote"
+	"git-ward/bootstrap/signals"
+	"git-ward/internal/diag"
+	"git-ward/protocols/boot"
+)
+
+// target is what is to run: a commit in a branch's tree.
+type target struct {
+	branch string
+	commit string
+	code   string // names what of the commit can run (remote.Code)
+	note   string // for the log
+	hop    *hop   // it is a signal's
+	pinned bool   // it is not main's tip, and not a signal's
+}
+
+// next is what runs now: what a signal wants; else a pin while it holds; else
+// main. It is nil when a signal turns out to lead nowhere.
+func (w *watcher) next(ctx context.Context) (*target, error) {
+	if h := w.state.Hop; h != nil {
+		t, err := w.hopTarget(ctx, h)
+		if err != nil && ctx.Err() == nil {
+			w.fail(&target{branch: h.branch(), commit: boot.Unknown, hop: h}, fmt.Sprintf("%s: %v", h.Signal, err))
+			return nil, nil
+		}
+		return t, err
+	}
+	commit, err := w.remote.Commit(ctx, remote.Main)
+	if err != nil {
+		return nil, err
+	}
+	if commit == "" {
+		return nil, diag.Hint(fmt.Errorf("%s has no branch main", w.Bare), "`git ward init --bare DIR` makes its first commit")
+	}
+	code, err := w.remote.Code(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	if p := w.state.Pin; p != nil {
+		if p.Main == code {
+			pinned, err := w.remote.Code(ctx, p.Commit)
+			return &target{branch: boot.Main, commit: p.Commit, code: pinned, note: "pinned to " + p.Ref, pinned: true}, err
+		}
+		w.log.Info().Str("ref", p.Ref).Msg("main's code moved: the pin is gone")
+		w.state.Pin = nil
+		w.state.save()
+	}
+	return &target{branch: boot.Main, commit: commit, code: code}, nil
+}
+
+// branch is whose tree a signal is for.
+func (h *hop) branch() string {
+	if h.Kind == signals.Bootstrap {
+		return h.Name
+	}
+	return boot.Main
+}
+
+// maxAttempts is how often a hop is begun that the watcher itself does not
+// survive.
+const maxAttempts = 3
+
+func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
+	if h.Attempts++; h.Attempts > maxAttempts {
+		return nil, fmt.Errorf("the watcher ended %d times while it prepared this", maxAttempts)
+	}
+	w.state.save()
+	if _, err := w.trees.Of(h.branch()); err != nil {
+		return nil, err
+	}
+	t := &target{branch: h.branch(), hop: h}
+	find := w.remote.Branch
+	if h.Kind == signals.Rollback {
+		find, t.note = w.remote.Revision, "rollback to "+h.Name
+	}
+	var err error
+	if t.commit, err = find(ctx, h.Name); err != nil {
+		return nil, err
+	}
+	if t.code, err = w.remote.Code(ctx, t.commit); err != nil {
+		return nil, err
+	}
+	h.Commit = t.commit
+	w.state.save()
+	return t, nil
+}
+
+// pinTo holds main's tree where a rollback took it. Its caller saves that.
+func (w *watcher) pinTo(ctx context.Context, h *hop) {
+	main, err := w.remote.Commit(ctx, remote.Main)
+	code := ""
+	if err == nil && main != "" {
+		code, err = w.remote.Code(ctx, main)
+	}
+	if err != nil {
+		w.log.Error().Err(err).Msg("the rollback is not pinned")
+		return
+	}
+	w.state.Pin = &pin{Ref: h.Name, Commit: h.Commit, Main: code}
+}

@@ -1,0 +1,77 @@
+package trees
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"git-ward/bootstrap/supervisor"
+	"git-ward/internal/diag"
+)
+
+// commands are how a tree is built, tried and run; an empty one is nothing to do,
+// and for run the agent that ships with Ward.
+type commands struct{ build, validate, run []string }
+
+// commands are the settings', or Ward's own where the settings have none and main is
+// Ward.
+func (t *Trees) commands(ctx context.Context) commands {
+	b := t.Settings.Bootstrap
+	c := commands{b.Build, b.Validate, b.Run}
+	if len(c.build)+len(c.validate)+len(c.run) == 0 && t.Remote.IsWard(ctx) {
+		c = commands{[]string{"scripts/build"}, []string{"scripts/test"}, []string{"bin/ward-agent"}}
+	}
+	return c
+}
+
+// RunCommand is the command by which the agent of a tree is started, nil for the one
+// that ships with Ward.
+func (t *Trees) RunCommand(ctx context.Context, dir string) []string {
+	run := t.commands(ctx).run
+	if len(run) > 0 && strings.Contains(run[0], "/") && !filepath.IsAbs(run[0]) {
+		run = append([]string{filepath.Join(dir, run[0])}, run[1:]...)
+	}
+	return run
+}
+
+// buildLogSize bounds build.log, in bytes; one predecessor stays.
+const buildLogSize = 16 << 20
+
+// try runs one of the tree's own commands, with its own rights, within a time and
+// with bounded output. None is nothing to do.
+func (t *Trees) try(ctx context.Context, what, dir string, command []string, limit time.Duration) error {
+	if len(command) == 0 {
+		return nil
+	}
+	t.Log.Info().Str("tree", dir).Strs("command", command).Msg(what)
+	log, err := t.Dir.OpenLog(t.Dir.BuildLog(), buildLogSize)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	fmt.Fprintf(log, "--- %s %s in %s\n", time.Now().UTC().Format(time.RFC3339), what, dir)
+	out := &output{log: diag.NewScreen(log)}
+	err = t.Supervisor.Run(ctx, supervisor.Command{Dir: dir, Time: limit, Output: out, Args: command})
+	if err == nil {
+		return nil
+	}
+	if last := out.LastLines(); last != "" {
+		return fmt.Errorf("%s: %w: %s", what, err, last)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// output passes on what is written and keeps the end of it.
+type output struct {
+	log io.Writer
+	supervisor.Tail
+}
+
+// Write never fails: a full disk does not end a build by itself.
+func (o *output) Write(p []byte) (int, error) {
+	o.log.Write(p)
+	return o.Tail.Write(p)
+}

@@ -1,0 +1,77 @@
+package trees
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"git-ward/bootstrap/statedir"
+)
+
+// fullShare is the part of the disk below which it is taken for full.
+const fullShare = 0.05
+
+// ClearDisk empties a disk that an agent has filled, before the next one starts, and
+// reports whether it was full: what the agent keeps beside its trees goes first, and
+// then, kept on the remote where it can be, its trees. trimLogs comes in between. It
+// does so in the fence only, where the disk is the agent's own and holds nothing that
+// refs do not.
+func (t *Trees) ClearDisk(ctx context.Context, trimLogs func()) bool {
+	if !t.Dir.Separate || t.Dir.Free() > fullShare {
+		return false
+	}
+	entries, err := os.ReadDir(t.Dir.Path)
+	if err != nil {
+		return false
+	}
+	keep := []string{filepath.Base(t.Dir.Logs()), filepath.Base(t.Dir.Signals()), filepath.Base(t.Dir.Private()), "lost+found"}
+	var folders []string // with trees in them
+	for _, e := range entries {
+		path := filepath.Join(t.Dir.Path, e.Name())
+		switch {
+		case slices.Contains(keep, e.Name()):
+		case len(t.in(path)) > 0:
+			folders = append(folders, path)
+		default:
+			t.clear(ctx, path)
+		}
+	}
+	trimLogs()
+	for _, folder := range folders {
+		if t.Dir.Free() > fullShare {
+			break
+		}
+		for _, tree := range t.in(folder) {
+			t.rescue(ctx, tree, true)
+		}
+		t.clear(ctx, folder)
+	}
+	clear(t.Record.Built)
+	t.Save()
+	return true
+}
+
+// in lists the trees in a folder of the state directory: of the branches main and
+// agent/D-1, say, whose folders are main and agent.
+func (t *Trees) in(folder string) (list []string) {
+	parents := []string{folder}
+	entries, _ := os.ReadDir(folder) // a file has none
+	for _, e := range entries {
+		parents = append(parents, filepath.Join(folder, e.Name()))
+	}
+	for _, parent := range parents {
+		if tree := filepath.Join(parent, t.name()); statedir.Exists(filepath.Join(tree, ".git")) {
+			list = append(list, tree)
+		}
+	}
+	return list
+}
+
+func (t *Trees) clear(ctx context.Context, path string) {
+	if err := t.remove(ctx, path); err != nil {
+		t.Log.Error().Err(err).Msg("the disk stays full")
+		return
+	}
+	t.Log.Warn().Str("path", path).Msg("removed, because the disk is full")
+}

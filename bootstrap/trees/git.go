@@ -1,0 +1,141 @@
+package trees
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"git-ward/bootstrap/remote"
+	"git-ward/bootstrap/statedir"
+	"git-ward/bootstrap/supervisor"
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/git"
+)
+
+// gitConfig is the file of the settings that git in a tree has.
+const gitConfig = "gitconfig"
+
+// gitEnv makes git in a tree depend on nothing but the tree.
+func (t *Trees) gitEnv() []string {
+	return git.Harden([]string{
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + t.Dir.Own(gitConfig), "GIT_TERMINAL_PROMPT=0",
+		"LC_ALL=C", "GIT_CEILING_DIRECTORIES=" + t.Dir.Path,
+	})
+}
+
+// WriteGitConfig writes the settings of git in trees; it comes before all else. In
+// the fence the remote has another owner, which git takes for a danger.
+func (t *Trees) WriteGitConfig() error {
+	bare, err := filepath.EvalSymlinks(t.Bare)
+	if err != nil {
+		return err
+	}
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	text := fmt.Sprintf("[safe]\n\tdirectory = \"%s\"\n[core]\n\thooksPath = /dev/null\n[gc]\n\tauto = 0\n[advice]\n\tdetachedHead = false\n[init]\n\tdefaultBranch = main\n",
+		quote.Replace(bare))
+	return atomicfile.Write(t.Dir.Own(gitConfig), []byte(text), 0o644)
+}
+
+// maxAnswer bounds, in bytes, what a git in a tree may print: filters, which are the
+// tree's own programs, write into its errors, and what they write is kept here.
+const maxAnswer = 4 << 20
+
+// git runs git in a tree, as the agent's user, and returns what it printed.
+func (t *Trees) git(ctx context.Context, dir string, args ...string) (string, error) {
+	var out bytes.Buffer
+	err := t.Supervisor.Run(ctx, supervisor.Command{Dir: dir, Env: t.gitEnv(), Time: treeTime, Output: &out, Limit: maxAnswer,
+		Args: append([]string{"git"}, git.Quiet(args)...)})
+	text := strings.TrimSpace(out.String())
+	if err != nil {
+		return text, fmt.Errorf("git %s: %w: %s", args[0], err, supervisor.LastLines(text))
+	}
+	return text, nil
+}
+
+// status is how a tree is: the commit and a hash of what differs from it, "" when
+// nothing does.
+func (t *Trees) status(ctx context.Context, dir string) (head, status string, err error) {
+	if head, err = t.git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+		return "", "", err
+	}
+	text, err := t.git(ctx, dir, "status", "--porcelain", "--untracked-files=normal")
+	if err == nil && text != "" {
+		text = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+	}
+	return head, text, err
+}
+
+// checkout makes the tree of a branch that of a commit. It stays as it is when it
+// is that already, but for what the build left (clean is the status then), and
+// where only words differ it keeps what is built. Else, and when fresh is asked
+// for, everything that does not belong to the commit goes, and fresh comes back.
+// What somebody left in the tree is kept first (rescue). A tree that git cannot
+// mend is made anew.
+func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh bool) (bool, error) {
+	head, dirty := "", true
+	if statedir.Exists(filepath.Join(dir, ".git")) {
+		var status string
+		var err error
+		head, status, err = t.status(ctx, dir)
+		if dirty = err != nil || status != clean; dirty || head != commit {
+			t.rescue(ctx, dir, dirty)
+		}
+	}
+	fresh = fresh || dirty
+	if !fresh && head == commit {
+		return false, nil
+	}
+	err := t.update(ctx, dir, commit)
+	if err != nil && ctx.Err() == nil {
+		t.Log.Warn().Err(err).Str("tree", dir).Msg("the tree is made anew")
+		if err := t.remove(ctx, dir); err != nil {
+			return true, err
+		}
+		fresh = true
+		err = t.update(ctx, dir, commit)
+	}
+	if err == nil && fresh {
+		_, err = t.git(ctx, dir, "clean", "-ffdxq")
+	}
+	return fresh, err
+}
+
+// update fetches and checks out. `git init` and `git fetch`, not `git clone`: an
+// interrupted fetch is gone on with.
+func (t *Trees) update(ctx context.Context, dir, commit string) error {
+	if err := t.removeLocks(ctx, dir); err != nil {
+		return err
+	}
+	if !statedir.Exists(filepath.Join(dir, ".git")) {
+		if _, err := t.git(ctx, t.Dir.Path, "init", "--quiet", "--template=", dir); err != nil {
+			return err
+		}
+	}
+	fetch := []string{"fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"}
+	if _, err := t.git(ctx, dir, append(fetch, "--prune", t.Bare, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")...); err != nil {
+		return err
+	}
+	if _, err := t.git(ctx, dir, "cat-file", "-e", commit+"^{commit}"); err != nil {
+		// It is on no branch or tag, such as last-good after main was rewritten.
+		if _, err := t.git(ctx, dir, append(fetch, t.Bare, "+"+remote.LastGood+":"+remote.LastGood)...); err != nil {
+			return err
+		}
+	}
+	_, err := t.git(ctx, dir, "checkout", "--quiet", "--force", "--detach", commit, "--")
+	return err
+}
+
+// removeLocks removes what a git that was killed left.
+func (t *Trees) removeLocks(ctx context.Context, dir string) error {
+	for _, name := range []string{"index.lock", "HEAD.lock", "shallow.lock", "config.lock", "packed-refs.lock"} {
+		if path := filepath.Join(dir, ".git", name); statedir.Exists(path) {
+			if err := t.remove(ctx, path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
