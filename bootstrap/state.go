@@ -20,13 +20,13 @@ type state struct {
 	Hop     *hop           `json:"hop,omitzero"` // a signal that was taken and is not done
 	Pin     *pin           `json:"pin,omitzero"` // in place of main's tip
 	Branch  string         `json:"branch"`       // what ran last; its folder may go after main started
-	Trees   trees.Record   `json:",inline"`
-	Notices notices.Record `json:",inline"`
+	Trees   trees.Record   `json:",embed"`
+	Notices notices.Record `json:",embed"`
 }
 
 // hop is a signal on its way: to a branch, or back to a ref.
 type hop struct {
-	signals.Signal `json:",inline"`
+	signals.Signal `json:",embed"`
 
 	Commit   string `json:"commit,omitzero"`
 	Attempts int    `json:"attempts"` // begun

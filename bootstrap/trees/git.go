@@ -89,18 +89,17 @@ func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh b
 		return false, nil
 	}
 	err := t.update(ctx, dir, commit)
-	if err != nil && ctx.Err() == nil {
-		t.Log.Warn().Err(err).Str("tree", dir).Msg("the tree is made anew")
-		if err := t.remove(ctx, dir); err != nil {
-			return true, err
-		}
-		fresh = true
-		err = t.update(ctx, dir, commit)
-	}
 	if err == nil && fresh {
 		_, err = t.git(ctx, dir, "clean", "-ffdxq")
 	}
-	return fresh, err
+	if err == nil || ctx.Err() != nil {
+		return fresh, err
+	}
+	t.Log.Warn().Err(err).Str("tree", dir).Msg("the tree is made anew")
+	if err := t.remove(ctx, dir); err != nil {
+		return true, err
+	}
+	return true, t.update(ctx, dir, commit)
 }
 
 // update fetches and checks out. `git init` and `git fetch`, not `git clone`: an

@@ -1,0 +1,138 @@
+package remote_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/bootstrap/remote"
+)
+
+// repository is a bare repository and what writes to it.
+type repository struct {
+	t    *testing.T
+	bare string
+	work string
+}
+
+func newRepository(t *testing.T) *repository {
+	t.Helper()
+	dir := t.TempDir()
+	r := &repository{t, filepath.Join(dir, "remote.git"), filepath.Join(dir, "work")}
+	r.git("init", "--quiet", "--bare", "--initial-branch=main", r.bare)
+	r.git("clone", "--quiet", r.bare, r.work)
+	return r
+}
+
+func (r *repository) git(args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command("git", args...)
+	if _, err := os.Stat(r.work); err == nil {
+		cmd.Dir = r.work
+	}
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=Pat", "GIT_AUTHOR_EMAIL=pat@example.org", "GIT_COMMITTER_NAME=Pat", "GIT_COMMITTER_EMAIL=pat@example.org")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commit commits a file on main and pushes it.
+func (r *repository) commit(name, text string) string {
+	r.t.Helper()
+	path := filepath.Join(r.work, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		r.t.Fatal(err)
+	}
+	r.git("add", "--all")
+	r.git("commit", "--quiet", "-m", name)
+	r.git("push", "--quiet", "origin", "HEAD:main")
+	return r.git("rev-parse", "HEAD")
+}
+
+// TestFind: a signal's name leads to a commit, or to nothing, and never to an
+// expression.
+func TestFind(t *testing.T) {
+	r := newRepository(t)
+	first := r.commit("a", "1")
+	second := r.commit("a", "2")
+	r.git("tag", "-a", "-m", "x", "v1", first)
+	r.git("push", "--quiet", "origin", "v1", first+":refs/heads/agent/D-1", first+":refs/ward/last-good", second+":refs/tags/agent/D-1")
+	blob := r.git("rev-parse", first+":a")
+	w := remote.Open(r.bare)
+	for name, want := range map[string]struct{ branch, revision string }{
+		"main":                {second, second},
+		"agent/D-1":           {first, first}, // the branch, not the tag
+		"v1":                  {"", first},
+		"refs/ward/last-good": {"", first},
+		"refs/tags/v1":        {"", first},
+		first:                 {"", first},
+		first[:7]:             {"", first},
+		first[:6]:             {"", ""},
+		blob:                  {"", ""},
+		"nowhere":             {"", ""},
+		"HEAD":                {"", ""},
+		"0123456789":          {"", ""},
+	} {
+		branch, err := w.Branch(t.Context(), name)
+		if branch != want.branch || (err != nil) != (branch == "") || err != nil && !errors.Is(err, remote.ErrNotFound) {
+			t.Errorf("branch %s: %s %v", name, branch, err)
+		}
+		revision, err := w.Revision(t.Context(), name)
+		if revision != want.revision || (err != nil) != (revision == "") || err != nil && !errors.Is(err, remote.ErrNotFound) {
+			t.Errorf("revision %s: %s %v", name, revision, err)
+		}
+	}
+	if id, err := w.Commit(t.Context(), remote.LastGood); id != first || err != nil {
+		t.Errorf("%s %v", id, err)
+	}
+	if id, err := w.Commit(t.Context(), "refs/ward/nothing"); id != "" || err != nil {
+		t.Errorf("%s %v", id, err)
+	}
+}
+
+// TestCode: what is said on main does not make it another program; all else does.
+func TestCode(t *testing.T) {
+	r := newRepository(t)
+	w := remote.Open(r.bare)
+	code := func(commit string) string {
+		t.Helper()
+		code, err := w.Code(t.Context(), commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return code
+	}
+	old := code(r.commit("agent.sh", "1"))
+	for _, name := range []string{"COMMS.md", "LEARNINGS.md", "evidence/x"} {
+		if mark := w.Mark(remote.Main); code(r.commit(name, "words")) != old || w.Mark(remote.Main) == mark {
+			t.Errorf("%s is code, or main did not move", name)
+		}
+	}
+	if code(r.commit("docs/x", "words")) == old || code(r.commit("agent.sh", "2")) == old {
+		t.Error("it is the same program")
+	}
+	if _, err := w.Code(t.Context(), strings.Repeat("0", 40)); err == nil {
+		t.Error("no commit has code")
+	}
+}
+
+// TestIsWard is by the files of main.
+func TestIsWard(t *testing.T) {
+	r := newRepository(t)
+	w := remote.Open(r.bare)
+	for i, name := range []string{"scripts/build", "scripts/test", "agent/cmd/ward-agent/main.go", "bootstrap/cmd/ward-watcher/main.go"} {
+		if w.IsWard(t.Context()) {
+			t.Errorf("with %d of the files", i)
+		}
+		r.commit(name, "x")
+	}
+	if !w.IsWard(t.Context()) {
+		t.Error("with all of the files")
+	}
+}

@@ -1,0 +1,118 @@
+package signals_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/bootstrap/signals"
+	"git-ward/bootstrap/statedir"
+)
+
+// box is a box whose refusals are collected.
+func box(t *testing.T) (*signals.Box, *[]string) {
+	t.Helper()
+	d := &statedir.Dir{Path: t.TempDir()}
+	if err := d.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	refused := &[]string{}
+	return &signals.Box{Dir: d, Log: zerolog.Nop(), Refused: func(kind string, why error) { *refused = append(*refused, kind+": "+why.Error()) }}, refused
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// taken is what Take hands over.
+func taken(b *signals.Box) (list []string) {
+	b.Take(func(s signals.Signal, again bool) { list = append(list, fmt.Sprint(s, " ", again)) })
+	return list
+}
+
+// empty fails when a signal or a claimed one is left.
+func empty(t *testing.T, b *signals.Box) {
+	t.Helper()
+	for _, dir := range []string{b.Dir.Signals(), b.Dir.Private()} {
+		if left, _ := filepath.Glob(dir + "/*"); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	}
+}
+
+// TestTake: rollback first, each once.
+func TestTake(t *testing.T) {
+	b, refused := box(t)
+	if b.Waiting() || taken(b) != nil {
+		t.Error("nothing waits")
+	}
+	write(t, b.Dir.Signals()+"/bootstrap", "agent/D-1\n")
+	write(t, b.Dir.Signals()+"/rollback", "refs/tags/v1")
+	write(t, b.Dir.Signals()+"/something", "else")
+	if !b.Waiting() {
+		t.Error("two wait")
+	}
+	if got := taken(b); !slices.Equal(got, []string{"rollback refs/tags/v1 false", "bootstrap agent/D-1 false"}) {
+		t.Errorf("%q", got)
+	}
+	os.Remove(b.Dir.Signals() + "/something")
+	empty(t, b)
+	if b.Waiting() || taken(b) != nil || len(*refused) > 0 {
+		t.Errorf("a second time, or %q", *refused)
+	}
+}
+
+// TestTakeAgain: a watcher that was killed over a signal does not lose it, and what
+// came since is another one.
+func TestTakeAgain(t *testing.T) {
+	b, _ := box(t)
+	write(t, b.Dir.Own("claimed-bootstrap"), "agent/D-1\n")
+	write(t, b.Dir.Signals()+"/bootstrap", "agent/D-2\n")
+	if got := taken(b); !slices.Equal(got, []string{"bootstrap agent/D-1 true", "bootstrap agent/D-2 false"}) {
+		t.Errorf("%q", got)
+	}
+	empty(t, b)
+}
+
+// TestMalformed: what is no signal is removed and reported, by a look as well as by
+// taking, and neither followed nor waited for.
+func TestMalformed(t *testing.T) {
+	target := filepath.Join(t.TempDir(), "target")
+	write(t, target, "agent/x\n")
+	for name, make := range map[string]func(path string) error{
+		"link":      func(path string) error { return os.Symlink(target, path) },
+		"zeros":     func(path string) error { return os.Symlink("/dev/zero", path) },
+		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o666) },
+		"directory": func(path string) error { return os.MkdirAll(path+"/a/b", 0o755) },
+		"large":     func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("x", 257)), 0o644) },
+		"empty":     func(path string) error { return os.WriteFile(path, nil, 0o644) },
+		"lines":     func(path string) error { return os.WriteFile(path, []byte("a\nb\n"), 0o644) },
+		"option":    func(path string) error { return os.WriteFile(path, []byte("--upload-pack=x\n"), 0o644) },
+	} {
+		for verb, look := range map[string]func(*signals.Box) bool{
+			"wait": func(b *signals.Box) bool { return b.Waiting() },
+			"take": func(b *signals.Box) bool { return taken(b) != nil },
+		} {
+			b, refused := box(t)
+			if err := make(b.Dir.Signals() + "/bootstrap"); err != nil {
+				t.Fatal(name, err)
+			}
+			if look(b) || len(*refused) != 1 || !strings.HasPrefix((*refused)[0], "bootstrap: ") {
+				t.Errorf("%s, %s: %q", name, verb, *refused)
+			}
+			empty(t, b)
+		}
+	}
+	if data, err := os.ReadFile(target); err != nil || string(data) != "agent/x\n" {
+		t.Errorf("the link's target: %q %v", data, err)
+	}
+}

@@ -1,0 +1,233 @@
+package supervisor_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/bootstrap/supervisor"
+	"git-ward/internal/process"
+)
+
+// TestMain lets the test binary be ward-watcher's hidden verb, by which a supervisor
+// starts everything.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == supervisor.Verb {
+		fmt.Println(supervisor.Limited(os.Args[2:]))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// become makes the test process a supervisor. Its end of a command ends every other
+// child of this process, so no test here is parallel.
+func become(t *testing.T) *supervisor.Supervisor {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := supervisor.Become(self, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func sh(line string) supervisor.Command {
+	return supervisor.Command{Args: []string{"sh", "-c", line}, Dir: "/", Time: time.Minute}
+}
+
+// noneLeft fails when a process that came from this one is alive or not reaped.
+func noneLeft(t *testing.T, after string) {
+	t.Helper()
+	if left := process.Descendants(); len(left) > 0 {
+		t.Errorf("left after %s: %+v", after, left)
+	}
+}
+
+func TestRun(t *testing.T) {
+	s := become(t)
+	for line, want := range map[string]string{
+		"cat; echo $WHAT $PWD; echo err >&2": "typed\nyes /\nerr\n; <nil>",
+		"exit 3":                             "; exit 3",
+		"kill -9 $$":                         "; killed by signal 9, killed",
+		"ulimit -c; nice; cat /proc/self/oom_score_adj":                                               "0\n5\n500\n; <nil>",
+		"setsid sh -c 'trap \"\" TERM; sleep 1000 & sleep 1000' >/dev/null 2>&1 & sleep 0.05; echo a": "a\n; <nil>", // the time to get away
+	} {
+		var out bytes.Buffer
+		c := sh(line)
+		c.Stdin, c.Env, c.Output = "typed\n", []string{"WHAT=yes"}, &out
+		err := s.Run(t.Context(), c)
+		if got := out.String() + fmt.Sprint("; ", err); got != want {
+			t.Errorf("%s: %q", line, got)
+		}
+		noneLeft(t, line)
+	}
+}
+
+func TestRunStopped(t *testing.T) {
+	s := become(t)
+	late := sh("sleep 1000")
+	late.Time = 50 * time.Millisecond
+	var timeout *process.TimeoutError
+	if err := s.Run(t.Context(), late); !errors.As(err, &timeout) || err.Error() != "it ran longer than 50ms" {
+		t.Error(err)
+	}
+	loud := sh("yes")
+	loud.Limit, loud.Output = 1<<20, &supervisor.Tail{}
+	var output *process.OutputError
+	if err := s.Run(t.Context(), loud); !errors.As(err, &output) {
+		t.Error(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Run(ended, sh("true")); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	var out bytes.Buffer
+	nothing := supervisor.Command{Args: []string{"/nowhere/at/all"}, Dir: "/", Output: &out}
+	if err := s.Run(t.Context(), nothing); err == nil || !strings.Contains(out.String(), "no such file") {
+		t.Errorf("%v, %s", err, &out)
+	}
+	noneLeft(t, "all")
+}
+
+// TestLimited is called by a supervisor that lives, or not at all.
+func TestLimited(t *testing.T) {
+	for _, words := range [][]string{nil, {"1", "0"}, {"x", "0", "true"}, {"1", "x", "true"}, {"1", "-1", "true"}} {
+		if err := supervisor.Limited(words); !errors.Is(err, supervisor.ErrWords) {
+			t.Errorf("%q: %v", words, err)
+		}
+	}
+	var out bytes.Buffer
+	self, _ := os.Executable()
+	orphan := process.Command{Args: []string{self, supervisor.Verb, "1", "0", "true"}, Env: os.Environ(), Stdout: &out, Stderr: &out}
+	if status, _, err := orphan.Run(t.Context()); err != nil || status.OK() || out.String() != "the watcher is gone\n" {
+		t.Errorf("%v %v %s", status, err, &out)
+	}
+}
+
+// agent is a shell script that says by a file that it started, and by another that
+// it wrote a signal.
+func agent(t *testing.T, line string) (a supervisor.Agent, launcher *bytes.Buffer) {
+	t.Helper()
+	dir := t.TempDir()
+	exists := func(name string) func() bool {
+		return func() bool {
+			_, err := os.Stat(filepath.Join(dir, name))
+			return err == nil
+		}
+	}
+	launcher = &bytes.Buffer{}
+	return supervisor.Agent{
+		Command: supervisor.Command{Args: []string{"sh", "-c", line}, Dir: dir},
+		Tee:     supervisor.NewTee(&bytes.Buffer{}, launcher), StartTimeout: time.Minute,
+		Booted: exists("booted"), OnBooted: func() {}, Signaled: exists("signal"),
+		Limits: supervisor.Limits{CPU: 100, Window: time.Hour, Memory: 1 << 40, Logs: 1 << 40}, LogsSize: func() int64 { return 0 },
+	}, launcher
+}
+
+func TestWatch(t *testing.T) {
+	for _, c := range []struct {
+		name, line string
+		change     func(*supervisor.Agent)
+		want       string // code, booted, signaled, why
+		slow       bool   // the watcher looks for signals and takes samples every half second or second
+	}{
+		{"ends", "touch booted; exit 3", nil, "3 true false exit 3", false},
+		{"does not start", "echo no such thing >&2; exit 7", nil, "7 false false exit 7: no such thing", false},
+		{"is killed", "kill -9 $$", nil, "137 false false killed by signal 9, killed", false},
+		{"is late", "trap '' TERM; echo here; while :; do sleep 0.01; done", func(a *supervisor.Agent) { a.StartTimeout = 200 * time.Millisecond }, "137 false false no SUCCESS within 200ms: here", true},
+		{"signals and ends", "touch booted signal; exit 0", nil, "0 true true exit 0", false},
+		{"signals and stays for a while", "touch booted signal; sleep 0.7; exit 0", nil, "0 true true exit 0", true},
+		{"prints too much", "touch booted; yes", func(a *supervisor.Agent) { a.Limits.Logs = 1 << 20 }, "logs 143 true false ended by a guard: logs", true},
+		{"fills its logs", "touch booted; exec sleep 1000", func(a *supervisor.Agent) { a.LogsSize = func() int64 { return 1 << 41 } }, "logs 143 true false ended by a guard: logs", true},
+		{"takes memory", "touch booted; exec sleep 1000", func(a *supervisor.Agent) { a.Limits.Memory = 1 }, "memory 143 true false ended by a guard: memory", true},
+		{"takes time", "touch booted; (while :; do :; done) & wait", func(a *supervisor.Agent) { a.Limits.CPU, a.Limits.Window = 0.01, time.Second }, "cpu 143 true false ended by a guard: cpu", true},
+	} {
+		if c.slow && testing.Short() {
+			continue
+		}
+		s := become(t)
+		a, _ := agent(t, c.line)
+		booted := 0
+		a.OnBooted = func() { booted++ }
+		if c.change != nil {
+			c.change(&a)
+		}
+		end, err := s.Watch(t.Context(), a)
+		got := fmt.Sprintf("%d %v %v %s", end.Status.Code(), end.Booted, end.Signaled, end.Why)
+		if end.Excess != nil {
+			got = end.Excess.Kind + " " + got
+		}
+		if err != nil || got != c.want || end.Time == 0 || (booted == 1) != end.Booted {
+			t.Errorf("%s: %q %v", c.name, got, err)
+		}
+		noneLeft(t, c.name)
+	}
+	if testing.Short() {
+		t.Log("SKIPPED in the quick tier: what waits for the watcher's looks, a half second and more each")
+	}
+}
+
+// TestWatchEnds when the watcher is told to.
+func TestWatchEnds(t *testing.T) {
+	s := become(t)
+	a, _ := agent(t, "touch booted; exec sleep 1000")
+	ctx, cancel := context.WithCancel(t.Context())
+	a.OnBooted = cancel
+	if end, err := s.Watch(ctx, a); err != nil || end.Why != "the watcher was told to end" || !end.Booted {
+		t.Errorf("%+v %v", end, err)
+	}
+	noneLeft(t, "the end")
+	a.Command.Dir = "/nowhere/at/all"
+	if _, err := s.Watch(t.Context(), a); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// TestTee: the launcher gets what fits, and is told when it does not get all.
+func TestTee(t *testing.T) {
+	s := become(t)
+	a, launcher := agent(t, "echo first; head -c 3000000 /dev/zero; echo last")
+	if _, err := s.Watch(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	text := launcher.String()
+	if !strings.HasPrefix(text, "first\n") || !strings.Contains(text, "prints too much") || len(text) > 1<<20+64<<10 {
+		t.Errorf("%d bytes, ended by %q", len(text), text[max(0, len(text)-100):])
+	}
+}
+
+func TestLastLines(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for text, want := range map[string]string{
+		"":                  "",
+		"\n a \nb\n\n":      "a ; b",
+		"a\x1b[31m":         "a\\x1b[31m",
+		long:                long[:300],
+		long + "\nlast one": "last one",
+	} {
+		var tail supervisor.Tail
+		for _, c := range []byte(text) {
+			tail.Write([]byte{c})
+		}
+		if got := supervisor.LastLines(text); got != want || tail.LastLines() != want {
+			t.Errorf("%.20q: %q, %q", text, got, tail.LastLines())
+		}
+	}
+	var tail supervisor.Tail
+	for i := range 100_000 {
+		fmt.Fprintln(&tail, i)
+	}
+	if got := tail.LastLines(); !strings.HasSuffix(got, "; 99998; 99999") {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,255 @@
+package trees_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/bootstrap/remote"
+	"git-ward/bootstrap/statedir"
+	"git-ward/bootstrap/supervisor"
+	"git-ward/bootstrap/trees"
+	"git-ward/internal/config"
+)
+
+// TestMain lets the test binary be ward-watcher's hidden verb, by which a supervisor
+// starts everything.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == supervisor.Verb {
+		fmt.Println(supervisor.Limited(os.Args[2:]))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// grove is a repository with two commits on main, and trees of it. No test here is
+// parallel: the end of a command ends every other child of this process.
+type grove struct {
+	*trees.Trees
+	t          *testing.T
+	old, now   string   // commits
+	rescued    []string // "tree uncommitted"
+	rescueFail error
+}
+
+func newGrove(t *testing.T, settings ...string) *grove {
+	t.Helper()
+	dir := t.TempDir()
+	g := &grove{t: t}
+	bare := filepath.Join(dir, "remote.git")
+	work := filepath.Join(dir, "work")
+	g.git(dir, "init", "--quiet", "--bare", "--initial-branch=main", bare)
+	g.git(dir, "clone", "--quiet", bare, work)
+	for _, commit := range []*string{&g.old, &g.now} {
+		g.write(work+"/agent.sh", fmt.Sprint("version ", commit == &g.now))
+		g.git(work, "add", "--all")
+		g.git(work, "commit", "--quiet", "-m", "x")
+		*commit = g.git(work, "rev-parse", "HEAD")
+	}
+	g.git(work, "push", "--quiet", "origin", "HEAD:main")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := supervisor.Become(self, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := config.Parse([]byte("[bootstrap]\n"+strings.Join(settings, "\n")+"\n"), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := &statedir.Dir{Path: filepath.Join(dir, "state")}
+	g.Trees = &trees.Trees{
+		Dir: state, Bare: bare, Remote: remote.Open(bare), Supervisor: s, Settings: set,
+		Record: &trees.Record{}, Save: func() {}, Log: zerolog.Nop(),
+		Rescue: func(_ context.Context, tree string, uncommitted bool) ([]string, error) {
+			rel, _ := filepath.Rel(state.Path, tree)
+			g.rescued = append(g.rescued, fmt.Sprint(rel, " ", uncommitted))
+			return []string{"rescue/1"}, g.rescueFail
+		},
+	}
+	if err := errors.Join(state.Prepare(), g.WriteGitConfig()); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func (g *grove) git(dir string, args ...string) string {
+	g.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=Pat", "GIT_AUTHOR_EMAIL=pat@example.org", "GIT_COMMITTER_NAME=Pat", "GIT_COMMITTER_EMAIL=pat@example.org")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		g.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (g *grove) write(path, text string) {
+	g.t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *grove) read(path string) string {
+	data, _ := os.ReadFile(path)
+	return string(data)
+}
+
+// prepare prepares a tree that can be prepared.
+func (g *grove) prepare(want trees.Want) string {
+	g.t.Helper()
+	dir, err := g.Prepare(g.t.Context(), want)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return dir
+}
+
+// TestPrepare: a tree is that of the commit, built once for its code, and nothing
+// that somebody left there stays, or is lost.
+func TestPrepare(t *testing.T) {
+	g := newGrove(t, `build = ["sh", "-c", "echo built >>built; echo x >>../builds"]`)
+	want := trees.Want{Branch: "agent/D-1", Commit: g.old, Code: "old"}
+	dir := g.prepare(want)
+	if dir != filepath.Join(g.Dir.Path, "agent/D-1/remote") || g.read(dir+"/agent.sh") != "version false" || g.read(dir+"/built") != "built\n" {
+		t.Errorf("%s has %q, %q", dir, g.read(dir+"/agent.sh"), g.read(dir+"/built"))
+	}
+	g.prepare(want)
+	if got := g.read(dir + "/../builds"); got != "x\n" || g.rescued != nil {
+		t.Errorf("built again: %q, or rescued what the build left: %v", got, g.rescued)
+	}
+	same := want
+	same.Commit = g.now // only words differ
+	g.prepare(same)
+	if g.read(dir+"/agent.sh") != "version true" || g.read(dir+"/../builds") != "x\n" {
+		t.Errorf("%q, built %q", g.read(dir+"/agent.sh"), g.read(dir+"/../builds"))
+	}
+	g.Rescued()
+	g.write(dir+"/unsaved", "words")
+	g.rescued = nil
+	g.prepare(same)
+	if fmt.Sprint(g.rescued, g.Rescued(), g.Rescued()) != "[agent/D-1/remote true] [rescue/1] []" || statedir.Exists(dir+"/unsaved") || g.read(dir+"/built") != "built\n" {
+		t.Errorf("%v; %q", g.rescued, g.read(dir+"/built"))
+	}
+	other := trees.Want{Branch: "agent/D-1", Commit: g.old, Code: "other"}
+	g.prepare(other)
+	fresh := other
+	fresh.Fresh = true
+	g.prepare(fresh)
+	if got := g.read(dir + "/../builds"); got != strings.Repeat("x\n", 4) {
+		t.Errorf("built %q", got)
+	}
+}
+
+// TestMend: what a git that was killed left, or an agent broke, is no hindrance.
+func TestMend(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: a hundred git commands")
+	}
+	g := newGrove(t)
+	want := trees.Want{Branch: "main", Commit: g.old}
+	dir := g.prepare(want)
+	for name, harm := range map[string]func(){
+		"locks":        func() { g.write(dir+"/.git/index.lock", ""); g.write(dir+"/.git/HEAD.lock", "") },
+		"no HEAD":      func() { os.Remove(dir + "/.git/HEAD") },
+		"no objects":   func() { os.RemoveAll(dir + "/.git/objects") },
+		"read-only":    func() { os.Mkdir(dir+"/cache", 0o755); g.write(dir+"/cache/x", ""); os.Chmod(dir+"/cache", 0o500) },
+		"no directory": func() { os.RemoveAll(dir); g.write(dir, "") },
+		"a hook": func() {
+			os.MkdirAll(dir+"/.git/hooks", 0o755)
+			os.WriteFile(dir+"/.git/hooks/post-checkout", []byte("#!/bin/sh\nexit 1\n"), 0o755)
+		},
+	} {
+		harm()
+		for _, commit := range []string{g.now, g.old} {
+			want.Commit = commit
+			if _, err := g.Prepare(t.Context(), want); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if head := g.git(dir, "rev-parse", "HEAD"); head != commit || statedir.Exists(dir+"/cache") {
+				t.Errorf("%s: %s", name, head)
+			}
+		}
+	}
+}
+
+// TestFailures say which step it was, and with what words it ended.
+func TestFailures(t *testing.T) {
+	g := newGrove(t, `build = ["sh", "-c", "test -e ../ok || { echo this is why; exit 3; }"]`, `validate = ["sh", "-c", "echo tried >>../tries; exit 4"]`)
+	want := trees.Want{Branch: "agent/x", Commit: g.old, Code: "c", Validate: true}
+	fails := func(reason string) {
+		t.Helper()
+		if _, err := g.Prepare(t.Context(), want); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%v", err)
+		}
+	}
+	fails("build: exit 3: this is why")
+	if log := g.read(g.Dir.BuildLog()); !strings.Contains(log, "this is why") {
+		t.Errorf("build.log has %q", log)
+	}
+	g.write(filepath.Join(g.Dir.Path, "agent/x/ok"), "")
+	fails("validate: exit 4")
+	g.Settings.Bootstrap.Validate = []string{"sh", "-c", "echo tried >>../tries"}
+	for range 3 {
+		g.prepare(want)
+	}
+	if got := g.read(filepath.Join(g.Dir.Path, "agent/x/tries")); got != "tried\ntried\n" {
+		t.Errorf("validate ran: %q", got)
+	}
+	want.Commit = strings.Repeat("0", 40)
+	fails("git ")
+	want.Branch = "logs/x"
+	fails("own folder logs")
+}
+
+// TestLeave removes a tree with its folders, keeps what it held, and stays away from
+// all else.
+func TestLeave(t *testing.T) {
+	g := newGrove(t)
+	g.prepare(trees.Want{Branch: "main", Commit: g.now})
+	dir := g.prepare(trees.Want{Branch: "agent/D-1", Commit: g.now})
+	g.prepare(trees.Want{Branch: "agent/D-2", Commit: g.now})
+	g.write(dir+"/unsaved", "words")
+	g.rescueFail = errors.New("no way there")
+	g.Leave(t.Context(), "agent/D-1")
+	if fmt.Sprint(g.rescued) != "[agent/D-1/remote true]" || statedir.Exists(filepath.Join(g.Dir.Path, "agent/D-1")) {
+		t.Errorf("%v", g.rescued)
+	}
+	g.Leave(t.Context(), "agent/D-2")
+	g.Leave(t.Context(), "agent/D-3")
+	g.Leave(t.Context(), "../x")
+	if statedir.Exists(filepath.Join(g.Dir.Path, "agent")) || !statedir.Exists(filepath.Join(g.Dir.Path, "main/remote/.git")) {
+		t.Error("agent/ is left, or main is gone")
+	}
+}
+
+// TestRunCommand is the settings', from the tree where it is a path.
+func TestRunCommand(t *testing.T) {
+	for run, want := range map[string]string{`["sh", "agent.sh"]`: "[sh agent.sh]", `["bin/x", "-a"]`: "[/tree/bin/x -a]", `["/bin/x"]`: "[/bin/x]", `[]`: "[]"} {
+		if got := fmt.Sprint(newGrove(t, "run = "+run).RunCommand(t.Context(), "/tree")); got != want {
+			t.Errorf("%s: %s", run, got)
+		}
+	}
+}
+
+// TestClearDisk leaves a disk alone that is not the agent's own, or not full. A full
+// one is sandbox's (TestWatcher, in the fence).
+func TestClearDisk(t *testing.T) {
+	g := newGrove(t)
+	g.write(filepath.Join(g.Dir.Path, "fill"), "x")
+	if g.ClearDisk(t.Context(), func() {}) || !statedir.Exists(filepath.Join(g.Dir.Path, "fill")) {
+		t.Error("it was cleared")
+	}
+}
