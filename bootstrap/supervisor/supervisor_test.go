@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 		"cat; echo $WHAT $PWD; echo err >&2": "typed\nyes /\nerr\n; <nil>",
 		"exit 3":                             "; exit 3",
 		"kill -9 $$":                         "; killed by signal 9, killed",
-		"ulimit -c; nice; cat /proc/self/oom_score_adj":                                               "0\n5\n500\n; <nil>",
+		"ulimit -c; cut -d\" \" -f19 /proc/self/stat; cat /proc/self/oom_score_adj":                   "0\n5\n500\n; <nil>",
 		"setsid sh -c 'trap \"\" TERM; sleep 1000 & sleep 1000' >/dev/null 2>&1 & sleep 0.05; echo a": "a\n; <nil>", // the time to get away
 	} {
 		var out bytes.Buffer
@@ -147,7 +147,7 @@ func TestWatch(t *testing.T) {
 		{"is late", "trap '' TERM; echo here; while :; do sleep 0.01; done", func(a *supervisor.Agent) { a.StartTimeout = 200 * time.Millisecond }, "137 false false no SUCCESS within 200ms: here", true},
 		{"signals and ends", "touch booted signal; exit 0", nil, "0 true true exit 0", false},
 		{"signals and stays for a while", "touch booted signal; sleep 0.7; exit 0", nil, "0 true true exit 0", true},
-		{"prints too much", "touch booted; yes", func(a *supervisor.Agent) { a.Limits.Logs = 1 << 20 }, "logs 143 true false ended by a guard: logs", true},
+		{"prints too much", "touch booted; cat /dev/zero", func(a *supervisor.Agent) { a.Limits.Logs = 1 << 20 }, "logs 143 true false ended by a guard: logs", true},
 		{"fills its logs", "touch booted; exec sleep 1000", func(a *supervisor.Agent) { a.LogsSize = func() int64 { return 1 << 41 } }, "logs 143 true false ended by a guard: logs", true},
 		{"takes memory", "touch booted; exec sleep 1000", func(a *supervisor.Agent) { a.Limits.Memory = 1 }, "memory 143 true false ended by a guard: memory", true},
 		{"takes time", "touch booted; (while :; do :; done) & wait", func(a *supervisor.Agent) { a.Limits.CPU, a.Limits.Window = 0.01, time.Second }, "cpu 143 true false ended by a guard: cpu", true},
