@@ -1,7 +1,9 @@
 package verifier
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/sandbox/verifier/deciding"
 )
 
 // files are a tree's, by path. A name that begins with "+" is executable; content
@@ -45,27 +48,33 @@ func (r *repository) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// write writes a file of the working tree, as files have it.
+func (r *repository) write(name, content string) {
+	r.Helper()
+	name, isProgram := strings.CutPrefix(name, "+")
+	full := filepath.Join(r.work, name)
+	target, isLink := strings.CutPrefix(content, "-> ")
+	err := os.MkdirAll(filepath.Dir(full), 0o755)
+	switch {
+	case content == "-":
+		err = os.RemoveAll(full)
+	case isLink:
+		err = os.Symlink(target, full)
+	case isProgram:
+		err = os.WriteFile(full, []byte(content), 0o755)
+	case err == nil:
+		err = os.WriteFile(full, []byte(content), 0o644)
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
 // commit writes files, commits all that is there, and returns the commit.
 func (r *repository) commit(f files) string {
 	r.Helper()
 	for name, content := range f {
-		name, isProgram := strings.CutPrefix(name, "+")
-		full := filepath.Join(r.work, name)
-		target, isLink := strings.CutPrefix(content, "-> ")
-		err := os.MkdirAll(filepath.Dir(full), 0o755)
-		switch {
-		case content == "-":
-			err = os.RemoveAll(full)
-		case isLink:
-			err = os.Symlink(target, full)
-		case isProgram:
-			err = os.WriteFile(full, []byte(content), 0o755)
-		case err == nil:
-			err = os.WriteFile(full, []byte(content), 0o644)
-		}
-		if err != nil {
-			r.Fatal(err)
-		}
+		r.write(name, content)
 	}
 	r.git("add", "--all", "--force")
 	r.git("commit", "--quiet", "--allow-empty", "--message", "some")
@@ -96,6 +105,84 @@ func try(t *testing.T, main, agents files, accepted []string, lines ...string) *
 		t.Fatal(err)
 	}
 	return f
+}
+
+// attempt is what an agent's commit changes, and a line that judges it.
+type attempt struct {
+	needs        string // a program
+	main, agents files
+	line         string
+	want         string // the additions, as list has them
+}
+
+// judge wants the additions that an attempt has, and no deviation. In the quick tier
+// that is what the trees alone show; else the line runs, and ran looks at its ends.
+func (a *attempt) judge(t *testing.T, ran func(*Facts)) {
+	t.Helper()
+	t.Parallel()
+	f := a.compare(t)
+	if !testing.Short() {
+		needs(t, a.needs)
+		line := a.line
+		if a.needs == "go" {
+			line = goLine(t, a.line)
+		}
+		f = try(t, a.main, a.agents, nil, line)
+	}
+	if got := list(f); got != a.want || len(f.Deviations) > 0 {
+		t.Errorf("additions %q, deviations %v, want %q", got, f.Deviations, a.want)
+	}
+	if !testing.Short() {
+		ran(f)
+	}
+}
+
+// compare is what the trees alone show.
+func (a *attempt) compare(t *testing.T) *Facts {
+	t.Helper()
+	m := memory{}
+	main, agents := deciding.Tree{}, deciding.Tree{}
+	m.add(main, a.main)
+	maps.Copy(agents, main)
+	m.add(agents, a.agents)
+	c := &Claim{Pinned: config.Default().Verify.Pinned, Commands: []Command{{Name: "criterion 1", Line: a.line}}}
+	d, err := compare(c, main, agents, m.blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Facts{Additions: d.additions, Accepted: d.accepted, Deviations: d.deviations}
+}
+
+// memory is blobs by their id.
+type memory map[string]string
+
+// add puts files into a tree.
+func (m memory) add(tree deciding.Tree, f files) {
+	for name, content := range f {
+		name, isProgram := strings.CutPrefix(name, "+")
+		mode := "100644"
+		target, isLink := strings.CutPrefix(content, "-> ")
+		switch {
+		case content == "-":
+			delete(tree, name)
+			continue
+		case isLink:
+			mode, content = "120000", target
+		case isProgram:
+			mode = "100755"
+		}
+		id := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
+		m[id], tree[name] = content, mode+" "+id
+	}
+}
+
+// blob is deciding.Blobs.
+func (m memory) blob(id string, limit int64) ([]byte, error) {
+	content := m[id]
+	if int64(len(content)) > limit {
+		return nil, &git.TooLarge{Object: git.Object{ID: id, Kind: "blob", Size: int64(len(content))}, Limit: limit}
+	}
+	return []byte(content), nil
 }
 
 // ok reports whether every run of a list is met.
@@ -169,12 +256,7 @@ func TestAdditionsDecideNothing(t *testing.T) {
 	pyMain := files{"calc.py": badPy, "tests/__init__.py": "", "tests/test_calc.py": testPy}
 	jsMain := files{"package.json": `{"name":"calc","scripts":{"test":"node test/calc.js"}}`, "calc.js": badJS, "test/calc.js": testJS}
 	unit := "python3 -m unittest discover -s tests -t ."
-	for name, c := range map[string]struct {
-		needs        string
-		main, agents files
-		line         string
-		want         string
-	}{
+	for name, c := range map[string]attempt{
 		"go TestMain in a new test file": {"go", goMain, files{"zz_test.go": cheatGo}, "go test ./...", "zz_test.go (added)"},
 		"go nested go.mod":               {"go", files{"go.mod": goMod, "a/calc.go": badGo, "a/calc_test.go": testGo, "b/b.go": "package b\n"}, files{"a/go.mod": "module example.org/other\n"}, "go test ./...", "a/go.mod (added)"},
 		"go go.work":                     {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo}, files{"go.work": "go 1.21\n\nuse ./w\n", "w/go.mod": goMod, "w/w.go": "package w\n"}, "GOFLAGS= go test example.org/calc/...", "go.work (added) w/go.mod (added)"},
@@ -242,25 +324,14 @@ func TestAdditionsDecideNothing(t *testing.T) {
 		"xargs":                    {"bash", files{"check.sh": "ls checks.d/* | xargs -n1 sh\n", "checks.d/a.sh": "exit 1\n"}, files{"checks.d/a.sh": "exit 0\n"}, "bash check.sh", "checks.d/a.sh (changed)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			needs(t, c.needs)
-			line := c.line
-			if c.needs == "go" {
-				line = goLine(t, c.line)
-			}
-			f := try(t, c.main, c.agents, nil, line)
-			if got := list(f); got != c.want {
-				t.Errorf("additions %q, want %q", got, c.want)
-			}
-			if len(f.Deviations) > 0 {
-				t.Errorf("deviations %v", f.Deviations)
-			}
-			if ok(f.Replays[0]) {
-				t.Errorf("the run that decides:\n%s", ends(f.Replays[0]))
-			}
-			if !ok(f.With) {
-				t.Errorf("this is no attack: with the addition\n%s", ends(f.With))
-			}
+			c.judge(t, func(f *Facts) {
+				if ok(f.Replays[0]) {
+					t.Errorf("the run that decides:\n%s", ends(f.Replays[0]))
+				}
+				if !ok(f.With) {
+					t.Errorf("this is no attack: with the addition\n%s", ends(f.With))
+				}
+			})
 		})
 	}
 }
@@ -269,12 +340,7 @@ func TestAdditionsDecideNothing(t *testing.T) {
 // what the criteria name, and without a word on what decides nothing.
 func TestHonestWork(t *testing.T) {
 	jsMain := files{"package.json": `{"name":"calc","version":"1.0.0","scripts":{"test":"node test/calc.js"}}`, "calc.js": badJS, "test/calc.js": testJS}
-	for name, c := range map[string]struct {
-		needs        string
-		main, agents files
-		line         string
-		want         string
-	}{
+	for name, c := range map[string]attempt{
 		"go, with a test": {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo},
 			files{"calc.go": goodGo, "more_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestMore(t *testing.T) {}\n"}, "go test ./...", "more_test.go (added)"},
 		"go, a package and a requirement": {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo},
@@ -303,25 +369,18 @@ func TestHonestWork(t *testing.T) {
 		"a document":                                  {"sh", files{"README.md": "old\n"}, files{"README.md": "new limit\n", "doc/limit.md": "It is 3.\n", "evidence/D-1/loop/iter_0/certificate.json": "{}\n", "LEARNINGS.md": "none\n"}, "grep -q limit README.md", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			needs(t, c.needs)
-			line := c.line
-			if c.needs == "go" {
-				line = goLine(t, c.line)
-			}
-			f := try(t, c.main, c.agents, nil, line)
-			if got := list(f); got != c.want {
-				t.Errorf("additions %q, want %q", got, c.want)
-			}
-			if !f.OK() || len(f.Deviations) > 0 || (f.With == nil) != !strings.Contains(c.want, "(added)") {
-				t.Errorf("deviations %v\n%s\n%s", f.Deviations, ends(f.Replays[0]), ends(f.With))
-			}
+			c.judge(t, func(f *Facts) {
+				if !f.OK() || (f.With == nil) != !strings.Contains(c.want, "(added)") {
+					t.Errorf("%s\n%s", ends(f.Replays[0]), ends(f.With))
+				}
+			})
 		})
 	}
 }
 
 // TestAccepted: what the directive accepts is ordinary work, in every run.
 func TestAccepted(t *testing.T) {
+	slow(t)
 	main := files{"go.mod": "", "check.sh": "test -f Makefile && . ./Makefile\nexit 1\n", "a_test.go": "1\n"}
 	agents := files{"Makefile": "exit 0\n", "b_test.go": "2\n", "a_test.go": "3\n"}
 	f := try(t, main, agents, []string{"Makefile"}, "sh check.sh")

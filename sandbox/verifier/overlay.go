@@ -2,9 +2,7 @@ package verifier
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -16,6 +14,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"git-ward/internal/git"
+	"git-ward/sandbox/verifier/deciding"
 )
 
 // Deviation is a path that decides and that the claimed commit has otherwise than
@@ -62,93 +61,116 @@ func overlay(ctx context.Context, repo *git.Repo, c *Claim) (o overlaid, err err
 	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
-	main, err := c.decides(batch, want)
+	d, err := compare(c, want, have, func(id string, limit int64) ([]byte, error) {
+		_, data, err := batch.Read(id, limit)
+		return data, err
+	})
 	if err != nil {
 		return o, err
 	}
-	r := newReading(want, have, main.links, batch)
-	for _, command := range c.Commands {
-		if !command.Own {
-			r.criterion(command.Line)
+	o = overlaid{deviations: d.deviations, additions: d.additions, accepted: d.accepted}
+	if o.with, err = writeTree(ctx, repo, c.Commit, indexInfo(d.undo)); err != nil {
+		return o, err
+	}
+	if o.tree = o.with; len(d.leave) > 0 {
+		maps.Copy(d.leave, d.undo)
+		o.tree, err = writeTree(ctx, repo, c.Commit, indexInfo(d.leave))
+	}
+	return o, err
+}
+
+// differences are what a claimed tree has otherwise than main's and that decides.
+type differences struct {
+	deviations []Deviation
+	additions  []Addition
+	accepted   []string
+	// undo and leave are what to put in the place of paths, "mode id", "" for none:
+	// in both trees, and in the one without additions.
+	undo, leave map[string]string
+}
+
+// compare finds the differences between two trees, by what the claim's commands run.
+func compare(c *Claim, want, have deciding.Tree, blobs deciding.Blobs) (d differences, err error) {
+	// What git does to files when it checks them out decides, too.
+	pinned := slices.Concat(c.Frozen, c.Pinned, []string{attributes})
+	for _, g := range slices.Concat(pinned, c.Accepted) {
+		if !doublestar.ValidatePattern(g) {
+			return d, fmt.Errorf("%q is not a pattern of paths", g)
 		}
 	}
-	r.tests(main.pinned)
-	r.tested()
-	if r.err != nil {
-		return o, r.err
+	var lines []string
+	for _, command := range c.Commands {
+		if !command.Own {
+			lines = append(lines, command.Line)
+		}
 	}
-	undo, leave := map[string]string{}, map[string]string{} // path to "mode id"; "" for none
+	r, err := deciding.Read(want, have, blobs, lines, func(path string) bool { return matches(pinned, path) })
+	if err != nil {
+		return d, err
+	}
+	d.undo, d.leave = map[string]string{}, map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(union(want, have))) {
 		before, now := want[name], have[name]
 		if before == now {
 			continue
 		}
-		kind := map[[2]bool]string{{true, true}: "changed", {true, false}: "deleted", {false, true}: "added"}[[2]bool{before != "", now != ""}]
-		if before != "" && main.pinned(name) || before == "" && (matches(c.Frozen, name) || matches([]string{attributes}, name)) {
-			o.deviations = append(o.deviations, Deviation{name, kind})
-			undo[name] = before
+		kind := kindOf(before, now)
+		if before != "" && r.Pinned(name) || before == "" && (matches(c.Frozen, name) || matches([]string{attributes}, name)) {
+			d.deviations = append(d.deviations, Deviation{name, kind})
+			d.undo[name] = before
 			continue
 		}
-		mode, _, _ := strings.Cut(cmp.Or(now, before), " ")
-		counts, keep := r.decides(name, mode)
-		if before == "" && !counts && matches(c.Pinned, name) {
-			counts = true
-		}
-		// What a criterion names and main lacks is asked for in so many words. What
-		// main has stays in the run, for that word's sake, and is none the less told.
-		asked := r.words[name] && !r.made(name) && !r.paths[path.Dir(name)]
-		keep = keep || asked && !r.runs[name]
-		switch {
-		case !counts:
-		case kind == "changed" && r.sameCommands(name):
-		case matches(c.Accepted, name), asked && before == "":
-			o.accepted = append(o.accepted, name)
-		default:
-			o.additions = append(o.additions, Addition{name, kind, keep})
-			if !keep {
-				leave[name] = before
-			}
+		if err := d.addition(c, r, Addition{Path: name, Kind: kind}, before); err != nil {
+			return d, err
 		}
 	}
-	if r.err != nil {
-		return o, r.err
-	}
-	if o.with, err = writeTree(ctx, repo, c.Commit, indexInfo(undo)); err != nil {
-		return o, err
-	}
-	if o.tree = o.with; len(leave) > 0 {
-		maps.Copy(leave, undo)
-		o.tree, err = writeTree(ctx, repo, c.Commit, indexInfo(leave))
-	}
-	return o, err
+	return d, nil
 }
 
-// sameCommands is sameCommands for a manifest of the claimed commit's beside main's.
-func (r *reading) sameCommands(name string) bool {
-	if !isKind(name) || r.runs[name] {
-		return false
+// addition adds a path that differs, as an addition or as one that is accepted, if it
+// decides. What a criterion names and main lacks is asked for in so many words; what
+// main has stays in the run, for that word's sake, and is none the less told.
+func (d *differences) addition(c *Claim, r *deciding.Reading, a Addition, before string) error {
+	role := r.Role(a.Path)
+	if !role.Decides && !(before == "" && matches(c.Pinned, a.Path)) {
+		return nil
 	}
-	var texts [2][]byte
-	for i, entry := range []string{r.base[name], r.have[name]} {
-		mode, id, _ := strings.Cut(entry, " ")
-		if mode == "120000" || mode == "160000" {
-			return false
+	if a.Kind == changed {
+		if same, err := r.SameCommands(a.Path); same || err != nil {
+			return err
 		}
-		_, data, err := r.batch.Read(id, maxText)
-		var large *git.TooLarge
-		if errors.As(err, &large) {
-			return false
-		}
-		if err != nil {
-			r.err = err
-			return false
-		}
-		texts[i] = data
 	}
-	return sameCommands(name, texts[0], texts[1])
+	if matches(c.Accepted, a.Path) || role.Asked && before == "" {
+		d.accepted = append(d.accepted, a.Path)
+		return nil
+	}
+	a.Kept = role.Stays
+	d.additions = append(d.additions, a)
+	if !a.Kept {
+		d.leave[a.Path] = before
+	}
+	return nil
 }
 
-func union(a, b tree) tree {
+// The ways in which a path of the claimed tree differs from main's.
+const (
+	changed = "changed"
+	deleted = "deleted"
+	added   = "added"
+)
+
+// kindOf compares two entries, "" for none.
+func kindOf(before, now string) string {
+	switch {
+	case before == "":
+		return added
+	case now == "":
+		return deleted
+	}
+	return changed
+}
+
+func union(a, b deciding.Tree) deciding.Tree {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	return all
@@ -190,63 +212,6 @@ func writeTree(ctx context.Context, repo *git.Repo, commit string, changes []byt
 	}
 	out, err := repo.Output(ctx, "write-tree")
 	return strings.TrimSpace(string(out)), err
-}
-
-// mains is what of main's tree is put back always.
-type mains struct {
-	links links
-	named map[string]bool
-	globs []string
-}
-
-func (m *mains) pinned(path string) bool { return m.named[path] || matches(m.globs, path) }
-
-// decides finds what is put back: the programs that the commands name, and what the
-// patterns match.
-func (c *Claim) decides(batch *git.Batch, main tree) (*mains, error) {
-	// What git does to files when it checks them out decides, too.
-	globs := slices.Concat(c.Frozen, c.Pinned, []string{attributes})
-	for _, g := range slices.Concat(globs, c.Accepted) {
-		if !doublestar.ValidatePattern(g) {
-			return nil, fmt.Errorf("%q is not a pattern of paths", g)
-		}
-	}
-	links, err := readLinks(batch, main)
-	if err != nil {
-		return nil, err
-	}
-	onMain := func(path string) bool { return main[links.end(path)] != "" }
-	isProgram := func(path string) bool { return onMain(path) && executable(batch, main[links.end(path)]) }
-	named := map[string]bool{}
-	for _, command := range c.Commands {
-		if !command.Own {
-			maps.Copy(named, programs(command.Line, isProgram, onMain))
-		}
-	}
-	for path := range maps.Clone(named) {
-		links.follow(path, named)
-	}
-	return &mains{links, named, globs}, nil
-}
-
-// executable tells whether an entry, "mode id", is a program: by its mode, or by
-// its first two bytes.
-func executable(batch *git.Batch, entry string) bool {
-	mode, id, _ := strings.Cut(entry, " ")
-	if mode == "160000" {
-		return false
-	}
-	if mode == "100755" {
-		return true
-	}
-	_, data, err := batch.Read(id, 1<<20)
-	return err == nil && bytes.HasPrefix(data, []byte("#!"))
-}
-
-// words are the parts of a command line that could name a file, without what the
-// shell puts around them. Too many do no harm: only paths of main's count.
-func words(line string) []string {
-	return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&<>()=$,{}", r) })
 }
 
 // matches tells whether a path, or a directory that it is in, matches a pattern.

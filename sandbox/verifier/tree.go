@@ -9,6 +9,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
+	"git-ward/sandbox/verifier/deciding"
 )
 
 // Bounds are how large a checkout may be. They are looked at before anything is
@@ -56,13 +57,10 @@ func (u *Unfit) Error() string { return u.Why }
 
 func unfit(format string, args ...any) error { return &Unfit{fmt.Sprintf(format, args...)} }
 
-// tree is "mode id" by path: files, links and submodules.
-type tree map[string]string
-
 // listTree reads a commit's tree within bounds; what is beyond them is Unfit, and
 // git is stopped there.
-func listTree(ctx context.Context, repo *git.Repo, commit string, bounds Bounds) (tree, error) {
-	all := tree{}
+func listTree(ctx context.Context, repo *git.Repo, commit string, bounds Bounds) (deciding.Tree, error) {
+	all := deciding.Tree{}
 	b := bounds.filled()
 	short := diag.Short(commit)
 	entries, bytes := 0, int64(0)

@@ -14,12 +14,7 @@ func TestWhatTestsReadAndListsName(t *testing.T) {
 	goT := "package calc\n\nimport (\n\t\"os\"\n\t\"strings\"\n\t\"testing\"\n)\n\nfunc TestTwo(t *testing.T) {\n\tb, _ := os.ReadFile(\"FILE\")\n\tif strings.TrimSpace(string(b)) != \"1\" {\n\t\tt.Fatal(Two())\n\t}\n}\n"
 	rep := func(f string) string { return strings.ReplaceAll(goT, "FILE", f) }
 	pyT := "import unittest\nfrom pathlib import Path\nclass T(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(Path('FILE').read_text().strip(), '1')\n"
-	for name, c := range map[string]struct {
-		needs        string
-		main, agents files
-		line         string
-		want         string
-	}{
+	for name, c := range map[string]attempt{
 		"go golden beside":       {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": rep("want.txt"), "want.txt": "2\n"}, files{"want.txt": "1\n"}, "go test ./...", "want.txt (changed, kept)"},
 		"go golden dir":          {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": rep("golden/want.txt"), "golden/want.txt": "2\n"}, files{"golden/want.txt": "1\n"}, "go test ./...", "golden/want.txt (changed)"},
 		"go fixtures":            {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": rep("fixtures/want.txt"), "fixtures/want.txt": "2\n"}, files{"fixtures/want.txt": "1\n"}, "go test ./...", "fixtures/want.txt (changed)"},
@@ -57,23 +52,15 @@ func TestWhatTestsReadAndListsName(t *testing.T) {
 		"a package in a file":    {"sh", files{"package.json": `{"dependencies":{"want":"1.0.0"}}`}, files{"package.json": `{"dependencies":{"want":"always.tgz"}}`}, "true", "package.json (changed)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			needs(t, c.needs)
-			line := c.line
-			if c.needs == "go" {
-				line = goLine(t, c.line)
-			}
-			f := try(t, c.main, c.agents, nil, line)
-			if got := list(f); got != c.want || len(f.Deviations) > 0 {
-				t.Errorf("additions %q, deviations %v, want %q", got, f.Deviations, c.want)
-			}
-			if strings.Contains(c.want, "kept") || line == "true" {
-				if !f.OK() {
-					t.Errorf("this is no attack:\n%s", ends(f.Replays[0]))
+			c.judge(t, func(f *Facts) {
+				if strings.Contains(c.want, "kept") || c.line == "true" {
+					if !f.OK() {
+						t.Errorf("this is no attack:\n%s", ends(f.Replays[0]))
+					}
+				} else if ok(f.Replays[0]) || !ok(f.With) {
+					t.Errorf("without:\n%s\nwith:\n%s", ends(f.Replays[0]), ends(f.With))
 				}
-			} else if ok(f.Replays[0]) || !ok(f.With) {
-				t.Errorf("without:\n%s\nwith:\n%s", ends(f.Replays[0]), ends(f.With))
-			}
+			})
 		})
 	}
 }

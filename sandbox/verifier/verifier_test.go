@@ -10,64 +10,44 @@ import (
 	"time"
 
 	"git-ward/internal/git"
-	"git-ward/internal/gittest"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	gittest.Clean()
-	os.Exit(code)
-}
-
-// claimed makes main with a test and a script, and a commit of the agent's that
-// meddles with them.
-func claimed(t *testing.T) (*gittest.Pair, *git.Repo, Claim) {
+// slow keeps a test out of the quick tier.
+func slow(t *testing.T) {
 	t.Helper()
-	p := gittest.New(t)
-	p.Write("check.sh", "test \"$(cat answer)\" = 42\n")
-	p.Write("pkg/a_test.go", "a test\n")
-	p.Write("frozen/scale", "1\n")
-	p.Write("answer", "41\n")
-	p.Git("add", ".")
-	p.Commit("README", "main")
-	p.Push("main")
-	main := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
-	return p, git.Open(p.Bare), Claim{Main: main, Replays: 1, Pinned: []string{"**/*_test.go"}, Frozen: []string{"frozen/**"},
-		Commands: []Command{{Name: "criterion 1", Line: "sh check.sh"}}}
-}
-
-// push pushes the working tree as the agent's and returns its commit.
-func push(p *gittest.Pair) string {
-	p.Git("add", "--all")
-	p.Git("commit", "--quiet", "--allow-empty", "--message", "claimed")
-	if out, err := p.AgentPush("+HEAD:refs/heads/agent/D-1"); err != nil {
-		p.T.Fatal(err, out)
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it runs many commands, or waits for their limits")
 	}
-	return strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 }
 
-func processes(p *gittest.Pair) *Processes {
-	return &Processes{Bare: p.Bare, Limits: Limits{Time: 20 * time.Second, Output: 1 << 20}}
+// claimed is main with a test and a script, in a repository, and a claim of an
+// agent's commit that is still to be made.
+func claimed(t *testing.T) (*repository, Claim) {
+	t.Helper()
+	r := newRepository(t)
+	main := r.commit(files{"check.sh": "test \"$(cat answer)\" = 42\n", "pkg/a_test.go": "a test\n", "frozen/scale": "1\n", "answer": "41\n", "README": "main\n"})
+	return r, Claim{Main: main, Replays: 1, Pinned: []string{"**/*_test.go"}, Frozen: []string{"frozen/**"},
+		Commands: []Command{{Name: "criterion 1", Line: "sh check.sh"}}}
 }
 
 // TestOverlay: what decides is as on main, whatever the agent did to it, and the
 // facts name it; everything else is the agent's.
 func TestOverlay(t *testing.T) {
-	p, repo, c := claimed(t)
-	p.Write("check.sh", "true\n")
-	p.Write("frozen/new", "added\n")
-	p.Write("pkg/b_test.go", "a new test\n")
-	p.Write("answer", "42\n")
-	if err := os.Remove(filepath.Join(p.Work, "pkg/a_test.go")); err != nil {
+	r, c := claimed(t)
+	r.write("check.sh", "true\n")
+	r.write("frozen/new", "added\n")
+	r.write("pkg/b_test.go", "a new test\n")
+	r.write("answer", "42\n")
+	if err := os.Remove(filepath.Join(r.work, "pkg/a_test.go")); err != nil {
 		t.Fatal(err)
 	}
 	// A directory in the place of a frozen file.
-	if err := os.Remove(filepath.Join(p.Work, "frozen/scale")); err != nil {
+	if err := os.Remove(filepath.Join(r.work, "frozen/scale")); err != nil {
 		t.Fatal(err)
 	}
-	p.Write("frozen/scale/x", "")
-	c.Commit = push(p)
-	f, err := Verify(t.Context(), repo, processes(p), c)
+	r.write("frozen/scale/x", "")
+	c.Commit = r.commit(nil)
+	f, err := r.verify(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +55,7 @@ func TestOverlay(t *testing.T) {
 	if !reflect.DeepEqual(f.Deviations, want) {
 		t.Errorf("deviations %v", f.Deviations)
 	}
-	files := strings.Fields(p.Run(p.Bare, "git", "ls-tree", "-r", "--name-only", f.Tree))
+	files := strings.Fields(r.git("ls-tree", "-r", "--name-only", f.Tree))
 	for path, there := range map[string]bool{"check.sh": true, "frozen/new": false, "frozen/scale": true, "pkg/a_test.go": true, "pkg/b_test.go": true} {
 		if slices.Contains(files, path) != there {
 			t.Errorf("%s: %v, want %v", path, !there, there)
@@ -91,10 +71,10 @@ func TestOverlay(t *testing.T) {
 
 // TestMeddling: the script that decides is main's.
 func TestMeddling(t *testing.T) {
-	p, repo, c := claimed(t)
-	p.Write("check.sh", "true\n")
-	c.Commit = push(p)
-	f, err := Verify(t.Context(), repo, processes(p), c)
+	r, c := claimed(t)
+	r.write("check.sh", "true\n")
+	c.Commit = r.commit(nil)
+	f, err := r.verify(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,27 +85,24 @@ func TestMeddling(t *testing.T) {
 
 // TestLinks: a link of main's to what decides decides, and so does what it leads to.
 func TestLinks(t *testing.T) {
-	p, repo, c := claimed(t)
+	r, c := claimed(t)
 	for name, target := range map[string]string{"link.sh": "real/check.sh", "tools": "real", "loop": "loop", "out": "../outside"} {
-		if err := os.Symlink(target, filepath.Join(p.Work, name)); err != nil {
+		if err := os.Symlink(target, filepath.Join(r.work, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.Write("real/check.sh", "exit 1\n")
-	p.Write("real/again.sh", "exit 1\n")
-	p.Git("add", ".")
-	p.Git("commit", "--quiet", "--message", "links")
-	p.Push("main")
-	c.Main = strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	r.write("real/check.sh", "exit 1\n")
+	r.write("real/again.sh", "exit 1\n")
+	c.Main = r.commit(nil)
 	c.Commands = []Command{{Name: "a", Line: "sh link.sh"}, {Name: "b", Line: "cd tools && sh again.sh"}, {Name: "c", Line: "sh loop || sh out/x"}}
-	p.Write("real/check.sh", "exit 0\n")
-	p.Write("real/again.sh", "exit 0\n")
-	p.Write("real/other.sh", "exit 0\n")
-	p.Git("rm", "-q", "--cached", "tools")
-	os.Remove(filepath.Join(p.Work, "tools"))
-	p.Write("tools/again.sh", "exit 0\n")
-	c.Commit = push(p)
-	f, err := Verify(t.Context(), repo, processes(p), c)
+	r.write("real/check.sh", "exit 0\n")
+	r.write("real/again.sh", "exit 0\n")
+	r.write("real/other.sh", "exit 0\n")
+	r.git("rm", "-q", "--cached", "tools")
+	os.Remove(filepath.Join(r.work, "tools"))
+	r.write("tools/again.sh", "exit 0\n")
+	c.Commit = r.commit(nil)
+	f, err := r.verify(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,25 +120,18 @@ func TestLinks(t *testing.T) {
 // TestAttributes: a commit cannot have git write main's files otherwise than main
 // has them.
 func TestAttributes(t *testing.T) {
-	p, repo, c := claimed(t)
-	p.Write("frozen/.gitattributes", "* eol=lf\n")
-	p.Write("pkg/want", "1\n")
-	p.Git("add", ".")
-	p.Commit("pkg/.gitattributes", "* -text\n")
-	p.Push("main")
-	c.Main = strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	slow(t)
+	r, c := claimed(t)
+	r.write("frozen/.gitattributes", "* eol=lf\n")
+	r.write("pkg/want", "1\n")
+	c.Main = r.commit(files{"pkg/.gitattributes": "* -text\n"})
 	c.Commands = []Command{{Name: "a", Line: "test $(wc -c < frozen/scale) = 2 && test $(wc -c < pkg/want) = 2 && test $(wc -c < new/file) = 2"}}
-	p.Write("frozen/.gitattributes", "* text eol=crlf\n")
-	p.Write("pkg/.gitattributes", "* text eol=crlf\n")
-	p.Write("new/.gitattributes", "* text eol=crlf\n")
-	p.Write("new/file", "1\n")
-	p.Git("add", ".")
-	p.Git("commit", "--quiet", "--message", "claimed")
-	if out, err := p.Push("+HEAD:refs/heads/agent/D-1"); err != nil { // the agent's own push is refused before
-		t.Fatal(err, out)
-	}
-	c.Commit = strings.TrimSpace(p.Git("rev-parse", "HEAD"))
-	f, err := Verify(t.Context(), repo, processes(p), c)
+	r.write("frozen/.gitattributes", "* text eol=crlf\n")
+	r.write("pkg/.gitattributes", "* text eol=crlf\n")
+	r.write("new/.gitattributes", "* text eol=crlf\n")
+	r.write("new/file", "1\n")
+	c.Commit = r.commit(nil) // an agent's own push of it would be refused before
+	f, err := r.verify(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,11 +143,12 @@ func TestAttributes(t *testing.T) {
 
 // TestOutcomes: how commands end, as plain processes.
 func TestOutcomes(t *testing.T) {
+	slow(t)
 	t.Setenv("TMPDIR", t.TempDir())
-	p, repo, c := claimed(t)
-	c.Commit = push(p)
-	v := processes(p)
-	outcomes(t, repo, v, &v.Limits, c)
+	r, c := claimed(t)
+	c.Commit = r.commit(nil)
+	v := &Processes{Bare: r.bare, Limits: Limits{Output: 1 << 20}}
+	outcomes(t, git.Open(r.bare), v, &v.Limits, c)
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "ward-verify-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
@@ -220,11 +191,12 @@ func outcomes(t *testing.T, repo *git.Repo, r Runner, limits *Limits, c Claim) {
 
 // TestReplays: each replay and each command starts from a clean checkout.
 func TestReplays(t *testing.T) {
-	p, repo, c := claimed(t)
-	c.Commit = push(p)
+	slow(t)
+	r, c := claimed(t)
+	c.Commit = r.commit(nil)
 	c.Replays = 2
 	c.Commands = []Command{{Name: "criterion 1", Line: "test ! -e left && touch left"}, {Name: "residual", Line: "test ! -e left && echo 1e-3"}}
-	f, err := Verify(t.Context(), repo, processes(p), c)
+	f, err := r.verify(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,8 +212,9 @@ func TestReplays(t *testing.T) {
 
 // TestBadClaims: nothing to run is not a pass.
 func TestBadClaims(t *testing.T) {
-	p, repo, c := claimed(t)
-	c.Commit = push(p)
+	slow(t)
+	r, c := claimed(t)
+	c.Commit = r.commit(nil)
 	for name, spoil := range map[string]func(*Claim){
 		"no commands": func(c *Claim) { c.Commands = nil },
 		"no replays":  func(c *Claim) { c.Replays = 0 },
@@ -250,7 +223,7 @@ func TestBadClaims(t *testing.T) {
 	} {
 		bad := c
 		spoil(&bad)
-		if f, err := Verify(t.Context(), repo, processes(p), bad); err == nil {
+		if f, err := r.verify(bad); err == nil {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

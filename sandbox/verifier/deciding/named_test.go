@@ -1,4 +1,4 @@
-package verifier
+package deciding
 
 import (
 	"maps"
@@ -52,7 +52,7 @@ func TestReadingEnds(t *testing.T) {
 	woven := strings.Repeat("X=\"$X$Y a\"\nY=\"$Y$X b\"\n", 300) + "sh $X; . \"$Y\"; eval \"$X\"\n"
 	globs := strings.Repeat("for f in a*b*c?; do sh \"$f\"; done\n", 2000)
 	for _, text := range []string{woven, globs, strings.Repeat("(", 5000), strings.Repeat("sh -c 'sh -c \"", 3000), "f() { f \"$@\"; }; f f f f\n"} {
-		r := newReading(tree{"a.sh": "100644 x"}, tree{"a.sh": "100644 x"}, links{}, nil)
+		r := newReading(Tree{"a.sh": "100644 x"}, Tree{"a.sh": "100644 x"}, links{}, nil)
 		start := time.Now()
 		r.criterion(text)
 		if took := time.Since(start); took > time.Minute { // it takes milliseconds, or for ever

@@ -1,10 +1,8 @@
-package verifier
+package deciding
 
 import (
 	"path"
 	"strings"
-
-	"git-ward/internal/git"
 )
 
 // links are main's symbolic links: each with where it leads, as a path from the
@@ -14,14 +12,14 @@ type links map[string]string
 // maxHops bounds how many links are followed one after the other, as kernels do.
 const maxHops = 40
 
-func readLinks(batch *git.Batch, main map[string]string) (links, error) {
+func readLinks(blobs Blobs, main Tree) (links, error) {
 	l := links{}
 	for name, entry := range main {
 		id, isLink := strings.CutPrefix(entry, "120000 ")
 		if !isLink {
 			continue
 		}
-		_, target, err := batch.Read(id, 4<<10)
+		target, err := blobs(id, 4<<10)
 		if err != nil {
 			return nil, err
 		}

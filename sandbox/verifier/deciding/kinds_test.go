@@ -1,4 +1,4 @@
-package verifier
+package deciding
 
 import (
 	"strings"

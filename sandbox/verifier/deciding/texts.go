@@ -1,4 +1,4 @@
-package verifier
+package deciding
 
 import (
 	"maps"
@@ -11,7 +11,7 @@ import (
 )
 
 // onBaseDir reports whether main has files below a path.
-func (r *reading) onBaseDir(name string) bool {
+func (r *Reading) onBaseDir(name string) bool {
 	for p := range r.base {
 		if strings.HasPrefix(p, name+"/") {
 			return true
@@ -90,7 +90,7 @@ var (
 )
 
 // makefile reads what a makefile includes, and its recipes line by line.
-func (r *reading) makefile(self, text string, level int, dirs []string) {
+func (r *Reading) makefile(self, text string, level int, dirs []string) {
 	if len(dirs) == 0 {
 		dirs = []string{path.Dir(self)}
 	}
@@ -165,7 +165,7 @@ func automatic(from []string) []string {
 }
 
 // vpath notes a directory in which make looks for what it would make.
-func (r *reading) vpath(words string, dirs []string) {
+func (r *Reading) vpath(words string, dirs []string) {
 	for _, dir := range strings.FieldsFunc(words, func(c rune) bool { return c == ' ' || c == ':' }) {
 		r.vpaths = append(r.vpaths, below(dirs, dir)...)
 	}
@@ -173,7 +173,7 @@ func (r *reading) vpath(words string, dirs []string) {
 
 // byPattern notes what rules with a pattern make: what another one is made from, and
 // every target in the directories where make looks for it.
-func (r *reading) byPattern() {
+func (r *Reading) byPattern() {
 	for p := range r.from {
 		for _, stem := range r.stems {
 			before, after, _ := strings.Cut(stem, "%")
@@ -193,7 +193,7 @@ func (r *reading) byPattern() {
 }
 
 // rule notes what a rule makes.
-func (r *reading) rule(targets, from, dirs []string) {
+func (r *Reading) rule(targets, from, dirs []string) {
 	for _, t := range targets {
 		for _, dir := range dirs {
 			switch {
@@ -255,7 +255,7 @@ var (
 // python reads what a Python text imports. What main has is the work, as far as no
 // rule of place says otherwise; what main has not is loaded before the library's,
 // or is what the text cannot do without.
-func (r *reading) python(self, text string, level int) {
+func (r *Reading) python(self, text string, level int) {
 	at := path.Dir(self)
 	for _, line := range sysPath.FindAllString(text, -1) {
 		for _, m := range quoted.FindAllStringSubmatch(line, -1) {
@@ -294,7 +294,7 @@ func (r *reading) python(self, text string, level int) {
 
 // imported notes a module by the places where it is looked for, the first of which
 // wins.
-func (r *reading) imported(stem string, ends []string, h how) {
+func (r *Reading) imported(stem string, ends []string, h how) {
 	for _, end := range ends {
 		p := stem + end
 		if r.onBase(p) {
@@ -314,7 +314,7 @@ func (r *reading) imported(stem string, ends []string, h how) {
 
 // imports reads what texts of other languages load: by words that most of them
 // share.
-func (r *reading) imports(self, text string, level int) {
+func (r *Reading) imports(self, text string, level int) {
 	at := path.Dir(self)
 	for _, m := range otherImport.FindAllStringSubmatch(text, -1) {
 		name := m[2]
@@ -329,7 +329,7 @@ func (r *reading) imports(self, text string, level int) {
 
 // strings notes the programs that a text names between quotes: it runs them, as
 // likely as not, and looks at what they say.
-func (r *reading) strings(self, text string, level int) {
+func (r *Reading) strings(self, text string, level int) {
 	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
 		for _, dir := range []string{".", path.Dir(self)} {
 			p := path.Join(dir, m[1])

@@ -1,4 +1,4 @@
-package verifier
+package deciding
 
 import (
 	"bytes"
@@ -7,15 +7,15 @@ import (
 	"regexp"
 	"strings"
 
-	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
 // Bounds of the following: what is beyond them is taken for whatever it might be.
 const (
-	maxText   = 256 << 10 // bytes of a program's text
+	MaxText   = 256 << 10 // bytes of a program's text
 	maxScript = 16 << 20  // bytes of what may be a text at all
-	maxTexts  = 400       // programs that are read
-	maxLevel  = 8         // programs that run programs
+	MaxTexts  = 400       // programs that are read
+	MaxLevel  = 8         // programs that run programs
 	maxFits   = 200       // patterns of what is run
 	maxSteps  = 20_000    // values that the words of one text are taken to have
 )
@@ -24,10 +24,12 @@ const (
 // that they name, to what the text of these sources, includes, imports and calls,
 // as far as text shows it. The texts are main's: the claimed commit's have no say in
 // what decides on it.
-type reading struct {
-	base, have tree
+type Reading struct {
+	base, have Tree
 	links      links // base's
-	batch      *git.Batch
+	blobs      Blobs
+	pinned     func(path string) bool
+	named      map[string]bool // programs that a command line names, and links on the way to them
 
 	// runs are files that decide, where they are on main and where something would
 	// find them if they were there.
@@ -55,10 +57,10 @@ type reading struct {
 	err       error
 }
 
-func newReading(base, have tree, links links, batch *git.Batch) *reading {
-	r := &reading{base: base, have: have, links: links, batch: batch, runs: map[string]bool{}, asked: map[string]bool{}, words: map[string]bool{},
+func newReading(base, have Tree, links links, blobs Blobs) *Reading {
+	r := &Reading{base: base, have: have, links: links, blobs: blobs, runs: map[string]bool{}, asked: map[string]bool{}, words: map[string]bool{},
 		dirs: map[string]bool{}, paths: map[string]bool{}, modules: map[string]bool{".": true, "src": true, "lib": true, "python": true},
-		targets: map[string]bool{}, phony: map[string]bool{}, seen: map[string]bool{}, from: map[string]bool{}, said: map[string]bool{}, aids: map[string]bool{}, lost: map[string]bool{}}
+		targets: map[string]bool{}, phony: map[string]bool{}, named: map[string]bool{}, seen: map[string]bool{}, from: map[string]bool{}, said: map[string]bool{}, aids: map[string]bool{}, lost: map[string]bool{}}
 	for name := range base {
 		if b := path.Base(name); b == "conftest.py" || strings.HasSuffix(b, ".py") && (strings.HasPrefix(b, "test") || strings.HasSuffix(b, "_test.py")) {
 			r.modules[path.Dir(name)] = true
@@ -68,7 +70,7 @@ func newReading(base, have tree, links links, batch *git.Batch) *reading {
 }
 
 // criterion reads a line that decides.
-func (r *reading) criterion(line string) { r.script(line, "", how{}, nil) }
+func (r *Reading) criterion(line string) { r.script(line, "", how{}, nil) }
 
 // how is the way in which a text speaks of a file.
 type how struct {
@@ -78,7 +80,7 @@ type how struct {
 }
 
 // ref notes that a text runs a file; it reports whether main has it.
-func (r *reading) ref(name string, h how) bool {
+func (r *Reading) ref(name string, h how) bool {
 	if path.IsAbs(name) || name == "." || name == ".." || strings.HasPrefix(name, "../") {
 		return false
 	}
@@ -100,24 +102,24 @@ func (r *reading) ref(name string, h how) bool {
 }
 
 // there reports whether main or the claimed commit has a file.
-func (r *reading) there(name string) bool { return r.onBase(name) || r.have[name] != "" }
+func (r *Reading) there(name string) bool { return r.onBase(name) || r.have[name] != "" }
 
-func (r *reading) onBase(name string) bool { return r.base[r.links.end(name)] != "" }
+func (r *Reading) onBase(name string) bool { return r.base[r.links.end(name)] != "" }
 
 // read is the text of one of main's files; false where there is none, where it is
 // no text, and beyond the bounds: then it may run whatever is there.
-func (r *reading) read(name string) (string, bool) {
+func (r *Reading) read(name string) (string, bool) {
 	entry, ok := r.base[r.links.end(name)]
 	mode, id, _ := strings.Cut(entry, " ")
 	if !ok || mode == "160000" || r.err != nil {
 		return "", false
 	}
-	if len(r.seen) > maxTexts {
+	if len(r.seen) > MaxTexts {
 		r.open = true
 		return "", false
 	}
-	_, data, err := r.batch.Read(id, maxScript)
-	var large *git.TooLarge
+	data, err := r.blobs(id, maxScript)
+	var large state.Oversize
 	if errors.As(err, &large) {
 		return "", false // a program, but no text
 	}
@@ -126,7 +128,7 @@ func (r *reading) read(name string) (string, bool) {
 		return "", false
 	}
 	isText := !bytes.Contains(data, []byte("\x00"))
-	if len(data) > maxText {
+	if len(data) > MaxText {
 		r.open = r.open || isText
 		return "", false
 	}
@@ -136,12 +138,12 @@ func (r *reading) read(name string) (string, bool) {
 // follow reads the text of one of main's programs, once, in the language that it is
 // run as, "" for what its first line or its name says. It reports whether the
 // program runs what it is given as arguments.
-func (r *reading) follow(name, language string, level int, dirs []string) (runsArgs bool) {
+func (r *Reading) follow(name, language string, level int, dirs []string) (runsArgs bool) {
 	p := r.links.end(name)
 	if was, ok := r.seen[p]; ok {
 		return was
 	}
-	if level > maxLevel {
+	if level > MaxLevel {
 		r.open = true
 		return false
 	}
@@ -198,7 +200,7 @@ func languageOf(name, text string) string {
 
 // pattern notes that whatever fits is run; a part that is not known is \x01. A word
 // that says almost nothing leaves it open what is run.
-func (r *reading) pattern(word string, h how) {
+func (r *Reading) pattern(word string, h how) {
 	if h.consumed {
 		return
 	}
@@ -241,7 +243,7 @@ func (r *reading) pattern(word string, h how) {
 // decides says whether a path that the claimed commit has otherwise than main is of
 // a kind that decides, by where it is and what main's words run; keep says that it
 // stays in every run all the same, because main's words ask for it.
-func (r *reading) decides(name string, mode string) (counts, keep bool) {
+func (r *Reading) decides(name string, mode string) (counts, keep bool) {
 	dir := path.Dir(name)
 	program := mode == "100755" || mode == "120000"
 	switch {
@@ -257,7 +259,7 @@ func (r *reading) decides(name string, mode string) (counts, keep bool) {
 	return false, false
 }
 
-func (r *reading) fits(name string) bool {
+func (r *Reading) fits(name string) bool {
 	for _, re := range r.patterns {
 		if re.MatchString(name) {
 			return true
@@ -268,7 +270,7 @@ func (r *reading) fits(name string) bool {
 
 // made reports whether make would take a file, or a directory that it is in, for a
 // target that needs no making any more.
-func (r *reading) made(name string) bool {
+func (r *Reading) made(name string) bool {
 	for p := name; p != "."; p = path.Dir(p) {
 		if r.targets[p] && r.base[p] == "" {
 			for other := range r.base {
@@ -284,7 +286,7 @@ func (r *reading) made(name string) bool {
 
 // shadows reports whether Python would load a file in the place of a module that is
 // not the project's, or of one of main's.
-func (r *reading) shadows(name string) bool {
+func (r *Reading) shadows(name string) bool {
 	for p := path.Dir(name); p != "."; p = path.Dir(p) { // inside of a package that does
 		if pythonNames[path.Base(p)] && r.modules[path.Dir(p)] && r.have[p+"/__init__.py"] != "" {
 			return true

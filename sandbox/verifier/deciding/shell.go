@@ -1,4 +1,4 @@
-package verifier
+package deciding
 
 import (
 	"path"
@@ -13,7 +13,7 @@ var shells = set("sh bash dash zsh ksh ash busybox mksh yash")
 
 // shell reads one text for the shell.
 type shell struct {
-	r    *reading
+	r    *Reading
 	self string   // the script; "" for a criterion
 	dirs []string // where a line may be, from the top
 	vars map[string][]*syntax.Word
@@ -25,7 +25,7 @@ type shell struct {
 
 // script reads a text for the shell: a criterion, a script, a recipe. It reports
 // whether the text runs what it is given as arguments.
-func (r *reading) script(text, self string, h how, dirs []string) bool {
+func (r *Reading) script(text, self string, h how, dirs []string) bool {
 	s := &shell{r: r, self: self, dirs: dirs, vars: map[string][]*syntax.Word{}, own: map[string]bool{}}
 	if len(s.dirs) == 0 {
 		s.dirs = []string{"."}
@@ -40,7 +40,7 @@ func (s *shell) line(text string, h how) {
 	s.deep++
 	defer func() { s.deep-- }()
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
-	if err != nil || s.deep > maxLevel {
+	if err != nil || s.deep > MaxLevel {
 		for _, word := range words(text) {
 			s.file(word, "", how{optional: true, level: h.level})
 		}

@@ -1,4 +1,4 @@
-package verifier
+package deciding
 
 import (
 	"maps"
@@ -27,11 +27,11 @@ var (
 // tests reads main's tests, which are as main has them, for what they compare with
 // and are helped by: data that they name, and helpers that they import. Whether one is
 // the work no text says: it stays, and is named.
-func (r *reading) tests(pinned func(string) bool) {
+func (r *Reading) tests() {
 	left := maxTests
 	for _, name := range slices.Sorted(maps.Keys(r.base)) {
 		ext := path.Ext(name)
-		if !sources[ext] || !pinned(name) && !isKind(name) {
+		if !sources[ext] || !r.Pinned(name) && !isKind(name) {
 			continue
 		}
 		text, ok := r.read(name)
@@ -55,7 +55,7 @@ func (r *reading) tests(pinned func(string) bool) {
 }
 
 // say notes data that a text beside it names.
-func (r *reading) say(at, word string) {
+func (r *Reading) say(at, word string) {
 	for _, dir := range []string{".", at} {
 		p := path.Join(dir, word)
 		if word == "" || path.IsAbs(word) || p == "." || strings.HasPrefix(p, "..") {
@@ -67,7 +67,7 @@ func (r *reading) say(at, word string) {
 
 // helpers notes the modules that a test imports, if they have the name of what tests
 // are made with.
-func (r *reading) helpers(at, ext, text string) {
+func (r *Reading) helpers(at, ext, text string) {
 	note := func(stem string) {
 		if helping.MatchString(path.Base(stem)) {
 			r.aids[stem] = true
@@ -102,7 +102,7 @@ func (r *reading) helpers(at, ext, text string) {
 }
 
 // data notes a file that a test imports and that is no program.
-func (r *reading) data(p string) {
+func (r *Reading) data(p string) {
 	if ext := path.Ext(p); ext != "" && !sources[ext] {
 		r.said[p] = true
 	}
@@ -110,7 +110,7 @@ func (r *reading) data(p string) {
 
 // speaksOf reports whether main's tests name a path of main's as data, or import it
 // as a helper.
-func (r *reading) speaksOf(name string) bool {
+func (r *Reading) speaksOf(name string) bool {
 	if r.base[name] == "" {
 		return false
 	}
@@ -133,7 +133,7 @@ func (r *reading) speaksOf(name string) bool {
 
 // generate reads what `go generate` runs: the lines in main's files. A file whose lines
 // the claimed commit has otherwise decides.
-func (r *reading) generate(dirs []string, h how) {
+func (r *Reading) generate(dirs []string, h how) {
 	if r.generated {
 		return
 	}
@@ -162,12 +162,12 @@ func (r *reading) generate(dirs []string, h how) {
 }
 
 // claimed is a text of the claimed commit's; "" where there is none.
-func (r *reading) claimed(name string) string {
+func (r *Reading) claimed(name string) string {
 	mode, id, _ := strings.Cut(r.have[name], " ")
 	if id == "" || mode == "160000" {
 		return ""
 	}
-	_, data, err := r.batch.Read(id, maxText)
+	data, err := r.blobs(id, MaxText)
 	if err != nil {
 		return ""
 	}
@@ -184,7 +184,7 @@ var inline = map[string]*regexp.Regexp{
 
 // tested notes each file that the claimed commit changes and in which main's tests
 // stand no more as main has them.
-func (r *reading) tested() {
+func (r *Reading) tested() {
 	for name, entry := range r.base {
 		re := inline[path.Ext(name)]
 		if re == nil || r.have[name] == entry {
