@@ -18,6 +18,7 @@ const makes = `### D-1: the answer
 // TestAsksForAdditions: a loop whose work passes only with what it brings asks, and
 // the PM's line is the answer: nothing has to be done again.
 func TestAsksForAdditions(t *testing.T) {
+	slow(t)
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("SKIPPED: make is not on this machine (scripts/setup --tests)")
 	}

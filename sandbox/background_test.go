@@ -11,6 +11,7 @@ import (
 // TestDetached runs the real binaries: a launcher in the background is seen,
 // read, refused a second time, and stopped with everything of it.
 func TestDetached(t *testing.T) {
+	slow(t)
 	p := gittest.New(t)
 	dir := filepath.Dir(p.Bare)
 	ward := func(want string, args ...string) {

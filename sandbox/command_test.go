@@ -14,6 +14,7 @@ import (
 
 // TestRefusals: every refusal is exit 2, says why, and what to do.
 func TestRefusals(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	bare := func(h *house) []string { return []string{"--bare", h.bare} }
 	unfenced := func(h *house) []string { return []string{"--bare", h.bare, "--unfenced"} }
@@ -102,6 +103,7 @@ func (h *house) edit(old, new string) {
 
 // TestOneStateDirectory: a repository has one, however it is called.
 func TestOneStateDirectory(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	h := newHouse(t, "")
 	link := h.bare + "-link"

@@ -74,6 +74,7 @@ func shut(neighbour string) []lab.Attempt {
 // control for each line: the same container, its rules taken away, gets through.
 // It is the same whatever makes the container's bridge.
 func TestEscapes(t *testing.T) {
+	slow(t)
 	for _, backend := range []string{podman.Netavark, podman.CNI} {
 		t.Run(backend, func(t *testing.T) {
 			m := newMachine(t)

@@ -38,6 +38,7 @@ func fenced(t *testing.T) *gittest.Pair {
 // TestFence is the fence end to end, in containers: a user's command, pushes from
 // inside, the probe in both egress modes, and the agent's work on a directive.
 func TestFence(t *testing.T) {
+	slow(t)
 	m := newMachine(t)
 	t.Run("command", func(t *testing.T) { testCommand(t, m) })
 	t.Run("rights", func(t *testing.T) { testRights(t, m) })

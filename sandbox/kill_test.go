@@ -24,6 +24,7 @@ import (
 // nothing is left of the launch, and the next one works. WARD_KILLS says how
 // often, once by default.
 func TestKills(t *testing.T) {
+	slow(t)
 	m := newMachine(t)
 	rounds := 1
 	if n, err := strconv.Atoi(os.Getenv("WARD_KILLS")); err == nil {
@@ -99,6 +100,7 @@ func (m *machine) killed(t *testing.T, target string, moment time.Duration) {
 // TestSecondStart: whoever starts a launch's container again, which would give it
 // a network without rules, finds that it does not start.
 func TestSecondStart(t *testing.T) {
+	slow(t)
 	m := newMachine(t)
 	m.works(t)
 	before := m.traces()

@@ -18,6 +18,7 @@ import (
 
 // TestLaunch: what the agent is given, and what it is not.
 func TestLaunch(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	h := newHouse(t, "")
 	l := h.unfenced("--once")
@@ -75,6 +76,7 @@ func TestLaunch(t *testing.T) {
 // TestLaunchAndPush is the whole of it: the agent's push is judged by the hook,
 // with a token and without the caller's secrets.
 func TestLaunchAndPush(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	h := newHouse(t, "push")
 	l := h.unfenced("--once")
@@ -97,6 +99,7 @@ func TestLaunchAndPush(t *testing.T) {
 
 // TestExitCodes: the launcher ends as the agent does.
 func TestExitCodes(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	l := newHouse(t, "exit 7").unfenced("--once")
 	if code := l.exit(); code != 7 || strings.Contains(l.err.String(), "error") {
@@ -114,6 +117,7 @@ const stopPatience = 5 * time.Second
 // TestSignals: an agent that ends on SIGTERM has its own exit code, one that
 // does not is killed; no child of its group stays.
 func TestSignals(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	for _, test := range []struct {
 		behave   string
@@ -147,6 +151,7 @@ func TestSignals(t *testing.T) {
 // TestTimeSpent: an agent that does not end when the launch's time is spent runs
 // until the grace is, and knew of both beforehand.
 func TestTimeSpent(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	h := newHouse(t, "polite")
 	settings, err := os.ReadFile(filepath.Join(h.bare, "ward/config.toml"))
@@ -176,6 +181,7 @@ func TestTimeSpent(t *testing.T) {
 // TestKilledLauncher: the agent dies with a launcher that gets SIGKILL, and the
 // lock is free.
 func TestKilledLauncher(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	h := newHouse(t, "deaf")
 	l := h.unfenced()
@@ -191,6 +197,7 @@ func TestKilledLauncher(t *testing.T) {
 
 // TestOneLauncher: a second one is refused and names the first.
 func TestOneLauncher(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	h := newHouse(t, "polite")
 	first := h.unfenced()

@@ -267,3 +267,11 @@ func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !bytes.Contains(stat, []byte(") Z "))
 }
+
+// slow keeps a test out of the quick tier.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it launches real processes, or containers")
+	}
+}

@@ -13,6 +13,7 @@ import (
 // program in the fence, without any route out: it reaches a model, which the stand-in plays,
 // by the gateway alone, and its repository by the door.
 func TestPrograms(t *testing.T) {
+	slow(t)
 	for _, c := range []struct{ name, pkg, id string }{
 		{"claude-code", "@anthropic-ai/claude-code", "claude-test"},
 		{"codex", "@openai/codex", "gpt-test"},

@@ -50,9 +50,7 @@ type inFence struct {
 // TestWatcher is the watcher as it is run: the fence's first process beside its
 // forwarder, a user of its own, with an agent that is its enemy (BOOT-2).
 func TestWatcher(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED, out loud: it launches containers")
-	}
+	slow(t)
 	p := fenced(t)
 	f := &inFence{Pair: p}
 	f.settings(`run = ["sh", "agent.sh"]`, `start_timeout = "30s"`, `check = "2s"`, `mode = "allowlist"`, `processes = 200`, `state_size = 134_217_728`)

@@ -18,6 +18,7 @@ import (
 // TestGarbage throws noise and broken pushes at the door. Whatever gets in, the
 // repository stays whole and the door open.
 func TestGarbage(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Burst = 1000 })
 	commands, pack := f.pushed("refs/heads/g")
@@ -57,6 +58,7 @@ func TestGarbage(t *testing.T) {
 // TestHang: a silent client is sent away after a quarter of the deadline, long
 // before one that trickles.
 func TestHang(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 8 * time.Second })
 	start := time.Now()
@@ -69,6 +71,7 @@ func TestHang(t *testing.T) {
 // TestTrickle: a client that always has one more byte is sent away at the
 // deadline.
 func TestTrickle(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 2 * time.Second })
 	start := time.Now()
@@ -87,6 +90,7 @@ func TestTrickle(t *testing.T) {
 
 // TestDeaf: a client that reads nothing does not keep its slot.
 func TestDeaf(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 2 * time.Second })
 	head := strings.TrimSpace(f.git(f.clone, "rev-parse", "HEAD"))
@@ -105,6 +109,7 @@ func TestDeaf(t *testing.T) {
 // TestFlood: more connections than the burst are delayed at the bucket's pace,
 // and every one is served.
 func TestFlood(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Burst, c.Door.PerMinute = 2, 240 })
 	start := time.Now()
@@ -126,6 +131,7 @@ func TestFlood(t *testing.T) {
 
 // TestVanishMidPack: nothing of half a push stays.
 func TestVanishMidPack(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, nil)
 	noise := make([]byte, 400_000)
@@ -152,6 +158,7 @@ func TestVanishMidPack(t *testing.T) {
 // TestVanishAfterPack: once the pack is whole the push goes through, and
 // post-receive records it, with nobody listening.
 func TestVanishAfterPack(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.hook("pre-receive", "sleep 0.3; seq 1000 >&2\n")
@@ -172,6 +179,7 @@ func TestVanishAfterPack(t *testing.T) {
 // TestDeadline: a push that does not end is ended, with its children, and git
 // has removed its quarantine.
 func TestDeadline(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 400 * time.Millisecond })
 	f.hook("pre-receive", "echo $$ >ward/pid; while :; do sleep 0.1; done\n")
@@ -197,6 +205,7 @@ func TestDeadline(t *testing.T) {
 // TestEndlessCommands: what git would keep in memory before the pack is bounded
 // by the door.
 func TestEndlessCommands(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Limits.InputSize = 1 << 20 })
 	conn := f.dial()

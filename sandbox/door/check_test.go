@@ -14,6 +14,7 @@ import (
 )
 
 func TestCheck(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	good := strings.Repeat("k", 32)
 	key := func(text string, mode os.FileMode) func(t *testing.T, bare string) {

@@ -64,6 +64,7 @@ func TestPush(t *testing.T) {
 
 // TestLimits looks at the limits where they count: in a child of receive-pack.
 func TestLimits(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) {
 		c.Limits.InputSize = 1 << 20
@@ -126,6 +127,7 @@ func TestRefusal(t *testing.T) {
 
 // TestShutdown closes the door on a running push: it finishes.
 func TestShutdown(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.hook("pre-receive", "touch ward/started; sleep 1\n")

@@ -249,3 +249,11 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 		t.Fatal(err)
 	}
 }
+
+// slow keeps a test out of the quick tier.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it pushes much, or waits for a client to be given up")
+	}
+}

@@ -136,6 +136,7 @@ func TestStdioWithoutHooks(t *testing.T) {
 // TestOneBucketForAName: each connection is a process, and all of a name share the
 // bucket and its slots; another name has its own.
 func TestOneBucketForAName(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.settle(2, 120)
@@ -162,6 +163,7 @@ func TestOneBucketForAName(t *testing.T) {
 // TestSlots: more than four of a name do not run at once, more than 64 do not wait,
 // and a bucket that holds noise is an empty one, not a way in.
 func TestSlots(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, nil)
 	s, err := newShared(f.bare, "receive-pack", "pm", "pat")
@@ -206,6 +208,7 @@ func TestSlots(t *testing.T) {
 // TestKilledDoor: a door that is killed gives its slot back, but not before its git
 // has ended; nothing has to be mended by hand.
 func TestKilledDoor(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.settle(120, 30)

@@ -140,6 +140,7 @@ func odd() (all []lab.Attempt) {
 }
 
 func TestEscapes(t *testing.T) {
+	slow(t)
 	l := newWire(t)
 	control, seen := l.try(forbidden())
 	for i, a := range forbidden() {

@@ -59,6 +59,7 @@ func readBack(t *testing.T, p *lab.Process) Ruleset {
 }
 
 func TestApplyReplacesAsAWhole(t *testing.T) {
+	slow(t)
 	ns := fresh(t)
 	if err := Compare(public(), readBack(t, ns)); err == nil {
 		t.Error("an empty namespace compares equal")
@@ -86,6 +87,7 @@ func TestApplyReplacesAsAWhole(t *testing.T) {
 // The text is the same policy: what nft makes of it reads back as what Apply
 // asks for, and lists word by word as what Apply has made.
 func TestTextIsThePolicy(t *testing.T) {
+	slow(t)
 	for _, p := range []Policy{public(), {Mode: Public}, {Mode: Allowlist}} {
 		a, b := fresh(t), fresh(t)
 		apply(t, p, a)
@@ -109,6 +111,7 @@ func TestTextIsThePolicy(t *testing.T) {
 
 // Whatever changes afterwards is seen.
 func TestCompareSeesEveryChange(t *testing.T) {
+	slow(t)
 	ns := fresh(t)
 	text, err := Text(public())
 	if err != nil {

@@ -24,6 +24,7 @@ func (f *fence) works() {
 }
 
 func TestGarbageOnTheSocket(t *testing.T) {
+	slow(t)
 	up := newStandIn(t, okAnswer)
 	f := newFence(t, up.URL)
 	noise := make([]byte, 100_000)
@@ -58,6 +59,7 @@ func TestGarbageOnTheSocket(t *testing.T) {
 }
 
 func TestLargeAndDeepBodies(t *testing.T) {
+	slow(t)
 	up := newStandIn(t, okAnswer)
 	f := newFence(t, up.URL, func(c *Config) { c.Limits.Body = 1 << 20 })
 	for _, body := range []string{strings.Repeat("[", 500_000), strings.Repeat(`{"a":`, 100_000), `{"model":"m","messages":` + strings.Repeat("[", 20_000)} {
@@ -75,6 +77,7 @@ func TestLargeAndDeepBodies(t *testing.T) {
 // Clients that hang in every phase, as many as there are connections, and one
 // honest one besides.
 func TestHangingClients(t *testing.T) {
+	slow(t)
 	up := newStandIn(t, okAnswer)
 	f := newFence(t, up.URL)
 	for i := range 200 {
@@ -102,6 +105,7 @@ func TestHangingClients(t *testing.T) {
 }
 
 func TestFlood(t *testing.T) {
+	slow(t)
 	up := newStandIn(t, okAnswer)
 	f := newFence(t, up.URL)
 	var all sync.WaitGroup
@@ -135,6 +139,7 @@ func TestFlood(t *testing.T) {
 // A stream of 60 MB passes with a bounded memory, to a client that reads slowly
 // at first.
 func TestHugeStream(t *testing.T) {
+	slow(t)
 	chunk := "data: {\"type\":\"x\",\"text\":\"" + strings.Repeat("y", 32<<10) + "\"}"
 	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
 		for range 2000 {

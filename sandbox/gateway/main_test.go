@@ -180,3 +180,11 @@ func answerJSON(w http.ResponseWriter, status int, body string) {
 	w.WriteHeader(status)
 	io.WriteString(w, body)
 }
+
+// slow keeps a test out of the quick tier.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it waits for clients to be given up, or sends much")
+	}
+}

@@ -198,6 +198,7 @@ func TestBadMeterFileIsRefused(t *testing.T) {
 // TestSpentTimeStopsEveryClient: when the launch's time is spent nobody is paid
 // for, and a call that runs then comes to its end.
 func TestSpentTimeStopsEveryClient(t *testing.T) {
+	slow(t)
 	until := time.Now().Add(2 * time.Second)
 	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(time.Until(until.Add(100 * time.Millisecond)))

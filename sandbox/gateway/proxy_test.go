@@ -112,6 +112,7 @@ func TestAllowedNames(t *testing.T) {
 }
 
 func TestOtherTargetsAreDenied(t *testing.T) {
+	slow(t)
 	z := &zone{names: testZone}
 	f, dialled := walled(t, z, "127.0.0.1:1")
 	for target, want := range map[string]string{

@@ -147,6 +147,7 @@ func (b *bench) clean(archives int) {
 // TestTogether: processes that begin at the same moment, as two test packages or
 // two people do, all end with a whole image, which was made once.
 func TestTogether(t *testing.T) {
+	slow(t)
 	for _, c := range []struct {
 		what              string
 		oneStore, noCache bool
@@ -187,6 +188,7 @@ func TestTogether(t *testing.T) {
 // TestKilled: a build that is killed in the middle is nobody's image, and leaves
 // nothing behind once the next has run. One whose builder lives on is waited for.
 func TestKilled(t *testing.T) {
+	slow(t)
 	for _, deaf := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deaf %t", deaf), func(t *testing.T) {
 			b := newBench(t)
@@ -209,5 +211,13 @@ func TestKilled(t *testing.T) {
 			b.good(store)
 			b.clean(1)
 		})
+	}
+}
+
+// slow keeps a test out of the quick tier.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it builds images in real processes")
 	}
 }

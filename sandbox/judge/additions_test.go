@@ -17,24 +17,15 @@ const makes = `### D-1: the answer
 - [ ] the check passes (` + "`make check`" + `)
 `
 
-// push puts the working tree on main, as the PM.
-func (c *court) push() {
-	c.T.Helper()
-	c.Git("add", "--all")
-	c.Git("commit", "--quiet", "--message", "the PM's")
-	if out, err := c.Push("HEAD:main"); err != nil {
-		c.T.Fatal(err, out)
-	}
-}
-
 // TestJudgeAdditions: what a claim brings of what decides on it is named first, does
 // not decide, and is asked for where it would.
 func TestJudgeAdditions(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	c := newCourt(t, makes)
-	c.Write("Makefile", "check:\n\tsh check.sh\n")
-	c.push()
-	main := strings.TrimSpace(c.Git("rev-parse", "HEAD"))
+	c.write("Makefile", "check:\n\tsh check.sh\n")
+	c.pushMain()
+	main := c.head()
 	form := jsonschema.NewCompiler().MustCompile("../../protocols/loop/schema/verdict.json")
 	for _, step := range []struct {
 		name, content, answer, verdict, additions, needs string
@@ -46,14 +37,14 @@ func TestJudgeAdditions(t *testing.T) {
 		{"GNUmakefile", "check:\n\tfalse\n", "41\n", loop.None, "GNUmakefile (added)", ""},
 		{"b\xff\u202e_test.go", "x\n", "42\n", loop.Exact, `b\xff\u202e_test.go (added)`, ""},
 	} {
-		c.Git("reset", "--quiet", "--hard", main)
-		c.Write(step.name, step.content)
-		c.Write("answer", step.answer)
+		c.git("reset", "--quiet", "--hard", main)
+		c.write(step.name, step.content)
+		c.write("answer", step.answer)
 		c.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
-		c.Git("add", "--all")
-		c.Git("commit", "--quiet", "--message", "claimed")
-		commit := strings.TrimSpace(c.Git("rev-parse", "HEAD"))
-		c.Git("push", "--quiet", "--receive-pack=git -c core.hooksPath=/dev/null receive-pack", c.Bare, "+HEAD:refs/heads/agent/D-1")
+		c.git("add", "--all")
+		c.git("commit", "--quiet", "--message", "claimed")
+		commit := c.head()
+		c.git("push", "--quiet", "origin", "+HEAD:refs/heads/agent/D-1")
 		c.step(uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: commit})
 		v := c.verdicts(commit)[0]
 		if v.Verdict != step.verdict || strings.Join(v.Additions, ", ") != step.additions || v.Needs != step.needs || v.Main != main || v.Base != main || !v.Sound() {
@@ -79,7 +70,7 @@ func TestJudgeUnfit(t *testing.T) {
 	c := newCourt(t, makes)
 	c.Settings.Verify.CheckoutEntries = 20
 	for _, name := range strings.Fields("a b c d e f g h i j k l m n o p q r s t u v w x y z") {
-		c.Write(name, "x\n")
+		c.write(name, "x\n")
 	}
 	list := c.verdicts(c.claim())
 	if len(list) != 1 || list[0].Verdict != loop.None || !strings.Contains(list[0].Reason, "more than 20 entries ([verify] checkout_entries)") {
@@ -91,26 +82,28 @@ func TestJudgeUnfit(t *testing.T) {
 // directive said then what it says now: by beginning from an old commit nobody
 // chooses tests that the PM has replaced.
 func TestJudgeBase(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	c := newCourt(t, makes)
-	began := strings.TrimSpace(c.Git("rev-parse", "HEAD"))
-	c.Write("Makefile", "check:\n\ttrue\n")
-	c.push() // the PM's first, hollow check
-	hollow := strings.TrimSpace(c.Git("rev-parse", "HEAD"))
-	c.Write("Makefile", "check:\n\tsh check.sh\n")
-	c.push()
-	c.Git("reset", "--quiet", "--hard", hollow)
-	c.Write("note", "x\n")
+	began := c.head()
+	c.write("Makefile", "check:\n\ttrue\n")
+	c.pushMain() // the PM's first, hollow check
+	hollow := c.head()
+	c.write("Makefile", "check:\n\tsh check.sh\n")
+	c.pushMain()
+	c.git("reset", "--quiet", "--hard", hollow)
+	c.write("note", "x\n")
 	v := c.verdicts(c.claim())[0]
 	if v.Verdict != loop.Exact || v.Base != hollow || v.Main == hollow {
 		t.Errorf("%+v", v)
 	}
 	// The directive is edited: work from before is held against main as it stands.
-	c.Git("reset", "--quiet", "--hard", "origin/main")
+	c.git("fetch", "--quiet")
+	c.git("reset", "--quiet", "--hard", "origin/main")
 	edited := strings.Replace(makes, "the check passes", "the new check passes", 1)
-	c.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+edited+"\n## Reports\n")
-	c.push()
-	main := strings.TrimSpace(c.Git("rev-parse", "HEAD"))
+	c.write("COMMS.md", "# COMMS\n\n## Directives\n\n"+edited+"\n## Reports\n")
+	c.pushMain()
+	main := c.head()
 	doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n" + edited + "\n## Reports\n"))
 	c.directive = doc.Directives[0]
 	c.step(uow.Input{Event: uow.Fail, Reason: "DIRECTIVE_CHANGED"})

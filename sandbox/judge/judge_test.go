@@ -2,10 +2,10 @@ package judge
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -16,23 +16,18 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
-	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/verifier"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	gittest.Clean()
-	os.Exit(code)
-}
-
 // court is a repository with a directive, and a judge of plain processes.
 type court struct {
-	*gittest.Pair
 	*Judge
+	t         *testing.T
+	bare      string
+	work      string // a clone
 	directive comms.Directive
 	main      string
 	last      *uow.Record // of the unit's journal
@@ -51,27 +46,22 @@ Find it.
 `
 
 func newCourt(t *testing.T, directive string) *court {
-	p := gittest.New(t)
-	settings, err := config.Load(p.Bare)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &court{Pair: p}
-	repo := git.Open(p.Bare)
-	runner := &verifier.Processes{Bare: p.Bare, Limits: verifier.Limits{Time: 20 * time.Second, Output: settings.Verify.OutputSize}}
+	dir := t.TempDir()
+	c := &court{t: t, bare: filepath.Join(dir, "bare.git"), work: filepath.Join(dir, "work")}
+	c.run(dir, "", "git", "init", "--quiet", "--bare", "--initial-branch=main", c.bare)
+	c.run(dir, "", "git", "clone", "--quiet", c.bare, c.work)
+	settings := config.Default()
+	repo := git.Open(c.bare)
+	runner := &verifier.Processes{Bare: c.bare, Limits: verifier.Limits{Time: 20 * time.Second, Output: settings.Verify.OutputSize}}
 	c.Judge = &Judge{Repo: repo, Settings: settings, Log: zerolog.Nop(), Verify: func(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
 		return verifier.Verify(ctx, repo, runner, claim)
 	}}
-	p.Write("check.sh", "test \"$(cat answer)\" = 42\n")
-	p.Write("distance.sh", "echo $((42 - $(cat answer)))\n")
-	p.Write("answer", "40\n")
-	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+directive+"\n## Reports\n")
-	p.Git("add", ".")
-	p.Git("commit", "--quiet", "--message", "D-1")
-	if out, err := p.Push("main"); err != nil {
-		t.Fatal(err, out)
-	}
-	c.main = strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	c.write("check.sh", "test \"$(cat answer)\" = 42\n")
+	c.write("distance.sh", "echo $((42 - $(cat answer)))\n")
+	c.write("answer", "40\n")
+	c.write("COMMS.md", "# COMMS\n\n## Directives\n\n"+directive+"\n## Reports\n")
+	c.pushMain()
+	c.main = c.head()
 	doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n" + directive + "\n## Reports\n"))
 	c.directive = doc.Directives[0]
 	c.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
@@ -79,62 +69,91 @@ func newCourt(t *testing.T, directive string) *court {
 	return c
 }
 
-// step appends a record to the journal, past the hooks, which are not at stake.
+// run runs a program without any settings of the user's, and returns its output.
+func (c *court) run(dir, stdin, name string, args ...string) string {
+	c.t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(c.bare), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (c *court) git(args ...string) string  { c.t.Helper(); return c.run(c.work, "", "git", args...) }
+func (c *court) host(args ...string) string { c.t.Helper(); return c.run(c.bare, "", "git", args...) }
+func (c *court) head() string               { c.t.Helper(); return c.git("rev-parse", "HEAD") }
+
+func (c *court) write(name, text string) {
+	c.t.Helper()
+	path := filepath.Join(c.work, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// pushMain puts the working tree on main, as the PM.
+func (c *court) pushMain() {
+	c.t.Helper()
+	c.git("add", "--all")
+	c.git("commit", "--quiet", "--message", "the PM's")
+	c.git("push", "--quiet", "origin", "HEAD:refs/heads/main")
+}
+
+// step appends a record to the journal. There are no hooks, which are not at stake.
 func (c *court) step(in uow.Input) {
-	c.T.Helper()
+	c.t.Helper()
 	if in.Time = time.Now(); in.Actor == "" {
 		in.Actor = uow.Agent
 	}
 	world := uow.World{Main: &uow.Main{DirectiveHash: c.directive.Hash(), Total: uow.Totals(10), Policy: uow.DefaultPolicy()}}
 	r, found := uow.Advance(uow.ID{Directive: "D-1", K: 1}, c.last, in, world)
 	if len(found) > 0 {
-		c.T.Fatal(found)
+		c.t.Fatal(found)
 	}
 	data, err := r.Marshal()
 	if err != nil {
-		c.T.Fatal(err)
+		c.t.Fatal(err)
 	}
 	c.last = r
-	blob, err := c.Try(c.Bare, nil, string(data), "git", "hash-object", "-w", "--stdin")
-	if err != nil {
-		c.T.Fatal(blob)
-	}
-	tree, err := c.Try(c.Bare, nil, "100644 blob "+strings.TrimSpace(blob)+"\t"+uow.File+"\n", "git", "mktree")
-	if err != nil {
-		c.T.Fatal(tree)
-	}
-	args := []string{"commit-tree", "-m", "step", strings.TrimSpace(tree)}
+	blob := c.run(c.bare, string(data), "git", "hash-object", "-w", "--stdin")
+	tree := c.run(c.bare, "100644 blob "+blob+"\t"+uow.File+"\n", "git", "mktree")
+	args := []string{"commit-tree", "-m", "step", tree}
 	if c.tip != "" {
 		args = append(args, "-p", c.tip)
 	}
-	c.tip = strings.TrimSpace(c.Run(c.Bare, "git", args...))
-	c.Run(c.Bare, "git", "update-ref", "refs/ward/uow/D-1.1", c.tip)
+	c.tip = c.host(args...)
+	c.host("update-ref", "refs/ward/uow/D-1.1", c.tip)
 }
 
 // claim pushes the working tree and claims it.
 func (c *court) claim() string {
-	c.T.Helper()
+	c.t.Helper()
 	c.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
-	c.Git("add", "--all")
-	c.Git("commit", "--quiet", "--allow-empty", "--message", fmt.Sprint("claim", c.last.Iteration))
-	if out, err := c.AgentPush("+HEAD:refs/heads/agent/D-1"); err != nil {
-		c.T.Fatal(err, out)
-	}
-	commit := strings.TrimSpace(c.Git("rev-parse", "HEAD"))
+	c.git("add", "--all")
+	c.git("commit", "--quiet", "--allow-empty", "--message", fmt.Sprint("claim", c.last.Iteration))
+	c.git("push", "--quiet", "origin", "+HEAD:refs/heads/agent/D-1")
+	commit := c.head()
 	c.step(uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: commit})
 	return commit
 }
 
 // verdicts runs the judge until nothing is open, and reads a commit's note.
 func (c *court) verdicts(commit string) []loop.Verdict {
-	c.T.Helper()
-	ctx, cancel := context.WithCancel(c.T.Context())
+	c.t.Helper()
+	ctx, cancel := context.WithCancel(c.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Serve(ctx) }()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		open, err := c.open(ctx)
 		if err != nil || time.Now().After(deadline) {
-			c.T.Fatal("not judged", err)
+			c.t.Fatal("not judged", err)
 		}
 		if len(open) == 0 {
 			break
@@ -142,11 +161,11 @@ func (c *court) verdicts(commit string) []loop.Verdict {
 	}
 	cancel()
 	if err := <-done; err != nil {
-		c.T.Fatal(err)
+		c.t.Fatal(err)
 	}
-	list, err := loop.ParseVerdicts([]byte(c.Run(c.Bare, "git", "notes", "--ref="+loop.VerdictsRef, "show", commit)))
+	list, err := loop.ParseVerdicts([]byte(c.host("notes", "--ref="+loop.VerdictsRef, "show", commit)))
 	if err != nil {
-		c.T.Fatal(err)
+		c.t.Fatal(err)
 	}
 	return list
 }
@@ -154,13 +173,14 @@ func (c *court) verdicts(commit string) []loop.Verdict {
 // TestJudge: three claims of one unit, of which the last is exact; each gets one
 // verdict, and only the tip's claim is open.
 func TestJudge(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	c := newCourt(t, asked)
 	if open, err := c.open(t.Context()); len(open) != 0 || err != nil {
 		t.Fatal(open, err)
 	}
 	for i, step := range []struct{ answer, verdict, residual string }{{"40", loop.None, "2"}, {"41", loop.None, "1"}, {"42", loop.Exact, "0"}} {
-		c.Write("answer", step.answer+"\n")
+		c.write("answer", step.answer+"\n")
 		commit := c.claim()
 		list := c.verdicts(commit)
 		if len(list) != 1 {
@@ -179,21 +199,20 @@ func TestJudge(t *testing.T) {
 	if open, err := c.open(t.Context()); len(open) != 0 || err != nil {
 		t.Error(open, err)
 	}
-	var status struct {
-		Units []struct {
-			Hash     string
-			Verdicts []loop.Verdict
-		}
-	}
-	out := c.Run(c.Work, "git-ward", "status", "--json", "--bare", c.Bare)
-	if err := json.Unmarshal([]byte(out), &status); err != nil || len(status.Units) != 1 || status.Units[0].Hash != c.last.Hash || len(status.Units[0].Verdicts) != 3 {
-		t.Errorf("%v: status shows %s", err, out)
+}
+
+// slow keeps a test out of the quick tier.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it judges many claims, or waits for the judge to rest")
 	}
 }
 
 // TestJudgeRests: a judge with nothing to do starts no git, and still sees the
 // claim that comes then, and one whose verdict was taken away.
 func TestJudgeRests(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	c := newCourt(t, asked)
 	var trouble atomic.Int32
@@ -207,7 +226,7 @@ func TestJudgeRests(t *testing.T) {
 	go func() { done <- c.Serve(ctx) }()
 	rests := func() {
 		t.Helper()
-		head := filepath.Join(c.Bare, "HEAD")
+		head := filepath.Join(c.bare, "HEAD")
 		for range 10 { // on a busy machine a look takes its time
 			time.Sleep((restAfter + 1) * lookInterval)
 			if err := os.Rename(head, head+"-away"); err != nil { // git would say that this is no repository
@@ -237,11 +256,11 @@ func TestJudgeRests(t *testing.T) {
 	commit := c.claim()
 	judged(commit)
 	rests()
-	c.Run(c.Bare, "git", "pack-refs", "--all")
+	c.host("pack-refs", "--all")
 	rests()
-	c.Run(c.Bare, "git", "update-ref", "-d", loop.VerdictsRef)
+	c.host("update-ref", "-d", loop.VerdictsRef)
 	judged(commit)
-	c.Run(c.Bare, "git", "pack-refs", "--all")
+	c.host("pack-refs", "--all")
 	commit = c.claim()
 	judged(commit)
 	cancel()
@@ -253,11 +272,12 @@ func TestJudgeRests(t *testing.T) {
 // TestJudgeValidates: where the agent's program comes from the tree, a claim is of
 // a program that passes its own build and validation, which it may change.
 func TestJudgeValidates(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	c := newCourt(t, asked)
 	b := &c.Settings.Bootstrap
 	b.Build, b.Validate = []string{"sh", "-c", "echo \"it's built\" > built"}, []string{"sh", "try it.sh"}
-	c.Write("answer", "42\n")
+	c.write("answer", "42\n")
 	for _, step := range []struct{ run, script, verdict, tail string }{
 		{"", "exit 3\n", loop.Exact, ""}, // the program does not come from the tree
 		{"agent.sh", "cat built; exit 3\n", loop.None, "it's built\n"},
@@ -266,7 +286,7 @@ func TestJudgeValidates(t *testing.T) {
 		if step.run != "" {
 			b.Run = []string{step.run}
 		}
-		c.Write("try it.sh", step.script)
+		c.write("try it.sh", step.script)
 		v := c.verdicts(c.claim())[0]
 		if v.Verdict != step.verdict || (v.Validate == nil) != (step.run == "") || v.Validate != nil && v.Validate.Tail != step.tail || len(v.Deviations) > 0 {
 			t.Errorf("%s %q: %+v", v.Verdict, v.Reason, v.Validate)
@@ -279,8 +299,8 @@ func TestJudgeValidates(t *testing.T) {
 func TestJudgeIsNotFooled(t *testing.T) {
 	t.Parallel()
 	c := newCourt(t, asked)
-	c.Write("check.sh", "true\n")
-	c.Write("distance.sh", "echo 0\n")
+	c.write("check.sh", "true\n")
+	c.write("distance.sh", "echo 0\n")
 	v := c.verdicts(c.claim())[0]
 	if v.Verdict != loop.None || strings.Join(v.Deviations, ", ") != "check.sh (changed), distance.sh (changed)" {
 		t.Errorf("%+v", v)
@@ -288,12 +308,9 @@ func TestJudgeIsNotFooled(t *testing.T) {
 	// The PM edits the directive while the claim waits.
 	c.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
 	c.step(uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: c.main})
-	c.Git("reset", "--quiet", "--hard", c.main)
-	c.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+strings.Replace(asked, "Find it.", "Find another.", 1)+"\n## Reports\n")
-	c.Git("commit", "--quiet", "--all", "--message", "edited")
-	if out, err := c.Push("main"); err != nil {
-		t.Fatal(err, out)
-	}
+	c.git("reset", "--quiet", "--hard", c.main)
+	c.write("COMMS.md", "# COMMS\n\n## Directives\n\n"+strings.Replace(asked, "Find it.", "Find another.", 1)+"\n## Reports\n")
+	c.pushMain()
 	if v := c.verdicts(c.main)[0]; v.Verdict != loop.None || !strings.Contains(v.Reason, "another text of D-1") {
 		t.Errorf("%+v", v)
 	}
@@ -301,6 +318,7 @@ func TestJudgeIsNotFooled(t *testing.T) {
 
 // TestJudgeResiduals: what a residual command prints is exact or not known.
 func TestJudgeResiduals(t *testing.T) {
+	slow(t)
 	c := newCourt(t, asked)
 	scratch := t.TempDir()
 	t.Setenv("TMPDIR", scratch) // of the commands that are judged; so this test is not parallel
@@ -313,13 +331,10 @@ func TestJudgeResiduals(t *testing.T) {
 		{"-1", loop.None, "not known"},
 		{"0.1 0.2", loop.None, "not known"},
 	} {
-		c.Git("reset", "--quiet", "--hard", "origin/main")
-		c.Write("distance.sh", "printf '"+r.prints+"\\n'\n")
-		c.Git("commit", "--quiet", "--all", "--message", "a residual") // on main: it is the PM's
-		if out, err := c.Push("HEAD:main"); err != nil {
-			t.Fatal(err, out)
-		}
-		c.Write("answer", "41\n")
+		c.git("reset", "--quiet", "--hard", "origin/main")
+		c.write("distance.sh", "printf '"+r.prints+"\\n'\n")
+		c.pushMain() // on main: it is the PM's
+		c.write("answer", "41\n")
 		if v := c.verdicts(c.claim())[0]; v.Verdict != r.verdict || !strings.EqualFold(v.Residual.Words(), r.residual) {
 			t.Errorf("%q: %s, residual %s, want %s, %s", r.prints, v.Verdict, v.Residual.Words(), r.verdict, r.residual)
 		}
@@ -333,7 +348,7 @@ func TestJudgeResiduals(t *testing.T) {
 // do not take it from the judge.
 func TestClaimBelowOtherRecords(t *testing.T) {
 	c := newCourt(t, asked)
-	c.Write("answer", "42\n")
+	c.write("answer", "42\n")
 	commit := c.claim()
 	claim := c.last.Hash
 	c.step(uow.Input{Event: uow.Heartbeat, Actor: uow.PM, Reason: "PULSE_APPROVED"})

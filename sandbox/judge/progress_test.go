@@ -13,11 +13,12 @@ import (
 // TestProgress: a verdict that takes its time says which command runs and how each
 // one ended, in the judge's log and on a person's stderr (LOOP-10).
 func TestProgress(t *testing.T) {
+	slow(t)
 	c := newCourt(t, asked)
 	var log bytes.Buffer
 	c.Log = zerolog.New(&log)
-	c.Write("answer", "42\n")
-	c.Write("tests/new.sh", "exit 0\n") // an addition: one more run
+	c.write("answer", "42\n")
+	c.write("tests/new.sh", "exit 0\n") // an addition: one more run
 	c.claim()
 	if c.look(t.Context(), map[string]time.Time{}) {
 		t.Fatal("there was no claim")

@@ -2,6 +2,7 @@ package lastgood
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -16,9 +17,37 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestWriter: what comes out of the fence moves refs/ward/last-good to commits
-// of main only, and all else passes.
+// TestWriter: the watcher's lines about a start are taken out, however they come, and
+// all other bytes pass.
 func TestWriter(t *testing.T) {
+	const other = "hello\nward-watcher: something\x00\nx " + boot.Booted + "abc\n" + boot.Booted + "no end of the line"
+	var out bytes.Buffer
+	var said []string
+	w := NewWriter(&out, func(commit string) error {
+		said = append(said, commit)
+		if commit == "bad" {
+			return errors.New("no such commit")
+		}
+		return nil
+	})
+	for _, c := range []byte(boot.Booted + "abc\n" + boot.Booted + "bad\n" + other) {
+		if n, err := w.Write([]byte{c}); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	w.Write([]byte(strings.Repeat(" of it", 20) + "\n"))
+	want := "ward: refs/ward/last-good is not moved: no such commit\n" + other + strings.Repeat(" of it", 20) + "\n"
+	if out.String() != want || strings.Join(said, " ") != "abc bad" {
+		t.Errorf("said %q; passed\n%q, want\n%q", said, out.String(), want)
+	}
+}
+
+// TestMove: what comes out of the fence moves refs/ward/last-good to commits
+// of main only, and all else passes.
+func TestMove(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it builds the binaries for a guarded repository")
+	}
 	p := gittest.New(t)
 	first := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	p.Git("checkout", "-q", "-b", "agent/x")
