@@ -86,7 +86,7 @@ func TestBench(t *testing.T) {
 }
 
 func finish(t *testing.T, image *Image, advance func(*Machine, int64)) *Machine {
-	m, err := New(image, DefaultLimits(), ToolNames())
+	m, err := New(image, ample, ToolNames())
 	if err != nil {
 		t.Fatal(err)
 	}

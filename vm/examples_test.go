@@ -60,7 +60,7 @@ func TestBusyBeaver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := DefaultLimits()
+	limits := ample
 	limits.Instructions, limits.Cells = 6*47_176_870, 12_289
 	for _, code := range []Code{"", MemoryLimit, InstructionLimit} {
 		m, _ := New(image, limits, nil)

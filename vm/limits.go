@@ -16,11 +16,6 @@ type Limits struct {
 // MaxDepth is how many plans may be entered at once besides the first (UDC-3).
 const MaxDepth = 10
 
-// DefaultLimits are those of config.toml: some seconds of work, some megabytes.
-func DefaultLimits() Limits {
-	return Limits{Instructions: 1_000_000_000, Cells: 1_000_000, Time: time.Minute, Output: 1 << 20}
-}
-
 // Check refuses limits below 1, which would switch a limit off or every plan.
 func (l Limits) Check() error {
 	for _, c := range []struct {

@@ -68,7 +68,7 @@ func newRunner(dir string) *Runner {
 		Close: func(_ context.Context, task string) (string, error) {
 			return "closed " + task, tree.Write("postmortems/"+task+".md", []byte("# "+task+"\n"))
 		},
-		Limits: vm.DefaultLimits(), Calls: []string{"print"},
+		Limits: vm.Limits{Instructions: 1_000_000, Cells: 1000, Time: time.Minute, Output: 1 << 20}, Calls: []string{"print"},
 	}
 }
 

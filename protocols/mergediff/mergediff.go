@@ -80,17 +80,6 @@ func Parse(text string) ([]Hunk, error) {
 	return hunks, nil
 }
 
-// Format writes hunks as Parse reads them.
-func Format(hunks []Hunk) string {
-	var b strings.Builder
-	for _, h := range hunks {
-		for _, line := range slices.Concat([]string{searchMark}, h.Search, []string{divideMark}, h.Replace, []string{replaceMark}) {
-			b.WriteString(line + "\n")
-		}
-	}
-	return b.String()
-}
-
 // ErrNoChange says that all hunks put back what they found.
 var ErrNoChange = errors.New("the diff changes nothing")
 

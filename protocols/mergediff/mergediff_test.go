@@ -3,6 +3,7 @@ package mergediff
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -62,9 +63,9 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		again, err := Parse(Format(hunks))
+		again, err := Parse(format(hunks))
 		if err != nil || len(again) != len(hunks) {
-			t.Fatalf("%v: %q", err, Format(hunks))
+			t.Fatalf("%v: %q", err, format(hunks))
 		}
 		for i := range hunks {
 			if !reflect.DeepEqual(hunks[i].Search, again[i].Search) || len(hunks[i].Replace)+len(again[i].Replace) > 0 && !reflect.DeepEqual(hunks[i].Replace, again[i].Replace) {
@@ -73,4 +74,15 @@ func FuzzParse(f *testing.F) {
 		}
 		Apply([]byte(file), hunks)
 	})
+}
+
+// format writes hunks as Parse reads them.
+func format(hunks []Hunk) string {
+	var b strings.Builder
+	for _, h := range hunks {
+		for _, line := range slices.Concat([]string{searchMark}, h.Search, []string{divideMark}, h.Replace, []string{replaceMark}) {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
 }

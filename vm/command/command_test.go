@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -102,11 +103,11 @@ func TestInterrupted(t *testing.T) {
 	p, _ := asm.Parse("p.udc", []byte("LABEL a\nREAD R0\nCMP R0 1\nJNE a"))
 	var out, trouble bytes.Buffer
 	env := &cli.Env{Stdout: &out, Stderr: &trouble, Dir: t.TempDir()}
-	a := &analyzer{options: options{reader: &reader{ctx: ctx, env: env}, limits: vm.DefaultLimits()}}
+	a := &analyzer{options: options{reader: &reader{ctx: ctx, env: env}, limits: vm.Limits{Instructions: 1_000_000, Cells: 1000, Time: time.Minute, Output: 1 << 20}}}
 	if err := a.analyze(ctx, p); err == nil || !strings.Contains(err.Error(), "p.udc: interrupted") || out.Len() > 0 {
 		t.Errorf("analyze: %v, %s", err, out.String())
 	}
-	o := &options{reader: &reader{ctx: ctx, env: env}, limits: vm.DefaultLimits()}
+	o := &options{reader: &reader{ctx: ctx, env: env}, limits: vm.Limits{Instructions: 1_000_000, Cells: 1000, Time: time.Minute, Output: 1 << 20}}
 	if err := o.run(ctx, p); err == nil || !strings.Contains(err.Error(), "p.udc: interrupted after 0 instructions") {
 		t.Errorf("run: %v", err)
 	}
