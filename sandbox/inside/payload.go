@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"syscall"
 
+	"git-ward/internal/process"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -41,7 +43,7 @@ func (p *Payload) run(environ []string) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return exitCode(status), nil
+	return process.Status(status).Code(), nil
 }
 
 func (p *Payload) onTerminal() bool {
@@ -97,12 +99,4 @@ func reap(child int) (unix.WaitStatus, error) {
 			return status, nil
 		}
 	}
-}
-
-// exitCode is the payload's end as the shell writes it.
-func exitCode(status unix.WaitStatus) int {
-	if status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return status.ExitStatus()
 }

@@ -7,10 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
+
+	"git-ward/internal/process"
 )
 
 // Limits bound one command.
@@ -51,28 +52,19 @@ func (p *Processes) run(ctx context.Context, dir string, env []string, line stri
 	limited, cancel := context.WithTimeout(ctx, p.Limits.Time)
 	defer cancel()
 	out := newOutput(p.Limits.Output, cancel)
-	cmd := exec.CommandContext(limited, "sh", "-c", line)
-	cmd.Dir, cmd.Env = dir, env
-	cmd.Stdout, cmd.Stderr = stream{out, true}, stream{out, false}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	// The death signal follows the thread (prctl(2)).
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	cmd := process.Command{
+		Args: []string{"sh", "-c", line}, Dir: dir, Env: env,
+		Stdout: stream{out, true}, Stderr: stream{out, false}, DieWithThread: true,
+	}
 	start := time.Now()
-	err := cmd.Run()
-	if cmd.ProcessState == nil {
+	status, _, err := cmd.Run(limited) // why it was stopped is in limited and out, as for a container's
+	switch {
+	case ctx.Err() != nil:
+		return Outcome{}, context.Cause(ctx)
+	case err != nil:
 		return Outcome{}, err
 	}
-	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
-	if ctx.Err() != nil {
-		return Outcome{}, context.Cause(ctx)
-	}
-	o := Outcome{Exit: cmd.ProcessState.ExitCode(), Time: time.Since(start)}
-	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
-		o.Exit = 128 + int(status.Signal())
-	}
+	o := Outcome{Exit: status.Code(), Time: time.Since(start)}
 	o.ended(limited, out)
 	return o, nil
 }
