@@ -12,6 +12,7 @@ var commitCheck = Check{
 	Name: "commit",
 	Doc: "Refuses commits and tags whose names, mails, headers or messages lie to a terminal or a reader: control, reordering and " +
 		"invisible characters, invalid UTF-8, and text over the limit (GATE-5).",
+	Rules: []string{"commit/size", "commit/author", "commit/committer", "commit/message", "commit/header", "tag/size", "tag/name", "tag/tagger", "tag/message", "tag/other-name"},
 	Commit: func(pass *Pass, c *walk.Commit) {
 		extra := 0
 		parts := []textPart{

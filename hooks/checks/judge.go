@@ -40,6 +40,21 @@ func Judge(ctx context.Context, repo *git.Repo, batch *git.Batch, p *Push) (*Res
 	return result, nil
 }
 
+// What Judge itself refuses, as entries of the table without functions.
+var (
+	objectCheck = Check{
+		Name: "object",
+		Doc: "Objects are what git writes: of any other form two readers may see different things (GATE-1). What older gits wrote, and all " +
+			"read alike, is a warning to the PM. No object comes along that nothing pushed leads to.",
+		Rules: []string{"object/*"},
+	}
+	limitCheck = Check{
+		Name:  "limit",
+		Doc:   "A push stays within [limits], so that nobody's push keeps the host busy: what is too large is not read on (GATE-6).",
+		Rules: []string{"limit/blob", "limit/document", "limit/findings", "limit/secret-scan", "limit/shape"},
+	}
+)
+
 // tooMany turns the findings that were left out into one of their own, which
 // nobody can pass: among them may be anything.
 func tooMany(pass *Pass) {

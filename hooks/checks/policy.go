@@ -8,7 +8,7 @@ import (
 var policyCheck = Check{
 	Name:  "policy",
 	Doc:   "The interaction policy follows its form: every unit that becomes ACTIVE reads it from main (UOW-3).",
-	Rules: []string{"policy/*"},
+	Rules: []string{"uow/policy"},
 	Tip: func(pass *Pass, t *walk.Tip) error {
 		d, err := readDocument(pass, t, uow.PolicyPath, uow.MaxPolicy)
 		if d == nil || err != nil || d.deleted {

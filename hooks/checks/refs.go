@@ -16,7 +16,7 @@ var refCheck = Check{
 	Name: "ref",
 	Doc: "Refuses ref names that git or people take for another thing, and two that are one where case or accents fold (HOOK-4b); refs " +
 		"that only the host moves, replacement objects, and the deletion of main.",
-	Rules: []string{"ref/host-only", "ref/replace", "ref/ward", "ref/delete-main", "ref/name", "ref/object", "ref/collision"},
+	Rules: []string{"ref/twice", "ref/stale", "ref/host-only", "ref/replace", "ref/ward", "ref/delete-main", "ref/name", "ref/object", "ref/collision"},
 	Ref: func(pass *Pass, u push.Update) {
 		report := func(rule, message, hint string) {
 			pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: rule, Message: message, Hint: hint})

@@ -61,6 +61,7 @@ type Check struct {
 func Table() []Check {
 	sources := &sourceCache{}
 	return []Check{
+		objectCheck, limitCheck,
 		refCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, bareCheck, newLinkCheck(), runtimeCheck,
 		textCheck, newSecretCheck(),

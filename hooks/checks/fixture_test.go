@@ -1,0 +1,644 @@
+package checks_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// A fixture is one push, as a file of package txtar. Lines that begin with # say what
+// it shows; the other lines before the first file are
+//
+//	by WHO               pm (when left out), agent, member or watcher
+//	push REF [COMMIT]    the push moves the ref to the commit, the newest that it brings
+//	                     when left out, or to the file COMMIT:PATH; ` from COMMIT` says
+//	                     another old value than the ref's. Without such a line
+//	                     refs/heads/main is pushed
+//	delete REF           the push deletes the ref
+//	ref REF COMMIT       the server has the ref
+//	parents COMMIT ...   the commit has these parents, or none
+//	message COMMIT TEXT  the commit's message
+//	author COMMIT TEXT   the commit's author, instead of Pat <pat@example.org>
+//	committer COMMIT TEXT
+//	header COMMIT TEXT   one more line in the commit's header
+//	config KEY = VALUE   a setting of the host's, such as limits.blob_size = 10
+//	option TEXT          a push option
+//	want TEXT            a finding of the push: [PATH:[LINE:]] RULE: MESSAGE, or how that begins
+//	wants N TEXT         N findings that begin so
+//	warn TEXT            a finding that is a warning
+//
+// and files are
+//
+//	COMMIT/PATH [AS]     what a commit has and its first parent has not: AS is exec, link,
+//	                     folder (an empty tree), submodule, deleted, a mode in octal, or jsonl
+//	                     (JSON values, which the file has one a line); with *N behind it
+//	                     what stands there N times, {n} being the number from 1
+//	tag NAME             an annotated tag of the push: its message, behind a first line
+//	                     "name TEXT" or "tagger TEXT" if one of these is not as it should be
+//	unit COMMITS D-1.1   records of a unit's journal on top of one another, one line each:
+//	                     EVENT ACTOR [commit=COMMIT for a claim, or KEY=VALUE for what the
+//	                     record says wrong]; COMMITS is main or push
+//
+// Commits are `main`, on top of it `main2`, `main3`; `push`, `push2` on top of main (the
+// last of each is the tip); and any others, which have no parents. A text, a path or a
+// file that begins with a quotation mark is a Go string, a file one a line, so that hidden
+// characters can be seen.
+type fixture struct {
+	who      push.Principal
+	lines    [][2]string // the other directives: word and rest
+	commits  map[string]*fixtureCommit
+	order    []string
+	tags     []fixtureTag
+	units    []fixtureUnit
+	want     []string
+	settings string
+}
+
+type fixtureCommit struct {
+	parents                             []string
+	message, author, committer, headers string
+	files                               map[string]git.Entry // changes by path; ID "" for deleted
+	data                                map[string][]byte
+}
+
+type fixtureTag struct{ name, message string }
+
+type fixtureUnit struct {
+	pushed bool
+	id     string
+	steps  []string
+}
+
+// unquoted is a text as it is meant.
+func unquoted(text string) string {
+	if s, err := strconv.Unquote(text); err == nil {
+		return s
+	}
+	return text
+}
+
+// unquotedLines is a file as it is meant.
+func unquotedLines(data []byte) []byte {
+	if !bytes.HasPrefix(data, []byte(`"`)) {
+		return data
+	}
+	var out bytes.Buffer
+	for line := range strings.Lines(string(data)) {
+		for part := range strings.SplitSeq(strings.TrimSpace(line), `" "`) { // two strings in a line are one
+			out.WriteString(unquoted(`"` + strings.Trim(part, `"`) + `"`))
+		}
+	}
+	return out.Bytes()
+}
+
+func repeated(data []byte, times int) []byte {
+	var out bytes.Buffer
+	for n := range times {
+		out.Write(bytes.ReplaceAll(data, []byte("{n}"), strconv.AppendInt(nil, int64(n+1), 10)))
+	}
+	return out.Bytes()
+}
+
+// jsonLines writes JSON values one a line, as they stand but for blanks.
+func jsonLines(t *testing.T, data []byte) []byte {
+	var out bytes.Buffer
+	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
+		var value json.RawMessage
+		if err := dec.Decode(&value); err == io.EOF {
+			return out.Bytes()
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Compact(&out, value); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteByte('\n')
+	}
+}
+
+func parseFixture(t *testing.T, file string) *fixture {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{who: push.PM, commits: map[string]*fixtureCommit{}}
+	f.commit("main")
+	for _, file := range archive.Files {
+		f.file(t, file)
+	}
+	if f.commits["main"].files == nil {
+		f.commits["main"].put("README.md", git.ModeFile, []byte("A project.\n"))
+	}
+	for line := range strings.Lines(string(archive.Comment)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			f.directive(t, line)
+		}
+	}
+	slices.SortStableFunc(f.order, strings.Compare) // main before main2, push before push2
+	return f
+}
+
+const pat = "Pat <pat@example.org>"
+
+func (f *fixture) commit(name string) *fixtureCommit {
+	if c, ok := f.commits[name]; ok {
+		return c
+	}
+	c := &fixtureCommit{message: "a commit\n", author: pat, committer: pat}
+	base := strings.TrimRight(name, "0123456789")
+	number, _ := strconv.Atoi(name[len(base):])
+	switch {
+	case number > 2:
+		c.parents = []string{base + strconv.Itoa(number-1)}
+	case number == 2:
+		c.parents = []string{base}
+	case base == "push":
+		c.parents = []string{"main"}
+	}
+	f.commits[name], f.order = c, append(f.order, name)
+	return c
+}
+
+func (c *fixtureCommit) put(path string, mode git.Mode, data []byte) {
+	if c.files == nil {
+		c.files, c.data = map[string]git.Entry{}, map[string][]byte{}
+	}
+	c.files[path], c.data[path] = git.Entry{Mode: mode, ID: "?"}, data
+}
+
+var fixtureModes = map[string]git.Mode{"": git.ModeFile, "exec": git.ModeExec, "link": git.ModeSymlink, "folder": git.ModeDir, "submodule": git.ModeGitlink}
+
+func (f *fixture) file(t *testing.T, file txtar.File) {
+	data := unquotedLines(file.Data)
+	words := strings.Fields(file.Name)
+	switch words[0] {
+	case "tag":
+		f.tags = append(f.tags, fixtureTag{unquoted(words[1]), string(data)})
+		return
+	case "unit":
+		f.units = append(f.units, fixtureUnit{words[1] == "push", words[2], strings.Split(strings.TrimSpace(string(file.Data)), "\n")})
+		return
+	}
+	name, as := file.Name, ""
+	if i := strings.LastIndex(name, " "); i > 0 && !strings.HasSuffix(name, `"`) {
+		name, as = name[:i], name[i+1:]
+	}
+	commit, path, _ := strings.Cut(name, "/")
+	c, path := f.commit(commit), unquoted(path)
+	as, times, _ := strings.Cut(as, "*")
+	mode, known := fixtureModes[as]
+	octal, err := strconv.ParseUint(as, 8, 32)
+	switch {
+	case as == "deleted":
+		c.put(path, 0, nil)
+		c.files[path] = git.Entry{}
+		return
+	case as == "jsonl":
+		mode, data = git.ModeFile, jsonLines(t, data)
+	case !known && err == nil:
+		mode = git.Mode(octal)
+	case !known:
+		t.Fatalf("%q is none of the ways to commit a file", as)
+	case mode == git.ModeSymlink:
+		data = bytes.TrimSuffix(data, []byte("\n"))
+	}
+	if n, err := strconv.Atoi(times); err == nil {
+		data = repeated(data, n)
+	}
+	c.put(path, mode, data)
+}
+
+func (f *fixture) directive(t *testing.T, line string) {
+	word, rest, _ := strings.Cut(line, " ")
+	name, text, _ := strings.Cut(rest, " ")
+	switch word {
+	case "by":
+		f.who = push.Principal(rest)
+	case "parents":
+		f.commit(name).parents = strings.Fields(text)
+	case "message":
+		f.commit(name).message = unquoted(text)
+	case "author":
+		f.commit(name).author = unquoted(text)
+	case "committer":
+		f.commit(name).committer = unquoted(text)
+	case "header":
+		f.commit(name).headers += unquoted(text) + "\n"
+	case "config":
+		f.settings += rest + "\n"
+	case "want":
+		f.want = append(f.want, unquoted(rest))
+	case "wants":
+		times, err := strconv.Atoi(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.want = append(f.want, slices.Repeat([]string{unquoted(text)}, times)...)
+	case "warn":
+		f.want = append(f.want, "warning: "+unquoted(rest))
+	case "push", "delete", "ref", "option":
+		f.lines = append(f.lines, [2]string{word, unquoted(rest)})
+	default:
+		t.Fatalf("%q is no directive of a fixture", word)
+	}
+}
+
+// server is the repository that a fixture's push arrives at: a bare one with loose
+// objects, which are written here, and refs.
+type server struct {
+	t          *testing.T
+	dir        string
+	objects    string // where new objects go
+	quarantine string
+	ids        map[string]string // commits, by their names
+	trees      map[string]map[string]git.Entry
+	time       time.Time
+}
+
+func newServer(t *testing.T) *server {
+	dir := filepath.Join(t.TempDir(), "remote.git")
+	s := &server{t: t, dir: dir, objects: filepath.Join(dir, "objects"), quarantine: filepath.Join(dir, "objects", "tmp_objdir-incoming"),
+		ids: map[string]string{}, trees: map[string]map[string]git.Entry{}, time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	for _, folder := range []string{"refs/heads", "objects/pack", "objects/tmp_objdir-incoming/pack"} {
+		s.must(os.MkdirAll(filepath.Join(dir, folder), 0o700))
+	}
+	s.must(os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
+	s.must(os.WriteFile(filepath.Join(dir, "config"), []byte("[core]\n\trepositoryformatversion = 0\n\tbare = true\n"), 0o600))
+	return s
+}
+
+func (s *server) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// write writes a loose object (gitformat-loose).
+func (s *server) write(kind string, data []byte) (id string) {
+	s.t.Helper()
+	whole := append(fmt.Appendf(nil, "%s %d\x00", kind, len(data)), data...)
+	sum := sha1.Sum(whole)
+	id = hex.EncodeToString(sum[:])
+	for _, objects := range []string{s.objects, filepath.Join(s.dir, "objects")} { // git unpacks no object that is there
+		if _, err := os.Stat(filepath.Join(objects, id[:2], id[2:])); err == nil {
+			return id
+		}
+	}
+	file := filepath.Join(s.objects, id[:2], id[2:])
+	s.must(os.MkdirAll(filepath.Dir(file), 0o700))
+	var packed bytes.Buffer
+	w := zlib.NewWriter(&packed)
+	w.Write(whole)
+	w.Close()
+	s.must(os.WriteFile(file, packed.Bytes(), 0o600))
+	return id
+}
+
+// tree writes a folder of files, by path below it.
+func (s *server) tree(files map[string]git.Entry) string {
+	var entries []git.Entry
+	folders := map[string]map[string]git.Entry{}
+	for path, e := range files {
+		name, rest, below := strings.Cut(path, "/")
+		if !below {
+			e.Name = name
+			entries = append(entries, e)
+			continue
+		}
+		if folders[name] == nil {
+			folders[name] = map[string]git.Entry{}
+		}
+		folders[name][rest] = e
+	}
+	for name, below := range folders {
+		entries = append(entries, git.Entry{Mode: git.ModeDir, Name: name, ID: s.tree(below)})
+	}
+	slices.SortFunc(entries, func(a, b git.Entry) int { return strings.Compare(a.SortKey(), b.SortKey()) })
+	data, err := git.FormatTree(entries)
+	s.must(err)
+	return s.write("tree", data)
+}
+
+// commit writes a commit and what it changes.
+func (s *server) commit(name string, c *fixtureCommit) {
+	files := map[string]git.Entry{}
+	var header strings.Builder
+	for i, parent := range c.parents {
+		if s.ids[parent] == "" {
+			s.t.Fatalf("%s has the parent %s, which is no commit before it", name, parent)
+		}
+		fmt.Fprintf(&header, "parent %s\n", s.ids[parent])
+		if i == 0 {
+			files = cloneFiles(s.trees[parent])
+		}
+	}
+	for path, e := range c.files {
+		switch {
+		case e.ID == "":
+			delete(files, path)
+			continue
+		case e.Mode == git.ModeDir:
+			e.ID = s.write("tree", nil)
+		case e.Mode == git.ModeGitlink:
+			e.ID = strings.Repeat("5", 40)
+		default:
+			e.ID = s.write("blob", c.data[path])
+		}
+		files[path] = e
+	}
+	s.trees[name] = files
+	s.time = s.time.Add(time.Minute)
+	when := fmt.Sprintf(" %d +0000", s.time.Unix())
+	s.ids[name] = s.write("commit", fmt.Appendf(nil, "tree %s\n%sauthor %s%s\ncommitter %s%s\n%s\n%s",
+		s.tree(files), header.String(), c.author, when, c.committer, when, c.headers, c.message))
+}
+
+func cloneFiles(files map[string]git.Entry) map[string]git.Entry {
+	clone := make(map[string]git.Entry, len(files))
+	for path, e := range files {
+		clone[path] = e
+	}
+	return clone
+}
+
+// id is the object id of a commit, or of COMMIT:PATH.
+func (s *server) id(name string) string {
+	commit, path, file := strings.Cut(name, ":")
+	id := s.ids[commit]
+	if file {
+		id = s.trees[commit][path].ID
+	}
+	if id == "" {
+		s.t.Fatalf("there is no object %s", name)
+	}
+	return id
+}
+
+func (s *server) setRef(ref, id string) {
+	file := filepath.Join(s.dir, filepath.FromSlash(ref))
+	s.must(os.MkdirAll(filepath.Dir(file), 0o700))
+	s.must(os.WriteFile(file, []byte(id+"\n"), 0o600))
+}
+
+// ref is where a ref is.
+func (s *server) ref(ref string) string {
+	data, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(ref)))
+	if err != nil {
+		return git.Zero
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// last is the newest commit of a series: push3 of push, push2, push3.
+func (f *fixture) last(base string) string {
+	last := ""
+	for _, name := range f.order {
+		if strings.TrimRight(name, "0123456789") == base {
+			last = name
+		}
+	}
+	return last
+}
+
+// make makes what the server has and what the push brings, and returns the push.
+func (f *fixture) make(t *testing.T) (*server, *checks.Push) {
+	s := newServer(t)
+	p := &checks.Push{Principal: f.who, Branches: "refs/heads/", Received: true, Config: config.Default()}
+	if f.settings != "" {
+		var err error
+		p.Config, err = config.Parse([]byte(f.settings), "config")
+		s.must(err)
+	}
+	pushed := func(name string) bool { return strings.TrimRight(name, "0123456789") == "push" }
+	for _, name := range f.order {
+		if !pushed(name) {
+			s.commit(name, f.commits[name])
+		}
+	}
+	s.setRef("refs/heads/main", s.ids[f.last("main")])
+	for _, line := range f.lines {
+		if ref, commit, _ := strings.Cut(line[1], " "); line[0] == "ref" {
+			s.setRef(ref, s.id(commit))
+		}
+	}
+	f.journals(s, p, false)
+	s.objects = s.quarantine
+	for _, name := range f.order {
+		if pushed(name) {
+			s.commit(name, f.commits[name])
+		}
+	}
+	tags := map[string]string{}
+	for _, tag := range f.tags {
+		name, tagger, message := tag.name, pat, tag.message
+		if line, rest, _ := strings.Cut(message, "\n"); strings.HasPrefix(line, "name ") {
+			name, message = strings.TrimPrefix(line, "name "), rest
+		} else if strings.HasPrefix(line, "tagger ") {
+			tagger, message = strings.TrimPrefix(line, "tagger "), rest
+		}
+		tags["refs/tags/"+tag.name] = s.write("tag", fmt.Appendf(nil, "object %s\ntype commit\ntag %s\ntagger %s 1700000000 +0000\n\n%s",
+			s.id(f.last("push")), name, tagger, message))
+	}
+	f.updates(s, p, tags)
+	return s, p
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// updates lists what the push moves.
+func (f *fixture) updates(s *server, p *checks.Push, tags map[string]string) {
+	for _, line := range f.lines {
+		ref, commit, _ := strings.Cut(line[1], " ")
+		switch line[0] {
+		case "push":
+			commit, from, forged := strings.Cut(commit, " from ")
+			u := push.Update{Ref: ref, Old: s.ref(ref), New: or(tags[ref], s.id(or(commit, f.last("push"))))}
+			if forged {
+				u.Old = s.id(from)
+			}
+			p.Updates = append(p.Updates, u)
+		case "delete":
+			p.Updates = append(p.Updates, push.Update{Ref: ref, Old: s.ref(ref), New: git.Zero})
+		case "option":
+			p.Options = append(p.Options, line[1])
+		}
+	}
+	f.journals(s, p, true)
+	if len(p.Updates) == 0 {
+		main := "refs/heads/main"
+		p.Updates = []push.Update{{Ref: main, Old: s.ref(main), New: s.ids[f.last("push")]}}
+	}
+}
+
+// journals writes the records of units, on the server or in the push.
+func (f *fixture) journals(s *server, p *checks.Push, pushed bool) {
+	for _, unit := range f.units {
+		if unit.pushed != pushed {
+			continue
+		}
+		id, err := uow.ParseID(unit.id)
+		s.must(err)
+		world := f.world(s, id)
+		var last *uow.Record
+		tip := s.ref(id.Ref())
+		if tip != git.Zero {
+			last = f.records(s, tip)
+		}
+		old := tip
+		for _, step := range unit.steps {
+			words := strings.Fields(step)
+			s.time = s.time.Add(time.Minute)
+			in := uow.Input{Event: uow.Event(words[0]), Actor: uow.Actor(words[1]), Time: s.time}
+			key, value := "", ""
+			if len(words) > 2 {
+				key, value, _ = strings.Cut(words[2], "=")
+			}
+			if key == "commit" {
+				in.Commit, key = s.id(value), ""
+			}
+			in.Reason = slices.Concat(uow.Reasons(in.Event, in.Actor), []uow.Reason{"none"})[0]
+			next, found := uow.Advance(id, last, in, world)
+			if len(found) > 0 {
+				s.t.Fatalf("%s: %s: %s", step, found[0].Rule, found[0].Message)
+			}
+			if key != "" {
+				spoil(s, next, key, value)
+			}
+			data, err := next.Marshal()
+			s.must(err)
+			tip = s.record(tip, data)
+			last = next
+		}
+		if pushed {
+			p.Updates = append(p.Updates, push.Update{Ref: id.Ref(), Old: old, New: tip})
+		} else {
+			s.setRef(id.Ref(), tip)
+		}
+	}
+}
+
+// spoil makes a record wrong in one thing.
+func spoil(s *server, r *uow.Record, key, value string) {
+	switch key {
+	case "hash":
+		r.Hash = strings.Repeat(value, 64)
+		return
+	case "iteration":
+		n, err := strconv.ParseInt(value, 10, 64)
+		s.must(err)
+		r.Iteration = n
+	case "actor":
+		r.Actor = uow.Actor(value)
+	default:
+		s.t.Fatalf("%q is nothing of a record that a fixture spoils", key)
+	}
+	s.must(r.Seal())
+}
+
+// records reads back the newest record of a journal that is on the server.
+func (f *fixture) records(s *server, tip string) *uow.Record {
+	batch := git.Open(s.dir).Batch(s.t.Context())
+	defer batch.Close()
+	_, data, err := batch.Read(tip+":"+uow.File, uow.MaxRecord)
+	s.must(err)
+	r, err := uow.ParseRecord(data)
+	s.must(err)
+	return r
+}
+
+// record writes a commit of a journal.
+func (s *server) record(parent string, data []byte) string {
+	tree := s.tree(map[string]git.Entry{uow.File: {Mode: git.ModeFile, ID: s.write("blob", data)}})
+	header := ""
+	if parent != git.Zero {
+		header = "parent " + parent + "\n"
+	}
+	when := fmt.Sprintf("Ward <ward@localhost> %d +0000", s.time.Unix())
+	return s.write("commit", fmt.Appendf(nil, "tree %s\n%sauthor %s\ncommitter %s\n\nstep\n", tree, header, when, when))
+}
+
+// world is what main says to a unit.
+func (f *fixture) world(s *server, id uow.ID) uow.World {
+	var text []byte
+	for _, name := range f.order {
+		if data, ok := f.commits[name].data[comms.Path]; ok && strings.HasPrefix(name, "main") {
+			text = data
+		}
+	}
+	doc, _ := comms.Parse(text)
+	d := doc.Directive(id.Directive)
+	if d == nil {
+		s.t.Fatalf("main has no directive %s", id.Directive)
+	}
+	main, found := loop.Main(d, loop.Base(config.Default().Loop), nil)
+	if len(found) > 0 {
+		s.t.Fatal(found)
+	}
+	return uow.World{Main: main, Verdict: func(string) bool { return true }}
+}
+
+// judge judges the push as pre-receive does: its objects are in a quarantine.
+func (s *server) judge(p *checks.Push) *checks.Result {
+	env := map[string]string{
+		"GIT_DIR": s.dir, "GIT_OBJECT_DIRECTORY": s.quarantine, "GIT_QUARANTINE_PATH": s.quarantine,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES": filepath.Join(s.dir, "objects"),
+	}
+	repo, err := git.FromHook(func(name string) string { return env[name] })
+	s.must(err)
+	batch := repo.Batch(s.t.Context())
+	defer batch.Close()
+	result, err := checks.Judge(context.Background(), repo, batch, p)
+	s.must(err)
+	return result
+}
+
+// rendered is a finding as fixtures write it.
+func rendered(d diag.Diagnostic) string {
+	text := d.Rule + ": " + d.Message
+	if d.Path != "" {
+		place := d.Path
+		if d.Line > 0 {
+			place += ":" + strconv.Itoa(d.Line)
+		}
+		text = place + ": " + text
+	}
+	if !d.IsError() {
+		text = "warning: " + text
+	}
+	return text
+}
+
+// name is a fixture's name in test output: CHECK/FILE.
+func name(file string) string {
+	return path.Join(filepath.Base(filepath.Dir(file)), strings.TrimSuffix(filepath.Base(file), ".txtar"))
+}

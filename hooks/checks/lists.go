@@ -1,0 +1,35 @@
+package checks
+
+import (
+	"sync"
+
+	"git-ward/internal/filename"
+)
+
+// documents are the files that people and the agent read as instructions or as
+// data. They are plain files, so that what is read is what was pushed.
+var documents = []string{"COMMS.md", "SYSTEM.md", "AGENTS.md", "LEARNINGS.md", "VERSION",
+	"knowledge_core/", "plans/", "protocols/", "skills/", "spec/", "postmortems/", "evidence/"}
+
+// What names are compared with, in every spelling that some file system folds; made
+// when it is first asked for, because a hook's start is part of every push.
+var (
+	dotGit       = list(".git/")
+	dotModules   = list(".gitmodules")
+	documentList = list(rooted(documents)...)
+	runtimeList  = list("/logs/", "/.signal/")
+)
+
+func list(patterns ...string) func() *filename.List {
+	return sync.OnceValue(func() *filename.List { return filename.NewList(patterns...) })
+}
+
+// rooted makes patterns of paths from the root.
+func rooted(paths []string) (patterns []string) {
+	for _, p := range paths {
+		patterns = append(patterns, "/"+p)
+	}
+	return patterns
+}
+
+func isDocument(path string) bool { return documentList().Covers(path) }

@@ -1,0 +1,93 @@
+package checks
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/plan"
+)
+
+// planTree is a commit's tree as the lint of plans sees it.
+type planTree struct {
+	pass *Pass
+	tree string
+	dirs map[string]map[string]git.Entry // by tree id, so that many look-ups cost one reading
+}
+
+func (p *planTree) entry(path string) (git.Entry, bool, error) {
+	at := git.Entry{Mode: git.ModeDir, ID: p.tree}
+	for name := range strings.SplitSeq(path, "/") {
+		if !at.IsDir() {
+			return git.Entry{}, false, nil
+		}
+		dir, err := p.dir(at.ID)
+		if err != nil {
+			return git.Entry{}, false, err
+		}
+		e, ok := dir[name]
+		if !ok {
+			return git.Entry{}, false, nil
+		}
+		at = e
+	}
+	return at, true, nil
+}
+
+func (p *planTree) dir(id string) (map[string]git.Entry, error) {
+	if dir, ok := p.dirs[id]; ok {
+		return dir, nil
+	}
+	entries, err := p.pass.Repo.Tree(id)
+	if err != nil {
+		return nil, err
+	}
+	dir := make(map[string]git.Entry, len(entries))
+	for _, e := range entries {
+		dir[e.Name] = e
+	}
+	if p.dirs == nil {
+		p.dirs = map[string]map[string]git.Entry{}
+	}
+	p.dirs[id] = dir
+	return dir, nil
+}
+
+// Kind says what a path of the tree names.
+func (p *planTree) Kind(path string) (plan.Kind, error) {
+	if path == "." {
+		return plan.Folder, nil
+	}
+	e, ok, err := p.entry(path)
+	switch {
+	case err != nil || !ok:
+		return plan.Missing, err
+	case e.IsDir():
+		return plan.Folder, nil
+	case e.Mode == git.ModeFile || e.Mode == git.ModeExec:
+		return plan.File, nil
+	}
+	return plan.Other, nil
+}
+
+// ReadFile reads a regular file of the tree; what it costs counts against the
+// push's limit.
+func (p *planTree) ReadFile(path string, limit int64) ([]byte, error) {
+	e, ok, err := p.entry(path)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	data, err := p.pass.Repo.Regular(e, limit)
+	var large *git.TooLarge
+	switch {
+	case errors.As(err, &large):
+		return nil, plan.ErrTooLarge
+	case err == nil && data == nil && e.Mode != git.ModeFile && e.Mode != git.ModeExec:
+		return nil, fs.ErrNotExist
+	}
+	return data, err
+}
