@@ -1,0 +1,149 @@
+package cycle
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	"git-ward/agent/stop"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// TestWay: a loop of two iterations goes the way of the machine, logs each step of
+// it, and leaves the files of 003, section 10.1.
+func TestWay(t *testing.T) {
+	s := newSite(t, asked, 0)
+	s.residuals = []string{"2", "0"}
+	if how, r := s.ends(); how != "EXIT_CONVERGED EXACT_CERTIFICATE" || r.Iterations != 2 || r.RungAchieved != loop.Rung274177 {
+		t.Error(how, r.Iterations, r.RungAchieved)
+	}
+	const iteration = "SPAWN_SUBAGENT COLLECT_ARTIFACTS CHECK_HALTING ACCUMULATE_LEARNINGS BUDGET_CHECK "
+	if want := "INIT INTAKE_GOAL NULL_CHECK DREAM_GOAL " + iteration + iteration + "EXIT_CONVERGED"; s.way() != want {
+		t.Errorf("%s, want %s", s.way(), want)
+	}
+	const want = `LEARNINGS.md
+evidence/D-1/loop/agents_md_final.md
+evidence/D-1/loop/budget_log.json
+evidence/D-1/loop/halting_report.json
+evidence/D-1/loop/iter_0/agents_md_entry.md
+evidence/D-1/loop/iter_0/artifacts.json
+evidence/D-1/loop/iter_0/certificate.json
+evidence/D-1/loop/iter_0/changes.txt
+evidence/D-1/loop/iter_0/cnf_capsule.json
+evidence/D-1/loop/iter_0/verdict.json
+evidence/D-1/loop/iter_1/agents_md_entry.md
+evidence/D-1/loop/iter_1/artifacts.json
+evidence/D-1/loop/iter_1/certificate.json
+evidence/D-1/loop/iter_1/changes.txt
+evidence/D-1/loop/iter_1/cnf_capsule.json
+evidence/D-1/loop/iter_1/verdict.json
+evidence/D-1/loop/manifest.json
+evidence/D-1/loop/plan.json
+work`
+	if got := s.git(s.bare, "", "diff", "--name-only", "main", "agent/D-1"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	// The machine has a handler for each state that is no exit, and for no other.
+	handlers := (&run{Loop: &Loop{}}).handlers()
+	for _, name := range loop.Machine().States() {
+		if _, ends := loop.State(name).Exit(); ends == (handlers[loop.State(name)] != nil) {
+			t.Errorf("%s: an exit %v, a handler %v", name, ends, handlers[loop.State(name)] != nil)
+		}
+	}
+}
+
+// TestEnds: each way to end, by what the host finds and what the team does.
+func TestEnds(t *testing.T) {
+	idle := func(*site, Brief, *Subagents) error { return nil }
+	spent := func(*site, Brief, *Subagents) error { return stop.New(stop.Spent, "The tokens are spent.") }
+	for name, c := range map[string]struct {
+		lines     string
+		residuals string
+		make      func(*site)
+		want      string
+		begun     int // iterations
+	}{
+		"below the tolerance":           {"", "1e-4", nil, "EXIT_CONVERGED CONVERGED_CERTIFICATE", 1},
+		"the residuals grow":            {"", "1 2 3", nil, "EXIT_DIVERGED SILENT_DIVERGENCE_DETECTED", 3},
+		"no iteration is left":          {asked + "- max_iterations: 1\n", "1", nil, "EXIT_BUDGET_EXCEEDED MAX_ITERS", 1},
+		"nothing was made":              {"", "1", func(s *site) { s.solve = idle }, "EXIT_BLOCKED EVIDENCE_INCOMPLETE in COLLECT_ARTIFACTS", 1},
+		"nobody pays, nothing was made": {"", "1", func(s *site) { s.solve = spent }, "EXIT_BUDGET_EXCEEDED MAX_TOOL_CALLS", 1},
+		"no verdict":                    {"", "-", nil, "EXIT_BLOCKED VERDICT_UNAVAILABLE in CHECK_HALTING", 1},
+		"stopped before it began":       {"", "1", func(s *site) { s.signals = []loop.Signal{{Kind: loop.StopFile, Detail: "main"}} }, "EXIT_BLOCKED BACKPRESSURE_SIGNAL in SPAWN_SUBAGENT", 0},
+		"stopped at the budget check": {"", "1", func(s *site) {
+			s.solve = func(s *site, b Brief, _ *Subagents) error {
+				s.signals = []loop.Signal{{Kind: loop.DiskFull}}
+				return s.write("work", "x")
+			}
+		}, "EXIT_BLOCKED BACKPRESSURE_SIGNAL in BUDGET_CHECK", 1},
+		"what it adds is not accepted":    {"", "1", func(s *site) { s.needs = "- additions: x" }, "EXIT_NEED_INFO HALTING_CRITERIA_MISSING", 1},
+		"nobody can tell when it is done": {"- [ ] it reads well\n", "1", nil, "EXIT_NEED_INFO HALTING_CRITERIA_MISSING", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, cmp.Or(c.lines, asked), 0)
+			s.residuals = strings.Fields(c.residuals)
+			if c.make != nil {
+				c.make(s)
+			}
+			if how, r := s.ends(); how != c.want || int(s.journal.Last().Iteration) != c.begun {
+				t.Errorf("%s after %d iterations, want %s after %d\n%s", how, s.journal.Last().Iteration, c.want, c.begun, r.Words())
+			}
+			if way := strings.Fields(s.way()); !strings.HasPrefix(c.want, way[len(way)-1]) {
+				t.Errorf("the machine ends in %s", way[len(way)-1])
+			}
+		})
+	}
+}
+
+// TestSuspended: what is for somebody else to change ends the run without an exit,
+// and without an iteration.
+func TestSuspended(t *testing.T) {
+	s := newSite(t, asked, 0)
+	s.over = "the launch's time is over"
+	if _, err := s.run(); !stop.Is(err, stop.Suspended) || s.journal.Last().Iteration != 0 {
+		t.Error(err)
+	}
+	s.over = ""
+	s.step(uow.Input{Event: uow.Block, Reason: "LOOP_BLOCKED"})
+	if _, err := s.run(); !stop.Is(err, stop.Suspended) {
+		t.Error(err)
+	}
+}
+
+// TestKilled: a loop that is ended between any two states goes on where refs say that
+// it was, pays for no iteration twice, and comes to the same end with the same files.
+func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it runs the loop twenty-seven times")
+	}
+	whole := newSite(t, asked, 0)
+	whole.residuals = []string{"2", "0"}
+	want, _ := whole.ends()
+	files := whole.git(whole.bare, "", "diff", "--name-only", "main", "agent/D-1")
+	steps := strings.Fields(whole.way())
+	for n := 1; n < len(steps)-1; n++ {
+		s := newSite(t, asked, 0)
+		s.residuals, s.kill = whole.residuals, n
+		if _, err := s.run(); err == nil {
+			t.Fatalf("it was not killed after %d transitions", n)
+		}
+		s.kill = 0
+		s.open()
+		before := len(strings.Fields(s.way()))
+		got, report := s.ends()
+		if got != want || report.Iterations != 2 || s.journal.Last().Iteration != 2 {
+			t.Errorf("killed in %s: %s after %d iterations, %d begun", steps[n], got, report.Iterations, s.journal.Last().Iteration)
+		}
+		if have := s.git(s.bare, "", "diff", "--name-only", "main", "agent/D-1"); have != files {
+			t.Errorf("killed in %s: %s", steps[n], have)
+		}
+		entered := strings.Fields(s.way())[before]
+		t.Logf("killed in %s, taken up in %s", steps[n], entered)
+		if i := slices.Index(steps, entered); i < 0 {
+			t.Errorf("taken up in %s", entered)
+		}
+	}
+}

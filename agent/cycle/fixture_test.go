@@ -1,0 +1,275 @@
+package cycle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/agent/activity"
+	"git-ward/agent/store"
+	"git-ward/internal/config"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// site is a unit of work on a real remote, which has no hooks, with a team and a
+// host that do what a test says.
+type site struct {
+	*testing.T
+	bare    string
+	state   string
+	store   *store.Store
+	journal *store.Journal
+	work    *store.Work
+
+	earlier   int64    // iterations of other units
+	residuals []string // what the host finds after each iteration; "-" for no verdict
+	needs     string   // a line that the directive lacks, as the verdict has it
+	signals   []loop.Signal
+	over      string
+	refusals  int
+
+	solve  func(s *site, b Brief, subagents *Subagents) error // nil: it writes a file
+	review Review
+	log    bytes.Buffer // of the run
+	kill   int          // end the run's context after so many transitions; 0: never
+}
+
+// asked is how the PM wants the end of D-1 told; options may follow.
+const asked = "- [ ] nothing is left (`test -e done`)\n- residual: `cat left`\n- certificates: EXACT, CONVERGED\n- R_p: 1e-3\n"
+
+// newSite opens the unit D-1.1 of a directive with these lines and makes it ACTIVE.
+// Units before it have spent so many iterations.
+func newSite(t *testing.T, lines string, earlier int64) *site {
+	t.Helper()
+	dir := t.TempDir()
+	s := &site{T: t, earlier: earlier, bare: filepath.Join(dir, "remote.git"), state: filepath.Join(dir, "state")}
+	s.must(os.Mkdir(s.state, 0o755))
+	s.git(dir, "", "init", "--quiet", "--bare", "--initial-branch=main", s.bare)
+	blob := s.git(s.bare, "# COMMS\n\n## Directives\n\n### D-1: leave nothing\n\n"+lines+"\n## Reports\n", "hash-object", "-w", "--stdin")
+	tree := s.git(s.bare, "100644 blob "+blob+"\tCOMMS.md\n", "mktree")
+	s.git(s.bare, "", "update-ref", "refs/heads/main", s.git(s.bare, "first\n", "commit-tree", tree))
+	s.open()
+	s.journal = s.store.NewJournal(uow.ID{Directive: "D-1", K: 1})
+	s.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
+	s.step(uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"})
+	return s
+}
+
+// open does what a process does that begins: it reads everything from refs.
+func (s *site) open() {
+	s.Helper()
+	var err error
+	s.store, err = store.Open(s.Context(), store.Options{Bare: s.bare, State: s.state, Executable: "/nonexistent"})
+	s.must(err)
+	main, err := s.store.Main(s.Context())
+	s.must(err)
+	_, doc, err := main.Comms(s.Context())
+	s.must(err)
+	s.work, err = s.store.Work(s.Context(), doc.Directives[0])
+	s.must(err)
+	journals, err := s.store.Journals(s.Context(), "D-1")
+	s.must(err)
+	if n := len(journals); n > 0 {
+		s.journal = journals[n-1]
+	}
+}
+
+// run runs the loop, once. The error is nil, or what a run that was killed says.
+func (s *site) run() (End, error) {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.Context())
+	defer cancel()
+	activities, err := activity.Open(filepath.Join(s.state, "logs"))
+	s.must(err)
+	declaration, limits, _ := loop.Declare(s.journal.ID.String(), s.work.Directive, base())
+	log := zerolog.New(&s.log)
+	if s.kill > 0 {
+		log = log.Hook(&killer{left: s.kill, cancel: cancel})
+	}
+	subagents := &Subagents{}
+	l := &Loop{Work: s.work, Journal: s.journal, Declaration: declaration, Limits: limits, Refusals: s.refusals,
+		Team:      func(context.Context) (Team, error) { return fakeTeam{s, subagents}, nil },
+		Subagents: subagents,
+		World:     func(context.Context) (uow.World, error) { return s.world(), nil },
+		Verdict: func(_ context.Context, commit, claim string) (*loop.Verdict, error) {
+			return s.verdict(declaration, commit, claim), nil
+		},
+		Signals:  func(context.Context) []loop.Signal { return s.signals },
+		Over:     func() string { return s.over },
+		Activity: activities, Log: log,
+		Now: func() time.Time { return time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC) },
+	}
+	return l.Run(ctx)
+}
+
+// ends runs the loop and says how it ended: "STATUS REASON in LAST_STATE" of the
+// report, which the branch has.
+func (s *site) ends() (string, *loop.Report) {
+	s.Helper()
+	end, err := s.run()
+	s.must(err)
+	r := end.Report
+	if r.Status != loop.ExitNeedInfo || r.Iterations > 0 {
+		var there loop.Report
+		s.must(json.Unmarshal([]byte(s.git(s.bare, "", "show", "agent/D-1:evidence/D-1/loop/halting_report.json")), &there))
+		if there.Status != r.Status || there.StopReason != r.StopReason {
+			s.Errorf("the branch's report says %s %s", there.Status, there.StopReason)
+		}
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s %s in %s", r.Status, r.StopReason, r.LastState), " in "), r
+}
+
+// killer ends a run between two states, as kill -9 does between two git children.
+type killer struct {
+	left   int
+	cancel func()
+}
+
+func (k *killer) Run(_ *zerolog.Event, _ zerolog.Level, message string) {
+	if message == "loop" {
+		if k.left--; k.left == 0 {
+			k.cancel()
+		}
+	}
+}
+
+// way is the transitions that the activity log has, in order, without their events.
+func (s *site) way() string {
+	s.Helper()
+	data, err := os.ReadFile(filepath.Join(s.state, "logs", activity.Name))
+	s.must(err)
+	var way []string
+	for line := range bytes.Lines(data) {
+		var e activity.Entry
+		s.must(json.Unmarshal(line, &e))
+		if e.Action.Details["machine"] != "loop" || e.Task.ID != "D-1" || e.Phase != e.Action.Details["to"] {
+			s.Errorf("%s", line)
+		}
+		from, to := e.Action.Details["from"].(string), e.Action.Details["to"].(string)
+		if len(way) == 0 || way[len(way)-1] != from {
+			way = append(way, from)
+		}
+		way = append(way, to)
+	}
+	return strings.Join(way, " ")
+}
+
+// amend changes the branch behind the loop's back: sed over a file of it, or the
+// file removed where there is no program.
+func (s *site) amend(path, program string) {
+	s.Helper()
+	dir := s.TempDir()
+	s.git(dir, "", "clone", "--quiet", "--branch=agent/D-1", s.bare, "clone")
+	clone := filepath.Join(dir, "clone")
+	if program == "" {
+		s.git(clone, "", "rm", "--quiet", path)
+	} else {
+		data, err := os.ReadFile(filepath.Join(clone, path))
+		s.must(err)
+		old, new, _ := strings.Cut(program, " => ")
+		if !bytes.Contains(data, []byte(old)) {
+			s.Fatalf("%s has no %q:\n%s", path, old, data)
+		}
+		s.must(os.WriteFile(filepath.Join(clone, path), bytes.ReplaceAll(data, []byte(old), []byte(new)), 0o644))
+	}
+	s.git(clone, "", "commit", "--quiet", "--all", "--message=by hand")
+	s.git(clone, "", "push", "--quiet", "origin", "HEAD")
+	s.open()
+}
+
+func (s *site) step(in uow.Input) {
+	s.Helper()
+	in.Actor, in.Time = uow.Agent, time.Now()
+	s.must(s.journal.Append(s.Context(), in, s.world()))
+}
+
+func (s *site) world() uow.World {
+	d := s.work.Directive
+	m, found := loop.Main(&d, base(), nil)
+	if len(found) > 0 {
+		s.Fatal(found)
+	}
+	if s.journal != nil {
+		m.Spent = uow.Spent(m.DirectiveHash, s.journal.Records)
+	}
+	m.Spent.Iterations += s.earlier
+	return uow.World{Main: m}
+}
+
+// verdict is the host's on the present claim.
+func (s *site) verdict(p loop.Declaration, commit, claim string) *loop.Verdict {
+	i := min(int(s.journal.Claimed().Iteration), len(s.residuals)) - 1
+	if s.residuals[i] == "-" {
+		return nil
+	}
+	value, err := loop.ParseResidual(s.residuals[i])
+	s.must(err)
+	met := loop.Outcome{Criterion: p.Commands[0].Text, Command: p.Commands[0].Command, Met: value.Zero(), OutputSHA256: loop.Digest(nil)}
+	if !met.Met {
+		met.ExitCode = 1
+	}
+	trial := loop.Trial{Criteria: []loop.Outcome{met}, Residual: &loop.Outcome{Command: p.Residual, Met: true, OutputSHA256: loop.Digest(nil)}, Value: value}
+	v := loop.Judge(p, []loop.Trial{trial, trial})
+	v.Commit, v.Claim, v.Needs = commit, claim, s.needs
+	return &v
+}
+
+func base() loop.Base { return loop.Base(config.Default().Loop) }
+
+// fakeTeam does what the site says.
+type fakeTeam struct {
+	*site
+	subagents *Subagents
+}
+
+func (t fakeTeam) Solve(_ context.Context, b Brief, refusal string) (string, int, error) {
+	if t.solve != nil {
+		return "done as told", 1, t.solve(t.site, b, t.subagents)
+	}
+	_, end := t.subagents.Begin(t.Context(), "Continue.\n"+string(b.Capsule))
+	defer end()
+	return "done as told", 1, t.write("work", fmt.Sprint(b.Iteration))
+}
+
+func (t fakeTeam) Review(_ context.Context, b Brief, r Result) (Review, int, error) {
+	return t.review, 1, nil
+}
+
+// write writes a file of the working tree.
+func (s *site) write(path, content string) error {
+	path = filepath.Join(s.work.Dir(), path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(content), 0o644)
+}
+
+func (s *site) git(dir, input string, args ...string) string {
+	s.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(input)
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (s *site) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}

@@ -1,0 +1,145 @@
+package cycle
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// The transitions after which a run is killed, to be found amended when it goes on.
+const (
+	firstEnded   = 8  // the first iteration is at its budget check
+	secondBegun  = 10 // the second one's Solver has ended
+	thirdEnded   = 18
+	firstFile    = "evidence/D-1/loop/iter_0/"
+	thirdFile    = "evidence/D-1/loop/iter_2/"
+	planFile     = "evidence/D-1/loop/plan.json"
+	certificates = `["EXACT","CONVERGED"]`
+)
+
+// TestForbidden drives the loop into each forbidden state of 003, section 2.5, by a
+// team that does wrong or by a hand in the evidence, and sees it end by the state's
+// recovery. Nothing but its detector stops each of them.
+func TestForbidden(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		options   string
+		earlier   int64
+		residuals string
+		solve     func(*site, Brief, *Subagents) error
+		kill      int
+		amend     func(*site)
+		want      string
+		branch    string // what the branch holds then: "path: text", "" for anything
+	}{
+		{name: "INFINITE_LOOP_WITHOUT_HALTING_CRITERIA", residuals: "0",
+			solve: func(s *site, _ Brief, _ *Subagents) error {
+				plan, err := os.ReadFile(filepath.Join(s.work.Dir(), planFile))
+				s.must(err)
+				s.must(s.write("work", "of one who does away with the end"))
+				return s.write(planFile, strings.Replace(string(plan), certificates, "[]", 1))
+			},
+			want: "EXIT_BLOCKED HALTING_CRITERIA_MISSING in CHECK_HALTING"},
+		{name: "CONTEXT_BLEED_BETWEEN_ITERATIONS", residuals: "0",
+			solve: func(s *site, b Brief, subagents *Subagents) error {
+				_, end := subagents.Begin(s.Context(), "As we discussed, go on.\n"+string(b.Capsule))
+				defer end()
+				return s.write("work", "of one who was told too much")
+			},
+			want: "EXIT_BLOCKED INVARIANT_VIOLATION in COLLECT_ARTIFACTS", branch: "!work"},
+		{name: "CONTEXT_BLEED_BETWEEN_ITERATIONS", residuals: "0",
+			solve: func(s *site, b Brief, subagents *Subagents) error {
+				_, end := subagents.Begin(s.Context(), "The iteration before told me what to do.")
+				defer end()
+				return s.write("work", "of one without a capsule")
+			},
+			want: "EXIT_BLOCKED INVARIANT_VIOLATION in COLLECT_ARTIFACTS", branch: "!work"},
+		{name: "LEARNINGS_NOT_ACCUMULATED", residuals: "0", kill: firstEnded,
+			amend: func(s *site) {
+				s.amend(loop.LearningsPath, "## Iteration 0 of D-1.1 => ## Iteration 7 of D-1.1")
+			},
+			want: "EXIT_BLOCKED INVARIANT_VIOLATION in BUDGET_CHECK"},
+		{name: "CONVERGENCE_CLAIM_WITHOUT_CERTIFICATE", residuals: "2", kill: firstEnded,
+			amend: func(s *site) { s.amend(firstFile+loop.CertificateFile, `"type":"NONE" => "type":"EXACT"`) },
+			want:  "EXIT_BLOCKED CONVERGENCE_CLAIM_WITHOUT_R_P_CERTIFICATE in BUDGET_CHECK"},
+		{name: "STACKED_SPECULATIVE_ITERATIONS", residuals: "0",
+			solve: func(s *site, b Brief, subagents *Subagents) error {
+				oldest, end := subagents.Begin(s.Context(), string(b.Capsule))
+				defer end()
+				second, end := subagents.Begin(s.Context(), string(b.Capsule))
+				defer end()
+				if oldest.Err() != nil || context.Cause(second) != errStacked {
+					s.Errorf("the oldest: %v, the second: %v", oldest.Err(), context.Cause(second))
+				}
+				return s.write("work", "of two")
+			},
+			want: "EXIT_BLOCKED INVARIANT_VIOLATION in COLLECT_ARTIFACTS", branch: "!work"},
+		{name: "STACKED_SPECULATIVE_ITERATIONS", residuals: "2 0", kill: firstEnded,
+			amend: func(s *site) {
+				s.open()
+				s.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
+				s.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
+			},
+			want: "EXIT_BLOCKED INVARIANT_VIOLATION in SPAWN_SUBAGENT"},
+		{name: "BUDGET_IGNORE", residuals: "0", options: "- max_iterations: 1\n", earlier: 1,
+			want: "EXIT_BUDGET_EXCEEDED MAX_ITERS"},
+		{name: "BUDGET_IGNORE", residuals: "2 0", kill: secondBegun,
+			amend: func(s *site) {
+				s.amend("evidence/D-1/loop/"+loop.BudgetFile, `"tool_calls":2 => "tool_calls":1000000`)
+			},
+			want: "EXIT_BUDGET_EXCEEDED MAX_ITERS"},
+		{name: "SILENT_DIVERGENCE", residuals: "1 2 3 0", kill: thirdEnded,
+			amend: func(s *site) {
+				s.amend(thirdFile+loop.CertificateFile, `"type":"DIVERGED" => "type":"NONE"`)
+				s.amend(thirdFile+loop.CertificateFile, `"lane":"A" => "lane":"C"`)
+			},
+			want: "EXIT_DIVERGED SILENT_DIVERGENCE_DETECTED", branch: loop.LearningsPath + ": 1 < 2 < 3 (" + thirdFile + loop.CertificateFile},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && c.kill > 0 {
+				t.Skip("SKIPPED in the quick tier: a loop of several iterations, killed and taken up")
+			}
+			s := newSite(t, asked+c.options, c.earlier)
+			s.residuals, s.solve, s.kill = strings.Fields(c.residuals), c.solve, c.kill
+			if c.kill > 0 {
+				if _, err := s.run(); err == nil {
+					t.Fatal("it was not killed")
+				}
+				s.kill = 0
+				c.amend(s)
+			}
+			how, r := s.ends()
+			if how != c.want {
+				t.Errorf("%s, want %s\n%s", how, c.want, r.Words())
+			}
+			if !strings.Contains(s.log.String(), `"forbidden":"`+c.name+`"`) {
+				t.Errorf("the log does not name it:\n%s", s.log.String())
+			}
+			s.holds(c.branch)
+		})
+	}
+}
+
+// holds looks for "path: text" on the branch, or for "!path", which is not there.
+func (s *site) holds(what string) {
+	s.Helper()
+	if what == "" {
+		return
+	}
+	if path, not := strings.CutPrefix(what, "!"); not {
+		if out := s.git(s.bare, "", "ls-tree", "--name-only", "agent/D-1", path); out != "" {
+			s.Errorf("the branch has %s", out)
+		}
+		return
+	}
+	path, text, _ := strings.Cut(what, ": ")
+	if file := s.git(s.bare, "", "show", "agent/D-1:"+path); !strings.Contains(file, text) {
+		s.Errorf("%s has no %q:\n%s", path, text, file)
+	}
+}
