@@ -56,6 +56,9 @@ work`
 
 // TestEnds: each way to end, by what the host finds and what the team does.
 func TestEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it runs the loop ten times, each a second of git's")
+	}
 	idle := func(*site, Brief, *Subagents) error { return nil }
 	spent := func(*site, Brief, *Subagents) error { return stop.New(stop.Spent, "The tokens are spent.") }
 	for name, c := range map[string]struct {

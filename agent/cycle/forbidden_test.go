@@ -27,7 +27,8 @@ const (
 // recovery. Nothing but its detector stops each of them.
 func TestForbidden(t *testing.T) {
 	for _, c := range []struct {
-		name      string
+		how       string
+		name      string // of the forbidden state
 		options   string
 		earlier   int64
 		residuals string
@@ -37,7 +38,7 @@ func TestForbidden(t *testing.T) {
 		want      string
 		branch    string // what the branch holds then: "path: text", "" for anything
 	}{
-		{name: "INFINITE_LOOP_WITHOUT_HALTING_CRITERIA", residuals: "0",
+		{how: "the Solver empties plan.json", name: "INFINITE_LOOP_WITHOUT_HALTING_CRITERIA", residuals: "0",
 			solve: func(s *site, _ Brief, _ *Subagents) error {
 				plan, err := os.ReadFile(filepath.Join(s.work.Dir(), planFile))
 				s.must(err)
@@ -45,29 +46,29 @@ func TestForbidden(t *testing.T) {
 				return s.write(planFile, strings.Replace(string(plan), certificates, "[]", 1))
 			},
 			want: "EXIT_BLOCKED HALTING_CRITERIA_MISSING in CHECK_HALTING"},
-		{name: "CONTEXT_BLEED_BETWEEN_ITERATIONS", residuals: "0",
+		{how: "a talk beside the capsule", name: "CONTEXT_BLEED_BETWEEN_ITERATIONS", residuals: "0",
 			solve: func(s *site, b Brief, subagents *Subagents) error {
 				_, end := subagents.Begin(s.Context(), "As we discussed, go on.\n"+string(b.Capsule))
 				defer end()
 				return s.write("work", "of one who was told too much")
 			},
 			want: "EXIT_BLOCKED INVARIANT_VIOLATION in COLLECT_ARTIFACTS", branch: "!work"},
-		{name: "CONTEXT_BLEED_BETWEEN_ITERATIONS", residuals: "0",
+		{how: "no capsule in the prompt", name: "CONTEXT_BLEED_BETWEEN_ITERATIONS", residuals: "0",
 			solve: func(s *site, b Brief, subagents *Subagents) error {
 				_, end := subagents.Begin(s.Context(), "The iteration before told me what to do.")
 				defer end()
 				return s.write("work", "of one without a capsule")
 			},
 			want: "EXIT_BLOCKED INVARIANT_VIOLATION in COLLECT_ARTIFACTS", branch: "!work"},
-		{name: "LEARNINGS_NOT_ACCUMULATED", residuals: "0", kill: firstEnded,
+		{how: "the entry is gone", name: "LEARNINGS_NOT_ACCUMULATED", residuals: "0", kill: firstEnded,
 			amend: func(s *site) {
 				s.amend(loop.LearningsPath, "## Iteration 0 of D-1.1 => ## Iteration 7 of D-1.1")
 			},
 			want: "EXIT_BLOCKED INVARIANT_VIOLATION in BUDGET_CHECK"},
-		{name: "CONVERGENCE_CLAIM_WITHOUT_CERTIFICATE", residuals: "2", kill: firstEnded,
+		{how: "a certificate is made EXACT", name: "CONVERGENCE_CLAIM_WITHOUT_CERTIFICATE", residuals: "2", kill: firstEnded,
 			amend: func(s *site) { s.amend(firstFile+loop.CertificateFile, `"type":"NONE" => "type":"EXACT"`) },
 			want:  "EXIT_BLOCKED CONVERGENCE_CLAIM_WITHOUT_R_P_CERTIFICATE in BUDGET_CHECK"},
-		{name: "STACKED_SPECULATIVE_ITERATIONS", residuals: "0",
+		{how: "two subagents at once", name: "STACKED_SPECULATIVE_ITERATIONS", residuals: "0",
 			solve: func(s *site, b Brief, subagents *Subagents) error {
 				oldest, end := subagents.Begin(s.Context(), string(b.Capsule))
 				defer end()
@@ -79,28 +80,28 @@ func TestForbidden(t *testing.T) {
 				return s.write("work", "of two")
 			},
 			want: "EXIT_BLOCKED INVARIANT_VIOLATION in COLLECT_ARTIFACTS", branch: "!work"},
-		{name: "STACKED_SPECULATIVE_ITERATIONS", residuals: "2 0", kill: firstEnded,
+		{how: "two iterations begun", name: "STACKED_SPECULATIVE_ITERATIONS", residuals: "2 0", kill: firstEnded,
 			amend: func(s *site) {
 				s.open()
 				s.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
 				s.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
 			},
 			want: "EXIT_BLOCKED INVARIANT_VIOLATION in SPAWN_SUBAGENT"},
-		{name: "BUDGET_IGNORE", residuals: "0", options: "- max_iterations: 1\n", earlier: 1,
+		{how: "earlier units spent it", name: "BUDGET_IGNORE", residuals: "0", options: "- max_iterations: 1\n", earlier: 1,
 			want: "EXIT_BUDGET_EXCEEDED MAX_ITERS"},
-		{name: "BUDGET_IGNORE", residuals: "2 0", kill: secondBegun,
+		{how: "the budget log says more", name: "BUDGET_IGNORE", residuals: "2 0", kill: secondBegun,
 			amend: func(s *site) {
 				s.amend("evidence/D-1/loop/"+loop.BudgetFile, `"tool_calls":2 => "tool_calls":1000000`)
 			},
 			want: "EXIT_BUDGET_EXCEEDED MAX_ITERS"},
-		{name: "SILENT_DIVERGENCE", residuals: "1 2 3 0", kill: thirdEnded,
+		{how: "a certificate is made NONE", name: "SILENT_DIVERGENCE", residuals: "1 2 3 0", kill: thirdEnded,
 			amend: func(s *site) {
 				s.amend(thirdFile+loop.CertificateFile, `"type":"DIVERGED" => "type":"NONE"`)
 				s.amend(thirdFile+loop.CertificateFile, `"lane":"A" => "lane":"C"`)
 			},
 			want: "EXIT_DIVERGED SILENT_DIVERGENCE_DETECTED", branch: loop.LearningsPath + ": 1 < 2 < 3 (" + thirdFile + loop.CertificateFile},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.name+"/"+c.how, func(t *testing.T) {
 			t.Parallel()
 			if testing.Short() && c.kill > 0 {
 				t.Skip("SKIPPED in the quick tier: a loop of several iterations, killed and taken up")
