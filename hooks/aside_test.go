@@ -6,14 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"git-ward/internal/gittest"
 )
 
 // TestNowhereToSetAside is a broken pending file that cannot be set aside, because the
 // folder for it is no folder: it holds up nobody, and no hook looks for a place for ever.
 func TestNowhereToSetAside(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	for name, text := range map[string]string{"aside": "", "pending/20200101T000000Z-0000000000000001.json": "{bad"} {
 		if err := os.WriteFile(filepath.Join(p.Bare, "ward", name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

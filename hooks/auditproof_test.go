@@ -7,14 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"git-ward/internal/gittest"
 )
 
 // TestCutTail: a chain that somebody set back to an older record is whole and says
 // less; its reflog tells.
 func TestCutTail(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	for _, content := range []string{"1", "2", "3"} {
 		p.Commit("f", content)
 		if out, err := p.Push("main"); err != nil {
@@ -54,7 +53,8 @@ func TestCutTail(t *testing.T) {
 // TestCutTailWithoutReflog: without a reflog the notes may still tell; where they do
 // not, either, fsck says that it would not show.
 func TestCutTailWithoutReflog(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	p.Commit("f", "1")
 	if out, err := p.Push("main:refs/heads/kept"); err != nil {
 		t.Fatal(out)
@@ -78,7 +78,8 @@ func TestCutTailWithoutReflog(t *testing.T) {
 
 // TestForeignRefs: a forge moves refs of its own, past every hook.
 func TestForeignRefs(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	main := strings.TrimSpace(p.Run(p.Bare, "git", "rev-parse", "refs/heads/main"))
 	for _, ref := range []string{"refs/pull/1/head", "refs/merge-requests/2/head", "refs/keep-around/" + main} {
 		p.Run(p.Bare, "git", "update-ref", ref, main)
@@ -101,7 +102,8 @@ func TestForeignRefs(t *testing.T) {
 // TestSettingsInRecords: each record names the settings that it was judged by, the
 // chain holds them, and they do not show the host.
 func TestSettingsInRecords(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	push := func() {
 		t.Helper()
 		p.Commit("f", p.Git("rev-parse", "HEAD"))

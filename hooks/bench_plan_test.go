@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"git-ward/internal/benchtest"
-	"git-ward/internal/gittest"
 )
 
 // TestBenchPlanPush measures what the lint of a plan adds to a push: the same text
 // is pushed as a plan and as prose, in turn.
 func TestBenchPlanPush(t *testing.T) {
 	benchtest.Only(t)
-	p := gittest.New(t)
+	p := newPair(t)
 	for _, steps := range []int{10, 1_000, 100_000} {
 		var took, base []time.Duration
 		for i := range 11 {

@@ -62,7 +62,7 @@ type variant struct {
 func TestBenchOneCommitPush(t *testing.T) {
 	benchtest.Only(t)
 	for _, objects := range []int{15_000, 1_000_000} {
-		p := gittest.New(t)
+		p := newPair(t)
 		grow(t, p, objects)
 		p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare) // record the bulk
 		dir := filepath.Dir(p.Bare)
@@ -131,7 +131,7 @@ func buildNoop(t *testing.T, p *gittest.Pair, dir string) {
 // TestBenchThousandCommits measures the hooks' share of a push of 1,000 commits.
 func TestBenchThousandCommits(t *testing.T) {
 	benchtest.Only(t)
-	p := gittest.New(t)
+	p := newPair(t)
 	grow(t, p, 15_000)
 	p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare)
 	dir := filepath.Dir(p.Bare)
@@ -170,7 +170,7 @@ func TestBenchThousandCommits(t *testing.T) {
 func TestBenchAuditRecords(t *testing.T) {
 	benchtest.Only(t)
 	const writers, each = 16, 100
-	p := gittest.New(t)
+	p := newPair(t)
 	repo := git.Open(p.Bare)
 	main, err := repo.Ref(t.Context(), "refs/heads/main")
 	if err != nil {
@@ -181,7 +181,7 @@ func TestBenchAuditRecords(t *testing.T) {
 	took := time.Since(start)
 	kept := strings.Count(p.Run(p.Bare, "git-ward", "log", "--json"), `"push":"push-`)
 
-	q := gittest.New(t)
+	q := newPair(t)
 	start = time.Now()
 	var wait sync.WaitGroup
 	for w := range writers {
@@ -204,7 +204,7 @@ func TestBenchAuditRecords(t *testing.T) {
 // from start to its first refusal, against a Go program that does nothing.
 func TestBenchHookStart(t *testing.T) {
 	benchtest.Only(t)
-	p := gittest.New(t)
+	p := newPair(t)
 	dir := t.TempDir()
 	buildNoop(t, p, dir)
 	for _, name := range []string{"pre-receive", "post-receive"} {

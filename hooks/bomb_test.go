@@ -82,7 +82,7 @@ func pktLines(updates ...push.Update) string {
 }
 
 func TestTreeOfAMillionPaths(t *testing.T) {
-	p := gittest.New(t)
+	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	blob := p.Object("blob", "x")
 	tree := ""
@@ -100,7 +100,7 @@ func TestTreeOfAMillionPaths(t *testing.T) {
 }
 
 func TestTreeWithoutFiles(t *testing.T) {
-	p := gittest.New(t)
+	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	tree := p.Object("tree", entry("100644", "f", p.Object("blob", "x")))
 	for range 60 { // 2^60 directories and paths
@@ -110,7 +110,7 @@ func TestTreeWithoutFiles(t *testing.T) {
 }
 
 func TestTree60000Deep(t *testing.T) {
-	p := gittest.New(t)
+	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	blob := p.Object("blob", "x")
 	repo := git.Open(filepath.Join(p.Work, ".git"))
@@ -143,7 +143,8 @@ func TestTree60000Deep(t *testing.T) {
 }
 
 func TestPathTooLong(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	tree := p.Object("tree", entry("100644", strings.Repeat("n", 200), p.Object("blob", "x")))
 	for range 6 {
@@ -153,7 +154,7 @@ func TestPathTooLong(t *testing.T) {
 }
 
 func TestZlibBomb(t *testing.T) {
-	p := gittest.New(t)
+	p := newPair(t)
 	if err := os.WriteFile(filepath.Join(p.Work, "zeros"), make([]byte, 300<<20), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,8 @@ func TestZlibBomb(t *testing.T) {
 }
 
 func TestBrokenTree(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	blob := p.Object("blob", "x")
 	for name, tree := range map[string]string{
@@ -185,7 +187,8 @@ func TestBrokenTree(t *testing.T) {
 }
 
 func TestOctopusAndRoots(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	tree := strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}"))
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	who := "Pat <pat@example.org> 1700000000 +0000"
@@ -201,7 +204,8 @@ func TestOctopusAndRoots(t *testing.T) {
 // A link and a file can have the same content; judging the content once must
 // not let the link through.
 func TestLinkWithTheContentOfAFile(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	p.Git("switch", "--quiet", "--create", "agent/x")
 	p.Commit("a-file", "../../etc")
 	if err := os.Symlink("../../etc", filepath.Join(p.Work, "b-link")); err != nil {
@@ -217,7 +221,8 @@ func TestLinkWithTheContentOfAFile(t *testing.T) {
 
 // A forged old value must not hide commits from the checks of another ref.
 func TestForgedOldValue(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	p.Git("switch", "--quiet", "--create", "agent/x")
 	p.Commit("logs/secret", "x")
 	dirty := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
@@ -232,7 +237,7 @@ func TestForgedOldValue(t *testing.T) {
 }
 
 func TestManyCommitsAndRefs(t *testing.T) {
-	p := gittest.New(t)
+	p := newPair(t)
 	var stream bytes.Buffer
 	stream.WriteString("feature done\nreset refs/heads/topic\nfrom refs/heads/main\n\n")
 	for i := range 1000 {

@@ -46,7 +46,7 @@ type gate struct {
 }
 
 func newGate(t testing.TB) *gate {
-	p := gittest.New(t)
+	p := newPair(t)
 	g := &gate{Pair: p, config: config.Default(), quarantine: filepath.Join(filepath.Dir(p.Bare), "quarantine")}
 	g.main = strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	g.mainTree = strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}"))

@@ -48,6 +48,7 @@ func (b *unitBench) agentPush(want string, refspecs ...string) {
 // TestNobodyCertifiesHimself: what the agent says of its success in COMMS.md and in
 // its evidence is held to the host's verdict; what the PM lets in, fsck names.
 func TestNobodyCertifiesHimself(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	hash := b.main().DirectiveHash
 	report := func(text string) {
@@ -86,6 +87,7 @@ func TestNobodyCertifiesHimself(t *testing.T) {
 
 // TestForgedVerdict: fsck names a verdict that its own outcomes do not bear out.
 func TestForgedVerdict(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	b.work("hello")
 	c := b.claimed()
@@ -101,6 +103,7 @@ func TestForgedVerdict(t *testing.T) {
 // TestDeviationsDoNotMerge: a verdict on main's version of a test says nothing of a
 // commit that changes it.
 func TestDeviationsDoNotMerge(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	b.setting("agent_merge = false", "agent_merge = true")
 	b.work("hello")
@@ -116,6 +119,7 @@ func TestDeviationsDoNotMerge(t *testing.T) {
 // TestAdditionsDoNotMerge: a verdict EXACT that names what the work brings of its own
 // judges carries no merge, however it is pushed; one that the directive accepts does.
 func TestAdditionsDoNotMerge(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	b.setting("agent_merge = false", "agent_merge = true")
 	b.work("hello")
@@ -136,6 +140,7 @@ func TestAdditionsDoNotMerge(t *testing.T) {
 // TestLateClosing: a unit that ended is refined and archived after the next one
 // began; the ledgers still hold.
 func TestLateClosing(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	b.step("D-1.1", byAgent(uow.Open))
 	b.step("D-1.1", byAgent(uow.Activate))

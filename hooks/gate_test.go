@@ -78,7 +78,8 @@ func brokenTags(p *gittest.Pair) []form {
 // TestOneReading: an object in another form than git's own does not enter,
 // whoever pushes it, loose or in a pack, whether git checks objects or not (GATE-1).
 func TestOneReading(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	forms, tags := brokenForms(p), brokenTags(p)
 	send := func(f form, agent bool, ref string, gitMay bool) {
 		t.Helper()
@@ -126,7 +127,8 @@ func TestOneReading(t *testing.T) {
 // TestMainMovesByOneReadingOnly is the attack that won: by git the commit holds
 // another tree than its reader believed, and main would have moved to it.
 func TestMainMovesByOneReadingOnly(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	p.Run(p.Bare, "git", "config", "receive.fsckObjects", "false")
 	head := strings.TrimSpace(p.Git("rev-parse", "origin/main"))
 	tree := strings.TrimSpace(p.Git("rev-parse", "origin/main^{tree}"))
@@ -146,7 +148,8 @@ func TestMainMovesByOneReadingOnly(t *testing.T) {
 // TestLegacyForms: what older gits wrote, with one meaning, is a warning to the PM
 // and a refusal to the agent; what stands in history already is nobody's trouble.
 func TestLegacyForms(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	p.Run(p.Bare, "git", "config", "receive.fsckObjects", "false")
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	blob := p.Object("blob", "x")
@@ -196,7 +199,8 @@ const fakeKey = "AKIA" + "QYLPMN5HFIQR7XYA" // of the form of a real one
 // has already, a limit or as many findings as are kept, neither stops the
 // judgement of what is new nor is held against it (GATE-2).
 func TestKnownCommitsDoNotSilence(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	bulk(p, "large", 200, "more paths than one step may have")
 	bulk(p, "many", 10, "many findings: "+strings.Repeat("\x1b", 10))
 	p.Run(p.Bare, "sed", "-i", "s/^changed_paths = .*/changed_paths = 100/", "ward/config.toml")
@@ -222,7 +226,8 @@ func TestKnownCommitsDoNotSilence(t *testing.T) {
 // TestFindingsBeyondTheCap: findings that are too many to keep refuse all the same,
 // behind any number of warnings, and behind any number that the PM lets pass.
 func TestFindingsBeyondTheCap(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	p.Git("switch", "--quiet", "--create", "topic")
 	for i := range 1001 {
 		p.Write(fmt.Sprintf("f%04d", i), fakeKey+"\n")
@@ -242,7 +247,8 @@ func TestFindingsBeyondTheCap(t *testing.T) {
 // TestOneJudgementForEachPlace: what the PM lets pass at one path is not let pass at
 // another, and a file's content is judged again as a link's.
 func TestOneJudgementForEachPlace(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	p.Git("switch", "--quiet", "--create", "topic")
 	p.Write("a", fakeKey+"\n")
 	p.Write("b", fakeKey+"\n")
@@ -256,7 +262,8 @@ func TestOneJudgementForEachPlace(t *testing.T) {
 // TestStrays: an object that came along and that nothing pushed leads to does not
 // stay, loose or in a pack; what the repository has already may come again.
 func TestStrays(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	c := commitOf(p, strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}")), head)
 	stray := p.Object("blob", fakeKey)
@@ -292,7 +299,8 @@ func TestStrays(t *testing.T) {
 // TestJournalIsNoBranch: a commit that is known from a journal only is judged
 // again when it enters a branch, in the same push or a later one.
 func TestJournalIsNoBranch(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	tree := p.Object("tree", p.Git("cat-file", "tree", "HEAD^{tree}")+entry("100644", "zz", p.Object("blob", fakeKey)))
 	hidden := commitOf(p, tree, head)
@@ -310,7 +318,8 @@ func TestJournalIsNoBranch(t *testing.T) {
 
 // TestRefTwice: one push does not move a ref twice.
 func TestRefTwice(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	c := commitOf(p, strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}")), head)
 	u := push.Update{Ref: "refs/heads/agent/x", Old: git.Zero, New: c}

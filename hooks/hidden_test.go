@@ -28,6 +28,7 @@ const person = "Pat <pat@example.org>"
 // TestHiddenInMetadata: what git prints of a commit or a tag holds nothing that a
 // reader cannot see, wherever it stands, and all of it is named at once.
 func TestHiddenInMetadata(t *testing.T) {
+	t.Parallel()
 	p := unguarded(t)
 	for _, hidden := range []string{"\x1b[31m", "\u202e", "\u2066", "\u200b", "\u200d", "\u3164", "\u115f", "\u00ad", "\ufe0f", "\u2028", "\U000e0041", "\u2800", "\u180e", "\u034f", "\u0085", "\xff"} {
 		commit := rawText(p, "P"+hidden+"t <pat@example.org>", "Pat <p"+hidden+"t@example.org>", "x-header a"+hidden+"b\ngpgsig -----BEGIN x\n  a"+hidden+"b\n -----END x\n", "subject\n\nbo"+hidden+"dy\n")
@@ -54,7 +55,8 @@ func TestHiddenInMetadata(t *testing.T) {
 // TestWritingPasses: titles and names in the world's scripts, right to left too, and
 // emoji are no attack, in messages, names, paths, refs and documents.
 func TestWritingPasses(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	p.Git("config", "user.name", "مریم خواهم\u200cنوشت")
 	message := "加限速器 🚀 👩🏽\u200d💻 ❤\ufe0f\n\nمی\u200cخواهم، שלום \u200f(C++)!\r\nक्\u200dष 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f 1\ufe0f\u20e3 辻\U000e0100\n"
 	p.Git("switch", "-q", "-c", "agent/限速-می\u200cخواهم")
@@ -75,7 +77,8 @@ func TestWritingPasses(t *testing.T) {
 // what main has already does not lock the agent out. Other files are warned of
 // Trojan text.
 func TestHiddenInDocuments(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	for i, path := range []string{"COMMS.md", "SYSTEM.md", "AGENTS.md", "LEARNINGS.md", "knowledge_core/x.md", "plans/x.md", "protocols/x.protocol.md", "skills/a/SKILL.md", "spec/SPEC_x.md", "postmortems/x.md", "evidence/x.txt"} {
 		hidden := []string{"\u200b", "\u202e", "\u3164", "\U000e0041", "\x1b[2J", "\u00ad"}[i%6]
 		commit := rawCommit(p, files{path: "seen\n\nig" + hidden + "nore\n"}, "hidden", "HEAD")
@@ -121,6 +124,7 @@ func TestHiddenInDocuments(t *testing.T) {
 // TestSecretsEverywhere: a secret is refused wherever git keeps text, and neither the
 // answer nor the audit says it again.
 func TestSecretsEverywhere(t *testing.T) {
+	t.Parallel()
 	p := unguarded(t)
 	x := token("a")
 	const found = "secret/github-pat: "

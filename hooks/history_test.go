@@ -20,6 +20,7 @@ func report(p *gittest.Pair, id string) {
 // agent to main whose tip only reports, with any tree at all in the commits on the
 // way. They are commits of main then, and what main once had the agent may have.
 func TestMainsPastIsMains(t *testing.T) {
+	t.Parallel()
 	onTheWay := map[string]func(p *gittest.Pair){
 		"a protected path":     func(p *gittest.Pair) { p.Commit(".github/workflows/e.yml", "evil") },
 		"any other path":       func(p *gittest.Pair) { p.Commit("tool.sh", "evil") },
@@ -33,7 +34,7 @@ func TestMainsPastIsMains(t *testing.T) {
 		for _, how := range []string{"reverted", "merged", "merged into an older one"} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				t.Parallel()
-				p := gittest.New(t)
+				p := newPair(t)
 				base := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 				p.Git("switch", "-q", "-c", "side")
 				evil(p)
@@ -68,7 +69,8 @@ func TestMainsPastIsMains(t *testing.T) {
 // TestReportsInSeveralCommits is what stays allowed on main: several reports, and
 // reports that were begun on an older main and merged.
 func TestReportsInSeveralCommits(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	p.Git("switch", "-q", "-c", "reports")
 	report(p, "R-1")
 	report(p, "R-2")
@@ -91,8 +93,9 @@ func TestReportsInSeveralCommits(t *testing.T) {
 // and one of its commits is not. Merged, that one would be main's own past, and the
 // agent could put a branch there.
 func TestProtectedOnTheWay(t *testing.T) {
+	t.Parallel()
 	t.Run("reverted", func(t *testing.T) {
-		p := gittest.New(t)
+		p := newPair(t)
 		p.Git("switch", "-q", "-c", "work")
 		p.Commit(".github/workflows/e.yml", "evil")
 		p.Git("revert", "--no-edit", "HEAD")
@@ -103,7 +106,7 @@ func TestProtectedOnTheWay(t *testing.T) {
 		}
 	})
 	t.Run("deleted and brought back", func(t *testing.T) {
-		p := gittest.New(t)
+		p := newPair(t)
 		p.Commit(".github/CODEOWNERS", "* @pat")
 		if out, err := p.Push("main"); err != nil {
 			t.Fatal(out)
@@ -118,7 +121,7 @@ func TestProtectedOnTheWay(t *testing.T) {
 		}
 	})
 	t.Run("main's own, merged, pass", func(t *testing.T) {
-		p := gittest.New(t)
+		p := newPair(t)
 		p.Git("switch", "-q", "-c", "work")
 		p.Commit("work", "x")
 		p.Git("switch", "-q", "main")
@@ -138,7 +141,8 @@ func TestProtectedOnTheWay(t *testing.T) {
 // TestNamesOfPushesUnderWay is the attack by two pushes at a time, of names that are
 // one where case folds: each is judged while the other's is not there yet.
 func TestNamesOfPushesUnderWay(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	for _, branch := range []string{"one", "two"} {
 		p.Git("switch", "-q", "-c", branch, "main")
 		p.Commit("f", branch)

@@ -7,17 +7,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"git-ward/internal/gittest"
 )
 
 // Root is not the owner: its push into a user's repository is refused, and the
 // record of that is written as the owner, who must be able to extend it.
 func TestRootPushesIntoAUsersRepository(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a repository to another user")
 	}
-	p := gittest.New(t)
+	p := newPair(t)
 	const nobody = 65534
 	err := filepath.WalkDir(p.Bare, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {

@@ -15,7 +15,6 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
 	"git-ward/internal/git"
-	"git-ward/internal/gittest"
 )
 
 // killer sends SIGKILL to hook processes of one repository, each after a random
@@ -55,7 +54,7 @@ func killer(bare string, random *rand.Rand, stop <-chan struct{}) (killed int) {
 // TestKillHooks kills hooks at random points of many pushes. Afterwards one whole
 // push must leave every move of every ref recorded exactly once.
 func TestKillHooks(t *testing.T) {
-	p := gittest.New(t)
+	p := newPair(t)
 	seed := time.Now().UnixNano()
 	t.Logf("seed %d", seed)
 	stop := make(chan struct{})
@@ -84,13 +83,7 @@ func TestKillHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	moves = strings.Count(string(log), "\n")
-	records := 0
-	for line := range strings.Lines(p.Run(p.Bare, "git-ward", "log", "--json")) {
-		if strings.Contains(line, `"verdict":"accepted"`) && strings.Contains(line, "refs/heads/agent/k") {
-			records++
-		}
-	}
-	if records != moves {
+	if records := strings.Count(recordsOf(p, "refs/heads/agent/k"), `"verdict":"accepted"`); records != moves {
 		t.Errorf("%d moves of the ref, %d records", moves, records)
 	}
 }
@@ -98,27 +91,14 @@ func TestKillHooks(t *testing.T) {
 // TestKilledPostReceive is the same with certainty: a post-receive that never
 // runs leaves a pending push, which fsck names and the next push records.
 func TestKilledPostReceive(t *testing.T) {
-	p := gittest.New(t)
-	hook := filepath.Join(p.Bare, "hooks/post-receive")
-	ward, err := os.ReadFile(hook)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(content []byte) {
-		if err := os.WriteFile(hook+".new", content, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(hook+".new", hook); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write([]byte("#!/bin/sh\nkill -9 $$\n"))
+	t.Parallel()
+	p := newPair(t)
+	const killed = "kill -9 $$\n"
+	restore := standIn(p, "post-receive", killed)
 	p.Commit("f", "1")
 	p.Push("main:refs/heads/killed")
-	write(ward)
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/pending: 1 push ended without a record") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	restore()
+	fsckFinds(p, "fsck/pending: 1 push ended without a record")
 	if out, err := p.Push("main"); err != nil {
 		t.Fatal(err, out)
 	}
@@ -128,9 +108,9 @@ func TestKilledPostReceive(t *testing.T) {
 	}
 
 	// With --repair, nobody has to push.
-	write([]byte("#!/bin/sh\nkill -9 $$\n"))
+	restore = standIn(p, "post-receive", killed)
 	p.Push("main:refs/heads/killed2")
-	write(ward)
+	restore()
 	if out := p.Run(p.Bare, "git-ward", "fsck", "--repair"); !strings.Contains(out, "repaired: recorded 1 unfinished push") {
 		t.Error(out)
 	}
@@ -138,48 +118,31 @@ func TestKilledPostReceive(t *testing.T) {
 
 	// A lost or meddled notes index comes back; the chain is never rewritten.
 	p.Run(p.Bare, "git", "update-ref", "-d", "refs/notes/audit")
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/notes") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	fsckFinds(p, "fsck/notes")
 	p.Run(p.Bare, "git-ward", "fsck", "--repair")
 	p.Run(p.Bare, "git", "notes", "--ref=audit", "append", "-m", "forged", "refs/heads/main")
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "a line that the chain does not") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	fsckFinds(p, "a line that the chain does not")
 	p.Run(p.Bare, "git-ward", "fsck", "--repair")
 	p.Fsck()
 
 	// A ref moved past the hooks is seen.
 	p.Run(p.Bare, "git", "update-ref", "refs/heads/smuggled", "refs/heads/main")
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "refs/heads/smuggled: fsck/unrecorded") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	fsckFinds(p, "refs/heads/smuggled: fsck/unrecorded")
 }
 
 // TestTwins: of two pushes of the same move git lets one through. The other one's
 // pending file does not record the move a second time.
 func TestTwins(t *testing.T) {
-	p := gittest.New(t)
-	hook := filepath.Join(p.Bare, "hooks/post-receive")
-	real := filepath.Join(t.TempDir(), "post-receive")
-	if err := os.Rename(hook, real); err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	p := newPair(t)
 	// What the other push leaves, whose receive-pack lost the race for the ref's lock.
-	script := fmt.Sprintf("#!/bin/sh\nfor f in ward/pending/*.json; do sed s/Z-/Z-f00/ $f >$(echo $f | sed s/Z-/Z-f00/); done\nexec %s\n", real)
-	if err := os.WriteFile(hook, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	restore := standIn(p, "post-receive", "for f in ward/pending/*.json; do sed s/Z-/Z-f00/ $f >$(echo $f | sed s/Z-/Z-f00/); done\nexec WARD\n")
 	p.Commit("f", "1")
 	if out, err := p.Push("main:refs/heads/twins"); err != nil {
 		t.Fatal(err, out)
 	}
-	if err := os.Rename(real, hook); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/pending: 1 push ended without a record") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	restore()
+	fsckFinds(p, "fsck/pending: 1 push ended without a record")
 	if out, err := p.Push("main"); err != nil {
 		t.Fatal(err, out)
 	}
@@ -194,25 +157,10 @@ func TestTwins(t *testing.T) {
 // kill can leave the chain moved and the notes not. The pending file is still
 // there then, and the next push completes what is missing, once.
 func TestHalfMoved(t *testing.T) {
-	p := gittest.New(t)
-	hook := filepath.Join(p.Bare, "hooks/post-receive")
-	ward, err := os.ReadFile(hook)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	keep, real := filepath.Join(dir, "kept"), filepath.Join(dir, "post-receive")
-	if err := os.WriteFile(real, ward, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(hook); err != nil {
-		t.Fatal(err)
-	}
-	// exec keeps receive-pack as the hook's parent.
-	script := fmt.Sprintf("#!/bin/sh\ncp -r ward/pending %s\nexec %s\n", keep, real)
-	if err := os.WriteFile(hook, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	p := newPair(t)
+	keep := filepath.Join(t.TempDir(), "kept")
+	restore := standIn(p, "post-receive", "cp -r ward/pending "+keep+"\nexec WARD\n")
 	notes := p.Run(p.Bare, "git", "rev-parse", "refs/notes/audit")
 	p.Commit("f", "1")
 	p.Push("main:refs/heads/half")
@@ -220,12 +168,8 @@ func TestHalfMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Run(p.Bare, "git", "update-ref", "refs/notes/audit", strings.TrimSpace(notes))
-	if err := os.RemoveAll(keep); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/pending") || !strings.Contains(out, "lacks its record") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	restore()
+	fsckFinds(p, "fsck/pending", "lacks its record")
 	if out, err := p.Push("main"); err != nil {
 		t.Fatal(err, out)
 	}
@@ -246,11 +190,7 @@ func appendRecords(t *testing.T, repo *git.Repo, object string, writers, each in
 			for i := range each {
 				r := &audit.Record{Time: time.Now().UTC(), Principal: "pm", Push: fmt.Sprintf("push-%d-%d", w, i), Verdict: audit.Accepted, Rules: []string{},
 					Refs: []audit.Ref{{Update: push.Update{Ref: fmt.Sprintf("refs/heads/w%d-%d", w, i), Old: git.Zero, New: object}, Applied: true}}}
-				writer, err := audit.NewWriter(t.Context(), repo, batch)
-				if err == nil {
-					err = writer.Append(t.Context(), audit.Entry{Record: r})
-				}
-				if err != nil {
+				if err := appendRecord(t, repo, batch, r); err != nil {
 					t.Error(err)
 					return
 				}
@@ -263,7 +203,8 @@ func appendRecords(t *testing.T, repo *git.Repo, object string, writers, each in
 // TestStaleLock: git's lock file of a process that was killed holds nobody up for
 // long.
 func TestStaleLock(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	lock := filepath.Join(p.Bare, "refs/ward/audit.lock")
 	if err := os.WriteFile(lock, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -281,7 +222,7 @@ func TestStaleLock(t *testing.T) {
 
 // TestConcurrentRecords appends from 16 writers at once and loses none.
 func TestConcurrentRecords(t *testing.T) {
-	p := gittest.New(t)
+	p := newPair(t)
 	repo := git.Open(p.Bare)
 	main, err := repo.Ref(t.Context(), "refs/heads/main")
 	if err != nil {
@@ -307,7 +248,7 @@ func TestConcurrentRecords(t *testing.T) {
 
 // TestConcurrentPushes pushes from 16 clones at once through both hooks.
 func TestConcurrentPushes(t *testing.T) {
-	p := gittest.New(t)
+	p := newPair(t)
 	const pushers, each = 16, 4
 	for i := range pushers {
 		p.Run(filepath.Dir(p.Bare), "git", "clone", "--quiet", p.Bare, fmt.Sprintf("c%d", i))

@@ -46,7 +46,8 @@ done
 // TestDelegate: below a delegate, pre- and post-receive have different parents; the
 // push is recorded all the same, also when its post-receive is killed.
 func TestDelegate(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	delegate(p)
 	p.Commit("f", "1")
 	if out, err := p.Push("main"); err != nil || !strings.Contains(out, "push 2") {
@@ -113,7 +114,7 @@ type server struct {
 
 // newServer is a repository whose settings name the server's variable (ID-2).
 func newServer(t *testing.T) server {
-	p := gittest.New(t)
+	p := newPair(t)
 	p.Run(p.Bare, "sed", "-i", `s/^from = .*/from = "GL_USERNAME"/; s/^pm = .*/pm = ["pat"]/`, "ward/config.toml")
 	p.Env = append(p.Env, "GL_USERNAME=pat")
 	return server{p}
@@ -214,6 +215,7 @@ func TestLongLivedParent(t *testing.T) {
 // long, is not recorded twice when its post-receive comes at last; one that was taken
 // for lost is.
 func TestSlowServer(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	ids := s.commits(2)
 	for i, moved := range []bool{true, false} {

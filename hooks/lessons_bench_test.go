@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"git-ward/internal/benchtest"
-	"git-ward/internal/gittest"
 )
 
 // TestBenchLessons compares the agent's push of 20 lessons, each of which the hook
@@ -17,7 +16,7 @@ func TestBenchLessons(t *testing.T) {
 	const commits = 20
 	var plain, replayed []time.Duration
 	for range 7 {
-		p := gittest.New(t)
+		p := newPair(t)
 		p.Git("switch", "--quiet", "-c", "agent/plain")
 		for i := range commits {
 			for _, name := range []string{"a", "b", "c"} {

@@ -18,23 +18,6 @@ import (
 
 // No push locks others out, and none leaves no trace (GATE-6).
 
-// goesOn fails the test unless everybody can push, and the repository is whole.
-func goesOn(t *testing.T, p *gittest.Pair) {
-	t.Helper()
-	p.Git("switch", "--quiet", "--force", "-C", "goes-on", "origin/main")
-	p.Commit("goes-on", time.Now().String())
-	if out, err := p.Push("HEAD:refs/heads/goes-on-" + fmt.Sprint(time.Now().UnixNano())); err != nil || strings.Contains(out, "not recorded") {
-		t.Fatalf("others are locked out: %v\n%s", err, out)
-	}
-	p.Fsck()
-}
-
-// newest is the newest record as git ward log has it.
-func newest(p *gittest.Pair) string {
-	p.T.Helper()
-	return p.Run(p.Bare, "git-ward", "log", "--json", "-n", "1")
-}
-
 // rawLines is a push of ref updates as git's protocol has it, without a pack.
 func rawLines(p *gittest.Pair, token []string, updates []push.Update) string {
 	p.T.Helper()
@@ -58,7 +41,8 @@ func rawLines(p *gittest.Pair, token []string, updates []push.Update) string {
 // TestOddRefNames: a refusal of 16,000 odd ref names wrote a record of 16.5 MB that
 // no reader took, and nobody could push any more.
 func TestOddRefNames(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	main := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	token, err := gittest.AgentToken(p.Bare)
 	if err != nil {
@@ -82,7 +66,8 @@ func TestOddRefNames(t *testing.T) {
 
 // TestNamesThatAreNotUTF8 are recorded, escaped.
 func TestNamesThatAreNotUTF8(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	main := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	token, err := gittest.AgentToken(p.Bare)
 	if err != nil {
@@ -96,9 +81,7 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 
 	// One that stands there, from before Ward, counts as what it is.
 	p.Run(p.Bare, "git", "update-ref", "refs/heads/old-\xe4", main)
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/unrecorded") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	fsckFinds(p, "fsck/unrecorded")
 	p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare)
 	goesOn(t, p)
 }
@@ -123,7 +106,8 @@ func chainCommit(p *gittest.Pair, content string) {
 // TestOldRecordOf16MB: a repository that the first version wedged works again at
 // once.
 func TestOldRecordOf16MB(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	r := &audit.Record{ID: 2, Time: time.Now().UTC().Truncate(time.Second), Principal: "agent", User: "0", Push: "20261121T090000Z-0000000000000000",
 		Verdict: audit.Refused, Rules: []string{"ref/name"}}
 	for i := range 16_000 {
@@ -146,9 +130,10 @@ func TestOldRecordOf16MB(t *testing.T) {
 // TestBrokenRecords: records that nobody can read are named, and stop neither pushes
 // nor the proof of what comes after them. --repair sets them aside.
 func TestBrokenRecords(t *testing.T) {
+	t.Parallel()
 	for name, content := range map[string]string{"no JSON": "{", "another member": `{"id":2,"evil":1}`, "empty": "", "too large": strings.Repeat(" ", 65<<20)} {
 		t.Run(name, func(t *testing.T) {
-			p := gittest.New(t)
+			p := newPair(t)
 			chainCommit(p, content)
 			p.Commit("f", "1")
 			if out, err := p.Push("main"); err != nil || !strings.Contains(out, "push 3") {
@@ -157,9 +142,7 @@ func TestBrokenRecords(t *testing.T) {
 			if out, err := p.AgentPush("HEAD:refs/heads/other"); err == nil || !strings.Contains(out, "rights/ref") || strings.Contains(out, "not recorded") {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "record 2 cannot be read") || !strings.Contains(out, "4 records") {
-				t.Fatalf("%v\n%s", err, out)
-			}
+			fsckFinds(p, "record 2 cannot be read", "4 records")
 			if out := p.Run(p.Bare, "git-ward", "log"); !strings.Contains(out, "cannot be read") || !strings.Contains(out, "rights/ref") {
 				t.Error(out)
 			}
@@ -191,11 +174,7 @@ func longNames(t *testing.T, p *gittest.Pair, pushes int) (whole []string) {
 				r.Refs[k].Old, r.Refs[k].New = main, git.Zero
 			}
 		}
-		w, err := audit.NewWriter(t.Context(), repo, batch)
-		if err == nil {
-			err = w.Append(t.Context(), audit.Entry{Record: r})
-		}
-		if err != nil {
+		if err := appendRecord(t, repo, batch, r); err != nil {
 			t.Fatal(err)
 		}
 		if line, err := r.Marshal(); err != nil {
@@ -210,7 +189,8 @@ func longNames(t *testing.T, p *gittest.Pair, pushes int) (whole []string) {
 // TestNoteRotates: 236 pushes of long names grew one note past 16 MiB, and from then
 // on every push was refused. A note is bounded now; the chain has all of it.
 func TestNoteRotates(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	whole := longNames(t, p, 120)
 	note := p.Run(p.Bare, "git", "notes", "--ref=audit", "show", "refs/heads/main")
 	if len(note) > 64<<10 || !strings.HasPrefix(note, `{"older":"refs/ward/audit","through":`) {
@@ -243,7 +223,8 @@ func TestNoteRotates(t *testing.T) {
 
 // TestBrokenNotes: the notes are an index; whatever stands there stops no push.
 func TestBrokenNotes(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	blob := strings.TrimSpace(p.Run(p.Bare, "git", "rev-parse", "refs/heads/main:COMMS.md"))
 	main := strings.TrimSpace(p.Run(p.Bare, "git", "rev-parse", "refs/heads/main"))
 	tree, err := p.Try(p.Bare, nil, fmt.Sprintf("100644 blob %s\t%s\n", blob, main[:2]), "git", "mktree") // a file in a folder's place
@@ -255,16 +236,15 @@ func TestBrokenNotes(t *testing.T) {
 	if out, err := p.Push("main:refs/heads/b"); err != nil || strings.Contains(out, "not recorded") {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/notes") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	fsckFinds(p, "fsck/notes")
 	p.Run(p.Bare, "git-ward", "fsck", "--repair")
 	goesOn(t, p)
 }
 
 // TestBrokenPendingFiles are set aside and named, by the next push or by --repair.
 func TestBrokenPendingFiles(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	dir := filepath.Join(p.Bare, "ward/pending")
 	plant := func() {
 		for name, content := range map[string]string{"cut.json": `{"record":{"id":`, "other.json": `{"record":{"push":"x"},"process":{}}`, "null.json": "null", "empty.json": ""} {
@@ -277,9 +257,7 @@ func TestBrokenPendingFiles(t *testing.T) {
 		}
 	}
 	plant()
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "5 pushes ended without a record") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	fsckFinds(p, "5 pushes ended without a record")
 	goesOn(t, p)
 	plant()
 	if out := p.Run(p.Bare, "git-ward", "fsck", "--repair"); !strings.Contains(out, "set ward/pending/cut.json aside") || strings.Count(out, "fsck/aside") != 10 {
@@ -292,15 +270,6 @@ func TestBrokenPendingFiles(t *testing.T) {
 	goesOn(t, p)
 }
 
-// chained installs a hook that runs after Ward's own.
-func chained(p *gittest.Pair, name, script string) {
-	p.T.Helper()
-	if err := os.WriteFile(filepath.Join(p.Bare, "hooks", name+".chained"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		p.T.Fatal(err)
-	}
-	p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare) // puts it where it belongs
-}
-
 // TestSlowChainedPostReceive: Ward's own deadlines do not end a hook that deploys what
 // was pushed.
 func TestSlowChainedPostReceive(t *testing.T) {
@@ -308,7 +277,7 @@ func TestSlowChainedPostReceive(t *testing.T) {
 		t.Skip("SKIPPED, out loud: it waits longer than post-receive may take for the record")
 	}
 	t.Parallel()
-	p := gittest.New(t)
+	p := newPair(t)
 	chained(p, "post-receive", "sleep 11; echo it is deployed\n")
 	p.Commit("f", "1")
 	if out, err := p.Push("main"); err != nil || !strings.Contains(out, "it is deployed") {
@@ -319,7 +288,8 @@ func TestSlowChainedPostReceive(t *testing.T) {
 // TestRefusalWithABrokenTrace: a refusal whose pending file somebody broke meanwhile is
 // said not to be recorded yet, and the next push records it.
 func TestRefusalWithABrokenTrace(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	chained(p, "pre-receive", `read old new ref
 test "$ref" != refs/heads/agent/broken || { for f in "$GIT_DIR"/ward/pending/*.json; do echo { >"$f"; done; exit 1; }
 `)
@@ -337,7 +307,8 @@ test "$ref" != refs/heads/agent/broken || { for f in "$GIT_DIR"/ward/pending/*.j
 // TestKilledPreReceive: a hook that a limit kills leaves a trace, which becomes the
 // push's record.
 func TestKilledPreReceive(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	marker := filepath.Join(t.TempDir(), "kill")
 	chained(p, "pre-receive", "test ! -e "+marker+" || kill -9 $PPID\n")
 	if err := os.WriteFile(marker, nil, 0o644); err != nil {
@@ -350,16 +321,9 @@ func TestKilledPreReceive(t *testing.T) {
 	if err := os.Remove(marker); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "1 push ended without a record") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	fsckFinds(p, "1 push ended without a record")
 	goesOn(t, p)
-	record := ""
-	for line := range strings.Lines(p.Run(p.Bare, "git-ward", "log", "--json")) {
-		if strings.Contains(line, "refs/heads/agent/killed") {
-			record += line
-		}
-	}
+	record := recordsOf(p, "refs/heads/agent/killed")
 	if strings.Count(record, "\n") != 1 || !strings.Contains(record, `"verdict":"refused"`) || !strings.Contains(record, `"trouble/killed"`) || !strings.Contains(record, `"principal":"agent"`) {
 		t.Errorf("the record of the push that was killed: %s", record)
 	}
@@ -367,7 +331,8 @@ func TestKilledPreReceive(t *testing.T) {
 
 // TestTroubleIsRecorded: a push that cannot be judged is recorded, whatever is the matter.
 func TestTroubleIsRecorded(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	config := filepath.Join(p.Bare, "ward/config.toml")
 	good, err := os.ReadFile(config)
 	if err != nil {
@@ -391,7 +356,8 @@ func TestTroubleIsRecorded(t *testing.T) {
 
 // TestManyOptions: push options beyond what is read refuse (exit 1), and are recorded.
 func TestManyOptions(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	p.Commit("f", "1")
 	args := []string{"push"}
 	for i := range 1001 {
@@ -405,23 +371,6 @@ func TestManyOptions(t *testing.T) {
 		t.Error(record)
 	}
 	goesOn(t, p)
-}
-
-// setting changes a setting in the bare repository's config.
-func setting(p *gittest.Pair, old, new string) {
-	p.T.Helper()
-	path := filepath.Join(p.Bare, "ward/config.toml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	text := strings.Replace(string(data), old, new, 1)
-	if text == string(data) {
-		p.T.Fatalf("config.toml has no %q", old)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		p.T.Fatal(err)
-	}
 }
 
 // mesh writes plans that all call each other.
@@ -444,7 +393,7 @@ func mesh(p *gittest.Pair, n int) {
 // TestMeshOfPlans: 400 plans that call each other kept a hook busy for 200 seconds.
 // They are judged, and with default settings nobody waits for the deadline.
 func TestMeshOfPlans(t *testing.T) {
-	p := gittest.New(t)
+	p := newPair(t)
 	p.Git("switch", "--quiet", "--create", "agent/mesh")
 	mesh(p, 400)
 	out := answered(t, p, "agent/mesh")
@@ -480,7 +429,7 @@ func answered(t *testing.T, p *gittest.Pair, refspec string) string {
 // TestDeadlineEndsLoops: the deadline is kept from outside, whatever loop runs, and
 // the push that met it is recorded.
 func TestDeadlineEndsLoops(t *testing.T) {
-	p := gittest.New(t)
+	p := newPair(t)
 	setting(p, `deadline = "9s"`, `deadline = "1ms"`)
 	p.Git("switch", "--quiet", "--create", "agent/mesh")
 	mesh(p, 100)
@@ -498,7 +447,8 @@ func TestDeadlineEndsLoops(t *testing.T) {
 // TestBrokenJournal: a stored record of a unit that cannot be read refuses that
 // unit's next step with a finding, and holds up nobody else.
 func TestBrokenJournal(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	blob, err := p.Try(p.Bare, nil, "{", "git", "hash-object", "-w", "--stdin")
 	if err != nil {
 		t.Fatal(blob)
@@ -529,7 +479,8 @@ func TestBrokenJournal(t *testing.T) {
 // TestMaintainRecords: where nobody pushes, maintenance records what a hook that died
 // left, and keeps the reflog that tells of a cut chain.
 func TestMaintainRecords(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	hook := filepath.Join(p.Bare, "hooks/post-receive")
 	if err := os.Rename(hook, hook+".off"); err != nil {
 		t.Fatal(err)
@@ -549,15 +500,14 @@ func TestMaintainRecords(t *testing.T) {
 	p.Fsck()
 	p.Run(p.Bare, "git", "-c", "gc.reflogExpire=never", "update-ref", "refs/ward/audit", "refs/ward/audit~1")
 	p.Run(p.Bare, "git-ward", "maintain", p.Bare)
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/tail: its end was cut") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	fsckFinds(p, "fsck/tail: its end was cut")
 }
 
 // TestHeldLock: a writer of the audit that was stopped in the middle holds up others
 // for seconds at most, and what they could not record is recorded later.
 func TestHeldLock(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	f, err := os.OpenFile(filepath.Join(p.Bare, "ward/audit.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Fatal(err)

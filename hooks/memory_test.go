@@ -209,7 +209,7 @@ func TestMemoryOfBombs(t *testing.T) {
 	const most = 256 // MiB
 	for name, make := range bombs {
 		t.Run(name, func(t *testing.T) {
-			p := gittest.New(t)
+			p := newPair(t)
 			peak := measured(p)
 			make(p)
 			out, err := p.AgentPush("agent/bomb")

@@ -6,12 +6,12 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/internal/gittest"
 )
 
 // TestNamesOfGit: every spelling of .git that some file system takes for it is
 // refused from anybody, as a file, a directory, an empty one too.
 func TestNamesOfGit(t *testing.T) {
+	t.Parallel()
 	p := unguarded(t)
 	add := files{}
 	for i, name := range []string{".GIT", ".Git ", ".git.", ".git...", ".git::$INDEX_ALLOCATION", ".git:x", "GIT~1", "git~2", "gi3a0b~1",
@@ -49,6 +49,7 @@ func TestNamesOfGit(t *testing.T) {
 // TestProtectedInEverySpelling: a protected path is the PM's in every spelling that
 // some file system folds, at every depth, as file, link and directory.
 func TestProtectedInEverySpelling(t *testing.T) {
+	t.Parallel()
 	p := unguarded(t)
 	add := files{}
 	for _, path := range []string{
@@ -102,6 +103,7 @@ func TestProtectedInEverySpelling(t *testing.T) {
 // TestOneNameOnSomeFileSystem: two names that some file system takes for one are
 // refused from anybody, in one commit and brought together by a merge.
 func TestOneNameOnSomeFileSystem(t *testing.T) {
+	t.Parallel()
 	p := unguarded(t)
 	for _, pair := range [][2]string{
 		{"A.txt", "a.txt"}, {"dir/é", "dir/e\u0301"}, {"straße", "STRASSE"}, {"x", "x."}, {"x", "x "}, {"x", "x::$DATA"}, {"ſ", "s"}, {"K", "\u212a"},
@@ -138,6 +140,7 @@ func TestOneNameOnSomeFileSystem(t *testing.T) {
 // TestDocumentsInAnotherSpelling: what some file system reads as a document of
 // Ward's is judged as one, or refused.
 func TestDocumentsInAnotherSpelling(t *testing.T) {
+	t.Parallel()
 	p := unguarded(t)
 	gone := files{"COMMS.md": link("-"), "VERSION": link("-")}
 	for path := range map[string]bool{"comms.md": true, "COMMS.md.": true, "COMM\u017f.md": true, "version": true, "Evidence/D-1/loop/x": true, "plans /x.txt": true,
@@ -157,6 +160,7 @@ func TestDocumentsInAnotherSpelling(t *testing.T) {
 // TestSubmodules: from the agent nothing comes in that git reads as a submodule or
 // its settings, under whatever name.
 func TestSubmodules(t *testing.T) {
+	t.Parallel()
 	p := unguarded(t)
 	names := []string{".gitmodules", ".GITMODULES", ".gitmodules ", ".gitmodules.", ".gitmodules::$DATA", "GITMOD~1", "gitmod~4", "GI7EBA~1", "gi7eba~9", ".gitmod\u200cules", ".gitmodule\u017f"}
 	for _, name := range names {
@@ -174,6 +178,7 @@ func TestSubmodules(t *testing.T) {
 // TestTreesThatAreRepositories: a directory that git would enter as a repository
 // does not come from the agent, in one commit, by steps, or by a merge.
 func TestTreesThatAreRepositories(t *testing.T) {
+	t.Parallel()
 	p := unguarded(t)
 	for name, add := range map[string]files{
 		"plain":     {"a/HEAD": "ref: refs/heads/main\n", "a/objects/x": "", "a/refs/x": "", "a/config": "[core]\n\tfsmonitor = touch /tmp/x\n"},
@@ -204,6 +209,7 @@ func TestTreesThatAreRepositories(t *testing.T) {
 // TestLinks: no link of the agent's leads out of the tree, into .git or to a
 // protected path, through whatever is on the way.
 func TestLinks(t *testing.T) {
+	t.Parallel()
 	p := unguarded(t)
 	// The PM's own links are what an agent's can go through.
 	p.Push(rawCommit(p, files{"up": link(".."), "top/down/up": link("../.."), "ci": link(".github"), "loop": link("loop"), "abs": link("/etc"), "src/a": "x", ".github/x": "x"}, "links", "HEAD") + ":refs/heads/main")
@@ -231,7 +237,8 @@ func TestLinks(t *testing.T) {
 // TestMergeNamesProtectedPaths: what a merge by the PM brings to protected paths is
 // named.
 func TestMergeNamesProtectedPaths(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	p.Git("switch", "-q", "-c", "member")
 	p.Commit("a/.ENVRC", "x")
 	p.Git("switch", "-q", "main")

@@ -32,7 +32,8 @@ func judged(p *gittest.Pair, who push.Principal, ref, old, tip string) string {
 
 // TestRightsByPrincipal: who may move which ref (ID-2, HOOK-4, HOOK-4b).
 func TestRightsByPrincipal(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	p.Git("switch", "-q", "-c", "work")
 	p.Commit("file", "x")
@@ -80,7 +81,8 @@ func TestRightsByPrincipal(t *testing.T) {
 
 // TestWatcherAppendsReports: and nothing else, on main, by fast-forward (HOOK-4b).
 func TestWatcherAppendsReports(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	const directives = "# COMMS\n\n## Directives\n\n### D-1: one\n\n- [ ] ok (`true`)\n\n## Reports\n"
 	const first, second = "\n### R-1 2026-11-21T09:00:00Z - INFO\n\nOne.\n", "\n### R-2 2026-11-21T10:00:00Z - GUARD\n\nTwo.\n"
 	const question = "\n## Questions\n\n### Q-1 2026-11-21T09:00:00Z D-1\n\nWhat?\n"

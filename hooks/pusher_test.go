@@ -45,7 +45,8 @@ func tryPush(p *gittest.Pair, env ...string) (string, error) {
 // The owner's user id behind a server is everybody's: refused, with the setting to
 // write, whichever trace the server leaves (ID-2).
 func TestTheOwnersIDBehindAServer(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	for variable, setting := range map[string]string{
 		"SSH_CONNECTION": "account", "SSH_CLIENT": "account", "SSH_ORIGINAL_COMMAND": "account",
 		"GATEWAY_INTERFACE": "REMOTE_USER", "REMOTE_USER": "REMOTE_USER", "REMOTE_ADDR": "REMOTE_USER", "REQUEST_METHOD": "REMOTE_USER", "HTTP_AUTHORIZATION": "REMOTE_USER",
@@ -74,7 +75,8 @@ func TestTheOwnersIDBehindAServer(t *testing.T) {
 // A name from a server is one on one list, letter by letter; entries that stand for
 // user ids and groups of the machine are nobody's name.
 func TestNamesFromAServer(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	setIdentity(p, "from = \"REMOTE_USER\"\npm = [\"pat\", \"both\", \"@pms\", \"1000\", \"@0\"]\nagents = [\"robo\"]\nmembers = [\"mo\", \"both\"]")
 	for name, want := range map[string]string{
 		"pat": "pm pat accepted", "robo": "agent robo refused", "mo": "member mo refused",
@@ -96,7 +98,8 @@ func TestNamesFromAServer(t *testing.T) {
 
 // A door's token is for its principal and its name, and for nothing else.
 func TestBoundTokens(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	key, err := os.ReadFile(filepath.Join(p.Bare, door.KeyFile))
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +139,8 @@ func TestBoundTokens(t *testing.T) {
 
 // A member's branches are every one but main; what is Ward's own is not a member's.
 func TestMemberRights(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	setIdentity(p, "from = \"WARD_USER\"\npm = [\"pat\"]\nmembers = [\"mo\"]")
 	for ref, ok := range map[string]bool{
 		"refs/heads/topic": true, "refs/heads/agent/x": true, "refs/heads/release/1": true, "refs/heads/main": false,
@@ -165,7 +169,8 @@ func TestMemberRights(t *testing.T) {
 // A push that names a ref of the host's gets git's own refusal, too, and fetches
 // still see them (AUD-2).
 func TestHostRefsAreHiddenFromPushes(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	for _, ref := range []string{"refs/ward/audit", "refs/ward/last-good", "refs/ward/lease/D-1", "refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates", "refs/replace/" + strings.Repeat("1", 40)} {
 		out, err := p.Push("--force", "HEAD:"+ref)
 		if err == nil || !strings.Contains(out, "deny updating a hidden ref") {

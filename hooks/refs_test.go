@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"git-ward/internal/gittest"
 )
 
 // TestRefsThatDeceive: from anybody, no branch or tag has a name that git or people
 // take for another thing (HOOK-4b), and what has one can go.
 func TestRefsThatDeceive(t *testing.T) {
-	p := gittest.New(t)
+	t.Parallel()
+	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	p.Push("HEAD:refs/heads/topic", "HEAD:refs/tags/v1", "HEAD:refs/heads/feature/One")
 	for ref, want := range map[string]string{

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 // in `work`, a clone of the guarded `../remote.git`. `agent git push ...` pushes
 // as the agent.
 func TestScripts(t *testing.T) {
+	quickTier(t)
 	bin, err := gittest.Bin()
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func newSigners(t *testing.T) *signers {
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
 		t.Skip("SKIPPED, out loud: ssh-keygen is not installed (scripts/setup --hosting)")
 	}
-	s := &signers{gittest.New(t), t.TempDir()}
+	s := &signers{newPair(t), t.TempDir()}
 	s.settings("pm = [\"pat\"]\nmembers = [\"mo\"]\n")
 	out := s.Run(s.Work, "git-ward", "init", "--bare", s.Bare)
 	if !strings.Contains(out, "pushes are asked for a signature") {
@@ -80,6 +80,7 @@ func (s *signers) push(key, ref string, more ...string) (string, error) {
 // Whoever signs a push is who pushes: by ward/allowed_signers, as ssh-keygen reads
 // it, and not by what git says of the signature (ID-2).
 func TestSignedPush(t *testing.T) {
+	t.Parallel()
 	s := newSigners(t)
 	for _, c := range []struct{ key, ref, log, out string }{
 		{"pat", "main", "pm.*accepted", ""},
@@ -125,6 +126,7 @@ func TestSignedPush(t *testing.T) {
 // What git's environment says of a certificate is not believed: the hook reads the
 // certificate itself.
 func TestForgedCertificates(t *testing.T) {
+	t.Parallel()
 	s := newSigners(t)
 	if out, err := s.push("pat", "refs/heads/one"); err != nil {
 		t.Fatal(out)
@@ -178,6 +180,7 @@ func TestForgedCertificates(t *testing.T) {
 
 // The seed of the nonces is not in the config that the fence shows.
 func TestNonceSeedIsHidden(t *testing.T) {
+	t.Parallel()
 	s := newSigners(t)
 	data, err := os.ReadFile(filepath.Join(s.Bare, "config"))
 	if err != nil || strings.Contains(strings.ToLower(string(data)), "noncese") {

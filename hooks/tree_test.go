@@ -102,7 +102,7 @@ func rawTree(p *gittest.Pair, all files) string {
 // refuses.
 func unguarded(t *testing.T) *gittest.Pair {
 	t.Helper()
-	p := gittest.New(t)
+	p := newPair(t)
 	p.Run(p.Bare, "git", "config", "receive.fsckObjects", "false")
 	return p
 }

@@ -33,7 +33,7 @@ type unitBench struct {
 }
 
 func newUnits(t *testing.T) *unitBench {
-	p := gittest.New(t)
+	p := newPair(t)
 	b := &unitBench{Pair: p, clone: git.Open(filepath.Join(p.Work, ".git")), tips: map[string]string{}, last: map[string]*uow.Record{}, claims: map[string]string{}}
 	b.direct(directiveText)
 	return b
@@ -187,6 +187,7 @@ func (b *unitBench) verdict(id, commit, fence string, met bool) {
 // TestUnitOfWork takes a unit through its life and tries, at each place, what is
 // not allowed there.
 func TestUnitOfWork(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	open := b.advance("D-1.1", byAgent(uow.Open))
 	for name, change := range map[string]func(*uow.Record){
@@ -265,7 +266,7 @@ func TestUnitOfWork(t *testing.T) {
 	if spent := b.last[uow.RefPrefix+"D-1.3"].Budget.Spent; spent != (uow.Counts{Pushes: 1}) {
 		t.Fatalf("%+v", spent)
 	}
-	if out, err := b.Try(b.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "EXACT that no claim of D-1.9 asked for") || !strings.Contains(out, ", 1 findings") {
+	if out, err := b.Try(b.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "EXACT that no claim of D-1.9 asked for") || !strings.Contains(out, ", 1 finding\n") {
 		t.Fatal(out) // the replayed verdict, and nothing else
 	}
 }
@@ -273,6 +274,7 @@ func TestUnitOfWork(t *testing.T) {
 // TestTamperedRecord: the push is refused, the host moves the unit, and all of it
 // is in the audit.
 func TestTamperedRecord(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	b.step("D-1.1", byAgent(uow.Open))
 	b.step("D-1.1", byAgent(uow.Activate))
@@ -343,6 +345,7 @@ func (b *unitBench) setting(from, to string) {
 
 // TestMergeRight: only verified work, by an ACTIVE unit, without anything beside it.
 func TestMergeRight(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	b.setting("agent_merge = false", "agent_merge = true")
 	b.step("D-1.1", byAgent(uow.Open))
@@ -382,6 +385,7 @@ func TestMergeRight(t *testing.T) {
 
 // TestEvidence: forms, frozen iterations and manifests are held to on each push.
 func TestEvidence(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	b.work("hello")
 	dir := loop.IterationDir("D-1", 0)
@@ -425,6 +429,7 @@ func TestEvidence(t *testing.T) {
 // TestFsckFindsBrokenWork: what somebody changed on the host, past the hooks, is
 // named.
 func TestFsckFindsBrokenWork(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	b.step("D-1.1", byAgent(uow.Open))
 	b.step("D-1.1", byAgent(uow.Activate))
@@ -480,6 +485,7 @@ func (b *unitBench) catchUp(id string) {
 
 // TestPilot: the PM's verbs, from a clone and from the bare repository.
 func TestPilot(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	b.step("D-1.1", byAgent(uow.Open))
 	b.uow("! --reason is one of PILOT_HOLD", "pause", "D-1.1")
@@ -532,6 +538,7 @@ func TestPilot(t *testing.T) {
 // TestPulse: while a sign of the PM is due, nothing goes on but closing; the sign
 // lifts it. Two agents on one unit: the second is a lost race, not a breach.
 func TestPulse(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	b.Git("switch", "-q", "main")
 	b.Commit(uow.PolicyPath, "pilot_pulse = 2\n")
@@ -574,6 +581,7 @@ func TestPulse(t *testing.T) {
 // TestStatus: `git ward status` shows what runs, each unit, what is left, how the
 // residual went, and the last verdict.
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	b := newUnits(t)
 	b.step("D-1.1", byAgent(uow.Open))
 	b.step("D-1.1", byAgent(uow.Activate))

@@ -49,7 +49,7 @@ func writeProof(env *cli.Env, r *fsck.Result) {
 	}
 	diag.WriteText(env.Stdout, r.Findings)
 	if r.UnitRecords > 0 || r.Verdicts > 0 {
-		fmt.Fprintf(env.Stdout, "%d records of units, %d verdicts\n", r.UnitRecords, r.Verdicts)
+		fmt.Fprintf(env.Stdout, "%d records of units, %s\n", r.UnitRecords, diag.Count(r.Verdicts, "verdict"))
 	}
-	fmt.Fprintf(env.Stdout, "%d records, %d notes, %d findings\n", r.Records, r.Notes, len(r.Findings))
+	fmt.Fprintf(env.Stdout, "%s, %s, %s\n", diag.Count(r.Records, "record"), diag.Count(r.Notes, "note"), diag.Count(len(r.Findings), "finding"))
 }

@@ -1,0 +1,248 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"git-ward/hooks/audit"
+	"git-ward/hooks/push"
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+// said is what a command printed and how it ended.
+type said struct {
+	out, errs string
+	err       error
+}
+
+// run runs a command in a directory.
+func run(t *testing.T, command cli.Func, dir string, args ...string) said {
+	t.Helper()
+	var out, errs bytes.Buffer
+	err := command(t.Context(), &cli.Env{Args: args, Stdin: strings.NewReader("from stdin\n"), Stdout: &out, Stderr: &errs, Dir: dir, Getenv: func(string) string { return "" }})
+	return said{out.String(), errs.String(), err}
+}
+
+// check compares what was said with parts of it, and the error with a part of its text
+// or "usage" or "findings".
+func (s said) check(t *testing.T, wantErr string, parts ...string) {
+	t.Helper()
+	switch {
+	case wantErr == "" && s.err != nil,
+		wantErr == "usage" && !errors.Is(s.err, cli.ErrUsage),
+		wantErr == "findings" && !errors.Is(s.err, cli.ErrFindings),
+		wantErr != "" && wantErr != "usage" && wantErr != "findings" && (s.err == nil || !strings.Contains(s.err.Error(), wantErr)):
+		t.Errorf("ended with %v, want %q\n%s%s", s.err, wantErr, s.out, s.errs)
+	}
+	var hinted *diag.Hinted
+	if s.err != nil && wantErr != "usage" && wantErr != "findings" && !errors.As(s.err, &hinted) {
+		t.Errorf("no remedy for %v", s.err)
+	}
+	for _, part := range parts {
+		if !strings.Contains(s.out+s.errs, part) {
+			t.Errorf("no %q in\n%s%s", part, s.out, s.errs)
+		}
+	}
+}
+
+// gitIn runs git in a directory, with nothing of the user's.
+func gitIn(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org",
+		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+const document = "# COMMS\n\n## Directives\n\n## Reports\n"
+
+// remote is a bare repository with one commit on main; no hooks guard it.
+func remote(t *testing.T) *git.Repo {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "r.git")
+	gitIn(t, ".", "init", "-q", "--bare", "--initial-branch=main", dir)
+	repo := git.Open(dir)
+	id, err := repo.CommitFile("", "COMMS.md", []byte(document), time.Now(), "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, dir, "update-ref", "refs/heads/main", id)
+	return repo
+}
+
+// clone is a clone of it, by git ward clone.
+func clone(t *testing.T, of *git.Repo) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "work")
+	run(t, Clone, t.TempDir(), of.Dir, dir).check(t, "", "cloned into", "with the audit")
+	return dir
+}
+
+// record appends a record of one ref to the chain.
+func record(t *testing.T, repo *git.Repo, r audit.Record) {
+	t.Helper()
+	main, err := repo.Ref(t.Context(), "refs/heads/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Time, r.Principal = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), "pm"
+	r.Refs = []audit.Ref{{Update: push.Update{Ref: "refs/heads/main", Old: git.Zero, New: main}, Applied: r.Verdict == audit.Accepted}}
+	batch := repo.Batch(t.Context())
+	defer batch.Close()
+	if err := os.MkdirAll(filepath.Join(repo.Dir, "ward/pending"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict == audit.Refused {
+		err = audit.Refuse(t.Context(), repo, batch, &r)
+	} else {
+		err = appendTo(t.Context(), repo, batch, &r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func appendTo(ctx context.Context, repo *git.Repo, batch *git.Batch, r *audit.Record) error {
+	w, err := audit.NewWriter(ctx, repo, batch)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return w.Append(ctx, audit.Entry{Record: r})
+}
+
+// audited is remote with three records: one accepted, one refused three times.
+func audited(t *testing.T) *git.Repo {
+	t.Helper()
+	repo := remote(t)
+	record(t, repo, audit.Record{Push: "push-1", Verdict: audit.Accepted, Rules: []string{}, Name: "pat", Allowed: []string{"secret/key:a b"}})
+	for range 3 {
+		record(t, repo, audit.Record{Push: "push-2", Verdict: audit.Refused, Rules: []string{"rights/ref"}})
+	}
+	return repo
+}
+
+func TestClone(t *testing.T) {
+	dir := clone(t, remote(t))
+	if got := gitIn(t, dir, "config", "--get-all", "remote.origin.fetch"); !strings.Contains(got, "\nrefs/ward/*:refs/ward/*\nrefs/notes/*:refs/notes/*") {
+		t.Error(got)
+	}
+	run(t, Clone, dir).check(t, "usage")
+	run(t, Clone, dir, "a", "b", "c").check(t, "usage")
+}
+
+func TestLog(t *testing.T) {
+	repo := audited(t)
+	main := gitIn(t, repo.Dir, "rev-parse", "main")[:12]
+	run(t, Log, repo.Dir).check(t, "", "1     2026-11-21 09:00:00  pm pat  accepted", "main  -.."+main, "allowed secret/key:a b", "refused (and 2 more times)", "rights/ref")
+	if all := run(t, Log, repo.Dir); strings.Index(all.out, "rights/ref") > strings.Index(all.out, "accepted") {
+		t.Errorf("the newest push is not first:\n%s", all.out)
+	}
+	if s := run(t, Log, repo.Dir, "-n", "1"); strings.Contains(s.out, "accepted") {
+		t.Error(s.out)
+	}
+	if s := run(t, Log, repo.Dir, "--refused"); strings.Contains(s.out, "accepted") || !strings.Contains(s.out, "refused") {
+		t.Error(s.out)
+	}
+	var r audit.Record
+	if s := run(t, Log, repo.Dir, "--json", "-n", "1"); json.Unmarshal([]byte(s.out), &r) != nil || r.ID != 2 || r.Repeats != 2 {
+		t.Error(s.out)
+	}
+	run(t, Log, remote(t).Dir).check(t, "this repository has no audit")
+	run(t, Log, t.TempDir()).check(t, "is not in a git repository")
+	run(t, Log, repo.Dir, repo.Dir, repo.Dir).check(t, "usage")
+}
+
+func TestFsck(t *testing.T) {
+	repo := audited(t)
+	gitIn(t, repo.Dir, "config", "core.logAllRefUpdates", "always")
+	run(t, Fsck, repo.Dir).check(t, "", "2 records, 1 note, 1 finding\n", "warning: fsck/tail: it has no reflog")
+	gitIn(t, repo.Dir, "update-ref", "refs/heads/smuggled", "main")
+	run(t, Fsck, t.TempDir(), repo.Dir).check(t, "findings", "refs/heads/smuggled: fsck/unrecorded: ", "2 records, 1 note, 2 findings\n")
+	var result struct {
+		Findings       []diag.Diagnostic
+		Records, Notes int
+		Repaired       []string
+	}
+	s := run(t, Fsck, repo.Dir, "--json")
+	if err := json.Unmarshal([]byte(s.out), &result); err != nil || result.Records != 2 || len(result.Findings) != 2 || !errors.Is(s.err, cli.ErrFindings) {
+		t.Errorf("%v: %s", err, s.out)
+	}
+	gitIn(t, repo.Dir, "update-ref", "-d", "refs/notes/audit")
+	run(t, Fsck, repo.Dir, "--repair").check(t, "findings", "repaired: rebuilt refs/notes/audit from the chain\n")
+}
+
+func TestLint(t *testing.T) {
+	dir := clone(t, remote(t))
+	run(t, Lint, dir).check(t, "", "note: linting with Ward's default settings")
+	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("<<<<<<< HEAD\n=======\n>>>>>>> x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, dir, "checkout", "-q", "-b", "topic")
+	gitIn(t, dir, "add", "f")
+	gitIn(t, dir, "commit", "-q", "-m", "topic")
+	run(t, Lint, dir, "--as", "agent").check(t, "findings", "rights/ref")
+	run(t, Lint, dir, "--as", "agent", "--json").check(t, "findings", `"rule":"rights/ref"`)
+	run(t, Lint, dir, "no-such-rev").check(t, `"no-such-rev" is not a commit`)
+	run(t, Lint, dir, "HEAD", "HEAD").check(t, "usage")
+	if s := run(t, Lint, dir, "--as", "king"); s.err == nil || !strings.Contains(s.err.Error(), "--as is pm, agent or member") {
+		t.Error(s.err)
+	}
+	gitIn(t, dir, "update-ref", "-d", "refs/remotes/origin/main")
+	run(t, Lint, dir).check(t, "no origin/main to compare with")
+}
+
+func TestReport(t *testing.T) {
+	dir := clone(t, remote(t))
+	below := filepath.Join(dir, "a/b")
+	if err := os.MkdirAll(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run(t, Report, below, "append", "--status", "INFO", "-m", "a text").check(t, "", "appended R-1 to COMMS.md")
+	run(t, Report, dir, "append", "--status", "INFO", "-F", "-").check(t, "", "appended R-2 to COMMS.md")
+	data, err := os.ReadFile(filepath.Join(dir, "COMMS.md"))
+	if err != nil || !strings.Contains(string(data), "a text\n") || !strings.Contains(string(data), "from stdin\n") {
+		t.Errorf("%v\n%s", err, data)
+	}
+	run(t, Report, dir, "append", "--status", "GREAT").check(t, `"GREAT" is not a report's status`)
+	run(t, Report, dir).check(t, "usage")
+	run(t, Report, dir, "append", "--status", "INFO", "more").check(t, "usage")
+	if s := run(t, Report, dir, "append", "--status", "INFO", "-m", "x", "-F", "-"); s.err == nil || !strings.Contains(s.err.Error(), "exclude each other") {
+		t.Error(s.err)
+	}
+	run(t, Report, t.TempDir(), "append", "--status", "INFO").check(t, "is not in a git repository")
+}
+
+func TestMaintain(t *testing.T) {
+	repo := remote(t)
+	run(t, Maintain, repo.Dir).check(t, "", "packed refs and objects, wrote the commit-graph")
+	if _, err := os.Stat(filepath.Join(repo.Dir, "packed-refs")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInit: without --bare, init says what to do instead; what it does is package
+// install's.
+func TestInit(t *testing.T) {
+	initialize := Init(nil, fstest.MapFS{})
+	run(t, initialize, t.TempDir()).check(t, "a bare repository is what Ward guards")
+	run(t, initialize, clone(t, remote(t))).check(t, "this is a repository with a work tree")
+	run(t, initialize, t.TempDir(), "--bare").check(t, "usage")
+	run(t, initialize, t.TempDir(), "--bare", "a", "b").check(t, "usage")
+}

@@ -1,0 +1,125 @@
+package hooks_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/hooks/audit"
+	"git-ward/internal/git"
+	"git-ward/internal/gittest"
+)
+
+// quickTier skips a test of real pushes in the quick tier.
+func quickTier(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it builds Ward's binaries and pushes through real hooks")
+	}
+}
+
+// newPair is a guarded repository and a clone of it, with Ward's real binaries.
+func newPair(t testing.TB) *gittest.Pair {
+	t.Helper()
+	quickTier(t)
+	return gittest.New(t)
+}
+
+// fsckFinds fails the test unless git ward fsck ends with findings that say all of this.
+func fsckFinds(p *gittest.Pair, want ...string) {
+	p.T.Helper()
+	out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck")
+	for _, text := range want {
+		if err == nil || !strings.Contains(out, text) {
+			p.T.Fatalf("fsck finds no %q: %v\n%s", text, err, out)
+		}
+	}
+}
+
+// goesOn fails the test unless everybody can push, and the repository is whole.
+func goesOn(t *testing.T, p *gittest.Pair) {
+	t.Helper()
+	p.Git("switch", "--quiet", "--force", "-C", "goes-on", "origin/main")
+	p.Commit("goes-on", time.Now().String())
+	if out, err := p.Push("HEAD:refs/heads/goes-on-" + fmt.Sprint(time.Now().UnixNano())); err != nil || strings.Contains(out, "not recorded") {
+		t.Fatalf("others are locked out: %v\n%s", err, out)
+	}
+	p.Fsck()
+}
+
+// newest is the newest record as git ward log has it.
+func newest(p *gittest.Pair) string {
+	p.T.Helper()
+	return p.Run(p.Bare, "git-ward", "log", "--json", "-n", "1")
+}
+
+// recordsOf are the records, one a line, that say something.
+func recordsOf(p *gittest.Pair, text string) string {
+	p.T.Helper()
+	var found strings.Builder
+	for line := range strings.Lines(p.Run(p.Bare, "git-ward", "log", "--json")) {
+		if strings.Contains(line, text) {
+			found.WriteString(line)
+		}
+	}
+	return found.String()
+}
+
+// setting changes a setting in the bare repository's config.
+func setting(p *gittest.Pair, old, new string) {
+	p.T.Helper()
+	path := filepath.Join(p.Bare, "ward/config.toml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	text := strings.Replace(string(data), old, new, 1)
+	if text == string(data) {
+		p.T.Fatalf("config.toml has no %q", old)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		p.T.Fatal(err)
+	}
+}
+
+// chained installs a hook that runs after Ward's own.
+func chained(p *gittest.Pair, name, script string) {
+	p.T.Helper()
+	if err := os.WriteFile(filepath.Join(p.Bare, "hooks", name+".chained"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		p.T.Fatal(err)
+	}
+	p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare) // puts it where it belongs
+}
+
+// standIn puts a script into the place of a hook of Ward's, until restore. In the script,
+// WARD is the hook that was there; `exec WARD` keeps receive-pack as its parent.
+func standIn(p *gittest.Pair, name, script string) (restore func()) {
+	p.T.Helper()
+	hook, real := filepath.Join(p.Bare, "hooks", name), filepath.Join(p.T.TempDir(), name)
+	if err := os.Rename(hook, real); err != nil {
+		p.T.Fatal(err)
+	}
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\n"+strings.ReplaceAll(script, "WARD", real)), 0o755); err != nil {
+		p.T.Fatal(err)
+	}
+	return func() {
+		p.T.Helper()
+		if err := os.Rename(real, hook); err != nil {
+			p.T.Fatal(err)
+		}
+	}
+}
+
+// appendRecord appends a record to the chain as a hook would.
+func appendRecord(t *testing.T, repo *git.Repo, batch *git.Batch, r *audit.Record) error {
+	t.Helper()
+	w, err := audit.NewWriter(t.Context(), repo, batch)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return w.Append(t.Context(), audit.Entry{Record: r})
+}
