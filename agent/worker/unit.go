@@ -211,7 +211,7 @@ func mayGoOn(last *uow.Record, pause time.Duration) bool {
 
 // passing tells reasons that may be gone by the next pass.
 func passing(r uow.Reason) bool {
-	return r == "TRANSIENT_FAILURE" || r == "BACKPRESSURE" || r == "VERDICT_TIMEOUT"
+	return r == "BACKPRESSURE" || r == "VERDICT_TIMEOUT"
 }
 
 // loop runs the bounded loop in the directive's clone.

@@ -262,7 +262,7 @@ func (s *step) zombie(r *Record) {
 // interactions is what the record counts: an iteration and a claim are one at
 // least, so that a pulse comes due whatever the agent says.
 func (s *step) interactions() int64 {
-	if s.in.Event == Iterate || s.in.Event == MakeClaim || s.in.Event == Interact {
+	if s.in.Event == Iterate || s.in.Event == MakeClaim {
 		return max(1, s.in.Interactions)
 	}
 	return s.in.Interactions

@@ -7,8 +7,7 @@
 //
 // A unit D-1.2 (the second unit of directive D-1) is a chain of commits on
 // refs/ward/uow/D-1.2. Each commit holds one file, uow.json, a Record: one for
-// each step of the unit, be it a change of state, an iteration, a claim or a
-// count of calls. A record names the hash of the record before it, and its own:
+// each step of the unit, be it a change of state, an iteration or a claim. A record names the hash of the record before it, and its own:
 // SHA-256 over its canonical JSON (RFC 8785) without the member "hash". The file
 // is exactly the canonical form, so that no byte of it can change unseen.
 //
