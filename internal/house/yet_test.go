@@ -17,7 +17,7 @@ var (
 		"git-ward/hooks/checks", "git-ward/hooks/command", "git-ward/hooks/fsck", "git-ward/hooks/receive", "git-ward/hooks/secret/internal/gen",
 		"git-ward/internal/benchtest", "git-ward/internal/gittest", "git-ward/internal/modeltest",
 		"git-ward/protocols/command", "git-ward/protocols/jsondoc", "git-ward/sandbox/lab", "git-ward/sandbox/probe",
-		"git-ward/vm/halting/code", "git-ward/vm/halting/proof",
+		"git-ward/hooks/cmd/ward-hook", "git-ward/hooks/walk", "git-ward/sandbox/cmd/git-ward-launch", "git-ward/vm/halting/code", "git-ward/vm/halting/proof",
 	}
 	impureYet = []string{"git-ward/vm time.Now"}
 )

@@ -1,0 +1,46 @@
+package docs_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestPicturesAreTheCodes draws all pictures again: the committed ones show the code as
+// it is today, and each .svg was made of its .dot.
+func TestPicturesAreTheCodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it builds git-ward to draw its machines")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("../scripts/draw", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	drawn, err := filepath.Glob(dir + "/*.dot")
+	if err != nil || len(drawn) < 6 {
+		t.Fatalf("only %q %v", drawn, err)
+	}
+	for _, path := range drawn {
+		name := filepath.Base(path)
+		now, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		then, err := os.ReadFile("pictures/" + name)
+		if err != nil || !bytes.Equal(now, then) {
+			t.Errorf("pictures/%s is not what the code draws today: run scripts/draw (%v)", name, err)
+			continue
+		}
+		svg, err := os.ReadFile("pictures/" + name[:len(name)-len("dot")] + "svg")
+		if err != nil || !bytes.Contains(svg, fmt.Appendf(nil, "<!-- %x is", sha256.Sum256(then))) {
+			t.Errorf("the .svg of pictures/%s was made of another: run scripts/draw where graphviz is (%v)", name, err)
+		}
+	}
+	if kept, err := filepath.Glob("pictures/*.dot"); err != nil || len(kept) != len(drawn) {
+		t.Errorf("%d pictures are kept, %d are drawn: %v", len(kept), len(drawn), err)
+	}
+}
