@@ -52,6 +52,12 @@ func start(t *testing.T) *session {
 	}
 	cmd := exec.Command("bash", "--noprofile", "--norc")
 	cmd.Dir = here
+	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, modules, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
+	env = append(env, "GOCACHE="+cache, "GOMODCACHE="+modules) // Go's own would be below the session's home
 	cmd.Env = append(env, "EDITOR="+self, editorBlock+"="+filepath.Join(home, "block"), "WARD="+root)
 	cmd.ExtraFiles = []*os.File{write}
 	stdin, err := cmd.StdinPipe()
