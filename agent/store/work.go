@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/agent/stop"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 )
@@ -68,6 +70,16 @@ const asideDir = ".aside"
 
 // RemoveAside removes it.
 func (s *Store) RemoveAside() error { return removeAll(filepath.Join(s.State, asideDir)) }
+
+// NotPushed is the end of work that the remote refused, so many times; findings are
+// those of the last time.
+func (w *Work) NotPushed(times int, findings string) *stop.Stop {
+	often := ""
+	if times > 1 {
+		often = fmt.Sprintf(" %d times", times)
+	}
+	return stop.New(stop.Blocked, "%s was refused%s, so the work is not on the server. The last refusal:\n\n%s", w.Branch, often, diag.Indent(findings))
+}
 
 func (w *Work) prepare(ctx context.Context, keep bool) error {
 	if err := w.ensure(ctx); err != nil {

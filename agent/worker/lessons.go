@@ -3,61 +3,71 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/rs/zerolog"
+
 	"git-ward/agent/correct"
+	"git-ward/agent/store"
 	"git-ward/internal/diag"
+	"git-ward/protocols/lesson"
 )
 
-// memorySize and memoryCount bound the lessons that a worker is told, the newest
-// ones; `git ward lesson list --all` lists all.
+// maxLessonBytes and maxLessons bound what a command is told of earlier directives,
+// the newest lessons; `git ward lesson list --all` lists all.
 const (
-	memorySize  = 32 << 10
-	memoryCount = 100
+	maxLessonBytes = 32 << 10
+	maxLessons     = 100
 )
 
-// recall is what earlier directives learnt, as text for a command's prompt; "" when
-// they learnt nothing. A model that converses is told by its orientation. Work goes on without it: a memory that cannot be read must not
-// keep every directive from being worked on.
-func (j *job) recall(ctx context.Context) string {
-	list, err := j.store.Remembered(ctx)
+// recall is what earlier directives learnt, for a command's prompt; "" when they
+// learnt nothing. A memory that cannot be read must not keep every directive from
+// being worked on: that is logged.
+func recall(ctx context.Context, s *store.Store, log zerolog.Logger) string {
+	list, err := s.Remembered(ctx)
 	if err != nil {
-		j.log.Warn().Err(err).Msg("the lessons of earlier directives cannot be read")
+		log.Warn().Err(err).Msg("the lessons of earlier directives cannot be read")
 		return ""
 	}
-	if len(list) == 0 {
-		return ""
+	text, told := lessonsText(list)
+	if told > 0 {
+		log.Info().Int("lessons", len(list)).Int("told", told).Msg("read the lessons of earlier directives")
 	}
-	var lines []string
-	size := 0
-	for i := len(list) - 1; i >= 0 && len(lines) < memoryCount; i-- {
-		l := list[i]
+	return text
+}
+
+// lessonsText is the newest lessons as Markdown, and how many they are.
+func lessonsText(list []lesson.Lesson) (text string, told int) {
+	var b strings.Builder
+	for _, l := range slices.Backward(list) {
 		line := fmt.Sprintf("- %s (%s, %s): %s [%s]\n", l.ID, diag.Clean(l.TaskID), l.Status, l.Lesson.String(), correct.Summary(l.Action))
-		if size += len(line); size > memorySize {
+		if told == maxLessons || b.Len()+len(line) > maxLessonBytes {
 			break
 		}
-		lines = append(lines, line)
+		b.WriteString(line)
+		told++
 	}
-	j.log.Info().Int("lessons", len(list)).Int("told", len(lines)).Msg("read the lessons of earlier directives")
-	return "# Lessons of earlier directives\n\nThe newest first; those of branches that are not merged are among them.\n\n" + strings.Join(lines, "")
+	if told == 0 {
+		return "", 0
+	}
+	return "# Lessons of earlier directives\n\nThe newest first; those of branches that are not merged are among them.\n\n" + b.String(), told
 }
 
 // learn carries out what the work's post-mortems teach, once the work is on the
-// remote. What goes wrong with it does not undo the work: it is said.
-func (j *job) learn(ctx context.Context) {
-	learnt, err := j.work.Learn(ctx)
+// remote, and returns what the report says of it. What goes wrong with it does not
+// undo the work: it is said.
+func learn(ctx context.Context, w *store.Work, log zerolog.Logger) string {
+	learnt, err := w.Learn(ctx)
 	switch {
 	case err != nil:
-		j.log.Warn().Err(err).Msg("the lessons of the post-mortem are not carried out")
-		j.lessons = "The lessons of the post-mortem are not carried out: " + diag.Clean(firstLine(err.Error()))
+		log.Warn().Err(err).Msg("the lessons of the post-mortem are not carried out")
+		line, _, _ := strings.Cut(err.Error(), "\n")
+		return "The lessons of the post-mortem are not carried out: " + diag.Clean(line)
 	case learnt != nil && learnt.Applied+learnt.Failed > 0:
-		j.log.Info().Int("applied", learnt.Applied).Int("failed", learnt.Failed).Str("branch", learnt.Branch).Msg("lessons are carried out")
-		j.lessons = fmt.Sprintf("%s holds the lessons of its post-mortem, %d carried out or noted and %d failed; `git merge origin/%s` takes them.",
+		log.Info().Int("applied", learnt.Applied).Int("failed", learnt.Failed).Str("branch", learnt.Branch).Msg("lessons are carried out")
+		return fmt.Sprintf("%s holds the lessons of its post-mortem, %d carried out or noted and %d failed; `git merge origin/%s` takes them.",
 			learnt.Branch, learnt.Applied, learnt.Failed, learnt.Branch)
 	}
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
+	return ""
 }

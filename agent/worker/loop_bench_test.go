@@ -39,7 +39,7 @@ func TestBenchLoop(t *testing.T) {
 	var none, noneStart time.Duration
 	for _, n := range []int{0, 10, 100, 1000} {
 		b := newLoopBench(t, n)
-		b.run()
+		b.takeUp()
 		whole, pushes, rest := benchtest.Median(b.whole), benchtest.Median(b.pushes), benchtest.Median(b.rest)
 		if n == 0 {
 			none, noneStart = rest, b.start
@@ -54,7 +54,10 @@ func TestBenchLoop(t *testing.T) {
 // loopBench is a unit of work with iterations behind it, and the worker of the ones
 // that are measured.
 type loopBench struct {
-	*unit
+	unit *unit
+	run  *unitRun // of the unit
+	work *store.Work
+
 	t    *testing.T
 	bare string
 	door *countingDoor
@@ -84,23 +87,23 @@ func newLoopBench(t *testing.T, n int) *loopBench {
 	bin, err := gittest.Bin()
 	check(t, err)
 	door := openDoor(t, p.Bare)
-	set := Settings{Config: config.Default(), Options: store.Options{Bare: p.Bare, State: t.TempDir(), Door: door.path, Executable: filepath.Join(bin, "ward-agent")}}
-	s, err := store.Open(t.Context(), set.Options)
+	s, err := store.Open(t.Context(), store.Options{Bare: p.Bare, State: t.TempDir(), Door: door.path, Executable: filepath.Join(bin, "ward-agent")})
 	check(t, err)
 	main, err := s.Main(t.Context())
 	check(t, err)
 	_, doc, err := main.Comms(t.Context())
 	check(t, err)
-	j := &job{agent: &agent{Settings: set, store: s, log: zerolog.Nop()}, log: zerolog.Nop(), directive: doc.Directives[0]}
-	b := &loopBench{t: t, bare: p.Bare, door: door, unit: &unit{job: j}}
-	b.journal = s.NewJournal(uow.ID{Directive: "D-1", K: 1})
-	b.declare()
+	d := &deps{store: s, config: config.Default(), log: zerolog.Nop()}
+	r := newUnitRun(d, doc.Directives[0], nil, zerolog.Nop())
+	b := &loopBench{t: t, bare: p.Bare, door: door, unit: r.unit, run: r}
+	b.unit.journal = s.NewJournal(uow.ID{Directive: "D-1", K: 1})
+	b.unit.declare()
 	if n > 0 {
 		b.past(main.Commit, n)
 		return b
 	}
-	check(t, b.step(t.Context(), uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"}))
-	check(t, b.step(t.Context(), uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"}))
+	check(t, b.unit.step(t.Context(), uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"}))
+	check(t, b.unit.step(t.Context(), uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"}))
 	return b
 }
 
@@ -116,16 +119,18 @@ const timed = 15
 
 var errEnough = errors.New("enough iterations")
 
-// run takes the unit up in a new clone, and stops it after some iterations.
-func (b *loopBench) run() {
+// takeUp takes the unit up in a new clone, and stops it after some iterations.
+func (b *loopBench) takeUp() {
 	b.since = time.Now()
-	journals, err := b.store.Journals(b.t.Context(), "D-1")
+	journals, err := b.unit.store.Journals(b.t.Context(), "D-1")
 	check(b.t, err)
-	b.journal = journals[0]
-	b.work, err = b.store.Work(b.t.Context(), b.directive)
+	b.unit.journal = journals[0]
+	b.work, err = b.unit.store.Work(b.t.Context(), b.unit.directive)
 	check(b.t, err)
-	l := &cycle.Loop{Work: b.work, Journal: b.journal, World: b.world, Verdict: b.verdict, Declaration: b.declaration,
-		Limits: b.limits, Team: func(context.Context) (cycle.Team, error) { return b, nil }, Over: b.overdue, Signals: b.signals, Log: zerolog.Nop(), Now: time.Now}
+	b.run.work = b.work
+	u := b.unit
+	l := &cycle.Loop{Work: b.work, Journal: u.journal, World: u.world, Verdict: b.verdict, Declaration: u.declaration,
+		Limits: u.limits, Team: func(context.Context) (cycle.Team, error) { return b, nil }, Over: b.run.deps.launch.WhyOver, Signals: b.run.signals, Log: zerolog.Nop(), Now: time.Now}
 	if _, err := l.Run(b.t.Context()); !errors.Is(err, errEnough) {
 		b.t.Fatal(err)
 	}
@@ -164,14 +169,14 @@ func (b *loopBench) verdict(ctx context.Context, commit, claim string) (*loop.Ve
 	check(b.t, err)
 	check(b.t, git.Open(b.bare).AppendNote(ctx, loop.VerdictsRef, commit, line))
 	b.host += time.Since(start)
-	return b.store.AwaitVerdict(ctx, commit, claim, time.Minute)
+	return b.unit.store.AwaitVerdict(ctx, commit, claim, time.Minute)
 }
 
 // judged is a verdict by which the loop goes on.
 func (b *loopBench) judged(commit, claim string) loop.Verdict {
-	c := b.declaration.Commands[0]
+	c := b.unit.declaration.Commands[0]
 	run := loop.Trial{Criteria: []loop.Outcome{{Criterion: c.Text, Command: c.Command, ExitCode: 1, OutputSHA256: loop.Digest(nil)}}}
-	v := loop.Judge(b.declaration, []loop.Trial{run, run})
+	v := loop.Judge(b.unit.declaration, []loop.Trial{run, run})
 	v.Commit, v.Claim, v.Image, v.Fence, v.Time = commit, claim, "localhost/git-ward:"+loop.Digest(nil)[:12], "podman", "2026-11-21T09:00:00Z"
 	return v
 }

@@ -19,19 +19,19 @@ import (
 // in form and order as the loop does, without running them.
 func (b *loopBench) past(main string, n int) {
 	claimed := b.pastWork(main, n)
-	world, err := b.world(b.t.Context())
+	world, err := b.unit.world(b.t.Context())
 	check(b.t, err)
 	s, notes := &commits{b: b}, &bytes.Buffer{}
 	var last *uow.Record
 	step := func(in uow.Input) {
 		in.Actor, in.Time = uow.Agent, time.Now()
-		r, found := uow.Advance(b.journal.ID, last, in, world)
+		r, found := uow.Advance(b.unit.journal.ID, last, in, world)
 		if len(found) > 0 {
 			b.t.Fatal(found)
 		}
 		data, err := r.Marshal()
 		check(b.t, err)
-		s.add(b.journal.ID.Ref(), "", uow.Subject(r), map[string][]byte{uow.File: data})
+		s.add(b.unit.journal.ID.Ref(), "", uow.Subject(r), map[string][]byte{uow.File: data})
 		last = r
 	}
 	step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
@@ -51,7 +51,7 @@ func (b *loopBench) past(main string, n int) {
 // pastWork makes the branch: four commits an iteration. It returns the claimed ones.
 func (b *loopBench) pastWork(main string, n int) (claimed []string) {
 	const branch = "refs/heads/agent/D-1"
-	d, top := b.declaration, loop.Dir("D-1")+"/"
+	d, top := b.unit.declaration, loop.Dir("D-1")+"/"
 	encode := func(v any) []byte {
 		data, err := loop.Encode(v)
 		check(b.t, err)
@@ -61,8 +61,8 @@ func (b *loopBench) pastWork(main string, n int) (claimed []string) {
 		return loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: d.LoopID, Artifacts: append([]loop.Artifact{}, more...)}
 	}
 	c := &commits{b: b}
-	sources := loop.Sources{Declaration: d, Limits: b.limits, Learnings: loop.StartLoop("", d, "2026-11-21"), Manifest: list()}
-	budget := loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: d.LoopID, Limits: b.limits, Iterations: []loop.Usage{}}
+	sources := loop.Sources{Declaration: d, Limits: b.unit.limits, Learnings: loop.StartLoop("", d, "2026-11-21"), Manifest: list()}
+	budget := loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: d.LoopID, Limits: b.unit.limits, Iterations: []loop.Usage{}}
 	c.add(branch, main, "loop: declares", map[string][]byte{top + loop.PlanFile: encode(d), loop.LearningsPath: []byte(sources.Learnings)})
 	var residuals []loop.Residual
 	var marks []int
@@ -89,7 +89,7 @@ func (b *loopBench) pastWork(main string, n int) (claimed []string) {
 		link := loop.Link{Path: at("verdict.json"), SHA256: loop.Digest(witness), Role: "proof"}
 		sources.Manifest = sources.Manifest.Extend(append(made, loop.Artifact{Iteration: i, Path: link.Path, SHA256: link.SHA256, Role: link.Role}))
 		budget.Iterations = append(budget.Iterations, loop.Usage{Iteration: i, ToolCalls: 2})
-		cert := loop.Certify(loop.Findings{Declaration: d, Limits: b.limits, Iteration: i, Spent: i + 1, Used: budget.Used(), Verdict: &v, History: residuals})
+		cert := loop.Certify(loop.Findings{Declaration: d, Limits: b.unit.limits, Iteration: i, Spent: i + 1, Used: budget.Used(), Verdict: &v, History: residuals})
 		residuals, sources.Last = append(residuals, cert.Residual), &cert
 		entry := loop.Entry{Loop: d.LoopID, Iteration: i, Tried: []string{"a change"}, Metric: d.ResidualMetric, Residual: cert.Residual,
 			Direction: cert.Direction, Certificate: cert.Type, Failed: []loop.Learning{{Lane: loop.LaneA, Text: "not met: it greets", Link: &link}}}

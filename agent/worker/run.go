@@ -1,10 +1,10 @@
-// Package worker takes directives from push to report: it finds the oldest open
-// one in COMMS.md of main, lets a worker, a model with tools or any command, work
-// on it in a clone of its own, pushes the branch, and reports (AGT-4).
+// Package worker takes directives from push to report: it finds the oldest open one
+// in COMMS.md of main, lets a solver, a model with tools or any command, work on it
+// in a clone of its own, pushes the branch, and reports (AGT-4).
 //
-// It keeps no state but refs of the remote. Killed at any point and started
-// again, it goes on: what the remote's branch says is done is not done again,
-// what main's reports answer is not answered again (AGT-5).
+// It keeps no state but refs of the remote. Killed at any point and started again,
+// it goes on: what the remote's branch says is done is not done again, what main's
+// reports answer is not answered again (AGT-5).
 package worker
 
 import (
@@ -16,8 +16,10 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/agent/launch"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
+	"git-ward/agent/tool"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/process"
@@ -29,21 +31,31 @@ const leftoverGrace = 3 * time.Second
 
 // Settings is what Run needs to know.
 type Settings struct {
-	store.Options
+	Store  store.Options
 	Config *config.Config
-	Start  Start     // what the watcher started this from
-	Once   bool      // return when no directive is open
-	Stderr io.Writer // the log, for a person
-	// Redact takes secrets out of a text before it goes into the activity log or a
-	// step's commit; nil takes none.
-	Redact func(string) string
+	Launch launch.Launch            // what the watcher started this from
+	Once   bool                     // return when no directive is open
+	Stderr io.Writer                // the log, for a person
+	Redact func(string) string      // takes secrets out of what is logged or committed; nil takes none
+	Getenv func(name string) string // of the process
 }
 
-// agent is one run.
-type agent struct {
-	Settings
-	store *store.Store
-	log   zerolog.Logger
+// deps are what the work on every directive needs.
+type deps struct {
+	store  *store.Store
+	config *config.Config
+	launch launch.Launch
+	redact func(string) string
+	getenv func(name string) string
+	log    zerolog.Logger
+}
+
+// restart asks the watcher to start what a branch holds. Its error ends the process.
+func (d *deps) restart(branch string) error {
+	if err := tool.WriteSignal(d.store.State, "bootstrap", branch); err != nil {
+		return err
+	}
+	return tool.Restart()
 }
 
 // Run works until no directive is open (Once) or until the context ends. A tool
@@ -52,30 +64,35 @@ func Run(ctx context.Context, set Settings) error {
 	if err := checkModel(set.Config); err != nil {
 		return err
 	}
-	release, err := store.Lock(set.State)
+	release, err := store.Lock(set.Store.State)
 	if err != nil {
 		return err
 	}
 	defer release()
-	log, closeLog, err := openLog(set.State, set.Stderr)
+	log, closeLog, err := openLog(set.Store.State, set.Stderr)
 	if err != nil {
 		return err
 	}
 	defer closeLog()
-	if n := process.EndTagged(store.Tag(set.State), leftoverGrace); n > 0 {
+	if n := process.EndTagged(store.Tag(set.Store.State), leftoverGrace); n > 0 {
 		log.Warn().Int("processes", n).Msg("ended what the agent before this one left running")
 	}
-	set.Running = set.Start.Branch
-	s, err := store.Open(ctx, set.Options)
+	set.Store.Running = set.Launch.Branch
+	s, err := store.Open(ctx, set.Store)
 	if err != nil {
 		return err
 	}
-	a := &agent{set, s, log}
-	if err := a.succeed(ctx); err != nil {
+	d := &deps{store: s, config: set.Config, launch: set.Launch, redact: set.Redact, getenv: set.Getenv, log: log}
+	if set.Launch.Log != "" { // it is able to work when main can be read, too
+		if _, err := s.Main(ctx); err != nil {
+			return err
+		}
+	}
+	if err := set.Launch.Succeeded(); err != nil {
 		return err
 	}
-	log.Info().Str("bare", set.Bare).Str("model", set.Config.Model.Name).Msg("the agent starts")
-	err = a.loop(ctx)
+	log.Info().Str("bare", set.Store.Bare).Str("model", set.Config.Model.Name).Msg("the agent starts")
+	err = d.passes(ctx, set.Once)
 	restart := stop.As(err, stop.Restart)
 	switch {
 	case restart != nil:
@@ -88,116 +105,51 @@ func Run(ctx context.Context, set Settings) error {
 	return err
 }
 
-// loop makes passes: after a push to main, or when the poll time is over. What
-// went wrong in one is tried again in the next.
-func (a *agent) loop(ctx context.Context) error {
+// passes makes one pass, or one after each push to main and when the poll time is
+// over. What went wrong in one is tried again in the next.
+func (d *deps) passes(ctx context.Context, once bool) error {
 	for {
-		mark := a.store.Mark()
-		err := a.pass(ctx)
-		if a.Once || stop.Is(err, stop.Restart) || ctx.Err() != nil {
+		mark := d.store.Mark()
+		p := &pass{deps: d, worked: map[string]bool{}}
+		err := p.run(ctx)
+		if once || stop.Is(err, stop.Restart) || ctx.Err() != nil {
 			return err
 		}
 		if err != nil {
-			a.logError(err)
+			d.logError(err)
 		}
-		if err := a.store.Wait(ctx, mark, a.Config.Agent.Poll.Duration); err != nil {
+		if err := d.store.Wait(ctx, mark, d.config.Agent.Poll.Duration); err != nil {
 			return err
 		}
 	}
 }
 
 // logError logs why a pass failed, and the remedy if there is one.
-func (a *agent) logError(err error) {
-	event := a.log.Error().Err(err)
+func (d *deps) logError(err error) {
+	event := d.log.Error().Err(err)
 	var hinted *diag.Hinted
 	if errors.As(err, &hinted) {
 		event = event.Str("hint", hinted.Hint)
 	}
-	event.Dur("retry_ms", a.Config.Agent.Poll.Duration).Msg("this pass failed; the next one tries again")
+	event.Dur("retry_ms", d.config.Agent.Poll.Duration).Msg("this pass failed; the next one tries again")
 }
 
-// pass works on open directives, the oldest first, until there is none.
-func (a *agent) pass(ctx context.Context) error {
-	worked := make(map[string]bool) // by hash
-	for {
-		main, err := a.store.Main(ctx)
-		if err != nil {
-			return err
-		}
-		source, doc, err := main.Comms(ctx)
-		if err != nil {
-			return err
-		}
-		if a.Start.onBranch() {
-			return a.hop(ctx, doc)
-		}
-		if err := a.upgrade(ctx, main); err != nil {
-			return err
-		}
-		d, err := a.pick(ctx, doc, worked)
-		if err != nil {
-			return err
-		}
-		if d == nil {
-			return errors.Join(a.tidy(ctx, doc), a.leftOpen(doc))
-		}
-		worked[d.Hash()] = true
-		if err := a.directive(ctx, main, source, *d); err != nil {
-			return fmt.Errorf("%s: %w", d.Name(), err)
-		}
+// work takes one directive to its report. Nothing that it knows outlives it: after a
+// kill the next run finds out from the remote how far this one came.
+func (d *deps) work(ctx context.Context, main store.Snapshot, source []byte, directive comms.Directive) error {
+	log := d.log.With().Str("directive", directive.Name()).Logger()
+	w, err := d.store.Work(ctx, directive)
+	if err != nil {
+		return err
 	}
-}
-
-// pick is the oldest directive that is open, or suspended with a unit that may go
-// on; each once a pass. nil is none.
-func (a *agent) pick(ctx context.Context, doc *comms.Document, worked map[string]bool) (*comms.Directive, error) {
-	for _, d := range doc.Open() {
-		if !worked[d.Hash()] {
-			if may, err := a.mayBegin(ctx, d); may || err != nil {
-				return &d, err
-			}
-			continue
-		}
-		if !a.Config.Agent.Loop {
-			return nil, fmt.Errorf("%s is still open after its report", d.Name())
-		}
+	if d.config.Agent.Loop {
+		err = newUnitRun(d, directive, w, log).run(ctx)
+	} else {
+		single := &single{deps: d, directive: directive, work: w, log: log}
+		err = single.run(ctx, main, source)
 	}
-	if !a.Config.Agent.Loop {
-		return nil, nil
+	if err != nil {
+		return fmt.Errorf("%s: %w", directive.Name(), err)
 	}
-	for _, d := range doc.Suspended() {
-		if worked[d.Hash()] {
-			continue
-		}
-		may, err := a.mayBegin(ctx, d)
-		if err != nil {
-			return nil, err
-		}
-		if !may {
-			continue
-		}
-		journals, err := a.store.Journals(ctx, d.Name())
-		if err != nil {
-			return nil, err
-		}
-		if n := len(journals); n > 0 && mayGoOn(journals[n-1].Last(), a.Config.Agent.Poll.Duration) {
-			return &d, nil
-		}
-	}
-	return nil, nil
-}
-
-// tidy removes working clones of directives that are closed and merged.
-func (a *agent) tidy(ctx context.Context, doc *comms.Document) error {
-	keep := make(map[string]bool)
-	for _, d := range doc.Directives {
-		if doc.State(d) != comms.Closed {
-			keep[d.Name()] = true
-		}
-	}
-	removed, err := a.store.Tidy(ctx, func(name string) bool { return keep[name] })
-	for _, name := range removed {
-		a.log.Info().Str("directive", name).Msg("merged: removed its working clone")
-	}
-	return err
+	return nil
 }

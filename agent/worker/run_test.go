@@ -19,7 +19,7 @@ func TestSystemPrompt(t *testing.T) {
 		{"", "# COMMS\n", "# COMMS\n"},
 		{"a\r\n\xff", "b", "a\r\n\xff\nb"},
 	} {
-		if got := systemPrompt([]byte(c.system), []byte(c.comms)); got != c.want {
+		if got := joinPrompt([]byte(c.system), []byte(c.comms)); got != c.want {
 			t.Errorf("%q", got)
 		}
 	}

@@ -118,6 +118,7 @@ type Gateway struct {
 	models   map[config.Provider]*provider // by the first part of the path
 	proxy    *proxy
 	slots    chan struct{} // of model calls
+	unpaid   unpaid
 }
 
 // Listen opens a gateway: its meter, then its socket. Until Serve is called
@@ -232,6 +233,8 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 		g.proxy.connect(w, r)
 	case r.URL.IsAbs():
 		g.proxy.forward(w, r)
+	case r.URL.Path == accountPath:
+		g.serveAccount(w, r)
 	default:
 		name, path, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 		if p := g.models[config.Provider(name)]; p != nil {
@@ -239,6 +242,6 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		g.config.Log.Warn().Str("method", r.Method).Str("path", clip(r.URL.Path)).Msg("refused: no such path")
-		http.Error(w, "ward: this gateway serves /anthropic/v1/... and /openai/v1/...", http.StatusForbidden)
+		http.Error(w, "ward: this gateway serves /anthropic/v1/..., /openai/v1/... and "+accountPath, http.StatusForbidden)
 	}
 }

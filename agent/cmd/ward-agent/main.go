@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 
+	"git-ward/agent/launch"
+	"git-ward/agent/store"
 	"git-ward/agent/worker"
 	"git-ward/hooks/secret"
 	"git-ward/internal/cli"
@@ -46,12 +48,14 @@ func run(ctx context.Context, env *cli.Env) error {
 	case bare == "" || state == "" || file == "":
 		return env.Usage(usage, "--bare, --state and --config are needed")
 	}
-	set := worker.Settings{Once: once, Stderr: env.Stderr, Redact: secret.Redactor(), Start: worker.StartFrom(env.Getenv)}
-	set.Bare, set.State = env.Path(bare), env.Path(state)
-	if door != "" {
-		set.Door = env.Path(door)
+	set := worker.Settings{
+		Store:  store.Options{Bare: env.Path(bare), State: env.Path(state)},
+		Launch: launch.From(env.Getenv), Once: once, Stderr: env.Stderr, Redact: secret.Redactor(), Getenv: env.Getenv,
 	}
-	if set.Executable, err = os.Executable(); err != nil {
+	if door != "" {
+		set.Store.Door = env.Path(door)
+	}
+	if set.Store.Executable, err = os.Executable(); err != nil {
 		return err
 	}
 	if set.Config, err = readConfig(env.Path(file)); err != nil {

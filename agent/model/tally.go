@@ -1,23 +1,22 @@
-package worker
+package model
 
 import (
 	"fmt"
 	"strings"
 
-	"git-ward/agent/model"
 	"git-ward/internal/diag"
 )
 
-// tally is what a worker did and used. It is for people to read: what a directive
+// Tally is what a worker did and used. It is for people to read: what a directive
 // may use is counted by the gateway.
-type tally struct {
+type Tally struct {
 	Turns, Calls int
-	Usage        model.Usage
+	Usage        Usage
 }
 
-// sentence is for the end of the report; "" where nothing was counted, as with
+// Sentence is for the end of the report; "" where nothing was counted, as with
 // the script.
-func (t *tally) sentence() string {
+func (t *Tally) Sentence() string {
 	if t.Usage.Input+t.Usage.Output == 0 {
 		return ""
 	}

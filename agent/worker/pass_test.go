@@ -1,13 +1,9 @@
 package worker
 
 import (
-	"context"
 	"testing"
-	"time"
 
-	"git-ward/agent/stop"
 	"git-ward/agent/store"
-	"git-ward/internal/config"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/uow"
 )
@@ -46,34 +42,5 @@ func TestBegun(t *testing.T) {
 		if got := begun(j, d); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
-	}
-}
-
-func TestClock(t *testing.T) {
-	c := config.Default()
-	c.Budget.Grace.Duration = time.Minute
-	at := func(until time.Time) *agent {
-		return &agent{Settings: Settings{Config: c, Start: Start{Until: until}}}
-	}
-	for _, c := range []struct {
-		until           time.Time
-		over            bool
-		least, patience time.Duration // for a verdict, of an hour
-	}{
-		{time.Time{}, false, time.Hour, time.Hour},
-		{time.Now().Add(2 * time.Hour), false, time.Hour, time.Hour},
-		{time.Now().Add(10 * time.Minute), false, 10 * time.Minute, 10*time.Minute + 30*time.Second},
-		{time.Now().Add(-10 * time.Second), true, 10 * time.Second, 20 * time.Second},
-		{time.Now().Add(-time.Hour), true, -time.Hour, 0},
-	} {
-		a := at(c.until)
-		if got := a.patience(time.Hour); a.over() != c.over || got < c.least || got > c.patience {
-			t.Errorf("%s: over %v, patience %s", c.until, a.over(), got)
-		}
-		ctx, cancel := a.timed(context.Background())
-		if c.over != stop.Is(context.Cause(ctx), stop.Spent) {
-			t.Errorf("%s: %v", c.until, context.Cause(ctx))
-		}
-		cancel()
 	}
 }

@@ -1,0 +1,83 @@
+// Package gateway is the agent's side of the launcher's gateway, the only way to a
+// model: where it is, and whether it paid for the calls of another's program. What
+// such a program prints of a refusal is its own words, and nothing to decide by.
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"git-ward/internal/diag"
+)
+
+const (
+	accountPath = "/ward/account"
+	// timeout bounds one question; the gateway is on this host, behind a socket.
+	timeout = 10 * time.Second
+	// maxBytes bounds the answer.
+	maxBytes = 64 << 10
+)
+
+// The variables by which ward-inside says where the gateway serves each protocol.
+const (
+	Anthropic = "ANTHROPIC_BASE_URL"
+	OpenAI    = "OPENAI_BASE_URL"
+)
+
+// URL is the address in one of these variables. There is always one in a launch.
+func URL(getenv func(name string) string, variable string) (string, error) {
+	if v := getenv(variable); v != "" {
+		return v, nil
+	}
+	return "", diag.Hint(fmt.Errorf("%s is not set: there is no gateway to reach the model by", variable), "start the agent by `git ward launch`")
+}
+
+// Account is what the gateway says of the directive that pays for calls now.
+type Account struct {
+	Unpaid int    `json:"unpaid"` // calls of this launch that were not paid for
+	Why    string `json:"why"`    // of the newest call; "" where it was paid for
+}
+
+// ReadAccount asks the gateway that serves a model's base URL, such as
+// "http://127.0.0.1:8080/anthropic".
+func ReadAccount(ctx context.Context, base string) (Account, error) {
+	var a Account
+	u, err := url.Parse(base)
+	if err != nil {
+		return a, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.ResolveReference(&url.URL{Path: accountPath}).String(), nil)
+	if err != nil {
+		return a, err
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy stands before the gateway
+	response, err := client.Do(request)
+	if err != nil {
+		return a, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return a, fmt.Errorf("the gateway's account: status %d", response.StatusCode)
+	}
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxBytes))
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(data, &a)
+}
+
+// SpentSince is why the budget has nothing left for the program that ran since an
+// earlier account, "" where its newest call was paid for, or it made none.
+func (a Account) SpentSince(earlier Account) string {
+	if a.Unpaid > earlier.Unpaid {
+		return a.Why
+	}
+	return ""
+}

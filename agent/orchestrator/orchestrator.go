@@ -1,0 +1,280 @@
+// Package orchestrator leads a model through the work on a directive by the machine
+// of that name (002): orientation, a plan that the lint has nothing against, its
+// execution step by step, and last words. What a run that was killed has left on the
+// branch is gone on with.
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/agent/activity"
+	"git-ward/agent/model"
+	"git-ward/agent/orient"
+	"git-ward/agent/planrun"
+	"git-ward/agent/session"
+	"git-ward/agent/stop"
+	"git-ward/agent/store"
+	"git-ward/agent/task"
+	"git-ward/agent/tool"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/comms"
+	"git-ward/vm"
+)
+
+// Orchestrator is what the work on one directive, or on one iteration of it, needs.
+type Orchestrator struct {
+	Directive comms.Directive
+	Work      *store.Work
+	Session   *session.Session // with the model; its Talk.Plan is where the plan is looked for
+	Box       *tool.Box        // for the commands of steps
+	Config    *config.Config
+	Bare      string // the remote, whose knowledge the model is told
+	Logs      string // the folder of the activity log
+	Getenv    func(name string) string
+	Message   func(ctx context.Context, text string) error // tells the PM, as message_user does
+	Redact    func(string) string                          // takes secrets out; nil takes none
+	Log       zerolog.Logger
+}
+
+// Solve takes the directive from orientation to the model's last words. The refusal
+// is why the push of the work before was refused, "" for none; calls are the uses of
+// tools. The error is stop.Unfinished, Spent or Blocked when the work did not come to
+// an end of its own.
+func (o *Orchestrator) Solve(ctx context.Context, refusal string) (words string, calls int, err error) {
+	if refusal != "" { // of what was pushed last, after the plan
+		if err := o.Work.Restart(ctx); err != nil {
+			return "", 0, err
+		}
+	}
+	log, err := activity.Open(o.Logs)
+	if err != nil {
+		return "", 0, err
+	}
+	log.Redact = o.Redact
+	before := o.Session.Tally.Calls
+	r := &run{
+		deps: o, activity: log, path: o.Session.Talk.Plan,
+		states: newLifecycle(o.Directive, log, o.Log),
+		tree:   &worktree.Tree{Dir: o.Work.Dir(), Env: o.Box.Env},
+	}
+	words, err = r.solve(ctx, refusal)
+	return words, o.Session.Tally.Calls - before, err
+}
+
+// Told is what the model was told beyond SYSTEM.md and COMMS.md: the capsule is among
+// its messages.
+func (o *Orchestrator) Told(string) (string, error) { return o.Session.Told(), nil }
+
+// run is one call of Solve.
+type run struct {
+	deps     *Orchestrator
+	states   *lifecycle
+	activity *activity.Log
+	tree     *worktree.Tree
+	path     string // of the plan
+	results  string // what the last steps of the plan gave
+}
+
+// solve plans and executes until all steps of a plan are done. A plan that fails
+// leads to another one, a bounded number of times.
+func (r *run) solve(ctx context.Context, refusal string) (words string, err error) {
+	next := request{text: refusal}
+	if refusal != "" {
+		next.event = model.Refused
+	}
+	if err := r.states.fire("begin_task", nil); err != nil {
+		return "", err
+	}
+	var failed *stop.Stop // the last step that did
+	for tries := 0; ; tries++ {
+		if r.states.state != stateDebugging {
+			if err := r.orient(ctx, tries == 0 && refusal == ""); err != nil {
+				return "", err
+			}
+		}
+		commit, err := r.planner().plan(ctx, next)
+		if stop.Is(err, stop.Blocked) && failed != nil {
+			return "", r.gaveUp(failed, tries) // which is why there is no other plan
+		}
+		if err != nil {
+			return "", err
+		}
+		err = r.execute(ctx, commit)
+		if err == nil {
+			return r.finalize(ctx)
+		}
+		if next, err = r.recover(ctx, err, tries); err != nil {
+			return "", err
+		}
+		if next.failed != nil {
+			failed = next.failed
+		}
+	}
+}
+
+// request is why the model is asked for another plan. The zero value asks for the
+// first one, or goes on with the one that is there.
+type request struct {
+	event  model.Event
+	text   string     // findings, or what happened
+	failed *stop.Stop // the step that did, nil for none
+}
+
+// recover decides what follows a plan that was not executed to its end: another
+// request, or the error that ends the work.
+func (r *run) recover(ctx context.Context, err error, tries int) (request, error) {
+	again := tries < r.deps.Config.Agent.Refusals
+	switch stopped := stop.As(err, stop.Findings, stop.StepFailed); {
+	case stopped == nil:
+		return request{}, err
+	case stopped.Kind == stop.Findings && again:
+		// A run that was killed has left a draft: it is committed before its lint.
+		return request{event: model.Findings, text: tellFindings(stopped.Error(), r.path)},
+			errors.Join(r.states.stepFails(err), r.states.fire("reorient", nil))
+	case stopped.Kind == stop.Findings:
+		return request{}, err
+	default:
+		if err := r.states.stepFails(err); err != nil {
+			return request{}, err
+		}
+		if !again {
+			return request{}, r.states.fail(r.gaveUp(stopped, tries+1))
+		}
+		next, err := r.mend(ctx, stopped)
+		if err == nil && r.states.state != stateDebugging {
+			err = r.states.fire("reorient", nil)
+		}
+		return next, err
+	}
+}
+
+// gaveUp is the end after too many plans that failed.
+func (r *run) gaveUp(failed *stop.Stop, plans int) error {
+	if refused := stop.As(failed, stop.Refused); refused != nil {
+		return r.deps.Work.NotPushed(plans, refused.Output)
+	}
+	times := ""
+	if plans > 1 {
+		times = fmt.Sprintf(" The plan was tried %d times.", plans)
+	}
+	return &stop.Stop{Kind: stop.Unfinished, Why: "S" + strings.TrimPrefix(failed.Why, "s") + "." + times,
+		Output: diag.Indent(diag.CleanLines(failed.Err.Error()))}
+}
+
+// mend makes the tree ready for another plan after a failed step.
+func (r *run) mend(ctx context.Context, failed *stop.Stop) (request, error) {
+	if refused := stop.As(failed, stop.Refused); refused != nil {
+		// A commit that is refused cannot be mended by one on top of it.
+		r.deps.Log.Warn().Str("findings", refused.Output).Msg("the push was refused")
+		return request{event: model.Refused, text: refused.Output, failed: failed}, r.deps.Work.Restart(ctx)
+	}
+	r.deps.Log.Warn().Str("step", failed.Why).Err(failed.Err).Msg("a step of the plan failed")
+	return request{event: model.Failed, text: tellStepFailed(failed, r.path), failed: failed}, nil
+}
+
+// orient runs the orientation cascade (PLAN-7); the first time it also tells the
+// model what the repository knows.
+func (r *run) orient(ctx context.Context, first bool) error {
+	name := r.deps.Directive.Name()
+	report, err := task.Start(ctx, name, orient.Options{Tree: r.tree, Getenv: r.deps.Getenv}, r.activity)
+	if err != nil {
+		return err
+	}
+	if report.Failed() {
+		why := errors.New(strings.Join(report.Problems, "; "))
+		if err := r.states.fire("orientation_failed", why); err != nil {
+			return err
+		}
+		return stop.New(stop.Blocked, "Orientation failed, so the work did not begin: %s.", diag.Clean(why.Error()))
+	}
+	if err := r.states.fire("orientation_succeeded", nil); err != nil || !first {
+		return err
+	}
+	known := task.Query(ctx, r.tree, r.deps.Bare, r.deps.Directive.Raw)
+	if err := known.Log(name, r.activity); err != nil {
+		return err
+	}
+	var text strings.Builder
+	report.WriteText(&text)
+	r.deps.Session.Tell("", "# Orientation\n\n"+text.String()+"\n"+known.Text()+"\n"+askForPlan(name, r.path))
+	return nil
+}
+
+// execute runs the plan, or goes on with it. Runs from before the commit do not
+// count.
+func (r *run) execute(ctx context.Context, commit string) error {
+	const kept = 20 // steps whose output the model is shown at the end
+	runner := r.runner(commit)
+	var last []string
+	runner.Output = func(step, text string) {
+		if last = append(last, stepOutput(step, text)); len(last) > kept {
+			last = last[1:]
+		}
+	}
+	var stepErr error
+	runner.Next = r.states.stepBegins
+	runner.Done = func(string) { stepErr = errors.Join(stepErr, r.states.stepEnds()) }
+	result, err := runner.Run(ctx, r.path)
+	if err = errors.Join(err, stepErr); err != nil {
+		return err
+	}
+	r.deps.Log.Info().Int("steps", result.Steps).Int("now", result.Executed).Msg("the plan is executed")
+	r.results = strings.Join(last, "\n")
+	return r.states.fire("all_steps_completed", nil)
+}
+
+// runner runs plans of the directive in its working clone; runs from before the
+// commit do not count, "" counts all.
+func (r *run) runner(since string) *planrun.Runner {
+	o, c := r.deps, r.deps.Config
+	return &planrun.Runner{
+		Guard: o.Session.Allow, Tree: r.tree, Box: o.Box, Log: r.activity, Task: o.Directive.Name(), Since: since, Redact: o.Redact,
+		Search: c.Search.URL, Calls: c.VM.Calls,
+		Limits: vm.Limits{Instructions: c.VM.MaxInstructions, Cells: c.VM.MaxCells, Time: c.VM.MaxTime.Duration, Output: c.VM.MaxOutput},
+		Message: func(ctx context.Context, text, key string) error {
+			return o.Message(ctx, key+"\n\n"+text)
+		},
+		Submit: func(ctx context.Context, _ string) error { return o.Work.Push(ctx) },
+		Close: func(_ context.Context, id string) (string, error) {
+			path, err := task.WritePostMortem(r.tree, id, time.Now(), "The plan is "+r.path+"; each step of it is a commit.")
+			return "closed " + id + ": " + path, err
+		},
+	}
+}
+
+// planner gets plans for this run.
+func (r *run) planner() *planner {
+	o := r.deps
+	return &planner{
+		directive: o.Directive.Name(), path: r.path, work: o.Work, tree: r.tree, session: o.Session, states: r.states,
+		refusals: o.Config.Agent.Refusals, log: o.Log, runner: r.runner,
+		critic:   &critic{directive: o.Directive.Name(), runner: r.runner(""), activity: r.activity},
+		reorient: func(ctx context.Context) error { return r.orient(ctx, false) },
+	}
+}
+
+// finalize asks the model for its last words. What it writes into postmortems/
+// stays, for 002 wants it completed; anything else is work that no plan holds.
+func (r *run) finalize(ctx context.Context) (string, error) {
+	s := r.deps.Session
+	s.Tell(model.Done, askForWords(r.results))
+	words, err := s.Run(ctx)
+	if stop.Is(err, stop.Restart) {
+		return "", err
+	}
+	if err != nil {
+		return "", r.states.fail(err)
+	}
+	if err := r.deps.Work.KeepOnly(ctx, "postmortems"); err != nil {
+		return "", err
+	}
+	return words + s.Tally.Sentence(), r.states.fire("finalization_succeeded", nil)
+}

@@ -1,0 +1,127 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"git-ward/agent/gateway"
+	"git-ward/agent/preset"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+)
+
+// promptWord and directiveWord are filled in where a word of [model] command
+// holds them.
+const (
+	promptWord    = "{prompt}"
+	directiveWord = "{directive}"
+)
+
+// passed are the variables of the agent's own environment that a command gets in
+// addition to those of all its children: what ward-inside set to lead clients to
+// the gateway, with keys that stand for none, and where toolchains are.
+var passed = []string{
+	gateway.Anthropic, "ANTHROPIC_API_KEY", gateway.OpenAI, "OPENAI_API_KEY",
+	"GOROOT", "GOTOOLCHAIN", "GOCACHE", "GOMODCACHE", "JAVA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR",
+}
+
+// Check refuses settings with which the command, or the known program, could not
+// work.
+func Check(c *config.Config) error {
+	if p := preset.Of(c.Model.Name); p != nil {
+		return checkPreset(p, c)
+	}
+	words := c.Model.Command
+	if len(words) == 0 || words[0] == "" {
+		return diag.Hint(errors.New(`[model] name = "exec" runs [model] command, which is empty`),
+			`set it in <bare>/ward/config.toml, its words one by one, such as command = ["my-agent", "--prompt-file", "{prompt}"] with prompt = "file"`)
+	}
+	if c.Model.Prompt == "file" && !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, promptWord) }) {
+		return diag.Hint(errors.New(`[model] prompt = "file", but no word of [model] command holds {prompt}`),
+			`put {prompt} where the command takes the file's path, or set prompt = "stdin"`)
+	}
+	return nil
+}
+
+func checkPreset(p *preset.Preset, c *config.Config) error {
+	if p.NeedsID && c.Model.ID == "" {
+		return diag.Hint(fmt.Errorf("[model] name = %q needs [model] id, which is empty", p.Name),
+			"set it in <bare>/ward/config.toml to the model's name, such as provider/name")
+	}
+	if _, err := p.Find(); err != nil {
+		return diag.Hint(fmt.Errorf("[model] name = %q: the program %s is not there", p.Name, p.Program),
+			"on the host: npm install --prefix DIR %s, then [sandbox] programs = \"DIR\" in <bare>/ward/config.toml; `git ward doctor` looks again", p.Package)
+	}
+	return nil
+}
+
+// invocation is how the command is started.
+type invocation struct {
+	args    []string // the program first
+	env     []string // the whole environment
+	tee     io.Writer
+	reading *preset.Reading // what its stream says; nil where the stream is not known
+}
+
+// invocation fills the prompt's path in.
+func (p *Program) invocation(prompt string) (*invocation, error) {
+	inv := &invocation{env: slices.Clone(p.Env)}
+	for _, name := range passed {
+		if v := p.Getenv(name); v != "" {
+			inv.env = append(inv.env, name+"="+v)
+		}
+	}
+	if p.Preset != nil {
+		return inv, p.prepare(inv)
+	}
+	fill := strings.NewReplacer(promptWord, prompt, directiveWord, p.Prompt.Directive.Name())
+	for _, word := range p.Config.Model.Command {
+		inv.args = append(inv.args, fill.Replace(word))
+	}
+	return inv, nil
+}
+
+// prepare completes an invocation to the known program's, in a home of its own that
+// begins empty, with git settings that are the agent's.
+func (p *Program) prepare(inv *invocation) error {
+	anthropic, err := gateway.URL(p.Getenv, gateway.Anthropic)
+	if err != nil {
+		return err
+	}
+	openai, err := gateway.URL(p.Getenv, gateway.OpenAI)
+	if err != nil {
+		return err
+	}
+	args, env, err := p.Preset.Prepare(preset.Setup{
+		Home: filepath.Join(p.State, "home-"+p.Preset.Name), ID: p.Config.Model.ID, Anthropic: anthropic, OpenAI: openai, Server: p.server(),
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		err = checkPreset(p.Preset, p.Config)
+	}
+	if err != nil {
+		return err
+	}
+	stream := &preset.Stream{Preset: p.Preset}
+	stream.Reading.Called = func(name string) {
+		p.Log.Info().Str("tool", diag.Clean(name)).Msg("call")
+	}
+	inv.args, inv.tee, inv.reading = args, stream, &stream.Reading
+	inv.env = append(append(inv.env, env...), "GIT_CONFIG_GLOBAL="+filepath.Join(p.State, "home", ".gitconfig"))
+	return nil
+}
+
+// server is the command line of Ward's MCP server for a program, which works in
+// the same tree; none where its binary is not beside the agent's.
+func (p *Program) server() []string {
+	path := filepath.Join(filepath.Dir(p.Executable), "git-ward-mcp")
+	if _, err := os.Stat(path); err != nil {
+		p.Log.Warn().Err(err).Msg("the program gets no MCP server")
+		return nil
+	}
+	return []string{path, "mcp", "--dir", p.Dir, "--state", p.State}
+}

@@ -1,0 +1,202 @@
+// Package session is one model at work: it takes turns, its calls of tools are run
+// and answered, and what it used is counted, until it ends a turn without a call or
+// one of the bounds is reached.
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/agent/model"
+	"git-ward/agent/stop"
+	"git-ward/agent/tool"
+	"git-ward/internal/diag"
+	"git-ward/protocols/uow"
+)
+
+// Session is one conversation. It is not for concurrent use.
+type Session struct {
+	Model    model.Model
+	Name     string             // of the model in the settings, for errors
+	Talk     model.Conversation // what the model is shown, its tools included
+	MaxTurns int                // of the model, in all
+	MaxCalls int                // of tools, in all; 0 is no bound
+	Guard    *uow.Guard         // holds the order of tools (UOW-3); nil allows any
+	Log      zerolog.Logger
+	Tally    model.Tally // of what it did so far
+
+	words string // the last ones of the model
+}
+
+// Tell adds what the user says to the conversation, and on which event.
+func (s *Session) Tell(on model.Event, text string) {
+	s.Talk.Messages = append(s.Talk.Messages, model.Message{Role: model.User, On: on, Text: text})
+}
+
+// Brief gives the model the capsule of an iteration as the result of a call that is
+// put into its mouth: the prompt itself stays SYSTEM.md and COMMS.md (LOOP-3). The
+// path is the capsule's in the repository.
+func (s *Session) Brief(iteration int, path string, capsule []byte) {
+	const id = "capsule"
+	args, _ := json.Marshal(map[string]string{"path": path}) // a string always encodes
+	s.Talk.Iteration = iteration
+	s.Talk.Messages = append(s.Talk.Messages,
+		model.Message{Role: model.Assistant, Briefing: true, Calls: []model.Call{{ID: id, Name: "read_file", Args: args}}},
+		model.Message{Role: model.User, Results: []model.Result{{ID: id, Result: tool.Result{Text: string(capsule)}}}})
+}
+
+// Told is all that the model was told beyond the system prompt.
+func (s *Session) Told() string {
+	var told strings.Builder
+	for _, m := range s.Talk.Messages {
+		told.WriteString(m.Text + "\n")
+		for _, r := range m.Results {
+			told.WriteString(r.Text + "\n")
+		}
+	}
+	return told.String()
+}
+
+// Run lets the model take turns until it ends one without a call, and returns the
+// last words that it said in the whole session. The error is stop.Unfinished or
+// Spent where a bound, the model or its provider ended it, and stop.Restart where a
+// tool did.
+func (s *Session) Run(ctx context.Context) (words string, err error) {
+	for {
+		if err := s.bounded(); err != nil {
+			return "", err
+		}
+		reply, err := s.turn(ctx)
+		if err != nil {
+			return "", err
+		}
+		if reply.Text != "" {
+			s.words = reply.Text
+		}
+		switch {
+		case len(reply.Calls) > 0:
+			results, err := s.answer(ctx, reply.Calls)
+			if err != nil {
+				return "", err
+			}
+			s.Talk.Messages = append(s.Talk.Messages, model.Message{Role: model.User, Results: results})
+		case reply.Stop == model.Truncated:
+			s.Tell("", cutOff)
+		default:
+			return s.words, nil
+		}
+	}
+}
+
+// cutOff is what the model is told after a turn without calls that the limit on
+// its output ended.
+const cutOff = "Your last turn was cut off by the limit on its length. Go on from there. Write long files in several pieces."
+
+// bounded is the end of a session that has used up its turns or calls.
+func (s *Session) bounded() error {
+	if s.Talk.Turns() >= s.MaxTurns {
+		return stop.New(stop.Unfinished, "The model did not end within %d turns ([agent] max_turns).", s.MaxTurns)
+	}
+	if s.MaxCalls > 0 && s.Tally.Calls >= s.MaxCalls {
+		return stop.New(stop.Unfinished, "The model used its tools %d times, as often as an iteration may (max_tool_calls_per_iteration).", s.Tally.Calls)
+	}
+	return nil
+}
+
+// turn asks the model and adds its answer to the conversation.
+func (s *Session) turn(ctx context.Context) (model.Reply, error) {
+	start := time.Now()
+	reply, err := s.Model.Turn(ctx, &s.Talk)
+	if err != nil {
+		return reply, s.ended(err)
+	}
+	if reply.Stop == model.Declined {
+		declined := stop.New(stop.Unfinished, "The model, or its provider, refused to go on.")
+		if reply.Text != "" {
+			declined.Output = "It said:\n\n" + diag.Indent(reply.Text)
+		}
+		return reply, declined
+	}
+	s.Talk.Messages = append(s.Talk.Messages, model.Message{Role: model.Assistant, Text: reply.Text, Calls: reply.Calls, Native: reply.Native})
+	s.Tally.Turns++
+	s.Tally.Usage.Add(reply.Usage)
+	if reply.Usage.Input > 0 {
+		s.Log.Info().Int("turn", s.Talk.Turns()).Int64("input", reply.Usage.Input).Int64("cached", reply.Usage.Cached).
+			Int64("output", reply.Usage.Output).Dur("ms", time.Since(start)).Msg("turn")
+	}
+	return reply, nil
+}
+
+// ended tells a turn that no try again would bring from trouble.
+func (s *Session) ended(err error) error {
+	var trouble *model.Trouble
+	if errors.As(err, &trouble) {
+		switch trouble.Kind {
+		case model.Spent:
+			return stop.New(stop.Spent, "The model is not paid for any more: %s.", diag.Clean(trouble.Error()))
+		case model.TooLong:
+			return stop.New(stop.Unfinished, "The conversation does not fit the model's context window any more: %s.", diag.Clean(err.Error()))
+		}
+	}
+	return fmt.Errorf("model %s: %w", s.Name, err)
+}
+
+// answer runs the calls of one turn, one after the other.
+func (s *Session) answer(ctx context.Context, calls []model.Call) ([]model.Result, error) {
+	var results []model.Result
+	for _, call := range calls {
+		start := time.Now()
+		result, err := s.call(ctx, call)
+		if err != nil {
+			return nil, err
+		}
+		s.Tally.Calls++
+		event := s.Log.Info()
+		if result.IsError {
+			event = s.Log.Warn().Str("result", excerpt(result.Text))
+		}
+		event.Int("turn", s.Talk.Turns()).Str("tool", diag.Clean(call.Name)).Str("args", excerpt(string(call.Args))).
+			Int("bytes", len(result.Text)).Dur("ms", time.Since(start)).Msg("call")
+		results = append(results, model.Result{ID: call.ID, Result: result})
+	}
+	return results, nil
+}
+
+// call runs one call, unless the Guard or the call itself has something against it.
+func (s *Session) call(ctx context.Context, call model.Call) (tool.Result, error) {
+	if err := s.Allow(call.Name); err != nil {
+		return tool.Result{Text: err.Error(), IsError: true}, nil
+	}
+	if call.Fault != "" {
+		return tool.Result{Text: call.Fault, IsError: true}, nil
+	}
+	return tool.Call(ctx, s.Talk.Tools, call.Name, call.Args)
+}
+
+// Allow is a Guard block for a tool that is out of order (UOW-3), nil where it may
+// be used; the Guard then takes it as used.
+func (s *Session) Allow(name string) error {
+	if s.Guard == nil {
+		return nil
+	}
+	err := s.Guard.Call(name)
+	if err != nil {
+		s.Log.Warn().Str("tool", diag.Clean(name)).Msg("Guard block")
+	}
+	return err
+}
+
+// excerpt keeps log lines readable; the whole is in the conversation.
+func excerpt(s string) string {
+	const size = 200 // bytes
+	if len(s) > size {
+		s = strings.ToValidUTF8(s[:size], "") + "..."
+	}
+	return diag.Clean(s)
+}

@@ -1,0 +1,154 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"git-ward/agent/cycle"
+	"git-ward/agent/stop"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// close ends a unit in good order: the librarian's analysis, which the lessons are
+// read from, the report, the archive (UOW-5). A unit that only waits is reported.
+func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
+	state := r.unit.last().State
+	if state == uow.Completed || state == uow.Failed {
+		if err := r.unit.step(ctx, uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}); err != nil {
+			return err
+		}
+	}
+	if r.unit.last().State == uow.Refinement {
+		if err := r.refine(ctx); err != nil {
+			return err
+		}
+	}
+	r.lessons = learn(ctx, r.work, r.log)
+	if err := r.report(ctx, report); err != nil {
+		return err
+	}
+	if r.unit.last().State == uow.Refinement {
+		return r.unit.step(ctx, uow.Input{Event: uow.Archive, Reason: "ANALYSIS_DONE"})
+	}
+	return nil
+}
+
+// refine writes the librarian's report of the unit, with what it proposes as
+// lessons, where it proposes something.
+func (r *unitRun) refine(ctx context.Context) error {
+	summary := uow.Summarize(r.unit.journal.Records, "")
+	var earlier []uow.Summary
+	for _, j := range r.unit.earlier {
+		earlier = append(earlier, uow.Summarize(j.Records, ""))
+	}
+	proposals := uow.Analyze(summary, r.unit.last().Policy, earlier)
+	head := fmt.Sprintf("# Refinement of %s\n\n**Task ID:** %s\n**Date:** %s\n\n", r.unit.journal.ID, r.unit.directive.Name(), r.unit.last().Time[:10])
+	path := loop.Dir(r.unit.directive.Name()) + "/refinement-" + r.unit.journal.ID.String() + ".md"
+	if len(proposals) > 0 {
+		path = "postmortems/" + r.unit.last().Time[:10] + "-" + r.unit.journal.ID.String() + ".md"
+	}
+	files := map[string][]byte{path: []byte(head + uow.RefinementText(summary, proposals))}
+	if err := r.work.Commit(ctx, "uow: refinement of "+r.unit.journal.ID.String(), files); err != nil {
+		return err
+	}
+	err := r.work.Offer(ctx)
+	if refused := stop.As(err, stop.Refused); refused != nil { // an analysis is not worth a unit that cannot end
+		r.log.Warn().Str("findings", refused.Output).Msg("the refinement was refused")
+		return r.work.Restart(ctx)
+	}
+	return err
+}
+
+// needInfo asks what is missing and waits for the PM (COMMS-2, LOOP-1).
+func (r *unitRun) needInfo(ctx context.Context, report *loop.Report) error {
+	if err := r.unit.exit(ctx, report, ""); err != nil {
+		return err
+	}
+	if err := r.deps.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: r.unit.directive.Name(), Text: question(r.unit.directive.Name(), report.Missing)}); err != nil {
+		return err
+	}
+	return r.report(ctx, report)
+}
+
+// askToAccept puts the question of a loop that waits for a line in the directive (LOOP-10).
+func (r *unitRun) askToAccept(ctx context.Context, report *loop.Report) error {
+	text := "Is what decides on " + r.unit.directive.Name() + " the work that you asked for?\n\n" +
+		"Its criteria are met only with files that the work itself adds, or changes, where tests and build tools look:\n\n" +
+		"    git diff main...origin/" + r.work.Branch + "\n\n" +
+		"If they are right, this line in " + r.unit.directive.Name() + " accepts them:\n\n    " + strings.Join(report.Missing, "\n    ") + "\n\n" +
+		"If not, say in the directive what is to be done without them. Any edit of " + r.unit.directive.Name() + " is an answer: it is taken up again then."
+	return r.deps.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: r.unit.directive.Name(), Text: text})
+}
+
+// question says in the PM's terms what to write.
+func question(directive string, missing []string) string {
+	text := "How can I tell that " + directive + " is done?\n\n"
+	for _, m := range missing {
+		switch m {
+		case "acceptance_criteria":
+			text += "- it has no acceptance criterion; write one, with a command that decides it: - [ ] all tests pass (`go test ./...`)\n"
+		case "halting_certificates_applicable":
+			text += "- no criterion has a command, and no certificate is declared; write a command, or a residual with - certificates: CONVERGED\n"
+		case "R_p":
+			text += "- CONVERGED needs a tolerance above zero: - R_p: 1e-3\n"
+		case "residual":
+			text += "- CONVERGED needs a command that prints the distance to the goal: - residual: `scripts/failing`\n"
+		default:
+			text += "- it does not say: " + m + "\n"
+		}
+	}
+	return text + "\nAn edit of " + directive + " is the answer: it is taken up again then."
+}
+
+// report puts the halting report into COMMS.md in words.
+func (r *unitRun) report(ctx context.Context, report *loop.Report) error {
+	text := report.Words()
+	if report.Status != loop.ExitNeedInfo {
+		merge, err := r.wayToMain(ctx)
+		if err != nil {
+			return err
+		}
+		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, with the evidence in %s. %s",
+			r.unit.journal.ID, r.work.Branch, loop.Dir(r.unit.directive.Name()), merge), r.lessons)
+	}
+	err := r.deps.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: r.unit.directive.Name(), DirectiveHash: r.unit.directive.Hash(),
+		Status: comms.Status(report.Status), Text: text})
+	if err == nil {
+		r.log.Info().Str("status", string(report.Status)).Msg("reported")
+	}
+	return err
+}
+
+// wayToMain says in the report how the work comes into main, or that it is there:
+// a run that was killed may have merged it.
+func (r *unitRun) wayToMain(ctx context.Context) (string, error) {
+	if r.unmerged != "" {
+		return r.unmerged, nil
+	}
+	if claim := r.unit.last().Claim; claim != nil {
+		if merged, err := r.deps.store.Merged(ctx, claim.Commit); merged || err != nil {
+			return "It is merged into main.", err
+		}
+	}
+	return fmt.Sprintf("`git merge origin/%s` takes it.", r.work.Branch), nil
+}
+
+// afterwards reports a unit that ended without one: a run was killed in between,
+// or the PM ended it.
+func (r *unitRun) afterwards(ctx context.Context) error {
+	report, err := cycle.ReadReport(ctx, r.work, r.unit.journal)
+	if err != nil {
+		return err
+	}
+	if report == nil {
+		why := fmt.Sprintf("the unit %s ended %s (%s) without a report", r.unit.journal.ID, r.unit.last().State, r.unit.last().ReasonCode)
+		made := loop.NewReport(loop.Outcomes{Declaration: r.unit.declaration, Limits: r.unit.limits, Status: loop.ExitBlocked, State: loop.BudgetCheck, Failed: why,
+			Decision: loop.Decision{Event: loop.InvariantBroken, Reason: loop.InvariantViolation, Words: why}})
+		report = &made
+	}
+	return r.close(ctx, report)
+}

@@ -1,0 +1,109 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"git-ward/agent/gateway"
+	"git-ward/agent/model"
+	"git-ward/agent/model/anthropic"
+	"git-ward/agent/model/openai"
+	"git-ward/agent/program"
+	"git-ward/agent/store"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+)
+
+// scriptSize bounds a script in main's tree, in bytes.
+const scriptSize = 4 << 20
+
+// checkModel refuses a model that this version does not have, or that lacks a
+// setting, before anything is done.
+func checkModel(c *config.Config) error {
+	name := c.Model.Name
+	if name == "" {
+		return diag.Hint(errors.New("no model is configured"), "set [model] name in <bare>/ward/config.toml to one of %s", config.WorkerNames())
+	}
+	w, known := config.FindWorker(name)
+	switch {
+	case !known:
+		return diag.Hint(fmt.Errorf("[model] name = %q: there is no such model", name), "there are %s", config.WorkerNames())
+	case w.Kind == config.API:
+		return checkProvider(c)
+	case w.Kind == config.Program, w.Kind == config.Command:
+		return program.Check(c)
+	}
+	return nil
+}
+
+// checkProvider refuses settings with which no model could be asked.
+func checkProvider(c *config.Config) error {
+	if c.Model.ID == "" {
+		return diag.Hint(fmt.Errorf("[model] name = %q needs [model] id, which is empty", c.Model.Name),
+			"set it in <bare>/ward/config.toml to the model's name at the provider; what it costs is in [[prices]]")
+	}
+	if c.Model.MaxOutput >= c.Model.Context {
+		return diag.Hint(fmt.Errorf("[model] max_output = %d leaves nothing of context = %d", c.Model.MaxOutput, c.Model.Context),
+			"max_output is a part of context, in tokens")
+	}
+	return nil
+}
+
+// openModel makes the model that the settings name; nil where a program works.
+func openModel(ctx context.Context, d *deps, main store.Snapshot) (model.Model, error) {
+	w, _ := config.FindWorker(d.config.Model.Name)
+	switch w.Kind {
+	case config.Command, config.Program:
+		return nil, nil
+	case config.API:
+		return openProvider(d, w.Provider)
+	}
+	return openScript(ctx, d.config.Model.Script, main)
+}
+
+// openProvider makes a model that thinks. It is reached by the gateway alone, whose
+// address and whose key, which is none, the forwarder put into the environment: no
+// other key is ever here (SBX-7).
+func openProvider(d *deps, provider config.Provider) (model.Model, error) {
+	set := d.config.Model
+	variable := gateway.OpenAI
+	if provider == config.Anthropic {
+		variable = gateway.Anthropic
+	}
+	base, err := gateway.URL(d.getenv, variable)
+	if err != nil {
+		return nil, err
+	}
+	var m model.Model
+	o := openai.Options{BaseURL: base, Key: d.getenv("OPENAI_API_KEY"), ID: set.ID, Output: set.MaxOutput, Silence: set.Silence.Duration}
+	switch {
+	case provider == config.Anthropic:
+		m = anthropic.New(anthropic.Options{BaseURL: base, Key: d.getenv("ANTHROPIC_API_KEY"),
+			ID: set.ID, Output: set.MaxOutput, Silence: set.Silence.Duration})
+	case set.API == "chat":
+		m = openai.NewChat(o)
+	default:
+		m = openai.NewResponses(o)
+	}
+	patient := &model.Patience{Model: m, Tries: set.Tries, Busy: set.Patience.Duration, Note: func(err error, wait time.Duration) {
+		d.log.Warn().Err(err).Dur("wait_ms", wait).Msg("the model is asked again")
+	}}
+	return &model.Window{Model: patient, Tokens: set.Context, Output: set.MaxOutput}, nil
+}
+
+// openScript reads the script of main, or else the built-in one.
+func openScript(ctx context.Context, path string, main store.Snapshot) (model.Model, error) {
+	if path != "" {
+		custom, err := main.File(ctx, path, scriptSize)
+		switch {
+		case err == nil:
+			return model.ParseScript(custom, path)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	return model.ParseScript(model.BuiltinScript, model.BuiltinName)
+}

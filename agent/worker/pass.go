@@ -1,0 +1,187 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/agent/launch"
+	"git-ward/agent/store"
+	"git-ward/internal/diag"
+	"git-ward/protocols/boot"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
+)
+
+// pass works on directives, the oldest first, each once, until none is left.
+type pass struct {
+	deps   *deps
+	worked map[string]bool // by the directive's hash
+}
+
+func (p *pass) run(ctx context.Context) error {
+	d := p.deps
+	for {
+		main, err := d.store.Main(ctx)
+		if err != nil {
+			return err
+		}
+		source, doc, err := main.Comms(ctx)
+		if err != nil {
+			return err
+		}
+		if d.launch.OnBranch() {
+			return (&branchRun{deps: d, doc: doc}).run(ctx)
+		}
+		if err := p.upgrade(ctx, main); err != nil {
+			return err
+		}
+		next, err := p.pick(ctx, doc)
+		if err != nil {
+			return err
+		}
+		if next == nil {
+			return errors.Join(p.tidy(ctx, doc), p.leftOpen(doc))
+		}
+		p.worked[next.Hash()] = true
+		if err := d.work(ctx, main, source, *next); err != nil {
+			return err
+		}
+	}
+}
+
+// upgrade ends a process that runs old code: main's moved since it was started.
+func (p *pass) upgrade(ctx context.Context, main store.Snapshot) error {
+	d := p.deps
+	if d.launch.Main == "" || d.launch.Main == main.Commit {
+		return nil
+	}
+	same, err := d.store.SameCode(ctx, d.launch.Main, main.Commit)
+	if err != nil || same {
+		return err
+	}
+	d.log.Info().Str("commit", diag.Short(main.Commit)).Msg("main's code moved: starting anew from it")
+	return d.restart(boot.Main)
+}
+
+// pick is the oldest directive that is open, or suspended with a unit that may go
+// on; nil is none.
+func (p *pass) pick(ctx context.Context, doc *comms.Document) (*comms.Directive, error) {
+	for _, d := range doc.Open() {
+		if !p.worked[d.Hash()] {
+			if may, err := p.mayBegin(ctx, d); may || err != nil {
+				return &d, err
+			}
+			continue
+		}
+		if !p.deps.config.Agent.Loop {
+			return nil, fmt.Errorf("%s is still open after its report", d.Name())
+		}
+	}
+	if !p.deps.config.Agent.Loop {
+		return nil, nil
+	}
+	for _, d := range doc.Suspended() {
+		if p.worked[d.Hash()] {
+			continue
+		}
+		if may, err := p.mayGoOn(ctx, d); may || err != nil {
+			return &d, err
+		}
+	}
+	return nil, nil
+}
+
+// mayBegin reports whether a directive may be taken up: when the launch's time is
+// over, only one whose work was begun and has to come to its end. Of any other
+// nothing is lost, and the next launch has time of its own.
+func (p *pass) mayBegin(ctx context.Context, d comms.Directive) (bool, error) {
+	if !p.deps.launch.Over() {
+		return true, nil
+	}
+	if !p.deps.config.Agent.Loop {
+		return false, nil
+	}
+	journals, err := p.deps.store.Journals(ctx, d.Name())
+	if err != nil || len(journals) == 0 {
+		return false, err
+	}
+	return begun(journals[len(journals)-1], d), nil
+}
+
+// mayGoOn reports whether the unit of a suspended directive waits for nobody.
+func (p *pass) mayGoOn(ctx context.Context, d comms.Directive) (bool, error) {
+	if may, err := p.mayBegin(ctx, d); !may || err != nil {
+		return false, err
+	}
+	journals, err := p.deps.store.Journals(ctx, d.Name())
+	if err != nil || len(journals) == 0 {
+		return false, err
+	}
+	return retryDue(journals[len(journals)-1].Last(), p.deps.config.Agent.Poll.Duration), nil
+}
+
+// begun reports whether a unit is in the middle of an iteration, or has ended and
+// is not put away yet. One that the PM made ACTIVE again after its last step waits
+// for the next launch: it would be ended at once.
+func begun(j *store.Journal, d comms.Directive) bool {
+	last := j.Last()
+	if last.DirectiveHash != d.Hash() || last.State.Ended() {
+		return last.DirectiveHash == d.Hash()
+	}
+	for _, r := range slices.Backward(j.Records) {
+		if r.Event != uow.Heartbeat {
+			return last.State == uow.Active && (r.Event == uow.Iterate || r.Event == uow.MakeClaim)
+		}
+	}
+	return false
+}
+
+// retryDue tells a unit that somebody made ACTIVE again, or that the policy's retry
+// is due for, from one that waits.
+func retryDue(last *uow.Record, pause time.Duration) bool {
+	switch last.State {
+	case uow.Active, uow.Pending:
+		return true
+	case uow.ZombiedSoft:
+		at, err := time.Parse(time.RFC3339, last.Time)
+		return mayPass(last.ReasonCode) && err == nil && time.Since(at) >= pause
+	}
+	return false
+}
+
+// mayPass tells reasons that may be gone by the next pass.
+func mayPass(r uow.Reason) bool {
+	return r == "BACKPRESSURE" || r == "VERDICT_TIMEOUT"
+}
+
+// tidy removes working clones of directives that are closed and merged.
+func (p *pass) tidy(ctx context.Context, doc *comms.Document) error {
+	keep := make(map[string]bool)
+	for _, d := range doc.Directives {
+		if doc.State(d) != comms.Closed {
+			keep[d.Name()] = true
+		}
+	}
+	removed, err := p.deps.store.Tidy(ctx, func(name string) bool { return keep[name] })
+	for _, name := range removed {
+		p.deps.log.Info().Str("directive", name).Msg("merged: removed its working clone")
+	}
+	return err
+}
+
+// leftOpen is the error of a pass that the launch's time was too short for.
+func (p *pass) leftOpen(doc *comms.Document) error {
+	open := doc.Open()
+	if !p.deps.launch.Over() || len(open) == 0 {
+		return nil
+	}
+	var names []string
+	for _, d := range open {
+		names = append(names, d.Name())
+	}
+	return diag.Hint(fmt.Errorf("%s; still open: %s", launch.TimeSpent, strings.Join(names, ", ")), "the next launch takes them up, with time of its own")
+}

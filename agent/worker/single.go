@@ -1,0 +1,158 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/agent/launch"
+	"git-ward/agent/stop"
+	"git-ward/agent/store"
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
+)
+
+// single is the work on a directive without the bounded loop ([agent] loop = false):
+// once, to a report that nobody verified.
+type single struct {
+	deps      *deps
+	directive comms.Directive
+	work      *store.Work
+	log       zerolog.Logger
+}
+
+// run works, unless the remote has the end of the work already, and reports.
+func (s *single) run(ctx context.Context, main store.Snapshot, source []byte) error {
+	var failed error
+	if s.work.Done == nil {
+		solver, err := s.solver(ctx, main, source)
+		if err != nil {
+			return err
+		}
+		failed = s.solve(ctx, solver)
+	} else {
+		s.log.Info().Str("commit", diag.Short(s.work.Done.Commit)).Msg("the work was done before; only the report is missing")
+	}
+	lessons := ""
+	if s.work.Done != nil {
+		lessons = learn(ctx, s.work, s.log)
+	}
+	return s.report(ctx, failed, lessons)
+}
+
+func (s *single) solver(ctx context.Context, main store.Snapshot, source []byte) (solver, error) {
+	system, err := systemPrompt(ctx, main, source)
+	if err != nil {
+		return nil, err
+	}
+	f := &solvers{deps: s.deps, directive: s.directive, work: s.work, system: system, lessons: recall(ctx, s.deps.store, s.log), log: s.log}
+	if f.model, err = openModel(ctx, s.deps, main); err != nil {
+		return nil, err
+	}
+	return f.new(nil), nil
+}
+
+// solve lets the solver work until the remote has the result. The findings of a
+// refused push go back to it, a bounded number of times.
+func (s *single) solve(ctx context.Context, solver solver) error {
+	s.log.Info().Str("title", s.directive.Title.String()).Msg("work begins")
+	findings := ""
+	for refusals := 0; ; refusals++ {
+		words, err := s.timely(ctx, solver, findings)
+		if stopped := stop.As(err, stop.Unfinished, stop.Spent); stopped != nil {
+			return s.keep(ctx, stopped)
+		}
+		if err != nil {
+			return err
+		}
+		err = s.work.Publish(ctx, words, true)
+		refused := stop.As(err, stop.Refused)
+		if refused == nil {
+			return err
+		}
+		s.log.Warn().Int("refusals", refusals+1).Str("findings", refused.Output).Msg("the push was refused")
+		if refusals == s.deps.config.Agent.Refusals {
+			return s.work.NotPushed(refusals+1, refused.Output)
+		}
+		findings = refused.Output
+	}
+}
+
+// timely lets the solver work until the launch's time is over.
+func (s *single) timely(ctx context.Context, solver solver, findings string) (string, error) {
+	ctx, cancel := s.deps.launch.Context(ctx)
+	defer cancel()
+	words, _, err := solver.Solve(ctx, findings)
+	if err != nil && stop.Is(context.Cause(ctx), stop.Spent) {
+		err = stop.New(stop.Spent, "The work was stopped: %s.", launch.TimeSpent)
+	}
+	return words, err
+}
+
+// keep pushes what an unfinished solver has so far, without the trailers of finished
+// work, if the remote takes it.
+func (s *single) keep(ctx context.Context, stopped *stop.Stop) error {
+	kept := fmt.Sprintf("What it had so far is on %s.\n", s.work.Branch)
+	err := s.work.Publish(ctx, "Unfinished: "+stopped.Why, false)
+	if refused := stop.As(err, stop.Refused); refused != nil {
+		kept = "What it had so far was refused:\n\n" + diag.Indent(refused.Output)
+	} else if err != nil {
+		return err
+	}
+	return &stop.Stop{Kind: stopped.Kind, Why: stopped.Why + " " + kept, Output: stopped.Output}
+}
+
+// report puts the end of the work into COMMS.md: DONE, or how it ended otherwise
+// with the reason. Other errors are no end, and go to the pass.
+func (s *single) report(ctx context.Context, err error, lessons string) error {
+	r := comms.NewReport{Time: time.Now(), Directive: s.directive.Name(), DirectiveHash: s.directive.Hash()}
+	var reason, words, advice string
+	switch ended := stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked); {
+	case ended != nil:
+		r.Status, reason, words = statusOf(ended.Kind), ended.Why, ended.Output
+		advice = "Edit " + r.Directive + " to have it taken up again."
+	case err != nil:
+		return err
+	default:
+		done := s.work.Done
+		r.Status, words = comms.Done, done.Text
+		advice = fmt.Sprintf("%s holds the work, at commit %s; `git merge origin/%s` takes it.",
+			s.work.Branch, diag.Short(done.Commit), s.work.Branch)
+	}
+	advice = paragraphs(advice, lessons)
+	r.Text = paragraphs(reason, words, advice)
+	err = s.deps.store.Report(ctx, r)
+	if refused := stop.As(err, stop.Refused); words != "" && refused != nil {
+		// It may be for the words, such as a secret that the solver printed. Without
+		// a report the directive would be worked on again and again.
+		s.log.Warn().Str("findings", refused.Output).Msg("the report was refused; once more without the worker's words")
+		r.Text = paragraphs(reason, "The remote refused the worker's own words, so they are left out here.", advice)
+		err = s.deps.store.Report(ctx, r)
+	}
+	if err == nil {
+		s.log.Info().Str("status", string(r.Status)).Msg("reported")
+	}
+	return err
+}
+
+// statusOf is how the end of a solver is reported.
+func statusOf(kind stop.Kind) comms.Status {
+	if kind == stop.Spent {
+		return comms.ExitBudgetExceeded
+	}
+	return comms.ExitBlocked
+}
+
+// paragraphs joins those that are not empty.
+func paragraphs(list ...string) string {
+	var b strings.Builder
+	for _, p := range list {
+		if p != "" {
+			b.WriteString(strings.TrimRight(p, "\n") + "\n\n")
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

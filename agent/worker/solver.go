@@ -1,0 +1,117 @@
+package worker
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/agent/model"
+	"git-ward/agent/orchestrator"
+	"git-ward/agent/preset"
+	"git-ward/agent/program"
+	"git-ward/agent/session"
+	"git-ward/agent/store"
+	"git-ward/agent/tool"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
+)
+
+// solver does the work in the working tree (AGT-3): a model that takes turns with
+// tools, or a command.
+type solver interface {
+	// Solve goes on until the solver says that it is done. The refusal is "" at
+	// first, and later the findings for which the push of its work was refused. Words
+	// are its last ones; calls are its uses of tools in this call. The error is
+	// stop.Unfinished, Spent or Blocked when it did not come to an end of its own.
+	Solve(ctx context.Context, refusal string) (words string, calls int, err error)
+	// Told is what it was told beyond SYSTEM.md and COMMS.md, before its first turn.
+	// The path is that of the iteration's capsule in the repository.
+	Told(capsulePath string) (string, error)
+}
+
+// solvers makes solvers for one directive that know nothing of each other.
+type solvers struct {
+	deps      *deps
+	directive comms.Directive
+	work      *store.Work
+	model     model.Model // nil: a program works
+	system    string      // SYSTEM.md and COMMS.md (AGT-2)
+	lessons   string      // of earlier directives, for a program; a model that converses is told by its orientation
+	log       zerolog.Logger
+}
+
+// iteration is what a solver is told of the bounded loop, and its bounds there.
+type iteration struct {
+	number   int
+	path     string // of the capsule, in the repository
+	capsule  []byte // canonical JSON
+	maxCalls int    // of tools
+	guard    *uow.Guard
+}
+
+// new makes a solver for an iteration, nil for work without the bounded loop.
+func (f *solvers) new(it *iteration) solver {
+	d := f.deps
+	if f.model == nil {
+		return &program.Program{
+			Config: d.config, Preset: preset.Of(d.config.Model.Name), Dir: f.work.Dir(), State: d.store.State,
+			Executable: d.store.Executable, Env: d.store.Environ(), Getenv: d.getenv, Log: f.log,
+			Prompt: program.Prompt{System: f.system, Directive: f.directive, Lessons: f.lessons, Branch: f.work.Branch},
+		}
+	}
+	box := &tool.Box{
+		Dir: f.work.Dir(), State: d.store.State, Env: d.store.Environ(), Repo: f.work,
+		Timeout:    d.config.Agent.BashTimeout.Duration,
+		OutputSize: d.config.Agent.OutputSize,
+		WriteSize:  d.config.Limits.BlobSize,
+		Running:    f.work.Branch == d.launch.Branch,
+	}
+	return &orchestrator.Orchestrator{
+		Directive: f.directive, Work: f.work, Session: f.session(box, it), Box: box, Config: d.config, Bare: d.store.Bare,
+		Logs: filepath.Join(d.store.State, "logs"), Getenv: d.getenv, Message: f.tellPM, Redact: d.redact, Log: f.log,
+	}
+}
+
+// session is a conversation with the model that begins with its prompt.
+func (f *solvers) session(box *tool.Box, it *iteration) *session.Session {
+	name := f.directive.Name()
+	s := &session.Session{
+		Model: f.model, Name: f.deps.config.Model.Name, MaxTurns: f.deps.config.Agent.MaxTurns, Log: f.log,
+		Talk: model.Conversation{
+			System: f.system, Directive: name, Title: f.directive.Title.String(), Plan: orchestrator.PlanPath(name), Tools: box.Tools(),
+		},
+	}
+	s.Tell("", "Continue.")
+	if it != nil {
+		s.MaxCalls, s.Guard, s.Talk.Plan = it.maxCalls, it.guard, orchestrator.IterationPlanPath(name, it.number)
+		s.Brief(it.number, it.path, it.capsule)
+	}
+	return s
+}
+
+// tellPM is what message_user does.
+func (f *solvers) tellPM(ctx context.Context, text string) error {
+	return f.deps.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: f.directive.Name(), Status: comms.Info, Text: text})
+}
+
+// maxSystem bounds SYSTEM.md, in bytes; COMMS.md has a bound of its own.
+const maxSystem = 1 << 20
+
+// systemPrompt is SYSTEM.md of a snapshot, followed by COMMS.md.
+func systemPrompt(ctx context.Context, main store.Snapshot, source []byte) (string, error) {
+	system, err := main.File(ctx, "SYSTEM.md", maxSystem)
+	return joinPrompt(system, source), err
+}
+
+// joinPrompt puts a line end between SYSTEM.md and COMMS.md where SYSTEM.md lacks its
+// last one, or COMMS.md would lose its heading.
+func joinPrompt(system, comms []byte) string {
+	s := string(system)
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		s += "\n"
+	}
+	return s + string(comms)
+}

@@ -1,0 +1,141 @@
+package worker
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/agent/activity"
+	"git-ward/agent/cycle"
+	"git-ward/agent/skeptic"
+	"git-ward/agent/stop"
+	"git-ward/agent/store"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// unitRun is what one run of the process does on a unit of work.
+type unitRun struct {
+	deps *deps
+	unit *unit
+	work *store.Work
+	log  zerolog.Logger
+
+	// For the report: why the agent did not merge, and what became of the lessons.
+	unmerged, lessons string
+}
+
+func newUnitRun(d *deps, directive comms.Directive, w *store.Work, log zerolog.Logger) *unitRun {
+	return &unitRun{deps: d, work: w, log: log, unit: &unit{store: d.store, config: d.config, directive: directive, log: log}}
+}
+
+// run takes a directive through a unit of work and the bounded loop to its report
+// (AGT-4). A unit that waits for somebody is left alone: nothing is done, and no
+// error.
+func (r *unitRun) run(ctx context.Context) error {
+	if err := r.unit.open(ctx); err != nil {
+		return err
+	}
+	err := r.goOn(ctx)
+	if wait := stop.As(err, stop.Suspended); wait != nil {
+		r.log.Warn().Str("unit", r.unit.journal.ID.String()).Msg(wait.Why)
+		return nil
+	}
+	return err
+}
+
+// goOn takes the unit to its end from where its journal says that it is.
+func (r *unitRun) goOn(ctx context.Context) error {
+	if r.unit.last().State.Ended() {
+		return r.afterwards(ctx)
+	}
+	if err := r.unit.activate(ctx); err != nil {
+		return err
+	}
+	end, err := r.loop(ctx)
+	if err != nil {
+		return err
+	}
+	report := end.Report
+	if report.Status == loop.ExitNeedInfo && report.Iterations == 0 {
+		return r.needInfo(ctx, report)
+	}
+	if err := r.merge(ctx, report); err != nil {
+		return err
+	}
+	if err := r.unit.exit(ctx, report, end.Block); err != nil {
+		return err
+	}
+	if report.Status == loop.ExitNeedInfo {
+		if err := r.askToAccept(ctx, report); err != nil {
+			return err
+		}
+	}
+	return r.close(ctx, report)
+}
+
+// loop runs the bounded loop in the directive's clone.
+func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
+	d, u := r.deps, r.unit
+	log, err := activity.Open(filepath.Join(d.store.State, "logs"))
+	if err != nil {
+		return cycle.End{}, err
+	}
+	log.Redact = d.redact
+	subagents := new(cycle.Subagents)
+	l := &cycle.Loop{
+		Work: r.work, Journal: u.journal, World: u.world, Declaration: u.declaration, Limits: u.limits,
+		Team:      func(ctx context.Context) (cycle.Team, error) { return r.team(ctx, subagents) },
+		Subagents: subagents, Verdict: r.verdict, Over: d.launch.WhyOver, Signals: r.signals, Refusals: d.config.Agent.Refusals,
+		Activity: log, Log: r.log, Now: time.Now,
+	}
+	return l.Run(ctx)
+}
+
+// verdict waits for the host's verdict on a claim: as long as the verifier may take
+// for the directive's commands, where the settings and the launch's time allow it.
+func (r *unitRun) verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
+	const runs = 3 // two of the verifier's, and one for the images
+	commands := len(r.unit.declaration.Commands) + 2
+	c := r.deps.config
+	most := time.Duration(runs*commands)*c.Verify.Timeout.Duration + time.Minute
+	return r.deps.store.AwaitVerdict(ctx, commit, claim, r.deps.launch.Patience(min(most, c.Agent.VerdictPatience.Duration), c.Budget.Grace.Duration))
+}
+
+// team is made from what main says now.
+func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, error) {
+	d := r.deps
+	main, err := d.store.Main(ctx)
+	if err != nil {
+		return nil, err
+	}
+	source, _, err := main.Comms(ctx)
+	if err != nil {
+		return nil, err
+	}
+	system, err := systemPrompt(ctx, main, source)
+	if err != nil {
+		return nil, err
+	}
+	m, err := openModel(ctx, d, main)
+	if err != nil {
+		return nil, err
+	}
+	policy := func() uow.Policy { return r.unit.last().Policy }
+	t := &team{
+		policy:    policy,
+		subagents: subagents,
+		skeptic:   &skeptic.Skeptic{Model: m, System: system, Directive: r.unit.directive, Launch: d.launch, Log: r.log},
+	}
+	if d.launch.OnBranch() {
+		t.solver = &startedWork{work: r.work, launch: d.launch}
+		return t, nil
+	}
+	t.solver = &iterationWork{subagents: subagents, launch: d.launch, limits: r.unit.limits, policy: policy, solvers: &solvers{
+		deps: d, directive: r.unit.directive, work: r.work, model: m, system: system, lessons: recall(ctx, d.store, r.log), log: r.log,
+	}}
+	return t, nil
+}
