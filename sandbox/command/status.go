@@ -26,7 +26,9 @@ func status(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	pid, running := fence.Running(bare)
-	work, err := units(ctx, bare)
+	reader := git.Open(bare).Reader(ctx)
+	defer reader.Close()
+	work, err := units(reader)
 	if err != nil {
 		return err
 	}
@@ -56,11 +58,9 @@ type unit struct {
 // columns.
 const maxShown = 30
 
-// units reads the units that are not put away from a bare repository: the last
-// record of each, and the verdicts on its claims.
-func units(ctx context.Context, bare string) ([]unit, error) {
-	reader := git.Open(bare).Reader(ctx)
-	defer reader.Close()
+// units reads the units that are not put away: the last record of each, and the
+// verdicts on its claims.
+func units(reader state.Reader) ([]unit, error) {
 	all, _, err := state.Units(reader)
 	if err != nil {
 		return nil, err

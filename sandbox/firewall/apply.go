@@ -39,15 +39,6 @@ func Apply(ctx context.Context, p Policy, t Target) error {
 	return nil
 }
 
-// ReadBack gives what the kernel has in the target now, for Compare.
-func ReadBack(ctx context.Context, t Target) (Ruleset, error) {
-	got, err := t.run(ctx, nil)
-	if err != nil {
-		return nil, fmt.Errorf("firewall: %w", err)
-	}
-	return got, nil
-}
-
 // run puts the policy in place if there is one, and reads back.
 func (t Target) run(ctx context.Context, p *Policy) (Ruleset, error) {
 	ns, err := t.open()

@@ -51,7 +51,7 @@ func apply(t *testing.T, p Policy, to *lab.Process) {
 
 func readBack(t *testing.T, p *lab.Process) Ruleset {
 	t.Helper()
-	r, err := ReadBack(t.Context(), target(p))
+	r, err := target(p).run(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestCompareSeesEveryChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			load(t, changed)
-			r, err := ReadBack(t.Context(), target(ns))
+			r, err := target(ns).run(t.Context(), nil)
 			if err == nil {
 				err = Compare(public(), r)
 			}

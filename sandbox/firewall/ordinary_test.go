@@ -57,7 +57,7 @@ func ordinary(stdin io.Reader, stdout io.Writer) error {
 	}
 	if err != nil {
 		answer.Err = err.Error()
-	} else if r, err := ReadBack(ctx, target); err != nil {
+	} else if r, err := target.run(ctx, nil); err != nil {
 		answer.Left = err.Error()
 	} else if err := Compare(w.Policy, r); err != nil {
 		answer.Left = err.Error()

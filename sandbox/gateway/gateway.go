@@ -184,9 +184,6 @@ func (g *Gateway) listen() (err error) {
 // Socket is the path of the socket; its directory is the one to mount.
 func (g *Gateway) Socket() string { return g.listener.Addr().String() }
 
-// Account is what a directive has used so far.
-func (g *Gateway) Account(directive string) Account { return g.meter.Account(directive) }
-
 // Serve answers until ctx is cancelled, which is its ordinary end and no error.
 // Calls that run then are cancelled, charged for what they have used, and
 // written down before Serve returns. It also removes the socket.

@@ -159,22 +159,6 @@ func load(path string) (file, error) {
 	return s, nil
 }
 
-// ReadAccounts reads a meter's file, while it is in use too.
-func ReadAccounts(path string) (map[string]*Account, error) {
-	s, err := load(path)
-	return s.Directives, err
-}
-
-// Account is a copy of a directive's account.
-func (m *Meter) Account(directive string) Account {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if a := m.state.Directives[directive]; a != nil {
-		return *a
-	}
-	return Account{}
-}
-
 // Close writes what is not written yet and lets the file go.
 func (m *Meter) Close() error {
 	m.mu.Lock()

@@ -82,7 +82,7 @@ func TestBudgetIsExactUnderConcurrency(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if a := m.Account("D-1"); in.Load() != 11 || a.Held.Usage.Tokens() != 99 {
+	if a := accountOf(m, "D-1"); in.Load() != 11 || a.Held.Usage.Tokens() != 99 {
 		t.Errorf("%d reservations of 9 in a budget of 100: %+v", in.Load(), a)
 	}
 }
@@ -106,7 +106,7 @@ func TestReserveWaitsForWhatIsHeld(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if a := m.Account("D-1"); a.Used.Usage.Output != 40 || a.Used.Calls != 20 || a.Held != (Charge{}) {
+	if a := accountOf(m, "D-1"); a.Used.Usage.Output != 40 || a.Used.Calls != 20 || a.Held != (Charge{}) {
 		t.Errorf("%+v", a)
 	}
 }
@@ -118,7 +118,7 @@ func TestRestartRefillsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Account("D-1").Used.Usage.Input; got != 10*i {
+		if got := accountOf(m, "D-1").Used.Usage.Input; got != 10*i {
 			t.Errorf("start %d: %d tokens", i, got)
 		}
 		r, err := m.Reserve(context.Background(), "D-1", Budget{1000, Unlimited}, Charge{Calls: 1, Usage: Usage{Input: 100}})
@@ -133,7 +133,8 @@ func TestRestartRefillsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, err := ReadAccounts(path)
+	written, err := load(path)
+	all := written.Directives
 	want := Account{Used: Charge{Calls: 3, Usage: Usage{Input: 30}, Cost: 21}, Estimated: 1, Millis: 3000}
 	if err != nil || *all["D-1"] != want {
 		t.Errorf("%+v %v", all["D-1"], err)
@@ -173,7 +174,7 @@ func TestKillChargesWhatWasHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := m.Account("D-1")
+		a := accountOf(m, "D-1")
 		if a.Used.Usage.Tokens() != 750*(i+1) || a.Used.Cost != Money(i+1)*3*dollar || a.Estimated != i+1 || a.Held != (Charge{}) {
 			t.Errorf("after kill %d: %+v", i+1, a)
 		}
