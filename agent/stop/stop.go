@@ -36,14 +36,12 @@ const (
 	// Suspended is a unit of work that is not the agent's to go on with now. Nothing
 	// is reported; the next pass looks again.
 	Suspended
-	// Halted is a bounded loop that ends in the middle of an iteration, with a report.
-	Halted
 	// Restart is a signal to the watcher: this process ends, and another one begins
 	// from what the signal names.
 	Restart
 )
 
-var names = [...]string{"none", "refused", "findings", "step failed", "unfinished", "spent", "blocked", "suspended", "halted", "restart"}
+var names = [...]string{"none", "refused", "findings", "step failed", "unfinished", "spent", "blocked", "suspended", "restart"}
 
 func (k Kind) String() string { return names[k] }
 

@@ -33,7 +33,7 @@ func TestAs(t *testing.T) {
 	if got := stop.As(errors.Join(io.EOF, step), stop.Blocked, stop.Refused); got != refused || len(got.Findings) != 1 {
 		t.Errorf("what a failed step was refused for is not found: %v", got)
 	}
-	if stop.Is(step, stop.Halted) || !stop.Is(step, stop.StepFailed) || !errors.Is(&stop.Stop{Err: io.EOF}, io.EOF) {
+	if stop.Is(step, stop.Suspended) || !stop.Is(step, stop.StepFailed) || !errors.Is(&stop.Stop{Err: io.EOF}, io.EOF) {
 		t.Error("Is looks at kinds, errors.Is at what led to a Stop")
 	}
 }

@@ -7,7 +7,7 @@ var (
 		"git-ward/hooks/receive git-ward/internal/cli",
 	}
 	untestedYet = []string{
-		"git-ward/agent/command", "git-ward/agent/cycle", "git-ward/agent/mcp", "git-ward/agent/model/anthropic",
+		"git-ward/agent/command", "git-ward/agent/mcp", "git-ward/agent/model/anthropic",
 		"git-ward/agent/model/openai", "git-ward/agent/orient", "git-ward/agent/task",
 		"git-ward/hooks/checks", "git-ward/hooks/command", "git-ward/hooks/fsck", "git-ward/hooks/receive", "git-ward/hooks/secret/internal/gen",
 		"git-ward/internal/benchtest", "git-ward/internal/gittest", "git-ward/internal/modeltest",
