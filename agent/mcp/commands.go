@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"git-ward/internal/cli"
 )
 
 // answer is what a command said.
@@ -103,26 +101,25 @@ func runArgs(in udcRunInput) []string {
 // files adds arguments that are no options, whatever they look like.
 func files(args, names []string) []string { return append(append(args, "--"), names...) }
 
-// add offers a command as a tool with typed arguments.
-func add[In any](o *Options, s *sdk.Server, command, name, doc string, reads bool, args func(In) []string) {
-	run := o.Commands[command]
-	if run == nil {
+// add offers a command as a tool with typed arguments, where the command is there.
+// reads says that it changes nothing, for clients that ask before others.
+func add[In any](o *Options, s *sdk.Server, word, name, doc string, reads bool, args func(In) []string) {
+	command := o.Commands[word]
+	if command == nil {
 		return
 	}
 	closed := false
 	t := &sdk.Tool{Name: name, Description: doc, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: reads, DestructiveHint: &closed, OpenWorldHint: &closed}}
 	sdk.AddTool(s, t, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, answer, error) {
-		a := o.run(ctx, run, args(in))
+		a := run(ctx, command, args(in))
 		return &sdk.CallToolResult{IsError: a.Exit == 2}, a, nil
 	})
 }
 
-// run runs a command as the shell would, and takes apart what it printed.
-func (o *Options) run(ctx context.Context, command cli.Func, args []string) answer {
+// run runs a command and takes apart what it printed.
+func run(ctx context.Context, command Command, args []string) answer {
 	var out, errs bytes.Buffer
-	env := &cli.Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Dir: o.Box.Dir, Getenv: o.Getenv}
-	code := cli.Report(&errs, "git-ward", command(ctx, env))
-	a := answer{Exit: code, Results: []any{}}
+	a := answer{Exit: command(ctx, args, &out, &errs), Results: []any{}}
 	if out.Len() > maxAnswer {
 		fmt.Fprintf(&errs, "the answer has %d bytes, more than %d: ask for less at once\n", out.Len(), maxAnswer)
 		out.Reset()

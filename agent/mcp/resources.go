@@ -101,12 +101,12 @@ func (o *Options) capsule() (string, error) {
 	if err != nil || len(found) == 0 {
 		return "", errors.Join(err, fs.ErrNotExist)
 	}
-	newest := slices.MaxFunc(found, func(a, b string) int { return slices.Compare(place(a), place(b)) })
+	newest := slices.MaxFunc(found, func(a, b string) int { return slices.Compare(iteration(a), iteration(b)) })
 	return filepath.Rel(o.Box.Dir, newest)
 }
 
-// place is the numbers of the directive and the iteration in a capsule's path.
-func place(p string) []int {
+// iteration is the numbers of the directive and the iteration in a capsule's path.
+func iteration(p string) []int {
 	parts := strings.Split(p, "/")
 	n := len(parts)
 	d, _ := strconv.Atoi(strings.TrimPrefix(parts[n-4], "D-"))

@@ -7,21 +7,24 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"io"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"git-ward/agent/stop"
 	"git-ward/agent/tool"
-	"git-ward/internal/cli"
 )
 
 // Options say what is offered, and where it works.
 type Options struct {
 	Version  string
-	Box      *tool.Box           // the five tools
-	Commands map[string]cli.Func // git ward's, by their first word; what is missing is not offered
-	Getenv   func(string) string // for the commands
+	Box      *tool.Box          // the five tools
+	Commands map[string]Command // git ward's, by their first word; what is missing is not offered
 }
+
+// Command runs one of git ward's commands in the working tree as the shell would,
+// and returns its exit code; errors are on stderr, with their remedies.
+type Command func(ctx context.Context, args []string, stdout, stderr io.Writer) (exit int)
 
 // instructions are what a client may tell its model of the server.
 const instructions = "Ward guards this repository: git push goes through its checks, and COMMS.md is how its people and agents talk. " +

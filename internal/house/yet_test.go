@@ -3,11 +3,10 @@ package house
 // What the house does not hold yet; these lists only shrink.
 var (
 	arrowsYet = []string{
-		"git-ward/agent/mcp git-ward/internal/cli",
 		"git-ward/hooks/receive git-ward/internal/cli",
 	}
 	untestedYet = []string{
-		"git-ward/agent/command", "git-ward/agent/mcp", "git-ward/agent/model/anthropic",
+		"git-ward/agent/command", "git-ward/agent/model/anthropic",
 		"git-ward/agent/model/openai", "git-ward/agent/orient", "git-ward/agent/task",
 		"git-ward/hooks/checks", "git-ward/hooks/command", "git-ward/hooks/fsck", "git-ward/hooks/receive", "git-ward/hooks/secret/internal/gen",
 		"git-ward/internal/benchtest", "git-ward/internal/gittest", "git-ward/internal/modeltest",

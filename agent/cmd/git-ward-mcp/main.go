@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -59,19 +60,31 @@ func run(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	c := config.Default()
-	server := mcp.New(mcp.Options{
-		Version: "1", Getenv: env.Getenv,
+	o := mcp.Options{
+		Version: "1",
 		Box: &tool.Box{
 			Dir: tree.Dir, State: state, Env: os.Environ(), Repo: store.Visit(tree.Dir, state),
 			Timeout: c.Agent.BashTimeout.Duration, OutputSize: c.Agent.OutputSize, WriteSize: c.Limits.BlobSize,
 		},
-		Commands: map[string]cli.Func{"plan": protocols.Plan(), "udc": udc.UDC, "lesson": agentcmd.Lesson, "report": hooks.Report, "uow": protocols.UOW},
-	})
+		Commands: map[string]mcp.Command{},
+	}
+	for word, f := range map[string]cli.Func{"plan": protocols.Plan(), "udc": udc.UDC, "lesson": agentcmd.Lesson, "report": hooks.Report, "uow": protocols.UOW} {
+		o.Commands[word] = command(f, tree.Dir, env.Getenv)
+	}
+	server := mcp.New(o)
 	err = server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(env.Stdin), Writer: nopCloser{cli.Raw(env.Stdout)}})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil // the client hung up, as it does
 	}
 	return err
+}
+
+// command runs one of git ward's commands in a working tree, without input.
+func command(f cli.Func, dir string, getenv func(string) string) mcp.Command {
+	return func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+		env := &cli.Env{Args: args, Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr, Dir: dir, Getenv: getenv}
+		return cli.Report(stderr, "git-ward", f(ctx, env))
+	}
 }
 
 type nopCloser struct{ io.Writer }
