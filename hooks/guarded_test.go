@@ -34,7 +34,7 @@ func fsckFinds(p *gittest.Pair, want ...string) {
 	out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck")
 	for _, text := range want {
 		if err == nil || !strings.Contains(out, text) {
-			p.T.Fatalf("fsck finds no %q: %v\n%s", text, err, out)
+			p.T.Fatalf("git ward fsck finds no %q: %v\n%s", text, err, out)
 		}
 	}
 }

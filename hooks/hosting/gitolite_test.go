@@ -11,6 +11,7 @@ import (
 // right in the audit; no variable of a client's counts, nor a user of the machine
 // who sets it himself; a hook that looks at its own $0 runs as before.
 func TestGitolite(t *testing.T) {
+	quickTier(t)
 	needs(t, "sshd", "ssh", "ssh-keygen", "gitolite")
 	_, users := newAccounts(t, "git", "loc")
 	git := users["git"]

@@ -64,6 +64,7 @@ http {
 // HTTP with basic authentication: the name is the server's, whatever headers a
 // client sends; the password reaches neither a chained hook nor a record.
 func TestHTTPBackend(t *testing.T) {
+	quickTier(t)
 	needs(t, "nginx", "fcgiwrap", "git-http-backend")
 	_, users := newAccounts(t, "git", "cli")
 	owner, client := users["git"], users["cli"]

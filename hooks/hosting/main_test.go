@@ -42,6 +42,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// quickTier skips a test of a real server in the quick tier.
+func quickTier(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it builds Ward's binaries and starts a server of git")
+	}
+}
+
 // account is a user of this machine that a test has made.
 type account struct {
 	name string

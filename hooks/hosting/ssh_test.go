@@ -188,6 +188,7 @@ const pushScript = `git clone -q "$1" w; cd w; date +%N%s >f; git add .; git com
 // Accounts of ssh, one for all keys: who pushes is what the key's forced command
 // says, and nothing else that a client does.
 func TestOpenSSH(t *testing.T) {
+	quickTier(t)
 	needs(t, "sshd", "ssh", "ssh-keygen", "git-shell")
 	_, users := newAccounts(t, "git")
 	owner := users["git"]

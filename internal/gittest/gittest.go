@@ -4,10 +4,6 @@
 package gittest
 
 import (
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,8 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"git-ward/internal/flock"
+	"git-ward/internal/token"
 )
 
 // builds are what scripts/build builds; the launcher needs the tags of podman's
@@ -91,12 +89,7 @@ func AgentToken(bare string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var nonce [8]byte
-	rand.Read(nonce[:])
-	id := "20261121T090000Z-" + hex.EncodeToString(nonce[:])
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(id))
-	return []string{"WARD_PUSH_ID=" + id, "WARD_PUSH_TOKEN=" + hex.EncodeToString(mac.Sum(nil))}, nil
+	return token.Environ(key, token.NewID(time.Now()), "", ""), nil
 }
 
 // Pair is a guarded bare repository and a clone of it.
