@@ -9,6 +9,7 @@ import (
 
 // Users of a test that was killed go with the next test's; those of one that runs stay.
 func TestSweptAccounts(t *testing.T) {
+	quickTier(t)
 	_, ours := newAccounts(t, "a")
 	ended := exec.Command("true")
 	if err := ended.Run(); err != nil {
