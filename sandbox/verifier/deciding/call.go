@@ -25,7 +25,7 @@ var (
 // call reads one simple command, by what each of its words may be.
 func (s *shell) call(args [][]string, redirects []*syntax.Redirect, h how) {
 	if h.level == 0 {
-		s.named(args)
+		s.noteMentioned(args)
 	}
 	args, piped := s.unwrap(args, h)
 	if len(args) == 0 {
@@ -36,13 +36,13 @@ func (s *shell) call(args [][]string, redirects []*syntax.Redirect, h how) {
 	}
 }
 
-// named notes every file that a criterion speaks of.
-func (s *shell) named(args [][]string) {
+// noteMentioned notes every file that a criterion speaks of.
+func (s *shell) noteMentioned(args [][]string) {
 	for _, values := range args {
 		for _, v := range values {
 			for _, dir := range s.dirs {
 				if p := path.Join(dir, v); s.r.have[p] != "" {
-					s.r.words[p] = true
+					s.r.mentioned[p] = true
 				}
 			}
 		}
@@ -56,7 +56,7 @@ func (s *shell) unwrap(args [][]string, h how) (rest [][]string, piped bool) {
 		name := path.Base(args[0][0])
 		if name == "xargs" || name == "parallel" {
 			piped = true
-		} else if !slices.Contains(wrappers, name) && !s.own[name] {
+		} else if !slices.Contains(wrappers, name) && !s.functions[name] {
 			break
 		}
 		args = args[1:]
@@ -77,7 +77,7 @@ func (s *shell) unwrap(args [][]string, h how) (rest [][]string, piped bool) {
 // runnable reports whether a word is a command that is known, or a file.
 func (s *shell) runnable(word string) bool {
 	name := path.Base(word)
-	return shells[name] || pythons[name] || scripts[name] || makes[name] || npms[name] || testers[name] || slices.Contains(wrappers, name) || s.own[name] ||
+	return shells[name] || pythons[name] || scripts[name] || makes[name] || npms[name] || testers[name] || slices.Contains(wrappers, name) || s.functions[name] ||
 		slices.ContainsFunc(s.dirs, func(dir string) bool { return word != "" && s.r.there(path.Join(dir, word)) })
 }
 
@@ -91,7 +91,7 @@ func (s *shell) command(word string, args [][]string, redirects []*syntax.Redire
 	}
 	switch {
 	case word == given: // "$@"
-		s.args = true
+		s.runsArguments = true
 	case name == "cd" || name == "pushd":
 		for _, v := range flat(args) {
 			for _, dir := range slices.Clone(s.dirs) {
@@ -111,19 +111,19 @@ func (s *shell) command(word string, args [][]string, redirects []*syntax.Redire
 	case name == "trap":
 		s.line(first(), h)
 	case name == "find":
-		s.find(args, h)
+		s.findCommand(args, h)
 	case name == "run-parts":
 		for _, v := range flat(args) {
-			s.r.dirs[path.Clean(v)] = true
+			s.r.programDirs[path.Clean(v)] = true
 		}
 	case makes[name]:
-		s.make(args, h)
+		s.makeCommand(args, h)
 	case npms[name]:
-		s.packages(args, h)
+		s.npmScripts(args, h)
 	case shells[name] || pythons[name] || scripts[name]:
 		s.interpreter(name, args, redirects, piped, h)
 	case name == "go":
-		s.golang(args, h)
+		s.goCommand(args, h)
 	default:
 		s.program(word, args, h)
 	}
@@ -135,7 +135,7 @@ func (s *shell) program(word string, args [][]string, h how) {
 	if strings.Contains(word, "/") || s.r.onBase(path.Join(s.dirs[0], word)) {
 		found, runsArgs = s.file(word, "", h)
 	}
-	for dir := range s.r.paths {
+	for dir := range s.r.pathDirs {
 		if p := path.Join(dir, word); s.r.there(p) && s.r.ref(p, h) {
 			s.r.follow(p, "", h.level+1, s.dirs)
 		}
@@ -144,27 +144,27 @@ func (s *shell) program(word string, args [][]string, h how) {
 		s.call(args, nil, h)
 	}
 	if !found && testers[path.Base(word)] {
-		s.flags(args, h)
+		s.flagFiles(args, h)
 	}
 }
 
-// flags reads the files that a tool's flags name.
-func (s *shell) flags(args [][]string, h how) {
+// flagFiles reads the files that a tool's flags name.
+func (s *shell) flagFiles(args [][]string, h how) {
 	flag := false
 	for _, v := range flat(args) {
 		_, value, ok := strings.Cut(v, "=")
 		switch {
 		case strings.HasPrefix(v, "-") && ok:
-			s.known(value, h)
+			s.literalFile(value, h)
 		case flag && !strings.HasPrefix(v, "-"):
-			s.known(v, h)
+			s.literalFile(v, h)
 		}
 		flag = strings.HasPrefix(v, "-")
 	}
 }
 
-// known is file for a word that may be none.
-func (s *shell) known(word string, h how) {
+// literalFile is file for a word that may be none.
+func (s *shell) literalFile(word string, h how) {
 	if !strings.ContainsAny(word, unclear+"*?[") {
 		s.file(word, "", h)
 	}
@@ -193,7 +193,7 @@ func (s *shell) interpreter(name string, args [][]string, redirects []*syntax.Re
 			return
 		case language == "python" && word == "-m":
 			for _, module := range next() {
-				s.module(module, h)
+				s.pythonModule(module, h)
 			}
 			return
 		case word == "-c" || word == "-e" || word == "--eval" || word == "-p" && name == "node":
@@ -207,12 +207,12 @@ func (s *shell) interpreter(name string, args [][]string, redirects []*syntax.Re
 			return
 		case taking[word]:
 			for _, v := range next() {
-				s.known(v, h)
+				s.literalFile(v, h)
 			}
 			i++
 		case strings.HasPrefix(word, "-"):
 			if _, value, ok := strings.Cut(word, "="); ok {
-				s.known(value, h)
+				s.literalFile(value, h)
 			}
 		default:
 			if s.runsGiven(args[i], language, args[i+1:], h) {
@@ -220,7 +220,15 @@ func (s *shell) interpreter(name string, args [][]string, redirects []*syntax.Re
 			}
 		}
 	}
-	for _, r := range redirects { // sh < check.sh, sh <<END
+	s.input(redirects, language, h)
+	if piped && !h.consumed {
+		s.r.openEnded = true
+	}
+}
+
+// input is what an interpreter reads its program from: sh < check.sh, sh <<END.
+func (s *shell) input(redirects []*syntax.Redirect, language string, h how) {
+	for _, r := range redirects {
 		switch {
 		case r.Op == syntax.RdrIn:
 			for _, v := range s.expand(r.Word, 0) {
@@ -232,9 +240,6 @@ func (s *shell) interpreter(name string, args [][]string, redirects []*syntax.Re
 			}
 		}
 	}
-	if piped && !h.consumed {
-		s.r.open = true
-	}
 }
 
 // runsGiven reads the word that may be the file which an interpreter runs, or a directory
@@ -243,7 +248,7 @@ func (s *shell) runsGiven(values []string, language string, rest [][]string, h h
 	hit := false
 	for _, v := range values {
 		if v == given && s.self != "" {
-			s.args = true
+			s.runsArguments = true
 			hit = true
 			continue
 		}
@@ -266,13 +271,13 @@ func (s *shell) runsGiven(values []string, language string, rest [][]string, h h
 	return hit
 }
 
-// module is python -m: main's module of that name and the directory that it is in.
+// pythonModule is python -m: main's module of that name and the directory that it is in.
 // One that main does not have is the work where the project means it, and a shadow
 // where Python does.
-func (s *shell) module(name string, h how) {
+func (s *shell) pythonModule(name string, h how) {
 	file := strings.ReplaceAll(name, ".", "/")
 	for _, dir := range s.dirs {
-		s.r.modules[dir] = true
+		s.r.moduleDirs[dir] = true
 		for _, p := range []string{file + "/__main__.py", file + ".py", file + "/__init__.py"} {
 			if p = path.Join(dir, p); s.r.there(p) && s.r.ref(p, h) {
 				s.r.follow(p, "python", h.level+1, s.dirs)
@@ -281,8 +286,8 @@ func (s *shell) module(name string, h how) {
 	}
 }
 
-// find reads what find runs on what it finds.
-func (s *shell) find(args [][]string, h how) {
+// findCommand reads what find runs on what it finds.
+func (s *shell) findCommand(args [][]string, h how) {
 	for i, a := range args {
 		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a[0]) {
 			continue
@@ -295,18 +300,18 @@ func (s *shell) find(args [][]string, h how) {
 			line = append(line, []string{strings.ReplaceAll(word[0], "{}", unknown)})
 		}
 		if len(line) > 1 && line[len(line)-1][0] == unknown && s.runnable(line[0][0]) || len(line) > 0 && line[0][0] == unknown {
-			s.r.open = s.r.open || !h.consumed
+			s.r.openEnded = s.r.openEnded || !h.consumed
 			continue
 		}
 		s.call(line, nil, h)
 	}
 }
 
-// golang is the go command: what it runs is of a directory.
-func (s *shell) golang(args [][]string, h how) {
+// goCommand is the go command: what it runs is of a directory.
+func (s *shell) goCommand(args [][]string, h how) {
 	words := flat(args)
 	if slices.Contains(words, "generate") {
-		s.r.generate(s.dirs, h)
+		s.r.readGenerate(s.dirs, h)
 	}
 	if len(words) > 0 && words[0] == "run" {
 		for _, v := range words[1:] {
@@ -315,16 +320,16 @@ func (s *shell) golang(args [][]string, h how) {
 			}
 			for _, dir := range s.dirs {
 				if d := s.r.links.end(path.Join(dir, v)); d != "." && s.r.onBaseDir(d) {
-					s.r.dirs[d] = true
+					s.r.programDirs[d] = true
 				}
 			}
-			s.known(v, h)
+			s.literalFile(v, h)
 			if !strings.HasSuffix(v, ".go") {
 				break
 			}
 		}
 	}
-	s.flags(args, h)
+	s.flagFiles(args, h)
 }
 
 func flat(args [][]string) []string {

@@ -43,8 +43,8 @@ func Read(base, have Tree, blobs Blobs, lines []string, pinned func(path string)
 	for _, line := range lines {
 		r.criterion(line)
 	}
-	r.tests()
-	r.tested()
+	r.readTests()
+	r.findLostTests()
 	return r, r.err
 }
 
@@ -67,7 +67,7 @@ type Role struct {
 func (r *Reading) Role(name string) Role {
 	mode, _, _ := strings.Cut(cmp.Or(r.have[name], r.base[name]), " ")
 	decides, stays := r.decides(name, mode)
-	asked := r.words[name] && !r.made(name) && !r.paths[path.Dir(name)]
+	asked := r.mentioned[name] && !r.isMade(name) && !r.pathDirs[path.Dir(name)]
 	return Role{decides, stays || asked && !r.runs[name], asked}
 }
 

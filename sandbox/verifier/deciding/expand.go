@@ -47,7 +47,7 @@ func (s *shell) parts(parts []syntax.WordPart, depth int) []string {
 }
 
 func (s *shell) part(part syntax.WordPart, depth int) []string {
-	if s.done++; depth > 6 || s.done > maxSteps { // X="$X a", a hundred times
+	if s.expanded++; depth > 6 || s.expanded > maxSteps { // X="$X a", a hundred times
 		return []string{unknown}
 	}
 	switch p := part.(type) {

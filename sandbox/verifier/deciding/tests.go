@@ -24,10 +24,10 @@ var (
 	generates    = regexp.MustCompile(`(?m)^//go:generate[ \t]+(.+)$`)
 )
 
-// tests reads main's tests, which are as main has them, for what they compare with
+// readTests reads main's tests, which are as main has them, for what they compare with
 // and are helped by: data that they name, and helpers that they import. Whether one is
 // the work no text says: it stays, and is named.
-func (r *Reading) tests() {
+func (r *Reading) readTests() {
 	left := maxTests
 	for _, name := range slices.Sorted(maps.Keys(r.base)) {
 		ext := path.Ext(name)
@@ -43,25 +43,25 @@ func (r *Reading) tests() {
 		}
 		at := path.Dir(name)
 		for _, m := range quoted.FindAllStringSubmatch(text, -1) {
-			r.say(at, m[1])
+			r.noteTestData(at, m[1])
 		}
 		for _, m := range embeds.FindAllStringSubmatch(text, -1) {
 			for _, word := range strings.Fields(m[1]) {
-				r.say(at, strings.TrimPrefix(strings.Trim(word, "\"`"), "all:"))
+				r.noteTestData(at, strings.TrimPrefix(strings.Trim(word, "\"`"), "all:"))
 			}
 		}
 		r.helpers(at, ext, text)
 	}
 }
 
-// say notes data that a text beside it names.
-func (r *Reading) say(at, word string) {
+// noteTestData notes data that a text beside it names.
+func (r *Reading) noteTestData(at, word string) {
 	for _, dir := range []string{".", at} {
 		p := path.Join(dir, word)
 		if word == "" || path.IsAbs(word) || p == "." || strings.HasPrefix(p, "..") {
 			continue
 		}
-		r.said[strings.TrimSuffix(strings.TrimRight(p, "*"), "/")] = true
+		r.testData[strings.TrimSuffix(strings.TrimRight(p, "*"), "/")] = true
 	}
 }
 
@@ -70,7 +70,7 @@ func (r *Reading) say(at, word string) {
 func (r *Reading) helpers(at, ext, text string) {
 	note := func(stem string) {
 		if helping.MatchString(path.Base(stem)) {
-			r.aids[stem] = true
+			r.testHelpers[stem] = true
 		}
 	}
 	switch ext {
@@ -78,7 +78,7 @@ func (r *Reading) helpers(at, ext, text string) {
 		for _, m := range goTestImport.FindAllStringSubmatch(text, -1) {
 			for rest := m[1]; rest != ""; _, rest, _ = strings.Cut(rest, "/") {
 				if rest != at && helping.MatchString(path.Base(rest)) {
-					r.aids[rest] = true
+					r.testHelpers[rest] = true
 				}
 			}
 		}
@@ -86,7 +86,7 @@ func (r *Reading) helpers(at, ext, text string) {
 		for _, m := range pythonImport.FindAllStringSubmatch(text, -1) {
 			for _, module := range strings.FieldsFunc(m[2]+","+m[4], func(c rune) bool { return c == ',' || c == ' ' }) {
 				stem := strings.ReplaceAll(strings.TrimLeft(module, "."), ".", "/")
-				for dir := range r.modules {
+				for dir := range r.moduleDirs {
 					note(path.Join(dir, stem))
 				}
 				note(path.Join(at, stem))
@@ -96,44 +96,44 @@ func (r *Reading) helpers(at, ext, text string) {
 		for _, m := range otherImport.FindAllStringSubmatch(text, -1) {
 			p := path.Join(at, m[2])
 			note(strings.TrimSuffix(p, path.Ext(p)))
-			r.data(p)
+			r.noteImportedData(p)
 		}
 	}
 }
 
-// data notes a file that a test imports and that is no program.
-func (r *Reading) data(p string) {
+// noteImportedData notes a file that a test imports and that is no program.
+func (r *Reading) noteImportedData(p string) {
 	if ext := path.Ext(p); ext != "" && !sources[ext] {
-		r.said[p] = true
+		r.testData[p] = true
 	}
 }
 
-// speaksOf reports whether main's tests name a path of main's as data, or import it
+// usedByTests reports whether main's tests name a path of main's as data, or import it
 // as a helper.
-func (r *Reading) speaksOf(name string) bool {
+func (r *Reading) usedByTests(name string) bool {
 	if r.base[name] == "" {
 		return false
 	}
 	ext := path.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
 	if sources[ext] {
-		return r.aids[stem] || r.aids[path.Dir(name)] || r.lost[name]
+		return r.testHelpers[stem] || r.testHelpers[path.Dir(name)] || r.lostTests[name]
 	}
 	base := strings.ToLower(path.Base(stem))
 	if documents[ext] || base == "license" || base == "readme" || base == "changelog" {
 		return false
 	}
 	for p := name; p != "."; p = path.Dir(p) {
-		if r.said[p] {
+		if r.testData[p] {
 			return true
 		}
 	}
 	return false
 }
 
-// generate reads what `go generate` runs: the lines in main's files. A file whose lines
+// readGenerate reads what `go generate` runs: the lines in main's files. A file whose lines
 // the claimed commit has otherwise decides.
-func (r *Reading) generate(dirs []string, h how) {
+func (r *Reading) readGenerate(dirs []string, h how) {
 	if r.generated {
 		return
 	}
@@ -145,7 +145,7 @@ func (r *Reading) generate(dirs []string, h how) {
 		}
 		text, ok := r.read(name)
 		if left--; left < 0 || r.err != nil {
-			r.open = r.open || left < 0
+			r.openEnded = r.openEnded || left < 0
 			return
 		}
 		lines := generates.FindAllStringSubmatch(text, -1)
@@ -155,14 +155,14 @@ func (r *Reading) generate(dirs []string, h how) {
 		for _, m := range lines {
 			r.script(m[1], name, how{level: h.level + 1, consumed: h.consumed}, []string{path.Dir(name)})
 		}
-		if r.have[name] != r.base[name] && !slices.Equal(found(generates, text), found(generates, r.claimed(name))) {
+		if r.have[name] != r.base[name] && !slices.Equal(findAll(generates, text), findAll(generates, r.claimedText(name))) {
 			r.runs[name] = true
 		}
 	}
 }
 
-// claimed is a text of the claimed commit's; "" where there is none.
-func (r *Reading) claimed(name string) string {
+// claimedText is a text of the claimed commit's; "" where there is none.
+func (r *Reading) claimedText(name string) string {
 	mode, id, _ := strings.Cut(r.have[name], " ")
 	if id == "" || mode == "160000" {
 		return ""
@@ -174,7 +174,7 @@ func (r *Reading) claimed(name string) string {
 	return string(data)
 }
 
-func found(re *regexp.Regexp, text string) []string { return re.FindAllString(text, -1) }
+func findAll(re *regexp.Regexp, text string) []string { return re.FindAllString(text, -1) }
 
 // inline are tests that stand in the text of the work: Rust's, and Python's doctests.
 var inline = map[string]*regexp.Regexp{
@@ -182,9 +182,9 @@ var inline = map[string]*regexp.Regexp{
 	".py": regexp.MustCompile(`(?m)^[ \t]*>>> .*\n.*`),
 }
 
-// tested notes each file that the claimed commit changes and in which main's tests
+// findLostTests notes each file that the claimed commit changes and in which main's tests
 // stand no more as main has them.
-func (r *Reading) tested() {
+func (r *Reading) findLostTests() {
 	for name, entry := range r.base {
 		re := inline[path.Ext(name)]
 		if re == nil || r.have[name] == entry {
@@ -194,10 +194,10 @@ func (r *Reading) tested() {
 		if !ok {
 			continue
 		}
-		now := r.claimed(name)
-		for _, test := range found(re, before) {
+		now := r.claimedText(name)
+		for _, test := range findAll(re, before) {
 			if !strings.Contains(now, strings.TrimSpace(test)) {
-				r.lost[name] = true
+				r.lostTests[name] = true
 			}
 		}
 	}

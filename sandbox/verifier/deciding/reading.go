@@ -34,36 +34,39 @@ type Reading struct {
 	// runs are files that decide, where they are on main and where something would
 	// find them if they were there.
 	runs map[string]bool
-	// asked are files that main's words cannot do without and main does not have,
+	// required are files that main's words cannot do without and main does not have,
 	// or of which they look at the output: the work itself, as it decides on itself.
-	asked map[string]bool
-	words map[string]bool // what the criteria name, whatever for
-	dirs  map[string]bool // directories of programs that criteria name; never the root
-	paths map[string]bool // directories on the way of PATH
-	// modules are directories in which Python looks before its own library.
-	modules   map[string]bool
-	targets   map[string]bool  // of make: a file of such a name is made already
-	phony     map[string]bool  // targets that are no files
-	from      map[string]bool  // what make's rules make from
-	stems     []string         // targets with a %
-	vpaths    []string         // where make looks for targets, too
-	said      map[string]bool  // what main's texts speak of otherwise, and what tests read: named, and not left out
-	aids      map[string]bool  // helpers that main's tests import, without the end of their names
-	lost      map[string]bool  // files in which main's tests stand no more
-	patterns  []*regexp.Regexp // of files that are run by a pattern
-	open      bool             // a shell runs what no text names
-	generated bool             // go generate's lines are read
-	seen      map[string]bool  // texts by path, and whether they run what they are given
-	err       error
+	required    map[string]bool
+	mentioned   map[string]bool  // what the criteria name, whatever for
+	programDirs map[string]bool  // directories of programs that criteria name; never the root
+	pathDirs    map[string]bool  // directories on the way of PATH
+	moduleDirs  map[string]bool  // where Python looks before its own library
+	patterns    []*regexp.Regexp // of files that are run by a pattern
+	openEnded   bool             // a shell runs what no text names
+	followed    map[string]bool  // texts by path, and whether they run what they are given
+
+	targets        map[string]bool // of make: a file of such a name is made already
+	phony          map[string]bool // targets that are no files
+	prerequisites  map[string]bool // what make's rules make from
+	patternTargets []string        // targets with a %
+	makeDirs       []string        // where make looks for targets, too
+
+	testData    map[string]bool // what main's tests read or speak of: named, and not left out
+	testHelpers map[string]bool // modules that main's tests import, without the end of their names
+	lostTests   map[string]bool // files in which main's tests stand no more
+	generated   bool            // go generate's lines are read
+	err         error
 }
 
 func newReading(base, have Tree, links links, blobs Blobs) *Reading {
-	r := &Reading{base: base, have: have, links: links, blobs: blobs, runs: map[string]bool{}, asked: map[string]bool{}, words: map[string]bool{},
-		dirs: map[string]bool{}, paths: map[string]bool{}, modules: map[string]bool{".": true, "src": true, "lib": true, "python": true},
-		targets: map[string]bool{}, phony: map[string]bool{}, named: map[string]bool{}, seen: map[string]bool{}, from: map[string]bool{}, said: map[string]bool{}, aids: map[string]bool{}, lost: map[string]bool{}}
+	r := &Reading{base: base, have: have, links: links, blobs: blobs, moduleDirs: map[string]bool{".": true, "src": true, "lib": true, "python": true}}
+	for _, m := range []*map[string]bool{&r.named, &r.runs, &r.required, &r.mentioned, &r.programDirs, &r.pathDirs, &r.followed, &r.targets, &r.phony,
+		&r.prerequisites, &r.testData, &r.testHelpers, &r.lostTests} {
+		*m = map[string]bool{}
+	}
 	for name := range base {
 		if b := path.Base(name); b == "conftest.py" || strings.HasSuffix(b, ".py") && (strings.HasPrefix(b, "test") || strings.HasSuffix(b, "_test.py")) {
-			r.modules[path.Dir(name)] = true
+			r.moduleDirs[path.Dir(name)] = true
 		}
 	}
 	return r
@@ -93,10 +96,10 @@ func (r *Reading) ref(name string, h how) bool {
 	case !onBase && h.optional && !h.consumed:
 		r.runs[p] = true
 	default:
-		r.asked[p] = true
+		r.required[p] = true
 	}
 	if dir := path.Dir(p); onBase && h.level == 0 && dir != "." {
-		r.dirs[dir] = true
+		r.programDirs[dir] = true
 	}
 	return onBase
 }
@@ -114,8 +117,8 @@ func (r *Reading) read(name string) (string, bool) {
 	if !ok || mode == "160000" || r.err != nil {
 		return "", false
 	}
-	if len(r.seen) > MaxTexts {
-		r.open = true
+	if len(r.followed) > MaxTexts {
+		r.openEnded = true
 		return "", false
 	}
 	data, err := r.blobs(id, maxScript)
@@ -129,7 +132,7 @@ func (r *Reading) read(name string) (string, bool) {
 	}
 	isText := !bytes.Contains(data, []byte("\x00"))
 	if len(data) > MaxText {
-		r.open = r.open || isText
+		r.openEnded = r.openEnded || isText
 		return "", false
 	}
 	return string(data), isText
@@ -140,18 +143,18 @@ func (r *Reading) read(name string) (string, bool) {
 // program runs what it is given as arguments.
 func (r *Reading) follow(name, language string, level int, dirs []string) (runsArgs bool) {
 	p := r.links.end(name)
-	if was, ok := r.seen[p]; ok {
+	if was, ok := r.followed[p]; ok {
 		return was
 	}
 	if level > MaxLevel {
-		r.open = true
+		r.openEnded = true
 		return false
 	}
 	text, ok := r.read(p)
 	if !ok {
 		return false
 	}
-	r.seen[p] = false
+	r.followed[p] = false
 	if language == "" {
 		language = languageOf(p, text)
 	}
@@ -159,14 +162,14 @@ func (r *Reading) follow(name, language string, level int, dirs []string) (runsA
 	case "shell":
 		runsArgs = r.script(text, p, how{level: level}, dirs)
 	case "python":
-		r.modules[path.Dir(p)] = true
+		r.moduleDirs[path.Dir(p)] = true
 		r.python(p, text, level)
 	case "make":
 		r.makefile(p, text, level, dirs)
 	default:
 		r.imports(p, text, level)
 	}
-	r.seen[p] = runsArgs
+	r.followed[p] = runsArgs
 	return runsArgs
 }
 
@@ -205,7 +208,7 @@ func (r *Reading) pattern(word string, h how) {
 		return
 	}
 	if len(strings.Trim(word, unclear+"./*?[]")) < 2 || len(r.patterns) >= maxFits {
-		r.open = true
+		r.openEnded = true
 		return
 	}
 	var b strings.Builder
@@ -247,19 +250,19 @@ func (r *Reading) decides(name string, mode string) (counts, keep bool) {
 	dir := path.Dir(name)
 	program := mode == "100755" || mode == "120000"
 	switch {
-	case r.made(name), r.paths[dir] && program: // the word of the criterion means another
+	case r.isMade(name), r.pathDirs[dir] && program: // the word of the criterion means another
 		return true, false
-	case r.runs[name], isKind(name), r.shadows(name), r.fits(name), r.open && (program || languages[path.Ext(name)] == "shell"):
+	case r.runs[name], isKind(name), r.shadows(name), r.matchesPattern(name), r.openEnded && (program || languages[path.Ext(name)] == "shell"):
 		return true, false
-	case r.asked[name], r.speaksOf(name):
+	case r.required[name], r.usedByTests(name):
 		return true, true
-	case r.dirs[dir]:
+	case r.programDirs[dir]:
 		return true, false
 	}
 	return false, false
 }
 
-func (r *Reading) fits(name string) bool {
+func (r *Reading) matchesPattern(name string) bool {
 	for _, re := range r.patterns {
 		if re.MatchString(name) {
 			return true
@@ -268,9 +271,9 @@ func (r *Reading) fits(name string) bool {
 	return false
 }
 
-// made reports whether make would take a file, or a directory that it is in, for a
+// isMade reports whether make would take a file, or a directory that it is in, for a
 // target that needs no making any more.
-func (r *Reading) made(name string) bool {
+func (r *Reading) isMade(name string) bool {
 	for p := name; p != "."; p = path.Dir(p) {
 		if r.targets[p] && r.base[p] == "" {
 			for other := range r.base {
@@ -288,7 +291,7 @@ func (r *Reading) made(name string) bool {
 // not the project's, or of one of main's.
 func (r *Reading) shadows(name string) bool {
 	for p := path.Dir(name); p != "."; p = path.Dir(p) { // inside of a package that does
-		if pythonNames[path.Base(p)] && r.modules[path.Dir(p)] && r.have[p+"/__init__.py"] != "" {
+		if pythonNames[path.Base(p)] && r.moduleDirs[path.Dir(p)] && r.have[p+"/__init__.py"] != "" {
 			return true
 		}
 	}
@@ -296,11 +299,11 @@ func (r *Reading) shadows(name string) bool {
 	if module == "" {
 		return false
 	}
-	if pythonNames[module] && r.modules[dir] {
+	if pythonNames[module] && r.moduleDirs[dir] {
 		return true
 	}
-	for other := range r.modules { // main's module of that name, in another place where Python looks
-		if r.modules[dir] && other != dir && (r.onBase(path.Join(other, module+".py")) || r.onBase(path.Join(other, module, "__init__.py"))) {
+	for other := range r.moduleDirs { // main's module of that name, in another place where Python looks
+		if r.moduleDirs[dir] && other != dir && (r.onBase(path.Join(other, module+".py")) || r.onBase(path.Join(other, module, "__init__.py"))) {
 			return r.base[name] == ""
 		}
 	}
