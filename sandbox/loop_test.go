@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"embed"
 	"fmt"
 	"math/rand"
 	"os"
@@ -16,72 +17,27 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// seven are the directives of the demo, each with another end.
-const seven = `### D-1: three answers
-
-Write the answers that tests/ asks for, one after the other.
-
-- [ ] all of them are right (` + "`sh tests/run.sh`" + `)
-- residual: ` + "`sh tests/failing.sh`" + `
-
-### D-2: away from it
-
-- [ ] it is small (` + "`test $(cat far) -lt 1`" + `)
-- residual: ` + "`cat far`" + `
-
-### D-3: nobody knows when it is done
-
-Make it better.
-
-### D-4: too much for two iterations
-
-- [ ] all of them are right (` + "`test -e never`" + `)
-- max_iterations: 2
-
-### D-5: done, it says
-
-- [ ] the fourth answer is there (` + "`test -s fourth`" + `)
-- max_iterations: 1
-
-### D-6: no test, no failure
-
-- [ ] the strict test passes (` + "`sh tests/strict.sh`" + `)
-- max_iterations: 1
-
-### D-7: a program that says yes
-
-- [ ] the program tests itself (` + "`./program --test`" + `)
-- max_iterations: 1
-`
-
-// lines are what the script model plays for them.
-const lines = `{"directive":"D-1","iteration":0,"text":"The first answer is not right yet.","calls":[{"name":"bash","args":{"command":"echo wrong > a; echo wrong > b; echo wrong > c"}}]}
-{"directive":"D-1","iteration":1,"text":"Two answers.","calls":[{"name":"bash","args":{"command":"echo 1 > a; echo 2 > b"}}]}
-{"directive":"D-1","iteration":2,"text":"All three.","calls":[{"name":"bash","args":{"command":"echo 3 > c"}}]}
-{"directive":"D-1","text":"The tests are what they were."}
-{"directive":"D-1","role":"Skeptic","iteration":1,"text":"{\"tried\":[\"a and b were written\"],\"succeeded\":[],\"failed\":[{\"Lane\":\"C\",\"Text\":\"c was not looked at\",\"Link\":null}],\"open\":[\"what does c hold?\"],\"diagnosis\":\"\"}"}
-{"directive":"D-2","iteration":0,"text":"One.","calls":[{"name":"bash","args":{"command":"echo 1 > far"}}]}
-{"directive":"D-2","iteration":1,"text":"Two.","calls":[{"name":"bash","args":{"command":"echo 2 > far"}}]}
-{"directive":"D-2","iteration":2,"text":"Three.","calls":[{"name":"bash","args":{"command":"echo 3 > far"}}]}
-{"directive":"D-2","text":"It goes on."}
-{"directive":"D-4","iteration":0,"text":"A try.","calls":[{"name":"bash","args":{"command":"echo 1 > try"}}]}
-{"directive":"D-4","iteration":1,"text":"Another.","calls":[{"name":"bash","args":{"command":"echo 2 > try"}}]}
-{"directive":"D-4","text":"Not yet."}
-{"directive":"D-5","text":"All of it is done and every test passes.","calls":[{"name":"bash","args":{"command":"echo I am done > done.txt"}}]}
-{"directive":"D-5","text":"Done."}
-{"directive":"D-6","text":"The test is in the way.","calls":[{"name":"bash","args":{"command":"printf 'exit 0\n' > tests/strict.sh; git rm -q --cached tests/other.sh; rm tests/other.sh"}}]}
-{"directive":"D-6","text":"It passes."}
-{"directive":"D-7","text":"A program that passes its own test.","calls":[{"name":"bash","args":{"command":"printf '#!/bin/sh\nexit 0\n' > program; chmod +x program"}}]}
-{"directive":"D-7","text":"It passes."}
-`
+// What a course of seven directives is made of: the directives, what the script model
+// plays for them, and main's tests.
+var (
+	//go:embed testdata/seven/directives.md
+	seven string
+	//go:embed testdata/seven/script.jsonl
+	lines string
+	//go:embed testdata/seven/tests
+	sevenTests embed.FS
+)
 
 // course is a repository with the seven directives.
 func course(t *testing.T, p *gittest.Pair, directives string) {
 	t.Helper()
-	p.Write("tests/run.sh", "test \"$(cat a)\" = 1 && test \"$(cat b)\" = 2 && test \"$(cat c)\" = 3\n")
-	p.Write("tests/failing.sh", "n=3\n[ \"$(cat a)\" = 1 ] && n=$((n-1))\n[ \"$(cat b)\" = 2 ] && n=$((n-1))\n[ \"$(cat c)\" = 3 ] && n=$((n-1))\necho $n\n")
-	p.Write("tests/strict.sh", "echo strict; exit 1\n")
-	p.Write("tests/other.sh", "true\n")
+	for _, name := range []string{"run.sh", "failing.sh", "strict.sh", "other.sh"} {
+		text, err := sevenTests.ReadFile("testdata/seven/tests/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Write("tests/"+name, string(text))
+	}
 	p.Write("script.jsonl", lines)
 	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+directives+"\n## Reports\n")
 	p.Git("add", ".")

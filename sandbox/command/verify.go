@@ -103,10 +103,10 @@ func (o *verifyOptions) facts(ctx context.Context, env *cli.Env) (*verifier.Fact
 		if o.asJSON { // a program waits for the answer alone
 			people = io.Discard
 		}
-		shown := newProgress(people, progressDelay)
-		claim.Progress = shown.step
+		progress := newProgress(people, progressDelay)
+		claim.Progress = progress.step
 		facts, err = v.Verify(ctx, claim)
-		shown.end()
+		progress.end()
 	}
 	var unfit *verifier.Unfit
 	if errors.As(err, &unfit) {

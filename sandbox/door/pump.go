@@ -8,23 +8,23 @@ import (
 // chunk is the size of one read; a pipe holds as much.
 const chunk = 64 << 10
 
-// patience is how much a client's input may take: silence, time, and bytes. Git
+// inputLimit is how much a client's input may take: silence, time, and bytes. Git
 // bounds the pack by itself (receive.maxInputSize), but not the list of refs or
 // the push options before it, which it keeps in memory.
-type patience struct {
+type inputLimit struct {
 	idle     time.Duration
 	deadline time.Time
 	bytes    int64
 }
 
 // feed copies the client's bytes to git until the client is done, gone or past
-// our patience, and then ends git's input. For a git that waits for the client
+// its limit, and then ends git's input. For a git that waits for the client
 // that is the end of the push; one that works on does not notice, so a client
 // may well be silent while hooks run.
 //
 // Bytes that git does not take any more are read all the same, so that a client
 // that is still sending comes to read why it was refused.
-func (p *push) feed(conn client, limit patience) {
+func (p *push) feed(conn client, limit inputLimit) {
 	defer p.stdin.Close()
 	var git io.Writer = p.stdin
 	list := p.list

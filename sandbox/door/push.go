@@ -97,7 +97,7 @@ func (s *service) run(ctx context.Context, conn client, held ...*os.File) (*push
 	if err != nil {
 		return nil, err
 	}
-	input := patience{s.idle, p.began.Add(s.input), 2 * s.settings.Limits.InputSize}
+	input := inputLimit{s.idle, p.began.Add(s.input), 2 * s.settings.Limits.InputSize}
 	var pumps sync.WaitGroup
 	pumps.Go(func() { p.feed(conn, input) })
 	pumps.Go(func() { p.answer(conn, s.idle) })

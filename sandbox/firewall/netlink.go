@@ -8,15 +8,15 @@ import (
 	"github.com/mdlayher/netlink"
 )
 
-// patience is how long the kernel may take to answer, where the context has no
+// kernelTimeout is how long the kernel may take to answer, where the context has no
 // deadline of its own.
-const patience = 10 * time.Second
+const kernelTimeout = 10 * time.Second
 
 func deadline(ctx context.Context) time.Time {
 	if t, ok := ctx.Deadline(); ok {
 		return t
 	}
-	return time.Now().Add(patience)
+	return time.Now().Add(kernelTimeout)
 }
 
 // dump asks the kernel for all of something. Where a change interrupted the

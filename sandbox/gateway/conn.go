@@ -24,21 +24,21 @@ const (
 	maxHeader = 64 << 10
 )
 
-// bounded accepts so many connections at a time; further ones wait in the
+// limitListener accepts so many connections at a time; further ones wait in the
 // kernel's queue: delayed, not refused.
-type bounded struct {
+type limitListener struct {
 	net.Listener
 	open   chan struct{}
 	closed chan struct{}
 	once   sync.Once
 }
 
-func bound(l net.Listener, n int) net.Listener {
-	return &bounded{Listener: l, open: make(chan struct{}, n), closed: make(chan struct{})}
+func newLimitListener(l net.Listener, n int) net.Listener {
+	return &limitListener{Listener: l, open: make(chan struct{}, n), closed: make(chan struct{})}
 }
 
-// Accept waits for a place, then for a connection.
-func (b *bounded) Accept() (net.Conn, error) {
+// Accept waits until there are fewer connections than the limit, then for one more.
+func (b *limitListener) Accept() (net.Conn, error) {
 	select {
 	case b.open <- struct{}{}:
 	case <-b.closed:
@@ -52,8 +52,8 @@ func (b *bounded) Accept() (net.Conn, error) {
 	return &client{Conn: conn, done: sync.OnceFunc(func() { <-b.open })}, nil
 }
 
-// Close also wakes an Accept that waits for a place.
-func (b *bounded) Close() error {
+// Close also wakes an Accept that waits for the limit.
+func (b *limitListener) Close() error {
 	b.once.Do(func() { close(b.closed) })
 	return b.Listener.Close()
 }

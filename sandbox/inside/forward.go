@@ -41,7 +41,7 @@ func join(near net.Conn, socket string) {
 	defer near.Close()
 	far, err := net.DialTimeout("unix", socket, 10*time.Second)
 	if err != nil {
-		sorry(near)
+		unavailable(near)
 		return
 	}
 	defer far.Close()
@@ -51,9 +51,9 @@ func join(near net.Conn, socket string) {
 	both.Wait()
 }
 
-// sorry answers in the gateway's place. What the client sent is read, because to
+// unavailable answers in the place of a gateway that cannot be dialled. What the client sent is read, because to
 // close on it would reset the connection, and the answer with it.
-func sorry(near net.Conn) {
+func unavailable(near net.Conn) {
 	near.SetDeadline(time.Now().Add(2 * time.Second))
 	io.WriteString(near, noGateway)
 	if half, ok := near.(*net.TCPConn); ok {

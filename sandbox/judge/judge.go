@@ -40,26 +40,26 @@ const (
 	retryPause = 30 * time.Second
 	// restAfter is how many looks in a row find nothing before the next waits for a
 	// ref to move. One that moves within one tick of the file system's clock leaves
-	// the mark as it was; the second look, lookInterval retryAt, still sees it.
+	// the mark as it was; the second look, one interval later, still sees it.
 	restAfter = 2
 )
 
 // Serve judges until ctx ends. What goes wrong with one claim is logged and tried
-// again: no verdict is better than a wrong one, and the agent's patience is
+// again: no verdict is better than a wrong one, and how long the agent waits is
 // bounded by [verify] timeout.
 func (j *Judge) Serve(ctx context.Context) error {
 	retryAt := map[string]time.Time{} // by the hash of the claim's record
 	var seen [2]git.Mark
-	for quiet := 0; ; {
+	for idle := 0; ; {
 		marks := [2]git.Mark{j.Repo.Mark(uow.RefPrefix), j.Repo.Mark(loop.VerdictsRef)}
 		if marks != seen {
-			seen, quiet = marks, 0
+			seen, idle = marks, 0
 		}
-		if quiet < restAfter {
-			if j.look(ctx, retryAt) {
-				quiet++
+		if idle < restAfter {
+			if j.judgeOpen(ctx, retryAt) {
+				idle++
 			} else {
-				quiet = 0
+				idle = 0
 			}
 		}
 		select {
@@ -70,9 +70,9 @@ func (j *Judge) Serve(ctx context.Context) error {
 	}
 }
 
-// look judges what is open and whose next try is not put off. It reports whether there
-// was nothing: no claim, and no trouble on the way.
-func (j *Judge) look(ctx context.Context, retryAt map[string]time.Time) bool {
+// judgeOpen judges the open claims whose next try is not put off. It reports whether
+// there were none at all, and no trouble on the way.
+func (j *Judge) judgeOpen(ctx context.Context, retryAt map[string]time.Time) (none bool) {
 	claims, err := j.open(ctx)
 	if err != nil && ctx.Err() == nil {
 		j.Log.Error().Err(err).Msg("the journals cannot be read")
@@ -81,7 +81,7 @@ func (j *Judge) look(ctx context.Context, retryAt map[string]time.Time) bool {
 		if time.Now().Before(retryAt[r.Hash]) {
 			continue
 		}
-		if err := j.write(ctx, r); err != nil && ctx.Err() == nil {
+		if err := j.judge(ctx, r); err != nil && ctx.Err() == nil {
 			retryAt[r.Hash] = time.Now().Add(retryPause)
 			j.Log.Error().Err(err).Str("unit", r.ID).Msg("the claim cannot be judged")
 		}
@@ -127,8 +127,8 @@ func openClaim(reader state.Reader, u state.Unit) (*uow.Record, error) {
 	return claim, nil
 }
 
-// write runs a claim and writes the verdict as a note.
-func (j *Judge) write(ctx context.Context, r *uow.Record) error {
+// judge runs a claim and writes the verdict as a note.
+func (j *Judge) judge(ctx context.Context, r *uow.Record) error {
 	start := time.Now()
 	v, err := j.verdict(ctx, r)
 	if err != nil {

@@ -20,7 +20,7 @@ func TestProgress(t *testing.T) {
 	c.write("answer", "42\n")
 	c.write("tests/new.sh", "exit 0\n") // an addition: one more run
 	c.claim()
-	if c.look(t.Context(), map[string]time.Time{}) {
+	if c.judgeOpen(t.Context(), map[string]time.Time{}) {
 		t.Fatal("there was no claim")
 	}
 	var steps []string

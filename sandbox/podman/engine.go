@@ -98,7 +98,7 @@ func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 	if e.api, err = e.dial(ctx, socket); err != nil {
 		return nil, err
 	}
-	if e.machine, err = e.look(ctx); err != nil {
+	if e.machine, err = e.inspectMachine(ctx); err != nil {
 		return nil, err
 	}
 	return e, nil

@@ -39,11 +39,11 @@ type machine struct {
 // nothing.
 func (e *Engine) Rootless() bool { return e.machine.rootless }
 
-// look finds that out without podman for a service that is ours, because the
+// inspectMachine finds that out without podman for a service that is ours, because the
 // answer is part of every launch.
-func (e *Engine) look(ctx context.Context) (machine, error) {
+func (e *Engine) inspectMachine(ctx context.Context) (machine, error) {
 	if e.service != nil {
-		return lookHere()
+		return inspectHost()
 	}
 	i, err := e.api.info(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func (e *Engine) look(ctx context.Context) (machine, error) {
 var errNoSeccomp = diag.Hint(errors.New("there is no seccomp here, so a container is no fence"),
 	"use a kernel and a podman with seccomp; `podman info` tells")
 
-func lookHere() (machine, error) {
+func inspectHost() (machine, error) {
 	if _, err := os.Stat("/proc/sys/kernel/seccomp/actions_avail"); err != nil {
 		return machine{}, errNoSeccomp
 	}

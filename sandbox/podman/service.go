@@ -19,8 +19,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// patience is how long the service may take to answer at all, and to end.
-const patience = 20 * time.Second
+// serviceTimeout is how long the service may take to answer at all, and to end.
+const serviceTimeout = 20 * time.Second
 
 // service is a `podman system service` of our own. It ends with the launcher: the
 // kernel tells it to, and it finishes what it is making, so that it knows all of
@@ -29,7 +29,7 @@ type service struct {
 	dir    string // private: socket and settings
 	socket string
 	cmd    *exec.Cmd
-	said   bytes.Buffer // its stderr; read after done only
+	stderr bytes.Buffer // read after done only
 	done   chan struct{}
 	err    error // how it ended; valid after done
 	reaper *reaper
@@ -37,7 +37,7 @@ type service struct {
 
 // startService returns when the socket answers.
 func startService(ctx context.Context, o *Options, run string) (*service, error) {
-	podman, err := find(o.Podman)
+	podman, err := findPodman(o.Podman)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func startService(ctx context.Context, o *Options, run string) (*service, error)
 	return s, nil
 }
 
-func find(podman string) (string, error) {
+func findPodman(podman string) (string, error) {
 	if podman == "" {
 		podman = "podman"
 	}
@@ -77,9 +77,9 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 	}
 	s.cmd = exec.Command(podman, append(global, "system", "service", "--time=0", "unix://"+s.socket)...)
 	s.cmd.Env = env
-	s.cmd.Stderr = &s.said
+	s.cmd.Stderr = &s.stderr
 	if o.Log != nil {
-		s.cmd.Stderr = io.MultiWriter(&s.said, o.Log)
+		s.cmd.Stderr = io.MultiWriter(&s.stderr, o.Log)
 	}
 	s.cmd.WaitDelay = time.Second // conmons inherit its stderr
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
@@ -126,7 +126,7 @@ func (s *service) watch(started chan<- error) {
 }
 
 func (s *service) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, serviceTimeout)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -148,7 +148,7 @@ func (s *service) ready(ctx context.Context) error {
 func (s *service) ended() error {
 	select {
 	case <-s.done:
-		return fmt.Errorf("podman's service ended (%v): %s", s.err, bytes.TrimSpace(s.said.Bytes()))
+		return fmt.Errorf("podman's service ended (%v): %s", s.err, bytes.TrimSpace(s.stderr.Bytes()))
 	default:
 		return nil
 	}
@@ -163,7 +163,7 @@ func (s *service) stop(clean bool) error {
 			syscall.Kill(-s.cmd.Process.Pid, syscall.SIGTERM)
 			select {
 			case <-s.done:
-			case <-time.After(patience):
+			case <-time.After(serviceTimeout):
 			}
 		}
 		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)

@@ -5,6 +5,16 @@ import (
 	"testing"
 )
 
+// goEq is a package with a helper of tests, and goImports a test that it helps.
+func goEq(pkg, is string) string {
+	return "package " + pkg + "\n\nfunc Eq(a, b int) bool { return " + is + " }\n"
+}
+
+func goImports(pkg string) string {
+	return "package calc\n\nimport (\n\t\"testing\"\n\n\t\"example.org/calc/internal/" + pkg + "\"\n)\n\n" +
+		"func TestTwo(t *testing.T) {\n\tif !" + pkg + ".Eq(Two(), 2) {\n\t\tt.Fatal()\n\t}\n}\n"
+}
+
 // TestWhatTestsReadAndListsName: what decides without being run by name: data that
 // tests compare with, what only tests are made with, lists and flags that scripts read,
 // what make finds by a pattern, tests within the work's own text. Each was EXACT in
@@ -20,9 +30,9 @@ func TestWhatTestsReadAndListsName(t *testing.T) {
 		"go fixtures":            {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": rep("fixtures/want.txt"), "fixtures/want.txt": "2\n"}, files{"fixtures/want.txt": "1\n"}, "go test ./...", "fixtures/want.txt (changed)"},
 		"go golden elsewhere":    {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": rep("data/want.golden"), "data/want.golden": "2\n"}, files{"data/want.golden": "1\n"}, "go test ./...", "data/want.golden (changed)"},
 		"go embed in test":       {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": "package calc\n\nimport (\n\t_ \"embed\"\n\t\"testing\"\n)\n\n//go:embed want.json\nvar want string\n\nfunc TestTwo(t *testing.T) {\n\tif want != \"1\" {\n\t\tt.Fatal()\n\t}\n}\n", "want.json": "2"}, files{"want.json": "1"}, "go test ./...", "want.json (changed, kept)"},
-		"go testutil":            {"go", files{"go.mod": goMod, "calc.go": badGo, "internal/testutil/eq.go": "package testutil\n\nfunc Eq(a, b int) bool { return a == b }\n", "calc_test.go": "package calc\n\nimport (\n\t\"testing\"\n\n\t\"example.org/calc/internal/testutil\"\n)\n\nfunc TestTwo(t *testing.T) {\n\tif !testutil.Eq(Two(), 2) {\n\t\tt.Fatal()\n\t}\n}\n"}, files{"internal/testutil/eq.go": "package testutil\n\nfunc Eq(a, b int) bool { return true }\n"}, "go test ./...", "internal/testutil/eq.go (changed)"},
-		"go calctest":            {"go", files{"go.mod": goMod, "calc.go": badGo, "internal/calctest/eq.go": "package calctest\n\nfunc Eq(a, b int) bool { return a == b }\n", "calc_test.go": "package calc\n\nimport (\n\t\"testing\"\n\n\t\"example.org/calc/internal/calctest\"\n)\n\nfunc TestTwo(t *testing.T) {\n\tif !calctest.Eq(Two(), 2) {\n\t\tt.Fatal()\n\t}\n}\n"}, files{"internal/calctest/eq.go": "package calctest\n\nfunc Eq(a, b int) bool { return true }\n"}, "go test ./...", "internal/calctest/eq.go (changed, kept)"},
-		"go assert":              {"go", files{"go.mod": goMod, "calc.go": badGo, "internal/assert/eq.go": "package assert\n\nfunc Eq(a, b int) bool { return a == b }\n", "calc_test.go": "package calc\n\nimport (\n\t\"testing\"\n\n\t\"example.org/calc/internal/assert\"\n)\n\nfunc TestTwo(t *testing.T) {\n\tif !assert.Eq(Two(), 2) {\n\t\tt.Fatal()\n\t}\n}\n"}, files{"internal/assert/eq.go": "package assert\n\nfunc Eq(a, b int) bool { return true }\n"}, "go test ./...", "internal/assert/eq.go (changed, kept)"},
+		"go testutil":            {"go", files{"go.mod": goMod, "calc.go": badGo, "internal/testutil/eq.go": goEq("testutil", "a == b"), "calc_test.go": goImports("testutil")}, files{"internal/testutil/eq.go": goEq("testutil", "true")}, "go test ./...", "internal/testutil/eq.go (changed)"},
+		"go calctest":            {"go", files{"go.mod": goMod, "calc.go": badGo, "internal/calctest/eq.go": goEq("calctest", "a == b"), "calc_test.go": goImports("calctest")}, files{"internal/calctest/eq.go": goEq("calctest", "true")}, "go test ./...", "internal/calctest/eq.go (changed, kept)"},
+		"go assert":              {"go", files{"go.mod": goMod, "calc.go": badGo, "internal/assert/eq.go": goEq("assert", "a == b"), "calc_test.go": goImports("assert")}, files{"internal/assert/eq.go": goEq("assert", "true")}, "go test ./...", "internal/assert/eq.go (changed, kept)"},
 		"go generate":            {"go", files{"go.mod": goMod, "calc.go": "package calc\n\n//go:generate false\n"}, files{"calc.go": "package calc\n\n//go:generate true\n"}, "go generate ./...", "calc.go (changed)"},
 		"go generate script":     {"go", files{"go.mod": goMod, "calc.go": "package calc\n\n//go:generate sh gen.sh\n", "gen.sh": "exit 1\n"}, files{"gen.sh": "exit 0\n"}, "go generate ./...", "gen.sh (changed)"},
 		"make pattern rule":      {"make", files{"Makefile": "check: a.ok\n%.ok:\n\tsh really.sh\n\ttouch $@\n", "really.sh": "exit 1\n"}, files{"a.ok": "x\n"}, "make check", "a.ok (added)"},

@@ -1,0 +1,1 @@
+echo strict; exit 1
