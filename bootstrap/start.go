@@ -27,13 +27,10 @@ func failed(why error) run { return run{supervisor.End{Why: why.Error()}, 1} }
 // start takes a target to its end: tree, build, validate, start, run.
 func (w *watcher) start(ctx context.Context, t *target) run {
 	w.trees.Rescued()
-	began := time.Now()
 	w.clearDisk(ctx, t)
 	dir, err := w.prepare(ctx, t)
 	if err != nil {
-		r := failed(err)
-		r.Time = time.Since(began)
-		return r
+		return failed(err)
 	}
 	if t.hop != nil {
 		t.hop.Started = true
@@ -53,7 +50,6 @@ func (w *watcher) start(ctx context.Context, t *target) run {
 	if err != nil {
 		return failed(err)
 	}
-	end.Time = time.Since(began)
 	w.log.Info().Str("branch", t.branch).Str("end", diag.Clean(end.Why)).Bool("booted", end.Booted).Bool("signal", end.Signaled).Msg("the agent ended")
 	return run{end, end.Status.Code()}
 }

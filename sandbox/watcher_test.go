@@ -181,13 +181,14 @@ func (f *inFence) signal(branch string) {
 	}
 }
 
-// kill is kill -9 of the process whose command line holds a word.
+// kill is kill -9 of the process whose command line holds a word, as soon as there is
+// one: an agent that just ended is started again.
 func (f *inFence) kill(word string) {
 	f.T.Helper()
-	pid := f.find(word)
-	if pid == 0 || syscall.Kill(pid, syscall.SIGKILL) != nil {
-		f.T.Fatalf("no %s to kill", word)
-	}
+	f.until(word+" is killed", func() bool {
+		pid := f.find(word)
+		return pid != 0 && syscall.Kill(pid, syscall.SIGKILL) == nil
+	})
 }
 
 // await waits for the log to hold these events, in this order.

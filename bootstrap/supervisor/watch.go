@@ -42,7 +42,7 @@ type End struct {
 	Status   process.Status // how its first process ended
 	Excess   *Excess        // a guard ended it
 	Why      string         // why it ended, with the last of its output where it did not start
-	Time     time.Duration
+	Time     time.Duration  // that it ran; a long build before it makes no steady agent
 }
 
 // Watch runs the agent until it ends, and brings that about when ctx ends, a signal
