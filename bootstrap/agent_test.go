@@ -11,12 +11,17 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/modeltest"
 	"git-ward/protocols/comms"
 )
 
-// directive pushes a directive and the script model's lines for it.
-func (s *site) directive(title, script string) {
+// directive pushes a directive and the script model's turns for it (modeltest.Turns).
+func (s *site) directive(title, turns string) {
 	s.T.Helper()
+	script, err := modeltest.Turns(turns)
+	if err != nil {
+		s.T.Fatal(err)
+	}
 	s.Git("fetch", "--quiet")
 	s.Git("checkout", "--quiet", "-B", "main", "origin/main")
 	text, err := os.ReadFile(filepath.Join(s.Work, "COMMS.md"))
@@ -41,9 +46,18 @@ func (s *site) launch() {
 	}
 }
 
-const improve = `{"calls":[{"name":"write_file","args":{"path":"better.txt","content":"better\n"}},{"name":"bash","args":{"command":"git add -A; git commit -qm better; git push -q"}}]}
-{"calls":[{"name":"bash","args":{"command":"git push -q"}},{"name":"bootstrap","args":{"branch":"agent/{directive}"}}]}
-{"text":"It is better, and it was started."}
+const improve = `
+turn
+write_file better.txt
+| better
+bash git add -A; git commit -qm better; git push -q
+
+turn
+bash git push -q
+bootstrap agent/{directive}
+
+turn
+say It is better, and it was started.
 `
 
 // TestRealAgent is a hop of Ward's own agent: from main it improves a branch, runs
@@ -124,12 +138,21 @@ func TestHopMerges(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
 		// by the tool, in the middle of an iteration
-		"asked": `{"iteration":0,"calls":[{"name":"bash","args":{"command":"echo better >better.txt; sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q"}},{"name":"bootstrap","args":{"branch":"agent/{directive}"}}]}
-{"text":"never said"}
+		"asked": `
+turn iteration=0
+bash echo better >better.txt; sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q
+bootstrap agent/{directive}
+
+turn
+say never said
 `,
 		// by itself, before the merge
-		"not asked": `{"iteration":0,"calls":[{"name":"bash","args":{"command":"echo better >better.txt; sed -i s/1/2/ agent.sh"}}]}
-{"text":"It is better."}
+		"not asked": `
+turn iteration=0
+bash echo better >better.txt; sed -i s/1/2/ agent.sh
+
+turn
+say It is better.
 `,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,8 +199,12 @@ func TestHopCrashes(t *testing.T) {
 	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`)
 	s.mergers()
 	main := s.show("main:agent.sh")
-	s.directive("D-1: better", `{"iteration":0,"calls":[{"name":"bash","args":{"command":"echo better >better.txt; echo echo no such luck, exit 9 >agent.sh; echo exit 9 >>agent.sh"}}]}
-{"text":"It is better."}
+	s.directive("D-1: better", `
+turn iteration=0
+bash echo better >better.txt; echo echo no such luck, exit 9 >agent.sh; echo exit 9 >>agent.sh
+
+turn
+say It is better.
 `)
 	s.launch()
 	want := []string{"BOOTSTRAPPING main", "SUCCESS main", "BOOTSTRAPPING agent/D-1", "FAILURE agent/D-1", "BOOTSTRAPPING main", "SUCCESS main"}
@@ -201,9 +228,16 @@ func TestHopOpen(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`)
 	s.mergers()
-	s.directive("D-1: better", `{"iteration":0,"calls":[{"name":"bash","args":{"command":"sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q"}},{"name":"bootstrap","args":{"branch":"agent/{directive}"}}]}
-{"iteration":1,"calls":[{"name":"bash","args":{"command":"echo better >better.txt"}}]}
-{"text":"It is better."}
+	s.directive("D-1: better", `
+turn iteration=0
+bash sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q
+bootstrap agent/{directive}
+
+turn iteration=1
+bash echo better >better.txt
+
+turn
+say It is better.
 `)
 	s.launch()
 	want := []string{"BOOTSTRAPPING main", "SUCCESS main", "BOOTSTRAPPING agent/D-1", "SUCCESS agent/D-1", "BOOTSTRAPPING main", "SUCCESS main",
@@ -244,8 +278,13 @@ func TestHopKills(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 8))
 	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`)
 	s.mergers()
-	s.directive("D-1: better", `{"calls":[{"name":"bash","args":{"command":"echo better >better.txt; sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q"}},{"name":"bootstrap","args":{"branch":"agent/{directive}"}}]}
-{"text":"It is better."}
+	s.directive("D-1: better", `
+turn
+bash echo better >better.txt; sed -i s/1/2/ agent.sh; git add -A; git commit -qm better; git push -q
+bootstrap agent/{directive}
+
+turn
+say It is better.
 `)
 	for range 12 {
 		launch := s.Command(s.Work, nil, "git-ward", "launch", "--unfenced", "--once", "--bare", s.Bare, "--state", s.state, "--model", "script")
@@ -254,7 +293,7 @@ func TestHopKills(t *testing.T) {
 		if err := launch.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for range random.IntN(3) {
+		for range random.IntN(3) { // any moment: that is the test
 			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
 			for _, pid := range s.agents() {
 				syscall.Kill(pid, syscall.SIGKILL)

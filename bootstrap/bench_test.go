@@ -43,7 +43,7 @@ func TestBenchWatcher(t *testing.T) {
 	for n := range 3 {
 		s.start()
 		s.until("a long pause", func() bool { return len(s.events()) > 0 && s.events()[len(s.events())-1] == "FAILURE main" })
-		time.Sleep(3 * time.Second)
+		time.Sleep(3 * time.Second) // well into the pause, past its beginning
 		start := time.Now()
 		now := s.main(steadily + fmt.Sprintf("# %d\n", n))
 		s.awaitLast(boot.Success, now)

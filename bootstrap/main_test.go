@@ -135,7 +135,7 @@ func (s *site) endLeftovers() {
 		if left == 0 {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // the killed need it to end, and the next one may have been forked
 	}
 }
 
@@ -311,6 +311,8 @@ func (s *site) awaitLast(event boot.Event, commit string) {
 	})
 }
 
+// until waits for what other processes do. It looks, because they tell nobody; a
+// minute and a half is what a machine with much to do may need.
 func (s *site) until(what string, is func() bool) {
 	s.T.Helper()
 	for end := time.Now().Add(90 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {

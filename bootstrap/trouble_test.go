@@ -229,7 +229,7 @@ func TestKills(t *testing.T) {
 			signal := signals[random.IntN(len(signals))]
 			s.signal(signal[0], signal[1])
 		}
-		for range 1 + random.IntN(3) {
+		for range 1 + random.IntN(3) { // any moment: that is the test
 			time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond)
 			victim := random.IntN(3)
 			if victim != 1 {

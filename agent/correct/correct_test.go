@@ -61,7 +61,7 @@ func apply(p *gittest.Pair, random *rand.Rand, most int) (kills int) {
 		}
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
-		delay := time.Hour
+		delay := time.Hour // to its end; before that, killed at any moment of its work
 		if kills < most {
 			delay = time.Duration(random.IntN(120)) * time.Millisecond
 		}

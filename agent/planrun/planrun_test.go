@@ -350,7 +350,7 @@ func killUntilDone(t *testing.T, dir string, random *rand.Rand, most int) (kills
 		}
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
-		delay := time.Hour
+		delay := time.Hour // to its end; before that, killed at any moment of its work
 		if kills < most {
 			delay = time.Duration(10+random.IntN(150)) * time.Millisecond
 		}

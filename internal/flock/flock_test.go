@@ -38,7 +38,7 @@ func TestDir(t *testing.T) {
 	select {
 	case err := <-second:
 		t.Fatal("two have it: ", err)
-	case <-time.After(100 * time.Millisecond):
+	case <-time.After(100 * time.Millisecond): // that nothing comes has no event; what would come, comes sooner
 	}
 	stdin.Close()
 	if err := child.Wait(); err != nil {

@@ -27,7 +27,7 @@ func TestBenchTurn(t *testing.T) {
 	benchtest.Only(t)
 	const thinks = time.Second
 	s := modeltest.New(t, func(*modeltest.Request) modeltest.Turn {
-		time.Sleep(thinks)
+		time.Sleep(thinks) // the model's own time, against which Ward's is measured
 		return modeltest.Turn{Text: "done"}
 	})
 	g := serveGateway(t, s.URL)
@@ -134,7 +134,7 @@ func bash(t *testing.T) time.Duration {
 func TestBenchProgram(t *testing.T) {
 	benchtest.Only(t)
 	s := modeltest.New(t, func(r *modeltest.Request) modeltest.Turn {
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // the model's own time, against which Ward's is measured
 		return modeltest.ByProgram(r)
 	})
 	g := serveGateway(t, s.URL)

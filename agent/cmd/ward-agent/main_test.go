@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/modeltest"
 )
 
 // What differs from run to run.
@@ -73,12 +77,31 @@ func setup(env *testscript.Env) error {
 	if err := os.WriteFile(filepath.Join(work, "config.toml"), []byte(text), 0o644); err != nil {
 		return err
 	}
-	if err := writeMeta(filepath.Join(work, "pm")); err != nil {
+	if err := errors.Join(writeMeta(filepath.Join(work, "pm")), writeScripts(work)); err != nil {
 		return err
 	}
 	cmd := exec.Command("git", "init", "--quiet", "--bare", "--template=", "remote.git")
 	cmd.Dir, cmd.Env = work, env.Vars
 	return cmd.Run()
+}
+
+// writeScripts makes NAME, a script for the model, of each file NAME.turns.
+func writeScripts(work string) error {
+	return filepath.WalkDir(work, func(path string, _ fs.DirEntry, err error) error {
+		name, ok := strings.CutSuffix(path, ".turns")
+		if err != nil || !ok {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		script, err := modeltest.Turns(string(text))
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return errors.Join(os.WriteFile(name, []byte(script), 0o644), os.Remove(path))
+	})
 }
 
 // writeMeta gives the PM's clone its agent_meta.json, unless a script brings one.

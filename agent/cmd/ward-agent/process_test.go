@@ -171,7 +171,7 @@ func (s *site) killUntilDone(random *rand.Rand, args []string) (kills int) {
 		}
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
-		delay := time.Hour
+		delay := time.Hour // to its end; before that, killed at any moment of its work
 		if kills < 15 {
 			delay = time.Duration(random.IntN(150+20*kills)) * time.Millisecond
 		}
@@ -262,6 +262,8 @@ func TestForever(t *testing.T) {
 	}
 }
 
+// await waits for reports of the agent, which works in another process and tells
+// nobody but the repository.
 func (s *site) await(reports int, limit time.Duration, log *bytes.Buffer) {
 	s.Helper()
 	for end := time.Now().Add(limit); len(s.reports()) < reports; time.Sleep(50 * time.Millisecond) {
