@@ -226,7 +226,7 @@ func TestReport(t *testing.T) {
 	if s := run(t, Report, dir, "append", "--status", "INFO", "-m", "x", "-F", "-"); s.err == nil || !strings.Contains(s.err.Error(), "exclude each other") {
 		t.Error(s.err)
 	}
-	run(t, Report, t.TempDir(), "append", "--status", "INFO").check(t, "is not in a git repository")
+	run(t, Report, t.TempDir(), "append", "--status", "INFO").check(t, "is not in a working tree")
 }
 
 func TestMaintain(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/hooks/audit"
@@ -23,49 +24,44 @@ const lintUsage = "lint [--as pm|agent|member] [--config FILE] [--ref BRANCH] [-
 // Lint is `git ward lint [REV]`: what the hooks would say if REV (default HEAD)
 // were pushed from this clone, with the same output.
 func Lint(ctx context.Context, env *cli.Env) error {
-	l := &linter{ctx: ctx, env: env}
+	var o lintOptions
+	var asJSON bool
 	args, err := env.Flags("lint", lintUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&l.principal, "as", "", "`who` pushes, pm, agent or member; default: git config ward.principal, then pm")
-		fs.StringVar(&l.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
-		fs.StringVar(&l.branch, "ref", "", "the `branch` that would be pushed; default: the one that is checked out")
-		fs.BoolVar(&l.json, "json", false, "JSON on one line")
+		fs.StringVar(&o.principal, "as", "", "`who` pushes, pm, agent or member; default: git config ward.principal, then pm")
+		fs.StringVar(&o.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
+		fs.StringVar(&o.branch, "ref", "", "the `branch` that would be pushed; default: the one that is checked out")
+		fs.BoolVar(&asJSON, "json", false, "JSON on one line")
 	})
 	if err != nil {
 		return err
 	}
-	if len(args) > 1 {
+	switch len(args) {
+	case 0:
+		o.rev = "HEAD"
+	case 1:
+		o.rev = args[0]
+	default:
 		return env.Usage(lintUsage, "lint takes one revision")
 	}
-	l.rev = strings.Join(append(args, "HEAD")[:1], "")
-	return l.run()
-}
-
-type linter struct {
-	ctx                            context.Context
-	env                            *cli.Env
-	principal, config, branch, rev string
-	json                           bool
-	repo                           *git.Repo
-}
-
-func (l *linter) run() (err error) {
-	if l.repo, err = git.Discover(l.ctx, l.env.Dir); err != nil {
+	repo, err := git.Discover(ctx, env.Dir)
+	if err != nil {
 		return diag.Hint(err, "run it in a clone of a ward repository")
 	}
-	batch := l.repo.Batch(l.ctx)
+	batch := repo.Batch(ctx)
 	defer batch.Close()
-	push, err := l.push(batch)
+	p, err := o.push(ctx, env, repo)
 	if err != nil {
 		return err
 	}
-	result, err := checks.Judge(l.ctx, l.repo, batch, push)
+	p.Retired = func() (comms.Set, error) { return audit.Retired(batch) } // git ward clone fetches the audit
+	result, err := checks.Judge(ctx, repo, batch, p)
 	if err != nil {
 		return err
 	}
-	if l.json {
-		err = diag.WriteJSON(l.env.Stdout, checks.NewAnswer(result, push.Principal, ""))
+	if asJSON {
+		err = diag.WriteJSON(env.Stdout, checks.NewAnswer(result, p.Principal, ""))
 	} else {
-		result.WriteText(l.env.Stdout)
+		result.WriteText(env.Stdout)
 	}
 	if err == nil && result.Refused() {
 		return cli.ErrFindings
@@ -73,51 +69,49 @@ func (l *linter) run() (err error) {
 	return err
 }
 
+// lintOptions say what would be pushed, and by whom; "" is for the clone to say.
+type lintOptions struct{ principal, config, branch, rev string }
+
 // push is the update that `git push origin REV:branch` would send.
-func (l *linter) push(batch *git.Batch) (*checks.Push, error) {
+func (o lintOptions) push(ctx context.Context, env *cli.Env, repo *git.Repo) (*checks.Push, error) {
 	const remote = "refs/remotes/origin/"
-	main, err := l.repo.Ref(l.ctx, remote+"main")
+	main, err := repo.Ref(ctx, remote+"main")
 	if err != nil {
 		return nil, err
 	}
 	if main == git.Zero {
 		return nil, diag.Hint(errors.New("this repository has no origin/main to compare with"), "git fetch origin; lint runs in a clone of a ward repository")
 	}
-	tip, err := l.resolve(l.rev + "^{commit}")
+	tip, err := repo.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", o.rev+"^{commit}")
 	if err != nil {
-		return nil, diag.Hint(fmt.Errorf("%q is not a commit", l.rev), "name a branch, a tag or an object id")
+		return nil, diag.Hint(fmt.Errorf("%q is not a commit", o.rev), "name a branch, a tag or an object id")
 	}
-	if l.branch == "" {
-		if l.branch, err = l.currentBranch(); err != nil {
+	branch := strings.TrimPrefix(o.branch, "refs/heads/")
+	if branch == "" {
+		if branch, err = currentBranch(ctx, repo); err != nil {
 			return nil, err
 		}
 	}
-	l.branch = strings.TrimPrefix(l.branch, "refs/heads/")
-	old, err := l.repo.Ref(l.ctx, remote+l.branch)
+	old, err := repo.Ref(ctx, remote+branch)
 	if err != nil {
 		return nil, err
 	}
-	push := &checks.Push{Branches: remote,
-		Updates: []push.Update{{Ref: "refs/heads/" + l.branch, Old: old, New: tip}}}
-	if push.Principal, err = l.who(); err != nil {
+	principal, err := o.pusher(ctx, repo)
+	if err != nil {
 		return nil, err
 	}
-	if push.Config, err = l.settings(); err != nil {
+	settings, err := o.settings(env)
+	if err != nil {
 		return nil, err
 	}
-	push.Retired = func() (comms.Set, error) { return audit.Retired(batch) } // git ward clone fetches the audit
-	return push, nil
-}
-
-func (l *linter) resolve(rev string) (string, error) {
-	out, err := l.repo.Output(l.ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev)
-	return strings.TrimSpace(string(out)), err
+	return &checks.Push{Principal: principal, Config: settings, Branches: remote,
+		Updates: []push.Update{{Ref: "refs/heads/" + branch, Old: old, New: strings.TrimSpace(string(tip))}}}, nil
 }
 
 // currentBranch is what HEAD points to; a detached HEAD is linted as a branch
 // of the agent's would be.
-func (l *linter) currentBranch() (string, error) {
-	out, err := l.repo.Output(l.ctx, "rev-parse", "--abbrev-ref", "HEAD")
+func currentBranch(ctx context.Context, repo *git.Repo) (string, error) {
+	out, err := repo.Output(ctx, "rev-parse", "--abbrev-ref", "HEAD")
 	branch := strings.TrimSpace(string(out))
 	if branch == "HEAD" {
 		branch = "agent/detached"
@@ -125,26 +119,31 @@ func (l *linter) currentBranch() (string, error) {
 	return branch, err
 }
 
-func (l *linter) who() (push.Principal, error) {
-	if l.principal == "" {
-		out, _ := l.repo.Output(l.ctx, "config", "--get", "ward.principal")
-		l.principal = cmp.Or(strings.TrimSpace(string(out)), string(push.PM))
+// pusher is whose rights are tried.
+func (o lintOptions) pusher(ctx context.Context, repo *git.Repo) (push.Principal, error) {
+	name := o.principal
+	if name == "" {
+		out, err := repo.Output(ctx, "config", "--get", "ward.principal")
+		if err != nil {
+			out = nil // not set: a PM's clone has it, and so may none
+		}
+		name = cmp.Or(strings.TrimSpace(string(out)), string(push.PM))
 	}
-	switch p := push.Principal(l.principal); p {
-	case push.PM, push.Agent, push.Member:
-		return p, nil
+	principal := push.Principal(name)
+	if !slices.Contains([]push.Principal{push.PM, push.Agent, push.Member}, principal) {
+		return "", fmt.Errorf("--as is pm, agent or member, not %q", name)
 	}
-	return "", fmt.Errorf("--as is pm, agent or member, not %q", l.principal)
+	return principal, nil
 }
 
-func (l *linter) settings() (*config.Config, error) {
-	if l.config == "" {
-		fmt.Fprintln(l.env.Stderr, "git-ward: note: linting with Ward's default settings; --config FILE takes the host's")
+func (o lintOptions) settings(env *cli.Env) (*config.Config, error) {
+	if o.config == "" {
+		fmt.Fprintln(env.Stderr, "git-ward: note: linting with Ward's default settings; --config FILE takes the host's")
 		return config.Default(), nil
 	}
-	data, err := config.ReadFile(l.env.Path(l.config))
+	data, err := config.ReadFile(env.Path(o.config))
 	if err != nil {
 		return nil, err
 	}
-	return config.Parse(data, l.config)
+	return config.Parse(data, o.config)
 }

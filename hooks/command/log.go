@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -90,32 +91,39 @@ func writeTable(env *cli.Env, chain []audit.Link) error {
 	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PUSH\tTIME\tWHO\tVERDICT\tREF\tFROM..TO\tRULES")
 	for _, l := range chain {
-		verdict := string(l.Verdict)
-		if l.Repeats > 0 {
-			verdict += fmt.Sprintf(" (and %d more times)", l.Repeats)
-		}
-		rules := strings.Join(append(slices.Clone(l.Rules), prefixed("allowed ", l.Allowed)...), " ")
-		if len(l.Refs) == 0 {
-			what := "-"
-			if l.Err != nil {
-				what = "(cannot be read: git ward fsck)"
-			}
-			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t-..-\t%s\n", l.ID, l.Time.Format(time.DateTime), who(l), verdict, what, rules)
-		}
-		for i, ref := range l.Refs {
-			name := strings.TrimPrefix(diag.Clean(ref.Ref), "refs/heads/")
-			move := short(ref.Old) + ".." + short(ref.New)
-			if i == 0 {
-				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.Time.Format(time.DateTime), who(l), verdict, name, move, rules)
-			} else {
-				fmt.Fprintf(w, "\t\t\t\t%s\t%s\t\n", name, move)
-			}
-		}
-		if l.Omitted != nil && l.Omitted.Refs > 0 {
-			fmt.Fprintf(w, "\t\t\t\t(and %s more)\t\t\n", diag.Count(l.Omitted.Refs, "ref"))
-		}
+		writeRows(w, l)
 	}
 	return w.Flush()
+}
+
+// writeRows writes a record: a row for each ref, of which the first also says the rest.
+func writeRows(w io.Writer, l audit.Link) {
+	verdict := string(l.Verdict)
+	if l.Repeats > 0 {
+		verdict += fmt.Sprintf(" (and %d more times)", l.Repeats)
+	}
+	rules := strings.Join(append(slices.Clone(l.Rules), prefixed("allowed ", l.Allowed)...), " ")
+	row := func(ref, move string) {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.Time.Format(time.DateTime), who(l), verdict, ref, move, rules)
+	}
+	switch {
+	case len(l.Refs) == 0 && l.Err != nil:
+		row("(cannot be read: git ward fsck)", "-..-")
+	case len(l.Refs) == 0:
+		row("-", "-..-")
+	}
+	for i, ref := range l.Refs {
+		name := strings.TrimPrefix(diag.Clean(ref.Ref), "refs/heads/")
+		move := short(ref.Old) + ".." + short(ref.New)
+		if i == 0 {
+			row(name, move)
+		} else {
+			fmt.Fprintf(w, "\t\t\t\t%s\t%s\t\n", name, move)
+		}
+	}
+	if l.Omitted != nil && l.Omitted.Refs > 0 {
+		fmt.Fprintf(w, "\t\t\t\t(and %s more)\t\t\n", diag.Count(l.Omitted.Refs, "ref"))
+	}
 }
 
 // who is the principal, and the name that the transport proved.

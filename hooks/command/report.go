@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
+	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
 )
 
@@ -22,18 +20,18 @@ const reportUsage = "report append --status STATUS [--directive D-n] [-m TEXT | 
 
 // Report is `git ward report append`: it writes a report with the next id into
 // COMMS.md of the working tree. Committing and pushing it stays with git.
-func Report(ctx context.Context, env *cli.Env) error {
+func Report(_ context.Context, env *cli.Env) error {
 	if len(env.Args) == 0 || env.Args[0] != "append" {
 		return env.Usage(reportUsage, "report takes the word append")
 	}
 	sub := *env
 	sub.Args = env.Args[1:]
-	r := &reporter{env: &sub}
+	var o reportOptions
 	args, err := sub.Flags("report append", reportUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&r.status, "status", "", "one of "+statusWords())
-		fs.StringVar(&r.directive, "directive", "-", "the directive that it answers, `D-n`, or - for none")
-		fs.StringVar(&r.text, "m", "", "the `text`")
-		fs.StringVar(&r.file, "F", "", "a `file` that holds the text, - for standard input")
+		fs.StringVar(&o.status, "status", "", "one of "+statusWords())
+		fs.StringVar(&o.directive, "directive", "-", "the directive that it answers, `D-n`, or - for none")
+		fs.StringVar(&o.text, "m", "", "the `text`")
+		fs.StringVar(&o.file, "F", "", "a `file` that holds the text, - for standard input")
 	})
 	if err != nil {
 		return err
@@ -41,17 +39,20 @@ func Report(ctx context.Context, env *cli.Env) error {
 	if len(args) > 0 {
 		return env.Usage(reportUsage, "unexpected argument %q", args[0])
 	}
-	repo, err := git.Discover(ctx, env.Dir)
+	tree, err := worktree.Find(env.Dir)
 	if err != nil {
-		return diag.Hint(err, "run it in a clone of a ward repository")
+		return err
 	}
-	return r.append(ctx, repo)
+	id, err := o.append(env, tree)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "appended R-%d to COMMS.md\nnext: git commit -m 'comms: report R-%d' COMMS.md && git push\n", id, id)
+	return nil
 }
 
-type reporter struct {
-	env                           *cli.Env
-	status, directive, text, file string
-}
+// reportOptions are the parts of a report; file names one that holds the text.
+type reportOptions struct{ status, directive, text, file string }
 
 func statusWords() string {
 	var words []string
@@ -61,64 +62,43 @@ func statusWords() string {
 	return strings.Join(words, ", ")
 }
 
-func (r *reporter) append(ctx context.Context, repo *git.Repo) error {
-	status := comms.Status(r.status)
+// append writes the report into the tree's COMMS.md and returns its number.
+func (o reportOptions) append(env *cli.Env, tree *worktree.Tree) (int, error) {
+	status := comms.Status(o.status)
 	if !status.Valid() {
-		return diag.Hint(fmt.Errorf("%q is not a report's status", r.status), "it is one of %s", statusWords())
+		return 0, diag.Hint(fmt.Errorf("%q is not a report's status", o.status), "it is one of %s", statusWords())
 	}
-	if err := r.readText(); err != nil {
-		return err
-	}
-	path, err := worktreeFile(ctx, r.env.Dir, comms.Path)
+	text, err := o.read(env)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := tree.Read(comms.Path, comms.MaxBytes)
 	if err != nil {
-		return diag.Hint(err, "switch to a branch that has COMMS.md")
+		return 0, diag.Hint(err, "switch to a branch that has COMMS.md")
 	}
-	report := comms.NewReport{Time: time.Now().UTC(), Directive: r.directive, Status: status, Text: r.text}
-	doc, _ := comms.Parse(data)
-	if d := doc.Directive(r.directive); d != nil {
+	report := comms.NewReport{Time: time.Now().UTC(), Directive: o.directive, Status: status, Text: text}
+	doc, _ := comms.Parse(data) // what is wrong in it is the checks' to say
+	if d := doc.Directive(o.directive); d != nil {
 		report.DirectiveHash = d.Hash()
 	}
-	out, id, err := comms.AppendReport(data, report)
+	data, id, err := comms.AppendReport(data, report)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := atomicfile.Write(path, out, 0o644); err != nil {
-		return err
-	}
-	fmt.Fprintf(r.env.Stdout, "appended R-%d to COMMS.md\nnext: git commit -m 'comms: report R-%d' COMMS.md && git push\n", id, id)
-	return nil
+	return id, tree.Write(comms.Path, data)
 }
 
-func (r *reporter) readText() (err error) {
-	var data []byte
+// read is the report's text, from wherever it is.
+func (o reportOptions) read(env *cli.Env) (string, error) {
 	switch {
-	case r.file != "" && r.text != "":
-		return errors.New("-m and -F exclude each other")
-	case r.file == "-":
-		data, err = io.ReadAll(io.LimitReader(r.env.Stdin, comms.MaxBytes))
-	case r.file != "":
-		data, err = os.ReadFile(r.env.Path(r.file))
-	default:
-		return nil
+	case o.file != "" && o.text != "":
+		return "", errors.New("-m and -F exclude each other")
+	case o.file == "-":
+		data, err := io.ReadAll(io.LimitReader(env.Stdin, comms.MaxBytes))
+		return string(data), err
+	case o.file != "":
+		data, err := os.ReadFile(env.Path(o.file))
+		return string(data), err
 	}
-	r.text = string(data)
-	return err
-}
-
-// worktreeFile is a file's path at the top of the working tree around dir.
-func worktreeFile(ctx context.Context, dir, name string) (string, error) {
-	for {
-		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
-			return filepath.Join(dir, name), nil
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", diag.Hint(errors.New("not in a working tree"), "run it in a clone")
-		}
-		dir = parent
-	}
+	return o.text, nil
 }

@@ -39,10 +39,6 @@ func Fresh(found []Finding, old []byte) (fresh []Finding) {
 	return fresh
 }
 
-// In reports whether old holds the same secret. For more than a few findings
-// Fresh takes less.
-func (f Finding) In(old []byte) bool { return len(Fresh([]Finding{f}, old)) == 0 }
-
 // lookup is a search for secrets of one length.
 type lookup struct {
 	sums      map[uint64]bool            // of the secrets not yet found

@@ -9,6 +9,9 @@ import (
 	"testing"
 )
 
+// published reports whether a text holds the same secret.
+func published(f Finding, text []byte) bool { return len(Fresh([]Finding{f}, text)) == 0 }
+
 // only scans data and wants exactly one finding.
 func only(t *testing.T, path, data string) Finding {
 	t.Helper()
@@ -107,11 +110,11 @@ func TestIn(t *testing.T) {
 		token: true, "moved " + token + " here": true, "x" + token: true,
 		"": false, token[1:]: false, other: false, other + token[:30]: false,
 	} {
-		if f.In([]byte(text)) != want {
+		if published(f, []byte(text)) != want {
 			t.Errorf("In is %v for %d bytes", !want, len(text))
 		}
 	}
-	if (Finding{}).In([]byte("anything")) {
+	if published(Finding{}, []byte("anything")) {
 		t.Error("a finding of nothing is in something")
 	}
 }
