@@ -33,7 +33,7 @@ func showFirewall(ctx context.Context, env *cli.Env) error {
 			return err
 		}
 	}
-	policy, err := fence.Policy(ctx, settings, false, env.Stderr)
+	policy, err := fence.Policy(ctx, settings, env.Stderr)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func surroundings(ctx context.Context, bare string, warnings io.Writer) (*probe.
 	if err != nil {
 		return nil, err
 	}
-	policy, err := fence.Policy(ctx, settings, false, warnings)
+	policy, err := fence.Policy(ctx, settings, warnings)
 	if err != nil {
 		return nil, err
 	}

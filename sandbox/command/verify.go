@@ -92,7 +92,7 @@ func (o *verifyOptions) facts(ctx context.Context, env *cli.Env) (*verifier.Fact
 	}
 	v := fence.Verifier{Bare: bare, Settings: settings, Podman: podmanOf(env), Unfenced: o.unfenced, Log: zerolog.Nop()}
 	if !o.unfenced {
-		if v.Policy, err = fence.Policy(ctx, settings, false, env.Stderr); err != nil {
+		if v.Policy, err = fence.Policy(ctx, settings, env.Stderr); err != nil {
 			return nil, err
 		}
 	}

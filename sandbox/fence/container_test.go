@@ -4,7 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"git-ward/internal/config"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/podman"
 )
 
 // Scripts of the host's are not shown in the fence, whichever directory a server
@@ -18,5 +23,57 @@ func TestOtherHooksAreCovered(t *testing.T) {
 	}
 	if got, want := otherHooks(bare), []string{"custom_hooks", "custom_hooks.chained", "hooks.chained"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// What a container has from the host is read-only, hooks and settings are covered, and
+// there is no network in allow-list mode (SBX-3, SBX-4).
+func TestContainer(t *testing.T) {
+	bare := t.TempDir()
+	if err := os.Mkdir(filepath.Join(bare, "custom_hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f := &fence{image: "image", cover: "/cover", policy: firewall.Policy{Mode: firewall.Allowlist}}
+	s := f.container(bare, config.Default())
+	covered := map[string]bool{}
+	for _, m := range s.Mounts {
+		if m.Kind != podman.Tmpfs && !m.ReadOnly {
+			t.Errorf("%s is writable at %s", m.Source, m.Target)
+		}
+		if m.Source == "/cover" {
+			covered[m.Target] = true
+		}
+	}
+	for _, target := range []string{"/mnt/remote/ward", "/mnt/remote/hooks", "/mnt/remote/custom_hooks"} {
+		if !covered[target] {
+			t.Errorf("%s is not covered", target)
+		}
+	}
+	if s.Network != podman.NetworkNone || len(s.DNS) > 0 || len(s.Caps) > 0 || !s.NoNewPrivileges || !s.ReadOnlyRoot || s.User != "1000:1000" {
+		t.Errorf("%+v", s)
+	}
+	f.policy.Mode = firewall.Public
+	if s := f.container(bare, config.Default()); s.Network != podman.NetworkPublic {
+		t.Errorf("network %v in public mode", s.Network)
+	}
+}
+
+// The forwarder is in front of whatever runs, and leads to the proxy where there is no
+// other way out.
+func TestCommandLine(t *testing.T) {
+	for _, c := range []struct {
+		payload Payload
+		mode    firewall.Mode
+		want    string
+	}{
+		{Payload{Command: []string{"sh", "-c", "id"}}, firewall.Public, "/ward/bin/ward-inside --gateway /ward/gateway/sock -- sh -c id"},
+		{Payload{Command: []string{"id"}}, firewall.Allowlist, "/ward/bin/ward-inside --gateway /ward/gateway/sock --proxy -- id"},
+		{Payload{Model: "script", Once: true}, firewall.Public, "/ward/bin/ward-inside --gateway /ward/gateway/sock -- /ward/bin/ward-watcher --agent /ward/bin/ward-agent" +
+			" --agent-user 1000 --bare /mnt/remote --state /bot --door /ward/door/sock --config /ward/config/config.toml --model script --once"},
+	} {
+		l := &launch{spec: Spec{Payload: c.payload, State: "/s"}, policy: firewall.Policy{Mode: c.mode}}
+		if got := strings.Join(l.commandLine(), " "); got != c.want {
+			t.Errorf("%s\nwant\n%s", got, c.want)
+		}
 	}
 }

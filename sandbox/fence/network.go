@@ -13,21 +13,28 @@ import (
 	"git-ward/sandbox/firewall"
 )
 
-// Policy is SBX-2 for this machine, as it is now. A plain process, which is not
-// fenced, asks names as the host does. Warnings are for people.
-func Policy(ctx context.Context, settings *config.Config, unfenced bool, warnings io.Writer) (firewall.Policy, error) {
+// Policy is SBX-2 for this machine, as it is now. Warnings are for people.
+func Policy(ctx context.Context, settings *config.Config, warnings io.Writer) (firewall.Policy, error) {
+	p, err := hostPolicy(ctx, settings)
+	if err != nil || p.Mode != firewall.Public {
+		return p, err
+	}
+	if p.Resolvers, err = resolvers(settings.Sandbox.Resolvers); err != nil {
+		return p, err
+	}
+	if len(p.Resolvers) == 0 {
+		fmt.Fprintln(warnings, "warning: no name server that a container can reach; set [sandbox] resolvers")
+	}
+	return p, p.Validate()
+}
+
+// hostPolicy is Policy without name servers, for plain processes: they are not
+// fenced, and ask for names as the host does. The gateway goes by its other facts.
+func hostPolicy(ctx context.Context, settings *config.Config) (firewall.Policy, error) {
 	p := firewall.Policy{Mode: firewall.Mode(settings.Egress.Mode)}
 	var err error
 	if p.HostAddrs, p.HostRoutes, err = firewall.HostFacts(ctx); err != nil {
 		return p, fmt.Errorf("the host's own addresses cannot be read: %w", err)
-	}
-	if p.Mode == firewall.Public && !unfenced {
-		if p.Resolvers, err = resolvers(settings.Sandbox.Resolvers); err != nil {
-			return p, err
-		}
-		if len(p.Resolvers) == 0 {
-			fmt.Fprintln(warnings, "warning: no name server that a container can reach; set [sandbox] resolvers")
-		}
 	}
 	return p, p.Validate()
 }

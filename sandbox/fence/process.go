@@ -65,9 +65,6 @@ func (l *launch) processEnv() []string {
 	return env
 }
 
-// untilText is when [budget] time is spent, for who works inside.
-func (l *launch) untilText() string { return l.until.UTC().Format(time.RFC3339Nano) }
-
 // processEnd is a launch's end for its processes'. Death by a signal that nobody
 // here sent is trouble; where it was asked for, the shell's code for it is enough.
 func processEnd(status syscall.WaitStatus, asked bool) error {

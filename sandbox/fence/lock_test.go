@@ -1,0 +1,65 @@
+package fence
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// One launcher works on a repository; what a killed one left of its sockets goes with
+// the next.
+func TestLock(t *testing.T) {
+	bare := t.TempDir()
+	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, running := Running(bare); running {
+		t.Error("nobody has been there")
+	}
+	lock, err := acquire(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scratch, err := makeScratch(lock, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, running := Running(bare); !running || pid != os.Getpid() {
+		t.Errorf("process %d, %v", pid, running)
+	}
+	if second, err := acquire(bare); err == nil || !strings.Contains(err.Error(), "another launcher") {
+		t.Error(second, err)
+	}
+	lock.Close() // as the kernel does for one that is killed
+	if _, running := Running(bare); running {
+		t.Error("the lock outlives its launcher")
+	}
+	lock, err = acquire(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := os.Stat(scratch); !os.IsNotExist(err) {
+		t.Errorf("the sockets of a launcher that was killed: %v", err)
+	}
+}
+
+// A directory that is not a launcher's is not removed, whatever stands in the lock.
+func TestLockNamesAnotherDirectory(t *testing.T) {
+	bare, precious := t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bare, lockPath), []byte("1\n"+precious+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := acquire(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+	if _, err := os.Stat(precious); err != nil {
+		t.Error(err)
+	}
+}

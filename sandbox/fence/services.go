@@ -1,0 +1,72 @@
+package fence
+
+import (
+	"context"
+	"fmt"
+
+	"git-ward/internal/git"
+	"git-ward/sandbox/door"
+	"git-ward/sandbox/judge"
+)
+
+// serve opens the door and the gateway, starts the judge, and runs the payload
+// while all three serve it.
+func (l *launch) serve(ctx context.Context) (err error) {
+	if l.spec.Unfenced {
+		l.policy, err = hostPolicy(ctx, l.spec.Settings)
+	} else {
+		l.policy, err = Policy(ctx, l.spec.Settings, l.spec.Messages)
+	}
+	if err != nil {
+		return err
+	}
+	d, err := door.Listen(ctx, door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.log})
+	if err != nil {
+		return err
+	}
+	l.door = d.Socket()
+	return whileServing(ctx, service{"the git door", d.Serve}, func(ctx context.Context) error {
+		g, err := l.openGateway()
+		if err != nil {
+			return err
+		}
+		l.gateway = g.Socket()
+		return whileServing(ctx, service{"the gateway", g.Serve}, func(ctx context.Context) error {
+			return whileServing(ctx, service{"the judge", l.judge().Serve}, l.keepRunning)
+		})
+	})
+}
+
+// judge writes the verdicts on what this launch's agent claims.
+func (l *launch) judge() *judge.Judge {
+	v := &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: Podman{l.spec.Podman.Storage, l.scratch}, Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log}
+	return &judge.Judge{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Log: l.log, Verify: v.Verify}
+}
+
+// service is one of the programs on the host's side of a fence.
+type service struct {
+	name  string
+	serve func(context.Context) error
+}
+
+// whileServing runs f while a service serves it. The service ends after f, not with
+// ctx: an agent that is told to end may still push what it has. A service that
+// breaks ends f, because an agent without it is of no use.
+func whileServing(ctx context.Context, s service, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	open, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	served := make(chan error, 1)
+	go func() {
+		err := s.serve(open)
+		cancel()
+		served <- err
+	}()
+	err := f(ctx)
+	end()
+	if serveErr := <-served; serveErr != nil {
+		return fmt.Errorf("%s: %w", s.name, serveErr)
+	}
+	return err
+}

@@ -1,0 +1,36 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// A service ends after what it serves, and what it serves ends when it breaks.
+func TestWhileServing(t *testing.T) {
+	var order []string
+	serve := func(ctx context.Context) error { <-ctx.Done(); order = append(order, "service"); return nil }
+	ctx, cancel := context.WithCancel(t.Context())
+	err := whileServing(ctx, service{"it", serve}, func(ctx context.Context) error {
+		cancel() // asked to end, and still served
+		<-ctx.Done()
+		order = append(order, "payload")
+		return ctx.Err()
+	})
+	if !errors.Is(err, context.Canceled) || len(order) != 2 || order[0] != "payload" {
+		t.Errorf("%v, in the order %v", err, order)
+	}
+	broken := errors.New("broken")
+	err = whileServing(t.Context(), service{"it", func(context.Context) error { return broken }}, func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Second): // far beyond what it takes
+			t.Error("nobody told the payload")
+		}
+		return nil
+	})
+	if !errors.Is(err, broken) || err.Error() != "it: broken" {
+		t.Error(err)
+	}
+}
