@@ -1,21 +1,14 @@
 package command
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"flag"
-	"fmt"
-	"io/fs"
-	"strings"
 
 	"git-ward/agent/orient"
 	"git-ward/agent/planrun"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
-	"git-ward/protocols/fsm"
-	"git-ward/protocols/plan"
 )
 
 const orientUsage = "orient [--json] [--connect HOST:PORT]... [--unknown WORDS]... [--search URL] [--research TOPIC]"
@@ -77,35 +70,4 @@ func orientation(ctx context.Context, env *cli.Env, redact func(string) string) 
 		return cli.ErrFindings
 	}
 	return err
-}
-
-// research is level 4: a plan of the machine research, committed and executed. It
-// returns where the report is.
-func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic string, search bool, redact func(string) string) (string, error) {
-	sub := *env
-	var said bytes.Buffer
-	sub.Stdout, sub.Stderr = &said, &said
-	slug := plan.Slug(topic)
-	path := "plans/research/" + slug + ".txt"
-	if _, err := tree.Read(path, plan.MaxBytes); errors.Is(err, fs.ErrNotExist) {
-		if sub.Args = []string{"--", topic}; !search {
-			sub.Args = append([]string{"--offline"}, sub.Args...)
-		}
-		if err := researchPlan(ctx, &sub); err != nil {
-			return "", err
-		}
-	}
-	if _, err := tree.Git(ctx, "add", "--", path); err != nil {
-		return "", err
-	}
-	if _, err := tree.Git(ctx, "diff", "--cached", "--quiet", "--", path); err != nil {
-		if _, err := tree.Git(ctx, "commit", "--quiet", "-m", "research: plan "+slug, "--", path); err != nil {
-			return "", err
-		}
-	}
-	sub.Dir = tree.Dir
-	if err := new(planOptions).run(ctx, &sub, path, redact, fsm.Research); err != nil {
-		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
-	}
-	return "research/" + slug + ".md", nil
 }

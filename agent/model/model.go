@@ -101,6 +101,14 @@ type Reply struct {
 	Native json.RawMessage // see Message
 }
 
+// AddText adds words of the model as a paragraph of their own; "" adds none.
+func (r *Reply) AddText(text string) {
+	if r.Text != "" && text != "" {
+		text = "\n\n" + text
+	}
+	r.Text += text
+}
+
 // Stop is why a turn ended.
 type Stop string
 

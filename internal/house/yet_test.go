@@ -4,8 +4,6 @@ package house
 var (
 	arrowsYet   = []string{}
 	untestedYet = []string{
-		"git-ward/agent/command", "git-ward/agent/model/anthropic",
-		"git-ward/agent/model/openai", "git-ward/agent/orient", "git-ward/agent/task",
 		"git-ward/hooks/checks",
 		"git-ward/internal/benchtest", "git-ward/internal/gittest", "git-ward/internal/modeltest",
 		"git-ward/protocols/command", "git-ward/protocols/jsondoc",

@@ -53,7 +53,7 @@ func (a *answer) reply() (model.Reply, error) {
 			if block.Text == "" {
 				continue // the API sends such blocks and does not take them
 			}
-			r.Text = join(r.Text, block.Text)
+			r.AddText(block.Text)
 		case "tool_use":
 			last := i == len(m.Content)-1
 			call := model.NewCall(block.ID, block.Name, a.inputs[int64(i)], r.Stop == model.Truncated && last)
@@ -75,11 +75,4 @@ func (a *answer) reply() (model.Reply, error) {
 		r.Native = raw
 	}
 	return r, nil
-}
-
-func join(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "\n\n" + b
 }

@@ -59,7 +59,7 @@ func (m *Model) Turn(ctx context.Context, c *model.Conversation) (model.Reply, e
 		}
 	}
 	if err := stream.Err(); err != nil {
-		return model.Reply{}, sort(ctx, err)
+		return model.Reply{}, trouble(ctx, err)
 	}
 	if !a.whole {
 		return model.Reply{}, model.Lost(ctx, model.ErrCut)
@@ -67,8 +67,8 @@ func (m *Model) Turn(ctx context.Context, c *model.Conversation) (model.Reply, e
 	return a.reply()
 }
 
-// sort tells errors of the API from those of the connection.
-func sort(ctx context.Context, err error) error {
+// trouble tells errors of the API from those of the connection.
+func trouble(ctx context.Context, err error) error {
 	var api *sdk.Error
 	if !errors.As(err, &api) {
 		return model.Lost(ctx, err)

@@ -33,7 +33,7 @@ func (m *Chat) Turn(ctx context.Context, c *model.Conversation) (model.Reply, er
 		a.take(stream.Current())
 	}
 	if err := stream.Err(); err != nil {
-		return model.Reply{}, sort(ctx, err)
+		return model.Reply{}, trouble(ctx, err)
 	}
 	if a.finish == "" {
 		return model.Reply{}, model.Lost(ctx, model.ErrCut)
@@ -146,7 +146,7 @@ func (a *completion) reply() model.Reply {
 		r.Stop = model.Truncated
 	case a.finish == "content_filter", a.refusal != "":
 		r.Stop = model.Declined
-		r.Text = join(r.Text, a.refusal)
+		r.AddText(a.refusal)
 	}
 	for i, call := range a.calls {
 		r.Calls = append(r.Calls, model.NewCall(call.id, call.name, call.args, r.Stop == model.Truncated && i == len(a.calls)-1))

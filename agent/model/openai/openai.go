@@ -47,8 +47,8 @@ func NewResponses(o Options) *Responses {
 // NewChat makes a model that is asked by the Chat Completions API.
 func NewChat(o Options) *Chat { return &Chat{o, sdk.NewChatCompletionService(client(o)...)} }
 
-// sort tells errors of the API from those of the connection.
-func sort(ctx context.Context, err error) error {
+// trouble tells errors of the API from those of the connection.
+func trouble(ctx context.Context, err error) error {
 	var api *sdk.Error
 	var event *ssestream.StreamError
 	switch {

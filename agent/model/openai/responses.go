@@ -42,7 +42,7 @@ func (m *Responses) Turn(ctx context.Context, c *model.Conversation) (model.Repl
 		}
 	}
 	if err := stream.Err(); err != nil {
-		return model.Reply{}, sort(ctx, err)
+		return model.Reply{}, trouble(ctx, err)
 	}
 	return model.Reply{}, model.Lost(ctx, model.ErrCut)
 }
@@ -118,7 +118,7 @@ func replyOf(v responses.Response) (model.Reply, error) {
 				if part.Type == "refusal" {
 					r.Stop, r.Text = model.Declined, part.Refusal
 				} else if part.Text != "" {
-					r.Text = join(r.Text, part.Text)
+					r.AddText(part.Text)
 				}
 			}
 		case "function_call":
@@ -137,11 +137,4 @@ func replyOf(v responses.Response) (model.Reply, error) {
 	var err error
 	r.Native, err = json.Marshal(native)
 	return r, err
-}
-
-func join(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "\n\n" + b
 }

@@ -20,7 +20,6 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
-	"git-ward/protocols/fsm"
 	"git-ward/protocols/plan"
 	"git-ward/vm"
 )
@@ -175,61 +174,4 @@ func openLog(tree *worktree.Tree, redact func(string) string) (*activity.Log, er
 		log.Redact = redact
 	}
 	return log, err
-}
-
-const (
-	researchUsage    = "research plan|run"
-	researchPlanning = "research plan [--offline] TOPIC..."
-	researchRunUsage = "research run [--task-id ID] [--again] [--config FILE] PLAN"
-)
-
-// Research is `git ward research` (PLAN-8).
-func Research(redact func(string) string) cli.Func {
-	return cli.Verbs("research", researchUsage, map[string]cli.Func{
-		"plan": researchPlan,
-		"run": func(ctx context.Context, env *cli.Env) error {
-			o := new(planOptions)
-			args, err := env.Flags("research run", researchRunUsage, o.fill)
-			if err != nil {
-				return err
-			}
-			if len(args) != 1 {
-				return env.Usage(researchRunUsage, "run takes one plan")
-			}
-			return o.run(ctx, env, args[0], redact, fsm.Research)
-		},
-	})
-}
-
-// researchPlan writes a research plan into the working tree.
-func researchPlan(_ context.Context, env *cli.Env) error {
-	var offline bool
-	args, err := env.Flags("research plan", researchPlanning, func(fs *flag.FlagSet) {
-		fs.BoolVar(&offline, "offline", false, "plan without a search, for hosts without [search] url")
-	})
-	if err != nil {
-		return err
-	}
-	topic := strings.Join(args, " ")
-	if strings.TrimSpace(topic) == "" {
-		return env.Usage(researchPlanning, "plan takes a topic")
-	}
-	tree, err := worktree.Find(env.Dir)
-	if err != nil {
-		return err
-	}
-	slug := plan.Slug(topic)
-	path := "plans/research/" + slug + ".txt"
-	if _, err := tree.Read(path, plan.MaxBytes); !errors.Is(err, fs.ErrNotExist) {
-		return diag.Hint(fmt.Errorf("%s is there already", path), "remove it, or word the topic otherwise")
-	}
-	text := plan.Research(diag.Clean(topic), slug, !offline).String()
-	if _, found := plan.Parse([]byte(text), path); diag.HasErrors(found) {
-		return fmt.Errorf("the topic does not fit into a plan: %s: %s", found[0].Pos, found[0].Message)
-	}
-	if err := tree.Write(path, []byte(text)); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(env.Stdout, "wrote %s\nnext: git add %s && git commit, then git ward research run %s\n", path, path, path)
-	return err
 }

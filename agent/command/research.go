@@ -1,0 +1,109 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/fsm"
+	"git-ward/protocols/plan"
+)
+
+const (
+	researchUsage    = "research plan|run"
+	researchPlanning = "research plan [--offline] TOPIC..."
+	researchRunUsage = "research run [--task-id ID] [--again] [--config FILE] PLAN"
+)
+
+// Research is `git ward research` (PLAN-8).
+func Research(redact func(string) string) cli.Func {
+	return cli.Verbs("research", researchUsage, map[string]cli.Func{
+		"plan": researchPlan,
+		"run": func(ctx context.Context, env *cli.Env) error {
+			o := new(planOptions)
+			args, err := env.Flags("research run", researchRunUsage, o.fill)
+			if err != nil {
+				return err
+			}
+			if len(args) != 1 {
+				return env.Usage(researchRunUsage, "run takes one plan")
+			}
+			return o.run(ctx, env, args[0], redact, fsm.Research)
+		},
+	})
+}
+
+// researchPath is a topic's short name and the path of its plan.
+func researchPath(topic string) (slug, path string) {
+	slug = plan.Slug(topic)
+	return slug, "plans/research/" + slug + ".txt"
+}
+
+// researchPlan writes a research plan into the working tree.
+func researchPlan(_ context.Context, env *cli.Env) error {
+	var offline bool
+	args, err := env.Flags("research plan", researchPlanning, func(fs *flag.FlagSet) {
+		fs.BoolVar(&offline, "offline", false, "plan without a search, for hosts without [search] url")
+	})
+	if err != nil {
+		return err
+	}
+	topic := strings.Join(args, " ")
+	if strings.TrimSpace(topic) == "" {
+		return env.Usage(researchPlanning, "plan takes a topic")
+	}
+	tree, err := worktree.Find(env.Dir)
+	if err != nil {
+		return err
+	}
+	slug, path := researchPath(topic)
+	if _, err := tree.Read(path, plan.MaxBytes); !errors.Is(err, fs.ErrNotExist) {
+		return diag.Hint(fmt.Errorf("%s is there already", path), "remove it, or word the topic otherwise")
+	}
+	text := plan.Research(diag.Clean(topic), slug, !offline).String()
+	if _, found := plan.Parse([]byte(text), path); diag.HasErrors(found) {
+		return fmt.Errorf("the topic does not fit into a plan: %s: %s", found[0].Pos, found[0].Message)
+	}
+	if err := tree.Write(path, []byte(text)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Stdout, "wrote %s\nnext: git add %s && git commit, then git ward research run %s\n", path, path, path)
+	return err
+}
+
+// research is level 4 of the orientation: a plan of the machine research, committed
+// and executed. search is whether the host has one. It returns where the report is.
+func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic string, search bool, redact func(string) string) (string, error) {
+	sub := *env
+	var said bytes.Buffer
+	sub.Stdout, sub.Stderr = &said, &said
+	slug, path := researchPath(topic)
+	if _, err := tree.Read(path, plan.MaxBytes); errors.Is(err, fs.ErrNotExist) {
+		if sub.Args = []string{"--", topic}; !search {
+			sub.Args = append([]string{"--offline"}, sub.Args...)
+		}
+		if err := researchPlan(ctx, &sub); err != nil {
+			return "", err
+		}
+	}
+	if _, err := tree.Git(ctx, "add", "--", path); err != nil {
+		return "", err
+	}
+	if _, err := tree.Git(ctx, "diff", "--cached", "--quiet", "--", path); err != nil {
+		if _, err := tree.Git(ctx, "commit", "--quiet", "-m", "research: plan "+slug, "--", path); err != nil {
+			return "", err
+		}
+	}
+	sub.Dir = tree.Dir
+	if err := new(planOptions).run(ctx, &sub, path, redact, fsm.Research); err != nil {
+		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	}
+	return "research/" + slug + ".md", nil
+}
