@@ -45,6 +45,9 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"guarded": guarded,
 			"agent":   asAgent,
+			"jsonl":   jsonLines,
+			"answers": answers,
+			"setting": hostSetting,
 		},
 	})
 }
