@@ -174,7 +174,7 @@ func (c *comparison) entry(dir string, e git.Entry, sides []side, gone func(git.
 	}
 	path := dir + e.Name
 	if len(path) > c.walker.limits.PathLength {
-		return 0, &Exceeded{path[:64] + "...", fmt.Sprintf("the path has %d bytes, more than %d", len(path), c.walker.limits.PathLength)}
+		return 0, &Exceeded{path[:min(len(path), 64)] + "...", fmt.Sprintf("the path has %d bytes, more than %d", len(path), c.walker.limits.PathLength)}
 	}
 	if e.IsDir() {
 		return in, c.level(path+"/", subtrees, e.ID, depth+1)
