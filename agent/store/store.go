@@ -21,6 +21,7 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/process"
 )
 
 // The agent's name in commits. It says nothing about rights (ID-1).
@@ -175,11 +176,7 @@ func (s *Store) runInput(ctx context.Context, dir, input string, args ...string)
 	cmd.Stdin = strings.NewReader(input)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	// A group of its own, so that Ctrl-C does not end git under the agent; and
-	// SIGTERM, upon which git removes its lock files.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
+	process.EndGroup(cmd, syscall.SIGTERM, 5*time.Second) // upon SIGTERM git removes its lock files
 	err = cmd.Run()
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {

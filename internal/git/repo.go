@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/process"
 )
 
 // Zero is the object id that stands for "no object" in ref updates.
@@ -127,9 +128,7 @@ func (r *Repo) writer(ctx context.Context, args ...string) *exec.Cmd {
 		cmd.Env = Local(r.base())
 	}
 	cmd.Dir = r.Dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
+	process.EndGroup(cmd, syscall.SIGKILL, time.Second)
 	return cmd
 }
 

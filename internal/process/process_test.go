@@ -241,6 +241,39 @@ func TestEndTagged(t *testing.T) {
 	}
 }
 
+// TestEndGroup: the end of the context ends the whole group, and who left it is not
+// waited for.
+func TestEndGroup(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"echo; sleep 1000 & sleep 1000":               "signal: terminated",
+		"trap '' TERM; echo; sleep 1000 & sleep 1000": "signal: killed", // after the delay
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cmd := exec.CommandContext(ctx, "bash", "-c", line)
+		var out buffer
+		cmd.Stdout = readyWriter{&out, cancel} // it runs: now it can be ended
+		process.EndGroup(cmd, syscall.SIGTERM, 50*time.Millisecond)
+		start := time.Now()
+		cmd.Run()
+		if got := cmd.ProcessState.String(); got != want || time.Since(start) > slack {
+			t.Errorf("%s: %s after %v", line, got, time.Since(start))
+		}
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // those that do not heed SIGTERM
+	}
+}
+
+// readyWriter says when something was written.
+type readyWriter struct {
+	*buffer
+	ready func()
+}
+
+func (r readyWriter) Write(p []byte) (int, error) {
+	r.ready()
+	return r.buffer.Write(p)
+}
+
 // TestSweep: what leaves session, environment and output behind does not get away
 // from a subreaper, nor from who is alone with it in a container.
 func TestSweep(t *testing.T) {

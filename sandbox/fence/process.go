@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"git-ward/internal/process"
 	"git-ward/protocols/boot"
 )
 
@@ -49,9 +50,8 @@ func (l *launch) processes(ctx context.Context) *exec.Cmd {
 	cmd.Dir = s.State
 	cmd.Env = l.processEnv()
 	cmd.Stdout, cmd.Stderr = s.Payload.Stdout, s.Payload.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = stopPatience
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	process.EndGroup(cmd, syscall.SIGTERM, stopPatience)
 	return cmd
 }
 
