@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/format"
 	"os"
@@ -84,6 +85,10 @@ func lint(b block) (problems []string) {
 		if _, err := config.Parse([]byte(b.text), "config.toml"); err != nil {
 			bad(err.Error())
 		}
+	case "json":
+		if !json.Valid([]byte(b.text)) {
+			bad("no JSON")
+		}
 	case "go":
 		if _, err := format.Source([]byte(b.text)); err != nil {
 			bad(err.Error())
@@ -104,6 +109,7 @@ func TestLintFindsFaults(t *testing.T) {
 		{kind: "udc", text: "NO_SUCH R0\n"},
 		{kind: "comms", text: "### D-1: x\n\n- max_iteration: 3\n"},
 		{kind: "toml", text: "[model]\nnmae = \"script\"\n"},
+		{kind: "json", text: "{,}\n"},
 		{kind: "go", text: "func {\n"},
 		{kind: "text", text: "git push\n"},
 	} {

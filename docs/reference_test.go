@@ -1,0 +1,74 @@
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	link = regexp.MustCompile(`\]\(([^)#]+)`)
+	verb = regexp.MustCompile("`git ward ([a-z]+)")
+)
+
+// TestLinksLead: each link of a document that is not of the web leads to a file.
+func TestLinksLead(t *testing.T) {
+	found := 0
+	for _, name := range documents(t) {
+		for _, m := range mentions(t, name, link) {
+			if strings.Contains(m, "://") {
+				continue
+			}
+			found++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m)); err != nil {
+				t.Errorf("%s: a link that leads nowhere: %v", name, err)
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("only %d links were found", found)
+	}
+}
+
+// TestVerbsExist: each verb that a document names in its text is one of git ward's.
+func TestVerbsExist(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it builds git-ward")
+	}
+	cmd := exec.CommandContext(context.Background(), "go", "run", ".", "-h")
+	cmd.Dir = ".."
+	help, err := cmd.Output()
+	if err != nil {
+		t.Fatal(errors.Join(err, errors.New(string(help))))
+	}
+	var verbs []string
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+) `).FindAllStringSubmatch(string(help), -1) {
+		verbs = append(verbs, m[1])
+	}
+	for _, name := range documents(t) {
+		for _, m := range mentions(t, name, verb) {
+			if !slices.Contains(verbs, m) {
+				t.Errorf("%s: git ward has no verb %q", name, m)
+			}
+		}
+	}
+}
+
+// mentions are the first groups of an expression in a document.
+func mentions(t *testing.T, name string, re *regexp.Regexp) (all []string) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range re.FindAllStringSubmatch(string(data), -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
