@@ -113,4 +113,3 @@ func parse(text string) (cycle.Review, error) {
 	r.Succeeded, r.Failed = r.Succeeded[:min(len(r.Succeeded), maxItems)], r.Failed[:min(len(r.Failed), maxItems)]
 	return r, nil
 }
-
