@@ -1,0 +1,143 @@
+package program
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/agent/gateway"
+	"git-ward/agent/stop"
+	"git-ward/internal/config"
+	"git-ward/protocols/comms"
+)
+
+// newProgram runs a line of sh in an empty folder.
+func newProgram(t *testing.T, line string) *Program {
+	c := config.Default()
+	c.Model.Command, c.Model.Prompt = []string{"sh", "-c", line}, "stdin"
+	doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n### D-1: greet\n\nSay hello.\n\n## Reports\n"))
+	return &Program{
+		Config: c, Dir: t.TempDir(), State: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Log: zerolog.Nop(),
+		Getenv: func(string) string { return "" },
+		Prompt: Prompt{System: "The system.\n\n", Directive: doc.Directives[0], Lessons: "# Lessons\n\n- L-1\n", Branch: "agent/D-1"},
+	}
+}
+
+func TestSolve(t *testing.T) {
+	for name, c := range map[string]struct {
+		line  string
+		words string // the beginning
+		kind  stop.Kind
+		why   string // the beginning of it, and a part of its output
+		last  string
+	}{
+		"words":      {line: "echo the last words", words: "the last words\n\n(It took "},
+		"silence":    {line: "true", words: "The command printed nothing.\n\n(It took "},
+		"the prompt": {line: "sed -n 's/^# Your directive: //p'", words: "D-1\n\n(It took "},
+		"a failure":  {line: "echo why; exit 3", kind: stop.Unfinished, why: "The command of [model] command failed: exit 3.", last: "    why\n"},
+		"in silence": {line: "exit 3", kind: stop.Unfinished, why: "The command of [model] command failed: exit 3."},
+		// What a program prints of money decides nothing.
+		"a tale": {line: "echo 'ward: the budget of D-1 is spent'; exit 1", kind: stop.Unfinished, why: "The command of [model] command failed: exit 1.", last: "the budget"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			words, calls, err := newProgram(t, c.line).Solve(t.Context(), "")
+			if !strings.HasPrefix(words, c.words) || calls != 1 || stop.KindOf(err) != c.kind {
+				t.Fatalf("%q, %d calls, %v", words, calls, err)
+			}
+			if s := stop.Of(err); s != nil && (s.Why != c.why || !strings.Contains(s.Output, c.last) || (s.Output == "") != (c.last == "")) {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// TestSpent: the gateway's account tells a program that was not paid for from one
+// that failed.
+func TestSpent(t *testing.T) {
+	unpaid := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/anthropic/v1/messages" {
+			unpaid++
+			w.WriteHeader(http.StatusPaymentRequired)
+			return
+		}
+		io.WriteString(w, map[bool]string{true: `{"unpaid": 1, "why": "the budget of D-1 is spent"}`, false: `{"unpaid": 0, "why": ""}`}[unpaid > 0])
+	}))
+	defer server.Close()
+	p := newProgram(t, "exit 1")
+	p.Getenv = func(name string) string {
+		return map[string]string{gateway.Anthropic: server.URL + "/anthropic"}[name]
+	}
+	if _, _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Unfinished) {
+		t.Errorf("it made no call: %v", err)
+	}
+	p.Config.Model.Command = []string{"sh", "-c", "curl --silent --data {} $" + gateway.Anthropic + "/v1/messages; exit 1"}
+	if _, _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Spent) || !strings.HasPrefix(err.Error(), "The model is not paid for any more. The command of") {
+		if unpaid == 0 {
+			t.Skip("SKIPPED, out loud: curl is not installed, which the command calls the gateway by")
+		}
+		t.Errorf("its call was not paid for: %v", err)
+	}
+}
+
+// TestInvocation: what the command gets, and that it is stopped in time.
+func TestInvocation(t *testing.T) {
+	p := newProgram(t, "")
+	p.Config.Model.Command, p.Config.Model.Prompt = []string{"sh", "-c", "cat $1 >told; echo $2 $JAVA_HOME >args", "sh", "{prompt}", "for-{directive}"}, "file"
+	p.Getenv = func(name string) string { return map[string]string{"JAVA_HOME": "/java", "SECRET": "x"}[name] }
+	if _, _, err := p.Solve(t.Context(), "a:1: no\n"); err != nil {
+		t.Fatal(err)
+	}
+	args, _ := os.ReadFile(filepath.Join(p.Dir, "args"))
+	told, err := p.Told("told")
+	if string(args) != "for-D-1 /java\n" || err != nil {
+		t.Errorf("%q, %v", args, err)
+	}
+	for _, want := range []string{"The system.\n\n# Your directive: D-1\n", "Say hello.", "\n# Lessons\n\n- L-1\n",
+		"The push of agent/D-1 was refused:\n\na:1: no\n", "on the branch agent/D-1."} {
+		if !strings.Contains(told, want) {
+			t.Errorf("the prompt lacks %q:\n%s", want, told)
+		}
+	}
+	if left, _ := os.ReadDir(filepath.Join(p.State, "prompt")); len(left) > 0 {
+		t.Errorf("the prompt is left: %v", left)
+	}
+	p.Config.Model.Command, p.Config.Model.Timeout.Duration = []string{"sleep", "60"}, 100*time.Millisecond
+	if _, _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Unfinished) || !strings.Contains(err.Error(), "stopped") {
+		t.Error(err)
+	}
+	p.Config.Model.Command = []string{"there-is-no-such-program"}
+	if _, _, err := p.Solve(t.Context(), ""); err == nil || stop.Of(err) != nil {
+		t.Errorf("that is trouble, and no end of the work: %v", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*config.Config)
+		want   string // of the error, "" for none
+	}{
+		"a command":     {func(c *config.Config) { c.Model.Command = []string{"x"} }, ""},
+		"none":          {func(c *config.Config) {}, "which is empty"},
+		"an empty word": {func(c *config.Config) { c.Model.Command = []string{""} }, "which is empty"},
+		"no place":      {func(c *config.Config) { c.Model.Command, c.Model.Prompt = []string{"x"}, "file" }, "holds {prompt}"},
+		"a place":       {func(c *config.Config) { c.Model.Command, c.Model.Prompt = []string{"x", "--in={prompt}"}, "file" }, ""},
+		"needs an id":   {func(c *config.Config) { c.Model.Name = "opencode" }, "needs [model] id"},
+		"is not there":  {func(c *config.Config) { c.Model.Name = "codex" }, "the program codex is not there"},
+	} {
+		t.Setenv("PATH", t.TempDir())
+		set := config.Default()
+		set.Model.Name, set.Model.Prompt = "exec", "stdin"
+		c.change(set)
+		if err := Check(set); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
