@@ -29,6 +29,14 @@ import (
 )
 
 // TestMain is the test, or the process that the test kills.
+// slow keeps a test out of the quick tier.
+func slow(t *testing.T, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: " + why)
+	}
+}
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("WARD_TEST_RUN"); dir != "" {
 		result, err := newRunner(dir).Run(context.Background(), os.Getenv("WARD_TEST_PLAN"))
@@ -249,6 +257,7 @@ func checkRun(t *testing.T, dir, path string, steps int) {
 }
 
 func TestEverything(t *testing.T) {
+	slow(t, "each of its thirty steps is a commit")
 	dir := newRepo(t, everything)
 	r := newRunner(dir)
 	var outputs []string
@@ -306,17 +315,14 @@ func TestEverything(t *testing.T) {
 // comes to its end: every step is there once, and the tree is that of a run that
 // nobody disturbed.
 func TestKill(t *testing.T) {
+	slow(t, "it kills a run at each of its steps")
 	quiet := newRepo(t, everything)
 	result, err := newRunner(quiet).Run(t.Context(), "plan.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := gitRun(t, newRunner(quiet), "rev-parse", "HEAD^{tree}")
-	rounds := 2
-	if testing.Short() {
-		rounds = 1
-	}
-	for round := range rounds {
+	for round := range 2 {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			dir := newRepo(t, everything)
 			random := rand.New(rand.NewPCG(2, uint64(round)))

@@ -26,6 +26,16 @@ var (
 	took    = regexp.MustCompile(`\(It took [0-9hms]+;`)
 )
 
+// slow keeps a test out of the quick tier.
+func slow(t *testing.T, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: " + why)
+	}
+}
+
+const startsAgents = "it builds Ward's binaries and runs an agent for many seconds"
+
 func TestMain(m *testing.M) {
 	testscript.Main(cleaner{m}, map[string]func(){
 		"ward-agent": func() { cli.Main("ward-agent", run) },
@@ -35,8 +45,17 @@ func TestMain(m *testing.M) {
 // TestScripts plays testdata/*.txtar against real git. Each script has a bare
 // repository remote.git, and its folder pm/ is the PM's clone of it.
 func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() {
+		quick := []string{"testdata/turns.txtar", "testdata/exec-done.txtar"}
+		t.Logf("SKIPPED in the quick tier: %d of %d scripts, which run git a hundred times each", len(scripts)-len(quick), len(scripts))
+		scripts = quick
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+		Files:               scripts,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setup,

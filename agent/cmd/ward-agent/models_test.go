@@ -56,6 +56,7 @@ func worksInTurns(r *modeltest.Request) modeltest.Turn {
 // the gateway, through faults; the PM merges it; and no key is anywhere that the
 // agent can see.
 func TestThinkingModels(t *testing.T) {
+	slow(t, startsAgents)
 	for name, settings := range thinking {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,6 +128,7 @@ func (h *host) noKey(log string) {
 // TestNoKeyInProcesses looks into every process while the model works: command
 // lines and environments of the forwarder, the agent and its commands.
 func TestNoKeyInProcesses(t *testing.T) {
+	slow(t, startsAgents)
 	var found []string
 	var seen int
 	h := newHost(t, worksInTurns, thinking["anthropic"])
@@ -191,6 +193,7 @@ func spender(file string) func(*modeltest.Request) modeltest.Turn {
 // that is spent in the middle of the work ends the loop after it, and what was
 // done is on the branch, judged: a certificate comes before it.
 func TestEnds(t *testing.T) {
+	slow(t, startsAgents)
 	for _, c := range []struct {
 		name, status, reason, text string
 		iterations                 int

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/modeltest"
 	"git-ward/protocols/comms"
 )
 
@@ -84,6 +85,16 @@ func newSite(t testing.TB, binary, script string) *site {
 	return s
 }
 
+// turns is a script of the model's.
+func turns(t testing.TB, text string) string {
+	t.Helper()
+	script, err := modeltest.Turns(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return script
+}
+
 func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *site) write(name, content string) {
@@ -132,12 +143,23 @@ func (s *site) reports() []comms.Report {
 // TestKill kills the agent again and again, at any moment, until it comes to its
 // end: the work ends once (AGT-5).
 func TestKill(t *testing.T) {
+	slow(t, startsAgents)
 	binary := build(t)
-	script := `{"calls":[{"name":"write_file","args":{"path":"{directive}/a","content":"a"}},{"name":"bash","args":{"command":"git add -A; git commit -qm by-model; setsid sleep 1000 & git push -q"}}]}
-{"calls":[{"name":"bash","args":{"command":"sleep 0.05; mkdir -p {directive}; echo b >{directive}/b"}}]}
-{"text":"{directive} is done"}
-`
-	command := `command = ["bash", "-c", "mkdir -p $0; echo a >$0/a; git add -A; git commit -qm by-command; setsid sleep 1000 & git push -q; sleep 0.05; echo b >$0/b", "{directive}"]`
+	script := turns(t, `
+turn
+write_file {directive}/a
+\ a
+bash git add -A; git commit -qm by-model; setsid sleep 1000 & git push -q
+turn
+bash sleep 0.05; mkdir -p {directive}; echo b >{directive}/b
+turn
+say {directive} is done
+`)
+	// The sleep before the second file is a moment for a kill between the two.
+	command := `command = ["bash", "-c", '''
+mkdir -p $0; echo a >$0/a; git add -A; git commit -qm by-command
+setsid sleep 1000 & git push -q
+sleep 0.05; echo b >$0/b''', "{directive}"]`
 	for round, args := range [][]string{nil, nil, {"--door", "door.sock"}, {"--model", "exec"}} {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			t.Parallel()
@@ -242,6 +264,7 @@ func taggedBy(state string) (left []string) {
 // TestForever runs without --once: a push is seen within a second (AGT-6), and
 // SIGTERM is a clean end.
 func TestForever(t *testing.T) {
+	slow(t, startsAgents)
 	s := newSite(t, build(t), `{"text":"done"}`)
 	cmd, log := s.agent()
 	if err := cmd.Start(); err != nil {
@@ -276,7 +299,8 @@ func (s *site) await(reports int, limit time.Duration, log *bytes.Buffer) {
 // TestDoor pushes through a socket that serves receive-pack, as the launcher's
 // does, into a repository that the agent could not write otherwise.
 func TestDoor(t *testing.T) {
-	s := newSite(t, build(t), `{"calls":[{"name":"bash","args":{"command":"echo x >x; git add -A; git commit -qm x; git push -q"}}]}`)
+	slow(t, startsAgents)
+	s := newSite(t, build(t), turns(t, "turn\nbash echo x >x; git add -A; git commit -qm x; git push -q\n"))
 	name := "it's a door" // has to be quoted on the way through a shell
 	served := serveDoor(t, s, name)
 	cmd, log := s.agent("--once", "--door", name)
@@ -319,6 +343,7 @@ func serveDoor(t *testing.T, s *site, name string) (served func() int) {
 
 // TestNoDoor says which door is missing instead of hanging.
 func TestNoDoor(t *testing.T) {
+	slow(t, startsAgents)
 	s := newSite(t, build(t), `{"text":"done"}`)
 	cmd, log := s.agent("--once", "--door", "nowhere.sock")
 	if err := cmd.Run(); err == nil {
@@ -336,6 +361,7 @@ func TestNoDoor(t *testing.T) {
 
 // TestConnect ends when the door does, though stdin stays open.
 func TestConnect(t *testing.T) {
+	slow(t, startsAgents)
 	socket := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
