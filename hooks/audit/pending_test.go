@@ -22,6 +22,8 @@ func TestAlive(t *testing.T) {
 	if other := (Process{p.PID, p.Start + 1, p.Boot}); other.Alive() {
 		t.Error("another process of the same id is taken for it")
 	}
+	// The kernel tells nobody that a child has ended before somebody waits for it, which is
+	// what this test must not do.
 	for deadline := time.Now().Add(10 * time.Second); p.Alive(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("a zombie is alive")

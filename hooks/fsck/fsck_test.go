@@ -20,7 +20,7 @@ import (
 )
 
 // guarded is a bare repository with a history, its audit and a unit of work, whole
-// until a test breaks it.
+// until a test damages it.
 type guarded struct {
 	*git.Repo
 	t    *testing.T
@@ -246,25 +246,25 @@ func (g *guarded) findings(o Options) (found []string, r *Result) {
 	return found, r
 }
 
-// breaks are what may happen to a repository: want is the begin of each finding, and
+// damages are what may happen to a repository: want is the begin of each finding, and
 // repaired what --repair says; a repository is whole after it, but for what remains.
-var breaks = []struct {
+var damages = []struct {
 	name     string
-	break_   func(*guarded)
+	damage   func(*guarded)
 	want     []string
 	repaired []string
 	remains  []string
 }{
-	{name: "nothing", break_: func(*guarded) {}},
+	{name: "nothing", damage: func(*guarded) {}},
 	{
 		name:    "a ref that somebody moved on the host",
-		break_:  func(g *guarded) { g.move("refs/heads/main", g.commit("", "x", "y")) },
+		damage:  func(g *guarded) { g.move("refs/heads/main", g.commit("", "x", "y")) },
 		want:    []string{"fsck/unrecorded: is at "},
 		remains: []string{"fsck/unrecorded: is at "},
 	},
 	{
 		name: "moves that do not link up",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			main := g.tip("refs/heads/main")
 			g.record(&audit.Record{Refs: []audit.Ref{{Update: push.Update{Ref: "refs/heads/main", Old: g.tip(uow.RefPrefix + "D-1.1"), New: main}, Applied: true}}})
 		},
@@ -273,7 +273,7 @@ var breaks = []struct {
 	},
 	{
 		name: "a cut end of the chain",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			g.push("refs/heads/a", g.tip("refs/heads/main"))
 			g.move(audit.ChainRef, g.git("rev-parse", audit.ChainRef+"^"))
 		},
@@ -282,7 +282,7 @@ var breaks = []struct {
 	},
 	{
 		name: "a cut end, and records since",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			g.push("refs/heads/a", g.tip("refs/heads/main"))
 			g.move(audit.ChainRef, g.git("rev-parse", audit.ChainRef+"^"))
 			g.push("refs/heads/b", g.tip("refs/heads/main"))
@@ -293,13 +293,13 @@ var breaks = []struct {
 	},
 	{
 		name:    "a reflog that is gone",
-		break_:  func(g *guarded) { os.Remove(filepath.Join(g.Dir, "logs", audit.ChainRef)) },
+		damage:  func(g *guarded) { os.Remove(filepath.Join(g.Dir, "logs", audit.ChainRef)) },
 		want:    []string{"warning fsck/tail: it has no reflog"},
 		remains: []string{"warning fsck/tail: it has no reflog"},
 	},
 	{
 		name: "a record that is none",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			g.move(audit.ChainRef, g.commit(g.tip(audit.ChainRef), "record.json", "{}x"))
 		},
 		want:     []string{"fsck/chain: record 5 cannot be read"},
@@ -308,7 +308,7 @@ var breaks = []struct {
 	},
 	{
 		name: "a record by hand",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			text := g.git("cat-file", "blob", audit.ChainRef+":record.json")
 			g.move(audit.ChainRef, g.commit(g.tip(audit.ChainRef), "record.json", strings.Replace(text, `"id":4`, `"id": 9`, 1)))
 		},
@@ -318,7 +318,7 @@ var breaks = []struct {
 	},
 	{
 		name: "a damaged record in the middle",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			g.overwrite(g.git("rev-parse", audit.ChainRef+"~2:record.json"))
 		},
 		want:     []string{"fsck/chain: record 2 cannot be read", "fsck/notes: the note on ", "fsck/unrecorded: "},
@@ -327,19 +327,19 @@ var breaks = []struct {
 	},
 	{
 		name:     "notes that are gone",
-		break_:   func(g *guarded) { g.move(audit.NotesRef, git.Zero) },
+		damage:   func(g *guarded) { g.move(audit.NotesRef, git.Zero) },
 		want:     []string{"fsck/notes: the note on ", "fsck/notes: the note on "},
 		repaired: []string{"rebuilt refs/notes/audit from the chain"},
 	},
 	{
 		name:     "a file that is no note",
-		break_:   func(g *guarded) { g.notesTree("README", "x") },
+		damage:   func(g *guarded) { g.notesTree("README", "x") },
 		want:     []string{`fsck/notes: "README" is not a note`, "fsck/notes: the note on "},
 		repaired: []string{"rebuilt refs/notes/audit from the chain"},
 	},
 	{
 		name: "a line that the chain does not have",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			if err := g.AppendNote(g.t.Context(), audit.NotesRef, "refs/heads/main", []byte("{\"id\":1}\n")); err != nil {
 				g.t.Fatal(err)
 			}
@@ -349,14 +349,14 @@ var breaks = []struct {
 	},
 	{
 		name:     "a file of a push that nobody can read",
-		break_:   func(g *guarded) { g.write("ward/pending/20261121T090000Z-00.json", "{") },
+		damage:   func(g *guarded) { g.write("ward/pending/20261121T090000Z-00.json", "{") },
 		want:     []string{"fsck/pending: 1 push ended without a record"},
 		repaired: []string{"recorded 0 unfinished pushes", "set ward/pending/20261121T090000Z-00.json aside, which cannot be read"},
 		remains:  []string{"warning fsck/aside: ward/aside/20261121T090000Z-00.json is the trace of a push"},
 	},
 	{
 		name: "settings that the chain does not hold",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			text := g.git("cat-file", "blob", audit.ChainRef+":record.json")
 			text = strings.Replace(text, `"counts"`, `"config":"`+strings.Repeat("0", 64)+`","counts"`, 1)
 			g.move(audit.ChainRef, g.commit(g.git("rev-parse", audit.ChainRef+"^"), "record.json", text))
@@ -367,7 +367,7 @@ var breaks = []struct {
 	},
 	{
 		name: "a record of a unit with another sum",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			id, next := g.next("D-1.1", uow.Input{Event: uow.Iterate, Actor: uow.Agent, Reason: "ITERATION_STARTED", Interactions: 1})
 			data, err := next.Marshal()
 			if err != nil {
@@ -380,7 +380,7 @@ var breaks = []struct {
 	},
 	{
 		name: "a journal that is no unit's",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			g.push(uow.RefPrefix+"notes", g.commit("", uow.File, "{}"))
 		},
 		want:    []string{`fsck/unit: "notes" is not a unit's id`},
@@ -388,7 +388,7 @@ var breaks = []struct {
 	},
 	{
 		name: "a verdict that no claim asked for",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			main := g.tip("refs/heads/main")
 			g.verdict(main, loop.Verdict{Unit: "D-1.1", Commit: main, DirectiveHash: strings.Repeat("d", 64), Claim: strings.Repeat("c", 64), Verdict: loop.None})
 		},
@@ -397,7 +397,7 @@ var breaks = []struct {
 	},
 	{
 		name: "a verdict that was copied",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			claim := g.unit("D-1.1", uow.Iterate, uow.MakeClaim)
 			v := loop.Verdict{Unit: "D-1.1", Commit: claim.Claim.Commit, DirectiveHash: claim.DirectiveHash, Claim: claim.Hash, Verdict: loop.None}
 			g.verdict(claim.Claim.Commit, v) // as it should be
@@ -408,7 +408,7 @@ var breaks = []struct {
 	},
 	{
 		name: "a line that is no verdict",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			if err := g.AppendNote(g.t.Context(), loop.VerdictsRef, "refs/heads/main", []byte("EXACT!\n")); err != nil {
 				g.t.Fatal(err)
 			}
@@ -418,13 +418,13 @@ var breaks = []struct {
 	},
 	{
 		name:    "a manifest that is none",
-		break_:  func(g *guarded) { g.evidence("loop/manifest.json", "{}x") },
+		damage:  func(g *guarded) { g.evidence("loop/manifest.json", "{}x") },
 		want:    []string{"fsck/evidence: evidence/D-1/loop/manifest.json: "},
 		remains: []string{"fsck/evidence: evidence/D-1/loop/manifest.json: "},
 	},
 	{
 		name: "a manifest of a file that is not there",
-		break_: func(g *guarded) {
+		damage: func(g *guarded) {
 			g.evidence("loop/manifest.json", `{"schema_version":"1","artifacts":[{"file_path":"evidence/D-1/gone","sha256":"`+strings.Repeat("0", 64)+`"}]}`)
 		},
 		want:    []string{"fsck/evidence: evidence/D-1/gone is missing"},
@@ -473,11 +473,11 @@ func (g *guarded) mktree(entry string) string {
 // TestFindings: each break is found, and nothing else; --repair mends what can be
 // mended, says so, and leaves what the host's admin has to look at.
 func TestFindings(t *testing.T) {
-	for _, c := range breaks {
+	for _, c := range damages {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			g := newGuarded(t)
-			c.break_(g)
+			c.damage(g)
 			found, r := g.findings(Options{})
 			match(t, "found", found, c.want)
 			if testing.Short() {

@@ -276,7 +276,7 @@ func waitFor(t *testing.T, what string, done func() bool) {
 		if done() {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // a server that starts, or a forge that copies, tells nobody when it is done
 	}
 	t.Fatalf("%s: not within ten seconds", what)
 }
