@@ -22,15 +22,15 @@ import (
 // recorded late, perhaps after the next one.
 type balance map[string]int
 
-// tip is the value that the moves lead to; ok is false when they do not link up.
+// tip is the value that the moves lead to; ok is false when they do not link up, and
+// the value then one of those that they may lead to, the same each time.
 func (b balance) tip() (value string, ok bool) {
 	value, ok = git.Zero, true
-	for id, n := range b {
-		if n < 0 || n > 1 {
+	for _, id := range slices.Sorted(maps.Keys(b)) {
+		if b[id] < 0 || b[id] > 1 {
 			ok = false
 		}
-		if n > 0 {
-			ok = ok && value == git.Zero
+		if b[id] > 0 && value == git.Zero {
 			value = id
 		}
 	}
