@@ -99,6 +99,10 @@ func TestTimeout(t *testing.T) {
 		{"trap 'echo asked; exit' TERM; sleep 1000 & wait", "asked\n", time.Second},
 		{"trap '' TERM; bash -c 'sleep 1000'; sleep 1000", "", termGrace + time.Second},
 	} {
+		if testing.Short() && c.limit > termGrace {
+			t.Log("SKIPPED in the quick tier: what is asked in vain for two seconds")
+			continue
+		}
 		start := time.Now()
 		r := bash(t, b, c.command+" # "+t.Name())
 		if took := time.Since(start); took > c.limit+slack {
@@ -135,6 +139,9 @@ func TestBackground(t *testing.T) {
 // TestEscape: who leaves group and environment gets away; he holds the pipe, but
 // not the agent.
 func TestEscape(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it waits for a second that a pipe may be held")
+	}
 	b := newBox(t)
 	b.Env = append(b.Env, "PIDFILE="+filepath.Join(t.TempDir(), "pid"))
 	start := time.Now()

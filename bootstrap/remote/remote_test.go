@@ -11,7 +11,7 @@ import (
 	"git-ward/bootstrap/remote"
 )
 
-// repository is a bare repository and what writes to it.
+// repository is a bare repository, and a folder whose files are committed to it.
 type repository struct {
 	t    *testing.T
 	bare string
@@ -20,20 +20,16 @@ type repository struct {
 
 func newRepository(t *testing.T) *repository {
 	t.Helper()
-	dir := t.TempDir()
-	r := &repository{t, filepath.Join(dir, "remote.git"), filepath.Join(dir, "work")}
-	r.git("init", "--quiet", "--bare", "--initial-branch=main", r.bare)
-	r.git("clone", "--quiet", r.bare, r.work)
+	r := &repository{t, filepath.Join(t.TempDir(), "remote.git"), t.TempDir()}
+	r.git("init", "--quiet", "--bare", "--initial-branch=main")
 	return r
 }
 
 func (r *repository) git(args ...string) string {
 	r.t.Helper()
 	cmd := exec.Command("git", args...)
-	if _, err := os.Stat(r.work); err == nil {
-		cmd.Dir = r.work
-	}
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+	cmd.Dir = r.work
+	cmd.Env = append(os.Environ(), "GIT_DIR="+r.bare, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=Pat", "GIT_AUTHOR_EMAIL=pat@example.org", "GIT_COMMITTER_NAME=Pat", "GIT_COMMITTER_EMAIL=pat@example.org")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -42,16 +38,15 @@ func (r *repository) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit commits a file on main and pushes it.
+// commit commits a file on main.
 func (r *repository) commit(name, text string) string {
 	r.t.Helper()
 	path := filepath.Join(r.work, name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 		r.t.Fatal(err)
 	}
-	r.git("add", "--all")
-	r.git("commit", "--quiet", "-m", name)
-	r.git("push", "--quiet", "origin", "HEAD:main")
+	r.git("--work-tree=.", "add", "--all")
+	r.git("--work-tree=.", "commit", "--quiet", "-m", name)
 	return r.git("rev-parse", "HEAD")
 }
 
@@ -62,7 +57,9 @@ func TestFind(t *testing.T) {
 	first := r.commit("a", "1")
 	second := r.commit("a", "2")
 	r.git("tag", "-a", "-m", "x", "v1", first)
-	r.git("push", "--quiet", "origin", "v1", first+":refs/heads/agent/D-1", first+":refs/ward/last-good", second+":refs/tags/agent/D-1")
+	for ref, commit := range map[string]string{"refs/heads/agent/D-1": first, "refs/ward/last-good": first, "refs/tags/agent/D-1": second} {
+		r.git("update-ref", ref, commit)
+	}
 	blob := r.git("rev-parse", first+":a")
 	w := remote.Open(r.bare)
 	for name, want := range map[string]struct{ branch, revision string }{
