@@ -147,6 +147,10 @@ func TestEveryRuleIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var exact []string
+	for _, check := range checks.Table() {
+		exact = append(exact, check.Rules...)
+	}
 	found := 0
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
@@ -158,7 +162,7 @@ func TestEveryRuleIsDocumented(t *testing.T) {
 		}
 		for _, rule := range rulesIn(parsed) {
 			found++
-			if !documented(rule) {
+			if !slices.Contains(exact, rule) {
 				t.Errorf("%s: the rule %s stands in no check's Rules", file, rule)
 			}
 		}

@@ -15,7 +15,7 @@ var commsCheck = Check{
 	Name: "comms",
 	Doc: "COMMS.md follows its grammar, ids are never reused, and the agent only appends to Reports and Questions or " +
 		"prunes whole reports with a trailer (COMMS-1 to COMMS-4).",
-	Rules: []string{"comms/*"},
+	Rules: []string{"comms/*", "comms/missing", "comms/retired", "comms/watcher", "comms/agent-directives", "comms/agent-prune", "comms/agent-verdict"},
 	Tip: func(pass *Pass, t *walk.Tip) error {
 		d, err := readDocument(pass, t, comms.Path, comms.MaxBytes)
 		if err != nil {

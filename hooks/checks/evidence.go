@@ -21,19 +21,19 @@ var evidenceCheck = Check{
 	Name: "evidence",
 	Doc: "The loop's evidence has its form, what an iteration left does not change afterwards, and every hash in a manifest is that " +
 		"of the file it names (LOOP-7). Only what a push changes is read.",
-	Rules: []string{"evidence/*"},
+	Rules: []string{"evidence/schema", "evidence/frozen", "evidence/verdict", "evidence/hash"},
 	Tip: func(pass *Pass, t *walk.Tip) error {
 		if !push.IsBranch(t.Ref) {
 			return nil
 		}
 		changed := map[string]bool{} // directives whose evidence changed
 		for _, c := range t.Changes {
-			place, ok := loop.ParsePlace(c.Path)
+			at, ok := loop.ParsePlace(c.Path)
 			if !ok {
 				continue
 			}
-			changed[place.Directive] = true
-			if err := evidenceFile(pass, t, c, place); err != nil {
+			changed[at.Directive] = true
+			if err := judgeEvidence(pass, t, c, at); err != nil {
 				return err
 			}
 		}
@@ -44,9 +44,9 @@ var evidenceCheck = Check{
 		for _, c := range t.Changes {
 			touched[c.Path] = true
 		}
-		tree := &planTree{pass: pass, tree: t.Commit.Tree} // many paths of a few folders
+		tree := &treeFiles{pass: pass, tree: t.Commit.Tree} // many paths of a few folders
 		for directive := range changed {
-			if err := manifest(pass, t, directive, tree, touched); err != nil {
+			if err := judgeManifest(pass, t, directive, tree, touched); err != nil {
 				return err
 			}
 		}
@@ -54,16 +54,16 @@ var evidenceCheck = Check{
 	},
 }
 
-// evidenceFile judges one changed file by its name.
-func evidenceFile(pass *Pass, t *walk.Tip, c walk.Change, place loop.Place) error {
+// judgeEvidence judges one changed file by its name.
+func judgeEvidence(pass *Pass, t *walk.Tip, c walk.Change, at loop.Place) error {
 	report := func(rule, hint, format string, args ...any) {
 		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: rule, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
-	if pass.Push.Principal == push.Agent && place.Frozen() && c.Old.ID != "" && t.Forward {
+	if pass.Push.Principal == push.Agent && at.Frozen() && c.Old.ID != "" && t.Forward {
 		report("evidence/frozen", "git checkout "+diag.Short(t.Base)+" -- "+diag.Clean(c.Path), "what an iteration left does not change afterwards")
 		return nil
 	}
-	if place.File == "" || c.Deleted() {
+	if at.File == "" || c.Deleted() {
 		return nil
 	}
 	if c.New.Mode != git.ModeFile {
@@ -79,15 +79,15 @@ func evidenceFile(pass *Pass, t *walk.Tip, c walk.Change, place loop.Place) erro
 	if err != nil {
 		return err
 	}
-	for _, d := range place.Check(c.Path, data) {
+	for _, d := range at.Check(c.Path, data) {
 		d.Commit, d.Ref = t.New, t.Ref
 		pass.Report(d)
 	}
 	if pass.Push.Principal != push.Agent || !pass.Push.Received {
 		return nil // a clone need not have the host's notes
 	}
-	if s, ok := place.Success(data); ok {
-		granted, err := granted(pass, place.Directive, s)
+	if s, ok := at.Success(data); ok {
+		granted, err := granted(pass, at.Directive, s)
 		if err == nil && !granted {
 			report("evidence/verdict", "claim the work and wait for the verdict: git notes --ref=certificates show", "it claims success, and the host has no such verdict for %s", diag.Clean(s.Unit))
 		}
@@ -113,14 +113,14 @@ func granted(pass *Pass, directive string, s loop.Success) (bool, error) {
 	return slices.ContainsFunc(verdicts, func(v loop.Verdict) bool { return v.Grants(s) }), err
 }
 
-// manifest compares a directive's manifest with the tree: entries that are new,
+// judgeManifest compares a directive's manifest with the tree: entries that are new,
 // and entries whose file this push changes. An entry about code counts only when it
 // is new, because code goes on changing.
-func manifest(pass *Pass, t *walk.Tip, directive string, tree *planTree, touched map[string]bool) error {
+func judgeManifest(pass *Pass, t *walk.Tip, directive string, tree *treeFiles, touched map[string]bool) error {
 	path := loop.Dir(directive) + "/" + loop.ManifestFile
 	now, ok, err := artifacts(pass, t.Commit.Tree, path)
 	if err != nil || !ok {
-		return err // evidenceFile has said what is wrong with one that cannot be read
+		return err // judgeEvidence has said what is wrong with one that cannot be read
 	}
 	var before loop.Artifacts
 	if t.Base != "" {
@@ -182,7 +182,7 @@ func artifacts(pass *Pass, tree, path string) (a loop.Artifacts, ok bool, err er
 }
 
 // matches compares one entry with the tree; "" when they agree.
-func matches(pass *Pass, tree *planTree, a loop.Artifact) (message string, err error) {
+func matches(pass *Pass, tree *treeFiles, a loop.Artifact) (message string, err error) {
 	e, ok, err := tree.entry(a.Path)
 	if err != nil {
 		return "", err

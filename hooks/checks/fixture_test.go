@@ -47,6 +47,7 @@ import (
 //	header COMMIT TEXT   one more line in the commit's header
 //	config KEY = VALUE   a setting of the host's, such as limits.blob_size = 10
 //	option TEXT          a push option
+//	used N               every second directive id up to N was used and is gone
 //	want TEXT            a finding of the push: [PATH:[LINE:]] RULE: MESSAGE, or how that begins
 //	wants N TEXT         N findings that begin so
 //	warn TEXT            a finding that is a warning
@@ -58,13 +59,17 @@ import (
 //	                     (JSON values, which the file has one a line); with *N behind it
 //	                     what stands there N times, {n} being the number from 1
 //	tag NAME             an annotated tag of the push: its message, behind a first line
-//	                     "name TEXT" or "tagger TEXT" if one of these is not as it should be
-//	unit COMMITS D-1.1   records of a unit's journal on top of one another, one line each:
+//	                     "name TEXT", "tagger TEXT" or "object COMMIT:PATH" if one of these
+//	                     is not as it should be
+//	unit COMMITS D-1.1 [AT]
+//	                     records of a unit's journal on top of one another, one line each:
 //	                     EVENT ACTOR [commit=COMMIT for a claim, or KEY=VALUE for what the
-//	                     record says wrong]; COMMITS is main or push
+//	                     record says wrong]; COMMITS is main or push; AT is another unit
+//	                     at whose ref they are put
 //
 // Commits are `main`, on top of it `main2`, `main3`; `push`, `push2` on top of main (the
-// last of each is the tip); and any others, which have no parents. A text, a path or a
+// last of each is the tip); `stray`, which comes along with the push; and any others, which
+// the server has. They have no parents but those that are said. A text, a path or a
 // file that begins with a quotation mark is a Go string, a file one a line, so that hidden
 // characters can be seen.
 type fixture struct {
@@ -76,6 +81,7 @@ type fixture struct {
 	units    []fixtureUnit
 	want     []string
 	settings string
+	used     comms.Set // directive ids that are gone
 }
 
 type fixtureCommit struct {
@@ -89,7 +95,7 @@ type fixtureTag struct{ name, message string }
 
 type fixtureUnit struct {
 	pushed bool
-	id     string
+	id, at string // the unit, and the one whose ref it is put at
 	steps  []string
 }
 
@@ -200,7 +206,7 @@ func (f *fixture) file(t *testing.T, file txtar.File) {
 		f.tags = append(f.tags, fixtureTag{unquoted(words[1]), string(data)})
 		return
 	case "unit":
-		f.units = append(f.units, fixtureUnit{words[1] == "push", words[2], strings.Split(strings.TrimSpace(string(file.Data)), "\n")})
+		f.units = append(f.units, fixtureUnit{words[1] == "push", words[2], words[len(words)-1], strings.Split(strings.TrimSpace(string(file.Data)), "\n")})
 		return
 	}
 	name, as := file.Name, ""
@@ -246,6 +252,16 @@ func (f *fixture) directive(t *testing.T, line string) {
 		f.commit(name).author = unquoted(text)
 	case "committer":
 		f.commit(name).committer = unquoted(text)
+	case "used":
+		n, err := strconv.Atoi(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := 1; id <= n; id += 2 {
+			if err := f.used.Add(id); err != nil {
+				t.Fatal(err)
+			}
+		}
 	case "header":
 		f.commit(name).headers += unquoted(text) + "\n"
 	case "config":
@@ -428,13 +444,14 @@ func (f *fixture) last(base string) string {
 // make makes what the server has and what the push brings, and returns the push.
 func (f *fixture) make(t *testing.T) (*server, *checks.Push) {
 	s := newServer(t)
-	p := &checks.Push{Principal: f.who, Branches: "refs/heads/", Received: true, Config: config.Default()}
+	p := &checks.Push{Principal: f.who, Branches: "refs/heads/", Received: true, Config: config.Default(),
+		Retired: func() (comms.Set, error) { return f.used, nil }}
 	if f.settings != "" {
 		var err error
 		p.Config, err = config.Parse([]byte(f.settings), "config")
 		s.must(err)
 	}
-	pushed := func(name string) bool { return strings.TrimRight(name, "0123456789") == "push" }
+	pushed := func(name string) bool { return name == "stray" || strings.TrimRight(name, "0123456789") == "push" }
 	for _, name := range f.order {
 		if !pushed(name) {
 			s.commit(name, f.commits[name])
@@ -455,14 +472,18 @@ func (f *fixture) make(t *testing.T) (*server, *checks.Push) {
 	}
 	tags := map[string]string{}
 	for _, tag := range f.tags {
-		name, tagger, message := tag.name, pat, tag.message
-		if line, rest, _ := strings.Cut(message, "\n"); strings.HasPrefix(line, "name ") {
-			name, message = strings.TrimPrefix(line, "name "), rest
-		} else if strings.HasPrefix(line, "tagger ") {
-			tagger, message = strings.TrimPrefix(line, "tagger "), rest
+		name, tagger, message, object := tag.name, pat, tag.message, s.id(f.last("push"))
+		line, rest, _ := strings.Cut(message, "\n")
+		switch word, text, _ := strings.Cut(line, " "); word {
+		case "name":
+			name, message = text, rest
+		case "tagger":
+			tagger, message = text, rest
+		case "object":
+			object, message = s.id(text), rest
 		}
 		tags["refs/tags/"+tag.name] = s.write("tag", fmt.Appendf(nil, "object %s\ntype commit\ntag %s\ntagger %s 1700000000 +0000\n\n%s",
-			s.id(f.last("push")), name, tagger, message))
+			object, name, tagger, message))
 	}
 	f.updates(s, p, tags)
 	return s, p
@@ -508,9 +529,11 @@ func (f *fixture) journals(s *server, p *checks.Push, pushed bool) {
 		}
 		id, err := uow.ParseID(unit.id)
 		s.must(err)
+		at, err := uow.ParseID(unit.at)
+		s.must(err)
 		world := f.world(s, id)
 		var last *uow.Record
-		tip := s.ref(id.Ref())
+		tip := s.ref(at.Ref())
 		if tip != git.Zero {
 			last = f.records(s, tip)
 		}
@@ -540,9 +563,9 @@ func (f *fixture) journals(s *server, p *checks.Push, pushed bool) {
 			last = next
 		}
 		if pushed {
-			p.Updates = append(p.Updates, push.Update{Ref: id.Ref(), Old: old, New: tip})
+			p.Updates = append(p.Updates, push.Update{Ref: at.Ref(), Old: old, New: tip})
 		} else {
-			s.setRef(id.Ref(), tip)
+			s.setRef(at.Ref(), tip)
 		}
 	}
 }

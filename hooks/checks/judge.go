@@ -46,7 +46,7 @@ var (
 		Name: "object",
 		Doc: "Objects are what git writes: of any other form two readers may see different things (GATE-1). What older gits wrote, and all " +
 			"read alike, is a warning to the PM. No object comes along that nothing pushed leads to.",
-		Rules: []string{"object/*"},
+		Rules: []string{"object/*", "object/form", "object/stray"},
 	}
 	limitCheck = Check{
 		Name:  "limit",

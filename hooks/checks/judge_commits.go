@@ -88,11 +88,11 @@ func (j *judgement) path(c *walk.Commit, change walk.Change) error {
 			check.Path(j.pass, c, change)
 		}
 	}
-	place := content{change.New.ID, change.Path, change.New.Mode}
-	if change.New.Mode == git.ModeGitlink || j.judged[place] {
+	here := content{change.New.ID, change.Path, change.New.Mode}
+	if change.New.Mode == git.ModeGitlink || j.judged[here] {
 		return nil
 	}
-	j.judged[place] = true
+	j.judged[here] = true
 	return walk.At(j.blob(c, change), change.Path)
 }
 

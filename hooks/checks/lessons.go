@@ -16,7 +16,7 @@ func newLessonsCheck() Check {
 		Name: "lessons",
 		Doc: "knowledge_core/lessons.jsonl is one lesson a line in the form of LES-1, ids unique; status and reason are all " +
 			"that changes in a lesson, and none goes (for the PM a warning).",
-		Rules: []string{"lessons/*", "limit/lessons"},
+		Rules: []string{"lessons/*", "lessons/schema", "limit/lessons"},
 		Blob:  new(lessons).added,
 		Tip:   judgeLessons,
 	}

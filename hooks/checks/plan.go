@@ -43,7 +43,7 @@ var planCheck = Check{
 // newLinter makes a linter of plans in the tree of a tip. Machines come from main: from the tip
 // itself where it is what main becomes.
 func newLinter(pass *Pass, t *walk.Tip) *plan.Linter {
-	tree := &planTree{pass: pass, tree: t.Commit.Tree}
+	tree := &treeFiles{pass: pass, tree: t.Commit.Tree}
 	main := tree
 	if !push.IsMain(t.Ref) {
 		main = nil
@@ -57,7 +57,7 @@ func newLinter(pass *Pass, t *walk.Tip) *plan.Linter {
 			if err != nil {
 				return nil, err
 			}
-			main = &planTree{pass: pass, tree: commit.Tree}
+			main = &treeFiles{pass: pass, tree: commit.Tree}
 		}
 		return main.ReadFile(path, plan.MaxBytes)
 	})

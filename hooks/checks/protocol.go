@@ -18,7 +18,7 @@ func newProtocolCheck(sources *sourceCache) Check {
 		Name: "protocol",
 		Doc: "Protocols below protocols/ have their form, their ids are unique in the tree, and AGENTS.md is what they compile " +
 			"to, byte for byte (for the PM the last is a warning; the agent compiles it again).",
-		Rules: []string{"protocol/*"},
+		Rules: []string{"protocol/*", "protocol/size", "protocol/compiled"},
 		Tip:   sources.judge,
 	}
 }

@@ -50,7 +50,7 @@ func target(pass *Pass, d *document, linter *plan.Linter, e plan.Entry) error {
 	fault := func(message, hint string) {
 		d.report(e.Line, plan.RuleTarget, fmt.Sprintf("%q: %s", e.Name, message), hint)
 	}
-	tree := &planTree{pass: pass, tree: d.tip.Commit.Tree}
+	tree := &treeFiles{pass: pass, tree: d.tip.Commit.Tree}
 	kind, err := tree.Kind(e.Path)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func registeredGone(pass *Pass, t *walk.Tip) error {
 	if len(gone) == 0 || !push.IsBranch(t.Ref) {
 		return nil
 	}
-	tree := &planTree{pass: pass, tree: t.Commit.Tree}
+	tree := &treeFiles{pass: pass, tree: t.Commit.Tree}
 	data, err := tree.ReadFile(plan.RegistryPath, plan.MaxRegistryBytes)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, plan.ErrTooLarge) {
 		return nil

@@ -15,8 +15,7 @@ import (
 //
 //  1. Write NAME.go: `var nameCheck = Check{Name, Doc, Rules, ...}` with the functions
 //     that the check needs, and none besides. Doc says what it refuses and why. Rules
-//     lists the rule of every finding that it reports, with the word before the slash
-//     for what it is about. A check that remembers something from one call to the next
+//     lists the rule of every finding that it reports: ABOUT/WHAT. A check that remembers something from one call to the next
 //     is made by a function, as newLinkCheck is: Table is made anew for every push.
 //  2. Add it to Table, where its finding would help a reader most.
 //  3. Report with pass.Report: Pos says commit, path and line, Rule one of Rules,
@@ -31,7 +30,7 @@ import (
 type Check struct {
 	Name  string
 	Doc   string   // what it refuses, and why; one sentence or two
-	Rules []string // the rules of its findings, without those of limits; "secret/*" stands for all that begin so
+	Rules []string // of its findings; "comms/*" stands for those of a document's own parser besides
 
 	// Ref hears of every update before anything is read.
 	Ref func(*Pass, push.Update)

@@ -30,7 +30,7 @@ func newUDCCheck() Check {
 		Name: "udc",
 		Doc: "A .udc file is a regular file and parses, and the risk that it never ends is not above [hooks] max_udc_risk. A plan is " +
 			"judged when it changes, or what it calls does; that is read from the same tree. What the analyser does not know in time is UNKNOWN.",
-		Rules: []string{"udc/*"},
+		Rules: []string{"udc/*", ruleUDCFile, ruleUDCRisk, asm.RuleSize},
 		Tip:   u.judge,
 	}
 }
@@ -44,7 +44,7 @@ func (u *udc) judge(pass *Pass, t *walk.Tip) error {
 	if !push.IsBranch(t.Ref) {
 		return nil
 	}
-	j := udcTip{pass: pass, push: u, tip: t, tree: &planTree{pass: pass, tree: t.Commit.Tree}, plans: map[string]*asm.Program{}}
+	j := udcTip{pass: pass, push: u, tip: t, tree: &treeFiles{pass: pass, tree: t.Commit.Tree}, plans: map[string]*asm.Program{}}
 	for _, c := range t.Changes {
 		if c.Deleted() || !strings.HasSuffix(c.Path, ".udc") {
 			continue
@@ -64,7 +64,7 @@ type udcTip struct {
 	pass     *Pass
 	push     *udc
 	tip      *walk.Tip
-	tree     *planTree
+	tree     *treeFiles
 	registry *plan.Registry
 	plans    map[string]*asm.Program // that were called, by name; nil: there is none
 	trouble  error                   // of reading them

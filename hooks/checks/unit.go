@@ -16,7 +16,7 @@ var unitCheck = Check{
 	Name: "unit",
 	Doc: "Holds the journal of a unit of work to its machine, its budget and main's policy (UOW-1 to UOW-4): each record is " +
 		"the one legal step after the one before it, made by whom it says. A record whose hashes are wrong is a breach.",
-	Rules: []string{"uow/*"},
+	Rules: []string{"uow/*", "uow/name", "uow/rewrite", "uow/form", "uow/stored", "uow/hash", "uow/actor", "uow/record", "uow/claim"},
 	Ref: func(pass *Pass, u push.Update) {
 		if !push.IsJournal(u.Ref) {
 			return

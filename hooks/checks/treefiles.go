@@ -9,14 +9,15 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// planTree is a commit's tree as the lint of plans sees it.
-type planTree struct {
+// treeFiles looks up many paths of one tree, each folder once: it is what the linter of
+// plans reads.
+type treeFiles struct {
 	pass *Pass
 	tree string
 	dirs map[string]map[string]git.Entry // by tree id, so that many look-ups cost one reading
 }
 
-func (p *planTree) entry(path string) (git.Entry, bool, error) {
+func (p *treeFiles) entry(path string) (git.Entry, bool, error) {
 	at := git.Entry{Mode: git.ModeDir, ID: p.tree}
 	for name := range strings.SplitSeq(path, "/") {
 		if !at.IsDir() {
@@ -35,7 +36,7 @@ func (p *planTree) entry(path string) (git.Entry, bool, error) {
 	return at, true, nil
 }
 
-func (p *planTree) dir(id string) (map[string]git.Entry, error) {
+func (p *treeFiles) dir(id string) (map[string]git.Entry, error) {
 	if dir, ok := p.dirs[id]; ok {
 		return dir, nil
 	}
@@ -55,7 +56,7 @@ func (p *planTree) dir(id string) (map[string]git.Entry, error) {
 }
 
 // Kind says what a path of the tree names.
-func (p *planTree) Kind(path string) (plan.Kind, error) {
+func (p *treeFiles) Kind(path string) (plan.Kind, error) {
 	if path == "." {
 		return plan.Folder, nil
 	}
@@ -73,7 +74,7 @@ func (p *planTree) Kind(path string) (plan.Kind, error) {
 
 // ReadFile reads a regular file of the tree; what it costs counts against the
 // push's limit.
-func (p *planTree) ReadFile(path string, limit int64) ([]byte, error) {
+func (p *treeFiles) ReadFile(path string, limit int64) ([]byte, error) {
 	e, ok, err := p.entry(path)
 	if err != nil {
 		return nil, err
