@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/*.txtar against the real binary.
 func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: scripts against the built program")
+	}
 	if _, err := gittest.Bin(); err != nil {
 		t.Fatal(err)
 	}
