@@ -85,7 +85,7 @@ func Environ(home string) ([]string, error) {
 // AgentToken is the environment by which the door proves that a push is the
 // agent's (ID-1), for pushes that a test sends without a door.
 func AgentToken(bare string) ([]string, error) {
-	key, err := os.ReadFile(filepath.Join(bare, "ward", "door.key"))
+	key, err := os.ReadFile(filepath.Join(bare, token.KeyFile))
 	if err != nil {
 		return nil, err
 	}
@@ -173,11 +173,11 @@ func (p *Pair) Push(refspecs ...string) (string, error) {
 // AgentPush pushes refspecs as the agent.
 func (p *Pair) AgentPush(refspecs ...string) (string, error) {
 	p.T.Helper()
-	token, err := AgentToken(p.Bare)
+	env, err := AgentToken(p.Bare)
 	if err != nil {
 		p.T.Fatal(err)
 	}
-	return p.Try(p.Work, token, "", "git", append([]string{"push", "origin"}, refspecs...)...)
+	return p.Try(p.Work, env, "", "git", append([]string{"push", "origin"}, refspecs...)...)
 }
 
 // Write writes a file of the clone, with its folders.

@@ -1,6 +1,10 @@
 package code
 
-import "math"
+import (
+	"math"
+
+	"git-ward/vm"
+)
 
 // addChecked gives a + b, and false when it does not fit.
 func addChecked(a, b int64) (int64, bool) {
@@ -63,9 +67,9 @@ func ArithError(op Op, b int64) string {
 	return Overflow
 }
 
-// The errors of arithmetic, by the machine's names.
+// The errors of arithmetic and of jumps, by the machine's names.
 const (
-	Overflow       = "ERROR_INTEGER_OVERFLOW"
-	DivisionByZero = "ERROR_DIVISION_BY_ZERO"
-	FlagsUnset     = "ERROR_FLAGS_UNSET"
+	Overflow       = string(vm.IntegerOverflow)
+	DivisionByZero = string(vm.DivisionByZero)
+	FlagsUnset     = string(vm.FlagsUnset)
 )

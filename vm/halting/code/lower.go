@@ -3,11 +3,9 @@ package code
 import (
 	"slices"
 
+	"git-ward/vm"
 	"git-ward/vm/asm"
 )
-
-// MaxDepth is how many sub-plans may be entered from within each other (UDC-3).
-const MaxDepth = 10
 
 // Environment is what a plan's CALLs meet.
 type Environment struct {
@@ -18,11 +16,11 @@ type Environment struct {
 
 // Errors with which calls end a plan.
 const (
-	NoHalt         = "ERROR_NO_HALT" // not counted as an instruction
-	callDenied     = "ERROR_CALL_DENIED"
-	callArguments  = "ERROR_CALL_ARGUMENTS"
-	callDepth      = "ERROR_CALL_DEPTH"
-	stackUnderflow = "ERROR_STACK_UNDERFLOW"
+	NoHalt         = string(vm.NoHalt) // not counted as an instruction
+	callDenied     = string(vm.CallDenied)
+	callArguments  = string(vm.CallArguments)
+	callDepth      = string(vm.CallDepth)
+	stackUnderflow = string(vm.StackUnderflow)
 )
 
 type lowering struct {
@@ -121,7 +119,7 @@ func (l *lowering) callee(name string, depth int, flat *Inst) (*asm.Program, boo
 	switch {
 	case p == nil:
 		flat.Op, flat.Code = Stop, callDenied
-	case depth >= MaxDepth:
+	case depth >= vm.MaxDepth:
 		flat.Op, flat.Code = Stop, callDepth
 	default:
 		return p, true
