@@ -111,8 +111,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// stopPatience is the launcher's with an agent that does not end.
-const stopPatience = 5 * time.Second
+// stopGrace is the launcher's with an agent that does not end.
+const stopGrace = 5 * time.Second
 
 // TestSignals: an agent that ends on SIGTERM has its own exit code, one that
 // does not is killed; no child of its group stays.
@@ -125,10 +125,10 @@ func TestSignals(t *testing.T) {
 		code     int
 		min, max time.Duration
 	}{
-		{"polite", syscall.SIGTERM, 3, 0, 4 * stopPatience},
-		{"polite", syscall.SIGINT, 3, 0, 4 * stopPatience},
-		{"polite", syscall.SIGHUP, 3, 0, 4 * stopPatience},
-		{"deaf", syscall.SIGTERM, 128 + 9, stopPatience / 2, 4 * stopPatience},
+		{"polite", syscall.SIGTERM, 3, 0, 4 * stopGrace},
+		{"polite", syscall.SIGINT, 3, 0, 4 * stopGrace},
+		{"polite", syscall.SIGHUP, 3, 0, 4 * stopGrace},
+		{"deaf", syscall.SIGTERM, 128 + 9, stopGrace / 2, 4 * stopGrace},
 	} {
 		t.Run(test.behave+" "+test.signal.String(), func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,6 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/internal/logfile"
 )
 
 // What a connection over the network may take: silence, input, and all in all. A
@@ -29,9 +28,6 @@ const (
 	stdioInput = 15 * time.Minute
 	stdioTotal = time.Hour
 )
-
-// maxLog bounds ward/door.log, in bytes.
-const maxLog = 16 << 20
 
 // Session is one connection over ssh of somebody whose key says who it is: the door
 // as a forced command (ID-4). The name comes from authorized_keys(5), where the
@@ -92,7 +88,7 @@ func (s *service) stdio(ctx context.Context, stderr io.Writer) (code int, err er
 	if s.settings, err = config.Load(s.bare); err != nil {
 		return 0, err
 	}
-	log, err := logfile.Open(filepath.Join(s.bare, "ward/door.log"), maxLog, 0o600)
+	log, err := OpenLog(s.bare)
 	if err != nil {
 		return 0, err
 	}

@@ -195,7 +195,7 @@ func (f *fence) stopWith(ctx context.Context, c *podman.Container, ended <-chan 
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	if err := c.Stop(late, stopPatience); err != nil {
+	if err := c.Stop(late, stopGrace); err != nil {
 		f.log.Error().Err(err).Msg("the container does not stop")
 	}
 }

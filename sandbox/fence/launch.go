@@ -8,14 +8,13 @@ import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/internal/logfile"
+	"git-ward/sandbox/door"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/lastgood"
 )
@@ -70,9 +69,6 @@ type launch struct {
 	gateway string          // socket
 }
 
-// doorLogSize is the size in bytes at which the door's log starts anew.
-const doorLogSize = 4 << 20
-
 // Launch runs the payload until it ends by itself or ctx is cancelled; what is left
 // of it is then killed, and the services are closed. A payload that ended with a
 // code of its own is an Exit.
@@ -92,7 +88,7 @@ func Launch(ctx context.Context, s Spec) error {
 	if err := prepareState(s.State, s.Bare); err != nil {
 		return err
 	}
-	file, err := logfile.Open(filepath.Join(s.Bare, "ward/door.log"), doorLogSize, 0o600)
+	file, err := door.OpenLog(s.Bare)
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -13,46 +11,33 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// stopPatience is how long a payload may take to end after SIGTERM.
-const stopPatience = 5 * time.Second
+// stopGrace is how long a payload may take to end after SIGTERM.
+const stopGrace = 5 * time.Second
 
 // runProcesses runs the watcher, and by it the agent, as processes of their own and
 // waits for their end. When ctx is cancelled first they get SIGTERM and, after
-// stopPatience, SIGKILL. They do not outlive a launcher that is killed itself.
+// stopGrace, SIGKILL. They do not outlive a launcher that is killed itself.
 //
 // The forwarder to the gateway runs in front of them, as in the fence (SBX-8).
 func (l *launch) runProcesses(ctx context.Context) error {
-	cmd := l.processes(ctx)
-	// The death signal follows the thread that started the child, not the
-	// process (prctl(2)): keep that thread for as long as the child lives.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := cmd.Run()
-	if cmd.ProcessState == nil {
-		if ctx.Err() != nil {
-			return Exit(128 + int(syscall.SIGTERM))
-		}
-		return fmt.Errorf("the agent does not start: %w", err)
-	}
-	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	return processEnd(cmd.ProcessState.Sys().(syscall.WaitStatus), ctx.Err() != nil)
-}
-
-// processes is the command line of the forwarder with all that it starts.
-func (l *launch) processes(ctx context.Context) *exec.Cmd {
 	s := &l.spec
-	args := []string{"--gateway", l.gateway, "--", s.Programs.Watcher, "--agent", s.Programs.Agent,
+	args := []string{s.Programs.Forwarder, "--gateway", l.gateway, "--", s.Programs.Watcher, "--agent", s.Programs.Agent,
 		"--bare", s.Bare, "--state", s.State, "--door", l.door, "--config", configCopy(s.State), "--model", s.Payload.Model}
 	if s.Payload.Once {
 		args = append(args, "--once")
 	}
-	cmd := exec.CommandContext(ctx, s.Programs.Forwarder, args...)
-	cmd.Dir = s.State
-	cmd.Env = l.processEnv()
-	cmd.Stdout, cmd.Stderr = s.Payload.Stdout, s.Payload.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	process.EndGroup(cmd, syscall.SIGTERM, stopPatience)
-	return cmd
+	c := process.Command{
+		Args: args, Dir: s.State, Env: l.processEnv(), Stdout: s.Payload.Stdout, Stderr: s.Payload.Stderr,
+		DieWithThread: true, Grace: stopGrace,
+	}
+	status, _, err := c.Run(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return Exit(128 + int(syscall.SIGTERM))
+	case err != nil:
+		return fmt.Errorf("the agent does not start: %w", err)
+	}
+	return processEnd(syscall.WaitStatus(status), ctx.Err() != nil)
 }
 
 // processEnv is all that an unfenced agent sees of the launcher's environment: keys

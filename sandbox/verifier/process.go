@@ -48,20 +48,21 @@ func (p *Processes) Run(ctx context.Context, c Checkout, line string) (Outcome, 
 	return p.run(ctx, work, env, line)
 }
 
+// run runs the line in a checkout, within the limits, and ends what it leaves behind.
 func (p *Processes) run(ctx context.Context, dir string, env []string, line string) (Outcome, error) {
 	limited, cancel := context.WithTimeout(ctx, p.Limits.Time)
 	defer cancel()
 	out := newOutput(p.Limits.Output, cancel)
-	cmd := process.Command{
+	c := process.Command{
 		Args: []string{"sh", "-c", line}, Dir: dir, Env: env,
 		Stdout: stream{out, true}, Stderr: stream{out, false}, DieWithThread: true,
 	}
 	start := time.Now()
-	status, _, err := cmd.Run(limited) // why it was stopped is in limited and out, as for a container's
-	switch {
-	case ctx.Err() != nil:
+	status, _, err := c.Run(limited)
+	if ctx.Err() != nil {
 		return Outcome{}, context.Cause(ctx)
-	case err != nil:
+	}
+	if err != nil {
 		return Outcome{}, err
 	}
 	o := Outcome{Exit: status.Code(), Time: time.Since(start)}
