@@ -67,12 +67,12 @@ func (s *session) runChecks(ctx context.Context, who pusher, options []string) (
 
 // tooMuch refuses what is too much before anything of it is read; nil when it is
 // not.
-func (s *session) tooMuch(options bool) *checks.Result {
+func (s *session) tooMuch(tooManyOptions bool) *checks.Result {
 	switch {
 	case s.omitted != nil:
 		return refusal("limit/refs", fmt.Sprintf("the push has %d refs, more than %d, or names of more than %d bytes together",
 			len(s.updates)+s.omitted.Refs, audit.MaxRefs, audit.MaxRefBytes), "push them a part at a time: git push origin 'refs/tags/v1*'")
-	case options:
+	case tooManyOptions:
 		return refusal("limit/options", errTooManyOptions.Error(), "leave out push options (-o) that nobody reads")
 	}
 	return nil
