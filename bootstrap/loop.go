@@ -1,0 +1,147 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"git-ward/bootstrap/remote"
+	"git-ward/bootstrap/signals"
+	"git-ward/bootstrap/supervisor"
+	"git-ward/internal/diag"
+	"git-ward/protocols/boot"
+)
+
+// report writes a line to bootstrap.log, and to the watcher's own.
+func (w *watcher) report(event boot.Event, branch, commit, reason string) {
+	w.logEvent(event, branch, commit, reason, w.journal.Append(event, branch, commit, reason))
+}
+
+// logEvent writes to the watcher's own log what bootstrap.log was told, with the
+// error that came of it.
+func (w *watcher) logEvent(event boot.Event, branch, commit, reason string, err error) {
+	w.log.Info().Str("branch", branch).Str("commit", commit).Str("reason", reason).Msg(string(event))
+	if err != nil {
+		w.log.Error().Err(err).Msg("bootstrap.log cannot be written")
+	}
+}
+
+// recover finishes what a watcher that was killed left half done: a start whose
+// end the log does not tell has failed, and main is next.
+func (w *watcher) recover() {
+	e, open := w.journal.Unfinished()
+	if open {
+		w.report(boot.Failure, e.Branch, e.Commit, "the watcher ended while it started")
+	}
+	h := w.state.Hop
+	if h == nil || !h.Started {
+		return
+	}
+	if !open && h.Kind == signals.Rollback && w.journal.Succeeded(boot.Main, h.Commit) {
+		w.pinTo(context.Background(), h)
+	}
+	w.state.Hop = nil
+	w.state.save()
+}
+
+// loop starts what is to run, again and again.
+func (w *watcher) loop(ctx context.Context) (code int, err error) {
+	for {
+		w.signals.Take(w.accept)
+		w.notices.Deliver(ctx)
+		t, err := w.next(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return 0, nil
+			}
+			if w.Once {
+				return 0, err
+			}
+			w.log.Error().Str("error", explain(err)).Msg("nothing can be started")
+			w.restarts.short++
+		}
+		var r run
+		if t != nil {
+			r = w.start(ctx, t)
+			w.judge(ctx, t, r)
+		}
+		if ctx.Err() != nil {
+			return r.code, nil
+		}
+		if w.Once && t != nil && w.over(t, r) {
+			w.notices.Deliver(ctx)
+			return r.code, nil
+		}
+		if !w.pause(ctx) {
+			return 0, nil
+		}
+	}
+}
+
+// over reports whether a run was the last one of a watcher that runs once:
+// neither a signal, a fallback nor a guard's restart is left to do.
+func (w *watcher) over(t *target, r run) bool {
+	if r.Signaled || r.Excess != nil || t.hop != nil && !r.Booted || w.state.Hop != nil {
+		return false
+	}
+	return r.Booted || w.state.Pin == nil || t.pinned
+}
+
+// pause is the time before the next start. A signal or a move of main ends it; it is
+// false when ctx does.
+func (w *watcher) pause(ctx context.Context) bool {
+	wait := w.restarts.pause()
+	if wait == 0 {
+		return ctx.Err() == nil
+	}
+	w.log.Info().Str("pause", wait.String()).Int("short_runs", w.restarts.short).Msg("before the next start")
+	mark := w.remote.Mark(remote.Main)
+	end := time.NewTimer(wait)
+	defer end.Stop()
+	look := time.NewTicker(supervisor.LookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-end.C:
+			return true
+		case <-w.notify:
+		case <-look.C:
+		}
+		if w.signals.Waiting() || w.remote.Mark(remote.Main) != mark {
+			return true
+		}
+	}
+}
+
+// explain adds a hint to an error for the log.
+func explain(err error) string {
+	var hinted *diag.Hinted
+	if errors.As(err, &hinted) {
+		return err.Error() + "; " + hinted.Hint
+	}
+	return err.Error()
+}
+
+// accept makes a waiting signal the hop that is done next, and writes that down.
+func (w *watcher) accept(s signals.Signal, again bool) {
+	h := w.state.Hop
+	switch {
+	case h != nil && again: // it is this one
+		return
+	case h != nil && (s.Kind == h.Kind || s.Kind == signals.Bootstrap):
+		w.report(boot.Failure, s.Name, boot.Unknown, fmt.Sprintf("the signal %s came together with %s, which goes first", s.Kind, h.Signal))
+		return
+	}
+	w.log.Info().Str("signal", s.Kind).Str("name", s.Name).Msg("a signal")
+	w.state.Hop = &hop{Signal: s}
+	w.state.save()
+}
+
+// refused reports a malformed signal.
+func (w *watcher) refused(kind string, why error) {
+	w.report(boot.Failure, boot.Unknown, boot.Unknown, "malformed signal "+kind+": "+why.Error())
+	w.notices.Tell(guardNotice("signal", target{}, fmt.Sprintf("The agent wrote a malformed signal `%s`: %v. It is removed.", kind, why)))
+}
