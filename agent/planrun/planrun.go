@@ -20,17 +20,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"git-ward/agent/activity"
 	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
+	"git-ward/internal/flock"
 	"git-ward/internal/git"
 	"git-ward/internal/process"
 	"git-ward/internal/worktree"
@@ -174,23 +172,20 @@ func lintOf(commit string, batch *git.Batch) *plan.Linter {
 // tag marks commands of a run, so that the next run ends what is left of them.
 func (u *run) tag() string { return "WARD_PLAN_RUN=" + u.gitDir }
 
+// lockPatience is how long the end of another run is waited for.
+const lockPatience = 10 * time.Second
+
 // lock keeps a second run out; it ends with the process.
 func lock(ctx context.Context, path string) (release func(), err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := flock.File(ctx, path, lockPatience)
+	if errors.Is(err, flock.ErrHeld) {
+		f.Close()
+		return nil, diag.Hint(fmt.Errorf("another plan runs in this clone (%s)", path), "wait for its end, or run it in another clone")
+	}
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(10 * time.Second); ; {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) || ctx.Err() != nil {
-			f.Close()
-			return nil, diag.Hint(fmt.Errorf("another plan runs in this clone (%s)", path), "wait for its end, or run it in another clone")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	return func() { f.Close() }, nil
 }
 
 // execute executes what is left, after done steps.

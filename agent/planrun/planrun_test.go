@@ -497,8 +497,8 @@ func TestWeb(t *testing.T) {
 	}))
 	defer server.Close()
 	for want, got := range map[string]func() (string, error){
-		"results for two words":                        func() (string, error) { return search(t.Context(), server.URL+"/search", "two words") },
-		"results for a&b":                              func() (string, error) { return search(t.Context(), server.URL+"/search?q={query}", "a&b") },
+		"results for two words":                        func() (string, error) { return Search(t.Context(), server.URL+"/search", "two words") },
+		"results for a&b":                              func() (string, error) { return Search(t.Context(), server.URL+"/search?q={query}", "a&b") },
 		"A page\nwith a <https://example.org/> link\n": func() (string, error) { return view(t.Context(), server.URL, server.URL+"/page") },
 	} {
 		if text, err := got(); text != want || err != nil {

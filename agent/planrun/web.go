@@ -24,9 +24,9 @@ const (
 var errNoSearch = diag.Hint(errors.New("[search] url is not set, so there is no search and no reading of pages"),
 	"the host admin sets it in <bare>/ward/config.toml; without it, research uses read_file, list_files and grep")
 
-// search asks the search engine of [search] url, where {query} stands for the
-// words; without it they are added as the parameter q.
-func search(ctx context.Context, engine, words string) (string, error) {
+// Search asks the search engine of [search] url, where {query} stands for the words;
+// without it they are added as the parameter q. It returns the page's text.
+func Search(ctx context.Context, engine, words string) (string, error) {
 	if engine == "" {
 		return "", errNoSearch
 	}

@@ -260,15 +260,15 @@ func TestWait(t *testing.T) {
 func TestLock(t *testing.T) {
 	slow(t, "it waits as long as a lock is waited for")
 	dir := filepath.Join(t.TempDir(), "new", "state")
-	release, err := Lock(dir)
+	release, err := Lock(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Lock(dir); err == nil || !strings.Contains(err.Error(), "another agent works in") {
+	if _, err := Lock(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "another agent works in") {
 		t.Error(err)
 	}
 	release()
-	release, err = Lock(dir)
+	release, err = Lock(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func Run(ctx context.Context, set Settings) error {
 	if err := checkModel(set.Config); err != nil {
 		return err
 	}
-	release, err := store.Lock(set.Store.State)
+	release, err := store.Lock(ctx, set.Store.State)
 	if err != nil {
 		return err
 	}

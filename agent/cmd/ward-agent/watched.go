@@ -53,7 +53,7 @@ func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o stor
 // openStore opens the store for one call by the watcher, while no agent works in
 // its state directory.
 func openStore(ctx context.Context, o store.Options) (*store.Store, func(), error) {
-	release, err := store.Lock(o.State)
+	release, err := store.Lock(ctx, o.State)
 	if err != nil {
 		return nil, nil, err
 	}

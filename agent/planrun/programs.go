@@ -1,0 +1,68 @@
+package planrun
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"git-ward/vm"
+	"git-ward/vm/asm"
+)
+
+// call runs a program in the vm; a called plan is the cursor's to enter.
+func (u *run) call(ctx context.Context, p point) (message, output string, err error) {
+	path, callee, err := u.callee(p.Args)
+	if err != nil || callee != nil {
+		return "calls " + path, "", err
+	}
+	program, err := u.program(path)
+	if err != nil {
+		return "", "", err
+	}
+	image, err := vm.Link(program, library{u})
+	if err != nil {
+		return "", "", err
+	}
+	machine, err := vm.New(image, u.Limits, u.Calls)
+	if err != nil {
+		return "", "", err
+	}
+	result, err := machine.Run(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	text, err := json.Marshal(result)
+	if err == nil && result.State != vm.Halted {
+		err = fmt.Errorf("%s ended with %s after %d instructions", path, result.Code, result.Instructions)
+	}
+	return fmt.Sprintf("%s: %s after %d instructions", path, result.State, result.Instructions), string(text), err
+}
+
+// program reads a .udc from the tree that was linted.
+func (u *run) program(path string) (*asm.Program, error) {
+	data, err := u.tree.ReadFile(path, maxFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	program, found := asm.Parse(path, data)
+	if len(found) > 0 {
+		return nil, fmt.Errorf("%s: %s", found[0].Pos, found[0].Message)
+	}
+	return program, nil
+}
+
+// library finds the programs that a program calls by their registered names.
+type library struct{ *run }
+
+// Plan implements vm.Library.
+func (l library) Plan(name string) (*asm.Program, error) {
+	path, err := l.lint.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	if path == name || !strings.HasSuffix(path, ".udc") {
+		return nil, vm.ErrNoPlan
+	}
+	return l.program(path)
+}

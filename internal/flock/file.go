@@ -1,0 +1,40 @@
+package flock
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrHeld is the error of a lock that another process has.
+var ErrHeld = errors.New("another process holds the lock")
+
+// File opens a file, which it makes, and tries for its lock: at least once, and for as
+// long as patience, or until the context ends. Closing the file lets go. Somebody else's lock is ErrHeld; the
+// file is returned then, too, so that what it says of its holder can be read.
+func File(ctx context.Context, path string, patience time.Duration) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	end := time.Now().Add(patience)
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch held := errors.Is(err, unix.EWOULDBLOCK); {
+		case err == nil:
+			return f, nil
+		case held && time.Now().After(end):
+			return f, ErrHeld
+		case ctx.Err() != nil:
+			f.Close()
+			return nil, ctx.Err()
+		case !held && !errors.Is(err, unix.EINTR):
+			f.Close()
+			return nil, &os.PathError{Op: "flock", Path: path, Err: err}
+		}
+		time.Sleep(20 * time.Millisecond) // the kernel tells nobody that a lock is free but who blocks for it
+	}
+}
