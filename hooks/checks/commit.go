@@ -39,7 +39,7 @@ var commitCheck = Check{
 	},
 }
 
-// textPart is one of the texts that git keeps beside content.
+// textPart is one of the texts that git keeps with content.
 type textPart struct {
 	name, text string
 	lines      bool

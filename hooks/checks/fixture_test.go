@@ -2,21 +2,15 @@ package checks_test
 
 import (
 	"bytes"
-	"compress/zlib"
-	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -26,8 +20,6 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
-	"git-ward/protocols/loop"
-	"git-ward/protocols/uow"
 )
 
 // A fixture is one push, as a file of package txtar. Lines that begin with # say what
@@ -283,153 +275,6 @@ func (f *fixture) directive(t *testing.T, line string) {
 	}
 }
 
-// server is the repository that a fixture's push arrives at: a bare one with loose
-// objects, which are written here, and refs.
-type server struct {
-	t          *testing.T
-	dir        string
-	objects    string // where new objects go
-	quarantine string
-	ids        map[string]string // commits, by their names
-	trees      map[string]map[string]git.Entry
-	time       time.Time
-}
-
-func newServer(t *testing.T) *server {
-	dir := filepath.Join(t.TempDir(), "remote.git")
-	s := &server{t: t, dir: dir, objects: filepath.Join(dir, "objects"), quarantine: filepath.Join(dir, "objects", "tmp_objdir-incoming"),
-		ids: map[string]string{}, trees: map[string]map[string]git.Entry{}, time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	for _, folder := range []string{"refs/heads", "objects/pack", "objects/tmp_objdir-incoming/pack"} {
-		s.must(os.MkdirAll(filepath.Join(dir, folder), 0o700))
-	}
-	s.must(os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
-	s.must(os.WriteFile(filepath.Join(dir, "config"), []byte("[core]\n\trepositoryformatversion = 0\n\tbare = true\n"), 0o600))
-	return s
-}
-
-func (s *server) must(err error) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// write writes a loose object (gitformat-loose).
-func (s *server) write(kind string, data []byte) (id string) {
-	s.t.Helper()
-	whole := append(fmt.Appendf(nil, "%s %d\x00", kind, len(data)), data...)
-	sum := sha1.Sum(whole)
-	id = hex.EncodeToString(sum[:])
-	for _, objects := range []string{s.objects, filepath.Join(s.dir, "objects")} { // git unpacks no object that is there
-		if _, err := os.Stat(filepath.Join(objects, id[:2], id[2:])); err == nil {
-			return id
-		}
-	}
-	file := filepath.Join(s.objects, id[:2], id[2:])
-	s.must(os.MkdirAll(filepath.Dir(file), 0o700))
-	var packed bytes.Buffer
-	w := zlib.NewWriter(&packed)
-	w.Write(whole)
-	w.Close()
-	s.must(os.WriteFile(file, packed.Bytes(), 0o600))
-	return id
-}
-
-// tree writes a folder of files, by path below it.
-func (s *server) tree(files map[string]git.Entry) string {
-	var entries []git.Entry
-	folders := map[string]map[string]git.Entry{}
-	for path, e := range files {
-		name, rest, below := strings.Cut(path, "/")
-		if !below {
-			e.Name = name
-			entries = append(entries, e)
-			continue
-		}
-		if folders[name] == nil {
-			folders[name] = map[string]git.Entry{}
-		}
-		folders[name][rest] = e
-	}
-	for name, below := range folders {
-		entries = append(entries, git.Entry{Mode: git.ModeDir, Name: name, ID: s.tree(below)})
-	}
-	slices.SortFunc(entries, func(a, b git.Entry) int { return strings.Compare(a.SortKey(), b.SortKey()) })
-	data, err := git.FormatTree(entries)
-	s.must(err)
-	return s.write("tree", data)
-}
-
-// commit writes a commit and what it changes.
-func (s *server) commit(name string, c *fixtureCommit) {
-	files := map[string]git.Entry{}
-	var header strings.Builder
-	for i, parent := range c.parents {
-		if s.ids[parent] == "" {
-			s.t.Fatalf("%s has the parent %s, which is no commit before it", name, parent)
-		}
-		fmt.Fprintf(&header, "parent %s\n", s.ids[parent])
-		if i == 0 {
-			files = cloneFiles(s.trees[parent])
-		}
-	}
-	for path, e := range c.files {
-		switch {
-		case e.ID == "":
-			delete(files, path)
-			continue
-		case e.Mode == git.ModeDir:
-			e.ID = s.write("tree", nil)
-		case e.Mode == git.ModeGitlink:
-			e.ID = strings.Repeat("5", 40)
-		default:
-			e.ID = s.write("blob", c.data[path])
-		}
-		files[path] = e
-	}
-	s.trees[name] = files
-	s.time = s.time.Add(time.Minute)
-	when := fmt.Sprintf(" %d +0000", s.time.Unix())
-	s.ids[name] = s.write("commit", fmt.Appendf(nil, "tree %s\n%sauthor %s%s\ncommitter %s%s\n%s\n%s",
-		s.tree(files), header.String(), c.author, when, c.committer, when, c.headers, c.message))
-}
-
-func cloneFiles(files map[string]git.Entry) map[string]git.Entry {
-	clone := make(map[string]git.Entry, len(files))
-	for path, e := range files {
-		clone[path] = e
-	}
-	return clone
-}
-
-// id is the object id of a commit, or of COMMIT:PATH.
-func (s *server) id(name string) string {
-	commit, path, file := strings.Cut(name, ":")
-	id := s.ids[commit]
-	if file {
-		id = s.trees[commit][path].ID
-	}
-	if id == "" {
-		s.t.Fatalf("there is no object %s", name)
-	}
-	return id
-}
-
-func (s *server) setRef(ref, id string) {
-	file := filepath.Join(s.dir, filepath.FromSlash(ref))
-	s.must(os.MkdirAll(filepath.Dir(file), 0o700))
-	s.must(os.WriteFile(file, []byte(id+"\n"), 0o600))
-}
-
-// ref is where a ref is.
-func (s *server) ref(ref string) string {
-	data, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(ref)))
-	if err != nil {
-		return git.Zero
-	}
-	return strings.TrimSpace(string(data))
-}
-
 // last is the newest commit of a series: push3 of push, push2, push3.
 func (f *fixture) last(base string) string {
 	last := ""
@@ -519,130 +364,6 @@ func (f *fixture) updates(s *server, p *checks.Push, tags map[string]string) {
 		main := "refs/heads/main"
 		p.Updates = []push.Update{{Ref: main, Old: s.ref(main), New: s.ids[f.last("push")]}}
 	}
-}
-
-// journals writes the records of units, on the server or in the push.
-func (f *fixture) journals(s *server, p *checks.Push, pushed bool) {
-	for _, unit := range f.units {
-		if unit.pushed != pushed {
-			continue
-		}
-		id, err := uow.ParseID(unit.id)
-		s.must(err)
-		at, err := uow.ParseID(unit.at)
-		s.must(err)
-		world := f.world(s, id)
-		var last *uow.Record
-		tip := s.ref(at.Ref())
-		if tip != git.Zero {
-			last = f.records(s, tip)
-		}
-		old := tip
-		for _, step := range unit.steps {
-			words := strings.Fields(step)
-			s.time = s.time.Add(time.Minute)
-			in := uow.Input{Event: uow.Event(words[0]), Actor: uow.Actor(words[1]), Time: s.time}
-			key, value := "", ""
-			if len(words) > 2 {
-				key, value, _ = strings.Cut(words[2], "=")
-			}
-			if key == "commit" {
-				in.Commit, key = s.id(value), ""
-			}
-			in.Reason = slices.Concat(uow.Reasons(in.Event, in.Actor), []uow.Reason{"none"})[0]
-			next, found := uow.Advance(id, last, in, world)
-			if len(found) > 0 {
-				s.t.Fatalf("%s: %s: %s", step, found[0].Rule, found[0].Message)
-			}
-			if key != "" {
-				spoil(s, next, key, value)
-			}
-			data, err := next.Marshal()
-			s.must(err)
-			tip = s.record(tip, data)
-			last = next
-		}
-		if pushed {
-			p.Updates = append(p.Updates, push.Update{Ref: at.Ref(), Old: old, New: tip})
-		} else {
-			s.setRef(at.Ref(), tip)
-		}
-	}
-}
-
-// spoil makes a record wrong in one thing.
-func spoil(s *server, r *uow.Record, key, value string) {
-	switch key {
-	case "hash":
-		r.Hash = strings.Repeat(value, 64)
-		return
-	case "iteration":
-		n, err := strconv.ParseInt(value, 10, 64)
-		s.must(err)
-		r.Iteration = n
-	case "actor":
-		r.Actor = uow.Actor(value)
-	default:
-		s.t.Fatalf("%q is nothing of a record that a fixture spoils", key)
-	}
-	s.must(r.Seal())
-}
-
-// records reads back the newest record of a journal that is on the server.
-func (f *fixture) records(s *server, tip string) *uow.Record {
-	batch := git.Open(s.dir).Batch(s.t.Context())
-	defer batch.Close()
-	_, data, err := batch.Read(tip+":"+uow.File, uow.MaxRecord)
-	s.must(err)
-	r, err := uow.ParseRecord(data)
-	s.must(err)
-	return r
-}
-
-// record writes a commit of a journal.
-func (s *server) record(parent string, data []byte) string {
-	tree := s.tree(map[string]git.Entry{uow.File: {Mode: git.ModeFile, ID: s.write("blob", data)}})
-	header := ""
-	if parent != git.Zero {
-		header = "parent " + parent + "\n"
-	}
-	when := fmt.Sprintf("Ward <ward@localhost> %d +0000", s.time.Unix())
-	return s.write("commit", fmt.Appendf(nil, "tree %s\n%sauthor %s\ncommitter %s\n\nstep\n", tree, header, when, when))
-}
-
-// world is what main says to a unit.
-func (f *fixture) world(s *server, id uow.ID) uow.World {
-	var text []byte
-	for _, name := range f.order {
-		if data, ok := f.commits[name].data[comms.Path]; ok && strings.HasPrefix(name, "main") {
-			text = data
-		}
-	}
-	doc, _ := comms.Parse(text)
-	d := doc.Directive(id.Directive)
-	if d == nil {
-		s.t.Fatalf("main has no directive %s", id.Directive)
-	}
-	main, found := loop.Main(d, loop.Base(config.Default().Loop), nil)
-	if len(found) > 0 {
-		s.t.Fatal(found)
-	}
-	return uow.World{Main: main, Verdict: func(string) bool { return true }}
-}
-
-// judge judges the push as pre-receive does: its objects are in a quarantine.
-func (s *server) judge(p *checks.Push) *checks.Result {
-	env := map[string]string{
-		"GIT_DIR": s.dir, "GIT_OBJECT_DIRECTORY": s.quarantine, "GIT_QUARANTINE_PATH": s.quarantine,
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES": filepath.Join(s.dir, "objects"),
-	}
-	repo, err := git.FromHook(func(name string) string { return env[name] })
-	s.must(err)
-	batch := repo.Batch(s.t.Context())
-	defer batch.Close()
-	result, err := checks.Judge(context.Background(), repo, batch, p)
-	s.must(err)
-	return result
 }
 
 // rendered is a finding as fixtures write it.

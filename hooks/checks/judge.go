@@ -74,7 +74,7 @@ type judgement struct {
 	stopped bool // something refuses in such a way that nothing after it is worth reading
 }
 
-// content is a blob in one of its places: some checks look at the path, and the
+// content is a blob under one of its paths: some checks look at the path, and the
 // same bytes are harmless as a file and an escape as the target of a link.
 type content struct {
 	id, path string
@@ -147,7 +147,7 @@ func (j *judgement) stale() error {
 }
 
 // discover finds the tips and the new commits, oldest first: those that no judged
-// branch reaches, and none besides (GATE-2). The records of journals are walked apart:
+// branch reaches, and no others (GATE-2). The records of journals are walked apart:
 // who is known there is not known to a branch.
 func (j *judgement) discover() (tips []*walk.Tip, fresh []*walk.Commit, err error) {
 	var content, journals []*walk.Tip
@@ -185,7 +185,7 @@ func (j *judgement) discover() (tips []*walk.Tip, fresh []*walk.Commit, err erro
 	return append(content, journals...), fresh, nil
 }
 
-// judgedBranches are the branches besides main whose commits a principal need not have
+// judgedBranches are the branches other than main whose commits a principal need not have
 // judged again. What passed as the PM's is not judged as the agent's, or the watcher's.
 func judgedBranches(p push.Principal) (globs []string) {
 	switch p {

@@ -16,7 +16,7 @@ func (j *judgement) commits(commits []*walk.Commit) error {
 	defer func() { j.pass.judgingInCommits = false }()
 	for i, c := range commits {
 		if i%walk.AheadOf == 0 && len(commits) > walk.AheadOf/8 {
-			// What this meets, the comparison meets again, and knows its place.
+			// What this meets, the comparison meets again, and knows the path.
 			if err := j.walker.ReadAhead(commits[i:min(i+walk.AheadOf, len(commits))]); err != nil && !walk.IsBad(err) {
 				return err
 			}
@@ -28,7 +28,7 @@ func (j *judgement) commits(commits []*walk.Commit) error {
 	return nil
 }
 
-// commit runs the checks of one new commit. Each content is read once in each place.
+// commit runs the checks of one new commit. Each content is read once under each path.
 func (j *judgement) commit(c *walk.Commit) error {
 	j.pass.result.Counts.Commits++
 	if c.Form != nil {

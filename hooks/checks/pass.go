@@ -99,7 +99,7 @@ func (p *Pass) Protected() *filename.List {
 	return p.protected
 }
 
-// at is the place of a path in a commit.
+// at is the position of a path in a commit.
 func at(c *walk.Commit, path string) diag.Pos { return diag.Pos{Commit: c.ID, Path: path} }
 
 // brings reports whether the push makes a commit a ref's value.

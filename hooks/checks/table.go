@@ -13,24 +13,26 @@ import (
 
 // How to add a check:
 //
-//  1. Write NAME.go: `var nameCheck = Check{Name, Doc, Rules, ...}` with the functions
-//     that the check needs, and none besides. Doc says what it refuses and why. Rules
-//     lists the rule of every finding that it reports: ABOUT/WHAT. A check that remembers something from one call to the next
-//     is made by a function, as newLinkCheck is: Table is made anew for every push.
-//  2. Add it to Table, where its finding would help a reader most.
+//  1. Write NAME.go: `var nameCheck = Check{...}` with Name, Doc, Rules and the functions
+//     that the check needs. Doc says what it refuses and why. Rules lists the rule of
+//     every finding that it reports: ABOUT/WHAT. A check that remembers something from
+//     one call to the next is made by a function, as newLinkCheck is: Table is made anew
+//     for every push.
+//  2. Add it to Table, where its finding helps a reader most.
 //  3. Report with pass.Report: Pos says commit, path and line, Rule one of Rules,
 //     Message what is wrong, Hint the command that mends it. Text of the pusher's goes
 //     through %q or diag.Clean. An error that a function returns is trouble of the
 //     host's and refuses the push with exit 2; what is wrong with the push is a finding.
-//  4. Write testdata/NAME/*.txtar: one push each, clean or with the findings that it
-//     is to have (`want`, see check_test.go). TestEveryCheckHasFixtures asks for one of each
-//     kind. `go test -short ./hooks/checks` runs them all in seconds.
+//  4. Write testdata/NAME/*.txtar: one push each, clean or with the findings that it is to
+//     have; fixture_test.go has the form. The tests ask for a clean push, for a finding of
+//     each of Rules, and for a hint with each. `go test -short ./hooks/checks` runs them all
+//     in seconds.
 
 // Check is one concern. Each function is optional, and hears of a push in this order.
 type Check struct {
 	Name  string
 	Doc   string   // what it refuses, and why; one sentence or two
-	Rules []string // of its findings; "comms/*" stands for those of a document's own parser besides
+	Rules []string // of its findings; "comms/*" stands for those of a document's own parser
 
 	// Ref hears of every update before anything is read.
 	Ref func(*Pass, push.Update)
@@ -51,7 +53,7 @@ type Check struct {
 	Whole func(pass *Pass, c *walk.Commit, parents []string) error
 	// Tip hears of every ref that ends at a commit, with its difference.
 	Tip func(*Pass, *walk.Tip) error
-	// Unit hears, in Tip's place, of every journal of a unit of work.
+	// Unit hears, instead of Tip, of every journal of a unit of work.
 	Unit func(*Pass, *walk.Tip) error
 }
 

@@ -17,7 +17,7 @@ import (
 	"git-ward/vm/halting"
 )
 
-// The rules of UDC plans besides those of their text, which vm/asm has.
+// The rules of UDC plans. Those of their text are vm/asm's.
 const (
 	ruleUDCFile = "udc/file"
 	ruleUDCRisk = "udc/risk"

@@ -12,8 +12,9 @@ import (
 )
 
 var versionCheck = Check{
-	Name:  "version",
-	Doc:   "VERSION is one line of Semantic Versioning and never goes backwards (for the PM a warning: a release may be taken back). A project's own, which was of another form before, may stay so.",
+	Name: "version",
+	Doc: "VERSION is one line of Semantic Versioning and never goes backwards (for the PM a warning: a release may be taken back). " +
+		"A project's own, which was of another form before, may stay so.",
 	Rules: []string{"version/missing", "version/semver", "version/backwards"},
 	Tip: func(pass *Pass, t *walk.Tip) error {
 		d, err := readDocument(pass, t, "VERSION", 256)

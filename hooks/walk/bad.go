@@ -8,7 +8,7 @@ import (
 )
 
 // BadObject is the error for an object that readers may read otherwise, or that is not
-// of the kind that its place says (GATE-1).
+// of the kind that what leads to it says (GATE-1).
 type BadObject struct {
 	ID   string
 	Path string // where the walk met it, "" where it has no path
@@ -47,7 +47,7 @@ func tooLarge(err error) error {
 	return err
 }
 
-// At gives an error that was met while reading a path its place, unless it has one.
+// At gives an error that was met while reading a path that path, unless it has one.
 func At(err error, path string) error {
 	var limit *Exceeded
 	if errors.As(err, &limit) && limit.Path == "" {

@@ -61,7 +61,7 @@ func (w *Walker) fresh(id string, c *git.Commit, ref string) *Commit {
 	return &Commit{ID: id, Commit: c, Ref: ref, Form: w.commits.forms[id]}
 }
 
-// maxParents bounds an octopus: each parent's tree is read beside the others.
+// maxParents bounds an octopus: all parents' trees are read in step.
 const maxParents = 16
 
 // ParentTrees are the trees of a commit's parents, in their order.
