@@ -28,7 +28,7 @@ var evidenceCheck = Check{
 		}
 		changed := map[string]bool{} // directives whose evidence changed
 		for _, c := range t.Changes {
-			at, ok := loop.ParsePlace(c.Path)
+			at, ok := loop.ParseEvidencePath(c.Path)
 			if !ok {
 				continue
 			}
@@ -55,7 +55,7 @@ var evidenceCheck = Check{
 }
 
 // judgeEvidence judges one changed file by its name.
-func judgeEvidence(pass *Pass, t *walk.Tip, c walk.Change, at loop.Place) error {
+func judgeEvidence(pass *Pass, t *walk.Tip, c walk.Change, at loop.EvidencePath) error {
 	report := func(rule, hint, format string, args ...any) {
 		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: rule, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}

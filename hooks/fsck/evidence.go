@@ -27,7 +27,7 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 		}
 		for entry := range strings.SplitSeq(string(out), "\x00") {
 			_, path, _ := strings.Cut(entry, "\t")
-			place, ok := loop.ParsePlace(path)
+			place, ok := loop.ParseEvidencePath(path)
 			if ok && place.File == loop.ManifestFile {
 				err = w.manifest(branch.Name, path)
 			} else if ok && place.File == loop.CertificateFile && !seen[entry] {
@@ -44,7 +44,7 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 
 // certificate holds a certificate that claims success to the host's verdict on the
 // commit that it names. A halting report names none: its last certificate does.
-func (w *workProof) certificate(branch, path string, place loop.Place, granted verdicts) error {
+func (w *workProof) certificate(branch, path string, place loop.EvidencePath, granted verdicts) error {
 	if w.verdicts == 0 && w.records == 0 {
 		return nil // a clone that has fetched neither journals nor verdicts
 	}

@@ -40,24 +40,24 @@ func IterationDir(directive string, n int) string {
 	return Dir(directive) + "/iter_" + strconv.Itoa(n)
 }
 
-// Place is what an evidence path says.
-type Place struct {
+// EvidencePath is what a path below evidence/D-n/loop/ says.
+type EvidencePath struct {
 	Directive string
 	Iteration int // -1 for files of the whole loop
 	File      string
 }
 
-// ParsePlace reads a path below evidence/D-n/loop/; ok is false for any other.
+// ParseEvidencePath reads a path below evidence/D-n/loop/; ok is false for any other.
 // Paths there that are none of 003's files are the loop's own artifacts, with
 // File "".
-func ParsePlace(p string) (place Place, ok bool) {
+func ParseEvidencePath(p string) (place EvidencePath, ok bool) {
 	rest, isEvidence := strings.CutPrefix(p, "evidence/")
 	directive, rest, hasRest := strings.Cut(rest, "/")
 	inside, isLoop := strings.CutPrefix(rest, "loop/")
 	if !isEvidence || !hasRest || !isLoop || !strings.HasPrefix(directive, "D-") {
-		return Place{}, false
+		return EvidencePath{}, false
 	}
-	place = Place{Directive: directive, Iteration: -1}
+	place = EvidencePath{Directive: directive, Iteration: -1}
 	dir, file := path.Split(inside)
 	if n, isIter := strings.CutPrefix(strings.TrimSuffix(dir, "/"), "iter_"); isIter {
 		i, err := strconv.Atoi(n)
@@ -83,7 +83,7 @@ func ParsePlace(p string) (place Place, ok bool) {
 
 // Frozen reports whether the file may not change once it is pushed: all of an
 // iteration's.
-func (p Place) Frozen() bool { return p.Iteration >= 0 }
+func (p EvidencePath) Frozen() bool { return p.Iteration >= 0 }
 
 // Success is what a certificate or a halting report claims of the host: a verdict
 // EXACT or CONVERGED. Commit is "" in a report, which names none.
@@ -96,7 +96,7 @@ type Success struct {
 
 // Success reads what an evidence file claims; ok is false for one that claims
 // none, and for one that cannot be read, which Check refuses.
-func (p Place) Success(data []byte) (s Success, ok bool) {
+func (p EvidencePath) Success(data []byte) (s Success, ok bool) {
 	switch p.File {
 	case CertificateFile:
 		var c Certificate
@@ -125,7 +125,7 @@ const ruleEvidence = "evidence/schema"
 // Check reads an evidence file by its place, strictly, and says what is wrong
 // with it. The forms are those of the schemas beside this package, which hooks do not
 // link: a schema library costs them milliseconds at every start.
-func (p Place) Check(filePath string, data []byte) []diag.Diagnostic {
+func (p EvidencePath) Check(filePath string, data []byte) []diag.Diagnostic {
 	bad := func(format string, args ...any) []diag.Diagnostic {
 		return []diag.Diagnostic{{Pos: diag.Pos{Path: filePath, Line: 1, Col: 1}, Rule: ruleEvidence, Severity: diag.Error,
 			Message: fmt.Sprintf(format, args...), Hint: "the loop writes this file; do not edit it"}}

@@ -247,7 +247,7 @@ func TestNoCertificateWithoutVerdict(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			place, _ := ParsePlace("evidence/D-1/loop/halting_report.json")
+			place, _ := ParseEvidencePath("evidence/D-1/loop/halting_report.json")
 			if found := place.Check("x", data); len(found) > 0 {
 				t.Fatalf("%s\n%v", data, found)
 			}

@@ -169,7 +169,7 @@ func TestCapsule(t *testing.T) {
 			t.Errorf("no %s", field)
 		}
 	}
-	place, _ := ParsePlace("evidence/D-1/loop/iter_1/cnf_capsule.json")
+	place, _ := ParseEvidencePath("evidence/D-1/loop/iter_1/cnf_capsule.json")
 	if found := place.Check("x", one); len(found) > 0 {
 		t.Error(found)
 	}
@@ -187,7 +187,7 @@ func TestCapsule(t *testing.T) {
 	}
 }
 
-func TestPlaces(t *testing.T) {
+func TestEvidencePaths(t *testing.T) {
 	for path, want := range map[string]string{
 		"evidence/D-1/loop/plan.json":               "plan.json -1",
 		"evidence/D-1/loop/iter_0/certificate.json": "certificate.json 0",
@@ -199,13 +199,13 @@ func TestPlaces(t *testing.T) {
 		"evidence/plan.json":                        "no",
 		"src/evidence/D-1/loop/plan.json":           "no",
 	} {
-		p, ok := ParsePlace(path)
+		p, ok := ParseEvidencePath(path)
 		if got := fmt.Sprintf("%s %d", p.File, p.Iteration); ok && got != want || !ok && want != "no" {
 			t.Errorf("%s: %q, %v", path, got, ok)
 		}
 	}
 	for _, path := range files("D-1", 2) {
-		if p, ok := ParsePlace(path); !ok || p.File == "" {
+		if p, ok := ParseEvidencePath(path); !ok || p.File == "" {
 			t.Error(path)
 		}
 	}
@@ -237,7 +237,7 @@ func FuzzEvidence(f *testing.F) {
 	paths := files("D-1", 1)
 	f.Fuzz(func(t *testing.T, which int, data []byte) {
 		path := paths[(which%len(paths)+len(paths))%len(paths)]
-		p, _ := ParsePlace(path)
+		p, _ := ParseEvidencePath(path)
 		for _, d := range p.Check(path, data) {
 			if d.Rule == "" || d.Message == "" || d.Path == "" {
 				t.Fatalf("incomplete: %+v", d)

@@ -88,7 +88,7 @@ func TestEveryFileFits(t *testing.T) {
 				dir = loop.Dir("D-1")
 			}
 			path := dir + "/" + name + ".json"
-			if place, ok := loop.ParsePlace(path); ok && place.File != "" && len(place.Check(path, []byte(number))) == 0 {
+			if place, ok := loop.ParseEvidencePath(path); ok && place.File != "" && len(place.Check(path, []byte(number))) == 0 {
 				t.Errorf("loop takes a number for a residual in %s", name)
 			}
 		}
