@@ -77,7 +77,8 @@ func HTTP(status int, kind, message string, header http.Header) *Trouble {
 }
 
 // tooLong knows how providers and local servers say that a prompt does not fit.
-// Only OpenAI has a code for it.
+// Only OpenAI has a code for it: of all others the sentence is the only sign, and one
+// that is not known makes the trouble Fatal, which ends the work just the same.
 func tooLong(status int, kind, message string) bool {
 	if kind == "context_length_exceeded" || status == http.StatusRequestEntityTooLarge {
 		return true

@@ -1,0 +1,133 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/agent/cycle"
+	"git-ward/agent/launch"
+	"git-ward/agent/stop"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/lesson"
+	"git-ward/protocols/uow"
+)
+
+func TestParagraphs(t *testing.T) {
+	if got := paragraphs("", "a\n", "", "b\nc\n\n"); got != "a\n\nb\nc\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestStatusOf(t *testing.T) {
+	for kind, want := range map[stop.Kind]comms.Status{
+		stop.Spent: comms.ExitBudgetExceeded, stop.Unfinished: comms.ExitBlocked, stop.Blocked: comms.ExitBlocked,
+	} {
+		if got := statusOf(kind); got != want {
+			t.Errorf("%s: %s, want %s", kind, got, want)
+		}
+	}
+}
+
+// TestQuestion: every member that a directive may lack is asked for by name.
+func TestQuestion(t *testing.T) {
+	text := question("D-1", []string{"acceptance_criteria", "R_p", "something_new"})
+	for _, want := range []string{"that D-1 is done?", "no acceptance criterion", "- R_p: 1e-3", "does not say: something_new", "An edit of D-1 is the answer"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// TestLessonsText: the newest come first, and no more than a prompt holds.
+func TestLessonsText(t *testing.T) {
+	if text, told := lessonsText(nil); text != "" || told != 0 {
+		t.Errorf("%q", text)
+	}
+	list := make([]lesson.Lesson, maxLessons+5)
+	for i := range list {
+		list[i].ID = "L-old"
+	}
+	list[len(list)-1].ID = "L-new"
+	text, told := lessonsText(list)
+	if new, old := strings.Index(text, "L-new"), strings.Index(text, "L-old"); told != maxLessons || new < 0 || old < new {
+		t.Errorf("%d told:\n%.300s", told, text)
+	}
+	list[len(list)-2].TaskID = strings.Repeat("x", maxLessonBytes)
+	if text, told := lessonsText(list); told != 1 || len(text) > maxLessonBytes {
+		t.Errorf("%d told, %d bytes", told, len(text))
+	}
+}
+
+// TestRetryDue: which suspended units wait for nobody.
+func TestRetryDue(t *testing.T) {
+	const pause = time.Minute
+	at := func(ago time.Duration) string { return time.Now().Add(-ago).UTC().Format(time.RFC3339) }
+	for name, c := range map[string]struct {
+		last uow.Record
+		want bool
+	}{
+		"active":            {uow.Record{State: uow.Active}, true},
+		"pending":           {uow.Record{State: uow.Pending}, true},
+		"a full disk":       {uow.Record{State: uow.ZombiedSoft, ReasonCode: "BACKPRESSURE", Time: at(2 * pause)}, true},
+		"a moment ago":      {uow.Record{State: uow.ZombiedSoft, ReasonCode: "BACKPRESSURE", Time: at(0)}, false},
+		"the loop is stuck": {uow.Record{State: uow.ZombiedSoft, ReasonCode: "LOOP_BLOCKED", Time: at(2 * pause)}, false},
+		"paused":            {uow.Record{State: uow.Paused}, false},
+	} {
+		if got := retryDue(&c.last, pause); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// ending is a solver that ends with an error, when its time is over or before.
+type ending struct {
+	waits bool
+	err   error
+}
+
+func (e *ending) Solve(ctx context.Context, _ string) (string, int, error) {
+	if e.waits {
+		<-ctx.Done()
+		if e.err == nil {
+			return "", 1, ctx.Err()
+		}
+	}
+	return "", 1, e.err
+}
+
+func (e *ending) Told(string) (string, error) { return "the capsule", nil }
+
+// TestIterationEnds: why an iteration's work ended is the solver's word, where its
+// time was not over.
+func TestIterationEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it waits twice for the end of an iteration's time, which is a second at least")
+	}
+	trouble, declined := errors.New("trouble"), stop.New(stop.Unfinished, "declined")
+	over := launch.Launch{Until: time.Now().Add(-time.Second)}
+	for name, c := range map[string]struct {
+		solver ending
+		launch launch.Launch
+		kind   stop.Kind
+		why    string
+	}{
+		"trouble":              {ending{err: trouble}, launch.Launch{}, stop.None, "trouble"},
+		"its own end":          {ending{err: declined}, launch.Launch{}, stop.Unfinished, "declined"},
+		"the iteration's time": {ending{waits: true}, launch.Launch{}, stop.Unfinished, "max_seconds_per_iteration"},
+		"both":                 {ending{waits: true, err: declined}, launch.Launch{}, stop.Unfinished, "declined"},
+		"the launch's time":    {ending{waits: true, err: declined}, over, stop.Spent, launch.TimeSpent},
+	} {
+		w := &iterationWork{subagents: new(cycle.Subagents), launch: c.launch, number: 1, current: &c.solver}
+		w.limits.MaxSecondsPerIteration = 1
+		if !c.solver.waits {
+			w.limits.MaxSecondsPerIteration = 60
+		}
+		_, calls, err := w.Solve(t.Context(), cycle.Brief{Iteration: 1}, "a refusal goes to the same solver")
+		if stop.KindOf(err) != c.kind || err == nil || !strings.Contains(err.Error(), c.why) || calls != 1 {
+			t.Errorf("%s: %d calls, %v", name, calls, err)
+		}
+	}
+}
