@@ -157,6 +157,13 @@ func (s *session) block(t *testing.T, name string, b *block) {
 		s.write(t, *b)
 		return
 	}
+	if b.attrs["needs"] == "ci" {
+		for _, e := range all { // not run from here, but there
+			if info, err := os.Stat(filepath.Join("..", strings.Fields(e.command)[0])); err != nil || info.Mode()&0o111 == 0 {
+				t.Errorf("%s:%d: no program: %v", name, e.line, err)
+			}
+		}
+	}
 	if why := missing(b.attrs["needs"]); why != "" {
 		t.Logf("%s:%d: SKIPPED, out loud: %s", name, b.line, why)
 		return
@@ -194,6 +201,9 @@ func missing(tier string) string {
 		}
 		return ""
 	case "fence":
+		if os.Getuid() != 0 {
+			return "root's images and containers are the machine's, another user's would be below the session's home; sandbox's tests try an ordinary user's fence"
+		}
 		if _, err := exec.LookPath("podman"); err != nil {
 			return fmt.Sprintf("a fence needs podman (scripts/setup --fence): %v", err)
 		}
