@@ -1,11 +1,10 @@
 package house
 
-// What the house does not hold yet; these lists only shrink.
+// What the house does not hold, with its reason. The first two lists are empty, and only
+// a move that takes several commits may fill them for a while.
 var (
 	arrowsYet   = []string{}
-	untestedYet = []string{
-		"git-ward/hooks/checks",
-		"git-ward/hooks/walk",
-	}
+	untestedYet = []string{}
+	// The machine's limit of time is one of its results (UDC-2), so it reads the clock.
 	impureYet = []string{"git-ward/vm time.Now"}
 )
