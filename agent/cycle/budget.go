@@ -22,14 +22,14 @@ func (r *run) checkBudget(ctx context.Context) (loop.Decision, error) {
 			return d, err
 		}
 	}
-	return loop.Decide(r.findings(last.Iteration, nil, r.Signals(ctx)), last), nil
+	return loop.Decide(r.findings(last.Iteration, nil, r.deps.Signals(ctx)), last), nil
 }
 
 // branch follows the policy where the review's outcome, or its lack of confidence,
 // leads out of ACTIVE; a verdict that ends the loop comes first.
 func (r *run) branch(ctx context.Context, last loop.Certificate) (loop.Decision, error) {
 	review := r.now.review
-	event, leads := r.Journal.Last().Policy.Branch(review.Outcome, review.Confidence)
+	event, leads := r.deps.Journal.Last().Policy.Branch(review.Outcome, review.Confidence)
 	if !leads || last.Type == loop.Exact || last.Type == loop.Converged || last.Type == loop.Diverged {
 		return loop.Decision{}, nil
 	}
@@ -40,5 +40,5 @@ func (r *run) branch(ctx context.Context, last loop.Certificate) (loop.Decision,
 	if d, err := r.step(ctx, uow.Input{Event: event, Reason: reason, Note: short(review.Outcome + " " + review.Diagnosis)}); err != nil || d.Event != "" {
 		return d, err
 	}
-	return loop.Decision{}, stop.New(stop.Suspended, "the policy leads from the outcome %q to %s", review.Outcome, r.Journal.Last().State)
+	return loop.Decision{}, stop.New(stop.Suspended, "the policy leads from the outcome %q to %s", review.Outcome, r.deps.Journal.Last().State)
 }

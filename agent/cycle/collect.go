@@ -29,11 +29,11 @@ func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 			break
 		}
 		r.past.manifest = before // what is refused is no artifact
-		r.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Output).Msg("the push was refused")
-		if refusals == r.Refusals || r.now.stopped {
+		r.deps.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Output).Msg("the push was refused")
+		if refusals == r.deps.Refusals || r.now.stopped {
 			why := fmt.Sprintf("the work of iteration %d was refused %s: %s", r.now.brief.Iteration, diag.Count(refusals+1, "time"), refused.Output)
 			// The remote does not take it, and would not take the report on top of it.
-			return r.fruitless(why), r.Work.Restart(ctx)
+			return r.fruitless(why), r.deps.Work.Restart(ctx)
 		}
 		err = r.solve(ctx, refused.Output)
 	}
@@ -48,9 +48,9 @@ func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 
 // listed is the list of artifacts that a run before this one has pushed.
 func (r *run) listed(ctx context.Context) (list loop.Artifacts, have bool, err error) {
-	read, done := r.Work.Files(ctx)
+	read, done := r.deps.Work.Files(ctx)
 	defer done()
-	have, err = evidence{read, r.Work.Branch}.decode(r.path(r.number(), loop.ArtifactsFile), &list)
+	have, err = evidence{read, r.deps.Work.Branch}.decode(r.path(r.number(), loop.ArtifactsFile), &list)
 	return list, have, err
 }
 
@@ -65,8 +65,8 @@ func (r *run) answered() bool {
 // artifacts, and pushes both. The error is stop.Refused where the remote does not
 // take them.
 func (r *run) pushWork(ctx context.Context) (list loop.Artifacts, err error) {
-	d, n := r.Work.Directive, r.now.brief.Iteration
-	if err := r.Work.Commit(ctx, fmt.Sprintf("agent: %s iteration %d: %s", d.Name(), n, d.Title), nil); err != nil {
+	d, n := r.deps.Work.Directive, r.now.brief.Iteration
+	if err := r.deps.Work.Commit(ctx, fmt.Sprintf("agent: %s iteration %d: %s", d.Name(), n, d.Title), nil); err != nil {
 		return list, err
 	}
 	if r.now.result.Changes, err = r.changes(ctx); err != nil {
@@ -77,21 +77,21 @@ func (r *run) pushWork(ctx context.Context) (list loop.Artifacts, err error) {
 		return list, err
 	}
 	r.past.manifest = r.past.manifest.Extend(list.Artifacts)
-	if err := r.Work.Commit(ctx, fmt.Sprintf("loop: artifacts of iteration %d", n), files); err != nil {
+	if err := r.deps.Work.Commit(ctx, fmt.Sprintf("loop: artifacts of iteration %d", n), files); err != nil {
 		return list, err
 	}
-	return list, r.Work.Offer(ctx)
+	return list, r.deps.Work.Offer(ctx)
 }
 
 // changes is what the iteration changed, but for the loop's own files.
 func (r *run) changes(ctx context.Context) (changes []store.Change, err error) {
-	base, err := r.Work.Before(ctx, r.now.brief.CapsulePath)
+	base, err := r.deps.Work.Before(ctx, r.now.brief.CapsulePath)
 	if err != nil {
 		return nil, err
 	}
-	all, err := r.Work.Changes(ctx, base)
+	all, err := r.deps.Work.Changes(ctx, base)
 	for _, c := range all {
-		if !strings.HasPrefix(c.Path, loop.Dir(r.Work.Directive.Name())+"/") && c.Path != loop.LearningsPath {
+		if !strings.HasPrefix(c.Path, loop.Dir(r.deps.Work.Directive.Name())+"/") && c.Path != loop.LearningsPath {
 			changes = append(changes, c)
 		}
 	}
@@ -102,7 +102,7 @@ func (r *run) changes(ctx context.Context) (changes []store.Change, err error) {
 // deleted, or is too much to list, is named in changes.txt.
 func (r *run) list(ctx context.Context, changes []store.Change) (list loop.Artifacts, files map[string][]byte, err error) {
 	n := r.now.brief.Iteration
-	list = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: r.Declaration.LoopID, Artifacts: []loop.Artifact{}}
+	list = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: r.deps.Declaration.LoopID, Artifacts: []loop.Artifact{}}
 	files = map[string][]byte{}
 	var log strings.Builder
 	for _, c := range changes {
@@ -110,7 +110,7 @@ func (r *run) list(ctx context.Context, changes []store.Change) (list loop.Artif
 		if c.Status == "D" || len(list.Artifacts) >= maxArtifacts {
 			continue
 		}
-		data, err := r.Work.File(ctx, c.Path)
+		data, err := r.deps.Work.File(ctx, c.Path)
 		if err != nil {
 			return list, nil, err
 		}
@@ -132,14 +132,14 @@ func (r *run) list(ctx context.Context, changes []store.Change) (list loop.Artif
 func (r *run) nothing(ctx context.Context) (loop.Decision, error) {
 	n := r.now.brief.Iteration
 	path := r.path(n, loop.ArtifactsFile)
-	data, err := r.Work.File(ctx, path)
+	data, err := r.deps.Work.File(ctx, path)
 	if err != nil {
 		return loop.Decision{}, err
 	}
 	link := loop.Link{Path: path, SHA256: loop.Digest(data), Role: "log"}
 	r.spend(n)
 	cert := loop.Certify(r.findings(n, nil, nil))
-	entry := loop.Entry{Loop: r.Declaration.LoopID, Iteration: n, Metric: r.Declaration.ResidualMetric, Direction: cert.Direction,
+	entry := loop.Entry{Loop: r.deps.Declaration.LoopID, Iteration: n, Metric: r.deps.Declaration.ResidualMetric, Direction: cert.Direction,
 		Certificate: cert.Type, Failed: []loop.Learning{loop.FailureLearning(n, link)}}
 	if d, err := r.write(ctx, entry, cert, fmt.Sprintf("loop: iteration %d changed nothing", n), map[string][]byte{}); err != nil || d.Event != "" {
 		return d, err

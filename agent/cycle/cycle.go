@@ -58,7 +58,7 @@ func (l *Loop) Run(ctx context.Context) (End, error) {
 	if report, err := ReadReport(ctx, l.Work, l.Journal); report != nil || err != nil {
 		return End{Report: report}, err
 	}
-	r := &run{Loop: l}
+	r := &run{deps: l}
 	if err := r.enter(ctx); err != nil {
 		return End{}, err
 	}

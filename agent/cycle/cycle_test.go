@@ -46,7 +46,7 @@ work`
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	// The machine has a handler for each state that is no exit, and for no other.
-	handlers := (&run{Loop: &Loop{}}).handlers()
+	handlers := (&run{deps: &Loop{}}).handlers()
 	for _, name := range loop.Machine().States() {
 		if _, ends := loop.State(name).Exit(); ends == (handlers[loop.State(name)] != nil) {
 			t.Errorf("%s: an exit %v, a handler %v", name, ends, handlers[loop.State(name)] != nil)

@@ -13,12 +13,12 @@ import (
 // that did not begin leaves nothing on the branch.
 func (r *run) exit(ctx context.Context, status loop.Status, d loop.Decision) (End, error) {
 	if r.state == loop.NullCheck {
-		report := loop.NewReport(loop.Outcomes{Declaration: r.Declaration, Limits: r.Limits, Status: status, Decision: d, State: r.state,
-			Missing: r.Declaration.Missing()})
+		report := loop.NewReport(loop.Outcomes{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Status: status, Decision: d, State: r.state,
+			Missing: r.deps.Declaration.Missing()})
 		return End{Report: &report}, nil
 	}
-	out := loop.Outcomes{Declaration: r.Declaration, Limits: r.Limits, Status: status, Decision: d, State: r.state, Certs: r.past.certs,
-		Used: r.past.budget.Used(), Over: r.over, Diagnosis: r.now.review.Diagnosis}
+	out := loop.Outcomes{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Status: status, Decision: d, State: r.state, Certs: r.past.certs,
+		Used: r.past.budget.Used(), Over: r.unpaid, Diagnosis: r.now.review.Diagnosis}
 	if r.state != loop.BudgetCheck { // where nothing fails: it is decided on what ended well
 		out.Failed = d.Words
 	}
@@ -36,8 +36,8 @@ func (r *run) exit(ctx context.Context, status loop.Status, d loop.Decision) (En
 		out.Signals = r.pressing(ctx, d)
 	}
 	report := loop.NewReport(out)
-	if status == loop.ExitConverged && out.Rung < r.Declaration.RungTarget {
-		report.Lessons = fmt.Sprintf("rung %d is not reached; missing: %s", r.Declaration.RungTarget, strings.Join(missing, ", "))
+	if status == loop.ExitConverged && out.Rung < r.deps.Declaration.RungTarget {
+		report.Lessons = fmt.Sprintf("rung %d is not reached; missing: %s", r.deps.Declaration.RungTarget, strings.Join(missing, ", "))
 	}
 	return End{Report: &report, Block: r.block}, r.publish(ctx, &report, files)
 }
@@ -47,19 +47,19 @@ func (r *run) publish(ctx context.Context, report *loop.Report, files map[string
 	if found := report.Check(); len(found) > 0 {
 		return errors.New("the halting report is not whole: " + strings.Join(found, "; "))
 	}
-	if files[loop.Dir(r.Work.Directive.Name())+"/"+loop.ReportFile], err = loop.Encode(report); err != nil {
+	if files[loop.Dir(r.deps.Work.Directive.Name())+"/"+loop.ReportFile], err = loop.Encode(report); err != nil {
 		return err
 	}
-	if err := r.Work.Commit(ctx, fmt.Sprintf("loop: %s halts: %s", r.Declaration.LoopID, report.Status), files); err != nil {
+	if err := r.deps.Work.Commit(ctx, fmt.Sprintf("loop: %s halts: %s", r.deps.Declaration.LoopID, report.Status), files); err != nil {
 		return err
 	}
-	return r.Work.Offer(ctx)
+	return r.deps.Work.Offer(ctx)
 }
 
 // final is what the branch gets beside the report. A divergence that no certificate
 // says is a learning all the same.
 func (r *run) final(ctx context.Context, status loop.Status) (map[string][]byte, error) {
-	learnings, err := r.Work.File(ctx, loop.LearningsPath)
+	learnings, err := r.deps.Work.File(ctx, loop.LearningsPath)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (r *run) final(ctx context.Context, status loop.Status) (map[string][]byte,
 	if n := len(r.past.certs); status == loop.ExitDiverged && r.past.certs[n-1].Type != loop.Diverged {
 		last := r.past.certs[n-1]
 		path := r.path(last.Iteration, loop.CertificateFile)
-		data, err := r.Work.File(ctx, path)
+		data, err := r.deps.Work.File(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -75,14 +75,14 @@ func (r *run) final(ctx context.Context, status loop.Status) (map[string][]byte,
 		learnings = []byte(loop.AddFailure(string(learnings), last.LoopID, last.Iteration, learning))
 		files[loop.LearningsPath] = learnings
 	}
-	files[loop.Dir(r.Work.Directive.Name())+"/"+loop.LearningsFinal] = learnings
+	files[loop.Dir(r.deps.Work.Directive.Name())+"/"+loop.LearningsFinal] = learnings
 	return files, r.sum(files)
 }
 
 // pressing is the backpressure that a report tells of: what says stop now, or what
 // the decision was made on.
 func (r *run) pressing(ctx context.Context, d loop.Decision) []loop.Signal {
-	if signals := r.Signals(ctx); len(signals) > 0 {
+	if signals := r.deps.Signals(ctx); len(signals) > 0 {
 		return signals
 	}
 	return []loop.Signal{{Kind: loop.UserInterrupt, Detail: d.Words}}
@@ -96,12 +96,12 @@ func (r *run) rung(ctx context.Context, pending map[string][]byte) (int, []strin
 	}
 	last := r.past.certs[len(r.past.certs)-1]
 	e := loop.RungEvidence{Certificate: last, Complete: true}
-	if claim := r.Journal.Claimed(); last.Commit != "" && claim != nil {
-		if v, err := r.Verdict(ctx, last.Commit, claim.Hash); err == nil {
+	if claim := r.deps.Journal.Claimed(); last.Commit != "" && claim != nil {
+		if v, err := r.deps.Verdict(ctx, last.Commit, claim.Hash); err == nil {
 			e.Verdict = v
 		}
 	}
-	read, done := r.Work.Files(ctx)
+	read, done := r.deps.Work.Files(ctx)
 	defer done()
 	if err := r.past.manifest.CheckManifest(func(path string) ([]byte, error) {
 		if data := pending[path]; data != nil {

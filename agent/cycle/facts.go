@@ -16,7 +16,7 @@ func (r *run) forbidden(ctx context.Context, state loop.State, exit loop.Status)
 	}
 	found := loop.Violations(facts)
 	for _, f := range found {
-		r.Log.Error().Str("forbidden", f.Name).Str("state", string(state)).Str("exit", string(exit)).Msg(f.Definition)
+		r.deps.Log.Error().Str("forbidden", f.Name).Str("state", string(state)).Str("exit", string(exit)).Msg(f.Definition)
 	}
 	if len(found) == 0 {
 		return loop.Decision{}, nil
@@ -29,33 +29,33 @@ func (r *run) forbidden(ctx context.Context, state loop.State, exit loop.Status)
 // facts collects what is really there: of the evidence what the branch's newest
 // commit says, whatever this process remembers.
 func (r *run) facts(ctx context.Context, state loop.State, exit loop.Status) (loop.Facts, error) {
-	name, last := r.Work.Directive.Name(), r.Journal.Last()
-	f := loop.Facts{State: state, Status: exit, Loop: r.Declaration.LoopID, Limits: r.Limits, Begun: int(last.Iteration) - len(r.past.certs)}
+	name, last := r.deps.Work.Directive.Name(), r.deps.Journal.Last()
+	f := loop.Facts{State: state, Status: exit, Loop: r.deps.Declaration.LoopID, Limits: r.deps.Limits, Begun: int(last.Iteration) - len(r.past.certs)}
 	f.Spent = int(last.Budget.Spent.Iterations) - max(0, f.Begun)
-	f.Prompts, f.Subagents = r.Subagents.sinceLast()
-	read, done := r.Work.Files(ctx)
+	f.Prompts, f.Subagents = r.deps.Subagents.sinceLast()
+	read, done := r.deps.Work.Files(ctx)
 	defer done()
-	evidence := evidence{read, r.Work.Branch}
+	files := evidence{read, r.deps.Work.Branch}
 
-	plan := r.Declaration // at DREAM_GOAL it is not written yet
+	plan := r.deps.Declaration // at DREAM_GOAL it is not written yet
 	if state != loop.DreamGoal {
 		plan = loop.Declaration{}
-		if _, err := evidence.decode(loop.Dir(name)+"/"+loop.PlanFile, &plan); err != nil {
-			r.Log.Error().Err(err).Msg("the declaration cannot be read")
+		if _, err := files.decode(loop.Dir(name)+"/"+loop.PlanFile, &plan); err != nil {
+			r.deps.Log.Error().Err(err).Msg("the declaration cannot be read")
 			plan = loop.Declaration{}
 		}
 	}
-	f.Declared = plan.LoopID == r.Declaration.LoopID && len(plan.Certificates) > 0
+	f.Declared = plan.LoopID == r.deps.Declaration.LoopID && len(plan.Certificates) > 0
 	var log loop.BudgetLog
-	if _, err := evidence.decode(loop.Dir(name)+"/"+loop.BudgetFile, &log); err != nil {
+	if _, err := files.decode(loop.Dir(name)+"/"+loop.BudgetFile, &log); err != nil {
 		return f, err
 	}
-	if log.LoopID == r.Declaration.LoopID {
+	if log.LoopID == r.deps.Declaration.LoopID {
 		f.Used = log.Used()
 	}
 	if n := len(r.past.certs); n > 0 {
 		var c loop.Certificate
-		ok, err := evidence.decode(loop.IterationDir(name, r.past.certs[n-1].Iteration)+"/"+loop.CertificateFile, &c)
+		ok, err := files.decode(loop.IterationDir(name, r.past.certs[n-1].Iteration)+"/"+loop.CertificateFile, &c)
 		if err != nil {
 			return f, err
 		}

@@ -33,13 +33,13 @@ func (r *run) checkHalting(ctx context.Context) (loop.Decision, error) {
 	r.now.review = review
 	n := r.now.brief.Iteration
 	r.spend(n)
-	cert := loop.Certify(r.findings(n, r.now.result.Verdict, r.Signals(ctx)))
+	cert := loop.Certify(r.findings(n, r.now.result.Verdict, r.deps.Signals(ctx)))
 	r.now.cert = &cert
 	return loop.Decision{Event: loop.Certified}, nil
 }
 
 func (r *run) claim(ctx context.Context) (loop.Decision, error) {
-	commit, err := r.Work.Head(ctx)
+	commit, err := r.deps.Work.Head(ctx)
 	if err != nil {
 		return loop.Decision{}, err
 	}
@@ -48,9 +48,9 @@ func (r *run) claim(ctx context.Context) (loop.Decision, error) {
 
 // await waits for the host's verdict on the journal's claim.
 func (r *run) await(ctx context.Context) (loop.Decision, error) {
-	record := r.Journal.Claimed()
-	r.Log.Info().Str("commit", record.Claim.Commit[:12]).Msg("claimed; waiting for the verdict")
-	v, err := r.Verdict(ctx, record.Claim.Commit, record.Hash)
+	record := r.deps.Journal.Claimed()
+	r.deps.Log.Info().Str("commit", record.Claim.Commit[:12]).Msg("claimed; waiting for the verdict")
+	v, err := r.deps.Verdict(ctx, record.Claim.Commit, record.Hash)
 	switch {
 	case err != nil:
 		return loop.Decision{}, err
@@ -61,7 +61,7 @@ func (r *run) await(ctx context.Context) (loop.Decision, error) {
 		return loop.Decision{Event: loop.InvariantBroken, Reason: loop.VerdictUnavailable,
 			Words: "no verdict within the verifier's time; does the launcher run?"}, nil
 	}
-	r.Log.Info().Str("verdict", v.Verdict).Str("reason", v.Reason).Str("residual", v.Residual.Words()).Msg("the host's verdict")
+	r.deps.Log.Info().Str("verdict", v.Verdict).Str("reason", v.Reason).Str("residual", v.Residual.Words()).Msg("the host's verdict")
 	r.now.result.Verdict = v
 	return loop.Decision{}, nil
 }

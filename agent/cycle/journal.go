@@ -13,12 +13,12 @@ import (
 // rules do not admit ends the loop, by the decision, or suspends it where that is
 // for somebody else to change.
 func (r *run) step(ctx context.Context, in uow.Input) (loop.Decision, error) {
-	world, err := r.World(ctx)
+	world, err := r.deps.World(ctx)
 	if err != nil {
 		return loop.Decision{}, err
 	}
-	in.Actor, in.Time, in.Interactions = uow.Agent, r.Now(), int64(r.calls)
-	err = r.Journal.Append(ctx, in, world)
+	in.Actor, in.Time, in.Interactions = uow.Agent, r.deps.Now(), int64(r.calls)
+	err = r.deps.Journal.Append(ctx, in, world)
 	if refused := stop.As(err, stop.Refused); refused != nil {
 		return r.inadmissible(in.Event, refused)
 	}
@@ -29,7 +29,7 @@ func (r *run) step(ctx context.Context, in uow.Input) (loop.Decision, error) {
 }
 
 func (r *run) inadmissible(event uow.Event, refused *stop.Stop) (loop.Decision, error) {
-	why := fmt.Sprintf("the unit %s takes no %s: %s", r.Journal.ID, event, refused.Output)
+	why := fmt.Sprintf("the unit %s takes no %s: %s", r.deps.Journal.ID, event, refused.Output)
 	for _, f := range refused.Findings {
 		switch f.Rule {
 		case "uow/budget":
@@ -45,13 +45,13 @@ func (r *run) inadmissible(event uow.Event, refused *stop.Stop) (loop.Decision, 
 // save commits and pushes evidence. The remote refuses none of it unless something
 // is broken, which ends the loop by the decision.
 func (r *run) save(ctx context.Context, subject string, files map[string][]byte) (loop.Decision, error) {
-	if err := r.Work.Commit(ctx, subject, files); err != nil {
+	if err := r.deps.Work.Commit(ctx, subject, files); err != nil {
 		return loop.Decision{}, err
 	}
-	err := r.Work.Offer(ctx)
+	err := r.deps.Work.Offer(ctx)
 	if refused := stop.As(err, stop.Refused); refused != nil {
 		// Or it would go along with the next push.
-		return broken("the evidence was refused: " + refused.Output), r.Work.Restart(ctx)
+		return broken("the evidence was refused: " + refused.Output), r.deps.Work.Restart(ctx)
 	}
 	return loop.Decision{}, err
 }
@@ -62,15 +62,15 @@ func broken(why string) loop.Decision {
 }
 
 // spent is how many iterations the directive's text has used, in all its units.
-func (r *run) spent() int { return int(r.Journal.Last().Budget.Spent.Iterations) }
+func (r *run) spent() int { return int(r.deps.Journal.Last().Budget.Spent.Iterations) }
 
 // overspent is why the budget is spent where Limits do not say so: a Solver was
 // not paid for any more, or the run's time is over.
 func (r *run) overspent() string {
-	if r.over == "" {
-		r.over = r.Over()
+	if r.unpaid == "" {
+		r.unpaid = r.deps.Over()
 	}
-	return r.over
+	return r.unpaid
 }
 
 // spend puts the iteration's line into the budget log, once.
@@ -81,12 +81,12 @@ func (r *run) spend(iteration int) {
 			return
 		}
 	}
-	log.Iterations = append(log.Iterations, loop.Usage{Iteration: iteration, ToolCalls: r.now.calls, Seconds: int(r.Now().Sub(r.now.began).Seconds())})
+	log.Iterations = append(log.Iterations, loop.Usage{Iteration: iteration, ToolCalls: r.now.calls, Seconds: int(r.deps.Now().Sub(r.now.began).Seconds())})
 }
 
 // findings is what a certificate of the iteration is decided on.
 func (r *run) findings(iteration int, v *loop.Verdict, signals []loop.Signal) loop.Findings {
-	f := loop.Findings{Declaration: r.Declaration, Limits: r.Limits, Iteration: iteration, Spent: r.spent(), Used: r.past.budget.Used(),
+	f := loop.Findings{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Iteration: iteration, Spent: r.spent(), Used: r.past.budget.Used(),
 		Verdict: v, Signals: signals, Over: r.overspent()}
 	for _, c := range r.past.certs {
 		if c.Iteration < iteration {

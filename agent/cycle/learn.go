@@ -21,7 +21,7 @@ func (r *run) accumulate(ctx context.Context) (loop.Decision, error) {
 	refused, err := r.write(ctx, r.entry(cert, link), cert, subject, files)
 	if err == nil && refused.Event != "" {
 		// It may be for words, such as a secret in them: the facts are the verdict's.
-		r.Log.Warn().Str("findings", refused.Words).Msg("the learnings were refused; once more without the model's words")
+		r.deps.Log.Warn().Str("findings", refused.Words).Msg("the learnings were refused; once more without the model's words")
 		r.now.review, r.now.result.Words = Review{}, ""
 		refused, err = r.write(ctx, r.entry(cert, link), cert, subject, files)
 	}
@@ -49,7 +49,7 @@ func (r *run) witness(files map[string][]byte) (loop.Link, error) {
 // write commits and pushes what an iteration ends with: learnings, certificate,
 // budget and manifest at once, so that none is ever there without the others.
 func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate, subject string, files map[string][]byte) (loop.Decision, error) {
-	learnings, err := r.Work.File(ctx, loop.LearningsPath)
+	learnings, err := r.deps.Work.File(ctx, loop.LearningsPath)
 	if err != nil {
 		return loop.Decision{}, err
 	}
@@ -57,7 +57,7 @@ func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate
 	files[loop.LearningsPath] = []byte(kept)
 	files[r.path(cert.Iteration, loop.EntryFile)] = []byte(entry.Text())
 	if compaction != "" {
-		files[loop.Dir(r.Work.Directive.Name())+"/"+loop.CompactionFile] = []byte(compaction + "\n")
+		files[loop.Dir(r.deps.Work.Directive.Name())+"/"+loop.CompactionFile] = []byte(compaction + "\n")
 	}
 	if files[r.path(cert.Iteration, loop.CertificateFile)], err = loop.Encode(cert); err != nil {
 		return loop.Decision{}, err
@@ -69,14 +69,14 @@ func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate
 		return d, err
 	}
 	r.past.certs = append(r.past.certs, cert)
-	r.Log.Info().Int("iteration", cert.Iteration).Str("certificate", cert.Type).Str("residual", cert.Residual.Words()).
+	r.deps.Log.Info().Int("iteration", cert.Iteration).Str("certificate", cert.Type).Str("residual", cert.Residual.Words()).
 		Str("direction", string(cert.Direction)).Msg("the iteration ends")
 	return loop.Decision{}, nil
 }
 
 // sum adds the files of the whole loop that grow with each iteration.
 func (r *run) sum(files map[string][]byte) (err error) {
-	top := loop.Dir(r.Work.Directive.Name()) + "/"
+	top := loop.Dir(r.deps.Work.Directive.Name()) + "/"
 	if files[top+loop.ManifestFile], err = loop.Encode(r.past.manifest); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (r *run) entry(cert loop.Certificate, link loop.Link) loop.Entry {
 
 // verified is the part of the entry that the host's verdict says.
 func (r *run) verified(cert loop.Certificate, link loop.Link) loop.Entry {
-	e := loop.Entry{Loop: r.Declaration.LoopID, Iteration: cert.Iteration, Metric: r.Declaration.ResidualMetric,
+	e := loop.Entry{Loop: r.deps.Declaration.LoopID, Iteration: cert.Iteration, Metric: r.deps.Declaration.ResidualMetric,
 		Residual: cert.Residual, Direction: cert.Direction, Certificate: cert.Type}
 	for _, m := range cert.Checklist {
 		switch {
@@ -140,7 +140,7 @@ func (r *run) try(e *loop.Entry, add func(*loop.Entry)) {
 	with := *e
 	add(&with)
 	if found := with.Check(); len(found) > 0 {
-		r.Log.Warn().Strs("findings", found).Msg("left out of the learnings")
+		r.deps.Log.Warn().Strs("findings", found).Msg("left out of the learnings")
 		return
 	}
 	*e = with

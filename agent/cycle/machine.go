@@ -14,15 +14,15 @@ import (
 // run is one run of the loop. What it holds beside its dependencies is read from
 // refs when it begins, and kept in step with them.
 type run struct {
-	*Loop
+	deps  *Loop
 	state loop.State
 	past  past
 	now   iteration
 	team  Team // nil until the first subagent is wanted
 	calls int  // uses of tools since the journal's last record
 
-	over  string     // why nobody pays for more work, where Limits do not say so; "" while somebody does
-	block uow.Reason // see End
+	unpaid string     // why nobody pays for more work, where Limits do not say so; "" while somebody does
+	block  uow.Reason // see End
 }
 
 // iteration is the iteration at hand, and after its end the last one of this run.
@@ -118,7 +118,7 @@ func (r *run) recover(ctx context.Context, recovery loop.Decision) (End, error) 
 		return End{}, err
 	}
 	if r.state == loop.CollectArtifacts { // what was made in a forbidden state is not taken
-		if err := r.Work.Restart(ctx); err != nil {
+		if err := r.deps.Work.Restart(ctx); err != nil {
 			return End{}, err
 		}
 	}
@@ -128,13 +128,13 @@ func (r *run) recover(ctx context.Context, recovery loop.Decision) (End, error) 
 // logTransition tells the log and the activity log of a transition, and why the
 // loop ends by it.
 func (r *run) logTransition(d loop.Decision, to loop.State) error {
-	event := r.Log.Info().Str("from", string(r.state)).Str("on", string(d.Event)).Str("to", string(to))
+	event := r.deps.Log.Info().Str("from", string(r.state)).Str("on", string(d.Event)).Str("to", string(to))
 	if d.Words != "" {
 		event = event.Str("why", d.Words)
 	}
 	event.Msg("loop")
-	if r.Activity == nil {
+	if r.deps.Activity == nil {
 		return nil
 	}
-	return r.Activity.Append(activity.Transition(r.Work.Directive.Name(), fsm.Loop, string(r.state), string(d.Event), string(to)))
+	return r.deps.Activity.Append(activity.Transition(r.deps.Work.Directive.Name(), fsm.Loop, string(r.state), string(d.Event), string(to)))
 }

@@ -44,15 +44,15 @@ func (e evidence) decode(path string, into any) (bool, error) {
 // in. A loop that has begun is declared again: main or the settings may say more by
 // now.
 func (r *run) enter(ctx context.Context) error {
-	read, done := r.Work.Files(ctx)
+	read, done := r.deps.Work.Files(ctx)
 	defer done()
-	files := evidence{read, r.Work.Branch}
+	files := evidence{read, r.deps.Work.Branch}
 	if err := r.restore(ctx, files); err != nil {
 		return err
 	}
 	var plan loop.Declaration
-	declared, err := files.decode(loop.Dir(r.Work.Directive.Name())+"/"+loop.PlanFile, &plan)
-	if err != nil || !declared || plan.LoopID != r.Declaration.LoopID || len(r.Declaration.Missing()) > 0 {
+	declared, err := files.decode(loop.Dir(r.deps.Work.Directive.Name())+"/"+loop.PlanFile, &plan)
+	if err != nil || !declared || plan.LoopID != r.deps.Declaration.LoopID || len(r.deps.Declaration.Missing()) > 0 {
 		r.state = loop.Init // what cannot be read is written anew
 		return nil
 	}
@@ -83,10 +83,10 @@ func (r *run) stands(files evidence) (loop.State, error) {
 
 // restore reads which iterations are done, and what they took.
 func (r *run) restore(ctx context.Context, files evidence) error {
-	name, id := r.Work.Directive.Name(), r.Declaration.LoopID
+	name, id := r.deps.Work.Directive.Name(), r.deps.Declaration.LoopID
 	dir := loop.Dir(name) + "/"
 	r.past = past{
-		budget:   loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: id, Limits: r.Limits, Iterations: []loop.Usage{}},
+		budget:   loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: id, Limits: r.deps.Limits, Iterations: []loop.Usage{}},
 		manifest: loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: id, Artifacts: []loop.Artifact{}},
 	}
 	var budget loop.BudgetLog
@@ -126,7 +126,7 @@ func (r *run) restoreCertificates(ctx context.Context, files evidence) error {
 			return err
 		}
 		switch {
-		case ok && cert.LoopID == r.Declaration.LoopID:
+		case ok && cert.LoopID == r.deps.Declaration.LoopID:
 			r.past.certs = append(r.past.certs, cert)
 		case ok || len(r.past.certs) == 0 && n < numbers[len(numbers)-1]:
 			r.past.offset = n + 1
@@ -140,7 +140,7 @@ func (r *run) restoreCertificates(ctx context.Context, files evidence) error {
 
 // iterations lists the numbers of iter_N on the branch, ascending.
 func (r *run) iterations(ctx context.Context) ([]int, error) {
-	names, err := r.Work.List(ctx, loop.Dir(r.Work.Directive.Name()))
+	names, err := r.deps.Work.List(ctx, loop.Dir(r.deps.Work.Directive.Name()))
 	if err != nil {
 		return nil, err
 	}
@@ -158,11 +158,11 @@ func (r *run) iterations(ctx context.Context) ([]int, error) {
 
 // inProgress reports whether an iteration was begun in the journal and has no
 // certificate yet.
-func (r *run) inProgress() bool { return int(r.Journal.Last().Iteration) > len(r.past.certs) }
+func (r *run) inProgress() bool { return int(r.deps.Journal.Last().Iteration) > len(r.past.certs) }
 
 // claimed reports whether the work of the iteration in progress is claimed.
 func (r *run) claimed() bool {
-	last := r.Journal.Last()
+	last := r.deps.Journal.Last()
 	return last.Claim != nil && last.Claim.Iteration == last.Iteration
 }
 
@@ -171,7 +171,7 @@ func (r *run) number() int { return r.past.offset + len(r.past.certs) }
 
 // path is that of an iteration's file.
 func (r *run) path(iteration int, name string) string {
-	return loop.IterationDir(r.Work.Directive.Name(), iteration) + "/" + name
+	return loop.IterationDir(r.deps.Work.Directive.Name(), iteration) + "/" + name
 }
 
 // ReadReport is the halting report of the journal's unit, where a run that was

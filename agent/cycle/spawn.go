@@ -13,7 +13,7 @@ import (
 // checkNull is NULL_CHECK: a loop without a goal, a criterion or a declared
 // certificate does not begin (LOOP-1).
 func (r *run) checkNull(context.Context) (loop.Decision, error) {
-	if missing := r.Declaration.Missing(); len(missing) > 0 {
+	if missing := r.deps.Declaration.Missing(); len(missing) > 0 {
 		return loop.Decision{Event: loop.NullDetected, Reason: loop.NeedReason(missing), Words: "something is missing"}, nil
 	}
 	return loop.Decision{Event: loop.InputsDefined}, nil
@@ -22,23 +22,23 @@ func (r *run) checkNull(context.Context) (loop.Decision, error) {
 // declare is DREAM_GOAL: it writes plan.json and the loop's section of LEARNINGS.md,
 // once. They are pushed with the first iteration's capsule.
 func (r *run) declare(ctx context.Context) (loop.Decision, error) {
-	top := loop.Dir(r.Work.Directive.Name()) + "/"
-	plan, err := loop.Encode(r.Declaration)
+	top := loop.Dir(r.deps.Work.Directive.Name()) + "/"
+	plan, err := loop.Encode(r.deps.Declaration)
 	if err != nil {
 		return loop.Decision{}, err
 	}
-	learnings, err := r.Work.File(ctx, loop.LearningsPath)
+	learnings, err := r.deps.Work.File(ctx, loop.LearningsPath)
 	if err != nil {
 		return loop.Decision{}, err
 	}
 	files := map[string][]byte{
 		top + loop.PlanFile: plan,
-		loop.LearningsPath:  []byte(loop.StartLoop(string(learnings), r.Declaration, r.Now().UTC().Format("2006-01-02"))),
+		loop.LearningsPath:  []byte(loop.StartLoop(string(learnings), r.deps.Declaration, r.deps.Now().UTC().Format("2006-01-02"))),
 	}
-	if len(r.Limits.Reductions) > 0 {
-		files[top+loop.ReductionFile] = []byte(strings.Join(r.Limits.Reductions, "\n") + "\n")
+	if len(r.deps.Limits.Reductions) > 0 {
+		files[top+loop.ReductionFile] = []byte(strings.Join(r.deps.Limits.Reductions, "\n") + "\n")
 	}
-	err = r.Work.Commit(ctx, "loop: "+r.Declaration.LoopID+" declares its goal and how it may halt", files)
+	err = r.deps.Work.Commit(ctx, "loop: "+r.deps.Declaration.LoopID+" declares its goal and how it may halt", files)
 	return loop.Decision{Event: loop.PlanWritten}, err
 }
 
@@ -60,7 +60,7 @@ func (r *run) spawn(ctx context.Context) (loop.Decision, error) {
 // the first one BUDGET_CHECK has looked.
 func (r *run) begin(ctx context.Context) (loop.Decision, error) {
 	if len(r.past.certs) == 0 {
-		if signals := r.Signals(ctx); len(signals) > 0 {
+		if signals := r.deps.Signals(ctx); len(signals) > 0 {
 			return loop.Decision{Event: loop.Backpressure, Reason: loop.BackpressureSignal, Words: signals[0].Words()}, nil
 		}
 		if over := r.overspent(); over != "" { // nothing is begun, so nothing has to end
@@ -77,8 +77,8 @@ func (r *run) takeUp(ctx context.Context) (loop.Decision, error) {
 	if r.now.taken && r.now.brief.Iteration == n {
 		return loop.Decision{}, nil
 	}
-	r.now = iteration{taken: true, began: r.Now(), brief: Brief{Iteration: n, CapsulePath: r.path(n, loop.CapsuleFile)}}
-	have, err := r.Work.File(ctx, r.now.brief.CapsulePath)
+	r.now = iteration{taken: true, began: r.deps.Now(), brief: Brief{Iteration: n, CapsulePath: r.path(n, loop.CapsuleFile)}}
+	have, err := r.deps.Work.File(ctx, r.now.brief.CapsulePath)
 	if err != nil {
 		return loop.Decision{}, err
 	}
@@ -90,12 +90,12 @@ func (r *run) takeUp(ctx context.Context) (loop.Decision, error) {
 }
 
 func (r *run) writeCapsule(ctx context.Context) (loop.Decision, error) {
-	learnings, err := r.Work.File(ctx, loop.LearningsPath)
+	learnings, err := r.deps.Work.File(ctx, loop.LearningsPath)
 	if err != nil {
 		return loop.Decision{}, err
 	}
 	b := &r.now.brief
-	sources := loop.Sources{Declaration: r.Declaration, Limits: r.Limits, Iteration: b.Iteration, Spent: r.spent() - 1,
+	sources := loop.Sources{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Iteration: b.Iteration, Spent: r.spent() - 1,
 		Used: r.past.budget.Used(), Learnings: string(learnings), Manifest: r.past.manifest}
 	if n := len(r.past.certs); n > 0 {
 		sources.Last = &r.past.certs[n-1]
@@ -107,7 +107,7 @@ func (r *run) writeCapsule(ctx context.Context) (loop.Decision, error) {
 	b.Capsule = append(capsule, '\n')
 	files := map[string][]byte{b.CapsulePath: b.Capsule}
 	if compaction != "" {
-		files[loop.Dir(r.Work.Directive.Name())+"/"+loop.CompactionFile] = []byte(compaction + "\n")
+		files[loop.Dir(r.deps.Work.Directive.Name())+"/"+loop.CompactionFile] = []byte(compaction + "\n")
 	}
 	// Pushed at once: a worker that begins anew has what the remote has.
 	return r.save(ctx, fmt.Sprintf("loop: iteration %d begins", b.Iteration), files)
@@ -126,7 +126,7 @@ func (r *run) solve(ctx context.Context, refusal string) error {
 	}
 	r.now.result.Words = stopped.Why
 	if stopped.Kind == stop.Spent {
-		r.over = strings.TrimSuffix(stopped.Why, ".")
+		r.unpaid = strings.TrimSuffix(stopped.Why, ".")
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (r *run) assemble(ctx context.Context) (Team, error) {
 		return r.team, nil
 	}
 	var err error
-	r.team, err = r.Team(ctx)
+	r.team, err = r.deps.Team(ctx)
 	return r.team, err
 }
 

@@ -27,18 +27,18 @@ func (u *run) commit(ctx context.Context, p point, message string) error {
 		if err := u.stage(ctx); err != nil {
 			return err
 		}
-		id, err := u.Tree.Git(ctx, "write-tree")
+		id, err := u.deps.Tree.Git(ctx, "write-tree")
 		if err != nil {
 			return err
 		}
 		tree = id
 	}
-	out, err := u.Tree.GitInput(ctx, nil, []byte(u.message(p, message)), "commit-tree", tree, "-p", u.head, "-F", "-")
+	out, err := u.deps.Tree.GitInput(ctx, nil, []byte(u.message(p, message)), "commit-tree", tree, "-p", u.head, "-F", "-")
 	if err != nil {
 		return err
 	}
 	id := strings.TrimSpace(string(out))
-	if _, err := u.Tree.Git(ctx, "update-ref", "-m", "ward: "+u.name(p.n), "HEAD", id, u.head); err != nil {
+	if _, err := u.deps.Tree.Git(ctx, "update-ref", "-m", "ward: "+u.name(p.n), "HEAD", id, u.head); err != nil {
 		return err
 	}
 	u.head = id
@@ -48,25 +48,25 @@ func (u *run) commit(ctx context.Context, p point, message string) error {
 // stage puts all of the tree into the index, but for logs/, which are of this
 // machine.
 func (u *run) stage(ctx context.Context) error {
-	if _, err := u.Tree.Git(ctx, "add", "--all"); err != nil {
+	if _, err := u.deps.Tree.Git(ctx, "add", "--all"); err != nil {
 		return err
 	}
-	_, err := u.Tree.Git(ctx, "reset", "--quiet", "HEAD", "--", "logs", ".signal") // git add has no way to leave out what may be ignored
+	_, err := u.deps.Tree.Git(ctx, "reset", "--quiet", "HEAD", "--", "logs", ".signal") // git add has no way to leave out what may be ignored
 	return err
 }
 
 // sameBranch refuses to go on where a command has led HEAD elsewhere. Commits that
 // a command made on the branch are taken over.
 func (u *run) sameBranch(ctx context.Context) error {
-	branch, _ := u.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
+	branch, _ := u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if branch != u.branch {
 		return fmt.Errorf("the step left the working tree on %s, not on %s", short(branch), short(u.branch))
 	}
-	head, err := u.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	head, err := u.deps.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if err != nil || head == u.head {
 		return err
 	}
-	if _, err := u.Tree.Git(ctx, "merge-base", "--is-ancestor", u.head, head); err != nil {
+	if _, err := u.deps.Tree.Git(ctx, "merge-base", "--is-ancestor", u.head, head); err != nil {
 		return fmt.Errorf("the step took commits off %s", short(u.branch))
 	}
 	u.head = head
@@ -90,15 +90,15 @@ func (u *run) message(p point, text string) string {
 		fmt.Fprintf(&b, "%s\n\n", text)
 	}
 	fmt.Fprintf(&b, "%s: %s\n%s: %s\n", TrailerStep, u.name(p.n), TrailerRun, u.base)
-	if u.again {
+	if u.repeated {
 		fmt.Fprintf(&b, "%s: the run before was interrupted at this command, which may have run then\n", trailerAgain)
 	}
 	return b.String()
 }
 
 func (u *run) redact(s string) string {
-	if u.Redact != nil {
-		return u.Redact(s)
+	if u.deps.Redact != nil {
+		return u.deps.Redact(s)
 	}
 	return s
 }
@@ -127,14 +127,14 @@ func (u *run) undo(ctx context.Context) error {
 		return nil // the next run finds the intent, and puts it aside
 	}
 	if u.branch != "" {
-		if _, err := u.Tree.Git(ctx, "symbolic-ref", "HEAD", u.branch); err != nil {
+		if _, err := u.deps.Tree.Git(ctx, "symbolic-ref", "HEAD", u.branch); err != nil {
 			return err
 		}
 	}
-	if _, err := u.Tree.Git(ctx, "reset", "--quiet", "--hard", u.head); err != nil {
+	if _, err := u.deps.Tree.Git(ctx, "reset", "--quiet", "--hard", u.head); err != nil {
 		return err
 	}
-	_, err := u.Tree.Git(ctx, "clean", "-ffdq", "--exclude=/logs/")
+	_, err := u.deps.Tree.Git(ctx, "clean", "-ffdq", "--exclude=/logs/")
 	u.clearIntent()
 	return err
 }
@@ -150,10 +150,10 @@ func (u *run) ends(p point) bool { return p.Action() == plan.CloseOp }
 // record logs a step that is done.
 func (u *run) record(p point, message string, at time.Time) error {
 	e := u.entry(p, message, at)
-	if has, err := u.Log.Has(e.ID); err != nil {
+	if has, err := u.deps.Log.Has(e.ID); err != nil {
 		return err
 	} else if !has {
-		if err := u.Log.Append(e); err != nil {
+		if err := u.deps.Log.Append(e); err != nil {
 			return err
 		}
 	}
@@ -161,7 +161,7 @@ func (u *run) record(p point, message string, at time.Time) error {
 		return nil
 	}
 	e.ID, e.Action = u.logID(p.n, "end"), activity.Action{Type: activity.TaskEnd}
-	return u.Log.Append(e)
+	return u.deps.Log.Append(e)
 }
 
 // entry is the log line of a step.
@@ -179,12 +179,12 @@ func (u *run) entry(p point, message string, at time.Time) activity.Entry {
 	}
 	if p.Tool == plan.Bash && !u.ends(p) {
 		details["at_least_once"] = true
-		if u.again {
+		if u.repeated {
 			details["run_again"] = true
 		}
 	}
 	return activity.Entry{
-		ID: u.logID(p.n, ""), Time: at, Phase: phase, Task: activity.Task{ID: u.Task, Step: u.name(p.n)},
+		ID: u.logID(p.n, ""), Time: at, Phase: phase, Task: activity.Task{ID: u.deps.Task, Step: u.name(p.n)},
 		Action:   activity.Action{Type: u.kind(p), Details: details},
 		Outcome:  activity.Outcome{Status: activity.Success, Message: message},
 		Evidence: p.Evidence(), Execution: activity.Execution{Stack: p.stack},

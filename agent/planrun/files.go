@@ -26,7 +26,7 @@ func (u *run) readFile(path string) (string, error) {
 	if err := inTree(path); err != nil {
 		return "", err
 	}
-	data, err := u.Tree.Read(path, maxFile)
+	data, err := u.deps.Tree.Read(path, maxFile)
 	return strings.ToValidUTF8(string(data), "\ufffd"), err
 }
 
@@ -37,7 +37,7 @@ func (u *run) listFiles(path string) (string, error) {
 	if err := inTree(path); err != nil {
 		return "", err
 	}
-	root, err := os.OpenRoot(u.Tree.Dir)
+	root, err := os.OpenRoot(u.deps.Tree.Dir)
 	if err != nil {
 		return "", err
 	}
@@ -72,14 +72,14 @@ func (u *run) grep(ctx context.Context, p point) (string, error) {
 		}
 		list = append(list, "--", ":(literal)"+in)
 	}
-	names, err := u.Tree.Git(ctx, list...)
+	names, err := u.deps.Tree.Git(ctx, list...)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	matches := 0
 	for name := range strings.SplitSeq(strings.TrimSuffix(names, "\x00"), "\x00") {
-		data, err := u.Tree.Read(name, maxFile)
+		data, err := u.deps.Tree.Read(name, maxFile)
 		if err != nil || strings.ContainsRune(string(data[:min(len(data), 8000)]), 0) {
 			continue // a link, a large file, not text
 		}
@@ -106,7 +106,7 @@ func (u *run) change(p point, path string) (string, error) {
 	if err := inTree(path); err != nil {
 		return "", err
 	}
-	root, err := os.OpenRoot(u.Tree.Dir)
+	root, err := os.OpenRoot(u.deps.Tree.Dir)
 	if err != nil {
 		return "", err
 	}
@@ -125,7 +125,7 @@ func (u *run) change(p point, path string) (string, error) {
 	case plan.ReplaceDiff:
 		return u.replace(path, p.Block)
 	}
-	return fmt.Sprintf("wrote %s, %d bytes", path, len(p.Block)), u.Tree.Write(path, []byte(p.Block))
+	return fmt.Sprintf("wrote %s, %d bytes", path, len(p.Block)), u.deps.Tree.Write(path, []byte(p.Block))
 }
 
 func (u *run) rename(p point) (string, error) {
@@ -137,7 +137,7 @@ func (u *run) rename(p point) (string, error) {
 	if err := errors.Join(inTree(old), inTree(name)); err != nil {
 		return "", err
 	}
-	root, err := os.OpenRoot(u.Tree.Dir)
+	root, err := os.OpenRoot(u.deps.Tree.Dir)
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +156,7 @@ func (u *run) replace(path, diff string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the merge diff: %w", err)
 	}
-	data, err := u.Tree.Read(path, maxFile)
+	data, err := u.deps.Tree.Read(path, maxFile)
 	if err != nil {
 		return "", err
 	}
@@ -164,5 +164,5 @@ func (u *run) replace(path, diff string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
-	return fmt.Sprintf("replaced %d places of %s", len(hunks), path), u.Tree.Write(path, data)
+	return fmt.Sprintf("replaced %d places of %s", len(hunks), path), u.deps.Tree.Write(path, data)
 }

@@ -34,10 +34,10 @@ type done struct {
 // text of the plan, or one from before Since, does not count.
 func (u *run) resume(ctx context.Context) ([]done, error) {
 	var err error
-	if u.head, err = u.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+	if u.head, err = u.deps.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
 		return nil, diag.Hint(errors.New("there is no commit to begin at"), "commit the plan first")
 	}
-	u.branch, _ = u.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
+	u.branch, _ = u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
 	u.base = u.head
 	var steps []done
 	if base, err := u.lastRun(ctx); err != nil {
@@ -54,23 +54,23 @@ func (u *run) resume(ctx context.Context) ([]done, error) {
 			}
 		}
 	}
-	u.tree = &commitTree{commit: u.base, batch: u.repo.Batch(ctx)}
-	u.lint = lintOf(u.base, u.tree.batch)
+	u.source = &commitTree{commit: u.base, batch: u.repo.Batch(ctx)}
+	u.lint = lintOf(u.base, u.source.batch)
 	return steps, nil
 }
 
 // lastRun is the base of the newest run of the plan, "" when there is none.
 func (u *run) lastRun(ctx context.Context) (string, error) {
-	if u.Again && !u.intended() {
+	if u.deps.Again && !u.intended() {
 		return "", nil
 	}
 	revision := "HEAD"
-	if u.Since != "" {
-		revision = u.Since + "..HEAD"
+	if u.deps.Since != "" {
+		revision = u.deps.Since + "..HEAD"
 	}
 	// Other commits may speak of a step in their text; only trailers count.
 	for skip := 0; ; skip += pageSize {
-		out, err := u.Tree.Git(ctx, "log", "-z", fmt.Sprintf("--max-count=%d", pageSize), fmt.Sprintf("--skip=%d", skip), "--no-show-signature", "--no-notes",
+		out, err := u.deps.Tree.Git(ctx, "log", "-z", fmt.Sprintf("--max-count=%d", pageSize), fmt.Sprintf("--skip=%d", skip), "--no-show-signature", "--no-notes",
 			"--fixed-strings", "--grep="+TrailerStep+": "+u.path+"#", "--format=%B", revision, "--")
 		if err != nil || out == "" {
 			return "", err
@@ -117,7 +117,7 @@ func (u *run) sameText(ctx context.Context, base string) (bool, error) {
 
 // steps are the commits of the run, in order.
 func (u *run) steps(ctx context.Context) ([]done, error) {
-	out, err := u.Tree.Git(ctx, "log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%ct%n%B", u.base+"..HEAD", "--")
+	out, err := u.deps.Tree.Git(ctx, "log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%ct%n%B", u.base+"..HEAD", "--")
 	if err != nil {
 		return nil, err
 	}
@@ -179,9 +179,9 @@ func (u *run) replay(ctx context.Context, steps []done) error {
 
 // complete logs a step that was committed and not logged.
 func (u *run) complete(p point, d done) error {
-	has, err := u.Log.Has(u.logID(p.n, ""))
+	has, err := u.deps.Log.Has(u.logID(p.n, ""))
 	if err == nil && has {
-		has, err = u.Log.Has(u.logID(p.n, "end"))
+		has, err = u.deps.Log.Has(u.logID(p.n, "end"))
 		has = has || !u.ends(p)
 	}
 	if has || err != nil {
@@ -193,7 +193,7 @@ func (u *run) complete(p point, d done) error {
 // matching lists the files of a commit that a glob names. Links and submodules are
 // none: no step can read or write one.
 func (u *run) matching(ctx context.Context, commit, glob string) ([]string, error) {
-	out, err := u.Tree.Git(ctx, "ls-tree", "-r", "-z", "--full-tree", commit)
+	out, err := u.deps.Tree.Git(ctx, "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (u *run) intent(n int) string { return u.name(n) + " " + u.base }
 func (u *run) intend(p point) error {
 	now := u.intent(p.n)
 	before, _ := os.ReadFile(u.intentPath())
-	u.again = p.Tool == plan.Bash && strings.TrimSpace(string(before)) == now
+	u.repeated = p.Tool == plan.Bash && strings.TrimSpace(string(before)) == now
 	return atomicfile.Write(u.intentPath(), []byte(now+"\n"), 0o644)
 }
 
@@ -250,7 +250,7 @@ func (u *run) clean(ctx context.Context) error {
 			return err
 		}
 	}
-	status, err := u.Tree.Git(ctx, "status", "--porcelain", "--untracked-files=all", "--", ".", ":(exclude)logs")
+	status, err := u.deps.Tree.Git(ctx, "status", "--porcelain", "--untracked-files=all", "--", ".", ":(exclude)logs")
 	if !interrupted && err != nil || err == nil && status == "" {
 		return err
 	}
@@ -278,18 +278,18 @@ func (u *run) putAside(ctx context.Context) error {
 			return err
 		}
 	}
-	tree, err := u.Tree.Git(ctx, "write-tree")
+	tree, err := u.deps.Tree.Git(ctx, "write-tree")
 	if err != nil {
 		return err
 	}
-	id, err := u.Tree.Git(ctx, "commit-tree", tree, "-p", "HEAD", "-m", "ward: left by an interrupted step of "+u.path)
+	id, err := u.deps.Tree.Git(ctx, "commit-tree", tree, "-p", "HEAD", "-m", "ward: left by an interrupted step of "+u.path)
 	if err != nil {
 		return err
 	}
-	if _, err := u.Tree.Git(ctx, "update-ref", "--create-reflog", "-m", "ward: interrupted", leftRef, id); err != nil {
+	if _, err := u.deps.Tree.Git(ctx, "update-ref", "--create-reflog", "-m", "ward: interrupted", leftRef, id); err != nil {
 		return err
 	}
-	_, err = u.Tree.Git(ctx, "reset", "--quiet", "--hard", "HEAD")
+	_, err = u.deps.Tree.Git(ctx, "reset", "--quiet", "--hard", "HEAD")
 	return err
 }
 
@@ -297,7 +297,7 @@ func (u *run) putAside(ctx context.Context) error {
 // waits first: a child may still be at its last breath.
 func (u *run) clearLocks(ctx context.Context) error {
 	names := []string{"index.lock", "HEAD.lock"}
-	if ref, err := u.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD"); err == nil {
+	if ref, err := u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD"); err == nil {
 		names = append(names, ref+".lock")
 	}
 	for _, name := range names {

@@ -20,8 +20,8 @@ const (
 // perform does what a step says. The message is for its commit and its log line:
 // it says what happened, never what was read.
 func (u *run) perform(ctx context.Context, p point) (message string, err error) {
-	if u.Guard != nil {
-		if err := u.Guard(p.Tool); err != nil {
+	if u.deps.Guard != nil {
+		if err := u.deps.Guard(p.Tool); err != nil {
 			return "", err
 		}
 	}
@@ -32,9 +32,9 @@ func (u *run) perform(ctx context.Context, p point) (message string, err error) 
 		message = p.Text()
 	case plan.MessageUser:
 		message = fmt.Sprintf("told the PM, %d bytes", len(p.Text()))
-		err = u.Message(ctx, plan.Fill(p.Text(), p.files), fmt.Sprintf("Step: %s of %.12s", u.name(p.n), u.base))
+		err = u.deps.Message(ctx, plan.Fill(p.Text(), p.files), fmt.Sprintf("Step: %s of %.12s", u.name(p.n), u.base))
 	case plan.Submit:
-		message, err = "pushed", u.Submit(ctx, p.Text())
+		message, err = "pushed", u.deps.Submit(ctx, p.Text())
 	case plan.ReadFile:
 		output, err = u.readFile(args)
 		message = fmt.Sprintf("read %d bytes", len(output))
@@ -45,10 +45,10 @@ func (u *run) perform(ctx context.Context, p point) (message string, err error) 
 		output, err = u.grep(ctx, p)
 		message = fmt.Sprintf("%d lines match", strings.Count(output, "\n"))
 	case plan.GoogleSearch:
-		output, err = Search(ctx, u.Search, args)
+		output, err = Search(ctx, u.deps.Search, args)
 		message = fmt.Sprintf("found %d bytes", len(output))
 	case plan.ViewTextWebsite:
-		output, err = view(ctx, u.Search, args)
+		output, err = view(ctx, u.deps.Search, args)
 		message = fmt.Sprintf("read %d bytes", len(output))
 	case plan.CreateFile, plan.OverwriteFile, plan.ReplaceDiff, plan.DeleteFile, plan.RenameFile:
 		message, err = u.change(p, args)
@@ -60,8 +60,8 @@ func (u *run) perform(ctx context.Context, p point) (message string, err error) 
 	case plan.Bash:
 		message, output, err = u.bash(ctx, p)
 	}
-	if u.Output != nil && (output != "" || err != nil) {
-		u.Output(u.name(p.n), cut(output, maxOutput))
+	if u.deps.Output != nil && (output != "" || err != nil) {
+		u.deps.Output(u.name(p.n), cut(output, maxOutput))
 	}
 	return u.plainText(message), err
 }
@@ -72,14 +72,14 @@ func (u *run) bash(ctx context.Context, p point) (message, output string, err er
 		if p.research() {
 			return "research is done", "", nil
 		}
-		message, err = u.Close(ctx, id)
+		message, err = u.deps.Close(ctx, id)
 		return message, "", err
 	}
 	args, err := json.Marshal(map[string]string{"command": fillShell(p.Text(), p.files)})
 	if err != nil {
 		return "", "", err
 	}
-	box := *u.Box
+	box := *u.deps.Box
 	box.Env = append(box.Env[:len(box.Env):len(box.Env)], u.tag())
 	result, err := tool.Call(ctx, box.Tools(), "bash", args)
 	if err != nil {

@@ -80,17 +80,17 @@ type Result struct {
 
 // run is one call of Run.
 type run struct {
-	*Runner
-	path   string
-	gitDir string
-	repo   *git.Repo
-	base   string // where the run began
-	head   string
-	branch string // ref of HEAD, "" when detached
-	lint   *plan.Linter
-	tree   *commitTree
-	cursor *cursor
-	again  bool // the step at hand may have run before
+	deps     *Runner
+	path     string
+	gitDir   string
+	repo     *git.Repo
+	base     string // where the run began
+	head     string
+	branch   string // ref of HEAD, "" when detached
+	lint     *plan.Linter
+	source   *commitTree // of base: the plans as they were linted
+	cursor   *cursor
+	repeated bool // the step at hand may have run before
 }
 
 // Run executes the plan at a path of the tree, or goes on with it. The error is
@@ -100,7 +100,7 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &run{Runner: r, path: path, gitDir: dir, repo: git.Open(dir)}
+	u := &run{deps: r, path: path, gitDir: dir, repo: git.Open(dir)}
 	unlock, err := lock(ctx, filepath.Join(dir, "ward-run.lock"))
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer u.tree.close()
+	defer u.source.close()
 	found, err := u.lint.Lint(path)
 	if err != nil {
 		return nil, err
@@ -210,9 +210,9 @@ func (u *run) step(ctx context.Context, p point) error {
 	if err := u.intend(p); err != nil {
 		return err
 	}
-	if u.Next != nil {
+	if u.deps.Next != nil {
 		first := u.cursor.stack[0]
-		if err := u.Next(Next{p.Action(), p.Command(), first.steps[first.next:]}); err != nil {
+		if err := u.deps.Next(Next{p.Action(), p.Command(), first.steps[first.next:]}); err != nil {
 			return err
 		}
 	}
@@ -232,8 +232,8 @@ func (u *run) step(ctx context.Context, p point) error {
 	if err := u.record(p, message, time.Now()); err != nil {
 		return err
 	}
-	if u.Done != nil {
-		u.Done(u.name(p.n))
+	if u.deps.Done != nil {
+		u.deps.Done(u.name(p.n))
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (u *run) failed(ctx context.Context, p point, cause error) error {
 	at := p.stack[len(p.stack)-1]
 	err := &stop.Stop{Kind: stop.StepFailed, Err: cause, Why: fmt.Sprintf("step %s (%s:%d, %s) failed",
 		u.name(p.n), at[:strings.LastIndexByte(at, '#')], p.Line, diag.Clean(strings.TrimSpace(p.Tool+" "+p.Args)))}
-	return errors.Join(err, u.Log.Append(e), u.undo(ctx))
+	return errors.Join(err, u.deps.Log.Append(e), u.undo(ctx))
 }
 
 // withFindings is the end of a plan that is not executed.

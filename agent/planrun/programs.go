@@ -20,11 +20,11 @@ func (u *run) call(ctx context.Context, p point) (message, output string, err er
 	if err != nil {
 		return "", "", err
 	}
-	image, err := vm.Link(program, library{u})
+	image, err := vm.Link(program, library{run: u})
 	if err != nil {
 		return "", "", err
 	}
-	machine, err := vm.New(image, u.Limits, u.Calls)
+	machine, err := vm.New(image, u.deps.Limits, u.deps.Calls)
 	if err != nil {
 		return "", "", err
 	}
@@ -41,7 +41,7 @@ func (u *run) call(ctx context.Context, p point) (message, output string, err er
 
 // program reads a .udc from the tree that was linted.
 func (u *run) program(path string) (*asm.Program, error) {
-	data, err := u.tree.ReadFile(path, maxFile)
+	data, err := u.source.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -53,16 +53,16 @@ func (u *run) program(path string) (*asm.Program, error) {
 }
 
 // library finds the programs that a program calls by their registered names.
-type library struct{ *run }
+type library struct{ run *run }
 
 // Plan implements vm.Library.
 func (l library) Plan(name string) (*asm.Program, error) {
-	path, err := l.lint.Resolve(name)
+	path, err := l.run.lint.Resolve(name)
 	if err != nil {
 		return nil, err
 	}
 	if path == name || !strings.HasSuffix(path, ".udc") {
 		return nil, vm.ErrNoPlan
 	}
-	return l.program(path)
+	return l.run.program(path)
 }
