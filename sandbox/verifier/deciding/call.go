@@ -1,6 +1,7 @@
 package deciding
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -18,8 +19,6 @@ var (
 	testers = set(`pytest py.test nosetests nose2 tox nox unittest coverage jest mocha vitest ava tap jasmine karma cypress playwright c8 nyc tsc eslint
 		cargo rustc cmake ctest ninja meson bazel scons go gotestsum golangci-lint staticcheck phpunit composer phpstan rspec rake bundle cucumber minitest
 		mvn gradle ant sbt lein dotnet mix rebar3 cabal stack dune prove bats shellspec shellcheck ruff mypy black flake8 pylint just task mage busted swift dart flutter`)
-	// taking are flags whose next word is a file that is read like the program.
-	taking = set("-r --require --import --loader --experimental-loader -f --file --makefile --rcfile --init-file -p --plugin --config --conf --rootdir -I --include --preload")
 )
 
 // call reads one simple command, by what each of its words may be.
@@ -65,7 +64,7 @@ func (s *shell) unwrap(args [][]string, h how) (rest [][]string, piped bool) {
 			if key, value, ok := strings.Cut(word, "="); ok && !strings.HasPrefix(word, "-") {
 				s.setting(key, value, h)
 			}
-			if !own(word) && !(flag && !s.runnable(word)) {
+			if !isWrapperArgument(word) && !(flag && !s.runnable(word)) {
 				break
 			}
 			flag = strings.HasPrefix(word, "-")
@@ -78,17 +77,13 @@ func (s *shell) unwrap(args [][]string, h how) (rest [][]string, piped bool) {
 func (s *shell) runnable(word string) bool {
 	name := path.Base(word)
 	return shells[name] || pythons[name] || scripts[name] || makes[name] || npms[name] || testers[name] || slices.Contains(wrappers, name) || s.functions[name] ||
-		slices.ContainsFunc(s.dirs, func(dir string) bool { return word != "" && s.r.there(path.Join(dir, word)) })
+		slices.ContainsFunc(s.dirs, func(dir string) bool { return word != "" && s.r.exists(path.Join(dir, word)) })
 }
 
+// command reads one command with its arguments, by what kind of program its name is.
+// piped says that a pipe gives it more arguments, which no text says.
 func (s *shell) command(word string, args [][]string, redirects []*syntax.Redirect, piped bool, h how) {
 	name := path.Base(word)
-	first := func() string {
-		if len(args) > 0 {
-			return args[0][0]
-		}
-		return ""
-	}
 	switch {
 	case word == given: // "$@"
 		s.runsArguments = true
@@ -101,7 +96,7 @@ func (s *shell) command(word string, args [][]string, redirects []*syntax.Redire
 			}
 		}
 	case word == "." || word == "source":
-		for _, v := range oneOf(args) {
+		for _, v := range firstValues(args) {
 			if found, _ := s.file(v, "shell", h); !found && s.self != "" {
 				s.file(path.Join(path.Dir(s.self), v), "shell", h)
 			}
@@ -109,7 +104,9 @@ func (s *shell) command(word string, args [][]string, redirects []*syntax.Redire
 	case name == "eval":
 		s.line(strings.Join(flat(args), " "), h)
 	case name == "trap":
-		s.line(first(), h)
+		if len(args) > 0 {
+			s.line(args[0][0], h)
+		}
 	case name == "find":
 		s.findCommand(args, h)
 	case name == "run-parts":
@@ -135,8 +132,10 @@ func (s *shell) program(word string, args [][]string, h how) {
 	if strings.Contains(word, "/") || s.r.onBase(path.Join(s.dirs[0], word)) {
 		found, runsArgs = s.file(word, "", h)
 	}
-	for dir := range s.r.pathDirs {
-		if p := path.Join(dir, word); s.r.there(p) && s.r.ref(p, h) {
+	// In order, and as they were: what is found in one may add to them, and a verdict is
+	// the same each time.
+	for _, dir := range slices.Sorted(maps.Keys(s.r.pathDirs)) {
+		if p := path.Join(dir, word); s.r.exists(p) && s.r.noteRun(p, h) {
 			s.r.follow(p, "", h.level+1, s.dirs)
 		}
 	}
@@ -148,21 +147,6 @@ func (s *shell) program(word string, args [][]string, h how) {
 	}
 }
 
-// flagFiles reads the files that a tool's flags name.
-func (s *shell) flagFiles(args [][]string, h how) {
-	flag := false
-	for _, v := range flat(args) {
-		_, value, ok := strings.Cut(v, "=")
-		switch {
-		case strings.HasPrefix(v, "-") && ok:
-			s.literalFile(value, h)
-		case flag && !strings.HasPrefix(v, "-"):
-			s.literalFile(v, h)
-		}
-		flag = strings.HasPrefix(v, "-")
-	}
-}
-
 // literalFile is file for a word that may be none.
 func (s *shell) literalFile(word string, h how) {
 	if !strings.ContainsAny(word, unclear+"*?[") {
@@ -170,168 +154,7 @@ func (s *shell) literalFile(word string, h how) {
 	}
 }
 
-// interpreter is a program that runs a file which its arguments name, or a line
-// among them.
-func (s *shell) interpreter(name string, args [][]string, redirects []*syntax.Redirect, piped bool, h how) {
-	language := map[bool]string{true: "shell"}[shells[name]]
-	if pythons[name] {
-		language = "python"
-	}
-	for i := 0; i < len(args); i++ {
-		word := args[i][0]
-		next := func() []string {
-			if i+1 < len(args) {
-				return args[i+1]
-			}
-			return nil
-		}
-		switch {
-		case language == "shell" && strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.HasSuffix(word, "c"):
-			for _, line := range next() {
-				s.line(line, h)
-			}
-			return
-		case language == "python" && word == "-m":
-			for _, module := range next() {
-				s.pythonModule(module, h)
-			}
-			return
-		case word == "-c" || word == "-e" || word == "--eval" || word == "-p" && name == "node":
-			for _, text := range next() {
-				if language == "python" {
-					s.r.python("", text, h.level)
-				} else {
-					s.r.imports("", text, h.level)
-				}
-			}
-			return
-		case taking[word]:
-			for _, v := range next() {
-				s.literalFile(v, h)
-			}
-			i++
-		case strings.HasPrefix(word, "-"):
-			if _, value, ok := strings.Cut(word, "="); ok {
-				s.literalFile(value, h)
-			}
-		default:
-			if s.runsGiven(args[i], language, args[i+1:], h) {
-				return
-			}
-		}
-	}
-	s.input(redirects, language, h)
-	if piped && !h.consumed {
-		s.r.openEnded = true
-	}
-}
-
-// input is what an interpreter reads its program from: sh < check.sh, sh <<END.
-func (s *shell) input(redirects []*syntax.Redirect, language string, h how) {
-	for _, r := range redirects {
-		switch {
-		case r.Op == syntax.RdrIn:
-			for _, v := range s.expand(r.Word, 0) {
-				s.file(v, language, h)
-			}
-		case r.Hdoc != nil && language == "shell":
-			for _, text := range s.expand(r.Hdoc, 0) {
-				s.line(text, h)
-			}
-		}
-	}
-}
-
-// runsGiven reads the word that may be the file which an interpreter runs, or a directory
-// with a file that it begins with.
-func (s *shell) runsGiven(values []string, language string, rest [][]string, h how) bool {
-	hit := false
-	for _, v := range values {
-		if v == given && s.self != "" {
-			s.runsArguments = true
-			hit = true
-			continue
-		}
-		found, runsArgs := s.file(v, language, h)
-		if runsArgs {
-			s.call(rest, nil, h)
-		}
-		hit = hit || found
-		for _, dir := range s.dirs {
-			for _, main := range []string{"__main__.py", "index.js", "index.mjs", "index.cjs", "index.ts", "main.lua"} {
-				if p := path.Join(dir, v, main); !found && !path.IsAbs(v) && s.r.there(p) {
-					hit = true
-					if s.r.ref(p, h) {
-						s.r.follow(p, language, h.level+1, s.dirs)
-					}
-				}
-			}
-		}
-	}
-	return hit
-}
-
-// pythonModule is python -m: main's module of that name and the directory that it is in.
-// One that main does not have is the work where the project means it, and a shadow
-// where Python does.
-func (s *shell) pythonModule(name string, h how) {
-	file := strings.ReplaceAll(name, ".", "/")
-	for _, dir := range s.dirs {
-		s.r.moduleDirs[dir] = true
-		for _, p := range []string{file + "/__main__.py", file + ".py", file + "/__init__.py"} {
-			if p = path.Join(dir, p); s.r.there(p) && s.r.ref(p, h) {
-				s.r.follow(p, "python", h.level+1, s.dirs)
-			}
-		}
-	}
-}
-
-// findCommand reads what find runs on what it finds.
-func (s *shell) findCommand(args [][]string, h how) {
-	for i, a := range args {
-		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a[0]) {
-			continue
-		}
-		var line [][]string
-		for _, word := range args[i+1:] {
-			if word[0] == ";" || word[0] == "+" {
-				break
-			}
-			line = append(line, []string{strings.ReplaceAll(word[0], "{}", unknown)})
-		}
-		if len(line) > 1 && line[len(line)-1][0] == unknown && s.runnable(line[0][0]) || len(line) > 0 && line[0][0] == unknown {
-			s.r.openEnded = s.r.openEnded || !h.consumed
-			continue
-		}
-		s.call(line, nil, h)
-	}
-}
-
-// goCommand is the go command: what it runs is of a directory.
-func (s *shell) goCommand(args [][]string, h how) {
-	words := flat(args)
-	if slices.Contains(words, "generate") {
-		s.r.readGenerate(s.dirs, h)
-	}
-	if len(words) > 0 && words[0] == "run" {
-		for _, v := range words[1:] {
-			if strings.HasPrefix(v, "-") {
-				continue
-			}
-			for _, dir := range s.dirs {
-				if d := s.r.links.end(path.Join(dir, v)); d != "." && s.r.onBaseDir(d) {
-					s.r.programDirs[d] = true
-				}
-			}
-			s.literalFile(v, h)
-			if !strings.HasSuffix(v, ".go") {
-				break
-			}
-		}
-	}
-	s.flagFiles(args, h)
-}
-
+// flat are the values of all words.
 func flat(args [][]string) []string {
 	var all []string
 	for _, a := range args {
@@ -340,7 +163,8 @@ func flat(args [][]string) []string {
 	return all
 }
 
-func oneOf(args [][]string) []string {
+// firstValues are what the first word may come to.
+func firstValues(args [][]string) []string {
 	if len(args) == 0 {
 		return nil
 	}

@@ -22,8 +22,8 @@ func (s *shell) noteTested(test *syntax.Stmt, h how) {
 		}
 		for _, v := range s.expand(w, 0) {
 			for _, dir := range s.dirs {
-				if p := path.Join(dir, v); v != "" && !path.IsAbs(v) && !strings.ContainsAny(v, unclear) && s.r.there(p) {
-					s.r.ref(p, h)
+				if p := path.Join(dir, v); v != "" && !path.IsAbs(v) && !strings.ContainsAny(v, unclear) && s.r.exists(p) {
+					s.r.noteRun(p, h)
 				}
 			}
 		}

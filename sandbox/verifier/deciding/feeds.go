@@ -20,7 +20,7 @@ func (s *shell) readsProgram(st *syntax.Stmt) bool {
 		if shells[name] || pythons[name] || scripts[name] || name == "eval" || name == "." || name == "source" || makes[name] {
 			return true
 		}
-		if !slices.Contains(wrappers, name) && !own(w.Lit()) {
+		if !slices.Contains(wrappers, name) && !isWrapperArgument(w.Lit()) {
 			return false
 		}
 	}

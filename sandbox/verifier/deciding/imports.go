@@ -1,6 +1,7 @@
 package deciding
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -41,8 +42,10 @@ func (s *shell) npmScripts(args [][]string, h how) {
 		if json.Unmarshal([]byte(text), &manifest) != nil {
 			continue
 		}
-		for _, line := range manifest.Scripts {
-			s.r.script(line, p, how{level: h.level + 1, consumed: h.consumed}, []string{dir})
+		// In order: who is followed first says how deep what he calls is (MaxLevel), and a
+		// verdict is the same each time.
+		for _, name := range slices.Sorted(maps.Keys(manifest.Scripts)) {
+			s.r.script(manifest.Scripts[name], p, how{level: h.level + 1, consumed: h.consumed}, []string{dir})
 		}
 	}
 }
@@ -140,7 +143,7 @@ func (r *Reading) quotedPrograms(self, text string, level int) {
 				continue
 			}
 			if _, language := languages[path.Ext(p)]; language || strings.HasPrefix(entry, "100755") {
-				r.ref(p, how{level: max(level, 1), consumed: true})
+				r.noteRun(p, how{level: max(level, 1), consumed: true})
 			}
 		}
 	}

@@ -65,8 +65,8 @@ var camelKinds = []string{
 	"*Test.*", "*Tests.*", "*TestCase.*", "*Spec.*", "*IT.java", "*IT.kt", "Test*.java", "Test*.kt", "Test*.cs", "Test*.php", "Test*.hs", "*Suite.scala",
 }
 
-// quiet are files with a dot that no tool reads.
-var quiet = set(".gitkeep .keep .mailmap .git-blame-ignore-revs")
+// unreadDotFiles are files with a dot that no tool reads.
+var unreadDotFiles = set(".gitkeep .keep .mailmap .git-blame-ignore-revs")
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
@@ -86,7 +86,7 @@ func isKind(name string) bool {
 		case dirKinds[part] && (!last || path.Ext(part) == ""):
 			return true
 		// Shells, package managers, linters, test runners keep their settings so.
-		case part[0] == '.' && !(last && quiet[part]):
+		case part[0] == '.' && !(last && unreadDotFiles[part]):
 			return true
 		case strings.HasSuffix(part, ".egg-info"), strings.HasSuffix(part, ".dist-info"), strings.HasSuffix(part, ".egg"):
 			return true

@@ -37,21 +37,21 @@ func (s *shell) makeCommand(args [][]string, h how) {
 			s.setting(key, value, h)
 		case !strings.HasPrefix(w, "-") && !strings.ContainsAny(w, unclear):
 			for _, dir := range dirs {
-				s.r.targets[path.Join(dir, w)] = true
+				s.r.make.targets[path.Join(dir, w)] = true
 			}
 		}
 	}
 	for _, dir := range dirs {
 		for _, f := range files {
 			if p := path.Join(dir, f); s.r.onBase(p) && !strings.ContainsAny(p, unclear) {
-				s.r.ref(p, how{level: h.level + 1, consumed: h.consumed})
+				s.r.noteRun(p, how{level: h.level + 1, consumed: h.consumed})
 				s.r.follow(p, "make", h.level+1, []string{dir})
 			}
 		}
 	}
 	s.r.addPatternTargets()
-	for t := range s.r.phony {
-		delete(s.r.targets, t)
+	for t := range s.r.make.phony {
+		delete(s.r.make.targets, t)
 	}
 }
 
@@ -76,6 +76,15 @@ var (
 	makeVpath    = regexp.MustCompile(`^ *vpath\s+\S+\s+(.+)$`)
 	makeShell    = regexp.MustCompile(`\$\(shell\s+([^()]*)\)`)
 )
+
+// makeRules are what the makefiles that were read make, and from what.
+type makeRules struct {
+	targets       map[string]bool // a file of such a name is made already
+	phony         map[string]bool // targets that are no files
+	prerequisites map[string]bool // what rules make from
+	patterns      []string        // targets with a %
+	dirs          []string        // where make looks for targets, too
+}
 
 // makefile is one makefile as it is read, line by line.
 type makefile struct {
@@ -181,29 +190,29 @@ func automatic(from []string) []string {
 // addMakeDirs notes a directory in which make looks for what it would make.
 func (r *Reading) addMakeDirs(words string, dirs []string) {
 	for _, dir := range strings.FieldsFunc(words, func(c rune) bool { return c == ' ' || c == ':' }) {
-		r.makeDirs = append(r.makeDirs, below(dirs, dir)...)
+		r.make.dirs = append(r.make.dirs, below(dirs, dir)...)
 	}
 }
 
 // addPatternTargets notes what rules with a pattern make: what another one is made from, and
 // every target in the directories where make looks for it.
 func (r *Reading) addPatternTargets() {
-	for p := range r.prerequisites {
-		for _, stem := range r.patternTargets {
+	for p := range r.make.prerequisites {
+		for _, stem := range r.make.patterns {
 			before, after, _ := strings.Cut(stem, "%")
 			if strings.HasSuffix(p, after) && (strings.HasPrefix(p, before) || strings.HasPrefix(path.Base(p), before)) {
-				r.targets[p] = true
+				r.make.targets[p] = true
 			}
 		}
 	}
-	for _, dir := range r.makeDirs {
-		for p := range maps.Clone(r.targets) {
-			if !r.phony[p] {
-				r.targets[path.Join(dir, p)] = true
+	for _, dir := range r.make.dirs {
+		for p := range maps.Clone(r.make.targets) {
+			if !r.make.phony[p] {
+				r.make.targets[path.Join(dir, p)] = true
 			}
 		}
 	}
-	r.makeDirs = nil
+	r.make.dirs = nil
 }
 
 // addRule notes what a rule makes.
@@ -213,19 +222,19 @@ func (r *Reading) addRule(targets, from, dirs []string) {
 			switch {
 			case t == ".PHONY":
 				for _, p := range from {
-					r.phony[path.Join(dir, p)] = true
+					r.make.phony[path.Join(dir, p)] = true
 				}
 			case !strings.ContainsAny(t, "%"+unknown) && !strings.HasPrefix(t, "."):
-				r.targets[path.Join(dir, t)] = true
+				r.make.targets[path.Join(dir, t)] = true
 			case strings.Contains(t, "%"):
-				r.patternTargets = append(r.patternTargets, t)
+				r.make.patterns = append(r.make.patterns, t)
 			}
 		}
 	}
 	for _, f := range from {
 		for _, dir := range dirs {
 			if !strings.ContainsAny(f, "%"+unknown) {
-				r.prerequisites[path.Join(dir, f)] = true
+				r.make.prerequisites[path.Join(dir, f)] = true
 			}
 		}
 	}

@@ -33,12 +33,12 @@ func sameCommands(name string, before, now []byte) bool {
 	return okA && okB && reflect.DeepEqual(a, b)
 }
 
-// said are keys of manifests that only describe.
-var said = set(`name version description keywords author authors contributors maintainers license license-file readme repository homepage documentation bugs funding
+// describing are keys of manifests that only describe.
+var describing = set(`name version description keywords author authors contributors maintainers license license-file readme repository homepage documentation bugs funding
 	private files engines urls classifiers categories support requires-python rust-version`)
 
-// wanted are keys of manifests that list packages with versions.
-var wanted = set(`dependencies devDependencies peerDependencies peerDependenciesMeta optionalDependencies bundledDependencies dev-dependencies build-dependencies
+// packageLists are keys of manifests that list packages with versions.
+var packageLists = set(`dependencies devDependencies peerDependencies peerDependenciesMeta optionalDependencies bundledDependencies dev-dependencies build-dependencies
 	optional-dependencies dependency-groups require require-dev`)
 
 func readJSON(data []byte) (any, bool) {
@@ -46,7 +46,7 @@ func readJSON(data []byte) (any, bool) {
 	if json.Unmarshal(data, &all) != nil {
 		return nil, false
 	}
-	return deciding(all), true
+	return withoutDescription(all), true
 }
 
 func readTOML(data []byte) (any, bool) {
@@ -54,20 +54,20 @@ func readTOML(data []byte) (any, bool) {
 	if toml.Unmarshal(data, &all) != nil {
 		return nil, false
 	}
-	all = deciding(all)
+	all = withoutDescription(all)
 	for _, name := range []string{"project", "package"} {
 		if table, ok := all[name].(map[string]any); ok {
-			all[name] = deciding(table)
+			all[name] = withoutDescription(table)
 		}
 	}
 	return all, true
 }
 
-// deciding is a table without what does not decide.
-func deciding(table map[string]any) map[string]any {
+// withoutDescription is a table without what does not decide.
+func withoutDescription(table map[string]any) map[string]any {
 	left := map[string]any{}
 	for key, value := range table {
-		if !said[key] && !(wanted[key] && plain(value)) {
+		if !describing[key] && !(packageLists[key] && plain(value)) {
 			left[key] = value
 		}
 	}

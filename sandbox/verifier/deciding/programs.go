@@ -68,7 +68,7 @@ func (r *reader) call(args []string, redirects []*syntax.Redirect, depth int) {
 		args = args[1:]
 		// A word behind a flag may be the flag's own (timeout -s KILL, env -u NAME),
 		// unless it can be run.
-		for flag := false; len(args) > 0 && (own(args[0]) || flag && !r.runs(args[0])); args = args[1:] {
+		for flag := false; len(args) > 0 && (isWrapperArgument(args[0]) || flag && !r.runs(args[0])); args = args[1:] {
 			flag = strings.HasPrefix(args[0], "-")
 		}
 	}
@@ -110,9 +110,9 @@ func (r *reader) runs(word string) bool {
 
 var duration = regexp.MustCompile(`^[0-9.]+[smhd]?$`) // and not "sh", which the same letters make
 
-// own tells a wrapper's own argument by its look: a flag, a setting of env, the 10s
+// isWrapperArgument tells a wrapper's own argument by its look: a flag, a setting of env, the 10s
 // of timeout.
-func own(s string) bool {
+func isWrapperArgument(s string) bool {
 	return strings.HasPrefix(s, "-") || strings.Contains(s, "=") || duration.MatchString(s)
 }
 

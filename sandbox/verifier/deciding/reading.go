@@ -12,15 +12,15 @@ import (
 
 // Bounds of the following: what is beyond them is taken for whatever it might be.
 const (
-	MaxText   = 256 << 10 // bytes of a program's text
-	maxScript = 16 << 20  // bytes of what may be a text at all
-	MaxTexts  = 400       // programs that are read
-	MaxLevel  = 8         // programs that run programs
-	maxFits   = 200       // patterns of what is run
-	maxSteps  = 20_000    // values that the words of one text are taken to have
+	MaxText     = 256 << 10 // bytes of a program's text
+	maxScript   = 16 << 20  // bytes of what may be a text at all
+	MaxTexts    = 400       // programs that are read
+	MaxLevel    = 8         // programs that run programs
+	maxPatterns = 200       // patterns of what is run
+	maxSteps    = 20_000    // values that the words of one text are taken to have
 )
 
-// reading is what main's own words run: from the criteria's lines to the programs
+// Reading is what main's own words run: from the criteria's lines to the programs
 // that they name, to what the text of these sources, includes, imports and calls,
 // as far as text shows it. The texts are main's: the claimed commit's have no say in
 // what decides on it.
@@ -45,23 +45,16 @@ type Reading struct {
 	openEnded   bool             // a shell runs what no text names
 	followed    map[string]bool  // texts by path, and whether they run what they are given
 
-	targets        map[string]bool // of make: a file of such a name is made already
-	phony          map[string]bool // targets that are no files
-	prerequisites  map[string]bool // what make's rules make from
-	patternTargets []string        // targets with a %
-	makeDirs       []string        // where make looks for targets, too
-
-	testData    map[string]bool // what main's tests read or speak of: named, and not left out
-	testHelpers map[string]bool // modules that main's tests import, without the end of their names
-	lostTests   map[string]bool // files in which main's tests stand no more
-	generated   bool            // go generate's lines are read
-	err         error
+	make      makeRules
+	tests     mainTests
+	generated bool  // go generate's lines are read
+	err       error // trouble with a blob
 }
 
 func newReading(base, have Tree, links links, blobs Blobs) *Reading {
 	r := &Reading{base: base, have: have, links: links, blobs: blobs, moduleDirs: map[string]bool{".": true, "src": true, "lib": true, "python": true}}
-	for _, m := range []*map[string]bool{&r.named, &r.runs, &r.required, &r.mentioned, &r.programDirs, &r.pathDirs, &r.followed, &r.targets, &r.phony,
-		&r.prerequisites, &r.testData, &r.testHelpers, &r.lostTests} {
+	for _, m := range []*map[string]bool{&r.named, &r.runs, &r.required, &r.mentioned, &r.programDirs, &r.pathDirs, &r.followed,
+		&r.make.targets, &r.make.phony, &r.make.prerequisites, &r.tests.data, &r.tests.helpers, &r.tests.lost} {
 		*m = map[string]bool{}
 	}
 	for name := range base {
@@ -82,8 +75,8 @@ type how struct {
 	level    int  // 0 in a criterion
 }
 
-// ref notes that a text runs a file; it reports whether main has it.
-func (r *Reading) ref(name string, h how) bool {
+// noteRun notes that a text runs a file; it reports whether main has it.
+func (r *Reading) noteRun(name string, h how) bool {
 	if path.IsAbs(name) || name == "." || name == ".." || strings.HasPrefix(name, "../") {
 		return false
 	}
@@ -104,8 +97,8 @@ func (r *Reading) ref(name string, h how) bool {
 	return onBase
 }
 
-// there reports whether main or the claimed commit has a file.
-func (r *Reading) there(name string) bool { return r.onBase(name) || r.have[name] != "" }
+// exists reports whether main or the claimed commit has a file.
+func (r *Reading) exists(name string) bool { return r.onBase(name) || r.have[name] != "" }
 
 func (r *Reading) onBase(name string) bool { return r.base[r.links.end(name)] != "" }
 
@@ -207,7 +200,7 @@ func (r *Reading) pattern(word string, h how) {
 	if h.consumed {
 		return
 	}
-	if len(strings.Trim(word, unclear+"./*?[]")) < 2 || len(r.patterns) >= maxFits {
+	if len(strings.Trim(word, unclear+"./*?[]")) < 2 || len(r.patterns) >= maxPatterns {
 		r.openEnded = true
 		return
 	}
@@ -244,9 +237,9 @@ func (r *Reading) pattern(word string, h how) {
 }
 
 // decides says whether a path that the claimed commit has otherwise than main is of
-// a kind that decides, by where it is and what main's words run; keep says that it
+// a kind that decides, by where it is and what main's words run; stays says that it
 // stays in every run all the same, because main's words ask for it.
-func (r *Reading) decides(name string, mode string) (counts, keep bool) {
+func (r *Reading) decides(name string, mode string) (decides, stays bool) {
 	dir := path.Dir(name)
 	program := mode == "100755" || mode == "120000"
 	switch {
@@ -275,7 +268,7 @@ func (r *Reading) matchesPattern(name string) bool {
 // target that needs no making any more.
 func (r *Reading) isMade(name string) bool {
 	for p := name; p != "."; p = path.Dir(p) {
-		if r.targets[p] && r.base[p] == "" {
+		if r.make.targets[p] && r.base[p] == "" {
 			for other := range r.base {
 				if strings.HasPrefix(other, p+"/") {
 					return false

@@ -267,11 +267,11 @@ func (s *shell) file(word, language string, h how) (found, runsArgs bool) {
 	}
 	for _, dir := range s.dirs {
 		p := path.Join(dir, word)
-		if !s.r.there(p) {
+		if !s.r.exists(p) {
 			continue
 		}
 		found = true
-		if s.r.ref(p, h) && s.r.follow(p, language, h.level+1, s.dirs) {
+		if s.r.noteRun(p, h) && s.r.follow(p, language, h.level+1, s.dirs) {
 			runsArgs = true
 		}
 	}

@@ -17,12 +17,19 @@ var (
 	sources = set(`.go .py .js .mjs .cjs .jsx .ts .mts .tsx .rs .c .cc .cpp .cxx .h .hh .hpp .java .kt .scala .rb .php .pl .pm .lua .cs .fs .swift .dart .ex .exs
 		.erl .hs .ml .mli .clj .jl .r .nim .zig .v .d .vue .svelte .css .scss .sql .proto .udc`)
 	documents = set(`.md .rst .adoc .html .htm .tex .org`)
-	// helping are names of what only tests are made with.
-	helping      = regexp.MustCompile(`(?i)^(?:(?:test|mock|fake|stub)[^/]*|.*(?:helpers?|asserts?|assertions?|expects?|fakes?|mocks?|stubs?|checks|matchers?|tests?|testing))$`)
+	// helperName is for names of what only tests are made with.
+	helperName   = regexp.MustCompile(`(?i)^(?:(?:test|mock|fake|stub)[^/]*|.*(?:helpers?|asserts?|assertions?|expects?|fakes?|mocks?|stubs?|checks|matchers?|tests?|testing))$`)
 	goTestImport = regexp.MustCompile(`(?m)^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w.~/-]+)"`)
 	embeds       = regexp.MustCompile(`(?m)^//go:embed[ \t]+(.+)$`)
 	generates    = regexp.MustCompile(`(?m)^//go:generate[ \t]+(.+)$`)
 )
+
+// mainTests are what main's tests use.
+type mainTests struct {
+	data    map[string]bool // what they read or speak of: named, and not left out
+	helpers map[string]bool // modules that they import, without the end of their names
+	lost    map[string]bool // files in which they stand no more
+}
 
 // readTests reads main's tests, which are as main has them, for what they compare with
 // and are helped by: data that they name, and helpers that they import. Whether one is
@@ -61,7 +68,7 @@ func (r *Reading) noteTestData(at, word string) {
 		if word == "" || path.IsAbs(word) || p == "." || strings.HasPrefix(p, "..") {
 			continue
 		}
-		r.testData[strings.TrimSuffix(strings.TrimRight(p, "*"), "/")] = true
+		r.tests.data[strings.TrimSuffix(strings.TrimRight(p, "*"), "/")] = true
 	}
 }
 
@@ -69,16 +76,16 @@ func (r *Reading) noteTestData(at, word string) {
 // are made with.
 func (r *Reading) helpers(at, ext, text string) {
 	note := func(stem string) {
-		if helping.MatchString(path.Base(stem)) {
-			r.testHelpers[stem] = true
+		if helperName.MatchString(path.Base(stem)) {
+			r.tests.helpers[stem] = true
 		}
 	}
 	switch ext {
 	case ".go":
 		for _, m := range goTestImport.FindAllStringSubmatch(text, -1) {
 			for rest := m[1]; rest != ""; _, rest, _ = strings.Cut(rest, "/") {
-				if rest != at && helping.MatchString(path.Base(rest)) {
-					r.testHelpers[rest] = true
+				if rest != at && helperName.MatchString(path.Base(rest)) {
+					r.tests.helpers[rest] = true
 				}
 			}
 		}
@@ -104,7 +111,7 @@ func (r *Reading) helpers(at, ext, text string) {
 // noteImportedData notes a file that a test imports and that is no program.
 func (r *Reading) noteImportedData(p string) {
 	if ext := path.Ext(p); ext != "" && !sources[ext] {
-		r.testData[p] = true
+		r.tests.data[p] = true
 	}
 }
 
@@ -117,14 +124,14 @@ func (r *Reading) usedByTests(name string) bool {
 	ext := path.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
 	if sources[ext] {
-		return r.testHelpers[stem] || r.testHelpers[path.Dir(name)] || r.lostTests[name]
+		return r.tests.helpers[stem] || r.tests.helpers[path.Dir(name)] || r.tests.lost[name]
 	}
 	base := strings.ToLower(path.Base(stem))
 	if documents[ext] || base == "license" || base == "readme" || base == "changelog" {
 		return false
 	}
 	for p := name; p != "."; p = path.Dir(p) {
-		if r.testData[p] {
+		if r.tests.data[p] {
 			return true
 		}
 	}
@@ -133,7 +140,7 @@ func (r *Reading) usedByTests(name string) bool {
 
 // readGenerate reads what `go generate` runs: the lines in main's files. A file whose lines
 // the claimed commit has otherwise decides.
-func (r *Reading) readGenerate(dirs []string, h how) {
+func (r *Reading) readGenerate(h how) {
 	if r.generated {
 		return
 	}
@@ -197,7 +204,7 @@ func (r *Reading) findLostTests() {
 		now := r.claimedText(name)
 		for _, test := range findAll(re, before) {
 			if !strings.Contains(now, strings.TrimSpace(test)) {
-				r.lostTests[name] = true
+				r.tests.lost[name] = true
 			}
 		}
 	}
