@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"git-ward/internal/gittest"
 )
 
 // TestPicturesAreTheCodes draws all pictures again: the committed ones show the code as
@@ -15,6 +17,9 @@ import (
 func TestPicturesAreTheCodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED in the quick tier: it builds git-ward to draw its machines")
+	}
+	if err := gittest.Tree(); err != nil { // scripts/draw reads all of it
+		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	if out, err := exec.Command("../scripts/draw", dir).CombinedOutput(); err != nil {

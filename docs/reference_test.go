@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"git-ward/internal/gittest"
 )
 
 var (
@@ -41,9 +42,11 @@ func TestVerbsExist(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED in the quick tier: it builds git-ward")
 	}
-	cmd := exec.CommandContext(context.Background(), "go", "run", ".", "-h")
-	cmd.Dir = ".."
-	help, err := cmd.Output()
+	bin, err := gittest.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	help, err := exec.Command(filepath.Join(bin, "git-ward"), "-h").Output()
 	if err != nil {
 		t.Fatal(errors.Join(err, errors.New(string(help))))
 	}

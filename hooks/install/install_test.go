@@ -14,12 +14,16 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/gittest"
 	"git-ward/internal/hookdir"
 )
 
 // build makes the hook binary, once: an installed hook is told by what Go writes into
 // its binaries.
 var build = sync.OnceValues(func() (string, error) {
+	if err := gittest.Tree(); err != nil {
+		return "", err
+	}
 	dir, err := os.MkdirTemp("", "ward-test-hook-")
 	if err != nil {
 		return "", err

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"git-ward/internal/gittest"
 )
 
 // raw are the places that may take an Untrusted as it was written, with the reason.
@@ -101,6 +103,9 @@ type listed struct {
 // package exports.
 func listModule(t *testing.T) (module []listed, exports map[string]string) {
 	t.Helper()
+	if err := gittest.Tree(); err != nil {
+		t.Fatal(err)
+	}
 	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "git-ward/...").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ package gittest
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,19 +38,51 @@ var Bin = sync.OnceValues(func() (string, error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // a fence's user reads it, too
 		return "", err
 	}
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err := Tree(); err != nil {
+		return "", err
+	}
+	root, err := moduleRoot()
 	if err != nil {
-		return "", fmt.Errorf("go list -m: %w", err)
+		return "", err
 	}
 	for _, args := range builds {
 		cmd := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", dir + "/"}, args...)...)
-		cmd.Dir = strings.TrimSpace(string(root))
+		cmd.Dir = root
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("go build: %w\n%s", err, out)
 		}
 	}
 	return dir, nil
+})
+
+// moduleRoot is the directory of go.mod.
+var moduleRoot = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list -m: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+})
+
+// Tree has go test take the whole tree for an input of the test that calls it. go test
+// prints an earlier run's result for one whose inputs are the same, and takes for inputs
+// the test's own packages and the files that its own process looked at: not what a
+// command reads that the test starts, such as `go build`.
+var Tree = sync.OnceValue(func() error {
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err // to read a folder is to look at the size and time of each of its files
+		}
+		if name := d.Name(); name == ".git" || path == filepath.Join(root, "bin") {
+			return filepath.SkipDir
+		}
+		return nil
+	})
 })
 
 // built is what Clean removes, and inUse its lock, which ends with the process.

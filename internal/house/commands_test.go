@@ -98,6 +98,32 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestResultsAreOfTheTree: a test that has the go command read the tree tells go test so,
+// which else prints the result that it had before the tree changed.
+func TestResultsAreOfTheTree(t *testing.T) {
+	reads := regexp.MustCompile(`"go", "(build|list|run|vet)"|Command\("\.\./scripts/`)
+	found := 0
+	for _, p := range packages(t) {
+		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+			data, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := strings.TrimPrefix(p.ImportPath, module+"/") + "/" + name
+			if !reads.Match(data) || path == "hooks/bench_test.go" { // it builds a program that it has written itself
+				continue
+			}
+			found++
+			if !bytes.Contains(data, []byte("gittest.Tree(")) && !bytes.Contains(data, []byte("gittest.Bin(")) {
+				t.Errorf("%s: call gittest.Tree or gittest.Bin before the go command reads the tree", path)
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d files were found", found)
+	}
+}
+
 // shell adds the commands of a script, and its functions. Words of a text that may be no script count
 // only where this machine has such a program.
 func shell(called map[string]string, functions map[string]bool, place, text string, script bool) {

@@ -7,10 +7,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"git-ward/internal/gittest"
 )
 
 const module = "git-ward"
@@ -28,12 +32,17 @@ func TestMain(m *testing.M) {
 type goPackage struct {
 	Dir, ImportPath, Name, Doc         string
 	GoFiles, TestGoFiles, XTestGoFiles []string
-	Imports, TestImports, XTestImports []string
+	IgnoredGoFiles                     []string // for other systems or build tags
+	Imports                            []string
 }
 
+// goList is what `go list` says, of the tree as it is now: see gittest.Tree.
 func goList(args ...string) ([]goPackage, error) {
+	if err := gittest.Tree(); err != nil {
+		return nil, err
+	}
 	out, err := exec.Command("go", append([]string{"list",
-		"-json=Dir,ImportPath,Name,Doc,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports"}, args...)...).Output()
+		"-json=Dir,ImportPath,Name,Doc,GoFiles,TestGoFiles,XTestGoFiles,IgnoredGoFiles,Imports"}, args...)...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
@@ -105,7 +114,10 @@ func arrow(from, to string) string {
 
 func TestImportsRunDown(t *testing.T) {
 	for _, p := range packages(t) {
-		for _, to := range p.Imports {
+		if strings.Contains(p.ImportPath, "/cmd/") && p.Name != "main" {
+			t.Errorf("%s: below cmd/ are programs, which wire rooms together; a library has its place in a room", p.ImportPath)
+		}
+		for _, to := range imports(t, p) {
 			if room(to) == room(module) && to != module || !strings.HasPrefix(to+"/", module+"/") {
 				continue
 			}
@@ -114,6 +126,23 @@ func TestImportsRunDown(t *testing.T) {
 			}
 		}
 	}
+}
+
+// imports are a package's, with those of files that only other build tags take.
+func imports(t *testing.T, p goPackage) []string {
+	t.Helper()
+	all := slices.Clone(p.Imports)
+	for _, name := range p.IgnoredGoFiles {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, spec := range parse(t, filepath.Join(p.Dir, name)).Imports {
+			if path, err := strconv.Unquote(spec.Path.Value); err == nil && !slices.Contains(all, path) {
+				all = append(all, path)
+			}
+		}
+	}
+	return all
 }
 
 // TestArrows holds the rule above to examples, so that it is known to find something.

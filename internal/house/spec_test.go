@@ -19,6 +19,9 @@ var update = flag.Bool("update", false, "write into docs/spec.md where each id i
 // requirement is an id of the specification.
 var requirement = regexp.MustCompile(`\b(?:CONF|GIT|ID|COMMS|HOOK|AUD|SBX|BOOT|AGT|PLAN|LOG|PROT|LES|ORI|UOW|LOOP|UDC|GATE|REC|CTRL|WORK|SEE|GET|MANY)-[0-9]+[a-z]?\b`)
 
+// bracketed is what stands in parentheses as ids do, whatever its letters.
+var bracketed = regexp.MustCompile(`\(([A-Z]{2,9}-[0-9]+[a-z]?)[,)]`)
+
 const specification = "docs/spec.md"
 
 // TestRequirements: docs/spec.md has each id that a file of the tree cites, and no
@@ -89,7 +92,11 @@ func citations(t *testing.T) map[string][]string {
 		if folder == "." {
 			folder = "/"
 		}
-		for _, id := range requirement.FindAllString(string(data), -1) {
+		ids := requirement.FindAllString(string(data), -1)
+		for _, m := range bracketed.FindAllStringSubmatch(string(data), -1) {
+			ids = append(ids, m[1])
+		}
+		for _, id := range ids {
 			if !slices.Contains(cited[id], folder) {
 				cited[id] = append(cited[id], folder)
 			}

@@ -46,6 +46,9 @@ func build(t testing.TB) string {
 var binaries string
 
 var built = sync.OnceValue(func() (err error) {
+	if err := gittest.Tree(); err != nil {
+		return err
+	}
 	if binaries, err = os.MkdirTemp("", "ward-agent-test-"); err != nil {
 		return err
 	}
