@@ -13,9 +13,10 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// report writes a line to bootstrap.log, and to the watcher's own.
-func (w *watcher) report(event boot.Event, branch, commit, reason string) {
-	w.logEvent(event, branch, commit, reason, w.journal.Append(event, branch, commit, reason))
+// reportFailure writes the end of a start that came to nothing, or of a signal, to
+// bootstrap.log and to the watcher's own log. The agent writes its SUCCESS itself.
+func (w *watcher) reportFailure(branch, commit, reason string) {
+	w.logEvent(boot.Failure, branch, commit, reason, w.journal.Append(boot.Failure, branch, commit, reason))
 }
 
 // logEvent writes to the watcher's own log what bootstrap.log was told, with the
@@ -32,7 +33,7 @@ func (w *watcher) logEvent(event boot.Event, branch, commit, reason string, err 
 func (w *watcher) recover() {
 	e, open := w.journal.Unfinished()
 	if open {
-		w.report(boot.Failure, e.Branch, e.Commit, "the watcher ended while it started")
+		w.reportFailure(e.Branch, e.Commit, "the watcher ended while it started")
 	}
 	h := w.state.Hop
 	if h == nil || !h.Started {
@@ -55,7 +56,7 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 			if ctx.Err() != nil {
 				return 0, nil
 			}
-			if w.Once {
+			if w.opts.Once {
 				return 0, err
 			}
 			w.log.Error().Str("error", explain(err)).Msg("nothing can be started")
@@ -69,7 +70,7 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 		if ctx.Err() != nil {
 			return r.code, nil
 		}
-		if w.Once && t != nil && w.over(t, r) {
+		if w.opts.Once && t != nil && w.over(t, r) {
 			w.notices.Deliver(ctx)
 			return r.code, nil
 		}
@@ -132,7 +133,7 @@ func (w *watcher) accept(s signals.Signal, again bool) {
 	case h != nil && again: // it is this one
 		return
 	case h != nil && (s.Kind == h.Kind || s.Kind == signals.Bootstrap):
-		w.report(boot.Failure, s.Name, boot.Unknown, fmt.Sprintf("the signal %s came together with %s, which goes first", s.Kind, h.Signal))
+		w.reportFailure(s.Name, boot.Unknown, fmt.Sprintf("the signal %s came together with %s, which goes first", s.Kind, h.Signal))
 		return
 	}
 	w.log.Info().Str("signal", s.Kind).Str("name", s.Name).Msg("a signal")
@@ -142,6 +143,6 @@ func (w *watcher) accept(s signals.Signal, again bool) {
 
 // refused reports a malformed signal.
 func (w *watcher) refused(kind string, why error) {
-	w.report(boot.Failure, boot.Unknown, boot.Unknown, "malformed signal "+kind+": "+why.Error())
+	w.reportFailure(boot.Unknown, boot.Unknown, "malformed signal "+kind+": "+why.Error())
 	w.notices.Tell(guardNotice("signal", target{}, fmt.Sprintf("The agent wrote a malformed signal `%s`: %v. It is removed.", kind, why)))
 }

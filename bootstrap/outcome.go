@@ -23,7 +23,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 		w.trimLogs()
 	}
 	switch {
-	case r.Time >= w.Settings.Bootstrap.Check.Duration && r.Booted:
+	case r.Time >= w.opts.Settings.Bootstrap.Check.Duration && r.Booted:
 		w.restarts.short = 0
 		if r.Excess == nil {
 			w.notices.Forget()
@@ -46,7 +46,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 // abandon is the end of a start that the end of the watcher came between.
 func (w *watcher) abandon(t *target) {
 	if _, open := w.journal.Unfinished(); open {
-		w.report(boot.Failure, t.branch, t.commit, "the watcher was told to end")
+		w.reportFailure(t.branch, t.commit, "the watcher was told to end")
 	}
 	if h := w.state.Hop; h != nil && !h.Started {
 		h.Attempts--
@@ -57,7 +57,7 @@ func (w *watcher) abandon(t *target) {
 // fail is the end of a start that came to nothing: after a signal main is next,
 // and after main the last commit of main that started.
 func (w *watcher) fail(t *target, why string) {
-	w.report(boot.Failure, t.branch, t.commit, why)
+	w.reportFailure(t.branch, t.commit, why)
 	w.trees.Forget(t.branch)
 	if t.hop != nil {
 		w.state.Hop = nil

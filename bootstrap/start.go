@@ -45,7 +45,7 @@ func (w *watcher) start(ctx context.Context, t *target) run {
 	}
 	start, err := w.journal.Begin(t.branch, t.commit, t.note)
 	w.logEvent(boot.Bootstrapping, t.branch, t.commit, t.note, err)
-	fmt.Fprintf(w.errors, "--- %s %s %s\n", w.Now().UTC().Format(time.RFC3339), t.branch, t.commit)
+	fmt.Fprintf(w.errors, "--- %s %s %s\n", w.opts.Now().UTC().Format(time.RFC3339), t.branch, t.commit)
 	end, err := w.supervisor.Watch(ctx, w.agent(ctx, t, dir, start))
 	if err != nil {
 		return failed(err)
@@ -64,7 +64,7 @@ func (w *watcher) clearDisk(ctx context.Context, t *target) {
 
 // trimLogs removes what is large in logs/, after the agent that made it was ended.
 func (w *watcher) trimLogs() {
-	for _, path := range w.dir.TrimLogs(w.Settings.Guard.Logs / 64) {
+	for _, path := range w.dir.TrimLogs(w.opts.Settings.Guard.Logs / 64) {
 		w.log.Warn().Str("file", path).Msg("a large log is removed")
 	}
 }
@@ -80,12 +80,12 @@ func (w *watcher) prepare(ctx context.Context, t *target) (dir string, err error
 
 // agent is what is started of a target's tree.
 func (w *watcher) agent(ctx context.Context, t *target, dir string, start *journal.Start) supervisor.Agent {
-	g := w.Settings.Guard
+	g := w.opts.Settings.Guard
 	own := w.trees.RunCommand(ctx, dir)
 	return supervisor.Agent{
 		Command:      supervisor.Command{Args: w.agentArgs(own), Dir: dir, Env: w.agentEnv(ctx, t, len(own) > 0)},
 		Tee:          w.tee,
-		StartTimeout: w.Settings.Bootstrap.StartTimeout.Duration,
+		StartTimeout: w.opts.Settings.Bootstrap.StartTimeout.Duration,
 		Booted:       start.Succeeded,
 		OnBooted:     func() { w.booted(t) },
 		Signaled:     w.signals.Waiting,
@@ -100,13 +100,13 @@ func (w *watcher) agent(ctx context.Context, t *target, dir string, start *journ
 func (w *watcher) agentArgs(own []string) []string {
 	args := append([]string{}, own...)
 	if len(args) == 0 {
-		args = []string{w.Agent}
+		args = []string{w.opts.Agent}
 	}
 	args = append(args, w.repoArgs()...)
-	if w.Model != "" {
-		args = append(args, "--model", w.Model)
+	if w.opts.Model != "" {
+		args = append(args, "--model", w.opts.Model)
 	}
-	if w.Once {
+	if w.opts.Once {
 		args = append(args, "--once")
 	}
 	return args
@@ -125,7 +125,7 @@ func (w *watcher) agentEnv(ctx context.Context, t *target, own bool) []string {
 func (w *watcher) booted(t *target) {
 	w.log.Info().Str("branch", t.branch).Str("commit", t.commit).Str("reason", t.note).Msg(string(boot.Success))
 	if t.branch == boot.Main {
-		fmt.Fprintln(w.Stdout, boot.Booted+t.commit)
+		fmt.Fprintln(w.opts.Stdout, boot.Booted+t.commit)
 	}
 	if t.hop == nil {
 		return

@@ -36,7 +36,7 @@ func (w *watcher) next(ctx context.Context) (*target, error) {
 		return nil, err
 	}
 	if commit == "" {
-		return nil, diag.Hint(fmt.Errorf("%s has no branch main", w.Bare), "`git ward init --bare DIR` makes its first commit")
+		return nil, diag.Hint(fmt.Errorf("%s has no branch main", w.opts.Bare), "`git ward init --bare DIR` makes its first commit")
 	}
 	code, err := w.remote.Code(ctx, commit)
 	if err != nil {

@@ -45,7 +45,7 @@ type Options struct {
 
 // watcher is one run of it: its parts, and what it keeps in mind.
 type watcher struct {
-	Options
+	opts       Options
 	dir        *statedir.Dir
 	remote     *remote.Remote
 	signals    *signals.Box
@@ -68,7 +68,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	// one.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	w := &watcher{Options: o, remote: remote.Open(o.Bare), dir: &statedir.Dir{Path: o.State, Separate: o.AgentUser != 0}}
+	w := &watcher{opts: o, remote: remote.Open(o.Bare), dir: &statedir.Dir{Path: o.State, Separate: o.AgentUser != 0}}
 	if w.supervisor, err = supervisor.Become(o.Self, o.AgentUser); err != nil {
 		return 0, err
 	}
@@ -78,7 +78,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if err := w.dir.Prepare(); err != nil {
 		return 0, err
 	}
-	lock, err := w.dir.Lock()
+	lock, err := w.dir.Lock(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -121,36 +121,37 @@ func (w *watcher) openLogs() (closeAll func(), err error) {
 		return nil, err
 	}
 	w.errors = diag.NewScreen(errs) // the agent writes it, and people read it
-	w.tee = supervisor.NewTee(w.errors, w.Stderr)
-	text := zerolog.ConsoleWriter{Out: diag.NewScreen(w.Stderr), NoColor: true, TimeFormat: time.RFC3339, TimeLocation: time.UTC}
+	w.tee = supervisor.NewTee(w.errors, w.opts.Stderr)
+	text := zerolog.ConsoleWriter{Out: diag.NewScreen(w.opts.Stderr), NoColor: true, TimeFormat: time.RFC3339, TimeLocation: time.UTC}
 	zerolog.ErrorHandler = func(error) {} // a full disk; the line is on stderr still
-	w.log = zerolog.New(io.MultiWriter(deaf{diag.JSONLines{Out: own}}, deaf{text})).With().Timestamp().Str("by", "watcher").Logger()
+	w.log = zerolog.New(io.MultiWriter(bestEffort{diag.JSONLines{Out: own}}, bestEffort{text})).With().Timestamp().Str("by", "watcher").Logger()
 	return func() { own.Close(); errs.Close() }, nil
 }
 
-// deaf is a writer whose failure does not keep the next one from its line.
-type deaf struct{ io.Writer }
+// bestEffort is a writer whose failure does not keep the writers after it from the
+// same line.
+type bestEffort struct{ out io.Writer }
 
-func (d deaf) Write(p []byte) (int, error) {
-	d.Writer.Write(p)
+func (b bestEffort) Write(p []byte) (int, error) {
+	b.out.Write(p)
 	return len(p), nil
 }
 
 // assemble makes the parts that need the directory and the logs.
 func (w *watcher) assemble() {
 	w.state = loadState(w.dir, w.log)
-	w.journal = &journal.Journal{Dir: w.dir, Now: w.Now}
+	w.journal = &journal.Journal{Dir: w.dir, Now: w.opts.Now}
 	w.signals = &signals.Box{Dir: w.dir, Log: w.log, Refused: w.refused}
-	program := &program{supervisor: w.supervisor, path: w.Agent, dir: w.State, repoArgs: w.repoArgs()}
+	program := &program{supervisor: w.supervisor, path: w.opts.Agent, dir: w.opts.State, repoArgs: w.repoArgs()}
 	w.trees = &trees.Trees{
-		Dir: w.dir, Bare: w.Bare, Remote: w.remote, Supervisor: w.supervisor, Settings: w.Settings,
+		Dir: w.dir, Bare: w.opts.Bare, Remote: w.remote, Supervisor: w.supervisor, Settings: w.opts.Settings,
 		Rescue: program.rescue, Record: &w.state.Trees, Save: w.state.save, Log: w.log,
 	}
 	w.notices = &notices.Notices{
 		Record: &w.state.Notices, Save: w.state.save, Report: program.report,
-		MaxPause: w.Settings.Bootstrap.Check.Duration, Now: w.Now, Log: w.log,
+		MaxPause: w.opts.Settings.Bootstrap.Check.Duration, Now: w.opts.Now, Log: w.log,
 	}
-	w.restarts = restarts{maxPause: w.Settings.Bootstrap.Check.Duration, limit: w.Settings.Guard.Restarts}
+	w.restarts = restarts{maxPause: w.opts.Settings.Bootstrap.Check.Duration, limit: w.opts.Settings.Guard.Restarts}
 }
 
 // listen hears of signals at once. Looking stays the backup.
@@ -173,9 +174,9 @@ func (w *watcher) listen() (io.Closer, error) {
 
 // repoArgs tell the agent's program where everything is.
 func (w *watcher) repoArgs() []string {
-	args := []string{"--bare", w.Bare, "--state", w.State}
-	if w.Door != "" {
-		args = append(args, "--door", w.Door)
+	args := []string{"--bare", w.opts.Bare, "--state", w.opts.State}
+	if w.opts.Door != "" {
+		args = append(args, "--door", w.opts.Door)
 	}
-	return append(args, "--config", w.Config)
+	return append(args, "--config", w.opts.Config)
 }

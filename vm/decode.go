@@ -152,7 +152,7 @@ func increment(in *asm.Instruction) (int64, bool) {
 // loop of nothing but JMPs ends somewhere in it.
 func (im *Image) follow(at int32) (next, cost int32) {
 	for cost < maxFused && im.is(at, asm.JMP) {
-		at, cost = im.sites[at].target, cost+1
+		at, cost = im.sites[at].address, cost+1
 	}
 	return at, cost
 }
@@ -166,7 +166,7 @@ func (im *Image) is(at int32, op asm.Opcode) bool {
 func (im *Image) branch(op *operation, at int32) {
 	s := im.sites[at]
 	op.kind = [...]kind{branchEqual, branchEqual, branchMore, branchLess}[s.Op-asm.JE]
-	op.arms = im.answers(s, arm{next: at + 1, cost: 1}, arm{next: s.target, cost: 1})
+	op.arms = im.answers(s, arm{next: at + 1, cost: 1}, arm{next: s.address, cost: 1})
 }
 
 // answers puts the arms behind no and yes in order.
@@ -251,7 +251,7 @@ func (im *Image) question(at int32) (operation, bool) {
 	}
 	op.dst, op.src, op.literal = uint8(c.Dst), uint8(c.Src.Reg), c.Src.Value
 	head := test + 2 - at
-	op.arms = im.answers(j, im.arm(test+2, head), im.arm(j.target, head))
+	op.arms = im.answers(j, im.arm(test+2, head), im.arm(j.address, head))
 	op.cost = max(op.arms[0].cost, op.arms[1].cost)
 	return op, true
 }

@@ -35,9 +35,9 @@ type Image struct {
 // instruction is the end of a plan.
 type site struct {
 	*asm.Instruction
-	plan   int32
-	target int32 // address that a jump, or the call of a plan, goes to; -1: no such plan
-	tool   int8  // of CALL: index in tools, unknownTool, or planTool
+	plan    int32
+	address int32 // that a jump, or the call of a plan, goes to; -1: no such plan
+	tool    int8  // of CALL: index in tools, unknownTool, or planTool
 }
 
 const (
@@ -77,7 +77,7 @@ func (l *linker) add(p *asm.Program) error {
 	l.plans, l.starts = append(l.plans, p), append(l.starts, base)
 	for i := range p.Instructions {
 		in := &p.Instructions[i]
-		s := site{Instruction: in, plan: plan, target: base + int32(in.Target)}
+		s := site{Instruction: in, plan: plan, address: base + int32(in.Target)}
 		if in.Op == asm.CALL {
 			s.tool = toolNamed(in.Call.Tool)
 		}
@@ -104,7 +104,7 @@ func (l *linker) enter(address int) error {
 		}
 		l.at[name] = start
 	}
-	l.sites[address].target, l.sites[address].tool = l.at[name], planTool
+	l.sites[address].address, l.sites[address].tool = l.at[name], planTool
 	return nil
 }
 

@@ -103,12 +103,12 @@ func (m *Machine) Step() {
 	case asm.CMP:
 		m.flags = flags{true, m.regs[s.Dst], m.value(s.Src)}
 	case asm.JMP:
-		next = s.target
+		next = s.address
 	case asm.JE, asm.JNE, asm.JG, asm.JL:
 		if !m.flags.set {
 			m.end(FlagsUnset)
 		} else if m.flags.taken(s.Op) {
-			next = s.target
+			next = s.address
 		}
 	case asm.CALL:
 		next = m.call(s, next)
@@ -164,7 +164,7 @@ func (m *Machine) subtract(r asm.Register, v int64) {
 func (m *Machine) call(s *site, next int32) int32 {
 	switch {
 	case s.tool == planTool:
-		return m.enter(s.target, next)
+		return m.enter(s.address, next)
 	case s.tool == unknownTool || !m.tools[s.tool]:
 		m.end(CallDenied)
 	default:

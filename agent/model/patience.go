@@ -12,7 +12,7 @@ import (
 // number of tries. A provider that is busy is waited for, by its own word if it
 // has one: that is backpressure, and no failure until the time for it is over.
 type Patience struct {
-	Model
+	Model Model
 	Tries int                                 // of one turn that breaks, the first included
 	Busy  time.Duration                       // to wait, in sum, in one turn for a provider that is busy
 	Base  time.Duration                       // of the back-off; 0: a second

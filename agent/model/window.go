@@ -11,7 +11,7 @@ import (
 // in this order, the results of tools, the oldest first; the oldest turns with
 // their results; never the system prompt, the first message, or the last turn.
 type Window struct {
-	Model
+	Model  Model
 	Tokens int64 // the context window; less once the provider has shown that it is
 	Output int64 // what of it an answer may take
 }

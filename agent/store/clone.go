@@ -150,7 +150,7 @@ func (c *clone) remote(ctx context.Context, branch string) (string, error) {
 // resolve is the commit that a revision names, "" when it names none.
 func (c *clone) resolve(ctx context.Context, revision string) (string, error) {
 	id, err := c.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
-	if exited(err, 1) {
+	if saidNo(err) {
 		return "", nil
 	}
 	return id, err
@@ -159,7 +159,7 @@ func (c *clone) resolve(ctx context.Context, revision string) (string, error) {
 // isAncestor reports whether old is in the history of new, or is new.
 func (c *clone) isAncestor(ctx context.Context, old, new string) (bool, error) {
 	_, err := c.git(ctx, "merge-base", "--is-ancestor", old, new)
-	if exited(err, 1) {
+	if saidNo(err) {
 		return false, nil
 	}
 	return err == nil, err

@@ -11,6 +11,7 @@ import (
 
 // Merged reports whether main, as of the last look, holds a commit.
 func (s *Store) Merged(ctx context.Context, commit string) (bool, error) {
+	// The clone of main has the commit only if it was merged.
 	if known, err := s.main.resolve(ctx, commit); known == "" || err != nil {
 		return false, err
 	}
@@ -51,7 +52,7 @@ func (c *clone) merge(ctx context.Context, main, branch, commit string) (string,
 		return commit, err
 	}
 	tree, err := c.git(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", main, commit)
-	if exited(err, 1) {
+	if saidNo(err) {
 		_, files, _ := strings.Cut(tree, "\n")
 		return "", refuse("merging %s into main has conflicts in %s", branch, diag.Clean(strings.ReplaceAll(files, "\n", ", ")))
 	}

@@ -87,7 +87,7 @@ func (w *Work) ready(ctx context.Context) error {
 // committable refuses a working tree that cannot be committed as it is meant.
 func (w *Work) committable(ctx context.Context) error {
 	head, err := w.git(ctx, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil && !exited(err, 1) {
+	if err != nil && !saidNo(err) {
 		return err
 	}
 	if head != "refs/heads/"+w.Branch {

@@ -54,8 +54,8 @@ func (w *Work) hasRef(ctx context.Context, ref string) (bool, error) {
 
 // pushed reports whether a commit is on some branch of the remote, as of the last
 // fetch.
-func (w *Work) pushed(ctx context.Context, id string) (bool, error) {
-	out, err := w.git(ctx, "for-each-ref", "--count=1", "--contains="+id, "refs/remotes/origin/")
+func (c *clone) pushed(ctx context.Context, id string) (bool, error) {
+	out, err := c.git(ctx, "for-each-ref", "--count=1", "--contains="+id, "refs/remotes/origin/")
 	return out != "", err
 }
 

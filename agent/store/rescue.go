@@ -69,7 +69,7 @@ func (c *clone) unpushed(ctx context.Context, all bool) ([]string, error) {
 		if id == "" || slices.Contains(tips, id) || len(tips) == maxRescued {
 			continue
 		}
-		pushed, err := c.git(ctx, "for-each-ref", "--count=1", "--contains="+id, "refs/remotes/origin/")
+		pushed, err := c.pushed(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (c *clone) unpushed(ctx context.Context, all bool) ([]string, error) {
 			ok, err := c.isAncestor(ctx, id, tip)
 			return err == nil && ok
 		})
-		if pushed == "" && !held {
+		if !pushed && !held {
 			tips = append(tips, id)
 		}
 	}

@@ -38,7 +38,8 @@ func (s *Store) Look(ctx context.Context) (Snapshot, error) {
 	return m, err
 }
 
-// Main fetches, lets the clone of main follow unless a watcher sees to that, and returns what main is now.
+// Main fetches, lets the clone of main follow unless a watcher sees to that, and
+// returns what main is now.
 func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 	c := s.main
 	if err := c.fetch(ctx); err != nil {

@@ -192,8 +192,8 @@ func (s *Store) runInput(ctx context.Context, dir, input string, args ...string)
 	return out.String(), errs.String(), err
 }
 
-// exited tells a git that answered by its exit code from one in trouble.
-func exited(err error, code int) bool {
+// saidNo tells a git that answered no, which is exit code 1, from one in trouble.
+func saidNo(err error) bool {
 	var g *gitError
-	return errors.As(err, &g) && g.code == code
+	return errors.As(err, &g) && g.code == 1
 }

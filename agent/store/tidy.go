@@ -46,9 +46,5 @@ func (s *Store) merged(ctx context.Context, c *clone) (bool, error) {
 	if err != nil || head == "" {
 		return false, ctx.Err()
 	}
-	// Ask the clone of main, which has the commit only if it was merged.
-	if known, err := s.main.resolve(ctx, head); known == "" || err != nil {
-		return false, err
-	}
-	return s.main.isAncestor(ctx, head, mainRef)
+	return s.Merged(ctx, head)
 }

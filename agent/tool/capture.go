@@ -93,12 +93,9 @@ func (c *capture) text() string {
 	return strings.ToValidUTF8(b.String(), "\ufffd")
 }
 
-// Log is the path of the file that has the output.
-func (c *capture) Log() string { return c.path }
-
-// Tail is the last lines of the output, size bytes at most of the half that is
-// kept of its end; of a line that is longer than that, its end.
-func (c *capture) Tail(size int) string {
+// lastLines is Tail of what is kept: the end of the output, and all of it where it
+// is short.
+func (c *capture) lastLines(size int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	text := string(c.tail)

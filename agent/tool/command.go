@@ -34,10 +34,17 @@ type Command struct {
 
 // Outcome is how a command ended and what it printed.
 type Outcome struct {
-	*capture
+	output  *capture
 	status  process.Status
 	stopped string // why the agent ended it, "" when it did not
 }
+
+// Log is the path of the file that has the output.
+func (o *Outcome) Log() string { return o.output.path }
+
+// Tail is the last lines of the output, size bytes at most of the half that is
+// kept of its end; of a line that is longer than that, its end.
+func (o *Outcome) Tail(size int) string { return o.output.lastLines(size) }
 
 // OK reports whether the command ended by itself with exit 0.
 func (o *Outcome) OK() bool { return o.stopped == "" && o.status.OK() }
@@ -70,7 +77,7 @@ func (c *Command) Run(ctx context.Context) (*Outcome, error) {
 	if c.Tee != nil { // a pipe of its own, so that nothing gets between its lines
 		cmd.Stdout = io.MultiWriter(out, c.Tee)
 	}
-	o := &Outcome{capture: out}
+	o := &Outcome{output: out}
 	var stopped error
 	if o.status, stopped, err = cmd.Run(ctx); err != nil {
 		return nil, err

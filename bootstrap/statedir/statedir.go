@@ -9,6 +9,7 @@
 package statedir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,9 +18,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"git-ward/internal/diag"
+	"git-ward/internal/flock"
 	"git-ward/internal/logfile"
 )
 
@@ -159,23 +159,11 @@ func (d *Dir) OpenShared(path string, flags int) (*os.File, error) {
 const lockPatience = 2 * time.Second
 
 // Lock holds the directory for one watcher (BOOT-5). It ends with the process.
-func (d *Dir) Lock() (*os.File, error) {
-	f, err := os.OpenFile(d.Own("lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
-	if err != nil {
-		return nil, err
+func (d *Dir) Lock(ctx context.Context) (*os.File, error) {
+	f, err := flock.File(ctx, d.Own("lock"), lockPatience)
+	if errors.Is(err, flock.ErrHeld) {
+		f.Close()
+		return nil, diag.Hint(fmt.Errorf("another watcher works in %s", d.Path), "one at a time: stop that one, or give this one another --state")
 	}
-	for end := time.Now().Add(lockPatience); ; time.Sleep(20 * time.Millisecond) {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
-			break
-		}
-	}
-	if err == nil {
-		return f, nil
-	}
-	f.Close()
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = diag.Hint(fmt.Errorf("another watcher works in %s", d.Path), "one at a time: stop that one, or give this one another --state")
-	}
-	return nil, err
+	return f, err
 }

@@ -95,13 +95,13 @@ func TestLock(t *testing.T) {
 		t.Skip("SKIPPED in the quick tier: the second one tries for two seconds")
 	}
 	d := prepared(t)
-	lock, err := d.Lock()
+	lock, err := d.Lock(t.Context())
 	check(t, err)
-	if second, err := d.Lock(); err == nil || second != nil || !strings.Contains(err.Error(), "another watcher works in") {
+	if second, err := d.Lock(t.Context()); err == nil || second != nil || !strings.Contains(err.Error(), "another watcher works in") {
 		t.Errorf("%v %v", second, err)
 	}
 	lock.Close()
-	if lock, err = d.Lock(); err != nil {
+	if lock, err = d.Lock(t.Context()); err != nil {
 		t.Error(err)
 	}
 	lock.Close()

@@ -31,7 +31,7 @@ func NewTee(log, launcher io.Writer) *Tee {
 
 // capture is the output of one agent.
 type capture struct {
-	*Tee
+	tee   *Tee
 	total atomic.Int64 // bytes
 	tail  Tail
 }
@@ -39,8 +39,8 @@ type capture struct {
 // Write never fails: an agent must not notice that a disk is full.
 func (c *capture) Write(p []byte) (int, error) {
 	c.total.Add(int64(len(p)))
-	c.log.Write(p)
-	c.console.Write(p)
+	c.tee.log.Write(p)
+	c.tee.console.Write(p)
 	return c.tail.Write(p)
 }
 

@@ -3,7 +3,6 @@ package supervisor
 import (
 	"context"
 	"fmt"
-
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -50,13 +49,13 @@ type End struct {
 // left then. The error says why it could not be started.
 func (s *Supervisor) Watch(ctx context.Context, a Agent) (End, error) {
 	began := time.Now()
-	out := &capture{Tee: a.Tee}
+	out := &capture{tee: a.Tee}
 	a.Command.Output = out
 	group, err := s.Start(a.Command)
 	if err != nil {
 		return End{}, err
 	}
-	r := &run{Agent: a, group: group}
+	r := &run{agent: a, group: group}
 	r.guard = guard{limits: a.Limits, usage: s.usage, logs: func() int64 { return max(out.total.Load(), a.LogsSize()) }}
 	r.watch(ctx)
 	r.finish(out)
@@ -66,7 +65,7 @@ func (s *Supervisor) Watch(ctx context.Context, a Agent) (End, error) {
 
 // run is an agent that runs.
 type run struct {
-	Agent
+	agent Agent
 	group *process.Group
 	guard guard
 	looks int
@@ -76,7 +75,7 @@ type run struct {
 
 // watch returns when the agent has ended, or has to be ended.
 func (r *run) watch(ctx context.Context) {
-	late := time.NewTimer(r.StartTimeout)
+	late := time.NewTimer(r.agent.StartTimeout)
 	defer late.Stop()
 	success := time.NewTicker(successEvery)
 	defer success.Stop()
@@ -93,7 +92,7 @@ func (r *run) watch(ctx context.Context) {
 			return
 		case <-late.C:
 			if !r.end.Booted {
-				r.end.Why = fmt.Sprintf("no SUCCESS within %s", r.StartTimeout)
+				r.end.Why = fmt.Sprintf("no SUCCESS within %s", r.agent.StartTimeout)
 				return
 			}
 		case <-success.C:
@@ -101,13 +100,13 @@ func (r *run) watch(ctx context.Context) {
 				success.Stop()
 			}
 			continue
-		case <-r.Signals:
+		case <-r.agent.Signals:
 		case <-look.C:
 			if r.lookGuard() {
 				return
 			}
 		}
-		if r.Signaled() {
+		if r.agent.Signaled() {
 			r.end.Signaled = true
 			r.awaitExit(ctx)
 			return
@@ -117,9 +116,9 @@ func (r *run) watch(ctx context.Context) {
 
 // lookBooted sees whether the agent started.
 func (r *run) lookBooted() bool {
-	if !r.end.Booted && r.Booted() {
+	if !r.end.Booted && r.agent.Booted() {
 		r.end.Booted = true
-		r.OnBooted()
+		r.agent.OnBooted()
 	}
 	return r.end.Booted
 }
@@ -159,5 +158,5 @@ func (r *run) finish(out *capture) {
 	if text := out.tail.LastLines(); text != "" && !r.end.Booted {
 		r.end.Why += ": " + text
 	}
-	r.end.Signaled = r.end.Signaled || r.Signaled()
+	r.end.Signaled = r.end.Signaled || r.agent.Signaled()
 }

@@ -58,7 +58,7 @@ func (t *Trees) try(ctx context.Context, what, dir string, command []string, lim
 	if err == nil {
 		return nil
 	}
-	if last := out.LastLines(); last != "" {
+	if last := out.tail.LastLines(); last != "" {
 		return fmt.Errorf("%s: %w: %s", what, err, last)
 	}
 	return fmt.Errorf("%s: %w", what, err)
@@ -66,12 +66,12 @@ func (t *Trees) try(ctx context.Context, what, dir string, command []string, lim
 
 // output passes on what is written and keeps the end of it.
 type output struct {
-	log io.Writer
-	supervisor.Tail
+	log  io.Writer
+	tail supervisor.Tail
 }
 
 // Write never fails: a full disk does not end a build by itself.
 func (o *output) Write(p []byte) (int, error) {
 	o.log.Write(p)
-	return o.Tail.Write(p)
+	return o.tail.Write(p)
 }

@@ -13,10 +13,11 @@ import (
 var ErrHeld = errors.New("another process holds the lock")
 
 // File opens a file, which it makes, and tries for its lock: at least once, and for as
-// long as patience, or until the context ends. Closing the file lets go. Somebody else's lock is ErrHeld; the
-// file is returned then, too, so that what it says of its holder can be read.
+// long as patience, or until the context ends. A link is not followed. Closing the
+// file lets go. Somebody else's lock is ErrHeld; the file is returned then, too, so
+// that what it says of its holder can be read.
 func File(ctx context.Context, path string, patience time.Duration) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return nil, err
 	}

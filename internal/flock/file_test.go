@@ -2,9 +2,12 @@ package flock_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"git-ward/internal/flock"
 )
@@ -37,5 +40,12 @@ func TestFile(t *testing.T) {
 	third.Close()
 	if _, err := flock.File(t.Context(), filepath.Join(path, "no folder"), 0); err == nil {
 		t.Error("a file below a file was locked")
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := flock.File(t.Context(), link, 0); !errors.Is(err, unix.ELOOP) {
+		t.Errorf("a link was followed: %v", err)
 	}
 }

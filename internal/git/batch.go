@@ -49,7 +49,7 @@ type Batch struct {
 	cmd    *exec.Cmd // nil until needed
 	in     io.WriteCloser
 	out    *bufio.Reader
-	errs   tail
+	errs   beginning
 	broken error
 
 	fetched map[string]ready
@@ -302,12 +302,12 @@ func (b *Batch) fail(err error) error {
 	return b.broken
 }
 
-// tail keeps the first bytes of a child's stderr.
-type tail struct{ data []byte }
+// beginning keeps the first bytes of a child's stderr.
+type beginning struct{ data []byte }
 
-func (t *tail) Write(p []byte) (int, error) {
-	if room := 2048 - len(t.data); room > 0 {
-		t.data = append(t.data, p[:min(room, len(p))]...)
+func (b *beginning) Write(p []byte) (int, error) {
+	if room := 2048 - len(b.data); room > 0 {
+		b.data = append(b.data, p[:min(room, len(p))]...)
 	}
 	return len(p), nil
 }

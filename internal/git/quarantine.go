@@ -66,7 +66,7 @@ func (r *Repo) Quarantined(ctx context.Context, visit func(id string) error) err
 func (r *Repo) quarantinedByGit(ctx context.Context, dir string, visit func(id string) error) error {
 	cmd := r.writer(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
 	cmd.Env = append(cmd.Env, "GIT_OBJECT_DIRECTORY="+dir)
-	errs := new(tail)
+	errs := new(beginning)
 	cmd.Stderr = errs
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -120,11 +120,7 @@ func (r *Reader) tree(name string) ([]Entry, error) {
 		return nil, err
 	}
 	entries, err := ParseTree(data)
-	var form *FormError
-	if errors.As(err, &form) && form.OneMeaning {
-		err = nil
-	}
-	return entries, err
+	return entries, Forgive(err)
 }
 
 // FindNote finds an object's note in a notes tree and returns its blob's id, "" when

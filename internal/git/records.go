@@ -21,7 +21,7 @@ func (r *Repo) Records(ctx context.Context, args ...string) iter.Seq2[string, er
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		cmd := r.reader(ctx, args...)
-		var errs tail
+		var errs beginning
 		cmd.Stderr = &errs
 		out, err := cmd.StdoutPipe()
 		if err == nil {

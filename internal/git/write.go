@@ -155,7 +155,7 @@ type RefTx struct {
 		Write([]byte) (int, error)
 		Close() error
 	}
-	errs tail
+	errs beginning
 }
 
 // BeginUpdate starts the child. End it with Commit or Abort.

@@ -8,8 +8,6 @@ package object
 
 import (
 	"fmt"
-	"io/fs"
-	"path"
 	"sort"
 	"strings"
 	"time"
@@ -150,20 +148,6 @@ func (s *Store) tree(base string, files map[string][]byte) (plumbing.Hash, error
 	}
 	sort.Sort(object.TreeEntrySorter(tree.Entries))
 	return s.write(tree)
-}
-
-// Files reads a file system into the form that WriteCommit takes.
-func Files(fsys fs.FS) (map[string][]byte, error) {
-	files := map[string][]byte{}
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		content, err := fs.ReadFile(fsys, name)
-		files[path.Clean(name)] = content
-		return err
-	})
-	return files, err
 }
 
 // Tree returns the names and ids of a commit's top-level entries.

@@ -43,13 +43,9 @@ func New(o Options) *Model {
 
 // Turn asks for one turn. Its error is a *model.Trouble or the context's.
 func (m *Model) Turn(ctx context.Context, c *model.Conversation) (model.Reply, error) {
-	params, err := m.params(c)
-	if err != nil {
-		return model.Reply{}, err
-	}
 	ctx, heard, stop := model.Listen(ctx, m.Silence)
 	defer stop()
-	stream := m.service.NewStreaming(ctx, params)
+	stream := m.service.NewStreaming(ctx, m.params(c))
 	defer stream.Close()
 	a := answer{inputs: map[int64]string{}}
 	for stream.Next() {
@@ -86,7 +82,7 @@ func trouble(ctx context.Context, err error) error {
 // params are the conversation in the API's form. There are two marks for the
 // cache, which holds everything before a mark: tools and system prompt, and the
 // conversation so far, which the next turn finds again.
-func (m *Model) params(c *model.Conversation) (sdk.MessageNewParams, error) {
+func (m *Model) params(c *model.Conversation) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{Model: m.ID, MaxTokens: m.Output}
 	if c.System != "" {
 		p.System = []sdk.TextBlockParam{{Text: c.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
@@ -106,7 +102,7 @@ func (m *Model) params(c *model.Conversation) (sdk.MessageNewParams, error) {
 		p.Messages = append(p.Messages, sdk.NewUserMessage(user(msg)...))
 	}
 	mark(p.Messages)
-	return p, nil
+	return p
 }
 
 // user is the results of tools, which have to come first, and the user's words.

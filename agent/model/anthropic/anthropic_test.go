@@ -82,16 +82,15 @@ func TestReply(t *testing.T) {
 // model as the provider wrote it.
 func TestParams(t *testing.T) {
 	m := New(Options{BaseURL: "http://localhost", ID: "claude-test", Output: 100})
-	p, err := m.params(&model.Conversation{System: "You are.", Tools: []tool.Tool{{Name: "bash", Description: "runs", Schema: json.RawMessage(`{"type":"object"}`)}},
+	p := m.params(&model.Conversation{
+		System: "You are.",
+		Tools:  []tool.Tool{{Name: "bash", Description: "runs", Schema: json.RawMessage(`{"type":"object"}`)}},
 		Messages: []model.Message{
 			{Role: model.User, Text: "Continue."},
 			{Role: model.Assistant}, // a turn without a word, which the API does not take
 			{Role: model.Assistant, Native: json.RawMessage(`[{"type":"thinking","thinking":"hm","signature":"s"}]`), Text: "not this"},
 			{Role: model.User, Text: "and", Results: []model.Result{{ID: "t1", Result: tool.Result{Text: "x", IsError: true}}}},
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	data, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)

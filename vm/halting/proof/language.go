@@ -16,7 +16,7 @@ const burst = 100_000
 
 // language is a certificate in the form in which it is checked.
 type language struct {
-	*Language
+	given       *Language // by the proof
 	program     code.Program
 	byIP        map[int32][]int // controls
 	byWord      map[string]int  // words
@@ -32,7 +32,7 @@ func checkLanguage(p code.Program, l *Language, limits Limits) error {
 	if l.N < 1 || l.N > maxWindow || len(l.Words)+len(l.Views)+len(l.Controls)+len(l.Marks)+len(l.Left)+len(l.Right) > limits.Entries {
 		return fmt.Errorf("a language of width %d with %d views is not within the checker's limits", l.N, len(l.Views))
 	}
-	c := &language{Language: l, program: p, byIP: map[int32][]int{}, byWord: map[string]int{}, views: map[[4]int]bool{}, first: map[int64]int{}, budget: limits.Steps}
+	c := &language{given: l, program: p, byIP: map[int32][]int{}, byWord: map[string]int{}, views: map[[4]int]bool{}, first: map[int64]int{}, budget: limits.Steps}
 	if err := c.index(); err != nil {
 		return err
 	}
@@ -65,34 +65,34 @@ func key(marks []int) string {
 
 // index checks that every index is in range and builds the tables.
 func (c *language) index() error {
-	for i, ctl := range c.Controls {
+	for i, ctl := range c.given.Controls {
 		if ctl.IP < 0 || int(ctl.IP) >= len(c.program) {
 			return fmt.Errorf("control %d is outside the program", i)
 		}
 		c.byIP[ctl.IP] = append(c.byIP[ctl.IP], i)
 	}
-	for i, v := range c.Marks {
+	for i, v := range c.given.Marks {
 		if _, known := c.first[v]; !known {
 			c.first[v] = i
 		}
 	}
-	for i, w := range c.Words {
-		if len(w) != c.N || slices.ContainsFunc(w, func(m int) bool { return !within(m, len(c.Marks)) }) {
-			return fmt.Errorf("word %d is not %d marks", i, c.N)
+	for i, w := range c.given.Words {
+		if len(w) != c.given.N || slices.ContainsFunc(w, func(m int) bool { return !within(m, len(c.given.Marks)) }) {
+			return fmt.Errorf("word %d is not %d marks", i, c.given.N)
 		}
 		c.byWord[key(w)] = i
 	}
-	for _, v := range c.Views {
-		if !within(v[0], len(c.Controls)) || !within(v[1], len(c.Words)) || !within(v[2], len(c.Marks)) || !within(v[3], len(c.Words)) || !within(v[4], len(c.Marks)) {
+	for _, v := range c.given.Views {
+		if !within(v[0], len(c.given.Controls)) || !within(v[1], len(c.given.Words)) || !within(v[2], len(c.given.Marks)) || !within(v[3], len(c.given.Words)) || !within(v[4], len(c.given.Marks)) {
 			return fmt.Errorf("view %v names what is not there", v)
 		}
 		c.views[[4]int(v[:4])] = true
 	}
 	var err error
-	if c.left, err = c.followers(c.Language.Left); err != nil {
+	if c.left, err = c.followers(c.given.Left); err != nil {
 		return err
 	}
-	c.right, err = c.followers(c.Language.Right)
+	c.right, err = c.followers(c.given.Right)
 	return err
 }
 
@@ -102,20 +102,20 @@ func within(i, n int) bool { return i >= 0 && i < n }
 func (c *language) followers(windows []int) (map[string][]int, error) {
 	after := map[string][]int{}
 	for _, i := range windows {
-		if !within(i, len(c.Words)) {
+		if !within(i, len(c.given.Words)) {
 			return nil, fmt.Errorf("window %d is not there", i)
 		}
-		w := c.Words[i]
-		k := key(w[:c.N-1])
-		after[k] = append(after[k], w[c.N-1])
+		w := c.given.Words[i]
+		k := key(w[:c.given.N-1])
+		after[k] = append(after[k], w[c.given.N-1])
 	}
 	return after, nil
 }
 
 // holds reports whether a window may occur on a side.
 func (c *language) holds(side map[string][]int, w []int) bool {
-	for _, last := range side[key(w[:c.N-1])] {
-		if last == w[c.N-1] {
+	for _, last := range side[key(w[:c.given.N-1])] {
+		if last == w[c.given.N-1] {
 			return true
 		}
 	}
@@ -132,7 +132,7 @@ func (c *language) holdsStart(m *machine) error {
 		}
 	}
 	window := func(from, step int) []int {
-		w := make([]int, c.N)
+		w := make([]int, c.given.N)
 		for i := range w {
 			w[i] = c.first[m.cell(from+i*step)]
 		}
@@ -162,7 +162,7 @@ func (c *language) has(s sketch, left []int, mark int, right []int) bool {
 		return false
 	}
 	for _, i := range c.byIP[s.ip] {
-		if s.covered(&c.Controls[i]) && c.views[[4]int{i, l, mark, r}] {
+		if s.covered(&c.given.Controls[i]) && c.views[[4]int{i, l, mark, r}] {
 			return true
 		}
 	}
@@ -171,8 +171,8 @@ func (c *language) has(s sketch, left []int, mark int, right []int) bool {
 
 // closed checks that what follows a view is in the language.
 func (c *language) closed(v View) error {
-	s := c.Controls[v[0]].sketch()
-	cell := c.Marks[v[2]]
+	s := c.given.Controls[v[0]].sketch()
+	cell := c.given.Marks[v[2]]
 	direction, err := c.untilMove(&s, &cell)
 	if err != nil {
 		return fmt.Errorf("view %v: %w", v, err)
@@ -180,21 +180,21 @@ func (c *language) closed(v View) error {
 	if direction == 0 {
 		return nil // it goes round in place for ever
 	}
-	if c.Marks[v[4]] != cell {
+	if c.given.Marks[v[4]] != cell {
 		return fmt.Errorf("view %v leaves a cell with %d, and not so marked", v, cell)
 	}
-	behind, ahead, out, in := c.Words[v[1]], c.Words[v[3]], c.left, c.right
+	behind, ahead, out, in := c.given.Words[v[1]], c.given.Words[v[3]], c.left, c.right
 	if direction < 0 {
 		behind, ahead, out, in = ahead, behind, in, out
 	}
 	// A proof made up to keep the checker busy has many of both for one view.
-	if c.budget -= 20 * int64(len(in[key(ahead[1:])])+len(out[key(behind[:c.N-1])])); c.budget < 0 {
+	if c.budget -= 20 * int64(len(in[key(ahead[1:])])+len(out[key(behind[:c.given.N-1])])); c.budget < 0 {
 		return errCostly
 	}
 	if !c.holds(out, behind) {
 		return fmt.Errorf("view %v: the window that it leaves behind is not in the language", v)
 	}
-	nextBehind := append([]int{v[4]}, behind[:c.N-1]...)
+	nextBehind := append([]int{v[4]}, behind[:c.given.N-1]...)
 	for _, x := range in[key(ahead[1:])] {
 		nextAhead := append(append([]int(nil), ahead[1:]...), x)
 		left, right := nextBehind, nextAhead
