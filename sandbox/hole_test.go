@@ -21,8 +21,8 @@ type hole struct {
 // clone starts a script that commits, with what a user inside would type.
 const clone = "set -e; cd $(mktemp -d); git clone -q /mnt/remote w; cd w; echo $RANDOM > file; git add .; git commit -qm work; "
 
-// holes in the repository's mount: those that were proved with a writable one
-// (FIELD-NOTES) first.
+// holes in the repository's mount: those that led out of a fence
+// whose mount could be written come first.
 var mountHoles = []hole{
 	{what: "planted hook", script: "cp /bin/true /mnt/remote/hooks/post-receive", want: []string{"cannot create regular file"}},
 	{what: "hooks directory replaced", script: "mv /mnt/remote/hooks /mnt/remote/h && mkdir /mnt/remote/hooks", want: []string{"mv: cannot move"}},

@@ -1,5 +1,5 @@
-// Package cycle takes one unit of work through the bounded loop (seed 003, SPEC
-// section 9): capsule, work, claim, the host's verdict, learnings, and the one
+// Package cycle takes one unit of work through the bounded loop (seed 003):
+// capsule, work, claim, the host's verdict, learnings, and the one
 // decision at the budget check, until an exit.
 //
 // The machine of protocols/loop says which state comes next. Each state has one

@@ -15,7 +15,7 @@ import (
 // lost race: the caller looks where the branch is now to know. Any other error
 // is trouble on the way.
 //
-// git's prose is not read (FIELD-NOTES: it bit everybody who did). A line that
+// git's prose is not read: it changes with version and language. A line that
 // begins with `!` in the porcelain output is the remote's word on the branch;
 // without one it never got so far.
 func (c *clone) push(ctx context.Context, commit, branch string) error {

@@ -11,8 +11,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// HostOnly are the refs that only the host's own code moves, in step with the audit
-// (SPEC section 2).
+// HostOnly are the refs that only the host's own code moves, in step with the audit.
 var HostOnly = []string{
 	"refs/ward/audit", "refs/ward/last-good",
 	"refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates",

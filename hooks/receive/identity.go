@@ -173,7 +173,7 @@ func (p pusher) listed(on []push.Principal, what, source string) (pusher, error)
 }
 
 // actAsOwner makes a root process the repository's owner, for good. What root
-// writes into a user's repository, the user cannot extend (FIELD-NOTES).
+// writes into a user's repository are files and directories that the user cannot add to.
 func (s *session) actAsOwner() error {
 	owner, err := ownerOf(s.repo.Dir)
 	if err != nil || os.Geteuid() != 0 || owner.Uid == 0 {

@@ -28,7 +28,7 @@ const (
 
 // signed takes the name from the push certificate, which it verifies itself: what
 // git says of it depends on settings of git's, and calls a good signature by an
-// unknown key good, too (FIELD-NOTES).
+// unknown key good, too (status G, as for a known one).
 func (p *transportProof) signed(ctx context.Context, who pusher) (pusher, error) {
 	blob, nonce := p.getenv("GIT_PUSH_CERT"), p.getenv("GIT_PUSH_CERT_NONCE")
 	if blob == "" {

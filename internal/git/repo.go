@@ -2,9 +2,9 @@
 // environment and limits, reads objects through one `cat-file` child, moves refs
 // by compare-and-swap, and writes single objects.
 //
-// Refs and pushed objects are only ever read and moved by git itself
-// (FIELD-NOTES: quarantine, packed refs and lock files have bitten every other
-// reader). The hooks link this package, so it stays small.
+// Refs and pushed objects are only ever read and moved by git itself:
+// its quarantine, packed refs and lock files are its own, and another reader gets them
+// wrong. The hooks link this package, so it stays small.
 package git
 
 import (

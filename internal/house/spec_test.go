@@ -115,6 +115,29 @@ func citations(t *testing.T) map[string][]string {
 // seedNumber cites one of the five seeds, as "(003, section 2.4)", "seed 002" or "001's".
 var seedNumber = regexp.MustCompile(`(?:\bseed |\()(00[0-9])\b|\b(00[0-9])(?:,? section|'s)`)
 
+// otherDocument cites a document that a reader of this repository does not have: the
+// specification and the notes that the work was ordered with.
+var otherDocument = regexp.MustCompile(`FIELD-NOTES|\bSPEC (?:section|[A-Z]+-\d)|\bSPEC$`)
+
+// TestNoOtherDocuments: no comment sends its reader to a document that is not here.
+func TestNoOtherDocuments(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasPrefix(path, "internal/house/") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for i, line := range strings.Split(string(text), "\n") {
+			if cited := otherDocument.FindString(line); cited != "" {
+				t.Errorf("%s:%d cites %s, which is not in docs/: say what it says, or name an id of %s", path, i+1, cited, specification)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestSeeds: each seed that a comment cites is explained in docs/spec.md.
 func TestSeeds(t *testing.T) {
 	data, err := os.ReadFile(specification)

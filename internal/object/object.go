@@ -3,7 +3,7 @@
 // that tests can hold one against the other.
 //
 // No hook links it: go-git reads whole pack indexes at start and does not know the
-// quarantine (FIELD-NOTES).
+// quarantine in which git keeps a push while the hooks judge it.
 package object
 
 import (

@@ -1,5 +1,5 @@
 // Package charter reads, checks, compiles and edits the protocols that govern
-// the agent (SPEC section 7, PROT-1 to PROT-3). It is pure: bytes in, bytes and
+// the agent (PROT-1 to PROT-3). It is pure: bytes in, bytes and
 // findings out; no git, no clock, no network.
 //
 // # Sources

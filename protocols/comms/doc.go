@@ -1,6 +1,5 @@
 // Package comms reads and changes COMMS.md, the one document through which the
-// PM and the agent talk, and says what each of them may change in it (SPEC
-// section 4, COMMS-1 to COMMS-4). It is pure: bytes in, values and findings
+// PM and the agent talk, and says what each of them may change in it (COMMS-1 to COMMS-4). It is pure: bytes in, values and findings
 // out; no git, no clock, no network.
 //
 // # Grammar

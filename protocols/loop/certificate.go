@@ -13,7 +13,7 @@ const (
 	LaneC Lane = "C"
 )
 
-// Words is the lane for people (SPEC section 1).
+// Words is the lane for people (docs/glossary.md).
 func (l Lane) Words() string {
 	switch l {
 	case LaneA:

@@ -1,4 +1,4 @@
-// Package loop is the bounded loop (seed 003, SPEC section 9): its machine, its
+// Package loop is the bounded loop (seed 003): its machine, its
 // declaration, budgets, capsule, residuals, verdicts, certificates, learnings,
 // evidence and exits, as pure functions over values; no git, no clock, no network.
 //

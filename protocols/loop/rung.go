@@ -9,7 +9,7 @@ const (
 	Rung65537  = 65537
 )
 
-// RungWords is a rung for people (SPEC section 1).
+// RungWords is a rung for people (docs/glossary.md).
 func RungWords(rung int) string {
 	switch rung {
 	case Rung641:

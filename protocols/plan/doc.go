@@ -1,4 +1,4 @@
-// Package plan reads, prints, checks and analyses plans (SPEC section 6, seed
+// Package plan reads, prints, checks and analyses plans (seed
 // 002's FDC, CFDC, CSDC and plan registry) as functions of a tree: no git, no
 // clock, no network.
 //

@@ -1,5 +1,5 @@
 // Package uow is the unit of work: its lifecycle, its journal's records, its
-// policy and its budget ledger (seed 001, SPEC section 8), as pure functions. It
+// policy and its budget ledger (seed 001), as pure functions. It
 // knows no git, no clock and no network: bytes and records in, records and
 // findings out.
 //

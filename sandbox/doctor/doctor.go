@@ -173,8 +173,8 @@ type podmanInfo struct {
 	} `json:"version"`
 }
 
-// cgroups says which limits will be honoured (FIELD-NOTES: rootless on cgroup v1
-// ignores them).
+// cgroups says which limits will be honoured: podman without root, on cgroups of
+// version 1, ignores them in silence.
 func (e *examiner) cgroups() {
 	var fs unix.Statfs_t
 	err := unix.Statfs("/sys/fs/cgroup", &fs)

@@ -17,7 +17,7 @@ import (
 )
 
 // TestDeltaBomb pushes 17 KB that want to become 4 GB: a base of zeros and a
-// delta that copies it 270 times. GIT_ALLOC_LIMIT refuses (FIELD-NOTES).
+// delta that copies it 270 times. GIT_ALLOC_LIMIT refuses it; nothing else of git's does.
 func TestDeltaBomb(t *testing.T) {
 	slow(t)
 	t.Parallel()

@@ -27,7 +27,7 @@ func Check(ctx context.Context, bare string) error {
 }
 
 // checkOwner refuses root too: objects that root writes into a user's
-// repository are objects that the user cannot extend (FIELD-NOTES).
+// repository are in directories that the user cannot add to.
 func checkOwner(bare string) error {
 	info, err := os.Stat(bare)
 	if err != nil {

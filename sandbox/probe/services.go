@@ -71,8 +71,8 @@ func doorIgnoresVerbs(_ context.Context, p *Surroundings) (bool, string) {
 	return true, fmt.Sprintf("%d bytes: the advertisement, then the end", len(answer))
 }
 
-// noKeys looks through every environment that this user can read (FIELD-NOTES: a
-// child of the same user reads its parent's).
+// noKeys looks through every environment that this user can read: a
+// process reads those of all others of its user, its parent's, too.
 func noKeys(context.Context, *Surroundings) (bool, string) {
 	found, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {

@@ -81,10 +81,16 @@ func (r *repository) commit(f files) string {
 	return r.git("rev-parse", "HEAD")
 }
 
+// usualBounds are config.toml's.
+func usualBounds() Bounds {
+	v := config.Default().Verify
+	return Bounds{Entries: v.CheckoutEntries, Depth: v.CheckoutDepth, Bytes: v.CheckoutSize}
+}
+
 // claimed is a claim of lines on the agent's commit, on top of main's.
 func (r *repository) claimed(main, agents files, accepted []string, lines ...string) Claim {
 	r.Helper()
-	c := Claim{Main: r.commit(main), Replays: 1, Pinned: config.Default().Verify.Pinned, Accepted: accepted}
+	c := Claim{Main: r.commit(main), Replays: 1, Bounds: usualBounds(), Pinned: config.Default().Verify.Pinned, Accepted: accepted}
 	for i, line := range lines {
 		c.Commands = append(c.Commands, Command{Name: fmt.Sprintf("criterion %d", i+1), Line: line})
 	}

@@ -13,32 +13,11 @@ import (
 )
 
 // Bounds are how large a checkout may be. They are looked at before anything is
-// written: a few kilobytes of objects can name a million files. A zero field is
-// its default.
+// written: a few kilobytes of objects can name a million files.
 type Bounds struct {
 	Entries int   // files, links and directories
 	Depth   int   // directories one in the other
 	Bytes   int64 // of all files, inflated
-}
-
-// The bounds where nobody says otherwise, as config.toml has them.
-const (
-	DefaultEntries = 200_000
-	DefaultDepth   = 100
-	DefaultBytes   = 4 << 30
-)
-
-func (b Bounds) filled() Bounds {
-	if b.Entries == 0 {
-		b.Entries = DefaultEntries
-	}
-	if b.Depth == 0 {
-		b.Depth = DefaultDepth
-	}
-	if b.Bytes == 0 {
-		b.Bytes = DefaultBytes
-	}
-	return b
 }
 
 // What Linux can hold, whatever is set: a checkout of more does not fail, it fails
@@ -59,9 +38,8 @@ func unfit(format string, args ...any) error { return &Unfit{fmt.Sprintf(format,
 
 // listTree reads a commit's tree within bounds; what is beyond them is Unfit, and
 // git is stopped there.
-func listTree(ctx context.Context, repo *git.Repo, commit string, bounds Bounds) (deciding.Tree, error) {
+func listTree(ctx context.Context, repo *git.Repo, commit string, b Bounds) (deciding.Tree, error) {
 	all := deciding.Tree{}
-	b := bounds.filled()
 	short := diag.Short(commit)
 	entries, bytes := 0, int64(0)
 	// -t: directories are said before what is in them, so that a tree that is all

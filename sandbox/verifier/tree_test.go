@@ -51,25 +51,25 @@ func TestBounds(t *testing.T) {
 	}
 	large := r.object("blob", strings.Repeat("x", 6000))
 	one := func(entry string) string { return r.object("tree", entry+"\x00") }
-	small := Bounds{Entries: 30, Depth: 10, Bytes: 10_000}
+	usual, small := usualBounds(), Bounds{Entries: 30, Depth: 10, Bytes: 10_000}
 	for name, c := range map[string]struct {
 		tree   string
 		bounds Bounds
 		why    string
 	}{
-		"a tree bomb":             {bomb, Bounds{}, "more than 200000 entries"},
+		"a tree bomb":             {bomb, usual, "more than 200000 entries"},
 		"only directories":        {wide, small, "more than 30 entries"},
-		"depth":                   {deep, Bounds{}, "more than 100 directories deep"},
+		"depth":                   {deep, usual, "more than 100 directories deep"},
 		"bytes":                   {r.object("tree", "100644 blob "+large+"\ta\x00100644 blob "+large+"\tb\x00"), small, "more than 10000 bytes"},
-		"a long name":             {one("100644 blob " + blob + "\t" + strings.Repeat("n", 300)), Bounds{}, "a name of more than 255 bytes"},
-		"a long link":             {one("120000 blob " + large + "\tl"), Bounds{}, "a symbolic link of 6000 bytes"},
-		"a name for git":          {one("040000 tree " + one("100644 blob "+blob+"\tconfig") + "\t.GIT"), Bounds{}, "git keeps that name"},
-		"another name for git":    {one("100644 blob " + blob + "\tgit~1"), Bounds{}, "git keeps that name"},
-		"a third name for git":    {one("100644 blob " + blob + "\t.g\u0131t"), Bounds{}, "git keeps that name"},
-		"a name before a slash":   {one("100644 blob " + blob + "\t.git\\x"), Bounds{}, "git keeps that name"},
-		"a name that HFS reads":   {one("100644 blob " + blob + "\t.g\u200cit"), Bounds{}, "git keeps that name"},
-		"a link for gitmodules":   {one("120000 blob " + blob + "\t.gitmodules"), Bounds{}, "git takes it as a file only"},
-		"a path of many segments": {pathTree(r, blob), Bounds{}, "a path of more than 3800 bytes"},
+		"a long name":             {one("100644 blob " + blob + "\t" + strings.Repeat("n", 300)), usual, "a name of more than 255 bytes"},
+		"a long link":             {one("120000 blob " + large + "\tl"), usual, "a symbolic link of 6000 bytes"},
+		"a name for git":          {one("040000 tree " + one("100644 blob "+blob+"\tconfig") + "\t.GIT"), usual, "git keeps that name"},
+		"another name for git":    {one("100644 blob " + blob + "\tgit~1"), usual, "git keeps that name"},
+		"a third name for git":    {one("100644 blob " + blob + "\t.g\u0131t"), usual, "git keeps that name"},
+		"a name before a slash":   {one("100644 blob " + blob + "\t.git\\x"), usual, "git keeps that name"},
+		"a name that HFS reads":   {one("100644 blob " + blob + "\t.g\u200cit"), usual, "git keeps that name"},
+		"a link for gitmodules":   {one("120000 blob " + blob + "\t.gitmodules"), usual, "git takes it as a file only"},
+		"a path of many segments": {pathTree(r, blob), usual, "a path of more than 3800 bytes"},
 	} {
 		c2 := Claim{Main: main, Commit: r.commitTree(c.tree, main), Replays: 1, Bounds: c.bounds, Commands: []Command{{Name: "a", Line: "sh check.sh"}}}
 		var before, after runtime.MemStats
@@ -119,7 +119,7 @@ func TestBase(t *testing.T) {
 	// Meanwhile main takes another directive, with a test that the work cannot pass.
 	r.git("checkout", "--quiet", "--force", began)
 	main := r.commit(files{"one": "1\n", "a_test.sh": "test -e one\n", "check.sh": "test -e one\n"})
-	c := Claim{Main: main, Commit: work, Replays: 1, Pinned: []string{"**/*_test.*"}, Commands: []Command{{Name: "a", Line: "sh a_test.sh"}}}
+	c := Claim{Main: main, Commit: work, Replays: 1, Bounds: usualBounds(), Pinned: []string{"**/*_test.*"}, Commands: []Command{{Name: "a", Line: "sh a_test.sh"}}}
 	f, err := r.verify(c)
 	if err != nil || !f.OK() || len(f.Deviations) > 0 || f.Base != began || f.Main != main {
 		t.Errorf("%+v, %v", f, err)

@@ -26,7 +26,7 @@ func claimed(t *testing.T) (*repository, Claim) {
 	t.Helper()
 	r := newRepository(t)
 	main := r.commit(files{"check.sh": "test \"$(cat answer)\" = 42\n", "pkg/a_test.go": "a test\n", "frozen/scale": "1\n", "answer": "41\n", "README": "main\n"})
-	return r, Claim{Main: main, Replays: 1, Pinned: []string{"**/*_test.go"}, Frozen: []string{"frozen/**"},
+	return r, Claim{Main: main, Replays: 1, Bounds: usualBounds(), Pinned: []string{"**/*_test.go"}, Frozen: []string{"frozen/**"},
 		Commands: []Command{{Name: "criterion 1", Line: "sh check.sh"}}}
 }
 

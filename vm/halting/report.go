@@ -9,7 +9,7 @@ import (
 // Risk is how likely a plan is not to end.
 type Risk string
 
-// The risks, from SPEC UDC-5. Low and High are proved.
+// The risks (UDC-5). Low and High are proved.
 const (
 	Low     Risk = "LOW"     // it halts
 	Medium  Risk = "MEDIUM"  // an exit depends on what the tape or a tool holds
