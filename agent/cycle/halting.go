@@ -3,6 +3,7 @@ package cycle
 import (
 	"context"
 
+	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -49,7 +50,7 @@ func (r *run) claim(ctx context.Context) (loop.Decision, error) {
 // await waits for the host's verdict on the journal's claim.
 func (r *run) await(ctx context.Context) (loop.Decision, error) {
 	record := r.deps.Journal.Claimed()
-	r.deps.Log.Info().Str("commit", record.Claim.Commit[:12]).Msg("claimed; waiting for the verdict")
+	r.deps.Log.Info().Str("commit", diag.Short(record.Claim.Commit)).Msg("claimed; waiting for the verdict")
 	v, err := r.deps.Verdict(ctx, record.Claim.Commit, record.Hash)
 	switch {
 	case err != nil:

@@ -28,7 +28,7 @@ func (w *Work) File(ctx context.Context, path string) ([]byte, error) {
 
 // Files reads many files as File does, with one child for all of them until done.
 func (w *Work) Files(ctx context.Context) (read func(path string) ([]byte, error), done func() error) {
-	batch := git.Open(w.gitDir()).Batch(ctx)
+	batch := git.Open(w.clone.gitDir()).Batch(ctx)
 	return func(path string) ([]byte, error) {
 		object, data, err := batch.Read("HEAD:"+path, evidenceSize)
 		switch {
@@ -46,7 +46,7 @@ func (w *Work) Files(ctx context.Context) (read func(path string) ([]byte, error
 // List names the entries of a directory of the branch's newest commit; none where
 // it is not there.
 func (w *Work) List(ctx context.Context, dir string) ([]string, error) {
-	out, err := w.git(ctx, "ls-tree", "-z", "--name-only", "HEAD", "--", dir+"/")
+	out, err := w.clone.git(ctx, "ls-tree", "-z", "--name-only", "HEAD", "--", dir+"/")
 	var names []string
 	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		if name != "" {
@@ -58,11 +58,11 @@ func (w *Work) List(ctx context.Context, dir string) ([]string, error) {
 
 // Before is the commit before the newest one that changed a file.
 func (w *Work) Before(ctx context.Context, path string) (string, error) {
-	id, err := w.git(ctx, "rev-list", "--max-count=1", "HEAD", "--", path)
+	id, err := w.clone.git(ctx, "rev-list", "--max-count=1", "HEAD", "--", path)
 	if err != nil {
 		return "", err
 	}
-	return w.resolve(ctx, id+"^")
+	return w.clone.resolve(ctx, id+"^")
 }
 
 // Change is a path that differs between two commits: its status letter as in
@@ -72,7 +72,7 @@ type Change struct{ Status, Path string }
 // Changes lists what the branch changed since a commit, sorted by path. Renames
 // are a deletion and an addition.
 func (w *Work) Changes(ctx context.Context, since string) ([]Change, error) {
-	out, err := w.git(ctx, "diff", "--name-status", "--no-renames", "-z", since, "HEAD", "--")
+	out, err := w.clone.git(ctx, "diff", "--name-status", "--no-renames", "-z", since, "HEAD", "--")
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (w *Work) Changes(ctx context.Context, since string) ([]Change, error) {
 // takes the longer the more evidence lies there. What is there already, byte for
 // byte, makes no commit.
 func (w *Work) Commit(ctx context.Context, subject string, files map[string][]byte) error {
-	if err := w.ensure(ctx); err != nil { // a model may have changed settings
+	if err := w.clone.ensure(ctx); err != nil { // a model may have changed settings
 		return err
 	}
 	if err := w.write(files); err != nil {
@@ -102,11 +102,11 @@ func (w *Work) Commit(ctx context.Context, subject string, files map[string][]by
 	} else if err := w.addOnly(ctx, files); err != nil {
 		return err
 	}
-	if _, err := w.git(ctx, "diff", "--cached", "--quiet"); err == nil {
+	if _, err := w.clone.git(ctx, "diff", "--cached", "--quiet"); err == nil {
 		return nil
 	}
 	message := fmt.Sprintf("%s\n\n%s: %s\n%s: %s\n", diag.Clean(subject), trailerDirective, w.Directive.Name(), trailerHash, w.Directive.Hash())
-	_, _, err := w.store.runInput(ctx, w.dir, message, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-")
+	_, _, err := w.clone.store.runInput(ctx, w.clone.dir, message, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-")
 	return err
 }
 
@@ -115,7 +115,7 @@ func (w *Work) addOnly(ctx context.Context, files map[string][]byte) error {
 	if err := w.committable(ctx); err != nil {
 		return err
 	}
-	_, err := w.git(ctx, append([]string{"add", "--force", "--"}, slices.Sorted(maps.Keys(files))...)...)
+	_, err := w.clone.git(ctx, append([]string{"add", "--force", "--"}, slices.Sorted(maps.Keys(files))...)...)
 	return err
 }
 
@@ -123,11 +123,11 @@ func (w *Work) addOnly(ctx context.Context, files map[string][]byte) error {
 // stop.Refused when the remote does not admit it; then what was committed since is in the
 // working tree again, to be mended.
 func (w *Work) Offer(ctx context.Context) error {
-	head, err := w.resolve(ctx, "HEAD")
+	head, err := w.clone.resolve(ctx, "HEAD")
 	if err != nil {
 		return err
 	}
-	if tip, err := w.remote(ctx, w.Branch); err != nil || tip == head {
+	if tip, err := w.clone.remote(ctx, w.Branch); err != nil || tip == head {
 		return err
 	}
 	err = w.deliver(ctx, "", false)
@@ -142,7 +142,7 @@ func (w *Work) Offer(ctx context.Context) error {
 // write puts files into the working tree. Nothing that a model left there, such
 // as a link, leads out of it.
 func (w *Work) write(files map[string][]byte) error {
-	root, err := os.OpenRoot(w.dir)
+	root, err := os.OpenRoot(w.clone.dir)
 	if err != nil {
 		return err
 	}

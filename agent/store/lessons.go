@@ -36,19 +36,19 @@ func (w *Work) Learn(ctx context.Context) (*Learnt, error) {
 	if err != nil || len(reports) == 0 {
 		return nil, err
 	}
-	work, err := w.resolve(ctx, "HEAD")
+	work, err := w.clone.resolve(ctx, "HEAD")
 	if err != nil {
 		return nil, err
 	}
 	l := &Learnt{Branch: w.Branch + "-lessons"}
-	start, err := w.remote(ctx, l.Branch)
+	start, err := w.clone.remote(ctx, l.Branch)
 	if err != nil {
 		return nil, err
 	}
 	if start == "" {
 		start = work
 	}
-	if _, err := w.git(ctx, "checkout", "--quiet", "--force", "--no-track", "-B", l.Branch, start, "--"); err != nil {
+	if _, err := w.clone.git(ctx, "checkout", "--quiet", "--force", "--no-track", "-B", l.Branch, start, "--"); err != nil {
 		return nil, err
 	}
 	err = w.carryOut(ctx, l, reports, work, start)
@@ -58,7 +58,7 @@ func (w *Work) Learn(ctx context.Context) (*Learnt, error) {
 
 // postMortems are those that the branch has and main has not.
 func (w *Work) postMortems(ctx context.Context) ([]string, error) {
-	out, err := w.git(ctx, "--literal-pathspecs", "diff", "-z", "--name-only", "--no-renames", "--diff-filter=AM", mainRef+"...HEAD", "--", "postmortems")
+	out, err := w.clone.git(ctx, "--literal-pathspecs", "diff", "-z", "--name-only", "--no-renames", "--diff-filter=AM", mainRef+"...HEAD", "--", "postmortems")
 	var list []string
 	for path := range strings.SplitSeq(out, "\x00") {
 		if strings.HasSuffix(path, ".md") {
@@ -71,16 +71,16 @@ func (w *Work) postMortems(ctx context.Context) ([]string, error) {
 // carryOut does it on the branch that is checked out at start.
 func (w *Work) carryOut(ctx context.Context, l *Learnt, reports []string, work, start string) error {
 	// Lessons of an edited directive come on top of those of the first one.
-	if has, err := w.isAncestor(ctx, work, start); err != nil {
+	if has, err := w.clone.isAncestor(ctx, work, start); err != nil {
 		return err
 	} else if !has {
-		if _, err := w.git(ctx, "merge", "--quiet", "--no-edit", "-m", "agent: merge "+w.Branch+" into "+l.Branch, work); err != nil {
+		if _, err := w.clone.git(ctx, "merge", "--quiet", "--no-edit", "-m", "agent: merge "+w.Branch+" into "+l.Branch, work); err != nil {
 			return err
 		}
 	}
-	batch := git.Open(w.gitDir()).Batch(ctx)
+	batch := git.Open(w.clone.gitDir()).Batch(ctx)
 	defer batch.Close()
-	tree := w.tree()
+	tree := w.clone.tree()
 	for _, path := range reports {
 		_, data, err := batch.Read(work+":"+path, lesson.MaxPostMortem)
 		if err != nil {
@@ -100,16 +100,16 @@ func (w *Work) carryOut(ctx context.Context, l *Learnt, reports []string, work, 
 	if err := w.count(ctx, l); err != nil {
 		return err
 	}
-	tip, err := w.resolve(ctx, "HEAD")
+	tip, err := w.clone.resolve(ctx, "HEAD")
 	if err != nil || tip == start {
 		return err
 	}
-	return w.push(ctx, tip, l.Branch)
+	return w.clone.push(ctx, tip, l.Branch)
 }
 
 // count says what became of the directive's lessons.
 func (w *Work) count(ctx context.Context, l *Learnt) error {
-	own, err := correct.Own(ctx, w.tree())
+	own, err := correct.Own(ctx, w.clone.tree())
 	for _, x := range own {
 		switch {
 		case x.TaskID != w.Directive.Name():

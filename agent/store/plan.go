@@ -13,7 +13,7 @@ import (
 const trailerPlan = "Ward-Plan"
 
 // Head is the commit that the working tree stands on.
-func (w *Work) Head(ctx context.Context) (string, error) { return w.resolve(ctx, "HEAD") }
+func (w *Work) Head(ctx context.Context) (string, error) { return w.clone.resolve(ctx, "HEAD") }
 
 // Restart drops what the remote does not have, as Store.Work does for one who
 // comes anew.
@@ -22,13 +22,13 @@ func (w *Work) Restart(ctx context.Context) error { return w.prepare(ctx, false)
 // CommitPlan makes the working tree that of a commit again, whatever somebody made
 // of it, and commits a plan on top (Ward-Plan). It returns the new commit.
 func (w *Work) CommitPlan(ctx context.Context, from, path string, data []byte) (string, error) {
-	if err := w.ensure(ctx); err != nil {
+	if err := w.clone.ensure(ctx); err != nil {
 		return "", err
 	}
 	if err := w.reset(ctx, from); err != nil {
 		return "", err
 	}
-	file := filepath.Join(w.dir, filepath.FromSlash(path))
+	file := filepath.Join(w.clone.dir, filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return "", err
 	}
@@ -36,12 +36,12 @@ func (w *Work) CommitPlan(ctx context.Context, from, path string, data []byte) (
 	if err := os.WriteFile(file, data, 0o644); err != nil {
 		return "", err
 	}
-	if _, err := w.git(ctx, "add", "--force", "--", path); err != nil {
+	if _, err := w.clone.git(ctx, "add", "--force", "--", path); err != nil {
 		return "", err
 	}
 	message := fmt.Sprintf("plan: %s %s\n\n%s: %s\n%s: %s\n%s: %s\n", w.Directive.Name(), diag.Clean(cut(w.Directive.Title.String(), 100)),
 		trailerDirective, w.Directive.Name(), trailerHash, w.Directive.Hash(), trailerPlan, path)
-	if _, _, err := w.store.runInput(ctx, w.dir, message, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--allow-empty", "--file=-"); err != nil {
+	if _, _, err := w.clone.store.runInput(ctx, w.clone.dir, message, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--allow-empty", "--file=-"); err != nil {
 		return "", err
 	}
 	return w.Head(ctx)
@@ -50,7 +50,7 @@ func (w *Work) CommitPlan(ctx context.Context, from, path string, data []byte) (
 // Planned is the commit of the newest plan at a path for the directive as it
 // stands now, "" when there is none.
 func (w *Work) Planned(ctx context.Context, path string) (string, error) {
-	out, err := w.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--fixed-strings", "--all-match",
+	out, err := w.clone.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--fixed-strings", "--all-match",
 		"--grep="+trailerHash+": "+w.Directive.Hash(), "--grep="+trailerPlan+": "+path, "--format=%H%n%B", "HEAD", "--")
 	if err != nil || out == "" {
 		return "", err
@@ -64,7 +64,7 @@ func (w *Work) Planned(ctx context.Context, path string) (string, error) {
 
 // ResetTo makes the working tree that of a commit, on the directive's branch.
 func (w *Work) ResetTo(ctx context.Context, commit string) error {
-	if err := w.ensure(ctx); err != nil {
+	if err := w.clone.ensure(ctx); err != nil {
 		return err
 	}
 	return w.reset(ctx, commit)
@@ -72,10 +72,10 @@ func (w *Work) ResetTo(ctx context.Context, commit string) error {
 
 // KeepOnly undoes what is not committed, but below one folder.
 func (w *Work) KeepOnly(ctx context.Context, dir string) error {
-	if _, err := w.git(ctx, "restore", "--source=HEAD", "--staged", "--worktree", "--", ".", ":(exclude)"+dir); err != nil {
+	if _, err := w.clone.git(ctx, "restore", "--source=HEAD", "--staged", "--worktree", "--", ".", ":(exclude)"+dir); err != nil {
 		return err
 	}
-	_, err := w.git(ctx, "clean", "-ffdq", "--", ".", ":(exclude)"+dir)
+	_, err := w.clone.git(ctx, "clean", "-ffdq", "--", ".", ":(exclude)"+dir)
 	return err
 }
 
@@ -83,7 +83,7 @@ func (w *Work) KeepOnly(ctx context.Context, dir string) error {
 // to it meanwhile. Its error is stop.Refused when the model can mend it; nothing is
 // undone then.
 func (w *Work) Push(ctx context.Context) error {
-	if err := w.ensure(ctx); err != nil {
+	if err := w.clone.ensure(ctx); err != nil {
 		return err
 	}
 	return w.deliver(ctx, "", false)
@@ -93,15 +93,15 @@ func (w *Work) Push(ctx context.Context) error {
 // that the remote does not have yet; "" otherwise. An end of the work that was not
 // pushed is left out: it is made again.
 func (w *Work) kept(ctx context.Context, start string) (string, error) {
-	local, err := w.resolve(ctx, "refs/heads/"+w.Branch)
+	local, err := w.clone.resolve(ctx, "refs/heads/"+w.Branch)
 	if err != nil || local == "" || local == start {
 		return "", err
 	}
-	if ahead, err := w.isAncestor(ctx, start, local); err != nil || !ahead {
+	if ahead, err := w.clone.isAncestor(ctx, start, local); err != nil || !ahead {
 		return "", err
 	}
 	for range 2 {
-		message, err := w.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--format=%B", local, "--")
+		message, err := w.clone.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--format=%B", local, "--")
 		if err != nil {
 			return "", err
 		}
@@ -111,7 +111,7 @@ func (w *Work) kept(ctx context.Context, start string) (string, error) {
 		if !hasAny(message, trailerWork) {
 			return "", nil
 		}
-		if local, err = w.resolve(ctx, local+"^"); err != nil || local == "" || local == start {
+		if local, err = w.clone.resolve(ctx, local+"^"); err != nil || local == "" || local == start {
 			return "", err
 		}
 	}

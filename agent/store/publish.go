@@ -24,7 +24,7 @@ const textSize = 8 << 10
 //
 // Its error is stop.Refused when the model can mend it.
 func (w *Work) Publish(ctx context.Context, text string, done bool) error {
-	if err := w.ensure(ctx); err != nil { // a model may have changed settings
+	if err := w.clone.ensure(ctx); err != nil { // a model may have changed settings
 		return err
 	}
 	if err := w.ready(ctx); err != nil {
@@ -48,11 +48,11 @@ func (w *Work) Publish(ctx context.Context, text string, done bool) error {
 // deliver pushes the branch, and after a lost race once more.
 func (w *Work) deliver(ctx context.Context, text string, done bool) error {
 	for try := range maxRaces {
-		head, err := w.resolve(ctx, "HEAD")
+		head, err := w.clone.resolve(ctx, "HEAD")
 		if err != nil {
 			return err
 		}
-		pushErr := w.push(ctx, head, w.Branch)
+		pushErr := w.clone.push(ctx, head, w.Branch)
 		if pushErr == nil {
 			if done {
 				w.Done = &Done{head, text}
@@ -75,7 +75,7 @@ func (w *Work) ready(ctx context.Context) error {
 	if err := w.committable(ctx); err != nil {
 		return err
 	}
-	if _, err := w.git(ctx, "add", "--all"); err != nil {
+	if _, err := w.clone.git(ctx, "add", "--all"); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (w *Work) ready(ctx context.Context) error {
 
 // committable refuses a working tree that cannot be committed as it is meant.
 func (w *Work) committable(ctx context.Context) error {
-	head, err := w.git(ctx, "symbolic-ref", "--quiet", "HEAD")
+	head, err := w.clone.git(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil && !saidNo(err) {
 		return err
 	}
@@ -94,7 +94,7 @@ func (w *Work) committable(ctx context.Context) error {
 		return refuse("the working tree is on %s, not on %s; take the work there: git checkout -B %s",
 			cmp.Or(strings.TrimPrefix(head, "refs/heads/"), "no branch"), w.Branch, w.Branch)
 	}
-	unmerged, err := w.git(ctx, "diff", "--cached", "--name-only", "--diff-filter=U")
+	unmerged, err := w.clone.git(ctx, "diff", "--cached", "--name-only", "--diff-filter=U")
 	if err != nil {
 		return err
 	}
@@ -113,10 +113,10 @@ func (w *Work) commit(ctx context.Context, text string, done bool) error {
 	args := []string{"commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-"}
 	if done {
 		args = append(args, "--allow-empty")
-	} else if _, err := w.git(ctx, "diff", "--cached", "--quiet"); err == nil {
+	} else if _, err := w.clone.git(ctx, "diff", "--cached", "--quiet"); err == nil {
 		return nil
 	}
-	_, _, err := w.store.runInput(ctx, w.dir, w.message(text, done), args...)
+	_, _, err := w.clone.store.runInput(ctx, w.clone.dir, w.message(text, done), args...)
 	return err
 }
 
@@ -160,10 +160,10 @@ func (w *Work) settle(ctx context.Context, head string, pushErr error) (settled 
 	if ctx.Err() != nil {
 		return false, pushErr
 	}
-	if err := w.fetch(ctx); err != nil {
+	if err := w.clone.fetch(ctx); err != nil {
 		return false, errors.Join(pushErr, err)
 	}
-	tip, err := w.remote(ctx, w.Branch)
+	tip, err := w.clone.remote(ctx, w.Branch)
 	if err != nil {
 		return false, err
 	}
@@ -174,14 +174,14 @@ func (w *Work) settle(ctx context.Context, head string, pushErr error) (settled 
 	if w.Done, err = w.findDone(ctx, tip); err != nil || w.Done != nil || tip == head {
 		return true, err
 	}
-	mine, err := w.isAncestor(ctx, tip, head)
+	mine, err := w.clone.isAncestor(ctx, tip, head)
 	if err != nil {
 		return false, err
 	}
 	if mine {
 		return false, pushErr
 	}
-	if _, err := w.git(ctx, "merge", "--quiet", "--no-edit", tip); err != nil {
+	if _, err := w.clone.git(ctx, "merge", "--quiet", "--no-edit", tip); err != nil {
 		return false, w.conflict(ctx, err)
 	}
 	return false, nil
@@ -189,11 +189,11 @@ func (w *Work) settle(ctx context.Context, head string, pushErr error) (settled 
 
 // conflict gives up a merge with what somebody else pushed to the branch.
 func (w *Work) conflict(ctx context.Context, mergeErr error) error {
-	files, err := w.git(ctx, "diff", "--name-only", "--diff-filter=U")
+	files, err := w.clone.git(ctx, "diff", "--name-only", "--diff-filter=U")
 	if err != nil {
 		return err
 	}
-	if _, err := w.git(ctx, "reset", "--quiet", "--hard"); err != nil {
+	if _, err := w.clone.git(ctx, "reset", "--quiet", "--hard"); err != nil {
 		return err
 	}
 	if files == "" {
@@ -207,16 +207,16 @@ func (w *Work) conflict(ctx context.Context, mergeErr error) error {
 // changed in the working tree.
 func (w *Work) undo(ctx context.Context) error {
 	base := w.base
-	tip, err := w.remote(ctx, w.Branch)
+	tip, err := w.clone.remote(ctx, w.Branch)
 	if err != nil {
 		return err
 	}
 	if tip != "" {
-		newer, err := w.isAncestor(ctx, base, tip)
+		newer, err := w.clone.isAncestor(ctx, base, tip)
 		if err != nil {
 			return err
 		}
-		mine, err := w.isAncestor(ctx, tip, "HEAD")
+		mine, err := w.clone.isAncestor(ctx, tip, "HEAD")
 		if err != nil {
 			return err
 		}
@@ -224,6 +224,6 @@ func (w *Work) undo(ctx context.Context) error {
 			base = tip
 		}
 	}
-	_, err = w.git(ctx, "reset", "--quiet", "--soft", base)
+	_, err = w.clone.git(ctx, "reset", "--quiet", "--soft", base)
 	return err
 }

@@ -10,13 +10,13 @@ import (
 	"git-ward/internal/diag"
 )
 
-// push pushes commit to a branch. It is nil when the branch is there;
-// stop.Refused when the remote answered that it will not move it, be it for a finding or a
-// lost race: the caller looks where the branch is now to know. Any other error
-// is trouble on the way.
+// push pushes commit to a branch. It is nil when the branch is there; stop.Refused
+// when the remote answered that it will not move it, be it for a finding or a lost
+// race: the caller looks where the branch is now to know. Any other error is trouble
+// on the way.
 //
-// git's prose is not read: it changes with version and language. A line that
-// begins with `!` in the porcelain output is the remote's word on the branch;
+// Git's sentences are not read: they change with its version and its language. A line
+// that begins with `!` in the porcelain output is the remote's word on the branch;
 // without one it never got so far.
 func (c *clone) push(ctx context.Context, commit, branch string) error {
 	return c.pushTo(ctx, commit+":refs/heads/"+branch)

@@ -29,18 +29,18 @@ func (w *Work) HasRevision(ctx context.Context, name string) (bool, error) {
 	if !commitID.MatchString(name) {
 		return false, nil
 	}
-	if err := w.fetch(ctx); err != nil {
+	if err := w.clone.fetch(ctx); err != nil {
 		return false, err
 	}
-	id, err := w.resolve(ctx, name)
+	id, err := w.clone.resolve(ctx, name)
 	if err != nil || id == "" {
 		return false, err
 	}
-	return w.pushed(ctx, id)
+	return w.clone.pushed(ctx, id)
 }
 
 func (w *Work) hasRef(ctx context.Context, ref string) (bool, error) {
-	out, err := w.git(ctx, "ls-remote", "origin", ref)
+	out, err := w.clone.git(ctx, "ls-remote", "origin", ref)
 	if err != nil {
 		return false, err
 	}
@@ -62,7 +62,7 @@ func (c *clone) pushed(ctx context.Context, id string) (bool, error) {
 // Unpublished says what of the working tree the remote does not have, "" when it
 // has all (BOOT-3).
 func (w *Work) Unpublished(ctx context.Context) (string, error) {
-	status, err := w.git(ctx, "status", "--porcelain", "--untracked-files=all")
+	status, err := w.clone.git(ctx, "status", "--porcelain", "--untracked-files=all")
 	if err != nil {
 		return "", err
 	}
@@ -70,14 +70,14 @@ func (w *Work) Unpublished(ctx context.Context) (string, error) {
 		lines := strings.Split(status, "\n")
 		return fmt.Sprintf("the working tree has %d changes that are not committed, the first is %q", len(lines), lines[0]), nil
 	}
-	if err := w.fetch(ctx); err != nil {
+	if err := w.clone.fetch(ctx); err != nil {
 		return "", err
 	}
-	head, err := w.resolve(ctx, "HEAD")
+	head, err := w.clone.resolve(ctx, "HEAD")
 	if err != nil {
 		return "", err
 	}
-	if ok, err := w.pushed(ctx, head); ok || err != nil {
+	if ok, err := w.clone.pushed(ctx, head); ok || err != nil {
 		return "", err
 	}
 	return "commit " + head + " is not pushed", nil

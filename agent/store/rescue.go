@@ -113,15 +113,15 @@ func (c *clone) commitAll(ctx context.Context) (string, error) {
 // SameCode reports whether a commit and a branch of the remote are the same
 // program (protocols/boot). A commit that is not known is not.
 func (w *Work) SameCode(ctx context.Context, commit, branch string) (bool, error) {
-	if err := w.fetch(ctx); err != nil {
+	if err := w.clone.fetch(ctx); err != nil {
 		return false, err
 	}
-	return w.sameCode(ctx, commit, "refs/remotes/origin/"+branch)
+	return w.clone.sameCode(ctx, commit, "refs/remotes/origin/"+branch)
 }
 
 // HasCode reports whether a commit and the newest one here are the same program.
 func (w *Work) HasCode(ctx context.Context, commit string) (bool, error) {
-	return w.sameCode(ctx, commit, "HEAD")
+	return w.clone.sameCode(ctx, commit, "HEAD")
 }
 
 // SameCode is the same for two commits of main.

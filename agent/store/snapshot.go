@@ -84,12 +84,12 @@ func missing(path string) error { return fmt.Errorf("main has no %s: %w", path, 
 func (m Snapshot) Files(ctx context.Context) state.Files { return files{ctx, m} }
 
 type files struct {
-	ctx context.Context
-	Snapshot
+	ctx      context.Context
+	snapshot Snapshot
 }
 
 func (f files) File(_, path string, limit int64) ([]byte, error) {
-	return f.content(f.ctx, path, limit)
+	return f.snapshot.content(f.ctx, path, limit)
 }
 
 // content is File, but nil for what is missing; each file is read once.

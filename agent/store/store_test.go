@@ -176,7 +176,7 @@ func TestPublished(t *testing.T) {
 	if why := unpublished(); !strings.HasSuffix(why, " is not pushed") {
 		t.Error(why)
 	}
-	local, _ := w.resolve(ctx, "HEAD")
+	local, _ := w.clone.resolve(ctx, "HEAD")
 	if ok, err := w.HasRevision(ctx, local); ok || err != nil {
 		t.Errorf("a commit that only the clone has: %v, %v", ok, err)
 	}

@@ -32,8 +32,8 @@ type Work struct {
 	Branch    string // "agent/D-1"
 	Done      *Done  // the end of the work, when the remote has it
 
-	clone
-	base string // where the model started from
+	clone clone
+	base  string // where the model started from
 }
 
 // Done is the commit that ended the work.
@@ -43,7 +43,7 @@ type Done struct {
 }
 
 // Dir is the working tree.
-func (w *Work) Dir() string { return w.dir }
+func (w *Work) Dir() string { return w.clone.dir }
 
 // Work prepares the working clone of a directive: its branch as the remote has
 // it, with main merged in where that goes without conflicts; else main. Steps of a
@@ -52,14 +52,14 @@ func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
 	w := &Work{Directive: d, Branch: "agent/" + d.Name()}
 	w.clone = clone{store: s, dir: filepath.Join(s.State, "agent", d.Name(), s.name)}
 	if s.Running == w.Branch { // the process runs from the files that lie there
-		w.dir = filepath.Join(s.State, asideDir, d.Name(), s.name)
+		w.clone.dir = filepath.Join(s.State, asideDir, d.Name(), s.name)
 	}
 	err := w.prepare(ctx, true)
 	if err == nil || ctx.Err() != nil {
 		return w, err
 	}
 	// Somebody broke the clone. What counts is on the remote.
-	if err := removeAll(w.dir); err != nil {
+	if err := removeAll(w.clone.dir); err != nil {
 		return nil, err
 	}
 	return w, w.prepare(ctx, false)
@@ -82,17 +82,17 @@ func (w *Work) NotPushed(times int, findings string) *stop.Stop {
 }
 
 func (w *Work) prepare(ctx context.Context, keep bool) error {
-	if err := w.ensure(ctx); err != nil {
+	if err := w.clone.ensure(ctx); err != nil {
 		return err
 	}
-	if err := w.fetch(ctx); err != nil {
+	if err := w.clone.fetch(ctx); err != nil {
 		return err
 	}
-	main, err := w.resolve(ctx, mainRef)
+	main, err := w.clone.resolve(ctx, mainRef)
 	if err != nil {
 		return err
 	}
-	tip, err := w.remote(ctx, w.Branch)
+	tip, err := w.clone.remote(ctx, w.Branch)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (w *Work) prepare(ctx context.Context, keep bool) error {
 			return err
 		}
 	}
-	w.base, err = w.resolve(ctx, "HEAD")
+	w.base, err = w.clone.resolve(ctx, "HEAD")
 	return err
 }
 
@@ -128,24 +128,24 @@ func (w *Work) prepare(ctx context.Context, keep bool) error {
 // in it as not to be looked at. So do a rebase half done, and local attributes.
 func (w *Work) reset(ctx context.Context, commit string) error {
 	for _, name := range []string{"index", "rebase-merge", "rebase-apply", "sequencer", "info", "hooks"} {
-		if err := os.RemoveAll(filepath.Join(w.gitDir(), name)); err != nil {
+		if err := os.RemoveAll(filepath.Join(w.clone.gitDir(), name)); err != nil {
 			return err
 		}
 	}
-	if _, err := w.git(ctx, "checkout", "--quiet", "--force", "--no-track", "-B", w.Branch, commit, "--"); err != nil {
+	if _, err := w.clone.git(ctx, "checkout", "--quiet", "--force", "--no-track", "-B", w.Branch, commit, "--"); err != nil {
 		return err
 	}
-	_, err := w.git(ctx, "clean", "-ffdxq")
+	_, err := w.clone.git(ctx, "clean", "-ffdxq")
 	return err
 }
 
 // mergeMain lets work that began on an older main go on from the present one. A
 // conflict leaves the branch as it is: the model may merge, this may not guess.
 func (w *Work) mergeMain(ctx context.Context, tip, main string) error {
-	if has, err := w.isAncestor(ctx, main, tip); has || err != nil {
+	if has, err := w.clone.isAncestor(ctx, main, tip); has || err != nil {
 		return err
 	}
-	if _, err := w.git(ctx, "merge", "--quiet", "--no-edit", "-m", "agent: merge main into "+w.Branch, main); err != nil {
+	if _, err := w.clone.git(ctx, "merge", "--quiet", "--no-edit", "-m", "agent: merge main into "+w.Branch, main); err != nil {
 		return w.reset(ctx, tip)
 	}
 	return nil
@@ -154,24 +154,20 @@ func (w *Work) mergeMain(ctx context.Context, tip, main string) error {
 // findDone looks for the end of the work on the directive as it stands now, among
 // the newest commits of a history. It looks into main's history as well: the PM
 // may have merged and deleted the branch before the report was made.
-func (c *clone) findDone(ctx context.Context, tip string, d comms.Directive) (*Done, error) {
-	out, err := c.git(ctx, "log", "-z", fmt.Sprintf("--max-count=%d", markerDepth), "--no-show-signature",
+func (w *Work) findDone(ctx context.Context, tip string) (*Done, error) {
+	out, err := w.clone.git(ctx, "log", "-z", fmt.Sprintf("--max-count=%d", markerDepth), "--no-show-signature",
 		"--no-notes", "--format=%H%n%B", tip, "--")
 	if err != nil {
 		return nil, err
 	}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		id, message, _ := strings.Cut(entry, "\n")
-		if hasTrailer(message, trailerWork, workDone) && hasTrailer(message, trailerDirective, d.Name()) &&
-			hasTrailer(message, trailerHash, d.Hash()) {
+		if hasTrailer(message, trailerWork, workDone) && hasTrailer(message, trailerDirective, w.Directive.Name()) &&
+			hasTrailer(message, trailerHash, w.Directive.Hash()) {
 			return &Done{id, messageBody(message)}, nil
 		}
 	}
 	return nil, nil
-}
-
-func (w *Work) findDone(ctx context.Context, tip string) (*Done, error) {
-	return w.clone.findDone(ctx, tip, w.Directive)
 }
 
 func hasTrailer(message, key, value string) bool {

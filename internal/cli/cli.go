@@ -55,8 +55,8 @@ func Bytes(w io.Writer) io.Writer {
 	return Raw(w)
 }
 
-// Func is a command. It returns nil, an error (exit 2), or one made by Findings
-// or Exit.
+// Func is a command. It returns nil, ErrFindings (exit 1), ErrUsage, an ExitCode, or
+// any other error, which Report prints (exit 2).
 type Func func(ctx context.Context, env *Env) error
 
 // ErrFindings ends a command with exit 1; what was found is printed already.

@@ -10,7 +10,7 @@ import (
 
 // Command is a line of the table of commands.
 type Command struct {
-	Name string // one or more words, without spaces for the first level
+	Name string // one word
 	Doc  string // one line
 	Run  Func
 }

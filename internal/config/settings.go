@@ -134,8 +134,8 @@ type Config struct {
 }
 
 // Loop is what a bounded loop has where its directive says nothing (seed 003,
-// section 6.1). Its fields are those of protocols/loop.Base, so that one converts
-// to the other.
+// section 6.1). Its fields are those of protocols/loop.Base, so that one struct
+// converts to the other.
 type Loop struct {
 	Profile                  string   `toml:"profile"`
 	Rp                       string   `toml:"r_p"` // a decimal; no float on that path

@@ -2,9 +2,9 @@
 // environment and limits, reads objects through one `cat-file` child, moves refs
 // by compare-and-swap, and writes single objects.
 //
-// Refs and pushed objects are only ever read and moved by git itself:
-// its quarantine, packed refs and lock files are its own, and another reader gets them
-// wrong. The hooks link this package, so it stays small.
+// Refs are moved by git alone, and what is packed is read by it alone: quarantine,
+// packed refs and lock files are where other readers went wrong. The hooks link this
+// package, so it stays small.
 package git
 
 import (

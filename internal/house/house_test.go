@@ -85,7 +85,7 @@ func wires(path string) bool { return path == module || strings.Contains(path, "
 var beneath = []string{"protocols", "vm", "internal"}
 
 // arrow says what is wrong with an import of one package of the module by another;
-// "" where nothing is (DESIGN.md, "The house").
+// "" where nothing is (docs/architecture.md, "The house").
 func arrow(from, to string) string {
 	switch {
 	case strings.Contains(to, "/cmd/"):

@@ -117,7 +117,7 @@ var seedNumber = regexp.MustCompile(`(?:\bseed |\()(00[0-9])\b|\b(00[0-9])(?:,? 
 
 // otherDocument cites a document that a reader of this repository does not have: the
 // specification and the notes that the work was ordered with.
-var otherDocument = regexp.MustCompile(`FIELD-NOTES|\bSPEC (?:section|[A-Z]+-\d)|\bSPEC$`)
+var otherDocument = regexp.MustCompile(`FIELD-NOTES|DESIGN\.md|\bSPEC (?:section|[A-Z]+-\d)|\bSPEC$`)
 
 // TestNoOtherDocuments: no comment sends its reader to a document that is not here.
 func TestNoOtherDocuments(t *testing.T) {
