@@ -92,6 +92,13 @@ func (o *output) fail(why error) {
 	}
 }
 
+// failure is what fail said, nil for nothing.
+func (o *output) failure() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.why
+}
+
 // started closes the command's ends, which are its own now.
 func (o *output) started() {
 	for _, f := range []*os.File{o.stdout, o.stderr} {

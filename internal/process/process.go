@@ -60,8 +60,9 @@ func (e *OutputError) Error() string { return fmt.Sprintf("more than %d MiB of o
 
 // Run runs the command and returns when nothing of it is left. stopped is why it
 // was ended before its time, nil when it ended by itself: the context's cause, a
-// *TimeoutError, an *OutputError, or what a writer failed with. err is trouble with
-// starting it, and then status says nothing.
+// *TimeoutError, an *OutputError, or what a writer failed with. The last two are
+// stopped as well where the command was quicker than its reader: not all that it
+// printed was taken. err is trouble with starting it, and then status says nothing.
 func (c *Command) Run(ctx context.Context) (status Status, stopped, err error) {
 	if ctx.Err() != nil {
 		return 0, nil, context.Cause(ctx)
@@ -83,9 +84,9 @@ func (c *Command) Run(ctx context.Context) (status Status, stopped, err error) {
 	select {
 	case <-g.Exited():
 		status, err = g.End(0)
-		return status, nil, err
+		return status, g.output.failure(), err
 	case <-g.output.failed:
-		stopped = g.output.why
+		stopped = g.output.failure()
 	case <-late:
 		stopped = &TimeoutError{c.Timeout}
 	case <-ctx.Done():

@@ -162,6 +162,25 @@ func TestStopped(t *testing.T) {
 	}
 }
 
+// slowDisk is full, which takes it a while to say.
+type slowDisk struct{}
+
+func (slowDisk) Write([]byte) (int, error) {
+	time.Sleep(100 * time.Millisecond) // so that the command ends first
+	return 0, errDisk
+}
+
+// TestLateFailure: output that could not be written is told of, too, where the command
+// has ended by itself before.
+func TestLateFailure(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "echo out", nil)
+	cmd.Stdout, cmd.Stderr = slowDisk{}, slowDisk{}
+	if status, stopped, err := cmd.Run(t.Context()); !status.OK() || !errors.Is(stopped, errDisk) || err != nil {
+		t.Errorf("%v %v %v", status, stopped, err)
+	}
+}
+
 // TestNotStarted: trouble is an error, and leaves no reader behind.
 func TestNotStarted(t *testing.T) {
 	t.Parallel()
