@@ -119,6 +119,10 @@ func TestForbidden(t *testing.T) {
 			if how != c.want {
 				t.Errorf("%s, want %s\n%s", how, c.want, r.Words())
 			}
+			// The log of the recovery's transition has its reason, the activity log has its end.
+			if status := string(r.Status); !strings.HasSuffix(s.way(), " "+status) || !strings.Contains(s.log.String(), `"to":"`+status+`","why":"`) {
+				t.Errorf("the way to the recovery's exit is not logged: %s\n%s", s.way(), s.log.String())
+			}
 			if !strings.Contains(s.log.String(), `"forbidden":"`+c.name+`"`) {
 				t.Errorf("the log does not name it:\n%s", s.log.String())
 			}
@@ -127,7 +131,8 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// holds looks for "path: text" on the branch, or for "!path", which is not there.
+// holds looks for "path: text" on the branch, or for "!path", which is neither there
+// nor in the working tree.
 func (s *site) holds(what string) {
 	s.Helper()
 	if what == "" {
@@ -136,6 +141,9 @@ func (s *site) holds(what string) {
 	if path, not := strings.CutPrefix(what, "!"); not {
 		if out := s.git(s.bare, "", "ls-tree", "--name-only", "agent/D-1", path); out != "" {
 			s.Errorf("the branch has %s", out)
+		}
+		if _, err := os.Stat(filepath.Join(s.work.Dir(), path)); !os.IsNotExist(err) {
+			s.Errorf("the working tree has %s: %v", path, err)
 		}
 		return
 	}
