@@ -294,12 +294,12 @@ say It is better.
 			t.Fatal(err)
 		}
 		for range random.IntN(3) { // any moment: that is the test
-			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
+			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond) // any moment
 			for _, pid := range s.agents() {
 				syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
-		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
+		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond) // any moment: that is the test
 		launch.Process.Kill()
 		launch.Wait()
 		if len(s.reports(comms.ExitConverged)) > 0 {

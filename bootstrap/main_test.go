@@ -315,7 +315,7 @@ func (s *site) awaitLast(event boot.Event, commit string) {
 // minute and a half is what a machine with much to do may need.
 func (s *site) until(what string, is func() bool) {
 	s.T.Helper()
-	for end := time.Now().Add(90 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(90 * time.Second); !is(); time.Sleep(10 * time.Millisecond) { // other processes tell nobody
 		if time.Now().After(end) {
 			s.T.Fatalf("never: %s", what)
 		}

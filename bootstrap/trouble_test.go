@@ -230,7 +230,7 @@ func TestKills(t *testing.T) {
 			s.signal(signal[0], signal[1])
 		}
 		for range 1 + random.IntN(3) { // any moment: that is the test
-			time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond)
+			time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond) // any moment
 			victim := random.IntN(3)
 			if victim != 1 {
 				s.endAgent()

@@ -42,7 +42,7 @@ func killer(bare string, random *rand.Rand, stop <-chan struct{}) (killed int) {
 			}
 			seen[pid] = true
 			if random.Intn(2) == 0 {
-				time.Sleep(time.Duration(random.Intn(12_000)) * time.Microsecond)
+				time.Sleep(time.Duration(random.Intn(12_000)) * time.Microsecond) // any moment of the hook: that is the test
 				if syscall.Kill(pid, syscall.SIGKILL) == nil {
 					killed++
 				}

@@ -73,7 +73,7 @@ func (m *machine) killed(t *testing.T, target string, moment time.Duration) {
 		t.Fatal(err)
 	}
 	watch := m.watch(t)
-	for killed := false; !killed; time.Sleep(2 * time.Millisecond) {
+	for killed := false; !killed; time.Sleep(2 * time.Millisecond) { // a process that starts tells nobody
 		if time.Since(start) > 20*time.Second {
 			t.Fatalf("no %s to kill: %s", target, &out)
 		}
@@ -304,7 +304,7 @@ func (m *machine) clean(t *testing.T, before map[string]bool) {
 		if left = slices.Sorted(maps.Keys(now)); len(left) == 0 {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // the reaper is nobody's child here, so its end cannot be waited for
 	}
 	t.Errorf("left over:\n%s", strings.Join(left, "\n"))
 	maps.Copy(before, m.traces()) // said once

@@ -125,7 +125,7 @@ func TestLoopKills(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(300+random.Intn(2500)) * time.Millisecond)
+		time.Sleep(time.Duration(300+random.Intn(2500)) * time.Millisecond) // any moment: that is the test
 		cmd.Process.Kill()
 		cmd.Wait()
 	}

@@ -208,7 +208,7 @@ func (f *inFence) await(want ...string) {
 
 func (f *inFence) until(what string, is func() bool) {
 	f.T.Helper()
-	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) { // processes in the fence tell nobody
 		if time.Now().After(end) {
 			f.T.Fatalf("never: %s\n%s", what, f.read("logs/bootstrap.log"))
 		}

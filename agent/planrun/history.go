@@ -302,7 +302,7 @@ func (u *run) clearLocks(ctx context.Context) error {
 	}
 	for _, name := range names {
 		path := filepath.Join(u.gitDir, filepath.FromSlash(name))
-		for end := time.Now().Add(2 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Second); ; time.Sleep(20 * time.Millisecond) { // git removes its lock within that, unless it was killed
 			if _, err := os.Stat(path); err != nil {
 				break
 			}

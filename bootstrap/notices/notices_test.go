@@ -98,7 +98,7 @@ func TestDeliver(t *testing.T) {
 			t.Errorf("%v", tried)
 		}
 		d.broken = false
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // of the test's own clock
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		if d.Deliver(ended); d.reported != nil {

@@ -47,7 +47,7 @@ func send(w http.ResponseWriter, a *api, events []event, f Fault) {
 // stall keeps the connection open until the client hangs up or a minute is over.
 func stall(w http.ResponseWriter) {
 	for range 600 {
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // a provider that is silent
 		// A comment is no event: it only finds out whether somebody is there.
 		if _, err := io.WriteString(w, ":\n"); err != nil {
 			return
@@ -63,7 +63,7 @@ func write(w http.ResponseWriter, text string, slow time.Duration) {
 	for slow > 0 && len(text) > 7 {
 		io.WriteString(w, text[:7])
 		flush()
-		time.Sleep(slow)
+		time.Sleep(slow) // a provider that is slow
 		text = text[7:]
 	}
 	io.WriteString(w, text)

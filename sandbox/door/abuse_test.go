@@ -79,7 +79,7 @@ func TestTrickle(t *testing.T) {
 	go func() {
 		// One long command line, a byte at a time.
 		for _, err := fmt.Fprint(conn, "fff0"); err == nil; _, err = fmt.Fprint(conn, "x") {
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond) // a client that sends slowly: that is the test
 		}
 	}()
 	readAll(conn)

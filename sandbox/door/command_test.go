@@ -28,7 +28,7 @@ func TestCertificateIsNotTaken(t *testing.T) {
 		for _, text := range packets { // the door sees no more than some bytes at a time
 			packet := fmt.Sprintf("%04x%s", len(text)+4, text)
 			conn.Write([]byte(packet[:5]))
-			time.Sleep(2 * time.Millisecond)
+			time.Sleep(2 * time.Millisecond) // so that the door reads the two parts apart
 			conn.Write([]byte(packet[5:]))
 		}
 		conn.Write([]byte("0000"))

@@ -25,7 +25,7 @@ func TestBucket(t *testing.T) {
 		for _, at := range []time.Duration{0, 0, 0, 2 * time.Second, 4 * time.Second} {
 			want(at)
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // of the test's own clock
 		start = time.Now()
 		for _, at := range []time.Duration{0, 0, 0, 2 * time.Second} {
 			want(at)

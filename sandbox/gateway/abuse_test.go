@@ -126,7 +126,7 @@ func TestFlood(t *testing.T) {
 	f.account()
 	f.works()
 	f.stop()
-	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(10 * time.Millisecond) { // goroutines end without telling
 		up.CloseClientConnections()
 		if n := runtime.NumGoroutine(); n < 60 {
 			break
@@ -153,7 +153,7 @@ func TestHugeStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond) // the client reads nothing at first: what the gateway keeps meanwhile is the test
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

@@ -166,7 +166,7 @@ func accountOf(m *Meter, directive string) Account {
 // account waits for a directive's account to have nothing held.
 func (f *fence) account() Account {
 	f.t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) { // a call is settled after its answer has gone out
 		a := accountOf(f.meter, "D-1")
 		if a.Held.Calls == 0 {
 			return a

@@ -202,7 +202,7 @@ func TestSpentTimeStopsEveryClient(t *testing.T) {
 	slow(t)
 	until := time.Now().Add(2 * time.Second)
 	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(time.Until(until.Add(100 * time.Millisecond)))
+		time.Sleep(time.Until(until.Add(100 * time.Millisecond))) // the time is spent while this call runs
 		answerJSON(w, 200, `{"type":"message","object":"response","usage":{"input_tokens":60,"output_tokens":40}}`)
 	})
 	f := newFence(t, up.URL, func(c *Config) { c.Until = until })
@@ -270,7 +270,7 @@ func TestSpentBudgetStopsEveryClient(t *testing.T) {
 // A burst through the socket spends no more than the budget.
 func TestBurstStaysInBudget(t *testing.T) {
 	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(2 * time.Millisecond) // so that calls overlap
 		answerJSON(w, 200, `{"type":"message","usage":{"input_tokens":40,"output_tokens":60}}`)
 	})
 	f := newFence(t, up.URL, func(c *Config) {

@@ -27,7 +27,7 @@ func forward(listener net.Listener, socket string) {
 		}
 		if err != nil { // out of descriptors or memory: they come back
 			<-open
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // the kernel does not tell when it has some again
 			continue
 		}
 		go func() {

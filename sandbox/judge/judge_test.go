@@ -150,7 +150,7 @@ func (c *court) verdicts(commit string) []loop.Verdict {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Serve(ctx) }()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) { // the judge tells nobody but the refs
 		open, err := c.open(ctx)
 		if err != nil || time.Now().After(deadline) {
 			c.t.Fatal("not judged", err)
@@ -228,11 +228,11 @@ func TestJudgeRests(t *testing.T) {
 		t.Helper()
 		head := filepath.Join(c.bare, "HEAD")
 		for range 10 { // on a busy machine a look takes its time
-			time.Sleep((restAfter + 1) * lookInterval)
+			time.Sleep((restAfter + 1) * lookInterval) // so many looks that find nothing are what it rests after
 			if err := os.Rename(head, head+"-away"); err != nil { // git would say that this is no repository
 				t.Fatal(err)
 			}
-			time.Sleep(2 * lookInterval)
+			time.Sleep(2 * lookInterval) // a judge that does not rest looks in this time
 			if err := os.Rename(head+"-away", head); err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +244,7 @@ func TestJudgeRests(t *testing.T) {
 	}
 	judged := func(commit string) {
 		t.Helper()
-		for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		for start := time.Now(); ; time.Sleep(100 * time.Millisecond) { // the judge tells nobody but the refs
 			if note, err := c.Repo.Note(ctx, loop.VerdictsRef, commit); err != nil || time.Since(start) > time.Minute {
 				t.Fatal("not judged", err)
 			} else if note != nil {

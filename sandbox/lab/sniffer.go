@@ -57,7 +57,7 @@ func (s *sniffer) add(what string) {
 }
 
 func (s *sniffer) take() map[string]int {
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond) // packets that are on their way arrive
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen := s.seen

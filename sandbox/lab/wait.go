@@ -18,7 +18,7 @@ func Eventually(t testing.TB, what string, is func() bool) {
 		if is() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // for what tells nobody that it has happened
 	}
 	t.Fatalf("never: %s", what)
 }

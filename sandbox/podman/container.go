@@ -122,7 +122,7 @@ func (c *Container) verify(ctx context.Context) error {
 		if state, err = c.Inspect(ctx); err == nil {
 			break
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // podman tells nobody that it can inspect again
 	}
 	if err == nil && state.PID != 0 && state.PID != c.pid {
 		err = fmt.Errorf("it runs as process %d, not %d, outside its rules", state.PID, c.pid)

@@ -41,7 +41,7 @@ func TestOrder(t *testing.T) {
 	}
 	// A payload that has begun has not yet spoken.
 	var out strings.Builder
-	for deadline := time.Now().Add(30 * time.Second); out.String() != "ran\n" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); out.String() != "ran\n" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) { // its output comes when the command gets to it
 		out.Reset()
 		if err := c.Logs(t.Context(), false, &out, &out); err != nil {
 			t.Fatal(err)
@@ -251,7 +251,7 @@ func TestStartAfterDeath(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Skip("an ordinary user cannot kill it: ", err)
 	}
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(100 * time.Millisecond) // the kernel takes the namespaces down after the kill; nobody here is the parent
 	if err := c.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "gone") {
 		t.Error(err)
 	}

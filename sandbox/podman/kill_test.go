@@ -63,7 +63,7 @@ func TestKill(t *testing.T) {
 		if line != "ready\n" {
 			t.Fatal(line, err)
 		}
-		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond)
+		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond) // any moment: that is the test
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		cmd.Wait()
 		if !gone(t, 10*time.Second) {
@@ -77,7 +77,7 @@ func TestKill(t *testing.T) {
 
 // gone waits until no payload of the launcher and no reaper is left.
 func gone(t *testing.T, patience time.Duration) bool {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) { // what is looked for is nobody's child here
 		all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		if err != nil || len(all) == 0 {
 			t.Fatal(all, err)

@@ -292,7 +292,7 @@ func TestForever(t *testing.T) {
 // nobody but the repository.
 func (s *site) await(reports int, limit time.Duration, log *bytes.Buffer) {
 	s.Helper()
-	for end := time.Now().Add(limit); len(s.reports()) < reports; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(limit); len(s.reports()) < reports; time.Sleep(50 * time.Millisecond) { // another process reports, and tells nobody but the repository
 		if time.Now().After(end) {
 			s.Fatalf("only %d reports after %v", len(s.reports()), limit)
 		}
