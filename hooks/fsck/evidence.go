@@ -27,12 +27,12 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 		}
 		for entry := range strings.SplitSeq(string(out), "\x00") {
 			_, path, _ := strings.Cut(entry, "\t")
-			place, ok := loop.ParseEvidencePath(path)
-			if ok && place.File == loop.ManifestFile {
+			at, ok := loop.ParseEvidencePath(path)
+			if ok && at.File == loop.ManifestFile {
 				err = w.manifest(branch.Name, path)
-			} else if ok && place.File == loop.CertificateFile && !seen[entry] {
+			} else if ok && at.File == loop.CertificateFile && !seen[entry] {
 				seen[entry] = true
-				err = w.certificate(branch.Name, path, place, granted)
+				err = w.certificate(branch.Name, path, at, granted)
 			}
 			if err != nil {
 				return err
@@ -44,7 +44,7 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 
 // certificate holds a certificate that claims success to the host's verdict on the
 // commit that it names. A halting report names none: its last certificate does.
-func (w *workProof) certificate(branch, path string, place loop.EvidencePath, granted verdicts) error {
+func (w *workProof) certificate(branch, path string, at loop.EvidencePath, granted verdicts) error {
 	if w.verdicts == 0 && w.records == 0 {
 		return nil // a clone that has fetched neither journals nor verdicts
 	}
@@ -55,7 +55,7 @@ func (w *workProof) certificate(branch, path string, place loop.EvidencePath, gr
 		}
 		return err
 	}
-	s, ok := place.Success(data)
+	s, ok := at.Success(data)
 	if ok && !slices.ContainsFunc(granted[claimed{s.Unit, s.Commit}], func(v loop.Verdict) bool { return v.Grants(s) }) {
 		w.report.add(diag.Clean(branch), "fsck/evidence", "compare with git notes --ref=certificates show", "%s claims %s, and the host has no such verdict", diag.Clean(path), s.Verdict)
 	}

@@ -51,11 +51,11 @@ func Parse(f File) (Protocol, []diag.Diagnostic) {
 // parser walks a protocol's nodes.
 type parser struct {
 	report
-	ids []place // protocol and rule ids with their places, for the tree
+	ids []definedID // for the tree, which finds doubles
 }
 
-// place is where an id stands.
-type place struct {
+// definedID is the id of a protocol or a rule, and where it stands: a byte offset.
+type definedID struct {
 	kind, id string
 	offset   int
 }
@@ -141,7 +141,7 @@ func (p *parser) id(n *node, name string) string {
 			fmt.Sprintf("use a letter, then letters, digits, dots, dashes and underscores, at most %d", maxID))
 		return m.text
 	}
-	p.ids = append(p.ids, place{name, m.text, m.start})
+	p.ids = append(p.ids, definedID{name, m.text, m.start})
 	return m.text
 }
 

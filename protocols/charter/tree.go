@@ -42,10 +42,10 @@ func Check(files []File) []diag.Diagnostic {
 	return all
 }
 
-// location is an id with its place in the tree.
+// location is an id with its position in the tree.
 type location struct {
 	diag.Pos
-	place
+	definedID
 }
 
 func doubles(at []location) (found []diag.Diagnostic) {

@@ -6,15 +6,13 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/flock"
 	"git-ward/protocols/plan"
 )
 
@@ -38,14 +36,11 @@ func (t *Tree) changeRegistry(change func(*plan.Registry) error) error {
 	if err := t.root.MkdirAll(filepath.Dir(plan.RegistryPath), 0o755); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(path))
+	lock, err := flock.Dir(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
-		return fmt.Errorf("lock %s: %w", dir.Name(), err)
-	}
+	defer lock.Close()
 	r, found, err := t.registry()
 	if err != nil {
 		return err

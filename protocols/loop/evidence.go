@@ -50,35 +50,35 @@ type EvidencePath struct {
 // ParseEvidencePath reads a path below evidence/D-n/loop/; ok is false for any other.
 // Paths there that are none of 003's files are the loop's own artifacts, with
 // File "".
-func ParseEvidencePath(p string) (place EvidencePath, ok bool) {
+func ParseEvidencePath(p string) (at EvidencePath, ok bool) {
 	rest, isEvidence := strings.CutPrefix(p, "evidence/")
 	directive, rest, hasRest := strings.Cut(rest, "/")
 	inside, isLoop := strings.CutPrefix(rest, "loop/")
 	if !isEvidence || !hasRest || !isLoop || !strings.HasPrefix(directive, "D-") {
 		return EvidencePath{}, false
 	}
-	place = EvidencePath{Directive: directive, Iteration: -1}
+	at = EvidencePath{Directive: directive, Iteration: -1}
 	dir, file := path.Split(inside)
 	if n, isIter := strings.CutPrefix(strings.TrimSuffix(dir, "/"), "iter_"); isIter {
 		i, err := strconv.Atoi(n)
 		if err != nil || i < 0 || strconv.Itoa(i) != n {
-			return place, true
+			return at, true
 		}
-		place.Iteration = i
+		at.Iteration = i
 	} else if dir != "" {
-		return place, true
+		return at, true
 	}
 	switch file {
 	case PlanFile, LearningsFinal, ManifestFile, ReportFile, BudgetFile, ReductionFile, CompactionFile:
-		if place.Iteration < 0 {
-			place.File = file
+		if at.Iteration < 0 {
+			at.File = file
 		}
 	case CapsuleFile, ArtifactsFile, EntryFile, CertificateFile:
-		if place.Iteration >= 0 {
-			place.File = file
+		if at.Iteration >= 0 {
+			at.File = file
 		}
 	}
-	return place, true
+	return at, true
 }
 
 // Frozen reports whether the file may not change once it is pushed: all of an
@@ -122,7 +122,7 @@ func (v Verdict) Grants(s Success) bool {
 // ruleEvidence is the rule of every finding about an evidence file's form.
 const ruleEvidence = "evidence/schema"
 
-// Check reads an evidence file by its place, strictly, and says what is wrong
+// Check reads an evidence file by its path, strictly, and says what is wrong
 // with it. The forms are those of the schemas beside this package, which hooks do not
 // link: a schema library costs them milliseconds at every start.
 func (p EvidencePath) Check(filePath string, data []byte) []diag.Diagnostic {

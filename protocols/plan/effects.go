@@ -218,8 +218,8 @@ func (t *tracker) loop(s *Step, loops int) error {
 	return nil
 }
 
-// place names a step for findings about others.
-func (t *tracker) place(s *Step) string {
+// nameOf names a step for findings about others.
+func (t *tracker) nameOf(s *Step) string {
 	if t.inTree {
 		return fmt.Sprintf("on line %d", s.Line)
 	}
@@ -228,13 +228,13 @@ func (t *tracker) place(s *Step) string {
 
 func (t *tracker) set(path string, there bool, s *Step, how string) {
 	if !strings.Contains(path, "{file") {
-		t.known[path] = fact{there, how + " " + t.place(s)}
+		t.known[path] = fact{there, how + " " + t.nameOf(s)}
 	}
 }
 
 func (t *tracker) report(s *Step, rule, message, hint string) {
 	if t.out != nil {
-		t.out.place(s.Line, max(s.argsAt, s.Col), rule, message, hint)
+		t.out.add(s.Line, max(s.argsAt, s.Col), rule, message, hint)
 	}
 }
 

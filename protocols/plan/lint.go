@@ -137,10 +137,10 @@ type findings struct {
 }
 
 func (f *findings) at(s *Step, rule, message, hint string) {
-	f.place(s.Line, s.Col, rule, message, hint)
+	f.add(s.Line, s.Col, rule, message, hint)
 }
 
-func (f *findings) place(line, col int, rule, message, hint string) {
+func (f *findings) add(line, col int, rule, message, hint string) {
 	if len(f.list) < MaxFindings {
 		f.list = append(f.list, diag.Diagnostic{Pos: diag.Pos{Path: f.path, Line: line, Col: col}, Rule: rule, Severity: diag.Error, Message: brief(message), Hint: brief(hint)})
 	}

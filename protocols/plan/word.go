@@ -55,7 +55,7 @@ func (l *Linter) word(n *node, out *findings) error {
 		return err
 	}
 	if m == nil {
-		out.place(max(n.plan.fsmLine, 1), 1, RuleHeader, fmt.Sprintf("# FSM: %s %s", cut(n.plan.FSM), bad),
+		out.add(max(n.plan.fsmLine, 1), 1, RuleHeader, fmt.Sprintf("# FSM: %s %s", cut(n.plan.FSM), bad),
 			nearHint(n.plan.FSM, []string{fsm.FDC, fsm.Sub, fsm.Research}, "write fdc, sub, research, or the path of a machine that main has"))
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"git-ward/internal/diag"
 
@@ -27,7 +28,7 @@ func acquire(bare string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = tryLock(f)
 	pid, dir := lockContent(f)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		f.Close()
@@ -47,6 +48,22 @@ func acquire(bare string) (*os.File, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
+}
+
+// lockPatience is how long acquire tries: whoever asks whether a launcher works on the
+// repository (Running) has the lock for a moment, too.
+const lockPatience = 200 * time.Millisecond
+
+// tryLock takes a file's lock; somebody else's is EWOULDBLOCK. The file is its owner's
+// alone (0600), because who can open it can lock it.
+func tryLock(f *os.File) error {
+	for end := time.Now().Add(lockPatience); ; {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond) // the kernel tells nobody who does not block for it
+	}
 }
 
 // lockContent reads a lock's file: its process and directory, 0 and "" where it has none.

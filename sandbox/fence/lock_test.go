@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // One launcher works on a repository; what a killed one left of its sockets goes with
@@ -62,4 +65,30 @@ func TestLockNamesAnotherDirectory(t *testing.T) {
 	if _, err := os.Stat(precious); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestAskingIsNoLauncher: a launch does not take whoever asks whether one is running for
+// another launcher.
+func TestAskingIsNoLauncher(t *testing.T) {
+	bare := t.TempDir()
+	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := acquire(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+	asking, err := os.Open(filepath.Join(bare, lockPath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(asking.Fd()), unix.LOCK_SH); err != nil { // as Running does
+		t.Fatal(err)
+	}
+	time.AfterFunc(lockPatience/4, func() { asking.Close() })
+	if lock, err = acquire(bare); err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
 }

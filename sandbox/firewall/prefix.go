@@ -45,6 +45,13 @@ var reservedPrefixes = []reserved{
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
 
+// Reserved says whether no container may reach an address, by whatever way: the gateway
+// refuses by the same table what the kernel's rules refuse.
+func Reserved(a netip.Addr) bool {
+	a = plain(a)
+	return isReserved(netip.PrefixFrom(a, a.BitLen()))
+}
+
 // isReserved says whether the fixed table refuses all of a prefix.
 func isReserved(p netip.Prefix) bool {
 	return slices.ContainsFunc(reservedPrefixes, func(r reserved) bool { return contains(r.prefix, p) })

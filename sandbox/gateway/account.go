@@ -12,42 +12,42 @@ import (
 // can decide by.
 const accountPath = "/ward/account"
 
-// account is the answer: of the directive that pays for calls now, in this launch.
-type account struct {
+// payment is the answer: of the directive that pays for calls now, in this launch.
+type payment struct {
 	Directive string `json:"directive"` // "" while none is open
 	Unpaid    int    `json:"unpaid"`    // calls that were refused with 402
 	Why       string `json:"why"`       // of the newest call; "" where it was paid for
 }
 
-// unpaid counts the calls that are not paid for. It is safe for concurrent use.
-type unpaid struct {
-	mu       sync.Mutex
-	accounts map[string]account // by directive
+// payments are what became of the calls, refused and paid ones. It is safe for concurrent use.
+type payments struct {
+	mu          sync.Mutex
+	byDirective map[string]payment
 }
 
 // note takes down what became of a call: a refusal, nil when it is paid for.
-func (u *unpaid) note(directive string, r *refusal) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	a := u.accounts[directive]
+func (p *payments) note(directive string, r *refusal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.byDirective[directive]
 	switch {
 	case r == nil:
-		a.Why = ""
+		now.Why = ""
 	case r.status == http.StatusPaymentRequired:
-		a.Unpaid, a.Why = a.Unpaid+1, r.message
+		now.Unpaid, now.Why = now.Unpaid+1, r.message
 	}
-	if u.accounts == nil {
-		u.accounts = map[string]account{}
+	if p.byDirective == nil {
+		p.byDirective = map[string]payment{}
 	}
-	u.accounts[directive] = a
+	p.byDirective[directive] = now
 }
 
-func (u *unpaid) of(directive string) account {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	a := u.accounts[directive]
-	a.Directive = directive
-	return a
+func (p *payments) of(directive string) payment {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.byDirective[directive]
+	now.Directive = directive
+	return now
 }
 
 // serveAccount answers GET accountPath. It costs nothing.
@@ -56,7 +56,7 @@ func (g *Gateway) serveAccount(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "ward: "+accountPath+" is only read", http.StatusMethodNotAllowed)
 		return
 	}
-	data, _ := json.Marshal(g.unpaid.of(g.config.Directive())) // two texts and a number: cannot fail
+	data, _ := json.Marshal(g.payments.of(g.config.Directive())) // two texts and a number: cannot fail
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(append(data, '\n'))
 }

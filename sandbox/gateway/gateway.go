@@ -118,7 +118,7 @@ type Gateway struct {
 	models   map[config.Provider]*provider // by the first part of the path
 	proxy    *proxy
 	slots    chan struct{} // of model calls
-	unpaid   unpaid
+	payments payments
 }
 
 // Listen opens a gateway: its meter, then its socket. Until Serve is called

@@ -118,7 +118,7 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 		return send()
 	}
 	if until := x.g.config.Until; !until.IsZero() && !time.Now().Before(until) {
-		return x.unpaid(&spent{late: true})
+		return x.refuseUnpaid(&spent{late: true})
 	}
 	price := x.g.config.Prices.Of(x.call.model)
 	most := Usage{Input: x.call.input, Output: x.call.output}
@@ -129,9 +129,9 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 	reservation, err := x.g.meter.Reserve(ctx, x.directive, x.g.config.Budget(x.directive), charge)
 	if err != nil {
 		x.g.config.Log.Warn().Str("directive", x.directive).Err(err).Msg("not charged, not called")
-		return x.unpaid(err)
+		return x.refuseUnpaid(err)
 	}
-	x.g.unpaid.note(x.directive, nil)
+	x.g.payments.note(x.directive, nil)
 	defer func() {
 		x.use(price)
 		reservation.Settle(x.used, time.Since(x.began), x.estimated)
@@ -139,10 +139,10 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 	return send()
 }
 
-// unpaid is the refusal of a call that nobody pays for, which the account notes.
-func (x *exchange) unpaid(err error) *refusal {
+// refuseUnpaid is the refusal of a call that nobody pays for, which the account notes.
+func (x *exchange) refuseUnpaid(err error) *refusal {
 	r := refusalOf(err)
-	x.g.unpaid.note(x.directive, r)
+	x.g.payments.note(x.directive, r)
 	return r
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"git-ward/sandbox/firewall"
 )
 
 const (
@@ -167,7 +169,7 @@ func (p *proxy) public(ctx context.Context, host string) ([]netip.Addr, error) {
 	var fit []netip.Addr
 	for _, ip := range all {
 		ip = ip.Unmap().WithZone("")
-		if ip.IsValid() && !inAny(ip, special) && !inAny(ip, p.blocked) && !inAny(ip, own) {
+		if ip.IsValid() && !firewall.Reserved(ip) && !inAny(ip, p.blocked) && !inAny(ip, own) {
 			fit = append(fit, ip)
 		}
 	}

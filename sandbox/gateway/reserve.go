@@ -112,13 +112,13 @@ func (r *Reservation) finish(record func(*Account)) {
 	close(m.settled)
 	m.settled = make(chan struct{})
 	if m.pending == nil {
-		m.pending = time.AfterFunc(settleDelay, m.late)
+		m.pending = time.AfterFunc(settleDelay, m.storeSettled)
 	}
 }
 
-// late writes what was settled, unless a reservation did so meanwhile. If the
+// storeSettled writes what was settled, unless a reservation did so meanwhile. If the
 // disk refuses, the next reservation meets the same error and is refused.
-func (m *Meter) late() {
+func (m *Meter) storeSettled() {
 	m.mu.Lock()
 	m.pending = nil
 	change := m.changed

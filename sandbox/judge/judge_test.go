@@ -228,7 +228,7 @@ func TestJudgeRests(t *testing.T) {
 		t.Helper()
 		head := filepath.Join(c.bare, "HEAD")
 		for range 10 { // on a busy machine a look takes its time
-			time.Sleep((restAfter + 1) * lookInterval) // so many looks that find nothing are what it rests after
+			time.Sleep((restAfter + 1) * lookInterval)            // so many looks that find nothing are what it rests after
 			if err := os.Rename(head, head+"-away"); err != nil { // git would say that this is no repository
 				t.Fatal(err)
 			}

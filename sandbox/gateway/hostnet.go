@@ -1,0 +1,32 @@
+package gateway
+
+import (
+	"net"
+	"net/netip"
+)
+
+// inAny reports whether an address is in one of the prefixes.
+func inAny(ip netip.Addr, list []netip.Prefix) bool {
+	for _, p := range list {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// hostNetworks are the host's addresses with the networks that they are in. They
+// are asked for anew each time, because a laptop's change.
+func hostNetworks() ([]netip.Prefix, error) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	var list []netip.Prefix
+	for _, a := range addrs {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			list = append(list, p.Masked())
+		}
+	}
+	return list, nil
+}
