@@ -133,7 +133,7 @@ func begun(j *store.Journal, d comms.Directive) bool {
 		return last.DirectiveHash == d.Hash()
 	}
 	for _, r := range slices.Backward(j.Records) {
-		if r.Event != uow.Heartbeat {
+		if !r.Remark() {
 			return last.State == uow.Active && (r.Event == uow.Iterate || r.Event == uow.MakeClaim)
 		}
 	}

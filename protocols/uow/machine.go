@@ -84,6 +84,13 @@ const (
 // opens reports whether the event makes a unit's first record.
 func (e Event) opens() bool { return e == Open || e == Fork }
 
+// Remark reports whether the record is a word of the PM's on a unit at work that leads
+// nowhere, such as a heartbeat: what was under way goes on. The machine says which.
+func (r *Record) Remark() bool {
+	to, ok := Machine().Next(string(r.State), string(r.Event))
+	return ok && to == string(r.State) && len(reasons[r.Event][PM]) > 0
+}
+
 // next is the state that an event leads to from a record; nil stands for no
 // record yet.
 func next(prev *Record, e Event) (State, bool) {

@@ -68,6 +68,18 @@ func TestMachineIsTheSpecification(t *testing.T) {
 	}
 }
 
+// A remark is the PM's and leads nowhere; a step that was the PM's and made the unit
+// ACTIVE is none, nor is one of the agent's.
+func TestRemarks(t *testing.T) {
+	for e, want := range map[Event]bool{
+		Heartbeat: true, Resume: false, Approve: false, Retry: false, Activate: false, Iterate: false, MakeClaim: false, Cancel: false,
+	} {
+		if got := (&Record{Event: e, State: Active}).Remark(); got != want {
+			t.Errorf("%s: %v", e, got)
+		}
+	}
+}
+
 const (
 	hashA = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	hashB = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
