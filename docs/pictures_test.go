@@ -9,8 +9,24 @@ import (
 	"path/filepath"
 	"testing"
 
+	"git-ward/protocols/fsm"
+
 	"git-ward/internal/gittest"
 )
+
+// TestMachinesAreDrawn: the pictures of the machines, which need no binary to be drawn, are
+// compared in the quick tier, too.
+func TestMachinesAreDrawn(t *testing.T) {
+	for _, name := range fsm.Names() {
+		m, ok := fsm.Embedded(name)
+		if !ok {
+			t.Fatal(name)
+		}
+		if then, err := os.ReadFile("pictures/" + name + ".dot"); err != nil || string(then) != m.Dot() {
+			t.Errorf("pictures/%s.dot is not what the code draws today: run scripts/draw (%v)", name, err)
+		}
+	}
+}
 
 // TestPicturesAreTheCodes draws all pictures again: the committed ones show the code as
 // it is today, and each .svg was made of its .dot.
