@@ -146,11 +146,7 @@ func (l *Log) clean(s string) string {
 	if l.Redact != nil {
 		s = l.Redact(s)
 	}
-	s = strings.ToValidUTF8(s, "\ufffd")
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "") + "..."
-	}
-	return s
+	return diag.Cut(strings.ToValidUTF8(s, "\ufffd"), maxText)
 }
 
 // Has reports whether one of the newest lines has the id.

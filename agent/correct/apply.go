@@ -129,13 +129,7 @@ func Summary(a lesson.Action) string {
 	return "none"
 }
 
-func clip(s string) string {
-	const size = 100
-	if len(s) > size {
-		s = strings.ToValidUTF8(s[:size], "") + "..."
-	}
-	return diag.Clean(s)
-}
+func clip(s string) string { return diag.Clean(diag.Cut(s, 100)) }
 
 // Record adds lessons to the branch that is checked out by one commit, and says
 // how many were new; without a new one it makes no commit.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
 )
 
@@ -148,10 +149,6 @@ func (r *run) try(e *loop.Entry, add func(*loop.Entry)) {
 
 // short is a statement on one line of bounded length.
 func short(s string) string {
-	const size = 300
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > size {
-		s = strings.ToValidUTF8(s[:size], "") + "..."
-	}
-	return s
+	const size = 300 // bytes
+	return diag.Cut(strings.Join(strings.Fields(s), " "), size)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"git-ward/agent/tool"
+	"git-ward/internal/diag"
 )
 
 // Model answers one turn. It keeps nothing between turns: all that it knows is in
@@ -172,10 +173,7 @@ func NewCall(id, name, args string, cut bool) Call {
 	case cut:
 		c.Fault = "nothing was run: the call was cut off by the limit on the output of one turn. Make it in smaller pieces."
 	case strings.TrimSpace(args) != "":
-		if len(args) > faultSize {
-			args = strings.ToValidUTF8(args[:faultSize], "") + "..."
-		}
-		c.Fault = "nothing was run: the arguments are not a JSON object: " + args
+		c.Fault = "nothing was run: the arguments are not a JSON object: " + diag.Cut(args, faultSize)
 	}
 	return c
 }

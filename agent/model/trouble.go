@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"git-ward/internal/diag"
 )
 
 // Trouble is a turn that could not be had, sorted by what can be done about it.
@@ -54,9 +56,7 @@ const errorSize = 1000
 // HTTP sorts an answer that is an error. kind is the provider's own name for it,
 // "" if there is none; message what it says.
 func HTTP(status int, kind, message string, header http.Header) *Trouble {
-	if len(message) > errorSize {
-		message = strings.ToValidUTF8(message[:errorSize], "") + "..."
-	}
+	message = diag.Cut(message, errorSize)
 	text := strconv.Itoa(status)
 	if kind != "" {
 		text += " " + kind

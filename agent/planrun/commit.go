@@ -84,7 +84,7 @@ func short(ref string) string {
 func (u *run) message(p point, text string) string {
 	var b strings.Builder
 	first, _, _ := strings.Cut(strings.TrimSpace(p.Args+"\n"+p.Block), "\n")
-	line := strings.TrimSpace(p.Tool + " " + cut(first, 60))
+	line := strings.TrimSpace(p.Tool + " " + diag.Cut(first, 60))
 	fmt.Fprintf(&b, "plan: %s\n\n", diag.Clean(u.redact(line)))
 	if text != "" {
 		fmt.Fprintf(&b, "%s\n\n", text)
@@ -106,18 +106,11 @@ func (u *run) redact(s string) string {
 // plainText makes what a step says fit for a commit message and for the log, the
 // same for both.
 func (u *run) plainText(s string) string {
-	lines := strings.Split(u.redact(cut(s, maxMessage)), "\n")
+	lines := strings.Split(u.redact(diag.Cut(s, maxMessage)), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(diag.Clean(strings.ReplaceAll(line, "\t", "    ")), " ")
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
-}
-
-func cut(s string, size int) string {
-	if len(s) <= size {
-		return s
-	}
-	return strings.ToValidUTF8(s[:size], "") + "..."
 }
 
 // undo takes back what a failed step did to the tree. The run began at a clean

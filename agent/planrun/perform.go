@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"git-ward/agent/tool"
+	"git-ward/internal/diag"
 	"git-ward/protocols/plan"
 )
 
@@ -61,7 +62,7 @@ func (u *run) perform(ctx context.Context, p point) (message string, err error) 
 		message, output, err = u.bash(ctx, p)
 	}
 	if u.deps.Output != nil && (output != "" || err != nil) {
-		u.deps.Output(u.name(p.n), cut(output, maxOutput))
+		u.deps.Output(u.name(p.n), diag.Cut(output, maxOutput))
 	}
 	return u.plainText(message), err
 }

@@ -193,10 +193,4 @@ func (s *Session) Allow(name string) error {
 }
 
 // excerpt keeps log lines readable; the whole is in the conversation.
-func excerpt(s string) string {
-	const size = 200 // bytes
-	if len(s) > size {
-		s = strings.ToValidUTF8(s[:size], "") + "..."
-	}
-	return diag.Clean(s)
-}
+func excerpt(s string) string { return diag.Clean(diag.Cut(s, 200)) }

@@ -39,7 +39,7 @@ func (w *Work) CommitPlan(ctx context.Context, from, path string, data []byte) (
 	if _, err := w.clone.git(ctx, "add", "--force", "--", path); err != nil {
 		return "", err
 	}
-	message := fmt.Sprintf("plan: %s %s\n\n%s: %s\n%s: %s\n%s: %s\n", w.Directive.Name(), diag.Clean(cut(w.Directive.Title.String(), 100)),
+	message := fmt.Sprintf("plan: %s %s\n\n%s: %s\n%s: %s\n%s: %s\n", w.Directive.Name(), diag.Clean(diag.Cut(w.Directive.Title.String(), 100)),
 		trailerDirective, w.Directive.Name(), trailerHash, w.Directive.Hash(), trailerPlan, path)
 	if _, _, err := w.clone.store.runInput(ctx, w.clone.dir, message, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--allow-empty", "--file=-"); err != nil {
 		return "", err

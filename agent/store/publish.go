@@ -30,7 +30,7 @@ func (w *Work) Publish(ctx context.Context, text string, done bool) error {
 	if err := w.ready(ctx); err != nil {
 		return err
 	}
-	text = cleanLines(cut(text, textSize))
+	text = cleanLines(diag.Cut(text, textSize))
 	if err := w.commit(ctx, text, done); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (w *Work) commit(ctx context.Context, text string, done bool) error {
 func (w *Work) message(text string, done bool) string {
 	var b strings.Builder
 	subject := "agent: " + w.Directive.Name() + " " + w.Directive.Title.String()
-	b.WriteString(diag.Clean(cut(subject, 100)) + "\n\n")
+	b.WriteString(diag.Clean(diag.Cut(subject, 100)) + "\n\n")
 	if text != "" {
 		b.WriteString(text + "\n\n")
 	}
@@ -133,14 +133,6 @@ func (w *Work) message(text string, done bool) string {
 		fmt.Fprintf(&b, "%s: %s\n", trailerWork, workDone)
 	}
 	return b.String()
-}
-
-// cut shortens text to size bytes, and to a whole character.
-func cut(s string, size int) string {
-	if len(s) <= size {
-		return s
-	}
-	return strings.ToValidUTF8(s[:size], "") + "..."
 }
 
 // cleanLines makes a model's words fit for a commit message: the hooks refuse what

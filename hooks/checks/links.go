@@ -51,13 +51,7 @@ func (l *links) judge(pass *Pass, c *walk.Commit, change walk.Change, data []byt
 }
 
 // clip keeps a quoted text short.
-func clip(text string) string {
-	const most = 200
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return text
-}
+func clip(text string) string { return diag.Cut(text, 200) }
 
 // maxTarget is the longest target that Linux follows.
 const maxTarget = 4095

@@ -204,10 +204,4 @@ func unprintable(text string) string {
 }
 
 // clip keeps text of a file short in a message.
-func clip(s string) string {
-	const size = 60
-	if len(s) > size {
-		return strings.ToValidUTF8(s[:size], "") + "..."
-	}
-	return s
-}
+func clip(s string) string { return diag.Cut(s, 60) }

@@ -170,13 +170,7 @@ func (a Action) fault() (message, hint string) {
 }
 
 // clip keeps text of a file short in a message.
-func clip(s string) string {
-	const size = 80
-	if len(s) > size {
-		return strings.ToValidUTF8(s[:size], "") + "..."
-	}
-	return s
-}
+func clip(s string) string { return diag.Cut(s, 80) }
 
 // Format writes lessons.jsonl.
 func Format(list []Lesson) []byte {

@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"git-ward/internal/diag"
 )
 
 // The lines that divide a hunk.
@@ -153,10 +155,4 @@ func locate(lines, search []string) (int, error) {
 	return found, nil
 }
 
-func clip(s string) string {
-	const size = 60
-	if len(s) > size {
-		return strings.ToValidUTF8(s[:size], "") + "..."
-	}
-	return s
-}
+func clip(s string) string { return diag.Cut(s, 60) }

@@ -84,12 +84,7 @@ func (p *parser) report(line, col int, rule, message, hint string) {
 }
 
 // brief keeps a finding readable, and a flood of them small.
-func brief(s string) string {
-	if len(s) > 1000 {
-		s = strings.ToValidUTF8(s[:1000], "") + "..."
-	}
-	return s
-}
+func brief(s string) string { return diag.Cut(s, 1000) }
 
 // bytes finds what no text may hold.
 func (p *parser) bytes(data []byte) {
@@ -277,12 +272,7 @@ func (p *parser) unknown(s *Step) {
 }
 
 // cut shortens text for a message.
-func cut(s string) string {
-	if len(s) > 60 {
-		s = strings.ToValidUTF8(s[:60], "") + "..."
-	}
-	return s
-}
+func cut(s string) string { return diag.Cut(s, 60) }
 
 // body reads lines from..end as steps one a line: a loop's body (depth 1) or a
 // plan in line form (depth 0). Deeper ones go into the bodies of their loops.

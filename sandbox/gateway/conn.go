@@ -4,7 +4,6 @@ import (
 	"io"
 	"log"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -91,10 +90,4 @@ func closeWrite(c net.Conn) error {
 func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // clip makes a client's text fit for one log line.
-func clip(s string) string {
-	const most = 200
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	return diag.Clean(s)
-}
+func clip(s string) string { return diag.Clean(diag.Cut(s, 200)) }
