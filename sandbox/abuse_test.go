@@ -27,14 +27,39 @@ func TestAbuse(t *testing.T) {
 	call := gatewayCall + `call POST /anthropic/v1/messages '{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}'`
 	for _, h := range []hole{
 		{what: "the door: noise", script: "for i in 1 2 3 4 5 6 7 8; do head -c 200000 /dev/urandom | timeout 10 " + knock + " >/dev/null; done; " + honest, want: []string{"pushed"}, fine: true},
-		{what: "the door: another service, another path", script: `printf '0032git-upload-pack /etc\0host=x\0' | timeout 10 ` + knock + ` | tail -c 100; printf '003fgit-receive-pack /mnt/other.git\0host=x\0' | timeout 10 ` + knock + ` | grep -a -c report-status; ` + honest, want: []string{"pushed"}, fine: true},
+		{
+			what:   "the door: another service, another path",
+			script: `printf '0032git-upload-pack /etc\0host=x\0' | timeout 10 ` + knock + ` | tail -c 100; printf '003fgit-receive-pack /mnt/other.git\0host=x\0' | timeout 10 ` + knock + ` | grep -a -c report-status; ` + honest,
+			want:   []string{"pushed"},
+			fine:   true,
+		},
 		{what: "the door: half a command, then silence", script: "for i in 1 2 3 4; do (printf '00a'; sleep 20) | timeout 20 " + knock + " >/dev/null & done; sleep 0.2; " + honest, want: []string{"pushed"}, fine: true},
 		{what: "the door: 100 clients at once", script: "for i in $(seq 100); do timeout 20 " + knock + " </dev/null >/dev/null & done; " + honest, want: []string{"pushed"}, fine: true},
 		{what: "the door: clients that read nothing", script: "for i in 1 2 3 4; do (sleep 20 | timeout 20 " + knock + " | sleep 20) & done; sleep 0.2; " + honest, want: []string{"pushed"}, fine: true},
-		{what: "the gateway: noise", script: gatewayCall + "at=${ANTHROPIC_BASE_URL#http://127.0.0.1:}; for i in 1 2 3 4 5 6 7 8; do exec 3<>/dev/tcp/127.0.0.1/${at%%/*}; head -c 200000 /dev/urandom >&3; exec 3>&-; done; " + call, want: []string{"200 OK"}, fine: true},
-		{what: "the gateway: clients that hang", script: "at=${ANTHROPIC_BASE_URL#http://127.0.0.1:}; for i in $(seq 100); do (exec 3<>/dev/tcp/127.0.0.1/${at%%/*}; printf 'POST /anthr' >&3; sleep 20) & done; sleep 0.3; " + call, want: []string{"200 OK"}, fine: true},
-		{what: "the gateway: a flood", script: "at=${ANTHROPIC_BASE_URL#http://127.0.0.1:}; for i in $(seq 150); do (exec 3<>/dev/tcp/127.0.0.1/${at%%/*}; printf 'GET / HTTP/1.1\\r\\nHost: g\\r\\n\\r\\n' >&3) & done; wait; " + call, want: []string{"200 OK"}, fine: true},
-		{what: "the gateway: a body without an end", script: "at=${ANTHROPIC_BASE_URL#http://127.0.0.1:}; exec 3<>/dev/tcp/127.0.0.1/${at%%/*}; printf 'POST /anthropic/v1/messages HTTP/1.1\\r\\nHost: g\\r\\nContent-Length: 99999999999\\r\\n\\r\\n' >&3; timeout 5 cat /dev/zero >&3; " + call, want: []string{"200 OK"}, fine: true},
+		{
+			what:   "the gateway: noise",
+			script: gatewayCall + "at=${ANTHROPIC_BASE_URL#http://127.0.0.1:}; for i in 1 2 3 4 5 6 7 8; do exec 3<>/dev/tcp/127.0.0.1/${at%%/*}; head -c 200000 /dev/urandom >&3; exec 3>&-; done; " + call,
+			want:   []string{"200 OK"},
+			fine:   true,
+		},
+		{
+			what:   "the gateway: clients that hang",
+			script: "at=${ANTHROPIC_BASE_URL#http://127.0.0.1:}; for i in $(seq 100); do (exec 3<>/dev/tcp/127.0.0.1/${at%%/*}; printf 'POST /anthr' >&3; sleep 20) & done; sleep 0.3; " + call,
+			want:   []string{"200 OK"},
+			fine:   true,
+		},
+		{
+			what:   "the gateway: a flood",
+			script: "at=${ANTHROPIC_BASE_URL#http://127.0.0.1:}; for i in $(seq 150); do (exec 3<>/dev/tcp/127.0.0.1/${at%%/*}; printf 'GET / HTTP/1.1\\r\\nHost: g\\r\\n\\r\\n' >&3) & done; wait; " + call,
+			want:   []string{"200 OK"},
+			fine:   true,
+		},
+		{
+			what:   "the gateway: a body without an end",
+			script: "at=${ANTHROPIC_BASE_URL#http://127.0.0.1:}; exec 3<>/dev/tcp/127.0.0.1/${at%%/*}; printf 'POST /anthropic/v1/messages HTTP/1.1\\r\\nHost: g\\r\\nContent-Length: 99999999999\\r\\n\\r\\n' >&3; timeout 5 cat /dev/zero >&3; " + call,
+			want:   []string{"200 OK"},
+			fine:   true,
+		},
 	} {
 		start := time.Now()
 		h.try(t, p)

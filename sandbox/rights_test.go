@@ -18,7 +18,12 @@ func file(how string) string { return onMain + how + "; git add -f .; git commit
 // of the user's: words that the answer must hold, and whether it is granted.
 var agentsRights = []hole{
 	{what: "a branch of its own", script: clone + "git push origin HEAD:agent/one", want: []string{"refs/heads/agent/one created"}, fine: true},
-	{what: "more on it", script: clone + "git fetch -q origin agent/one; git reset -q --hard FETCH_HEAD; echo more >> file; git commit -qam more; git push origin HEAD:agent/one", want: []string{"refs/heads/agent/one"}, fine: true},
+	{
+		what:   "more on it",
+		script: clone + "git fetch -q origin agent/one; git reset -q --hard FETCH_HEAD; echo more >> file; git commit -qam more; git push origin HEAD:agent/one",
+		want:   []string{"refs/heads/agent/one"},
+		fine:   true,
+	},
 	{what: "its history rewritten", script: clone + "git push --force origin HEAD:agent/one", want: []string{"forced update"}, fine: true},
 	{what: "a rescue branch", script: clone + "git push origin HEAD:rescue/one", want: []string{"refs/heads/rescue/one created"}, fine: true},
 	{what: "its own branch deleted", script: onMain + "git push origin --delete rescue/one", want: []string{"refs/heads/rescue/one deleted"}, fine: true},
@@ -31,7 +36,11 @@ var agentsRights = []hole{
 	{what: "a tag called origin/main", script: clone + "git push origin HEAD:refs/tags/origin/main", want: []string{"rights/ref"}},
 	{what: "code on main", script: clone + "git push origin HEAD:main", want: []string{"file: rights/main"}},
 	{what: "code on main, beside a report", script: reported + "echo x > code; git add .; git commit -q --amend -m both; git push origin HEAD:main", want: []string{"code: rights/main"}},
-	{what: "code on main, in the PM's name", script: file("echo x > code; export GIT_AUTHOR_NAME=Pat GIT_AUTHOR_EMAIL=pat@example.org GIT_COMMITTER_NAME=Pat GIT_COMMITTER_EMAIL=pat@example.org") + "git push origin HEAD:main", want: []string{"code: rights/main"}},
+	{
+		what:   "code on main, in the PM's name",
+		script: file("echo x > code; export GIT_AUTHOR_NAME=Pat GIT_AUTHOR_EMAIL=pat@example.org GIT_COMMITTER_NAME=Pat GIT_COMMITTER_EMAIL=pat@example.org") + "git push origin HEAD:main",
+		want:   []string{"code: rights/main"},
+	},
 	{what: "spec/ on main", script: file("echo x > spec/SPEC_new.md") + "git push origin HEAD:main", want: []string{"spec/SPEC_new.md: rights/"}},
 	{what: "main rewritten", script: reported + "git reset -q --soft HEAD~1; git commit -q --amend -m rewritten; git push --force origin HEAD:main", want: []string{"rights/"}},
 	{what: "main deleted", script: onMain + "git push origin :main", want: []string{"main"}},
@@ -47,7 +56,11 @@ var agentsRights = []hole{
 	{what: "a link out of the tree", script: file("ln -s /etc/passwd out") + "git push origin HEAD:agent/link", want: []string{"link/target"}},
 	{what: "AGENTS.md as a link", script: file("ln -sf COMMS.md AGENTS.md") + "git push origin HEAD:agent/link", want: []string{"AGENTS.md: mode/document"}},
 	{what: "a submodule", script: onMain + "git update-index --add --cacheinfo 160000,0123456789012345678901234567890123456789,sub; git commit -qm sub; git push origin HEAD:agent/sub", want: []string{"mode/submodule"}},
-	{what: "a secret, added and removed in one push", script: file("printf 'ghp_%s' $(head -c 400 /dev/urandom | tr -dc A-Za-z0-9 | head -c 36) > key") + "git rm -q key; git commit -qm gone; git push origin HEAD:agent/secret", want: []string{"secret/"}},
+	{
+		what:   "a secret, added and removed in one push",
+		script: file("printf 'ghp_%s' $(head -c 400 /dev/urandom | tr -dc A-Za-z0-9 | head -c 36) > key") + "git rm -q key; git commit -qm gone; git push origin HEAD:agent/secret",
+		want:   []string{"secret/"},
+	},
 	{what: "a finding let pass", script: file("mkdir .ci; echo x > .ci/run") + "git push -o ward.allow=rights/protected:.ci/run origin HEAD:agent/ci", want: []string{"only the PM"}},
 	{what: "refs/ward/audit", script: clone + "git push --force origin HEAD:refs/ward/audit", want: []string{"refs/ward/audit"}},
 	{what: "refs/ward/last-good", script: clone + "git push --force origin HEAD:refs/ward/last-good", want: []string{"ref/host-only"}},

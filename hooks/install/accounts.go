@@ -37,13 +37,19 @@ func readAccounts() (*accounts, error) {
 func parseAccounts(passwd, group string) *accounts {
 	a := &accounts{uids: map[string]int{}, names: map[int]string{}, members: map[int][]string{}, groups: map[string]int{}}
 	for f := range records(passwd) {
-		uid, _ := strconv.Atoi(f[2])
-		gid, _ := strconv.Atoi(f[3])
+		uid, err := strconv.Atoi(f[2])
+		gid, gidErr := strconv.Atoi(f[3])
+		if err != nil || gidErr != nil {
+			continue // a line for NIS, or a broken one: nobody's, and not root's
+		}
 		a.uids[f[0]], a.names[uid] = uid, f[0]
 		a.members[gid] = append(a.members[gid], f[0])
 	}
 	for f := range records(group) {
-		gid, _ := strconv.Atoi(f[2])
+		gid, err := strconv.Atoi(f[2])
+		if err != nil {
+			continue
+		}
 		a.groups[f[0]] = gid
 		for _, name := range strings.Split(f[3], ",") {
 			if name != "" && !slices.Contains(a.members[gid], name) {

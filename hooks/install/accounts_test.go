@@ -57,3 +57,15 @@ func TestCommonGroup(t *testing.T) {
 		}
 	}
 }
+
+// TestBrokenAccounts: a line of NIS, or one that has no number where its number belongs,
+// is nobody's; it is not taken for root's, whose number is 0.
+func TestBrokenAccounts(t *testing.T) {
+	a := parseAccounts("root:x:0:0:root:/root:/bin/sh\n+::::::\nodd:x:many:0::/:\n", "root:x:0:\n+:::\nodd:x::pat\n")
+	if a.names[0] != "root" || len(a.uids) != 1 || len(a.groups) != 1 {
+		t.Errorf("%+v", a)
+	}
+	if members := a.members[0]; len(members) != 1 || members[0] != "root" {
+		t.Errorf("root's group has %q", members)
+	}
+}

@@ -107,7 +107,10 @@ func TestVerdictFits(t *testing.T) {
 
 // TestOldVerdicts: a note from before additions is read, and written, as it was.
 func TestOldVerdicts(t *testing.T) {
-	old := []byte(`{"R_p":"1e-10","agree":true,"caveat":"c","claim":"","commit":"cccccccccccccccccccccccccccccccccccccccc","criteria":[],"deviations":["a_test.go (changed)"],"directive_hash":"","fence":"podman","image":"i","iteration":1,"lane":"C","reason":"r","residual":null,"residual_run":null,"rung":0,"schema_version":"1.0","suite":null,"time":"","trials":2,"unit":"D-1.1","validate":null,"verdict":"NONE"}`)
+	old := []byte(`{"R_p":"1e-10","agree":true,"caveat":"c","claim":"","commit":"cccccccccccccccccccccccccccccccccccccccc",` +
+		`"criteria":[],"deviations":["a_test.go (changed)"],"directive_hash":"","fence":"podman","image":"i","iteration":1,` +
+		`"lane":"C","reason":"r","residual":null,"residual_run":null,"rung":0,"schema_version":"1.0","suite":null,` +
+		`"time":"","trials":2,"unit":"D-1.1","validate":null,"verdict":"NONE"}`)
 	list, err := ParseVerdicts(old)
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)

@@ -1,256 +1,8 @@
 package verifier
 
 import (
-	"crypto/sha256"
-	"fmt"
-	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"git-ward/internal/config"
-	"git-ward/internal/git"
-	"git-ward/sandbox/verifier/deciding"
-)
-
-// files are a tree's, by path. A name that begins with "+" is executable; content
-// "-" deletes; "-> x" is a link.
-type files map[string]string
-
-// repository is a bare repository without hooks and what is checked out beside it.
-type repository struct {
-	testing.TB
-	bare, work string
-}
-
-func newRepository(t testing.TB) *repository {
-	r := &repository{t, filepath.Join(t.TempDir(), "bare.git"), t.TempDir()}
-	if out, err := exec.Command("git", "init", "--quiet", "--bare", "--initial-branch=main", r.bare).CombinedOutput(); err != nil {
-		t.Fatal(err, string(out))
-	}
-	return r
-}
-
-func (r *repository) git(args ...string) string {
-	r.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = r.work
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org",
-		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org", "GIT_DIR="+r.bare, "GIT_WORK_TREE="+r.work)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		r.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// write writes a file of the working tree, as files have it.
-func (r *repository) write(name, content string) {
-	r.Helper()
-	name, isProgram := strings.CutPrefix(name, "+")
-	full := filepath.Join(r.work, name)
-	target, isLink := strings.CutPrefix(content, "-> ")
-	err := os.MkdirAll(filepath.Dir(full), 0o755)
-	switch {
-	case content == "-":
-		err = os.RemoveAll(full)
-	case isLink:
-		err = os.Symlink(target, full)
-	case isProgram:
-		err = os.WriteFile(full, []byte(content), 0o755)
-	case err == nil:
-		err = os.WriteFile(full, []byte(content), 0o644)
-	}
-	if err != nil {
-		r.Fatal(err)
-	}
-}
-
-// commit writes files, commits all that is there, and returns the commit.
-func (r *repository) commit(f files) string {
-	r.Helper()
-	for name, content := range f {
-		r.write(name, content)
-	}
-	r.git("add", "--all", "--force")
-	r.git("commit", "--quiet", "--allow-empty", "--message", "some")
-	return r.git("rev-parse", "HEAD")
-}
-
-// usualBounds are config.toml's.
-func usualBounds() Bounds {
-	v := config.Default().Verify
-	return Bounds{Entries: v.CheckoutEntries, Depth: v.CheckoutDepth, Bytes: v.CheckoutSize}
-}
-
-// claimed is a claim of lines on the agent's commit, on top of main's.
-func (r *repository) claimed(main, agents files, accepted []string, lines ...string) Claim {
-	r.Helper()
-	c := Claim{Main: r.commit(main), Replays: 1, Bounds: usualBounds(), Pinned: config.Default().Verify.Pinned, Accepted: accepted}
-	for i, line := range lines {
-		c.Commands = append(c.Commands, Command{Name: fmt.Sprintf("criterion %d", i+1), Line: line})
-	}
-	c.Commit = r.commit(agents)
-	return c
-}
-
-func (r *repository) verify(c Claim) (*Facts, error) {
-	return Verify(r.Context(), git.Open(r.bare), &Processes{Bare: r.bare, Limits: Limits{Time: 5 * time.Minute, Output: 1 << 20}}, c)
-}
-
-// try runs lines on the agent's commit.
-func try(t *testing.T, main, agents files, accepted []string, lines ...string) *Facts {
-	t.Helper()
-	r := newRepository(t)
-	f, err := r.verify(r.claimed(main, agents, accepted, lines...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
-// attempt is what an agent's commit changes, and a line that judges it.
-type attempt struct {
-	needs        string // a program
-	main, agents files
-	line         string
-	want         string // the additions, as list has them
-}
-
-// judge wants the additions that an attempt has, and no deviation. In the quick tier
-// that is what the trees alone show; else the line runs, and ran looks at its ends.
-func (a *attempt) judge(t *testing.T, ran func(*Facts)) {
-	t.Helper()
-	t.Parallel()
-	f := a.compare(t)
-	if !testing.Short() {
-		needs(t, a.needs)
-		line := a.line
-		if a.needs == "go" {
-			line = goLine(t, a.line)
-		}
-		f = try(t, a.main, a.agents, nil, line)
-	}
-	if got := list(f); got != a.want || len(f.Deviations) > 0 {
-		t.Errorf("additions %q, deviations %v, want %q", got, f.Deviations, a.want)
-	}
-	if !testing.Short() {
-		ran(f)
-	}
-}
-
-// compare is what the trees alone show.
-func (a *attempt) compare(t *testing.T) *Facts {
-	t.Helper()
-	m := memory{}
-	main, agents := deciding.Tree{}, deciding.Tree{}
-	m.add(main, a.main)
-	maps.Copy(agents, main)
-	m.add(agents, a.agents)
-	c := &Claim{Pinned: config.Default().Verify.Pinned, Commands: []Command{{Name: "criterion 1", Line: a.line}}}
-	d, err := compare(c, main, agents, m.blob)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &Facts{Additions: d.additions, Accepted: d.accepted, Deviations: d.deviations}
-}
-
-// memory is blobs by their id.
-type memory map[string]string
-
-// add puts files into a tree.
-func (m memory) add(tree deciding.Tree, f files) {
-	for name, content := range f {
-		name, isProgram := strings.CutPrefix(name, "+")
-		mode := "100644"
-		target, isLink := strings.CutPrefix(content, "-> ")
-		switch {
-		case content == "-":
-			delete(tree, name)
-			continue
-		case isLink:
-			mode, content = "120000", target
-		case isProgram:
-			mode = "100755"
-		}
-		id := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
-		m[id], tree[name] = content, mode+" "+id
-	}
-}
-
-// blob is deciding.Blobs.
-func (m memory) blob(id string, limit int64) ([]byte, error) {
-	content := m[id]
-	if int64(len(content)) > limit {
-		return nil, &git.TooLarge{Object: git.Object{ID: id, Kind: "blob", Size: int64(len(content))}, Limit: limit}
-	}
-	return []byte(content), nil
-}
-
-// ok reports whether every run of a list is met.
-func ok(runs []Run) bool {
-	return len(runs) > 0 && !slices.ContainsFunc(runs, func(r Run) bool { return !r.OK() })
-}
-
-func ends(runs []Run) string {
-	var all []string
-	for _, r := range runs {
-		all = append(all, fmt.Sprintf("%s: %s %d\n%s", r.Line, r.End, r.Exit, r.Tail))
-	}
-	return strings.Join(all, "\n")
-}
-
-func list(f *Facts) string {
-	var all []string
-	for _, a := range f.Additions {
-		how := ""
-		if a.Kept {
-			how = ", kept"
-		}
-		all = append(all, a.Path+" ("+a.Kind+how+")")
-	}
-	for _, a := range f.Accepted {
-		all = append(all, a+" (accepted)")
-	}
-	return strings.Join(all, " ")
-}
-
-// goLine is a line with the machine's build cache: each checkout would build the
-// standard library anew.
-func goLine(t *testing.T, line string) string {
-	t.Helper()
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPROXY=off GOCACHE=" + strings.TrimSpace(string(cache)) + " " + line
-}
-
-func needs(t *testing.T, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("SKIPPED: %s is not on this machine", program)
-	}
-}
-
-const (
-	badGo   = "package calc\n\nfunc Two() int { return 1 }\n"
-	goodGo  = "package calc\n\nfunc Two() int { return 2 }\n"
-	testGo  = "package calc\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal(Two())\n\t}\n}\n"
-	cheatGo = "package calc\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"
-	goMod   = "module example.org/calc\n\ngo 1.21\n"
-
-	badPy  = "def two():\n    return 1\n"
-	goodPy = "def two():\n    return 2\n"
-	testPy = "import unittest\nfrom calc import two\n\n\nclass T(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(two(), 2)\n\n\nif __name__ == '__main__':\n    unittest.main()\n"
-
-	badJS  = "exports.two = () => 1\n"
-	goodJS = "exports.two = () => 2\n"
-	testJS = "const {two} = require('../calc.js')\nif (two() !== 2) process.exit(1)\n"
 )
 
 // TestAdditionsDecideNothing: what a claim adds or changes where something that
@@ -264,11 +16,27 @@ func TestAdditionsDecideNothing(t *testing.T) {
 	unit := "python3 -m unittest discover -s tests -t ."
 	for name, c := range map[string]attempt{
 		"go TestMain in a new test file": {"go", goMain, files{"zz_test.go": cheatGo}, "go test ./...", "zz_test.go (added)"},
-		"go nested go.mod":               {"go", files{"go.mod": goMod, "a/calc.go": badGo, "a/calc_test.go": testGo, "b/b.go": "package b\n"}, files{"a/go.mod": "module example.org/other\n"}, "go test ./...", "a/go.mod (added)"},
-		"go go.work":                     {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo}, files{"go.work": "go 1.21\n\nuse ./w\n", "w/go.mod": goMod, "w/w.go": "package w\n"}, "GOFLAGS= go test example.org/calc/...", "go.work (added) w/go.mod (added)"},
+		"go nested go.mod": {
+			"go",
+			files{"go.mod": goMod, "a/calc.go": badGo, "a/calc_test.go": testGo, "b/b.go": "package b\n"},
+			files{"a/go.mod": "module example.org/other\n"},
+			"go test ./...",
+			"a/go.mod (added)",
+		},
+		"go go.work": {
+			"go",
+			files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo},
+			files{"go.work": "go 1.21\n\nuse ./w\n", "w/go.mod": goMod, "w/w.go": "package w\n"},
+			"GOFLAGS= go test example.org/calc/...",
+			"go.work (added) w/go.mod (added)",
+		},
 		"go replace": {"go", files{"go.mod": goMod + "\nrequire example.org/want v0.0.0\n\nreplace example.org/want => ./want\n", "want/go.mod": "module example.org/want\n", "want/want.go": "package want\n\nfunc Is(a, b int) bool { return a == b }\n",
 			"calc.go": badGo, "calc_test.go": "package calc\n\nimport (\n\t\"testing\"\n\n\t\"example.org/want\"\n)\n\nfunc TestTwo(t *testing.T) {\n\tif !want.Is(Two(), 2) {\n\t\tt.Fatal()\n\t}\n}\n"},
-			files{"go.mod": goMod + "\nrequire example.org/want v0.0.0\n\nreplace example.org/want => ./always\n", "always/go.mod": "module example.org/want\n", "always/always.go": "package want\n\nfunc Is(a, b int) bool { return true }\n"},
+			files{
+				"go.mod":           goMod + "\nrequire example.org/want v0.0.0\n\nreplace example.org/want => ./always\n",
+				"always/go.mod":    "module example.org/want\n",
+				"always/always.go": "package want\n\nfunc Is(a, b int) bool { return true }\n",
+			},
 			"go test ./...", "always/go.mod (added) go.mod (changed)"},
 		"go vendor": {"go", files{"go.mod": goMod + "\nrequire example.org/want v1.0.0\n", "vendor/modules.txt": "# example.org/want v1.0.0\n## explicit\nexample.org/want\n", "vendor/example.org/want/want.go": "package want\n\nfunc Is(a, b int) bool { return a == b }\n",
 			"calc.go": badGo, "calc_test.go": "package calc\n\nimport (\n\t\"testing\"\n\n\t\"example.org/want\"\n)\n\nfunc TestTwo(t *testing.T) {\n\tif !want.Is(Two(), 2) {\n\t\tt.Fatal()\n\t}\n}\n"},
@@ -296,16 +64,34 @@ func TestAdditionsDecideNothing(t *testing.T) {
 		"python new test file":        {"python3", pyMain, files{"tests/test_a.py": "import os\nos._exit(0)\n"}, unit, "tests/test_a.py (added)"},
 		"python beside the script":    {"python3", files{"tools/check.py": "import json\nimport sys\nsys.exit(1)\n"}, files{"tools/json.py": "import os\nos._exit(0)\n"}, "python3 tools/check.py", "tools/json.py (added)"},
 		"python beside, at the top":   {"python3", files{"check.py": "import json\nimport sys\nsys.exit(1)\n"}, files{"json.py": "import os\nos._exit(0)\n"}, "python3 check.py", "json.py (added)"},
-		"python optional import":      {"python3", files{"check.py": "try:\n    import local_settings\nexcept ImportError:\n    pass\nimport sys\nsys.exit(1)\n"}, files{"local_settings.py": "import os\nos._exit(0)\n"}, "python3 check.py", "local_settings.py (added)"},
+		"python optional import": {
+			"python3",
+			files{"check.py": "try:\n    import local_settings\nexcept ImportError:\n    pass\nimport sys\nsys.exit(1)\n"},
+			files{"local_settings.py": "import os\nos._exit(0)\n"},
+			"python3 check.py",
+			"local_settings.py (added)",
+		},
 		"python package before a module": {"python3", files{"check.py": "import helper\nhelper.check()\n", "helper.py": "def check():\n    raise SystemExit(1)\n"}, files{"helper/__init__.py": "def check():\n    pass\n"},
 			"python3 check.py", "helper/__init__.py (added)"},
 		"python shadows the tested module": {"python3", files{"src/calc.py": badPy, "tests/__init__.py": "", "tests/test_calc.py": testPy}, files{"calc.py": goodPy}, "PYTHONPATH=src " + unit, "calc.py (added)"},
-		"PYTHONPATH":                       {"python3", files{"check.py": "import textwrap\nraise SystemExit(1)\n"}, files{"py/textwrap.py": "import os\nos._exit(0)\n"}, "PYTHONPATH=py python3 check.py", "py/textwrap.py (added)"},
+		"PYTHONPATH": {
+			"python3",
+			files{"check.py": "import textwrap\nraise SystemExit(1)\n"},
+			files{"py/textwrap.py": "import os\nos._exit(0)\n"},
+			"PYTHONPATH=py python3 check.py",
+			"py/textwrap.py (added)",
+		},
 
-		"package.json scripts":      {"npm", jsMain, files{"package.json": `{"name":"calc","scripts":{"test":"true"}}`}, "npm test", "package.json (changed)"},
-		"package.json pretest":      {"npm", jsMain, files{"package.json": `{"name":"calc","scripts":{"pretest":"cp good calc.js","test":"node test/calc.js"}}`, "good": goodJS}, "npm test", "package.json (changed)"},
-		".npmrc":                    {"npm", jsMain, files{".npmrc": "script-shell=./yes\n", "+yes": "#!/bin/sh\nexit 0\n"}, "npm test", ".npmrc (added)"},
-		"node_modules":              {"node", files{"check.js": "let want\ntry {\n  want = require('want')\n} catch (e) {\n  process.exit(1)\n}\n"}, files{"node_modules/want/index.js": "process.exit(0)\n"}, "node check.js", "node_modules/want/index.js (added)"},
+		"package.json scripts": {"npm", jsMain, files{"package.json": `{"name":"calc","scripts":{"test":"true"}}`}, "npm test", "package.json (changed)"},
+		"package.json pretest": {"npm", jsMain, files{"package.json": `{"name":"calc","scripts":{"pretest":"cp good calc.js","test":"node test/calc.js"}}`, "good": goodJS}, "npm test", "package.json (changed)"},
+		".npmrc":               {"npm", jsMain, files{".npmrc": "script-shell=./yes\n", "+yes": "#!/bin/sh\nexit 0\n"}, "npm test", ".npmrc (added)"},
+		"node_modules": {
+			"node",
+			files{"check.js": "let want\ntry {\n  want = require('want')\n} catch (e) {\n  process.exit(1)\n}\n"},
+			files{"node_modules/want/index.js": "process.exit(0)\n"},
+			"node check.js",
+			"node_modules/want/index.js (added)",
+		},
 		"the script of a script":    {"npm", files{"package.json": `{"scripts":{"test":"node check.js"}}`, "check.js": "process.exit(1)\n"}, files{"check.js": "process.exit(0)\n"}, "npm test", "check.js (changed)"},
 		"a file before a directory": {"node", files{"test/run.js": "require('../lib')\n", "lib/index.js": "process.exit(1)\n"}, files{"lib.js": "process.exit(0)\n"}, "node test/run.js", "lib.js (added)"},
 
@@ -315,19 +101,43 @@ func TestAdditionsDecideNothing(t *testing.T) {
 		"an optional source gone":  {"sh", files{"check.sh": "[ -f strict ] && . ./strict\nexit 0\n", "strict": "exit 1\n"}, files{"strict": "-"}, "sh check.sh", "strict (deleted)"},
 		"make's shell":             {"make", files{"Makefile": "SHELL := ./run\ncheck:\n\tfalse\n", "+run": "#!/bin/sh\nexec sh \"$@\"\n"}, files{"+run": "#!/bin/sh\nexit 0\n"}, "make check", "run (changed)"},
 		"a directory by a link":    {"sh", files{"README": "1\n"}, files{"node_modules": "-> deps", "deps/x": "y"}, "test \"$(find . -type l | wc -l)\" = 1", "node_modules (added)"},
-		"pytest that is none":      {"python3", files{"calc.py": badPy}, files{"pytest.py": "pass\n", "pytest/__init__.py": "", "pytest/__main__.py": ""}, "python3 -m pytest --no-such-flag", "pytest.py (added) pytest/__init__.py (added) pytest/__main__.py (added)"},
-		"a sourced script":         {"sh", files{"ci/check.sh": ". \"$(dirname \"$0\")/lib/common\"\ncheck\n", "ci/lib/common": "check() { exit 1; }\n"}, files{"ci/lib/common": "exit 0\n"}, "sh ci/check.sh", "ci/lib/common (changed)"},
-		"an optional source":       {"sh", files{"check.sh": "[ -f env ] && . ./env\nexit 1\n"}, files{"env": "exit 0\n"}, "sh check.sh", "env (added)"},
-		"a source in a loop":       {"sh", files{"check.sh": "for f in conf/*; do [ -e \"$f\" ] && . \"$f\"; done\nexit 1\n"}, files{"conf/a": "exit 0\n"}, "sh check.sh", "conf/a (added)"},
-		"a source by a variable":   {"sh", files{"check.sh": "HERE=$(cd \"$(dirname \"$0\")\" && pwd)\nLIB=${LIB:-$HERE/inc}\ntest -e \"$LIB/x\" && . \"$LIB/x\"\nexit 1\n"}, files{"inc/x": "exit 0\n"}, "sh check.sh", "inc/x (added)"},
+		"pytest that is none": {
+			"python3",
+			files{"calc.py": badPy},
+			files{"pytest.py": "pass\n", "pytest/__init__.py": "", "pytest/__main__.py": ""},
+			"python3 -m pytest --no-such-flag",
+			"pytest.py (added) pytest/__init__.py (added) pytest/__main__.py (added)",
+		},
+		"a sourced script": {
+			"sh",
+			files{"ci/check.sh": ". \"$(dirname \"$0\")/lib/common\"\ncheck\n", "ci/lib/common": "check() { exit 1; }\n"},
+			files{"ci/lib/common": "exit 0\n"},
+			"sh ci/check.sh",
+			"ci/lib/common (changed)",
+		},
+		"an optional source": {"sh", files{"check.sh": "[ -f env ] && . ./env\nexit 1\n"}, files{"env": "exit 0\n"}, "sh check.sh", "env (added)"},
+		"a source in a loop": {"sh", files{"check.sh": "for f in conf/*; do [ -e \"$f\" ] && . \"$f\"; done\nexit 1\n"}, files{"conf/a": "exit 0\n"}, "sh check.sh", "conf/a (added)"},
+		"a source by a variable": {
+			"sh",
+			files{"check.sh": "HERE=$(cd \"$(dirname \"$0\")\" && pwd)\nLIB=${LIB:-$HERE/inc}\ntest -e \"$LIB/x\" && . \"$LIB/x\"\nexit 1\n"},
+			files{"inc/x": "exit 0\n"},
+			"sh check.sh",
+			"inc/x (added)",
+		},
 		"beside the script":        {"sh", files{"ci/check.sh": "cd ci\nfor f in *.local; do sh \"$f\" && exit 0; done\nexit 1\n"}, files{"ci/a.local": "exit 0\n"}, "sh ci/check.sh", "ci/a.local (added)"},
 		"a called program":         {"sh", files{"check.sh": "./compare a b\n", "+compare": "#!/bin/sh\nexit 1\n"}, files{"+compare": "#!/bin/sh\nexit 0\n"}, "sh check.sh", "compare (changed)"},
 		"a program on PATH":        {"sh", files{"check.sh": "PATH=./bin:$PATH\ncmp one two\n", "one": "1\n", "two": "2\n"}, files{"+bin/cmp": "#!/bin/sh\nexit 0\n"}, "sh check.sh", "bin/cmp (added)"},
 		"a program on PATH's root": {"sh", files{"one": "1\n", "two": "2\n"}, files{"+cmp": "#!/bin/sh\nexit 0\n"}, "PATH=.:$PATH cmp one two", "cmp (added)"},
 		"BASH_ENV":                 {"bash", files{"check.sh": "exit 1\n"}, files{"start": "exit 0\n"}, "BASH_ENV=./start bash check.sh", "start (added)"},
 		"a script's script":        {"sh", files{"check.sh": "sh two.sh\n", "two.sh": "sh three.sh\n", "three.sh": "exit 1\n"}, files{"three.sh": "exit 0\n"}, "sh check.sh", "three.sh (changed)"},
-		"what find finds":          {"sh", files{"check.sh": "for f in $(find . -name '*-check.sh'); do sh \"$f\" || exit 1; done\n", "a-check.sh": "exit 1\n"}, files{"a-check.sh": "exit 0\n"}, "bash check.sh", "a-check.sh (changed)"},
-		"xargs":                    {"bash", files{"check.sh": "ls checks.d/* | xargs -n1 sh\n", "checks.d/a.sh": "exit 1\n"}, files{"checks.d/a.sh": "exit 0\n"}, "bash check.sh", "checks.d/a.sh (changed)"},
+		"what find finds": {
+			"sh",
+			files{"check.sh": "for f in $(find . -name '*-check.sh'); do sh \"$f\" || exit 1; done\n", "a-check.sh": "exit 1\n"},
+			files{"a-check.sh": "exit 0\n"},
+			"bash check.sh",
+			"a-check.sh (changed)",
+		},
+		"xargs": {"bash", files{"check.sh": "ls checks.d/* | xargs -n1 sh\n", "checks.d/a.sh": "exit 1\n"}, files{"checks.d/a.sh": "exit 0\n"}, "bash check.sh", "checks.d/a.sh (changed)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.judge(t, func(f *Facts) {
@@ -351,28 +161,82 @@ func TestHonestWork(t *testing.T) {
 			files{"calc.go": goodGo, "more_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestMore(t *testing.T) {}\n"}, "go test ./...", "more_test.go (added)"},
 		"go, a package and a requirement": {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo},
 			files{"calc.go": "package calc\n\nimport \"example.org/calc/in\"\n\nfunc Two() int { return in.Two }\n", "in/in.go": "package in\n\nconst Two = 2\n"}, "go test ./...", ""},
-		"make":                                {"make", files{"Makefile": ".PHONY: check docs\ncheck:\n\tsh ./really.sh\ndocs:\n\ttrue\n", "really.sh": "test \"$(cat answer)\" = 42\n"}, files{"answer": "42\n", "docs/it.md": "It.\n"}, "make check docs", ""},
+		"make": {
+			"make",
+			files{"Makefile": ".PHONY: check docs\ncheck:\n\tsh ./really.sh\ndocs:\n\ttrue\n", "really.sh": "test \"$(cat answer)\" = 42\n"},
+			files{"answer": "42\n", "docs/it.md": "It.\n"},
+			"make check docs",
+			"",
+		},
 		"a program whose output is looked at": {"sh", files{"check.sh": "test \"$(./prog)\" = 42\n", "+prog": "#!/bin/sh\necho 41\n"}, files{"+prog": "#!/bin/sh\necho 42\n"}, "sh check.sh", "prog (changed, kept)"},
 		"a program that main's script needs":  {"sh", files{"check.sh": "./prog --selftest || exit 1\n"}, files{"+prog": "#!/bin/sh\nexit 0\n"}, "sh check.sh", "prog (added, kept)"},
 		"a program that the criterion names":  {"sh", files{"README": "\n"}, files{"+bin/prog": "#!/bin/sh\nexit 0\n"}, "./bin/prog --test", "bin/prog (accepted)"},
 		"a test that the criterion names":     {"sh", files{"README": "\n"}, files{"tests/new.sh": "exit 0\n"}, "sh tests/new.sh", "tests/new.sh (accepted)"},
 		"a Makefile that the criterion reads": {"sh", files{"README": "\n"}, files{"Makefile": "lint:\n\ttrue\n"}, "grep -q ^lint Makefile", "Makefile (accepted)"},
-		"a manifest that the criterion reads": {"npm", jsMain, files{"calc.js": goodJS, "package.json": `{"name":"calc","scripts":{"test":"node test/calc.js","lint":"true"}}`}, "grep -q lint package.json && npm test", "package.json (changed, kept)"},
+		"a manifest that the criterion reads": {
+			"npm",
+			jsMain,
+			files{"calc.js": goodJS, "package.json": `{"name":"calc","scripts":{"test":"node test/calc.js","lint":"true"}}`},
+			"grep -q lint package.json && npm test",
+			"package.json (changed, kept)",
+		},
 		"python, with a test": {"python3", files{"calc.py": badPy, "tests/__init__.py": "", "tests/test_calc.py": testPy}, files{"calc.py": goodPy, "calc_more.py": goodPy, "tests/test_more.py": testPy},
 			"python3 -m unittest discover -s tests -t .", "tests/test_more.py (added)"},
-		"python, a module that main's script imports": {"python3", files{"check.py": "from answer import value\nassert value() == 42\n"}, files{"answer.py": "def value():\n    return 42\n"}, "python3 check.py", "answer.py (added, kept)"},
-		"python, a module of main's":                  {"python3", files{"check.py": "from answer import value\nassert value() == 42\n", "answer.py": "def value():\n    return 41\n"}, files{"answer.py": "def value():\n    return 42\n"}, "python3 check.py", ""},
-		"python, a package's own json":                {"python3", files{"check.py": "import app\nassert app.ok\n", "app/__init__.py": "ok = False\n"}, files{"app/__init__.py": "from app import json\nok = json.ok\n", "app/json.py": "ok = True\n"}, "python3 check.py", ""},
-		"npm, a dependency":                           {"npm", jsMain, files{"calc.js": goodJS, "package.json": `{"name":"calc","version":"1.1.0","scripts":{"test":"node test/calc.js"},"dependencies":{"left-pad":"^1.3.0"}}`}, "npm test", ""},
-		"npm, with a test":                            {"npm", jsMain, files{"calc.js": goodJS, "lib/more.js": "1\n", "test/more.js": "1\n"}, "npm test", "test/more.js (added)"},
-		"a document that a test reads":                {"sh", files{"README.md": "old\n", "calc_test.go": "package calc\n\nvar _ = \"README.md\"\n"}, files{"README.md": "new limit\n"}, "grep -q limit README.md", ""},
-		"a module that a test imports":                {"python3", files{"calc.py": badPy, "test_calc.py": testPy}, files{"calc.py": goodPy}, "python3 -m unittest", ""},
-		"a file that a script asks for":               {"sh", files{"check.sh": "[ -f out ] || exit 1\n"}, files{"out": "\n"}, "sh check.sh", ""},
-		"what a rule is made from":                    {"make", files{"Makefile": "check: answer\n\tgrep -q 42 $<\n"}, files{"answer": "42\n"}, "make check", ""},
-		"requirements, by version":                    {"sh", files{"requirements.txt": "want==1\n"}, files{"requirements.txt": "want==2 --hash=sha256:aa --hash=sha256:bb\nmore>=1,<2  # why\n"}, "true", ""},
-		"rust, with its own tests":                    {"sh", files{"src/lib.rs": "pub fn two() -> i32 { 1 }\n\n#[cfg(test)]\nmod tests { }\n"}, files{"src/lib.rs": "pub fn two() -> i32 { 2 }\n\n#[cfg(test)]\nmod tests { }\n"}, "true", ""},
-		"work beside go generate":                     {"go", files{"go.mod": goMod, "calc.go": "package calc\n\n//go:generate true\n"}, files{"calc.go": "package calc\n\n//go:generate true\n\nfunc Two() int { return 2 }\n"}, "go generate ./...", ""},
-		"a document":                                  {"sh", files{"README.md": "old\n"}, files{"README.md": "new limit\n", "doc/limit.md": "It is 3.\n", "evidence/D-1/loop/iter_0/certificate.json": "{}\n", "LEARNINGS.md": "none\n"}, "grep -q limit README.md", ""},
+		"python, a module that main's script imports": {
+			"python3",
+			files{"check.py": "from answer import value\nassert value() == 42\n"},
+			files{"answer.py": "def value():\n    return 42\n"},
+			"python3 check.py",
+			"answer.py (added, kept)",
+		},
+		"python, a module of main's": {
+			"python3",
+			files{"check.py": "from answer import value\nassert value() == 42\n", "answer.py": "def value():\n    return 41\n"},
+			files{"answer.py": "def value():\n    return 42\n"},
+			"python3 check.py",
+			"",
+		},
+		"python, a package's own json": {
+			"python3",
+			files{"check.py": "import app\nassert app.ok\n", "app/__init__.py": "ok = False\n"},
+			files{"app/__init__.py": "from app import json\nok = json.ok\n", "app/json.py": "ok = True\n"},
+			"python3 check.py",
+			"",
+		},
+		"npm, a dependency": {
+			"npm",
+			jsMain,
+			files{"calc.js": goodJS, "package.json": `{"name":"calc","version":"1.1.0","scripts":{"test":"node test/calc.js"},"dependencies":{"left-pad":"^1.3.0"}}`},
+			"npm test",
+			"",
+		},
+		"npm, with a test":              {"npm", jsMain, files{"calc.js": goodJS, "lib/more.js": "1\n", "test/more.js": "1\n"}, "npm test", "test/more.js (added)"},
+		"a document that a test reads":  {"sh", files{"README.md": "old\n", "calc_test.go": "package calc\n\nvar _ = \"README.md\"\n"}, files{"README.md": "new limit\n"}, "grep -q limit README.md", ""},
+		"a module that a test imports":  {"python3", files{"calc.py": badPy, "test_calc.py": testPy}, files{"calc.py": goodPy}, "python3 -m unittest", ""},
+		"a file that a script asks for": {"sh", files{"check.sh": "[ -f out ] || exit 1\n"}, files{"out": "\n"}, "sh check.sh", ""},
+		"what a rule is made from":      {"make", files{"Makefile": "check: answer\n\tgrep -q 42 $<\n"}, files{"answer": "42\n"}, "make check", ""},
+		"requirements, by version":      {"sh", files{"requirements.txt": "want==1\n"}, files{"requirements.txt": "want==2 --hash=sha256:aa --hash=sha256:bb\nmore>=1,<2  # why\n"}, "true", ""},
+		"rust, with its own tests": {
+			"sh",
+			files{"src/lib.rs": "pub fn two() -> i32 { 1 }\n\n#[cfg(test)]\nmod tests { }\n"},
+			files{"src/lib.rs": "pub fn two() -> i32 { 2 }\n\n#[cfg(test)]\nmod tests { }\n"},
+			"true",
+			"",
+		},
+		"work beside go generate": {
+			"go",
+			files{"go.mod": goMod, "calc.go": "package calc\n\n//go:generate true\n"},
+			files{"calc.go": "package calc\n\n//go:generate true\n\nfunc Two() int { return 2 }\n"},
+			"go generate ./...",
+			"",
+		},
+		"a document": {
+			"sh",
+			files{"README.md": "old\n"},
+			files{"README.md": "new limit\n", "doc/limit.md": "It is 3.\n", "evidence/D-1/loop/iter_0/certificate.json": "{}\n", "LEARNINGS.md": "none\n"},
+			"grep -q limit README.md",
+			"",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.judge(t, func(f *Facts) {
