@@ -34,8 +34,8 @@ var kinds = map[string][]string{
 var tiers = []string{"fence", "ci", "npm"}
 
 // blocks reads the fences of a document, and says what is wrong with them: a fence
-// without a kind, an unknown word behind one, and code that is only indented, which
-// nothing would try.
+// without a kind, an unknown word behind one, and code in another form, which nothing
+// would try.
 func blocks(document string) (all []block, problems []string) {
 	var open *block
 	list := false
@@ -57,6 +57,10 @@ func blocks(document string) (all []block, problems []string) {
 			open = nil
 		case open != nil:
 			open.text += line + "\n"
+		case otherFence.MatchString(line):
+			bad("a fence is three backticks at the begin of a line: nothing would try another")
+		case strings.Contains(line, "<pre") || strings.Contains(line, "<code"):
+			bad("code in HTML: put it behind a fence that says its kind")
 		case item.MatchString(line):
 			list = true
 		case strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t"):
@@ -72,6 +76,9 @@ func blocks(document string) (all []block, problems []string) {
 	}
 	return all, problems
 }
+
+// otherFence is what Markdown takes for a fence, too.
+var otherFence = regexp.MustCompile("^[ >*+-]*(~~~|```)")
 
 // item begins an entry of a list, whose further lines may be indented.
 var item = regexp.MustCompile(`^ *([-*]|[0-9]+\.) `)

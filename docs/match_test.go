@@ -72,6 +72,10 @@ func TestBlocks(t *testing.T) {
 		{"text\n\n    $ git push\n", "3: indented code"},
 		{"- an item\n\n    goes on\n", ""},
 		{"- an item\n\ntext\n\n    code\n", "5: indented code"},
+		{"~~~sh\ntrue\n~~~\n", "1: a fence is"},
+		{"- an item\n\n  ```sh\n  true\n  ```\n", "3: a fence is"},
+		{"<pre>git push</pre>\n", "1: code in HTML"},
+		{"```sh\necho '~~~' '<pre>'\n```\n", ""},
 		{"```sh\ntrue\n", "1: this fence is never closed"},
 	} {
 		_, problems := blocks(c.document)
