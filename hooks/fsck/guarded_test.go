@@ -1,0 +1,266 @@
+package fsck
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/hooks/audit"
+	"git-ward/hooks/push"
+	"git-ward/internal/git"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// guarded is a bare repository with a history, its audit and a unit of work, whole
+// until a test damages it.
+type guarded struct {
+	*git.Repo
+	t    *testing.T
+	when time.Time
+}
+
+// newGuarded is a copy of one that is made once.
+func newGuarded(t *testing.T) *guarded {
+	t.Helper()
+	g := &guarded{Repo: git.Open(filepath.Join(t.TempDir(), "r.git")), t: t}
+	once.Do(func() { whole, wholeWhen = makeGuarded(t) })
+	if whole == "" {
+		t.Fatal("the repository was not made: see the first failure")
+	}
+	if err := os.CopyFS(g.Dir, os.DirFS(whole)); err != nil {
+		t.Fatal(err)
+	}
+	g.when = wholeWhen
+	return g
+}
+
+func makeGuarded(t *testing.T) (dir string, when time.Time) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ward-test-fsck-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guarded{Repo: git.Open(dir), t: t, when: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
+	if err := os.MkdirAll(filepath.Join(g.Dir, "ward/pending"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g.git("init", "-q", "--bare", "--initial-branch=main", g.Dir)
+	g.git("config", "core.logAllRefUpdates", "always")
+	first := g.commit("", "COMMS.md", "# COMMS\n")
+	g.push("refs/heads/main", first)
+	g.push("refs/heads/main", g.commit(first, "COMMS.md", "# COMMS again\n"))
+	g.unit("D-1.1", uow.Open, uow.Activate)
+	return dir, g.when
+}
+
+func (g *guarded) git(args ...string) string {
+	g.t.Helper()
+	out, err := g.Output(g.t.Context(), args...)
+	if err != nil {
+		g.t.Fatalf("git %v: %v", args, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (g *guarded) tip(ref string) string {
+	g.t.Helper()
+	id, err := g.Ref(g.t.Context(), ref)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return id
+}
+
+// commit stores a commit of one file.
+func (g *guarded) commit(parent, path, text string) string {
+	g.t.Helper()
+	id, err := g.CommitFile(parent, path, []byte(text), g.when, "test")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return id
+}
+
+// move moves a ref and records nothing.
+func (g *guarded) move(ref, to string) {
+	g.t.Helper()
+	if err := g.UpdateRefs(g.t.Context(), "test", git.RefUpdate{Ref: ref, Old: g.tip(ref), New: to}); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// push moves a ref and records it, as a push does.
+func (g *guarded) push(ref, to string) {
+	g.t.Helper()
+	old := g.tip(ref)
+	g.move(ref, to)
+	g.record(&audit.Record{Refs: []audit.Ref{{Update: push.Update{Ref: audit.QuoteRef(ref), Old: old, New: to}, Applied: true}}})
+}
+
+// record appends a record of an accepted push.
+func (g *guarded) record(r *audit.Record) {
+	g.t.Helper()
+	batch := g.Batch(g.t.Context())
+	defer batch.Close()
+	w, err := audit.NewWriter(g.t.Context(), g.Repo, batch)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer w.Close()
+	g.when = g.when.Add(time.Second)
+	r.Time, r.Principal, r.Verdict, r.Rules = g.when, "pm", audit.Accepted, []string{}
+	r.Push = g.when.Format("20060102T150405Z-") + "00"
+	if err := w.Append(g.t.Context(), audit.Entry{Record: r}); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// next is a unit's record after what is stored of it.
+func (g *guarded) next(name string, in uow.Input) (id uow.ID, next *uow.Record) {
+	g.t.Helper()
+	id, err := uow.ParseID(name)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var last *uow.Record
+	if tip := g.tip(id.Ref()); tip != git.Zero {
+		if last, err = uow.ParseRecord([]byte(g.git("cat-file", "blob", tip+":"+uow.File))); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	in.Time = g.when
+	main := &uow.Main{DirectiveHash: strings.Repeat("d", 64), Total: uow.Totals(5), Policy: uow.DefaultPolicy()}
+	next, found := uow.Advance(id, last, in, uow.World{Main: main})
+	if len(found) > 0 {
+		g.t.Fatal(in.Event, found)
+	}
+	return id, next
+}
+
+// unit pushes records on a unit's journal; claims are of main's tip.
+func (g *guarded) unit(name string, events ...uow.Event) *uow.Record {
+	g.t.Helper()
+	var last *uow.Record
+	for _, event := range events {
+		in := uow.Input{Event: event, Actor: uow.Agent, Reason: reasons[event]}
+		if event == uow.Iterate || event == uow.MakeClaim {
+			in.Interactions = 1
+		}
+		if event == uow.MakeClaim {
+			in.Commit = g.tip("refs/heads/main")
+		}
+		id, next := g.next(name, in)
+		g.journal(id, next, "")
+		last = next
+	}
+	return last
+}
+
+// journal pushes a record; with forged, a text in its place.
+func (g *guarded) journal(id uow.ID, r *uow.Record, forged string) {
+	g.t.Helper()
+	data, err := r.Marshal()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	parent := g.tip(id.Ref())
+	if parent == git.Zero {
+		parent = ""
+	}
+	if forged == "" {
+		forged = string(data)
+	}
+	g.push(id.Ref(), g.commit(parent, uow.File, forged))
+}
+
+// verdict puts a verdict into the note on a commit.
+func (g *guarded) verdict(on string, v loop.Verdict) {
+	g.t.Helper()
+	line, err := v.Line()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if err := g.AppendNote(g.t.Context(), loop.VerdictsRef, on, append(line, '\n')); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// overwrite puts other bytes into a loose object's file.
+func (g *guarded) overwrite(id string) {
+	g.t.Helper()
+	path := filepath.Join(g.Dir, "objects", id[:2], id[2:])
+	if err := os.Chmod(path, 0o644); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("damaged"), 0o644); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// notesTree is a commit on the audit's notes with one file in place of them all.
+func (g *guarded) notesTree(path, text string) {
+	g.move(audit.NotesRef, g.commit(g.tip(audit.NotesRef), path, text))
+}
+
+// findings are "severity rule: message" of a run.
+func (g *guarded) findings(o Options) (found []string, r *Result) {
+	g.t.Helper()
+	r, err := Run(g.t.Context(), g.Repo, o)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for _, d := range r.Findings {
+		severity := ""
+		if !d.IsError() {
+			severity = "warning "
+		}
+		found = append(found, severity+d.Rule+": "+d.Message)
+		if d.Hint == "" {
+			g.t.Errorf("no remedy for %s", d.Message)
+		}
+	}
+	return found, r
+}
+
+// write puts a file into the repository's directory.
+func (g *guarded) write(path, text string) {
+	g.t.Helper()
+	if err := os.WriteFile(filepath.Join(g.Dir, path), []byte(text), 0o600); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// evidence pushes a branch with one file below evidence/D-1/.
+func (g *guarded) evidence(path, text string) {
+	g.t.Helper()
+	for _, dir := range slices.Backward(strings.Split("evidence/D-1/"+path, "/")) {
+		if text != "" {
+			id, err := g.WriteObject("blob", []byte(text))
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			text, path = "", fmt.Sprintf("100644 blob %s\t%s\n", id, dir)
+			continue
+		}
+		path = "040000 tree " + g.mktree(path) + "\t" + dir + "\n"
+	}
+	commit, err := g.CommitTree(git.Ward, g.mktree(path), "", g.when, "test")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.push("refs/heads/agent/D-1", commit)
+}
+
+func (g *guarded) mktree(entry string) string {
+	g.t.Helper()
+	out, err := g.OutputFrom(g.t.Context(), []byte(entry), "mktree")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}

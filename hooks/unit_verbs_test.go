@@ -1,0 +1,154 @@
+package hooks_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"git-ward/protocols/uow"
+)
+
+// uow runs `git ward uow` as the PM and wants this in what it says.
+func (b *unitBench) uow(want string, args ...string) string {
+	b.T.Helper()
+	out, err := b.Try(b.Work, nil, "", "git-ward", append([]string{"uow"}, args...)...)
+	fails := strings.HasPrefix(want, "! ")
+	if (err != nil) != fails || !strings.Contains(out, strings.TrimPrefix(want, "! ")) {
+		b.T.Fatalf("uow %v: wanted %q: %v\n%s", args, want, err, out)
+	}
+	return out
+}
+
+// catchUp takes the journals as the host has them now, as an agent does.
+func (b *unitBench) catchUp(id string) {
+	b.T.Helper()
+	ref := uow.RefPrefix + id
+	b.Git("fetch", "-q", "origin", "refs/ward/uow/*:refs/ward/uow/*")
+	b.tips[ref] = strings.TrimSpace(b.Git("rev-parse", ref))
+	r, err := uow.ParseRecord([]byte(b.Git("show", ref+":uow.json")))
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	b.last[ref] = r
+}
+
+// TestPilot: the PM's verbs, from a clone and from the bare repository.
+func TestPilot(t *testing.T) {
+	t.Parallel()
+	b := newUnits(t)
+	b.step("D-1.1", byAgent(uow.Open))
+	b.uow("! --reason is one of PILOT_HOLD", "pause", "D-1.1")
+	b.uow("! there is no unit D-7.1", "pause", "--reason", "PILOT_HOLD", "D-7.1")
+	b.uow("D-1.1 PAUSED", "pause", "--reason", "COST_REVIEW", "-m", "let me look first", "D-1.1")
+	b.uow("! approve does not lead anywhere", "approve", "--reason", "APPROVED", "D-1.1")
+	b.uow("paused: git ward uow resume D-1.1", "list")
+	b.uow("D-1.1 ACTIVE", "resume", "--reason", "HOLD_LIFTED", "D-1.1")
+	b.catchUp("D-1.1")
+	b.step("D-1.1", byAgent(uow.Iterate))
+	claim := byAgent(uow.MakeClaim)
+	claim.Commit = b.work("one")
+	b.step("D-1.1", claim, "agent/D-1")
+	b.verdict("D-1.1", claim.Commit, "podman", false)
+	lock := uow.Input{Event: uow.Block, Actor: uow.Agent, Reason: "AMBIGUITY_LOCK", Interactions: 200}
+	b.step("D-1.1", lock)
+	b.uow("! a clarification needs words", "clarify", "--reason", "CLARIFIED", "D-1.1")
+	b.uow("D-1.1 ACTIVE", "clarify", "--reason", "CLARIFIED", "-m", "the file is called hello", "D-1.1")
+	b.catchUp("D-1.1")
+	if r := b.last[uow.RefPrefix+"D-1.1"]; r.Interactions != 0 || r.Note != "the file is called hello" {
+		t.Errorf("%+v", r)
+	}
+	for range 3 {
+		b.step("D-1.1", lock)
+		b.step("D-1.1", byAgent(uow.Retry))
+	}
+	b.step("D-1.1", lock)
+	b.uow("! 3 retries are spent", "retry", "--reason", "RETRY_NOW", "D-1.1")
+	b.uow("D-1.1 ACTIVE", "waive", "--reason", "CAUSE_GONE", "D-1.1")
+	b.catchUp("D-1.1")
+	b.step("D-1.1", lock)
+	b.uow("a dead letter", "waive", "--deny", "--reason", "NOT_WORTH_IT", "D-1.1")
+	b.uow("D-1.2 PENDING", "fork", "--reason", "NEW_ATTEMPT", "D-1.1")
+	b.uow("! D-1.2 exists already", "fork", "--reason", "NEW_ATTEMPT", "D-1.1")
+	out := b.uow("NONE on "+claim.Commit[:12], "show", "D-1.1")
+	for _, want := range []string{"residual", "iterations 0..0", "the file is called hello", "iterations 1 of 2", "AMBIGUITY_LOCK"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	b.uow("1 units paused", "pause", "--all", "--reason", "INCIDENT")
+	// In the bare repository, with the host's own settings.
+	if out, err := b.Try(b.Bare, nil, "", "git-ward", "uow", "cancel", "--reason", "NOT_NEEDED", "D-1.2"); err != nil || !strings.Contains(out, "D-1.2 FAILED") {
+		t.Error(err, out)
+	}
+	t.Logf("\n%s\n%s", b.uow("", "list"), out)
+	b.Fsck()
+}
+
+// TestPulse: while a sign of the PM is due, nothing goes on but closing; the sign
+// lifts it. Two agents on one unit: the second is a lost race, not a breach.
+func TestPulse(t *testing.T) {
+	t.Parallel()
+	b := newUnits(t)
+	b.Git("switch", "-q", "main")
+	b.Commit(uow.PolicyPath, "pilot_pulse = 2\n")
+	if out, err := b.Push("main"); err != nil {
+		t.Fatal(out)
+	}
+	b.setting("agent_merge = false", "agent_merge = true")
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	b.step("D-1.1", byAgent(uow.Iterate))
+	claim := byAgent(uow.MakeClaim)
+	claim.Commit = b.work("hello")
+	b.step("D-1.1", claim, "agent/D-1")
+	b.verdict("D-1.1", claim.Commit, "podman", true)
+	if out, err := b.AgentPush(claim.Commit + ":main"); err == nil || !strings.Contains(out, "a sign of the PM is due: git ward uow heartbeat D-1.1") {
+		t.Fatal(out)
+	}
+	forged := *b.last[uow.RefPrefix+"D-1.1"]
+	forged.PrevHash, forged.Event, forged.ReasonCode, forged.Iteration, forged.Interactions, forged.Pulse = forged.Hash, uow.Iterate, "ITERATION_STARTED", 2, 3, 3
+	forged.Budget.Spent.Iterations++
+	forged.Budget.Spent.Pushes++
+	b.refused("D-1.1", &forged, true, "uow/pulse: 2 interactions without a sign of the PM, and the policy wants one every 2")
+	b.uow("D-1.1 ACTIVE", "heartbeat", "--reason", "PULSE_APPROVED", "D-1.1")
+
+	// This agent has not seen the heartbeat: its step is a lost race.
+	old := b.tips[uow.RefPrefix+"D-1.1"]
+	b.refused("D-1.1", &forged, true, "rejected")
+	b.catchUp("D-1.1")
+	if r := b.last[uow.RefPrefix+"D-1.1"]; r.State != uow.Active || r.Pulse != 0 || old == b.tips[uow.RefPrefix+"D-1.1"] {
+		t.Fatalf("%+v", r)
+	}
+	b.step("D-1.1", byAgent(uow.Iterate))
+	if out, err := b.AgentPush(claim.Commit + ":main"); err != nil {
+		t.Fatal(out)
+	}
+	b.step("D-1.1", byAgent(uow.Complete))
+	b.Fsck()
+}
+
+// TestStatus: `git ward status` shows what runs, each unit, what is left, how the
+// residual went, and the last verdict.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	b := newUnits(t)
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	for i, met := range []bool{false, true} {
+		b.step("D-1.1", byAgent(uow.Iterate))
+		claim := byAgent(uow.MakeClaim)
+		claim.Commit = b.work(fmt.Sprint("file", i))
+		b.step("D-1.1", claim, "agent/D-1")
+		b.verdict("D-1.1", claim.Commit, "podman", met)
+	}
+	out := b.Run(b.Work, "git-ward", "status", "--bare", b.Bare)
+	for _, want := range []string{"nothing runs on", "D-1.1 ACTIVE, iteration 2, 0 of 2 iterations left", "left: 0 iterations, 2 claims", "iterations 0..1", "last verdict: EXACT"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	t.Log("\n" + out)
+	if out := b.Run(b.Work, "git-ward", "status", "--json", "--bare", b.Bare); !strings.Contains(out, `"verdict":"EXACT"`) {
+		t.Error(out)
+	}
+}
