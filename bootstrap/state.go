@@ -19,7 +19,7 @@ import (
 type state struct {
 	Hop     *hop           `json:"hop,omitzero"` // a signal that was taken and is not done
 	Pin     *pin           `json:"pin,omitzero"` // in place of main's tip
-	Branch  string         `json:"branch"`       // what ran last; its folder may go after main started
+	Branch  string         `json:"branch"`       // what ran last; its directory may go after main started
 	Trees   trees.Record   `json:",embed"`
 	Notices notices.Record `json:",embed"`
 }

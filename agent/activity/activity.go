@@ -27,7 +27,7 @@ import (
 //go:embed schema.json
 var Schema []byte
 
-// Name is the log's file name, below a folder logs/.
+// Name is the log's file name, below a directory logs/.
 const Name = "activity.log.jsonl"
 
 const (
@@ -45,7 +45,7 @@ type Log struct {
 	Redact func(string) string
 }
 
-// Open opens the log in a folder, which is made. A log that has grown large goes
+// Open opens the log in a directory, which is made. A log that has grown large goes
 // aside first.
 func Open(dir string) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -15,7 +15,7 @@ import (
 	"git-ward/agent/tool"
 )
 
-// connect is a client of a server on a folder with these files, in one process.
+// connect is a client of a server on a directory with these files, in one process.
 func connect(t *testing.T, commands map[string]Command, files map[string]string) *sdk.ClientSession {
 	t.Helper()
 	dir := t.TempDir()
@@ -149,7 +149,7 @@ func TestReadComms(t *testing.T) {
 	}
 }
 
-// TestResources: what is below the folder and is meant to be read, and nothing else.
+// TestResources: what is below the directory and is meant to be read, and nothing else.
 func TestResources(t *testing.T) {
 	client := connect(t, nil, map[string]string{
 		"COMMS.md": "# COMMS\n", "spec/SPEC_core.md": "The core.\n", "spec/secret.md": "no\n", "spec/SPEC_large.md": strings.Repeat("x", maxResource+1),

@@ -37,7 +37,7 @@ type Orchestrator struct {
 	Box       *tool.Box        // for the commands of steps
 	Config    *config.Config
 	Bare      string // the remote, whose knowledge the model is told
-	Logs      string // the folder of the activity log
+	Logs      string // the directory of the activity log
 	Getenv    func(name string) string
 	Message   func(ctx context.Context, text string) error // tells the PM, as message_user does
 	Redact    func(string) string                          // takes secrets out; nil takes none

@@ -96,7 +96,7 @@ func (p *planner) draft(ctx context.Context, from string, failed bool) (draft, e
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.without(ctx, from)
 	}
-	if err != nil { // a folder, a link, too large
+	if err != nil { // a directory, a link, too large
 		return draft{findings: err.Error() + "\n"}, p.work.ResetTo(ctx, from)
 	}
 	if failed && bytes.Equal(before, data) {

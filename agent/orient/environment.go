@@ -196,7 +196,7 @@ func status(name, want string) (string, error) {
 	return "", fmt.Errorf("the kernel does not say %s", name)
 }
 
-// refuses is nil when nothing can be written into a folder.
+// refuses is nil when nothing can be written into a directory.
 func refuses(dir string) error {
 	f, err := os.CreateTemp(dir, ".ward-probe-")
 	if err != nil {

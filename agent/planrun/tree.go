@@ -11,14 +11,14 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// maxFolder bounds a tree object that is read.
-const maxFolder = 16 << 20
+// maxTree bounds a tree object that is read.
+const maxTree = 16 << 20
 
 // commitTree is the tree of a commit, as plans are read from it.
 type commitTree struct {
-	commit  string
-	batch   *git.Batch
-	folders map[string]map[string]git.Mode // by path, as they are read
+	commit      string
+	batch       *git.Batch
+	directories map[string]map[string]git.Mode // by path, as they are read
 }
 
 func (t *commitTree) close() { t.batch.Close() }
@@ -29,11 +29,11 @@ func (t *commitTree) Kind(name string) (plan.Kind, error) {
 		return plan.Folder, nil
 	}
 	parent, base := path.Split(name)
-	folder, err := t.folder(strings.TrimSuffix(parent, "/"))
+	directory, err := t.directory(strings.TrimSuffix(parent, "/"))
 	if err != nil {
 		return plan.Missing, err
 	}
-	switch mode, ok := folder[base]; {
+	switch mode, ok := directory[base]; {
 	case !ok:
 		return plan.Missing, nil
 	case mode == git.ModeDir:
@@ -44,13 +44,13 @@ func (t *commitTree) Kind(name string) (plan.Kind, error) {
 	return plan.Other, nil
 }
 
-// folder reads the modes of what is in a folder, empty where there is none.
-func (t *commitTree) folder(name string) (map[string]git.Mode, error) {
-	if folder, ok := t.folders[name]; ok {
-		return folder, nil
+// directory reads the modes of what is in a directory, empty where there is none.
+func (t *commitTree) directory(name string) (map[string]git.Mode, error) {
+	if directory, ok := t.directories[name]; ok {
+		return directory, nil
 	}
-	folder := map[string]git.Mode{}
-	o, data, err := t.batch.Read(t.commit+":"+name, maxFolder)
+	directory := map[string]git.Mode{}
+	o, data, err := t.batch.Read(t.commit+":"+name, maxTree)
 	if err != nil && !errors.Is(err, git.ErrMissing) {
 		return nil, err
 	}
@@ -60,14 +60,14 @@ func (t *commitTree) folder(name string) (map[string]git.Mode, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			folder[e.Name] = e.Mode
+			directory[e.Name] = e.Mode
 		}
 	}
-	if t.folders == nil {
-		t.folders = map[string]map[string]git.Mode{}
+	if t.directories == nil {
+		t.directories = map[string]map[string]git.Mode{}
 	}
-	t.folders[name] = folder
-	return folder, nil
+	t.directories[name] = directory
+	return directory, nil
 }
 
 // ReadFile reads a regular file of the tree.

@@ -18,7 +18,7 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// newProgram runs a line of sh in an empty folder.
+// newProgram runs a line of sh in an empty directory.
 func newProgram(t *testing.T, line string) *Program {
 	c := config.Default()
 	c.Model.Command, c.Model.Prompt = []string{"sh", "-c", line}, "stdin"

@@ -29,7 +29,7 @@ func (c *clone) git(ctx context.Context, args ...string) (string, error) {
 // ensure makes the repository if it is not there, and puts its settings back.
 //
 // `git init` and then `git fetch`, not `git clone`: an interrupted fetch is gone
-// on with, and a clone from a path copies the remote's object folder file by
+// on with, and a clone from a path copies the remote's object directory file by
 // file, which fails when a push or gc changes it meanwhile.
 func (c *clone) ensure(ctx context.Context) error {
 	if _, err := os.Stat(c.gitDir()); err != nil {

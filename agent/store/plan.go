@@ -70,7 +70,7 @@ func (w *Work) ResetTo(ctx context.Context, commit string) error {
 	return w.reset(ctx, commit)
 }
 
-// KeepOnly undoes what is not committed, but below one folder.
+// KeepOnly undoes what is not committed, but below one directory.
 func (w *Work) KeepOnly(ctx context.Context, dir string) error {
 	if _, err := w.clone.git(ctx, "restore", "--source=HEAD", "--staged", "--worktree", "--", ".", ":(exclude)"+dir); err != nil {
 		return err

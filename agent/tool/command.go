@@ -27,7 +27,7 @@ type Command struct {
 	Timeout time.Duration
 
 	Kind  string // begins the name of the file that its output goes to: kinds
-	Logs  string // the folder of that file
+	Logs  string // the directory of that file
 	Size  int    // bytes of output kept at hand, half from its beginning, half from its end
 	Limit int64  // bytes of output that it may make before it is stopped
 }

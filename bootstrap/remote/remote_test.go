@@ -11,7 +11,7 @@ import (
 	"git-ward/bootstrap/remote"
 )
 
-// repository is a bare repository, and a folder whose files are committed to it.
+// repository is a bare repository, and a directory whose files are committed to it.
 type repository struct {
 	t    *testing.T
 	bare string

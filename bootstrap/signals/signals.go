@@ -33,7 +33,7 @@ type Signal struct {
 	Name string `json:"name"` // of a branch or ref, as the agent wrote it
 }
 
-// Box is the folder of signals, and what follows from one that is malformed.
+// Box is the directory of signals, and what follows from one that is malformed.
 type Box struct {
 	Dir     *statedir.Dir
 	Log     zerolog.Logger
@@ -93,7 +93,7 @@ func (b *Box) claim(kind string) bool {
 }
 
 // refuse removes a malformed signal and reports it. A directory of the agent's
-// cannot be moved to another folder or removed by another user: it is renamed.
+// cannot be moved to another directory or removed by another user: it is renamed.
 func (b *Box) refuse(kind string, why error) {
 	if b.claim(kind) {
 		os.RemoveAll(b.claimed(kind))

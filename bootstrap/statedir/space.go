@@ -28,7 +28,7 @@ func (d *Dir) LogsSize() (size int64) {
 		return 0
 	}
 	defer f.Close()
-	// A folder of very many files is too much whatever they hold.
+	// A directory of very many files is too much whatever they hold.
 	names, _ := f.Readdirnames(100_000)
 	for _, name := range names {
 		size += onDisk(filepath.Join(d.Logs(), name))
@@ -47,7 +47,7 @@ func onDisk(path string) int64 {
 
 // TrimLogs removes from logs/ the files of more than size bytes that are not the
 // watcher's, after the agent that made them was ended, and returns their paths. The
-// folder is the watcher's, so it may.
+// directory is the watcher's, so it may.
 func (d *Dir) TrimLogs(size int64) (removed []string) {
 	entries, err := os.ReadDir(d.Logs())
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package statedir is the watcher's state directory: where its folders and files
+// Package statedir is the watcher's state directory: where its directories and files
 // are, and how they are read and written beside an agent that may be an enemy
 // (BOOT-1).
 //
-// In the fence the agent can write to most of it. Every folder that the watcher uses
+// In the fence the agent can write to most of it. Every directory that the watcher uses
 // is its own, with the sticky bit where the agent writes too, so that the agent can
 // neither remove nor replace what the watcher made there. What the agent wrote is
 // read without following links, without waiting on pipes, and up to a bound.
@@ -28,11 +28,11 @@ type Dir struct {
 	Path     string // absolute
 	Separate bool   // the agent is another user than the watcher
 	// Rename renames as the agent's user, who alone may rename its own files in a
-	// sticky folder; nil where both are one user.
+	// sticky directory; nil where both are one user.
 	Rename func(from, to string) error
 }
 
-// Logs is the folder of logs, in which the agent writes too.
+// Logs is the directory of logs, in which the agent writes too.
 func (d *Dir) Logs() string { return filepath.Join(d.Path, "logs") }
 
 // BootLog is bootstrap.log: every start and its end.
@@ -47,19 +47,19 @@ func (d *Dir) WatcherLog() string { return filepath.Join(d.Logs(), "watcher.log"
 // BuildLog is what build and validate printed.
 func (d *Dir) BuildLog() string { return filepath.Join(d.Logs(), "build.log") }
 
-// Signals is the folder in which the agent leaves its signals.
+// Signals is the directory in which the agent leaves its signals.
 func (d *Dir) Signals() string { return filepath.Join(d.Path, ".signal") }
 
-// Private is the folder of files that only the watcher writes; Own is one of them.
+// Private is the directory of files that only the watcher writes; Own is one of them.
 func (d *Dir) Private() string { return filepath.Join(d.Path, ".watcher") }
 
 // Own is the path of a file that only the watcher writes.
 func (d *Dir) Own(name string) string { return filepath.Join(d.Private(), name) }
 
-// shared is the mode of folders where agent and watcher write: as /tmp.
+// shared is the mode of directories where agent and watcher write: as /tmp.
 const shared = 0o777 | fs.ModeSticky
 
-// Prepare makes the folders and sees to it that they are the watcher's.
+// Prepare makes the directories and sees to it that they are the watcher's.
 func (d *Dir) Prepare() error {
 	if err := os.MkdirAll(d.Path, 0o755); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (d *Dir) Prepare() error {
 		if !d.Separate {
 			mode &= 0o755
 		}
-		if err := d.ownFolder(dir, mode); err != nil {
+		if err := d.ownDirectory(dir, mode); err != nil {
 			return err
 		}
 	}
@@ -95,9 +95,9 @@ func (d *Dir) checkTop() error {
 	return diag.Hint(err, "it was made by an older version: remove bot.img from the launcher's --state directory; what counts is in the repository's refs")
 }
 
-// ownFolder makes a folder the watcher's own; what another user put there is moved
+// ownDirectory makes a directory the watcher's own; what another user put there is moved
 // aside.
-func (d *Dir) ownFolder(dir string, mode fs.FileMode) error {
+func (d *Dir) ownDirectory(dir string, mode fs.FileMode) error {
 	if err := d.moveAside(dir, fs.ModeDir); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (d *Dir) moveAside(path string, fileType fs.FileMode) error {
 	return d.Rename(path, to)
 }
 
-// OpenLog opens a log of the watcher's own, of at most size bytes, in a folder where
+// OpenLog opens a log of the watcher's own, of at most size bytes, in a directory where
 // the agent writes.
 func (d *Dir) OpenLog(path string, size int64) (*logfile.File, error) {
 	if err := d.moveAside(path, 0); err != nil {

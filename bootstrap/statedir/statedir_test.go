@@ -30,7 +30,7 @@ func check(t *testing.T, errs ...error) {
 	}
 }
 
-// TestPrepare makes the watcher's folders, again and again, and takes no link or
+// TestPrepare makes the watcher's directories, again and again, and takes no link or
 // file for one of them.
 func TestPrepare(t *testing.T) {
 	d := prepared(t)
@@ -46,7 +46,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestSeparate: with an agent of another user the folders in which it writes are
+// TestSeparate: with an agent of another user the directories in which it writes are
 // sticky, and so must be what they are in.
 func TestSeparate(t *testing.T) {
 	d := &statedir.Dir{Path: filepath.Join(t.TempDir(), "state"), Separate: true}

@@ -31,7 +31,7 @@ type Agent struct {
 	Signaled     func() bool           // whether a signal waits that ends the agent
 	Signals      <-chan fsnotify.Event // says when to ask Signaled, which is asked every LookEvery, too; may be nil
 	Limits       Limits
-	LogsSize     func() int64 // bytes in the folder of logs
+	LogsSize     func() int64 // bytes in the directory of logs
 }
 
 // End is how a run of the agent ended.

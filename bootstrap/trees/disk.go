@@ -26,39 +26,39 @@ func (t *Trees) ClearDisk(ctx context.Context, trimLogs func()) bool {
 		return false
 	}
 	keep := []string{filepath.Base(t.Dir.Logs()), filepath.Base(t.Dir.Signals()), filepath.Base(t.Dir.Private()), "lost+found"}
-	var folders []string // with trees in them
+	var withTrees []string
 	for _, e := range entries {
 		path := filepath.Join(t.Dir.Path, e.Name())
 		switch {
 		case slices.Contains(keep, e.Name()):
 		case len(t.in(path)) > 0:
-			folders = append(folders, path)
+			withTrees = append(withTrees, path)
 		default:
 			t.clear(ctx, path)
 		}
 	}
 	trimLogs()
-	for _, folder := range folders {
+	for _, dir := range withTrees {
 		if t.Dir.Free() > fullShare {
 			break
 		}
-		for _, tree := range t.in(folder) {
+		for _, tree := range t.in(dir) {
 			t.rescue(ctx, tree, true)
 		}
-		t.clear(ctx, folder)
+		t.clear(ctx, dir)
 	}
 	clear(t.Record.Built)
 	t.Save()
 	return true
 }
 
-// in lists the trees in a folder of the state directory: of the branches main and
-// agent/D-1, say, whose folders are main and agent.
-func (t *Trees) in(folder string) (list []string) {
-	parents := []string{folder}
-	entries, _ := os.ReadDir(folder) // a file has none
+// in lists the trees in a directory of the state directory: of the branches main and
+// agent/D-1, say, whose directories are main and agent.
+func (t *Trees) in(dir string) (list []string) {
+	parents := []string{dir}
+	entries, _ := os.ReadDir(dir) // a file has none
 	for _, e := range entries {
-		parents = append(parents, filepath.Join(folder, e.Name()))
+		parents = append(parents, filepath.Join(dir, e.Name()))
 	}
 	for _, parent := range parents {
 		if tree := filepath.Join(parent, t.name()); statedir.Exists(filepath.Join(tree, ".git")) {

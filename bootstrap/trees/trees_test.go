@@ -211,7 +211,7 @@ func TestFailures(t *testing.T) {
 	fails("own folder logs")
 }
 
-// TestLeave removes a tree with its folders, keeps what it held, and stays away from
+// TestLeave removes a tree with its directories, keeps what it held, and stays away from
 // all else.
 func TestLeave(t *testing.T) {
 	g := newGrove(t)

@@ -1,5 +1,5 @@
 // Package atomicfile writes files that are whole or not there at all: temporary
-// file, fsync, rename, fsync of the folder.
+// file, fsync, rename, fsync of the directory.
 package atomicfile
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 // Write replaces the file at path. A kill at any point leaves the old file or
-// the new one, and at worst a temporary file named .<name>.*. In a folder that is
+// the new one, and at worst a temporary file named .<name>.*. In a directory that is
 // shared with a group (group-writable and set-group-id, as git's
 // core.sharedRepository makes it) the group may do with the file what its owner
 // may; a file that must not be shared is WritePrivate's.
@@ -23,10 +23,10 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	return WritePrivate(path, data, mode)
 }
 
-// Shared reports whether the mode of a folder is that of one that a group shares.
+// Shared reports whether the mode of a directory is that of one that a group shares.
 func Shared(dir fs.FileMode) bool { return dir&fs.ModeSetgid != 0 && dir&0o020 != 0 }
 
-// WritePrivate is Write with the mode as it is, whatever folder the file is in.
+// WritePrivate is Write with the mode as it is, whatever directory the file is in.
 func WritePrivate(path string, data []byte, mode fs.FileMode) error {
 	dir, name := filepath.Split(path)
 	f, err := os.CreateTemp(dir, "."+name+".*")
@@ -44,7 +44,7 @@ func WritePrivate(path string, data []byte, mode fs.FileMode) error {
 	return SyncDir(dir)
 }
 
-// SyncDir makes renames and removals in a folder durable; "" is the current one.
+// SyncDir makes renames and removals in a directory durable; "" is the current one.
 func SyncDir(dir string) error {
 	if dir == "" {
 		dir = "."

@@ -107,7 +107,7 @@ func commandLine(key string, values []string) error {
 	return nil
 }
 
-// foreign are folders of refs that a forge moves by itself.
+// foreign are directories of refs that a forge moves by itself.
 func foreign(key string, values []string) error {
 	for _, v := range values {
 		if why := badForeign(v); why != "" {

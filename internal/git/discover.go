@@ -65,7 +65,7 @@ func around(dir string) (at string, bare bool) {
 	}
 }
 
-// checkoutAround is the top of the working tree that could have brought a folder, ""
+// checkoutAround is the top of the working tree that could have brought a directory, ""
 // when there is none. No tree holds a .git, so what lies in one did not come that way.
 func checkoutAround(dir string) string {
 	for at := dir; filepath.Base(at) != ".git"; at = filepath.Dir(at) {

@@ -18,7 +18,7 @@ type fileMark struct {
 	time  time.Time
 }
 
-// Mark looks at a full ref name, or at a folder of refs, in which git makes a file
+// Mark looks at a full ref name, or at a directory of refs, in which git makes a file
 // for every move. Take it before reading the ref: what is pushed in between is then
 // seen.
 func (r *Repo) Mark(ref string) Mark {

@@ -50,7 +50,7 @@ func (r *Repo) WriteObject(kind string, content []byte) (string, error) {
 	return id, os.Rename(f.Name(), path)
 }
 
-// makeFanOut makes a folder of loose objects. In a shared repository its group
+// makeFanOut makes a directory of loose objects. In a shared repository its group
 // writes there, too, whatever our umask is (core.sharedRepository).
 func (r *Repo) makeFanOut(dir string) error {
 	err := os.Mkdir(dir, 0o777)

@@ -76,7 +76,7 @@ var Tree = sync.OnceValue(func() error {
 	}
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
-			return err // to read a folder is to look at the size and time of each of its files
+			return err // to read a directory is to look at the size and time of each of its files
 		}
 		if name := d.Name(); name == ".git" || path == filepath.Join(root, "bin") {
 			return filepath.SkipDir
@@ -213,7 +213,7 @@ func (p *Pair) AgentPush(refspecs ...string) (string, error) {
 	return p.Try(p.Work, env, "", "git", append([]string{"push", "origin"}, refspecs...)...)
 }
 
-// Write writes a file of the clone, with its folders.
+// Write writes a file of the clone, with its directories.
 func (p *Pair) Write(name, content string) {
 	p.T.Helper()
 	path := filepath.Join(p.Work, name)

@@ -69,7 +69,7 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// citations are the folders that cite each id, in order: packages, of a file of the
+// citations are the directories that cite each id, in order: packages, of a file of the
 // root "/".
 func citations(t *testing.T) map[string][]string {
 	t.Helper()

@@ -45,8 +45,8 @@ func TestThreatModel(t *testing.T) {
 
 var backticked = regexp.MustCompile("`([^`]+)`")
 
-// hasTest reports whether `folder TestName` is a test function of a folder's, or
-// `folder NAME.txtar` one of its scripts.
+// hasTest reports whether `directory TestName` is a test function of a directory's, or
+// `directory NAME.txtar` one of its scripts.
 func hasTest(t *testing.T, name string) bool {
 	folder, test, ok := strings.Cut(name, " ")
 	if !ok {

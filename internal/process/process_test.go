@@ -59,7 +59,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// command is a bash command in a folder of its own, by which its processes are
+// command is a bash command in a directory of its own, by which its processes are
 // known.
 func command(t *testing.T, line string, out *buffer) *process.Command {
 	return &process.Command{
@@ -68,7 +68,7 @@ func command(t *testing.T, line string, out *buffer) *process.Command {
 	}
 }
 
-// running are the command lines of what works in a folder.
+// running are the command lines of what works in a directory.
 func running(t *testing.T, dir string) (lines []string) {
 	t.Helper()
 	for _, p := range process.All() {

@@ -145,7 +145,7 @@ func (t *Tree) Read(path string, limit int64) ([]byte, error) {
 	return root.ReadFile(filepath.FromSlash(path))
 }
 
-// Write replaces a file, or makes it with its folders: whole or not at all. An
+// Write replaces a file, or makes it with its directories: whole or not at all. An
 // executable stays one.
 func (t *Tree) Write(path string, data []byte) error {
 	name := filepath.Join(t.Dir, filepath.FromSlash(path))
@@ -165,7 +165,7 @@ func (t *Tree) Write(path string, data []byte) error {
 		}
 		mode = info.Mode().Perm()
 	}
-	// The root has refused a folder that is a link out of the tree.
+	// The root has refused a directory that is a link out of the tree.
 	if git := filepath.Join(t.Dir, ".git"); isDir(git) {
 		return replace(git, name, data, mode)
 	}
@@ -214,9 +214,9 @@ func (t *Tree) Sweep(prefixes ...string) {
 	}
 }
 
-// Walk lists the regular files below a folder, in order of their paths, with
+// Walk lists the regular files below a directory, in order of their paths, with
 // forward slashes and from the top of the tree. It is empty where there is no
-// such folder; links are not followed.
+// such directory; links are not followed.
 func (t *Tree) Walk(dir string, keep func(path string) bool) (paths []string, err error) {
 	root, err := os.OpenRoot(t.Dir)
 	if err != nil {

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts plays testdata/*.txtar against real git. Each script has a bare
-// repository remote.git, and its folder pm/ is the PM's clone of it.
+// repository remote.git, and its directory pm/ is the PM's clone of it.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
