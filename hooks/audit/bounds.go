@@ -14,7 +14,7 @@ import "git-ward/hooks/push"
 //	one line of a note       maxNoteLine                        MaxReadNote (whole note)
 //	a note of the audit      maxNote, then the oldest lines go  MaxReadNote
 //	a note of lessons        maxLessons                         MaxReadNote
-//	lessons of one push      push.MaxLessonLines, -Bytes      with the pending file
+//	lessons of one push      push.MaxLessonLines, -Bytes        with the pending file
 //	a pending file           maxPending                         maxPending
 //	the pending folder       one a push under way               maxPendingFiles at once
 //	ids that are retired     comms.Set's own bound              the same

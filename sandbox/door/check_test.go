@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/token"
 
 	"github.com/rs/zerolog"
 )
@@ -18,7 +19,7 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	good := strings.Repeat("k", 32)
 	key := func(text string, mode os.FileMode) func(t *testing.T, bare string) {
-		return func(t *testing.T, bare string) { write(t, filepath.Join(bare, keyFile), text, mode) }
+		return func(t *testing.T, bare string) { write(t, filepath.Join(bare, token.KeyFile), text, mode) }
 	}
 	for _, test := range []struct {
 		name  string
@@ -31,14 +32,14 @@ func TestCheck(t *testing.T) {
 		{"world reads", key(good, 0o644), "has mode 0644, not 0600", "git ward init --bare"},
 		{"short", key(good[1:], 0o600), "has 31 bytes", "git ward init --bare"},
 		{"huge", key(strings.Repeat("k", 5000), 0o600), "has 5000 bytes", "git ward init --bare"},
-		{"missing", func(t *testing.T, bare string) { os.Remove(filepath.Join(bare, keyFile)) }, "no such file", "git ward init --bare"},
+		{"missing", func(t *testing.T, bare string) { os.Remove(filepath.Join(bare, token.KeyFile)) }, "no such file", "git ward init --bare"},
 		{"a link", func(t *testing.T, bare string) {
-			path := filepath.Join(bare, keyFile)
+			path := filepath.Join(bare, token.KeyFile)
 			os.Rename(path, path+"2")
 			os.Symlink(path+"2", path)
 		}, "too many levels of symbolic links", "git ward init --bare"},
 		{"a pipe", func(t *testing.T, bare string) {
-			path := filepath.Join(bare, keyFile)
+			path := filepath.Join(bare, token.KeyFile)
 			os.Remove(path)
 			syscall.Mkfifo(path, 0o600)
 		}, "is not a regular file", "git ward init --bare"},
@@ -48,7 +49,7 @@ func TestCheck(t *testing.T) {
 		{"hooks named", func(t *testing.T, bare string) { run(t, bare, "git", "config", "core.hooksPath", "hooks") }, "", ""},
 		{"not bare", func(t *testing.T, bare string) { run(t, bare, "git", "config", "core.bare", "false") }, "is not a bare git repository", "git ward init --bare"},
 		{"no repository", func(t *testing.T, bare string) { os.Remove(filepath.Join(bare, "HEAD")) }, "is not a bare git repository", "git ward init --bare"},
-		{"another's key", func(t *testing.T, bare string) { chown(t, filepath.Join(bare, keyFile)) }, "belongs to user id 65534", "git ward init --bare"},
+		{"another's key", func(t *testing.T, bare string) { chown(t, filepath.Join(bare, token.KeyFile)) }, "belongs to user id 65534", "git ward init --bare"},
 		{"another's", func(t *testing.T, bare string) { chown(t, bare) }, "belongs to user nobody", "sudo -u nobody git ward launch"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

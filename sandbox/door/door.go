@@ -2,10 +2,14 @@
 // connection is one `git receive-pack` on one repository, run on the host as
 // the repository's owner, with principal agent (SBX-4, ID-1).
 //
-// Nothing that a client sends is read here. There is no handshake, no verb and
-// no path, so there is nothing to choose and nothing to parse: bytes go to git
-// and come back. What they may do is decided by git and by the repository's
-// hooks, under the limits of GIT-6.
+// There is no handshake, no verb and no path, so an agent has nothing to choose: bytes
+// go to git and come back. What they may do is decided by git and by the repository's
+// hooks, under the limits of GIT-6. Of what a client sends one thing is read here, the
+// head of its list of commands, for a push certificate, which git would store before any
+// hook runs (commandList).
+//
+// The same service is a forced command of ssh, for those whose key says who they are
+// (Session, ID-4).
 package door
 
 import (

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"git-ward/internal/config"
+	"git-ward/internal/token"
 	"git-ward/sandbox/lab"
 )
 
@@ -44,7 +45,7 @@ func TestPush(t *testing.T) {
 	if !regexp.MustCompile(`^\d{8}T\d{6}Z-[0-9a-f]{16}$`).MatchString(id) {
 		t.Errorf("push id %q", id)
 	}
-	mac := hmac.New(sha256.New, []byte(f.read(keyFile)))
+	mac := hmac.New(sha256.New, []byte(f.read(token.KeyFile)))
 	mac.Write([]byte(id))
 	if want := hex.EncodeToString(mac.Sum(nil)); env["WARD_PUSH_TOKEN"] != want {
 		t.Errorf("token %q, want %q", env["WARD_PUSH_TOKEN"], want)

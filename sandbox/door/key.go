@@ -10,13 +10,10 @@ import (
 	"git-ward/internal/token"
 )
 
-// keyFile is where the door's key is, below the repository's directory.
-const keyFile = token.KeyFile
-
 // readKey returns the key, which only its owner, the caller, may be able to
 // read or write. Every push reads it anew, so that a new key counts at once.
 func readKey(bare string) ([]byte, error) {
-	path := filepath.Join(bare, keyFile)
+	path := filepath.Join(bare, token.KeyFile)
 	// NONBLOCK: opening a FIFO would wait for its writer for ever.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

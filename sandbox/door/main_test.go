@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/config"
+	"git-ward/internal/token"
 	"git-ward/sandbox/lab"
 )
 
@@ -91,7 +92,7 @@ func newBare(t *testing.T) string {
 	}
 	write(t, filepath.Join(bare, "hooks/pre-receive"), preReceive, 0o755)
 	write(t, filepath.Join(bare, "hooks/post-receive"), postReceive, 0o755)
-	write(t, filepath.Join(bare, keyFile), strings.Repeat("k", 32), 0o600)
+	write(t, filepath.Join(bare, token.KeyFile), strings.Repeat("k", 32), 0o600)
 	return bare
 }
 

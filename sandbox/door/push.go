@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// dying is the time between endChildren, on which git cleans up, and SIGKILL.
-	dying = 2 * time.Second
+	// killDelay is the time between endChildren, on which git cleans up, and SIGKILL.
+	killDelay = 2 * time.Second
 	// lastWords is how long receive-pack's output may stay open after its end.
 	lastWords = time.Second
 )
@@ -138,7 +138,7 @@ func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 	p.cmd.ExtraFiles = held
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Cancel = func() error { endChildren(p.cmd.Process.Pid); return nil }
-	p.cmd.WaitDelay = dying
+	p.cmd.WaitDelay = killDelay
 	p.cmd.Stderr = &p.stderr
 	if err := p.pipes(); err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ func TestStdio(t *testing.T) {
 		}
 		id := env[token.IDVar]
 		if env[token.NameVar] != "pat" || env[token.PrincipalVar] != principal ||
-			!token.Equal(env[token.TokenVar], token.Bound([]byte(f.read(keyFile)), id, principal, "pat")) {
+			!token.Equal(env[token.TokenVar], token.Bound([]byte(f.read(token.KeyFile)), id, principal, "pat")) {
 			t.Errorf("%v", env)
 		}
 		for name := range env {
