@@ -88,7 +88,7 @@ func newAccounts(t *testing.T, names ...string) (group string, all map[string]*a
 		full := prefix + name
 		home := filepath.Join(openDir(t), "home")
 		must(t, "useradd", "-M", "-d", home, "-s", "/bin/sh", "-p", "*", full)
-		t.Cleanup(func() { exec.Command("userdel", full).Run() })
+		t.Cleanup(func() { removeUser(t, full) })
 		u, err := user.Lookup(full)
 		if err != nil {
 			t.Fatal(err)
@@ -123,11 +123,45 @@ func sweepAccounts(t *testing.T) {
 		return names
 	}
 	for _, name := range gone("/etc/passwd") {
-		must(t, "userdel", name)
+		removeUser(t, name)
 	}
 	for _, name := range gone("/etc/group") {
 		must(t, "groupdel", name)
 	}
+}
+
+// removeUser removes a test's user with what runs as it, such as the process with
+// which podman keeps a user's namespaces: userdel(8) refuses while there is one.
+func removeUser(t *testing.T, name string) {
+	t.Helper()
+	u, err := user.Lookup(name)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	const rounds = 50 // a killed process stays until it is reaped, and nothing tells when
+	for range rounds {
+		processes, err := filepath.Glob("/proc/[0-9]*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := 0
+		for _, dir := range processes {
+			info, err := os.Stat(dir)
+			if err != nil || strconv.Itoa(int(info.Sys().(*syscall.Stat_t).Uid)) != u.Uid {
+				continue // it is gone, or another's
+			}
+			left++
+			if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if left == 0 {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	must(t, "userdel", name)
 }
 
 // testAccount is an account of newAccounts', in passwd(5) or group(5).
