@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -65,11 +66,11 @@ func (r *Reader) Parent(commit string) (string, error) {
 }
 
 // File is the content of a file of a revision's tree, nil when there is none. One
-// of more than limit bytes is *TooLarge.
+// of more than limit bytes is *TooLarge; one that the repository has lost is an error.
 func (r *Reader) File(rev, path string, limit int64) ([]byte, error) {
 	object, data, err := r.batch.Read(rev+":"+path, limit)
 	if errors.Is(err, ErrMissing) {
-		return nil, nil
+		return nil, r.lost(rev, path)
 	}
 	if err == nil && object.Kind != "blob" {
 		return nil, fmt.Errorf("%s of %.40s is a %s, not a file", path, rev, object.Kind)
@@ -77,13 +78,42 @@ func (r *Reader) File(rev, path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
+// lost says which object on the way to a file is missing; nil when there is no such
+// file. Git's batch has one answer for both.
+func (r *Reader) lost(rev, path string) error {
+	top, err := r.batch.Info(rev)
+	if errors.Is(err, ErrMissing) && !IsID(rev) {
+		return nil // no such ref
+	}
+	if err != nil {
+		return err
+	}
+	if top.Kind != "commit" && top.Kind != "tree" {
+		return nil
+	}
+	entries, err := r.tree(rev + "^{tree}")
+	for rest := path; err == nil; entries, err = r.tree(rev + ":" + strings.TrimSuffix(path, "/"+rest)) {
+		var name string
+		var below bool
+		name, rest, below = strings.Cut(rest, "/")
+		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name })
+		switch {
+		case i < 0 || below && !entries[i].IsDir() || entries[i].Mode == ModeGitlink:
+			return nil
+		case !below:
+			return fmt.Errorf("%s of %.40s: %s: %w", path, rev, entries[i].ID, ErrMissing)
+		}
+	}
+	return err
+}
+
 // Note is an object's note of a notes ref, nil when it has none. One of more than
 // limit bytes is *TooLarge.
 func (r *Reader) Note(ref, object string, limit int64) ([]byte, error) {
-	root, err := r.tree(ref + "^{tree}")
-	if errors.Is(err, ErrMissing) {
-		return nil, nil
+	if tip, err := r.Tip(ref); err != nil || tip == "" {
+		return nil, err
 	}
+	root, err := r.tree(ref + "^{tree}")
 	if err != nil {
 		return nil, err
 	}
