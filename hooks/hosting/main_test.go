@@ -159,7 +159,7 @@ func removeUser(t *testing.T, name string) {
 		if left == 0 {
 			break
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // the killed need it to end, and are not our children
 	}
 	must(t, "userdel", name)
 }
