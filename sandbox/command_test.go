@@ -28,9 +28,8 @@ func TestRefusals(t *testing.T) {
 		want  []string
 	}{
 		{"no model", nil, bare, []string{"error: no model is configured: [model] name in ", "hint: set it to one of anthropic, openai, claude-code, codex, opencode, exec, script"}},
-		// This test is built without podman's bindings: where no fence can be made,
-		// launch refuses and never falls back (SBX-8).
-		{"no fence", nil, func(h *house) []string { return append(bare(h), "--model", "script") }, []string{"hint: `git ward doctor` says what this machine lacks"}},
+		// Where no fence can be made, launch refuses and never falls back (SBX-8).
+		{"no fence", (*house).withoutPodman, func(h *house) []string { return append(bare(h), "--model", "script") }, []string{"hint: `git ward doctor` says what this machine lacks"}},
 		{"an unknown model", nil, func(h *house) []string { return append(bare(h), "--model", "clever") }, []string{`error: unknown model "clever"`, "hint: [model] name is one of anthropic, openai, claude-code, codex, opencode, exec, script"}},
 		{"a real model", nil, model("anthropic"), []string{`error: the model "anthropic" needs the fence`, "hint: `--model script`"}},
 		{"a real model in the settings", func(h *house) { h.edit(`name = ""`, `name = "openai"`) }, unfenced, []string{`error: the model "openai" needs the fence`, "hint: `--model script`"}},
@@ -79,6 +78,19 @@ func TestRefusals(t *testing.T) {
 				t.Error("the agent ran")
 			}
 		})
+	}
+}
+
+// withoutPodman leaves git alone on PATH.
+func (h *house) withoutPodman() {
+	h.t.Helper()
+	git, err := exec.LookPath("git")
+	h.path = h.t.TempDir()
+	if err == nil {
+		err = os.Symlink(git, filepath.Join(h.path, "git"))
+	}
+	if err != nil {
+		h.t.Fatal(err)
 	}
 }
 

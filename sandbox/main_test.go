@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -148,12 +149,13 @@ type house struct {
 	bin   string
 	bare  string
 	state string
+	path  string // PATH of what is started; "" is the test's own
 }
 
 func newHouse(t *testing.T, behave string) *house {
 	t.Helper()
 	dir := t.TempDir()
-	h := &house{t, filepath.Join(dir, "bin"), filepath.Join(dir, "repo.git"), filepath.Join(dir, "state")}
+	h := &house{t: t, bin: filepath.Join(dir, "bin"), bare: filepath.Join(dir, "repo.git"), state: filepath.Join(dir, "state")}
 	for _, d := range []string{h.bin, h.state} {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -230,7 +232,7 @@ func (h *house) start(args ...string) *launcher {
 	})
 	l.Dir = filepath.Dir(h.bare)
 	l.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(h.bare), "XDG_RUNTIME_DIR=" + runtimeDir,
+		"PATH=" + cmp.Or(h.path, os.Getenv("PATH")), "HOME=" + filepath.Dir(h.bare), "XDG_RUNTIME_DIR=" + runtimeDir,
 		"ANTHROPIC_API_KEY=secret-of-the-launcher", "SSH_AUTH_SOCK=/secret", "GIT_DIR=/secret", "WARD_PUSH_TOKEN=secret",
 	}
 	l.Stdout, l.Stderr = &l.out, &l.err
