@@ -9,7 +9,7 @@ import (
 )
 
 // TestNowhereToSetAside is a broken pending file that cannot be set aside, because the
-// folder for it is no folder: it holds up nobody, and no hook looks for a place for ever.
+// directory for it is no directory: it holds up nobody, and no hook looks for a place for ever.
 func TestNowhereToSetAside(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

@@ -155,7 +155,7 @@ func TestBrokenNotes(t *testing.T) {
 	p := newPair(t)
 	blob := strings.TrimSpace(p.Run(p.Bare, "git", "rev-parse", "refs/heads/main:COMMS.md"))
 	main := strings.TrimSpace(p.Run(p.Bare, "git", "rev-parse", "refs/heads/main"))
-	tree, err := p.Try(p.Bare, nil, fmt.Sprintf("100644 blob %s\t%s\n", blob, main[:2]), "git", "mktree") // a file in a folder's place
+	tree, err := p.Try(p.Bare, nil, fmt.Sprintf("100644 blob %s\t%s\n", blob, main[:2]), "git", "mktree") // a file in a directory's place
 	if err != nil {
 		t.Fatal(tree)
 	}

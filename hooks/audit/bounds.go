@@ -16,7 +16,7 @@ import "git-ward/hooks/push"
 //	a note of lessons        maxLessons                         MaxReadNote
 //	lessons of one push      push.MaxLessonLines, -Bytes        with the pending file
 //	a pending file           maxPending                         maxPending
-//	the pending folder       one a push under way               maxPendingFiles at once
+//	the pending directory       one a push under way               maxPendingFiles at once
 //	ids that are retired     comms.Set's own bound              the same
 //	config.toml of a record  the settings, by package config    MaxConfig
 //	the count of refusals    one line                           maxRepeatsFile

@@ -25,8 +25,8 @@ func asideDir(repo *git.Repo) string { return filepath.Join(repo.Dir, "ward", "a
 // ownMode is the mode of files that nobody but the owner reads.
 const ownMode fs.FileMode = 0o600
 
-// fileMode is the mode of a file in a folder of ward/: where several users push
-// (ID-3), the folder is their group's, and each must be able to go on with what
+// fileMode is the mode of a file in a directory of ward/: where several users push
+// (ID-3), the directory is their group's, and each must be able to go on with what
 // another one left.
 func fileMode(dir string) fs.FileMode {
 	if info, err := os.Stat(dir); err == nil && info.Mode()&0o020 != 0 {
@@ -136,7 +136,7 @@ func SetAside(repo *git.Repo, name string) error {
 	for n := 1; ; n++ {
 		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
 			break
-		} else if err != nil { // the folder is none, or another user's
+		} else if err != nil { // the directory is none, or another user's
 			return err
 		}
 		to = filepath.Join(asideDir(repo), fmt.Sprintf("%s.%d", name, n))

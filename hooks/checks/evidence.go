@@ -44,7 +44,7 @@ var evidenceCheck = Check{
 		for _, c := range t.Changes {
 			touched[c.Path] = true
 		}
-		tree := &treeFiles{pass: pass, tree: t.Commit.Tree} // many paths of a few folders
+		tree := &treeFiles{pass: pass, tree: t.Commit.Tree} // many paths of a few directories
 		for directive := range changed {
 			if err := judgeManifest(pass, t, directive, tree, touched); err != nil {
 				return err

@@ -165,7 +165,7 @@ func firstNotFree(pass *Pass, from, to string) (path string, err error) {
 	return firstChange(pass, a.Tree, b.Tree, func(c walk.Change) bool { return !onList(freePaths, c.Path) })
 }
 
-// onList reports whether a path is on a list, or below a folder of it ("dir/"), as it
+// onList reports whether a path is on a list, or below a directory of it ("dir/"), as it
 // is written there: case is not folded.
 func onList(paths []string, path string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool {

@@ -26,7 +26,7 @@ var pathCheck = Check{
 	},
 }
 
-// emptyTree is the id of a tree without entries: a folder that has no path to judge.
+// emptyTree is the id of a tree without entries: a directory that has no path to judge.
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 // judgeName judges a path by its names alone.

@@ -70,7 +70,7 @@ func (s *server) write(kind string, data []byte) (id string) {
 	return id
 }
 
-// tree writes a folder of files, by path below it.
+// tree writes a directory of files, by path below it.
 func (s *server) tree(files map[string]git.Entry) string {
 	var entries []git.Entry
 	folders := map[string]map[string]git.Entry{}

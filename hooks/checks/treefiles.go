@@ -9,7 +9,7 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// treeFiles looks up many paths of one tree, each folder once: it is what the linter of
+// treeFiles looks up many paths of one tree, each directory once: it is what the linter of
 // plans reads.
 type treeFiles struct {
 	pass *Pass

@@ -16,7 +16,7 @@ import (
 )
 
 // wardFiles makes what Ward keeps beside git: settings, the door's key, and the
-// folder of admitted pushes. Nobody but the owner reads it, unless share opens it
+// directory of admitted pushes. Nobody but the owner reads it, unless share opens it
 // to the PMs' group; the key is the owner's in any case.
 func (in *installer) wardFiles(context.Context) error {
 	ward := filepath.Join(in.Dir, "ward")

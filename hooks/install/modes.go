@@ -20,7 +20,7 @@ type tree struct{ dir string }
 
 // eachFile visits everything in the repository, by its path there. What is done to it goes
 // by root, which leads nowhere else: whoever writes to the repository may put a link in
-// a folder's place meanwhile, and an init by the superuser would follow it.
+// a directory's place meanwhile, and an init by the superuser would follow it.
 func (t tree) eachFile(visit func(root *os.Root, rel string, info fs.FileInfo) error) error {
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEachFileStaysInside: a folder that becomes a link out of the repository while
+// TestEachFileStaysInside: a directory that becomes a link out of the repository while
 // init walks leads nobody out (ID-3).
 func TestEachFileStaysInside(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()

@@ -188,10 +188,10 @@ func CheckName(name string) string {
 	return ""
 }
 
-// reserved are the folders of the state directory that are no branch's.
+// reserved are the directories of the state directory that are no branch's.
 var reserved = []string{"logs", "home", "prompt", "config", "lost+found"}
 
-// CheckBranch is CheckName for a branch, whose name becomes a folder beside the
+// CheckBranch is CheckName for a branch, whose name becomes a directory beside the
 // agent's others.
 func CheckBranch(name string) string {
 	if why := CheckName(name); why != "" {

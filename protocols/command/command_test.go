@@ -12,7 +12,7 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// run calls a command in a folder and returns what it wrote, both outputs together,
+// run calls a command in a directory and returns what it wrote, both outputs together,
 // and its error.
 func run(t *testing.T, command cli.Func, dir string, args ...string) (string, error) {
 	t.Helper()
@@ -22,7 +22,7 @@ func run(t *testing.T, command cli.Func, dir string, args ...string) (string, er
 	return out.String(), err
 }
 
-// folder makes files, by path, in a new folder.
+// directory makes files, by path, in a new directory.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -79,7 +79,7 @@ func TestFSM(t *testing.T) {
 	}
 }
 
-// Plans of a folder outside any repository: what is registered is found by name, and
+// Plans of a directory outside any repository: what is registered is found by name, and
 // a link that leads out of it leads nowhere.
 func TestPlans(t *testing.T) {
 	research := plan.Research("the moon", "moon", false).String()

@@ -30,7 +30,7 @@ func (t *Tree) registry() (*plan.Registry, []diag.Diagnostic, error) {
 }
 
 // changeRegistry rewrites the registry by rename, one change at a time: a lock on
-// the folder, which ends with the process, keeps others out meanwhile.
+// the directory, which ends with the process, keeps others out meanwhile.
 func (t *Tree) changeRegistry(change func(*plan.Registry) error) error {
 	path := filepath.Join(t.Top, filepath.FromSlash(plan.RegistryPath))
 	if err := t.root.MkdirAll(filepath.Dir(plan.RegistryPath), 0o755); err != nil {

@@ -20,5 +20,5 @@
 //
 // Everything that a loop leaves is below evidence/D-n/loop/, under the names and
 // schemas of 003, section 10. ParseEvidencePath says what a path is, and EvidencePath.Check reads
-// it strictly; the folder schema holds the same forms as JSON Schema, for other tools.
+// it strictly; the directory schema holds the same forms as JSON Schema, for other tools.
 package loop

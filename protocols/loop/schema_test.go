@@ -19,7 +19,7 @@ const (
 )
 
 // schemas are the forms of the loop's files as JSON Schema, for other tools: the
-// folder schema, by evidence file or "verdict".
+// directory schema, by evidence file or "verdict".
 func schemas(t *testing.T) map[string]*jsonschema.Schema {
 	t.Helper()
 	paths, err := filepath.Glob("schema/*.json")

@@ -230,7 +230,7 @@ func Fill(text string, files []string) string {
 }
 
 // MatchFile reports whether a path is one that a glob of for_each_file names: *
-// and the like stay within a name, a name ** stands for any number of folders.
+// and the like stay within a name, a name ** stands for any number of directories.
 func MatchFile(glob, name string) bool {
 	return matchParts(strings.Split(glob, "/"), strings.Split(name, "/"))
 }

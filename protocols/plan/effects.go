@@ -132,7 +132,7 @@ func (t *tracker) overwrite(s *Step) error {
 	return err
 }
 
-// maxName is how long a path is that the folders of are looked at; git takes none
+// maxName is how long a path is that the directories of are looked at; git takes none
 // that is longer (GIT-6).
 const maxName = 1024
 
@@ -159,7 +159,7 @@ func (t *tracker) under(s *Step, name string) error {
 	return nil
 }
 
-// within remembers the folders of a path that is there.
+// within remembers the directories of a path that is there.
 func (t *tracker) within(name string) {
 	if !t.inTree || len(name) > maxName {
 		return
@@ -169,7 +169,7 @@ func (t *tracker) within(name string) {
 	}
 }
 
-// list is a step that needs a folder.
+// list is a step that needs a directory.
 func (t *tracker) list(s *Step) error {
 	if !t.inTree || t.opaque || s.Args == "" || t.folders[s.Args] || strings.Contains(s.Args, "{file") {
 		return nil

@@ -26,7 +26,7 @@ func (b *Builder) module(p string, data []byte) {
 	}
 }
 
-// goFolder is the folder of a package of this repository.
+// goFolder is the directory of a package of this repository.
 func (b *Builder) goFolder(importPath string) string {
 	for _, m := range b.modules {
 		if rest, ok := strings.CutPrefix(importPath, m.name); ok && (rest == "" || rest[0] == '/') {

@@ -52,7 +52,7 @@ type Graph struct {
 type Edge struct {
 	From string `json:"from"` // a file
 	To   string `json:"to"`   // as the source names it
-	// Local is the file, or for Go the folder, of this repository that To is; ""
+	// Local is the file, or for Go the directory, of this repository that To is; ""
 	// for what comes from elsewhere.
 	Local string `json:"local,omitzero"`
 }

@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// udc runs the command in a folder and returns what it wrote and its exit code.
+// udc runs the command in a directory and returns what it wrote and its exit code.
 func udc(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, trouble bytes.Buffer
