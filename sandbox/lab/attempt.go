@@ -88,9 +88,20 @@ func tryAll(attempts []Attempt) []Outcome {
 	return outcomes
 }
 
-// try uses plain sockets: the net package would turn a mapped address into an
-// IPv4 one by itself.
+// try is once, and once more where a signal came in between (the Go runtime sends
+// some to itself): with a timeout of its own a socket's call is not restarted
+// (signal(7)), and says nothing of what the network did.
 func (a Attempt) try() error {
+	for {
+		if err := a.once(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// once uses plain sockets: the net package would turn a mapped address into an
+// IPv4 one by itself.
+func (a Attempt) once() error {
 	family, address := a.sockaddr()
 	kind, proto := unix.SOCK_DGRAM, 0
 	switch a.Proto {
