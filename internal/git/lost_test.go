@@ -3,7 +3,6 @@ package git
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,18 +11,7 @@ import (
 // TestLostObjects: a file that a commit has and the repository lost is an error, not a
 // commit without the file: nobody may take it for an empty COMMS.md.
 func TestLostObjects(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "r.git")
-	run := func(stdin string, args ...string) string {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"--git-dir", dir, "-c", "user.name=T", "-c", "user.email=t@t"}, args...)...)
-		cmd.Stdin = strings.NewReader(stdin)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	run("", "init", "--quiet", "--bare", dir)
+	dir, run := newBare(t)
 	blob := run("text", "hash-object", "-w", "--stdin")
 	folder := run("100644 blob "+blob+"\tdeep\n", "mktree")
 	link := "160000 commit 1111111111111111111111111111111111111111\tmodule\n"

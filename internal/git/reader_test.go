@@ -11,10 +11,12 @@ import (
 	"git-ward/internal/object"
 )
 
-// What a Reader says of a repository, go-git says of it, too.
-func TestReaderAgreesWithGoGit(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "r.git")
-	run := func(stdin string, args ...string) string {
+// newBare makes a bare repository; run is git in it, with something to read, and
+// returns what git prints.
+func newBare(t *testing.T) (dir string, run func(stdin string, args ...string) string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "r.git")
+	run = func(stdin string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command("git", append([]string{"--git-dir", dir, "-c", "user.name=T", "-c", "user.email=t@t"}, args...)...)
 		cmd.Stdin = strings.NewReader(stdin)
@@ -25,6 +27,12 @@ func TestReaderAgreesWithGoGit(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	run("", "init", "--quiet", "--bare", "--initial-branch=main", dir)
+	return dir, run
+}
+
+// What a Reader says of a repository, go-git says of it, too.
+func TestReaderAgreesWithGoGit(t *testing.T) {
+	dir, run := newBare(t)
 	run(`commit refs/heads/main
 committer T <t@t> 1700000000 +0000
 data 2
