@@ -30,14 +30,23 @@ func (u *run) readFile(path string) (string, error) {
 	return strings.ToValidUTF8(string(data), "\ufffd"), err
 }
 
+// openRoot opens the working tree for paths that a step may name.
+func (u *run) openRoot(paths ...string) (*os.Root, error) {
+	var found error
+	for _, path := range paths {
+		found = errors.Join(found, inTree(path))
+	}
+	if found != nil {
+		return nil, found
+	}
+	return os.OpenRoot(u.deps.Tree.Dir)
+}
+
 func (u *run) listFiles(path string) (string, error) {
 	if path == "" {
 		path = "."
 	}
-	if err := inTree(path); err != nil {
-		return "", err
-	}
-	root, err := os.OpenRoot(u.deps.Tree.Dir)
+	root, err := u.openRoot(path)
 	if err != nil {
 		return "", err
 	}
@@ -103,10 +112,7 @@ func (u *run) change(p point, path string) (string, error) {
 	if p.Tool == plan.RenameFile {
 		return u.rename(p)
 	}
-	if err := inTree(path); err != nil {
-		return "", err
-	}
-	root, err := os.OpenRoot(u.deps.Tree.Dir)
+	root, err := u.openRoot(path)
 	if err != nil {
 		return "", err
 	}
@@ -134,10 +140,7 @@ func (u *run) rename(p point) (string, error) {
 		return "", fmt.Errorf("rename_file takes two paths")
 	}
 	old, name := plan.Fill(words[0], p.files), plan.Fill(words[1], p.files)
-	if err := errors.Join(inTree(old), inTree(name)); err != nil {
-		return "", err
-	}
-	root, err := os.OpenRoot(u.deps.Tree.Dir)
+	root, err := u.openRoot(old, name)
 	if err != nil {
 		return "", err
 	}
