@@ -23,6 +23,8 @@ var rules = map[string]rule{
 	"identity.pm":              pushers,
 	"identity.agents":          pushers,
 	"identity.members":         pushers,
+	"control.branch":           branch,
+	"control.project":          branch,
 	"rights.protected":         patterns,
 	"rights.protected_on_main": patterns,
 	"audit.foreign":            foreign,

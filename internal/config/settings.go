@@ -11,6 +11,7 @@ import (
 // Config is every setting. The fields are documented in config.toml.
 type Config struct {
 	Identity Identity `toml:"identity"`
+	Control  Control  `toml:"control"`
 	Rights   struct {
 		AgentMerge      bool     `toml:"agent_merge"`
 		UnfencedMerge   bool     `toml:"unfenced_merge"`
@@ -28,6 +29,7 @@ type Config struct {
 		PathLength   int      `toml:"path_length"`
 		MessageSize  int64    `toml:"message_size"`
 		SecretScan   int64    `toml:"secret_scan"`
+		RecordSize   int64    `toml:"record_size"`
 		Memory       int64    `toml:"memory"`
 		Alloc        int64    `toml:"alloc"`
 		CPU          Duration `toml:"cpu"`

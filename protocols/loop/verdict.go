@@ -72,9 +72,11 @@ type Verdict struct {
 	Accepted  []string `json:"accepted,omitempty"` // such paths that the directive accepts; ordinary work
 	// Needs is a line that the directive lacks for another verdict; "" for none.
 	Needs      string   `json:"needs,omitempty"`
-	Main       string   `json:"main,omitempty"` // tip of main when it was judged
-	Base       string   `json:"base,omitempty"` // the commit of main that deciding paths came from
-	Deviations []string `json:"deviations"`     // pinned paths that the commit changed and main's version overlaid
+	Main       string   `json:"main,omitempty"`    // tip of the project's branch when it was judged
+	Base       string   `json:"base,omitempty"`    // the commit of it that deciding paths came from
+	Control    string   `json:"control,omitempty"` // commit of the control branch that said directive and policy, where that is another branch
+	Record     string   `json:"record,omitempty"`  // the record's commit that the claim names (REC-4); "" in the first layout
+	Deviations []string `json:"deviations"`        // pinned paths that the commit changed and main's version overlaid
 	Image      string   `json:"image"`
 	Fence      string   `json:"fence"`  // "podman", or "none"
 	Trials     int      `json:"trials"` // runs of all commands

@@ -18,7 +18,18 @@ type Input struct {
 	Note         string
 	Interactions int64  // of the agent since the record before; an iteration and a claim count one at least
 	Commit       string // what a claim claims
+	Record       string // the record's commit that speaks of Commit, for a claim at RecordLayout
+	// Layout is where the unit's papers lie from this step on. FirstLayout, the zero
+	// value, leaves it as it was; a unit that opens has Present then.
+	Layout int64
 }
+
+// Present is the layout of units that open now.
+const Present = FirstLayout
+
+// oldJournal states that a journal began in the first layout, which only the proof of a
+// journal by itself takes on its word: no new one may.
+const oldJournal int64 = -1
 
 // Main is what main and the host's settings say now. Every step that makes a
 // unit or leads to ACTIVE takes it over; every iteration and claim needs the
@@ -102,6 +113,7 @@ func (s *step) advance(id ID) *Record {
 	if s.prev == nil || s.entersActive(to) {
 		s.takeOver(r)
 	}
+	s.layout(r)
 	s.work(r)
 	s.zombie(r)
 	s.count(r)
@@ -187,6 +199,23 @@ func (s *step) takeOver(r *Record) {
 	r.DirectiveHash, r.Policy, r.Budget = m.DirectiveHash, m.Policy, Budget{m.Total, spent}
 }
 
+// layout is where the unit's papers lie from now on: once they have a record, they
+// keep it.
+func (s *step) layout(r *Record) {
+	stated := s.in.Layout
+	switch {
+	case s.prev == nil && stated == FirstLayout:
+		r.Layout = Present
+	case s.prev == nil && stated == oldJournal:
+		r.Layout = FirstLayout
+		if !s.world.alone && Present != FirstLayout {
+			s.bad("layout", "upgrade the agent: its Ward is older than the repository's", "a new unit keeps its papers on %s", "refs/ward/record/"+r.ID)
+		}
+	case stated != FirstLayout:
+		r.Layout = stated
+	}
+}
+
 // work holds iterations, claims and completion to what they need.
 func (s *step) work(r *Record) {
 	e := s.in.Event
@@ -197,7 +226,11 @@ func (s *step) work(r *Record) {
 	case Iterate:
 		r.Iteration++
 	case MakeClaim:
-		r.Claim = &Claim{Commit: s.in.Commit, Iteration: r.Iteration}
+		r.Claim = &Claim{Commit: s.in.Commit, Record: s.in.Record, Iteration: r.Iteration}
+		if (r.Layout == RecordLayout) != (s.in.Record != "") {
+			s.bad("claim", "name the record's commit whose second parent is the claimed commit",
+				"a claim names a commit of the unit's record where the unit has one, and only there")
+		}
 		if r.Iteration == 0 {
 			s.bad("claim", "push an iteration first", "there is nothing to claim before the first iteration")
 		}
@@ -210,7 +243,7 @@ func (s *step) work(r *Record) {
 				"the host has no verdict EXACT or CONVERGED on the claimed commit %s", diag.Short(r.Claim.Commit))
 		}
 	}
-	if s.in.Commit != "" && e != MakeClaim {
+	if s.in.Commit+s.in.Record != "" && e != MakeClaim {
 		s.bad("claim", "leave the commit out", "only a claim names a commit")
 	}
 }

@@ -25,10 +25,11 @@ const (
 
 // Record is uow.json: one step of a unit (UOW-2).
 type Record struct {
-	ID            string `json:"id"`             // "D-1.2"
-	Directive     string `json:"directive"`      // "D-1"
-	DirectiveHash string `json:"directive_hash"` // comms.Directive.Hash
-	Parent        string `json:"parent"`         // the unit that this one follows, "" for a first one
+	ID            string `json:"id"`               // "D-1.2"
+	Directive     string `json:"directive"`        // "D-1"
+	DirectiveHash string `json:"directive_hash"`   // comms.Directive.Hash
+	Parent        string `json:"parent"`           // the unit that this one follows, "" for a first one
+	Layout        int64  `json:"layout,omitempty"` // where the unit's papers lie: FirstLayout or RecordLayout
 	State         State  `json:"state"`
 	Event         Event  `json:"event"` // what led here
 	Time          string `json:"time"`  // RFC 3339, UTC, whole seconds; for people, decides nothing
@@ -49,8 +50,9 @@ type Record struct {
 
 // Claim says that a commit meets its directive. The verifier judges it.
 type Claim struct {
-	Commit    string `json:"commit"`    // object id
-	Iteration int64  `json:"iteration"` // the iteration that ends with it, from 1
+	Commit    string `json:"commit"`           // object id
+	Record    string `json:"record,omitempty"` // object id of the record's commit that speaks of Commit (REC-4); "" in the first layout
+	Iteration int64  `json:"iteration"`        // the iteration that ends with it, from 1
 }
 
 // Budget is the ledger: what the directive's present text allows, and what all
@@ -67,6 +69,13 @@ type Counts struct {
 	Claims     int64 `json:"claims"`
 	Pushes     int64 `json:"pushes"` // records of the agent
 }
+
+// Where a unit's papers lie. A record hashes its members, so journals of the first
+// version, which have no such member, keep their hashes.
+const (
+	FirstLayout  int64 = 0 // on the work branch, beside the work: units that began before there were records
+	RecordLayout int64 = 2 // on refs/ward/record (REC-2)
+)
 
 // ErrHash says that a record's own hash is not the hash of its content.
 var ErrHash = errors.New("the record's hash is not that of its content")
@@ -172,6 +181,12 @@ func (r *Record) check() error {
 	}
 	if r.Claim != nil && !isHex(r.Claim.Commit, 40) {
 		return fmt.Errorf("the claim's commit %.80q is not an object id", r.Claim.Commit)
+	}
+	if r.Claim != nil && r.Claim.Record != "" && !isHex(r.Claim.Record, 40) {
+		return fmt.Errorf("the claim's record %.80q is not an object id", r.Claim.Record)
+	}
+	if r.Layout != FirstLayout && r.Layout != RecordLayout {
+		return fmt.Errorf("%d is not a layout that this version knows", r.Layout)
 	}
 	return r.Policy.check()
 }

@@ -44,7 +44,11 @@ func inputs(prev, next *Record) Input {
 		in.Interactions = next.Interactions
 	}
 	if next.Event == MakeClaim && next.Claim != nil {
-		in.Commit = next.Claim.Commit
+		in.Commit, in.Record = next.Claim.Commit, next.Claim.Record
+	}
+	in.Layout = next.Layout
+	if prev == nil && next.Layout == FirstLayout {
+		in.Layout = oldJournal
 	}
 	return in
 }
@@ -60,6 +64,11 @@ func differences(have, want *Record) []diag.Diagnostic {
 	var names []string
 	for name := range a {
 		names = append(names, name)
+	}
+	for name := range b { // a member that is left out where it is empty
+		if _, ok := a[name]; !ok && name != "hash" {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	var found []diag.Diagnostic

@@ -1,0 +1,46 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Control names the two branches that a repository of Ward's is about (CTRL-1).
+type Control struct {
+	Branch  string `toml:"branch"`  // COMMS.md, SYSTEM.md, protocols/, knowledge_core/
+	Project string `toml:"project"` // the project's code
+}
+
+const heads = "refs/heads/"
+
+// Ref is the full ref name of the control branch.
+func (c Control) Ref() string { return heads + c.Branch }
+
+// ProjectRef is the full ref name of the project's branch.
+func (c Control) ProjectRef() string { return heads + c.Project }
+
+// Split reports whether they are two branches, whose histories have nothing in common.
+func (c Control) Split() bool { return c.Branch != c.Project }
+
+// plainBranch is what a branch may be called here: less than git-check-ref-format(1)
+// admits, because the names go into messages, refspecs and git's configuration.
+var plainBranch = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+-]{0,99}$`)
+
+// branch holds a value to the name of a branch that is no agent's.
+func branch(key string, values []string) error {
+	name := values[0]
+	for _, part := range strings.Split(name, "/") {
+		if part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock") || strings.Contains(part, "..") {
+			return fmt.Errorf("%s: %q is not the name of a branch", key, name)
+		}
+	}
+	folder, _, _ := strings.Cut(name, "/")
+	if !plainBranch.MatchString(name) || name == "HEAD" || folder == "refs" {
+		return fmt.Errorf("%s: %q is not the name of a branch", key, name)
+	}
+	if folder == "agent" || folder == "rescue" {
+		return fmt.Errorf("%s: %q is below %s/, which is the agent's", key, name, folder)
+	}
+	return nil
+}
