@@ -25,11 +25,11 @@ const (
 
 // Record is uow.json: one step of a unit (UOW-2).
 type Record struct {
-	ID            string `json:"id"`               // "D-1.2"
-	Directive     string `json:"directive"`        // "D-1"
-	DirectiveHash string `json:"directive_hash"`   // comms.Directive.Hash
-	Parent        string `json:"parent"`           // the unit that this one follows, "" for a first one
-	Layout        int64  `json:"layout,omitempty"` // where the unit's papers lie: FirstLayout or RecordLayout
+	ID            string `json:"id"`              // "D-1.2"
+	Directive     string `json:"directive"`       // "D-1"
+	DirectiveHash string `json:"directive_hash"`  // comms.Directive.Hash
+	Parent        string `json:"parent"`          // the unit that this one follows, "" for a first one
+	Layout        int64  `json:"layout,omitzero"` // where the unit's papers lie: FirstLayout or RecordLayout
 	State         State  `json:"state"`
 	Event         Event  `json:"event"` // what led here
 	Time          string `json:"time"`  // RFC 3339, UTC, whole seconds; for people, decides nothing
