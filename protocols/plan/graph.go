@@ -71,12 +71,12 @@ func (l *Linter) node(path string) (*node, error) {
 		return n, nil
 	}
 	n := &node{path: path}
-	data, err := l.tree.ReadFile(path, MaxBytes)
+	data, err := l.sources.ReadFile(path, MaxBytes)
 	l.read += int64(len(data))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		n.broken = "does not exist"
-		if kind, _ := l.tree.Kind(path); kind != Missing {
+		if kind, _ := l.sources.Kind(path); kind != Missing {
 			n.broken = "is a folder, a link or the like"
 		}
 	case errors.Is(err, ErrTooLarge):
@@ -246,7 +246,7 @@ func (l *Linter) call(s *Step, loops int) (call, error) {
 	if err != nil {
 		return c, err
 	}
-	kind, err := l.tree.Kind(target)
+	kind, err := l.sources.Kind(target)
 	if err != nil {
 		return c, err
 	}

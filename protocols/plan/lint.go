@@ -62,7 +62,8 @@ const (
 // Linter checks plans of one tree. It remembers what it has read, so that linting
 // all plans of a tree reads each of them once. It is not for concurrent use.
 type Linter struct {
-	tree     Tree
+	tree     Tree // that steps work in
+	sources  Tree // of the plans' texts and of the registry
 	machines func(path string) ([]byte, error)
 	registry *Registry
 	lookup   map[string]string
@@ -79,7 +80,7 @@ type Linter struct {
 // path, from main's tree (CONF-1); with fs.ErrNotExist there is none. Nil: plans
 // may name embedded machines only.
 func NewLinter(tree Tree, machines func(path string) ([]byte, error)) *Linter {
-	return &Linter{tree: tree, machines: machines, nodes: map[string]*node{}, loaded: map[string]*fsm.Machine{}}
+	return &Linter{tree: tree, sources: tree, machines: machines, nodes: map[string]*node{}, loaded: map[string]*fsm.Machine{}}
 }
 
 // Lint checks the plan at a path: its text, its word, what it does to files, and
@@ -114,7 +115,7 @@ func (l *Linter) Plan(path string) (*Plan, error) {
 // path (002, rule registry-first-resolution).
 func (l *Linter) Resolve(name string) (string, error) {
 	if l.lookup == nil {
-		data, err := l.tree.ReadFile(RegistryPath, MaxRegistryBytes)
+		data, err := l.sources.ReadFile(RegistryPath, MaxRegistryBytes)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrTooLarge) {
 			return "", err
 		}

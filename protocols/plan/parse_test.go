@@ -132,7 +132,7 @@ func drawSteps(t *rapid.T, form Form, depth int) (steps []Step) {
 		tool := byName[s.Tool]
 		switch tool.args {
 		case twoPaths:
-			s.Args = path.Draw(t, "old") + " " + path.Draw(t, "new")
+			s.Args = path.Draw(t, "old") + " new/" + path.Draw(t, "new") // never the same, which is a finding
 		case aWord:
 			s.Args = "https://example.org/" + path.Draw(t, "url")
 		case anyText, message:
