@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -9,17 +10,28 @@ import (
 	"path/filepath"
 	"strings"
 
+	"git-ward/internal/branches"
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
-const cloneUsage = "clone URL [DIR]"
+const cloneUsage = "clone [--control BRANCH] URL [DIR]"
+
+// besideDir is what the directory of the control branch is called after that of the
+// project: a sibling, as working trees of git worktree usually are, so that no tool of the
+// project meets it.
+const besideDir = ".ward"
 
 // Clone is `git ward clone URL DIR`: a clone that also follows the audit, the
 // lessons, the certificates and the units of work. Their refspecs have no `+`,
-// so that a rewritten record is refused by the fetch and seen (GIT-2).
+// so that a rewritten record is refused by the fetch and seen (GIT-2). Where the control
+// branch is one of its own, it is checked out in a working tree beside DIR (CTRL-1).
 func Clone(ctx context.Context, env *cli.Env) error {
-	args, err := env.Flags("clone", cloneUsage, func(*flag.FlagSet) {})
+	c := cloner{ctx: ctx, env: env}
+	args, err := env.Flags("clone", cloneUsage, func(fs *flag.FlagSet) {
+		fs.StringVar(&c.control, "control", "", "the control `BRANCH`, where it is neither main nor ward")
+	})
 	if err != nil {
 		return err
 	}
@@ -29,26 +41,106 @@ func Clone(ctx context.Context, env *cli.Env) error {
 	if len(args) == 1 {
 		args = append(args, strings.TrimSuffix(filepath.Base(strings.TrimSuffix(args[0], "/")), ".git"))
 	}
-	dir := env.Path(args[1])
-	steps := [][]string{
-		{"clone", "--", args[0], dir},
-		{"-C", dir, "config", "--add", "remote.origin.fetch", "refs/ward/*:refs/ward/*"},
-		{"-C", dir, "config", "--add", "remote.origin.fetch", "refs/notes/*:refs/notes/*"},
-		{"-C", dir, "config", "pull.rebase", "true"},
-		{"-C", dir, "config", "ward.principal", "pm"},
-		{"-C", dir, "config", "merge.ward-lessons.name", "lessons, by id"},
-		{"-C", dir, "config", "merge.ward-lessons.driver", "git-ward lesson merge %O %A %B"},
-		{"-C", dir, "fetch", "--quiet", "origin"},
+	c.dir = env.Path(args[1])
+	if _, err := os.Lstat(c.dir + besideDir); err == nil {
+		return diag.Hint(fmt.Errorf("%s is there already; the control branch of a clone in %s would be checked out in it", args[1]+besideDir, args[1]), "name another DIR")
 	}
-	for _, step := range steps {
-		cmd := exec.CommandContext(ctx, "git", step...)
-		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = env.Dir, env.Stdin, env.Stdout, env.Stderr
-		// The user's own settings hold, for keys and addresses; hooks of a template do not.
-		cmd.Env = git.Harden(git.Elsewhere(os.Environ()))
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("git %s: %w", step[0], err)
+	if err := c.clone(args[0]); err != nil {
+		return err
+	}
+	names, err := c.names()
+	if err != nil {
+		return err
+	}
+	papers := args[1]
+	if names.Split() {
+		papers += besideDir
+		if err := c.git("-C", c.dir, "worktree", "add", "--quiet", "--track", "-b", names.Branch, c.dir+besideDir, "origin/"+names.Branch); err != nil {
+			return err
 		}
 	}
-	fmt.Fprintf(env.Stdout, "cloned into %s, with the audit\nnext: write a directive under `## Directives` in COMMS.md, commit, push; git ward log shows every push\n", args[1])
+	c.say(args[1], papers, names)
 	return nil
+}
+
+// cloner is one clone.
+type cloner struct {
+	ctx          context.Context
+	env          *cli.Env
+	dir, control string
+}
+
+// git runs git as the user does.
+func (c *cloner) git(args ...string) error {
+	cmd := exec.CommandContext(c.ctx, "git", args...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env.Dir, c.env.Stdin, c.env.Stdout, c.env.Stderr
+	// The user's own settings hold, for keys and addresses; hooks of a template do not.
+	cmd.Env = git.Harden(git.Elsewhere(os.Environ()))
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("git %s: %w", verb(args), err)
+	}
+	return nil
+}
+
+// verb is what a git command line does.
+func verb(args []string) string {
+	if args[0] == "-C" {
+		args = args[2:]
+	}
+	return args[0]
+}
+
+// clone clones, and fetches what git's own clone leaves out.
+func (c *cloner) clone(url string) error {
+	for _, args := range [][]string{
+		{"clone", "--", url, c.dir},
+		{"-C", c.dir, "config", "--add", "remote.origin.fetch", "refs/ward/*:refs/ward/*"},
+		{"-C", c.dir, "config", "--add", "remote.origin.fetch", "refs/notes/*:refs/notes/*"},
+		{"-C", c.dir, "config", "pull.rebase", "true"},
+		{"-C", c.dir, "config", "ward.principal", "pm"},
+		{"-C", c.dir, "config", "merge.ward-lessons.name", "lessons, by id"},
+		{"-C", c.dir, "config", "merge.ward-lessons.driver", "git-ward lesson merge %O %A %B"},
+		{"-C", c.dir, "fetch", "--quiet", "origin"},
+	} {
+		if err := c.git(args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names finds out what the two branches are, and writes it down for every later command.
+func (c *cloner) names() (names branches.Names, err error) {
+	repo, err := git.Named(c.ctx, c.dir)
+	if err != nil {
+		return names, err
+	}
+	if c.control != "" {
+		if id, err := repo.Ref(c.ctx, "refs/remotes/origin/"+c.control); err != nil || id == git.Zero {
+			return names, diag.Hint(errors.Join(err, fmt.Errorf("origin has no branch %s", c.control)), "git -C %s branch --remotes", c.dir)
+		}
+		if err := c.git("-C", c.dir, "config", branches.ControlKey, c.control); err != nil {
+			return names, err
+		}
+	}
+	if names, err = branches.Of(c.ctx, repo); err != nil {
+		return names, err
+	}
+	for key, name := range map[string]string{branches.ControlKey: names.Branch, branches.ProjectKey: names.Project} {
+		if err := c.git("-C", c.dir, "config", key, name); err != nil {
+			return names, err
+		}
+	}
+	return names, nil
+}
+
+// say tells where things are and what comes next.
+func (c *cloner) say(dir, papers string, names branches.Names) {
+	w := c.env.Stdout
+	if names.Split() {
+		fmt.Fprintf(w, "cloned into %s (%s, the project) and %s (%s, Ward's documents), with the audit\n", dir, names.Project, papers, names.Branch)
+		fmt.Fprintf(w, "next: cd %s, write a directive under `## Directives` in COMMS.md, commit, push; git ward log shows every push\n", papers)
+		return
+	}
+	fmt.Fprintf(w, "cloned into %s, with the audit\nnext: write a directive under `## Directives` in COMMS.md, commit, push; git ward log shows every push\n", dir)
 }

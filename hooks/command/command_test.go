@@ -147,6 +147,35 @@ func TestClone(t *testing.T) {
 	run(t, Clone, dir, "a", "b", "c").check(t, "usage")
 }
 
+// TestCloneAdopted: the control branch of an adopted repository is checked out beside the
+// project, each follows its own branch of origin, and later commands know both.
+func TestCloneAdopted(t *testing.T) {
+	bare := filepath.Join(t.TempDir(), "r.git")
+	gitIn(t, ".", "init", "-q", "--bare", "--initial-branch=master", bare)
+	repo := git.Open(bare)
+	for branch, file := range map[string]string{"master": "go.mod", "ward": "COMMS.md"} {
+		id, err := repo.CommitFile("", file, []byte(document), time.Now(), "first")
+		if err != nil {
+			t.Fatal(err)
+		}
+		gitIn(t, bare, "update-ref", "refs/heads/"+branch, id)
+	}
+	dir := filepath.Join(t.TempDir(), "work")
+	run(t, Clone, t.TempDir(), bare, dir).check(t, "", "(master, the project) and "+dir+".ward (ward, Ward's documents)", "next: cd "+dir+".ward")
+	for tree, want := range map[string]string{dir: "master origin/master go.mod", dir + ".ward": "ward origin/ward COMMS.md"} {
+		got := gitIn(t, tree, "rev-parse", "--abbrev-ref", "HEAD", "@{upstream}") + " " + gitIn(t, tree, "ls-files")
+		if strings.ReplaceAll(got, "\n", " ") != want {
+			t.Errorf("%s: %q, want %q", tree, got, want)
+		}
+		if got := gitIn(t, tree, "config", "ward.control") + " " + gitIn(t, tree, "config", "ward.project"); got != "ward master" {
+			t.Error(got)
+		}
+		run(t, Lint, tree).check(t, "", "note: linting with Ward's default settings")
+	}
+	run(t, Clone, t.TempDir(), bare, dir+"2", "--control", "none").check(t, "origin has no branch none")
+	run(t, Clone, t.TempDir(), bare, dir).check(t, dir+".ward is there already")
+}
+
 func TestLog(t *testing.T) {
 	repo := audited(t)
 	main := gitIn(t, repo.Dir, "rev-parse", "main")[:12]

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
 	"git-ward/hooks/push"
+	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -74,13 +74,17 @@ type lintOptions struct{ principal, config, branch, rev string }
 
 // push is the update that `git push origin REV:branch` would send.
 func (o lintOptions) push(ctx context.Context, env *cli.Env, repo *git.Repo) (*checks.Push, error) {
-	const remote = "refs/remotes/origin/"
-	main, err := repo.Ref(ctx, remote+"main")
+	names, err := branches.Of(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
-	if main == git.Zero {
-		return nil, diag.Hint(errors.New("this repository has no origin/main to compare with"), "git fetch origin; lint runs in a clone of a ward repository")
+	remote := names.Base()
+	project, err := repo.Ref(ctx, names.ProjectRef())
+	if err != nil {
+		return nil, err
+	}
+	if project == git.Zero {
+		return nil, diag.Hint(fmt.Errorf("this repository has no origin/%s to compare with", names.Project), "git fetch origin; lint runs in a clone of a ward repository")
 	}
 	tip, err := repo.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", o.rev+"^{commit}")
 	if err != nil {
@@ -100,7 +104,7 @@ func (o lintOptions) push(ctx context.Context, env *cli.Env, repo *git.Repo) (*c
 	if err != nil {
 		return nil, err
 	}
-	settings, err := o.settings(env)
+	settings, err := o.settings(env, names.Control)
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +140,14 @@ func (o lintOptions) pusher(ctx context.Context, repo *git.Repo) (push.Principal
 	return principal, nil
 }
 
-func (o lintOptions) settings(env *cli.Env) (*config.Config, error) {
+// settings are those of the file that was named, or Ward's own, which do not know what the
+// branches of this repository are called.
+func (o lintOptions) settings(env *cli.Env, control config.Control) (*config.Config, error) {
 	if o.config == "" {
 		fmt.Fprintln(env.Stderr, "git-ward: note: linting with Ward's default settings; --config FILE takes the host's")
-		return config.Default(), nil
+		c := config.Default()
+		c.Control = control
+		return c, nil
 	}
 	data, err := config.ReadFile(env.Path(o.config))
 	if err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -43,4 +44,9 @@ func branch(key string, values []string) error {
 		return fmt.Errorf("%s: %q is below %s/, which is the agent's", key, name, folder)
 	}
 	return nil
+}
+
+// Check says what is wrong with the names, where they do not come from a settings file.
+func (c Control) Check() error {
+	return errors.Join(branch("the control branch", []string{c.Branch}), branch("the project's branch", []string{c.Project}))
 }

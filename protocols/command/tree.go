@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -80,8 +81,8 @@ func (t *Tree) ReadFile(path string, limit int64) ([]byte, error) {
 	return t.root.ReadFile(path)
 }
 
-// Machine reads a machine as main has it, which is where plans take theirs from:
-// origin's main, or else the local one.
+// Machine reads a machine as the control branch has it, which is where plans take theirs
+// from: origin's, or else the local one.
 func (t *Tree) Machine(ctx context.Context) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
 		if t.repo == nil {
@@ -89,7 +90,11 @@ func (t *Tree) Machine(ctx context.Context) func(path string) ([]byte, error) {
 		}
 		batch := t.repo.Batch(ctx)
 		defer batch.Close()
-		for _, ref := range []string{"refs/remotes/origin/main", "refs/heads/main"} {
+		names, err := branches.Of(ctx, t.repo)
+		if err != nil {
+			return nil, err
+		}
+		for _, ref := range []string{names.ControlRef(), names.Control.Ref()} {
 			if _, err := batch.Info(ref); errors.Is(err, git.ErrMissing) {
 				continue
 			} else if err != nil {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
+	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -21,13 +23,13 @@ import (
 // units is the journals as a clone fetched them, or as the bare repository has
 // them.
 type units struct {
-	ctx     context.Context
-	env     *cli.Env
-	repo    *git.Repo
-	reader  *git.Reader
-	remote  string // where steps are pushed: origin, or the bare repository itself
-	mainRef string
-	how     *git.Checkout // how git fetches and pushes
+	ctx    context.Context
+	env    *cli.Env
+	repo   *git.Repo
+	reader *git.Reader
+	remote string         // where steps are pushed: origin, or the bare repository itself
+	names  branches.Names // the control branch's documents steer the units
+	how    *git.Checkout  // how git fetches and pushes
 
 	settings *config.Config
 	given    bool // settings are the host's; else they are Ward's defaults
@@ -45,10 +47,13 @@ func openUnits(ctx context.Context, env *cli.Env, configFile string) (*units, er
 		return nil, err
 	}
 	bare, dir, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	u := &units{ctx: ctx, env: env, repo: git.Open(dir), remote: "origin", mainRef: "refs/remotes/origin/main", settings: config.Default()}
+	u := &units{ctx: ctx, env: env, repo: git.Open(dir), remote: "origin", settings: config.Default()}
+	if u.names, err = branches.Of(ctx, u.repo); err != nil {
+		return nil, err
+	}
 	if bare == "true" {
 		u.how = &git.Checkout{Env: append(git.Harden(git.Elsewhere(os.Environ())), "GIT_DIR="+dir)}
-		u.remote, u.mainRef, u.given = dir, "refs/heads/main", true
+		u.remote, u.given = dir, true
 		if u.settings, err = config.Load(dir); err != nil {
 			return nil, err
 		}
@@ -94,14 +99,15 @@ func (u *units) fetchFirst() error {
 	return u.fetch()
 }
 
-// fetch takes the journals, the verdicts and main. Their refspecs have no `+`, so
+// fetch takes the journals, the verdicts and the two branches. Their refspecs have no `+`, so
 // that a rewritten journal shows.
 func (u *units) fetch() error {
 	if u.remote != "origin" {
 		return nil
 	}
-	out, err := u.git("fetch", "--quiet", "origin", "+refs/heads/main:refs/remotes/origin/main", uow.RefPrefix+"*:"+uow.RefPrefix+"*",
-		"refs/notes/certificates*:refs/notes/certificates*")
+	args := slices.Concat([]string{"fetch", "--quiet", "origin"}, u.names.Fetch(), []string{uow.RefPrefix + "*:" + uow.RefPrefix + "*",
+		"refs/notes/certificates*:refs/notes/certificates*"})
+	out, err := u.git(args...)
 	if err != nil {
 		return diag.Hint(u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out))), "a journal that does not fast-forward was rewritten: git ward fsck on the host")
 	}
@@ -166,11 +172,11 @@ func (u *units) journal(id uow.ID) (*state.Journal, error) {
 // main is what main says for a step of a unit. The totals of an unchanged text are
 // those that the host admitted before: a clone does not know the host's settings.
 func (u *units) main(j *state.Journal) (*uow.Main, error) {
-	doc, err := state.ReadComms(u.reader, u.mainRef)
+	doc, err := state.ReadComms(u.reader, u.names.ControlRef())
 	if err != nil {
 		return nil, err
 	}
-	m, err := state.ReadMain(u.reader, u.mainRef, doc.Directive(j.ID.Directive), loop.Base(u.settings.Loop))
+	m, err := state.ReadMain(u.reader, u.names.ControlRef(), doc.Directive(j.ID.Directive), loop.Base(u.settings.Loop))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,180 @@
+// Package branches says which branch of a repository holds the project and which Ward's
+// documents (CTRL-1), and under which refs they are to be read there: a bare repository
+// has them as branches, a clone as what it fetched of origin.
+package branches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+// The settings of a clone that say it; `git ward clone` writes them.
+const (
+	ControlKey = "ward.control"
+	ProjectKey = "ward.project"
+)
+
+// Adopted is the name of the control branch that init makes in a repository that was there
+// before Ward.
+const Adopted = "ward"
+
+// document is the file by which a control branch is known (protocols/comms.Path).
+const document = "COMMS.md"
+
+const (
+	heads    = "refs/heads/"
+	fetched  = "refs/remotes/origin/"
+	mainName = "main"
+)
+
+// Names are the two branches of a repository, and where it keeps them.
+type Names struct {
+	config.Control
+	base string // heads or fetched
+}
+
+// ControlRef is the full ref at which the control branch is read in this repository.
+func (n Names) ControlRef() string { return n.base + n.Branch }
+
+// ProjectRef is the full ref at which the project's branch is read in this repository.
+func (n Names) ProjectRef() string { return n.base + n.Project }
+
+// Base is what stands before the name of each branch here: "refs/heads/" in a bare
+// repository, "refs/remotes/origin/" in a clone.
+func (n Names) Base() string { return n.base }
+
+// Fetch are the refspecs that bring both branches to a clone.
+func (n Names) Fetch() []string {
+	specs := []string{"+" + n.Control.Ref() + ":" + fetched + n.Branch}
+	if n.Split() {
+		specs = append(specs, "+"+n.Control.ProjectRef()+":"+fetched+n.Project)
+	}
+	return specs
+}
+
+// Of are the branches of a repository: a bare one says them in its ward/config.toml, a
+// clone in its git config. A clone that was made by plain git says nothing; there origin
+// tells, by a branch "ward" that has COMMS.md and nothing in common with the branch that
+// origin's HEAD names. Else both are main.
+func Of(ctx context.Context, repo *git.Repo) (Names, error) {
+	names := Names{base: fetched}
+	bare, err := isBare(ctx, repo)
+	if err != nil {
+		return names, err
+	}
+	if bare {
+		names.base = heads
+		c, err := config.Load(repo.Dir)
+		if err == nil {
+			names.Control = c.Control
+			return names, nil
+		}
+		if _, missing := os.Stat(filepath.Join(repo.Dir, config.Path)); !errors.Is(missing, fs.ErrNotExist) {
+			return names, err
+		}
+	}
+	for _, s := range []struct {
+		key  string
+		name *string
+	}{{ControlKey, &names.Branch}, {ProjectKey, &names.Project}} {
+		if *s.name, err = setting(ctx, repo, s.key); err != nil {
+			return names, err
+		}
+	}
+	if names.Branch == "" || names.Project == "" {
+		if err := names.guess(ctx, repo); err != nil {
+			return names, err
+		}
+	}
+	if err := names.Check(); err != nil {
+		return names, diag.Hint(fmt.Errorf("git config %s and %s: %w", ControlKey, ProjectKey, err), "git config %s NAME, git config %s NAME", ControlKey, ProjectKey)
+	}
+	return names, nil
+}
+
+// isBare asks git, because a working tree's .git may lead anywhere.
+func isBare(ctx context.Context, repo *git.Repo) (bool, error) {
+	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository")
+	return strings.TrimSpace(string(out)) == "true", err
+}
+
+// setting is one of the repository's own, "" where there is none.
+func setting(ctx context.Context, repo *git.Repo, key string) (string, error) {
+	out, err := repo.Output(ctx, "config", "--local", "--default", "", "--get", key)
+	return strings.TrimSpace(string(out)), err
+}
+
+// guess fills in what no setting says.
+func (n *Names) guess(ctx context.Context, repo *git.Repo) error {
+	project, err := n.head(ctx, repo)
+	if err != nil {
+		return err
+	}
+	adopted, err := n.isControl(ctx, repo, n.base+Adopted, n.base+project)
+	if err != nil {
+		return err
+	}
+	switch {
+	case n.Branch != "" && n.Project == "", adopted:
+		n.fill(Adopted, project)
+	default:
+		n.fill(mainName, mainName)
+	}
+	return nil
+}
+
+func (n *Names) fill(control, project string) {
+	if n.Branch == "" {
+		n.Branch = control
+	}
+	if n.Project == "" {
+		n.Project = project
+	}
+}
+
+// head is the branch that origin's HEAD named when the clone was made, or a bare
+// repository's own.
+func (n *Names) head(ctx context.Context, repo *git.Repo) (string, error) {
+	ref := "HEAD"
+	if n.base == fetched {
+		ref = fetched + "HEAD"
+	}
+	out, err := repo.Output(ctx, "for-each-ref", "--format=%(symref)", ref)
+	if n.base == heads {
+		out, err = repo.Output(ctx, "symbolic-ref", "HEAD")
+		if err != nil {
+			return mainName, nil // detached
+		}
+	}
+	name, ok := strings.CutPrefix(strings.TrimSpace(string(out)), n.base)
+	if err != nil || !ok || name == "" {
+		return mainName, err
+	}
+	return name, nil
+}
+
+// isControl reports whether a ref is a control branch of its own beside the project's: it
+// has COMMS.md, and no commit in common with it. Where the documents are on the project's
+// branch, a branch called "ward" is anybody's.
+func (n *Names) isControl(ctx context.Context, repo *git.Repo, ref, project string) (bool, error) {
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	for _, name := range []string{ref + ":" + document, project} {
+		if _, err := batch.Info(name); errors.Is(err, git.ErrMissing) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	related, err := repo.Exits(ctx, "merge-base", ref, project)
+	return !related, err
+}
