@@ -17,6 +17,18 @@ const maxRecord = 1 << 20
 // ends the child, however much it had yet to say. A record over 1 MiB is an error;
 // so is any end of the child but exit 0, unless the caller broke off.
 func (r *Repo) Records(ctx context.Context, args ...string) iter.Seq2[string, error] {
+	return r.pieces(ctx, 0, maxRecord, args)
+}
+
+// maxLine bounds one line of Lines, in bytes: what a blob may be, and more.
+const maxLine = 256 << 20
+
+// Lines is Records for output in lines; a last line without its end is one, too.
+func (r *Repo) Lines(ctx context.Context, args ...string) iter.Seq2[string, error] {
+	return r.pieces(ctx, '\n', maxLine, args)
+}
+
+func (r *Repo) pieces(ctx context.Context, end byte, limit int, args []string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -32,10 +44,13 @@ func (r *Repo) Records(ctx context.Context, args ...string) iter.Seq2[string, er
 			return
 		}
 		lines := bufio.NewScanner(out)
-		lines.Buffer(make([]byte, 64<<10), maxRecord)
+		lines.Buffer(make([]byte, 64<<10), limit)
 		lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
-			if i := bytes.IndexByte(data, 0); i >= 0 {
+			if i := bytes.IndexByte(data, end); i >= 0 {
 				return i + 1, data[:i], nil
+			}
+			if atEOF && len(data) > 0 && end == '\n' {
+				return len(data), data, nil
 			}
 			if atEOF && len(data) > 0 {
 				return 0, nil, errors.New("the output breaks off")

@@ -44,6 +44,7 @@ type Repo struct {
 	hook       bool     // inside a receive-pack hook of a bare repository
 	quarantine []string // the three variables, inside pre-receive (GIT-4)
 	index      string   // an index file of one's own
+	objects    string   // another repository's objects; see Apart
 }
 
 // Open names a repository by its git directory; it does not look at it.
@@ -107,6 +108,9 @@ func (r *Repo) base() []string {
 	if r.index != "" {
 		env = append(env, "GIT_INDEX_FILE="+r.index)
 	}
+	if r.objects != "" {
+		env = append(env, "GIT_OBJECT_DIRECTORY="+r.objects, "GIT_ATTR_NOSYSTEM=1")
+	}
 	if r.Limits.Alloc > 0 {
 		env = append(env, fmt.Sprintf("GIT_ALLOC_LIMIT=%d", r.Limits.Alloc))
 	}
@@ -140,6 +144,11 @@ func (r *Repo) Output(ctx context.Context, args ...string) ([]byte, error) {
 
 // OutputFrom is Output with bytes for standard input.
 func (r *Repo) OutputFrom(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	return r.output(ctx, stdin, 0, args...)
+}
+
+// output is OutputFrom for a command that may also exit with a code that is an answer.
+func (r *Repo) output(ctx context.Context, stdin []byte, answer int, args ...string) ([]byte, error) {
 	cmd := r.reader(ctx, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -149,7 +158,7 @@ func (r *Repo) OutputFrom(ctx context.Context, stdin []byte, args ...string) ([]
 	if err := r.start(cmd); err != nil {
 		return nil, err
 	}
-	if err := cmd.Wait(); err != nil {
+	if err := cmd.Wait(); err != nil && (answer == 0 || cmd.ProcessState.ExitCode() != answer) {
 		return nil, childError(ctx, args[0], err, errs.Bytes())
 	}
 	return out.Bytes(), nil

@@ -1,0 +1,46 @@
+package git
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+)
+
+// Contains reports whether a commit is tip, or an ancestor of it; false for one that the
+// repository does not have.
+func (r *Reader) Contains(tip, commit string) (bool, error) {
+	if _, err := r.batch.Info(commit); err != nil {
+		if errors.Is(err, ErrMissing) {
+			err = nil
+		}
+		return false, err
+	}
+	return r.repo.Exits(r.ctx, "merge-base", "--is-ancestor", commit, tip)
+}
+
+// Saying are commits whose message holds a text, newest first, each with its whole
+// message: of those that lead to tip and not to commit, where the repository has that.
+func (r *Reader) Saying(tip, commit, text string) (said [][2]string, err error) {
+	args := []string{"log", "-z", "--format=%H%n%B", "--no-show-signature", "--no-notes", "--no-color", "--fixed-strings", "--grep=" + text, "--end-of-options", tip}
+	if _, err := r.batch.Info(commit); err == nil {
+		args = append(args, "^"+commit)
+	}
+	for entry, err := range r.repo.Records(r.ctx, append(args, "--")...) {
+		if err != nil {
+			return nil, err
+		}
+		id, message, _ := strings.Cut(entry, "\n")
+		said = append(said, [2]string{id, message})
+	}
+	return said, nil
+}
+
+// MergeBase is the best common ancestor of two commits, "" when they share no history.
+func (r *Reader) MergeBase(a, b string) (string, error) {
+	out, err := r.repo.Output(r.ctx, "merge-base", "--end-of-options", a, b)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}

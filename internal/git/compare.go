@@ -1,0 +1,109 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// Difference is one path in which two commits differ, as git's --raw and --numstat say
+// it, without guesses of renames. An absent side has no mode and no id.
+type Difference struct {
+	Path     string
+	Old, New Entry // their names are empty
+	Added    int   // lines; -1 for what git takes for binary
+	Deleted  int
+}
+
+// Compare lists the paths in which two commits or trees differ, in git's order, with
+// at most limit of them: more is an error. Use it on a repository Apart.
+func (r *Repo) Compare(ctx context.Context, from, to string, limit int) ([]Difference, error) {
+	next, stop := iter.Pull2(r.Records(ctx, "diff-tree", "-r", "-z", "--raw", "--numstat", "--no-abbrev", "--no-renames", from, to, "--"))
+	defer stop()
+	var list []Difference
+	byPath := map[string]int{}
+	for {
+		head, err, more := next()
+		if err != nil || !more {
+			return list, err
+		}
+		if strings.HasPrefix(head, ":") { // :<mode> <mode> <id> <id> <status>, and then the path
+			path, err, more := next()
+			if err != nil || !more {
+				return nil, errors.Join(err, errors.New("git diff-tree: the output breaks off"))
+			}
+			if len(list) == limit {
+				return nil, fmt.Errorf("more than %d paths differ", limit)
+			}
+			d, err := rawDifference(head, path)
+			if err != nil {
+				return nil, err
+			}
+			byPath[path] = len(list)
+			list = append(list, d)
+			continue
+		}
+		added, rest, _ := strings.Cut(head, "\t")
+		deleted, path, ok := strings.Cut(rest, "\t")
+		i, known := byPath[path]
+		if !ok || !known {
+			return nil, fmt.Errorf("git diff-tree: unexpected answer %q", head)
+		}
+		list[i].Added, list[i].Deleted = lineCount(added), lineCount(deleted)
+	}
+}
+
+// rawDifference reads the first half of a line of --raw.
+func rawDifference(head, path string) (d Difference, err error) {
+	words := strings.Fields(strings.TrimPrefix(head, ":"))
+	if len(words) != 5 {
+		return d, fmt.Errorf("git diff-tree: unexpected answer %q", head)
+	}
+	side := func(mode, id string) Entry {
+		n, bad := strconv.ParseUint(mode, 8, 32)
+		err = errors.Join(err, bad)
+		if id == Zero {
+			return Entry{}
+		}
+		return Entry{Mode: Mode(n), ID: id}
+	}
+	return Difference{Path: path, Old: side(words[0], words[2]), New: side(words[1], words[3])}, err
+}
+
+// lineCount is a number of --numstat, -1 for its "-".
+func lineCount(text string) int {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	return -1
+}
+
+// Patch is the difference of two commits or trees as git prints it, line by line
+// without their ends: modes, links and binary files named, nothing left out. Use it on a
+// repository Apart.
+func (r *Repo) Patch(ctx context.Context, from, to string) iter.Seq2[string, error] {
+	return r.Lines(ctx, "diff-tree", "-r", "--patch", "--full-index", "--find-renames", "--summary", "--src-prefix=a/", "--dst-prefix=b/", from, to, "--")
+}
+
+// Merged is what a merge of two commits makes.
+type Merged struct {
+	Tree      string
+	Conflicts []string // paths; with any, Tree is of no use
+}
+
+// MergeTrees merges two commits that have an ancestor in common as git merge does, and
+// writes the tree (git-merge-tree(1)). Use it on a repository Apart.
+func (r *Repo) MergeTrees(ctx context.Context, ours, theirs string) (m Merged, err error) {
+	out, err := r.output(ctx, nil, 1, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
+	if err != nil {
+		return m, err
+	}
+	words := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	if !IsID(words[0]) {
+		return m, fmt.Errorf("git merge-tree: unexpected answer %.80q", out)
+	}
+	return Merged{words[0], words[1:]}, nil
+}
