@@ -118,11 +118,16 @@ func (u *units) fetch() error {
 	return nil
 }
 
-// push moves a unit's ref from parent ("" where there is none yet) to commit; false
-// is a lost race. Whether it was one, the ref says, and not git's words: it stands
-// elsewhere then.
-func (u *units) push(commit string, id uow.ID, parent string) (bool, error) {
-	out, pushErr := u.git("push", "--quiet", "--force-with-lease="+id.Ref()+":"+parent, u.remote, commit+":"+id.Ref())
+// push moves a unit's ref from parent ("" where there is none yet) to commit, and
+// deletes others with it; false is a lost race. Whether it was one, the ref says, and
+// not git's words: it stands elsewhere then.
+func (u *units) push(commit string, id uow.ID, parent string, drop ...dropped) (bool, error) {
+	args := []string{"push", "--quiet", "--atomic", "--force-with-lease=" + id.Ref() + ":" + parent}
+	refspecs := []string{u.remote, commit + ":" + id.Ref()}
+	for _, d := range drop {
+		args, refspecs = append(args, "--force-with-lease="+d.ref+":"+d.tip), append(refspecs, ":"+d.ref)
+	}
+	out, pushErr := u.git(append(args, refspecs...)...)
 	if pushErr == nil {
 		return true, u.fetch()
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -51,13 +52,13 @@ var uowVerbs = []verb{
 	{"resume", "let a paused unit go on", uow.Resume},
 	{"cancel", "end a unit", uow.Cancel},
 	{"fork", "open the next unit of a directive whose text is the same", uow.Fork},
-	{"archive", "put a refined unit away", uow.Archive},
+	{"archive", "put a refined unit away; --expire: drop the record of one that was", uow.Archive},
 }
 
 // run is the verb as a command.
 func (v verb) run(ctx context.Context, env *cli.Env) error {
 	var reason, note, configFile string
-	var deny, all bool
+	var deny, all, expire bool
 	usage := "uow " + v.name + " --reason CODE [-m TEXT] UNIT"
 	if v.event == uow.Pause {
 		usage += "|--all"
@@ -69,6 +70,9 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 		if v.event == uow.Waive {
 			fs.BoolVar(&deny, "deny", false, "deny the waiver: the unit is a dead letter (codes: "+codes(uow.Deny)+")")
 		}
+		if v.event == uow.Archive {
+			fs.BoolVar(&expire, "expire", false, "drop the unit's record: evidence, plans, transcripts (codes: "+codes(uow.Expire)+"; the first where none is given)")
+		}
 		if v.event == uow.Pause {
 			fs.BoolVar(&all, "all", false, "every unit that can be paused")
 		}
@@ -78,6 +82,10 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 	}
 	if deny {
 		v.event = uow.Deny
+	}
+	if expire {
+		v.event = uow.Expire
+		reason = cmp.Or(reason, string(uow.Reasons(uow.Expire, uow.PM)[0]))
 	}
 	if !slices.Contains(uow.Reasons(v.event, uow.PM), uow.Reason(reason)) {
 		return env.Usage(usage, "--reason is one of %s", codes(v.event))
@@ -98,6 +106,9 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return env.Usage(usage, "%v", err)
 	}
+	if expire {
+		return u.expire(id, in)
+	}
 	return u.step(id, in)
 }
 
@@ -109,9 +120,9 @@ func codes(e uow.Event) string {
 	return strings.Join(list, ", ")
 }
 
-// step makes one step and pushes it; after a lost race it is made anew on the new
-// tip, which push fetched.
-func (u *units) step(id uow.ID, in uow.Input) error {
+// step makes one step and pushes it, with refs that go with it; after a lost race it is
+// made anew on the new tip, which push fetched.
+func (u *units) step(id uow.ID, in uow.Input, drop ...dropped) error {
 	const tries = 5
 	for range tries {
 		in.Time = time.Now()
@@ -129,7 +140,7 @@ func (u *units) step(id uow.ID, in uow.Input) error {
 		if err != nil {
 			return err
 		}
-		moved, err := u.push(commit, target, parent)
+		moved, err := u.push(commit, target, parent, drop...)
 		if err != nil {
 			return err
 		}

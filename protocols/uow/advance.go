@@ -16,9 +16,10 @@ type Input struct {
 	Reason       Reason
 	Time         time.Time
 	Note         string
-	Interactions int64  // of the agent since the record before; an iteration and a claim count one at least
-	Commit       string // what a claim claims
-	Record       string // the record's commit that speaks of Commit, for a claim at RecordLayout
+	Interactions int64    // of the agent since the record before; an iteration and a claim count one at least
+	Commit       string   // what a claim claims
+	Record       string   // the record's commit that speaks of Commit, for a claim at RecordLayout
+	Expired      *Expired // what an expiry drops
 	// Layout is where the unit's papers lie from this step on. FirstLayout, the zero
 	// value, leaves it as it was; a unit that opens has Present then.
 	Layout int64
@@ -115,6 +116,7 @@ func (s *step) advance(id ID) *Record {
 	}
 	s.layout(r)
 	s.work(r)
+	s.expire(r)
 	s.zombie(r)
 	s.count(r)
 	return r
@@ -246,6 +248,25 @@ func (s *step) work(r *Record) {
 	if s.in.Commit+s.in.Record != "" && e != MakeClaim {
 		s.bad("claim", "leave the commit out", "only a claim names a commit")
 	}
+}
+
+// expire notes what was dropped of a unit: once, and where there was a record.
+func (s *step) expire(r *Record) {
+	if s.in.Event != Expire {
+		if s.in.Expired != nil {
+			s.bad("expired", "leave it out", "only an expiry drops a record")
+		}
+		return
+	}
+	switch {
+	case s.in.Expired == nil:
+		s.bad("expired", "name the record's last commit and its manifest's hash", "an expiry says what it drops")
+	case r.Layout != RecordLayout:
+		s.bad("expired", "its papers are on its work branch", "%s has no record of its own", r.ID)
+	case r.Expired != nil:
+		s.bad("expired", "nothing is left to drop", "the record of %s has expired already", r.ID)
+	}
+	r.Expired = s.in.Expired
 }
 
 // allowed holds iterations and claims to an untouched directive, a pulse that is

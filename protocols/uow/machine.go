@@ -78,6 +78,7 @@ const (
 	Fail            Event = "fail"
 	Refine          Event = "refine"
 	Archive         Event = "archive"
+	Expire          Event = "expire"
 	Breach          Event = "breach"
 )
 

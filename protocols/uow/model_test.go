@@ -25,7 +25,8 @@ ZOMBIED_DEAD->FAILED|REFINEMENT_ANALYSIS
 COMPLETED->REFINEMENT_ANALYSIS
 FAILED->REFINEMENT_ANALYSIS
 FAILED_SECURITY_BREACH->REFINEMENT_ANALYSIS
-REFINEMENT_ANALYSIS->ARCHIVED`
+REFINEMENT_ANALYSIS->ARCHIVED
+ARCHIVED->ARCHIVED`
 
 func arrows() map[string]bool {
 	set := map[string]bool{}
@@ -144,6 +145,9 @@ func (l *life) draw(e Event) Input {
 	if e == Clarify {
 		in.Note = rapid.SampledFrom([]string{"", "use the second parser"}).Draw(l.t, "note")
 		in.Interactions = 0
+	}
+	if e == Expire || rapid.IntRange(0, 99).Draw(l.t, "expired") == 0 {
+		in.Expired = &Expired{Record: strings.Repeat("e", 40)}
 	}
 	if e == MakeClaim {
 		in.Commit = rapid.SampledFrom([]string{strings.Repeat("c", 40), strings.Repeat("d", 40)}).Draw(l.t, "commit")

@@ -38,6 +38,7 @@ var reasons = map[Event]map[Actor][]Reason{
 	Fail:     {Agent: {"LOOP_DIVERGED", "LOOP_BUDGET_EXCEEDED", "DIRECTIVE_CHANGED", "POLICY_BRANCH"}},
 	Refine:   {Agent: {"ANALYSIS_STARTED"}},
 	Archive:  {Agent: {"ANALYSIS_DONE"}, PM: {"ANALYSIS_DONE", "AUDIT_RETENTION"}},
+	Expire:   {PM: {"RETENTION_OVER", "SPACE_NEEDED"}},
 	Breach:   {Host: {HashMismatch, PrevMismatch}},
 }
 

@@ -25,27 +25,28 @@ const (
 
 // Record is uow.json: one step of a unit (UOW-2).
 type Record struct {
-	ID            string `json:"id"`              // "D-1.2"
-	Directive     string `json:"directive"`       // "D-1"
-	DirectiveHash string `json:"directive_hash"`  // comms.Directive.Hash
-	Parent        string `json:"parent"`          // the unit that this one follows, "" for a first one
-	Layout        int64  `json:"layout,omitzero"` // where the unit's papers lie: FirstLayout or RecordLayout
-	State         State  `json:"state"`
-	Event         Event  `json:"event"` // what led here
-	Time          string `json:"time"`  // RFC 3339, UTC, whole seconds; for people, decides nothing
-	Actor         Actor  `json:"actor"`
-	ReasonCode    Reason `json:"reason_code"`
-	Note          string `json:"note"` // words: a clarification, a cause
-	Policy        Policy `json:"policy"`
-	Iteration     int64  `json:"iteration"` // iterations begun in this unit
-	Budget        Budget `json:"budget"`
-	Interactions  int64  `json:"interactions"` // since the unit began or was clarified
-	Calls         int64  `json:"calls"`        // interactions since the last progress: a state, an iteration, a claim
-	Pulse         int64  `json:"pulse"`        // interactions since the PM's last sign
-	Retries       int64  `json:"retries"`
-	Claim         *Claim `json:"claim"` // the last one, or null
-	PrevHash      string `json:"prev_hash"`
-	Hash          string `json:"hash"`
+	ID            string   `json:"id"`              // "D-1.2"
+	Directive     string   `json:"directive"`       // "D-1"
+	DirectiveHash string   `json:"directive_hash"`  // comms.Directive.Hash
+	Parent        string   `json:"parent"`          // the unit that this one follows, "" for a first one
+	Layout        int64    `json:"layout,omitzero"` // where the unit's papers lie: FirstLayout or RecordLayout
+	State         State    `json:"state"`
+	Event         Event    `json:"event"` // what led here
+	Time          string   `json:"time"`  // RFC 3339, UTC, whole seconds; for people, decides nothing
+	Actor         Actor    `json:"actor"`
+	ReasonCode    Reason   `json:"reason_code"`
+	Note          string   `json:"note"` // words: a clarification, a cause
+	Policy        Policy   `json:"policy"`
+	Iteration     int64    `json:"iteration"` // iterations begun in this unit
+	Budget        Budget   `json:"budget"`
+	Interactions  int64    `json:"interactions"` // since the unit began or was clarified
+	Calls         int64    `json:"calls"`        // interactions since the last progress: a state, an iteration, a claim
+	Pulse         int64    `json:"pulse"`        // interactions since the PM's last sign
+	Retries       int64    `json:"retries"`
+	Claim         *Claim   `json:"claim"`             // the last one, or null
+	Expired       *Expired `json:"expired,omitempty"` // what was dropped of the unit; nil while its record is there
+	PrevHash      string   `json:"prev_hash"`
+	Hash          string   `json:"hash"`
 }
 
 // Claim says that a commit meets its directive. The verifier judges it.
@@ -53,6 +54,14 @@ type Claim struct {
 	Commit    string `json:"commit"`           // object id
 	Record    string `json:"record,omitempty"` // object id of the record's commit that speaks of Commit (REC-4); "" in the first layout
 	Iteration int64  `json:"iteration"`        // the iteration that ends with it, from 1
+}
+
+// Expired says that the PM dropped the unit's record, and what it was (REC-5).
+type Expired struct {
+	Record string `json:"record"` // object id of the record's last commit
+	// Manifest is the SHA-256 of the last manifest of its evidence, which names all the
+	// evidence by hashes; "" where it had none. Whoever kept a copy can prove it by that.
+	Manifest string `json:"manifest,omitempty"`
 }
 
 // Budget is the ledger: what the directive's present text allows, and what all
@@ -184,6 +193,9 @@ func (r *Record) check() error {
 	}
 	if r.Claim != nil && r.Claim.Record != "" && !isHex(r.Claim.Record, 40) {
 		return fmt.Errorf("the claim's record %.80q is not an object id", r.Claim.Record)
+	}
+	if e := r.Expired; e != nil && (!isHex(e.Record, 40) || e.Manifest != "" && !isHex(e.Manifest, 64)) {
+		return fmt.Errorf("what expired is not an object id and a manifest's hash: %.40q, %.64q", e.Record, e.Manifest)
 	}
 	if r.Layout != FirstLayout && r.Layout != RecordLayout {
 		return fmt.Errorf("%d is not a layout that this version knows", r.Layout)

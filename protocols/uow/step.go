@@ -46,6 +46,9 @@ func inputs(prev, next *Record) Input {
 	if next.Event == MakeClaim && next.Claim != nil {
 		in.Commit, in.Record = next.Claim.Commit, next.Claim.Record
 	}
+	if next.Event == Expire {
+		in.Expired = next.Expired
+	}
 	in.Layout = next.Layout
 	if prev == nil && next.Layout == FirstLayout {
 		in.Layout = oldJournal
