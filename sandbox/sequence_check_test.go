@@ -1,0 +1,222 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
+)
+
+// settle lets the agent run until nothing moves any more.
+func (s *scene) settle() error {
+	for range 12 {
+		before := s.refs()
+		if _, err := s.run(atPush{}); err != nil {
+			return err
+		}
+		if before == s.refs() {
+			passing, err := s.passing()
+			if err != nil || !passing {
+				return err
+			}
+		}
+		time.Sleep(1100 * time.Millisecond) // [agent] poll: what failed for a passing reason is tried again after it
+	}
+	return fmt.Errorf("the agent still moves refs after 12 runs")
+}
+
+// passing reports whether a unit waits for time only, which its retries count.
+func (s *scene) passing() (bool, error) {
+	units, err := s.units()
+	for _, r := range units {
+		if r.State == uow.ZombiedSoft && (r.ReasonCode == "BACKPRESSURE" || r.ReasonCode == "VERDICT_TIMEOUT") && waitsFor(s, r) == "" {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+func (s *scene) refs() string {
+	out, _ := s.Try(s.Bare, nil, "", "git", "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/ward/uow", "refs/ward/record")
+	return out
+}
+
+// units are the last records of each directive's newest unit.
+func (s *scene) units() (map[string]*uow.Record, error) {
+	out, err := s.Try(s.Bare, nil, "", "git-ward", "uow", "list", "--all", "--json")
+	if err != nil {
+		return nil, fmt.Errorf("git ward uow list: %w\n%s", err, out)
+	}
+	units := map[string]*uow.Record{}
+	for line := range strings.Lines(out) {
+		r := new(uow.Record)
+		if err := json.Unmarshal([]byte(line), r); err != nil {
+			return nil, err
+		}
+		id, err := uow.ParseID(r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if old := units[id.Directive]; old == nil || mustID(old.ID).K < id.K {
+			units[id.Directive] = r
+		}
+	}
+	return units, nil
+}
+
+func mustID(name string) uow.ID { id, _ := uow.ParseID(name); return id }
+
+var wardCommand = regexp.MustCompile(`git ward ([a-z]+ [a-z]+ D-[0-9.]+)`)
+
+// waitsFor is the command that `git ward uow list` names for what a unit waits for.
+func waitsFor(s *scene, r *uow.Record) string {
+	out, _ := s.Try(s.Bare, nil, "", "git-ward", "uow", "list", "--all")
+	for line := range strings.Lines(out) {
+		if fields := strings.Fields(line); len(fields) > 0 && fields[0] == r.ID {
+			return strings.Join(wardCommand.FindStringSubmatch(line), "\n")
+		}
+	}
+	return ""
+}
+
+// document is COMMS.md as the bare repository has it.
+func (s *scene) document() (*comms.Document, error) {
+	out, err := s.Try(s.Bare, nil, "", "git", "show", "main:"+comms.Path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	doc, _ := comms.Parse([]byte(out))
+	return doc, nil
+}
+
+// check wants each directive to be done, or its unit to wait for somebody, with the
+// command that moves it, and the repository to be whole (WORK-2). It returns those
+// commands by directive.
+func (s *scene) check() (waiting map[string]string, err error) {
+	if out, err := s.Try(s.Bare, nil, "", "git", "fsck", "--strict", "--no-dangling"); err != nil {
+		return nil, fmt.Errorf("git fsck: %w\n%s", err, out)
+	}
+	if out, err := s.Try(s.Bare, nil, "", "git-ward", "fsck"); err != nil || !strings.Contains(out, " 0 findings") {
+		return nil, fmt.Errorf("git ward fsck: %v\n%s", err, out)
+	}
+	units, err := s.units()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := s.document()
+	if err != nil {
+		return nil, err
+	}
+	waiting = map[string]string{}
+	for _, d := range doc.Directives {
+		r := units[d.Name()]
+		if r == nil {
+			return nil, fmt.Errorf("%s was never taken up, though no run is under way", d.Name())
+		}
+		wait := waitsFor(s, r)
+		switch {
+		case doc.State(d) == comms.Closed && r.State.Ended() && r.State != uow.ZombiedDead:
+		case wait != "":
+			waiting[d.Name()] = wait
+		default:
+			return nil, fmt.Errorf("%s is neither done nor waiting for anybody: its unit %s is %s (%s)", d.Name(), r.ID, r.State, r.ReasonCode)
+		}
+	}
+	return waiting, nil
+}
+
+// answer does what the units wait for, as `git ward uow list` says it.
+func (s *scene) answer(waiting map[string]string) error {
+	for name, wait := range waiting {
+		words := strings.Fields(strings.Split(wait, "\n")[1])
+		verb := words[1]
+		event := uow.Event(verb)
+		out, err := s.ward("uow", verb, "--reason", string(uow.Reasons(event, uow.PM)[0]), words[2])
+		if err != nil {
+			return fmt.Errorf("%s waits for %q, which fails: %w\n%s", name, wait, err, out)
+		}
+	}
+	return nil
+}
+
+// finish is what every scene must come to: each directive that the PM answers and
+// edits to something that can be done is done, and so is one that is new.
+func (s *scene) finish() error {
+	if err := s.play("go"); err != nil {
+		return err
+	}
+	var waiting map[string]string
+	for range 3 {
+		if err := s.settle(); err != nil {
+			return err
+		}
+		var err error
+		if waiting, err = s.check(); err != nil {
+			return err
+		}
+		if len(waiting) == 0 {
+			break
+		}
+		if err := s.answer(waiting); err != nil {
+			return err
+		}
+	}
+	doc, err := s.document()
+	if err != nil {
+		return err
+	}
+	names := []string{"D-9"}
+	for _, d := range doc.Directives {
+		names = append(names, d.Name())
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if err := s.edit(name, "good"); err != nil {
+			return err
+		}
+	}
+	for range 3 {
+		if err := s.settle(); err != nil {
+			return err
+		}
+		if waiting, err = s.check(); err != nil {
+			return err
+		}
+		if len(waiting) == 0 {
+			return s.allConverged()
+		}
+		if err := s.answer(waiting); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("still waiting after three answers, and with a text that can be done: %v", waiting)
+}
+
+// allConverged wants the newest report of each directive's text to be EXIT_CONVERGED.
+func (s *scene) allConverged() error {
+	doc, err := s.document()
+	if err != nil {
+		return err
+	}
+	for _, d := range doc.Directives {
+		done := slices.ContainsFunc(doc.Reports, func(r comms.Report) bool {
+			return r.Directive == d.Name() && r.DirectiveHash() == d.Hash() && r.Status == comms.ExitConverged
+		})
+		if !done {
+			var b bytes.Buffer
+			for _, r := range doc.Reports {
+				if r.Directive == d.Name() {
+					fmt.Fprintf(&b, "%s %s: %.300s\n", r.Status, r.DirectiveHash()[:min(8, len(r.DirectiveHash()))], r.Text)
+				}
+			}
+			return fmt.Errorf("%s (%s) did not converge: %s", d.Name(), d.Title, tail(b.String(), 12))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
+)
+
+// scene is what a sequence of verbs is played in. A verb that the present state does
+// not admit is refused, and that is no fault; what the state is in the end is judged.
+type scene struct {
+	*host
+	revisions int // of directives' texts, counted over all
+}
+
+// unitVerbs are the PM's verbs on a directive's newest unit.
+var unitVerbs = map[string][]string{
+	"approve": {"approve"}, "reject": {"reject"}, "clarify": {"clarify", "-m", "it is the second one"}, "retry": {"retry"}, "waive": {"waive"},
+	"deny": {"waive", "--deny"}, "heartbeat": {"heartbeat"}, "pause": {"pause"}, "resume": {"resume"}, "cancel": {"cancel"},
+	"fork": {"fork"}, "fresh": {"fork", "--fresh"}, "archive": {"archive"},
+}
+
+var eventOf = map[string]uow.Event{"deny": uow.Deny, "fresh": uow.Fork}
+
+// play plays one line of a sequence:
+//
+//	edit D-1 good            the directive's text becomes this, or it is made
+//	remove D-1               the PM takes it out of COMMS.md
+//	VERB D-1                 a verb of git ward uow on its newest unit
+//	take D-1, drop D-1       what they are to git ward
+//	merge D-1                by git alone
+//	unbranch D-1             the PM deletes its branch
+//	reset D-1                the PM forces its branch back to main
+//	main, stop, go           the PM commits to main: something, scratch/STOP, or it away
+//	lose                     the agent's directory is gone
+//	run                      the agent runs until nothing is open
+//	run kill 3               ... and is killed as its third push begins
+//	run late 3               ... as its third push ends, before it has the answer
+//	run at 3: VERB ...       ... and the PM does this while its third push waits
+func (s *scene) play(line string) error {
+	verb, rest, _ := strings.Cut(line, " ")
+	name, kind, _ := strings.Cut(rest, " ")
+	switch verb {
+	case "run":
+		return s.runLine(rest)
+	case "edit":
+		return s.edit(name, kind)
+	case "remove":
+		return s.comms(func(doc string) string { return section(name).ReplaceAllString(doc, "$1") })
+	case "take", "drop":
+		s.ward(verb, name)
+	case "merge":
+		s.merge(name)
+	case "unbranch":
+		s.Push(":refs/heads/agent/" + name)
+	case "reset":
+		s.pull()
+		s.Push("+HEAD:refs/heads/agent/" + name)
+	case "main":
+		return s.commit("main moves", func() error { return s.appendLine("notes.txt", strconv.Itoa(s.revisions)) })
+	case "stop":
+		return s.commit("stop", func() error { return s.appendLine("scratch/STOP", "wait") })
+	case "go":
+		return s.commit("go", func() error { return os.RemoveAll(filepath.Join(s.Work, "scratch/STOP")) })
+	case "lose":
+		return os.RemoveAll(s.state)
+	default:
+		args, ok := unitVerbs[verb]
+		if !ok {
+			return fmt.Errorf("no verb %q", verb)
+		}
+		event, ok := eventOf[verb]
+		if !ok {
+			event = uow.Event(verb)
+		}
+		s.ward(append([]string{"uow"}, append(slices.Clone(args), "--reason", string(uow.Reasons(event, uow.PM)[0]), s.newest(name))...)...)
+	}
+	return nil
+}
+
+var atLine = regexp.MustCompile(`^(kill|late|at) ([0-9]+)(?:: (.*))?$`)
+
+func (s *scene) runLine(how string) error {
+	at := atPush{}
+	var failed error
+	if m := atLine.FindStringSubmatch(how); m != nil {
+		at.number, _ = strconv.Atoi(m[2])
+		at.kill, at.late = m[1] != "at", m[1] == "late"
+		at.do = func() { failed = s.play(m[3]) }
+	}
+	_, err := s.run(at)
+	if err == errKilled {
+		err = nil
+	}
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// ward runs git ward in the PM's clone, and logs what it says.
+func (s *scene) ward(args ...string) (string, error) {
+	out, err := s.Try(s.Work, nil, "", "git-ward", args...)
+	fmt.Fprintf(&s.log, "$ git ward %s\n%s", strings.Join(args, " "), out)
+	return out, err
+}
+
+// newest is a directive's newest unit, the first that it might have where it has none.
+func (s *scene) newest(directive string) string {
+	out, _ := s.Try(s.Bare, nil, "", "git", "for-each-ref", "--sort=-version:refname", "--count=1", "--format=%(refname:lstrip=3)", "refs/ward/uow/"+directive+".*")
+	if out = strings.TrimSpace(out); out == "" {
+		return directive + ".1"
+	}
+	return out
+}
+
+// pull makes the PM's clone what the project's branch is.
+func (s *scene) pull() error {
+	if out, err := s.Try(s.Work, nil, "", "sh", "-c", "git fetch -q --prune && git checkout -q -f main && git reset -q --hard origin/main && git clean -qfd"); err != nil {
+		return fmt.Errorf("the PM's pull: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// commit makes a change on main, and pushes it.
+func (s *scene) commit(subject string, change func() error) error {
+	if err := s.pull(); err != nil {
+		return err
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	if out, err := s.Try(s.Work, nil, "", "sh", "-c", "git add -A -f . && { git diff --cached --quiet || git commit -q -m \"$0\"; } && git push -q origin main", subject); err != nil {
+		return fmt.Errorf("the PM's push of %q: %w\n%s", subject, err, out)
+	}
+	return nil
+}
+
+func (s *scene) appendLine(name, line string) error {
+	old, _ := os.ReadFile(filepath.Join(s.Work, name))
+	s.Write(name, string(old)+line+"\n")
+	return nil
+}
+
+// merge is what a PM does who knows git: a conflict is left alone.
+func (s *scene) merge(name string) {
+	if s.pull() != nil {
+		return
+	}
+	if out, err := s.Try(s.Work, nil, "", "sh", "-c", "git merge -q --no-edit origin/agent/"+name+" && git push -q origin main || { git merge --abort; git reset -q --hard origin/main; exit 1; }"); err != nil {
+		fmt.Fprintf(&s.log, "merge %s: %s", name, out)
+	}
+}
+
+// comms changes COMMS.md.
+func (s *scene) comms(change func(string) string) error {
+	return s.commit("directives", func() error {
+		data, err := os.ReadFile(filepath.Join(s.Work, comms.Path))
+		if err != nil {
+			return err
+		}
+		s.Write(comms.Path, change(string(data)))
+		return nil
+	})
+}
+
+// section finds a directive's text.
+func section(name string) *regexp.Regexp {
+	return regexp.MustCompile(`(?s)### ` + name + `: .*?\n(### |## )`)
+}
+
+// edit gives a directive a new text of a kind (testdata/sequences/work.sh), or makes it.
+func (s *scene) edit(name, kind string) error {
+	s.revisions++
+	text := directiveText(name, kind, s.revisions)
+	return s.comms(func(doc string) string {
+		at := section(name)
+		if at.MatchString(doc) {
+			return at.ReplaceAllString(doc, strings.ReplaceAll(text, "$", "$$")+"$1")
+		}
+		return strings.Replace(doc, "## Reports\n", text+"## Reports\n", 1)
+	})
+}
+
+func directiveText(name, kind string, revision int) string {
+	text := fmt.Sprintf("### %s: %s %d\n\nDo it.\n\n", name, kind, revision)
+	written := fmt.Sprintf("- [ ] it is written (`grep -qx %d work/%s`)\n", revision, name)
+	switch kind {
+	case "good", "slow", "own":
+		return text + written + "- max_iterations: 3\n\n"
+	case "shared":
+		return text + fmt.Sprintf("- [ ] it is written (`grep -qx '%s %d' shared.txt`)\n- max_iterations: 2\n\n", name, revision)
+	case "away":
+		return text + "- [ ] never (`test -e never`)\n- residual: `cat work/" + name + ".far`\n\n"
+	case "budget", "refused", "fails":
+		return text + "- [ ] never (`test -e never`)\n- max_iterations: 2\n\n"
+	case "idle":
+		return text + "- [ ] there is a prompt (`test -s SYSTEM.md`)\n\n"
+	}
+	return text // asks
+}
