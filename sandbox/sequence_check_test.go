@@ -35,7 +35,7 @@ func (s *scene) settle() error {
 func (s *scene) passing() (bool, error) {
 	units, err := s.units()
 	for _, r := range units {
-		if r.State == uow.ZombiedSoft && (r.ReasonCode == "BACKPRESSURE" || r.ReasonCode == "VERDICT_TIMEOUT") && waitsFor(s, r) == "" {
+		if r.State == uow.ZombiedSoft && r.ReasonCode.Passes() && r.Retries < r.Policy.MaxRetries {
 			return true, err
 		}
 	}
@@ -72,14 +72,16 @@ func (s *scene) units() (map[string]*uow.Record, error) {
 
 func mustID(name string) uow.ID { id, _ := uow.ParseID(name); return id }
 
-var wardCommand = regexp.MustCompile(`git ward ([a-z]+ [a-z]+ D-[0-9.]+)`)
+var wardCommand = regexp.MustCompile(`git ward ([a-z]+ [a-z]+( -m TEXT)? D-[0-9.]+)`)
 
 // waitsFor is the command that `git ward uow list` names for what a unit waits for.
 func waitsFor(s *scene, r *uow.Record) string {
 	out, _ := s.Try(s.Bare, nil, "", "git-ward", "uow", "list", "--all")
 	for line := range strings.Lines(out) {
 		if fields := strings.Fields(line); len(fields) > 0 && fields[0] == r.ID {
-			return strings.Join(wardCommand.FindStringSubmatch(line), "\n")
+			if m := wardCommand.FindStringSubmatch(line); m != nil {
+				return m[1]
+			}
 		}
 	}
 	return ""
@@ -134,12 +136,8 @@ func (s *scene) check() (waiting map[string]string, err error) {
 // answer does what the units wait for, as `git ward uow list` says it.
 func (s *scene) answer(waiting map[string]string) error {
 	for name, wait := range waiting {
-		words := strings.Fields(strings.Split(wait, "\n")[1])
-		verb := words[1]
-		event := uow.Event(verb)
-		out, err := s.ward("uow", verb, "--reason", string(uow.Reasons(event, uow.PM)[0]), words[2])
-		if err != nil {
-			return fmt.Errorf("%s waits for %q, which fails: %w\n%s", name, wait, err, out)
+		if out, err := s.ward(strings.Fields(wait)...); err != nil {
+			return fmt.Errorf("%s waits for git ward %s, which fails: %w\n%s", name, wait, err, out)
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"git-ward/protocols/comms"
-	"git-ward/protocols/uow"
 )
 
 // scene is what a sequence of verbs is played in. A verb that the present state does
@@ -26,8 +25,6 @@ var unitVerbs = map[string][]string{
 	"deny": {"waive", "--deny"}, "heartbeat": {"heartbeat"}, "pause": {"pause"}, "resume": {"resume"}, "cancel": {"cancel"},
 	"fork": {"fork"}, "fresh": {"fork", "--fresh"}, "archive": {"archive"},
 }
-
-var eventOf = map[string]uow.Event{"deny": uow.Deny, "fresh": uow.Fork}
 
 // play plays one line of a sequence:
 //
@@ -76,11 +73,7 @@ func (s *scene) play(line string) error {
 		if !ok {
 			return fmt.Errorf("no verb %q", verb)
 		}
-		event, ok := eventOf[verb]
-		if !ok {
-			event = uow.Event(verb)
-		}
-		s.ward(append([]string{"uow"}, append(slices.Clone(args), "--reason", string(uow.Reasons(event, uow.PM)[0]), s.newest(name))...)...)
+		s.ward(append([]string{"uow"}, append(slices.Clone(args), s.newest(name))...)...)
 	}
 	return nil
 }

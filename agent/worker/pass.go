@@ -148,14 +148,9 @@ func retryDue(last *uow.Record, pause time.Duration) bool {
 		return true
 	case uow.ZombiedSoft:
 		at, err := time.Parse(time.RFC3339, last.Time)
-		return mayPass(last.ReasonCode) && err == nil && time.Since(at) >= pause
+		return last.ReasonCode.Passes() && err == nil && time.Since(at) >= pause
 	}
 	return false
-}
-
-// mayPass tells reasons that may be gone by the next pass.
-func mayPass(r uow.Reason) bool {
-	return r == "BACKPRESSURE" || r == "VERDICT_TIMEOUT"
 }
 
 // tidy removes working clones of directives that are closed and merged.

@@ -127,9 +127,9 @@ func (u *unit) activate(ctx context.Context) error {
 		return u.step(ctx, uow.Input{Event: uow.Approve, Reason: uow.DirectiveEdited})
 	case last.State == uow.ZombiedSoft && edited:
 		return u.step(ctx, uow.Input{Event: uow.Clarify, Reason: uow.DirectiveEdited, Note: "the directive was edited"})
-	case last.State == uow.ZombiedSoft && mayPass(last.ReasonCode) && last.Retries < last.Policy.MaxRetries:
+	case last.State == uow.ZombiedSoft && last.ReasonCode.Passes() && last.Retries < last.Policy.MaxRetries:
 		return u.step(ctx, uow.Input{Event: uow.Retry, Reason: "RETRY_POLICY"})
-	case last.State == uow.ZombiedSoft && mayPass(last.ReasonCode):
+	case last.State == uow.ZombiedSoft && last.ReasonCode.Passes():
 		return u.step(ctx, uow.Input{Event: uow.Exhaust, Reason: "RETRIES_SPENT"})
 	}
 	return stop.New(stop.Suspended, "the unit is %s; git ward uow show %s says what it waits for", last.State, last.ID)
@@ -146,9 +146,9 @@ func (u *unit) exit(ctx context.Context, r *loop.Report, blocked uow.Reason) err
 	case blocked != "":
 		reason = blocked
 	case r.StopReason == loop.BackpressureSignal:
-		reason = "BACKPRESSURE"
+		reason = uow.Backpressure
 	case r.StopReason == loop.VerdictUnavailable:
-		reason = "VERDICT_TIMEOUT"
+		reason = uow.VerdictTimeout
 	}
 	if u.last().Event == event {
 		return nil

@@ -134,7 +134,8 @@ func TestProtocol(t *testing.T) {
 // The verbs of units say what they take before they look for a repository.
 func TestUOWUsage(t *testing.T) {
 	for line, w := range map[string]want{
-		"approve D-1.1":                    {"--reason is one of APPROVED", "usage"},
+		"approve --reason= D-1.1":          {"", "git"}, // there is a reason by itself
+		"fork --fresh --reason X D-1.1":    {"--fresh is the reason FRESH_START", "usage"},
 		"approve --reason NOPE D-1.1":      {"--reason is one of APPROVED", "usage"},
 		"pause --reason PILOT_HOLD":        {"name one unit", "usage"},
 		"waive --deny --reason WAIVED D-1": {"--reason is one of WAIVER_DENIED", "usage"},

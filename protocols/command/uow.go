@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -30,7 +29,7 @@ func UOW(ctx context.Context, env *cli.Env) error {
 		verbs = append(verbs, cli.Command{Name: v.name, Doc: v.doc, Run: v.run})
 	}
 	return cli.Dispatch("git ward uow", "Units of work: what the agent's work stands at, and your word in it.", []cli.Group{
-		{Title: "each verb takes a unit, --reason CODE and perhaps -m TEXT", Commands: verbs},
+		{Title: "each verb takes a unit, and perhaps --reason CODE and -m TEXT", Commands: verbs},
 	})(ctx, env)
 }
 
@@ -58,20 +57,23 @@ var uowVerbs = []verb{
 // run is the verb as a command.
 func (v verb) run(ctx context.Context, env *cli.Env) error {
 	var reason, note, configFile string
-	var deny, all, expire bool
-	usage := "uow " + v.name + " --reason CODE [-m TEXT] UNIT"
+	var deny, all, expire, fresh bool
+	usage := "uow " + v.name + " [--reason CODE] [-m TEXT] UNIT"
 	if v.event == uow.Pause {
 		usage += "|--all"
 	}
 	args, err := env.Flags("uow "+v.name, usage, func(fs *flag.FlagSet) {
-		fs.StringVar(&reason, "reason", "", "why, as a `CODE`: "+codes(v.event))
+		fs.StringVar(&reason, "reason", "", "why, as a `CODE`, the first by itself: "+codes(v.event))
 		fs.StringVar(&note, "m", "", "why, in words: a `text` that the agent reads")
 		fs.StringVar(&configFile, "config", "", "the host's settings, a `file`; needed where they differ from Ward's defaults")
 		if v.event == uow.Waive {
 			fs.BoolVar(&deny, "deny", false, "deny the waiver: the unit is a dead letter (codes: "+codes(uow.Deny)+")")
 		}
 		if v.event == uow.Archive {
-			fs.BoolVar(&expire, "expire", false, "drop the unit's record: evidence, plans, transcripts (codes: "+codes(uow.Expire)+"; the first where none is given)")
+			fs.BoolVar(&expire, "expire", false, "drop the unit's record: evidence, plans, transcripts (codes: "+codes(uow.Expire)+")")
+		}
+		if v.event == uow.Fork {
+			fs.BoolVar(&fresh, "fresh", false, "begin from the project again, not from what the unit before has left")
 		}
 		if v.event == uow.Pause {
 			fs.BoolVar(&all, "all", false, "every unit that can be paused")
@@ -85,9 +87,17 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 	}
 	if expire {
 		v.event = uow.Expire
-		reason = cmp.Or(reason, string(uow.Reasons(uow.Expire, uow.PM)[0]))
 	}
-	if !slices.Contains(uow.Reasons(v.event, uow.PM), uow.Reason(reason)) {
+	allowed := uow.Reasons(v.event, uow.PM)
+	switch {
+	case fresh && reason != "" && uow.Reason(reason) != uow.FreshStart:
+		return env.Usage(usage, "--fresh is the reason %s by itself", uow.FreshStart)
+	case fresh:
+		reason = string(uow.FreshStart)
+	case reason == "":
+		reason = string(allowed[0])
+	}
+	if !slices.Contains(allowed, uow.Reason(reason)) {
 		return env.Usage(usage, "--reason is one of %s", codes(v.event))
 	}
 	if len(args) != 1 && !all || len(args) > 0 && all {

@@ -8,10 +8,10 @@ type Reason string
 
 // reasons says for each event who may make it and with which codes. A test holds
 // every code to whoever gives it: the agent's and the host's to a line of their code,
-// the PM's to a verb of git ward uow.
+// the PM's to a verb of git ward uow, whose default is the first.
 var reasons = map[Event]map[Actor][]Reason{
 	Open:     {Agent: {"DIRECTIVE_OPEN", "DIRECTIVE_EDITED"}},
-	Fork:     {PM: {"TEMPLATE_FIXED", "NEW_ATTEMPT", "SCOPE_CHANGED"}},
+	Fork:     {PM: {"NEW_ATTEMPT", "TEMPLATE_FIXED", "SCOPE_CHANGED", FreshStart}},
 	Activate: {Agent: {"WORK_STARTED"}},
 
 	Iterate:   {Agent: {"ITERATION_STARTED"}},
@@ -26,7 +26,7 @@ var reasons = map[Event]map[Actor][]Reason{
 	Resume: {PM: {"HOLD_LIFTED", "REVIEWED"}},
 	Cancel: {PM: {"NOT_NEEDED", "SUPERSEDED", "OUT_OF_SCOPE", "TOO_RISKY", "INCIDENT"}},
 
-	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", "BACKPRESSURE", "VERDICT_TIMEOUT", "POLICY_BRANCH"}},
+	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", Backpressure, VerdictTimeout, "POLICY_BRANCH"}},
 	Condemn: {Agent: {"POLICY_BRANCH"}},
 	Retry:   {Agent: {"RETRY_POLICY"}, PM: {"RETRY_NOW"}},
 	Clarify: {PM: {"CLARIFIED", "QUESTION_ANSWERED"}, Agent: {DirectiveEdited}},
@@ -45,9 +45,16 @@ var reasons = map[Event]map[Actor][]Reason{
 // The reason codes that decide something.
 const (
 	DirectiveEdited Reason = "DIRECTIVE_EDITED" // the edit is the PM's word: the agent may go on by itself
+	FreshStart      Reason = "FRESH_START"      // of a fork: its work begins from the project again, not from the unit before
+	Backpressure    Reason = "BACKPRESSURE"
+	VerdictTimeout  Reason = "VERDICT_TIMEOUT"
 	HashMismatch    Reason = "HASH_MISMATCH"
 	PrevMismatch    Reason = "PREV_HASH_MISMATCH"
 )
+
+// Passes reports whether the reason may be gone after a while by itself: the agent
+// tries again then.
+func (r Reason) Passes() bool { return r == Backpressure || r == VerdictTimeout }
 
 // Reasons lists the codes that an actor may give for an event; none when the
 // event is not the actor's to make.

@@ -27,6 +27,10 @@ func (r *Record) Waits() string {
 		return "paused: git ward uow resume " + r.ID
 	case r.State == ZombiedSoft && r.Retries >= r.Policy.MaxRetries:
 		return "waits for you: git ward uow waive " + r.ID + " (or --deny)"
+	case r.State == ZombiedSoft && r.ReasonCode.Passes():
+		return "is tried again by itself: git ward uow retry " + r.ID + " does it now"
+	case r.State == ZombiedSoft:
+		return "waits for you: git ward uow clarify -m TEXT " + r.ID + ", or edit the directive"
 	case r.State == ZombiedDead:
 		return "a dead letter: git ward uow fork " + r.ID + " after a fix"
 	case r.State == Breached:
