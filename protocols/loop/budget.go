@@ -108,17 +108,32 @@ type Usage struct {
 	Seconds   int `json:"seconds"`
 }
 
-// BudgetLog is budget_log.json: what each iteration took. It is what a restart
-// reads, so that a restart refills nothing.
+// BudgetLog is budget_log.json: what an iteration took, and what all took so far. It is
+// what a restart reads, so that a restart refills nothing. In the first layout there was
+// one for the whole loop, with a line for each iteration, and no Total.
 type BudgetLog struct {
 	SchemaVersion string  `json:"schema_version"`
 	LoopID        string  `json:"loop_id"`
 	Limits        Limits  `json:"limits"`
+	Total         *Usage  `json:"total,omitempty"` // its iteration is how many there are
 	Iterations    []Usage `json:"iterations"`
 }
 
-// Used is the sum of all iterations.
+// Next is the log of an iteration that comes after this one's.
+func (b BudgetLog) Next(u Usage) BudgetLog {
+	total := b.Used()
+	total.Iteration++
+	total.ToolCalls += u.ToolCalls
+	total.Seconds += u.Seconds
+	b.SchemaVersion, b.Total, b.Iterations = LinearVersion, &total, []Usage{u}
+	return b
+}
+
+// Used is what all iterations took.
 func (b BudgetLog) Used() Usage {
+	if b.Total != nil {
+		return *b.Total
+	}
 	u := Usage{Iteration: len(b.Iterations)}
 	for _, i := range b.Iterations {
 		u.ToolCalls += i.ToolCalls

@@ -55,8 +55,9 @@ type Sources struct {
 	Spent       int // iterations before this one, over all units of the directive's text
 	Used        Usage
 	Last        *Certificate // of the iteration before; nil before the first
-	Learnings   string       // LEARNINGS.md as the branch has it
-	Manifest    Artifacts
+	Learnings   string       // LEARNINGS.md as the record has it
+	Manifest    Artifacts    // the newest: what the iteration before left
+	Newest      *Link        // that manifest's, which names all before it; nil before the first
 }
 
 // Build makes an iteration's capsule in canonical JSON (RFC 8785) and the
@@ -65,10 +66,12 @@ type Sources struct {
 // capsule; there is none then.
 func Build(s Sources) (capsule []byte, log string, found []string) {
 	learnings, log := Compact(normalize(s.Learnings))
+	manifest := s.Manifest
+	manifest.Previous = s.Newest
 	c := Capsule{
 		Goal: s.Declaration.Goal, Criteria: slices.Sorted(slices.Values(s.Declaration.Criteria)), Certificates: s.Declaration.Certificates,
 		State:     StateSummary{Iteration: s.Iteration, Met: []string{}, Open: []string{}},
-		Learnings: learnings, Remaining: s.Limits.Remaining(s.Spent, s.Used), Links: s.Manifest.Links(),
+		Learnings: learnings, Remaining: s.Limits.Remaining(s.Spent, s.Used), Links: manifest.Links(),
 		SkillPack: SkillPack(), Role: CycleRole,
 	}
 	met := map[string]bool{}

@@ -1,6 +1,9 @@
 package loop
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Lane is how far a statement can be relied on (003, section 5.2). People read
 // its Words; the letters stay in evidence files.
@@ -43,6 +46,10 @@ type Met struct {
 	Evidence  string `json:"evidence_link"`
 }
 
+// HistoryWindow is how many residuals a certificate lists: enough for all that is
+// decided on them, so that certificates do not grow. FullHistory has them all.
+const HistoryWindow = 32
+
 // Certificate is certificate.json of an iteration.
 type Certificate struct {
 	SchemaVersion string     `json:"schema_version"`
@@ -52,10 +59,12 @@ type Certificate struct {
 	Lane          Lane       `json:"lane"`
 	Residual      Residual   `json:"residual_decimal_string"`
 	Rp            Residual   `json:"R_p_decimal_string"`
-	History       []Residual `json:"residual_history_decimal_strings"`
+	History       []Residual `json:"residual_history_decimal_strings"`  // the newest, this iteration's last
+	Earlier       int        `json:"residual_history_earlier,omitzero"` // how many there are before these
 	Checklist     []Met      `json:"acceptance_criteria_checklist"`
 	Direction     Direction  `json:"direction"`
-	Commit        string     `json:"commit"` // the claimed one, which has the verdict; "" for none
+	Commit        string     `json:"commit"`           // the claimed one, which has the verdict; "" for none
+	Record        string     `json:"record,omitempty"` // the claim's commit on the unit's record; "" in the first layout
 	Reason        string     `json:"reason"`
 	Needs         string     `json:"needs,omitempty"`     // a line that the directive lacks; the verdict's
 	Additions     []string   `json:"additions,omitempty"` // what the work brings of what decides on it; the verdict's
@@ -68,7 +77,8 @@ type Findings struct {
 	Iteration   int        // the one that ends, from 0
 	Spent       int        // iterations of the directive's text in all its units, this one included
 	Used        Usage      // of the whole loop
-	History     []Residual // of the iterations before
+	History     []Residual // of the iterations before; the newest of them will do
+	Earlier     int        // how many residuals there are before History
 	Verdict     *Verdict   // the host's, on this iteration's claim; nil when there is none
 	Signals     []Signal
 	Over        string // why a budget is spent that Limits do not count: tokens, money, the launch's time; "" for none
@@ -86,12 +96,14 @@ func (f Findings) exhausted() (reason StopReason, words string, spent bool) {
 // DIVERGED, then EXACT or CONVERGED, then TIMEOUT, then BACKPRESSURE. EXACT and
 // CONVERGED come from the host's verdict and from nothing else.
 func Certify(f Findings) Certificate {
-	c := Certificate{SchemaVersion: SchemaVersion, LoopID: f.Declaration.LoopID, Iteration: f.Iteration, Type: None, Rp: f.Declaration.Rp,
+	c := Certificate{SchemaVersion: LinearVersion, LoopID: f.Declaration.LoopID, Iteration: f.Iteration, Type: None, Rp: f.Declaration.Rp,
 		Checklist: []Met{}}
 	if v := f.Verdict; v != nil && v.Unit == f.Declaration.LoopID && v.DirectiveHash == f.Declaration.DirectiveHash {
-		c.Residual, c.Commit, c.Reason, c.Needs, c.Additions = v.Residual, v.Commit, v.Reason, v.Needs, v.Additions
+		c.Residual, c.Commit, c.Record, c.Reason, c.Needs, c.Additions = v.Residual, v.Commit, v.Record, v.Reason, v.Needs, v.Additions
 	}
-	c.History = append(append([]Residual{}, f.History...), c.Residual)
+	cut := max(0, len(f.History)+1-HistoryWindow)
+	c.History = append(append([]Residual{}, f.History[cut:]...), c.Residual)
+	c.Earlier = f.Earlier + cut
 	c.Direction = DirectionOf(c.History)
 	c.checklist(f)
 	proved := c.Commit != "" && f.Verdict.Proves(c.Commit, f.Declaration.LoopID, f.Declaration.DirectiveHash) && f.Declaration.applies(f.Verdict.Verdict)
@@ -108,6 +120,29 @@ func Certify(f Findings) Certificate {
 	}
 	c.Lane = laneOf(c.Type)
 	return c
+}
+
+// Ended is how many iterations of its unit have ended with this one.
+func (c Certificate) Ended() int { return c.Earlier + len(c.History) }
+
+// FullHistory is the residuals of all iterations of a unit up to a certificate's: each
+// certificate lists some, and the one before these the ones before. at gives the
+// certificate of an iteration, nil for none.
+func FullHistory(last Certificate, at func(iteration int) (*Certificate, error)) ([]Residual, error) {
+	windows := [][]Residual{last.History}
+	for c := &last; c.Earlier > 0; {
+		n := c.Iteration - len(c.History)
+		before, err := at(n)
+		if err != nil {
+			return nil, err
+		}
+		if before == nil || before.LoopID != last.LoopID || len(before.History) == 0 || before.Ended() != c.Earlier {
+			return nil, fmt.Errorf("the certificate of iteration %d of %s does not go on with the residuals", n, last.LoopID)
+		}
+		windows, c = append(windows, before.History), before
+	}
+	slices.Reverse(windows)
+	return slices.Concat(windows...), nil
 }
 
 func (c *Certificate) checklist(f Findings) {

@@ -2,117 +2,124 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// MaxLearnings is the size of LEARNINGS.md beyond which it is compacted: 8,000
-// tokens of four bytes (003, section 5.3; LOOP-3).
+// MaxLearnings is the size of LEARNINGS.md beyond which it is compacted, and which it
+// never has after that: 8,000 tokens of four bytes (003, section 5.3; LOOP-3).
 const MaxLearnings = 8000 * 4
 
-// keepInFull is how many of the newest iterations compaction leaves alone.
-const keepInFull = 3
+// What compaction leaves, in bytes where nothing else is said.
+const (
+	keepInFull  = 3                    // iterations, the newest
+	maxEntry    = 6000                 // of one iteration in full
+	maxForeign  = 2000                 // what the loop did not write
+	maxHeader   = 500                  // a loop's own lines
+	maxLoops    = 4                    // each for itself; what is older is one line for all
+	minFacts    = 4000                 // statements of lane A
+	compactedTo = MaxLearnings * 3 / 4 // so that not every iteration compacts
+)
 
-// block is a part of LEARNINGS.md that starts at a `## ` heading; the first one
-// is what stands before any.
-type block struct {
-	lines     []string
-	iteration bool
-}
-
-func blocks(file string) []block {
-	list := []block{{}}
-	for line := range strings.SplitSeq(strings.TrimRight(file, "\n"), "\n") {
-		if strings.HasPrefix(line, "## ") {
-			list = append(list, block{iteration: strings.HasPrefix(line, "## Iteration ")})
-		}
-		last := &list[len(list)-1]
-		last.lines = append(last.lines, line)
-	}
-	return list
-}
-
-// Compact shortens LEARNINGS.md when it is over MaxLearnings: all lane A lines
-// stay, the newest three iterations stay in full, older ones become one witness
-// line each, and a [COMPACTION] line says so. It returns the log line, "" when
-// nothing was done; compacting twice changes nothing.
+// Compact shortens LEARNINGS.md when it is over MaxLearnings. The newest three
+// iterations stay in full; older ones become one witness line for each loop; and a
+// [COMPACTION] line says so.
+//
+// What is of lane A is not compacted away: the same statement stands once, with its
+// newest artifact. Where even so there are too many for the file, the oldest ones are
+// counted in a line that says where each of them stands: in its iteration's entry file,
+// which no one can change.
+//
+// It returns the log line, "" when nothing was done; compacting twice changes nothing.
 func Compact(file string) (compacted, log string) {
 	if len(file) <= MaxLearnings {
 		return file, ""
 	}
-	list := blocks(file)
-	full, witnesses, first, last := 0, 0, -1, -1
-	for i := len(list) - 1; i >= 0; i-- {
-		if !list[i].iteration || distilled(list[i]) {
-			continue
-		}
-		if full++; full <= keepInFull {
-			continue
-		}
-		list[i].lines = witness(list[i].lines)
-		witnesses++
-		if last < 0 {
-			last = i
-		}
-		first = i
+	m := remember(file)
+	first, last := m.distill()
+	m.forgetLoops()
+	text := m.text("[COMPACTION]")
+	rest := len(text) + maxLine // the log line's
+	for _, l := range m.loops {
+		rest -= l.factSize()
 	}
-	if witnesses == 0 {
-		return file, "" // all that could go is gone already
-	}
-	var b strings.Builder
-	for i, blk := range list {
-		if i == first {
-			b.WriteString("[COMPACTION]\n") // its text is known when all lines are counted
-		}
-		b.WriteString(strings.Join(blk.lines, "\n") + "\n")
-		if i < len(list)-1 && !strings.HasSuffix(b.String(), "\n\n") {
-			b.WriteString("\n")
-		}
-	}
-	text := b.String()
-	log = fmt.Sprintf("[COMPACTION] Distilled %d iterations, the last of them %q, to %d witness lines. Original: %d lines -> %d lines.",
-		witnesses, strings.TrimPrefix(list[last].lines[0], "## "), witnesses, strings.Count(file, "\n"), strings.Count(text, "\n"))
-	return strings.Replace(text, "[COMPACTION]\n", log+"\n\n", 1), log
+	m.sumUp(max(compactedTo-rest, min(minFacts, MaxLearnings-rest)))
+	text = m.text("[COMPACTION]")
+	log = fmt.Sprintf("[COMPACTION] Distilled %s. Original: %d lines -> %d lines.", distilledWords(first, last),
+		strings.Count(file, "\n"), strings.Count(text, "\n"))
+	return m.text(log), log
 }
 
-const witnessMark = "- witness: "
-
-func distilled(b block) bool {
-	return len(b.lines) > 1 && strings.HasPrefix(b.lines[1], witnessMark)
+func distilledWords(first, last string) string {
+	if first == "" {
+		return "no iteration, but what is older than the newest loops"
+	}
+	return fmt.Sprintf("the iterations from %q to %q to a witness line for each loop", first, last)
 }
 
-// witness is a block's heading, one line of what it was, and its lane A lines.
-func witness(lines []string) []string {
-	tried, supported, guesses := 0, 0, 0
-	var facts []string
-	value, direction, certificate, section := "", "", "", byte(0)
-	for _, line := range lines[1:] {
-		if strings.HasPrefix(line, "### ") {
-			if _, after, ok := strings.Cut(line, "."); ok && after != "" {
-				section = after[0]
+// distill takes all iterations but the newest into their loops' sums. It returns the
+// headings of the first and the last that went.
+func (m *memory) distill() (first, last string) {
+	room, kept := keepInFull*maxEntry, 0
+	for _, it := range slices.Backward(m.iterations) {
+		size := len(strings.Join(it.lines, "\n")) + 2
+		if !it.distilled() && kept < keepInFull && size <= room {
+			kept++
+			room -= size
+			continue
+		}
+		kept = keepInFull // no older one stays when a newer one goes
+		it.gone = true
+	}
+	for _, it := range m.iterations { // oldest first, so that the newest statement counts
+		if !it.gone {
+			continue
+		}
+		if first == "" {
+			first = strings.TrimPrefix(it.lines[0], "## ")
+		}
+		last = strings.TrimPrefix(it.lines[0], "## ")
+		m.loop(it.loop).distill(it)
+	}
+	m.iterations = slices.DeleteFunc(m.iterations, func(it *told) bool { return it.gone })
+	for _, it := range m.iterations { // what stands in full need not stand twice
+		for _, line := range it.lines {
+			if strings.HasPrefix(line, laneAMark) {
+				m.loop(it.loop).drop(line)
 			}
-			continue
-		}
-		switch {
-		case strings.HasPrefix(line, "- [A] "):
-			facts = append(facts, line)
-		case strings.HasPrefix(line, "- [B] "):
-			supported++
-		case strings.HasPrefix(line, "- [C] "):
-			guesses++
-		case section == '4':
-			take(line, "- value: ", &value)
-			take(line, "- direction: ", &direction)
-			take(line, "- certificate: ", &certificate)
-		case section == '1' && strings.HasPrefix(line, "- ") && line != "- none":
-			tried++
 		}
 	}
-	mark := fmt.Sprintf("%s%d tried, %d supported, %d guesses; residual %s, %s, certificate %s", witnessMark, tried, supported, guesses, value, direction, certificate)
-	return append([]string{lines[0], mark}, facts...)
+	return first, last
 }
 
-func take(line, prefix string, to *string) {
-	if rest, ok := strings.CutPrefix(line, prefix); ok {
-		*to = rest
+// forgetLoops makes one line of the oldest loops, where there are many.
+func (m *memory) forgetLoops() {
+	for i := 0; len(m.loops) > maxLoops && i < len(m.loops)-1; {
+		l := m.loops[i]
+		if slices.ContainsFunc(m.iterations, func(it *told) bool { return it.loop == l.id }) {
+			i++
+			continue
+		}
+		m.earlier.take(l)
+		m.loops = slices.Delete(m.loops, i, i+1)
+	}
+}
+
+// sumUp keeps the newest statements of lane A that have room, the newest loop's first,
+// and counts the others.
+func (m *memory) sumUp(room int) {
+	for _, l := range slices.Backward(m.loops) {
+		keep := len(l.facts)
+		for keep > 0 && len(l.facts[keep-1].line)+1 <= room {
+			keep--
+			room -= len(l.facts[keep].line) + 1
+		}
+		if keep > 0 {
+			room = 0 // an older one that is shorter would stand without what came after it
+		}
+		for _, f := range l.facts[:keep] {
+			l.sum.count(f)
+		}
+		l.facts = l.facts[keep:]
 	}
 }

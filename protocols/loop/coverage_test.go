@@ -35,7 +35,7 @@ var coverage = []struct{ section, code, tests string }{
 	{"7 Scout, Solver, Skeptic", "Role SkillPack CycleRole", "TestCapsule"},
 	{"10.1 files", "ParseEvidencePath EvidencePath.Check checks.evidenceCheck", "TestEvidencePaths TestEvidence FuzzEvidence"},
 	{"10.2 halting report", "Report NewReport", "TestNoCertificateWithoutVerdict TestExits"},
-	{"10.3 manifest", "Artifacts Artifacts.Extend Artifacts.CheckManifest", "TestEvidence TestEveryFileFits"},
+	{"10.3 manifest", "Artifacts Artifacts.CheckManifest CheckChain", "TestEvidence TestEveryFileFits TestChain"},
 	{"11 rungs", "Rung RungEvidence SelfTest", "TestJudge TestForbiddenStates"},
 	{"12 null and zero", "Residual Declaration.judge Diverges", "TestJudge TestDivergence TestTraps"},
 	{"13 exact arithmetic", "Residual ParseResidual", "TestNoFloats TestTraps TestCompare TestEveryFileFits"},

@@ -18,8 +18,12 @@ const (
 	Diverged         = "DIVERGED"
 )
 
-// SchemaVersion stands in every evidence file.
-const SchemaVersion = "1.0"
+// The versions of evidence files. LinearVersion is that of the files which, in the
+// first layout, grew with each iteration: manifests, budget logs and certificates.
+const (
+	SchemaVersion = "1.0"
+	LinearVersion = "2.0"
+)
 
 // CriteriaOpen is the residual metric of a directive that names none: how many
 // acceptance criteria are not met.

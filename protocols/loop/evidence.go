@@ -1,9 +1,9 @@
 package loop
 
 import (
-	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,7 +69,9 @@ func ParseEvidencePath(p string) (at EvidencePath, ok bool) {
 		return at, true
 	}
 	switch file {
-	case PlanFile, LearningsFinal, ManifestFile, ReportFile, BudgetFile, ReductionFile, CompactionFile:
+	case ManifestFile, BudgetFile: // the newest iteration's stand beside the iterations, too
+		at.File = file
+	case PlanFile, LearningsFinal, ReportFile, ReductionFile, CompactionFile:
 		if at.Iteration < 0 {
 			at.File = file
 		}
@@ -139,7 +141,10 @@ func (p EvidencePath) Check(filePath string, data []byte) []diag.Diagnostic {
 	case PlanFile:
 		v := new(Declaration)
 		into, problems = v, func() []string { return v.problems() }
-	case ManifestFile, ArtifactsFile:
+	case ManifestFile:
+		v := new(Artifacts)
+		into, problems = v, func() []string { return append(version(v.SchemaVersion, LinearVersion), v.problems()...) }
+	case ArtifactsFile:
 		v := new(Artifacts)
 		into, problems = v, func() []string { return append(version(v.SchemaVersion), v.problems()...) }
 	case ReportFile:
@@ -147,13 +152,13 @@ func (p EvidencePath) Check(filePath string, data []byte) []diag.Diagnostic {
 		into, problems = v, func() []string { return v.Check() }
 	case BudgetFile:
 		v := new(BudgetLog)
-		into, problems = v, func() []string { return version(v.SchemaVersion) }
+		into, problems = v, func() []string { return version(v.SchemaVersion, LinearVersion) }
 	case CapsuleFile:
 		v := new(Capsule)
 		into, problems = v, func() []string { return v.Check() }
 	case CertificateFile:
 		v := new(Certificate)
-		into, problems = v, func() []string { return append(version(v.SchemaVersion), v.Problems()...) }
+		into, problems = v, func() []string { return append(version(v.SchemaVersion, LinearVersion), v.Problems()...) }
 	default:
 		return nil
 	}
@@ -177,9 +182,11 @@ func (p *Declaration) problems() []string {
 	return list
 }
 
-func version(v string) []string {
-	if v != SchemaVersion {
-		return []string{fmt.Sprintf("schema_version is %.20q, not %q", v, SchemaVersion)}
+// version is for a file that is of the first version or of one of the others.
+func version(v string, others ...string) []string {
+	known := append([]string{SchemaVersion}, others...)
+	if !slices.Contains(known, v) {
+		return []string{fmt.Sprintf("schema_version is %.20q, not %s", v, strings.Join(known, " or "))}
 	}
 	return nil
 }
@@ -188,22 +195,4 @@ func version(v string) []string {
 func Encode(v any) ([]byte, error) {
 	data, err := canonical(v)
 	return append(data, '\n'), err
-}
-
-// CheckManifest compares the manifest with the files that it names, by their
-// digests; read gives a file's content or nil when there is none.
-func (a Artifacts) CheckManifest(read func(path string) ([]byte, error)) error {
-	var all error
-	for _, l := range a.Links() {
-		data, err := read(l.Path)
-		switch {
-		case err != nil:
-			all = errors.Join(all, err)
-		case data == nil:
-			all = errors.Join(all, fmt.Errorf("%s is missing", l.Path))
-		case Digest(data) != l.SHA256:
-			all = errors.Join(all, fmt.Errorf("%s has another hash than the manifest says", l.Path))
-		}
-	}
-	return all
 }

@@ -45,7 +45,7 @@ func cleanPath(p string) bool {
 }
 
 // Artifact is one file that an iteration produced: a line of artifacts.json and
-// of the cumulative manifest.json (003, section 10.3).
+// of manifest.json (003, section 10.3).
 type Artifact struct {
 	Iteration int    `json:"iteration"`
 	Path      string `json:"file_path"`
@@ -53,32 +53,29 @@ type Artifact struct {
 	Role      string `json:"role"`
 }
 
-// Artifacts is artifacts.json, and manifest.json for the whole loop.
+// Artifacts is artifacts.json, what an iteration made, and manifest.json, what it left.
+//
+// A manifest names files of the record alone, and all before it by one hash: that of
+// the manifest of the iteration before. In the first layout there was one for the whole
+// loop, which grew, without Previous.
 type Artifacts struct {
 	SchemaVersion string     `json:"schema_version"`
 	LoopID        string     `json:"loop_id"`
 	Artifacts     []Artifact `json:"artifacts"`
+	Previous      *Link      `json:"previous,omitempty"` // the manifest before; nil in the first one
 }
 
 // Empty reports that an iteration produced nothing: EVIDENCE_INCOMPLETE and
 // EXIT_BLOCKED (003, section 14).
 func (a Artifacts) Empty() bool { return len(a.Artifacts) == 0 }
 
-// Extend appends an iteration's artifacts to the cumulative manifest; what is
-// there already is not doubled, so that a rerun after a crash changes nothing.
-func (a Artifacts) Extend(more []Artifact) Artifacts {
-	for _, m := range more {
-		if !slices.Contains(a.Artifacts, m) {
-			a.Artifacts = append(slices.Clip(a.Artifacts), m)
-		}
-	}
-	return a
-}
-
-// Links are the manifest's artifacts for a capsule: the newest of each path,
-// sorted by path.
+// Links are the artifacts, and the manifest before, for a capsule: the newest of each
+// path, sorted by path.
 func (a Artifacts) Links() []Link {
 	newest := map[string]Link{}
+	if a.Previous != nil {
+		newest[a.Previous.Path] = *a.Previous
+	}
 	for _, m := range a.Artifacts {
 		newest[m.Path] = Link{m.Path, m.SHA256, m.Role}
 	}
@@ -93,6 +90,11 @@ func (a Artifacts) Links() []Link {
 // problems says what is wrong with a list of artifacts.
 func (a Artifacts) problems() []string {
 	var list []string
+	if a.Previous != nil {
+		if p := a.Previous.check(); p != "" {
+			list = append(list, "previous: "+p)
+		}
+	}
 	for i, m := range a.Artifacts {
 		if p := (Link{m.Path, m.SHA256, m.Role}).check(); p != "" {
 			list = append(list, fmt.Sprintf("artifact %d: %s", i+1, p))

@@ -199,13 +199,12 @@ func TestNoCertificateWithoutVerdict(t *testing.T) {
 		}
 		do(GoalRequest, IntakeDone, InputsDefined, PlanWritten)
 		var hist []Residual
-		var certs []Certificate
-		manifest := Artifacts{SchemaVersion: SchemaVersion}
+		manifest := Artifacts{SchemaVersion: LinearVersion}
 		for i := 0; ; i++ {
 			if i > limits.MaxIterations {
 				t.Fatal("the loop runs beyond its budget")
 			}
-			manifest = manifest.Extend([]Artifact{{i, fmt.Sprintf("evidence/D-1/loop/iter_%d/out.txt", i), hash, "artifact"}})
+			manifest.Artifacts = []Artifact{{i, fmt.Sprintf("evidence/D-1/loop/iter_%d/out.txt", i), hash, "artifact"}}
 			var v *Verdict
 			if rapid.IntRange(0, 3).Draw(t, "verdict") > 0 {
 				var trials []Trial
@@ -220,7 +219,6 @@ func TestNoCertificateWithoutVerdict(t *testing.T) {
 			}
 			c := Certify(f)
 			hist = c.History
-			certs = append(certs, c)
 			if problems := c.Problems(); len(problems) > 0 {
 				t.Fatalf("%+v: %v", c, problems)
 			}
@@ -235,8 +233,8 @@ func TestNoCertificateWithoutVerdict(t *testing.T) {
 			if !ended {
 				continue
 			}
-			rung, _ := Rung(RungEvidence{Certificate: c, Verdict: v, Complete: true})
-			r := NewReport(Outcomes{Declaration: p, Limits: limits, Status: status, Decision: d, State: left, Certs: certs, Used: f.Used, Manifest: manifest, Rung: rung, Signals: f.Signals})
+			rung, _ := Rung(RungEvidence{Certificate: c, Verdict: v, History: hist, Complete: true})
+			r := NewReport(Outcomes{Declaration: p, Limits: limits, Status: status, Decision: d, State: left, Last: &c, History: hist, Best: &c, Used: f.Used, Manifest: manifest, Rung: rung, Signals: f.Signals})
 			if problems := r.Check(); len(problems) > 0 {
 				t.Fatalf("%s: %v", status, problems)
 			}

@@ -107,48 +107,153 @@ func TestLearnings(t *testing.T) {
 	}
 }
 
-// TestCompaction: facts of lane A are never lost, the newest three iterations stay
-// in full, and what is compacted stays compacted.
+// TestCompaction: whatever loops leave, the file stays within its bound, the newest
+// three iterations stay in full, what is compacted stays compacted, and each statement
+// of lane A stands there once or is counted, by the place where it stands.
 func TestCompaction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		file := StartLoop("", declared(t, Exact), "2026-11-21")
-		n := rapid.IntRange(1, 30).Draw(t, "iterations")
-		for i := range n {
-			file = AppendEntry(file, entry(t, i, rapid.IntRange(1, 900).Draw(t, "size")))
-			if rapid.IntRange(0, 4).Draw(t, "compact") == 0 {
-				file, _ = Compact(file)
-			}
-		}
-		got, log := Compact(file)
-		if (log == "") != (got == file) {
-			t.Fatal("a compaction without its log, or the other way round")
-		}
-		if log != "" && (!strings.Contains(got, log) || !strings.HasPrefix(log, "[COMPACTION] Distilled ")) {
-			t.Fatal(log)
-		}
-		for i := range n {
-			for _, fact := range []string{fmt.Sprintf("- [A] fact %d holds (", i), fmt.Sprintf("- [A] test %d crashes (", i)} {
-				if strings.Count(got, fact) != 1 {
-					t.Fatalf("%q stands there %d times", fact, strings.Count(got, fact))
+		file, said, loops, n := "", map[string]bool{}, rapid.IntRange(1, 7).Draw(t, "loops"), 0
+		var newest []string
+		for k := range loops {
+			p := declared(t, Exact)
+			p.LoopID = fmt.Sprintf("D-%d.1", k+1)
+			file = StartLoop(file, p, "2026-11-21")
+			n = rapid.IntRange(0, 40).Draw(t, "iterations")
+			for i := range n {
+				e := entry(t, i, rapid.IntRange(1, 900).Draw(t, "size"))
+				e.Loop = p.LoopID
+				e.Succeeded[0].Link = &Link{IterationDir(fmt.Sprintf("D-%d", k+1), i) + "/tests.txt", hash, "test"}
+				e.Failed[1].Link = e.Succeeded[0].Link
+				if rapid.Bool().Draw(t, "as before") {
+					e.Succeeded[0].Text, e.Failed[1].Text = "fact 0 holds", "test 0 crashes"
+				}
+				for _, l := range []Learning{e.Succeeded[0], e.Failed[1]} {
+					said[fact{line: l.line()}.key()] = true
+				}
+				var log string
+				newest = append(newest, strings.TrimSpace(e.Text()))
+				if file, log = Compact(AppendEntry(file, e)); log != "" && !strings.Contains(file, log+"\n") {
+					t.Fatal(log)
+				}
+				if len(file) > MaxLearnings || !HasEntry(file, e.Loop, e.Iteration) {
+					t.Fatalf("%d bytes; the newest iteration: %v", len(file), HasEntry(file, e.Loop, e.Iteration))
+				}
+				if twice, _ := Compact(file); twice != file {
+					t.Fatal("compacting twice changes something")
 				}
 			}
-			if !HasEntry(got, "D-1.1", i) {
-				t.Fatalf("iteration %d is gone", i)
-			}
-			if i >= n-keepInFull && !strings.Contains(got, strings.TrimRight(fmt.Sprintf("## Iteration %d of D-1.1\n\n### %d.1", i, i), "\n")) {
-				t.Fatalf("iteration %d of %d was shortened", i, n)
+			if !strings.Contains(file, "\n## Loop "+p.LoopID+"\n") {
+				t.Fatalf("the loop has no section:\n%s", file)
 			}
 		}
-		if twice, _ := Compact(got); twice != got && len(got) <= MaxLearnings {
-			t.Fatal("compacting twice changes something")
+		for _, text := range newest[max(0, len(newest)-keepInFull):] {
+			if !strings.Contains(file, text) {
+				t.Fatalf("not in full:\n%s", text)
+			}
+		}
+		m, stands := remember(file), map[string]int{}
+		for line := range strings.SplitSeq(file, "\n") {
+			if strings.HasPrefix(line, laneAMark) && !strings.Contains(line, " older verified statements") {
+				stands[fact{line: line}.key()]++
+			}
+		}
+		counted := m.earlier.statements
+		for _, l := range m.loops {
+			counted += l.sum.older.count
+		}
+		for key := range said {
+			if stands[key] == 0 {
+				counted--
+			}
+		}
+		if counted < 0 {
+			t.Fatalf("%d statements are neither there nor counted:\n%s", -counted, file)
+		}
+		for _, l := range m.loops {
+			once := map[string]bool{}
+			for _, f := range l.facts {
+				if once[f.key()] {
+					t.Fatalf("%q stands there twice:\n%s", f.line, file)
+				}
+				once[f.key()] = true
+			}
 		}
 	})
+}
+
+// TestThousandIterations: the same statements again and again stand once; a thousand
+// different ones are counted, with the range of iterations whose entries have them.
+func TestThousandIterations(t *testing.T) {
+	for _, same := range []bool{true, false} {
+		file := StartLoop("", declared(t, Exact), "2026-11-21")
+		for i := range 1000 {
+			link := &Link{IterationDir("D-1", i) + "/verdict.json", hash, "proof"}
+			n := i
+			if same {
+				n = 0
+			}
+			e := Entry{Loop: "D-1.1", Iteration: i, Tried: []string{"a change"}, Metric: CriteriaOpen, Residual: residual(t, "3"), Direction: Stable, Certificate: None,
+				Failed: []Learning{{LaneA, fmt.Sprintf("not met: criterion %d", n), link}}}
+			file, _ = Compact(AppendEntry(file, e))
+		}
+		if len(file) > MaxLearnings {
+			t.Errorf("%d bytes", len(file))
+		}
+		if text := "criterion 0 (" + IterationDir("D-1", 999) + "/verdict.json#"; same && (!strings.Contains(file, text) || strings.Contains(file, "older verified")) {
+			t.Errorf("no %q, or more than that:\n%s", text, file)
+		}
+		l := remember(file).loop("D-1.1")
+		if o := l.sum.older; !same && (o.count+len(l.facts)+len(remember(file).iterations) != 1000 || o.first != 0 || o.last < 500 || !strings.Contains(o.link, fmt.Sprintf("/iter_%d/", o.last))) {
+			t.Errorf("%+v and %d statements", o, len(l.facts))
+		}
+		if s := l.sum; s.first != 0 || s.tried != s.last+1 || s.value != "3" || s.verified != None {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// TestLongEntry: an entry that is too long for the file is there in part, with the hash
+// of the whole.
+func TestLongEntry(t *testing.T) {
+	e := Entry{Loop: "D-1.1", Iteration: 3, Metric: strings.Repeat("m", 9000), Direction: Stable, Certificate: None}
+	link := &Link{"evidence/D-1/loop/iter_3/verdict.json", hash, "proof"}
+	for i := range 100 {
+		e.Tried = append(e.Tried, strings.Repeat("t", 300))
+		e.Succeeded = append(e.Succeeded, Learning{LaneB, strings.Repeat("b", 900), nil}, Learning{LaneA, fmt.Sprintf("met: %d", i), link})
+	}
+	file := AppendEntry("", e)
+	if len(file) > maxEntry+len(learningsHead)+10 || !HasEntry(file, "D-1.1", 3) {
+		t.Errorf("%d bytes", len(file))
+	}
+	if !strings.Contains(file, "more statements of this iteration stand in its entry file (evidence/D-1/loop/iter_3/agents_md_entry.md#"+Digest([]byte(e.Text()))+")") {
+		t.Error(file)
+	}
+	if !strings.Contains(file, "- [A] met: 0 (") || strings.Contains(file, "- [B]") {
+		t.Error("what is verified goes last")
+	}
+}
+
+// TestFirstLayoutLearnings: witness lines of the first layout, one for each iteration,
+// are summed up.
+func TestFirstLayoutLearnings(t *testing.T) {
+	file := StartLoop("", declared(t, Exact), "2026-11-21") + "\n[COMPACTION] Distilled 400 iterations\n"
+	for i := range 400 {
+		file += fmt.Sprintf("\n## Iteration %d of D-1.1\n- witness: 1 tried, 2 supported, 3 guesses; residual %d, IMPROVING, certificate NONE\n- [A] met: a (evidence/D-1/loop/iter_%d/v#%s)\n", i, 400-i, i, hash)
+	}
+	got, log := Compact(file)
+	if !strings.Contains(got, "- witness: iterations 0 to 399: 400 tried, 800 supported, 1200 guesses; residual 1, IMPROVING, certificate NONE\n- [A] met: a (evidence/D-1/loop/iter_399/v#") {
+		t.Errorf("%s", got)
+	}
+	if strings.Count(got, "[COMPACTION]") != 1 || !strings.Contains(log, `"Iteration 0 of D-1.1" to "Iteration 399 of D-1.1"`) {
+		t.Error(log)
+	}
 }
 
 func sources(t interface{ Fatal(...any) }) Sources {
 	return Sources{Declaration: declared(t, Exact), Limits: Limits{MaxIterations: 3, MaxTotalSeconds: 100, MaxTotalToolCalls: 50}, Iteration: 1, Spent: 1,
 		Used: Usage{1, 10, 20}, Learnings: AppendEntry(StartLoop("", declared(t, Exact), "2026-11-21"), entry(t, 0, 1)),
-		Manifest: Artifacts{Artifacts: []Artifact{{0, "b", hash, "log"}, {0, "a", hash, "test"}}}}
+		Manifest: Artifacts{Artifacts: []Artifact{{0, "b", hash, "log"}, {0, "a", hash, "test"}}},
+		Newest:   &Link{"evidence/D-1/loop/iter_0/manifest.json", hash, "snapshot"}}
 }
 
 func TestCapsule(t *testing.T) {

@@ -43,6 +43,8 @@ type Report struct {
 	History       []Residual          `json:"residual_history_decimal_strings"`
 	NextActions   []string            `json:"recommended_next_actions,omitempty"`
 	Additions     []string            `json:"additions,omitempty"` // of the last verdict: what the work brings of what decides on it
+	Commit        string              `json:"commit,omitempty"`    // of the work, which the last verdict is on
+	Record        string              `json:"record,omitempty"`    // of the unit's record, which the last claim names
 
 	LearningsFinalPath string `json:"AGENTS_md_final_path,omitempty"`
 	ManifestPath       string `json:"loop_manifest_path,omitempty"`
@@ -75,11 +77,13 @@ type Outcomes struct {
 	Limits      Limits
 	Status      Status
 	Decision    Decision
-	State       State         // where the loop stood when it ended
-	Certs       []Certificate // of every iteration, in order
+	State       State        // where the loop stood when it ended
+	Last        *Certificate // of the last iteration, nil before the first
+	History     []Residual   // of all iterations
+	Best        *Certificate // of the iteration with the best residual, where the status asks for it; nil for none
 	Used        Usage
-	Manifest    Artifacts
-	Rung        int // achieved, from Rung
+	Manifest    Artifacts // the newest: what the last iteration left, and the hash of all before
+	Rung        int       // achieved, from Rung
 	Missing     []string
 	Signals     []Signal
 	Diagnosis   string // of the Skeptic, on divergence
@@ -94,12 +98,11 @@ func NewReport(o Outcomes) Report {
 	d := o.Declaration
 	directive, _, _ := strings.Cut(d.LoopID, ".")
 	r := Report{SchemaVersion: SchemaVersion, LoopID: d.LoopID, Goal: d.Goal, Status: o.Status, StopReason: o.Decision.Reason,
-		Iterations: len(o.Certs), Seconds: o.Used.Seconds, RungTarget: d.RungTarget, RungAchieved: o.Rung, Profile: d.Profile, History: []Residual{},
+		Iterations: len(o.History), Seconds: o.Used.Seconds, RungTarget: d.RungTarget, RungAchieved: o.Rung, Profile: d.Profile, History: append([]Residual{}, o.History...),
 		LearningsFinalPath: Dir(directive) + "/" + LearningsFinal, ManifestPath: Dir(directive) + "/" + ManifestFile}
-	if n := len(o.Certs); n > 0 {
-		c := o.Certs[n-1]
-		r.History, r.Additions = c.History, c.Additions
-		r.Certificate = &HaltingCertificate{c.Type, c.Lane, c.Residual, c.Rp, c.History, c.Checklist}
+	if c := o.Last; c != nil {
+		r.Additions, r.Commit, r.Record = c.Additions, c.Commit, c.Record
+		r.Certificate = &HaltingCertificate{c.Type, c.Lane, c.Residual, c.Rp, r.History, c.Checklist}
 	}
 	switch r.Status {
 	case ExitConverged:
@@ -114,8 +117,8 @@ func NewReport(o Outcomes) Report {
 		r.LearningsFinalPath, r.ManifestPath = "", ""
 		r.Missing = append([]string{}, o.Missing...)
 		r.Safe = "Nothing was changed. The directive can be read, and questions about it stand in COMMS.md."
-		if len(o.Certs) > 0 {
-			r.Safe = "The work is on its branch, with the evidence in " + Dir(directive) + "; nothing of it is in main. A question about it stands in COMMS.md."
+		if o.Last != nil {
+			r.Safe = "The work is on its branch, with the evidence in " + Dir(directive) + " of its record; nothing of it is merged. A question about it stands in COMMS.md."
 		}
 	}
 	return r
@@ -131,12 +134,12 @@ func (r *Report) diverged(o Outcomes) {
 }
 
 func (r *Report) exceeded(o Outcomes) {
-	best := Best(r.History)
 	b := &BestResult{Path: r.ManifestPath, CriteriaMet: []string{}}
-	if best >= 0 {
+	if best := Best(r.History); best >= 0 {
 		b.Residual = r.History[best]
-		b.Path = r.ManifestPath
-		for _, m := range o.Certs[best].Checklist {
+	}
+	if o.Best != nil {
+		for _, m := range o.Best.Checklist {
 			if m.Met != nil && *m.Met {
 				b.CriteriaMet = append(b.CriteriaMet, m.Criterion)
 			}
@@ -166,7 +169,7 @@ func (r *Report) blocked(o Outcomes, directive string) {
 	r.Failed = or(o.Failed, o.Decision.Words)
 	r.Evidence = o.Manifest.Links()
 	if len(o.Signals) > 0 {
-		at := max(0, len(o.Certs)-1)
+		at := max(0, len(o.History)-1)
 		r.Signal, r.DetectedAt, r.Partial = o.Signals[0].Words(), &at, Dir(directive)
 	}
 	r.NextActions = []string{"Remove what is named above, then: git ward uow retry, or edit the directive."}

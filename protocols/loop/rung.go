@@ -26,6 +26,7 @@ func RungWords(rung int) string {
 // from the target (LOOP-9).
 type RungEvidence struct {
 	Certificate Certificate
+	History     []Residual // of all iterations
 	Verdict     *Verdict
 	Complete    bool // the evidence bundle has every required file, with the right hashes
 	// For 65537: links to evidence that the Skeptic verified, nil for none.
@@ -50,7 +51,7 @@ func Rung(e RungEvidence) (rung int, missing []string) {
 	if len(missing) > 0 {
 		return 0, missing
 	}
-	need(known(e.Certificate.History), "a residual history without gaps")
+	need(known(e.History), "a residual history without gaps")
 	need(e.Verdict.Trials >= 2 && e.Verdict.Agree, "two replays with the same verdict")
 	if err := SelfTest(); err != nil {
 		missing = append(missing, err.Error())

@@ -58,14 +58,18 @@ func documents(t *testing.T) map[string]any {
 	v := loop.Judge(p, []loop.Trial{run, run})
 	v.Commit = commit
 	v.Additions, v.Needs = []string{"zz_test.go (added)"}, "- additions: zz_test.go"
+	v.Control, v.Record = commit, commit
 	v.Main, v.Base, v.Accepted = commit, commit, []string{"Makefile"}
 	f := loop.Findings{Declaration: p, Limits: limits, Spent: 1, Verdict: &v}
 	c := loop.Certify(f)
-	manifest := loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Artifacts: []loop.Artifact{{Iteration: 0, Path: "a.txt", SHA256: hash, Role: "log"}}}
+	made := loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Artifacts: []loop.Artifact{{Iteration: 0, Path: "a.txt", SHA256: hash, Role: "log"}}}
+	manifest := made
+	manifest.SchemaVersion, manifest.Previous = loop.LinearVersion, &loop.Link{Path: "evidence/D-1/loop/iter_0/manifest.json", SHA256: hash, Role: "snapshot"}
+	budget := loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Limits: limits, Iterations: []loop.Usage{}}
 	o := loop.Outcomes{Declaration: p, Limits: limits, Status: loop.ExitConverged, Decision: loop.Decide(f, c), State: loop.BudgetCheck,
-		Certs: []loop.Certificate{c}, Manifest: manifest, Rung: loop.Rung274177}
-	return map[string]any{"plan": p, "certificate": c, "manifest": manifest, "artifacts": manifest, "halting_report": loop.NewReport(o), "verdict": v,
-		"budget_log": loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Limits: limits, Iterations: []loop.Usage{{Iteration: 0, ToolCalls: 3, Seconds: 9}}}}
+		Last: &c, History: c.History, Manifest: manifest, Rung: loop.Rung274177}
+	return map[string]any{"plan": p, "certificate": c, "manifest": manifest, "artifacts": made, "halting_report": loop.NewReport(o), "verdict": v,
+		"budget_log": budget.Next(loop.Usage{Iteration: 0, ToolCalls: 3, Seconds: 9})}
 }
 
 func TestEveryFileFits(t *testing.T) {
@@ -103,11 +107,11 @@ func TestExits(t *testing.T) {
 	forms := schemas(t)
 	p := documents(t)["plan"].(loop.Declaration)
 	var history []loop.Residual
-	var certs []loop.Certificate
+	var last loop.Certificate
 	for _, s := range []string{"1", "2", "3"} {
 		r, _ := loop.ParseResidual(s)
 		history = append(history, r)
-		certs = append(certs, loop.Certificate{Type: loop.Diverged, Lane: loop.LaneA, Residual: r, History: history, Checklist: []loop.Met{}})
+		last = loop.Certificate{Type: loop.Diverged, Lane: loop.LaneA, Residual: r, History: history, Checklist: []loop.Met{}}
 	}
 	for status, d := range map[loop.Status]loop.Decision{
 		loop.ExitDiverged:       {Event: loop.Diverged3, Reason: loop.SilentDivergence},
@@ -115,9 +119,9 @@ func TestExits(t *testing.T) {
 		loop.ExitBlocked:        {Event: loop.Backpressure, Reason: loop.BackpressureSignal, Words: "STOP"},
 		loop.ExitNeedInfo:       {Event: loop.NullDetected, Reason: loop.NullInput},
 	} {
-		o := loop.Outcomes{Declaration: p, Status: status, Decision: d, Certs: certs, State: loop.BudgetCheck, Missing: []string{"goal"}}
+		o := loop.Outcomes{Declaration: p, Status: status, Decision: d, Last: &last, History: history, State: loop.BudgetCheck, Missing: []string{"goal"}}
 		if status == loop.ExitNeedInfo {
-			o.Certs = nil
+			o.Last, o.History = nil, nil
 		}
 		data, err := loop.Encode(loop.NewReport(o))
 		if err != nil {
