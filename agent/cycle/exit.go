@@ -17,8 +17,14 @@ func (r *run) exit(ctx context.Context, status loop.Status, d loop.Decision) (En
 			Missing: r.deps.Declaration.Missing()})
 		return End{Report: &report}, nil
 	}
-	out := loop.Outcomes{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Status: status, Decision: d, State: r.state, Certs: r.past.certs,
+	out := loop.Outcomes{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Status: status, Decision: d, State: r.state,
 		Used: r.past.budget.Used(), Over: r.unpaid, Diagnosis: r.now.review.Diagnosis}
+	for i, c := range r.past.certs {
+		out.Last, out.History = &r.past.certs[i], append(out.History, c.Residual)
+	}
+	if best := loop.Best(out.History); best >= 0 {
+		out.Best = &r.past.certs[best]
+	}
 	if r.state != loop.BudgetCheck { // where nothing fails: it is decided on what ended well
 		out.Failed = d.Words
 	}
@@ -95,7 +101,7 @@ func (r *run) rung(ctx context.Context, pending map[string][]byte) (int, []strin
 		return 0, nil
 	}
 	last := r.past.certs[len(r.past.certs)-1]
-	e := loop.RungEvidence{Certificate: last, Complete: true}
+	e := loop.RungEvidence{Certificate: last, History: last.History, Complete: true}
 	if claim := r.deps.Journal.Claimed(); last.Commit != "" && claim != nil {
 		if v, err := r.deps.Verdict(ctx, last.Commit, claim.Hash); err == nil {
 			e.Verdict = v
