@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"git-ward/internal/atomicfile"
+	"git-ward/protocols/record"
 )
 
 // clone is one of the agent's repositories with its working tree.
 type clone struct {
-	store *Store
-	dir   string
+	store     *Store
+	dir       string
+	directive string // whose work it is for, with the records of its units; "" for main's
 }
 
 func (c *clone) gitDir() string { return filepath.Join(c.dir, ".git") }
@@ -126,6 +128,11 @@ func (c *clone) settings() []setting {
 		// What other branches learnt. A pattern, because a remote without a lesson
 		// has no such ref.
 		{"remote", "origin", "fetch", "+refs/notes/lesson*:refs/notes/lesson*"},
+	}
+	if c.directive != "" {
+		list = append(list,
+			setting{"remote", "origin", "fetch", "+" + record.Prefix + c.directive + ".*:" + recordRefs + c.directive + ".*"},
+			setting{"ward", "", "record", record.Dir})
 	}
 	if c.store.Door != "" {
 		proxy := shellQuote(c.store.Executable) + " connect " + shellQuote(c.store.Door)

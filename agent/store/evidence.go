@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -116,26 +115,6 @@ func (w *Work) addOnly(ctx context.Context, files map[string][]byte) error {
 		return err
 	}
 	_, err := w.clone.git(ctx, append([]string{"add", "--force", "--"}, slices.Sorted(maps.Keys(files))...)...)
-	return err
-}
-
-// Offer pushes the branch where the remote does not have it. Its error is
-// stop.Refused when the remote does not admit it; then what was committed since is in the
-// working tree again, to be mended.
-func (w *Work) Offer(ctx context.Context) error {
-	head, err := w.clone.resolve(ctx, "HEAD")
-	if err != nil {
-		return err
-	}
-	if tip, err := w.clone.remote(ctx, w.Branch); err != nil || tip == head {
-		return err
-	}
-	err = w.deliver(ctx, "", false)
-	if stop.Is(err, stop.Refused) {
-		if undoErr := w.undo(ctx); undoErr != nil {
-			return undoErr
-		}
-	}
 	return err
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type Journal struct {
 	Records []*uow.Record // oldest first; empty before the unit is opened
 
 	tip   string // commit, "" before the first
+	in    *clone // that has the tip's commit for sure
 	store *Store
 }
 
@@ -69,7 +71,7 @@ func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, err
 		if err := j.Err(); err != nil {
 			return nil, err
 		}
-		list = append(list, &Journal{ID: u.ID, Records: j.Records, tip: u.Tip, store: s})
+		list = append(list, &Journal{ID: u.ID, Records: j.Records, tip: u.Tip, in: s.main, store: s})
 	}
 	return list, nil
 }
@@ -77,10 +79,28 @@ func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, err
 // NewJournal is that of a unit which is not opened yet.
 func (s *Store) NewJournal(id uow.ID) *Journal { return &Journal{ID: id, store: s} }
 
-// Append makes the record of a step and pushes it. Whoever was faster is built
-// upon (UOW-1): the step is judged anew on the new tip. What the rules or the
-// remote do not admit is stop.Refused.
-func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World) error {
+// Layout is where the unit's papers lie, RecordLayout before it is opened.
+func (j *Journal) Layout() int64 {
+	if last := j.Last(); last != nil {
+		return last.Layout
+	}
+	return uow.RecordLayout
+}
+
+// Append makes the record of a step and pushes it; with a Work, what its branch and its
+// record hold beyond the remote goes in the same push, all or nothing. Whoever was
+// faster is built upon (UOW-1): the step is judged anew on the new tip. What the rules
+// or the remote do not admit is stop.Refused; then branch and record are what the remote
+// has, and what they held is in the working tree. ErrMoved is for a claim whose work
+// somebody else moved.
+func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World, with ...*Work) error {
+	var w *Work
+	if len(with) > 0 {
+		w = with[0]
+	}
+	if w != nil && w.Record != nil && j.Layout() == uow.FirstLayout {
+		in.Layout = uow.RecordLayout
+	}
 	for try := range maxRaces {
 		r, found := uow.Advance(j.ID, j.Last(), in, world)
 		if len(found) > 0 {
@@ -88,33 +108,95 @@ func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World) err
 			diag.WriteText(&b, found)
 			return stop.Refuse(b.String(), found...)
 		}
-		commit, err := j.commit(r)
-		if err != nil {
+		pushErr, err := j.push(ctx, r, w)
+		if err != nil || pushErr == nil || ctx.Err() != nil {
+			return errors.Join(pushErr, err)
+		}
+		again, err := j.raced(ctx, r, w, pushErr)
+		if err != nil || !again {
 			return err
 		}
-		pushErr := j.store.main.pushRef(ctx, commit, j.ID.Ref(), j.tip)
-		if pushErr == nil {
-			j.Records, j.tip = append(j.Records, r), commit
-			return nil
-		}
-		if ctx.Err() != nil {
-			return pushErr
-		}
-		moved, err := j.refresh(ctx)
-		if err != nil {
-			return err
-		}
-		if last := j.Last(); last != nil && last.Hash == r.Hash {
-			return nil // it had arrived
-		}
-		if !moved {
-			return pushErr
+		if moved := w != nil && w.raced; moved && in.Event == uow.MakeClaim {
+			return ErrMoved
 		}
 		if err := git.Backoff(ctx, try); err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("%s moved %d times while it was pushed", j.ID.Ref(), maxRaces)
+}
+
+// push pushes a record's commit, with what a Work holds beyond the remote. pushErr is
+// that of the push; err says that there was none.
+func (j *Journal) push(ctx context.Context, r *uow.Record, w *Work) (pushErr, err error) {
+	from, moves := j.store.main, []move(nil)
+	if w != nil {
+		from = &w.clone
+		if moves, err = w.moves(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := j.moveInto(ctx, from); err != nil {
+		return nil, err
+	}
+	commit, err := j.commit(from, r)
+	if err != nil {
+		return nil, err
+	}
+	if pushErr = from.pushAll(ctx, append(moves, move{j.ID.Ref(), j.tip, commit})); pushErr != nil {
+		return pushErr, nil
+	}
+	j.Records, j.tip = append(j.Records, r), commit
+	if w != nil {
+		return nil, w.arrived(ctx)
+	}
+	return nil, nil
+}
+
+// moveInto sees to it that a clone has the journal's newest commit, to push from there.
+func (j *Journal) moveInto(ctx context.Context, c *clone) error {
+	if j.tip == "" || j.in == c {
+		j.in = c
+		return nil
+	}
+	if known, err := c.resolve(ctx, j.tip); err != nil {
+		return err
+	} else if known == "" {
+		if _, err := c.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "--refmap=", "origin", j.ID.Ref()); err != nil {
+			return err
+		}
+	}
+	j.in = c
+	return nil
+}
+
+// raced looks where the refs are after a push that did not go through: again is whether
+// somebody moved one, so that it is worth another try; no error and not again is a
+// push that had arrived.
+func (j *Journal) raced(ctx context.Context, r *uow.Record, w *Work, pushErr error) (again bool, err error) {
+	moved, err := j.refresh(ctx)
+	if err != nil {
+		return false, errors.Join(pushErr, err)
+	}
+	if last := j.Last(); last != nil && last.Hash == r.Hash {
+		if w != nil {
+			err = w.arrived(ctx)
+		}
+		return false, err // it had arrived
+	}
+	if w != nil {
+		if err := w.lookAgain(ctx); err != nil {
+			return false, err
+		}
+		moved = moved || w.raced
+	}
+	if moved {
+		return true, nil
+	}
+	if w != nil && stop.Is(pushErr, stop.Refused) {
+		return false, errors.Join(pushErr, w.drop(ctx))
+	}
+	return false, pushErr
 }
 
 // refresh reads the journal again and reports whether it moved.
@@ -125,15 +207,15 @@ func (j *Journal) refresh(ctx context.Context) (moved bool, err error) {
 	}
 	for _, now := range list {
 		if now.ID == j.ID && now.tip != j.tip {
-			j.tip, j.Records = now.tip, now.Records
+			j.tip, j.Records, j.in = now.tip, now.Records, now.in
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// commit writes a record's commit on the tip.
-func (j *Journal) commit(r *uow.Record) (string, error) {
+// commit writes a record's commit on the tip into a clone.
+func (j *Journal) commit(c *clone, r *uow.Record) (string, error) {
 	data, err := r.Marshal()
 	if err != nil {
 		return "", err
@@ -142,7 +224,7 @@ func (j *Journal) commit(r *uow.Record) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return git.Open(j.store.main.gitDir()).CommitFileAs(agentIdent, j.tip, uow.File, data, at,
+	return git.Open(c.gitDir()).CommitFileAs(agentIdent, j.tip, uow.File, data, at,
 		fmt.Sprintf("uow: %s %s %s", r.ID, r.Event, r.State))
 }
 

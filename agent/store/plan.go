@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +18,9 @@ func (w *Work) Head(ctx context.Context) (string, error) { return w.clone.resolv
 
 // Restart drops what the remote does not have, as Store.Work does for one who
 // comes anew.
-func (w *Work) Restart(ctx context.Context) error { return w.prepare(ctx, false) }
+func (w *Work) Restart(ctx context.Context) error {
+	return errors.Join(w.Record.drop(ctx), w.prepare(ctx, false))
+}
 
 // CommitPlan makes the working tree that of a commit again, whatever somebody made
 // of it, and commits a plan on top (Ward-Plan). It returns the new commit.

@@ -54,6 +54,7 @@ func (w *Work) deliver(ctx context.Context, text string, done bool) error {
 		}
 		pushErr := w.clone.push(ctx, head, w.Branch)
 		if pushErr == nil {
+			w.tip = head
 			if done {
 				w.Done = &Done{head, text}
 			}

@@ -19,20 +19,15 @@ import (
 // that begins with `!` in the porcelain output is the remote's word on the branch;
 // without one it never got so far.
 func (c *clone) push(ctx context.Context, commit, branch string) error {
-	return c.pushTo(ctx, commit+":refs/heads/"+branch)
+	return c.pushTo(ctx, []string{commit + ":refs/heads/" + branch})
 }
 
-// pushRef pushes commit to a ref that is at old, "" for one that is not there.
-func (c *clone) pushRef(ctx context.Context, commit, ref, old string) error {
-	return c.pushTo(ctx, commit+":"+ref, "--force-with-lease="+ref+":"+old)
-}
-
-func (c *clone) pushTo(ctx context.Context, refspec string, more ...string) error {
+func (c *clone) pushTo(ctx context.Context, refspecs []string, more ...string) error {
 	args := append([]string{"push", "--porcelain", "--no-verify", "--no-signed"}, more...)
 	if c.store.pushOptions {
 		args = append(args, "--push-option=ward.format=json")
 	}
-	args = append(args, "origin", refspec)
+	args = append(append(args, "origin"), refspecs...)
 	stdout, stderr, err := c.store.runInput(ctx, c.dir, "", args...)
 	if err == nil || ctx.Err() != nil {
 		return err

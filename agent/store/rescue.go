@@ -19,7 +19,7 @@ const maxRescued = 10
 // that is not pushed and, with all, what is not committed, as a commit. It returns
 // the branches; what the remote refuses stays in the tree below refs/rescue/.
 func (s *Store) Rescue(ctx context.Context, dir string, all bool, now time.Time) ([]string, error) {
-	c := &clone{s, dir}
+	c := &clone{store: s, dir: dir}
 	if err := c.ensure(ctx); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/process"
@@ -45,6 +46,19 @@ type Options struct {
 	// Running is the branch that a watcher started the agent from, "" for none. It
 	// keeps that working tree and main's, and may run from them.
 	Running string
+	// Redact takes secrets out of what is written for readers; nil takes none.
+	Redact func(string) string
+	// Control says which branches are the control's and the project's; the zero value
+	// is main for both.
+	Control config.Control
+}
+
+// redact takes secrets out of a text.
+func (s *Store) redact(text string) string {
+	if s.Redact == nil {
+		return text
+	}
+	return s.Redact(text)
 }
 
 // Store is the agent's view of one remote. It is for one process at a time, which

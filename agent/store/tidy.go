@@ -24,7 +24,7 @@ func (s *Store) Tidy(ctx context.Context, keep func(directive string) bool) ([]s
 		if keep(e.Name()) {
 			continue
 		}
-		c := &clone{s, filepath.Join(dir, e.Name(), s.name)}
+		c := &clone{store: s, dir: filepath.Join(dir, e.Name(), s.name)}
 		if ok, err := s.merged(ctx, c); !ok || err != nil {
 			if err != nil {
 				return removed, err

@@ -32,8 +32,13 @@ type Work struct {
 	Branch    string // "agent/D-1"
 	Done      *Done  // the end of the work, when the remote has it
 
+	// Record is that of the unit at hand, nil before Begin.
+	Record *Record
+
 	clone clone
 	base  string // where the model started from
+	tip   string // of the branch on the remote, as of what it is built upon; "" for none
+	raced bool   // somebody else moved branch or record, as of the last push that failed
 }
 
 // Done is the commit that ended the work.
@@ -50,7 +55,7 @@ func (w *Work) Dir() string { return w.clone.dir }
 // plan that the clone has committed on top of that, and not pushed yet, are kept.
 func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
 	w := &Work{Directive: d, Branch: "agent/" + d.Name()}
-	w.clone = clone{store: s, dir: filepath.Join(s.State, "agent", d.Name(), s.name)}
+	w.clone = clone{store: s, dir: filepath.Join(s.State, "agent", d.Name(), s.name), directive: d.Name()}
 	if s.Running == w.Branch { // the process runs from the files that lie there
 		w.clone.dir = filepath.Join(s.State, asideDir, d.Name(), s.name)
 	}
@@ -97,7 +102,7 @@ func (w *Work) prepare(ctx context.Context, keep bool) error {
 		return err
 	}
 	start := tip
-	if tip == "" {
+	if w.tip = tip; tip == "" {
 		start = main
 	}
 	if w.Done, err = w.findDone(ctx, start); err != nil {
@@ -135,8 +140,10 @@ func (w *Work) reset(ctx context.Context, commit string) error {
 	if _, err := w.clone.git(ctx, "checkout", "--quiet", "--force", "--no-track", "-B", w.Branch, commit, "--"); err != nil {
 		return err
 	}
-	_, err := w.clone.git(ctx, "clean", "-ffdxq")
-	return err
+	if _, err := w.clone.git(ctx, "clean", "-ffdxq"); err != nil || w.Record == nil {
+		return err
+	}
+	return w.Record.Show(ctx, w.Record.shown...)
 }
 
 // mergeMain lets work that began on an older main go on from the present one. A

@@ -97,9 +97,17 @@ func (r *Repo) CommitFileAs(who, parent, name string, data []byte, when time.Tim
 // CommitTree stores a commit of a tree, in UTC, and returns its id. The same
 // arguments make the same commit. Parent "" or Zero makes a first one.
 func (r *Repo) CommitTree(who, tree, parent string, when time.Time, message string) (string, error) {
+	return r.CommitMerge(who, tree, []string{parent}, when, message)
+}
+
+// CommitMerge is CommitTree with any number of parents; those that are "" or Zero are
+// left out.
+func (r *Repo) CommitMerge(who, tree string, parents []string, when time.Time, message string) (string, error) {
 	text := "tree " + tree + "\n"
-	if parent != "" && parent != Zero {
-		text += "parent " + parent + "\n"
+	for _, parent := range parents {
+		if parent != "" && parent != Zero {
+			text += "parent " + parent + "\n"
+		}
 	}
 	who = fmt.Sprintf("%s %d +0000", who, when.Unix())
 	return r.WriteObject("commit", fmt.Appendf(nil, "%sauthor %s\ncommitter %s\n\n%s\n", text, who, who, message))

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
+)
+
+// Begin opens the record of a unit: as the remote has it, with plans and steps that a
+// run before this one has left in the clone, or a new one. With no journal there is no
+// unit, and the record stays in this clone. Earlier are the directive's units before.
+func (w *Work) Begin(ctx context.Context, j *Journal, earlier []*Journal) error {
+	id := uow.ID{Directive: w.Directive.Name()} // no unit has the number 0
+	if j != nil {
+		id = j.ID
+	}
+	w.Close()
+	r := &Record{work: w, id: id, local: j == nil}
+	if err := r.open(ctx, func() (map[string][]byte, error) { return w.inherited(ctx, earlier) }); err != nil {
+		return err
+	}
+	w.Record = r
+	return r.Show(ctx)
+}
+
+// Close ends the children that read for the work.
+func (w *Work) Close() {
+	if w.Record != nil {
+		w.Record.close()
+	}
+}
+
+// open finds the record's newest commit, or makes the first one of files.
+func (r *Record) open(ctx context.Context, first func() (map[string][]byte, error)) (err error) {
+	if r.remote, err = r.work.clone.resolve(ctx, tracking(r.id)); err != nil {
+		return err
+	}
+	here, err := r.work.clone.resolve(ctx, r.Ref())
+	if err != nil {
+		return err
+	}
+	start := r.remote
+	switch {
+	case r.local:
+		start = here
+	case here != "" && here != r.remote && r.remote != "":
+		r.tip = here
+		start, err = r.kept(ctx)
+	}
+	if r.tip = here; err != nil {
+		return err
+	}
+	if start != "" {
+		return r.reset(ctx, start)
+	}
+	files, err := first()
+	if err != nil {
+		return err
+	}
+	return r.root(ctx, files)
+}
+
+// root makes the first commit of a record that has none on the remote.
+func (r *Record) root(ctx context.Context, files map[string][]byte) error {
+	tree, err := r.objects(ctx).EditTree("", files)
+	if err != nil {
+		return err
+	}
+	if r.tip != "" { // one that was never pushed is made again
+		if _, err := r.work.clone.git(ctx, "update-ref", "-d", r.Ref(), r.tip); err != nil {
+			return err
+		}
+		r.tip = ""
+	}
+	r.tree = tree
+	commit, err := r.commitTree(tree, "", r.Message("record: "+r.id.String()+" begins", ""))
+	if err != nil {
+		return err
+	}
+	return r.moveTo(ctx, commit, tree)
+}
+
+// reset makes a commit the newest one here.
+func (r *Record) reset(ctx context.Context, commit string) error {
+	tree, err := r.treeOf(ctx, commit)
+	if err != nil {
+		return err
+	}
+	if err := r.moveTo(ctx, commit, tree); err != nil {
+		return err
+	}
+	r.tree = tree
+	return nil
+}
+
+// inherited is what a record begins with: the learnings of the directive's newest unit
+// that has some, or else of the newest unit whose work is in the project (REC-4).
+func (w *Work) inherited(ctx context.Context, earlier []*Journal) (map[string][]byte, error) {
+	for _, j := range slices.Backward(earlier) {
+		data, err := w.learnings(ctx, tracking(j.ID))
+		if data != nil || err != nil {
+			return map[string][]byte{record.Learnings: data}, err
+		}
+	}
+	data, err := w.clone.store.taken(ctx)
+	if data == nil || err != nil {
+		return nil, err
+	}
+	return map[string][]byte{record.Learnings: data}, nil
+}
+
+// learnings reads LEARNINGS.md of a commit, nil when it has none.
+func (w *Work) learnings(ctx context.Context, commit string) ([]byte, error) {
+	batch := git.Open(w.clone.gitDir()).Batch(ctx)
+	defer batch.Close()
+	_, data, err := batch.Read(commit+":"+record.Learnings, recordSize)
+	if errors.Is(err, git.ErrMissing) {
+		return nil, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("%s of %s: %w", record.Learnings, commit, err)
+	}
+	return data, err
+}
+
+// taken is LEARNINGS.md of the newest record of any directive whose work is in the
+// project, nil where there is none.
+func (s *Store) taken(ctx context.Context) ([]byte, error) {
+	records, err := s.Records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	batch := git.Open(s.main.gitDir()).Batch(ctx)
+	defer batch.Close()
+	for _, r := range records {
+		if merged, err := s.Merged(ctx, r.Work); err != nil {
+			return nil, err
+		} else if !merged {
+			continue
+		}
+		_, data, err := batch.Read(r.Tip+":"+record.Learnings, recordSize)
+		if !errors.Is(err, git.ErrMissing) {
+			return data, err
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/record"
+)
+
+// Base is the branch's commit that the work at hand began from: what the remote has,
+// with the project merged in. What an iteration changed is the difference to it.
+func (w *Work) Base() string { return w.base }
+
+// Iterate makes one commit of all that the working tree holds, as the work of an
+// iteration (REC-1), and returns the branch's newest commit, which is the one before
+// where nothing changed. Its subject is the worker's own words where they are fit for
+// one. The number is the iteration's in the journal. The error is stop.Refused where
+// the tree cannot be committed.
+func (w *Work) Iterate(ctx context.Context, number int, words string) (string, error) {
+	if err := w.clone.ensure(ctx); err != nil { // a model may have changed settings
+		return "", err
+	}
+	if err := w.clone.exclude(); err != nil {
+		return "", err
+	}
+	if err := w.ready(ctx); err != nil {
+		return "", err
+	}
+	if _, err := w.clone.git(ctx, "diff", "--cached", "--quiet"); err == nil {
+		return w.Head(ctx)
+	}
+	trailers := []string{record.TrailerDirective + ": " + w.Directive.Name(), fmt.Sprintf("%s: %d", record.TrailerIteration, number)}
+	if w.Record != nil && !w.Record.local {
+		trailers = append(trailers, record.TrailerRecord+": "+w.Record.Ref())
+	}
+	text := message(w.subject(words), "", trailers) + "\n"
+	if _, _, err := w.clone.store.runInput(ctx, w.clone.dir, text, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-"); err != nil {
+		return "", err
+	}
+	return w.Head(ctx)
+}
+
+// subject is the first line of a worker's last words, where it says on one line what
+// was done, and else what was asked for.
+func (w *Work) subject(words string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(words), "\n")
+	first = strings.TrimRight(strings.TrimSpace(first), ".")
+	clean := w.clone.store.redact(first)
+	if first == "" || len(first) > maxSubject || clean != first || diag.Clean(first) != first || strings.ContainsAny(first[:1], "#-*`<>|{[") {
+		return w.Directive.Title.String()
+	}
+	return first
+}

@@ -1,0 +1,244 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"git-ward/agent/stop"
+	"git-ward/internal/git"
+)
+
+// ErrMoved says that somebody else moved the branch or the record while they were
+// pushed with a claim. His commits are below ours now, so what was claimed is another
+// commit: the caller makes its claim anew.
+var ErrMoved = errors.New("somebody else moved the work while it was claimed")
+
+// move is one ref of a push, from where the remote has it.
+type move struct {
+	ref      string
+	old, new string // commits; old "" is a ref that is not there
+}
+
+// pushAll moves refs at once, or none of them (git-push(1), --atomic), as push does.
+func (c *clone) pushAll(ctx context.Context, moves []move) error {
+	if len(moves) == 0 {
+		return nil
+	}
+	var leases, refspecs []string
+	for _, m := range moves {
+		leases = append(leases, "--force-with-lease="+m.ref+":"+m.old)
+		refspecs = append(refspecs, m.new+":"+m.ref)
+	}
+	return c.pushTo(ctx, refspecs, append(leases, "--atomic")...)
+}
+
+// moves is what branch and record hold beyond the remote.
+func (w *Work) moves(ctx context.Context) ([]move, error) {
+	var list []move
+	head, err := w.clone.resolve(ctx, "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	if head != w.tip && w.hasWork(ctx, head) {
+		list = append(list, move{"refs/heads/" + w.Branch, w.tip, head})
+	}
+	if r := w.Record; r != nil && !r.local && r.tip != r.remote {
+		list = append(list, move{r.Ref(), r.remote, r.tip})
+	}
+	return list, nil
+}
+
+// hasWork reports whether the branch is worth its push: one that the remote does not
+// have, and that would hold nothing but the project, is not made.
+func (w *Work) hasWork(ctx context.Context, head string) bool {
+	if w.tip != "" || w.Record == nil {
+		return true
+	}
+	in, err := w.clone.isAncestor(ctx, head, mainRef)
+	return err != nil || !in
+}
+
+// Offer pushes what branch and record hold beyond the remote, all or nothing, without a
+// step of the journal. Its error is stop.Refused as Journal.Append's is.
+func (w *Work) Offer(ctx context.Context) error {
+	for try := range maxRaces {
+		moves, err := w.moves(ctx)
+		if err != nil {
+			return err
+		}
+		if len(moves) == 0 {
+			return w.arrived(ctx)
+		}
+		pushErr := w.clone.pushAll(ctx, moves)
+		if pushErr == nil {
+			return w.arrived(ctx)
+		}
+		if ctx.Err() != nil {
+			return pushErr
+		}
+		if err := w.lookAgain(ctx); err != nil {
+			return errors.Join(pushErr, err)
+		}
+		if !w.raced {
+			if stop.Is(pushErr, stop.Refused) {
+				pushErr = errors.Join(pushErr, w.drop(ctx))
+			}
+			return pushErr
+		}
+		if err := git.Backoff(ctx, try); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s moved on the remote %d times while it was pushed", w.Branch, maxRaces)
+}
+
+// arrived notes that the remote has what branch and record hold.
+func (w *Work) arrived(ctx context.Context) (err error) {
+	if w.Record != nil {
+		w.Record.remote = w.Record.tip
+	}
+	if w.base, err = w.clone.resolve(ctx, "HEAD"); err == nil && (w.tip != "" || w.hasWork(ctx, w.base)) {
+		w.tip = w.base
+	}
+	return err
+}
+
+// lookAgain looks where branch and record are on the remote after a push that did not
+// go through, and puts what is there below ours: raced is whether there was anything.
+func (w *Work) lookAgain(ctx context.Context) (err error) {
+	w.raced, err = w.below(ctx)
+	return err
+}
+
+func (w *Work) below(ctx context.Context) (moved bool, err error) {
+	if err := w.clone.fetch(ctx); err != nil {
+		return false, err
+	}
+	head, err := w.clone.resolve(ctx, "HEAD")
+	if err != nil {
+		return false, err
+	}
+	tip, err := w.clone.remote(ctx, w.Branch)
+	if err != nil {
+		return false, err
+	}
+	if tip != w.tip {
+		moved, w.tip = true, tip
+		if err := w.takeIn(ctx, tip, head); err != nil {
+			return false, err
+		}
+	}
+	if w.Record == nil || w.Record.local {
+		return moved, nil
+	}
+	also, err := w.Record.rebase(ctx)
+	return moved || also, err
+}
+
+// takeIn merges what somebody else pushed to the branch; "" is a branch that is gone.
+func (w *Work) takeIn(ctx context.Context, tip, head string) error {
+	if tip == "" {
+		return nil
+	}
+	if mine, err := w.clone.isAncestor(ctx, tip, head); mine || err != nil {
+		return err
+	}
+	if _, err := w.clone.git(ctx, "merge", "--quiet", "--no-edit", tip); err != nil {
+		return w.conflict(ctx, err)
+	}
+	return nil
+}
+
+// rebase puts what is not pushed of the record on top of what the remote has by now;
+// false where that did not move.
+func (r *Record) rebase(ctx context.Context) (bool, error) {
+	now, err := r.work.clone.resolve(ctx, tracking(r.id))
+	if err != nil || now == r.remote {
+		return false, err
+	}
+	mine, err := r.history(ctx, func(list []RecordCommit) bool {
+		return len(list) > 0 && list[len(list)-1].Parent == r.remote
+	})
+	if err != nil {
+		return false, err
+	}
+	r.remote = now
+	if now == "" || now == r.tip { // gone, or it had arrived
+		return true, nil
+	}
+	type change struct {
+		RecordCommit
+		files map[string][]byte
+	}
+	var list []change
+	for i := len(mine) - 1; i >= 0; i-- {
+		files, err := r.difference(ctx, mine[i].Parent, mine[i].ID)
+		if err != nil {
+			return false, err
+		}
+		list = append(list, change{mine[i], files})
+	}
+	if err := r.reset(ctx, now); err != nil {
+		return false, err
+	}
+	for _, c := range list {
+		if _, err := r.Commit(ctx, c.Message, c.Second, c.files); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// emptyTree is git's name of a tree without entries.
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+// difference is the files by which a commit differs from the one before it, "" for
+// none; nil content is a file that is gone.
+func (r *Record) difference(ctx context.Context, old, new string) (map[string][]byte, error) {
+	if old == "" {
+		old = emptyTree
+	}
+	out, err := r.work.clone.git(ctx, "diff-tree", "-r", "-z", "--no-renames", "--name-only", old, new, "--")
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		if name == "" {
+			continue
+		}
+		_, data, err := r.objects(ctx).Read(new+":"+name, recordSize)
+		if errors.Is(err, git.ErrMissing) {
+			data, err = nil, nil
+		} else if err == nil && data == nil {
+			data = []byte{}
+		}
+		if err != nil {
+			return nil, err
+		}
+		files[name] = data
+	}
+	return files, nil
+}
+
+// drop takes record and branch back to what the remote has, after a refusal: what they
+// held lies in the working tree.
+func (w *Work) drop(ctx context.Context) error {
+	return errors.Join(w.undo(ctx), w.Record.drop(ctx))
+}
+
+func (r *Record) drop(ctx context.Context) error {
+	if r == nil || r.local || r.tip == r.remote {
+		return nil
+	}
+	if r.remote != "" {
+		return r.reset(ctx, r.remote)
+	}
+	all, err := r.Log(ctx, 0)
+	if err != nil {
+		return err
+	}
+	return r.reset(ctx, all[len(all)-1].ID)
+}

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/record"
+)
+
+// shown are the record's files and directories that a worker reads and writes below
+// .ward of the working tree.
+var shown = []string{record.Learnings, record.Plans, record.PostMortems, record.Research, record.Lessons}
+
+// written are the directories whose files somebody may have written there.
+var written = []string{record.Plans, record.PostMortems, record.Research, record.Transcripts}
+
+// paperSize bounds a file that is taken from the working tree, in bytes.
+const paperSize = 16 << 20
+
+// Show puts the record's papers, and the files at these paths of it, below .ward of the
+// working tree, as the newest commit has them, in place of whatever lies there. Git
+// leaves that directory out.
+func (r *Record) Show(ctx context.Context, paths ...string) error {
+	if err := r.work.clone.exclude(); err != nil {
+		return err
+	}
+	dir := filepath.Join(r.work.clone.dir, record.Dir)
+	if err := removeAll(dir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	r.shown = paths
+	for _, name := range append(slices.Clone(shown), paths...) {
+		if err := r.show(ctx, root, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show writes one file of the newest commit, or all files below a directory.
+func (r *Record) show(ctx context.Context, root *os.Root, name string) error {
+	object, data, err := r.objects(ctx).Read(r.tip+":"+name, recordSize)
+	switch {
+	case errors.Is(err, git.ErrMissing):
+		return nil
+	case err != nil:
+		r.close()
+		return err
+	case object.Kind == "blob":
+		return place(root, name, data)
+	}
+	return r.walk(ctx, r.tip, name, func(path string, e git.Entry) error {
+		_, data, err := r.objects(ctx).Read(e.ID, recordSize)
+		if err != nil {
+			r.close()
+			return err
+		}
+		return place(root, path, data)
+	})
+}
+
+// Papers are the files that somebody wrote below .ward, plans and post-mortems among
+// them, and that the newest commit does not have so, by their paths in the record.
+func (r *Record) Papers(ctx context.Context) (map[string][]byte, error) {
+	root, err := os.OpenRoot(filepath.Join(r.work.clone.dir, record.Dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	papers := map[string][]byte{}
+	take := func(name string) error {
+		info, err := root.Lstat(name)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > paperSize || !record.Listed(r.id.Directive, name) {
+			return nil // a link, or gone by now: it is no paper
+		}
+		data, err := root.ReadFile(name)
+		if err != nil {
+			return nil
+		}
+		have, err := r.File(ctx, name)
+		if err == nil && (have == nil || !bytes.Equal(have, data)) {
+			papers[name] = data
+		}
+		return err
+	}
+	if err := take(record.Lessons); err != nil {
+		return nil, err
+	}
+	for _, dir := range written {
+		err := fs.WalkDir(root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return nil
+			}
+			return take(name)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return papers, nil
+}
+
+// place writes a file below a directory; nothing that a model left there, such as a
+// link, leads out of it.
+func place(root *os.Root, name string, data []byte) error {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		if err := root.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	return root.WriteFile(name, data, 0o644)
+}
+
+// exclude tells git to leave .ward out of what is committed.
+func (c *clone) exclude() error {
+	if err := os.MkdirAll(filepath.Join(c.gitDir(), "info"), 0o755); err != nil {
+		return err
+	}
+	return put(filepath.Join(c.gitDir(), "info", "exclude"), []byte("/"+record.Dir+"/\n"))
+}
+
+// redacted takes secrets out of the texts that are for readers alone. A plan is run,
+// and evidence is hashed: of those what the remote says counts.
+func (r *Record) redacted(files map[string][]byte) map[string][]byte {
+	redact := r.work.clone.store.redact
+	clean := make(map[string][]byte, len(files))
+	for name, data := range files {
+		if top, _, _ := strings.Cut(name, "/"); data != nil && (top == record.PostMortems || top == record.Transcripts || top == record.Research) {
+			data = []byte(redact(string(data)))
+		}
+		clean[name] = data
+	}
+	return clean
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/record"
+)
+
+// RecordCommit is one commit of a record.
+type RecordCommit struct {
+	ID      string
+	Parent  string // "" of the root
+	Second  string // the commit of the work that it speaks of, "" for none
+	Message string
+	Time    time.Time
+}
+
+// Log lists the record's commits by their first parents, the newest first: at most
+// limit of them, 0 for all.
+func (r *Record) Log(ctx context.Context, limit int) ([]RecordCommit, error) {
+	return r.history(ctx, func(list []RecordCommit) bool { return limit > 0 && len(list) >= limit })
+}
+
+// history is Log until enough says that there is enough.
+func (r *Record) history(ctx context.Context, enough func([]RecordCommit) bool) ([]RecordCommit, error) {
+	var list []RecordCommit
+	for id := r.tip; id != "" && !enough(list); {
+		_, data, err := r.objects(ctx).Read(id, recordSize)
+		if err != nil {
+			r.close()
+			return nil, err
+		}
+		c, err := git.ParseCommit(data)
+		if err = git.Forgive(err); err != nil {
+			return nil, err
+		}
+		entry := RecordCommit{ID: id, Message: c.Text(c.Message), Time: committed(c)}
+		if len(c.Parents) > 0 {
+			entry.Parent = c.Parents[0]
+		}
+		if len(c.Parents) > 1 {
+			entry.Second = c.Parents[1]
+		}
+		list, id = append(list, entry), entry.Parent
+	}
+	return list, nil
+}
+
+// kept is the newest commit here of those that lie directly on what the remote has and
+// bring plans or steps of one: work that a run before this one has done. Anything else
+// that was not pushed is left out, with what lies on it: it is made again.
+func (r *Record) kept(ctx context.Context) (string, error) {
+	list, err := r.history(ctx, func(list []RecordCommit) bool {
+		return len(list) > 0 && list[len(list)-1].Parent == r.remote || len(list) >= markerDepth
+	})
+	if err != nil || len(list) == 0 || list[len(list)-1].Parent != r.remote {
+		return r.remote, err
+	}
+	tip := r.remote
+	for i := len(list) - 1; i >= 0 && hasAny(list[i].Message, record.TrailerPlan, record.TrailerStep); i-- {
+		tip = list[i].ID
+	}
+	return tip, nil
+}
+
+// treeOf is the tree of a commit.
+func (r *Record) treeOf(ctx context.Context, commit string) (string, error) {
+	object, _, err := r.objects(ctx).Read(commit+"^{tree}", recordSize)
+	return object.ID, err
+}
+
+// committed is when a commit was made, by its committer's line.
+func committed(c *git.Commit) time.Time {
+	_, stamp, _ := strings.Cut(c.Committer, "> ")
+	seconds, _, _ := strings.Cut(stamp, " ")
+	n, _ := strconv.ParseInt(seconds, 10, 64)
+	return time.Unix(n, 0).UTC()
+}

@@ -1,0 +1,107 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// EditTree stores the tree that another one, "" for an empty one, becomes by files put
+// in as regular ones or, with nil content, taken out, and returns its id. A directory
+// that loses its last file goes; what stood in a file's way goes, too. It costs a file
+// an object and no child, and reads only the directories on the way.
+func (b *Batch) EditTree(tree string, files map[string][]byte) (string, error) {
+	for name := range files {
+		if name == "" || path.Clean(name) != name || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "../") || name == ".." || name == "." {
+			return "", fmt.Errorf("%q is not the path of a file in a tree", name)
+		}
+	}
+	id, err := b.edit(tree, files)
+	if err == nil && id == "" {
+		return b.repo.WriteObject("tree", nil)
+	}
+	return id, err
+}
+
+// edit is EditTree for one directory, whose files' paths are relative to it; "" is one
+// without any.
+func (b *Batch) edit(tree string, files map[string][]byte) (string, error) {
+	entries, err := b.directory(tree)
+	if err != nil {
+		return "", err
+	}
+	below := map[string]map[string][]byte{}
+	for name, data := range files {
+		first, rest, deeper := strings.Cut(name, "/")
+		switch {
+		case deeper:
+			if below[first] == nil {
+				below[first] = map[string][]byte{}
+			}
+			below[first][rest] = data
+		case data == nil:
+			entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Name == first && !e.IsDir() })
+		default:
+			id, err := b.repo.WriteObject("blob", data)
+			if err != nil {
+				return "", err
+			}
+			entries = place(entries, Entry{ModeFile, first, id})
+		}
+	}
+	for name, inside := range below {
+		if entries, err = b.editBelow(entries, name, inside); err != nil {
+			return "", err
+		}
+	}
+	if len(entries) == 0 {
+		return "", nil
+	}
+	slices.SortFunc(entries, func(x, y Entry) int { return strings.Compare(x.SortKey(), y.SortKey()) })
+	content, err := FormatTree(entries)
+	if err != nil {
+		return "", err
+	}
+	return b.repo.WriteObject("tree", content)
+}
+
+// editBelow edits the directory of a name.
+func (b *Batch) editBelow(entries []Entry, name string, files map[string][]byte) ([]Entry, error) {
+	old := ""
+	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name }); i >= 0 && entries[i].IsDir() {
+		old = entries[i].ID
+	}
+	id, err := b.edit(old, files)
+	switch {
+	case err != nil:
+		return nil, err
+	case id != "":
+		return place(entries, Entry{ModeDir, name, id}), nil
+	case old != "":
+		return slices.DeleteFunc(entries, func(e Entry) bool { return e.Name == name }), nil
+	}
+	return entries, nil // nothing was to be taken out of nothing
+}
+
+// place puts an entry in the place of whatever has its name.
+func place(entries []Entry, e Entry) []Entry {
+	return append(slices.DeleteFunc(entries, func(o Entry) bool { return o.Name == e.Name }), e)
+}
+
+// directory reads a tree as far as it has one meaning; "" has no entries.
+func (b *Batch) directory(tree string) ([]Entry, error) {
+	if tree == "" {
+		return nil, nil
+	}
+	_, data, err := b.ReadNow(tree, maxTree)
+	if errors.Is(err, ErrMissing) {
+		return nil, fmt.Errorf("tree %s: %w", tree, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := ParseTree(data)
+	return entries, Forgive(err)
+}
