@@ -16,7 +16,9 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/sandbox/fence"
+	"git-ward/sandbox/judge"
 )
 
 const launchUsage = "launch --bare DIR [--once] [--detach] [--model NAME] [--state DIR] [--unfenced] [--raw] [-- CMD ...]"
@@ -102,6 +104,11 @@ func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, e
 	s = fence.Spec{Unfenced: o.unfenced, Podman: podmanOf(env), Getenv: env.Getenv, Messages: env.Stderr}
 	if s.Bare, s.Settings, err = fence.OpenRepository(ctx, env.Path(o.bare)); err != nil {
 		return s, err
+	}
+	if len(o.command) == 0 { // a command works on what it is given
+		if _, err := judge.ReadHeads(ctx, git.Open(s.Bare), s.Settings.Control); err != nil {
+			return s, err
+		}
 	}
 	if !s.Unfenced {
 		if err := fence.CheckVisible(ctx, s.Bare); err != nil {

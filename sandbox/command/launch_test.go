@@ -82,7 +82,7 @@ func TestParseVerify(t *testing.T) {
 		}
 	}
 	o, err := parseVerify(envOf("--bare x main --run true --run false --replays 2", io.Discard))
-	if err != nil || o.commit != "main" || o.directive != "" || strings.Join(o.lines, " ") != "true false" || o.replays != 2 || o.main != "refs/heads/main" {
+	if err != nil || o.commit != "main" || o.directive != "" || strings.Join(o.lines, " ") != "true false" || o.replays != 2 || o.main != "" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if o, err = parseVerify(envOf("--bare x main D-1", io.Discard)); err != nil || o.directive != "D-1" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
@@ -33,11 +34,20 @@ func status(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	gone := hookdir.Gone(ctx, bare)
+	settings, err := config.Load(bare)
+	if err != nil {
+		return err
+	}
+	c := settings.Control
 	if asJSON {
-		return diag.WriteJSON(env.Stdout, map[string]any{"bare": bare, "running": running, "pid": pid, "units": work, "hooks": gone})
+		return diag.WriteJSON(env.Stdout, map[string]any{"bare": bare, "running": running, "pid": pid, "units": work, "hooks": gone,
+			"control": c.Branch, "project": c.Project})
 	}
 	if gone != "" {
 		fmt.Fprintf(env.Stdout, "warning: %s\n", diag.Clean(gone))
+	}
+	if c.Branch != mainBranch || c.Split() {
+		fmt.Fprintf(env.Stdout, "directives are on the branch %s, the project is on %s\n", c.Branch, c.Project)
 	}
 	if running {
 		fmt.Fprintf(env.Stdout, "the launcher, process %d, runs on %s\n", pid, bare)
@@ -47,6 +57,9 @@ func status(ctx context.Context, env *cli.Env) error {
 	_, err = fmt.Fprint(env.Stdout, statusText(work))
 	return err
 }
+
+// mainBranch is where both are that nobody has to be told of.
+const mainBranch = "main"
 
 // unit is a unit of work as `git ward status` shows it.
 type unit struct {

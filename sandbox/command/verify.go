@@ -59,7 +59,7 @@ func verify(ctx context.Context, env *cli.Env) error {
 func parseVerify(env *cli.Env) (o verifyOptions, err error) {
 	args, err := env.Flags("verify", verifyUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&o.bare, "bare", "", "the bare repository `DIR`")
-		fs.StringVar(&o.main, "main", "refs/heads/main", "the `REV` of main that the commit is held against")
+		fs.StringVar(&o.main, "main", "", "the `REV` of the project's branch that the commit is held against; default: its tip")
 		fs.IntVar(&o.replays, "replays", 0, "run all of it `N` times; default: as the directive's rung wants")
 		fs.Func("run", "a `LINE` for the shell, in a directive's place; may be repeated", func(line string) error {
 			o.lines = append(o.lines, line)
@@ -115,24 +115,33 @@ func (o *verifyOptions) facts(ctx context.Context, env *cli.Env) (*verifier.Fact
 	return facts, err
 }
 
-// claim is what is to be run: a directive of main by its name, or lines for the
-// shell. With a *verifier.Unfit it has its commits.
+// claim is what is to be run: a directive of the control branch by its name, or lines
+// for the shell. With a *verifier.Unfit it has its commits.
 func (o *verifyOptions) claim(ctx context.Context, repo *git.Repo, settings *config.Config) (c verifier.Claim, err error) {
 	commit, err := repo.Commit(ctx, o.commit)
 	if err != nil {
 		return c, err
 	}
-	main, err := repo.Commit(ctx, o.main)
+	heads, err := judge.ReadHeads(ctx, repo, settings.Control)
 	if err != nil {
 		return c, err
 	}
+	if o.main != "" {
+		if heads.Project, err = repo.Commit(ctx, o.main); err != nil {
+			return c, err
+		}
+		if !settings.Control.Split() {
+			heads.Control = heads.Project
+		}
+	}
+	main := heads.Project
 	if o.directive != "" {
-		d, err := directive(ctx, repo, main, o.directive)
+		d, err := directive(ctx, repo, heads.Control, o.directive)
 		if err != nil {
 			return c, err
 		}
 		c = judge.ClaimOf(d, settings, commit, main)
-		c.Base, err = judge.Base(ctx, repo, c, d)
+		c.Base, err = judge.Base(ctx, repo, c, heads, d)
 		c.Replays = cmp.Or(max(o.replays, 0), c.Replays)
 		return c, err
 	}

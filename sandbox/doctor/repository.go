@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"git-ward/internal/config"
+	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
 )
 
@@ -17,6 +18,7 @@ import (
 func Repository(ctx context.Context, bare string, settings *config.Config) []Finding {
 	e := &examiner{ctx: ctx}
 	e.hooks(bare)
+	e.branches(bare, settings.Control)
 	e.pushers(bare, settings.Identity)
 	e.writers(bare)
 	return e.found
@@ -29,6 +31,23 @@ func (e *examiner) hooks(bare string) {
 		return
 	}
 	e.add("hooks", Missing, fmt.Sprintf("git ward init --bare %s", bare), "pushes are not judged: %v", err)
+}
+
+// branches says where Ward's documents and the project are, and whether they are there
+// (CTRL-1).
+func (e *examiner) branches(bare string, c config.Control) {
+	repo := git.Open(bare)
+	for _, b := range []struct{ key, ref string }{{"branch", c.Ref()}, {"project", c.ProjectRef()}} {
+		if id, err := repo.Ref(e.ctx, b.ref); err != nil || id == git.Zero {
+			e.add("branches", Missing, "edit "+filepath.Join(bare, config.Path)+" # or push it", "there is no %s, which [control] %s names", b.ref, b.key)
+			return
+		}
+	}
+	if c.Split() {
+		e.add("branches", Fine, "", "directives and protocols are on %s, the project is on %s", c.Branch, c.Project)
+	} else {
+		e.add("branches", Fine, "", "directives, protocols and the project are on %s", c.Branch)
+	}
 }
 
 // pushers says which case of ID-2 the settings are, and what it lacks.

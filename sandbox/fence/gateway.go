@@ -76,7 +76,7 @@ func (l *launch) payer() string {
 	if name := activeDirective(repo); name != "" {
 		return name
 	}
-	if name := openDirective(repo); name != "" || len(l.spec.Payload.Command) == 0 {
+	if name := openDirective(repo, l.spec.Settings.Control.Ref()); name != "" || len(l.spec.Payload.Command) == 0 {
 		return name
 	}
 	return "shell"
@@ -95,12 +95,12 @@ func activeDirective(repo *git.Repo) string {
 	return ""
 }
 
-// openDirective is the oldest open directive of main, "" when there is none or
-// COMMS.md cannot be read.
-func openDirective(repo *git.Repo) string {
+// openDirective is the oldest open directive of the control branch, "" when there is
+// none or COMMS.md cannot be read.
+func openDirective(repo *git.Repo, control string) string {
 	reader := repo.Reader(context.Background())
 	defer reader.Close()
-	doc, err := state.ReadComms(reader, "refs/heads/main")
+	doc, err := state.ReadComms(reader, control)
 	if err != nil {
 		return ""
 	}

@@ -116,6 +116,6 @@ func (l *launch) screenAgent(ctx context.Context) {
 	p := &l.spec.Payload
 	p.Stdout, p.Stderr = diag.NewScreen(p.Stdout), diag.NewScreen(p.Stderr)
 	p.Stdout = lastgood.NewWriter(p.Stdout, func(commit string) error {
-		return lastgood.Move(context.WithoutCancel(ctx), l.spec.Bare, commit)
+		return lastgood.Move(context.WithoutCancel(ctx), l.spec.Bare, l.spec.Settings.Control.ProjectRef(), commit)
 	})
 }

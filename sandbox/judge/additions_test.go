@@ -107,10 +107,10 @@ func TestJudgeBase(t *testing.T) {
 	doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n" + edited + "\n## Reports\n"))
 	c.directive = doc.Directives[0]
 	c.step(uow.Input{Event: uow.Fail, Reason: "DIRECTIVE_CHANGED"})
-	if then, err := Base(t.Context(), c.Repo, ClaimOf(&c.directive, c.Settings, hollow, main), &c.directive); err != nil || then != main {
+	if then, err := Base(t.Context(), c.Repo, ClaimOf(&c.directive, c.Settings, hollow, main), Heads{main, main}, &c.directive); err != nil || then != main {
 		t.Errorf("%s, %v; want %s", then, err, main)
 	}
-	if then, err := Base(t.Context(), c.Repo, ClaimOf(&c.directive, c.Settings, began, main), &c.directive); err != nil || then != main {
+	if then, err := Base(t.Context(), c.Repo, ClaimOf(&c.directive, c.Settings, began, main), Heads{main, main}, &c.directive); err != nil || then != main {
 		t.Errorf("%s, %v; want %s", then, err, main)
 	}
 }

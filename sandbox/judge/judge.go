@@ -1,7 +1,8 @@
 // Package judge is the host's judge of claims: it finds the claims that stand in the
 // units' journals, has their commands run, and writes what they come to as a note on
-// the claimed commit (LOOP-5). What a claim's commands are is decided here, and by
-// main: its directive, its settings, its pinned paths.
+// the claimed commit (LOOP-5). What a claim's commands are is decided here, and by the
+// PM's branches: the directive of the control branch, the settings, and the pinned paths
+// of the project's.
 package judge
 
 import (
@@ -14,7 +15,6 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
-	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
@@ -149,37 +149,42 @@ func (j *Judge) judge(ctx context.Context, r *uow.Record) error {
 	return nil
 }
 
-// verdict is what the claim's commands come to. Main decides what is run: its
-// directive, as the claim's record names it, and its pinned paths.
-func (j *Judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error) {
-	main, err := j.Repo.Commit(ctx, "refs/heads/main")
+// verdict is what the claim's commands come to. The PM's branches decide what is run:
+// the directive, as the claim's record names it, and the pinned paths.
+func (j *Judge) verdict(ctx context.Context, r *uow.Record) (v loop.Verdict, err error) {
+	heads, err := ReadHeads(ctx, j.Repo, j.Settings.Control)
 	if err != nil {
-		return loop.Verdict{}, err
+		return v, err
 	}
+	defer func() {
+		if v.Record = r.Claim.Record; j.Settings.Control.Split() {
+			v.Control = heads.Control
+		}
+	}()
 	reader := j.Repo.Reader(ctx)
 	defer reader.Close()
-	doc, err := state.ReadComms(reader, main)
+	doc, err := state.ReadComms(reader, heads.Control)
 	if err != nil {
-		return loop.Verdict{}, err
+		return v, err
 	}
 	d := doc.Directive(r.Directive)
 	if d == nil || d.Hash() != r.DirectiveHash {
-		return unjudged("main has another text of " + r.Directive + " by now"), nil
+		return unjudged(j.Settings.Control.Branch + " has another text of " + r.Directive + " by now"), nil
 	}
-	if _, err := j.Repo.Commit(ctx, r.Claim.Commit); err != nil {
-		return unjudged("the claimed commit is not there"), nil
+	if why, err := unheld(ctx, j.Repo, r); why != "" || err != nil {
+		return unjudged(why), err
 	}
 	declaration, _, missing := loop.Declare(r.ID, *d, loop.Base(j.Settings.Loop))
 	if len(missing) > 0 {
 		return unjudged("the directive does not say " + missing[0]), nil
 	}
-	claim := ClaimOf(d, j.Settings, r.Claim.Commit, main)
+	claim := ClaimOf(d, j.Settings, r.Claim.Commit, heads.Project)
 	if len(claim.Commands) == 0 {
 		return unjudged("no criterion has a command"), nil
 	}
 	claim.Progress = func(s verifier.Step) { j.logStep(r.ID, s) }
 	var facts *verifier.Facts
-	if claim.Base, err = Base(ctx, j.Repo, claim, d); err == nil {
+	if claim.Base, err = Base(ctx, j.Repo, claim, heads, d); err == nil {
 		facts, err = j.Verify(ctx, claim)
 	}
 	var unfit *verifier.Unfit
@@ -190,31 +195,6 @@ func (j *Judge) verdict(ctx context.Context, r *uow.Record) (loop.Verdict, error
 		return loop.Verdict{}, err
 	}
 	return verdictOf(declaration, d, facts), nil
-}
-
-// Base is the commit of main's that a claim's deciding paths come from: where its
-// work left main, if the directive said by then what it says now. Work that began
-// before is held against main as it stands: else an agent could choose, by where it
-// begins, tests that the PM has long replaced.
-func Base(ctx context.Context, repo *git.Repo, c verifier.Claim, d *comms.Directive) (string, error) {
-	commit, err := verifier.Base(ctx, repo, c.Main, c.Commit)
-	if err != nil {
-		return "", err
-	}
-	reader := repo.Reader(ctx)
-	defer reader.Close()
-	doc, err := state.ReadComms(reader, commit)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
-		return c.Main, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	if then := doc.Directive(d.Name()); then == nil || then.Hash() != d.Hash() {
-		return c.Main, nil
-	}
-	return commit, nil
 }
 
 // logStep logs how far a claim's verification is (LOOP-10).

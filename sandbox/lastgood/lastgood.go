@@ -77,9 +77,9 @@ func (w *Writer) mayBe() bool {
 const Ref = "refs/ward/last-good"
 
 // Move moves Ref to a commit that is said to have started.
-// What comes out of the fence is not believed: it must be a commit that main's own
-// line of history holds (BOOT-2).
-func Move(ctx context.Context, bare, commit string) error {
+// What comes out of the fence is not believed: it must be a commit that the own line of
+// history of main holds, the full name of the project's branch (BOOT-2).
+func Move(ctx context.Context, bare, main, commit string) error {
 	if !git.IsID(commit) || commit == git.Zero {
 		return fmt.Errorf("%.80q is no commit", commit)
 	}
@@ -92,12 +92,12 @@ func Move(ctx context.Context, bare, commit string) error {
 		if err != nil || old == commit {
 			return err
 		}
-		line, err := r.Output(ctx, "rev-list", "--first-parent", "--max-count=1000000", "refs/heads/main", "--")
+		line, err := r.Output(ctx, "rev-list", "--first-parent", "--max-count=1000000", "--end-of-options", main, "--")
 		if err != nil {
 			return err
 		}
 		if !bytes.Contains(line, []byte(commit+"\n")) {
-			return fmt.Errorf("%s is not a commit of main", commit)
+			return fmt.Errorf("%s is not a commit of %s", commit, main)
 		}
 		err = r.UpdateRefs(ctx, "watcher: boot.Booted", git.RefUpdate{Ref: Ref, Old: old, New: commit})
 		if !errors.Is(err, git.ErrLostRace) {

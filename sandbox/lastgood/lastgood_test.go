@@ -55,7 +55,7 @@ func TestMove(t *testing.T) {
 	p.Git("push", "-q", "origin", "agent/x")
 	branch := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	var out bytes.Buffer
-	lines := NewWriter(&out, func(commit string) error { return Move(t.Context(), p.Bare, commit) })
+	lines := NewWriter(&out, func(commit string) error { return Move(t.Context(), p.Bare, "refs/heads/main", commit) })
 	write := func(text string) {
 		for _, c := range []byte(text) { // as it may come
 			if _, err := lines.Write([]byte{c}); err != nil {

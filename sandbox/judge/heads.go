@@ -1,0 +1,123 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/state"
+	"git-ward/sandbox/verifier"
+)
+
+// Heads are the commits of the PM's branches that decide about a claim: the project's
+// has the tests and what is pinned, the control branch the directive. They are one
+// where Ward made the repository (CTRL-1).
+type Heads struct{ Project, Control string }
+
+// ReadHeads reads them. A branch that is not there is an error that names it.
+func ReadHeads(ctx context.Context, repo *git.Repo, c config.Control) (h Heads, err error) {
+	for _, b := range []struct {
+		key, ref string
+		commit   *string
+	}{{"branch", c.Ref(), &h.Control}, {"project", c.ProjectRef(), &h.Project}} {
+		if *b.commit, err = repo.Ref(ctx, b.ref); err != nil {
+			return h, err
+		}
+		if *b.commit == git.Zero {
+			return h, diag.Hint(fmt.Errorf("there is no branch %s, which [control] %s names", b.ref, b.key),
+				"push it, or mend %s in the repository", config.Path)
+		}
+	}
+	return h, nil
+}
+
+// Base is the project's commit that a claim's deciding paths come from: where its work
+// left the project's branch, if the directive said by then what it says now. Work that
+// began before is held against that branch as it stands: else an agent could choose, by
+// where it begins, tests that the PM has long replaced.
+func Base(ctx context.Context, repo *git.Repo, c verifier.Claim, h Heads, d *comms.Directive) (string, error) {
+	commit, err := verifier.Base(ctx, repo, c.Main, c.Commit)
+	if err != nil || commit == c.Main {
+		return commit, err
+	}
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	fresh := false
+	if h.Control == h.Project {
+		fresh, err = says(reader, commit, d)
+	} else {
+		fresh, err = leftSince(ctx, repo, reader, commit, h, d)
+	}
+	if fresh && err == nil {
+		return commit, nil
+	}
+	return c.Main, err
+}
+
+// says reports whether a commit's COMMS.md has the directive's present text.
+func says(reader state.Files, commit string, d *comms.Directive) (bool, error) {
+	doc, err := state.ReadComms(reader, commit)
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	then := doc.Directive(d.Name())
+	return then != nil && then.Hash() == d.Hash(), nil
+}
+
+// leftSince reports whether the project's branch left a commit behind after the
+// directive had its present text. The branches share no history, so dates tell: those
+// that the committers of the PM's branches wrote, in seconds. A commit that was made
+// before and pushed after makes the answer no, which holds a claim to more, not less.
+func leftSince(ctx context.Context, repo *git.Repo, reader state.Files, base string, h Heads, d *comms.Directive) (bool, error) {
+	since, ok, err := writtenAt(ctx, repo, reader, h.Control, d)
+	if err != nil || !ok {
+		return false, err
+	}
+	out, err := repo.Output(ctx, "rev-list", "--first-parent", "--no-commit-header", "--format=%ct", base+".."+h.Project, "--")
+	if err != nil {
+		return false, err
+	}
+	for _, field := range strings.Fields(string(out)) {
+		if at, err := strconv.ParseInt(field, 10, 64); err != nil || at <= since {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// maxTexts bounds how many versions of COMMS.md are read for that. Most of them are
+// reports, of which a long unit brings a few.
+const maxTexts = 1000
+
+// writtenAt is when a directive got its present text, as the commit of the control
+// branch says that brought it; ok is false where that is longer ago than is looked at.
+func writtenAt(ctx context.Context, repo *git.Repo, reader state.Files, control string, d *comms.Directive) (at int64, ok bool, err error) {
+	n := 0
+	for line, err := range repo.Lines(ctx, "rev-list", "--first-parent", "--no-commit-header", "--format=%H %ct", control, "--", comms.Path) {
+		if err != nil {
+			return 0, false, err
+		}
+		commit, date, _ := strings.Cut(line, " ")
+		if n++; n > maxTexts {
+			return 0, false, nil
+		}
+		there, err := says(reader, commit, d)
+		if err != nil || !there {
+			return at, at > 0, err
+		}
+		if at, err = strconv.ParseInt(date, 10, 64); err != nil {
+			return 0, false, err
+		}
+	}
+	return at, at > 0, nil
+}
