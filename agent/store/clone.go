@@ -129,6 +129,7 @@ func (c *clone) settings() []setting {
 		// has no such ref.
 		{"remote", "origin", "fetch", "+refs/notes/lesson*:refs/notes/lesson*"},
 	}
+	list = append(list, setting{"ward", "", "control", c.store.Control.Branch}, setting{"ward", "", "project", c.store.Control.Project})
 	if c.directive != "" {
 		list = append(list,
 			setting{"remote", "origin", "fetch", "+" + record.Prefix + c.directive + ".*:" + recordRefs + c.directive + ".*"},

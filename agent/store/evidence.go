@@ -68,9 +68,27 @@ func (w *Work) Before(ctx context.Context, path string) (string, error) {
 // git-diff(1), --name-status.
 type Change struct{ Status, Path string }
 
-// Changes lists what the branch changed since a commit, sorted by path. Renames
-// are a deletion and an addition.
+// Changes lists what the branch changed since a commit, sorted by path; what came with
+// the project is none of it. Renames are a deletion and an addition.
 func (w *Work) Changes(ctx context.Context, since string) ([]Change, error) {
+	all, err := w.differences(ctx, since)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	out, err := w.clone.git(ctx, "log", "-z", "--first-parent", "--diff-merges=combined", "--no-renames", "--name-only", "--format=",
+		"HEAD", "^"+since, "^"+w.clone.store.projectRef(), "--")
+	if err != nil {
+		return nil, err
+	}
+	touched := map[string]bool{}
+	for name := range strings.SplitSeq(out, "\x00") {
+		touched[strings.TrimPrefix(name, "\n")] = true
+	}
+	return slices.DeleteFunc(all, func(c Change) bool { return !touched[c.Path] }), nil
+}
+
+// differences lists the paths by which the branch differs from a commit.
+func (w *Work) differences(ctx context.Context, since string) ([]Change, error) {
 	out, err := w.clone.git(ctx, "diff", "--name-status", "--no-renames", "-z", since, "HEAD", "--")
 	if err != nil {
 		return nil, err

@@ -3,15 +3,33 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/record"
 )
 
-// Base is the branch's commit that the work at hand began from: what the remote has,
-// with the project merged in. What an iteration changed is the difference to it.
-func (w *Work) Base() string { return w.base }
+// Base is the commit of the branch that the iteration at hand goes on from: what was
+// claimed last, or where the branch left the project.
+func (w *Work) Base() string { return w.since }
+
+// goesOn notes where the iteration at hand goes on from: the newest claim of the
+// directive's units that the branch holds.
+func (w *Work) goesOn(ctx context.Context, units []*Journal) (err error) {
+	for _, j := range slices.Backward(units) {
+		claim := j.Claimed()
+		if claim == nil {
+			continue
+		}
+		if in, err := w.clone.isAncestor(ctx, claim.Claim.Commit, "HEAD"); err == nil && in { // one that is gone is not held
+			w.since = claim.Claim.Commit
+			return nil
+		}
+	}
+	w.since, err = w.forked(ctx)
+	return err
+}
 
 // Iterate makes one commit of all that the working tree holds, as the work of an
 // iteration (REC-1), and returns the branch's newest commit, which is the one before

@@ -147,10 +147,7 @@ func (j *Journal) push(ctx context.Context, r *uow.Record, w *Work) (pushErr, er
 		return pushErr, nil
 	}
 	j.Records, j.tip = append(j.Records, r), commit
-	if w != nil {
-		return nil, w.arrived(ctx)
-	}
-	return nil, nil
+	return nil, w.arrived(ctx, r)
 }
 
 // moveInto sees to it that a clone has the journal's newest commit, to push from there.
@@ -179,10 +176,7 @@ func (j *Journal) raced(ctx context.Context, r *uow.Record, w *Work, pushErr err
 		return false, errors.Join(pushErr, err)
 	}
 	if last := j.Last(); last != nil && last.Hash == r.Hash {
-		if w != nil {
-			err = w.arrived(ctx)
-		}
-		return false, err // it had arrived
+		return false, w.arrived(ctx, r) // it was there all the same
 	}
 	if w != nil {
 		if err := w.lookAgain(ctx); err != nil {

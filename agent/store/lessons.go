@@ -58,7 +58,7 @@ func (w *Work) Learn(ctx context.Context) (*Learnt, error) {
 
 // postMortems are those that the branch has and main has not.
 func (w *Work) postMortems(ctx context.Context) ([]string, error) {
-	out, err := w.clone.git(ctx, "--literal-pathspecs", "diff", "-z", "--name-only", "--no-renames", "--diff-filter=AM", mainRef+"...HEAD", "--", "postmortems")
+	out, err := w.clone.git(ctx, "--literal-pathspecs", "diff", "-z", "--name-only", "--no-renames", "--diff-filter=AM", w.clone.store.projectRef()+"...HEAD", "--", "postmortems")
 	var list []string
 	for path := range strings.SplitSeq(out, "\x00") {
 		if strings.HasSuffix(path, ".md") {

@@ -7,57 +7,71 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
-// Merged reports whether main, as of the last look, holds a commit.
+// Merged reports whether the project, as of the last look, holds a commit.
 func (s *Store) Merged(ctx context.Context, commit string) (bool, error) {
-	// The clone of main has the commit only if it was merged.
+	// The clone of the project has the commit only if it was merged, or claimed.
 	if known, err := s.main.resolve(ctx, commit); known == "" || err != nil {
 		return false, err
 	}
-	return s.main.isAncestor(ctx, commit, mainRef)
+	return s.main.isAncestor(ctx, commit, s.projectRef())
 }
 
-// Merge merges a commit of a branch into main and pushes that: by fast-forward
+// Taken reports whether the project, as of the last look, has a commit of the work: by a
+// merge, or by a commit that was made of it and says so (REC-3).
+func (s *Store) Taken(ctx context.Context, commit string) (bool, error) {
+	reader := git.Open(s.main.gitDir()).Reader(ctx)
+	defer reader.Close()
+	project, err := reader.Tip(s.projectRef())
+	if err != nil {
+		return false, err
+	}
+	by, err := state.Taken(reader, project, commit)
+	return by != "", err
+}
+
+// Merge merges a commit of a branch into the project and pushes that: by fast-forward
 // where it can be. It is stop.Refused when the remote does not take it (HOOK-4), or
-// when there are conflicts. When main moves meanwhile it is done anew.
+// when there are conflicts. When the project moves meanwhile it is done anew.
 func (s *Store) Merge(ctx context.Context, branch, commit string) error {
 	for try := range maxRaces {
 		m, err := s.Main(ctx)
 		if err != nil {
 			return err
 		}
-		tip, err := s.main.merge(ctx, m.Commit, branch, commit)
+		tip, err := s.main.merge(ctx, m.Project, branch, commit)
 		if err != nil {
 			return err
 		}
-		pushErr := s.main.push(ctx, tip, "main")
+		pushErr := s.main.push(ctx, tip, s.Control.Project)
 		if pushErr == nil || ctx.Err() != nil {
 			return pushErr
 		}
 		now, err := s.Main(ctx)
-		if err != nil || now.Commit == m.Commit {
+		if err != nil || now.Project == m.Project {
 			return pushErr
 		}
 		if err := git.Backoff(ctx, try); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("main moved %d times while %s was merged", maxRaces, branch)
+	return fmt.Errorf("%s moved %d times while %s was merged", s.Control.Project, maxRaces, branch)
 }
 
 // merge is a commit that has both, made without a working tree.
-func (c *clone) merge(ctx context.Context, main, branch, commit string) (string, error) {
-	if newer, err := c.isAncestor(ctx, main, commit); newer || err != nil {
+func (c *clone) merge(ctx context.Context, project, branch, commit string) (string, error) {
+	if newer, err := c.isAncestor(ctx, project, commit); newer || err != nil {
 		return commit, err
 	}
-	tree, err := c.git(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", main, commit)
+	tree, err := c.git(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", project, commit)
 	if saidNo(err) {
 		_, files, _ := strings.Cut(tree, "\n")
-		return "", refuse("merging %s into main has conflicts in %s", branch, diag.Clean(strings.ReplaceAll(files, "\n", ", ")))
+		return "", refuse("merging %s into %s has conflicts in %s", branch, c.store.Control.Project, diag.Clean(strings.ReplaceAll(files, "\n", ", ")))
 	}
 	if err != nil {
 		return "", err
 	}
-	return c.git(ctx, "commit-tree", "-m", "agent: merge "+branch, "-p", main, "-p", commit, tree)
+	return c.git(ctx, "commit-tree", "-m", "agent: merge "+branch, "-p", project, "-p", commit, tree)
 }

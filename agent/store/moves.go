@@ -8,6 +8,7 @@ import (
 
 	"git-ward/agent/stop"
 	"git-ward/internal/git"
+	"git-ward/protocols/uow"
 )
 
 // ErrMoved says that somebody else moved the branch or the record while they were
@@ -56,7 +57,7 @@ func (w *Work) hasWork(ctx context.Context, head string) bool {
 	if w.tip != "" || w.Record == nil {
 		return true
 	}
-	in, err := w.clone.isAncestor(ctx, head, mainRef)
+	in, err := w.clone.isAncestor(ctx, head, w.clone.store.projectRef())
 	return err != nil || !in
 }
 
@@ -69,11 +70,11 @@ func (w *Work) Offer(ctx context.Context) error {
 			return err
 		}
 		if len(moves) == 0 {
-			return w.arrived(ctx)
+			return w.arrived(ctx, nil)
 		}
 		pushErr := w.clone.pushAll(ctx, moves)
 		if pushErr == nil {
-			return w.arrived(ctx)
+			return w.arrived(ctx, nil)
 		}
 		if ctx.Err() != nil {
 			return pushErr
@@ -94,8 +95,15 @@ func (w *Work) Offer(ctx context.Context) error {
 	return fmt.Errorf("%s moved on the remote %d times while it was pushed", w.Branch, maxRaces)
 }
 
-// arrived notes that the remote has what branch and record hold.
-func (w *Work) arrived(ctx context.Context) (err error) {
+// arrived notes that the remote has what branch and record hold, and a step of the
+// journal with them, nil for none.
+func (w *Work) arrived(ctx context.Context, step *uow.Record) (err error) {
+	if w == nil {
+		return nil
+	}
+	if step != nil && step.Event == uow.MakeClaim {
+		w.since = step.Claim.Commit
+	}
 	if w.Record != nil {
 		w.Record.remote = w.Record.tip
 	}

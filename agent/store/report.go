@@ -21,27 +21,27 @@ func (m Snapshot) Comms(ctx context.Context) ([]byte, *comms.Document, error) {
 		return nil, nil, err
 	}
 	if doc.Data == nil {
-		return nil, nil, missing(comms.Path)
+		return nil, nil, m.missing(comms.Path)
 	}
 	if diag.HasErrors(doc.Findings) {
 		found := slices.DeleteFunc(doc.Findings, func(d diag.Diagnostic) bool { return !d.IsError() })
 		var b strings.Builder
 		diag.WriteText(&b, found)
-		err := fmt.Errorf("COMMS.md of main (%s) cannot be read:\n%s", diag.Short(m.Commit), b.String())
+		err := fmt.Errorf("COMMS.md of %s (%s) cannot be read:\n%s", m.clone.store.Control.Branch, diag.Short(m.Commit), b.String())
 		return nil, nil, diag.Hint(err, "mend COMMS.md and push; `git ward lint` checks it beforehand")
 	}
 	return doc.Data, doc.Document, nil
 }
 
-// Report puts a report at the end of main's COMMS.md. When main moves meanwhile it
-// is put there again under the next id; when main has a report that closes or
+// Report puts a report at the end of control's COMMS.md. When control moves meanwhile it
+// is put there again under the next id; when it has a report that closes or
 // suspends the same version of the directive, that one counts and no second is
 // made, so a run that was killed can be made again.
 func (s *Store) Report(ctx context.Context, r comms.NewReport) error {
 	return s.report(ctx, "", r)
 }
 
-// ReportOnce is Report for something that no directive asked for; main has one
+// ReportOnce is Report for something that no directive asked for; control has one
 // report of an incident at most, which its text names.
 func (s *Store) ReportOnce(ctx context.Context, incident string, r comms.NewReport) error {
 	r.Text = strings.TrimRight(r.Text, "\n") + "\n\n" + incidentLine(incident) + "\n"
@@ -61,7 +61,7 @@ func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) 
 		})
 }
 
-// Ask puts a question into main's COMMS.md, once: one that stands there word for
+// Ask puts a question into control's COMMS.md, once: one that stands there word for
 // word for the same directive is not asked again.
 func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
 	return s.amend(ctx, "the question on "+q.Directive, "comms: question on "+q.Directive,
@@ -76,8 +76,8 @@ func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
 		})
 }
 
-// amend pushes a change of main's COMMS.md; nil from change is nothing to do. When
-// main moves meanwhile the change is made anew on what is there then; where the
+// amend pushes a change of control's COMMS.md; nil from change is nothing to do. When
+// control moves meanwhile the change is made anew on what is there then; where the
 // document is full, its oldest reports go, half of it at once, because nobody else
 // may be there to make room. What names the change in errors.
 func (s *Store) amend(ctx context.Context, what, subject string, change func([]byte, *comms.Document) ([]byte, error)) error {
@@ -108,7 +108,7 @@ func (s *Store) amend(ctx context.Context, what, subject string, change func([]b
 		if err != nil {
 			return err
 		}
-		pushErr := s.main.push(ctx, commit, "main")
+		pushErr := s.main.push(ctx, commit, s.Control.Branch)
 		if pushErr == nil || ctx.Err() != nil {
 			return pushErr
 		}
@@ -123,7 +123,7 @@ func (s *Store) amend(ctx context.Context, what, subject string, change func([]b
 			return err
 		}
 	}
-	return fmt.Errorf("main moved %d times while %s was pushed", maxRaces, what)
+	return fmt.Errorf("%s moved %d times while %s was pushed", s.Control.Branch, maxRaces, what)
 }
 
 // reported reports whether the document has an answer to the same version of the
@@ -149,7 +149,7 @@ func told(doc *comms.Document, incident string) bool {
 	})
 }
 
-// commitComms makes a commit on top of main that changes COMMS.md. It writes
+// commitComms makes a commit on top of control that changes COMMS.md. It writes
 // objects and leaves the working tree alone, so nothing that lies there can get
 // into it.
 func (s *Store) commitComms(ctx context.Context, m Snapshot, data []byte, subject string) (string, error) {

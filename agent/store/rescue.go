@@ -103,7 +103,7 @@ func (c *clone) commitAll(ctx context.Context) (string, error) {
 	}
 	parent := head
 	if parent == "" {
-		if parent, err = c.resolve(ctx, mainRef); err != nil {
+		if parent, err = c.resolve(ctx, c.store.projectRef()); err != nil {
 			return "", err
 		}
 	}

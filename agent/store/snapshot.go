@@ -11,20 +11,25 @@ import (
 	"git-ward/protocols/state"
 )
 
-// mainRef is the remote's main as the clones see it.
-const mainRef = "refs/remotes/origin/main"
+// controlRef and projectRef are the control branch and the project's as the clones see
+// them (CTRL-1).
+func (s *Store) controlRef() string { return "refs/remotes/origin/" + s.Control.Branch }
 
-// Snapshot is one commit of the remote's main.
+func (s *Store) projectRef() string { return "refs/remotes/origin/" + s.Control.Project }
+
+// Snapshot is what the PM says and has at one moment: a commit of the control branch,
+// which the files are read from, and one of the project's.
 type Snapshot struct {
-	Commit string
-	clone  *clone
+	Commit  string
+	Project string
+	clone   *clone
 	// files are what was read of a snapshot that Look keeps, nil for what is not
 	// there: a commit does not change.
 	files map[string][]byte
 }
 
-// Look is Main for those who ask again and again: while main's ref looks on disk as
-// it did, it is the snapshot of the last time, and costs no child.
+// Look is Main for those who ask again and again: while both refs look on disk as
+// they did, it is the snapshot of the last time, and costs no child.
 func (s *Store) Look(ctx context.Context) (Snapshot, error) {
 	mark := s.Mark()
 	if s.seen.files != nil && s.mark == mark {
@@ -38,33 +43,45 @@ func (s *Store) Look(ctx context.Context) (Snapshot, error) {
 	return m, err
 }
 
-// Main fetches, lets the clone of main follow unless a watcher sees to that, and
-// returns what main is now.
+// Main fetches, lets the clone of the project's branch follow unless a watcher sees to
+// that, and returns what control and project are now.
 func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 	c := s.main
 	if err := c.fetch(ctx); err != nil {
 		return Snapshot{}, err
 	}
-	tip, err := c.resolve(ctx, mainRef)
-	if err != nil {
-		return Snapshot{}, err
+	m := Snapshot{clone: c}
+	var err error
+	if m.Commit, err = s.tip(ctx, s.controlRef(), s.Control.Branch); err != nil {
+		return m, err
 	}
-	if tip == "" {
-		return Snapshot{}, diag.Hint(fmt.Errorf("%s has no branch main", s.Bare), "`git ward init --bare %s` makes its first commit", s.Bare)
+	if m.Project = m.Commit; s.Control.Split() {
+		if m.Project, err = s.tip(ctx, s.projectRef(), s.Control.Project); err != nil {
+			return m, err
+		}
 	}
 	if s.Running != "" {
-		return Snapshot{Commit: tip, clone: c}, nil
+		return m, nil
 	}
 	head, err := c.resolve(ctx, "HEAD")
 	if err != nil {
 		return Snapshot{}, err
 	}
-	if head != tip {
-		if _, err := c.git(ctx, "checkout", "--quiet", "--force", "-B", "main", tip, "--"); err != nil {
+	if head != m.Project {
+		if _, err := c.git(ctx, "checkout", "--quiet", "--force", "-B", s.Control.Project, m.Project, "--"); err != nil {
 			return Snapshot{}, err
 		}
 	}
-	return Snapshot{Commit: tip, clone: c}, nil
+	return m, nil
+}
+
+// tip is a branch that has to be there.
+func (s *Store) tip(ctx context.Context, ref, branch string) (string, error) {
+	id, err := s.main.resolve(ctx, ref)
+	if err == nil && id == "" {
+		err = diag.Hint(fmt.Errorf("%s has no branch %s", s.Bare, branch), "`git ward init --bare %s` makes its first commit", s.Bare)
+	}
+	return id, err
 }
 
 // File reads a file of the commit, not of a working tree: attributes and filters
@@ -72,12 +89,14 @@ func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 func (m Snapshot) File(ctx context.Context, path string, limit int64) ([]byte, error) {
 	data, err := m.content(ctx, path, limit)
 	if data == nil && err == nil {
-		err = missing(path)
+		err = m.missing(path)
 	}
 	return data, err
 }
 
-func missing(path string) error { return fmt.Errorf("main has no %s: %w", path, fs.ErrNotExist) }
+func (m Snapshot) missing(path string) error {
+	return fmt.Errorf("%s has no %s: %w", m.clone.store.Control.Branch, path, fs.ErrNotExist)
+}
 
 // Files reads the snapshot's files as protocols/state wants them; the revision is
 // the snapshot's own.
@@ -114,9 +133,9 @@ func (m Snapshot) read(ctx context.Context, path string, limit int64) ([]byte, e
 	case errors.Is(err, git.ErrMissing):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("%s of main: %w", path, err)
+		return nil, fmt.Errorf("%s of %s: %w", path, m.clone.store.Control.Branch, err)
 	case object.Kind != "blob":
-		return nil, fmt.Errorf("%s of main is not a file", path)
+		return nil, fmt.Errorf("%s of %s is not a file", path, m.clone.store.Control.Branch)
 	}
 	return data, nil
 }

@@ -67,8 +67,8 @@ type Store struct {
 	Options
 	name string // of clones: the remote's, without .git
 	main *clone
-	seen Snapshot // what Look saw last, when main's ref looked like mark
-	mark git.Mark
+	seen Snapshot // what Look saw last, when the refs looked like mark
+	mark Mark
 	// pushOptions is whether the remote takes them, and so can answer in JSON.
 	pushOptions bool
 }
@@ -80,6 +80,9 @@ func Tag(state string) string { return git.AgentVariable + "=" + state }
 // Open prepares <state>: the home directory and the clone of main.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{Options: o, name: repoName(o.Bare)}
+	if s.Control.Branch == "" {
+		s.Control = config.Default().Control
+	}
 	if _, err := os.Stat(filepath.Join(o.Bare, "HEAD")); err != nil {
 		return nil, diag.Hint(fmt.Errorf("%s is not a bare repository: %w", o.Bare, err), "`git ward init --bare DIR` makes one")
 	}

@@ -10,13 +10,19 @@ import (
 // lookEvery is how often Wait looks: a PM's push is seen within a second (AGT-6).
 const lookEvery = 500 * time.Millisecond
 
-// Mark is how the remote's main looked at some moment, on disk. Take it before
-// reading main: what is pushed in between is then seen.
-func (s *Store) Mark() git.Mark { return git.Open(s.Bare).Mark("refs/heads/main") }
+// Mark is how the remote's control branch and the project's looked at some moment.
+type Mark [2]git.Mark
 
-// Wait returns when main may have moved since the mark, or after limit. Two calls
+// Mark looks at both on disk. Take it before reading them: what is pushed in between is
+// then seen.
+func (s *Store) Mark() Mark {
+	bare := git.Open(s.Bare)
+	return Mark{bare.Mark(s.Control.Ref()), bare.Mark(s.Control.ProjectRef())}
+}
+
+// Wait returns when one of them may have moved since the mark, or after limit. Two calls
 // of stat twice a second are cheaper than any child.
-func (s *Store) Wait(ctx context.Context, since git.Mark, limit time.Duration) error {
+func (s *Store) Wait(ctx context.Context, since Mark, limit time.Duration) error {
 	end := time.NewTimer(limit)
 	defer end.Stop()
 	look := time.NewTicker(lookEvery)

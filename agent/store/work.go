@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -37,6 +38,7 @@ type Work struct {
 
 	clone clone
 	base  string // where the model started from
+	since string // what the iteration at hand goes on from
 	tip   string // of the branch on the remote, as of what it is built upon; "" for none
 	raced bool   // somebody else moved branch or record, as of the last push that failed
 }
@@ -93,7 +95,7 @@ func (w *Work) prepare(ctx context.Context, keep bool) error {
 	if err := w.clone.fetch(ctx); err != nil {
 		return err
 	}
-	main, err := w.clone.resolve(ctx, mainRef)
+	main, err := w.clone.resolve(ctx, w.clone.store.projectRef())
 	if err != nil {
 		return err
 	}
@@ -125,6 +127,7 @@ func (w *Work) prepare(ctx context.Context, keep bool) error {
 		}
 	}
 	w.base, err = w.clone.resolve(ctx, "HEAD")
+	w.since = cmp.Or(w.since, w.base)
 	return err
 }
 

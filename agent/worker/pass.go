@@ -56,14 +56,14 @@ func (p *pass) run(ctx context.Context) error {
 // upgrade ends a process that runs old code: main's moved since it was started.
 func (p *pass) upgrade(ctx context.Context, main store.Snapshot) error {
 	d := p.deps
-	if d.launch.Main == "" || d.launch.Main == main.Commit {
+	if d.launch.Main == "" || d.launch.Main == main.Project {
 		return nil
 	}
-	same, err := d.store.SameCode(ctx, d.launch.Main, main.Commit)
+	same, err := d.store.SameCode(ctx, d.launch.Main, main.Project)
 	if err != nil || same {
 		return err
 	}
-	d.log.Info().Str("commit", diag.Short(main.Commit)).Msg("main's code moved: starting anew from it")
+	d.log.Info().Str("commit", diag.Short(main.Project)).Msg("main's code moved: starting anew from it")
 	return d.restart(boot.Main)
 }
 

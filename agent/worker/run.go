@@ -77,7 +77,7 @@ func Run(ctx context.Context, set Settings) error {
 	if n := process.EndTagged(store.Tag(set.Store.State), leftoverGrace); n > 0 {
 		log.Warn().Int("processes", n).Msg("ended what the agent before this one left running")
 	}
-	set.Store.Running = set.Launch.Branch
+	set.Store.Running, set.Store.Control, set.Store.Redact = set.Launch.Branch, set.Config.Control, set.Redact
 	s, err := store.Open(ctx, set.Store)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func (r *unitRun) signals(ctx context.Context) []loop.Signal {
 	var list []loop.Signal
 	if main, err := r.deps.store.Look(ctx); err == nil {
 		if _, err := main.File(ctx, loop.StopPath, 1<<20); err == nil {
-			list = append(list, loop.Signal{Kind: loop.StopFile, Detail: "main"})
+			list = append(list, loop.Signal{Kind: loop.StopFile, Detail: r.deps.config.Control.Branch})
 		}
 	}
 	if data, err := r.work.File(ctx, loop.StopPath); err == nil && data != nil {

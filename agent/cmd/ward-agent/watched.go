@@ -24,14 +24,14 @@ const maxText = 64 << 10
 
 // options reads the arguments that both have.
 func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o store.Options, err error) {
-	var bare, state, door, ignored string
+	var bare, state, door, file string
 	sub := *env
 	sub.Args = env.Args[1:]
 	rest, err := sub.Flags(name, usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
 		fs.StringVar(&state, "state", "", "the agent's own `DIR`")
 		fs.StringVar(&door, "door", "", "push through this `SOCKET`")
-		fs.StringVar(&ignored, "config", "", "not needed, a `FILE`")
+		fs.StringVar(&file, "config", "", "the settings, a `FILE` like config.toml; without it, the branches are main")
 		more(fs)
 	})
 	switch {
@@ -42,7 +42,14 @@ func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o stor
 	case bare == "" || state == "":
 		return o, env.Usage(usage, "--bare and --state are needed")
 	}
-	o = store.Options{Bare: env.Path(bare), State: env.Path(state), Running: boot.Main}
+	if file != "" {
+		c, err := readConfig(env.Path(file))
+		if err != nil {
+			return o, err
+		}
+		o.Control = c.Control
+	}
+	o = store.Options{Control: o.Control, Bare: env.Path(bare), State: env.Path(state), Running: boot.Main}
 	if door != "" {
 		o.Door = env.Path(door)
 	}
