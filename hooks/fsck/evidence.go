@@ -9,16 +9,24 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 )
 
 // evidence compares the manifests at every branch's tip with the evidence that
-// they name, and certificates of success with the verdicts. Entries about code are
-// not compared: code goes on changing.
+// they name, and certificates of success there and on records with the verdicts.
+// Entries about code are not compared: code goes on changing. The manifests of records
+// are proved with them.
 func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 	seen := map[string]bool{} // the same file on many branches is read once
-	branches, err := w.repo.Refs(ctx, "refs/heads/")
+	branches, err := w.repo.Refs(ctx, record.Prefix)
 	if err != nil {
 		return err
+	}
+	// In an adopted project what is called evidence on a branch is the project's own.
+	if heads, err := w.repo.Refs(ctx, "refs/heads/"); err != nil {
+		return err
+	} else if !w.settings.Control.Split() {
+		branches = append(branches, heads...)
 	}
 	for _, branch := range branches {
 		out, err := w.repo.Output(ctx, "ls-tree", "-r", "-z", branch.Name, "evidence/")
@@ -28,7 +36,7 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 		for entry := range strings.SplitSeq(string(out), "\x00") {
 			_, path, _ := strings.Cut(entry, "\t")
 			at, ok := loop.ParseEvidencePath(path)
-			if ok && at.File == loop.ManifestFile {
+			if ok && at.File == loop.ManifestFile && !strings.HasPrefix(branch.Name, record.Prefix) {
 				err = w.manifest(branch.Name, path)
 			} else if ok && at.File == loop.CertificateFile && !seen[entry] {
 				seen[entry] = true
@@ -45,7 +53,7 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 // certificate holds a certificate that claims success to the host's verdict on the
 // commit that it names. A halting report names none: its last certificate does.
 func (w *workProof) certificate(branch, path string, at loop.EvidencePath, granted verdicts) error {
-	if w.verdicts == 0 && w.records == 0 {
+	if w.verdicts == 0 && w.steps == 0 {
 		return nil // a clone that has fetched neither journals nor verdicts
 	}
 	data, err := w.reader.File(branch, path, loop.MaxEvidence)

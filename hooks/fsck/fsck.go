@@ -46,7 +46,7 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (*Result, error) {
 	notes := &notesProof{repo: repo, objects: objects, report: report, chain: chain}
 	reader := repo.Reader(ctx)
 	defer reader.Close()
-	work := &workProof{repo: repo, reader: reader, report: report}
+	work := &workProof{repo: repo, reader: reader, objects: objects, report: report, settings: settingsOf(repo)}
 	err := chain.prove(ctx, notes)
 	if err == nil && len(chain.links) > 0 { // the journals' repository has a chain
 		err = work.prove(ctx)
@@ -55,7 +55,7 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (*Result, error) {
 		return nil, err
 	}
 	return &Result{Findings: diag.Normalize(report.findings), Notes: notes.lines, Records: len(chain.links), Repaired: report.repaired,
-		UnitRecords: work.records, Verdicts: work.verdicts}, nil
+		UnitRecords: work.steps, Verdicts: work.verdicts}, nil
 }
 
 // objects reads objects, and goes on after a damaged one, at which cat-file exits.

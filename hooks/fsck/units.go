@@ -9,7 +9,7 @@ import (
 )
 
 // units proves every journal, and those of one directive together.
-func (w *workProof) units() (claims, error) {
+func (w *workProof) units() (map[uow.ID]*state.Journal, error) {
 	units, strangers, err := state.Units(w.reader)
 	if err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func (w *workProof) units() (claims, error) {
 		_, why := uow.ParseRef(ref)
 		w.report.add(diag.Clean(ref), "fsck/unit", "delete it on the host: git update-ref -d", "%v", why)
 	}
-	made := claims{}
+	all := map[uow.ID]*state.Journal{}
 	journals := map[string][]*state.Journal{} // by directive, in the units' order
 	for _, u := range units {
 		j, err := state.ReadJournal(w.reader, u)
@@ -28,14 +28,14 @@ func (w *workProof) units() (claims, error) {
 		for _, d := range j.Findings {
 			w.report.add(u.ID.Ref(), "fsck/unit", d.Hint, "commit %s, %s", diag.Short(j.Commits[len(j.Records)]), d.Message)
 		}
-		w.records += len(j.Records)
-		made.collect(j.Records)
+		w.steps += len(j.Records)
+		all[u.ID] = j
 		journals[u.ID.Directive] = append(journals[u.ID.Directive], j)
 	}
-	for _, all := range journals {
-		w.ledgers(all)
+	for _, units := range journals {
+		w.ledgers(units)
 	}
-	return made, nil
+	return all, nil
 }
 
 // ledgers proves that the units of one directive carry its sums on.

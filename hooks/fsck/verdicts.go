@@ -41,8 +41,10 @@ func (w *workProof) verdict(v loop.Verdict, object string, made claims) {
 func (w *workProof) unfounded(v loop.Verdict, made claims) string {
 	claim := made[v.Claim]
 	switch {
-	case w.records > 0 && (claim == nil || claim.ID != v.Unit || claim.Claim.Commit != v.Commit || claim.DirectiveHash != v.DirectiveHash):
+	case w.steps > 0 && (claim == nil || claim.ID != v.Unit || claim.Claim.Commit != v.Commit || claim.DirectiveHash != v.DirectiveHash):
 		return "that no claim of " + diag.Clean(v.Unit) + " asked for"
+	case claim != nil && claim.Claim.Record != v.Record:
+		return "that names another commit of the record than its claim does"
 	case !v.Sound():
 		return "that its own outcomes do not bear out"
 	}

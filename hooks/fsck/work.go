@@ -4,21 +4,26 @@ import (
 	"context"
 	"errors"
 
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
 
-// workProof proves the units of work, the verdicts and the evidence: every hash, step
-// and counter of every journal, the ledgers of all units of a directive together, the
-// form and place of every verdict, and the hashes of every manifest.
+// workProof proves the units of work, their records, the verdicts and the evidence:
+// every hash, step and counter of every journal, the ledgers of all units of a directive
+// together, the line and the files of every record, the form and place of every verdict,
+// and the hashes of every manifest.
 type workProof struct {
-	repo   *git.Repo
-	reader *git.Reader
-	report *report
+	repo       *git.Repo
+	reader     *git.Reader
+	objects    *objects
+	report     *report
+	tombstones tombstones
+	settings   *config.Config
 
-	records  int // of all journals
+	steps    int // records of all journals
 	verdicts int
 }
 
@@ -31,11 +36,18 @@ type (
 )
 
 func (w *workProof) prove(ctx context.Context) error {
-	claims, err := w.units()
+	journals, err := w.units()
 	if err != nil {
 		return err
 	}
-	granted, err := w.notes(claims)
+	made := claims{}
+	for _, j := range journals {
+		made.collect(j.Records)
+	}
+	if err := w.records(ctx, journals); err != nil {
+		return err
+	}
+	granted, err := w.notes(made)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 // CheckManifest compares the manifest with the files that it names, the manifest before
 // among them, by their digests; read gives a file's content or nil when there is none.
+// What is not so is a *Mismatch, several are joined.
 func (a Artifacts) CheckManifest(read func(path string) ([]byte, error)) error {
 	var all error
 	for _, l := range a.Links() {
@@ -19,6 +20,19 @@ func (a Artifacts) CheckManifest(read func(path string) ([]byte, error)) error {
 	return all
 }
 
+// Mismatch says that a file is not what a manifest says, or is missing.
+type Mismatch struct {
+	Path    string
+	Missing bool
+}
+
+func (m *Mismatch) Error() string {
+	if m.Missing {
+		return m.Path + " is missing"
+	}
+	return m.Path + " has another hash than the manifest says"
+}
+
 // read is the file that a link names, where it has the digest that the link says.
 func (l Link) read(read func(path string) ([]byte, error)) ([]byte, error) {
 	data, err := read(l.Path)
@@ -26,9 +40,9 @@ func (l Link) read(read func(path string) ([]byte, error)) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case data == nil:
-		return nil, fmt.Errorf("%s is missing", l.Path)
+		return nil, &Mismatch{l.Path, true}
 	case Digest(data) != l.SHA256:
-		return nil, fmt.Errorf("%s has another hash than the manifest says", l.Path)
+		return nil, &Mismatch{l.Path, false}
 	}
 	return data, nil
 }
