@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"git-ward/bootstrap/remote"
 	"git-ward/bootstrap/signals"
 	"git-ward/bootstrap/supervisor"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 )
 
@@ -89,15 +89,21 @@ func (w *watcher) over(t *target, r run) bool {
 	return r.Booted || w.state.Pin == nil || t.pinned
 }
 
-// pause is the time before the next start. A signal or a move of main ends it; it is
-// false when ctx does.
+// mark changes when one of the PM's branches moves: the project's, or the one with
+// COMMS.md.
+func (w *watcher) mark() [2]git.Mark {
+	return [2]git.Mark{w.remote.Mark(w.remote.Main), w.remote.Mark(w.remote.Control)}
+}
+
+// pause is the time before the next start. A signal or a move of the PM's branches ends
+// it; it is false when ctx does.
 func (w *watcher) pause(ctx context.Context) bool {
 	wait := w.restarts.pause()
 	if wait == 0 {
 		return ctx.Err() == nil
 	}
 	w.log.Info().Str("pause", wait.String()).Int("short_runs", w.restarts.short).Msg("before the next start")
-	mark := w.remote.Mark(remote.Main)
+	mark := w.mark()
 	end := time.NewTimer(wait)
 	defer end.Stop()
 	look := time.NewTicker(supervisor.LookEvery)
@@ -111,7 +117,7 @@ func (w *watcher) pause(ctx context.Context) bool {
 		case <-w.notify:
 		case <-look.C:
 		}
-		if w.signals.Waiting() || w.remote.Mark(remote.Main) != mark {
+		if w.signals.Waiting() || w.mark() != mark {
 			return true
 		}
 	}
@@ -137,6 +143,9 @@ func (w *watcher) accept(s signals.Signal, again bool) {
 		return
 	}
 	w.log.Info().Str("signal", s.Kind).Str("name", s.Name).Msg("a signal")
+	if s.Name == w.opts.Settings.Control.Project {
+		s.Name = boot.Main
+	}
 	w.state.Hop = &hop{Signal: s}
 	w.state.save()
 }

@@ -62,8 +62,8 @@ func (w *watcher) fail(t *target, why string) {
 	if t.hop != nil {
 		w.state.Hop = nil
 		w.notices.Tell(fallbackNotice("start "+t.hop.Name, *t, fmt.Sprintf(
-			"The agent could not be started from %s, commit %s: %s. It runs from main; logs/errors.log and logs/build.log say more.",
-			t.hop.Name, diag.Short(t.commit), diag.Clean(why))))
+			"The agent could not be started from %s, commit %s: %s. It runs from %s; logs/errors.log and logs/build.log say more.",
+			w.called(t.hop.Name), diag.Short(t.commit), diag.Clean(why), w.called(boot.Main))))
 		w.state.save()
 		if t.branch != boot.Main || t.hop.Kind == signals.Rollback {
 			return
@@ -89,8 +89,8 @@ func (w *watcher) fallBack(ctx context.Context, t *target, why string) {
 	}
 	w.state.Pin = &pin{Ref: "last-good", Commit: good, Main: t.code, Fallback: true}
 	n := fallbackNotice("main", *t, fmt.Sprintf(
-		"The agent does not start from main, commit %s: %s. It runs from the last commit that started, %s, until the code of main moves.",
-		diag.Short(t.commit), diag.Clean(why), diag.Short(good)))
+		"The agent does not start from %s, commit %s: %s. It runs from the last commit that started, %s, until the code of %[1]s moves.",
+		w.called(boot.Main), diag.Short(t.commit), diag.Clean(why), diag.Short(good)))
 	n.Branch = "" // it is no directive's
 	w.notices.Tell(n)
 	w.state.save()

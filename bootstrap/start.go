@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"git-ward/bootstrap/journal"
-	"git-ward/bootstrap/remote"
 	"git-ward/bootstrap/signals"
 	"git-ward/bootstrap/supervisor"
 	"git-ward/bootstrap/trees"
@@ -115,7 +114,7 @@ func (w *watcher) agentArgs(own []string) []string {
 // agentEnv says to the agent what it was started from.
 func (w *watcher) agentEnv(ctx context.Context, t *target, own bool) []string {
 	env := []string{boot.LogVar + "=" + w.dir.BootLog(), boot.BranchVar + "=" + t.branch, boot.CommitVar + "=" + t.commit}
-	if main, err := w.remote.Commit(ctx, remote.Main); err == nil && own {
+	if main, err := w.remote.Commit(ctx, w.remote.Main); err == nil && own {
 		env = append(env, boot.MainVar+"="+main)
 	}
 	return env
@@ -141,7 +140,7 @@ func (w *watcher) booted(t *target) {
 }
 
 func (w *watcher) tellRollback(t *target) {
-	text := fmt.Sprintf("The agent went back to %s, commit %s, and runs from there until the code of main moves.", t.hop.Name, diag.Short(t.commit))
+	text := fmt.Sprintf("The agent went back to %s, commit %s, and runs from there until the code of %s moves.", w.called(t.hop.Name), diag.Short(t.commit), w.called(boot.Main))
 	if rescued := w.trees.Rescued(); len(rescued) > 0 {
 		text += " What it had and the repository had not is on " + strings.Join(rescued, ", ") + "."
 	} else {

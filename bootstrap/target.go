@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"git-ward/bootstrap/remote"
 	"git-ward/bootstrap/signals"
 	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
@@ -31,12 +30,12 @@ func (w *watcher) next(ctx context.Context) (*target, error) {
 		}
 		return t, err
 	}
-	commit, err := w.remote.Commit(ctx, remote.Main)
+	commit, err := w.there(ctx, w.remote.Main, "project")
+	if err == nil {
+		_, err = w.there(ctx, w.remote.Control, "branch")
+	}
 	if err != nil {
 		return nil, err
-	}
-	if commit == "" {
-		return nil, diag.Hint(fmt.Errorf("%s has no branch main", w.opts.Bare), "`git ward init --bare DIR` makes its first commit")
 	}
 	code, err := w.remote.Code(ctx, commit)
 	if err != nil {
@@ -52,6 +51,25 @@ func (w *watcher) next(ctx context.Context) (*target, error) {
 		w.state.save()
 	}
 	return &target{branch: boot.Main, commit: commit, code: code}, nil
+}
+
+// there is the commit of a branch that the settings name, or an error that names it:
+// without the project's there is nothing to start, and without the one with COMMS.md
+// nothing to do.
+func (w *watcher) there(ctx context.Context, ref, key string) (string, error) {
+	commit, err := w.remote.Commit(ctx, ref)
+	if err == nil && commit == "" {
+		err = diag.Hint(fmt.Errorf("%s has no branch %s, which [control] %s names", w.opts.Bare, ref, key), "`git ward init --bare DIR` makes what is missing")
+	}
+	return commit, err
+}
+
+// called is a branch's or a ref's name for people: the project's branch has its own.
+func (w *watcher) called(name string) string {
+	if name == boot.Main {
+		return w.opts.Settings.Control.Project
+	}
+	return name
 }
 
 // branch is whose tree a signal is for.
@@ -93,7 +111,7 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 
 // pinTo holds main's tree where a rollback took it. Its caller saves that.
 func (w *watcher) pinTo(ctx context.Context, h *hop) {
-	main, err := w.remote.Commit(ctx, remote.Main)
+	main, err := w.remote.Commit(ctx, w.remote.Main)
 	code := ""
 	if err == nil && main != "" {
 		code, err = w.remote.Code(ctx, main)

@@ -68,7 +68,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	// one.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	w := &watcher{opts: o, remote: remote.Open(o.Bare), dir: &statedir.Dir{Path: o.State, Separate: o.AgentUser != 0}}
+	w := &watcher{opts: o, remote: remote.Open(o.Bare, o.Settings.Control), dir: &statedir.Dir{Path: o.State, Separate: o.AgentUser != 0}}
 	if w.supervisor, err = supervisor.Become(o.Self, o.AgentUser); err != nil {
 		return 0, err
 	}

@@ -12,28 +12,33 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 )
 
-// Full names of the refs that the watcher starts agents from.
-const (
-	Main     = "refs/heads/main"
-	LastGood = "refs/ward/last-good" // the last commit of main that started
-)
+// LastGood is the full name of the ref of the last commit of the project's branch that
+// started.
+const LastGood = "refs/ward/last-good"
 
 // lookTime bounds one git command.
 const lookTime = 30 * time.Second
 
 // Remote is the repository.
-type Remote struct{ repo *git.Repo }
+type Remote struct {
+	// Main is the full name of the project's branch, from which agents are started, and
+	// Control that of the branch with COMMS.md, which may be the same (CTRL-1).
+	Main, Control string
 
-// Open opens a bare repository for reading.
-func Open(bare string) *Remote {
+	repo *git.Repo
+}
+
+// Open opens a bare repository, whose branches are called so, for reading.
+func Open(bare string, c config.Control) *Remote {
 	r := git.Open(bare)
 	// What is stored was pushed by an agent, too; a look at it has bounds.
 	r.Limits = git.Limits{Memory: 4 << 30, Alloc: 512 << 20, CPU: lookTime}
-	return &Remote{r}
+	return &Remote{Main: c.ProjectRef(), Control: c.Ref(), repo: r}
 }
 
 // ErrNotFound says that the repository has nothing under a name.
@@ -55,13 +60,21 @@ func (r *Remote) Commit(ctx context.Context, ref string) (string, error) {
 
 // Branch is the commit of a branch, or ErrNotFound.
 func (r *Remote) Branch(ctx context.Context, name string) (string, error) {
-	return r.first(ctx, "refs/heads/"+name)
+	return r.first(ctx, r.branch(name))
+}
+
+// branch is the full name of a branch: boot.Main is the project's, whatever its name.
+func (r *Remote) branch(name string) string {
+	if name == boot.Main {
+		return r.Main
+	}
+	return "refs/heads/" + name
 }
 
 // Revision is the commit of a branch, tag, full ref, or of a commit id of at least
 // seven digits, or ErrNotFound.
 func (r *Remote) Revision(ctx context.Context, name string) (string, error) {
-	refs := []string{"refs/heads/" + name, "refs/tags/" + name}
+	refs := []string{r.branch(name), "refs/tags/" + name}
 	if strings.HasPrefix(name, "refs/") {
 		refs = append(refs, name)
 	}
@@ -97,8 +110,9 @@ func (r *Remote) peel(ctx context.Context, id string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Code names what of a commit's tree can run: equal names, the same program. A
-// report on main does not make it another.
+// Code names what of a commit's tree can run: equal names, the same program. A report on
+// main does not make it another; in an adopted project, where reports go elsewhere,
+// every change does.
 func (r *Remote) Code(ctx context.Context, commit string) (string, error) {
 	entries, err := r.tree(ctx, commit)
 	if err != nil {
@@ -106,7 +120,7 @@ func (r *Remote) Code(ctx context.Context, commit string) (string, error) {
 	}
 	h := sha256.New()
 	for _, e := range entries {
-		if _, name, _ := bytes.Cut(e, []byte("\t")); boot.IsCode(string(name)) {
+		if _, name, _ := bytes.Cut(e, []byte("\t")); boot.IsCode(string(name)) || r.Main != r.Control {
 			fmt.Fprintf(h, "%s\x00", e)
 		}
 	}
@@ -130,6 +144,6 @@ var wardFiles = []string{"scripts/build", "scripts/test", "agent/cmd/ward-agent/
 
 // IsWard reports whether main is Ward's own source. A branch has no say in it.
 func (r *Remote) IsWard(ctx context.Context) bool {
-	entries, err := r.tree(ctx, Main, wardFiles...)
+	entries, err := r.tree(ctx, r.Main, wardFiles...)
 	return err == nil && len(entries) == len(wardFiles)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/bootstrap/remote"
+	"git-ward/internal/config"
 )
 
 // repository is a bare repository, and a directory whose files are committed to it.
@@ -61,7 +62,7 @@ func TestFind(t *testing.T) {
 		r.git("update-ref", ref, commit)
 	}
 	blob := r.git("rev-parse", first+":a")
-	w := remote.Open(r.bare)
+	w := remote.Open(r.bare, config.Default().Control)
 	for name, want := range map[string]struct{ branch, revision string }{
 		"main":                {second, second},
 		"agent/D-1":           {first, first}, // the branch, not the tag
@@ -96,7 +97,7 @@ func TestFind(t *testing.T) {
 // TestCode: what is said on main does not make it another program; all else does.
 func TestCode(t *testing.T) {
 	r := newRepository(t)
-	w := remote.Open(r.bare)
+	w := remote.Open(r.bare, config.Default().Control)
 	code := func(commit string) string {
 		t.Helper()
 		code, err := w.Code(t.Context(), commit)
@@ -107,7 +108,7 @@ func TestCode(t *testing.T) {
 	}
 	old := code(r.commit("agent.sh", "1"))
 	for _, name := range []string{"COMMS.md", "LEARNINGS.md", "evidence/x"} {
-		if mark := w.Mark(remote.Main); code(r.commit(name, "words")) != old || w.Mark(remote.Main) == mark {
+		if mark := w.Mark(w.Main); code(r.commit(name, "words")) != old || w.Mark(w.Main) == mark {
 			t.Errorf("%s is code, or main did not move", name)
 		}
 	}
@@ -119,10 +120,35 @@ func TestCode(t *testing.T) {
 	}
 }
 
+// TestAdopted: in an adopted project the word main is the project's branch, whatever its
+// name, each of the two branches has its mark, and every file is the program's.
+func TestAdopted(t *testing.T) {
+	r := newRepository(t)
+	first := r.commit("a", "1")
+	r.git("update-ref", "refs/heads/trunk", first)
+	second := r.commit("COMMS.md", "the project's own")
+	w := remote.Open(r.bare, config.Control{Branch: "ward", Project: "trunk"})
+	for _, name := range []string{"main", "trunk"} {
+		branch, err := w.Branch(t.Context(), name)
+		revision, alsoErr := w.Revision(t.Context(), name)
+		if branch != first || revision != first || err != nil || alsoErr != nil {
+			t.Errorf("%s: %s %s, %v %v", name, branch, revision, err, alsoErr)
+		}
+	}
+	if w.Main != "refs/heads/trunk" || w.Control != "refs/heads/ward" {
+		t.Error(w.Main, w.Control)
+	}
+	one, err := w.Code(t.Context(), first)
+	other, alsoErr := w.Code(t.Context(), second)
+	if err != nil || alsoErr != nil || one == other {
+		t.Errorf("%s %s, %v %v", one, other, err, alsoErr)
+	}
+}
+
 // TestIsWard is by the files of main.
 func TestIsWard(t *testing.T) {
 	r := newRepository(t)
-	w := remote.Open(r.bare)
+	w := remote.Open(r.bare, config.Default().Control)
 	for i, name := range []string{"scripts/build", "scripts/test", "agent/cmd/ward-agent/main.go", "bootstrap/cmd/ward-watcher/main.go"} {
 		if w.IsWard(t.Context()) {
 			t.Errorf("with %d of the files", i)

@@ -65,7 +65,7 @@ func newGrove(t *testing.T, settings ...string) *grove {
 	}
 	state := &statedir.Dir{Path: filepath.Join(dir, "state")}
 	g.Trees = &trees.Trees{
-		Dir: state, Bare: bare, Remote: remote.Open(bare), Supervisor: s, Settings: set,
+		Dir: state, Bare: bare, Remote: remote.Open(bare, set.Control), Supervisor: s, Settings: set,
 		Record: &trees.Record{}, Save: func() {}, Log: zerolog.Nop(),
 		Rescue: func(_ context.Context, tree string, uncommitted bool) ([]string, error) {
 			rel, _ := filepath.Rel(state.Path, tree)

@@ -33,7 +33,8 @@ const (
 // commit of main has started; the commit's full id follows.
 const Booted = "ward-watcher: booted "
 
-// Main is the branch that is always started again.
+// Main is the branch that is always started again: the project's. Signals, bootstrap.log
+// and the state directory call it so whatever its name is ([control] project).
 const Main = "main"
 
 // Event is what happened to a start.
