@@ -31,13 +31,13 @@ func (l line) Saying(tip, commit, text string) (said [][2]string, err error) {
 func TestTaken(t *testing.T) {
 	c := strings.Repeat("c", 40)
 	for text, want := range map[string]string{
-		"x\n\nWard-Taken: " + c + "\n":                            "a",
-		"x\n\nbody\n\nWard-Directive: D-1\nWard-Taken: " + c:      "a",
-		"x\n\nWard-Taken: " + c + "\n\nanother paragraph\n":       "",
-		"Ward-Taken: " + c:                                        "",
-		"x\n\nnot Ward-Taken: " + c:                               "",
-		"x\n\nWard-Taken: " + c + "d":                             "",
-		"x\n\nWard-Taken: " + strings.Repeat("d", 40):             "",
+		"x\n\nWard-Taken: " + c + "\n":                             "a",
+		"x\n\nbody\n\nWard-Directive: D-1\nWard-Taken: " + c:       "a",
+		"x\n\nWard-Taken: " + c + "\n\nanother paragraph\n":        "",
+		"Ward-Taken: " + c:                                         "",
+		"x\n\nnot Ward-Taken: " + c:                                "",
+		"x\n\nWard-Taken: " + c + "d":                              "",
+		"x\n\nWard-Taken: " + strings.Repeat("d", 40):              "",
 		"x\n\nWard-Taken: " + c[:39] + "\nWard-Taken: " + c + "\n": "a",
 	} {
 		if by, err := Taken(line{{"a", text}}, "a", c); by != want || err != nil {
