@@ -21,6 +21,9 @@ type NewReport struct {
 	Status        Status
 	Text          string // any bytes; see AppendReport
 	DirectiveHash string // Directive.Hash of what it answers, or ""
+	// Dropped says that the PM wants no more of the directive (REC-3): the newest commit
+	// of its work, or "-" where there was none; "" in every other report.
+	Dropped string
 }
 
 // NewQuestion is a question without its id, which AppendQuestion gives.
@@ -51,6 +54,9 @@ func AppendReport(data []byte, r NewReport) (out []byte, id int, err error) {
 	tail := " " + string(r.Status) + "\n"
 	if r.DirectiveHash != "" {
 		tail += "Directive: " + r.DirectiveHash + "\n"
+	}
+	if r.Dropped != "" {
+		tail += droppedKey + r.Dropped + "\n"
 	}
 	return appendEntry(data, reports, r.Time, r.Directive, tail, r.Text)
 }

@@ -36,6 +36,23 @@ func (r Report) DirectiveHash() string {
 	return ""
 }
 
+// droppedKey begins the line of a report that drops its directive.
+const droppedKey = "Dropped: "
+
+// Dropped reports whether the report says that the PM wants no more of its directive as
+// it stood then: NewReport.Dropped wrote it.
+func (r Report) Dropped() bool {
+	first, rest, _ := strings.Cut(r.Text, "\n")
+	return r.Status == Done && strings.HasPrefix(first, "Directive:") && strings.HasPrefix(rest, droppedKey)
+}
+
+// Dropped reports whether a report drops the directive as it stands.
+func (doc *Document) Dropped(d Directive) bool {
+	return slices.ContainsFunc(doc.Reports, func(r Report) bool {
+		return r.Directive == d.Name() && r.Dropped() && r.DirectiveHash() == d.Hash()
+	})
+}
+
 func validHash(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }

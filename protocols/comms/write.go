@@ -1,0 +1,146 @@
+package comms
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+)
+
+// Scissors is the line below which a text that a PM edits says nothing, as in git's own
+// (git-commit(1), --cleanup).
+const Scissors = "# ------------------------ >8 ------------------------"
+
+// Draft is a directive as a PM writes it in an editor: the title in the first line, with
+// or without the heading `### D-1: ` before it, and the directive below.
+type Draft struct {
+	ID    int    // 0: none was written
+	Title string // one line
+	Body  string // blank lines around it trimmed, LF line ends
+}
+
+// ErrNoText says that a draft holds nothing.
+var ErrNoText = errors.New("the text is empty")
+
+// ParseDraft reads what a PM wrote, above Scissors. Errors: ErrNoText, or a first line
+// that is a heading of another form.
+func ParseDraft(text string) (Draft, error) {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	if i := strings.Index("\n"+text, "\n"+Scissors); i >= 0 {
+		text = text[:i]
+	}
+	text = trimBlankLines(text)
+	if text == "" {
+		return Draft{}, ErrNoText
+	}
+	first, body, _ := strings.Cut(text, "\n")
+	d := Draft{Title: strings.TrimSpace(first), Body: trimBlankLines(body)}
+	if level(first) == 0 {
+		return d, nil
+	}
+	id, title, ok := strings.Cut(strings.TrimPrefix(first, "### "), ": ")
+	if d.ID, d.Title = parseName(id, 'D'), strings.TrimSpace(title); !ok || d.ID == 0 || d.Title == "" {
+		return d, fmt.Errorf(`%s: the first line is the title, or "### D-<n>: <title>"`, quote(first))
+	}
+	return d, nil
+}
+
+// Draft is a directive as a PM edits it.
+func (d Directive) Draft() Draft {
+	_, body, _ := strings.Cut(d.Raw, "\n")
+	return Draft{d.ID, d.Title.Raw(), trimBlankLines(body)}
+}
+
+// Text is the draft for an editor; it is what ParseDraft reads.
+func (d Draft) Text() string {
+	head := d.Title
+	if d.ID != 0 {
+		head = "### " + name('D', d.ID) + ": " + d.Title
+	}
+	if d.Body == "" {
+		return head + "\n"
+	}
+	return head + "\n\n" + d.Body + "\n"
+}
+
+// AddDirective puts a directive behind the last one, under the draft's id or else the
+// next free one, and returns the new document and the id. Every other byte stays.
+// Retired are the ids that were listed once; none is used again. What is wrong with the
+// directive is among the findings, at lines of the draft's Text; with errors among them
+// there is no document. Errors: ErrFull, ErrUnsound.
+func AddDirective(data []byte, draft Draft, retired Set) (out []byte, id int, found []diag.Diagnostic, err error) {
+	doc, err := parseSound(data)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	free := freeDirective(retired, doc)
+	if draft.ID == 0 {
+		draft.ID = free
+	}
+	if doc.Directive(name('D', draft.ID)) != nil {
+		var f findings
+		f.add(1, 5, ruleDuplicateID, "give it the next free id, "+name('D', free)+", or none", "%s is there already", name('D', draft.ID))
+		return nil, draft.ID, f, nil
+	}
+	out = insert(data, directives, doc.layout.parts[directives], draft.Text())
+	return doc.changed(data, out, draft, retired)
+}
+
+// EditDirective puts a draft in the place of the directive of its id, which must be
+// there. For the rest it is as AddDirective.
+func EditDirective(data []byte, draft Draft) (out []byte, found []diag.Diagnostic, err error) {
+	doc, err := parseSound(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range doc.layout.parts[directives].entries {
+		if e.id != draft.ID {
+			continue
+		}
+		end := e.start + len(doc.layout.raw(e))
+		out = append(append(append([]byte{}, data[:e.start]...), draft.Text()...), data[min(end, len(data)):]...)
+		out, _, found, err = doc.changed(data, out, draft, Set{})
+		return out, found, err
+	}
+	return nil, nil, fmt.Errorf("COMMS.md has no %s", name('D', draft.ID))
+}
+
+// changed holds a document that a draft was put into to its grammar.
+func (doc *Document) changed(old, out []byte, draft Draft, retired Set) ([]byte, int, []diag.Diagnostic, error) {
+	if len(out) > MaxBytes {
+		return nil, draft.ID, nil, ErrFull
+	}
+	after, found := Parse(out)
+	found = append(found, CheckUpdate(old, out, retired)...)
+	d := after.Directive(name('D', draft.ID))
+	if d == nil {
+		return nil, draft.ID, nil, fmt.Errorf("%s cannot be read in its place: %w", name('D', draft.ID), ErrUnsound)
+	}
+	lines := strings.Count(draft.Text(), "\n")
+	list := draft.headings()
+	for _, f := range found {
+		if f.Pos.Line >= d.Line && f.Pos.Line < d.Line+lines {
+			f.Pos.Line -= d.Line - 1
+			list = append(list, f)
+		}
+	}
+	list = diag.Normalize(list)
+	if diag.HasErrors(list) {
+		return nil, draft.ID, list, nil
+	}
+	return out, draft.ID, list, nil
+}
+
+// headings are the lines of a draft that would begin another entry or section: the
+// document that they make may well be sound.
+func (d Draft) headings() []diag.Diagnostic {
+	var f findings
+	n := 0
+	for line := range strings.Lines(d.Text()) {
+		if n++; n > 1 && level(line) > 0 {
+			f.add(n, 1, ruleStructure, indentHint, "a heading ends the directive here")
+		}
+	}
+	return f
+}
