@@ -1,0 +1,160 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/filename"
+	"git-ward/protocols/plan"
+)
+
+// Kind is what stands at a path: one of git's modes.
+type Kind string
+
+// The kinds; "" is nothing.
+const (
+	File      Kind = "file"
+	Program   Kind = "executable"
+	Link      Kind = "link"
+	Submodule Kind = "submodule"
+)
+
+// Change is one path that the work changes.
+type Change struct {
+	Path    diag.Untrusted `json:"path"`
+	Old     Kind           `json:"old"` // "" where it is new
+	New     Kind           `json:"new"` // "" where it is gone
+	Added   int            `json:"added"`
+	Deleted int            `json:"deleted"`
+	Binary  bool           `json:"binary"`
+	OldSize int64          `json:"old_size"` // bytes; of binary files
+	NewSize int64          `json:"new_size"`
+	Target  diag.Untrusted `json:"target,omitempty"` // of a new link, of at most 4 KiB
+}
+
+// Touched are the changed paths that a reader looks at first.
+type Touched struct {
+	Protected    []diag.Untrusted `json:"protected"`    // [rights] protected: they run code or steer tools
+	Instructions []diag.Untrusted `json:"instructions"` // what coding agents obey (GATE-5)
+	Tests        []diag.Untrusted `json:"tests"`        // [verify] pinned, and what the directive freezes
+}
+
+// instructions are files that coding agents take for instructions.
+var instructions = filename.NewList("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules", "copilot-instructions.md")
+
+// Touch sorts out the paths that a reader looks at first: protected are patterns of
+// filename.List, tests are globs.
+func Touch(changes []Change, protected, tests []string) Touched {
+	t := Touched{Protected: []diag.Untrusted{}, Instructions: []diag.Untrusted{}, Tests: []diag.Untrusted{}}
+	guarded := filename.NewList(protected...)
+	for _, c := range changes {
+		path := c.Path.Raw()
+		if guarded.Covers(path) {
+			t.Protected = append(t.Protected, c.Path)
+		}
+		if instructions.Covers(path) {
+			t.Instructions = append(t.Instructions, c.Path)
+		}
+		if inGlobs(tests, path) {
+			t.Tests = append(t.Tests, c.Path)
+		}
+	}
+	return t
+}
+
+// inGlobs reports whether a path, or a directory that it is in, is one of the globs.
+func inGlobs(globs []string, path string) bool {
+	for {
+		for _, g := range globs {
+			if plan.MatchFile(strings.TrimSuffix(g, "/"), path) {
+				return true
+			}
+		}
+		i := strings.LastIndexByte(path, '/')
+		if i < 0 {
+			return false
+		}
+		path = path[:i]
+	}
+}
+
+// Summary is a list of changes in one line, as git ends a diffstat.
+func Summary(changes []Change) string {
+	added, deleted := 0, 0
+	for _, c := range changes {
+		added, deleted = added+c.Added, deleted+c.Deleted
+	}
+	if len(changes) == 0 {
+		return "no file changed"
+	}
+	return fmt.Sprintf("%s changed, +%d -%d lines", diag.Count(len(changes), "file"), added, deleted)
+}
+
+// barWidth is how many signs a line of the diffstat has at most.
+const barWidth = 40
+
+// Stat is the changes as a diffstat, one line each: how much, and what is more than
+// lines: a mode, a link, a binary file, another repository.
+func Stat(changes []Change) (lines []string) {
+	wide, most := 0, 0
+	for _, c := range changes {
+		wide, most = max(wide, len([]rune(c.Path.String()))), max(most, c.Added+c.Deleted)
+	}
+	wide = min(wide, 60)
+	for _, c := range changes {
+		lines = append(lines, strings.TrimRight(fmt.Sprintf(" %-*s | %s", wide, c.Path, c.amount(most)), " "))
+	}
+	return lines
+}
+
+func (c Change) amount(most int) string {
+	var notes []string
+	switch {
+	case c.Old == "":
+		notes = append(notes, "new")
+	case c.New == "":
+		notes = append(notes, "deleted")
+	}
+	for _, k := range []Kind{c.Old, c.New} {
+		if k == Link || k == Submodule || c.Old != c.New && c.Old != "" && c.New != "" || k == Program && c.Old == "" {
+			notes = append(notes, c.became())
+			break
+		}
+	}
+	if c.Target != "" {
+		notes = append(notes, "to "+c.Target.String())
+	}
+	text := fmt.Sprintf("%4d ", c.Added+c.Deleted) + bar(c.Added, c.Deleted, most)
+	if c.Binary {
+		text = fmt.Sprintf(" bin %d -> %d bytes", c.OldSize, c.NewSize)
+	}
+	if len(notes) > 0 {
+		text = strings.TrimRight(text, " ") + " (" + strings.Join(notes, ", ") + ")"
+	}
+	return text
+}
+
+// became says what kind a path is now, and was.
+func (c Change) became() string {
+	switch {
+	case c.Old == "":
+		return string(c.New)
+	case c.New == "":
+		return "was: " + string(c.Old)
+	case c.Old == c.New:
+		return string(c.New)
+	}
+	return string(c.Old) + " -> " + string(c.New)
+}
+
+// bar draws added and deleted lines, scaled as git does: what is there shows.
+func bar(added, deleted, most int) string {
+	scale := func(n int) int {
+		if most <= barWidth || n == 0 {
+			return n
+		}
+		return max(1, n*barWidth/most)
+	}
+	return strings.Repeat("+", scale(added)) + strings.Repeat("-", scale(deleted))
+}

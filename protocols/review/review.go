@@ -1,0 +1,135 @@
+package review
+
+import (
+	"fmt"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/loop"
+)
+
+// Review is all that there is to see of a directive's work, as `git ward review --json`
+// prints it.
+type Review struct {
+	SchemaVersion string `json:"schema_version"`
+	Standing
+	Outcome string         `json:"outcome"` // one line
+	Text    diag.Untrusted `json:"text"`    // the directive as control has it
+	// Base is where the work left the project: the difference from there to Commit is
+	// what is shown.
+	Base     string         `json:"base"`
+	Project  string         `json:"project"` // tip of the project's branch
+	Record   string         `json:"record"`  // the record's ref; "" in the first layout
+	Merge    Merge          `json:"merge"`
+	Criteria []Criterion    `json:"criteria"`
+	Word     *loop.Verdict  `json:"certificate"` // the host's verdict, whole; null while there is none
+	Touched  Touched        `json:"touched"`
+	Changes  []Change       `json:"changes"`
+	Papers   int            `json:"papers"`        // changed files of the first layout's record beside the work, which are left out
+	Patch    diag.Untrusted `json:"patch"`         // as git prints it
+	Omitted  int64          `json:"patch_omitted"` // bytes of it that did not fit; 0 for none
+	Said     []Said         `json:"said"`          // by the agent, proved by nothing
+	Cost     Cost           `json:"cost"`
+	Commands []string       `json:"commands"` // what to type next, the first first
+}
+
+// Merge is what taking the work would make of the project.
+type Merge struct {
+	Moved     bool             `json:"moved"`     // the project went on since the work left it
+	Judged    bool             `json:"judged"`    // the merged tree is what the verdict is about, but for words
+	Beside    []diag.Untrusted `json:"beside"`    // some paths that are not
+	Conflicts []diag.Untrusted `json:"conflicts"` // paths; with any, git does not merge it by itself
+	Unrelated bool             `json:"unrelated"` // the work shares no history with the project
+}
+
+// Criterion is one criterion of the directive and what the host saw of it.
+type Criterion struct {
+	Text     diag.Untrusted `json:"text"`
+	Command  diag.Untrusted `json:"command"`   // "" where none decides
+	Result   string         `json:"result"`    // met, not met, not run
+	ExitCode *int           `json:"exit_code"` // null when it did not run to its end
+	Trouble  diag.Untrusted `json:"trouble"`   // why it did not
+	Tail     diag.Untrusted `json:"tail"`      // of its output, where it was not met
+	Place    string         `json:"place"`     // in the certificate: criteria[0]; "" for not run
+}
+
+// Said is words of the agent.
+type Said struct {
+	Where string         `json:"where"` // a report, a commit
+	Text  diag.Untrusted `json:"text"`
+}
+
+// Cost is what the work took. What nobody counted is null, never 0.
+type Cost struct {
+	Iterations int64   `json:"iterations"` // of all units of the text, as the host admitted them
+	Allowed    int64   `json:"iterations_allowed"`
+	Claims     int64   `json:"claims"`
+	ToolCalls  *int64  `json:"tool_calls"` // of the unit, by the agent's own count
+	Seconds    *int64  `json:"seconds"`
+	Tokens     *int64  `json:"tokens"` // of the directive, as the host's gateway counted them
+	Money      *string `json:"money"`  // in the prices' currency, a decimal
+	Estimated  int64   `json:"estimated_calls"`
+}
+
+// Criteria are a directive's criteria with what a verdict says of each, nil for none.
+// What a verdict judged and the directive no longer names comes after them.
+func Criteria(declared [][2]string, v *loop.Verdict) []Criterion {
+	list := []Criterion{}
+	used := map[int]bool{}
+	find := func(text, command string) int {
+		if v != nil {
+			for i, o := range v.Criteria {
+				if o.Criterion == text && o.Command == command && !used[i] {
+					used[i] = true
+					return i
+				}
+			}
+		}
+		return -1
+	}
+	for _, d := range declared {
+		c := Criterion{Text: diag.Untrusted(d[0]), Command: diag.Untrusted(d[1]), Result: "not run"}
+		if i := find(d[0], d[1]); i >= 0 {
+			c = judged(v.Criteria[i], fmt.Sprintf("criteria[%d]", i))
+		}
+		list = append(list, c)
+	}
+	if v == nil {
+		return list
+	}
+	for i, o := range v.Criteria {
+		if !used[i] {
+			list = append(list, judged(o, fmt.Sprintf("criteria[%d]", i)))
+		}
+	}
+	for name, o := range map[string]*loop.Outcome{"residual_run": v.ResidualRun} {
+		if o != nil {
+			list = append(list, judgedBeside(*o, name, "residual"))
+		}
+	}
+	if v.Suite != nil {
+		list = append(list, judgedBeside(*v.Suite, "suite", "[verify] suite"))
+	}
+	if v.Validate != nil {
+		list = append(list, judgedBeside(*v.Validate, "validate", "[bootstrap] validate"))
+	}
+	return list
+}
+
+// judgedBeside is what ran beside the criteria, by a name that people know.
+func judgedBeside(o loop.Outcome, place, name string) Criterion {
+	o.Criterion = fmt.Sprintf("%s (`%s`)", name, o.Command)
+	return judged(o, place)
+}
+
+func judged(o loop.Outcome, place string) Criterion {
+	c := Criterion{Text: diag.Untrusted(o.Criterion), Command: diag.Untrusted(o.Command), Result: "not met", Trouble: diag.Untrusted(o.Trouble), Place: place}
+	if o.Trouble == "" {
+		c.ExitCode = &o.ExitCode
+	}
+	if o.Met && o.ExitCode == 0 && o.Trouble == "" {
+		c.Result = "met"
+	} else {
+		c.Tail = diag.Untrusted(o.Tail)
+	}
+	return c
+}

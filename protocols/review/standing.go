@@ -1,0 +1,171 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// State is where a directive stands, for a PM.
+type State string
+
+// The states.
+const (
+	Open     State = "open"     // the agent takes it up next
+	Working  State = "working"  // a unit is at work on it
+	Waiting  State = "waiting"  // its unit, or a question of its, waits for the PM
+	Ready    State = "ready"    // a verdict proves it, and the project does not have it
+	Unproved State = "unproved" // it ended, and no verdict proves it
+	Taken    State = "taken"    // the project has it
+	Dropped  State = "dropped"  // the PM wanted no more of it
+	Gone     State = "gone"     // COMMS.md has it no longer
+)
+
+// Position is what the refs say of a directive.
+type Position struct {
+	Name      string           // D-1
+	Directive *comms.Directive // as control has it; nil when it is gone
+	Reported  comms.State      // what its reports say of it
+	Dropped   bool
+	Report    *comms.Report // the newest on it, nil for none
+	Unit      *uow.Record   // the newest record of the unit in question, nil for none
+	Branch    string        // tip of agent/D-1, "" for none
+	Taken     string        // the project's commit by which it has what was claimed; "" for none
+	Verdict   *loop.Verdict // the host's last on the unit's last claim, nil for none
+}
+
+// Standing is where a directive stands, as `git ward directive list --json` prints it.
+type Standing struct {
+	Directive string         `json:"directive"`
+	Title     diag.Untrusted `json:"title"`
+	State     State          `json:"state"`
+	WaitsFor  string         `json:"waits_for"` // "you" (a PM), "agent", "host" (its verdict), "" for nobody
+	Next      string         `json:"next"`      // the command to type, "" for none
+	Unit      string         `json:"unit"`      // D-1.1; "" where nobody began
+	UnitState string         `json:"unit_state"`
+	Report    string         `json:"report"`   // status of the newest report on it
+	Commit    string         `json:"commit"`   // what was claimed last, else the tip of the branch; "" for none
+	Claimed   bool           `json:"claimed"`  // the unit claimed it
+	Branch    string         `json:"branch"`   // tip of agent/D-1
+	Verdict   string         `json:"verdict"`  // EXACT, CONVERGED, NONE; "" while there is none
+	Current   bool           `json:"current"`  // the verdict is for the directive's text as it stands
+	TakenBy   string         `json:"taken_by"` // the project's commit that took it
+}
+
+// Stand says where a directive stands.
+func Stand(p Position) Standing {
+	s := Standing{Directive: p.Name, Branch: p.Branch, Commit: p.Branch, TakenBy: p.Taken}
+	if p.Directive != nil {
+		s.Title = p.Directive.Title
+	}
+	if p.Report != nil {
+		s.Report = string(p.Report.Status)
+	}
+	if p.Unit != nil {
+		s.Unit, s.UnitState = p.Unit.ID, string(p.Unit.State)
+		if p.Unit.Claim != nil {
+			s.Commit, s.Claimed = p.Unit.Claim.Commit, true
+		}
+	}
+	if p.Verdict != nil {
+		s.Verdict = p.Verdict.Verdict
+		s.Current = p.Directive != nil && p.Verdict.DirectiveHash == p.Directive.Hash()
+	}
+	s.State = p.state(s)
+	s.WaitsFor, s.Next = p.waits(s)
+	return s
+}
+
+// proved reports whether a verdict proves the claim for the text as it stands.
+func (s Standing) proved() bool {
+	return s.Claimed && s.Current && (s.Verdict == loop.Exact || s.Verdict == loop.Converged)
+}
+
+func (p Position) state(s Standing) State {
+	atWork := p.Unit != nil && !p.Unit.State.Ended()
+	edited := p.Unit != nil && p.Directive != nil && p.Unit.DirectiveHash != p.Directive.Hash()
+	switch {
+	case p.Directive == nil:
+		return Gone
+	case p.Dropped:
+		return Dropped
+	case p.Taken != "" && !edited && !atWork:
+		return Taken
+	case !edited && p.Unit != nil && moves(p.Unit) != "", p.Reported == comms.Suspended && p.Unit == nil:
+		return Waiting
+	case atWork:
+		return Working
+	case s.proved():
+		return Ready
+	case p.Reported == comms.Open && p.Unit != nil && !edited:
+		return Working // it ended a moment ago, and its report is under way
+	case p.Reported == comms.Open:
+		return Open
+	}
+	return Unproved
+}
+
+// waits says for whom a directive waits, and what to type.
+func (p Position) waits(s Standing) (who, next string) {
+	switch s.State {
+	case Open:
+		return "agent", ""
+	case Working:
+		if p.Unit.Claim != nil && p.Verdict == nil && p.Unit.Event == uow.MakeClaim {
+			return "host", ""
+		}
+		return "agent", ""
+	case Waiting:
+		if p.Unit != nil {
+			return "you", moves(p.Unit)
+		}
+		return "you", "git ward directive edit " + p.Name
+	case Ready:
+		return "you", "git ward review " + p.Name
+	case Unproved:
+		return "you", "git ward directive edit " + p.Name + ", or git ward drop " + p.Name
+	}
+	return "", ""
+}
+
+// moves is the command by which a PM moves a unit that waits for one; "" for a unit that
+// does not.
+func moves(r *uow.Record) string {
+	verb := map[uow.State]string{uow.PendingApproval: "approve", uow.Paused: "resume", uow.ZombiedSoft: "clarify -m TEXT", uow.ZombiedDead: "fork", uow.Breached: "show"}[r.State]
+	if r.State == uow.Active && r.PulseDue() {
+		verb = "heartbeat"
+	}
+	if verb == "" {
+		return ""
+	}
+	return "git ward uow " + verb + " " + r.ID
+}
+
+// Outcome is the first line of a review: what came of the directive.
+func (p Position) Outcome(s Standing) string {
+	word := map[State]string{Open: "nobody has begun", Gone: "COMMS.md has it no longer", Dropped: "dropped"}[s.State]
+	switch {
+	case s.State == Taken:
+		word = "taken, by " + diag.Short(s.TakenBy)
+	case s.State == Working, s.State == Waiting:
+		word = fmt.Sprintf("in progress (%s is %s)", s.Unit, s.UnitState)
+		if p.Unit == nil {
+			word = "it waits for your answer"
+		}
+	case s.State == Ready, s.State == Unproved:
+		word = strings.TrimPrefix(s.Report, "EXIT_")
+	}
+	if p.Verdict != nil {
+		word += fmt.Sprintf("; verdict %s: %s", p.Verdict.Verdict, p.Verdict.Reason)
+		if !s.Current && s.State != Gone {
+			word += " (for another text of it)"
+		}
+	} else if s.Claimed {
+		word += "; no verdict yet"
+	}
+	return strings.TrimPrefix(word, "; ")
+}

@@ -1,0 +1,145 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/loop"
+)
+
+// Wanted is how a PM takes work.
+type Wanted struct {
+	Commit   string // take this commit and no other: the beginning of its id; "" for what was claimed last
+	Unjudged bool   // although nobody judged the merged tree
+	Judge    string // how the merged tree is judged first; "" where it cannot be
+}
+
+// Obstacle says why work cannot be taken, "" when it can, and what to do then.
+type Obstacle struct{ Why, Hint string }
+
+// Obstacle holds work to its verdict: this commit, this text, and a merged tree that is
+// the judged one but for words (REC-3).
+func (r *Review) Obstacle(w Wanted) Obstacle {
+	if o := r.unproved(w.Commit); o.Why != "" {
+		return o
+	}
+	switch {
+	case r.Merge.Unrelated:
+		return Obstacle{fmt.Sprintf("%s shares no history with the project", diag.Short(r.Commit)), "git ward uow fork " + r.Unit + " begins anew"}
+	case len(r.Merge.Conflicts) > 0:
+		return Obstacle{fmt.Sprintf("%s conflicts with what the project did meanwhile, in: %s", r.Unit, paths(r.Merge.Conflicts)),
+			fmt.Sprintf("git ward uow fork %s lets the agent merge it; or by hand: git merge %s, mend, commit, push", r.Unit, r.Commit)}
+	case !r.Merge.Judged && !w.Unjudged:
+		return Obstacle{fmt.Sprintf("the project went on since the verdict (%s changed beside it): nobody judged the merged tree", paths(r.Merge.Beside)),
+			fmt.Sprintf("git ward take %s --unjudged takes it all the same; git ward uow fork %s lets the agent go on from the project as it is%s", r.Unit, r.Unit, w.Judge)}
+	}
+	return Obstacle{}
+}
+
+// unproved says what there is instead of a verdict on the commit, for the text as it
+// stands.
+func (r *Review) unproved(wanted string) Obstacle {
+	look := Obstacle{Hint: "git ward review " + r.Directive + " shows it; git merge " + r.Commit + " takes it without a verdict"}
+	say := func(format string, args ...any) Obstacle {
+		look.Why = fmt.Sprintf(format, args...)
+		return look
+	}
+	switch {
+	case r.Commit == "":
+		return Obstacle{"nobody worked on " + r.Directive + " yet", ""}
+	case r.State == Gone:
+		return say("COMMS.md has no %s any more, so its verdict is for a text that does not stand", r.Directive)
+	case r.Unit == "":
+		return say("%s was worked on without a unit of work, so nothing of it is judged", r.Directive)
+	case !r.Claimed:
+		return say("%s claimed nothing yet, so nothing of it is judged", r.Unit)
+	case wanted != "" && !strings.HasPrefix(r.Commit, strings.ToLower(wanted)):
+		return Obstacle{fmt.Sprintf("%s claims %s by now, and not %.40s", r.Unit, diag.Short(r.Commit), wanted), "git ward review " + r.Unit + " shows what it is"}
+	case r.Word == nil:
+		return say("the claim of %s on %s has no verdict yet", r.Unit, diag.Short(r.Commit))
+	case !r.Current:
+		return say("the verdict on %s is for another text of %s, which was edited since", diag.Short(r.Commit), r.Directive)
+	case r.Word.Verdict == loop.None:
+		return say("the verdict on %s is NONE: %s", diag.Short(r.Commit), diag.Clean(r.Word.Reason))
+	case !r.Word.Proves(r.Commit, r.Unit, r.Word.DirectiveHash):
+		return say("the verdict that stands on %s is for another commit or unit", diag.Short(r.Commit))
+	}
+	return Obstacle{}
+}
+
+// maxNamed bounds the paths that a sentence names.
+const maxNamed = 8
+
+func paths(list []diag.Untrusted) string {
+	var names []string
+	for i, p := range list {
+		if i == maxNamed {
+			names = append(names, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+		names = append(names, p.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// commands are what a PM may type next, the likeliest first.
+func (r *Review) commands(w Wanted) []string {
+	drop, edit := "git ward drop "+r.Directive, "git ward directive edit "+r.Directive
+	switch r.State {
+	case Taken, Dropped:
+		return []string{edit + " (opens it again)"}
+	case Gone, Open:
+		return []string{}
+	case Waiting:
+		return []string{r.Next, edit, drop}
+	case Working:
+		return []string{"git ward uow show " + r.Unit, "git ward uow pause " + r.Unit}
+	}
+	if o := r.unproved(""); o.Why != "" {
+		return []string{edit, drop}
+	}
+	if len(r.Merge.Conflicts) > 0 {
+		return []string{"git ward uow fork " + r.Unit + " (the agent merges the project)", drop}
+	}
+	take := "git ward take " + r.Unit
+	if !r.Merge.Judged {
+		return []string{take + " --unjudged (the project went on)", "git ward uow fork " + r.Unit + " (the agent goes on from there)", drop}
+	}
+	return []string{take, drop}
+}
+
+// TakeMessage is the message of the commit by which a project takes the work.
+func (r *Review) TakeMessage(squash bool, subjects []string) string {
+	title := r.Directive + ": " + r.Title.String()
+	if !squash {
+		title = "Merge " + title
+	}
+	var b strings.Builder
+	b.WriteString(strings.ToValidUTF8(cutTo(title, 72), "") + "\n\n")
+	if squash {
+		for _, s := range subjects {
+			b.WriteString("- " + diag.Clean(cutTo(s, 200)) + "\n")
+		}
+		if len(subjects) > 0 {
+			b.WriteString("\n")
+		}
+	}
+	fmt.Fprintf(&b, "Verdict %s of %s on %s: %s.\n\n", r.Word.Verdict, r.Unit, r.Commit, diag.Clean(cutTo(r.Word.Reason, 300)))
+	fmt.Fprintf(&b, "Ward-Directive: %s\n", r.Directive)
+	if r.Record != "" {
+		fmt.Fprintf(&b, "Ward-Record: %s\n", r.Record)
+	}
+	if squash {
+		fmt.Fprintf(&b, "Ward-Taken: %s\n", r.Commit)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// cutTo keeps a text within so many bytes, "..." included.
+func cutTo(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	return strings.TrimSuffix(diag.Cut(text, size-3), " ")
+}

@@ -1,0 +1,234 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/loop"
+)
+
+// Look is how a line of text is to look.
+type Look int
+
+// The looks.
+const (
+	Plain Look = iota
+	Title
+	Good
+	Bad
+	Warn
+)
+
+// Line is a line of text, without its end; what the agent wrote in it is not cleaned.
+type Line struct {
+	Look Look
+	Text string
+}
+
+// page collects lines.
+type page []Line
+
+func (p *page) add(look Look, format string, args ...any) {
+	*p = append(*p, Line{look, fmt.Sprintf(format, args...)})
+}
+
+// gap begins a part with an empty line.
+func (p *page) gap() { p.add(Plain, "") }
+
+// Above is what stands above the difference: the outcome, what decided, and what to look
+// at first.
+func (r *Review) Above() []Line {
+	var p page
+	p.add(r.look(), "%s %s: %s", r.Directive, r.Title, diag.Untrusted(r.Outcome))
+	if first := r.first(); first != "" {
+		p.add(Warn, "look first: %s", first)
+	}
+	if r.Commit != "" {
+		p.add(Plain, "%s%s: %s", map[bool]string{true: r.Unit + " claims ", false: "agent/" + r.Directive + " is at "}[r.Claimed], r.Commit, Summary(r.Changes))
+		if r.Claimed && r.Branch != "" && r.Branch != r.Commit {
+			p.add(Warn, "agent/%s is at %s by now, which nobody judged", r.Directive, r.Branch)
+		}
+	}
+	r.criteria(&p)
+	r.deviations(&p)
+	r.touched(&p)
+	if len(r.Changes) > 0 {
+		p.gap()
+		for _, line := range Stat(r.Changes) {
+			p.add(Plain, "%s", line)
+		}
+		p.add(Plain, " %s", Summary(r.Changes))
+	}
+	return p
+}
+
+func (r *Review) look() Look {
+	switch r.State {
+	case Ready, Taken:
+		return Good
+	case Unproved:
+		return Bad
+	}
+	return Title
+}
+
+// first names what a reader must not miss, with numbers.
+func (r *Review) first() string {
+	var list []string
+	some := func(n int, what string) {
+		if n > 0 {
+			list = append(list, diag.Count(n, what))
+		}
+	}
+	if r.Word != nil {
+		some(len(r.Word.Additions), "addition to what decides")
+		some(len(r.Word.Deviations), "deviation put back")
+	}
+	some(len(r.Touched.Instructions), "file of instructions to agents")
+	some(len(r.Touched.Protected), "protected path")
+	some(len(r.Merge.Conflicts), "conflict with the project")
+	if len(r.Merge.Conflicts) == 0 && len(r.Merge.Beside) > 0 {
+		list = append(list, "the project went on, so nobody judged the merged tree")
+	}
+	if r.Word != nil && r.Word.Fence == loop.FenceNone {
+		list = append(list, "judged without a fence")
+	}
+	if r.Merge.Unrelated {
+		list = append(list, "it shares no history with the project")
+	}
+	if r.Papers > 0 {
+		list = append(list, fmt.Sprintf("%s of the first layout (evidence/, plans/, LEARNINGS.md, ...) not shown", diag.Count(r.Papers, "paper")))
+	}
+	if r.Omitted > 0 {
+		list = append(list, fmt.Sprintf("%d bytes of the difference are left out", r.Omitted))
+	}
+	return strings.Join(list, "; ")
+}
+
+func (r *Review) criteria(p *page) {
+	if len(r.Criteria) == 0 {
+		return
+	}
+	p.gap()
+	if v := r.Word; v != nil {
+		p.add(Title, "criteria, as the host ran them (%s in %s, %s, %s; git notes --ref=certificates show %s)",
+			diag.Count(v.Trials, "run"), diag.Untrusted(orWord(v.Image, "no image")), v.Lane.Words(), loop.RungWords(v.Rung), v.Commit)
+	} else {
+		p.add(Title, "criteria, which nobody ran yet")
+	}
+	for _, c := range r.Criteria {
+		look := map[string]Look{"met": Good, "not met": Bad}[c.Result]
+		how := ""
+		switch {
+		case c.Trouble != "":
+			how = c.Trouble.String()
+		case c.ExitCode != nil:
+			how = fmt.Sprintf("exit %d", *c.ExitCode)
+		}
+		p.add(look, "  %-8s %s", c.Result, strings.TrimSpace(fmt.Sprintf("%-7s  %s  %s", how, c.Text, c.Place)))
+		if c.Command != "" && !strings.Contains(c.Text.Raw(), c.Command.Raw()) {
+			p.add(Plain, "             %s", c.Command)
+		}
+		for line := range strings.Lines(c.Tail.Lines()) {
+			p.add(Plain, "           | %s", strings.TrimRight(line, "\n"))
+		}
+	}
+	if r.Word != nil && r.Word.ResidualRun != nil {
+		p.add(Plain, "  residual %s, to be below %s", r.Word.Residual.Words(), r.Word.Rp.Words())
+	}
+}
+
+func orWord(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+func (r *Review) deviations(p *page) {
+	v := r.Word
+	if v == nil || len(v.Deviations)+len(v.Additions)+len(v.Accepted) == 0 && v.Needs == "" {
+		return
+	}
+	p.gap()
+	for _, path := range v.Additions {
+		p.add(Warn, "  brings of what decides on it: %s", diag.Untrusted(path))
+	}
+	for _, path := range v.Deviations {
+		p.add(Warn, "  changed, and put back for the verdict: %s", diag.Untrusted(path))
+	}
+	for _, path := range v.Accepted {
+		p.add(Plain, "  accepted by the directive: %s", diag.Untrusted(path))
+	}
+	if v.Needs != "" {
+		p.add(Warn, "  it passes only with this line in the directive: %s", diag.Untrusted(v.Needs))
+	}
+}
+
+func (r *Review) touched(p *page) {
+	t := r.Touched
+	if len(t.Instructions)+len(t.Protected)+len(t.Tests) == 0 {
+		return
+	}
+	p.gap()
+	for _, part := range []struct {
+		look Look
+		what string
+		list []diag.Untrusted
+	}{
+		{Warn, "touches instructions to agents", t.Instructions},
+		{Warn, "touches what is protected, because it runs code or steers tools", t.Protected},
+		{Plain, "touches a test, or what is frozen", t.Tests},
+	} {
+		for _, path := range part.list {
+			p.add(part.look, "  %s: %s", part.what, path)
+		}
+	}
+}
+
+// Below is what stands below the difference: the agent's words, the cost, the next step.
+func (r *Review) Below() []Line {
+	var p page
+	for _, said := range r.Said {
+		p.gap()
+		p.add(Title, "the agent's own word, proved by nothing (%s):", diag.Untrusted(said.Where))
+		for line := range strings.Lines(strings.TrimRight(said.Text.Lines(), "\n")) {
+			p.add(Plain, "    %s", strings.TrimRight(line, "\n"))
+		}
+	}
+	if r.Unit != "" {
+		p.gap()
+		p.add(Plain, "cost: %s", r.Cost.Words())
+	}
+	if len(r.Commands) > 0 {
+		p.gap()
+	}
+	for i, command := range r.Commands {
+		p.add(map[bool]Look{true: Title}[i == 0], "%s %s", map[bool]string{true: "next:", false: "  or:"}[i == 0], command)
+	}
+	return p
+}
+
+// Words is the cost for people: what nobody counted is unknown.
+func (c Cost) Words() string {
+	list := []string{fmt.Sprintf("%d of %s", c.Iterations, diag.Count(c.Allowed, "iteration")), diag.Count(c.Claims, "claim")}
+	if c.ToolCalls != nil {
+		list = append(list, diag.Count(*c.ToolCalls, "tool call"))
+	}
+	if c.Seconds != nil {
+		list = append(list, fmt.Sprintf("%d s", *c.Seconds))
+	}
+	tokens, money := "tokens unknown", "money unknown"
+	if c.Tokens != nil {
+		tokens = diag.Count(*c.Tokens, "token")
+	}
+	if c.Money != nil {
+		money = "money " + *c.Money
+	}
+	list = append(list, tokens, money)
+	if c.Estimated > 0 {
+		list = append(list, fmt.Sprintf("%s of them estimated", diag.Count(c.Estimated, "call")))
+	}
+	return strings.Join(list, ", ")
+}
