@@ -82,10 +82,11 @@ func lineCount(text string) int {
 }
 
 // Patch is the difference of two commits or trees as git prints it, line by line
-// without their ends: modes, links and binary files named, nothing left out. Use it on a
-// repository Apart.
-func (r *Repo) Patch(ctx context.Context, from, to string) iter.Seq2[string, error] {
-	return r.Lines(ctx, "diff-tree", "-r", "--patch", "--full-index", "--find-renames", "--summary", "--src-prefix=a/", "--dst-prefix=b/", from, to, "--")
+// without their ends: modes, links and binary files named, nothing left out but what
+// pathspecs leave out (gitglossary(7)). Use it on a repository Apart.
+func (r *Repo) Patch(ctx context.Context, from, to string, pathspecs ...string) iter.Seq2[string, error] {
+	args := []string{"diff-tree", "-r", "--patch", "--full-index", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/", from, to, "--"}
+	return r.Lines(ctx, append(args, pathspecs...)...)
 }
 
 // Merged is what a merge of two commits makes.

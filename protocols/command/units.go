@@ -30,6 +30,7 @@ type units struct {
 	remote string         // where steps are pushed: origin, or the bare repository itself
 	names  branches.Names // the control branch's documents steer the units
 	how    *git.Checkout  // how git fetches and pushes
+	also   []string       // refspecs that a clone fetches besides
 
 	settings *config.Config
 	given    bool // settings are the host's; else they are Ward's defaults
@@ -42,12 +43,18 @@ func openUnits(ctx context.Context, env *cli.Env, configFile string) (*units, er
 	if err != nil {
 		return nil, diag.Hint(err, "run it in a clone of a ward repository, or in the bare repository")
 	}
+	return openRepo(ctx, env, repo, configFile)
+}
+
+// openRepo is openUnits for a repository that is found already; a clone fetches also what
+// the refspecs name.
+func openRepo(ctx context.Context, env *cli.Env, repo *git.Repo, configFile string, also ...string) (*units, error) {
 	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
 		return nil, err
 	}
 	bare, dir, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	u := &units{ctx: ctx, env: env, repo: git.Open(dir), remote: "origin", settings: config.Default()}
+	u := &units{ctx: ctx, env: env, repo: git.Open(dir), remote: "origin", settings: config.Default(), also: also}
 	if u.names, err = branches.Of(ctx, u.repo); err != nil {
 		return nil, err
 	}
@@ -106,7 +113,7 @@ func (u *units) fetch() error {
 		return nil
 	}
 	args := slices.Concat([]string{"fetch", "--quiet", "origin"}, u.names.Fetch(), []string{uow.RefPrefix + "*:" + uow.RefPrefix + "*",
-		"refs/notes/certificates*:refs/notes/certificates*"})
+		"refs/notes/certificates*:refs/notes/certificates*"}, u.also)
 	out, err := u.git(args...)
 	if err != nil {
 		return diag.Hint(u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out))), "a journal that does not fast-forward was rewritten: git ward fsck on the host")

@@ -136,8 +136,13 @@ func (p Position) waits(s Standing) (who, next string) {
 // does not.
 func moves(r *uow.Record) string {
 	verb := map[uow.State]string{uow.PendingApproval: "approve", uow.Paused: "resume", uow.ZombiedSoft: "clarify -m TEXT", uow.ZombiedDead: "fork", uow.Breached: "show"}[r.State]
-	if r.State == uow.Active && r.PulseDue() {
+	switch {
+	case r.State == uow.Active && r.PulseDue():
 		verb = "heartbeat"
+	case r.State == uow.ZombiedSoft && r.Retries >= r.Policy.MaxRetries:
+		verb = "waive"
+	case r.State == uow.ZombiedSoft && r.ReasonCode.Passes(): // it is tried again by itself
+		verb = ""
 	}
 	if verb == "" {
 		return ""
@@ -147,25 +152,39 @@ func moves(r *uow.Record) string {
 
 // Outcome is the first line of a review: what came of the directive.
 func (p Position) Outcome(s Standing) string {
-	word := map[State]string{Open: "nobody has begun", Gone: "COMMS.md has it no longer", Dropped: "dropped"}[s.State]
+	var words []string
+	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	switch s.State {
+	case Open:
+		say("nobody has begun")
+	case Gone:
+		say("COMMS.md has it no longer")
+	case Dropped:
+		say("dropped")
+	case Taken:
+		say("taken, by %s", diag.Short(s.TakenBy))
+	case Working, Waiting:
+		say("%s", p.progress(s))
+	case Unproved:
+		say("%s", strings.TrimPrefix(s.Report, "EXIT_"))
+	}
 	switch {
-	case s.State == Taken:
-		word = "taken, by " + diag.Short(s.TakenBy)
-	case s.State == Working, s.State == Waiting:
-		word = fmt.Sprintf("in progress (%s is %s)", s.Unit, s.UnitState)
-		if p.Unit == nil {
-			word = "it waits for your answer"
-		}
-	case s.State == Ready, s.State == Unproved:
-		word = strings.TrimPrefix(s.Report, "EXIT_")
+	case p.Verdict == nil && s.Claimed:
+		say("no verdict yet")
+	case p.Verdict != nil && s.proved():
+		say("%s: %s", p.Verdict.Verdict, p.Verdict.Reason)
+	case p.Verdict != nil && !s.Current && p.Directive != nil:
+		say("verdict %s, for another text of it: %s", p.Verdict.Verdict, p.Verdict.Reason)
+	case p.Verdict != nil:
+		say("verdict %s: %s", p.Verdict.Verdict, p.Verdict.Reason)
 	}
-	if p.Verdict != nil {
-		word += fmt.Sprintf("; verdict %s: %s", p.Verdict.Verdict, p.Verdict.Reason)
-		if !s.Current && s.State != Gone {
-			word += " (for another text of it)"
-		}
-	} else if s.Claimed {
-		word += "; no verdict yet"
+	return strings.Join(words, "; ")
+}
+
+// progress is how far somebody is who has not ended.
+func (p Position) progress(s Standing) string {
+	if p.Unit == nil {
+		return "it waits for your answer"
 	}
-	return strings.TrimPrefix(word, "; ")
+	return fmt.Sprintf("in progress: %s is %s, in iteration %d", s.Unit, s.UnitState, p.Unit.Iteration)
 }

@@ -50,6 +50,8 @@ func (r *Review) unproved(wanted string) Obstacle {
 		return Obstacle{"nobody worked on " + r.Directive + " yet", ""}
 	case r.State == Gone:
 		return say("COMMS.md has no %s any more, so its verdict is for a text that does not stand", r.Directive)
+	case r.State == Dropped:
+		return Obstacle{r.Directive + " was dropped", "git ward directive edit " + r.Directive + " opens it again"}
 	case r.Unit == "":
 		return say("%s was worked on without a unit of work, so nothing of it is judged", r.Directive)
 	case !r.Claimed:
@@ -83,8 +85,8 @@ func paths(list []diag.Untrusted) string {
 	return strings.Join(names, ", ")
 }
 
-// commands are what a PM may type next, the likeliest first.
-func (r *Review) commands(w Wanted) []string {
+// Offers are the commands that a PM may type next, the likeliest first.
+func (r *Review) Offers() []string {
 	drop, edit := "git ward drop "+r.Directive, "git ward directive edit "+r.Directive
 	switch r.State {
 	case Taken, Dropped:

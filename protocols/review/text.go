@@ -41,12 +41,12 @@ func (p *page) gap() { p.add(Plain, "") }
 func (r *Review) Above() []Line {
 	var p page
 	p.add(r.look(), "%s %s: %s", r.Directive, r.Title, diag.Untrusted(r.Outcome))
-	if first := r.first(); first != "" {
+	if first := r.First(); first != "" {
 		p.add(Warn, "look first: %s", first)
 	}
 	if r.Commit != "" {
 		p.add(Plain, "%s%s: %s", map[bool]string{true: r.Unit + " claims ", false: "agent/" + r.Directive + " is at "}[r.Claimed], r.Commit, Summary(r.Changes))
-		if r.Claimed && r.Branch != "" && r.Branch != r.Commit {
+		if r.Claimed && r.Branch != "" && r.Branch != r.Commit && r.Record != "" { // without a record its papers follow the claim
 			p.add(Warn, "agent/%s is at %s by now, which nobody judged", r.Directive, r.Branch)
 		}
 	}
@@ -73,8 +73,8 @@ func (r *Review) look() Look {
 	return Title
 }
 
-// first names what a reader must not miss, with numbers.
-func (r *Review) first() string {
+// First names what a reader must not miss, with numbers.
+func (r *Review) First() string {
 	var list []string
 	some := func(n int, what string) {
 		if n > 0 {

@@ -1,0 +1,241 @@
+package command
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/flock"
+	"git-ward/internal/git"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
+	"git-ward/protocols/review"
+	"git-ward/protocols/uow"
+)
+
+const (
+	maxChanges = 200_000 // paths that one comparison lists
+	maxBeside  = 100     // paths that nobody judged, of which that many are named
+	maxTarget  = 4 << 10 // bytes of a link's target
+)
+
+// emptyTree is what work is compared with that shares no history with the project.
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+// comparer compares and merges commits where nothing that they bring counts.
+type comparer struct {
+	*units
+	apart *git.Repo
+	close func()
+}
+
+func (u *units) comparer() (*comparer, error) {
+	dir, lock, err := flock.Temp("", "ward-apart-", os.RemoveAll)
+	if err != nil {
+		return nil, err
+	}
+	c := &comparer{units: u, close: func() { os.RemoveAll(dir); lock.Close() }}
+	if c.apart, err = u.repo.Apart(dir); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// base is where the work left the project, "" where the two share no history. Of work
+// that the project has, the merge base is the work itself, and would show nothing.
+func (c *comparer) base(project, commit string, p review.Position) (string, error) {
+	if project == "" {
+		return "", nil
+	}
+	in, err := c.reader.Contains(project, commit)
+	if err != nil || !in {
+		return c.mergeBase(project, commit, err)
+	}
+	if v := p.Verdict; v != nil && v.Base != "" && v.Base != commit {
+		if ok, err := c.reader.Contains(commit, v.Base); ok || err != nil {
+			return v.Base, err
+		}
+	}
+	merge, err := c.mergeOf(commit)
+	if err != nil {
+		return "", err
+	}
+	if merge != commit {
+		before, err := c.reader.Parent(merge)
+		return c.mergeBase(before, commit, err)
+	}
+	return c.ownWork(commit, p.Name)
+}
+
+func (c *comparer) mergeBase(a, b string, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	return c.reader.MergeBase(a, b)
+}
+
+// ownWork walks from a commit down over the commits that say that they are of the
+// directive's work.
+func (c *comparer) ownWork(commit, directive string) (string, error) {
+	for range maxChanges {
+		message, err := c.message(commit)
+		if err != nil {
+			return "", err
+		}
+		if of := git.Trailers(message, record.TrailerDirective); len(of) != 1 || of[0] != directive {
+			return commit, nil
+		}
+		if commit, err = c.reader.Parent(commit); err != nil || commit == "" {
+			return "", err
+		}
+	}
+	return commit, nil
+}
+
+// message is a commit's whole message.
+func (u *units) message(commit string) (string, error) {
+	out, err := u.repo.Output(u.ctx, "log", "--max-count=1", "--no-show-signature", "--no-notes", "--format=%B", "--end-of-options", commit, "--")
+	return strings.TrimRight(string(out), "\n"), err
+}
+
+// changes are the paths in which two commits differ, and how many were left out as
+// papers.
+func (c *comparer) changes(from, to string, paper func(path string) bool) (list []review.Change, papers int, err error) {
+	differences, err := c.apart.Compare(c.ctx, from, to, maxChanges)
+	if err != nil {
+		return nil, 0, err
+	}
+	batch := c.repo.Batch(c.ctx)
+	defer batch.Close()
+	list = []review.Change{}
+	for _, d := range differences {
+		if paper(d.Path) {
+			papers++
+			continue
+		}
+		change := review.Change{Path: diag.Untrusted(d.Path), Old: kind(d.Old), New: kind(d.New), Added: max(0, d.Added), Deleted: max(0, d.Deleted), Binary: d.Added < 0}
+		if change.Binary {
+			change.OldSize, change.NewSize = size(batch, d.Old), size(batch, d.New)
+		}
+		if d.New.Mode == git.ModeSymlink {
+			_, target, err := batch.Read(d.New.ID, maxTarget)
+			if err != nil {
+				target = []byte(err.Error())
+			}
+			change.Target = diag.Untrusted(target)
+		}
+		list = append(list, change)
+	}
+	return list, papers, nil
+}
+
+func kind(e git.Entry) review.Kind {
+	switch e.Mode {
+	case git.ModeSymlink:
+		return review.Link
+	case git.ModeGitlink:
+		return review.Submodule
+	case git.ModeExec:
+		return review.Program
+	case 0:
+		return ""
+	}
+	return review.File
+}
+
+// size is a blob's, in bytes; 0 where there is none.
+func size(batch *git.Batch, e git.Entry) int64 {
+	if e.ID == "" {
+		return 0
+	}
+	o, err := batch.Info(e.ID)
+	if err != nil {
+		return 0
+	}
+	return o.Size
+}
+
+// patch is the difference of the work, line by line.
+func (c *comparer) patch(w *work) iter.Seq2[string, error] {
+	var specs []string
+	if w.Papers > 0 {
+		for _, path := range papers {
+			specs = append(specs, ":(exclude)"+path)
+		}
+	}
+	return c.apart.Patch(c.ctx, w.base, w.Commit, specs...)
+}
+
+// papers are the files and directories of the first layout.
+var papers = []string{record.Learnings, record.Lessons, record.Plans, record.PostMortems, record.Research, record.Transcripts, "evidence"}
+
+// papersOf says which paths of a unit's work are no work: units of the first layout keep
+// their papers beside it.
+func papersOf(r *uow.Record) func(path string) bool {
+	if r == nil || r.Layout != uow.FirstLayout {
+		return func(string) bool { return false }
+	}
+	return func(path string) bool {
+		return slices.ContainsFunc(papers, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
+	}
+}
+
+// merge says what taking the work makes of the project; tree is "" where nothing can be
+// made.
+func (c *comparer) merge(project, base, commit string, p review.Position) (m review.Merge, tree string, err error) {
+	m.Beside, m.Conflicts = []diag.Untrusted{}, []diag.Untrusted{}
+	m.Moved = base != project
+	if base == "" {
+		m.Unrelated = true
+		return m, "", nil
+	}
+	if p.Taken != "" {
+		m.Judged = true
+		return m, "", nil
+	}
+	merged, err := c.apart.MergeTrees(c.ctx, project, commit)
+	if err != nil {
+		return m, "", fmt.Errorf("%w; a shallow clone has no history to merge: git fetch --unshallow", err)
+	}
+	for _, path := range merged.Conflicts {
+		m.Conflicts = append(m.Conflicts, diag.Untrusted(path))
+	}
+	if len(merged.Conflicts) > 0 {
+		return m, "", nil
+	}
+	from := base
+	if p.Verdict != nil && p.Verdict.Base != "" {
+		from = p.Verdict.Base
+	}
+	// What the project did since the work was judged, and what the merge is beside it.
+	for _, pair := range [][2]string{{from, project}, {commit, merged.Tree}} {
+		if err := c.beside(&m, pair[0], pair[1]); err != nil {
+			return m, "", err
+		}
+	}
+	m.Judged = len(m.Beside) == 0
+	return m, merged.Tree, nil
+}
+
+// beside adds the paths in which two trees differ and that a verdict covers not.
+func (c *comparer) beside(m *review.Merge, from, to string) error {
+	differences, err := c.apart.Compare(c.ctx, from, to, maxChanges)
+	if err != nil {
+		return err
+	}
+	known := map[diag.Untrusted]bool{}
+	for _, path := range m.Beside {
+		known[path] = true
+	}
+	for _, d := range differences {
+		path := diag.Untrusted(d.Path)
+		if !loop.Free(d.Path, c.names.Split()) && !known[path] && len(m.Beside) < maxBeside {
+			m.Beside = append(m.Beside, path)
+		}
+	}
+	return nil
+}

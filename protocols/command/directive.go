@@ -1,0 +1,396 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/review"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+// Directive is `git ward directive` (CTRL-1).
+func Directive(ctx context.Context, env *cli.Env) error {
+	return cli.Dispatch("git ward directive", "Directives: what the PM wants, on the control branch.", []cli.Group{
+		{Title: "each reads and pushes the control branch, and touches no working tree", Commands: []cli.Command{
+			{Name: "list", Doc: "list the directives: where each stands, and for whom it waits", Run: directiveList},
+			{Name: "show", Doc: "show a directive, its newest report and its questions", Run: directiveShow},
+			{Name: "new", Doc: "write a directive, in your editor or by -m or -F, and push it", Run: directiveNew},
+			{Name: "edit", Doc: "change a directive, which opens it again, and push it", Run: directiveEdit},
+		}},
+	})(ctx, env)
+}
+
+func directiveList(ctx context.Context, env *cli.Env) error {
+	const usage = "directive list [--json] [--bare DIR]"
+	var d desk
+	args, err := env.Flags("directive list", usage, d.flags)
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		return env.Usage(usage, "unexpected argument %q", args[0])
+	}
+	u, err := openDesk(ctx, env, d.bare, d.config, "D-*")
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	doc, err := u.documents()
+	if err != nil {
+		return err
+	}
+	all, _, err := state.Units(u.reader)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+	if !d.json {
+		fmt.Fprintln(w, "DIRECTIVE\tSTATE\tUNIT\tVERDICT\tWAITS FOR\tTITLE")
+	}
+	for i := range doc.Directives {
+		p, err := u.position(doc, subject{name: doc.Directives[i].Name()}, all)
+		if err != nil {
+			return err
+		}
+		s := review.Stand(p)
+		if d.json {
+			if err := diag.WriteJSON(env.Stdout, s); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Directive, s.State, dash(s.Unit), dash(s.Verdict), dash(waits(s)), diag.Cut(s.Title.String(), 60))
+	}
+	return w.Flush()
+}
+
+// dash is a text, or "-" for none.
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// waits is for whom a directive waits, with the command where it is the PM.
+func waits(s review.Standing) string {
+	if s.WaitsFor == "you" && s.Next != "" {
+		return "you: " + s.Next
+	}
+	return s.WaitsFor
+}
+
+// shown is what `git ward directive show --json` prints.
+type shownDirective struct {
+	review.Standing
+	Text      diag.Untrusted   `json:"text"`
+	Said      diag.Untrusted   `json:"said"` // the newest report on it
+	Questions []diag.Untrusted `json:"questions"`
+}
+
+func directiveShow(ctx context.Context, env *cli.Env) error {
+	const usage = "directive show [--json] [--bare DIR] D-n"
+	var d desk
+	args, err := env.Flags("directive show", usage, d.flags)
+	if err != nil {
+		return err
+	}
+	if len(args) != 1 || !directiveName.MatchString(args[0]) {
+		return env.Usage(usage, "show takes one directive, such as D-1")
+	}
+	u, err := openDesk(ctx, env, d.bare, d.config, args[0])
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	p, err := u.standing(subject{name: args[0]})
+	if err != nil {
+		return said(err)
+	}
+	doc, err := u.documents()
+	if err != nil {
+		return err
+	}
+	out := shownDirective{Standing: review.Stand(p), Questions: []diag.Untrusted{}}
+	if p.Directive != nil {
+		out.Text = diag.Untrusted(p.Directive.Raw)
+	}
+	if p.Report != nil {
+		out.Said = diag.Untrusted(p.Report.Raw)
+	}
+	for _, q := range doc.Questions {
+		if q.Directive == args[0] {
+			out.Questions = append(out.Questions, diag.Untrusted(q.Raw))
+		}
+	}
+	if d.json {
+		return diag.WriteJSON(env.Stdout, out)
+	}
+	return out.print(ctx, env, p.Outcome(out.Standing))
+}
+
+func (s *shownDirective) print(ctx context.Context, env *cli.Env, outcome string) error {
+	page, err := env.Page(ctx)
+	if err != nil {
+		return err
+	}
+	page.Printf(cli.Bold, "%s %s: %s\n", s.Directive, s.Title, diag.Untrusted(outcome))
+	if w := waits(s.Standing); w != "" {
+		page.Printf(cli.Note, "waits for %s\n", w)
+	}
+	for _, part := range append([]diag.Untrusted{s.Text, s.Said}, s.Questions...) {
+		if part != "" {
+			page.Print(cli.Plain, "\n"+part.Lines())
+		}
+	}
+	return page.Close()
+}
+
+// writing are the options of who writes a directive.
+type writing struct {
+	desk
+	text, file string
+}
+
+func (o *writing) flags(fs *flag.FlagSet) {
+	o.desk.flags(fs)
+	fs.StringVar(&o.text, "m", "", "the `text`, its first line the title")
+	fs.StringVar(&o.file, "F", "", "a `file` with the text; - is standard input")
+}
+
+func directiveNew(ctx context.Context, env *cli.Env) error {
+	const usage = "directive new [-m TEXT | -F FILE] [--json] [--bare DIR]"
+	var o writing
+	args, err := env.Flags("directive new", usage, o.flags)
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		return env.Usage(usage, "unexpected argument %q: an id is given by the next free one", args[0])
+	}
+	return said(o.write(ctx, env, usage, ""))
+}
+
+func directiveEdit(ctx context.Context, env *cli.Env) error {
+	const usage = "directive edit [-m TEXT | -F FILE] [--json] [--bare DIR] D-n"
+	var o writing
+	args, err := env.Flags("directive edit", usage, o.flags)
+	if err != nil {
+		return err
+	}
+	if len(args) != 1 || !directiveName.MatchString(args[0]) {
+		return env.Usage(usage, "edit takes one directive, such as D-1")
+	}
+	return said(o.write(ctx, env, usage, args[0]))
+}
+
+// written is what `git ward directive new --json` and `edit --json` print.
+type written struct {
+	SchemaVersion string            `json:"schema_version"`
+	Directive     string            `json:"directive"`
+	Commit        string            `json:"commit"` // "" where nothing was to change, or could be
+	Findings      []diag.Diagnostic `json:"findings"`
+}
+
+// write makes or, with a name, changes a directive.
+func (o *writing) write(ctx context.Context, env *cli.Env, usage, name string) error {
+	if o.text != "" && o.file != "" {
+		return env.Usage(usage, "-m and -F are two ways to say one thing")
+	}
+	u, err := openDesk(ctx, env, o.bare, o.config, "D-*")
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	var old *comms.Directive
+	if name != "" {
+		doc, err := u.documents()
+		if err != nil {
+			return err
+		}
+		if old = doc.Directive(name); old == nil {
+			return refused(env, "git ward directive list", "COMMS.md has no %s", name)
+		}
+	}
+	draft, keep, err := o.draft(ctx, u, old)
+	if errors.Is(err, comms.ErrNoText) {
+		return refused(env, "", "the text is empty, so nothing was changed")
+	}
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		if draft.ID != 0 && draft.ID != old.ID {
+			return refused(env, keep(), "the text begins with another id than %s, and an id stays", name)
+		}
+		draft.ID = old.ID
+	}
+	return o.publish(u, draft, old, keep)
+}
+
+// draft is the text as it is given, or as the person writes it now. keep stores it in a
+// file and says where, for one that cannot be used.
+func (o *writing) draft(ctx context.Context, u *units, old *comms.Directive) (d comms.Draft, keep func() string, err error) {
+	path, text := u.editFile("WARD_DIRECTIVE.md"), o.text
+	keep = func() string {
+		again := "new"
+		if old != nil {
+			again = "edit " + old.Name()
+		}
+		if err := atomicfile.Write(path, []byte(text), 0o600); err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("the text is kept in %s; git ward directive %s -F %s goes on with it", path, again, path)
+	}
+	switch {
+	case o.file == "-":
+		var data []byte
+		data, err = io.ReadAll(io.LimitReader(u.env.Stdin, maxDraft))
+		text = string(data)
+	case o.file != "":
+		text, err = readDraft(u.env.Path(o.file))
+	case o.text == "":
+		text, err = inEditor(ctx, u.env, path, template(old))
+		if err == nil {
+			os.Remove(path)
+		}
+	}
+	if err != nil {
+		return d, keep, err
+	}
+	if d, err = comms.ParseDraft(text); err != nil && !errors.Is(err, comms.ErrNoText) {
+		return d, keep, refused(u.env, keep(), "%v", err)
+	}
+	return d, keep, err
+}
+
+// template is what an editor begins with.
+func template(old *comms.Directive) string {
+	text := "\n\n"
+	if old != nil {
+		text = old.Draft().Text() + "\n"
+	}
+	return text + comms.Scissors + "\n" + `# The line above and all below it are left out; an empty text changes nothing.
+#
+# The first line is the title. Then comes the goal, in full, and what decides it:
+#
+# - [ ] all tests pass (` + "`go test ./...`" + `)
+#
+# A command in backticks at a criterion's end decides it: exit 0 is met. Optional lines
+# are "- key: value", with key one of:
+# ` + strings.Join(comms.Keys(), ", ") + "\n"
+}
+
+// publish puts the draft into COMMS.md and pushes it.
+func (o *writing) publish(u *units, draft comms.Draft, old *comms.Directive, keep func() string) error {
+	done := written{SchemaVersion: review.SchemaVersion}
+	refusal := error(nil)
+	var err error
+	done.Commit, err = u.amend(func() string { return done.Directive + ": " + draft.Title }, func(doc state.Comms) ([]byte, error) {
+		out, id, found, err := put(u, doc, draft, old)
+		if err != nil {
+			return nil, err
+		}
+		done.Directive, done.Findings = fmt.Sprintf("D-%d", id), append([]diag.Diagnostic{}, found...)
+		if diag.HasErrors(found) {
+			refusal = cli.ErrFindings
+		}
+		return out, nil
+	})
+	switch {
+	case errors.Is(err, errMoved):
+		return refused(u.env, keep(), "%s was changed or taken out by somebody else meanwhile", old.Name())
+	case errors.Is(err, errNotTaken):
+		return refused(u.env, keep(), "%v", err)
+	case err != nil:
+		return diag.Hint(err, "%s", keep())
+	}
+	if o.json {
+		return errors.Join(refusal, diag.WriteJSON(u.env.Stdout, done))
+	}
+	for i := range done.Findings { // lines of the person's own text, not of COMMS.md
+		done.Findings[i].Pos.Path = "text"
+	}
+	diag.WriteText(u.env.Stderr, done.Findings)
+	switch {
+	case refusal != nil:
+		return refused(u.env, keep(), "%s breaks the grammar of COMMS.md, and was not pushed", "the text")
+	case done.Commit == "":
+		fmt.Fprintf(u.env.Stdout, "%s is as it was, and nothing was pushed\n", done.Directive)
+	default:
+		fmt.Fprintf(u.env.Stdout, "%s %s: pushed to %s as %s; no working tree was touched\n", done.Directive, diag.Clean(draft.Title), u.names.Branch, diag.Short(done.Commit))
+	}
+	return nil
+}
+
+// errMoved is for a directive that is no longer what its editor saw.
+var errMoved = errors.New("the directive moved")
+
+// put makes the document with the draft; nil where it changes nothing, or cannot.
+func put(u *units, doc state.Comms, draft comms.Draft, old *comms.Directive) (out []byte, id int, found []diag.Diagnostic, err error) {
+	if old == nil {
+		retired, err := u.retired()
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		return comms.AddDirective(doc.Data, draft, retired)
+	}
+	now := doc.Directive(old.Name())
+	if now == nil || now.Raw != old.Raw {
+		return nil, old.ID, nil, errMoved
+	}
+	if now.Draft() == draft {
+		return nil, old.ID, nil, nil
+	}
+	out, found, err = comms.EditDirective(doc.Data, draft)
+	return out, old.ID, found, err
+}
+
+// retired are the ids that were used: what the newest record of the audit says of those
+// that were listed once, and those that units and the agent's branches name. The host
+// refuses what this does not know.
+func (u *units) retired() (set comms.Set, err error) {
+	data, err := u.reader.File("refs/ward/audit", "record.json", 16<<20)
+	if err != nil {
+		return set, err
+	}
+	var last struct {
+		Retired string `json:"retired"`
+	}
+	if data != nil && json.Unmarshal(data, &last) == nil {
+		if set, err = comms.ParseSet(last.Retired); err != nil {
+			return set, err
+		}
+	}
+	all, _, err := state.Units(u.reader)
+	if err != nil {
+		return set, err
+	}
+	for _, unit := range all {
+		if err := retire(&set, unit.ID); err != nil {
+			return set, err
+		}
+	}
+	return set, nil
+}
+
+func retire(set *comms.Set, id uow.ID) error {
+	var n int
+	if _, err := fmt.Sscanf(id.Directive, "D-%d", &n); err != nil {
+		return err
+	}
+	return set.Add(n)
+}

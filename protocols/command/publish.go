@@ -1,0 +1,78 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+// publish pushes a branch of the host's from old to commit, or deletes it where commit is
+// "", with old as the lease; false is a lost race, which the ref itself says. What was
+// fetched is new then. words are the host's.
+func (u *units) publish(branch, old, commit string) (moved bool, words string, err error) {
+	ref := "refs/heads/" + branch
+	out, pushErr := u.git("push", "--quiet", "--force-with-lease="+ref+":"+old, u.remote, commit+":"+ref)
+	if pushErr == nil {
+		return true, out, u.fetch()
+	}
+	for look := range looks {
+		tip, err := u.hostTip(ref)
+		if err != nil {
+			return false, "", err
+		}
+		if tip != old {
+			return tip == commit, "", u.fetch() // ours may have arrived, and only git's answer not
+		}
+		if err := git.Backoff(u.ctx, lockBackoff+look); err != nil {
+			return false, "", err
+		}
+	}
+	return false, out, u.how.Explain(fmt.Errorf("git push: %s", strings.TrimSpace(out)))
+}
+
+// hostTip is where a branch stands on the host now, "" where there is none.
+func (u *units) hostTip(ref string) (tip string, err error) {
+	if u.bare() {
+		return u.reader.Tip(ref)
+	}
+	out, err := u.git("ls-remote", "--quiet", u.remote, ref)
+	if err != nil {
+		return "", u.how.Explain(fmt.Errorf("git ls-remote: %s", strings.TrimSpace(out)))
+	}
+	for line := range strings.Lines(out) {
+		if id, name, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && name == ref && git.IsID(id) {
+			tip = id
+		}
+	}
+	return tip, nil
+}
+
+// hear prints what the host said of a push that it took, but for the lines that say
+// nothing more than that.
+func (u *units) hear(words string) {
+	for line := range strings.Lines(words) {
+		if strings.HasPrefix(line, "remote: ward: ") {
+			continue
+		}
+		fmt.Fprintln(u.env.Stderr, diag.Clean(strings.TrimRight(line, "\n")))
+	}
+}
+
+// identity is who commits, as git has it here: "Name <mail>".
+func (u *units) identity() (string, error) {
+	cmd := exec.CommandContext(u.ctx, "git", "var", "GIT_COMMITTER_IDENT")
+	cmd.Dir, cmd.Env = u.env.Dir, git.Local(u.how.Env)
+	out, err := cmd.Output()
+	name, _, ok := strings.Cut(string(out), ">")
+	if err != nil || !ok {
+		return "", diag.Hint(fmt.Errorf("git does not know who you are: %w", err), "git config --global user.name NAME, git config --global user.email MAIL")
+	}
+	return name + ">", nil
+}
+
+// editFile is where a text is kept that a person writes, below the repository.
+func (u *units) editFile(name string) string { return u.repo.Dir + string(os.PathSeparator) + name }

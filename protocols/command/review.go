@@ -1,0 +1,324 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
+	"git-ward/protocols/review"
+	"git-ward/protocols/uow"
+)
+
+// maxPatch bounds the difference in JSON, in bytes; as text there is no bound.
+const maxPatch = 16 << 20
+
+// desk are the options of those who look at work.
+type desk struct {
+	bare, config string
+	json         bool
+}
+
+func (d *desk) flags(fs *flag.FlagSet) {
+	fs.StringVar(&d.bare, "bare", "", "the bare repository, a `directory`; else the clone around here")
+	fs.StringVar(&d.config, "config", "", "the host's settings, a `file`; a clone knows Ward's defaults only")
+	fs.BoolVar(&d.json, "json", false, "JSON, as docs/pm.md says")
+}
+
+// Review is `git ward review` (REC-3).
+func Review(ctx context.Context, env *cli.Env) error {
+	const usage = "review [--json] [--bare DIR] D-n|D-n.k"
+	var d desk
+	args, err := env.Flags("review", usage, d.flags)
+	if err != nil {
+		return err
+	}
+	if len(args) != 1 {
+		return env.Usage(usage, "review takes one directive, such as D-1")
+	}
+	of, err := parseSubject(args[0])
+	if err != nil {
+		return env.Usage(usage, "%v", err)
+	}
+	u, err := openDesk(ctx, env, d.bare, d.config, of.name)
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	c, err := u.comparer()
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	w, err := c.look(of)
+	if err != nil {
+		return said(err)
+	}
+	if w.Commit == "" && w.State != review.Dropped {
+		return refused(env, "git ward directive show "+of.name, "nobody worked on %s yet, so there is nothing to review", of.name)
+	}
+	if d.json {
+		return c.printJSON(w)
+	}
+	return c.print(w)
+}
+
+// said is the error of a command whose words are printed already.
+func said(err error) error {
+	if errors.Is(err, cli.ErrFindings) {
+		return cli.ErrFindings
+	}
+	return err
+}
+
+// work is a review, and what else taking it needs.
+type work struct {
+	review.Review
+	base  string // what the difference is shown from: a commit, or the empty tree
+	tree  string // of the project with the work, "" where there is none
+	paper func(path string) bool
+}
+
+// look makes the review of a subject, but for the difference itself.
+func (c *comparer) look(of subject) (*work, error) {
+	p, err := c.standing(of)
+	if err != nil {
+		return nil, err
+	}
+	w := &work{Review: review.Review{SchemaVersion: review.SchemaVersion, Standing: review.Stand(p), Word: p.Verdict}, paper: papersOf(p.Unit)}
+	r := &w.Review
+	r.Outcome = p.Outcome(r.Standing)
+	if p.Directive != nil {
+		r.Text = diag.Untrusted(p.Directive.Raw)
+	}
+	if p.Unit != nil && p.Unit.Layout == uow.RecordLayout {
+		id, err := uow.ParseID(p.Unit.ID)
+		if err != nil {
+			return nil, err
+		}
+		r.Record = record.Ref(id)
+	}
+	r.Criteria = review.Criteria(declared(p.Directive), p.Verdict)
+	if r.Cost, err = c.cost(p); err != nil {
+		return nil, err
+	}
+	if r.Commit != "" {
+		if err := c.compare(w, p); err != nil {
+			return nil, err
+		}
+	}
+	if r.Said, err = c.said(p, r.Commit); err != nil {
+		return nil, err
+	}
+	r.Commands = r.Offers()
+	return w, nil
+}
+
+// declared are the criteria of a directive and their commands.
+func declared(d *comms.Directive) (list [][2]string) {
+	if d == nil {
+		return nil
+	}
+	for _, c := range d.Criteria {
+		list = append(list, [2]string{c.Text, c.Command})
+	}
+	return list
+}
+
+// compare fills in what the work changes, and what taking it would.
+func (c *comparer) compare(w *work, p review.Position) (err error) {
+	r := &w.Review
+	there, err := c.reader.Contains(r.Commit, r.Commit)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return diag.Hint(fmt.Errorf("the commit %s, which %s claims, is not in this repository", r.Commit, r.Unit), "git fetch origin; where it is gone from the host, git ward fsck there says since when")
+	}
+	if r.Project, err = c.reader.Tip(c.names.ProjectRef()); err != nil {
+		return err
+	}
+	if r.Base, err = c.base(r.Project, r.Commit, p); err != nil {
+		return err
+	}
+	if w.base = r.Base; w.base == "" {
+		w.base = emptyTree
+	}
+	if r.Changes, r.Papers, err = c.changes(w.base, r.Commit, w.paper); err != nil {
+		return err
+	}
+	tests := slices.Clone(c.settings.Verify.Pinned)
+	if p.Directive != nil {
+		tests = append(tests, p.Directive.Options.Frozen...)
+	}
+	r.Touched = review.Touch(r.Changes, slices.Concat(c.settings.Rights.Protected, c.settings.Rights.ProtectedOnMain), tests)
+	r.Merge, w.tree, err = c.merge(r.Project, r.Base, r.Commit, p)
+	return err
+}
+
+// said is what the agent said last: in its newest report, and in the commit.
+func (c *comparer) said(p review.Position, commit string) ([]review.Said, error) {
+	list := []review.Said{}
+	if p.Report != nil && !p.Report.Dropped() {
+		text := p.Report.Text
+		if first, rest, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "Directive:") {
+			text = strings.TrimLeft(rest, "\n")
+		}
+		list = append(list, review.Said{Where: p.Report.Name() + " " + string(p.Report.Status), Text: diag.Untrusted(text)})
+	}
+	if commit == "" {
+		return list, nil
+	}
+	message, err := c.message(commit)
+	if err != nil {
+		return nil, err
+	}
+	return append(list, review.Said{Where: "commit " + diag.Short(commit), Text: diag.Untrusted(message)}), nil
+}
+
+// cost is what the work took, as far as somebody counted it who can be read here.
+func (c *comparer) cost(p review.Position) (cost review.Cost, err error) {
+	if p.Unit == nil {
+		return cost, nil
+	}
+	b := p.Unit.Budget
+	cost = review.Cost{Iterations: b.Spent.Iterations, Allowed: b.Total.Iterations, Claims: b.Spent.Claims}
+	rev := p.Branch
+	if id, err := uow.ParseID(p.Unit.ID); err == nil && p.Unit.Layout == uow.RecordLayout {
+		rev = record.Ref(id)
+	}
+	if used, ok := c.used(rev, p.Name); ok {
+		calls, seconds := int64(used.ToolCalls), int64(used.Seconds)
+		cost.ToolCalls, cost.Seconds = &calls, &seconds
+	}
+	return cost, c.metered(&cost, p.Name)
+}
+
+// used is what the loop counted itself; a log that is not there, or broken, counts
+// nothing.
+func (c *comparer) used(rev, directive string) (loop.Usage, bool) {
+	if rev == "" {
+		return loop.Usage{}, false
+	}
+	data, err := c.reader.File(rev, loop.Dir(directive)+"/"+loop.BudgetFile, loop.MaxEvidence)
+	var log loop.BudgetLog
+	if err != nil || data == nil || json.Unmarshal(data, &log) != nil {
+		return loop.Usage{}, false
+	}
+	return log.Used(), true
+}
+
+// meter is as much of the gateway's file as says what a directive cost.
+type meter struct {
+	Directives map[string]struct {
+		Used struct {
+			Usage map[string]int64 `json:"usage"`
+			Cost  string           `json:"cost"`
+		} `json:"used"`
+		Estimated int64 `json:"estimated"`
+	} `json:"directives"`
+}
+
+// metered adds what the host's gateway counted; a clone cannot see it.
+func (c *comparer) metered(cost *review.Cost, directive string) error {
+	if !c.bare() {
+		return nil
+	}
+	data, err := os.ReadFile(filepath.Join(c.repo.Dir, "ward/meter.json"))
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+		return nil
+	}
+	var m meter
+	if err != nil || json.Unmarshal(data, &m) != nil {
+		return err // of a file that is not whole nothing is known
+	}
+	if account, ok := m.Directives[directive]; ok {
+		var tokens int64
+		for _, n := range account.Used.Usage {
+			tokens += n
+		}
+		cost.Tokens, cost.Money, cost.Estimated = &tokens, &account.Used.Cost, account.Estimated
+	}
+	return nil
+}
+
+// colours are those of a review's lines.
+var colours = map[review.Look]cli.Style{review.Title: cli.Bold, review.Good: cli.Good, review.Bad: cli.Bad, review.Warn: cli.Note}
+
+// print shows a review as text, by the person's pager.
+func (c *comparer) print(w *work) (err error) {
+	page, err := c.env.Page(c.ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, page.Close()) }()
+	show := func(lines []review.Line) {
+		for _, line := range lines {
+			page.Print(colours[line.Look], line.Text+"\n")
+		}
+	}
+	show(w.Above())
+	if len(w.Changes) > 0 {
+		page.Print(cli.Plain, "\n")
+		for line, err := range c.patch(w) {
+			if err != nil {
+				return err
+			}
+			if page.Print(styleOf(line), line+"\n") != nil {
+				return nil // the reader left; Close says so, where it was anything else
+			}
+		}
+	}
+	show(w.Below())
+	return nil
+}
+
+// styleOf is git's colour for a line of a difference.
+func styleOf(line string) cli.Style {
+	switch {
+	case strings.HasPrefix(line, "@@"):
+		return cli.Frag
+	case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "):
+		return cli.Bold
+	case strings.HasPrefix(line, "+"):
+		return cli.Good
+	case strings.HasPrefix(line, "-"):
+		return cli.Bad
+	case strings.HasPrefix(line, " "), line == "":
+		return cli.Plain
+	}
+	return cli.Bold
+}
+
+// printJSON shows a review as JSON. What does not fit of the difference is counted.
+func (c *comparer) printJSON(w *work) error {
+	var patch strings.Builder
+	if len(w.Changes) > 0 {
+		for line, err := range c.patch(w) {
+			if err != nil {
+				return err
+			}
+			if patch.Len()+len(line) < maxPatch && w.Omitted == 0 {
+				patch.WriteString(line + "\n")
+			} else {
+				w.Omitted += int64(len(line)) + 1
+			}
+		}
+	}
+	w.Patch = diag.Untrusted(patch.String())
+	return diag.WriteJSON(c.env.Stdout, w.Review)
+}
+
+// bare reports whether the repository is the bare one.
+func (u *units) bare() bool { return u.remote != "origin" }

@@ -1,0 +1,193 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
+	"git-ward/protocols/review"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+// subject is a directive, and the unit of it that is asked about.
+type subject struct {
+	name string // D-1
+	unit int    // 0: the newest
+}
+
+var directiveName = regexp.MustCompile(`^D-[1-9][0-9]{0,8}$`)
+
+// parseSubject reads D-1 or D-1.2.
+func parseSubject(arg string) (subject, error) {
+	if directiveName.MatchString(arg) {
+		return subject{name: arg}, nil
+	}
+	id, err := uow.ParseID(arg)
+	if err != nil {
+		return subject{}, fmt.Errorf("%.40q is neither a directive, such as D-1, nor a unit of one, such as D-1.1", arg)
+	}
+	return subject{id.Directive, id.K}, nil
+}
+
+// openDesk is openUnits for who looks at the work itself: bare is a repository that was
+// named, "" for the one around the command's directory; a clone fetches the branches and
+// the records of the directive ("D-1", or "D-*") besides.
+func openDesk(ctx context.Context, env *cli.Env, bare, configFile, directive string) (*units, error) {
+	at, find := *env, git.Discover
+	if bare != "" {
+		at.Dir, find = env.Path(bare), git.Named
+	}
+	repo, err := find(ctx, at.Dir)
+	if err != nil {
+		return nil, diag.Hint(err, "run it in a clone of a ward repository, in the bare repository, or with --bare DIR")
+	}
+	branch, units := "refs/heads/agent/"+directive+"*", record.Prefix+directive+".*"
+	if strings.HasSuffix(directive, "*") {
+		branch, units = "refs/heads/agent/*", ""
+	}
+	also := []string{"+" + branch + ":" + strings.Replace(branch, "refs/heads/", "refs/remotes/origin/", 1)}
+	if units != "" {
+		also = append(also, units+":"+units)
+	}
+	return openRepo(ctx, &at, repo, configFile, also...)
+}
+
+// refused ends a command with exit 1: it says why, and what to do.
+func refused(env *cli.Env, hint, format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	if hint != "" {
+		err = diag.Hint(err, "%s", hint)
+	}
+	program := env.Program
+	if program == "" {
+		program = "git-ward"
+	}
+	cli.Report(env.Stderr, program, err)
+	return cli.ErrFindings
+}
+
+// documents is COMMS.md of the control branch.
+func (u *units) documents() (state.Comms, error) {
+	doc, err := state.ReadComms(u.reader, u.names.ControlRef())
+	if err == nil && doc.Data == nil {
+		err = diag.Hint(fmt.Errorf("the branch %s has no %s", u.names.Branch, comms.Path), "is this a repository of Ward's? its control branch is named by git config ward.control")
+	}
+	return doc, err
+}
+
+// position is what the refs say of a directive.
+func (u *units) position(doc state.Comms, of subject, all []state.Unit) (p review.Position, err error) {
+	p = review.Position{Name: of.name, Directive: doc.Directive(of.name)}
+	if p.Directive != nil {
+		p.Reported, p.Dropped = doc.State(*p.Directive), doc.Dropped(*p.Directive)
+	}
+	for i := range doc.Reports {
+		if doc.Reports[i].Directive == of.name {
+			p.Report = &doc.Reports[i]
+		}
+	}
+	if p.Branch, err = u.reader.Tip(u.names.Base() + "agent/" + of.name); err != nil {
+		return p, err
+	}
+	for _, unit := range all {
+		if unit.ID.Directive == of.name && (of.unit == 0 || of.unit == unit.ID.K) {
+			if p.Unit, err = state.Record(u.reader, unit.Tip); err != nil {
+				return p, err
+			}
+		}
+	}
+	return p, u.judgement(&p)
+}
+
+// judgement adds what the host and the project say of the work.
+func (u *units) judgement(p *review.Position) error {
+	project, err := u.reader.Tip(u.names.ProjectRef())
+	if err != nil {
+		return err
+	}
+	commit := p.Branch
+	if p.Unit != nil && p.Unit.Claim != nil {
+		commit = p.Unit.Claim.Commit
+		if p.Verdict, err = u.verdict(p.Unit); err != nil {
+			return err
+		}
+	}
+	if p.Unit == nil && p.Reported == comms.Open { // a branch of the name alone is nobody's work yet
+		return nil
+	}
+	p.Taken, err = state.Taken(u.reader, project, commit)
+	return err
+}
+
+// verdict is the host's last on a unit's last claim, nil for none.
+func (u *units) verdict(r *uow.Record) (*loop.Verdict, error) {
+	list, err := state.VerdictsOn(u.reader, r.Claim.Commit)
+	for _, v := range slices.Backward(list) {
+		if v.Unit == r.ID {
+			return &v, err
+		}
+	}
+	return nil, err
+}
+
+// known reports whether there was ever such a directive, as far as can be told.
+func known(p review.Position) bool {
+	return p.Directive != nil || p.Unit != nil || p.Report != nil || p.Branch != ""
+}
+
+// errUnknown is for a directive, or a unit, that there is not.
+var errUnknown = errors.New("unknown")
+
+// standing finds out where the subject stands. errUnknown is said already.
+func (u *units) standing(of subject) (p review.Position, err error) {
+	doc, err := u.documents()
+	if err != nil {
+		return p, err
+	}
+	all, _, err := state.Units(u.reader)
+	if err != nil {
+		return p, err
+	}
+	if p, err = u.position(doc, of, all); err != nil {
+		return p, err
+	}
+	switch {
+	case !known(p):
+		return p, errors.Join(errUnknown, refused(u.env, "git ward directive list", "there is no directive %s", of.name))
+	case of.unit > 0 && p.Unit == nil:
+		return p, errors.Join(errUnknown, refused(u.env, "git ward uow list --all", "there is no unit %s.%d", of.name, of.unit))
+	}
+	p.Taken, err = u.mergeOf(p.Taken)
+	return p, err
+}
+
+// mergeOf is the project's own commit, of those that a person sees in its history, that
+// brought a commit.
+func (u *units) mergeOf(commit string) (string, error) {
+	if commit == "" {
+		return "", nil
+	}
+	out, err := u.repo.Output(u.ctx, "rev-list", "--first-parent", "--ancestry-path", "--reverse", "--end-of-options", u.names.ProjectRef(), "^"+commit)
+	if err != nil {
+		return "", err
+	}
+	first, _, _ := strings.Cut(string(out), "\n")
+	if first == "" {
+		return commit, nil
+	}
+	parent, err := u.reader.Parent(first)
+	if err != nil || parent == commit {
+		return commit, err // it lies on the project's own line: a squash, or a fast-forward
+	}
+	return first, nil
+}

@@ -1,0 +1,259 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/review"
+)
+
+// maxRaces bounds how often a step is made anew because somebody else was faster.
+const maxRaces = 5
+
+// taking are the options of `git ward take`.
+type taking struct {
+	desk
+	squash   bool
+	unjudged bool
+}
+
+// Take is `git ward take` (REC-3): the judged commit and no other becomes part of the
+// project. Until the push nothing moves, and the push moves one ref; what comes after
+// brings it to working trees that hold nothing else, and is made again by a second take.
+func Take(ctx context.Context, env *cli.Env) error {
+	const usage = "take [--squash] [--unjudged] [--json] [--bare DIR] D-n|D-n.k [COMMIT]"
+	var t taking
+	args, err := env.Flags("take", usage, func(fs *flag.FlagSet) {
+		t.flags(fs)
+		fs.BoolVar(&t.squash, "squash", false, "one commit instead of a merge")
+		fs.BoolVar(&t.unjudged, "unjudged", false, "although the project went on, so that nobody judged the merged tree")
+	})
+	if err != nil {
+		return err
+	}
+	if len(args) < 1 || len(args) > 2 {
+		return env.Usage(usage, "take takes one directive, such as D-1, and perhaps the commit that it must be")
+	}
+	of, err := parseSubject(args[0])
+	if err != nil {
+		return env.Usage(usage, "%v", err)
+	}
+	wanted := review.Wanted{Unjudged: t.unjudged}
+	if len(args) == 2 {
+		if wanted.Commit = args[1]; len(wanted.Commit) < 7 || strings.Trim(strings.ToLower(wanted.Commit), "0123456789abcdef") != "" {
+			return env.Usage(usage, "%.40q is not an object id, or one of less than 7 digits", args[1])
+		}
+	}
+	u, err := openDesk(ctx, env, t.bare, t.config, of.name)
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	return said(t.take(u, of, wanted))
+}
+
+func (t *taking) take(u *units, of subject, wanted review.Wanted) error {
+	c, err := u.comparer()
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	for range maxRaces {
+		w, err := c.look(of)
+		if err != nil {
+			return err
+		}
+		if w.TakenBy != "" {
+			return t.tell(c, w, "")
+		}
+		commit, err := t.commit(c, w)
+		if err != nil {
+			return err
+		}
+		wanted.Judge = c.toJudge(w, commit)
+		if o := w.Obstacle(wanted); o.Why != "" {
+			return refused(u.env, o.Hint, "%s", o.Why)
+		}
+		moved, words, err := u.publish(u.names.Project, w.Project, commit)
+		if err != nil {
+			return refused(u.env, "nothing was changed; what the host says stands above", "%v", err)
+		}
+		if moved {
+			u.hear(words)
+			w.TakenBy = commit
+			return t.tell(c, w, commit)
+		}
+	}
+	return fmt.Errorf("%s moved each of %d times; try again", u.names.Project, maxRaces)
+}
+
+// commit is the project's next commit, which nothing names yet; "" where there can be
+// none.
+func (t *taking) commit(c *comparer, w *work) (string, error) {
+	if w.tree == "" || w.Word == nil {
+		return "", nil
+	}
+	who, err := c.identity()
+	if err != nil {
+		return "", err
+	}
+	parents := []string{w.Project, w.Commit}
+	var subjects []string
+	if t.squash {
+		parents = parents[:1]
+		out, err := c.repo.Output(c.ctx, "log", "--reverse", "--no-merges", "--max-count=200", "--no-show-signature", "--no-notes", "--format=%s", "--end-of-options", w.Commit, "^"+w.Base, "--")
+		if err != nil {
+			return "", err
+		}
+		subjects = strings.Split(strings.TrimSpace(string(out)), "\n")
+	}
+	return c.repo.CommitMerge(who, w.tree, parents, time.Now(), w.TakeMessage(t.squash, subjects))
+}
+
+// toJudge says how the merge could be judged before it is taken.
+func (c *comparer) toJudge(w *work, commit string) string {
+	switch {
+	case commit == "":
+		return ""
+	case c.bare():
+		return fmt.Sprintf("; git ward verify --bare %s %s %s judges the merge", c.repo.Dir, commit, w.Directive)
+	}
+	return fmt.Sprintf("; to have the merge judged: git push origin %s:refs/heads/try/%s, and on the host git ward verify --bare DIR try/%s %s", commit, w.Directive, w.Directive, w.Directive)
+}
+
+// tree is what became of a working tree that is on the project's branch.
+type tree struct {
+	Dir   string `json:"dir"`
+	State string `json:"state"` // moved, current, dirty, diverged
+}
+
+// taken is what `git ward take --json` prints.
+type taken struct {
+	SchemaVersion string   `json:"schema_version"`
+	Directive     string   `json:"directive"`
+	Unit          string   `json:"unit"`
+	Commit        string   `json:"commit"`
+	TakenBy       string   `json:"taken_by"`
+	Branch        string   `json:"branch"`  // the project's
+	Already       bool     `json:"already"` // it was taken before
+	Trees         []tree   `json:"trees"`
+	Undo          []string `json:"undo"` // commands, one after the other
+}
+
+// tell brings the project's branch to clean working trees and says what came of it; made
+// is "" where the work was taken before.
+func (t *taking) tell(c *comparer, w *work, made string) error {
+	done := taken{SchemaVersion: review.SchemaVersion, Directive: w.Directive, Unit: w.Unit, Commit: w.Commit, TakenBy: w.TakenBy, Branch: c.names.Project,
+		Already: made == "", Trees: []tree{}, Undo: []string{}}
+	trees, err := c.follow()
+	if err != nil {
+		fmt.Fprintf(c.env.Stderr, "git-ward: warning: %s is pushed, and your working tree stays behind: %s\n", c.names.Project, diag.Clean(err.Error()))
+	}
+	done.Trees = append(done.Trees, trees...)
+	if made != "" {
+		revert := "git revert --no-edit -m 1 " + made
+		if t.squash {
+			revert = "git revert --no-edit " + made
+		}
+		done.Undo = []string{revert, "git push origin " + c.names.Project}
+	}
+	if t.json {
+		return diag.WriteJSON(c.env.Stdout, done)
+	}
+	return done.print(c, w)
+}
+
+func (d *taken) print(c *comparer, w *work) error {
+	out := c.env.Stdout
+	if d.Already {
+		fmt.Fprintf(out, "%s was taken already, by %s\n", d.Directive, d.TakenBy)
+	} else {
+		fmt.Fprintf(out, "taken: %s %s, %s, is on %s as %s, and pushed\n", d.Directive, w.Title, review.Summary(w.Changes), d.Branch, d.TakenBy)
+		if w.First() != "" {
+			fmt.Fprintf(out, "you took it with: %s\n", w.First())
+		}
+	}
+	for _, t := range d.Trees {
+		words := map[string]string{
+			"moved":    "has it",
+			"current":  "had it",
+			"dirty":    "has changes of its own and was not touched; git merge --ff-only origin/" + d.Branch + " brings it there",
+			"diverged": "has commits of its own and was not touched; git pull --rebase brings it there",
+		}[t.State]
+		fmt.Fprintf(out, "the working tree %s %s\n", diag.Clean(t.Dir), words)
+	}
+	if len(d.Trees) == 0 && !c.bare() {
+		fmt.Fprintf(out, "no working tree of this clone is on %s, and none was touched\n", d.Branch)
+	}
+	if len(d.Undo) > 0 {
+		fmt.Fprintf(out, "undo: %s\n", strings.Join(d.Undo, " && "))
+	}
+	return nil
+}
+
+// follow moves the clone's working trees that are on the project's branch, and hold
+// nothing else, to where the host has it.
+func (c *comparer) follow() (list []tree, err error) {
+	if c.bare() {
+		return nil, nil
+	}
+	out, err := c.repo.Output(c.ctx, "worktree", "list", "--porcelain", "-z")
+	if err != nil {
+		return nil, err
+	}
+	tip, err := c.reader.Tip(c.names.ProjectRef())
+	if err != nil {
+		return nil, err
+	}
+	for entry := range strings.SplitSeq(string(out), "\x00\x00") {
+		dir, on := "", false
+		for line := range strings.SplitSeq(entry, "\x00") {
+			if path, ok := strings.CutPrefix(line, "worktree "); ok {
+				dir = path
+			}
+			on = on || line == "branch refs/heads/"+c.names.Project
+		}
+		if dir == "" || !on {
+			continue
+		}
+		state, followErr := c.followIn(dir, tip)
+		if followErr != nil {
+			err = errors.Join(err, followErr)
+			continue
+		}
+		list = append(list, tree{dir, state})
+	}
+	return list, err
+}
+
+func (c *comparer) followIn(dir, tip string) (state string, err error) {
+	t := &worktree.Tree{Dir: dir}
+	head, err := t.Git(c.ctx, "rev-parse", "--verify", "HEAD^{commit}")
+	if err != nil {
+		return "", err
+	}
+	if has, err := c.reader.Contains(head, tip); err != nil || has {
+		return "current", err
+	}
+	if forward, err := c.reader.Contains(tip, head); err != nil || !forward {
+		return "diverged", err
+	}
+	changed, err := t.Git(c.ctx, "status", "--porcelain", "--untracked-files=no")
+	if err != nil {
+		return "", err
+	}
+	if changed != "" {
+		return "dirty", nil
+	}
+	if _, err = t.Git(c.ctx, "merge", "--quiet", "--ff-only", tip); err != nil {
+		return "", err // such as a file that nobody tracks in the way: git changed nothing
+	}
+	return "moved", nil
+}
