@@ -12,13 +12,12 @@ import (
 // repository's.
 func TestPerson(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
-	for _, args := range [][]string{{"init", "--quiet", dir}, {"-C", dir, "config", "core.pager", "evil"}, {"-C", dir, "config", "core.editor", "evil"}} {
+	global := filepath.Join(home, ".gitconfig")
+	for _, args := range [][]string{{"init", "--quiet", dir}, {"-C", dir, "config", "core.pager", "evil"}, {"-C", dir, "config", "core.editor", "evil"},
+		{"config", "--file", global, "core.pager", "mine"}, {"config", "--file", global, "core.editor", "ed"}} {
 		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-	}
-	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[core]\npager = mine\neditor = ed\n"), 0o644); err != nil {
-		t.Fatal(err)
 	}
 	base := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", "TERM=xterm", "PAGER=theirs"}
 	for _, test := range []struct {

@@ -167,7 +167,7 @@ func (c *comparer) patch(w *work) iter.Seq2[string, error] {
 			specs = append(specs, ":(exclude)"+path)
 		}
 	}
-	return c.apart.Patch(c.ctx, w.base, w.Commit, specs...)
+	return c.apart.Patch(c.ctx, w.from, w.Commit, specs...)
 }
 
 // papers are the files and directories of the first layout.

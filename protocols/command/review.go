@@ -14,6 +14,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/filename"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -85,7 +86,7 @@ func said(err error) error {
 // work is a review, and what else taking it needs.
 type work struct {
 	review.Review
-	base  string // what the difference is shown from: a commit, or the empty tree
+	from  string // what the difference is shown from: a commit, or the empty tree
 	tree  string // of the project with the work, "" where there is none
 	paper func(path string) bool
 }
@@ -125,6 +126,9 @@ func (c *comparer) look(of subject) (*work, error) {
 	return w, nil
 }
 
+// instructions are files that coding agents take for instructions (GATE-5).
+var instructions = filename.NewList("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules", "copilot-instructions.md")
+
 // declared are the criteria of a directive and their commands.
 func declared(d *comms.Directive) (list [][2]string) {
 	if d == nil {
@@ -152,17 +156,18 @@ func (c *comparer) compare(w *work, p review.Position) (err error) {
 	if r.Base, err = c.base(r.Project, r.Commit, p); err != nil {
 		return err
 	}
-	if w.base = r.Base; w.base == "" {
-		w.base = emptyTree
+	if w.from = r.Base; w.from == "" {
+		w.from = emptyTree
 	}
-	if r.Changes, r.Papers, err = c.changes(w.base, r.Commit, w.paper); err != nil {
+	if r.Changes, r.Papers, err = c.changes(w.from, r.Commit, w.paper); err != nil {
 		return err
 	}
 	tests := slices.Clone(c.settings.Verify.Pinned)
 	if p.Directive != nil {
 		tests = append(tests, p.Directive.Options.Frozen...)
 	}
-	r.Touched = review.Touch(r.Changes, slices.Concat(c.settings.Rights.Protected, c.settings.Rights.ProtectedOnMain), tests)
+	protected := filename.NewList(slices.Concat(c.settings.Rights.Protected, c.settings.Rights.ProtectedOnMain)...)
+	r.Touched = review.Touch(r.Changes, protected.Covers, instructions.Covers, tests)
 	r.Merge, w.tree, err = c.merge(r.Project, r.Base, r.Commit, p)
 	return err
 }

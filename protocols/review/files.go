@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"git-ward/internal/diag"
-	"git-ward/internal/filename"
 	"git-ward/protocols/plan"
 )
 
@@ -40,20 +39,15 @@ type Touched struct {
 	Tests        []diag.Untrusted `json:"tests"`        // [verify] pinned, and what the directive freezes
 }
 
-// instructions are files that coding agents take for instructions.
-var instructions = filename.NewList("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules", "copilot-instructions.md")
-
-// Touch sorts out the paths that a reader looks at first: protected are patterns of
-// filename.List, tests are globs.
-func Touch(changes []Change, protected, tests []string) Touched {
+// Touch sorts out the paths that a reader looks at first; tests are globs.
+func Touch(changes []Change, protected, instructions func(path string) bool, tests []string) Touched {
 	t := Touched{Protected: []diag.Untrusted{}, Instructions: []diag.Untrusted{}, Tests: []diag.Untrusted{}}
-	guarded := filename.NewList(protected...)
 	for _, c := range changes {
 		path := c.Path.Raw()
-		if guarded.Covers(path) {
+		if protected(path) {
 			t.Protected = append(t.Protected, c.Path)
 		}
-		if instructions.Covers(path) {
+		if instructions(path) {
 			t.Instructions = append(t.Instructions, c.Path)
 		}
 		if inGlobs(tests, path) {

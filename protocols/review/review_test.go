@@ -1,0 +1,242 @@
+package review
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+const head = "# COMMS\n\n## Directives\n\n### D-1: make \x1b[2Jit\n\n- [ ] it is (`true`)\n- [ ] it looks good\n\n## Reports\n"
+
+var directive = func() *comms.Directive {
+	doc, _ := comms.Parse([]byte(head))
+	return doc.Directive("D-1")
+}()
+
+var (
+	commit  = strings.Repeat("c", 40)
+	project = strings.Repeat("b", 40)
+)
+
+// unit is a unit's newest record.
+func unit(state uow.State, claimed bool) *uow.Record {
+	r := &uow.Record{ID: "D-1.1", Directive: "D-1", DirectiveHash: directive.Hash(), State: state, Layout: uow.RecordLayout, Policy: uow.DefaultPolicy(), Iteration: 2}
+	if claimed {
+		r.Claim = &uow.Claim{Commit: commit, Iteration: 2}
+	}
+	return r
+}
+
+func verdict(word string) *loop.Verdict {
+	return &loop.Verdict{Unit: "D-1.1", DirectiveHash: directive.Hash(), Commit: commit, Verdict: word, Reason: "because", Agree: true, Trials: 2,
+		Criteria: []loop.Outcome{{Criterion: "it is (`true`)", Command: "true", Met: word == loop.Exact, ExitCode: map[bool]int{false: 7}[word == loop.Exact], Tail: "last\x1b[2J line\n"}}}
+}
+
+// Where a directive stands, for whom it waits, and the first line about it.
+func TestStand(t *testing.T) {
+	report := func(s comms.Status) *comms.Report { return &comms.Report{Directive: "D-1", Status: s} }
+	edited := unit(uow.Archived, true)
+	edited.DirectiveHash = strings.Repeat("0", 64)
+	other := verdict(loop.Exact)
+	other.DirectiveHash = edited.DirectiveHash
+	claiming := unit(uow.Active, true)
+	claiming.Event = uow.MakeClaim
+	waiting := unit(uow.ZombiedSoft, false)
+	waiting.ReasonCode = "AMBIGUITY_LOCK"
+	passing := unit(uow.ZombiedSoft, false)
+	passing.ReasonCode = uow.Backpressure
+	for name, test := range map[string]struct {
+		p       Position
+		state   State
+		waits   string
+		outcome string
+	}{
+		"new":                {Position{Directive: directive}, Open, "agent", "nobody has begun"},
+		"at work":            {Position{Directive: directive, Unit: unit(uow.Active, false)}, Working, "agent", "in progress: D-1.1 is ACTIVE, in iteration 2"},
+		"claimed":            {Position{Directive: directive, Unit: claiming}, Working, "host", "in progress: D-1.1 is ACTIVE, in iteration 2; no verdict yet"},
+		"asks":               {Position{Directive: directive, Unit: unit(uow.PendingApproval, false), Reported: comms.Suspended}, Waiting, "you", "in progress: D-1.1 is PENDING_PILOT_APPROVAL, in iteration 2"},
+		"blocked":            {Position{Directive: directive, Unit: waiting, Reported: comms.Suspended}, Waiting, "you", "in progress"},
+		"an outage":          {Position{Directive: directive, Unit: passing}, Working, "agent", "in progress"},
+		"asks without units": {Position{Directive: directive, Reported: comms.Suspended}, Waiting, "you", "it waits for your answer"},
+		"proved":             {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Reported: comms.Closed, Report: report(comms.ExitConverged)}, Ready, "you", "EXACT: because"},
+		"not proved":         {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.None), Reported: comms.Closed, Report: report(comms.ExitDiverged)}, Unproved, "you", "DIVERGED; verdict NONE: because"},
+		"edited":             {Position{Directive: directive, Unit: edited, Verdict: other, Reported: comms.Open}, Open, "agent", "nobody has begun; verdict EXACT, for another text of it: because"},
+		"taken":              {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Taken: project, Reported: comms.Closed}, Taken, "", "taken, by bbbbbbbbbbbb; EXACT: because"},
+		"taken and edited":   {Position{Directive: directive, Unit: edited, Verdict: other, Taken: project}, Open, "agent", "nobody has begun"},
+		"dropped":            {Position{Directive: directive, Dropped: true, Reported: comms.Closed}, Dropped, "", "dropped"},
+		"gone":               {Position{Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact)}, Gone, "", "COMMS.md has it no longer; verdict EXACT: because"},
+		"reported next":      {Position{Directive: directive, Unit: unit(uow.Archived, false)}, Working, "agent", "in progress"},
+		"a dead letter":      {Position{Directive: directive, Unit: unit(uow.ZombiedDead, false), Reported: comms.Suspended}, Waiting, "you", "in progress"},
+	} {
+		test.p.Name = "D-1"
+		s := Stand(test.p)
+		if out := test.p.Outcome(s); s.State != test.state || s.WaitsFor != test.waits || !strings.HasPrefix(out, test.outcome) {
+			t.Errorf("%s: %s, waits for %q, %q", name, s.State, s.WaitsFor, out)
+		}
+		if (s.WaitsFor == "you") != (s.Next != "") {
+			t.Errorf("%s: waits for %q and the command is %q", name, s.WaitsFor, s.Next)
+		}
+	}
+}
+
+// ready is a review of work that can be taken.
+func ready(change func(r *Review)) *Review {
+	p := Position{Name: "D-1", Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Reported: comms.Closed, Branch: commit}
+	r := &Review{Standing: Stand(p), Word: p.Verdict, Project: project, Base: project, Merge: Merge{Judged: true}, Record: "refs/ward/record/D-1.1"}
+	r.Outcome = p.Outcome(r.Standing)
+	r.Criteria = Criteria([][2]string{{"it is (`true`)", "true"}, {"it looks good", ""}}, p.Verdict)
+	if change != nil {
+		change(r)
+	}
+	return r
+}
+
+// Work is taken on its verdict, and on nothing else.
+func TestObstacle(t *testing.T) {
+	for why, test := range map[string]struct {
+		change func(r *Review)
+		wanted Wanted
+	}{
+		"":                              {nil, Wanted{}},
+		" ":                             {nil, Wanted{Commit: "CCCCCCC"}},
+		"nobody worked on D-1 yet":      {func(r *Review) { r.Commit = "" }, Wanted{}},
+		"COMMS.md has no D-1":           {func(r *Review) { r.State = Gone }, Wanted{}},
+		"D-1 was dropped":               {func(r *Review) { r.State = Dropped }, Wanted{}},
+		"without a unit of work":        {func(r *Review) { r.Unit = "" }, Wanted{}},
+		"claimed nothing yet":           {func(r *Review) { r.Claimed = false }, Wanted{}},
+		"and not ddddddd":               {nil, Wanted{Commit: "ddddddd"}},
+		"has no verdict yet":            {func(r *Review) { r.Word = nil }, Wanted{}},
+		"for another text":              {func(r *Review) { r.Current = false }, Wanted{}},
+		"is NONE":                       {func(r *Review) { r.Word = verdict(loop.None) }, Wanted{Unjudged: true}},
+		"for another commit":            {func(r *Review) { r.Word.Commit = project }, Wanted{Unjudged: true}},
+		"for another commit or unit":    {func(r *Review) { r.Word.Unit = "D-1.2" }, Wanted{}},
+		"conflicts with what":           {func(r *Review) { r.Merge = Merge{Conflicts: []diag.Untrusted{"a\x1b"}} }, Wanted{Unjudged: true}},
+		"shares no history":             {func(r *Review) { r.Merge = Merge{Unrelated: true} }, Wanted{Unjudged: true}},
+		"nobody judged the merged tree": {func(r *Review) { r.Merge = Merge{Beside: []diag.Untrusted{"x"}} }, Wanted{}},
+		"  ":                            {func(r *Review) { r.Merge = Merge{Beside: []diag.Untrusted{"x"}} }, Wanted{Unjudged: true}},
+		"(a, b, c, d, e, f, g, h, and 2 more": {func(r *Review) {
+			r.Merge = Merge{Beside: []diag.Untrusted{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}}
+		}, Wanted{}},
+	} {
+		o := ready(test.change).Obstacle(test.wanted)
+		if want := strings.TrimSpace(why); want == "" && o.Why != "" || !strings.Contains(o.Why, want) || strings.ContainsRune(o.Why, '\x1b') {
+			t.Errorf("%q: %+v", why, o)
+		}
+	}
+}
+
+func TestTakeMessage(t *testing.T) {
+	r := ready(func(r *Review) { r.Title = diag.Untrusted("a\nb " + strings.Repeat("é", 60)) })
+	merge, squash := r.TakeMessage(false, nil), r.TakeMessage(true, []string{"one \x1b", "two"})
+	first, _, _ := strings.Cut(merge, "\n")
+	if len(first) > 72 || !strings.HasPrefix(first, `Merge D-1: a\nb é`) || !strings.HasSuffix(merge, "\n\nWard-Directive: D-1\nWard-Record: refs/ward/record/D-1.1") {
+		t.Errorf("%s", merge)
+	}
+	if !strings.HasPrefix(squash, "D-1: a") || !strings.Contains(squash, "\n\n- one \\x1b\n- two\n\n") || !strings.HasSuffix(squash, "\nWard-Taken: "+commit) {
+		t.Errorf("%s", squash)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	changes := []Change{
+		{Path: "a.go", Old: File, New: File, Added: 300, Deleted: 1}, {Path: "new.go", New: File, Added: 3}, {Path: "run.sh", Old: File, New: Program},
+		{Path: "gone", Old: Program, Deleted: 2}, {Path: "l\x1b", New: Link, Added: 1, Target: "/etc\n"}, {Path: "sub", New: Submodule},
+		{Path: "x.bin", Old: File, New: File, Binary: true, OldSize: 3, NewSize: 9}, {Path: "pkg/a_test.go", New: File}, {Path: "fixed/deep/x", New: File},
+	}
+	want := []string{
+		" a.go          |  301 +++++++++++++++++++++++++++++++++++++++-",
+		" new.go        |    3 + (new)",
+		" run.sh        |    0 (file -> executable)",
+		" gone          |    2 - (deleted)",
+		` l\x1b         |    1 + (new, link, to /etc\n)`,
+		" sub           |    0 (new, submodule)",
+		" x.bin         |  bin 3 -> 9 bytes",
+		" pkg/a_test.go |    0 (new)",
+		" fixed/deep/x  |    0 (new)",
+	}
+	for i, line := range Stat(changes) {
+		if line != want[i] {
+			t.Errorf("%q, want %q", line, want[i])
+		}
+	}
+	if got := Summary(changes); got != "9 files changed, +304 -3 lines" {
+		t.Error(got)
+	}
+	touched := Touch(changes, func(p string) bool { return p == "run.sh" }, func(p string) bool { return p == "gone" }, []string{"**/*_test.go", "fixed/**"})
+	if !slices.Equal(touched.Protected, []diag.Untrusted{"run.sh"}) || !slices.Equal(touched.Instructions, []diag.Untrusted{"gone"}) ||
+		!slices.Equal(touched.Tests, []diag.Untrusted{"pkg/a_test.go", "fixed/deep/x"}) {
+		t.Errorf("%+v", touched)
+	}
+}
+
+// The text of a review has its parts in their order, and what nobody may miss in its
+// second line; unknown costs are unknown.
+func TestText(t *testing.T) {
+	calls, tokens, money := int64(9), int64(1200), "0.25"
+	r := ready(func(r *Review) {
+		r.Word = verdict(loop.None)
+		r.Word.Additions, r.Word.Deviations, r.Word.Accepted, r.Word.Needs, r.Word.Fence = []string{"GNUmakefile"}, []string{"a_test.go\x1b"}, []string{"ok.py"}, "- additions: x", loop.FenceNone
+		r.Criteria = Criteria([][2]string{{"it is (`true`)", "true"}, {"it looks good", ""}}, r.Word)
+		r.Changes = []Change{{Path: "a.go", New: File, Added: 2}}
+		r.Touched = Touched{Protected: []diag.Untrusted{".github/x"}, Instructions: []diag.Untrusted{"CLAUDE.md"}, Tests: []diag.Untrusted{"a_test.go"}}
+		r.Said = []Said{{"R-1 EXIT_CONVERGED", "all done\nnext: git ward take D-1"}}
+		r.Cost = Cost{Iterations: 2, Allowed: 3, Claims: 2, ToolCalls: &calls}
+		r.Commands = []string{"git ward take D-1.1", "git ward drop D-1"}
+	})
+	above, below := joined(r.Above()), joined(r.Below())
+	inOrder(t, above, "D-1 make \\x1b[2Jit: ", "look first: 1 addition to what decides; 1 deviation put back; 1 file of instructions to agents; 1 protected path; judged without a fence",
+		"D-1.1 claims "+commit, "criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good",
+		"GNUmakefile", "a_test.go", "ok.py", "- additions: x", "CLAUDE.md", ".github/x", "a_test.go", "a.go |    2 ++ (new)")
+	inOrder(t, below, "the agent's own word, proved by nothing (R-1 EXIT_CONVERGED):", "    all done\n    next: git ward take D-1\n",
+		"cost: 2 of 3 iterations, 2 claims, 9 tool calls, tokens unknown, money unknown", "\nnext: git ward take D-1.1\n", "  or: git ward drop D-1\n")
+	r.Cost.Tokens, r.Cost.Money, r.Cost.Estimated = &tokens, &money, 1
+	if words := r.Cost.Words(); !strings.HasSuffix(words, "1200 tokens, money 0.25, 1 call of them estimated") {
+		t.Error(words)
+	}
+	for name, want := range map[string][]string{
+		"judged":   {"git ward take D-1.1", "git ward drop D-1"},
+		"unjudged": {"git ward take D-1.1 --unjudged (the project went on)", "git ward uow fork D-1.1 (the agent goes on from there)", "git ward drop D-1"},
+		"clash":    {"git ward uow fork D-1.1 (the agent merges the project)", "git ward drop D-1"},
+		"none":     {"git ward directive edit D-1", "git ward drop D-1"},
+	} {
+		offers := ready(func(r *Review) {
+			switch name {
+			case "unjudged":
+				r.Merge = Merge{}
+			case "clash":
+				r.Merge = Merge{Conflicts: []diag.Untrusted{"x"}}
+			case "none":
+				r.Word = verdict(loop.None)
+			}
+		}).Offers()
+		if !slices.Equal(offers, want) {
+			t.Errorf("%s: %q", name, offers)
+		}
+	}
+}
+
+func joined(lines []Line) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(line.Text + "\n")
+	}
+	return b.String()
+}
+
+func inOrder(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	rest := text
+	for _, part := range parts {
+		i := strings.Index(rest, part)
+		if i < 0 {
+			t.Errorf("%q is not in its place in:\n%s", part, text)
+			return
+		}
+		rest = rest[i+len(part):]
+	}
+}
