@@ -18,13 +18,15 @@ const maxMessage = 2 << 10
 // run knows. The branch moves by compare-and-swap, so that of two runs that know
 // the same head one wins.
 func (u *run) commit(ctx context.Context, p point, message string) error {
+	if u.deps.Record != nil {
+		return u.commitApart(ctx, p, message)
+	}
 	if err := u.sameBranch(ctx); err != nil {
 		return err
 	}
 	tree := u.head + "^{tree}" // what the step led the branch to, where it pushed or committed
-	switch p.Action() {
-	case plan.WriteOp, plan.DeleteOp, plan.MoveOp, plan.ToolExec, plan.CloseOp:
-		if err := u.stage(ctx); err != nil {
+	if writes(p) {
+		if err := u.stage(ctx, p); err != nil {
 			return err
 		}
 		id, err := u.deps.Tree.Git(ctx, "write-tree")
@@ -45,16 +47,6 @@ func (u *run) commit(ctx context.Context, p point, message string) error {
 	return nil
 }
 
-// stage puts all of the tree into the index, but for logs/, which are of this
-// machine.
-func (u *run) stage(ctx context.Context) error {
-	if _, err := u.deps.Tree.Git(ctx, "add", "--all"); err != nil {
-		return err
-	}
-	_, err := u.deps.Tree.Git(ctx, "reset", "--quiet", "HEAD", "--", "logs", ".signal") // git add has no way to leave out what may be ignored
-	return err
-}
-
 // sameBranch refuses to go on where a command has led HEAD elsewhere. Commits that
 // a command made on the branch are taken over.
 func (u *run) sameBranch(ctx context.Context) error {
@@ -62,14 +54,18 @@ func (u *run) sameBranch(ctx context.Context) error {
 	if branch != u.branch {
 		return fmt.Errorf("the step left the working tree on %s, not on %s", short(branch), short(u.branch))
 	}
+	known := &u.head
+	if u.deps.Record != nil {
+		known = &u.tip
+	}
 	head, err := u.deps.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-	if err != nil || head == u.head {
+	if err != nil || head == *known {
 		return err
 	}
-	if _, err := u.deps.Tree.Git(ctx, "merge-base", "--is-ancestor", u.head, head); err != nil {
+	if _, err := u.deps.Tree.Git(ctx, "merge-base", "--is-ancestor", *known, head); err != nil {
 		return fmt.Errorf("the step took commits off %s", short(u.branch))
 	}
-	u.head = head
+	*known = head
 	return nil
 }
 
@@ -88,6 +84,9 @@ func (u *run) message(p point, text string) string {
 	fmt.Fprintf(&b, "plan: %s\n\n", diag.Clean(u.redact(line)))
 	if text != "" {
 		fmt.Fprintf(&b, "%s\n\n", text)
+	}
+	for _, line := range u.deps.Trailers {
+		fmt.Fprintln(&b, line)
 	}
 	fmt.Fprintf(&b, "%s: %s\n%s: %s\n", TrailerStep, u.name(p.n), TrailerRun, u.base)
 	if u.repeated {
@@ -118,6 +117,10 @@ func (u *run) plainText(s string) string {
 func (u *run) undo(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil // the next run finds the intent, and puts it aside
+	}
+	if u.deps.Record != nil {
+		defer u.clearIntent()
+		return u.restore(ctx)
 	}
 	if u.branch != "" {
 		if _, err := u.deps.Tree.Git(ctx, "symbolic-ref", "HEAD", u.branch); err != nil {

@@ -10,8 +10,10 @@ import (
 	"regexp"
 	"strings"
 
+	"git-ward/internal/worktree"
 	"git-ward/protocols/mergediff"
 	"git-ward/protocols/plan"
+	"git-ward/protocols/record"
 )
 
 // inTree refuses a path that, with the files of loops in it, leaves the tree.
@@ -20,6 +22,15 @@ func inTree(path string) error {
 		return fmt.Errorf("the path %q %s", path, bad)
 	}
 	return nil
+}
+
+// place is where a path of a step lies in the working tree: what research gathers is
+// among an agent's papers.
+func (u *run) place(p point, path string) string {
+	if u.deps.Record != nil && p.research() && strings.HasPrefix(path, record.Research+"/") {
+		return worktree.Papers + "/" + path
+	}
+	return path
 }
 
 func (u *run) readFile(path string) (string, error) {
@@ -54,7 +65,7 @@ func (u *run) listFiles(path string) (string, error) {
 	entries, err := fs.ReadDir(root.FS(), path)
 	var b strings.Builder
 	for _, e := range entries {
-		if path == "." && e.Name() == ".git" {
+		if path == "." && (e.Name() == ".git" || e.Name() == worktree.Papers) {
 			continue
 		}
 		b.WriteString(e.Name())
@@ -73,21 +84,13 @@ func (u *run) grep(ctx context.Context, p point) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	in = plan.Fill(in, p.files)
-	list := []string{"ls-files", "-z", "--cached"}
-	if in != "" {
-		if err := inTree(in); err != nil {
-			return "", err
-		}
-		list = append(list, "--", ":(literal)"+in)
-	}
-	names, err := u.deps.Tree.Git(ctx, list...)
+	names, err := u.searched(ctx, u.place(p, plan.Fill(in, p.files)))
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	matches := 0
-	for name := range strings.SplitSeq(strings.TrimSuffix(names, "\x00"), "\x00") {
+	for _, name := range names {
 		data, err := u.deps.Tree.Read(name, maxFile)
 		if err != nil || strings.ContainsRune(string(data[:min(len(data), 8000)]), 0) {
 			continue // a link, a large file, not text
@@ -105,6 +108,22 @@ func (u *run) grep(ctx context.Context, p point) (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// searched are the files that grep looks into: papers only where they are named.
+func (u *run) searched(ctx context.Context, in string) ([]string, error) {
+	list := []string{"ls-files", "-z", "--cached"}
+	if in != "" {
+		if err := inTree(in); err != nil {
+			return nil, err
+		}
+		if worktree.IsPaper(in) {
+			return u.deps.Tree.Walk(in, func(string) bool { return true })
+		}
+		list = append(list, "--", ":(literal)"+in)
+	}
+	names, err := u.deps.Tree.Git(ctx, list...)
+	return strings.Split(strings.TrimSuffix(names, "\x00"), "\x00"), err
 }
 
 // change does what a step says to a file.
@@ -139,7 +158,7 @@ func (u *run) rename(p point) (string, error) {
 	if len(words) != 2 {
 		return "", fmt.Errorf("rename_file takes two paths")
 	}
-	old, name := plan.Fill(words[0], p.files), plan.Fill(words[1], p.files)
+	old, name := u.place(p, plan.Fill(words[0], p.files)), u.place(p, plan.Fill(words[1], p.files))
 	root, err := u.openRoot(old, name)
 	if err != nil {
 		return "", err

@@ -13,12 +13,14 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/worktree"
 	"git-ward/protocols/plan"
+	"git-ward/protocols/record"
 )
 
 // Trailers of a step's commit: which step, and the commit that its run began at.
 const (
-	TrailerStep  = "Ward-Step"
+	TrailerStep  = record.TrailerStep
 	TrailerRun   = "Ward-Run"
 	trailerAgain = "Ward-Step-Again"
 )
@@ -28,6 +30,7 @@ type done struct {
 	id      string
 	message string
 	time    time.Time
+	trees   trees // after the step
 }
 
 // resume finds the newest run of the plan, and what it has done; a run of another
@@ -54,9 +57,9 @@ func (u *run) resume(ctx context.Context) ([]done, error) {
 			}
 		}
 	}
-	u.source = &commitTree{commit: u.base, batch: u.repo.Batch(ctx)}
-	u.lint = lintOf(u.base, u.source.batch)
-	return steps, nil
+	u.batch = u.repo.Batch(ctx)
+	u.lint, err = u.deps.lintOf(u.batch, trees{work: u.base})
+	return steps, err
 }
 
 // lastRun is the base of the newest run of the plan, "" when there is none.
@@ -130,8 +133,13 @@ func (u *run) steps(ctx context.Context) ([]done, error) {
 			continue
 		}
 		at, _ := strconv.ParseInt(seconds, 10, 64)
-		byNumber[n] = done{id, body(message), time.Unix(at, 0)}
+		byNumber[n] = done{id, body(message), time.Unix(at, 0), trees{work: id}}
 	}
+	return u.inOrder(byNumber)
+}
+
+// inOrder are the steps by their numbers, none of which may be missing.
+func (u *run) inOrder(byNumber map[int]done) ([]done, error) {
 	list := make([]done, len(byNumber))
 	for n, d := range byNumber {
 		if n < 1 || n > len(list) {
@@ -159,7 +167,7 @@ func (u *run) replay(ctx context.Context, steps []done) error {
 	u.cursor = &cursor{plans: u.callee}
 	u.cursor.start(u.path, p)
 	for i, d := range steps {
-		u.cursor.files = func(glob string) ([]string, error) { return u.matching(ctx, d.id, glob) }
+		u.cursor.files = func(glob string) ([]string, error) { return u.matching(ctx, d.trees, glob) }
 		at, ok := u.cursor.next()
 		if !ok {
 			return fmt.Errorf("%s has %d steps, but the history says that %d are done", u.path, u.cursor.n, len(steps))
@@ -173,8 +181,16 @@ func (u *run) replay(ctx context.Context, steps []done) error {
 			return err
 		}
 	}
-	u.cursor.files = func(glob string) ([]string, error) { return u.matching(ctx, u.head, glob) }
+	u.cursor.files = func(glob string) ([]string, error) { return u.matching(ctx, u.now(), glob) }
 	return nil
+}
+
+// now are the trees after the last step.
+func (u *run) now() trees {
+	if r := u.deps.Record; r != nil {
+		return trees{work: u.head, papers: r.Tip()}
+	}
+	return trees{work: u.head}
 }
 
 // complete logs a step that was committed and not logged.
@@ -190,9 +206,15 @@ func (u *run) complete(p point, d done) error {
 	return u.record(p, d.message, d.time)
 }
 
-// matching lists the files of a commit that a glob names. Links and submodules are
-// none: no step can read or write one.
-func (u *run) matching(ctx context.Context, commit, glob string) ([]string, error) {
+// matching lists the files of a commit that a glob names, papers only where it names
+// them. Links and submodules are none: no step can read or write one.
+func (u *run) matching(ctx context.Context, t trees, glob string) ([]string, error) {
+	commit, prefix := t.work, ""
+	if worktree.IsPaper(glob) {
+		if commit, prefix = t.papers, worktree.Papers+"/"; commit == "" {
+			return nil, nil
+		}
+	}
 	out, err := u.deps.Tree.Git(ctx, "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, err
@@ -200,7 +222,7 @@ func (u *run) matching(ctx context.Context, commit, glob string) ([]string, erro
 	var files []string
 	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		if mode, path, _ := strings.Cut(line, "\t"); strings.HasPrefix(mode, "100") {
-			files = append(files, path)
+			files = append(files, prefix+path)
 		}
 	}
 	return match(glob, files), nil
@@ -269,12 +291,12 @@ const leftRef = "refs/ward-left"
 // putAside commits what is in the working tree to leftRef, and makes the tree that
 // of HEAD again. It can itself be interrupted at any point.
 func (u *run) putAside(ctx context.Context) error {
-	if err := u.stage(ctx); err != nil {
+	if err := u.stageAll(ctx); err != nil {
 		// The index may be cut off; it is made anew from HEAD and the tree.
 		if err := os.Remove(filepath.Join(u.gitDir, "index")); err != nil {
 			return err
 		}
-		if err := u.stage(ctx); err != nil {
+		if err := u.stageAll(ctx); err != nil {
 			return err
 		}
 	}

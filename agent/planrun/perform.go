@@ -26,7 +26,7 @@ func (u *run) perform(ctx context.Context, p point) (message string, err error) 
 			return "", err
 		}
 	}
-	args := plan.Fill(p.Args, p.files)
+	args := u.place(p, plan.Fill(p.Args, p.files))
 	output := ""
 	switch p.Tool {
 	case plan.SetPlan, plan.StepComplete, plan.DefineNames, plan.DefineDiagonal:

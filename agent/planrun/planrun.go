@@ -2,6 +2,11 @@
 // commit with the trailer `Ward-Step: <plan>#<n>`, n counting in the order of
 // execution, and one line of the activity log.
 //
+// In a clone of a person's the steps are commits of the branch. An agent's are not
+// (REC-1): each is a commit of its unit's record, whose second parent is a commit of the
+// work with the tree after the step (REC-4), made on that of the step before and not on
+// the branch. The branch stays where it is; the working tree is that of the last step.
+//
 // # After a crash
 //
 // A step is done when its commit is there, and a commit is there whole or not at
@@ -40,6 +45,14 @@ import (
 type Runner struct {
 	Tree *worktree.Tree
 	Box  *tool.Box // for commands
+
+	// Record takes the steps of an agent; nil: the branch does. With it Since is the
+	// commit of the record that brought the plan (Ward-Plan), whose second parent is
+	// where the run begins.
+	Record   Record
+	Control  string   // the commit or ref that says what is registered; "" is origin's main
+	Trailers []string // more of them for each step's commit, "Key: value"
+
 	Log  *activity.Log
 	Task string // "D-1", or "-"
 
@@ -60,7 +73,7 @@ type Runner struct {
 	Done   func(step string)                // after each step's commit; may be nil
 	Guard  func(tool string) error          // before each step; its error blocks the step; may be nil
 
-	Since string // runs that began before this commit do not count
+	Since string // runs that began before this commit do not count; see Record
 	Again bool   // begin anew even where a run has ended
 }
 
@@ -85,10 +98,11 @@ type run struct {
 	gitDir   string
 	repo     *git.Repo
 	base     string // where the run began
-	head     string
+	head     string // the commit with the tree after the last step
 	branch   string // ref of HEAD, "" when detached
+	tip      string // with a record: of the branch
 	lint     *plan.Linter
-	source   *commitTree // of base: the plans as they were linted
+	batch    *git.Batch // reads plans for the lint
 	cursor   *cursor
 	repeated bool // the step at hand may have run before
 }
@@ -107,14 +121,11 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 	}
 	defer unlock()
 	process.EndTagged(u.tag(), 2*time.Second)
-	if err := u.clean(ctx); err != nil {
-		return nil, err
-	}
-	done, err := u.resume(ctx)
+	done, err := u.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer u.source.close()
+	defer u.batch.Close()
 	found, err := u.lint.Lint(path)
 	if err != nil {
 		return nil, err
@@ -128,8 +139,20 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 	return u.execute(ctx, len(done))
 }
 
-// Lint lints the plan at a path of HEAD, as Run does before it executes, and says
-// what kind of plan it is.
+// begin makes the working tree that of the last step that is done, and returns those
+// that are.
+func (u *run) begin(ctx context.Context) (done []done, err error) {
+	if u.deps.Record != nil {
+		return u.takeUp(ctx)
+	}
+	if err := u.clean(ctx); err != nil {
+		return nil, err
+	}
+	return u.resume(ctx)
+}
+
+// Lint lints the plan at a path, as Run does before it executes, and says what kind of
+// plan it is: of HEAD, or of the record's newest commit with the work that it names.
 func (r *Runner) Lint(ctx context.Context, path string) ([]diag.Diagnostic, plan.Analysis, error) {
 	l, closeTree, err := r.linter(ctx)
 	if err != nil {
@@ -144,7 +167,7 @@ func (r *Runner) Lint(ctx context.Context, path string) ([]diag.Diagnostic, plan
 	return found, a, err
 }
 
-// Plan is the plan at a path of HEAD, nil when there is none.
+// Plan is the plan that Lint lints, nil when there is none.
 func (r *Runner) Plan(ctx context.Context, path string) (*plan.Plan, error) {
 	l, closeTree, err := r.linter(ctx)
 	if err != nil {
@@ -160,13 +183,8 @@ func (r *Runner) linter(ctx context.Context) (*plan.Linter, func(), error) {
 		return nil, nil, err
 	}
 	batch := git.Open(dir).Batch(ctx)
-	return lintOf("HEAD", batch), func() { batch.Close() }, nil
-}
-
-// lintOf lints plans of a commit. Their machines are main's.
-func lintOf(commit string, batch *git.Batch) *plan.Linter {
-	main := &commitTree{commit: "refs/remotes/origin/main", batch: batch}
-	return plan.NewLinter(&commitTree{commit: commit, batch: batch}, func(path string) ([]byte, error) { return main.ReadFile(path, plan.MaxBytes) })
+	l, err := r.lintOf(batch, r.newest())
+	return l, func() { batch.Close() }, err
 }
 
 // tag marks commands of a run, so that the next run ends what is left of them.

@@ -41,7 +41,7 @@ func (u *run) call(ctx context.Context, p point) (message, output string, err er
 
 // program reads a .udc from the tree that was linted.
 func (u *run) program(path string) (*asm.Program, error) {
-	data, err := u.source.ReadFile(path, maxFile)
+	data, err := u.lint.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

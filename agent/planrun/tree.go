@@ -21,8 +21,6 @@ type commitTree struct {
 	directories map[string]map[string]git.Mode // by path, as they are read
 }
 
-func (t *commitTree) close() { t.batch.Close() }
-
 // Kind says what a path of the tree names.
 func (t *commitTree) Kind(name string) (plan.Kind, error) {
 	if name == "." {

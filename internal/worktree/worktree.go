@@ -27,6 +27,7 @@ type Tree struct {
 	Env []string // of git; nil is the environment of this process
 
 	checkout *git.Checkout // how git runs in it, when that was asked
+	papers   *string       // where papers lie in it, when that was asked
 }
 
 // how is how git runs in the tree: for a person, so that the tree's settings run

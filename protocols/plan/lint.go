@@ -131,6 +131,11 @@ func (l *Linter) Resolve(name string) (string, error) {
 	return name, nil
 }
 
+// ReadFile reads a file, such as a program, from where a call of its path finds it.
+func (l *Linter) ReadFile(path string, limit int64) ([]byte, error) {
+	return l.sources.ReadFile(path, limit)
+}
+
 // finding adds to the findings about a plan.
 type findings struct {
 	path string

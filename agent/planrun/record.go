@@ -1,0 +1,191 @@
+package planrun
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"git-ward/internal/git"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/plan"
+)
+
+// Record is a unit's record, as far as steps are written to it (REC-2); store.Record is
+// one.
+type Record interface {
+	Tip() string // its newest commit
+	// Commit adds a commit; second is the commit of the work that it speaks of, files are
+	// contents by their paths of the record, nil leaves the tree as it is.
+	Commit(ctx context.Context, message, second string, files map[string][]byte) (id string, err error)
+	// Papers is what was written below .ward/ and is not on the record yet.
+	Papers(ctx context.Context) (map[string][]byte, error)
+}
+
+// trees is what a step is performed in: a commit of the work, and one of the record,
+// "" for none, whose papers are below .ward/.
+type trees struct{ work, papers string }
+
+// newest is what a plan is linted in that is to run next.
+func (r *Runner) newest() trees {
+	if r.Record == nil {
+		return trees{work: "HEAD"}
+	}
+	return trees{work: r.Record.Tip() + "^2", papers: r.Record.Tip()}
+}
+
+// lintOf lints plans that run in trees. What is registered, and machines, are control's
+// (CONF-1); on the branch of a person who has no registry of his own the same.
+func (r *Runner) lintOf(batch *git.Batch, t trees) (*plan.Linter, error) {
+	control := &commitTree{commit: r.Control, batch: batch}
+	if r.Control == "" {
+		control.commit = "refs/remotes/origin/main"
+	}
+	work := &commitTree{commit: t.work, batch: batch}
+	if t.papers != "" {
+		return plan.NewRecordLinter(&commitTree{commit: t.papers, batch: batch}, work, control), nil
+	}
+	kind, err := work.Kind(plan.RegistryPath)
+	if kind == plan.Missing && err == nil {
+		return plan.NewRecordLinter(noPapers{}, work, control), nil
+	}
+	return plan.NewLinter(work, func(path string) ([]byte, error) { return control.ReadFile(path, plan.MaxBytes) }), err
+}
+
+// noPapers is the record of a person's clone.
+type noPapers struct{}
+
+func (noPapers) Kind(string) (plan.Kind, error) { return plan.Missing, nil }
+
+func (noPapers) ReadFile(path string, _ int64) ([]byte, error) {
+	return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+}
+
+// takeUp finds the steps that the record has of the plan, and makes the working tree
+// that of the last of them.
+func (u *run) takeUp(ctx context.Context) ([]done, error) {
+	u.base = u.deps.Since
+	out, err := u.deps.Tree.Git(ctx, "log", "-z", "--first-parent", "--no-show-signature", "--no-notes", "--format=%H%n%P%n%ct%n%B",
+		u.base+"^.."+u.deps.Record.Tip(), "--")
+	if err != nil {
+		return nil, err
+	}
+	byNumber := map[int]done{}
+	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		lines := strings.SplitN(strings.TrimPrefix(entry, "\n"), "\n", 4)
+		if len(lines) < 4 {
+			continue
+		}
+		parents := strings.Fields(lines[1])
+		if len(parents) != 2 {
+			continue
+		}
+		if lines[0] == u.base {
+			u.head = parents[1]
+			continue
+		}
+		n, base, ok := u.stepOf(lines[3])
+		if !ok || base != u.base {
+			continue
+		}
+		at, _ := strconv.ParseInt(lines[2], 10, 64)
+		byNumber[n] = done{lines[0], body(lines[3]), time.Unix(at, 0), trees{parents[1], lines[0]}}
+	}
+	if u.head == "" {
+		return nil, fmt.Errorf("%.12s is no commit of a plan on the record", u.base)
+	}
+	u.batch = u.repo.Batch(ctx)
+	if u.lint, err = u.deps.lintOf(u.batch, trees{u.head, u.base}); err != nil {
+		return nil, err
+	}
+	steps, err := u.inOrder(byNumber)
+	if err != nil {
+		return nil, err
+	}
+	if len(steps) > 0 {
+		u.head = steps[len(steps)-1].trees.work
+	}
+	u.branch, _ = u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if u.tip, err = u.deps.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+		return nil, err
+	}
+	return steps, u.restore(ctx)
+}
+
+// restore makes the index and the working tree those of the last step, and the branch
+// what it was after it.
+func (u *run) restore(ctx context.Context) error {
+	if u.branch != "" {
+		if _, err := u.deps.Tree.Git(ctx, "symbolic-ref", "HEAD", u.branch); err != nil {
+			return err
+		}
+	}
+	if _, err := u.deps.Tree.Git(ctx, "update-ref", "HEAD", u.tip); err != nil {
+		return err
+	}
+	return Restore(ctx, u.deps.Tree, u.head)
+}
+
+// Restore makes the index and the working tree those of a commit, and leaves HEAD where
+// it is, .ward/ and what git ignores as they are.
+func Restore(ctx context.Context, t *worktree.Tree, commit string) error {
+	if _, err := t.Git(ctx, "read-tree", "--reset", "-u", commit+"^{tree}"); err != nil {
+		return err
+	}
+	_, err := t.Git(ctx, "clean", "-ffdq", "--exclude=/"+worktree.Papers+"/")
+	return err
+}
+
+// commitApart makes the commits of a step beside the branch: one of the work where the
+// step changed it, and one of the record.
+func (u *run) commitApart(ctx context.Context, p point, message string) error {
+	if err := u.commitWork(ctx, p); err != nil {
+		return err
+	}
+	var papers map[string][]byte
+	if writes(p) {
+		var err error
+		if papers, err = u.deps.Record.Papers(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := u.deps.Record.Commit(ctx, u.message(p, message), u.head, papers)
+	return err
+}
+
+// commitWork commits the tree after a step on that of the step before. What a command
+// committed on the branch is a second parent: it is kept by that.
+func (u *run) commitWork(ctx context.Context, p point) error {
+	if !writes(p) {
+		return nil // the tree is the same
+	}
+	tip := u.tip
+	if runs(p) {
+		if err := u.sameBranch(ctx); err != nil {
+			return err
+		}
+	}
+	if err := u.stage(ctx, p); err != nil {
+		return err
+	}
+	tree, err := u.deps.Tree.Git(ctx, "write-tree")
+	if err != nil {
+		return err
+	}
+	before, err := u.batch.Info(u.head + "^{tree}")
+	if err != nil || before.ID == tree && tip == u.tip {
+		return err
+	}
+	args := []string{"commit-tree", tree, "-p", u.head}
+	if tip != u.tip && u.tip != u.head {
+		args = append(args, "-p", u.tip)
+	}
+	subject, _, _ := strings.Cut(u.message(p, ""), "\n")
+	id, err := u.deps.Tree.Git(ctx, append(args, "-m", subject)...)
+	if err == nil {
+		u.head = id
+	}
+	return err
+}
