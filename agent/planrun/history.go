@@ -243,7 +243,9 @@ func (u *run) callee(name string) (string, *plan.Plan, error) {
 
 // intentPath holds the step that is under way: whatever changes there are in the
 // tree are its own, and it may have run when the next run begins.
-func (u *run) intentPath() string { return filepath.Join(u.gitDir, "ward-step") }
+func (u *run) intentPath() string { return intentPath(u.gitDir) }
+
+func intentPath(gitDir string) string { return filepath.Join(gitDir, "ward-step") }
 
 func (u *run) intent(n int) string { return u.name(n) + " " + u.base }
 
@@ -257,9 +259,11 @@ func (u *run) intend(p point) error {
 func (u *run) clearIntent() { os.Remove(u.intentPath()) }
 
 // intended reports whether a step of this plan was under way.
-func (u *run) intended() bool {
-	data, _ := os.ReadFile(u.intentPath())
-	return strings.HasPrefix(string(data), u.path+"#")
+func (u *run) intended() bool { return intended(u.gitDir, u.path) }
+
+func intended(gitDir, plan string) bool {
+	data, _ := os.ReadFile(intentPath(gitDir))
+	return strings.HasPrefix(string(data), plan+"#")
 }
 
 // clean makes sure that the working tree is its commit: what an interrupted step
@@ -318,7 +322,7 @@ func (u *run) putAside(ctx context.Context) error {
 // clearLocks removes the lock files of a git that was killed with the last run. It
 // waits first: a child may still be at its last breath.
 func (u *run) clearLocks(ctx context.Context) error {
-	names := []string{"index.lock", "HEAD.lock"}
+	names := []string{"index.lock", "HEAD.lock", localRef + ".lock"}
 	if ref, err := u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD"); err == nil {
 		names = append(names, ref+".lock")
 	}

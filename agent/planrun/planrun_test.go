@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -24,7 +25,6 @@ import (
 	"git-ward/vm"
 )
 
-// TestMain is the test, or the process that the test kills.
 // slow keeps a test out of the quick tier.
 func slow(t *testing.T, why string) {
 	t.Helper()
@@ -33,9 +33,10 @@ func slow(t *testing.T, why string) {
 	}
 }
 
+// TestMain is the test, or the process that the test kills.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("WARD_TEST_RUN"); dir != "" {
-		result, err := newRunner(dir).Run(context.Background(), os.Getenv("WARD_TEST_PLAN"))
+		result, err := runPlan(context.Background(), newRunner(dir), os.Getenv("WARD_TEST_PLAN"))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -70,7 +71,8 @@ func newRunner(dir string) *Runner {
 		},
 		Submit: func(context.Context, string) error { return note("submitted", "yes") },
 		Close: func(_ context.Context, task string) (string, error) {
-			return "closed " + task, tree.Write("postmortems/"+task+".md", []byte("# "+task+"\n"))
+			path, err := tree.Paper(context.Background(), "postmortems/"+task+".md")
+			return "closed " + task, errors.Join(err, tree.Write(path, []byte("# "+task+"\n")))
 		},
 		Limits: vm.Limits{Instructions: 1_000_000, Cells: 1000, Time: time.Minute, Output: 1 << 20}, Calls: []string{"print"},
 	}
@@ -313,7 +315,7 @@ func TestEverything(t *testing.T) {
 func TestKill(t *testing.T) {
 	slow(t, "it kills a run at each of its steps")
 	quiet := newRepo(t, everything)
-	result, err := newRunner(quiet).Run(t.Context(), "plan.txt")
+	result, err := runPlan(t.Context(), newRunner(quiet), "plan.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

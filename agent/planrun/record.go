@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -66,13 +67,18 @@ func (noPapers) ReadFile(path string, _ int64) ([]byte, error) {
 // takeUp finds the steps that the record has of the plan, and makes the working tree
 // that of the last of them.
 func (u *run) takeUp(ctx context.Context) ([]done, error) {
+	if _, err := os.Stat(u.intentPath()); err == nil {
+		if err := u.clearLocks(ctx); err != nil {
+			return nil, err
+		}
+	}
 	u.base = u.deps.Since
 	out, err := u.deps.Tree.Git(ctx, "log", "-z", "--first-parent", "--no-show-signature", "--no-notes", "--format=%H%n%P%n%ct%n%B",
 		u.base+"^.."+u.deps.Record.Tip(), "--")
 	if err != nil {
 		return nil, err
 	}
-	byNumber := map[int]done{}
+	byNumber, newest := map[int]done{}, ""
 	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		lines := strings.SplitN(strings.TrimPrefix(entry, "\n"), "\n", 4)
 		if len(lines) < 4 {
@@ -82,9 +88,12 @@ func (u *run) takeUp(ctx context.Context) ([]done, error) {
 		if len(parents) != 2 {
 			continue
 		}
+		if newest == "" {
+			newest = parents[1]
+		}
 		if lines[0] == u.base {
 			u.head = parents[1]
-			continue
+			break
 		}
 		n, base, ok := u.stepOf(lines[3])
 		if !ok || base != u.base {
@@ -104,9 +113,7 @@ func (u *run) takeUp(ctx context.Context) ([]done, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(steps) > 0 {
-		u.head = steps[len(steps)-1].trees.work
-	}
+	u.head = newest
 	u.branch, _ = u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if u.tip, err = u.deps.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
 		return nil, err
