@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
+	"git-ward/internal/branches"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 )
 
 // Papers is the directory in which the agent's working clone shows its unit's record
@@ -47,3 +50,77 @@ func (t *Tree) Paper(ctx context.Context, name string) (string, error) {
 
 // IsPaper reports whether a path of the tree is below Papers.
 func IsPaper(name string) bool { return name == Papers || strings.HasPrefix(name, Papers+"/") }
+
+// Documents is the ref at which control's documents are read, "" where they are those of
+// the working tree itself: in a clone of a person's whose tree is of control's history.
+func (t *Tree) Documents(ctx context.Context) (ref string, err error) {
+	if t.documents != nil {
+		return *t.documents, nil
+	}
+	names, err := t.Branches(ctx)
+	if err != nil {
+		return "", err
+	}
+	papers, err := t.PapersDir(ctx)
+	if err != nil {
+		return "", err
+	}
+	if ref = names.ControlRef(); papers == "" {
+		if ref, err = t.besides(ctx, names); err != nil {
+			return "", err
+		}
+	}
+	t.documents = &ref
+	return ref, nil
+}
+
+// besides is the ref of control's where a person's tree is of another history, as it is in
+// an adopted project.
+func (t *Tree) besides(ctx context.Context, names branches.Names) (string, error) {
+	if !names.Split() {
+		return "", nil
+	}
+	_, err := t.Git(ctx, "merge-base", "HEAD", names.ControlRef())
+	var end *GitError
+	if errors.As(err, &end) && end.Code == 1 {
+		return names.ControlRef(), nil
+	}
+	return "", nil // related, or there is nothing to read at the ref
+}
+
+// Branches are the two branches of the clone (CTRL-1).
+func (t *Tree) Branches(ctx context.Context) (branches.Names, error) {
+	dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return branches.Names{}, err
+	}
+	return branches.Of(ctx, git.Open(dir))
+}
+
+// Document reads one of control's documents, of at most limit bytes; fs.ErrNotExist where
+// there is none.
+func (t *Tree) Document(ctx context.Context, path string, limit int64) ([]byte, error) {
+	ref, err := t.Documents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ref == "" {
+		return t.Read(path, limit)
+	}
+	return t.At(ctx, ref, path, limit)
+}
+
+// At reads a regular file of a commit.
+func (t *Tree) At(ctx context.Context, commit, path string, limit int64) ([]byte, error) {
+	dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return nil, err
+	}
+	batch := git.Open(dir).Batch(ctx)
+	defer batch.Close()
+	o, data, err := batch.Read(commit+":"+path, limit)
+	if errors.Is(err, git.ErrMissing) || err == nil && o.Kind != "blob" {
+		return nil, &fs.PathError{Op: "read", Path: path + " of " + commit, Err: fs.ErrNotExist}
+	}
+	return data, err
+}

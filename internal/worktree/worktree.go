@@ -26,8 +26,9 @@ type Tree struct {
 	Dir string   // its top, absolute
 	Env []string // of git; nil is the environment of this process
 
-	checkout *git.Checkout // how git runs in it, when that was asked
-	papers   *string       // where papers lie in it, when that was asked
+	checkout  *git.Checkout // how git runs in it, when that was asked
+	papers    *string       // where papers lie in it, when that was asked
+	documents *string       // where control's documents are read, when that was asked
 }
 
 // how is how git runs in the tree: for a person, so that the tree's settings run
