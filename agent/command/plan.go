@@ -146,9 +146,10 @@ func (o *planOptions) runner(env *cli.Env, tree *worktree.Tree, set *config.Conf
 			_, err := tree.Git(ctx, "push", "--quiet", "origin", "HEAD")
 			return err
 		},
-		Close: func(_ context.Context, id string) (string, error) {
-			path, err := task.WritePostMortem(tree, id, time.Now(), "Each step of the plan is a commit (git log, Ward-Step).")
-			return "closed " + id + ": " + path, err
+		Close: func(ctx context.Context, id string) (string, error) {
+			now := time.Now()
+			path, err := tree.Paper(ctx, task.PostMortemPath(now, id))
+			return "closed " + id + ": " + path, errors.Join(err, task.WritePostMortem(tree, path, id, now, "Each step of the plan is a commit (git log, Ward-Step)."))
 		},
 		Search: set.Search.URL, Calls: set.VM.Calls,
 		Limits: vm.Limits{Instructions: set.VM.MaxInstructions, Cells: set.VM.MaxCells, Time: set.VM.MaxTime.Duration, Output: set.VM.MaxOutput},

@@ -81,7 +81,7 @@ func taskStart(ctx context.Context, env *cli.Env, redact func(string) string) er
 }
 
 // taskClose writes the template of the post-mortem and logs the end.
-func taskClose(_ context.Context, env *cli.Env, redact func(string) string) error {
+func taskClose(ctx context.Context, env *cli.Env, redact func(string) string) error {
 	id, err := taskID(env, "task close", closeUsage, func(*flag.FlagSet) {})
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func taskClose(_ context.Context, env *cli.Env, redact func(string) string) erro
 	if err != nil {
 		return err
 	}
-	path, err := task.Close(tree, id, "", log)
+	path, err := task.Close(ctx, tree, id, "", log)
 	if err != nil {
 		return err
 	}

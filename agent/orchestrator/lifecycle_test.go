@@ -100,8 +100,8 @@ func TestUnknownTransition(t *testing.T) {
 
 func TestPrompts(t *testing.T) {
 	for name, text := range map[string]string{
-		"a first plan":   askForPlan("D-1", PlanPath("D-1")),
-		"an iteration's": askForPlan("D-1", IterationPlanPath("D-1", 2)),
+		"a first plan":   askForPlan("D-1", PlanPath("D-1"), researchPath("D-1")),
+		"an iteration's": askForPlan("D-1", IterationPlanPath("D-1", 2), researchPath("D-1")),
 		"a refusal":      tellPushRefused("agent/D-1", "a:1: r/x: no\n", PlanPath("D-1")),
 		"findings":       tellFindings("a:1: r/x: no\n", PlanPath("D-1")),
 		"a failed step":  tellStepFailed(errors.New("step p#1 failed"), PlanPath("D-1")),
@@ -110,10 +110,10 @@ func TestPrompts(t *testing.T) {
 			t.Errorf("%s does not say where the plan goes:\n%s", name, text)
 		}
 	}
-	if text := askForWords("step:\n    ok\n"); !strings.HasSuffix(text, "What the last steps gave:\n\nstep:\n    ok\n") {
+	if text := askForWords("step:\n    ok\n", ".ward/postmortems"); !strings.HasSuffix(text, "What the last steps gave:\n\nstep:\n    ok\n") {
 		t.Error(text)
 	}
-	if strings.Contains(askForWords(""), "gave") {
+	if strings.Contains(askForWords("", ".ward/postmortems"), "gave") {
 		t.Error("no step gave anything")
 	}
 	if text := stepOutput("p#1", strings.Repeat("x", 20<<10)); len(text) > 17<<10 || !strings.HasSuffix(text, "    [cut]\n") {

@@ -26,6 +26,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/record"
 	"git-ward/vm"
 )
 
@@ -61,10 +62,14 @@ func (o *Orchestrator) Solve(ctx context.Context, refusal string) (words string,
 	log.Redact = o.Redact
 	before := o.Session.Tally.Calls
 	r := &run{
-		deps: o, activity: log, path: o.Session.Talk.Plan,
+		deps: o, activity: log, path: strings.TrimPrefix(o.Session.Talk.Plan, worktree.Papers+"/"),
 		states: newLifecycle(o.Directive, log, o.Log),
 		tree:   &worktree.Tree{Dir: o.Work.Dir(), Env: o.Box.Env},
 	}
+	if r.control, err = r.tree.Documents(ctx); err != nil {
+		return "", 0, err
+	}
+	o.Session.Talk.Plan = r.paper(r.path)
 	words, err = r.solve(ctx, refusal)
 	return words, o.Session.Tally.Calls - before, err
 }
@@ -79,8 +84,17 @@ type run struct {
 	states   *lifecycle
 	activity *activity.Log
 	tree     *worktree.Tree
-	path     string // of the plan
+	path     string // of the plan, on the record
 	results  string // what the last steps of the plan gave
+	control  string // the ref that says what is registered
+}
+
+// paper is where a paper of the record lies in the working tree.
+func (r *run) paper(path string) string {
+	if r.deps.Work.Record == nil {
+		return path
+	}
+	return worktree.Papers + "/" + path
 }
 
 // solve plans and executes until all steps of a plan are done. A plan that fails
@@ -137,7 +151,7 @@ func (r *run) recover(ctx context.Context, err error, tries int) (request, error
 		return request{}, err
 	case stopped.Kind == stop.Findings && again:
 		// A run that was killed has left a draft: it is committed before its lint.
-		return request{event: model.Findings, text: tellFindings(stopped.Error(), r.path)},
+		return request{event: model.Findings, text: tellFindings(stopped.Error(), r.paper(r.path))},
 			errors.Join(r.states.stepFails(err), r.states.fire("reorient", nil))
 	case stopped.Kind == stop.Findings:
 		return request{}, err
@@ -177,7 +191,7 @@ func (r *run) mend(ctx context.Context, failed *stop.Stop) (request, error) {
 		return request{event: model.Refused, text: refused.Output, failed: failed}, r.deps.Work.Restart(ctx)
 	}
 	r.deps.Log.Warn().Str("step", failed.Why).Err(failed.Err).Msg("a step of the plan failed")
-	return request{event: model.Failed, text: tellStepFailed(failed, r.path), failed: failed}, nil
+	return request{event: model.Failed, text: tellStepFailed(failed, r.paper(r.path)), failed: failed}, nil
 }
 
 // orient runs the orientation cascade (PLAN-7); the first time it also tells the
@@ -204,7 +218,7 @@ func (r *run) orient(ctx context.Context, first bool) error {
 	}
 	var text strings.Builder
 	report.WriteText(&text)
-	r.deps.Session.Tell("", "# Orientation\n\n"+text.String()+"\n"+known.Text()+"\n"+askForPlan(name, r.path))
+	r.deps.Session.Tell("", "# Orientation\n\n"+text.String()+"\n"+known.Text()+"\n"+askForPlan(name, r.paper(r.path), r.paper(researchPath(name))))
 	return nil
 }
 
@@ -235,19 +249,34 @@ func (r *run) execute(ctx context.Context, commit string) error {
 // commit do not count, "" counts all.
 func (r *run) runner(since string) *planrun.Runner {
 	o, c := r.deps, r.deps.Config
-	return &planrun.Runner{
+	runner := &planrun.Runner{
 		Guard: o.Session.Allow, Tree: r.tree, Box: o.Box, Log: r.activity, Task: o.Directive.Name(), Since: since, Redact: o.Redact,
 		Search: c.Search.URL, Calls: c.VM.Calls,
 		Limits: vm.Limits{Instructions: c.VM.MaxInstructions, Cells: c.VM.MaxCells, Time: c.VM.MaxTime.Duration, Output: c.VM.MaxOutput},
 		Message: func(ctx context.Context, text, key string) error {
 			return o.Message(ctx, key+"\n\n"+text)
 		},
-		Submit: func(ctx context.Context, _ string) error { return o.Work.Push(ctx) },
+		Submit: func(ctx context.Context, _ string) error { return o.submit(ctx) },
 		Close: func(_ context.Context, id string) (string, error) {
-			path, err := task.WritePostMortem(r.tree, id, time.Now(), "The plan is "+r.path+"; each step of it is a commit.")
-			return "closed " + id + ": " + path, err
+			now := time.Now()
+			path := r.paper(task.PostMortemPath(now, id))
+			return "closed " + id + ": " + path, task.WritePostMortem(r.tree, path, id, now, "The plan is "+r.path+"; each step of it is a commit.")
 		},
 	}
+	if o.Work.Record != nil {
+		runner.Record, runner.Control = o.Work.Record, r.control
+		runner.Trailers = []string{record.TrailerDirective + ": " + o.Directive.Name()}
+	}
+	return runner
+}
+
+// submit does nothing for work with a record: the claim's push takes it all, or the one
+// that ends the work.
+func (o *Orchestrator) submit(ctx context.Context) error {
+	if o.Work.Record != nil {
+		return nil
+	}
+	return o.Work.Push(ctx)
 }
 
 // planner gets plans for this run.
@@ -255,7 +284,7 @@ func (r *run) planner() *planner {
 	o := r.deps
 	return &planner{
 		directive: o.Directive.Name(), path: r.path, work: o.Work, tree: r.tree, session: o.Session, states: r.states,
-		refusals: o.Config.Agent.Refusals, log: o.Log, runner: r.runner,
+		paper: r.paper, refusals: o.Config.Agent.Refusals, log: o.Log, runner: r.runner,
 		critic:   &critic{directive: o.Directive.Name(), runner: r.runner(""), activity: r.activity},
 		reorient: func(ctx context.Context) error { return r.orient(ctx, false) },
 	}
@@ -265,7 +294,7 @@ func (r *run) planner() *planner {
 // stays, for 002 wants it completed; anything else is work that no plan holds.
 func (r *run) finalize(ctx context.Context) (string, error) {
 	s := r.deps.Session
-	s.Tell(model.Done, askForWords(r.results))
+	s.Tell(model.Done, askForWords(r.results, r.paper(record.PostMortems)))
 	words, err := s.Run(ctx)
 	if stop.Is(err, stop.Restart) {
 		return "", err

@@ -21,7 +21,8 @@ import (
 // planner gets a plan that the lint has nothing against, committed.
 type planner struct {
 	directive string
-	path      string // where the plan is looked for
+	path      string                   // of the plan, on the record
+	paper     func(path string) string // where it lies in the working tree
 	work      *store.Work
 	tree      *worktree.Tree
 	session   *session.Session
@@ -37,7 +38,7 @@ type planner struct {
 // model's, whose findings go back to it a bounded number of times. A plan that fails
 // lint halts the process (002).
 func (p *planner) plan(ctx context.Context, r request) (commit string, err error) {
-	from, err := p.work.Head(ctx)
+	from, err := p.work.Stand(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +53,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 		}
 		return commit, errors.Join(err, p.states.planned())
 	case model.Refused:
-		p.session.Tell(r.event, tellPushRefused(p.work.Branch, r.text, p.path))
+		p.session.Tell(r.event, tellPushRefused(p.work.Branch, r.text, p.paper(p.path)))
 	default:
 		p.session.Tell(r.event, r.text)
 	}
@@ -62,7 +63,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 		case err != nil:
 			return "", p.states.fail(err)
 		case d.researched:
-			if from, err = p.work.Head(ctx); err != nil {
+			if from, err = p.work.Stand(ctx); err != nil {
 				return "", err
 			}
 			continue
@@ -74,7 +75,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 			none := stop.New(stop.Blocked, "There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, diag.Indent(d.findings))
 			return "", errors.Join(p.states.fail(none), p.work.ResetTo(ctx, from)) // with it nothing could be pushed
 		}
-		p.session.Tell(model.Findings, tellFindings(d.findings, p.path))
+		p.session.Tell(model.Findings, tellFindings(d.findings, p.paper(p.path)))
 	}
 }
 
@@ -88,11 +89,11 @@ type draft struct {
 // draft lets the model write a plan and lints it. A plan that failed and is left as
 // it is goes on at the step that failed.
 func (p *planner) draft(ctx context.Context, from string, failed bool) (draft, error) {
-	before, _ := p.tree.Read(p.path, plan.MaxBytes)
+	before, _ := p.read(p.path)
 	if _, err := p.session.Run(ctx); err != nil {
 		return draft{}, err
 	}
-	data, err := p.tree.Read(p.path, plan.MaxBytes)
+	data, err := p.read(p.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.without(ctx, from)
 	}
@@ -107,6 +108,22 @@ func (p *planner) draft(ctx context.Context, from string, failed bool) (draft, e
 	return p.commit(ctx, from, p.path, data)
 }
 
+// read reads a plan as the model wrote it. One that it wrote to where the record has it,
+// and not to where the working tree does, counts as well.
+func (p *planner) read(path string) ([]byte, error) {
+	data, err := p.tree.Read(path, plan.MaxBytes)
+	if paper := p.paper(path); paper != path && (errors.Is(err, fs.ErrNotExist) || p.isWork(path)) {
+		return p.tree.Read(paper, plan.MaxBytes)
+	}
+	return data, err
+}
+
+// isWork reports whether a file is one of the project's own.
+func (p *planner) isWork(path string) bool {
+	names, err := p.tree.Git(context.Background(), "ls-files", "--cached", "--", ":(top,literal)"+path)
+	return err == nil && names != ""
+}
+
 // commit commits a plan on top of a commit, and lints it there.
 func (p *planner) commit(ctx context.Context, from, path string, data []byte) (d draft, err error) {
 	if d.commit, err = p.work.CommitPlan(ctx, from, path, data); err != nil {
@@ -119,11 +136,11 @@ func (p *planner) commit(ctx context.Context, from, path string, data []byte) (d
 // without is a draft where there is no plan: research, or nothing.
 func (p *planner) without(ctx context.Context, from string) (draft, error) {
 	path := researchPath(p.directive)
-	data, err := p.tree.Read(path, plan.MaxBytes)
+	data, err := p.read(path)
 	if err == nil {
 		return p.research(ctx, from, path, data)
 	}
-	return draft{findings: p.path + ": there is no plan at this path\n"}, p.work.ResetTo(ctx, from)
+	return draft{findings: p.paper(p.path) + ": there is no plan at this path\n"}, p.work.ResetTo(ctx, from)
 }
 
 // research runs a research plan as a cycle of its own (PLAN-8), and asks the model
@@ -153,7 +170,7 @@ func (p *planner) research(ctx context.Context, from, path string, data []byte) 
 	if err := p.states.fire("result_ready", nil); err != nil {
 		return draft{}, err
 	}
-	p.session.Tell("", tellResearch(outputs, askForPlan(p.directive, p.path)))
+	p.session.Tell("", tellResearch(outputs, askForPlan(p.directive, p.paper(p.path), p.paper(researchPath(p.directive)))))
 	return draft{researched: true}, nil
 }
 

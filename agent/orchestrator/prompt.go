@@ -9,10 +9,10 @@ import (
 
 // This file is all that the model is told, beside SYSTEM.md and COMMS.md.
 
-// PlanPath is where the plan of a directive is looked for, in the repository.
+// PlanPath is where the plan of a directive is, on the record.
 func PlanPath(directive string) string { return "plans/" + directive + ".plan.txt" }
 
-// IterationPlanPath is where the plan of one iteration is looked for.
+// IterationPlanPath is where the plan of one iteration is.
 func IterationPlanPath(directive string, iteration int) string {
 	return fmt.Sprintf("plans/%s.iter_%d.plan.txt", directive, iteration)
 }
@@ -20,13 +20,13 @@ func IterationPlanPath(directive string, iteration int) string {
 // researchPath is where its research plan is, when it has one.
 func researchPath(directive string) string { return "plans/" + directive + ".research.plan.txt" }
 
-// askForPlan says what a plan is for, and where it goes.
-func askForPlan(directive, path string) string {
+// askForPlan says what a plan is for, and where it goes, or its research.
+func askForPlan(directive, path, research string) string {
 	return fmt.Sprintf("# Your plan\n\nLook around with the tools, then write your plan to %s and end your turn. It is linted (`git ward plan lint`), and then executed step by step: "+
 		"only the plan counts, whatever else you change now is thrown away. It ends with `run_in_bash_session git ward task close --task-id %s`, and submit.\n"+
 		"Run the commands of the directive's criteria before that, as they are written there, each in a step of its own: they are the tests.\n"+
 		"For what nobody here knows, write a research plan (# FSM: research) to %s instead: it is executed, and you are asked again.\n",
-		path, directive, researchPath(directive))
+		path, directive, research)
 }
 
 func tellPushRefused(branch, findings, path string) string {
@@ -46,9 +46,10 @@ func tellResearch(outputs, ask string) string {
 	return "The research is done. What its steps gave:\n\n" + outputs + "\n" + ask
 }
 
-// askForWords asks for the last words, with what the last steps gave.
-func askForWords(results string) string {
-	text := "All steps of the plan are done. Complete the post-mortem in postmortems/ if there is something to be learnt, and end with your last words, which become the report."
+// askForWords asks for the last words, with what the last steps gave. The post-mortem is
+// in a directory of the working tree.
+func askForWords(results, postMortems string) string {
+	text := "All steps of the plan are done. Complete the post-mortem in " + postMortems + "/ if there is something to be learnt, and end with your last words, which become the report."
 	if results != "" {
 		text += "\n\nWhat the last steps gave:\n\n" + results
 	}

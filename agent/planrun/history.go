@@ -23,6 +23,10 @@ const (
 	TrailerStep  = record.TrailerStep
 	TrailerRun   = "Ward-Run"
 	trailerAgain = "Ward-Step-Again"
+
+	// TrailerControl is of a plan's commit on a record: the commit that says what is
+	// registered, for as long as the plan runs.
+	TrailerControl = "Ward-Control"
 )
 
 // done is a step's commit.
@@ -58,7 +62,7 @@ func (u *run) resume(ctx context.Context) ([]done, error) {
 		}
 	}
 	u.batch = u.repo.Batch(ctx)
-	u.lint, err = u.deps.lintOf(u.batch, trees{work: u.base})
+	u.lint, err = u.deps.lintOf(u.batch, trees{work: u.base}, "")
 	return steps, err
 }
 

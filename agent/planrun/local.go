@@ -3,6 +3,7 @@ package planrun
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,7 +76,7 @@ func (r *LocalRecord) Plan(ctx context.Context, path string, data []byte, again 
 		return "", err
 	}
 	files[path] = data
-	return r.Commit(ctx, fmt.Sprintf("plan: %s\n\n%s: %s\n", path, record.TrailerPlan, path), work, files)
+	return r.Commit(ctx, fmt.Sprintf("plan: %s\n\n%s: %s\n%s: %s\n", path, record.TrailerPlan, path, TrailerRun, git.BlobID([]byte(rand.Text()))), work, files)
 }
 
 // newest is the commit of the newest plan of a path, "" where its text is another.

@@ -183,7 +183,7 @@ func (r *Runner) linter(ctx context.Context) (*plan.Linter, func(), error) {
 		return nil, nil, err
 	}
 	batch := git.Open(dir).Batch(ctx)
-	l, err := r.lintOf(batch, r.newest())
+	l, err := r.lintOf(batch, r.newest(), "")
 	return l, func() { batch.Close() }, err
 }
 

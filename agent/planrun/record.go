@@ -1,6 +1,7 @@
 package planrun
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -38,12 +39,10 @@ func (r *Runner) newest() trees {
 }
 
 // lintOf lints plans that run in trees. What is registered, and machines, are control's
-// (CONF-1); on the branch of a person who has no registry of his own the same.
-func (r *Runner) lintOf(batch *git.Batch, t trees) (*plan.Linter, error) {
-	control := &commitTree{commit: r.Control, batch: batch}
-	if r.Control == "" {
-		control.commit = "refs/remotes/origin/main"
-	}
+// (CONF-1), as of a commit or as the Runner says; on the branch of a person who has no
+// registry of his own the same.
+func (r *Runner) lintOf(batch *git.Batch, t trees, at string) (*plan.Linter, error) {
+	control := &commitTree{commit: cmp.Or(at, r.Control, "refs/remotes/origin/main"), batch: batch}
 	work := &commitTree{commit: t.work, batch: batch}
 	if t.papers != "" {
 		return plan.NewRecordLinter(&commitTree{commit: t.papers, batch: batch}, work, control), nil
@@ -72,9 +71,57 @@ func (u *run) takeUp(ctx context.Context) ([]done, error) {
 			return nil, err
 		}
 	}
-	u.base = u.deps.Since
+	u.batch = u.repo.Batch(ctx)
+	control, err := u.brought(u.deps.Since)
+	if err != nil {
+		return nil, err
+	}
+	if u.lint, err = u.deps.lintOf(u.batch, trees{u.head, u.deps.Since}, control); err != nil {
+		return nil, err
+	}
+	steps, err := u.recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	u.branch, _ = u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if u.tip, err = u.deps.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+		return nil, err
+	}
+	return steps, u.restore(ctx)
+}
+
+// brought reads the commit that brought the plan: where the run begins, its name, and the
+// control commit that says what is registered, "" where it does not name one.
+func (u *run) brought(id string) (control string, err error) {
+	_, data, err := u.batch.Read(id, maxTree)
+	if err != nil {
+		return "", err
+	}
+	c, err := git.ParseCommit(data)
+	if err := git.Forgive(err); err != nil {
+		return "", err
+	}
+	if len(c.Parents) != 2 {
+		return "", fmt.Errorf("%.12s is no commit of a plan on the record", id)
+	}
+	message := c.Text(c.Message)
+	u.base, u.head = id, c.Parents[1]
+	if names := git.Trailers(message, TrailerRun); len(names) == 1 && git.IsID(names[0]) {
+		u.base = names[0]
+	}
+	if names := git.Trailers(message, TrailerControl); len(names) == 1 && git.IsID(names[0]) {
+		if _, err := u.batch.Info(names[0]); err == nil {
+			control = names[0]
+		}
+	}
+	return control, nil
+}
+
+// recorded are the steps of the run on the record; the head is the work that the newest
+// of its commits leaves.
+func (u *run) recorded(ctx context.Context) ([]done, error) {
 	out, err := u.deps.Tree.Git(ctx, "log", "-z", "--first-parent", "--no-show-signature", "--no-notes", "--format=%H%n%P%n%ct%n%B",
-		u.base+"^.."+u.deps.Record.Tip(), "--")
+		u.deps.Since+".."+u.deps.Record.Tip(), "--")
 	if err != nil {
 		return nil, err
 	}
@@ -88,13 +135,7 @@ func (u *run) takeUp(ctx context.Context) ([]done, error) {
 		if len(parents) != 2 {
 			continue
 		}
-		if newest == "" {
-			newest = parents[1]
-		}
-		if lines[0] == u.base {
-			u.head = parents[1]
-			break
-		}
+		newest = cmp.Or(newest, parents[1])
 		n, base, ok := u.stepOf(lines[3])
 		if !ok || base != u.base {
 			continue
@@ -102,23 +143,8 @@ func (u *run) takeUp(ctx context.Context) ([]done, error) {
 		at, _ := strconv.ParseInt(lines[2], 10, 64)
 		byNumber[n] = done{lines[0], body(lines[3]), time.Unix(at, 0), trees{parents[1], lines[0]}}
 	}
-	if u.head == "" {
-		return nil, fmt.Errorf("%.12s is no commit of a plan on the record", u.base)
-	}
-	u.batch = u.repo.Batch(ctx)
-	if u.lint, err = u.deps.lintOf(u.batch, trees{u.head, u.base}); err != nil {
-		return nil, err
-	}
-	steps, err := u.inOrder(byNumber)
-	if err != nil {
-		return nil, err
-	}
-	u.head = newest
-	u.branch, _ = u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
-	if u.tip, err = u.deps.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
-		return nil, err
-	}
-	return steps, u.restore(ctx)
+	u.head = cmp.Or(newest, u.head)
+	return u.inOrder(byNumber)
 }
 
 // restore makes the index and the working tree those of the last step, and the branch

@@ -211,6 +211,3 @@ func (s *Store) taken(ctx context.Context) ([]byte, error) {
 	}
 	return nil, nil
 }
-
-// goOn goes on with the steps of a plan that the record has and the branch has not.
-func (w *Work) goOn(context.Context, string) (bool, error) { return false, nil }

@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 
 	"git-ward/internal/diag"
+	"git-ward/protocols/record"
 )
 
 // trailerPlan marks the commit of a plan: its path.
-const trailerPlan = "Ward-Plan"
+const trailerPlan = record.TrailerPlan
 
 // Head is the commit that the working tree stands on.
 func (w *Work) Head(ctx context.Context) (string, error) { return w.clone.resolve(ctx, "HEAD") }
@@ -23,10 +24,14 @@ func (w *Work) Restart(ctx context.Context) error {
 }
 
 // CommitPlan makes the working tree that of a commit again, whatever somebody made
-// of it, and commits a plan on top (Ward-Plan). It returns the new commit.
+// of it, and commits a plan on the record (Ward-Plan): the second parent is that commit,
+// which it will run on. It returns the new commit.
 func (w *Work) CommitPlan(ctx context.Context, from, path string, data []byte) (string, error) {
 	if err := w.clone.ensure(ctx); err != nil {
 		return "", err
+	}
+	if w.Record != nil {
+		return w.recordPlan(ctx, from, path, data)
 	}
 	if err := w.reset(ctx, from); err != nil {
 		return "", err
@@ -53,6 +58,9 @@ func (w *Work) CommitPlan(ctx context.Context, from, path string, data []byte) (
 // Planned is the commit of the newest plan at a path for the directive as it
 // stands now, "" when there is none.
 func (w *Work) Planned(ctx context.Context, path string) (string, error) {
+	if w.Record != nil {
+		return w.recordedPlan(ctx, path)
+	}
 	out, err := w.clone.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--fixed-strings", "--all-match",
 		"--grep="+trailerHash+": "+w.Directive.Hash(), "--grep="+trailerPlan+": "+path, "--format=%H%n%B", "HEAD", "--")
 	if err != nil || out == "" {
@@ -70,11 +78,17 @@ func (w *Work) ResetTo(ctx context.Context, commit string) error {
 	if err := w.clone.ensure(ctx); err != nil {
 		return err
 	}
+	if w.Record != nil {
+		return w.Restore(ctx, commit)
+	}
 	return w.reset(ctx, commit)
 }
 
 // KeepOnly undoes what is not committed, but below one directory.
 func (w *Work) KeepOnly(ctx context.Context, dir string) error {
+	if w.Record != nil {
+		return w.keepPapers(ctx)
+	}
 	if _, err := w.clone.git(ctx, "restore", "--source=HEAD", "--staged", "--worktree", "--", ".", ":(exclude)"+dir); err != nil {
 		return err
 	}

@@ -43,13 +43,11 @@ func PostMortemPath(date time.Time, id string) string {
 	return "postmortems/" + date.UTC().Format(time.DateOnly) + "-" + id + ".md"
 }
 
-// WritePostMortem writes the template of a task's post-mortem into the working
-// tree, where there is none yet, and returns its path. It is for its author to
-// complete.
-func WritePostMortem(tree *worktree.Tree, id string, date time.Time, summary string) (string, error) {
-	path := PostMortemPath(date, id)
+// WritePostMortem writes the template of a task's post-mortem into a file of the working
+// tree, where there is none yet. It is for its author to complete.
+func WritePostMortem(tree *worktree.Tree, path, id string, date time.Time, summary string) error {
 	if _, err := tree.Read(path, lesson.MaxPostMortem); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return path, err
+		return err
 	}
 	text := fmt.Sprintf(`# Post-mortem of %s
 
@@ -67,12 +65,16 @@ func WritePostMortem(tree *worktree.Tree, id string, date time.Time, summary str
 ## 4. %s
 
 `, id, id, date.UTC().Format(time.DateOnly), strings.TrimSpace(summary), lesson.Section)
-	return path, tree.Write(path, []byte(text))
+	return tree.Write(path, []byte(text))
 }
 
 // Close logs POST_MORTEM and TASK_END and writes the post-mortem's template.
-func Close(tree *worktree.Tree, id, summary string, log *activity.Log) (string, error) {
-	path, err := WritePostMortem(tree, id, time.Now(), summary)
+func Close(ctx context.Context, tree *worktree.Tree, id, summary string, log *activity.Log) (string, error) {
+	now := time.Now()
+	path, err := tree.Paper(ctx, PostMortemPath(now, id))
+	if err == nil {
+		err = WritePostMortem(tree, path, id, now, summary)
+	}
 	if err != nil {
 		return "", err
 	}

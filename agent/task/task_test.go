@@ -77,7 +77,7 @@ func TestStart(t *testing.T) {
 // TestClose: the post-mortem is written once, and what its author made of it stays.
 func TestClose(t *testing.T) {
 	w, log := tree(t, nil)
-	path, err := Close(w, "D-1", " A summary.\n", log)
+	path, err := Close(t.Context(), w, "D-1", " A summary.\n", log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestClose(t *testing.T) {
 	if err := w.Write(path, []byte("mine")); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Close(w, "D-1", "another", log); err != nil || again != path {
+	if again, err := Close(t.Context(), w, "D-1", "another", log); err != nil || again != path {
 		t.Error(again, err)
 	}
 	if text, _ := w.Read(path, 1<<20); string(text) != "mine" {
