@@ -45,6 +45,7 @@ func build(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	stale := false
+	var paths []string
 	for _, doc := range []struct {
 		path  string
 		value any
@@ -54,6 +55,10 @@ func build(ctx context.Context, env *cli.Env) error {
 			return err
 		}
 		data = append(data, '\n')
+		if doc.path, err = tree.Paper(ctx, doc.path); err != nil {
+			return err
+		}
+		paths = append(paths, doc.path)
 		if have, err := tree.Read(doc.path, 1<<30); err == nil && bytes.Equal(have, data) {
 			continue
 		}
@@ -64,7 +69,7 @@ func build(ctx context.Context, env *cli.Env) error {
 			return err
 		}
 	}
-	describe(env, s, g)
+	describe(env, s, g, paths)
 	if check && stale {
 		return cli.ErrFindings
 	}
@@ -97,8 +102,8 @@ func survey(ctx context.Context, tree *worktree.Tree) (*symbols.Symbols, *symbol
 }
 
 // describe says what was covered, and what was not.
-func describe(env *cli.Env, s *symbols.Symbols, g *symbols.Graph) {
-	fmt.Fprintf(env.Stdout, "%d symbols in %s, %d dependencies in %s\n", len(s.Symbols), symbols.SymbolsPath, len(g.Edges), symbols.GraphPath)
+func describe(env *cli.Env, s *symbols.Symbols, g *symbols.Graph, paths []string) {
+	fmt.Fprintf(env.Stdout, "%d symbols in %s, %d dependencies in %s\n", len(s.Symbols), paths[0], len(g.Edges), paths[1])
 	for _, l := range s.Coverage.Languages {
 		fmt.Fprintf(env.Stdout, "  %s: %d files, %s\n", l.Name, l.Files, l.How)
 	}

@@ -98,7 +98,7 @@ func apply(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	log, err := activity.Open(filepath.Join(tree.Dir, "logs"))
+	log, err := openLog(ctx, tree, nil)
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,10 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// maxRaces is how often a report is put again on a main that moved.
+// maxRaces is how often a report is put again on a branch that moved.
 const maxRaces = 20
 
-// inform puts an INFO report at the end of COMMS.md of origin's main, once for
+// inform puts an INFO report at the end of COMMS.md of origin's control branch, once for
 // each key. The working tree is left alone: the commit is built in an index of
 // its own.
 func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
@@ -25,9 +25,14 @@ func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
 		return err
 	}
 	defer os.RemoveAll(index)
+	names, err := tree.Branches(ctx)
+	if err != nil {
+		return err
+	}
+	control := names.Control.Ref()
 	env := []string{"GIT_INDEX_FILE=" + filepath.Join(index, "index")}
 	for try := range maxRaces {
-		if _, err := tree.Git(ctx, "fetch", "--quiet", "origin", "main"); err != nil {
+		if _, err := tree.Git(ctx, "fetch", "--quiet", "origin", control); err != nil {
 			return err
 		}
 		main, err := tree.Git(ctx, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
@@ -46,18 +51,18 @@ func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
 		if err != nil {
 			return err
 		}
-		_, pushErr := tree.Git(ctx, "push", "--quiet", "origin", commit+":refs/heads/main")
+		_, pushErr := tree.Git(ctx, "push", "--quiet", "origin", commit+":"+control)
 		if pushErr == nil {
 			return nil
 		}
-		if now, err := tree.Git(ctx, "ls-remote", "origin", "refs/heads/main"); err != nil || strings.HasPrefix(now, main) {
+		if now, err := tree.Git(ctx, "ls-remote", "origin", control); err != nil || strings.HasPrefix(now, main) {
 			return pushErr
 		}
 		if err := git.Backoff(ctx, try); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("main moved %d times while a report was pushed", maxRaces)
+	return fmt.Errorf("%s moved %d times while a report was pushed", names.Branch, maxRaces)
 }
 
 // commitFile makes a commit on another one that replaces COMMS.md.

@@ -60,10 +60,11 @@ func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact
 	if err != nil {
 		return err
 	}
-	path, p, err := findPlan(tree, env, name)
+	path, text, err := findPlan(ctx, tree, env, name)
 	if err != nil {
 		return err
 	}
+	p, _ := plan.Parse(text, path)
 	if machine != "" && p.Machine() != machine {
 		return diag.Hint(fmt.Errorf("%s is a plan of the machine %s, not of %s", path, p.Machine(), machine), "git ward plan run runs any plan")
 	}
@@ -77,12 +78,15 @@ func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact
 			return err
 		}
 	}
-	r, err := o.runner(env, tree, set, redact)
+	r, err := o.runner(ctx, env, tree, set, redact)
 	if err != nil {
 		return err
 	}
 	if r.Task == "" {
 		r.Task = p.Task()
+	}
+	if err := o.place(ctx, r, path, text); err != nil {
+		return err
 	}
 	result, err := r.Run(ctx, path)
 	switch kind := stop.KindOf(err); {
@@ -102,22 +106,39 @@ func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact
 	return err
 }
 
-// findPlan is a registered plan, or the one in a file.
-func findPlan(tree *worktree.Tree, env *cli.Env, name string) (string, *plan.Plan, error) {
-	data, err := tree.Read(plan.RegistryPath, plan.MaxRegistryBytes)
+// place says where the steps go: in an agent's clone beside the branch, in a person's on
+// it.
+func (o *planOptions) place(ctx context.Context, r *planrun.Runner, path string, text []byte) (err error) {
+	if r.Control, err = r.Tree.Documents(ctx); err != nil {
+		return err
+	}
+	dir, err := r.Tree.PapersDir(ctx)
+	if err != nil || dir == "" {
+		return err
+	}
+	local, err := planrun.OpenLocal(ctx, r.Tree)
+	if err != nil {
+		return err
+	}
+	r.Record = local
+	r.Since, err = local.Plan(ctx, path, text, o.again)
+	return err
+}
+
+// findPlan is a registered plan, or the one in a file; its path is the record's where it
+// is one of its papers.
+func findPlan(ctx context.Context, tree *worktree.Tree, env *cli.Env, name string) (path string, text []byte, err error) {
+	data, err := tree.Document(ctx, plan.RegistryPath, plan.MaxRegistryBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", nil, err
 	}
 	registry, _ := plan.ParseRegistry(data)
 	path, ok := registry.Lookup(name)
-	if !ok {
-		rel, err := filepath.Rel(tree.Dir, env.Path(name))
-		if err != nil || !filepath.IsLocal(rel) {
-			return "", nil, fmt.Errorf("%s is not in the working tree", name)
-		}
-		path = filepath.ToSlash(rel)
+	if ok {
+		text, err = tree.Document(ctx, path, plan.MaxBytes)
+	} else if path, err = inTree(tree, env.Path(name)); err == nil {
+		text, err = readPlan(ctx, tree, path)
 	}
-	text, err := tree.Read(path, plan.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		hint := "`git ward plan list` lists the registered plans"
 		if near := diag.Nearest(name, registry.Names()); near != "" {
@@ -125,27 +146,45 @@ func findPlan(tree *worktree.Tree, env *cli.Env, name string) (string, *plan.Pla
 		}
 		return "", nil, diag.Hint(fmt.Errorf("%s is neither a registered plan nor a file", name), "%s", hint)
 	}
-	if err != nil {
-		return "", nil, err
-	}
-	p, _ := plan.Parse(text, path)
-	return path, p, nil
+	return strings.TrimPrefix(path, worktree.Papers+"/"), text, err
 }
 
-func (o *planOptions) runner(env *cli.Env, tree *worktree.Tree, set *config.Config, redact func(string) string) (*planrun.Runner, error) {
-	log, err := openLog(tree, redact)
+// inTree is a file's path from the top of the working tree.
+func inTree(tree *worktree.Tree, file string) (string, error) {
+	rel, err := filepath.Rel(tree.Dir, file)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s is not in the working tree", diag.Clean(file))
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// readPlan reads a plan of the working tree, or of the papers in it.
+func readPlan(ctx context.Context, tree *worktree.Tree, path string) ([]byte, error) {
+	text, err := tree.Read(path, plan.MaxBytes)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return text, err
+	}
+	if path, err = tree.Paper(ctx, path); err != nil {
+		return nil, err
+	}
+	return tree.Read(path, plan.MaxBytes)
+}
+
+func (o *planOptions) runner(ctx context.Context, env *cli.Env, tree *worktree.Tree, set *config.Config, redact func(string) string) (*planrun.Runner, error) {
+	state, err := stateDir(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	log, err := openLog(ctx, tree, redact)
 	if err != nil {
 		return nil, err
 	}
 	return &planrun.Runner{
 		Tree: tree, Log: log, Task: o.task, Again: o.again, Redact: redact,
-		Box: &tool.Box{Dir: tree.Dir, State: tree.Dir, Env: os.Environ(), Timeout: set.Agent.BashTimeout.Duration,
+		Box: &tool.Box{Dir: tree.Dir, State: state, Env: os.Environ(), Timeout: set.Agent.BashTimeout.Duration,
 			OutputSize: set.Agent.OutputSize, WriteSize: set.Limits.BlobSize},
 		Message: func(ctx context.Context, text, key string) error { return inform(ctx, tree, text, key) },
-		Submit: func(ctx context.Context, _ string) error {
-			_, err := tree.Git(ctx, "push", "--quiet", "origin", "HEAD")
-			return err
-		},
+		Submit:  func(ctx context.Context, _ string) error { return submit(ctx, tree) },
 		Close: func(ctx context.Context, id string) (string, error) {
 			now := time.Now()
 			path, err := tree.Paper(ctx, task.PostMortemPath(now, id))
@@ -167,10 +206,38 @@ func ended(text string) string {
 	return text + "\n"
 }
 
-// openLog opens the activity log of a working tree, in logs/, which is never
-// committed.
-func openLog(tree *worktree.Tree, redact func(string) string) (*activity.Log, error) {
-	log, err := activity.Open(filepath.Join(tree.Dir, "logs"))
+// submit pushes a person's branch. In an agent's clone the work is not committed yet: its
+// push comes when the iteration ends.
+func submit(ctx context.Context, tree *worktree.Tree) error {
+	if dir, err := tree.PapersDir(ctx); err != nil || dir != "" {
+		return err
+	}
+	_, err := tree.Git(ctx, "push", "--quiet", "origin", "HEAD")
+	return err
+}
+
+// stateDir has logs/: the working tree, where git leaves logs/ out, or a directory of
+// .git's where the tree is that of a project which knows nothing of Ward.
+func stateDir(ctx context.Context, tree *worktree.Tree) (string, error) {
+	papers, err := tree.PapersDir(ctx)
+	if err != nil {
+		return "", err
+	}
+	control, err := tree.Documents(ctx)
+	if err != nil || papers == "" && control == "" {
+		return tree.Dir, err
+	}
+	dir, err := tree.Git(ctx, "rev-parse", "--absolute-git-dir")
+	return filepath.Join(dir, "ward"), err
+}
+
+// openLog opens the activity log of a working tree, which is never committed.
+func openLog(ctx context.Context, tree *worktree.Tree, redact func(string) string) (*activity.Log, error) {
+	state, err := stateDir(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	log, err := activity.Open(filepath.Join(state, "logs"))
 	if err == nil {
 		log.Redact = redact
 	}

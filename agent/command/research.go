@@ -47,7 +47,7 @@ func researchPath(topic string) (slug, path string) {
 }
 
 // researchPlan writes a research plan into the working tree.
-func researchPlan(_ context.Context, env *cli.Env) error {
+func researchPlan(ctx context.Context, env *cli.Env) error {
 	var offline bool
 	args, err := env.Flags("research plan", researchPlanning, func(fs *flag.FlagSet) {
 		fs.BoolVar(&offline, "offline", false, "plan without a search, for hosts without [search] url")
@@ -64,14 +64,22 @@ func researchPlan(_ context.Context, env *cli.Env) error {
 		return err
 	}
 	slug, path := researchPath(topic)
-	if _, err := tree.Read(path, plan.MaxBytes); !errors.Is(err, fs.ErrNotExist) {
-		return diag.Hint(fmt.Errorf("%s is there already", path), "remove it, or word the topic otherwise")
+	paper, err := tree.Paper(ctx, path)
+	if err != nil {
+		return err
+	}
+	if _, err := tree.Read(paper, plan.MaxBytes); !errors.Is(err, fs.ErrNotExist) {
+		return diag.Hint(fmt.Errorf("%s is there already", paper), "remove it, or word the topic otherwise")
 	}
 	text := plan.Research(diag.Clean(topic), slug, !offline).String()
 	if _, found := plan.Parse([]byte(text), path); diag.HasErrors(found) {
 		return fmt.Errorf("the topic does not fit into a plan: %s: %s", found[0].Pos, found[0].Message)
 	}
-	if err := tree.Write(path, []byte(text)); err != nil {
+	if err := tree.Write(paper, []byte(text)); err != nil {
+		return err
+	}
+	if paper != path {
+		_, err = fmt.Fprintf(env.Stdout, "wrote %s\nnext: git ward research run %s\n", paper, paper)
 		return err
 	}
 	_, err = fmt.Fprintf(env.Stdout, "wrote %s\nnext: git add %s && git commit, then git ward research run %s\n", path, path, path)
@@ -84,7 +92,15 @@ func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic stri
 	sub := *env
 	var said bytes.Buffer
 	sub.Stdout, sub.Stderr = &said, &said
-	slug, path := researchPath(topic)
+	slug, name := researchPath(topic)
+	path, err := tree.Paper(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	report, err := tree.Paper(ctx, "research/"+slug+".md")
+	if err != nil {
+		return "", err
+	}
 	if _, err := tree.Read(path, plan.MaxBytes); errors.Is(err, fs.ErrNotExist) {
 		if sub.Args = []string{"--", topic}; !search {
 			sub.Args = append([]string{"--offline"}, sub.Args...)
@@ -93,11 +109,8 @@ func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic stri
 			return "", err
 		}
 	}
-	if _, err := tree.Git(ctx, "add", "--", path); err != nil {
-		return "", err
-	}
-	if _, err := tree.Git(ctx, "diff", "--cached", "--quiet", "--", path); err != nil {
-		if _, err := tree.Git(ctx, "commit", "--quiet", "-m", "research: plan "+slug, "--", path); err != nil {
+	if path == name {
+		if err := commitPlan(ctx, tree, path, slug); err != nil {
 			return "", err
 		}
 	}
@@ -105,5 +118,17 @@ func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic stri
 	if err := new(planOptions).run(ctx, &sub, path, redact, fsm.Research); err != nil {
 		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
 	}
-	return "research/" + slug + ".md", nil
+	return report, nil
+}
+
+// commitPlan commits a plan on a person's branch, where it is not there yet.
+func commitPlan(ctx context.Context, tree *worktree.Tree, path, slug string) error {
+	if _, err := tree.Git(ctx, "add", "--", path); err != nil {
+		return err
+	}
+	if _, err := tree.Git(ctx, "diff", "--cached", "--quiet", "--", path); err == nil {
+		return nil
+	}
+	_, err := tree.Git(ctx, "commit", "--quiet", "-m", "research: plan "+slug, "--", path)
+	return err
 }

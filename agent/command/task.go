@@ -56,7 +56,7 @@ func taskStart(ctx context.Context, env *cli.Env, redact func(string) string) er
 	if err != nil {
 		return err
 	}
-	log, err := openLog(tree, redact)
+	log, err := openLog(ctx, tree, redact)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func taskClose(ctx context.Context, env *cli.Env, redact func(string) string) er
 	if err != nil {
 		return err
 	}
-	log, err := openLog(tree, redact)
+	log, err := openLog(ctx, tree, redact)
 	if err != nil {
 		return err
 	}
