@@ -238,7 +238,7 @@ func (w *Work) drop(ctx context.Context) error {
 }
 
 func (r *Record) drop(ctx context.Context) error {
-	if r == nil || r.local || r.tip == r.remote {
+	if r == nil || r.tip == r.remote {
 		return nil
 	}
 	if r.remote != "" {

@@ -129,7 +129,7 @@ func (w *Work) goOn(ctx context.Context, start string) (bool, error) {
 		return false, err
 	}
 	if !ours {
-		return false, r.drop(ctx)
+		return false, r.reset(ctx, list[len(list)-1].Parent)
 	}
 	w.base = base
 	return true, w.reset(ctx, branch)
