@@ -30,10 +30,10 @@ var commsCheck = Check{
 				return err
 			}
 		}
-		if !pass.Push.Principal.Fenced() || t.Base == "" || (d == nil && !t.Merges) {
+		if !hasDocuments(t) || !pass.Push.Principal.Fenced() || t.Base == "" || (d == nil && !t.Merges) {
 			return nil
 		}
-		if push.IsMain(t.Ref) {
+		if pass.Push.isControl(t.Ref) {
 			return agentComms(pass, t, d)
 		}
 		return branchComms(pass, t)
@@ -45,7 +45,7 @@ var commsCheck = Check{
 func judgeComms(pass *Pass, t *walk.Tip, d *document) (err error) {
 	after, found := comms.Parse(d.new)
 	d.reportAll(found)
-	if !push.IsMain(t.Ref) || diag.HasErrors(found) {
+	if !pass.Push.isControl(t.Ref) || diag.HasErrors(found) {
 		return nil
 	}
 	var retired comms.Set
@@ -137,7 +137,7 @@ func branchComms(pass *Pass, t *walk.Tip) error {
 	if err != nil {
 		return err
 	}
-	same, err := likeMain(pass, t.New, func(tree string) (bool, error) {
+	same, err := likeMain(pass, t.History, t.New, func(tree string) (bool, error) {
 		data, err := commsOf(pass, tree)
 		return comms.DirectivesEqual(data, tip), err
 	})
@@ -152,7 +152,7 @@ func branchComms(pass *Pass, t *walk.Tip) error {
 	}
 	mergeBase := t.Base
 	if t.Merges || t.Base == t.Old {
-		if mergeBase, err = pass.Repo.MergeBase(t.New, pass.Repo.Main()); err != nil {
+		if mergeBase, err = pass.Repo.MergeBase(t.New, pass.Repo.Main(t.History)); err != nil {
 			return err
 		}
 	}

@@ -20,10 +20,15 @@ type document struct {
 	deleted bool
 }
 
-// changeOf returns the change of a path in a tip, if it has one. Documents count
-// on branches only: a tag or a note has no reader.
+// hasDocuments reports whether Ward's documents count at a tip: on branches and records of a
+// history that has them. A tag or a note has no reader.
+func hasDocuments(t *walk.Tip) bool {
+	return t.History.Documents() && (push.IsBranch(t.Ref) || t.History == push.Records)
+}
+
+// changeOf returns the change of one of Ward's documents in a tip, if it has one.
 func changeOf(t *walk.Tip, path string) (walk.Change, bool) {
-	if push.IsBranch(t.Ref) {
+	if hasDocuments(t) {
 		for _, c := range t.Changes {
 			if c.Path == path {
 				return c, true

@@ -23,7 +23,7 @@ var evidenceCheck = Check{
 		"of the file it names (LOOP-7). Only what a push changes is read.",
 	Rules: []string{"evidence/schema", "evidence/frozen", "evidence/verdict", "evidence/hash"},
 	Tip: func(pass *Pass, t *walk.Tip) error {
-		if !push.IsBranch(t.Ref) {
+		if !hasDocuments(t) {
 			return nil
 		}
 		changed := map[string]bool{} // directives whose evidence changed

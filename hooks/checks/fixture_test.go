@@ -55,9 +55,10 @@ import (
 //	                     is not as it should be
 //	unit COMMITS D-1.1 [AT]
 //	                     records of a unit's journal on top of one another, one line each:
-//	                     EVENT ACTOR [commit=COMMIT for a claim, or KEY=VALUE for what the
-//	                     record says wrong]; COMMITS is main or push; AT is another unit
-//	                     at whose ref they are put
+//	                     EVENT ACTOR [layout=2 where its papers go to a record from then
+//	                     on, commit=COMMIT record=COMMIT for a claim, expired=COMMIT, or
+//	                     KEY=VALUE for what the record says wrong]; COMMITS is main or
+//	                     push; AT is another unit at whose ref they are put
 //
 // Commits are `main`, on top of it `main2`, `main3`; `push`, `push2` on top of main (the
 // last of each is the tip); `stray`, which comes along with the push; and any others, which

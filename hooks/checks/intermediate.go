@@ -17,15 +17,15 @@ import (
 // would else be main's own past as soon as the branch is merged, and then be no
 // change of the agent's any more.
 func judgeIntermediate(pass *Pass, c *walk.Commit, parents []string) error {
-	if !pass.Push.Principal.Fenced() || pass.Push.brings(c.ID) || push.IsJournal(c.Ref) {
+	if !pass.Push.Principal.Fenced() || pass.Push.brings(c.ID) || c.History == push.Journals || c.History == push.Records {
 		return nil
 	}
 	path, err := heldUnlikeParents(pass, c, parents)
 	if err != nil || path == "" {
 		return err
 	}
-	same, err := likeMain(pass, c.ID, func(tree string) (bool, error) {
-		changed, err := firstHeld(pass, tree, c.Tree)
+	same, err := likeMain(pass, c.History, c.ID, func(tree string) (bool, error) {
+		changed, err := firstHeld(pass, c.History, tree, c.Tree)
 		return changed == "", err
 	})
 	if err != nil || same {
@@ -48,17 +48,17 @@ func heldUnlikeParents(pass *Pass, c *walk.Commit, parents []string) (path strin
 		parents = []string{""}
 	}
 	for _, parent := range parents {
-		if path, err = firstHeld(pass, parent, c.Tree); err != nil || path != "" {
+		if path, err = firstHeld(pass, c.History, parent, c.Tree); err != nil || path != "" {
 			return path, err
 		}
 	}
 	return "", nil
 }
 
-// firstHeld is the first path that the agent is held to in which two trees differ:
-// a protected one, or COMMS.md where its Directives do.
-func firstHeld(pass *Pass, from, to string) (path string, err error) {
-	if path, err = firstChange(pass, from, to, covered(pass.Protected())); err != nil || path != "" {
+// firstHeld is the first path that the agent is held to in which two trees of a history
+// differ: a protected one, or COMMS.md where its Directives do.
+func firstHeld(pass *Pass, h push.History, from, to string) (path string, err error) {
+	if path, err = firstChange(pass, from, to, covered(pass.Protected())); err != nil || path != "" || !h.Documents() {
 		return path, err
 	}
 	before, _, err := pass.Repo.Lookup(from, comms.Path)
@@ -102,7 +102,7 @@ func commitWithMore(pass *Pass, t *walk.Tip) (commit, path string, err error) {
 			return "", "", err
 		}
 		first := ""
-		same, err := likeMain(pass, id, func(tree string) (bool, error) {
+		same, err := likeMain(pass, t.History, id, func(tree string) (bool, error) {
 			differs, err := firstChange(pass, tree, c.Tree, moreThanComms)
 			if first == "" {
 				first = differs

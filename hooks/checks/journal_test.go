@@ -38,11 +38,19 @@ func (f *fixture) journals(s *server, p *checks.Push, pushed bool) {
 			s.time = s.time.Add(time.Minute)
 			in := uow.Input{Event: uow.Event(words[0]), Actor: uow.Actor(words[1]), Time: s.time}
 			key, value := "", ""
-			if len(words) > 2 {
-				key, value, _ = strings.Cut(words[2], "=")
-			}
-			if key == "commit" {
-				in.Commit, key = s.id(value), ""
+			for _, word := range words[2:] {
+				switch k, v, _ := strings.Cut(word, "="); {
+				case k == "commit":
+					in.Commit = s.id(v)
+				case k == "record":
+					in.Record = s.id(v)
+				case word == "layout=2":
+					in.Layout = uow.RecordLayout
+				case k == "expired":
+					in.Expired = &uow.Expired{Record: s.id(v), Manifest: strings.Repeat("0", 64)}
+				default:
+					key, value = k, v
+				}
 			}
 			in.Reason = slices.Concat(uow.Reasons(in.Event, in.Actor), []uow.Reason{"none"})[0]
 			next, found := uow.Advance(id, last, in, world)
@@ -77,6 +85,8 @@ func spoil(s *server, r *uow.Record, key, value string) {
 		r.Iteration = n
 	case "actor":
 		r.Actor = uow.Actor(value)
+	case "layout": // as of the first version, which no unit begins with any more
+		r.Layout = uow.FirstLayout
 	default:
 		s.t.Fatalf("%q is nothing of a record that a fixture spoils", key)
 	}
@@ -109,7 +119,7 @@ func (s *server) record(parent string, data []byte) string {
 func (f *fixture) world(s *server, id uow.ID) uow.World {
 	var text []byte
 	for _, name := range f.order {
-		if data, ok := f.commits[name].data[comms.Path]; ok && strings.HasPrefix(name, "main") {
+		if data, ok := f.commits[name].data[comms.Path]; ok && (strings.HasPrefix(name, "main") || strings.HasPrefix(name, "ward")) {
 			text = data
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // judged and must be refused (exit 2). Batch is a running child of repo.
 func Judge(ctx context.Context, repo *git.Repo, batch *git.Batch, p *Push) (*Result, error) {
 	limits := p.Config.Limits
-	walker, err := walk.New(ctx, repo, batch, p.Branches, walk.Limits{Commits: limits.Commits, ChangedPaths: limits.ChangedPaths,
+	walker, err := walk.New(ctx, repo, batch, p.Branches, p.Config.Control, walk.Limits{Commits: limits.Commits, ChangedPaths: limits.ChangedPaths,
 		Depth: limits.Depth, PathLength: limits.PathLength, BlobSize: limits.BlobSize, PushSize: limits.PushSize})
 	if err != nil {
 		return nil, err
@@ -75,8 +75,10 @@ type judgement struct {
 }
 
 // content is a blob under one of its paths: some checks look at the path, and the
-// same bytes are harmless as a file and an escape as the target of a link.
+// same bytes are harmless as a file and an escape as the target of a link, or the
+// project's own and a document of Ward's.
 type content struct {
+	history  push.History
 	id, path string
 	mode     git.Mode
 }
@@ -89,6 +91,13 @@ func (j *judgement) push() error {
 	if j.pass.Push.Received {
 		if err := j.stale(); err != nil || j.pass.result.Refused() {
 			return err
+		}
+	}
+	for _, u := range j.pass.Push.Updates {
+		if push.IsRecord(u.Ref) && u.New == git.Zero {
+			if err := expired(j.pass, u); err != nil {
+				return err
+			}
 		}
 	}
 	tips, commits, err := j.discover()
@@ -146,57 +155,6 @@ func (j *judgement) stale() error {
 	return nil
 }
 
-// discover finds the tips and the new commits, oldest first: those that no judged
-// branch reaches, and no others (GATE-2). The records of journals are walked apart:
-// who is known there is not known to a branch.
-func (j *judgement) discover() (tips []*walk.Tip, fresh []*walk.Commit, err error) {
-	var content, journals []*walk.Tip
-	for _, u := range j.pass.Push.Updates {
-		if u.New == git.Zero {
-			continue
-		}
-		tip, err := j.walker.Peel(u, j.tag)
-		switch {
-		case errors.Is(err, walk.ErrNoCommit):
-			j.pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "ref/object", Message: err.Error(), Hint: "point branches and tags at commits only"})
-			j.stopped = true
-		case err != nil:
-			if !j.bad(&walk.Commit{ID: u.New, Ref: u.Ref}, err) {
-				return nil, nil, err
-			}
-		case push.IsJournal(u.Ref):
-			journals = append(journals, tip)
-		default:
-			content = append(content, tip)
-		}
-	}
-	if j.stopped {
-		return nil, nil, nil
-	}
-	if fresh, err = j.walker.Fresh(content, judgedBranches(j.pass.Push.Principal)); err != nil {
-		return nil, nil, err
-	}
-	for _, t := range journals {
-		if err := journalSteps(j.pass, t); err != nil {
-			return nil, nil, err
-		}
-		fresh = append(fresh, t.Steps...)
-	}
-	return append(content, journals...), fresh, nil
-}
-
-// judgedBranches are the branches other than main whose commits a principal need not have
-// judged again. What passed as the PM's is not judged as the agent's, or the watcher's.
-func judgedBranches(p push.Principal) (globs []string) {
-	switch p {
-	case push.PM, push.Member:
-		return []string{"*"}
-	case push.Agent:
-		return []string{"agent/*", "rescue/*"}
-	}
-	return nil
-}
-
 func (j *judgement) tag(t *walk.Tag) {
 	if t.Form != nil {
 		j.form(&walk.Commit{ID: t.ID, Ref: t.Ref}, &walk.BadObject{ID: t.ID, Err: t.Form})
@@ -221,16 +179,18 @@ func (j *judgement) strays() error {
 // tip runs the checks of the difference of one ref. A journal shares nothing with main,
 // and what its records hold is all of it.
 func (j *judgement) tip(t *walk.Tip) error {
-	journal := push.IsJournal(t.Ref)
-	if !journal {
+	if t.History != push.Journals {
 		if err := j.walker.Difference(t); err != nil {
 			return fmt.Errorf("%s: %w", diag.Clean(t.Ref), err)
 		}
 	}
 	for _, check := range j.table {
 		judge := check.Tip
-		if journal {
+		switch t.History {
+		case push.Journals:
 			judge = check.Unit
+		case push.Records:
+			judge = check.Record
 		}
 		if judge == nil {
 			continue

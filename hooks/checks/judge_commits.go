@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"git-ward/hooks/push"
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -42,6 +43,9 @@ func (j *judgement) commit(c *walk.Commit) error {
 	parents, err := j.walker.ParentTrees(c)
 	if err != nil {
 		return err
+	}
+	if c.History == push.Records { // the work that it speaks of has other paths, or other things at the same ones
+		parents = parents[:min(1, len(parents))]
 	}
 	if err := j.walker.Brought(c, parents, j.brought(c)); err != nil {
 		return inCommit(c, err)
@@ -88,7 +92,7 @@ func (j *judgement) path(c *walk.Commit, change walk.Change) error {
 			check.Path(j.pass, c, change)
 		}
 	}
-	here := content{change.New.ID, change.Path, change.New.Mode}
+	here := content{c.History, change.New.ID, change.Path, change.New.Mode}
 	if change.New.Mode == git.ModeGitlink || j.judged[here] {
 		return nil
 	}

@@ -18,7 +18,7 @@ func newLessonsCheck() Check {
 			"that changes in a lesson, and none goes (for the PM a warning).",
 		Rules: []string{"lessons/*", "lessons/schema", "limit/lessons"},
 		Blob:  new(lessons).added,
-		Tip:   judgeLessons,
+		Tip:   judgeLessons, Record: judgeLessons,
 	}
 }
 
@@ -54,7 +54,7 @@ type lessons struct{ lines, bytes int }
 // refs/notes/lessons (LES-2): that ref is the agent's memory across directives,
 // even when the branch is never merged.
 func (l *lessons) added(pass *Pass, c *walk.Commit, change walk.Change, data []byte) {
-	if change.Path != lesson.Path || len(data) > lesson.MaxBytes {
+	if change.Path != lesson.Path || len(data) > lesson.MaxBytes || !c.History.Documents() {
 		return
 	}
 	known := map[string]bool{}

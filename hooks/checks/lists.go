@@ -3,7 +3,9 @@ package checks
 import (
 	"sync"
 
+	"git-ward/hooks/walk"
 	"git-ward/internal/filename"
+	"git-ward/protocols/record"
 )
 
 // documents are the files that people and the agent read as instructions or as
@@ -18,6 +20,7 @@ var (
 	dotModules   = list(".gitmodules")
 	documentList = list(rooted(documents)...)
 	runtimeList  = list("/logs/", "/.signal/")
+	recordView   = list("/" + record.Dir + "/")
 )
 
 func list(patterns ...string) func() *filename.List {
@@ -32,4 +35,7 @@ func rooted(paths []string) (patterns []string) {
 	return patterns
 }
 
-func isDocument(path string) bool { return documentList().Covers(path) }
+// isDocument reports whether a path of a commit is one of Ward's documents.
+func isDocument(c *walk.Commit, path string) bool {
+	return c.History.Documents() && documentList().Covers(path)
+}

@@ -3,6 +3,7 @@ package checks
 import (
 	"errors"
 
+	"git-ward/hooks/push"
 	"git-ward/hooks/walk"
 	"git-ward/internal/filename"
 )
@@ -10,10 +11,10 @@ import (
 // maxMain bounds the commits of main that one commit is compared with.
 const maxMain = "--max-count=1000"
 
-// likeMain reports whether same holds for the tree of a commit of main that is not
-// older than its merge base with commit. Main's tip is tried first, then the merge
-// base, then what is between.
-func likeMain(pass *Pass, commit string, same func(tree string) (bool, error)) (bool, error) {
+// likeMain reports whether same holds for the tree of a commit of main, that of a history,
+// which is not older than its merge base with commit. Main's tip is tried first, then the
+// merge base, then what is between.
+func likeMain(pass *Pass, h push.History, commit string, same func(tree string) (bool, error)) (bool, error) {
 	matches := func(commit string) (bool, error) {
 		c, err := pass.Repo.Commit(commit)
 		if err != nil {
@@ -21,7 +22,7 @@ func likeMain(pass *Pass, commit string, same func(tree string) (bool, error)) (
 		}
 		return same(c.Tree)
 	}
-	main := pass.Repo.Main()
+	main := pass.Repo.Main(h)
 	if main == "" {
 		return false, nil
 	}

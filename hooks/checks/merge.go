@@ -24,8 +24,12 @@ var freePaths = []string{
 }
 
 // judgeMerge holds the agent on main to Reports and Questions of COMMS.md, or,
-// where [rights] agent_merge is on, to work with a verdict (HOOK-4).
+// where [rights] agent_merge is on, to work with a verdict (HOOK-4). Where the control
+// branch is apart from the project's, it has the one there and the other here.
 func judgeMerge(pass *Pass, t *walk.Tip) error {
+	if t.History == push.Project {
+		return judgeProjectMerge(pass, t)
+	}
 	work := slices.DeleteFunc(slices.Clone(t.Changes), func(c walk.Change) bool { return !moreThanComms(c) })
 	where := t.New
 	if len(work) == 0 {
@@ -36,7 +40,7 @@ func judgeMerge(pass *Pass, t *walk.Tip) error {
 		where, work = commit, []walk.Change{{Path: path}}
 	}
 	why := "push it to agent/<name>; the PM merges"
-	if pass.Push.Config.Rights.AgentMerge && pass.Push.Principal == push.Agent {
+	if pass.Push.Config.Rights.AgentMerge && pass.Push.Principal == push.Agent && t.History == push.Undivided {
 		var err error
 		if why, err = verified(pass, t); err != nil || why == "" {
 			return err
@@ -44,8 +48,22 @@ func judgeMerge(pass *Pass, t *walk.Tip) error {
 	}
 	for _, c := range work {
 		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: where, Path: c.Path}, Ref: t.Ref, Rule: "rights/main",
-			Message: fmt.Sprintf("on main the %s may change Reports and Questions of COMMS.md only", pass.Push.Principal), Hint: why})
+			Message: fmt.Sprintf("on %s the %s may change Reports and Questions of COMMS.md only", branchName(t.Ref), pass.Push.Principal), Hint: why})
 	}
+	return nil
+}
+
+// judgeProjectMerge holds the agent on the project's branch, where Ward has no papers, to
+// work with a verdict.
+func judgeProjectMerge(pass *Pass, t *walk.Tip) (err error) {
+	why := "push it to agent/<name>; the PM merges"
+	if pass.Push.Config.Rights.AgentMerge {
+		if why, err = verified(pass, t); err != nil || why == "" {
+			return err
+		}
+	}
+	pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New}, Ref: t.Ref, Rule: "rights/main",
+		Message: branchName(t.Ref) + " is moved by people, and by the agent where [rights] agent_merge is on and the work has a verdict", Hint: why})
 	return nil
 }
 
@@ -89,7 +107,11 @@ func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string
 	if err != nil {
 		return "the verdict names no unit", nil
 	}
-	main, err := state.ReadComms(pass.Repo, t.Old)
+	control := t.Old
+	if t.History == push.Project {
+		control = pass.Repo.Main(push.Control)
+	}
+	main, err := state.ReadComms(pass.Repo, control)
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +140,7 @@ func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string
 	}
 	// What main did since the work began, and what came after the verdict.
 	for _, pair := range [][2]string{{base, t.Old}, {commit, t.New}} {
-		path, err := firstNotFree(pass, pair[0], pair[1])
+		path, err := firstNotFree(pass, t.History, pair[0], pair[1])
 		if err != nil {
 			return "", err
 		}
@@ -127,7 +149,7 @@ func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string
 		}
 	}
 	for _, c := range t.Changes {
-		if strings.HasPrefix(c.Path, "protocols/") {
+		if strings.HasPrefix(c.Path, "protocols/") && t.History.Documents() {
 			return diag.Clean(c.Path) + " is the PM's to merge: push it to agent/<name>-lessons", nil
 		}
 	}
@@ -151,9 +173,9 @@ func workable(pass *Pass, id uow.ID, hash string) (why string, err error) {
 	return "", nil
 }
 
-// firstNotFree is the first path that differs between two commits and is not free;
-// "" for none.
-func firstNotFree(pass *Pass, from, to string) (path string, err error) {
+// firstNotFree is the first path that differs between two commits of a history and is not
+// free; "" for none. Beside a control branch nothing of the project's is.
+func firstNotFree(pass *Pass, h push.History, from, to string) (path string, err error) {
 	a, err := pass.Repo.Commit(from)
 	if err != nil {
 		return "", err
@@ -162,7 +184,7 @@ func firstNotFree(pass *Pass, from, to string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return firstChange(pass, a.Tree, b.Tree, func(c walk.Change) bool { return !onList(freePaths, c.Path) })
+	return firstChange(pass, a.Tree, b.Tree, func(c walk.Change) bool { return !h.Documents() || !onList(freePaths, c.Path) })
 }
 
 // onList reports whether a path is on a list, or below a directory of it ("dir/"), as it

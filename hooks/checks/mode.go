@@ -22,7 +22,7 @@ var modeCheck = Check{
 		modules := dotModules().Covers(change.Path)
 		spelled := change.Path == ".gitmodules" || strings.HasSuffix(change.Path, "/.gitmodules")
 		switch {
-		case isDocument(change.Path) && mode != git.ModeFile:
+		case isDocument(c, change.Path) && mode != git.ModeFile:
 			report("mode/document", fmt.Sprintf("a document must be a regular file of mode 100644, not %06o", mode),
 				"replace a link by the file itself; git update-index --chmod=-x for an executable")
 		case mode == git.ModeGitlink && pass.Push.Principal.Fenced():

@@ -17,8 +17,9 @@ import (
 // *walk.Exceeded, limits are bytes.
 type Repository interface {
 	state.Reader
-	// Main is the commit that main is at before the push, "" when there is none.
-	Main() string
+	// Main is the commit that a history's own branch is at before the push, "" when there
+	// is none: the control branch for push.Control, else the project's.
+	Main(h push.History) string
 	// Object says what an object id or a full ref name stands for; a missing one is
 	// git.ErrMissing.
 	Object(name string) (git.Object, error)
@@ -38,10 +39,14 @@ type Repository interface {
 	// Compare visits each path of a tree whose entry no parent has, and each path of
 	// the first parent that the tree has not. A visit's error ends it.
 	Compare(parents []string, tree string, visit func(walk.Change) error) error
+	// Size sums the inflated bytes of the blobs of a tree, at least until they are more than
+	// most.
+	Size(tree string, most int64) (int64, error)
 	// Paths visits each path of a tree, reading at most budget bytes of trees.
 	Paths(tree string, budget int64, visit func(walk.Change) error) error
-	// Chain finds the commits from a journal's tip down to its old value.
-	Chain(t *walk.Tip, most int) ([]*walk.Commit, error)
+	// Chain finds the commits from a tip down to its ref's old value, of at most so many
+	// parents each.
+	Chain(t *walk.Tip, most, parents int) ([]*walk.Commit, error)
 	// RevList is git rev-list's answer to its arguments, the newest commit first.
 	RevList(args ...string) ([]string, error)
 	// MergeBase is a merge base of two commits, "" when they share nothing.

@@ -48,7 +48,7 @@ func judgeName(pass *Pass, c *walk.Commit, path string) {
 			return
 		}
 	}
-	if isDocument(path) && !onList(documents, path) && !slices.Contains(documents, path+"/") {
+	if isDocument(c, path) && !onList(documents, path) && !slices.Contains(documents, path+"/") {
 		report("path/document", "some file systems take it for a document of Ward's, which is spelled otherwise",
 			"give it the document's own name, or a name of its own: git mv")
 	}

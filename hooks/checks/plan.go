@@ -1,7 +1,9 @@
 package checks
 
 import (
-	"io/fs"
+	"errors"
+	"fmt"
+	"slices"
 
 	"git-ward/hooks/push"
 	"git-ward/hooks/walk"
@@ -9,56 +11,180 @@ import (
 	"git-ward/protocols/plan"
 )
 
-var planCheck = Check{
-	Name: "plan",
-	Doc: "Plans (plans/**, plan.txt, *.plan.txt) are words of their machine, close their task, use files that are there, and " +
-		"call plans that exist, end, and stay within the stack (PLAN-1 to PLAN-4). A plan is judged when it changes; what it " +
-		"calls is read from the same tree.",
-	Rules: []string{"plan/*"},
-	Tip: func(pass *Pass, t *walk.Tip) error {
-		if !push.IsBranch(t.Ref) {
-			return nil
-		}
-		var linter *plan.Linter // most pushes hold no plan
-		for _, c := range t.Changes {
-			if c.Deleted() || !plan.IsPlan(c.Path) || (c.New.Mode != git.ModeFile && c.New.Mode != git.ModeExec) {
-				continue
-			}
-			if linter == nil {
-				linter = newLinter(pass, t)
-			}
-			found, err := linter.Lint(c.Path)
-			if err != nil {
-				return err
-			}
-			for _, f := range found {
-				f.Commit, f.Ref = t.New, t.Ref
-				pass.Report(f)
-			}
-		}
-		return nil
-	},
+// newPlanCheck makes the check of one push.
+func newPlanCheck() Check {
+	p := &plans{}
+	return Check{
+		Name: "plan",
+		Doc: "Plans (plans/**, plan.txt, *.plan.txt) are words of their machine, close their task, use files that are there, and " +
+			"call plans that exist, end, and stay within the stack (PLAN-1 to PLAN-4). A plan is judged when it changes, in the tree that " +
+			"it came with: before it runs. On a record that is the tree of the work that its commit speaks of.",
+		Rules: []string{"plan/*"},
+		Path:  p.path, Whole: p.record,
+		Tip: judgePlans,
+	}
 }
 
-// newLinter makes a linter of plans in the tree of a tip. Machines come from main: from the tip
-// itself where it is what main becomes.
-func newLinter(pass *Pass, t *walk.Tip) *plan.Linter {
-	tree := &treeFiles{pass: pass, tree: t.Commit.Tree}
-	main := tree
-	if !push.IsMain(t.Ref) {
-		main = nil
+// isPlan reports whether a change brings a plan.
+func isPlan(c walk.Change) bool {
+	return !c.Deleted() && plan.IsPlan(c.Path) && c.New.IsRegular()
+}
+
+// judgePlans judges the plans that a branch changes.
+func judgePlans(pass *Pass, t *walk.Tip) error {
+	if !hasDocuments(t) {
+		return nil
 	}
-	return plan.NewLinter(tree, func(path string) ([]byte, error) {
-		if main == nil {
-			if pass.Repo.Main() == "" {
-				return nil, fs.ErrNotExist
-			}
-			commit, err := pass.Repo.Commit(pass.Repo.Main())
-			if err != nil {
+	var changed []walk.Change
+	for _, c := range t.Changes {
+		if isPlan(c) {
+			changed = append(changed, c)
+		}
+	}
+	if len(changed) == 0 {
+		return nil // as most pushes
+	}
+	commits, err := since(pass, t)
+	if err != nil {
+		return err
+	}
+	linters := map[string]*plan.Linter{} // by tree
+	for _, c := range changed {
+		tree, err := bringing(pass, t, commits, c)
+		if err != nil {
+			return err
+		}
+		if linters[tree] == nil {
+			linters[tree] = newLinter(pass, t, tree)
+		}
+		found, err := linters[tree].Lint(c.Path)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			f.Commit, f.Ref = t.New, t.Ref
+			pass.Report(f)
+		}
+	}
+	return nil
+}
+
+// maxSince bounds the commits that are looked through for those that brought plans.
+const maxSince = 1000
+
+// since are the commits between a tip and its base, oldest first: at least those that may
+// have brought what differs.
+func since(pass *Pass, t *walk.Tip) (ids []string, err error) {
+	if t.Merges {
+		args := []string{"--topo-order", fmt.Sprintf("--max-count=%d", maxSince), t.New}
+		if t.Base != "" {
+			args = append(args, "^"+t.Base)
+		}
+		ids, err = pass.Repo.RevList(args...)
+	} else {
+		for id := t.New; id != t.Base && id != "" && len(ids) < maxSince; {
+			ids = append(ids, id)
+			if id, err = pass.Repo.Parent(id); err != nil {
 				return nil, err
 			}
-			main = &treeFiles{pass: pass, tree: commit.Tree}
 		}
-		return main.ReadFile(path, plan.MaxBytes)
+	}
+	slices.Reverse(ids)
+	return ids, err
+}
+
+// bringing is the tree in which a changed plan came as the tip has it, before its steps
+// did what they do; the tip's own where that is not found.
+func bringing(pass *Pass, t *walk.Tip, commits []string, c walk.Change) (tree string, err error) {
+	for _, id := range commits {
+		commit, err := pass.Repo.Commit(id)
+		if err != nil {
+			return "", err
+		}
+		e, ok, err := pass.Repo.Lookup(commit.Tree, c.Path)
+		if err != nil {
+			return "", err
+		}
+		if ok && e.ID == c.New.ID && e.IsRegular() {
+			return commit.Tree, nil
+		}
+	}
+	return t.Commit.Tree, nil
+}
+
+// newLinter makes a linter of plans in a tree of a tip's history. Machines come from
+// control: from the tip itself where it is what control becomes.
+func newLinter(pass *Pass, t *walk.Tip, tree string) *plan.Linter {
+	control := &treeFiles{pass: pass, tree: t.Commit.Tree}
+	known := pass.Push.isControl(t.Ref)
+	return plan.NewLinter(&treeFiles{pass: pass, tree: tree}, func(path string) ([]byte, error) {
+		if !known {
+			var err error
+			if control, err = controlFiles(pass); err != nil {
+				return nil, err
+			}
+			known = true
+		}
+		return control.ReadFile(path, plan.MaxBytes)
 	})
+}
+
+// controlFiles is the tree of the control branch as it is; an empty one where there is none.
+func controlFiles(pass *Pass) (*treeFiles, error) {
+	files := &treeFiles{pass: pass}
+	tip := pass.Repo.Main(pass.Push.control())
+	if tip == "" {
+		return files, nil
+	}
+	c, err := pass.Repo.Commit(tip)
+	if err == nil {
+		files.tree = c.Tree
+	}
+	return files, err
+}
+
+// plans are those that the commit of a record brings which is judged now.
+type plans struct{ brought []walk.Change }
+
+func (p *plans) path(_ *Pass, c *walk.Commit, change walk.Change) {
+	if c.History == push.Records && isPlan(change) {
+		p.brought = append(p.brought, change)
+	}
+}
+
+// record judges the plans that a commit of a record brings.
+func (p *plans) record(pass *Pass, c *walk.Commit, _ []string) error {
+	brought := p.brought
+	p.brought = nil
+	if len(brought) == 0 || c.History != push.Records {
+		return nil
+	}
+	work, err := workOf(pass, c)
+	if err != nil {
+		return err
+	}
+	control, err := controlFiles(pass)
+	if err != nil {
+		return err
+	}
+	linter := plan.NewRecordLinter(&treeFiles{pass: pass, tree: c.Tree}, &treeFiles{pass: pass, tree: work}, control)
+	for _, change := range brought {
+		data, err := pass.Repo.Regular(change.New, pass.Push.Config.Limits.BlobSize)
+		var large *git.TooLarge
+		if errors.As(err, &large) {
+			continue // limit/blob says so
+		}
+		if err != nil {
+			return err
+		}
+		found, err := linter.LintText(change.Path, data) // whatever else has its name
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			f.Commit, f.Ref = c.ID, c.Ref
+			pass.Report(f)
+		}
+	}
+	return nil
 }

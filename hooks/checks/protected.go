@@ -19,7 +19,7 @@ var protectedCheck = Check{
 	Whole: judgeIntermediate,
 	Tip: func(pass *Pass, t *walk.Tip) error {
 		switch {
-		case pass.Push.Principal == push.PM && push.IsMain(t.Ref):
+		case pass.Push.Principal == push.PM && pass.Push.isMain(t.Ref):
 			return warnOfMerge(pass, t)
 		case !pass.Push.Principal.Fenced(), t.Base == "": // without a base it is refused already
 			return nil
@@ -32,7 +32,7 @@ var protectedCheck = Check{
 // version of protected paths.
 func judgeProtected(pass *Pass, t *walk.Tip) error {
 	list := pass.Protected()
-	if push.IsMain(t.Ref) {
+	if pass.Push.isMain(t.Ref) {
 		rights := pass.Push.Config.Rights
 		list = filename.NewList(slices.Concat(rights.Protected, rights.ProtectedOnMain)...)
 	}
@@ -40,7 +40,7 @@ func judgeProtected(pass *Pass, t *walk.Tip) error {
 	if len(touched) == 0 && !t.Merges {
 		return nil
 	}
-	same, err := likeMain(pass, t.New, func(tree string) (bool, error) {
+	same, err := likeMain(pass, t.History, t.New, func(tree string) (bool, error) {
 		changed, err := firstChange(pass, tree, t.Commit.Tree, covered(list))
 		return changed == "", err
 	})
@@ -101,10 +101,11 @@ func warnOfMerge(pass *Pass, t *walk.Tip) error {
 
 // unlikeMain is a path of a list in which a tip differs from main, "" for none.
 func unlikeMain(pass *Pass, t *walk.Tip, list *filename.List) (string, error) {
-	if pass.Repo.Main() == "" {
+	tip := pass.Repo.Main(t.History)
+	if tip == "" {
 		return "", nil
 	}
-	main, err := pass.Repo.Commit(pass.Repo.Main())
+	main, err := pass.Repo.Commit(tip)
 	if err != nil {
 		return "", err
 	}

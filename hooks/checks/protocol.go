@@ -37,7 +37,7 @@ func (s *sourceCache) judge(pass *Pass, t *walk.Tip) error {
 			touched[c.Path] = true
 		}
 	}
-	if len(touched) == 0 || !push.IsBranch(t.Ref) {
+	if len(touched) == 0 || !hasDocuments(t) {
 		return nil
 	}
 	files, err := s.protocols(pass, t.Commit.Tree)

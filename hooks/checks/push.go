@@ -1,9 +1,13 @@
 package checks
 
 import (
+	"cmp"
+	"strings"
+
 	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/uow"
 )
@@ -37,6 +41,33 @@ func (p *Push) underWay() ([]string, error) {
 		return nil, nil
 	}
 	return p.UnderWay()
+}
+
+// isControl reports whether a ref is the branch that the PM's directives and the
+// agent's reports meet on, and isProject whether it is that of the project's code.
+func (p *Push) isControl(ref string) bool { return ref == p.Config.Control.Ref() }
+func (p *Push) isProject(ref string) bool { return ref == p.Config.Control.ProjectRef() }
+
+// isMain reports whether a ref is either.
+func (p *Push) isMain(ref string) bool { return p.isControl(ref) || p.isProject(ref) }
+
+// control is the history of the control branch.
+func (p *Push) control() push.History {
+	return push.HistoryOf(p.Config.Control, p.Config.Control.Ref())
+}
+
+// after is where a ref is when the push has entered, git.Zero for nowhere.
+func (p *Pass) after(ref string) (string, error) {
+	for _, u := range p.Push.Updates {
+		if u.Ref == ref {
+			return u.New, nil
+		}
+	}
+	if branch, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
+		ref = p.Push.Branches + branch
+	}
+	tip, err := p.Repo.Tip(ref)
+	return cmp.Or(tip, git.Zero), err
 }
 
 // Result is the judgement. A finding that is not a warning refuses the push.

@@ -15,7 +15,7 @@ import (
 var refCheck = Check{
 	Name: "ref",
 	Doc: "Refuses ref names that git or people take for another thing, and two that are one where case or accents fold (HOOK-4b); refs " +
-		"that only the host moves, replacement objects, and the deletion of main.",
+		"that only the host moves, replacement objects, and the deletion of main and of the control branch.",
 	Rules: []string{"ref/twice", "ref/stale", "ref/host-only", "ref/replace", "ref/ward", "ref/delete-main", "ref/name", "ref/object", "ref/collision"},
 	Ref: func(pass *Pass, u push.Update) {
 		report := func(rule, message, hint string) {
@@ -27,11 +27,11 @@ var refCheck = Check{
 			report("ref/host-only", "only the host moves this ref", "leave it out of the push: git push origin HEAD")
 		case strings.HasPrefix(key, "refs/replace/"):
 			report("ref/replace", "replacement objects would change what others read", "delete it: git replace -d")
-		case strings.HasPrefix(key+"/", "refs/ward/") && !push.IsJournal(u.Ref):
+		case strings.HasPrefix(key+"/", "refs/ward/") && !push.IsJournal(u.Ref) && !push.IsRecord(u.Ref):
 			report("ref/ward", "nothing is kept below refs/ward/ under this name",
 				"leave it out of the push: git push origin HEAD")
-		case push.IsMain(u.Ref) && u.New == git.Zero:
-			report("ref/delete-main", "main cannot be deleted", "push a commit that reverts what you want gone")
+		case pass.Push.isMain(u.Ref) && u.New == git.Zero:
+			report("ref/delete-main", branchName(u.Ref)+" cannot be deleted", "push a commit that reverts what you want gone")
 		}
 		reason := push.BadName(u.Ref)
 		if u.New == git.Zero {
@@ -46,7 +46,7 @@ var refCheck = Check{
 		}
 	},
 	Tip: func(pass *Pass, t *walk.Tip) error {
-		if t.Old != git.Zero {
+		if t.Old != git.Zero || t.Beside {
 			return nil
 		}
 		if err := collisions(pass, t); err != nil {
@@ -55,6 +55,9 @@ var refCheck = Check{
 		return shortID(pass, t)
 	},
 }
+
+// branchName is a branch as people call it.
+func branchName(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }
 
 // collisions refuses a new ref that another one stands in the way of, here or on a
 // file system that folds names, and a tag and a branch of one name.

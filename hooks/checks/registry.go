@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"git-ward/hooks/push"
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/protocols/plan"
@@ -32,7 +31,7 @@ var registryCheck = Check{
 		registry, found := plan.ParseRegistry(d.new)
 		d.reportAll(found)
 		before, _ := plan.ParseRegistry(d.old)
-		linter := newLinter(pass, t)
+		linter := newLinter(pass, t, t.Commit.Tree)
 		for _, e := range registry.Entries {
 			if old, ok := before.Lookup(e.Name); ok && old == e.Path {
 				continue
@@ -80,7 +79,7 @@ func registeredGone(pass *Pass, t *walk.Tip) error {
 			gone[c.Path] = true
 		}
 	}
-	if len(gone) == 0 || !push.IsBranch(t.Ref) {
+	if len(gone) == 0 || !hasDocuments(t) {
 		return nil
 	}
 	tree := &treeFiles{pass: pass, tree: t.Commit.Tree}

@@ -30,8 +30,8 @@ const ruleReplay = "lesson/replay"
 type replayer struct{ sources *sourceCache }
 
 func (r replayer) judge(pass *Pass, c *walk.Commit, parents []string) error {
-	if pass.Push.Principal != push.Agent {
-		return nil
+	if pass.Push.Principal != push.Agent || c.History != push.Undivided && c.History != push.Control {
+		return nil // elsewhere protocols/ is the project's own, or not listed
 	}
 	changed, err := changedProtocols(pass, c, parents)
 	if err != nil {

@@ -13,34 +13,39 @@ import (
 
 var rightsCheck = Check{
 	Name: "rights",
-	Doc: "Holds the agent to its own branches and, on main, to Reports and Questions of COMMS.md by fast-forward " +
-		"(HOOK-4), the watcher to Reports on main, a member to branches that are not main, tags and notes (ID-2). The agent's history " +
-		"does not come from nowhere: a branch without a merge base with main is not its to make.",
-	Rules: []string{"rights/ref", "rights/rewrite", "rights/merge-base", "rights/main", "rights/branches"},
+	Doc: "Holds the agent to its own branches, its units' journals and records and, on the control branch, to Reports and Questions of COMMS.md by " +
+		"fast-forward (HOOK-4), the watcher to Reports there, a member to branches that are not the control branch, tags and notes (ID-2). The agent's history " +
+		"does not come from nowhere: a branch without a merge base with main is not its to make. Where the control branch is apart from the " +
+		"project's, neither history enters the other (CTRL-1).",
+	Rules: []string{"rights/ref", "rights/rewrite", "rights/merge-base", "rights/main", "rights/branches", "rights/histories"},
 	Ref: func(pass *Pass, u push.Update) {
-		if message, hint := badRight(pass.Push.Principal, u.Ref); message != "" {
+		if message, hint := badRight(pass.Push, u.Ref); message != "" {
 			pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "rights/ref", Message: message, Hint: hint})
 		}
 	},
 	Tip: func(pass *Pass, t *walk.Tip) error {
-		rewrite := push.IsMain(t.Ref) && t.Old != git.Zero && !t.Forward
+		if err := histories(pass, t); err != nil {
+			return err
+		}
+		rewrite := pass.Push.isMain(t.Ref) && t.Old != git.Zero && !t.Forward
 		switch {
 		case rewrite && pass.Push.Principal == push.PM:
 			pass.Report(diag.Diagnostic{Ref: t.Ref, Rule: "rights/rewrite", Severity: diag.Warning,
-				Message: "main was rewritten: commits that others have are gone from it",
+				Message: branchName(t.Ref) + " was rewritten: commits that others have are gone from it",
 				Hint:    "the audit (git ward log) still names the old tip " + diag.Short(t.Old)})
 			return nil
 		case !pass.Push.Principal.Fenced():
 			return nil
 		case t.Base == "":
-			pass.Report(diag.Diagnostic{Ref: t.Ref, Rule: "rights/merge-base", Message: "shares no history with main",
-				Hint: "start the branch from main: git switch -c agent/<name> origin/main"})
+			main := mainOf(pass, t.History)
+			pass.Report(diag.Diagnostic{Ref: t.Ref, Rule: "rights/merge-base", Message: "shares no history with " + main,
+				Hint: "start the branch from " + main + ": git switch -c agent/<name> origin/" + main})
 			return nil
 		case rewrite:
-			pass.Report(diag.Diagnostic{Ref: t.Ref, Rule: "rights/rewrite", Message: fmt.Sprintf("the %s moves main by fast-forward only", pass.Push.Principal),
-				Hint: "fetch, rebase on origin/main, push without force"})
+			pass.Report(diag.Diagnostic{Ref: t.Ref, Rule: "rights/rewrite", Message: fmt.Sprintf("the %s moves %s by fast-forward only", pass.Push.Principal, branchName(t.Ref)),
+				Hint: "fetch, rebase on origin/" + branchName(t.Ref) + ", push without force"})
 		}
-		if push.IsMain(t.Ref) {
+		if pass.Push.isMain(t.Ref) {
 			return judgeMerge(pass, t)
 		}
 		return countBranches(pass, t)
@@ -48,33 +53,86 @@ var rightsCheck = Check{
 }
 
 // badRight says why a principal may not push a ref, "" for nothing.
-func badRight(who push.Principal, ref string) (message, hint string) {
-	switch who {
+func badRight(p *Push, ref string) (message, hint string) {
+	control := p.Config.Control.Branch
+	switch p.Principal {
 	case push.PM:
 		return "", ""
 	case push.Agent:
-		if !push.IsMain(ref) && !push.IsAgentBranch(ref) && !push.IsJournal(ref) {
-			return "the agent may not push this ref", "push to agent/<name> or rescue/<name>; main takes your reports in COMMS.md only"
+		if !p.isMain(ref) && !push.IsAgentBranch(ref) && !push.IsJournal(ref) && !push.IsRecord(ref) {
+			return "the agent may not push this ref", "push to agent/<name> or rescue/<name>; " + control + " takes your reports in COMMS.md only"
 		}
 	case push.Watcher:
-		if !push.IsMain(ref) {
-			return "the watcher may not push this ref", "it appends Reports to COMMS.md on main; rescue/** goes by the agent's door"
+		if !p.isControl(ref) {
+			return "the watcher may not push this ref", "it appends Reports to COMMS.md on " + control + "; rescue/** goes by the agent's door"
 		}
 	case push.Member:
 		known := push.IsBranch(ref) || strings.HasPrefix(ref, "refs/tags/") || strings.HasPrefix(ref, "refs/notes/")
-		if push.IsMain(ref) || !known {
-			return "a member may not push this ref", "push to a branch of your own; the PM merges it into main"
+		if p.isControl(ref) || !known {
+			return "a member may not push this ref", "push to a branch of your own; the PM moves " + control
 		}
 	default:
-		return fmt.Sprintf("nobody knows what %q may push", string(who)), "the host admin sets [identity] in config.toml"
+		return fmt.Sprintf("nobody knows what %q may push", string(p.Principal)), "the host admin sets [identity] in config.toml"
 	}
 	return "", ""
+}
+
+// mainOf is the name of the branch that a history's other branches come from.
+func mainOf(pass *Pass, h push.History) string {
+	if h == push.Control {
+		return pass.Push.Config.Control.Branch
+	}
+	return pass.Push.Config.Control.Project
+}
+
+// histories refuses a branch or a tag that would bring the project's history into that of
+// the control branch, or the other way round (CTRL-1). A branch of people's may hold
+// control's alone: what is written there may be on its way to it.
+func histories(pass *Pass, t *walk.Tip) error {
+	names := pass.Push.Config.Control
+	if !names.Split() || !t.Merges { // else it stands on what was judged
+		return nil
+	}
+	foreign, own := names.Ref(), names.ProjectRef()
+	if t.History == push.Control {
+		foreign, own = own, foreign
+	}
+	both, err := shares(pass, t, foreign)
+	if err == nil && both && t.History == push.Project && !pass.Push.isProject(t.Ref) && !pass.Push.Principal.Fenced() {
+		base, trouble := pass.Repo.MergeBase(t.New, pass.Repo.Main(push.Project))
+		both, err = base != "", trouble
+	}
+	if err == nil && both {
+		pass.Report(diag.Diagnostic{Ref: t.Ref, Rule: "rights/histories",
+			Message: fmt.Sprintf("holds history of %s, which has nothing in common with that of %s", branchName(foreign), branchName(own)),
+			Hint:    "keep the two apart: start from origin/" + branchName(own) + ", and copy files where you need them"})
+	}
+	return err
+}
+
+// shares reports whether a tip has a commit in common with a branch, as it is or as the
+// push leaves it.
+func shares(pass *Pass, t *walk.Tip, ref string) (bool, error) {
+	history := push.HistoryOf(pass.Push.Config.Control, ref)
+	after, err := pass.after(ref)
+	if err != nil {
+		return false, err
+	}
+	for _, commit := range []string{pass.Repo.Main(history), after} {
+		if commit == git.Zero {
+			continue
+		}
+		if base, err := pass.Repo.MergeBase(t.New, commit); base != "" || err != nil {
+			return base != "", err
+		}
+	}
+	return false, nil
 }
 
 // countBranches bounds how many branches the agent has, when it makes one more. Those
 // that are there count though the push deletes them: a deletion may fail.
 func countBranches(pass *Pass, t *walk.Tip) error {
-	if t.Old != git.Zero || !pass.Push.Received {
+	if t.Old != git.Zero || t.Beside || !pass.Push.Received {
 		return nil
 	}
 	refs, err := pass.refs()

@@ -53,8 +53,10 @@ type Check struct {
 	Whole func(pass *Pass, c *walk.Commit, parents []string) error
 	// Tip hears of every ref that ends at a commit, with its difference.
 	Tip func(*Pass, *walk.Tip) error
-	// Unit hears, instead of Tip, of every journal of a unit of work.
-	Unit func(*Pass, *walk.Tip) error
+	// Unit hears, instead of Tip, of every journal of a unit of work, and Record of every
+	// record of one.
+	Unit   func(*Pass, *walk.Tip) error
+	Record func(*Pass, *walk.Tip) error
 }
 
 // Table is every check, in the order in which their findings are explained to
@@ -66,8 +68,8 @@ func Table() []Check {
 		refCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, bareCheck, newLinkCheck(), runtimeCheck,
 		textCheck, newSecretCheck(),
-		commsCheck, versionCheck, metaCheck, planCheck, newUDCCheck(), registryCheck, newLessonsCheck(),
+		commsCheck, versionCheck, metaCheck, newPlanCheck(), newUDCCheck(), registryCheck, newLessonsCheck(),
 		newProtocolCheck(sources), newReplayCheck(sources),
-		unitCheck, policyCheck, evidenceCheck,
+		unitCheck, policyCheck, recordCheck, evidenceCheck,
 	}
 }

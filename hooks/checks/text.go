@@ -21,7 +21,7 @@ var textCheck = Check{
 		if change.New.Mode == git.ModeSymlink || isBinary(data) {
 			return
 		}
-		if isDocument(change.Path) || pass.Push.Principal.Fenced() && instructions().Covers(change.Path) {
+		if isDocument(c, change.Path) || pass.Push.Principal.Fenced() && instructions().Covers(change.Path) {
 			hiddenText(pass, c.ID, c.Ref, change, data)
 			return
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"git-ward/hooks/push"
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -31,7 +30,7 @@ func newUDCCheck() Check {
 		Doc: "A .udc file is a regular file and parses, and the risk that it never ends is not above [hooks] max_udc_risk. A plan is " +
 			"judged when it changes, or what it calls does; that is read from the same tree. What the analyser does not know in time is UNKNOWN.",
 		Rules: []string{"udc/*", ruleUDCFile, ruleUDCRisk, asm.RuleSize},
-		Tip:   u.judge,
+		Tip:   u.judge, Record: u.judge,
 	}
 }
 
@@ -41,7 +40,7 @@ type udc struct {
 }
 
 func (u *udc) judge(pass *Pass, t *walk.Tip) error {
-	if !push.IsBranch(t.Ref) {
+	if !hasDocuments(t) {
 		return nil
 	}
 	j := udcTip{pass: pass, push: u, tip: t, tree: &treeFiles{pass: pass, tree: t.Commit.Tree}, plans: map[string]*asm.Program{}}

@@ -74,7 +74,7 @@ func journalSteps(pass *Pass, t *walk.Tip) (err error) {
 		j.report(t.New, "uow/form", "point the ref at the record's commit", "a journal holds commits, not tags")
 		return nil
 	}
-	t.Steps, err = pass.Repo.Chain(t, maxSteps)
+	t.Steps, err = pass.Repo.Chain(t, maxSteps, 1)
 	var broken *walk.ChainError
 	if !errors.As(err, &broken) {
 		return err
@@ -144,7 +144,7 @@ func (j *journal) step(prev *uow.Record, commit *walk.Commit) (*uow.Record, erro
 		return nil, nil
 	}
 	if next.Event == uow.MakeClaim {
-		if err := j.claimed(commit.ID, next.Claim.Commit); err != nil {
+		if err := j.claimed(commit.ID, next); err != nil {
 			return nil, err
 		}
 	}
@@ -179,28 +179,4 @@ func (j *journal) tampered(commit string, reason uow.Reason, err error) {
 	result := j.pass.result
 	result.Breaches = append(result.Breaches, Breach{j.tip.Ref, reason, fmt.Sprintf("%v, in %s", err, diag.Short(commit))})
 	j.report(commit, "uow/hash", "the unit is now FAILED_SECURITY_BREACH; the PM decides what follows", "%v", err)
-}
-
-// claimed holds a claim to a commit that a branch keeps: the verifier must still
-// find it tomorrow.
-func (j *journal) claimed(at, commit string) error {
-	object, err := j.pass.Repo.Object(commit)
-	if errors.Is(err, git.ErrMissing) || err == nil && object.Kind != "commit" {
-		j.report(at, "uow/claim", "push the commit first, or in the same push", "%s is not a commit of this repository", diag.Short(commit))
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	args := []string{"--max-count=1", commit, "--not", "--branches"}
-	for _, u := range j.pass.Push.Updates {
-		if push.IsBranch(u.Ref) && u.New != git.Zero {
-			args = append(args, u.New)
-		}
-	}
-	lost, err := j.pass.Repo.RevList(args...)
-	if err == nil && len(lost) > 0 {
-		j.report(at, "uow/claim", "push its branch first, or in the same push", "no branch holds the claimed commit %s", diag.Short(commit))
-	}
-	return err
 }

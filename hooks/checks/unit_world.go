@@ -69,7 +69,7 @@ func (j *journal) world(prev, next *uow.Record) (*uow.World, error) {
 // main reads the directive and the policy as main has them (CONF-1). Without the
 // directive there is nothing to work for, whatever the policy says.
 func (j *journal) main() (*uow.Main, error) {
-	main := j.pass.Repo.Main()
+	main := j.pass.Repo.Main(j.pass.Push.control())
 	gone := &uow.Main{Policy: uow.DefaultPolicy()}
 	if main == "" {
 		return gone, nil

@@ -17,11 +17,7 @@ var HostOnly = []string{
 	"refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates",
 }
 
-// IsMain reports whether a ref is the branch that the PM's directives and the
-// agent's reports meet on.
-func IsMain(ref string) bool { return ref == "refs/heads/main" }
-
-// IsBranch reports whether a ref is a branch: only there Ward's documents count.
+// IsBranch reports whether a ref is a branch.
 func IsBranch(ref string) bool { return strings.HasPrefix(ref, "refs/heads/") }
 
 // IsAgentBranch reports whether a ref is in the agent's own space.

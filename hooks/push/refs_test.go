@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"git-ward/hooks/push"
+	"git-ward/internal/config"
 )
 
 // TestRefNamesAgainstGit: no name that git check-ref-format refuses is admitted, and
@@ -41,25 +42,43 @@ func TestRefNamesAgainstGit(t *testing.T) {
 	}
 }
 
-// TestWhoseRefs: what the rights of refs are decided by.
+// TestWhoseRefs: what the rights of refs are decided by, in a repository of Ward's own
+// and in one that has a control branch beside the project's.
 func TestWhoseRefs(t *testing.T) {
+	own, adopted := config.Control{Branch: "main", Project: "main"}, config.Control{Branch: "ward", Project: "trunk"}
 	for _, c := range []struct {
-		ref                          string
-		main, branch, agent, journal bool
+		ref           string
+		branch, agent bool
+		history       push.History // in an adopted project
 	}{
-		{ref: "refs/heads/main", main: true, branch: true},
-		{ref: "refs/heads/topic", branch: true},
-		{ref: "refs/heads/agent/topic", branch: true, agent: true},
-		{ref: "refs/heads/rescue/boot", branch: true, agent: true},
-		{ref: "refs/heads/agents", branch: true},
-		{ref: "refs/tags/agent/topic"},
-		{ref: "refs/ward/uow/D-1.1", journal: true},
-		{ref: "refs/ward/uow"},
-		{ref: "refs/notes/main"},
+		{"refs/heads/ward", true, false, push.Control},
+		{"refs/heads/trunk", true, false, push.Project},
+		{"refs/heads/main", true, false, push.Project},
+		{"refs/heads/wards", true, false, push.Project},
+		{"refs/heads/agent/topic", true, true, push.Project},
+		{"refs/heads/agent/D-1", true, true, push.Project},
+		{"refs/heads/agent/D-1-lessons", true, true, push.Control},
+		{"refs/heads/agent/D-lessons", true, true, push.Project},
+		{"refs/heads/agent/x-lessons", true, true, push.Project},
+		{"refs/heads/D-1-lessons", true, false, push.Project},
+		{"refs/heads/rescue/boot", true, true, push.Project},
+		{"refs/heads/agents", true, false, push.Project},
+		{"refs/tags/agent/topic", false, false, push.Project},
+		{"refs/ward/uow/D-1.1", false, false, push.Journals},
+		{"refs/ward/uow", false, false, push.Project},
+		{"refs/ward/record/D-1.1", false, false, push.Records},
+		{"refs/ward/records/D-1.1", false, false, push.Project},
+		{"refs/notes/ward", false, false, push.Project},
 	} {
-		if push.IsMain(c.ref) != c.main || push.IsBranch(c.ref) != c.branch || push.IsAgentBranch(c.ref) != c.agent || push.IsJournal(c.ref) != c.journal {
-			t.Errorf("%s: main %v, branch %v, agent's %v, journal %v", c.ref,
-				push.IsMain(c.ref), push.IsBranch(c.ref), push.IsAgentBranch(c.ref), push.IsJournal(c.ref))
+		if push.IsBranch(c.ref) != c.branch || push.IsAgentBranch(c.ref) != c.agent || push.HistoryOf(adopted, c.ref) != c.history {
+			t.Errorf("%s: branch %v, agent's %v, history %v", c.ref, push.IsBranch(c.ref), push.IsAgentBranch(c.ref), push.HistoryOf(adopted, c.ref))
+		}
+		want := c.history
+		if want.Code() || want == push.Control {
+			want = push.Undivided
+		}
+		if got := push.HistoryOf(own, c.ref); got != want {
+			t.Errorf("%s in a repository of Ward's: %v", c.ref, got)
 		}
 	}
 }

@@ -57,8 +57,8 @@ func (w *Walker) Commit(id string) (*git.Commit, error) {
 }
 
 // fresh is a commit of the push that was just read.
-func (w *Walker) fresh(id string, c *git.Commit, ref string) *Commit {
-	return &Commit{ID: id, Commit: c, Ref: ref, Form: w.commits.forms[id]}
+func (w *Walker) fresh(id string, c *git.Commit, t *Tip) *Commit {
+	return &Commit{ID: id, Commit: c, Ref: t.Ref, History: t.History, Form: w.commits.forms[id]}
 }
 
 // maxParents bounds an octopus: all parents' trees are read in step.

@@ -38,7 +38,7 @@ func (w *Walker) Peel(u push.Update, judge func(*Tag)) (*Tip, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &Tip{Update: u, Commit: c}, nil
+			return &Tip{Update: u, Commit: c, History: push.HistoryOf(w.names, u.Ref)}, nil
 		}
 		if object.Kind != "tag" {
 			return nil, ErrNoCommit
@@ -71,78 +71,61 @@ func (w *Walker) tag(ref, id string) (*Tag, error) {
 	return t, nil
 }
 
-// ChainError says that a history is not one commit on top of the other.
-type ChainError struct {
-	Commit string // that has not one parent, or is the tip of what is too long
-	Long   bool   // more than the most commits, or none that follows the old value
-}
-
-func (e *ChainError) Error() string { return e.Commit + " does not follow the ref's old value" }
-
-// Chain finds the commits from a tip down to its ref's old value, oldest first, at
-// most so many. Each has the one before it as its only parent; any other history is a
-// *ChainError.
-func (w *Walker) Chain(t *Tip, most int) ([]*Commit, error) {
-	var steps []*Commit
-	id, c := t.New, t.Commit
-	for range most {
-		steps = append(steps, w.fresh(id, c, t.Ref))
-		if len(c.Parents) == 0 && t.Old == git.Zero || len(c.Parents) == 1 && c.Parents[0] == t.Old {
-			return reversed(steps), nil
-		}
-		if len(c.Parents) != 1 {
-			return nil, &ChainError{Commit: id}
-		}
-		var err error
-		id = c.Parents[0]
-		if c, err = w.Commit(id); err != nil {
-			return nil, err
-		}
-	}
-	return nil, &ChainError{Commit: t.New, Long: true}
-}
-
 // shortWalk is how many commits are looked at one by one before rev-list is
 // asked; most pushes are a few commits on top of a known tip, and a child costs
 // as much as reading dozens.
 const shortWalk = 32
 
-// Fresh are the commits that the tips reach and that neither main nor a branch below
-// the globs does, oldest first (GATE-2). What it learns of a tip's base on the way is
-// left in the tip; Base settles the rest.
-func (w *Walker) Fresh(tips []*Tip, globs []string) (fresh []*Commit, err error) {
-	seen := map[string]bool{}
+// Known says which refs count as judged before, for tips of one history: its main, branches
+// by globs below the prefix of branches, but those that Except names, and Commits.
+type Known struct {
+	Except, Globs []string
+	Commits       []string
+}
+
+// Fresh are the commits that tips of one history reach and that neither its main nor what is
+// known does, oldest first (GATE-2); each is found once in a history. What it learns of a
+// tip's base on the way is left in the tip; Base settles the rest.
+func (w *Walker) Fresh(tips []*Tip, known Known) (found []*Commit, err error) {
 	for _, t := range tips {
-		more, ok, err := w.linear(t, seen)
+		more, ok, err := w.linear(t)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
-			return w.listed(tips, globs)
+			for _, c := range found {
+				delete(w.seen, fresh{c.History, c.ID})
+			}
+			return w.listed(tips, known)
 		}
-		fresh = append(fresh, more...)
+		for _, c := range more {
+			w.seen[fresh{c.History, c.ID}] = true
+		}
+		found = append(found, more...)
 	}
-	return fresh, nil
+	return found, nil
 }
 
-// linear follows single parents from a tip down to its branch's old value or to
+// Found reports whether a commit is among the new ones of a history.
+func (w *Walker) Found(h push.History, id string) bool { return w.seen[fresh{h, id}] }
+
+// linear follows single parents from a tip down to its branch's old value or to its
 // main, and says whether it arrived. Only commits that came with this push count
 // as new without asking git; all others may be known by some branch. What it
 // passes also answers the question of the merge base, without a child.
-func (w *Walker) linear(t *Tip, seen map[string]bool) (fresh []*Commit, ok bool, err error) {
+func (w *Walker) linear(t *Tip) (found []*Commit, ok bool, err error) {
 	id, c := t.New, t.Commit
 	for range shortWalk {
 		atOld := id == t.Old && push.IsBranch(t.Ref)
-		if atOld || id == w.main {
+		if atOld || id == w.Main(t.History) {
 			t.Base, t.Forward = id, id == t.Old || t.Old == git.Zero
-			return reversed(fresh), true, nil
+			return reversed(found), true, nil
 		}
 		if len(c.Parents) != 1 || !w.batch.Arrived(id) {
 			return nil, false, nil
 		}
-		if !seen[id] {
-			seen[id] = true
-			fresh = append(fresh, w.fresh(id, c, t.Ref))
+		if !w.Found(t.History, id) {
+			found = append(found, w.fresh(id, c, t))
 		}
 		id = c.Parents[0]
 		if c, err = w.Commit(id); err != nil {
@@ -158,19 +141,23 @@ func reversed(commits []*Commit) []*Commit {
 }
 
 // listed asks git for the new commits.
-func (w *Walker) listed(tips []*Tip, globs []string) ([]*Commit, error) {
+func (w *Walker) listed(tips []*Tip, known Known) ([]*Commit, error) {
 	args := []string{"--topo-order", fmt.Sprintf("--max-count=%d", w.limits.Commits+1)}
-	refs := map[string]string{}
+	by := map[string]*Tip{} // a tip that reaches a commit
 	for _, t := range tips {
 		t.Base, t.Forward, t.Merges = "", false, true
-		refs[t.New] = t.Ref
+		by[t.New] = t
 		args = append(args, t.New)
 	}
 	args = append(args, "--not")
-	if w.main != "" {
-		args = append(args, w.main)
+	if main := w.Main(tips[0].History); main != "" {
+		args = append(args, main)
 	}
-	for _, glob := range globs {
+	args = append(args, known.Commits...)
+	for _, glob := range known.Globs {
+		for _, except := range known.Except { // which holds for the next glob only
+			args = append(args, "--exclude="+w.branches+except)
+		}
 		args = append(args, "--glob="+w.branches+glob)
 	}
 	ids, err := w.RevList(args...)
@@ -192,7 +179,17 @@ func (w *Walker) listed(tips []*Tip, globs []string) ([]*Commit, error) {
 		if err != nil {
 			return nil, err
 		}
-		commits = append(commits, w.fresh(id, c, refs[id]))
+		t := by[id]
+		for _, parent := range c.Parents { // they come after it
+			if by[parent] == nil {
+				by[parent] = t
+			}
+		}
+		if w.Found(t.History, id) {
+			continue
+		}
+		w.seen[fresh{t.History, id}] = true
+		commits = append(commits, w.fresh(id, c, t))
 	}
 	return reversed(commits), nil
 }

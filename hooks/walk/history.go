@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/git"
 )
 
@@ -50,6 +51,12 @@ func (w *Walker) base(t *Tip) error {
 	if t.Base != "" {
 		return nil
 	}
+	if t.History == push.Records { // of which nothing is main's
+		if t.Forward = true; t.Old != git.Zero {
+			t.Base = t.Old
+		}
+		return nil
+	}
 	if t.Old != git.Zero {
 		forward, err := w.repo.Exits(w.ctx, "merge-base", "--is-ancestor", t.Old, t.New)
 		if err != nil {
@@ -60,7 +67,7 @@ func (w *Walker) base(t *Tip) error {
 			return nil
 		}
 	}
-	base, err := w.MergeBase(t.New, w.main)
+	base, err := w.MergeBase(t.New, w.Main(t.History))
 	t.Base = base
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"fmt"
 
 	"git-ward/hooks/push"
+	"git-ward/internal/config"
 	"git-ward/internal/git"
 )
 
@@ -37,29 +38,52 @@ type Walker struct {
 	batch    *git.Batch
 	limits   Limits
 	branches string // the prefix of the refs that are the repository's branches
-	main     string // the commit that main is at, "" for none
+	names    config.Control
+	project  string // the commit that the project's branch is at, "" for none
+	control  string // the same of the control branch
 
 	bytes   int64 // that were counted
 	commits commits
 	trees   trees
 	met     map[string]bool // the objects of the push that led somewhere; see Strays
+	seen    map[fresh]bool  // the new commits of the push that were found
+}
+
+// fresh is a commit that is new to a history.
+type fresh struct {
+	history push.History
+	id      string
 }
 
 // New makes a Walker over a repository, with batch for its reader. Branches is the
-// prefix of the refs that count as the repository's branches, and main is below it.
-func New(ctx context.Context, repo *git.Repo, batch *git.Batch, branches string, limits Limits) (*Walker, error) {
-	w := &Walker{ctx: ctx, repo: repo, batch: batch, limits: limits, branches: branches, met: map[string]bool{},
+// prefix of the refs that count as the repository's branches, and names are two of them.
+func New(ctx context.Context, repo *git.Repo, batch *git.Batch, branches string, names config.Control, limits Limits) (*Walker, error) {
+	w := &Walker{ctx: ctx, repo: repo, batch: batch, limits: limits, branches: branches, names: names,
+		met: map[string]bool{}, seen: map[fresh]bool{},
 		commits: commits{kept: map[string]*git.Commit{}, forms: map[string]*git.FormError{}}}
-	main, err := batch.Info(branches + "main")
+	project, err := batch.Info(branches + names.Project)
 	if err != nil && !errors.Is(err, git.ErrMissing) {
 		return nil, err
 	}
-	w.main = main.ID
+	w.project, w.control = project.ID, project.ID
+	if names.Split() {
+		control, err := batch.Info(branches + names.Branch)
+		if err != nil && !errors.Is(err, git.ErrMissing) {
+			return nil, err
+		}
+		w.control = control.ID
+	}
 	return w, nil
 }
 
-// Main is the commit that main is at before the push, "" when there is none.
-func (w *Walker) Main() string { return w.main }
+// Main is the commit that a history's own branch is at before the push, "" when there is
+// none: the control branch for Control, the project's for any other.
+func (w *Walker) Main(h push.History) string {
+	if h == push.Control {
+		return w.control
+	}
+	return w.project
+}
 
 // Bytes are how many inflated bytes were counted against the push's limit so far.
 func (w *Walker) Bytes() int64 { return w.bytes }
@@ -76,8 +100,9 @@ func (w *Walker) count(n int64) error {
 type Commit struct {
 	ID string
 	*git.Commit
-	Ref  string         // a ref of the push that brings it
-	Form *git.FormError // where it is not what git writes, but has one meaning
+	Ref     string         // a ref of the push that brings it
+	History push.History   // that it is new to
+	Form    *git.FormError // where it is not what git writes, but has one meaning
 }
 
 // Tag is a tag object that the push makes a ref's value, or that such a tag
@@ -102,10 +127,14 @@ func (c Change) Deleted() bool { return c.New.ID == "" }
 // Tip is a ref's new commit and what it changes.
 type Tip struct {
 	push.Update
-	Commit *git.Commit
-	Steps  []*Commit // of a journal: its new records, oldest first
+	Commit  *git.Commit
+	History push.History
+	Steps   []*Commit // of a journal or a record: its new commits, oldest first
+	// Beside says that no ref ends here: a record names the commit, as its work.
+	Beside bool
 	// Base is the commit that Changes are counted from: the old value for a
-	// fast-forward, else the merge base with main, else "" (the empty tree).
+	// fast-forward, else the merge base with its history's main, else "" (the empty
+	// tree).
 	Base    string
 	Forward bool // fast-forward or creation on top of main's tip
 	Merges  bool // new commits of this update include a merge, or might

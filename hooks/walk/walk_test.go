@@ -13,6 +13,7 @@ import (
 
 	"git-ward/hooks/push"
 	"git-ward/hooks/walk"
+	"git-ward/internal/config"
 	"git-ward/internal/git"
 )
 
@@ -74,7 +75,7 @@ func (h *history) walker(t *testing.T, limits walk.Limits) *walk.Walker {
 	repo := git.Open(h.dir)
 	batch := repo.Batch(t.Context())
 	t.Cleanup(func() { batch.Close() })
-	w, err := walk.New(t.Context(), repo, batch, "refs/heads/", limits)
+	w, err := walk.New(t.Context(), repo, batch, "refs/heads/", config.Default().Control, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestFresh(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := h.walker(t, roomy)
 			tip := h.tip(t, w, c.ref, c.old, c.commit)
-			fresh, err := w.Fresh([]*walk.Tip{tip}, c.globs)
+			fresh, err := w.Fresh([]*walk.Tip{tip}, walk.Known{Globs: c.globs})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,7 +249,7 @@ func TestLimits(t *testing.T) {
 			c.limit(&limits)
 			w := h.walker(t, limits)
 			tip := h.tip(t, w, "refs/heads/topic", "", "b")
-			_, err := w.Fresh([]*walk.Tip{tip}, nil)
+			_, err := w.Fresh([]*walk.Tip{tip}, walk.Known{})
 			if err == nil {
 				err = w.Difference(tip)
 			}
@@ -299,7 +300,7 @@ func TestChain(t *testing.T) {
 		"merge":    {old: "one", commit: "c", most: 5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			steps, err := w.Chain(h.tip(t, w, "refs/ward/uow/D-1.1", c.old, c.commit), c.most)
+			steps, err := w.Chain(h.tip(t, w, "refs/ward/uow/D-1.1", c.old, c.commit), c.most, 1)
 			var broken *walk.ChainError
 			if errors.As(err, &broken) != (c.want == "") || broken != nil && broken.Long != c.long {
 				t.Fatalf("%v", err)
@@ -375,7 +376,7 @@ func TestStrays(t *testing.T) {
 	}
 	batch := repo.Batch(t.Context())
 	defer batch.Close()
-	w, err := walk.New(t.Context(), repo, batch, "refs/heads/", roomy)
+	w, err := walk.New(t.Context(), repo, batch, "refs/heads/", config.Default().Control, roomy)
 	if err != nil {
 		t.Fatal(err)
 	}

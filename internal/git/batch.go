@@ -241,6 +241,41 @@ func (b *Batch) Prefetch(ids []string, limit int64) error {
 	return nil
 }
 
+// Sizes visits objects that are there, many in one exchange, without their contents.
+func (b *Batch) Sizes(ids []string, visit func(Object)) error {
+	packed := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if b.direct != nil {
+			o, loose, err := b.direct.info(id)
+			if err != nil {
+				return err
+			}
+			if loose {
+				visit(o)
+				continue
+			}
+		}
+		packed = append(packed, id)
+	}
+	const perExchange = 256 // requests stay below a pipe's size
+	for chunk := range slices.Chunk(packed, perExchange) {
+		if err := b.send("info", chunk...); err != nil {
+			return err
+		}
+		for _, id := range chunk {
+			o, err := b.header(id)
+			if errors.Is(err, ErrMissing) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			visit(o)
+		}
+	}
+	return nil
+}
+
 func (b *Batch) ask(verb, name string) (Object, error) {
 	if err := b.send(verb, name); err != nil {
 		return Object{}, err

@@ -1,0 +1,115 @@
+package checks
+
+import (
+	"errors"
+
+	"git-ward/hooks/push"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
+)
+
+// claimed holds a claim to what is kept: the verifier must still find it tomorrow. The
+// claimed commit is on the directive's branch, and the record has a commit that speaks
+// of it (REC-4); before there were records, any branch would do.
+func (j *journal) claimed(at string, next *uow.Record) error {
+	commit := next.Claim.Commit
+	object, err := j.pass.Repo.Object(commit)
+	if errors.Is(err, git.ErrMissing) || err == nil && object.Kind != "commit" {
+		j.report(at, "uow/claim", "push the commit first, or in the same push", "%s is not a commit of this repository", diag.Short(commit))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if next.Layout == uow.FirstLayout {
+		return j.onSomeBranch(at, commit)
+	}
+	if ok, err := j.onBranch(at, commit); err != nil || !ok {
+		return err
+	}
+	return j.onRecord(at, next.Claim)
+}
+
+// onSomeBranch holds a claim of the first layout to a branch.
+func (j *journal) onSomeBranch(at, commit string) error {
+	args := []string{"--max-count=1", commit, "--not", "--branches"}
+	for _, u := range j.pass.Push.Updates {
+		if push.IsBranch(u.Ref) && u.New != git.Zero {
+			args = append(args, u.New)
+		}
+	}
+	lost, err := j.pass.Repo.RevList(args...)
+	if err == nil && len(lost) > 0 {
+		j.report(at, "uow/claim", "push its branch first, or in the same push", "no branch holds the claimed commit %s", diag.Short(commit))
+	}
+	return err
+}
+
+// onBranch reports whether the directive's branch holds a commit when the push has
+// entered.
+func (j *journal) onBranch(at, commit string) (bool, error) {
+	branch := "agent/" + j.id.Directive
+	tip, err := j.pass.after("refs/heads/" + branch)
+	if err != nil {
+		return false, err
+	}
+	lost := tip == git.Zero
+	if !lost && tip != commit {
+		ids, err := j.pass.Repo.RevList("--max-count=1", commit, "^"+tip)
+		if err != nil {
+			return false, err
+		}
+		lost = len(ids) > 0
+	}
+	if lost {
+		j.report(at, "uow/claim", "push the branch in the same push: git push --atomic", "%s does not hold the claimed commit %s", branch, diag.Short(commit))
+	}
+	return !lost, nil
+}
+
+// onRecord holds a claim to a commit of the unit's record whose second parent is the
+// claimed one.
+func (j *journal) onRecord(at string, claim *uow.Claim) error {
+	ref := record.Ref(j.id)
+	tip, err := j.pass.after(ref)
+	if err != nil {
+		return err
+	}
+	on, err := j.onChain(tip, claim.Record)
+	if err != nil {
+		return err
+	}
+	if !on {
+		j.report(at, "uow/claim", "push the record in the same push: git push --atomic", "%s does not have the commit %s that the claim names", ref, diag.Short(claim.Record))
+		return nil
+	}
+	c, err := j.pass.Repo.Commit(claim.Record)
+	if err != nil {
+		return err
+	}
+	if len(c.Parents) != 2 || c.Parents[1] != claim.Commit {
+		j.report(at, "uow/claim", "make a commit of the record with the claimed commit as its second parent", "the record's commit %s does not speak of the claimed commit %s",
+			diag.Short(claim.Record), diag.Short(claim.Commit))
+	}
+	return nil
+}
+
+// maxClaimed bounds how far behind its record's tip a claim is looked for: it is made
+// with the commit that it names.
+const maxClaimed = 1000
+
+// onChain reports whether a commit is a tip, or before it by first parents.
+func (j *journal) onChain(tip, commit string) (bool, error) {
+	for range maxClaimed {
+		if tip == commit || tip == "" || tip == git.Zero {
+			break
+		}
+		var err error
+		if tip, err = j.pass.Repo.Parent(tip); err != nil {
+			return false, err
+		}
+	}
+	return tip == commit, nil
+}

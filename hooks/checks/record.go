@@ -1,0 +1,280 @@
+package checks
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/record"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+var recordCheck = Check{
+	Name: "record",
+	Doc: "What a unit leaves beside its work is on a record of its own (REC-2, REC-4): commits on top of one another, listed paths " +
+		"as regular files, within [limits] record_size, while its journal is there and not ARCHIVED. It is never moved back, nor deleted but by " +
+		"an expiry that the journal tells of. The agent's work branch holds none of it (REC-1).",
+	Rules: []string{"record/name", "record/rewrite", "record/unit", "record/path", "record/mode", "record/size", "record/work"},
+	Ref: func(pass *Pass, u push.Update) {
+		if !push.IsRecord(u.Ref) {
+			return
+		}
+		if _, err := record.ParseRef(u.Ref); err != nil {
+			pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "record/name", Message: err.Error(), Hint: "records are refs/ward/record/D-<n>.<k>"})
+		}
+	},
+	Path:   judgeRecordPath,
+	Tip:    papersOnBranch,
+	Record: judgeRecord,
+}
+
+// judgeRecordPath holds a commit of a record to the paths that are listed.
+func judgeRecordPath(pass *Pass, c *walk.Commit, change walk.Change) {
+	if c.History != push.Records {
+		return
+	}
+	id, err := record.ParseRef(c.Ref)
+	if err != nil {
+		return // Ref has said so
+	}
+	if !record.Listed(id.Directive, change.Path) {
+		pass.Report(diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "record/path",
+			Message: "a record of " + id.Directive + " holds evidence of its own loop, plans, post-mortems, research, transcripts, LEARNINGS.md and lessons only",
+			Hint:    "work goes to agent/" + id.Directive + "; take it out of this commit"})
+	}
+	if change.New.Mode != git.ModeFile {
+		pass.Report(diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "record/mode",
+			Message: fmt.Sprintf("a record holds regular files of mode 100644, not %06o", change.New.Mode), Hint: "commit the file itself: git update-index --chmod=-x for an executable"})
+	}
+}
+
+// recordSteps finds the new commits of a record, oldest first, and leaves them in t.Steps.
+// The first follows the ref's old value; else a finding refuses.
+func recordSteps(pass *Pass, t *walk.Tip) (err error) {
+	report := func(commit, hint, format string, args ...any) {
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: commit}, Ref: t.Ref, Rule: "record/rewrite", Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	if !pass.Push.brings(t.New) {
+		report(t.New, "point the ref at the commit", "a record holds commits, not tags")
+		return nil
+	}
+	const parents = 2 // the commit before, and the work
+	t.Steps, err = pass.Repo.Chain(t, pass.Push.Config.Limits.Commits, parents)
+	var broken *walk.ChainError
+	if !errors.As(err, &broken) {
+		return err
+	}
+	if broken.Long {
+		report(broken.Commit, "fetch the record, and commit on top of it", "more than %d new commits, or none whose first parents lead to %s", pass.Push.Config.Limits.Commits, diag.Short(t.Old))
+	} else {
+		report(broken.Commit, "fetch the record, and commit on top of it: the commit before is the first parent, the work's the second", "this commit does not follow the record's tip, %s", diag.Short(t.Old))
+	}
+	return nil
+}
+
+// expired refuses the deletion of a record that its journal does not tell of.
+func expired(pass *Pass, u push.Update) error {
+	id, err := record.ParseRef(u.Ref)
+	if err != nil {
+		return nil // what has such a name may go
+	}
+	tip, err := pass.after(id.Ref())
+	if err != nil {
+		return err
+	}
+	if pass.Push.Principal == push.PM && tip != git.Zero {
+		last, err := state.Record(storedUnits{pass.Repo}, tip)
+		var broken *state.BrokenRecord
+		if err != nil && !errors.As(err, &broken) {
+			return err
+		}
+		if err == nil && last.Expired != nil && last.Expired.Record == u.Old {
+			return nil
+		}
+	}
+	pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "record/rewrite", Message: "a record is deleted by the PM only, with the step of its journal that says so",
+		Hint: "git ward uow archive --expire " + id.String()})
+	return nil
+}
+
+// judgeRecord holds a moved record to its unit and its size.
+func judgeRecord(pass *Pass, t *walk.Tip) error {
+	id, err := record.ParseRef(t.Ref)
+	if err != nil || len(t.Steps) == 0 {
+		return nil // that is said
+	}
+	last, err := lastRecord(pass, id)
+	if err != nil {
+		return err
+	}
+	report := func(rule, hint, format string, args ...any) {
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New}, Ref: t.Ref, Rule: rule, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	switch {
+	case last != nil && last.State == uow.Archived:
+		report("record/unit", "what comes now belongs to the directive's next unit", "%s is %s: its record moves no more", id, last.State)
+	case last == nil:
+		tip, err := pass.after(id.Ref())
+		if err != nil {
+			return err
+		}
+		if tip == git.Zero {
+			report("record/unit", "push the journal first, or with it: git push --atomic", "there is no unit %s", id)
+		}
+	}
+	most := pass.Push.Config.Limits.RecordSize
+	size, err := pass.Repo.Size(t.Commit.Tree, most)
+	if err == nil && size > most {
+		report("record/size", "leave large files out, or let the host admin raise [limits] record_size", "the record holds more than %d bytes", most)
+	}
+	return err
+}
+
+// maxBack bounds how far a record is looked back for the work that a commit builds on.
+const maxBack = 64
+
+// workOf is the tree of the work that a commit of a record speaks of: its second parent's,
+// or that of the newest one before it that names some; else the branch's or main's.
+func workOf(pass *Pass, c *walk.Commit) (tree string, err error) {
+	id, err := record.ParseRef(c.Ref)
+	if err != nil {
+		return "", nil // Ref has said so
+	}
+	commit := c.Commit
+	for range maxBack {
+		if len(commit.Parents) == 2 {
+			return treeOf(pass, commit.Parents[1])
+		}
+		if len(commit.Parents) == 0 {
+			break
+		}
+		if commit, err = pass.Repo.Commit(commit.Parents[0]); err != nil {
+			return "", err
+		}
+	}
+	branch := "refs/heads/agent/" + id.Directive
+	tip, err := pass.after(branch)
+	if err != nil {
+		return "", err
+	}
+	if tip == git.Zero {
+		tip = pass.Repo.Main(push.HistoryOf(pass.Push.Config.Control, branch))
+	}
+	return treeOf(pass, tip)
+}
+
+// treeOf is a commit's tree; for "", no commit, the empty one.
+func treeOf(pass *Pass, commit string) (string, error) {
+	if commit == "" {
+		return "", nil
+	}
+	c, err := pass.Repo.Commit(commit)
+	if err != nil {
+		return "", err
+	}
+	return c.Tree, nil
+}
+
+// papers are what a directive's work branch does not bring (REC-1), by their names in the
+// top of a tree.
+var papers = []string{"evidence", "postmortems", record.Learnings}
+
+// papersOnBranch keeps a directive's work branch free of what belongs on a record, where
+// the project has no papers of its own: it has main's, or those that it had. A unit that began before
+// there were records keeps them there.
+func papersOnBranch(pass *Pass, t *walk.Tip) error {
+	directive, ok := strings.CutPrefix(t.Ref, "refs/heads/agent/")
+	id, err := uow.ParseID(directive + ".1")
+	if !ok || err != nil || id.Directive != directive || pass.Push.Principal != push.Agent || t.History != push.Undivided || t.Base == "" {
+		return nil
+	}
+	commits, err := since(pass, t)
+	if err != nil {
+		return err
+	}
+	for _, commit := range commits {
+		name, err := ownPapers(pass, t, commit)
+		if err != nil || name == "" {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if first, err := firstLayout(pass, directive); err != nil || first {
+			return err
+		}
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: commit, Path: name}, Ref: t.Ref, Rule: "record/work",
+			Message: "the work branch holds the work only; this belongs on " + record.Prefix + directive + ".<k>",
+			Hint:    "take it out of this commit (git rebase -i): git checkout origin/" + mainOf(pass, t.History) + " -- " + name + ", or git rm -r it"})
+		return nil
+	}
+	return nil
+}
+
+// ownPapers is the name of papers that a commit has neither from a parent nor from main, ""
+// for none.
+func ownPapers(pass *Pass, t *walk.Tip, commit string) (string, error) {
+	c, err := pass.Repo.Commit(commit)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range papers {
+		e, ok, err := pass.Repo.Lookup(c.Tree, name)
+		if err != nil {
+			return "", err
+		}
+		same := func(tree string) (bool, error) {
+			other, there, err := pass.Repo.Lookup(tree, name)
+			return there == ok && other.ID == e.ID && other.Mode == e.Mode, err
+		}
+		known := false
+		for _, parent := range c.Parents {
+			tree, err := treeOf(pass, parent)
+			if err == nil && !known {
+				known, err = same(tree)
+			}
+			if err != nil {
+				return "", err
+			}
+		}
+		if !known {
+			known, err = likeMain(pass, t.History, commit, same)
+		}
+		if err != nil || !known {
+			return name, err
+		}
+	}
+	return "", nil
+}
+
+// firstLayout reports whether a directive has a unit under way that has no record: one that
+// began before there were any, or, as long as units still begin so, none that has one.
+func firstLayout(pass *Pass, directive string) (bool, error) {
+	first := uow.Present == uow.FirstLayout
+	refs, err := pass.Repo.Refs(uow.RefPrefix)
+	if err != nil {
+		return false, err
+	}
+	for ref := range refs {
+		id, err := uow.ParseRef(ref)
+		if err != nil || id.Directive != directive {
+			continue
+		}
+		last, err := lastRecord(pass, id)
+		if err != nil {
+			return false, err
+		}
+		if last != nil && last.State != uow.Archived {
+			if last.Layout == uow.FirstLayout {
+				return true, nil
+			}
+			first = false
+		}
+	}
+	return first, nil
+}
