@@ -66,6 +66,7 @@ func main() {
 			{Name: "status", Doc: "say what runs on a repository", Run: cli.Exec("git-ward-launch", "status")},
 			{Name: "doctor", Doc: "say what a fence needs that this machine lacks", Run: cli.Exec("git-ward-launch", "doctor")},
 			{Name: "fsck", Doc: "prove that the audit is whole", Run: hooks.Fsck},
+			{Name: "redact", Doc: "take a file out of the whole history, with a tombstone", Run: hooks.Redact},
 			{Name: "maintain", Doc: "pack the repository, outside pushes", Run: hooks.Maintain},
 			{Name: "config", Doc: "print every setting with its default", Run: printText(config.Shipped)},
 			{Name: "version", Doc: "print the version", Run: printText("git-ward " + strings.TrimSpace(version) + "\n")},

@@ -13,6 +13,8 @@ type Link struct {
 	*Record
 	Commit   string // object id
 	Settings string // the blob of config.toml beside the record, "" for none
+	// Tombstone is the blob that says what was redacted with the record, "" for none.
+	Tombstone string
 	// Err says why the commit holds no record that can be read; Record then is an
 	// empty one with the link's position and the verdict Broken.
 	Err error
@@ -64,8 +66,8 @@ func ReadChain(ctx context.Context, repo *git.Repo, batch *git.Batch) ([]Link, e
 }
 
 func readLink(batch *git.Batch, commit string) Link {
-	data, settings, err := readFiles(batch, commit)
-	l := Link{Commit: commit, Settings: settings, Err: err}
+	data, also, err := readFiles(batch, commit)
+	l := Link{Commit: commit, Settings: also.settings, Tombstone: also.tombstone, Err: err}
 	if err != nil {
 		return l
 	}

@@ -18,14 +18,16 @@ type Entry struct {
 	// Certificate is the blob with the push certificate that proved the pusher's
 	// name; it enters the tree of the record.
 	Certificate string `json:"certificate,omitempty"`
-	// Move is a ref update of the host's own that happens with the record.
+	// Tombstone is the blob with what was redacted; it enters the tree of the record.
+	Tombstone string `json:"-"`
+	// Move makes ref updates of the host's own that happen with the record.
 	Move Mover `json:"-"`
 }
 
-// Mover makes a ref update that goes with a record, in one transaction, and puts it
+// Mover makes the ref updates that go with a record, in one transaction, and puts them
 // into the record. It is asked anew for each try; with no update, nothing is recorded.
 type Mover interface {
-	Move(*Record) (*git.RefUpdate, error)
+	Move(*Record) ([]git.RefUpdate, error)
 }
 
 // LessonNote is the lines that a commit added to lessons.jsonl.
@@ -67,11 +69,9 @@ func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
 	}
 	var own []git.RefUpdate
 	if e.Move != nil {
-		u, err := e.Move.Move(e.Record)
-		if err != nil || u == nil {
+		if own, err = e.Move.Move(e.Record); err != nil || len(own) == 0 {
 			return nil, err
 		}
-		own = append(own, *u)
 	}
 	if err := e.follow(last); err != nil {
 		return nil, err
@@ -115,6 +115,9 @@ func (w *Writer) commit(e *Entry, last *Record, old string) (string, error) {
 		return "", err
 	}
 	entries = append(entries, git.Entry{Mode: git.ModeFile, Name: recordFile, ID: blob})
+	if e.Tombstone != "" {
+		entries = append(entries, git.Entry{Mode: git.ModeFile, Name: tombstoneFile, ID: e.Tombstone})
+	}
 	content, err := git.FormatTree(entries)
 	if err != nil {
 		return "", err

@@ -75,9 +75,12 @@ func Read(batch *git.Batch, commit string) (*Record, error) {
 	return ParseRecord(data)
 }
 
-// readFiles reads record.json in a commit of the chain, and the id of config.toml
-// beside it ("": none), object by object: that way a hook needs no child for it.
-func readFiles(batch *git.Batch, commit string) (record []byte, settings string, err error) {
+// beside are the ids of files that stand beside a record, "" for none.
+type beside struct{ settings, tombstone string }
+
+// readFiles reads record.json in a commit of the chain, and what stands beside it,
+// object by object: that way a hook needs no child for it.
+func readFiles(batch *git.Batch, commit string) (record []byte, also beside, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("audit chain at %s: %w", commit, err)
@@ -85,27 +88,30 @@ func readFiles(batch *git.Batch, commit string) (record []byte, settings string,
 	}()
 	tree, err := treeOf(batch, commit)
 	if err != nil {
-		return nil, "", err
+		return nil, also, err
 	}
 	_, data, err := batch.Read(tree, 4096)
 	if err != nil {
-		return nil, "", err
+		return nil, also, err
 	}
 	entries, err := git.ParseTree(data)
 	if err != nil {
-		return nil, "", err
+		return nil, also, err
 	}
 	if len(entries) > 1 && entries[0].Name == configFile {
-		settings, entries = entries[0].ID, entries[1:]
+		also.settings, entries = entries[0].ID, entries[1:]
 	}
 	if len(entries) > 1 && entries[0].Name == certificateFile {
 		entries = entries[1:]
 	}
+	if n := len(entries) - 1; n > 0 && entries[n].Name == tombstoneFile {
+		also.tombstone, entries = entries[n].ID, entries[:n]
+	}
 	if len(entries) != 1 || entries[0].Name != recordFile {
-		return nil, "", fmt.Errorf("%w: the tree is not one record", errRecord)
+		return nil, also, fmt.Errorf("%w: the tree is not one record", errRecord)
 	}
 	_, record, err = batch.Read(entries[0].ID, maxReadRecord)
-	return record, settings, err
+	return record, also, err
 }
 
 func treeOf(batch *git.Batch, commit string) (string, error) {

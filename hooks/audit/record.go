@@ -28,6 +28,8 @@ const (
 	configFile = "config.toml"
 	// certificateFile is the push certificate of a signed push, as it was sent.
 	certificateFile = "push-certificate"
+	// tombstoneFile says what the PM redacted with the record's moves.
+	tombstoneFile = "redacted.json"
 )
 
 // Verdict is how a push ended.

@@ -83,13 +83,14 @@ func (w *workProof) manifest(branch, path string) error {
 	}
 	var a loop.Artifacts
 	if err := json.Unmarshal(data, &a, json.RejectUnknownMembers(true)); err != nil {
+		if w.tombstones.covers(w.objects, branch+":"+path) {
+			return nil
+		}
 		w.report.add(diag.Clean(branch), "fsck/evidence", "restore it from the branch's history", "%s: %v", diag.Clean(path), err)
 		return nil
 	}
 	a.Artifacts = slices.DeleteFunc(a.Artifacts, func(m loop.Artifact) bool { return !strings.HasPrefix(m.Path, "evidence/") })
 	err = a.CheckManifest(func(file string) ([]byte, error) { return w.reader.File(branch, file, maxFile) })
-	if err != nil {
-		w.report.add(diag.Clean(branch), "fsck/evidence", "restore the file from the branch's history", "%v", err)
-	}
+	w.mismatches(branch, branch, err, "restore the file from the branch's history")
 	return nil
 }

@@ -49,6 +49,7 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (*Result, error) {
 	work := &workProof{repo: repo, reader: reader, objects: objects, report: report, settings: settingsOf(repo)}
 	err := chain.prove(ctx, notes)
 	if err == nil && len(chain.links) > 0 { // the journals' repository has a chain
+		work.tombstones = chain.bury()
 		err = work.prove(ctx)
 	}
 	if err != nil {

@@ -181,7 +181,7 @@ func (w *workProof) proofs(ref string, id uow.ID, made []artifacts) error {
 	head := func(path string) ([]byte, error) { return at(ref, path) }
 	err := loop.CheckChain(loop.Dir(id.Directive)+"/"+loop.ManifestFile, head, nil)
 	if trouble == nil {
-		w.mismatches(ref, ref, err)
+		w.mismatches(ref, ref, err, restoreRecord)
 	}
 	for _, m := range made {
 		data, err := head(m.path)
@@ -199,7 +199,7 @@ func (w *workProof) proofs(ref string, id uow.ID, made []artifacts) error {
 			return at(m.work, path)
 		})
 		if trouble == nil {
-			w.mismatches(ref, m.work, err)
+			w.mismatches(ref, m.work, err, restoreRecord)
 		}
 	}
 	return trouble
@@ -211,7 +211,7 @@ type artifacts struct{ path, work string }
 // mismatches reports what a manifest says and is not so, but for what the PM redacted;
 // rev has the files that are not evidence. What is no mismatch is trouble, or a manifest
 // that cannot be read.
-func (w *workProof) mismatches(ref, rev string, err error) {
+func (w *workProof) mismatches(ref, rev string, err error, hint string) {
 	for _, problem := range each(err) {
 		var m *loop.Mismatch
 		if errors.As(problem, &m) {
@@ -223,7 +223,7 @@ func (w *workProof) mismatches(ref, rev string, err error) {
 				continue
 			}
 		}
-		w.report.add(ref, "fsck/evidence", restoreRecord, "%s", diag.Clean(problem.Error()))
+		w.report.add(diag.Clean(ref), "fsck/evidence", hint, "%s", diag.Clean(problem.Error()))
 	}
 }
 

@@ -71,7 +71,7 @@ func (r *recorded) iteration(n int) {
 	text := fmt.Sprintf("work %d\n", n)
 	work := r.guarded.commit(r.onto(), "work.txt", text)
 	dir := loop.IterationDir("D-1", n)
-	changes := "changes\n"
+	changes := fmt.Sprintf("changes %d\n", n)
 	made := encode(r.t, loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Artifacts: []loop.Artifact{
 		{Iteration: n, Path: "work.txt", SHA256: loop.Digest([]byte(text)), Role: "code"},
 		{Iteration: n, Path: dir + "/changes.txt", SHA256: loop.Digest([]byte(changes)), Role: "log"},

@@ -1,5 +1,11 @@
 package fsck
 
+import (
+	"maps"
+
+	"git-ward/hooks/audit"
+)
+
 // tombstones are what the PM redacted: what was said of a commit before that holds for
 // the one in its place (REC-5).
 type tombstones struct {
@@ -26,4 +32,24 @@ func (t tombstones) covers(o *objects, file string) bool {
 	}
 	object, err := o.batch.Info(file)
 	return err == nil && t.blobs[object.ID]
+}
+
+// bury reads the tombstones of the chain.
+func (c *chainProof) bury() (t tombstones) {
+	t = tombstones{map[string]string{}, map[string]bool{}}
+	for _, l := range c.links {
+		if l.Tombstone == "" {
+			continue
+		}
+		stone, err := audit.ReadTombstone(c.objects.batch, l.Tombstone)
+		if err != nil {
+			c.report.add(audit.ChainRef, "fsck/redacted", byHand, "the tombstone beside record %d cannot be read: %v", l.ID, err)
+			continue
+		}
+		maps.Copy(t.commits, stone.Commits)
+		for _, o := range stone.Objects {
+			t.blobs[o.Stone] = true
+		}
+	}
+	return t
 }

@@ -53,7 +53,7 @@ type breachMove struct {
 
 // Move puts the breach on top of the journal as it stands and into the record; nil
 // when the unit is in breach already.
-func (m *breachMove) Move(r *audit.Record) (*git.RefUpdate, error) {
+func (m *breachMove) Move(r *audit.Record) ([]git.RefUpdate, error) {
 	id, err := uow.ParseRef(m.breach.Ref)
 	if err != nil {
 		return nil, err
@@ -83,5 +83,5 @@ func (m *breachMove) Move(r *audit.Record) (*git.RefUpdate, error) {
 		return nil, err
 	}
 	r.Refs = []audit.Ref{{Update: push.Update(u), Applied: true}}
-	return &u, nil
+	return []git.RefUpdate{u}, nil
 }

@@ -57,6 +57,7 @@ var lines = map[string][]string{
 	"doctor":   {"--bare HOSTILE", "--bare BARE", "--bare BARE --json"},
 	"fsck":     {"", "BARE", "--json BARE", "HOSTILE"},
 	"maintain": {"", "BARE", "HOSTILE"},
+	"redact":   {"", "--bare BARE -m why HEAD:COMMS.md", "--bare HOSTILE -m why HEAD:a"},
 	"config":   {"", "HOSTILE"},
 	"version":  {"", "HOSTILE"},
 }
