@@ -52,8 +52,9 @@ func Parse(data []byte, name string) (*Config, error) {
 // the file that `git ward init` writes leaves nothing out.
 func (c *Config) fill(meta toml.MetaData) {
 	keys, sections := map[string]bool{}, map[string]bool{}
+	has := defined(meta)
 	for key := range c.all() {
-		if !meta.IsDefined(strings.Split(key, ".")...) {
+		if !has[key] {
 			section, _, _ := strings.Cut(key, ".")
 			keys[key], sections[section] = true, true
 		}
@@ -67,6 +68,16 @@ func (c *Config) fill(meta toml.MetaData) {
 			settings[key].Set(v)
 		}
 	}
+}
+
+// defined are the keys that a file says, in small letters: the case of its letters does not
+// matter where they are decoded.
+func defined(meta toml.MetaData) map[string]bool {
+	has := map[string]bool{}
+	for _, key := range meta.Keys() {
+		has[strings.ToLower(key.String())] = true
+	}
+	return has
 }
 
 // shippedSections is what Shipped says in some of its sections, headers included.
