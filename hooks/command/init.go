@@ -16,41 +16,96 @@ import (
 	"git-ward/internal/git"
 )
 
-const initUsage = "init --bare DIR [--hooks DIR]"
+const initUsage = "init --bare DIR [--dry-run] [--control BRANCH] [--hooks DIR] [--update] | init --remove --bare DIR [--purge] [--yes]"
+
+// initOptions are what init was asked for.
+type initOptions struct {
+	bare, update, dry, remove, purge, yes bool
+	hooks, control                        string
+}
 
 // Init is `git ward init --bare DIR`: a bare repository with Ward's settings, hooks
-// and first commit (HOOK-6). Settings are config.toml with its defaults, and template
-// the first commit's files.
+// and first commit (HOOK-6), a project's that is adopted (CTRL-1), or one that Ward is
+// taken out of. Settings are config.toml with its defaults, and template the first commit's
+// files.
 func Init(settings []byte, template fs.FS) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error {
-		var bare bool
-		var hooks string
+		var o initOptions
 		args, err := env.Flags("init", initUsage, func(fs *flag.FlagSet) {
-			fs.BoolVar(&bare, "bare", false, "make or mend the bare repository that Ward guards")
-			fs.StringVar(&hooks, "hooks", "", "the `DIR` that its server runs hooks from, where it is not hooks/ or custom_hooks/; relative to the repository")
+			fs.BoolVar(&o.bare, "bare", false, "make, adopt or mend the bare repository that Ward guards")
+			fs.StringVar(&o.hooks, "hooks", "", "the `DIR` that its server runs hooks from, where it is not hooks/ or custom_hooks/; relative to the repository")
+			fs.StringVar(&o.control, "control", "", "the `BRANCH` for Ward's documents in a repository with a history; default: ward. The project's own branch is the old form")
+			fs.BoolVar(&o.dry, "dry-run", false, "say what would be done, and what of the past would have been refused; change nothing")
+			fs.BoolVar(&o.update, "update", false, "move settings that are left at an earlier version's default, and add new ones")
+			fs.BoolVar(&o.remove, "remove", false, "take Ward out again: list what that does, and with --yes do it")
+			fs.BoolVar(&o.purge, "purge", false, "with --remove: delete Ward's refs, too")
+			fs.BoolVar(&o.yes, "yes", false, "with --remove: do it")
 		})
 		if err != nil {
 			return err
 		}
-		if !bare {
+		switch {
+		case !o.bare:
 			return insteadOfInit(ctx, env)
-		}
-		if len(args) != 1 {
+		case len(args) != 1:
 			return env.Usage(initUsage, "init --bare takes one directory")
+		case !o.remove && (o.purge || o.yes), o.remove && (o.update || o.hooks != "" || o.control != ""), o.yes && o.dry:
+			return env.Usage(initUsage, "these options exclude each other")
+		case o.remove:
+			return remove(ctx, env, env.Path(args[0]), o)
 		}
 		program, err := cli.Program("ward-hook")
 		if err != nil {
 			return err
 		}
-		want := install.Request{Dir: env.Path(args[0]), Hooks: hooks, Program: program, Config: settings, Template: template}
-		done, err := install.Run(ctx, want)
-		writeDone(env, done)
-		if err != nil {
-			return err
-		}
-		writeNext(env, want.Dir, done)
-		return nil
+		return initialize(ctx, env, install.Request{Dir: env.Path(args[0]), Hooks: o.hooks, Control: o.control, Program: program, Config: settings,
+			Template: template, Update: o.update, DryRun: o.dry})
 	}
+}
+
+// initialize makes, adopts or mends. What an adoption will do is shown before it does it.
+func initialize(ctx context.Context, env *cli.Env, want install.Request) error {
+	plan := want
+	plan.DryRun = true
+	planned, err := install.Run(ctx, plan)
+	if err != nil {
+		writeWarnings(env, planned)
+		return err
+	}
+	adopts := planned.Project != ""
+	if adopts {
+		writeAdoption(env, want.Dir, planned)
+	}
+	if want.DryRun {
+		writeWarnings(env, planned)
+		return tryPast(ctx, env, want, planned)
+	}
+	done, err := install.Run(ctx, want)
+	writeWarnings(env, done)
+	if !adopts || err != nil {
+		for _, c := range done.Changes {
+			fmt.Fprintln(env.Stdout, c.Done())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	writeNext(env, want.Dir, done)
+	return nil
+}
+
+// tryPast is the end of a dry run: what would be done, and what the project's past says of it.
+func tryPast(ctx context.Context, env *cli.Env, want install.Request, planned *install.Report) error {
+	if planned.Project == "" {
+		for _, c := range planned.Changes {
+			fmt.Fprintln(env.Stdout, "would "+c.Planned())
+		}
+	}
+	if len(planned.Changes) == 0 {
+		fmt.Fprintf(env.Stdout, "%s is complete: nothing to do\n", want.Dir)
+	}
+	fmt.Fprintln(env.Stdout, "a dry run: nothing was changed")
+	return nil
 }
 
 // insteadOfInit explains what to do where no bare repository was asked for.
@@ -64,18 +119,28 @@ func insteadOfInit(ctx context.Context, env *cli.Env) error {
 		"git clone --bare . ../%s.git && git ward init --bare ../%s.git && git remote set-url origin ../%s.git", name, name, name)
 }
 
-// writeDone says what was changed, and what could not be, also where a later step
-// failed.
-func writeDone(env *cli.Env, done *install.Report) {
+// writeAdoption says what becomes of a project's repository.
+func writeAdoption(env *cli.Env, dir string, planned *install.Report) {
+	w, c := env.Stdout, planned.Control
+	if c.Split() {
+		fmt.Fprintf(w, "%s: the project is on %s; no branch, tag or file of it changes. Ward's documents go to the branch %s.\n", dir, c.Project, c.Branch)
+	} else {
+		fmt.Fprintf(w, "%s: the project is on %s, and gets Ward's documents there\n", dir, c.Project)
+	}
+	fmt.Fprintln(w, "init will")
+	for _, change := range planned.Changes {
+		fmt.Fprintf(w, "  %s\n", change.Planned())
+	}
+}
+
+// writeWarnings says what could not be done.
+func writeWarnings(env *cli.Env, done *install.Report) {
 	for _, err := range done.Warnings {
 		fmt.Fprintf(env.Stderr, "git-ward: warning: %s\n", diag.Clean(err.Error()))
 		var hinted *diag.Hinted
 		if errors.As(err, &hinted) {
 			fmt.Fprintf(env.Stderr, "git-ward: hint: %s\n", diag.Clean(hinted.Hint))
 		}
-	}
-	for _, line := range done.Changes {
-		fmt.Fprintln(env.Stdout, line)
 	}
 }
 

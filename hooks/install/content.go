@@ -11,83 +11,50 @@ import (
 	"strings"
 	"time"
 
-	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/charter"
 	"git-ward/protocols/comms"
 )
 
-const mainRef = "refs/heads/main"
+const heads = "refs/heads/"
 
-// content makes the first commit, or adds the documents to a main without
-// COMMS.md; what stands there is never changed.
+// content makes the first commit of the control branch, or adds the documents to one that
+// is the project's, too, and lacks COMMS.md; what stands there is never changed.
 func (in *installer) content(ctx context.Context) error {
-	main, err := in.repo.Ref(ctx, mainRef)
-	if err != nil {
-		return err
-	}
-	if err := in.head(ctx, main); err != nil {
-		return err
+	ref, tip := in.control.Ref(), git.Zero
+	if !in.fresh || !in.DryRun {
+		var err error
+		if tip, err = in.repo.Ref(ctx, ref); err != nil {
+			return err
+		}
 	}
 	files, err := readFiles(in.Template)
 	if err != nil {
 		return err
 	}
 	subject := "ward: first commit, from the template"
-	if main != git.Zero {
-		there, err := in.topNames(ctx, main)
+	if tip != git.Zero {
+		there, err := in.topNames(ctx, tip)
 		if err != nil || there[comms.Path] {
 			return err
 		}
 		subject = "ward: add the documents that Ward works with"
 		maps.DeleteFunc(files, func(path string, _ []byte) bool { return there[top(path)] })
 		if there[charter.Compiled] && !there[top(charter.Dir)] {
-			in.report.did("kept your %s: move its text to %sproject.protocol.md before git ward protocol compile replaces it", charter.Compiled, charter.Dir)
+			in.report.Changes = append(in.report.Changes, change("keep", "your %s: move its text to %sproject.protocol.md before git ward protocol compile replaces it", charter.Compiled, charter.Dir))
 		}
 	}
-	tree, err := in.writeTree(ctx, main, files)
-	if err != nil {
-		return err
-	}
-	commit, err := in.repo.CommitTree(git.Ward, tree, main, time.Now(), subject)
-	if err != nil {
-		return err
-	}
-	if err := in.repo.UpdateRefs(ctx, "ward: init", git.RefUpdate{Ref: mainRef, Old: main, New: commit}); err != nil {
-		return err
-	}
-	in.report.did("committed the template to main: %s", strings.Join(topsOf(files), " "))
-	return nil
-}
-
-// head makes HEAD, which a clone checks out, name main. A repository whose
-// history is on a branch of another name is not touched: its owner renames it.
-func (in *installer) head(ctx context.Context, main string) error {
-	out, err := in.repo.Output(ctx, "symbolic-ref", "HEAD")
-	if err != nil {
-		return err
-	}
-	now := strings.TrimSpace(string(out))
-	if now == mainRef {
-		return nil
-	}
-	id, err := in.repo.Ref(ctx, now)
-	if err != nil {
-		return err
-	}
-	if id != git.Zero && main == git.Zero {
-		name := strings.TrimPrefix(now, "refs/heads/")
-		return diag.Hint(fmt.Errorf("the repository's branch is %s; Ward works with main", name),
-			"git --git-dir=%s branch -m %s main, then run this again", in.Dir, name)
-	}
-	if id != git.Zero {
-		return nil // the owner's choice
-	}
-	if _, err := in.repo.Output(ctx, "symbolic-ref", "HEAD", mainRef); err != nil {
-		return err
-	}
-	in.report.did("made HEAD name main")
-	return nil
+	return in.do(change("commit", "the template to %s: %s", in.control.Branch, strings.Join(topsOf(files), " ")), func() error {
+		tree, err := in.writeTree(ctx, tip, files)
+		if err != nil {
+			return err
+		}
+		commit, err := in.repo.CommitTree(git.Ward, tree, tip, time.Now(), subject)
+		if err != nil {
+			return err
+		}
+		return in.repo.UpdateRefs(ctx, "ward: init", git.RefUpdate{Ref: ref, Old: tip, New: commit})
+	})
 }
 
 // readFiles reads a file system: contents by path, with forward slashes.

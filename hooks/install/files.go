@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/config"
@@ -20,14 +21,27 @@ import (
 // to the PMs' group; the key is the owner's in any case.
 func (in *installer) wardFiles(context.Context) error {
 	ward := filepath.Join(in.Dir, "ward")
-	for _, dir := range []string{ward, filepath.Join(ward, "pending")} {
-		err := os.Mkdir(dir, 0o700)
-		if err == nil && dir == ward {
-			in.report.did("made ward/ with config.toml and the door's key")
-		}
-		if err != nil && !errors.Is(err, fs.ErrExist) {
+	missing := func(path string) bool {
+		_, err := os.Lstat(path)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	if missing(ward) {
+		err := in.do(change("make", "ward/ with config.toml and the door's key"), func() error { return os.Mkdir(ward, 0o700) })
+		if err != nil {
 			return err
 		}
+	}
+	if !in.DryRun {
+		if err := os.Mkdir(filepath.Join(ward, "pending"), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := in.begin(); err != nil {
+			return err
+		}
+	}
+	settings, err := in.settingsText()
+	if err != nil {
+		return err
 	}
 	key := make([]byte, token.MinKey)
 	rand.Read(key) // never fails (crypto/rand)
@@ -35,17 +49,62 @@ func (in *installer) wardFiles(context.Context) error {
 		path string
 		data []byte
 		mode fs.FileMode
-	}{{config.Path, in.Config, 0o644}, {token.KeyFile, key, 0o600}} {
+	}{{config.Path, settings, 0o644}, {token.KeyFile, key, 0o600}} {
 		path := filepath.Join(in.Dir, file.path)
-		if _, err := os.Stat(path); err == nil {
+		if !missing(path) {
 			continue
 		}
-		if err := atomicfile.WritePrivate(path, file.data, file.mode); err != nil {
+		if err := in.do(change("write", "%s", file.path), func() error { return atomicfile.WritePrivate(path, file.data, file.mode) }); err != nil {
 			return err
 		}
-		in.report.did("wrote %s", file.path)
+	}
+	if in.DryRun {
+		return nil
 	}
 	return os.Chmod(filepath.Join(in.Dir, token.KeyFile), 0o600)
+}
+
+// settingsText is the first settings file: the defaults, with the names of the branches.
+func (in *installer) settingsText() (text []byte, err error) {
+	text = in.Config
+	for _, s := range [][2]string{{"control.branch", in.control.Branch}, {"control.project", in.control.Project}} {
+		if text, err = config.Set(text, s[0], strconv.Quote(s[1])); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// updateSettings brings the settings that an earlier version wrote to this one, when asked.
+func (in *installer) updateSettings(context.Context) error {
+	if !in.Update || in.fresh {
+		return nil
+	}
+	path := filepath.Join(in.Dir, config.Path)
+	data, err := config.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && in.DryRun {
+		return nil // it would be today's
+	}
+	if err != nil {
+		return err
+	}
+	updated, changes, err := config.Update(data, path)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !in.DryRun {
+		if err := atomicfile.WritePrivate(path, updated, info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	for _, c := range changes {
+		in.report.Changes = append(in.report.Changes, change("update", "%s: %s", config.Path, c))
+	}
+	return nil
 }
 
 // nonceFile holds the seed of push certificates' nonces. It is included by the
@@ -62,12 +121,12 @@ func (in *installer) nonceSeed(ctx context.Context, c *config.Config) error {
 		seed := make([]byte, 32)
 		rand.Read(seed) // never fails (crypto/rand)
 		text := fmt.Sprintf("# The seed of signed pushes' nonces; git ward init made it.\n[receive]\n\tcertNonceSeed = %s\n[gpg \"ssh\"]\n\tallowedSignersFile = ward/allowed_signers\n", hex.EncodeToString(seed))
-		if err := atomicfile.Write(path, []byte(text), 0o600); err != nil {
+		err := in.do(change("write", "%s: pushes are asked for a signature", nonceFile), func() error { return atomicfile.Write(path, []byte(text), 0o600) })
+		if err != nil {
 			return err
 		}
-		in.report.did("wrote %s: pushes are asked for a signature", nonceFile)
 	} else if err != nil {
 		return err
 	}
-	return in.settings.enforce(ctx, "include.path", nonceFile)
+	return in.settings.add(ctx, "include.path", func(int) Change { return change("set", "include.path = %s", nonceFile) }, nonceFile)
 }

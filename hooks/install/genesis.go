@@ -12,10 +12,13 @@ import (
 // genesis records refs that no push brought: the first commit, and those of a
 // repository that was there before Ward.
 func (in *installer) genesis(ctx context.Context) error {
+	if in.DryRun {
+		return nil // what is recorded follows from the rest
+	}
 	batch := in.repo.Batch(ctx)
 	defer batch.Close()
 	if _, err := audit.Reconcile(ctx, in.repo, batch); err != nil {
-		in.report.did("left a push unrecorded: %v; git ward fsck --repair", err)
+		in.report.Changes = append(in.report.Changes, change("leave", "a push unrecorded: %v; git ward fsck --repair", err))
 	}
 	chain, err := audit.ReadChain(ctx, in.repo, batch)
 	if err != nil {
@@ -34,13 +37,14 @@ func (in *installer) genesis(ctx context.Context) error {
 		return err
 	}
 	defer w.Close()
-	for _, part := range parts(r) {
-		if err := w.Append(ctx, audit.Entry{Record: part}); err != nil {
-			return err
+	return in.do(change("record", "%s in the audit", diag.Count(len(r.Refs), "ref")), func() error {
+		for _, part := range parts(r) {
+			if err := w.Append(ctx, audit.Entry{Record: part}); err != nil {
+				return err
+			}
 		}
-	}
-	in.report.did("recorded %s in the audit", diag.Count(len(r.Refs), "ref"))
-	return nil
+		return nil
+	})
 }
 
 // parts divides a record among as many as its refs need: a repository that was there

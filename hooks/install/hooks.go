@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
@@ -22,8 +23,10 @@ func (in *installer) hooks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(in.layout.Dir, 0o755); err != nil {
-		return err
+	if !in.DryRun {
+		if err := os.MkdirAll(in.layout.Dir, 0o755); err != nil {
+			return err
+		}
 	}
 	for _, name := range hookdir.Names {
 		path := in.layout.Path(name)
@@ -34,8 +37,6 @@ func (in *installer) hooks(ctx context.Context) error {
 			if err := in.removeStale(name); err != nil {
 				return err
 			}
-		} else if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
 		}
 		if err := in.installHook(ctx, path, name, want); err != nil {
 			return err
@@ -52,15 +53,16 @@ func (in *installer) installHook(ctx context.Context, path, name string, want []
 		return err
 	}
 	if err != nil || !bytes.Equal(have, want) {
-		if err := atomicfile.Write(path, want, 0o755); err != nil {
+		err := in.do(change("install", "%s%s", rel, layoutWords(path, name)), func() error { return atomicfile.Write(path, want, 0o755) })
+		if err != nil {
 			return err
 		}
-		in.report.did("installed %s%s", rel, layoutWords(path, name))
-	} else if err := os.Chmod(path, 0o755); err != nil {
-		return err
+	} else if !in.DryRun {
+		if err := os.Chmod(path, 0o755); err != nil {
+			return err
+		}
 	}
-	_, err = in.settings.record(ctx, hookdir.Key(name), rel)
-	return err
+	return in.settings.record(ctx, hookdir.Key(name), rel)
 }
 
 // layoutWords says what runs a hook that git does not run itself.
@@ -88,27 +90,53 @@ func (in *installer) keepChained(name string) error {
 		if _, err := os.Lstat(chained); err == nil {
 			return diag.Hint(fmt.Errorf("both %s and %s are somebody else's hooks", from, chained), "merge them into %s and remove %s", chained, from)
 		}
-		if err := os.MkdirAll(filepath.Dir(chained), 0o755); err != nil {
+		err := in.do(change("keep", "%s as %s; it runs after Ward's", hookdir.Relative(in.Dir, from), hookdir.Relative(in.Dir, chained)), func() error {
+			return in.moveAside(from, chained, name)
+		})
+		if err != nil {
 			return err
 		}
-		if err := os.Rename(from, chained); err != nil {
-			return err
-		}
-		in.report.did("kept %s as %s; it runs after Ward's", hookdir.Relative(in.Dir, from), hookdir.Relative(in.Dir, chained))
 	}
 	return nil
 }
 
-// sameFile reports whether two regular files hold the same bytes.
+// moveAside makes a hook a chained one. It also stays where it is until Ward's replaces it,
+// so that no push meanwhile meets no hook.
+func (in *installer) moveAside(from, chained, name string) error {
+	if err := os.MkdirAll(filepath.Dir(chained), 0o755); err != nil {
+		return err
+	}
+	if !slices.Contains(in.before.Hooks, name) {
+		in.before.Hooks = append(in.before.Hooks, name)
+		if err := in.before.save(); err != nil {
+			return err
+		}
+	}
+	if from != filepath.Join(in.layout.Dir, name) {
+		return os.Rename(from, chained)
+	}
+	if os.Link(from, chained) == nil {
+		return nil
+	}
+	return os.Rename(from, chained) // a file system without hard links
+}
+
+// sameFile reports whether two regular files hold the same bytes, or two links lead to the
+// same place.
 func sameFile(a, b string) bool {
+	one, err1 := os.Readlink(a)
+	two, err2 := os.Readlink(b)
+	if err1 == nil || err2 == nil {
+		return err1 == nil && err2 == nil && one == two
+	}
 	for _, path := range []string{a, b} {
 		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 			return false
 		}
 	}
-	one, err1 := os.ReadFile(a)
-	two, err2 := os.ReadFile(b)
-	return err1 == nil && err2 == nil && bytes.Equal(one, two)
+	data, err1 := os.ReadFile(a)
+	other, err2 := os.ReadFile(b)
+	return err1 == nil && err2 == nil && bytes.Equal(data, other)
 }
 
 // removeStale removes Ward's hook from below a delegate that is there no more.
@@ -117,6 +145,5 @@ func (in *installer) removeStale(name string) error {
 	if !hookdir.IsWard(stale) {
 		return nil
 	}
-	in.report.did("removed %s: no delegate runs it", hookdir.Relative(in.Dir, stale))
-	return os.Remove(stale)
+	return in.do(change("remove", "%s: no delegate runs it", hookdir.Relative(in.Dir, stale)), func() error { return os.Remove(stale) })
 }

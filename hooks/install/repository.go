@@ -3,9 +3,7 @@ package install
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
@@ -18,21 +16,31 @@ import (
 	"git-ward/internal/git"
 )
 
-// repository makes the bare repository, or makes sure that there is one.
+// repository makes the bare repository where there is none, or makes HEAD of an empty one
+// name the branch that is to come.
 func (in *installer) repository(ctx context.Context) error {
-	entries, err := os.ReadDir(in.Dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if in.fresh {
+		return in.do(change("make", "the bare repository %s", in.Dir), func() error { return in.makeBare(ctx) })
+	}
+	out, err := in.repo.Output(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil || in.report.Project != "" || in.before.known && !in.before.Made || strings.TrimSpace(string(out)) == in.control.ProjectRef() {
+		return nil // the owner's choice
+	}
+	if id, err := in.repo.Ref(ctx, strings.TrimSpace(string(out))); err != nil || id != git.Zero {
 		return err
 	}
-	if len(entries) > 0 {
-		return in.existing(ctx)
-	}
-	cmd := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch=main", "--template=", "--object-format=sha1", in.Dir)
+	return in.do(change("make", "HEAD name %s", in.control.Project), func() error {
+		_, err := in.repo.Output(ctx, "symbolic-ref", "HEAD", in.control.ProjectRef())
+		return err
+	})
+}
+
+func (in *installer) makeBare(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch="+in.control.Project, "--template=", "--object-format=sha1", in.Dir)
 	cmd.Env = git.Elsewhere(git.Open("").Environ())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("git init: %w: %s", err, bytes.TrimSpace(out))
 	}
-	in.report.did("made the bare repository %s", in.Dir)
 	return nil
 }
 

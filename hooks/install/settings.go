@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"git-ward/hooks/push"
-	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
@@ -15,22 +14,33 @@ import (
 
 // settings are the repository's own settings of git's.
 type settings struct {
-	repo   *git.Repo
-	report *Report
+	repo *git.Repo
+	in   *installer
 }
 
-// get is a setting's value, "" where there is none.
-func (s settings) get(ctx context.Context, key string) string {
-	out, err := s.repo.Output(ctx, "config", "--local", "--get", key)
-	if err != nil {
-		return ""
+// all are a setting's values, none where there is none.
+func (s settings) all(ctx context.Context, key string) []string {
+	if s.in.fresh && s.in.DryRun {
+		return nil
 	}
-	return strings.TrimSuffix(string(out), "\n")
+	out, err := s.repo.Output(ctx, "config", "--local", "-z", "--get-all", key)
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}
+
+// get is a setting's value, the last where it has many, "" where there is none.
+func (s settings) get(ctx context.Context, key string) string {
+	if all := s.all(ctx, key); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return ""
 }
 
 // provide gives a setting its value where it has none.
 func (s settings) provide(ctx context.Context, key, value string) error {
-	if _, err := s.repo.Output(ctx, "config", "--local", "--get", key); err == nil {
+	if len(s.all(ctx, key)) > 0 {
 		return nil // also one that is empty
 	}
 	return s.enforce(ctx, key, value)
@@ -38,26 +48,52 @@ func (s settings) provide(ctx context.Context, key, value string) error {
 
 // enforce gives a setting its value, whatever it was, and reports a change.
 func (s settings) enforce(ctx context.Context, key, value string) error {
-	changed, err := s.record(ctx, key, value)
-	if changed {
-		s.report.did("set %s = %s", key, value)
+	if s.get(ctx, key) == value {
+		return nil
 	}
-	return err
+	return s.in.do(change("set", "%s = %s", key, value), func() error { return s.replace(ctx, key, value) })
 }
 
 // record is enforce without a word to the admin, for what Ward notes down for itself.
-func (s settings) record(ctx context.Context, key, value string) (changed bool, err error) {
-	if s.get(ctx, key) == value {
-		return false, nil
+func (s settings) record(ctx context.Context, key, value string) error {
+	if s.get(ctx, key) == value || s.in.DryRun {
+		return nil
 	}
-	_, err = s.repo.Output(ctx, "config", "--local", key, value)
-	return err == nil, err
+	return s.replace(ctx, key, value)
+}
+
+func (s settings) replace(ctx context.Context, key, value string) error {
+	if err := s.in.before.remember(key, s.all(ctx, key), []string{value}); err != nil {
+		return err
+	}
+	_, err := s.repo.Output(ctx, "config", "--local", "--replace-all", key, value)
+	return err
+}
+
+// add gives a setting that has many values those of some that it lacks.
+func (s settings) add(ctx context.Context, key string, c func(n int) Change, values ...string) error {
+	have := s.all(ctx, key)
+	lacks := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(have, v) })
+	if len(lacks) == 0 {
+		return nil
+	}
+	return s.in.do(c(len(lacks)), func() error {
+		if err := s.in.before.remember(key, have, append(slices.Clone(have), lacks...)); err != nil {
+			return err
+		}
+		for _, value := range lacks {
+			if _, err := s.repo.Output(ctx, "config", "--local", "--add", key, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // gitSettings sets what is unset in the repository's config. Two that would switch
 // Ward off are also put right when they were changed.
 func (in *installer) gitSettings(ctx context.Context) error {
-	c, err := config.Load(in.Dir)
+	c, err := in.loaded()
 	if err != nil {
 		return err
 	}
@@ -80,7 +116,10 @@ func (in *installer) gitSettings(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := in.settings.hideRefs(ctx); err != nil {
+	err = in.settings.add(ctx, "receive.hideRefs", func(n int) Change {
+		return change("set", "receive.hideRefs for %s that only the host moves", diag.Count(n, "ref"))
+	}, hiddenRefs...)
+	if err != nil {
 		return err
 	}
 	return in.nonceSeed(ctx, c)
@@ -89,26 +128,3 @@ func (in *installer) gitSettings(ctx context.Context) error {
 // hiddenRefs are the refs that no push may name; git refuses them by receive.hideRefs
 // before a hook is started, and goes on showing them to whoever fetches (AUD-2).
 var hiddenRefs = slices.Concat(push.HostOnly, []string{"refs/ward/lease", "refs/replace"})
-
-// hideRefs adds the host's refs to receive.hideRefs, which has many values.
-func (s settings) hideRefs(ctx context.Context) error {
-	out, err := s.repo.Output(ctx, "config", "--local", "--get-all", "receive.hideRefs")
-	if err != nil {
-		out = nil // none yet
-	}
-	hidden := strings.Split(string(out), "\n")
-	added := 0
-	for _, ref := range hiddenRefs {
-		if slices.Contains(hidden, ref) {
-			continue
-		}
-		if _, err := s.repo.Output(ctx, "config", "--local", "--add", "receive.hideRefs", ref); err != nil {
-			return err
-		}
-		added++
-	}
-	if added > 0 {
-		s.report.did("set receive.hideRefs for %s that only the host moves", diag.Count(added, "ref"))
-	}
-	return nil
-}

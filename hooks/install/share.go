@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"git-ward/internal/config"
@@ -23,9 +24,12 @@ const sharedKey = "core.sharedRepository"
 // the hooks write. Whoever may write there is an owner in effect, so a group that
 // also has others is not taken by itself: the admin names it, "@group".
 func (in *installer) share(ctx context.Context) error {
-	c, err := config.Load(in.Dir)
+	c, err := in.loaded()
 	if err != nil {
 		return err
+	}
+	if in.fresh && in.DryRun {
+		return nil
 	}
 	owner, err := ownerOf(in.Dir)
 	if err != nil {
@@ -47,6 +51,13 @@ func (in *installer) share(ctx context.Context) error {
 	if err := in.settings.provide(ctx, sharedKey, "group"); err != nil {
 		return err
 	}
+	if in.DryRun {
+		in.report.Changes = append(in.report.Changes, change("open", "the repository to group %d, whose members can then write to it and are owners in effect", gid))
+		return nil
+	}
+	if err := in.rememberModes(gid); err != nil {
+		return err
+	}
 	changed, err := in.tree.openTo(gid)
 	if errors.Is(err, fs.ErrPermission) {
 		in.report.warn(diag.Hint(fmt.Errorf("%w: only a member of the group, or root, can give files to group %d", err, gid),
@@ -54,19 +65,42 @@ func (in *installer) share(ctx context.Context) error {
 		return nil
 	}
 	if changed > 0 {
-		in.report.did("opened %s to group %d, whose members can write to the repository and are owners in effect", diag.Count(changed, "path"), gid)
+		in.report.Changes = append(in.report.Changes, change("open", "%s to group %d, whose members can write to the repository and are owners in effect", diag.Count(changed, "path"), gid))
 	}
 	return err
 }
 
+// rememberModes writes down who might do what with the paths that openTo changes; those of
+// objects and reflogs are git's own to make, and are left open.
+func (in *installer) rememberModes(gid int) error {
+	known := map[string]bool{}
+	for _, m := range in.before.Modes {
+		known[m.Path] = true
+	}
+	err := in.tree.eachFile(func(_ *os.Root, rel string, info fs.FileInfo) error {
+		to, ok := groupMode(rel, info.Mode())
+		st := info.Sys().(*syscall.Stat_t)
+		first, below, _ := strings.Cut(rel, "/")
+		if !ok || to == info.Mode() && int(st.Gid) == gid || known[rel] || first == "ward" || below != "" && (first == "objects" || first == "logs") {
+			return nil
+		}
+		in.before.Modes = append(in.before.Modes, mode{rel, info.Mode(), int(st.Gid)})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return in.before.save()
+}
+
 // keepToOwner closes a repository that no group shares to others than its owner.
 func (in *installer) keepToOwner(ctx context.Context) error {
-	if in.settings.get(ctx, sharedKey) != "" {
+	if in.settings.get(ctx, sharedKey) != "" || in.DryRun {
 		return nil // the admin's own arrangement
 	}
 	closed, err := in.tree.closeToOthers()
 	for _, path := range closed {
-		in.report.did("closed %s to others than the owner", path)
+		in.report.Changes = append(in.report.Changes, change("close", "%s to others than the owner", path))
 	}
 	return err
 }
@@ -74,6 +108,9 @@ func (in *installer) keepToOwner(ctx context.Context) error {
 // giveToOwner gives to a user what root has made in the user's repository, and
 // could not extend otherwise.
 func (in *installer) giveToOwner(context.Context) error {
+	if in.DryRun {
+		return nil
+	}
 	owner, err := ownerOf(in.Dir)
 	if err != nil || owner.Uid == 0 || os.Geteuid() != 0 {
 		return err

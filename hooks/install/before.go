@@ -1,0 +1,116 @@
+package install
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+)
+
+// beforeFile is where the record of what stood before lies. It is written before each
+// change that it is about, so that a kill leaves nothing that nobody remembers.
+const beforeFile = "ward/before.json"
+
+// maxBefore bounds the file, in bytes.
+const maxBefore = 64 << 20
+
+// before is what stood in the repository before Ward, as far as init changed it.
+type before struct {
+	dir   string
+	known bool // it is on disk
+
+	Made     bool               `json:"made"`               // Ward made the repository
+	Assumed  bool               `json:"assumed,omitempty"`  // an earlier version installed Ward, and wrote nothing down
+	Config   []byte             `json:"config"`             // the whole file, as it was
+	Settings map[string]setting `json:"settings"`           // those that init changed
+	Hooks    []string           `json:"hooks"`              // the names of hooks that were there
+	HooksDir bool               `json:"hooks_dir"`          // the directory of hooks was there
+	Reflogs  bool               `json:"reflogs"`            // logs/ was there
+	Branches []string           `json:"branches,omitempty"` // the project's own, below agent/ and rescue/
+	Modes    []mode             `json:"modes,omitempty"`    // of paths that were opened to a group
+}
+
+// setting is a setting of git's before and after init: all its values.
+type setting struct {
+	Before []string `json:"before"`
+	After  []string `json:"after"`
+}
+
+// mode is who may do what with a path.
+type mode struct {
+	Path string      `json:"path"`
+	Mode fs.FileMode `json:"mode"`
+	GID  int         `json:"gid"`
+}
+
+// load reads the record, where there is one.
+func (b *before) load() error {
+	path := filepath.Join(b.dir, beforeFile)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.Size() > maxBefore {
+		err = fmt.Errorf("%s has %d bytes", path, info.Size())
+	}
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, b); err != nil {
+		return diag.Hint(fmt.Errorf("%s, which says what stood before Ward, cannot be read: %w", path, err), "put it aside; then settings and hooks are as init finds them")
+	}
+	b.known = true
+	return nil
+}
+
+// save writes it.
+func (b *before) save() error {
+	data, err := json.MarshalIndent(b, "", "\t")
+	if err != nil {
+		return err
+	}
+	b.known = true
+	return atomicfile.WritePrivate(filepath.Join(b.dir, beforeFile), append(data, '\n'), 0o600)
+}
+
+// begin writes down the repository as it is, once. Where an earlier version of Ward
+// installed itself, what is Ward's by its look counts as not there before.
+func (in *installer) begin() error {
+	b := in.before
+	if b.known {
+		return nil
+	}
+	var err error
+	if b.Config, err = os.ReadFile(filepath.Join(in.Dir, "config")); err != nil {
+		return err
+	}
+	_, err = os.Stat(filepath.Join(in.Dir, config.Path))
+	b.Made, b.Assumed, b.Settings = in.fresh, err == nil, map[string]setting{}
+	_, err = os.Stat(filepath.Join(in.Dir, "logs"))
+	b.Reflogs = err == nil
+	_, err = os.Stat(in.layout.Dir)
+	b.HooksDir = err == nil
+	b.Branches = in.own
+	return b.save()
+}
+
+// remember writes down a setting before its first change, and what it becomes.
+func (b *before) remember(key string, had, becomes []string) error {
+	s, ok := b.Settings[key]
+	if !ok {
+		s.Before = had
+	}
+	s.After = becomes
+	b.Settings[key] = s
+	return b.save()
+}

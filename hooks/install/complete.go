@@ -1,0 +1,71 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/hookdir"
+)
+
+// complete refuses a repository that does not hold all of its own history: what the gate
+// judges and the fence shows has to be there, and to stay there.
+func (in *installer) complete(ctx context.Context) error {
+	for _, c := range []struct{ file, what, hint string }{
+		{"shallow", "is shallow: commits of its history are missing", "git --git-dir=%s fetch --unshallow"},
+		{"objects/info/alternates", "borrows objects from another repository (objects/info/alternates), which may lose them and is not in the fence",
+			"git --git-dir=%[1]s repack -a -d && rm %[1]s/objects/info/alternates"},
+	} {
+		info, err := os.Stat(filepath.Join(in.Dir, c.file))
+		if err == nil && info.Size() > 0 {
+			return diag.Hint(fmt.Errorf("%s %s", in.Dir, c.what), c.hint, in.Dir)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if in.settings.get(ctx, "extensions.partialClone") != "" || in.settings.get(ctx, "remote.origin.promisor") == "true" {
+		return diag.Hint(fmt.Errorf("%s is a partial clone: objects of its history are missing", in.Dir), "git clone --bare the whole of it")
+	}
+	if format := in.settings.get(ctx, "extensions.refStorage"); format != "" && format != "files" {
+		return diag.Hint(fmt.Errorf("%s keeps its refs as %s; Ward reads files only", in.Dir, format), "git --git-dir=%s refs migrate --ref-format=files", in.Dir)
+	}
+	return nil
+}
+
+// ownLayout is the directory of hooks that the repository itself names, so that its hooks
+// stay in force; "" where it names none. One that lies elsewhere may serve other
+// repositories, too, and their pushes are not Ward's to judge.
+func (in *installer) ownLayout(ctx context.Context) (string, error) {
+	named := in.settings.get(ctx, "core.hooksPath")
+	dir := filepath.Join(in.Dir, "hooks")
+	if named != "" {
+		dir = named
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(in.Dir, dir)
+		}
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	bare, err := filepath.EvalSymlinks(in.Dir)
+	if err != nil {
+		return "", err
+	}
+	if rel := hookdir.Relative(bare, real); filepath.IsAbs(rel) {
+		return "", diag.Hint(fmt.Errorf("the hooks of %s are in %s, which other repositories may use, too", in.Dir, real),
+			"give it hooks of its own: cp -a %[2]s/. %[1]s/own-hooks && git --git-dir=%[1]s config core.hooksPath own-hooks; or, for all of them: git ward init --hooks %[2]s --bare %[1]s", in.Dir, real)
+	} else if named != "" && rel != "." {
+		return strings.TrimSuffix(rel, "/"), nil
+	}
+	return "", nil
+}

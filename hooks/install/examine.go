@@ -1,0 +1,178 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/branches"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+)
+
+const mainName = "main"
+
+// examine finds out what the repository is, before anything is changed: one that Ward is to
+// make, one of Ward's, or a project's that can be adopted.
+func (in *installer) examine(ctx context.Context) error {
+	entries, err := os.ReadDir(in.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	in.fresh = len(entries) == 0
+	if !in.fresh {
+		if err := in.existing(ctx); err != nil {
+			return err
+		}
+	}
+	if err := in.before.load(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(in.Dir, config.Path)); err == nil {
+		return in.settled()
+	}
+	refs, err := in.refs(ctx)
+	if err != nil {
+		return err
+	}
+	if len(refs) == 0 {
+		in.control = config.Control{Branch: mainName, Project: mainName}
+		if in.Control != "" {
+			in.control = config.Control{Branch: in.Control, Project: in.Control}
+		}
+		return in.named()
+	}
+	return in.adopt(ctx, refs)
+}
+
+// settled takes the branches that an earlier run wrote into the settings.
+func (in *installer) settled() error {
+	c, err := config.Load(in.Dir)
+	if err != nil {
+		return err
+	}
+	in.control = c.Control
+	if in.Control != "" && in.Control != c.Control.Branch {
+		return diag.Hint(fmt.Errorf("the control branch of %s is %s since init, not %s", in.Dir, c.Control.Branch, in.Control),
+			"git ward init --remove --bare %s takes Ward out; then init with --control %s", in.Dir, in.Control)
+	}
+	return nil
+}
+
+// refs are the repository's, by name.
+func (in *installer) refs(ctx context.Context) (map[string]string, error) {
+	if in.fresh {
+		return nil, nil
+	}
+	reader := in.repo.Reader(ctx)
+	defer reader.Close()
+	return reader.Refs("refs/")
+}
+
+// adopt chooses the two branches of a repository with a history, and refuses what Ward
+// could not guard.
+func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
+	if err := in.complete(ctx); err != nil {
+		return err
+	}
+	project, err := in.project(ctx, refs)
+	if err != nil {
+		return err
+	}
+	in.control = config.Control{Branch: in.Control, Project: project}
+	if in.Control == "" {
+		in.control.Branch = branches.Adopted
+	}
+	if err := in.named(); err != nil {
+		return err
+	}
+	if err := in.inTheWay(refs); err != nil {
+		return err
+	}
+	somebodys := diag.Hint(fmt.Errorf("the branch %s is the project's own, and Ward's documents need one of theirs", in.control.Branch), "git ward init --bare --control NAME %s", in.Dir)
+	if in.Control == "" && !in.control.Split() {
+		return somebodys
+	}
+	in.report.Project, in.own = refs[in.control.ProjectRef()], ownBranches(refs)
+	if len(in.own) > 0 {
+		in.report.warn(diag.Hint(fmt.Errorf("%s is below agent/ or rescue/, where the agent may move and delete branches from now on", strings.Join(in.own, ", ")), "git --git-dir=%s branch -m OLD NEW", in.Dir))
+	}
+	ref := in.control.Ref()
+	if refs[ref] == "" || !in.control.Split() {
+		return nil
+	}
+	ours, err := in.ours(ctx, ref)
+	if err == nil && !ours {
+		return somebodys
+	}
+	return err
+}
+
+// named holds the branches to what settings may say.
+func (in *installer) named() error {
+	if err := in.control.Check(); err != nil {
+		return diag.Hint(err, "rename it: git --git-dir=%s branch -m OLD NEW", in.Dir)
+	}
+	return nil
+}
+
+// project is the branch that HEAD names, which a clone checks out.
+func (in *installer) project(ctx context.Context, refs map[string]string) (string, error) {
+	name := ""
+	for ref := range refs {
+		if branch, ok := strings.CutPrefix(ref, heads); ok && (name == "" || branch < name) {
+			name = branch
+		}
+	}
+	hint := fmt.Sprintf("git --git-dir=%s symbolic-ref HEAD refs/heads/%s", in.Dir, name)
+	if name == "" {
+		return "", diag.Hint(fmt.Errorf("%s has refs, but no branch that could be the project's", in.Dir), "push the project's branch first")
+	}
+	out, err := in.repo.Output(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil {
+		return "", diag.Hint(fmt.Errorf("HEAD of %s is detached: it does not say which branch is the project's", in.Dir), "%s", hint)
+	}
+	head := strings.TrimSpace(string(out))
+	if refs[head] == "" {
+		return "", diag.Hint(fmt.Errorf("HEAD of %s names %s, which has no commit, but the repository has branches", in.Dir, head), "%s", hint)
+	}
+	name, ok := strings.CutPrefix(head, heads)
+	if !ok {
+		return "", diag.Hint(fmt.Errorf("HEAD of %s names %s, which is no branch", in.Dir, head), "%s", hint)
+	}
+	return name, nil
+}
+
+// inTheWay refuses branches whose names leave no room for Ward's: git keeps no branch below
+// the name of another.
+func (in *installer) inTheWay(refs map[string]string) error {
+	control := in.control.Ref()
+	for ref := range refs {
+		name := strings.TrimPrefix(ref, heads)
+		switch {
+		case refs["refs/ward/audit"] == "" && (ref == "refs/notes/audit" || ref == "refs/notes/lessons" || ref == "refs/notes/certificates"):
+			return diag.Hint(fmt.Errorf("%s is the project's own, and Ward keeps notes of its own there", ref), "git --git-dir=%[1]s update-ref %[2]s-before %[2]s && git --git-dir=%[1]s update-ref -d %[2]s", in.Dir, ref)
+		case ref == heads+"agent", ref == heads+"rescue":
+			return diag.Hint(fmt.Errorf("the branch %s stands where the agent's %s/... are to be", name, name), "git --git-dir=%s branch -m %s NEW", in.Dir, name)
+		case strings.HasPrefix(ref, control+"/"), strings.HasPrefix(control, ref+"/"):
+			return diag.Hint(fmt.Errorf("the branch %s stands in the way of a branch %s", name, in.control.Branch), "git ward init --bare --control NAME %s", in.Dir)
+		}
+	}
+	return nil
+}
+
+// ours reports whether a branch is a control branch that an earlier run made: it has
+// COMMS.md, and Ward wrote its first commit.
+func (in *installer) ours(ctx context.Context, ref string) (bool, error) {
+	if _, err := in.repo.Output(ctx, "cat-file", "-e", ref+":"+comms.Path); err != nil {
+		return false, nil
+	}
+	out, err := in.repo.Output(ctx, "rev-list", "--max-parents=0", "--max-count=2", "--format=%an <%ae>", "--no-commit-header", ref)
+	return err == nil && strings.TrimSpace(string(out)) == git.Ward, err
+}

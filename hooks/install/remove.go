@@ -1,0 +1,269 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/flock"
+	"git-ward/internal/hookdir"
+)
+
+// Removal says how Ward is taken out of a repository.
+type Removal struct {
+	Dir   string // the bare repository, absolute
+	Purge bool   // refs, too: the control branch, audit, units, records, verdicts, the agent's branches
+}
+
+// Plan is what a removal does, in its order.
+type Plan struct {
+	Steps []Step
+	Lost  []string // what nobody has after it, in words
+	Stays []string // what is left behind, in words, with what would take it away
+
+	dir string
+}
+
+// Step is one change of a plan. Done twice it does no harm, so that a removal which was
+// killed is finished by the next one.
+type Step struct {
+	Change
+	do func() error
+}
+
+// launchLock is the file that a running launcher holds (sandbox/fence).
+const launchLock = "ward/launch.lock"
+
+// remover is one removal.
+type remover struct {
+	*installer
+	plan  *Plan
+	purge bool
+}
+
+// PlanRemoval looks at a repository, changes nothing, and says what taking Ward out
+// of it would do: hooks, settings of git's and modes become what they were before init,
+// ward/ goes, and with Purge the refs that Ward made. What was merged into the
+// project's branches stays.
+func PlanRemoval(ctx context.Context, want Removal) (*Plan, error) {
+	r := &remover{installer: newInstaller(Request{Dir: want.Dir}), plan: &Plan{dir: want.Dir}, purge: want.Purge}
+	entries, err := os.ReadDir(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, fmt.Errorf("%s is an empty directory", r.Dir)
+	}
+	if err := r.existing(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.before.load(); err != nil {
+		return nil, err
+	}
+	if err := r.findInstalled(ctx); err != nil {
+		return nil, err
+	}
+	if !r.installed() {
+		return r.plan, r.refs(ctx) // some may be left
+	}
+	for _, part := range []func(context.Context) error{r.hooksBack, r.settingsBack, r.modesBack, r.refs, r.reflogs, r.files} {
+		if err := part(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.plan, nil
+}
+
+// Carry carries a plan out, and tells of each step. No launcher may run meanwhile.
+func (p *Plan) Carry(ctx context.Context, did func(Change)) error {
+	if _, err := os.Stat(filepath.Join(p.dir, "ward")); err == nil {
+		lock, err := flock.File(ctx, filepath.Join(p.dir, launchLock), 0)
+		if errors.Is(err, flock.ErrHeld) {
+			lock.Close()
+			return diag.Hint(fmt.Errorf("the agent runs on %s", p.dir), "git ward launch stop --bare %s", p.dir)
+		}
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
+	}
+	for _, s := range p.Steps {
+		if err := s.do(); err != nil {
+			return err
+		}
+		did(s.Change)
+	}
+	return nil
+}
+
+func (r *remover) step(c Change, do func() error) { r.plan.Steps = append(r.plan.Steps, Step{c, do}) }
+
+// findInstalled finds where the hooks are and what the branches are called.
+func (r *remover) findInstalled(ctx context.Context) error {
+	r.control = config.Control{Branch: "ward", Project: mainName}
+	if _, err := os.Stat(filepath.Join(r.Dir, config.Path)); err == nil {
+		if c, err := config.Load(r.Dir); err == nil { // one that cannot be read goes, too
+			r.control = c.Control
+		}
+	}
+	named := ""
+	if path := r.settings.get(ctx, hookdir.Key(hookdir.Names[0])); path != "" {
+		named = hookdir.DirOf(path, hookdir.Names[0])
+	}
+	layout, err := hookdir.Find(r.Dir, named)
+	r.layout = layout
+	return err
+}
+
+// installed reports whether anything of Ward's but refs is in the repository.
+func (r *remover) installed() bool {
+	_, err := os.Lstat(filepath.Join(r.Dir, "ward"))
+	return err == nil || r.before.known || slices.ContainsFunc(hookdir.Names, func(name string) bool { return hookdir.IsWard(r.layout.Path(name)) })
+}
+
+// hooksBack puts the hooks back that stood in the place of Ward's.
+func (r *remover) hooksBack(context.Context) error {
+	for _, name := range hookdir.Names {
+		path := r.layout.Path(name)
+		if !hookdir.IsWard(path) {
+			path = filepath.Join(r.layout.Dir, name)
+		}
+		chained, rel := r.layout.Chained(name), hookdir.Relative(r.Dir, path)
+		_, missing := os.Lstat(chained)
+		_, gone := os.Lstat(path)
+		switch {
+		case missing == nil && (gone != nil || hookdir.IsWard(path) || sameFile(path, chained)):
+			r.step(change("put", "%s back as %s", hookdir.Relative(r.Dir, chained), rel), func() error { return renameAgain(chained, path) })
+		case missing == nil:
+			r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("%s, because %s is not Ward's any more", hookdir.Relative(r.Dir, chained), rel))
+		case hookdir.IsWard(path):
+			r.step(change("remove", "%s", rel), func() error { return removeAgain(path) })
+		}
+		if stale := r.layout.Stale(name); stale != path && hookdir.IsWard(stale) {
+			r.step(change("remove", "%s", hookdir.Relative(r.Dir, stale)), func() error { return removeAgain(stale) })
+		}
+	}
+	dir := hookdir.ChainedDir(r.layout.Dir)
+	if _, err := os.Lstat(dir); err == nil {
+		r.step(change("remove", "%s/", hookdir.Relative(r.Dir, dir)), func() error { return removeLinks(dir) })
+	}
+	if entries, err := os.ReadDir(r.layout.Dir); err == nil && r.before.known && !r.before.HooksDir && r.onlyWard(entries) {
+		r.step(change("remove", "%s/", hookdir.Relative(r.Dir, r.layout.Dir)), func() error { return removeEmpty(r.layout.Dir) })
+	}
+	return nil
+}
+
+// onlyWard reports whether a directory of hooks holds Ward's and nothing else.
+func (r *remover) onlyWard(entries []os.DirEntry) bool {
+	for _, e := range entries {
+		if !hookdir.IsWard(filepath.Join(r.layout.Dir, e.Name())) {
+			return false
+		}
+	}
+	return true
+}
+
+// renameAgain renames a file, unless that was done.
+func renameAgain(from, to string) error {
+	err := os.Rename(from, to)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	// Two names of one file, from an init that was killed, are not renamed (rename(2)).
+	return errors.Join(err, removeAgain(from))
+}
+
+func removeAgain(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// removeEmpty removes a directory if nothing is in it.
+func removeEmpty(dir string) error {
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		return nil
+	}
+	return removeAgain(dir)
+}
+
+// removeLinks removes the links that a chained hook's siblings were shown by, and the
+// directory when nothing else is in it.
+func removeLinks(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	beside := filepath.Join("..", strings.TrimSuffix(filepath.Base(dir), ".chained"))
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if to, err := os.Readlink(path); err == nil && to == filepath.Join(beside, e.Name()) {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return removeEmpty(dir)
+}
+
+// modesBack gives paths that were opened to a group their old modes.
+func (r *remover) modesBack(context.Context) error {
+	if len(r.before.Modes) == 0 {
+		return nil
+	}
+	r.step(change("close", "%s that were opened to a group; objects stay open to it", diag.Count(len(r.before.Modes), "path")), func() error {
+		root, err := os.OpenRoot(r.Dir)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		for _, m := range r.before.Modes {
+			if err := errors.Join(root.Lchown(m.Path, -1, m.GID), root.Chmod(m.Path, m.Mode)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+		return nil
+	})
+	return nil
+}
+
+// reflogs removes those that only Ward's core.logAllRefUpdates made.
+func (r *remover) reflogs(context.Context) error {
+	logs := filepath.Join(r.Dir, "logs")
+	if _, err := os.Stat(logs); err == nil && r.before.known && !r.before.Reflogs && !r.before.Made {
+		r.step(change("remove", "logs/, the reflogs that were begun for Ward"), func() error { return os.RemoveAll(logs) })
+	}
+	return nil
+}
+
+// files removes ward/, and last in it the record of what stood before.
+func (r *remover) files(context.Context) error {
+	ward := filepath.Join(r.Dir, "ward")
+	if _, err := os.Lstat(ward); err != nil {
+		return nil
+	}
+	r.plan.Lost = append(r.plan.Lost, "the settings in ward/config.toml, and the door's key")
+	r.step(change("remove", "ward/"), func() error {
+		entries, err := os.ReadDir(ward)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			if e.Name() == filepath.Base(beforeFile) {
+				continue
+			}
+			if err := os.RemoveAll(filepath.Join(ward, e.Name())); err != nil {
+				return err
+			}
+		}
+		return os.RemoveAll(ward)
+	})
+	return nil
+}

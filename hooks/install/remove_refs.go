@@ -1,0 +1,144 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+// kinds are the refs that Ward makes, and what is lost with them.
+var kinds = []struct{ prefix, what string }{
+	{"refs/ward/audit", "the audit: who pushed what, and what was refused"},
+	{"refs/ward/uow/", "the journals of units of work: their budgets, claims and states"},
+	{"refs/ward/record/", "the records of units of work: evidence, plans, learnings, post-mortems"},
+	{"refs/ward/", "what else the host noted"},
+	{"refs/notes/audit", "the audit's notes on commits"},
+	{"refs/notes/lessons", "the lessons' notes on commits"},
+	{"refs/notes/certificates", "the verdicts on claimed commits"},
+}
+
+// agents are branches of the agent's, where nobody wrote down which were the project's.
+var agents = regexp.MustCompile(`^refs/heads/(agent/D-[0-9].*|rescue/.+)$`)
+
+// refs plans what becomes of the refs: without Purge they are only told.
+func (r *remover) refs(ctx context.Context) error {
+	all, err := r.installer.refs(ctx)
+	if err != nil {
+		return err
+	}
+	var updates []git.RefUpdate
+	var lost []string
+	take := func(ref string) {
+		updates = append(updates, git.RefUpdate{Ref: ref, Old: all[ref], New: git.Zero})
+		delete(all, ref)
+	}
+	for _, kind := range kinds {
+		n := 0
+		for _, ref := range slices.Sorted(maps.Keys(all)) {
+			if ref == kind.prefix || strings.HasPrefix(ref, kind.prefix) && strings.HasSuffix(kind.prefix, "/") || strings.HasPrefix(ref, kind.prefix+"-") {
+				take(ref)
+				n++
+			}
+		}
+		if n > 0 {
+			lost = append(lost, fmt.Sprintf("%s (%s)", kind.what, diag.Count(n, "ref")))
+		}
+	}
+	control, err := r.controlRef(ctx, all)
+	if err != nil {
+		return err
+	}
+	if control != "" {
+		take(control)
+		lost = append(lost, fmt.Sprintf("the branch %s: COMMS.md with its directives and reports, protocols, lessons", strings.TrimPrefix(control, heads)))
+	}
+	branches, err := r.agentBranches(ctx, all)
+	if err != nil {
+		return err
+	}
+	for _, b := range branches {
+		take(b.ref)
+		if b.unmerged > 0 {
+			lost = append(lost, fmt.Sprintf("the branch %s: %s on no other branch", strings.TrimPrefix(b.ref, heads), diag.Count(b.unmerged, "commit")))
+		}
+	}
+	if !r.control.Split() && all[r.control.Ref()] != "" {
+		r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("Ward's documents on %s, as files of its commits: git rm COMMS.md SYSTEM.md ... where they are not wanted", r.control.Branch))
+	}
+	if len(updates) == 0 {
+		return nil
+	}
+	if !r.purge {
+		r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("%s of Ward's; --purge deletes them: %s", diag.Count(len(updates), "ref"), strings.Join(lost, "; ")))
+		return nil
+	}
+	r.plan.Lost = append(r.plan.Lost, lost...)
+	r.step(change("delete", "%s of Ward's", diag.Count(len(updates), "ref")), func() error {
+		if err := r.repo.UpdateRefs(ctx, "ward: remove", updates...); err != nil {
+			return err
+		}
+		for _, dir := range []string{"logs/refs/ward", "logs/refs/notes"} { // git leaves these, empty
+			if err := removeEmpty(filepath.Join(r.Dir, dir)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return nil
+}
+
+// controlRef is the control branch, where it is one of its own and Ward's.
+func (r *remover) controlRef(ctx context.Context, all map[string]string) (string, error) {
+	ref := r.control.Ref()
+	if !r.control.Split() || all[ref] == "" {
+		return "", nil
+	}
+	ours, err := r.ours(ctx, ref)
+	if err != nil || !ours {
+		return "", err
+	}
+	return ref, nil
+}
+
+// agentBranch is a branch of the agent's, and how much of it is nowhere else.
+type agentBranch struct {
+	ref      string
+	unmerged int
+}
+
+// agentBranches are those that were not the project's before.
+func (r *remover) agentBranches(ctx context.Context, all map[string]string) (list []agentBranch, err error) {
+	for _, ref := range slices.Sorted(maps.Keys(all)) {
+		below := strings.HasPrefix(ref, heads+"agent/") || strings.HasPrefix(ref, heads+"rescue/")
+		if !below || slices.Contains(r.before.Branches, ref) || (!r.before.known || r.before.Assumed) && !agents.MatchString(ref) {
+			continue
+		}
+		out, err := r.repo.Output(ctx, "rev-list", "--count", ref, "--not", "--exclude="+ref, "--glob=refs/heads")
+		if err != nil {
+			return nil, err
+		}
+		b := agentBranch{ref: ref}
+		if _, err := fmt.Sscan(string(out), &b.unmerged); err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	return list, nil
+}
+
+// ownBranches are the project's branches in the places that are the agent's from now on.
+func ownBranches(refs map[string]string) (list []string) {
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		if strings.HasPrefix(ref, heads+"agent/") || strings.HasPrefix(ref, heads+"rescue/") {
+			list = append(list, ref)
+		}
+	}
+	return list
+}

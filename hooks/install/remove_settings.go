@@ -1,0 +1,153 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/hookdir"
+)
+
+// settingsBack gives each setting of git's that init changed the values it had. One that
+// somebody changed since is his, and stays. Where nothing else was changed, the file
+// becomes byte by byte what it was.
+func (r *remover) settingsBack(ctx context.Context) error {
+	r.assume(ctx)
+	var back []string
+	for _, key := range slices.Sorted(maps.Keys(r.before.Settings)) {
+		s, now := r.before.Settings[key], r.settings.all(ctx, key)
+		switch {
+		case slices.Equal(now, s.Before):
+		case key == "receive.hideRefs" || key == "include.path":
+			back = append(back, key) // values of others are kept
+		case slices.Equal(now, s.After):
+			back = append(back, key)
+		default:
+			r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("%s = %s, which somebody changed after init", key, strings.Join(now, ", ")))
+		}
+	}
+	if len(back) == 0 && !r.before.known {
+		return nil
+	}
+	what := "the settings of git to what they were: " + strings.Join(back, " ")
+	if len(back) == 0 {
+		what = "git's config file to what it was"
+	}
+	r.step(change("set", "%s", what), func() error {
+		for _, key := range back {
+			if err := r.putBack(ctx, key, r.before.Settings[key]); err != nil {
+				return err
+			}
+		}
+		return r.exactly(ctx)
+	})
+	return nil
+}
+
+// assume fills in what an earlier version did not write down: a setting that has the value
+// that init gives was init's.
+func (r *remover) assume(ctx context.Context) {
+	if r.before.Settings == nil {
+		r.before.Settings = map[string]setting{}
+	}
+	if r.before.known && !r.before.Assumed {
+		return
+	}
+	ours := map[string][]string{"receive.hideRefs": hiddenRefs}
+	for _, name := range hookdir.Names {
+		ours[hookdir.Key(name)] = r.settings.all(ctx, hookdir.Key(name))
+	}
+	for key, value := range map[string]string{
+		"core.hooksPath": hookdir.Relative(r.Dir, r.layout.Dir), "core.logAllRefUpdates": "always", "receive.fsckObjects": "true", "receive.maxInputSize": "67108864",
+		"receive.advertisePushOptions": "true", "receive.autogc": "false", "gc.auto": "0", "include.path": nonceFile,
+	} {
+		if now := r.settings.all(ctx, key); slices.Equal(now, []string{value}) || key == "include.path" {
+			ours[key] = []string{value}
+		}
+	}
+	for key, after := range ours {
+		if _, ok := r.before.Settings[key]; !ok {
+			r.before.Settings[key] = setting{After: after}
+		}
+	}
+}
+
+// putBack gives a setting the values that it had, and leaves values of others.
+func (r *remover) putBack(ctx context.Context, key string, s setting) error {
+	values := s.Before
+	if key == "receive.hideRefs" || key == "include.path" {
+		values = nil
+		for _, v := range r.settings.all(ctx, key) {
+			if slices.Contains(s.Before, v) || !slices.Contains(s.After, v) {
+				values = append(values, v)
+			}
+		}
+	}
+	if len(r.settings.all(ctx, key)) > 0 {
+		if _, err := r.repo.Output(ctx, "config", "--local", "--unset-all", key); err != nil {
+			return err
+		}
+	}
+	for _, v := range values {
+		if _, err := r.repo.Output(ctx, "config", "--local", "--add", key, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exactly restores the bytes of git's config file where it says what it said before, and
+// has the same comments.
+func (r *remover) exactly(ctx context.Context) error {
+	path := filepath.Join(r.Dir, "config")
+	now, err := os.ReadFile(path)
+	if err != nil || !r.before.known || bytes.Equal(now, r.before.Config) {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	old := filepath.Join(r.Dir, "ward/config.before")
+	if err := atomicfile.WritePrivate(old, r.before.Config, 0o600); err != nil {
+		return err
+	}
+	a, err := r.list(ctx, path)
+	if err != nil {
+		return err
+	}
+	b, err := r.list(ctx, old)
+	if err != nil || a != b || remarks(now) != remarks(r.before.Config) {
+		return err
+	}
+	return atomicfile.WritePrivate(path, r.before.Config, info.Mode().Perm())
+}
+
+// list is all that a config file says, sorted, because sections may be written in pieces.
+func (r *remover) list(ctx context.Context, path string) (string, error) {
+	out, err := r.repo.Output(ctx, "config", "--file", path, "--no-includes", "--list", "-z")
+	lines := strings.Split(string(out), "\x00")
+	slices.SortStableFunc(lines, func(a, b string) int { // values of one key keep their order
+		x, _, _ := strings.Cut(a, "\n")
+		y, _, _ := strings.Cut(b, "\n")
+		return strings.Compare(x, y)
+	})
+	return strings.Join(lines, "\x00"), err
+}
+
+// remarks are the comments of a config file.
+func remarks(data []byte) string {
+	var all []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
+			all = append(all, line)
+		}
+	}
+	return strings.Join(all, "\n")
+}

@@ -1,0 +1,240 @@
+package install
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"git-ward/internal/config"
+)
+
+func matches(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
+
+// take takes Ward out of a repository, refs and all.
+func take(t *testing.T, dir string) {
+	t.Helper()
+	plan, err := PlanRemoval(t.Context(), Removal{Dir: dir, Purge: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Carry(t.Context(), func(Change) {}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRemoves: after init and remove a repository is what it was, to the byte and the mode,
+// however its hooks lie; what was merged meanwhile stays (CTRL-1).
+func TestRemoves(t *testing.T) {
+	for name, arrange := range map[string]func(dir string){
+		"a hook": func(string) {},
+		"no hooks at all": func(dir string) {
+			if err := os.RemoveAll(filepath.Join(dir, "hooks")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a link to a hook": func(dir string) {
+			if err := os.Symlink("../description", filepath.Join(dir, "hooks/post-receive")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a delegate": func(dir string) {
+			overwrite(t, filepath.Join(dir, "hooks/pre-receive"), "#!/bin/sh\nfor h in hooks/pre-receive.d/*; do $h; done\n")
+			if err := os.Mkdir(filepath.Join(dir, "hooks/pre-receive.d"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"custom_hooks": func(dir string) {
+			if err := os.Mkdir(filepath.Join(dir, "custom_hooks"), 0o750); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"hooks of its own choice": func(dir string) {
+			if err := os.Rename(filepath.Join(dir, "hooks"), filepath.Join(dir, "ours")); err != nil {
+				t.Fatal(err)
+			}
+			gitIn(t, dir, "config", "core.hooksPath", "ours")
+		},
+		"reflogs": func(dir string) { gitIn(t, dir, "config", "core.logAllRefUpdates", "true") },
+		"no exec bit": func(dir string) {
+			if err := os.Chmod(filepath.Join(dir, "hooks/pre-receive"), 0o640); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a branch of the agent's name": func(dir string) { gitIn(t, dir, "branch", "agent/smith", "topic") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := request(t, project(t, "master"))
+			arrange(want.Dir)
+			gitIn(t, want.Dir, "update-ref", "-m", "x", "refs/heads/topic", "v1.0.0") // makes the reflog, where there are any
+			before := state(t, want.Dir)
+			run(t, want)
+			gitIn(t, want.Dir, "branch", "agent/D-1", "topic")
+			gitIn(t, want.Dir, "update-ref", "refs/ward/uow/D-1.1", "topic")
+			run(t, want)
+			take(t, want.Dir)
+			if diff := differ(before, state(t, want.Dir)); len(diff) > 0 {
+				t.Errorf("%s", strings.Join(diff, "\n"))
+			}
+			gitIn(t, want.Dir, "fsck", "--strict")
+			if plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir, Purge: true}); err != nil || len(plan.Steps) > 0 {
+				t.Errorf("again: %+v, %v", plan, err)
+			}
+		})
+	}
+}
+
+// TestRemovesInTwo: refs stay until they are to be purged, also by a later run; what somebody
+// changed after init is his.
+func TestRemovesInTwo(t *testing.T) {
+	want := request(t, project(t, "master"))
+	before := state(t, want.Dir)
+	run(t, want)
+	gitIn(t, want.Dir, "config", "receive.maxInputSize", "77")
+	gitIn(t, want.Dir, "config", "--add", "receive.hideRefs", "refs/more")
+	gitIn(t, want.Dir, "branch", "agent/D-1", commit(t, want.Dir, gitIn(t, want.Dir, "rev-parse", "master"), map[string]string{"new": "x"}))
+	plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stays := strings.Join(plan.Stays, "\n")
+	for _, part := range []string{"receive.maxInputSize = 77, which somebody changed after init", "refs of Ward's; --purge deletes them", "the branch agent/D-1: 1 commit on no other branch", "the branch ward: "} {
+		if !strings.Contains(stays, part) {
+			t.Errorf("no %q in\n%s", part, stays)
+		}
+	}
+	if err := plan.Carry(t.Context(), func(Change) {}); err != nil {
+		t.Fatal(err)
+	}
+	if got := gitIn(t, want.Dir, "config", "--get-all", "receive.hideRefs"); got != "refs/secret\nrefs/more" {
+		t.Error(got)
+	}
+	gitIn(t, want.Dir, "rev-parse", "ward", "refs/ward/audit")
+	take(t, want.Dir)
+	if got := gitIn(t, want.Dir, "for-each-ref"); got != before["refs"] {
+		t.Error(got)
+	}
+	run(t, want) // and Ward comes back
+	take(t, want.Dir)
+}
+
+// TestRemovesOldInstallation: where an earlier version installed Ward and wrote nothing down,
+// what is Ward's by its look goes.
+func TestRemovesOldInstallation(t *testing.T) {
+	want := request(t, project(t, "master"))
+	gitIn(t, want.Dir, "config", "--unset", "receive.fsckobjects")
+	before := state(t, want.Dir)
+	run(t, want)
+	for _, again := range []bool{false, true} {
+		if err := os.Remove(filepath.Join(want.Dir, beforeFile)); err != nil {
+			t.Fatal(err)
+		}
+		if again {
+			run(t, want)
+		}
+		if !again {
+			run(t, want) // this version meets it first by an init
+		}
+	}
+	take(t, want.Dir)
+	after := state(t, want.Dir)
+	for _, key := range []string{"refs", "HEAD", "hooks/pre-receive"} {
+		if before[key] != after[key] {
+			t.Errorf("%s: %q, was %q", key, after[key], before[key])
+		}
+	}
+	if got := gitIn(t, want.Dir, "config", "--list", "--local"); strings.Contains(got, "ward") || strings.Contains(got, "hookspath") {
+		t.Error(got)
+	}
+}
+
+// The variables by which this test binary is told to be an init or a removal.
+const childDir, childProgram, childVerb = "WARD_TEST_DIR", "WARD_TEST_PROGRAM", "WARD_TEST_VERB"
+
+// child does what the parent test then kills; false in a parent.
+func child() bool {
+	dir := os.Getenv(childDir)
+	switch os.Getenv(childVerb) {
+	case "init":
+		Run(context.Background(), Request{Dir: dir, Program: os.Getenv(childProgram), Config: []byte(config.Shipped), Template: fstest.MapFS{"COMMS.md": {Data: []byte("# COMMS\n")}}})
+	case "remove":
+		if plan, err := PlanRemoval(context.Background(), Removal{Dir: dir, Purge: true}); err == nil {
+			plan.Carry(context.Background(), func(Change) {})
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// TestKilled: a kill -9 at any moment of init or remove leaves what the next run finishes;
+// after both the repository is what it was.
+func TestKilled(t *testing.T) {
+	want := request(t, project(t, "master"))
+	want.Template = fstest.MapFS{"COMMS.md": {Data: []byte("# COMMS\n")}}
+	before := state(t, want.Dir)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	run(t, want)
+	whole := time.Since(start)
+	take(t, want.Dir)
+	for round := range 12 {
+		for _, verb := range []string{"init", "remove"} {
+			cmd := exec.Command(self)
+			cmd.Env = append(os.Environ(), childDir+"="+want.Dir, childProgram+"="+want.Program, childVerb+"="+verb)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(rand.N(whole + 50*time.Millisecond)) // the moment of the kill is what is tried
+			cmd.Process.Kill()
+			cmd.Wait()
+			for _, lock := range locks(t, want.Dir) {
+				os.Remove(lock) // git's own, of a child that died with it
+			}
+			if verb == "init" {
+				run(t, want)
+				if again := run(t, want); len(again) > 0 {
+					t.Errorf("round %d: the run after the next finds %q", round, again)
+				}
+				continue
+			}
+			take(t, want.Dir)
+			after := state(t, want.Dir)
+			for key := range after { // temporary files of a writer that was killed
+				if matches(`(^|/)\.[a-z.]+\.[^/]*$`, key) {
+					delete(after, key)
+				}
+			}
+			if diff := differ(before, after); len(diff) > 0 {
+				t.Fatalf("round %d: %s", round, strings.Join(diff, "\n"))
+			}
+		}
+	}
+	gitIn(t, want.Dir, "fsck", "--strict")
+}
+
+// locks are git's lock files, which a killed child leaves.
+func locks(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".lock") && !strings.Contains(path, "/ward/") {
+			list = append(list, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(list)
+	return list
+}
