@@ -27,6 +27,7 @@ type before struct {
 
 	Made     bool               `json:"made"`               // Ward made the repository
 	Assumed  bool               `json:"assumed,omitempty"`  // an earlier version installed Ward, and wrote nothing down
+	Control  config.Control     `json:"control"`            // the two branches, as init chose them
 	Config   []byte             `json:"config"`             // the whole file, as it was
 	Settings map[string]setting `json:"settings"`           // those that init changed
 	Hooks    []string           `json:"hooks"`              // the names of hooks that were there
@@ -100,7 +101,7 @@ func (in *installer) begin() error {
 	b.Reflogs = err == nil
 	_, err = os.Stat(in.layout.Dir)
 	b.HooksDir = err == nil
-	b.Branches = in.own
+	b.Branches, b.Control = in.own, in.control
 	return b.save()
 }
 

@@ -41,6 +41,10 @@ func (in *installer) examine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if in.before.known && in.Control == "" { // the settings were lost, or their writing was killed
+		in.control = in.before.Control
+		return nil
+	}
 	if len(refs) == 0 {
 		in.control = config.Control{Branch: mainName, Project: mainName}
 		if in.Control != "" {
@@ -88,6 +92,12 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 	in.control = config.Control{Branch: in.Control, Project: project}
 	if in.Control == "" {
 		in.control.Branch = branches.Adopted
+		if made, err := in.ours(ctx, heads+project); err != nil {
+			return err
+		} else if made { // an earlier version of Ward made it, and its settings were lost
+			in.control.Branch = project
+			return nil
+		}
 	}
 	if err := in.named(); err != nil {
 		return err

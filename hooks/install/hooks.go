@@ -24,7 +24,7 @@ func (in *installer) hooks(ctx context.Context) error {
 		return err
 	}
 	if !in.DryRun {
-		if err := os.MkdirAll(in.layout.Dir, 0o755); err != nil {
+		if err := errors.Join(os.MkdirAll(in.layout.Dir, 0o755), in.sweep()); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/internal/branches"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/flock"
@@ -69,8 +70,11 @@ func PlanRemoval(ctx context.Context, want Removal) (*Plan, error) {
 	if err := r.findInstalled(ctx); err != nil {
 		return nil, err
 	}
-	if !r.installed() {
+	if !r.installed() && len(r.leftovers()) == 0 {
 		return r.plan, r.refs(ctx) // some may be left
+	}
+	if left := r.leftovers(); len(left) > 0 {
+		r.step(change("remove", "%s of an init that was killed", diag.Count(len(left), "file")), r.sweep)
 	}
 	for _, part := range []func(context.Context) error{r.hooksBack, r.settingsBack, r.modesBack, r.refs, r.reflogs, r.files} {
 		if err := part(ctx); err != nil {
@@ -106,7 +110,10 @@ func (r *remover) step(c Change, do func() error) { r.plan.Steps = append(r.plan
 
 // findInstalled finds where the hooks are and what the branches are called.
 func (r *remover) findInstalled(ctx context.Context) error {
-	r.control = config.Control{Branch: "ward", Project: mainName}
+	r.control = config.Control{Branch: branches.Adopted, Project: mainName}
+	if r.before.known {
+		r.control = r.before.Control
+	}
 	if _, err := os.Stat(filepath.Join(r.Dir, config.Path)); err == nil {
 		if c, err := config.Load(r.Dir); err == nil { // one that cannot be read goes, too
 			r.control = c.Control

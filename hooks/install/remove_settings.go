@@ -22,11 +22,10 @@ func (r *remover) settingsBack(ctx context.Context) error {
 	var back []string
 	for _, key := range slices.Sorted(maps.Keys(r.before.Settings)) {
 		s, now := r.before.Settings[key], r.settings.all(ctx, key)
+		half := len(now) < len(s.Before) && slices.Equal(now, s.Before[:len(now)]) // a removal was killed
 		switch {
 		case slices.Equal(now, s.Before):
-		case key == "receive.hideRefs" || key == "include.path":
-			back = append(back, key) // values of others are kept
-		case slices.Equal(now, s.After):
+		case many(key), slices.Equal(now, s.After), half, len(now) == 0:
 			back = append(back, key)
 		default:
 			r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("%s = %s, which somebody changed after init", key, strings.Join(now, ", ")))
@@ -78,24 +77,36 @@ func (r *remover) assume(ctx context.Context) {
 	}
 }
 
-// putBack gives a setting the values that it had, and leaves values of others.
+// many reports whether a setting has values of other people's beside Ward's.
+func many(key string) bool { return key == "receive.hideRefs" || key == "include.path" }
+
+// putBack gives a setting the values that it had. Of one that has many, only Ward's are
+// taken away, so that a kill in between loses nobody's.
 func (r *remover) putBack(ctx context.Context, key string, s setting) error {
-	values := s.Before
-	if key == "receive.hideRefs" || key == "include.path" {
-		values = nil
-		for _, v := range r.settings.all(ctx, key) {
-			if slices.Contains(s.Before, v) || !slices.Contains(s.After, v) {
-				values = append(values, v)
+	git := func(args ...string) error {
+		_, err := r.repo.Output(ctx, append([]string{"config", "--local"}, args...)...)
+		return err
+	}
+	now := r.settings.all(ctx, key)
+	switch {
+	case many(key):
+		for _, v := range s.After {
+			if slices.Contains(now, v) && !slices.Contains(s.Before, v) {
+				if err := git("--unset-all", "--fixed-value", key, v); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	if len(r.settings.all(ctx, key)) > 0 {
-		if _, err := r.repo.Output(ctx, "config", "--local", "--unset-all", key); err != nil {
+		return nil
+	case len(s.Before) == 1:
+		return git("--replace-all", key, s.Before[0])
+	case len(now) > 0:
+		if err := git("--unset-all", key); err != nil {
 			return err
 		}
 	}
-	for _, v := range values {
-		if _, err := r.repo.Output(ctx, "config", "--local", "--add", key, v); err != nil {
+	for _, v := range s.Before {
+		if err := git("--add", key, v); err != nil {
 			return err
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 // Control names the two branches that a repository of Ward's is about (CTRL-1).
 type Control struct {
-	Branch  string `toml:"branch"`  // COMMS.md, SYSTEM.md, protocols/, knowledge_core/
-	Project string `toml:"project"` // the project's code
+	Branch  string `toml:"branch" json:"branch"`   // COMMS.md, SYSTEM.md, protocols/, knowledge_core/
+	Project string `toml:"project" json:"project"` // the project's code
 }
 
 const heads = "refs/heads/"

@@ -68,12 +68,12 @@ func TestUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(changes, "\n")
-	for _, want := range []string{"limits.deadline = \"120s\", now \"9s\"", "rights.protected_on_main = [\"spec/\"], now [\"/spec/\"]", "added control.branch = \"main\"", "added control.project = \"main\"", "added rights.protected = [ "} {
+	for _, want := range []string{"limits.deadline = \"120s\", now \"9s\"", "rights.protected_on_main = [\"spec/\"], now [\"/spec/\"]", "added with its default: identity.from", " control.branch control.project ", " rights.protected "} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
 	}
-	if strings.Contains(all, "secret_scan") || strings.Contains(all, "loop.r_p") || strings.Contains(all, "identity.pm") {
+	if strings.Contains(all, "secret_scan") || strings.Contains(all, "loop.R_p") || strings.Contains(all, "loop.r_p") || strings.Contains(all, "identity.pm") {
 		t.Errorf("it moved what somebody chose:\n%s", all)
 	}
 	c, err := Parse(got, "x")

@@ -105,6 +105,7 @@ func Update(data []byte, name string) (updated []byte, changes []string, err err
 		return nil, nil, err
 	}
 	has := defined(meta)
+	var added []string
 	for key := range new(Config).all() {
 		if !strings.Contains(key, ".") || has[key] {
 			continue
@@ -112,7 +113,10 @@ func Update(data []byte, name string) (updated []byte, changes []string, err err
 		if data, err = Set(data, key, Literal(key)); err != nil {
 			return nil, nil, err
 		}
-		changes = append(changes, fmt.Sprintf("added %s = %s", key, brief(Literal(key))))
+		added = append(added, key)
+	}
+	if len(added) > 0 {
+		changes = append(changes, fmt.Sprintf("added with its default: %s", strings.Join(added, " ")))
 	}
 	_, err = Parse(data, name)
 	return data, changes, err
