@@ -101,7 +101,7 @@ func (in *installer) begin() error {
 	b.Reflogs = err == nil
 	_, err = os.Stat(in.layout.Dir)
 	b.HooksDir = err == nil
-	b.Branches, b.Control = in.own, in.control
+	b.Branches, b.Control = in.own, in.branches
 	return b.save()
 }
 

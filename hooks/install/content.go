@@ -21,7 +21,7 @@ const heads = "refs/heads/"
 // content makes the first commit of the control branch, or adds the documents to one that
 // is the project's, too, and lacks COMMS.md; what stands there is never changed.
 func (in *installer) content(ctx context.Context) error {
-	ref, tip := in.control.Ref(), git.Zero
+	ref, tip := in.branches.Ref(), git.Zero
 	if !in.fresh || !in.DryRun {
 		var err error
 		if tip, err = in.repo.Ref(ctx, ref); err != nil {
@@ -44,7 +44,7 @@ func (in *installer) content(ctx context.Context) error {
 			in.report.Changes = append(in.report.Changes, change("keep", "your %s: move its text to %sproject.protocol.md before git ward protocol compile replaces it", charter.Compiled, charter.Dir))
 		}
 	}
-	return in.do(change("commit", "the template to %s: %s", in.control.Branch, strings.Join(topsOf(files), " ")), func() error {
+	return in.do(change("commit", "the template to %s: %s", in.branches.Branch, strings.Join(topsOf(files), " ")), func() error {
 		tree, err := in.writeTree(ctx, tip, files)
 		if err != nil {
 			return err

@@ -42,13 +42,13 @@ func (in *installer) examine(ctx context.Context) error {
 		return err
 	}
 	if in.before.known && in.Control == "" { // the settings were lost, or their writing was killed
-		in.control = in.before.Control
+		in.branches = in.before.Control
 		return nil
 	}
 	if len(refs) == 0 {
-		in.control = config.Control{Branch: mainName, Project: mainName}
+		in.branches = config.Control{Branch: mainName, Project: mainName}
 		if in.Control != "" {
-			in.control = config.Control{Branch: in.Control, Project: in.Control}
+			in.branches = config.Control{Branch: in.Control, Project: in.Control}
 		}
 		return in.named()
 	}
@@ -61,7 +61,7 @@ func (in *installer) settled() error {
 	if err != nil {
 		return err
 	}
-	in.control = c.Control
+	in.branches = c.Control
 	if in.Control != "" && in.Control != c.Control.Branch {
 		return diag.Hint(fmt.Errorf("the control branch of %s is %s since init, not %s", in.Dir, c.Control.Branch, in.Control),
 			"git ward init --remove --bare %s takes Ward out; then init with --control %s", in.Dir, in.Control)
@@ -89,13 +89,13 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 	if err != nil {
 		return err
 	}
-	in.control = config.Control{Branch: in.Control, Project: project}
+	in.branches = config.Control{Branch: in.Control, Project: project}
 	if in.Control == "" {
-		in.control.Branch = branches.Adopted
+		in.branches.Branch = branches.Adopted
 		if made, err := in.ours(ctx, heads+project); err != nil {
 			return err
 		} else if made { // an earlier version of Ward made it, and its settings were lost
-			in.control.Branch = project
+			in.branches.Branch = project
 			return nil
 		}
 	}
@@ -105,16 +105,16 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 	if err := in.inTheWay(refs); err != nil {
 		return err
 	}
-	somebodys := diag.Hint(fmt.Errorf("the branch %s is the project's own, and Ward's documents need one of theirs", in.control.Branch), "git ward init --bare --control NAME %s", in.Dir)
-	if in.Control == "" && !in.control.Split() {
+	somebodys := diag.Hint(fmt.Errorf("the branch %s is the project's own, and Ward's documents need one of theirs", in.branches.Branch), "git ward init --bare --control NAME %s", in.Dir)
+	if in.Control == "" && !in.branches.Split() {
 		return somebodys
 	}
-	in.report.Project, in.own = refs[in.control.ProjectRef()], ownBranches(refs)
+	in.report.Project, in.own = refs[in.branches.ProjectRef()], ownBranches(refs)
 	if len(in.own) > 0 {
 		in.report.warn(diag.Hint(fmt.Errorf("%s is below agent/ or rescue/, where the agent may move and delete branches from now on", strings.Join(in.own, ", ")), "git --git-dir=%s branch -m OLD NEW", in.Dir))
 	}
-	ref := in.control.Ref()
-	if refs[ref] == "" || !in.control.Split() {
+	ref := in.branches.Ref()
+	if refs[ref] == "" || !in.branches.Split() {
 		return nil
 	}
 	ours, err := in.ours(ctx, ref)
@@ -126,7 +126,7 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 
 // named holds the branches to what settings may say.
 func (in *installer) named() error {
-	if err := in.control.Check(); err != nil {
+	if err := in.branches.Check(); err != nil {
 		return diag.Hint(err, "rename it: git --git-dir=%s branch -m OLD NEW", in.Dir)
 	}
 	return nil
@@ -162,7 +162,7 @@ func (in *installer) project(ctx context.Context, refs map[string]string) (strin
 // inTheWay refuses branches whose names leave no room for Ward's: git keeps no branch below
 // the name of another.
 func (in *installer) inTheWay(refs map[string]string) error {
-	control := in.control.Ref()
+	control := in.branches.Ref()
 	for ref := range refs {
 		name := strings.TrimPrefix(ref, heads)
 		switch {
@@ -171,7 +171,7 @@ func (in *installer) inTheWay(refs map[string]string) error {
 		case ref == heads+"agent", ref == heads+"rescue":
 			return diag.Hint(fmt.Errorf("the branch %s stands where the agent's %s/... are to be", name, name), "git --git-dir=%s branch -m %s NEW", in.Dir, name)
 		case strings.HasPrefix(ref, control+"/"), strings.HasPrefix(control, ref+"/"):
-			return diag.Hint(fmt.Errorf("the branch %s stands in the way of a branch %s", name, in.control.Branch), "git ward init --bare --control NAME %s", in.Dir)
+			return diag.Hint(fmt.Errorf("the branch %s stands in the way of a branch %s", name, in.branches.Branch), "git ward init --bare --control NAME %s", in.Dir)
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func (in *installer) wardFiles(context.Context) error {
 // settingsText is the first settings file: the defaults, with the names of the branches.
 func (in *installer) settingsText() (text []byte, err error) {
 	text = in.Config
-	for _, s := range [][2]string{{"control.branch", in.control.Branch}, {"control.project", in.control.Project}} {
+	for _, s := range [][2]string{{"control.branch", in.branches.Branch}, {"control.project", in.branches.Project}} {
 		if text, err = config.Set(text, s[0], strconv.Quote(s[1])); err != nil {
 			return nil, err
 		}

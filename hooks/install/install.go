@@ -68,7 +68,7 @@ type installer struct {
 	before   *before
 	fresh    bool           // the repository is not there, or is an empty directory
 	own      []string       // the project's branches in the agent's places, after examine
-	control  config.Control // after examine
+	branches config.Control // after examine
 	layout   hookdir.Layout // after findLayout
 }
 

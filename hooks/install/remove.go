@@ -110,13 +110,13 @@ func (r *remover) step(c Change, do func() error) { r.plan.Steps = append(r.plan
 
 // findInstalled finds where the hooks are and what the branches are called.
 func (r *remover) findInstalled(ctx context.Context) error {
-	r.control = config.Control{Branch: branches.Adopted, Project: mainName}
+	r.branches = config.Control{Branch: branches.Adopted, Project: mainName}
 	if r.before.known {
-		r.control = r.before.Control
+		r.branches = r.before.Control
 	}
 	if _, err := os.Stat(filepath.Join(r.Dir, config.Path)); err == nil {
 		if c, err := config.Load(r.Dir); err == nil { // one that cannot be read goes, too
-			r.control = c.Control
+			r.branches = c.Control
 		}
 	}
 	named := ""

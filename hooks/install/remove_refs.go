@@ -69,8 +69,8 @@ func (r *remover) refs(ctx context.Context) error {
 			lost = append(lost, fmt.Sprintf("the branch %s: %s on no other branch", strings.TrimPrefix(b.ref, heads), diag.Count(b.unmerged, "commit")))
 		}
 	}
-	if !r.control.Split() && all[r.control.Ref()] != "" {
-		r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("Ward's documents on %s, as files of its commits: git rm COMMS.md SYSTEM.md ... where they are not wanted", r.control.Branch))
+	if !r.branches.Split() && all[r.branches.Ref()] != "" {
+		r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("Ward's documents on %s, as files of its commits: git rm COMMS.md SYSTEM.md ... where they are not wanted", r.branches.Branch))
 	}
 	if len(updates) == 0 {
 		return nil
@@ -96,8 +96,8 @@ func (r *remover) refs(ctx context.Context) error {
 
 // controlRef is the control branch, where it is one of its own and Ward's.
 func (r *remover) controlRef(ctx context.Context, all map[string]string) (string, error) {
-	ref := r.control.Ref()
-	if !r.control.Split() || all[ref] == "" {
+	ref := r.branches.Ref()
+	if !r.branches.Split() || all[ref] == "" {
 		return "", nil
 	}
 	ours, err := r.ours(ctx, ref)

@@ -23,20 +23,20 @@ func (in *installer) repository(ctx context.Context) error {
 		return in.do(change("make", "the bare repository %s", in.Dir), func() error { return in.makeBare(ctx) })
 	}
 	out, err := in.repo.Output(ctx, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil || in.report.Project != "" || in.before.known && !in.before.Made || strings.TrimSpace(string(out)) == in.control.ProjectRef() {
+	if err != nil || in.report.Project != "" || in.before.known && !in.before.Made || strings.TrimSpace(string(out)) == in.branches.ProjectRef() {
 		return nil // the owner's choice
 	}
 	if id, err := in.repo.Ref(ctx, strings.TrimSpace(string(out))); err != nil || id != git.Zero {
 		return err
 	}
-	return in.do(change("make", "HEAD name %s", in.control.Project), func() error {
-		_, err := in.repo.Output(ctx, "symbolic-ref", "HEAD", in.control.ProjectRef())
+	return in.do(change("make", "HEAD name %s", in.branches.Project), func() error {
+		_, err := in.repo.Output(ctx, "symbolic-ref", "HEAD", in.branches.ProjectRef())
 		return err
 	})
 }
 
 func (in *installer) makeBare(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch="+in.control.Project, "--template=", "--object-format=sha1", in.Dir)
+	cmd := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch="+in.branches.Project, "--template=", "--object-format=sha1", in.Dir)
 	cmd.Env = git.Elsewhere(git.Open("").Environ())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("git init: %w: %s", err, bytes.TrimSpace(out))
