@@ -53,6 +53,9 @@ type Options struct {
 	Control config.Control
 }
 
+// Redact takes secrets out of a text.
+func (w *Work) Redact(text string) string { return w.clone.store.redact(text) }
+
 // redact takes secrets out of a text.
 func (s *Store) redact(text string) string {
 	if s.Redact == nil {

@@ -52,15 +52,28 @@ func (r *unitRun) refine(ctx context.Context) error {
 		path = "postmortems/" + r.unit.last().Time[:10] + "-" + r.unit.journal.ID.String() + ".md"
 	}
 	files := map[string][]byte{path: []byte(head + uow.RefinementText(summary, proposals))}
-	if err := r.work.Commit(ctx, "uow: refinement of "+r.unit.journal.ID.String(), files); err != nil {
+	rec := r.work.Record
+	if _, err := rec.Commit(ctx, rec.Message("refinement of "+rec.Unit().String(), ""), "", files); err != nil {
 		return err
 	}
 	err := r.work.Offer(ctx)
 	if refused := stop.As(err, stop.Refused); refused != nil { // an analysis is not worth a unit that cannot end
 		r.log.Warn().Str("findings", refused.Output).Msg("the refinement was refused")
-		return r.work.Restart(ctx)
+		return nil
 	}
 	return err
+}
+
+// exit ends the loop in the journal, with its report on the record. Nothing that the
+// remote has against the report keeps a unit from its end (WORK-2).
+func (r *unitRun) exit(ctx context.Context, end cycle.End) error {
+	err := r.unit.exit(ctx, end.Report, end.Block, r.work)
+	refused := stop.As(err, stop.Refused)
+	if refused == nil {
+		return err
+	}
+	r.log.Warn().Str("findings", refused.Output).Msg("the halting report was refused")
+	return r.unit.exit(ctx, end.Report, end.Block)
 }
 
 // needInfo asks what is missing and waits for the PM (COMMS-2, LOOP-1).

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"git-ward/agent/launch"
+	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
@@ -19,7 +20,8 @@ import (
 // pass works on directives, the oldest first, each once, until none is left.
 type pass struct {
 	deps   *deps
-	worked map[string]bool // by the directive's hash
+	worked map[string]bool  // by the directive's hash
+	failed map[string]error // those that could not be gone on with, likewise
 }
 
 func (p *pass) run(ctx context.Context) error {
@@ -44,13 +46,40 @@ func (p *pass) run(ctx context.Context) error {
 			return err
 		}
 		if next == nil {
-			return errors.Join(p.tidy(ctx, doc), p.leftOpen(doc))
+			return errors.Join(p.tidy(ctx, doc), p.leftOpen(doc), p.trouble())
 		}
 		p.worked[next.Hash()] = true
-		if err := d.work(ctx, main, source, *next); err != nil {
+		if err := p.note(ctx, *next, d.work(ctx, main, source, *next)); err != nil {
 			return err
 		}
 	}
+}
+
+// note keeps what went wrong with one directive, so that the others are gone on with
+// (WORK-2), and tells the PM of it once for each text of the directive. The error ends
+// the pass.
+func (p *pass) note(ctx context.Context, d comms.Directive, err error) error {
+	if err == nil || ctx.Err() != nil || stop.Is(err, stop.Restart) {
+		return err
+	}
+	p.failed[d.Hash()] = err
+	p.deps.log.Error().Str("directive", d.Name()).Err(err).Msg("it is not gone on with in this pass")
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	text := fmt.Sprintf("The agent could not go on with %s, and tries again with each pass: %s", d.Name(), diag.Clean(p.deps.clean(first)))
+	report := p.deps.store.ReportOnce(ctx, "trouble "+d.Name()+" "+d.Hash()[:12], comms.NewReport{Time: time.Now(), Directive: d.Name(), Status: comms.Info, Text: text})
+	if report != nil { // then it is no trouble of this directive's
+		return errors.Join(err, report)
+	}
+	return nil
+}
+
+// trouble is what went wrong with directives, all together.
+func (p *pass) trouble() error {
+	var all []error
+	for _, err := range p.failed {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
 }
 
 // upgrade ends a process that runs old code: main's moved since it was started.
@@ -72,12 +101,12 @@ func (p *pass) upgrade(ctx context.Context, main store.Snapshot) error {
 func (p *pass) pick(ctx context.Context, doc *comms.Document) (*comms.Directive, error) {
 	for _, d := range doc.Open() {
 		if !p.worked[d.Hash()] {
-			if may, err := p.mayBegin(ctx, d); may || err != nil {
+			if may, err := p.ask(ctx, d, p.mayBegin); may || err != nil {
 				return &d, err
 			}
 			continue
 		}
-		if !p.deps.config.Agent.Loop {
+		if !p.deps.config.Agent.Loop && p.failed[d.Hash()] == nil {
 			return nil, fmt.Errorf("%s is still open after its report", d.Name())
 		}
 	}
@@ -88,11 +117,22 @@ func (p *pass) pick(ctx context.Context, doc *comms.Document) (*comms.Directive,
 		if p.worked[d.Hash()] {
 			continue
 		}
-		if may, err := p.mayGoOn(ctx, d); may || err != nil {
+		if may, err := p.ask(ctx, d, p.mayGoOn); may || err != nil {
 			return &d, err
 		}
 	}
 	return nil, nil
+}
+
+// ask asks one question on a directive. What keeps it from being answered, such as a
+// journal that does not hold, is that directive's trouble.
+func (p *pass) ask(ctx context.Context, d comms.Directive, may func(context.Context, comms.Directive) (bool, error)) (bool, error) {
+	yes, err := may(ctx, d)
+	if err != nil {
+		p.worked[d.Hash()] = true
+		return false, p.note(ctx, d, fmt.Errorf("%s: %w", d.Name(), err))
+	}
+	return yes, nil
 }
 
 // mayBegin reports whether a directive may be taken up: when the launch's time is

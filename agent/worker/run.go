@@ -50,6 +50,14 @@ type deps struct {
 	log    zerolog.Logger
 }
 
+// clean takes secrets out of a text.
+func (d *deps) clean(text string) string {
+	if d.redact == nil {
+		return text
+	}
+	return d.redact(text)
+}
+
 // restart asks the watcher to start what a branch holds. Its error ends the process.
 func (d *deps) restart(branch string) error {
 	if err := tool.WriteSignal(d.store.State, "bootstrap", branch); err != nil {
@@ -110,7 +118,7 @@ func Run(ctx context.Context, set Settings) error {
 func (d *deps) passes(ctx context.Context, once bool) error {
 	for {
 		mark := d.store.Mark()
-		p := &pass{deps: d, worked: map[string]bool{}}
+		p := &pass{deps: d, worked: map[string]bool{}, failed: map[string]error{}}
 		err := p.run(ctx)
 		if once || stop.Is(err, stop.Restart) || ctx.Err() != nil {
 			return err
@@ -140,8 +148,9 @@ func (d *deps) work(ctx context.Context, main store.Snapshot, source []byte, dir
 	log := d.log.With().Str("directive", directive.Name()).Logger()
 	w, err := d.store.Work(ctx, directive)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", directive.Name(), err)
 	}
+	defer w.Close()
 	if d.config.Agent.Loop {
 		err = newUnitRun(d, directive, w, log).run(ctx)
 	} else {

@@ -27,6 +27,9 @@ type single struct {
 // run works, unless the remote has the end of the work already, and reports.
 func (s *single) run(ctx context.Context, main store.Snapshot, source []byte) error {
 	var failed error
+	if err := s.work.Begin(ctx, nil, nil); err != nil {
+		return err
+	}
 	if s.work.Done == nil {
 		solver, err := s.solver(ctx, main, source)
 		if err != nil {

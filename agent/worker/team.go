@@ -99,11 +99,7 @@ type startedWork struct {
 
 // Solve says what was started, where that is all that the branch holds.
 func (s *startedWork) Solve(ctx context.Context, b cycle.Brief, refusal string) (string, int, error) {
-	base, err := s.work.Before(ctx, b.CapsulePath)
-	if err != nil {
-		return "", 0, err
-	}
-	if same, err := s.work.HasCode(ctx, base); err != nil {
+	if same, err := s.work.HasCode(ctx, s.work.Base()); err != nil {
 		return "", 0, err
 	} else if same || refusal != "" {
 		return "", 0, stop.New(stop.Suspended, "the rest is done from main")

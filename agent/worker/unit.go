@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -10,6 +12,7 @@ import (
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
@@ -60,7 +63,7 @@ func (u *unit) open(ctx context.Context) error {
 	if id.K > 1 {
 		reason = uow.DirectiveEdited
 	}
-	return u.step(ctx, uow.Input{Event: uow.Open, Reason: reason})
+	return u.step(ctx, uow.Input{Event: uow.Open, Reason: reason, Layout: uow.RecordLayout})
 }
 
 func (u *unit) declare() {
@@ -94,15 +97,16 @@ func (u *unit) world(ctx context.Context) (uow.World, error) {
 	return w, nil
 }
 
-// step appends to the unit's journal. What the rules do not admit suspends.
-func (u *unit) step(ctx context.Context, in uow.Input) error {
+// step appends to the unit's journal, with what a Work holds. What the rules of units do
+// not admit suspends; what the remote has against the Work is stop.Refused.
+func (u *unit) step(ctx context.Context, in uow.Input, with ...*store.Work) error {
 	world, err := u.world(ctx)
 	if err != nil {
 		return err
 	}
 	in.Actor, in.Time = uow.Agent, time.Now()
-	err = u.journal.Append(ctx, in, world)
-	if refused := stop.As(err, stop.Refused); refused != nil {
+	err = u.journal.Append(ctx, in, world, with...)
+	if refused := stop.As(err, stop.Refused); refused != nil && (len(with) == 0 || ofUnit(refused)) {
 		return stop.New(stop.Suspended, "the unit %s takes no %s: %s", u.journal.ID, in.Event, refused.Output)
 	}
 	if err == nil {
@@ -110,6 +114,11 @@ func (u *unit) step(ctx context.Context, in uow.Input) error {
 		u.log.Info().Str("unit", last.ID).Str("event", string(last.Event)).Str("state", string(last.State)).Msg("unit of work")
 	}
 	return err
+}
+
+// ofUnit reports whether a refusal is for the step itself.
+func ofUnit(refused *stop.Stop) bool {
+	return slices.ContainsFunc(refused.Findings, func(d diag.Diagnostic) bool { return strings.HasPrefix(d.Rule, "uow/") })
 }
 
 // activate makes the unit ACTIVE where the agent may: a new one, one whose
@@ -137,7 +146,7 @@ func (u *unit) activate(ctx context.Context) error {
 
 // exit moves the unit to where the halting report says (UOW-1), once. The reason is
 // the loop's for an EXIT_BLOCKED, "" for the report's own.
-func (u *unit) exit(ctx context.Context, r *loop.Report, blocked uow.Reason) error {
+func (u *unit) exit(ctx context.Context, r *loop.Report, blocked uow.Reason, with ...*store.Work) error {
 	event, reason, ok := uow.Exit(string(r.Status))
 	if !ok {
 		return fmt.Errorf("%s is no exit", r.Status)
@@ -151,7 +160,7 @@ func (u *unit) exit(ctx context.Context, r *loop.Report, blocked uow.Reason) err
 		reason = uow.VerdictTimeout
 	}
 	if u.last().Event == event {
-		return nil
+		return nil // a run before this one has made it
 	}
-	return u.step(ctx, uow.Input{Event: event, Reason: reason})
+	return u.step(ctx, uow.Input{Event: event, Reason: reason}, with...)
 }

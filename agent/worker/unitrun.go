@@ -39,6 +39,9 @@ func (r *unitRun) run(ctx context.Context) error {
 	if err := r.unit.open(ctx); err != nil {
 		return err
 	}
+	if err := r.work.Begin(ctx, r.unit.journal, r.unit.earlier); err != nil {
+		return err
+	}
 	err := r.goOn(ctx)
 	if wait := stop.As(err, stop.Suspended); wait != nil {
 		r.log.Warn().Str("unit", r.unit.journal.ID.String()).Msg(wait.Why)
@@ -66,7 +69,7 @@ func (r *unitRun) goOn(ctx context.Context) error {
 	if err := r.merge(ctx, report); err != nil {
 		return err
 	}
-	if err := r.unit.exit(ctx, report, end.Block); err != nil {
+	if err := r.exit(ctx, end); err != nil {
 		return err
 	}
 	if report.Status == loop.ExitNeedInfo {
