@@ -94,7 +94,15 @@ func (w *Work) takeOff(ctx context.Context) error {
 	if _, _, err := w.clone.store.runInput(ctx, w.clone.dir, text, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-"); err != nil {
 		return err
 	}
-	w.base, err = w.Head(ctx)
-	w.since = w.base
+	if w.since, err = w.Head(ctx); err != nil {
+		return err
+	}
+	project, err := w.clone.resolve(ctx, w.clone.store.projectRef())
+	if err == nil { // whose own papers were in the way till now
+		err = w.mergeMain(ctx, w.since, project)
+	}
+	if err == nil {
+		w.base, err = w.Head(ctx)
+	}
 	return err
 }
