@@ -21,6 +21,7 @@ func Repository(ctx context.Context, bare string, settings *config.Config) []Fin
 	e.branches(bare, settings.Control)
 	e.pushers(bare, settings.Identity)
 	e.writers(bare)
+	e.defaults(bare)
 	return e.found
 }
 
@@ -94,5 +95,24 @@ func (e *examiner) writers(bare string) {
 			"group %d can write to %s, so its members are owners in effect: they can change the hooks; an owner that nobody logs in as, and a door for each PM, would hold them to the rules", st.Gid, bare)
 	default:
 		e.add("writers", Fine, "", "only the owner can write to %s", bare)
+	}
+}
+
+// defaults names settings that init of an earlier version wrote, and nobody chose.
+func (e *examiner) defaults(bare string) {
+	path := filepath.Join(bare, config.Path)
+	data, err := config.ReadFile(path)
+	if err != nil {
+		return // whoever loaded the settings has said so
+	}
+	stale, err := config.OldDefaults(data, path)
+	if err != nil {
+		return
+	}
+	for _, s := range stale {
+		e.add("settings", Warning, "git ward init --update --bare "+bare, "left at an old default: %s", s)
+	}
+	if len(stale) == 0 {
+		e.add("settings", Fine, "", "none is left at an old default")
 	}
 }
