@@ -17,41 +17,50 @@ import (
 	"git-ward/protocols/uow"
 )
 
-var evidenceCheck = Check{
-	Name: "evidence",
-	Doc: "The loop's evidence has its form, what an iteration left does not change afterwards, and every hash in a manifest is that " +
-		"of the file it names (LOOP-7). Only what a push changes is read.",
-	Rules: []string{"evidence/schema", "evidence/frozen", "evidence/verdict", "evidence/hash"},
-	Tip: func(pass *Pass, t *walk.Tip) error {
-		if !hasDocuments(t) {
-			return nil
-		}
-		changed := map[string]bool{} // directives whose evidence changed
-		for _, c := range t.Changes {
-			at, ok := loop.ParseEvidencePath(c.Path)
-			if !ok {
-				continue
-			}
-			changed[at.Directive] = true
-			if err := judgeEvidence(pass, t, c, at); err != nil {
-				return err
-			}
-		}
-		if len(changed) == 0 {
-			return nil
-		}
-		touched := make(map[string]bool, len(t.Changes))
-		for _, c := range t.Changes {
-			touched[c.Path] = true
-		}
-		tree := &treeFiles{pass: pass, tree: t.Commit.Tree} // many paths of a few directories
-		for directive := range changed {
-			if err := judgeManifest(pass, t, directive, tree, touched); err != nil {
-				return err
-			}
-		}
+// newEvidenceCheck makes the check of one push.
+func newEvidenceCheck() Check {
+	r := &recordEvidence{}
+	return Check{
+		Name: "evidence",
+		Doc: "The loop's evidence has its form, what an iteration left does not change afterwards, and every hash in a manifest is that " +
+			"of the file it names, the manifest before among them (LOOP-7). What an iteration made is named as the work has it. Only what a push changes is read.",
+		Rules: []string{"evidence/schema", "evidence/frozen", "evidence/verdict", "evidence/hash"},
+		Path:  r.path, Whole: r.artifacts,
+		Tip: judgeBranchEvidence, Record: r.judge,
+	}
+}
+
+// judgeBranchEvidence judges the evidence that a branch changes, which is of the first
+// layout.
+func judgeBranchEvidence(pass *Pass, t *walk.Tip) error {
+	if !hasDocuments(t) {
 		return nil
-	},
+	}
+	changed := map[string]bool{} // directives whose evidence changed
+	for _, c := range t.Changes {
+		at, ok := loop.ParseEvidencePath(c.Path)
+		if !ok {
+			continue
+		}
+		changed[at.Directive] = true
+		if err := judgeEvidence(pass, t, c, at); err != nil {
+			return err
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	touched := make(map[string]bool, len(t.Changes))
+	for _, c := range t.Changes {
+		touched[c.Path] = true
+	}
+	tree := &treeFiles{pass: pass, tree: t.Commit.Tree} // many paths of a few directories
+	for directive := range changed {
+		if err := judgeManifest(pass, t, directive, tree, touched); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // judgeEvidence judges one changed file by its name.

@@ -9,19 +9,10 @@ import (
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
-
-// freePaths are what may differ between a verified commit and what is merged (HOOK-4):
-// words about the work, and indexes that are rebuilt from it. COMMS.md has its own
-// check.
-var freePaths = []string{
-	comms.Path, "evidence/", "postmortems/", loop.LearningsPath,
-	"knowledge_core/lessons.jsonl", "knowledge_core/symbols.json", "knowledge_core/dependency_graph.json",
-}
 
 // judgeMerge holds the agent on main to Reports and Questions of COMMS.md, or,
 // where [rights] agent_merge is on, to work with a verdict (HOOK-4). Where the control
@@ -184,13 +175,5 @@ func firstNotFree(pass *Pass, h push.History, from, to string) (path string, err
 	if err != nil {
 		return "", err
 	}
-	return firstChange(pass, a.Tree, b.Tree, func(c walk.Change) bool { return !h.Documents() || !onList(freePaths, c.Path) })
-}
-
-// onList reports whether a path is on a list, or below a directory of it ("dir/"), as it
-// is written there: case is not folded.
-func onList(paths []string, path string) bool {
-	return slices.ContainsFunc(paths, func(p string) bool {
-		return path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(path, p)
-	})
+	return firstChange(pass, a.Tree, b.Tree, func(c walk.Change) bool { return !loop.Free(c.Path, !h.Documents()) })
 }

@@ -53,3 +53,11 @@ func judgeName(pass *Pass, c *walk.Commit, path string) {
 			"give it the document's own name, or a name of its own: git mv")
 	}
 }
+
+// onList reports whether a path is on a list, or below a directory of it ("dir/"), as it
+// is written there: case is not folded.
+func onList(paths []string, path string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool {
+		return path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(path, p)
+	})
+}

@@ -83,19 +83,12 @@ func expired(pass *Pass, u push.Update) error {
 	if err != nil {
 		return nil // what has such a name may go
 	}
-	tip, err := pass.after(id.Ref())
+	last, err := recordAfter(pass, id)
 	if err != nil {
 		return err
 	}
-	if pass.Push.Principal == push.PM && tip != git.Zero {
-		last, err := state.Record(storedUnits{pass.Repo}, tip)
-		var broken *state.BrokenRecord
-		if err != nil && !errors.As(err, &broken) {
-			return err
-		}
-		if err == nil && last.Expired != nil && last.Expired.Record == u.Old {
-			return nil
-		}
+	if pass.Push.Principal == push.PM && last != nil && last.Expired != nil && last.Expired.Record == u.Old {
+		return nil
 	}
 	pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "record/rewrite", Message: "a record is deleted by the PM only, with the step of its journal that says so",
 		Hint: "git ward uow archive --expire " + id.String()})
@@ -115,17 +108,17 @@ func judgeRecord(pass *Pass, t *walk.Tip) error {
 	report := func(rule, hint, format string, args ...any) {
 		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New}, Ref: t.Ref, Rule: rule, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
+	after, err := recordAfter(pass, id)
+	if err != nil {
+		return err
+	}
 	switch {
 	case last != nil && last.State == uow.Archived:
 		report("record/unit", "what comes now belongs to the directive's next unit", "%s is %s: its record moves no more", id, last.State)
-	case last == nil:
-		tip, err := pass.after(id.Ref())
-		if err != nil {
-			return err
-		}
-		if tip == git.Zero {
-			report("record/unit", "push the journal first, or with it: git push --atomic", "there is no unit %s", id)
-		}
+	case after == nil:
+		report("record/unit", "push the journal first, or with it: git push --atomic", "there is no unit %s", id)
+	case after.Layout != uow.RecordLayout:
+		report("record/unit", "let the journal's next step say so, in the same push", "the journal of %s says that its papers are on its work branch", id)
 	}
 	most := pass.Push.Config.Limits.RecordSize
 	size, err := pass.Repo.Size(t.Commit.Tree, most)
@@ -133,6 +126,21 @@ func judgeRecord(pass *Pass, t *walk.Tip) error {
 		report("record/size", "leave large files out, or let the host admin raise [limits] record_size", "the record holds more than %d bytes", most)
 	}
 	return err
+}
+
+// recordAfter is a unit's newest record when the push has entered, nil for none, or for one
+// that cannot be read: the check of journals says so.
+func recordAfter(pass *Pass, id uow.ID) (*uow.Record, error) {
+	tip, err := pass.after(id.Ref())
+	if err != nil || tip == git.Zero {
+		return nil, err
+	}
+	last, err := state.Record(storedUnits{pass.Repo}, tip)
+	var broken *state.BrokenRecord
+	if errors.As(err, &broken) {
+		return nil, nil
+	}
+	return last, err
 }
 
 // maxBack bounds how far a record is looked back for the work that a commit builds on.

@@ -70,6 +70,6 @@ func Table() []Check {
 		textCheck, newSecretCheck(),
 		commsCheck, versionCheck, metaCheck, newPlanCheck(), newUDCCheck(), registryCheck, newLessonsCheck(),
 		newProtocolCheck(sources), newReplayCheck(sources),
-		unitCheck, policyCheck, recordCheck, evidenceCheck,
+		unitCheck, policyCheck, recordCheck, newEvidenceCheck(),
 	}
 }

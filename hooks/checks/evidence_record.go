@@ -1,0 +1,180 @@
+package checks
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/loop"
+)
+
+// On a record evidence is linear (LOOP-7): each iteration's manifest names what is new and
+// the manifest before, and none of them changes afterwards. So the chain is proved link by
+// link as it comes, and a push costs what it brings, however long the loop is.
+
+// recordEvidence is what the commit of a record says of the work which is judged now.
+type recordEvidence struct{ listed []walk.Change }
+
+func (r *recordEvidence) path(_ *Pass, c *walk.Commit, change walk.Change) {
+	if c.History != push.Records {
+		return
+	}
+	if at, ok := loop.ParseEvidencePath(change.Path); ok && at.File == loop.ArtifactsFile {
+		r.listed = append(r.listed, change)
+	}
+}
+
+// artifacts compares what a commit of a record says that an iteration made with the work
+// that the commit speaks of. The root, which may have taken over evidence of before there were
+// records, speaks of none.
+func (r *recordEvidence) artifacts(pass *Pass, c *walk.Commit, parents []string) error {
+	listed := r.listed
+	r.listed = nil
+	if c.History != push.Records || len(parents) == 0 {
+		return nil
+	}
+	for _, change := range listed {
+		a, ok, err := artifacts(pass, c.Tree, change.Path)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue // judge says what is wrong with it
+		}
+		work, err := treeOf(pass, strings.Join(c.Parents[1:], ""))
+		if err != nil {
+			return err
+		}
+		own, works := &treeFiles{pass: pass, tree: c.Tree}, &treeFiles{pass: pass, tree: work}
+		for _, a := range a.Artifacts {
+			tree := works
+			if strings.HasPrefix(a.Path, "evidence/") {
+				tree = own
+			}
+			if err := reportMismatch(pass, tree, a, at(c, change.Path), c.Ref); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reportMismatch reports an entry of a manifest that its tree does not bear out.
+func reportMismatch(pass *Pass, tree *treeFiles, a loop.Artifact, pos diag.Pos, ref string) error {
+	message, err := matches(pass, tree, a)
+	if err == nil && message != "" {
+		pass.Report(diag.Diagnostic{Pos: pos, Ref: ref, Rule: "evidence/hash", Message: message, Hint: "a manifest names raw blobs by SHA-256, those of work as the record's second parent has them"})
+	}
+	return err
+}
+
+// judge judges the evidence that a record changes.
+func (r *recordEvidence) judge(pass *Pass, t *walk.Tip) error {
+	tree := &treeFiles{pass: pass, tree: t.Commit.Tree}
+	judged := map[string]bool{} // manifests, by blob
+	directive := ""
+	for _, c := range t.Changes {
+		at, ok := loop.ParseEvidencePath(c.Path)
+		if !ok {
+			continue
+		}
+		if err := judgeEvidence(pass, t, c, at); err != nil {
+			return err
+		}
+		if at.File != loop.ManifestFile {
+			continue
+		}
+		directive = at.Directive
+		if !c.Deleted() && !judged[c.New.ID] {
+			judged[c.New.ID] = true
+			if err := judgeLinks(pass, t, tree, c.Path); err != nil {
+				return err
+			}
+		}
+	}
+	if directive == "" {
+		return nil
+	}
+	return judgeNewest(pass, t, tree, directive)
+}
+
+// judgeLinks compares a manifest with what it names. Entries about code are of the first
+// layout: code goes on changing.
+func judgeLinks(pass *Pass, t *walk.Tip, tree *treeFiles, path string) error {
+	a, ok, err := artifacts(pass, t.Commit.Tree, path)
+	if err != nil || !ok {
+		return err // judgeEvidence has said what is wrong with one that cannot be read
+	}
+	for _, l := range a.Links() {
+		if !strings.HasPrefix(l.Path, "evidence/") {
+			continue
+		}
+		if err := reportMismatch(pass, tree, loop.Artifact{Path: l.Path, SHA256: l.SHA256}, diag.Pos{Commit: t.New, Path: path}, t.Ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeNewest holds the loop's manifest to the newest iteration's: it is the same, or goes
+// on from there.
+func judgeNewest(pass *Pass, t *walk.Tip, tree *treeFiles, directive string) error {
+	newest, err := newestManifest(tree, directive)
+	if err != nil || newest == "" {
+		return err
+	}
+	top := loop.Dir(directive) + "/" + loop.ManifestFile
+	a, ok, err := tree.entry(top)
+	if err != nil {
+		return err
+	}
+	b, _, err := tree.entry(newest)
+	if err != nil || ok && a.ID == b.ID {
+		return err
+	}
+	if ok {
+		list, readable, err := artifacts(pass, t.Commit.Tree, top)
+		if err != nil || readable && list.Previous != nil && list.Previous.Path == newest { // whose hash is compared
+			return err
+		}
+	}
+	pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: top}, Ref: t.Ref, Rule: "evidence/hash",
+		Message: fmt.Sprintf("it is not %s, and does not go on from there", newest), Hint: "copy it from there: the loop's manifest is the newest iteration's"})
+	return nil
+}
+
+// newestManifest is the path of the manifest of the newest iteration that has one, "" for
+// none.
+func newestManifest(tree *treeFiles, directive string) (string, error) {
+	e, ok, err := tree.entry(loop.Dir(directive))
+	if err != nil || !ok || !e.IsDir() {
+		return "", err
+	}
+	dir, err := tree.dir(e.ID)
+	if err != nil {
+		return "", err
+	}
+	newest := -1
+	for name, e := range dir {
+		n, err := strconv.Atoi(strings.TrimPrefix(name, "iter_"))
+		if err != nil || n <= newest || !e.IsDir() || name != path.Base(loop.IterationDir(directive, n)) {
+			continue
+		}
+		below, err := tree.dir(e.ID)
+		if err != nil {
+			return "", err
+		}
+		if below[loop.ManifestFile].Mode == git.ModeFile {
+			newest = n
+		}
+	}
+	if newest < 0 {
+		return "", nil
+	}
+	return loop.IterationDir(directive, newest) + "/" + loop.ManifestFile, nil
+}
