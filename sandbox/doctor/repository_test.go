@@ -1,37 +1,53 @@
 package doctor
 
 import (
-	"os"
-	"path/filepath"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"git-ward/internal/config"
 )
 
-// TestOldDefaults: what an earlier version's init wrote is named with what moves it; what
-// somebody chose, and what is shipped, is not.
-func TestOldDefaults(t *testing.T) {
+// TestBranches: doctor says where directives and the project are, and names the branch
+// that is not there.
+func TestBranches(t *testing.T) {
 	bare := t.TempDir()
-	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for text, want := range map[string]string{
-		"[limits]\ndeadline = \"120s\"\n": `warning settings: left at an old default: limits.deadline = "120s", now "9s"`,
-		"[limits]\ndeadline = \"20s\"\n":  "fine settings: none is left at an old default",
-		config.Shipped:                    "fine settings: none is left at an old default",
-	} {
-		if err := os.WriteFile(filepath.Join(bare, config.Path), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+	git := func(stdin string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", bare, "-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)...)
+		cmd.Stdin = strings.NewReader(stdin)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
 		}
+		return strings.TrimSpace(string(out))
+	}
+	git("", "init", "--quiet", "--bare")
+	look := func(c config.Control) Finding {
 		e := &examiner{ctx: t.Context()}
-		e.defaults(bare)
+		e.branches(bare, c)
 		if len(e.found) != 1 {
 			t.Fatal(e.found)
 		}
-		f := e.found[0]
-		if got := string(f.State) + " " + f.Thing + ": " + f.Detail; got != want || f.State == Warning && !strings.HasSuffix(f.Mend, "init --update --bare "+bare) {
-			t.Errorf("%s %+v, want %s", got, f, want)
+		return e.found[0]
+	}
+	commit := git("", "commit-tree", "-m", "first", git("", "mktree"))
+	for _, c := range []struct {
+		refs, control, project string
+		state                  State
+		says                   string
+	}{
+		{"", "main", "main", Missing, "there is no refs/heads/main, which [control] branch names"},
+		{"main", "main", "main", Fine, "directives, protocols and the project are on main"},
+		{"master", "ward", "master", Missing, "there is no refs/heads/ward, which [control] branch names"},
+		{"ward", "ward", "trunk", Missing, "there is no refs/heads/trunk, which [control] project names"},
+		{"ward", "ward", "master", Fine, "directives and protocols are on ward, the project is on master"},
+	} {
+		if c.refs != "" {
+			git("", "update-ref", "refs/heads/"+c.refs, commit)
+		}
+		if f := look(config.Control{Branch: c.control, Project: c.project}); f.State != c.state || f.Detail != c.says || (f.State == Missing) != (f.Mend != "") {
+			t.Errorf("%+v: %+v", c, f)
 		}
 	}
 }
