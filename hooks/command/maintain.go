@@ -2,60 +2,47 @@ package command
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
+	"time"
 
-	"git-ward/hooks/audit"
+	"git-ward/hooks/maintain"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 )
 
-const maintainUsage = "maintain [DIR]"
+const maintainUsage = "maintain [--keep TIME] [DIR]"
 
 // Maintain is `git ward maintain`: git's own maintenance, which Ward's settings
-// keep out of pushes (HOOK-6), and the records of pushes that died. The launcher or
-// cron runs it.
+// keep out of pushes (HOOK-6), the records of pushes that died, and an end of what was
+// deleted, dropped or redacted (REC-5). The launcher or cron runs it.
 func Maintain(ctx context.Context, env *cli.Env) error {
-	args, err := env.Flags("maintain", maintainUsage, func(*flag.FlagSet) {})
+	var o maintain.Options
+	args, err := env.Flags("maintain", maintainUsage, func(fs *flag.FlagSet) {
+		fs.DurationVar(&o.Keep, "keep", maintain.DefaultKeep, "how long what no ref leads to stays, a `TIME` such as 24h; less than an hour only while nobody pushes")
+	})
 	if err != nil {
 		return err
+	}
+	if o.Keep < 0 {
+		return env.Usage(maintainUsage, "--keep is a time, such as 24h")
 	}
 	repo, err := repository(ctx, env, args, maintainUsage)
 	if err != nil {
 		return err
 	}
-	if err := finishPushes(ctx, env, repo); err != nil {
-		return err
-	}
-	// Unreachable objects stay two weeks (gc.pruneExpire), so a push under way
-	// loses nothing. The audit's reflog stays: a cut end of the chain shows there only.
-	keep := []string{"-c", "gc." + audit.ChainRef + ".reflogExpire=never", "-c", "gc." + audit.ChainRef + ".reflogExpireUnreachable=never"}
-	for _, step := range [][]string{append(keep, "gc", "--quiet"), {"commit-graph", "write", "--reachable", "--no-progress"}} {
-		if _, err := repo.Output(ctx, step...); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintln(env.Stdout, "packed refs and objects, wrote the commit-graph")
-	return nil
-}
-
-// finishPushes records pushes whose hooks died, where nobody pushes for long. A
-// repository that Ward does not guard has none.
-func finishPushes(ctx context.Context, env *cli.Env, repo *git.Repo) error {
-	batch := repo.Batch(ctx)
-	defer batch.Close()
-	n, err := audit.Reconcile(ctx, repo, batch)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if n > 0 {
-		fmt.Fprintf(env.Stdout, "recorded %s that ended without a record\n", diag.Count(n, "push"))
+	r, err := maintain.Run(ctx, repo, o)
+	if r.Pushes > 0 {
+		fmt.Fprintf(env.Stdout, "recorded %s that ended without a record\n", diag.Count(r.Pushes, "push"))
 	}
 	if err != nil {
 		return diag.Hint(err, "git ward fsck names what is wrong, --repair mends it")
+	}
+	fmt.Fprintln(env.Stdout, "packed refs and objects, wrote the commit-graph")
+	if r.Dropped > 0 && r.Stored == 0 {
+		fmt.Fprintln(env.Stdout, "what was dropped or redacted is gone")
+	} else if r.Stored > 0 {
+		fmt.Fprintf(env.Stdout, "%d of %d that were dropped or redacted are stored still: run it again in an hour, or with --keep %s while nobody pushes\n", r.Stored, r.Dropped, time.Duration(0))
 	}
 	return nil
 }

@@ -1,0 +1,191 @@
+// Package maintain does git's own maintenance of a bare repository, which Ward's settings
+// keep out of pushes (HOOK-6), and frees what nothing leads to: branches that the agent
+// deleted or rewrote, records that the PM dropped, and what he redacted (REC-5).
+package maintain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/hooks/audit"
+	"git-ward/hooks/push"
+	"git-ward/internal/git"
+	"git-ward/protocols/record"
+	"git-ward/protocols/state"
+)
+
+const (
+	// DefaultKeep is how long what nothing leads to stays: a push under way may need it,
+	// and whoever deleted a branch by mistake has that long. It is bounded, because an
+	// agent that pushes and deletes fills a disk in less than git's two weeks.
+	DefaultKeep = 24 * time.Hour
+	// dropKeep is the same where something stays that was to go: longer than a push may take.
+	dropKeep = time.Hour
+)
+
+// Options are how maintenance is done.
+type Options struct {
+	// Keep is how long what nothing leads to stays. Less than a push takes is for a
+	// repository that nobody pushes to meanwhile.
+	Keep time.Duration
+}
+
+// Report is what was done.
+type Report struct {
+	Pushes  int // recorded, that had ended without a record
+	Dropped int // objects that were redacted, and records that were dropped, in all
+	Stored  int // of those: what is stored still, because it is younger than Keep
+}
+
+// Run does it. A clone is somebody's own, and is only packed, as git does that.
+func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, err error) {
+	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository")
+	if err != nil {
+		return r, err
+	}
+	if strings.TrimSpace(string(out)) != "true" {
+		return r, pack(ctx, repo)
+	}
+	batch := repo.Batch(ctx)
+	defer func() { batch.Close() }()
+	if r.Pushes, err = audit.Reconcile(ctx, repo, batch); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	gone, moved, err := dropped(ctx, repo, batch)
+	if err != nil {
+		return r, err
+	}
+	r.Dropped = len(gone)
+	if r.Stored, err = stored(batch, gone); err != nil {
+		return r, err
+	}
+	if r.Stored > 0 {
+		o.Keep = min(o.Keep, dropKeep)
+	}
+	batch.Close() // a child has the packs open that go
+	if err := expire(ctx, repo, moved, o.Keep); err != nil {
+		return r, err
+	}
+	if err := pack(ctx, repo, "--prune="+ago(o.Keep)); err != nil {
+		return r, err
+	}
+	batch = repo.Batch(ctx)
+	r.Stored, err = stored(batch, gone)
+	return r, err
+}
+
+// pack packs refs and objects. The audit's reflog stays: a cut end of the chain shows
+// there only.
+func pack(ctx context.Context, repo *git.Repo, more ...string) error {
+	gc := []string{"-c", "gc." + audit.ChainRef + ".reflogExpire=never", "-c", "gc." + audit.ChainRef + ".reflogExpireUnreachable=never", "gc", "--quiet"}
+	if _, err := repo.Output(ctx, append(gc, more...)...); err != nil {
+		return err
+	}
+	_, err := repo.Output(ctx, "commit-graph", "write", "--reachable", "--no-progress")
+	return err
+}
+
+// ago is a time as git reads one.
+func ago(d time.Duration) string {
+	if d <= 0 {
+		return "now"
+	}
+	return fmt.Sprintf("%d.seconds.ago", int64(d/time.Second))
+}
+
+// dropped are the objects that were to go, by their ids, and the refs that led to them
+// and are there still, whose reflogs may.
+func dropped(ctx context.Context, repo *git.Repo, batch *git.Batch) (gone, refs []string, err error) {
+	chain, err := audit.ReadChain(ctx, repo, batch)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, l := range chain {
+		if l.Tombstone == "" {
+			continue
+		}
+		t, err := audit.ReadTombstone(batch, l.Tombstone)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the tombstone beside record %d: %w", l.ID, err)
+		}
+		for _, o := range t.Objects {
+			gone = append(gone, o.Blob)
+		}
+		for _, ref := range l.Refs {
+			refs = append(refs, audit.UnquoteRef(ref.Ref))
+		}
+		refs = append(refs, lastGood)
+	}
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	units, _, err := state.Units(reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, u := range units {
+		last, err := state.Record(reader, u.Tip)
+		if err == nil && last.Expired != nil { // a broken one is fsck's to name
+			gone = append(gone, last.Expired.Record)
+		}
+	}
+	return gone, refs, nil
+}
+
+const lastGood = "refs/ward/last-good"
+
+// stored counts the objects that are there.
+func stored(batch *git.Batch, ids []string) (n int, err error) {
+	for _, id := range ids {
+		if _, err := batch.Info(id); err == nil {
+			n++
+		} else if !errors.Is(err, git.ErrMissing) {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// expire takes out of reflogs what their refs do not lead to any more: of the agent's
+// branches, of records, and of the refs that a redaction moved. Those of other branches
+// are people's, and keep what git keeps.
+func expire(ctx context.Context, repo *git.Repo, moved []string, keep time.Duration) error {
+	tips, err := repo.Refs(ctx, "refs/")
+	if err != nil {
+		return err
+	}
+	if len(moved) > 0 { // its reflog follows the branch that it names
+		tips, moved = append(tips, git.Tip{Name: "HEAD"}), append(moved, "HEAD")
+	}
+	args := []string{"reflog", "expire", "--expire-unreachable=" + ago(keep)}
+	some := false
+	for _, tip := range tips {
+		if !push.IsAgentBranch(tip.Name) && !strings.HasPrefix(tip.Name, record.Prefix) && !slices.Contains(moved, tip.Name) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(repo.Dir, "logs", tip.Name)); err != nil {
+			continue // git makes an error of a ref without one
+		}
+		if some, args = true, append(args, tip.Name); len(args) < maxArgs {
+			continue
+		}
+		if _, err := repo.Output(ctx, args...); err != nil {
+			return err
+		}
+		some, args = false, args[:3]
+	}
+	if !some {
+		return nil
+	}
+	_, err = repo.Output(ctx, args...)
+	return err
+}
+
+// maxArgs bounds the names in one command line.
+const maxArgs = 1000

@@ -1,0 +1,144 @@
+package maintain
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/hooks/audit"
+	"git-ward/internal/git"
+)
+
+// repository is a bare one, or a clone, whose refs a test moves by itself.
+type repository struct {
+	*git.Repo
+	t *testing.T
+}
+
+func newRepository(t *testing.T, args ...string) *repository {
+	t.Helper()
+	r := &repository{git.Open(t.TempDir()), t}
+	r.git(append([]string{"init", "--quiet", r.Dir}, args...)...)
+	r.git("config", "core.bare", strconv.FormatBool(len(args) > 0))
+	r.git("config", "core.logAllRefUpdates", "always")
+	return r
+}
+
+func (r *repository) git(args ...string) string {
+	r.t.Helper()
+	out, err := r.Output(r.t.Context(), args...)
+	if err != nil {
+		r.t.Fatalf("git %v: %v", args, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commit is one of its own, by its content.
+func (r *repository) commit(text string) string {
+	r.t.Helper()
+	id, err := r.CommitFile("", "file", []byte(text), time.Unix(1, 0), "test")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return id
+}
+
+func (r *repository) has(id string) bool {
+	ok, err := r.Exits(r.t.Context(), "cat-file", "-e", id)
+	return ok && err == nil
+}
+
+// TestFrees: what the agent deleted or rewrote goes after a time, and before it stays;
+// what a person's branch was stays as git keeps it.
+func TestFrees(t *testing.T) {
+	r := newRepository(t, "--bare")
+	refs := []string{"refs/heads/agent/D-1", "refs/heads/rescue/x", "refs/ward/record/D-1.1", "refs/heads/main", "refs/heads/agent/gone"}
+	old := map[string]string{}
+	for _, ref := range refs {
+		old[ref] = r.commit("old " + ref)
+		r.git("update-ref", ref, old[ref])
+		r.git("update-ref", ref, r.commit("new "+ref))
+	}
+	r.git("update-ref", "-d", "refs/heads/agent/gone")
+	if _, err := Run(t.Context(), r.Repo, Options{Keep: DefaultKeep}); err != nil {
+		t.Fatal(err)
+	}
+	for ref, id := range old {
+		if !r.has(id) {
+			t.Errorf("%s: what it was a moment ago is gone", ref)
+		}
+	}
+	if _, err := Run(t.Context(), r.Repo, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for ref, id := range old {
+		if kept := ref == "refs/heads/main"; r.has(id) != kept {
+			t.Errorf("%s: kept %v", ref, !kept)
+		}
+		if ref != "refs/heads/agent/gone" && !r.has(r.git("rev-parse", ref)) {
+			t.Errorf("%s leads nowhere", ref)
+		}
+	}
+	// A ref without a reflog is none to expire.
+	if err := os.Remove(filepath.Join(r.Dir, "logs/refs/heads/agent/D-1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), r.Repo, Options{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClone: a clone is somebody's own, and loses nothing.
+func TestClone(t *testing.T) {
+	r := newRepository(t)
+	old := r.commit("old")
+	r.git("update-ref", "refs/heads/agent/D-1", old)
+	r.git("update-ref", "refs/heads/agent/D-1", r.commit("new"))
+	if _, err := Run(t.Context(), r.Repo, Options{}); err != nil || !r.has(old) {
+		t.Error("lost", err)
+	}
+}
+
+// TestRedactedGoes: where something was redacted, the reflogs of what moved do not keep
+// it, and the report says whether it is gone.
+func TestRedactedGoes(t *testing.T) {
+	r := newRepository(t, "--bare")
+	secret := r.commit("secret")
+	blob := r.git("rev-parse", secret+":file")
+	r.git("symbolic-ref", "HEAD", "refs/heads/main")
+	r.git("update-ref", "HEAD", secret)
+	r.git("update-ref", "HEAD", r.commit("stone"))
+	batch := r.Batch(t.Context())
+	defer batch.Close()
+	data, err := (&audit.Tombstone{Why: "x", Objects: []audit.Redacted{{Blob: blob, Path: "file", Stone: git.BlobID([]byte("stone"))}}, Commits: map[string]string{}}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := r.WriteObject("blob", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := audit.NewWriter(t.Context(), r.Repo, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := os.MkdirAll(filepath.Join(r.Dir, "ward/pending"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	record := &audit.Record{Time: time.Unix(1, 0).UTC(), Principal: "pm", Verdict: audit.Accepted, Rules: []string{}, Push: "redact-1"}
+	record.Refs = []audit.Ref{{Applied: true}}
+	record.Refs[0].Ref, record.Refs[0].Old, record.Refs[0].New = "refs/heads/main", secret, r.git("rev-parse", "refs/heads/main")
+	if err := w.Append(t.Context(), audit.Entry{Record: record, Tombstone: id}); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := Run(t.Context(), r.Repo, Options{Keep: DefaultKeep}); err != nil || done.Dropped != 1 || done.Stored != 1 || !r.has(blob) {
+		t.Fatalf("it is younger than an hour: %+v, %v", done, err)
+	}
+	if done, err := Run(t.Context(), r.Repo, Options{}); err != nil || done.Dropped != 1 || done.Stored != 0 || r.has(blob) || !r.has("refs/heads/main") {
+		t.Fatalf("%+v, %v", done, err)
+	}
+}

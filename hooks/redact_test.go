@@ -1,0 +1,74 @@
+package hooks_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/internal/gittest"
+)
+
+// TestRedact: the PM takes a file out of the history of a repository that has units,
+// verdicts and evidence; all of it stays whole, the objects go, and its people go on.
+func TestRedact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it builds Ward's programs")
+	}
+	t.Parallel()
+	p := gittest.FirstVersion(t)
+	p.Run(filepath.Dir(p.Bare), "git-ward", "init", "--bare", p.Bare)
+	p.Run(filepath.Dir(p.Bare), "git-ward", "clone", p.Bare, p.Work)
+	const file = "evidence/D-1/loop/iter_0/changes.txt"
+	blob := strings.TrimSpace(p.Run(p.Bare, "git", "rev-parse", "agent/D-1:"+file))
+	refused := func(want string, args ...string) {
+		t.Helper()
+		before := p.Run(p.Bare, "git", "for-each-ref")
+		out, err := p.Try(filepath.Dir(p.Bare), nil, "", "git-ward", append([]string{"redact", "--bare", p.Bare, "-m", "a name"}, args...)...)
+		if err == nil || !strings.Contains(out, want) || p.Run(p.Bare, "git", "for-each-ref") != before {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+	}
+	refused("main still has "+file, blob)
+	refused("names nothing that is stored", "main:no/such/file")
+	refused("is a tree, not a file", "main:evidence")
+	refused("D-2.1 is ACTIVE", "agent/D-2:LEARNINGS.md")
+	p.Git("rm", "-r", "-q", "evidence/D-1")
+	p.Git("commit", "-q", "-m", "take the evidence out")
+	p.Git("push", "-q", "origin", "main")
+	p.Git("tag", "-a", "-m", "x", "v1")
+	p.Git("push", "-q", "origin", "v1")
+	refused("the annotated tag refs/tags/v1 has it", blob)
+	p.Git("push", "-q", "origin", ":v1")
+	if out := p.Run(filepath.Dir(p.Bare), "git-ward", "redact", "--bare", p.Bare, "-m", "a name", "--dry-run", blob); !strings.Contains(out, "would move refs/heads/main\n") {
+		t.Error(out)
+	}
+	old := strings.TrimSpace(p.Run(p.Bare, "git", "rev-parse", "main"))
+	out := p.Run(filepath.Dir(p.Bare), "git-ward", "redact", "--bare", p.Bare, "-m", "a name", blob)
+	for _, want := range []string{"redacted " + file, "moved refs/heads/agent/D-1\n", "moved refs/heads/main\n", "next: git ward maintain"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	p.Fsck()
+	if out := p.Run(p.Bare, "git-ward", "maintain", "--keep", "0s", p.Bare); !strings.Contains(out, "what was dropped or redacted is gone") {
+		t.Error(out)
+	}
+	for _, gone := range []string{blob, old} {
+		if out, err := p.Try(p.Bare, nil, "", "git", "cat-file", "-e", gone); err == nil {
+			t.Errorf("%s is stored still %s", gone, out)
+		}
+	}
+	p.Fsck()
+	// A clone of before does not bring it back by an ordinary push; a new one goes on.
+	p.Commit("notes.txt", "on the old main\n")
+	if out, err := p.Push("main"); err == nil {
+		t.Error("pushed on top of the old history", out)
+	}
+	p.Git("fetch", "-q", "origin")
+	p.Git("reset", "-q", "--hard", "origin/main")
+	p.Commit("notes.txt", "on the new main\n")
+	if out, err := p.Push("main"); err != nil {
+		t.Error(err, out)
+	}
+	p.Fsck()
+}
