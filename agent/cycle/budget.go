@@ -13,7 +13,7 @@ import (
 // may lead the unit elsewhere; on resuming both are done with, and the directive may
 // be another.
 func (r *run) checkBudget(ctx context.Context) (loop.Decision, error) {
-	last := r.past.certs[len(r.past.certs)-1]
+	last := *r.past.last
 	if r.now.cert != nil {
 		if ask, needed := last.Ask(); needed {
 			return ask, nil

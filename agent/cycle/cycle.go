@@ -7,10 +7,14 @@
 // logged, and after each one the detectors of 003's forbidden states look at what
 // is really there.
 //
-// It keeps nothing between two steps that is not in refs: the unit's journal, the
-// evidence on the branch, the host's notes. Killed anywhere and run again it enters
+// It keeps nothing between two pushes that is not in refs: the unit's journal and its
+// record, the work's branch, the host's notes. Killed anywhere and run again it enters
 // the machine where these say that it is; an iteration that was begun is not begun,
 // and not paid for, a second time.
+//
+// An iteration is two pushes. The first has the end of the iteration before, the step
+// of the journal that begins this one, and its capsule. The second has the work, the
+// list of it on the record, and the claim.
 package cycle
 
 import (
@@ -47,12 +51,16 @@ type Loop struct {
 
 // End is how a loop ended.
 type End struct {
-	Report *loop.Report // on the branch by then, unless nothing was begun (EXIT_NEED_INFO)
+	Report *loop.Report // on the record by then, unless nothing was begun (EXIT_NEED_INFO)
 	Block  uow.Reason   // of an EXIT_BLOCKED where the journal's rules name one, "" for the plain one
+	// Again writes the evidence of the end anew without the words of models, where the
+	// remote refuses it with the journal's step; nil where there are no such words.
+	Again func(ctx context.Context) error
 }
 
-// Run goes on with the loop until its exit. The unit is ACTIVE when it starts. The
-// error is stop.Suspended where the unit is not the agent's to go on with now; any
+// Run goes on with the loop until its exit. The unit is ACTIVE when it starts, and its
+// record begun. What the end leaves is committed there, and moves to the remote with the
+// journal's step that the caller makes of the report. The error is stop.Suspended where the unit is not the agent's to go on with now; any
 // other is trouble, and the next Run goes on from there.
 func (l *Loop) Run(ctx context.Context) (End, error) {
 	if report, err := ReadReport(ctx, l.Work, l.Journal); report != nil || err != nil {

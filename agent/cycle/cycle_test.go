@@ -29,21 +29,29 @@ evidence/D-1/loop/budget_log.json
 evidence/D-1/loop/halting_report.json
 evidence/D-1/loop/iter_0/agents_md_entry.md
 evidence/D-1/loop/iter_0/artifacts.json
+evidence/D-1/loop/iter_0/budget_log.json
 evidence/D-1/loop/iter_0/certificate.json
 evidence/D-1/loop/iter_0/changes.txt
 evidence/D-1/loop/iter_0/cnf_capsule.json
+evidence/D-1/loop/iter_0/manifest.json
 evidence/D-1/loop/iter_0/verdict.json
+evidence/D-1/loop/iter_0/words.txt
 evidence/D-1/loop/iter_1/agents_md_entry.md
 evidence/D-1/loop/iter_1/artifacts.json
+evidence/D-1/loop/iter_1/budget_log.json
 evidence/D-1/loop/iter_1/certificate.json
 evidence/D-1/loop/iter_1/changes.txt
 evidence/D-1/loop/iter_1/cnf_capsule.json
+evidence/D-1/loop/iter_1/manifest.json
 evidence/D-1/loop/iter_1/verdict.json
+evidence/D-1/loop/iter_1/words.txt
 evidence/D-1/loop/manifest.json
-evidence/D-1/loop/plan.json
-work`
-	if got := s.git(s.bare, "", "diff", "--name-only", "main", "agent/D-1"); got != want {
+evidence/D-1/loop/plan.json`
+	if got := s.git(s.bare, "", "ls-tree", "-r", "--name-only", ref); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := s.git(s.bare, "", "diff", "--name-only", "main", "agent/D-1"); got != "work" {
+		t.Errorf("the work is %s", got)
 	}
 	// The machine has a handler for each state that is no exit, and for no other.
 	handlers := (&run{deps: &Loop{}}).handlers()
@@ -125,7 +133,7 @@ func TestKilled(t *testing.T) {
 	whole := newSite(t, asked, 0)
 	whole.residuals = []string{"2", "0"}
 	want, _ := whole.ends()
-	files := whole.git(whole.bare, "", "diff", "--name-only", "main", "agent/D-1")
+	files := whole.git(whole.bare, "", "ls-tree", "-r", "--name-only", ref)
 	steps := strings.Fields(whole.way())
 	for n := 1; n < len(steps)-1; n++ {
 		s := newSite(t, asked, 0)
@@ -140,7 +148,7 @@ func TestKilled(t *testing.T) {
 		if got != want || report.Iterations != 2 || s.journal.Last().Iteration != 2 {
 			t.Errorf("killed in %s: %s after %d iterations, %d begun", steps[n], got, report.Iterations, s.journal.Last().Iteration)
 		}
-		if have := s.git(s.bare, "", "diff", "--name-only", "main", "agent/D-1"); have != files {
+		if have := s.git(s.bare, "", "ls-tree", "-r", "--name-only", ref); have != files {
 			t.Errorf("killed in %s: %s", steps[n], have)
 		}
 		entered := strings.Fields(s.way())[before]

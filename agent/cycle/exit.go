@@ -9,80 +9,128 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// exit writes the halting report and the final learnings (003, section 16). A loop
-// that did not begin leaves nothing on the branch.
+// exit writes the halting report and the final learnings (003, section 16), for the
+// journal's step to take along. A loop that did not begin leaves nothing.
 func (r *run) exit(ctx context.Context, status loop.Status, d loop.Decision) (End, error) {
 	if r.state == loop.NullCheck {
 		report := loop.NewReport(loop.Outcomes{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Status: status, Decision: d, State: r.state,
 			Missing: r.deps.Declaration.Missing()})
 		return End{Report: &report}, nil
 	}
-	out := loop.Outcomes{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Status: status, Decision: d, State: r.state,
-		Used: r.past.budget.Used(), Over: r.unpaid, Diagnosis: r.now.review.Diagnosis}
-	for i, c := range r.past.certs {
-		out.Last, out.History = &r.past.certs[i], append(out.History, c.Residual)
-	}
-	if best := loop.Best(out.History); best >= 0 {
-		out.Best = &r.past.certs[best]
-	}
-	if r.state != loop.BudgetCheck { // where nothing fails: it is decided on what ended well
-		out.Failed = d.Words
-	}
-	files, err := r.final(ctx, status)
+	report, err := r.halt(ctx, status, d)
 	if err != nil {
 		return End{}, err
 	}
-	var missing []string
-	out.Rung, missing = r.rung(ctx, files)
-	out.Manifest = r.past.manifest
-	if status == loop.ExitNeedInfo {
-		out.Missing = []string{r.past.certs[len(r.past.certs)-1].Needs}
+	end := End{Report: report, Block: r.block}
+	if ended := r.now; ended.cert != nil && ended.before.ended < r.past.ended {
+		end.Again = func(ctx context.Context) error {
+			if err := r.again(ctx, ended); err != nil {
+				return err
+			}
+			_, err := r.halt(ctx, status, d)
+			return err
+		}
 	}
-	if d.Reason == loop.BackpressureSignal {
-		out.Signals = r.pressing(ctx, d)
+	return end, nil
+}
+
+// halt commits the halting report, with what goes beside it.
+func (r *run) halt(ctx context.Context, status loop.Status, d loop.Decision) (*loop.Report, error) {
+	files, err := r.final(ctx, status)
+	if err != nil {
+		return nil, err
+	}
+	out, missing, err := r.outcomes(ctx, status, d)
+	if err != nil {
+		return nil, err
 	}
 	report := loop.NewReport(out)
 	if status == loop.ExitConverged && out.Rung < r.deps.Declaration.RungTarget {
 		report.Lessons = fmt.Sprintf("rung %d is not reached; missing: %s", r.deps.Declaration.RungTarget, strings.Join(missing, ", "))
 	}
-	return End{Report: &report, Block: r.block}, r.publish(ctx, &report, files)
-}
-
-// publish commits and pushes the report.
-func (r *run) publish(ctx context.Context, report *loop.Report, files map[string][]byte) (err error) {
 	if found := report.Check(); len(found) > 0 {
-		return errors.New("the halting report is not whole: " + strings.Join(found, "; "))
+		return nil, errors.New("the halting report is not whole: " + strings.Join(found, "; "))
 	}
-	if files[loop.Dir(r.deps.Work.Directive.Name())+"/"+loop.ReportFile], err = loop.Encode(report); err != nil {
-		return err
+	if files[r.top(loop.ReportFile)], err = loop.Encode(report); err != nil {
+		return nil, err
 	}
-	if err := r.deps.Work.Commit(ctx, fmt.Sprintf("loop: %s halts: %s", r.deps.Declaration.LoopID, report.Status), files); err != nil {
-		return err
+	if err := r.close(files); err != nil {
+		return nil, err
 	}
-	return r.deps.Work.Offer(ctx)
+	return &report, r.commit(ctx, fmt.Sprintf("loop: %s halts: %s", r.deps.Declaration.LoopID, status), files)
 }
 
-// final is what the branch gets beside the report. A divergence that no certificate
+// outcomes is what the report is made from, and what is missing for the next rung.
+func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision) (out loop.Outcomes, missing []string, err error) {
+	out = loop.Outcomes{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Status: status, Decision: d, State: r.state,
+		Last: r.past.last, Used: r.past.budget.Used(), Over: r.unpaid, Diagnosis: r.now.review.Diagnosis, Manifest: r.left()}
+	if out.History, err = r.history(ctx); err != nil {
+		return out, nil, err
+	}
+	if best := loop.Best(out.History); best >= 0 && status == loop.ExitBudgetExceeded {
+		if out.Best, err = r.certificate(ctx, r.past.offset+best); err != nil {
+			return out, nil, err
+		}
+	}
+	if r.state != loop.BudgetCheck { // where nothing fails: it is decided on what ended well
+		out.Failed = d.Words
+	}
+	if status == loop.ExitNeedInfo {
+		out.Missing = []string{r.past.last.Needs}
+	}
+	if d.Reason == loop.BackpressureSignal {
+		out.Signals = r.pressing(ctx, d)
+	}
+	out.Rung, missing = r.rung(ctx, out.History)
+	return out, missing, nil
+}
+
+// left is the manifest of the last iteration that ended, with the hash of itself.
+func (r *run) left() loop.Artifacts {
+	m := r.past.manifest
+	m.Previous = r.past.newest
+	return m
+}
+
+// final is what the record gets beside the report. A divergence that no certificate
 // says is a learning all the same.
 func (r *run) final(ctx context.Context, status loop.Status) (map[string][]byte, error) {
-	learnings, err := r.deps.Work.File(ctx, loop.LearningsPath)
+	learnings, err := r.deps.Work.Record.File(ctx, loop.LearningsPath)
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{}
-	if n := len(r.past.certs); status == loop.ExitDiverged && r.past.certs[n-1].Type != loop.Diverged {
-		last := r.past.certs[n-1]
+	files := r.kept()
+	if last := r.past.last; status == loop.ExitDiverged && last.Type != loop.Diverged {
 		path := r.path(last.Iteration, loop.CertificateFile)
-		data, err := r.deps.Work.File(ctx, path)
+		data, err := r.deps.Work.Record.File(ctx, path)
 		if err != nil {
 			return nil, err
 		}
-		learning := loop.DivergenceLearning(last, loop.Link{Path: path, SHA256: loop.Digest(data), Role: "proof"})
+		learning := loop.DivergenceLearning(*last, loop.Link{Path: path, SHA256: loop.Digest(data), Role: "proof"})
 		learnings = []byte(loop.AddFailure(string(learnings), last.LoopID, last.Iteration, learning))
 		files[loop.LearningsPath] = learnings
 	}
-	files[loop.Dir(r.deps.Work.Directive.Name())+"/"+loop.LearningsFinal] = learnings
-	return files, r.sum(files)
+	files[r.top(loop.LearningsFinal)] = learnings
+	return files, nil
+}
+
+// close adds the manifest that the loop ends with: what the exit leaves, and the hash of
+// all before it.
+func (r *run) close(files map[string][]byte) (err error) {
+	n := 0
+	if r.past.last != nil {
+		n = r.past.last.Iteration
+	}
+	m := loop.Artifacts{SchemaVersion: loop.LinearVersion, LoopID: r.deps.Declaration.LoopID, Previous: r.past.newest, Artifacts: []loop.Artifact{}}
+	for _, name := range []string{loop.LearningsFinal, loop.ReportFile} {
+		path := r.top(name)
+		m.Artifacts = append(m.Artifacts, loop.Artifact{Iteration: n, Path: path, SHA256: loop.Digest(files[path]), Role: "log"})
+	}
+	files[r.top(loop.ManifestFile)], err = loop.Encode(m)
+	if r.past.last == nil && err == nil {
+		files[r.top(loop.BudgetFile)], err = loop.Encode(r.past.budget)
+	}
+	return err
 }
 
 // pressing is the backpressure that a report tells of: what says stop now, or what
@@ -96,26 +144,18 @@ func (r *run) pressing(ctx context.Context, d loop.Decision) []loop.Signal {
 
 // rung is what the evidence reaches, computed and never copied from the target, and
 // what is missing for the next one.
-func (r *run) rung(ctx context.Context, pending map[string][]byte) (int, []string) {
-	if len(r.past.certs) == 0 {
+func (r *run) rung(ctx context.Context, history []loop.Residual) (int, []string) {
+	if r.past.last == nil {
 		return 0, nil
 	}
-	last := r.past.certs[len(r.past.certs)-1]
-	e := loop.RungEvidence{Certificate: last, History: last.History, Complete: true}
-	if claim := r.deps.Journal.Claimed(); last.Commit != "" && claim != nil {
-		if v, err := r.deps.Verdict(ctx, last.Commit, claim.Hash); err == nil {
+	e := loop.RungEvidence{Certificate: *r.past.last, History: history}
+	if claim := r.deps.Journal.Claimed(); e.Certificate.Commit != "" && claim != nil {
+		if v, err := r.deps.Verdict(ctx, e.Certificate.Commit, claim.Hash); err == nil {
 			e.Verdict = v
 		}
 	}
-	read, done := r.deps.Work.Files(ctx)
-	defer done()
-	if err := r.past.manifest.CheckManifest(func(path string) ([]byte, error) {
-		if data := pending[path]; data != nil {
-			return data, nil
-		}
-		return read(path)
-	}); err != nil {
-		e.Complete = false
+	if r.past.newest != nil {
+		e.Complete = loop.CheckChain(r.past.newest.Path, r.evidence(ctx).read, nil) == nil
 	}
 	return loop.Rung(e)
 }

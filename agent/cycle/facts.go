@@ -26,50 +26,43 @@ func (r *run) forbidden(ctx context.Context, state loop.State, exit loop.Status)
 	return d, nil
 }
 
-// facts collects what is really there: of the evidence what the branch's newest
+// facts collects what is really there: of the evidence what the record's newest
 // commit says, whatever this process remembers.
 func (r *run) facts(ctx context.Context, state loop.State, exit loop.Status) (loop.Facts, error) {
-	name, last := r.deps.Work.Directive.Name(), r.deps.Journal.Last()
-	f := loop.Facts{State: state, Status: exit, Loop: r.deps.Declaration.LoopID, Limits: r.deps.Limits, Begun: int(last.Iteration) - len(r.past.certs)}
+	last, files := r.deps.Journal.Last(), r.evidence(ctx)
+	f := loop.Facts{State: state, Status: exit, Loop: r.deps.Declaration.LoopID, Limits: r.deps.Limits, Begun: int(last.Iteration) - r.past.ended}
 	f.Spent = int(last.Budget.Spent.Iterations) - max(0, f.Begun)
 	f.Prompts, f.Subagents = r.deps.Subagents.sinceLast()
-	read, done := r.deps.Work.Files(ctx)
-	defer done()
-	files := evidence{read, r.deps.Work.Branch}
 
 	plan := r.deps.Declaration // at DREAM_GOAL it is not written yet
 	if state != loop.DreamGoal {
 		plan = loop.Declaration{}
-		if _, err := files.decode(loop.Dir(name)+"/"+loop.PlanFile, &plan); err != nil {
+		if _, err := files.decode(r.top(loop.PlanFile), &plan); err != nil {
 			r.deps.Log.Error().Err(err).Msg("the declaration cannot be read")
 			plan = loop.Declaration{}
 		}
 	}
 	f.Declared = plan.LoopID == r.deps.Declaration.LoopID && len(plan.Certificates) > 0
 	var log loop.BudgetLog
-	if _, err := files.decode(loop.Dir(name)+"/"+loop.BudgetFile, &log); err != nil {
+	if _, err := files.decode(r.top(loop.BudgetFile), &log); err != nil {
 		return f, err
 	}
 	if log.LoopID == r.deps.Declaration.LoopID {
 		f.Used = log.Used()
 	}
-	if n := len(r.past.certs); n > 0 {
-		var c loop.Certificate
-		ok, err := files.decode(loop.IterationDir(name, r.past.certs[n-1].Iteration)+"/"+loop.CertificateFile, &c)
-		if err != nil {
+	var err error
+	if r.past.last != nil {
+		if f.Certificate, err = r.certificate(ctx, r.past.last.Iteration); err != nil {
 			return f, err
 		}
-		if ok {
-			f.Certificate = &c
-		}
 	}
-	learnings, err := read(loop.LearningsPath)
+	learnings, err := files.read(loop.LearningsPath)
 	if err != nil {
 		return f, err
 	}
 	f.Learnings = string(learnings)
 	if len(f.Prompts) > 0 {
-		f.Capsule, err = read(r.now.brief.CapsulePath)
+		f.Capsule, err = files.read(r.now.brief.CapsulePath)
 	}
 	return f, err
 }

@@ -18,6 +18,7 @@ import (
 	"git-ward/agent/store"
 	"git-ward/internal/config"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 )
 
@@ -60,8 +61,9 @@ func newSite(t *testing.T, lines string, earlier int64) *site {
 	s.git(s.bare, "", "update-ref", "refs/heads/main", s.git(s.bare, "first\n", "commit-tree", tree))
 	s.open()
 	s.journal = s.store.NewJournal(uow.ID{Directive: "D-1", K: 1})
-	s.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
+	s.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN", Layout: uow.RecordLayout})
 	s.step(uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"})
+	s.must(s.work.Begin(s.Context(), s.journal, nil))
 	return s
 }
 
@@ -81,6 +83,7 @@ func (s *site) open() {
 	s.must(err)
 	if n := len(journals); n > 0 {
 		s.journal = journals[n-1]
+		s.must(s.work.Begin(s.Context(), s.journal, nil))
 	}
 }
 
@@ -112,18 +115,22 @@ func (s *site) run() (End, error) {
 	return l.Run(ctx)
 }
 
+// ref is the record of the unit.
+const ref = record.Prefix + "D-1.1"
+
 // ends runs the loop and says how it ended: "STATUS REASON in LAST_STATE" of the
-// report, which the branch has.
+// report, which the record has, with manifests that hold.
 func (s *site) ends() (string, *loop.Report) {
 	s.Helper()
 	end, err := s.run()
 	s.must(err)
+	s.must(s.work.Offer(s.Context())) // as the journal's step does
 	r := end.Report
 	if r.Status != loop.ExitNeedInfo || r.Iterations > 0 {
 		var there loop.Report
-		s.must(json.Unmarshal([]byte(s.git(s.bare, "", "show", "agent/D-1:evidence/D-1/loop/halting_report.json")), &there))
+		s.must(json.Unmarshal([]byte(s.git(s.bare, "", "show", ref+":evidence/D-1/loop/halting_report.json")), &there))
 		if there.Status != r.Status || there.StopReason != r.StopReason {
-			s.Errorf("the branch's report says %s %s", there.Status, there.StopReason)
+			s.Errorf("the record's report says %s %s", there.Status, there.StopReason)
 		}
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%s %s in %s", r.Status, r.StopReason, r.LastState), " in "), r
@@ -164,13 +171,15 @@ func (s *site) way() string {
 	return strings.Join(way, " ")
 }
 
-// amend changes the branch behind the loop's back: sed over a file of it, or the
+// amend changes the record behind the loop's back: sed over a file of it, or the
 // file removed where there is no program.
 func (s *site) amend(path, program string) {
 	s.Helper()
 	dir := s.TempDir()
-	s.git(dir, "", "clone", "--quiet", "--branch=agent/D-1", s.bare, "clone")
 	clone := filepath.Join(dir, "clone")
+	s.git(dir, "", "init", "--quiet", "clone")
+	s.git(clone, "", "fetch", "--quiet", s.bare, ref)
+	s.git(clone, "", "checkout", "--quiet", "FETCH_HEAD")
 	if program == "" {
 		s.git(clone, "", "rm", "--quiet", path)
 	} else {
@@ -183,7 +192,7 @@ func (s *site) amend(path, program string) {
 		s.must(os.WriteFile(filepath.Join(clone, path), bytes.ReplaceAll(data, []byte(old), []byte(new)), 0o644))
 	}
 	s.git(clone, "", "commit", "--quiet", "--all", "--message=by hand")
-	s.git(clone, "", "push", "--quiet", "origin", "HEAD")
+	s.git(clone, "", "push", "--quiet", s.bare, "HEAD:"+ref)
 	s.open()
 }
 
@@ -220,7 +229,7 @@ func (s *site) verdict(p loop.Declaration, commit, claim string) *loop.Verdict {
 	}
 	trial := loop.Trial{Criteria: []loop.Outcome{met}, Residual: &loop.Outcome{Command: p.Residual, Met: true, OutputSHA256: loop.Digest(nil)}, Value: value}
 	v := loop.Judge(p, []loop.Trial{trial, trial})
-	v.Commit, v.Claim, v.Needs = commit, claim, s.needs
+	v.Commit, v.Claim, v.Record, v.Needs = commit, claim, s.journal.Claimed().Claim.Record, s.needs
 	return &v
 }
 

@@ -5,19 +5,13 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
-	"git-ward/protocols/uow"
 )
 
-// checkHalting is CHECK_HALTING: the work is claimed, the host's verdict comes, the
-// Skeptic types what was learned, and both give the iteration's certificate.
+// checkHalting is CHECK_HALTING: the host's verdict on the claim comes, the Skeptic
+// types what was learned, and both give the iteration's certificate.
 func (r *run) checkHalting(ctx context.Context) (loop.Decision, error) {
 	if d, err := r.takeUp(ctx); err != nil || d.Event != "" {
 		return d, err
-	}
-	if !r.claimed() {
-		if d, err := r.claim(ctx); err != nil || d.Event != "" {
-			return d, err
-		}
 	}
 	if d, err := r.await(ctx); err != nil || d.Event != "" {
 		return d, err
@@ -35,16 +29,11 @@ func (r *run) checkHalting(ctx context.Context) (loop.Decision, error) {
 	n := r.now.brief.Iteration
 	r.spend(n)
 	cert := loop.Certify(r.findings(n, r.now.result.Verdict, r.deps.Signals(ctx)))
+	if claim := r.deps.Journal.Claimed().Claim; cert.Commit == claim.Commit {
+		cert.Record = claim.Record
+	}
 	r.now.cert = &cert
 	return loop.Decision{Event: loop.Certified}, nil
-}
-
-func (r *run) claim(ctx context.Context) (loop.Decision, error) {
-	commit, err := r.deps.Work.Head(ctx)
-	if err != nil {
-		return loop.Decision{}, err
-	}
-	return r.step(ctx, uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: commit})
 }
 
 // await waits for the host's verdict on the journal's claim.

@@ -3,29 +3,66 @@ package cycle
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"git-ward/agent/stop"
+	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
 
-// step appends to the journal, with the calls since the last record. What the
-// rules do not admit ends the loop, by the decision, or suspends it where that is
-// for somebody else to change.
+// step appends to the journal, with the calls since the last record, and pushes with it
+// what branch and record hold. What the rules do not admit ends the loop, by the
+// decision, or suspends it where that is for somebody else to change.
 func (r *run) step(ctx context.Context, in uow.Input) (loop.Decision, error) {
+	d, refused, err := r.offer(ctx, in)
+	if refused != nil {
+		return broken("the evidence was refused: " + refused.Output), nil
+	}
+	return d, err
+}
+
+// offer is step for those who can mend what the remote refuses of branch and record:
+// refused is why, and then nothing has moved.
+func (r *run) offer(ctx context.Context, in uow.Input) (d loop.Decision, refused *stop.Stop, err error) {
+	world, err := r.deps.World(ctx)
+	if err != nil {
+		return d, nil, err
+	}
+	err = r.deps.Journal.Append(ctx, r.input(in), world, r.deps.Work)
+	if refused = stop.As(err, stop.Refused); refused == nil {
+		if err == nil {
+			r.calls = 0
+		}
+		return d, nil, err
+	}
+	for _, f := range refused.Findings {
+		if strings.HasPrefix(f.Rule, "uow/") {
+			d, err = r.inadmissible(in.Event, refused)
+			return d, nil, err
+		}
+	}
+	return d, refused, nil
+}
+
+// admits asks the rules about a step before anything is made for it.
+func (r *run) admits(ctx context.Context, in uow.Input) (loop.Decision, error) {
 	world, err := r.deps.World(ctx)
 	if err != nil {
 		return loop.Decision{}, err
 	}
+	if _, found := uow.Advance(r.deps.Journal.ID, r.deps.Journal.Last(), r.input(in), world); len(found) > 0 {
+		var b strings.Builder
+		diag.WriteText(&b, found)
+		return r.inadmissible(in.Event, stop.Refuse(b.String(), found...))
+	}
+	return loop.Decision{}, nil
+}
+
+// input is a step of the agent's, now.
+func (r *run) input(in uow.Input) uow.Input {
 	in.Actor, in.Time, in.Interactions = uow.Agent, r.deps.Now(), int64(r.calls)
-	err = r.deps.Journal.Append(ctx, in, world)
-	if refused := stop.As(err, stop.Refused); refused != nil {
-		return r.inadmissible(in.Event, refused)
-	}
-	if err == nil {
-		r.calls = 0
-	}
-	return loop.Decision{}, err
+	return in
 }
 
 func (r *run) inadmissible(event uow.Event, refused *stop.Stop) (loop.Decision, error) {
@@ -40,20 +77,6 @@ func (r *run) inadmissible(event uow.Event, refused *stop.Stop) (loop.Decision, 
 		}
 	}
 	return loop.Decision{}, stop.New(stop.Suspended, "%s", why)
-}
-
-// save commits and pushes evidence. The remote refuses none of it unless something
-// is broken, which ends the loop by the decision.
-func (r *run) save(ctx context.Context, subject string, files map[string][]byte) (loop.Decision, error) {
-	if err := r.deps.Work.Commit(ctx, subject, files); err != nil {
-		return loop.Decision{}, err
-	}
-	err := r.deps.Work.Offer(ctx)
-	if refused := stop.As(err, stop.Refused); refused != nil {
-		// Or it would go along with the next push.
-		return broken("the evidence was refused: " + refused.Output), r.deps.Work.Restart(ctx)
-	}
-	return loop.Decision{}, err
 }
 
 // broken ends a loop that cannot go on as 003 wants it.
@@ -73,25 +96,23 @@ func (r *run) overspent() string {
 	return r.unpaid
 }
 
-// spend puts the iteration's line into the budget log, once.
+// spend makes the budget log that of the iteration, once.
 func (r *run) spend(iteration int) {
-	log := &r.past.budget
-	for _, u := range log.Iterations {
-		if u.Iteration == iteration {
-			return
-		}
+	if r.now.paid {
+		return
 	}
-	log.Iterations = append(log.Iterations, loop.Usage{Iteration: iteration, ToolCalls: r.now.calls, Seconds: int(r.deps.Now().Sub(r.now.began).Seconds())})
+	r.now.paid = true
+	u := loop.Usage{Iteration: iteration, ToolCalls: r.now.calls, Seconds: r.now.seconds + int(r.deps.Now().Sub(r.now.began).Seconds())}
+	r.past.budget = r.past.budget.Next(u)
+	r.past.budget.Limits = r.deps.Limits
 }
 
 // findings is what a certificate of the iteration is decided on.
 func (r *run) findings(iteration int, v *loop.Verdict, signals []loop.Signal) loop.Findings {
 	f := loop.Findings{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Iteration: iteration, Spent: r.spent(), Used: r.past.budget.Used(),
 		Verdict: v, Signals: signals, Over: r.overspent()}
-	for _, c := range r.past.certs {
-		if c.Iteration < iteration {
-			f.History = append(f.History, c.Residual)
-		}
+	if last := r.past.last; last != nil && last.Iteration < iteration {
+		f.History, f.Earlier = last.History, last.Earlier
 	}
 	return f
 }

@@ -12,77 +12,98 @@ import (
 // accumulate is ACCUMULATE_LEARNINGS: all that the iteration leaves in one commit,
 // learnings before the budget check, always.
 func (r *run) accumulate(ctx context.Context) (loop.Decision, error) {
-	n, cert := r.now.brief.Iteration, *r.now.cert
-	files := map[string][]byte{}
-	link, err := r.witness(files)
-	if err != nil {
-		return loop.Decision{}, err
-	}
-	subject := fmt.Sprintf("loop: iteration %d ends: %s, residual %s", n, cert.Type, cert.Residual.Words())
-	refused, err := r.write(ctx, r.entry(cert, link), cert, subject, files)
-	if err == nil && refused.Event != "" {
-		// It may be for words, such as a secret in them: the facts are the verdict's.
-		r.deps.Log.Warn().Str("findings", refused.Words).Msg("the learnings were refused; once more without the model's words")
-		r.now.review, r.now.result.Words = Review{}, ""
-		refused, err = r.write(ctx, r.entry(cert, link), cert, subject, files)
-	}
-	if err != nil || refused.Event != "" {
-		return refused, err
-	}
-	return loop.Decision{Event: loop.LearningsWritten}, nil
+	r.now.before = r.past
+	return loop.Decision{Event: loop.LearningsWritten}, r.conclude(ctx)
 }
 
-// witness keeps a copy of the verdict as evidence, so that learnings can link it.
-// What counts is the host's note, not this.
-func (r *run) witness(files map[string][]byte) (loop.Link, error) {
-	n := r.now.brief.Iteration
-	path := r.path(n, "verdict.json")
+// conclude writes what the iteration at hand ends with.
+func (r *run) conclude(ctx context.Context) error {
+	n, cert := r.now.brief.Iteration, *r.now.cert
 	line, err := r.now.result.Verdict.Line()
 	if err != nil {
-		return loop.Link{}, err
-	}
-	files[path] = append(line, '\n')
-	link := loop.Link{Path: path, SHA256: loop.Digest(files[path]), Role: "proof"}
-	r.past.manifest = r.past.manifest.Extend([]loop.Artifact{{Iteration: n, Path: path, SHA256: link.SHA256, Role: link.Role}})
-	return link, nil
-}
-
-// write commits and pushes what an iteration ends with: learnings, certificate,
-// budget and manifest at once, so that none is ever there without the others.
-func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate, subject string, files map[string][]byte) (loop.Decision, error) {
-	learnings, err := r.deps.Work.File(ctx, loop.LearningsPath)
-	if err != nil {
-		return loop.Decision{}, err
-	}
-	kept, compaction := loop.Compact(loop.AppendEntry(string(learnings), entry))
-	files[loop.LearningsPath] = []byte(kept)
-	files[r.path(cert.Iteration, loop.EntryFile)] = []byte(entry.Text())
-	if compaction != "" {
-		files[loop.Dir(r.deps.Work.Directive.Name())+"/"+loop.CompactionFile] = []byte(compaction + "\n")
-	}
-	if files[r.path(cert.Iteration, loop.CertificateFile)], err = loop.Encode(cert); err != nil {
-		return loop.Decision{}, err
-	}
-	if err := r.sum(files); err != nil {
-		return loop.Decision{}, err
-	}
-	if d, err := r.save(ctx, subject, files); err != nil || d.Event != "" {
-		return d, err
-	}
-	r.past.certs = append(r.past.certs, cert)
-	r.deps.Log.Info().Int("iteration", cert.Iteration).Str("certificate", cert.Type).Str("residual", cert.Residual.Words()).
-		Str("direction", string(cert.Direction)).Msg("the iteration ends")
-	return loop.Decision{}, nil
-}
-
-// sum adds the files of the whole loop that grow with each iteration.
-func (r *run) sum(files map[string][]byte) (err error) {
-	top := loop.Dir(r.deps.Work.Directive.Name()) + "/"
-	if files[top+loop.ManifestFile], err = loop.Encode(r.past.manifest); err != nil {
 		return err
 	}
-	files[top+loop.BudgetFile], err = loop.Encode(r.past.budget)
-	return err
+	// A copy, so that learnings can link it. What counts is the host's note.
+	path := r.path(n, verdictFile)
+	files := map[string][]byte{path: append(line, '\n')}
+	link := loop.Link{Path: path, SHA256: loop.Digest(files[path]), Role: "proof"}
+	return r.write(ctx, r.entry(cert, link), cert, fmt.Sprintf("loop: iteration %d ends: %s, residual %s", n, cert.Type, cert.Residual.Words()), files)
+}
+
+// again writes the end of an iteration anew without what a model said, which is all
+// that the remote may have refused of it.
+func (r *run) again(ctx context.Context, ended iteration) error {
+	r.past, r.now = ended.before, ended
+	r.now.review, r.now.result.Words = Review{}, ""
+	if _, err := r.declare(ctx); err != nil { // of the first iteration it was refused, too
+		return err
+	}
+	return r.conclude(ctx)
+}
+
+// write commits what an iteration ends with: learnings, certificate, budget and
+// manifest at once, so that none is ever there without the others.
+func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate, subject string, files map[string][]byte) (err error) {
+	learnings, err := r.deps.Work.Record.File(ctx, loop.LearningsPath)
+	if err != nil {
+		return err
+	}
+	n := cert.Iteration
+	kept, compaction := loop.Compact(loop.AppendEntry(string(learnings), entry))
+	files[loop.LearningsPath] = []byte(kept)
+	files[r.path(n, loop.EntryFile)] = []byte(entry.Text())
+	if compaction != "" {
+		files[r.top(loop.CompactionFile)] = []byte(compaction + "\n")
+	}
+	if files[r.path(n, loop.CertificateFile)], err = loop.Encode(cert); err != nil {
+		return err
+	}
+	if files[r.path(n, loop.BudgetFile)], err = loop.Encode(r.past.budget); err != nil {
+		return err
+	}
+	files[r.top(loop.BudgetFile)] = files[r.path(n, loop.BudgetFile)]
+	manifest, err := r.sum(ctx, n, files)
+	if err != nil {
+		return err
+	}
+	if err := r.commit(ctx, subject, files, r.iterationTrailer(n)); err != nil {
+		return err
+	}
+	path := r.path(n, loop.ManifestFile)
+	r.ends(cert)
+	r.past.manifest, r.past.keep = manifest, nil
+	r.past.newest = &loop.Link{Path: path, SHA256: loop.Digest(files[path]), Role: "snapshot"}
+	r.deps.Log.Info().Int("iteration", n).Str("certificate", cert.Type).Str("residual", cert.Residual.Words()).
+		Str("direction", string(cert.Direction)).Msg("the iteration ends")
+	return nil
+}
+
+// roles are what an iteration's files are, in their order in its manifest.
+var roles = []struct{ file, role string }{
+	{loop.CapsuleFile, "snapshot"}, {loop.ArtifactsFile, "log"}, {changesFile, "log"}, {wordsFile, "log"}, {verdictFile, "proof"},
+	{loop.CertificateFile, "proof"}, {loop.EntryFile, "log"}, {loop.BudgetFile, "log"},
+}
+
+// sum adds the manifest of an iteration: its files by their hashes, those that the record
+// has already and those to come, and the hash of the manifest before it.
+func (r *run) sum(ctx context.Context, n int, files map[string][]byte) (loop.Artifacts, error) {
+	m := loop.Artifacts{SchemaVersion: loop.LinearVersion, LoopID: r.deps.Declaration.LoopID, Previous: r.past.newest, Artifacts: []loop.Artifact{}}
+	for _, f := range roles {
+		path := r.path(n, f.file)
+		data, have := files[path]
+		if !have {
+			var err error
+			if data, err = r.deps.Work.Record.File(ctx, path); err != nil {
+				return m, err
+			}
+		}
+		if data != nil {
+			m.Artifacts = append(m.Artifacts, loop.Artifact{Iteration: n, Path: path, SHA256: loop.Digest(data), Role: f.role})
+		}
+	}
+	data, err := loop.Encode(m)
+	files[r.path(n, loop.ManifestFile)], files[r.top(loop.ManifestFile)] = data, data
+	return m, err
 }
 
 // entry is the iteration's entry in LEARNINGS.md. The verdict's facts come first:
@@ -98,9 +119,11 @@ func (r *run) entry(cert loop.Certificate, link loop.Link) loop.Entry {
 		r.try(&e, func(e *loop.Entry) { e.Tried = append(e.Tried, short(t)) })
 	}
 	for _, s := range review.Succeeded {
+		s.Text = short(s.Text)
 		r.try(&e, func(e *loop.Entry) { e.Succeeded = append(e.Succeeded, s) })
 	}
 	for _, f := range review.Failed {
+		f.Text = short(f.Text)
 		r.try(&e, func(e *loop.Entry) { e.Failed = append(e.Failed, f) })
 	}
 	for _, o := range review.Open {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"git-ward/agent/activity"
+	"git-ward/agent/stop"
 	"git-ward/protocols/fsm"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -30,11 +31,15 @@ type iteration struct {
 	taken   bool // it was begun, or taken up again, in this run
 	brief   Brief
 	began   time.Time
-	calls   int // uses of tools
+	calls   int  // uses of tools
+	seconds int  // that it took before it was taken up
+	paid    bool // its line is in the budget log
+	solved  bool // a Solver was asked in this run
 	result  Result
 	stopped bool // the Solver came to no end of its own
 	review  Review
 	cert    *loop.Certificate // nil until it is decided
+	before  past              // as it was when the iteration ended
 }
 
 // handler does what a state is there for. What it decides has an event of the
@@ -76,9 +81,20 @@ func (r *run) drive(ctx context.Context) (End, error) {
 		}
 	}
 	if err != nil {
-		return End{}, err
+		return End{}, r.suspend(ctx, err)
 	}
 	return r.recover(ctx, recovery)
+}
+
+// suspend pushes what is written of an iteration that ended, where the loop is not to go
+// on now: the next run need not ask anybody about it again.
+func (r *run) suspend(ctx context.Context, err error) error {
+	if stop.Is(err, stop.Suspended) {
+		if failed := r.deps.Work.Offer(ctx); failed != nil {
+			r.deps.Log.Warn().Err(failed).Msg("the evidence is not pushed; it is made again")
+		}
+	}
+	return err
 }
 
 // fire makes the transition that a decision leads to. It returns the exit that the

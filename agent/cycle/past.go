@@ -14,19 +14,31 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// past is what the branch says of the loop so far.
+// past is what the record says of the loop so far. It is read from few files, however
+// long the loop is: each names what came before it.
 type past struct {
-	offset   int                // iterations of the directive's earlier units
-	certs    []loop.Certificate // of each iteration that ended
+	offset   int               // iterations of earlier units on this record: of one that was taken up from the first layout
+	ended    int               // iterations of this unit that have ended
+	last     *loop.Certificate // of the last one of them, nil before the first
 	budget   loop.BudgetLog
-	manifest loop.Artifacts
+	manifest loop.Artifacts // what that iteration left
+	newest   *loop.Link     // that manifest's; nil before the first
+	keep     []byte         // a manifest of the first layout that has to go to newest's path; nil for none
 }
 
-// evidence reads the files of a branch's newest commit.
+// evidence reads the files of a record's newest commit.
 type evidence struct {
 	read   func(path string) ([]byte, error) // nil where there is none
-	branch string
+	record string
 }
+
+// evidenceOf reads a record as it stands now.
+func evidenceOf(ctx context.Context, w *store.Work) evidence {
+	read, _ := w.Record.Files(ctx)
+	return evidence{read, w.Record.Ref()}
+}
+
+func (r *run) evidence(ctx context.Context) evidence { return evidenceOf(ctx, r.deps.Work) }
 
 // decode reads one file; false where there is none.
 func (e evidence) decode(path string, into any) (bool, error) {
@@ -35,23 +47,20 @@ func (e evidence) decode(path string, into any) (bool, error) {
 		return false, err
 	}
 	if err := json.Unmarshal(bytes.TrimSpace(data), into); err != nil {
-		return false, fmt.Errorf("%s of %s: %w", path, e.branch, err)
+		return false, fmt.Errorf("%s of %s: %w", path, e.record, err)
 	}
 	return true, nil
 }
 
-// enter reads the branch and the journal, and the state that they say the loop is
-// in. A loop that has begun is declared again: main or the settings may say more by
-// now.
+// enter reads the record and the journal, and the state that they say the loop is in. A
+// loop that has begun is declared again: main or the settings may say more by now.
 func (r *run) enter(ctx context.Context) error {
-	read, done := r.deps.Work.Files(ctx)
-	defer done()
-	files := evidence{read, r.deps.Work.Branch}
+	files := r.evidence(ctx)
 	if err := r.restore(ctx, files); err != nil {
 		return err
 	}
 	var plan loop.Declaration
-	declared, err := files.decode(loop.Dir(r.deps.Work.Directive.Name())+"/"+loop.PlanFile, &plan)
+	declared, err := files.decode(r.top(loop.PlanFile), &plan)
 	if err != nil || !declared || plan.LoopID != r.deps.Declaration.LoopID || len(r.deps.Declaration.Missing()) > 0 {
 		r.state = loop.Init // what cannot be read is written anew
 		return nil
@@ -66,7 +75,7 @@ func (r *run) enter(ctx context.Context) error {
 // stands is the state that journal and evidence say.
 func (r *run) stands(files evidence) (loop.State, error) {
 	if !r.inProgress() {
-		if len(r.past.certs) > 0 {
+		if r.past.ended > 0 {
 			return loop.BudgetCheck, nil
 		}
 		return loop.Init, nil
@@ -76,71 +85,108 @@ func (r *run) stands(files evidence) (loop.State, error) {
 	}
 	listed, err := files.read(r.path(r.number(), loop.ArtifactsFile))
 	if listed != nil {
-		return loop.CollectArtifacts, err
+		return loop.CollectArtifacts, err // before there were records it went ahead of its claim
 	}
 	return loop.SpawnSubagent, err
 }
 
 // restore reads which iterations are done, and what they took.
 func (r *run) restore(ctx context.Context, files evidence) error {
-	name, id := r.deps.Work.Directive.Name(), r.deps.Declaration.LoopID
-	dir := loop.Dir(name) + "/"
-	r.past = past{
-		budget:   loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: id, Limits: r.deps.Limits, Iterations: []loop.Usage{}},
-		manifest: loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: id, Artifacts: []loop.Artifact{}},
-	}
+	id := r.deps.Declaration.LoopID
+	r.past = past{budget: loop.BudgetLog{SchemaVersion: loop.LinearVersion, LoopID: id, Limits: r.deps.Limits, Iterations: []loop.Usage{}}}
 	var budget loop.BudgetLog
-	if _, err := files.decode(dir+loop.BudgetFile, &budget); err != nil {
+	if _, err := files.decode(r.top(loop.BudgetFile), &budget); err != nil {
 		return err
 	} else if budget.LoopID == id {
 		r.past.budget = budget
 	}
+	head, err := files.read(r.top(loop.ManifestFile))
+	if err != nil {
+		return err
+	}
 	var manifest loop.Artifacts
-	if _, err := files.decode(dir+loop.ManifestFile, &manifest); err != nil {
-		return err
-	} else if manifest.LoopID == id {
-		r.past.manifest = manifest
-	}
-	if err := r.restoreCertificates(ctx, files); err != nil {
+	if _, err := files.decode(r.top(loop.ManifestFile), &manifest); err != nil {
 		return err
 	}
-	var listed loop.Artifacts // by an iteration that was cut off
-	if _, err := files.decode(r.path(r.number(), loop.ArtifactsFile), &listed); err != nil {
+	if manifest.LoopID == id && manifest.SchemaVersion == loop.LinearVersion && len(manifest.Artifacts) > 0 {
+		if found, err := r.restoreFrom(files, manifest.Artifacts[0].Iteration); found || err != nil {
+			return err
+		}
+	}
+	if err := r.search(ctx, files); err != nil || r.past.last == nil {
 		return err
 	}
-	r.past.manifest = r.past.manifest.Extend(listed.Artifacts)
+	if manifest.LoopID == id && manifest.SchemaVersion == loop.SchemaVersion {
+		r.root(head, manifest)
+	}
 	return nil
 }
 
-// restoreCertificates reads the unit's certificates, and counts the iterations of
-// the units before it, whose numbers go on.
-func (r *run) restoreCertificates(ctx context.Context, files evidence) error {
+// restoreFrom takes an iteration for the last one that ended; false where it did not.
+func (r *run) restoreFrom(files evidence, n int) (found bool, err error) {
+	var cert loop.Certificate
+	if ok, err := files.decode(r.path(n, loop.CertificateFile), &cert); !ok || err != nil {
+		return false, err
+	}
+	data, err := files.read(r.path(n, loop.ManifestFile))
+	if err != nil || data == nil || cert.LoopID != r.deps.Declaration.LoopID {
+		return false, err
+	}
+	r.ends(cert)
+	r.past.newest = &loop.Link{Path: r.path(n, loop.ManifestFile), SHA256: loop.Digest(data), Role: "snapshot"}
+	_, err = files.decode(r.path(n, loop.ManifestFile), &r.past.manifest)
+	return true, err
+}
+
+// ends makes a certificate that of the last iteration that ended.
+func (r *run) ends(cert loop.Certificate) {
+	r.past.last, r.past.ended = &cert, cert.Ended()
+	r.past.offset = cert.Iteration + 1 - r.past.ended
+}
+
+// root makes the one manifest of a loop of the first layout the beginning of the chain.
+func (r *run) root(head []byte, manifest loop.Artifacts) {
+	n := r.past.last.Iteration
+	r.past.keep = head
+	r.past.newest = &loop.Link{Path: r.path(n, loop.ManifestFile), SHA256: loop.Digest(head), Role: "snapshot"}
+	r.past.manifest = loop.Artifacts{SchemaVersion: manifest.SchemaVersion, LoopID: manifest.LoopID, Artifacts: []loop.Artifact{}}
+	for _, a := range manifest.Artifacts {
+		if a.Iteration == n {
+			r.past.manifest.Artifacts = append(r.past.manifest.Artifacts, a)
+		}
+	}
+}
+
+// search looks through all iterations for the unit's last certificate, where no
+// manifest leads to it: those of the units before it on this record are not its own.
+func (r *run) search(ctx context.Context, files evidence) error {
 	numbers, err := r.iterations(ctx)
 	if err != nil {
 		return err
 	}
-	for _, n := range numbers {
-		var cert loop.Certificate
-		ok, err := files.decode(r.path(n, loop.CertificateFile), &cert)
-		if err != nil {
+	for i, n := range slices.Backward(numbers) {
+		if found, err := r.restoreFrom(files, n); found || err != nil {
 			return err
 		}
-		switch {
+		var cert loop.Certificate
+		ok, err := files.decode(r.path(n, loop.CertificateFile), &cert)
+		switch newest := i == len(numbers)-1; {
+		case err != nil:
+			return err
 		case ok && cert.LoopID == r.deps.Declaration.LoopID:
-			r.past.certs = append(r.past.certs, cert)
-		case ok || len(r.past.certs) == 0 && n < numbers[len(numbers)-1]:
+			r.ends(cert)
+			return nil
+		case ok || !newest || !r.inProgress():
 			r.past.offset = n + 1
+			return nil
 		}
-	}
-	if len(numbers) > 0 && len(r.past.certs) == 0 && !r.inProgress() {
-		r.past.offset = numbers[len(numbers)-1] + 1
 	}
 	return nil
 }
 
-// iterations lists the numbers of iter_N on the branch, ascending.
+// iterations lists the numbers of iter_N on the record, ascending.
 func (r *run) iterations(ctx context.Context) ([]int, error) {
-	names, err := r.deps.Work.List(ctx, loop.Dir(r.deps.Work.Directive.Name()))
+	names, err := r.deps.Work.Record.List(ctx, loop.Dir(r.deps.Work.Directive.Name()))
 	if err != nil {
 		return nil, err
 	}
@@ -156,9 +202,27 @@ func (r *run) iterations(ctx context.Context) ([]int, error) {
 	return numbers, nil
 }
 
+// history is the residuals of all iterations that ended.
+func (r *run) history(ctx context.Context) ([]loop.Residual, error) {
+	if r.past.last == nil {
+		return nil, nil
+	}
+	return loop.FullHistory(*r.past.last, func(n int) (*loop.Certificate, error) { return r.certificate(ctx, n) })
+}
+
+// certificate is that of an iteration, nil for none.
+func (r *run) certificate(ctx context.Context, n int) (*loop.Certificate, error) {
+	var c loop.Certificate
+	ok, err := r.evidence(ctx).decode(r.path(n, loop.CertificateFile), &c)
+	if !ok || err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
 // inProgress reports whether an iteration was begun in the journal and has no
 // certificate yet.
-func (r *run) inProgress() bool { return int(r.deps.Journal.Last().Iteration) > len(r.past.certs) }
+func (r *run) inProgress() bool { return int(r.deps.Journal.Last().Iteration) > r.past.ended }
 
 // claimed reports whether the work of the iteration in progress is claimed.
 func (r *run) claimed() bool {
@@ -167,21 +231,24 @@ func (r *run) claimed() bool {
 }
 
 // number is that of the first iteration without a certificate, in the evidence.
-func (r *run) number() int { return r.past.offset + len(r.past.certs) }
+func (r *run) number() int { return r.past.offset + r.past.ended }
+
+// counted is an iteration's number in the journal, from 1, by that in the evidence.
+func (r *run) counted(n int) int { return n + 1 - r.past.offset }
 
 // path is that of an iteration's file.
 func (r *run) path(iteration int, name string) string {
 	return loop.IterationDir(r.deps.Work.Directive.Name(), iteration) + "/" + name
 }
 
-// ReadReport is the halting report of the journal's unit, where a run that was
-// killed has written it; nil otherwise. A unit that was blocked, or waited for the
-// PM, and goes on again has none.
+// top is the path of a file of the whole loop.
+func (r *run) top(name string) string { return loop.Dir(r.deps.Work.Directive.Name()) + "/" + name }
+
+// ReadReport is the halting report of the journal's unit, where its record has one; nil
+// otherwise. A unit that was blocked, or waited for the PM, and goes on again has none.
 func ReadReport(ctx context.Context, w *store.Work, j *store.Journal) (*loop.Report, error) {
 	var report loop.Report
-	read, done := w.Files(ctx)
-	defer done()
-	_, err := evidence{read, w.Branch}.decode(loop.Dir(w.Directive.Name())+"/"+loop.ReportFile, &report)
+	_, err := evidenceOf(ctx, w).decode(loop.Dir(w.Directive.Name())+"/"+loop.ReportFile, &report)
 	if err != nil || report.LoopID != j.ID.String() {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"git-ward/agent/stop"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 )
 
@@ -22,24 +23,35 @@ func (r *run) checkNull(context.Context) (loop.Decision, error) {
 // declare is DREAM_GOAL: it writes plan.json and the loop's section of LEARNINGS.md,
 // once. They are pushed with the first iteration's capsule.
 func (r *run) declare(ctx context.Context) (loop.Decision, error) {
-	top := loop.Dir(r.deps.Work.Directive.Name()) + "/"
 	plan, err := loop.Encode(r.deps.Declaration)
 	if err != nil {
 		return loop.Decision{}, err
 	}
-	learnings, err := r.deps.Work.File(ctx, loop.LearningsPath)
+	learnings, err := r.deps.Work.Record.File(ctx, loop.LearningsPath)
 	if err != nil {
 		return loop.Decision{}, err
 	}
 	files := map[string][]byte{
-		top + loop.PlanFile: plan,
-		loop.LearningsPath:  []byte(loop.StartLoop(string(learnings), r.deps.Declaration, r.deps.Now().UTC().Format("2006-01-02"))),
+		r.top(loop.PlanFile): plan,
+		loop.LearningsPath:   []byte(loop.StartLoop(string(learnings), r.deps.Declaration, r.deps.Now().UTC().Format("2006-01-02"))),
 	}
 	if len(r.deps.Limits.Reductions) > 0 {
-		files[top+loop.ReductionFile] = []byte(strings.Join(r.deps.Limits.Reductions, "\n") + "\n")
+		files[r.top(loop.ReductionFile)] = []byte(strings.Join(r.deps.Limits.Reductions, "\n") + "\n")
 	}
-	err = r.deps.Work.Commit(ctx, "loop: "+r.deps.Declaration.LoopID+" declares its goal and how it may halt", files)
+	err = r.commit(ctx, "loop: "+r.deps.Declaration.LoopID+" declares its goal and how it may halt", files)
 	return loop.Decision{Event: loop.PlanWritten}, err
+}
+
+// commit puts evidence on the record. It moves to the remote with the next step of the
+// journal.
+func (r *run) commit(ctx context.Context, subject string, files map[string][]byte, trailers ...string) error {
+	_, err := r.deps.Work.Record.Commit(ctx, r.deps.Work.Record.Message(subject, "", trailers...), "", files)
+	return err
+}
+
+// iterationTrailer says in a commit of the record which iteration it belongs to.
+func (r *run) iterationTrailer(n int) string {
+	return fmt.Sprintf("%s: %d", record.TrailerIteration, r.counted(n))
 }
 
 // spawn is SPAWN_SUBAGENT: the iteration begins in the journal, its capsule is
@@ -53,13 +65,17 @@ func (r *run) spawn(ctx context.Context) (loop.Decision, error) {
 	if d, err := r.takeUp(ctx); err != nil || d.Event != "" {
 		return d, err
 	}
+	if err := r.deps.Work.Record.Show(ctx, r.now.brief.CapsulePath); err != nil {
+		return loop.Decision{}, err
+	}
 	return loop.Decision{Event: loop.SubagentOutput}, r.solve(ctx, "")
 }
 
 // begin begins an iteration in the journal, where nothing says stop. Before all but
-// the first one BUDGET_CHECK has looked.
+// the first one BUDGET_CHECK has looked. One push has the step, the end of the
+// iteration before, and the capsule.
 func (r *run) begin(ctx context.Context) (loop.Decision, error) {
-	if len(r.past.certs) == 0 {
+	if r.past.ended == 0 {
 		if signals := r.deps.Signals(ctx); len(signals) > 0 {
 			return loop.Decision{Event: loop.Backpressure, Reason: loop.BackpressureSignal, Words: signals[0].Words()}, nil
 		}
@@ -67,7 +83,33 @@ func (r *run) begin(ctx context.Context) (loop.Decision, error) {
 			return loop.Decision{}, stop.New(stop.Suspended, "%s", over)
 		}
 	}
-	return r.step(ctx, uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
+	in := uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"}
+	if d, err := r.admits(ctx, in); err != nil || d.Event != "" {
+		return d, err
+	}
+	ended := r.now
+	if d, err := r.takeUp(ctx); err != nil || d.Event != "" {
+		return d, err
+	}
+	d, refused, err := r.offer(ctx, in)
+	if refused == nil {
+		return d, err
+	}
+	if ended.cert == nil {
+		return broken("the evidence was refused: " + refused.Output), nil
+	}
+	// It may be for a model's words, such as a secret in them: the facts are the verdict's.
+	r.deps.Log.Warn().Str("findings", refused.Output).Msg("the learnings were refused; once more without the model's words")
+	if err := r.again(ctx, ended); err != nil {
+		return loop.Decision{}, err
+	}
+	if d, err := r.takeUp(ctx); err != nil || d.Event != "" {
+		return d, err
+	}
+	if d, refused, err = r.offer(ctx, in); refused != nil {
+		return broken("the evidence was refused: " + refused.Output), nil
+	}
+	return d, err
 }
 
 // takeUp makes the iteration in progress the one at hand, with its capsule from
@@ -78,44 +120,61 @@ func (r *run) takeUp(ctx context.Context) (loop.Decision, error) {
 		return loop.Decision{}, nil
 	}
 	r.now = iteration{taken: true, began: r.deps.Now(), brief: Brief{Iteration: n, CapsulePath: r.path(n, loop.CapsuleFile)}}
-	have, err := r.deps.Work.File(ctx, r.now.brief.CapsulePath)
+	if r.claimed() && r.inProgress() {
+		if err := r.recall(ctx); err != nil {
+			return loop.Decision{}, err
+		}
+	}
+	have, err := r.deps.Work.Record.File(ctx, r.now.brief.CapsulePath)
 	if err != nil {
 		return loop.Decision{}, err
 	}
-	if have != nil { // a run that was killed has written it: it may not change
+	if have != nil { // a run that was killed has pushed it: it may not change
 		r.now.brief.Capsule = have
 		return loop.Decision{}, nil
 	}
 	return r.writeCapsule(ctx)
 }
 
+// writeCapsule builds the capsule from what the record says.
 func (r *run) writeCapsule(ctx context.Context) (loop.Decision, error) {
-	learnings, err := r.deps.Work.File(ctx, loop.LearningsPath)
+	learnings, err := r.deps.Work.Record.File(ctx, loop.LearningsPath)
 	if err != nil {
 		return loop.Decision{}, err
 	}
-	b := &r.now.brief
-	sources := loop.Sources{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Iteration: b.Iteration, Spent: r.spent() - 1,
-		Used: r.past.budget.Used(), Learnings: string(learnings), Manifest: r.past.manifest}
-	if n := len(r.past.certs); n > 0 {
-		sources.Last = &r.past.certs[n-1]
+	b, begun := &r.now.brief, 0
+	if r.inProgress() {
+		begun = 1
 	}
+	sources := loop.Sources{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Iteration: b.Iteration, Spent: r.spent() - begun,
+		Used: r.past.budget.Used(), Last: r.past.last, Learnings: string(learnings), Manifest: r.past.manifest, Newest: r.past.newest}
 	capsule, compaction, found := loop.Build(sources)
 	if len(found) > 0 {
 		return broken("the capsule may not hold: " + strings.Join(found, "; ")), nil
 	}
 	b.Capsule = append(capsule, '\n')
-	files := map[string][]byte{b.CapsulePath: b.Capsule}
+	files := r.kept()
+	files[b.CapsulePath] = b.Capsule
 	if compaction != "" {
-		files[loop.Dir(r.deps.Work.Directive.Name())+"/"+loop.CompactionFile] = []byte(compaction + "\n")
+		files[r.top(loop.CompactionFile)] = []byte(compaction + "\n")
 	}
-	// Pushed at once: a worker that begins anew has what the remote has.
-	return r.save(ctx, fmt.Sprintf("loop: iteration %d begins", b.Iteration), files)
+	return loop.Decision{}, r.commit(ctx, fmt.Sprintf("loop: iteration %d begins", b.Iteration), files, r.iterationTrailer(b.Iteration))
+}
+
+// kept is the manifest of the first layout, where one has to be kept for the chain to
+// begin with.
+func (r *run) kept() map[string][]byte {
+	files := map[string][]byte{}
+	if r.past.keep != nil {
+		files[r.past.newest.Path] = r.past.keep
+	}
+	return files
 }
 
 // solve lets the Solver work, where somebody pays for it. That it was stopped, or
 // failed, is a result like any other: what it has so far is collected.
 func (r *run) solve(ctx context.Context, refusal string) error {
+	r.now.solved = true
 	words, calls, err := r.askSolver(ctx, refusal)
 	r.count(calls)
 	r.now.result.Words = words

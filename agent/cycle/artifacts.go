@@ -1,0 +1,126 @@
+package cycle
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/agent/store"
+	"git-ward/internal/diag"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
+)
+
+// What an iteration leaves beside the files of 003.
+const (
+	changesFile = "changes.txt"  // what the work changed, a path a line
+	wordsFile   = "words.txt"    // the Solver's last ones
+	verdictFile = "verdict.json" // a copy of the host's note
+)
+
+const (
+	maxArtifacts = 200     // files of an iteration that are listed one by one
+	maxWords     = 8 << 10 // bytes of the Solver's last words
+)
+
+// list is artifacts.json of what changed and of the papers, and the files that carry it.
+// What was deleted, or is too much to list, is named in changes.txt.
+func (r *run) list(ctx context.Context, changes []store.Change, papers map[string][]byte) (list loop.Artifacts, files map[string][]byte, err error) {
+	n := r.now.brief.Iteration
+	list = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: r.deps.Declaration.LoopID, Artifacts: []loop.Artifact{}}
+	add := func(path, role string, data []byte) {
+		list.Artifacts = append(list.Artifacts, loop.Artifact{Iteration: n, Path: path, SHA256: loop.Digest(data), Role: role})
+	}
+	files = r.kept()
+	for _, path := range slices.Sorted(maps.Keys(papers)) {
+		files[path] = papers[path]
+		add(path, paperRole(path), papers[path])
+	}
+	read, done := r.deps.Work.Files(ctx)
+	defer done()
+	var log strings.Builder
+	for _, c := range changes {
+		fmt.Fprintf(&log, "%s\t%s\n", c.Status, c.Path)
+		if c.Status == "D" || len(list.Artifacts) >= maxArtifacts {
+			continue
+		}
+		data, err := read(c.Path)
+		if err != nil {
+			return list, nil, err
+		}
+		if data != nil {
+			add(c.Path, "artifact", data)
+		}
+	}
+	if log.Len() > 0 {
+		path := r.path(n, changesFile)
+		files[path] = []byte(log.String())
+		add(path, "log", files[path])
+	}
+	if words := diag.CleanLines(diag.Cut(strings.TrimSpace(r.now.result.Words), maxWords)); words != "" {
+		files[r.path(n, wordsFile)] = []byte(words + "\n")
+	}
+	files[r.path(n, loop.ArtifactsFile)], err = loop.Encode(list)
+	return list, files, err
+}
+
+func paperRole(path string) string {
+	if strings.HasPrefix(path, record.Plans+"/") {
+		return "plan"
+	}
+	return "artifact"
+}
+
+// recall is what a run that was killed had of the iteration when it claimed its work:
+// the review of it is no other for that, and what it took is not forgotten.
+func (r *run) recall(ctx context.Context) error {
+	read := r.evidence(ctx).read
+	words, err := read(r.path(r.now.brief.Iteration, wordsFile))
+	if err != nil {
+		return err
+	}
+	changes, err := read(r.path(r.now.brief.Iteration, changesFile))
+	if err != nil {
+		return err
+	}
+	r.now.result.Words = strings.TrimSpace(string(words))
+	for line := range strings.Lines(string(changes)) {
+		if status, path, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
+			r.now.result.Changes = append(r.now.result.Changes, store.Change{Status: status, Path: path})
+		}
+	}
+	r.now.calls, r.now.seconds = r.journaled()
+	return nil
+}
+
+// journaled is what the iteration in progress took up to its claim, by the journal: the
+// interactions between the two steps, and the seconds, of which there are no more than
+// an iteration may take, whatever stood still in between.
+func (r *run) journaled() (calls, seconds int) {
+	var begun, claimed *uow.Record
+	for _, rec := range slices.Backward(r.deps.Journal.Records) {
+		switch {
+		case rec.Iteration != r.deps.Journal.Last().Iteration:
+		case rec.Event == uow.MakeClaim && claimed == nil:
+			claimed = rec
+		case rec.Event == uow.Iterate:
+			begun = rec
+		}
+		if begun != nil {
+			break
+		}
+	}
+	if begun == nil || claimed == nil {
+		return 0, 0
+	}
+	from, err := time.Parse(time.RFC3339, begun.Time)
+	to, err2 := time.Parse(time.RFC3339, claimed.Time)
+	if err == nil && err2 == nil {
+		seconds = min(max(0, int(to.Sub(from)/time.Second)), r.deps.Limits.MaxSecondsPerIteration)
+	}
+	return int(max(0, claimed.Interactions-begun.Interactions)), seconds
+}
