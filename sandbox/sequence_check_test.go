@@ -89,7 +89,7 @@ func waitsFor(s *scene, r *uow.Record) string {
 
 // document is COMMS.md as the bare repository has it.
 func (s *scene) document() (*comms.Document, error) {
-	out, err := s.Try(s.Bare, nil, "", "git", "show", "main:"+comms.Path)
+	out, err := s.Try(s.Bare, nil, "", "git", "show", s.control.name+":"+comms.Path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}

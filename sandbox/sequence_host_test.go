@@ -66,8 +66,8 @@ func (s *syncBuffer) String() string { s.mu.Lock(); defer s.mu.Unlock(); return 
 // newHost makes the repository, and serves it until the test ends. The door delays
 // nothing, and a unit that failed for a passing reason is tried again after a second:
 // both are for the test's time only.
-func newHost(t *testing.T) *host {
-	h := &host{Pair: gittest.New(t), atPush: make(chan atPush, 1)}
+func newHost(t *testing.T, pair *gittest.Pair) *host {
+	h := &host{Pair: pair, atPush: make(chan atPush, 1)}
 	dir := filepath.Dir(h.Bare)
 	h.state = filepath.Join(dir, "state")
 	h.config = filepath.Join(h.Bare, "ward", "config.toml")

@@ -18,6 +18,9 @@ import (
 //go:embed testdata/sequences
 var sequences embed.FS
 
+// adoptable says whether git ward init adopts.
+const adoptable = false
+
 // TestSequences: whatever a PM does between and during the agent's runs, and wherever
 // the agent is killed, each directive ends or waits for somebody, says so, and can be
 // moved on; a text that can be done is done, and fsck finds nothing (WORK-2). It plays
@@ -30,7 +33,7 @@ func TestSequences(t *testing.T) {
 		for i := range lines {
 			lines[i] = strings.TrimSpace(lines[i])
 		}
-		if err := playAll(t, lines, true); err != nil {
+		if err := playAll(t, lines, os.Getenv("WARD_ADOPTED") != ""); err != nil {
 			t.Error(err)
 		}
 		return
@@ -59,10 +62,10 @@ func TestSequences(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(14, uint64(seed)))
-			lines := randomSequence(random)
-			if err := playAll(t, lines, false); err != nil {
-				shorter, err := shrink(t, lines, err)
-				t.Errorf("%v\nthe sequence is:\n  %s\nWARD_SEQUENCE='%s' plays it", err, strings.Join(shorter, "\n  "), strings.Join(shorter, "; "))
+			lines, adopted := randomSequence(random), adoptable && seed%2 == 0
+			if err := playAll(t, lines, adopted); err != nil {
+				shorter, err := shrink(t, lines, adopted, err)
+				t.Errorf("%v\nthe sequence (adopted: %v) is:\n  %s\nWARD_SEQUENCE='%s' plays it", err, adopted, strings.Join(shorter, "\n  "), strings.Join(shorter, "; "))
 			}
 		})
 	}
@@ -99,9 +102,9 @@ func seeds(t *testing.T) (from, to int) {
 }
 
 // playAll plays a sequence in a repository of its own, and brings it to its end.
-func playAll(t *testing.T, lines []string, say bool) error {
+func playAll(t *testing.T, lines []string, adopted bool) error {
 	t.Helper()
-	s := &scene{host: newHost(t)}
+	s := newScene(t, adopted)
 	err := s.begin()
 	start := time.Now()
 	for _, line := range lines {
@@ -117,29 +120,24 @@ func playAll(t *testing.T, lines []string, say bool) error {
 		fmt.Fprintf(&s.log, "\n>>> the end\n")
 		err = s.finish()
 	}
-	if say || err != nil {
-		if path := os.Getenv("WARD_SEQUENCE_LOG"); path != "" {
-			os.WriteFile(path, []byte(s.log.String()), 0o644)
-		}
+	if path := os.Getenv("WARD_SEQUENCE_LOG"); path != "" {
+		os.WriteFile(path, []byte(s.log.String()), 0o644)
 	}
 	t.Logf("%d verbs in %v, of which the agent ran %v", len(lines), time.Since(start).Round(time.Millisecond), s.agentRun.Round(time.Millisecond))
 	return err
 }
 
-// begin puts the script and the worker on main.
+// begin puts the script on the control branch and the worker into the project.
 func (s *scene) begin() error {
-	for _, name := range []string{"script.jsonl", "work.sh"} {
+	for name, b := range map[string]branch{"script.jsonl": s.control, "work.sh": s.project} {
 		data, err := sequences.ReadFile("testdata/sequences/" + name)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(s.Work, name), data, 0o644); err != nil {
+		err = s.commit(b, name, func(dir string) error { return os.WriteFile(filepath.Join(dir, name), data, 0o644) })
+		if err != nil {
 			return err
 		}
-	}
-	out, err := s.Try(s.Work, nil, "", "sh", "-c", "git add . && git commit -q -m script && git push -q origin main")
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil
 }
@@ -189,7 +187,7 @@ func randomSequence(r *rand.Rand) (lines []string) {
 
 // shrink leaves lines out as long as the sequence still fails, for a minute or for
 // WARD_SHRINK, and returns the failure of what is left.
-func shrink(t *testing.T, lines []string, failed error) ([]string, error) {
+func shrink(t *testing.T, lines []string, adopted bool, failed error) ([]string, error) {
 	limit, err := time.ParseDuration(os.Getenv("WARD_SHRINK"))
 	if err != nil {
 		limit = time.Minute
@@ -197,7 +195,7 @@ func shrink(t *testing.T, lines []string, failed error) ([]string, error) {
 	end := time.Now().Add(limit)
 	for i := len(lines) - 1; i >= 0 && time.Now().Before(end); i-- {
 		shorter := slices.Delete(slices.Clone(lines), i, i+1)
-		if err := playAll(t, shorter, false); err != nil {
+		if err := playAll(t, shorter, adopted); err != nil {
 			lines, failed = shorter, err
 		}
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,8 +17,13 @@ import (
 // not admit is refused, and that is no fault; what the state is in the end is judged.
 type scene struct {
 	*host
-	revisions int // of directives' texts, counted over all
+	revisions int    // of directives' texts, counted over all
+	project   branch // what the work is for
+	control   branch // where COMMS.md is
 }
+
+// branch is one of the two, and where the PM has it checked out.
+type branch struct{ name, dir string }
 
 // unitVerbs are the PM's verbs on a directive's newest unit.
 var unitVerbs = map[string][]string{
@@ -34,8 +40,9 @@ var unitVerbs = map[string][]string{
 //	take D-1, drop D-1       what they are to git ward
 //	merge D-1                by git alone
 //	unbranch D-1             the PM deletes its branch
-//	reset D-1                the PM forces its branch back to main
-//	main, stop, go           the PM commits to main: something, scratch/STOP, or it away
+//	reset D-1                the PM forces its branch back to the project
+//	main                     the PM commits something to the project
+//	stop, go                 ... scratch/STOP to the control branch, and it away
 //	lose                     the agent's directory is gone
 //	run                      the agent runs until nothing is open
 //	run kill 3               ... and is killed as its third push begins
@@ -58,14 +65,14 @@ func (s *scene) play(line string) error {
 	case "unbranch":
 		s.Push(":refs/heads/agent/" + name)
 	case "reset":
-		s.pull()
+		s.pull(s.project)
 		s.Push("+HEAD:refs/heads/agent/" + name)
 	case "main":
-		return s.commit("main moves", func() error { return s.appendLine("notes.txt", strconv.Itoa(s.revisions)) })
+		return s.commit(s.project, "main moves", func(dir string) error { return appendLine(filepath.Join(dir, "notes.txt"), strconv.Itoa(s.revisions)) })
 	case "stop":
-		return s.commit("stop", func() error { return s.appendLine("scratch/STOP", "wait") })
+		return s.commit(s.control, "stop", func(dir string) error { return appendLine(filepath.Join(dir, "scratch/STOP"), "wait") })
 	case "go":
-		return s.commit("go", func() error { return os.RemoveAll(filepath.Join(s.Work, "scratch/STOP")) })
+		return s.commit(s.control, "go", func(dir string) error { return os.RemoveAll(filepath.Join(dir, "scratch/STOP")) })
 	case "lose":
 		return os.RemoveAll(s.state)
 	default:
@@ -114,53 +121,54 @@ func (s *scene) newest(directive string) string {
 	return out
 }
 
-// pull makes the PM's clone what the project's branch is.
-func (s *scene) pull() error {
-	if out, err := s.Try(s.Work, nil, "", "sh", "-c", "git fetch -q --prune && git checkout -q -f main && git reset -q --hard origin/main && git clean -qfd"); err != nil {
-		return fmt.Errorf("the PM's pull: %w\n%s", err, out)
+// pull makes the PM's checkout what the repository has.
+func (s *scene) pull(b branch) error {
+	const script = `git fetch -q --prune && git checkout -q -f "$0" && git reset -q --hard "origin/$0" && git clean -qfd`
+	if out, err := s.Try(b.dir, nil, "", "sh", "-c", script, b.name); err != nil {
+		return fmt.Errorf("the PM's pull of %s: %w\n%s", b.name, err, out)
 	}
 	return nil
 }
 
-// commit makes a change on main, and pushes it.
-func (s *scene) commit(subject string, change func() error) error {
-	if err := s.pull(); err != nil {
+// commit makes a change on a branch, and pushes it.
+func (s *scene) commit(b branch, subject string, change func(dir string) error) error {
+	if err := s.pull(b); err != nil {
 		return err
 	}
-	if err := change(); err != nil {
+	if err := change(b.dir); err != nil {
 		return err
 	}
-	if out, err := s.Try(s.Work, nil, "", "sh", "-c", "git add -A -f . && { git diff --cached --quiet || git commit -q -m \"$0\"; } && git push -q origin main", subject); err != nil {
+	const script = `git add -A -f . && { git diff --cached --quiet || git commit -q -m "$1"; } && git push -q origin "$0"`
+	if out, err := s.Try(b.dir, nil, "", "sh", "-c", script, b.name, subject); err != nil {
 		return fmt.Errorf("the PM's push of %q: %w\n%s", subject, err, out)
 	}
 	return nil
 }
 
-func (s *scene) appendLine(name, line string) error {
-	old, _ := os.ReadFile(filepath.Join(s.Work, name))
-	s.Write(name, string(old)+line+"\n")
-	return nil
+func appendLine(path, line string) error {
+	old, _ := os.ReadFile(path)
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(string(old)+line+"\n"), 0o644))
 }
 
 // merge is what a PM does who knows git: a conflict is left alone.
 func (s *scene) merge(name string) {
-	if s.pull() != nil {
+	if s.pull(s.project) != nil {
 		return
 	}
-	if out, err := s.Try(s.Work, nil, "", "sh", "-c", "git merge -q --no-edit origin/agent/"+name+" && git push -q origin main || { git merge --abort; git reset -q --hard origin/main; exit 1; }"); err != nil {
+	const script = `git merge -q --no-edit "origin/agent/$1" && git push -q origin "$0" || { git merge --abort; git reset -q --hard "origin/$0"; exit 1; }`
+	if out, err := s.Try(s.project.dir, nil, "", "sh", "-c", script, s.project.name, name); err != nil {
 		fmt.Fprintf(&s.log, "merge %s: %s", name, out)
 	}
 }
 
 // comms changes COMMS.md.
 func (s *scene) comms(change func(string) string) error {
-	return s.commit("directives", func() error {
-		data, err := os.ReadFile(filepath.Join(s.Work, comms.Path))
+	return s.commit(s.control, "directives", func(dir string) error {
+		data, err := os.ReadFile(filepath.Join(dir, comms.Path))
 		if err != nil {
 			return err
 		}
-		s.Write(comms.Path, change(string(data)))
-		return nil
+		return os.WriteFile(filepath.Join(dir, comms.Path), []byte(change(string(data))), 0o644)
 	})
 }
 
@@ -195,7 +203,7 @@ func directiveText(name, kind string, revision int) string {
 	case "budget", "refused", "fails":
 		return text + "- [ ] never (`test -e never`)\n- max_iterations: 2\n\n"
 	case "idle":
-		return text + "- [ ] there is a prompt (`test -s SYSTEM.md`)\n\n"
+		return text + "- [ ] there is work for it (`test -s work.sh`)\n\n"
 	}
 	return text // asks
 }
