@@ -107,6 +107,9 @@ func (s *scene) check() (waiting map[string]string, err error) {
 	if out, err := s.Try(s.Bare, nil, "", "git-ward", "fsck"); err != nil || !strings.Contains(out, " 0 findings") {
 		return nil, fmt.Errorf("git ward fsck: %v\n%s", err, out)
 	}
+	if err := s.checkWork(); err != nil {
+		return nil, err
+	}
 	units, err := s.units()
 	if err != nil {
 		return nil, err
@@ -131,6 +134,26 @@ func (s *scene) check() (waiting map[string]string, err error) {
 		}
 	}
 	return waiting, nil
+}
+
+// checkWork wants branches of the agent to hold the work and nothing else (REC-1).
+func (s *scene) checkWork() error {
+	out, err := s.Try(s.Bare, nil, "", "git", "for-each-ref", "--format=%(refname)", "refs/heads/agent")
+	if err != nil {
+		return err
+	}
+	for _, ref := range strings.Fields(out) {
+		out, err := s.Try(s.Bare, nil, "", "git", "log", "--format=", "--name-only", "--no-merges", s.project.name+".."+ref)
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		for _, path := range strings.Fields(out) {
+			if !strings.HasPrefix(path, "work/") && path != "shared.txt" && path != "notes.txt" {
+				return fmt.Errorf("%s changes %s, which is no work", ref, path)
+			}
+		}
+	}
+	return nil
 }
 
 // answer does what the units wait for, as `git ward uow list` says it.
