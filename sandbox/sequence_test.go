@@ -19,7 +19,7 @@ import (
 var sequences embed.FS
 
 // adoptable says whether git ward init adopts.
-const adoptable = false
+const adoptable = true
 
 // TestSequences: whatever a PM does between and during the agent's runs, and wherever
 // the agent is killed, each directive ends or waits for somebody, says so, and can be
