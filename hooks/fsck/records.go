@@ -69,10 +69,12 @@ func (w *workProof) owner(ref string, j *state.Journal) {
 	}
 }
 
-// leftRecord reports whether a unit pushed a record, and nobody dropped it since.
+// leftRecord reports whether a unit must have a record: it claimed work, which no hook
+// admits without one, and nobody dropped it since. One that was deleted before that is
+// the audit's to miss.
 func leftRecord(j *state.Journal) bool {
 	return len(j.Records) > 0 && j.Last().Expired == nil && slices.ContainsFunc(j.Records, func(r *uow.Record) bool {
-		return r.Layout == uow.RecordLayout && (r.Event == uow.Iterate || r.Event == uow.MakeClaim)
+		return r.Event == uow.MakeClaim && r.Claim.Record != ""
 	})
 }
 
