@@ -62,6 +62,7 @@ type Record struct {
 	Verdict    Verdict     `json:"verdict"`
 	Rules      []string    `json:"rules"`             // rule ids of all findings, sorted
 	Allowed    []string    `json:"allowed,omitempty"` // RULE:PATH that the PM let pass
+	Would      []string    `json:"would,omitempty"`   // RULE:PATH that [hooks] mode = "observe" let pass, RULE where it is of no path
 	Counts     push.Counts `json:"counts"`
 	DurationMS int64       `json:"duration_ms"`
 	// Repeats is how many identical refusals followed the one before this record
@@ -89,6 +90,7 @@ type Omitted struct {
 	Refs    int    `json:"refs,omitzero"`
 	SHA256  string `json:"sha256,omitempty"`
 	Allowed int    `json:"allowed,omitzero"`
+	Would   int    `json:"would,omitzero"`
 	Rules   int    `json:"rules,omitzero"`
 }
 
@@ -99,16 +101,17 @@ const Killed = "trouble/killed"
 // fit cuts a record's lists to their bounds, and says so in it. Refs are cut before
 // a push is judged, by the one who reads them: one that has too many is refused.
 func (r *Record) fit() {
-	rules, allowed := max(0, len(r.Rules)-maxListed), max(0, len(r.Allowed)-maxListed)
-	if rules+allowed > 0 {
+	rules, allowed, would := max(0, len(r.Rules)-maxListed), max(0, len(r.Allowed)-maxListed), max(0, len(r.Would)-maxListed)
+	if rules+allowed+would > 0 {
 		if r.Omitted == nil {
 			r.Omitted = &Omitted{}
 		}
 		r.Omitted.Rules += rules
 		r.Omitted.Allowed += allowed
-		r.Rules, r.Allowed = r.Rules[:len(r.Rules)-rules], r.Allowed[:len(r.Allowed)-allowed]
+		r.Omitted.Would += would
+		r.Rules, r.Allowed, r.Would = r.Rules[:len(r.Rules)-rules], r.Allowed[:len(r.Allowed)-allowed], r.Would[:len(r.Would)-would]
 	}
-	for _, list := range [][]string{r.Rules, r.Allowed} {
+	for _, list := range [][]string{r.Rules, r.Allowed, r.Would} {
 		for i, s := range list {
 			list[i] = short(s, maxWord)
 		}
@@ -128,7 +131,7 @@ func (r *Record) cut() {
 	omitted := Omitted{Refs: len(r.Refs) - maxRefused}
 	if o := r.Omitted; o != nil {
 		fmt.Fprintf(sum, "%s\n", o.SHA256)
-		omitted.Refs, omitted.Allowed, omitted.Rules = omitted.Refs+o.Refs, o.Allowed, o.Rules
+		omitted.Refs, omitted.Allowed, omitted.Would, omitted.Rules = omitted.Refs+o.Refs, o.Allowed, o.Would, o.Rules
 	}
 	omitted.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	r.Omitted, r.Refs = &omitted, slices.Clone(r.Refs[:maxRefused])

@@ -9,6 +9,7 @@ import (
 
 	"git-ward/hooks/push"
 	"git-ward/hooks/walk"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -16,26 +17,42 @@ import (
 // Judge runs every check on a push. Its error is trouble: the push could not be
 // judged and must be refused (exit 2). Batch is a running child of repo.
 func Judge(ctx context.Context, repo *git.Repo, batch *git.Batch, p *Push) (*Result, error) {
-	limits := p.Config.Limits
-	walker, err := walk.New(ctx, repo, batch, p.Branches, p.Config.Control, walk.Limits{Commits: limits.Commits, ChangedPaths: limits.ChangedPaths,
-		Depth: limits.Depth, PathLength: limits.PathLength, BlobSize: limits.BlobSize, PushSize: limits.PushSize})
+	walker, err := walk.New(ctx, repo, batch, p.Branches, p.Config.Control, limits(p.Config))
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{}
-	pass := &Pass{Push: p, Repo: walker, ctx: ctx, result: result, inCommits: map[finding]bool{}}
-	j := &judgement{pass: pass, walker: walker, table: Table(), judged: map[content]bool{}}
-	err = j.push()
+	j := newJudgement(ctx, walker, p)
+	return j.settle(j.push())
+}
+
+func limits(c *config.Config) walk.Limits {
+	l := c.Limits
+	return walk.Limits{Commits: l.Commits, ChangedPaths: l.ChangedPaths, Depth: l.Depth, PathLength: l.PathLength, BlobSize: l.BlobSize, PushSize: l.PushSize}
+}
+
+func newJudgement(ctx context.Context, walker *walk.Walker, p *Push) *judgement {
+	pass := &Pass{Push: p, Repo: walker, ctx: ctx, result: &Result{}, inCommits: map[finding]bool{}}
+	return &judgement{pass: pass, walker: walker, table: Table(), judged: map[content]bool{}}
+}
+
+// settle makes the result of what was reported, and of the error that ended the judgement.
+func (j *judgement) settle(err error) (*Result, error) {
+	p, result := j.pass.Push, j.pass.result
 	if err != nil && !j.bad(&walk.Commit{}, err) { // what is outside any commit gets here, such as the byte limit
 		return nil, err
 	}
-	result.Counts.Bytes = walker.Bytes()
+	result.Counts.Bytes = j.walker.Bytes()
 	redact(result.Findings)
 	allow(p, result)
-	tooMany(pass)
+	tooMany(j.pass)
 	result.Findings = diag.Normalize(result.Findings)
+	if p.observed() {
+		if err := j.observe(); err != nil {
+			return nil, err
+		}
+	}
 	result.InCommits = slices.ContainsFunc(result.Findings, func(d diag.Diagnostic) bool {
-		return d.IsError() && pass.inCommits[finding{d.Commit, d.Rule}]
+		return d.IsError() && j.pass.inCommits[finding{d.Commit, d.Rule}]
 	})
 	return result, nil
 }
@@ -86,7 +103,8 @@ type content struct {
 func (j *judgement) push() error {
 	j.refs()
 	if j.pass.result.Refused() {
-		return nil // such refs are not to be read
+		j.stopped = true // such refs are not to be read
+		return nil
 	}
 	if j.pass.Push.Received {
 		if err := j.stale(); err != nil || j.pass.result.Refused() {
@@ -107,7 +125,7 @@ func (j *judgement) push() error {
 	if err := j.commits(commits); err != nil || j.stopped {
 		return err
 	}
-	if !j.pass.result.Refused() && j.pass.Push.Received { // else some of it was not judged, and none of it enters
+	if (!j.pass.result.Refused() || j.pass.Push.observed()) && j.pass.Push.Received { // else some of it was not judged, and none of it enters
 		if err := j.strays(); err != nil {
 			return err
 		}

@@ -33,6 +33,9 @@ func likeMain(pass *Pass, h push.History, commit string, same func(tree string) 
 	if err != nil || base == "" {
 		return false, err
 	}
+	if base == main {
+		return false, nil
+	}
 	if ok, err := matches(base); ok || err != nil {
 		return ok, err
 	}

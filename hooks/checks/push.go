@@ -71,10 +71,12 @@ func (p *Pass) after(ref string) (string, error) {
 }
 
 // Result is the judgement. A finding that is not a warning refuses the push.
-// Allowed are the findings that the PM let pass by option.
+// Allowed are the findings that the PM let pass by option. Would are those that [hooks]
+// mode = "observe" let pass: they are among Findings, as warnings.
 type Result struct {
 	Findings []diag.Diagnostic
 	Allowed  []diag.Diagnostic
+	Would    []diag.Diagnostic
 	// InCommits says that a refusing finding stands in a commit itself, where no
 	// later commit mends it.
 	InCommits bool

@@ -93,6 +93,12 @@ func histories(pass *Pass, t *walk.Tip) error {
 	if !names.Split() || !t.Merges { // else it stands on what was judged
 		return nil
 	}
+	return mixed(pass, t)
+}
+
+// mixed does so whatever is known of the way to the tip.
+func mixed(pass *Pass, t *walk.Tip) error {
+	names := pass.Push.Config.Control
 	foreign, own := names.Ref(), names.ProjectRef()
 	if t.History == push.Control {
 		foreign, own = own, foreign

@@ -83,6 +83,15 @@ func (s *session) fill(r *audit.Record, result *checks.Result) {
 			r.Allowed = append(r.Allowed, place)
 		}
 	}
+	for _, d := range result.Would {
+		place := d.Rule
+		if d.Path != "" {
+			place += ":" + diag.Clean(d.Path)
+		}
+		if !slices.Contains(r.Would, place) {
+			r.Would = append(r.Would, place)
+		}
+	}
 	r.Counts = result.Counts
 	r.DurationMS = time.Since(s.start).Milliseconds()
 }

@@ -7,6 +7,7 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
 	"git-ward/hooks/push"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 )
 
@@ -29,6 +30,9 @@ func (s *session) write(result *checks.Result, r *audit.Record, options []string
 		fmt.Fprintf(s.call.Stdout, "error: push refused, nothing was changed: %s\n", diag.Count(len(result.Findings), "finding"))
 	} else {
 		fmt.Fprintf(s.call.Stdout, "warning: %s\n", diag.Count(len(result.Findings), "finding"))
+	}
+	if len(result.Would) > 0 {
+		fmt.Fprintf(s.call.Stdout, "warning: the push enters because [hooks] mode is %q: %d of them would have refused it\n", config.Observe, len(result.Would))
 	}
 	result.WriteText(s.call.Stdout)
 	return nil

@@ -140,6 +140,9 @@ func reversed(commits []*Commit) []*Commit {
 	return commits
 }
 
+// manyCommits is how many commits are read in one exchange.
+const manyCommits = 512
+
 // listed asks git for the new commits.
 func (w *Walker) listed(tips []*Tip, known Known) ([]*Commit, error) {
 	args := []string{"--topo-order", fmt.Sprintf("--max-count=%d", w.limits.Commits+1)}
@@ -168,10 +171,9 @@ func (w *Walker) listed(tips []*Tip, known Known) ([]*Commit, error) {
 		return nil, &Exceeded{"", fmt.Sprintf("more than %d new commits in one push", w.limits.Commits)}
 	}
 	commits := make([]*Commit, 0, len(ids))
-	const chunk = 512
 	for i, id := range ids {
-		if i%chunk == 0 {
-			if err := w.batch.Prefetch(ids[i:min(i+chunk, len(ids))], maxCommitSize); err != nil {
+		if i%manyCommits == 0 {
+			if err := w.batch.Prefetch(ids[i:min(i+manyCommits, len(ids))], maxCommitSize); err != nil {
 				return nil, err
 			}
 		}

@@ -2,6 +2,7 @@ package walk
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"git-ward/hooks/push"
@@ -18,6 +19,9 @@ func (w *Walker) RevList(args ...string) ([]string, error) {
 func (w *Walker) MergeBase(a, b string) (string, error) {
 	if a == "" || b == "" {
 		return "", nil
+	}
+	if c, ok := w.commits.kept[a]; ok && (a == b || slices.Contains(c.Parents, b)) {
+		return b, nil // as most are asked for
 	}
 	out, err := w.repo.Output(w.ctx, "merge-base", a, b)
 	var exit interface{ ExitCode() int }

@@ -43,8 +43,8 @@ type Walker struct {
 	control  string // the same of the control branch
 
 	bytes   int64 // that were counted
-	commits commits
-	trees   trees
+	commits *commits
+	trees   *trees
 	met     map[string]bool // the objects of the push that led somewhere; see Strays
 	seen    map[fresh]bool  // the new commits of the push that were found
 }
@@ -60,7 +60,7 @@ type fresh struct {
 func New(ctx context.Context, repo *git.Repo, batch *git.Batch, branches string, names config.Control, limits Limits) (*Walker, error) {
 	w := &Walker{ctx: ctx, repo: repo, batch: batch, limits: limits, branches: branches, names: names,
 		met: map[string]bool{}, seen: map[fresh]bool{},
-		commits: commits{kept: map[string]*git.Commit{}, forms: map[string]*git.FormError{}}}
+		commits: &commits{kept: map[string]*git.Commit{}, forms: map[string]*git.FormError{}}, trees: &trees{}}
 	project, err := batch.Info(branches + names.Project)
 	if err != nil && !errors.Is(err, git.ErrMissing) {
 		return nil, err

@@ -13,6 +13,12 @@ type Control struct {
 	Project string `toml:"project" json:"project"` // the project's code
 }
 
+// What the hooks do with what they find ([hooks] mode).
+const (
+	Enforce = "enforce"
+	Observe = "observe"
+)
+
 const heads = "refs/heads/"
 
 // Ref is the full ref name of the control branch.

@@ -39,6 +39,7 @@ type Config struct {
 		Foreign []string `toml:"foreign"`
 	} `toml:"audit"`
 	Hooks struct {
+		Mode       string   `toml:"mode"` // Enforce or Observe
 		MaxUDCRisk string   `toml:"max_udc_risk"`
 		UDCTime    Duration `toml:"udc_time"`
 	} `toml:"hooks"`
