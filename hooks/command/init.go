@@ -5,13 +5,18 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"git-ward/hooks/install"
+	"git-ward/hooks/push"
 	"git-ward/internal/cli"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -94,17 +99,44 @@ func initialize(ctx context.Context, env *cli.Env, want install.Request) error {
 	return nil
 }
 
-// tryPast is the end of a dry run: what would be done, and what the project's past says of it.
+// tryPast is the end of a dry run: what would be done, and what the gate says of the
+// project's past.
 func tryPast(ctx context.Context, env *cli.Env, want install.Request, planned *install.Report) error {
+	w := env.Stdout
 	if planned.Project == "" {
 		for _, c := range planned.Changes {
-			fmt.Fprintln(env.Stdout, "would "+c.Planned())
+			fmt.Fprintln(w, "would "+c.Planned())
 		}
 	}
 	if len(planned.Changes) == 0 {
-		fmt.Fprintf(env.Stdout, "%s is complete: nothing to do\n", want.Dir)
+		fmt.Fprintf(w, "%s is complete: nothing to do\n", want.Dir)
 	}
-	fmt.Fprintln(env.Stdout, "a dry run: nothing was changed")
+	repo, project := git.Open(want.Dir), planned.Settings.Control.ProjectRef()
+	if _, err := os.Stat(filepath.Join(want.Dir, "HEAD")); err == nil {
+		if tip, err := repo.Ref(ctx, project); err != nil {
+			return err
+		} else if tip != git.Zero {
+			if err := tellPast(ctx, w, repo, planned.Settings, project); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintln(w, "a dry run: nothing was changed")
+	return nil
+}
+
+func tellPast(ctx context.Context, w io.Writer, repo *git.Repo, settings *config.Config, project string) error {
+	start := time.Now()
+	commits, err := commitsOf(ctx, repo, fmt.Sprintf("--max-count=%d", pastCommits), project)
+	if err != nil {
+		return err
+	}
+	all, err := judgePast(ctx, repo, settings, commits, push.Member, push.Agent)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "the last %s of %s, had Ward judged them:\n", diag.Count(len(commits), "commit"), settings.Control.Project)
+	writePast(w, all, time.Since(start))
 	return nil
 }
 
@@ -121,7 +153,7 @@ func insteadOfInit(ctx context.Context, env *cli.Env) error {
 
 // writeAdoption says what becomes of a project's repository.
 func writeAdoption(env *cli.Env, dir string, planned *install.Report) {
-	w, c := env.Stdout, planned.Control
+	w, c := env.Stdout, planned.Settings.Control
 	if c.Split() {
 		fmt.Fprintf(w, "%s: the project is on %s; no branch, tag or file of it changes. Ward's documents go to the branch %s.\n", dir, c.Project, c.Branch)
 	} else {
@@ -151,9 +183,12 @@ func writeNext(env *cli.Env, dir string, done *install.Report) {
 	if len(done.Changes) == 0 {
 		fmt.Fprintf(w, "%s is complete: nothing to do\n", dir)
 	}
-	fmt.Fprintf(w, "who pushes: %s\n", done.Identity.Means())
-	if done.Identity.From == "" && slices.ContainsFunc([]string{"SSH_CONNECTION", "SSH_CLIENT"}, func(v string) bool { return env.Getenv(v) != "" }) {
+	fmt.Fprintf(w, "who pushes: %s\n", done.Settings.Identity.Means())
+	if done.Settings.Identity.From == "" && slices.ContainsFunc([]string{"SSH_CONNECTION", "SSH_CLIENT"}, func(v string) bool { return env.Getenv(v) != "" }) {
 		fmt.Fprintln(w, `note: you came over ssh, so pushes from this session are refused until [identity] from in ward/config.toml says who you are, such as from = "account"`)
+	}
+	for _, stale := range done.Stale {
+		fmt.Fprintf(w, "note: left at an old default: %s; git ward init --update --bare %s moves it\n", stale, dir)
 	}
 	if done.Shared {
 		fmt.Fprintf(w, "note: each pusher besides the owner tells git once that the repository may be used: git config --global --add safe.directory %s\n", dir)

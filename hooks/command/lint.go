@@ -19,7 +19,7 @@ import (
 	"git-ward/protocols/comms"
 )
 
-const lintUsage = "lint [--as pm|agent|member] [--config FILE] [--ref BRANCH] [--json] [REV]"
+const lintUsage = "lint [--as pm|agent|member] [--config FILE] [--ref BRANCH] [--json] [REV] | lint --since DATE [--as WHO] [--config FILE] [--json] [REV]"
 
 // Lint is `git ward lint [REV]`: what the hooks would say if REV (default HEAD)
 // were pushed from this clone, with the same output.
@@ -30,6 +30,7 @@ func Lint(ctx context.Context, env *cli.Env) error {
 		fs.StringVar(&o.principal, "as", "", "`who` pushes, pm, agent or member; default: git config ward.principal, then pm")
 		fs.StringVar(&o.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
 		fs.StringVar(&o.branch, "ref", "", "the `branch` that would be pushed; default: the one that is checked out")
+		fs.StringVar(&o.since, "since", "", "try settings on the past: judge the commits of REV (default: the project's branch) since a `DATE`, as pushes")
 		fs.BoolVar(&asJSON, "json", false, "JSON on one line")
 	})
 	if err != nil {
@@ -46,6 +47,9 @@ func Lint(ctx context.Context, env *cli.Env) error {
 	repo, err := git.Discover(ctx, env.Dir)
 	if err != nil {
 		return diag.Hint(err, "run it in a clone of a ward repository")
+	}
+	if o.since != "" {
+		return o.lintPast(ctx, env, repo, args, asJSON)
 	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
@@ -70,7 +74,7 @@ func Lint(ctx context.Context, env *cli.Env) error {
 }
 
 // lintOptions say what would be pushed, and by whom; "" is for the clone to say.
-type lintOptions struct{ principal, config, branch, rev string }
+type lintOptions struct{ principal, config, branch, rev, since string }
 
 // push is the update that `git push origin REV:branch` would send.
 func (o lintOptions) push(ctx context.Context, env *cli.Env, repo *git.Repo) (*checks.Push, error) {

@@ -136,7 +136,7 @@ func TestAdopts(t *testing.T) {
 		}
 		gitIn(t, want.Dir, "fsck", "--strict")
 		done, err := Run(t.Context(), want)
-		if err != nil || len(done.Changes) > 0 || done.Control.Branch != "ward" || done.Control.Project != branch {
+		if err != nil || len(done.Changes) > 0 || done.Settings.Control.Branch != "ward" || done.Settings.Control.Project != branch {
 			t.Errorf("again: %+v, %v", done, err)
 		}
 	}

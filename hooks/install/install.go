@@ -32,13 +32,12 @@ type Request struct {
 
 // Report is what was done, or with DryRun what would be.
 type Report struct {
-	Changes  []Change // in their order; none when nothing was missing
-	Warnings []error  // what could not be done, and holds up nothing
-	Identity config.Identity
-	Control  config.Control
-	Project  string // the commit that a project's branch had when it was adopted; "" for a repository of Ward's making
-	Observes bool   // [hooks] mode is "observe"
-	Shared   bool   // a group, or everybody, writes to the repository
+	Changes  []Change       // in their order; none when nothing was missing
+	Warnings []error        // what could not be done, and holds up nothing
+	Settings *config.Config // those that count, or with DryRun would
+	Stale    []config.Stale // settings left at an earlier version's default
+	Project  string         // the commit of the project's branch, where this run adopts it; "" else
+	Shared   bool           // a group, or everybody, writes to the repository
 }
 
 func (r *Report) warn(err error) { r.Warnings = append(r.Warnings, err) }
@@ -118,12 +117,15 @@ func (in *installer) loaded() (*config.Config, error) {
 }
 
 // look reads for the report who may push, now that all is settled.
-func (in *installer) look(ctx context.Context) error {
-	c, err := in.loaded()
-	if err != nil {
+func (in *installer) look(ctx context.Context) (err error) {
+	if in.report.Settings, err = in.loaded(); err != nil {
 		return err
 	}
-	in.report.Identity, in.report.Control = c.Identity, c.Control
 	in.report.Shared = !in.fresh && in.settings.get(ctx, sharedKey) != ""
+	path := filepath.Join(in.Dir, config.Path)
+	if data, err := config.ReadFile(path); err == nil && !in.Update {
+		in.report.Stale, err = config.OldDefaults(data, path)
+		return err
+	}
 	return nil
 }
