@@ -37,9 +37,15 @@ func judgeBranchEvidence(pass *Pass, t *walk.Tip) error {
 		return nil
 	}
 	changed := map[string]bool{} // directives whose evidence changed
+	mains := mainTrees{pass: pass, tip: t}
 	for _, c := range t.Changes {
 		at, ok := loop.ParseEvidencePath(c.Path)
 		if !ok {
+			continue
+		}
+		if same, err := mains.have(c.Path, c.New); err != nil {
+			return err
+		} else if same { // the PM took it, or took it off
 			continue
 		}
 		changed[at.Directive] = true
@@ -56,11 +62,61 @@ func judgeBranchEvidence(pass *Pass, t *walk.Tip) error {
 	}
 	tree := &treeFiles{pass: pass, tree: t.Commit.Tree} // many paths of a few directories
 	for directive := range changed {
+		path := loop.Dir(directive) + "/" + loop.ManifestFile
+		manifest, _, err := tree.entry(path)
+		if err != nil {
+			return err
+		}
+		if same, err := mains.have(path, manifest); err != nil {
+			return err
+		} else if same {
+			continue
+		}
 		if err := judgeManifest(pass, t, directive, tree, touched); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mainTrees are the trees of main at its tip and at the merge base with a tip of the agent's.
+type mainTrees struct {
+	pass  *Pass
+	tip   *walk.Tip
+	trees []string // nil before they are read
+}
+
+// have reports whether main has an entry at a path as it is, or has none as it is not there. What
+// main has was judged, and is nobody's to hold against the agent.
+func (m *mainTrees) have(path string, e git.Entry) (bool, error) {
+	if m.pass.Push.Principal != push.Agent || m.pass.Push.isMain(m.tip.Ref) {
+		return false, nil
+	}
+	if m.trees == nil {
+		main := m.pass.Repo.Main(m.tip.History)
+		base, err := m.pass.Repo.MergeBase(m.tip.New, main)
+		if err != nil {
+			return false, err
+		}
+		m.trees = []string{}
+		for _, commit := range []string{main, base} {
+			if commit == "" {
+				continue
+			}
+			tree, err := treeOf(m.pass, commit)
+			if err != nil {
+				return false, err
+			}
+			m.trees = append(m.trees, tree)
+		}
+	}
+	for _, tree := range m.trees {
+		at, _, err := m.pass.Repo.Lookup(tree, path)
+		if err != nil || at.ID == e.ID && at.Mode == e.Mode {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // judgeEvidence judges one changed file by its name.
