@@ -187,6 +187,9 @@ func writeNext(env *cli.Env, dir string, done *install.Report) {
 	if done.Settings.Identity.From == "" && slices.ContainsFunc([]string{"SSH_CONNECTION", "SSH_CLIENT"}, func(v string) bool { return env.Getenv(v) != "" }) {
 		fmt.Fprintln(w, `note: you came over ssh, so pushes from this session are refused until [identity] from in ward/config.toml says who you are, such as from = "account"`)
 	}
+	if done.Settings.Hooks.Mode == config.Observe {
+		fmt.Fprintln(w, `note: [hooks] mode is "observe": people's pushes pass, whatever they hold; git ward log --would lists what would have been refused`)
+	}
 	for _, stale := range done.Stale {
 		fmt.Fprintf(w, "note: left at an old default: %s; git ward init --update --bare %s moves it\n", stale, dir)
 	}

@@ -18,17 +18,18 @@ import (
 	"git-ward/internal/hookdir"
 )
 
-const logUsage = "log [-n N] [--refused] [--json] [DIR]"
+const logUsage = "log [-n N] [--refused] [--would] [--json] [DIR]"
 
 // Log is `git ward log`: the audit, newest push first, as a table or as one
 // record a line. It reads the bare repository or a clone that fetched
 // refs/ward/audit.
 func Log(ctx context.Context, env *cli.Env) error {
 	var count int
-	var refused, asJSON bool
+	var refused, would, asJSON bool
 	args, err := env.Flags("log", logUsage, func(fs *flag.FlagSet) {
 		fs.IntVar(&count, "n", 0, "show the newest `N` only")
 		fs.BoolVar(&refused, "refused", false, "show refused pushes only")
+		fs.BoolVar(&would, "would", false, "show only what [hooks] mode = \"observe\" let pass, and would have been refused")
 		fs.BoolVar(&asJSON, "json", false, "one record a line")
 	})
 	if err != nil {
@@ -53,6 +54,9 @@ func Log(ctx context.Context, env *cli.Env) error {
 	chain = foldRepeats(repo, chain)
 	if refused {
 		chain = slices.DeleteFunc(chain, func(l audit.Link) bool { return l.Verdict != audit.Refused })
+	}
+	if would {
+		chain = slices.DeleteFunc(chain, func(l audit.Link) bool { return len(l.Would) == 0 })
 	}
 	slices.Reverse(chain)
 	if count > 0 {
@@ -102,7 +106,11 @@ func writeRows(w io.Writer, l audit.Link) {
 	if l.Repeats > 0 {
 		verdict += fmt.Sprintf(" (and %d more times)", l.Repeats)
 	}
-	rules := strings.Join(append(slices.Clone(l.Rules), prefixed("allowed ", l.Allowed)...), " ")
+	list := slices.Clone(l.Rules)
+	if len(l.Would) > 0 { // they say the rules, too, with their places
+		list = prefixed("would refuse ", l.Would)
+	}
+	rules := strings.Join(append(list, prefixed("allowed ", l.Allowed)...), " ")
 	row := func(ref, move string) {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.Time.Format(time.DateTime), who(l), verdict, ref, move, rules)
 	}

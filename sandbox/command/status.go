@@ -41,13 +41,16 @@ func status(ctx context.Context, env *cli.Env) error {
 	c := settings.Control
 	if asJSON {
 		return diag.WriteJSON(env.Stdout, map[string]any{"bare": bare, "running": running, "pid": pid, "units": work, "hooks": gone,
-			"control": c.Branch, "project": c.Project})
+			"control": c.Branch, "project": c.Project, "mode": settings.Hooks.Mode})
 	}
 	if gone != "" {
 		fmt.Fprintf(env.Stdout, "warning: %s\n", diag.Clean(gone))
 	}
 	if c.Branch != mainBranch || c.Split() {
 		fmt.Fprintf(env.Stdout, "directives are on the branch %s, the project is on %s\n", c.Branch, c.Project)
+	}
+	if settings.Hooks.Mode == config.Observe {
+		fmt.Fprintln(env.Stdout, `people's pushes pass whatever they hold ([hooks] mode = "observe"): git ward log --would lists what would have been refused`)
 	}
 	if running {
 		fmt.Fprintf(env.Stdout, "the launcher, process %d, runs on %s\n", pid, bare)

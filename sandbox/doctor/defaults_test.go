@@ -35,3 +35,16 @@ func TestOldDefaults(t *testing.T) {
 		}
 	}
 }
+
+// TestMode: a gate that only looks is named.
+func TestMode(t *testing.T) {
+	settings := config.Default()
+	for mode, want := range map[string]State{config.Enforce: Fine, config.Observe: Warning} {
+		settings.Hooks.Mode = mode
+		e := &examiner{ctx: t.Context()}
+		e.mode("r.git", settings)
+		if len(e.found) != 1 || e.found[0].State != want || !strings.Contains(e.found[0].Detail, mode) {
+			t.Errorf("%s: %+v", mode, e.found)
+		}
+	}
+}

@@ -21,6 +21,7 @@ func Repository(ctx context.Context, bare string, settings *config.Config) []Fin
 	e.branches(bare, settings.Control)
 	e.pushers(bare, settings.Identity)
 	e.writers(bare)
+	e.mode(bare, settings)
 	e.defaults(bare)
 	return e.found
 }
@@ -96,6 +97,16 @@ func (e *examiner) writers(bare string) {
 	default:
 		e.add("writers", Fine, "", "only the owner can write to %s", bare)
 	}
+}
+
+// mode says whether what the checks find is refused.
+func (e *examiner) mode(bare string, settings *config.Config) {
+	if settings.Hooks.Mode == config.Observe {
+		e.add("[hooks] mode", Warning, `set it to "enforce" in `+filepath.Join(bare, config.Path),
+			"is %q: people's pushes pass whatever they hold, and git ward log --would lists what would have been refused; the agent is held", config.Observe)
+		return
+	}
+	e.add("[hooks] mode", Fine, "", "%s", settings.Hooks.Mode)
 }
 
 // defaults names settings that init of an earlier version wrote, and nobody chose.
