@@ -110,7 +110,7 @@ func writePast(w io.Writer, all []*past, took time.Duration) {
 	for _, p := range all {
 		who := map[push.Principal]string{push.Member: "a member's", push.Agent: "the agent's", push.PM: "the PM's"}[p.Who]
 		if p.Refused == 0 {
-			fmt.Fprintf(w, "as %s pushes: all %s would pass\n", who, diag.Count(p.Commits, "commit"))
+			fmt.Fprintf(w, "as %s pushes: none of %s would have been refused\n", who, diag.Count(p.Commits, "commit"))
 			continue
 		}
 		fmt.Fprintf(w, "as %s pushes: %d of %s would have been refused\n", who, p.Refused, diag.Count(p.Commits, "commit"))
