@@ -67,13 +67,20 @@ func (r *unitRun) refine(ctx context.Context) error {
 // exit ends the loop in the journal, with its report on the record. Nothing that the
 // remote has against the report keeps a unit from its end (WORK-2).
 func (r *unitRun) exit(ctx context.Context, end cycle.End) error {
-	err := r.unit.exit(ctx, end.Report, end.Block, r.work)
-	refused := stop.As(err, stop.Refused)
-	if refused == nil {
-		return err
+	for try := 0; ; try++ {
+		err := r.unit.exit(ctx, end.Report, end.Block, r.work)
+		refused := stop.As(err, stop.Refused)
+		if refused == nil {
+			return err
+		}
+		r.log.Warn().Str("findings", refused.Output).Msg("the halting report was refused")
+		if end.Again == nil || try > 0 {
+			return r.unit.exit(ctx, end.Report, end.Block)
+		}
+		if err := end.Again(ctx); err != nil {
+			return err
+		}
 	}
-	r.log.Warn().Str("findings", refused.Output).Msg("the halting report was refused")
-	return r.unit.exit(ctx, end.Report, end.Block)
 }
 
 // needInfo asks what is missing and waits for the PM (COMMS-2, LOOP-1).
@@ -121,12 +128,12 @@ func question(directive string, missing []string) string {
 func (r *unitRun) report(ctx context.Context, report *loop.Report) error {
 	text := report.Words()
 	if report.Status != loop.ExitNeedInfo {
-		merge, err := r.wayToMain(ctx)
+		next, err := r.next(ctx, report.Status)
 		if err != nil {
 			return err
 		}
-		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, with the evidence in %s. %s",
-			r.unit.journal.ID, r.work.Branch, loop.Dir(r.unit.directive.Name()), merge), r.lessons)
+		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, %s what led there. %s",
+			r.unit.journal.ID, r.work.Branch, r.work.Record.Ref(), next), r.lessons)
 	}
 	err := r.deps.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: r.unit.directive.Name(), DirectiveHash: r.unit.directive.Hash(),
 		Status: comms.Status(report.Status), Text: text})
@@ -136,18 +143,22 @@ func (r *unitRun) report(ctx context.Context, report *loop.Report) error {
 	return err
 }
 
-// wayToMain says in the report how the work comes into main, or that it is there:
-// a run that was killed may have merged it.
-func (r *unitRun) wayToMain(ctx context.Context) (string, error) {
+// next says in the report how the work is looked at and, where it converged, comes into
+// the project, or that it is there: a run that was killed may have merged it.
+func (r *unitRun) next(ctx context.Context, status loop.Status) (string, error) {
 	if r.unmerged != "" {
 		return r.unmerged, nil
 	}
 	if claim := r.unit.last().Claim; claim != nil {
-		if merged, err := r.deps.store.Merged(ctx, claim.Commit); merged || err != nil {
-			return "It is merged into main.", err
+		if taken, err := r.deps.store.Taken(ctx, claim.Commit); taken || err != nil {
+			return "It is in " + r.deps.config.Control.Project + ".", err
 		}
 	}
-	return fmt.Sprintf("`git merge origin/%s` takes it.", r.work.Branch), nil
+	name := r.unit.directive.Name()
+	if status != loop.ExitConverged {
+		return fmt.Sprintf("`git ward review %s` shows it.", name), nil
+	}
+	return fmt.Sprintf("`git ward review %s` shows it, `git ward take %s` takes it.", name, name), nil
 }
 
 // afterwards reports a unit that ended without one: a run was killed in between,
