@@ -75,9 +75,23 @@ func extract(ctx context.Context, env *cli.Env) error {
 	if dry {
 		return nil
 	}
-	n, err := correct.Record(ctx, tree, strings.Join(args, " "), all)
+	return recordLessons(ctx, env, tree, all, strings.Join(args, " "), asJSON)
+}
+
+// recordLessons keeps lessons by a commit of a person's branch, or among an agent's papers.
+func recordLessons(ctx context.Context, env *cli.Env, tree *worktree.Tree, all []lesson.Lesson, from string, asJSON bool) error {
+	where, err := tree.Paper(ctx, lesson.Path)
+	if err != nil {
+		return err
+	}
+	var n int
+	if where == lesson.Path {
+		n, err = correct.Record(ctx, tree, from, all)
+	} else {
+		n, err = correct.Note(ctx, tree, all)
+	}
 	if err == nil && !asJSON {
-		fmt.Fprintf(env.Stdout, "recorded %d new of %d in %s\n", n, len(all), lesson.Path)
+		fmt.Fprintf(env.Stdout, "recorded %d new of %d in %s\n", n, len(all), where)
 	}
 	return err
 }
@@ -96,6 +110,12 @@ func apply(ctx context.Context, env *cli.Env) error {
 	}
 	tree, err := worktree.Find(env.Dir)
 	if err != nil {
+		return err
+	}
+	if dir, err := tree.PapersDir(ctx); err != nil {
+		return err
+	} else if dir != "" {
+		_, err = fmt.Fprintln(env.Stdout, "lessons are carried out when the unit ends, on a branch that begins at control: nothing to do here")
 		return err
 	}
 	log, err := openLog(ctx, tree, nil)
@@ -167,7 +187,7 @@ func list(ctx context.Context, env *cli.Env) error {
 	}
 	known := correct.Known
 	if !all {
-		known = correct.Own
+		known = correct.Present
 	}
 	lessons, err := known(ctx, tree)
 	if err != nil {

@@ -5,9 +5,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/lesson"
@@ -103,10 +107,61 @@ func Own(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 	return list, err
 }
 
-// Known are the branch's own lessons, and those that are remembered besides. What
-// the branch says of a lesson counts: it may be applied elsewhere, and not here.
+// Present are the lessons that hold where a tree is worked in: the branch's own, or
+// control's and those of the unit's papers where the tree is a project's.
+func Present(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
+	control, err := t.Documents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if control == "" {
+		return Own(ctx, t)
+	}
+	data, err := t.Document(ctx, lesson.Path, maxFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	list, found := lesson.Parse(data)
+	papers, err := t.PapersDir(ctx)
+	if err == nil && papers != "" {
+		data, err = t.Read(path.Join(papers, lesson.Path), maxFile)
+		own, bad := lesson.Parse(data)
+		if found = append(found, bad...); err == nil {
+			if list, err = lesson.Merge(list, own); err != nil {
+				return nil, err
+			}
+		} else if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err == nil && diag.HasErrors(found) {
+		err = diag.Hint(fmt.Errorf("%s: %s", found[0].Pos, found[0].Message), "%s", found[0].Hint)
+	}
+	return list, err
+}
+
+// Note adds lessons to the papers of an agent's clone, and says how many were new. They
+// are carried out when the unit ends, on a branch that begins at control.
+func Note(ctx context.Context, t *worktree.Tree, list []lesson.Lesson) (int, error) {
+	name, err := t.Paper(ctx, lesson.Path)
+	if err != nil {
+		return 0, err
+	}
+	data, err := t.Read(name, maxFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	data, n, err := lesson.Add(data, list)
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	return n, t.Write(name, data)
+}
+
+// Known are the lessons that hold in the tree, and those that are remembered besides. What
+// the tree says of a lesson counts: it may be applied elsewhere, and not here.
 func Known(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
-	all, err := Own(ctx, t)
+	all, err := Present(ctx, t)
 	if err != nil {
 		return nil, err
 	}

@@ -198,7 +198,14 @@ func (r *run) mend(ctx context.Context, failed *stop.Stop) (request, error) {
 // model what the repository knows.
 func (r *run) orient(ctx context.Context, first bool) error {
 	name := r.deps.Directive.Name()
-	report, err := task.Start(ctx, name, orient.Options{Tree: r.tree, Getenv: r.deps.Getenv}, r.activity)
+	o := orient.Options{Tree: r.tree, Getenv: r.deps.Getenv, Bare: r.deps.Bare}
+	if w := r.deps.Work.Record; w != nil {
+		o.Unit = w.Unit().String()
+		if err := task.Refresh(ctx, r.tree); err != nil {
+			return err
+		}
+	}
+	report, err := task.Start(ctx, name, o, r.activity)
 	if err != nil {
 		return err
 	}
@@ -216,8 +223,13 @@ func (r *run) orient(ctx context.Context, first bool) error {
 	if err := known.Log(name, r.activity); err != nil {
 		return err
 	}
+	guidance, err := orient.Guidance(ctx, r.tree)
+	if err != nil {
+		return err
+	}
 	var text strings.Builder
 	report.WriteText(&text)
+	text.WriteString("\n" + guidance)
 	r.deps.Session.Tell("", "# Orientation\n\n"+text.String()+"\n"+known.Text()+"\n"+askForPlan(name, r.paper(r.path), r.paper(researchPath(name))))
 	return nil
 }

@@ -105,7 +105,10 @@ func (e *Environment) files(ctx context.Context, t *worktree.Tree) {
 // network reaches the one channel that there is, git, and what the caller names.
 func (e *Environment) network(ctx context.Context, o Options) {
 	e.try(ctx, network, "the remote answers git", true, func(ctx context.Context) (string, error) {
-		_, err := o.Tree.Git(ctx, "ls-remote", "--quiet", "origin", "refs/heads/main")
+		names, err := o.Tree.Branches(ctx)
+		if err == nil {
+			_, err = o.Tree.Git(ctx, "ls-remote", "--quiet", "origin", names.Control.Ref())
+		}
 		return "", err
 	})
 	for _, address := range o.Connect {

@@ -20,6 +20,9 @@ import (
 type Options struct {
 	Tree   *worktree.Tree
 	Getenv func(string) string
+	// Task is the directive that is begun, Unit its present unit, "" for the newest. Bare
+	// is the remote on this machine, "" where it is elsewhere.
+	Task, Unit, Bare string
 	// Connect are addresses, HOST:PORT, outside that must be reachable. None is
 	// tried that is not named here.
 	Connect []string
@@ -78,11 +81,11 @@ func (r *Report) Failed() bool { return len(r.Problems) > 0 }
 func Run(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{Time: time.Now().UTC().Truncate(time.Second), Problems: []string{}}
 	var err error
-	if r.Identity, err = identity(o.Tree); err != nil {
+	if r.Identity, err = identity(ctx, o.Tree); err != nil {
 		r.Problems = append(r.Problems, err.Error())
 		return r, nil
 	}
-	if r.Repository, err = repository(ctx, o.Tree); err != nil {
+	if r.Repository, err = repository(ctx, o); err != nil {
 		return nil, err
 	}
 	r.Environment = environment(ctx, o)
@@ -97,8 +100,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 }
 
 // identity is level 1. The error is a sentence for the report.
-func identity(t *worktree.Tree) (*Identity, error) {
-	data, err := t.Read(knowledge.MetaPath, knowledge.MaxMeta)
+func identity(ctx context.Context, t *worktree.Tree) (*Identity, error) {
+	data, err := t.Document(ctx, knowledge.MetaPath, knowledge.MaxMeta)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is missing: the agent does not know what it is", knowledge.MetaPath)
 	}

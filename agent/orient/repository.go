@@ -12,6 +12,7 @@ import (
 	"git-ward/internal/worktree"
 	"git-ward/protocols/knowledge"
 	"git-ward/protocols/lesson"
+	"git-ward/protocols/symbols"
 )
 
 // Repository is level 2: what the repository knows about itself.
@@ -21,12 +22,13 @@ type Repository struct {
 	Artifacts  []Artifact `json:"artifacts"` // of knowledge_core/
 	PostMortem string     `json:"post_mortem,omitempty"`
 	LastWords  string     `json:"last_words,omitempty"` // the post-mortem's text
+	Earlier    []Earlier  `json:"earlier,omitempty"`
 	// Lessons are the branch's own and those of every other branch, by id.
 	Lessons []lesson.Lesson `json:"lessons"`
 }
 
 // Artifact is a file of knowledge_core/. Behind counts the commits since it was
-// last written.
+// last written; -1 where that says nothing, as of control's beside a project.
 type Artifact struct {
 	Path   string `json:"path"`
 	Bytes  int    `json:"bytes"`
@@ -44,7 +46,8 @@ const (
 	maxWords    = 16 << 10
 )
 
-func repository(ctx context.Context, t *worktree.Tree) (*Repository, error) {
+func repository(ctx context.Context, o Options) (*Repository, error) {
+	t := o.Tree
 	r := &Repository{}
 	var err error
 	if r.Commit, err = t.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
@@ -57,23 +60,74 @@ func repository(ctx context.Context, t *worktree.Tree) (*Repository, error) {
 	if r.Lessons, err = correct.Known(ctx, t); err != nil {
 		return nil, err
 	}
-	// Their names begin with the date.
-	names, err := t.Walk("postmortems", func(p string) bool { return strings.HasSuffix(p, ".md") })
-	if err != nil || len(names) == 0 {
+	if r.Earlier, err = earlier(ctx, o); err != nil {
+		return nil, err
+	}
+	if r.PostMortem, err = ownPostMortem(ctx, t); err != nil || r.PostMortem == "" {
 		return r, err
 	}
-	r.PostMortem = names[len(names)-1]
 	text, err := t.Read(r.PostMortem, lesson.MaxPostMortem)
 	r.LastWords = strings.ToValidUTF8(string(text[:min(len(text), maxWords)]), "?")
 	return r, err
 }
 
+// artifacts are those of the tree, or of control beside the project's.
 func artifacts(ctx context.Context, t *worktree.Tree) (list []Artifact, err error) {
-	have, err := t.Walk(knowledge.Dir, func(string) bool { return true })
+	control, err := t.Documents(ctx)
 	if err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}
+	if control == "" {
+		list, err = committed(ctx, t, seen)
+	} else {
+		list, err = besides(ctx, t, control, seen)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range wanted {
+		if path := knowledge.Dir + name; !seen[path] {
+			list = append(list, Artifact{Path: path, Error: missing(name)})
+		}
+	}
+	return list, nil
+}
+
+// besides are control's artifacts, and those that are made of the work.
+func besides(ctx context.Context, t *worktree.Tree, control string, seen map[string]bool) (list []Artifact, err error) {
+	out, err := t.Git(ctx, "ls-tree", "-r", "-l", "-z", "--full-tree", control, "--", knowledge.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		head, path, ok := strings.Cut(line, "\t")
+		if words := strings.Fields(head); ok && len(words) == 4 && !made(path) {
+			size, _ := strconv.Atoi(words[3])
+			list, seen[path] = append(list, Artifact{Path: path, Bytes: size, Behind: -1}), true
+		}
+	}
+	for _, path := range []string{symbols.SymbolsPath, symbols.GraphPath} {
+		where, err := t.Paper(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if data, err := t.Read(where, maxArtifact); err == nil {
+			list, seen[path] = append(list, Artifact{Path: where, Bytes: len(data), Behind: -1}), true
+		}
+	}
+	return list, nil
+}
+
+// made reports whether an artifact is made of the work.
+func made(path string) bool { return path == symbols.SymbolsPath || path == symbols.GraphPath }
+
+// committed are those of the tree, and how old they are.
+func committed(ctx context.Context, t *worktree.Tree, seen map[string]bool) (list []Artifact, err error) {
+	have, err := t.Walk(knowledge.Dir, func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
 	for _, path := range have {
 		seen[path] = true
 		a := Artifact{Path: path}
@@ -87,16 +141,11 @@ func artifacts(ctx context.Context, t *worktree.Tree) (list []Artifact, err erro
 		}
 		list = append(list, a)
 	}
-	for _, name := range wanted {
-		if path := knowledge.Dir + name; !seen[path] {
-			list = append(list, Artifact{Path: path, Error: missing(name)})
-		}
-	}
 	return list, nil
 }
 
 func missing(name string) string {
-	if name == "symbols.json" || name == "dependency_graph.json" {
+	if made(knowledge.Dir + name) {
 		return "missing: git ward knowledge build makes it"
 	}
 	return "missing"

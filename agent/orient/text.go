@@ -49,6 +49,9 @@ func (r *Repository) writeText(w io.Writer) {
 	fmt.Fprintf(w, "L2 repository\n  commit %s %s\n", diag.Short(r.Commit), diag.Clean(r.Branch))
 	for _, a := range r.Artifacts {
 		state := fmt.Sprintf("%d bytes, %d commits since", a.Bytes, a.Behind)
+		if a.Behind < 0 {
+			state = fmt.Sprintf("%d bytes", a.Bytes)
+		}
 		if a.Error != "" {
 			state = a.Error
 		}
@@ -56,8 +59,17 @@ func (r *Repository) writeText(w io.Writer) {
 	}
 	if r.PostMortem != "" {
 		fmt.Fprintf(w, "  last post-mortem: %s\n", diag.Clean(r.PostMortem))
-		for line := range strings.Lines(r.LastWords) {
-			fmt.Fprintf(w, "    | %s\n", diag.Clean(strings.TrimRight(line, "\r\n")))
+		quote(w, r.LastWords)
+	}
+	for _, e := range r.Earlier {
+		fmt.Fprintf(w, "  earlier unit %s\n", diag.Clean(e.Unit))
+		if e.Learnings != "" {
+			fmt.Fprintf(w, "   its learnings:\n")
+			quote(w, e.Learnings)
+		}
+		if e.PostMortem != "" {
+			fmt.Fprintf(w, "   its %s:\n", diag.Clean(e.PostMortem))
+			quote(w, e.LastWords)
 		}
 	}
 	from := max(0, len(r.Lessons)-maxListed)
@@ -66,6 +78,13 @@ func (r *Repository) writeText(w io.Writer) {
 	}
 	for _, l := range r.Lessons[from:] {
 		fmt.Fprintf(w, "  lesson %s (%s, %s): %s\n", l.ID, diag.Clean(l.TaskID), l.Status, l.Lesson)
+	}
+}
+
+// quote writes others' text as such.
+func quote(w io.Writer, text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprintf(w, "    | %s\n", diag.Clean(strings.TrimRight(line, "\r\n")))
 	}
 }
 

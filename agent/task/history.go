@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/plan"
 	"git-ward/protocols/symbols"
 )
 
@@ -38,19 +40,46 @@ func Query(ctx context.Context, tree *worktree.Tree, bare, text string) Known {
 		out, _ := git.Open(bare).Output(ctx, "log", fmt.Sprintf("-%d", maxHistory), "--format=%cI %s", "refs/ward/audit", "--")
 		k.Pushes = lines(string(out))
 	}
-	names, _ := tree.Git(ctx, "ls-files", "-z", "--", "plans", "postmortems")
-	for name := range strings.SplitSeq(names, "\x00") {
-		switch {
-		case strings.HasPrefix(name, "plans/") && !strings.HasSuffix(name, ".gitkeep"):
+	dir, _ := tree.PapersDir(ctx)
+	for _, name := range papers(ctx, tree, dir) {
+		switch paper := strings.TrimPrefix(name, worktree.Papers+"/"); {
+		case strings.HasPrefix(paper, "plans/") && !strings.HasSuffix(name, ".gitkeep"):
 			k.Plans = append(k.Plans, diag.Clean(name))
-		case strings.HasPrefix(name, "postmortems/") && strings.HasSuffix(name, ".md"):
+		case strings.HasPrefix(paper, "postmortems/") && strings.HasSuffix(name, ".md"):
 			k.PostMortems = append(k.PostMortems, diag.Clean(name))
 		}
 	}
+	if dir != "" {
+		k.Plans = append(k.Plans, registered(ctx, tree)...)
+	}
 	slices.Reverse(k.PostMortems)
 	k.Plans, k.PostMortems = k.Plans[:min(len(k.Plans), maxHistory)], k.PostMortems[:min(len(k.PostMortems), maxHistory)]
-	k.entities(tree, text)
+	k.entities(tree, dir, text)
 	return k
+}
+
+// papers are the plans and post-mortems of a tree: an agent's lie below a directory, a
+// person's are those that git has.
+func papers(ctx context.Context, tree *worktree.Tree, dir string) []string {
+	if dir == "" {
+		names, _ := tree.Git(ctx, "ls-files", "-z", "--", "plans", "postmortems")
+		return strings.Split(names, "\x00")
+	}
+	list, _ := tree.Walk(dir, func(string) bool { return true })
+	return list
+}
+
+// registered are the names of control's plans.
+func registered(ctx context.Context, tree *worktree.Tree) (list []string) {
+	data, err := tree.Document(ctx, plan.RegistryPath, plan.MaxRegistryBytes)
+	if err != nil {
+		return nil
+	}
+	registry, _ := plan.ParseRegistry(data)
+	for _, name := range registry.Names() {
+		list = append(list, diag.Clean("call_plan "+name))
+	}
+	return list
 }
 
 func lines(s string) (list []string) {
@@ -62,9 +91,9 @@ func lines(s string) (list []string) {
 
 // entities looks the words of a text up in the symbols, and who depends on the
 // files that have them.
-func (k *Known) entities(tree *worktree.Tree, text string) {
+func (k *Known) entities(tree *worktree.Tree, dir, text string) {
 	var s symbols.Symbols
-	if !load(tree, symbols.SymbolsPath, &s) {
+	if !load(tree, path.Join(dir, symbols.SymbolsPath), &s) {
 		return
 	}
 	words := map[string]bool{}
@@ -84,7 +113,7 @@ func (k *Known) entities(tree *worktree.Tree, text string) {
 		}
 	}
 	var g symbols.Graph
-	if !load(tree, symbols.GraphPath, &g) {
+	if !load(tree, path.Join(dir, symbols.GraphPath), &g) {
 		return
 	}
 	for _, edge := range g.Edges {

@@ -22,6 +22,7 @@ import (
 // Start runs the orientation cascade and logs TASK_START. The work may not begin
 // when the report has failed.
 func Start(ctx context.Context, id string, o orient.Options, log *activity.Log) (*orient.Report, error) {
+	o.Task = id
 	report, err := orient.Run(ctx, o)
 	if err != nil {
 		return nil, err

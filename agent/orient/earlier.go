@@ -1,0 +1,175 @@
+package orient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"git-ward/internal/git"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/lesson"
+	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
+)
+
+// Earlier is what a unit before this one left on its record (REC-4).
+type Earlier struct {
+	Unit       string `json:"unit"`
+	Learnings  string `json:"learnings,omitempty"`
+	PostMortem string `json:"post_mortem,omitempty"` // its path on the record
+	LastWords  string `json:"last_words,omitempty"`  // the post-mortem's text
+}
+
+// Bounds of what is told of earlier units: how many of the directive's own and of others,
+// bytes of each text, and how far back the project's history is asked whose work it has.
+const (
+	maxEarlier = 8
+	maxText    = 4 << 10
+	maxTaken   = 2_000
+)
+
+// records is where records are read.
+type records struct {
+	repo    *git.Repo
+	project string // the ref with the work that was taken
+}
+
+// recordsOf are the remote's, where that is on this machine; else those that the clone
+// has fetched (git ward clone).
+func recordsOf(ctx context.Context, o Options) (records, error) {
+	names, err := o.Tree.Branches(ctx)
+	if err != nil {
+		return records{}, err
+	}
+	if o.Bare != "" {
+		return records{git.Open(o.Bare), names.Control.ProjectRef()}, nil
+	}
+	dir, err := o.Tree.Git(ctx, "rev-parse", "--absolute-git-dir")
+	return records{git.Open(dir), names.ProjectRef()}, err
+}
+
+// earlier reads the papers of the task's earlier units, and of other units whose work is
+// in the project, the newest first. What cannot be read is left out: it stops nobody.
+func earlier(ctx context.Context, o Options) ([]Earlier, error) {
+	r, err := recordsOf(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	tips, err := r.repo.Refs(ctx, record.Prefix)
+	if err != nil || len(tips) == 0 {
+		return nil, err
+	}
+	taken := r.taken(ctx)
+	var own, others []unitTip
+	for _, tip := range tips {
+		id, err := record.ParseRef(tip.Name)
+		at, known := taken[tip.Name]
+		switch {
+		case err != nil:
+		case id.Directive == o.Task:
+			own = append(own, unitTip{id, tip.ID, at})
+		case known:
+			others = append(others, unitTip{id, tip.ID, at})
+		}
+	}
+	slices.SortFunc(own, func(a, b unitTip) int { return cmp.Compare(b.id.K, a.id.K) })
+	slices.SortFunc(others, func(a, b unitTip) int { return cmp.Compare(a.age, b.age) })
+	if len(own) > 0 && o.Unit == "" {
+		o.Unit = own[0].id.String() // the newest is the one at hand
+	}
+	own = slices.DeleteFunc(own, func(u unitTip) bool { return u.id.String() == o.Unit })
+	batch := r.repo.Batch(ctx)
+	defer batch.Close()
+	var list []Earlier
+	for _, u := range append(own[:min(len(own), maxEarlier)], others[:min(len(others), maxEarlier)]...) {
+		e, err := read(batch, u)
+		if err != nil {
+			return nil, err
+		}
+		if e.Learnings != "" || e.PostMortem != "" {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+// unitTip is a unit's record; age is how far back its work lies in the project.
+type unitTip struct {
+	id  uow.ID
+	tip string
+	age int
+}
+
+// taken are the records whose work is in the project, by the trailers of its commits, and
+// how far back.
+func (r records) taken(ctx context.Context) map[string]int {
+	list := map[string]int{}
+	out, err := r.repo.Output(ctx, "log", fmt.Sprintf("--max-count=%d", maxTaken), "--no-show-signature", "--no-notes",
+		"--format=%(trailers:key="+record.TrailerRecord+",valueonly,separator=%x20)", r.project, "--")
+	if err != nil {
+		return list
+	}
+	age := 0
+	for line := range strings.Lines(string(out)) {
+		age++
+		for _, ref := range strings.Fields(line) {
+			if _, known := list[ref]; !known {
+				list[ref] = age
+			}
+		}
+	}
+	return list
+}
+
+// read reads the papers of a record.
+func read(batch *git.Batch, u unitTip) (e Earlier, err error) {
+	e.Unit = u.id.String()
+	if e.Learnings, err = text(batch, u.tip+":"+record.Learnings); err != nil {
+		return e, err
+	}
+	o, data, err := batch.Read(u.tip+":"+record.PostMortems, maxArtifact)
+	if errors.Is(err, git.ErrMissing) || err == nil && o.Kind != "tree" {
+		return e, nil
+	}
+	if err != nil {
+		return e, err
+	}
+	entries, err := git.ParseTree(data)
+	if err := git.Forgive(err); err != nil {
+		return e, err
+	}
+	for _, entry := range slices.Backward(entries) { // their names begin with the date
+		if strings.HasSuffix(entry.Name, ".md") && entry.IsRegular() {
+			e.PostMortem = record.PostMortems + "/" + entry.Name
+			e.LastWords, err = text(batch, entry.ID)
+			break
+		}
+	}
+	return e, err
+}
+
+// text is the beginning of a file, "" where there is none, or one too large to be read.
+func text(batch *git.Batch, name string) (string, error) {
+	o, data, err := batch.Read(name, lesson.MaxPostMortem)
+	var large *git.TooLarge
+	if errors.Is(err, git.ErrMissing) || errors.As(err, &large) || err == nil && o.Kind != "blob" {
+		return "", nil
+	}
+	return strings.ToValidUTF8(string(data[:min(len(data), maxText)]), "?"), err
+}
+
+// ownPostMortem is the newest post-mortem in the tree, "" for none.
+func ownPostMortem(ctx context.Context, t *worktree.Tree) (string, error) {
+	dir, err := t.Paper(ctx, record.PostMortems)
+	if err != nil {
+		return "", err
+	}
+	names, err := t.Walk(dir, func(p string) bool { return strings.HasSuffix(p, ".md") })
+	if err != nil || len(names) == 0 {
+		return "", err
+	}
+	return names[len(names)-1], nil
+}
