@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
 )
@@ -20,7 +22,7 @@ const reportUsage = "report append --status STATUS [--directive D-n] [-m TEXT | 
 
 // Report is `git ward report append`: it writes a report with the next id into
 // COMMS.md of the working tree. Committing and pushing it stays with git.
-func Report(_ context.Context, env *cli.Env) error {
+func Report(ctx context.Context, env *cli.Env) error {
 	if len(env.Args) == 0 || env.Args[0] != "append" {
 		return env.Usage(reportUsage, "report takes the word append")
 	}
@@ -43,12 +45,33 @@ func Report(_ context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	if err := onControl(ctx, tree); err != nil {
+		return err
+	}
 	id, err := o.append(env, tree)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "appended R-%d to COMMS.md\nnext: git commit -m 'comms: report R-%d' COMMS.md && git push\n", id, id)
 	return nil
+}
+
+// onControl refuses a working tree of the project, where the control branch is apart from
+// it: a COMMS.md there would be the project's own file.
+func onControl(ctx context.Context, tree *worktree.Tree) error {
+	repo, err := git.Discover(ctx, tree.Dir)
+	if err != nil {
+		return err
+	}
+	names, err := branches.Of(ctx, repo)
+	if err != nil || !names.Split() {
+		return err
+	}
+	if project, err := repo.Exits(ctx, "merge-base", "HEAD", names.ProjectRef()); err != nil || !project {
+		return err
+	}
+	return diag.Hint(fmt.Errorf("this working tree is the project's; reports are in COMMS.md of the branch %s", names.Branch),
+		"git worktree list names its working tree, or: git worktree add ../%s %s", names.Branch, names.Branch)
 }
 
 // reportOptions are the parts of a report; file names one that holds the text.

@@ -231,6 +231,10 @@ func TestRefuses(t *testing.T) {
 		{in("master", func(d string) { gitIn(t, d, "update-ref", "refs/notes/audit", "topic") }), "refs/notes/audit is the project's own"},
 		{in("master", func(d string) { gitIn(t, d, "config", "core.hooksPath", folder) }), "which other repositories may use"},
 		{in("master", func(d string) {
+			overwrite(t, d+"/extra", "[core]\n\thooksPath = /nowhere\n")
+			gitIn(t, d, "config", "include.path", "extra")
+		}), "is set by a file that its config includes"},
+		{in("master", func(d string) {
 			if err := errors.Join(os.RemoveAll(d+"/hooks"), os.Symlink(folder, d+"/hooks")); err != nil {
 				t.Fatal(err)
 			}

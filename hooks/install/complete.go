@@ -43,6 +43,13 @@ func (in *installer) complete(ctx context.Context) error {
 // repositories, too, and their pushes are not Ward's to judge.
 func (in *installer) ownLayout(ctx context.Context) (string, error) {
 	named := in.settings.get(ctx, "core.hooksPath")
+	out, err := in.repo.Output(ctx, "config", "--local", "--includes", "--default", "", "--get", "core.hooksPath")
+	if err != nil {
+		return "", err
+	}
+	if strings.TrimSuffix(string(out), "\n") != named {
+		return "", diag.Hint(fmt.Errorf("core.hooksPath of %s is set by a file that its config includes, over whatever init could set", in.Dir), "set it in %s/config itself, and take it out of the file", in.Dir)
+	}
 	dir := filepath.Join(in.Dir, "hooks")
 	if named != "" {
 		dir = named

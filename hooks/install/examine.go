@@ -111,7 +111,7 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 	}
 	in.report.Project, in.own = refs[in.branches.ProjectRef()], ownBranches(refs)
 	if len(in.own) > 0 {
-		in.report.warn(diag.Hint(fmt.Errorf("%s is below agent/ or rescue/, where the agent may move and delete branches from now on", strings.Join(in.own, ", ")), "git --git-dir=%s branch -m OLD NEW", in.Dir))
+		in.report.warn(diag.Hint(fmt.Errorf("%s below agent/ or rescue/, where the agent may move and delete branches from now on: %s", diag.Count(len(in.own), "branch"), strings.Join(in.own[:min(5, len(in.own))], ", ")), "git --git-dir=%s branch -m OLD NEW", in.Dir))
 	}
 	ref := in.branches.Ref()
 	if refs[ref] == "" || !in.branches.Split() {

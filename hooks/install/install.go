@@ -121,6 +121,11 @@ func (in *installer) look(ctx context.Context) (err error) {
 	if in.report.Settings, err = in.loaded(); err != nil {
 		return err
 	}
+	if !in.DryRun {
+		if err := hookdir.Check(ctx, in.Dir); err != nil { // such as a file that the config includes
+			in.report.warn(err)
+		}
+	}
 	in.report.Shared = !in.fresh && in.settings.get(ctx, sharedKey) != ""
 	path := filepath.Join(in.Dir, config.Path)
 	if data, err := config.ReadFile(path); err == nil && !in.Update {
