@@ -3,6 +3,7 @@ package cycle
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -55,6 +56,7 @@ func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate
 	if compaction != "" {
 		files[r.top(loop.CompactionFile)] = []byte(compaction + "\n")
 	}
+	maps.Copy(files, r.kept())
 	if files[r.path(n, loop.CertificateFile)], err = loop.Encode(cert); err != nil {
 		return err
 	}
