@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"git-ward/internal/diag"
@@ -78,7 +79,7 @@ func state(t *testing.T, dir string) map[string]string {
 			}
 			text = string(data)
 		}
-		all[rel] = fmt.Sprint(info.Mode(), " ", text)
+		all[rel] = fmt.Sprint(info.Mode(), " ", info.Sys().(*syscall.Stat_t).Gid, " ", text)
 		return nil
 	})
 	if err != nil {

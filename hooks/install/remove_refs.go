@@ -133,10 +133,12 @@ func (r *remover) agentBranches(ctx context.Context, all map[string]string) (lis
 	return list, nil
 }
 
-// ownBranches are the project's branches in the places that are the agent's from now on.
+// ownBranches are the project's branches in the places that are the agent's from now on; what
+// an earlier installation left there is none of them.
 func ownBranches(refs map[string]string) (list []string) {
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
-		if strings.HasPrefix(ref, heads+"agent/") || strings.HasPrefix(ref, heads+"rescue/") {
+		below := strings.HasPrefix(ref, heads+"agent/") || strings.HasPrefix(ref, heads+"rescue/")
+		if below && (refs["refs/ward/audit"] == "" || !agents.MatchString(ref)) {
 			list = append(list, ref)
 		}
 	}

@@ -116,13 +116,41 @@ func TestRemovesInTwo(t *testing.T) {
 	if got := gitIn(t, want.Dir, "config", "--get-all", "receive.hideRefs"); got != "refs/secret\nrefs/more" {
 		t.Error(got)
 	}
-	gitIn(t, want.Dir, "rev-parse", "ward", "refs/ward/audit")
+	gitIn(t, want.Dir, "rev-parse", "ward", "refs/ward/audit", "agent/D-1")
+	run(t, want) // and Ward comes back
 	take(t, want.Dir)
 	if got := gitIn(t, want.Dir, "for-each-ref"); got != before["refs"] {
 		t.Error(got)
 	}
-	run(t, want) // and Ward comes back
+}
+
+// TestRemovesSharing: what init opened to a group is closed again, but for objects.
+func TestRemovesSharing(t *testing.T) {
+	want := request(t, project(t, "master"))
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED, out loud: it gives files to a group of its own choice, which needs root")
+	}
+	before := state(t, want.Dir)
+	run(t, want)
+	path := filepath.Join(want.Dir, config.Path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err = config.Set(data, "identity.pm", `["@users"]`); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, path, string(data))
+	if changes := run(t, want); !slices.ContainsFunc(changes, func(c string) bool { return strings.Contains(c, "to group ") }) {
+		t.Fatalf("nothing was opened: %q", changes)
+	}
+	if len(differ(before, state(t, want.Dir))) == 0 {
+		t.Fatal("nothing changed")
+	}
 	take(t, want.Dir)
+	if diff := differ(before, state(t, want.Dir)); len(diff) > 0 {
+		t.Errorf("%s", strings.Join(diff, "\n"))
+	}
 }
 
 // TestRemovesOldInstallation: where an earlier version installed Ward and wrote nothing down,
