@@ -210,7 +210,7 @@ func (o *writing) write(ctx context.Context, env *cli.Env, usage, name string) e
 	if o.text != "" && o.file != "" {
 		return env.Usage(usage, "-m and -F are two ways to say one thing")
 	}
-	u, err := openDesk(ctx, env, o.bare, o.config, "D-*")
+	u, err := openDesk(ctx, env, o.bare, o.config, "D-*", auditRef+"*:"+auditRef+"*")
 	if err != nil {
 		return err
 	}
@@ -359,11 +359,14 @@ func put(u *units, doc state.Comms, draft comms.Draft, old *comms.Directive) (ou
 	return out, old.ID, found, err
 }
 
+// auditRef is the chain of records of every push (git ward log).
+const auditRef = "refs/ward/audit"
+
 // retired are the ids that were used: what the newest record of the audit says of those
 // that were listed once, and those that units and the agent's branches name. The host
 // refuses what this does not know.
 func (u *units) retired() (set comms.Set, err error) {
-	data, err := u.reader.File("refs/ward/audit", "record.json", 16<<20)
+	data, err := u.reader.File(auditRef, "record.json", 16<<20)
 	if err != nil {
 		return set, err
 	}

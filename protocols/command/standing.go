@@ -41,8 +41,8 @@ func parseSubject(arg string) (subject, error) {
 
 // openDesk is openUnits for who looks at the work itself: bare is a repository that was
 // named, "" for the one around the command's directory; a clone fetches the branches and
-// the records of the directive ("D-1", or "D-*") besides.
-func openDesk(ctx context.Context, env *cli.Env, bare, configFile, directive string) (*units, error) {
+// the records of the directive ("D-1", or "D-*") besides, and what more refspecs name.
+func openDesk(ctx context.Context, env *cli.Env, bare, configFile, directive string, more ...string) (*units, error) {
 	at, find := *env, git.Discover
 	if bare != "" {
 		at.Dir, find = env.Path(bare), git.Named
@@ -59,7 +59,7 @@ func openDesk(ctx context.Context, env *cli.Env, bare, configFile, directive str
 	if units != "" {
 		also = append(also, units+":"+units)
 	}
-	return openRepo(ctx, &at, repo, configFile, also...)
+	return openRepo(ctx, &at, repo, configFile, append(also, more...)...)
 }
 
 // refused ends a command with exit 1: it says why, and what to do.

@@ -1,0 +1,108 @@
+package command_test
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"git-ward/internal/gittest"
+)
+
+// A review has its parts in their order, names every kind of change, and prints nothing
+// of the agent's that a terminal would obey (REC-3, GATE-5, GATE-7).
+func TestReview(t *testing.T) {
+	p := newDesk(t)
+	out := ward(t, p, 0, "review", "D-1")
+	has(t, out, "D-1 greet the user: EXACT: every criterion is met\n",
+		"look first: ", "1 file of instructions to agents", "judged without a fence",
+		"D-1.1 claims ", "6 files changed, ",
+		"criteria, as the host ran them (2 runs", "git notes --ref=certificates show ", "  met      exit 0   it greets", "criteria[0]\n",
+		"touches instructions to agents: CLAUDE.md\n", "touches a test, or what is frozen: tests/x\n",
+		" bin       |  bin 0 -> 3 bytes (new)\n", " link      |    1 + (new, link, to greet.sh)\n", " run       |    1 + (new, executable)\n",
+		"diff --git a/CLAUDE.md b/CLAUDE.md\n", "Binary files /dev/null and b/bin differ\n", "+echo \"Hello, $1.\"\n", "new file mode 120000\n", "new file mode 100755\n",
+		"the agent's own word, proved by nothing (R-", "proved by nothing (commit ",
+		"cost: 1 of 2 iterations, 1 claim, tokens unknown, money unknown\n",
+		"\nnext: git ward take D-1.1\n  or: git ward drop D-1\n")
+	if strings.ContainsRune(out, '\x1b') || strings.Contains(out, "evidence/D-1/loop/iter") && strings.Contains(out, "diff --git a/evidence") {
+		t.Errorf("%q", out)
+	}
+	out = ward(t, p, 0, "review", "D-4")
+	has(t, out, "D-4 do what cannot be: DIVERGED; verdict NONE: not met: it holds", "  not met  exit 1   it holds", `| not \x1b[2Jyet`, "\nnext: git ward directive edit D-4\n")
+
+	has(t, ward(t, p, 0, "review", "D-5"), "D-5 go on: in progress: D-5.1 is ACTIVE, in iteration 1\n", "agent/D-5 is at ", "criteria, which nobody ran yet", "+x\n", "\nnext: git ward uow show D-5.1\n")
+
+	out = ward(t, p, 1, "review", "D-6")
+	has(t, out, "git-ward: error: nobody worked on D-6 yet", "git-ward: hint: git ward directive show D-6\n")
+	for name, want := range map[string]string{"D-9": "there is no directive D-9\n", "D-1.7": "there is no unit D-1.7\n"} {
+		if out := ward(t, p, 1, "review", name); !strings.HasPrefix(out, "git-ward: error: "+want) || strings.Count(out, "\n") != 2 {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+	for _, args := range [][]string{{}, {"D-1", "D-2"}, {"D-01"}, {"\x1b[2J"}, {"main"}} {
+		has(t, ward(t, p, 2, append([]string{"review"}, args...)...), "git-ward: error: ", "usage: git ward review")
+	}
+}
+
+// A review is the same wherever it is asked for.
+func TestReviewAnywhere(t *testing.T) {
+	p := newDesk(t)
+	want := ward(t, p, 0, "review", "D-1")
+	dir := filepath.Dir(p.Bare)
+	plain, linked := filepath.Join(dir, "plain"), filepath.Join(dir, "linked")
+	p.Run(dir, "git", "clone", "--quiet", p.Bare, plain)
+	p.Git("worktree", "add", "--quiet", "--detach", linked)
+	for name, where := range map[string][]string{
+		"a plain clone": {plain}, "a linked worktree, detached": {linked}, "below the top": {filepath.Join(p.Work, "protocols")},
+		"the bare repository": {p.Bare}, "by its name": {dir, "--bare", p.Bare}, "by its name, in a clone": {p.Work, "--bare", "../remote.git"},
+	} {
+		if out := wardIn(t, p, where[0], 0, nil, append([]string{"review", "D-1"}, where[1:]...)...); out != want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, out, want)
+		}
+	}
+	p.Git("checkout", "--quiet", "--detach", "HEAD~1")
+	if out := ward(t, p, 0, "review", "D-1.1"); out != want {
+		t.Errorf("detached and behind:\n%s", out)
+	}
+	has(t, wardIn(t, p, dir, 2, nil, "review", "D-1"), "is not in a git repository", "--bare DIR")
+}
+
+// The JSON of a review has these members, and no others: programs read it.
+func TestReviewJSON(t *testing.T) {
+	p := newDesk(t)
+	var r map[string]any
+	if err := json.Unmarshal([]byte(ward(t, p, 0, "review", "--json", "D-1")), &r); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Fields("base branch certificate changes claimed commands commit cost criteria current directive merge next outcome papers patch patch_omitted project" +
+		" record report said schema_version state taken_by text title touched unit unit_state verdict waits_for")
+	if got := slices.Sorted(maps.Keys(r)); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	cost, merge := r["cost"].(map[string]any), r["merge"].(map[string]any)
+	if cost["tokens"] != nil || cost["money"] != nil || cost["iterations"] != 1.0 || merge["judged"] != true || r["state"] != "ready" || r["schema_version"] != "1.0" {
+		t.Errorf("%v %v", cost, merge)
+	}
+	if patch := r["patch"].(string); !strings.Contains(patch, "+echo \"Hello, $1.\"\n") || len(r["changes"].([]any)) != 6 {
+		t.Errorf("%s", patch)
+	}
+}
+
+// Work in progress, of the first layout and without a verdict, is shown as what it is.
+func TestReviewInProgress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: the built programs")
+	}
+	p := gittest.FirstVersion(t)
+	p.Run(filepath.Dir(p.Bare), "git-ward", "clone", p.Bare, p.Work)
+	out := ward(t, p, 0, "review", "D-2")
+	has(t, out, "D-2 ", ": in progress: D-2.1 is ACTIVE, in iteration 2; no verdict yet\n", "papers of the first layout", "D-2.1 claims ",
+		"criteria, which nobody ran yet", "  not run", "diff --git a/", "\nnext: git ward uow show D-2.1\n")
+	if strings.Contains(out, "diff --git a/evidence") || strings.Contains(out, "diff --git a/LEARNINGS.md") {
+		t.Errorf("papers are shown as work:\n%s", out)
+	}
+	has(t, ward(t, p, 0, "review", "D-1"), ": taken, by ", "diff --git a/")
+	has(t, ward(t, p, 1, "take", "D-2"), "the claim of D-2.1 on ", " has no verdict yet\n")
+}
