@@ -77,6 +77,11 @@ func TestRecordWithItsWork(t *testing.T) {
 	if out, err := p.AgentPush(stepped + ":" + ref); err != nil {
 		t.Fatal(out)
 	}
+	for _, tip := range []string{claimed, stepped} { // counted whole, and on from there
+		if note := p.Run(p.Bare, "git", "notes", "--ref=audit", "show", tip); !strings.Contains(note, `"size":20`) {
+			t.Error(note)
+		}
+	}
 	p.Run(p.Bare, "git", "gc", "--quiet", "--prune=now")
 	p.Run(p.Bare, "git", "cat-file", "-e", step)
 	p.Fsck()

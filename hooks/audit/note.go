@@ -81,7 +81,7 @@ func (r *Record) NoteLines() (map[string]string, error) {
 // and how many more the chain has.
 func (r *Record) excerpt(refs []Ref) *Record {
 	e := *r
-	e.Refs, e.Rules, e.Allowed, e.Retired, e.Aside = nil, r.Rules[:min(10, len(r.Rules))], nil, "", nil
+	e.Refs, e.Rules, e.Allowed, e.Would, e.Retired, e.Aside = nil, r.Rules[:min(10, len(r.Rules))], nil, nil, "", nil
 	size := 0
 	for _, ref := range refs {
 		if size += SizeOf(ref.Ref); size > maxNoteLine/2 {
@@ -89,7 +89,7 @@ func (r *Record) excerpt(refs []Ref) *Record {
 		}
 		e.Refs = append(e.Refs, ref)
 	}
-	e.Omitted = &Omitted{Refs: len(r.Refs) - len(e.Refs), Rules: len(r.Rules) - len(e.Rules), Allowed: len(r.Allowed)}
+	e.Omitted = &Omitted{Refs: len(r.Refs) - len(e.Refs), Rules: len(r.Rules) - len(e.Rules), Allowed: len(r.Allowed), Would: len(r.Would)}
 	return &e
 }
 

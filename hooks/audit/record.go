@@ -47,6 +47,9 @@ const (
 type Ref struct {
 	push.Update
 	Applied bool `json:"applied"`
+	// Size is, of a unit's record, the inflated bytes of its files: the next push
+	// counts from there.
+	Size int64 `json:"size,omitzero"`
 }
 
 // Record is what is kept of a push. It holds rule ids and places, never content,

@@ -39,9 +39,10 @@ type Repository interface {
 	// Compare visits each path of a tree whose entry no parent has, and each path of
 	// the first parent that the tree has not. A visit's error ends it.
 	Compare(parents []string, tree string, visit func(walk.Change) error) error
-	// Size sums the inflated bytes of the blobs of a tree, at least until they are more than
-	// most.
+	// Size sums the inflated bytes of the blobs of a tree, and Grown by how much changes
+	// make that more.
 	Size(tree string, most int64) (int64, error)
+	Grown(changes []walk.Change) (int64, error)
 	// Paths visits each path of a tree, reading at most budget bytes of trees.
 	Paths(tree string, budget int64, visit func(walk.Change) error) error
 	// Chain finds the commits from a tip down to its ref's old value, of at most so many

@@ -85,6 +85,9 @@ type Result struct {
 	// directive ids that main loses: both are for the audit.
 	Lessons []push.AddedLines
 	Retired []int
+	// Sizes are the inflated bytes of the records of units that the push moves, by ref:
+	// for the audit, from which the next push counts on.
+	Sizes map[string]int64
 	// Breaches are journals that the push proves somebody tried to change.
 	Breaches []Breach
 }

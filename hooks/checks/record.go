@@ -121,11 +121,17 @@ func judgeRecord(pass *Pass, t *walk.Tip) error {
 		report("record/unit", "let the journal's next step say so, in the same push", "the journal of %s says that its papers are on its work branch", id)
 	}
 	most := pass.Push.Config.Limits.RecordSize
-	size, err := pass.Repo.Size(t.Commit.Tree, most)
-	if err == nil && size > most {
+	size, err := recordSize(pass, t, most)
+	if err != nil {
+		return err
+	}
+	if pass.result.Sizes == nil {
+		pass.result.Sizes = map[string]int64{}
+	}
+	if pass.result.Sizes[t.Ref] = size; size > most {
 		report("record/size", "leave large files out, or let the host admin raise [limits] record_size", "the record holds more than %d bytes", most)
 	}
-	return err
+	return nil
 }
 
 // recordAfter is a unit's newest record when the push has entered, nil for none, or for one

@@ -92,6 +92,11 @@ func (s *session) fill(r *audit.Record, result *checks.Result) {
 			r.Would = append(r.Would, place)
 		}
 	}
+	for i := range r.Refs {
+		if !result.Refused() {
+			r.Refs[i].Size = result.Sizes[r.Refs[i].Ref]
+		}
+	}
 	r.Counts = result.Counts
 	r.DurationMS = time.Since(s.start).Milliseconds()
 }

@@ -292,15 +292,18 @@ func TestChain(t *testing.T) {
 		most        int
 		want        string
 		long        bool
+		parents     int
 	}{
 		"on top":   {old: "one", commit: "b", most: 2, want: "a b"},
 		"new":      {commit: "two", most: 2, want: "one two"},
 		"too long": {old: "one", commit: "b", most: 1, long: true},
 		"aside":    {old: "two", commit: "b", most: 5},
 		"merge":    {old: "one", commit: "c", most: 5},
+		"work":     {old: "one", commit: "c", most: 5, want: "a b c", parents: 2},
+		"new work": {commit: "c", most: 5, want: "one a b c", parents: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			steps, err := w.Chain(h.tip(t, w, "refs/ward/uow/D-1.1", c.old, c.commit), c.most, 1)
+			steps, err := w.Chain(h.tip(t, w, "refs/ward/uow/D-1.1", c.old, c.commit), c.most, max(1, c.parents))
 			var broken *walk.ChainError
 			if errors.As(err, &broken) != (c.want == "") || broken != nil && broken.Long != c.long {
 				t.Fatalf("%v", err)
@@ -382,5 +385,33 @@ func TestStrays(t *testing.T) {
 	}
 	if count, first, err := w.Strays(); err != nil || count != 1 || first != strings.TrimSpace(string(out)) {
 		t.Errorf("%d %s %v", count, first, err)
+	}
+}
+
+// TestSize: what a tree's blobs have together, and what changes add to it.
+func TestSize(t *testing.T) {
+	h := newHistory(t)
+	w := h.walker(t, roomy)
+	sizes := map[string]int64{}
+	for _, name := range []string{"one", "a", "b"} {
+		c, err := w.Commit(h.ids[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(h.git(t, "", "--git-dir="+h.dir, "ls-tree", "-r", "--format=%(objectsize)", h.ids[name])) {
+			var n int64
+			fmt.Sscan(line, &n)
+			sizes[name] += n
+		}
+		if got, err := w.Size(c.Tree, 1<<20); err != nil || got != sizes[name] || got == 0 {
+			t.Errorf("%s: %d, not %d: %v", name, got, sizes[name], err)
+		}
+	}
+	tip := h.tip(t, w, "refs/heads/old", "one", "b")
+	if err := w.Difference(tip); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.Grown(tip.Changes); err != nil || got != sizes["b"]-sizes["one"] {
+		t.Errorf("%d, not %d: %v", got, sizes["b"]-sizes["one"], err)
 	}
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -30,9 +29,13 @@ func (c Control) ProjectRef() string { return heads + c.Project }
 // Split reports whether they are two branches, whose histories have nothing in common.
 func (c Control) Split() bool { return c.Branch != c.Project }
 
-// plainBranch is what a branch may be called here: less than git-check-ref-format(1)
-// admits, because the names go into messages, refspecs and git's configuration.
-var plainBranch = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+-]{0,99}$`)
+// plainBranch reports whether a branch has a name that is good here: less than
+// git-check-ref-format(1) admits, because the names go into messages, refspecs and git's
+// configuration. It is asked at every push, so it compiles nothing.
+func plainBranch(name string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+	return name != "" && len(name) <= 100 && strings.Contains(letters, name[:1]) && strings.Trim(name, letters+"./+-") == ""
+}
 
 // branch holds a value to the name of a branch that is no agent's.
 func branch(key string, values []string) error {
@@ -43,7 +46,7 @@ func branch(key string, values []string) error {
 		}
 	}
 	folder, _, _ := strings.Cut(name, "/")
-	if !plainBranch.MatchString(name) || name == "HEAD" || folder == "refs" {
+	if !plainBranch(name) || name == "HEAD" || folder == "refs" {
 		return fmt.Errorf("%s: %q is not the name of a branch", key, name)
 	}
 	if folder == "agent" || folder == "rescue" {

@@ -1,0 +1,62 @@
+package checks
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/hooks/walk"
+	"git-ward/internal/git"
+)
+
+// recordSize is how many bytes a record holds at its new tip, inflated. The audit's note on the
+// old tip says what it held there, so that a push costs what it brings (HOOK-1); without one all
+// of it is counted.
+func recordSize(pass *Pass, t *walk.Tip, most int64) (int64, error) {
+	before, known, err := sizeBefore(pass, t)
+	if err != nil {
+		return 0, err
+	}
+	if known {
+		grown, err := pass.Repo.Grown(t.Changes)
+		if err != nil || before+grown <= most {
+			return before + grown, err
+		}
+	}
+	return pass.Repo.Size(t.Commit.Tree, most)
+}
+
+// sizeBefore is what the audit says of a record's old tip; the host alone writes it.
+func sizeBefore(pass *Pass, t *walk.Tip) (size int64, known bool, err error) {
+	if t.Old == git.Zero {
+		return 0, true, nil
+	}
+	const notes, most = "refs/notes/audit", 1 << 20
+	note, err := pass.Repo.Note(notes, t.Old, most)
+	var large *git.TooLarge
+	if errors.As(err, &large) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	for line := range bytes.Lines(note) {
+		var record struct {
+			Refs []struct {
+				Ref  string `json:"ref"`
+				New  string `json:"new"`
+				Size int64  `json:"size"`
+			} `json:"refs"`
+		}
+		if json.Unmarshal(line, &record) != nil {
+			continue // what it is, fsck says
+		}
+		for _, ref := range record.Refs {
+			if ref.Ref == t.Ref && ref.New == t.Old && ref.Size > 0 {
+				size, known = ref.Size, true
+			}
+		}
+	}
+	return size, known, nil
+}
