@@ -66,6 +66,8 @@ const handover = library + "ok\nsignal bootstrap main\n"
 // watcher on it.
 type site struct {
 	*gittest.Pair
+	project string // the branch with the agent, and control the one with COMMS.md
+	control string
 	state   string
 	binary  string
 	env     []string
@@ -99,7 +101,12 @@ func newSite(t testing.TB, agent string, settings ...string) *site {
 	if testing.Short() {
 		t.Skip("SKIPPED in the quick tier: it builds Ward's binaries and runs a watcher with agents; the parts have quick tests of their own")
 	}
-	s := &site{Pair: gittest.New(t)}
+	return makeSite(t, gittest.New(t), "main", "main", agent, settings...)
+}
+
+func makeSite(t testing.TB, pair *gittest.Pair, project, control, agent string, settings ...string) *site {
+	t.Helper()
+	s := &site{Pair: pair, project: project, control: control}
 	dir := filepath.Dir(s.Bare)
 	s.state = filepath.Join(dir, "state")
 	bin, err := gittest.Bin()
@@ -166,20 +173,20 @@ func (s *site) set(lines ...string) {
 	}
 }
 
-// main pushes an agent to main and returns its commit.
+// main pushes an agent to the project's branch and returns its commit.
 func (s *site) main(agent string) string {
 	s.T.Helper()
 	s.Git("fetch", "--quiet")
-	s.Git("checkout", "--quiet", "-B", "main", "origin/main")
+	s.Git("checkout", "--quiet", "-B", s.project, "origin/"+s.project)
 	s.Commit("agent.sh", agent)
-	s.Git("push", "--quiet", "origin", "main")
+	s.Git("push", "--quiet", "origin", s.project)
 	return s.head()
 }
 
 // branch pushes an agent to a branch and returns its commit.
 func (s *site) branch(name, agent string) string {
 	s.T.Helper()
-	s.Git("checkout", "--quiet", "-B", name, "origin/main")
+	s.Git("checkout", "--quiet", "-B", name, "origin/"+s.project)
 	s.Commit("agent.sh", agent)
 	s.Git("push", "--quiet", "--force", "origin", name)
 	return s.head()
@@ -322,10 +329,10 @@ func (s *site) until(what string, is func() bool) {
 	}
 }
 
-// reports are those of main's COMMS.md with a status.
+// reports are those of COMMS.md with a status.
 func (s *site) reports(status comms.Status) (list []comms.Report) {
 	s.T.Helper()
-	doc, _ := comms.Parse([]byte(s.Run(s.Bare, "git", "show", "main:COMMS.md")))
+	doc, _ := comms.Parse([]byte(s.Run(s.Bare, "git", "show", s.control+":COMMS.md")))
 	for _, r := range doc.Reports {
 		if r.Status == status {
 			list = append(list, r)
