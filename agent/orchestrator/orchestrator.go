@@ -91,9 +91,6 @@ type run struct {
 
 // paper is where a paper of the record lies in the working tree.
 func (r *run) paper(path string) string {
-	if r.deps.Work.Record == nil {
-		return path
-	}
 	return worktree.Papers + "/" + path
 }
 
@@ -117,6 +114,9 @@ func (r *run) solve(ctx context.Context, refusal string) (words string, err erro
 		commit, err := r.planner().plan(ctx, next)
 		if stop.Is(err, stop.Blocked) && failed != nil {
 			return "", r.gaveUp(failed, tries) // which is why there is no other plan
+		}
+		if stop.Is(err, stop.Blocked) && refusal != "" {
+			return "", r.deps.Work.NotPushed(1, refusal)
 		}
 		if err != nil {
 			return "", err
@@ -198,14 +198,12 @@ func (r *run) mend(ctx context.Context, failed *stop.Stop) (request, error) {
 // model what the repository knows.
 func (r *run) orient(ctx context.Context, first bool) error {
 	name := r.deps.Directive.Name()
-	o := orient.Options{Tree: r.tree, Getenv: r.deps.Getenv, Bare: r.deps.Bare}
-	if w := r.deps.Work.Record; w != nil {
-		o.Unit = w.Unit().String()
-		if err := task.Refresh(ctx, r.tree); err != nil {
-			return err
-		}
+	if err := task.Refresh(ctx, r.tree); err != nil {
+		r.deps.Log.Warn().Err(err).Msg("the index of symbols is not up to date")
 	}
-	report, err := task.Start(ctx, name, o, r.activity)
+	report, err := task.Start(ctx, name, orient.Options{
+		Tree: r.tree, Getenv: r.deps.Getenv, Unit: r.deps.Work.Record.Unit().String(), Bare: r.deps.Bare,
+	}, r.activity)
 	if err != nil {
 		return err
 	}
@@ -261,34 +259,21 @@ func (r *run) execute(ctx context.Context, commit string) error {
 // commit do not count, "" counts all.
 func (r *run) runner(since string) *planrun.Runner {
 	o, c := r.deps, r.deps.Config
-	runner := &planrun.Runner{
+	return &planrun.Runner{
+		Record: o.Work.Record, Control: r.control, Trailers: []string{record.TrailerDirective + ": " + o.Directive.Name()},
 		Guard: o.Session.Allow, Tree: r.tree, Box: o.Box, Log: r.activity, Task: o.Directive.Name(), Since: since, Redact: o.Redact,
 		Search: c.Search.URL, Calls: c.VM.Calls,
 		Limits: vm.Limits{Instructions: c.VM.MaxInstructions, Cells: c.VM.MaxCells, Time: c.VM.MaxTime.Duration, Output: c.VM.MaxOutput},
 		Message: func(ctx context.Context, text, key string) error {
 			return o.Message(ctx, key+"\n\n"+text)
 		},
-		Submit: func(ctx context.Context, _ string) error { return o.submit(ctx) },
+		Submit: func(context.Context, string) error { return nil }, // the push that ends the iteration takes it all
 		Close: func(_ context.Context, id string) (string, error) {
 			now := time.Now()
 			path := r.paper(task.PostMortemPath(now, id))
 			return "closed " + id + ": " + path, task.WritePostMortem(r.tree, path, id, now, "The plan is "+r.path+"; each step of it is a commit.")
 		},
 	}
-	if o.Work.Record != nil {
-		runner.Record, runner.Control = o.Work.Record, r.control
-		runner.Trailers = []string{record.TrailerDirective + ": " + o.Directive.Name()}
-	}
-	return runner
-}
-
-// submit does nothing for work with a record: the claim's push takes it all, or the one
-// that ends the work.
-func (o *Orchestrator) submit(ctx context.Context) error {
-	if o.Work.Record != nil {
-		return nil
-	}
-	return o.Work.Push(ctx)
 }
 
 // planner gets plans for this run.
@@ -302,7 +287,7 @@ func (r *run) planner() *planner {
 	}
 }
 
-// finalize asks the model for its last words. What it writes into postmortems/
+// finalize asks the model for its last words. What it writes below .ward/
 // stays, for 002 wants it completed; anything else is work that no plan holds.
 func (r *run) finalize(ctx context.Context) (string, error) {
 	s := r.deps.Session
@@ -314,7 +299,7 @@ func (r *run) finalize(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", r.states.fail(err)
 	}
-	if err := r.deps.Work.KeepOnly(ctx, "postmortems"); err != nil {
+	if err := r.deps.Work.KeepPapers(ctx); err != nil {
 		return "", err
 	}
 	return words + s.Tally.Sentence(), r.states.fire("finalization_succeeded", nil)

@@ -73,7 +73,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 		p.log.Warn().Int("tries", tries+1).Str("findings", d.findings).Msg("the plan cannot be executed")
 		if tries == p.refusals {
 			none := stop.New(stop.Blocked, "There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, diag.Indent(d.findings))
-			return "", errors.Join(p.states.fail(none), p.work.ResetTo(ctx, from)) // with it nothing could be pushed
+			return "", errors.Join(p.states.fail(none), p.work.Restore(ctx, from)) // with it nothing could be pushed
 		}
 		p.session.Tell(model.Findings, tellFindings(d.findings, p.paper(p.path)))
 	}
@@ -98,11 +98,11 @@ func (p *planner) draft(ctx context.Context, from string, failed bool) (draft, e
 		return p.without(ctx, from)
 	}
 	if err != nil { // a directory, a link, too large
-		return draft{findings: err.Error() + "\n"}, p.work.ResetTo(ctx, from)
+		return draft{findings: err.Error() + "\n"}, p.work.Restore(ctx, from)
 	}
 	if failed && bytes.Equal(before, data) {
 		if commit, err := p.work.Planned(ctx, p.path); err != nil || commit != "" {
-			return draft{commit: commit}, errors.Join(err, p.work.ResetTo(ctx, from))
+			return draft{commit: commit}, errors.Join(err, p.work.Restore(ctx, from))
 		}
 	}
 	return p.commit(ctx, from, p.path, data)
@@ -140,7 +140,7 @@ func (p *planner) without(ctx context.Context, from string) (draft, error) {
 	if err == nil {
 		return p.research(ctx, from, path, data)
 	}
-	return draft{findings: p.paper(p.path) + ": there is no plan at this path\n"}, p.work.ResetTo(ctx, from)
+	return draft{findings: p.paper(p.path) + ": there is no plan at this path\n"}, p.work.Restore(ctx, from)
 }
 
 // research runs a research plan as a cycle of its own (PLAN-8), and asks the model

@@ -1,16 +1,19 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"git-ward/agent/correct"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/lesson"
+	"git-ward/protocols/record"
 )
 
 // Remembered reads the lessons of all earlier directives, merged or not, as of
@@ -27,16 +30,15 @@ type Learnt struct {
 	Applied, Failed int    // by all runs together
 }
 
-// Learn carries out what the post-mortems of the branch teach, on a branch of
-// their own, which the PM merges (HOOK-4), and pushes it. It is nil where there is
-// nothing to learn, and does nothing twice. It leaves the working tree as it was
-// when the work ended.
+// Learn carries out what the post-mortems on the record teach, on a branch of their own
+// that begins at control, and pushes it: the PM merges it (HOOK-4). It is nil where there
+// is nothing to learn, and does nothing twice. The working tree is not touched.
 func (w *Work) Learn(ctx context.Context) (*Learnt, error) {
-	reports, err := w.postMortems(ctx)
-	if err != nil || len(reports) == 0 {
+	list, from, err := w.taught(ctx)
+	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	work, err := w.clone.resolve(ctx, "HEAD")
+	control, err := w.clone.resolve(ctx, w.clone.store.controlRef())
 	if err != nil {
 		return nil, err
 	}
@@ -45,71 +47,109 @@ func (w *Work) Learn(ctx context.Context) (*Learnt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if start == "" {
-		start = work
-	}
-	if _, err := w.clone.git(ctx, "checkout", "--quiet", "--force", "--no-track", "-B", l.Branch, start, "--"); err != nil {
+	tree, done, err := w.aside(ctx, l.Branch, cmp.Or(start, control))
+	if err != nil {
 		return nil, err
 	}
-	err = w.carryOut(ctx, l, reports, work, start)
-	// Also after an error: the branch of the work is the one that counts.
-	return l, errors.Join(err, w.reset(ctx, work))
+	defer done()
+	return l, w.carryOut(ctx, l, tree, teaching{list: list, from: from, control: control, start: cmp.Or(start, control)})
 }
 
-// postMortems are those that the branch has and main has not.
-func (w *Work) postMortems(ctx context.Context) ([]string, error) {
-	out, err := w.clone.git(ctx, "--literal-pathspecs", "diff", "-z", "--name-only", "--no-renames", "--diff-filter=AM", w.clone.store.projectRef()+"...HEAD", "--", "postmortems")
-	var list []string
-	for path := range strings.SplitSeq(out, "\x00") {
-		if strings.HasSuffix(path, ".md") {
-			list = append(list, path)
+// teaching is what is carried out, and on what.
+type teaching struct {
+	list    []lesson.Lesson
+	from    string // the post-mortems
+	control string // commit
+	start   string // of the branch
+}
+
+// taught are the lessons of the unit's post-mortems, those that nobody has committed yet
+// among them, and those that a program extracted by itself.
+func (w *Work) taught(ctx context.Context) (list []lesson.Lesson, from string, err error) {
+	papers, err := w.Record.Papers(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	names, err := w.Record.List(ctx, record.PostMortems)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, name := range names {
+		path := record.PostMortems + "/" + name
+		if _, newer := papers[path]; !newer {
+			if papers[path], err = w.Record.File(ctx, path); err != nil {
+				return nil, "", err
+			}
 		}
 	}
-	return list, err
+	if _, newer := papers[lesson.Path]; !newer {
+		if papers[lesson.Path], err = w.Record.File(ctx, lesson.Path); err != nil {
+			return nil, "", err
+		}
+	}
+	var reports []string
+	for _, path := range slices.Sorted(maps.Keys(papers)) {
+		data, found := papers[path], []diag.Diagnostic(nil)
+		var some []lesson.Lesson
+		switch {
+		case path == lesson.Path:
+			some, found = lesson.Parse(data)
+		case strings.HasPrefix(path, record.PostMortems+"/") && strings.HasSuffix(path, ".md") && len(data) <= lesson.MaxPostMortem:
+			reports = append(reports, path)
+			some, found = lesson.Extract(path, data)
+		}
+		if diag.HasErrors(found) {
+			return nil, "", fmt.Errorf("%s: %s", found[0].Pos, found[0].Message)
+		}
+		list = append(list, some...)
+	}
+	return list, strings.Join(reports, " "), nil
 }
 
-// carryOut does it on the branch that is checked out at start.
-func (w *Work) carryOut(ctx context.Context, l *Learnt, reports []string, work, start string) error {
-	// Lessons of an edited directive come on top of those of the first one.
-	if has, err := w.clone.isAncestor(ctx, work, start); err != nil {
+// aside checks a branch out beside the working tree, and removes that again when it is
+// done: the tree of control has nothing to do with the project's.
+func (w *Work) aside(ctx context.Context, branch, start string) (*worktree.Tree, func(), error) {
+	dir := filepath.Join(filepath.Dir(w.clone.dir), ".lessons")
+	remove := func() {
+		removeAll(dir)
+		w.clone.git(context.WithoutCancel(ctx), "worktree", "prune")
+	}
+	remove()
+	if _, err := w.clone.git(ctx, "worktree", "add", "--quiet", "--force", "--no-track", "-B", branch, dir, start); err != nil {
+		return nil, nil, err
+	}
+	return &worktree.Tree{Dir: dir, Env: w.clone.store.Environ()}, remove, nil
+}
+
+// carryOut does it in a tree of the branch.
+func (w *Work) carryOut(ctx context.Context, l *Learnt, tree *worktree.Tree, t teaching) error {
+	// The protocols may have moved since the lessons of an edited directive's first unit.
+	if has, err := w.clone.isAncestor(ctx, t.control, t.start); err != nil {
 		return err
 	} else if !has {
-		if _, err := w.clone.git(ctx, "merge", "--quiet", "--no-edit", "-m", "agent: merge "+w.Branch+" into "+l.Branch, work); err != nil {
+		if _, err := tree.Git(ctx, "merge", "--quiet", "--no-edit", "-m", "agent: merge "+w.clone.store.Control.Branch+" into "+l.Branch, t.control); err != nil {
 			return err
 		}
 	}
-	batch := git.Open(w.clone.gitDir()).Batch(ctx)
-	defer batch.Close()
-	tree := w.clone.tree()
-	for _, path := range reports {
-		_, data, err := batch.Read(work+":"+path, lesson.MaxPostMortem)
-		if err != nil {
-			return err
-		}
-		list, found := lesson.Extract(path, data)
-		if diag.HasErrors(found) {
-			return fmt.Errorf("%s: %s", found[0].Pos, found[0].Message)
-		}
-		if _, err := correct.Record(ctx, tree, path, list); err != nil {
-			return err
-		}
+	if _, err := correct.Record(ctx, tree, t.from, t.list); err != nil {
+		return err
 	}
 	if err := correct.Apply(ctx, tree, func(correct.Done) {}); err != nil {
 		return err
 	}
-	if err := w.count(ctx, l); err != nil {
+	if err := w.count(ctx, l, tree); err != nil {
 		return err
 	}
-	tip, err := w.clone.resolve(ctx, "HEAD")
-	if err != nil || tip == start {
+	tip, err := tree.Git(ctx, "rev-parse", "--verify", "HEAD^{commit}")
+	if err != nil || tip == t.start {
 		return err
 	}
 	return w.clone.push(ctx, tip, l.Branch)
 }
 
 // count says what became of the directive's lessons.
-func (w *Work) count(ctx context.Context, l *Learnt) error {
-	own, err := correct.Own(ctx, w.clone.tree())
+func (w *Work) count(ctx context.Context, l *Learnt, tree *worktree.Tree) error {
+	own, err := correct.Own(ctx, tree)
 	for _, x := range own {
 		switch {
 		case x.TaskID != w.Directive.Name():

@@ -13,6 +13,7 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/protocols/record"
+	"git-ward/protocols/symbols"
 )
 
 // shown are the record's files and directories that a worker reads and writes below
@@ -33,10 +34,7 @@ func (r *Record) Show(ctx context.Context, paths ...string) error {
 		return err
 	}
 	dir := filepath.Join(r.work.clone.dir, record.Dir)
-	if err := removeAll(dir); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := emptied(dir); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(dir)
@@ -51,6 +49,37 @@ func (r *Record) Show(ctx context.Context, paths ...string) error {
 		}
 	}
 	return nil
+}
+
+// computed is made of the work (git ward knowledge build) and is no record's.
+var computed = []string{symbols.SymbolsPath, symbols.GraphPath}
+
+// emptied makes a directory that holds nothing but what is computed.
+func emptied(dir string) error {
+	kept := map[string][]byte{}
+	if root, err := os.OpenRoot(dir); err == nil {
+		for _, name := range computed {
+			if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
+				kept[name], _ = root.ReadFile(name)
+			}
+		}
+		root.Close()
+	}
+	if err := removeAll(dir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for name, data := range kept {
+		err = errors.Join(err, place(root, name, data))
+	}
+	return err
 }
 
 // show writes one file of the newest commit, or all files below a directory.

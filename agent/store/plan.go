@@ -2,135 +2,85 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
+	"git-ward/agent/planrun"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/record"
 )
 
-// trailerPlan marks the commit of a plan: its path.
-const trailerPlan = record.TrailerPlan
-
-// Head is the commit that the working tree stands on.
+// Head is the commit that the branch stands on.
 func (w *Work) Head(ctx context.Context) (string, error) { return w.clone.resolve(ctx, "HEAD") }
 
 // Restart drops what the remote does not have, as Store.Work does for one who
 // comes anew.
 func (w *Work) Restart(ctx context.Context) error {
-	return errors.Join(w.Record.drop(ctx), w.prepare(ctx, false))
+	return errors.Join(w.Record.drop(ctx), w.prepare(ctx))
 }
 
 // CommitPlan makes the working tree that of a commit again, whatever somebody made
 // of it, and commits a plan on the record (Ward-Plan): the second parent is that commit,
-// which it will run on. It returns the new commit.
+// which it will run on. It returns the new commit. Steps find each other by Ward-Run, whose
+// value the plan's commit begins with.
 func (w *Work) CommitPlan(ctx context.Context, from, path string, data []byte) (string, error) {
-	if err := w.clone.ensure(ctx); err != nil {
+	if err := w.Restore(ctx, from); err != nil {
 		return "", err
 	}
-	if w.Record != nil {
-		return w.recordPlan(ctx, from, path, data)
-	}
-	if err := w.reset(ctx, from); err != nil {
+	control, err := w.clone.resolve(ctx, w.clone.store.controlRef())
+	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(w.clone.dir, filepath.FromSlash(path))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	subject := fmt.Sprintf("plan: %s %s", w.Directive.Name(), diag.Cut(w.Directive.Title.String(), 60))
+	trailers := []string{trailerHash + ": " + w.Directive.Hash(), record.TrailerPlan + ": " + path, planrun.TrailerRun + ": " + newRun(), planrun.TrailerControl + ": " + control}
+	id, err := w.Record.Commit(ctx, w.Record.Message(subject, "", trailers...), from, map[string][]byte{path: data})
+	if err != nil {
 		return "", err
 	}
-	os.Remove(file) // where it is a link
-	if err := os.WriteFile(file, data, 0o644); err != nil {
-		return "", err
-	}
-	if _, err := w.clone.git(ctx, "add", "--force", "--", path); err != nil {
-		return "", err
-	}
-	message := fmt.Sprintf("plan: %s %s\n\n%s: %s\n%s: %s\n%s: %s\n", w.Directive.Name(), diag.Clean(diag.Cut(w.Directive.Title.String(), 100)),
-		trailerDirective, w.Directive.Name(), trailerHash, w.Directive.Hash(), trailerPlan, path)
-	if _, _, err := w.clone.store.runInput(ctx, w.clone.dir, message, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--allow-empty", "--file=-"); err != nil {
-		return "", err
-	}
-	return w.Head(ctx)
+	return id, w.Record.Show(ctx, w.Record.shown...)
 }
 
-// Planned is the commit of the newest plan at a path for the directive as it
-// stands now, "" when there is none.
+// newRun is a name that no run of a plan had before.
+func newRun() string { return git.BlobID([]byte(rand.Text())) }
+
+// Planned is the commit of the newest plan at a path for the directive as it stands now,
+// among what was done since the iteration's last commit that is neither a plan's nor a
+// step's; "" when there is none.
 func (w *Work) Planned(ctx context.Context, path string) (string, error) {
-	if w.Record != nil {
-		return w.recordedPlan(ctx, path)
-	}
-	out, err := w.clone.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--fixed-strings", "--all-match",
-		"--grep="+trailerHash+": "+w.Directive.Hash(), "--grep="+trailerPlan+": "+path, "--format=%H%n%B", "HEAD", "--")
-	if err != nil || out == "" {
+	list, err := w.Record.history(ctx, func(list []RecordCommit) bool {
+		return len(list) > 0 && !list[len(list)-1].ofPlan()
+	})
+	if err != nil {
 		return "", err
 	}
-	id, message := out[:min(len(out), 40)], out
-	if hasTrailer(message, trailerPlan, path) && hasTrailer(message, trailerHash, w.Directive.Hash()) {
-		return id, nil
+	for _, c := range list {
+		if hasTrailer(c.Message, record.TrailerPlan, path) && hasTrailer(c.Message, trailerHash, w.Directive.Hash()) {
+			return c.ID, nil
+		}
 	}
 	return "", nil
 }
 
-// ResetTo makes the working tree that of a commit, on the directive's branch.
-func (w *Work) ResetTo(ctx context.Context, commit string) error {
+// Restore makes index and working tree those of a commit, and .ward/ what the record says.
+// The branch stays where it is.
+func (w *Work) Restore(ctx context.Context, commit string) error {
 	if err := w.clone.ensure(ctx); err != nil {
 		return err
 	}
-	if w.Record != nil {
-		return w.Restore(ctx, commit)
-	}
-	return w.reset(ctx, commit)
-}
-
-// KeepOnly undoes what is not committed, but below one directory.
-func (w *Work) KeepOnly(ctx context.Context, dir string) error {
-	if w.Record != nil {
-		return w.keepPapers(ctx)
-	}
-	if _, err := w.clone.git(ctx, "restore", "--source=HEAD", "--staged", "--worktree", "--", ".", ":(exclude)"+dir); err != nil {
+	if err := planrun.Restore(ctx, w.clone.tree(), commit); err != nil {
 		return err
 	}
-	_, err := w.clone.git(ctx, "clean", "-ffdq", "--", ".", ":(exclude)"+dir)
-	return err
+	return w.Record.Show(ctx, w.Record.shown...)
 }
 
-// Push pushes the branch as it is committed, and merges what somebody else pushed
-// to it meanwhile. Its error is stop.Refused when the model can mend it; nothing is
-// undone then.
-func (w *Work) Push(ctx context.Context) error {
-	if err := w.clone.ensure(ctx); err != nil {
+// KeepPapers undoes what is in the working tree beyond the last step, and keeps what was
+// written below .ward/.
+func (w *Work) KeepPapers(ctx context.Context) error {
+	stand, err := w.Stand(ctx)
+	if err != nil {
 		return err
 	}
-	return w.deliver(ctx, "", false)
-}
-
-// kept is the local tip of the branch when it holds steps of a plan, or a plan,
-// that the remote does not have yet; "" otherwise. An end of the work that was not
-// pushed is left out: it is made again.
-func (w *Work) kept(ctx context.Context, start string) (string, error) {
-	local, err := w.clone.resolve(ctx, "refs/heads/"+w.Branch)
-	if err != nil || local == "" || local == start {
-		return "", err
-	}
-	if ahead, err := w.clone.isAncestor(ctx, start, local); err != nil || !ahead {
-		return "", err
-	}
-	for range 2 {
-		message, err := w.clone.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--format=%B", local, "--")
-		if err != nil {
-			return "", err
-		}
-		if hasAny(message, "Ward-Step", trailerPlan) {
-			return local, nil
-		}
-		if !hasAny(message, trailerWork) {
-			return "", nil
-		}
-		if local, err = w.clone.resolve(ctx, local+"^"); err != nil || local == "" || local == start {
-			return "", err
-		}
-	}
-	return "", nil
+	return planrun.Restore(ctx, w.clone.tree(), stand)
 }

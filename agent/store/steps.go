@@ -2,27 +2,20 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
 	"strings"
 
-	"git-ward/agent/planrun"
-	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/protocols/record"
 )
 
 // Stand is the commit of the work that the newest plan or step on the record leaves, or
 // else the branch's: the working tree is made that of it before a plan is executed.
 func (w *Work) Stand(ctx context.Context) (string, error) {
-	if w.Record != nil {
-		list, err := w.Record.Log(ctx, 1)
-		if err != nil {
-			return "", err
-		}
-		if len(list) > 0 && list[0].ofPlan() && list[0].Second != "" {
-			return list[0].Second, nil
-		}
+	list, err := w.Record.Log(ctx, 1)
+	if err != nil {
+		return "", err
+	}
+	if len(list) > 0 && list[0].ofPlan() && list[0].Second != "" {
+		return list[0].Second, nil
 	}
 	return w.Head(ctx)
 }
@@ -30,67 +23,6 @@ func (w *Work) Stand(ctx context.Context) (string, error) {
 // ofPlan reports whether a commit brings a plan, or a step of one.
 func (c RecordCommit) ofPlan() bool {
 	return hasAny(c.Message, record.TrailerPlan, record.TrailerStep)
-}
-
-// recordPlan is CommitPlan on the record. Steps find each other by Ward-Run, whose value
-// the plan's commit begins with.
-func (w *Work) recordPlan(ctx context.Context, from, path string, data []byte) (string, error) {
-	if err := w.Restore(ctx, from); err != nil {
-		return "", err
-	}
-	control, err := w.clone.resolve(ctx, w.clone.store.controlRef())
-	if err != nil {
-		return "", err
-	}
-	subject := fmt.Sprintf("plan: %s %s", w.Directive.Name(), diag.Cut(w.Directive.Title.String(), 60))
-	trailers := []string{trailerHash + ": " + w.Directive.Hash(), trailerPlan + ": " + path, planrun.TrailerRun + ": " + newRun(), planrun.TrailerControl + ": " + control}
-	id, err := w.Record.Commit(ctx, w.Record.Message(subject, "", trailers...), from, map[string][]byte{path: data})
-	if err != nil {
-		return "", err
-	}
-	return id, w.Record.Show(ctx, w.Record.shown...)
-}
-
-// newRun is a name that no run of a plan had before.
-func newRun() string { return git.BlobID([]byte(rand.Text())) }
-
-// recordedPlan is Planned on the record: among what was done since the iteration's last
-// commit that is neither a plan's nor a step's.
-func (w *Work) recordedPlan(ctx context.Context, path string) (string, error) {
-	list, err := w.Record.history(ctx, func(list []RecordCommit) bool {
-		return len(list) > 0 && !list[len(list)-1].ofStep()
-	})
-	if err != nil {
-		return "", err
-	}
-	for _, c := range list {
-		if hasTrailer(c.Message, trailerPlan, path) && hasTrailer(c.Message, trailerHash, w.Directive.Hash()) {
-			return c.ID, nil
-		}
-	}
-	return "", nil
-}
-
-// ofStep reports whether a commit is a step's of a plan.
-func (c RecordCommit) ofStep() bool { return hasAny(c.Message, record.TrailerStep) }
-
-// Restore makes index and working tree those of a commit, and .ward/ what the record says.
-// The branch stays where it is.
-func (w *Work) Restore(ctx context.Context, commit string) error {
-	if err := planrun.Restore(ctx, w.clone.tree(), commit); err != nil {
-		return err
-	}
-	return w.Record.Show(ctx, w.Record.shown...)
-}
-
-// keepPapers undoes what is in the working tree beyond the last step, and keeps what was
-// written below .ward/.
-func (w *Work) keepPapers(ctx context.Context) error {
-	stand, err := w.Stand(ctx)
-	if err != nil {
-		return err
-	}
-	return planrun.Restore(ctx, w.clone.tree(), stand)
 }
 
 // goOn lets a process go on with the plan that one before it has left in the clone. Its

@@ -53,15 +53,14 @@ type Done struct {
 func (w *Work) Dir() string { return w.clone.dir }
 
 // Work prepares the working clone of a directive: its branch as the remote has
-// it, with main merged in where that goes without conflicts; else main. Steps of a
-// plan that the clone has committed on top of that, and not pushed yet, are kept.
+// it, with main merged in where that goes without conflicts; else main.
 func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
 	w := &Work{Directive: d, Branch: "agent/" + d.Name()}
 	w.clone = clone{store: s, dir: filepath.Join(s.State, "agent", d.Name(), s.name), directive: d.Name()}
 	if s.Running == w.Branch { // the process runs from the files that lie there
 		w.clone.dir = filepath.Join(s.State, asideDir, d.Name(), s.name)
 	}
-	err := w.prepare(ctx, true)
+	err := w.prepare(ctx)
 	if err == nil || ctx.Err() != nil {
 		return w, err
 	}
@@ -69,7 +68,7 @@ func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
 	if err := removeAll(w.clone.dir); err != nil {
 		return nil, err
 	}
-	return w, w.prepare(ctx, false)
+	return w, w.prepare(ctx)
 }
 
 // asideDir has the working clone of the branch that the process runs from.
@@ -88,7 +87,7 @@ func (w *Work) NotPushed(times int, findings string) *stop.Stop {
 	return stop.New(stop.Blocked, "%s was refused%s, so the work is not on the server. The last refusal:\n\n%s", w.Branch, often, diag.Indent(findings))
 }
 
-func (w *Work) prepare(ctx context.Context, keep bool) error {
+func (w *Work) prepare(ctx context.Context) error {
 	if err := w.clone.ensure(ctx); err != nil {
 		return err
 	}
@@ -109,14 +108,6 @@ func (w *Work) prepare(ctx context.Context, keep bool) error {
 	}
 	if w.Done, err = w.findDone(ctx, start); err != nil {
 		return err
-	}
-	if keep && w.Done == nil {
-		if local, err := w.kept(ctx, start); err != nil {
-			return err
-		} else if local != "" {
-			w.base = start
-			return w.reset(ctx, local)
-		}
 	}
 	if err := w.reset(ctx, start); err != nil || w.Done != nil {
 		return err
