@@ -33,7 +33,7 @@ var coverage = []struct{ section, code, tests string }{
 	{"6.2 profiles and clamps", "LimitsOf scales", "TestProfiles"},
 	{"6.3 exhaustion", "Limits.Exhausted Report.exceeded", "TestOrderOfExits TestNoCertificateWithoutVerdict"},
 	{"7 Scout, Solver, Skeptic", "Role SkillPack CycleRole", "TestCapsule"},
-	{"10.1 files", "ParseEvidencePath EvidencePath.Check checks.evidenceCheck", "TestEvidencePaths TestEvidence FuzzEvidence"},
+	{"10.1 files", "ParseEvidencePath EvidencePath.Check checks.newEvidenceCheck", "TestEvidencePaths TestEvidence FuzzEvidence"},
 	{"10.2 halting report", "Report NewReport", "TestNoCertificateWithoutVerdict TestExits"},
 	{"10.3 manifest", "Artifacts Artifacts.CheckManifest CheckChain", "TestEvidence TestEveryFileFits TestChain"},
 	{"11 rungs", "Rung RungEvidence SelfTest", "TestJudge TestForbiddenStates"},
