@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/comms"
 )
 
 const cloneUsage = "clone [--control BRANCH] URL [DIR]"
@@ -50,6 +51,9 @@ func Clone(ctx context.Context, env *cli.Env) error {
 	}
 	names, err := c.names()
 	if err != nil {
+		return err
+	}
+	if err := c.look(names); err != nil {
 		return err
 	}
 	papers := args[1]
@@ -132,6 +136,22 @@ func (c *cloner) names() (names branches.Names, err error) {
 		}
 	}
 	return names, nil
+}
+
+// look warns where what should be the control branch has no COMMS.md: init may have been
+// told another name for it, which no clone can know.
+func (c *cloner) look(names branches.Names) error {
+	repo, err := git.Named(c.ctx, c.dir)
+	if err != nil {
+		return err
+	}
+	batch := repo.Batch(c.ctx)
+	defer batch.Close()
+	if _, err := batch.Info(names.ControlRef() + ":" + comms.Path); !errors.Is(err, git.ErrMissing) {
+		return err
+	}
+	fmt.Fprintf(c.env.Stderr, "git-ward: warning: origin's branch %s has no COMMS.md\ngit-ward: hint: if the control branch has another name, clone again with --control BRANCH\n", names.Branch)
+	return nil
 }
 
 // say tells where things are and what comes next.

@@ -174,6 +174,9 @@ func TestCloneAdopted(t *testing.T) {
 	}
 	run(t, Clone, t.TempDir(), bare, dir+"2", "--control", "none").check(t, "origin has no branch none")
 	run(t, Clone, t.TempDir(), bare, dir).check(t, dir+".ward is there already")
+	gitIn(t, bare, "branch", "-m", "ward", "papers")
+	run(t, Clone, t.TempDir(), bare, dir+"3").check(t, "", "origin's branch main has no COMMS.md", "clone again with --control BRANCH")
+	run(t, Clone, t.TempDir(), bare, dir+"4", "--control", "papers").check(t, "", dir+"4.ward (papers, Ward's documents)")
 }
 
 func TestLog(t *testing.T) {
