@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
 )
 
@@ -46,11 +47,19 @@ type entry struct {
 
 var states = map[comms.State]string{comms.Open: "open", comms.Suspended: "suspended", comms.Closed: "closed"}
 
-// addComms offers COMMS.md of the working tree, taken apart.
+// commsFile is COMMS.md of the working tree, or control's beside a project's.
+func (o *Options) commsFile(ctx context.Context) ([]byte, error) {
+	if _, err := os.Stat(filepath.Join(o.Box.Dir, ".git")); err != nil {
+		return o.read(comms.Path) // no repository says otherwise
+	}
+	return (&worktree.Tree{Dir: o.Box.Dir}).Document(ctx, comms.Path, maxResource)
+}
+
+// addComms offers COMMS.md, taken apart.
 func (o *Options) addComms(s *sdk.Server) {
 	t := &sdk.Tool{Name: "comms_read", Description: "Read COMMS.md: directives with their state, reports, questions.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}
-	sdk.AddTool(s, t, func(_ context.Context, _ *sdk.CallToolRequest, in commsInput) (*sdk.CallToolResult, commsOutput, error) {
-		data, err := os.ReadFile(filepath.Join(o.Box.Dir, comms.Path))
+	sdk.AddTool(s, t, func(ctx context.Context, _ *sdk.CallToolRequest, in commsInput) (*sdk.CallToolResult, commsOutput, error) {
+		data, err := o.commsFile(ctx)
 		if err != nil {
 			return nil, commsOutput{}, err
 		}

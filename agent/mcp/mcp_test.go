@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"git-ward/agent/tool"
+	"git-ward/internal/worktree"
 )
 
 // connect is a client of a server on a directory with these files, in one process.
@@ -166,5 +167,41 @@ func TestResources(t *testing.T) {
 		case err == nil && r.Contents[0].Text != want:
 			t.Errorf("%s: %q", uri, r.Contents[0].Text)
 		}
+	}
+}
+
+// TestClone: in an agent's clone of an adopted project COMMS.md is control's, and the
+// capsule is among the papers.
+func TestClone(t *testing.T) {
+	dir := t.TempDir()
+	tree := &worktree.Tree{Dir: dir, Env: append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org")}
+	write := func(name, text string) {
+		t.Helper()
+		if err := tree.Write(name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git := func(args ...string) {
+		t.Helper()
+		if _, err := tree.Git(t.Context(), args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "--quiet", "--initial-branch=ward")
+	write("COMMS.md", "# COMMS\n## Directives\n### D-1: control's\n## Reports\n")
+	git("add", "--all")
+	git("commit", "--quiet", "--message=control")
+	git("update-ref", "refs/remotes/origin/ward", "HEAD")
+	git("config", "ward.control", "ward")
+	git("config", "ward.project", "master")
+	git("config", "ward.record", ".ward")
+	write("COMMS.md", "the project's own")
+	write(".ward/evidence/D-1/loop/iter_2/cnf_capsule.json", "{}")
+	o := &Options{Box: &tool.Box{Dir: dir}}
+	if data, err := o.commsFile(t.Context()); err != nil || !strings.Contains(string(data), "control's") {
+		t.Errorf("%q, %v", data, err)
+	}
+	if name, err := o.capsule(); err != nil || name != ".ward/evidence/D-1/loop/iter_2/cnf_capsule.json" {
+		t.Errorf("%q, %v", name, err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 
+	"git-ward/internal/worktree"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -30,7 +32,7 @@ var specName = regexp.MustCompile(`^SPEC_[A-Za-z0-9._-]+\.md$`)
 func (o *Options) addResources(s *sdk.Server) {
 	o.addComms(s)
 	s.AddResource(&sdk.Resource{URI: scheme + "COMMS.md", Name: "COMMS.md", MIMEType: "text/markdown",
-		Description: "The directives, and what was reported on them"}, o.file("text/markdown", func() (string, error) { return "COMMS.md", nil }))
+		Description: "The directives, and what was reported on them"}, o.resource("text/markdown", o.commsFile))
 	s.AddResource(&sdk.Resource{URI: scheme + "capsule", Name: "capsule", MIMEType: "application/json",
 		Description: "The newest capsule: all that an iteration of the loop begins with"}, o.file("application/json", o.capsule))
 	// Those that are there now are listed; the template reads those of later, too.
@@ -56,12 +58,19 @@ func (o *Options) spec(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Re
 
 // file reads a file of the working tree. Links that lead out lead nowhere.
 func (o *Options) file(kind string, find func() (string, error)) sdk.ResourceHandler {
-	return func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	return o.resource(kind, func(context.Context) ([]byte, error) {
 		name, err := find()
-		var data []byte
-		if err == nil {
-			data, err = o.read(name)
+		if err != nil {
+			return nil, err
 		}
+		return o.read(name)
+	})
+}
+
+// resource answers with what load reads.
+func (o *Options) resource(kind string, load func(context.Context) ([]byte, error)) sdk.ResourceHandler {
+	return func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		data, err := load(ctx)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, sdk.ResourceNotFoundError(r.Params.URI)
 		}
@@ -95,11 +104,21 @@ func (o *Options) read(name string) ([]byte, error) {
 }
 
 // capsule is the path of the newest one, of the directive with the highest number
-// (LOOP-7: evidence/D-n/loop/iter_k/cnf_capsule.json).
+// (LOOP-7: evidence/D-n/loop/iter_k/cnf_capsule.json). In an agent's clone it is among the
+// papers.
 func (o *Options) capsule() (string, error) {
-	found, err := filepath.Glob(filepath.Join(o.Box.Dir, "evidence", "D-*", "loop", "iter_*", "cnf_capsule.json"))
-	if err != nil || len(found) == 0 {
-		return "", errors.Join(err, fs.ErrNotExist)
+	var found []string
+	for _, dir := range []string{worktree.Papers, "."} {
+		list, err := filepath.Glob(filepath.Join(o.Box.Dir, dir, "evidence", "D-*", "loop", "iter_*", "cnf_capsule.json"))
+		if err != nil {
+			return "", err
+		}
+		if found = list; len(found) > 0 {
+			break
+		}
+	}
+	if len(found) == 0 {
+		return "", fs.ErrNotExist
 	}
 	newest := slices.MaxFunc(found, func(a, b string) int { return slices.Compare(iteration(a), iteration(b)) })
 	return filepath.Rel(o.Box.Dir, newest)
