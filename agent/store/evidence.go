@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"path"
 	"slices"
 	"strings"
 
-	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
@@ -40,28 +36,6 @@ func (w *Work) Files(ctx context.Context) (read func(path string) ([]byte, error
 		}
 		return data, nil
 	}, batch.Close
-}
-
-// List names the entries of a directory of the branch's newest commit; none where
-// it is not there.
-func (w *Work) List(ctx context.Context, dir string) ([]string, error) {
-	out, err := w.clone.git(ctx, "ls-tree", "-z", "--name-only", "HEAD", "--", dir+"/")
-	var names []string
-	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
-		if name != "" {
-			names = append(names, path.Base(name))
-		}
-	}
-	return names, err
-}
-
-// Before is the commit before the newest one that changed a file.
-func (w *Work) Before(ctx context.Context, path string) (string, error) {
-	id, err := w.clone.git(ctx, "rev-list", "--max-count=1", "HEAD", "--", path)
-	if err != nil {
-		return "", err
-	}
-	return w.clone.resolve(ctx, id+"^")
 }
 
 // Change is a path that differs between two commits: its status letter as in
@@ -99,63 +73,4 @@ func (w *Work) differences(ctx context.Context, since string) ([]Change, error) 
 		list = append(list, Change{fields[i], fields[i+1]})
 	}
 	return list, nil
-}
-
-// Commit writes files into the branch and commits them; the next Offer takes them
-// along. Without files it commits whatever the working tree holds: looking for that
-// takes the longer the more evidence lies there. What is there already, byte for
-// byte, makes no commit.
-func (w *Work) Commit(ctx context.Context, subject string, files map[string][]byte) error {
-	if err := w.clone.ensure(ctx); err != nil { // a model may have changed settings
-		return err
-	}
-	if err := w.write(files); err != nil {
-		return err
-	}
-	if len(files) == 0 {
-		if err := w.ready(ctx); err != nil {
-			return err
-		}
-	} else if err := w.addOnly(ctx, files); err != nil {
-		return err
-	}
-	if _, err := w.clone.git(ctx, "diff", "--cached", "--quiet"); err == nil {
-		return nil
-	}
-	message := fmt.Sprintf("%s\n\n%s: %s\n%s: %s\n", diag.Clean(subject), trailerDirective, w.Directive.Name(), trailerHash, w.Directive.Hash())
-	_, _, err := w.clone.store.runInput(ctx, w.clone.dir, message, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-")
-	return err
-}
-
-// addOnly takes files into the index, whatever the tree's .gitignore says.
-func (w *Work) addOnly(ctx context.Context, files map[string][]byte) error {
-	if err := w.committable(ctx); err != nil {
-		return err
-	}
-	_, err := w.clone.git(ctx, append([]string{"add", "--force", "--"}, slices.Sorted(maps.Keys(files))...)...)
-	return err
-}
-
-// write puts files into the working tree. Nothing that a model left there, such
-// as a link, leads out of it.
-func (w *Work) write(files map[string][]byte) error {
-	root, err := os.OpenRoot(w.clone.dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for name, data := range files {
-		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-			return err
-		}
-		if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
-			if err := root.RemoveAll(name); err != nil {
-				return err
-			}
-		}
-		if err := root.WriteFile(name, data, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
