@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 )
 
@@ -33,22 +36,122 @@ func TestMain(m *testing.M) {
 
 // TestBenchLoop measures an iteration of the bounded loop in which nobody thinks
 // and nothing is verified: journal, capsule, evidence, budget, learnings, and their
-// pushes through the real hooks, with more and more iterations on the branch.
+// pushes through the real hooks, with more and more iterations on the record.
 func TestBenchLoop(t *testing.T) {
 	benchtest.Only(t)
 	var none, noneStart time.Duration
-	for _, n := range []int{0, 10, 100, 1000} {
+	for _, n := range []int{1, 10, 100, 1000} {
 		b := newLoopBench(t, n)
+		b.size(n)
 		b.takeUp()
 		whole, pushes, rest := benchtest.Median(b.whole), benchtest.Median(b.pushes), benchtest.Median(b.rest)
-		if n == 0 {
+		if n == 1 {
 			none, noneStart = rest, b.start
 		}
 		benchtest.Against(fmt.Sprintf("an iteration of the loop, %d before it", n), whole,
 			fmt.Sprintf("its %d pushes at the remote", b.count), pushes)
-		benchtest.Against(fmt.Sprintf("an iteration without its pushes, %d before it", n), rest, "none before it", none)
-		benchtest.Against(fmt.Sprintf("the loop taken up in a new clone, %d iterations before", n), b.start, "none before", noneStart)
+		benchtest.Against(fmt.Sprintf("an iteration without its pushes, %d before it", n), rest, "one before it", none)
+		benchtest.Against(fmt.Sprintf("the loop taken up in a new clone, %d iterations before", n), b.start, "one before", noneStart)
+		benchtest.Against(fmt.Sprintf("the same iterations' overhead, %d before it", n), rest, "git add and git commit of the same files", b.plain(n))
+		t.Run(fmt.Sprintf("children with %d before", n), func(t *testing.T) { // with another PATH
+			counted := newLoopBench(t, n)
+			counted.countChildren()
+			counted.takeUp()
+			benchtest.Row(fmt.Sprintf("git children of an iteration, %d before it", n), fmt.Sprint(counted.children), "", "")
+		})
 	}
+}
+
+// countChildren has the loop find a git that counts how often it is started: by the
+// loop, not by git itself or at the remote.
+func (b *loopBench) countChildren() {
+	real, err := exec.LookPath("git")
+	check(b.t, err)
+	dir := b.t.TempDir()
+	b.counter = filepath.Join(dir, "count")
+	check(b.t, os.WriteFile(filepath.Join(dir, "git"), fmt.Appendf(nil, "#!/bin/sh\nprintf x >>%s\nexec %s \"$@\"\n", b.counter, real), 0o755))
+	b.door.search = os.Getenv("PATH")
+	b.t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+}
+
+// started is how often git was started so far.
+func (b *loopBench) started() int {
+	if b.counter == "" {
+		return 0
+	}
+	data, err := os.ReadFile(b.counter)
+	check(b.t, err)
+	return len(data)
+}
+
+// size measures what the record takes on disk: as git gc leaves it, and each object by
+// itself, as pushes bring them.
+func (b *loopBench) size(n int) {
+	const ref = record.Prefix + "D-1.1"
+	usage := func(dir string) int {
+		out := b.git(dir, "", "rev-list", "--objects", "--disk-usage", ref)
+		var size int
+		fmt.Sscan(out, &size)
+		return size
+	}
+	loose := filepath.Join(b.t.TempDir(), "loose.git")
+	b.git("", "", "init", "-q", "--bare", loose)
+	b.git(loose, "", "-c", "fetch.unpackLimit=10000000", "fetch", "-q", b.bare, ref+":"+ref)
+	packed := filepath.Join(b.t.TempDir(), "packed.git")
+	b.git("", "", "init", "-q", "--bare", packed)
+	b.git(packed, "", "fetch", "-q", b.bare, ref+":"+ref)
+	b.git(packed, "", "gc", "-q")
+	var inflated int
+	for line := range strings.Lines(b.git(packed, "", "ls-tree", "-r", "--format=%(objectsize)", ref)) {
+		var size int
+		fmt.Sscan(line, &size)
+		inflated += size
+	}
+	kB := func(size int) string { return fmt.Sprintf("%.1f kB", float64(size)/1000/float64(n)) }
+	benchtest.Row(fmt.Sprintf("bytes of the record for each of %d iterations, after git gc", n), kB(usage(packed)),
+		fmt.Sprintf("its files as they are %s, loose objects %s", kB(inflated), kB(usage(loose))), fmt.Sprintf("%.2f", float64(usage(packed))/float64(inflated)))
+	benchtest.Row(fmt.Sprintf("a record of %d iterations, after git gc", n), fmt.Sprintf("%.2f MB", float64(usage(packed))/1e6), fmt.Sprintf("loose objects %.2f MB", float64(usage(loose))/1e6), "")
+}
+
+// plain is how long git itself takes for the files of an iteration, in a tree that has
+// all of those before it: the same three commits of the record, and one of the work.
+func (b *loopBench) plain(n int) time.Duration {
+	dir := filepath.Join(b.t.TempDir(), "plain")
+	b.git("", "", "init", "-q", dir)
+	b.git(dir, "", "fetch", "-q", b.bare, record.Prefix+"D-1.1")
+	b.git(dir, "", "checkout", "-q", "FETCH_HEAD")
+	last, err := os.ReadDir(filepath.Join(dir, loop.IterationDir("D-1", n-1)))
+	check(b.t, err)
+	var took []time.Duration
+	for i := range 5 {
+		start := time.Now()
+		for part := range 4 {
+			to := filepath.Join(dir, loop.IterationDir("D-1", n+i))
+			check(b.t, os.MkdirAll(to, 0o755))
+			for k, e := range last {
+				if k%4 == part {
+					data, err := os.ReadFile(filepath.Join(dir, loop.IterationDir("D-1", n-1), e.Name()))
+					check(b.t, err)
+					check(b.t, os.WriteFile(filepath.Join(to, e.Name()), append(data, byte(i)), 0o644))
+				}
+			}
+			b.git(dir, "", "add", "--all")
+			b.git(dir, "", "-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "-m", "x")
+		}
+		took = append(took, time.Since(start))
+	}
+	return benchtest.Median(took)
+}
+
+func (b *loopBench) git(dir, input string, args ...string) string {
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(input)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+	out, err := cmd.Output()
+	if err != nil {
+		b.t.Fatalf("git %v: %v", args, err)
+	}
+	return string(out)
 }
 
 // loopBench is a unit of work with iterations behind it, and the worker of the ones
@@ -65,6 +168,10 @@ type loopBench struct {
 	start               time.Duration   // from no clone to the first iteration's work
 	whole, pushes, rest []time.Duration // of each iteration
 	count               int             // of an iteration's pushes
+
+	counter  string // grows by a byte with each git that is started; "" where nobody counts
+	children int    // of the last iteration
+	hosted   int    // started before it, or by the host since
 
 	since time.Time     // the iteration before handed its work over
 	host  time.Duration // what the host took since
@@ -98,12 +205,7 @@ func newLoopBench(t *testing.T, n int) *loopBench {
 	b := &loopBench{t: t, bare: p.Bare, door: door, unit: r.unit, run: r}
 	b.unit.journal = s.NewJournal(uow.ID{Directive: "D-1", K: 1})
 	b.unit.declare()
-	if n > 0 {
-		b.past(main.Commit, n)
-		return b
-	}
-	check(t, b.unit.step(t.Context(), uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"}))
-	check(t, b.unit.step(t.Context(), uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"}))
+	b.past(main.Commit, n)
 	return b
 }
 
@@ -128,6 +230,7 @@ func (b *loopBench) takeUp() {
 	b.work, err = b.unit.store.Work(b.t.Context(), b.unit.directive)
 	check(b.t, err)
 	b.run.work = b.work
+	check(b.t, b.work.Begin(b.t.Context(), b.unit.journal, nil))
 	u := b.unit
 	l := &cycle.Loop{Work: b.work, Journal: u.journal, World: u.world, Verdict: b.verdict, Declaration: u.declaration,
 		Limits: u.limits, Team: func(context.Context) (cycle.Team, error) { return b, nil }, Over: b.run.deps.launch.WhyOver, Signals: b.run.signals, Log: zerolog.Nop(), Now: time.Now}
@@ -143,6 +246,8 @@ func (b *loopBench) Solve(_ context.Context, brief cycle.Brief, refusal string) 
 		return "", 0, errors.New(refusal)
 	}
 	took := time.Since(b.since) - b.host
+	b.children = b.started() - b.hosted
+	b.hosted = b.started()
 	count, pushing := b.door.take()
 	if b.start == 0 {
 		b.start = took
@@ -164,27 +269,29 @@ func (b *loopBench) Review(context.Context, cycle.Brief, cycle.Result) (cycle.Re
 
 // verdict is the host's, noted before anybody asks; noting it is the host's time.
 func (b *loopBench) verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
-	start := time.Now()
-	line, err := b.judged(commit, claim).Line()
+	start, before := time.Now(), b.started()
+	line, err := b.judged(commit, b.unit.journal.Claimed().Claim.Record, claim).Line()
 	check(b.t, err)
 	check(b.t, git.Open(b.bare).AppendNote(ctx, loop.VerdictsRef, commit, line))
 	b.host += time.Since(start)
+	b.hosted += b.started() - before
 	return b.unit.store.AwaitVerdict(ctx, commit, claim, time.Minute)
 }
 
 // judged is a verdict by which the loop goes on.
-func (b *loopBench) judged(commit, claim string) loop.Verdict {
+func (b *loopBench) judged(commit, rec, claim string) loop.Verdict {
 	c := b.unit.declaration.Commands[0]
 	run := loop.Trial{Criteria: []loop.Outcome{{Criterion: c.Text, Command: c.Command, ExitCode: 1, OutputSHA256: loop.Digest(nil)}}}
 	v := loop.Judge(b.unit.declaration, []loop.Trial{run, run})
-	v.Commit, v.Claim, v.Image, v.Fence, v.Time = commit, claim, "localhost/git-ward:"+loop.Digest(nil)[:12], "podman", "2026-11-21T09:00:00Z"
+	v.Commit, v.Record, v.Claim, v.Image, v.Fence, v.Time = commit, rec, claim, "localhost/git-ward:"+loop.Digest(nil)[:12], "podman", "2026-11-21T09:00:00Z"
 	return v
 }
 
 // countingDoor takes pushes as the launcher's door does, which is another room, and
 // counts them with the time from their arrival to their end.
 type countingDoor struct {
-	path string
+	path   string
+	search string // PATH at the remote, "" for this process's
 
 	mu    sync.Mutex
 	count int
@@ -224,7 +331,7 @@ func (d *countingDoor) push(conn net.Conn, bare string) {
 	}
 	cmd := exec.Command("git", "receive-pack", bare)
 	cmd.Stdin, cmd.Stdout = conn, conn
-	cmd.Env = append(token, "PATH="+os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+	cmd.Env = append(token, "PATH="+cmp.Or(d.search, os.Getenv("PATH")), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
 	cmd.Run()
 	d.count++
 	d.spent += time.Since(start)
