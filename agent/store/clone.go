@@ -76,10 +76,28 @@ func (c *clone) create(ctx context.Context) error {
 	if _, err := c.store.run(ctx, parent, "init", "--quiet", "--template=", "--initial-branch=main", half); err != nil {
 		return err
 	}
+	if err := c.borrow(half); err != nil {
+		return err
+	}
 	if err := os.Rename(half, c.dir); err != nil {
 		return err
 	}
 	return atomicfile.SyncDir(parent)
+}
+
+// borrow lets a working clone read the remote's objects where they lie, on this machine:
+// a directive with a thousand iterations behind it is taken up without copying them. Where
+// the remote loses some that were wanted, the clone is broken, and made anew. The clone
+// that follows main has its own.
+func (c *clone) borrow(repository string) error {
+	if c == c.store.main {
+		return nil
+	}
+	alternates := filepath.Join(repository, ".git", "objects", "info", "alternates")
+	if err := os.MkdirAll(filepath.Dir(alternates), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(alternates, []byte(filepath.Join(c.store.Bare, "objects")+"\n"), 0o644)
 }
 
 // clearLocks removes what a killed git leaves behind. No git runs in the clone

@@ -21,8 +21,18 @@ func (w *Work) File(ctx context.Context, path string) ([]byte, error) {
 	return read(path)
 }
 
-// Files reads many files as File does, with one child for all of them until done.
+// Files reads many files as File does, with one child for all of them until done; with
+// a record, it is the record's, which stays.
 func (w *Work) Files(ctx context.Context) (read func(path string) ([]byte, error), done func() error) {
+	if w.Record != nil {
+		return func(path string) ([]byte, error) {
+			data, err := w.Record.fileOf(ctx, "HEAD", path)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", w.Branch, err)
+			}
+			return data, err
+		}, func() error { return nil }
+	}
 	batch := git.Open(w.clone.gitDir()).Batch(ctx)
 	return func(path string) ([]byte, error) {
 		object, data, err := batch.Read("HEAD:"+path, evidenceSize)

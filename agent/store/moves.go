@@ -38,7 +38,7 @@ func (c *clone) pushAll(ctx context.Context, moves []move) error {
 // moves is what branch and record hold beyond the remote.
 func (w *Work) moves(ctx context.Context) ([]move, error) {
 	var list []move
-	head, err := w.clone.resolve(ctx, "HEAD")
+	head, err := w.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (w *Work) arrived(ctx context.Context, step *uow.Record) (err error) {
 	if w.Record != nil {
 		w.Record.remote = w.Record.tip
 	}
-	if w.base, err = w.clone.resolve(ctx, "HEAD"); err == nil && (w.tip != "" || w.hasWork(ctx, w.base)) {
+	if w.base, err = w.Head(ctx); err == nil && (w.tip != "" || w.hasWork(ctx, w.base)) {
 		w.tip = w.base
 	}
 	return err
@@ -124,7 +124,7 @@ func (w *Work) below(ctx context.Context) (moved bool, err error) {
 	if err := w.clone.fetch(ctx); err != nil {
 		return false, err
 	}
-	head, err := w.clone.resolve(ctx, "HEAD")
+	head, err := w.Head(ctx)
 	if err != nil {
 		return false, err
 	}

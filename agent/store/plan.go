@@ -13,7 +13,17 @@ import (
 )
 
 // Head is the commit that the branch stands on.
-func (w *Work) Head(ctx context.Context) (string, error) { return w.clone.resolve(ctx, "HEAD") }
+func (w *Work) Head(ctx context.Context) (string, error) {
+	if w.Record == nil {
+		return w.clone.resolve(ctx, "HEAD")
+	}
+	object, _, err := w.Record.objects(ctx).Read("HEAD", recordSize)
+	if err != nil { // none yet, or a broken one: git itself says which
+		w.Record.close()
+		return w.clone.resolve(ctx, "HEAD")
+	}
+	return object.ID, nil
+}
 
 // Restart drops what the remote does not have, as Store.Work does for one who
 // comes anew.

@@ -141,7 +141,12 @@ func (r *Record) close() {
 
 // File reads a file of the newest commit, nil when it is not there.
 func (r *Record) File(ctx context.Context, path string) ([]byte, error) {
-	object, data, err := r.objects(ctx).Read(r.tip+":"+path, recordSize)
+	return r.fileOf(ctx, r.tip, path)
+}
+
+// fileOf reads a file of a commit by any name of it.
+func (r *Record) fileOf(ctx context.Context, commit, path string) ([]byte, error) {
+	object, data, err := r.objects(ctx).Read(commit+":"+path, recordSize)
 	switch {
 	case errors.Is(err, git.ErrMissing):
 		return nil, nil

@@ -292,6 +292,7 @@ func (b *loopBench) judged(commit, rec, claim string) loop.Verdict {
 type countingDoor struct {
 	path   string
 	search string // PATH at the remote, "" for this process's
+	git    string // there
 
 	mu    sync.Mutex
 	count int
@@ -302,6 +303,8 @@ func openDoor(t *testing.T, bare string) *countingDoor {
 	dir, err := os.MkdirTemp("", "door-")
 	check(t, err)
 	d := &countingDoor{path: filepath.Join(dir, "sock")}
+	d.git, err = exec.LookPath("git")
+	check(t, err)
 	listener, err := net.Listen("unix", d.path)
 	check(t, err)
 	t.Cleanup(func() {
@@ -329,7 +332,7 @@ func (d *countingDoor) push(conn net.Conn, bare string) {
 	if err != nil {
 		return // the client says that the remote hung up
 	}
-	cmd := exec.Command("git", "receive-pack", bare)
+	cmd := exec.Command(d.git, "receive-pack", bare)
 	cmd.Stdin, cmd.Stdout = conn, conn
 	cmd.Env = append(token, "PATH="+cmp.Or(d.search, os.Getenv("PATH")), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
 	cmd.Run()
