@@ -121,6 +121,9 @@ func (s *scene) check() (waiting map[string]string, err error) {
 	waiting = map[string]string{}
 	for _, d := range doc.Directives {
 		r := units[d.Name()]
+		if r == nil && doc.State(d) == comms.Closed { // dropped before anybody began it
+			continue
+		}
 		if r == nil {
 			return nil, fmt.Errorf("%s was never taken up, though no run is under way", d.Name())
 		}
