@@ -1,12 +1,14 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"slices"
 	"strings"
 
+	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/flock"
 	"git-ward/internal/git"
@@ -43,6 +45,19 @@ func (u *units) comparer() (*comparer, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// lacking adds to an error what a partial clone, which fetches nothing by itself here, can
+// do about it.
+func (u *units) lacking(err error) error {
+	if err == nil || errors.Is(err, cli.ErrFindings) {
+		return err
+	}
+	out, _ := u.repo.Output(u.ctx, "config", "--type=bool", "--default=false", "--get", "remote.origin.promisor")
+	if strings.TrimSpace(string(out)) != "true" {
+		return err
+	}
+	return diag.Hint(err, "this is a partial clone, and lacks files that are compared: git fetch --refetch --no-filter origin brings them")
 }
 
 // base is where the work left the project, "" where the two share no history. Of work

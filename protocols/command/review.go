@@ -64,15 +64,15 @@ func Review(ctx context.Context, env *cli.Env) error {
 	defer c.close()
 	w, err := c.look(of)
 	if err != nil {
-		return said(err)
+		return said(u.lacking(err))
 	}
 	if w.Commit == "" && w.State != review.Dropped {
 		return refused(env, "git ward directive show "+of.name, "nobody worked on %s yet, so there is nothing to review", of.name)
 	}
 	if d.json {
-		return c.printJSON(w)
+		return u.lacking(c.printJSON(w))
 	}
-	return c.print(w)
+	return u.lacking(c.print(w))
 }
 
 // said is the error of a command whose words are printed already.

@@ -67,6 +67,13 @@ func TestReviewAnywhere(t *testing.T) {
 		t.Errorf("detached and behind:\n%s", out)
 	}
 	has(t, wardIn(t, p, dir, 2, nil, "review", "D-1"), "is not in a git repository", "--bare DIR")
+	shallow := filepath.Join(dir, "shallow")
+	p.Run(dir, "git", "clone", "--quiet", "--depth=1", "file://"+p.Bare, shallow)
+	has(t, wardIn(t, p, shallow, 2, nil, "review", "D-1"), "git-ward: error: this is a shallow clone", "git fetch --unshallow origin\n")
+	p.Run(shallow, "git", "fetch", "--quiet", "--unshallow", "origin")
+	if out := wardIn(t, p, shallow, 0, nil, "review", "D-1"); out != want {
+		t.Errorf("no longer shallow:\n%s", out)
+	}
 }
 
 // The JSON of a review has these members, and no others: programs read it.

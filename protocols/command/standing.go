@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -59,7 +61,15 @@ func openDesk(ctx context.Context, env *cli.Env, bare, configFile, directive str
 	if units != "" {
 		also = append(also, units+":"+units)
 	}
-	return openRepo(ctx, &at, repo, configFile, append(also, more...)...)
+	u, err := openRepo(ctx, &at, repo, configFile, append(also, more...)...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(u.repo.Dir, "shallow")); err == nil { // where its history ends it would call work what is the project's
+		u.close()
+		return nil, diag.Hint(errors.New("this is a shallow clone, which cannot tell work from the project"), "git fetch --unshallow origin")
+	}
+	return u, nil
 }
 
 // refused ends a command with exit 1: it says why, and what to do.

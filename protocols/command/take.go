@@ -56,7 +56,7 @@ func Take(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer u.close()
-	return said(t.take(u, of, wanted))
+	return said(u.lacking(t.take(u, of, wanted)))
 }
 
 func (t *taking) take(u *units, of subject, wanted review.Wanted) error {

@@ -65,7 +65,9 @@ func openRepo(ctx context.Context, env *cli.Env, repo *git.Repo, configFile stri
 			return nil, err
 		}
 	} else if err := u.fetchFirst(); err != nil {
-		return nil, err
+		if again := u.fetchAll(); again != nil {
+			return nil, err
+		}
 	}
 	if configFile != "" {
 		data, err := config.ReadFile(env.Path(configFile))
@@ -102,6 +104,26 @@ func (u *units) fetchFirst() error {
 	}
 	if u.how, err = git.InCheckout(u.ctx, tree.Dir, os.Environ()); err != nil {
 		return err
+	}
+	return u.fetch()
+}
+
+// fetchAll is for a clone that knows too little of origin to say which branches are
+// meant, such as one of a single branch: with all of them it knows.
+func (u *units) fetchAll() error {
+	before := u.names
+	if u.how == nil {
+		return errUnknown
+	}
+	if _, err := u.git("fetch", "--quiet", "origin", "+refs/heads/*:refs/remotes/origin/*"); err != nil {
+		return err
+	}
+	var err error
+	if u.names, err = branches.Of(u.ctx, u.repo); err != nil {
+		return err
+	}
+	if u.names == before {
+		return errUnknown
 	}
 	return u.fetch()
 }
