@@ -230,6 +230,12 @@ func TestRefuses(t *testing.T) {
 		{in("master", func(d string) { gitIn(t, d, "branch", "agent", "topic") }), "stands where the agent's agent/... are to be"},
 		{in("agent/x", func(string) {}), "which is the agent's"},
 		{in("master", func(d string) { gitIn(t, d, "update-ref", "refs/notes/audit", "topic") }), "refs/notes/audit is the project's own"},
+		{in("master", func(d string) { gitIn(t, d, "update-ref", "refs/ward/mine", "topic") }), "refs/ward/mine is the project's own"},
+		{in("master", func(d string) {
+			if err := os.Symlink(d+"/hooks/pre-receive", d+"/hooks/post-receive"); err != nil {
+				t.Fatal(err)
+			}
+		}), "is a link to .*, which Ward's hook will be"},
 		{in("master", func(d string) { gitIn(t, d, "config", "core.hooksPath", folder) }), "which other repositories may use"},
 		{in("master", func(d string) {
 			overwrite(t, d+"/extra", "[core]\n\thooksPath = /nowhere\n")

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/config"
@@ -34,6 +35,7 @@ type before struct {
 	HooksDir bool               `json:"hooks_dir"`          // the directory of hooks was there
 	Reflogs  bool               `json:"reflogs"`            // logs/ was there
 	Branches []string           `json:"branches,omitempty"` // the project's own, below agent/ and rescue/
+	Theirs   []string           `json:"theirs,omitempty"`   // files that are named as an init's temporary ones
 	Modes    []mode             `json:"modes,omitempty"`    // of paths that were opened to a group
 }
 
@@ -54,7 +56,7 @@ type mode struct {
 func (b *before) load() error {
 	path := filepath.Join(b.dir, beforeFile)
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
 	if err == nil && info.Size() > maxBefore {
@@ -95,14 +97,22 @@ func (in *installer) begin() error {
 	if b.Config, err = os.ReadFile(filepath.Join(in.Dir, "config")); err != nil {
 		return err
 	}
-	_, err = os.Stat(filepath.Join(in.Dir, config.Path))
-	b.Made, b.Assumed, b.Settings = in.fresh, err == nil, map[string]setting{}
+	b.Made, b.Assumed, b.Settings = in.fresh, in.assumed(), map[string]setting{}
 	_, err = os.Stat(filepath.Join(in.Dir, "logs"))
 	b.Reflogs = err == nil
 	_, err = os.Stat(in.layout.Dir)
 	b.HooksDir = err == nil
 	b.Branches, b.Control = in.own, in.branches
+	if !b.Assumed {
+		b.Theirs = in.theirs()
+	}
 	return b.save()
+}
+
+// assumed reports whether an earlier version of Ward installed itself.
+func (in *installer) assumed() bool {
+	_, err := os.Stat(filepath.Join(in.Dir, config.Path))
+	return in.before.Assumed || !in.before.known && err == nil
 }
 
 // remember writes down a setting before its first change, and what it becomes.

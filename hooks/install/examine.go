@@ -16,7 +16,10 @@ import (
 	"git-ward/protocols/comms"
 )
 
-const mainName = "main"
+const (
+	mainName = "main"
+	auditRef = "refs/ward/audit" // without it no Ward has judged a push here
+)
 
 // examine finds out what the repository is, before anything is changed: one that Ward is to
 // make, one of Ward's, or a project's that can be adopted.
@@ -38,6 +41,9 @@ func (in *installer) examine(ctx context.Context) error {
 		return in.settled()
 	}
 	refs, err := in.refs(ctx)
+	if err == nil && !in.before.known && refs[auditRef] == "" {
+		err = in.place()
+	}
 	if err != nil {
 		return err
 	}
@@ -166,8 +172,8 @@ func (in *installer) inTheWay(refs map[string]string) error {
 	for ref := range refs {
 		name := strings.TrimPrefix(ref, heads)
 		switch {
-		case refs["refs/ward/audit"] == "" && (ref == "refs/notes/audit" || ref == "refs/notes/lessons" || ref == "refs/notes/certificates"):
-			return diag.Hint(fmt.Errorf("%s is the project's own, and Ward keeps notes of its own there", ref), "git --git-dir=%[1]s update-ref %[2]s-before %[2]s && git --git-dir=%[1]s update-ref -d %[2]s", in.Dir, ref)
+		case refs[auditRef] == "" && (ref == "refs/notes/audit" || ref == "refs/notes/lessons" || ref == "refs/notes/certificates" || strings.HasPrefix(ref, "refs/ward/")):
+			return diag.Hint(fmt.Errorf("%s is the project's own, and Ward keeps its own there", ref), "git --git-dir=%[1]s update-ref %[3]s %[2]s && git --git-dir=%[1]s update-ref -d %[2]s", in.Dir, ref, strings.Replace(ref, "refs/", "refs/kept/", 1))
 		case ref == heads+"agent", ref == heads+"rescue":
 			return diag.Hint(fmt.Errorf("the branch %s stands where the agent's %s/... are to be", name, name), "git --git-dir=%s branch -m %s NEW", in.Dir, name)
 		case strings.HasPrefix(ref, control+"/"), strings.HasPrefix(control, ref+"/"):

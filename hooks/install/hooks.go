@@ -28,6 +28,9 @@ func (in *installer) hooks(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := in.keepLinks(); err != nil {
+		return err
+	}
 	for _, name := range hookdir.Names {
 		path := in.layout.Path(name)
 		if path == filepath.Join(in.layout.Dir, name) {
@@ -52,7 +55,7 @@ func (in *installer) installHook(ctx context.Context, path, name string, want []
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err != nil || !bytes.Equal(have, want) {
+	if err != nil || !bytes.Equal(have, want) || in.linked(path) != "" {
 		err := in.do(change("install", "%s%s", rel, layoutWords(path, name)), func() error { return atomicfile.Write(path, want, 0o755) })
 		if err != nil {
 			return err
@@ -78,8 +81,9 @@ func layoutWords(path, name string) string {
 // wrong $0; that one moves, too.
 func (in *installer) keepChained(name string) error {
 	path, chained := filepath.Join(in.layout.Dir, name), in.layout.Chained(name)
+	ward := hookdir.IsWard(path) && in.linked(path) == ""
 	for _, from := range []string{path, path + ".chained"} {
-		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) || err == nil && from == path && hookdir.IsWard(from) {
+		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) || err == nil && from == path && ward || from != path && !in.assumed() {
 			continue
 		} else if err != nil {
 			return err

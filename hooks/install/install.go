@@ -47,6 +47,11 @@ func (r *Report) warn(err error) { r.Warnings = append(r.Warnings, err) }
 // changed.
 func Run(ctx context.Context, want Request) (*Report, error) {
 	in := newInstaller(want)
+	unlock, err := in.lock(ctx)
+	if err != nil {
+		return in.report, err
+	}
+	defer unlock()
 	for _, step := range []func(context.Context) error{
 		in.examine, in.findLayout, in.repository, in.wardFiles, in.updateSettings, in.hooks, in.gitSettings, in.content, in.genesis, in.share, in.giveToOwner, in.look,
 	} {
@@ -100,8 +105,10 @@ func (in *installer) findLayout(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	in.layout, err = hookdir.Find(in.Dir, named)
-	return err
+	if in.layout, err = hookdir.Find(in.Dir, named); err != nil {
+		return err
+	}
+	return in.relativeLinks()
 }
 
 // loaded are the settings that count, or that would.

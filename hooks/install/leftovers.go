@@ -1,18 +1,29 @@
 package install
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/hookdir"
 )
 
+// inWard are names of temporary files in ward/.
+var inWard = regexp.MustCompile(`^\.(config\.toml|config\.before|door\.key|before\.json|receive\.config)\.\d+$`)
+
 // leftovers are the temporary files of an init that was killed while it wrote a file
-// (internal/atomicfile), by the directory that they are in.
+// (internal/atomicfile). One that was there before Ward is somebody's.
 func (in *installer) leftovers() (paths []string) {
 	for dir, names := range map[string]*regexp.Regexp{
 		in.Dir:                        regexp.MustCompile(`^\.config\.\d+$`),
 		in.layout.Dir:                 regexp.MustCompile(`^\.(pre-receive|post-receive)\.\d+$`),
-		filepath.Join(in.Dir, "ward"): regexp.MustCompile(`^\.(config\.toml|config\.before|door\.key|before\.json|receive\.config)\.\d+$`),
+		filepath.Join(in.Dir, "ward"): inWard,
 	} {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
@@ -24,7 +35,32 @@ func (in *installer) leftovers() (paths []string) {
 			}
 		}
 	}
-	return paths
+	slices.Sort(paths)
+	return slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(in.before.Theirs, hookdir.Relative(in.Dir, path)) })
+}
+
+// theirs are files that are named as if an init had left them, before there was one.
+func (in *installer) theirs() (rel []string) {
+	for _, path := range in.leftovers() {
+		if path = hookdir.Relative(in.Dir, path); !strings.HasPrefix(path, "ward/") {
+			rel = append(rel, path)
+		}
+	}
+	return rel
+}
+
+// place refuses a ward/ of somebody else's: what lies in it would go with Ward's removal.
+func (in *installer) place() error {
+	entries, err := os.ReadDir(filepath.Join(in.Dir, "ward"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	at := slices.IndexFunc(entries, func(e os.DirEntry) bool { return e.Name() != "pending" && !inWard.MatchString(e.Name()) })
+	if err != nil || at >= 0 {
+		err = fmt.Errorf("%s is not Ward's, and stands in its place", filepath.Join(in.Dir, "ward"))
+		return diag.Hint(err, "mv %[1]s/ward %[1]s/ward.theirs", in.Dir)
+	}
+	return nil
 }
 
 // sweep removes them.

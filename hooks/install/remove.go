@@ -27,7 +27,7 @@ type Plan struct {
 	Lost  []string // what nobody has after it, in words
 	Stays []string // what is left behind, in words, with what would take it away
 
-	dir string
+	want Removal
 }
 
 // Step is one change of a plan. Done twice it does no harm, so that a removal which was
@@ -52,7 +52,7 @@ type remover struct {
 // ward/ goes, and with Purge the refs that Ward made. What was merged into the
 // project's branches stays.
 func PlanRemoval(ctx context.Context, want Removal) (*Plan, error) {
-	r := &remover{installer: newInstaller(Request{Dir: want.Dir}), plan: &Plan{dir: want.Dir}, purge: want.Purge}
+	r := &remover{installer: newInstaller(Request{Dir: want.Dir}), plan: &Plan{want: want}, purge: want.Purge}
 	entries, err := os.ReadDir(r.Dir)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func PlanRemoval(ctx context.Context, want Removal) (*Plan, error) {
 	if err := r.findInstalled(ctx); err != nil {
 		return nil, err
 	}
-	if !r.installed() && len(r.leftovers()) == 0 {
+	if !r.installed() {
 		return r.plan, r.refs(ctx) // some may be left
 	}
 	if left := r.leftovers(); len(left) > 0 {
@@ -83,13 +83,23 @@ func PlanRemoval(ctx context.Context, want Removal) (*Plan, error) {
 	return r.plan, nil
 }
 
-// Carry carries a plan out, and tells of each step. No launcher may run meanwhile.
+// Carry carries a plan out, and tells of each step. No launcher may run meanwhile, nor
+// another init.
 func (p *Plan) Carry(ctx context.Context, did func(Change)) error {
-	if _, err := os.Stat(filepath.Join(p.dir, "ward")); err == nil {
-		lock, err := flock.File(ctx, filepath.Join(p.dir, launchLock), 0)
+	dir := p.want.Dir
+	held, err := lockDir(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if err := p.holds(ctx); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ward")); err == nil && len(p.Steps) > 0 {
+		lock, err := flock.File(ctx, filepath.Join(dir, launchLock), 0)
 		if errors.Is(err, flock.ErrHeld) {
 			lock.Close()
-			return diag.Hint(fmt.Errorf("the agent runs on %s", p.dir), "git ward launch stop --bare %s", p.dir)
+			return diag.Hint(fmt.Errorf("the agent runs on %s", dir), "git ward launch stop --bare %s", dir)
 		}
 		if err != nil {
 			return err
@@ -103,6 +113,15 @@ func (p *Plan) Carry(ctx context.Context, did func(Change)) error {
 		did(s.Change)
 	}
 	return nil
+}
+
+// holds refuses a plan of what an init or another removal has changed since.
+func (p *Plan) holds(ctx context.Context) error {
+	now, err := PlanRemoval(ctx, p.want)
+	if err == nil && !slices.EqualFunc(p.Steps, now.Steps, func(a, b Step) bool { return a.Change == b.Change }) {
+		err = diag.Hint(fmt.Errorf("%s was changed while Ward's removal was planned", p.want.Dir), "git ward init --remove --bare %s again", p.want.Dir)
+	}
+	return err
 }
 
 func (r *remover) step(c Change, do func() error) { r.plan.Steps = append(r.plan.Steps, Step{c, do}) }
@@ -129,8 +148,20 @@ func (r *remover) findInstalled(ctx context.Context) error {
 
 // installed reports whether anything of Ward's but refs is in the repository.
 func (r *remover) installed() bool {
+	return r.before.known || r.guarded() || r.wards()
+}
+
+// guarded reports whether an init came so far as to change settings of git's: before that
+// it writes down what stood, or, an earlier version, has its own settings.
+func (r *remover) guarded() bool {
+	_, err := os.Lstat(filepath.Join(r.Dir, config.Path))
+	return err == nil || slices.ContainsFunc(hookdir.Names, func(name string) bool { return hookdir.IsWard(r.layout.Path(name)) })
+}
+
+// wards reports whether ward/ is there, and Ward's.
+func (r *remover) wards() bool {
 	_, err := os.Lstat(filepath.Join(r.Dir, "ward"))
-	return err == nil || r.before.known || slices.ContainsFunc(hookdir.Names, func(name string) bool { return hookdir.IsWard(r.layout.Path(name)) })
+	return err == nil && (r.before.known || r.guarded() || r.place() == nil)
 }
 
 // modesBack gives paths that were opened to a group their old modes.
@@ -166,7 +197,7 @@ func (r *remover) reflogs(context.Context) error {
 // files removes ward/, and last in it the record of what stood before.
 func (r *remover) files(context.Context) error {
 	ward := filepath.Join(r.Dir, "ward")
-	if _, err := os.Lstat(ward); err != nil {
+	if !r.wards() {
 		return nil
 	}
 	r.plan.Lost = append(r.plan.Lost, "the settings in ward/config.toml, and the door's key")

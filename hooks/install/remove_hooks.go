@@ -33,6 +33,9 @@ func (r *remover) hooksBack(context.Context) error {
 			r.step(change("remove", "%s", hookdir.Relative(r.Dir, stale)), func() error { return removeAgain(stale) })
 		}
 	}
+	if err := r.linksBack(); err != nil {
+		return err
+	}
 	dir := hookdir.ChainedDir(r.layout.Dir)
 	if _, err := os.Lstat(dir); err == nil {
 		r.step(change("remove", "%s/", hookdir.Relative(r.Dir, dir)), func() error { return removeLinks(dir) })

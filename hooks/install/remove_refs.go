@@ -15,7 +15,7 @@ import (
 
 // kinds are the refs that Ward makes, and what is lost with them.
 var kinds = []struct{ prefix, what string }{
-	{"refs/ward/audit", "the audit: who pushed what, and what was refused"},
+	{auditRef, "the audit: who pushed what, and what was refused"},
 	{"refs/ward/uow/", "the journals of units of work: their budgets, claims and states"},
 	{"refs/ward/record/", "the records of units of work: evidence, plans, learnings, post-mortems"},
 	{"refs/ward/", "what else the host noted"},
@@ -138,7 +138,7 @@ func (r *remover) agentBranches(ctx context.Context, all map[string]string) (lis
 func ownBranches(refs map[string]string) (list []string) {
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
 		below := strings.HasPrefix(ref, heads+"agent/") || strings.HasPrefix(ref, heads+"rescue/")
-		if below && (refs["refs/ward/audit"] == "" || !agents.MatchString(ref)) {
+		if below && (refs[auditRef] == "" || !agents.MatchString(ref)) {
 			list = append(list, ref)
 		}
 	}

@@ -55,7 +55,7 @@ func (r *remover) assume(ctx context.Context) {
 	if r.before.Settings == nil {
 		r.before.Settings = map[string]setting{}
 	}
-	if r.before.known && !r.before.Assumed {
+	if r.before.known && !r.before.Assumed || !r.before.known && !r.guarded() {
 		return
 	}
 	ours := map[string][]string{"receive.hideRefs": hiddenRefs}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -68,6 +69,18 @@ func TestRemoves(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
+		"one program for all hooks": func(dir string) {
+			for _, name := range []string{"post-receive", "post-update"} {
+				if err := os.Symlink("pre-receive", filepath.Join(dir, "hooks", name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"names of Ward's making": func(dir string) {
+			overwrite(t, filepath.Join(dir, "hooks/pre-receive.chained"), "#!/bin/sh\nexit 1\n") // git never ran it
+			overwrite(t, filepath.Join(dir, "hooks/.pre-receive.123"), "theirs")
+			overwrite(t, filepath.Join(dir, ".config.55"), "theirs")
+		},
 		"a branch of the agent's name": func(dir string) { gitIn(t, dir, "branch", "agent/smith", "topic") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,6 +134,67 @@ func TestRemovesInTwo(t *testing.T) {
 	take(t, want.Dir)
 	if got := gitIn(t, want.Dir, "for-each-ref"); got != before["refs"] {
 		t.Error(got)
+	}
+}
+
+// TestBesideAnother: two inits at once are two after another, and a removal that was planned
+// before an init is not carried out after it.
+func TestBesideAnother(t *testing.T) {
+	want := request(t, project(t, "master"))
+	before := state(t, want.Dir)
+	var both sync.WaitGroup
+	for range 3 {
+		both.Go(func() {
+			if _, err := Run(t.Context(), want); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	if got := gitIn(t, want.Dir, "rev-list", "--count", "refs/ward/audit"); got != "1" {
+		t.Errorf("%s records of one beginning", got)
+	}
+	plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir, Purge: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	take(t, want.Dir)
+	if err := plan.Carry(t.Context(), func(Change) {}); err == nil || !strings.Contains(err.Error(), "was changed while Ward's removal was planned") {
+		t.Error(err)
+	}
+	if diff := differ(before, state(t, want.Dir)); len(diff) > 0 {
+		t.Error(diff)
+	}
+}
+
+// TestRemovesNothing: an init that was killed before it wrote anything down has changed no
+// setting, and a ward/ that Ward did not make is no Ward's to remove.
+func TestRemovesNothing(t *testing.T) {
+	dir := project(t, "master")
+	gitIn(t, dir, "config", "gc.auto", "0")
+	gitIn(t, dir, "config", "--add", "receive.hideRefs", hiddenRefs[0])
+	before := state(t, dir)
+	if err := os.MkdirAll(filepath.Join(dir, "ward/pending"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	take(t, dir)
+	if diff := differ(before, state(t, dir)); len(diff) > 0 {
+		t.Error(diff)
+	}
+	for _, theirs := range []string{"ward", "ward/notes"} {
+		dir := project(t, "master")
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, theirs)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		overwrite(t, filepath.Join(dir, theirs), "theirs")
+		before := state(t, dir)
+		if _, err := Run(t.Context(), request(t, dir)); err == nil || !strings.Contains(err.Error(), "stands in its place") {
+			t.Error(err)
+		}
+		take(t, dir)
+		if diff := differ(before, state(t, dir)); len(diff) > 0 {
+			t.Error(diff)
+		}
 	}
 }
 

@@ -21,6 +21,19 @@ func File(ctx context.Context, path string, patience time.Duration) (*os.File, e
 	if err != nil {
 		return nil, err
 	}
+	return lock(ctx, f, patience)
+}
+
+// Within is File for what is there already, such as a directory.
+func Within(ctx context.Context, path string, patience time.Duration) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return lock(ctx, f, patience)
+}
+
+func lock(ctx context.Context, f *os.File, patience time.Duration) (*os.File, error) {
 	end := time.Now().Add(patience)
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -34,7 +47,7 @@ func File(ctx context.Context, path string, patience time.Duration) (*os.File, e
 			return nil, ctx.Err()
 		case !held && !errors.Is(err, unix.EINTR):
 			f.Close()
-			return nil, &os.PathError{Op: "flock", Path: path, Err: err}
+			return nil, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
 		}
 		time.Sleep(20 * time.Millisecond) // the kernel tells nobody that a lock is free but who blocks for it
 	}

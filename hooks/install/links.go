@@ -1,0 +1,105 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/hookdir"
+)
+
+// linked is the name of the hook that another one is a link to, in the same directory; ""
+// where it is none. People serve several hooks by one program so, which looks at $0.
+func (in *installer) linked(path string) string {
+	to, err := os.Readlink(path)
+	if err != nil {
+		return ""
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(in.layout.Dir, to)
+	}
+	name := filepath.Base(to)
+	if filepath.Clean(to) == filepath.Join(in.layout.Dir, name) && slices.Contains(hookdir.Names, name) {
+		return name
+	}
+	return ""
+}
+
+// keepLinks leads hooks that are links to one whose place Ward's takes to where that one
+// goes: Ward's would be run in their name. The link itself moves with its target, and a
+// link to it stays.
+func (in *installer) keepLinks() error {
+	entries, err := os.ReadDir(in.layout.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(in.layout.Dir, e.Name())
+		to := in.linked(path)
+		if to == "" || slices.Contains(hookdir.Names, e.Name()) || in.layout.Path(to) != filepath.Join(in.layout.Dir, to) {
+			continue
+		}
+		err := in.do(change("keep", "%s as a link to %s", hookdir.Relative(in.Dir, path), hookdir.Relative(in.Dir, in.layout.Chained(e.Name()))), func() error {
+			return in.moveLink(path, in.layout.Chained(e.Name()))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// relativeLinks refuses links to hooks that would lead to Ward's from wherever they move.
+func (in *installer) relativeLinks() error {
+	entries, err := os.ReadDir(in.layout.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(in.layout.Dir, e.Name())
+		if to, err := os.Readlink(path); err == nil && filepath.IsAbs(to) && in.linked(path) != "" {
+			return diag.Hint(fmt.Errorf("%s is a link to %s, which Ward's hook will be", path, to), "ln -sf %s %s", in.linked(path), path)
+		}
+	}
+	return nil
+}
+
+// moveLink moves a link into the directory of chained hooks, and leads there by another
+// one, which takes its place at once.
+func (in *installer) moveLink(path, chained string) error {
+	to, err := os.Readlink(path)
+	if err != nil {
+		return err
+	}
+	name, new := filepath.Base(path), filepath.Join(in.layout.Dir, "."+filepath.Base(path)+".ward")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(chained), 0o755), removeAgain(chained), removeAgain(new)); err != nil {
+		return err
+	}
+	return errors.Join(os.Symlink(to, chained), os.Symlink(led(in.layout.Dir, name), new), os.Rename(new, path))
+}
+
+// led is what such a link says.
+func led(dir, name string) string {
+	return filepath.Join("..", filepath.Base(hookdir.ChainedDir(dir)), name)
+}
+
+// linksBack plans their way back.
+func (r *remover) linksBack() error {
+	entries, err := os.ReadDir(hookdir.ChainedDir(r.layout.Dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		path, chained := filepath.Join(r.layout.Dir, e.Name()), r.layout.Chained(e.Name())
+		to, err := os.Readlink(path)
+		half := sameFile(path, chained) && !slices.Contains(hookdir.Names, e.Name()) // an init was killed
+		if err == nil && (to == led(r.layout.Dir, e.Name()) || half) {
+			r.step(change("put", "%s back as %s", hookdir.Relative(r.Dir, chained), hookdir.Relative(r.Dir, path)), func() error { return renameAgain(chained, path) })
+		}
+	}
+	return nil
+}

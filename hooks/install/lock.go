@@ -1,0 +1,57 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/flock"
+)
+
+// patience is how long a run waits for another one, which takes a second or two.
+const patience = 30 * time.Second
+
+// lockDir keeps two runs apart, of init or of its removal: each would take what the other
+// has half done for what stood before. It is the kernel's lock of the directory itself, so
+// that nothing of it stays.
+func lockDir(ctx context.Context, dir string) (*os.File, error) {
+	held, err := flock.Within(ctx, dir, patience)
+	if errors.Is(err, flock.ErrHeld) {
+		held.Close()
+		return nil, diag.Hint(fmt.Errorf("another git ward init works on %s", dir), "wait for it, or see who holds the directory: fuser -v %s", dir)
+	}
+	return held, err
+}
+
+// lock is lockDir for a run that may make the directory. One that was made for it goes
+// again when nothing comes to lie in it.
+func (in *installer) lock(ctx context.Context) (unlock func(), err error) {
+	nothing := func() {}
+	if in.DryRun {
+		return nothing, nil
+	}
+	_, err = os.Stat(in.Dir)
+	made := errors.Is(err, fs.ErrNotExist)
+	if made {
+		if err := os.MkdirAll(in.Dir, 0o777); err != nil {
+			return nil, err
+		}
+	}
+	held, err := lockDir(ctx, in.Dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nothing, nil // somebody else's, which examine refuses
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		if made {
+			os.Remove(in.Dir) // only an empty one can be
+		}
+		held.Close()
+	}, nil
+}
