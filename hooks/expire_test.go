@@ -22,6 +22,22 @@ func (b *unitBench) record(id, manifest, speaks string) string {
 	return strings.TrimSpace(b.Git("commit-tree", "-m", "record", "-p", root, "-p", speaks, tree))
 }
 
+// claim pushes a claim of a commit of the agent's branch, with the branch and a record
+// that speaks of the commit. Nothing else is on the record.
+func (b *unitBench) claim(id, work string) {
+	b.T.Helper()
+	ref := record.Prefix + id
+	tip, _, _ := strings.Cut(b.Git("ls-remote", "origin", ref), "\t")
+	if tip == "" {
+		empty := strings.TrimSpace(b.Git("hash-object", "-t", "tree", "-w", "/dev/null"))
+		tip = strings.TrimSpace(b.Git("commit-tree", "-m", "the record begins", empty))
+	}
+	in := byAgent(uow.MakeClaim)
+	in.Commit = work
+	in.Record = strings.TrimSpace(b.Git("commit-tree", "-m", "record", "-p", tip, "-p", work, tip+"^{tree}"))
+	b.step(id, in, "agent/D-1", in.Record+":"+ref)
+}
+
 // TestExpire: the PM drops the record of a unit that was put away, in one push with the
 // step of the journal that says what it was; the objects go with maintenance, and
 // nobody misses them.
@@ -31,9 +47,7 @@ func TestExpire(t *testing.T) {
 	ref := record.Prefix + "D-1.1"
 	b.step("D-1.1", byAgent(uow.Open))
 	b.step("D-1.1", byAgent(uow.Activate))
-	iterate := byAgent(uow.Iterate)
-	iterate.Layout = uow.RecordLayout
-	b.step("D-1.1", iterate)
+	b.step("D-1.1", byAgent(uow.Iterate))
 	work := b.work("one")
 	claim := byAgent(uow.MakeClaim)
 	claim.Commit, claim.Record = work, b.record("D-1.1", `{"artifacts":[],"loop_id":"D-1.1","schema_version":"2.0"}`, work)

@@ -46,7 +46,7 @@ func TestRecordWithItsWork(t *testing.T) {
 		}
 	}
 	refuse("record/unit: there is no unit D-1.1", root+":"+ref)
-	b.step("D-1.1", uow.Input{Event: uow.Open, Actor: uow.Agent, Reason: "DIRECTIVE_OPEN", Layout: uow.RecordLayout}, root+":"+ref, "--atomic")
+	b.step("D-1.1", uow.Input{Event: uow.Open, Actor: uow.Agent, Reason: "DIRECTIVE_OPEN"}, root+":"+ref, "--atomic")
 	b.step("D-1.1", uow.Input{Event: uow.Activate, Actor: uow.Agent, Reason: "WORK_STARTED"})
 	b.step("D-1.1", uow.Input{Event: uow.Iterate, Actor: uow.Agent, Reason: "ITERATION_STARTED"})
 	claim := b.advance("D-1.1", uow.Input{Event: uow.MakeClaim, Actor: uow.Agent, Reason: "WORK_CLAIMED", Commit: work, Record: claimed})
@@ -95,7 +95,7 @@ func TestKnownToARecordOnly(t *testing.T) {
 	p := b.Pair
 	main := strings.TrimSpace(p.Git("rev-parse", "origin/main"))
 	ref := record.Prefix + "D-1.1"
-	b.step("D-1.1", uow.Input{Event: uow.Open, Actor: uow.Agent, Reason: "DIRECTIVE_OPEN", Layout: uow.RecordLayout})
+	b.step("D-1.1", uow.Input{Event: uow.Open, Actor: uow.Agent, Reason: "DIRECTIVE_OPEN"})
 	root := lone(p, files{"LEARNINGS.md": "# Learnings\n"})
 	work := rawCommit(p, files{"conf": aToken}, "work", main)
 	tip := on(p, files{"transcripts/conf": aToken, "transcripts/up": "../../etc", "research/ci": "on: push\n"}, root, work)

@@ -34,9 +34,7 @@ func TestMergeRight(t *testing.T) {
 	b.step("D-1.1", byAgent(uow.Activate))
 	b.step("D-1.1", byAgent(uow.Iterate))
 	c := b.work("hello")
-	claim := byAgent(uow.MakeClaim)
-	claim.Commit = c
-	b.step("D-1.1", claim, "agent/D-1")
+	b.claim("D-1.1", c)
 	refused := func(want string, refspec string) {
 		t.Helper()
 		if out, err := b.AgentPush(refspec); err == nil || !strings.Contains(out, want) {
@@ -81,7 +79,7 @@ func TestEvidence(t *testing.T) {
 	}
 	refused := func(want string) {
 		t.Helper()
-		if out, err := b.AgentPush("+agent/D-1"); err == nil || !strings.Contains(out, want) {
+		if out, err := b.AgentPush("+agent/D-1:refs/heads/agent/old"); err == nil || !strings.Contains(out, want) {
 			t.Fatalf("wanted %q: %v\n%s", want, err, out)
 		}
 		b.Git("reset", "-q", "--hard", "HEAD~1")
@@ -89,7 +87,7 @@ func TestEvidence(t *testing.T) {
 	good := loop.Artifact{Path: dir + "/tests.txt", SHA256: loop.Digest([]byte(log)), Role: "log"}
 	b.Commit(dir+"/tests.txt", log)
 	b.Commit("evidence/D-1/loop/manifest.json", manifest(good))
-	if out, err := b.AgentPush("agent/D-1"); err != nil {
+	if out, err := b.AgentPush("agent/D-1:refs/heads/agent/old"); err != nil {
 		t.Fatal(out)
 	}
 	b.Commit("evidence/D-1/loop/manifest.json", manifest(loop.Artifact{Path: good.Path, SHA256: strings.Repeat("0", 64), Role: "log"}))

@@ -23,15 +23,15 @@ type unitBench struct {
 	tips  map[string]string      // journal's ref to its tip, as the agent knows it
 	last  map[string]*uow.Record // the same, as records
 
-	claims     map[string]string // unit and commit to the hash of the claim's record
-	deviations []string          // of the next verdicts
-	additions  []string          // of the next verdicts
-	accepted   []string          // of the next verdicts
+	claims     map[string]*uow.Record // unit and commit to the record of the claim
+	deviations []string               // of the next verdicts
+	additions  []string               // of the next verdicts
+	accepted   []string               // of the next verdicts
 }
 
 func newUnits(t *testing.T) *unitBench {
 	p := newPair(t)
-	b := &unitBench{Pair: p, clone: git.Open(filepath.Join(p.Work, ".git")), tips: map[string]string{}, last: map[string]*uow.Record{}, claims: map[string]string{}}
+	b := &unitBench{Pair: p, clone: git.Open(filepath.Join(p.Work, ".git")), tips: map[string]string{}, last: map[string]*uow.Record{}, claims: map[string]*uow.Record{}}
 	b.direct(directiveText)
 	return b
 }
@@ -105,7 +105,7 @@ func (b *unitBench) push(id string, data []byte, agent bool, more ...string) (st
 		}
 		b.last[ref] = r
 		if r.Event == uow.MakeClaim {
-			b.claims[id+" "+r.Claim.Commit] = r.Hash
+			b.claims[id+" "+r.Claim.Commit] = r
 		}
 	}
 	return out, err
@@ -169,7 +169,9 @@ func (b *unitBench) verdict(id, commit, fence string, met bool) {
 	run := loop.Trial{Criteria: []loop.Outcome{{Criterion: p.Commands[0].Text, Command: p.Commands[0].Command, Met: met, ExitCode: map[bool]int{true: 0, false: 1}[met]}}}
 	v := loop.Judge(p, []loop.Trial{run, run})
 	v.Commit, v.Fence = commit, fence
-	v.Claim = b.claims[id+" "+commit]
+	if claim := b.claims[id+" "+commit]; claim != nil {
+		v.Claim, v.Record = claim.Hash, claim.Claim.Record
+	}
 	v.Deviations = append(v.Deviations, b.deviations...)
 	v.Additions, v.Accepted = b.additions, b.accepted
 	line, err := v.Line()
@@ -216,9 +218,9 @@ func TestUnitOfWork(t *testing.T) {
 	b.step("D-1.1", byAgent(uow.Iterate))
 	c1 := b.work("one")
 	claim := byAgent(uow.MakeClaim)
-	claim.Commit = c1
+	claim.Commit, claim.Record = c1, strings.Repeat("e", 40)
 	b.refused("D-1.1", b.advance("D-1.1", claim), true, "is not a commit of this repository")
-	b.step("D-1.1", claim, "agent/D-1")
+	b.claim("D-1.1", c1)
 	b.refused("D-1.1", b.advance("D-1.1", byAgent(uow.Complete)), true, "uow/verdict")
 	b.verdict("D-1.1", c1, "podman", false)
 	b.refused("D-1.1", b.advance("D-1.1", byAgent(uow.Complete)), true, "uow/verdict")

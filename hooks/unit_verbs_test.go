@@ -45,10 +45,9 @@ func TestPilot(t *testing.T) {
 	b.uow("D-1.1 ACTIVE", "resume", "--reason", "HOLD_LIFTED", "D-1.1")
 	b.catchUp("D-1.1")
 	b.step("D-1.1", byAgent(uow.Iterate))
-	claim := byAgent(uow.MakeClaim)
-	claim.Commit = b.work("one")
-	b.step("D-1.1", claim, "agent/D-1")
-	b.verdict("D-1.1", claim.Commit, "podman", false)
+	work := b.work("one")
+	b.claim("D-1.1", work)
+	b.verdict("D-1.1", work, "podman", false)
 	lock := uow.Input{Event: uow.Block, Actor: uow.Agent, Reason: "AMBIGUITY_LOCK", Interactions: 200}
 	b.step("D-1.1", lock)
 	b.uow("! a clarification needs words", "clarify", "--reason", "CLARIFIED", "D-1.1")
@@ -69,7 +68,7 @@ func TestPilot(t *testing.T) {
 	b.uow("a dead letter", "waive", "--deny", "--reason", "NOT_WORTH_IT", "D-1.1")
 	b.uow("D-1.2 PENDING", "fork", "--reason", "NEW_ATTEMPT", "D-1.1")
 	b.uow("! D-1.2 exists already", "fork", "--reason", "NEW_ATTEMPT", "D-1.1")
-	out := b.uow("NONE on "+claim.Commit[:12], "show", "D-1.1")
+	out := b.uow("NONE on "+work[:12], "show", "D-1.1")
 	for _, want := range []string{"residual", "iterations 0..0", "the file is called hello", "iterations 1 of 2", "AMBIGUITY_LOCK"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -98,11 +97,10 @@ func TestPulse(t *testing.T) {
 	b.step("D-1.1", byAgent(uow.Open))
 	b.step("D-1.1", byAgent(uow.Activate))
 	b.step("D-1.1", byAgent(uow.Iterate))
-	claim := byAgent(uow.MakeClaim)
-	claim.Commit = b.work("hello")
-	b.step("D-1.1", claim, "agent/D-1")
-	b.verdict("D-1.1", claim.Commit, "podman", true)
-	if out, err := b.AgentPush(claim.Commit + ":main"); err == nil || !strings.Contains(out, "a sign of the PM is due: git ward uow heartbeat D-1.1") {
+	work := b.work("hello")
+	b.claim("D-1.1", work)
+	b.verdict("D-1.1", work, "podman", true)
+	if out, err := b.AgentPush(work + ":main"); err == nil || !strings.Contains(out, "a sign of the PM is due: git ward uow heartbeat D-1.1") {
 		t.Fatal(out)
 	}
 	forged := *b.last[uow.RefPrefix+"D-1.1"]
@@ -120,7 +118,7 @@ func TestPulse(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	b.step("D-1.1", byAgent(uow.Iterate))
-	if out, err := b.AgentPush(claim.Commit + ":main"); err != nil {
+	if out, err := b.AgentPush(work + ":main"); err != nil {
 		t.Fatal(out)
 	}
 	b.step("D-1.1", byAgent(uow.Complete))
@@ -136,10 +134,9 @@ func TestStatus(t *testing.T) {
 	b.step("D-1.1", byAgent(uow.Activate))
 	for i, met := range []bool{false, true} {
 		b.step("D-1.1", byAgent(uow.Iterate))
-		claim := byAgent(uow.MakeClaim)
-		claim.Commit = b.work(fmt.Sprint("file", i))
-		b.step("D-1.1", claim, "agent/D-1")
-		b.verdict("D-1.1", claim.Commit, "podman", met)
+		work := b.work(fmt.Sprint("file", i))
+		b.claim("D-1.1", work)
+		b.verdict("D-1.1", work, "podman", met)
 	}
 	out := b.Run(b.Work, "git-ward", "status", "--bare", b.Bare)
 	for _, want := range []string{"nothing runs on", "D-1.1 ACTIVE, iteration 2, 0 of 2 iterations left", "left: 0 iterations, 2 claims", "iterations 0..1", "last verdict: EXACT"} {

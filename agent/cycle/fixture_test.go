@@ -61,7 +61,7 @@ func newSite(t *testing.T, lines string, earlier int64) *site {
 	s.git(s.bare, "", "update-ref", "refs/heads/main", s.git(s.bare, "first\n", "commit-tree", tree))
 	s.open()
 	s.journal = s.store.NewJournal(uow.ID{Directive: "D-1", K: 1})
-	s.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN", Layout: uow.RecordLayout})
+	s.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
 	s.step(uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"})
 	s.must(s.work.Begin(s.Context(), s.journal, nil))
 	return s

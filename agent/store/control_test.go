@@ -37,7 +37,7 @@ func TestControl(t *testing.T) {
 	u := &unit{T: t, store: s, journal: s.NewJournal(uow.ID{Directive: "D-1", K: 1})}
 	mark := s.Mark()
 	u.begin()
-	u.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN", Layout: uow.RecordLayout})
+	u.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
 	u.write("y.go", "package x\n")
 	commit, err := u.work.Iterate(t.Context(), 1, "")
 	u.must(err)

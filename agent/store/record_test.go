@@ -29,7 +29,7 @@ func newUnit(t *testing.T) *unit {
 	u := &unit{T: t, store: newStore(t)}
 	u.journal = u.store.NewJournal(uow.ID{Directive: "D-1", K: 1})
 	u.begin()
-	u.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN", Layout: uow.RecordLayout})
+	u.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
 	u.step(uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"})
 	return u
 }

@@ -35,7 +35,7 @@ func (b *loopBench) past(main string, n int) {
 		s.add(b.unit.journal.ID.Ref(), "", "", uow.Subject(r), map[string][]byte{uow.File: data})
 		last = r
 	}
-	step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN", Layout: uow.RecordLayout})
+	step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
 	step(uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"})
 	fmt.Fprintf(notes, "commit %s\ncommitter Ward <ward@localhost> 1795251600 +0000\ndata 0\n", loop.VerdictsRef)
 	for _, c := range claims {

@@ -63,7 +63,7 @@ func (u *unit) open(ctx context.Context) error {
 	if id.K > 1 {
 		reason = uow.DirectiveEdited
 	}
-	return u.step(ctx, uow.Input{Event: uow.Open, Reason: reason, Layout: uow.RecordLayout})
+	return u.step(ctx, uow.Input{Event: uow.Open, Reason: reason})
 }
 
 func (u *unit) declare() {

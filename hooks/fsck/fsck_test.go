@@ -187,7 +187,7 @@ var damages = []struct {
 		name: "a verdict that was copied",
 		damage: func(g *guarded) {
 			claim := g.unit("D-1.1", uow.Iterate, uow.MakeClaim)
-			v := loop.Verdict{Unit: "D-1.1", Commit: claim.Claim.Commit, DirectiveHash: claim.DirectiveHash, Claim: claim.Hash, Verdict: loop.None}
+			v := loop.Verdict{Unit: "D-1.1", Commit: claim.Claim.Commit, DirectiveHash: claim.DirectiveHash, Claim: claim.Hash, Record: claim.Claim.Record, Verdict: loop.None}
 			g.verdict(claim.Claim.Commit, v) // as it should be
 			g.verdict(g.git("rev-parse", "main^"), v)
 		},
@@ -268,8 +268,8 @@ func match(t *testing.T, what string, found, want []string) {
 func TestCounts(t *testing.T) {
 	g := newGuarded(t)
 	claim := g.unit("D-1.1", uow.Iterate, uow.MakeClaim)
-	g.verdict(claim.Claim.Commit, loop.Verdict{Unit: "D-1.1", Commit: claim.Claim.Commit, DirectiveHash: claim.DirectiveHash, Claim: claim.Hash, Verdict: loop.None})
-	if found, r := g.findings(Options{}); len(found) > 0 || r.Records != 6 || r.UnitRecords != 4 || r.Verdicts != 1 || r.Notes != 6 {
+	g.verdict(claim.Claim.Commit, loop.Verdict{Unit: "D-1.1", Commit: claim.Claim.Commit, DirectiveHash: claim.DirectiveHash, Claim: claim.Hash, Record: claim.Claim.Record, Verdict: loop.None})
+	if found, r := g.findings(Options{}); len(found) > 0 || r.Records != 7 || r.UnitRecords != 4 || r.Verdicts != 1 || r.Notes != 7 {
 		t.Errorf("%q %+v", found, r)
 	}
 }

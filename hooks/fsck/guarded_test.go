@@ -13,6 +13,7 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 )
 
@@ -153,12 +154,30 @@ func (g *guarded) unit(name string, events ...uow.Event) *uow.Record {
 		}
 		if event == uow.MakeClaim {
 			in.Commit = g.tip("refs/heads/main")
+			in.Record = g.papers(name, in.Commit)
 		}
 		id, next := g.next(name, in)
 		g.journal(id, next, "")
 		last = next
 	}
 	return last
+}
+
+// papers pushes a unit's record, with nothing in it, whose tip speaks of a commit of
+// the work.
+func (g *guarded) papers(name, work string) string {
+	g.t.Helper()
+	empty := g.git("hash-object", "-t", "tree", "-w", "/dev/null")
+	root, err := g.CommitTree(git.Ward, empty, "", g.when, "root")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	speaks, err := g.CommitMerge(git.Ward, empty, []string{root, work}, g.when, "claim")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.push(record.Prefix+name, speaks)
+	return speaks
 }
 
 // journal pushes a record; with forged, a text in its place.

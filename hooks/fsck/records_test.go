@@ -66,7 +66,7 @@ func (r *recorded) commit(speaks string, files map[string]string) string {
 
 func (r *recorded) iteration(n int) {
 	r.t.Helper()
-	_, next := r.next("D-1.1", uow.Input{Event: uow.Iterate, Actor: uow.Agent, Reason: "ITERATION_STARTED", Interactions: 1, Layout: uow.RecordLayout})
+	_, next := r.next("D-1.1", uow.Input{Event: uow.Iterate, Actor: uow.Agent, Reason: "ITERATION_STARTED", Interactions: 1})
 	r.journal(r.id, next, "")
 	text := fmt.Sprintf("work %d\n", n)
 	work := r.guarded.commit(r.onto(), "work.txt", text)

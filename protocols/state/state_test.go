@@ -89,7 +89,7 @@ var (
 )
 
 func claim(commit string) uow.Input {
-	return uow.Input{Event: uow.MakeClaim, Actor: uow.Agent, Reason: "WORK_CLAIMED", Commit: commit, Interactions: 1}
+	return uow.Input{Event: uow.MakeClaim, Actor: uow.Agent, Reason: "WORK_CLAIMED", Commit: commit, Record: strings.Repeat("e", 40), Interactions: 1}
 }
 
 // verdict is a line of a note.

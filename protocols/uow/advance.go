@@ -26,7 +26,7 @@ type Input struct {
 }
 
 // Present is the layout of units that open now.
-const Present = FirstLayout
+const Present = RecordLayout
 
 // oldJournal states that a journal began in the first layout, which only the proof of a
 // journal by itself takes on its word: no new one may.

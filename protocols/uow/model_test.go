@@ -151,6 +151,9 @@ func (l *life) draw(e Event) Input {
 	}
 	if e == MakeClaim {
 		in.Commit = rapid.SampledFrom([]string{strings.Repeat("c", 40), strings.Repeat("d", 40)}).Draw(l.t, "commit")
+		if rapid.IntRange(0, 19).Draw(l.t, "record") > 0 {
+			in.Record = strings.Repeat("e", 40)
+		}
 	}
 	return in
 }
@@ -281,7 +284,7 @@ func journal(t *testing.T) (records []*Record, files [][]byte) {
 		{Event: Open, Actor: Agent, Reason: "DIRECTIVE_OPEN"},
 		{Event: Activate, Actor: Agent, Reason: "WORK_STARTED"},
 		{Event: Iterate, Actor: Agent, Reason: "ITERATION_STARTED"},
-		{Event: MakeClaim, Actor: Agent, Reason: "WORK_CLAIMED", Commit: strings.Repeat("c", 40), Interactions: 7},
+		{Event: MakeClaim, Actor: Agent, Reason: "WORK_CLAIMED", Commit: strings.Repeat("c", 40), Record: strings.Repeat("e", 40), Interactions: 7},
 		{Event: Heartbeat, Actor: PM, Reason: "PULSE_ACKNOWLEDGED", Note: "go on, it's fine: < > & \u2028 ü"},
 		{Event: Complete, Actor: Agent, Reason: "LOOP_CONVERGED"},
 		{Event: Refine, Actor: Agent, Reason: "ANALYSIS_STARTED"},

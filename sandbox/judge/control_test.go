@@ -144,7 +144,7 @@ func TestJudgeRecord(t *testing.T) {
 		{"not there", strings.Repeat("1", 40), "the commit of the record that the claim names is not there"},
 		{"right", speaks, ""},
 	} {
-		c.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED", Layout: uow.RecordLayout})
+		c.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
 		c.step(uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: work, Record: step.record})
 		all := c.verdicts(work)
 		v := all[len(all)-1]

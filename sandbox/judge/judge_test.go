@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/verifier"
 )
@@ -112,6 +113,9 @@ func (c *court) step(in uow.Input) {
 	if in.Time = time.Now(); in.Actor == "" {
 		in.Actor = uow.Agent
 	}
+	if in.Event == uow.MakeClaim && in.Record == "" {
+		in.Record = c.record(in.Commit)
+	}
 	world := uow.World{Main: &uow.Main{DirectiveHash: c.directive.Hash(), Total: uow.Totals(10), Policy: uow.DefaultPolicy()}}
 	r, found := uow.Advance(uow.ID{Directive: "D-1", K: 1}, c.last, in, world)
 	if len(found) > 0 {
@@ -130,6 +134,21 @@ func (c *court) step(in uow.Input) {
 	}
 	c.tip = c.host(args...)
 	c.host("update-ref", "refs/ward/uow/D-1.1", c.tip)
+}
+
+// record puts a commit that speaks of one of the work on the unit's record, with no
+// papers in it.
+func (c *court) record(work string) string {
+	c.t.Helper()
+	ref := record.Ref(uow.ID{Directive: "D-1", K: 1})
+	empty := c.run(c.bare, "", "git", "mktree")
+	tip := c.host("for-each-ref", "--format=%(objectname)", ref)
+	if tip == "" {
+		tip = c.host("commit-tree", "-m", "root", empty)
+	}
+	speaks := c.host("commit-tree", "-m", "claim", "-p", tip, "-p", work, empty)
+	c.host("update-ref", ref, speaks)
+	return speaks
 }
 
 // claim pushes the working tree and claims it.
