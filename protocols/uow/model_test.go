@@ -470,3 +470,18 @@ func TestLayouts(t *testing.T) {
 		}
 	}
 }
+
+// Only the proof of a journal by itself believes that one began without a record: who is
+// given a new journal of that kind refuses it.
+func TestNewJournalsHaveRecords(t *testing.T) {
+	world := World{alone: true, Main: &Main{DirectiveHash: strings.Repeat("a", 64), Total: Totals(3), Policy: DefaultPolicy()}}
+	in := Input{Event: Open, Actor: Agent, Reason: "DIRECTIVE_OPEN", Time: time.Unix(0, 0), Layout: oldJournal}
+	old, found := Advance(ID{"D-1", 1}, nil, in, world)
+	if len(found) > 0 || len(Step(nil, old, world)) > 0 {
+		t.Fatal(found)
+	}
+	world.alone = false
+	if found := Step(nil, old, world); len(found) != 1 || found[0].Rule != "uow/layout" {
+		t.Error(found)
+	}
+}
