@@ -7,6 +7,7 @@ import (
 
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 )
 
@@ -21,8 +22,9 @@ func (b *unitBench) claimed() (commit string) {
 	return commit
 }
 
-// certificate is one that claims EXACT for a commit, as evidence of iteration n.
-func (b *unitBench) certificate(commit string, n int) {
+// certificate is one that claims EXACT for a commit, as evidence of iteration n: what to
+// push to put it on the record.
+func (b *unitBench) certificate(commit string, n int) (refspec string) {
 	b.T.Helper()
 	zero, _ := loop.ParseResidual("0")
 	met := true
@@ -32,8 +34,9 @@ func (b *unitBench) certificate(commit string, n int) {
 	if err != nil {
 		b.T.Fatal(err)
 	}
-	b.Git("switch", "-q", "agent/D-1")
-	b.Commit(loop.IterationDir("D-1", n)+"/"+loop.CertificateFile, string(data))
+	ref := record.Prefix + "D-1.1"
+	tip, _, _ := strings.Cut(b.Git("ls-remote", "origin", ref), "\t")
+	return on(b.Pair, files{loop.IterationDir("D-1", n) + "/" + loop.CertificateFile: string(data)}, tip) + ":" + ref
 }
 
 // agentPush pushes as the agent and wants this, or success where it is "".
@@ -60,23 +63,23 @@ func TestNobodyCertifiesHimself(t *testing.T) {
 	b.work("hello")
 	c := b.claimed()
 	b.agentPush("comms/agent-verdict", "report:main") // no verdict yet
-	b.certificate(c, 0)
-	b.agentPush("certificate.json: evidence/verdict: it claims success, and the host has no such verdict for D-1.1", "agent/D-1")
+	certificate := b.certificate(c, 0)
+	b.agentPush("certificate.json: evidence/verdict: it claims success, and the host has no such verdict for D-1.1", certificate)
 	b.verdict("D-1.1", c, "podman", false)
 	b.agentPush("comms/agent-verdict", "report:main")
-	b.agentPush("evidence/verdict", "agent/D-1")
+	b.agentPush("evidence/verdict", certificate)
 	b.verdict("D-1.1", c, "podman", true)
 	report("Directive: " + strings.Repeat("0", 64) + "\n")
 	b.agentPush("comms/agent-verdict", "report:main") // of another text
 	report("Directive: " + hash + "\n")
 	b.agentPush("", "report:main")
-	b.agentPush("", "agent/D-1")
+	b.agentPush("", certificate)
 	b.Fsck()
 
 	// The verdict is on c, and on no other commit.
-	b.certificate(strings.TrimSpace(b.Git("rev-parse", "main")), 1)
-	b.agentPush("iter_1/certificate.json: evidence/verdict", "agent/D-1")
-	if out, err := b.Push("agent/D-1"); err != nil {
+	certificate = b.certificate(strings.TrimSpace(b.Git("rev-parse", "main")), 1)
+	b.agentPush("iter_1/certificate.json: evidence/verdict", certificate)
+	if out, err := b.Push(certificate); err != nil {
 		t.Fatal(out)
 	}
 	if out, err := b.Try(b.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/evidence: evidence/D-1/loop/iter_1/certificate.json claims EXACT") {

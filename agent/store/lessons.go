@@ -95,8 +95,9 @@ func (w *Work) taught(ctx context.Context) (list []lesson.Lesson, from string, e
 		case path == lesson.Path:
 			some, found = lesson.Parse(data)
 		case strings.HasPrefix(path, record.PostMortems+"/") && strings.HasSuffix(path, ".md") && len(data) <= lesson.MaxPostMortem:
-			reports = append(reports, path)
-			some, found = lesson.Extract(path, data)
+			if some, found = lesson.Extract(path, data); len(some) > 0 {
+				reports = append(reports, path)
+			}
 		}
 		if diag.HasErrors(found) {
 			return nil, "", fmt.Errorf("%s: %s", found[0].Pos, found[0].Message)

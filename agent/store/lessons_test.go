@@ -18,6 +18,7 @@ func TestLearn(t *testing.T) {
 	}
 	u.write(".ward/postmortems/2026-11-22-D-1.md", "# Post-mortem of D-1\n\n**Task ID:** D-1\n**Date:** 2026-11-22\n\n"+
 		"## 4. Corrective Actions & Lessons Learned\n\n1. **Lesson:** Look first.\n   **Action:** be careful\n")
+	u.write(".ward/postmortems/2026-11-23-D-1.md", "# Post-mortem of D-1\n\n**Task ID:** D-1\n**Date:** 2026-11-23\n\n## 4. Corrective Actions & Lessons Learned\n")
 	for range 2 {
 		l, err := u.work.Learn(t.Context())
 		if err != nil || l.Branch != "agent/D-1-lessons" || l.Applied != 1 || l.Failed != 0 {

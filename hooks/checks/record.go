@@ -266,10 +266,9 @@ func ownPapers(pass *Pass, t *walk.Tip, commit string) (string, error) {
 	return "", nil
 }
 
-// firstLayout reports whether a directive has a unit under way that has no record: one that
-// began before there were any, or, as long as units still begin so, none that has one.
+// firstLayout reports whether a directive has a unit under way that began before there were
+// records.
 func firstLayout(pass *Pass, directive string) (bool, error) {
-	first := uow.Present == uow.FirstLayout
 	refs, err := pass.Repo.Refs(uow.RefPrefix)
 	if err != nil {
 		return false, err
@@ -283,12 +282,9 @@ func firstLayout(pass *Pass, directive string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if last != nil && last.State != uow.Archived {
-			if last.Layout == uow.FirstLayout {
-				return true, nil
-			}
-			first = false
+		if last != nil && last.State != uow.Archived && last.Layout == uow.FirstLayout {
+			return true, nil
 		}
 	}
-	return first, nil
+	return false, nil
 }

@@ -21,12 +21,9 @@ type Input struct {
 	Record       string   // the record's commit that speaks of Commit, for a claim at RecordLayout
 	Expired      *Expired // what an expiry drops
 	// Layout is where the unit's papers lie from this step on. FirstLayout, the zero
-	// value, leaves it as it was; a unit that opens has Present then.
+	// value, leaves it as it was; a unit that opens has a record.
 	Layout int64
 }
-
-// Present is the layout of units that open now.
-const Present = RecordLayout
 
 // oldJournal states that a journal began in the first layout, which only the proof of a
 // journal by itself takes on its word: no new one may.
@@ -207,10 +204,10 @@ func (s *step) layout(r *Record) {
 	stated := s.in.Layout
 	switch {
 	case s.prev == nil && stated == FirstLayout:
-		r.Layout = Present
+		r.Layout = RecordLayout
 	case s.prev == nil && stated == oldJournal:
 		r.Layout = FirstLayout
-		if !s.world.alone && Present != FirstLayout {
+		if !s.world.alone {
 			s.bad("layout", "upgrade the agent: its Ward is older than the repository's", "a new unit keeps its papers on %s", "refs/ward/record/"+r.ID)
 		}
 	case stated != FirstLayout:
