@@ -54,6 +54,12 @@ func TestRefsThatDeceive(t *testing.T) {
 	}
 	refuses(t, p.AgentPush, ":refs/heads/agent/D-1")
 	refuses(t, p.AgentPush, "HEAD:refs/heads/agent/d-1")
+	// What is not there cannot go: git would leave the push without a record until the next.
+	refuses(t, p.Push, ":refs/heads/none", "refs/heads/none: ref/absent: there is no such ref to delete")
+	refuses(t, p.AgentPush, ":refs/heads/agent/none", "refs/heads/agent/none: ref/absent")
+	if out := p.Run(p.Bare, "git-ward", "fsck"); !strings.Contains(out, " 0 findings") {
+		t.Error(out)
+	}
 	if fmt.Sprint(p.Run(p.Bare, "git", "for-each-ref", "refs/heads/agent")) == "" {
 		t.Error("no agent/d-1")
 	}

@@ -15,8 +15,8 @@ import (
 var refCheck = Check{
 	Name: "ref",
 	Doc: "Refuses ref names that git or people take for another thing, and two that are one where case or accents fold (HOOK-4b); refs " +
-		"that only the host moves, replacement objects, and the deletion of main and of the control branch.",
-	Rules: []string{"ref/twice", "ref/stale", "ref/host-only", "ref/replace", "ref/ward", "ref/delete-main", "ref/name", "ref/object", "ref/collision"},
+		"that only the host moves, replacement objects, and the deletion of main, of the control branch, and of what is not there.",
+	Rules: []string{"ref/twice", "ref/stale", "ref/host-only", "ref/replace", "ref/ward", "ref/delete-main", "ref/absent", "ref/name", "ref/object", "ref/collision"},
 	Ref: func(pass *Pass, u push.Update) {
 		report := func(rule, message, hint string) {
 			pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: rule, Message: message, Hint: hint})
@@ -32,6 +32,10 @@ var refCheck = Check{
 				"leave it out of the push: git push origin HEAD")
 		case pass.Push.isMain(u.Ref) && u.New == git.Zero:
 			report("ref/delete-main", branchName(u.Ref)+" cannot be deleted", "push a commit that reverts what you want gone")
+		case u.Old == git.Zero && u.New == git.Zero:
+			// Git runs no hook after it, so that its record would wait for the next push, and
+			// it deletes what is made there meanwhile, whatever that is.
+			report("ref/absent", "there is no such ref to delete", "leave it out of the push")
 		}
 		reason := push.BadName(u.Ref)
 		if u.New == git.Zero {
