@@ -26,7 +26,7 @@ func newProgram(t *testing.T, line string) *Program {
 	return &Program{
 		Config: c, Dir: t.TempDir(), State: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Log: zerolog.Nop(),
 		Getenv: func(string) string { return "" },
-		Prompt: Prompt{System: "The system.\n\n", Directive: doc.Directives[0], Lessons: "# Lessons\n\n- L-1\n", Branch: "agent/D-1"},
+		Prompt: Prompt{System: "The system.\n\n", Directive: doc.Directives[0], Guidance: "# What the project says\n\nTabs.\n", Lessons: "# Lessons\n\n- L-1\n", Branch: "agent/D-1"},
 	}
 }
 
@@ -100,7 +100,7 @@ func TestInvocation(t *testing.T) {
 	if string(args) != "for-D-1 /java\n" || err != nil {
 		t.Errorf("%q, %v", args, err)
 	}
-	for _, want := range []string{"The system.\n\n# Your directive: D-1\n", "Say hello.", "\n# Lessons\n\n- L-1\n",
+	for _, want := range []string{"The system.\n\n# Your directive: D-1\n", "Say hello.", "\n# What the project says\n\nTabs.\n", "\n# Lessons\n\n- L-1\n",
 		"The push of agent/D-1 was refused:\n\na:1: no\n", "on the branch agent/D-1."} {
 		if !strings.Contains(told, want) {
 			t.Errorf("the prompt lacks %q:\n%s", want, told)

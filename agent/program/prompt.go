@@ -15,7 +15,8 @@ import (
 type Prompt struct {
 	System    string // SYSTEM.md and COMMS.md
 	Directive comms.Directive
-	Lessons   string // of earlier directives, Markdown; "" for none
+	Guidance  string // of an adopted project's own documents, Markdown; "" for none
+	Lessons   string // of earlier directives, likewise
 	Branch    string // that is checked out, such as "agent/D-1"
 }
 
@@ -30,14 +31,16 @@ func (p *Prompt) write(state, refusal string) (string, error) {
 	return path, atomicfile.Write(path, []byte(p.text(refusal)), 0o600)
 }
 
-// text is the system prompt, the directive, what was learnt, why the push of the
+// text is the system prompt, the directive, what is known, why the push of the
 // work was refused ("" where it was not), and how to end.
 func (p *Prompt) text(refusal string) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(p.System, "\n"))
 	fmt.Fprintf(&b, "\n\n# Your directive: %s\n\n%s\n", p.Directive.Name(), strings.TrimRight(p.Directive.Raw, "\n"))
-	if p.Lessons != "" {
-		b.WriteString("\n" + p.Lessons)
+	for _, known := range []string{p.Guidance, p.Lessons} {
+		if known != "" {
+			b.WriteString("\n" + known)
+		}
 	}
 	if refusal != "" {
 		fmt.Fprintf(&b, refused, p.Branch, refusal)

@@ -41,7 +41,7 @@ func (s *Session) Tell(on model.Event, text string) {
 
 // Brief gives the model the capsule of an iteration as the result of a call that is
 // put into its mouth: the prompt itself stays SYSTEM.md and COMMS.md (LOOP-3). The
-// path is the capsule's in the repository.
+// path is the capsule's in the working tree.
 func (s *Session) Brief(iteration int, path string, capsule []byte) {
 	const id = "capsule"
 	args, _ := json.Marshal(map[string]string{"path": path}) // a string always encodes

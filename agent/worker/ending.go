@@ -27,7 +27,7 @@ func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 			return err
 		}
 	}
-	r.lessons = learn(ctx, r.work, r.log)
+	r.lessons = learn(ctx, r.work, r.deps.config.Control, r.log)
 	if err := r.report(ctx, report); err != nil {
 		return err
 	}

@@ -9,8 +9,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/agent/correct"
+	"git-ward/agent/orient"
 	"git-ward/agent/store"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
 	"git-ward/protocols/lesson"
 )
 
@@ -37,6 +40,16 @@ func recall(ctx context.Context, s *store.Store, log zerolog.Logger) string {
 	return text
 }
 
+// guide is what an adopted project's own documents say, for a command's prompt; "" where
+// there is nothing. What cannot be read is logged, as of lessons.
+func guide(ctx context.Context, s *store.Store, w *store.Work, log zerolog.Logger) string {
+	text, err := orient.Guidance(ctx, &worktree.Tree{Dir: w.Dir(), Env: s.Environ()})
+	if err != nil {
+		log.Warn().Err(err).Msg("the project's guidance cannot be read")
+	}
+	return text
+}
+
 // lessonsText is the newest lessons as Markdown, and how many they are.
 func lessonsText(list []lesson.Lesson) (text string, told int) {
 	var b strings.Builder
@@ -57,7 +70,7 @@ func lessonsText(list []lesson.Lesson) (text string, told int) {
 // learn carries out what the work's post-mortems teach, once the work is on the
 // remote, and returns what the report says of it. What goes wrong with it does not
 // undo the work: it is said.
-func learn(ctx context.Context, w *store.Work, log zerolog.Logger) string {
+func learn(ctx context.Context, w *store.Work, control config.Control, log zerolog.Logger) string {
 	learnt, err := w.Learn(ctx)
 	switch {
 	case err != nil:
@@ -66,8 +79,18 @@ func learn(ctx context.Context, w *store.Work, log zerolog.Logger) string {
 		return "The lessons of the post-mortem are not carried out: " + diag.Clean(line)
 	case learnt != nil && learnt.Applied+learnt.Failed > 0:
 		log.Info().Int("applied", learnt.Applied).Int("failed", learnt.Failed).Str("branch", learnt.Branch).Msg("lessons are carried out")
-		return fmt.Sprintf("%s holds the lessons of its post-mortem, %d carried out or noted and %d failed; `git merge origin/%s` takes them.",
-			learnt.Branch, learnt.Applied, learnt.Failed, learnt.Branch)
+		return learntText(learnt, control)
 	}
 	return ""
+}
+
+// learntText says what lessons came to and how they are taken. They begin at control,
+// which is not what the PM works on where the two are split.
+func learntText(l *store.Learnt, control config.Control) string {
+	on := ""
+	if control.Split() {
+		on = " on " + control.Branch
+	}
+	return fmt.Sprintf("%s holds the lessons of its post-mortem, %d carried out or noted and %d failed; `git merge origin/%s`%s takes them.",
+		l.Branch, l.Applied, l.Failed, l.Branch, on)
 }

@@ -41,7 +41,7 @@ func (s *single) run(ctx context.Context, main store.Snapshot, source []byte) er
 	}
 	lessons := ""
 	if s.work.Done != nil {
-		lessons = learn(ctx, s.work, s.log)
+		lessons = learn(ctx, s.work, s.deps.config.Control, s.log)
 	}
 	return s.report(ctx, failed, lessons)
 }
@@ -51,7 +51,7 @@ func (s *single) solver(ctx context.Context, main store.Snapshot, source []byte)
 	if err != nil {
 		return nil, err
 	}
-	f := &solvers{deps: s.deps, directive: s.directive, work: s.work, system: system, lessons: recall(ctx, s.deps.store, s.log), log: s.log}
+	f := &solvers{deps: s.deps, directive: s.directive, work: s.work, system: system, lessons: recall(ctx, s.deps.store, s.log), guidance: guide(ctx, s.deps.store, s.work, s.log), log: s.log}
 	if f.model, err = openModel(ctx, s.deps, main); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ type solver interface {
 	// stop.Unfinished, Spent or Blocked when it did not come to an end of its own.
 	Solve(ctx context.Context, refusal string) (words string, calls int, err error)
 	// Told is what it was told beyond SYSTEM.md and COMMS.md, before its first turn.
-	// The path is that of the iteration's capsule in the repository.
+	// The path is that of the iteration's capsule in the working tree.
 	Told(capsulePath string) (string, error)
 }
 
@@ -39,6 +39,7 @@ type solvers struct {
 	work      *store.Work
 	model     model.Model // nil: a program works
 	system    string      // SYSTEM.md and COMMS.md (AGT-2)
+	guidance  string      // of an adopted project's own documents, likewise for a program
 	lessons   string      // of earlier directives, for a program; a model that converses is told by its orientation
 	log       zerolog.Logger
 }
@@ -46,7 +47,7 @@ type solvers struct {
 // iteration is what a solver is told of the bounded loop, and its bounds there.
 type iteration struct {
 	number   int
-	path     string // of the capsule, in the repository
+	path     string // of the capsule, in the working tree
 	capsule  []byte // canonical JSON
 	maxCalls int    // of tools
 	guard    *uow.Guard
@@ -59,7 +60,7 @@ func (f *solvers) new(it *iteration) solver {
 		return &program.Program{
 			Config: d.config, Preset: preset.Of(d.config.Model.Name), Dir: f.work.Dir(), State: d.store.State,
 			Executable: d.store.Executable, Env: d.store.Environ(), Getenv: d.getenv, Log: f.log,
-			Prompt: program.Prompt{System: f.system, Directive: f.directive, Lessons: f.lessons, Branch: f.work.Branch},
+			Prompt: program.Prompt{System: f.system, Directive: f.directive, Guidance: f.guidance, Lessons: f.lessons, Branch: f.work.Branch},
 		}
 	}
 	box := &tool.Box{

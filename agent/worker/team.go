@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"git-ward/agent/store"
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 )
 
@@ -62,14 +64,14 @@ type iterationWork struct {
 func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string) (string, int, error) {
 	if w.current == nil || w.number != b.Iteration || refusal == "" {
 		w.number, w.current = b.Iteration, w.solvers.new(&iteration{
-			number: b.Iteration, path: b.CapsulePath, capsule: b.Capsule,
+			number: b.Iteration, path: shown(b), capsule: b.Capsule,
 			maxCalls: w.limits.MaxToolCallsPerIteration, guard: uow.NewGuard(w.policy()),
 		})
 	}
 	told := ""
 	if refusal == "" {
 		var err error
-		if told, err = w.current.Told(b.CapsulePath); err != nil {
+		if told, err = w.current.Told(shown(b)); err != nil {
 			return "", 0, err
 		}
 	}
@@ -89,6 +91,9 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	}
 	return words, calls, err
 }
+
+// shown is where an iteration's capsule lies in the working tree.
+func shown(b cycle.Brief) string { return path.Join(record.Dir, b.CapsulePath) }
 
 // startedWork is the work of a branch that was started: what it has to show is
 // there, or is not its own to make.

@@ -10,6 +10,8 @@ import (
 	"git-ward/agent/cycle"
 	"git-ward/agent/launch"
 	"git-ward/agent/stop"
+	"git-ward/agent/store"
+	"git-ward/internal/config"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/lesson"
 	"git-ward/protocols/uow"
@@ -62,6 +64,19 @@ func TestLessonsText(t *testing.T) {
 }
 
 // TestRetryDue: which suspended units wait for nobody.
+// TestLearntText: where control is a branch of its own, the lessons are merged there.
+func TestLearntText(t *testing.T) {
+	l := &store.Learnt{Branch: "agent/D-1-lessons", Applied: 1}
+	for control, want := range map[config.Control]string{
+		{Branch: "main", Project: "main"}:   "`git merge origin/agent/D-1-lessons` takes them.",
+		{Branch: "ward", Project: "master"}: "`git merge origin/agent/D-1-lessons` on ward takes them.",
+	} {
+		if text := learntText(l, control); !strings.HasSuffix(text, want) {
+			t.Errorf("%+v: %s", control, text)
+		}
+	}
+}
+
 func TestRetryDue(t *testing.T) {
 	const pause = time.Minute
 	at := func(ago time.Duration) string { return time.Now().Add(-ago).UTC().Format(time.RFC3339) }

@@ -12,6 +12,7 @@ import (
 
 	"git-ward/internal/modeltest"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 )
 
 // thinking are the settings of the models by their SDKs.
@@ -199,7 +200,7 @@ func TestEnds(t *testing.T) {
 		iterations                 int
 		play                       func(*modeltest.Request) modeltest.Turn
 		settings                   map[string]string
-		file                       string // on the branch
+		file                       string // on the branch, LEARNINGS.md on the record
 	}{
 		{"budget", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worksInTurns, map[string]string{"tokens": "100"}, "LEARNINGS.md"},
 		{"cost", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worksInTurns, map[string]string{"cost": `"0.001"`}, "LEARNINGS.md"},
@@ -228,18 +229,28 @@ func TestEnds(t *testing.T) {
 				t.Errorf("%s\n%s\n%s", status, text, log)
 			}
 			h.halted(c.status, c.reason, c.iterations)
-			h.Git("show", "origin/agent/D-1:"+c.file)
+			if c.file == record.Learnings {
+				h.recorded(c.file)
+			} else {
+				h.Git("show", "origin/agent/D-1:"+c.file)
+			}
 			h.Fsck()
 		})
 	}
 }
 
-// halted checks the halting report on the branch of D-1, and that its unit is at
+// recorded is a file on the record of D-1's first unit.
+func (h *host) recorded(path string) string {
+	h.test.Helper()
+	return h.Run(h.Bare, "git", "show", record.Prefix+"D-1.1:"+path)
+}
+
+// halted checks the halting report on the record of D-1, and that its unit is at
 // its end, unless it was blocked.
 func (h *host) halted(status, reason string, iterations int) {
 	h.test.Helper()
 	var r loop.Report
-	text := h.Git("show", "origin/agent/D-1:"+loop.Dir("D-1")+"/"+loop.ReportFile)
+	text := h.recorded(loop.Dir("D-1") + "/" + loop.ReportFile)
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		h.test.Fatal(err)
 	}
