@@ -91,7 +91,7 @@ func TestSevenEnds(t *testing.T) {
 	if !strings.Contains(note, "tests/strict.sh (changed)") || !strings.Contains(note, "tests/other.sh (deleted)") {
 		t.Errorf("verdict on D-6: %s", note)
 	}
-	learnings := p.Git("show", "origin/agent/D-1:LEARNINGS.md")
+	learnings := p.Run(p.Bare, "git", "show", "refs/ward/record/D-1.1:LEARNINGS.md")
 	for _, want := range []string{"## Iteration 0 of D-1.1", "## Iteration 2 of D-1.1", "[A] met: all of them are right", "[C] c was not looked at", "what does c hold?"} {
 		if !strings.Contains(learnings, want) {
 			t.Errorf("%q is missing in\n%s", want, learnings)
@@ -140,7 +140,7 @@ func TestLoopKills(t *testing.T) {
 	if n := strings.Count(p.Run(p.Bare, "git", "log", "--format=%s", "refs/ward/uow/D-1.1"), " iterate "); n != 3 {
 		t.Errorf("%d iterations were begun", n)
 	}
-	learnings := p.Git("show", "origin/agent/D-1:LEARNINGS.md")
+	learnings := p.Run(p.Bare, "git", "show", "refs/ward/record/D-1.1:LEARNINGS.md")
 	for i := range 3 {
 		if n := strings.Count(learnings, fmt.Sprintf("## Iteration %d of D-1.1\n", i)); n != 1 {
 			t.Errorf("iteration %d is in the learnings %d times:\n%s", i, n, learnings)
@@ -160,7 +160,8 @@ func TestRefusedWork(t *testing.T) {
 {"directive":"D-1","on":"refused","calls":[{"name":"bash","args":{"command":"`+leak+`"}}]}
 {"directive":"D-2","on":"plan","calls":[{"name":"write_file","args":{"path":"plans/D-2.iter_0.plan.txt","content":"do it\n"}}]}
 {"directive":"D-3","text":"w","calls":[{"name":"bash","args":{"command":"echo 1 >w"}}]}
-{"directive":"D-3","role":"Skeptic","text":"{\"tried\":[\"ghp_0123456789abcdefghij\\\\u0041BCDEFGHIJ012345\"],\"succeeded\":[],\"failed\":[],\"open\":[],\"diagnosis\":\"\"}"}
+{"directive":"D-3","text":"The token is ghp_0123456789abcdefghij\u0041BCDEFGHIJ012345."}
+{"directive":"D-3","role":"Skeptic","text":"{\"tried\":[\"ghp_0123456789abcdefghij\\u0041BCDEFGHIJ012345\"],\"succeeded\":[],\"failed\":[],\"open\":[],\"diagnosis\":\"\"}"}
 `)
 	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: a token\n\n- [ ] true (`true`)\n\n### D-2: no plan\n\n- [ ] true (`true`)\n\n### D-3: a review with a token\n\n- [ ] true (`true`)\n\n## Reports\n")
 	p.Git("add", ".")
@@ -177,8 +178,14 @@ func TestRefusedWork(t *testing.T) {
 	if !strings.Contains(report, "secret/github-pat") || !strings.Contains(report, "There was no plan to execute after 4 tries") {
 		t.Error(report)
 	}
-	if files := p.Git("ls-tree", "-r", "--name-only", "origin/agent/D-1"); strings.Contains(files, "token.txt") {
+	if files := p.Run(p.Bare, "git", "rev-list", "--all", "--objects"); strings.Contains(files, "token.txt") {
 		t.Error(files)
+	}
+	// What a model said with a token in it is on the record without the token.
+	for _, file := range []string{"LEARNINGS.md", "evidence/D-3/loop/iter_0/words.txt"} {
+		if text := p.Run(p.Bare, "git", "show", "refs/ward/record/D-3.1:"+file); !strings.Contains(text, "[github-pat]") {
+			t.Errorf("%s: %s", file, text)
+		}
 	}
 	p.Fsck()
 }
@@ -296,7 +303,7 @@ func TestTimeRunsOut(t *testing.T) {
 	if half := p.Git("show", "origin/agent/D-6:half"); half != "1\n" {
 		t.Errorf("half: %q", half)
 	}
-	halting := p.Git("show", "origin/agent/D-6:evidence/D-6/loop/halting_report.json")
+	halting := p.Run(p.Bare, "git", "show", "refs/ward/record/D-6.1:evidence/D-6/loop/halting_report.json")
 	if !strings.Contains(halting, `"status":"EXIT_BUDGET_EXCEEDED","stop_reason":"MAX_TOOL_CALLS"`) || !strings.Contains(halting, `"iterations_completed":1`) {
 		t.Error(halting)
 	}

@@ -25,7 +25,7 @@ func (r *run) checkHalting(ctx context.Context) (loop.Decision, error) {
 		return loop.Decision{}, err
 	}
 	r.count(calls)
-	r.now.review = review
+	r.now.review = review.redacted(r.deps.Work.Redact)
 	n := r.now.brief.Iteration
 	r.spend(n)
 	cert := loop.Certify(r.findings(n, r.now.result.Verdict, r.deps.Signals(ctx)))

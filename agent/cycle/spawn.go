@@ -177,13 +177,13 @@ func (r *run) solve(ctx context.Context, refusal string) error {
 	r.now.solved = true
 	words, calls, err := r.askSolver(ctx, refusal)
 	r.count(calls)
-	r.now.result.Words = words
+	r.now.result.Words = r.deps.Work.Redact(words)
 	stopped := stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked)
 	r.now.stopped = stopped != nil
 	if stopped == nil {
 		return err
 	}
-	r.now.result.Words = stopped.Why
+	r.now.result.Words = r.deps.Work.Redact(stopped.Why)
 	if stopped.Kind == stop.Spent {
 		r.unpaid = strings.TrimSuffix(stopped.Why, ".")
 	}

@@ -24,7 +24,7 @@ type Team interface {
 type Brief struct {
 	Iteration   int
 	Capsule     []byte // canonical JSON
-	CapsulePath string // in the repository
+	CapsulePath string // on the record
 }
 
 // Result is what an iteration came to, for its review.
@@ -44,4 +44,25 @@ type Review struct {
 	// What the policy's branches look at (UOW-3); "" for nothing.
 	Outcome    string `json:"outcome"`
 	Confidence string `json:"confidence"` // decimal
+}
+
+// redacted is the review without the secrets that a model has put into it. What goes into
+// evidence is named by its hash there, so it is cleaned before.
+func (v Review) redacted(redact func(string) string) Review {
+	each := func(list []string) (out []string) {
+		for _, text := range list {
+			out = append(out, redact(text))
+		}
+		return out
+	}
+	learnings := func(list []loop.Learning) (out []loop.Learning) {
+		for _, l := range list {
+			l.Text = redact(l.Text)
+			out = append(out, l)
+		}
+		return out
+	}
+	v.Tried, v.Open, v.Diagnosis = each(v.Tried), each(v.Open), redact(v.Diagnosis)
+	v.Succeeded, v.Failed = learnings(v.Succeeded), learnings(v.Failed)
+	return v
 }
