@@ -127,6 +127,9 @@ func (s *scene) check() (waiting map[string]string, err error) {
 		if r == nil {
 			return nil, fmt.Errorf("%s was never taken up, though no run is under way", d.Name())
 		}
+		if err := s.checkPapers(d, r); err != nil {
+			return nil, err
+		}
 		wait := waitsFor(s, r)
 		switch {
 		case doc.State(d) == comms.Closed && r.State.Ended() && r.State != uow.ZombiedDead:
@@ -137,6 +140,20 @@ func (s *scene) check() (waiting map[string]string, err error) {
 		}
 	}
 	return waiting, nil
+}
+
+// checkPapers wants what a worker wrote beside its work, after the last step of its plan,
+// to be on the record that the claim names (REC-2).
+func (s *scene) checkPapers(d comms.Directive, r *uow.Record) error {
+	if !strings.HasPrefix(d.Title.String(), "papers ") || r.DirectiveHash != d.Hash() || r.Claim == nil {
+		return nil
+	}
+	revision := strings.TrimPrefix(d.Title.String(), "papers ")
+	out, err := s.Try(s.Bare, nil, "", "git", "show", r.Claim.Record+":research/"+d.Name()+".md")
+	if err != nil || strings.TrimSpace(out) != "found "+revision {
+		return fmt.Errorf("the record of %s lacks its paper of revision %s: %v %s", r.ID, revision, err, out)
+	}
+	return nil
 }
 
 // checkWork wants branches of the agent to hold the work and nothing else (REC-1).

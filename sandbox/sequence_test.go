@@ -143,7 +143,7 @@ func (s *scene) begin() error {
 }
 
 var (
-	kinds = []string{"good", "good", "slow", "own", "shared", "shared", "away", "budget", "refused", "fails", "idle", "asks"}
+	kinds = []string{"good", "good", "slow", "own", "linked", "nested", "papers", "shared", "shared", "away", "budget", "refused", "fails", "idle", "asks"}
 	verbs = []string{
 		"edit", "edit", "edit", "edit", "merge", "merge", "take", "take", "drop", "clarify", "pause", "resume", "fork", "fork", "fresh", "cancel", "waive",
 		"deny", "retry", "approve", "reject", "heartbeat", "archive", "unbranch", "reset", "remove", "main", "stop", "go",

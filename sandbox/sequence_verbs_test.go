@@ -194,7 +194,7 @@ func directiveText(name, kind string, revision int) string {
 	text := fmt.Sprintf("### %s: %s %d\n\nDo it.\n\n", name, kind, revision)
 	written := fmt.Sprintf("- [ ] it is written (`grep -qx %d work/%s`)\n", revision, name)
 	switch kind {
-	case "good", "slow", "own":
+	case "good", "slow", "own", "linked", "nested", "papers", "large":
 		return text + written + "- max_iterations: 3\n\n"
 	case "shared":
 		return text + fmt.Sprintf("- [ ] it is written (`grep -qx '%s %d' shared.txt`)\n- max_iterations: 2\n\n", name, revision)

@@ -2,6 +2,7 @@ package cycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"git-ward/agent/store"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
@@ -28,7 +30,7 @@ const (
 )
 
 // list is artifacts.json of what changed and of the papers, and the files that carry it.
-// What was deleted, or is too much to list, is named in changes.txt.
+// What was deleted, is no file, or is too much to list, is named in changes.txt.
 func (r *run) list(ctx context.Context, changes []store.Change, papers map[string][]byte) (list loop.Artifacts, files map[string][]byte, err error) {
 	n := r.now.brief.Iteration
 	list = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: r.deps.Declaration.LoopID, Artifacts: []loop.Artifact{}}
@@ -49,7 +51,8 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 			continue
 		}
 		data, err := read(c.Path)
-		if err != nil {
+		var large *git.TooLarge // whether there may be such a file the remote says, and the Solver mends it
+		if err != nil && !errors.As(err, &large) {
 			return list, nil, err
 		}
 		if data != nil {

@@ -13,8 +13,8 @@ import (
 // evidenceSize bounds a file that is read from the branch.
 const evidenceSize = 8 << 20
 
-// File reads a file of the branch's newest commit, nil when it is not there. What
-// the working tree says does not count.
+// File reads a file of the branch's newest commit, nil when there is none: a submodule is
+// no file. What the working tree says does not count.
 func (w *Work) File(ctx context.Context, path string) ([]byte, error) {
 	read, done := w.Files(ctx)
 	defer done()
@@ -26,11 +26,7 @@ func (w *Work) File(ctx context.Context, path string) ([]byte, error) {
 func (w *Work) Files(ctx context.Context) (read func(path string) ([]byte, error), done func() error) {
 	if w.Record != nil {
 		return func(path string) ([]byte, error) {
-			data, err := w.Record.fileOf(ctx, "HEAD", path)
-			if err != nil {
-				err = fmt.Errorf("%s: %w", w.Branch, err)
-			}
-			return data, err
+			return w.Record.read(ctx, "HEAD", w.Branch, path)
 		}, func() error { return nil }
 	}
 	batch := git.Open(w.clone.gitDir()).Batch(ctx)
@@ -42,7 +38,7 @@ func (w *Work) Files(ctx context.Context) (read func(path string) ([]byte, error
 		case err != nil:
 			return nil, fmt.Errorf("%s of %s: %w", path, w.Branch, err)
 		case object.Kind != "blob":
-			return nil, fmt.Errorf("%s of %s is not a file", path, w.Branch)
+			return nil, nil
 		}
 		return data, nil
 	}, batch.Close

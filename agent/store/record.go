@@ -139,22 +139,23 @@ func (r *Record) close() {
 	}
 }
 
-// File reads a file of the newest commit, nil when it is not there.
+// File reads a file of the newest commit, nil when there is none.
 func (r *Record) File(ctx context.Context, path string) ([]byte, error) {
-	return r.fileOf(ctx, r.tip, path)
+	return r.read(ctx, r.tip, r.Ref(), path)
 }
 
-// fileOf reads a file of a commit by any name of it.
-func (r *Record) fileOf(ctx context.Context, commit, path string) ([]byte, error) {
+// read reads a file of a commit by any name of it, nil where no file is there. In errors
+// the commit is the ref's.
+func (r *Record) read(ctx context.Context, commit, ref, path string) ([]byte, error) {
 	object, data, err := r.objects(ctx).Read(commit+":"+path, recordSize)
 	switch {
 	case errors.Is(err, git.ErrMissing):
 		return nil, nil
 	case err != nil:
 		r.close()
-		return nil, fmt.Errorf("%s of %s: %w", path, r.Ref(), err)
+		return nil, fmt.Errorf("%s of %s: %w", path, ref, err)
 	case object.Kind != "blob":
-		return nil, fmt.Errorf("%s of %s is not a file", path, r.Ref())
+		return nil, nil
 	}
 	return data, nil
 }

@@ -211,6 +211,14 @@ func TestPapers(t *testing.T) {
 	if commit, err := u.work.Iterate(t.Context(), 1, ""); err != nil || commit != u.work.Base() {
 		t.Errorf("%s, %v", commit, err)
 	}
+	for i := range papersSize/paperSize + 1 { // too many for anybody to read
+		path := filepath.Join(u.work.Dir(), ".ward", "research", fmt.Sprint(i))
+		u.write(".ward/research/"+fmt.Sprint(i), "")
+		u.must(os.Truncate(path, paperSize))
+	}
+	if _, err := u.work.Record.Papers(t.Context()); !stop.Is(err, stop.Refused) {
+		t.Error(err)
+	}
 }
 
 // TestRaced: somebody else moves branch, record and journal while a claim is pushed.

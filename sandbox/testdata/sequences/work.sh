@@ -7,6 +7,20 @@ revision=${2##* }
 mkdir -p work
 case $kind in
 good) echo "$revision" >"work/$name" ;;
+linked) # a symbolic link and a program
+	echo "$revision" >"work/$name"; chmod +x "work/$name"
+	ln -sf "$name" "work/$name.link" ;;
+nested) # a repository within the repository, mended once it was refused
+	echo "$revision" >"work/$name"
+	if [ -d "work/$name.clone" ]; then rm -rf "work/$name.clone"; else git clone --quiet . "work/$name.clone"; fi ;;
+papers) # what it writes beside its plan
+	echo "$revision" >"work/$name"
+	mkdir -p .ward/postmortems .ward/research
+	echo "# $name $revision" >".ward/postmortems/own-$name.md"
+	echo "found $revision" >".ward/research/$name.md" ;;
+large) # more than any file may have, mended once it was refused
+	echo "$revision" >"work/$name"
+	if [ -e "work/$name.large" ]; then rm "work/$name.large"; else truncate -s 70M "work/$name.large"; fi ;;
 slow) # two iterations
 	if [ "$(cat "work/$name.draft" 2>/dev/null)" = "$revision" ]; then echo "$revision" >"work/$name"; fi
 	echo "$revision" >"work/$name.draft" ;;
