@@ -23,7 +23,10 @@ type files map[string]any
 func rawCommit(p *gittest.Pair, add files, message string, parents ...string) string {
 	p.T.Helper()
 	all := files{}
-	for _, line := range strings.Split(strings.TrimSuffix(p.Git("ls-tree", "-r", "-z", parents[0]), "\x00"), "\x00") {
+	for line := range strings.SplitSeq(p.Git("ls-tree", "-r", "-z", parents[0]), "\x00") {
+		if line == "" { // after the last one
+			continue
+		}
 		meta, path, _ := strings.Cut(line, "\t")
 		var mode git.Mode
 		var kind, id string
