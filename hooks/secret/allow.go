@@ -35,24 +35,24 @@ func (s *Scanner) allows(a *allowlist, data []byte, secret, match span) bool {
 	}
 	if a.regex != "" {
 		s.spend(target.to - target.from)
-		if s.regexp(a.regex).Match(target.of(data)) {
+		if expression(a.regex).Match(target.of(data)) {
 			return true
 		}
 	}
-	return a.stopwords != "" && s.stopwords(a).found(secret.of(data))
+	return a.stopwords != "" && stopwords(a).found(secret.of(data))
 }
 
 // stopwords is the index of an allowlist's stopwords.
-func (s *Scanner) stopwords(a *allowlist) *index {
-	x := s.stops[a]
-	if x == nil {
-		var words []word
-		for w := range strings.SplitSeq(a.stopwords, "\n") {
-			words = append(words, word{w, true})
-		}
-		x = newIndex(words)
-		s.stops[a] = x
+func stopwords(a *allowlist) *index {
+	if x, ok := shared.stops.Load(a); ok {
+		return x.(*index)
 	}
+	var words []word
+	for w := range strings.SplitSeq(a.stopwords, "\n") {
+		words = append(words, word{w, true})
+	}
+	x := newIndex(words)
+	shared.stops.Store(a, x)
 	return x
 }
 

@@ -99,6 +99,6 @@ func BenchmarkFresh(b *testing.B) {
 
 func BenchmarkPrepare(b *testing.B) {
 	for b.Loop() {
-		New(0).prepare()
+		new(anchors).fill()
 	}
 }

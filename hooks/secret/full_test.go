@@ -13,7 +13,7 @@ import (
 func fullScan(s *Scanner, r *rule, data []byte) []Finding {
 	s.prepare()
 	c := candidates{data: data}
-	re := s.regexp(r.regex)
+	re := expression(r.regex)
 	for _, m := range re.FindAllIndex(data, -1) {
 		match := trim(span{m[0], m[1]}, data)
 		s.judge(r, match, pick(re.FindSubmatchIndex(match.of(data)), r.group, match), &c)
@@ -50,7 +50,7 @@ func pathFor(t testing.TB, r *rule) string {
 	s := New(0)
 	s.prepare()
 	for _, path := range []string{"a.yaml", "a.php", "a.tf", "nuget.config", "a.p12"} {
-		if r.path == "" || s.regexp(r.path).MatchString(path) {
+		if r.path == "" || expression(r.path).MatchString(path) {
 			return path
 		}
 	}

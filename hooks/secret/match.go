@@ -4,7 +4,7 @@ package secret
 // the path: the whole file is the secret.
 func (s *Scanner) apply(r *rule, t *tracker, path string, c *candidates) error {
 	if r.regex == "" {
-		if len(c.data) > 0 && s.regexp(r.path).MatchString(path) {
+		if len(c.data) > 0 && expression(r.path).MatchString(path) {
 			c.add(r, span{0, len(c.data)})
 		}
 		return nil
@@ -16,11 +16,11 @@ func (s *Scanner) apply(r *rule, t *tracker, path string, c *candidates) error {
 		if !s.spend(sp.to - sp.from) {
 			return ErrBudget
 		}
-		for _, m := range s.regexp(r.regex).FindAllIndex(sp.of(c.data), -1) {
+		for _, m := range expression(r.regex).FindAllIndex(sp.of(c.data), -1) {
 			match := trim(span{sp.from + m[0], sp.from + m[1]}, c.data)
 			s.spend(match.to - match.from)
 			// As in gitleaks the groups are those of the match alone.
-			groups := s.regexp(r.regex).FindSubmatchIndex(match.of(c.data))
+			groups := expression(r.regex).FindSubmatchIndex(match.of(c.data))
 			if s.judge(r, match, pick(groups, r.group, match), c); s.budget < 0 {
 				return ErrBudget
 			}
@@ -42,7 +42,7 @@ func (s *Scanner) applyAssignments(r *rule, as []assignment, c *candidates) erro
 		if !s.spend(a.to - from) {
 			return ErrBudget
 		}
-		groups := s.regexp("^(?:" + r.regex + ")").FindSubmatchIndex(c.data[from:a.to])
+		groups := expression("^(?:" + r.regex + ")").FindSubmatchIndex(c.data[from:a.to])
 		if groups == nil {
 			continue
 		}

@@ -27,6 +27,7 @@ package secret
 import (
 	"errors"
 	"regexp"
+	"sync"
 )
 
 // ErrBudget means that the budget is spent: the data was not fully searched.
@@ -35,12 +36,24 @@ var ErrBudget = errors.New("secret scan: the push needs more work than one push 
 // A Scanner searches the blobs of one push. It must not be used concurrently.
 type Scanner struct {
 	budget   int64
-	words    *index                    // the anchors of all rules
-	owners   []int                     // by word: its rule
-	followed []string                  // by word: what must follow it
-	trackers []tracker                 // by rule
-	compiled map[string]*regexp.Regexp // by source
-	stops    map[*allowlist]*index     // stopwords
+	*anchors           // nil before the first Scan
+	trackers []tracker // by rule
+}
+
+// anchors are those of all rules.
+type anchors struct {
+	words    *index
+	owners   []int    // by word: its rule
+	followed []string // by word: what must follow it
+}
+
+// shared is what all Scanners of a process make of the rules: who judges a thousand commits
+// of the past has a Scanner for each.
+var shared struct {
+	once     sync.Once
+	anchors  anchors
+	compiled sync.Map // *regexp.Regexp by source
+	stops    sync.Map // *index of stopwords by *allowlist
 }
 
 // New returns a Scanner that spends at most budget: one unit is one byte seen
@@ -64,21 +77,22 @@ func (s *Scanner) Scan(path string, data []byte) ([]Finding, error) {
 // prepare builds at the first Scan what a process that scans nothing need not
 // have.
 func (s *Scanner) prepare() {
-	if s.words != nil {
-		return
+	if s.anchors == nil {
+		shared.once.Do(shared.anchors.fill)
+		s.anchors, s.trackers = &shared.anchors, make([]tracker, len(rules))
 	}
+}
+
+func (a *anchors) fill() {
 	var words []word
 	for i := range rules {
-		for _, a := range rules[i].anchors {
-			words = append(words, word{a.text, a.fold})
-			s.owners = append(s.owners, i)
-			s.followed = append(s.followed, a.then)
+		for _, x := range rules[i].anchors {
+			words = append(words, word{x.text, x.fold})
+			a.owners = append(a.owners, i)
+			a.followed = append(a.followed, x.then)
 		}
 	}
-	s.words = newIndex(words)
-	s.trackers = make([]tracker, len(rules))
-	s.compiled = map[string]*regexp.Regexp{}
-	s.stops = map[*allowlist]*index{}
+	a.words = newIndex(words)
 }
 
 // locate finds for each rule the spans of data that its regex has to see.
@@ -94,7 +108,7 @@ func (s *Scanner) locate(path string, data []byte) {
 		r, t := &rules[s.owners[w]], &s.trackers[s.owners[w]]
 		if t.state == idle {
 			t.state = active
-			if r.path != "" && !s.regexp(r.path).MatchString(path) {
+			if r.path != "" && !expression(r.path).MatchString(path) {
 				t.state = off
 			}
 		}
@@ -126,13 +140,13 @@ func follows(data []byte, then string) bool {
 	return true
 }
 
-// regexp compiles an expression of the rule table when it is first needed. All
+// expression compiles an expression of the rule table when it is first needed. All
 // of them compile: a test sees to it.
-func (s *Scanner) regexp(source string) *regexp.Regexp {
-	re := s.compiled[source]
-	if re == nil {
-		re = regexp.MustCompile(source)
-		s.compiled[source] = re
+func expression(source string) *regexp.Regexp {
+	if re, ok := shared.compiled.Load(source); ok {
+		return re.(*regexp.Regexp)
 	}
+	re := regexp.MustCompile(source)
+	shared.compiled.Store(source, re)
 	return re
 }
