@@ -77,3 +77,33 @@ func TestJudgePast(t *testing.T) {
 		batch.Close()
 	}
 }
+
+// TestJudgeLongPast: the bounds of a push hold for each commit of the past, and not for all
+// of them together.
+func TestJudgeLongPast(t *testing.T) {
+	s := newServer(t)
+	var ids []string
+	for i := range 200 { // several times what is read ahead
+		c := &fixtureCommit{message: fmt.Sprintf("commit %d\n", i), author: pat, committer: pat}
+		if i > 0 {
+			c.parents = []string{fmt.Sprint(i - 1)}
+		}
+		c.put("file", git.ModeFile, fmt.Appendf(nil, "%d\n", i))
+		s.commit(fmt.Sprint(i), c)
+		ids = append(ids, s.ids[fmt.Sprint(i)])
+	}
+	c := config.Default()
+	c.Limits.PushSize = 2000 // of a commit with its trees and its file, and not of ten
+	repo := git.Open(s.dir)
+	batch := repo.Batch(t.Context())
+	defer batch.Close()
+	err := checks.JudgePast(t.Context(), repo, batch, checks.Past{Principal: push.Member, Config: c, Ref: "refs/heads/trunk", Commits: ids}, func(commit string, r *checks.Result) error {
+		if r.Refused() {
+			return fmt.Errorf("%s: %v", commit, r.Findings)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -14,7 +14,7 @@ func (w *Walker) Past(ref string, ids []string, visit func(id string, c *Commit,
 	}
 	var commits []*Commit
 	for _, id := range ids {
-		w.commits.bytes = 0 // which bounds those of one push
+		w.bytes, w.commits.bytes = 0, 0 // what is read ahead is of many pushes, and the bounds are of one
 		if c, err := w.Commit(id); err == nil {
 			commits = append(commits, w.fresh(id, c, t))
 		}
@@ -23,6 +23,7 @@ func (w *Walker) Past(ref string, ids []string, visit func(id string, c *Commit,
 		return err
 	}
 	for _, id := range ids {
+		w.bytes, w.commits.bytes = 0, 0
 		var of *Commit
 		c, err := w.Commit(id)
 		if err == nil {
