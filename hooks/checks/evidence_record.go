@@ -1,7 +1,9 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -75,7 +77,14 @@ func reportMismatch(pass *Pass, tree *treeFiles, a loop.Artifact, pos diag.Pos, 
 
 // judge judges the evidence that a record changes.
 func (r *recordEvidence) judge(pass *Pass, t *walk.Tip) error {
-	tree := &treeFiles{pass: pass, tree: t.Commit.Tree}
+	tree, before := &treeFiles{pass: pass, tree: t.Commit.Tree}, &treeFiles{pass: pass}
+	if t.Base != "" {
+		base, err := treeOf(pass, t.Base)
+		if err != nil {
+			return err
+		}
+		before.tree = base
+	}
 	judged := map[string]bool{} // manifests, by blob
 	directive := ""
 	for _, c := range t.Changes {
@@ -86,11 +95,22 @@ func (r *recordEvidence) judge(pass *Pass, t *walk.Tip) error {
 		if err := judgeEvidence(pass, t, c, at); err != nil {
 			return err
 		}
+		if err := judgeLate(pass, t, before, c, at); err != nil {
+			return err
+		}
 		if at.File != loop.ManifestFile {
 			continue
 		}
 		directive = at.Directive
-		if !c.Deleted() && !judged[c.New.ID] {
+		if c.Deleted() {
+			continue
+		}
+		if at.Iteration >= 0 {
+			if err := judgePrevious(pass, t, tree, c.Path, at); err != nil {
+				return err
+			}
+		}
+		if !judged[c.New.ID] {
 			judged[c.New.ID] = true
 			if err := judgeLinks(pass, t, tree, c.Path); err != nil {
 				return err
@@ -101,6 +121,43 @@ func (r *recordEvidence) judge(pass *Pass, t *walk.Tip) error {
 		return nil
 	}
 	return judgeNewest(pass, t, tree, directive)
+}
+
+// judgeLate refuses a file that comes to an iteration whose manifest was there before: the
+// chain of manifests would know nothing of it.
+func judgeLate(pass *Pass, t *walk.Tip, before *treeFiles, c walk.Change, at loop.EvidencePath) error {
+	if pass.Push.Principal != push.Agent || !at.Frozen() || c.Old.ID != "" {
+		return nil
+	}
+	_, closed, err := before.entry(loop.IterationDir(at.Directive, at.Iteration) + "/" + loop.ManifestFile)
+	if err == nil && closed {
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: "evidence/frozen",
+			Message: "the iteration has its manifest already, which does not know this file", Hint: "leave it out, or put it into the iteration under way"})
+	}
+	return err
+}
+
+// judgePrevious holds an iteration's manifest to the chain: it goes on from the newest one
+// before it, so that none can be left out.
+func judgePrevious(pass *Pass, t *walk.Tip, tree *treeFiles, path string, at loop.EvidencePath) error {
+	a, ok, err := artifacts(pass, t.Commit.Tree, path)
+	if err != nil || !ok {
+		return err // judgeEvidence has said what is wrong with one that cannot be read
+	}
+	want, err := newestManifest(tree, at.Directive, at.Iteration)
+	if err != nil {
+		return err
+	}
+	have := ""
+	if a.Previous != nil {
+		have = a.Previous.Path
+	}
+	if have != want {
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: path}, Ref: t.Ref, Rule: "evidence/hash",
+			Message: fmt.Sprintf("it goes on from %s, and the manifest before it is %s", cmp.Or(diag.Clean(have), "nothing"), cmp.Or(want, "none")),
+			Hint:    "\"previous\" names the newest manifest of an earlier iteration, with its hash"})
+	}
+	return nil
 }
 
 // judgeLinks compares a manifest with what it names. Entries about code are of the first
@@ -124,7 +181,7 @@ func judgeLinks(pass *Pass, t *walk.Tip, tree *treeFiles, path string) error {
 // judgeNewest holds the loop's manifest to the newest iteration's: it is the same, or goes
 // on from there.
 func judgeNewest(pass *Pass, t *walk.Tip, tree *treeFiles, directive string) error {
-	newest, err := newestManifest(tree, directive)
+	newest, err := newestManifest(tree, directive, math.MaxInt)
 	if err != nil || newest == "" {
 		return err
 	}
@@ -148,9 +205,9 @@ func judgeNewest(pass *Pass, t *walk.Tip, tree *treeFiles, directive string) err
 	return nil
 }
 
-// newestManifest is the path of the manifest of the newest iteration that has one, "" for
-// none.
-func newestManifest(tree *treeFiles, directive string) (string, error) {
+// newestManifest is the path of the manifest of the newest iteration before one that has
+// any, "" for none.
+func newestManifest(tree *treeFiles, directive string, before int) (string, error) {
 	e, ok, err := tree.entry(loop.Dir(directive))
 	if err != nil || !ok || !e.IsDir() {
 		return "", err
@@ -162,7 +219,7 @@ func newestManifest(tree *treeFiles, directive string) (string, error) {
 	newest := -1
 	for name, e := range dir {
 		n, err := strconv.Atoi(strings.TrimPrefix(name, "iter_"))
-		if err != nil || n <= newest || !e.IsDir() || name != path.Base(loop.IterationDir(directive, n)) {
+		if err != nil || n <= newest || n >= before || !e.IsDir() || name != path.Base(loop.IterationDir(directive, n)) {
 			continue
 		}
 		below, err := tree.dir(e.ID)

@@ -47,7 +47,7 @@ import (
 // and files are
 //
 //	COMMIT/PATH [AS]     what a commit has and its first parent has not: AS is exec, link,
-//	                     directory (an empty tree), submodule, deleted, a mode in octal, or jsonl
+//	                     folder (an empty tree), submodule, deleted, a mode in octal, or jsonl
 //	                     (JSON values, which the file has one a line); with *N behind it
 //	                     what stands there N times, {n} being the number from 1
 //	tag NAME             an annotated tag of the push: its message, behind a first line

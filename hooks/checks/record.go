@@ -29,6 +29,7 @@ var recordCheck = Check{
 		}
 	},
 	Path:   judgeRecordPath,
+	Names:  noEmptyDirectories,
 	Tip:    papersOnBranch,
 	Record: judgeRecord,
 }
@@ -50,6 +51,20 @@ func judgeRecordPath(pass *Pass, c *walk.Commit, change walk.Change) {
 	if change.New.Mode != git.ModeFile {
 		pass.Report(diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "record/mode",
 			Message: fmt.Sprintf("a record holds regular files of mode 100644, not %06o", change.New.Mode), Hint: "commit the file itself: git update-index --chmod=-x for an executable"})
+	}
+}
+
+// noEmptyDirectories keeps from a record what git itself never writes, and what no list of
+// paths sees: LEARNINGS.md as a directory without files.
+func noEmptyDirectories(pass *Pass, c *walk.Commit, dir string, entries []git.Entry, in []uint16) {
+	if c.History != push.Records {
+		return
+	}
+	for i, e := range entries {
+		if in[i] == 0 && e.ID == emptyTree {
+			pass.Report(diag.Diagnostic{Pos: at(c, dir+e.Name), Ref: c.Ref, Rule: "record/path",
+				Message: "a record holds no empty directories", Hint: "commit files: git makes no such directory by itself"})
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +48,7 @@ type EvidencePath struct {
 
 // ParseEvidencePath reads a path below evidence/D-n/loop/; ok is false for any other.
 // Paths there that are none of 003's files are the loop's own artifacts, with
-// File "".
+// File "", at whatever depth of an iteration's directory.
 func ParseEvidencePath(p string) (at EvidencePath, ok bool) {
 	rest, isEvidence := strings.CutPrefix(p, "evidence/")
 	directive, rest, hasRest := strings.Cut(rest, "/")
@@ -58,15 +57,15 @@ func ParseEvidencePath(p string) (at EvidencePath, ok bool) {
 		return EvidencePath{}, false
 	}
 	at = EvidencePath{Directive: directive, Iteration: -1}
-	dir, file := path.Split(inside)
-	if n, isIter := strings.CutPrefix(strings.TrimSuffix(dir, "/"), "iter_"); isIter {
+	top, below, hasBelow := strings.Cut(inside, "/")
+	file := top
+	if hasBelow {
+		n, _ := strings.CutPrefix(top, "iter_")
 		i, err := strconv.Atoi(n)
-		if err != nil || i < 0 || strconv.Itoa(i) != n {
+		if err != nil || i < 0 || top != "iter_"+strconv.Itoa(i) {
 			return at, true
 		}
-		at.Iteration = i
-	} else if dir != "" {
-		return at, true
+		at.Iteration, file = i, below
 	}
 	switch file {
 	case ManifestFile, BudgetFile: // the newest iteration's stand beside the iterations, too
