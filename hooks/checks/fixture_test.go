@@ -47,7 +47,7 @@ import (
 // and files are
 //
 //	COMMIT/PATH [AS]     what a commit has and its first parent has not: AS is exec, link,
-//	                     folder (an empty tree), submodule, deleted, a mode in octal, or jsonl
+//	                     directory (an empty tree), submodule, deleted, a mode in octal, or jsonl
 //	                     (JSON values, which the file has one a line); with *N behind it
 //	                     what stands there N times, {n} being the number from 1
 //	tag NAME             an annotated tag of the push: its message, behind a first line
@@ -189,7 +189,7 @@ func (c *fixtureCommit) put(path string, mode git.Mode, data []byte) {
 	c.files[path], c.data[path] = git.Entry{Mode: mode, ID: "?"}, data
 }
 
-var fixtureModes = map[string]git.Mode{"": git.ModeFile, "exec": git.ModeExec, "link": git.ModeSymlink, "folder": git.ModeDir, "submodule": git.ModeGitlink}
+var fixtureModes = map[string]git.Mode{"": git.ModeFile, "exec": git.ModeExec, "link": git.ModeSymlink, "directory": git.ModeDir, "submodule": git.ModeGitlink}
 
 func (f *fixture) file(t *testing.T, file txtar.File) {
 	data := unquotedLines(file.Data)

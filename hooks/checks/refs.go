@@ -23,7 +23,7 @@ var refCheck = Check{
 		}
 		key := filename.PathKey(u.Ref) // a ref is a file
 		switch {
-		case slices.Contains(push.HostOnly, key):
+		case slices.ContainsFunc(push.HostOnly, func(own string) bool { return strings.HasPrefix(key+"/", own+"/") }): // one below it would be in its way
 			report("ref/host-only", "only the host moves this ref", "leave it out of the push: git push origin HEAD")
 		case strings.HasPrefix(key, "refs/replace/"):
 			report("ref/replace", "replacement objects would change what others read", "delete it: git replace -d")

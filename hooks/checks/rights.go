@@ -9,6 +9,7 @@ import (
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/record"
 )
 
 var rightsCheck = Check{
@@ -16,13 +17,14 @@ var rightsCheck = Check{
 	Doc: "Holds the agent to its own branches, its units' journals and records and, on the control branch, to Reports and Questions of COMMS.md by " +
 		"fast-forward (HOOK-4), the watcher to Reports there, a member to branches that are not the control branch, tags and notes (ID-2). The agent's history " +
 		"does not come from nowhere: a branch without a merge base with main is not its to make. Where the control branch is apart from the " +
-		"project's, neither history enters the other (CTRL-1).",
-	Rules: []string{"rights/ref", "rights/rewrite", "rights/merge-base", "rights/main", "rights/branches", "rights/histories"},
+		"project's, neither history enters the other (CTRL-1). That work was taken is people's to say (REC-3).",
+	Rules: []string{"rights/ref", "rights/rewrite", "rights/merge-base", "rights/main", "rights/branches", "rights/histories", "rights/taken"},
 	Ref: func(pass *Pass, u push.Update) {
 		if message, hint := badRight(pass.Push, u.Ref); message != "" {
 			pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "rights/ref", Message: message, Hint: hint})
 		}
 	},
+	Commit: notTaken,
 	Tip: func(pass *Pass, t *walk.Tip) error {
 		if err := histories(pass, t); err != nil {
 			return err
@@ -50,6 +52,22 @@ var rightsCheck = Check{
 		}
 		return countBranches(pass, t)
 	},
+}
+
+// notTaken refuses a commit from inside the fence that says that it took work: merged with
+// the agent's own, it would have the project say so of another directive's, which nobody
+// takes any more then.
+func notTaken(pass *Pass, c *walk.Commit) {
+	if !pass.Push.Principal.Fenced() {
+		return
+	}
+	for line := range strings.Lines(c.Message) {
+		if key, _, ok := strings.Cut(line, ":"); ok && strings.EqualFold(strings.TrimSpace(key), record.TrailerTaken) {
+			pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID}, Ref: c.Ref, Rule: "rights/taken", Message: "only people say that work was taken: " + record.TrailerTaken,
+				Hint: "leave the line out: git commit --amend"})
+			return
+		}
+	}
 }
 
 // badRight says why a principal may not push a ref, "" for nothing.
