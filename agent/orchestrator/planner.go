@@ -89,11 +89,11 @@ type draft struct {
 // draft lets the model write a plan and lints it. A plan that failed and is left as
 // it is goes on at the step that failed.
 func (p *planner) draft(ctx context.Context, from string, failed bool) (draft, error) {
-	before, _ := p.read(p.path)
+	before, _ := p.read(ctx, p.path)
 	if _, err := p.session.Run(ctx); err != nil {
 		return draft{}, err
 	}
-	data, err := p.read(p.path)
+	data, err := p.read(ctx, p.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.without(ctx, from)
 	}
@@ -110,17 +110,17 @@ func (p *planner) draft(ctx context.Context, from string, failed bool) (draft, e
 
 // read reads a plan as the model wrote it. One that it wrote to where the record has it,
 // and not to where the working tree does, counts as well.
-func (p *planner) read(path string) ([]byte, error) {
+func (p *planner) read(ctx context.Context, path string) ([]byte, error) {
 	data, err := p.tree.Read(path, plan.MaxBytes)
-	if paper := p.paper(path); paper != path && (errors.Is(err, fs.ErrNotExist) || p.isWork(path)) {
+	if paper := p.paper(path); paper != path && (errors.Is(err, fs.ErrNotExist) || p.isWork(ctx, path)) {
 		return p.tree.Read(paper, plan.MaxBytes)
 	}
 	return data, err
 }
 
 // isWork reports whether a file is one of the project's own.
-func (p *planner) isWork(path string) bool {
-	names, err := p.tree.Git(context.Background(), "ls-files", "--cached", "--", ":(top,literal)"+path)
+func (p *planner) isWork(ctx context.Context, path string) bool {
+	names, err := p.tree.Git(ctx, "ls-files", "--cached", "--", ":(top,literal)"+path)
 	return err == nil && names != ""
 }
 
@@ -136,7 +136,7 @@ func (p *planner) commit(ctx context.Context, from, path string, data []byte) (d
 // without is a draft where there is no plan: research, or nothing.
 func (p *planner) without(ctx context.Context, from string) (draft, error) {
 	path := researchPath(p.directive)
-	data, err := p.read(path)
+	data, err := p.read(ctx, path)
 	if err == nil {
 		return p.research(ctx, from, path, data)
 	}

@@ -86,8 +86,11 @@ func earlier(ctx context.Context, o Options) ([]Earlier, error) {
 	var list []Earlier
 	for _, u := range append(own[:min(len(own), maxEarlier)], others[:min(len(others), maxEarlier)]...) {
 		e, err := read(batch, u)
-		if err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil { // a unit's broken record is no trouble of another directive's
+			continue
 		}
 		if e.Learnings != "" || e.PostMortem != "" {
 			list = append(list, e)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
@@ -38,6 +39,31 @@ func recordOf(t *testing.T, tree *worktree.Tree, unit string, files map[string]s
 	}
 }
 
+// breakRecord makes a record whose post-mortems cannot be read.
+func breakRecord(t *testing.T, bare, unit string) {
+	t.Helper()
+	repo := git.Open(bare)
+	broken, err := repo.WriteObject("tree", []byte("no tree"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := git.FormatTree([]git.Entry{{Mode: git.ModeDir, Name: "postmortems", ID: broken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := repo.WriteObject("tree", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit, err := repo.CommitTree("A <a@example.org>", top, "", time.Unix(1, 0), "record")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.UpdateRefs(t.Context(), "test", git.RefUpdate{Ref: "refs/ward/record/" + unit, Old: git.Zero, New: commit}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestEarlier: orientation reads what earlier units of the directive learnt, and others
 // whose work is in the project; of those that were not taken it knows nothing.
 func TestEarlier(t *testing.T) {
@@ -58,6 +84,7 @@ func TestEarlier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	breakRecord(t, bare, "D-1.3") // which keeps nobody from anything
 	r, err := Run(t.Context(), Options{Tree: tree, Getenv: getenv, Task: "D-1", Unit: "D-1.2", Bare: bare})
 	if err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ type Runner struct {
 	// commit of the record that brought the plan (Ward-Plan), whose second parent is
 	// where the run begins.
 	Record   Record
-	Control  string   // the commit or ref that says what is registered; "" is origin's main
+	Control  string   // the commit or ref that says what is registered; "" is origin's control branch
 	Trailers []string // more of them for each step's commit, "Key: value"
 
 	Log  *activity.Log
@@ -112,6 +112,9 @@ type run struct {
 func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 	dir, err := r.Tree.Git(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
+		return nil, err
+	}
+	if err := r.controlled(ctx); err != nil {
 		return nil, err
 	}
 	u := &run{deps: r, path: path, gitDir: dir, repo: git.Open(dir)}
@@ -180,6 +183,9 @@ func (r *Runner) Plan(ctx context.Context, path string) (*plan.Plan, error) {
 func (r *Runner) linter(ctx context.Context) (*plan.Linter, func(), error) {
 	dir, err := r.Tree.Git(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.controlled(ctx); err != nil {
 		return nil, nil, err
 	}
 	batch := git.Open(dir).Batch(ctx)

@@ -38,11 +38,21 @@ func (r *Runner) newest() trees {
 	return trees{work: r.Record.Tip() + "^2", papers: r.Record.Tip()}
 }
 
+// controlled finds out which branch says what is registered, where nobody has said it.
+func (r *Runner) controlled(ctx context.Context) error {
+	if r.Control != "" {
+		return nil
+	}
+	names, err := r.Tree.Branches(ctx)
+	r.Control = names.ControlRef()
+	return err
+}
+
 // lintOf lints plans that run in trees. What is registered, and machines, are control's
 // (CONF-1), as of a commit or as the Runner says; on the branch of a person who has no
 // registry of his own the same.
 func (r *Runner) lintOf(batch *git.Batch, t trees, at string) (*plan.Linter, error) {
-	control := &commitTree{commit: cmp.Or(at, r.Control, "refs/remotes/origin/main"), batch: batch}
+	control := &commitTree{commit: cmp.Or(at, r.Control), batch: batch}
 	work := &commitTree{commit: t.work, batch: batch}
 	if t.papers != "" {
 		return plan.NewRecordLinter(&commitTree{commit: t.papers, batch: batch}, work, control), nil

@@ -188,26 +188,3 @@ func (w *Work) learnings(ctx context.Context, commit string) ([]byte, error) {
 	}
 	return data, err
 }
-
-// taken is LEARNINGS.md of the newest record of any directive whose work is in the
-// project, nil where there is none.
-func (s *Store) taken(ctx context.Context) ([]byte, error) {
-	records, err := s.Records(ctx)
-	if err != nil {
-		return nil, err
-	}
-	batch := git.Open(s.main.gitDir()).Batch(ctx)
-	defer batch.Close()
-	for _, r := range records {
-		if taken, err := s.Taken(ctx, r.Work); err != nil {
-			return nil, err
-		} else if !taken {
-			continue
-		}
-		_, data, err := batch.Read(r.Tip+":"+record.Learnings, recordSize)
-		if !errors.Is(err, git.ErrMissing) {
-			return data, err
-		}
-	}
-	return nil, nil
-}

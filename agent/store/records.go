@@ -1,9 +1,9 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"slices"
+	"fmt"
+	"strings"
 
 	"git-ward/internal/git"
 	"git-ward/protocols/record"
@@ -11,44 +11,58 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Claimed is a unit's last claim, for those who look for the records of other units.
-type Claimed struct {
-	ID   uow.ID
-	Work string // the claimed commit
-	Tip  string // of the unit's record
-	time string
-}
+const (
+	// maxHistory is how many of the project's newest commits are asked whose work they are.
+	maxHistory = 2_000
+	// maxLearnings bounds another directive's LEARNINGS.md, in bytes: the loop keeps it
+	// far below.
+	maxLearnings = 1 << 20
+)
 
-// Records lists the units that have a record and a claim, the newest first.
-func (s *Store) Records(ctx context.Context) ([]Claimed, error) {
-	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "origin",
-		"+"+record.Prefix+"*:"+recordRefs+"*", "+"+uow.RefPrefix+"*:"+uow.RefPrefix+"*"); err != nil {
-		return nil, err
-	}
-	reader := git.Open(s.main.gitDir()).Reader(ctx)
+// taken is LEARNINGS.md of the record whose work came into the project last, nil where
+// there is none. It is read where the remote lies, so that a directive that begins does
+// not fetch the records of all others.
+func (s *Store) taken(ctx context.Context) ([]byte, error) {
+	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()
-	tips, err := reader.Refs(recordRefs)
+	project, err := reader.Tip(s.Control.ProjectRef())
+	if err != nil || project == "" {
+		return nil, err
+	}
+	out, err := s.main.git(ctx, "log", fmt.Sprintf("--max-count=%d", maxHistory), "--no-show-signature", "--no-notes",
+		"--format=%(trailers:key="+record.TrailerRecord+",valueonly,separator=%x20)", s.projectRef(), "--")
 	if err != nil {
 		return nil, err
 	}
-	units, _, err := state.Units(reader)
-	if err != nil {
-		return nil, err
-	}
-	var list []Claimed
-	for _, u := range units {
-		tip, ok := tips[tracking(u.ID)]
-		if !ok {
+	known := map[string]bool{}
+	for _, ref := range strings.Fields(out) {
+		id, err := record.ParseRef(ref)
+		if err != nil || known[ref] {
 			continue
 		}
-		data, err := reader.File(u.Tip, uow.File, recordSize)
-		if err != nil || data == nil {
-			return nil, err
+		known[ref] = true
+		data, err := takenOf(reader, id, project)
+		if data != nil || ctx.Err() != nil {
+			return data, err
 		}
-		if last, err := uow.ParseRecord(data); err == nil && last.Claim != nil { // a broken one teaches nobody
-			list = append(list, Claimed{ID: u.ID, Work: last.Claim.Commit, Tip: tip, time: last.Time})
-		}
+		// What another directive has left broken is no trouble of this one's.
 	}
-	slices.SortStableFunc(list, func(a, b Claimed) int { return cmp.Compare(b.time, a.time) })
-	return list, nil
+	return nil, nil
+}
+
+// takenOf is LEARNINGS.md of a unit, nil where the project does not have its last claim,
+// whatever a commit there says of itself.
+func takenOf(reader *git.Reader, id uow.ID, project string) ([]byte, error) {
+	data, err := reader.File(id.Ref(), uow.File, maxLearnings)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	last, err := uow.ParseRecord(data)
+	if err != nil || last.Claim == nil {
+		return nil, err
+	}
+	if by, err := state.Taken(reader, project, last.Claim.Commit); err != nil || by == "" {
+		return nil, err
+	}
+	return reader.File(record.Ref(id), record.Learnings, maxLearnings)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -151,5 +152,16 @@ func TestJudgeRecord(t *testing.T) {
 		if v.Record != step.record || (v.Verdict == loop.Exact) != (step.reason == "") || !strings.Contains(v.Reason, step.reason) {
 			t.Errorf("%s: %+v", step.name, v)
 		}
+	}
+}
+
+// TestUnheldTrouble: what cannot be read now is trouble, and no verdict, which would be
+// for good.
+func TestUnheldTrouble(t *testing.T) {
+	t.Parallel()
+	gone := git.Open(t.TempDir()) // no repository by now
+	why, err := unheld(t.Context(), gone, &uow.Record{ID: "D-1.1", Claim: &uow.Claim{Commit: strings.Repeat("1", 40)}})
+	if why != "" || err == nil {
+		t.Errorf("%q, %v", why, err)
 	}
 }

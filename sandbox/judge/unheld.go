@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"git-ward/internal/git"
@@ -16,9 +17,11 @@ func unheld(ctx context.Context, repo *git.Repo, r *uow.Record) (why string, err
 	reader := repo.Batch(ctx)
 	defer reader.Close()
 	const maxCommit = 1 << 20
-	if _, data, err := reader.Read(r.Claim.Commit, maxCommit); err != nil {
-		return "the claimed commit is not there", ctx.Err()
-	} else if _, err := git.ParseCommit(data); err != nil {
+	_, data, err := reader.Read(r.Claim.Commit, maxCommit)
+	if why, err := missing("the claimed commit", err); why != "" || err != nil {
+		return why, err
+	}
+	if _, err := git.ParseCommit(data); err != nil {
 		return "what is claimed is no commit", nil
 	}
 	if r.Layout != uow.RecordLayout {
@@ -28,22 +31,39 @@ func unheld(ctx context.Context, repo *git.Repo, r *uow.Record) (why string, err
 	if err != nil {
 		return "", err
 	}
-	_, data, err := reader.Read(r.Claim.Record, maxCommit)
-	if err != nil {
-		return "the commit of the record that the claim names is not there", ctx.Err()
+	_, data, err = reader.Read(r.Claim.Record, maxCommit)
+	if why, err := missing("the commit of the record that the claim names", err); why != "" || err != nil {
+		return why, err
 	}
 	c, err := git.ParseCommit(data)
 	if err != nil || len(c.Parents) != 2 || c.Parents[1] != r.Claim.Commit {
 		return "the record's commit does not have the claimed commit as its second parent", nil
 	}
 	ref := record.Ref(id)
+	_, err = reader.Info(ref)
+	if why, err := missing(ref, err); why != "" || err != nil {
+		return why, err
+	}
 	for line, err := range repo.Lines(ctx, "rev-list", "--first-parent", "--end-of-options", ref, "--") {
 		if err != nil {
-			return fmt.Sprintf("%s cannot be read", ref), ctx.Err()
+			return "", err
 		}
 		if line == r.Claim.Record {
 			return "", nil
 		}
 	}
 	return fmt.Sprintf("%s does not hold the commit that the claim names", ref), nil
+}
+
+// missing says why what was to be read is none that a claim can name. Any other error is
+// trouble: a verdict is for good, and the claim may be judged when the trouble is over.
+func missing(what string, err error) (why string, trouble error) {
+	var large *git.TooLarge
+	switch {
+	case errors.Is(err, git.ErrMissing):
+		return what + " is not there", nil
+	case errors.As(err, &large):
+		return what + " is too large for a commit", nil
+	}
+	return "", err
 }
