@@ -29,12 +29,12 @@ var elsewhere = map[string]string{
 	"make": "--tests",
 	"npm":  "tests try real agent programs where there is one",
 	"dot":  "pictures are drawn where graphviz is; a test compares their text",
-	"cmp":  "Debian always has it", "xargs": "Debian always has it",
+	"cmp":  "Debian always has it", "diff": "Debian always has it", "xargs": "Debian always has it",
 	"sudo": "setup needs it of an ordinary user only",
 }
 
 // prose are words of messages that are programs elsewhere.
-var prose = []string{"as", "cargo", "file", "halt", "init", "look", "mvn", "prune", "sqlite3", "systemctl", "write"}
+var prose = []string{"as", "cargo", "file", "halt", "init", "less", "look", "mvn", "prune", "sqlite3", "systemctl", "write"}
 
 // record is what scripts/fresh --packages writes.
 const record = "scripts/commands"
