@@ -20,14 +20,10 @@ import (
 // What an iteration leaves beside the files of 003.
 const (
 	changesFile = "changes.txt"  // what the work changed, a path a line
-	wordsFile   = "words.txt"    // the Solver's last ones
 	verdictFile = "verdict.json" // a copy of the host's note
 )
 
-const (
-	maxArtifacts = 200     // files of an iteration that are listed one by one
-	maxWords     = 8 << 10 // bytes of the Solver's last words
-)
+const maxArtifacts = 200 // files of an iteration that are listed one by one
 
 // list is artifacts.json of what changed and of the papers, and the files that carry it.
 // What was deleted, is no file, or is too much to list, is named in changes.txt.
@@ -64,8 +60,8 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 		files[path] = []byte(log.String())
 		add(path, "log", files[path])
 	}
-	if words := diag.CleanLines(diag.Cut(strings.TrimSpace(r.now.result.Words), maxWords)); words != "" {
-		files[r.path(n, wordsFile)] = []byte(words + "\n")
+	if words := diag.CleanLines(diag.Cut(strings.TrimSpace(r.now.result.Words), loop.MaxWords)); words != "" {
+		files[r.path(n, loop.WordsFile)] = []byte(words + "\n")
 	}
 	files[r.path(n, loop.ArtifactsFile)], err = loop.Encode(list)
 	return list, files, err
@@ -82,7 +78,7 @@ func paperRole(path string) string {
 // the review of it is no other for that, and what it took is not forgotten.
 func (r *run) recall(ctx context.Context) error {
 	read := r.evidence(ctx).read
-	words, err := read(r.path(r.now.brief.Iteration, wordsFile))
+	words, err := read(r.path(r.now.brief.Iteration, loop.WordsFile))
 	if err != nil {
 		return err
 	}

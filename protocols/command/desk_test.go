@@ -127,7 +127,7 @@ func play(p *gittest.Pair, i int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := strings.TrimSpace(p.Git("rev-parse", root+"^{tree}"))
+	tree := withWords(p, repo, root, id)
 	second, err := repo.CommitMerge("Ward Agent <agent@ward>", tree, []string{root, commit}, time.Now(), "record: a claim\n\nWard-Directive: "+id.Directive)
 	if err != nil {
 		t.Fatal(err)
@@ -173,6 +173,23 @@ func play(p *gittest.Pair, i int) {
 	}
 	j.step("ANALYSIS_DONE", uow.Input{Event: uow.Archive})
 	j.push()
+}
+
+// withWords is the tree of a record with the worker's last words of its first iteration.
+func withWords(p *gittest.Pair, repo *git.Repo, root string, id uow.ID) string {
+	p.T.Helper()
+	batch := repo.Batch(p.T.Context())
+	defer batch.Close()
+	top, err := batch.Info(root + "^{tree}")
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	words := "I did " + id.Directive + ".\n\nThe second line, too.\n"
+	tree, err := batch.EditTree(top.ID, map[string][]byte{loop.IterationDir(id.Directive, 0) + "/" + loop.WordsFile: []byte(words)})
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return tree
 }
 
 // commitWork commits files on top of base, as the agent does.

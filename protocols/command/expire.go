@@ -56,20 +56,8 @@ func (u *units) expire(id uow.ID, in uow.Input) error {
 // recordTip is where a record stands on the host, "" where there is none. A clone
 // fetches it.
 func (u *units) recordTip(ref string) (tip string, err error) {
-	if u.remote != "origin" {
-		return u.reader.Tip(ref)
-	}
-	out, err := u.git("ls-remote", "--quiet", u.remote, ref)
-	if err != nil {
-		return "", u.how.Explain(fmt.Errorf("git ls-remote: %s", strings.TrimSpace(out)))
-	}
-	for line := range strings.Lines(out) {
-		if id, name, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && name == ref && git.IsID(id) {
-			tip = id
-		}
-	}
-	if tip == "" {
-		return "", nil
+	if tip, err = u.hostTip(ref); tip == "" || err != nil || u.bare() {
+		return tip, err
 	}
 	if out, err := u.git("fetch", "--quiet", u.remote, ref); err != nil {
 		return "", u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out)))

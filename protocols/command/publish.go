@@ -2,8 +2,8 @@ package command
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -17,15 +17,21 @@ func (u *units) publish(branch, old, commit string) (moved bool, words string, e
 	ref := "refs/heads/" + branch
 	out, pushErr := u.git("push", "--quiet", "--force-with-lease="+ref+":"+old, u.remote, commit+":"+ref)
 	if pushErr == nil {
-		return true, out, u.fetch()
+		u.fetchBack()
+		return true, out, nil
 	}
 	for look := range looks {
 		tip, err := u.hostTip(ref)
 		if err != nil {
 			return false, "", err
 		}
-		if tip != old {
-			return tip == commit, "", u.fetch() // ours may have arrived, and only git's answer not
+		switch tip {
+		case commit: // ours arrived, and only git's answer not
+			u.fetchBack()
+			return true, "", nil
+		case old:
+		default:
+			return false, "", u.fetch()
 		}
 		if err := git.Backoff(u.ctx, lockBackoff+look); err != nil {
 			return false, "", err
@@ -34,7 +40,15 @@ func (u *units) publish(branch, old, commit string) (moved bool, words string, e
 	return false, out, u.how.Explain(fmt.Errorf("git push: %s", strings.TrimSpace(out)))
 }
 
-// hostTip is where a branch stands on the host now, "" where there is none.
+// fetchBack is fetch after a push that the host took: that it is done stays true where
+// this fails, and is not to be told as a failure.
+func (u *units) fetchBack() {
+	if err := u.fetch(); err != nil {
+		fmt.Fprintf(u.env.Stderr, "git-ward: warning: it is pushed, and this clone knows it only after the next git fetch: %s\n", diag.Clean(err.Error()))
+	}
+}
+
+// hostTip is where a ref stands on the host now, "" where there is none.
 func (u *units) hostTip(ref string) (tip string, err error) {
 	if u.bare() {
 		return u.reader.Tip(ref)
@@ -75,4 +89,4 @@ func (u *units) identity() (string, error) {
 }
 
 // editFile is where a text is kept that a person writes, below the repository.
-func (u *units) editFile(name string) string { return u.repo.Dir + string(os.PathSeparator) + name }
+func (u *units) editFile(name string) string { return filepath.Join(u.repo.Dir, name) }

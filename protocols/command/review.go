@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
+	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -172,9 +173,13 @@ func (c *comparer) compare(w *work, p review.Position) (err error) {
 	return err
 }
 
-// said is what the agent said last: in its newest report, and in the commit.
+// said is what the agent said last: as it ended the claimed iteration, in its newest
+// report, and in the commit.
 func (c *comparer) said(p review.Position, commit string) ([]review.Said, error) {
-	list := []review.Said{}
+	list, err := c.lastWords(p)
+	if err != nil {
+		return nil, err
+	}
 	if p.Report != nil && !p.Report.Dropped() {
 		text := p.Report.Text
 		if first, rest, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "Directive:") {
@@ -190,6 +195,55 @@ func (c *comparer) said(p review.Position, commit string) ([]review.Said, error)
 		return nil, err
 	}
 	return append(list, review.Said{Where: "commit " + diag.Short(commit), Text: diag.Untrusted(message)}), nil
+}
+
+// lastWords are what the worker said at the end of the claimed iteration, as the record
+// keeps it; none where the record is not here, such as one that expired.
+func (c *comparer) lastWords(p review.Position) ([]review.Said, error) {
+	list := []review.Said{}
+	if p.Unit == nil || p.Unit.Claim == nil || p.Unit.Claim.Record == "" {
+		return list, nil
+	}
+	claim := p.Unit.Claim
+	if there, err := c.reader.Contains(claim.Record, claim.Record); err != nil || !there {
+		return list, err
+	}
+	n, err := c.newest(claim.Record, p.Name)
+	if n < 0 || err != nil {
+		return list, err
+	}
+	where := loop.IterationDir(p.Name, n) + "/" + loop.WordsFile
+	data, err := c.reader.File(claim.Record, where, 2*loop.MaxWords)
+	if _, large := errors.AsType[*git.TooLarge](err); large { // a record may hold it
+		data, err = []byte("(more than fits here: git show "+claim.Record+":"+where+")"), nil
+	}
+	if text := strings.TrimSpace(string(data)); text != "" {
+		list = append(list, review.Said{Where: fmt.Sprintf("the end of iteration %d of %s", claim.Iteration, p.Unit.ID), Text: diag.Untrusted(text)})
+	}
+	return list, err
+}
+
+// newest is the newest iteration that a record's commit has evidence of, -1 for none. Of
+// a claim's it is the claimed one: a journal counts from 1, and evidence that goes on from
+// an earlier unit's from anywhere.
+func (c *comparer) newest(commit, directive string) (n int, err error) {
+	n = -1
+	batch := c.repo.Batch(c.ctx)
+	defer batch.Close()
+	_, data, err := batch.Read(commit+":"+loop.Dir(directive), loop.MaxEvidence)
+	if errors.Is(err, git.ErrMissing) {
+		return n, nil
+	}
+	if err != nil {
+		return n, err
+	}
+	entries, err := git.ParseTree(data)
+	for _, e := range entries {
+		if at, ok := loop.ParseEvidencePath(loop.Dir(directive) + "/" + e.Name + "/" + loop.WordsFile); ok && e.IsDir() {
+			n = max(n, at.Iteration)
+		}
+	}
+	return n, git.Forgive(err)
 }
 
 // cost is what the work took, as far as somebody counted it who can be read here.

@@ -23,6 +23,7 @@ func TestReview(t *testing.T) {
 		"touches instructions to agents: CLAUDE.md\n", "touches a test, or what is frozen: tests/x\n",
 		" bin       |  bin 0 -> 3 bytes (new)\n", " link      |    1 + (new, link, to greet.sh)\n", " run       |    1 + (new, executable)\n",
 		"diff --git a/CLAUDE.md b/CLAUDE.md\n", "Binary files /dev/null and b/bin differ\n", "+echo \"Hello, $1.\"\n", "new file mode 120000\n", "new file mode 100755\n",
+		"the agent's own word, proved by nothing (the end of iteration 1 of D-1.1):\n    I did D-1.\n", `    The second line, too.`,
 		"the agent's own word, proved by nothing (R-", "proved by nothing (commit ",
 		"cost: 1 of 2 iterations, 1 claim, tokens unknown, money unknown\n",
 		"\nnext: git ward take D-1.1\n  or: git ward drop D-1\n")

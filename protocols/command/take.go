@@ -152,7 +152,14 @@ type taken struct {
 func (t *taking) tell(c *comparer, w *work, made string) error {
 	done := taken{SchemaVersion: review.SchemaVersion, Directive: w.Directive, Unit: w.Unit, Commit: w.Commit, TakenBy: w.TakenBy, Branch: c.names.Project,
 		Already: made == "", Trees: []tree{}, Undo: []string{}}
-	trees, err := c.follow()
+	tip := made
+	if made == "" {
+		var err error
+		if tip, err = c.reader.Tip(c.names.ProjectRef()); err != nil {
+			return err
+		}
+	}
+	trees, err := c.follow(tip)
 	if err != nil {
 		fmt.Fprintf(c.env.Stderr, "git-ward: warning: %s is pushed, and your working tree stays behind: %s\n", c.names.Project, diag.Clean(err.Error()))
 	}
@@ -199,16 +206,12 @@ func (d *taken) print(c *comparer, w *work) error {
 }
 
 // follow moves the clone's working trees that are on the project's branch, and hold
-// nothing else, to where the host has it.
-func (c *comparer) follow() (list []tree, err error) {
+// nothing else, to where the host has it: at tip.
+func (c *comparer) follow(tip string) (list []tree, err error) {
 	if c.bare() {
 		return nil, nil
 	}
 	out, err := c.repo.Output(c.ctx, "worktree", "list", "--porcelain", "-z")
-	if err != nil {
-		return nil, err
-	}
-	tip, err := c.reader.Tip(c.names.ProjectRef())
 	if err != nil {
 		return nil, err
 	}

@@ -231,6 +231,40 @@ func killed(t *testing.T, p *gittest.Pair, n int, when string, args ...string) (
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
+// What the host took stays told as done, although the clone cannot fetch it back.
+func TestPushedAndNotFetched(t *testing.T) {
+	p := newDesk(t)
+	p.Git("pull", "--quiet", "--rebase")
+	dir := t.TempDir()
+	real := strings.TrimSpace(p.Run(dir, "sh", "-c", "command -v git"))
+	script := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in\n*' push '*) touch %[1]s/pushed ;;\n*' fetch '*) [ ! -e %[1]s/pushed ] || { echo no route; exit 128; } ;;\nesac\nexec %[2]s \"$@\"\n", dir, real)
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + dir + ":" + p.Run(dir, "printenv", "PATH")}
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"taken: D-1 greet the user, ", []string{"take", "D-1"}},
+		{"D-7 x: pushed to main as ", []string{"directive", "new", "-m", "x\n\n- [ ] y (`true`)"}},
+		{"D-5.1 PAUSED, ", []string{"uow", "pause", "D-5.1"}},
+		{"dropped: D-2 say bye\n", []string{"drop", "D-2"}},
+	} {
+		p.Run(dir, "rm", "-f", "pushed")
+		out := wardIn(t, p, p.Work, 0, env, c.args...)
+		has(t, out, "git-ward: warning: it is pushed, and this clone knows it only after the next git fetch: git fetch: no route\n", c.says)
+		if strings.Contains(out, "error: ") {
+			t.Errorf("%q:\n%s", c.args, out)
+		}
+	}
+	if head := p.Git("rev-parse", "HEAD^2"); head != claim(t, p, "D-1.1")+"\n" {
+		t.Errorf("the working tree stayed behind: %s", head)
+	}
+	has(t, p.Run(p.Bare, "git", "show", "main:COMMS.md"), "### D-7: x\n", "\nDropped: ")
+	p.Fsck()
+}
+
 // saved is a repository with its clone, to be put back after each kill.
 func saved(t *testing.T, p *gittest.Pair) (restore func()) {
 	t.Helper()

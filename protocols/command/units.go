@@ -131,7 +131,7 @@ func (u *units) fetchAll() error {
 // fetch takes the journals, the verdicts and the two branches. Their refspecs have no `+`, so
 // that a rewritten journal shows.
 func (u *units) fetch() error {
-	if u.remote != "origin" {
+	if u.bare() {
 		return nil
 	}
 	args := slices.Concat([]string{"fetch", "--quiet", "origin"}, u.names.Fetch(), []string{uow.RefPrefix + "*:" + uow.RefPrefix + "*",
@@ -158,7 +158,8 @@ func (u *units) push(commit string, id uow.ID, parent string, drop ...dropped) (
 	}
 	out, pushErr := u.git(append(args, refspecs...)...)
 	if pushErr == nil {
-		return true, u.fetch()
+		u.fetchBack()
+		return true, nil
 	}
 	// Where two pushes met at the ref's lock, the other one may not be done yet.
 	for look := range looks {

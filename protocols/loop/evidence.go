@@ -29,7 +29,11 @@ const (
 	ArtifactsFile   = "artifacts.json"
 	EntryFile       = "agents_md_entry.md"
 	CertificateFile = "certificate.json"
+	WordsFile       = "words.txt" // the worker's last words, beside the files of 003
 )
+
+// MaxWords bounds the worker's last words, in bytes.
+const MaxWords = 8 << 10
 
 // Dir is where a directive's loop leaves its evidence (LOOP-7): evidence/D-1/loop.
 func Dir(directive string) string { return "evidence/" + directive + "/loop" }

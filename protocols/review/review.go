@@ -54,7 +54,7 @@ type Criterion struct {
 
 // Said is words of the agent.
 type Said struct {
-	Where string         `json:"where"` // a report, a commit
+	Where string         `json:"where"` // the end of an iteration, a report, a commit
 	Text  diag.Untrusted `json:"text"`
 }
 
