@@ -98,7 +98,7 @@ func (c *comparer) look(of subject) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &work{Review: review.Review{SchemaVersion: review.SchemaVersion, Standing: review.Stand(p), Word: p.Verdict}, paper: papersOf(p.Unit)}
+	w := &work{Review: review.Review{Standing: review.Stand(p), Word: p.Verdict}, paper: papersOf(p.Unit)}
 	r := &w.Review
 	r.Outcome = p.Outcome(r.Standing)
 	if p.Directive != nil {

@@ -5,5 +5,6 @@
 // Whoever changes a member's name or meaning changes SchemaVersion: programs read it.
 package review
 
-// SchemaVersion is of Standing and Review as JSON.
+// SchemaVersion is of Standing and Review as JSON, and of what the verbs that make them
+// true print (take, drop, directive new and edit).
 const SchemaVersion = "1.0"

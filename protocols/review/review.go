@@ -10,7 +10,6 @@ import (
 // Review is all that there is to see of a directive's work, as `git ward review --json`
 // prints it.
 type Review struct {
-	SchemaVersion string `json:"schema_version"`
 	Standing
 	Outcome string         `json:"outcome"` // one line
 	Text    diag.Untrusted `json:"text"`    // the directive as control has it

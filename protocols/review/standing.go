@@ -40,6 +40,8 @@ type Position struct {
 
 // Standing is where a directive stands, as `git ward directive list --json` prints it.
 type Standing struct {
+	SchemaVersion string `json:"schema_version"`
+
 	Directive string         `json:"directive"`
 	Title     diag.Untrusted `json:"title"`
 	State     State          `json:"state"`
@@ -58,7 +60,7 @@ type Standing struct {
 
 // Stand says where a directive stands.
 func Stand(p Position) Standing {
-	s := Standing{Directive: p.Name, Branch: p.Branch, Commit: p.Branch, TakenBy: p.Taken}
+	s := Standing{SchemaVersion: SchemaVersion, Directive: p.Name, Branch: p.Branch, Commit: p.Branch, TakenBy: p.Taken}
 	if p.Directive != nil {
 		s.Title = p.Directive.Title
 	}
