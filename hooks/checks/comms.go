@@ -147,7 +147,7 @@ func branchComms(pass *Pass, t *walk.Tip) error {
 	pos := diag.Pos{Commit: t.New, Path: comms.Path}
 	if !same {
 		pass.Report(diag.Diagnostic{Pos: pos, Ref: t.Ref, Rule: "comms/agent-directives",
-			Message: "Directives are not those of main", Hint: "take main's version: git checkout origin/main -- COMMS.md"})
+			Message: "Directives are not those of " + mainOf(pass, t.History), Hint: mainVersion(pass, t.History, comms.Path)})
 		return nil
 	}
 	mergeBase := t.Base

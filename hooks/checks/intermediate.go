@@ -35,7 +35,7 @@ func judgeIntermediate(pass *Pass, c *walk.Commit, parents []string) error {
 		Message: "only the PM may change this path, in no commit of the push, and a later one does not mend it",
 		Hint:    "take it out of this commit (git rebase -i), or push one commit: git merge --squash"}
 	if path == comms.Path {
-		d.Rule, d.Message = "comms/agent-directives", "Directives are not those of main, and a later commit does not mend it"
+		d.Rule, d.Message = "comms/agent-directives", "Directives are not those of "+mainOf(pass, c.History)+", and a later commit does not mend it"
 	}
 	pass.Report(d)
 	return nil

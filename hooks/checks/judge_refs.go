@@ -3,6 +3,7 @@ package checks
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 
 	"git-ward/hooks/push"
@@ -129,6 +130,10 @@ func (j *judgement) known(h push.History) (known walk.Known) {
 	return known
 }
 
+// maxWorks bounds how much work beside its branches one push may bring with a record: each
+// is compared as a branch of its own would be. An agent's is all in one line.
+const maxWorks = 100
+
 // record finds the new commits of a record, which are left in it, and what of the work its
 // commits name that no branch brings: it is judged as if it were pushed to the directive's
 // own branch. What this record named before was.
@@ -165,6 +170,9 @@ func (j *judgement) record(t *walk.Tip) (works []*walk.Tip, found []*walk.Commit
 		}
 		if len(more) > 0 {
 			works, found = append(works, tip), append(found, more...)
+		}
+		if len(works) > maxWorks {
+			return nil, nil, &walk.Exceeded{Message: fmt.Sprintf("the new commits of %s speak of more than %d works that do not stand on one another", diag.Clean(t.Ref), maxWorks)}
 		}
 	}
 	return works, found, nil

@@ -44,7 +44,7 @@ func judgePlans(pass *Pass, t *walk.Tip) error {
 	if len(changed) == 0 {
 		return nil // as most pushes
 	}
-	commits, err := since(pass, t)
+	commits, err := since(pass, t, maxSince, "")
 	if err != nil {
 		return err
 	}
@@ -72,17 +72,20 @@ func judgePlans(pass *Pass, t *walk.Tip) error {
 // maxSince bounds the commits that are looked through for those that brought plans.
 const maxSince = 1000
 
-// since are the commits between a tip and its base, oldest first: at least those that may
-// have brought what differs.
-func since(pass *Pass, t *walk.Tip) (ids []string, err error) {
+// since are the commits between a tip and its base that but, a commit where it is not "",
+// does not have, oldest first: at least those that may have brought what differs, and the
+// newest of more than most.
+func since(pass *Pass, t *walk.Tip, most int, but string) (ids []string, err error) {
 	if t.Merges {
-		args := []string{"--topo-order", fmt.Sprintf("--max-count=%d", maxSince), t.New}
-		if t.Base != "" {
-			args = append(args, "^"+t.Base)
+		args := []string{"--topo-order", fmt.Sprintf("--max-count=%d", most), t.New}
+		for _, not := range []string{t.Base, but} {
+			if not != "" {
+				args = append(args, "^"+not)
+			}
 		}
 		ids, err = pass.Repo.RevList(args...)
 	} else {
-		for id := t.New; id != t.Base && id != "" && len(ids) < maxSince; {
+		for id := t.New; id != t.Base && id != "" && len(ids) < most; {
 			ids = append(ids, id)
 			if id, err = pass.Repo.Parent(id); err != nil {
 				return nil, err

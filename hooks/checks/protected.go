@@ -54,12 +54,12 @@ func judgeProtected(pass *Pass, t *walk.Tip) error {
 		}
 		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: path}, Ref: t.Ref, Rule: "rights/protected",
 			Message: "a merge kept a protected path older than the main that it merged",
-			Hint:    "take main's version: git checkout origin/main -- " + path + " (or git rm it when main has none)"})
+			Hint:    mainVersion(pass, t.History, path)})
 	}
 	for _, c := range touched {
 		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: c.Path}, Ref: t.Ref, Rule: "rights/protected",
 			Message: "only the PM may change this path",
-			Hint:    "undo it: git checkout origin/main -- " + c.Path + " (or git rm it when main has none)"})
+			Hint:    mainVersion(pass, t.History, c.Path)})
 	}
 	return nil
 }

@@ -222,9 +222,13 @@ func papersOnBranch(pass *Pass, t *walk.Tip) error {
 	if !ok || err != nil || id.Directive != directive || pass.Push.Principal != push.Agent || t.History != push.Undivided || t.Base == "" {
 		return nil
 	}
-	commits, err := since(pass, t)
+	most := pass.Push.Config.Limits.Commits
+	commits, err := since(pass, t, most, pass.Repo.Main(t.History))
 	if err != nil {
 		return err
+	}
+	if len(commits) == most { // the older ones were not looked at
+		return &walk.Exceeded{Message: fmt.Sprintf("%s has %d commits or more that are not main's", branchName(t.Ref), most)}
 	}
 	for _, commit := range commits {
 		name, err := ownPapers(pass, t, commit)

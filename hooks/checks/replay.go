@@ -43,7 +43,7 @@ func (r replayer) judge(pass *Pass, c *walk.Commit, parents []string) error {
 		return nil
 	case len(ids) != 1 || len(parents) != 1:
 		replayFinding(pass, c, changed, "a commit of the agent that changes protocols/ carries out one lesson, and this one does not",
-			"take main's version (git checkout origin/main -- protocols AGENTS.md) and make the change by git ward lesson apply")
+			mainVersion(pass, c.History, "protocols AGENTS.md")+"; then make the change by git ward lesson apply")
 		return nil
 	}
 	return r.replay(pass, c, parents[0], ids[0])

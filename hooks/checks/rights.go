@@ -103,6 +103,12 @@ func mainOf(pass *Pass, h push.History) string {
 	return pass.Push.Config.Control.Project
 }
 
+// mainVersion is the remedy for paths that are to be as a history's main has them.
+func mainVersion(pass *Pass, h push.History, paths string) string {
+	main := mainOf(pass, h)
+	return fmt.Sprintf("take %s's version: git checkout origin/%s -- %s (or git rm it when %s has none)", main, main, paths, main)
+}
+
 // histories refuses a branch or a tag that would bring the project's history into that of
 // the control branch, or the other way round (CTRL-1). A branch of people's may hold
 // control's alone: what is written there may be on its way to it.

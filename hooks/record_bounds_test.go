@@ -1,0 +1,80 @@
+package hooks_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"git-ward/internal/gittest"
+	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
+)
+
+// imports makes commits of a clone by git fast-import, each with one file.
+func imports(p *gittest.Pair, commits func(commit func(ref, from, file string))) {
+	p.T.Helper()
+	var b strings.Builder
+	commits(func(ref, from, file string) {
+		fmt.Fprintf(&b, "commit %s\ncommitter T <t@example.org> 1700000000 +0000\ndata 2\nw\n", ref)
+		if from != "" {
+			fmt.Fprintf(&b, "from %s\n", from)
+		}
+		fmt.Fprintf(&b, "M 100644 inline %s\ndata 2\nx\n", file)
+	})
+	if out, err := p.Try(p.Work, nil, b.String(), "git", "fast-import", "--quiet"); err != nil {
+		p.T.Fatal(out)
+	}
+}
+
+// TestPapersBelowManyCommits: papers on a work branch are seen below as many commits as a push
+// may have, also where these came on another branch before (REC-1, GATE-2).
+func TestPapersBelowManyCommits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes 1,200 commits")
+	}
+	t.Parallel()
+	b := newUnits(t)
+	main := strings.TrimSpace(b.Git("rev-parse", "origin/main"))
+	imports(b.Pair, func(commit func(ref, from, file string)) {
+		commit("refs/heads/agent/D-1", main, "evidence/D-1/loop/log.txt")
+		for i := range 1200 {
+			commit("refs/heads/agent/D-1", "", fmt.Sprintf("f%d", i%10))
+		}
+	})
+	refuses(t, b.AgentPush, "agent/D-1", "record/work: the work branch holds the work only")
+	refuses(t, b.AgentPush, "agent/D-1:refs/heads/agent/other")
+	refuses(t, b.AgentPush, "agent/D-1", "record/work: the work branch holds the work only")
+	b.setting("commits = 10_000", "commits = 1_000")
+	refuses(t, b.AgentPush, "agent/D-1", "limit/", "agent/D-1 has 1000 commits or more that are not main's")
+	b.Fsck()
+}
+
+// TestManyWorks: a record may speak of much work, as long as it stands on one another.
+func TestManyWorks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes 250 commits, and a record of them")
+	}
+	t.Parallel()
+	b := newUnits(t)
+	b.step("D-1.1", byAgent(uow.Open))
+	main := strings.TrimSpace(b.Git("rev-parse", "origin/main"))
+	imports(b.Pair, func(commit func(ref, from, file string)) {
+		from := main
+		for i := range 125 {
+			commit(fmt.Sprintf("refs/w/line%d", i), from, fmt.Sprintf("f%d", i))
+			commit(fmt.Sprintf("refs/w/apart%d", i), main, fmt.Sprintf("f%d", i))
+			from = fmt.Sprintf("refs/w/line%d", i)
+		}
+	})
+	papers := func(kind string) string {
+		tip := lone(b.Pair, files{"LEARNINGS.md": "# Learnings\n"})
+		tree := strings.TrimSpace(b.Git("rev-parse", tip+"^{tree}"))
+		for i := range 125 {
+			tip = strings.TrimSpace(b.Git("commit-tree", "-m", "step", "-p", tip, "-p", fmt.Sprintf("refs/w/%s%d", kind, i), tree))
+		}
+		return tip + ":" + record.Prefix + "D-1.1"
+	}
+	refuses(t, b.AgentPush, papers("apart"), "limit/", "speak of more than 100 works that do not stand on one another")
+	refuses(t, b.AgentPush, papers("line"))
+	b.Fsck()
+}
