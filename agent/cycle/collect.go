@@ -95,7 +95,7 @@ func (r *run) collected(ctx context.Context, untouched bool) (list loop.Artifact
 	if _, err := w.Iterate(ctx, r.counted(n), r.now.result.Words); err != nil {
 		return list, nil, err
 	}
-	if r.now.result.Changes, err = w.Changes(ctx, w.Base()); err != nil {
+	if r.now.result.Changes, err = r.changed(ctx); err != nil {
 		return list, nil, err
 	}
 	papers, err := w.Record.Papers(ctx)
@@ -103,6 +103,18 @@ func (r *run) collected(ctx context.Context, untouched bool) (list loop.Artifact
 		return list, nil, err
 	}
 	return r.list(ctx, r.now.result.Changes, papers)
+}
+
+// changed is what the iteration changed. Where a unit's first changes nothing, it is the
+// work of the units before it that the project lacks: the PM has edited the text, and
+// what is there may be what he asks for now.
+func (r *run) changed(ctx context.Context) ([]store.Change, error) {
+	w := r.deps.Work
+	list, err := w.Changes(ctx, w.Base())
+	if err != nil || len(list) > 0 || r.deps.Journal.Claimed() != nil {
+		return list, err
+	}
+	return w.Carried(ctx)
 }
 
 // answered reports whether the iteration before waited for a line in the directive:

@@ -109,6 +109,43 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestCarried: work that a unit before left on the branch is judged for the new text,
+// although nobody adds to it (REC-1); on what was judged so the loop goes on by work only.
+func TestCarried(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it runs two units of work, each a second of git's")
+	}
+	for residuals, want := range map[string]string{
+		"0":   "EXIT_CONVERGED EXACT_CERTIFICATE",
+		"1 1": "EXIT_BLOCKED EVIDENCE_INCOMPLETE",
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, asked+"- max_iterations: 1\n", 0)
+			s.residuals = []string{"1"}
+			if how, _ := s.ends(); how != "EXIT_BUDGET_EXCEEDED MAX_ITERS" {
+				t.Fatal(how)
+			}
+			first := s.journal.Claimed().Claim
+			s.edit(asked + "- max_iterations: 3\n")
+			s.solve = func(*site, Brief, *Subagents) error { return nil }
+			s.residuals = strings.Fields(residuals)
+			end, err := s.run()
+			s.must(err)
+			if how := string(end.Report.Status) + " " + string(end.Report.StopReason); how != want {
+				t.Errorf("the next unit ends %s, want %s", how, want)
+			}
+			claimed := s.journal.Claimed()
+			if claimed == nil {
+				t.Fatal("it claims nothing")
+			}
+			if base := s.git(s.bare, "", "merge-base", first.Commit, claimed.Claim.Commit); base != first.Commit {
+				t.Errorf("it claims %s, which does not hold %s", claimed.Claim.Commit, first.Commit)
+			}
+		})
+	}
+}
+
 // TestSuspended: what is for somebody else to change ends the run without an exit,
 // and without an iteration.
 func TestSuspended(t *testing.T) {

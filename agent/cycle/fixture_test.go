@@ -31,6 +31,7 @@ type site struct {
 	store   *store.Store
 	journal *store.Journal
 	work    *store.Work
+	last    *uow.Record // of the unit before
 
 	earlier   int64    // iterations of other units
 	residuals []string // what the host finds after each iteration; "-" for no verdict
@@ -56,15 +57,41 @@ func newSite(t *testing.T, lines string, earlier int64) *site {
 	s := &site{T: t, earlier: earlier, bare: filepath.Join(dir, "remote.git"), state: filepath.Join(dir, "state")}
 	s.must(os.Mkdir(s.state, 0o755))
 	s.git(dir, "", "init", "--quiet", "--bare", "--initial-branch=main", s.bare)
+	s.directs(lines)
+	s.open()
+	s.unit(1)
+	return s
+}
+
+// directs has main say the directive in these lines.
+func (s *site) directs(lines string, parents ...string) {
+	s.Helper()
 	blob := s.git(s.bare, "# COMMS\n\n## Directives\n\n### D-1: leave nothing\n\n"+lines+"\n## Reports\n", "hash-object", "-w", "--stdin")
 	tree := s.git(s.bare, "100644 blob "+blob+"\tCOMMS.md\n", "mktree")
-	s.git(s.bare, "", "update-ref", "refs/heads/main", s.git(s.bare, "first\n", "commit-tree", tree))
+	s.git(s.bare, "", "update-ref", "refs/heads/main", s.git(s.bare, "main\n", append([]string{"commit-tree", tree}, parents...)...))
+}
+
+// edit changes the directive's lines, and opens its next unit.
+func (s *site) edit(lines string) {
+	s.Helper()
+	s.directs(lines, "-p", "main")
+	s.step(uow.Input{Event: uow.Fail, Reason: "LOOP_BUDGET_EXCEEDED"})
 	s.open()
-	s.journal = s.store.NewJournal(uow.ID{Directive: "D-1", K: 1})
+	s.last = s.journal.Last()
+	s.unit(s.journal.ID.K + 1)
+}
+
+// unit opens a unit of the directive, and makes it ACTIVE.
+func (s *site) unit(k int) {
+	s.Helper()
+	before := []*store.Journal{s.journal}
+	if k == 1 {
+		before = nil
+	}
+	s.journal = s.store.NewJournal(uow.ID{Directive: "D-1", K: k})
 	s.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
 	s.step(uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"})
-	s.must(s.work.Begin(s.Context(), s.journal, nil))
-	return s
+	s.must(s.work.Begin(s.Context(), s.journal, before))
 }
 
 // open does what a process does that begins: it reads everything from refs.
@@ -212,7 +239,7 @@ func (s *site) world() uow.World {
 		m.Spent = uow.Spent(m.DirectiveHash, s.journal.Records)
 	}
 	m.Spent.Iterations += s.earlier
-	return uow.World{Main: m}
+	return uow.World{Main: m, Last: s.last}
 }
 
 // verdict is the host's on the present claim.

@@ -67,6 +67,15 @@ func (w *Work) Changes(ctx context.Context, since string) ([]Change, error) {
 	return slices.DeleteFunc(all, func(c Change) bool { return !touched[c.Path] }), nil
 }
 
+// Carried lists what the branch changed since it left the project, as Changes does.
+func (w *Work) Carried(ctx context.Context) ([]Change, error) {
+	base, err := w.forked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w.Changes(ctx, base)
+}
+
 // differences lists the paths by which the branch differs from a commit.
 func (w *Work) differences(ctx context.Context, since string) ([]Change, error) {
 	out, err := w.clone.git(ctx, "diff", "--name-status", "--no-renames", "-z", since, "HEAD", "--")
