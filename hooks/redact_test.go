@@ -59,6 +59,18 @@ func TestRedact(t *testing.T) {
 		}
 	}
 	p.Fsck()
+	p.Git("branch", "before")
+	for _, push := range [][]string{{"--force", "before:main"}, {"before"}, {"before:refs/tags/v0"}} {
+		if out, err := p.Push(push...); err == nil || !strings.Contains(out, file+": redacted/blob: the PM took this content out of the history") {
+			t.Errorf("%q brings it back: %v\n%s", push, err, out)
+		}
+	}
+	p.Run(p.Bare, "rm", "ward/redacted") // an index of the audit
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "fsck/redacted: the gate does not know of 1 redacted object that must not come back") {
+		t.Error(out)
+	}
+	p.Run(p.Bare, "git-ward", "fsck", "--repair")
+	p.Fsck()
 	// A clone of before does not bring it back by an ordinary push; a new one goes on.
 	p.Commit("notes.txt", "on the old main\n")
 	if out, err := p.Push("main"); err == nil {

@@ -39,6 +39,7 @@ import (
 //	header COMMIT TEXT   one more line in the commit's header
 //	config KEY = VALUE   a setting of the host's, such as limits.blob_size = 10
 //	option TEXT          a push option
+//	redacted COMMIT:PATH that file's content was redacted
 //	used N               every second directive id up to N was used and is gone
 //	want TEXT            a finding of the push: [PATH:[LINE:]] RULE: MESSAGE, or how that begins
 //	wants N TEXT         N findings that begin so
@@ -269,7 +270,7 @@ func (f *fixture) directive(t *testing.T, line string) {
 		f.want = append(f.want, slices.Repeat([]string{unquoted(text)}, times)...)
 	case "warn":
 		f.want = append(f.want, "warning: "+unquoted(rest))
-	case "push", "delete", "ref", "option":
+	case "push", "delete", "ref", "option", "redacted":
 		f.lines = append(f.lines, [2]string{word, unquoted(rest)})
 	default:
 		t.Fatalf("%q is no directive of a fixture", word)
@@ -330,6 +331,12 @@ func (f *fixture) make(t *testing.T) (*server, *checks.Push) {
 		}
 		tags["refs/tags/"+tag.name] = s.write("tag", fmt.Appendf(nil, "object %s\ntype commit\ntag %s\ntagger %s 1700000000 +0000\n\n%s",
 			object, name, tagger, message))
+	}
+	p.Redacted = map[string]bool{}
+	for _, line := range f.lines {
+		if line[0] == "redacted" {
+			p.Redacted[s.id(line[1])] = true
+		}
 	}
 	f.updates(s, p, tags)
 	return s, p

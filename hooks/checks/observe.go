@@ -12,8 +12,8 @@ import (
 )
 
 // held are the findings that refuse whatever [hooks] mode says: those about Ward's own refs,
-// about rights, and about refs that git itself would not move.
-var held = []string{"ref/", "rights/", "uow/", "record/", "option/"}
+// about rights, about refs that git itself would not move, and what was redacted.
+var held = []string{"ref/", "rights/", "uow/", "record/", "option/", "redacted/"}
 
 // observed reports whether a push passes though checks find what they refuse: the people's
 // do where [hooks] mode says so, the agent's never (CTRL-2).

@@ -29,6 +29,8 @@ type Push struct {
 	// Retired reads the directive ids that were used and are gone (COMMS-1); nil
 	// when nobody knows. Few pushes need them.
 	Retired func() (comms.Set, error)
+	// Redacted are the object ids of what must not come back (REC-5).
+	Redacted map[string]bool
 	// UnderWay names the refs that other pushes are about to move, which may be there
 	// any moment; nil when nobody knows.
 	UnderWay func() ([]string, error)

@@ -67,7 +67,7 @@ func Table() []Check {
 		objectCheck, limitCheck,
 		refCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, bareCheck, newLinkCheck(), runtimeCheck,
-		textCheck, newSecretCheck(),
+		textCheck, newSecretCheck(), redactedCheck,
 		commsCheck, versionCheck, metaCheck, newPlanCheck(), newUDCCheck(), registryCheck, newLessonsCheck(),
 		newProtocolCheck(sources), newReplayCheck(sources),
 		unitCheck, policyCheck, recordCheck, newEvidenceCheck(),

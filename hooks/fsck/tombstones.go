@@ -2,8 +2,11 @@ package fsck
 
 import (
 	"maps"
+	"slices"
 
 	"git-ward/hooks/audit"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
 )
 
 // tombstones are what the PM redacted: what was said of a commit before that holds for
@@ -37,6 +40,7 @@ func (t tombstones) covers(o *objects, file string) bool {
 // bury reads the tombstones of the chain.
 func (c *chainProof) bury() (t tombstones) {
 	t = tombstones{map[string]string{}, map[string]bool{}}
+	var gone []string
 	for _, l := range c.links {
 		if l.Tombstone == "" {
 			continue
@@ -49,7 +53,32 @@ func (c *chainProof) bury() (t tombstones) {
 		maps.Copy(t.commits, stone.Commits)
 		for _, o := range stone.Objects {
 			t.blobs[o.Stone] = true
+			gone = append(gone, o.Blob)
 		}
 	}
+	c.listed(gone)
 	return t
+}
+
+// listed proves that the gate knows what was redacted, where there is one: the list is an
+// index of the tombstones.
+func (c *chainProof) listed(gone []string) {
+	if _, err := config.Load(c.repo.Dir); err != nil || len(gone) == 0 {
+		return // a clone
+	}
+	known, err := audit.ReadRedacted(c.repo)
+	missing := slices.DeleteFunc(gone, func(id string) bool { return known[id] })
+	if err == nil && len(missing) > 0 && c.repair {
+		if err = audit.AddRedacted(c.repo, missing...); err == nil {
+			c.report.repair("listed %s that must not come back", diag.Count(len(missing), "redacted object"))
+			return
+		}
+	}
+	switch {
+	case err != nil:
+		c.report.add(audit.ChainRef, "fsck/redacted", "move it away, and git ward fsck --repair writes it anew", "the list of what was redacted: %v", err)
+	case len(missing) > 0:
+		c.report.add(audit.ChainRef, "fsck/redacted", "git ward fsck --repair lists them", "the gate does not know of %s that must not come back, the first is %s",
+			diag.Count(len(missing), "redacted object"), diag.Short(missing[0]))
+	}
 }

@@ -94,7 +94,7 @@ func groupMode(rel string, mode fs.FileMode) (group fs.FileMode, ok bool) {
 		return mode, false
 	case top == "ward" && !mode.IsDir():
 		switch {
-		case rel == config.Path, rel == nonceFile, rel == "ward/allowed_signers":
+		case rel == config.Path, rel == nonceFile, rel == "ward/allowed_signers", rel == "ward/redacted":
 			return read, true
 		case rel == lockFile, rel == "ward/refusals", strings.Contains(below, "/"):
 			return write, true

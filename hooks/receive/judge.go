@@ -52,9 +52,13 @@ func (s *session) runChecks(ctx context.Context, who pusher, options []string) (
 			j = judgement{err: fmt.Errorf("a fault of Ward's own (%T): please report it with the commits that were pushed", fault)}
 		}
 	}()
+	redacted, err := audit.ReadRedacted(s.repo)
+	if err != nil {
+		return judgement{err: err}
+	}
 	result, err := checks.Judge(ctx, s.repo, s.batch, &checks.Push{
 		Principal: who.principal, Name: who.name, Updates: s.updates, Options: options, Config: s.settings,
-		Branches: "refs/heads/", Received: true,
+		Branches: "refs/heads/", Received: true, Redacted: redacted,
 		Retired:  func() (comms.Set, error) { return audit.Retired(s.batch) },
 		UnderWay: func() ([]string, error) { return audit.UnderWay(s.repo, s.batch, who.id) },
 	})

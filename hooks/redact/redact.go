@@ -97,6 +97,14 @@ func (w *rewriter) record(req Request, moves []git.RefUpdate) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	var gone []string
+	for _, o := range t.Objects {
+		gone = append(gone, o.Blob)
+	}
+	// Before the refs move: what is listed and not yet gone only cannot come again.
+	if err := audit.AddRedacted(w.repo, gone...); err != nil {
+		return 0, err
+	}
 	id, err := w.repo.WriteObject("blob", data)
 	if err != nil {
 		return 0, err
