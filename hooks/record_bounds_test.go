@@ -11,15 +11,15 @@ import (
 )
 
 // imports makes commits of a clone by git fast-import, each with one file.
-func imports(p *gittest.Pair, commits func(commit func(ref, from, file string))) {
+func imports(p *gittest.Pair, commits func(commit func(ref, from, file, text string))) {
 	p.T.Helper()
 	var b strings.Builder
-	commits(func(ref, from, file string) {
-		fmt.Fprintf(&b, "commit %s\ncommitter T <t@example.org> 1700000000 +0000\ndata 2\nw\n", ref)
+	commits(func(ref, from, file, text string) {
+		fmt.Fprintf(&b, "commit %s\ncommitter T <t@example.org> 1700000000 +0000\ndata 0\n", ref)
 		if from != "" {
 			fmt.Fprintf(&b, "from %s\n", from)
 		}
-		fmt.Fprintf(&b, "M 100644 inline %s\ndata 2\nx\n", file)
+		fmt.Fprintf(&b, "M 100644 inline %s\ndata %d\n%s\n", file, len(text), text)
 	})
 	if out, err := p.Try(p.Work, nil, b.String(), "git", "fast-import", "--quiet"); err != nil {
 		p.T.Fatal(out)
@@ -35,10 +35,10 @@ func TestPapersBelowManyCommits(t *testing.T) {
 	t.Parallel()
 	b := newUnits(t)
 	main := strings.TrimSpace(b.Git("rev-parse", "origin/main"))
-	imports(b.Pair, func(commit func(ref, from, file string)) {
-		commit("refs/heads/agent/D-1", main, "evidence/D-1/loop/log.txt")
+	imports(b.Pair, func(commit func(ref, from, file, text string)) {
+		commit("refs/heads/agent/D-1", main, "evidence/D-1/loop/log.txt", "x")
 		for i := range 1200 {
-			commit("refs/heads/agent/D-1", "", fmt.Sprintf("f%d", i%10))
+			commit("refs/heads/agent/D-1", "", fmt.Sprintf("f%d", i%10), fmt.Sprint(i))
 		}
 	})
 	refuses(t, b.AgentPush, "agent/D-1", "record/work: the work branch holds the work only")
@@ -58,11 +58,11 @@ func TestManyWorks(t *testing.T) {
 	b := newUnits(t)
 	b.step("D-1.1", byAgent(uow.Open))
 	main := strings.TrimSpace(b.Git("rev-parse", "origin/main"))
-	imports(b.Pair, func(commit func(ref, from, file string)) {
+	imports(b.Pair, func(commit func(ref, from, file, text string)) {
 		from := main
 		for i := range 125 {
-			commit(fmt.Sprintf("refs/w/line%d", i), from, fmt.Sprintf("f%d", i))
-			commit(fmt.Sprintf("refs/w/apart%d", i), main, fmt.Sprintf("f%d", i))
+			commit(fmt.Sprintf("refs/w/line%d", i), from, fmt.Sprintf("f%d", i), "x")
+			commit(fmt.Sprintf("refs/w/apart%d", i), main, fmt.Sprintf("f%d", i), "x")
 			from = fmt.Sprintf("refs/w/line%d", i)
 		}
 	})
@@ -77,4 +77,23 @@ func TestManyWorks(t *testing.T) {
 	refuses(t, b.AgentPush, papers("apart"), "limit/", "speak of more than 100 works that do not stand on one another")
 	refuses(t, b.AgentPush, papers("line"))
 	b.Fsck()
+}
+
+// TestManyPlans: what plans cost follows the commits that bring them, and not plans times
+// commits (HOOK-1, GATE-6).
+func TestManyPlans(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes 1,000 commits with a plan each")
+	}
+	t.Parallel()
+	p := newPair(t)
+	from := strings.TrimSpace(p.Git("rev-parse", "origin/main"))
+	imports(p, func(commit func(ref, from, file, text string)) {
+		for i := range 1000 {
+			commit("refs/heads/many", from, fmt.Sprintf("plans/p%d.txt", i), "# FSM: sub\nread_file COMMS.md\n")
+			from = ""
+		}
+	})
+	refuses(t, p.Push, "many:main")
+	p.Fsck()
 }

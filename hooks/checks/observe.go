@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -57,6 +58,9 @@ func (j *judgement) unjudged() error {
 			j.pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "ref/ward", Message: "was not judged, because of what the push holds besides",
 				Hint: "mend the other findings, or push this ref by itself"})
 		case j.pass.Push.Config.Control.Split():
+			if _, err := j.walker.Peel(u, func(*walk.Tag) {}); errors.Is(err, walk.ErrNoCommit) {
+				continue // it has no history, and that holds it
+			}
 			if err := mixed(j.pass, t); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,16 +45,13 @@ func judgePlans(pass *Pass, t *walk.Tip) error {
 	if len(changed) == 0 {
 		return nil // as most pushes
 	}
-	commits, err := since(pass, t, maxSince, "")
+	brought, err := bringing(pass, t, changed)
 	if err != nil {
 		return err
 	}
 	linters := map[string]*plan.Linter{} // by tree
 	for _, c := range changed {
-		tree, err := bringing(pass, t, commits, c)
-		if err != nil {
-			return err
-		}
+		tree := cmp.Or(brought[c.Path], t.Commit.Tree)
 		if linters[tree] == nil {
 			linters[tree] = newLinter(pass, t, tree)
 		}
@@ -96,23 +94,55 @@ func since(pass *Pass, t *walk.Tip, most int, but string) (ids []string, err err
 	return ids, err
 }
 
-// bringing is the tree in which a changed plan came as the tip has it, before its steps
-// did what they do; the tip's own where that is not found.
-func bringing(pass *Pass, t *walk.Tip, commits []string, c walk.Change) (tree string, err error) {
+// bringing are the trees in which changed plans came as the tip has them, before their steps
+// did what they do, by the plans' paths; one that is not found is left out.
+func bringing(pass *Pass, t *walk.Tip, changed []walk.Change) (trees map[string]string, err error) {
+	commits, err := since(pass, t, maxSince, "")
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]string{} // blobs
+	for _, c := range changed {
+		wanted[c.Path] = c.New.ID
+	}
+	trees = map[string]string{}
 	for _, id := range commits {
+		if len(wanted) == 0 {
+			break
+		}
 		commit, err := pass.Repo.Commit(id)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		e, ok, err := pass.Repo.Lookup(commit.Tree, c.Path)
+		parents, err := treesOf(pass, commit.Parents)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		if ok && e.ID == c.New.ID && e.IsRegular() {
-			return commit.Tree, nil
+		err = pass.Repo.Compare(parents, commit.Tree, func(c walk.Change) error {
+			if wanted[c.Path] == c.New.ID && isPlan(c) {
+				trees[c.Path] = commit.Tree
+				delete(wanted, c.Path)
+			}
+			return nil
+		})
+		if err != nil && !walk.IsBad(err) { // a new commit is judged for that; an old one may be as it is
+			return nil, err
 		}
 	}
-	return t.Commit.Tree, nil
+	return trees, nil
+}
+
+// treesOf are the trees of a commit's first parents.
+func treesOf(pass *Pass, parents []string) (trees []string, err error) {
+	const most = 16 // are read in step; a new commit has no more
+	for _, parent := range parents[:min(most, len(parents))] {
+		tree, err := treeOf(pass, parent)
+		if err != nil {
+			return nil, err
+		}
+		trees = append(trees, tree)
+	}
+	return trees, nil
 }
 
 // newLinter makes a linter of plans in a tree of a tip's history. Machines come from
