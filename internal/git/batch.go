@@ -64,7 +64,7 @@ func (b *Batch) start() error {
 	if b.cmd != nil {
 		return nil
 	}
-	b.cmd = b.repo.reader(b.ctx, "cat-file", "--batch-command")
+	b.cmd = b.repo.reader(b.ctx, "cat-file", "--batch-command", "-z")
 	b.cmd.Stderr = &b.errs
 	in, err := b.cmd.StdinPipe()
 	if err != nil {
@@ -292,10 +292,10 @@ func (b *Batch) send(verb string, names ...string) error {
 	}
 	var requests strings.Builder
 	for _, name := range names {
-		if strings.ContainsAny(name, "\n\x00") || name == "" {
+		if strings.Contains(name, "\x00") || name == "" {
 			return fmt.Errorf("%q cannot name an object", name)
 		}
-		requests.WriteString(verb + " " + name + "\n")
+		requests.WriteString(verb + " " + name + "\x00") // a path may hold a line's end
 	}
 	if _, err := io.WriteString(b.in, requests.String()); err != nil {
 		return b.fail(err)
@@ -306,6 +306,13 @@ func (b *Batch) send(verb string, names ...string) error {
 // header reads the first line of an answer.
 func (b *Batch) header(name string) (Object, error) {
 	line, err := b.out.ReadString('\n')
+	for range strings.Count(name, "\n") { // it comes back in the answer that there is none
+		if err == nil && strings.HasPrefix(name, line) {
+			var more string
+			more, err = b.out.ReadString('\n')
+			line += more
+		}
+	}
 	if err != nil {
 		return Object{}, b.fail(err)
 	}
