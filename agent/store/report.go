@@ -48,6 +48,16 @@ func (s *Store) ReportOnce(ctx context.Context, incident string, r comms.NewRepo
 	return s.report(ctx, incident, r)
 }
 
+// Told reports whether control has a report of an incident.
+func (s *Store) Told(ctx context.Context, incident string) (bool, error) {
+	m, err := s.Main(ctx)
+	if err != nil {
+		return false, err
+	}
+	_, doc, err := m.Comms(ctx)
+	return err == nil && told(doc, incident), err
+}
+
 func incidentLine(incident string) string { return "Incident: " + diag.Clean(incident) }
 
 func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) error {

@@ -56,8 +56,8 @@ func (p *pass) run(ctx context.Context) error {
 }
 
 // note keeps what went wrong with one directive, so that the others are gone on with
-// (WORK-2), and tells the PM of it once for each text of the directive. The error ends
-// the pass.
+// (WORK-2), and tells the PM of it once for each text of the directive. What goes wrong
+// again blocks the unit. The error ends the pass.
 func (p *pass) note(ctx context.Context, d comms.Directive, err error) error {
 	if err == nil || ctx.Err() != nil || stop.Is(err, stop.Restart) {
 		return err
@@ -65,12 +65,36 @@ func (p *pass) note(ctx context.Context, d comms.Directive, err error) error {
 	p.failed[d.Hash()] = err
 	p.deps.log.Error().Str("directive", d.Name()).Err(err).Msg("it is not gone on with in this pass")
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	text := fmt.Sprintf("The agent could not go on with %s, and tries again with each pass: %s", d.Name(), diag.Clean(p.deps.clean(first)))
-	report := p.deps.store.ReportOnce(ctx, "trouble "+d.Name()+" "+d.Hash()[:12], comms.NewReport{Time: time.Now(), Directive: d.Name(), Status: comms.Info, Text: text})
+	first = diag.Clean(p.deps.clean(first))
+	incident := "trouble " + d.Name() + " " + d.Hash()[:12]
+	told, again := p.deps.store.Told(ctx, incident)
+	if again == nil && told {
+		again = p.block(ctx, d, first)
+	}
+	if again != nil {
+		p.deps.log.Warn().Str("directive", d.Name()).Err(again).Msg("its unit goes on being tried")
+	}
+	text := fmt.Sprintf("The agent could not go on with %s, and tries again with each pass: %s", d.Name(), first)
+	report := p.deps.store.ReportOnce(ctx, incident, comms.NewReport{Time: time.Now(), Directive: d.Name(), Status: comms.Info, Text: text})
 	if report != nil { // then it is no trouble of this directive's
 		return errors.Join(err, report)
 	}
 	return nil
+}
+
+// block suspends the unit of a directive that goes wrong again and again, so that its
+// policy's retries end what nobody would see the end of.
+func (p *pass) block(ctx context.Context, d comms.Directive, why string) error {
+	journals, err := p.deps.store.Journals(ctx, d.Name())
+	if err != nil || len(journals) == 0 {
+		return err
+	}
+	n := len(journals) - 1
+	u := &unit{store: p.deps.store, config: p.deps.config, directive: d, log: p.deps.log, journal: journals[n], earlier: journals[:n]}
+	if last := u.last(); last.State != uow.Active || last.DirectiveHash != d.Hash() {
+		return nil
+	}
+	return u.step(ctx, uow.Input{Event: uow.Block, Reason: uow.Trouble, Note: why})
 }
 
 // trouble is what went wrong with directives, all together.

@@ -26,7 +26,7 @@ var reasons = map[Event]map[Actor][]Reason{
 	Resume: {PM: {"HOLD_LIFTED", "REVIEWED"}},
 	Cancel: {PM: {"NOT_NEEDED", "SUPERSEDED", "OUT_OF_SCOPE", "TOO_RISKY", "INCIDENT"}},
 
-	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", Backpressure, VerdictTimeout, "POLICY_BRANCH"}},
+	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", Backpressure, VerdictTimeout, Trouble, "POLICY_BRANCH"}},
 	Condemn: {Agent: {"POLICY_BRANCH"}},
 	Retry:   {Agent: {"RETRY_POLICY"}, PM: {"RETRY_NOW"}},
 	Clarify: {PM: {"CLARIFIED", "QUESTION_ANSWERED"}, Agent: {DirectiveEdited}},
@@ -48,13 +48,14 @@ const (
 	FreshStart      Reason = "FRESH_START"      // of a fork: its work begins from the project again, not from the unit before
 	Backpressure    Reason = "BACKPRESSURE"
 	VerdictTimeout  Reason = "VERDICT_TIMEOUT"
+	Trouble         Reason = "AGENT_TROUBLE" // what the agent itself could not do, twice
 	HashMismatch    Reason = "HASH_MISMATCH"
 	PrevMismatch    Reason = "PREV_HASH_MISMATCH"
 )
 
 // Passes reports whether the reason may be gone after a while by itself: the agent
 // tries again then.
-func (r Reason) Passes() bool { return r == Backpressure || r == VerdictTimeout }
+func (r Reason) Passes() bool { return r == Backpressure || r == VerdictTimeout || r == Trouble }
 
 // Reasons lists the codes that an actor may give for an event; none when the
 // event is not the actor's to make.

@@ -32,7 +32,7 @@ func sourceOf(t *testing.T, dirs ...string) string {
 // Every reason code is given by somebody: a code of the agent or the host stands in
 // their code, and the PM's are codes of a verb of git ward uow.
 func TestReasonsAreGiven(t *testing.T) {
-	constants := map[Reason]string{DirectiveEdited: "DirectiveEdited", HashMismatch: "HashMismatch", PrevMismatch: "PrevMismatch", Backpressure: "Backpressure", VerdictTimeout: "VerdictTimeout"}
+	constants := map[Reason]string{DirectiveEdited: "DirectiveEdited", HashMismatch: "HashMismatch", PrevMismatch: "PrevMismatch", Backpressure: "Backpressure", VerdictTimeout: "VerdictTimeout", Trouble: "uow.Trouble"}
 	programs := sourceOf(t, ".", "../../agent")
 	verbs := sourceOf(t, "../command")
 	for event, actors := range reasons {
