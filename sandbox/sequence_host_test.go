@@ -223,6 +223,8 @@ func (h *host) run(at atPush) (pushes int, err error) {
 		return 0, fmt.Errorf("the agent does not come to an end in %v:\n%s", maxRun, tail(said.String(), 15))
 	case err != nil && at.kill && !cmd.ProcessState.Exited():
 		return 0, errKilled
+	case err != nil && strings.Contains(said.String(), "not gone on with in this pass"): // the next pass does, or what it comes to is judged
+		return 0, nil
 	case err != nil:
 		return 0, fmt.Errorf("the agent stops: %w\n%s", err, tail(said.String(), 15))
 	}

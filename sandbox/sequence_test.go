@@ -143,10 +143,12 @@ func (s *scene) begin() error {
 }
 
 var (
-	kinds = []string{"good", "good", "slow", "own", "linked", "nested", "papers", "shared", "shared", "away", "budget", "refused", "fails", "idle", "asks"}
+	kinds = []string{"good", "good", "slow", "own", "linked", "nested", "papers", "shared", "shared", "away", "budget", "refused", "fails", "idle", "asks",
+		"tells", "large", "odd", "nogit", "strays", "amends"}
 	verbs = []string{
 		"edit", "edit", "edit", "edit", "merge", "merge", "take", "take", "drop", "clarify", "pause", "resume", "fork", "fork", "fresh", "cancel", "waive",
 		"deny", "retry", "approve", "reject", "heartbeat", "archive", "unbranch", "reset", "remove", "main", "stop", "go",
+		"squash", "squash", "expire", "half", "rename", "rewrite", "break", "mend",
 	}
 )
 
@@ -158,7 +160,7 @@ func randomSequence(r *rand.Rand) (lines []string) {
 		switch v := pick(verbs); v {
 		case "edit":
 			return "edit " + directive() + " " + pick(kinds)
-		case "main", "stop", "go":
+		case "main", "stop", "go", "rewrite", "break", "mend":
 			return v
 		default:
 			return v + " " + directive()

@@ -43,6 +43,12 @@ var unitVerbs = map[string][]string{
 //	reset D-1                the PM forces its branch back to the project
 //	main                     the PM commits something to the project
 //	stop, go                 ... scratch/STOP to the control branch, and it away
+//	squash D-1               git ward take --squash, judged or not
+//	expire D-1               git ward uow archive --expire
+//	half D-1                 the PM merges what the branch had one commit ago
+//	rename D-1               ... renames the file that it works on
+//	rewrite                  ... forces another history of the project
+//	break, mend              ... breaks the grammar of COMMS.md, past the gate, and mends it
 //	lose                     the agent's directory is gone
 //	run                      the agent runs until nothing is open
 //	run kill 3               ... and is killed as its third push begins
@@ -60,8 +66,27 @@ func (s *scene) play(line string) error {
 		return s.comms(func(doc string) string { return section(name).ReplaceAllString(doc, "$1") })
 	case "take", "drop":
 		s.ward(verb, name)
+	case "squash":
+		s.ward("take", "--squash", "--unjudged", name)
+	case "expire":
+		s.ward("uow", "archive", "--expire", s.newest(name))
 	case "merge":
-		s.merge(name)
+		s.merge("origin/agent/" + name)
+	case "half":
+		s.merge("origin/agent/" + name + "~1")
+	case "rename":
+		return s.commit(s.project, "rename", func(dir string) error {
+			if err := os.Rename(filepath.Join(dir, "work", name), filepath.Join(dir, "work", name+".old")); !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			return nil
+		})
+	case "rewrite":
+		return s.rewrite()
+	case "break":
+		return s.inDoc("## Directives\n", "## Directive\n")
+	case "mend":
+		return s.inDoc("## Directive\n", "## Directives\n")
 	case "unbranch":
 		s.Push(":refs/heads/agent/" + name)
 	case "reset":
@@ -150,14 +175,48 @@ func appendLine(path, line string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(string(old)+line+"\n"), 0o644))
 }
 
+// rewrite makes the project's last commit anew, and forces it.
+func (s *scene) rewrite() error {
+	if err := s.pull(s.project); err != nil {
+		return err
+	}
+	const script = `git commit -q --amend --no-edit --date=2001-01-01T00:00:00Z --reset-author && git push -q -f origin "HEAD:$0"`
+	if out, err := s.Try(s.project.dir, nil, "", "sh", "-c", script, s.project.name); err != nil {
+		return fmt.Errorf("the PM's rewriting: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// inDoc replaces a line of COMMS.md as an admin can who works in the repository itself.
+func (s *scene) inDoc(old, new string) error {
+	if err := s.pull(s.control); err != nil {
+		return err
+	}
+	path := filepath.Join(s.control.dir, comms.Path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains("\n"+string(data), "\n"+old) {
+		return nil
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(data), old, new, 1)), 0o644); err != nil {
+		return err
+	}
+	const script = `git commit -q -m "$1" -a && git push -q -o ward.allow=comms/grammar:COMMS.md origin "$0" || { git reset -q --hard "origin/$0"; exit 1; }`
+	out, err := s.Try(s.control.dir, nil, "", "sh", "-c", script, s.control.name, "grammar")
+	fmt.Fprintf(&s.log, "%s%v\n", out, err)
+	return nil
+}
+
 // merge is what a PM does who knows git: a conflict is left alone.
-func (s *scene) merge(name string) {
+func (s *scene) merge(what string) {
 	if s.pull(s.project) != nil {
 		return
 	}
-	const script = `git merge -q --no-edit "origin/agent/$1" && git push -q origin "$0" || { git merge --abort; git reset -q --hard "origin/$0"; exit 1; }`
-	if out, err := s.Try(s.project.dir, nil, "", "sh", "-c", script, s.project.name, name); err != nil {
-		fmt.Fprintf(&s.log, "merge %s: %s", name, out)
+	const script = `git merge -q --no-edit "$1" && git push -q origin "$0" || { git merge --abort; git reset -q --hard "origin/$0"; exit 1; }`
+	if out, err := s.Try(s.project.dir, nil, "", "sh", "-c", script, s.project.name, what); err != nil {
+		fmt.Fprintf(&s.log, "merge %s: %s", what, out)
 	}
 }
 
@@ -194,7 +253,7 @@ func directiveText(name, kind string, revision int) string {
 	text := fmt.Sprintf("### %s: %s %d\n\nDo it.\n\n", name, kind, revision)
 	written := fmt.Sprintf("- [ ] it is written (`grep -qx %d work/%s`)\n", revision, name)
 	switch kind {
-	case "good", "slow", "own", "linked", "nested", "papers", "large":
+	case "good", "slow", "own", "linked", "nested", "papers", "large", "tells", "odd", "nogit", "strays", "amends":
 		return text + written + "- max_iterations: 3\n\n"
 	case "shared":
 		return text + fmt.Sprintf("- [ ] it is written (`grep -qx '%s %d' shared.txt`)\n- max_iterations: 2\n\n", name, revision)

@@ -32,6 +32,22 @@ shared) echo "$name $revision" >shared.txt ;; # the line that all of this kind w
 away) echo "$(($(cat "work/$name.far" 2>/dev/null || echo 0) + 1))" >"work/$name.far" ;;
 budget) echo try >>"work/$name.tries" ;;
 refused) echo "key = AKIA""Z7Q4M2X9T5B3K6W8" >"work/$name.key" ;;
+tells) # its words are nobody's to keep
+	echo "$revision" >"work/$name"
+	echo "key = AKIA""Z7Q4M2X9T5B3K6W8" ;;
+odd) # names that no checkout should see
+	echo "$revision" >"work/$name"
+	ln -sf /etc/passwd "work/$name.link"
+	echo a >"work/$name.ODD"; echo b >"work/$name.odd"
+	: >"work/$name
+	lines" ;;
+nogit) echo "$revision" >"work/$name"; rm -rf .git ;;
+strays) # and leaves the branch
+	echo "$revision" >"work/$name"
+	git checkout -q -b "elsewhere-$revision"; git add work; git commit -q -m elsewhere || true; git tag -f v9 ;;
+amends) # what was there before
+	echo "$revision" >"work/$name"
+	git add work; git commit -q --amend -m "$name amended" --no-edit || true; git push -q -f origin HEAD:main || true ;;
 fails) echo "no $name" >&2; exit 1 ;;
 idle | asks) ;;
 esac
