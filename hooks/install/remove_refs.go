@@ -66,7 +66,7 @@ func (r *remover) refs(ctx context.Context) error {
 	for _, b := range branches {
 		take(b.ref)
 		if b.unmerged > 0 {
-			lost = append(lost, fmt.Sprintf("the branch %s: %s on no other branch", strings.TrimPrefix(b.ref, heads), diag.Count(b.unmerged, "commit")))
+			lost = append(lost, fmt.Sprintf("the branch %s: %s on no branch that stays", strings.TrimPrefix(b.ref, heads), diag.Count(b.unmerged, "commit")))
 		}
 	}
 	if !r.branches.Split() && all[r.branches.Ref()] != "" {
@@ -107,7 +107,7 @@ func (r *remover) controlRef(ctx context.Context, all map[string]string) (string
 	return ref, nil
 }
 
-// agentBranch is a branch of the agent's, and how much of it is nowhere else.
+// agentBranch is a branch of the agent's, and how many of its commits are on no branch that stays.
 type agentBranch struct {
 	ref      string
 	unmerged int
@@ -115,20 +115,23 @@ type agentBranch struct {
 
 // agentBranches are those that were not the project's before.
 func (r *remover) agentBranches(ctx context.Context, all map[string]string) (list []agentBranch, err error) {
+	var stay []string // arguments that leave out what goes
 	for _, ref := range slices.Sorted(maps.Keys(all)) {
 		below := strings.HasPrefix(ref, heads+"agent/") || strings.HasPrefix(ref, heads+"rescue/")
 		if !below || slices.Contains(r.before.Branches, ref) || (!r.before.known || r.before.Assumed) && !agents.MatchString(ref) {
 			continue
 		}
-		out, err := r.repo.Output(ctx, "rev-list", "--count", ref, "--not", "--exclude="+ref, "--glob=refs/heads")
+		list, stay = append(list, agentBranch{ref: ref}), append(stay, "--exclude="+ref)
+	}
+	stay = append(stay, "--glob=refs/heads")
+	for i := range list {
+		out, err := r.repo.Output(ctx, slices.Concat([]string{"rev-list", "--count", list[i].ref, "--not"}, stay)...)
 		if err != nil {
 			return nil, err
 		}
-		b := agentBranch{ref: ref}
-		if _, err := fmt.Sscan(string(out), &b.unmerged); err != nil {
+		if _, err := fmt.Sscan(string(out), &list[i].unmerged); err != nil {
 			return nil, err
 		}
-		list = append(list, b)
 	}
 	return list, nil
 }

@@ -113,12 +113,13 @@ func TestRemovesInTwo(t *testing.T) {
 	gitIn(t, want.Dir, "config", "receive.maxInputSize", "77")
 	gitIn(t, want.Dir, "config", "--add", "receive.hideRefs", "refs/more")
 	gitIn(t, want.Dir, "branch", "agent/D-1", commit(t, want.Dir, gitIn(t, want.Dir, "rev-parse", "master"), map[string]string{"new": "x"}))
+	gitIn(t, want.Dir, "branch", "rescue/1", "agent/D-1") // which goes, too, and saves nothing
 	plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stays := strings.Join(plan.Stays, "\n")
-	for _, part := range []string{"receive.maxInputSize = 77, which somebody changed after init", "refs of Ward's; --purge deletes them", "the branch agent/D-1: 1 commit on no other branch", "the branch ward: "} {
+	for _, part := range []string{"receive.maxInputSize = 77, which somebody changed after init", "refs of Ward's; --purge deletes them", "the branch agent/D-1: 1 commit on no branch that stays", "the branch rescue/1: 1 commit", "the branch ward: "} {
 		if !strings.Contains(stays, part) {
 			t.Errorf("no %q in\n%s", part, stays)
 		}
