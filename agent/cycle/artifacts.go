@@ -19,14 +19,15 @@ import (
 
 // What an iteration leaves beside the files of 003.
 const (
-	changesFile = "changes.txt"  // what the work changed, a path a line
+	changesFile = "changes.txt"  // what the work changed, a path a line; papers below .ward/
 	verdictFile = "verdict.json" // a copy of the host's note
 )
 
 const maxArtifacts = 200 // files of an iteration that are listed one by one
 
-// list is artifacts.json of what changed and of the papers, and the files that carry it.
-// What was deleted, is no file, or is too much to list, is named in changes.txt.
+// list is artifacts.json of what changed, and the files that carry it, the papers among
+// them. Those, and what was deleted, is no file, or is too much to list, are named in
+// changes.txt.
 func (r *run) list(ctx context.Context, changes []store.Change, papers map[string][]byte) (list loop.Artifacts, files map[string][]byte, err error) {
 	n := r.now.brief.Iteration
 	list = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: r.deps.Declaration.LoopID, Artifacts: []loop.Artifact{}}
@@ -34,16 +35,12 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 		list.Artifacts = append(list.Artifacts, loop.Artifact{Iteration: n, Path: path, SHA256: loop.Digest(data), Role: role})
 	}
 	files = r.kept()
-	for _, path := range slices.Sorted(maps.Keys(papers)) {
-		files[path] = papers[path]
-		add(path, paperRole(path), papers[path])
-	}
 	read, done := r.deps.Work.Files(ctx)
 	defer done()
 	var log strings.Builder
 	for _, c := range changes {
 		fmt.Fprintf(&log, "%s\t%s\n", c.Status, c.Path)
-		if c.Status == "D" || len(list.Artifacts) >= maxArtifacts {
+		if c.Status == "D" || c.Special || len(list.Artifacts) >= maxArtifacts {
 			continue
 		}
 		data, err := read(c.Path)
@@ -55,6 +52,10 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 			add(c.Path, "artifact", data)
 		}
 	}
+	for _, path := range slices.Sorted(maps.Keys(papers)) { // they are none of the work's files, which artifacts.json lists
+		files[path] = papers[path]
+		fmt.Fprintf(&log, "A\t%s/%s\n", record.Dir, path)
+	}
 	if log.Len() > 0 {
 		path := r.path(n, changesFile)
 		files[path] = []byte(log.String())
@@ -65,13 +66,6 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 	}
 	files[r.path(n, loop.ArtifactsFile)], err = loop.Encode(list)
 	return list, files, err
-}
-
-func paperRole(path string) string {
-	if strings.HasPrefix(path, record.Plans+"/") {
-		return "plan"
-	}
-	return "artifact"
 }
 
 // recall is what a run that was killed had of the iteration when it claimed its work:
@@ -88,7 +82,7 @@ func (r *run) recall(ctx context.Context) error {
 	}
 	r.now.result.Words = strings.TrimSpace(string(words))
 	for line := range strings.Lines(string(changes)) {
-		if status, path, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
+		if status, path, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok && !strings.HasPrefix(path, record.Dir+"/") {
 			r.now.result.Changes = append(r.now.result.Changes, store.Change{Status: status, Path: path})
 		}
 	}

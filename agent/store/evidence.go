@@ -46,7 +46,10 @@ func (w *Work) Files(ctx context.Context) (read func(path string) ([]byte, error
 
 // Change is a path that differs between two commits: its status letter as in
 // git-diff(1), --name-status.
-type Change struct{ Status, Path string }
+type Change struct {
+	Status, Path string
+	Special      bool // a link or a submodule by now, and no file
+}
 
 // Changes lists what the branch changed since a commit, sorted by path; what came with
 // the project is none of it. Renames are a deletion and an addition.
@@ -78,14 +81,16 @@ func (w *Work) Carried(ctx context.Context) ([]Change, error) {
 
 // differences lists the paths by which the branch differs from a commit.
 func (w *Work) differences(ctx context.Context, since string) ([]Change, error) {
-	out, err := w.clone.git(ctx, "diff", "--name-status", "--no-renames", "-z", since, "HEAD", "--")
+	out, err := w.clone.git(ctx, "diff", "--raw", "--no-abbrev", "--no-renames", "-z", since, "HEAD", "--")
 	if err != nil {
 		return nil, err
 	}
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	var list []Change
-	for i := 0; i+1 < len(fields); i += 2 {
-		list = append(list, Change{fields[i], fields[i+1]})
+	for i := 0; i+1 < len(fields); i += 2 { // ":100644 120000 ID ID T", and the path
+		if words := strings.Fields(fields[i]); len(words) == 5 {
+			list = append(list, Change{Status: words[4], Path: fields[i+1], Special: !strings.HasPrefix(words[1], "100")})
+		}
 	}
 	return list, nil
 }

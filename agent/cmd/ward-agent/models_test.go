@@ -200,7 +200,7 @@ func TestEnds(t *testing.T) {
 		iterations                 int
 		play                       func(*modeltest.Request) modeltest.Turn
 		settings                   map[string]string
-		file                       string // on the branch, LEARNINGS.md on the record
+		file                       string // on the branch, or a paper on the record
 	}{
 		{"budget", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worksInTurns, map[string]string{"tokens": "100"}, "LEARNINGS.md"},
 		{"cost", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worksInTurns, map[string]string{"cost": `"0.001"`}, "LEARNINGS.md"},
@@ -210,6 +210,9 @@ func TestEnds(t *testing.T) {
 		{"refused", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "was refused 1 time", 0, worksInTurns, map[string]string{"tokens": "100", "name": `"exec"`,
 			"command": `["sh", "-c", '''echo { >knowledge_core/agent_meta.json; curl --silent --data '{"model":"m","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "LEARNINGS.md"},
 		{"enough", "EXIT_CONVERGED", "EXACT_CERTIFICATE", "every criterion is met", 1, spender("made.txt"), map[string]string{}, "made.txt"},
+		// A link is work like any other, and what is written beside the work goes with the claim.
+		{"beside", "EXIT_CONVERGED", "EXACT_CERTIFICATE", "every criterion is met", 1, worksInTurns, map[string]string{"name": `"exec"`,
+			"command": `["sh", "-c", "echo made >made.txt; ln -s made.txt link; mkdir -p .ward/research; echo late >.ward/research/late.md"]`}, "research/late.md"},
 		{"refusal", "EXIT_BLOCKED", "EVIDENCE_INCOMPLETE", "refused to go on", 1, func(*modeltest.Request) modeltest.Turn {
 			return modeltest.Turn{Text: "Not that.", Stop: modeltest.Refused}
 		}, map[string]string{}, "LEARNINGS.md"},
@@ -229,7 +232,7 @@ func TestEnds(t *testing.T) {
 				t.Errorf("%s\n%s\n%s", status, text, log)
 			}
 			h.halted(c.status, c.reason, c.iterations)
-			if c.file == record.Learnings {
+			if record.Listed("D-1", c.file) {
 				h.recorded(c.file)
 			} else {
 				h.Git("show", "origin/agent/D-1:"+c.file)
