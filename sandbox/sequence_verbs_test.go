@@ -175,9 +175,10 @@ func appendLine(path, line string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(string(old)+line+"\n"), 0o644))
 }
 
-// rewrite makes the project's last commit anew, and forces it.
+// rewrite makes a commit of the project anew that the agent may have built on, and forces
+// it.
 func (s *scene) rewrite() error {
-	if err := s.pull(s.project); err != nil {
+	if err := s.play("main"); err != nil {
 		return err
 	}
 	const script = `git commit -q --amend --no-edit --date=2001-01-01T00:00:00Z --reset-author && git push -q -f origin "HEAD:$0"`
