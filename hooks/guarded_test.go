@@ -88,10 +88,13 @@ func setting(p *gittest.Pair, old, new string) {
 // chained installs a hook that runs after Ward's own.
 func chained(p *gittest.Pair, name, script string) {
 	p.T.Helper()
-	if err := os.WriteFile(filepath.Join(p.Bare, "hooks", name+".chained"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+	dir := filepath.Join(p.Bare, "hooks.chained")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		p.T.Fatal(err)
 	}
-	p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare) // puts it where it belongs
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		p.T.Fatal(err)
+	}
 }
 
 // standIn puts a script into the place of a hook of Ward's, until restore. In the script,
