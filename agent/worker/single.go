@@ -122,8 +122,9 @@ func (s *single) report(ctx context.Context, err error, lessons string) error {
 	default:
 		done := s.work.Done
 		r.Status, words = comms.Done, done.Text
-		advice = fmt.Sprintf("%s holds the work, at commit %s; `git merge origin/%s` takes it.",
-			s.work.Branch, diag.Short(done.Commit), s.work.Branch)
+		// Without a unit there is no verdict, and `git ward take` takes nothing without one.
+		advice = fmt.Sprintf("%s holds the work, at commit %s, which nobody judged: `git ward review %s` shows it, `git merge origin/%s` takes it.",
+			s.work.Branch, diag.Short(done.Commit), r.Directive, s.work.Branch)
 	}
 	advice = paragraphs(advice, lessons)
 	r.Text = paragraphs(reason, words, advice)
