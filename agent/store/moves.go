@@ -199,14 +199,11 @@ func (r *Record) rebase(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// emptyTree is git's name of a tree without entries.
-const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-
 // difference is the files by which a commit differs from the one before it, "" for
 // none; nil content is a file that is gone.
 func (r *Record) difference(ctx context.Context, old, new string) (map[string][]byte, error) {
 	if old == "" {
-		old = emptyTree
+		old = git.EmptyTree
 	}
 	out, err := r.work.clone.git(ctx, "diff-tree", "-r", "-z", "--no-renames", "--name-only", old, new, "--")
 	if err != nil {

@@ -19,15 +19,12 @@ var pathCheck = Check{
 	Path:  func(pass *Pass, c *walk.Commit, change walk.Change) { judgeName(pass, c, change.Path) },
 	Names: func(pass *Pass, c *walk.Commit, dir string, entries []git.Entry, in []uint16) {
 		for i, e := range entries {
-			if in[i] == 0 && e.ID == emptyTree { // it has no paths that Path would see
+			if in[i] == 0 && e.ID == git.EmptyTree { // it has no paths that Path would see
 				judgeName(pass, c, dir+e.Name)
 			}
 		}
 	},
 }
-
-// emptyTree is the id of a tree without entries: a directory that has no path to judge.
-const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 // judgeName judges a path by its names alone.
 func judgeName(pass *Pass, c *walk.Commit, path string) {

@@ -61,7 +61,7 @@ func noEmptyDirectories(pass *Pass, c *walk.Commit, dir string, entries []git.En
 		return
 	}
 	for i, e := range entries {
-		if in[i] == 0 && e.ID == emptyTree {
+		if in[i] == 0 && e.ID == git.EmptyTree {
 			pass.Report(diag.Diagnostic{Pos: at(c, dir+e.Name), Ref: c.Ref, Rule: "record/path",
 				Message: "a record holds no empty directories", Hint: "commit files: git makes no such directory by itself"})
 		}

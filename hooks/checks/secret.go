@@ -81,7 +81,7 @@ func (s *secrets) path(pass *Pass, c *walk.Commit, change walk.Change) {
 
 func (s *secrets) names(pass *Pass, c *walk.Commit, dir string, entries []git.Entry, in []uint16) {
 	for i, e := range entries {
-		if in[i] == 0 && e.ID == emptyTree { // it has no paths that path would see
+		if in[i] == 0 && e.ID == git.EmptyTree { // it has no paths that path would see
 			s.search(pass, text{at(c, dir+e.Name), c.Ref, "the name of the directory", dir + e.Name, "rename it, and revoke it if it is real"})
 		}
 	}

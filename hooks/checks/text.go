@@ -8,6 +8,7 @@ import (
 
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
+	"git-ward/internal/filename"
 	"git-ward/internal/git"
 )
 
@@ -21,7 +22,7 @@ var textCheck = Check{
 		if change.New.Mode == git.ModeSymlink || isBinary(data) {
 			return
 		}
-		if isDocument(c, change.Path) || pass.Push.Principal.Fenced() && instructions().Covers(change.Path) {
+		if isDocument(c, change.Path) || pass.Push.Principal.Fenced() && filename.Instructions().Covers(change.Path) {
 			hiddenText(pass, c.ID, c.Ref, change, data)
 			return
 		}
@@ -48,11 +49,6 @@ var textCheck = Check{
 		return nil
 	},
 }
-
-// instructions are the files that coding agents of all makes take for their orders:
-// from the agent they hold nothing hidden either.
-var instructions = list("AGENTS.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", "SKILL.md", "copilot-instructions.md",
-	".cursorrules", ".windsurfrules", ".clinerules", ".clinerules/", ".roorules", ".rules", ".goosehints", "CONVENTIONS.md", "llms.txt")
 
 // isBinary is git's own test for content that it does not show as text.
 func isBinary(data []byte) bool {

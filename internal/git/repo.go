@@ -28,6 +28,9 @@ import (
 // Zero is the object id that stands for "no object" in ref updates.
 const Zero = "0000000000000000000000000000000000000000"
 
+// EmptyTree is the id of a tree without entries.
+const EmptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
 // Limits bound one git child (GIT-6). Zero fields do not limit.
 type Limits struct {
 	Memory int64         // RLIMIT_AS, bytes

@@ -24,9 +24,6 @@ const (
 	maxTarget  = 4 << 10 // bytes of a link's target
 )
 
-// emptyTree is what work is compared with that shares no history with the project.
-const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-
 // comparer compares and merges commits where nothing that they bring counts.
 type comparer struct {
 	*units
@@ -94,21 +91,18 @@ func (c *comparer) mergeBase(a, b string, err error) (string, error) {
 }
 
 // ownWork walks from a commit down over the commits that say that they are of the
-// directive's work.
+// directive's work, all of them by one child.
 func (c *comparer) ownWork(commit, directive string) (string, error) {
-	for range maxChanges {
-		message, err := c.message(commit)
+	for entry, err := range c.repo.Records(c.ctx, "log", "-z", "--first-parent", "--format=%H%n%B", "--no-show-signature", "--no-notes", "--no-color", "--end-of-options", commit, "--") {
 		if err != nil {
 			return "", err
 		}
+		id, message, _ := strings.Cut(entry, "\n")
 		if of := git.Trailers(message, record.TrailerDirective); len(of) != 1 || of[0] != directive {
-			return commit, nil
-		}
-		if commit, err = c.reader.Parent(commit); err != nil || commit == "" {
-			return "", err
+			return id, nil
 		}
 	}
-	return commit, nil
+	return "", nil
 }
 
 // message is a commit's whole message.

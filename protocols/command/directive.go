@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
 
@@ -31,66 +30,6 @@ func Directive(ctx context.Context, env *cli.Env) error {
 			{Name: "edit", Doc: "change a directive, which opens it again, and push it", Run: directiveEdit},
 		}},
 	})(ctx, env)
-}
-
-func directiveList(ctx context.Context, env *cli.Env) error {
-	const usage = "directive list [--json] [--bare DIR]"
-	var d desk
-	args, err := env.Flags("directive list", usage, d.flags)
-	if err != nil {
-		return err
-	}
-	if len(args) > 0 {
-		return env.Usage(usage, "unexpected argument %q", args[0])
-	}
-	u, err := openDesk(ctx, env, d.bare, d.config, "D-*")
-	if err != nil {
-		return err
-	}
-	defer u.close()
-	doc, err := u.documents()
-	if err != nil {
-		return err
-	}
-	all, _, err := state.Units(u.reader)
-	if err != nil {
-		return err
-	}
-	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
-	if !d.json {
-		fmt.Fprintln(w, "DIRECTIVE\tSTATE\tUNIT\tVERDICT\tWAITS FOR\tTITLE")
-	}
-	for i := range doc.Directives {
-		p, err := u.position(doc, subject{name: doc.Directives[i].Name()}, all)
-		if err != nil {
-			return err
-		}
-		s := review.Stand(p)
-		if d.json {
-			if err := diag.WriteJSON(env.Stdout, s); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Directive, s.State, dash(s.Unit), dash(s.Verdict), dash(waits(s)), diag.Cut(s.Title.String(), 60))
-	}
-	return w.Flush()
-}
-
-// dash is a text, or "-" for none.
-func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
-// waits is for whom a directive waits, with the command where it is the PM.
-func waits(s review.Standing) string {
-	if s.WaitsFor == "you" && s.Next != "" {
-		return "you: " + s.Next
-	}
-	return s.WaitsFor
 }
 
 // shown is what `git ward directive show --json` prints.

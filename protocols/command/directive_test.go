@@ -123,6 +123,17 @@ func TestDirectiveList(t *testing.T) {
 			"D-1        ready     D-1.1  EXACT    you: git ward review D-1", "greet the user\n",
 			"D-4        unproved  D-4.1  NONE     you: git ward directive edit D-4, or git ward drop D-4", "D-5        working   D-5.1  -        agent", "D-6        open      -      -        agent")
 	}
+	walks := 0 // of the project's history, which are as many for five directives as for five hundred
+	for _, child := range killed(t, p, 0, "", "directive", "list") {
+		for _, walk := range []string{" merge-base ", " rev-list ", " log "} {
+			if strings.Contains(" "+child, walk) {
+				walks++
+			}
+		}
+	}
+	if walks != 3 {
+		t.Errorf("%d walks of the history, want 3", walks)
+	}
 	lines := strings.Split(strings.TrimSpace(ward(t, p, 0, "directive", "list", "--json")), "\n")
 	var first map[string]any
 	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil || len(lines) != 6 {

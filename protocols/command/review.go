@@ -127,9 +127,6 @@ func (c *comparer) look(of subject) (*work, error) {
 	return w, nil
 }
 
-// instructions are files that coding agents take for instructions (GATE-5).
-var instructions = filename.NewList("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules", "copilot-instructions.md")
-
 // declared are the criteria of a directive and their commands.
 func declared(d *comms.Directive) (list [][2]string) {
 	if d == nil {
@@ -158,7 +155,7 @@ func (c *comparer) compare(w *work, p review.Position) (err error) {
 		return err
 	}
 	if w.from = r.Base; w.from == "" {
-		w.from = emptyTree
+		w.from = git.EmptyTree // it shares no history with the project
 	}
 	if r.Changes, r.Papers, err = c.changes(w.from, r.Commit, w.paper); err != nil {
 		return err
@@ -168,7 +165,7 @@ func (c *comparer) compare(w *work, p review.Position) (err error) {
 		tests = append(tests, p.Directive.Options.Frozen...)
 	}
 	protected := filename.NewList(slices.Concat(c.settings.Rights.Protected, c.settings.Rights.ProtectedOnMain)...)
-	r.Touched = review.Touch(r.Changes, protected.Covers, instructions.Covers, tests)
+	r.Touched = review.Touch(r.Changes, protected.Covers, filename.Instructions().Covers, tests)
 	r.Merge, w.tree, err = c.merge(r.Project, r.Base, r.Commit, p)
 	return err
 }

@@ -95,7 +95,7 @@ func (u *units) documents() (state.Comms, error) {
 	return doc, err
 }
 
-// position is what the refs say of a directive.
+// position is what the refs say of a directive, but for what the project has of it.
 func (u *units) position(doc state.Comms, of subject, all []state.Unit) (p review.Position, err error) {
 	p = review.Position{Name: of.name, Directive: doc.Directive(of.name)}
 	if p.Directive != nil {
@@ -116,27 +116,22 @@ func (u *units) position(doc state.Comms, of subject, all []state.Unit) (p revie
 			}
 		}
 	}
-	return p, u.judgement(&p)
+	if p.Unit != nil && p.Unit.Claim != nil {
+		p.Verdict, err = u.verdict(p.Unit)
+	}
+	return p, err
 }
 
-// judgement adds what the host and the project say of the work.
-func (u *units) judgement(p *review.Position) error {
-	project, err := u.reader.Tip(u.names.ProjectRef())
-	if err != nil {
-		return err
+// asked is the commit of which the project may have taken the work, "" for none: a branch
+// of the name alone is nobody's work yet.
+func asked(p review.Position) string {
+	switch {
+	case p.Unit != nil && p.Unit.Claim != nil:
+		return p.Unit.Claim.Commit
+	case p.Unit == nil && p.Reported == comms.Open:
+		return ""
 	}
-	commit := p.Branch
-	if p.Unit != nil && p.Unit.Claim != nil {
-		commit = p.Unit.Claim.Commit
-		if p.Verdict, err = u.verdict(p.Unit); err != nil {
-			return err
-		}
-	}
-	if p.Unit == nil && p.Reported == comms.Open { // a branch of the name alone is nobody's work yet
-		return nil
-	}
-	p.Taken, err = state.Taken(u.reader, project, commit)
-	return err
+	return p.Branch
 }
 
 // verdict is the host's last on a unit's last claim, nil for none.
@@ -176,6 +171,13 @@ func (u *units) standing(of subject) (p review.Position, err error) {
 		return p, errors.Join(errUnknown, refused(u.env, "git ward directive list", "there is no directive %s", of.name))
 	case of.unit > 0 && p.Unit == nil:
 		return p, errors.Join(errUnknown, refused(u.env, "git ward uow list --all", "there is no unit %s.%d", of.name, of.unit))
+	}
+	project, err := u.reader.Tip(u.names.ProjectRef())
+	if err != nil {
+		return p, err
+	}
+	if p.Taken, err = state.Taken(u.reader, project, asked(p)); err != nil {
+		return p, err
 	}
 	p.Taken, err = u.mergeOf(p.Taken)
 	return p, err

@@ -138,7 +138,7 @@ func (u *units) fetch() error {
 		"refs/notes/certificates*:refs/notes/certificates*"}, u.also)
 	out, err := u.git(args...)
 	if err != nil {
-		return diag.Hint(u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out))), "a journal that does not fast-forward was rewritten: git ward fsck on the host")
+		return diag.Hint(u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out))), "a journal or record that does not fast-forward was rewritten: git ward fsck on the host says whether by git ward redact, after which a clone is made anew")
 	}
 	if u.reader != nil { // a new child surely sees the new refs and objects
 		u.reader.Close()
