@@ -76,8 +76,27 @@ func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, err
 	return list, nil
 }
 
+// Further names the directives that have more than one unit on the remote.
+func (s *Store) Further(ctx context.Context) (map[string]bool, error) {
+	out, err := s.main.git(ctx, "ls-remote", "origin", uow.RefPrefix+"*")
+	if err != nil {
+		return nil, err
+	}
+	list := make(map[string]bool)
+	for line := range strings.Lines(out) {
+		_, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if id, err := uow.ParseID(strings.TrimPrefix(ref, uow.RefPrefix)); err == nil && id.K > 1 {
+			list[id.Directive] = true
+		}
+	}
+	return list, nil
+}
+
 // NewJournal is that of a unit which is not opened yet.
 func (s *Store) NewJournal(id uow.ID) *Journal { return &Journal{ID: id, store: s} }
+
+// Forked reports whether the PM opened the unit, on a text that a unit before had.
+func (j *Journal) Forked() bool { return len(j.Records) > 0 && j.Records[0].Event == uow.Fork }
 
 // Layout is where the unit's papers lie, RecordLayout before it is opened.
 func (j *Journal) Layout() int64 {

@@ -63,7 +63,7 @@ func incidentLine(incident string) string { return "Incident: " + diag.Clean(inc
 func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) error {
 	return s.amend(ctx, "the report on "+r.Directive, fmt.Sprintf("comms: report %s %s", r.Directive, r.Status),
 		func(data []byte, doc *comms.Document) ([]byte, error) {
-			if reported(doc, r) || incident != "" && told(doc, incident) {
+			if incident == "" && reported(doc, r) || incident != "" && told(doc, incident) {
 				return nil, nil
 			}
 			out, _, err := comms.AppendReport(data, r)

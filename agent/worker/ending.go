@@ -135,7 +135,13 @@ func (r *unitRun) report(ctx context.Context, report *loop.Report) error {
 		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, %s what led there. %s",
 			r.unit.journal.ID, r.work.Branch, r.work.Record.Ref(), next), r.lessons)
 	}
-	err := r.deps.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: r.unit.directive.Name(), DirectiveHash: r.unit.directive.Hash(),
+	tell := r.deps.store.Report
+	if r.unit.journal.Forked() { // the text has a report already, of the unit before
+		tell = func(ctx context.Context, n comms.NewReport) error {
+			return r.deps.store.ReportOnce(ctx, r.unit.journal.ID.String()+" "+r.unit.last().Hash[:12], n)
+		}
+	}
+	err := tell(ctx, comms.NewReport{Time: time.Now(), Directive: r.unit.directive.Name(), DirectiveHash: r.unit.directive.Hash(),
 		Status: comms.Status(report.Status), Text: text})
 	if err == nil {
 		r.log.Info().Str("status", string(report.Status)).Msg("reported")

@@ -145,7 +145,42 @@ func (p *pass) pick(ctx context.Context, doc *comms.Document) (*comms.Directive,
 			return &d, err
 		}
 	}
+	return p.pickForked(ctx, doc)
+}
+
+// pickForked is a directive that a report closed, and whose unit the PM forked since, on
+// the same text; nil is none. Only those with a second unit are read.
+func (p *pass) pickForked(ctx context.Context, doc *comms.Document) (*comms.Directive, error) {
+	further, err := p.deps.store.Further(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range doc.Directives {
+		if !further[d.Name()] || p.worked[d.Hash()] || doc.State(d) != comms.Closed || doc.Dropped(d) {
+			continue
+		}
+		if may, err := p.ask(ctx, d, p.mayGoOnForked); may || err != nil {
+			return &d, err
+		}
+	}
 	return nil, nil
+}
+
+// mayGoOnForked reports whether the newest unit of a closed directive was forked for its
+// present text, is not put away yet and waits for nobody.
+func (p *pass) mayGoOnForked(ctx context.Context, d comms.Directive) (bool, error) {
+	if may, err := p.mayBegin(ctx, d); !may || err != nil {
+		return false, err
+	}
+	journals, err := p.deps.store.Journals(ctx, d.Name())
+	if err != nil || len(journals) == 0 {
+		return false, err
+	}
+	j := journals[len(journals)-1]
+	if !j.Forked() || j.Last().DirectiveHash != d.Hash() || j.Last().State == uow.Archived {
+		return false, nil
+	}
+	return j.Last().State.Ended() || retryDue(j.Last(), p.deps.config.Agent.Poll.Duration), nil
 }
 
 // ask asks one question on a directive. What keeps it from being answered, such as a

@@ -177,6 +177,9 @@ func (u *units) advance(id uow.ID, in uow.Input) (target uow.ID, next *uow.Recor
 		return id, nil, "", err
 	}
 	if in.Event == uow.Fork {
+		if err := u.forkable(id.Directive); err != nil {
+			return id, nil, "", err
+		}
 		target, world.Last, prev, parent = uow.ID{Directive: id.Directive, K: id.K + 1}, prev, nil, ""
 		if tip, err := u.reader.Tip(target.Ref()); err != nil || tip != "" {
 			return target, nil, "", errors.Join(err, diag.Hint(fmt.Errorf("%s exists already", target), "fork the last unit of the directive"))
@@ -188,6 +191,18 @@ func (u *units) advance(id uow.ID, in uow.Input) (target uow.ID, next *uow.Recor
 		return target, nil, "", cli.ErrFindings
 	}
 	return target, next, parent, nil
+}
+
+// forkable is the error of a directive that nobody would work on again as it stands.
+func (u *units) forkable(directive string) error {
+	doc, err := state.ReadComms(u.reader, u.names.ControlRef())
+	if err != nil {
+		return err
+	}
+	if d := doc.Directive(directive); d != nil && doc.Dropped(*d) {
+		return diag.Hint(fmt.Errorf("%s was dropped, so that nobody works on this text", directive), "git ward directive edit %s opens it again", directive)
+	}
+	return nil
 }
 
 // pauseAll pauses every unit that can be paused, and says so of each.
