@@ -70,7 +70,7 @@ func (t *taking) take(u *units, of subject, wanted review.Wanted) error {
 		if err != nil {
 			return err
 		}
-		if w.TakenBy != "" {
+		if w.TakenBy != "" && w.Is(wanted.Commit) {
 			return t.tell(c, w, "")
 		}
 		commit, err := t.commit(c, w)
@@ -200,7 +200,11 @@ func (d *taken) print(c *comparer, w *work) error {
 		fmt.Fprintf(out, "no working tree of this clone is on %s, and none was touched\n", d.Branch)
 	}
 	if len(d.Undo) > 0 {
-		fmt.Fprintf(out, "undo: %s\n", strings.Join(d.Undo, " && "))
+		where := "undo"
+		if c.bare() { // which has no tree to revert in
+			where = "undo, in a clone"
+		}
+		fmt.Fprintf(out, "%s: %s\n", where, strings.Join(d.Undo, " && "))
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ func TestTake(t *testing.T) {
 		t.Errorf("the working tree: %q", out)
 	}
 	has(t, ward(t, p, 0, "take", "D-1"), "D-1 was taken already, by "+merge+"\n", "had it\n")
+	has(t, ward(t, p, 1, "take", "D-1", strings.Repeat("1", 40)), "D-1.1 claims "+claimed[:12]+" by now, and not 1111")
 
 	out = ward(t, p, 1, "take", "D-2")
 	has(t, out, "git-ward: error: the project went on since the verdict (", "greet.sh", "): nobody judged the merged tree\n",

@@ -56,7 +56,7 @@ func (r *Review) unproved(wanted string) Obstacle {
 		return say("%s was worked on without a unit of work, so nothing of it is judged", r.Directive)
 	case !r.Claimed:
 		return say("%s claimed nothing yet, so nothing of it is judged", r.Unit)
-	case wanted != "" && !strings.HasPrefix(r.Commit, strings.ToLower(wanted)):
+	case !r.Is(wanted):
 		return Obstacle{fmt.Sprintf("%s claims %s by now, and not %.40s", r.Unit, diag.Short(r.Commit), wanted), "git ward review " + r.Unit + " shows what it is"}
 	case r.Word == nil:
 		return say("the claim of %s on %s has no verdict yet", r.Unit, diag.Short(r.Commit))
@@ -69,6 +69,10 @@ func (r *Review) unproved(wanted string) Obstacle {
 	}
 	return Obstacle{}
 }
+
+// Is reports whether the work is the commit whose id begins so, "" for whatever was
+// claimed last.
+func (r *Review) Is(wanted string) bool { return strings.HasPrefix(r.Commit, strings.ToLower(wanted)) }
 
 // maxNamed bounds the paths that a sentence names.
 const maxNamed = 8
