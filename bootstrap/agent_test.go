@@ -167,7 +167,7 @@ say It is better.
 			}
 			s.history()
 			done := s.reports(comms.ExitConverged)
-			if len(done) != 1 || !strings.Contains(done[0].Raw, "It is merged into main.") || len(s.reports(comms.Info)) != 0 {
+			if len(done) != 1 || !strings.Contains(done[0].Raw, "It is in main.") || len(s.reports(comms.Info)) != 0 {
 				t.Errorf("%v %v", done, s.reports(comms.Info))
 			}
 			if got := s.show("main:agent.sh"); got != strings.Replace(shipped, "1", "2", 1) {
@@ -246,7 +246,7 @@ say It is better.
 		t.Errorf("%v", s.events())
 	}
 	done := s.reports(comms.ExitConverged)
-	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is merged into main.") {
+	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is in main.") {
 		t.Errorf("%v", done)
 	}
 	s.Fsck()
@@ -309,7 +309,7 @@ say It is better.
 	s.launch()
 	s.history()
 	done := s.reports(comms.ExitConverged)
-	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is merged into main.") {
+	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is in main.") {
 		t.Errorf("%v", done)
 	}
 	if got := s.show("main:agent.sh"); got != strings.Replace(shipped, "1", "2", 1) {

@@ -122,7 +122,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills", total)
-	if out, err := p.AgentPush("agent/D-1"); err != nil {
+	if out, err := p.AgentPush("agent/D-1:refs/heads/agent/D-1-lessons"); err != nil {
 		t.Errorf("the hook does not replay it: %s", out)
 	}
 	p.Fsck()
@@ -145,7 +145,7 @@ func TestDiffThatDoesNotApply(t *testing.T) {
 	if message := p.Git("log", "-1", "--format=%B"); !strings.Contains(message, "Failed: src/code") || !strings.Contains(message, "Ward-Lesson: L-") {
 		t.Error(message)
 	}
-	if out, err := p.AgentPush("agent/D-1"); err != nil {
+	if out, err := p.AgentPush("agent/D-1:refs/heads/agent/D-1-lessons"); err != nil {
 		t.Error(out)
 	}
 }
