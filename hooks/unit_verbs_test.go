@@ -37,7 +37,7 @@ func TestPilot(t *testing.T) {
 	t.Parallel()
 	b := newUnits(t)
 	b.step("D-1.1", byAgent(uow.Open))
-	b.uow("! --reason is one of PILOT_HOLD", "pause", "D-1.1")
+	b.uow("! --reason is one of PILOT_HOLD", "pause", "--reason", "BORED", "D-1.1")
 	b.uow("! there is no unit D-7.1", "pause", "--reason", "PILOT_HOLD", "D-7.1")
 	b.uow("D-1.1 PAUSED", "pause", "--reason", "COST_REVIEW", "-m", "let me look first", "D-1.1")
 	b.uow("! approve does not lead anywhere", "approve", "--reason", "APPROVED", "D-1.1")
