@@ -161,7 +161,11 @@ cat >"$GIT_DIR/$(basename "$0").in"
 	}
 	h.whole()
 
-	// What the first version left: hooks/NAME.chained, which was run with a wrong $0.
+	// What the first version left: hooks/NAME.chained, which was run with a wrong $0, and
+	// nothing that says what stood before.
+	if err := os.Remove(filepath.Join(p.Bare, "ward", "before.json")); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"pre-receive", "post-receive"} {
 		if err := os.Rename(filepath.Join(p.Bare, "hooks.chained", name), filepath.Join(p.Bare, "hooks", name+".chained")); err != nil {
 			t.Fatal(err)

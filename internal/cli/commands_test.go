@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ var lines = map[string][]string{
 	"log":    {"", "--json", "--refused", "BARE"},
 	"report": {"append --status INFO -m words", "append --status NO", "append --status INFO --directive D-1 -F COMMS.md"},
 	"uow": {"list", "list --all --json", "show D-1.1", "show --json D-1.1", "clarify D-1.1 -m WORDS", "pause D-1.1", "pause --all",
-		"resume D-1.1", "cancel D-1.1", "policy-check", "approve D-1.1 --reason APPROVED -m WORDS", "retry D-1.1", "heartbeat D-1.1", "no-such"},
+		"resume D-1.1", "policy-check", "approve D-1.1 --reason APPROVED -m WORDS", "retry D-1.1", "heartbeat D-1.1", "cancel D-1.1", "no-such"},
 	"directive": {"list", "list --json", "show D-1", "show --json D-1", "new -m HOSTILE", "new --json -m WORDS", "edit D-1 -m HOSTILE", "edit -F COMMS.md D-1", "show HOSTILE", "list --bare HOSTILE"},
 	"review":    {"D-1", "--json D-1", "D-1.1", "D-9", "HOSTILE", "--bare BARE D-1", "--bare HOSTILE D-1"},
 	"take":      {"D-1", "--json D-1.1", "--squash --unjudged D-1", "D-1 HOSTILE", "D-9"},
@@ -79,7 +80,18 @@ func table(t *testing.T, p *gittest.Pair) (names []string) {
 // printed to see.
 func every(t *testing.T, p *gittest.Pair, dir string, env []string, words map[string]string, see func(line, output string)) {
 	t.Helper()
-	for _, name := range table(t, p) {
+	names := table(t, p)
+	// It ends the directive, and with it the unit that other commands' lines are about.
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch {
+		case a == "drop" && b != "drop":
+			return 1
+		case b == "drop" && a != "drop":
+			return -1
+		}
+		return 0
+	})
+	for _, name := range names {
 		if len(lines[name]) == 0 {
 			t.Errorf("git ward %s is not tried: add its lines to this test", name)
 		}

@@ -25,6 +25,8 @@ var raw = map[string]string{
 	"git-ward/internal/diag":    "the type's own methods",
 	"git-ward/internal/git":     "Words shortens it, and gives it back as Untrusted",
 	"git-ward/protocols/loop":   "the goal goes to the model and into hashes",
+	"git-ward/protocols/comms":  "a PM's draft is written as it was read, and an editor shows it",
+	"git-ward/protocols/review": "holds paths and texts against patterns",
 	"git-ward/protocols/lesson": "parses and writes the file of lessons",
 	"git-ward/hooks/checks":     "compares a lesson's line with its replay, byte for byte",
 	"git-ward/agent/correct":    "writes the file of lessons",
