@@ -83,7 +83,7 @@ func sequenceOf(text string) (lines []string) {
 
 // seeds are those of the random sequences to play.
 func seeds(t *testing.T) (from, to int) {
-	const count = 4 // about a minute on two cores, with the known ones
+	const count = 2 // one of each kind of project: all tests together have half an hour, and the known ones take minutes of it
 	value := os.Getenv("WARD_SEQUENCES")
 	if value == "" {
 		return 1, count
