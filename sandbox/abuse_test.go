@@ -76,7 +76,7 @@ func TestAbuse(t *testing.T) {
 func TestNames(t *testing.T) {
 	slow(t)
 	m := newMachine(t)
-	m.set(`mode = "allowlist"`, `allow = ["pkg.example.com", "turns.example.com", "mixed.example.com"]`)
+	m.set(`[egress] mode = "allowlist"`, `allow = ["pkg.example.com", "turns.example.com", "mixed.example.com"]`)
 	p := m.probe(t)
 	// A tunnel, as every https client asks for it.
 	ask := func(target string) string {

@@ -101,7 +101,7 @@ func testEscapes(t *testing.T, m *machine) {
 		}
 	})
 	t.Run("allowlist", func(t *testing.T) {
-		m.set(`mode = "allowlist"`)
+		m.set(`[egress] mode = "allowlist"`)
 		p := m.probe(t)
 		m.world.Seen()
 		all := append(shut("fe80::1"), open...)

@@ -95,8 +95,8 @@ func testAgent(t *testing.T, m *machine) {
 // led to the gateway, with the model's commands led to the proxy.
 func testExec(t *testing.T, m *machine) {
 	m.set(`command = ["sh", "-c", "cat {prompt} > prompt.txt; env | sort > env.txt; id -u > id.txt; git add . && git commit -qm worked"]`,
-		`prompt = "file"`, `mode = "allowlist"`)
-	defer m.set(`mode = "public"`)
+		`prompt = "file"`, `[egress] mode = "allowlist"`)
+	defer m.set(`[egress] mode = "public"`)
 	m.Git("reset", "--quiet", "--hard", "origin/main")
 	comms, err := os.ReadFile(filepath.Join(m.Work, "COMMS.md"))
 	if err != nil {
@@ -135,8 +135,8 @@ func testExec(t *testing.T, m *machine) {
 // testDepends: what a loop depends on is looked for where the fence has a way out,
 // which in allow-list mode is the gateway's proxy (LOOP-9).
 func testDepends(t *testing.T, m *machine) {
-	m.set(`mode = "allowlist"`, `allow = ["pkg.example.com"]`)
-	defer m.set(`mode = "public"`, `allow = []`, `depends_on = []`)
+	m.set(`[egress] mode = "allowlist"`, `allow = ["pkg.example.com"]`)
+	defer m.set(`[egress] mode = "public"`, `allow = []`, `depends_on = []`)
 	for _, c := range []struct{ directive, on, status, text string }{
 		{"D-3", "pkg.example.com:443", "EXIT_CONVERGED", "every criterion is met"},
 		{"D-4", "turns.example.com:443", "EXIT_BLOCKED", `turns.example.com:443: the allow list does not let it pass: ward: turns.example.com is refused: the name is not on the list`},
@@ -163,7 +163,7 @@ func testDepends(t *testing.T, m *machine) {
 // testProbe runs every probe from inside, in both modes.
 func testProbe(t *testing.T, m *machine) {
 	for _, mode := range []string{"public", "allowlist"} {
-		m.set(`mode = "` + mode + `"`)
+		m.set(`[egress] mode = "` + mode + `"`)
 		out, err := m.Try(m.Work, nil, "", "git-ward", "probe", "--bare", m.Bare)
 		t.Logf("%s:\n%s", mode, out)
 		if err != nil || !strings.Contains(out, " promises tried, 0 broken") {

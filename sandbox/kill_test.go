@@ -34,7 +34,7 @@ func TestKills(t *testing.T) {
 	before := m.traces()
 	for i := range rounds {
 		for _, mode := range []string{"public", "allowlist"} {
-			m.set(`mode = "` + mode + `"`)
+			m.set(`[egress] mode = "` + mode + `"`)
 			for _, target := range []string{"launcher", "service", "container"} {
 				moment := time.Duration(rand.IntN(1000)) * time.Millisecond
 				t.Run(fmt.Sprintf("%d %s %s at %v", i, mode, target, moment), func(t *testing.T) {

@@ -194,8 +194,13 @@ func (m *machine) set(lines ...string) {
 	}
 	text := string(data)
 	for _, line := range lines {
+		from := 0
+		if strings.HasPrefix(line, "[") { // more than one section has a setting of this name
+			section, setting, _ := strings.Cut(line, " ")
+			from, line = strings.Index(text, "\n"+section+"\n"), setting
+		}
 		name, _, _ := strings.Cut(line, " = ")
-		_, rest, found := strings.Cut(text, "\n"+name+" = ")
+		_, rest, found := strings.Cut(text[from:], "\n"+name+" = ")
 		if !found {
 			m.T.Fatalf("no setting %s", name)
 		}

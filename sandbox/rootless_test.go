@@ -127,7 +127,7 @@ func TestRootlessFence(t *testing.T) {
 	})
 	t.Run("probe", func(t *testing.T) {
 		for _, mode := range []string{"allowlist", "public"} {
-			o.set(`mode = "` + mode + `"`)
+			o.set(`[egress] mode = "` + mode + `"`)
 			out, err := o.Try(o.Work, nil, "", "git-ward", "probe", "--bare", o.Bare)
 			if err != nil || !strings.Contains(out, " promises tried, 0 broken") {
 				t.Errorf("%s: %v\n%s", mode, err, out)

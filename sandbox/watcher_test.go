@@ -53,7 +53,7 @@ func TestWatcher(t *testing.T) {
 	slow(t)
 	p := fenced(t)
 	f := &inFence{Pair: p}
-	f.settings(`run = ["sh", "agent.sh"]`, `start_timeout = "30s"`, `check = "2s"`, `mode = "allowlist"`, `processes = 200`, `state_size = 134_217_728`)
+	f.settings(`run = ["sh", "agent.sh"]`, `start_timeout = "30s"`, `check = "2s"`, `[egress] mode = "allowlist"`, `processes = 200`, `state_size = 134_217_728`)
 	push := func(branch, agent string) string {
 		p.Git("checkout", "-q", "-B", branch)
 		p.Commit("agent.sh", agent)

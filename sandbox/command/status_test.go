@@ -70,7 +70,7 @@ func TestUnits(t *testing.T) {
 	for i := range 3 {
 		commit := strings.Repeat(fmt.Sprint(i+1), 40)
 		j.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
-		j.step(uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: commit})
+		j.step(uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: commit, Record: strings.Repeat("e", 40)})
 		v := loop.Judge(loop.Declaration{}, nil)
 		v.Unit, v.Commit, v.Claim, v.Iteration = j.id.String(), commit, j.last.Hash, i+1
 		line, err := v.Line()
