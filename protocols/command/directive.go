@@ -47,15 +47,16 @@ func directiveShow(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if len(args) != 1 || !directiveName.MatchString(args[0]) {
-		return env.Usage(usage, "show takes one directive, such as D-1")
+	name, err := oneDirective(env, usage, "show", args)
+	if err != nil {
+		return err
 	}
-	u, err := openDesk(ctx, env, d.bare, d.config, args[0])
+	u, err := openDesk(ctx, env, d.bare, d.config, name)
 	if err != nil {
 		return err
 	}
 	defer u.close()
-	p, err := u.standing(subject{name: args[0]})
+	p, err := u.standing(subject{name: name})
 	if err != nil {
 		return said(err)
 	}
@@ -71,7 +72,7 @@ func directiveShow(ctx context.Context, env *cli.Env) error {
 		out.Said = diag.Untrusted(p.Report.Raw)
 	}
 	for _, q := range doc.Questions {
-		if q.Directive == args[0] {
+		if q.Directive == name {
 			out.Questions = append(out.Questions, diag.Untrusted(q.Raw))
 		}
 	}
@@ -130,10 +131,11 @@ func directiveEdit(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if len(args) != 1 || !directiveName.MatchString(args[0]) {
-		return env.Usage(usage, "edit takes one directive, such as D-1")
+	name, err := oneDirective(env, usage, "edit", args)
+	if err != nil {
+		return err
 	}
-	return said(o.write(ctx, env, usage, args[0]))
+	return said(o.write(ctx, env, usage, name))
 }
 
 // written is what `git ward directive new --json` and `edit --json` print.

@@ -45,15 +45,16 @@ func Drop(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if len(args) != 1 || !directiveName.MatchString(args[0]) {
-		return env.Usage(usage, "drop takes one directive, such as D-1")
+	name, err := oneDirective(env, usage, "drop", args)
+	if err != nil {
+		return err
 	}
-	u, err := openDesk(ctx, env, d.bare, d.config, args[0])
+	u, err := openDesk(ctx, env, d.bare, d.config, name)
 	if err != nil {
 		return err
 	}
 	defer u.close()
-	return said(d.drop(u, args[0]))
+	return said(d.drop(u, name))
 }
 
 func (d *dropping) drop(u *units, name string) error {

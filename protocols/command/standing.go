@@ -29,6 +29,14 @@ type subject struct {
 
 var directiveName = regexp.MustCompile(`^D-[1-9][0-9]{0,8}$`)
 
+// oneDirective is the directive that a verb is given, and no unit of it.
+func oneDirective(env *cli.Env, usage, verb string, args []string) (string, error) {
+	if len(args) != 1 || !directiveName.MatchString(args[0]) {
+		return "", env.Usage(usage, "%s takes one directive, such as D-1", verb)
+	}
+	return args[0], nil
+}
+
 // parseSubject reads D-1 or D-1.2.
 func parseSubject(arg string) (subject, error) {
 	if directiveName.MatchString(arg) {
