@@ -89,7 +89,7 @@ func (j *journal) onRecord(at string, claim *uow.Claim) error {
 	if err != nil {
 		return err
 	}
-	if len(c.Parents) != 2 || c.Parents[1] != claim.Commit {
+	if record.Work(c.Parents) != claim.Commit {
 		j.report(at, "uow/claim", "make a commit of the record with the claimed commit as its second parent", "the record's commit %s does not speak of the claimed commit %s",
 			diag.Short(claim.Record), diag.Short(claim.Commit))
 	}

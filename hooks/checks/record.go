@@ -176,8 +176,8 @@ func workOf(pass *Pass, c *walk.Commit) (tree string, err error) {
 	}
 	commit := c.Commit
 	for range maxBack {
-		if len(commit.Parents) == 2 {
-			return treeOf(pass, commit.Parents[1])
+		if work := record.Work(commit.Parents); work != "" {
+			return treeOf(pass, work)
 		}
 		if len(commit.Parents) == 0 {
 			break

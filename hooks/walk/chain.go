@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"git-ward/internal/git"
+	"git-ward/protocols/record"
 )
 
 // ChainError says that a history is not one commit on top of the other.
@@ -43,9 +44,9 @@ func (w *Walker) Chain(t *Tip, most, parents int) ([]*Commit, error) {
 func Works(steps []*Commit) (ids []string) {
 	known := map[string]bool{}
 	for _, c := range slices.Backward(steps) {
-		if len(c.Parents) == 2 && !known[c.Parents[1]] {
-			known[c.Parents[1]] = true
-			ids = append(ids, c.Parents[1])
+		if work := record.Work(c.Parents); work != "" && !known[work] {
+			known[work] = true
+			ids = append(ids, work)
 		}
 	}
 	return ids

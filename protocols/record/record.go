@@ -43,6 +43,15 @@ func ParseRef(ref string) (uow.ID, error) {
 	return uow.ParseID(name)
 }
 
+// Work is the commit of the work that a record's commit with these parents speaks of: its
+// second parent, "" where it has none, or more than two.
+func Work(parents []string) string {
+	if len(parents) != 2 {
+		return ""
+	}
+	return parents[1]
+}
+
 // The files and directories of a record besides the loop's evidence.
 const (
 	Learnings   = loop.LearningsPath

@@ -21,6 +21,17 @@ func TestRefs(t *testing.T) {
 	}
 }
 
+func TestWork(t *testing.T) {
+	for _, test := range []struct {
+		parents []string
+		want    string
+	}{{nil, ""}, {[]string{"a"}, ""}, {[]string{"a", "b"}, "b"}, {[]string{"a", "b", "c"}, ""}} {
+		if got := Work(test.parents); got != test.want {
+			t.Errorf("%v: %q", test.parents, got)
+		}
+	}
+}
+
 func TestListed(t *testing.T) {
 	for path, want := range map[string]bool{
 		"LEARNINGS.md": true, "plans/a.txt": true, "plans/a/b.udc": true, "postmortems/2026-11-22-D-1.md": true, "research/x.md": true,

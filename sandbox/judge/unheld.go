@@ -36,7 +36,7 @@ func unheld(ctx context.Context, repo *git.Repo, r *uow.Record) (why string, err
 		return why, err
 	}
 	c, err := git.ParseCommit(data)
-	if err != nil || len(c.Parents) != 2 || c.Parents[1] != r.Claim.Commit {
+	if err != nil || record.Work(c.Parents) != r.Claim.Commit {
 		return "the record's commit does not have the claimed commit as its second parent", nil
 	}
 	ref := record.Ref(id)
