@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/gittest"
 )
 
 // said is what a command printed and how it ended.
@@ -56,33 +56,19 @@ func (s said) check(t *testing.T, wantErr string, parts ...string) {
 	}
 }
 
-// gitIn runs git in a directory, with nothing of the user's.
-func gitIn(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org",
-		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org"}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
 const document = "# COMMS\n\n## Directives\n\n## Reports\n"
 
 // remote is a bare repository with one commit on main; no hooks guard it.
 func remote(t *testing.T) *git.Repo {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "r.git")
-	gitIn(t, ".", "init", "-q", "--bare", "--initial-branch=main", dir)
+	gittest.Git(t, ".", "init", "-q", "--bare", "--initial-branch=main", dir)
 	repo := git.Open(dir)
 	id, err := repo.CommitFile("", "COMMS.md", []byte(document), time.Now(), "first")
 	if err != nil {
 		t.Fatal(err)
 	}
-	gitIn(t, dir, "update-ref", "refs/heads/main", id)
+	gittest.Git(t, dir, "update-ref", "refs/heads/main", id)
 	return repo
 }
 
@@ -140,7 +126,7 @@ func audited(t *testing.T) *git.Repo {
 
 func TestClone(t *testing.T) {
 	dir := clone(t, remote(t))
-	if got := gitIn(t, dir, "config", "--get-all", "remote.origin.fetch"); !strings.Contains(got, "\nrefs/ward/*:refs/ward/*\nrefs/notes/*:refs/notes/*") {
+	if got := gittest.Git(t, dir, "config", "--get-all", "remote.origin.fetch"); !strings.Contains(got, "\nrefs/ward/*:refs/ward/*\nrefs/notes/*:refs/notes/*") {
 		t.Error(got)
 	}
 	run(t, Clone, dir).check(t, "usage")
@@ -151,37 +137,37 @@ func TestClone(t *testing.T) {
 // project, each follows its own branch of origin, and later commands know both.
 func TestCloneAdopted(t *testing.T) {
 	bare := filepath.Join(t.TempDir(), "r.git")
-	gitIn(t, ".", "init", "-q", "--bare", "--initial-branch=master", bare)
+	gittest.Git(t, ".", "init", "-q", "--bare", "--initial-branch=master", bare)
 	repo := git.Open(bare)
 	for branch, file := range map[string]string{"master": "go.mod", "ward": "COMMS.md"} {
 		id, err := repo.CommitFile("", file, []byte(document), time.Now(), "first")
 		if err != nil {
 			t.Fatal(err)
 		}
-		gitIn(t, bare, "update-ref", "refs/heads/"+branch, id)
+		gittest.Git(t, bare, "update-ref", "refs/heads/"+branch, id)
 	}
 	dir := filepath.Join(t.TempDir(), "work")
 	run(t, Clone, t.TempDir(), bare, dir).check(t, "", "(master, the project) and "+dir+".ward (ward, Ward's documents)", "next: cd "+dir+".ward")
 	for tree, want := range map[string]string{dir: "master origin/master go.mod", dir + ".ward": "ward origin/ward COMMS.md"} {
-		got := gitIn(t, tree, "rev-parse", "--abbrev-ref", "HEAD", "@{upstream}") + " " + gitIn(t, tree, "ls-files")
+		got := gittest.Git(t, tree, "rev-parse", "--abbrev-ref", "HEAD", "@{upstream}") + " " + gittest.Git(t, tree, "ls-files")
 		if strings.ReplaceAll(got, "\n", " ") != want {
 			t.Errorf("%s: %q, want %q", tree, got, want)
 		}
-		if got := gitIn(t, tree, "config", "ward.control") + " " + gitIn(t, tree, "config", "ward.project"); got != "ward master" {
+		if got := gittest.Git(t, tree, "config", "ward.control") + " " + gittest.Git(t, tree, "config", "ward.project"); got != "ward master" {
 			t.Error(got)
 		}
 		run(t, Lint, tree).check(t, "", "note: linting with Ward's default settings")
 	}
 	run(t, Clone, t.TempDir(), bare, dir+"2", "--control", "none").check(t, "origin has no branch none")
 	run(t, Clone, t.TempDir(), bare, dir).check(t, dir+".ward is there already")
-	gitIn(t, bare, "branch", "-m", "ward", "papers")
+	gittest.Git(t, bare, "branch", "-m", "ward", "papers")
 	run(t, Clone, t.TempDir(), bare, dir+"3").check(t, "", "origin's branch main has no COMMS.md", "clone again with --control BRANCH")
 	run(t, Clone, t.TempDir(), bare, dir+"4", "--control", "papers").check(t, "", dir+"4.ward (papers, Ward's documents)")
 }
 
 func TestLog(t *testing.T) {
 	repo := audited(t)
-	main := gitIn(t, repo.Dir, "rev-parse", "main")[:12]
+	main := gittest.Git(t, repo.Dir, "rev-parse", "main")[:12]
 	run(t, Log, repo.Dir).check(t, "", "1     2026-11-21 09:00:00  pm pat  accepted", "main  -.."+main, "allowed secret/key:a b", "refused (and 2 more times)", "rights/ref")
 	if all := run(t, Log, repo.Dir); strings.Index(all.out, "rights/ref") > strings.Index(all.out, "accepted") {
 		t.Errorf("the newest push is not first:\n%s", all.out)
@@ -203,9 +189,9 @@ func TestLog(t *testing.T) {
 
 func TestFsck(t *testing.T) {
 	repo := audited(t)
-	gitIn(t, repo.Dir, "config", "core.logAllRefUpdates", "always")
+	gittest.Git(t, repo.Dir, "config", "core.logAllRefUpdates", "always")
 	run(t, Fsck, repo.Dir).check(t, "", "2 records, 1 note, 1 finding\n", "warning: fsck/tail: it has no reflog")
-	gitIn(t, repo.Dir, "update-ref", "refs/heads/smuggled", "main")
+	gittest.Git(t, repo.Dir, "update-ref", "refs/heads/smuggled", "main")
 	run(t, Fsck, t.TempDir(), repo.Dir).check(t, "findings", "refs/heads/smuggled: fsck/unrecorded: ", "2 records, 1 note, 2 findings\n")
 	var result struct {
 		Findings       []diag.Diagnostic
@@ -216,7 +202,7 @@ func TestFsck(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.out), &result); err != nil || result.Records != 2 || len(result.Findings) != 2 || !errors.Is(s.err, cli.ErrFindings) {
 		t.Errorf("%v: %s", err, s.out)
 	}
-	gitIn(t, repo.Dir, "update-ref", "-d", "refs/notes/audit")
+	gittest.Git(t, repo.Dir, "update-ref", "-d", "refs/notes/audit")
 	run(t, Fsck, repo.Dir, "--repair").check(t, "findings", "repaired: rebuilt refs/notes/audit from the chain\n")
 }
 
@@ -226,9 +212,9 @@ func TestLint(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("<<<<<<< HEAD\n=======\n>>>>>>> x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	gitIn(t, dir, "checkout", "-q", "-b", "topic")
-	gitIn(t, dir, "add", "f")
-	gitIn(t, dir, "commit", "-q", "-m", "topic")
+	gittest.Git(t, dir, "checkout", "-q", "-b", "topic")
+	gittest.Git(t, dir, "add", "f")
+	gittest.Git(t, dir, "commit", "-q", "-m", "topic")
 	run(t, Lint, dir, "--as", "agent").check(t, "findings", "rights/ref")
 	run(t, Lint, dir, "--as", "agent", "--json").check(t, "findings", `"rule":"rights/ref"`)
 	run(t, Lint, dir, "no-such-rev").check(t, `"no-such-rev" is not a commit`)
@@ -236,7 +222,7 @@ func TestLint(t *testing.T) {
 	if s := run(t, Lint, dir, "--as", "king"); s.err == nil || !strings.Contains(s.err.Error(), "--as is pm, agent or member") {
 		t.Error(s.err)
 	}
-	gitIn(t, dir, "update-ref", "-d", "refs/remotes/origin/main")
+	gittest.Git(t, dir, "update-ref", "-d", "refs/remotes/origin/main")
 	run(t, Lint, dir).check(t, "no origin/main to compare with")
 }
 

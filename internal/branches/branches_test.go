@@ -8,26 +8,13 @@ import (
 	"testing"
 
 	"git-ward/internal/git"
+	"git-ward/internal/gittest"
 )
-
-// gitIn runs git in a directory, with nothing of the user's.
-func gitIn(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org",
-		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org"}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
 
 // root makes a branch of one commit, which has a file.
 func root(t *testing.T, dir, branch, file string) {
 	t.Helper()
-	blob := gitIn(t, dir, "hash-object", "-w", "--stdin")
+	blob := gittest.Git(t, dir, "hash-object", "-w", "--stdin")
 	tree := filepath.Join(t.TempDir(), "tree")
 	if err := os.WriteFile(tree, []byte("100644 blob "+blob+"\t"+file+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -38,7 +25,7 @@ func root(t *testing.T, dir, branch, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gitIn(t, dir, "update-ref", "refs/heads/"+branch, gitIn(t, dir, "commit-tree", "-m", branch, strings.TrimSpace(string(id))))
+	gittest.Git(t, dir, "update-ref", "refs/heads/"+branch, gittest.Git(t, dir, "commit-tree", "-m", branch, strings.TrimSpace(string(id))))
 }
 
 // TestOf: settings go first; a clone of plain git's is told by what it fetched, and a branch
@@ -56,7 +43,7 @@ func TestOf(t *testing.T) {
 		"a branch of that name": {head: "main", make: func(t *testing.T, d string) { root(t, d, "main", "go.mod"); root(t, d, "ward", "x") }, want: "main main"},
 		"a branch of main": {head: "main", make: func(t *testing.T, d string) {
 			root(t, d, "main", "COMMS.md")
-			gitIn(t, d, "branch", "ward", "main")
+			gittest.Git(t, d, "branch", "ward", "main")
 		}, want: "main main"},
 		"a clone's own words": {head: "main", make: func(t *testing.T, d string) { root(t, d, "main", "go.mod"); root(t, d, "papers", "COMMS.md") },
 			config: []string{ControlKey, "papers"}, want: "papers main", bare: "main main"},
@@ -75,11 +62,11 @@ func TestOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bare, clone := filepath.Join(t.TempDir(), "r.git"), filepath.Join(t.TempDir(), "w")
-			gitIn(t, ".", "init", "-q", "--bare", "--initial-branch="+c.head, bare)
+			gittest.Git(t, ".", "init", "-q", "--bare", "--initial-branch="+c.head, bare)
 			c.make(t, bare)
-			gitIn(t, ".", "clone", "-q", bare, clone)
+			gittest.Git(t, ".", "clone", "-q", bare, clone)
 			if c.config != nil {
-				gitIn(t, clone, append([]string{"config"}, c.config...)...)
+				gittest.Git(t, clone, append([]string{"config"}, c.config...)...)
 			}
 			for dir, want := range map[string]string{filepath.Join(clone, ".git"): c.want, bare: c.bare} {
 				if want == "" {
@@ -114,8 +101,8 @@ func TestFetch(t *testing.T) {
 // TestNamesOfAClone: what a setting says goes into refspecs, and has to be a branch.
 func TestNamesOfAClone(t *testing.T) {
 	dir := t.TempDir()
-	gitIn(t, dir, "init", "-q")
-	gitIn(t, dir, "config", ControlKey, "--upload-pack=x")
+	gittest.Git(t, dir, "init", "-q")
+	gittest.Git(t, dir, "config", ControlKey, "--upload-pack=x")
 	if _, err := Of(t.Context(), git.Open(filepath.Join(dir, ".git"))); err == nil || !strings.Contains(err.Error(), "is not the name of a branch") {
 		t.Error(err)
 	}

@@ -264,20 +264,6 @@ func wardIn(t *testing.T, p *gittest.Pair, dir string, exit int, env []string, a
 	return out
 }
 
-// has holds a text to parts that stand in it one after the other.
-func has(t *testing.T, text string, parts ...string) {
-	t.Helper()
-	rest := text
-	for _, part := range parts {
-		i := strings.Index(rest, part)
-		if i < 0 {
-			t.Errorf("%q is not in its place in:\n%s", part, text)
-			return
-		}
-		rest = rest[i+len(part):]
-	}
-}
-
 // tip is where a ref of the bare repository stands.
 func tip(p *gittest.Pair, ref string) string {
 	p.T.Helper()

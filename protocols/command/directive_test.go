@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"git-ward/internal/gittest"
 )
 
 // editor is a $EDITOR that keeps what it was shown and writes a text of its own.
@@ -37,10 +39,10 @@ func TestDirectives(t *testing.T) {
 	p.Git("checkout", "--quiet", "--detach")
 	env, shown := editor(t, "one by hand\n\nThe goal.\n\n- [ ] it is (`true`)\n\n# ------------------------ >8 ------------------------\nhelp\n")
 	out := wardIn(t, p, p.Work, 0, env, "directive", "new")
-	has(t, out, "D-7 one by hand: pushed to main as "+tip(p, "main")[:12]+"; no working tree was touched\n")
-	has(t, shown(), "\n\n# ----", ">8", "- [ ] all tests pass", "max_iterations")
-	has(t, p.Run(p.Bare, "git", "show", "main:COMMS.md"), "### D-6: one more\n", "### D-7: one by hand\n\nThe goal.\n\n- [ ] it is (`true`)\n\n## Reports\n")
-	has(t, p.Run(p.Bare, "git", "log", "-1", "--format=%an %s", "main"), "Pat D-7: one by hand\n")
+	gittest.InOrder(t, out, "D-7 one by hand: pushed to main as "+tip(p, "main")[:12]+"; no working tree was touched\n")
+	gittest.InOrder(t, shown(), "\n\n# ----", ">8", "- [ ] all tests pass", "max_iterations")
+	gittest.InOrder(t, p.Run(p.Bare, "git", "show", "main:COMMS.md"), "### D-6: one more\n", "### D-7: one by hand\n\nThe goal.\n\n- [ ] it is (`true`)\n\n## Reports\n")
+	gittest.InOrder(t, p.Run(p.Bare, "git", "log", "-1", "--format=%an %s", "main"), "Pat D-7: one by hand\n")
 	if data, _ := os.ReadFile(filepath.Join(p.Work, "COMMS.md")); string(data) != "mine\n" {
 		t.Errorf("the working tree: %q", data)
 	}
@@ -55,22 +57,22 @@ func TestDirectives(t *testing.T) {
 	env, _ = editor(t, "broken\n\n- max_iteration: 3\n")
 	out = wardIn(t, p, p.Work, 1, env, "directive", "new")
 	kept := filepath.Join(p.Work, ".git/WARD_DIRECTIVE.md")
-	has(t, out, "text:3:3: comms/key: ", `did you mean "max_iterations"?`, "git-ward: error: the text breaks the grammar of COMMS.md, and was not pushed\n", "git-ward: hint: the text is kept in "+kept+"; git ward directive new -F "+kept)
+	gittest.InOrder(t, out, "text:3:3: comms/key: ", `did you mean "max_iterations"?`, "git-ward: error: the text breaks the grammar of COMMS.md, and was not pushed\n", "git-ward: hint: the text is kept in "+kept+"; git ward directive new -F "+kept)
 	if data, err := os.ReadFile(kept); string(data) != "broken\n\n- max_iteration: 3\n" || tip(p, "main") != main {
 		t.Errorf("kept: %q %v", data, err)
 	}
 	if err := os.WriteFile(kept, []byte("mended\n\n- [ ] x (`true`)\n- max_iterations: 3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	has(t, ward(t, p, 0, "directive", "new", "-F", kept), "D-8 mended: pushed")
-	has(t, wardIn(t, p, p.Work, 2, []string{"GIT_EDITOR=false"}, "directive", "new"), `the editor "false" ended with an error, and nothing was changed`, "the text is kept in ")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "new", "-F", kept), "D-8 mended: pushed")
+	gittest.InOrder(t, wardIn(t, p, p.Work, 2, []string{"GIT_EDITOR=false"}, "directive", "new"), `the editor "false" ended with an error, and nothing was changed`, "the text is kept in ")
 
 	env, shown = editor(t, "### D-8: mended twice\n\n- [ ] x (`true`)\n")
-	has(t, wardIn(t, p, p.Work, 0, env, "directive", "edit", "D-8"), "D-8 mended twice: pushed")
-	has(t, shown(), "### D-8: mended\n\n- [ ] x (`true`)\n- max_iterations: 3\n\n# ----")
-	has(t, ward(t, p, 0, "directive", "edit", "-m", "mended twice\n\n- [ ] x (`true`)", "D-8"), "D-8 is as it was, and nothing was pushed\n")
-	has(t, ward(t, p, 1, "directive", "edit", "-m", "### D-7: x\n\ny", "D-8"), "begins with another id than D-8")
-	has(t, ward(t, p, 1, "directive", "edit", "-m", "x", "D-9"), "COMMS.md has no D-9\n")
+	gittest.InOrder(t, wardIn(t, p, p.Work, 0, env, "directive", "edit", "D-8"), "D-8 mended twice: pushed")
+	gittest.InOrder(t, shown(), "### D-8: mended\n\n- [ ] x (`true`)\n- max_iterations: 3\n\n# ----")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "edit", "-m", "mended twice\n\n- [ ] x (`true`)", "D-8"), "D-8 is as it was, and nothing was pushed\n")
+	gittest.InOrder(t, ward(t, p, 1, "directive", "edit", "-m", "### D-7: x\n\ny", "D-8"), "begins with another id than D-8")
+	gittest.InOrder(t, ward(t, p, 1, "directive", "edit", "-m", "x", "D-9"), "COMMS.md has no D-9\n")
 	out, err := p.Try(p.Work, nil, "from stdin\n\n- [ ] x (`true`)\n", "git-ward", "directive", "new", "-F", "-", "--bare", p.Bare)
 	if err != nil || !strings.HasPrefix(out, "D-9 from stdin: pushed") {
 		t.Errorf("%v %s", err, out)
@@ -91,8 +93,8 @@ func TestDirectiveIDs(t *testing.T) {
 	if out, err := p.Push("main"); err != nil {
 		t.Fatal(out)
 	}
-	has(t, ward(t, p, 0, "directive", "new", "-m", "next\n\n- [ ] x (`true`)"), "D-7 next: pushed")
-	has(t, ward(t, p, 1, "directive", "new", "-m", "### D-6: again\n\n- [ ] x (`true`)"), "text:1:5: comms/reused-id: D-6 was used before", "D-8")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "new", "-m", "next\n\n- [ ] x (`true`)"), "D-7 next: pushed")
+	gittest.InOrder(t, ward(t, p, 1, "directive", "new", "-m", "### D-6: again\n\n- [ ] x (`true`)"), "text:1:5: comms/reused-id: D-6 was used before", "D-8")
 	// Many at once: each gets an id of its own.
 	type end struct {
 		out string
@@ -111,7 +113,7 @@ func TestDirectiveIDs(t *testing.T) {
 		}
 	}
 	comms := p.Run(p.Bare, "git", "show", "main:COMMS.md")
-	has(t, comms, "### D-8: at once", "### D-9: at once", "### D-10: at once", "### D-11: at once", "## Reports")
+	gittest.InOrder(t, comms, "### D-8: at once", "### D-9: at once", "### D-10: at once", "### D-11: at once", "## Reports")
 	p.Fsck()
 }
 
@@ -119,7 +121,7 @@ func TestDirectiveIDs(t *testing.T) {
 func TestDirectiveList(t *testing.T) {
 	p := newDesk(t)
 	for _, dir := range []string{p.Work, p.Bare} {
-		has(t, wardIn(t, p, dir, 0, nil, "directive", "list"), "DIRECTIVE  STATE     UNIT   VERDICT  WAITS FOR", "TITLE\n",
+		gittest.InOrder(t, wardIn(t, p, dir, 0, nil, "directive", "list"), "DIRECTIVE  STATE     UNIT   VERDICT  WAITS FOR", "TITLE\n",
 			"D-1        ready     D-1.1  EXACT    you: git ward review D-1", "greet the user\n",
 			"D-4        unproved  D-4.1  NONE     you: git ward directive edit D-4, or git ward drop D-4", "D-5        working   D-5.1  -        agent", "D-6        open      -      -        agent")
 	}
@@ -143,10 +145,10 @@ func TestDirectiveList(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(first)); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	has(t, ward(t, p, 0, "directive", "show", "D-4"), "D-4 do what cannot be: DIVERGED; verdict NONE: ", "waits for you: git ward directive edit D-4", "### D-4: do what cannot be\n", "### R-4 ", "All is done, says the agent.\n")
-	has(t, ward(t, p, 1, "directive", "show", "D-9"), "there is no directive D-9\n")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "show", "D-4"), "D-4 do what cannot be: DIVERGED; verdict NONE: ", "waits for you: git ward directive edit D-4", "### D-4: do what cannot be\n", "### R-4 ", "All is done, says the agent.\n")
+	gittest.InOrder(t, ward(t, p, 1, "directive", "show", "D-9"), "there is no directive D-9\n")
 	for _, args := range [][]string{{"list", "x"}, {"show"}, {"show", "D-1.1"}, {"new", "x"}, {"new", "-m", "a", "-F", "b"}, {"edit"}} {
-		has(t, ward(t, p, 2, append([]string{"directive"}, args...)...), "git-ward: error: ", "usage: git ward directive ")
+		gittest.InOrder(t, ward(t, p, 2, append([]string{"directive"}, args...)...), "git-ward: error: ", "usage: git ward directive ")
 	}
-	has(t, wardIn(t, p, t.TempDir(), 2, nil, "directive", "list"), "is not in a git repository")
+	gittest.InOrder(t, wardIn(t, p, t.TempDir(), 2, nil, "directive", "list"), "is not in a git repository")
 }

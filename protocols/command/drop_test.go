@@ -3,6 +3,8 @@ package command_test
 import (
 	"strings"
 	"testing"
+
+	"git-ward/internal/gittest"
 )
 
 // A drop closes the directive, ends its unit, deletes the branch, and says so once; what
@@ -11,31 +13,31 @@ func TestDrop(t *testing.T) {
 	p := newDesk(t)
 	claimed, branch := claim(t, p, "D-2.1"), tip(p, "refs/heads/agent/D-2")
 	out := ward(t, p, 0, "drop", "-m", "We have another way.", "D-2")
-	has(t, out, "dropped: D-2 say bye\n", "  agent/D-2 is deleted, which was at "+branch, "kept by refs/ward/record/D-2.1\n", "git ward directive edit D-2\n")
+	gittest.InOrder(t, out, "dropped: D-2 say bye\n", "  agent/D-2 is deleted, which was at "+branch, "kept by refs/ward/record/D-2.1\n", "git ward directive edit D-2\n")
 	if refs := p.Run(p.Bare, "git", "for-each-ref", "refs/heads/agent/D-2"); refs != "" {
 		t.Errorf("%s", refs)
 	}
 	p.Run(p.Bare, "git", "merge-base", "--is-ancestor", claimed, "refs/ward/record/D-2.1")
-	has(t, p.Run(p.Bare, "git", "show", "main:COMMS.md"), " D-2 DONE\nDirective: ", "\nDropped: "+branch+"\nWe have another way.\n")
+	gittest.InOrder(t, p.Run(p.Bare, "git", "show", "main:COMMS.md"), " D-2 DONE\nDirective: ", "\nDropped: "+branch+"\nWe have another way.\n")
 	main := tip(p, "main")
 	if out := ward(t, p, 0, "drop", "D-2"); out != "D-2 say bye was dropped already\n" || tip(p, "main") != main {
 		t.Errorf("%s", out)
 	}
-	has(t, ward(t, p, 0, "review", "D-2"), "D-2 say bye: dropped; EXACT: ", "\nnext: git ward directive edit D-2 (opens it again)\n")
-	has(t, ward(t, p, 1, "take", "D-2"), "D-2 was dropped\n")
-	has(t, ward(t, p, 2, "uow", "fork", "D-2.1"), "D-2 was dropped, so that nobody works on this text\n")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "D-2 say bye: dropped; EXACT: ", "\nnext: git ward directive edit D-2 (opens it again)\n")
+	gittest.InOrder(t, ward(t, p, 1, "take", "D-2"), "D-2 was dropped\n")
+	gittest.InOrder(t, ward(t, p, 2, "uow", "fork", "D-2.1"), "D-2 was dropped, so that nobody works on this text\n")
 	ward(t, p, 0, "directive", "edit", "-m", "say bye\n\nAnother way.\n\n- [ ] it says bye (`true`)", "D-2")
-	has(t, ward(t, p, 0, "directive", "list"), "D-1        ready    ", "D-2        open     ")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "list"), "D-1        ready    ", "D-2        open     ")
 
 	// One at work: the agent takes up nothing of it any more.
 	out = ward(t, p, 0, "drop", "D-5")
-	has(t, out, "D-5.1 FAILED", "dropped: D-5 go on\n", "  D-5.1 is ended\n", "  agent/D-5 is deleted")
-	has(t, ward(t, p, 0, "uow", "show", "D-5.1"), "cancel", "NOT_NEEDED")
-	has(t, ward(t, p, 0, "drop", "D-6"), "dropped: D-6 one more\n")
+	gittest.InOrder(t, out, "D-5.1 FAILED", "dropped: D-5 go on\n", "  D-5.1 is ended\n", "  agent/D-5 is deleted")
+	gittest.InOrder(t, ward(t, p, 0, "uow", "show", "D-5.1"), "cancel", "NOT_NEEDED")
+	gittest.InOrder(t, ward(t, p, 0, "drop", "D-6"), "dropped: D-6 one more\n")
 	ward(t, p, 0, "take", "D-1")
-	has(t, ward(t, p, 1, "drop", "D-1"), "git-ward: error: D-1 was taken, by ", "git revert -m 1 ")
-	has(t, ward(t, p, 1, "drop", "D-9"), "there is no directive D-9\n")
-	has(t, ward(t, p, 2, "drop", "D-1.1"), "drop takes one directive")
+	gittest.InOrder(t, ward(t, p, 1, "drop", "D-1"), "git-ward: error: D-1 was taken, by ", "git revert -m 1 ")
+	gittest.InOrder(t, ward(t, p, 1, "drop", "D-9"), "there is no directive D-9\n")
+	gittest.InOrder(t, ward(t, p, 2, "drop", "D-1.1"), "drop takes one directive")
 	p.Fsck()
 }
 
@@ -51,7 +53,7 @@ func TestDropKilled(t *testing.T) {
 		if refs := p.Run(p.Bare, "git", "for-each-ref", "refs/heads/agent/D-5"); refs != "" || strings.Count(comms, "\nDropped: ") != 1 {
 			t.Errorf("%d: %s\n%s", n, refs, comms)
 		}
-		has(t, ward(t, p, 0, "uow", "list", "--all"), "D-5.1  FAILED")
+		gittest.InOrder(t, ward(t, p, 0, "uow", "list", "--all"), "D-5.1  FAILED")
 	}
 	p.Fsck()
 }

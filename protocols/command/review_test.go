@@ -16,7 +16,7 @@ import (
 func TestReview(t *testing.T) {
 	p := newDesk(t)
 	out := ward(t, p, 0, "review", "D-1")
-	has(t, out, "D-1 greet the user: EXACT: every criterion is met\n",
+	gittest.InOrder(t, out, "D-1 greet the user: EXACT: every criterion is met\n",
 		"look first: ", "1 file of instructions to agents", "judged without a fence",
 		"D-1.1 claims ", "6 files changed, ",
 		"criteria, as the host ran them (2 runs", "git notes --ref=certificates show ", "  met      exit 0   it greets", "criteria[0]\n",
@@ -31,19 +31,19 @@ func TestReview(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	out = ward(t, p, 0, "review", "D-4")
-	has(t, out, "D-4 do what cannot be: DIVERGED; verdict NONE: not met: it holds", "  not met  exit 1   it holds", `| not \x1b[2Jyet`, "\nnext: git ward directive edit D-4\n")
+	gittest.InOrder(t, out, "D-4 do what cannot be: DIVERGED; verdict NONE: not met: it holds", "  not met  exit 1   it holds", `| not \x1b[2Jyet`, "\nnext: git ward directive edit D-4\n")
 
-	has(t, ward(t, p, 0, "review", "D-5"), "D-5 go on: in progress: D-5.1 is ACTIVE, in iteration 1\n", "agent/D-5 is at ", "criteria, which nobody ran yet", "+x\n", "\nnext: git ward uow show D-5.1\n")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-5"), "D-5 go on: in progress: D-5.1 is ACTIVE, in iteration 1\n", "agent/D-5 is at ", "criteria, which nobody ran yet", "+x\n", "\nnext: git ward uow show D-5.1\n")
 
 	out = ward(t, p, 1, "review", "D-6")
-	has(t, out, "git-ward: error: nobody worked on D-6 yet", "git-ward: hint: git ward directive show D-6\n")
+	gittest.InOrder(t, out, "git-ward: error: nobody worked on D-6 yet", "git-ward: hint: git ward directive show D-6\n")
 	for name, want := range map[string]string{"D-9": "there is no directive D-9\n", "D-1.7": "there is no unit D-1.7\n"} {
 		if out := ward(t, p, 1, "review", name); !strings.HasPrefix(out, "git-ward: error: "+want) || strings.Count(out, "\n") != 2 {
 			t.Errorf("%s: %s", name, out)
 		}
 	}
 	for _, args := range [][]string{{}, {"D-1", "D-2"}, {"D-01"}, {"\x1b[2J"}, {"main"}} {
-		has(t, ward(t, p, 2, append([]string{"review"}, args...)...), "git-ward: error: ", "usage: git ward review")
+		gittest.InOrder(t, ward(t, p, 2, append([]string{"review"}, args...)...), "git-ward: error: ", "usage: git ward review")
 	}
 }
 
@@ -67,10 +67,10 @@ func TestReviewAnywhere(t *testing.T) {
 	if out := ward(t, p, 0, "review", "D-1.1"); out != want {
 		t.Errorf("detached and behind:\n%s", out)
 	}
-	has(t, wardIn(t, p, dir, 2, nil, "review", "D-1"), "is not in a git repository", "--bare DIR")
+	gittest.InOrder(t, wardIn(t, p, dir, 2, nil, "review", "D-1"), "is not in a git repository", "--bare DIR")
 	shallow := filepath.Join(dir, "shallow")
 	p.Run(dir, "git", "clone", "--quiet", "--depth=1", "file://"+p.Bare, shallow)
-	has(t, wardIn(t, p, shallow, 2, nil, "review", "D-1"), "git-ward: error: this is a shallow clone", "git fetch --unshallow origin\n")
+	gittest.InOrder(t, wardIn(t, p, shallow, 2, nil, "review", "D-1"), "git-ward: error: this is a shallow clone", "git fetch --unshallow origin\n")
 	p.Run(shallow, "git", "fetch", "--quiet", "--unshallow", "origin")
 	if out := wardIn(t, p, shallow, 0, nil, "review", "D-1"); out != want {
 		t.Errorf("no longer shallow:\n%s", out)
@@ -106,11 +106,11 @@ func TestReviewInProgress(t *testing.T) {
 	p := gittest.FirstVersion(t)
 	p.Run(filepath.Dir(p.Bare), "git-ward", "clone", p.Bare, p.Work)
 	out := ward(t, p, 0, "review", "D-2")
-	has(t, out, "D-2 ", ": in progress: D-2.1 is ACTIVE, in iteration 2; no verdict yet\n", "papers of the first layout", "D-2.1 claims ",
+	gittest.InOrder(t, out, "D-2 ", ": in progress: D-2.1 is ACTIVE, in iteration 2; no verdict yet\n", "papers of the first layout", "D-2.1 claims ",
 		"criteria, which nobody ran yet", "  not run", "diff --git a/", "\nnext: git ward uow show D-2.1\n")
 	if strings.Contains(out, "diff --git a/evidence") || strings.Contains(out, "diff --git a/LEARNINGS.md") {
 		t.Errorf("papers are shown as work:\n%s", out)
 	}
-	has(t, ward(t, p, 0, "review", "D-1"), ": taken, by ", "diff --git a/")
-	has(t, ward(t, p, 1, "take", "D-2"), "the claim of D-2.1 on ", " has no verdict yet\n")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), ": taken, by ", "diff --git a/")
+	gittest.InOrder(t, ward(t, p, 1, "take", "D-2"), "the claim of D-2.1 on ", " has no verdict yet\n")
 }

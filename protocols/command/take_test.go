@@ -20,39 +20,39 @@ func TestTake(t *testing.T) {
 	before := tip(p, "main")
 	claimed := claim(t, p, "D-1.1")
 	out := ward(t, p, 0, "take", "D-1")
-	has(t, out, "taken: D-1 greet the user, 6 files changed", "is on main as ", ", and pushed\n", "you took it with: ", "1 file of instructions to agents",
+	gittest.InOrder(t, out, "taken: D-1 greet the user, 6 files changed", "is on main as ", ", and pushed\n", "you took it with: ", "1 file of instructions to agents",
 		"the working tree "+p.Work+" has it\n", "undo: git revert --no-edit -m 1 ", " && git push origin main\n")
 	merge := tip(p, "main")
 	if got := p.Git("rev-parse", "HEAD", merge+"^1", merge+"^2"); got != merge+"\n"+before+"\n"+claimed+"\n" {
 		t.Errorf("HEAD and parents: %s, want %s %s %s", got, merge, before, claimed)
 	}
-	has(t, p.Git("log", "-1", "--format=%an%n%B"), "Pat\nMerge D-1: greet the user\n\nVerdict EXACT of D-1.1 on "+claimed, "\nWard-Directive: D-1\n")
+	gittest.InOrder(t, p.Git("log", "-1", "--format=%an%n%B"), "Pat\nMerge D-1: greet the user\n\nVerdict EXACT of D-1.1 on "+claimed, "\nWard-Directive: D-1\n")
 	if out := p.Run(p.Work, "sh", "greet.sh", "Ada"); out != "Hello, Ada.\n" {
 		t.Errorf("the working tree: %q", out)
 	}
-	has(t, ward(t, p, 0, "take", "D-1"), "D-1 was taken already, by "+merge+"\n", "had it\n")
-	has(t, ward(t, p, 1, "take", "D-1", strings.Repeat("1", 40)), "D-1.1 claims "+claimed[:12]+" by now, and not 1111")
+	gittest.InOrder(t, ward(t, p, 0, "take", "D-1"), "D-1 was taken already, by "+merge+"\n", "had it\n")
+	gittest.InOrder(t, ward(t, p, 1, "take", "D-1", strings.Repeat("1", 40)), "D-1.1 claims "+claimed[:12]+" by now, and not 1111")
 
 	out = ward(t, p, 1, "take", "D-2")
-	has(t, out, "git-ward: error: the project went on since the verdict (", "greet.sh", "): nobody judged the merged tree\n",
+	gittest.InOrder(t, out, "git-ward: error: the project went on since the verdict (", "greet.sh", "): nobody judged the merged tree\n",
 		"git-ward: hint: git ward take D-2.1 --unjudged takes it all the same; git ward uow fork D-2.1", "refs/heads/try/D-2, and on the host git ward verify --bare DIR try/D-2 D-2\n")
-	has(t, ward(t, p, 0, "review", "D-2"), "the project went on, so nobody judged the merged tree", "\nnext: git ward take D-2.1 --unjudged (")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "the project went on, so nobody judged the merged tree", "\nnext: git ward take D-2.1 --unjudged (")
 	if tip(p, "main") != merge {
 		t.Fatal("a refused take moved main")
 	}
 	out = ward(t, p, 0, "take", "--unjudged", "--squash", "D-2")
-	has(t, out, "taken: D-2 say bye, 1 file changed", "undo: git revert --no-edit "+tip(p, "main"))
+	gittest.InOrder(t, out, "taken: D-2 say bye, 1 file changed", "undo: git revert --no-edit "+tip(p, "main"))
 	squash := tip(p, "main")
 	if got := p.Git("rev-parse", squash+"^@"); got != merge+"\n" {
 		t.Errorf("the parents of a squash: %s", got)
 	}
-	has(t, p.Git("log", "-1", "--format=%B"), "D-2: say bye\n", "\n- ", "\nWard-Directive: D-2\n", "Ward-Taken: "+claim(t, p, "D-2.1")+"\n")
-	has(t, ward(t, p, 0, "take", "D-2"), "D-2 was taken already, by "+squash+"\n")
-	has(t, ward(t, p, 0, "directive", "list"), "D-1        taken", "D-2        taken", "D-3        ready", "D-4        unproved", "D-5        working", "D-6        open")
-	has(t, ward(t, p, 0, "review", "D-2"), "D-2 say bye: taken, by "+squash[:12], "+echo Bye\n")
+	gittest.InOrder(t, p.Git("log", "-1", "--format=%B"), "D-2: say bye\n", "\n- ", "\nWard-Directive: D-2\n", "Ward-Taken: "+claim(t, p, "D-2.1")+"\n")
+	gittest.InOrder(t, ward(t, p, 0, "take", "D-2"), "D-2 was taken already, by "+squash+"\n")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "list"), "D-1        taken", "D-2        taken", "D-3        ready", "D-4        unproved", "D-5        working", "D-6        open")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "D-2 say bye: taken, by "+squash[:12], "+echo Bye\n")
 
 	out = ward(t, p, 1, "take", "--unjudged", "D-3")
-	has(t, out, "D-3.1 conflicts with what the project did meanwhile, in: greet.sh\n", "git ward uow fork D-3.1", "git merge ")
+	gittest.InOrder(t, out, "D-3.1 conflicts with what the project did meanwhile, in: greet.sh\n", "git ward uow fork D-3.1", "git merge ")
 	// The undo line is one that can be typed.
 	p.Git("revert", "--no-edit", "-m", "1", merge)
 	if out, err := p.Push("main"); err != nil || p.Git("ls-files", "greet.sh", "bye.sh") != "bye.sh\n" {
@@ -91,7 +91,7 @@ func TestTakeRefused(t *testing.T) {
 		t.Helper()
 		before := tip(p, "main")
 		out := ward(t, p, 1, append([]string{"take"}, args...)...)
-		has(t, out, "git-ward: error: ", why)
+		gittest.InOrder(t, out, "git-ward: error: ", why)
 		if strings.Count(out, "git-ward: error: ") != 1 || tip(p, "main") != before {
 			t.Errorf("%s", out)
 		}
@@ -101,7 +101,7 @@ func TestTakeRefused(t *testing.T) {
 	refuse("nobody worked on D-6 yet", "D-6")
 	refuse("there is no directive D-9", "D-9")
 	refuse("D-1.1 claims ", "D-1", "0123456789")
-	has(t, ward(t, p, 2, "take", "D-1", "x"), "is not an object id")
+	gittest.InOrder(t, ward(t, p, 2, "take", "D-1", "x"), "is not an object id")
 	edit("D-2", "Add bye.sh.", "Add another bye.sh.")
 	refuse("is for another text of D-2, which was edited since", "D-2")
 	edit("D-3", "### D-3: greet loudly\n\nAdd greet.sh.\n\n- [ ] it is loud (`sh greet.sh Ada | grep -x \"HELLO, Ada.\"`)\n- max_iterations: 2\n", "")
@@ -112,7 +112,7 @@ func TestTakeRefused(t *testing.T) {
 	line := strings.Replace(note[:strings.IndexByte(note, '\n')], `"verdict":"EXACT"`, `"verdict":"NONE"`, 1)
 	p.Run(p.Bare, "git", "notes", "--ref=certificates", "append", "-m", line, claimed)
 	refuse("is NONE: ", "D-1")
-	has(t, ward(t, p, 0, "review", "D-1"), "D-1 greet the user: CONVERGED; verdict NONE: ")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), "D-1 greet the user: CONVERGED; verdict NONE: ")
 }
 
 // Working trees: what is dirty, elsewhere or ahead is left alone, and told so.
@@ -141,8 +141,8 @@ func TestTakeAndTrees(t *testing.T) {
 			test.before(p)
 			status, head := p.Git("status", "--porcelain"), p.Git("rev-parse", "HEAD")
 			out := ward(t, p, 0, "take", "D-1")
-			has(t, out, strings.ReplaceAll(test.says, p2, p.Work+"-2"))
-			has(t, p.Run(p.Bare, "git", "log", "-1", "--format=%s", "main"), "Merge D-1: greet the user")
+			gittest.InOrder(t, out, strings.ReplaceAll(test.says, p2, p.Work+"-2"))
+			gittest.InOrder(t, p.Run(p.Bare, "git", "log", "-1", "--format=%s", "main"), "Merge D-1: greet the user")
 			if got := p.Git("status", "--porcelain"); got != status {
 				t.Errorf("the status was %q and is %q", status, got)
 			}
@@ -254,7 +254,7 @@ func TestPushedAndNotFetched(t *testing.T) {
 	} {
 		p.Run(dir, "rm", "-f", "pushed")
 		out := wardIn(t, p, p.Work, 0, env, c.args...)
-		has(t, out, "git-ward: warning: it is pushed, and this clone knows it only after the next git fetch: git fetch: no route\n", c.says)
+		gittest.InOrder(t, out, "git-ward: warning: it is pushed, and this clone knows it only after the next git fetch: git fetch: no route\n", c.says)
 		if strings.Contains(out, "error: ") {
 			t.Errorf("%q:\n%s", c.args, out)
 		}
@@ -262,7 +262,7 @@ func TestPushedAndNotFetched(t *testing.T) {
 	if head := p.Git("rev-parse", "HEAD^2"); head != claim(t, p, "D-1.1")+"\n" {
 		t.Errorf("the working tree stayed behind: %s", head)
 	}
-	has(t, p.Run(p.Bare, "git", "show", "main:COMMS.md"), "### D-7: x\n", "\nDropped: ")
+	gittest.InOrder(t, p.Run(p.Bare, "git", "show", "main:COMMS.md"), "### D-7: x\n", "\nDropped: ")
 	p.Fsck()
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -189,10 +190,10 @@ func TestText(t *testing.T) {
 		r.Commands = []string{"git ward take D-1.1", "git ward drop D-1"}
 	})
 	above, below := joined(r.Above()), joined(r.Below())
-	inOrder(t, above, "D-1 make \\x1b[2Jit: ", "look first: 1 addition to what decides; 1 deviation put back; 1 file of instructions to agents; 1 protected path; judged without a fence",
+	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "look first: 1 addition to what decides; 1 deviation put back; 1 file of instructions to agents; 1 protected path; judged without a fence",
 		"D-1.1 claims "+commit, "criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good",
 		"GNUmakefile", "a_test.go", "ok.py", "- additions: x", "CLAUDE.md", ".github/x", "a_test.go", "a.go |    2 ++ (new)")
-	inOrder(t, below, "the agent's own word, proved by nothing (R-1 EXIT_CONVERGED):", "    all done\n    next: git ward take D-1\n",
+	gittest.InOrder(t, below, "the agent's own word, proved by nothing (R-1 EXIT_CONVERGED):", "    all done\n    next: git ward take D-1\n",
 		"cost: 2 of 3 iterations, 2 claims, 9 tool calls, tokens unknown, money unknown", "\nnext: git ward take D-1.1\n", "  or: git ward drop D-1\n")
 	r.Cost.Tokens, r.Cost.Money, r.Cost.Estimated = &tokens, &money, 1
 	if words := r.Cost.Words(); !strings.HasSuffix(words, "1200 tokens, money 0.25, 1 call of them estimated") {
@@ -226,17 +227,4 @@ func joined(lines []Line) string {
 		b.WriteString(line.Text + "\n")
 	}
 	return b.String()
-}
-
-func inOrder(t *testing.T, text string, parts ...string) {
-	t.Helper()
-	rest := text
-	for _, part := range parts {
-		i := strings.Index(rest, part)
-		if i < 0 {
-			t.Errorf("%q is not in its place in:\n%s", part, text)
-			return
-		}
-		rest = rest[i+len(part):]
-	}
 }

@@ -1,0 +1,37 @@
+package gittest
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Git runs git in a directory, with nothing of the user's and without Ward's binaries, and
+// returns its output without surrounding white space. One that fails ends the test.
+func Git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org",
+		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// InOrder holds a text to parts that stand in it one after the other.
+func InOrder(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	rest := text
+	for _, part := range parts {
+		i := strings.Index(rest, part)
+		if i < 0 {
+			t.Errorf("%q is not in its place in:\n%s", part, text)
+			return
+		}
+		rest = rest[i+len(part):]
+	}
+}
