@@ -1,0 +1,34 @@
+package uow
+
+import (
+	"slices"
+	"strings"
+)
+
+// MaxWords bounds what Words returns, all of it together, in bytes: as much as one note
+// may hold.
+const MaxWords = MaxNote
+
+// spoken are the PM's steps whose notes are meant for who works: they let a unit go on, or
+// leave it at work. The notes of those that end a unit say why, and nobody works on.
+var spoken = []Event{Clarify, Approve, Retry, Waive, Resume, Heartbeat}
+
+// Words are what the PM said to who works on a unit, oldest first: the notes of the PM's
+// steps, each once (WORK-1). Where they are more than MaxWords together, the newest are
+// kept; one alone always fits.
+func Words(records []*Record) []string {
+	var list []string
+	size := 0
+	for _, r := range slices.Backward(records) {
+		words := strings.TrimSpace(r.Note)
+		if r.Actor != PM || words == "" || !slices.Contains(spoken, r.Event) || slices.Contains(list, words) {
+			continue
+		}
+		if size += len(words); size > MaxWords {
+			break
+		}
+		list = append(list, words)
+	}
+	slices.Reverse(list)
+	return list
+}
