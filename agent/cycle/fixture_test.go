@@ -15,6 +15,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/agent/activity"
+	"git-ward/agent/interaction"
+	"git-ward/agent/model"
 	"git-ward/agent/store"
 	"git-ward/internal/config"
 	"git-ward/protocols/loop"
@@ -268,13 +270,14 @@ type fakeTeam struct {
 	subagents *Subagents
 }
 
-func (t fakeTeam) Solve(_ context.Context, b Brief, refusal string) (string, int, error) {
+func (t fakeTeam) Solve(_ context.Context, b Brief, refusal string) (interaction.Done, error) {
+	done := interaction.Done{Words: "done as told", Tally: model.Tally{Calls: 1}}
 	if t.solve != nil {
-		return "done as told", 1, t.solve(t.site, b, t.subagents)
+		return done, t.solve(t.site, b, t.subagents)
 	}
 	_, end := t.subagents.Begin(t.Context(), "Continue.\n"+string(b.Capsule))
 	defer end()
-	return "done as told", 1, t.write("work", fmt.Sprint(b.Iteration))
+	return done, t.write("work", fmt.Sprint(b.Iteration))
 }
 
 func (t fakeTeam) Review(_ context.Context, b Brief, r Result) (Review, int, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/agent/interaction"
 	"git-ward/agent/stop"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -175,9 +176,9 @@ func (r *run) kept() map[string][]byte {
 // failed, is a result like any other: what it has so far is collected.
 func (r *run) solve(ctx context.Context, refusal string) error {
 	r.now.solved = true
-	words, calls, err := r.askSolver(ctx, refusal)
-	r.count(calls)
-	r.now.result.Words = r.deps.Work.Redact(words)
+	done, err := r.askSolver(ctx, refusal)
+	r.count(done.Tally.Calls)
+	r.now.result.Words = r.deps.Work.Redact(done.Words)
 	stopped := stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked)
 	r.now.stopped = stopped != nil
 	if stopped == nil {
@@ -190,13 +191,13 @@ func (r *run) solve(ctx context.Context, refusal string) error {
 	return nil
 }
 
-func (r *run) askSolver(ctx context.Context, refusal string) (words string, calls int, err error) {
+func (r *run) askSolver(ctx context.Context, refusal string) (interaction.Done, error) {
 	if over := r.overspent(); over != "" {
-		return "", 0, stop.New(stop.Spent, "%s", over)
+		return interaction.Done{}, stop.New(stop.Spent, "%s", over)
 	}
 	team, err := r.assemble(ctx)
 	if err != nil {
-		return "", 0, err
+		return interaction.Done{}, err
 	}
 	return team.Solve(ctx, r.now.brief, refusal)
 }

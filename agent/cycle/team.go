@@ -3,6 +3,7 @@ package cycle
 import (
 	"context"
 
+	"git-ward/agent/interaction"
 	"git-ward/agent/store"
 	"git-ward/protocols/loop"
 )
@@ -11,10 +12,9 @@ import (
 // context: all that they know is the brief (LOOP-8).
 type Team interface {
 	// Solve does the iteration's work in the branch's working tree. The refusal is
-	// "" at first, and later why the push of the work was refused. Words are its
-	// last ones; calls are its uses of tools. The error is stop.Unfinished,
+	// "" at first, and later why the push of the work was refused. The error is stop.Unfinished,
 	// Spent or Blocked when it did not come to an end of its own.
-	Solve(ctx context.Context, b Brief, refusal string) (words string, calls int, err error)
+	Solve(ctx context.Context, b Brief, refusal string) (interaction.Done, error)
 	// Review is the Skeptic: it types what the iteration taught. What it returns is
 	// checked before anything is written.
 	Review(ctx context.Context, b Brief, r Result) (review Review, calls int, err error)

@@ -14,6 +14,14 @@ type Tally struct {
 	Usage        Usage
 }
 
+// Since is what came after an earlier state of the tally.
+func (t Tally) Since(before Tally) Tally {
+	t.Turns -= before.Turns
+	t.Calls -= before.Calls
+	t.Usage.Add(Usage{-before.Usage.Input, -before.Usage.Cached, -before.Usage.Output})
+	return t
+}
+
 // Sentence is for the end of the report; "" where nothing was counted, as with
 // the script.
 func (t *Tally) Sentence() string {

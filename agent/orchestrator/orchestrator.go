@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/agent/activity"
+	"git-ward/agent/interaction"
 	"git-ward/agent/model"
 	"git-ward/agent/orient"
 	"git-ward/agent/planrun"
@@ -49,29 +50,33 @@ type Orchestrator struct {
 // is why the push of the work before was refused, "" for none; calls are the uses of
 // tools. The error is stop.Unfinished, Spent or Blocked when the work did not come to
 // an end of its own.
-func (o *Orchestrator) Solve(ctx context.Context, refusal string) (words string, calls int, err error) {
+func (o *Orchestrator) Solve(ctx context.Context, refusal string) (done interaction.Done, err error) {
 	if refusal != "" { // of what was pushed last, after the plan
 		if err := o.Work.Restart(ctx); err != nil {
-			return "", 0, err
+			return done, err
 		}
 	}
 	log, err := activity.Open(o.Logs)
 	if err != nil {
-		return "", 0, err
+		return done, err
 	}
 	log.Redact = o.Redact
-	before := o.Session.Tally.Calls
+	before, steps := o.Session.Tally, o.Session.Gate.Calls()
 	r := &run{
 		deps: o, activity: log, path: strings.TrimPrefix(o.Session.Talk.Plan, worktree.Papers+"/"),
 		states: newLifecycle(o.Directive, log, o.Log),
 		tree:   &worktree.Tree{Dir: o.Work.Dir(), Env: o.Box.Env},
 	}
 	if r.control, err = r.tree.Documents(ctx); err != nil {
-		return "", 0, err
+		return done, err
 	}
 	o.Session.Talk.Plan = r.paper(r.path)
-	words, err = r.solve(ctx, refusal)
-	return words, o.Session.Tally.Calls - before, err
+	done.Words, err = r.solve(ctx, refusal)
+	done.Tally = o.Session.Tally.Since(before)
+	if o.Session.Gate != nil { // which the steps of plans pass, too
+		done.Tally.Calls = o.Session.Gate.Calls() - steps
+	}
+	return done, err
 }
 
 // Told is what the model was told beyond SYSTEM.md and COMMS.md: the capsule is among
@@ -261,7 +266,7 @@ func (r *run) runner(since string) *planrun.Runner {
 	o, c := r.deps, r.deps.Config
 	return &planrun.Runner{
 		Record: o.Work.Record, Control: r.control, Trailers: []string{record.TrailerDirective + ": " + o.Directive.Name()},
-		Guard: o.Session.Allow, Tree: r.tree, Box: o.Box, Log: r.activity, Task: o.Directive.Name(), Since: since, Redact: o.Redact,
+		Gate: o.Session.Gate, Tree: r.tree, Box: o.Box, Log: r.activity, Task: o.Directive.Name(), Since: since, Redact: o.Redact,
 		Search: c.Search.URL, Calls: c.VM.Calls,
 		Limits: vm.Limits{Instructions: c.VM.MaxInstructions, Cells: c.VM.MaxCells, Time: c.VM.MaxTime.Duration, Output: c.VM.MaxOutput},
 		Message: func(ctx context.Context, text, key string) error {

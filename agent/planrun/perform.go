@@ -21,10 +21,8 @@ const (
 // perform does what a step says. The message is for its commit and its log line:
 // it says what happened, never what was read.
 func (u *run) perform(ctx context.Context, p point) (message string, err error) {
-	if u.deps.Guard != nil {
-		if err := u.deps.Guard(p.Tool); err != nil {
-			return "", err
-		}
+	if err := u.deps.Gate.Next(ctx, p.Tool); err != nil {
+		return "", err
 	}
 	args := u.place(p, plan.Fill(p.Args, p.files))
 	output := ""

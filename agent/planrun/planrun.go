@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"git-ward/agent/activity"
+	"git-ward/agent/interaction"
 	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
@@ -71,7 +72,7 @@ type Runner struct {
 	Output func(step string, result string) // what a step gave, for a reader; may be nil
 	Next   func(Next) error                 // before each step; may be nil
 	Done   func(step string)                // after each step's commit; may be nil
-	Guard  func(tool string) error          // before each step; its error blocks the step; may be nil
+	Gate   *interaction.Gate                // is asked before each step, by its tool; nil admits all
 
 	Since string // runs that began before this commit do not count; see Record
 	Again bool   // begin anew even where a run has ended

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/agent/gateway"
+	"git-ward/agent/interaction"
 	"git-ward/agent/model"
 	"git-ward/agent/preset"
 	"git-ward/agent/stop"
@@ -45,34 +46,36 @@ type Program struct {
 }
 
 // Solve runs the command in the working tree. The refusal is why the push of the
-// work before was refused, "" at first. Words are its last ones; calls are its uses
-// of tools: a command counts as one, unless its stream tells what it did inside. The
-// error is stop.Unfinished or Spent when it did not come to an end of its own.
-func (p *Program) Solve(ctx context.Context, refusal string) (words string, calls int, err error) {
+// work before was refused, "" at first. Of its uses of tools a command counts as one, unless
+// its stream tells what it did inside. The error is stop.Unfinished or Spent when it did not come to an end of its own.
+func (p *Program) Solve(ctx context.Context, refusal string) (done interaction.Done, err error) {
 	path, err := p.Prompt.write(p.State, refusal)
 	if err != nil {
-		return "", 0, err
+		return done, err
 	}
 	defer os.Remove(path)
 	inv, err := p.invocation(path)
 	if err != nil {
-		return "", 0, err
+		return done, err
 	}
 	before := p.account(ctx)
 	start := time.Now()
 	out, err := p.run(ctx, inv, path)
 	if err != nil {
-		return "", 1, err
+		done.Tally.Calls = 1
+		return done, err
 	}
 	end := p.ending(inv.reading, out, time.Since(start))
+	done.Tally = end.tally
 	if end.failed == nil {
-		return end.words, end.calls, nil
+		done.Words = end.words
+		return done, nil
 	}
 	if why := p.account(ctx).SpentSince(before); why != "" {
 		p.Log.Warn().Str("account", diag.Clean(why)).Msg("the gateway did not pay for the command's last call")
 		end.failed.Kind, end.failed.Why = stop.Spent, "The model is not paid for any more. "+end.failed.Why
 	}
-	return "", end.calls, end.failed
+	return done, end.failed
 }
 
 // Told is what the command is told of an iteration: the file of its capsule, which
@@ -130,7 +133,7 @@ func (p *Program) run(ctx context.Context, inv *invocation, prompt string) (*too
 // ending is what a command that ran came to: words, or why it failed.
 type ending struct {
 	words  string
-	calls  int
+	tally  model.Tally
 	failed *stop.Stop
 }
 
@@ -141,24 +144,23 @@ func (p *Program) ending(reading *preset.Reading, out *tool.Outcome, took time.D
 	if reading == nil {
 		last := out.Tail(wordsSize)
 		if out.OK() {
-			return ending{words: cmp.Or(last, "The command printed nothing.") + uncounted(took), calls: 1}
+			return ending{words: cmp.Or(last, "The command printed nothing.") + uncounted(took), tally: model.Tally{Calls: 1}}
 		}
 		failed := stop.New(stop.Unfinished, "The command of [model] command failed: %s.", out.End())
 		if last != "" {
 			failed.Output = fmt.Sprintf("The last of its output (logs/%s has more):\n\n%s", log, diag.Indent(last))
 		}
-		return ending{calls: 1, failed: failed}
+		return ending{tally: model.Tally{Calls: 1}, failed: failed}
 	}
-	calls := max(1, reading.Calls)
-	tally := model.Tally{Turns: reading.Turns, Calls: reading.Calls, Usage: reading.Usage}
+	tally := model.Tally{Turns: reading.Turns, Calls: max(1, reading.Calls), Usage: reading.Usage}
 	if out.OK() && reading.Ended {
-		return ending{words: tool.Tail(cmp.Or(reading.Words, p.Preset.Name+" said nothing."), wordsSize) + tally.Sentence(), calls: calls}
+		return ending{words: tool.Tail(cmp.Or(reading.Words, p.Preset.Name+" said nothing."), wordsSize) + tally.Sentence(), tally: tally}
 	}
 	failed := stop.New(stop.Unfinished, "%s ended without a result: %s.", p.Preset.Name, out.End())
 	if why := cmp.Or(reading.Failed, out.Tail(wordsSize)); why != "" {
 		failed.Output = fmt.Sprintf("It said (logs/%s has more):\n\n%s", log, diag.Indent(tool.Tail(why, wordsSize)))
 	}
-	return ending{calls: calls, failed: failed}
+	return ending{tally: tally, failed: failed}
 }
 
 // uncounted is what a report says of a command whose stream is not known: its

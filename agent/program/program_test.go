@@ -47,9 +47,9 @@ func TestSolve(t *testing.T) {
 		"a tale": {line: "echo 'ward: the budget of D-1 is spent'; exit 1", kind: stop.Unfinished, why: "The command of [model] command failed: exit 1.", last: "the budget"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			words, calls, err := newProgram(t, c.line).Solve(t.Context(), "")
-			if !strings.HasPrefix(words, c.words) || calls != 1 || stop.KindOf(err) != c.kind {
-				t.Fatalf("%q, %d calls, %v", words, calls, err)
+			done, err := newProgram(t, c.line).Solve(t.Context(), "")
+			if !strings.HasPrefix(done.Words, c.words) || done.Tally.Calls != 1 || stop.KindOf(err) != c.kind {
+				t.Fatalf("%+v, %v", done, err)
 			}
 			if s := stop.Of(err); s != nil && (s.Why != c.why || !strings.Contains(s.Output, c.last) || (s.Output == "") != (c.last == "")) {
 				t.Errorf("%+v", s)
@@ -75,11 +75,11 @@ func TestSpent(t *testing.T) {
 	p.Getenv = func(name string) string {
 		return map[string]string{gateway.Anthropic: server.URL + "/anthropic"}[name]
 	}
-	if _, _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Unfinished) {
+	if _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Unfinished) {
 		t.Errorf("it made no call: %v", err)
 	}
 	p.Config.Model.Command = []string{"sh", "-c", "curl --silent --data {} $" + gateway.Anthropic + "/v1/messages; exit 1"}
-	if _, _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Spent) || !strings.HasPrefix(err.Error(), "The model is not paid for any more. The command of") {
+	if _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Spent) || !strings.HasPrefix(err.Error(), "The model is not paid for any more. The command of") {
 		if unpaid == 0 {
 			t.Skip("SKIPPED, out loud: curl is not installed, which the command calls the gateway by")
 		}
@@ -92,7 +92,7 @@ func TestInvocation(t *testing.T) {
 	p := newProgram(t, "")
 	p.Config.Model.Command, p.Config.Model.Prompt = []string{"sh", "-c", "cat $1 >told; echo $2 $JAVA_HOME >args", "sh", "{prompt}", "for-{directive}"}, "file"
 	p.Getenv = func(name string) string { return map[string]string{"JAVA_HOME": "/java", "SECRET": "x"}[name] }
-	if _, _, err := p.Solve(t.Context(), "a:1: no\n"); err != nil {
+	if _, err := p.Solve(t.Context(), "a:1: no\n"); err != nil {
 		t.Fatal(err)
 	}
 	args, _ := os.ReadFile(filepath.Join(p.Dir, "args"))
@@ -110,11 +110,11 @@ func TestInvocation(t *testing.T) {
 		t.Errorf("the prompt is left: %v", left)
 	}
 	p.Config.Model.Command, p.Config.Model.Timeout.Duration = []string{"sleep", "60"}, 100*time.Millisecond
-	if _, _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Unfinished) || !strings.Contains(err.Error(), "stopped") {
+	if _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Unfinished) || !strings.Contains(err.Error(), "stopped") {
 		t.Error(err)
 	}
 	p.Config.Model.Command = []string{"there-is-no-such-program"}
-	if _, _, err := p.Solve(t.Context(), ""); err == nil || stop.Of(err) != nil {
+	if _, err := p.Solve(t.Context(), ""); err == nil || stop.Of(err) != nil {
 		t.Errorf("that is trouble, and no end of the work: %v", err)
 	}
 }

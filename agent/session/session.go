@@ -13,11 +13,11 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/agent/interaction"
 	"git-ward/agent/model"
 	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
-	"git-ward/protocols/uow"
 )
 
 // Session is one conversation. It is not for concurrent use.
@@ -26,8 +26,7 @@ type Session struct {
 	Name     string             // of the model in the settings, for errors
 	Talk     model.Conversation // what the model is shown, its tools included
 	MaxTurns int                // of the model, in all
-	MaxCalls int                // of tools, in all; 0 is no bound
-	Guard    *uow.Guard         // holds the order of tools (UOW-3); nil allows any
+	Gate     *interaction.Gate  // is asked before each turn and each call; nil admits all
 	Log      zerolog.Logger
 	Tally    model.Tally // of what it did so far
 
@@ -69,7 +68,7 @@ func (s *Session) Told() string {
 // tool did.
 func (s *Session) Run(ctx context.Context) (words string, err error) {
 	for {
-		if err := s.bounded(); err != nil {
+		if err := s.bounded(ctx); err != nil {
 			return "", err
 		}
 		reply, err := s.turn(ctx)
@@ -98,15 +97,12 @@ func (s *Session) Run(ctx context.Context) (words string, err error) {
 // its output ended.
 const cutOff = "Your last turn was cut off by the limit on its length. Go on from there. Write long files in several pieces."
 
-// bounded is the end of a session that has used up its turns or calls.
-func (s *Session) bounded() error {
+// bounded is the end of a session that has used up its turns or calls, or is held.
+func (s *Session) bounded(ctx context.Context) error {
 	if s.Talk.Turns() >= s.MaxTurns {
 		return stop.New(stop.Unfinished, "The model did not end within %d turns ([agent] max_turns).", s.MaxTurns)
 	}
-	if s.MaxCalls > 0 && s.Tally.Calls >= s.MaxCalls {
-		return stop.New(stop.Unfinished, "The model used its tools %d times, as often as an iteration may (max_tool_calls_per_iteration).", s.Tally.Calls)
-	}
-	return nil
+	return s.Gate.Turn(ctx)
 }
 
 // turn asks the model and adds its answer to the conversation.
@@ -170,26 +166,16 @@ func (s *Session) answer(ctx context.Context, calls []model.Call) ([]model.Resul
 
 // call runs one call, unless the Guard or the call itself has something against it.
 func (s *Session) call(ctx context.Context, call model.Call) (tool.Result, error) {
-	if err := s.Allow(call.Name); err != nil {
+	if err := s.Gate.Next(ctx, call.Name); stop.Of(err) != nil {
+		return tool.Result{}, err
+	} else if err != nil {
+		s.Log.Warn().Str("tool", diag.Clean(call.Name)).Msg("Guard block")
 		return tool.Result{Text: err.Error(), IsError: true}, nil
 	}
 	if call.Fault != "" {
 		return tool.Result{Text: call.Fault, IsError: true}, nil
 	}
 	return tool.Call(ctx, s.Talk.Tools, call.Name, call.Args)
-}
-
-// Allow is a Guard block for a tool that is out of order (UOW-3), nil where it may
-// be used; the Guard then takes it as used.
-func (s *Session) Allow(name string) error {
-	if s.Guard == nil {
-		return nil
-	}
-	err := s.Guard.Call(name)
-	if err != nil {
-		s.Log.Warn().Str("tool", diag.Clean(name)).Msg("Guard block")
-	}
-	return err
 }
 
 // excerpt keeps log lines readable; the whole is in the conversation.

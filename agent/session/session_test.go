@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/agent/interaction"
 	"git-ward/agent/model"
 	"git-ward/agent/stop"
 	"git-ward/agent/tool"
@@ -97,17 +98,14 @@ func TestAnswers(t *testing.T) {
 // TestBounds: calls are bounded in all, and the Guard's order holds for the model.
 func TestBounds(t *testing.T) {
 	s := newSession(t, &player{replies: []model.Reply{calls("read_file", `{"path": "a"}`)}})
-	s.MaxCalls = 2
+	s.Gate = &interaction.Gate{MaxCalls: 2}
 	if _, err := s.Run(t.Context()); !stop.Is(err, stop.Unfinished) || s.Tally.Calls != 2 {
 		t.Errorf("%v after %d calls", err, s.Tally.Calls)
 	}
-	s = newSession(t, nil)
-	s.Guard = uow.NewGuard(uow.Policy{Sequence: []string{"read_file", "bash"}})
-	if err := s.Allow("bash"); err == nil {
-		t.Error("bash came before read_file")
-	}
-	if err := errors.Join(s.Allow("read_file"), s.Allow("bash")); err != nil {
-		t.Error(err)
+	s = newSession(t, &player{replies: []model.Reply{calls("bash", `{"command": "touch ran"}`), {Text: "so be it"}}})
+	s.Gate = &interaction.Gate{Guard: uow.NewGuard(uow.Policy{Sequence: []string{"read_file", "bash"}})}
+	if words, err := s.Run(t.Context()); err != nil || words != "so be it" || !strings.Contains(s.Told(), "Guard: ") {
+		t.Errorf("%q, %v: bash came before read_file, and was told %q", words, err, s.Told())
 	}
 }
 

@@ -36,12 +36,17 @@ const (
 	// Suspended is a unit of work that is not the agent's to go on with now. Nothing
 	// is reported; the next pass looks again.
 	Suspended
+	// Asked is a worker that asks the PM, by the question in Why. What it has so far is
+	// kept, and the unit waits for the answer.
+	Asked
+	// Outage is a model that nobody can ask for now. It passes by itself.
+	Outage
 	// Restart is a signal to the watcher: this process ends, and another one begins
 	// from what the signal names.
 	Restart
 )
 
-var names = [...]string{"none", "refused", "findings", "step failed", "unfinished", "spent", "blocked", "suspended", "restart"}
+var names = [...]string{"none", "refused", "findings", "step failed", "unfinished", "spent", "blocked", "suspended", "asked", "outage", "restart"}
 
 func (k Kind) String() string { return names[k] }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/agent/cycle"
+	"git-ward/agent/interaction"
+	"git-ward/agent/model"
 	"git-ward/agent/store"
 	"git-ward/internal/benchtest"
 	"git-ward/internal/config"
@@ -241,9 +243,9 @@ func (b *loopBench) takeUp() {
 
 // Solve changes one small file. Where it is called, one iteration has ended and the
 // next one has come to its work.
-func (b *loopBench) Solve(_ context.Context, brief cycle.Brief, refusal string) (string, int, error) {
+func (b *loopBench) Solve(_ context.Context, brief cycle.Brief, refusal string) (interaction.Done, error) {
 	if refusal != "" {
-		return "", 0, errors.New(refusal)
+		return interaction.Done{}, errors.New(refusal)
 	}
 	took := time.Since(b.since) - b.host
 	b.children = b.started() - b.hosted
@@ -256,11 +258,11 @@ func (b *loopBench) Solve(_ context.Context, brief cycle.Brief, refusal string) 
 	}
 	if len(b.whole) == timed+1 {
 		b.whole, b.pushes, b.rest = b.whole[1:], b.pushes[1:], b.rest[1:]
-		return "", 0, errEnough
+		return interaction.Done{}, errEnough
 	}
 	err := os.WriteFile(filepath.Join(b.work.Dir(), "hello"), fmt.Appendf(nil, "hello %d\n", brief.Iteration), 0o644)
 	b.since, b.host = time.Now(), 0
-	return "a change", 1, err
+	return interaction.Done{Words: "a change", Tally: model.Tally{Calls: 1}}, err
 }
 
 func (b *loopBench) Review(context.Context, cycle.Brief, cycle.Result) (cycle.Review, int, error) {

@@ -88,11 +88,11 @@ func (s *single) solve(ctx context.Context, solver solver) error {
 func (s *single) timely(ctx context.Context, solver solver, findings string) (string, error) {
 	ctx, cancel := s.deps.launch.Context(ctx)
 	defer cancel()
-	words, _, err := solver.Solve(ctx, findings)
+	done, err := solver.Solve(ctx, findings)
 	if err != nil && stop.Is(context.Cause(ctx), stop.Spent) {
 		err = stop.New(stop.Spent, "The work was stopped: %s.", launch.TimeSpent)
 	}
-	return words, err
+	return done.Words, err
 }
 
 // keep pushes what an unfinished solver has so far, without the trailers of finished

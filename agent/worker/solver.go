@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/agent/interaction"
 	"git-ward/agent/model"
 	"git-ward/agent/orchestrator"
 	"git-ward/agent/preset"
@@ -16,17 +17,15 @@ import (
 	"git-ward/agent/store"
 	"git-ward/agent/tool"
 	"git-ward/protocols/comms"
-	"git-ward/protocols/uow"
 )
 
 // solver does the work in the working tree (AGT-3): a model that takes turns with
 // tools, or a command.
 type solver interface {
 	// Solve goes on until the solver says that it is done. The refusal is "" at
-	// first, and later the findings for which the push of its work was refused. Words
-	// are its last ones; calls are its uses of tools in this call. The error is
-	// stop.Unfinished, Spent or Blocked when it did not come to an end of its own.
-	Solve(ctx context.Context, refusal string) (words string, calls int, err error)
+	// first, and later the findings for which the push of its work was refused. The error
+	// is stop.Unfinished, Spent or Blocked when it did not come to an end of its own.
+	Solve(ctx context.Context, refusal string) (interaction.Done, error)
 	// Told is what it was told beyond SYSTEM.md and COMMS.md, before its first turn.
 	// The path is that of the iteration's capsule in the working tree.
 	Told(capsulePath string) (string, error)
@@ -46,11 +45,10 @@ type solvers struct {
 
 // iteration is what a solver is told of the bounded loop, and its bounds there.
 type iteration struct {
-	number   int
-	path     string // of the capsule, in the working tree
-	capsule  []byte // canonical JSON
-	maxCalls int    // of tools
-	guard    *uow.Guard
+	number  int
+	path    string // of the capsule, in the working tree
+	capsule []byte // canonical JSON
+	gate    *interaction.Gate
 }
 
 // new makes a solver for an iteration, nil for work without the bounded loop.
@@ -87,7 +85,7 @@ func (f *solvers) session(box *tool.Box, it *iteration) *session.Session {
 	}
 	s.Tell("", "Continue.")
 	if it != nil {
-		s.MaxCalls, s.Guard, s.Talk.Plan = it.maxCalls, it.guard, orchestrator.IterationPlanPath(name, it.number)
+		s.Gate, s.Talk.Plan = it.gate, orchestrator.IterationPlanPath(name, it.number)
 		s.Brief(it.number, it.path, it.capsule)
 	}
 	return s

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"git-ward/agent/cycle"
+	"git-ward/agent/interaction"
 	"git-ward/agent/launch"
 	"git-ward/agent/skeptic"
 	"git-ward/agent/stop"
@@ -30,11 +31,11 @@ type team struct {
 
 // iterationSolver does the work of iterations (cycle.Team).
 type iterationSolver interface {
-	Solve(ctx context.Context, b cycle.Brief, refusal string) (words string, calls int, err error)
+	Solve(ctx context.Context, b cycle.Brief, refusal string) (interaction.Done, error)
 }
 
 // Solve has the work of an iteration done.
-func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (string, int, error) {
+func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (interaction.Done, error) {
 	return t.solver.Solve(ctx, b, refusal)
 }
 
@@ -61,18 +62,18 @@ type iterationWork struct {
 }
 
 // Solve works for as long as an iteration, and the launch, may take.
-func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string) (string, int, error) {
+func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string) (interaction.Done, error) {
 	if w.current == nil || w.number != b.Iteration || refusal == "" {
 		w.number, w.current = b.Iteration, w.solvers.new(&iteration{
 			number: b.Iteration, path: shown(b), capsule: b.Capsule,
-			maxCalls: w.limits.MaxToolCallsPerIteration, guard: uow.NewGuard(w.policy()),
+			gate: &interaction.Gate{MaxCalls: w.limits.MaxToolCallsPerIteration, Guard: uow.NewGuard(w.policy())},
 		})
 	}
 	told := ""
 	if refusal == "" {
 		var err error
 		if told, err = w.current.Told(shown(b)); err != nil {
-			return "", 0, err
+			return interaction.Done{}, err
 		}
 	}
 	ctx, end := w.subagents.Begin(ctx, told)
@@ -82,14 +83,14 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(w.limits.MaxSecondsPerIteration)*time.Second,
 		stop.New(stop.Unfinished, "the iteration's time is over (max_seconds_per_iteration)"))
 	defer cancel()
-	words, calls, err := w.current.Solve(ctx, refusal)
+	done, err := w.current.Solve(ctx, refusal)
 	if over := stop.Of(context.Cause(ctx)); err != nil && over != nil {
 		// Where the launch's time is over, that counts before what the solver says of it.
 		if over.Kind == stop.Spent || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked) == nil {
 			err = over
 		}
 	}
-	return words, calls, err
+	return done, err
 }
 
 // shown is where an iteration's capsule lies in the working tree.
@@ -103,11 +104,11 @@ type startedWork struct {
 }
 
 // Solve says what was started, where that is all that the branch holds.
-func (s *startedWork) Solve(ctx context.Context, b cycle.Brief, refusal string) (string, int, error) {
+func (s *startedWork) Solve(ctx context.Context, b cycle.Brief, refusal string) (interaction.Done, error) {
 	if same, err := s.work.HasCode(ctx, s.work.Base()); err != nil {
-		return "", 0, err
+		return interaction.Done{}, err
 	} else if same || refusal != "" {
-		return "", 0, stop.New(stop.Suspended, "the rest is done from main")
+		return interaction.Done{}, stop.New(stop.Suspended, "the rest is done from main")
 	}
-	return fmt.Sprintf("%s, commit %s, was built, validated and started.", s.launch.Branch, diag.Short(s.launch.Commit)), 0, nil
+	return interaction.Done{Words: fmt.Sprintf("%s, commit %s, was built, validated and started.", s.launch.Branch, diag.Short(s.launch.Commit))}, nil
 }

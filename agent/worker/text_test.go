@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"git-ward/agent/cycle"
+	"git-ward/agent/interaction"
 	"git-ward/agent/launch"
+	"git-ward/agent/model"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/internal/config"
@@ -103,14 +105,15 @@ type ending struct {
 	err   error
 }
 
-func (e *ending) Solve(ctx context.Context, _ string) (string, int, error) {
+func (e *ending) Solve(ctx context.Context, _ string) (interaction.Done, error) {
+	done := interaction.Done{Tally: model.Tally{Calls: 1}}
 	if e.waits {
 		<-ctx.Done()
 		if e.err == nil {
-			return "", 1, ctx.Err()
+			return done, ctx.Err()
 		}
 	}
-	return "", 1, e.err
+	return done, e.err
 }
 
 func (e *ending) Told(string) (string, error) { return "the capsule", nil }
@@ -140,9 +143,9 @@ func TestIterationEnds(t *testing.T) {
 		if !c.solver.waits {
 			w.limits.MaxSecondsPerIteration = 60
 		}
-		_, calls, err := w.Solve(t.Context(), cycle.Brief{Iteration: 1}, "a refusal goes to the same solver")
-		if stop.KindOf(err) != c.kind || err == nil || !strings.Contains(err.Error(), c.why) || calls != 1 {
-			t.Errorf("%s: %d calls, %v", name, calls, err)
+		done, err := w.Solve(t.Context(), cycle.Brief{Iteration: 1}, "a refusal goes to the same solver")
+		if stop.KindOf(err) != c.kind || err == nil || !strings.Contains(err.Error(), c.why) || done.Tally.Calls != 1 {
+			t.Errorf("%s: %d calls, %v", name, done.Tally.Calls, err)
 		}
 	}
 }

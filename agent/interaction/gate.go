@@ -1,0 +1,89 @@
+// Package interaction is what is asked before each turn of a model, each call of a
+// tool and each step of a plan, and what they came to (PLAN-10): may the next one be,
+// and how many were there. Whoever works is asked and counted in the same place.
+package interaction
+
+import (
+	"context"
+	"sync"
+
+	"git-ward/agent/model"
+	"git-ward/agent/stop"
+	"git-ward/protocols/uow"
+)
+
+// Done is what somebody's work came to.
+type Done struct {
+	Words      string // the last ones; a guess until verified
+	Tally      model.Tally
+	Transcript string // what was said and done, for people; "" where nobody kept it
+}
+
+// Gate admits interactions and counts them. Set its fields before the first use; it may
+// be used concurrently then. A nil Gate admits everything and counts nothing.
+type Gate struct {
+	MaxCalls int                             // of tools, in all; 0 is no bound
+	Guard    *uow.Guard                      // holds the order of tools (UOW-3); nil allows any
+	Hold     func(ctx context.Context) error // why nothing may be done now, as a stop.Stop; nil: never
+
+	mu    sync.Mutex
+	calls int
+}
+
+// Turn is asked before a turn of a model. The error is a stop.Stop: Suspended where the
+// unit is not to be gone on with, Unfinished where its calls are used up.
+func (g *Gate) Turn(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	if g.Hold != nil {
+		if err := g.Hold(ctx); err != nil {
+			return err
+		}
+	}
+	if calls := g.Calls(); g.MaxCalls > 0 && calls >= g.MaxCalls {
+		return stop.New(stop.Unfinished, "The tools were used %d times, as often as an iteration may (max_tool_calls_per_iteration).", calls)
+	}
+	return nil
+}
+
+// Next is asked before a call of a tool, or a step of a plan, and counts it where it is
+// admitted. The error is Turn's, or a *uow.Blocked, which must not run and does not end
+// the work.
+func (g *Gate) Next(ctx context.Context, tool string) error {
+	if g == nil {
+		return nil
+	}
+	if err := g.Turn(ctx); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.Guard != nil {
+		if err := g.Guard.Call(tool); err != nil {
+			return err
+		}
+	}
+	g.calls++
+	return nil
+}
+
+// Note counts calls that were made already, such as a program's stream tells of.
+func (g *Gate) Note(calls int) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls += calls
+}
+
+// Calls is how many were admitted or noted so far.
+func (g *Gate) Calls() int {
+	if g == nil {
+		return 0
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.calls
+}
