@@ -135,21 +135,12 @@ func (p Position) waits(s Standing) (who, next string) {
 }
 
 // moves is the command by which a PM moves a unit that waits for one; "" for a unit that
-// does not.
+// goes on by itself.
 func moves(r *uow.Record) string {
-	verb := map[uow.State]string{uow.PendingApproval: "approve", uow.Paused: "resume", uow.ZombiedSoft: "clarify -m TEXT", uow.ZombiedDead: "fork", uow.Breached: "show"}[r.State]
-	switch {
-	case r.State == uow.Active && r.PulseDue():
-		verb = "heartbeat"
-	case r.State == uow.ZombiedSoft && r.Retries >= r.Policy.MaxRetries:
-		verb = "waive"
-	case r.State == uow.ZombiedSoft && r.ReasonCode.Passes(): // it is tried again by itself
-		verb = ""
-	}
-	if verb == "" {
+	if r.State == uow.ZombiedSoft && r.ReasonCode.Passes() && r.Retries < r.Policy.MaxRetries {
 		return ""
 	}
-	return "git ward uow " + verb + " " + r.ID
+	return r.Next()
 }
 
 // Outcome is the first line of a review: what came of the directive.

@@ -18,7 +18,7 @@ var reasons = map[Event]map[Actor][]Reason{
 	MakeClaim: {Agent: {"WORK_CLAIMED"}},
 	Heartbeat: {PM: {"PULSE_ACKNOWLEDGED", "PULSE_APPROVED"}},
 
-	RequestApproval: {Agent: {"NEED_INFO", "LOW_CONFIDENCE", "POLICY_BRANCH"}},
+	RequestApproval: {Agent: {NeedInfo, "LOW_CONFIDENCE", "POLICY_BRANCH"}},
 	Approve:         {PM: {"APPROVED", "QUESTION_ANSWERED"}, Agent: {DirectiveEdited}},
 	Reject:          {PM: {"REJECTED", "OUT_OF_SCOPE", "TOO_RISKY"}},
 
@@ -46,6 +46,7 @@ var reasons = map[Event]map[Actor][]Reason{
 const (
 	DirectiveEdited Reason = "DIRECTIVE_EDITED" // the edit is the PM's word: the agent may go on by itself
 	FreshStart      Reason = "FRESH_START"      // of a fork: its work begins from the project again, not from the unit before
+	NeedInfo        Reason = "NEED_INFO"        // the directive does not say how its end is seen
 	Backpressure    Reason = "BACKPRESSURE"
 	VerdictTimeout  Reason = "VERDICT_TIMEOUT"
 	Trouble         Reason = "AGENT_TROUBLE" // what the agent itself could not do, twice

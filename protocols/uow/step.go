@@ -200,7 +200,7 @@ func Exit(status string) (Event, Reason, bool) {
 	case "BLOCKED":
 		return Block, "LOOP_BLOCKED", true
 	case "NEED_INFO":
-		return RequestApproval, "NEED_INFO", true
+		return RequestApproval, NeedInfo, true
 	}
 	return "", "", false
 }
