@@ -17,6 +17,7 @@ import (
 func Plan(more ...cli.Command) cli.Func {
 	return cli.Dispatch("git ward plan", "Plans: what an agent means to do, checked before it does it.", []cli.Group{
 		{Title: "on the files of this working tree", Commands: append([]cli.Command{
+			{Name: "grammar", Doc: "print how a plan is written, with an example", Run: planGrammar},
 			{Name: "lint", Doc: "check plans: grammar, machine, files, calls", Run: planLint},
 			{Name: "analyze", Doc: "say how a plan grows, and whether it writes", Run: planAnalyze},
 			{Name: "show", Doc: "print a plan's steps with their types", Run: planShow},
@@ -25,6 +26,29 @@ func Plan(more ...cli.Command) cli.Func {
 			{Name: "deregister", Doc: "take a plan's name back", Run: planDeregister},
 		}, more...)},
 	})
+}
+
+// planGrammar prints what whoever writes plans has to know, without any repository.
+func planGrammar(_ context.Context, env *cli.Env) error {
+	const usage = "plan grammar [--schema|--example]"
+	var schema, example bool
+	args, err := env.Flags("plan grammar", usage, func(fs *flag.FlagSet) {
+		fs.BoolVar(&schema, "schema", false, "the JSON Schema of a plan, for a tool that models call")
+		fs.BoolVar(&example, "example", false, "one whole plan and nothing else")
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(args) > 0 || schema && example:
+		return env.Usage(usage, "grammar takes one option, and no argument")
+	case schema:
+		_, err = fmt.Fprintf(env.Stdout, "%s\n", plan.Schema())
+	case example:
+		_, err = fmt.Fprint(env.Stdout, plan.Example())
+	default:
+		_, err = fmt.Fprint(env.Stdout, plan.Grammar())
+	}
+	return err
 }
 
 // answer is what `plan lint --json` prints.

@@ -60,7 +60,7 @@ func Parse(data []byte, path string) (*Plan, []diag.Diagnostic) {
 	p.plan.Trailing = p.comments
 	p.headers()
 	if len(p.plan.Steps) == 0 && len(p.found) == 0 {
-		p.report(1, 1, RuleEmpty, "the plan has no step", "begin with set_plan TEXT, or # FSM: sub for a plan that others call")
+		p.report(1, 1, RuleEmpty, "the plan has no step", "begin with set_plan, or # FSM: sub for a plan that others call")
 	}
 	return p.plan, diag.Normalize(p.found)
 }

@@ -66,6 +66,7 @@ type Tool struct {
 	Name   string
 	Action Action
 	Usage  string // its arguments, for hints
+	Does   string // for who writes plans
 
 	args     argument
 	block    bool // whether a block may follow
@@ -73,25 +74,25 @@ type Tool struct {
 }
 
 var tools = []Tool{
-	{SetPlan, PlanOp, "set_plan TEXT", message, true, false},
-	{StepComplete, StepOp, "plan_step_complete [TEXT]", anyText, true, false},
-	{MessageUser, StepOp, "message_user TEXT", message, true, false},
-	{DefineNames, StepOp, "define_set_of_names [TEXT]", anyText, true, false},
-	{DefineDiagonal, StepOp, "define_diagonalization_function [TEXT]", anyText, true, false},
-	{Submit, SubmitOp, "submit [TEXT]", anyText, true, false},
-	{CreateFile, WriteOp, "create_file_with_block PATH", onePath, true, false},
-	{OverwriteFile, WriteOp, "overwrite_file_with_block PATH", onePath, true, false},
-	{ReplaceDiff, WriteOp, "replace_with_git_merge_diff PATH", onePath, true, true},
-	{ReadFile, ReadOp, "read_file PATH", onePath, false, false},
-	{ListFiles, ReadOp, "list_files [FOLDER]", aFolder, false, false},
-	{Grep, ReadOp, "grep PATTERN [-- PATH]", aPattern, false, false},
-	{GoogleSearch, ReadOp, "google_search WORDS", aWord, false, false},
-	{ViewTextWebsite, ReadOp, "view_text_website URL", aWord, false, false},
-	{DeleteFile, DeleteOp, "delete_file PATH", onePath, false, false},
-	{RenameFile, MoveOp, "rename_file OLD NEW", twoPaths, false, false},
-	{Bash, ToolExec, "run_in_bash_session COMMAND", message, true, false},
-	{CallPlan, callOp, "call_plan NAME", aCallee, false, false},
-	{ForEachFile, loopOp, "for_each_file GLOB", aGlob, false, false},
+	{SetPlan, PlanOp, "set_plan [TEXT]", "says what the plan is for, as its block or on its line", anyText, true, false},
+	{StepComplete, StepOp, "plan_step_complete [TEXT]", "says what is known or done", anyText, true, false},
+	{MessageUser, StepOp, "message_user TEXT", "a report to the PM", message, true, false},
+	{DefineNames, StepOp, "define_set_of_names [TEXT]", "names a set (model A)", anyText, true, false},
+	{DefineDiagonal, StepOp, "define_diagonalization_function [TEXT]", "names a diagonalization (model B)", anyText, true, false},
+	{Submit, SubmitOp, "submit [TEXT]", "hands the work in", anyText, true, false},
+	{CreateFile, WriteOp, "create_file_with_block PATH", "makes a new file of its block", onePath, true, false},
+	{OverwriteFile, WriteOp, "overwrite_file_with_block PATH", "writes its block to a file, whether there is one or not", onePath, true, false},
+	{ReplaceDiff, WriteOp, "replace_with_git_merge_diff PATH", "changes lines of a file", onePath, true, true},
+	{ReadFile, ReadOp, "read_file PATH", "shows a file", onePath, false, false},
+	{ListFiles, ReadOp, "list_files [FOLDER]", "lists a folder", aFolder, false, false},
+	{Grep, ReadOp, "grep PATTERN [-- PATH]", "searches files for a regular expression (RE2)", aPattern, false, false},
+	{GoogleSearch, ReadOp, "google_search WORDS", "searches the web, where the host has a search", aWord, false, false},
+	{ViewTextWebsite, ReadOp, "view_text_website URL", "reads a page of the web", aWord, false, false},
+	{DeleteFile, DeleteOp, "delete_file PATH", "removes a file", onePath, false, false},
+	{RenameFile, MoveOp, "rename_file OLD NEW", "moves a file", twoPaths, false, false},
+	{Bash, ToolExec, "run_in_bash_session COMMAND", "runs a command, on its line or as its block", message, true, false},
+	{CallPlan, callOp, "call_plan NAME", "runs another plan, or a program of the vm", aCallee, false, false},
+	{ForEachFile, loopOp, "for_each_file GLOB", "runs its body for each file", aGlob, false, false},
 }
 
 var byName = func() map[string]*Tool {
