@@ -17,6 +17,7 @@ import (
 	"git-ward/agent/interaction"
 	"git-ward/agent/model"
 	"git-ward/agent/preset"
+	"git-ward/agent/prompt"
 	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/config"
@@ -36,7 +37,7 @@ const (
 type Program struct {
 	Config     *config.Config
 	Preset     *preset.Preset // what is run; nil: [model] command
-	Prompt     Prompt
+	Prompt     prompt.Prompt
 	Dir        string   // the working tree
 	State      string   // the agent's own directory
 	Executable string   // ward-agent's; Ward's MCP server lies beside it
@@ -49,7 +50,7 @@ type Program struct {
 // work before was refused, "" at first. Of its uses of tools a command counts as one, unless
 // its stream tells what it did inside. The error is stop.Unfinished or Spent when it did not come to an end of its own.
 func (p *Program) Solve(ctx context.Context, refusal string) (done interaction.Done, err error) {
-	path, err := p.Prompt.write(p.State, refusal)
+	path, err := p.write(refusal)
 	if err != nil {
 		return done, err
 	}
@@ -100,13 +101,13 @@ func (p *Program) account(ctx context.Context) gateway.Account {
 }
 
 // run runs the command with the prompt as its stdin, or with nothing.
-func (p *Program) run(ctx context.Context, inv *invocation, prompt string) (*tool.Outcome, error) {
+func (p *Program) run(ctx context.Context, inv *invocation, path string) (*tool.Outcome, error) {
 	cmd := tool.Command{
 		Args: inv.args, Dir: p.Dir, Env: inv.env, Tee: inv.tee, Timeout: p.Config.Model.Timeout.Duration,
 		Kind: "exec", Logs: filepath.Join(p.State, "logs"), Size: 2 * wordsSize, Limit: maxOutput,
 	}
 	if p.Preset != nil || p.Config.Model.Prompt != "file" {
-		stdin, err := os.Open(prompt)
+		stdin, err := os.Open(path)
 		if err != nil {
 			return nil, err
 		}

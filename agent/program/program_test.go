@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/agent/gateway"
+	"git-ward/agent/prompt"
 	"git-ward/agent/stop"
 	"git-ward/internal/config"
 	"git-ward/protocols/comms"
@@ -26,7 +27,7 @@ func newProgram(t *testing.T, line string) *Program {
 	return &Program{
 		Config: c, Dir: t.TempDir(), State: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Log: zerolog.Nop(),
 		Getenv: func(string) string { return "" },
-		Prompt: Prompt{System: "The system.\n\n", Directive: doc.Directives[0], Guidance: "# What the project says\n\nTabs.\n", Lessons: "# Lessons\n\n- L-1\n", Branch: "agent/D-1"},
+		Prompt: prompt.Prompt{System: "The system.\n\n", Directive: doc.Directives[0], Guidance: "# What the project says\n\nTabs.\n", Lessons: "# Lessons\n\n- L-1\n", Branch: "agent/D-1"},
 	}
 }
 

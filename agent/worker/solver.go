@@ -13,6 +13,7 @@ import (
 	"git-ward/agent/orchestrator"
 	"git-ward/agent/preset"
 	"git-ward/agent/program"
+	"git-ward/agent/prompt"
 	"git-ward/agent/session"
 	"git-ward/agent/store"
 	"git-ward/agent/tool"
@@ -58,7 +59,7 @@ func (f *solvers) new(it *iteration) solver {
 		return &program.Program{
 			Config: d.config, Preset: preset.Of(d.config.Model.Name), Dir: f.work.Dir(), State: d.store.State,
 			Executable: d.store.Executable, Env: d.store.Environ(), Getenv: d.getenv, Log: f.log,
-			Prompt: program.Prompt{System: f.system, Directive: f.directive, Guidance: f.guidance, Lessons: f.lessons, Branch: f.work.Branch},
+			Prompt: prompt.Prompt{System: f.system, Directive: f.directive, Guidance: f.guidance, Lessons: f.lessons, Branch: f.work.Branch, Judged: d.config.Agent.Loop},
 		}
 	}
 	box := &tool.Box{

@@ -1,0 +1,93 @@
+// Package prompt is what workers are told: one template, which a person can read, for
+// models, for programs and for Scouts.
+package prompt
+
+import (
+	_ "embed"
+	"strings"
+	"text/template"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
+)
+
+// Kind is who is told.
+type Kind string
+
+// The kinds. A model takes turns with tools, and its plan is executed by a program
+// (PLAN-9); a Program is any command that works by itself (WORK-1); a Scout looks around
+// before the work and changes nothing (LOOP-8).
+const (
+	Model   Kind = "model"
+	Program Kind = "program"
+	Scout   Kind = "scout"
+)
+
+// Kinds lists all of them.
+func Kinds() []Kind { return []Kind{Model, Program, Scout} }
+
+// Prompt is what one worker is told. What is empty is left out.
+type Prompt struct {
+	Kind      Kind
+	System    string // SYSTEM.md and COMMS.md (AGT-2); only a program's text holds it
+	Directive comms.Directive
+	Branch    string // that is checked out, such as "agent/D-1"
+	Judged    bool   // the host runs the commands that decide: the bounded loop is on
+
+	Clarifications []string // what the PM said on the unit, oldest first (uow.Words)
+	Orientation    string   // levels 1 to 3, and what the repository knows of the directive
+	Guidance       string   // of an adopted project's own documents, Markdown with a heading
+	Lessons        string   // of earlier directives, likewise
+
+	Capsule     string // of the iteration, canonical JSON; to a model it is a tool's result (LOOP-3)
+	CapsulePath string // in the working tree
+	Learnings   string // of the unit, where there is no capsule that has them
+	Skills      []Skill
+	Scouted     string // a Scout's last words
+
+	PlanPath     string // where the plan goes, in the working tree
+	ResearchPath string
+	Grammar      string // of plans, with an example
+	AskPath      string // the file that takes a question to the PM, "" for none
+	Refusal      string // why the push of the work was refused
+}
+
+// Skill is one way of working that the loop wants known (003, skill_pack).
+type Skill struct{ Name, Text string }
+
+// Criteria are the commands that decide, in the directive's order.
+func (p *Prompt) Criteria() (list []string) {
+	for _, c := range p.Directive.Criteria {
+		if c.Command != "" {
+			list = append(list, c.Command)
+		}
+	}
+	return list
+}
+
+//go:embed prompt.md.tmpl
+var text string
+
+var page = template.Must(template.New("prompt").Funcs(template.FuncMap{
+	"trim":   func(s string) string { return strings.TrimSpace(s) },
+	"indent": func(s string) string { return strings.TrimRight(diag.Indent(s), "\n") },
+	// A note of several lines stays one item of its list.
+	"continued": func(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") },
+}).Parse(text))
+
+// shown is a Prompt as the template sees it.
+type shown struct {
+	*Prompt
+	Model, Program bool
+}
+
+// Text is the prompt: all of a program's stdin, and the message that a model or Scout
+// gets behind "Continue.".
+func (p *Prompt) Text() string {
+	var b strings.Builder
+	view := shown{Prompt: p, Model: p.Kind == Model, Program: p.Kind == Program}
+	if err := page.Execute(&b, view); err != nil {
+		panic(err) // the template names nothing that a Prompt lacks
+	}
+	return b.String()
+}
