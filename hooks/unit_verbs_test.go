@@ -74,7 +74,7 @@ func TestPilot(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	b.uow("1 units paused", "pause", "--all", "--reason", "INCIDENT")
+	b.uow("1 unit paused", "pause", "--all", "--reason", "INCIDENT")
 	// In the bare repository, with the host's own settings.
 	if out, err := b.Try(b.Bare, nil, "", "git-ward", "uow", "cancel", "--reason", "NOT_NEEDED", "D-1.2"); err != nil || !strings.Contains(out, "D-1.2 FAILED") {
 		t.Error(err, out)

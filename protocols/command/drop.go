@@ -131,15 +131,11 @@ func (u *units) endUnits(done *dropDone, name string) error {
 		if last.State.Ended() {
 			continue
 		}
-		event := uow.Cancel
-		if last.State == uow.ZombiedSoft { // it waits for a word, and this is it
-			event = uow.Deny
-		}
 		quiet := *u.env
 		quiet.Stdout = u.env.Stderr
 		loud := u.env
 		u.env = &quiet
-		err = u.step(unit.ID, uow.Input{Event: event, Actor: uow.PM, Reason: uow.Reasons(event, uow.PM)[0]})
+		err = u.step(unit.ID, uow.Input{Event: uow.Cancel, Actor: uow.PM, Reason: "NOT_NEEDED"})
 		u.env = loud
 		if err != nil {
 			return err

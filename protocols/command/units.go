@@ -32,6 +32,8 @@ type units struct {
 	how    *git.Checkout  // how git fetches and pushes
 	also   []string       // refspecs that a clone fetches besides
 
+	rewritten map[uow.ID]string // journals that do not go on from what the clone has of them: where the host has them
+
 	settings *config.Config
 	given    bool // settings are the host's; else they are Ward's defaults
 	assumed  bool // a step took totals from settings that were not given
@@ -138,6 +140,9 @@ func (u *units) fetch() error {
 		"refs/notes/certificates*:refs/notes/certificates*"}, u.also)
 	out, err := u.git(args...)
 	if err != nil {
+		u.rewritten = u.moved()
+	}
+	if err != nil && len(u.rewritten) == 0 {
 		return diag.Hint(u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out))), "a journal or record that does not fast-forward was rewritten: git ward fsck on the host says whether by git ward redact, after which a clone is made anew")
 	}
 	if u.reader != nil { // a new child surely sees the new refs and objects
@@ -145,6 +150,29 @@ func (u *units) fetch() error {
 		u.reader = u.repo.Reader(u.ctx)
 	}
 	return nil
+}
+
+// moved are the journals for which a fetch failed: the host has them elsewhere than the
+// clone. None where the fetch failed for another reason, too.
+func (u *units) moved() map[uow.ID]string {
+	out, err := u.git("ls-remote", "--quiet", u.remote, uow.RefPrefix+"*", "refs/notes/certificates*")
+	if err != nil {
+		return nil
+	}
+	list := map[uow.ID]string{}
+	for line := range strings.Lines(out) {
+		tip, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		have, err := u.repo.Ref(u.ctx, ref)
+		if err == nil && have == tip {
+			continue
+		}
+		id, odd := uow.ParseRef(ref)
+		if err != nil || odd != nil || have == "" {
+			return nil
+		}
+		list[id] = tip
+	}
+	return list
 }
 
 // push moves a unit's ref from parent ("" where there is none yet) to commit, and
@@ -193,6 +221,10 @@ const (
 
 // journal reads and proves a unit's journal; nil when there is no such unit.
 func (u *units) journal(id uow.ID) (*state.Journal, error) {
+	if tip, ok := u.rewritten[id]; ok {
+		return nil, diag.Hint(fmt.Errorf("the journal of %s was rewritten on the host: it is at %s there, and does not go on from what this clone has of it", id, diag.Short(tip)),
+			"git ward fsck on the host says what is wrong with it; the next unit of the directive begins with git ward directive edit %s", id.Directive)
+	}
 	tip, err := u.reader.Tip(id.Ref())
 	if err != nil || tip == "" {
 		return nil, err

@@ -43,15 +43,16 @@ type verb struct {
 var uowVerbs = []verb{
 	{"approve", "let a unit that asked go on", uow.Approve},
 	{"reject", "end a unit that asked", uow.Reject},
-	{"clarify", "tell a blocked unit what it did not know (-m)", uow.Clarify},
+	{"clarify", "tell a unit what it did not know (-m); one that waits goes on", uow.Clarify},
 	{"retry", "try a blocked unit again, within its retries", uow.Retry},
 	{"waive", "try it again beyond its retries; --deny: make it a dead letter", uow.Waive},
 	{"heartbeat", "give the sign that the policy's pulse wants", uow.Heartbeat},
 	{"pause", "stop a unit; --all: every one", uow.Pause},
 	{"resume", "let a paused unit go on", uow.Resume},
-	{"cancel", "end a unit", uow.Cancel},
+	{"cancel", "end a unit that is not over", uow.Cancel},
+	{"confirm", "your last word on a dead letter, or a changed journal: it failed", uow.Confirm},
 	{"fork", "open the next unit of a directive whose text is the same", uow.Fork},
-	{"archive", "put a refined unit away; --expire: drop the record of one that was", uow.Archive},
+	{"archive", "put an ended unit away; --expire: drop the record of one that was", uow.Archive},
 }
 
 // run is the verb as a command.
@@ -130,67 +131,100 @@ func codes(e uow.Event) string {
 	return strings.Join(list, ", ")
 }
 
-// step makes one step and pushes it, with refs that go with it; after a lost race it is
-// made anew on the new tip, which push fetched.
+// step takes a verb's way from where the unit stands and pushes it, with refs that go with
+// it; after a lost race it is made anew on the new tip, which push fetched.
 func (u *units) step(id uow.ID, in uow.Input, drop ...dropped) error {
 	const tries = 5
 	for range tries {
 		in.Time = time.Now()
-		target, next, parent, err := u.advance(id, in)
+		way, err := u.way(id, in)
 		if err != nil {
 			return err
 		}
-		data, err := next.Marshal()
-		if err != nil {
-			return err
+		parent := way.from
+		for _, next := range way.steps {
+			if parent, err = u.commit(parent, next, in.Time); err != nil {
+				return err
+			}
 		}
-		// Two people may say the same in the same second. Their commits must differ,
-		// or one of two equal pushes counts for both.
-		commit, err := u.repo.CommitFile(parent, uow.File, data, in.Time, uow.Subject(next)+"\n\nWard-Verb: "+rand.Text())
-		if err != nil {
-			return err
-		}
-		moved, err := u.push(commit, target, parent, drop...)
+		moved, err := u.push(parent, way.unit, way.from, drop...)
 		if err != nil {
 			return err
 		}
 		if moved {
-			_, err := fmt.Fprintln(u.env.Stdout, next.Line())
+			_, err := fmt.Fprintln(u.env.Stdout, way.steps[len(way.steps)-1].Line())
 			return err
 		}
 	}
 	return fmt.Errorf("the unit moved each of %d times; try again", tries)
 }
 
-// advance makes the record of a step, and says for which unit and on which tip.
-func (u *units) advance(id uow.ID, in uow.Input) (target uow.ID, next *uow.Record, parent string, err error) {
+// commit writes a record's commit. Two people may say the same in the same second: their
+// commits must differ, or one of two equal pushes counts for both.
+func (u *units) commit(parent string, r *uow.Record, at time.Time) (string, error) {
+	data, err := r.Marshal()
+	if err != nil {
+		return "", err
+	}
+	return u.repo.CommitFile(parent, uow.File, data, at, uow.Subject(r)+"\n\nWard-Verb: "+rand.Text())
+}
+
+// way is the records that a verb makes.
+type way struct {
+	unit  uow.ID
+	from  string // the tip that they follow, "" for a new unit
+	steps []*uow.Record
+}
+
+// way makes the records of a verb, and says for which unit and on which tip.
+func (u *units) way(id uow.ID, in uow.Input) (*way, error) {
 	j, err := u.journal(id)
 	if err != nil {
-		return id, nil, "", err
+		return nil, err
 	}
 	if j == nil {
-		return id, nil, "", diag.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow list")
+		return nil, diag.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow list")
 	}
-	target, prev, parent := id, j.Last(), j.Tip
+	w := &way{unit: id, from: j.Tip}
+	prev := j.Last()
 	var world uow.World
 	if world.Main, err = u.main(j); err != nil {
-		return id, nil, "", err
+		return nil, err
 	}
 	if in.Event == uow.Fork {
 		if err := u.forkable(id.Directive); err != nil {
-			return id, nil, "", err
+			return nil, err
 		}
-		target, world.Last, prev, parent = uow.ID{Directive: id.Directive, K: id.K + 1}, prev, nil, ""
-		if tip, err := u.reader.Tip(target.Ref()); err != nil || tip != "" {
-			return target, nil, "", errors.Join(err, diag.Hint(fmt.Errorf("%s exists already", target), "fork the last unit of the directive"))
+		w.unit, world.Last, prev, w.from = uow.ID{Directive: id.Directive, K: id.K + 1}, prev, nil, ""
+		if tip, err := u.reader.Tip(w.unit.Ref()); err != nil || tip != "" {
+			return nil, errors.Join(err, diag.Hint(fmt.Errorf("%s exists already", w.unit), "fork the last unit of the directive"))
 		}
+		return w, u.take(w, prev, in, world)
 	}
-	next, found := uow.Advance(target, prev, in, world)
+	path := uow.Path(in.Event, prev.State)
+	for _, event := range path {
+		step := in
+		step.Event = event
+		if len(path) > 1 {
+			step.Reason = uow.PathReason(event, in.Reason)
+		}
+		if err := u.take(w, prev, step, world); err != nil {
+			return nil, err
+		}
+		prev = w.steps[len(w.steps)-1]
+	}
+	return w, nil
+}
+
+// take makes the next record of a way, or prints why there is none.
+func (u *units) take(w *way, prev *uow.Record, in uow.Input, world uow.World) error {
+	next, found := uow.Advance(w.unit, prev, in, world)
 	if len(found) > 0 {
 		diag.WriteText(u.env.Stdout, found)
-		return target, nil, "", cli.ErrFindings
+		return cli.ErrFindings
 	}
-	return target, next, parent, nil
+	w.steps = append(w.steps, next)
+	return nil
 }
 
 // forkable is the error of a directive that nobody would work on again as it stands.
@@ -205,28 +239,30 @@ func (u *units) forkable(directive string) error {
 	return nil
 }
 
-// pauseAll pauses every unit that can be paused, and says so of each.
+// pauseAll pauses every unit that can be paused, and says so of each. One that it cannot
+// pause keeps none of the others going.
 func (u *units) pauseAll(in uow.Input) error {
 	all, _, err := state.Units(u.reader)
 	if err != nil {
 		return err
 	}
 	paused := 0
+	var failed error
 	for _, unit := range all {
 		j, err := u.journal(unit.ID)
-		if err != nil {
-			return err
-		}
-		if now := j.Last().State; now != uow.Active && now != uow.Pending {
+		if err == nil && !slices.Contains(j.Last().Possible(), uow.Pause) {
 			continue
 		}
-		if err := u.step(unit.ID, in); err != nil {
-			return err
+		if err == nil {
+			err = u.step(unit.ID, in)
 		}
-		paused++
+		if err == nil {
+			paused++
+		}
+		failed = errors.Join(failed, err)
 	}
-	_, err = fmt.Fprintf(u.env.Stdout, "%d units paused\n", paused)
-	return err
+	_, err = fmt.Fprintf(u.env.Stdout, "%s paused\n", diag.Count(paused, "unit"))
+	return errors.Join(err, failed)
 }
 
 func uowList(ctx context.Context, env *cli.Env) error {
@@ -255,10 +291,15 @@ func uowList(ctx context.Context, env *cli.Env) error {
 	if !asJSON {
 		fmt.Fprintln(w, "UNIT\tSTATE\tITERATION\tLEFT\tSINCE\tREASON\tWAITS FOR")
 	}
+	var broken error
 	for _, unit := range units {
-		r, err := state.Record(u.reader, unit.Tip)
+		r, err := u.newest(unit)
 		if err != nil {
-			return fmt.Errorf("%s: %w", unit.ID, err)
+			broken = errors.Join(broken, err)
+			if !asJSON {
+				fmt.Fprintf(w, "%s\tBROKEN\t\t\t\t\t%s, its journal cannot be believed: git ward fsck on the host\n", unit.ID, uow.ForYou)
+			}
+			continue
 		}
 		if r.State == uow.Archived && !all {
 			continue
@@ -271,7 +312,21 @@ func uowList(ctx context.Context, env *cli.Env) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d of %d\t%s\t%s\t%s\n", r.ID, r.State, r.Iteration, r.Budget.Left().Iterations, r.Budget.Total.Iterations, r.Time, r.ReasonCode, r.Waits())
 	}
-	return w.Flush()
+	return errors.Join(w.Flush(), broken)
+}
+
+// newest is a unit's last record, where its journal holds: of one that is put away, where
+// the record itself does, for there are many. What is wrong with one journal is told of it,
+// and hides no other.
+func (u *units) newest(unit state.Unit) (*uow.Record, error) {
+	if r, err := state.Record(u.reader, unit.Tip); err == nil && r.State == uow.Archived && u.rewritten[unit.ID] == "" {
+		return r, nil
+	}
+	j, err := u.journal(unit.ID)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", unit.ID, err)
+	}
+	return j.Last(), nil
 }
 
 func uowShow(ctx context.Context, env *cli.Env) error {

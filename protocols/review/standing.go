@@ -135,12 +135,12 @@ func (p Position) waits(s Standing) (who, next string) {
 }
 
 // moves is the command by which a PM moves a unit that waits for one; "" for a unit that
-// goes on by itself.
+// does not.
 func moves(r *uow.Record) string {
-	if r.State == uow.ZombiedSoft && r.ReasonCode.Passes() && r.Retries < r.Policy.MaxRetries {
-		return ""
+	if w := r.Waits(); w.For == uow.ForYou {
+		return w.Command
 	}
-	return r.Next()
+	return ""
 }
 
 // Outcome is the first line of a review: what came of the directive.

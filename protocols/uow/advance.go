@@ -23,6 +23,10 @@ type Input struct {
 	// Layout is where the unit's papers lie from this step on. FirstLayout, the zero
 	// value, leaves it as it was; a unit that opens has a record.
 	Layout int64
+
+	// keepRetries is how claims were before they set retries back: what a journal of then
+	// has is proved by it. It does its maker no good.
+	keepRetries bool
 }
 
 // oldJournal states that a journal began in the first layout, which only the proof of a
@@ -150,6 +154,10 @@ func (s *step) illegal() {
 	}
 	if s.in.Event.opens() {
 		s.bad("transition", "the next unit of the directive has the next number", "the unit %s exists", s.prev.ID)
+		return
+	}
+	if s.in.Actor == PM {
+		s.bad("transition", s.prev.offers(), "%s is %s: %s does not lead anywhere from there", s.prev.ID, s.prev.State, s.in.Event)
 		return
 	}
 	hint := "this state is the last one"
@@ -288,16 +296,21 @@ func (r *Record) PulseDue() bool { return r.Policy.PilotPulse > 0 && r.Pulse >= 
 func (s *step) zombie(r *Record) {
 	switch s.in.Event {
 	case Retry:
-		if r.Retries >= r.Policy.MaxRetries {
-			s.bad("retries", "the PM may: git ward uow waive "+r.ID, "%d retries are spent, the policy allows %d", r.Retries, r.Policy.MaxRetries)
+		s.retry(r)
+	case MakeClaim: // progress: what failed before it is behind
+		if !s.in.keepRetries {
+			r.Retries = 0
 		}
-		r.Retries++
+	case Heartbeat:
+		if s.prev.State == PendingApproval && s.prev.ReasonCode != PulseIsDue {
+			s.bad("transition", "answer it: git ward uow approve -m TEXT "+s.prev.ID, "the unit asks something, which a heartbeat does not answer")
+		}
 	case Waive:
 		r.Retries = 0
 	case Clarify:
-		r.Interactions = 0
+		r.Interactions, r.Calls = 0, 0
 	case Exhaust:
-		if r.Retries < r.Policy.MaxRetries {
+		if r.Retries < r.Policy.MaxRetries && s.in.Reason != DirectiveGone {
 			s.bad("retries", "retry", "%d of %d retries are left", r.Policy.MaxRetries-r.Retries, r.Policy.MaxRetries)
 		}
 	}
@@ -308,6 +321,21 @@ func (s *step) zombie(r *Record) {
 	if s.in.Event == Clarify && s.in.Actor == PM && strings.TrimSpace(s.in.Note) == "" {
 		s.bad("note", "say it: -m TEXT", "a clarification needs words")
 	}
+}
+
+// retry counts one of the policy's retries, but where what stopped the unit was nobody's
+// failure.
+func (s *step) retry(r *Record) {
+	if s.in.Reason == CauseGone {
+		if !s.prev.ReasonCode.Free() {
+			s.bad("retries", "retry with RETRY_POLICY, which counts", "%s is not gone by itself", s.prev.ReasonCode)
+		}
+		return
+	}
+	if r.Retries >= r.Policy.MaxRetries {
+		s.bad("retries", "the PM may: git ward uow waive "+r.ID, "%d retries are spent, the policy allows %d", r.Retries, r.Policy.MaxRetries)
+	}
+	r.Retries++
 }
 
 // interactions is what the record counts: an iteration and a claim are one at

@@ -67,6 +67,7 @@ const (
 	Pause           Event = "pause"
 	Resume          Event = "resume"
 	Cancel          Event = "cancel"
+	Confirm         Event = "confirm"
 	Block           Event = "block"
 	Condemn         Event = "condemn"
 	Retry           Event = "retry"

@@ -16,10 +16,10 @@ import (
 // lifecycle is UOW-1 as the specification writes it: the reference that the
 // machine's events are held to. Breach is added for every state but itself.
 const lifecycle = `
-PENDING->ACTIVE|PAUSED|FAILED
+PENDING->ACTIVE|PAUSED|FAILED|PENDING
 ACTIVE->PENDING_PILOT_APPROVAL|PAUSED|ZOMBIED_SOFT|ZOMBIED_DEAD|COMPLETED|FAILED|ACTIVE
 PENDING_PILOT_APPROVAL->ACTIVE|FAILED
-PAUSED->ACTIVE|FAILED
+PAUSED->ACTIVE|FAILED|PAUSED
 ZOMBIED_SOFT->ACTIVE|ZOMBIED_DEAD
 ZOMBIED_DEAD->FAILED|REFINEMENT_ANALYSIS
 COMPLETED->REFINEMENT_ANALYSIS
@@ -74,7 +74,7 @@ func TestMachineIsTheSpecification(t *testing.T) {
 // ACTIVE is none, nor is one of the agent's.
 func TestRemarks(t *testing.T) {
 	for e, want := range map[Event]bool{
-		Heartbeat: true, Resume: false, Approve: false, Retry: false, Activate: false, Iterate: false, MakeClaim: false, Cancel: false,
+		Heartbeat: true, Clarify: true, Resume: false, Approve: false, Retry: false, Activate: false, Iterate: false, MakeClaim: false, Cancel: false,
 	} {
 		if got := (&Record{Event: e, State: Active}).Remark(); got != want {
 			t.Errorf("%s: %v", e, got)
@@ -211,7 +211,7 @@ func (l *life) check(prev, r *Record, in Input) {
 			t.Fatalf("work while %s, pulse %d", prev.State, prev.Pulse)
 		}
 	}
-	if in.Event == Retry && prev.Retries >= prev.Policy.MaxRetries {
+	if free := in.Reason == CauseGone && prev.ReasonCode.Free(); in.Event == Retry && !free && prev.Retries >= prev.Policy.MaxRetries {
 		t.Fatal("one retry too many")
 	}
 	if r.State == Active && r.Actor == Agent && in.Reason == DirectiveEdited && prev.DirectiveHash == l.main.DirectiveHash {

@@ -18,7 +18,7 @@ var reasons = map[Event]map[Actor][]Reason{
 	MakeClaim: {Agent: {"WORK_CLAIMED"}},
 	Heartbeat: {PM: {"PULSE_ACKNOWLEDGED", "PULSE_APPROVED"}},
 
-	RequestApproval: {Agent: {NeedInfo, "LOW_CONFIDENCE", "POLICY_BRANCH"}},
+	RequestApproval: {Agent: {NeedInfo, Question, "LOW_CONFIDENCE", "POLICY_BRANCH", PulseIsDue}},
 	Approve:         {PM: {"APPROVED", "QUESTION_ANSWERED"}, Agent: {DirectiveEdited}},
 	Reject:          {PM: {"REJECTED", "OUT_OF_SCOPE", "TOO_RISKY"}},
 
@@ -26,17 +26,18 @@ var reasons = map[Event]map[Actor][]Reason{
 	Resume: {PM: {"HOLD_LIFTED", "REVIEWED"}},
 	Cancel: {PM: {"NOT_NEEDED", "SUPERSEDED", "OUT_OF_SCOPE", "TOO_RISKY", "INCIDENT"}},
 
-	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", Backpressure, VerdictTimeout, Trouble, "POLICY_BRANCH"}},
+	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", Backpressure, VerdictTimeout, Trouble, TransientFailure, Stopped, Stale, "POLICY_BRANCH"}},
 	Condemn: {Agent: {"POLICY_BRANCH"}},
-	Retry:   {Agent: {"RETRY_POLICY"}, PM: {"RETRY_NOW"}},
+	Retry:   {Agent: {"RETRY_POLICY", CauseGone}, PM: {"RETRY_NOW"}},
 	Clarify: {PM: {"CLARIFIED", "QUESTION_ANSWERED"}, Agent: {DirectiveEdited}},
 	Waive:   {PM: {"WAIVED", "CAUSE_GONE"}},
 	Deny:    {PM: {"WAIVER_DENIED", "NOT_WORTH_IT"}},
-	Exhaust: {Agent: {"RETRIES_SPENT"}},
+	Exhaust: {Agent: {"RETRIES_SPENT", DirectiveGone}},
+	Confirm: {PM: {"FAILURE_CONFIRMED", "BREACH_CONFIRMED", "NOT_NEEDED", "SUPERSEDED", "OUT_OF_SCOPE", "TOO_RISKY", "INCIDENT"}},
 
 	Complete: {Agent: {"LOOP_CONVERGED"}},
-	Fail:     {Agent: {"LOOP_DIVERGED", "LOOP_BUDGET_EXCEEDED", "DIRECTIVE_CHANGED", "POLICY_BRANCH"}},
-	Refine:   {Agent: {"ANALYSIS_STARTED"}},
+	Fail:     {Agent: {"LOOP_DIVERGED", "LOOP_BUDGET_EXCEEDED", "DIRECTIVE_CHANGED", DirectiveGone, "POLICY_BRANCH"}},
+	Refine:   {Agent: {"ANALYSIS_STARTED"}, PM: {"ANALYSIS_WAIVED"}},
 	Archive:  {Agent: {"ANALYSIS_DONE"}, PM: {"ANALYSIS_DONE", "AUDIT_RETENTION"}},
 	Expire:   {PM: {"RETENTION_OVER", "SPACE_NEEDED"}},
 	Breach:   {Host: {HashMismatch, PrevMismatch}},
@@ -44,19 +45,32 @@ var reasons = map[Event]map[Actor][]Reason{
 
 // The reason codes that decide something.
 const (
-	DirectiveEdited Reason = "DIRECTIVE_EDITED" // the edit is the PM's word: the agent may go on by itself
-	FreshStart      Reason = "FRESH_START"      // of a fork: its work begins from the project again, not from the unit before
-	NeedInfo        Reason = "NEED_INFO"        // the directive does not say how its end is seen
-	Backpressure    Reason = "BACKPRESSURE"
-	VerdictTimeout  Reason = "VERDICT_TIMEOUT"
-	Trouble         Reason = "AGENT_TROUBLE" // what the agent itself could not do, twice
-	HashMismatch    Reason = "HASH_MISMATCH"
-	PrevMismatch    Reason = "PREV_HASH_MISMATCH"
+	DirectiveEdited  Reason = "DIRECTIVE_EDITED" // the edit is the PM's word: the agent may go on by itself
+	DirectiveGone    Reason = "DIRECTIVE_GONE"   // the control branch lists it no more: its unit is ended
+	FreshStart       Reason = "FRESH_START"      // of a fork: its work begins from the project again, not from the unit before
+	NeedInfo         Reason = "NEED_INFO"        // the directive does not say how its end is seen
+	Question         Reason = "QUESTION"         // the worker asks the PM; the note is the question
+	PulseIsDue       Reason = "PULSE_DUE"        // the policy wants a sign of the PM before the next interaction
+	Backpressure     Reason = "BACKPRESSURE"
+	VerdictTimeout   Reason = "VERDICT_TIMEOUT"
+	Trouble          Reason = "AGENT_TROUBLE"     // what the agent itself could not do, twice
+	TransientFailure Reason = "TRANSIENT_FAILURE" // what is asked for from outside, such as a model, is out for now (WORK-4)
+	Stopped          Reason = "STOPPED"           // the file scratch/STOP is there
+	Stale            Reason = "STALE"             // no agent gave a sign for long
+	CauseGone        Reason = "CAUSE_GONE"        // of a retry: what stopped the unit was nobody's failure, and is gone
+	HashMismatch     Reason = "HASH_MISMATCH"
+	PrevMismatch     Reason = "PREV_HASH_MISMATCH"
 )
 
 // Passes reports whether the reason may be gone after a while by itself: the agent
 // tries again then.
-func (r Reason) Passes() bool { return r == Backpressure || r == VerdictTimeout || r == Trouble }
+func (r Reason) Passes() bool {
+	return r == Backpressure || r == VerdictTimeout || r == Trouble || r == TransientFailure || r.Free()
+}
+
+// Free reports whether the reason is no failure of the unit: going on after it spends no
+// retry.
+func (r Reason) Free() bool { return r == Stopped || r == Stale }
 
 // Reasons lists the codes that an actor may give for an event; none when the
 // event is not the actor's to make.

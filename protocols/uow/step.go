@@ -45,6 +45,7 @@ func inputs(prev, next *Record) Input {
 	}
 	if next.Event == MakeClaim && next.Claim != nil {
 		in.Commit, in.Record = next.Claim.Commit, next.Claim.Record
+		in.keepRetries = prev != nil && prev.Retries == next.Retries
 	}
 	if next.Event == Expire {
 		in.Expired = next.Expired

@@ -1,0 +1,91 @@
+package uow
+
+// Waiting says for whom a unit waits, why, and what moves it (WORK-2). No state is
+// without an answer.
+type Waiting struct {
+	For     Party
+	Why     string // a few words, in those that a PM uses
+	Command string // the one command by which a PM moves it on; "" where nothing is to be typed
+}
+
+// Party is who has the next move.
+type Party string
+
+// The parties.
+const (
+	ForYou    Party = "you"       // a PM
+	ForAgent  Party = "the agent" // which is at work, or takes it up by itself
+	ForCause  Party = "the cause" // of what stopped it, to pass: the agent goes on by itself then
+	ForNobody Party = "nobody"    // it is over
+)
+
+// String is the answer in one line.
+func (w Waiting) String() string {
+	s := string(w.For) + ", " + w.Why
+	if w.Command != "" {
+		s += ": " + w.Command
+	}
+	return s
+}
+
+// Next is the one command by which a PM moves a unit that does not go on by itself, or
+// not at once; "" where nothing is to be typed. The report in COMMS.md, `git ward uow
+// list`, `git ward status` and `git ward review` all name this one.
+func (r *Record) Next() string { return r.Waits().Command }
+
+// Waits says what a unit waits for.
+func (r *Record) Waits() Waiting {
+	verb := func(verb string) string { return "git ward uow " + verb + " " + r.ID }
+	switch r.State {
+	case Pending:
+		return Waiting{ForAgent, "which begins it", ""}
+	case Active:
+		if r.PulseDue() {
+			return Waiting{ForYou, "a sign of yours is due", verb("heartbeat")}
+		}
+		return Waiting{ForAgent, "which is at work", ""}
+	case PendingApproval:
+		return r.asks(verb)
+	case Paused:
+		return Waiting{ForYou, "it is paused", verb("resume")}
+	case ZombiedSoft:
+		return r.blocked(verb)
+	case ZombiedDead:
+		return Waiting{ForYou, "it is a dead letter; your last word on it", verb("confirm")}
+	case Breached:
+		return Waiting{ForYou, "somebody changed its journal; when you have looked", verb("confirm")}
+	case Completed, Failed, Refinement:
+		return Waiting{ForAgent, "which closes it", ""}
+	}
+	return Waiting{ForNobody, "it is over", ""}
+}
+
+// asks is what a unit waits for that asked.
+func (r *Record) asks(verb func(string) string) Waiting {
+	switch r.ReasonCode {
+	case PulseIsDue:
+		return Waiting{ForYou, "a sign of yours is due", verb("heartbeat")}
+	case Question:
+		return Waiting{ForYou, "it asks you something", verb("approve -m TEXT")}
+	case NeedInfo:
+		return Waiting{ForYou, "its directive lacks something", "git ward directive edit " + r.Directive}
+	}
+	return Waiting{ForYou, "it wants your word before it goes on", verb("approve")}
+}
+
+// blocked is what a unit waits for that something stopped.
+func (r *Record) blocked(verb func(string) string) Waiting {
+	switch {
+	case r.ReasonCode == Stopped:
+		return Waiting{ForCause, "the file scratch/STOP is there, and when it is gone it goes on by itself", "git rm scratch/STOP"}
+	case r.ReasonCode == Stale:
+		return Waiting{ForAgent, "which takes it up again by itself", ""}
+	case r.Retries >= r.Policy.MaxRetries:
+		return Waiting{ForYou, "its retries are spent", verb("waive")}
+	case r.ReasonCode == TransientFailure:
+		return Waiting{ForCause, "what it needs is out, and it is tried again by itself; at once", verb("retry")}
+	case r.ReasonCode.Passes():
+		return Waiting{ForCause, "to pass, and it is tried again by itself; at once", verb("retry")}
+	}
+	return Waiting{ForYou, "it is blocked and wants a word of yours", verb("clarify -m TEXT")}
+}
