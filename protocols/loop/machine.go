@@ -88,6 +88,7 @@ const (
 	HaltingMissing       StopReason = "HALTING_CRITERIA_MISSING"
 	NullInput            StopReason = "NULL_INPUT"
 	VerdictUnavailable   StopReason = "VERDICT_UNAVAILABLE" // no verdict within [verify] timeout (SBX-8)
+	ToolMissing          StopReason = "MISSING_TOOL"        // a command of the directive's wants a program that is not where it runs
 )
 
 // Next is the state that an event leads to. An event that leads nowhere from here

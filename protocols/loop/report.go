@@ -173,6 +173,9 @@ func (r *Report) blocked(o Outcomes, directive string) {
 		r.Signal, r.DetectedAt, r.Partial = o.Signals[0].Words(), &at, Dir(directive)
 	}
 	r.NextActions = []string{"Remove what is named above, then: git ward uow retry, or edit the directive."}
+	if o.Decision.Reason == ToolMissing {
+		r.NextActions = []string{"Bring the program to where commands run, launch again, then: git ward uow retry. Or edit the directive, so that its commands use what is there."}
+	}
 }
 
 func or(s, fallback string) string {

@@ -59,6 +59,7 @@ func Rung(e RungEvidence) (rung int, missing []string) {
 	if len(missing) > 0 {
 		return Rung641, missing
 	}
+	missing = append(missing, e.Verdict.missing65537()...)
 	need(e.SecurityGate != nil, "security gate evidence")
 	need(e.Paraphrase != nil, "an adversarial paraphrase of the goal")
 	need(e.APISnapshots != nil, "snapshots of the API surface")

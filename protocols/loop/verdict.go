@@ -71,7 +71,20 @@ type Verdict struct {
 	Additions []string `json:"additions,omitempty"`
 	Accepted  []string `json:"accepted,omitempty"` // such paths that the directive accepts; ordinary work
 	// Needs is a line that the directive lacks for another verdict; "" for none.
-	Needs      string   `json:"needs,omitempty"`
+	Needs string `json:"needs,omitempty"`
+	// MissingTool is a program that the commands want and that is not where they run:
+	// the loop ends, for no work would help.
+	MissingTool *MissingTool `json:"missing_tool,omitempty"`
+	// Runs are the runs of all commands, in order, with what each was for (LOOP-11).
+	Runs []RunEnd `json:"runs,omitempty"`
+	// Mutants is how the commands took changes of the claim's own lines; nil where none
+	// were made.
+	Mutants *Mutants `json:"mutants,omitempty"`
+	// NotDone are the parts of a declared rung that were not done, with why.
+	NotDone []string `json:"not_done,omitempty"`
+	// Cache is what the commands got of the host's cache of dependencies, and of which
+	// commit of main (LOOP-12); "" for nothing.
+	Cache      string   `json:"cache,omitempty"`
 	Main       string   `json:"main,omitempty"`    // tip of the project's branch when it was judged
 	Base       string   `json:"base,omitempty"`    // the commit of it that deciding paths came from
 	Control    string   `json:"control,omitempty"` // commit of the control branch that said directive and policy, where that is another branch

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"git-ward/internal/diag"
 	"git-ward/sandbox/verifier"
 )
 
@@ -45,12 +44,10 @@ func (p *progress) show() {
 	p.held = nil
 }
 
-// step is verifier.Claim's Progress.
+// step is verifier.Claim's Progress, which tells of one command at most each 2 seconds
+// while it runs.
 func (p *progress) step(s verifier.Step) {
-	line := fmt.Sprintf("%s, %s: %s", runName(s), s.Name, diag.Clean(s.Line))
-	if s.Ended != nil {
-		line = fmt.Sprintf("%s, %s: %s after %v", runName(s), s.Name, endOf(s.Ended), s.Ended.Time.Round(time.Millisecond))
-	}
+	line := s.Words()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.open {
@@ -66,19 +63,4 @@ func (p *progress) end() {
 	p.mu.Lock()
 	p.done = true
 	p.mu.Unlock()
-}
-
-func runName(s verifier.Step) string {
-	name := fmt.Sprintf("run %d of %d", s.Run, s.Runs)
-	if s.With {
-		name += " (with additions)"
-	}
-	return name
-}
-
-func endOf(o *verifier.Outcome) string {
-	if o.OK() {
-		return "ok"
-	}
-	return fmt.Sprintf("%s %d", o.End, o.Exit)
 }

@@ -54,6 +54,9 @@ func status(ctx context.Context, env *cli.Env) error {
 	}
 	if running {
 		fmt.Fprintf(env.Stdout, "the launcher, process %d, runs on %s\n", pid, bare)
+		if j, ok := fence.JudgingNow(bare); ok {
+			fmt.Fprintf(env.Stdout, "verdict on %s: %s\n", j.Unit, j.Words)
+		}
 	} else {
 		fmt.Fprintf(env.Stdout, "nothing runs on %s\nnext: git ward launch --bare %s\n", bare, bare)
 	}

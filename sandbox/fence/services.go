@@ -7,6 +7,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/judge"
+	"git-ward/sandbox/verifier"
 )
 
 // serve opens the door and the gateway, starts the judge, and runs the payload
@@ -40,7 +41,12 @@ func (l *launch) serve(ctx context.Context) (err error) {
 // judge writes the verdicts on what this launch's agent claims.
 func (l *launch) judge() *judge.Judge {
 	v := &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: Podman{l.spec.Podman.Storage, l.scratch}, Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log}
-	return &judge.Judge{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Log: l.log, Verify: v.Verify}
+	t := &teller{bare: l.spec.Bare, messages: l.spec.Messages}
+	return &judge.Judge{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Log: l.log, Progress: t.tell,
+		Verify: func(ctx context.Context, c verifier.Claim) (*verifier.Facts, error) {
+			defer t.forget()
+			return v.Verify(ctx, c)
+		}}
 }
 
 // service is one of the programs on the host's side of a fence.

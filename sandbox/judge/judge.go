@@ -31,6 +31,8 @@ type Judge struct {
 	// Verify runs a claim's commands. A claim that cannot be judged, today or
 	// tomorrow, is a *verifier.Unfit.
 	Verify func(context.Context, verifier.Claim) (*verifier.Facts, error)
+	// Progress, if any, is told how far a unit's verdict is (LOOP-10).
+	Progress func(unit string, s verifier.Step)
 }
 
 const (
@@ -130,7 +132,13 @@ func openClaim(reader state.Reader, u state.Unit) (*uow.Record, error) {
 // judge runs a claim and writes the verdict as a note.
 func (j *Judge) judge(ctx context.Context, r *uow.Record) error {
 	start := time.Now()
-	v, err := j.verdict(ctx, r)
+	attended, done := j.attend(ctx, r)
+	defer done()
+	v, err := j.verdict(attended, r)
+	if errors.Is(context.Cause(attended), errPutOff) {
+		j.Log.Info().Str("unit", r.ID).Dur("ms", time.Since(start)).Msg("the verdict is put off: the unit does not wait for it now")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -182,7 +190,12 @@ func (j *Judge) verdict(ctx context.Context, r *uow.Record) (v loop.Verdict, err
 	if len(claim.Commands) == 0 {
 		return unjudged("no criterion has a command"), nil
 	}
-	claim.Progress = func(s verifier.Step) { j.logStep(r.ID, s) }
+	claim.Progress = func(s verifier.Step) {
+		j.logStep(r.ID, s)
+		if j.Progress != nil {
+			j.Progress(r.ID, s)
+		}
+	}
 	var facts *verifier.Facts
 	if claim.Base, err = Base(ctx, j.Repo, claim, heads, d); err == nil {
 		facts, err = j.Verify(ctx, claim)
@@ -197,8 +210,12 @@ func (j *Judge) verdict(ctx context.Context, r *uow.Record) (v loop.Verdict, err
 	return verdictOf(declaration, d, facts), nil
 }
 
-// logStep logs how far a claim's verification is (LOOP-10).
+// logStep logs how far a claim's verification is (LOOP-10). That a command goes on is for
+// who waits, and not for the log.
 func (j *Judge) logStep(unit string, s verifier.Step) {
+	if s.Ended == nil && s.Elapsed > 0 {
+		return
+	}
 	e := j.Log.Info().Str("unit", unit).Str("command", s.Name).Int("run", s.Run).Int("runs", s.Runs).Bool("additions", s.With)
 	if s.Ended == nil {
 		e.Msg("a command starts")

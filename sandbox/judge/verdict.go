@@ -40,7 +40,21 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 		v.Deviations = append(v.Deviations, withKind(dev.Path, dev.Kind))
 	}
 	v.Image, v.Fence, v.Main, v.Base = f.Image, f.Fence, f.Main, f.Base
+	if m := f.Missing; m != nil {
+		v = v.Lacking(MissingTool(m, f.Image))
+	}
 	return v
+}
+
+// MissingTool is a program that was missed, with where and what to do about it. image is
+// "" without a fence.
+func MissingTool(m *verifier.Missing, image string) loop.MissingTool {
+	t := loop.MissingTool{Tool: m.Tool, Command: diag.Clean(m.Line), Place: "the image " + diag.Clean(image),
+		Remedy: "bring it by [sandbox] programs or an image of your own ([sandbox] image); docs/admin.md says how"}
+	if image == "" {
+		t.Place, t.Remedy = "the launcher's PATH", "install it where the launcher runs"
+	}
+	return t
 }
 
 // withKind is a path and what became of it. Names are the agent's, and a note is JSON:
@@ -81,7 +95,7 @@ func outcome(criterion string, r verifier.Run) loop.Outcome {
 		o.Trouble = "it printed more than [verify] output_size"
 	case verifier.Exited:
 		if r.Exit == exitNotFound {
-			o.Trouble = verifier.Missing(r.Line, r.Tail) + ": [sandbox] image and programs say what is there"
+			o.Trouble = "it ended with 127: a command that it runs was not found"
 		}
 	}
 	return o

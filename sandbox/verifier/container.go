@@ -27,12 +27,12 @@ type Containers struct {
 func (v *Containers) Fence() (fence, image string) { return "podman", v.Container.Image }
 
 // Run makes a container, runs the command, and removes the container.
-func (v *Containers) Run(ctx context.Context, c Checkout, line string) (o Outcome, err error) {
+func (v *Containers) Run(ctx context.Context, job Job) (o Outcome, err error) {
 	spec := v.Container
 	// 125 is the shell world's word for "the wrapper failed". A command that
 	// says so itself is not met either.
 	spec.Command = []string{"sh", "-c", "(" + checkoutScript + ") || exit 125; cd \"$2\" && exec sh -c \"$5\"",
-		"verify", v.Remote, v.Dir, c.Commit, c.Tree, line}
+		"verify", v.Remote, v.Dir, job.Commit, job.Tree, job.Line}
 	container, err := v.Engine.Create(ctx, &spec)
 	if err != nil {
 		return o, err
@@ -51,15 +51,16 @@ func (v *Containers) Run(ctx context.Context, c Checkout, line string) (o Outcom
 			return o, fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
 		}
 	}
-	return v.watch(ctx, container)
+	return v.watch(ctx, container, job.Live)
 }
 
 // watch starts the container and waits for its end, its last output, its time or
 // its flood.
-func (v *Containers) watch(ctx context.Context, c *podman.Container) (o Outcome, err error) {
+func (v *Containers) watch(ctx context.Context, c *podman.Container, live *Live) (o Outcome, err error) {
 	limited, cancel := context.WithTimeout(ctx, v.Limits.Time)
 	defer cancel()
 	out := newOutput(v.Limits.Output, cancel)
+	live.show(out)
 	detached, err := c.Attach(context.WithoutCancel(ctx), podman.Streams{Stdout: stream{out, true}, Stderr: stream{out, false}})
 	if err != nil {
 		return o, err

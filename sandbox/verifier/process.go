@@ -31,7 +31,7 @@ type Processes struct {
 func (p *Processes) Fence() (fence, image string) { return "none", "" }
 
 // Run clones, checks out and runs.
-func (p *Processes) Run(ctx context.Context, c Checkout, line string) (Outcome, error) {
+func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 	dir, err := os.MkdirTemp("", "ward-verify-")
 	if err != nil {
 		return Outcome{}, err
@@ -40,21 +40,22 @@ func (p *Processes) Run(ctx context.Context, c Checkout, line string) (Outcome, 
 	work := filepath.Join(dir, "work")
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
-	prepare := exec.CommandContext(ctx, "sh", "-c", checkoutScript, "checkout", p.Bare, work, c.Commit, c.Tree)
+	prepare := exec.CommandContext(ctx, "sh", "-c", checkoutScript, "checkout", p.Bare, work, job.Commit, job.Tree)
 	prepare.Env = env
 	if said, err := prepare.CombinedOutput(); err != nil {
 		return Outcome{}, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))
 	}
-	return p.run(ctx, work, env, line)
+	return p.run(ctx, work, env, job)
 }
 
 // run runs the line in a checkout, within the limits, and ends what it leaves behind.
-func (p *Processes) run(ctx context.Context, dir string, env []string, line string) (Outcome, error) {
+func (p *Processes) run(ctx context.Context, dir string, env []string, job Job) (Outcome, error) {
 	limited, cancel := context.WithTimeout(ctx, p.Limits.Time)
 	defer cancel()
 	out := newOutput(p.Limits.Output, cancel)
+	job.Live.show(out)
 	c := process.Command{
-		Args: []string{"sh", "-c", line}, Dir: dir, Env: env,
+		Args: []string{"sh", "-c", job.Line}, Dir: dir, Env: env,
 		Stdout: stream{out, true}, Stderr: stream{out, false}, DieWithThread: true,
 	}
 	start := time.Now()

@@ -37,9 +37,11 @@ type Claim struct {
 // Step is how far a verification is.
 type Step struct {
 	Command
-	Run, Runs int      // which run of all commands this is, from 1, and how many there are
-	With      bool     // the run with the claim's additions
-	Ended     *Outcome // nil: it starts
+	Run, Runs int           // which run of all commands this is, from 1, and how many there are
+	With      bool          // the run with the claim's additions
+	Elapsed   time.Duration // since the command's start; 0 as it starts
+	Says      string        // the last line of its output so far, as it came: untrusted
+	Ended     *Outcome      // nil: it starts, or runs still
 }
 
 // Command is one line for `sh -c`.
@@ -69,6 +71,9 @@ type Facts struct {
 	// With is one more run of all commands, with the additions; nil where there are
 	// none that were left out.
 	With []Run `json:"with,omitempty"`
+	// Missing is a program that main's own words run and that is not where they run:
+	// no work on the claim would help. nil where none was missed.
+	Missing *Missing `json:"missing,omitempty"`
 	// Unfit is why nothing was run: the commit cannot be judged.
 	Unfit string `json:"unfit,omitempty"`
 }
@@ -118,14 +123,18 @@ func (o *Outcome) OK() bool { return o.End == Exited && o.Exit == 0 }
 type Runner interface {
 	// Run fails only when the command could not be run; how it ended is an
 	// Outcome.
-	Run(ctx context.Context, c Checkout, line string) (Outcome, error)
+	Run(ctx context.Context, job Job) (Outcome, error)
 	// Fence is "podman" or "none", and the image, if any.
 	Fence() (fence, image string)
 }
 
-// Checkout is what a command runs on: Commit checked out, with Tree in the place
-// of its files.
-type Checkout struct{ Commit, Tree string }
+// Job is one line for the shell and what it runs on: Commit checked out, with Tree in
+// the place of its files.
+type Job struct {
+	Commit, Tree string
+	Line         string
+	Live         *Live // shows the output as it comes; nil: nobody looks
+}
 
 // Verify runs every command of a claim, each on its own checkout, and once more
 // for each replay; and once more with what the claim adds where something that
@@ -161,29 +170,23 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 	}
 	if o.with != o.tree {
 		f.Without, at.With = o.tree, true
-		f.With, err = run(ctx, runner, claim, o.with, at)
+		if f.With, err = run(ctx, runner, claim, o.with, at); err != nil {
+			return nil, err
+		}
 	}
+	f.Missing, err = missing(ctx, runner, claim, o.tree, f.Replays[len(f.Replays)-1])
 	return f, err
 }
 
 // run is every command once, each on a checkout of its own.
 func run(ctx context.Context, runner Runner, claim Claim, tree string, at Step) (runs []Run, err error) {
 	for _, c := range claim.Commands {
-		at.Command, at.Ended = c, nil
-		claim.tell(at)
-		outcome, err := runner.Run(ctx, Checkout{claim.Commit, tree}, c.Line)
+		at.Command = c
+		outcome, err := claim.watch(ctx, runner, Job{Commit: claim.Commit, Tree: tree, Line: c.Line}, at)
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be run: %w", c.Name, err)
 		}
 		runs = append(runs, Run{c, outcome})
-		at.Ended = &outcome
-		claim.tell(at)
 	}
 	return runs, nil
-}
-
-func (c *Claim) tell(s Step) {
-	if c.Progress != nil {
-		c.Progress(s)
-	}
 }

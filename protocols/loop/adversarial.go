@@ -1,0 +1,108 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+)
+
+// MissingTool is a program that a command of the directive's wants and that is not
+// where commands run.
+type MissingTool struct {
+	Tool    string `json:"tool"`
+	Command string `json:"command"` // the line that wants it
+	Place   string `json:"place"`   // where it is not: "the image NAME"
+	Remedy  string `json:"remedy"`  // what brings it there
+}
+
+// Words are the whole of it, for a person.
+func (m MissingTool) Words() string {
+	return fmt.Sprintf("%s: not found in %s (`%s` needs it); %s", m.Tool, m.Place, m.Command, m.Remedy)
+}
+
+// Lacking is the verdict where a program is missing: NONE, for that reason.
+func (v Verdict) Lacking(m MissingTool) Verdict {
+	if v.Verdict == None {
+		v.MissingTool, v.Reason = &m, m.Words()
+	}
+	return v
+}
+
+// The kinds of runs of all commands.
+const (
+	RunPlain       = "plain"
+	RunAgain       = "again"        // the same once more, for rung 274177
+	RunAdditions   = "additions"    // with what the claim adds (LOOP-10)
+	RunShuffled    = "shuffled"     // tests in another order, as far as the tools can
+	RunCold        = "cold"         // without any build that was kept
+	RunSecondImage = "second_image" // [verify] second_image
+)
+
+// RunEnd is how a run of all commands ended: with the first exit code that is not 0.
+type RunEnd struct {
+	Kind string `json:"kind"`
+	Exit int    `json:"exit"`
+}
+
+// Mutants is what became of changes that were made to the claim's own lines, one at a
+// time: those that the commands did not notice survived.
+type Mutants struct {
+	Made     int      `json:"made"`
+	Killed   int      `json:"killed"`
+	Survived []string `json:"survived"` // path:line: what was changed
+}
+
+// AgainstIt takes in the runs that rung 65537 asks for beside the plain ones (LOOP-11).
+// Each has to come to the plain runs' verdict.
+func (v Verdict) AgainstIt(p Declaration, kind string, t Trial) Verdict {
+	v.Runs = append(v.Runs, EndOf(kind, t))
+	verdict, _ := p.judge(t)
+	if v.Verdict == None || verdict == v.Verdict {
+		return v
+	}
+	v.Agree, v.Residual, v.Rung = false, Residual{}, 0
+	v.Verdict, v.Lane = None, LaneC
+	v.Reason = map[string]string{
+		RunShuffled:    "the commands are not met when tests run in another order",
+		RunCold:        "the commands are not met without what earlier builds left",
+		RunSecondImage: "the commands are not met in the second image",
+	}[kind]
+	return v
+}
+
+// EndOf is the end of a run.
+func EndOf(kind string, t Trial) RunEnd {
+	for _, o := range append(slices.Clone(t.Criteria), outcomeOf(t.Residual), outcomeOf(t.Suite), outcomeOf(t.Validate)) {
+		if o.ExitCode != 0 {
+			return RunEnd{kind, o.ExitCode}
+		}
+	}
+	return RunEnd{kind, 0}
+}
+
+func outcomeOf(o *Outcome) Outcome {
+	if o == nil {
+		return Outcome{}
+	}
+	return *o
+}
+
+// missing65537 is what LOOP-11 asks for beyond two plain runs and the verdict does not
+// show as done. A survivor is not missing: it is listed, and a person reads it.
+func (v Verdict) missing65537() (missing []string) {
+	did := func(kinds ...string) bool {
+		return slices.ContainsFunc(v.Runs, func(r RunEnd) bool { return slices.Contains(kinds, r.Kind) && r.Exit == 0 })
+	}
+	if !did(RunShuffled) {
+		missing = append(missing, "a run with the tests in another order")
+	}
+	if !did(RunCold, RunSecondImage) {
+		missing = append(missing, "a run with a cold cache or in a second image")
+	}
+	switch m := v.Mutants; {
+	case m == nil:
+		missing = append(missing, "mutants of the changed lines")
+	case len(m.Survived) > 0:
+		missing = append(missing, fmt.Sprintf("commands that notice each of %d changes to the work (%d survived)", m.Made, m.Made-m.Killed))
+	}
+	return missing
+}

@@ -1,0 +1,61 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+// errPutOff ends the verdict on a claim that its unit no longer stands at: the PM has
+// paused or cancelled it, or it went on. A unit that is resumed is judged afresh.
+var errPutOff = errors.New("the unit does not wait for a verdict now")
+
+// attend is ctx until a unit leaves a claim: then what runs for the verdict is ended
+// (WORK-3). done ends the watching.
+func (j *Judge) attend(ctx context.Context, claim *uow.Record) (attended context.Context, done func()) {
+	attended, cancel := context.WithCancelCause(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		ref := uow.RefPrefix + claim.ID
+		seen := j.Repo.Mark(ref)
+		for {
+			select {
+			case <-attended.Done():
+				return
+			case <-time.After(lookInterval): // a ref tells nobody that it moves
+			}
+			now := j.Repo.Mark(ref)
+			if now != seen && !j.standsAt(attended, claim) {
+				cancel(errPutOff)
+			}
+			seen = now
+		}
+	}()
+	return attended, func() {
+		cancel(nil)
+		<-over
+	}
+}
+
+// standsAt reports whether a unit is still at a claim. What cannot be read is no reason
+// to end anything.
+func (j *Judge) standsAt(ctx context.Context, claim *uow.Record) bool {
+	reader := j.Repo.Reader(ctx)
+	defer reader.Close()
+	units, _, err := state.Units(reader)
+	if err != nil {
+		return true
+	}
+	for _, u := range units {
+		if u.ID.String() != claim.ID {
+			continue
+		}
+		open, err := openClaim(reader, u)
+		return err != nil || open != nil && open.Hash == claim.Hash
+	}
+	return false
+}

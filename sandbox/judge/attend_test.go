@@ -1,0 +1,74 @@
+package judge
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+	"git-ward/sandbox/verifier"
+)
+
+// TestPausedVerdict: a verdict ends within 2 seconds of a pause, with what runs for it,
+// and is made afresh when the unit is resumed (WORK-3).
+func TestPausedVerdict(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	mark := filepath.Join(t.TempDir(), "pids")
+	c := newCourt(t, strings.Replace(asked, "sh check.sh", "sh check.sh && echo $$ >> "+mark+" && test -e "+mark+".resumed || sleep 600", 1))
+	var log bytes.Buffer
+	c.Log = zerolog.New(&log)
+	var steps []verifier.Step
+	c.Progress = func(_ string, s verifier.Step) { steps = append(steps, s) }
+	c.write("answer", "42\n")
+	c.claim()
+	claim := c.last
+	judged := make(chan bool)
+	go func() { judged <- c.judgeOpen(t.Context(), map[string]time.Time{}) }()
+	for { // until the command runs; the test's own deadline ends it
+		if _, err := os.Stat(mark); err == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	c.step(uow.Input{Event: uow.Pause, Reason: "PILOT_HOLD", Actor: uow.PM})
+	paused := time.Now()
+	<-judged
+	if took := time.Since(paused); took > 2*time.Second {
+		t.Errorf("the verdict ended %v after the pause", took)
+	}
+	if !strings.Contains(log.String(), "put off") || strings.Contains(log.String(), "cannot be judged") {
+		t.Error(log.String())
+	}
+	if ref := c.host("for-each-ref", loop.VerdictsRef); ref != "" {
+		t.Fatal("there is a verdict: " + ref)
+	}
+	if err := os.WriteFile(mark+".resumed", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.step(uow.Input{Event: uow.Resume, Reason: "HOLD_LIFTED", Actor: uow.PM})
+	c.judgeOpen(t.Context(), map[string]time.Time{})
+	if v := c.verdicts(claim.Claim.Commit); len(v) != 1 || v[0].Verdict != loop.Exact || v[0].Claim != claim.Hash {
+		t.Errorf("%+v", v)
+	}
+	if last := steps[len(steps)-1]; last.Ended == nil {
+		t.Errorf("%+v", last)
+	}
+}
+
+// TestAttendedEnds: what watches a unit ends with its verdict.
+func TestAttendedEnds(t *testing.T) {
+	c := newCourt(t, asked)
+	ctx, done := c.attend(t.Context(), c.last)
+	done()
+	if context.Cause(ctx) != context.Canceled {
+		t.Error(context.Cause(ctx))
+	}
+}

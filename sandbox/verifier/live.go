@@ -1,0 +1,113 @@
+package verifier
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"git-ward/internal/diag"
+)
+
+// Live is a command's output while it runs, for whoever looks.
+type Live struct{ out atomic.Pointer[output] }
+
+// show is the runner's part: from here on there is something to look at.
+func (l *Live) show(out *output) {
+	if l != nil {
+		l.out.Store(out)
+	}
+}
+
+// LastLine is the last line so far, of both streams, that is not blank: as the program
+// printed it, at most as much of it as a verdict shows.
+func (l *Live) LastLine() string {
+	out := l.out.Load()
+	if out == nil {
+		return ""
+	}
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	said := bytes.TrimRight(out.tail, " \t\r\n")
+	line := said[bytes.LastIndexAny(said, "\r\n")+1:]
+	return strings.ToValidUTF8(string(line[max(0, len(line)-lineSize):]), "�")
+}
+
+// lookInterval is the time between two looks at a command that runs.
+const lookInterval = 2 * time.Second
+
+// watch runs one command and tells of its start, of each look at it, and of its end,
+// one after the other.
+func (c *Claim) watch(ctx context.Context, r Runner, job Job, at Step) (o Outcome, err error) {
+	c.tell(at)
+	if c.Progress != nil {
+		job.Live = new(Live)
+		over := make(chan struct{})
+		looked := make(chan struct{})
+		go func() {
+			defer close(looked)
+			c.look(job.Live, at, over)
+		}()
+		defer func() {
+			close(over)
+			<-looked
+			if at.Ended = &o; err == nil {
+				c.tell(at)
+			}
+		}()
+	}
+	return r.Run(ctx, job)
+}
+
+// look tells how far a command is, until it is over.
+func (c *Claim) look(l *Live, at Step, over <-chan struct{}) {
+	ticks := time.NewTicker(lookInterval)
+	defer ticks.Stop()
+	for start := time.Now(); ; {
+		select {
+		case <-over:
+			return
+		case <-ticks.C:
+			at.Elapsed, at.Says = time.Since(start), l.LastLine()
+			c.tell(at)
+		}
+	}
+}
+
+func (c *Claim) tell(s Step) {
+	if c.Progress != nil {
+		c.Progress(s)
+	}
+}
+
+// Words are how far a verification is, for a person: one line, cleaned.
+func (s Step) Words() string {
+	words := fmt.Sprintf("run %d of %d", s.Run, s.Runs)
+	if s.With {
+		words += " (with additions)"
+	}
+	words += ", " + s.Name + ": "
+	switch {
+	case s.Ended != nil && s.Ended.OK():
+		return words + "ok after " + s.Ended.Time.Round(time.Millisecond).String()
+	case s.Ended != nil:
+		return words + fmt.Sprintf("%s %d after %v", s.Ended.End, s.Ended.Exit, s.Ended.Time.Round(time.Millisecond))
+	case s.Elapsed == 0:
+		return words + diag.Clean(s.Line)
+	case s.Says == "":
+		return words + fmt.Sprintf("%v, silent so far", s.Elapsed.Round(time.Second))
+	}
+	return words + fmt.Sprintf("%v, says: %s", s.Elapsed.Round(time.Second), shortened(diag.Clean(s.Says)))
+}
+
+// maxSays bounds what is shown of an output's last line, in characters.
+const maxSays = 100
+
+func shortened(s string) string {
+	if runes := []rune(s); len(runes) > maxSays {
+		return string(runes[:maxSays-3]) + "..."
+	}
+	return s
+}
