@@ -32,11 +32,11 @@ func TestPausedVerdict(t *testing.T) {
 	claim := c.last
 	judged := make(chan bool)
 	go func() { judged <- c.judgeOpen(t.Context(), map[string]time.Time{}) }()
-	for { // until the command runs; the test's own deadline ends it
+	for {
 		if _, err := os.Stat(mark); err == nil {
 			break
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // nothing tells that the command runs but its file; the test's deadline ends this
 	}
 	c.step(uow.Input{Event: uow.Pause, Reason: "PILOT_HOLD", Actor: uow.PM})
 	paused := time.Now()
