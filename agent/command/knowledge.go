@@ -5,7 +5,7 @@ import (
 	"flag"
 	"fmt"
 
-	"git-ward/agent/task"
+	"git-ward/agent/survey"
 	"git-ward/internal/cli"
 	"git-ward/internal/worktree"
 )
@@ -35,7 +35,7 @@ func build(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	index, err := task.Survey(ctx, tree)
+	index, err := survey.Survey(ctx, tree)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func build(ctx context.Context, env *cli.Env) error {
 }
 
 // describe says what was covered, and what was not.
-func describe(env *cli.Env, index *task.Index, list []task.Document) {
+func describe(env *cli.Env, index *survey.Index, list []survey.Document) {
 	s, g := index.Symbols, index.Graph
 	fmt.Fprintf(env.Stdout, "%d symbols in %s, %d dependencies in %s\n", len(s.Symbols), list[0].Path, len(g.Edges), list[1].Path)
 	for _, l := range s.Coverage.Languages {

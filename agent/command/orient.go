@@ -1,11 +1,12 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"flag"
 
 	"git-ward/agent/orient"
-	"git-ward/agent/planrun"
+	"git-ward/agent/web"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
@@ -50,13 +51,15 @@ func orientation(ctx context.Context, env *cli.Env, redact func(string) string) 
 	if err != nil {
 		return err
 	}
-	o := orient.Options{Tree: tree, Getenv: env.Getenv, Connect: connect, Unknowns: unknowns, Topic: topic}
+	search = cmp.Or(search, env.Getenv(web.Variable))
+	o := orient.Options{Tree: tree, Getenv: env.Getenv, Connect: connect, Topic: topic}
+	for _, text := range unknowns {
+		o.Unknowns = append(o.Unknowns, orient.Question{Text: text})
+	}
 	o.Research = func(ctx context.Context, topic string) (string, error) {
 		return research(ctx, env, tree, topic, search != "", redact)
 	}
-	if search != "" {
-		o.Search = func(ctx context.Context, query string) (string, error) { return planrun.Search(ctx, search, query) }
-	}
+	o.Search = web.Asker(search)
 	report, err := orient.Run(ctx, o)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"git-ward/agent/orient"
 	"git-ward/agent/task"
+	"git-ward/agent/web"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
@@ -60,14 +61,21 @@ func taskStart(ctx context.Context, env *cli.Env, redact func(string) string) er
 	if err != nil {
 		return err
 	}
-	report, err := task.Start(ctx, id, orient.Options{Tree: tree, Getenv: env.Getenv}, log)
+	o := orient.Options{Tree: tree, Getenv: env.Getenv, Search: web.Asker(env.Getenv(web.Variable))}
+	d, found, err := task.Directive(ctx, tree, id)
 	if err != nil {
 		return err
 	}
-	known := task.Query(ctx, tree, "", id)
-	if err := known.Log(id, log); err != nil {
+	var begun *task.Begun
+	if found {
+		begun, err = task.Begin(ctx, d, o, log)
+	} else {
+		begun, err = task.BeginOther(ctx, id, o, log)
+	}
+	if err != nil {
 		return err
 	}
+	report, known := begun.Report, begun.Known
 	if asJSON {
 		err = diag.WriteJSON(env.Stdout, report)
 	} else {

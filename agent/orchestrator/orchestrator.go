@@ -21,6 +21,7 @@ import (
 	"git-ward/agent/session"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
+	"git-ward/agent/survey"
 	"git-ward/agent/task"
 	"git-ward/agent/tool"
 	"git-ward/internal/config"
@@ -203,7 +204,7 @@ func (r *run) mend(ctx context.Context, failed *stop.Stop) (request, error) {
 // model what the repository knows.
 func (r *run) orient(ctx context.Context, first bool) error {
 	name := r.deps.Directive.Name()
-	if err := task.Refresh(ctx, r.tree); err != nil {
+	if err := survey.Refresh(ctx, r.tree); err != nil {
 		r.deps.Log.Warn().Err(err).Msg("the index of symbols is not up to date")
 	}
 	report, err := task.Start(ctx, name, orient.Options{

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"time"
 
+	"git-ward/agent/lookup"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/knowledge"
@@ -26,9 +26,13 @@ type Options struct {
 	// Connect are addresses, HOST:PORT, outside that must be reachable. None is
 	// tried that is not named here.
 	Connect []string
-	// Unknowns are what the task does not know and knows that it does not.
-	Unknowns []string
-	// Search looks an unknown up; nil when no search is set up.
+	// About is what the task is about, in its own words: what is here about it is looked
+	// for. "" for nothing.
+	About string
+	// Unknowns are what the task does not know and knows that it does not. They are looked
+	// for here first.
+	Unknowns []Question
+	// Search asks the web about an unknown; nil when no search is set up.
 	Search func(ctx context.Context, query string) (string, error)
 	// Topic is what level 4 investigates, "" for nothing. Research does it and
 	// returns where the report is; nil when this program cannot.
@@ -38,12 +42,13 @@ type Options struct {
 
 // Report is what was found, level by level.
 type Report struct {
-	Time        time.Time    `json:"time"`
-	Identity    *Identity    `json:"l1_identity"`
-	Repository  *Repository  `json:"l2_repository,omitempty"`
-	Environment *Environment `json:"l3_environment,omitempty"`
-	Unknowns    []Unknown    `json:"l3_unknowns,omitempty"`
-	Research    *Research    `json:"l4_research,omitempty"`
+	Time        time.Time      `json:"time"`
+	Identity    *Identity      `json:"l1_identity"`
+	Repository  *Repository    `json:"l2_repository,omitempty"`
+	Environment *Environment   `json:"l3_environment,omitempty"`
+	About       *lookup.Result `json:"l3_about,omitempty"`
+	Unknowns    []Unknown      `json:"l3_unknowns,omitempty"`
+	Research    *Research      `json:"l4_research,omitempty"`
 	// Problems are what stands in the way of work. With one of them orientation
 	// has failed.
 	Problems []string `json:"problems"`
@@ -56,13 +61,6 @@ type Identity struct {
 	Description  string   `json:"description,omitempty"`
 	Capabilities []string `json:"capabilities"`
 	Limitations  []string `json:"limitations"`
-}
-
-// Unknown is a known unknown and what the search says about it.
-type Unknown struct {
-	Query  string `json:"query"`
-	Answer string `json:"answer,omitempty"` // text from outside: not to be trusted
-	Error  string `json:"error,omitempty"`
 }
 
 // Research is level 4.
@@ -90,8 +88,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	r.Environment = environment(ctx, o)
 	r.Problems = append(r.Problems, r.Environment.problems()...)
-	for _, query := range o.Unknowns {
-		r.Unknowns = append(r.Unknowns, look(ctx, o, query))
+	if err := r.search(ctx, o); err != nil {
+		return nil, err
 	}
 	if o.Topic != "" {
 		r.Research = research(ctx, o)
@@ -113,24 +111,6 @@ func identity(ctx context.Context, t *worktree.Tree) (*Identity, error) {
 		return nil, fmt.Errorf("%s: %s", found[0].Pos, found[0].Message)
 	}
 	return &Identity{*m.Name, m.Version, m.Description, append([]string{}, m.Capabilities...), append([]string{}, *m.Limitations...)}, nil
-}
-
-// maxAnswer is how much of a search's answer is kept.
-const maxAnswer = 4 << 10
-
-func look(ctx context.Context, o Options, query string) Unknown {
-	u := Unknown{Query: query}
-	if o.Search == nil {
-		u.Error = "not searched: no search is set up"
-		return u
-	}
-	answer, err := o.Search(ctx, query)
-	if err != nil {
-		u.Error = errorText(err)
-		return u
-	}
-	u.Answer = strings.ToValidUTF8(answer[:min(len(answer), maxAnswer)], "")
-	return u
 }
 
 func research(ctx context.Context, o Options) *Research {

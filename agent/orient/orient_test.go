@@ -118,15 +118,15 @@ func TestOutside(t *testing.T) {
 		ask             func(context.Context, string) (string, error)
 		answer, trouble string
 	}{
-		"nothing is set up": {nil, "", "not searched: no search is set up"},
+		"nothing is set up": {nil, "", ""},
 		"it answers":        {func(context.Context, string) (string, error) { return strings.Repeat("x", maxAnswer+1), nil }, strings.Repeat("x", maxAnswer), ""},
 		"it does not":       {func(context.Context, string) (string, error) { return "", errors.New("no way\nout") }, "", "no way"},
 	} {
-		r, err := Run(t.Context(), Options{Tree: tree, Getenv: getenv, Unknowns: []string{"q"}, Search: c.ask, Topic: "t", Research: c.ask})
+		r, err := Run(t.Context(), Options{Tree: tree, Getenv: getenv, Unknowns: []Question{{Text: "q"}}, Search: c.ask, Topic: "t", Research: c.ask})
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if u := r.Unknowns[0]; u.Query != "q" || u.Answer != c.answer || !strings.HasPrefix(u.Error, c.trouble) || r.Research.Topic != "t" || (r.Research.Error != "") != (c.trouble != "") {
+		if u := r.Unknowns[0]; u.Text != "q" || u.Answer != c.answer || !strings.HasPrefix(u.Error, c.trouble) || r.Research.Topic != "t" || (r.Research.Error != "") != (c.answer == "") {
 			t.Errorf("%s: %+v %+v", name, u, r.Research)
 		}
 	}

@@ -6,11 +6,26 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/agent/lookup"
 	"git-ward/internal/diag"
 )
 
 // maxListed is how many lessons the text names before it only counts.
 const maxListed = 50
+
+// MaxText bounds the text that a prompt holds, in bytes.
+const MaxText = 48 << 10
+
+// Text is WriteText's, bounded for a prompt: the end of what is too long is left out, and
+// that is said.
+func (r *Report) Text() string {
+	var b strings.Builder
+	r.WriteText(&b)
+	if b.Len() <= MaxText {
+		return b.String()
+	}
+	return diag.Cut(b.String(), MaxText) + "\n[cut; all of it: git ward orient]\n"
+}
 
 // WriteText renders the report for a person or a model. What the repository or a
 // search says is shown as what it is: text of others.
@@ -28,20 +43,48 @@ func (r *Report) WriteText(w io.Writer) {
 	if r.Environment != nil {
 		r.Environment.writeText(w)
 	}
+	if r.About != nil && len(r.About.Hits) > 0 {
+		fmt.Fprintf(w, "  what is here about the task:\n")
+		writeHits(w, r.About.Hits, r.About.Cut)
+	}
 	for _, u := range r.Unknowns {
-		fmt.Fprintf(w, "  unknown: %s\n", diag.Clean(u.Query))
-		if u.Error != "" {
-			fmt.Fprintf(w, "    %s\n", u.Error)
-		}
-		for line := range strings.Lines(u.Answer) {
-			fmt.Fprintf(w, "    | %s\n", diag.Clean(strings.TrimSuffix(line, "\n")))
-		}
+		u.writeText(w)
 	}
 	if s := r.Research; s != nil {
 		fmt.Fprintf(w, "L4 research\n  %s: %s\n", diag.Clean(s.Topic), s.Report+s.Error)
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(w, "problem: %s\n", diag.Clean(p))
+	}
+}
+
+func (u *Unknown) writeText(w io.Writer) {
+	from := ""
+	if u.From != "" {
+		from = " (of " + diag.Clean(u.From) + ")"
+	}
+	fmt.Fprintf(w, "  unknown%s: %s\n", from, diag.Clean(diag.Cut(u.Text, maxQuestion)))
+	writeHits(w, u.Hits, u.Cut)
+	switch {
+	case u.Error != "":
+		fmt.Fprintf(w, "    the search: %s\n", u.Error)
+	case u.Answer != "":
+		fmt.Fprintf(w, "    the search says:\n")
+		quote(w, u.Answer)
+	case len(u.Hits) == 0 && !u.Asked:
+		fmt.Fprintf(w, "    nothing here says anything about it, and no search was asked: [search] url of the settings names one\n")
+	case len(u.Hits) == 0:
+		fmt.Fprintf(w, "    nothing says anything about it\n")
+	}
+}
+
+// writeHits writes what was found, each with its place.
+func writeHits(w io.Writer, hits []lookup.Hit, cut []string) {
+	for _, h := range hits {
+		fmt.Fprintf(w, "    %s %s: %s\n", h.Source, h.Place, diag.Clean(h.Text))
+	}
+	for _, c := range cut {
+		fmt.Fprintf(w, "    not searched: %s\n", diag.Clean(c))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"git-ward/agent/tool"
+	"git-ward/agent/web"
 	"git-ward/internal/diag"
 	"git-ward/protocols/plan"
 )
@@ -44,10 +45,10 @@ func (u *run) perform(ctx context.Context, p point) (message string, err error) 
 		output, err = u.grep(ctx, p)
 		message = fmt.Sprintf("%d lines match", strings.Count(output, "\n"))
 	case plan.GoogleSearch:
-		output, err = Search(ctx, u.deps.Search, args)
+		output, err = web.Search(ctx, u.deps.Search, args)
 		message = fmt.Sprintf("found %d bytes", len(output))
 	case plan.ViewTextWebsite:
-		output, err = view(ctx, u.deps.Search, args)
+		output, err = web.View(ctx, u.deps.Search, args)
 		message = fmt.Sprintf("read %d bytes", len(output))
 	case plan.CreateFile, plan.OverwriteFile, plan.ReplaceDiff, plan.DeleteFile, plan.RenameFile:
 		message, err = u.change(p, args)

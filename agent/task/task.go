@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"git-ward/agent/activity"
+	"git-ward/agent/lookup"
 	"git-ward/agent/orient"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
@@ -36,7 +37,37 @@ func Start(ctx context.Context, id string, o orient.Options, log *activity.Log) 
 		e.Evidence = []string{"knowledge_core/agent_meta.json"}
 		e.Action.Details["agent"] = report.Identity.Name
 	}
-	return report, log.Append(e)
+	if err := log.Append(e); err != nil {
+		return nil, err
+	}
+	return report, logSearches(id, report, log)
+}
+
+// logSearches logs each search: what was asked of the web as such, what was looked for
+// here as reading.
+func logSearches(id string, report *orient.Report, log *activity.Log) error {
+	write := func(kind activity.Type, from, query string, hits []lookup.Hit, trouble string) error {
+		e := activity.Entry{Phase: "ORIENTING", Task: activity.Task{ID: id}, Action: activity.Action{Type: kind, Details: map[string]any{"query": query, "from": from, "found": len(hits)}},
+			Outcome: activity.Outcome{Status: activity.Success, Message: "looked for"}}
+		for _, h := range hits {
+			e.Evidence = append(e.Evidence, h.Place)
+		}
+		if trouble != "" {
+			e.Outcome = activity.Outcome{Status: activity.Failure, Error: trouble}
+		}
+		return log.Append(e)
+	}
+	var err error
+	if report.About != nil {
+		err = write(activity.FileRead, "the task", report.About.Question, report.About.Hits, "")
+	}
+	for _, u := range report.Unknowns {
+		err = errors.Join(err, write(activity.FileRead, u.From, u.Text, u.Hits, ""))
+		if u.Asked {
+			err = errors.Join(err, write(activity.ExternalRAGQuery, u.From, u.Text, nil, u.Error))
+		}
+	}
+	return err
 }
 
 // PostMortemPath is where the post-mortem of a task is.

@@ -32,6 +32,7 @@ type Options struct {
 	Rung         int           // 641, 274177 or 65537
 	Frozen       []string      // globs relative to the root of the tree
 	Additions    []string      // globs, as Frozen: what the work may add or change although it decides (LOOP-10)
+	Unknowns     []string      // a line each: what the PM knows that nobody here knows; orientation searches for it (ORI-1)
 
 	// The budget, in 003's names; each at least 1.
 	MaxIterations            int // iterations
@@ -73,7 +74,11 @@ var optionTable = []struct {
 	{"rung", func(v *valueReader, o *Options) { v.rung(&o.Rung) }},
 	{"frozen", func(v *valueReader, o *Options) { v.globs(&o.Frozen) }},
 	{"additions", func(v *valueReader, o *Options) { v.globs(&o.Additions) }},
+	{keyUnknown, func(v *valueReader, o *Options) { v.unknown(&o.Unknowns) }},
 }
+
+// keyUnknown is the one key that may stand in more than one line.
+const keyUnknown = "unknown"
 
 // Keys lists the keys that a directive may set, in the order of the manual.
 func Keys() []string {
@@ -112,7 +117,7 @@ func (b *bodyReader) option(l line, it item) bool {
 	switch {
 	case it.marker != '-' || value != "" && !spaced:
 		b.f.add(l.num, it.col, ruleKey, `write "- `+key+`: value"; `+indentHint, "%s is not quite an option", quote(l.text))
-	case b.keys[key] != 0:
+	case b.keys[key] != 0 && key != keyUnknown:
 		b.f.add(l.num, it.col, ruleKey, "keep one of the two lines", "%s is set in line %d already", key, b.keys[key])
 	default:
 		b.keys[key] = l.num

@@ -125,6 +125,18 @@ func (v *valueReader) certificates(to *[]Certificate) {
 	}
 }
 
+// maxUnknowns bounds how many lines say what is not known: each costs searches.
+const maxUnknowns = 16
+
+// unknown takes a line of any text, one of several.
+func (v *valueReader) unknown(to *[]string) {
+	if len(*to) == maxUnknowns {
+		v.bad(0, "join some of them, or make a directive of its own for the rest", "a directive has at most %d of them", maxUnknowns)
+		return
+	}
+	*to = append(*to, v.text)
+}
+
 // globs takes a list of globs relative to the root of the tree.
 func (v *valueReader) globs(to *[]string) {
 	var list []string

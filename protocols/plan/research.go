@@ -71,3 +71,22 @@ func Slug(text string) string {
 	}
 	return "topic"
 }
+
+// Unknowns are what a plan says that it does not know: its comments that begin with
+// "Unknown:" (002, phase 1). They are searched for before it is executed.
+func Unknowns(p *Plan) (list []string) {
+	var walk func(steps []Step)
+	walk = func(steps []Step) {
+		for _, s := range steps {
+			for _, comment := range s.Comments {
+				text := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(comment), "#"))
+				if key, value, ok := strings.Cut(text, ":"); ok && strings.EqualFold(strings.TrimSpace(key), "unknown") && strings.TrimSpace(value) != "" {
+					list = append(list, strings.TrimSpace(value))
+				}
+			}
+			walk(s.Body)
+		}
+	}
+	walk(p.Steps)
+	return list
+}

@@ -1,4 +1,4 @@
-package planrun
+package web
 
 import (
 	"fmt"
@@ -24,17 +24,17 @@ func TestWeb(t *testing.T) {
 	for want, got := range map[string]func() (string, error){
 		"results for two words":                        func() (string, error) { return Search(t.Context(), server.URL+"/search", "two words") },
 		"results for a&b":                              func() (string, error) { return Search(t.Context(), server.URL+"/search?q={query}", "a&b") },
-		"A page\nwith a <https://example.org/> link\n": func() (string, error) { return view(t.Context(), server.URL, server.URL+"/page") },
+		"A page\nwith a <https://example.org/> link\n": func() (string, error) { return View(t.Context(), server.URL, server.URL+"/page") },
 	} {
 		if text, err := got(); text != want || err != nil {
 			t.Errorf("%q, %v", text, err)
 		}
 	}
-	if _, err := view(t.Context(), server.URL, server.URL+"/no"); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, err := View(t.Context(), server.URL, server.URL+"/no"); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Error(err)
 	}
 	for _, page := range []string{"file:///etc/passwd", "x", "http://"} {
-		if _, err := view(t.Context(), server.URL, page); err == nil {
+		if _, err := View(t.Context(), server.URL, page); err == nil {
 			t.Error(page)
 		}
 	}

@@ -1,4 +1,6 @@
-package task
+// Package survey makes the index of a working tree: what its tracked files define, and
+// what depends on what (002, phase 1; `git ward knowledge build`).
+package survey
 
 import (
 	"bytes"
@@ -24,7 +26,7 @@ type Index struct {
 
 // Survey reads all tracked files that a language of symbols covers.
 func Survey(ctx context.Context, tree *worktree.Tree) (*Index, error) {
-	paths, err := tracked(ctx, tree)
+	paths, err := Tracked(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +49,15 @@ func Survey(ctx context.Context, tree *worktree.Tree) (*Index, error) {
 	return i, nil
 }
 
-func tracked(ctx context.Context, tree *worktree.Tree) ([]string, error) {
+// Tracked are the files that git has in a tree.
+func Tracked(ctx context.Context, tree *worktree.Tree) ([]string, error) {
 	out, err := tree.GitInput(ctx, nil, nil, "ls-files", "-z", "--cached", "--deduplicate")
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), err
+}
+
+// Made reports whether a path is that of a document of the index itself.
+func Made(path string) bool {
+	return strings.HasSuffix(path, symbols.SymbolsPath) || strings.HasSuffix(path, symbols.GraphPath)
 }
 
 // Document is a file of the index in a tree.
@@ -86,7 +94,7 @@ func (d Document) Write(tree *worktree.Tree) error { return tree.Write(d.Path, d
 // Refresh brings the index of an agent's clone up to date with the work, unless the work
 // is too large for that to go unnoticed.
 func Refresh(ctx context.Context, tree *worktree.Tree) error {
-	paths, err := tracked(ctx, tree)
+	paths, err := Tracked(ctx, tree)
 	if err != nil || len(paths) > maxIndexed {
 		return err
 	}

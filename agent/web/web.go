@@ -1,4 +1,7 @@
-package planrun
+// Package web asks the search engine that the host's admin has named, and reads pages
+// (PLAN-6): text comes back, bounded in bytes and time. Which addresses can be reached is
+// the fence's to say.
+package web
 
 import (
 	"context"
@@ -19,6 +22,17 @@ const (
 	webTimeout = 30 * time.Second
 	webSize    = 2 << 20 // of a page
 )
+
+// Variable is of the environment of what an agent runs: its [search] url.
+const Variable = "WARD_SEARCH"
+
+// Asker asks an engine; nil for none.
+func Asker(engine string) func(ctx context.Context, words string) (string, error) {
+	if engine == "" {
+		return nil
+	}
+	return func(ctx context.Context, words string) (string, error) { return Search(ctx, engine, words) }
+}
 
 // errNoSearch is for search steps where nothing is set.
 var errNoSearch = diag.Hint(errors.New("[search] url is not set, so there is no search and no reading of pages"),
@@ -44,9 +58,9 @@ func Search(ctx context.Context, engine, words string) (string, error) {
 	return get(ctx, u.String())
 }
 
-// view reads a page. Without a search engine there is none to find pages, and the
+// View reads a page. Without a search engine there is none to find pages, and the
 // admin has not said that the agent may read the web.
-func view(ctx context.Context, engine, page string) (string, error) {
+func View(ctx context.Context, engine, page string) (string, error) {
 	if engine == "" {
 		return "", errNoSearch
 	}

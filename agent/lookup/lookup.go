@@ -1,0 +1,237 @@
+// Package lookup finds what a repository already says about a question, before anybody
+// outside is asked (ORI-1, PLAN-8): in its symbols and dependencies, its files, its
+// history, the lessons and post-mortems of earlier work. Each thing that is found has its
+// place, so that it can be cited. Nothing is changed by it.
+//
+// Words are looked for, in any script, and words that few places have weigh more than
+// words that all have. Every source is bounded in bytes, time and hits; what was not
+// looked at for that is said.
+package lookup
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/knowledge"
+)
+
+// Source is where something was found.
+type Source string
+
+// The sources, the most telling first where hits are equal.
+const (
+	Symbols      Source = "symbols"
+	Documents    Source = "documents"
+	Files        Source = "files"
+	Dependencies Source = "dependencies"
+	History      Source = "history"
+	Lessons      Source = "lessons"
+	PostMortems  Source = "post-mortems"
+)
+
+// Hit is a thing that was found.
+type Hit struct {
+	Source Source  `json:"source"`
+	Place  string  `json:"place"` // to be cited: path:line, a commit's id, a lesson's id, unit and path of a paper
+	Text   string  `json:"text"`  // text of others
+	Weight float64 `json:"-"`     // of the words that it has
+}
+
+// Result is what one question came to, the best hits first.
+type Result struct {
+	Question string   `json:"question"`
+	Words    []string `json:"words"`
+	Searched []Source `json:"searched"`
+	Hits     []Hit    `json:"hits"`
+	Cut      []string `json:"cut,omitempty"` // what was not looked at, and why
+}
+
+// Paper is a text of earlier work, such as a post-mortem or a unit's learnings.
+type Paper struct {
+	Source Source
+	Place  string // "D-1.1 postmortems/2026-11-22-D-1.md"
+	Text   string
+}
+
+// Bounds of one search.
+const (
+	maxHits    = 12        // of a question
+	maxPerFile = 2         // of a file, that no file crowds out the others
+	maxOf      = 5         // of a source, likewise
+	maxExcerpt = 400       // bytes of a hit's text
+	maxBytes   = 128 << 20 // of files that are read
+	maxFile    = 1 << 20   // of one of them
+	maxCommits = 5_000     // of the history
+	maxTime    = 10 * time.Second
+)
+
+// Finder looks in one tree.
+type Finder struct {
+	Tree   *worktree.Tree
+	Papers []Paper // lessons and papers of earlier work
+}
+
+// question is one that is being looked for.
+type question struct {
+	text  string
+	words []string // as they are cited
+	stems []string
+	count []int // of places that have each stem
+	seen  int   // places looked at
+	found []candidate
+}
+
+// candidate is a place that has some of the words.
+type candidate struct {
+	hit  Hit
+	file string // places of one file share it
+	has  uint32 // bit i: the question's word i; MaxWords fit
+}
+
+// Find looks for all questions at once, which reads each file once. The error is the
+// context's: a source that cannot be read is named in the results.
+func (f *Finder) Find(ctx context.Context, questions ...string) ([]Result, error) {
+	var list []*question
+	for _, text := range questions {
+		q := &question{text: text, words: knowledge.Words(text)}
+		for _, w := range q.words {
+			q.stems = append(q.stems, knowledge.Stem(w))
+		}
+		q.count = make([]int, len(q.stems))
+		list = append(list, q)
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	var cut []string
+	for _, source := range []func(context.Context, []*question) string{f.papers, f.symbols, f.files, f.history} {
+		if why := source(ctx, list); why != "" {
+			cut = append(cut, why)
+		}
+	}
+	if err := context.Cause(ctx); err != nil && ctx.Err() != context.DeadlineExceeded {
+		return nil, err
+	}
+	results := make([]Result, 0, len(list))
+	for _, q := range list {
+		results = append(results, q.result(cut))
+	}
+	return results, nil
+}
+
+// offer looks at a text of a place for each question. What stands in the hit may be less
+// than the text, or more readable.
+func offer(list []*question, hit Hit, file, text string) {
+	small := strings.ToLower(text)
+	for _, q := range list {
+		q.seen++
+		if has := q.holds(small); has != 0 {
+			hit.Text = strings.Clone(diag.Cut(hit.Text, 4*maxExcerpt)) // and not all of the file
+			q.note(candidate{hit, file, has})
+		}
+	}
+}
+
+// holds is which of the words a text in small letters has.
+func (q *question) holds(small string) (has uint32) {
+	for i, stem := range q.stems {
+		if at := strings.Index(small, stem); at >= 0 && begins(small, at, stem) {
+			has |= 1 << i
+		}
+	}
+	return has
+}
+
+// begins reports whether a word begins where a stem was found, there or later. Letters
+// of scripts without blanks begin one anywhere.
+func begins(text string, at int, stem string) bool {
+	if stem[0] >= 0x80 {
+		return true
+	}
+	for {
+		if at == 0 || !isLetter(text[at-1]) {
+			return true
+		}
+		next := strings.Index(text[at+1:], stem)
+		if next < 0 {
+			return false
+		}
+		at += 1 + next
+	}
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || c >= 0x80 }
+
+// maxCandidates bounds what is kept of one question before it is weighed.
+const maxCandidates = 20_000
+
+func (q *question) note(c candidate) {
+	for i := range q.stems {
+		if c.has&(1<<i) != 0 {
+			q.count[i]++
+		}
+	}
+	if len(q.found) < maxCandidates {
+		q.found = append(q.found, c)
+	}
+}
+
+// result weighs what was found: a word weighs by how few places have it. A question of
+// several words wants two of them in one place, or a rare one.
+func (q *question) result(cut []string) Result {
+	r := Result{Question: q.text, Words: q.words, Searched: []Source{Symbols, Dependencies, Documents, Files, History, Lessons, PostMortems}, Hits: []Hit{}, Cut: cut}
+	weights, most := make([]float64, len(q.stems)), 0.0
+	for i, n := range q.count {
+		if n > 0 {
+			weights[i] = math.Log(1 + float64(q.seen)/float64(n))
+			most = max(most, weights[i])
+		}
+	}
+	for i := range q.found {
+		c := &q.found[i]
+		for w := range weights {
+			if c.has&(1<<w) != 0 {
+				c.hit.Weight += weights[w]
+			}
+		}
+		c.hit.Weight *= of(c.hit.Source)
+	}
+	slices.SortStableFunc(q.found, func(a, b candidate) int { return cmp.Compare(b.hit.Weight, a.hit.Weight) })
+	perFile, perSource := map[string]int{}, map[Source]int{}
+	for _, c := range q.found {
+		if len(r.Hits) == maxHits || len(r.Hits) > 0 && c.hit.Weight < r.Hits[0].Weight/4 {
+			break
+		}
+		if perFile[c.file] < maxPerFile && perSource[c.hit.Source] < maxOf {
+			perFile[c.file]++
+			perSource[c.hit.Source]++
+			c.hit.Text = excerpt(c.hit.Text)
+			r.Hits = append(r.Hits, c.hit)
+		}
+	}
+	return r
+}
+
+// of is how much a source tells: what people wrote to be read, and what is declared, tells
+// more than a line of a program.
+func of(s Source) float64 {
+	switch s {
+	case Symbols, Documents:
+		return 1.3
+	case Lessons, PostMortems:
+		return 1.2
+	case Dependencies:
+		return 0.8
+	}
+	return 1
+}
+
+// excerpt is a text as it is cited: one line, clean, bounded.
+func excerpt(text string) string {
+	return diag.Clean(diag.Cut(strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " "), maxExcerpt))
+}

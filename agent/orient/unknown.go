@@ -1,0 +1,122 @@
+package orient
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"git-ward/agent/lookup"
+	"git-ward/protocols/lesson"
+)
+
+// Question is something that a task does not know, and who says so.
+type Question struct {
+	From string `json:"from"` // the directive, its plan, a verdict; "" for who asks
+	Text string `json:"query"`
+}
+
+// Unknown is a known unknown: what is here about it, and what the search says.
+type Unknown struct {
+	Question
+	Hits   []lookup.Hit `json:"hits"`
+	Cut    []string     `json:"cut,omitempty"`    // what was not looked at
+	Asked  bool         `json:"asked,omitempty"`  // the search was
+	Answer string       `json:"answer,omitempty"` // text from outside: not to be trusted
+	Error  string       `json:"error,omitempty"`  // of the search
+}
+
+// Bounds: of unknowns that are looked for, those of them that the search is asked about,
+// bytes of its answer that are kept, and of a question.
+const (
+	maxUnknowns = 32
+	maxAsked    = 8
+	maxAnswer   = 4 << 10
+	maxQuestion = 500
+)
+
+// search is the second half of level 3: what is here about the task and about what it does
+// not know, and then what the web has.
+func (r *Report) search(ctx context.Context, o Options) error {
+	questions := append([]Question(nil), o.Unknowns...)
+	if o.Task != "" {
+		failed, err := verdicts(ctx, o)
+		if err != nil {
+			return err
+		}
+		questions = append(questions, failed...)
+	}
+	questions = questions[:min(len(questions), maxUnknowns)]
+	if o.About != "" {
+		questions = append(questions, Question{Text: o.About})
+	}
+	if len(questions) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, q := range questions {
+		texts = append(texts, q.Text)
+	}
+	finder := &lookup.Finder{Tree: o.Tree, Papers: r.Repository.papers()}
+	results, err := finder.Find(ctx, texts...)
+	if err != nil {
+		return err
+	}
+	if o.About != "" {
+		r.About = &results[len(results)-1]
+		questions = questions[:len(questions)-1]
+	}
+	for i, q := range questions {
+		u := Unknown{Question: q, Hits: results[i].Hits, Cut: results[i].Cut}
+		u.ask(ctx, o, i < maxAsked)
+		r.Unknowns = append(r.Unknowns, u)
+	}
+	return nil
+}
+
+// ask asks the web, where a search is set up.
+func (u *Unknown) ask(ctx context.Context, o Options, may bool) {
+	if o.Search == nil || !may {
+		return
+	}
+	u.Asked = true
+	answer, err := o.Search(ctx, strings.ToValidUTF8(u.Text[:min(len(u.Text), maxQuestion)], ""))
+	if err != nil {
+		u.Error = errorText(err)
+		return
+	}
+	u.Answer = strings.ToValidUTF8(answer[:min(len(answer), maxAnswer)], "")
+}
+
+// Finder looks for words where level 2 looks: the tree, and what earlier work has left.
+func Finder(ctx context.Context, o Options) (*lookup.Finder, error) {
+	r, err := repository(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &lookup.Finder{Tree: o.Tree, Papers: r.papers()}, nil
+}
+
+// papers are the lessons, learnings and post-mortems that level 2 has read.
+func (r *Repository) papers() (list []lookup.Paper) {
+	for _, l := range r.Lessons {
+		list = append(list, lookup.Paper{Source: lookup.Lessons, Place: "lesson " + l.ID, Text: string(l.Lesson) + reason(l)})
+	}
+	for _, e := range r.Earlier {
+		if e.Learnings != "" {
+			list = append(list, lookup.Paper{Source: lookup.Lessons, Place: e.Unit + " LEARNINGS.md", Text: e.Learnings})
+		}
+		if e.PostMortem != "" {
+			list = append(list, lookup.Paper{Source: lookup.PostMortems, Place: cmp.Or(e.Unit, "-") + " " + e.PostMortem, Text: e.LastWords})
+		}
+	}
+	return list
+}
+
+// reason is what became of a lesson, where that says more.
+func reason(l lesson.Lesson) string {
+	if l.Reason == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %s)", l.Status, l.Reason)
+}

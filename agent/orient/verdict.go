@@ -1,0 +1,108 @@
+package orient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
+)
+
+// maxTailLines is how many of the last lines of a failed command's output are looked for:
+// there it says what is wrong.
+const maxTailLines = 6
+
+// verdicts are what the newest verdict on the task's work says is not met: what whoever goes
+// on does not know yet. None is no trouble.
+func verdicts(ctx context.Context, o Options) ([]Question, error) {
+	r, err := recordsOf(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	tips, err := r.repo.Refs(ctx, record.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	var own []unitTip
+	for _, tip := range tips {
+		if id, err := record.ParseRef(tip.Name); err == nil && id.Directive == o.Task {
+			own = append(own, unitTip{id: id, tip: tip.ID})
+		}
+	}
+	slices.SortFunc(own, func(a, b unitTip) int { return cmp.Compare(b.id.K, a.id.K) })
+	batch := r.repo.Batch(ctx)
+	defer batch.Close()
+	for _, u := range own {
+		v, err := newestVerdict(batch, u)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err == nil && v != nil {
+			return failures(u.id, v), nil
+		}
+	}
+	return nil, nil
+}
+
+// newestVerdict is that of a unit's record, nil for none.
+func newestVerdict(batch *git.Batch, u unitTip) (*loop.Verdict, error) {
+	dir := u.tip + ":" + loop.Dir(u.id.Directive)
+	_, data, err := batch.Read(dir, maxArtifact)
+	if errors.Is(err, git.ErrMissing) || err != nil {
+		return nil, err
+	}
+	entries, err := git.ParseTree(data)
+	if err := git.Forgive(err); err != nil {
+		return nil, err
+	}
+	var iterations []int
+	for _, e := range entries {
+		if number, ok := strings.CutPrefix(e.Name, "iter_"); ok {
+			n, _ := strconv.Atoi(number)
+			iterations = append(iterations, n)
+		}
+	}
+	slices.Sort(iterations)
+	for _, n := range slices.Backward(iterations) {
+		_, data, err := batch.Read(fmt.Sprintf("%s/iter_%d/verdict.json", dir, n), loop.MaxVerdict)
+		if errors.Is(err, git.ErrMissing) {
+			continue // it was given up before there was one
+		}
+		if err != nil {
+			return nil, err
+		}
+		list, err := loop.ParseVerdicts(data)
+		if err != nil || len(list) == 0 {
+			return nil, err
+		}
+		return &list[len(list)-1], nil
+	}
+	return nil, nil
+}
+
+// failures are the commands of a verdict that failed, with the end of what they said.
+func failures(unit uow.ID, v *loop.Verdict) (list []Question) {
+	outcomes := append([]loop.Outcome(nil), v.Criteria...)
+	for _, o := range []*loop.Outcome{v.ResidualRun, v.Suite, v.Validate} {
+		if o != nil {
+			outcomes = append(outcomes, *o)
+		}
+	}
+	for _, o := range outcomes {
+		if o.Met && o.ExitCode == 0 {
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(o.Tail), "\n")
+		end := strings.Join(lines[max(0, len(lines)-maxTailLines):], "\n")
+		list = append(list, Question{From: fmt.Sprintf("the verdict on iteration %d of %s", v.Iteration, unit),
+			Text: strings.TrimSpace(cmp.Or(o.Criterion, o.Command) + "\n" + o.Trouble + "\n" + end)})
+	}
+	return list
+}
