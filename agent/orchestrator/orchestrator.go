@@ -21,9 +21,9 @@ import (
 	"git-ward/agent/session"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
-	"git-ward/agent/survey"
 	"git-ward/agent/task"
 	"git-ward/agent/tool"
+	"git-ward/agent/web"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
@@ -204,15 +204,14 @@ func (r *run) mend(ctx context.Context, failed *stop.Stop) (request, error) {
 // model what the repository knows.
 func (r *run) orient(ctx context.Context, first bool) error {
 	name := r.deps.Directive.Name()
-	if err := survey.Refresh(ctx, r.tree); err != nil {
-		r.deps.Log.Warn().Err(err).Msg("the index of symbols is not up to date")
-	}
-	report, err := task.Start(ctx, name, orient.Options{
+	begun, err := task.Begin(ctx, r.deps.Directive, orient.Options{
 		Tree: r.tree, Getenv: r.deps.Getenv, Unit: r.deps.Work.Record.Unit().String(), Bare: r.deps.Bare,
+		Search: web.Asker(r.deps.Config.Search.URL),
 	}, r.activity)
 	if err != nil {
 		return err
 	}
+	report := begun.Report
 	if report.Failed() {
 		why := errors.New(strings.Join(report.Problems, "; "))
 		if err := r.states.fire("orientation_failed", why); err != nil {
@@ -223,18 +222,11 @@ func (r *run) orient(ctx context.Context, first bool) error {
 	if err := r.states.fire("orientation_succeeded", nil); err != nil || !first {
 		return err
 	}
-	known := task.Query(ctx, r.tree, r.deps.Bare, r.deps.Directive.Raw)
-	if err := known.Log(name, r.activity); err != nil {
-		return err
-	}
 	guidance, err := orient.Guidance(ctx, r.tree)
 	if err != nil {
 		return err
 	}
-	var text strings.Builder
-	report.WriteText(&text)
-	text.WriteString("\n" + guidance)
-	r.deps.Session.Tell("", "# Orientation\n\n"+text.String()+"\n"+known.Text()+"\n"+askForPlan(name, r.paper(r.path), r.paper(researchPath(name))))
+	r.deps.Session.Tell("", "# Orientation\n\n"+begun.Text()+"\n"+guidance+"\n"+askForPlan(name, r.paper(r.path), r.paper(researchPath(name))))
 	return nil
 }
 

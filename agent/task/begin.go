@@ -49,10 +49,8 @@ func begin(ctx context.Context, id, text string, o orient.Options, log *activity
 	return b, b.Known.Log(id, log)
 }
 
-// Text is what a prompt shows of it.
-func (b *Begun) Text() string {
-	return "# Orientation\n\n" + b.Report.Text() + "\n" + b.Known.Text()
-}
+// Text is what a prompt shows of it, without a heading of its own.
+func (b *Begun) Text() string { return b.Report.Text() + "\n" + b.Known.Text() }
 
 // about are a directive's words without its options.
 func about(d comms.Directive) string {
