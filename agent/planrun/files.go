@@ -154,11 +154,8 @@ func (u *run) change(p point, path string) (string, error) {
 }
 
 func (u *run) rename(p point) (string, error) {
-	words := strings.Fields(p.Args)
-	if len(words) != 2 {
-		return "", fmt.Errorf("rename_file takes two paths")
-	}
-	old, name := u.place(p, plan.Fill(words[0], p.files)), u.place(p, plan.Fill(words[1], p.files))
+	old, name := p.RenameArgs()
+	old, name = u.place(p, plan.Fill(old, p.files)), u.place(p, plan.Fill(name, p.files))
 	root, err := u.openRoot(old, name)
 	if err != nil {
 		return "", err

@@ -52,10 +52,10 @@ func (r *Runner) controlled(ctx context.Context) error {
 // (CONF-1), as of a commit or as the Runner says; on the branch of a person who has no
 // registry of his own the same.
 func (r *Runner) lintOf(batch *git.Batch, t trees, at string) (*plan.Linter, error) {
-	control := &commitTree{commit: cmp.Or(at, r.Control), batch: batch}
-	work := &commitTree{commit: t.work, batch: batch}
+	control := newCommitTree(cmp.Or(at, r.Control), batch)
+	work := newCommitTree(t.work, batch)
 	if t.papers != "" {
-		return plan.NewRecordLinter(&commitTree{commit: t.papers, batch: batch}, work, control), nil
+		return plan.NewRecordLinter(newCommitTree(t.papers, batch), work, control), nil
 	}
 	kind, err := work.Kind(plan.RegistryPath)
 	if kind == plan.Missing && err == nil {

@@ -2,7 +2,6 @@ package planrun
 
 import (
 	"context"
-	"strings"
 
 	"git-ward/internal/worktree"
 	"git-ward/protocols/plan"
@@ -27,7 +26,8 @@ func (u *run) stage(ctx context.Context, p point) error {
 	}
 	words := []string{p.Args}
 	if p.Tool == plan.RenameFile {
-		words = strings.Fields(p.Args)
+		old, name := p.RenameArgs()
+		words = []string{old, name}
 	}
 	var paths []string
 	for _, word := range words {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"os"
-	"path"
-	"strings"
 
 	"git-ward/internal/git"
 	"git-ward/protocols/plan"
@@ -15,10 +13,10 @@ import (
 const maxTree = 16 << 20
 
 // commitTree is the tree of a commit, as plans are read from it.
-type commitTree struct {
-	commit      string
-	batch       *git.Batch
-	directories map[string]map[string]git.Mode // by path, as they are read
+type commitTree struct{ git.Files }
+
+func newCommitTree(commit string, batch *git.Batch) *commitTree {
+	return &commitTree{git.Files{Commit: commit, Batch: batch}}
 }
 
 // Kind says what a path of the tree names.
@@ -26,46 +24,15 @@ func (t *commitTree) Kind(name string) (plan.Kind, error) {
 	if name == "." {
 		return plan.Folder, nil
 	}
-	parent, base := path.Split(name)
-	directory, err := t.directory(strings.TrimSuffix(parent, "/"))
-	if err != nil {
+	switch e, ok, err := t.Entry(name); {
+	case err != nil || !ok:
 		return plan.Missing, err
-	}
-	switch mode, ok := directory[base]; {
-	case !ok:
-		return plan.Missing, nil
-	case mode == git.ModeDir:
+	case e.IsDir():
 		return plan.Folder, nil
-	case mode == git.ModeFile || mode == git.ModeExec:
+	case e.IsRegular():
 		return plan.File, nil
 	}
 	return plan.Other, nil
-}
-
-// directory reads the modes of what is in a directory, empty where there is none.
-func (t *commitTree) directory(name string) (map[string]git.Mode, error) {
-	if directory, ok := t.directories[name]; ok {
-		return directory, nil
-	}
-	directory := map[string]git.Mode{}
-	o, data, err := t.batch.Read(t.commit+":"+name, maxTree)
-	if err != nil && !errors.Is(err, git.ErrMissing) {
-		return nil, err
-	}
-	if err == nil && o.Kind == "tree" {
-		entries, err := git.ParseTree(data)
-		if err := git.Forgive(err); err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			directory[e.Name] = e.Mode
-		}
-	}
-	if t.directories == nil {
-		t.directories = map[string]map[string]git.Mode{}
-	}
-	t.directories[name] = directory
-	return directory, nil
 }
 
 // ReadFile reads a regular file of the tree.
@@ -73,7 +40,7 @@ func (t *commitTree) ReadFile(name string, limit int64) ([]byte, error) {
 	if kind, err := t.Kind(name); err != nil || kind != plan.File {
 		return nil, cmp.Or(err, os.ErrNotExist)
 	}
-	_, data, err := t.batch.Read(t.commit+":"+name, limit)
+	_, data, err := t.Batch.Read(t.Commit+":"+name, limit)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
 		return nil, plan.ErrTooLarge

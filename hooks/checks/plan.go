@@ -51,11 +51,15 @@ func judgePlans(pass *Pass, t *walk.Tip) error {
 	}
 	linters := map[string]*plan.Linter{} // by tree
 	for _, c := range changed {
-		tree := cmp.Or(brought[c.Path], t.Commit.Tree)
+		came := brought[c.Path]
+		tree := cmp.Or(came.tree, t.Commit.Tree)
 		if linters[tree] == nil {
 			linters[tree] = newLinter(pass, t, tree)
 		}
 		found, err := linters[tree].Lint(c.Path)
+		if err == nil && plan.AboutFiles(found) && came.commit != "" {
+			found, err = lintBefore(pass, t, c, came)
+		}
 		if err != nil {
 			return err
 		}
@@ -94,9 +98,12 @@ func since(pass *Pass, t *walk.Tip, most int, but string) (ids []string, err err
 	return ids, err
 }
 
-// bringing are the trees in which changed plans came as the tip has them, before their steps
-// did what they do, by the plans' paths; one that is not found is left out.
-func bringing(pass *Pass, t *walk.Tip, changed []walk.Change) (trees map[string]string, err error) {
+// arrival is where a plan came as a tip has it.
+type arrival struct{ commit, tree string }
+
+// bringing are the commits with which changed plans came as the tip has them, before their
+// steps did what they do, by the plans' paths; one that is not found is left out.
+func bringing(pass *Pass, t *walk.Tip, changed []walk.Change) (came map[string]arrival, err error) {
 	commits, err := since(pass, t, maxSince, "")
 	if err != nil {
 		return nil, err
@@ -105,7 +112,7 @@ func bringing(pass *Pass, t *walk.Tip, changed []walk.Change) (trees map[string]
 	for _, c := range changed {
 		wanted[c.Path] = c.New.ID
 	}
-	trees = map[string]string{}
+	came = map[string]arrival{}
 	for _, id := range commits {
 		if len(wanted) == 0 {
 			break
@@ -120,7 +127,7 @@ func bringing(pass *Pass, t *walk.Tip, changed []walk.Change) (trees map[string]
 		}
 		err = pass.Repo.Compare(parents, commit.Tree, func(c walk.Change) error {
 			if wanted[c.Path] == c.New.ID && isPlan(c) {
-				trees[c.Path] = commit.Tree
+				came[c.Path] = arrival{id, commit.Tree}
 				delete(wanted, c.Path)
 			}
 			return nil
@@ -129,7 +136,7 @@ func bringing(pass *Pass, t *walk.Tip, changed []walk.Change) (trees map[string]
 			return nil, err
 		}
 	}
-	return trees, nil
+	return came, nil
 }
 
 // treesOf are the trees of a commit's first parents.

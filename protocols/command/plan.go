@@ -116,7 +116,7 @@ func (t *Tree) plans(ctx context.Context, env *cli.Env, args []string) (paths []
 func (t *Tree) lint(ctx context.Context, paths []string, all bool) (found []diag.Diagnostic, err error) {
 	l := t.Linter(ctx)
 	for _, path := range paths {
-		some, err := l.Lint(path)
+		some, err := t.lintPlan(ctx, l, path)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func planAnalyze(ctx context.Context, env *cli.Env) error {
 		if err != nil {
 			return err
 		}
-		found, err := l.Lint(path)
+		found, err := t.lintPlan(ctx, l, path)
 		if err != nil {
 			return err
 		}
@@ -321,7 +321,7 @@ func planList(ctx context.Context, env *cli.Env) error {
 	l := t.Linter(ctx)
 	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	for _, e := range r.Entries {
-		line, err := t.describe(l, e)
+		line, err := t.describe(ctx, l, e)
 		if err != nil {
 			return err
 		}
@@ -349,7 +349,7 @@ func planList(ctx context.Context, env *cli.Env) error {
 }
 
 // describe says of an entry what its plan is, or what is wrong with it.
-func (t *Tree) describe(l *plan.Linter, e plan.Entry) (listed, error) {
+func (t *Tree) describe(ctx context.Context, l *plan.Linter, e plan.Entry) (listed, error) {
 	line := listed{Name: e.Name, Analysis: plan.Analysis{Path: e.Path}}
 	if kind, err := t.Kind(e.Path); err != nil || kind != plan.File {
 		line.Fault = "there is no such file"
@@ -358,7 +358,7 @@ func (t *Tree) describe(l *plan.Linter, e plan.Entry) (listed, error) {
 	if strings.HasSuffix(e.Path, ".udc") {
 		return line, nil
 	}
-	found, err := l.Lint(e.Path)
+	found, err := t.lintPlan(ctx, l, e.Path)
 	if err != nil {
 		return line, err
 	}

@@ -69,13 +69,17 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 		if strings.TrimSpace(s.Text()) == "" {
 			fault(RuleArgument, s.Tool+" says nothing", usage)
 		}
-		if s.Tool == Bash && strings.Contains(s.Text(), "ward task close") && s.Closes() == "" {
+		if s.Tool == Bash && closesBadly(s) {
 			fault(RuleArgument, "the closing command is not recognized", "write it alone in its step: run_in_bash_session git ward task close --task-id ID")
 		}
 		return
 	case s.Args == "" && tool.args != aFolder:
 		fault(RuleArgument, s.Tool+" lacks its argument", usage)
 		return
+	}
+	switch tool.args {
+	case onePath, aFolder, aGlob, aCallee:
+		s.Args = plainArgument(s.Args)
 	}
 	switch tool.args {
 	case onePath, aFolder:
@@ -85,17 +89,17 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 		}
 		p.inside(fault, s.Args)
 	case twoPaths:
-		words := strings.Fields(s.Args)
-		if len(words) != 2 {
-			fault(RuleArgument, fmt.Sprintf("%s has %d words where the old and the new path belong", s.Tool, len(words)), usage+"; paths with blanks are renamed by git mv in run_in_bash_session")
+		old, name := s.RenameArgs()
+		if name == "" {
+			fault(RuleArgument, fmt.Sprintf("%s has %d words where the old and the new path belong", s.Tool, len(strings.Fields(s.Args))), usage+"; a path with blanks stands in quotes: rename_file 'old name.md' new.md")
 			return
 		}
-		p.inside(fault, words[0])
-		p.inside(fault, words[1])
-		if words[0] == words[1] {
+		p.inside(fault, old)
+		p.inside(fault, name)
+		if old == name {
 			fault(RuleArgument, "the old and the new path are the same", usage)
 		}
-		s.Args = words[0] + " " + words[1]
+		s.Args = quoted(old) + " " + quoted(name)
 	case aPattern:
 		pattern, in := s.GrepArgs()
 		if len(pattern) > maxPattern {
@@ -122,6 +126,13 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 			p.inside(fault, s.Args)
 		}
 	}
+}
+
+// closesBadly reports a command that is meant to close the task, and does something else
+// besides.
+func closesBadly(s *Step) bool {
+	text := s.Text()
+	return (strings.Contains(text, "ward task close") || strings.Contains(text, sourceTool+" close")) && s.Closes() == ""
 }
 
 // inside reports a path that does not stay in the tree.
@@ -158,12 +169,16 @@ func BadPath(p string) string {
 }
 
 // GrepArgs splits the arguments of grep: a regular expression, and the path that
-// is searched, "" for all.
+// is searched, "" for all. One pair of quotes around the whole pattern does not count.
 func (s *Step) GrepArgs() (pattern, in string) {
+	pattern = s.Args
 	if at := strings.LastIndex(s.Args, " -- "); at >= 0 {
-		return strings.TrimRight(s.Args[:at], " \t"), strings.TrimLeft(s.Args[at+4:], " \t")
+		pattern, in = strings.TrimRight(s.Args[:at], " \t"), plainArgument(strings.TrimLeft(s.Args[at+4:], " \t"))
 	}
-	return s.Args, ""
+	if isQuoted(pattern) && strings.Count(pattern, pattern[:1]) == 2 {
+		pattern = pattern[1 : len(pattern)-1]
+	}
+	return pattern, in
 }
 
 // placeholders reports those of loops that are not around the step.

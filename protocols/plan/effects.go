@@ -21,6 +21,7 @@ type need struct {
 	path  string
 	there bool
 	by    string // "plan:line: tool"
+	step  *Step  // that has it
 }
 
 // fact is what is known of a file.
@@ -82,7 +83,7 @@ func (t *tracker) step(s *Step, loops int) error {
 		}
 		return nil
 	case RenameFile:
-		old, name, _ := strings.Cut(s.Args, " ")
+		old, name := s.RenameArgs()
 		if BadPath(old) != "" || BadPath(name) != "" {
 			return nil
 		}
@@ -180,6 +181,7 @@ func (t *tracker) list(s *Step) error {
 		return err
 	case kind == Folder:
 		t.folders[s.Args] = true
+	case kind == Missing && t.linter.hadFolder(s.Args):
 	case kind == Missing:
 		t.report(s, RuleMissing, s.Args+" does not exist", "create a file in it in an earlier step, or mend the path")
 	default:
@@ -246,7 +248,7 @@ func (t *tracker) use(s *Step, path string, loops int, ends bool) error {
 	if ends && loops > 0 {
 		t.again(s, path)
 	}
-	return t.require(s, need{path, true, ""}, "")
+	return t.require(s, need{path, true, "", s}, "")
 }
 
 func (t *tracker) create(s *Step, path string, loops int, how string) error {
@@ -256,7 +258,7 @@ func (t *tracker) create(s *Step, path string, loops int, how string) error {
 	if loops > 0 {
 		t.again(s, path)
 	}
-	err := t.require(s, need{path, false, ""}, "")
+	err := t.require(s, need{path, false, "", s}, "")
 	if err == nil {
 		err = t.under(s, path)
 	}
@@ -293,6 +295,12 @@ func (t *tracker) require(s *Step, n need, via string) error {
 		return nil
 	}
 	kind, err := t.linter.tree.Kind(n.path)
+	if err == nil && n.there != (kind == File) && (n.there || kind != Missing) {
+		var met bool
+		if met, err = t.linter.met(n); met {
+			return nil
+		}
+	}
 	switch {
 	case err != nil:
 		return err

@@ -63,6 +63,8 @@ const (
 // all plans of a tree reads each of them once. It is not for concurrent use.
 type Linter struct {
 	tree     Tree // that steps work in
+	earlier  []Tree
+	ran      bool
 	sources  Tree // of the plans' texts and of the registry
 	machines func(path string) ([]byte, error)
 	registry *Registry

@@ -155,29 +155,16 @@ func (s *Step) Command() string {
 }
 
 // Closes is the task id when the step runs `git ward task close --task-id ID` and
-// nothing else, and "" otherwise.
+// nothing else, or the source's `fdc_cli.py close`; "" otherwise. Quotes are a shell's.
 func (s *Step) Closes() string {
-	if s.Tool != Bash || !strings.Contains(s.Text(), "close") {
+	if s.Tool != Bash || !strings.Contains(s.Text(), "close") || len(s.Text()) > maxClosing {
 		return ""
 	}
-	words := strings.Fields(s.Text())
-	if len(words) > 0 && words[0] == "git-ward" {
-		words = append([]string{"git", "ward"}, words[1:]...)
-	}
-	if len(words) < 5 || strings.Join(words[:4], " ") != "git ward task close" {
-		return ""
-	}
-	id, joined := strings.CutPrefix(words[4], "--task-id=")
-	if !joined && words[4] == "--task-id" && len(words) == 6 {
-		id = words[5]
-	} else if !joined || len(words) != 5 {
-		return ""
-	}
-	if !IsName(id) {
-		return ""
-	}
-	return id
+	return closing(s.Text())
 }
+
+// maxClosing is more than any closing command has, in bytes.
+const maxClosing = 4 << 10
 
 // Evidence is what the comments before the step cite for it.
 func (s *Step) Evidence() []string {
