@@ -100,7 +100,7 @@ func TestEnds(t *testing.T) {
 				c.make(s)
 			}
 			if how, r := s.ends(); how != c.want || int(s.journal.Last().Iteration) != c.begun {
-				t.Errorf("%s after %d iterations, want %s after %d\n%s", how, s.journal.Last().Iteration, c.want, c.begun, r.Words())
+				t.Errorf("%s after %d iterations, want %s after %d\n%s", how, s.journal.Last().Iteration, c.want, c.begun, r.Outcome())
 			}
 			if way := strings.Fields(s.way()); !strings.HasPrefix(c.want, way[len(way)-1]) {
 				t.Errorf("the machine ends in %s", way[len(way)-1])

@@ -81,7 +81,8 @@ func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision)
 	if d.Reason == loop.BackpressureSignal {
 		out.Signals = r.pressing(ctx, d)
 	}
-	out.Rung, missing = r.rung(ctx, out.History)
+	out.Verdict = r.lastVerdict(ctx)
+	out.Rung, missing = r.rung(ctx, out.Verdict, out.History)
 	return out, missing, nil
 }
 
@@ -142,18 +143,27 @@ func (r *run) pressing(ctx context.Context, d loop.Decision) []loop.Signal {
 	return []loop.Signal{{Kind: loop.UserInterrupt, Detail: d.Words}}
 }
 
+// lastVerdict is the host's on the last claim, nil for none: also on one that the loop did
+// not wait for to its end.
+func (r *run) lastVerdict(ctx context.Context) *loop.Verdict {
+	claim := r.deps.Journal.Claimed()
+	if r.past.last == nil || r.past.last.Commit == "" || claim == nil {
+		return nil
+	}
+	v, err := r.deps.Verdict(ctx, r.past.last.Commit, claim.Hash)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
 // rung is what the evidence reaches, computed and never copied from the target, and
 // what is missing for the next one.
-func (r *run) rung(ctx context.Context, history []loop.Residual) (int, []string) {
+func (r *run) rung(ctx context.Context, v *loop.Verdict, history []loop.Residual) (int, []string) {
 	if r.past.last == nil {
 		return 0, nil
 	}
-	e := loop.RungEvidence{Certificate: *r.past.last, History: history}
-	if claim := r.deps.Journal.Claimed(); e.Certificate.Commit != "" && claim != nil {
-		if v, err := r.deps.Verdict(ctx, e.Certificate.Commit, claim.Hash); err == nil {
-			e.Verdict = v
-		}
-	}
+	e := loop.RungEvidence{Certificate: *r.past.last, Verdict: v, History: history}
 	if r.past.newest != nil {
 		e.Complete = loop.CheckChain(r.past.newest.Path, r.evidence(ctx).read, nil) == nil
 	}

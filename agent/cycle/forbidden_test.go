@@ -119,7 +119,7 @@ func TestForbidden(t *testing.T) {
 			}
 			how, r := s.ends()
 			if how != c.want {
-				t.Errorf("%s, want %s\n%s", how, c.want, r.Words())
+				t.Errorf("%s, want %s\n%s", how, c.want, r.Outcome())
 			}
 			// The log of the recovery's transition has its reason, the activity log has its end.
 			if status := string(r.Status); !strings.HasSuffix(s.way(), " "+status) || !strings.Contains(s.log.String(), `"to":"`+status+`","why":"`) {

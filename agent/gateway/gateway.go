@@ -45,32 +45,37 @@ type Account struct {
 
 // ReadAccount asks the gateway that serves a model's base URL, such as
 // "http://127.0.0.1:8080/anthropic".
-func ReadAccount(ctx context.Context, base string) (Account, error) {
-	var a Account
+func ReadAccount(ctx context.Context, base string) (a Account, err error) {
+	err = ask(ctx, base, &url.URL{Path: accountPath}, &a)
+	return a, err
+}
+
+// ask reads one of the gateway's own answers.
+func ask(ctx context.Context, base string, path *url.URL, into any) error {
 	u, err := url.Parse(base)
 	if err != nil {
-		return a, err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.ResolveReference(&url.URL{Path: accountPath}).String(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.ResolveReference(path).String(), nil)
 	if err != nil {
-		return a, err
+		return err
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy stands before the gateway
 	response, err := client.Do(request)
 	if err != nil {
-		return a, err
+		return err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return a, fmt.Errorf("the gateway's account: status %d", response.StatusCode)
+		return fmt.Errorf("the gateway's %s: status %d", path.Path, response.StatusCode)
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxBytes))
 	if err != nil {
-		return a, err
+		return err
 	}
-	return a, json.Unmarshal(data, &a)
+	return json.Unmarshal(data, into)
 }
 
 // SpentSince is why the budget has nothing left for the program that ran since an

@@ -124,16 +124,11 @@ func question(directive string, missing []string) string {
 	return text + "\nAn edit of " + directive + " is the answer: it is taken up again then."
 }
 
-// report puts the halting report into COMMS.md in words.
+// report puts the halting report into COMMS.md, in words.
 func (r *unitRun) report(ctx context.Context, report *loop.Report) error {
-	text := report.Words()
-	if report.Status != loop.ExitNeedInfo {
-		next, err := r.next(ctx, report.Status)
-		if err != nil {
-			return err
-		}
-		text = paragraphs(text, fmt.Sprintf("Unit %s. %s holds the work, %s what led there. %s",
-			r.unit.journal.ID, r.work.Branch, r.work.Record.Ref(), next), r.lessons)
+	ending, err := r.told(ctx, report)
+	if err != nil {
+		return err
 	}
 	tell := r.deps.store.Report
 	if r.unit.journal.Forked() { // the text has a report already, of the unit before
@@ -141,30 +136,20 @@ func (r *unitRun) report(ctx context.Context, report *loop.Report) error {
 			return r.deps.store.ReportOnce(ctx, r.unit.journal.ID.String()+" "+r.unit.last().Hash[:12], n)
 		}
 	}
-	err := tell(ctx, comms.NewReport{Time: time.Now(), Directive: r.unit.directive.Name(), DirectiveHash: r.unit.directive.Hash(),
-		Status: comms.Status(report.Status), Text: text})
+	n := comms.NewReport{Time: time.Now(), Directive: r.unit.directive.Name(), DirectiveHash: r.unit.directive.Hash(), Status: comms.Status(report.Status), Text: ending.Text()}
+	err = tell(ctx, n)
+	if refused := stop.As(err, stop.Refused); refused != nil && ending.Said != "" {
+		// It may be for the worker's words, such as a secret; without a report nobody
+		// would know that the unit ended (WORK-2).
+		r.log.Warn().Str("findings", refused.Output).Msg("the report was refused; once more without the worker's words")
+		ending.Said = "(what it said was refused by the gate, and is left out)"
+		n.Text = ending.Text()
+		err = tell(ctx, n)
+	}
 	if err == nil {
 		r.log.Info().Str("status", string(report.Status)).Msg("reported")
 	}
 	return err
-}
-
-// next says in the report how the work is looked at and, where it converged, comes into
-// the project, or that it is there: a run that was killed may have merged it.
-func (r *unitRun) next(ctx context.Context, status loop.Status) (string, error) {
-	if r.unmerged != "" {
-		return r.unmerged, nil
-	}
-	if claim := r.unit.last().Claim; claim != nil {
-		if taken, err := r.deps.store.Taken(ctx, claim.Commit); taken || err != nil {
-			return "It is in " + r.deps.config.Control.Project + ".", err
-		}
-	}
-	name := r.unit.directive.Name()
-	if status != loop.ExitConverged {
-		return fmt.Sprintf("`git ward review %s` shows it.", name), nil
-	}
-	return fmt.Sprintf("`git ward review %s` shows it, `git ward take %s` takes it.", name, name), nil
 }
 
 // afterwards reports a unit that ended without one: a run was killed in between,

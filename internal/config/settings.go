@@ -157,6 +157,17 @@ type Price struct {
 	Output     string `toml:"output"`
 	CacheRead  string `toml:"cache_read"`
 	CacheWrite string `toml:"cache_write"`
+	Date       string `toml:"date"` // of the price, such as 2026-11-01; "" for unknown
+}
+
+// PricesOf is the oldest day of a price table, "" where it says none.
+func PricesOf(table []Price) (day string) {
+	for _, p := range table {
+		if p.Date != "" && (day == "" || p.Date < day) {
+			day = p.Date
+		}
+	}
+	return day
 }
 
 // Duration is a time.Duration written as "90s".

@@ -142,19 +142,7 @@ func (c *comparer) changes(from, to string, paper func(path string) bool) (list 
 	return list, papers, nil
 }
 
-func kind(e git.Entry) review.Kind {
-	switch e.Mode {
-	case git.ModeSymlink:
-		return review.Link
-	case git.ModeGitlink:
-		return review.Submodule
-	case git.ModeExec:
-		return review.Program
-	case 0:
-		return ""
-	}
-	return review.File
-}
+func kind(e git.Entry) review.Kind { return review.KindOf(uint32(e.Mode)) }
 
 // size is a blob's, in bytes; 0 where there is none.
 func size(batch *git.Batch, e git.Entry) int64 {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
@@ -305,6 +306,7 @@ func (c *comparer) metered(cost *review.Cost, directive string) error {
 			tokens += n
 		}
 		cost.Tokens, cost.Money, cost.Estimated = &tokens, &account.Used.Cost, account.Estimated
+		cost.Prices = config.PricesOf(c.settings.Prices)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ var coverage = []struct{ section, code, tests string }{
 	{"13 exact arithmetic", "Residual ParseResidual", "TestNoFloats TestTraps TestCompare TestEveryFileFits"},
 	{"14 predicates", "Declaration.Missing Artifacts.Empty Diverges Limits.Exhausted Decide", "TestMissing TestDivergence TestOrderOfExits"},
 	{"15 review: declared type, replays, links, budgets", "Certify Rung Entry.Check Violations", "TestReplayedVerdict TestJudge TestLearnings"},
-	{"16 output contracts", "Report.Check NewReport Report.Words", "TestNoCertificateWithoutVerdict TestExits"},
+	{"16 output contracts", "Report.Check NewReport Report.Outcome", "TestNoCertificateWithoutVerdict TestExits"},
 	{"17 never worse", "ForbiddenStates", "TestForbiddenStates"},
 	{"18 new rules bring a detector and a recovery", "Forbidden", "TestForbiddenStates"},
 }

@@ -238,7 +238,7 @@ func TestNoCertificateWithoutVerdict(t *testing.T) {
 			if problems := r.Check(); len(problems) > 0 {
 				t.Fatalf("%s: %v", status, problems)
 			}
-			if r.Words() == "" || status != ExitConverged && rung != 0 {
+			if r.Outcome() == "" || status != ExitConverged && rung != 0 {
 				t.Fatalf("%s with rung %d", status, rung)
 			}
 			data, err := Encode(r)

@@ -41,6 +41,7 @@ type Report struct {
 	RungAchieved  int                 `json:"verification_rung_achieved"`
 	Profile       Profile             `json:"profile"`
 	History       []Residual          `json:"residual_history_decimal_strings"`
+	Cause         Cause               `json:"cause,omitempty"` // "" in reports of earlier versions
 	NextActions   []string            `json:"recommended_next_actions,omitempty"`
 	Additions     []string            `json:"additions,omitempty"` // of the last verdict: what the work brings of what decides on it
 	Commit        string              `json:"commit,omitempty"`    // of the work, which the last verdict is on
@@ -79,6 +80,7 @@ type Outcomes struct {
 	Decision    Decision
 	State       State        // where the loop stood when it ended
 	Last        *Certificate // of the last iteration, nil before the first
+	Verdict     *Verdict     // the host's, on the last claim; nil for none
 	History     []Residual   // of all iterations
 	Best        *Certificate // of the iteration with the best residual, where the status asks for it; nil for none
 	Used        Usage
@@ -99,7 +101,7 @@ func NewReport(o Outcomes) Report {
 	directive, _, _ := strings.Cut(d.LoopID, ".")
 	r := Report{SchemaVersion: SchemaVersion, LoopID: d.LoopID, Goal: d.Goal, Status: o.Status, StopReason: o.Decision.Reason,
 		Iterations: len(o.History), Seconds: o.Used.Seconds, RungTarget: d.RungTarget, RungAchieved: o.Rung, Profile: d.Profile, History: append([]Residual{}, o.History...),
-		LearningsFinalPath: Dir(directive) + "/" + LearningsFinal, ManifestPath: Dir(directive) + "/" + ManifestFile}
+		Cause: o.cause(), NextActions: o.advice(), LearningsFinalPath: Dir(directive) + "/" + LearningsFinal, ManifestPath: Dir(directive) + "/" + ManifestFile}
 	if c := o.Last; c != nil {
 		r.Additions, r.Commit, r.Record = c.Additions, c.Commit, c.Record
 		r.Certificate = &HaltingCertificate{c.Type, c.Lane, c.Residual, c.Rp, r.History, c.Checklist}
@@ -129,8 +131,6 @@ func (r *Report) diverged(o Outcomes) {
 	good := max(0, Best(r.History[:start+1]))
 	r.DivergenceStart, r.LastGood = &start, &good
 	r.Diagnosis = or(o.Diagnosis, fmt.Sprintf("the residual grew from %s over %d iterations", r.History[start].Words(), DivergenceWindow))
-	r.NextActions = []string{"Review the guesses in the learnings for the cause.", "Edit the directive and restart with another approach.",
-		"Consider smaller steps or another residual metric."}
 }
 
 func (r *Report) exceeded(o Outcomes) {
@@ -151,16 +151,12 @@ func (r *Report) exceeded(o Outcomes) {
 	}
 	r.Best, r.Final = b, &final
 	r.NotConverged = "the budget was spent while the residual was " + final.Words()
-	r.Recommendation = "continue with a higher max_iterations, or accept the partial result"
-	r.NextActions = []string{"Increase max_iterations if the trend is good.", "Accept the partial result if its residual will do.",
-		"Declare CONVERGED with a wider R_p."}
+	r.Recommendation = r.Cause.recommendation()
 	if o.Over != "" { // no number of the directive's would have helped
 		r.NotConverged += " (" + o.Over + ")"
 		if o.Failed != "" {
 			r.NotConverged += "; " + o.Failed
 		}
-		r.Recommendation = "continue with more in [budget] of config.toml, or accept the partial result"
-		r.NextActions[0] = "See [budget] in config.toml: tokens and cost are a directive's, time is each launch's. Edit the directive to have it taken up again."
 	}
 }
 
@@ -171,10 +167,6 @@ func (r *Report) blocked(o Outcomes, directive string) {
 	if len(o.Signals) > 0 {
 		at := max(0, len(o.History)-1)
 		r.Signal, r.DetectedAt, r.Partial = o.Signals[0].Words(), &at, Dir(directive)
-	}
-	r.NextActions = []string{"Remove what is named above, then: git ward uow retry, or edit the directive."}
-	if o.Decision.Reason == ToolMissing {
-		r.NextActions = []string{"Bring the program to where commands run, launch again, then: git ward uow retry. Or edit the directive, so that its commands use what is there."}
 	}
 }
 
@@ -232,49 +224,38 @@ func (r Report) Check() []string {
 	return list
 }
 
-// Words is the report for COMMS.md, in the words that a PM reads.
-func (r Report) Words() string {
-	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	if len(r.Additions) > 0 {
-		say("Look first at what the work brings of what decides on it: %s.", diag.Clean(strings.Join(r.Additions, ", ")))
-	}
+// Outcome is how the loop ended, in a sentence that a PM reads first.
+func (r Report) Outcome() string {
+	after := diag.Count(r.Iterations, "iteration")
 	switch r.Status {
 	case ExitConverged:
-		say("Done: %s after %s (%s, %s).", map[bool]string{true: "every criterion is met", false: "the residual is below its tolerance"}[r.Certificate != nil && r.Certificate.Type == Exact],
-			diag.Count(r.Iterations, "iteration"), r.lane(), RungWords(r.RungAchieved))
-	case ExitDiverged:
-		say("Stopped: the residual grew three times in a row, from iteration %d on. %s", deref(r.DivergenceStart), r.Diagnosis)
-	case ExitBudgetExceeded:
-		say("Stopped: the budget is spent after %s (%s): %s.", diag.Count(r.Iterations, "iteration"), r.StopReason, r.NotConverged)
-	case ExitBlocked:
-		say("Blocked (%s) at %s: %s", r.StopReason, r.LastState, r.Failed)
+		what := "the residual is below its tolerance"
+		if r.Certificate != nil && r.Certificate.Type == Exact {
+			what = "every criterion is met"
+		}
+		return fmt.Sprintf("Done: %s after %s (%s, %s).", what, after, r.lane(), RungWords(r.RungAchieved))
 	case ExitNeedInfo:
 		if r.Iterations > 0 {
-			say("Nobody but you can say whether this is done: the directive lacks the line `%s`.", strings.Join(r.Missing, ", "))
-		} else {
-			say("I cannot begin without: %s.", strings.Join(r.Missing, ", "))
+			return fmt.Sprintf("Nobody but you can say whether this is done: the directive lacks the line `%s`.", strings.Join(r.Missing, ", "))
 		}
+		return fmt.Sprintf("Not begun: the directive does not say how I can tell that it is done (%s). The question below `## Questions` says what to write.", strings.Join(r.Missing, ", "))
 	}
-	if len(r.History) > 0 {
-		say("Residuals: %s", words(r.History))
+	if words, known := stopped[r.Cause]; known { // the verdict saw why, and how the loop ended follows from it
+		return fmt.Sprintf("Stopped after %s: %s.", after, words)
 	}
-	if c := r.Certificate; c != nil {
-		for _, m := range c.Checklist {
-			state := "not evaluated"
-			if m.Met != nil {
-				state = map[bool]string{true: "met", false: "not met"}[*m.Met]
-			}
-			say("- %s: %s", state, m.Criterion)
-		}
+	switch r.Status {
+	case ExitDiverged:
+		return fmt.Sprintf("Stopped: the residual grew three times in a row, from iteration %d on. %s", deref(r.DivergenceStart), r.Diagnosis)
+	case ExitBudgetExceeded:
+		return fmt.Sprintf("Stopped: the budget is spent after %s (%s): %s.", after, r.StopReason, r.NotConverged)
 	}
-	for _, a := range r.NextActions {
-		say("Next: %s", a)
-	}
-	if r.Status == ExitConverged {
-		say("%s", Caveat)
-	}
-	return b.String()
+	return fmt.Sprintf("Blocked (%s) at %s: %s", r.StopReason, r.LastState, r.Failed)
+}
+
+// stopped says of a cause that comes before the exit what it is.
+var stopped = map[Cause]string{
+	Tampered:    "the work changed what decides on it, and without that it does not pass",
+	MissingTool: "what decides could not be run, for a program is missing there; whether the work is right nobody knows",
 }
 
 func (r Report) lane() string {
@@ -282,14 +263,6 @@ func (r Report) lane() string {
 		return LaneC.Words()
 	}
 	return r.Certificate.Lane.Words()
-}
-
-func words(history []Residual) string {
-	var list []string
-	for _, h := range history {
-		list = append(list, h.Words())
-	}
-	return strings.Join(list, ", ")
 }
 
 func deref(n *int) int {

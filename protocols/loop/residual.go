@@ -110,3 +110,15 @@ func Best(history []Residual) int {
 	}
 	return best
 }
+
+// words are residuals as a list for people.
+func words(history []Residual) string {
+	var list []string
+	for _, h := range history {
+		list = append(list, h.Words())
+	}
+	return strings.Join(list, ", ")
+}
+
+// Residuals is the report's history for people, "" before the first iteration.
+func (r Report) Residuals() string { return words(r.History) }

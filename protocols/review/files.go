@@ -19,6 +19,21 @@ const (
 	Submodule Kind = "submodule"
 )
 
+// KindOf is what a mode of git's stands for; 0 is nothing.
+func KindOf(mode uint32) Kind {
+	switch mode {
+	case 0o120000:
+		return Link
+	case 0o160000:
+		return Submodule
+	case 0o100755:
+		return Program
+	case 0:
+		return ""
+	}
+	return File
+}
+
 // Change is one path that the work changes.
 type Change struct {
 	Path    diag.Untrusted `json:"path"`

@@ -67,6 +67,7 @@ type Cost struct {
 	Tokens     *int64  `json:"tokens"` // of the directive, as the host's gateway counted them
 	Money      *string `json:"money"`  // in the prices' currency, a decimal
 	Estimated  int64   `json:"estimated_calls"`
+	Prices     string  `json:"prices"` // day of the price table; "" where nobody says
 }
 
 // Criteria are a directive's criteria with what a verdict says of each, nil for none.

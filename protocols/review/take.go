@@ -40,7 +40,7 @@ func (r *Review) Obstacle(w Wanted) Obstacle {
 // unproved says what there is instead of a verdict on the commit, for the text as it
 // stands.
 func (r *Review) unproved(wanted string) Obstacle {
-	look := Obstacle{Hint: "git ward review " + r.Directive + " shows it; git merge " + r.Commit + " takes it without a verdict"}
+	look := Obstacle{Hint: "git ward review " + r.Directive + " shows it; git ward directive edit " + r.Directive + " has it worked on again"}
 	say := func(format string, args ...any) Obstacle {
 		look.Why = fmt.Sprintf(format, args...)
 		return look

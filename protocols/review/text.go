@@ -225,6 +225,9 @@ func (c Cost) Words() string {
 	}
 	if c.Money != nil {
 		money = "money " + *c.Money
+		if c.Prices != "" {
+			money += " (prices of " + c.Prices + ")"
+		}
 	}
 	list = append(list, tokens, money)
 	if c.Estimated > 0 {

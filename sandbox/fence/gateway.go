@@ -38,7 +38,7 @@ func (l *launch) openGateway() (*gateway.Gateway, error) {
 		Directive: l.payer,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,
-		Anthropic: anthropic, OpenAI: openai, Prices: prices,
+		Anthropic: anthropic, OpenAI: openai, Prices: prices, PricesOf: config.PricesOf(settings.Prices),
 		Allowlist: l.policy.Mode == firewall.Allowlist, Allow: settings.Egress.Allow, Blocked: l.policy.HostRoutes,
 		Log: l.log,
 	})

@@ -47,6 +47,7 @@ type Config struct {
 	Anthropic Provider
 	OpenAI    Provider
 	Prices    Prices
+	PricesOf  string // day of the price table, for reports; "" for unknown
 
 	// Allowlist opens the forward proxy, for the names in Allow: exact ones, or
 	// *.suffix for every name below suffix. Without it ([egress] mode =
@@ -230,6 +231,8 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 		g.proxy.connect(w, r)
 	case r.URL.IsAbs():
 		g.proxy.forward(w, r)
+	case r.URL.Path == costPath:
+		g.serveCost(w, r)
 	case r.URL.Path == accountPath:
 		g.serveAccount(w, r)
 	default:
@@ -239,6 +242,6 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		g.config.Log.Warn().Str("method", r.Method).Str("path", clip(r.URL.Path)).Msg("refused: no such path")
-		http.Error(w, "ward: this gateway serves /anthropic/v1/..., /openai/v1/... and "+accountPath, http.StatusForbidden)
+		http.Error(w, "ward: this gateway serves /anthropic/v1/..., /openai/v1/..., "+costPath+" and "+accountPath, http.StatusForbidden)
 	}
 }

@@ -1,0 +1,33 @@
+package store
+
+import (
+	"context"
+	"os"
+
+	"git-ward/internal/flock"
+	"git-ward/internal/git"
+)
+
+// maxStat is how many paths a comparison lists for a report.
+const maxStat = 20_000
+
+// Stat lists the paths in which a commit of the work differs from a base, "" for where
+// the branch left the project: as git alone compares them, whatever the work's own
+// attributes and settings say (REC-3).
+func (w *Work) Stat(ctx context.Context, base, commit string) (list []git.Difference, err error) {
+	if base == "" {
+		if base, err = w.forked(ctx); err != nil {
+			return nil, err
+		}
+	}
+	dir, lock, err := flock.Temp("", "ward-stat-", os.RemoveAll)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { os.RemoveAll(dir); lock.Close() }()
+	apart, err := git.Open(w.clone.gitDir()).Apart(dir)
+	if err != nil {
+		return nil, err
+	}
+	return apart.Compare(ctx, base, commit, maxStat)
+}

@@ -1,0 +1,211 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Cause is why a loop ended as it did, as far as what to do about it depends on it: an
+// exit alone does not say it. A tampered test and a spent budget both end
+// EXIT_BUDGET_EXCEEDED, and more iterations help only one of them (WORK-5).
+type Cause string
+
+// The causes.
+const (
+	Proved      Cause = "proved"       // a verdict proves the work
+	WithChanges Cause = "with_changes" // it does, with files that the work brings of what decides
+	NotAccepted Cause = "not_accepted" // only with such files, which the directive does not accept
+	Tampered    Cause = "tampered"     // the work changed what decides, and without that it fails
+	MissingTool Cause = "missing_tool" // a command that decides is not where it was run
+	Grew        Cause = "grew"         // residuals
+	Iterations  Cause = "iterations"   // are spent
+	Effort      Cause = "effort"       // tool calls or seconds are
+	Unpaid      Cause = "unpaid"       // tokens, money or the launch's time are
+	Pressed     Cause = "pressed"      // backpressure: a STOP, a disk, a rate limit, an outage
+	Unjudged    Cause = "unjudged"     // no verdict came
+	NothingMade Cause = "nothing_made" // the worker changed nothing
+	Undeclared  Cause = "undeclared"   // the directive does not say how its end is seen
+	Stuck       Cause = "stuck"        // anything else in the way
+)
+
+// Advice is one thing that a PM can do: a command to type, and why.
+type Advice struct{ Type, Why string }
+
+// String is the advice in a line.
+func (a Advice) String() string { return a.Type + " (" + a.Why + ")" }
+
+// exitNotFound is how a shell says that there is no such program.
+const exitNotFound = 127
+
+// NotFound is the first command of a verdict whose program was not there, nil for none.
+func (v *Verdict) NotFound() *Outcome {
+	if v == nil {
+		return nil
+	}
+	for i, o := range v.Criteria {
+		if o.ExitCode == exitNotFound {
+			return &v.Criteria[i]
+		}
+	}
+	for _, o := range []*Outcome{v.ResidualRun, v.Suite, v.Validate} {
+		if o != nil && o.ExitCode == exitNotFound {
+			return o
+		}
+	}
+	return nil
+}
+
+// cause is read off what the loop came to. What the verdict saw comes before how the
+// loop ended: a loop whose tool is missing runs out of iterations, or diverges, too.
+func (o Outcomes) cause() Cause {
+	v := o.Verdict
+	switch {
+	case o.Status == ExitConverged && o.Last != nil && len(o.Last.Additions) > 0:
+		return WithChanges
+	case o.Status == ExitConverged:
+		return Proved
+	case o.Status == ExitNeedInfo && o.Last != nil:
+		return NotAccepted
+	case o.Status == ExitNeedInfo:
+		return Undeclared
+	case v.NotFound() != nil:
+		return MissingTool
+	case o.Over != "" && o.Status == ExitBudgetExceeded:
+		return Unpaid
+	case o.Decision.Reason == BackpressureSignal:
+		return Pressed
+	case o.Decision.Reason == VerdictUnavailable:
+		return Unjudged
+	case v != nil && v.Verdict == None && len(v.Deviations)+len(v.Additions) > 0:
+		return Tampered
+	case o.Status == ExitDiverged:
+		return Grew
+	case o.Decision.Reason == MaxIters:
+		return Iterations
+	case o.Decision.Reason == MaxToolCalls:
+		return Effort
+	case o.Decision.Reason == EvidenceIncomplete:
+		return NothingMade
+	}
+	return Stuck
+}
+
+// advise is the table: by the cause what a PM can do, the likeliest first. {d} is the
+// directive, {u} its unit, {what} what the cause is about.
+var advise = map[Cause][]Advice{
+	Proved: {
+		{"git ward review {d}", "shows it"},
+		{"git ward take {d}", "takes it"},
+	},
+	WithChanges: {
+		{"git ward review {d}", "shows it, with what it changes of what decides first: {what}"},
+		{"git ward take {d}", "takes it, if that is right"},
+	},
+	NotAccepted: {
+		{"git ward directive edit {d}", "accepts what the work adds, by the line {what}, or says what is to be done without it"},
+		{"git ward review {d}", "shows what it adds"},
+	},
+	Tampered: {
+		{"git ward directive edit {d}", "the work changed what decides on it ({what}) and passes only so: say that the test is to stay, or change it yourself on the project's branch"},
+		{"git ward review {d}", "shows what it changed"},
+	},
+	MissingTool: {
+		{"{again}", "goes on once the tool is there; it is missing where the commands ran: {what}; [sandbox] programs or packages, or [verify] image, in the host's config.toml bring it, or another command decides"},
+		{"git ward review {d}", "shows what was run"},
+	},
+	Grew: {
+		{"git ward directive edit {d}", "asks for another approach, smaller steps or another residual"},
+		{"git ward review {d}", "shows what there is"},
+	},
+	Iterations: {
+		{"git ward directive edit {d}", "raises max_iterations where the residuals fall, or cuts the goal"},
+		{"git ward review {d}", "shows what there is"},
+	},
+	Effort: {
+		{"git ward directive edit {d}", "raises max_total_tool_calls or max_total_seconds, or cuts the goal"},
+		{"git ward review {d}", "shows what there is"},
+	},
+	Unpaid: {
+		{"git ward directive edit {d}", "has it taken up again, with more in [budget] of the host's config.toml: tokens and cost are a directive's, time is each launch's"},
+		{"git ward review {d}", "shows what there is"},
+	},
+	Pressed: {
+		{"git ward uow retry {u}", "goes on at once; else it is tried again by itself"},
+	},
+	Unjudged: {
+		{"git ward uow retry {u}", "asks for the verdict at once, when the launcher runs (git ward status); else it is tried again by itself"},
+	},
+	NothingMade: {
+		{"git ward uow clarify -m TEXT {u}", "says what is to be changed, and where"},
+		{"git ward directive edit {d}", "says it in the directive"},
+	},
+	Undeclared: {
+		{"git ward directive edit {d}", "says what is missing"},
+	},
+	Stuck: {
+		{"git ward uow clarify -m TEXT {u}", "says what it did not know, once what is named above is out of the way"},
+		{"git ward directive edit {d}", "says it in the directive"},
+	},
+}
+
+// Advice is what a PM can do about how the loop of a unit, such as D-1.1, ended; what is
+// what the cause is about, in a few words. A command that would go on with a unit that
+// has ended opens the next one.
+func (c Cause) Advice(unit, what string, ended bool) []Advice {
+	directive, _, _ := strings.Cut(unit, ".")
+	again := "git ward uow retry {u}"
+	if ended {
+		again = "git ward uow fork {u}"
+	}
+	fill := strings.NewReplacer("{again}", strings.ReplaceAll(again, "{u}", unit), "{d}", directive, "{u}", unit, "{what}", what)
+	list := slices.Clone(advise[c])
+	for i, a := range list {
+		list[i] = Advice{fill.Replace(a.Type), fill.Replace(a.Why)}
+	}
+	return list
+}
+
+// about is what a cause is about, for Advice.
+func (o Outcomes) about() string {
+	switch v := o.Verdict; o.cause() {
+	case WithChanges:
+		return some(o.Last.Additions)
+	case NotAccepted:
+		return "`" + o.Last.Needs + "`"
+	case Tampered:
+		return some(slices.Concat(v.Deviations, v.Additions))
+	case MissingTool:
+		return fmt.Sprintf("`%s` exits %d", v.NotFound().Command, exitNotFound)
+	}
+	return ""
+}
+
+// some are the first paths of a list, and how many there are more.
+func some(paths []string) string {
+	const most = 5
+	if len(paths) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
+	}
+	return strings.Join(paths, ", ")
+}
+
+// advice is what a report recommends.
+func (o Outcomes) advice() (list []string) {
+	failed := o.Status == ExitDiverged || o.Status == ExitBudgetExceeded
+	for _, a := range o.cause().Advice(o.Declaration.LoopID, o.about(), failed) {
+		list = append(list, a.String())
+	}
+	return list
+}
+
+// recommendation is 003's field of a spent budget (section 16).
+func (c Cause) recommendation() string {
+	switch c {
+	case Iterations, Effort:
+		return "continue with a higher number, or cut the goal"
+	case Unpaid:
+		return "continue with more in [budget] of config.toml"
+	}
+	return "more of the budget would not help: see recommended_next_actions"
+}

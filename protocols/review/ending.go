@@ -1,0 +1,175 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// Ending is how a unit's loop ended, as its report in COMMS.md tells it: who reads
+// nothing else knows what was done, what decides, what it cost and what to type (WORK-5).
+type Ending struct {
+	Report   loop.Report
+	Unit     *uow.Record // as it stands now
+	Criteria []Criterion
+	Verdict  *loop.Verdict // the host's, on the last claim; nil for none
+	Said     string        // the worker's last words; "" for none
+	Changes  []Change      // of the work, against where it left the project
+	Cost     Cost
+	Branch   string // that holds the work
+	Record   string // ref of what led there
+	Project  string // branch that has the work by now; "" while it has not
+	Unmerged string // why the agent did not merge it, though it may; "" for nothing
+	Lessons  string // what became of the lessons; "" for nothing
+}
+
+// What of an ending stands in its report: the rest is in the review.
+const (
+	maxSaid  = 4 << 10 // bytes of the worker's words
+	maxFiles = 20      // lines of the diffstat
+	maxTold  = 40      // criteria
+	tailSize = 400     // bytes of the output of a criterion that is not met
+	maxPaths = 20      // of what was added, or put back
+)
+
+// Text is the report.
+func (e Ending) Text() string {
+	var b strings.Builder
+	part := func(lines ...string) {
+		if text := strings.TrimRight(strings.Join(lines, "\n"), "\n"); text != "" {
+			b.WriteString(text + "\n\n")
+		}
+	}
+	if e.Said != "" {
+		part("The agent says:", "", diag.Indent(diag.CleanLines(diag.Cut(e.Said, maxSaid))))
+	}
+	part(diag.CleanLines(e.Report.Outcome()))
+	part(e.deviations()...)
+	part(e.work()...)
+	part(e.criteria()...)
+	part("Cost: " + e.Cost.Words() + ".")
+	part(e.Unmerged)
+	part(e.Lessons)
+	part(e.next()...)
+	if e.Report.Status == loop.ExitConverged {
+		part(loop.Caveat)
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// work is what was changed, and where it lies.
+func (e Ending) work() (lines []string) {
+	if e.Project != "" {
+		lines = append(lines, fmt.Sprintf("It is in %s.", e.Project))
+	}
+	if e.Report.Iterations == 0 && len(e.Changes) == 0 {
+		return append(lines, fmt.Sprintf("Unit %s, which changed nothing.", e.Report.LoopID))
+	}
+	lines = append(lines, fmt.Sprintf("Unit %s. %s holds the work, %s what led there.", e.Report.LoopID, e.Branch, e.Record), "", strings.ToUpper(Summary(e.Changes)[:1])+Summary(e.Changes)[1:]+".")
+	stat := Stat(e.Changes)
+	for i, line := range stat {
+		if i == maxFiles {
+			lines = append(lines, fmt.Sprintf("    and %s more", diag.Count(len(stat)-i, "file")))
+			break
+		}
+		lines = append(lines, "   "+line)
+	}
+	return lines
+}
+
+// criteria are what decides, each with its command: met, not met and not run are three
+// things.
+func (e Ending) criteria() (lines []string) {
+	for i, c := range e.Criteria {
+		if i == maxTold {
+			lines = append(lines, fmt.Sprintf("- and %d more", len(e.Criteria)-i))
+			break
+		}
+		how := c.Result
+		switch {
+		case c.Trouble != "":
+			how += " (" + c.Trouble.String() + ")"
+		case c.Result == "not met" && c.ExitCode != nil:
+			how += fmt.Sprintf(" (exit %d)", *c.ExitCode)
+		}
+		line := "- " + how + ": " + c.Text.String()
+		if c.Command != "" && !strings.Contains(c.Text.Raw(), c.Command.Raw()) {
+			line += " (`" + c.Command.String() + "`)"
+		}
+		lines = append(lines, line)
+		if tail := strings.TrimSpace(c.Tail.Lines()); tail != "" {
+			lines = append(lines, strings.TrimSuffix(diag.Indent(lastBytes(tail, tailSize)), "\n"))
+		}
+	}
+	if r := e.Report.Residuals(); r != "" {
+		lines = append(lines, "", "Residuals: "+r+".")
+	}
+	return lines
+}
+
+// lastBytes are the last whole lines of a text within a number of bytes, or the end of
+// the last one.
+func lastBytes(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	text = strings.ToValidUTF8(text[len(text)-n:], "")
+	if _, rest, ok := strings.Cut(text, "\n"); ok {
+		return rest
+	}
+	return text
+}
+
+// deviations are what the work did to what decides on it.
+func (e Ending) deviations() (lines []string) {
+	list := func(what string, paths []string) {
+		for i, path := range paths {
+			if i == maxPaths {
+				lines = append(lines, fmt.Sprintf("- and %d more", len(paths)-i))
+				return
+			}
+			lines = append(lines, "- "+what+": "+diag.Untrusted(path).String())
+		}
+	}
+	if v := e.Verdict; v != nil {
+		list("brings of what decides on it", v.Additions)
+		list("changed, and put back for the verdict", v.Deviations)
+		list("accepted by the directive", v.Accepted)
+		if v.Fence == loop.FenceNone {
+			lines = append(lines, "- judged without a fence")
+		}
+	} else {
+		list("brings of what decides on it", e.Report.Additions)
+	}
+	if len(lines) > 0 {
+		lines = append([]string{"Look first at:"}, lines...)
+	}
+	return lines
+}
+
+// next is what to type, the likeliest first. Of a unit that waits this is the command
+// that its list names, too.
+func (e Ending) next() (lines []string) {
+	if e.Project != "" {
+		return nil
+	}
+	actions := e.Report.NextActions
+	if e.Unit != nil {
+		move := e.Unit.Next()
+		switch {
+		case move == "" || len(actions) > 0 && strings.HasPrefix(actions[0], move+" ("):
+		case len(actions) > 0 && strings.HasPrefix(actions[0], "git ward uow "): // another verb of the same unit
+			_, why, _ := strings.Cut(actions[0], " (")
+			actions = append([]string{move + " (" + why}, actions[1:]...)
+		default:
+			actions = append([]string{move}, actions...)
+		}
+	}
+	for i, a := range actions {
+		lines = append(lines, map[bool]string{true: "Next: ", false: "  or: "}[i == 0]+diag.Clean(a))
+	}
+	return lines
+}

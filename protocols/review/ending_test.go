@@ -1,0 +1,148 @@
+package review
+
+import (
+	"strings"
+	"testing"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// TestEndings is the table of all ends: exit and cause, what the report's first line says
+// of it, and the command that it, `git ward uow list` and `directive list` name alike.
+// Nothing says `git merge` (WORK-5).
+func TestEndings(t *testing.T) {
+	one, unknown := loop.Residual{}, loop.Residual{}
+	one, _ = loop.ParseResidual("1")
+	declared := loop.Declaration{LoopID: "D-1.1", DirectiveHash: directive.Hash(), Goal: "make it", Profile: loop.Strict, RungTarget: 641,
+		Certificates: []string{loop.Exact}, Commands: []loop.Criterion{{Text: "it is (`true`)", Command: "true"}}}
+	judged := func(word string, change func(v *loop.Verdict)) *loop.Verdict {
+		v := verdict(word)
+		if change != nil {
+			change(v)
+		}
+		return v
+	}
+	none := judged(loop.None, nil)
+	tampered := judged(loop.None, func(v *loop.Verdict) { v.Deviations = []string{"a_test.go"} })
+	missing := judged(loop.None, func(v *loop.Verdict) { v.Criteria[0].ExitCode = 127; v.Criteria[0].Command = "make test" })
+	added := judged(loop.Exact, func(v *loop.Verdict) { v.Additions = []string{"zz_test.go"} })
+	record := func(s uow.State, reason uow.Reason) *uow.Record {
+		r := unit(s, true)
+		r.ReasonCode = reason
+		return r
+	}
+	failed, done := record(uow.Archived, "ANALYSIS_DONE"), record(uow.Archived, "ANALYSIS_DONE")
+	for name, c := range map[string]struct {
+		status  loop.Status
+		reason  loop.StopReason
+		verdict *loop.Verdict // of the last iteration; nil: none came
+		over    string
+		unit    *uow.Record
+		cause   loop.Cause
+		first   string // of the report
+		next    string // the command to type
+	}{
+		"proved":               {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, nil), "", done, loop.Proved, "Done: every criterion is met after 1 iteration", "git ward review D-1"},
+		"proved, additions":    {loop.ExitConverged, loop.ExactCertificate, added, "", done, loop.WithChanges, "Done: every criterion is met", "git ward review D-1"},
+		"diverged":             {loop.ExitDiverged, loop.SilentDivergence, none, "", failed, loop.Grew, "Stopped: the residual grew three times", "git ward directive edit D-1"},
+		"diverged, tampered":   {loop.ExitDiverged, loop.SilentDivergence, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the work changed what decides on it", "git ward directive edit D-1"},
+		"diverged, no tool":    {loop.ExitDiverged, loop.SilentDivergence, missing, "", failed, loop.MissingTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
+		"iterations":           {loop.ExitBudgetExceeded, loop.MaxIters, none, "", failed, loop.Iterations, "Stopped: the budget is spent after 1 iteration (MAX_ITERS)", "git ward directive edit D-1"},
+		"iterations, tampered": {loop.ExitBudgetExceeded, loop.MaxIters, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the work changed what decides", "git ward directive edit D-1"},
+		"iterations, no tool":  {loop.ExitBudgetExceeded, loop.MaxIters, missing, "", failed, loop.MissingTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
+		"calls":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "", failed, loop.Effort, "Stopped: the budget is spent after 1 iteration (MAX_TOOL_CALLS)", "git ward directive edit D-1"},
+		"money":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "the tokens are spent", failed, loop.Unpaid, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
+		"backpressure":         {loop.ExitBlocked, loop.BackpressureSignal, none, "", record(uow.ZombiedSoft, uow.Backpressure), loop.Pressed, "Blocked (BACKPRESSURE_SIGNAL)", "git ward uow retry D-1.1"},
+		"no verdict":           {loop.ExitBlocked, loop.VerdictUnavailable, nil, "", record(uow.ZombiedSoft, uow.VerdictTimeout), loop.Unjudged, "Blocked (VERDICT_UNAVAILABLE)", "git ward uow retry D-1.1"},
+		"nothing made":         {loop.ExitBlocked, loop.EvidenceIncomplete, nil, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.NothingMade, "Blocked (EVIDENCE_INCOMPLETE)", "git ward uow clarify -m TEXT D-1.1"},
+		"broken":               {loop.ExitBlocked, loop.InvariantViolation, none, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.Stuck, "Blocked (INVARIANT_VIOLATION)", "git ward uow clarify -m TEXT D-1.1"},
+		"blocked, no tool":     {loop.ExitBlocked, loop.InvariantViolation, missing, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.MissingTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow clarify -m TEXT D-1.1"},
+		"nothing declared":     {loop.ExitNeedInfo, loop.NullInput, nil, "", record(uow.PendingApproval, uow.NeedInfo), loop.Undeclared, "Not begun: the directive does not say how I can tell", "git ward directive edit D-1"},
+		"not accepted":         {loop.ExitNeedInfo, loop.HaltingMissing, judged(loop.None, func(v *loop.Verdict) { v.Needs = "- additions: zz_test.go" }), "", record(uow.PendingApproval, uow.NeedInfo), loop.NotAccepted, "Nobody but you can say", "git ward directive edit D-1"},
+	} {
+		o := loop.Outcomes{Declaration: declared, Status: c.status, Decision: loop.Decision{Reason: c.reason, Words: "so it was"}, State: loop.BudgetCheck,
+			Verdict: c.verdict, Over: c.over, Missing: []string{"acceptance_criteria"}, Rung: loop.Rung641}
+		if c.verdict != nil || c.status != loop.ExitNeedInfo {
+			o.Last, o.History = &loop.Certificate{Type: word(c.verdict), Lane: loop.LaneA, Residual: unknown}, []loop.Residual{one}
+		}
+		if c.verdict != nil {
+			o.Last.Additions, o.Last.Needs = c.verdict.Additions, c.verdict.Needs
+		}
+		report := loop.NewReport(o)
+		e := Ending{Report: report, Unit: c.unit, Verdict: c.verdict, Branch: "agent/D-1", Record: "refs/ward/record/D-1.1", Said: "I did\x1b[2J it\n\n## Reports\n",
+			Criteria: Criteria([][2]string{{"it is (`true`)", "true"}, {"it looks good", ""}}, c.verdict), Changes: []Change{{Path: "a\x1b.go", New: File, Added: 3}}}
+		text := e.Text()
+		if report.Cause != c.cause {
+			t.Errorf("%s: the cause is %s, want %s", name, report.Cause, c.cause)
+		}
+		said, rest, _ := strings.Cut(text, "\n\n"+c.first)
+		if rest == "" || !strings.HasPrefix(said, "The agent says:\n\n    I did") {
+			t.Errorf("%s: it does not begin with the agent's words and then %q:\n%s", name, c.first, text)
+		}
+		_, next, _ := strings.Cut(text, "\nNext: ")
+		if !strings.HasPrefix(next, c.next+" (") {
+			t.Errorf("%s: next is %q, want %q", name, strings.SplitN(next, "\n", 2)[0], c.next)
+		}
+		if move := c.unit.Next(); move != "" && move != c.next {
+			t.Errorf("%s: uow list says %q, the report %q", name, move, c.next)
+		}
+		if s := Stand(Position{Name: "D-1", Directive: directive, Unit: c.unit, Verdict: c.verdict, Reported: reported(c.unit)}); !strings.HasPrefix(s.Next+", ", c.next+", ") && s.WaitsFor == "you" {
+			t.Errorf("%s: directive list says %q, the report %q", name, s.Next, c.next)
+		}
+		for _, never := range []string{"git merge", "\x1b", "{d}", "{u}", "{what}", "{again}", "\n## "} {
+			if strings.Contains(text, never) {
+				t.Errorf("%s: it says %q:\n%s", name, never, text)
+			}
+		}
+		if (c.cause == loop.Iterations) != strings.Contains(text, "raises max_iterations") {
+			t.Errorf("%s: more iterations are advised, or are not:\n%s", name, text)
+		}
+		if len(text) > 16<<10 {
+			t.Errorf("%s: %d bytes", name, len(text))
+		}
+	}
+}
+
+// TestEndingTells: failed, skipped and not run are three things; what is long is cut and
+// says so; unknown is unknown.
+func TestEndingTells(t *testing.T) {
+	var many []Change
+	for range 30 {
+		many = append(many, Change{Path: "x", New: File, Added: 1})
+	}
+	seconds := int64(12)
+	e := Ending{Report: loop.Report{LoopID: "D-1.1", Status: loop.ExitBudgetExceeded, StopReason: loop.MaxIters, Iterations: 1, NextActions: []string{"git ward review D-1 (shows it)"}},
+		Criteria: []Criterion{{Text: "a (`true`)", Command: "true", Result: "met"}, {Text: "b", Command: "false", Result: "not met", ExitCode: new(int), Tail: "FAIL: b\n"},
+			{Text: "c (`slow`)", Command: "slow", Result: "not met", Trouble: "it took more than 10m0s"}, {Text: "d", Result: "not run"}},
+		Changes: many, Said: strings.Repeat("word ", 4000), Cost: Cost{Iterations: 1, Allowed: 10, Seconds: &seconds}, Branch: "agent/D-1", Record: "r"}
+	text := e.Text()
+	for _, want := range []string{"- met: a (`true`)\n", "- not met (exit 0): b (`false`)\n    FAIL: b\n", "- not met (it took more than 10m0s): c (`slow`)\n", "- not run: d\n",
+		"30 files changed, +30 -0 lines.\n", "and 10 files more\n", "Cost: 1 of 10 iterations, 0 claims, 12 s, tokens unknown, money unknown.\n", "Next: git ward review D-1 (shows it)\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, diag.Cut(text, 6000))
+		}
+	}
+	e.Project = "main"
+	if text := e.Text(); strings.Contains(text, "Next:") || !strings.Contains(text, "It is in main.") {
+		t.Errorf("what is taken needs nothing:\n%s", diag.Cut(text, 6000))
+	}
+}
+
+// word is a verdict's, NONE for none.
+func word(v *loop.Verdict) string {
+	if v == nil {
+		return loop.None
+	}
+	return v.Verdict
+}
+
+// reported is what a report with an exit makes of the directive of a unit.
+func reported(r *uow.Record) comms.State {
+	if r.State.Ended() {
+		return comms.Closed
+	}
+	return comms.Suspended
+}

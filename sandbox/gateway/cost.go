@@ -1,0 +1,42 @@
+package gateway
+
+import (
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+)
+
+// costPath is where a client asks what a directive has cost so far, for its report:
+// costPath?directive=D-1.
+const costPath = "/ward/cost"
+
+// cost is the answer. What nobody counted is not there, and never 0.
+type cost struct {
+	Tokens    *int64 `json:"tokens,omitempty"`
+	Money     string `json:"money,omitempty"`    // dollars, a decimal
+	Estimated int64  `json:"estimated,omitzero"` // calls whose usage the provider did not tell
+	Prices    string `json:"prices,omitempty"`   // day of the price table
+}
+
+// costOf is what a directive has used in all its launches.
+func (g *Gateway) costOf(directive string) cost {
+	g.meter.mu.Lock()
+	defer g.meter.mu.Unlock()
+	a := g.meter.state.Directives[directive]
+	if a == nil || a.Used.Calls == 0 {
+		return cost{}
+	}
+	tokens := a.Used.Usage.Tokens()
+	return cost{Tokens: &tokens, Money: a.Used.Cost.String(), Estimated: a.Estimated, Prices: g.config.PricesOf}
+}
+
+// serveCost answers GET costPath. It costs nothing.
+func (g *Gateway) serveCost(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		http.Error(w, "ward: "+costPath+" is only read", http.StatusMethodNotAllowed)
+		return
+	}
+	data, _ := json.Marshal(g.costOf(r.URL.Query().Get("directive"))) // texts and numbers: cannot fail
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(append(data, '\n'))
+}
