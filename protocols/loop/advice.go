@@ -17,7 +17,7 @@ const (
 	WithChanges Cause = "with_changes" // it does, with files that the work brings of what decides
 	NotAccepted Cause = "not_accepted" // only with such files, which the directive does not accept
 	Tampered    Cause = "tampered"     // the work changed what decides, and without that it fails
-	MissingTool Cause = "missing_tool" // a command that decides is not where it was run
+	NoTool      Cause = "missing_tool" // a command that decides is not where it was run
 	Grew        Cause = "grew"         // residuals
 	Iterations  Cause = "iterations"   // are spent
 	Effort      Cause = "effort"       // tool calls or seconds are
@@ -35,27 +35,6 @@ type Advice struct{ Type, Why string }
 // String is the advice in a line.
 func (a Advice) String() string { return a.Type + " (" + a.Why + ")" }
 
-// exitNotFound is how a shell says that there is no such program.
-const exitNotFound = 127
-
-// NotFound is the first command of a verdict whose program was not there, nil for none.
-func (v *Verdict) NotFound() *Outcome {
-	if v == nil {
-		return nil
-	}
-	for i, o := range v.Criteria {
-		if o.ExitCode == exitNotFound {
-			return &v.Criteria[i]
-		}
-	}
-	for _, o := range []*Outcome{v.ResidualRun, v.Suite, v.Validate} {
-		if o != nil && o.ExitCode == exitNotFound {
-			return o
-		}
-	}
-	return nil
-}
-
 // cause is read off what the loop came to. What the verdict saw comes before how the
 // loop ended: a loop whose tool is missing runs out of iterations, or diverges, too.
 func (o Outcomes) cause() Cause {
@@ -69,8 +48,8 @@ func (o Outcomes) cause() Cause {
 		return NotAccepted
 	case o.Status == ExitNeedInfo:
 		return Undeclared
-	case v.NotFound() != nil:
-		return MissingTool
+	case v != nil && v.MissingTool != nil:
+		return NoTool
 	case o.Over != "" && o.Status == ExitBudgetExceeded:
 		return Unpaid
 	case o.Decision.Reason == BackpressureSignal:
@@ -110,9 +89,9 @@ var advise = map[Cause][]Advice{
 		{"git ward directive edit {d}", "the work changed what decides on it ({what}) and passes only so: say that the test is to stay, or change it yourself on the project's branch"},
 		{"git ward review {d}", "shows what it changed"},
 	},
-	MissingTool: {
-		{"{again}", "goes on once the tool is there; it is missing where the commands ran: {what}; [sandbox] programs or packages, or [verify] image, in the host's config.toml bring it, or another command decides"},
-		{"git ward review {d}", "shows what was run"},
+	NoTool: {
+		{"{again}", "goes on once the tool is there: {what}"},
+		{"git ward directive edit {d}", "has it decided by what is there"},
 	},
 	Grew: {
 		{"git ward directive edit {d}", "asks for another approach, smaller steps or another residual"},
@@ -175,8 +154,8 @@ func (o Outcomes) about() string {
 		return "`" + o.Last.Needs + "`"
 	case Tampered:
 		return some(slices.Concat(v.Deviations, v.Additions))
-	case MissingTool:
-		return fmt.Sprintf("`%s` exits %d", v.NotFound().Command, exitNotFound)
+	case NoTool:
+		return v.MissingTool.Words()
 	}
 	return ""
 }

@@ -254,8 +254,8 @@ func (r Report) Outcome() string {
 
 // stopped says of a cause that comes before the exit what it is.
 var stopped = map[Cause]string{
-	Tampered:    "the work changed what decides on it, and without that it does not pass",
-	MissingTool: "what decides could not be run, for a program is missing there; whether the work is right nobody knows",
+	Tampered: "the work changed what decides on it, and without that it does not pass",
+	NoTool:   "what decides could not be run, for a program is missing there; whether the work is right nobody knows",
 }
 
 func (r Report) lane() string {

@@ -27,7 +27,9 @@ func TestEndings(t *testing.T) {
 	}
 	none := judged(loop.None, nil)
 	tampered := judged(loop.None, func(v *loop.Verdict) { v.Deviations = []string{"a_test.go"} })
-	missing := judged(loop.None, func(v *loop.Verdict) { v.Criteria[0].ExitCode = 127; v.Criteria[0].Command = "make test" })
+	missing := judged(loop.None, func(v *loop.Verdict) {
+		v.MissingTool = &loop.MissingTool{Tool: "make", Command: "make test", Place: "the image x", Remedy: "bring it"}
+	})
 	added := judged(loop.Exact, func(v *loop.Verdict) { v.Additions = []string{"zz_test.go"} })
 	record := func(s uow.State, reason uow.Reason) *uow.Record {
 		r := unit(s, true)
@@ -49,17 +51,17 @@ func TestEndings(t *testing.T) {
 		"proved, additions":    {loop.ExitConverged, loop.ExactCertificate, added, "", done, loop.WithChanges, "Done: every criterion is met", "git ward review D-1"},
 		"diverged":             {loop.ExitDiverged, loop.SilentDivergence, none, "", failed, loop.Grew, "Stopped: the residual grew three times", "git ward directive edit D-1"},
 		"diverged, tampered":   {loop.ExitDiverged, loop.SilentDivergence, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the work changed what decides on it", "git ward directive edit D-1"},
-		"diverged, no tool":    {loop.ExitDiverged, loop.SilentDivergence, missing, "", failed, loop.MissingTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
+		"diverged, no tool":    {loop.ExitDiverged, loop.SilentDivergence, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
 		"iterations":           {loop.ExitBudgetExceeded, loop.MaxIters, none, "", failed, loop.Iterations, "Stopped: the budget is spent after 1 iteration (MAX_ITERS)", "git ward directive edit D-1"},
 		"iterations, tampered": {loop.ExitBudgetExceeded, loop.MaxIters, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the work changed what decides", "git ward directive edit D-1"},
-		"iterations, no tool":  {loop.ExitBudgetExceeded, loop.MaxIters, missing, "", failed, loop.MissingTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
+		"iterations, no tool":  {loop.ExitBudgetExceeded, loop.MaxIters, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
 		"calls":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "", failed, loop.Effort, "Stopped: the budget is spent after 1 iteration (MAX_TOOL_CALLS)", "git ward directive edit D-1"},
 		"money":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "the tokens are spent", failed, loop.Unpaid, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
 		"backpressure":         {loop.ExitBlocked, loop.BackpressureSignal, none, "", record(uow.ZombiedSoft, uow.Backpressure), loop.Pressed, "Blocked (BACKPRESSURE_SIGNAL)", "git ward uow retry D-1.1"},
 		"no verdict":           {loop.ExitBlocked, loop.VerdictUnavailable, nil, "", record(uow.ZombiedSoft, uow.VerdictTimeout), loop.Unjudged, "Blocked (VERDICT_UNAVAILABLE)", "git ward uow retry D-1.1"},
 		"nothing made":         {loop.ExitBlocked, loop.EvidenceIncomplete, nil, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.NothingMade, "Blocked (EVIDENCE_INCOMPLETE)", "git ward uow clarify -m TEXT D-1.1"},
 		"broken":               {loop.ExitBlocked, loop.InvariantViolation, none, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.Stuck, "Blocked (INVARIANT_VIOLATION)", "git ward uow clarify -m TEXT D-1.1"},
-		"blocked, no tool":     {loop.ExitBlocked, loop.InvariantViolation, missing, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.MissingTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow clarify -m TEXT D-1.1"},
+		"blocked, no tool":     {loop.ExitBlocked, loop.ToolMissing, missing, "", record(uow.ZombiedSoft, uow.NoTool), loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow retry D-1.1"},
 		"nothing declared":     {loop.ExitNeedInfo, loop.NullInput, nil, "", record(uow.PendingApproval, uow.NeedInfo), loop.Undeclared, "Not begun: the directive does not say how I can tell", "git ward directive edit D-1"},
 		"not accepted":         {loop.ExitNeedInfo, loop.HaltingMissing, judged(loop.None, func(v *loop.Verdict) { v.Needs = "- additions: zz_test.go" }), "", record(uow.PendingApproval, uow.NeedInfo), loop.NotAccepted, "Nobody but you can say", "git ward directive edit D-1"},
 	} {

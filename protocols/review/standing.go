@@ -129,7 +129,7 @@ func (p Position) waits(s Standing) (who, next string) {
 	case Ready:
 		return "you", "git ward review " + p.Name
 	case Unproved:
-		if p.Unit != nil && p.Unit.State.Ended() && s.Current && p.Verdict.NotFound() != nil { // the text is not what is wrong
+		if p.Unit != nil && p.Unit.State.Ended() && s.Current && p.Verdict.MissingTool != nil { // the text is not what is wrong
 			return "you", "git ward uow fork " + p.Unit.ID + ", or git ward directive edit " + p.Name
 		}
 		return "you", "git ward directive edit " + p.Name + ", or git ward drop " + p.Name

@@ -87,5 +87,8 @@ func (r *Record) blocked(verb func(string) string) Waiting {
 	case r.ReasonCode.Passes():
 		return Waiting{ForCause, "to pass, and it is tried again by itself; at once", verb("retry")}
 	}
+	if r.ReasonCode == NoTool {
+		return Waiting{ForYou, "a program is missing where the commands ran; when it is there", verb("retry")}
+	}
 	return Waiting{ForYou, "it is blocked and wants a word of yours", verb("clarify -m TEXT")}
 }
