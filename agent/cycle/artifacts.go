@@ -64,13 +64,19 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 	if words := diag.CleanLines(diag.Cut(strings.TrimSpace(r.now.result.Words), loop.MaxWords)); words != "" {
 		files[r.path(n, loop.WordsFile)] = []byte(words + "\n")
 	}
+	maps.Copy(files, r.transcript())
 	files[r.path(n, loop.ArtifactsFile)], err = loop.Encode(list)
 	return list, files, err
 }
 
-// recall is what a run that was killed had of the iteration when it claimed its work:
-// the review of it is no other for that, and what it took is not forgotten.
+// recall is what runs before this one had of the iteration in progress: what it took is
+// not forgotten, and the review of work that is claimed is no other for it.
 func (r *run) recall(ctx context.Context) error {
+	r.now.calls, r.now.seconds = r.journaled()
+	r.now.brief.Calls, r.now.brief.Seconds = r.now.calls, r.now.seconds
+	if !r.claimed() {
+		return nil
+	}
 	read := r.evidence(ctx).read
 	words, err := read(r.path(r.now.brief.Iteration, loop.WordsFile))
 	if err != nil {
@@ -86,34 +92,31 @@ func (r *run) recall(ctx context.Context) error {
 			r.now.result.Changes = append(r.now.result.Changes, store.Change{Status: status, Path: path})
 		}
 	}
-	r.now.calls, r.now.seconds = r.journaled()
 	return nil
 }
 
-// journaled is what the iteration in progress took up to its claim, by the journal: the
-// interactions between the two steps, and the seconds, of which there are no more than
-// an iteration may take, whatever stood still in between.
+// journaled is what the iteration in progress took up to its claim, or to the newest
+// step, by the journal: the interactions, and the seconds in which the unit was ACTIVE. An
+// iteration takes no more of these than it may, whatever stood still in between.
 func (r *run) journaled() (calls, seconds int) {
-	var begun, claimed *uow.Record
-	for _, rec := range slices.Backward(r.deps.Journal.Records) {
-		switch {
-		case rec.Iteration != r.deps.Journal.Last().Iteration:
-		case rec.Event == uow.MakeClaim && claimed == nil:
-			claimed = rec
-		case rec.Event == uow.Iterate:
-			begun = rec
-		}
-		if begun != nil {
+	records := r.deps.Journal.Records
+	begun := -1
+	for i, rec := range slices.Backward(records) {
+		if rec.Event == uow.Iterate {
+			begun = i
 			break
 		}
 	}
-	if begun == nil || claimed == nil {
+	if begun < 0 {
 		return 0, 0
 	}
-	from, err := time.Parse(time.RFC3339, begun.Time)
-	to, err2 := time.Parse(time.RFC3339, claimed.Time)
-	if err == nil && err2 == nil {
-		seconds = min(max(0, int(to.Sub(from)/time.Second)), r.deps.Limits.MaxSecondsPerIteration)
+	for i := begun + 1; i < len(records) && records[i-1].Event != uow.MakeClaim; i++ {
+		calls += int(max(0, records[i].Interactions-records[i-1].Interactions)) // a clarification sets them back
+		from, err := time.Parse(time.RFC3339, records[i-1].Time)
+		to, err2 := time.Parse(time.RFC3339, records[i].Time)
+		if err == nil && err2 == nil && records[i-1].State == uow.Active {
+			seconds += max(0, int(to.Sub(from)/time.Second))
+		}
 	}
-	return int(max(0, claimed.Interactions-begun.Interactions)), seconds
+	return calls, min(seconds, r.deps.Limits.MaxSecondsPerIteration)
 }

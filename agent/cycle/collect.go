@@ -28,6 +28,10 @@ func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 		if refused == nil {
 			return d, err
 		}
+		if r.forget(refused) {
+			refusals--
+			continue
+		}
 		r.deps.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Output).Msg("the push was refused")
 		if refusals == r.deps.Refusals || r.now.stopped {
 			why := fmt.Sprintf("the work of iteration %d was refused %s: %s", r.now.brief.Iteration, diag.Count(refusals+1, "time"), refused.Output)

@@ -82,7 +82,7 @@ func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate
 
 // roles are what an iteration's files are, in their order in its manifest.
 var roles = []struct{ file, role string }{
-	{loop.CapsuleFile, "snapshot"}, {loop.ArtifactsFile, "log"}, {changesFile, "log"}, {loop.WordsFile, "log"}, {verdictFile, "proof"},
+	{loop.CapsuleFile, "snapshot"}, {loop.ArtifactsFile, "log"}, {changesFile, "log"}, {loop.WordsFile, "log"}, {loop.TranscriptFile, "log"}, {verdictFile, "proof"},
 	{loop.CertificateFile, "proof"}, {loop.EntryFile, "log"}, {loop.BudgetFile, "log"},
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"git-ward/agent/activity"
+	"git-ward/agent/model"
 	"git-ward/agent/stop"
 	"git-ward/protocols/fsm"
 	"git-ward/protocols/loop"
@@ -36,10 +37,15 @@ type iteration struct {
 	paid    bool // its line is in the budget log
 	solved  bool // a Solver was asked in this run
 	result  Result
-	stopped bool // the Solver came to no end of its own
-	review  Review
-	cert    *loop.Certificate // nil until it is decided
-	before  past              // as it was when the iteration ended
+	tally   model.Tally // of the model, where somebody counted
+
+	transcript string // so far
+	forgotten  bool   // the remote refused it
+	left       bool   // the iteration is not at its end
+	stopped    bool   // the Solver came to no end of its own
+	review     Review
+	cert       *loop.Certificate // nil until it is decided
+	before     past              // as it was when the iteration ended
 }
 
 // handler does what a state is there for. What it decides has an event of the
@@ -87,8 +93,12 @@ func (r *run) drive(ctx context.Context) (End, error) {
 }
 
 // suspend pushes what is written of an iteration that ended, where the loop is not to go
-// on now: the next run need not ask anybody about it again.
+// on now: the next run need not ask anybody about it again. An iteration whose worker
+// waits for something is left.
 func (r *run) suspend(ctx context.Context, err error) error {
+	if waiting := stop.As(err, stop.Asked, stop.Outage); waiting != nil {
+		return r.leave(ctx, waiting)
+	}
 	if stop.Is(err, stop.Suspended) {
 		if failed := r.deps.Work.Offer(ctx); failed != nil {
 			r.deps.Log.Warn().Err(failed).Msg("the evidence is not pushed; it is made again")

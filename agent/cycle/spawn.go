@@ -121,7 +121,7 @@ func (r *run) takeUp(ctx context.Context) (loop.Decision, error) {
 		return loop.Decision{}, nil
 	}
 	r.now = iteration{taken: true, began: r.deps.Now(), brief: Brief{Iteration: n, CapsulePath: r.path(n, loop.CapsuleFile)}}
-	if r.claimed() && r.inProgress() {
+	if r.inProgress() {
 		if err := r.recall(ctx); err != nil {
 			return loop.Decision{}, err
 		}
@@ -177,14 +177,13 @@ func (r *run) kept() map[string][]byte {
 func (r *run) solve(ctx context.Context, refusal string) error {
 	r.now.solved = true
 	done, err := r.askSolver(ctx, refusal)
-	r.count(done.Tally.Calls)
-	r.now.result.Words = r.deps.Work.Redact(done.Words)
+	r.took(done)
 	stopped := stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked)
 	r.now.stopped = stopped != nil
 	if stopped == nil {
 		return err
 	}
-	r.now.result.Words = r.deps.Work.Redact(stopped.Why)
+	r.now.result.Words = r.deps.Work.Redact(strings.TrimSpace(stopped.Why + "\n\n" + stopped.Output))
 	if stopped.Kind == stop.Spent {
 		r.unpaid = strings.TrimSuffix(stopped.Why, ".")
 	}

@@ -25,6 +25,9 @@ type Brief struct {
 	Iteration   int
 	Capsule     []byte // canonical JSON
 	CapsulePath string // on the record
+
+	// What runs before this one have used of the iteration: calls of tools, and seconds.
+	Calls, Seconds int
 }
 
 // Result is what an iteration came to, for its review.

@@ -23,6 +23,10 @@ const (
 	maxBytes = 64 << 10
 )
 
+// HeldHeader is the header of a refusal that says by a code that the unit is not to be
+// worked on now: no call of it is paid for until the PM lets it go on.
+const HeldHeader = "Ward-Held"
+
 // The variables by which ward-inside says where the gateway serves each protocol.
 const (
 	Anthropic = "ANTHROPIC_BASE_URL"

@@ -102,6 +102,21 @@ type Reply struct {
 	Native json.RawMessage // see Message
 }
 
+// empty reports whether the turn says and does nothing.
+func (r *Reply) empty() bool {
+	return r.Stop == Ended && len(r.Calls) == 0 && strings.TrimSpace(r.Text) == ""
+}
+
+// worked reports whether the model has called a tool, or was asked for its last words.
+func (c *Conversation) worked() bool {
+	for _, m := range c.Messages {
+		if m.On == Done || len(m.Calls) > 0 && !m.Briefing {
+			return true
+		}
+	}
+	return false
+}
+
 // AddText adds words of the model as a paragraph of their own; "" adds none.
 func (r *Reply) AddText(text string) {
 	if r.Text != "" && text != "" {

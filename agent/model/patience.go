@@ -13,10 +13,17 @@ import (
 // has one: that is backpressure, and no failure until the time for it is over.
 type Patience struct {
 	Model Model
-	Tries int                                 // of one turn that breaks, the first included
-	Busy  time.Duration                       // to wait, in sum, in one turn for a provider that is busy
-	Base  time.Duration                       // of the back-off; 0: a second
-	Note  func(err error, wait time.Duration) // is told of each wait
+	Tries int           // of one turn that breaks, the first included
+	Busy  time.Duration // to wait, in sum, in one turn for a provider that is busy
+	Base  time.Duration // of the back-off; 0: a second
+	Note  func(Wait)    // is told of each wait, and by the zero Wait that it is over
+}
+
+// Wait is a model that is asked again.
+type Wait struct {
+	Since time.Time // the first try that failed
+	Err   error     // of the newest
+	Next  time.Time // when it is asked again
 }
 
 // longest is the most that a back-off waits; a provider's own word may be longer.
@@ -24,36 +31,69 @@ const longest = time.Minute
 
 // Turn is the model's, at last.
 func (p *Patience) Turn(ctx context.Context, c *Conversation) (Reply, error) {
-	broken, waits := 0, 0
-	var waited time.Duration
+	var w waiting
 	for {
 		reply, err := p.Model.Turn(ctx, c)
+		if err == nil && reply.empty() {
+			err = &Trouble{Kind: Broken, Err: ErrEmpty}
+		}
 		var t *Trouble
 		if err == nil || ctx.Err() != nil || !errors.As(err, &t) {
+			p.over(w)
 			return reply, err
 		}
-		wait := p.pause(waits, t.After)
-		switch t.Kind {
-		case Broken:
-			if broken++; broken >= p.Tries {
-				return Reply{}, fmt.Errorf("%d times: %w", broken, err)
+		wait := p.pause(w.waits, t.After)
+		if gaveUp := p.counts(&w, t, wait, err); gaveUp != nil {
+			p.over(w)
+			if errors.Is(err, ErrEmpty) && c.worked() {
+				return reply, nil // it has done something, and says nothing of it
 			}
-		case Busy:
-			if waited += wait; waited > p.Busy {
-				return Reply{}, fmt.Errorf("busy for longer than %s: %w", p.Busy, err)
-			}
-		default:
-			return Reply{}, err
+			return Reply{}, gaveUp
 		}
-		waits++
+		now := time.Now()
+		if w.waits++; w.waits == 1 {
+			w.since = now
+		}
 		if p.Note != nil {
-			p.Note(err, wait)
+			p.Note(Wait{Since: w.since, Err: err, Next: now.Add(wait)})
 		}
 		select {
 		case <-ctx.Done():
+			p.over(w)
 			return Reply{}, context.Cause(ctx)
 		case <-time.After(wait):
 		}
+	}
+}
+
+// waiting is how often one turn was tried, and for how long.
+type waiting struct {
+	broken, waits int
+	waited        time.Duration
+	since         time.Time
+}
+
+// counts takes down a try that failed. The error is for one that is not tried again.
+func (p *Patience) counts(w *waiting, t *Trouble, wait time.Duration, err error) error {
+	switch t.Kind {
+	case Broken:
+		if w.broken++; w.broken >= p.Tries {
+			return fmt.Errorf("%d times: %w", w.broken, err)
+		}
+	case Busy:
+		if w.waited += wait; w.waited > p.Busy {
+			return fmt.Errorf("busy for longer than %s: %w", p.Busy, err)
+		}
+	default:
+		return err
+	}
+	return nil
+}
+
+// over tells that nobody waits any more.
+func (p *Patience) over(w waiting) {
+	if w.waits > 0 && p.Note != nil {
+		p.Note(Wait{})
 	}
 }
 

@@ -163,7 +163,10 @@ var faults = []fault{
 	{name: "429 with retry-after", turns: fails(2, modeltest.Fault{Status: 429, Type: "rate_limit_error", Message: "slow down", RetryAfter: "0.2"})},
 	{name: "429 for longer than patience lasts", turns: fails(1, modeltest.Fault{Status: 429, Type: "rate_limit_error", RetryAfter: "3600"}), calls: 1, err: "busy for longer than", kind: model.Busy},
 	{name: "500", turns: fails(2, modeltest.Fault{Status: 500, Type: "api_error", Message: "oops"})},
-	{name: "500 each time", turns: fails(9, modeltest.Fault{Status: 500, Type: "api_error", Message: "oops"}), calls: 3, err: "3 times: 500 api_error: oops", kind: model.Broken},
+	{name: "500, more often than a broken answer is tried", turns: fails(5, modeltest.Fault{Status: 500, Type: "api_error", Message: "oops"})},
+	{name: "an error of the server without a name", turns: fails(4, modeltest.Fault{Status: 502})},
+	{name: "an empty answer", turns: []modeltest.Turn{{}, {Text: " \n"}}},
+	{name: "an empty answer each time", turns: make([]modeltest.Turn, 9), calls: 3, err: "3 times: the answer was empty", kind: model.Broken},
 	{name: "529 overloaded, more often than a failure is tried", turns: fails(5, modeltest.Fault{Status: 529, Type: "overloaded_error", Message: "Overloaded"})},
 	{name: "503 of a gateway", turns: fails(1, modeltest.Fault{Status: 503, Type: "unavailable"})},
 	{name: "an error as an event, 200 before it", turns: fails(1, modeltest.Fault{Error: "overloaded_error"})},
@@ -174,7 +177,7 @@ var faults = []fault{
 	{name: "a stream that falls silent", turns: fails(1, modeltest.Fault{Silent: 3})},
 	{name: "slow bytes", turns: nil}, // see TestFaults
 	{name: "401", turns: fails(1, modeltest.Fault{Status: 401, Type: "authentication_error", Message: "no"}), calls: 1, err: "401 authentication_error: no", kind: model.Fatal},
-	{name: "400", turns: fails(1, modeltest.Fault{Status: 400, Type: "invalid_request_error", Message: "bad"}), calls: 1, err: "400 invalid_request_error: bad", kind: model.Fatal},
+	{name: "400", turns: fails(1, modeltest.Fault{Status: 400, Type: "invalid_request_error", Message: "bad"}), calls: 1, err: "400 invalid_request_error: bad", kind: model.Rejected},
 	{name: "402 of the gateway: the budget is spent", turns: fails(1, modeltest.Fault{Status: 402, Type: "billing_error", Message: "ward: the budget of D-1 is spent"}), calls: 1, err: "the budget of D-1 is spent", kind: model.Spent},
 	{name: "429 of an account without money", turns: fails(1, modeltest.Fault{Status: 429, Type: "insufficient_quota", Message: "pay"}), calls: 1, err: "insufficient_quota", kind: model.Spent},
 }
@@ -189,9 +192,15 @@ func TestFaults(t *testing.T) {
 					good.Fault.Slow = time.Millisecond
 				}
 				s := modeltest.New(t, modeltest.Script(append(f.turns, good)...))
-				waits := 0
+				waits, over := 0, 0
 				p := &model.Patience{Model: open(s.URL, 300*time.Millisecond), Tries: 3, Busy: 20 * time.Second, Base: 10 * time.Millisecond,
-					Note: func(error, time.Duration) { waits++ }}
+					Note: func(w model.Wait) {
+						if w.Err != nil {
+							waits++
+						} else {
+							over++
+						}
+					}}
 				start := time.Now()
 				r, err := p.Turn(t.Context(), talk(t))
 				took := time.Since(start)
@@ -199,8 +208,8 @@ func TestFaults(t *testing.T) {
 				if want == 0 {
 					want = len(f.turns) + 1
 				}
-				if n := len(s.Requests()); n != want || waits != want-1 {
-					t.Errorf("%d requests and %d waits, not %d", n, waits, want)
+				if n := len(s.Requests()); n != want || waits != want-1 || over != min(1, waits) {
+					t.Errorf("%d requests and %d waits, not %d; %d times it was over", n, waits, want, over)
 				}
 				outcome := fmt.Sprintf("the turn, after %d tries", want)
 				if f.err == "" {
@@ -316,8 +325,21 @@ func TestWindowTooSmall(t *testing.T) {
 		s.Window(10)
 		_, err := (&model.Window{Model: open(s.URL, time.Second), Tokens: 8000, Output: 500}).Turn(t.Context(), talk(t))
 		var trouble *model.Trouble
-		if !errors.As(err, &trouble) || trouble.Kind != model.TooLong {
+		if !errors.As(err, &trouble) || trouble.Kind != model.TooLong && trouble.Kind != model.Rejected {
 			t.Error(err)
+		}
+	})
+}
+
+// TestSilentEnd: a model that has worked may end without a word.
+func TestSilentEnd(t *testing.T) {
+	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
+		s := modeltest.New(t, func(*modeltest.Request) modeltest.Turn { return modeltest.Turn{} })
+		p := &model.Patience{Model: open(s.URL, time.Second), Tries: 2, Base: time.Millisecond}
+		c := talk(t)
+		answer(c, model.Reply{Calls: []model.Call{{ID: "1", Name: "bash", Args: json.RawMessage(`{"command":"ls"}`)}}}, "result")
+		if r, err := p.Turn(t.Context(), c); err != nil || r.Text != "" || len(s.Requests()) != 2 {
+			t.Errorf("%v %+v after %d requests", err, r, len(s.Requests()))
 		}
 	})
 }

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
+	"git-ward/agent/gateway"
 	"git-ward/internal/diag"
 )
 
@@ -25,17 +26,23 @@ type Kind int
 
 // The kinds of trouble.
 const (
-	// Fatal is no use to try again: a bad key, a bad request.
+	// Fatal is no use to try again: a bad key, a model that is not there.
 	Fatal Kind = iota
-	// Broken may work if it is tried again: an error of the server, a stream that
-	// was cut, fell silent or made no sense.
+	// Rejected is a request that the provider does not take as it is. Where it has no
+	// code for a conversation that is too long, this is all that it says of one.
+	Rejected
+	// Broken may work if it is tried again: a stream that was cut, fell silent, made no
+	// sense or said nothing. It is tried a few times, for such answers may be billed.
 	Broken
-	// Busy is the provider's wish to be asked later: a rate limit, overload.
+	// Busy is a provider that is to be asked later: a rate limit, overload, an error of
+	// the server, nobody there. It is waited for.
 	Busy
 	// TooLong is a conversation that the context window does not hold.
 	TooLong
 	// Spent is a budget, the gateway's or the account's, without anything left.
 	Spent
+	// Held is the gateway's word that the unit is not to be worked on now.
+	Held
 )
 
 func (t *Trouble) Error() string { return t.Err.Error() }
@@ -44,49 +51,53 @@ func (t *Trouble) Unwrap() error { return t.Err }
 // ErrSilent is a stream that stopped without an end.
 var ErrSilent = errors.New("the model fell silent in the middle of its answer")
 
+// ErrEmpty is an answer without a word or a call.
+var ErrEmpty = errors.New("the answer was empty")
+
 // ErrCut is a stream that ended before its turn did.
 var ErrCut = errors.New("the answer was cut off in the middle")
-
-// overloaded is Anthropic's status for it.
-const overloaded = 529
 
 // errorSize bounds what an error repeats of a provider's answer.
 const errorSize = 1000
 
-// HTTP sorts an answer that is an error. kind is the provider's own name for it,
-// "" if there is none; message what it says.
+// HTTP sorts an answer that is an error, by its codes and nothing else. kind is the
+// provider's own name for it, "" if there is none; message what it says, for people.
 func HTTP(status int, kind, message string, header http.Header) *Trouble {
 	message = diag.Cut(message, errorSize)
 	text := strconv.Itoa(status)
 	if kind != "" {
 		text += " " + kind
 	}
-	t := &Trouble{Kind: Fatal, Err: fmt.Errorf("%s: %s", text, message), After: retryAfter(header)}
-	switch {
-	case tooLong(status, kind, message):
-		t.Kind = TooLong
-	case status == http.StatusPaymentRequired, kind == "insufficient_quota", kind == "billing_error":
-		t.Kind = Spent
-	case status == http.StatusTooManyRequests, status == overloaded, status == http.StatusServiceUnavailable,
-		kind == "overloaded_error", kind == "rate_limit_error", kind == "rate_limit_exceeded", kind == "server_is_overloaded":
-		t.Kind = Busy
-	case status >= 500, status == http.StatusRequestTimeout, status == http.StatusConflict, kind == "api_error", kind == "server_error":
-		t.Kind = Broken
-	}
-	return t
+	return &Trouble{Kind: kindOf(status, kind, header), Err: fmt.Errorf("%s: %s", text, message), After: retryAfter(header)}
 }
 
-// tooLong knows how providers and local servers say that a prompt does not fit.
-// Only OpenAI has a code for it: of all others the sentence is the only sign, and one
-// that is not known makes the trouble Fatal, which ends the work just the same.
-func tooLong(status int, kind, message string) bool {
-	if kind == "context_length_exceeded" || status == http.StatusRequestEntityTooLarge {
-		return true
+// byName sorts errors by the provider's own names for them, which are surer than the
+// status: one may come after a status of 200.
+var byName = map[string]Kind{
+	"context_length_exceeded": TooLong, "request_too_large": TooLong,
+	"insufficient_quota": Spent, "billing_error": Spent,
+	"overloaded_error": Busy, "rate_limit_error": Busy, "rate_limit_exceeded": Busy, "server_is_overloaded": Busy,
+	"api_error": Busy, "server_error": Busy, "timeout_error": Busy,
+}
+
+func kindOf(status int, name string, header http.Header) Kind {
+	if header.Get(gateway.HeldHeader) != "" {
+		return Held
 	}
-	message = strings.ToLower(message)
-	return status == http.StatusBadRequest &&
-		(strings.Contains(message, "prompt is too long") || strings.Contains(message, "context length") ||
-			strings.Contains(message, "context window") || strings.Contains(message, "context size"))
+	if kind, known := byName[name]; known {
+		return kind
+	}
+	switch {
+	case status == http.StatusRequestEntityTooLarge:
+		return TooLong
+	case status == http.StatusPaymentRequired:
+		return Spent
+	case status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusConflict:
+		return Busy
+	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:
+		return Rejected
+	}
+	return Fatal
 }
 
 // retryAfter reads RFC 9110's header in both forms, and the finer one in
@@ -105,7 +116,8 @@ func retryAfter(header http.Header) time.Duration {
 	return 0
 }
 
-// Lost sorts the error of a connection or a stream: all of them may pass.
+// Lost sorts the error of a connection or a stream: all of them may pass. A server that
+// nobody reaches is waited for.
 func Lost(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrSilent):
@@ -114,6 +126,10 @@ func Lost(ctx context.Context, err error) error {
 		return cause
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		err = ErrCut
+	}
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return &Trouble{Kind: Busy, Err: err}
 	}
 	return &Trouble{Kind: Broken, Err: err}
 }

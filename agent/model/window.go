@@ -33,23 +33,35 @@ func (w *Window) Turn(ctx context.Context, c *Conversation) (Reply, error) {
 	if float64(c.size()) > room {
 		c.shrink(int(room * keep))
 	}
+	learned := w.Tokens
 	for {
 		before := c.size()
 		reply, err := w.Model.Turn(ctx, c)
 		var t *Trouble
-		if errors.As(err, &t) && t.Kind == TooLong {
+		if errors.As(err, &t) && (t.Kind == TooLong || t.Kind == Rejected && w.mayBeTooLong(before, c)) {
 			// The provider counts more than was thought, or has less room.
-			w.Tokens = min(w.Tokens, w.Output+int64(0.9*float64(before)/c.bytesPerToken()))
+			learned = min(learned, w.Output+int64(0.9*float64(before)/c.bytesPerToken()))
 			if c.shrink(int(float64(before) * keep)); c.size() < before {
 				continue
 			}
 			return Reply{}, fmt.Errorf("nothing more can be left out: %w", err)
+		}
+		if err == nil {
+			w.Tokens = learned
 		}
 		if err == nil && reply.Usage.Input > 0 {
 			c.density = float64(before) / float64(reply.Usage.Input)
 		}
 		return reply, err
 	}
+}
+
+// mayBeTooLong reports whether a request that the provider rejected, without a code that
+// says why, is large enough for its length to be the reason. Where it was another, the
+// shorter conversations are rejected, too, until they are too short for this.
+func (w *Window) mayBeTooLong(size int, c *Conversation) bool {
+	const some = 0.25 // of the window: how much a wrong setting is off at most
+	return float64(size) > some*float64(w.Tokens-w.Output)*c.bytesPerToken()
 }
 
 func (c *Conversation) bytesPerToken() float64 {

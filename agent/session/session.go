@@ -129,18 +129,29 @@ func (s *Session) turn(ctx context.Context) (model.Reply, error) {
 	return reply, nil
 }
 
-// ended tells a turn that no try again would bring from trouble.
+// ended is what a turn that no try again would bring comes to, by what can be done about
+// its trouble. Any other error is trouble of the agent's own.
 func (s *Session) ended(err error) error {
 	var trouble *model.Trouble
-	if errors.As(err, &trouble) {
-		switch trouble.Kind {
-		case model.Spent:
-			return stop.New(stop.Spent, "The model is not paid for any more: %s.", diag.Clean(trouble.Error()))
-		case model.TooLong:
-			return stop.New(stop.Unfinished, "The conversation does not fit the model's context window any more: %s.", diag.Clean(err.Error()))
-		}
+	if !errors.As(err, &trouble) {
+		return fmt.Errorf("model %s: %w", s.Name, err)
 	}
-	return fmt.Errorf("model %s: %w", s.Name, err)
+	end := endings[trouble.Kind]
+	return stop.New(end.kind, end.why, diag.Clean(err.Error()))
+}
+
+// endings say of each kind of trouble who can do something about it.
+var endings = map[model.Kind]struct {
+	kind stop.Kind
+	why  string
+}{
+	model.Fatal:    {stop.Blocked, "The model cannot be asked: %s. See [model] in config.toml, and what the launcher says of its key."},
+	model.Rejected: {stop.Unfinished, "The model's provider does not take the conversation: %s."},
+	model.Broken:   {stop.Outage, "The model's answers are broken: %s"},
+	model.Busy:     {stop.Outage, "The model does not answer: %s"},
+	model.TooLong:  {stop.Unfinished, "The conversation does not fit the model's context window any more: %s."},
+	model.Spent:    {stop.Spent, "The model is not paid for any more: %s."},
+	model.Held:     {stop.Suspended, "The unit is not to be worked on now: %s"},
 }
 
 // answer runs the calls of one turn, one after the other.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -60,7 +61,11 @@ func TestRun(t *testing.T) {
 		"declined":          {replies: []model.Reply{{Text: "Not that.", Stop: model.Declined}}, kind: stop.Unfinished, why: "refused to go on"},
 		"not paid for":      {err: &model.Trouble{Kind: model.Spent, Err: errors.New("402")}, kind: stop.Spent, why: "not paid for any more: 402."},
 		"too long":          {err: &model.Trouble{Kind: model.TooLong, Err: errors.New("400")}, kind: stop.Unfinished, why: "context window"},
-		"trouble":           {err: &model.Trouble{Kind: model.Broken, Err: errors.New("500")}, why: "model player: 500"},
+		"broken":            {err: &model.Trouble{Kind: model.Broken, Err: errors.New("cut")}, kind: stop.Outage, why: "broken: cut"},
+		"busy":              {err: fmt.Errorf("busy: %w", &model.Trouble{Kind: model.Busy, Err: errors.New("503")}), kind: stop.Outage, why: "does not answer: busy: 503"},
+		"rejected":          {err: &model.Trouble{Kind: model.Rejected, Err: errors.New("400")}, kind: stop.Unfinished, why: "does not take the conversation: 400."},
+		"a bad key":         {err: &model.Trouble{Kind: model.Fatal, Err: errors.New("401")}, kind: stop.Blocked, why: "cannot be asked: 401."},
+		"held":              {err: &model.Trouble{Kind: model.Held, Err: errors.New("403")}, kind: stop.Suspended, why: "not to be worked on now"},
 		"something unknown": {err: errors.New("eof"), why: "model player: eof"},
 	} {
 		s := newSession(t, &player{replies: c.replies, err: c.err})

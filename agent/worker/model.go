@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
 
 	"git-ward/agent/gateway"
 	"git-ward/agent/model"
@@ -52,14 +51,15 @@ func checkProvider(c *config.Config) error {
 	return nil
 }
 
-// openModel makes the model that the settings name; nil where a program works.
-func openModel(ctx context.Context, d *deps, main store.Snapshot) (model.Model, error) {
+// openModel makes the model that the settings name, which tells of each wait; nil where a
+// program works.
+func openModel(ctx context.Context, d *deps, main store.Snapshot, waits func(model.Wait)) (model.Model, error) {
 	w, _ := config.FindWorker(d.config.Model.Name)
 	switch w.Kind {
 	case config.Command, config.Program:
 		return nil, nil
 	case config.API:
-		return openProvider(d, w.Provider)
+		return openProvider(d, w.Provider, waits)
 	}
 	return openScript(ctx, d.config.Model.Script, main)
 }
@@ -67,7 +67,7 @@ func openModel(ctx context.Context, d *deps, main store.Snapshot) (model.Model, 
 // openProvider makes a model that thinks. It is reached by the gateway alone, whose
 // address and whose key, which is none, the forwarder put into the environment: no
 // other key is ever here (SBX-7).
-func openProvider(d *deps, provider config.Provider) (model.Model, error) {
+func openProvider(d *deps, provider config.Provider, waits func(model.Wait)) (model.Model, error) {
 	set := d.config.Model
 	variable := gateway.OpenAI
 	if provider == config.Anthropic {
@@ -88,9 +88,7 @@ func openProvider(d *deps, provider config.Provider) (model.Model, error) {
 	default:
 		m = openai.NewResponses(o)
 	}
-	patient := &model.Patience{Model: m, Tries: set.Tries, Busy: set.Patience.Duration, Note: func(err error, wait time.Duration) {
-		d.log.Warn().Err(err).Dur("wait_ms", wait).Msg("the model is asked again")
-	}}
+	patient := &model.Patience{Model: m, Tries: set.Tries, Busy: set.Patience.Duration, Note: waits}
 	return &model.Window{Model: patient, Tokens: set.Context, Output: set.MaxOutput}, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"git-ward/agent/launch"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
@@ -22,6 +23,9 @@ type pass struct {
 	deps   *deps
 	worked map[string]bool  // by the directive's hash
 	failed map[string]error // those that could not be gone on with, likewise
+	// retry is how long it is until an open directive is tried again whose model did not
+	// answer; 0 where there is none.
+	retry time.Duration
 }
 
 func (p *pass) run(ctx context.Context) error {
@@ -49,7 +53,9 @@ func (p *pass) run(ctx context.Context) error {
 			return errors.Join(p.tidy(ctx, doc), p.leftOpen(doc), p.trouble())
 		}
 		p.worked[next.Hash()] = true
-		if err := p.note(ctx, *next, d.work(ctx, main, source, *next)); err != nil {
+		last, err := d.work(ctx, main, source, *next)
+		p.later(last)
+		if err := p.note(ctx, *next, err); err != nil {
 			return err
 		}
 	}
@@ -180,7 +186,7 @@ func (p *pass) mayGoOnForked(ctx context.Context, d comms.Directive) (bool, erro
 	if !j.Forked() || j.Last().DirectiveHash != d.Hash() || j.Last().State == uow.Archived {
 		return false, nil
 	}
-	return j.Last().State.Ended() || retryDue(j.Last(), p.deps.config.Agent.Poll.Duration), nil
+	return j.Last().State.Ended() || retryDue(j.Last(), p.deps.config), nil
 }
 
 // ask asks one question on a directive. What keeps it from being answered, such as a
@@ -220,7 +226,18 @@ func (p *pass) mayGoOn(ctx context.Context, d comms.Directive) (bool, error) {
 	if err != nil || len(journals) == 0 {
 		return false, err
 	}
-	return retryDue(journals[len(journals)-1].Last(), p.deps.config.Agent.Poll.Duration), nil
+	return retryDue(journals[len(journals)-1].Last(), p.deps.config), nil
+}
+
+// later notes when a unit is tried again whose model did not answer; nil is none.
+func (p *pass) later(last *uow.Record) {
+	if last == nil || last.State != uow.ZombiedSoft || last.ReasonCode != uow.TransientFailure || last.RetriesSpent() {
+		return
+	}
+	wait := max(untilRetry(last, p.deps.config), time.Second)
+	if p.retry == 0 || wait < p.retry {
+		p.retry = wait
+	}
 }
 
 // begun reports whether a unit is in the middle of an iteration, or has ended and
@@ -241,13 +258,12 @@ func begun(j *store.Journal, d comms.Directive) bool {
 
 // retryDue tells a unit that somebody made ACTIVE again, or that the policy's retry
 // is due for, from one that waits.
-func retryDue(last *uow.Record, pause time.Duration) bool {
+func retryDue(last *uow.Record, c *config.Config) bool {
 	switch last.State {
 	case uow.Active, uow.Pending:
 		return true
 	case uow.ZombiedSoft:
-		at, err := time.Parse(time.RFC3339, last.Time)
-		return last.ReasonCode.Passes() && err == nil && time.Since(at) >= pause
+		return last.ReasonCode.Passes() && untilRetry(last, c) <= 0
 	}
 	return false
 }

@@ -24,6 +24,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/process"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
 )
 
 // leftoverGrace is how long what a killed agent left running may tidy up.
@@ -114,19 +115,24 @@ func Run(ctx context.Context, set Settings) error {
 }
 
 // passes makes one pass, or one after each push to main and when the poll time is
-// over. What went wrong in one is tried again in the next.
+// over. What went wrong in one is tried again in the next. An open directive whose model
+// did not answer is gone on with where there is to be one pass only, too.
 func (d *deps) passes(ctx context.Context, once bool) error {
 	for {
 		mark := d.store.Mark()
 		p := &pass{deps: d, worked: map[string]bool{}, failed: map[string]error{}}
 		err := p.run(ctx)
-		if once || stop.Is(err, stop.Restart) || ctx.Err() != nil {
+		if once && p.retry == 0 || stop.Is(err, stop.Restart) || ctx.Err() != nil {
 			return err
 		}
 		if err != nil {
 			d.logError(err)
 		}
-		if err := d.store.Wait(ctx, mark, d.config.Agent.Poll.Duration); err != nil {
+		wait := d.config.Agent.Poll.Duration
+		if p.retry > 0 {
+			wait = min(wait, p.retry)
+		}
+		if err := d.store.Wait(ctx, mark, wait); err != nil {
 			return err
 		}
 	}
@@ -143,22 +149,26 @@ func (d *deps) logError(err error) {
 }
 
 // work takes one directive to its report. Nothing that it knows outlives it: after a
-// kill the next run finds out from the remote how far this one came.
-func (d *deps) work(ctx context.Context, main store.Snapshot, source []byte, directive comms.Directive) error {
+// kill the next run finds out from the remote how far this one came. Last is where the
+// directive's unit stands then, nil where there is none.
+func (d *deps) work(ctx context.Context, main store.Snapshot, source []byte, directive comms.Directive) (last *uow.Record, err error) {
 	log := d.log.With().Str("directive", directive.Name()).Logger()
 	w, err := d.store.Work(ctx, directive)
 	if err != nil {
-		return fmt.Errorf("%s: %w", directive.Name(), err)
+		return nil, fmt.Errorf("%s: %w", directive.Name(), err)
 	}
 	defer w.Close()
 	if d.config.Agent.Loop {
-		err = newUnitRun(d, directive, w, log).run(ctx)
+		r := newUnitRun(d, directive, w, log)
+		if err = r.run(ctx); r.unit.journal != nil {
+			last = r.unit.last()
+		}
 	} else {
 		single := &single{deps: d, directive: directive, work: w, log: log}
 		err = single.run(ctx, main, source)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", directive.Name(), err)
+		err = fmt.Errorf("%s: %w", directive.Name(), err)
 	}
-	return nil
+	return last, err
 }

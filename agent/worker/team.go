@@ -66,7 +66,7 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	if w.current == nil || w.number != b.Iteration || refusal == "" {
 		w.number, w.current = b.Iteration, w.solvers.new(&iteration{
 			number: b.Iteration, path: shown(b), capsule: b.Capsule,
-			gate: &interaction.Gate{MaxCalls: w.limits.MaxToolCallsPerIteration, Guard: uow.NewGuard(w.policy())},
+			gate: &interaction.Gate{MaxCalls: max(1, w.limits.MaxToolCallsPerIteration-b.Calls), Guard: uow.NewGuard(w.policy())},
 		})
 	}
 	told := ""
@@ -80,13 +80,13 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	defer end()
 	ctx, launched := w.launch.Context(ctx)
 	defer launched()
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(w.limits.MaxSecondsPerIteration)*time.Second,
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(max(1, w.limits.MaxSecondsPerIteration-b.Seconds))*time.Second,
 		stop.New(stop.Unfinished, "the iteration's time is over (max_seconds_per_iteration)"))
 	defer cancel()
 	done, err := w.current.Solve(ctx, refusal)
 	if over := stop.Of(context.Cause(ctx)); err != nil && over != nil {
 		// Where the launch's time is over, that counts before what the solver says of it.
-		if over.Kind == stop.Spent || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked) == nil {
+		if over.Kind == stop.Spent || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Asked) == nil {
 			err = over
 		}
 	}

@@ -136,12 +136,24 @@ func (u *unit) activate(ctx context.Context) error {
 		return u.step(ctx, uow.Input{Event: uow.Approve, Reason: uow.DirectiveEdited})
 	case last.State == uow.ZombiedSoft && edited:
 		return u.step(ctx, uow.Input{Event: uow.Clarify, Reason: uow.DirectiveEdited, Note: "the directive was edited"})
-	case last.State == uow.ZombiedSoft && last.ReasonCode.Passes() && last.Retries < last.Policy.MaxRetries:
+	case last.State == uow.ZombiedSoft && last.ReasonCode.Passes() && last.RetriesLeft() > 0 && u.untilRetry() <= 0:
 		return u.step(ctx, uow.Input{Event: uow.Retry, Reason: "RETRY_POLICY"})
-	case last.State == uow.ZombiedSoft && last.ReasonCode.Passes():
+	case last.State == uow.ZombiedSoft && last.ReasonCode.Passes() && last.ReasonCode != uow.TransientFailure && last.RetriesSpent():
 		return u.step(ctx, uow.Input{Event: uow.Exhaust, Reason: "RETRIES_SPENT"})
 	}
 	return stop.New(stop.Suspended, "the unit is %s; git ward uow show %s says what it waits for", last.State, last.ID)
+}
+
+// untilRetry is how long it is until a unit is tried again that waits for something which
+// passes by itself.
+func (u *unit) untilRetry() time.Duration { return untilRetry(u.last(), u.config) }
+
+func untilRetry(last *uow.Record, c *config.Config) time.Duration {
+	at, err := time.Parse(time.RFC3339, last.Time)
+	if err != nil {
+		return c.Agent.Poll.Duration
+	}
+	return time.Until(at.Add(last.RetryAfter(c.Agent.RetryPause.Duration, c.Agent.Poll.Duration)))
 }
 
 // exit moves the unit to where the halting report says (UOW-1), once. The reason is

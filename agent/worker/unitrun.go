@@ -43,9 +43,9 @@ func (r *unitRun) run(ctx context.Context) error {
 		return err
 	}
 	err := r.goOn(ctx)
-	if wait := stop.As(err, stop.Suspended); wait != nil {
-		r.log.Warn().Str("unit", r.unit.journal.ID.String()).Msg(wait.Why)
-		return nil
+	if wait := stop.As(err, stop.Suspended, stop.Asked, stop.Outage); wait != nil {
+		r.log.Warn().Str("unit", r.unit.journal.ID.String()).Stringer("kind", wait.Kind).Msg(wait.Why)
+		return r.tell(ctx)
 	}
 	return err
 }
@@ -123,7 +123,7 @@ func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, 
 	if err != nil {
 		return nil, err
 	}
-	m, err := openModel(ctx, d, main)
+	m, err := openModel(ctx, d, main, r.waits(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -103,6 +103,7 @@ type Config struct {
 		Loop            bool     `toml:"loop"`
 		VerdictPatience Duration `toml:"verdict_patience"`
 		Poll            Duration `toml:"poll"`
+		RetryPause      Duration `toml:"retry_pause"`
 		BashTimeout     Duration `toml:"bash_timeout"`
 		OutputSize      int      `toml:"output_size"`
 		MaxTurns        int      `toml:"max_turns"`

@@ -310,8 +310,8 @@ func (s *step) zombie(r *Record) {
 	case Clarify:
 		r.Interactions, r.Calls = 0, 0
 	case Exhaust:
-		if r.Retries < r.Policy.MaxRetries && s.in.Reason != DirectiveGone {
-			s.bad("retries", "retry", "%d of %d retries are left", r.Policy.MaxRetries-r.Retries, r.Policy.MaxRetries)
+		if most := s.prev.retryLimit(); r.Retries < most && s.in.Reason != DirectiveGone {
+			s.bad("retries", "retry", "%d of %d retries are left", most-r.Retries, most)
 		}
 	}
 	if s.in.Actor == Agent && s.in.Reason == DirectiveEdited && s.in.Event != Open &&
@@ -332,8 +332,8 @@ func (s *step) retry(r *Record) {
 		}
 		return
 	}
-	if r.Retries >= r.Policy.MaxRetries {
-		s.bad("retries", "the PM may: git ward uow waive "+r.ID, "%d retries are spent, the policy allows %d", r.Retries, r.Policy.MaxRetries)
+	if most := s.prev.retryLimit(); r.Retries >= most {
+		s.bad("retries", "the PM may: git ward uow waive "+r.ID, "%d retries are spent, the policy allows %d", r.Retries, most)
 	}
 	r.Retries++
 }

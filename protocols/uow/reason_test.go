@@ -36,7 +36,7 @@ func TestReasonsAreGiven(t *testing.T) {
 	constants := map[Reason]string{DirectiveEdited: "DirectiveEdited", HashMismatch: "HashMismatch", PrevMismatch: "PrevMismatch", Backpressure: "Backpressure", VerdictTimeout: "VerdictTimeout", Trouble: "uow.Trouble",
 		DirectiveGone: "uow.DirectiveGone", Question: "uow.Question", PulseIsDue: "uow.PulseIsDue", TransientFailure: "uow.TransientFailure", Stopped: "uow.Stopped", Stale: "uow.Stale", CauseGone: "uow.CauseGone", NoTool: "uow.NoTool"}
 	programs := sourceOf(t, ".", "../../agent")
-	later := []Reason{Question, TransientFailure, Stopped, Stale, CauseGone, DirectiveGone, PulseIsDue} // the agent gives them in the same issue
+	later := []Reason{Stopped, Stale, CauseGone, DirectiveGone, PulseIsDue} // the agent gives them in the same issue
 	verbs := sourceOf(t, "../command", ".")
 	for event, actors := range reasons {
 		for actor, codes := range actors {

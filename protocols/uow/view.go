@@ -46,5 +46,5 @@ func (r *Record) Budgets() string {
 	return fmt.Sprintf("spent        iterations %d of %d, claims %d of %d, pushes %d of %d (all units of this text of %s)\n"+
 		"interactions %d, without progress %d of %d, since your last sign %s\nretries      %d of %d\n",
 		s.Iterations, t.Iterations, s.Claims, t.Claims, s.Pushes, t.Pushes, r.Directive,
-		r.Interactions, r.Calls, r.Policy.MaxInteractions, pulse, r.Retries, r.Policy.MaxRetries)
+		r.Interactions, r.Calls, r.Policy.MaxInteractions, pulse, r.Retries, r.retryLimit())
 }

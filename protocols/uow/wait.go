@@ -80,7 +80,7 @@ func (r *Record) blocked(verb func(string) string) Waiting {
 		return Waiting{ForCause, "the file scratch/STOP is there, and when it is gone it goes on by itself", "git rm scratch/STOP"}
 	case r.ReasonCode == Stale:
 		return Waiting{ForAgent, "which takes it up again by itself", ""}
-	case r.Retries >= r.Policy.MaxRetries:
+	case r.RetriesSpent():
 		return Waiting{ForYou, "its retries are spent", verb("waive")}
 	case r.ReasonCode == TransientFailure:
 		return Waiting{ForCause, "what it needs is out, and it is tried again by itself; at once", verb("retry")}

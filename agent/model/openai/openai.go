@@ -70,7 +70,7 @@ func failed(data []byte) error {
 	if json.Unmarshal(data, &e) != nil {
 		e.Message = string(data)
 	}
-	kind := cmp.Or(e.Code, e.Error.Code, e.Error.Type, "server_error")
+	kind := cmp.Or(e.Code, e.Error.Code, e.Error.Type)
 	t := model.HTTP(http.StatusOK, kind, cmp.Or(e.Message, e.Error.Message), http.Header{})
 	if t.Kind == model.Fatal {
 		t.Kind = model.Broken

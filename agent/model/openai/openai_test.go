@@ -115,7 +115,7 @@ func TestResponse(t *testing.T) {
 func TestTrouble(t *testing.T) {
 	for data, want := range map[string]model.Kind{
 		`{"code":"rate_limit_exceeded","message":"slow down"}`: model.Busy,
-		`{"error":{"type":"server_error","message":"oops"}}`:   model.Broken,
+		`{"error":{"type":"server_error","message":"oops"}}`:   model.Busy,
 		`{"error":{"code":"insufficient_quota"}}`:              model.Spent,
 		`{"error":{"code":"something_new"}}`:                   model.Broken,
 		`not JSON`:                                             model.Broken,

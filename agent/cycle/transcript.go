@@ -1,0 +1,84 @@
+package cycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"git-ward/agent/interaction"
+	"git-ward/agent/stop"
+	"git-ward/internal/diag"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// took takes down what a Solver came to.
+func (r *run) took(done interaction.Done) {
+	r.count(done.Tally.Calls)
+	r.now.tally.Turns += done.Tally.Turns
+	r.now.tally.Usage.Add(done.Tally.Usage)
+	if done.Transcript != "" {
+		r.now.transcript = loop.CutTranscript(strings.TrimPrefix(r.now.transcript+"\n\n"+done.Transcript, "\n\n"))
+	}
+	r.now.result.Words = r.deps.Work.Redact(done.Words)
+}
+
+// transcript is what the record gets of what was said and done in the iteration at hand,
+// by the name of its file; nothing where there is none. It is cleaned on its final bytes.
+func (r *run) transcript() map[string][]byte {
+	n := r.counted(r.now.brief.Iteration)
+	if r.now.transcript == "" {
+		return nil
+	}
+	text := "[not kept: the transcripts of the unit's earlier iterations are as large as they may be]"
+	if loop.KeepsTranscript(n) {
+		text = loop.CutTranscript(diag.CleanLines(r.deps.Work.Redact(r.now.transcript)))
+	}
+	name := loop.TranscriptFile
+	if r.now.left {
+		name = loop.TranscriptPart(1 + r.times())
+	}
+	return map[string][]byte{r.path(r.now.brief.Iteration, name): []byte(strings.TrimRight(text, "\n") + "\n")}
+}
+
+// times is how often the iteration in progress was left before, by the journal.
+func (r *run) times() (n int) {
+	for _, rec := range slices.Backward(r.deps.Journal.Records) {
+		if rec.Event == uow.Iterate {
+			break
+		}
+		if rec.ReasonCode == uow.Question || rec.ReasonCode == uow.TransientFailure {
+			n++
+		}
+	}
+	return n
+}
+
+// putTranscript commits the transcript of an iteration that is left.
+func (r *run) putTranscript(ctx context.Context) error {
+	r.now.left = true
+	n := r.now.brief.Iteration
+	files := r.transcript()
+	if len(files) == 0 {
+		return nil
+	}
+	return r.commit(ctx, fmt.Sprintf("loop: iteration %d is left for now", n), files, r.iterationTrailer(n))
+}
+
+// forget drops the transcript where the remote refuses it, and nothing else: what nobody
+// needs does not keep the work from its claim. It is named in its place.
+func (r *run) forget(refused *stop.Stop) bool {
+	if r.now.transcript == "" || r.now.forgotten || len(refused.Findings) == 0 {
+		return false
+	}
+	for _, f := range refused.Findings {
+		if !strings.HasPrefix(f.Pos.Path, r.path(r.now.brief.Iteration, "transcript")) {
+			return false
+		}
+	}
+	r.now.forgotten = true
+	r.now.transcript = "[not kept: the remote refused it: " + refused.Findings[0].Rule + "]"
+	r.deps.Log.Warn().Str("findings", refused.Output).Msg("the transcript was refused; it is left out")
+	return true
+}

@@ -1,0 +1,81 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/agent/model"
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// tell says once in COMMS.md what a unit waits for that its worker put down: the answer to
+// a question, or a model that answers again. It is read from the journal alone, so a run
+// that was killed before it said so is made up for by the next one.
+func (r *unitRun) tell(ctx context.Context) error {
+	last := r.unit.last()
+	switch {
+	case last.State == uow.PendingApproval && last.ReasonCode == uow.Question:
+		return r.deps.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: last.Directive, Text: asks(last)})
+	case last.State == uow.ZombiedSoft && last.ReasonCode == uow.TransientFailure:
+		pause := last.RetryAfter(r.deps.config.Agent.RetryPause.Duration, r.deps.config.Agent.Poll.Duration)
+		next := fmt.Sprintf("It is tried again by itself, the next time in %s; `%s` does it now.", pause, last.Next())
+		if last.RetriesSpent() {
+			next = fmt.Sprintf("It was tried %s. It waits for you: `%s`.", diag.Count(int(last.Retries), "time"), last.Next())
+		}
+		return r.outage(ctx, last.Note, next)
+	}
+	return nil
+}
+
+// asks is the question of a unit's worker, and how it is answered.
+func asks(last *uow.Record) string {
+	return last.Note + fmt.Sprintf("\n\nAsked by who works on %s, which waits for the answer:\n\n    %s\n\nAn edit of %s is an answer, too.", last.ID, last.Next(), last.Directive)
+}
+
+// outage reports that the model does not answer, once for each incident: until the unit
+// makes progress, or its last try has failed.
+func (r *unitRun) outage(ctx context.Context, why, next string) error {
+	last := r.unit.last()
+	incident := fmt.Sprintf("outage %s iteration %d", last.ID, last.Iteration)
+	if last.State == uow.ZombiedSoft && last.RetriesSpent() {
+		incident += " given up"
+	}
+	return r.deps.store.ReportOnce(ctx, incident, comms.NewReport{Time: time.Now(), Directive: last.Directive, Status: comms.Info,
+		Text: fmt.Sprintf("Backpressure (%s) on %s: %s\n\n%s", loop.RateLimit, last.ID, diag.CleanLines(why), next)})
+}
+
+// noticeable is how long a model is waited for before anybody is told.
+const noticeable = 30 * time.Second
+
+// waits is told of each wait for the model (model.Patience): the log has all of them, the
+// PM one for each incident, where it is no short one.
+func (r *unitRun) waits(ctx context.Context) func(model.Wait) {
+	told, log := false, logWaits(r.log)
+	return func(w model.Wait) {
+		if log(w); told || w.Err == nil || w.Next.Sub(w.Since) < noticeable {
+			return
+		}
+		told = true
+		next := fmt.Sprintf("It is asked again by itself, for %s in all; what was done is kept.", r.deps.config.Model.Patience.Duration)
+		if err := r.outage(ctx, "The model does not answer: "+diag.Clean(w.Err.Error()), next); err != nil {
+			r.log.Warn().Err(err).Msg("the outage is not reported")
+		}
+	}
+}
+
+// logWaits writes each wait into the log, and its end.
+func logWaits(log zerolog.Logger) func(model.Wait) {
+	return func(w model.Wait) {
+		if w.Err == nil {
+			log.Info().Msg("the model is waited for no more")
+			return
+		}
+		log.Warn().Err(w.Err).Time("since", w.Since).Time("next", w.Next).Msg("the model is asked again")
+	}
+}
