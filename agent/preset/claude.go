@@ -44,13 +44,32 @@ type claudeEvent struct {
 	Result  string
 	Turns   int `json:"num_turns"`
 	Errors  []string
-	Message struct{ Content json.RawMessage }
-	Usage   struct {
-		Input  int64 `json:"input_tokens"`
-		Read   int64 `json:"cache_read_input_tokens"`
-		Write  int64 `json:"cache_creation_input_tokens"`
-		Output int64 `json:"output_tokens"`
+	Message struct {
+		ID      string
+		Content json.RawMessage
+		Usage   *claudeUsage
 	}
+	Parent *string `json:"parent_tool_use_id"` // of a subagent's messages
+	Usage  claudeUsage
+}
+
+type claudeUsage struct {
+	Input  int64 `json:"input_tokens"`
+	Read   int64 `json:"cache_read_input_tokens"`
+	Write  int64 `json:"cache_creation_input_tokens"`
+	Output int64 `json:"output_tokens"`
+}
+
+func (u claudeUsage) sum() model.Usage {
+	return model.Usage{Input: u.Input + u.Read + u.Write, Cached: u.Read, Output: u.Output}
+}
+
+type claudeBlock struct {
+	Type, Name, Text, ID string
+	Input                json.RawMessage
+	ToolUseID            string `json:"tool_use_id"`
+	Content              json.RawMessage
+	IsError              bool `json:"is_error"`
 }
 
 // readClaude reads stream-json: the messages of the conversation, then a result.
@@ -60,20 +79,17 @@ func readClaude(line []byte, r *Reading) {
 		return
 	}
 	switch e.Type {
-	case "assistant":
-		var content []struct{ Type, Name, Text string }
-		json.Unmarshal(e.Message.Content, &content)
-		for _, c := range content {
-			if c.Type == "tool_use" {
-				r.call(c.Name)
-			} else if c.Text != "" {
-				r.Words = c.Text
-			}
+	case "assistant", "user":
+		var blocks []claudeBlock
+		json.Unmarshal(e.Message.Content, &blocks) // of a user it may be a string, which says nothing of tools
+		for _, b := range blocks {
+			r.block(b, e.Type == "assistant" && e.Parent == nil)
+		}
+		if e.Message.Usage != nil {
+			r.spends(e.Message.ID, e.Message.Usage.sum())
 		}
 	case "result":
-		u := e.Usage
-		r.Turns = e.Turns
-		r.Usage = model.Usage{Input: u.Input + u.Read + u.Write, Cached: u.Read, Output: u.Output}
+		r.Turns, r.Usage, r.Known = e.Turns, e.Usage.sum(), true
 		r.Ended = e.Subtype == "success" && !e.IsError
 		if e.Result != "" {
 			r.Words = e.Result
@@ -87,4 +103,29 @@ func readClaude(line []byte, r *Reading) {
 			}
 		}
 	}
+}
+
+// block takes a part of a message; own says that it is the model's whose words count.
+func (r *Reading) block(b claudeBlock, own bool) {
+	switch {
+	case b.Type == "tool_use":
+		r.called(b.ID, b.Name, b.Input)
+	case b.Type == "tool_result":
+		r.answered(b.ToolUseID, content(b.Content), b.IsError)
+	case own && b.Text != "":
+		r.said(b.Text)
+	}
+}
+
+// spends notes the usage of a message. The stream repeats a message for each of its
+// parts, with what it had used by then, so the last one counts. The result at the end
+// has the sum; this is for a run that never comes to it.
+func (r *Reading) spends(id string, u model.Usage) {
+	if r.spent == nil {
+		r.spent = map[string]model.Usage{}
+	}
+	before := r.spent[id]
+	r.spent[id] = u
+	r.Usage.Add(model.Usage{Input: u.Input - before.Input, Cached: u.Cached - before.Cached, Output: u.Output - before.Output})
+	r.Turns, r.Known = len(r.spent), true
 }

@@ -49,12 +49,25 @@ type codexEvent struct {
 	Type    string
 	Message string
 	Error   json.RawMessage
-	Item    struct{ Type, Text, Server, Tool string }
+	Item    codexItem
 	Usage   struct {
 		Input  int64 `json:"input_tokens"`
 		Cached int64 `json:"cached_input_tokens"`
 		Output int64 `json:"output_tokens"`
 	}
+}
+
+type codexItem struct {
+	ID, Type, Text, Server, Tool, Status string
+
+	Command   string
+	Output    string `json:"aggregated_output"`
+	Exit      *int   `json:"exit_code"`
+	Changes   json.RawMessage
+	Arguments json.RawMessage
+	Query     string
+	Result    *struct{ Content json.RawMessage }
+	Error     json.RawMessage
 }
 
 // codexCalls are the items that are uses of tools.
@@ -68,23 +81,55 @@ func readCodex(line []byte, r *Reading) {
 		return
 	}
 	switch e.Type {
-	case "item.completed":
-		switch {
-		case e.Item.Type == "agent_message":
-			r.Words = e.Item.Text
-		case codexCalls[e.Item.Type]:
-			name := e.Item.Type
-			if e.Item.Tool != "" {
-				name = e.Item.Server + "." + e.Item.Tool
-			}
-			r.call(name)
-		}
+	case "item.started", "item.completed":
+		r.item(e.Item, e.Type == "item.completed")
 	case "turn.completed":
-		r.Ended, r.Failed = true, ""
+		r.Ended, r.Failed, r.Known = true, "", true
 		r.Usage.Add(model.Usage{Input: e.Usage.Input, Cached: e.Usage.Cached, Output: e.Usage.Output})
 	case "turn.failed":
 		r.Ended, r.Failed = false, message(e.Error)
 	case "error": // also while it tries again
 		r.Failed = e.Message
 	}
+}
+
+// item takes words or a use of a tool, when it begins and when it has ended.
+func (r *Reading) item(i codexItem, ended bool) {
+	switch {
+	case i.Type == "agent_message" && ended:
+		r.said(i.Text)
+	case codexCalls[i.Type]:
+		r.called(i.ID, i.name(), i.args())
+		if ended {
+			r.answered(i.ID, i.answer(), i.Status == "failed" || i.Exit != nil && *i.Exit != 0)
+		}
+	}
+}
+
+func (i codexItem) name() string {
+	if i.Tool != "" {
+		return i.Server + "." + i.Tool
+	}
+	return i.Type
+}
+
+func (i codexItem) args() json.RawMessage {
+	for _, raw := range []json.RawMessage{i.Arguments, i.Changes} {
+		if len(raw) > 0 {
+			return raw
+		}
+	}
+	return json.RawMessage(i.Command + i.Query) // words, and no JSON
+}
+
+func (i codexItem) answer() string {
+	switch {
+	case i.Result != nil:
+		return content(i.Result.Content)
+	case len(i.Error) > 0 && string(i.Error) != "null":
+		return message(i.Error)
+	case i.Exit != nil && *i.Exit != 0:
+		return fmt.Sprintf("%s[exit %d]", i.Output, *i.Exit)
+	}
+	return i.Output
 }

@@ -52,7 +52,13 @@ type opencodeEvent struct {
 	Error json.RawMessage
 	Part  struct {
 		Tool, Text, Reason string
-		Tokens             struct {
+		Call               string `json:"callID"`
+		State              struct {
+			Status, Output string
+			Input          json.RawMessage
+			Error          json.RawMessage
+		}
+		Tokens struct {
 			Input, Output, Reasoning int64
 			Cache                    struct{ Read, Write int64 }
 		}
@@ -68,12 +74,19 @@ func readOpencode(line []byte, r *Reading) {
 	}
 	switch e.Type {
 	case "text":
-		r.Words = e.Part.Text
-	case "tool_use":
-		r.call(e.Part.Tool)
+		r.said(e.Part.Text)
+	case "tool_use": // told when it has ended
+		state := e.Part.State
+		r.called(e.Part.Call, e.Part.Tool, state.Input)
+		if state.Status == "error" {
+			r.answered(e.Part.Call, message(state.Error), true)
+		} else {
+			r.answered(e.Part.Call, state.Output, false)
+		}
 	case "step_finish":
 		t := e.Part.Tokens
 		r.Turns++
+		r.Known = true
 		r.Usage.Add(model.Usage{Input: t.Input + t.Cache.Read + t.Cache.Write, Cached: t.Cache.Read, Output: t.Output + t.Reasoning})
 		r.Ended = e.Part.Reason == "stop"
 	case "error":

@@ -44,13 +44,17 @@ type invocation struct {
 // Reading is what a program's stream has said so far.
 type Reading struct {
 	Words  string // the last ones, for the report
-	Turns  int
-	Calls  int // of tools
+	Turns  int    // 0: the program does not tell
+	Calls  int    // of tools
 	Usage  model.Usage
+	Known  bool   // the stream has told of tokens; else Usage says nothing
 	Ended  bool   // it came to its own end
 	Failed string // why it did not, in its words
 
-	Called func(tool string) // is told of each call; may be nil
+	Told func(Event) // is told of each event; may be nil
+
+	calls map[string]string      // the tools of the uses that were told of, by their names
+	spent map[string]model.Usage // of messages that may be told of again, by their ids
 }
 
 // presets are what Ward knows of the programs of config's table, by name.
@@ -122,10 +126,3 @@ func (p *Preset) Prepare(s Setup) (args, env []string, err error) {
 
 // Read takes a line of the stream. Lines that are none of it are passed over.
 func (p *Preset) Read(line []byte, r *Reading) { p.read(line, r) }
-
-func (r *Reading) call(tool string) {
-	r.Calls++
-	if r.Called != nil {
-		r.Called(tool)
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/agent/activity"
 	"git-ward/agent/model"
 	"git-ward/internal/config"
 )
@@ -15,10 +16,10 @@ import (
 // streams are what the real programs said in a short run, shortened.
 var streams = map[string]string{
 	"claude-code": `{"type":"system","subtype":"init","tools":["Bash"],"mcp_servers":[],"model":"claude-test"}
-{"type":"assistant","message":{"content":[{"text":"I work.","type":"text"}],"id":"msg_1","usage":{"input_tokens":12367,"output_tokens":1}}}
-{"type":"assistant","message":{"content":[{"id":"c","input":{"command":"true"},"name":"Bash","type":"tool_use"}],"id":"msg_1"}}
-{"type":"user","message":{"role":"user","content":[{"tool_use_id":"c","type":"tool_result","content":"(no output)"}]}}
-{"type":"assistant","message":{"content":[{"text":"All is done.","type":"text"}],"id":"msg_2"}}
+{"type":"assistant","message":{"content":[{"text":"I work.","type":"text"}],"id":"msg_1","usage":{"input_tokens":100,"output_tokens":1}}}
+{"type":"assistant","message":{"content":[{"id":"c","input":{"command":"true"},"name":"Bash","type":"tool_use"}],"id":"msg_1","usage":{"input_tokens":100,"cache_read_input_tokens":3,"output_tokens":30}}}
+{"type":"user","message":{"role":"user","content":[{"tool_use_id":"c","type":"tool_result","content":[{"type":"text","text":"no output"}],"is_error":true}]}}
+{"type":"assistant","message":{"content":[{"text":"All is done.","type":"text"}],"id":"msg_2","usage":{"input_tokens":20,"output_tokens":4}}}
 {"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"All is done.","usage":{"input_tokens":100,"cache_creation_input_tokens":20,"cache_read_input_tokens":3,"output_tokens":34}}
 `,
 	"codex": `{"type":"thread.started","thread_id":"01"}
@@ -26,14 +27,14 @@ var streams = map[string]string{
 {"type":"turn.started"}
 {"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"I work."}}
 {"type":"item.started","item":{"id":"item_2","type":"command_execution","command":"true","status":"in_progress"}}
-{"type":"item.completed","item":{"id":"item_2","type":"command_execution","command":"true","exit_code":0,"status":"completed"}}
+{"type":"item.completed","item":{"id":"item_2","type":"command_execution","command":"true","aggregated_output":"no output","exit_code":0,"status":"completed"}}
 {"type":"error","message":"Reconnecting... 1/5"}
 {"type":"item.completed","item":{"id":"item_3","type":"agent_message","text":"All is done."}}
 {"type":"turn.completed","usage":{"input_tokens":123,"cached_input_tokens":3,"output_tokens":34}}
 `,
 	"opencode": `{"type":"step_start","part":{"type":"step-start"}}
 {"type":"text","part":{"type":"text","text":"I work."}}
-{"type":"tool_use","part":{"type":"tool","tool":"bash","state":{"status":"completed","input":{"command":"true"}}}}
+{"type":"tool_use","part":{"type":"tool","tool":"bash","callID":"c","state":{"status":"completed","input":{"command":"true"},"output":"no output"}}}
 {"type":"step_finish","part":{"reason":"tool-calls","type":"step-finish","tokens":{"input":60,"output":20,"reasoning":4,"cache":{"write":0,"read":1}},"cost":0}}
 {"type":"text","part":{"type":"text","text":"All is done."}}
 {"type":"step_finish","part":{"reason":"stop","type":"step-finish","tokens":{"input":40,"output":10,"reasoning":0,"cache":{"write":20,"read":2}},"cost":0}}
@@ -45,15 +46,19 @@ var streams = map[string]string{
 func TestStreams(t *testing.T) {
 	for _, p := range all() {
 		for _, size := range []int{1, 7, 1 << 20} {
-			var called []string
+			var told []Event
 			s := &Stream{Preset: p}
-			s.Reading.Called = func(name string) { called = append(called, name) }
+			s.Reading.Told = func(e Event) { told = append(told, e) }
 			for chunk := range slices.Chunk([]byte("warning: {\n\nnot JSON\n[1]\n"+streams[p.Name]), size) {
 				s.Write(chunk)
 			}
 			r := s.Reading
-			if !r.Ended || r.Words != "All is done." || r.Calls != 1 || len(called) != 1 || r.Failed != "" {
-				t.Errorf("%s, %d: %+v %v", p.Name, size, r, called)
+			if !r.Ended || r.Words != "All is done." || r.Calls != 1 || !r.Known || r.Failed != "" {
+				t.Errorf("%s, %d: %+v", p.Name, size, r)
+			}
+			if len(told) != 4 || told[0] != (Event{Kind: Said, Text: "I work."}) || told[1].Kind != Called || !strings.Contains(told[1].Text, "true") ||
+				told[2].Kind != Answered || told[2].Tool != told[1].Tool || told[2].Text != "no output" || told[3].Text != "All is done." {
+				t.Errorf("%s: %+v", p.Name, told)
 			}
 			if want := (model.Usage{Input: 123, Cached: 3, Output: 34}); r.Usage != want {
 				t.Errorf("%s: %+v", p.Name, r.Usage)
@@ -81,6 +86,34 @@ func TestFailures(t *testing.T) {
 		s.Write([]byte(event + "\n"))
 		if s.Reading.Ended || s.Reading.Failed != want {
 			t.Errorf("%s: %+v", line, s.Reading)
+		}
+	}
+}
+
+// TestUsageOfOneThatWasKilled: what a message used is told again with each of its parts,
+// and counts once (WORK-1).
+func TestUsageOfOneThatWasKilled(t *testing.T) {
+	s := &Stream{Preset: Of("claude-code")}
+	whole := streams["claude-code"]
+	s.Write([]byte(whole[:strings.Index(whole, `{"type":"result"`)]))
+	if want := (model.Usage{Input: 123, Cached: 3, Output: 34}); s.Reading.Usage != want || !s.Reading.Known || s.Reading.Turns != 2 {
+		t.Errorf("%+v", s.Reading)
+	}
+	unknown := &Stream{Preset: Of("codex")}
+	unknown.Write([]byte(`{"type":"turn.started"}` + "\n"))
+	if unknown.Reading.Known {
+		t.Error("nobody has told of tokens")
+	}
+}
+
+// TestAction: what a program calls its tools is told apart by what they do (LOG-1).
+func TestAction(t *testing.T) {
+	for name, want := range map[string]activity.Type{
+		"Read": activity.FileRead, "mcp__ward__read_file": activity.FileRead, "ward.write_file": activity.FileWrite, "ward_bash": activity.ToolExec,
+		"file_change": activity.FileWrite, "edit": activity.FileWrite, "WebFetch": activity.ExternalRAGQuery, "Bash": activity.ToolExec, "": activity.ToolExec,
+	} {
+		if got := Action(name); got != want {
+			t.Errorf("%q: %s", name, got)
 		}
 	}
 }

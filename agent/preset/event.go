@@ -1,0 +1,107 @@
+package preset
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"git-ward/agent/activity"
+)
+
+// Kind is what an event of a stream is about.
+type Kind int
+
+// The kinds of events that Ward reads.
+const (
+	Said     Kind = iota // the model's words
+	Called               // a tool begins
+	Answered             // a tool has ended
+)
+
+// Event is one thing that a program's stream tells of. All of it is the program's word:
+// text of others, to be cleaned before anybody reads it.
+type Event struct {
+	Kind   Kind
+	Tool   string // of a call and its answer, as the program names it
+	Text   string // what was said, a call's arguments, a tool's answer
+	Failed bool   // of an answer: the tool says that it failed
+}
+
+// actions are what the programs' own tools do, by their names in lower case. Any other
+// tool is one that was executed.
+var actions = map[string]activity.Type{
+	"read": activity.FileRead, "glob": activity.FileRead, "grep": activity.FileRead, "ls": activity.FileRead, "list": activity.FileRead,
+	"notebookread": activity.FileRead, "read_file": activity.FileRead,
+	"write": activity.FileWrite, "edit": activity.FileWrite, "multiedit": activity.FileWrite, "notebookedit": activity.FileWrite,
+	"patch": activity.FileWrite, "apply_patch": activity.FileWrite, "file_change": activity.FileWrite, "write_file": activity.FileWrite,
+	"webfetch": activity.ExternalRAGQuery, "websearch": activity.ExternalRAGQuery, "web_search": activity.ExternalRAGQuery,
+	"todowrite": activity.PlanUpdate, "todo_list": activity.PlanUpdate,
+}
+
+// Action is the type of the activity log's line for a use of a tool.
+func Action(tool string) activity.Type {
+	name := strings.ToLower(tool)
+	for _, server := range []string{"mcp__ward__", "ward_", "ward."} { // how each program names the tools of Ward's server
+		name = strings.TrimPrefix(name, server)
+	}
+	if action, known := actions[name]; known {
+		return action
+	}
+	return activity.ToolExec
+}
+
+// said notes the model's words.
+func (r *Reading) said(text string) {
+	r.Words = text
+	r.tell(Event{Kind: Said, Text: text})
+}
+
+// called counts a use of a tool once, however often the stream tells of it. A program
+// names each use; one without a name is counted as it comes.
+func (r *Reading) called(id, tool string, args json.RawMessage) {
+	if _, again := r.calls[id]; again && id != "" {
+		return
+	}
+	if r.calls == nil {
+		r.calls = map[string]string{}
+	}
+	r.calls[id] = tool
+	r.Calls++
+	r.tell(Event{Kind: Called, Tool: tool, Text: compact(args)})
+}
+
+// answered notes what a use of a tool came to.
+func (r *Reading) answered(id, text string, failed bool) {
+	r.tell(Event{Kind: Answered, Tool: r.calls[id], Text: text, Failed: failed})
+}
+
+func (r *Reading) tell(e Event) {
+	if r.Told != nil {
+		r.Told(e)
+	}
+}
+
+// compact is JSON on one line; what is none is left as it is.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// content is the text of a tool's answer: a string, or a list of parts of which those
+// with text count.
+func content(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var parts []struct{ Text string }
+	json.Unmarshal(raw, &parts)
+	var list []string
+	for _, p := range parts {
+		list = append(list, p.Text)
+	}
+	return strings.Join(list, "\n")
+}
