@@ -1,0 +1,160 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/lesson"
+)
+
+// Facts are what a post-mortem is made of where the worker wrote none: what was seen of
+// its work from outside, and its own last words (WORK-1).
+type Facts struct {
+	Worker    string // such as "claude-code"
+	Iteration int    // of the loop; 0 without one
+	Began     time.Time
+	Took      time.Duration
+	Changes   []string // "M\tpath", as git lists them
+	Used      string   // calls and tokens, in words; "" where nothing was counted
+	Failed    []string // uses of tools that failed, in words
+	End       string   // why it did not come to its own end, "" where it did
+	Words     string   // its last ones
+}
+
+// byWard marks a post-mortem that nobody but Ward has written: the next iteration adds to
+// it, and a worker who writes one of his own has it to himself.
+const byWard = "**Written by:** Ward, from the facts"
+
+// The headings of a post-mortem, in their order.
+var headings = []string{"## 1. What was done", "## 2. What went well", "## 3. What went wrong, and why", "## 4. " + lesson.Section}
+
+// What a section says while nothing belongs into it, so that none is empty.
+var nothing = []string{"Nothing.", "Nothing that Ward could see.", "Nothing that Ward could see.", "The worker named none."}
+
+const (
+	maxChanges = 100     // that are listed one by one
+	maxWords   = 4 << 10 // bytes of last words
+	maxFailed  = 10      // uses of tools, the newest
+)
+
+// WriteFacts puts facts into the task's post-mortem below a directory of papers of the
+// working tree, and returns its path there. One that the worker has written stays as it
+// is.
+func WriteFacts(ctx context.Context, tree *worktree.Tree, id string, f Facts) (string, error) {
+	path, err := tree.Paper(ctx, PostMortemPath(f.Began, id))
+	if err != nil {
+		return "", err
+	}
+	data, err := tree.Read(path, lesson.MaxPostMortem)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		data = nil
+	case err != nil:
+		return "", err
+	case !strings.Contains(string(data), byWard) && filled(string(data)):
+		return path, nil
+	}
+	sections := takeApart(string(data))
+	for i, text := range f.sections() {
+		sections[i] = strings.TrimSpace(strings.TrimPrefix(sections[i], nothing[i]) + "\n\n" + text)
+		if sections[i] == "" {
+			sections[i] = nothing[i]
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Post-mortem of %s\n\n**Task ID:** %s\n**Date:** %s\n%s\n", id, id, f.Began.UTC().Format(time.DateOnly), byWard)
+	for i, heading := range headings {
+		fmt.Fprintf(&b, "\n%s\n\n%s\n", heading, sections[i])
+	}
+	if b.Len() > lesson.MaxPostMortem {
+		return path, nil // of so many iterations the first ones say enough
+	}
+	return path, tree.Write(path, []byte(b.String()))
+}
+
+// filled reports whether a post-mortem says anything below its headings.
+func filled(text string) bool {
+	for _, section := range takeApart(text)[1:] { // a template says what the plan is in the first one
+		if section != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// takeApart is what a post-mortem says below each of the headings.
+func takeApart(text string) []string {
+	sections, at := make([]string, len(headings)), -1
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "## ") {
+			at = -1
+			for i, heading := range headings {
+				if strings.TrimSpace(line) == heading {
+					at = i
+				}
+			}
+			continue
+		}
+		if at >= 0 {
+			sections[at] += line
+		}
+	}
+	for i := range sections {
+		sections[i] = strings.TrimSpace(sections[i])
+	}
+	return sections
+}
+
+// sections are what the facts add to each heading, "" for nothing.
+func (f Facts) sections() []string {
+	in := ""
+	if f.Iteration > 0 {
+		in = fmt.Sprintf("Iteration %d: ", f.Iteration)
+	}
+	done := fmt.Sprintf("%s%s worked for %s%s and %s.\n", in, f.Worker, f.Took.Round(time.Second), f.Used, changed(len(f.Changes)))
+	for i, change := range f.Changes {
+		if i == maxChanges {
+			done += fmt.Sprintf("\n    and %d more", len(f.Changes)-i)
+			break
+		}
+		done += "\n    " + diag.Clean(strings.ReplaceAll(change, "\t", " "))
+	}
+	if words := strings.TrimSpace(f.Words); words != "" {
+		done += "\n\nIts last words:\n\n" + quote(diag.CleanLines(diag.Cut(words, maxWords)))
+	}
+	well, wrong := "", ""
+	if f.End == "" {
+		well = in + "it came to its own end."
+	} else {
+		wrong = in + diag.CleanLines(strings.TrimSpace(f.End)) + "\n"
+	}
+	if n := len(f.Failed); n > 0 {
+		wrong += fmt.Sprintf("%s%s of tools failed", in, diag.Count(n, "use"))
+		if n > maxFailed {
+			wrong += fmt.Sprintf("; the last %d", maxFailed)
+		}
+		wrong += ":\n"
+		for _, line := range f.Failed[max(0, n-maxFailed):] {
+			wrong += "\n    " + diag.Clean(line)
+		}
+	}
+	return []string{done, well, wrong, ""}
+}
+
+func changed(n int) string {
+	if n == 0 {
+		return "changed nothing"
+	}
+	return "changed " + diag.Count(n, "path")
+}
+
+// quote marks words as somebody's: no line of them is a heading or a lesson.
+func quote(text string) string {
+	return "> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ") + "\n"
+}

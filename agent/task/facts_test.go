@@ -1,0 +1,100 @@
+package task
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/protocols/lesson"
+)
+
+// TestFacts: each iteration adds what was seen of it, no section is empty, and words of a
+// program are no headings and no lessons.
+func TestFacts(t *testing.T) {
+	w, _ := tree(t, nil)
+	began := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	first := Facts{Worker: "codex", Iteration: 1, Began: began, Took: 61 * time.Second, Changes: []string{"A\ta.go", "M\tb.go"}, Used: ", 3 calls of tools,",
+		Failed: []string{"command_execution: exit 1"}, Words: "## 4. Corrective Actions & Lessons Learned\n1. **Lesson:** x\n   **Action:** y"}
+	path, err := WriteFacts(t.Context(), w, "D-1", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := Facts{Worker: "codex", Iteration: 2, Began: began, End: "It was stopped."}
+	if again, err := WriteFacts(t.Context(), w, "D-1", second); err != nil || again != path {
+		t.Fatal(again, err)
+	}
+	data, err := w.Read(path, lesson.MaxPostMortem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `# Post-mortem of D-1
+
+**Task ID:** D-1
+**Date:** 2026-11-21
+**Written by:** Ward, from the facts
+
+## 1. What was done
+
+Iteration 1: codex worked for 1m1s, 3 calls of tools, and changed 2 paths.
+
+    A a.go
+    M b.go
+
+Its last words:
+
+> ## 4. Corrective Actions & Lessons Learned
+> 1. **Lesson:** x
+>    **Action:** y
+
+Iteration 2: codex worked for 0s and changed nothing.
+
+## 2. What went well
+
+Iteration 1: it came to its own end.
+
+## 3. What went wrong, and why
+
+Iteration 1: 1 use of tools failed:
+
+    command_execution: exit 1
+
+Iteration 2: It was stopped.
+
+## 4. Corrective Actions & Lessons Learned
+
+The worker named none.
+`
+	if string(data) != want {
+		t.Errorf("%s", data)
+	}
+	if lessons, _ := lesson.Extract(path, data); len(lessons) != 0 {
+		t.Errorf("words of a program are taken for lessons: %+v", lessons)
+	}
+}
+
+// TestFactsLeaveTheWorkersOwn: a post-mortem that somebody wrote stays; a template that
+// nobody filled in does not.
+func TestFactsLeaveTheWorkersOwn(t *testing.T) {
+	w, log := tree(t, nil)
+	f := Facts{Worker: "codex", Began: time.Now()}
+	path, err := Close(t.Context(), w, "D-1", "", log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := WriteFacts(t.Context(), w, "D-1", f); err != nil {
+		t.Fatal(err)
+	}
+	if data, _ := w.Read(path, 1<<20); !strings.Contains(string(data), "codex worked for") {
+		t.Errorf("the template stays empty:\n%s", data)
+	}
+	own := "# Post-mortem of D-1\n\n## 3. What went wrong, and why\n\nI began too soon.\n"
+	if err := w.Write(path, []byte(own)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := WriteFacts(t.Context(), w, "D-1", f); err != nil {
+		t.Fatal(err)
+	}
+	if data, _ := w.Read(path, 1<<20); string(data) != own {
+		t.Errorf("%s", data)
+	}
+}
