@@ -22,6 +22,7 @@ const (
 // text of others, to be cleaned before anybody reads it.
 type Event struct {
 	Kind   Kind
+	ID     string // of a call and its answer; "" where the program gives none
 	Tool   string // of a call and its answer, as the program names it
 	Text   string // what was said, a call's arguments, a tool's answer
 	Failed bool   // of an answer: the tool says that it failed
@@ -67,12 +68,12 @@ func (r *Reading) called(id, tool string, args json.RawMessage) {
 	}
 	r.calls[id] = tool
 	r.Calls++
-	r.tell(Event{Kind: Called, Tool: tool, Text: compact(args)})
+	r.tell(Event{Kind: Called, ID: id, Tool: tool, Text: compact(args)})
 }
 
 // answered notes what a use of a tool came to.
 func (r *Reading) answered(id, text string, failed bool) {
-	r.tell(Event{Kind: Answered, Tool: r.calls[id], Text: text, Failed: failed})
+	r.tell(Event{Kind: Answered, ID: id, Tool: r.calls[id], Text: text, Failed: failed})
 }
 
 func (r *Reading) tell(e Event) {

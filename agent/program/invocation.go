@@ -68,16 +68,17 @@ type invocation struct {
 	reading *preset.Reading // what its stream says; nil where the stream is not known
 }
 
-// invocation fills the prompt's path in.
-func (p *Program) invocation(prompt string) (*invocation, error) {
-	inv := &invocation{env: slices.Clone(p.Env)}
+// invocation fills the prompt's path in. Told hears what the stream tells of, where it is
+// known.
+func (p *Program) invocation(prompt string, told func(preset.Event)) (*invocation, error) {
+	inv := &invocation{env: append(slices.Clone(p.Env), AskVariable+"="+p.askPath())}
 	for _, name := range passed {
 		if v := p.Getenv(name); v != "" {
 			inv.env = append(inv.env, name+"="+v)
 		}
 	}
 	if p.Preset != nil {
-		return inv, p.prepare(inv)
+		return inv, p.prepare(inv, told)
 	}
 	fill := strings.NewReplacer(promptWord, prompt, directiveWord, p.Prompt.Directive.Name())
 	for _, word := range p.Config.Model.Command {
@@ -88,7 +89,7 @@ func (p *Program) invocation(prompt string) (*invocation, error) {
 
 // prepare completes an invocation to the known program's, in a home of its own that
 // begins empty, with git settings that are the agent's.
-func (p *Program) prepare(inv *invocation) error {
+func (p *Program) prepare(inv *invocation, told func(preset.Event)) error {
 	anthropic, err := gateway.URL(p.Getenv, gateway.Anthropic)
 	if err != nil {
 		return err
@@ -107,9 +108,7 @@ func (p *Program) prepare(inv *invocation) error {
 		return err
 	}
 	stream := &preset.Stream{Preset: p.Preset}
-	stream.Reading.Called = func(name string) {
-		p.Log.Info().Str("tool", diag.Clean(name)).Msg("call")
-	}
+	stream.Reading.Told = told
 	inv.args, inv.tee, inv.reading = args, stream, &stream.Reading
 	inv.env = append(append(inv.env, env...), "GIT_CONFIG_GLOBAL="+filepath.Join(p.State, "home", ".gitconfig"))
 	return nil
@@ -123,5 +122,5 @@ func (p *Program) server() []string {
 		p.Log.Warn().Err(err).Msg("the program gets no MCP server")
 		return nil
 	}
-	return []string{path, "mcp", "--dir", p.Dir, "--state", p.State}
+	return []string{path, "mcp", "--dir", p.Dir, "--state", p.State, "--ask", p.askPath(), "--task-id", p.Prompt.Directive.Name()}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/agent/activity"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/lesson"
@@ -76,6 +77,16 @@ func WriteFacts(ctx context.Context, tree *worktree.Tree, id string, f Facts) (s
 		return path, nil // of so many iterations the first ones say enough
 	}
 	return path, tree.Write(path, []byte(b.String()))
+}
+
+// CloseByFacts ends the task of a worker who closes none: its post-mortem, and the two
+// lines of the activity log.
+func CloseByFacts(ctx context.Context, tree *worktree.Tree, id string, f Facts, log *activity.Log) (string, error) {
+	path, err := WriteFacts(ctx, tree, id, f)
+	if err != nil {
+		return "", err
+	}
+	return path, closed(id, path, log)
 }
 
 // filled reports whether a post-mortem says anything below its headings.

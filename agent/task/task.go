@@ -110,10 +110,15 @@ func Close(ctx context.Context, tree *worktree.Tree, id, summary string, log *ac
 	if err != nil {
 		return "", err
 	}
+	return path, closed(id, path, log)
+}
+
+// closed logs POST_MORTEM and TASK_END.
+func closed(id, path string, log *activity.Log) (err error) {
 	for _, kind := range []activity.Type{activity.PostMortem, activity.TaskEnd} {
 		err = errors.Join(err, log.Append(activity.Entry{Phase: "FINALIZING", Task: activity.Task{ID: id},
 			Action:  activity.Action{Type: kind, Details: map[string]any{"path": path}},
 			Outcome: activity.Outcome{Status: activity.Success, Message: "the post-mortem is " + diag.Clean(path)}, Evidence: []string{path}}))
 	}
-	return path, err
+	return err
 }

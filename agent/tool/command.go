@@ -46,6 +46,10 @@ func (o *Outcome) Log() string { return o.output.path }
 // kept of its end; of a line that is longer than that, its end.
 func (o *Outcome) Tail(size int) string { return o.output.lastLines(size) }
 
+// Text is what is kept of the output, its beginning and its end; what is left out
+// between them it says.
+func (o *Outcome) Text() string { return o.output.text() }
+
 // OK reports whether the command ended by itself with exit 0.
 func (o *Outcome) OK() bool { return o.stopped == "" && o.status.OK() }
 

@@ -1,0 +1,82 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"git-ward/agent/stop"
+	"git-ward/internal/diag"
+)
+
+// AskVariable names the file that takes a question to the PM, in a command's environment:
+// who calls no tools can ask by one line of a shell.
+const AskVariable = "WARD_ASK"
+
+const (
+	maxQuestion = 2 << 10                // bytes
+	askPoll     = 250 * time.Millisecond // between two looks at the file
+)
+
+// askPath is that file. It is outside of the working tree, so that no question becomes
+// work.
+func (p *Program) askPath() string {
+	return filepath.Join(p.State, "ask", p.Prompt.Directive.Name()+".md")
+}
+
+// listen makes room for a question, and ends the command by its cause some time after it
+// has asked one. The function that it returns stops that.
+func (p *Program) listen(ctx context.Context, end context.CancelCauseFunc) (quiet func(), err error) {
+	path := p.askPath()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.RemoveAll(path)); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		var asked time.Time
+		for ctx.Err() == nil {
+			question := p.question()
+			switch {
+			case question == "":
+			case asked.IsZero():
+				p.Log.Info().Str("question", diag.Clean(question)).Msg("it asks the PM")
+				asked = time.Now()
+			case time.Since(asked) >= p.AskGrace:
+				end(stop.New(stop.Asked, "%s", question))
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(askPoll): // another process writes the file, and tells nobody
+			}
+		}
+	}()
+	return cancel, nil
+}
+
+// question is what the command asked, "" for nothing. The file is written by whoever
+// works, so only a plain file of a bounded size is read.
+func (p *Program) question() string {
+	f, err := os.OpenFile(p.askPath(), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			p.Log.Warn().Err(err).Msg("the question cannot be read")
+		}
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxQuestion))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(diag.CleanLines(strings.ToValidUTF8(string(data), "")))
+}

@@ -1,0 +1,265 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"git-ward/agent/activity"
+	"git-ward/agent/gateway"
+	"git-ward/agent/interaction"
+	"git-ward/agent/model"
+	"git-ward/agent/preset"
+	"git-ward/agent/stop"
+	"git-ward/agent/task"
+	"git-ward/agent/tool"
+	"git-ward/internal/diag"
+)
+
+// settleTime is how long the end of an attempt may take when its context has ended.
+const settleTime = 10 * time.Second
+
+// attempt is one run of a command.
+type attempt struct {
+	program  *Program
+	activity *activity.Log
+	began    time.Time
+	before   gateway.Account
+	from     string // the commit that was checked out, "" for none
+
+	watch   *watch
+	reading *preset.Reading // nil where the stream is not known
+	outcome *tool.Outcome
+	over    error // why it was ended before its time, nil where it was not
+	took    time.Duration
+}
+
+// run runs the command with the prompt as its stdin, or with nothing. That it was ended,
+// or failed, is no error.
+func (a *attempt) run(parent context.Context, prompt string) error {
+	ctx, end := context.WithCancelCause(parent)
+	defer end(nil)
+	p := a.program
+	a.watch = &watch{program: p, activity: a.activity, end: end, ctx: ctx}
+	quiet, err := p.listen(ctx, end)
+	if err != nil {
+		return err
+	}
+	defer quiet()
+	inv, err := p.invocation(prompt, a.watch.told)
+	if err != nil {
+		return err
+	}
+	a.reading = inv.reading
+	cmd := tool.Command{
+		Args: inv.args, Dir: p.Dir, Env: inv.env, Tee: inv.tee, Timeout: p.Config.Model.Timeout.Duration,
+		Kind: "exec", Logs: filepath.Join(p.State, "logs"), Size: maxTranscript, Limit: maxOutput,
+	}
+	if p.Preset != nil || p.Config.Model.Prompt != "file" {
+		stdin, err := os.Open(prompt)
+		if err != nil {
+			return err
+		}
+		defer stdin.Close()
+		cmd.Stdin = stdin
+	}
+	p.Log.Info().Str("command", diag.Clean(cmd.Args[0])).Dur("timeout_ms", cmd.Timeout).Msg("the command begins")
+	a.outcome, err = cmd.Run(ctx)
+	a.took = time.Since(a.began)
+	a.watch.close()
+	if a.outcome == nil {
+		if ctx.Err() == nil {
+			err = diag.Hint(fmt.Errorf("[model] command: %w", err), "the command must be there where the agent runs: inside the fence, in the image")
+		}
+		return err
+	}
+	if ctx.Err() != nil {
+		a.over = cmp.Or(context.Cause(ctx), ctx.Err())
+	}
+	event := p.Log.Info()
+	if !a.outcome.OK() {
+		event = p.Log.Warn()
+	}
+	event.Str("end", a.outcome.End()).Dur("ms", a.took).Str("output", a.outcome.Log()).Msg("the command ended")
+	return nil
+}
+
+// end is what the attempt came to, with its post-mortem written.
+func (a *attempt) end(ctx context.Context) (interaction.Done, error) {
+	// What stopped the command does not stop the last words on it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	done := interaction.Done{Words: a.words(), Tally: a.tally(), Transcript: a.transcript()}
+	changes := a.changes(ctx)
+	err := a.verdict(ctx, done, len(changes))
+	if stop.Is(err, stop.Suspended) || err != nil && stop.Of(err) == nil { // it goes on where it is, and is not over
+		return done, err
+	}
+	a.postMortem(ctx, done, changes, err)
+	if err == nil {
+		done.Words += a.counted(done.Tally)
+	}
+	return done, err
+}
+
+// verdict is nil where the command came to an end of its own, and else why it did not.
+func (a *attempt) verdict(ctx context.Context, done interaction.Done, changes int) error {
+	if over := stop.Of(a.over); over != nil {
+		return over
+	}
+	if question := a.program.question(); question != "" {
+		return stop.New(stop.Asked, "%s", question)
+	}
+	if a.over != nil {
+		return a.over
+	}
+	failed := a.failure()
+	if failed == nil {
+		if changes == 0 && asks(done.Words) {
+			return stop.New(stop.Asked, "%s", diag.CleanLines(tool.Tail(done.Words, maxQuestion)))
+		}
+		return nil
+	}
+	if why := a.program.account(ctx).SpentSince(a.before); why != "" {
+		a.program.Log.Warn().Str("account", diag.Clean(why)).Msg("the gateway did not pay for the command's last call")
+		failed.Kind, failed.Why = stop.Spent, "The model is not paid for any more. "+failed.Why
+	}
+	return failed
+}
+
+// failure is why the command failed by itself, read from its stream where that is known,
+// and else from its exit code. An exit code alone is not believed of a known program.
+func (a *attempt) failure() *stop.Stop {
+	log, out := filepath.Base(a.outcome.Log()), a.outcome
+	if a.reading == nil {
+		if out.OK() {
+			return nil
+		}
+		failed := stop.New(stop.Unfinished, "The command of [model] command failed: %s.", out.End())
+		if last := out.Tail(wordsSize); last != "" {
+			failed.Output = fmt.Sprintf("The last of its output (logs/%s has more):\n\n%s", log, diag.Indent(last))
+		}
+		return failed
+	}
+	if out.OK() && a.reading.Ended {
+		return nil
+	}
+	failed := stop.New(stop.Unfinished, "%s ended without a result: %s.", a.program.name(), out.End())
+	if why := cmp.Or(a.reading.Failed, out.Tail(wordsSize)); why != "" {
+		failed.Output = fmt.Sprintf("It said (logs/%s has more):\n\n%s", log, diag.Indent(tool.Tail(why, wordsSize)))
+	}
+	return failed
+}
+
+// words are the command's last ones.
+func (a *attempt) words() string {
+	if a.reading == nil {
+		return cmp.Or(a.outcome.Tail(wordsSize), "The command printed nothing.")
+	}
+	return tool.Tail(cmp.Or(a.reading.Words, a.program.name()+" said nothing."), wordsSize)
+}
+
+// asks reports whether words end in a question.
+func asks(words string) bool {
+	words = strings.TrimRight(strings.TrimSpace(words), "*_`\"')")
+	for _, mark := range []string{"?", "？", "؟"} {
+		if strings.HasSuffix(words, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// tally is what the stream told of; of a command whose stream is not known, itself.
+func (a *attempt) tally() model.Tally {
+	if a.reading == nil {
+		a.program.Gate.Note(1)
+		return model.Tally{Calls: 1}
+	}
+	return model.Tally{Turns: a.reading.Turns, Calls: max(1, a.reading.Calls), Usage: a.reading.Usage}
+}
+
+// counted says in the report what was counted, and what was not.
+func (a *attempt) counted(t model.Tally) string {
+	switch {
+	case a.reading == nil: // its calls cannot be counted, its time can (AGT-3)
+		return fmt.Sprintf("\n\n(It took %s; its calls of tools are not counted, because Ward does not know its output.)", a.took.Round(time.Second))
+	case !a.reading.Known:
+		return fmt.Sprintf("\n\n(%s of tools; its tokens are unknown.)", diag.Count(t.Calls, "call"))
+	}
+	return t.Sentence()
+}
+
+// transcript is the command's conversation, or its output where that is not known.
+func (a *attempt) transcript() string {
+	if a.reading == nil {
+		return diag.CleanLines(a.outcome.Text())
+	}
+	return a.watch.transcript.text()
+}
+
+// changes is what differs from the commit that the command began with, as git lists it. A
+// repository that it broke has nothing to say here; the push of the work finds that out.
+func (a *attempt) changes(ctx context.Context) (list []string) {
+	tree := a.program.tree()
+	differ, err := tree.Git(ctx, "diff", "--name-status", "--no-renames", "-z", a.from, "--")
+	if a.from == "" || err != nil {
+		return nil
+	}
+	fields := strings.Split(strings.TrimSuffix(differ, "\x00"), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		list = append(list, fields[i]+"\t"+fields[i+1])
+	}
+	untracked, err := tree.Git(ctx, "ls-files", "--others", "--exclude-standard", "-z")
+	if err != nil {
+		return list
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(untracked, "\x00"), "\x00") {
+		if name != "" {
+			list = append(list, "A\t"+name)
+		}
+	}
+	return list
+}
+
+// postMortem closes the task with what was seen of the work.
+func (a *attempt) postMortem(ctx context.Context, done interaction.Done, changes []string, end error) {
+	p := a.program
+	f := task.Facts{Worker: p.name(), Iteration: p.Iteration, Began: a.began, Took: a.took, Changes: changes, Failed: a.watch.failed, Words: done.Words}
+	if a.reading != nil {
+		f.Used = " with " + diag.Count(a.reading.Calls, "call") + " of tools"
+	}
+	if end != nil {
+		f.End = end.Error()
+		if over := stop.Of(end); over != nil {
+			f.End = strings.TrimSpace(over.Why + "\n\n" + over.Output)
+			if over.Kind == stop.Asked {
+				f.End = "it asks the PM: " + over.Why
+			}
+		}
+	}
+	if _, err := task.CloseByFacts(ctx, p.tree(), p.Prompt.Directive.Name(), f, a.activity); err != nil {
+		p.Log.Warn().Err(err).Msg("there is no post-mortem")
+	}
+}
+
+// head is the commit that is checked out, "" where there is none.
+func (p *Program) head(ctx context.Context) string {
+	id, err := p.tree().Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(id)
+}
+
+// name is what the command is called.
+func (p *Program) name() string {
+	if p.Preset != nil {
+		return p.Preset.Name
+	}
+	return filepath.Base(p.Config.Model.Command[0])
+}

@@ -1,0 +1,55 @@
+package program
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/agent/activity"
+	"git-ward/agent/orient"
+	"git-ward/agent/stop"
+	"git-ward/agent/task"
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+)
+
+// tree is the working tree, as the command's own git sees it.
+func (p *Program) tree() *worktree.Tree { return &worktree.Tree{Dir: p.Dir, Env: p.Env} }
+
+// begin does before the work what nobody asks a command to do (WORK-1): the orientation
+// cascade and the query of what the repository knows. It returns their text for the
+// prompt. Work that cannot be oriented does not begin.
+func (p *Program) begin(ctx context.Context, log *activity.Log) (string, error) {
+	tree, name := p.tree(), p.Prompt.Directive.Name()
+	if err := task.Refresh(ctx, tree); err != nil {
+		p.Log.Warn().Err(err).Msg("the index of symbols is not up to date")
+	}
+	report, err := task.Start(ctx, name, orient.Options{Tree: tree, Getenv: p.Getenv, Unit: p.Unit, Bare: p.Bare}, log)
+	if err != nil {
+		return "", err
+	}
+	if report.Failed() {
+		return "", stop.New(stop.Blocked, "Orientation failed, so the work did not begin: %s.", diag.Clean(strings.Join(report.Problems, "; ")))
+	}
+	known := task.Query(ctx, tree, p.Bare, p.Prompt.Directive.Raw)
+	if err := known.Log(name, log); err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	report.WriteText(&text)
+	return text.String() + "\n" + known.Text(), nil
+}
+
+// writePrompt puts the prompt into a file that the command may read, outside of the
+// working tree, and returns its path.
+func (p *Program) writePrompt(refusal string) (string, error) {
+	dir := filepath.Join(p.State, "prompt")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	p.Prompt.Refusal = refusal
+	path := filepath.Join(dir, p.Prompt.Directive.Name()+".md")
+	return path, atomicfile.Write(path, []byte(p.Prompt.Text()), 0o600)
+}
