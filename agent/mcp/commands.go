@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,6 +45,33 @@ type lessonInput struct {
 	All bool `json:"all,omitempty" jsonschema:"also those that are settled"`
 }
 
+type planInput struct {
+	Plan string `json:"plan" jsonschema:"a registered name, or a path relative to the top of the working tree"`
+}
+
+type grammarInput struct {
+	Schema bool `json:"schema,omitempty" jsonschema:"the JSON Schema of a plan instead of the text form"`
+}
+
+type taskInput struct {
+	Task string `json:"task,omitempty" jsonschema:"the directive, such as D-1; none: the one at hand"`
+}
+
+type orientInput struct {
+	Unknowns []string `json:"unknowns,omitempty" jsonschema:"what you do not know; each is searched for"`
+}
+
+type topicInput struct {
+	Topic   string `json:"topic" jsonschema:"what is to be found out, in words"`
+	Offline bool   `json:"offline,omitempty" jsonschema:"without a search of the web"`
+}
+
+type postMortemInput struct {
+	PostMortem string `json:"post_mortem" jsonschema:"its path, relative to the top of the working tree"`
+}
+
+type noInput struct{}
+
 type unitInput struct {
 	Unit string `json:"unit" jsonschema:"the unit of work, such as D-1.1"`
 }
@@ -60,6 +88,37 @@ func (o *Options) addCommands(s *sdk.Server) {
 		func(in filesInput) []string { return files([]string{"lint", "--json"}, in.Files) })
 	add(o, s, "plan", "plan_analyze", "Say how plans grow (constant, polynomial, exponential) and whether they write.", true,
 		func(in plansInput) []string { return files([]string{"analyze", "--json"}, in.Plans) })
+	add(o, s, "plan", "plan_grammar", "Say how a plan is written, with one whole example.", true, func(in grammarInput) []string {
+		if in.Schema {
+			return []string{"grammar", "--schema"}
+		}
+		return []string{"grammar"}
+	})
+	add(o, s, "plan", "plan_run", "Execute a plan step by step, a commit a step; one that was begun goes on.", false,
+		func(in planInput) []string { return o.forTask([]string{"run"}, "", in.Plan) })
+	add(o, s, "task", "task_start", "Begin the work on a directive: orientation, and what the repository knows of it.", false,
+		func(in taskInput) []string { return o.forTask([]string{"start"}, in.Task) })
+	add(o, s, "task", "task_close", "End the work on a directive: its post-mortem, for you to complete.", false,
+		func(in taskInput) []string { return o.forTask([]string{"close"}, in.Task) })
+	add(o, s, "orient", "orient", "Say who the agent is, what the repository holds, what the place allows; search for what you do not know.", true,
+		func(in orientInput) []string {
+			args := []string{"--json"}
+			for _, words := range in.Unknowns {
+				args = append(args, "--unknown="+words)
+			}
+			return args
+		})
+	add(o, s, "research", "research_plan", "Write a plan of research into a topic. research_run executes it.", false, func(in topicInput) []string {
+		args := []string{"plan"}
+		if in.Offline {
+			args = append(args, "--offline")
+		}
+		return files(args, []string{in.Topic})
+	})
+	add(o, s, "research", "research_run", "Execute a plan of research; its report is in the working tree then.", false,
+		func(in planInput) []string { return o.forTask([]string{"run"}, "", in.Plan) })
+	add(o, s, "knowledge", "knowledge_build", "Build the index of symbols and dependencies, and say what it covers.", false,
+		func(noInput) []string { return []string{"build"} })
 	add(o, s, "udc", "udc_check", "Say all that is wrong with the text of UDC plans.", true,
 		func(in udcInput) []string { return files([]string{"check", "--json"}, in.Files) })
 	add(o, s, "udc", "udc_run", "Run UDC plans under limits and give their registers, tape and output.", true, runArgs)
@@ -72,6 +131,8 @@ func (o *Options) addCommands(s *sdk.Server) {
 		}
 		return args
 	})
+	add(o, s, "lesson", "lesson_extract", "Turn the lessons of a post-mortem into lines that programs carry out.", false,
+		func(in postMortemInput) []string { return files([]string{"extract"}, []string{in.PostMortem}) })
 	add(o, s, "uow", "uow_show", "Show a unit of work: its state, budget and history.", true,
 		func(in unitInput) []string { return files([]string{"show", "--json"}, []string{in.Unit}) })
 	add(o, s, "report", "comms_report", "Append a report to COMMS.md of the working tree. Commit and push it to make it count.", false,
@@ -96,6 +157,17 @@ func runArgs(in udcRunInput) []string {
 		args = append(args, "--max-time="+in.MaxTime)
 	}
 	return files(args, in.Files)
+}
+
+// forTask adds the task, where one is named or at hand, and names that are no options.
+func (o *Options) forTask(args []string, task string, names ...string) []string {
+	if task = cmp.Or(task, o.Task); task != "" {
+		args = append(args, "--task-id="+task)
+	}
+	if len(names) == 0 {
+		return args
+	}
+	return files(args, names)
 }
 
 // files adds arguments that are no options, whatever they look like.

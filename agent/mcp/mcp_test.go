@@ -52,12 +52,22 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	commands := map[string]Command{}
-	for _, word := range strings.Fields("plan udc lesson uow report") {
+	for _, word := range strings.Fields("plan udc lesson uow report task orient research knowledge") {
 		commands[word] = echo(word)
 	}
 	client := connect(t, commands, nil)
 	for _, c := range []struct{ tool, input, want string }{
 		{"plan_lint", `{}`, "plan lint --json --"},
+		{"plan_grammar", `{}`, "plan grammar"},
+		{"plan_grammar", `{"schema":true}`, "plan grammar --schema"},
+		{"plan_run", `{"plan":"--x"}`, "plan run -- --x"},
+		{"task_start", `{"task":"D-2"}`, "task start --task-id=D-2"},
+		{"task_close", `{}`, "task close"},
+		{"orient", `{"unknowns":["--x","b c"]}`, "orient --json --unknown=--x --unknown=b c"},
+		{"research_plan", `{"topic":"--offline","offline":true}`, "research plan --offline -- --offline"},
+		{"research_run", `{"plan":"p.txt"}`, "research run -- p.txt"},
+		{"knowledge_build", `{}`, "knowledge build"},
+		{"lesson_extract", `{"post_mortem":"-m.md"}`, "lesson extract -- -m.md"},
 		{"plan_lint", `{"files":["a","--fix"]}`, "plan lint --json -- a --fix"},
 		{"plan_analyze", `{"plans":["p"]}`, "plan analyze --json -- p"},
 		{"udc_check", `{"files":["a.udc"]}`, "udc check --json -- a.udc"},

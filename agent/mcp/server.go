@@ -1,6 +1,6 @@
 // Package mcp offers Ward's tools to people's own agent programs by the Model
 // Context Protocol (AGT-7): the five tools of Ward's own agent, its commands as
-// typed tools, and what the work rests on as resources. It is a face and decides
+// typed tools, a question to the PM, and what the work rests on as resources. It is a face and decides
 // nothing: what it runs is what the shell would run, as the same user.
 package mcp
 
@@ -20,6 +20,8 @@ type Options struct {
 	Version  string
 	Box      *tool.Box          // the five tools
 	Commands map[string]Command // git ward's, by their first word; what is missing is not offered
+	Task     string             // the directive at hand, "" for none
+	Ask      string             // the file that takes a question to the PM, "" where nobody waits for one
 }
 
 // Command runs one of git ward's commands in the working tree as the shell would,
@@ -28,7 +30,7 @@ type Command func(ctx context.Context, args []string, stdout, stderr io.Writer) 
 
 // instructions are what a client may tell its model of the server.
 const instructions = "Ward guards this repository: git push goes through its checks, and COMMS.md is how its people and agents talk. " +
-	"Lint plans before you follow them; reports are appended with comms_report and count when they are pushed."
+	"task_start says what is known before you begin, plan_grammar how a plan is written. Lint plans before you follow them; reports are appended with comms_report and count when they are pushed."
 
 // New makes a server. It answers until its transport ends.
 func New(o Options) *sdk.Server {
@@ -38,6 +40,9 @@ func New(o Options) *sdk.Server {
 	}
 	o.addCommands(s)
 	o.addResources(s)
+	if o.Ask != "" {
+		o.addAsk(s)
+	}
 	return s
 }
 

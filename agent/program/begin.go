@@ -8,6 +8,7 @@ import (
 
 	"git-ward/agent/activity"
 	"git-ward/agent/orient"
+	"git-ward/agent/prompt"
 	"git-ward/agent/stop"
 	"git-ward/agent/task"
 	"git-ward/internal/atomicfile"
@@ -43,13 +44,15 @@ func (p *Program) begin(ctx context.Context, log *activity.Log) (string, error) 
 }
 
 // writePrompt puts the prompt into a file that the command may read, outside of the
-// working tree, and returns its path.
+// working tree, and returns its path. All of it is told each time, because a command that
+// is run again is a new one.
 func (p *Program) writePrompt(refusal string) (string, error) {
 	dir := filepath.Join(p.State, "prompt")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	p.Prompt.Refusal = refusal
-	path := filepath.Join(dir, p.Prompt.Directive.Name()+".md")
-	return path, atomicfile.Write(path, []byte(p.Prompt.Text()), 0o600)
+	told := p.Prompt
+	told.Kind, told.AskPath, told.Refusal = prompt.Program, p.askPath(), refusal
+	path := filepath.Join(dir, told.Directive.Name()+".md")
+	return path, atomicfile.Write(path, []byte(told.Text()), 0o600)
 }

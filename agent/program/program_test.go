@@ -1,10 +1,12 @@
 package program
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,15 +21,39 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// newProgram runs a line of sh in an empty directory.
+// newProgram runs a line of sh in a working tree that orientation has nothing against.
 func newProgram(t *testing.T, line string) *Program {
+	dir := t.TempDir()
+	meta := filepath.Join(dir, "knowledge_core", "agent_meta.json")
+	if err := errors.Join(os.Mkdir(filepath.Dir(meta), 0o755), os.WriteFile(meta, []byte(`{"name": "test", "limitations": ["none known"]}`), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"}, {"-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "--quiet", "--message=first"}, {"remote", "add", "origin", "."},
+		{"fetch", "--quiet", "origin"}, {"config", "ward.record", ".ward"}, {"config", "core.excludesFile", filepath.Join(dir, ".git", "papers")}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
 	c := config.Default()
 	c.Model.Command, c.Model.Prompt = []string{"sh", "-c", line}, "stdin"
 	doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n### D-1: greet\n\nSay hello.\n\n## Reports\n"))
+	if err := os.WriteFile(filepath.Join(dir, ".git", "papers"), []byte("/.ward/\n"), 0o644); err != nil { // as in an agent's clone
+		t.Fatal(err)
+	}
 	return &Program{
-		Config: c, Dir: t.TempDir(), State: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Log: zerolog.Nop(),
-		Getenv: func(string) string { return "" },
+		Config: c, Dir: dir, AskGrace: 100 * time.Millisecond, Unit: "D-1.1", State: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Log: zerolog.Nop(),
+		Getenv: getenv(nil),
 		Prompt: prompt.Prompt{System: "The system.\n\n", Directive: doc.Directives[0], Guidance: "# What the project says\n\nTabs.\n", Lessons: "# Lessons\n\n- L-1\n", Branch: "agent/D-1"},
+	}
+}
+
+// getenv is an environment that orientation has nothing against.
+func getenv(more map[string]string) func(string) string {
+	return func(name string) string {
+		if name == "PATH" || name == "HOME" {
+			return os.Getenv(name)
+		}
+		return more[name]
 	}
 }
 
@@ -73,9 +99,7 @@ func TestSpent(t *testing.T) {
 	}))
 	defer server.Close()
 	p := newProgram(t, "exit 1")
-	p.Getenv = func(name string) string {
-		return map[string]string{gateway.Anthropic: server.URL + "/anthropic"}[name]
-	}
+	p.Getenv = getenv(map[string]string{gateway.Anthropic: server.URL + "/anthropic"})
 	if _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Unfinished) {
 		t.Errorf("it made no call: %v", err)
 	}
@@ -92,7 +116,7 @@ func TestSpent(t *testing.T) {
 func TestInvocation(t *testing.T) {
 	p := newProgram(t, "")
 	p.Config.Model.Command, p.Config.Model.Prompt = []string{"sh", "-c", "cat $1 >told; echo $2 $JAVA_HOME >args", "sh", "{prompt}", "for-{directive}"}, "file"
-	p.Getenv = func(name string) string { return map[string]string{"JAVA_HOME": "/java", "SECRET": "x"}[name] }
+	p.Getenv = getenv(map[string]string{"JAVA_HOME": "/java", "SECRET": "x"})
 	if _, err := p.Solve(t.Context(), "a:1: no\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -37,10 +37,11 @@ type solvers struct {
 	deps      *deps
 	directive comms.Directive
 	work      *store.Work
-	model     model.Model // nil: a program works
-	system    string      // SYSTEM.md and COMMS.md (AGT-2)
-	guidance  string      // of an adopted project's own documents, likewise for a program
-	lessons   string      // of earlier directives, for a program; a model that converses is told by its orientation
+	model     model.Model     // nil: a program works
+	system    string          // SYSTEM.md and COMMS.md (AGT-2)
+	guidance  string          // of an adopted project's own documents, likewise for a program
+	lessons   string          // of earlier directives, for a program; a model that converses is told by its orientation
+	words     func() []string // the PM's, on the unit as it stands; nil: none
 	log       zerolog.Logger
 }
 
@@ -56,11 +57,7 @@ type iteration struct {
 func (f *solvers) new(it *iteration) solver {
 	d := f.deps
 	if f.model == nil {
-		return &program.Program{
-			Config: d.config, Preset: preset.Of(d.config.Model.Name), Dir: f.work.Dir(), State: d.store.State,
-			Executable: d.store.Executable, Env: d.store.Environ(), Getenv: d.getenv, Log: f.log,
-			Prompt: prompt.Prompt{System: f.system, Directive: f.directive, Guidance: f.guidance, Lessons: f.lessons, Branch: f.work.Branch, Judged: d.config.Agent.Loop},
-		}
+		return f.program(it)
 	}
 	box := &tool.Box{
 		Dir: f.work.Dir(), State: d.store.State, Env: d.store.Environ(), Repo: f.work,
@@ -73,6 +70,25 @@ func (f *solvers) new(it *iteration) solver {
 		Directive: f.directive, Work: f.work, Session: f.session(box, it), Box: box, Config: d.config, Bare: d.store.Bare,
 		Logs: filepath.Join(d.store.State, "logs"), Getenv: d.getenv, Message: f.tellPM, Redact: d.redact, Log: f.log,
 	}
+}
+
+// program is a command that works on an iteration.
+func (f *solvers) program(it *iteration) *program.Program {
+	d := f.deps
+	p := &program.Program{
+		Config: d.config, Preset: preset.Of(d.config.Model.Name), Dir: f.work.Dir(), State: d.store.State, AskGrace: program.AskGrace,
+		Unit: f.work.Record.Unit().String(), Bare: d.store.Bare, Redact: d.redact,
+		Executable: d.store.Executable, Env: d.store.Environ(), Getenv: d.getenv, Log: f.log,
+		Prompt: prompt.Prompt{System: f.system, Directive: f.directive, Guidance: f.guidance, Lessons: f.lessons, Branch: f.work.Branch, Judged: d.config.Agent.Loop},
+	}
+	if f.words != nil {
+		p.Prompt.Clarifications = f.words()
+	}
+	if it != nil {
+		p.Iteration, p.Gate = it.number, it.gate
+		p.Prompt.Capsule, p.Prompt.CapsulePath = string(it.capsule), it.path
+	}
+	return p
 }
 
 // session is a conversation with the model that begins with its prompt.

@@ -16,9 +16,11 @@ import (
 
 	agentcmd "git-ward/agent/command"
 	"git-ward/agent/mcp"
+	"git-ward/agent/program"
 	"git-ward/agent/store"
 	"git-ward/agent/tool"
 	hooks "git-ward/hooks/command"
+	"git-ward/hooks/secret"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/worktree"
@@ -26,7 +28,7 @@ import (
 	udc "git-ward/vm/command"
 )
 
-const usage = "mcp [--dir DIR] [--state DIR]"
+const usage = "mcp [--dir DIR] [--state DIR] [--task-id ID] [--ask FILE]"
 
 func main() { cli.Main("git-ward", run) }
 
@@ -37,10 +39,12 @@ func run(ctx context.Context, env *cli.Env) error {
 		sub.Args = env.Args[1:]
 		env = &sub
 	}
-	var dir, state string
+	var dir, state, task, ask string
 	rest, err := env.Flags("mcp", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&dir, "dir", ".", "the working tree `DIR`")
 		fs.StringVar(&state, "state", "", "the agent's `DIR` for logs and signals (default .git/ward of the working tree)")
+		fs.StringVar(&task, "task-id", "", "the `directive` at hand, such as D-1")
+		fs.StringVar(&ask, "ask", env.Getenv(program.AskVariable), "the `file` that takes a question to the PM (default $"+program.AskVariable+")")
 	})
 	switch {
 	case err != nil:
@@ -66,9 +70,12 @@ func run(ctx context.Context, env *cli.Env) error {
 			Dir: tree.Dir, State: state, Env: os.Environ(), Repo: store.Visit(tree.Dir, state),
 			Timeout: c.Agent.BashTimeout.Duration, OutputSize: c.Agent.OutputSize, WriteSize: c.Limits.BlobSize,
 		},
-		Commands: map[string]mcp.Command{},
+		Commands: map[string]mcp.Command{}, Task: task, Ask: ask,
 	}
-	for word, f := range map[string]cli.Func{"plan": protocols.Plan(), "udc": udc.UDC, "lesson": agentcmd.Lesson, "report": hooks.Report, "uow": protocols.UOW} {
+	redact := secret.Redactor()
+	planRun := cli.Command{Name: "run", Doc: "execute a plan, a commit a step, or go on with it", Run: agentcmd.PlanRun(redact)}
+	for word, f := range map[string]cli.Func{"plan": protocols.Plan(planRun), "task": agentcmd.Task(redact), "research": agentcmd.Research(redact),
+		"orient": agentcmd.Orient(redact), "knowledge": agentcmd.Knowledge, "udc": udc.UDC, "lesson": agentcmd.Lesson, "report": hooks.Report, "uow": protocols.UOW} {
 		o.Commands[word] = command(f, tree.Dir, env.Getenv)
 	}
 	server := mcp.New(o)

@@ -48,6 +48,8 @@ func open(t *testing.T) *session {
 	}
 	s.write("COMMS.md", document)
 	s.write("spec/SPEC_core.md", "The core.\n")
+	s.write("knowledge_core/agent_meta.json", `{"name": "test", "limitations": ["none known"]}`)
+	s.write("plans/good.plan.txt", "set_plan look\nplan_step_complete begun\nrun_in_bash_session git ward task close --task-id D-1\nsubmit\n")
 	s.write("plans/bad.fdc.txt", "set_plan x\nrun_in_bash_sesion ls\n")
 	s.write("good.udc", "MOV R0, 41\nINC R0\nHALT\n")
 	s.write("bad.udc", "MOVE R0, 1\n")
@@ -61,7 +63,7 @@ func open(t *testing.T) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "mcp", "--dir", s.dir)
+	cmd := exec.Command(self, "mcp", "--dir", s.dir, "--task-id=D-1", "--ask", filepath.Join(filepath.Dir(s.dir), "question"))
 	cmd.Stderr = os.Stderr
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	s.ClientSession, err = client.Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
@@ -119,7 +121,8 @@ func TestSession(t *testing.T) {
 			t.Errorf("%s: %q %s", tool.Name, tool.Description, schema)
 		}
 	}
-	want := "bash bootstrap comms_read comms_report lesson_list plan_analyze plan_lint read_file rollback udc_analyze udc_check udc_run uow_show write_file"
+	want := "ask bash bootstrap comms_read comms_report knowledge_build lesson_extract lesson_list orient plan_analyze plan_grammar plan_lint plan_run " +
+		"read_file research_plan research_run rollback task_close task_start udc_analyze udc_check udc_run uow_show write_file"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("tools: %s", got)
 	}
@@ -139,6 +142,18 @@ func TestSession(t *testing.T) {
 		{"plan_lint", args{"files": []string{"plans/bad.fdc.txt"}}, "run_in_bash_session", false},
 		{"plan_lint", args{"files": []string{"-x"}}, "the file does not exist", false},
 		{"plan_analyze", args{"plans": []string{"nowhere"}}, "nowhere", true},
+		{"plan_grammar", args{}, "create_file_with_block", false},
+		{"plan_grammar", args{"schema": true}, `"properties"`, false},
+		{"plan_lint", args{"files": []string{"plans/good.plan.txt"}}, `"exit":0`, false},
+		{"task_start", args{}, "L1 self-awareness", false},
+		{"orient", args{"unknowns": []string{"how it greets"}}, "l3_environment", false},
+		{"knowledge_build", args{}, "symbols in", false},
+		{"task_close", args{"task": "D-2"}, "closed D-2", false},
+		{"task_close", args{"task": "../x"}, "--task-id names a task", true},
+		{"research_plan", args{"topic": "how it greets", "offline": true}, "plans/research/how-it-greets.txt", false},
+		{"ask", args{"question": " "}, "the question is empty", true},
+		{"ask", args{"question": "Which parser?"}, "End your turn now", false},
+		{"ask", args{"question": "Or another?"}, "asked already", false},
 		{"udc_check", args{"files": []string{"bad.udc"}}, "MOVE", false},
 		{"udc_run", args{"files": []string{"good.udc"}}, `"R0":42`, false},
 		{"udc_run", args{"files": []string{"loop.udc"}, "max_instructions": 10}, "TIMEOUT_INSTRUCTION_LIMIT", false},
@@ -163,6 +178,9 @@ func TestSession(t *testing.T) {
 	data, _ := json.Marshal(value)
 	if got := string(data); !strings.Contains(got, `"state":"open"`) || !strings.Contains(got, `"text":"--status=DONE"`) && !strings.Contains(got, `--status=DONE`) || strings.Contains(got, "D-2") {
 		t.Errorf("comms_read: %s", got)
+	}
+	if question, _ := os.ReadFile(filepath.Join(filepath.Dir(s.dir), "question")); string(question) != "Which parser?\n" {
+		t.Errorf("the PM is asked %q", question)
 	}
 	s.resources()
 }
@@ -205,7 +223,7 @@ func TestStateStaysOut(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for _, arguments := range [][]string{{"mcp", "x"}, {"--dir", "/"}} {
 		var out strings.Builder
-		err := run(t.Context(), &cli.Env{Args: arguments, Stdout: &out, Stderr: &out, Stdin: strings.NewReader(""), Dir: t.TempDir()})
+		err := run(t.Context(), &cli.Env{Args: arguments, Stdout: &out, Stderr: &out, Stdin: strings.NewReader(""), Dir: t.TempDir(), Getenv: os.Getenv})
 		if err == nil {
 			t.Errorf("%v passes", arguments)
 		}

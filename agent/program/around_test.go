@@ -1,0 +1,153 @@
+package program
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/agent/activity"
+	"git-ward/agent/gateway"
+	"git-ward/agent/interaction"
+	"git-ward/agent/preset"
+	"git-ward/agent/stop"
+)
+
+// newClaude is Claude Code in whose place a script of sh prints the stream.
+func newClaude(t *testing.T, script string) *Program {
+	t.Helper()
+	p := newProgram(t, "")
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\ncat >prompt.md\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	p.Config.Model.Name, p.Preset = "claude-code", preset.Of("claude-code")
+	p.Getenv = getenv(map[string]string{gateway.Anthropic: "http://127.0.0.1:9/anthropic", gateway.OpenAI: "http://127.0.0.1:9/openai/v1"})
+	p.Iteration, p.Gate = 1, &interaction.Gate{MaxCalls: 3}
+	return p
+}
+
+// stream prints events as Claude Code does.
+func stream(events ...string) string {
+	return "cat <<'END'\n" + strings.Join(events, "\n") + "\nEND\n"
+}
+
+func call(id int, tool, input string) string {
+	return fmt.Sprintf(`{"type":"assistant","message":{"id":"m%d","content":[{"type":"tool_use","id":"c%d","name":%q,"input":%s}]}}`, id, id, tool, input)
+}
+
+func answer(id int, text string, failed bool) string {
+	return fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c%d","content":%q,"is_error":%v}]}}`, id, text, failed)
+}
+
+const ended = `{"type":"result","subtype":"success","num_turns":2,"result":"All is done.","usage":{"input_tokens":100,"output_tokens":34}}`
+
+// TestAround: what the protocols want of whoever works is there, though the program
+// knows nothing of it (WORK-1).
+func TestAround(t *testing.T) {
+	p := newClaude(t, "echo made >made.txt\n"+stream(call(1, "Read", `{"file_path":"x"}`), answer(1, "its text", false), call(2, "Bash", `{"command":"make"}`), answer(2, "make: not found", true), ended))
+	p.Prompt.Capsule, p.Prompt.CapsulePath = `{"iteration":1}`, ".ward/capsule.json"
+	p.Prompt.Clarifications = []string{"use the second parser"}
+	done, err := p.Solve(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(done.Words, "All is done.") || done.Tally.Calls != 2 || done.Tally.Usage.Input != 100 || p.Gate.Calls() != 2 {
+		t.Errorf("%+v, %d at the gate", done, p.Gate.Calls())
+	}
+	told, _ := os.ReadFile(filepath.Join(p.Dir, "prompt.md"))
+	for _, want := range []string{"L1 self-awareness", "L3 environment", `{"iteration":1}`, "use the second parser", "Say hello.", p.askPath()} {
+		if !strings.Contains(string(told), want) {
+			t.Errorf("the prompt lacks %q:\n%s", want, told)
+		}
+	}
+	const want = "> Read {\"file_path\":\"x\"}\n< its text\n> Bash {\"command\":\"make\"}\n< failed: make: not found\n"
+	if done.Transcript != want {
+		t.Errorf("transcript:\n%s", done.Transcript)
+	}
+	if got, want := strings.Join(logged(t, p), ", "), "TASK_START SUCCESS, FILE_READ SUCCESS, FILE_READ SUCCESS, TOOL_EXEC FAILURE, POST_MORTEM SUCCESS, TASK_END SUCCESS"; got != want {
+		t.Errorf("log: %s", got)
+	}
+	found, _ := filepath.Glob(filepath.Join(p.Dir, ".ward", "postmortems", "*-D-1.md"))
+	if len(found) != 1 {
+		t.Fatalf("post-mortems: %q", found)
+	}
+	text, _ := os.ReadFile(found[0])
+	for _, want := range []string{"claude-code worked for", "with 2 calls of tools", "A made.txt", "> All is done.", "it came to its own end", "make: not found"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the post-mortem lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+// logged is "TYPE STATUS" of each line of the activity log.
+func logged(t *testing.T, p *Program) (list []string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(p.State, "logs", activity.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var e activity.Entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Task.ID != "D-1" {
+			t.Fatalf("%v %s", err, line)
+		}
+		list = append(list, string(e.Action.Type)+" "+string(e.Outcome.Status))
+	}
+	return list
+}
+
+// TestEnded: why a program was ended before its time, what it had said and done by then
+// is kept, and nothing of it goes on.
+func TestEnded(t *testing.T) {
+	many := stream(call(1, "Bash", "{}"), call(2, "Bash", "{}"), call(3, "Bash", "{}"), call(4, "Bash", "{}")) + "sleep 60\n"
+	for name, c := range map[string]struct {
+		script string
+		kind   stop.Kind
+		why    string
+	}{
+		"too many calls":     {many, stop.Unfinished, "max_tool_calls_per_iteration"},
+		"a question":         {`echo "Which parser?" >$WARD_ASK; sleep 60`, stop.Asked, "Which parser?"},
+		"a question, ended":  {`echo "Which parser?" >$WARD_ASK` + "\n" + stream(ended), stop.Asked, "Which parser?"},
+		"in its last words":  {"rm prompt.md\n" + stream(strings.Replace(ended, "All is done.", "Shall I go on? **Which one?**", 1)), stop.Asked, "Shall I go on? **Which one?**"},
+		"no result":          {stream(call(1, "Bash", "{}")), stop.Unfinished, "ended without a result"},
+		"a link for an ask":  {`ln -s /etc/passwd $WARD_ASK` + "\n" + stream(ended), stop.None, ""},
+		"a long question":    {`head -c 100000 /dev/zero | tr '\0' x >$WARD_ASK` + "\n" + stream(ended), stop.Asked, strings.Repeat("x", maxQuestion)},
+		"a pipe for an ask":  {`mkfifo $WARD_ASK` + "\n" + stream(ended), stop.None, ""},
+		"changes and asks":   {"echo >made.txt\n" + stream(strings.Replace(ended, "All is done.", "Done. Anything else?", 1)), stop.None, ""},
+		"left in background": {"sleep 1000 & setsid sleep 1000 &\n" + stream(ended), stop.None, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newClaude(t, c.script)
+			begun := time.Now()
+			done, err := p.Solve(t.Context(), "")
+			if stop.KindOf(err) != c.kind || err != nil && !strings.Contains(err.Error(), c.why) {
+				t.Errorf("%v: %+v", err, done)
+			}
+			if err == nil && c.kind != stop.None || time.Since(begun) > 30*time.Second {
+				t.Errorf("%v after %s", err, time.Since(begun))
+			}
+			if name == "too many calls" && (done.Tally.Calls != 4 || !strings.Contains(done.Transcript, "> Bash")) {
+				t.Errorf("%+v", done)
+			}
+		})
+	}
+}
+
+// TestTranscriptIsBounded: of a long one the beginning and the end are kept, and what is
+// left out is said.
+func TestTranscriptIsBounded(t *testing.T) {
+	var w transcript
+	for i := range 20_000 {
+		w.add(preset.Event{Kind: preset.Called, Tool: fmt.Sprint("t", i)})
+	}
+	w.add(preset.Event{Kind: preset.Answered, Text: strings.Repeat("x", 1<<20)})
+	text := w.text()
+	if len(text) > maxTranscript+200 || !strings.HasPrefix(text, "> t0 \n> t1 \n") || !strings.Contains(text, " bytes left out]\n\n> t") || !strings.Contains(text, "xx... [1046528 bytes left out]") {
+		t.Errorf("%d bytes: %.40s ... %s", len(text), text, text[len(text)-100:])
+	}
+}
