@@ -60,20 +60,20 @@ func (r *Reading) said(text string) {
 // called counts a use of a tool once, however often the stream tells of it. A program
 // names each use; one without a name is counted as it comes.
 func (r *Reading) called(id, tool string, args json.RawMessage) {
-	if _, again := r.calls[id]; again && id != "" {
+	if _, again := r.tools[id]; again && id != "" {
 		return
 	}
-	if r.calls == nil {
-		r.calls = map[string]string{}
+	if r.tools == nil {
+		r.tools = map[string]string{}
 	}
-	r.calls[id] = tool
+	r.tools[id] = tool
 	r.Calls++
 	r.tell(Event{Kind: Called, ID: id, Tool: tool, Text: compact(args)})
 }
 
 // answered notes what a use of a tool came to.
 func (r *Reading) answered(id, text string, failed bool) {
-	r.tell(Event{Kind: Answered, ID: id, Tool: r.calls[id], Text: text, Failed: failed})
+	r.tell(Event{Kind: Answered, ID: id, Tool: r.tools[id], Text: text, Failed: failed})
 }
 
 func (r *Reading) tell(e Event) {

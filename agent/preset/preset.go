@@ -53,7 +53,7 @@ type Reading struct {
 
 	Told func(Event) // is told of each event; may be nil
 
-	calls map[string]string      // the tools of the uses that were told of, by their names
+	tools map[string]string      // the tools of the uses that were told of, by their names
 	spent map[string]model.Usage // of messages that may be told of again, by their ids
 }
 

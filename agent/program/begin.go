@@ -11,6 +11,7 @@ import (
 	"git-ward/agent/prompt"
 	"git-ward/agent/stop"
 	"git-ward/agent/task"
+	"git-ward/agent/web"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
@@ -19,28 +20,20 @@ import (
 // tree is the working tree, as the command's own git sees it.
 func (p *Program) tree() *worktree.Tree { return &worktree.Tree{Dir: p.Dir, Env: p.Env} }
 
-// begin does before the work what nobody asks a command to do (WORK-1): the orientation
-// cascade and the query of what the repository knows. It returns their text for the
-// prompt. Work that cannot be oriented does not begin.
+// begin does before the work what nobody asks a command to do (WORK-1): all of the
+// orientation. It returns its text for the prompt. Work that cannot be oriented does not
+// begin.
 func (p *Program) begin(ctx context.Context, log *activity.Log) (string, error) {
-	tree, name := p.tree(), p.Prompt.Directive.Name()
-	if err := task.Refresh(ctx, tree); err != nil {
-		p.Log.Warn().Err(err).Msg("the index of symbols is not up to date")
-	}
-	report, err := task.Start(ctx, name, orient.Options{Tree: tree, Getenv: p.Getenv, Unit: p.Unit, Bare: p.Bare}, log)
+	begun, err := task.Begin(ctx, p.Prompt.Directive, orient.Options{
+		Tree: p.tree(), Getenv: p.Getenv, Unit: p.Unit, Bare: p.Bare, Search: web.Asker(p.Config.Search.URL),
+	}, log)
 	if err != nil {
 		return "", err
 	}
-	if report.Failed() {
-		return "", stop.New(stop.Blocked, "Orientation failed, so the work did not begin: %s.", diag.Clean(strings.Join(report.Problems, "; ")))
+	if begun.Report.Failed() {
+		return "", stop.New(stop.Blocked, "Orientation failed, so the work did not begin: %s.", diag.Clean(strings.Join(begun.Report.Problems, "; ")))
 	}
-	known := task.Query(ctx, tree, p.Bare, p.Prompt.Directive.Raw)
-	if err := known.Log(name, log); err != nil {
-		return "", err
-	}
-	var text strings.Builder
-	report.WriteText(&text)
-	return text.String() + "\n" + known.Text(), nil
+	return begun.Text(), nil
 }
 
 // writePrompt puts the prompt into a file that the command may read, outside of the

@@ -11,6 +11,7 @@ import (
 
 	"git-ward/agent/gateway"
 	"git-ward/agent/preset"
+	"git-ward/agent/web"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 )
@@ -72,6 +73,9 @@ type invocation struct {
 // known.
 func (p *Program) invocation(prompt string, told func(preset.Event)) (*invocation, error) {
 	inv := &invocation{env: append(slices.Clone(p.Env), AskVariable+"="+p.askPath())}
+	if url := p.Config.Search.URL; url != "" {
+		inv.env = append(inv.env, web.Variable+"="+url)
+	}
 	for _, name := range passed {
 		if v := p.Getenv(name); v != "" {
 			inv.env = append(inv.env, name+"="+v)
