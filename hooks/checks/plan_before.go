@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"slices"
 
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
@@ -18,32 +19,28 @@ func lintBefore(pass *Pass, t *walk.Tip, c walk.Change, came arrival) ([]diag.Di
 	if err != nil {
 		return nil, err
 	}
-	before, err := treesOf(pass, commit.Parents)
-	if err != nil {
-		return nil, err
-	}
 	ran, err := isElsewhere(pass, t, c)
 	if err != nil {
 		return nil, err
 	}
-	first, err := firstStep(pass, came.commit, c.Path)
+	without, err := lastWithout(pass, came.commit, c.Path)
 	if err != nil {
 		return nil, err
 	}
-	if first != "" {
-		ran = true
-		trees, err := treesOf(pass, []string{first})
-		if err != nil {
-			return nil, err
-		}
-		before = append(before, trees...)
+	first, err := firstStep(pass, came.commit, without, c.Path)
+	if err != nil {
+		return nil, err
+	}
+	trees, err := treesOf(pass, append(slices.Clone(commit.Parents), without, first))
+	if err != nil {
+		return nil, err
 	}
 	var earlier []plan.Tree
-	for _, tree := range before {
+	for _, tree := range trees {
 		earlier = append(earlier, &treeFiles{pass: pass, tree: tree})
 	}
 	l := newLinter(pass, t, came.tree)
-	l.Earlier(ran, earlier...)
+	l.Earlier(ran || first != "", earlier...)
 	return l.Lint(c.Path)
 }
 
@@ -79,25 +76,38 @@ func isElsewhere(pass *Pass, t *walk.Tip, c walk.Change) (bool, error) {
 	return false, nil
 }
 
-// maxPast is how far back, along first parents, steps of a plan are looked for.
+// maxPast is how far back, along first parents, a plan's first version is looked for.
 const maxPast = 2000
 
-// firstStep is the parent of the oldest commit of a step of a plan, "" where none is in a
-// commit's past.
-func firstStep(pass *Pass, commit, path string) (string, error) {
-	args := []string{"--topo-order", "--fixed-strings", fmt.Sprintf("--grep=%s: %s#", record.TrailerStep, path), commit}
-	end := commit
+// lastWithout is the newest commit before one, along first parents, that does not have a
+// path; "" where all have it, or the last that was looked at where they are too many.
+func lastWithout(pass *Pass, id, path string) (string, error) {
 	for range maxPast {
-		parent, err := pass.Repo.Parent(end)
+		parent, err := pass.Repo.Parent(id)
+		if err != nil || parent == "" {
+			return "", err
+		}
+		tree, err := treeOf(pass, parent)
 		if err != nil {
 			return "", err
 		}
-		if end = parent; end == "" {
+		_, ok, err := pass.Repo.Lookup(tree, path)
+		if err != nil && !walk.IsBad(err) {
+			return "", err
+		}
+		if id = parent; !ok {
 			break
 		}
 	}
-	if end != "" {
-		args = append(args, "^"+end)
+	return id, nil
+}
+
+// firstStep is the parent of the oldest commit of a step of a plan, "" where there is none
+// between two commits.
+func firstStep(pass *Pass, commit, without, path string) (string, error) {
+	args := []string{"--topo-order", "--fixed-strings", fmt.Sprintf("--grep=%s: %s#", record.TrailerStep, path), commit}
+	if without != "" {
+		args = append(args, "^"+without)
 	}
 	ids, err := pass.Repo.RevList(args...)
 	if err != nil || len(ids) == 0 {

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 
@@ -23,39 +24,40 @@ func (t *Tree) lintPlan(ctx context.Context, l *plan.Linter, path string) ([]dia
 	batch := t.repo.Batch(ctx)
 	defer batch.Close()
 	came, ran, err := t.arrival(ctx, batch, path)
-	if err != nil || came == "" {
+	if err != nil || len(came) == 0 {
 		return found, err
 	}
-	before := plan.NewLinter(&commitFiles{git.Files{Commit: came, Batch: batch}}, t.Machine(ctx))
-	earlier := []plan.Tree{&commitFiles{git.Files{Commit: came + "^", Batch: batch}}}
-	if ran != "" {
-		earlier = append(earlier, &commitFiles{git.Files{Commit: ran + "^", Batch: batch}})
+	before := plan.NewLinter(&commitFiles{git.Files{Commit: came[0], Batch: batch}}, t.Machine(ctx))
+	var earlier []plan.Tree
+	for _, commit := range append(came, ran...) {
+		earlier = append(earlier, &commitFiles{git.Files{Commit: commit + "^", Batch: batch}})
 	}
-	before.Earlier(ran != "", earlier...)
+	before.Earlier(len(ran) > 0, earlier...)
 	return before.Lint(path)
 }
 
-// arrival is the commit that a plan came with as HEAD has it, and that of its first step; came
-// is "" where the working tree has another plan than HEAD.
-func (t *Tree) arrival(ctx context.Context, batch *git.Batch, path string) (came, ran string, err error) {
+// arrival are the commits that a plan's versions came with, the newest first, and that of its
+// first step; nothing where the working tree has another plan than HEAD.
+func (t *Tree) arrival(ctx context.Context, batch *git.Batch, path string) (came, ran []string, err error) {
 	data, err := t.ReadFile(path, plan.MaxBytes)
 	if err != nil {
-		return "", "", nil // a finding of its own
+		return nil, nil, nil // a finding of its own
 	}
 	o, err := batch.Info("HEAD:" + path)
 	if errors.Is(err, git.ErrMissing) || err == nil && o.ID != git.BlobID(data) {
-		return "", "", nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return "", "", err
+		return nil, nil, err
 	}
-	out, err := t.repo.Output(ctx, "rev-list", "--max-count=1", "HEAD", "--", ":(top,literal)"+path)
-	if came = strings.TrimSpace(string(out)); err != nil || came == "" {
-		return "", "", err
+	const versions = 100
+	out, err := t.repo.Output(ctx, "rev-list", fmt.Sprintf("--max-count=%d", versions), "HEAD", "--", ":(top,literal)"+path)
+	if came = strings.Fields(string(out)); err != nil || len(came) == 0 {
+		return nil, nil, err
 	}
-	out, err = t.repo.Output(ctx, "rev-list", "--topo-order", "--fixed-strings", "--grep="+record.TrailerStep+": "+path+"#", came, "--")
+	out, err = t.repo.Output(ctx, "rev-list", "--topo-order", "--fixed-strings", "--grep="+record.TrailerStep+": "+path+"#", came[0], "--")
 	if steps := strings.Fields(string(out)); len(steps) > 0 {
-		ran = steps[len(steps)-1]
+		ran = steps[len(steps)-1:]
 	}
 	return came, ran, err
 }
