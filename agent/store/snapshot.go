@@ -32,7 +32,7 @@ type Snapshot struct {
 // they did, it is the snapshot of the last time, and costs no child.
 func (s *Store) Look(ctx context.Context) (Snapshot, error) {
 	mark := s.Mark()
-	if s.seen.files != nil && s.mark == mark {
+	if s.seen.files != nil && s.mark.branches() == mark.branches() {
 		return s.seen, nil
 	}
 	m, err := s.Main(ctx)

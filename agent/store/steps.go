@@ -20,6 +20,12 @@ func (w *Work) Stand(ctx context.Context) (string, error) {
 	return w.Head(ctx)
 }
 
+// Stepping reports whether a plan, or a step of one, is the newest on the record.
+func (w *Work) Stepping(ctx context.Context) (bool, error) {
+	list, err := w.Record.Log(ctx, 1)
+	return len(list) > 0 && list[0].ofPlan(), err
+}
+
 // ofPlan reports whether a commit brings a plan, or a step of one.
 func (c RecordCommit) ofPlan() bool {
 	return hasAny(c.Message, record.TrailerPlan, record.TrailerStep)

@@ -5,22 +5,27 @@ import (
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/protocols/uow"
 )
 
 // lookEvery is how often Wait looks: a PM's push is seen within a second (AGT-6).
 const lookEvery = 500 * time.Millisecond
 
-// Mark is how the remote's control branch and the project's looked at some moment.
-type Mark [2]git.Mark
+// Mark is how the remote's control branch, the project's and the journals of units looked
+// at some moment.
+type Mark [3]git.Mark
 
-// Mark looks at both on disk. Take it before reading them: what is pushed in between is
+// Mark looks at them on disk. Take it before reading them: what is pushed in between is
 // then seen.
 func (s *Store) Mark() Mark {
 	bare := git.Open(s.Bare)
-	return Mark{bare.Mark(s.Control.Ref()), bare.Mark(s.Control.ProjectRef())}
+	return Mark{bare.Mark(s.Control.Ref()), bare.Mark(s.Control.ProjectRef()), bare.Mark(uow.RefPrefix)}
 }
 
-// Wait returns when one of them may have moved since the mark, or after limit. Two calls
+// branches is the part of a mark that snapshots depend on.
+func (m Mark) branches() [2]git.Mark { return [2]git.Mark(m[:2]) }
+
+// Wait returns when one of them may have moved since the mark, or after limit. A few calls
 // of stat twice a second are cheaper than any child.
 func (s *Store) Wait(ctx context.Context, since Mark, limit time.Duration) error {
 	end := time.NewTimer(limit)

@@ -67,6 +67,9 @@ func (r *unitRun) refine(ctx context.Context) error {
 // exit ends the loop in the journal, with its report on the record. Nothing that the
 // remote has against the report keeps a unit from its end (WORK-2).
 func (r *unitRun) exit(ctx context.Context, end cycle.End) error {
+	if end.Report.StopReason == loop.BackpressureSignal && r.stopFile(ctx) != "" {
+		end.Block = uow.Stopped
+	}
 	for try := 0; ; try++ {
 		err := r.unit.exit(ctx, end.Report, end.Block, r.work)
 		refused := stop.As(err, stop.Refused)

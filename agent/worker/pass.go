@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
 
@@ -186,7 +188,21 @@ func (p *pass) mayGoOnForked(ctx context.Context, d comms.Directive) (bool, erro
 	if !j.Forked() || j.Last().DirectiveHash != d.Hash() || j.Last().State == uow.Archived {
 		return false, nil
 	}
-	return j.Last().State.Ended() || retryDue(j.Last(), p.deps.config), nil
+	return j.Last().State.Ended() || p.due(ctx, j.Last()), nil
+}
+
+// due reports whether a unit waits for nobody; one that scratch/STOP stopped waits for
+// that to go.
+func (p *pass) due(ctx context.Context, last *uow.Record) bool {
+	if last.State == uow.ZombiedSoft && last.ReasonCode.Free() {
+		main, err := p.deps.store.Look(ctx)
+		if err != nil {
+			return false
+		}
+		_, err = main.File(ctx, loop.StopPath, 1<<20)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return retryDue(last, p.deps.config)
 }
 
 // ask asks one question on a directive. What keeps it from being answered, such as a
@@ -226,7 +242,7 @@ func (p *pass) mayGoOn(ctx context.Context, d comms.Directive) (bool, error) {
 	if err != nil || len(journals) == 0 {
 		return false, err
 	}
-	return retryDue(journals[len(journals)-1].Last(), p.deps.config), nil
+	return p.due(ctx, journals[len(journals)-1].Last()), nil
 }
 
 // later notes when a unit is tried again whose model did not answer; nil is none.

@@ -13,26 +13,36 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// signals is what says stop (LOOP-9): the file scratch/STOP on the control branch, a full
-// disk, and what the loop depends on. Where the project has the branch to itself, the
-// file counts on the work's branch and in the working tree, too: in an adopted project
-// it would be the project's own.
+// signals is what says stop (LOOP-9): the file scratch/STOP, a full disk, and what the
+// loop depends on.
 func (r *unitRun) signals(ctx context.Context) []loop.Signal {
 	var list []loop.Signal
-	if main, err := r.deps.store.Look(ctx); err == nil {
-		if _, err := main.File(ctx, loop.StopPath, 1<<20); err == nil {
-			list = append(list, loop.Signal{Kind: loop.StopFile, Detail: r.deps.config.Control.Branch})
-		}
-	}
-	if r.deps.config.Control.Split() {
-		return append(list, r.pressure(ctx)...)
-	}
-	if data, err := r.work.File(ctx, loop.StopPath); err == nil && data != nil {
-		list = append(list, loop.Signal{Kind: loop.StopFile, Detail: r.work.Branch})
-	} else if _, err := os.Lstat(filepath.Join(r.work.Dir(), loop.StopPath)); err == nil {
-		list = append(list, loop.Signal{Kind: loop.StopFile, Detail: "the working tree"})
+	if where := r.stopFile(ctx); where != "" {
+		list = append(list, loop.Signal{Kind: loop.StopFile, Detail: where})
 	}
 	return append(list, r.pressure(ctx)...)
+}
+
+// stopFile is where scratch/STOP is, "" for nowhere: on the control branch, and where the
+// project has that branch to itself also on the work's and in the working tree. In an
+// adopted project it would be the project's own there.
+func (r *unitRun) stopFile(ctx context.Context) string {
+	control := r.deps.config.Control
+	if main, err := r.deps.store.Look(ctx); err == nil {
+		if _, err := main.File(ctx, loop.StopPath, 1<<20); err == nil {
+			return control.Branch
+		}
+	}
+	if control.Split() {
+		return ""
+	}
+	if data, err := r.work.File(ctx, loop.StopPath); err == nil && data != nil {
+		return r.work.Branch
+	}
+	if _, err := os.Lstat(filepath.Join(r.work.Dir(), loop.StopPath)); err == nil {
+		return "the working tree"
+	}
+	return ""
 }
 
 // pressure is what of the machine and the world says stop.

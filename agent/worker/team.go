@@ -55,7 +55,8 @@ type iterationWork struct {
 	subagents *cycle.Subagents
 	launch    launch.Launch
 	limits    loop.Limits
-	policy    func() uow.Policy
+	last      func() *uow.Record // of the unit's journal
+	watching  *watch             // is told of each gate
 
 	number  int    // of the iteration at hand
 	current solver // nil before the first
@@ -64,10 +65,9 @@ type iterationWork struct {
 // Solve works for as long as an iteration, and the launch, may take.
 func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string) (interaction.Done, error) {
 	if w.current == nil || w.number != b.Iteration || refusal == "" {
-		w.number, w.current = b.Iteration, w.solvers.new(&iteration{
-			number: b.Iteration, path: shown(b), capsule: b.Capsule,
-			gate: &interaction.Gate{MaxCalls: max(1, w.limits.MaxToolCallsPerIteration-b.Calls), Guard: uow.NewGuard(w.policy())},
-		})
+		gate := &interaction.Gate{MaxCalls: max(1, w.limits.MaxToolCallsPerIteration-b.Calls), Guard: uow.NewGuard(w.last().Policy)}
+		w.watching.begins(gate, w.last())
+		w.number, w.current = b.Iteration, w.solvers.new(&iteration{number: b.Iteration, path: shown(b), capsule: b.Capsule, gate: gate})
 	}
 	told := ""
 	if refusal == "" {
@@ -83,10 +83,15 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(max(1, w.limits.MaxSecondsPerIteration-b.Seconds))*time.Second,
 		stop.New(stop.Unfinished, "the iteration's time is over (max_seconds_per_iteration)"))
 	defer cancel()
+	ctx, enough := context.WithCancelCause(ctx)
+	defer enough(nil)
+	w.watching.works(enough)
+	defer w.watching.works(nil)
 	done, err := w.current.Solve(ctx, refusal)
 	if over := stop.Of(context.Cause(ctx)); err != nil && over != nil {
-		// Where the launch's time is over, that counts before what the solver says of it.
-		if over.Kind == stop.Spent || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Asked) == nil {
+		// Where the launch's time is over, or the PM took the unit away, that counts before
+		// what the solver says of it.
+		if over.Kind == stop.Spent || over.Kind == stop.Suspended || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Asked) == nil {
 			err = over
 		}
 	}

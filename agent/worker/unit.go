@@ -123,8 +123,8 @@ func ofUnit(refused *stop.Stop) bool {
 
 // activate makes the unit ACTIVE where the agent may: a new one, one whose
 // directive the PM edited, and one that failed for a passing reason, a bounded
-// number of times.
-func (u *unit) activate(ctx context.Context) error {
+// number of times. One that scratch/STOP stopped goes on when it is nowhere any more.
+func (u *unit) activate(ctx context.Context, stopFile string) error {
 	last := u.last()
 	edited := last.DirectiveHash != u.directive.Hash()
 	switch {
@@ -136,6 +136,10 @@ func (u *unit) activate(ctx context.Context) error {
 		return u.step(ctx, uow.Input{Event: uow.Approve, Reason: uow.DirectiveEdited})
 	case last.State == uow.ZombiedSoft && edited:
 		return u.step(ctx, uow.Input{Event: uow.Clarify, Reason: uow.DirectiveEdited, Note: "the directive was edited"})
+	case last.State == uow.ZombiedSoft && last.ReasonCode == uow.Stopped && stopFile != "":
+		return stop.New(stop.Suspended, "the unit %s waits until the file %s is gone", last.ID, loop.StopPath)
+	case last.State == uow.ZombiedSoft && last.ReasonCode.Free():
+		return u.step(ctx, uow.Input{Event: uow.Retry, Reason: uow.CauseGone})
 	case last.State == uow.ZombiedSoft && last.ReasonCode.Passes() && last.RetriesLeft() > 0 && u.untilRetry() <= 0:
 		return u.step(ctx, uow.Input{Event: uow.Retry, Reason: "RETRY_POLICY"})
 	case last.State == uow.ZombiedSoft && last.ReasonCode.Passes() && last.ReasonCode != uow.TransientFailure && last.RetriesSpent():

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -24,6 +25,8 @@ type unitRun struct {
 	work *store.Work
 	log  zerolog.Logger
 
+	watching *watch // looks after the unit while somebody works on it; nil before
+
 	// For the report: why the agent did not merge, and what became of the lessons.
 	unmerged, lessons string
 }
@@ -45,7 +48,12 @@ func (r *unitRun) run(ctx context.Context) error {
 	err := r.goOn(ctx)
 	if wait := stop.As(err, stop.Suspended, stop.Asked, stop.Outage); wait != nil {
 		r.log.Warn().Str("unit", r.unit.journal.ID.String()).Stringer("kind", wait.Kind).Msg(wait.Why)
-		return r.tell(ctx)
+		if wait.Kind == stop.Suspended {
+			err = r.suspended(ctx, wait)
+		} else {
+			err = nil
+		}
+		return errors.Join(err, r.tell(ctx))
 	}
 	return err
 }
@@ -55,8 +63,12 @@ func (r *unitRun) goOn(ctx context.Context) error {
 	if r.unit.last().State.Ended() {
 		return r.afterwards(ctx)
 	}
-	if err := r.unit.activate(ctx); err != nil {
+	where := r.stopFile(ctx)
+	if err := r.unit.activate(ctx, where); err != nil {
 		return err
+	}
+	if where != "" && r.unit.last().Iteration > 0 { // before the first iteration the loop's own signals say so
+		return stopped(where)
 	}
 	end, err := r.loop(ctx)
 	if err != nil {
@@ -88,6 +100,8 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 		return cycle.End{}, err
 	}
 	log.Redact = d.redact
+	ctx, end := r.watch(ctx)
+	defer end()
 	subagents := new(cycle.Subagents)
 	l := &cycle.Loop{
 		Work: r.work, Journal: u.journal, World: u.world, Declaration: u.declaration, Limits: u.limits,
@@ -95,7 +109,11 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 		Subagents: subagents, Verdict: r.verdict, Over: d.launch.WhyOver, Signals: r.signals, Refusals: d.config.Agent.Refusals,
 		Activity: log, Log: r.log, Now: time.Now,
 	}
-	return l.Run(ctx)
+	ended, err := l.Run(ctx)
+	if why := stop.As(context.Cause(ctx), stop.Suspended); err != nil && why != nil {
+		err = why // whatever else its end has brought about
+	}
+	return ended, err
 }
 
 // verdict waits for the host's verdict on a claim: as long as the verifier may take
@@ -137,7 +155,7 @@ func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, 
 		t.solver = &startedWork{work: r.work, launch: d.launch}
 		return t, nil
 	}
-	t.solver = &iterationWork{subagents: subagents, launch: d.launch, limits: r.unit.limits, policy: policy, solvers: &solvers{
+	t.solver = &iterationWork{subagents: subagents, launch: d.launch, limits: r.unit.limits, last: r.unit.last, watching: r.watching, solvers: &solvers{
 		deps: d, directive: r.unit.directive, work: r.work, model: m, system: system, lessons: recall(ctx, d.store, r.log), guidance: guide(ctx, d.store, r.work, r.log), words: func() []string { return uow.Words(r.unit.journal.Records) }, log: r.log,
 	}}
 	return t, nil
