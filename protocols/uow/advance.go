@@ -318,6 +318,9 @@ func (s *step) zombie(r *Record) {
 		s.prev != nil && s.world.Main != nil && s.prev.DirectiveHash == s.world.Main.DirectiveHash {
 		s.bad("actor", "wait for the PM", "the directive was not edited, so %s is the PM's", s.in.Event)
 	}
+	if s.in.Event == Clarify && s.in.Actor == Agent && r.State == s.prev.State {
+		s.bad("actor", "wait for the PM", "the unit does not wait for a clarification, so a word to it is the PM's")
+	}
 	if s.in.Event == Clarify && s.in.Actor == PM && strings.TrimSpace(s.in.Note) == "" {
 		s.bad("note", "say it: -m TEXT", "a clarification needs words")
 	}
