@@ -104,7 +104,7 @@ func (k *Known) entities(tree *worktree.Tree, dir, text string) {
 	}
 	files := map[string]bool{}
 	for _, symbol := range s.Symbols {
-		_, method, _ := strings.Cut(symbol.Name, ".")
+		method := symbol.Name[strings.LastIndexByte(symbol.Name, '.')+1:]
 		if len(symbol.Name) > 2 && (words[symbol.Name] || len(method) > 2 && words[method]) || words[symbol.File] {
 			files[symbol.File] = true
 			if len(k.Symbols) < maxHistory {

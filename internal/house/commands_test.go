@@ -26,10 +26,12 @@ import (
 // scripts/setup does, for those whose tests say SKIPPED without them, or why none.
 var elsewhere = map[string]string{
 	"curl": "--tests", "gcc": "--tests", "ssh-keygen": "--hosting",
-	"make": "--tests",
-	"npm":  "tests try real agent programs where there is one",
-	"dot":  "pictures are drawn where graphviz is; a test compares their text",
-	"cmp":  "Debian always has it", "diff": "Debian always has it", "xargs": "Debian always has it",
+	"make":    "--tests",
+	"ctags":   "without it some languages are read line by line; scripts/setup --tests brings it",
+	"python3": "a test compares with Python's own parser where there is one",
+	"npm":     "tests try real agent programs where there is one",
+	"dot":     "pictures are drawn where graphviz is; a test compares their text",
+	"cmp":     "Debian always has it", "diff": "Debian always has it", "xargs": "Debian always has it",
 	"sudo": "setup needs it of an ordinary user only",
 }
 

@@ -80,6 +80,7 @@ var pure = []string{
 	"go/ast", "go/parser", "go/token", "io/fs", "iter", "maps", "math", "math/big", "path", "reflect", "regexp", "regexp/syntax", "slices", "strconv",
 	"strings", "sync", "time", "unicode", "unicode/utf8",
 	"github.com/BurntSushi/toml", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext",
+	"mvdan.cc/sh/v3/syntax",
 }
 
 // clock are the functions of package time that read or wait for the clock.

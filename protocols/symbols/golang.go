@@ -14,16 +14,20 @@ import (
 // module is a Go module of the repository.
 type module struct{ name, dir string }
 
-// module reads a go.mod's module line.
-func (b *Builder) module(p string, data []byte) {
+// moduleOf is the name on a go.mod's module line.
+func moduleOf(data []byte) string {
 	for line := range strings.Lines(string(data)) {
 		if words := strings.Fields(line); len(words) >= 2 && words[0] == "module" {
-			b.modules = append(b.modules, module{strings.Trim(words[1], `"`), path.Dir(p)})
-			// The longest name first: modules lie within modules.
-			slices.SortFunc(b.modules, func(x, y module) int { return cmp.Compare(len(y.name), len(x.name)) })
-			return
+			return strings.Trim(words[1], `"`)
 		}
 	}
+	return ""
+}
+
+func (b *Builder) module(p, name string) {
+	b.modules = append(b.modules, module{name, path.Dir(p)})
+	// The longest name first: modules lie within modules.
+	slices.SortFunc(b.modules, func(x, y module) int { return cmp.Compare(len(y.name), len(x.name)) })
 }
 
 // goFolder is the directory of a package of this repository.
@@ -37,11 +41,11 @@ func (b *Builder) goFolder(importPath string) string {
 }
 
 // readGo reads a Go file; one with syntax errors as far as it goes.
-func readGo(b *Builder, p string, data []byte) {
+func readGo(f *File, data []byte) {
 	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, p, data, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(set, "", data, parser.SkipObjectResolution)
 	if err != nil {
-		b.Skip(p, "it has syntax errors")
+		f.Trouble = "it has syntax errors"
 	}
 	if file == nil {
 		return
@@ -49,25 +53,25 @@ func readGo(b *Builder, p string, data []byte) {
 	line := func(n ast.Node) int { return set.Position(n.Pos()).Line }
 	for _, spec := range file.Imports {
 		if to, err := strconv.Unquote(spec.Path.Value); err == nil {
-			b.edges = append(b.edges, Edge{From: p, To: to})
+			f.edge(to)
 		}
 	}
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Recv != nil && len(d.Recv.List) == 1 {
-				b.symbol(receiver(d.Recv.List[0].Type)+"."+d.Name.Name, "method", p, line(d))
+				f.symbol(receiver(d.Recv.List[0].Type)+"."+d.Name.Name, "method", line(d))
 			} else {
-				b.symbol(d.Name.Name, "func", p, line(d))
+				f.symbol(d.Name.Name, "func", line(d))
 			}
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
 				switch s := spec.(type) {
 				case *ast.TypeSpec:
-					b.symbol(s.Name.Name, "type", p, line(s))
+					f.symbol(s.Name.Name, "type", line(s))
 				case *ast.ValueSpec:
 					for _, name := range s.Names {
-						b.symbol(name.Name, d.Tok.String(), p, line(name))
+						f.symbol(name.Name, d.Tok.String(), line(name))
 					}
 				}
 			}

@@ -13,40 +13,50 @@ type language struct {
 	name     string
 	suffixes []string
 	how      string
-	read     func(b *Builder, p string, data []byte)
-	// candidates are the files that a dependency may be, as the source names it.
+	read     func(f *File, data []byte) // nil: ctags alone
+	// candidates are the files that a dependency may be, as the source names it; nil for
+	// none.
 	candidates func(from, to string) []string
+	tags       bool // ctags reads it better
 }
 
-const byLine = "line by line: what stands at the beginning of a line; the rest is missed"
+const (
+	byLine = "line by line: what stands at the beginning of a line; the rest is missed (universal-ctags is not installed)"
+	byTags = "universal-ctags"
+)
+
+// how is how a file of the language was read.
+func how(l *language, tagged bool) string {
+	if tagged {
+		return byTags
+	}
+	return l.how
+}
 
 var scriptSuffixes = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".tsx"}
 
 // languages is the table of what is read, and how.
-var languages = []language{
-	{"Go", []string{".go"}, "go/parser: every declaration at the top of a file, every import", readGo, nil},
-	{"Python", []string{".py"}, byLine, lines(
-		`^(?:async +)?def +(\w+)`, `^([A-Z_][A-Z0-9_]*) *=`, `^class +(\w+)`,
-		`^(?:from +([.\w]+) +import|import +([.\w]+))`), pythonFiles},
+var languages = append([]language{
+	{"Go", []string{".go"}, "go/parser: every declaration at the top of a file, every import", readGo, nil, false},
+	{"Python", []string{".py", ".pyi"}, "by its statements: every def and class, names at the top and of classes, every import", readPython, pythonFiles, false},
+	{"shell", []string{".sh", ".bash"}, "by a parser of the shell: every function, what is set at the top, every file that is read in", readShell, besideOrTop, false},
 	{"JavaScript and TypeScript", scriptSuffixes, byLine, lines(
 		`^(?:export +)?(?:default +)?(?:async +)?function\*? +(\w+)`, `^(?:export +)?(?:const|let|var) +(\w+) *=`,
 		`^(?:export +)?(?:default +)?(?:abstract +)?(?:class|interface|type|enum) +(\w+)`,
-		`(?:^import\b.*?|^export\b.* from +|\brequire\()["']([^"']+)["']`), scriptFiles},
-	{"shell", []string{".sh", ".bash"}, byLine, lines(
-		`^(?:function +)?([\w-]+) *\(\)`, ``, ``, `^(?:\.|source) +["']?([^"'$\s]+)`), besideOrTop},
-	{"C and C++", []string{".c", ".h", ".cc", ".cpp", ".hpp"}, byLine, lines(
+		`(?:^import\b.*?|^export\b.* from +|\brequire\()["']([^"']+)["']`), scriptFiles, true},
+	{"C and C++", []string{".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh"}, byLine, lines(
 		`^[A-Za-z_][\w \t*]*[ \t*](\w+)\([^;]*$`, `^#define +(\w+)`, `^(?:typedef +)?(?:struct|enum|union|class) +(\w+)`,
-		`^#include +["<]([^">]+)[">]`), besideOrTop},
+		`^#include +["<]([^">]+)[">]`), besideOrTop, true},
 	{"Rust", []string{".rs"}, byLine, lines(
 		`^(?:pub(?:\([^)]*\))? +)?(?:async +|unsafe +|const +)*fn +(\w+)`, `^(?:pub(?:\([^)]*\))? +)?(?:const|static) +(\w+)`,
-		`^(?:pub(?:\([^)]*\))? +)?(?:struct|enum|trait|type|union) +(\w+)`, `^(?:pub +)?use +([\w:]+)`), noFiles},
+		`^(?:pub(?:\([^)]*\))? +)?(?:struct|enum|trait|type|union) +(\w+)`, `^(?:pub +)?use +([\w:]+)`), nil, true},
 	{"Java", []string{".java"}, byLine, lines(
-		``, ``, `^(?:public +|final +|abstract +|sealed +)*(?:class|interface|enum|record) +(\w+)`, `^import +(?:static +)?([\w.*]+);`), noFiles},
-}
+		``, ``, `^(?:public +|final +|abstract +|sealed +)*(?:class|interface|enum|record) +(\w+)`, `^import +(?:static +)?([\w.*]+);`), nil, true},
+}, tagsOnly...)
 
 // lines makes a reader of patterns: functions, values, types, and
 // dependencies; "" for none. They are compiled when the first file is read.
-func lines(fn, value, typ, dependency string) func(*Builder, string, []byte) {
+func lines(fn, value, typ, dependency string) func(*File, []byte) {
 	compile := sync.OnceValue(func() (list [4]*regexp.Regexp) {
 		for i, p := range []string{fn, value, typ, dependency} {
 			if p != "" {
@@ -56,7 +66,7 @@ func lines(fn, value, typ, dependency string) func(*Builder, string, []byte) {
 		return list
 	})
 	kinds := []string{"func", "var", "type"}
-	return func(b *Builder, p string, data []byte) {
+	return func(f *File, data []byte) {
 		patterns, n := compile(), 0
 		for line := range bytes.Lines(data) {
 			n++
@@ -70,16 +80,14 @@ func lines(fn, value, typ, dependency string) func(*Builder, string, []byte) {
 				}
 				name := string(bytes.Join(m[1:], nil))
 				if i == 3 {
-					b.edges = append(b.edges, Edge{From: p, To: name})
+					f.edge(name)
 				} else {
-					b.symbol(name, kinds[i], p, n)
+					f.symbol(name, kinds[i], n)
 				}
 			}
 		}
 	}
 }
-
-func noFiles(string, string) []string { return nil }
 
 // besideOrTop are names relative to the file and to the top.
 func besideOrTop(from, to string) []string { return []string{path.Join(path.Dir(from), to), to} }

@@ -2,9 +2,11 @@
 // on: the two files of knowledge_core/ that an agent looks things up in before it
 // plans (seed 002, phase 1). It is pure: files in, values out, the same each time.
 //
-// Go is read by go/parser and is exact. Other languages are read line by line,
-// with patterns that find what stands at the beginning of a line and miss the
-// rest; Coverage says so for each, and counts the files that nobody reads.
+// Go is read by go/parser, shell by a parser of its language, Python by its own rules for
+// lines and blanks: every definition is found. Other languages are read by universal-ctags
+// where that is installed, which Tagged says for each file; else line by line, with
+// patterns that find what stands at the beginning of a line and miss the rest, or not at
+// all. Coverage says so for each, and counts the files that nobody reads.
 package symbols
 
 import (
@@ -78,12 +80,47 @@ type Skip struct {
 	Why  string `json:"why"`
 }
 
-// Builder collects files; Add them in any order.
+// File is what one file was read for. It does not depend on where the file is, so that one
+// reading serves wherever the same text is met again.
+type File struct {
+	Symbols []Symbol `json:"symbols,omitzero"` // without File
+	Needs   []string `json:"needs,omitzero"`   // as the source names them
+	Module  string   `json:"module,omitzero"`  // of a go.mod
+	Trouble string   `json:"trouble,omitzero"` // why it could not be read to its end
+	Tagged  bool     `json:"tagged,omitzero"`  // its symbols are ctags'
+}
+
+func (f *File) symbol(name, kind string, line int) {
+	if name != "_" {
+		f.Symbols = append(f.Symbols, Symbol{Name: valid(name), Kind: kind, Line: line})
+	}
+}
+
+func (f *File) edge(to string) { f.Needs = append(f.Needs, to) }
+
+// Version changes when what Read makes of a text does.
+const Version = 2
+
+// Read reads the text of a file at a path that Wants has.
+func Read(p string, data []byte) *File {
+	f := new(File)
+	switch lang := languageOf(p); {
+	case path.Base(p) == "go.mod":
+		f.Module = moduleOf(data)
+	case len(data) > MaxFile:
+		f.Trouble = "it is larger than what is read"
+	case lang != nil && lang.read != nil:
+		lang.read(f, data)
+	}
+	return f
+}
+
+// Builder collects files; Put them in any order.
 type Builder struct {
 	symbols []Symbol
 	edges   []Edge
 	files   map[string]bool // all paths, for what imports mean
-	counts  map[string]int  // by language
+	counts  map[string]int  // by language, and how it was read
 	cover   Coverage
 	modules []module
 }
@@ -97,25 +134,40 @@ func NewBuilder(paths []string) *Builder {
 	return b
 }
 
-// Wants reports whether Add reads files like that one.
-func Wants(p string) bool { return languageOf(p) != nil || path.Base(p) == "go.mod" }
+// Wants reports whether Read reads files like that one.
+func Wants(p string) bool {
+	lang := languageOf(p)
+	return p != SymbolsPath && p != GraphPath && (lang != nil && lang.read != nil || path.Base(p) == "go.mod")
+}
 
-// Add reads a file. One that Wants refuses, or is over MaxFile, is counted only.
-func (b *Builder) Add(p string, data []byte) {
+// Put adds a file that was read, nil where nobody reads its kind.
+func (b *Builder) Put(p string, f *File) {
 	lang := languageOf(p)
 	switch {
 	case !utf8.ValidString(p):
 		b.Skip(p, "its name is not UTF-8")
+		return
 	case p == SymbolsPath || p == GraphPath: // they are made of the rest
-	case path.Base(p) == "go.mod":
-		b.module(p, data)
-	case lang == nil:
+		return
+	case f == nil || lang == nil && f.Module == "":
 		b.cover.Unread[path.Ext(p)]++
-	case len(data) > MaxFile:
-		b.Skip(p, "it is larger than what is read")
-	default:
-		b.counts[lang.name]++
-		lang.read(b, p, data)
+		return
+	}
+	if f.Trouble != "" {
+		b.Skip(p, f.Trouble)
+	}
+	if f.Module != "" {
+		b.module(p, f.Module)
+	}
+	for _, s := range f.Symbols {
+		s.File = p
+		b.symbols = append(b.symbols, s)
+	}
+	for _, to := range f.Needs {
+		b.edges = append(b.edges, Edge{From: p, To: to})
+	}
+	if lang != nil {
+		b.counts[lang.name+how(lang, f.Tagged)]++
 	}
 }
 
@@ -126,12 +178,6 @@ func (b *Builder) Skip(p, why string) {
 
 // valid is text that JSON can hold: names in git and in sources are bytes.
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
-
-func (b *Builder) symbol(name, kind, file string, line int) {
-	if name != "_" {
-		b.symbols = append(b.symbols, Symbol{valid(name), kind, file, line})
-	}
-}
 
 // Build is what was collected, sorted.
 func (b *Builder) Build() (*Symbols, *Graph) {
@@ -145,8 +191,11 @@ func (b *Builder) Build() (*Symbols, *Graph) {
 	slices.SortFunc(b.edges, func(x, y Edge) int { return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To)) })
 	b.edges = slices.Compact(b.edges)
 	for _, l := range languages {
-		if n := b.counts[l.name]; n > 0 {
-			b.cover.Languages = append(b.cover.Languages, Language{l.name, n, l.how})
+		for _, tagged := range []bool{false, true} {
+			if how := how(&l, tagged); b.counts[l.name+how] > 0 {
+				b.cover.Languages = append(b.cover.Languages, Language{l.name, b.counts[l.name+how], how})
+				delete(b.counts, l.name+how)
+			}
 		}
 	}
 	slices.SortFunc(b.cover.Skipped, func(x, y Skip) int { return cmp.Compare(x.File, y.File) })
@@ -161,6 +210,9 @@ func (b *Builder) local(e Edge) string {
 	lang := languageOf(e.From)
 	if lang.name == "Go" {
 		return b.goFolder(e.To)
+	}
+	if lang.candidates == nil {
+		return ""
 	}
 	for _, candidate := range lang.candidates(e.From, e.To) {
 		if candidate = path.Clean(candidate); b.files[candidate] && candidate != e.From {

@@ -32,6 +32,14 @@ var tree = map[string]string{
 	"notes/more.md":       "y",
 }
 
+// read is Read of what Wants has.
+func read(p string, data []byte) *File {
+	if !Wants(p) {
+		return nil
+	}
+	return Read(p, data)
+}
+
 func build() (*Symbols, *Graph) {
 	var paths []string
 	for p := range tree {
@@ -39,7 +47,7 @@ func build() (*Symbols, *Graph) {
 	}
 	b := NewBuilder(paths)
 	for p, data := range tree { // in any order
-		b.Add(p, []byte(data))
+		b.Put(p, read(p, []byte(data)))
 	}
 	return b.Build()
 }
@@ -61,8 +69,10 @@ main.go:14 method T.M
 main.go:16 func main
 pkg/mod.py:5 var LIMIT
 pkg/mod.py:6 type K
+pkg/mod.py:7 method K.method
 pkg/mod.py:8 func run
 run.sh:3 func build
+run.sh:4 func inner
 run.sh:6 func clean-up
 src/x.c:3 var MAX
 src/x.c:4 func twice
@@ -109,10 +119,10 @@ web/app.ts -> left-pad []`, "\n")
 
 func TestLimits(t *testing.T) {
 	b := NewBuilder(nil)
-	b.Add("big.go", make([]byte, MaxFile+1))
-	b.Add("many.sh", []byte(strings.Repeat("a() {\n", MaxSymbols/4)))
+	b.Put("big.go", read("big.go", make([]byte, MaxFile+1)))
+	b.Put("many.py", read("many.py", []byte(strings.Repeat("X=1\n", MaxSymbols/4))))
 	for i := range 5 {
-		b.Add(fmt.Sprintf("m%d.sh", i), []byte(strings.Repeat("a() {\n", MaxSymbols/4)))
+		b.Put(fmt.Sprintf("m%d.py", i), read(fmt.Sprintf("m%d.py", i), []byte(strings.Repeat("X=1\n", MaxSymbols/4))))
 	}
 	s, _ := b.Build()
 	if len(s.Symbols) != MaxSymbols || !s.Coverage.Cut || len(s.Coverage.Skipped) != 1 {
@@ -127,7 +137,7 @@ func FuzzAdd(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, p string, data []byte) {
 		b := NewBuilder([]string{p})
-		b.Add(p, data)
+		b.Put(p, read(p, data))
 		s, g := b.Build()
 		for _, x := range s.Symbols {
 			if x.Name == "" || x.Line < 1 || x.Line > 1+strings.Count(string(data), "\n") || x.File != p {
@@ -147,7 +157,7 @@ func TestBytes(t *testing.T) {
 	paths := map[string]string{"a\xff.go": "package a\nfunc F() {}\n", "b.\xff": "", "c.js": "import \"./\xff\"\n", "\xff": "", "d.go": "package d\nimport \"\\xff\"\nfunc G() {}\n"}
 	b := NewBuilder(slices.Collect(maps.Keys(paths)))
 	for p, data := range paths {
-		b.Add(p, []byte(data))
+		b.Put(p, read(p, []byte(data)))
 	}
 	s, g := b.Build()
 	if _, err := json.Marshal([]any{s, g}); err != nil {

@@ -26,9 +26,10 @@ type Recipe struct {
 	From     string   // a base image from a registry in place of Debian packages
 }
 
-// Base is what every image has: git for the work, certificates for whoever
+// Base is what every image has: git for the work, ctags for the index of symbols,
+// certificates for whoever
 // speaks TLS, a shell for the agent.
-var Base = []string{"bash", "ca-certificates", "git"}
+var Base = []string{"bash", "ca-certificates", "git", "universal-ctags"}
 
 // repository is the name of all images; the recipe's hash is the tag.
 const repository = "localhost/git-ward"

@@ -1,0 +1,75 @@
+package survey
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"time"
+
+	"git-ward/internal/process"
+	"git-ward/protocols/symbols"
+)
+
+// tagger is universal-ctags, as it is installed here.
+type tagger struct {
+	program string
+	version string // its first line, which says whether it is that ctags
+}
+
+// Bounds of ctags: time for all files of a survey, bytes that it prints.
+const (
+	tagTime   = time.Minute
+	tagOutput = 64 << 20
+)
+
+// findTagger is nil where there is none, or another ctags.
+func findTagger(ctx context.Context) *tagger {
+	program, err := exec.LookPath("ctags")
+	if err != nil {
+		return nil
+	}
+	out, err := runTagger(ctx, 5*time.Second, "/", program, "", "--options=NONE", "--version")
+	version, _, _ := strings.Cut(out, "\n")
+	if err != nil || !strings.Contains(version, "Universal Ctags") {
+		return nil
+	}
+	return &tagger{program, version}
+}
+
+// run gives the symbols of files, by path, in the order in which ctags met them.
+func (t *tagger) run(ctx context.Context, dir string, list []tracked) (map[string][]symbols.Symbol, error) {
+	var names strings.Builder
+	for _, f := range list {
+		names.WriteString("./" + f.path + "\n") // no name is an option
+	}
+	out, err := runTagger(ctx, tagTime, dir, t.program, names.String(), symbols.TagOptions()...)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]symbols.Symbol{}
+	lines := bufio.NewScanner(strings.NewReader(out))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if p, s, ok := symbols.ParseTag(lines.Bytes()); ok {
+			p = strings.TrimPrefix(p, "./")
+			found[p] = append(found[p], s)
+		}
+	}
+	return found, lines.Err()
+}
+
+// runTagger runs it without the environment, in which options could be.
+func runTagger(ctx context.Context, limit time.Duration, dir, program, input string, args ...string) (string, error) {
+	var out bytes.Buffer
+	c := &process.Command{Dir: dir, Args: append([]string{program}, args...), Env: []string{"LC_ALL=C.UTF-8"}, Stdin: strings.NewReader(input), Stdout: &out,
+		Timeout: limit, Output: tagOutput}
+	status, stopped, err := c.Run(ctx)
+	if err = cmp.Or(err, stopped); err == nil && !status.OK() {
+		err = errors.New("it ended with an error")
+	}
+	return out.String(), err
+}

@@ -1,0 +1,78 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/symbols"
+)
+
+// keptName is a file of the clone's git directory, maxKept its bound in bytes.
+const (
+	keptName = "ward-symbols.json"
+	maxKept  = 256 << 20
+)
+
+// kept is what files were read for before, by the hash of their text: a survey of a tree
+// in which ten files changed reads ten files. It is of no worth that a survey could not
+// make again, so that nothing that goes wrong with it is trouble.
+type kept struct {
+	path string
+	old  map[string]*symbols.File
+	now  map[string]*symbols.File // what this survey used: the rest is forgotten
+	made bool                     // there is something new
+}
+
+// keptFile is what is on the disk.
+type keptFile struct {
+	Version int                      `json:"version"`
+	Files   map[string]*symbols.File `json:"files"`
+}
+
+func openKept(ctx context.Context, tree *worktree.Tree) *kept {
+	k := &kept{now: map[string]*symbols.File{}}
+	dir, err := tree.Git(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return k
+	}
+	k.path = filepath.Join(dir, keptName)
+	f, err := os.Open(k.path)
+	if err != nil {
+		return k
+	}
+	defer f.Close()
+	var have keptFile
+	if data, err := io.ReadAll(io.LimitReader(f, maxKept)); err == nil && json.Unmarshal(data, &have) == nil && have.Version == symbols.Version {
+		k.old = have.Files
+	}
+	return k
+}
+
+func (k *kept) get(key string) (*symbols.File, bool) {
+	f := k.old[key]
+	if f != nil {
+		k.now[key] = f
+	}
+	return f, f != nil
+}
+
+func (k *kept) put(key string, f *symbols.File) { k.now[key], k.made = f, true }
+
+// save writes what is known now, where that is more than what is there, or much less.
+func (k *kept) save() {
+	if k.path == "" || !k.made && len(k.old) < 2*len(k.now)+100 {
+		return
+	}
+	data, err := json.Marshal(keptFile{symbols.Version, k.now})
+	if err == nil && len(data) < maxKept {
+		err = atomicfile.Write(k.path, data, 0o644)
+	}
+	if err != nil {
+		os.Remove(k.path)
+	}
+}
