@@ -68,6 +68,25 @@ func (g *Gate) Next(ctx context.Context, tool string) error {
 	return nil
 }
 
+// Seen is Next for a call that was made already, as a program's stream tells of it: it
+// counts in any case, and one out of order, which nobody can take back, is the end of the
+// work, stop.Unfinished.
+func (g *Gate) Seen(ctx context.Context, tool string) error {
+	if g == nil {
+		return nil
+	}
+	err := g.Turn(ctx)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls++
+	if err == nil && g.Guard != nil {
+		if blocked := g.Guard.Call(tool); blocked != nil {
+			err = stop.New(stop.Unfinished, "%s. The call was made already, so the work ends there (protocols/uow/policy.toml).", blocked)
+		}
+	}
+	return err
+}
+
 // Note counts calls that were made already, such as a program's stream tells of.
 func (g *Gate) Note(calls int) {
 	if g == nil {

@@ -37,3 +37,23 @@ func TestGate(t *testing.T) {
 		t.Errorf("held: %v, %d calls", err, g.Calls())
 	}
 }
+
+// What a program has called already counts, and ends the work where it was out of order:
+// nobody can take it back.
+func TestSeen(t *testing.T) {
+	ctx := context.Background()
+	var none *Gate
+	if err := none.Seen(ctx, "Bash"); err != nil {
+		t.Error(err)
+	}
+	g := &Gate{MaxCalls: 2, Guard: uow.NewGuard(uow.Policy{Sequence: []string{"read_file", "bash"}})}
+	if err := g.Seen(ctx, "Bash"); !stop.Is(err, stop.Unfinished) || g.Calls() != 1 {
+		t.Errorf("out of order: %v, %d calls", err, g.Calls())
+	}
+	if err := g.Seen(ctx, "Read"); err != nil || g.Calls() != 2 {
+		t.Errorf("in order: %v, %d calls", err, g.Calls())
+	}
+	if err := g.Seen(ctx, "Bash"); !stop.Is(err, stop.Unfinished) || g.Calls() != 3 {
+		t.Errorf("beyond the bound: %v, %d calls", err, g.Calls())
+	}
+}

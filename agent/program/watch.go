@@ -28,11 +28,9 @@ func (w *watch) told(e preset.Event) {
 	case preset.Called:
 		p := w.program
 		p.Log.Info().Str("tool", diag.Clean(e.Tool)).Str("arguments", diag.Clean(diag.Cut(e.Text, 200))).Msg("call")
-		// The call is made already: what it is too much for ends the work.
-		if err := p.Gate.Turn(w.ctx); err != nil {
+		if err := p.Gate.Seen(w.ctx, e.Tool); err != nil {
 			w.end(err)
 		}
-		p.Gate.Note(1)
 		w.open = append(w.open, e)
 	case preset.Answered:
 		w.log(w.answers(e), e)

@@ -11,6 +11,10 @@ import (
 // stays in its stage or enters the next one. Tools that no stage names are free.
 // The zero Guard allows everything.
 //
+// A tool counts by its name where the policy names it, and else by its kind: a policy of
+// read_file, write_file and bash holds for the steps of plans and for what programs and
+// MCP clients call, too (class.go).
+//
 // A tool may stand in several stages; the Guard then keeps every stage that the
 // calls so far can mean, and blocks only what fits none of them.
 type Guard struct {
@@ -39,12 +43,13 @@ func (b *Blocked) Error() string {
 
 // Call admits a call and moves on, or returns *Blocked and stays.
 func (g *Guard) Call(tool string) error {
-	if !slices.ContainsFunc(g.stages, func(s []string) bool { return slices.Contains(s, tool) }) {
+	in := g.stagesOf(tool)
+	if len(in) == 0 {
 		return nil
 	}
 	var to []int
 	for _, i := range g.reachable() {
-		if slices.Contains(g.stages[i], tool) {
+		if slices.Contains(in, i) {
 			to = append(to, i)
 		}
 	}
@@ -53,6 +58,19 @@ func (g *Guard) Call(tool string) error {
 	}
 	g.at = to
 	return nil
+}
+
+// stagesOf are the stages that a tool stands in.
+func (g *Guard) stagesOf(tool string) (list []int) {
+	named := slices.ContainsFunc(g.stages, func(s []string) bool {
+		return slices.ContainsFunc(s, func(word string) bool { return stands(word, tool, true) })
+	})
+	for i, stage := range g.stages {
+		if slices.ContainsFunc(stage, func(word string) bool { return stands(word, tool, named) }) {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // Allowed lists the tools of the stages that may be called now, sorted.

@@ -214,3 +214,42 @@ func TestNames(t *testing.T) {
 		t.Error(ids)
 	}
 }
+
+// One policy holds for all who work: a model's tools, the steps of plans, what programs
+// and MCP clients call (UOW-3, PLAN-10).
+func TestGuardKnowsKinds(t *testing.T) {
+	template := []string{"read_file", "write_file", "bash"}
+	for name, c := range map[string]struct {
+		sequence []string
+		calls    string
+		blocked  string // the call that is out of order, "" for none
+	}{
+		"a model":               {template, "read_file read_file write_file bash read_file", ""},
+		"a plan":                {template, "set_plan read_file list_files create_file_with_block rename_file run_in_bash_session submit", ""},
+		"a plan writes first":   {template, "create_file_with_block", "create_file_with_block"},
+		"a plan skips":          {template, "grep run_in_bash_session", "run_in_bash_session"},
+		"Claude Code":           {template, "TodoWrite Read Grep Edit Bash", ""},
+		"Claude Code runs":      {template, "Read Bash", "Bash"},
+		"Codex":                 {template, "command_execution", "command_execution"},
+		"opencode over MCP":     {template, "ward_read_file write ward_bash", ""},
+		"MCP":                   {template, "mcp__ward__read_file mcp__ward__write_file mcp__ward__bash", ""},
+		"MCP out of order":      {template, "mcp__ward__bash", "mcp__ward__bash"},
+		"what nobody names":     {template, "message_user plan_step_complete mcp__ward__task", ""},
+		"named tools are exact": {[]string{"create_file_with_block", "overwrite_file_with_block"}, "create_file_with_block create_file_with_block overwrite_file_with_block", ""},
+		"of another stage":      {[]string{"create_file_with_block", "overwrite_file_with_block"}, "overwrite_file_with_block", "overwrite_file_with_block"},
+		"beside named ones":     {[]string{"list_files", "create_file_with_block"}, "read_file delete_file list_files", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, blocked := NewGuard(Policy{Sequence: c.sequence}), ""
+			for call := range strings.FieldsSeq(c.calls) {
+				if err := g.Call(call); err != nil {
+					blocked = call
+					break
+				}
+			}
+			if blocked != c.blocked {
+				t.Errorf("blocked %q, want %q", blocked, c.blocked)
+			}
+		})
+	}
+}
