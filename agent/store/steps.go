@@ -76,7 +76,10 @@ func (w *Work) goOn(ctx context.Context, start string) (bool, error) {
 // standing is where the first of plans and steps, the newest first, began, and the newest
 // commit of the branch that they know: a command of a plan may have made some.
 func (w *Work) standing(ctx context.Context, list []RecordCommit) (base, branch string, err error) {
-	base = list[len(list)-1].Second
+	base, err = w.begunAt(ctx, list[len(list)-1].Second)
+	if err != nil {
+		return "", "", err
+	}
 	out, err := w.clone.git(ctx, "rev-list", "--first-parent", "--parents", base+".."+list[0].Second, "--")
 	for line := range strings.Lines(out) {
 		if ids := strings.Fields(line); len(ids) == 3 {

@@ -103,6 +103,9 @@ var byName = func() map[string]*Tool {
 	return m
 }()
 
+// IsTool reports whether a word is one of the tools of plans.
+func IsTool(word string) bool { return byName[word] != nil }
+
 func toolNames() []string {
 	names := make([]string, len(tools))
 	for i, t := range tools {
