@@ -9,6 +9,7 @@ import (
 	"git-ward/agent/planrun"
 	"git-ward/internal/diag"
 	"git-ward/protocols/fsm"
+	"git-ward/protocols/plan"
 )
 
 // critic lints plans, and leaves a CRITIC_FEEDBACK in the activity log.
@@ -20,22 +21,16 @@ type critic struct {
 
 // lint is what stands against the plan at a path of HEAD, as text; "" where it may
 // be executed.
-func (c *critic) lint(ctx context.Context, path string) (string, error) {
+func (c *critic) lint(ctx context.Context, path string, data []byte) (string, error) {
 	found, analysis, err := c.runner.Lint(ctx, path)
 	if err != nil {
 		return "", err
 	}
-	if p, _ := c.runner.Plan(ctx, path); p != nil {
-		if id := p.Task(); id != "" && id != c.directive && p.Machine() == fsm.FDC {
-			found = append(found, diag.Diagnostic{Pos: diag.Pos{Path: path}, Rule: "plan/task", Severity: diag.Error,
-				Message: fmt.Sprintf("the plan closes %s, and is for %s", id, c.directive), Hint: "close the directive that it is for"})
-		}
-	}
-	var text strings.Builder
-	diag.WriteText(&text, found)
-	message := "no findings"
+	p, _ := c.runner.Plan(ctx, path)
+	found = append(found, c.task(path, p)...)
+	text, message := withLines(found, data), "no findings"
 	if len(found) > 0 {
-		message = text.String()
+		message = text
 	}
 	err = c.activity.Append(activity.Entry{Phase: "PLANNING", Task: activity.Task{ID: c.directive},
 		Action: activity.Action{Type: activity.CriticFeedback, Details: map[string]any{"plan": path, "findings": len(found),
@@ -44,5 +39,34 @@ func (c *critic) lint(ctx context.Context, path string) (string, error) {
 	if !diag.HasErrors(found) {
 		return "", err
 	}
-	return text.String(), err
+	return text, err
+}
+
+// look is lint of a text that is not committed yet, in a tree of the work. Nothing is logged.
+func (c *critic) look(ctx context.Context, path string, p *plan.Plan, tree string) (text string, ok bool, err error) {
+	found, err := c.runner.LintText(ctx, path, []byte(p.String()), tree)
+	found = append(found, c.task(path, p)...)
+	return withLines(found, []byte(p.String())), err == nil && !diag.HasErrors(found), err
+}
+
+// task is a finding on a plan that closes another task than its own.
+func (c *critic) task(path string, p *plan.Plan) []diag.Diagnostic {
+	if p == nil || p.Machine() != fsm.FDC || p.Task() == "" || p.Task() == c.directive {
+		return nil
+	}
+	return []diag.Diagnostic{{Pos: diag.Pos{Path: path}, Rule: "plan/task", Severity: diag.Error,
+		Message: fmt.Sprintf("the plan closes %s, and is for %s", p.Task(), c.directive), Hint: "close the directive that it is for"}}
+}
+
+// withLines is findings as text, each with the line of the plan that it is about.
+func withLines(found []diag.Diagnostic, data []byte) string {
+	lines := strings.Split(string(data), "\n")
+	var b strings.Builder
+	for _, d := range found {
+		diag.WriteText(&b, []diag.Diagnostic{d})
+		if at := d.Pos.Line; at > 0 && at <= len(lines) && lines[at-1] != "" {
+			fmt.Fprintf(&b, "    %d | %s\n", at, diag.Clean(diag.Cut(lines[at-1], 200)))
+		}
+	}
+	return b.String()
 }

@@ -99,9 +99,11 @@ func TestUnknownTransition(t *testing.T) {
 }
 
 func TestPrompts(t *testing.T) {
+	l, _ := newTestLifecycle(t)
+	o := &Orchestrator{Directive: l.directive}
 	for name, text := range map[string]string{
-		"a first plan":   askForPlan("D-1", PlanPath("D-1"), researchPath("D-1")),
-		"an iteration's": askForPlan("D-1", IterationPlanPath("D-1", 2), researchPath("D-1")),
+		"a first plan":   o.Ask("L1 self-awareness\n", PlanPath("D-1")).Text(),
+		"an iteration's": o.Ask("", IterationPlanPath("D-1", 2)).Text(),
 		"a refusal":      tellPushRefused("agent/D-1", "a:1: r/x: no\n", PlanPath("D-1")),
 		"findings":       tellFindings("a:1: r/x: no\n", PlanPath("D-1")),
 		"a failed step":  tellStepFailed(errors.New("step p#1 failed"), PlanPath("D-1")),

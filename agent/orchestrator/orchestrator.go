@@ -18,6 +18,7 @@ import (
 	"git-ward/agent/model"
 	"git-ward/agent/orient"
 	"git-ward/agent/planrun"
+	"git-ward/agent/prompt"
 	"git-ward/agent/session"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
@@ -35,6 +36,7 @@ import (
 // Orchestrator is what the work on one directive, or on one iteration of it, needs.
 type Orchestrator struct {
 	Directive comms.Directive
+	Prompt    prompt.Prompt // what is known before orientation: who asks, the PM's words, skills
 	Work      *store.Work
 	Session   *session.Session // with the model; its Talk.Plan is where the plan is looked for
 	Box       *tool.Box        // for the commands of steps
@@ -49,7 +51,7 @@ type Orchestrator struct {
 
 // Solve takes the directive from orientation to the model's last words. The refusal
 // is why the push of the work before was refused, "" for none; calls are the uses of
-// tools. The error is stop.Unfinished, Spent or Blocked when the work did not come to
+// tools. The error is stop.Unfinished, Spent, Blocked or Asked when the work did not come to
 // an end of its own.
 func (o *Orchestrator) Solve(ctx context.Context, refusal string) (done interaction.Done, err error) {
 	if refusal != "" { // of what was pushed last, after the plan
@@ -72,6 +74,7 @@ func (o *Orchestrator) Solve(ctx context.Context, refusal string) (done interact
 		return done, err
 	}
 	o.Session.Talk.Plan = r.paper(r.path)
+	o.Session.Talk.Tools = append(o.Box.Tools(), r.tools()...)
 	done.Words, err = r.solve(ctx, refusal)
 	done.Tally = o.Session.Tally.Since(before)
 	if o.Session.Gate != nil { // which the steps of plans pass, too
@@ -93,6 +96,9 @@ type run struct {
 	path     string // of the plan, on the record
 	results  string // what the last steps of the plan gave
 	control  string // the ref that says what is registered
+	question string // that the model asked the PM, "" for none
+	head     string // of the branch, before the model's turns
+	from     string // the commit of the work that they began at
 }
 
 // paper is where a paper of the record lies in the working tree.
@@ -203,7 +209,6 @@ func (r *run) mend(ctx context.Context, failed *stop.Stop) (request, error) {
 // orient runs the orientation cascade (PLAN-7); the first time it also tells the
 // model what the repository knows.
 func (r *run) orient(ctx context.Context, first bool) error {
-	name := r.deps.Directive.Name()
 	begun, err := task.Begin(ctx, r.deps.Directive, orient.Options{
 		Tree: r.tree, Getenv: r.deps.Getenv, Unit: r.deps.Work.Record.Unit().String(), Bare: r.deps.Bare,
 		Search: web.Asker(r.deps.Config.Search.URL),
@@ -222,11 +227,7 @@ func (r *run) orient(ctx context.Context, first bool) error {
 	if err := r.states.fire("orientation_succeeded", nil); err != nil || !first {
 		return err
 	}
-	guidance, err := orient.Guidance(ctx, r.tree)
-	if err != nil {
-		return err
-	}
-	r.deps.Session.Tell("", "# Orientation\n\n"+begun.Text()+"\n"+guidance+"\n"+askForPlan(name, r.paper(r.path), r.paper(researchPath(name))))
+	r.deps.Session.Tell("", r.deps.Ask(begun.Text(), r.paper(r.path)).Text())
 	return nil
 }
 
@@ -280,9 +281,15 @@ func (r *run) planner() *planner {
 	return &planner{
 		directive: o.Directive.Name(), path: r.path, work: o.Work, tree: r.tree, session: o.Session, states: r.states,
 		paper: r.paper, refusals: o.Config.Agent.Refusals, log: o.Log, runner: r.runner,
-		critic:   &critic{directive: o.Directive.Name(), runner: r.runner(""), activity: r.activity},
+		run:      r,
+		critic:   r.critic(),
 		reorient: func(ctx context.Context) error { return r.orient(ctx, false) },
 	}
+}
+
+// critic lints plans of this run.
+func (r *run) critic() *critic {
+	return &critic{directive: r.deps.Directive.Name(), runner: r.runner(""), activity: r.activity}
 }
 
 // finalize asks the model for its last words. What it writes below .ward/

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/rs/zerolog"
 
+	"git-ward/agent/draft"
 	"git-ward/agent/model"
 	"git-ward/agent/planrun"
 	"git-ward/agent/session"
@@ -15,11 +17,13 @@ import (
 	"git-ward/agent/store"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/fsm"
 	"git-ward/protocols/plan"
 )
 
 // planner gets a plan that the lint has nothing against, committed.
 type planner struct {
+	run       *run
 	directive string
 	path      string                   // of the plan, on the record
 	paper     func(path string) string // where it lies in the working tree
@@ -58,7 +62,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 		p.session.Tell(r.event, r.text)
 	}
 	for tries := 0; ; tries++ {
-		d, err := p.draft(ctx, from, r.event == model.Failed)
+		d, err := p.attempt(ctx, from, r.event == model.Failed)
 		switch {
 		case err != nil:
 			return "", p.states.fail(err)
@@ -72,40 +76,75 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 		}
 		p.log.Warn().Int("tries", tries+1).Str("findings", d.findings).Msg("the plan cannot be executed")
 		if tries == p.refusals {
-			none := stop.New(stop.Blocked, "There was no plan to execute after %d tries. The last findings:\n\n%s", tries+1, diag.Indent(d.findings))
-			return "", errors.Join(p.states.fail(none), p.work.Restore(ctx, from)) // with it nothing could be pushed
+			return "", errors.Join(p.states.fail(p.none(tries+1, d)), p.work.Restore(ctx, d.from))
 		}
+		from = d.from
 		p.session.Tell(model.Findings, tellFindings(d.findings, p.paper(p.path)))
 	}
 }
 
-// draft is what the model wrote.
-type draft struct {
+// none is the end after too many tries. What the model said and did is kept.
+func (p *planner) none(tries int, d attempt) *stop.Stop {
+	none := stop.New(stop.Blocked, "There was no plan to execute after %d tries. The last findings:\n\n%s", tries, diag.Indent(d.findings))
+	if said := p.session.Said(); said != "" {
+		none.Output = "The model's last words:\n\n" + diag.Indent(diag.CleanLines(diag.Cut(said, 4<<10)))
+	}
+	return none
+}
+
+// attempt is what the model wrote.
+type attempt struct {
 	findings   string // against it, "" for none
 	commit     string // of the plan, where there is one
+	from       string // the commit of the work that it is for: with what was changed before it
 	researched bool   // it was research, which is done: the model is asked again
 }
 
-// draft lets the model write a plan and lints it. A plan that failed and is left as
-// it is goes on at the step that failed.
-func (p *planner) draft(ctx context.Context, from string, failed bool) (draft, error) {
+// attempt lets the model write a plan and lints it. What it changed besides is kept, and the
+// plan goes on from there (PLAN-9).
+func (p *planner) attempt(ctx context.Context, from string, failed bool) (attempt, error) {
 	before, _ := p.read(ctx, p.path)
-	if _, err := p.session.Run(ctx); err != nil {
-		return draft{}, err
+	if err := p.run.takesTurns(ctx, from); err != nil {
+		return attempt{}, err
 	}
 	data, err := p.read(ctx, p.path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if p.run.question != "" { // what there is so far is kept in the tree
+		return attempt{}, stop.New(stop.Asked, "%s", p.run.question)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return p.without(ctx, from)
+	case err != nil: // a directory, a link, too large
+		return attempt{findings: err.Error() + "\n", from: from}, p.work.Restore(ctx, from)
+	case failed && bytes.Equal(before, data):
+		return p.goOn(ctx, from, data)
 	}
-	if err != nil { // a directory, a link, too large
-		return draft{findings: err.Error() + "\n"}, p.work.Restore(ctx, from)
+	return p.commit(ctx, from, p.path, unwrapped(data))
+}
+
+// unwrapped is the plan in what was written to its path.
+func unwrapped(data []byte) []byte {
+	if found, ok := draft.Find(string(data)); ok {
+		return found
 	}
-	if failed && bytes.Equal(before, data) {
-		if commit, err := p.work.Planned(ctx, p.path); err != nil || commit != "" {
-			return draft{commit: commit}, errors.Join(err, p.work.Restore(ctx, from))
-		}
+	return data
+}
+
+// goOn goes on with a plan that failed and is left as it is, at the step that failed, on
+// what the model changed.
+func (p *planner) goOn(ctx context.Context, from string, data []byte) (attempt, error) {
+	commit, err := p.work.Planned(ctx, p.path)
+	if err != nil || commit == "" {
+		return p.commit(ctx, from, p.path, unwrapped(data))
 	}
-	return p.commit(ctx, from, p.path, data)
+	kept, changes, err := p.work.Keep(ctx, from, p.run.head)
+	if refused := stop.As(err, stop.Refused); refused != nil {
+		return attempt{findings: refused.Output, from: from}, p.work.Restore(ctx, from)
+	}
+	if err == nil && len(changes) > 0 {
+		err = p.work.Amid(ctx, p.path, kept)
+	}
+	return attempt{commit: commit, from: kept}, errors.Join(err, p.work.Restore(ctx, kept))
 }
 
 // read reads a plan as the model wrote it. One that it wrote to where the record has it,
@@ -124,54 +163,104 @@ func (p *planner) isWork(ctx context.Context, path string) bool {
 	return err == nil && names != ""
 }
 
-// commit commits a plan on top of a commit, and lints it there.
-func (p *planner) commit(ctx context.Context, from, path string, data []byte) (d draft, err error) {
-	if d.commit, err = p.work.CommitPlan(ctx, from, path, data); err != nil {
+// commit commits a plan on what was changed before it, and lints it there. The files that
+// the plan itself makes are not among that.
+func (p *planner) commit(ctx context.Context, from, path string, data []byte) (d attempt, err error) {
+	without := []string{p.path, researchPath(p.directive)} // where a model may have written it to
+	if parsed, _ := plan.Parse(data, path); parsed != nil {
+		without = append(without, makes(parsed)...)
+	}
+	kept, changes, err := p.work.Keep(ctx, from, p.run.head, without...)
+	if refused := stop.As(err, stop.Refused); refused != nil {
+		return attempt{findings: refused.Output, from: from}, p.work.Restore(ctx, from)
+	}
+	if err != nil {
 		return d, err
 	}
-	d.findings, err = p.critic.lint(ctx, path)
+	if len(changes) > 0 {
+		p.log.Info().Strs("changes", changes[:min(len(changes), 20)]).Msg("what was changed before the plan is kept")
+	}
+	d.from = kept
+	if d.commit, err = p.work.CommitPlan(ctx, kept, path, data); err != nil {
+		return d, err
+	}
+	d.findings, err = p.critic.lint(ctx, path, data)
 	return d, err
 }
 
-// without is a draft where there is no plan: research, or nothing.
-func (p *planner) without(ctx context.Context, from string) (draft, error) {
+// makes are the files that a plan makes by itself.
+func makes(p *plan.Plan) (paths []string) {
+	for _, s := range p.Steps {
+		switch words := strings.Fields(s.Args); {
+		case s.Tool == plan.CreateFile && len(words) == 1:
+			paths = append(paths, words[0])
+		case s.Tool == plan.RenameFile && len(words) == 2:
+			paths = append(paths, words[1])
+		}
+	}
+	return paths
+}
+
+// without is an attempt where no plan is where one is expected: research, a plan in the
+// model's words, work without one, a question, or nothing.
+func (p *planner) without(ctx context.Context, from string) (attempt, error) {
 	path := researchPath(p.directive)
 	data, err := p.read(ctx, path)
 	if err == nil {
-		return p.research(ctx, from, path, data)
+		return p.research(ctx, from, path, unwrapped(data))
 	}
-	return draft{findings: p.paper(p.path) + ": there is no plan at this path\n"}, p.work.Restore(ctx, from)
+	said := p.session.Said()
+	if data, ok := draft.Find(said); ok {
+		if parsed, _ := plan.Parse(data, p.path); parsed.Machine() == fsm.Research {
+			return p.research(ctx, from, path, data)
+		}
+		return p.commit(ctx, from, p.path, data)
+	}
+	_, changes, err := p.work.Changed(ctx, from)
+	refused := stop.As(err, stop.Refused)
+	switch {
+	case refused != nil:
+		return attempt{findings: refused.Output, from: from}, p.work.Restore(ctx, from)
+	case err != nil:
+		return attempt{}, err
+	case len(changes) > 0:
+		p.log.Info().Strs("changes", changes[:min(len(changes), 20)]).Msg("work without a plan: Ward writes one")
+		return p.commit(ctx, from, p.path, []byte(afterwards(p.run.deps.Directive, said, changes).String()))
+	case asks(said):
+		return attempt{}, stop.New(stop.Asked, "%s", said)
+	}
+	return attempt{findings: p.paper(p.path) + ": there is no plan at this path, and nothing was changed\n", from: from}, p.work.Restore(ctx, from)
 }
 
 // research runs a research plan as a cycle of its own (PLAN-8), and asks the model
 // again.
-func (p *planner) research(ctx context.Context, from, path string, data []byte) (draft, error) {
+func (p *planner) research(ctx context.Context, from, path string, data []byte) (attempt, error) {
 	if p.states.state == stateDebugging {
 		if err := p.replan(ctx, errors.New("the tests fail for a reason that wants research")); err != nil {
-			return draft{}, err
+			return attempt{}, err
 		}
 	}
 	if err := p.states.fire("research_requested", nil); err != nil {
-		return draft{}, err
+		return attempt{}, err
 	}
 	d, err := p.commit(ctx, from, path, data)
 	if err != nil {
-		return draft{}, err
+		return attempt{}, err
 	}
 	outputs := ""
 	if d.findings == "" {
 		if outputs, d.findings, err = p.runResearch(ctx, path, d.commit); err != nil {
-			return draft{}, err
+			return attempt{}, err
 		}
 	}
 	if d.findings != "" {
-		return draft{findings: d.findings}, errors.Join(p.replan(ctx, errors.New(d.findings)), p.work.Restart(ctx))
+		return attempt{findings: d.findings, from: d.from}, errors.Join(p.replan(ctx, errors.New(d.findings)), p.work.Restart(ctx), p.work.Restore(ctx, d.from))
 	}
 	if err := p.states.fire("result_ready", nil); err != nil {
-		return draft{}, err
+		return attempt{}, err
 	}
-	p.session.Tell("", tellResearch(outputs, askForPlan(p.directive, p.paper(p.path), p.paper(researchPath(p.directive)))))
-	return draft{researched: true}, nil
+	p.session.Tell("", tellResearch(outputs, p.paper(p.path)))
+	return attempt{researched: true}, nil
 }
 
 // runResearch executes a research plan. A step that fails is a finding.

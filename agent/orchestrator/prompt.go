@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/agent/prompt"
 	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/plan"
 )
 
-// This file is all that the model is told, beside SYSTEM.md and COMMS.md.
+// This file is what the model is told after the first prompt (agent/prompt).
 
 // PlanPath is where the plan of a directive is, on the record.
 func PlanPath(directive string) string { return "plans/" + directive + ".plan.txt" }
@@ -20,30 +23,31 @@ func IterationPlanPath(directive string, iteration int) string {
 // researchPath is where its research plan is, when it has one.
 func researchPath(directive string) string { return "plans/" + directive + ".research.plan.txt" }
 
-// askForPlan says what a plan is for, and where it goes, or its research.
-func askForPlan(directive, path, research string) string {
-	return fmt.Sprintf("# Your plan\n\nLook around with the tools, then write your plan to %s and end your turn. It is linted (`git ward plan lint`), and then executed step by step: "+
-		"only the plan counts, whatever else you change now is thrown away. It ends with `run_in_bash_session git ward task close --task-id %s`, and submit.\n"+
-		"Run the commands of the directive's criteria before that, as they are written there, each in a step of its own: they are the tests.\n"+
-		"For what nobody here knows, write a research plan (# FSM: research) to %s instead: it is executed, and you are asked again.\n",
-		path, directive, research)
+// Ask completes the prompt of a directive to one that asks for a plan, at a path of the
+// working tree. The orientation is what was found before.
+func (o *Orchestrator) Ask(orientation, path string) *prompt.Prompt {
+	p := o.Prompt
+	p.Kind, p.Directive, p.Orientation, p.PlanPath = prompt.Model, o.Directive, orientation, path
+	p.ResearchPath = worktree.Papers + "/" + researchPath(o.Directive.Name())
+	p.Grammar = strings.ReplaceAll(plan.Grammar(), "--task-id D-1\n", "--task-id "+o.Directive.Name()+"\n")
+	return &p
 }
 
 func tellPushRefused(branch, findings, path string) string {
-	return fmt.Sprintf("The push of %s was refused:\n\n%s\nWhat the server does not have is undone. Plan all of it anew in %s, without what was refused.",
+	return fmt.Sprintf("The push of %s was refused:\n\n%s\nWhat the server does not have is undone. Plan all of it anew, by the tool `plan` or in %s, without what was refused.",
 		branch, findings, path)
 }
 
 func tellFindings(findings, path string) string {
-	return "The plan is not executed:\n\n" + findings + "\nMend " + path + " and end your turn."
+	return "The plan is not executed:\n\n" + findings + "\nMend it, by the tool `plan` or in " + path + ", and end your turn."
 }
 
 func tellStepFailed(failed error, path string) string {
-	return fmt.Sprintf("%v\n\nThe steps before it are done and stay; what it did itself is undone. Plan what is left to do, in %s.", failed, path)
+	return fmt.Sprintf("%v\n\nThe steps before it are done and stay; what it did itself is undone. Change what has to be changed, or plan what is left to do, by the tool `plan` or in %s; a plan that is left as it is goes on at the step that failed.", failed, path)
 }
 
-func tellResearch(outputs, ask string) string {
-	return "The research is done. What its steps gave:\n\n" + outputs + "\n" + ask
+func tellResearch(outputs, path string) string {
+	return "The research is done. What its steps gave:\n\n" + outputs + "\nNow plan the work, by the tool `plan` or in " + path + "."
 }
 
 // askForWords asks for the last words, with what the last steps gave. The post-mortem is

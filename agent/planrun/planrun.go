@@ -181,7 +181,21 @@ func (r *Runner) Plan(ctx context.Context, path string) (*plan.Plan, error) {
 	return l.Plan(path)
 }
 
+// LintText lints a text as the plan at a path, in a tree of the work, by any name of it.
+func (r *Runner) LintText(ctx context.Context, path string, text []byte, work string) ([]diag.Diagnostic, error) {
+	l, closeTree, err := r.linterIn(ctx, func() trees { return trees{work: work, papers: r.Record.Tip()} })
+	if err != nil {
+		return nil, err
+	}
+	defer closeTree()
+	return l.LintText(path, text)
+}
+
 func (r *Runner) linter(ctx context.Context) (*plan.Linter, func(), error) {
+	return r.linterIn(ctx, r.newest)
+}
+
+func (r *Runner) linterIn(ctx context.Context, in func() trees) (*plan.Linter, func(), error) {
 	dir, err := r.Tree.Git(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return nil, nil, err
@@ -190,7 +204,7 @@ func (r *Runner) linter(ctx context.Context) (*plan.Linter, func(), error) {
 		return nil, nil, err
 	}
 	batch := git.Open(dir).Batch(ctx)
-	l, err := r.lintOf(batch, r.newest(), "")
+	l, err := r.lintOf(batch, in(), "")
 	return l, func() { batch.Close() }, err
 }
 

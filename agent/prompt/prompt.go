@@ -89,5 +89,5 @@ func (p *Prompt) Text() string {
 	if err := page.Execute(&b, view); err != nil {
 		panic(err) // the template names nothing that a Prompt lacks
 	}
-	return b.String()
+	return strings.TrimRight(b.String(), "\n") + "\n"
 }

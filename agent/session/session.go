@@ -30,7 +30,9 @@ type Session struct {
 	Log      zerolog.Logger
 	Tally    model.Tally // of what it did so far
 
-	words string // the last ones of the model
+	words   string // the last ones of the model
+	said    string // likewise, of the newest Run
+	repeats repeats
 }
 
 // Tell adds what the user says to the conversation, and on which event.
@@ -67,6 +69,7 @@ func (s *Session) Told() string {
 // Spent where a bound, the model or its provider ended it, and stop.Restart where a
 // tool did.
 func (s *Session) Run(ctx context.Context) (words string, err error) {
+	s.said = ""
 	for {
 		if err := s.bounded(ctx); err != nil {
 			return "", err
@@ -76,7 +79,7 @@ func (s *Session) Run(ctx context.Context) (words string, err error) {
 			return "", err
 		}
 		if reply.Text != "" {
-			s.words = reply.Text
+			s.words, s.said = reply.Text, reply.Text
 		}
 		switch {
 		case len(reply.Calls) > 0:
@@ -92,6 +95,9 @@ func (s *Session) Run(ctx context.Context) (words string, err error) {
 		}
 	}
 }
+
+// Said is the last words of the newest Run, "" where it had none.
+func (s *Session) Said() string { return s.said }
 
 // cutOff is what the model is told after a turn without calls that the limit on
 // its output ended.
@@ -161,6 +167,10 @@ func (s *Session) answer(ctx context.Context, calls []model.Call) ([]model.Resul
 		start := time.Now()
 		result, err := s.call(ctx, call)
 		if err != nil {
+			return nil, err
+		}
+		if result, err = s.repeats.look(call, result); err != nil {
+			s.Log.Warn().Str("tool", diag.Clean(call.Name)).Msg("Guard block: no progress")
 			return nil, err
 		}
 		s.Tally.Calls++

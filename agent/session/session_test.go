@@ -35,7 +35,7 @@ func (p *player) Turn(context.Context, *model.Conversation) (model.Reply, error)
 // newSession is one with the tools of an empty working tree.
 func newSession(t *testing.T, m model.Model) *Session {
 	box := &tool.Box{Dir: t.TempDir(), State: t.TempDir(), WriteSize: 100}
-	return &Session{Model: m, Name: "player", MaxTurns: 10, Log: zerolog.Nop(), Talk: model.Conversation{Tools: box.Tools()}}
+	return &Session{Model: m, Name: "player", MaxTurns: 8, Log: zerolog.Nop(), Talk: model.Conversation{Tools: box.Tools()}}
 }
 
 func says(text string) model.Reply { return model.Reply{Text: text} }
@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 		"a call, words":     {replies: []model.Reply{write, says("Done.")}, words: "Done."},
 		"the last words":    {replies: []model.Reply{{Text: "I write.", Calls: write.Calls}, {}}, words: "I write."},
 		"cut off":           {replies: []model.Reply{{Text: "Half", Stop: model.Truncated}, says("a sentence.")}, words: "a sentence."},
-		"without end":       {replies: []model.Reply{write}, kind: stop.Unfinished, why: "within 10 turns"},
+		"without end":       {replies: []model.Reply{write}, kind: stop.Unfinished, why: "within 8 turns"},
 		"declined":          {replies: []model.Reply{{Text: "Not that.", Stop: model.Declined}}, kind: stop.Unfinished, why: "refused to go on"},
 		"not paid for":      {err: &model.Trouble{Kind: model.Spent, Err: errors.New("402")}, kind: stop.Spent, why: "not paid for any more: 402."},
 		"too long":          {err: &model.Trouble{Kind: model.TooLong, Err: errors.New("400")}, kind: stop.Unfinished, why: "context window"},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"git-ward/internal/worktree"
 	"git-ward/protocols/record"
 )
 
@@ -14,68 +15,94 @@ import (
 // a plan: its first parent is where the work stood.
 const trailerKept = "Ward-Kept"
 
-// Keep makes a commit of what the working tree holds beyond a commit of the work, and
-// returns it and the names of what differs, as `git diff --name-status` has them; from
-// itself, and none, where nothing does. The paths without are taken as they are in from.
-// The branch is put back to head, whatever a worker did to it: what he committed there is
-// in the tree. The error is stop.Refused where the tree cannot be committed.
-func (w *Work) Keep(ctx context.Context, from, head string, without ...string) (kept string, changes []string, err error) {
-	if err := w.clone.ensure(ctx); err != nil {
+// Changed is the tree of what the working tree holds, and the names of what differs from a
+// commit of the work, as `git diff --name-status` has them. The paths without are taken as
+// the commit has them. Nothing is touched. The error is stop.Refused where the tree cannot
+// be committed.
+func (w *Work) Changed(ctx context.Context, from string, without ...string) (tree string, changes []string, err error) {
+	if err := w.clone.ensure(ctx); err != nil { // a model may have changed settings
 		return "", nil, err
 	}
 	if err := w.clone.exclude(); err != nil {
 		return "", nil, err
 	}
-	for _, name := range []string{"index", "rebase-merge", "rebase-apply", "sequencer", "MERGE_HEAD"} {
-		if err := os.RemoveAll(filepath.Join(w.clone.gitDir(), name)); err != nil {
-			return "", nil, err
-		}
+	x := index{w.clone.tree(), filepath.Join(w.clone.gitDir(), "ward-index")}
+	defer os.Remove(x.path)
+	if err := os.RemoveAll(x.path); err != nil {
+		return "", nil, err
 	}
-	for _, args := range [][]string{
-		{"symbolic-ref", "HEAD", "refs/heads/" + w.Branch}, {"update-ref", "refs/heads/" + w.Branch, head}, {"read-tree", from},
-	} {
-		if _, err := w.clone.git(ctx, args...); err != nil {
-			return "", nil, err
-		}
+	if _, err := x.git(ctx, "read-tree", from); err != nil {
+		return "", nil, err
 	}
-	if _, err := w.clone.git(ctx, "add", "--all"); err != nil {
+	if _, err := x.git(ctx, "add", "--all"); err != nil {
 		if ctx.Err() != nil {
 			return "", nil, err
 		}
 		return "", nil, refuse("the working tree cannot be committed: %v", err)
 	}
-	if err := w.leaveOut(ctx, from, without); err != nil {
+	if err := x.leaveOut(ctx, from, without); err != nil {
 		return "", nil, err
 	}
-	return w.commitKept(ctx, from)
-}
-
-// leaveOut puts paths of the index back to what a commit has there.
-func (w *Work) leaveOut(ctx context.Context, from string, paths []string) error {
-	if len(paths) == 0 {
-		return nil
-	}
-	args := []string{"reset", "--quiet", from, "--"}
-	for _, path := range paths {
-		args = append(args, ":(top,literal)"+path)
-	}
-	_, err := w.clone.git(ctx, args...)
-	return err
-}
-
-// commitKept commits the index on a commit, where they differ.
-func (w *Work) commitKept(ctx context.Context, from string) (kept string, changes []string, err error) {
-	out, err := w.clone.git(ctx, "diff-index", "--cached", "--name-status", "--no-renames", "-z", from, "--")
-	if err != nil || out == "" {
-		return from, nil, err
+	out, err := x.git(ctx, "diff-index", "--cached", "--name-status", "--no-renames", "-z", from, "--")
+	if err != nil {
+		return "", nil, err
 	}
 	words := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	for i := 0; i+1 < len(words); i += 2 {
 		changes = append(changes, words[i]+" "+words[i+1])
 	}
-	tree, err := w.clone.git(ctx, "write-tree")
+	tree, err = x.git(ctx, "write-tree")
+	return tree, changes, err
+}
+
+// index is an index beside the one that a worker uses.
+type index struct {
+	tree *worktree.Tree
+	path string
+}
+
+func (x index) git(ctx context.Context, args ...string) (string, error) {
+	out, err := x.tree.GitInput(ctx, []string{"GIT_INDEX_FILE=" + x.path}, nil, args...)
+	return strings.TrimSpace(string(out)), err
+}
+
+// leaveOut puts paths back to what a commit has there.
+func (x index) leaveOut(ctx context.Context, from string, paths []string) error {
+	for _, path := range paths {
+		if _, err := x.git(ctx, "rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--", ":(top,literal)"+path); err != nil {
+			return err
+		}
+		out, err := x.git(ctx, "ls-tree", "-r", "-z", "--full-tree", from, "--", ":(top,literal)"+path)
+		if err != nil || out == "" {
+			continue // there is nothing of that name
+		}
+		if _, err := x.tree.GitInput(ctx, []string{"GIT_INDEX_FILE=" + x.path}, []byte(out+"\x00"), "update-index", "-z", "--index-info"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Keep commits what Changed finds on a commit of the work, and returns the new commit; the
+// old one, and no changes, where nothing differs. The branch is put back to head, whatever
+// a worker did to it: what he committed there is in the tree.
+func (w *Work) Keep(ctx context.Context, from, head string, without ...string) (kept string, changes []string, err error) {
+	tree, changes, err := w.Changed(ctx, from, without...)
 	if err != nil {
 		return "", nil, err
+	}
+	for _, name := range []string{"rebase-merge", "rebase-apply", "sequencer", "MERGE_HEAD"} {
+		if err := os.RemoveAll(filepath.Join(w.clone.gitDir(), name)); err != nil {
+			return "", nil, err
+		}
+	}
+	for _, args := range [][]string{{"symbolic-ref", "HEAD", "refs/heads/" + w.Branch}, {"update-ref", "refs/heads/" + w.Branch, head}} {
+		if _, err := w.clone.git(ctx, args...); err != nil {
+			return "", nil, err
+		}
+	}
+	if len(changes) == 0 {
+		return from, nil, nil
 	}
 	message := fmt.Sprintf("plan: what was changed before there was one\n\n%s: %s\n%s: before the plan",
 		record.TrailerDirective, w.Directive.Name(), trailerKept)

@@ -88,9 +88,17 @@ func define[T any](name, description string, params []param, run func(context.Co
 	return t
 }
 
+// New makes a tool whose arguments run checks by itself: the schema says what they are.
+func New(name, description string, schema json.RawMessage, run func(ctx context.Context, args json.RawMessage) (Result, error)) Tool {
+	return Tool{Name: name, Description: description, Schema: schema, run: run}
+}
+
 func (t Tool) call(ctx context.Context, raw json.RawMessage) (Result, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
+	}
+	if t.params == nil {
+		return t.run(ctx, raw)
 	}
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &given); err != nil {

@@ -67,7 +67,7 @@ func (f *solvers) new(it *iteration) solver {
 		Running:    f.work.Branch == d.launch.Branch,
 	}
 	return &orchestrator.Orchestrator{
-		Directive: f.directive, Work: f.work, Session: f.session(box, it), Box: box, Config: d.config, Bare: d.store.Bare,
+		Directive: f.directive, Prompt: f.prompt(prompt.Model, it), Work: f.work, Session: f.session(box, it), Box: box, Config: d.config, Bare: d.store.Bare,
 		Logs: filepath.Join(d.store.State, "logs"), Getenv: d.getenv, Message: f.tellPM, Redact: d.redact, Log: f.log,
 	}
 }
@@ -79,14 +79,25 @@ func (f *solvers) program(it *iteration) *program.Program {
 		Config: d.config, Preset: preset.Of(d.config.Model.Name), Dir: f.work.Dir(), State: d.store.State, AskGrace: program.AskGrace,
 		Unit: f.work.Record.Unit().String(), Bare: d.store.Bare, Redact: d.redact,
 		Executable: d.store.Executable, Env: d.store.Environ(), Getenv: d.getenv, Log: f.log,
-		Prompt: prompt.Prompt{System: f.system, Directive: f.directive, Guidance: f.guidance, Lessons: f.lessons, Branch: f.work.Branch, Judged: d.config.Agent.Loop},
-	}
-	if f.words != nil {
-		p.Prompt.Clarifications = f.words()
+		Prompt: f.prompt(prompt.Program, it),
 	}
 	if it != nil {
 		p.Iteration, p.Gate = it.number, it.gate
-		p.Prompt.Capsule, p.Prompt.CapsulePath = string(it.capsule), it.path
+	}
+	return p
+}
+
+// prompt is what a worker is told that is known before its orientation.
+func (f *solvers) prompt(kind prompt.Kind, it *iteration) prompt.Prompt {
+	p := prompt.Prompt{Kind: kind, System: f.system, Directive: f.directive, Guidance: f.guidance, Branch: f.work.Branch, Judged: f.deps.config.Agent.Loop}
+	if kind == prompt.Program {
+		p.Lessons = f.lessons
+	}
+	if f.words != nil {
+		p.Clarifications = f.words()
+	}
+	if it != nil {
+		p.Capsule, p.CapsulePath = string(it.capsule), it.path
 	}
 	return p
 }
