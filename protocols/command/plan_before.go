@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"git-ward/internal/branches"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/plan"
@@ -23,6 +24,9 @@ func (t *Tree) lintPlan(ctx context.Context, l *plan.Linter, path string) ([]dia
 	}
 	batch := t.repo.Batch(ctx)
 	defer batch.Close()
+	if paper, ok := strings.CutPrefix(path, record.Dir+"/"); ok {
+		return t.lintPaper(ctx, batch, path, paper, found)
+	}
 	came, ran, err := t.arrival(ctx, batch, path)
 	if err != nil || len(came) == 0 {
 		return found, err
@@ -34,6 +38,36 @@ func (t *Tree) lintPlan(ctx context.Context, l *plan.Linter, path string) ([]dia
 	}
 	before.Earlier(len(ran) > 0, earlier...)
 	return before.Lint(path)
+}
+
+// lintPaper lints a plan of an agent's clone as it was when it came to the steps that it has
+// there, or to the unit's record (REC-4); found is what stands where it did not.
+func (t *Tree) lintPaper(ctx context.Context, batch *git.Batch, path, paper string, found []diag.Diagnostic) ([]diag.Diagnostic, error) {
+	out, err := t.repo.Output(ctx, "rev-list", "--max-count=1", "--fixed-strings", "--grep="+record.TrailerPlan+": "+paper,
+		"--glob=refs/ward-step[s]", "--glob=refs/ward/record", "--")
+	came := strings.TrimSpace(string(out))
+	if err != nil || came == "" {
+		return found, err
+	}
+	data, err := t.ReadFile(path, plan.MaxBytes)
+	if err != nil {
+		return found, nil // a finding of its own
+	}
+	if o, err := batch.Info(came + ":" + paper); errors.Is(err, git.ErrMissing) || err == nil && o.ID != git.BlobID(data) {
+		return found, nil
+	} else if err != nil {
+		return nil, err
+	}
+	names, err := branches.Of(ctx, t.repo)
+	if err != nil {
+		return nil, err
+	}
+	tree := func(commit string) *commitFiles { return &commitFiles{git.Files{Commit: commit, Batch: batch}} }
+	found, err = plan.NewRecordLinter(tree(came), tree(came+"^2"), tree(names.ControlRef())).Lint(paper)
+	for i := range found {
+		found[i].Path = record.Dir + "/" + found[i].Path
+	}
+	return found, err
 }
 
 // arrival are the commits that a plan's versions came with, the newest first, and that of its
