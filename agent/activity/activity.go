@@ -7,10 +7,12 @@
 package activity
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/rand"
 	"crypto/sha1"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -168,6 +170,34 @@ func (l *Log) Has(id string) (bool, error) {
 		return false, err
 	}
 	return bytes.Contains(data, []byte(`"log_id":"`+id+`"`)), nil
+}
+
+// Tells reports whether a line of the log is of a task, and of that type of action where one
+// is given; older logs that went aside are not looked at.
+func (l *Log) Tells(task string, kind Type) (bool, error) {
+	f, err := os.Open(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 2*maxLine)
+	for lines.Scan() {
+		var e struct {
+			Task   Task
+			Action struct{ Type Type }
+		}
+		if !bytes.Contains(lines.Bytes(), []byte(task)) || json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue // of another, or cut by a crash
+		}
+		if e.Task.ID == task && (kind == "" || e.Action.Type == kind) {
+			return true, nil
+		}
+	}
+	return false, lines.Err()
 }
 
 // newUUID is a random UUID (RFC 9562, version 4).

@@ -88,6 +88,9 @@ func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact
 	if err := o.place(ctx, r, path, text); err != nil {
 		return err
 	}
+	if err := o.warn(ctx, env, r); err != nil {
+		return err
+	}
 	result, err := r.Run(ctx, path)
 	switch kind := stop.KindOf(err); {
 	case kind == stop.Findings:
@@ -102,6 +105,18 @@ func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact
 		_, err = fmt.Fprintf(env.Stdout, "%s was executed before, all %d steps; --again begins anew\n", diag.Clean(path), result.Steps)
 	default:
 		_, err = fmt.Fprintf(env.Stdout, "%s: %d steps, %d of them now\n", diag.Clean(path), result.Steps, result.Executed)
+	}
+	return err
+}
+
+// warn says so where the plan's task was not begun: what the plan rests on was not looked at.
+func (o *planOptions) warn(ctx context.Context, env *cli.Env, r *planrun.Runner) error {
+	if r.Task == "" {
+		return nil
+	}
+	ok, err := begun(ctx, r.Tree, r.Log, r.Task, activity.TaskStart)
+	if err == nil && !ok {
+		diag.WriteText(env.Stderr, []diag.Diagnostic{notBegun(r.Task, diag.Warning, fmt.Sprintf("the task %s was not started in this clone; its plan runs all the same", r.Task))})
 	}
 	return err
 }

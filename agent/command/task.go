@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 
+	"git-ward/agent/activity"
 	"git-ward/agent/orient"
 	"git-ward/agent/task"
 	"git-ward/agent/web"
@@ -102,10 +103,31 @@ func taskClose(ctx context.Context, env *cli.Env, redact func(string) string) er
 	if err != nil {
 		return err
 	}
+	if begun, err := begun(ctx, tree, log, id, ""); err != nil || !begun {
+		if err != nil {
+			return err
+		}
+		diag.WriteText(env.Stdout, []diag.Diagnostic{notBegun(id, diag.Error, fmt.Sprintf("the task %s never began in this clone, and is not closed", id))})
+		return cli.ErrFindings
+	}
 	path, err := task.Close(ctx, tree, id, "", log)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(env.Stdout, "closed %s\nnext: complete %s, commit it, and git ward lesson extract %s\n", id, path, path)
 	return err
+}
+
+// begun reports whether a task began, by the log of this clone: an action of that type, or any
+// for "". In an agent's clone the worker began it, whose log is not here.
+func begun(ctx context.Context, tree *worktree.Tree, log *activity.Log, id string, kind activity.Type) (bool, error) {
+	if dir, err := tree.PapersDir(ctx); err != nil || dir != "" {
+		return err == nil, err
+	}
+	return log.Tells(id, kind)
+}
+
+// notBegun is the finding of a task that did not begin.
+func notBegun(id string, severity diag.Severity, message string) diag.Diagnostic {
+	return diag.Diagnostic{Rule: "task/begin", Severity: severity, Message: message, Hint: "begin it by its orientation: git ward task start --task-id " + id}
 }

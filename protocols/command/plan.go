@@ -59,13 +59,18 @@ type answer struct {
 }
 
 func planLint(ctx context.Context, env *cli.Env) error {
-	const usage = "plan lint [--json] [FILE...]"
+	const usage = "plan lint [--json] [--model A|B] [FILE...]"
 	var asJSON bool
+	var model string
 	args, err := env.Flags("plan lint", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "JSON on one line")
+		fs.StringVar(&model, "model", "", "hold all plans to a CSDC `model`, A or B, whatever they say")
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case model != "" && model != "A" && model != "B":
+		return env.Usage(usage, "--model is A or B, not %q", model)
 	}
 	t, err := OpenTree(ctx, env.Dir)
 	if err != nil {
@@ -76,7 +81,7 @@ func planLint(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	found, err := t.lint(ctx, paths, len(args) == 0)
+	found, err := t.lint(ctx, paths, len(args) == 0, model)
 	if err != nil {
 		return err
 	}
@@ -113,8 +118,12 @@ func (t *Tree) plans(ctx context.Context, env *cli.Env, args []string) (paths []
 }
 
 // lint lints plans, and with all the registry besides.
-func (t *Tree) lint(ctx context.Context, paths []string, all bool) (found []diag.Diagnostic, err error) {
+func (t *Tree) lint(ctx context.Context, paths []string, all bool, model string) (found []diag.Diagnostic, err error) {
 	l := t.Linter(ctx)
+	l.Model = model
+	if t.repo == nil {
+		found = append(found, t.outside(all))
+	}
 	for _, path := range paths {
 		some, err := t.lintPlan(ctx, l, path)
 		if err != nil {
@@ -134,6 +143,18 @@ func (t *Tree) lint(ctx context.Context, paths []string, all bool) (found []diag
 		found = append(append(found, some...), targets...)
 	}
 	return diag.Normalize(found), nil
+}
+
+// outside is the finding of a lint where there is no repository: a warning for files that are
+// named, which can be read all the same.
+func (t *Tree) outside(all bool) diag.Diagnostic {
+	d := diag.Diagnostic{Rule: "plan/repository", Severity: diag.Warning, Message: t.Top + " is in no repository: files and registered plans are those of this directory",
+		Hint: "go to a clone of the project: git ward clone URL DIR"}
+	if all {
+		d.Severity, d.Message = diag.Error, t.Top+" is in no repository, whose plans could be linted"
+		d.Hint += "; or name a plan's file"
+	}
+	return d
 }
 
 func planAnalyze(ctx context.Context, env *cli.Env) error {
@@ -160,33 +181,48 @@ func planAnalyze(ctx context.Context, env *cli.Env) error {
 		if err != nil {
 			return err
 		}
-		found, err := t.lintPlan(ctx, l, path)
+		faults, err := t.analyze(ctx, env, l, path, asJSON)
 		if err != nil {
 			return err
 		}
-		if diag.HasErrors(found) {
-			bad = true
-			diag.WriteText(env.Stderr, found)
-			continue
-		}
-		a, err := l.Analyze(path)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			err = diag.WriteJSON(env.Stdout, a)
-		} else {
-			_, err = fmt.Fprintf(env.Stdout, "%s: %s, %s (machine %s, %d steps, %d calls, loops nested %d deep, %d plans on the stack)\n",
-				diag.Clean(a.Path), a.Complexity, a.Modality, a.Machine, a.Steps, a.Calls, a.Loops, a.Depth)
-		}
-		if err != nil {
-			return err
-		}
+		bad = bad || faults
 	}
 	if bad {
 		return cli.ErrFindings
 	}
 	return nil
+}
+
+// analyzed is what `plan analyze --json` prints of a plan.
+type analyzed struct {
+	plan.Analysis
+	Findings []diag.Diagnostic `json:"findings,omitempty"`
+}
+
+// analyze prints what kind of plan one is, and what is wrong with it where something is.
+func (t *Tree) analyze(ctx context.Context, env *cli.Env, l *plan.Linter, path string, asJSON bool) (faults bool, err error) {
+	found, err := t.lintPlan(ctx, l, path)
+	if err != nil {
+		return false, err
+	}
+	faults = diag.HasErrors(found)
+	a, err := l.Analyze(path)
+	switch {
+	case err != nil:
+		return false, err
+	case asJSON:
+		return faults, diag.WriteJSON(env.Stdout, analyzed{a, found})
+	}
+	about := ""
+	if faults {
+		about = ", as far as it can be read"
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%s: %s, %s (machine %s, %d steps, %d calls, loops nested %d deep, %d plans on the stack%s)\n",
+		diag.Clean(a.Path), a.Complexity, a.Modality, diag.Clean(a.Machine), a.Steps, a.Calls, a.Loops, a.Depth, about)
+	if faults {
+		diag.WriteText(env.Stderr, found)
+	}
+	return faults, err
 }
 
 // named is the path of a registered plan, or of a file.

@@ -10,6 +10,9 @@ const (
 	Constant    Complexity = "Constant"
 	Polynomial  Complexity = "Polynomial"
 	Exponential Complexity = "Exponential"
+
+	// Unbounded is a plan that leads into a circle of calls, and has no class.
+	Unbounded Complexity = "Unbounded"
 )
 
 // Modality is whether a plan changes files. Closing and submitting belong to
@@ -34,8 +37,7 @@ type Analysis struct {
 	Modality   Modality   `json:"modality"`
 }
 
-// Analyze classifies the plan at a path. A plan that leads into a circle of calls
-// has no class; lint it first.
+// Analyze classifies the plan at a path, one with findings as far as it could be read.
 func (l *Linter) Analyze(path string) (Analysis, error) {
 	n, err := l.resolved(path)
 	if err != nil {
@@ -50,6 +52,9 @@ func (l *Linter) Analyze(path string) (Analysis, error) {
 		a.Complexity = Constant
 	case 1:
 		a.Complexity = Polynomial
+	}
+	if n.circles {
+		a.Complexity = Unbounded
 	}
 	if n.writes {
 		a.Modality = ReadWrite

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,6 +25,7 @@ const (
 	RuleRecursion = "plan/bounded-recursion"
 	RuleDepth     = "plan/max-recursion-depth"
 	RuleModel     = "plan/model"
+	RuleMachine   = "plan/machine"
 )
 
 // Kind is what a path of a tree names.
@@ -62,6 +64,9 @@ const (
 // Linter checks plans of one tree. It remembers what it has read, so that linting
 // all plans of a tree reads each of them once. It is not for concurrent use.
 type Linter struct {
+	// Model is the CSDC model that all plans are held to, "" for each one's own.
+	Model string
+
 	tree     Tree // that steps work in
 	earlier  []Tree
 	ran      bool
@@ -236,22 +241,26 @@ func chain(n *node, c *call) string {
 // model holds the plan and its callees to the plan's CSDC model.
 func (l *Linter) model(n *node, out *findings) {
 	forbidden, use := DefineDiagonal, func(u *uses) bool { return u.diagonal }
-	switch n.plan.Model {
+	model := cmp.Or(l.Model, n.plan.Model)
+	switch model {
 	case "B":
 		forbidden, use = DefineNames, func(u *uses) bool { return u.names }
 	case "A":
 	default:
 		return
 	}
-	hint := fmt.Sprintf("take the step out, or change the line `# Model: %s`", n.plan.Model)
+	hint := fmt.Sprintf("take the step out, or change the line `# Model: %s`", model)
+	if l.Model != "" {
+		hint = "take the step out, or hold the plan to the other model"
+	}
 	eachStep(n.plan.Steps, func(s *Step) {
 		if s.Tool == forbidden {
-			out.at(s, RuleModel, fmt.Sprintf("model %s forbids %s", n.plan.Model, forbidden), hint)
+			out.at(s, RuleModel, fmt.Sprintf("model %s forbids %s", model, forbidden), hint)
 		}
 	})
 	for i := range n.calls {
 		if c := &n.calls[i]; c.callee != nil && use(&c.callee.uses) {
-			out.at(c.step, RuleModel, fmt.Sprintf("model %s forbids %s, which %s leads to", n.plan.Model, forbidden, c.target), hint)
+			out.at(c.step, RuleModel, fmt.Sprintf("model %s forbids %s, which %s leads to", model, forbidden, c.target), hint)
 		}
 	}
 }

@@ -171,6 +171,19 @@ func freeWord(block string) string {
 	}
 }
 
+// Directive is the directive that the plan at a path is for by its name, plans/D-1.plan.txt
+// or plans/D-1.iter_2.plan.txt, "" for another: a file that others call may have any name
+// but such.
+func Directive(name string) string {
+	base, ok := strings.CutSuffix(path.Base(name), ".plan.txt")
+	id, _, _ := strings.Cut(base, ".")
+	digits, dashed := strings.CutPrefix(id, "D-")
+	if _, err := strconv.Atoi(digits); !ok || !dashed || err != nil || path.Base(path.Dir(name)) != "plans" {
+		return ""
+	}
+	return id
+}
+
 // IsPlan reports whether a file of that path is a plan by its name: plan.txt,
 // NAME.plan.txt, and what is below plans/ but for programs (.udc), prose (.md),
 // machines (.json) and hidden files.

@@ -42,7 +42,7 @@ func TestRecordLinter(t *testing.T) {
 	} {
 		text := "# FSM: sub\n" + steps + "\n---\nrun_in_bash_session true\n"
 		l := NewRecordLinter(papers, work, control)
-		found, err := l.LintText("plans/D-1.plan.txt", []byte(text))
+		found, err := l.LintText("plans/work.plan.txt", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

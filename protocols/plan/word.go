@@ -59,6 +59,11 @@ func (l *Linter) word(n *node, out *findings) error {
 			nearHint(n.plan.FSM, []string{fsm.FDC, fsm.Sub, fsm.Research}, "write fdc, sub, research, or the path of a machine that main has"))
 		return nil
 	}
+	if d := Directive(n.path); d != "" && (m.Name == fsm.Sub || !m.Knows(string(CloseOp))) {
+		out.add(max(n.plan.fsmLine, 1), 1, RuleMachine, fmt.Sprintf("the plan of %s is of the machine %s, which never closes its task", d, m.Name),
+			"write `# FSM: fdc`, set_plan and plan_step_complete before the work, the closing command and submit after it; sub is for plans that others call")
+		return nil
+	}
 	w := &walker{linter: l, node: n, machine: m, fault: func(s *Step, message, hint string) {
 		out.at(s, RuleFSM, message, hint)
 	}}
