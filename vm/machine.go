@@ -3,6 +3,7 @@ package vm
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"git-ward/vm/asm"
 )
@@ -12,6 +13,10 @@ type Machine struct {
 	image  *Image
 	limits Limits
 	tools  [numTools]bool // that CALL reaches
+
+	outside  map[string]Outside // likewise, of those that are not the machine's own
+	deadline time.Time          // of Run; zero before
+	reason   string             // what the code does not say, "" for nothing
 
 	state State
 	code  Code
@@ -165,7 +170,11 @@ func (m *Machine) call(s *site, next int32) int32 {
 	switch {
 	case s.tool == planTool:
 		return m.enter(s.address, next)
-	case s.tool == unknownTool || !m.tools[s.tool]:
+	case s.tool == unknownTool:
+		if code := m.callOutside(s.Call); code != "" {
+			m.end(code)
+		}
+	case !m.tools[s.tool]:
 		m.end(CallDenied)
 	default:
 		if code := tools[s.tool].call(m, s.Call.Args); code != "" {
@@ -204,7 +213,7 @@ func (m *Machine) leave() int32 {
 func (m *Machine) Result() *Result {
 	r := &Result{
 		File: m.image.Name, State: m.state, Code: m.code, Instructions: m.count,
-		Head: m.tape.first + m.head, Registers: m.regs,
+		Head: m.tape.first + m.head, Registers: m.regs, Reason: m.reason,
 		Tape: Tape{m.tape.first, m.tape.cells}, Output: m.output,
 	}
 	if r.Output == nil {

@@ -54,6 +54,7 @@ type Result struct {
 	File         string    `json:"file"`
 	State        State     `json:"state"`
 	Code         Code      `json:"code"`
+	Reason       string    `json:"reason,omitempty"` // what the code does not say, of a tool that the admin allows
 	Instructions int64     `json:"instructions"`
 	Head         int64     `json:"head"`
 	Registers    Registers `json:"registers"`

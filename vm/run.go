@@ -9,10 +9,19 @@ import (
 // at the context: some hundred microseconds.
 const slice = 1 << 18
 
+// left is how long the run may still take.
+func (m *Machine) left() time.Duration {
+	if m.deadline.IsZero() {
+		return m.limits.Time
+	}
+	return max(m.deadline.Sub(time.Now()), 1)
+}
+
 // Run executes until the plan ends or a limit does. Its error is the context's;
 // the result is then how the run stands. A machine runs once.
 func (m *Machine) Run(ctx context.Context) (*Result, error) {
 	deadline := time.Now().Add(m.limits.Time)
+	m.deadline = deadline
 	for m.state == Running {
 		if err := ctx.Err(); err != nil {
 			return m.Result(), err

@@ -194,6 +194,7 @@ func (o *planOptions) runner(ctx context.Context, env *cli.Env, tree *worktree.T
 	if err != nil {
 		return nil, err
 	}
+	own, outside := set.CallTools()
 	return &planrun.Runner{
 		Tree: tree, Log: log, Task: o.task, Again: o.again, Redact: redact,
 		Box: &tool.Box{Dir: tree.Dir, State: state, Env: os.Environ(), Timeout: set.Agent.BashTimeout.Duration,
@@ -205,7 +206,7 @@ func (o *planOptions) runner(ctx context.Context, env *cli.Env, tree *worktree.T
 			path, err := tree.Paper(ctx, task.PostMortemPath(now, id))
 			return "closed " + id + ": " + path, errors.Join(err, task.WritePostMortem(tree, path, id, now, "Each step of the plan is a commit (git log, Ward-Step)."))
 		},
-		Search: set.Search.URL, Calls: set.VM.Calls,
+		Search: set.Search.URL, Calls: own, Tools: outside,
 		Limits: vm.Limits{Instructions: set.VM.MaxInstructions, Cells: set.VM.MaxCells, Time: set.VM.MaxTime.Duration, Output: set.VM.MaxOutput},
 		Output: func(step, text string) {
 			fmt.Fprintf(env.Stdout, "== %s\n%s", diag.Clean(step), ended(text))

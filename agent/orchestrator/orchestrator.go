@@ -258,10 +258,11 @@ func (r *run) execute(ctx context.Context, commit string) error {
 // commit do not count, "" counts all.
 func (r *run) runner(since string) *planrun.Runner {
 	o, c := r.deps, r.deps.Config
+	own, outside := c.CallTools()
 	return &planrun.Runner{
 		Record: o.Work.Record, Control: r.control, Trailers: []string{record.TrailerDirective + ": " + o.Directive.Name()},
 		Gate: o.Session.Gate, Tree: r.tree, Box: o.Box, Log: r.activity, Task: o.Directive.Name(), Since: since, Redact: o.Redact,
-		Search: c.Search.URL, Calls: c.VM.Calls,
+		Search: c.Search.URL, Calls: own, Tools: outside,
 		Limits: vm.Limits{Instructions: c.VM.MaxInstructions, Cells: c.VM.MaxCells, Time: c.VM.MaxTime.Duration, Output: c.VM.MaxOutput},
 		Message: func(ctx context.Context, text, key string) error {
 			return o.Message(ctx, key+"\n\n"+text)

@@ -66,7 +66,8 @@ type Runner struct {
 
 	Search string // [search] url, "" for none
 	Limits vm.Limits
-	Calls  []string // [vm] calls
+	Calls  []string            // [vm] calls, of the machine's own
+	Tools  map[string][]string // likewise, command lines by their names
 
 	Redact func(string) string              // takes secrets out; nil takes none
 	Output func(step string, result string) // what a step gave, for a reader; may be nil

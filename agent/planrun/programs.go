@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
+	"git-ward/internal/confined"
 	"git-ward/vm"
 	"git-ward/vm/asm"
 )
@@ -28,15 +30,28 @@ func (u *run) call(ctx context.Context, p point) (message, output string, err er
 	if err != nil {
 		return "", "", err
 	}
+	for name, argv := range u.deps.Tools {
+		machine.Admit(name, func(args []string, most time.Duration, output int64) vm.Answer {
+			return vm.Answer(confined.Call(ctx, argv, args, most, output))
+		})
+	}
 	result, err := machine.Run(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	text, err := json.Marshal(result)
 	if err == nil && result.State != vm.Halted {
-		err = fmt.Errorf("%s ended with %s after %d instructions", path, result.Code, result.Instructions)
+		err = fmt.Errorf("%s ended with %s after %d instructions%s", path, result.Code, result.Instructions, because(result.Reason))
 	}
 	return fmt.Sprintf("%s: %s after %d instructions", path, result.State, result.Instructions), string(text), err
+}
+
+// because is a reason behind a sentence, "" for none.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
 }
 
 // program reads a .udc from the tree that was linted.

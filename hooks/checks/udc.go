@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/hooks/push"
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -27,7 +28,7 @@ func newUDCCheck() Check {
 	u := &udc{}
 	return Check{
 		Name: "udc",
-		Doc: "A .udc file is a regular file and parses, and the risk that it never ends is not above [hooks] max_udc_risk. A plan is " +
+		Doc: "A .udc file is a regular file and parses, and the risk that it never ends is not above [hooks] max_udc_risk; of the PM's that is a warning. A plan is " +
 			"judged when it changes, or what it calls does; that is read from the same tree. What the analyser does not know in time is UNKNOWN.",
 		Rules: []string{"udc/*", ruleUDCFile, ruleUDCRisk, asm.RuleSize},
 		Tip:   u.judge, Record: u.judge,
@@ -128,9 +129,14 @@ func (j *udcTip) analyze(p *asm.Program) error {
 	if len(verdict.Loops) > 0 {
 		pos.Line = verdict.Loops[0].StartLine
 	}
-	j.report(diag.Diagnostic{Pos: pos, Rule: ruleUDCRisk,
+	d := diag.Diagnostic{Pos: pos, Rule: ruleUDCRisk,
 		Message: fmt.Sprintf("the risk that the plan never ends is %s, above %s: %s", verdict.Risk, most, verdict.Reason),
-		Hint:    "`git ward udc analyze " + p.Name + "` says more; the host admin sets [hooks] max_udc_risk"})
+		Hint:    "`git ward udc analyze " + p.Name + "` says more; the host admin sets [hooks] max_udc_risk"}
+	if j.pass.Push.Principal == push.PM { // 000's analyser advises, and the limits of a run hold (HOOK-3)
+		d.Severity = diag.Warning
+		d.Hint = "its limits end it all the same; `git ward udc analyze " + p.Name + "` says more"
+	}
+	j.report(d)
 	return nil
 }
 

@@ -129,11 +129,12 @@ type Config struct {
 		Restarts  int      `toml:"restarts"`
 	} `toml:"guard"`
 	VM struct {
-		Calls           []string `toml:"calls"`
-		MaxInstructions int64    `toml:"max_instructions"`
-		MaxCells        int64    `toml:"max_cells"`
-		MaxTime         Duration `toml:"max_time"`
-		MaxOutput       int64    `toml:"max_output"`
+		Calls           []string            `toml:"calls"`
+		Tools           map[string][]string `toml:"tools"` // command lines by the names that calls may have besides
+		MaxInstructions int64               `toml:"max_instructions"`
+		MaxCells        int64               `toml:"max_cells"`
+		MaxTime         Duration            `toml:"max_time"`
+		MaxOutput       int64               `toml:"max_output"`
 	} `toml:"vm"`
 }
 

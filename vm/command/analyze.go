@@ -81,7 +81,7 @@ func (a *analyzer) analyze(ctx context.Context, p *asm.Program) error {
 	if _, err := vm.Link(p, lib); err != nil {
 		return a.unlinked(p.Name, err)
 	}
-	o := halting.Options{Calls: a.calls, Steps: a.steps, Plan: func(name string) (*asm.Program, bool) {
+	o := halting.Options{Calls: a.all, Steps: a.steps, Plan: func(name string) (*asm.Program, bool) {
 		callee, err := lib.Plan(name)
 		return callee, err == nil
 	}}

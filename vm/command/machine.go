@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"git-ward/internal/config"
+	"git-ward/internal/confined"
 	"git-ward/internal/diag"
 	"git-ward/vm"
 	"git-ward/vm/asm"
@@ -16,7 +17,9 @@ type options struct {
 	*reader
 	config string
 	limits vm.Limits
-	calls  []string
+	calls  []string            // tools of the machine's own
+	all    []string            // with the others'
+	tools  map[string][]string // command lines, of those that are not the machine's own
 }
 
 const limitUsage = "[--max-instructions N] [--max-cells N] [--max-time D] [--max-output N] [--config FILE]"
@@ -54,7 +57,8 @@ func (o *options) settle() error {
 			return err
 		}
 	}
-	o.calls = c.VM.Calls
+	o.all = c.VM.Calls
+	o.calls, o.tools = c.CallTools()
 	set := func(limit *int64, setting int64) {
 		if *limit == 0 {
 			*limit = setting
@@ -88,6 +92,11 @@ func (o *options) machine(p *asm.Program) (*vm.Machine, error) {
 	m, err := vm.New(image, o.limits, o.calls)
 	if err != nil {
 		return nil, diag.Hint(err, "see [vm] in the settings: `git ward config`")
+	}
+	for name, argv := range o.tools {
+		m.Admit(name, func(args []string, most time.Duration, output int64) vm.Answer {
+			return vm.Answer(confined.Call(o.ctx, argv, args, most, output))
+		})
 	}
 	return m, nil
 }

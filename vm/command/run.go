@@ -77,6 +77,9 @@ func (o *options) show(m *vm.Machine, r *vm.Result) error {
 	_, err := fmt.Fprintf(o.env.Stdout, "%s: %s after %s; head %d, R0 %d, R1 %d, R2 %d, R3 %d, %s not 0\n",
 		place, what, diag.Count(r.Instructions, "instruction"), r.Head,
 		r.Registers[0], r.Registers[1], r.Registers[2], r.Registers[3], diag.Count(int64(r.Tape.NonZero()), "cell"))
+	if r.Reason != "" && err == nil {
+		_, err = fmt.Fprintf(o.env.Stdout, "reason: %s\n", diag.Clean(r.Reason))
+	}
 	if hint := hints[r.Code]; err == nil && hint != "" {
 		_, err = fmt.Fprintf(o.env.Stdout, "hint: %s\n", hint)
 	}
@@ -89,8 +92,8 @@ var hints = map[vm.Code]string{
 	vm.IntegerOverflow:  "registers hold signed 64-bit integers",
 	vm.FlagsUnset:       "a conditional jump needs a CMP before it",
 	vm.DivisionByZero:   "compare the divisor with 0 first",
-	vm.CallDenied:       "CALL reaches the tools in [vm] calls, and plans of knowledge_core/plan_registry.json",
-	vm.CallArguments:    "print takes any values and strings, the other tools two values",
+	vm.CallDenied:       "CALL reaches the tools in [vm] calls, those of [vm] tools inside the fence only, and plans of knowledge_core/plan_registry.json",
+	vm.CallArguments:    "print takes any values and strings, mul, div, mod, min and max two values; no argument of a tool of the admin's begins with -",
 	vm.CallDepth:        "at most 10 plans can be entered at once: loop instead of calling deeper",
 	vm.StackUnderflow:   "RET belongs into plans that are called; end the first plan with HALT",
 	vm.InstructionLimit: "it may be in an endless loop: `git ward udc analyze` may know; else raise --max-instructions",
