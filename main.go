@@ -47,6 +47,7 @@ func main() {
 			{Name: "plan", Doc: "lint, analyze, register, list and run plans", Run: protocols.Plan(
 				cli.Command{Name: "run", Doc: "execute a plan, a commit a step, or go on with it", Run: agentcmd.PlanRun(redact)})},
 			{Name: "task", Doc: "begin or close the work on a directive", Run: agentcmd.Task(redact)},
+			{Name: "agent", Doc: "show what the agent would be told of a directive", Run: agentcmd.Agent},
 			{Name: "research", Doc: "plan and run deep research", Run: agentcmd.Research(redact)},
 			{Name: "fsm", Doc: "list, show and draw the machines", Run: protocols.FSM},
 			{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Run: protocols.Protocol},

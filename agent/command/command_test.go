@@ -14,7 +14,7 @@ import (
 // TestMain lets the test binary be git-ward, with this package's verbs.
 func TestMain(m *testing.M) {
 	keep := func(text string) string { return text }
-	verbs := map[string]cli.Func{"knowledge": Knowledge, "lesson": Lesson, "orient": Orient(keep), "run": PlanRun(keep), "research": Research(keep), "task": Task(keep)}
+	verbs := map[string]cli.Func{"knowledge": Knowledge, "lesson": Lesson, "orient": Orient(keep), "run": PlanRun(keep), "research": Research(keep), "task": Task(keep), "agent": Agent}
 	testscript.Main(m, map[string]func(){
 		"git-ward": func() {
 			cli.Main("git-ward", func(ctx context.Context, env *cli.Env) error {

@@ -177,3 +177,27 @@ func Known(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 	}
 	return all, err
 }
+
+// maxLessonBytes and maxLessons bound what a prompt tells of earlier directives,
+// the newest lessons; `git ward lesson list --all` lists all.
+const (
+	maxLessonBytes = 32 << 10
+	maxLessons     = 100
+)
+
+// Text is the newest lessons as Markdown, and how many they are.
+func Text(list []lesson.Lesson) (text string, told int) {
+	var b strings.Builder
+	for _, l := range slices.Backward(list) {
+		line := fmt.Sprintf("- %s (%s, %s): %s [%s]\n", l.ID, diag.Clean(l.TaskID), l.Status, l.Lesson.String(), Summary(l.Action))
+		if told == maxLessons || b.Len()+len(line) > maxLessonBytes {
+			break
+		}
+		b.WriteString(line)
+		told++
+	}
+	if told == 0 {
+		return "", 0
+	}
+	return "# Lessons of earlier directives\n\nThe newest first; those of branches that are not merged are among them.\n\n" + b.String(), told
+}

@@ -52,6 +52,16 @@ type Prompt struct {
 	Refusal      string // why the push of the work was refused
 }
 
+// System is what a model is told first (AGT-2). It puts a line end between SYSTEM.md and COMMS.md where SYSTEM.md lacks its
+// last one, or COMMS.md would lose its heading.
+func System(system, comms []byte) string {
+	s := string(system)
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		s += "\n"
+	}
+	return s + string(comms)
+}
+
 // Skill is one way of working that the loop wants known (003, skill_pack).
 type Skill struct{ Name, Text string }
 

@@ -61,3 +61,16 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 }
+
+func TestSystem(t *testing.T) {
+	for _, c := range []struct{ system, comms, want string }{
+		{"You are.\n", "# COMMS\n", "You are.\n# COMMS\n"},
+		{"You are.", "# COMMS\n", "You are.\n# COMMS\n"},
+		{"", "# COMMS\n", "# COMMS\n"},
+		{"a\r\n\xff", "b", "a\r\n\xff\nb"},
+	} {
+		if got := System([]byte(c.system), []byte(c.comms)); got != c.want {
+			t.Errorf("%q", got)
+		}
+	}
+}

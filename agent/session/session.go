@@ -40,6 +40,15 @@ func (s *Session) Tell(on model.Event, text string) {
 	s.Talk.Messages = append(s.Talk.Messages, model.Message{Role: model.User, On: on, Text: text})
 }
 
+// Open begins the conversation (AGT-2): "Continue.", and the capsule of an iteration where
+// there is one, at its path in the working tree.
+func (s *Session) Open(iteration int, path string, capsule []byte) {
+	s.Tell("", "Continue.")
+	if capsule != nil {
+		s.Brief(iteration, path, capsule)
+	}
+}
+
 // Brief gives the model the capsule of an iteration as the result of a call that is
 // put into its mouth: the prompt itself stays SYSTEM.md and COMMS.md (LOOP-3). The
 // path is the capsule's in the working tree.

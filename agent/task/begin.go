@@ -33,6 +33,16 @@ func Begin(ctx context.Context, d comms.Directive, o orient.Options, log *activi
 	return begin(ctx, d.Name(), d.Raw, o, log)
 }
 
+// Preview is Begin for a reader: nothing is built, and nothing logged.
+func Preview(ctx context.Context, d comms.Directive, o orient.Options) (*Begun, error) {
+	o.Task, o.About, o.Unknowns = d.Name(), about(d), append(o.Unknowns, Unknowns(ctx, d, o.Tree)...)
+	report, err := orient.Run(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Begun{Report: report, Known: Query(ctx, o.Tree, o.Bare, d.Raw)}, nil
+}
+
 // BeginOther is Begin of a task that is no directive, such as research: all that is known
 // of it is its name.
 func BeginOther(ctx context.Context, id string, o orient.Options, log *activity.Log) (*Begun, error) {

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -14,14 +13,6 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
-	"git-ward/protocols/lesson"
-)
-
-// maxLessonBytes and maxLessons bound what a command is told of earlier directives,
-// the newest lessons; `git ward lesson list --all` lists all.
-const (
-	maxLessonBytes = 32 << 10
-	maxLessons     = 100
 )
 
 // recall is what earlier directives learnt, for a command's prompt; "" when they
@@ -33,7 +24,7 @@ func recall(ctx context.Context, s *store.Store, log zerolog.Logger) string {
 		log.Warn().Err(err).Msg("the lessons of earlier directives cannot be read")
 		return ""
 	}
-	text, told := lessonsText(list)
+	text, told := correct.Text(list)
 	if told > 0 {
 		log.Info().Int("lessons", len(list)).Int("told", told).Msg("read the lessons of earlier directives")
 	}
@@ -48,23 +39,6 @@ func guide(ctx context.Context, s *store.Store, w *store.Work, log zerolog.Logge
 		log.Warn().Err(err).Msg("the project's guidance cannot be read")
 	}
 	return text
-}
-
-// lessonsText is the newest lessons as Markdown, and how many they are.
-func lessonsText(list []lesson.Lesson) (text string, told int) {
-	var b strings.Builder
-	for _, l := range slices.Backward(list) {
-		line := fmt.Sprintf("- %s (%s, %s): %s [%s]\n", l.ID, diag.Clean(l.TaskID), l.Status, l.Lesson.String(), correct.Summary(l.Action))
-		if told == maxLessons || b.Len()+len(line) > maxLessonBytes {
-			break
-		}
-		b.WriteString(line)
-		told++
-	}
-	if told == 0 {
-		return "", 0
-	}
-	return "# Lessons of earlier directives\n\nThe newest first; those of branches that are not merged are among them.\n\n" + b.String(), told
 }
 
 // learn carries out what the work's post-mortems teach, once the work is on the

@@ -12,19 +12,6 @@ import (
 
 // The other tests of this package are the scripts of cmd/ward-agent.
 
-func TestSystemPrompt(t *testing.T) {
-	for _, c := range []struct{ system, comms, want string }{
-		{"You are.\n", "# COMMS\n", "You are.\n# COMMS\n"},
-		{"You are.", "# COMMS\n", "You are.\n# COMMS\n"},
-		{"", "# COMMS\n", "# COMMS\n"},
-		{"a\r\n\xff", "b", "a\r\n\xff\nb"},
-	} {
-		if got := joinPrompt([]byte(c.system), []byte(c.comms)); got != c.want {
-			t.Errorf("%q", got)
-		}
-	}
-}
-
 func TestModelNames(t *testing.T) {
 	for name, want := range map[string]string{"": "[model] name", "gpt": "script", "exec": "command = ["} {
 		err := Run(t.Context(), Settings{Config: modelConfig(name)})

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -111,11 +110,12 @@ func (f *solvers) session(box *tool.Box, it *iteration) *session.Session {
 			System: f.system, Directive: name, Title: f.directive.Title.String(), Plan: orchestrator.PlanPath(name), Tools: box.Tools(),
 		},
 	}
-	s.Tell("", "Continue.")
-	if it != nil {
-		s.Gate, s.Talk.Plan = it.gate, orchestrator.IterationPlanPath(name, it.number)
-		s.Brief(it.number, it.path, it.capsule)
+	if it == nil {
+		s.Open(0, "", nil)
+		return s
 	}
+	s.Gate, s.Talk.Plan = it.gate, orchestrator.IterationPlanPath(name, it.number)
+	s.Open(it.number, it.path, it.capsule)
 	return s
 }
 
@@ -130,15 +130,5 @@ const maxSystem = 1 << 20
 // systemPrompt is SYSTEM.md of a snapshot, followed by COMMS.md.
 func systemPrompt(ctx context.Context, main store.Snapshot, source []byte) (string, error) {
 	system, err := main.File(ctx, "SYSTEM.md", maxSystem)
-	return joinPrompt(system, source), err
-}
-
-// joinPrompt puts a line end between SYSTEM.md and COMMS.md where SYSTEM.md lacks its
-// last one, or COMMS.md would lose its heading.
-func joinPrompt(system, comms []byte) string {
-	s := string(system)
-	if s != "" && !strings.HasSuffix(s, "\n") {
-		s += "\n"
-	}
-	return s + string(comms)
+	return prompt.System(system, source), err
 }

@@ -15,7 +15,6 @@ import (
 	"git-ward/agent/store"
 	"git-ward/internal/config"
 	"git-ward/protocols/comms"
-	"git-ward/protocols/lesson"
 	"git-ward/protocols/uow"
 )
 
@@ -42,26 +41,6 @@ func TestQuestion(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
-	}
-}
-
-// TestLessonsText: the newest come first, and no more than a prompt holds.
-func TestLessonsText(t *testing.T) {
-	if text, told := lessonsText(nil); text != "" || told != 0 {
-		t.Errorf("%q", text)
-	}
-	list := make([]lesson.Lesson, maxLessons+5)
-	for i := range list {
-		list[i].ID = "L-old"
-	}
-	list[len(list)-1].ID = "L-new"
-	text, told := lessonsText(list)
-	if new, old := strings.Index(text, "L-new"), strings.Index(text, "L-old"); told != maxLessons || new < 0 || old < new {
-		t.Errorf("%d told:\n%.300s", told, text)
-	}
-	list[len(list)-2].TaskID = strings.Repeat("x", maxLessonBytes)
-	if text, told := lessonsText(list); told != 1 || len(text) > maxLessonBytes {
-		t.Errorf("%d told, %d bytes", told, len(text))
 	}
 }
 

@@ -37,6 +37,7 @@ var lines = map[string][]string{
 		"run HOSTILE.udc", "trace good.udc", "analyze good.udc", "analyze --json HOSTILE.udc"},
 	"plan": {"lint", "lint --json", "lint HOSTILE", "list", "list --json", "show HOSTILE", "show --json HOSTILE", "analyze HOSTILE", "analyze --json HOSTILE",
 		"register name HOSTILE", "deregister HOSTILE", "run HOSTILE"},
+	"agent":    {"prompt D-1", "prompt --kind program D-1", "prompt --kind HOSTILE D-1", "prompt HOSTILE"},
 	"task":     {"start --task-id D-1", "start --task-id D-1 --json", "start --task-id HOSTILE", "close --task-id D-1"},
 	"research": {"plan --slug s TOPIC", "plan words", "run HOSTILE", "no-such"},
 	"fsm":      {"list", "show HOSTILE.json", "show --json HOSTILE.json", "dot HOSTILE.json", "show uow", "dot uow"},
