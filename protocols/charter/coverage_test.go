@@ -3,82 +3,131 @@ package charter
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
+	goparser "go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// tableStart is the line of doc.go below which the table stands.
-const tableStart = "// The rule, the package that enforces it, and the test of that:\n//"
+// tableStart is the line of docs/agent.md below which the table stands.
+const tableStart = "| rule | how it is held | by what | test |\n| --- | --- | --- | --- |\n"
 
-// TestCoverage holds every rule that Ward ships to a package that enforces it and
-// to a test of that, by testdata/coverage.txt: each with words that stand there. It
-// makes the table in doc.go of that; WARD_UPDATE=1 writes it.
+// TestCoverage holds every rule of 002, which are those that Ward ships, to what holds it
+// and to a test of that, by testdata/coverage.txt: a rule of a check is a text of its
+// package's code, what does something is declared there, and the test is there by its
+// name. It makes the table in docs/agent.md of that; WARD_UPDATE=1 writes it.
 func TestCoverage(t *testing.T) {
 	var table strings.Builder
-	table.WriteString(tableStart + "\n")
+	table.WriteString(tableStart)
 	covered := map[string]bool{}
 	for line := range strings.Lines(string(readFile(t, "testdata/coverage.txt"))) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
 		cells := strings.Split(strings.TrimSpace(line), " | ")
-		if len(cells) != 3 {
+		if len(cells) != 4 || covered[cells[0]] {
 			t.Fatalf("%q", line)
 		}
 		covered[cells[0]] = true
-		for _, cell := range cells[1:] {
-			file, words, _ := strings.Cut(cell, ", ")
-			if words == "" || !bytes.Contains(textOf(t, "../../"+file), []byte(words)) {
-				t.Errorf("%s: %q does not stand in %s", cells[0], words, file)
-			}
-		}
-		enforced, _, _ := strings.Cut(cells[1], ", ")
-		test, _, _ := strings.Cut(cells[2], ", ")
-		fmt.Fprintf(&table, "//\t%-36s %-46s %s\n", cells[0], enforced, test)
+		holder, test := holds(t, cells[0], cells[1], cells[2]), tries(t, cells[0], cells[3])
+		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", cells[0], cells[1], holder, test)
 	}
 	for line := range strings.Lines(string(readFile(t, "testdata/seed002.txt"))) {
 		if _, rule, ok := strings.Cut(strings.TrimSpace(line), " "); ok && !strings.HasPrefix(line, "#") && !covered[rule] {
-			t.Errorf("nothing enforces the rule %s", rule)
+			t.Errorf("nothing is said of the rule %s", rule)
 		}
 	}
-	table.WriteString("package charter\n")
-	doc := string(readFile(t, "doc.go"))
-	head, have, ok := strings.Cut(doc, tableStart+"\n")
-	switch have = tableStart + "\n" + have; {
-	case !ok:
-		t.Errorf("doc.go has no line %q", tableStart)
-	case have == table.String():
+	shows(t, "../../docs/agent.md", table.String())
+}
+
+// shows holds a document to a table, or writes it there.
+func shows(t *testing.T, path, table string) {
+	doc := string(readFile(t, path))
+	head, rest, ok := strings.Cut(doc, tableStart)
+	if !ok {
+		t.Fatalf("%s has no line %q", path, tableStart)
+	}
+	end := strings.Index(rest, "\n\n")
+	switch {
+	case tableStart+rest[:end+1] == table:
 	case os.Getenv("WARD_UPDATE") != "":
-		if err := os.WriteFile("doc.go", []byte(head+table.String()), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(head+table+rest[end+1:]), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:
-		t.Error("the table in doc.go is not that of testdata/coverage.txt: WARD_UPDATE=1 go test -run TestCoverage writes it")
+		t.Errorf("the table in %s is not that of testdata/coverage.txt: WARD_UPDATE=1 go test -run TestCoverage writes it", path)
 	}
 }
 
-// textOf is a file's text, or that of a package's code without its tests.
-func textOf(t *testing.T, path string) []byte {
+// holds looks for what holds a rule, and is how the table names it.
+func holds(t *testing.T, rule, kind, what string) string {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Error(err)
-		return nil
+	if !slices.Contains([]string{"refused", "done", "advice"}, kind) {
+		t.Errorf("%s: %q is no way to hold a rule", rule, kind)
 	}
-	if !info.IsDir() {
-		return readFile(t, path)
+	dir, name, _ := strings.Cut(what, " ")
+	declared, texts := codeOf(t, "../../"+dir)
+	if kind == "refused" {
+		if !texts[name] {
+			t.Errorf("%s: no code of %s says %q", rule, dir, name)
+		}
+		return "`" + name + "` ([" + dir + "](../" + dir + "))"
 	}
-	files, err := filepath.Glob(filepath.Join(path, "*.go"))
+	if !declared[name] {
+		t.Errorf("%s: %s has no %q", rule, dir, name)
+	}
+	return "`" + name + "` of [" + dir + "](../" + dir + ")"
+}
+
+// tries looks for the test of a rule, and is how the table names it.
+func tries(t *testing.T, rule, what string) string {
+	t.Helper()
+	file, name, _ := strings.Cut(what, " ")
+	data := readFile(t, "../../"+file)
+	if name == "" || strings.HasSuffix(file, ".go") && !bytes.Contains(data, []byte("func "+name+"(")) || !bytes.Contains(data, []byte(name)) {
+		t.Errorf("%s: %s has no %q", rule, file, name)
+	}
+	if strings.HasSuffix(file, ".go") {
+		return "`" + name + "`"
+	}
+	return "[" + filepath.Base(file) + "](../" + file + ")"
+}
+
+// codeOf is what a package declares at its top, methods included, and the texts that stand
+// in it, tests left out.
+func codeOf(t *testing.T, dir string) (declared, texts map[string]bool) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text []byte
-	for _, file := range files {
-		if !strings.HasSuffix(file, "_test.go") {
-			text = append(text, readFile(t, file)...)
+	declared, texts = map[string]bool{}, map[string]bool{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
 		}
+		f, err := goparser.ParseFile(token.NewFileSet(), name, nil, goparser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				declared[n.Name.Name] = true
+			case *ast.TypeSpec:
+				declared[n.Name.Name] = true
+			case *ast.BasicLit:
+				if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
+					texts[text] = true
+				}
+			}
+			return true
+		})
 	}
-	return text
+	return declared, texts
 }
