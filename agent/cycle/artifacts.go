@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/agent/interaction"
 	"git-ward/agent/store"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -73,6 +74,11 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 // not forgotten, and the review of work that is claimed is no other for it.
 func (r *run) recall(ctx context.Context) error {
 	r.now.calls, r.now.seconds = r.journaled()
+	if lost := r.deps.Lost; !r.claimed() && lost.Iteration == r.deps.Journal.Last().Iteration {
+		r.count(lost.Calls) // the journal's next step says them
+		r.now.seconds = min(r.now.seconds+lost.Seconds, r.deps.Limits.MaxSecondsPerIteration)
+		r.deps.Lost = interaction.Sign{}
+	}
 	r.now.brief.Calls, r.now.brief.Seconds = r.now.calls, r.now.seconds
 	if !r.claimed() {
 		return nil

@@ -24,6 +24,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/agent/activity"
+	"git-ward/agent/interaction"
 	"git-ward/agent/store"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -43,6 +44,8 @@ type Loop struct {
 	Verdict   func(ctx context.Context, commit, claim string) (*loop.Verdict, error) // waits for the host's; nil when none comes in time
 	Signals   func(ctx context.Context) []loop.Signal
 	Over      func() string // why no more work may be done in this run, "" while it may
+
+	Lost interaction.Sign // what a run that was killed has used of the iteration in progress
 
 	Activity *activity.Log // gets every transition; nil for none
 	Log      zerolog.Logger

@@ -21,6 +21,9 @@ import (
 // silent within two seconds (WORK-3), and most of them are the processes' to end.
 const watchEvery = 250 * time.Millisecond
 
+// signEvery is how many looks there are from one sign of life to the next.
+const signEvery = 8
+
 // held is why a unit is not to be gone on with, where the agent has to say so in the
 // journal; the PM's own word stands there already.
 type held uow.Reason
@@ -41,7 +44,12 @@ type watch struct {
 	cancel   context.CancelCauseFunc
 	done     chan struct{}
 
+	state string           // the agent's own directory, where signs of life are left
+	lost  interaction.Sign // of runs before this one, on the iteration in progress then
+
 	mu    sync.Mutex
+	sign  interaction.Sign // of the iteration at hand, as it began
+	began time.Time
 	end   context.CancelCauseFunc // of who works now
 	gate  *interaction.Gate       // of who works now; nil: nobody
 	from  int                     // calls of the gate that the journal, or the PM's last sign, has behind it
@@ -55,6 +63,7 @@ func (r *unitRun) watch(ctx context.Context) (work context.Context, end func()) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watch{
 		bare: git.Open(r.deps.store.Bare), unit: r.unit.journal.ID, hash: r.unit.directive.Hash(), control: r.deps.config.Control.Ref(),
+		state: r.deps.store.State, lost: interaction.Lost(r.deps.store.State, r.unit.journal.Records),
 		stopSeen: r.stopFile(ctx) != "", cancel: cancel, done: make(chan struct{}),
 	}
 	if !w.stopSeen && !r.deps.config.Control.Split() {
@@ -65,6 +74,7 @@ func (r *unitRun) watch(ctx context.Context) (work context.Context, end func()) 
 	return ctx, func() {
 		cancel(nil)
 		<-w.done
+		w.live()
 	}
 }
 
@@ -73,11 +83,14 @@ func (w *watch) run(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	var unit, control git.Mark // none yet: what came before this began is looked at, too
-	for {
+	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if n%signEvery == 0 {
+			w.live()
 		}
 		u, c := w.bare.Mark(w.unit.Ref()), w.bare.Mark(w.control)
 		why, err := w.look(ctx, u != unit, c != control)
@@ -192,9 +205,23 @@ func (w *watch) begins(g *interaction.Gate, last *uow.Record) {
 		return nil
 	}
 	w.mu.Lock()
-	w.gate = g
+	w.gate, w.began = g, time.Now()
+	w.sign = interaction.Sign{Unit: last.ID, Iteration: last.Iteration, Record: last.Hash}
+	if w.lost.Iteration == last.Iteration {
+		w.sign.Calls, w.sign.Seconds = w.lost.Calls, w.lost.Seconds
+	}
 	w.mu.Unlock()
 	w.allow(last)
+}
+
+// live leaves a sign of life.
+func (w *watch) live() {
+	w.mu.Lock()
+	gate, sign, began := w.gate, w.sign, w.began
+	w.mu.Unlock()
+	if gate != nil {
+		sign.Since(began, time.Now(), gate.Calls()).Write(w.state)
+	}
 }
 
 // works says that somebody works from now on, whose context this is the end of.
@@ -211,9 +238,10 @@ func (w *watch) allow(last *uow.Record) {
 	if w.gate == nil {
 		return
 	}
-	w.from, w.pulse, w.spin = w.gate.Calls(), -1, last.Policy.MaxInteractions-last.Calls
+	before := int64(w.sign.Calls)
+	w.from, w.pulse, w.spin = w.gate.Calls(), -1, last.Policy.MaxInteractions-last.Calls-before
 	if last.Policy.PilotPulse > 0 {
-		w.pulse = last.Policy.PilotPulse - last.Pulse
+		w.pulse = max(1, last.Policy.PilotPulse-last.Pulse-before)
 	}
 }
 
@@ -240,5 +268,5 @@ func (w *watch) used() int64 {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return int64(w.gate.Calls())
+	return int64(w.sign.Calls + w.gate.Calls())
 }

@@ -107,7 +107,7 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 		Work: r.work, Journal: u.journal, World: u.world, Declaration: u.declaration, Limits: u.limits,
 		Team:      func(ctx context.Context) (cycle.Team, error) { return r.team(ctx, subagents) },
 		Subagents: subagents, Verdict: r.verdict, Over: d.launch.WhyOver, Signals: r.signals, Refusals: d.config.Agent.Refusals,
-		Activity: log, Log: r.log, Now: time.Now,
+		Activity: log, Log: r.log, Now: time.Now, Lost: r.watching.lost,
 	}
 	ended, err := l.Run(ctx)
 	if why := stop.As(context.Cause(ctx), stop.Suspended); err != nil && why != nil {
