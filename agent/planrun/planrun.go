@@ -247,6 +247,10 @@ func (u *run) execute(ctx context.Context, done int) (*Result, error) {
 
 // step executes one step, commits it, logs it.
 func (u *run) step(ctx context.Context, p point) error {
+	blocked := u.deps.Gate.Next(ctx, p.Tool)
+	if stop.Of(blocked) != nil { // the step's turn has not come, which is no failure of it
+		return blocked
+	}
 	if err := u.intend(p); err != nil {
 		return err
 	}
@@ -256,7 +260,10 @@ func (u *run) step(ctx context.Context, p point) error {
 			return err
 		}
 	}
-	message, err := u.perform(ctx, p)
+	message, err := "", blocked
+	if err == nil {
+		message, err = u.perform(ctx, p)
+	}
 	if err == nil {
 		err = u.cursor.enter(p)
 	}

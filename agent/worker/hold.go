@@ -199,10 +199,14 @@ func (w *watch) begins(g *interaction.Gate, last *uow.Record) {
 		if why := stop.As(context.Cause(ctx), stop.Suspended); why != nil {
 			return why
 		}
-		if why := w.due(); why != nil {
-			return why
+		why := w.due()
+		if why == nil {
+			return nil
 		}
-		return nil
+		if why.Kind == stop.Suspended { // whatever else is under way
+			w.cancel(why)
+		}
+		return why
 	}
 	w.mu.Lock()
 	w.gate, w.began = g, time.Now()
