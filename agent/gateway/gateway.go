@@ -43,8 +43,12 @@ func URL(getenv func(name string) string, variable string) (string, error) {
 
 // Account is what the gateway says of the directive that pays for calls now.
 type Account struct {
-	Unpaid int    `json:"unpaid"` // calls of this launch that were not paid for
-	Why    string `json:"why"`    // of the newest call; "" where it was paid for
+	Unpaid   int    `json:"unpaid"`   // calls of this launch that were not paid for
+	Why      string `json:"why"`      // of the newest call; "" where it was paid for
+	Held     int    `json:"held"`     // calls that were refused because the unit is not to be worked on
+	Answered int    `json:"answered"` // calls that came to their end
+	Failed   int    `json:"failed"`   // calls that the provider failed
+	Trouble  string `json:"trouble"`  // the code of the newest call's trouble; "" where it was answered
 }
 
 // ReadAccount asks the gateway that serves a model's base URL, such as
@@ -90,3 +94,17 @@ func (a Account) SpentSince(earlier Account) string {
 	}
 	return ""
 }
+
+// OutageSince is the code of the trouble that the provider had with the newest call of the
+// program that ran since an earlier account, "" where that was answered. A program that
+// came to an end of its own has had none, unless not one of its calls was answered.
+func (a Account) OutageSince(earlier Account, ended bool) string {
+	if a.Failed == earlier.Failed || ended && a.Answered > earlier.Answered {
+		return ""
+	}
+	return a.Trouble
+}
+
+// HeldSince reports whether the program that ran since an earlier account was refused
+// because its unit is not to be worked on.
+func (a Account) HeldSince(earlier Account) bool { return a.Held > earlier.Held }

@@ -1,14 +1,17 @@
 package gateway
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json"
 )
 
-// accountPath is where a client asks whether its calls are paid for. A program that
-// makes the calls itself tells its own story of a refusal, in words that nobody else
+// accountPath is where a client asks what became of its calls. A program that makes the
+// calls itself tells its own story of a refusal or an outage, in words that nobody else
 // can decide by.
 const accountPath = "/ward/account"
 
@@ -17,29 +20,89 @@ type payment struct {
 	Directive string `json:"directive"` // "" while none is open
 	Unpaid    int    `json:"unpaid"`    // calls that were refused with 402
 	Why       string `json:"why"`       // of the newest call; "" where it was paid for
+	Held      int    `json:"held"`      // calls that were refused because the unit is not to be worked on
+	Answered  int    `json:"answered"`  // calls that came to their end
+	Failed    int    `json:"failed"`    // calls that the provider failed
+	Trouble   string `json:"trouble"`   // of the newest call: its code, see Trouble; "" where it was answered
+}
+
+// Trouble is a provider that fails, of one directive's calls.
+type Trouble struct {
+	Since time.Time `json:"since"` // the first of the calls that failed one after the other
+	Last  time.Time `json:"last"`
+	Calls int       `json:"calls"` // how many
+	// Code says what happened: the provider's status, such as "503", or "unreachable",
+	// "timeout", "cut", "silent", or "error" for one inside an answer that began well.
+	Code string `json:"code"`
 }
 
 // payments are what became of the calls, refused and paid ones. It is safe for concurrent use.
 type payments struct {
 	mu          sync.Mutex
 	byDirective map[string]payment
+	troubles    map[string]Trouble
+	tell        func(map[string]Trouble) // of each change of the troubles; nil: nobody
 }
 
-// note takes down what became of a call: a refusal, nil when it is paid for.
-func (p *payments) note(directive string, r *refusal) {
+// change takes something down of a directive.
+func (p *payments) change(directive string, f func(*payment)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.byDirective[directive]
-	switch {
-	case r == nil:
-		now.Why = ""
-	case r.status == http.StatusPaymentRequired:
-		now.Unpaid, now.Why = now.Unpaid+1, r.message
-	}
+	f(&now)
 	if p.byDirective == nil {
 		p.byDirective = map[string]payment{}
 	}
 	p.byDirective[directive] = now
+}
+
+// note takes down whether a call is paid for: a refusal, nil when it is.
+func (p *payments) note(directive string, r *refusal) {
+	p.change(directive, func(now *payment) {
+		switch {
+		case r == nil:
+			now.Why = ""
+		case r.held:
+			now.Held++
+		case r.status == http.StatusPaymentRequired:
+			now.Unpaid, now.Why = now.Unpaid+1, r.message
+		}
+	})
+}
+
+// ended takes down how a call ended that went out: the code of its trouble, "" for none.
+func (p *payments) ended(directive, code string) {
+	p.change(directive, func(now *payment) {
+		if now.Trouble = code; code == "" {
+			now.Answered++
+		} else {
+			now.Failed++
+		}
+		p.trouble(directive, code)
+	})
+}
+
+// trouble goes on with the directive's troubles, or ends them. The caller has the lock.
+func (p *payments) trouble(directive, code string) {
+	t, had := p.troubles[directive]
+	if code == "" && !had {
+		return
+	}
+	if p.troubles == nil {
+		p.troubles = map[string]Trouble{}
+	}
+	if code == "" {
+		delete(p.troubles, directive)
+	} else {
+		if t.Last = time.Now().UTC().Truncate(time.Second); t.Calls == 0 {
+			t.Since = t.Last
+		}
+		t.Calls, t.Code = t.Calls+1, code
+		p.troubles[directive] = t
+	}
+	if p.tell != nil {
+		p.tell(p.troubles)
+	}
 }
 
 func (p *payments) of(directive string) payment {
@@ -56,7 +119,25 @@ func (g *Gateway) serveAccount(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "ward: "+accountPath+" is only read", http.StatusMethodNotAllowed)
 		return
 	}
-	data, _ := json.Marshal(g.payments.of(g.config.Directive())) // two texts and a number: cannot fail
+	data, _ := json.Marshal(g.payments.of(g.config.Directive())) // texts and numbers: cannot fail
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(append(data, '\n'))
+}
+
+// troubleOf is the code of what the provider did to a call that went out, "" where it
+// answered. It is not known where the client left.
+func (x *exchange) troubleOf(err error) (code string, known bool) {
+	switch s := x.answered; {
+	case x.failed != "":
+		return x.failed, true
+	case s >= 500, s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s == http.StatusConflict:
+		return fmt.Sprint(s), true
+	case errors.Is(err, errSilent):
+		return "silent", true
+	case errors.Is(err, errCut):
+		return "cut", true
+	case x.tap.failed && x.answered < http.StatusMultipleChoices:
+		return "error", true
+	}
+	return "", err == nil
 }

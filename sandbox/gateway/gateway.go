@@ -40,6 +40,12 @@ type Config struct {
 	Directive func() string
 	// Budget is the total of a directive, from main and the settings (LOOP-4).
 	Budget func(directive string) Budget
+	// Held is why a directive's unit is not to be worked on now, such as "paused"; "" where
+	// it is. It is called once a call, too. Nil is never.
+	Held func(directive string) string
+	// Troubles is told of what the provider fails, by directive, whenever that changes. It
+	// may not keep the map. Nil is nobody.
+	Troubles func(map[string]Trouble)
 	// Until is when the launch's time is spent: from then on no call is paid for.
 	// Zero is never.
 	Until time.Time
@@ -130,6 +136,7 @@ type Gateway struct {
 func Listen(c Config) (*Gateway, error) {
 	g := &Gateway{config: c, limits: c.Limits.withDefaults()}
 	g.slots = make(chan struct{}, g.limits.AtOnce)
+	g.payments.tell = c.Troubles
 	if c.Directive == nil || c.Budget == nil {
 		return nil, errors.New("a gateway needs to know who pays, and how much")
 	}

@@ -25,6 +25,7 @@ type exchange struct {
 	status    int         // the client's
 	used      Charge
 	estimated bool
+	failed    string // the code of why the provider did not answer at all; "" for nothing
 }
 
 // serveModel is one model call from check to settlement.
@@ -83,6 +84,14 @@ func (x *exchange) admit(r *http.Request) error {
 	if x.directive = x.g.config.Directive(); x.directive == "" {
 		return refusef(http.StatusForbidden, "no directive is open, so nobody pays for a call")
 	}
+	if held := x.g.config.Held; held != nil {
+		if why := held(x.directive); why != "" {
+			r := refusef(http.StatusForbidden, "%s is %s: nothing of it is paid for until the PM lets it go on", x.directive, why)
+			r.held = true
+			x.g.payments.note(x.directive, r)
+			return r
+		}
+	}
 	return nil
 }
 
@@ -136,7 +145,11 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 		x.use(price)
 		reservation.Settle(x.used, time.Since(x.began), x.estimated)
 	}()
-	return send()
+	err = send()
+	if code, known := x.troubleOf(err); known {
+		x.g.payments.ended(x.directive, code)
+	}
+	return err
 }
 
 // refuseUnpaid is the refusal of a call that nobody pays for, which the account notes.
@@ -184,7 +197,8 @@ func (x *exchange) send(ctx context.Context, w http.ResponseWriter, r *http.Requ
 func (x *exchange) unreachable(err error) error {
 	x.g.config.Log.Warn().Str("provider", string(x.p.name)).Str("error", x.p.key.scrub(clip(err.Error()))).Msg("no answer")
 	var timeout interface{ Timeout() bool }
-	if errors.As(err, &timeout) && timeout.Timeout() {
+	if x.failed = "unreachable"; errors.As(err, &timeout) && timeout.Timeout() {
+		x.failed = "timeout"
 		return refusef(http.StatusGatewayTimeout, "%s did not answer in time", x.p.name)
 	}
 	return refusef(http.StatusBadGateway, "%s cannot be reached from the host", x.p.name)

@@ -14,13 +14,18 @@ import (
 type refusal struct {
 	status  int
 	message string
+	held    bool // the unit is not to be worked on now
 }
 
 func (e *refusal) Error() string { return e.message }
 
 func refusef(status int, format string, args ...any) *refusal {
-	return &refusal{status, fmt.Sprintf(format, args...)}
+	return &refusal{status: status, message: fmt.Sprintf(format, args...)}
 }
+
+// HeldHeader is the code of a refusal of a unit that is not to be worked on now, for
+// clients that read no English (agent/gateway has it, too).
+const HeldHeader = "Ward-Held"
 
 // refusalOf makes an answer of what went wrong before a call went out.
 //
@@ -69,6 +74,9 @@ func (e *refusal) write(w http.ResponseWriter, protocol config.Provider) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Should-Retry", fmt.Sprint(retryable(e.status)))
+	if e.held {
+		h.Set(HeldHeader, "1")
+	}
 	w.WriteHeader(e.status)
 	w.Write(append(data, '\n'))
 }

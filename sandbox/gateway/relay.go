@@ -15,7 +15,10 @@ import (
 // ones have a few megabytes.
 const maxAnswer = 256 << 20
 
-var errSilent = errors.New("the provider fell silent")
+var (
+	errSilent = errors.New("the provider fell silent")
+	errCut    = errors.New("the answer was cut")
+)
 
 // answerHeader is what passes of an answer's headers. Cookies and the names of
 // the host's organization do not.
@@ -75,9 +78,9 @@ func (x *exchange) copy(ctx context.Context, w http.ResponseWriter, from io.Read
 		case err == io.EOF:
 			return nil
 		case ctx.Err() != nil:
-			return fmt.Errorf("the answer was cut: %w", context.Cause(ctx))
+			return fmt.Errorf("the answer ended: %w", context.Cause(ctx))
 		case err != nil:
-			return fmt.Errorf("the answer was cut: %w", err)
+			return fmt.Errorf("%w: %w", errCut, err)
 		case x.tap.bytes > maxAnswer:
 			return errors.New("the answer is too large")
 		}

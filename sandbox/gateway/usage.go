@@ -25,6 +25,7 @@ type reading struct {
 	Usage
 	started bool // the input side is known
 	final   bool // the rest too
+	failed  bool // the answer has an error in it
 }
 
 // tap reads the usage out of an answer that passes by.
@@ -71,6 +72,9 @@ func (t *tap) end() {
 	if !t.long && bytes.Contains(event, []byte(`"usage"`)) {
 		t.parse(event, &t.reading)
 	}
+	if !t.long && bytes.Contains(event, []byte(`"error"`)) {
+		t.failed = t.failed || isError(event)
+	}
 	t.line, t.long = t.line[:0], false
 }
 
@@ -89,6 +93,15 @@ func (t *tap) used(c *call, took time.Duration) (u Usage, estimated bool) {
 	guess := max(t.bytes/4, int64(took.Seconds()*fastest)+1)
 	u.Output = max(u.Output, min(guess, c.output))
 	return u, true
+}
+
+// isError reports whether an event, or an answer, is an error of one of the APIs.
+func isError(event []byte) bool {
+	var e struct {
+		Type  string         `json:"type"`
+		Error jsontext.Value `json:"error"`
+	}
+	return decode(event, &e) && (e.Type == "error" || e.Type == "response.failed" || len(e.Error) > 0 && e.Error.Kind() == '{')
 }
 
 // decode reads a provider's JSON, which is trusted to be what it is.
