@@ -96,7 +96,7 @@ func (a *attempt) end(ctx context.Context) (interaction.Done, error) {
 	done := interaction.Done{Words: a.words(), Tally: a.tally(), Transcript: a.transcript()}
 	changes := a.changes(ctx)
 	err := a.verdict(ctx, done, len(changes))
-	if stop.Is(err, stop.Suspended) || err != nil && stop.Of(err) == nil { // it goes on where it is, and is not over
+	if stop.As(err, stop.Suspended, stop.Outage) != nil || err != nil && stop.Of(err) == nil { // it goes on where it is, and is not over
 		return done, err
 	}
 	a.postMortem(ctx, done, changes, err)
@@ -104,6 +104,24 @@ func (a *attempt) end(ctx context.Context) (interaction.Done, error) {
 		done.Words += a.counted(done.Tally)
 	}
 	return done, err
+}
+
+// refused is what the gateway's account says of a command whose calls came to nothing, by
+// codes: its unit is not to be worked on, or the provider fails (WORK-3, WORK-4). What the
+// command itself says of that is its own words. failed is nil where it ended well.
+func (a *attempt) refused(account gateway.Account, failed *stop.Stop) error {
+	if account.HeldSince(a.before) {
+		return stop.New(stop.Suspended, "the unit is not to be worked on now")
+	}
+	code := account.OutageSince(a.before, failed == nil)
+	if code == "" {
+		return nil
+	}
+	why := fmt.Sprintf("The model did not answer the calls of %s (%s).", diag.Clean(filepath.Base(a.program.Config.Model.Name)), diag.Clean(code))
+	if failed != nil {
+		why += " " + failed.Why
+	}
+	return stop.New(stop.Outage, "%s", why)
 }
 
 // verdict is nil where the command came to an end of its own, and else why it did not.
@@ -118,13 +136,17 @@ func (a *attempt) verdict(ctx context.Context, done interaction.Done, changes in
 		return a.over
 	}
 	failed := a.failure()
+	account := a.program.account(ctx)
+	if err := a.refused(account, failed); err != nil {
+		return err
+	}
 	if failed == nil {
 		if changes == 0 && asks(done.Words) {
 			return stop.New(stop.Asked, "%s", diag.CleanLines(tool.Tail(done.Words, maxQuestion)))
 		}
 		return nil
 	}
-	if why := a.program.account(ctx).SpentSince(a.before); why != "" {
+	if why := account.SpentSince(a.before); why != "" {
 		a.program.Log.Warn().Str("account", diag.Clean(why)).Msg("the gateway did not pay for the command's last call")
 		failed.Kind, failed.Why = stop.Spent, "The model is not paid for any more. "+failed.Why
 	}

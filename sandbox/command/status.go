@@ -38,10 +38,14 @@ func status(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	troubles, err := fence.Troubles(bare)
+	if err != nil {
+		return err
+	}
 	c := settings.Control
 	if asJSON {
 		return diag.WriteJSON(env.Stdout, map[string]any{"bare": bare, "running": running, "pid": pid, "units": work, "hooks": gone,
-			"control": c.Branch, "project": c.Project, "mode": settings.Hooks.Mode})
+			"control": c.Branch, "project": c.Project, "mode": settings.Hooks.Mode, "backpressure": troubles})
 	}
 	if gone != "" {
 		fmt.Fprintf(env.Stdout, "warning: %s\n", diag.Clean(gone))
@@ -60,6 +64,7 @@ func status(ctx context.Context, env *cli.Env) error {
 	} else {
 		fmt.Fprintf(env.Stdout, "nothing runs on %s\nnext: git ward launch --bare %s\n", bare, bare)
 	}
+	fmt.Fprint(env.Stdout, diag.CleanLines(fence.TroublesText(troubles)))
 	_, err = fmt.Fprint(env.Stdout, statusText(work))
 	return err
 }

@@ -16,6 +16,7 @@ import (
 // openGateway opens the models' way out for a launch.
 func (l *launch) openGateway() (*gateway.Gateway, error) {
 	settings := l.spec.Settings
+	l.tellTroubles(nil) // those of a launch that was killed
 	prices, err := prices(settings.Prices)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func (l *launch) openGateway() (*gateway.Gateway, error) {
 	}
 	return gateway.Listen(gateway.Config{
 		Dir: l.scratch, Meter: filepath.Join(l.spec.Bare, "ward/meter.json"),
-		Directive: l.payer,
+		Directive: l.payer, Held: l.held, Troubles: l.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,
 		Anthropic: anthropic, OpenAI: openai, Prices: prices, PricesOf: config.PricesOf(settings.Prices),
@@ -80,6 +81,33 @@ func (l *launch) payer() string {
 		return name
 	}
 	return "shell"
+}
+
+// held is why the newest unit of a directive is not to be worked on now: nothing is spent
+// for it then, whoever still runs (WORK-3).
+func (l *launch) held(directive string) string {
+	reader := git.Open(l.spec.Bare).Reader(context.Background())
+	defer reader.Close()
+	units, _, _ := state.Units(reader)
+	newest, k := "", 0
+	for _, u := range units {
+		if u.ID.Directive == directive && u.ID.K > k {
+			newest, k = u.Tip, u.ID.K
+		}
+	}
+	if newest == "" {
+		return ""
+	}
+	last, err := state.Record(reader, newest)
+	switch {
+	case err != nil:
+		return ""
+	case last.State == uow.Paused:
+		return "paused"
+	case last.Event == uow.Cancel:
+		return "cancelled"
+	}
+	return ""
 }
 
 // activeDirective is the directive of the first unit that is ACTIVE, "" for none.
