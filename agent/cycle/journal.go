@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"git-ward/agent/stop"
+	"git-ward/agent/store"
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -25,11 +26,16 @@ func (r *run) step(ctx context.Context, in uow.Input) (loop.Decision, error) {
 // offer is step for those who can mend what the remote refuses of branch and record:
 // refused is why, and then nothing has moved.
 func (r *run) offer(ctx context.Context, in uow.Input) (d loop.Decision, refused *stop.Stop, err error) {
+	return r.offerWith(ctx, in, r.deps.Work)
+}
+
+// offerWith is offer with that Work, or with none.
+func (r *run) offerWith(ctx context.Context, in uow.Input, with ...*store.Work) (d loop.Decision, refused *stop.Stop, err error) {
 	world, err := r.deps.World(ctx)
 	if err != nil {
 		return d, nil, err
 	}
-	err = r.deps.Journal.Append(ctx, r.input(in), world, r.deps.Work)
+	err = r.deps.Journal.Append(ctx, r.input(in), world, with...)
 	if refused = stop.As(err, stop.Refused); refused == nil {
 		if err == nil {
 			r.calls = 0

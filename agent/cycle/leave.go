@@ -19,8 +19,8 @@ var waits = map[stop.Kind]uow.Input{
 const maxNote = 2 << 10
 
 // leave puts down an iteration that its worker cannot end now, which is no exit of the
-// loop. What it changed is pushed as work of the iteration, without a claim, and the
-// journal says what the unit waits for. Once it is ACTIVE again the iteration is gone on
+// loop. What it changed is pushed as work of the iteration, without a claim (of a plan that
+// is executed it stays in the clone), and the journal says what the unit waits for. Once it is ACTIVE again the iteration is gone on
 // with. The error is the stop; Suspended where the rules have something against the step.
 func (r *run) leave(ctx context.Context, waiting *stop.Stop) error {
 	in := waits[waiting.Kind]
@@ -48,7 +48,15 @@ func (r *run) leave(ctx context.Context, waiting *stop.Stop) error {
 }
 
 // put commits what a Solver has so far, where it was one that worked, and makes the step.
+// A plan that is executed stays as it is, in the clone: the next run goes on with it.
 func (r *run) put(ctx context.Context, in uow.Input) (loop.Decision, *stop.Stop, error) {
+	planning, err := r.deps.Work.Planning(ctx)
+	if err != nil {
+		return loop.Decision{}, nil, err
+	}
+	if planning {
+		return r.offerWith(ctx, in)
+	}
 	if r.now.solved {
 		_, err := r.deps.Work.Iterate(ctx, r.counted(r.now.brief.Iteration), "")
 		if refused := stop.As(err, stop.Refused); refused != nil || err != nil {

@@ -2,6 +2,7 @@ package cycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -100,6 +101,9 @@ func (r *run) suspend(ctx context.Context, err error) error {
 		return r.leave(ctx, waiting)
 	}
 	if stop.Is(err, stop.Suspended) {
+		if planning, bad := r.deps.Work.Planning(ctx); planning || bad != nil {
+			return errors.Join(err, bad)
+		}
 		if failed := r.deps.Work.Offer(ctx); failed != nil {
 			r.deps.Log.Warn().Err(failed).Msg("the evidence is not pushed; it is made again")
 		}

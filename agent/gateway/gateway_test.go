@@ -62,3 +62,27 @@ func TestURL(t *testing.T) {
 		t.Error("there is no address, and no error")
 	}
 }
+
+// TestOutageSince: a program whose last call failed has an outage; one that came to its
+// end all the same has none, unless nobody answered it.
+func TestOutageSince(t *testing.T) {
+	was := gateway.Account{Answered: 5, Failed: 1, Trouble: "503"}
+	for name, c := range map[string]struct {
+		after gateway.Account
+		ended bool
+		want  string
+	}{
+		"failed before":        {gateway.Account{Answered: 5, Failed: 1, Trouble: "503"}, false, ""},
+		"failed at the end":    {gateway.Account{Answered: 6, Failed: 3, Trouble: "cut"}, false, "cut"},
+		"ended all the same":   {gateway.Account{Answered: 6, Failed: 3, Trouble: "cut"}, true, ""},
+		"ended without answer": {gateway.Account{Answered: 5, Failed: 3, Trouble: "529"}, true, "529"},
+		"answered at last":     {gateway.Account{Answered: 6, Failed: 3}, false, ""},
+	} {
+		if got := c.after.OutageSince(was, c.ended); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	if (gateway.Account{Held: 1}).HeldSince(gateway.Account{Held: 1}) || !(gateway.Account{Held: 2}).HeldSince(gateway.Account{Held: 1}) {
+		t.Error("held")
+	}
+}

@@ -31,6 +31,17 @@ func (c RecordCommit) ofPlan() bool {
 	return hasAny(c.Message, record.TrailerPlan, record.TrailerStep)
 }
 
+// Planning reports whether a plan is gone on with: its newest commit, or that of a step,
+// is here and not on the remote. It stays here until the work is claimed, for the next run
+// goes on with it from the branch as it is now.
+func (w *Work) Planning(ctx context.Context) (bool, error) {
+	if r := w.Record; r.tip == r.remote {
+		return false, nil
+	}
+	list, err := w.Record.Log(ctx, 1)
+	return len(list) > 0 && list[0].ofPlan(), err
+}
+
 // goOn lets a process go on with the plan that one before it has left in the clone. Its
 // steps were made on the branch as that process had it, which may have merged the project
 // into it: the branch is made that again, or their tree would take the project's newer

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -53,5 +54,98 @@ func TestAccountLate(t *testing.T) {
 	f.post("/openai/v1/chat/completions", `{"model":"gpt-test","messages":[{"role":"user","content":"hi"}]}`)
 	if _, body, err := f.do("GET", accountPath, ""); !strings.Contains(body, `"unpaid":1,"why":"the time of this launch`) || err != nil {
 		t.Error(body, err)
+	}
+}
+
+// TestTroubles: what a provider fails is told by codes, with how long it lasts, until it
+// answers again. A client's own mistakes are no trouble of the provider's.
+func TestTroubles(t *testing.T) {
+	var answer atomic.Pointer[http.HandlerFunc]
+	upstream := newStandIn(t, func(w http.ResponseWriter, r *http.Request) { (*answer.Load())(w, r) })
+	told := make(chan map[string]Trouble, 20)
+	f := newFence(t, upstream.URL, func(c *Config) {
+		c.Troubles = func(all map[string]Trouble) { told <- maps.Clone(all) }
+	})
+	const start = `event: message_start` + "\n" + `data: {"type":"message_start","message":{"usage":{"input_tokens":1,"output_tokens":1}}}`
+	failed := 0
+	for _, c := range []struct {
+		name, code string
+		answer     http.HandlerFunc
+	}{
+		{"unavailable", "503", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, 503, `{"error":{"type":"x"}}`) }},
+		{"a rate limit", "429", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, 429, `{}`) }},
+		{"an error in a stream", "error", func(w http.ResponseWriter, _ *http.Request) {
+			stream(w, start, `data: {"type":"error","error":{"type":"overloaded_error","message":"no"}}`)
+		}},
+		{"an error in an answer", "error", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, 200, `{"error":{"message":"no"}}`) }},
+		{"a cut", "cut", func(w http.ResponseWriter, _ *http.Request) {
+			stream(w, start)
+			panic(http.ErrAbortHandler)
+		}},
+		{"nobody there", "unreachable", func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				conn.Close()
+			}
+		}},
+		{"the client's mistake", "", func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w, 400, `{"type":"error","error":{"type":"x"}}`)
+		}},
+		{"an answer", "", func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w, 200, `{"type":"message","error":null,"usage":{"input_tokens":1,"output_tokens":1}}`)
+		}},
+	} {
+		answer.Store(&c.answer)
+		f.post("/anthropic/v1/messages", `{"model":"claude-test","max_tokens":10,"messages":[{"role":"user","content":"hi"}]}`)
+		if c.code != "" {
+			failed++
+			now := (<-told)["D-1"]
+			if now.Code != c.code || now.Calls != failed || now.Since.IsZero() || now.Last.Before(now.Since) {
+				t.Errorf("%s: %+v, want %s, %d calls", c.name, now, c.code, failed)
+			}
+		} else if failed > 0 {
+			if now := <-told; len(now) != 0 {
+				t.Errorf("%s: %v", c.name, now)
+			}
+			failed = 0
+		}
+	}
+	f.account()
+	if _, body, _ := f.do("GET", accountPath, ""); !strings.Contains(body, `"answered":2,"failed":6,"trouble":""`) {
+		t.Error(body)
+	}
+}
+
+// TestHeld: a unit that is not to be worked on pays for nothing, which a code says.
+func TestHeld(t *testing.T) {
+	var why atomic.Value
+	why.Store("paused")
+	upstream := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, 200, `{"id":"1","type":"message","usage":{"input_tokens":1,"output_tokens":1}}`)
+	})
+	f := newFence(t, upstream.URL, func(c *Config) { c.Held = func(string) string { return why.Load().(string) } })
+	call := func(status int, held string) {
+		t.Helper()
+		req, err := http.NewRequest("POST", "http://gateway/anthropic/v1/messages", strings.NewReader(`{"model":"claude-test","max_tokens":10,"messages":[]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := f.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != status || resp.Header.Get(HeldHeader) != held || held != "" && resp.Header.Get("X-Should-Retry") != "false" {
+			t.Errorf("%d %v", resp.StatusCode, resp.Header)
+		}
+	}
+	call(403, "1")
+	why.Store("")
+	call(200, "")
+	if hits, _, _, _ := upstream.seen(); hits != 1 {
+		t.Errorf("%d calls went out", hits)
+	}
+	if _, body, _ := f.do("GET", accountPath, ""); !strings.Contains(body, `"held":1`) {
+		t.Error(body)
 	}
 }

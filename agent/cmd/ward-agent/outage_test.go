@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/modeltest"
+	"git-ward/protocols/uow"
+)
+
+// planPath is where a prompt says that a plan is expected.
+var planPath = regexp.MustCompile(`[\w./-]*D-1\.iter_[0-9]+\.plan\.txt`)
+
+// plans plays a model by what it is asked: a plan where a prompt names its path, last
+// words after that, and a review where it has no tools.
+func plans(r *modeltest.Request) modeltest.Turn {
+	path := planPath.FindString(r.User)
+	switch {
+	case len(r.Tools) == 0:
+		return modeltest.Turn{Text: `{"tried":["made a file"],"succeeded":[],"failed":[],"open":[],"diagnosis":"none"}`}
+	case path != "":
+		return modeltest.Turn{Text: "I plan.", Calls: []modeltest.Call{call("write_file", map[string]string{"path": path, "content": plan})}}
+	}
+	return modeltest.Turn{Text: "made.txt is there."}
+}
+
+// journal is the steps of D-1.1: "event STATE REASON", a line each.
+func (h *host) journal() string {
+	h.test.Helper()
+	var b strings.Builder
+	for id := range strings.FieldsSeq(h.bare("rev-list", "--reverse", uow.RefPrefix+"D-1.1")) {
+		var r uow.Record
+		if err := json.Unmarshal([]byte(h.bare("show", id+":"+uow.File)), &r); err != nil {
+			h.test.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s %s %s\n", r.Event, r.State, r.ReasonCode)
+	}
+	return b.String()
+}
+
+// bare is what git says of the repository itself.
+func (h *host) bare(args ...string) string {
+	h.test.Helper()
+	return h.Run(h.Work, "git", append([]string{"--git-dir", h.Bare}, args...)...)
+}
+
+// TestStory21 has the API fail in each way for some time: what happens is told as
+// backpressure, what was done is kept, and the directive ends as if nothing had been.
+func TestStory21(t *testing.T) {
+	slow(t, startsAgents)
+	status := func(code int, kind string) modeltest.Fault { return modeltest.Fault{Status: code, Type: kind, Message: "no"} }
+	for name, o := range map[string]modeltest.Outage{
+		"503 before anything is done": {For: 4 * time.Second, Faults: []modeltest.Fault{status(503, "unavailable")}},
+		"503 before the last words":   {After: 2, For: 4 * time.Second, Faults: []modeltest.Fault{status(503, "unavailable"), status(500, "api_error"), status(529, "overloaded_error")}},
+		"answers that break":          {After: 1, For: 5 * time.Second, Faults: []modeltest.Fault{{Cut: 3}, {Error: "api_error"}, {Malformed: 2}, {}}},
+		"a rate limit for longer than patience lasts": {For: 3 * time.Second, Faults: []modeltest.Fault{{Status: 429, Type: "rate_limit_error", Message: "slow down", RetryAfter: "3600"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, o.Around(plans), map[string]string{"name": `"anthropic"`, "id": `"claude-test"`,
+				"tries": "2", "patience": `"2s"`, "retry_pause": `"1s"`})
+			log := h.launch()
+			status, text := h.report()
+			if status != "EXIT_CONVERGED" {
+				t.Errorf("%s\n%s\n%s\n%s", status, text, h.journal(), log)
+			}
+			journal := h.journal()
+			if !strings.Contains(journal, "block ZOMBIED_SOFT TRANSIENT_FAILURE") || !strings.Contains(journal, "retry ACTIVE RETRY_POLICY") ||
+				strings.Contains(journal, "ZOMBIED_DEAD") {
+				t.Errorf("the journal:\n%s", journal)
+			}
+			comms := h.Git("show", "origin/main:COMMS.md")
+			if n := strings.Count(comms, "Backpressure (API_rate_limit_exceeded) on D-1.1: "); n != 1 {
+				t.Errorf("COMMS.md tells of it %d times:\n%s", n, comms)
+			}
+			if tree := h.Git("ls-tree", "--name-only", "origin/agent/D-1"); strings.Contains(tree, "cut") {
+				t.Errorf("half a call was run:\n%s", tree)
+			}
+			h.merge()
+			if testing.Verbose() {
+				fmt.Println(name + "\n" + journal)
+			}
+		})
+	}
+}
