@@ -62,10 +62,13 @@ func (d *desk) ticked() int64 {
 	return info.Size()
 }
 
-// last is the newest record of D-1.1, in words that a test looks for.
-func (d *desk) last() *uow.Record {
+// last is the newest record of D-1.1.
+func (d *desk) last() *uow.Record { return d.unit("D-1.1") }
+
+// unit is the newest record of a unit, an empty one before there is any.
+func (d *desk) unit(id string) *uow.Record {
 	d.t.Helper()
-	out, err := d.Try(d.Bare, nil, "", "git", "show", "refs/ward/uow/D-1.1:uow.json")
+	out, err := d.Try(d.Bare, nil, "", "git", "show", "refs/ward/uow/"+id+":uow.json")
 	if err != nil {
 		return &uow.Record{}
 	}
@@ -99,11 +102,11 @@ func (d *desk) silent(why string) {
 	}
 }
 
-// exact lets the worker free, waits for its end, and looks at what is to be seen of it.
-func (d *desk) exact() {
+// exact waits for the end of a directive, and looks at what is to be seen of it.
+func (d *desk) exact(directive string) {
 	d.t.Helper()
-	d.await("the end", func() bool { return d.last().State == uow.Archived })
-	ended(d.t, d.Pair, map[string]string{"D-1": "EXIT_CONVERGED"})
+	d.await("the end of "+directive, func() bool { return d.unit(directive+".1").State == uow.Archived && d.last().State == uow.Archived })
+	ended(d.t, d.Pair, map[string]string{directive: "EXIT_CONVERGED"})
 	d.Fsck()
 }
 
@@ -132,7 +135,7 @@ func TestStory05Pause(t *testing.T) {
 	d.uow("resume", "D-1.1")
 	d.letFree()
 	d.launch()
-	d.exact()
+	d.exact("D-1")
 	if calls := d.last().Interactions; calls < 2 {
 		t.Errorf("%d interactions in all, and the paused run alone had some", calls)
 	}
@@ -168,7 +171,7 @@ func TestStory05Stop(t *testing.T) {
 	d.letFree()
 	d.Git("rm", "--quiet", "scratch/STOP")
 	d.push("go on")
-	d.exact()
+	d.exact("D-1")
 	if r := d.last(); r.Retries != 0 {
 		t.Errorf("%d retries are spent", r.Retries)
 	}
@@ -200,5 +203,26 @@ func TestStory05Pulse(t *testing.T) {
 		}
 		d.uow("heartbeat", "D-1.1")
 	}
-	d.exact()
+	d.exact("D-1")
+}
+
+// TestStory06Gone: the PM takes a directive out of the list while it is worked on. Its unit
+// ends by a rule that the report names, and the next directive is worked on.
+func TestStory06Gone(t *testing.T) {
+	variant(t)
+	t.Parallel()
+	d := newDesk(t)
+	d.launch()
+	d.await("work", func() bool { return d.ticked() > 0 })
+	d.Write("script.jsonl", `{"directive":"D-2","calls":[{"name":"write_file","args":{"path":"two.txt","content":"two\n"}}]}`+"\n"+`{"directive":"D-2","text":"Two is made."}`+"\n")
+	d.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-2: make two\nMake two.txt.\n- [ ] it is there (`test -s two.txt`)\n\n## Reports\n")
+	d.push("another one")
+	d.silent("gone")
+	d.exact("D-2")
+	if r := d.last(); r.State != uow.Archived {
+		t.Error(r.Line())
+	}
+	if report := ended(t, d.Pair, map[string]string{"D-1": "INFO"}); !strings.Contains(report, "D-1 is not among the directives any more, so its unit D-1.1 is ended.") {
+		t.Error(report)
+	}
 }

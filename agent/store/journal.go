@@ -76,6 +76,36 @@ func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, err
 	return list, nil
 }
 
+// Orphans are the newest units of directives that are not listed, where they are not put
+// away yet, by directive. One whose journal does not hold, or that is in breach, is for
+// the PM to look at and none of them.
+func (s *Store) Orphans(ctx context.Context, listed func(directive string) bool) (list []*Journal, err error) {
+	reader := git.Open(s.Bare).Reader(ctx)
+	defer reader.Close()
+	units, _, err := state.Units(reader)
+	if err != nil {
+		return nil, err
+	}
+	for i, u := range units { // by directive and number
+		newest := i+1 == len(units) || units[i+1].ID.Directive != u.ID.Directive
+		if !newest || listed(u.ID.Directive) {
+			continue
+		}
+		last, err := state.Record(reader, u.Tip)
+		if err != nil || last.State == uow.Archived || last.State == uow.Breached {
+			continue
+		}
+		journals, err := s.Journals(ctx, u.ID.Directive)
+		if ctx.Err() != nil {
+			return list, err
+		}
+		if err == nil && len(journals) > 0 {
+			list = append(list, journals[len(journals)-1])
+		}
+	}
+	return list, nil
+}
+
 // Further names the directives that have more than one unit on the remote.
 func (s *Store) Further(ctx context.Context) (map[string]bool, error) {
 	out, err := s.main.git(ctx, "ls-remote", "origin", uow.RefPrefix+"*")

@@ -52,7 +52,7 @@ func (p *pass) run(ctx context.Context) error {
 			return err
 		}
 		if next == nil {
-			return errors.Join(p.tidy(ctx, doc), p.leftOpen(doc), p.trouble())
+			return errors.Join(p.gone(ctx, doc), p.tidy(ctx, doc), p.leftOpen(doc), p.trouble())
 		}
 		p.worked[next.Hash()] = true
 		last, err := d.work(ctx, main, source, *next)

@@ -1,0 +1,64 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"git-ward/agent/stop"
+	"git-ward/agent/store"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
+)
+
+// gone ends units whose directive the PM took out of the list: nobody would ever go on
+// with them, nor say so (WORK-2). What they made stays where it is. What goes wrong with
+// one of them keeps none of the others.
+func (p *pass) gone(ctx context.Context, doc *comms.Document) error {
+	if !p.deps.config.Agent.Loop {
+		return nil
+	}
+	journals, err := p.deps.store.Orphans(ctx, func(directive string) bool { return doc.Directive(directive) != nil })
+	for _, j := range journals {
+		err = errors.Join(err, p.end(ctx, j))
+	}
+	return err
+}
+
+// end takes a unit from wherever it stands to the archive, and tells the PM.
+func (p *pass) end(ctx context.Context, j *store.Journal) error {
+	number, err := strconv.Atoi(strings.TrimPrefix(j.ID.Directive, "D-"))
+	if err != nil {
+		return err
+	}
+	u := &unit{store: p.deps.store, config: p.deps.config, directive: comms.Directive{ID: number}, log: p.deps.log, journal: j}
+	for _, in := range closing(j.Last()) {
+		if err := u.step(ctx, in); err != nil {
+			if wait := stop.As(err, stop.Suspended); wait != nil { // the PM was faster
+				p.deps.log.Warn().Str("unit", j.ID.String()).Msg(wait.Why)
+				return nil
+			}
+			return fmt.Errorf("%s: %w", j.ID, err)
+		}
+	}
+	text := fmt.Sprintf("%s is not among the directives any more, so its unit %s is ended. agent/%s and refs/ward/record/%s hold what was done.",
+		j.ID.Directive, j.ID, j.ID.Directive, j.ID)
+	return p.deps.store.ReportOnce(ctx, "gone "+j.ID.String(), comms.NewReport{Time: time.Now(), Directive: j.ID.Directive, Status: comms.Info, Text: text})
+}
+
+// closing are the agent's steps from where a unit stands to the archive.
+func closing(last *uow.Record) []uow.Input {
+	list := []uow.Input{{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}, {Event: uow.Archive, Reason: "ANALYSIS_DONE"}}
+	switch {
+	case last.State == uow.Refinement:
+		return list[1:]
+	case last.State == uow.ZombiedSoft:
+		return append([]uow.Input{{Event: uow.Exhaust, Reason: uow.DirectiveGone}}, list...)
+	case !last.State.Ended():
+		return append([]uow.Input{{Event: uow.Fail, Reason: uow.DirectiveGone}}, list...)
+	}
+	return list
+}
