@@ -69,8 +69,10 @@ func TestAround(t *testing.T) {
 	if done.Transcript != want {
 		t.Errorf("transcript:\n%s", done.Transcript)
 	}
-	if got, want := strings.Join(logged(t, p), ", "), "TASK_START SUCCESS, FILE_READ SUCCESS, FILE_READ SUCCESS, TOOL_EXEC FAILURE, POST_MORTEM SUCCESS, TASK_END SUCCESS"; got != want {
-		t.Errorf("log: %s", got)
+	// Between its begin and the program's own calls stands what orientation read.
+	log := strings.Join(logged(t, p), ", ")
+	if !strings.HasPrefix(log, "TASK_START SUCCESS, ") || !strings.HasSuffix(log, ", FILE_READ SUCCESS, TOOL_EXEC FAILURE, POST_MORTEM SUCCESS, TASK_END SUCCESS") {
+		t.Errorf("log: %s", log)
 	}
 	found, _ := filepath.Glob(filepath.Join(p.Dir, ".ward", "postmortems", "*-D-1.md"))
 	if len(found) != 1 {
