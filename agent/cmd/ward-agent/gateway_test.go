@@ -24,8 +24,9 @@ const key = "sk-ward-test-" + "7f3a9c51e2d84b60a1"
 type host struct {
 	*gittest.Pair
 	*modeltest.Server
-	dir  string
-	test testing.TB
+	dir     string
+	control string // the branch of COMMS.md
+	test    testing.TB
 }
 
 // newHost makes one whose settings have these lines in place of their own, with a
@@ -33,7 +34,22 @@ type host struct {
 func newHost(t testing.TB, play func(*modeltest.Request) modeltest.Turn, settings map[string]string) *host {
 	t.Helper()
 	p := gittest.New(t)
-	h := &host{Pair: p, Server: modeltest.New(t, play), dir: filepath.Dir(p.Bare), test: t}
+	h := serve(t, p, play, settings)
+	document, err := os.ReadFile(filepath.Join(p.Work, comms.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Write(comms.Path, strings.Replace(string(document), "## Directives\n", "## Directives\n\n### D-1: make a file\n\nMake made.txt.\n\n- [ ] it is there (`test -e made.txt`)\n", 1))
+	p.Git("commit", "--quiet", "--all", "--message", "D-1")
+	p.Git("push", "--quiet", "origin", "main")
+	return h
+}
+
+// serve puts a stand-in behind a repository, whose settings have these lines in place of
+// their own.
+func serve(t testing.TB, p *gittest.Pair, play func(*modeltest.Request) modeltest.Turn, settings map[string]string) *host {
+	t.Helper()
+	h := &host{Pair: p, Server: modeltest.New(t, play), dir: filepath.Dir(p.Bare), control: "main", test: t}
 	path := filepath.Join(p.Bare, config.Path)
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -52,13 +68,6 @@ func newHost(t testing.TB, play func(*modeltest.Request) modeltest.Turn, setting
 	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	document, err := os.ReadFile(filepath.Join(p.Work, comms.Path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Write(comms.Path, strings.Replace(string(document), "## Directives\n", "## Directives\n\n### D-1: make a file\n\nMake made.txt.\n\n- [ ] it is there (`test -e made.txt`)\n", 1))
-	p.Git("commit", "--quiet", "--all", "--message", "D-1")
-	p.Git("push", "--quiet", "origin", "main")
 	return h
 }
 
@@ -95,7 +104,7 @@ func (h *host) launch() string {
 // report is the newest one.
 func (h *host) report() (status, text string) {
 	h.test.Helper()
-	doc, _ := comms.Parse([]byte(h.Git("show", "origin/main:"+comms.Path)))
+	doc, _ := comms.Parse([]byte(h.Git("show", "origin/"+h.control+":"+comms.Path)))
 	if len(doc.Reports) == 0 {
 		h.test.Fatal("no report")
 	}
