@@ -27,7 +27,7 @@ func newClaude(t *testing.T, script string) *Program {
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	p.Config.Model.Name, p.Preset = "claude-code", preset.Of("claude-code")
 	p.Getenv = getenv(map[string]string{gateway.Anthropic: "http://127.0.0.1:9/anthropic", gateway.OpenAI: "http://127.0.0.1:9/openai/v1"})
-	p.Iteration, p.Gate = 1, &interaction.Gate{MaxCalls: 3}
+	p.Iteration, p.Gate = "0", &interaction.Gate{MaxCalls: 3}
 	return p
 }
 

@@ -36,7 +36,7 @@ type Program struct {
 	// Prompt is all that it is told, but for the orientation and a refusal, which are
 	// found here.
 	Prompt     prompt.Prompt
-	Iteration  int               // of the loop; 0 without one
+	Iteration  string            // of the loop, such as "0"; "" without one
 	Gate       *interaction.Gate // counts what its stream tells of; may be nil
 	Dir        string            // the working tree
 	State      string            // the agent's own directory

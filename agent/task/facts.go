@@ -18,7 +18,7 @@ import (
 // its work from outside, and its own last words (WORK-1).
 type Facts struct {
 	Worker    string // such as "claude-code"
-	Iteration int    // of the loop; 0 without one
+	Iteration string // of the loop, such as "0"; "" without one
 	Began     time.Time
 	Took      time.Duration
 	Changes   []string // "M\tpath", as git lists them
@@ -125,8 +125,8 @@ func takeApart(text string) []string {
 // sections are what the facts add to each heading, "" for nothing.
 func (f Facts) sections() []string {
 	in := ""
-	if f.Iteration > 0 {
-		in = fmt.Sprintf("Iteration %d: ", f.Iteration)
+	if f.Iteration != "" {
+		in = "Iteration " + f.Iteration + ": "
 	}
 	done := fmt.Sprintf("%s%s worked for %s%s and %s.\n", in, f.Worker, f.Took.Round(time.Second), f.Used, changed(len(f.Changes)))
 	for i, change := range f.Changes {

@@ -13,13 +13,13 @@ import (
 func TestFacts(t *testing.T) {
 	w, _ := tree(t, nil)
 	began := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	first := Facts{Worker: "codex", Iteration: 1, Began: began, Took: 61 * time.Second, Changes: []string{"A\ta.go", "M\tb.go"}, Used: ", 3 calls of tools,",
+	first := Facts{Worker: "codex", Iteration: "1", Began: began, Took: 61 * time.Second, Changes: []string{"A\ta.go", "M\tb.go"}, Used: ", 3 calls of tools,",
 		Failed: []string{"command_execution: exit 1"}, Words: "## 4. Corrective Actions & Lessons Learned\n1. **Lesson:** x\n   **Action:** y"}
 	path, err := WriteFacts(t.Context(), w, "D-1", first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := Facts{Worker: "codex", Iteration: 2, Began: began, End: "It was stopped."}
+	second := Facts{Worker: "codex", Iteration: "2", Began: began, End: "It was stopped."}
 	if again, err := WriteFacts(t.Context(), w, "D-1", second); err != nil || again != path {
 		t.Fatal(again, err)
 	}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -81,7 +82,7 @@ func (f *solvers) program(it *iteration) *program.Program {
 		Prompt: f.prompt(prompt.Program, it),
 	}
 	if it != nil {
-		p.Iteration, p.Gate = it.number, it.gate
+		p.Iteration, p.Gate = fmt.Sprint(it.number), it.gate
 	}
 	return p
 }

@@ -14,41 +14,6 @@ import (
 // ids are the models that the programs are told to use.
 var ids = map[string]string{"claude-code": `"claude-test"`, "codex": `"gpt-test"`, "opencode": `"anthropic/claude-test"`}
 
-// TestPrograms is a directive from push to certificate and merge by each real
-// program, behind the gateway and its stand-in.
-func TestPrograms(t *testing.T) {
-	for _, p := range programs() {
-		t.Run(p.Name, func(t *testing.T) {
-			bin := filepath.Join(modeltest.Install(t, p.Package), "node_modules", ".bin")
-			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-			h := newHost(t, modeltest.ByProgram, map[string]string{"name": `"` + p.Name + `"`, "id": ids[p.Name]})
-			log := h.launch()
-			status, text := h.report()
-			if status != "EXIT_CONVERGED" {
-				t.Fatalf("%s\n%s\n%s", status, text, log)
-			}
-			t.Logf("%s\n%s", text, log)
-			made := h.Git("show", "origin/agent/D-1:made.txt")
-			if made != "Ward Agent in "+filepath.Join(h.dir, "state/home-"+p.Name)+"\n" {
-				t.Errorf("made.txt: %q", made)
-			}
-			if left := h.Git("show", "origin/agent/D-1:left.txt"); left != "left\n" {
-				t.Errorf("left.txt: %q", left)
-			}
-			if strings.Count(log, "INF call ") < 2 {
-				t.Errorf("no calls in the log:\n%s", log)
-			}
-			for _, r := range h.Requests() {
-				if r.Model != "claude-test" && r.Model != "gpt-test" {
-					t.Errorf("a model was asked that nobody chose: %s", r.Model)
-				}
-			}
-			h.merge()
-			h.noKey(log)
-		})
-	}
-}
-
 // TestProgramsSpent: each of them passes on what the gateway says of a budget that
 // is spent, and its directive ends so.
 func TestProgramsSpent(t *testing.T) {

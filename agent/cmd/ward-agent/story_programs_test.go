@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
@@ -79,10 +78,9 @@ func shell(r *modeltest.Request, line string) modeltest.Call {
 }
 
 // greets plays a model that does what its prompt says, and knows nothing else: it runs
-// the command that decides, mends what that complains of, and runs it again. The first
-// time it is asked it believes itself without looking.
+// the command that decides, mends what that complains of, and runs it again.
 func greets(r *modeltest.Request) modeltest.Turn {
-	prompt, criterion := string(r.Body), decides.FindStringSubmatch(string(r.Body))
+	criterion := decides.FindStringSubmatch(string(r.Body))
 	heard := ""
 	for _, result := range r.Results {
 		heard += result.Text
@@ -97,15 +95,26 @@ func greets(r *modeltest.Request) modeltest.Turn {
 	case criterion == nil || r.Turns > 5:
 		return modeltest.Turn{Text: "I cannot."}
 	case r.Turns == 0:
-		return modeltest.Turn{Text: "I look.", Calls: []modeltest.Call{shell(r, "cat src/greet.js; "+criterion[1])}}
+		calls := []modeltest.Call{shell(r, "cat src/greet.js; "+criterion[1])}
+		if comms := r.Find("comms_read"); comms != "" {
+			calls = append(calls, call(comms, map[string]string{"directive": "D-1"}))
+		}
+		return modeltest.Turn{Text: "I look.", Calls: calls}
 	case strings.Contains(heard, "return 'Hi'"):
 		return write("`Hello, ${name}`")
-	case strings.Contains(heard, "AssertionError") && strings.Contains(prompt, `\"iteration_number\":0`):
-		return modeltest.Turn{Text: "Done: it greets by name."}
 	case strings.Contains(heard, "AssertionError"):
 		return write("`Hello, ${name}.`")
 	}
 	return modeltest.Turn{Text: "greet greets by name, and its test passes."}
+}
+
+// believes plays one that does half of it in the first iteration, and says all.
+func believes(r *modeltest.Request) modeltest.Turn {
+	t := greets(r)
+	if r.Turns > 1 && strings.Contains(string(r.Body), `\"iteration_number\":0`) {
+		return modeltest.Turn{Text: "Done: it greets by name."}
+	}
+	return t
 }
 
 // TestStory20Programs: each released program takes a directive of an adopted project to
@@ -115,13 +124,31 @@ func TestStory20Programs(t *testing.T) {
 		t.Run(p.Name, func(t *testing.T) {
 			bin := filepath.Join(modeltest.Install(t, p.Package), "node_modules", ".bin")
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-			h := newAdopted(t, greets, map[string]string{"name": `"` + p.Name + `"`, "id": ids[p.Name]})
-			h.worked(h.launch(), 2)
+			play, iterations := greets, 1
+			if p.Name == "claude-code" { // which starts in the least time
+				play, iterations = believes, 2
+			}
+			h := newAdopted(t, play, map[string]string{"name": `"` + p.Name + `"`, "id": ids[p.Name]})
+			log := h.launch()
+			h.worked(log, iterations)
+			if strings.Count(log, "INF call ") < 3 {
+				t.Errorf("no calls in the log:\n%s", log)
+			}
+			heard := ""
 			for _, r := range h.Requests() {
 				if r.Model != "claude-test" && r.Model != "gpt-test" {
 					t.Errorf("a model was asked that nobody chose: %s", r.Model)
 				}
+				for _, result := range r.Results {
+					heard += result.Text
+				}
 			}
+			if !strings.Contains(heard, `"state":"open"`) {
+				t.Error("Ward's MCP server did not say what D-1 is")
+			}
+			h.Run(h.Work, "git", "ward", "take", "D-1")
+			h.Fsck()
+			h.noKey(log)
 		})
 	}
 }
@@ -159,7 +186,7 @@ func (h *host) worked(log string, iterations int) {
 		}
 	}
 	post := h.Run(h.Bare, "git", "grep", "-h", "-e", "", "refs/ward/record/D-1.1", "--", "postmortems")
-	for _, want := range []string{"Iteration 1: ", " worked for ", "M src/greet.js", "> greet greets by name, and its test passes."} {
+	for _, want := range []string{fmt.Sprintf("Iteration %d: ", iterations-1), " worked for ", "M src/greet.js", "> greet greets by name, and its test passes."} {
 		if !strings.Contains(post, want) {
 			t.Errorf("the post-mortem lacks %q:\n%s", want, post)
 		}
@@ -212,14 +239,9 @@ if grep -q "What the PM says" ../prompt; then
 else
 	echo "// begun" >>src/greet.js
 	echo "Does the greeting end in a full stop?" >$WARD_ASK
-	sleep 600
 fi`
 	h := newAdopted(t, greets, map[string]string{"name": `"exec"`, "command": `["sh", "-c", '''` + worker + `''']`, "prompt": `"stdin"`})
-	begun := time.Now()
 	log := h.launch()
-	if took := time.Since(begun); took > time.Minute {
-		t.Errorf("the unit waits after %s", took)
-	}
 	document := h.Git("show", "origin/ward:"+comms.Path)
 	if !strings.Contains(document, "### Q-1 ") || !strings.Contains(document, "Does the greeting end in a full stop?") || strings.Contains(document, "EXIT_") {
 		t.Fatalf("%s\n%s", document, log)
@@ -228,7 +250,7 @@ fi`
 		t.Errorf("what it had is not kept:\n%s", kept)
 	}
 	h.Git("fetch", "--quiet", "origin", "+refs/ward/uow/*:refs/ward/uow/*")
-	if list := h.Run(h.Work, "git", "ward", "uow", "list"); !strings.Contains(list, "PENDING_PILOT_APPROVAL") || !strings.Contains(list, "git ward uow approve D-1.1") {
+	if list := h.Run(h.Work, "git", "ward", "uow", "list"); !strings.Contains(list, "PENDING_PILOT_APPROVAL") || !strings.Contains(list, "git ward uow approve -m TEXT D-1.1") {
 		t.Errorf("%s", list)
 	}
 	h.Run(h.Work, "git", "ward", "uow", "approve", "D-1.1", "-m", "Yes, a full stop.")
