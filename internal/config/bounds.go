@@ -33,6 +33,8 @@ var rules = map[string]rule{
 	"egress.mode":              oneOf("public", "allowlist"),
 	"loop.profile":             oneOf("strict", "fast", "benchmark_adapt"),
 	"verify.network":           oneOf("none", "public"),
+	"verify.cache":             someOf("go", "npm", "pip"),
+	"verify.cache_sources":     sources,
 	"model.api":                oneOf("responses", "chat"),
 	"model.prompt":             oneOf("stdin", "file"),
 	"bootstrap.build":          commandLine,
@@ -89,6 +91,17 @@ func patterns(key string, values []string) error {
 	for _, v := range values {
 		if err := filename.CheckPattern(v); err != nil {
 			return fmt.Errorf("%s: %q %w", key, v, err)
+		}
+	}
+	return nil
+}
+
+// sources are where a cache is filled from, in the variables of the tools that fill it.
+func sources(key string, values []string) error {
+	for _, v := range values {
+		name, _, ok := strings.Cut(v, "=")
+		if !ok || !slices.Contains([]string{"GOPROXY", "GONOSUMDB", "GOPRIVATE", "npm_config_registry", "PIP_INDEX_URL"}, name) {
+			return fmt.Errorf("%s has %q, which is none of GOPROXY=, GONOSUMDB=, GOPRIVATE=, npm_config_registry= and PIP_INDEX_URL=", key, name)
 		}
 	}
 	return nil

@@ -78,6 +78,10 @@ type Config struct {
 		CheckoutSize    int64    `toml:"checkout_size"`
 		Network         string   `toml:"network"`
 		Suite           string   `toml:"suite"`
+		Cache           []string `toml:"cache"`
+		CacheSize       int64    `toml:"cache_size"`
+		CacheSources    []string `toml:"cache_sources"`
+		SecondImage     string   `toml:"second_image"`
 		Pinned          []string `toml:"pinned"`
 	} `toml:"verify"`
 	Model struct {

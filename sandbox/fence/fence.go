@@ -65,15 +65,24 @@ func (f *fence) close() error {
 	return err
 }
 
+// imageName is the image that settings name, which is the default one for "".
+func imageName(name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	var recipe image.Recipe
+	if err := recipe.Complete(); err != nil {
+		return "", err
+	}
+	return recipe.Name(), nil
+}
+
 // findImage settles which image runs, and that it is there: launch pulls and
 // builds nothing.
 func findImage(ctx context.Context, engine *podman.Engine, name string) (string, error) {
-	if name == "" {
-		var recipe image.Recipe
-		if err := recipe.Complete(); err != nil {
-			return "", err
-		}
-		name = recipe.Name()
+	name, err := imageName(name)
+	if err != nil {
+		return "", err
 	}
 	there, err := engine.HasImage(ctx, name)
 	if err == nil && !there {

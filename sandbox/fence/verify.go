@@ -3,14 +3,19 @@ package fence
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"strings"
 
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/podman"
 	"git-ward/sandbox/verifier"
+	"git-ward/sandbox/verifier/cache"
 )
 
 // Verifier runs the commands of claims on a repository as its settings say: in
@@ -22,15 +27,27 @@ type Verifier struct {
 	Unfenced bool
 	Policy   firewall.Policy // of the agent's fence; [verify] network may allow less
 	Log      zerolog.Logger
+
+	caching caching
+}
+
+func (v *Verifier) limits() verifier.Limits {
+	s := v.Settings.Verify
+	return verifier.Limits{Time: s.Timeout.Duration, Output: s.OutputSize}
 }
 
 // Verify runs a claim's commands. A claim that cannot be judged is a *verifier.Unfit.
 func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifier.Facts, err error) {
-	s := v.Settings.Verify
-	limits := verifier.Limits{Time: s.Timeout.Duration, Output: s.OutputSize}
 	repo := git.Open(v.Bare)
 	if v.Unfenced {
-		return verifier.Verify(ctx, repo, &verifier.Processes{Bare: v.Bare, Limits: limits}, claim)
+		return verifier.Verify(ctx, repo, &verifier.Processes{Bare: v.Bare, Limits: v.limits()}, claim)
+	}
+	entry, err := v.cacheOf(ctx, repo, &claim)
+	if err != nil {
+		return nil, err
+	}
+	if entry != nil {
+		defer entry.Close()
 	}
 	// A name of its own: the agent's next container must not sweep this one away.
 	f, err := openFence(ctx, "verify-"+ownerOf(v.Bare), v.Podman, v.Settings.Sandbox.Image)
@@ -38,15 +55,52 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
+	return verifier.Verify(ctx, repo, v.containers(f, entry), claim)
+}
+
+// containers is what runs commands, each with the entry of the cache, if any, and neither
+// door nor gateway.
+func (v *Verifier) containers(f *fence, entry *cache.Entry) *verifier.Containers {
 	f.policy, f.log = v.Policy, v.Log
-	if s.Network == "none" {
+	online := v.Settings.Verify.Network != "none"
+	if !online {
 		f.policy.Mode, f.policy.Resolvers = firewall.Allowlist, nil // of nothing: no gateway is there
 	}
-	// The repository and a directory to work in, and neither door nor gateway.
 	spec := f.container(v.Bare, v.Settings)
 	spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Tmpfs, Target: InsideState, Size: v.Settings.Sandbox.TmpSize})
-	return verifier.Verify(ctx, repo, &verifier.Containers{
-		Engine: f.engine, Limits: limits, Container: *spec, Rules: f.enforce,
-		Remote: InsideBare, Dir: InsideState + "/work",
-	}, claim)
+	runner := &verifier.Containers{Engine: f.engine, Limits: v.limits(), Rules: f.enforce, Remote: InsideBare, Dir: InsideState + "/work"}
+	if entry != nil {
+		spec.Mounts = append(spec.Mounts, readOnly(entry.Dir, cache.Inside))
+		maps.Copy(spec.Env, cache.Env(entry.Seal.Kinds, online))
+		runner.Setup = cache.Setup
+	}
+	runner.Container = *spec
+	return runner
+}
+
+// cacheOf is the entry of the cache that a claim's commands get, with what the verdict
+// says of it. That there is none is no reason not to judge: it is said.
+func (v *Verifier) cacheOf(ctx context.Context, repo *git.Repo, claim *verifier.Claim) (*cache.Entry, error) {
+	entry, locks, err := v.warm(ctx, claim)
+	var said []string
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		v.Log.Error().Err(err).Msg("the cache")
+		said = append(said, diag.Clean(err.Error()))
+	}
+	if entry != nil {
+		said = append([]string{entry.Words()}, said...)
+	}
+	if len(locks) > 0 {
+		tree, err := verifier.Tree(ctx, repo, claim.Commit, claim.Bounds)
+		if err == nil {
+			if differ := locks.Differ(cache.LocksOf(tree, v.Settings.Verify.Cache)); len(differ) > 0 {
+				said = append(said, fmt.Sprintf("the claim has another %s, and got what main's names", diag.Clean(strings.Join(differ, ", "))))
+			}
+		} // a commit that cannot be read is told by who judges it
+	}
+	claim.Cache = strings.Join(said, "; ")
+	return entry, nil
 }

@@ -40,6 +40,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 		v.Deviations = append(v.Deviations, withKind(dev.Path, dev.Kind))
 	}
 	v.Image, v.Fence, v.Main, v.Base = f.Image, f.Fence, f.Main, f.Base
+	v.Cache = f.Cache
 	if m := f.Missing; m != nil {
 		v = v.Lacking(MissingTool(m, f.Image))
 	}

@@ -3,6 +3,8 @@ package verifier
 import (
 	"context"
 	"fmt"
+	"io"
+	"maps"
 	"time"
 
 	"git-ward/sandbox/podman"
@@ -18,6 +20,7 @@ type Containers struct {
 	Container podman.Spec
 	Remote    string // where the bare repository is inside
 	Dir       string // where the checkout goes inside; must not be there
+	Setup     string // a script for the shell that runs before each command; "" for none
 	// Rules, if any, puts the firewall's rules into the network namespace of a
 	// process and reads them back, before anything runs.
 	Rules func(ctx context.Context, pid int) error
@@ -28,11 +31,34 @@ func (v *Containers) Fence() (fence, image string) { return "podman", v.Containe
 
 // Run makes a container, runs the command, and removes the container.
 func (v *Containers) Run(ctx context.Context, job Job) (o Outcome, err error) {
+	out := func(full func()) (*output, podman.Streams) {
+		out := newOutput(v.Limits.Output, full)
+		return out, podman.Streams{Stdout: stream{out, true}, Stderr: stream{out, false}}
+	}
+	return v.run(ctx, job, out)
+}
+
+// Pack runs a script on a checkout of a commit, and gives what it prints to w; what it
+// says besides is in the outcome, and in job.Live. A limit of time is all that w has.
+func (v *Containers) Pack(ctx context.Context, job Job, w io.Writer) (o Outcome, err error) {
+	return v.run(ctx, job, func(full func()) (*output, podman.Streams) {
+		out := newOutput(v.Limits.Output, full)
+		return out, podman.Streams{Stdout: w, Stderr: stream{out, false}}
+	})
+}
+
+// run makes a container, runs the command with the streams that open gives, and removes
+// the container.
+func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
 	spec := v.Container
 	// 125 is the shell world's word for "the wrapper failed". A command that
 	// says so itself is not met either.
-	spec.Command = []string{"sh", "-c", "(" + checkoutScript + ") || exit 125; cd \"$2\" && exec sh -c \"$5\"",
+	spec.Command = []string{"sh", "-c", "(" + checkoutScript + ") || exit 125; (:\n" + v.Setup + "\n) || exit 125; cd \"$2\" && exec sh -c \"$5\"",
 		"verify", v.Remote, v.Dir, job.Commit, job.Tree, job.Line}
+	if len(job.Env) > 0 {
+		spec.Env = maps.Clone(spec.Env)
+		maps.Copy(spec.Env, job.Env)
+	}
 	container, err := v.Engine.Create(ctx, &spec)
 	if err != nil {
 		return o, err
@@ -51,17 +77,17 @@ func (v *Containers) Run(ctx context.Context, job Job) (o Outcome, err error) {
 			return o, fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
 		}
 	}
-	return v.watch(ctx, container, job.Live)
+	return v.watch(ctx, container, job.Live, open)
 }
 
 // watch starts the container and waits for its end, its last output, its time or
 // its flood.
-func (v *Containers) watch(ctx context.Context, c *podman.Container, live *Live) (o Outcome, err error) {
+func (v *Containers) watch(ctx context.Context, c *podman.Container, live *Live, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
 	limited, cancel := context.WithTimeout(ctx, v.Limits.Time)
 	defer cancel()
-	out := newOutput(v.Limits.Output, cancel)
+	out, streams := open(cancel)
 	live.show(out)
-	detached, err := c.Attach(context.WithoutCancel(ctx), podman.Streams{Stdout: stream{out, true}, Stderr: stream{out, false}})
+	detached, err := c.Attach(context.WithoutCancel(ctx), streams)
 	if err != nil {
 		return o, err
 	}

@@ -40,15 +40,23 @@ const lookInterval = 2 * time.Second
 
 // watch runs one command and tells of its start, of each look at it, and of its end,
 // one after the other.
-func (c *Claim) watch(ctx context.Context, r Runner, job Job, at Step) (o Outcome, err error) {
+func (c *Claim) watch(ctx context.Context, r Runner, job Job, at Step) (Outcome, error) {
+	return c.Watch(at, func(live *Live) (Outcome, error) {
+		job.Live = live
+		return r.Run(ctx, job)
+	})
+}
+
+// Watch runs what is a part of the claim's verification and tells how far it is.
+func (c *Claim) Watch(at Step, run func(*Live) (Outcome, error)) (o Outcome, err error) {
 	c.tell(at)
+	live := new(Live)
 	if c.Progress != nil {
-		job.Live = new(Live)
 		over := make(chan struct{})
 		looked := make(chan struct{})
 		go func() {
 			defer close(looked)
-			c.look(job.Live, at, over)
+			c.look(live, at, over)
 		}()
 		defer func() {
 			close(over)
@@ -58,7 +66,7 @@ func (c *Claim) watch(ctx context.Context, r Runner, job Job, at Step) (o Outcom
 			}
 		}()
 	}
-	return r.Run(ctx, job)
+	return run(live)
 }
 
 // look tells how far a command is, until it is over.
@@ -84,11 +92,13 @@ func (c *Claim) tell(s Step) {
 
 // Words are how far a verification is, for a person: one line, cleaned.
 func (s Step) Words() string {
-	words := fmt.Sprintf("run %d of %d", s.Run, s.Runs)
-	if s.With {
-		words += " (with additions)"
+	words := s.Name + ": "
+	switch {
+	case s.With:
+		words = fmt.Sprintf("run %d of %d (with additions), %s", s.Run, s.Runs, words)
+	case s.Runs > 0: // else it is none of the runs of all commands
+		words = fmt.Sprintf("run %d of %d, %s", s.Run, s.Runs, words)
 	}
-	words += ", " + s.Name + ": "
 	switch {
 	case s.Ended != nil && s.Ended.OK():
 		return words + "ok after " + s.Ended.Time.Round(time.Millisecond).String()

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -44,6 +46,9 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 	prepare.Env = env
 	if said, err := prepare.CombinedOutput(); err != nil {
 		return Outcome{}, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(job.Env)) {
+		env = append(env, name+"="+job.Env[name])
 	}
 	return p.run(ctx, work, env, job)
 }

@@ -107,3 +107,8 @@ func isDotGit(name string) bool {
 	before, _, _ := strings.Cut(name, `\`)
 	return filename.Is(before, ".git")
 }
+
+// Tree is a commit's files as listTree reads them.
+func Tree(ctx context.Context, repo *git.Repo, commit string, b Bounds) (map[string]string, error) {
+	return listTree(ctx, repo, commit, b)
+}

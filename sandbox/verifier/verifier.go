@@ -32,6 +32,7 @@ type Claim struct {
 	// Progress, if any, is told when a command starts and when it has ended, one after
 	// the other and never at once.
 	Progress func(Step)
+	Cache    string // what there is of a cache, for Facts
 }
 
 // Step is how far a verification is.
@@ -74,6 +75,9 @@ type Facts struct {
 	// Missing is a program that main's own words run and that is not where they run:
 	// no work on the claim would help. nil where none was missed.
 	Missing *Missing `json:"missing,omitempty"`
+	// Cache is what the commands had of main's dependencies, and what the claim has
+	// otherwise (LOOP-12); "" for nothing.
+	Cache string `json:"cache,omitempty"`
 	// Unfit is why nothing was run: the commit cannot be judged.
 	Unfit string `json:"unfit,omitempty"`
 }
@@ -133,7 +137,8 @@ type Runner interface {
 type Job struct {
 	Commit, Tree string
 	Line         string
-	Live         *Live // shows the output as it comes; nil: nobody looks
+	Env          map[string]string // beside what the runner gives every command
+	Live         *Live             // shows the output as it comes; nil: nobody looks
 }
 
 // Verify runs every command of a claim, each on its own checkout, and once more
@@ -155,7 +160,7 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 	if err != nil {
 		return nil, fmt.Errorf("the checkout of %.12s cannot be made: %w", claim.Commit, err)
 	}
-	f := &Facts{Commit: claim.Commit, Main: claim.Main, Base: claim.Base, Tree: o.with, Deviations: o.deviations, Additions: o.additions, Accepted: o.accepted}
+	f := &Facts{Commit: claim.Commit, Main: claim.Main, Base: claim.Base, Tree: o.with, Deviations: o.deviations, Additions: o.additions, Accepted: o.accepted, Cache: claim.Cache}
 	f.Fence, f.Image = runner.Fence()
 	at := Step{Runs: claim.Replays}
 	if o.with != o.tree {

@@ -1,0 +1,105 @@
+package cache
+
+import (
+	"strings"
+)
+
+// Where things are inside a container. A module cache is read where it lies; what tools
+// write into while they read is copied, or linked, into the container's own directory.
+const (
+	Inside = "/ward/cache" // a sealed entry, read-only
+	Pack   = "/bot/pack"   // what a fill makes
+	work   = "/bot"        // HOME
+)
+
+// Env is what leads the tools to an entry of some kinds. online: the container has a
+// network, by which they may get what is not there.
+func Env(kinds []Kind, online bool) map[string]string {
+	env := map[string]string{}
+	for _, k := range kinds {
+		switch k {
+		case Go:
+			env["GOCACHE"], env["GOMODCACHE"] = work+"/.cache/go-build", Inside+"/go/mod"
+			if online { // it is written into
+				env["GOMODCACHE"] = work + "/go/mod"
+			}
+		case Npm:
+			env["npm_config_cache"], env["npm_config_audit"], env["npm_config_fund"] = work+"/.cache/npm", "false", "false"
+			env[map[bool]string{true: "npm_config_prefer_offline", false: "npm_config_offline"}[online]] = "true"
+		case Pip:
+			env["PIP_FIND_LINKS"], env["PIP_DISABLE_PIP_VERSION_CHECK"] = Inside+"/pip", "1"
+			if !online {
+				env["PIP_NO_INDEX"] = "1"
+			}
+		}
+	}
+	return env
+}
+
+// Setup is the part of a command's shell script that lays the throw-away layer over the
+// entry: links into it, in whose directory tools may make files of their own. $WARD_COLD
+// leaves out what builds have left.
+const Setup = `
+mkdir -p "$HOME/.cache"
+if [ -d ` + Inside + `/go/build ] && [ -z "$WARD_COLD" ]; then
+	cp -rs ` + Inside + `/go/build "$GOCACHE"
+	rm -f "$GOCACHE/trim.txt"
+	date +%s > "$GOCACHE/trim.txt" # today's work is not to clean up
+fi
+case $GOMODCACHE in "$HOME"/*) [ ! -d ` + Inside + `/go/mod ] || { mkdir -p "$HOME/go" && cp -r ` + Inside + `/go/mod "$GOMODCACHE"; } ;; esac
+[ ! -d ` + Inside + `/npm ] || cp -rs ` + Inside + `/npm "$npm_config_cache"
+`
+
+// FillEnv is the environment of a fill.
+func FillEnv() map[string]string {
+	return map[string]string{
+		"GOCACHE": work + "/.cache/go-build", "GOMODCACHE": Pack + "/go/mod", "GOFLAGS": "-buildvcs=false -modcacherw", "GOTOOLCHAIN": "local", "GOWORK": "",
+		"npm_config_cache": Pack + "/npm", "npm_config_ignore_scripts": "true", "npm_config_audit": "false", "npm_config_fund": "false", "npm_config_update_notifier": "false",
+		"PIP_DISABLE_PIP_VERSION_CHECK": "1",
+	}
+}
+
+// FillScript is a script for the shell, in a checkout of main, that fills Pack and prints
+// it as a tar. What is fetched is what the lockfiles name, with its hash, and no code of
+// the tree runs: Go compiles and links it, with the C compiler left out, and "true" runs
+// in the place of each test; npm runs no script and is shown the lockfile alone, not the
+// settings beside it; pip takes wheels with a hash, and only lines that name one.
+func (l Locks) FillScript() string {
+	var b strings.Builder
+	b.WriteString("set -e\nexec 3>&1 >&2\nmkdir -p " + Pack + "\n")
+	for _, kind := range l.Kinds() {
+		for _, dir := range l.Dirs(kind) {
+			b.WriteString("dir=" + quote("./"+dir) + "\n" + fills[kind])
+		}
+	}
+	b.WriteString("[ ! -d \"$GOCACHE\" ] || { mkdir -p " + Pack + "/go; mv \"$GOCACHE\" " + Pack + "/go/build; }\ntar -C " + Pack + " -cf - . >&3\n")
+	return b.String()
+}
+
+// fills is how a directory's dependencies are got, by kind; $dir is the directory. A build
+// that fails leaves what it compiled: main need not be well.
+var fills = map[Kind]string{
+	Go: `if [ -d ` + Inside + `/go/mod ] && [ ! -d ` + Pack + `/go ]; then
+	mkdir -p ` + Pack + `/go && cp -r ` + Inside + `/go/mod ` + Pack + `/go/mod
+fi
+if [ -d ` + Inside + `/go/build ] && [ ! -d "$GOCACHE" ]; then
+	mkdir -p "$HOME/.cache" && cp -r ` + Inside + `/go/build "$GOCACHE"
+fi
+[ -d "$dir/vendor" ] || ( cd "$dir" && go mod download )
+( cd "$dir" && { CGO_ENABLED=0 go build ./...; CGO_ENABLED=0 go test -exec true -count=1 ./...; } ) || echo "not all of $dir builds"
+`,
+	Npm: `rm -rf /bot/npm && mkdir /bot/npm
+for f in package.json package-lock.json npm-shrinkwrap.json; do [ ! -f "$dir/$f" ] || cp "$dir/$f" /bot/npm/; done
+( cd /bot/npm && npm ci --ignore-scripts --userconfig /dev/null ) || exit 3
+rm -rf /bot/npm ` + Pack + `/npm/_logs
+`,
+	Pip: `mkdir -p ` + Pack + `/pip
+for f in "$dir"/requirements*.txt; do
+	sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' "$f" | grep -E '^[A-Za-z0-9._-]+(\[[A-Za-z0-9._,-]*\])?==[^ ;]+.* --hash=' > /bot/pip.txt || continue
+	python3 -m pip download --quiet --no-deps --require-hashes --only-binary=:all: --isolated -r /bot/pip.txt -d ` + Pack + `/pip || exit 3
+done
+`,
+}
+
+// quote is a word for the shell, whatever it holds.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
