@@ -86,6 +86,17 @@ func oneOf(words ...string) rule {
 	}
 }
 
+func someOf(words ...string) rule {
+	return func(key string, values []string) error {
+		for _, v := range values {
+			if !slices.Contains(words, v) {
+				return fmt.Errorf("%s names %q, not one of %s", key, v, strings.Join(words, ", "))
+			}
+		}
+		return nil
+	}
+}
+
 // patterns are those of paths that only the PM may change.
 func patterns(key string, values []string) error {
 	for _, v := range values {

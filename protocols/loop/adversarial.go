@@ -3,6 +3,8 @@ package loop
 import (
 	"fmt"
 	"slices"
+
+	"git-ward/internal/diag"
 )
 
 // MissingTool is a program that a command of the directive's wants and that is not
@@ -87,7 +89,7 @@ func outcomeOf(o *Outcome) Outcome {
 }
 
 // missing65537 is what LOOP-11 asks for beyond two plain runs and the verdict does not
-// show as done. A survivor is not missing: it is listed, and a person reads it.
+// show as done, and what its runs showed to be lacking.
 func (v Verdict) missing65537() (missing []string) {
 	did := func(kinds ...string) bool {
 		return slices.ContainsFunc(v.Runs, func(r RunEnd) bool { return slices.Contains(kinds, r.Kind) && r.Exit == 0 })
@@ -102,7 +104,7 @@ func (v Verdict) missing65537() (missing []string) {
 	case m == nil:
 		missing = append(missing, "mutants of the changed lines")
 	case len(m.Survived) > 0:
-		missing = append(missing, fmt.Sprintf("commands that notice each of %d changes to the work (%d survived)", m.Made, m.Made-m.Killed))
+		missing = append(missing, fmt.Sprintf("commands that notice each of %s to the work (%d survived)", diag.Count(m.Made, "change"), len(m.Survived)))
 	}
-	return missing
+	return append(missing, v.NotDone...)
 }

@@ -65,6 +65,9 @@ func status(ctx context.Context, env *cli.Env) error {
 		fmt.Fprintf(env.Stdout, "nothing runs on %s\nnext: git ward launch --bare %s\n", bare, bare)
 	}
 	fmt.Fprint(env.Stdout, diag.CleanLines(fence.TroublesText(troubles)))
+	if s, ok := fence.LastSuite(bare); ok && !s.OK && settings.Verify.Suite != "" {
+		fmt.Fprintf(env.Stdout, "warning: %s\n", diag.Clean(s.Words))
+	}
 	_, err = fmt.Fprint(env.Stdout, statusText(work))
 	return err
 }

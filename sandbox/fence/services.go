@@ -33,14 +33,21 @@ func (l *launch) serve(ctx context.Context) (err error) {
 		}
 		l.gateway = g.Socket()
 		return whileServing(ctx, service{"the gateway", g.Serve}, func(ctx context.Context) error {
-			return whileServing(ctx, service{"the judge", l.judge().Serve}, l.keepRunning)
+			return whileServing(ctx, service{"the judge", l.judge().Serve}, func(ctx context.Context) error {
+				return whileServing(ctx, service{"the project's branch", l.followMain}, l.keepRunning)
+			})
 		})
 	})
 }
 
+// verifier runs what is judged on this launch's host.
+func (l *launch) verifier() *Verifier {
+	return &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: Podman{l.spec.Podman.Storage, l.scratch}, Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log, Owner: "judge-"}
+}
+
 // judge writes the verdicts on what this launch's agent claims.
 func (l *launch) judge() *judge.Judge {
-	v := &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: Podman{l.spec.Podman.Storage, l.scratch}, Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log}
+	v := l.verifier()
 	t := &teller{bare: l.spec.Bare, messages: l.spec.Messages}
 	return &judge.Judge{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Log: l.log, Progress: t.tell,
 		Verify: func(ctx context.Context, c verifier.Claim) (*verifier.Facts, error) {

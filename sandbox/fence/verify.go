@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ type Verifier struct {
 	Unfenced bool
 	Policy   firewall.Policy // of the agent's fence; [verify] network may allow less
 	Log      zerolog.Logger
+	// Owner begins the name of the containers' owner: who has the same one sweeps them
+	// away.
+	Owner string
 
 	caching caching
 }
@@ -37,7 +41,13 @@ func (v *Verifier) limits() verifier.Limits {
 }
 
 // Verify runs a claim's commands. A claim that cannot be judged is a *verifier.Unfit.
-func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifier.Facts, err error) {
+func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
+	return v.verify(ctx, cmp.Or(v.Owner, "verify-"), claim)
+}
+
+// verify runs a claim's commands in containers whose owner's name begins so: no other
+// container of the repository must sweep these away.
+func (v *Verifier) verify(ctx context.Context, owner string, claim verifier.Claim) (_ *verifier.Facts, err error) {
 	repo := git.Open(v.Bare)
 	if v.Unfenced {
 		return verifier.Verify(ctx, repo, &verifier.Processes{Bare: v.Bare, Limits: v.limits()}, claim)
@@ -49,13 +59,21 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 	if entry != nil {
 		defer entry.Close()
 	}
-	// A name of its own: the agent's next container must not sweep this one away.
-	f, err := openFence(ctx, "verify-"+ownerOf(v.Bare), v.Podman, v.Settings.Sandbox.Image)
+	f, err := openFence(ctx, owner+ownerOf(v.Bare), v.Podman, v.Settings.Sandbox.Image)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	return verifier.Verify(ctx, repo, v.containers(f, entry), claim)
+	runner := v.containers(f, entry)
+	if image := v.Settings.Verify.SecondImage; claim.Against != nil && image != "" {
+		other := *runner
+		if other.Container.Image, err = findImage(ctx, f.engine, image); err != nil {
+			return nil, err
+		}
+		second := *claim.Against
+		second.Second, claim.Against = &other, &second
+	}
+	return verifier.Verify(ctx, repo, runner, claim)
 }
 
 // containers is what runs commands, each with the entry of the cache, if any, and neither

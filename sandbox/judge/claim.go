@@ -33,6 +33,9 @@ func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 	if loop.RungTarget(d.Options) >= loop.Rung274177 {
 		c.Replays = 2
 	}
+	if loop.RungTarget(d.Options) >= loop.Rung65537 && d.Options.Rung == loop.Rung65537 {
+		c.Against = &verifier.Against{Time: settings.Verify.Timeout.Duration}
+	}
 	for i, criterion := range d.Criteria {
 		if criterion.Command != "" {
 			c.Commands = append(c.Commands, verifier.Command{Name: criterionName(i), Line: criterion.Command})

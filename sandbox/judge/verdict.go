@@ -41,9 +41,35 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 	}
 	v.Image, v.Fence, v.Main, v.Base = f.Image, f.Fence, f.Main, f.Base
 	v.Cache = f.Cache
+	v = against(p, d, f, v)
 	if m := f.Missing; m != nil {
 		v = v.Lacking(MissingTool(m, f.Image))
 	}
+	return v
+}
+
+// against adds what the runs against the work came to.
+func against(p loop.Declaration, d *comms.Directive, f *verifier.Facts, v loop.Verdict) loop.Verdict {
+	for i, runs := range f.Replays {
+		kind := loop.RunPlain
+		if i > 0 {
+			kind = loop.RunAgain
+		}
+		v.Runs = append(v.Runs, loop.EndOf(kind, trial(d, runs)))
+	}
+	if f.With != nil {
+		v.Runs = append(v.Runs, loop.EndOf(loop.RunAdditions, trial(d, f.With)))
+	}
+	for _, a := range f.Against {
+		v = v.AgainstIt(p, a.Kind, trial(d, a.Runs))
+	}
+	if m := f.Mutants; m != nil {
+		v.Mutants = &loop.Mutants{Made: m.Made, Killed: m.Killed, Survived: []string{}}
+		for _, s := range m.Survived {
+			v.Mutants.Survived = append(v.Mutants.Survived, diag.Clean(s))
+		}
+	}
+	v.NotDone = f.NotDone
 	return v
 }
 

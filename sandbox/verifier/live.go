@@ -94,6 +94,8 @@ func (c *Claim) tell(s Step) {
 func (s Step) Words() string {
 	words := s.Name + ": "
 	switch {
+	case s.Note != "":
+		words = fmt.Sprintf("run %s, %s", s.Note, words)
 	case s.With:
 		words = fmt.Sprintf("run %d of %d (with additions), %s", s.Run, s.Runs, words)
 	case s.Runs > 0: // else it is none of the runs of all commands

@@ -32,7 +32,8 @@ type Claim struct {
 	// Progress, if any, is told when a command starts and when it has ended, one after
 	// the other and never at once.
 	Progress func(Step)
-	Cache    string // what there is of a cache, for Facts
+	Cache    string   // what there is of a cache, for Facts
+	Against  *Against // nil: plain runs will do
 }
 
 // Step is how far a verification is.
@@ -40,6 +41,7 @@ type Step struct {
 	Command
 	Run, Runs int           // which run of all commands this is, from 1, and how many there are
 	With      bool          // the run with the claim's additions
+	Note      string        // what else a run is for, such as Shuffled; "" for a plain one
 	Elapsed   time.Duration // since the command's start; 0 as it starts
 	Says      string        // the last line of its output so far, as it came: untrusted
 	Ended     *Outcome      // nil: it starts, or runs still
@@ -72,6 +74,11 @@ type Facts struct {
 	// With is one more run of all commands, with the additions; nil where there are
 	// none that were left out.
 	With []Run `json:"with,omitempty"`
+	// Against are the runs that a rung asks for besides, Mutants what became of changes to
+	// the claim's lines, and NotDone what of it could not be done.
+	Against []AgainstRun `json:"against,omitempty"`
+	Mutants *Mutants     `json:"mutants,omitempty"`
+	NotDone []string     `json:"not_done,omitempty"`
 	// Missing is a program that main's own words run and that is not where they run:
 	// no work on the claim would help. nil where none was missed.
 	Missing *Missing `json:"missing,omitempty"`
@@ -82,10 +89,14 @@ type Facts struct {
 	Unfit string `json:"unfit,omitempty"`
 }
 
-// OK reports whether every command of every run was met, with and without what the
-// claim adds.
+// OK reports whether every command of every run was met: with and without what the
+// claim adds, and against it.
 func (f *Facts) OK() bool {
-	for _, runs := range append(slices.Clip(f.Replays), f.With) {
+	all := append(slices.Clip(f.Replays), f.With)
+	for _, a := range f.Against {
+		all = append(all, a.Runs)
+	}
+	for _, runs := range all {
 		for i := range runs {
 			if !runs[i].OK() {
 				return false
@@ -179,15 +190,25 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 			return nil, err
 		}
 	}
-	f.Missing, err = missing(ctx, runner, claim, o.tree, f.Replays[len(f.Replays)-1])
+	if f.Missing, err = missing(ctx, runner, claim, o.tree, f.Replays[len(f.Replays)-1]); err != nil {
+		return nil, err
+	}
+	if claim.Against != nil && f.OK() {
+		err = f.against(ctx, repo, runner, claim, o.tree)
+	}
 	return f, err
 }
 
 // run is every command once, each on a checkout of its own.
 func run(ctx context.Context, runner Runner, claim Claim, tree string, at Step) (runs []Run, err error) {
+	return runWith(ctx, runner, claim, tree, at, nil)
+}
+
+// runWith is run with an environment besides.
+func runWith(ctx context.Context, runner Runner, claim Claim, tree string, at Step, env map[string]string) (runs []Run, err error) {
 	for _, c := range claim.Commands {
 		at.Command = c
-		outcome, err := claim.watch(ctx, runner, Job{Commit: claim.Commit, Tree: tree, Line: c.Line}, at)
+		outcome, err := claim.watch(ctx, runner, Job{Commit: claim.Commit, Tree: tree, Line: c.Line, Env: env}, at)
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be run: %w", c.Name, err)
 		}

@@ -10,19 +10,23 @@ const (
 	Inside = "/ward/cache" // a sealed entry, read-only
 	Pack   = "/bot/pack"   // what a fill makes
 	work   = "/bot"        // HOME
+
+	// modules is one place in fills and verdicts: what Go compiled knows where its source
+	// lay.
+	modules = Pack + "/go/mod"
 )
 
 // Env is what leads the tools to an entry of some kinds. online: the container has a
 // network, by which they may get what is not there.
 func Env(kinds []Kind, online bool) map[string]string {
 	env := map[string]string{}
+	if online { // then tools write beside what is there
+		env["WARD_ONLINE"] = "1"
+	}
 	for _, k := range kinds {
 		switch k {
 		case Go:
-			env["GOCACHE"], env["GOMODCACHE"] = work+"/.cache/go-build", Inside+"/go/mod"
-			if online { // it is written into
-				env["GOMODCACHE"] = work + "/go/mod"
-			}
+			env["GOCACHE"], env["GOMODCACHE"] = work+"/.cache/go-build", modules
 		case Npm:
 			env["npm_config_cache"], env["npm_config_audit"], env["npm_config_fund"] = work+"/.cache/npm", "false", "false"
 			env[map[bool]string{true: "npm_config_prefer_offline", false: "npm_config_offline"}[online]] = "true"
@@ -46,14 +50,17 @@ if [ -d ` + Inside + `/go/build ] && [ -z "$WARD_COLD" ]; then
 	rm -f "$GOCACHE/trim.txt"
 	date +%s > "$GOCACHE/trim.txt" # today's work is not to clean up
 fi
-case $GOMODCACHE in "$HOME"/*) [ ! -d ` + Inside + `/go/mod ] || { mkdir -p "$HOME/go" && cp -r ` + Inside + `/go/mod "$GOMODCACHE"; } ;; esac
+if [ -d ` + Inside + `/go/mod ]; then
+	mkdir -p ` + Pack + `/go
+	if [ -n "$WARD_ONLINE" ]; then cp -r ` + Inside + `/go/mod ` + modules + `; else ln -s ` + Inside + `/go/mod ` + modules + `; fi
+fi
 [ ! -d ` + Inside + `/npm ] || cp -rs ` + Inside + `/npm "$npm_config_cache"
 `
 
 // FillEnv is the environment of a fill.
 func FillEnv() map[string]string {
 	return map[string]string{
-		"GOCACHE": work + "/.cache/go-build", "GOMODCACHE": Pack + "/go/mod", "GOFLAGS": "-buildvcs=false -modcacherw", "GOTOOLCHAIN": "local", "GOWORK": "",
+		"GOCACHE": work + "/.cache/go-build", "GOMODCACHE": modules, "GOFLAGS": "-buildvcs=false -modcacherw", "GOTOOLCHAIN": "local", "GOWORK": "",
 		"npm_config_cache": Pack + "/npm", "npm_config_ignore_scripts": "true", "npm_config_audit": "false", "npm_config_fund": "false", "npm_config_update_notifier": "false",
 		"PIP_DISABLE_PIP_VERSION_CHECK": "1",
 	}

@@ -1,0 +1,242 @@
+package verifier
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"git-ward/internal/git"
+	"git-ward/sandbox/verifier/mutant"
+)
+
+// Against is what a claim's rung asks for beside plain runs (LOOP-11): runs that would
+// come out otherwise if the commands held by luck, or by what lies about.
+type Against struct {
+	// Second, if any, runs commands in another image; else they run without what builds
+	// left.
+	Second Runner
+	// Time is how long mutants are tried, all together.
+	Time time.Duration
+}
+
+// AgainstRun is one more run of all commands, by its kind in a verdict.
+type AgainstRun struct {
+	Kind string `json:"kind"`
+	Runs []Run  `json:"runs"`
+}
+
+// Mutants is what became of changes to the claim's own lines.
+type Mutants struct {
+	Made     int      `json:"made"` // those that compile and were tried
+	Killed   int      `json:"killed"`
+	Survived []string `json:"survived"` // path:line: what was changed
+}
+
+// The kinds of runs, as verdicts have them.
+const (
+	Shuffled    = "shuffled"
+	Cold        = "cold"
+	SecondImage = "second_image"
+)
+
+// ColdVar, in the environment of a command, has Setup leave out what builds left.
+const ColdVar = "WARD_COLD"
+
+// against runs the claim's commands against the work, after they held.
+func (f *Facts) against(ctx context.Context, repo *git.Repo, runner Runner, claim Claim, tree string) error {
+	isGo, err := hasGo(ctx, repo, claim.Base)
+	if err != nil {
+		return err
+	}
+	more := func(kind string, r Runner, env map[string]string) error {
+		runs, err := runWith(ctx, r, claim, tree, Step{Note: kind}, env)
+		f.Against = append(f.Against, AgainstRun{kind, runs})
+		return err
+	}
+	if isGo {
+		// go test takes it from here, whoever calls it; other go commands let it pass.
+		if err := more(Shuffled, runner, map[string]string{"GOFLAGS": "-shuffle=on"}); err != nil {
+			return err
+		}
+	} else {
+		f.NotDone = append(f.NotDone, "tests in another order: there is no go.mod, and of other tools no order is known")
+	}
+	if second := claim.Against.Second; second != nil {
+		if err := f.inSecond(ctx, second, claim, tree, more); err != nil {
+			return err
+		}
+	} else if err := more(Cold, runner, map[string]string{ColdVar: "1"}); err != nil {
+		return err
+	}
+	return f.mutate(ctx, repo, runner, claim, tree)
+}
+
+// inSecond is the run in another image. One that lacks a program has nothing to say.
+func (f *Facts) inSecond(ctx context.Context, second Runner, claim Claim, tree string, more func(string, Runner, map[string]string) error) error {
+	if err := more(SecondImage, second, nil); err != nil {
+		return err
+	}
+	last := len(f.Against) - 1
+	m, err := missing(ctx, second, claim, tree, f.Against[last].Runs)
+	if m != nil {
+		f.Against = f.Against[:last]
+		f.NotDone = append(f.NotDone, fmt.Sprintf("the second image: %s is not in it", m.Tool))
+	}
+	return err
+}
+
+// hasGo reports whether a commit has Go in it that go test would run.
+func hasGo(ctx context.Context, repo *git.Repo, commit string) (bool, error) {
+	out, err := repo.Output(ctx, "ls-tree", "-r", "--name-only", "-z", "--full-tree", commit)
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		if path.Base(name) == "go.mod" {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+const (
+	maxMutants = 200
+	maxSource  = 1 << 20 // bytes of a file that is mutated
+	// notViable is the exit of a mutant's line where it does not compile: nobody who reads
+	// it takes a program's word for more than a count.
+	notViable = 86
+)
+
+// mutation is a mutant in its place.
+type mutation struct {
+	path, mode string
+	mutant.Mutant
+}
+
+// mutate tries changes of the claim's own Go lines, one at a time: commands that hold all
+// the same have not looked at that line.
+func (f *Facts) mutate(ctx context.Context, repo *git.Repo, runner Runner, claim Claim, tree string) error {
+	all, isGo, err := mutations(ctx, repo, claim, tree)
+	if err != nil {
+		return err
+	}
+	if !isGo {
+		f.NotDone = append(f.NotDone, "mutants: no line of Go was changed, and of other languages none are made")
+		return nil
+	}
+	picked := mutant.Pick(all, maxMutants)
+	f.Mutants = &Mutants{Survived: []string{}}
+	end := time.Now().Add(claim.Against.Time)
+	for i, m := range picked {
+		if time.Now().After(end) {
+			f.NotDone = append(f.NotDone, fmt.Sprintf("%d of %d mutants, for which [verify] timeout was too short", len(picked)-i, len(picked)))
+			break
+		}
+		claim.tell(Step{Command: Command{Name: fmt.Sprintf("mutant %d of %d", i+1, len(picked)), Line: fmt.Sprintf("%s:%d: %s", m.path, m.Line, m.Words)}})
+		if err := f.try(ctx, repo, runner, claim, tree, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// try runs the commands on one mutant until one of them notices it.
+func (f *Facts) try(ctx context.Context, repo *git.Repo, runner Runner, claim Claim, tree string, m mutation) error {
+	blob, err := repo.OutputFrom(ctx, m.Text, "hash-object", "-w", "--stdin")
+	if err != nil {
+		return err
+	}
+	changed, err := writeTree(ctx, repo, tree, indexInfo(map[string]string{m.path: m.mode + " " + strings.TrimSpace(string(blob))}))
+	if err != nil {
+		return err
+	}
+	check := fmt.Sprintf("(cd './%s' && go build -o /dev/null .) >/dev/null 2>&1 || exit %d\n", strings.ReplaceAll(path.Dir(m.path), "'", `'\''`), notViable)
+	for i, r := range f.Replays[0] {
+		const slower = 10 // times as long as without the change: it will not end any more
+		limited, cancel := context.WithTimeout(ctx, max(time.Minute, slower*r.Time))
+		o, err := runner.Run(limited, Job{Commit: claim.Commit, Tree: changed, Line: check + r.Line})
+		late := errors.Is(limited.Err(), context.DeadlineExceeded)
+		cancel()
+		switch {
+		case err != nil && !(late && ctx.Err() == nil):
+			return fmt.Errorf("a mutant cannot be tried: %w", err)
+		case err == nil && i == 0 && o.End == Exited && o.Exit == notViable:
+			return nil
+		case err != nil || !o.OK():
+			f.Mutants.Made++
+			f.Mutants.Killed++
+			return nil
+		}
+	}
+	f.Mutants.Made++
+	f.Mutants.Survived = append(f.Mutants.Survived, fmt.Sprintf("%s:%d: %s", m.path, m.Line, m.Words))
+	return nil
+}
+
+// mutations are the mutants of all lines of Go that a tree has otherwise than the claim's
+// base, tests left out; isGo is false where there is no such line.
+func mutations(ctx context.Context, repo *git.Repo, claim Claim, tree string) (all []mutation, isGo bool, err error) {
+	// Ids and modes first, so that odd names are read as they are.
+	raw, err := repo.Output(ctx, "diff-tree", "-r", "-z", "--no-renames", "--diff-filter=AM", claim.Base, tree)
+	if err != nil {
+		return nil, false, err
+	}
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	fields := strings.Split(string(raw), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		meta, name := strings.Fields(strings.TrimPrefix(fields[i], ":")), fields[i+1]
+		if len(meta) != 5 || !strings.HasPrefix(meta[1], "100") || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		isGo = true
+		_, src, err := batch.Read(meta[3], maxSource)
+		var large *git.TooLarge
+		if errors.As(err, &large) {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		lines := map[int]bool{}
+		if meta[2] != git.Zero {
+			if lines, err = changedLines(ctx, repo, meta[2], meta[3]); err != nil {
+				return nil, false, err
+			}
+		}
+		for _, m := range mutant.Of(src, func(line int) bool { return meta[2] == git.Zero || lines[line] }) {
+			all = append(all, mutation{name, meta[1], m})
+		}
+	}
+	return all, isGo, nil
+}
+
+// changedLines are the lines that a blob has and another has not.
+func changedLines(ctx context.Context, repo *git.Repo, before, now string) (map[int]bool, error) {
+	out, err := repo.Output(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=0", before, now)
+	if err != nil {
+		return nil, err
+	}
+	lines := map[int]bool{}
+	for line := range bytes.Lines(out) {
+		fields := strings.Fields(string(line))
+		if len(fields) < 3 || fields[0] != "@@" {
+			continue
+		}
+		start, count, hasCount := strings.Cut(strings.TrimPrefix(fields[2], "+"), ",")
+		from, err := strconv.Atoi(start)
+		n := 1
+		if hasCount && err == nil {
+			n, err = strconv.Atoi(count)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("git diff: unexpected answer %.80q", line)
+		}
+		for i := range n {
+			lines[from+i] = true
+		}
+	}
+	return lines, nil
+}
