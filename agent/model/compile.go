@@ -33,6 +33,7 @@ func compile(lines []scriptLine, c *Conversation) (Reply, error) {
 	add(plan.SetPlan, fmt.Sprintf("%s: what the script says, step by step", c.Directive), "")
 	p.Steps[0].Comments = []string{"# Made by the script model of its lines."}
 	add(plan.StepComplete, "the script is read", "")
+	p.Steps[1].Comments = []string{"# Evidence: COMMS.md"}
 	for _, line := range lines {
 		r, err := line.reply(c)
 		if err != nil {

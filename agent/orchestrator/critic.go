@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/agent/activity"
@@ -17,6 +18,7 @@ type critic struct {
 	directive string
 	runner    *planrun.Runner
 	activity  *activity.Log
+	advised   bool // that the plan cites nothing was said: once, and a plan does not fail for it
 }
 
 // lint is what stands against the plan at a path of HEAD, as text; "" where it may
@@ -26,6 +28,10 @@ func (c *critic) lint(ctx context.Context, path string, data []byte) (string, er
 	if err != nil {
 		return "", err
 	}
+	if c.advised {
+		found = plan.Relaxed(found)
+	}
+	c.advised = c.advised || slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Rule == plan.RuleEvidence })
 	p, _ := c.runner.Plan(ctx, path)
 	found = append(found, c.task(path, p)...)
 	text, message := withLines(found, data), "no findings"
@@ -45,7 +51,7 @@ func (c *critic) lint(ctx context.Context, path string, data []byte) (string, er
 // look is lint of a text that is not committed yet, in a tree of the work. Nothing is logged.
 func (c *critic) look(ctx context.Context, path string, p *plan.Plan, tree string) (text string, ok bool, err error) {
 	found, err := c.runner.LintText(ctx, path, []byte(p.String()), tree)
-	found = append(found, c.task(path, p)...)
+	found = append(plan.Relaxed(found), c.task(path, p)...)
 	return withLines(found, []byte(p.String())), err == nil && !diag.HasErrors(found), err
 }
 

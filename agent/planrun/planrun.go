@@ -135,7 +135,7 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if diag.HasErrors(found) {
+	if found = plan.Relaxed(found); diag.HasErrors(found) {
 		return nil, withFindings(found)
 	}
 	if err := u.replay(ctx, done); err != nil {

@@ -63,7 +63,7 @@ func judgePlans(pass *Pass, t *walk.Tip) error {
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
+		for _, f := range plan.Relaxed(found) {
 			f.Commit, f.Ref = t.New, t.Ref
 			pass.Report(f)
 		}
@@ -221,7 +221,7 @@ func (p *plans) record(pass *Pass, c *walk.Commit, _ []string) error {
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
+		for _, f := range plan.Relaxed(found) {
 			f.Commit, f.Ref = c.ID, c.Ref
 			pass.Report(f)
 		}

@@ -73,7 +73,7 @@ func planRegister(ctx context.Context, env *cli.Env) error {
 		if err != nil {
 			return err
 		}
-		if diag.HasErrors(found) {
+		if diag.HasErrors(plan.Relaxed(found)) {
 			diag.WriteText(env.Stdout, found)
 			return cli.ErrFindings
 		}

@@ -38,6 +38,8 @@ type tracker struct {
 	inTree  bool            // needs are compared with the tree, and reported
 	out     *findings       // nil: for a caller, who has his own
 	folders map[string]bool // that are there, as far as it was looked
+	changed *Step           // the first that changes a file of the tree
+	of      string          // that file
 }
 
 // files reports reads before a create, creates over a file, and uses of what is
@@ -45,7 +47,13 @@ type tracker struct {
 func (l *Linter) files(n *node, out *findings) error {
 	t := &tracker{linter: l, node: n, out: out, inTree: true, folders: map[string]bool{}}
 	t.known, t.needed = map[string]fact{}, map[string]bool{}
-	return t.steps(n.plan.Steps, 0)
+	if err := t.steps(n.plan.Steps, 0); err != nil {
+		return err
+	}
+	if len(out.list) == 0 { // what a plan rests on is asked of one that could run
+		t.evidence()
+	}
+	return nil
 }
 
 // effectsOf is the same for a callee, without findings; once.
@@ -127,6 +135,7 @@ func (t *tracker) overwrite(s *Step) error {
 		if kind == Folder || kind == Other {
 			t.report(s, RuleExists, s.Args+" is not a file", "write to another path")
 		}
+		t.changes(s, s.Args, kind)
 	}
 	err := t.under(s, s.Args)
 	t.set(s.Args, true, s, "written")
@@ -304,9 +313,11 @@ func (t *tracker) require(s *Step, n need, via string) error {
 	switch {
 	case err != nil:
 		return err
+	case n.there && kind == File:
+		t.changes(s, n.path, kind)
 	case n.there && kind == Missing:
 		t.report(s, RuleMissing, fmt.Sprintf("%s%s does not exist", via, n.path), "create it in an earlier step, or mend the path")
-	case n.there && kind != File:
+	case n.there:
 		t.report(s, RuleMissing, fmt.Sprintf("%s%s is not a file", via, n.path), "name a file; list_files lists a folder")
 	case !n.there && kind != Missing:
 		t.report(s, RuleExists, fmt.Sprintf("%s%s exists", via, n.path), "use overwrite_file_with_block, or another path")

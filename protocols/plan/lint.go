@@ -26,6 +26,8 @@ const (
 	RuleDepth     = "plan/max-recursion-depth"
 	RuleModel     = "plan/model"
 	RuleMachine   = "plan/machine"
+	RuleEvidence  = "plan/evidence"
+	RuleGathering = "plan/gathering"
 )
 
 // Kind is what a path of a tree names.
@@ -173,6 +175,7 @@ func (l *Linter) lint(n *node) ([]diag.Diagnostic, error) {
 	if err := l.word(n, out); err != nil {
 		return nil, err
 	}
+	gathering(n.plan, out)
 	if err := l.files(n, out); err != nil {
 		return nil, err
 	}

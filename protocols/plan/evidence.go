@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/fsm"
+)
+
+// changes remembers the first step that changes a file which was there before the plan.
+func (t *tracker) changes(s *Step, path string, kind Kind) {
+	if kind != File || t.changed != nil {
+		return
+	}
+	switch s.Tool {
+	case OverwriteFile, ReplaceDiff, DeleteFile, RenameFile:
+		t.changed, t.of = s, path
+	}
+}
+
+// evidence reports a plan that changes what is there, and cites nothing for it: the file at
+// least, its symbols and its history could have been (002, PLAN-9). Callees and research are
+// not held to it, nor who makes new files only.
+func (t *tracker) evidence() {
+	if t.changed == nil || t.node.plan.Machine() == fsm.Sub || t.node.plan.Machine() == fsm.Research {
+		return
+	}
+	cited := false
+	eachStep(t.node.plan.Steps, func(s *Step) { cited = cited || len(s.Evidence()) > 0 })
+	if !cited {
+		t.report(t.changed, RuleEvidence, fmt.Sprintf("no step cites what it rests on, though %s is there to be cited, which this step changes", t.of),
+			fmt.Sprintf("write above the step `# Evidence: %s`, with the line, or a symbol, a commit, a lesson (git ward orient --search WORDS)", t.of))
+	}
+}
+
+// gathering reports research that gathers nothing before it is written up (PLAN-9).
+func gathering(p *Plan, out *findings) {
+	if p.Machine() != fsm.Research || len(p.Steps) == 0 {
+		return
+	}
+	gathers := false
+	eachStep(p.Steps, func(s *Step) {
+		gathers = gathers || s.Action() == ReadOp || s.Tool == CallPlan || s.Tool == Bash && s.Closes() == ""
+	})
+	if !gathers {
+		out.at(&p.Steps[0], RuleGathering, "the research gathers nothing: no step reads, searches or runs anything",
+			"put steps such as grep WORDS, read_file PATH or google_search WORDS between set_plan and plan_step_complete (git ward research plan TOPIC writes such a plan)")
+	}
+}
+
+// Relaxed has a plan that cites nothing as a warning: for one that has come already, or shall
+// run. The lint asks for it as an error, of who can still write it.
+func Relaxed(found []diag.Diagnostic) []diag.Diagnostic {
+	relaxed := slices.Clone(found)
+	for i := range relaxed {
+		if relaxed[i].Rule == RuleEvidence {
+			relaxed[i].Severity = diag.Warning
+		}
+	}
+	return relaxed
+}
