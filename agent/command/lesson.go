@@ -65,6 +65,9 @@ func extract(ctx context.Context, env *cli.Env) error {
 			return diag.Hint(err, "name a post-mortem of this working tree, such as postmortems/2026-11-21-D-1.md")
 		}
 		list, bad := lesson.Extract(path, data)
+		if len(bad) == 0 && lesson.IsTemplate(data) {
+			bad = []diag.Diagnostic{{Pos: diag.Pos{Path: path}, Rule: lesson.RuleEmpty, Severity: diag.Error, Message: "the post-mortem is as its template was, and has no lessons", Hint: lesson.EmptyHint}}
+		}
 		all, found = append(all, list...), append(found, bad...)
 	}
 	if len(found) > 0 {

@@ -68,7 +68,7 @@ func Table() []Check {
 		refCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, bareCheck, newLinkCheck(), runtimeCheck,
 		textCheck, newSecretCheck(), redactedCheck,
-		commsCheck, versionCheck, metaCheck, newPlanCheck(), newUDCCheck(), registryCheck, newLessonsCheck(),
+		commsCheck, versionCheck, metaCheck, newPlanCheck(), newUDCCheck(), registryCheck, newLessonsCheck(), postMortemCheck,
 		newProtocolCheck(sources), newReplayCheck(sources),
 		unitCheck, policyCheck, recordCheck, newEvidenceCheck(),
 	}
