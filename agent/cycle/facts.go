@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
 )
 
 // forbidden looks for 003's forbidden states (section 2.5), on entering a state or
@@ -33,6 +34,7 @@ func (r *run) facts(ctx context.Context, state loop.State, exit loop.Status) (lo
 	f := loop.Facts{State: state, Status: exit, Loop: r.deps.Declaration.LoopID, Limits: r.deps.Limits, Begun: int(last.Iteration) - r.past.ended}
 	f.Spent = int(last.Budget.Spent.Iterations) - max(0, f.Begun)
 	f.Prompts, f.Subagents = r.deps.Subagents.sinceLast()
+	f.PM = append(uow.Words(r.deps.Journal.Records), r.deps.Work.Directive.Raw)
 
 	plan := r.deps.Declaration // at DREAM_GOAL it is not written yet
 	if state != loop.DreamGoal {

@@ -50,7 +50,8 @@ func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate
 		return err
 	}
 	n := cert.Iteration
-	kept, compaction := loop.Compact(loop.AppendEntry(string(learnings), entry))
+	told := loop.TellPM(string(learnings), r.deps.Journal.ID.String(), r.said())
+	kept, compaction := loop.Compact(loop.AppendEntry(told, entry))
 	files[loop.LearningsPath] = []byte(kept)
 	files[r.path(n, loop.EntryFile)] = []byte(entry.Text())
 	if compaction != "" {

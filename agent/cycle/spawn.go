@@ -143,12 +143,13 @@ func (r *run) writeCapsule(ctx context.Context) (loop.Decision, error) {
 	if err != nil {
 		return loop.Decision{}, err
 	}
+	said := loop.TellPM(string(learnings), r.deps.Journal.ID.String(), r.said())
 	b, begun := &r.now.brief, 0
 	if r.inProgress() {
 		begun = 1
 	}
 	sources := loop.Sources{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Iteration: b.Iteration, Spent: r.spent() - begun,
-		Used: r.past.budget.Used(), Last: r.past.last, Learnings: string(learnings), Manifest: r.past.manifest, Newest: r.past.newest}
+		Used: r.past.budget.Used(), Last: r.past.last, Learnings: said, Manifest: r.past.manifest, Newest: r.past.newest}
 	capsule, compaction, found := loop.Build(sources)
 	if len(found) > 0 {
 		return broken("the capsule may not hold: " + strings.Join(found, "; ")), nil
@@ -156,10 +157,21 @@ func (r *run) writeCapsule(ctx context.Context) (loop.Decision, error) {
 	b.Capsule = append(capsule, '\n')
 	files := r.kept()
 	files[b.CapsulePath] = b.Capsule
+	if said != string(learnings) {
+		files[loop.LearningsPath] = []byte(said)
+	}
 	if compaction != "" {
 		files[r.top(loop.CompactionFile)] = []byte(compaction + "\n")
 	}
 	return loop.Decision{}, r.commit(ctx, fmt.Sprintf("loop: iteration %d begins", b.Iteration), files, r.iterationTrailer(b.Iteration))
+}
+
+// said is what the PM said on the unit, for LEARNINGS.md.
+func (r *run) said() (list []string) {
+	for _, words := range uow.Words(r.deps.Journal.Records) {
+		list = append(list, r.deps.Work.Redact(words))
+	}
+	return list
 }
 
 // kept is the manifest of the first layout, where one has to be kept for the chain to

@@ -139,6 +139,9 @@ func (c Capsule) Check() []string {
 	n := 0
 	for line := range strings.SplitSeq(c.Learnings, "\n") {
 		n++
+		if strings.HasPrefix(line, pmMark) {
+			continue
+		}
 		if word := bleeds(line); word != "" && !strings.Contains(line, "#") {
 			add("%s line %d: %q refers to a talk without an artifact", LearningsPath, n, word)
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"git-ward/internal/diag"
 )
 
 // MaxLearnings is the size of LEARNINGS.md beyond which it is compacted, and which it
@@ -22,7 +24,8 @@ const (
 )
 
 // Compact shortens LEARNINGS.md when it is over MaxLearnings. The newest three
-// iterations stay in full; older ones become one witness line for each loop; and a
+// iterations stay in full, and what the PM said; older ones become a witness line each, in
+// their own words, and where those have no room one line for each loop that counts them; a
 // [COMPACTION] line says so.
 //
 // What is of lane A is not compacted away: the same statement stands once, with its
@@ -39,22 +42,30 @@ func Compact(file string) (compacted, log string) {
 	first, last := m.distill()
 	m.forgetLoops()
 	text := m.text("[COMPACTION]")
-	rest := len(text) + maxLine // the log line's
+	rest, witnesses := len(text)+maxLine, 0 // the log line's
 	for _, l := range m.loops {
-		rest -= l.factSize()
+		rest -= l.factSize() + l.witnessSize()
+		witnesses += l.witnessSize()
 	}
-	m.sumUp(max(compactedTo-rest, min(minFacts, MaxLearnings-rest)))
+	// A line for the sum of older ones in each loop comes when some have no room.
+	rest += maxLine * len(m.loops)
+	words := min(witnesses, minWitnesses, max(0, MaxLearnings-rest-minFacts))
+	m.sumUp(max(compactedTo-rest-words, min(minFacts, MaxLearnings-rest-words)))
+	for _, l := range m.loops {
+		rest += l.factSize()
+	}
+	m.keepWitnesses(max(words, compactedTo-rest))
 	text = m.text("[COMPACTION]")
-	log = fmt.Sprintf("[COMPACTION] Distilled %s. Original: %d lines -> %d lines.", distilledWords(first, last),
+	log = fmt.Sprintf("[COMPACTION] Distilled %s. Original: %d lines -> %d lines.", distilledWords(first, last, strings.Count(text, "\n"+witnessMark)),
 		strings.Count(file, "\n"), strings.Count(text, "\n"))
 	return m.text(log), log
 }
 
-func distilledWords(first, last string) string {
+func distilledWords(first, last string, lines int) string {
 	if first == "" {
 		return "no iteration, but what is older than the newest loops"
 	}
-	return fmt.Sprintf("the iterations from %q to %q to a witness line for each loop", first, last)
+	return fmt.Sprintf("the iterations from %q to %q to %s", first, last, diag.Count(lines, "witness line"))
 }
 
 // distill takes all iterations but the newest into their loops' sums. It returns the

@@ -30,6 +30,7 @@ type Facts struct {
 	Status      Status       // the exit that is about to be taken, "" while the loop runs
 	Declared    bool         // plan.json declares the loop's halting certificates
 	Prompts     []string     // what each subagent begun of late was told beyond the PM's own files
+	PM          []string     // what the PM said on the unit, which prompts repeat
 	Capsule     []byte       // the iteration's, as committed; nil for none
 	Learnings   string       // LEARNINGS.md
 	Loop        string       // the unit, "D-1.1"
@@ -90,8 +91,21 @@ func (f Facts) bled() bool {
 	}
 	return slices.ContainsFunc(f.Prompts, func(prompt string) bool {
 		before, after, carried := strings.Cut(prompt, strings.TrimSpace(string(f.Capsule)))
-		return !carried || bleeds(before) != "" || bleeds(after) != ""
+		return !carried || bleeds(f.withoutPM(before)) != "" || bleeds(f.withoutPM(after)) != ""
 	})
+}
+
+// withoutPM is a text without the lines that the PM has said: his words are never touched,
+// and lead back to no talk of the worker's.
+func (f Facts) withoutPM(text string) string {
+	for _, words := range f.PM {
+		for line := range strings.SplitSeq(words, "\n") {
+			if line = strings.TrimSpace(line); bleeds(line) != "" {
+				text = strings.ReplaceAll(text, line, "")
+			}
+		}
+	}
+	return text
 }
 
 func (f Facts) forgot() bool {

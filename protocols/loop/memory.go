@@ -12,6 +12,8 @@ import (
 // memory is LEARNINGS.md, read for its compaction.
 type memory struct {
 	foreign    []string // what stands before any loop, and what the loop did not write
+	log        string   // the [COMPACTION] line that stands there, "" for none
+	pm         []string // what the PM said, oldest first
 	earlier    forgotten
 	loops      []*remembered // in their order
 	iterations []*told       // of all loops, in their order
@@ -22,7 +24,10 @@ type remembered struct {
 	id     string   // the unit
 	header []string // the lines below its heading; nil where it has none
 	sum    sum
-	facts  []fact // of lane A, of iterations that are summed up; oldest first, each once
+	// Of iterations that are summed up, oldest first: each in a line of its own words, as
+	// far as there is room.
+	witnesses []witness
+	facts     []fact // of lane A, of iterations that are summed up; oldest first, each once
 }
 
 // told is one iteration's block.
@@ -67,7 +72,8 @@ func remember(file string) *memory {
 	take := func(line string) { m.foreign = append(m.foreign, line) }
 	for line := range strings.SplitSeq(strings.TrimRight(file, "\n"), "\n") {
 		if strings.HasPrefix(line, "[COMPACTION]") {
-			continue // said anew
+			m.log = line // a compaction says it anew
+			continue
 		}
 		if strings.HasPrefix(line, "## ") {
 			take = m.section(line)
@@ -100,6 +106,13 @@ func (m *memory) section(heading string) (take func(line string)) {
 	if heading == earlierLoops {
 		return m.earlier.read
 	}
+	if heading == pmHeading {
+		return func(line string) {
+			if strings.HasPrefix(line, pmMark) {
+				m.pm = append(m.pm, line)
+			}
+		}
+	}
 	var it told
 	if n, _ := fmt.Sscanf(heading, entryMark+"%d of %s", &it.n, &it.loop); n == 2 && isUnit(it.loop) && it.n >= 0 {
 		it.lines = []string{heading}
@@ -121,6 +134,9 @@ func (m *memory) text(log string) string {
 	}
 	part(bounded(m.foreign, maxForeign)...)
 	part(log)
+	if pm := newest(m.pm, maxPM); len(pm) > 0 {
+		part(append([]string{pmHeading}, pm...)...)
+	}
 	part(m.earlier.lines()...)
 	for _, l := range m.loops {
 		if l.header != nil {

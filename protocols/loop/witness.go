@@ -67,9 +67,26 @@ func (s *sum) reach(first, last int) {
 	s.first, s.last = min(s.first, first), max(s.last, last)
 }
 
-// distill takes an iteration's block into the loop's sum and facts.
+// distill takes an iteration's block into the loop's facts, and sums up the rest of it.
 func (l *remembered) distill(it *told) {
-	l.sum.reach(it.n, it.n)
+	if it.distilled() { // it has no words any more
+		l.sum.reach(it.n, it.n)
+		l.sum.read(strings.TrimPrefix(it.lines[1], witnessMark))
+		for _, line := range it.lines[2:] {
+			if strings.HasPrefix(line, laneAMark) {
+				l.add(fact{line, it.n})
+			}
+		}
+		return
+	}
+	var s sum
+	quotes := map[string][]string{}
+	say := func(kind, text string, count *int) {
+		quotes[kind] = append(quotes[kind], text)
+		if count != nil {
+			*count++
+		}
+	}
 	section := byte(0)
 	for _, line := range it.lines[1:] {
 		if strings.HasPrefix(line, "### ") {
@@ -81,20 +98,21 @@ func (l *remembered) distill(it *told) {
 		switch {
 		case strings.HasPrefix(line, laneAMark):
 			l.add(fact{line, it.n})
-		case strings.HasPrefix(line, witnessMark):
-			l.sum.read(strings.TrimPrefix(line, witnessMark))
 		case strings.HasPrefix(line, "- [B] "):
-			l.sum.supported++
+			say("supported", line[len("- [B] "):], &s.supported)
 		case strings.HasPrefix(line, "- [C] "):
-			l.sum.guesses++
+			say("guess", line[len("- [C] "):], &s.guesses)
 		case section == '4':
-			take(line, "- value: ", &l.sum.value)
-			take(line, "- direction: ", &l.sum.direction)
-			take(line, "- certificate: ", &l.sum.verified)
+			take(line, "- value: ", &s.value)
+			take(line, "- direction: ", &s.direction)
+			take(line, "- certificate: ", &s.verified)
 		case section == '1' && strings.HasPrefix(line, "- ") && line != "- none":
-			l.sum.tried++
+			say("tried", line[len("- "):], &s.tried)
+		case section == '5' && strings.HasPrefix(line, "- ") && line != "- none":
+			say("open", line[len("- "):], nil)
 		}
 	}
+	l.witnesses = append(l.witnesses, witnessOf(it, s, quotes))
 }
 
 func take(line, prefix string, to *string) {
@@ -134,6 +152,9 @@ func (l *remembered) lines() []string {
 	if s := l.sum; s.any {
 		lines = append(lines, diag.Cut(witnessMark+fmt.Sprintf(rangeForm+countsForm+"%s, %s, certificate %s", s.first, s.last, s.tried, s.supported, s.guesses, s.value, s.direction, s.verified), maxLine))
 	}
+	for _, w := range l.witnesses {
+		lines = append(lines, w.line)
+	}
 	if o := l.sum.older; o.count > 0 {
 		directive, _, _ := strings.Cut(l.id, ".")
 		lines = append(lines, fmt.Sprintf(olderForm+"%s/iter_N/%s of this loop's record %s", o.count, o.first, o.last, Dir(directive), EntryFile, o.link))
@@ -149,6 +170,10 @@ func (l *remembered) lines() []string {
 
 // read takes back a line of such a block.
 func (l *remembered) read(line string) {
+	if w, ok := readWitness(line); ok {
+		l.witnesses = append(l.witnesses, w)
+		return
+	}
 	if text, ok := strings.CutPrefix(line, witnessMark); ok {
 		l.sum.read(text)
 		return
@@ -200,6 +225,7 @@ func (f *forgotten) take(l *remembered) {
 	if l.sum.any {
 		f.iterations += l.sum.last - l.sum.first + 1
 	}
+	f.iterations += len(l.witnesses)
 	f.statements += l.sum.older.count + len(l.facts)
 	f.last = l.id
 	for _, fact := range l.facts {

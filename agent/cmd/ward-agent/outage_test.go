@@ -52,11 +52,13 @@ func (h *host) bare(args ...string) string {
 // backpressure, what was done is kept, and the directive ends as if nothing had been.
 func TestStory21(t *testing.T) {
 	slow(t, startsAgents)
-	status := func(code int, kind string) modeltest.Fault { return modeltest.Fault{Status: code, Type: kind, Message: "no"} }
+	status := func(code int, kind string) modeltest.Fault {
+		return modeltest.Fault{Status: code, Type: kind, Message: "no"}
+	}
 	for name, o := range map[string]modeltest.Outage{
-		"503 before anything is done": {For: 4 * time.Second, Faults: []modeltest.Fault{status(503, "unavailable")}},
-		"503 before the last words":   {After: 2, For: 4 * time.Second, Faults: []modeltest.Fault{status(503, "unavailable"), status(500, "api_error"), status(529, "overloaded_error")}},
-		"answers that break":          {After: 1, For: 5 * time.Second, Faults: []modeltest.Fault{{Cut: 3}, {Error: "api_error"}, {Malformed: 2}, {}}},
+		"503 before anything is done":                 {For: 4 * time.Second, Faults: []modeltest.Fault{status(503, "unavailable")}},
+		"503 before the last words":                   {After: 2, For: 4 * time.Second, Faults: []modeltest.Fault{status(503, "unavailable"), status(500, "api_error"), status(529, "overloaded_error")}},
+		"answers that break":                          {After: 1, For: 5 * time.Second, Faults: []modeltest.Fault{{Cut: 3}, {Error: "api_error"}, {Malformed: 2}, {}}},
 		"a rate limit for longer than patience lasts": {For: 3 * time.Second, Faults: []modeltest.Fault{{Status: 429, Type: "rate_limit_error", Message: "slow down", RetryAfter: "3600"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
