@@ -13,7 +13,7 @@ func TestTemplatePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := plan.Research("the open questions of COMMS.md", "open-questions", true).String(); string(data) != want {
+	if want := plan.Research("the open questions of COMMS.md", "open-questions", false).String(); string(data) != want {
 		t.Errorf("it should be\n%s", want)
 	}
 }

@@ -4,19 +4,26 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"strings"
 
+	"git-ward/agent/lookup"
+	"git-ward/agent/orient"
+	"git-ward/agent/planrun"
 	"git-ward/agent/survey"
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/plan"
 )
 
 const (
-	knowledgeUsage = "knowledge build"
+	knowledgeUsage = "knowledge build|find"
 	buildUsage     = "knowledge build [--check]"
+	findUsage      = "knowledge find [--json] [--deep] [--in SOURCE,...] WORDS..."
 )
 
 // Knowledge is `git ward knowledge`.
-var Knowledge = cli.Verbs("knowledge", knowledgeUsage, map[string]cli.Func{"build": build})
+var Knowledge = cli.Verbs("knowledge", knowledgeUsage, map[string]cli.Func{"build": build, "find": find})
 
 // build is `git ward knowledge build`: it writes the symbols and the dependency
 // graph of the tracked files, as the working tree has them.
@@ -73,4 +80,50 @@ func describe(env *cli.Env, index *survey.Index, list []survey.Document) {
 		unread += n
 	}
 	fmt.Fprintf(env.Stdout, "  not read: %d files of other kinds, %d that could not be\n", unread, len(s.Coverage.Skipped))
+}
+
+// find is `git ward knowledge find`: where the repository says something about words.
+// Exit 1: nowhere.
+func find(ctx context.Context, env *cli.Env) error {
+	var asJSON bool
+	var f plan.Find
+	var in string
+	args, err := env.Flags("knowledge find", findUsage, func(fs *flag.FlagSet) {
+		fs.BoolVar(&asJSON, "json", false, "JSON on one line")
+		fs.BoolVar(&f.Deep, "deep", false, "search again in the words of what was found, and show what stands around it")
+		fs.StringVar(&in, "in", "", "only these `SOURCES`, with commas: symbols, dependencies, documents, files, history, lessons, post-mortems")
+	})
+	if err != nil {
+		return err
+	}
+	if f.Text = strings.Join(args, " "); strings.TrimSpace(f.Text) == "" {
+		return env.Usage(findUsage, "find takes words")
+	}
+	if in != "" {
+		f.In = strings.Split(in, ",")
+	}
+	if _, err := lookup.ParseSources(f.In); err != nil {
+		return env.Usage(findUsage, "%v", err)
+	}
+	tree, err := worktree.Find(env.Dir)
+	if err != nil {
+		return err
+	}
+	finder, err := orient.Finder(ctx, orient.Options{Tree: tree, Getenv: env.Getenv})
+	if err != nil {
+		return err
+	}
+	result, err := planrun.Find(ctx, finder, f)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = diag.WriteJSON(env.Stdout, result)
+	} else {
+		result.WriteText(func(format string, args ...any) { fmt.Fprintf(env.Stdout, format, args...) })
+	}
+	if err == nil && len(result.Hits) == 0 {
+		return cli.ErrFindings
+	}
+	return err
 }

@@ -57,7 +57,7 @@ func orientation(ctx context.Context, env *cli.Env, redact func(string) string) 
 		o.Unknowns = append(o.Unknowns, orient.Question{Text: text})
 	}
 	o.Research = func(ctx context.Context, topic string) (string, error) {
-		return research(ctx, env, tree, topic, search != "", redact)
+		return research(ctx, env, tree, topic, search, redact)
 	}
 	o.Search = web.Asker(search)
 	report, err := orient.Run(ctx, o)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -16,6 +17,7 @@ import (
 	"git-ward/agent/stop"
 	"git-ward/agent/task"
 	"git-ward/agent/tool"
+	"git-ward/agent/web"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -30,6 +32,7 @@ const planRunUsage = "plan run [--task-id ID] [--again] [--config FILE] PLAN"
 type planOptions struct {
 	task, config string
 	again        bool
+	search       string // [search] url, where it is not the settings' own
 }
 
 func (o *planOptions) fill(fs *flag.FlagSet) {
@@ -206,7 +209,7 @@ func (o *planOptions) runner(ctx context.Context, env *cli.Env, tree *worktree.T
 			path, err := tree.Paper(ctx, task.PostMortemPath(now, id))
 			return "closed " + id + ": " + path, errors.Join(err, task.WritePostMortem(tree, path, id, now, "Each step of the plan is a commit (git log, Ward-Step)."))
 		},
-		Search: set.Search.URL, Calls: own, Tools: outside,
+		Search: cmp.Or(o.search, set.Search.URL, env.Getenv(web.Variable)), Calls: own, Tools: outside,
 		Limits: vm.Limits{Instructions: set.VM.MaxInstructions, Cells: set.VM.MaxCells, Time: set.VM.MaxTime.Duration, Output: set.VM.MaxOutput},
 		Output: func(step, text string) {
 			fmt.Fprintf(env.Stdout, "== %s\n%s", diag.Clean(step), ended(text))

@@ -87,8 +87,8 @@ func researchPlan(ctx context.Context, env *cli.Env) error {
 }
 
 // research is level 4 of the orientation: a plan of the machine research, committed
-// and executed. search is whether the host has one. It returns where the report is.
-func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic string, search bool, redact func(string) string) (string, error) {
+// and executed. search is [search] url, "" for none. It returns where the report is.
+func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic, search string, redact func(string) string) (string, error) {
 	sub := *env
 	var said bytes.Buffer
 	sub.Stdout, sub.Stderr = &said, &said
@@ -102,7 +102,7 @@ func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic stri
 		return "", err
 	}
 	if _, err := tree.Read(path, plan.MaxBytes); errors.Is(err, fs.ErrNotExist) {
-		if sub.Args = []string{"--", topic}; !search {
+		if sub.Args = []string{"--", topic}; search == "" {
 			sub.Args = append([]string{"--offline"}, sub.Args...)
 		}
 		if err := researchPlan(ctx, &sub); err != nil {
@@ -115,7 +115,7 @@ func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic stri
 		}
 	}
 	sub.Dir = tree.Dir
-	if err := new(planOptions).run(ctx, &sub, path, redact, fsm.Research); err != nil {
+	if err := (&planOptions{search: search}).run(ctx, &sub, path, redact, fsm.Research); err != nil {
 		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
 	}
 	return report, nil

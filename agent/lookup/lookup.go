@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,17 @@ const (
 	Lessons      Source = "lessons"
 	PostMortems  Source = "post-mortems"
 )
+
+// Web and Output are the sources of hits that others bring: pages, and what commands say.
+const (
+	Web    Source = "web"
+	Output Source = "output"
+)
+
+// Sources are those that a Finder searches.
+func Sources() []Source {
+	return []Source{Symbols, Dependencies, Documents, Files, History, Lessons, PostMortems}
+}
 
 // Hit is a thing that was found.
 type Hit struct {
@@ -77,9 +89,19 @@ type Finder struct {
 	Papers []Paper // lessons and papers of earlier work
 }
 
+func newQuestion(text string, sources []Source) *question {
+	q := &question{text: text, words: knowledge.Words(text), in: sources}
+	for _, w := range q.words {
+		q.stems = append(q.stems, knowledge.Stem(w))
+	}
+	q.count = make([]int, len(q.stems))
+	return q
+}
+
 // question is one that is being looked for.
 type question struct {
 	text  string
+	in    []Source
 	words []string // as they are cited
 	stems []string
 	count []int // of places that have each stem
@@ -97,20 +119,29 @@ type candidate struct {
 // Find looks for all questions at once, which reads each file once. The error is the
 // context's: a source that cannot be read is named in the results.
 func (f *Finder) Find(ctx context.Context, questions ...string) ([]Result, error) {
+	return f.In(ctx, Sources(), questions...)
+}
+
+// In is Find in some of the sources.
+func (f *Finder) In(ctx context.Context, sources []Source, questions ...string) ([]Result, error) {
 	var list []*question
 	for _, text := range questions {
-		q := &question{text: text, words: knowledge.Words(text)}
-		for _, w := range q.words {
-			q.stems = append(q.stems, knowledge.Stem(w))
-		}
-		q.count = make([]int, len(q.stems))
-		list = append(list, q)
+		list = append(list, newQuestion(text, sources))
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
 	var cut []string
-	for _, source := range []func(context.Context, []*question) string{f.papers, f.symbols, f.files, f.history} {
-		if why := source(ctx, list); why != "" {
+	for _, part := range []struct {
+		search func(context.Context, []*question) string
+		of     []Source
+	}{
+		{f.papers, []Source{Lessons, PostMortems}}, {f.symbols, []Source{Symbols, Dependencies}},
+		{f.files, []Source{Documents, Files, PostMortems}}, {f.history, []Source{History}},
+	} {
+		if !slices.ContainsFunc(part.of, func(s Source) bool { return slices.Contains(sources, s) }) {
+			continue
+		}
+		if why := part.search(ctx, list); why != "" {
 			cut = append(cut, why)
 		}
 	}
@@ -129,6 +160,9 @@ func (f *Finder) Find(ctx context.Context, questions ...string) ([]Result, error
 func offer(list []*question, hit Hit, file, text string) {
 	small := strings.ToLower(text)
 	for _, q := range list {
+		if !slices.Contains(q.in, hit.Source) {
+			continue
+		}
 		q.seen++
 		if has := q.holds(small); has != 0 {
 			hit.Text = strings.Clone(diag.Cut(hit.Text, 4*maxExcerpt)) // and not all of the file
@@ -184,12 +218,29 @@ func (q *question) note(c candidate) {
 // result weighs what was found: a word weighs by how few places have it. A question of
 // several words wants two of them in one place, or a rare one.
 func (q *question) result(cut []string) Result {
-	r := Result{Question: q.text, Words: q.words, Searched: []Source{Symbols, Dependencies, Documents, Files, History, Lessons, PostMortems}, Hits: []Hit{}, Cut: cut}
-	weights, most := make([]float64, len(q.stems)), 0.0
+	r := Result{Question: q.text, Words: q.words, Searched: q.in, Hits: []Hit{}, Cut: cut}
+	q.weigh()
+	perFile, perSource := map[string]int{}, map[Source]int{}
+	for _, c := range q.found {
+		if len(r.Hits) == maxHits || len(r.Hits) > 0 && c.hit.Weight < r.Hits[0].Weight/4 {
+			break
+		}
+		if perFile[c.file] < maxPerFile && perSource[c.hit.Source] < maxOf {
+			perFile[c.file]++
+			perSource[c.hit.Source]++
+			c.hit.Text = excerpt(q.focus(c.hit.Text))
+			r.Hits = append(r.Hits, c.hit)
+		}
+	}
+	return r
+}
+
+// weigh orders what was found.
+func (q *question) weigh() {
+	weights := make([]float64, len(q.stems))
 	for i, n := range q.count {
 		if n > 0 {
 			weights[i] = math.Log(1 + float64(q.seen)/float64(n))
-			most = max(most, weights[i])
 		}
 	}
 	for i := range q.found {
@@ -199,22 +250,12 @@ func (q *question) result(cut []string) Result {
 				c.hit.Weight += weights[w]
 			}
 		}
-		c.hit.Weight *= of(c.hit.Source)
+		c.hit.Weight *= of(c.hit.Source) / (1 + math.Log2(1+float64(len(c.hit.Text))/200)/6) // a long text has many words
+		if strings.Contains(c.hit.Place, "test") {
+			c.hit.Weight *= 0.7 // what is tried there is said elsewhere
+		}
 	}
 	slices.SortStableFunc(q.found, func(a, b candidate) int { return cmp.Compare(b.hit.Weight, a.hit.Weight) })
-	perFile, perSource := map[string]int{}, map[Source]int{}
-	for _, c := range q.found {
-		if len(r.Hits) == maxHits || len(r.Hits) > 0 && c.hit.Weight < r.Hits[0].Weight/4 {
-			break
-		}
-		if perFile[c.file] < maxPerFile && perSource[c.hit.Source] < maxOf {
-			perFile[c.file]++
-			perSource[c.hit.Source]++
-			c.hit.Text = excerpt(c.hit.Text)
-			r.Hits = append(r.Hits, c.hit)
-		}
-	}
-	return r
 }
 
 // of is how much a source tells: what people wrote to be read, and what is declared, tells
@@ -229,6 +270,22 @@ func of(s Source) float64 {
 		return 0.8
 	}
 	return 1
+}
+
+// focus is a text from its line with the most of the words on, where it is too long to be
+// cited in full.
+func (q *question) focus(text string) string {
+	if len(text) <= maxExcerpt {
+		return text
+	}
+	best, from, at := -1, 0, 0
+	for line := range strings.Lines(text) {
+		if n := bits.OnesCount32(q.holds(strings.ToLower(line))); n > best {
+			best, from = n, at
+		}
+		at += len(line)
+	}
+	return text[from:]
 }
 
 // excerpt is a text as it is cited: one line, clean, bounded.

@@ -10,6 +10,7 @@ import (
 	"git-ward/agent/survey"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/record"
 )
 
 // papers are read paragraph by paragraph.
@@ -68,8 +69,8 @@ func (f *Finder) files(ctx context.Context, list []*question) string {
 		if ctx.Err() != nil || read > maxBytes {
 			return fmt.Sprintf("files: %d of %d were not looked at: there was no more time, or too much to read", len(paths)-i, len(paths))
 		}
-		if survey.Made(name) {
-			continue // of the rest
+		if survey.Made(name) || strings.HasPrefix(name, "plans/") {
+			continue // made of the rest; what is asked, and no answer
 		}
 		data, err := f.Tree.Read(name, maxFile)
 		if err != nil || strings.ContainsRune(string(data[:min(len(data), 8000)]), 0) {
@@ -112,6 +113,9 @@ func paragraphs(list []*question, name, text string) {
 			flush()
 			heading = trimmed
 			continue
+		case strings.HasPrefix(trimmed, "|") || strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(trimmed, "* "):
+			flush() // a row, an item
+			begin = line
 		case len(part) == 0:
 			begin = line
 		}
@@ -139,7 +143,7 @@ func (f *Finder) history(ctx context.Context, list []*question) string {
 	}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		lines := strings.SplitN(entry, "\n", 3)
-		if len(lines) == 3 {
+		if len(lines) == 3 && !strings.Contains(lines[2], "\n"+record.TrailerStep+": ") { // a step's says what was asked
 			offer(list, Hit{Source: History, Place: "commit " + diag.Short(lines[0]), Text: lines[1] + " " + lines[2]}, lines[0], lines[2])
 		}
 	}

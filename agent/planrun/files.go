@@ -150,7 +150,11 @@ func (u *run) change(p point, path string) (string, error) {
 	case plan.ReplaceDiff:
 		return u.replace(path, p.Block)
 	}
-	return fmt.Sprintf("wrote %s, %d bytes", path, len(p.Block)), u.deps.Tree.Write(path, []byte(p.Block))
+	text := p.Block
+	if p.research() {
+		text = u.research.report(text)
+	}
+	return fmt.Sprintf("wrote %s, %d bytes", path, len(text)), u.deps.Tree.Write(path, []byte(text))
 }
 
 func (u *run) rename(p point) (string, error) {

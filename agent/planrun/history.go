@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/fsm"
 	"git-ward/protocols/plan"
 	"git-ward/protocols/record"
 )
@@ -46,24 +47,24 @@ func (u *run) resume(ctx context.Context) ([]done, error) {
 	}
 	u.branch, _ = u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
 	u.base = u.head
-	var steps []done
-	if base, err := u.lastRun(ctx); err != nil {
+	base, err := u.lastRun(ctx)
+	if err != nil {
 		return nil, err
-	} else if base != "" {
-		same, err := u.sameText(ctx, base)
-		if err != nil {
+	}
+	same := false
+	if base != "" {
+		if same, err = u.sameText(ctx, base); err != nil {
 			return nil, err
 		}
-		if same {
-			u.base = base
-			if steps, err = u.steps(ctx); err != nil {
-				return nil, err
-			}
-		}
+	}
+	if same {
+		u.base = base
 	}
 	u.batch = u.repo.Batch(ctx)
-	u.lint, err = u.deps.lintOf(u.batch, trees{work: u.base}, "")
-	return steps, err
+	if u.lint, err = u.deps.lintOf(u.batch, trees{work: u.base}, ""); err != nil || !same {
+		return nil, err
+	}
+	return u.steps(ctx)
 }
 
 // lastRun is the base of the newest run of the plan, "" when there is none.
@@ -144,6 +145,7 @@ func (u *run) steps(ctx context.Context) ([]done, error) {
 
 // inOrder are the steps by their numbers, none of which may be missing.
 func (u *run) inOrder(byNumber map[int]done) ([]done, error) {
+	u.fillPhases(byNumber)
 	list := make([]done, len(byNumber))
 	for n, d := range byNumber {
 		if n < 1 || n > len(list) {
@@ -152,6 +154,25 @@ func (u *run) inOrder(byNumber map[int]done) ([]done, error) {
 		list[n-1] = d
 	}
 	return list, nil
+}
+
+// fillPhases gives the steps of research that share a commit with a later one that commit.
+func (u *run) fillPhases(byNumber map[int]done) {
+	if p, err := u.lint.Plan(u.path); err != nil || p == nil || p.Machine() != fsm.Research {
+		return
+	}
+	last := 0
+	for n := range byNumber {
+		last = max(last, n)
+	}
+	if last > maxExecuted {
+		return
+	}
+	for n := last - 1; n >= 1; n-- {
+		if _, ok := byNumber[n]; !ok {
+			byNumber[n] = byNumber[n+1]
+		}
+	}
 }
 
 // body is a commit message without its subject and trailers.
@@ -170,6 +191,8 @@ func (u *run) replay(ctx context.Context, steps []done) error {
 	}
 	u.cursor = &cursor{plans: u.callee}
 	u.cursor.start(u.path, p)
+	u.phased = p.Machine() == fsm.Research
+	var walked []point
 	for i, d := range steps {
 		u.cursor.files = func(glob string) ([]string, error) { return u.matching(ctx, d.trees, glob) }
 		at, ok := u.cursor.next()
@@ -183,6 +206,14 @@ func (u *run) replay(ctx context.Context, steps []done) error {
 		}
 		if err := u.cursor.enter(at); err != nil {
 			return err
+		}
+		walked = append(walked, at)
+	}
+	if n := len(walked); n > 0 && !u.ends(walked[n-1]) {
+		for _, p := range walked {
+			if err := u.again(ctx, p); err != nil {
+				return err
+			}
 		}
 	}
 	u.cursor.files = func(glob string) ([]string, error) { return u.matching(ctx, u.now(), glob) }

@@ -24,6 +24,12 @@ const (
 func (u *run) perform(ctx context.Context, p point) (message string, err error) {
 	args := u.place(p, plan.Fill(p.Args, p.files))
 	output := ""
+	if p.research() {
+		u.research.begins(p)
+		if u.research.gathers(p) {
+			return u.gather(ctx, p, args)
+		}
+	}
 	switch p.Tool {
 	case plan.SetPlan, plan.StepComplete, plan.DefineNames, plan.DefineDiagonal:
 		message = p.Text()
@@ -67,7 +73,7 @@ func (u *run) perform(ctx context.Context, p point) (message string, err error) 
 func (u *run) bash(ctx context.Context, p point) (message, output string, err error) {
 	if id := p.Closes(); id != "" {
 		if p.research() {
-			return "research is done", "", nil
+			return fmt.Sprintf("research is done: %s", diag.Count(u.research.findings, "finding")), "", u.research.closes()
 		}
 		message, err = u.deps.Close(ctx, id)
 		return message, "", err

@@ -65,6 +65,7 @@ type Runner struct {
 	Close   func(ctx context.Context, task string) (string, error)
 
 	Search string // [search] url, "" for none
+	Bare   string // the remote on this machine, whose records research reads; "" for none
 	Limits vm.Limits
 	Calls  []string            // [vm] calls, of the machine's own
 	Tools  map[string][]string // likewise, command lines by their names
@@ -106,7 +107,11 @@ type run struct {
 	lint     *plan.Linter
 	batch    *git.Batch // reads plans for the lint
 	cursor   *cursor
-	repeated bool // the step at hand may have run before
+	research research
+	phased   bool     // a phase is one commit: the plan is research itself, and does not call it
+	pending  []string // what the steps of a phase of research say that have no commit yet
+	last     point    // the last of them
+	repeated bool     // the step at hand may have run before
 }
 
 // Run executes the plan at a path of the tree, or goes on with it. The error is
@@ -232,6 +237,11 @@ func lock(ctx context.Context, path string) (release func(), err error) {
 func (u *run) execute(ctx context.Context, done int) (*Result, error) {
 	for executed := 0; ; executed++ {
 		p, ok := u.cursor.next()
+		if !ok || !u.research.gathers(p) || p.Phase() != "" {
+			if err := u.commitPhase(ctx); err != nil {
+				return nil, err
+			}
+		}
 		if !ok {
 			u.clearIntent()
 			return &Result{Steps: done + executed, Executed: executed, Before: executed == 0 && done > 0}, nil
@@ -270,7 +280,9 @@ func (u *run) step(ctx context.Context, p point) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // neither done nor failed
 	}
-	if err == nil {
+	if err == nil && u.phased && u.research.gathers(p) {
+		u.pending, u.last = append(u.pending, fmt.Sprintf("#%d %s: %s", p.n, p.Tool, message)), p
+	} else if err == nil {
 		err = u.commit(ctx, p, message)
 	}
 	if err != nil {

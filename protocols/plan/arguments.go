@@ -114,7 +114,7 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 			fault(RuleArgument, "not a pattern: "+cut(s.Args), "use *, ?, [a-z], and ** for folders at any depth")
 		}
 	case aWord:
-		if s.Tool == ViewTextWebsite && !strings.HasPrefix(s.Args, "https://") && !strings.HasPrefix(s.Args, "http://") && !strings.HasPrefix(s.Args, "{file") {
+		if s.Tool == ViewTextWebsite && !strings.HasPrefix(s.Args, "https://") && !strings.HasPrefix(s.Args, "http://") && !strings.HasPrefix(s.Args, "{file") && !strings.HasPrefix(s.Args, FieldFound) {
 			fault(RuleArgument, fmt.Sprintf("%q is not a URL", cut(s.Args)), "begin with https://")
 		}
 	case aCallee:
