@@ -113,8 +113,9 @@ func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact
 }
 
 // warn says so where the plan's task was not begun: what the plan rests on was not looked at.
+// Research looks for itself.
 func (o *planOptions) warn(ctx context.Context, env *cli.Env, r *planrun.Runner) error {
-	if r.Task == "" {
+	if r.Task == "" || strings.HasPrefix(r.Task, "research-") {
 		return nil
 	}
 	ok, err := begun(ctx, r.Tree, r.Log, r.Task, activity.TaskStart)
