@@ -76,7 +76,7 @@ func (x index) leaveOut(ctx context.Context, from string, paths []string) error 
 		if err != nil || out == "" {
 			continue // there is nothing of that name
 		}
-		if _, err := x.tree.GitInput(ctx, []string{"GIT_INDEX_FILE=" + x.path}, []byte(out+"\x00"), "update-index", "-z", "--index-info"); err != nil {
+		if _, err := x.tree.GitInput(ctx, []string{"GIT_INDEX_FILE=" + x.path}, []byte(strings.TrimRight(out, "\x00")+"\x00"), "update-index", "-z", "--index-info"); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,10 @@ type chatRequest struct {
 		Role      string          `json:"role"`
 		Content   json.RawMessage `json:"content"`
 		ToolCalls []struct {
-			ID string `json:"id"`
+			ID       string `json:"id"`
+			Function struct {
+				Name string `json:"name"`
+			} `json:"function"`
 		} `json:"tool_calls"`
 		ToolCallID string `json:"tool_call_id"`
 	} `json:"messages"`
@@ -56,12 +59,12 @@ func readChat(body []byte, r *Request) error {
 		case "system", "developer":
 			r.System += texts(m.Content)
 		case "user":
-			r.User += texts(m.Content) + "\n"
+			r.User, r.Told = r.User+texts(m.Content)+"\n", r.Told+texts(m.Content)+"\n"
 		case "assistant":
 			r.Turns++
 			r.Results, r.User = nil, ""
 			for _, call := range m.ToolCalls {
-				open[call.ID] = true
+				open[call.ID], r.Made = true, append(r.Made, call.Function.Name)
 			}
 		case "tool":
 			if !open[m.ToolCallID] {

@@ -106,13 +106,13 @@ func (r *Request) message(m message, open map[string]bool) error {
 		case b.Type == "text" && b.Text == "":
 			return errors.New("text content blocks must be non-empty")
 		case b.Type == "text" && m.Role != "assistant":
-			r.User += b.Text + "\n"
+			r.User, r.Told = r.User+b.Text+"\n", r.Told+b.Text+"\n"
 		case b.Type == "tool_use":
 			var input object
 			if json.Unmarshal(b.Input, &input) != nil || input == nil {
 				return errors.New("tool_use.input: not an object")
 			}
-			open[b.ID] = true
+			open[b.ID], r.Made = true, append(r.Made, b.Name)
 		case b.Type == "tool_result":
 			if !open[b.ToolUseID] {
 				return fmt.Errorf("unexpected tool_use_id %q", b.ToolUseID)

@@ -72,6 +72,8 @@ type Request struct {
 	Turns   int      // of the model so far
 	Results []Result // of tools, since the model's last turn
 	User    string   // the user's words since then
+	Told    string   // all the user's words so far
+	Made    []string // the names of all calls so far, in order
 	Tokens  int64    // of the input, by size
 }
 

@@ -34,6 +34,7 @@ type item struct {
 	Type      string          `json:"type"`
 	Role      string          `json:"role"`
 	Content   json.RawMessage `json:"content"`
+	Name      string          `json:"name"`
 	CallID    string          `json:"call_id"`
 	Output    json.RawMessage `json:"output"`
 	Encrypted string          `json:"encrypted_content"`
@@ -74,7 +75,7 @@ func readResponses(body []byte, r *Request) error {
 		case it.Type == "reasoning" && it.Encrypted != signature:
 			return fmt.Errorf("input[%d]: the encrypted content could not be verified", i)
 		case it.Type == "function_call" || it.Type == "custom_tool_call":
-			called[it.CallID] = true
+			called[it.CallID], r.Made = true, append(r.Made, it.Name)
 		case it.Type == "function_call_output" || it.Type == "custom_tool_call_output":
 			if !called[it.CallID] {
 				return fmt.Errorf("no tool call found for function call output with call_id %s", it.CallID)
@@ -82,7 +83,7 @@ func readResponses(body []byte, r *Request) error {
 			answered[it.CallID] = true
 			r.Results = append(r.Results, Result{it.CallID, texts(it.Output)})
 		case it.Role == "user":
-			r.User += texts(it.Content) + "\n"
+			r.User, r.Told = r.User+texts(it.Content)+"\n", r.Told+texts(it.Content)+"\n"
 		case it.Role == "system" || it.Role == "developer":
 			r.System += texts(it.Content)
 		}
