@@ -46,8 +46,18 @@ func (j *Journal) Claimed() *uow.Record {
 	return nil
 }
 
+// Altered is a directive's journal that does not hold: somebody changed it past the hooks.
+type Altered struct {
+	Directive string
+	Err       error
+}
+
+func (e *Altered) Error() string { return e.Err.Error() }
+
+func (e *Altered) Unwrap() error { return e.Err }
+
 // Journals fetches and reads the journals of a directive's units, oldest first.
-// One that does not hold is an error: nobody builds on it.
+// One that does not hold is *Altered: nobody builds on it.
 func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, error) {
 	pattern := uow.RefPrefix + directive + ".*"
 	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "origin", "+"+pattern+":"+pattern); err != nil {
@@ -69,11 +79,40 @@ func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, err
 			return nil, err
 		}
 		if err := j.Err(); err != nil {
-			return nil, err
+			return nil, &Altered{directive, err}
 		}
 		list = append(list, &Journal{ID: u.ID, Records: j.Records, tip: u.Tip, in: s.main, store: s})
 	}
 	return list, nil
+}
+
+// Accuse tells the host of a directive's journals that do not hold, by a push that follows
+// what was put there past the hooks: the host refuses it, and moves the unit to
+// FAILED_SECURITY_BREACH (UOW-1). That it is refused is no error.
+func (s *Store) Accuse(ctx context.Context, directive string) error {
+	repo := git.Open(s.main.gitDir())
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	units, _, err := state.Units(reader)
+	if err != nil {
+		return err
+	}
+	for _, u := range units {
+		if u.ID.Directive != directive {
+			continue
+		}
+		if j, err := state.ReadJournal(reader, u); err == nil && len(j.Findings) == 0 {
+			continue
+		}
+		commit, err := repo.CommitFileAs(agentIdent, u.Tip, uow.File, []byte("{}"), time.Now(), "uow: "+u.ID.String()+" does not hold")
+		if err != nil {
+			return err
+		}
+		if err := s.main.pushAll(ctx, []move{{u.ID.Ref(), u.Tip, commit}}); err != nil && !stop.Is(err, stop.Refused) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Orphans are the newest units of directives that are not listed, where they are not put

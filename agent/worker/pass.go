@@ -71,6 +71,11 @@ func (p *pass) note(ctx context.Context, d comms.Directive, err error) error {
 		return err
 	}
 	p.failed[d.Hash()] = err
+	if altered := (*store.Altered)(nil); errors.As(err, &altered) {
+		if told := p.deps.store.Accuse(ctx, altered.Directive); told != nil {
+			p.deps.log.Warn().Err(told).Msg("the host is not told of the altered journal")
+		}
+	}
 	p.deps.log.Error().Str("directive", d.Name()).Err(err).Msg("it is not gone on with in this pass")
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	first = diag.Clean(p.deps.clean(first))

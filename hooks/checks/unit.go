@@ -37,7 +37,9 @@ var unitCheck = Check{
 		err = j.judge()
 		var broken *state.BrokenRecord
 		if errors.As(err, &broken) { // it is about this journal, and holds up no other push
-			j.report(broken.Commit, "uow/stored", "git ward fsck names it; the PM writes the directive anew, under a new id", "%v", broken)
+			result := pass.result
+			result.Breaches = append(result.Breaches, Breach{t.Ref, broken.Reason(), fmt.Sprintf("%v: it was altered on the host", broken)})
+			j.report(broken.Commit, "uow/stored", "the unit is now FAILED_SECURITY_BREACH where it can be; git ward fsck names what is broken; then git ward uow confirm "+id.String(), "%v", broken)
 			return nil
 		}
 		return err
@@ -94,7 +96,7 @@ func journalSteps(pass *Pass, t *walk.Tip) (err error) {
 func (j *journal) judge() (err error) {
 	var prev *uow.Record
 	if j.tip.Old != git.Zero {
-		if prev, err = state.Record(j.stored, j.tip.Old); err != nil {
+		if prev, err = j.newest(j.tip.Old); err != nil {
 			return err
 		}
 	}
@@ -106,6 +108,31 @@ func (j *journal) judge() (err error) {
 		prev = next
 	}
 	return nil
+}
+
+// newest is the stored record of a journal's tip, which has to follow the one before it:
+// a tip that somebody put there past the hooks is broken, too.
+func (j *journal) newest(tip string) (*uow.Record, error) {
+	record, err := state.Record(j.stored, tip)
+	if err != nil {
+		return nil, err
+	}
+	parent, err := j.stored.Parent(tip)
+	if err != nil {
+		return nil, err
+	}
+	want := ""
+	if parent != "" {
+		before, err := state.Record(j.stored, parent)
+		if err != nil {
+			return nil, err
+		}
+		want = before.Hash
+	}
+	if record.PrevHash != want || record.ID != j.id.String() {
+		return nil, &state.BrokenRecord{Commit: tip, Err: state.ErrFollows}
+	}
+	return record, nil
 }
 
 // step judges one record; nil when it has findings.

@@ -4,18 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
 	"git-ward/hooks/push"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
-// breach moves the units whose journals a push tried to change to
+// breach moves the units whose journals a push tried to change, or met changed, to
 // FAILED_SECURITY_BREACH (UOW-1): one record of the host on top of what is
-// stored, in one transaction with its own record in the audit.
+// stored and holds, in one transaction with its own record in the audit.
 func (s *session) breach(ctx context.Context, pushID string, list []checks.Breach) error {
 	if len(list) == 0 {
 		return nil
@@ -26,7 +28,7 @@ func (s *session) breach(ctx context.Context, pushID string, list []checks.Breac
 	for i, b := range list {
 		r := s.newRecord("host", pusher{id: fmt.Sprintf("%s-breach%d", pushID, i+1)})
 		r.Verdict, r.Rules = audit.Accepted, []string{"uow/hash"}
-		move := &breachMove{repo: s.repo, batch: batch, breach: b, push: pushID, time: s.start}
+		move := &breachMove{ctx: ctx, repo: s.repo, batch: batch, breach: b, push: pushID, time: s.start}
 		err := appendRecord(ctx, s.repo, batch, audit.Entry{Record: r, Move: move})
 		all = errors.Join(all, err)
 	}
@@ -44,6 +46,7 @@ func appendRecord(ctx context.Context, repo *git.Repo, batch *git.Batch, e audit
 
 // breachMove is the move of a unit's journal to a breach, which goes with a record.
 type breachMove struct {
+	ctx    context.Context
 	repo   *git.Repo
 	batch  *git.Batch
 	breach checks.Breach
@@ -62,26 +65,65 @@ func (m *breachMove) Move(r *audit.Record) ([]git.RefUpdate, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, data, err := m.batch.Read(tip.ID+":"+uow.File, uow.MaxRecord)
-	if err != nil {
+	base, prev, err := m.sound(id, tip.ID)
+	if err != nil || prev == nil {
 		return nil, err
 	}
-	prev, err := uow.ParseRecord(data)
-	if err != nil || prev.State == uow.Breached {
-		return nil, err
+	u := git.RefUpdate{Ref: m.breach.Ref, Old: tip.ID, New: base}
+	if prev.State == uow.Breached && base == tip.ID {
+		return nil, nil
 	}
-	next, found := uow.Advance(id, prev, uow.Input{Event: uow.Breach, Actor: uow.Host, Reason: m.breach.Reason, Time: time.Now(),
-		Note: "push " + m.push + ": " + m.breach.Note}, uow.World{})
-	if len(found) > 0 {
-		return nil, fmt.Errorf("%s: %s", m.breach.Ref, found[0].Message)
-	}
-	if data, err = next.Marshal(); err != nil {
-		return nil, err
-	}
-	u := git.RefUpdate{Ref: m.breach.Ref, Old: tip.ID}
-	if u.New, err = m.repo.CommitFile(tip.ID, uow.File, data, m.time, uow.Subject(next)); err != nil {
-		return nil, err
+	if prev.State != uow.Breached {
+		if u.New, err = m.append(id, base, prev); err != nil {
+			return nil, err
+		}
 	}
 	r.Refs = []audit.Ref{{Update: push.Update(u), Applied: true}}
 	return []git.RefUpdate{u}, nil
+}
+
+// append writes the breach's commit onto the last one that is sound.
+func (m *breachMove) append(id uow.ID, base string, prev *uow.Record) (string, error) {
+	next, found := uow.Advance(id, prev, uow.Input{Event: uow.Breach, Actor: uow.Host, Reason: m.breach.Reason, Time: time.Now(),
+		Note: "push " + m.push + ": " + m.breach.Note}, uow.World{})
+	if len(found) > 0 {
+		return "", fmt.Errorf("%s: %s", m.breach.Ref, found[0].Message)
+	}
+	data, err := next.Marshal()
+	if err != nil {
+		return "", err
+	}
+	return m.repo.CommitFile(base, uow.File, data, m.time, uow.Subject(next))
+}
+
+// maxTips bounds the places of a journal in its reflog that are looked at.
+const maxTips = 100
+
+// sound is where a journal holds: at its tip, or where that was altered on the host at the
+// newest place of its reflog that holds, or else before the first record that does not.
+// What was altered stays in the reflog. prev is nil where nothing of it holds.
+func (m *breachMove) sound(id uow.ID, tip string) (base string, prev *uow.Record, err error) {
+	reader := m.repo.Reader(m.ctx)
+	defer reader.Close()
+	altered, err := state.ReadJournal(reader, state.Unit{ID: id, Tip: tip})
+	if err == nil && len(altered.Findings) == 0 {
+		return tip, altered.Last(), nil
+	}
+	var tips []string
+	if _, err := audit.Reflog(m.repo, m.breach.Ref, 0, func(move audit.Move) { tips = append(tips, move.New) }); err != nil {
+		return "", nil, err
+	}
+	slices.Reverse(tips)
+	for _, t := range tips[:min(len(tips), maxTips)] {
+		if t == tip || t == git.Zero {
+			continue
+		}
+		if j, err := state.ReadJournal(reader, state.Unit{ID: id, Tip: t}); err == nil && len(j.Findings) == 0 {
+			return t, j.Last(), nil
+		}
+	}
+	if altered != nil && len(altered.Records) > 0 {
+		return altered.Commits[len(altered.Records)-1], altered.Last(), nil
+	}
+	return "", nil, nil
 }

@@ -140,9 +140,12 @@ func (u *units) fetch() error {
 		"refs/notes/certificates*:refs/notes/certificates*"}, u.also)
 	out, err := u.git(args...)
 	if err != nil {
-		u.rewritten = u.moved()
+		if u.rewritten = u.moved(); len(u.rewritten) > 0 {
+			u.mended()
+			err = nil
+		}
 	}
-	if err != nil && len(u.rewritten) == 0 {
+	if err != nil {
 		return diag.Hint(u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out))), "a journal or record that does not fast-forward was rewritten: git ward fsck on the host says whether by git ward redact, after which a clone is made anew")
 	}
 	if u.reader != nil { // a new child surely sees the new refs and objects
@@ -173,6 +176,25 @@ func (u *units) moved() map[uow.ID]string {
 		list[id] = tip
 	}
 	return list
+}
+
+// mended takes the host's journal where the clone's own copy is one that does not hold: it
+// was fetched when somebody had altered it, and the host has put it right since.
+func (u *units) mended() {
+	reader := u.repo.Reader(u.ctx)
+	defer reader.Close()
+	for id := range u.rewritten {
+		tip, err := reader.Tip(id.Ref())
+		if err != nil {
+			continue
+		}
+		if j, err := state.ReadJournal(reader, state.Unit{ID: id, Tip: tip}); err == nil && len(j.Findings) == 0 {
+			continue // what the clone has is sound, and nobody takes it away
+		}
+		if _, err := u.git("fetch", "--quiet", u.remote, "+"+id.Ref()+":"+id.Ref()); err == nil {
+			delete(u.rewritten, id)
+		}
+	}
 }
 
 // push moves a unit's ref from parent ("" where there is none yet) to commit, and

@@ -50,6 +50,17 @@ func (e *BrokenRecord) Error() string {
 
 func (e *BrokenRecord) Unwrap() error { return e.Err }
 
+// Reason is the reason code of the breach that a broken record in a journal is.
+func (e *BrokenRecord) Reason() uow.Reason {
+	if errors.Is(e.Err, ErrFollows) {
+		return uow.PrevMismatch
+	}
+	return uow.HashMismatch
+}
+
+// ErrFollows says that a record does not follow the one before it.
+var ErrFollows = errors.New("it does not follow the record before it")
+
 // Record reads the record of one commit of a journal. A broken one is a
 // *BrokenRecord.
 func Record(r Reader, commit string) (*uow.Record, error) {

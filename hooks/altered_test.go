@@ -1,0 +1,65 @@
+package hooks_test
+
+import (
+	"strings"
+	"testing"
+
+	"git-ward/protocols/uow"
+)
+
+// alter puts a commit with this uow.json onto a journal, or in its place, as somebody with
+// the host's rights could.
+func (b *unitBench) alter(id, parent, content string) {
+	b.T.Helper()
+	sh := func(stdin string, args ...string) string {
+		out, err := b.Try(b.Bare, nil, stdin, "git", args...)
+		if err != nil {
+			b.T.Fatal(err, out)
+		}
+		return strings.TrimSpace(out)
+	}
+	tree := sh("100644 blob "+sh(content, "hash-object", "-w", "--stdin")+"\tuow.json\n", "mktree")
+	args := []string{"commit-tree", "-m", "x", tree}
+	if parent != "" {
+		args = append(args, "-p", parent)
+	}
+	sh("", "update-ref", uow.RefPrefix+id, sh("", args...))
+}
+
+// TestAlteredJournal: a tip that was altered on the host is a breach (UOW-1). Who pushes
+// onto it brings it to light, `git ward uow list` names it and still lists the others, and
+// the PM has the last word.
+func TestAlteredJournal(t *testing.T) {
+	t.Parallel()
+	for name, alter := range map[string]func(b *unitBench, sound string){
+		"no record":         func(b *unitBench, sound string) { b.alter("D-1.1", sound, "{") },
+		"a rewritten ref":   func(b *unitBench, sound string) { b.alter("D-1.1", "", "nothing of it") },
+		"a wrong hash":      func(b *unitBench, sound string) { b.alter("D-1.1", sound, strings.Replace(b.Run(b.Bare, "git", "show", sound+":uow.json"), `"retries":0`, `"retries":1`, 1)) },
+		"one of the middle": func(b *unitBench, sound string) { b.alter("D-1.1", sound, b.Run(b.Bare, "git", "show", sound+"~1:uow.json")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newUnits(t)
+			b.step("D-1.1", byAgent(uow.Open))
+			b.step("D-1.1", byAgent(uow.Activate))
+			b.step("D-1.1", byAgent(uow.Iterate))
+			b.uow("D-1.1", "list") // the PM's clone has the sound one
+			sound := b.tips[uow.RefPrefix+"D-1.1"]
+			alter(b, sound)
+			altered := strings.TrimSpace(b.Run(b.Bare, "git", "rev-parse", uow.RefPrefix+"D-1.1"))
+			b.uow("! BROKEN", "list")
+
+			next := strings.TrimSpace(b.Run(b.Bare, "git", "commit-tree", "-p", altered, "-m", "x", altered+"^{tree}"))
+			b.Git("fetch", "-q", b.Bare, "+"+uow.RefPrefix+"D-1.1:refs/x")
+			b.Run(b.Bare, "git", "update-ref", "refs/heads/agent/x", next)
+			b.Git("fetch", "-q", "origin", "refs/heads/agent/x:refs/y")
+			b.Run(b.Bare, "git", "update-ref", "-d", "refs/heads/agent/x")
+			if out, err := b.AgentPush("refs/y:" + uow.RefPrefix + "D-1.1"); err == nil || !strings.Contains(out, "uow/stored") || !strings.Contains(out, "git ward uow confirm D-1.1") {
+				t.Fatal(err, out)
+			}
+			b.uow("FAILED_SECURITY_BREACH", "list")
+			b.uow("REFINEMENT_ANALYSIS", "confirm", "D-1.1")
+			b.uow("! D-1.1 is REFINEMENT_ANALYSIS: confirm does not lead anywhere", "confirm", "D-1.1")
+		})
+	}
+}
