@@ -28,9 +28,12 @@ type Rule struct {
 // The members of a protocol and of a rule, in the order in which they are
 // explained to people.
 var (
-	protocolMembers = []string{"protocol_id", "description", "rules", "associated_tools", "associated_artifacts"}
-	ruleMembers     = []string{"rule_id", "description", "enforcement"}
+	protocolMembers = []string{"protocol_id", "description", "rules", "associated_tools", "associated_artifacts", titleMember}
+	ruleMembers     = []string{"rule_id", "description", "enforcement", "associated_tools"}
 )
+
+// titleMember is a title for people, which the sources' protocols may have.
+const titleMember = "protocol_name"
 
 // Parse reads a protocol. It finds all that is wrong with it, each with line and
 // column; with an error among the findings the protocol is not to be used.
@@ -66,11 +69,15 @@ func (p *parser) protocol(root *node) (out Protocol) {
 	}
 	p.known(root, protocolMembers)
 	out.ID = p.id(root, "protocol_id")
+	if root.member(titleMember) != nil {
+		p.words(root, titleMember)
+	}
 	out.Description = p.words(root, "description")
 	if rules := p.required(root, "rules"); rules != nil && p.isKind(rules, '[', "rules") {
 		for i := range rules.parts {
 			if rule := &rules.parts[i]; p.isKind(rule, '{', "a rule") {
 				p.known(rule, ruleMembers)
+				p.list(rule, "associated_tools")
 				out.Rules = append(out.Rules, Rule{p.id(rule, "rule_id"), p.words(rule, "description"), p.words(rule, "enforcement")})
 			}
 		}
@@ -98,7 +105,11 @@ func (p *parser) known(n *node, members []string) {
 func (p *parser) required(n *node, name string) *node {
 	m := n.member(name)
 	if m == nil {
-		p.add(n.start, "protocol/member", fmt.Sprintf("the member %q is missing", name), fmt.Sprintf("add %q", name))
+		hint := fmt.Sprintf("add %q", name)
+		if name == "protocol_id" && n.member(titleMember) != nil {
+			hint += fmt.Sprintf("; %q is a title for people, and no id", titleMember)
+		}
+		p.add(n.start, "protocol/member", fmt.Sprintf("the member %q is missing", name), hint)
 	}
 	return m
 }

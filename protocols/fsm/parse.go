@@ -31,11 +31,9 @@ type document struct {
 	Name        jsondoc.Text   `json:"name"`
 	Start       jsondoc.Text   `json:"start"`
 	Accept      []jsondoc.Text `json:"accept"`
-	Transitions []struct {
-		From jsondoc.Text `json:"from"`
-		On   jsondoc.Text `json:"on"`
-		To   jsondoc.Text `json:"to"`
-	} `json:"transitions"`
+	Transitions transitions    `json:"transitions"`
+
+	source
 }
 
 // Parse reads a machine. The path is for the findings, all of which come back;
@@ -51,6 +49,7 @@ func Parse(data []byte, path string) (*Machine, []diag.Diagnostic) {
 		d.Path = path
 		return nil, append(p.found, d)
 	}
+	p.translate(&doc)
 	m := p.machine(&doc)
 	if diag.HasErrors(p.found) {
 		return nil, p.found

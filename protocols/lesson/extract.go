@@ -160,11 +160,11 @@ func (x *extractor) text(line string) {
 		if key, value, ok := strings.Cut(trimmed, ":**"); ok && strings.HasPrefix(key, "**") {
 			x.meta[strings.ToLower(key[2:])] = strings.Trim(value, " `")
 		}
-	case strings.HasPrefix(trimmed, "**Lesson:**"):
+	case labelled(trimmed, "lesson") != nil:
 		x.items = append(x.items, &item{line: x.line})
 		x.part = &x.last().lesson
-		x.more(strings.TrimPrefix(trimmed, "**Lesson:**"))
-	case strings.HasPrefix(trimmed, "**Action:**"):
+		x.more(*labelled(trimmed, "lesson"))
+	case labelled(trimmed, "action") != nil:
 		last := x.last()
 		if last == nil || last.has {
 			x.add(x.line, "postmortem/item", "an action without a lesson before it", "write **Lesson:** first, then its **Action:**")
@@ -172,11 +172,34 @@ func (x *extractor) text(line string) {
 		}
 		last.has = true
 		x.part = &last.action
-		x.more(strings.TrimPrefix(trimmed, "**Action:**"))
+		x.more(*labelled(trimmed, "action"))
 	case strings.TrimSpace(line) == "":
+	case trimmed != line && line[0] >= '0' && line[0] <= '9': // a numbered lesson of no other form
+		x.items = append(x.items, &item{line: x.line, has: true})
+		x.part = &x.last().lesson
+		x.more(trimmed)
 	default:
 		x.more(line)
 	}
+}
+
+// labelled is what stands behind a label, `**Lesson:**`, `**Lesson**:` or `Lesson:`; nil where
+// a line does not begin with it.
+func labelled(line, label string) *string {
+	bare := strings.TrimLeft(line, "*_")
+	if len(bare) < len(label) || !strings.EqualFold(bare[:len(label)], label) {
+		return nil
+	}
+	marks := line[:len(line)-len(bare)]
+	rest, colon := strings.CutPrefix(bare[len(label):], ":")
+	rest, ended := strings.CutPrefix(rest, marks)
+	if !colon {
+		rest, colon = strings.CutPrefix(rest, ":")
+	}
+	if !colon || !ended {
+		return nil
+	}
+	return &rest
 }
 
 // unmark takes blanks and the mark of a list item from a line.
@@ -264,6 +287,9 @@ func (it *item) understand() (Action, string) {
 		return edit(charter.UpdateRule, Parameters{Rule: v[0], Protocol: v[1], Description: v[2]})
 	}
 	none := Action{Type: None, Parameters: Parameters{Text: clean(text)}}
+	if text == "" && it.blocks == 0 {
+		return none, "no action is given: it is kept for readers"
+	}
 	if !strings.HasPrefix(text, string(CodeChange)) {
 		return none, "no program understands the action: it is kept for readers"
 	}

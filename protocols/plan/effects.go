@@ -86,10 +86,12 @@ func (t *tracker) step(s *Step, loops int) error {
 	case CallPlan:
 		return t.call(s, loops)
 	case Bash:
-		if s.Closes() == "" {
-			t.unknown()
+		if s.Closes() != "" {
+			return nil
 		}
-		return nil
+		err := t.sourceTool(s)
+		t.unknown()
+		return err
 	case RenameFile:
 		old, name := s.RenameArgs()
 		if BadPath(old) != "" || BadPath(name) != "" {

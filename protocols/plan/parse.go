@@ -185,6 +185,7 @@ func (p *parser) blockStep(i int, text string) (next int) {
 		p.body(from, end, 1, &step.Body)
 	} else if from < end {
 		step.Block = strings.Join(p.lines[from:end], "\n") + "\n"
+		step.lower()
 	}
 	p.plan.Steps = append(p.plan.Steps, step)
 	return next

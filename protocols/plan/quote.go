@@ -2,6 +2,7 @@ package plan
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -97,6 +98,27 @@ func plainArgument(s string) string {
 	return word
 }
 
+// lower takes arguments that stand below the tool, as the source's plans have them, to where
+// they belong: its first line, of rename_file the first two.
+func (s *Step) lower() {
+	tool := byName[s.Tool]
+	if tool == nil || s.Args != "" || tool.args == anyText || tool.args == message {
+		return
+	}
+	lines := strings.SplitN(strings.TrimLeft(s.Block, "\r\n"), "\n", 3)
+	first := strings.TrimSpace(lines[0])
+	switch {
+	case first == "" || heredocWord(first[strings.LastIndex(first, "<")+1:]) && strings.Contains(first, "<<"):
+		return
+	case tool.block:
+		s.Args, s.Block = first, strings.Join(lines[1:], "\n")
+	case tool.args == twoPaths && len(lines) > 1 && strings.TrimSpace(lines[1]) != "" && strings.TrimSpace(strings.Join(lines[2:], "")) == "":
+		s.Args, s.Block = quoted(plainArgument(first))+" "+quoted(plainArgument(strings.TrimSpace(lines[1]))), ""
+	case strings.TrimSpace(strings.Join(lines[1:], "")) == "":
+		s.Args, s.Block = first, ""
+	}
+}
+
 // RenameArgs splits the arguments of rename_file into the old and the new path. Paths
 // with blanks stand in quotes, as in a shell. Both are "" where there are not two.
 func (s *Step) RenameArgs() (old, name string) {
@@ -143,6 +165,25 @@ func closing(command string) string {
 		return ""
 	}
 	return taskID(words)
+}
+
+// sourceTool explains a command of the source's tool, where the tree does not have it: the
+// step would fail.
+func (t *tracker) sourceTool(s *Step) error {
+	text := s.Text()
+	if !t.inTree || t.opaque || !strings.Contains(text, sourceTool) || len(text) > maxClosing {
+		return nil
+	}
+	words, _ := shellWords(text)
+	at := slices.IndexFunc(words, func(w string) bool { return path.Base(w) == sourceTool })
+	if at < 0 || BadPath(words[at]) != "" {
+		return nil
+	}
+	if kind, err := t.linter.tree.Kind(words[at]); err != nil || kind != Missing {
+		return err
+	}
+	t.report(s, RuleMissing, words[at]+" does not exist: it is a tool of the source's", "here a task begins before its plan by git ward task start --task-id ID, and plans are checked by git ward plan lint: take the step out")
+	return nil
 }
 
 // taskID is the name in `--task-id NAME` or `--task-id=NAME`, "" for other words.

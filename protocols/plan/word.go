@@ -4,11 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/fsm"
 )
+
+// sourceMachines are the machines of seed 002 by the names of its files.
+var sourceMachines = map[string]string{"fdc_fsm.json": fsm.FDC, "research_fsm.json": fsm.Research}
 
 // start is a machine and a state that a callee's word begins in.
 type start struct{ machine, state string }
@@ -55,8 +59,11 @@ func (l *Linter) word(n *node, out *findings) error {
 		return err
 	}
 	if m == nil {
-		out.add(max(n.plan.fsmLine, 1), 1, RuleHeader, fmt.Sprintf("# FSM: %s %s", cut(n.plan.FSM), bad),
-			nearHint(n.plan.FSM, []string{fsm.FDC, fsm.Sub, fsm.Research}, "write fdc, sub, research, or the path of a machine that main has"))
+		hint := nearHint(n.plan.FSM, []string{fsm.FDC, fsm.Sub, fsm.Research}, "write fdc, sub, research, or the path of a machine that main has")
+		if ours := sourceMachines[path.Base(n.plan.FSM)]; ours != "" {
+			hint = "write `# FSM: " + ours + "`, which is what the source's machine of that name is here"
+		}
+		out.add(max(n.plan.fsmLine, 1), 1, RuleHeader, fmt.Sprintf("# FSM: %s %s", cut(n.plan.FSM), bad), hint)
 		return nil
 	}
 	if d := Directive(n.path); d != "" && (m.Name == fsm.Sub || !m.Knows(string(CloseOp))) {
