@@ -48,8 +48,8 @@ func (l *Linter) made(before Tree, n need) bool {
 	return err == nil && string(now) == from
 }
 
-// hadFolder reports whether an earlier tree has a folder.
-func (l *Linter) hadFolder(path string) bool {
+// hadDirectory reports whether an earlier tree has a directory.
+func (l *Linter) hadDirectory(path string) bool {
 	return slices.ContainsFunc(l.earlier, func(t Tree) bool {
 		kind, err := t.Kind(path)
 		return err == nil && kind == Folder

@@ -192,7 +192,7 @@ func (t *tracker) list(s *Step) error {
 		return err
 	case kind == Folder:
 		t.folders[s.Args] = true
-	case kind == Missing && t.linter.hadFolder(s.Args):
+	case kind == Missing && t.linter.hadDirectory(s.Args):
 	case kind == Missing:
 		t.report(s, RuleMissing, s.Args+" does not exist", "create a file in it in an earlier step, or mend the path")
 	default:
