@@ -145,6 +145,32 @@ func (s *Store) Orphans(ctx context.Context, listed func(directive string) bool)
 	return list, nil
 }
 
+// maxCompared bounds the units that one is compared with.
+const maxCompared = 50
+
+// Summaries are those of the newest units of all directives that were put away, but for
+// one. A journal that does not hold says nothing.
+func (s *Store) Summaries(ctx context.Context, but uow.ID) (list []uow.Summary, err error) {
+	reader := git.Open(s.Bare).Reader(ctx)
+	defer reader.Close()
+	units, _, err := state.Units(reader)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range slices.Backward(units) {
+		if len(list) == maxCompared {
+			break
+		}
+		if last, err := state.Record(reader, u.Tip); u.ID == but || err != nil || last.State != uow.Archived {
+			continue
+		}
+		if j, err := state.ReadJournal(reader, u); err == nil && len(j.Findings) == 0 {
+			list = append(list, uow.Summarize(j.Records, ""))
+		}
+	}
+	return list, nil
+}
+
 // Further names the directives that have more than one unit on the remote.
 func (s *Store) Further(ctx context.Context) (map[string]bool, error) {
 	out, err := s.main.git(ctx, "ls-remote", "origin", uow.RefPrefix+"*")

@@ -23,7 +23,7 @@ func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 		}
 	}
 	if r.unit.last().State == uow.Refinement {
-		if err := r.refine(ctx); err != nil {
+		if err := r.refine(ctx, report); err != nil {
 			return err
 		}
 	}
@@ -39,11 +39,11 @@ func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 
 // refine writes the librarian's report of the unit, with what it proposes as
 // lessons, where it proposes something.
-func (r *unitRun) refine(ctx context.Context) error {
-	summary := uow.Summarize(r.unit.journal.Records, "")
-	var earlier []uow.Summary
-	for _, j := range r.unit.earlier {
-		earlier = append(earlier, uow.Summarize(j.Records, ""))
+func (r *unitRun) refine(ctx context.Context, report *loop.Report) error {
+	summary := uow.Summarize(r.unit.journal.Records, r.cost(ctx, report).Words())
+	earlier, err := r.deps.store.Summaries(ctx, r.unit.journal.ID)
+	if err != nil { // it judges efficiency only, and is made of what there is
+		r.log.Warn().Err(err).Msg("the unit is not compared with all others")
 	}
 	proposals := uow.Analyze(summary, r.unit.last().Policy, earlier)
 	head := fmt.Sprintf("# Refinement of %s\n\n**Task ID:** %s\n**Date:** %s\n\n", r.unit.journal.ID, r.unit.directive.Name(), r.unit.last().Time[:10])
@@ -51,12 +51,12 @@ func (r *unitRun) refine(ctx context.Context) error {
 	if len(proposals) > 0 {
 		path = "postmortems/" + r.unit.last().Time[:10] + "-" + r.unit.journal.ID.String() + ".md"
 	}
-	files := map[string][]byte{path: []byte(head + uow.RefinementText(summary, proposals))}
+	files := map[string][]byte{path: []byte(head + uow.RefinementText(summary, proposals, earlier))}
 	rec := r.work.Record
 	if _, err := rec.Commit(ctx, rec.Message("refinement of "+rec.Unit().String(), ""), "", files); err != nil {
 		return err
 	}
-	err := r.work.Offer(ctx)
+	err = r.work.Offer(ctx)
 	if refused := stop.As(err, stop.Refused); refused != nil { // an analysis is not worth a unit that cannot end
 		r.log.Warn().Str("findings", refused.Output).Msg("the refinement was refused")
 		return nil
