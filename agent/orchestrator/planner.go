@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -23,19 +26,20 @@ import (
 
 // planner gets a plan that the lint has nothing against, committed.
 type planner struct {
-	run       *run
-	directive string
-	path      string                   // of the plan, on the record
-	paper     func(path string) string // where it lies in the working tree
-	work      *store.Work
-	tree      *worktree.Tree
-	session   *session.Session
-	states    *lifecycle
-	critic    *critic
-	runner    func(since string) *planrun.Runner // for research
-	reorient  func(context.Context) error
-	refusals  int // how often findings go back to the model
-	log       zerolog.Logger
+	run        *run
+	directive  string
+	path       string                   // of the plan, on the record
+	paper      func(path string) string // where it lies in the working tree
+	work       *store.Work
+	tree       *worktree.Tree
+	session    *session.Session
+	states     *lifecycle
+	critic     *critic
+	runner     func(since string) *planrun.Runner // for research
+	reorient   func(context.Context) error
+	researches int // how often research was asked for
+	refusals   int // how often findings go back to the model
+	log        zerolog.Logger
 }
 
 // plan returns the commit of the plan that a run before has left, or of one of the
@@ -50,6 +54,9 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 	case "":
 		commit, err := p.work.Planned(ctx, p.path)
 		if commit == "" && err == nil {
+			if from, err = p.takeUpResearch(ctx, from); err != nil {
+				return "", p.states.fail(err)
+			}
 			break // the model is asked for the first one already
 		}
 		if commit != "" {
@@ -243,6 +250,10 @@ func (p *planner) research(ctx context.Context, from, path string, data []byte) 
 	if err := p.states.fire("research_requested", nil); err != nil {
 		return attempt{}, err
 	}
+	if p.researches++; p.researches > maxResearches {
+		return attempt{findings: fmt.Sprintf("research was done %d times for one plan, which is enough: plan with what is known\n", maxResearches), from: from},
+			errors.Join(p.replan(ctx, errors.New("there was research enough")), os.Remove(filepath.Join(p.tree.Dir, p.paper(path))))
+	}
 	d, err := p.commit(ctx, from, path, data)
 	if err != nil {
 		return attempt{}, err
@@ -259,22 +270,8 @@ func (p *planner) research(ctx context.Context, from, path string, data []byte) 
 	if err := p.states.fire("result_ready", nil); err != nil {
 		return attempt{}, err
 	}
-	p.session.Tell("", tellResearch(outputs, p.paper(p.path)))
+	p.session.Tell("", tellResearch(p.told(outputs), p.paper(p.path)))
 	return attempt{researched: true}, nil
-}
-
-// runResearch executes a research plan. A step that fails is a finding.
-func (p *planner) runResearch(ctx context.Context, path, commit string) (outputs, findings string, err error) {
-	if err := p.states.fire("research_started", nil); err != nil {
-		return "", "", err
-	}
-	runner := p.runner(commit)
-	runner.Output = func(step, text string) { outputs += stepOutput(step, text) + "\n" }
-	_, err = runner.Run(ctx, path)
-	if failed := stop.As(err, stop.StepFailed); failed != nil {
-		return outputs, failed.Error() + "\n", nil
-	}
-	return outputs, "", err
 }
 
 // replan comes back to PLANNING from a state that has no other way to it than by

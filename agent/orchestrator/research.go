@@ -1,0 +1,125 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"git-ward/agent/planrun"
+	"git-ward/agent/stop"
+	"git-ward/internal/diag"
+	"git-ward/internal/worktree"
+	"git-ward/protocols/record"
+)
+
+// Bounds of research (PLAN-8): how often for one plan, how long, of how many steps, and
+// bytes that the model is told of it.
+const (
+	maxResearches    = 3
+	maxResearchTime  = 15 * time.Minute
+	maxResearchSteps = 200
+	maxResearchTold  = 48 << 10
+	researchPoll     = time.Second // how often AWAITING_RESULT looks whether it is done
+)
+
+// errResearchTime and errResearchSteps end research that goes on for too long.
+var (
+	errResearchTime  = fmt.Errorf("the research ran longer than %s", maxResearchTime)
+	errResearchSteps = fmt.Errorf("the research has more than %d steps", maxResearchSteps)
+)
+
+// runResearch executes a research plan beside the planning, which waits for it in
+// AWAITING_RESULT. A step that fails is a finding, and so is a limit that it reaches.
+func (p *planner) runResearch(ctx context.Context, path, commit string) (outputs, findings string, err error) {
+	if err := p.states.fire("research_started", nil); err != nil {
+		return "", "", err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, maxResearchTime, errResearchTime)
+	defer cancel()
+	runner, steps := p.runner(commit), 0
+	runner.Output = func(step, text string) {
+		if len(outputs) < maxResearchTold {
+			outputs += stepOutput(step, text) + "\n"
+		}
+	}
+	runner.Next = func(planrun.Next) error {
+		if steps++; steps > maxResearchSteps {
+			return errResearchSteps
+		}
+		return nil
+	}
+	// Nothing but the run touches outputs and the log until it is over.
+	over := make(chan error, 1)
+	go func() {
+		_, err := runner.Run(limited, path)
+		over <- err
+	}()
+	if err = p.await(over); ctx.Err() != nil {
+		return "", "", cmp.Or(err, context.Cause(ctx)) // the steps that are done stay on the record
+	}
+	failed := stop.As(err, stop.StepFailed, stop.Findings)
+	switch {
+	case failed != nil:
+		return outputs, failed.Error() + "\n", nil
+	case errors.Is(err, errResearchSteps), err != nil && errors.Is(context.Cause(limited), errResearchTime):
+		return outputs, cmp.Or(context.Cause(limited), errResearchSteps).Error() + "; ask for less\n", nil
+	}
+	return outputs, "", err
+}
+
+// await is AWAITING_RESULT: it looks whether the run is over, and waits on.
+func (p *planner) await(over <-chan error) error {
+	poll := time.NewTicker(researchPoll)
+	defer poll.Stop()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-poll.C:
+			if err := p.states.fire("wait", nil); err != nil {
+				return errors.Join(err, <-over)
+			}
+		}
+	}
+}
+
+// takeUpResearch goes on with research that a run before has begun, and gives the model
+// what it came to; without any it does nothing. It returns the work that goes on.
+func (p *planner) takeUpResearch(ctx context.Context, from string) (string, error) {
+	path := researchPath(p.directive)
+	commit, err := p.work.Planned(ctx, path)
+	if err != nil || commit == "" {
+		return from, err
+	}
+	p.log.Info().Str("commit", diag.Short(commit)).Msg("research is under way; it goes on")
+	if err := p.states.fire("research_requested", nil); err != nil {
+		return from, err
+	}
+	outputs, findings, err := p.runResearch(ctx, path, commit)
+	if err != nil {
+		return from, err
+	}
+	if findings != "" {
+		return from, errors.Join(p.replan(ctx, errors.New(findings)), p.work.Restart(ctx))
+	}
+	if err := p.states.fire("result_ready", nil); err != nil {
+		return from, err
+	}
+	p.session.Tell("", tellResearch(p.told(outputs), p.paper(p.path)))
+	return p.work.Stand(ctx)
+}
+
+// told is what the model is told of research: its reports first, then what the steps gave.
+func (p *planner) told(outputs string) string {
+	var b strings.Builder
+	paths, err := p.tree.Walk(p.paper(record.Research), func(path string) bool { return strings.HasSuffix(path, ".md") })
+	for _, path := range paths {
+		if data, readErr := p.tree.Read(path, maxResearchTold); err == nil && readErr == nil && worktree.IsPaper(path) {
+			fmt.Fprintf(&b, "%s:\n%s\n", path, diag.Indent(diag.CleanLines(strings.ToValidUTF8(string(data), "?"))))
+		}
+	}
+	return diag.Cut(b.String()+outputs, maxResearchTold)
+}
