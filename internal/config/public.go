@@ -35,6 +35,9 @@ func (c *Config) Public() Public {
 // MarshalText writes what UnmarshalText reads.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
+// hidden begins what stands in the place of a text that is the host's own.
+const hidden = "sha256:"
+
 // hide replaces what is the host's own in every string of a value. Lists are
 // copied: the settings themselves keep theirs.
 func hide(v reflect.Value, key string) {
@@ -55,7 +58,7 @@ func hide(v reflect.Value, key string) {
 	case reflect.String:
 		if hosts(key, v.String()) {
 			sum := sha256.Sum256([]byte(v.String()))
-			v.SetString("sha256:" + hex.EncodeToString(sum[:]))
+			v.SetString(hidden + hex.EncodeToString(sum[:]))
 		}
 	}
 }
@@ -67,7 +70,7 @@ func hosts(key, value string) bool {
 	if value == "" {
 		return false
 	}
-	if strings.HasSuffix(key, "_file") || strings.HasSuffix(key, "_url") || key == "url" || key == "programs" || key == "image" || strings.Contains(value, "://") {
+	if strings.HasSuffix(key, "_file") || strings.HasSuffix(key, "_url") || key == "url" || key == "programs" || strings.HasSuffix(key, "image") || strings.Contains(value, "://") {
 		return true
 	}
 	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == '=' || r == ':' || r == ',' }) {

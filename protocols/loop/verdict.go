@@ -227,6 +227,9 @@ func Tail(output []byte) string {
 // judged for ever. What people want least goes first: outputs, then the ends of lists.
 func (v Verdict) Line() ([]byte, error) {
 	v.Additions, v.Accepted, v.Deviations = listed(v.Additions), listed(v.Accepted), listed(v.Deviations)
+	if m := v.Mutants; m != nil {
+		v.Mutants = &Mutants{m.Made, m.Killed, listed(m.Survived)}
+	}
 	line, err := canonical(v)
 	if err != nil || len(line) <= MaxVerdict {
 		return line, err

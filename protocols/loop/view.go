@@ -3,6 +3,8 @@ package loop
 import (
 	"fmt"
 	"strings"
+
+	"git-ward/internal/diag"
 )
 
 // Plot draws a residual history as a small text picture: a column an iteration,
@@ -87,8 +89,35 @@ func (v Verdict) Words() string {
 	if len(v.Deviations) > 0 {
 		fmt.Fprintf(&b, "  changed by the commit, main's version was used: %s\n", strings.Join(v.Deviations, ", "))
 	}
+	b.WriteString(v.againstWords())
+	if v.Cache != "" {
+		fmt.Fprintf(&b, "  dependencies from the cache: %s\n", v.Cache)
+	}
 	if v.Fence == FenceNone {
 		b.WriteString("  without a fence: the commands ran as plain processes\n")
+	}
+	return b.String()
+}
+
+// shownMutants is how many of the changes that survived people see.
+const shownMutants = 20
+
+// againstWords are what runs against the work came to, for people; "" where none were
+// asked for.
+func (v Verdict) againstWords() string {
+	var b strings.Builder
+	if m := v.Mutants; m != nil {
+		fmt.Fprintf(&b, "  of %s to the work's own lines, the commands noticed %d\n", diag.Count(m.Made, "small change"), m.Killed)
+		for i, s := range m.Survived {
+			if i == shownMutants {
+				fmt.Fprintf(&b, "    and %d more\n", len(m.Survived)-i)
+				break
+			}
+			fmt.Fprintf(&b, "    not noticed: %s\n", s)
+		}
+	}
+	for _, what := range v.NotDone {
+		fmt.Fprintf(&b, "  not done: %s\n", what)
 	}
 	return b.String()
 }

@@ -196,6 +196,13 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	if f.With != nil {
 		printRuns(w, fmt.Sprintf("with %d", left), f.With)
 	}
+	printAgainst(w, f)
+	if f.Cache != "" {
+		fmt.Fprintf(w, "dependencies from the cache: %s\n", diag.Clean(f.Cache))
+	}
+	if f.Missing != nil {
+		fmt.Fprintln(w, judge.MissingTool(f.Missing, f.Image).Words())
+	}
 	if f.Base != f.Main {
 		fmt.Fprintf(w, "what decides is as %.12s has it, where the work left main\n", f.Base)
 	}
@@ -204,6 +211,23 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 		fence = "in " + f.Image
 	}
 	fmt.Fprintf(w, "these commands ended so on %.12s, %s; code can still cheat its own tests\n", f.Commit, fence)
+}
+
+// printAgainst shows what a rung asks for besides: more runs, and changes to the work that
+// no command noticed.
+func printAgainst(w io.Writer, f *verifier.Facts) {
+	for _, a := range f.Against {
+		printRuns(w, a.Kind, a.Runs)
+	}
+	if m := f.Mutants; m != nil {
+		fmt.Fprintf(w, "of %s to the work's own lines, the commands noticed %d\n", diag.Count(m.Made, "small change"), m.Killed)
+		for _, s := range m.Survived {
+			fmt.Fprintf(w, "    not noticed: %s\n", diag.Clean(s))
+		}
+	}
+	for _, what := range f.NotDone {
+		fmt.Fprintf(w, "not done: %s\n", diag.Clean(what))
+	}
 }
 
 // printRuns shows one run of all commands.

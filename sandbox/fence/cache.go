@@ -146,8 +146,9 @@ func (v *Verifier) fill(ctx context.Context, claim *verifier.Claim, main string,
 	spec.Mounts = append(spec.Mounts, state)
 	maps.Copy(spec.Env, cache.FillEnv())
 	for _, source := range v.Settings.Verify.CacheSources {
-		name, value, _ := strings.Cut(source, "=")
-		spec.Env[name] = value
+		if name, value, ok := strings.Cut(source, "="); ok {
+			spec.Env[name] = value
+		}
 	}
 	if before != nil {
 		spec.Mounts = append(spec.Mounts, readOnly(before.Dir, cache.Inside))
