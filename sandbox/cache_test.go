@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"git-ward/internal/benchtest"
 	"git-ward/sandbox/verifier"
 )
 
@@ -114,4 +116,60 @@ func writeModule(t *testing.T, dir, name, source string) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestBenchVerdict is a second verdict on a Go project with the dependencies that Ward
+// itself has, against the same command where all of it is warm (LOOP-12).
+func TestBenchVerdict(t *testing.T) {
+	slow(t)
+	benchtest.Only(t)
+	p := fenced(t)
+	modules := strings.TrimSpace(p.Run(p.Work, "go", "env", "GOMODCACHE"))
+	p.Run(p.Work, "cp", "-a", filepath.Join(modules, "cache/download"), filepath.Join(p.Bare, "modules"))
+	const sources = "GOPROXY=file:///mnt/remote/modules"
+	p.Run(p.Work, "git-ward", "config", "--bare", p.Bare, "set", "verify.cache_sources", `["`+sources+`", "GONOSUMDB=*"]`)
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile("../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Write(name, strings.Replace(string(data), "module git-ward", "module example.org/p", 1))
+	}
+	p.Write("p_test.go", `package p
+
+import (
+	"testing"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/storage/memory"
+)
+
+func TestInit(t *testing.T) {
+	if _, err := git.Init(memory.NewStorage(), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+`)
+	p.Git("add", "--all")
+	p.Git("commit", "--quiet", "--message", "a project with dependencies")
+	if out, err := p.Push("HEAD:refs/heads/main"); err != nil {
+		t.Fatal(err, out)
+	}
+	timed := func(name string, args ...string) time.Duration {
+		start := time.Now()
+		p.Run(p.Work, name, args...)
+		return time.Since(start)
+	}
+	verdict := func() time.Duration {
+		return timed("git-ward", "verify", "--bare", p.Bare, "--run", "go test -count=1 ./...", "refs/heads/main")
+	}
+	command := func() time.Duration { return timed("go", "test", "-count=1", "./...") }
+	filled := verdict()
+	command() // and now both are warm
+	var ward, plain []time.Duration
+	for range 3 {
+		ward, plain = append(ward, verdict()), append(plain, command())
+	}
+	t.Logf("the first verdict, with the cache to fill, took %v", filled)
+	benchtest.Against("the second verdict on a Go project", benchtest.Median(ward), "the command, warm", benchtest.Median(plain))
 }

@@ -107,6 +107,8 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		"[limits]\ndepth = 0\n":                    "limits.depth must be at least 1",
 		"[limits]\nblob_size = -1\n":               "limits.blob_size must be at least 1",
 		"[egress]\nmode = \"open\"\n":              "egress.mode is \"open\", not one of public, allowlist",
+		"[verify]\ncache = [\"go\", \"gem\"]\n":    "verify.cache names \"gem\", not one of go, npm, pip",
+		"[verify]\ncache_sources = [\"PATH=x\"]\n": "verify.cache_sources has \"PATH\", which is none of GOPROXY=, GONOSUMDB=, GOPRIVATE=, npm_config_registry= and PIP_INDEX_URL=",
 		"[limits]\ncpu = \"soon\"\n":               "soon",
 		"[limits]\ncpu = \"-3s\"\n":                "not a positive time",
 		"[rights]\nprotected = \"all\"\n":          "x.toml",

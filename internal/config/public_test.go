@@ -11,6 +11,7 @@ func TestPublic(t *testing.T) {
 	c := Default()
 	c.Model.AnthropicKeyFile, c.Model.AnthropicURL, c.Search.URL = "keys/anthropic", "models.example.org", "https://search.example.org/?q={query}"
 	c.Sandbox.Image, c.Sandbox.Programs = "example.org/image:1", "/opt/programs"
+	c.Verify.SecondImage, c.Verify.CacheSources = "example.org/image:2", []string{"GOPROXY=https://proxy.example.org", "GOPRIVATE=/srv/x"}
 	c.Bootstrap.Run = []string{"bin/agent", "--state=/srv/state", "~/x", "PATH=a:/b"}
 	p := c.Public()
 	for _, private := range []string{"keys/", "example.org", "/opt", "/srv", "~/x", ":/b"} {
