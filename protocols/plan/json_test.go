@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -126,4 +127,15 @@ func FuzzFromJSON(f *testing.F) {
 			t.Errorf("the block %q is lost in\n%s", words, kept)
 		}
 	})
+}
+
+// TestDocumentShowsTheExample: docs/agent.md shows the plan that Grammar shows.
+func TestDocumentShowsTheExample(t *testing.T) {
+	data, err := os.ReadFile("../../docs/agent.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(data), "\n"+Example()+"```\n") {
+		t.Error("docs/agent.md shows another plan than git ward plan grammar --example")
+	}
 }
