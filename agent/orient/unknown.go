@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/agent/correct"
 	"git-ward/agent/lookup"
+	"git-ward/internal/worktree"
 	"git-ward/protocols/lesson"
+	"git-ward/protocols/record"
 )
 
 // Question is something that a task does not know, and who says so.
@@ -57,7 +60,7 @@ func (r *Report) search(ctx context.Context, o Options) error {
 	for _, q := range questions {
 		texts = append(texts, q.Text)
 	}
-	finder := &lookup.Finder{Tree: o.Tree, Papers: r.Repository.papers()}
+	finder := &lookup.Finder{Tree: o.Tree, Papers: append(r.Repository.papers(), ownPapers(ctx, o.Tree)...)}
 	results, err := finder.Find(ctx, texts...)
 	if err != nil {
 		return err
@@ -89,12 +92,40 @@ func (u *Unknown) ask(ctx context.Context, o Options, may bool) {
 }
 
 // Finder looks for words where level 2 looks: the tree, and what earlier work has left.
+// What of that cannot be read is left out.
 func Finder(ctx context.Context, o Options) (*lookup.Finder, error) {
-	r, err := repository(ctx, o)
-	if err != nil {
-		return nil, err
+	r := new(Repository)
+	r.Lessons, _ = correct.Known(ctx, o.Tree)
+	r.Earlier, _ = earlier(ctx, o)
+	f := &lookup.Finder{Tree: o.Tree, Papers: append(r.papers(), ownPapers(ctx, o.Tree)...)}
+	return f, context.Cause(ctx)
+}
+
+// ownPapers are the post-mortems and learnings of an agent's clone, which git does not
+// have; those of a person's are files of the tree.
+func ownPapers(ctx context.Context, t *worktree.Tree) (list []lookup.Paper) {
+	dir, err := t.PapersDir(ctx)
+	if err != nil || dir == "" {
+		return nil
 	}
-	return &lookup.Finder{Tree: o.Tree, Papers: r.papers()}, nil
+	paths, err := t.Walk(dir, func(p string) bool {
+		return strings.HasPrefix(p, dir+"/"+record.PostMortems+"/") || p == dir+"/"+record.Learnings
+	})
+	if err != nil {
+		return nil
+	}
+	for _, p := range paths[:min(len(paths), 4*maxEarlier)] {
+		data, err := t.Read(p, lesson.MaxPostMortem)
+		if err != nil {
+			continue
+		}
+		source := lookup.PostMortems
+		if p == dir+"/"+record.Learnings {
+			source = lookup.Lessons
+		}
+		list = append(list, lookup.Paper{Source: source, Place: p, Text: string(data)})
+	}
+	return list
 }
 
 // papers are the lessons, learnings and post-mortems that level 2 has read.

@@ -62,6 +62,9 @@ func (u *run) perform(ctx context.Context, p point) (message string, err error) 
 		message, output, err = u.call(ctx, p)
 	case plan.Bash:
 		message, output, err = u.bash(ctx, p)
+		if err == nil && p.research() && p.Action() == plan.ToolExec {
+			u.research.gathered(p, args, output, nil)
+		}
 	}
 	if u.deps.Output != nil && (output != "" || err != nil) {
 		u.deps.Output(u.name(p.n), diag.Cut(output, maxOutput))

@@ -21,10 +21,19 @@ import (
 const (
 	webTimeout = 30 * time.Second
 	webSize    = 2 << 20 // of a page
+	redirects  = 5
 )
 
 // Variable is of the environment of what an agent runs: its [search] url.
 const Variable = "WARD_SEARCH"
+
+// Environ is what tells commands of the engine; nothing for none.
+func Environ(engine string) []string {
+	if engine == "" {
+		return nil
+	}
+	return []string{Variable + "=" + engine}
+}
 
 // Asker asks an engine; nil for none.
 func Asker(engine string) func(ctx context.Context, words string) (string, error) {
@@ -80,7 +89,7 @@ func get(ctx context.Context, address string) (string, error) {
 		return "", err
 	}
 	request.Header.Set("User-Agent", "ward-agent")
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return "", err
 	}
@@ -92,11 +101,27 @@ func get(ctx context.Context, address string) (string, error) {
 	if response.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("%s answered %s", request.URL.Host, response.Status)
 	}
-	if strings.Contains(response.Header.Get("Content-Type"), "html") {
-		return text(string(body)), nil
+	kind := response.Header.Get("Content-Type")
+	switch {
+	case strings.Contains(kind, "html"):
+		return text(strings.ToValidUTF8(string(body), "\ufffd")), nil
+	case strings.HasPrefix(http.DetectContentType(body), "text/"), strings.Contains(kind, "json"), strings.Contains(kind, "xml"):
+		return strings.ToValidUTF8(string(body), "\ufffd"), nil
 	}
-	return strings.ToValidUTF8(string(body), "\ufffd"), nil
+	return "", fmt.Errorf("%s answered with no text, but %q", request.URL.Host, diag.Clean(diag.Cut(kind, 60)))
 }
+
+// client follows few redirects, to the web alone. Where an address may lead is the fence's
+// to say, of each of them: the proxy of the environment, or the firewall.
+var client = &http.Client{CheckRedirect: func(next *http.Request, before []*http.Request) error {
+	if len(before) > redirects {
+		return fmt.Errorf("more than %d redirects", redirects)
+	}
+	if next.URL.Scheme != "http" && next.URL.Scheme != "https" {
+		return fmt.Errorf("a redirect to %q, which is not of the web", next.URL.Scheme)
+	}
+	return nil
+}}
 
 // text is what a page shows, with the targets of its links.
 func text(page string) string {

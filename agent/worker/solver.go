@@ -17,6 +17,7 @@ import (
 	"git-ward/agent/session"
 	"git-ward/agent/store"
 	"git-ward/agent/tool"
+	"git-ward/agent/web"
 	"git-ward/protocols/comms"
 )
 
@@ -60,7 +61,7 @@ func (f *solvers) new(it *iteration) solver {
 		return f.program(it)
 	}
 	box := &tool.Box{
-		Dir: f.work.Dir(), State: d.store.State, Env: d.store.Environ(), Repo: f.work,
+		Dir: f.work.Dir(), State: d.store.State, Env: append(d.store.Environ(), web.Environ(d.config.Search.URL)...), Repo: f.work,
 		Timeout:    d.config.Agent.BashTimeout.Duration,
 		OutputSize: d.config.Agent.OutputSize,
 		WriteSize:  d.config.Limits.BlobSize,
