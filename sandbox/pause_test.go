@@ -83,7 +83,7 @@ func (d *desk) unit(id string) *uow.Record {
 // as what it waits for.
 func (d *desk) await(what string, holds func() bool) {
 	d.t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) { // a ref, or a file of another process, tells nobody
 		if time.Now().After(end) {
 			logs, _ := d.Try(d.Work, nil, "", "git-ward", "launch", "logs", "--bare", d.Bare)
 			d.t.Fatalf("%s did not come: %s\n%s", what, d.last().Line(), logs)
@@ -224,5 +224,33 @@ func TestStory06Gone(t *testing.T) {
 	}
 	if report := ended(t, d.Pair, map[string]string{"D-1": "INFO"}); !strings.Contains(report, "D-1 is not among the directives any more, so its unit D-1.1 is ended.") {
 		t.Error(report)
+	}
+}
+
+// TestStory30Stale: an agent was killed in the middle of an iteration and nobody came for
+// long. The next one says so in the journal, takes the unit up, and spends no retry.
+func TestStory30Stale(t *testing.T) {
+	variant(t)
+	t.Parallel()
+	d := newDesk(t)
+	settings := filepath.Join(d.Bare, "ward/config.toml")
+	text, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(settings, []byte(strings.Replace(string(text), `stale = "24h"`, `stale = "3s"`, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d.launch()
+	d.await("work", func() bool { return d.ticked() > 0 })
+	d.Run(d.Work, "git-ward", "launch", "stop", "--bare", d.Bare)
+	time.Sleep(4 * time.Second) // what counts as long here, and one more: records have whole seconds
+	d.letFree()
+	d.launch()
+	d.exact("D-1")
+	out := d.uow("show", "D-1.1")
+	gittest.InOrder(t, out, "iterate 1", "STALE", "no sign of an agent since", "CAUSE_GONE", "claim 1", "LOOP_CONVERGED")
+	if r := d.last(); r.Retries != 0 {
+		t.Errorf("%d retries are spent", r.Retries)
 	}
 }

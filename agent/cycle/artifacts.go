@@ -120,7 +120,7 @@ func (r *run) journaled() (calls, seconds int) {
 		calls += int(max(0, records[i].Interactions-records[i-1].Interactions)) // a clarification sets them back
 		from, err := time.Parse(time.RFC3339, records[i-1].Time)
 		to, err2 := time.Parse(time.RFC3339, records[i].Time)
-		if err == nil && err2 == nil && records[i-1].State == uow.Active {
+		if err == nil && err2 == nil && records[i-1].State == uow.Active && records[i].ReasonCode != uow.Stale {
 			seconds += max(0, int(to.Sub(from)/time.Second))
 		}
 	}

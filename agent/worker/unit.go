@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/agent/interaction"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/internal/config"
@@ -128,6 +129,8 @@ func (u *unit) activate(ctx context.Context, stopFile string) error {
 	last := u.last()
 	edited := last.DirectiveHash != u.directive.Hash()
 	switch {
+	case last.State == uow.Active && u.stale():
+		return u.sweep(ctx)
 	case last.State == uow.Active:
 		return nil
 	case last.State == uow.Pending:
@@ -158,6 +161,24 @@ func untilRetry(last *uow.Record, c *config.Config) time.Duration {
 		return c.Agent.Poll.Duration
 	}
 	return time.Until(at.Add(last.RetryAfter(c.Agent.RetryPause.Duration, c.Agent.Poll.Duration)))
+}
+
+// stale reports whether nobody was heard of the unit for long, though it is at work.
+func (u *unit) stale() bool {
+	last := u.last()
+	at, err := time.Parse(time.RFC3339, last.Time)
+	return err == nil && !last.PulseDue() && time.Since(at) > u.config.Agent.Stale.Duration
+}
+
+// sweep notes that the unit was left, with what who left it had used, and takes it up
+// again: that spends no retry.
+func (u *unit) sweep(ctx context.Context) error {
+	lost := interaction.Lost(u.store.State, u.journal.Records)
+	note := fmt.Sprintf("no sign of an agent since %s", u.last().Time)
+	if err := u.step(ctx, uow.Input{Event: uow.Block, Reason: uow.Stale, Interactions: int64(lost.Calls), Note: note}); err != nil {
+		return err
+	}
+	return u.step(ctx, uow.Input{Event: uow.Retry, Reason: uow.CauseGone})
 }
 
 // exit moves the unit to where the halting report says (UOW-1), once. The reason is

@@ -108,6 +108,7 @@ type Config struct {
 		VerdictPatience Duration `toml:"verdict_patience"`
 		Poll            Duration `toml:"poll"`
 		RetryPause      Duration `toml:"retry_pause"`
+		Stale           Duration `toml:"stale"`
 		BashTimeout     Duration `toml:"bash_timeout"`
 		OutputSize      int      `toml:"output_size"`
 		MaxTurns        int      `toml:"max_turns"`
