@@ -54,7 +54,7 @@ type Loop struct {
 
 // End is how a loop ended.
 type End struct {
-	Report *loop.Report // on the record by then, unless nothing was begun (EXIT_NEED_INFO)
+	Report *loop.Report // on the record by then
 	Block  uow.Reason   // of an EXIT_BLOCKED where the journal's rules name one, "" for the plain one
 	// Again writes the evidence of the end anew without the words of models, where the
 	// remote refuses it with the journal's step; nil where there are no such words.

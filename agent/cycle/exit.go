@@ -10,13 +10,9 @@ import (
 )
 
 // exit writes the halting report and the final learnings (003, section 16), for the
-// journal's step to take along. A loop that did not begin leaves nothing.
+// journal's step to take along. A loop that did not begin leaves them, too, but no
+// declaration: there is nothing to declare.
 func (r *run) exit(ctx context.Context, status loop.Status, d loop.Decision) (End, error) {
-	if r.state == loop.NullCheck {
-		report := loop.NewReport(loop.Outcomes{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Status: status, Decision: d, State: r.state,
-			Missing: r.deps.Declaration.Missing()})
-		return End{Report: &report}, nil
-	}
 	report, err := r.halt(ctx, status, d)
 	if err != nil {
 		return End{}, err
@@ -76,8 +72,15 @@ func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision)
 		out.Failed = d.Words
 	}
 	if status == loop.ExitNeedInfo {
-		out.Missing = []string{r.past.last.Needs}
+		if out.Missing = r.deps.Declaration.Missing(); len(out.Missing) == 0 {
+			out.Missing = []string{r.past.last.Needs}
+		}
 	}
+	learnings, err := r.deps.Work.Record.File(ctx, loop.LearningsPath)
+	if err != nil {
+		return out, nil, err
+	}
+	out.Learnings = string(learnings)
 	if d.Reason == loop.BackpressureSignal {
 		out.Signals = r.pressing(ctx, d)
 	}
@@ -110,6 +113,9 @@ func (r *run) final(ctx context.Context, status loop.Status) (map[string][]byte,
 		learning := loop.DivergenceLearning(*last, loop.Link{Path: path, SHA256: loop.Digest(data), Role: "proof"})
 		learnings = []byte(loop.AddFailure(string(learnings), last.LoopID, last.Iteration, learning))
 		files[loop.LearningsPath] = learnings
+	}
+	if learnings == nil { // nothing began
+		learnings = []byte(loop.NoLearnings())
 	}
 	files[r.top(loop.LearningsFinal)] = learnings
 	return files, nil

@@ -155,7 +155,7 @@ func (s *site) ends() (string, *loop.Report) {
 	s.must(err)
 	s.must(s.work.Offer(s.Context())) // as the journal's step does
 	r := end.Report
-	if r.Status != loop.ExitNeedInfo || r.Iterations > 0 {
+	{
 		var there loop.Report
 		s.must(json.Unmarshal([]byte(s.git(s.bare, "", "show", ref+":evidence/D-1/loop/halting_report.json")), &there))
 		if there.Status != r.Status || there.StopReason != r.StopReason {

@@ -109,6 +109,9 @@ func (r *run) spend(iteration int) {
 	}
 	r.now.paid = true
 	u := loop.Usage{Iteration: iteration, ToolCalls: r.now.calls, Seconds: r.now.seconds + int(r.deps.Now().Sub(r.now.began).Seconds())}
+	if t := r.now.tally; t.Usage.Input+t.Usage.Output > 0 {
+		u.Model = &loop.ModelUsage{Turns: int64(t.Turns), Input: t.Usage.Input, Cached: t.Usage.Cached, Output: t.Usage.Output}
+	}
 	r.past.budget = r.past.budget.Next(u)
 	r.past.budget.Limits = r.deps.Limits
 }

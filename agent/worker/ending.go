@@ -88,7 +88,7 @@ func (r *unitRun) exit(ctx context.Context, end cycle.End) error {
 
 // needInfo asks what is missing and waits for the PM (COMMS-2, LOOP-1).
 func (r *unitRun) needInfo(ctx context.Context, report *loop.Report) error {
-	if err := r.unit.exit(ctx, report, ""); err != nil {
+	if err := r.exit(ctx, cycle.End{Report: report}); err != nil {
 		return err
 	}
 	if err := r.deps.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: r.unit.directive.Name(), Text: question(r.unit.directive.Name(), report.Missing)}); err != nil {

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 
 	"git-ward/internal/diag"
@@ -106,6 +107,25 @@ type Usage struct {
 	Iteration int `json:"iteration"`
 	ToolCalls int `json:"tool_calls"`
 	Seconds   int `json:"seconds"`
+	// Model is what the worker says that its model used; nil where nobody counted.
+	Model *ModelUsage `json:"model,omitempty"`
+}
+
+// ModelUsage is turns of a model and tokens, as a worker counts them, for people: what a
+// directive may use the gateway counts.
+type ModelUsage struct {
+	Turns  int64 `json:"turns"`
+	Input  int64 `json:"input_tokens"`
+	Cached int64 `json:"cached_tokens"`
+	Output int64 `json:"output_tokens"`
+}
+
+// plus is the sum of two, of which one may not be known.
+func (m *ModelUsage) plus(n *ModelUsage) *ModelUsage {
+	if m == nil || n == nil {
+		return cmp.Or(m, n)
+	}
+	return &ModelUsage{m.Turns + n.Turns, m.Input + n.Input, m.Cached + n.Cached, m.Output + n.Output}
 }
 
 // BudgetLog is budget_log.json: what an iteration took, and what all took so far. It is
@@ -125,6 +145,7 @@ func (b BudgetLog) Next(u Usage) BudgetLog {
 	total.Iteration++
 	total.ToolCalls += u.ToolCalls
 	total.Seconds += u.Seconds
+	total.Model = total.Model.plus(u.Model)
 	b.SchemaVersion, b.Total, b.Iterations = LinearVersion, &total, []Usage{u}
 	return b
 }
@@ -138,6 +159,7 @@ func (b BudgetLog) Used() Usage {
 	for _, i := range b.Iterations {
 		u.ToolCalls += i.ToolCalls
 		u.Seconds += i.Seconds
+		u.Model = u.Model.plus(i.Model)
 	}
 	return u
 }

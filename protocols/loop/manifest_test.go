@@ -85,12 +85,12 @@ func TestVersions(t *testing.T) {
 
 // TestBudgetGoesOn: a log of the first layout and one of each iteration count alike.
 func TestBudgetGoesOn(t *testing.T) {
-	first := BudgetLog{SchemaVersion: SchemaVersion, Iterations: []Usage{{0, 3, 10}, {1, 4, 20}}}
-	second := first.Next(Usage{2, 5, 30})
-	if u := second.Used(); u != (Usage{3, 12, 60}) || second.SchemaVersion != LinearVersion || len(second.Iterations) != 1 {
+	first := BudgetLog{SchemaVersion: SchemaVersion, Iterations: []Usage{{Iteration: 0, ToolCalls: 3, Seconds: 10}, {Iteration: 1, ToolCalls: 4, Seconds: 20}}}
+	second := first.Next(Usage{Iteration: 2, ToolCalls: 5, Seconds: 30})
+	if u := second.Used(); u != (Usage{Iteration: 3, ToolCalls: 12, Seconds: 60}) || second.SchemaVersion != LinearVersion || len(second.Iterations) != 1 {
 		t.Errorf("%+v", second)
 	}
-	if u := second.Next(Usage{3, 1, 1}).Used(); u != (Usage{4, 13, 61}) || second.Used().Iteration != 3 {
+	if u := second.Next(Usage{Iteration: 3, ToolCalls: 1, Seconds: 1}).Used(); u != (Usage{Iteration: 4, ToolCalls: 13, Seconds: 61}) || second.Used().Iteration != 3 {
 		t.Errorf("%+v", u)
 	}
 }

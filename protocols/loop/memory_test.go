@@ -251,7 +251,7 @@ func TestFirstLayoutLearnings(t *testing.T) {
 
 func sources(t interface{ Fatal(...any) }) Sources {
 	return Sources{Declaration: declared(t, Exact), Limits: Limits{MaxIterations: 3, MaxTotalSeconds: 100, MaxTotalToolCalls: 50}, Iteration: 1, Spent: 1,
-		Used: Usage{1, 10, 20}, Learnings: AppendEntry(StartLoop("", declared(t, Exact), "2026-11-21"), entry(t, 0, 1)),
+		Used: Usage{Iteration: 1, ToolCalls: 10, Seconds: 20}, Learnings: AppendEntry(StartLoop("", declared(t, Exact), "2026-11-21"), entry(t, 0, 1)),
 		Manifest: Artifacts{Artifacts: []Artifact{{0, "b", hash, "log"}, {0, "a", hash, "test"}}},
 		Newest:   &Link{"evidence/D-1/loop/iter_0/manifest.json", hash, "snapshot"}}
 }

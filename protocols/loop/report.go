@@ -47,10 +47,12 @@ type Report struct {
 	Commit        string              `json:"commit,omitempty"`    // of the work, which the last verdict is on
 	Record        string              `json:"record,omitempty"`    // of the unit's record, which the last claim names
 
-	LearningsFinalPath string `json:"AGENTS_md_final_path,omitempty"`
-	ManifestPath       string `json:"loop_manifest_path,omitempty"`
-	BestArtifacts      []Link `json:"best_artifacts,omitempty"`       // CONVERGED
-	Lessons            string `json:"lessons_for_next_run,omitempty"` // CONVERGED, optional
+	LearningsFinalPath string      `json:"AGENTS_md_final_path,omitempty"`
+	LearningsPath      string      `json:"AGENTS_md_path,omitempty"` // BLOCKED: where the next run reads and writes them
+	Model              *ModelUsage `json:"model_usage,omitempty"`    // as the worker counted it; absent where nobody did
+	ManifestPath       string      `json:"loop_manifest_path,omitempty"`
+	BestArtifacts      []Link      `json:"best_artifacts,omitempty"`       // CONVERGED
+	Lessons            string      `json:"lessons_for_next_run,omitempty"` // CONVERGED, optional
 
 	DivergenceStart *int   `json:"divergence_start_iteration,omitempty"` // DIVERGED
 	LastGood        *int   `json:"last_known_good_iteration,omitempty"`
@@ -59,14 +61,18 @@ type Report struct {
 	Best           *BestResult `json:"best_result_achieved,omitempty"` // BUDGET_EXCEEDED
 	Final          *Residual   `json:"final_residual_decimal_string,omitzero"`
 	NotConverged   string      `json:"reason_for_non_convergence,omitempty"`
+	Count          *int        `json:"iteration_count,omitempty"`
+	Elapsed        *int        `json:"elapsed_seconds,omitempty"`
+	Summary        string      `json:"AGENTS_md_summary,omitempty"` // what was learnt, in short
 	Recommendation string      `json:"recommendation,omitempty"`
 
-	LastState  State  `json:"last_known_state,omitempty"` // BLOCKED
-	Failed     string `json:"what_ran_and_failed,omitempty"`
-	Signal     string `json:"signal_detected,omitempty"`
-	DetectedAt *int   `json:"iteration_at_detection,omitempty"`
-	Partial    string `json:"partial_results_path,omitempty"`
-	Evidence   []Link `json:"evidence_pointers,omitempty"`
+	LastState  State    `json:"last_known_state,omitempty"` // BLOCKED
+	Failed     string   `json:"what_ran_and_failed,omitempty"`
+	Signal     string   `json:"signal_detected,omitempty"`
+	DetectedAt *int     `json:"iteration_at_detection,omitempty"`
+	Partial    string   `json:"partial_results_path,omitempty"`
+	Evidence   []Link   `json:"evidence_pointers,omitempty"`
+	Next       []string `json:"next_actions,omitempty"`
 
 	Missing []string `json:"missing_fields,omitempty"` // NEED_INFO
 	Safe    string   `json:"safe_partials,omitempty"`
@@ -92,6 +98,7 @@ type Outcomes struct {
 	Failed      string // what ran and failed, on a block, or when the budget was spent amid an iteration
 	Over        string // see Findings
 	Lessons     string
+	Learnings   string // LEARNINGS.md, as the loop ends with it
 }
 
 // NewReport makes the halting report of an exit: its output contract is complete
@@ -99,7 +106,7 @@ type Outcomes struct {
 func NewReport(o Outcomes) Report {
 	d := o.Declaration
 	directive, _, _ := strings.Cut(d.LoopID, ".")
-	r := Report{SchemaVersion: SchemaVersion, LoopID: d.LoopID, Goal: d.Goal, Status: o.Status, StopReason: o.Decision.Reason,
+	r := Report{SchemaVersion: SchemaVersion, Model: o.Used.Model, LoopID: d.LoopID, Goal: d.Goal, Status: o.Status, StopReason: o.Decision.Reason,
 		Iterations: len(o.History), Seconds: o.Used.Seconds, RungTarget: d.RungTarget, RungAchieved: o.Rung, Profile: d.Profile, History: append([]Residual{}, o.History...),
 		Cause: o.cause(), NextActions: o.advice(), LearningsFinalPath: Dir(directive) + "/" + LearningsFinal, ManifestPath: Dir(directive) + "/" + ManifestFile}
 	if c := o.Last; c != nil {
@@ -116,7 +123,6 @@ func NewReport(o Outcomes) Report {
 	case ExitBlocked:
 		r.blocked(o, directive)
 	case ExitNeedInfo:
-		r.LearningsFinalPath, r.ManifestPath = "", ""
 		r.Missing = append([]string{}, o.Missing...)
 		r.Safe = "Nothing was changed. The directive can be read, and questions about it stand in COMMS.md."
 		if o.Last != nil {
@@ -152,6 +158,8 @@ func (r *Report) exceeded(o Outcomes) {
 	r.Best, r.Final = b, &final
 	r.NotConverged = "the budget was spent while the residual was " + final.Words()
 	r.Recommendation = r.Cause.recommendation()
+	count, seconds := len(r.History), o.Used.Seconds
+	r.Count, r.Elapsed, r.Summary = &count, &seconds, Summary(o.Learnings, r.LoopID)
 	if o.Over != "" { // no number of the directive's would have helped
 		r.NotConverged += " (" + o.Over + ")"
 		if o.Failed != "" {
@@ -164,6 +172,7 @@ func (r *Report) blocked(o Outcomes, directive string) {
 	r.LastState = o.State
 	r.Failed = or(o.Failed, o.Decision.Words)
 	r.Evidence = o.Manifest.Links()
+	r.LearningsPath, r.Next = LearningsPath, r.NextActions
 	if len(o.Signals) > 0 {
 		at := max(0, len(o.History)-1)
 		r.Signal, r.DetectedAt, r.Partial = o.Signals[0].Words(), &at, Dir(directive)
@@ -188,7 +197,7 @@ func (r Report) Check() []string {
 	need(slices.Contains(Statuses(), r.Status), "status")
 	need(r.StopReason != "", "stop_reason")
 	need(r.Goal != "" || r.Status == ExitNeedInfo, "goal")
-	if r.Status != ExitNeedInfo {
+	if r.Status != ExitNeedInfo { // it had none in the first versions
 		need(r.LearningsFinalPath != "", "AGENTS_md_final_path")
 	}
 	switch r.Status {
