@@ -124,16 +124,15 @@ func TestBenchVerdict(t *testing.T) {
 	slow(t)
 	benchtest.Only(t)
 	p := fenced(t)
-	modules := strings.TrimSpace(p.Run(p.Work, "go", "env", "GOMODCACHE"))
-	p.Run(p.Work, "cp", "-a", filepath.Join(modules, "cache/download"), filepath.Join(p.Bare, "modules"))
 	const sources = "GOPROXY=file:///mnt/remote/modules"
-	p.Run(p.Work, "git-ward", "config", "--bare", p.Bare, "set", "verify.cache_sources", `["`+sources+`", "GONOSUMDB=*"]`)
-	for _, name := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile("../" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Write(name, strings.Replace(string(data), "module git-ward", "module example.org/p", 1))
+	config := filepath.Join(p.Bare, "ward/config.toml")
+	settings, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings = []byte(strings.Replace(string(settings), "\ncache_sources = []", "\ncache_sources = [\""+sources+"\", \"GONOSUMDB=*\"]", 1))
+	if err := os.WriteFile(config, settings, 0o644); err != nil {
+		t.Fatal(err)
 	}
 	p.Write("p_test.go", `package p
 
@@ -150,20 +149,37 @@ func TestInit(t *testing.T) {
 	}
 }
 `)
+	host := func(name string, args ...string) string { // with the modules that this machine has
+		t.Helper()
+		c := exec.Command(name, args...)
+		c.Dir = p.Work
+		out, err := c.Output()
+		if err != nil {
+			t.Fatalf("%s %q: %v", name, args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	host("go", "mod", "init", "example.org/p")
+	host("go", "get", "-t", "github.com/go-git/go-git/v5@v5.19.3")
+	host("go", "mod", "tidy")
+	host("go", "mod", "download")
+	host("cp", "-a", filepath.Join(host("go", "env", "GOMODCACHE"), "cache/download"), filepath.Join(p.Bare, "modules"))
 	p.Git("add", "--all")
 	p.Git("commit", "--quiet", "--message", "a project with dependencies")
 	if out, err := p.Push("HEAD:refs/heads/main"); err != nil {
 		t.Fatal(err, out)
 	}
-	timed := func(name string, args ...string) time.Duration {
+	timed := func(run func()) time.Duration {
 		start := time.Now()
-		p.Run(p.Work, name, args...)
+		run()
 		return time.Since(start)
 	}
 	verdict := func() time.Duration {
-		return timed("git-ward", "verify", "--bare", p.Bare, "--run", "go test -count=1 ./...", "refs/heads/main")
+		return timed(func() {
+			p.Run(p.Work, "git-ward", "verify", "--bare", p.Bare, "--run", "go test -count=1 ./...", "refs/heads/main")
+		})
 	}
-	command := func() time.Duration { return timed("go", "test", "-count=1", "./...") }
+	command := func() time.Duration { return timed(func() { host("go", "test", "-count=1", "./...") }) }
 	filled := verdict()
 	command() // and now both are warm
 	var ward, plain []time.Duration

@@ -29,8 +29,8 @@ const maxTools = 50
 
 // missing finds the first command that was not met because a program which main's own
 // words run is not there. Where the shell says itself that it found none, any of the
-// line's programs counts; where a line failed otherwise, those that it runs whatever
-// happens (make test | grep ok). The shell's own search, where the line ran, decides, and
+// line's programs counts; where a line failed otherwise, those that it cannot do without
+// (make test | grep ok). The shell's own search, where the line ran, decides, and
 // no sentence of a program's.
 func missing(ctx context.Context, runner Runner, claim Claim, tree string, runs []Run) (*Missing, error) {
 	wanted := map[string]Missing{}

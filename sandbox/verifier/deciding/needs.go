@@ -12,8 +12,8 @@ import (
 const RunsModule = " -m "
 
 // Tools are the programs that a line for the shell wants of the system: "make", or
-// "python3 -m pytest" where an interpreter is given a module. true is for one that runs
-// whenever the line does, false for one that runs on a condition. Files of the tree,
+// "python3 -m pytest" where an interpreter is given a module. true is for one without
+// which the line does not go well, false for one that runs on a condition. Files of the tree,
 // functions, and what only the shell knows when it runs are none; a line that puts
 // something of its own on PATH, or that is not to be understood, has none at all.
 func Tools(line string) map[string]bool {
@@ -45,8 +45,8 @@ type wants struct {
 	blind bool
 }
 
-// list reads statements, of which the first always runs when the list does, and the next
-// ones too where none of them can end it.
+// list reads statements, of which each runs when the list does and nothing before it ends
+// it.
 func (w *wants) list(stmts []*syntax.Stmt, always bool) {
 	for _, st := range stmts {
 		w.stmt(st, always)
@@ -83,13 +83,13 @@ func (w *wants) stmt(st *syntax.Stmt, always bool) {
 	}
 }
 
-// binary is a | b, of which both run, and a && b, a || b, of which b does so only behind
-// what always goes well.
+// binary is a | b and a && b, which want both, unless a only asks whether b is wanted, and
+// a || b.
 func (w *wants) binary(c *syntax.BinaryCmd, always bool) {
 	switch c.Op {
 	case syntax.AndStmt:
 		w.stmt(c.X, always)
-		w.stmt(c.Y, always && goesOn(c.X))
+		w.stmt(c.Y, always && !isTest(c.X))
 	case syntax.OrStmt: // what is tried first may be what is asked after
 		w.stmt(c.X, false)
 		w.stmt(c.Y, false)
@@ -185,30 +185,13 @@ func known(word string) bool {
 	return shells[word] || pythons[word] || scripts[word] || makes[word] || npms[word] || testers[word] || slices.Contains(wrappers, word)
 }
 
-// goesOn reports whether a statement only sets the stage for what is behind its &&.
-func goesOn(st *syntax.Stmt) bool {
-	switch c := st.Cmd.(type) {
-	case *syntax.CallExpr:
-		words := plainWords(c.Args)
-		return len(c.Args) == 0 || len(words) > 0 && stage[words[0]]
-	case *syntax.DeclClause:
-		return true
-	case *syntax.BinaryCmd:
-		return c.Op == syntax.AndStmt && goesOn(c.X) && goesOn(c.Y)
-	}
-	return false
-}
-
-var stage = set("cd pushd set true : export umask mkdir echo")
-
-// leaves reports whether a line may be over after a statement: exit and exec, or set -e
-// and what fails under it.
+// leaves reports whether a line may be over, and well, after a statement.
 func leaves(st *syntax.Stmt) bool {
 	leaves := false
 	syntax.Walk(st, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CallExpr); ok {
 			words := plainWords(c.Args)
-			leaves = leaves || len(words) > 0 && (words[0] == "exit" || words[0] == "exec" || words[0] == "return" || words[0] == "set")
+			leaves = leaves || len(words) > 0 && (words[0] == "exit" || words[0] == "exec" || words[0] == "return")
 		}
 		return true
 	})

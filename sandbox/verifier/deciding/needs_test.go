@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTools: what a line wants of the system. "!" marks what runs whenever the line does.
+// TestTools: what a line wants of the system. "!" marks what it cannot do without.
 func TestTools(t *testing.T) {
 	for line, want := range map[string]string{
 		"make check":                      "make!",
@@ -16,9 +16,10 @@ func TestTools(t *testing.T) {
 		`test "$(sed .n f.json)" = 3`:     "sed! test!",
 		"mvn || make":                     "make mvn",
 		"if mvn; then sed .; fi":          "mvn sed",
-		"go vet ./... && golangci-lint":   "go! golangci-lint",
+		"go vet ./... && golangci-lint":   "go! golangci-lint!",
 		"make a; make b; exit; sed .":     "exit! make! sed",
-		"set -e; make; sed":               "make sed set!",
+		"set -e; make; sed":               "make! sed! set!",
+		"[ -f x ] && sed p x; make":       "make! sed",
 		"timeout 10s make check":          "make! timeout!",
 		"env -u A X=1 nice -n 3 make":     "env! make! nice!",
 		"command -v sed":                  "",
