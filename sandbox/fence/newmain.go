@@ -36,6 +36,10 @@ const mainInterval = 2 * time.Second
 // followMain does what each new tip of the project's branch wants, until ctx ends: the
 // cache is filled, and the suite is run (LOOP-12). Neither going wrong ends a launch.
 func (l *launch) followMain(ctx context.Context) error {
+	if len(l.spec.Payload.Command) > 0 { // somebody's command, and no verdict will come
+		<-ctx.Done()
+		return nil
+	}
 	v := l.verifier()
 	repo, ref := git.Open(l.spec.Bare), l.spec.Settings.Control.ProjectRef()
 	seen, done := git.Mark{}, ""

@@ -1,0 +1,66 @@
+package fence
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
+)
+
+// TestSuiteOnMain: the suite runs once on each tip of the project's branch, and where it
+// fails people are told (LOOP-12).
+func TestSuiteOnMain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it waits for looks at a branch")
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	bare := filepath.Join(dir, "bare.git")
+	run := func(script string) {
+		t.Helper()
+		c := exec.Command("sh", "-c", "set -e\n"+script)
+		c.Dir = dir
+		c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org",
+			"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org"}
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	run("git init -q --bare -b main bare.git; mkdir bare.git/ward; git clone -q bare.git w 2>/dev/null; cd w; echo 1 >n; git add n; git commit -qm 1; git push -q origin HEAD:main")
+	settings := config.Default()
+	settings.Verify.Suite = "echo ran >>" + dir + "/ran; test $(cat n) = 1"
+	var said bytes.Buffer
+	l := &launch{spec: Spec{Bare: bare, Settings: settings, Unfenced: true, Messages: &said}, log: zerolog.Nop()}
+	follow := func(until func(Suite) bool) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- l.followMain(ctx) }()
+		for s, ok := LastSuite(bare); !ok || !until(s); s, ok = LastSuite(bare) {
+			if t.Context().Err() != nil {
+				t.Fatal("the suite did not run")
+			}
+			time.Sleep(10 * time.Millisecond) // a file tells nobody that it is there
+		}
+		cancel()
+		<-done
+	}
+	follow(func(s Suite) bool { return s.OK })
+	run("cd w; echo 2 >n; git commit -qam 2; git push -q origin HEAD:main")
+	follow(func(s Suite) bool { return !s.OK })
+	follow(func(s Suite) bool { return !s.OK }) // another launch, the same tip
+	if ran, err := os.ReadFile(filepath.Join(dir, "ran")); err != nil || string(ran) != "ran\nran\n" {
+		t.Errorf("%q %v", ran, err)
+	}
+	if !strings.HasPrefix(said.String(), "warning: the suite does not pass on ") {
+		t.Error(said.String())
+	}
+}
