@@ -37,6 +37,7 @@ import (
 type Orchestrator struct {
 	Directive comms.Directive
 	Prompt    prompt.Prompt // what is known before orientation: who asks, the PM's words, skills
+	Scout     bool          // somebody looks around before the work, in a conversation of its own
 	Work      *store.Work
 	Session   *session.Session // with the model; its Talk.Plan is where the plan is looked for
 	Box       *tool.Box        // for the commands of steps
@@ -227,7 +228,15 @@ func (r *run) orient(ctx context.Context, first bool) error {
 	if err := r.states.fire("orientation_succeeded", nil); err != nil || !first {
 		return err
 	}
-	r.deps.Session.Tell("", r.deps.Ask(begun.Text(), r.paper(r.path)).Text())
+	ask := r.deps.Ask(begun.Text(), r.paper(r.path))
+	if planned, err := r.deps.Work.Planned(ctx, r.path); err != nil {
+		return err
+	} else if r.deps.Scout && planned == "" {
+		if ask.Scouted, err = r.scout(ctx, begun.Text()); err != nil {
+			return r.states.fail(err)
+		}
+	}
+	r.deps.Session.Tell("", ask.Text())
 	return nil
 }
 

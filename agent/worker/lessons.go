@@ -2,17 +2,21 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/rs/zerolog"
 
 	"git-ward/agent/correct"
 	"git-ward/agent/orient"
+	"git-ward/agent/prompt"
 	"git-ward/agent/store"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/loop"
 )
 
 // recall is what earlier directives learnt, for a command's prompt; "" when they
@@ -39,6 +43,25 @@ func guide(ctx context.Context, s *store.Store, w *store.Work, log zerolog.Logge
 		log.Warn().Err(err).Msg("the project's guidance cannot be read")
 	}
 	return text
+}
+
+// maxSkill bounds one skill, in bytes.
+const maxSkill = 8 << 10
+
+// skills are those of the loop's skill pack that control has (003, skill_pack); one that it
+// lacks is left out.
+func skills(ctx context.Context, main store.Snapshot, log zerolog.Logger) (list []prompt.Skill) {
+	for _, name := range loop.SkillPack() {
+		text, err := main.File(ctx, "skills/"+name+".md", maxSkill)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				log.Warn().Err(err).Str("skill", name).Msg("a skill cannot be read")
+			}
+			continue
+		}
+		list = append(list, prompt.Skill{Name: name, Text: diag.CleanLines(string(text))})
+	}
+	return list
 }
 
 // learn carries out what the work's post-mortems teach, once the work is on the

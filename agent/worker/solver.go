@@ -18,6 +18,7 @@ import (
 	"git-ward/agent/store"
 	"git-ward/agent/tool"
 	"git-ward/agent/web"
+	"git-ward/internal/config"
 	"git-ward/protocols/comms"
 )
 
@@ -43,6 +44,7 @@ type solvers struct {
 	guidance  string          // of an adopted project's own documents, likewise for a program
 	lessons   string          // of earlier directives, for a program; a model that converses is told by its orientation
 	words     func() []string // the PM's, on the unit as it stands; nil: none
+	skills    []prompt.Skill  // of the capsule's skill pack, where control has them
 	log       zerolog.Logger
 }
 
@@ -67,8 +69,9 @@ func (f *solvers) new(it *iteration) solver {
 		WriteSize:  d.config.Limits.BlobSize,
 		Running:    f.work.Branch == d.launch.Branch,
 	}
+	worker, _ := config.FindWorker(d.config.Model.Name)
 	return &orchestrator.Orchestrator{
-		Directive: f.directive, Prompt: f.prompt(prompt.Model, it), Work: f.work, Session: f.session(box, it), Box: box, Config: d.config, Bare: d.store.Bare,
+		Directive: f.directive, Prompt: f.prompt(prompt.Model, it), Scout: d.config.Agent.Scout && worker.Kind == config.API, Work: f.work, Session: f.session(box, it), Box: box, Config: d.config, Bare: d.store.Bare,
 		Logs: filepath.Join(d.store.State, "logs"), Getenv: d.getenv, Message: f.tellPM, Redact: d.redact, Log: f.log,
 	}
 }
@@ -90,7 +93,7 @@ func (f *solvers) program(it *iteration) *program.Program {
 
 // prompt is what a worker is told that is known before its orientation.
 func (f *solvers) prompt(kind prompt.Kind, it *iteration) prompt.Prompt {
-	p := prompt.Prompt{Kind: kind, System: f.system, Directive: f.directive, Guidance: f.guidance, Branch: f.work.Branch, Judged: f.deps.config.Agent.Loop}
+	p := prompt.Prompt{Kind: kind, System: f.system, Directive: f.directive, Guidance: f.guidance, Skills: f.skills, Branch: f.work.Branch, Judged: f.deps.config.Agent.Loop}
 	if kind == prompt.Program {
 		p.Lessons = f.lessons
 	}

@@ -156,7 +156,7 @@ func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, 
 		return t, nil
 	}
 	t.solver = &iterationWork{subagents: subagents, launch: d.launch, limits: r.unit.limits, last: r.unit.last, watching: r.watching, solvers: &solvers{
-		deps: d, directive: r.unit.directive, work: r.work, model: m, system: system, lessons: recall(ctx, d.store, r.log), guidance: guide(ctx, d.store, r.work, r.log), words: func() []string { return uow.Words(r.unit.journal.Records) }, log: r.log,
+		deps: d, directive: r.unit.directive, work: r.work, model: m, system: system, lessons: recall(ctx, d.store, r.log), guidance: guide(ctx, d.store, r.work, r.log), words: func() []string { return uow.Words(r.unit.journal.Records) }, skills: skills(ctx, main, r.log), log: r.log,
 	}}
 	return t, nil
 }

@@ -113,6 +113,7 @@ type Config struct {
 		OutputSize      int      `toml:"output_size"`
 		MaxTurns        int      `toml:"max_turns"`
 		Refusals        int      `toml:"refusals"`
+		Scout           bool     `toml:"scout"`
 	} `toml:"agent"`
 	Search struct {
 		URL string `toml:"url"`

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
 	"git-ward/protocols/comms"
 )
@@ -64,7 +65,7 @@ func TestPersonas(t *testing.T) {
 				t.Skip("SKIPPED: a temper whose way others go as well; WARD_STORIES=all plays it")
 			}
 			t.Parallel()
-			h := newHost(t, modeltest.Persona(c.temper), map[string]string{"name": `"anthropic"`, "id": `"claude-test"`})
+			h := newHost(t, modeltest.Persona(c.temper), map[string]string{"name": `"anthropic"`, "id": `"claude-test"`, "scout": "true"})
 			h.wants("plum")
 			log := h.launch()
 			status, text := h.report()
@@ -77,6 +78,7 @@ func TestPersonas(t *testing.T) {
 					t.Errorf("nobody told it %q", want)
 				}
 			}
+			gittest.InOrder(t, told, "You are the Scout", "# What the Scout found", "Nothing stands in the way.")
 			if c.status == "EXIT_CONVERGED" {
 				if got := h.Git("show", "origin/agent/D-1:note.txt"); got != "plum\n" {
 					t.Errorf("note.txt: %q", got)
