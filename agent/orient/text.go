@@ -63,7 +63,7 @@ func (u *Unknown) writeText(w io.Writer) {
 	if u.From != "" {
 		from = " (of " + diag.Clean(u.From) + ")"
 	}
-	fmt.Fprintf(w, "  unknown%s: %s\n", from, diag.Clean(diag.Cut(u.Text, maxQuestion)))
+	fmt.Fprintf(w, "  unknown%s: %s\n", from, diag.Clean(diag.Cut(strings.Join(strings.Fields(u.Text), " "), maxQuestion)))
 	writeHits(w, u.Hits, u.Cut)
 	switch {
 	case u.Error != "":

@@ -2,6 +2,7 @@ package task
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"git-ward/agent/activity"
 	"git-ward/agent/orient"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/comms"
 	"git-ward/protocols/symbols"
 )
 
@@ -146,5 +148,37 @@ func TestQuery(t *testing.T) {
 	w, _ := tree(t, nil)
 	if got := Query(t.Context(), w, filepath.Join(w.Dir, "nowhere"), "Greet").Text(); got != "" {
 		t.Errorf("an empty repository knows %q", got)
+	}
+}
+
+// TestBegin: the directive's words and unknowns, and its plan's, are searched for, and each
+// search is logged: those of the web as such.
+func TestBegin(t *testing.T) {
+	w, log := tree(t, map[string]string{
+		"knowledge_core/agent_meta.json": `{"name": "x", "limitations": []}`, "plans/D-1.plan.txt": "# Unknown: who calls Greet\nset_plan x\n", "plans/D-2.plan.txt": "# Unknown: other\nset_plan x\n",
+		"greet.go": "package g\n\nfunc Greet() {}\n"})
+	for _, args := range [][]string{{"-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "first"}} {
+		if _, err := w.Git(t.Context(), args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	doc, _ := comms.Parse([]byte("# COMMS\n## Directives\n### D-1: be polite in Greet\n- unknown: how fast it is\n- unknown: in which tongue\n## Reports\n"))
+	asked := 0
+	begun, err := Begin(t.Context(), doc.Directives[0], orient.Options{Tree: w, Getenv: os.Getenv,
+		Search: func(context.Context, string) (string, error) { asked++; return "slow", nil }}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"what is here about the task:\n    symbols greet.go:3: func Greet\n", "unknown (of the directive): how fast it is\n", "unknown (of the directive): in which tongue\n",
+		"unknown (of plans/D-1.plan.txt): who calls Greet\n    symbols greet.go:3", "| slow", "# What the repository knows",
+	} {
+		if !strings.Contains(begun.Text(), want) {
+			t.Errorf("no %q in:\n%s", want, begun.Text())
+		}
+	}
+	got := logged(t, log)
+	if asked != 3 || strings.Count(got, "EXTERNAL_RAG_QUERY SUCCESS ORIENTING") != 3 || strings.Count(got, "FILE_READ SUCCESS ORIENTING") != 4 || strings.Contains(begun.Text(), "other") {
+		t.Errorf("%d asked: %s", asked, got)
 	}
 }

@@ -18,7 +18,7 @@ then there these they this those through to too under until up use used uses usi
 // Words are the words of a text that one would look for, in any script, each once and in
 // small letters, at most MaxWords. Where a script has no blanks between words they are
 // pairs of its letters, which is how such texts are found without a dictionary. A name of
-// a program, such as open_door or Store.Get, is one word, and so are its parts.
+// a program, such as open_door, openDoor or Store.Get, is one word, and so are its parts.
 func Words(text string) []string {
 	var list []string
 	add := func(word string) {
@@ -35,7 +35,25 @@ func Words(text string) []string {
 		add(run)
 		for _, part := range strings.FieldsFunc(run, func(r rune) bool { return r == '_' || r == '.' || r == '-' || r == '\'' || r == '’' }) {
 			add(part)
+			for _, word := range humps(part) {
+				add(word)
+			}
 		}
+	}
+	return list
+}
+
+// humps are the words of a name like openDoor, none for one that has no humps.
+func humps(name string) (list []string) {
+	from, before := 0, rune(0)
+	for i, r := range name {
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			list, from = append(list, name[from:i]), i
+		}
+		before = r
+	}
+	if from > 0 {
+		list = append(list, name[from:])
 	}
 	return list
 }

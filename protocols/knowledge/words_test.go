@@ -16,9 +16,10 @@ func TestWords(t *testing.T) {
 		"限":                                              "限",
 		"HTTP限制go":                                       "http 限制",
 		"यह धीमा क्यों है":                               "यह धीमा क्यों है",
-		"":                "",
-		"the of 1 22 ...": "",
-		"don't can’t":     "don't don can’t",
+		"Let openBolt and HTTPServer be":                 "openbolt open bolt httpserver",
+		"":                                               "",
+		"the of 1 22 ...":                                "",
+		"don't can’t":                                    "don't don can’t",
 	} {
 		if got := strings.Join(Words(text), " "); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
