@@ -149,3 +149,60 @@ func TestStatus(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// TestWaysOut: each state has a way out by the verb that a PM thinks of, also where the
+// machine needs two steps for it, and what is not possible says what is (WORK-2).
+func TestWaysOut(t *testing.T) {
+	t.Parallel()
+	b := newUnits(t)
+	lock := uow.Input{Event: uow.Block, Actor: uow.Agent, Reason: "AMBIGUITY_LOCK"}
+	unit := 0
+	next := func(steps ...uow.Input) string {
+		t.Helper()
+		if unit++; unit > 1 {
+			b.uow(fmt.Sprintf("D-1.%d PENDING", unit), "fork", fmt.Sprintf("D-1.%d", unit-1))
+			b.catchUp(fmt.Sprintf("D-1.%d", unit))
+		} else {
+			b.step("D-1.1", byAgent(uow.Open))
+		}
+		id := fmt.Sprintf("D-1.%d", unit)
+		b.step(id, byAgent(uow.Activate))
+		for _, in := range steps {
+			b.step(id, in)
+		}
+		return id
+	}
+	id := next(lock)
+	b.uow("! possible now: git ward uow clarify "+id+", git ward uow retry "+id+", git ward uow waive "+id+", git ward uow pause "+id+", git ward uow cancel "+id, "approve", id)
+	b.uow(id+" PAUSED", "pause", id)
+	b.uow(id+" PAUSED", "clarify", "-m", "while you wait", id)
+	b.uow(id+" ACTIVE", "resume", id)
+	b.uow(id+" ACTIVE", "clarify", "-m", "while you work", id)
+	b.catchUp(id)
+	b.step(id, lock)
+	b.uow(id+" FAILED", "cancel", "-m", "enough", id)
+
+	id = next(uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.Question, Note: "which parser?"})
+	b.uow("! which a heartbeat does not answer", "heartbeat", id)
+	b.uow("waits for you, it asks you something: git ward uow approve -m TEXT "+id, "show", id)
+	b.uow(id+" ACTIVE", "clarify", "-m", "the second", id)
+	b.catchUp(id)
+	b.step(id, uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.PulseIsDue})
+	b.uow(id+" ACTIVE", "heartbeat", id)
+	b.catchUp(id)
+	b.step(id, uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})
+	b.uow("it is a dead letter; your last word on it: git ward uow confirm "+id, "list")
+	b.uow(id+" FAILED", "confirm", id)
+
+	id = next(uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})
+	b.uow(id+" ARCHIVED", "archive", id)
+	b.uow("! possible now: git ward uow fork D-1.3", "cancel", "D-1.3")
+
+	stopped := uow.Input{Event: uow.Block, Actor: uow.Agent, Reason: uow.Stopped}
+	id = next(stopped, uow.Input{Event: uow.Retry, Actor: uow.Agent, Reason: uow.CauseGone}, stopped)
+	if r := b.last[uow.RefPrefix+id]; r.Retries != 0 {
+		t.Errorf("scratch/STOP spent %d retries", r.Retries)
+	}
+	b.uow("1 unit paused", "pause", "--all")
+	b.Fsck()
+}

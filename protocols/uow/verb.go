@@ -73,8 +73,5 @@ func (r *Record) offers() string {
 	for _, verb := range r.Possible() {
 		list = append(list, "git ward uow "+string(verb)+" "+r.ID)
 	}
-	if len(list) == 0 {
-		return "nothing more is to be done with it"
-	}
 	return "possible now: " + strings.Join(list, ", ")
 }
