@@ -181,6 +181,12 @@ func (t Trial) trouble(criterion string) string {
 	return ""
 }
 
+// evaluated reports whether a criterion's command came to an end of its own, met or not
+// (003, section 12: what is not evaluated lets no certificate be issued).
+func (t Trial) evaluated(c Criterion) bool {
+	return slices.ContainsFunc(t.Criteria, func(o Outcome) bool { return o.Criterion == c.Text && o.Command == c.Command && o.Trouble == "" })
+}
+
 func (p Declaration) judge(t Trial) (verdict, reason string) {
 	if t.Suite.failed() {
 		return None, "the suite did not pass"
@@ -188,20 +194,22 @@ func (p Declaration) judge(t Trial) (verdict, reason string) {
 	if t.Validate.failed() {
 		return None, "[bootstrap] validate did not pass"
 	}
-	open, barred := "", ""
+	open, barred, evaluated := "", "", true
 	for _, c := range p.Commands {
 		switch {
 		case c.Command == "":
 			barred = c.Text
+			continue // what the Skeptic finds decides (COMMS-2)
 		case !t.met(c) && open == "":
 			open = c.Text
 		}
+		evaluated = evaluated && t.evaluated(c)
 	}
 	r := p.residual(t)
 	if p.applies(Exact) && len(p.Commands) > 0 && open == "" && barred == "" && r.Zero() {
 		return Exact, "every criterion is met"
 	}
-	if p.applies(Converged) && len(p.Commands) > 0 && p.Residual != "" && r.Less(p.Rp.Decimal) {
+	if p.applies(Converged) && len(p.Commands) > 0 && evaluated && p.Residual != "" && r.Less(p.Rp.Decimal) {
 		return Converged, "the residual " + r.Words() + " is below R_p " + p.Rp.Words()
 	}
 	switch {
