@@ -85,7 +85,7 @@ func (l *Log) Append(e Entry) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := l.open()
 	if err != nil {
 		return err
 	}
@@ -98,6 +98,20 @@ func (l *Log) Append(e Entry) error {
 	}
 	_, err = f.Write(line)
 	return errors.Join(err, f.Sync())
+}
+
+// open opens the file. Whoever works here may have removed it, and all around it: that
+// loses what it had, and stops nobody.
+func (l *Log) open() (*os.File, error) {
+	const flags = os.O_RDWR | os.O_CREATE | os.O_APPEND
+	f, err := os.OpenFile(l.path, flags, 0o644)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(l.path), 0o755); err != nil {
+			return nil, err
+		}
+		return os.OpenFile(l.path, flags, 0o644)
+	}
+	return f, err
 }
 
 func (l *Log) format(e Entry) ([]byte, error) {

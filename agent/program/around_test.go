@@ -140,6 +140,27 @@ func TestEnded(t *testing.T) {
 	}
 }
 
+// TestBringHome: commits on a branch of the program's own are taken to the one that is
+// pushed, unless some on that would be lost.
+func TestBringHome(t *testing.T) {
+	const commit = "git -c user.name=x -c user.email=x@example.org commit --quiet --allow-empty --message=x\n"
+	for name, c := range map[string]struct{ script, want string }{
+		"a branch of its own": {"git checkout -q -b feature\n" + commit, "agent/D-1"},
+		"no branch":           {"git checkout -q --detach\n" + commit, "agent/D-1"},
+		"another history":     {commit + "git checkout -q -b feature main\n" + strings.Replace(commit, "=x\n", "=y\n", 1), "feature"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newClaude(t, "git checkout -q -b agent/D-1\n"+c.script+stream(ended))
+			if _, err := p.Solve(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			if at, err := p.tree().Git(t.Context(), "rev-parse", "--abbrev-ref", "HEAD"); err != nil || strings.TrimSpace(at) != c.want {
+				t.Errorf("%v: it is on %s", err, at)
+			}
+		})
+	}
+}
+
 // TestTranscriptIsBounded: of a long one the beginning and the end are kept, and what is
 // left out is said.
 func TestTranscriptIsBounded(t *testing.T) {

@@ -94,6 +94,10 @@ func (a *attempt) end(ctx context.Context) (interaction.Done, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	done := interaction.Done{Words: a.words(), Tally: a.tally(), Transcript: a.transcript()}
+	if a.from != "" && a.program.head(ctx) == "" { // then there is nothing to commit from, and nothing to push
+		return done, fmt.Errorf("%s left no repository behind: its .git is gone or broken. What it made there is lost; the work begins again from what was pushed", a.program.name())
+	}
+	a.bringHome(ctx)
 	changes := a.changes(ctx)
 	err := a.verdict(ctx, done, len(changes))
 	if stop.As(err, stop.Suspended, stop.Outage) != nil || err != nil && stop.Of(err) == nil { // it goes on where it is, and is not over
@@ -246,6 +250,25 @@ func (a *attempt) changes(ctx context.Context) (list []string) {
 		}
 	}
 	return list
+}
+
+// bringHome takes work to the branch that is pushed, which was committed on another one, as
+// many programs do by themselves. Where that would lose commits it is left, and refused.
+func (a *attempt) bringHome(ctx context.Context) {
+	tree, branch := a.program.tree(), a.program.Prompt.Branch
+	ref := "refs/heads/" + branch
+	at, err := tree.Git(ctx, "rev-parse", "--symbolic-full-name", "HEAD")
+	if err != nil || strings.TrimSpace(at) == ref {
+		return
+	}
+	if _, err := tree.Git(ctx, "merge-base", "--is-ancestor", ref, "HEAD"); err != nil {
+		return
+	}
+	if _, err := tree.Git(ctx, "checkout", "--quiet", "-B", branch); err != nil {
+		a.program.Log.Warn().Err(err).Msg("the work stays on another branch")
+		return
+	}
+	a.program.Log.Info().Str("from", diag.Clean(strings.TrimSpace(at))).Str("to", branch).Msg("the work was on another branch")
 }
 
 // postMortem closes the task with what was seen of the work.

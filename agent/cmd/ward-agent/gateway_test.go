@@ -78,6 +78,16 @@ func serve(t testing.TB, p *gittest.Pair, play func(*modeltest.Request) modeltes
 // where only the launcher looks.
 func (h *host) launch() string {
 	h.test.Helper()
+	log, err := h.try()
+	if err != nil {
+		h.test.Errorf("%v\n%s", err, log)
+	}
+	return log
+}
+
+// try is a launch that may fail.
+func (h *host) try() (string, error) {
+	h.test.Helper()
 	bin, err := gittest.Bin()
 	if err != nil {
 		h.test.Fatal(err)
@@ -96,11 +106,8 @@ func (h *host) launch() string {
 		},
 		Messages: &log,
 	})
-	if err != nil {
-		h.test.Errorf("%v\n%s", err, log.String())
-	}
 	h.Git("fetch", "--quiet")
-	return log.String()
+	return log.String(), err
 }
 
 // report is the newest one.

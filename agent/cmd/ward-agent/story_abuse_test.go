@@ -1,0 +1,91 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// abuses are what programs do to a repository, and to the machine that they run on, and
+// what is to come of it: a status, and words of the report.
+var abuses = map[string]struct {
+	script string
+	status string
+	says   string
+	files  string // of the branch, "" for whatever
+}{
+	// Story 14: one that knows git, and does it all by itself.
+	"commits, amends, rebases": {`
+echo a >a && git add a && git commit -qm one && git commit -q --amend -m two
+echo made >made.txt && git add made.txt && git commit -qm three && git rebase -q --force-rebase HEAD~2
+git branch other && git tag mine && git checkout -q -b elsewhere && echo b >b && git add b && git commit -qm four`, "EXIT_CONVERGED", "", ""},
+	"pushes by force": {`
+echo made >made.txt && git add made.txt && git commit -qm one
+git push -q -f origin HEAD:refs/heads/main; git push -q origin HEAD:refs/heads/agent/other; git push -q -f origin HEAD
+echo pushed`, "EXIT_CONVERGED", "", ""},
+	"a detached head in a merge": {`
+echo made >made.txt && git add made.txt && git commit -qm one
+git checkout -q --detach HEAD && echo c >c && git add c && git commit -qm two && git checkout -q agent/D-1
+echo d >c && git add c && git commit -qm three; git merge -q HEAD@{1}; echo merged`, "", "", ""},
+	"git's own settings": {`
+echo made >made.txt
+git config core.hooksPath /nonexistent && git config core.fsmonitor 'touch /tmp/ward-abuse-$$' && git config user.name Somebody && git config remote.origin.url /nonexistent`, "EXIT_CONVERGED", "", ""},
+	// Story 15.
+	"background processes": {`
+echo made >made.txt
+for i in 1 2 3 4 5; do setsid sh -c 'trap "" TERM; sleep 1000' & done
+(env -i sh -c 'cd /; exec -a hidden sleep 999' &) ; echo left`, "EXIT_CONVERGED", "", ""},
+	"4,000 files": {`
+echo made >made.txt; mkdir d; i=0; while [ $i -lt 4000 ]; do i=$((i+1)); echo $i >d/$i; done
+python3 -c 'import resource; [open("d/%d" % (i + 1)) for i in range(min(4000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 10))]'`, "", "", ""},
+	"a file of 200 MB": {`echo made >made.txt; head -c 200M /dev/zero >large.bin; echo wrote`, "", "", ""},
+	"prints 1 GB":      {`echo made >made.txt; yes | head -c 1100M; echo printed`, "", "", ""},
+	// Story 16.
+	"removes its home":            {`echo made >made.txt; rm -rf "$HOME"; echo removed`, "EXIT_CONVERGED", "", ""},
+	"removes all papers and logs": {`echo made >made.txt; rm -rf .ward ../../../logs ../../../prompt ../../../ask; echo removed`, "EXIT_CONVERGED", "", ""},
+	"links for papers":            {`echo made >made.txt; rm -rf .ward; ln -s /etc .ward; echo linked`, "", "", ""},
+}
+
+// TestStory14To16Abuse: whatever a program does to its clone, the unit ends, the report
+// says how, and the repository is whole.
+func TestStory14To16Abuse(t *testing.T) {
+	slow(t, startsAgents)
+	for name, c := range abuses {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, greets, map[string]string{"name": `"exec"`, "command": `["sh", "-c", '''` + c.script + `''']`, "prompt": `"stdin"`, "max_iterations": "2"})
+			main := h.Git("rev-parse", "origin/main")
+			begun := time.Now()
+			log := h.launch()
+			status, text := h.report()
+			if c.status != "" && status != c.status || !strings.Contains(text, c.says) {
+				t.Errorf("%s after %s\n%s\n%s", status, time.Since(begun), text, log)
+			}
+			if strings.Contains(h.Git("log", "--format=%s", main[:len(main)-1]+"..origin/main"), "one") {
+				t.Error("main has its commits")
+			}
+			t.Logf("%s after %s\n%s", status, time.Since(begun).Round(time.Second), text)
+			h.Fsck()
+		})
+	}
+}
+
+// TestStory16ClonesAreRemoved: a program that removes its repository is told of, and the
+// next pass begins again from what was pushed.
+func TestStory16ClonesAreRemoved(t *testing.T) {
+	slow(t, startsAgents)
+	for name, removes := range map[string]string{"its .git": "rm -rf .git", "the clone": `dir=$PWD; cd /; rm -rf "$dir"`} {
+		t.Run(name, func(t *testing.T) {
+			script := "if [ ! -e ../../../once ]; then touch ../../../once; " + removes + "; else echo made >made.txt; fi"
+			h := newHost(t, greets, map[string]string{"name": `"exec"`, "command": `["sh", "-c", '''` + script + `''']`, "prompt": `"stdin"`})
+			log, err := h.try()
+			if _, text := h.report(); err == nil || !strings.Contains(text, "sh left no repository behind: its .git is gone or broken") {
+				t.Errorf("%v\n%s\n%s", err, text, log)
+			}
+			log = h.launch()
+			if status, text := h.report(); status != "EXIT_CONVERGED" {
+				t.Errorf("%s\n%s\n%s", status, text, log)
+			}
+			h.Fsck()
+		})
+	}
+}
