@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,38 +13,38 @@ var abuses = map[string]struct {
 	script string
 	status string
 	says   string
-	files  string // of the branch, "" for whatever
+	heavy  bool
 }{
 	// Story 14: one that knows git, and does it all by itself.
 	"commits, amends, rebases": {`
 echo a >a && git add a && git commit -qm one && git commit -q --amend -m two
 echo made >made.txt && git add made.txt && git commit -qm three && git rebase -q --force-rebase HEAD~2
-git branch other && git tag mine && git checkout -q -b elsewhere && echo b >b && git add b && git commit -qm four`, "EXIT_CONVERGED", "", ""},
+git branch other && git tag mine && git checkout -q -b elsewhere && echo b >b && git add b && git commit -qm four`, "EXIT_CONVERGED", "", false},
 	"pushes by force": {`
 echo made >made.txt && git add made.txt && git commit -qm one
 git push -q -f origin HEAD:refs/heads/main; git push -q origin HEAD:refs/heads/agent/other; git push -q -f origin HEAD
-echo pushed`, "EXIT_CONVERGED", "", ""},
+echo pushed`, "EXIT_CONVERGED", "", false},
 	"a detached head in a merge": {`
 echo made >made.txt && git add made.txt && git commit -qm one
 git checkout -q --detach HEAD && echo c >c && git add c && git commit -qm two && git checkout -q agent/D-1
-echo d >c && git add c && git commit -qm three; git merge -q HEAD@{1}; echo merged`, "", "", ""},
+echo d >c && git add c && git commit -qm three; git merge -q HEAD@{1}; echo merged`, "", "", false},
 	"git's own settings": {`
 echo made >made.txt
-git config core.hooksPath /nonexistent && git config core.fsmonitor 'touch /tmp/ward-abuse-$$' && git config user.name Somebody && git config remote.origin.url /nonexistent`, "EXIT_CONVERGED", "", ""},
+git config core.hooksPath /nonexistent && git config core.fsmonitor 'touch /tmp/ward-abuse-$$' && git config user.name Somebody && git config remote.origin.url /nonexistent`, "EXIT_CONVERGED", "", false},
 	// Story 15.
 	"background processes": {`
 echo made >made.txt
 for i in 1 2 3 4 5; do setsid sh -c 'trap "" TERM; sleep 1000' & done
-(env -i sh -c 'cd /; exec -a hidden sleep 999' &) ; echo left`, "EXIT_CONVERGED", "", ""},
+(env -i sh -c 'cd /; exec -a hidden sleep 999' &) ; echo left`, "EXIT_CONVERGED", "", false},
 	"4,000 files": {`
 echo made >made.txt; mkdir d; i=0; while [ $i -lt 4000 ]; do i=$((i+1)); echo $i >d/$i; done
-python3 -c 'import resource; [open("d/%d" % (i + 1)) for i in range(min(4000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 10))]'`, "", "", ""},
-	"a file of 200 MB": {`echo made >made.txt; head -c 200M /dev/zero >large.bin; echo wrote`, "", "", ""},
-	"prints 1 GB":      {`echo made >made.txt; yes | head -c 1100M; echo printed`, "", "", ""},
+python3 -c 'import resource; [open("d/%d" % (i + 1)) for i in range(min(4000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 10))]'`, "", "", true},
+	"a file of 200 MB": {`echo made >made.txt; head -c 200M /dev/zero >large.bin; echo wrote`, "", "", true},
+	"prints 1 GB":      {`echo made >made.txt; yes | head -c 1100M; echo printed`, "", "", true},
 	// Story 16.
-	"removes its home":            {`echo made >made.txt; rm -rf "$HOME"; echo removed`, "EXIT_CONVERGED", "", ""},
-	"removes all papers and logs": {`echo made >made.txt; rm -rf .ward ../../../logs ../../../prompt ../../../ask; echo removed`, "EXIT_CONVERGED", "", ""},
-	"links for papers":            {`echo made >made.txt; rm -rf .ward; ln -s /etc .ward; echo linked`, "", "", ""},
+	"removes its home":            {`echo made >made.txt; rm -rf "$HOME"; echo removed`, "EXIT_CONVERGED", "", false},
+	"removes all papers and logs": {`echo made >made.txt; rm -rf .ward ../../../logs ../../../prompt ../../../ask; echo removed`, "EXIT_CONVERGED", "", false},
+	"links for papers":            {`echo made >made.txt; rm -rf .ward; ln -s /etc .ward; echo linked`, "", "", false},
 }
 
 // TestStory14To16Abuse: whatever a program does to its clone, the unit ends, the report
@@ -52,6 +53,10 @@ func TestStory14To16Abuse(t *testing.T) {
 	slow(t, startsAgents)
 	for name, c := range abuses {
 		t.Run(name, func(t *testing.T) {
+			if c.heavy && os.Getenv("WARD_STORIES") != "all" {
+				t.Skip("SKIPPED, out loud: it takes half a minute of two cores; WARD_STORIES=all plays it")
+			}
+			t.Parallel()
 			h := newHost(t, greets, map[string]string{"name": `"exec"`, "command": `["sh", "-c", '''` + c.script + `''']`, "prompt": `"stdin"`, "max_iterations": "2"})
 			main := h.Git("rev-parse", "origin/main")
 			begun := time.Now()
