@@ -212,8 +212,8 @@ say It is better.
 		t.Errorf("%v", s.events())
 	}
 	s.history()
-	done := s.reports(comms.ExitConverged)
-	if len(done) != 1 || !strings.Contains(done[0].Raw, "It is not merged: it was certified, and then it did not start: exit 9") || len(s.reports(comms.Fallback)) != 1 {
+	done := s.reports(comms.ExitBlocked)
+	if len(done) != 1 || !strings.Contains(done[0].Raw, "its program did not start from agent/D-1: exit 9") || !strings.Contains(done[0].Raw, "Next: git ward directive edit D-1 (") || len(s.reports(comms.Fallback)) != 1 {
 		t.Errorf("%v %v", done, s.reports(comms.Fallback))
 	}
 	if got := s.show("main:agent.sh"); got != main {

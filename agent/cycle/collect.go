@@ -121,9 +121,14 @@ func (r *run) changed(ctx context.Context) ([]store.Change, error) {
 	return w.Carried(ctx)
 }
 
-// answered reports whether the iteration before waited for a line in the directive:
-// once the PM has written it, the work may be done as it is.
-func (r *run) answered() bool { return r.past.last != nil && r.past.last.Needs != "" }
+// answered reports whether the iteration before waited for something of the PM's, a line
+// in the directive, a tool, or whether the text was edited since the last claim: the work
+// may be done as it is, and is judged anew.
+func (r *run) answered() bool {
+	claimed := r.deps.Journal.Claimed()
+	edited := claimed != nil && claimed.DirectiveHash != r.deps.Declaration.DirectiveHash
+	return edited || r.past.last != nil && (r.past.last.Needs != "" || r.past.last.MissingTool != nil)
+}
 
 // nothing ends the loop after an iteration without artifacts, with the learning
 // that 003 wants of it (sections 1 and 14).

@@ -86,6 +86,17 @@ func (r *unitRun) exit(ctx context.Context, end cycle.End) error {
 	}
 }
 
+// fallen suspends a unit whose program was certified and did not start: main runs again,
+// and the directive is not done (BOOT-3).
+func (r *unitRun) fallen(ctx context.Context, why string) error {
+	made := loop.NewReport(loop.Outcomes{Declaration: r.unit.declaration, Limits: r.unit.limits, Status: loop.ExitBlocked, State: loop.BudgetCheck, Failed: why,
+		Decision: loop.Decision{Event: loop.InvariantBroken, Reason: loop.StartFailed, Words: why}})
+	if err := r.unit.exit(ctx, &made, uow.NotStarted, r.work); err != nil {
+		return err
+	}
+	return r.report(ctx, &made)
+}
+
 // needInfo asks what is missing and waits for the PM (COMMS-2, LOOP-1).
 func (r *unitRun) needInfo(ctx context.Context, report *loop.Report) error {
 	if err := r.exit(ctx, cycle.End{Report: report}); err != nil {

@@ -53,21 +53,40 @@ func (r *unitRun) mayMerge(ctx context.Context) (why string, err error) {
 	if same, err := r.work.HasCode(ctx, l.Main); same || err != nil {
 		return "", err
 	}
-	log, err := os.ReadFile(l.Log)
-	if err != nil {
+	last, same, err := r.lastStart(ctx)
+	if err != nil || same {
 		return "", err
 	}
-	last := boot.Last(log, r.work.Branch)
-	same, err := r.work.HasCode(ctx, last.Commit)
+	r.log.Info().Str("branch", r.work.Branch).Str("last", string(last.Event)).Msg("certified; it is to start before it is merged")
+	return "", r.deps.restart(r.work.Branch)
+}
+
+// lastStart is the last that bootstrap.log says of the branch, and whether that was the
+// program as the branch has it now.
+func (r *unitRun) lastStart(ctx context.Context) (last boot.Entry, same bool, err error) {
+	log, err := os.ReadFile(r.deps.launch.Log)
 	if err != nil {
-		return "", err
+		return last, false, err
 	}
-	switch {
-	case last.Event == boot.Failure && (same || boot.Failures(log, r.work.Branch) >= boot.MaxFailures):
-		return "it was certified, and then it did not start: " + diag.Clean(last.Reason), nil
-	case same:
+	last = boot.Last(log, r.work.Branch)
+	same, err = r.work.HasCode(ctx, last.Commit)
+	return last, same || last.Event == boot.Failure && boot.Failures(log, r.work.Branch) >= boot.MaxFailures, err
+}
+
+// notStarted says of a program that converged, and is the agent's own, that it did not
+// start from its branch: then the directive is not done, whatever its criteria say. "" is
+// for every other.
+func (r *unitRun) notStarted(ctx context.Context, report *loop.Report) (string, error) {
+	l := r.deps.launch
+	if report.Status != loop.ExitConverged || l.Main == "" || l.OnBranch() || r.unit.last().State != uow.Active {
 		return "", nil
 	}
-	r.log.Info().Str("branch", r.work.Branch).Msg("certified; it is to start before it is merged")
-	return "", r.deps.restart(r.work.Branch)
+	if same, err := r.work.HasCode(ctx, l.Main); same || err != nil {
+		return "", err
+	}
+	last, same, err := r.lastStart(ctx)
+	if err != nil || !same || last.Event != boot.Failure {
+		return "", err
+	}
+	return "its work passes what decides on it, and then its program did not start from " + r.work.Branch + ": " + diag.Clean(last.Reason), nil
 }

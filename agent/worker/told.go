@@ -28,7 +28,9 @@ func (r *unitRun) told(ctx context.Context, report *loop.Report) (review.Ending,
 		}
 		verdict, err := r.deps.store.Verdict(ctx, commit, claim.Hash)
 		r.lacks("verdict", err)
-		e.Verdict = verdict
+		if verdict != nil && verdict.DirectiveHash == r.unit.directive.Hash() { // of another text it says nothing of this one
+			e.Verdict = verdict
+		}
 	}
 	e.Criteria = review.Criteria(criteria(r.unit.directive), e.Verdict)
 	e.Said = r.lastWords(ctx, report)

@@ -78,6 +78,13 @@ func (r *unitRun) goOn(ctx context.Context) error {
 	if report.Status == loop.ExitNeedInfo && report.Iterations == 0 {
 		return r.needInfo(ctx, report)
 	}
+	failed, err := r.notStarted(ctx, report)
+	if err != nil {
+		return err
+	}
+	if failed != "" {
+		return r.fallen(ctx, failed)
+	}
 	if err := r.merge(ctx, report); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ const (
 	Unjudged    Cause = "unjudged"     // no verdict came
 	NothingMade Cause = "nothing_made" // the worker changed nothing
 	Undeclared  Cause = "undeclared"   // the directive does not say how its end is seen
+	NotStarted  Cause = "not_started"  // the agent's own program was certified and does not start
 	Stuck       Cause = "stuck"        // anything else in the way
 )
 
@@ -64,6 +65,8 @@ func (o Outcomes) cause() Cause {
 		return Iterations
 	case o.Decision.Reason == MaxToolCalls:
 		return Effort
+	case o.Decision.Reason == StartFailed:
+		return NotStarted
 	case o.Decision.Reason == EvidenceIncomplete:
 		return NothingMade
 	}
@@ -118,6 +121,10 @@ var advise = map[Cause][]Advice{
 	NothingMade: {
 		{"git ward uow clarify -m TEXT {u}", "says what is to be changed, and where"},
 		{"git ward directive edit {d}", "says it in the directive"},
+	},
+	NotStarted: {
+		{"git ward directive edit {d}", "has it worked on again: say what a start needs, with a criterion that starts it"},
+		{"git ward review {d}", "shows what there is"},
 	},
 	Undeclared: {
 		{"git ward directive edit {d}", "says what is missing"},

@@ -87,6 +87,7 @@ const (
 	WithoutCertificate   StopReason = "CONVERGENCE_CLAIM_WITHOUT_R_P_CERTIFICATE"
 	HaltingMissing       StopReason = "HALTING_CRITERIA_MISSING"
 	NullInput            StopReason = "NULL_INPUT"
+	StartFailed          StopReason = "START_FAILED"        // the agent's own program, certified, does not start from its branch
 	VerdictUnavailable   StopReason = "VERDICT_UNAVAILABLE" // no verdict within [verify] timeout (SBX-8)
 	ToolMissing          StopReason = "MISSING_TOOL"        // a command of the directive's wants a program that is not where it runs
 )

@@ -26,7 +26,7 @@ var reasons = map[Event]map[Actor][]Reason{
 	Resume: {PM: {"HOLD_LIFTED", "REVIEWED"}},
 	Cancel: {PM: {"NOT_NEEDED", "SUPERSEDED", "OUT_OF_SCOPE", "TOO_RISKY", "INCIDENT"}},
 
-	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", NoTool, Backpressure, VerdictTimeout, Trouble, TransientFailure, Stopped, Stale, "POLICY_BRANCH"}},
+	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", NoTool, NotStarted, Backpressure, VerdictTimeout, Trouble, TransientFailure, Stopped, Stale, "POLICY_BRANCH"}},
 	Condemn: {Agent: {"POLICY_BRANCH"}},
 	Retry:   {Agent: {"RETRY_POLICY", CauseGone}, PM: {"RETRY_NOW"}},
 	Clarify: {PM: {"CLARIFIED", "QUESTION_ANSWERED"}, Agent: {DirectiveEdited}},
@@ -51,6 +51,7 @@ const (
 	NeedInfo         Reason = "NEED_INFO"        // the directive does not say how its end is seen
 	Question         Reason = "QUESTION"         // the worker asks the PM; the note is the question
 	PulseIsDue       Reason = "PULSE_DUE"        // the policy wants a sign of the PM before the next interaction
+	NotStarted       Reason = "NOT_STARTED"      // the agent's own program, certified, from its branch
 	NoTool           Reason = "MISSING_TOOL"     // a program that a command of the directive wants
 	Backpressure     Reason = "BACKPRESSURE"
 	VerdictTimeout   Reason = "VERDICT_TIMEOUT"

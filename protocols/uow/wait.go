@@ -87,6 +87,9 @@ func (r *Record) blocked(verb func(string) string) Waiting {
 	case r.ReasonCode.Passes():
 		return Waiting{ForCause, "to pass, and it is tried again by itself; at once", verb("retry")}
 	}
+	if r.ReasonCode == NotStarted {
+		return Waiting{ForYou, "its program was certified and did not start", "git ward directive edit " + r.Directive}
+	}
 	if r.ReasonCode == NoTool {
 		return Waiting{ForYou, "a program is missing where the commands ran; when it is there", verb("retry")}
 	}

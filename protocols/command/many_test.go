@@ -1,0 +1,87 @@
+package command_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"git-ward/internal/gittest"
+)
+
+// TestStory09: 200 directives, 2,000 reports, titles in scripts that are not ours, and a
+// directive of 60 KB: everything is answered soon, and lists stay lists.
+func TestStory09(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: the built programs, real hooks and pushes")
+	}
+	t.Parallel()
+	p := gittest.New(t)
+	titles := map[int]string{
+		1: "增加一个速率限制器", 2: "أضف محدد معدل الطلبات إلى الخادم", 3: "add a 🚀 launcher 👩‍🚀 for कार्य", 4: "Ünïcödé und ß",
+		5: strings.Repeat("很长的标题", 40), 6: strings.Repeat("سطر ", 60),
+	}
+	var doc strings.Builder
+	doc.WriteString("# COMMS\n\n## Directives\n\n")
+	for i := 1; i <= 200; i++ {
+		title := titles[i]
+		if title == "" {
+			title = fmt.Sprintf("directive %d", i)
+		}
+		fmt.Fprintf(&doc, "### D-%d: %s\n\n", i, title)
+		if i == 7 {
+			doc.WriteString(strings.Repeat("Say what is to be done, and why, at length. 说明。\n", 1100))
+		}
+		doc.WriteString("- [ ] it holds (`true`)\n\n")
+	}
+	doc.WriteString("## Reports\n\n")
+	for i := 1; i <= 2000; i++ {
+		fmt.Fprintf(&doc, "### R-%d 2026-11-21T09:00:00Z D-%d INFO\nfine\n\n", i, i%200+1)
+	}
+	if err := os.WriteFile(filepath.Join(p.Work, "COMMS.md"), []byte(doc.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// On a loaded machine each takes a fraction of this; what grows with the square of
+	// what is there takes far more.
+	const soon = 10 * time.Second
+	timed := func(what string, do func() string) string {
+		t.Helper()
+		began := time.Now()
+		out := do()
+		if took := time.Since(began); took > soon {
+			t.Errorf("%s took %s", what, took)
+		} else {
+			t.Logf("%s took %s", what, took.Round(time.Millisecond))
+		}
+		return out
+	}
+	p.Git("commit", "--quiet", "--all", "--message", "a year of it")
+	timed("the push", func() string { return p.Git("push", "--quiet", "origin", "HEAD:main") })
+	timed("lint", func() string { return p.Run(p.Work, "git-ward", "lint") })
+	list := timed("directive list", func() string { return p.Run(p.Work, "git-ward", "directive", "list") })
+	lines := strings.Split(strings.TrimRight(list, "\n"), "\n")
+	if len(lines) != 201 {
+		t.Errorf("%d lines for 200 directives", len(lines))
+	}
+	for i, line := range lines {
+		if !utf8.ValidString(line) || strings.Contains(line, "\ufffd") || utf8.RuneCountInString(line) > 120 {
+			t.Errorf("line %d is no line of a list: %q", i, line)
+		}
+		if title := titles[i]; i > 0 && len(title) > 0 && len(title) < 60 && !strings.HasSuffix(line, title) {
+			t.Errorf("the title of D-%d is not what the PM wrote: %q", i, line)
+		}
+	}
+	timed("uow list", func() string { return p.Run(p.Work, "git-ward", "uow", "list", "--all") })
+	timed("status", func() string { return p.Run(p.Work, "git-ward", "status", "--bare", p.Bare) })
+	shown := timed("directive show", func() string { return p.Run(p.Work, "git-ward", "directive", "show", "D-7") })
+	if strings.Count(shown, "说明。") != 1100 {
+		t.Errorf("the directive of 60 KB is not shown whole: %d bytes", len(shown))
+	}
+	timed("directive new", func() string {
+		return p.Run(p.Work, "git-ward", "directive", "new", "-m", "再来一个 🎯\n\n- [ ] it holds (`true`)\n")
+	})
+	p.Fsck()
+}
