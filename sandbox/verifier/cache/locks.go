@@ -20,9 +20,6 @@ const (
 	Pip Kind = "pip"
 )
 
-// Kinds are all of them.
-func Kinds() []string { return []string{string(Go), string(Npm), string(Pip)} }
-
 // maxLocks bounds the directories with a lockfile that an entry is filled from.
 const maxLocks = 20
 
