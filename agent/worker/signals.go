@@ -48,7 +48,7 @@ func (r *unitRun) stopFile(ctx context.Context) string {
 // pressure is what of the machine and the world says stop.
 func (r *unitRun) pressure(ctx context.Context) (list []loop.Signal) {
 	var fs unix.Statfs_t
-	if err := unix.Statfs(r.deps.store.State, &fs); err == nil && loop.DiskOver90(fs.Blocks-fs.Bavail, fs.Blocks) {
+	if err := unix.Statfs(r.deps.store.State, &fs); err == nil && loop.DiskOver90(disk(fs)) {
 		list = append(list, loop.Signal{Kind: loop.DiskFull})
 	}
 	for _, address := range r.deps.config.Loop.DependsOn {
@@ -57,4 +57,11 @@ func (r *unitRun) pressure(ctx context.Context) (list []loop.Signal) {
 		}
 	}
 	return list
+}
+
+// disk is what df(1) has as used, and what of: blocks that nobody may have, of root or
+// beyond a quota, are in neither.
+func disk(fs unix.Statfs_t) (used, total uint64) {
+	used = fs.Blocks - fs.Bfree
+	return used, used + fs.Bavail
 }
