@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"git-ward/agent/tool"
@@ -81,12 +80,17 @@ func (u *run) bash(ctx context.Context, p point) (message, output string, err er
 		message, err = u.deps.Close(ctx, id)
 		return message, "", err
 	}
-	args, err := json.Marshal(map[string]string{"command": fillShell(p.Text(), p.files)})
+	command, err := plan.FillCommand(p.Text(), p.files)
+	if err != nil {
+		return "", "", err
+	}
+	args, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		return "", "", err
 	}
 	box := *u.deps.Box
 	box.Env = append(box.Env[:len(box.Env):len(box.Env)], u.tag())
+	box.Env = append(box.Env, plan.CommandFiles(p.files)...)
 	result, err := tool.Call(ctx, box.Tools(), "bash", args)
 	if err != nil {
 		return "", "", err
@@ -108,19 +112,4 @@ func lastLines(s string, size int) string {
 		s = rest
 	}
 	return strings.ToValidUTF8(s, "\ufffd")
-}
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./@%+=:,-]+$`)
-
-// fillShell is plan.Fill for a command: a file name that the shell would take
-// apart comes as one quoted word.
-func fillShell(command string, files []string) string {
-	words := make([]string, len(files))
-	for i, f := range files {
-		words[i] = f
-		if !plainWord.MatchString(f) {
-			words[i] = "'" + strings.ReplaceAll(f, "'", `'\''`) + "'"
-		}
-	}
-	return plan.Fill(command, words)
 }
