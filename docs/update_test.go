@@ -23,12 +23,12 @@ func general(output string) string {
 }
 
 var (
-	changing = regexp.MustCompile(`/[^ \n]*/TestExamplesRun[^/]*/[0-9]+/here|\b[0-9a-f]{7,64}(\.\.[0-9a-f]{7,64})?\b|\b20[0-9]{2}-[0-9]{2}-[0-9]{2}([T ][0-9:]{8}Z?)?|\b[0-9.]+m?s\b`)
+	changing = regexp.MustCompile(`/[^ \n]*/TestExamplesRun[^/]*/[0-9]+/here|\b[0-9a-f]{7,64}(\.\.[0-9a-f]{7,64})?\b|\b20[0-9]{2}-[0-9]{2}-[0-9]{2}([T ][0-9:]{8}Z?)?|\b[0-9.]+ ?m?s\b`)
 	blanks   = regexp.MustCompile(`(?m) +$`)
 )
 
 func TestGeneral(t *testing.T) {
-	if got, want := general("[main 1234abc] /tmp/TestExamplesRunpm.md1/001/here/x 1234567..89abcde 2026-11-21T09:00:00Z "), "[main ...] .../x ... ...\n"; got != want {
+	if got, want := general("[main 1234abc] /tmp/TestExamplesRunpm.md1/001/here/x 1234567..89abcde 2026-11-21T09:00:00Z 12 s "), "[main ...] .../x ... ... ...\n"; got != want {
 		t.Error(got)
 	}
 }
