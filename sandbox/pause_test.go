@@ -110,6 +110,9 @@ func (d *desk) exact(directive string) {
 	d.Fsck()
 }
 
+// comms is COMMS.md as the remote has it.
+func (d *desk) comms() string { return d.Run(d.Bare, "git", "show", "main:COMMS.md") }
+
 func (d *desk) letFree() {
 	if err := os.WriteFile(d.free, nil, 0o644); err != nil {
 		d.t.Fatal(err)

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -214,4 +215,51 @@ func TestStory07(t *testing.T) {
 	s.tell("edit D-1 good\nrun")
 	s.ends("D-1", comms.ExitConverged)
 	s.whole()
+}
+
+// TestStory07Tool: the PM brings the tool and types the one command that the unit waits
+// for. The claim that stands is judged again: nobody works on it once more, though the
+// one iteration that the directive allows is spent.
+func TestStory07Tool(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	d := newDesk(t)
+	d.letFree()
+	tools := filepath.Join(filepath.Dir(d.Bare), "tools")
+	if err := os.Mkdir(tools, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: make it\nMake made.txt.\n- [ ] it is measured (`measure made.txt`)\n- max_iterations: 1\n\n## Reports\n")
+	d.push("a directive")
+	path := slices.IndexFunc(d.Env, func(v string) bool { return strings.HasPrefix(v, "PATH=") })
+	d.Env[path] += ":" + tools
+	d.launch()
+	d.await("the block", func() bool { return d.last().State == uow.ZombiedSoft })
+	if r := d.last(); r.ReasonCode != uow.NoTool {
+		t.Fatalf("it is blocked for %s", r.ReasonCode)
+	}
+	d.await("the report", func() bool { return strings.Contains(d.comms(), " D-1 EXIT_BLOCKED\n") })
+	report := d.comms()
+	for _, text := range []string{"measure: not found in the launcher's PATH", "install it where the launcher runs", "Next: git ward uow retry D-1.1 (", "made.txt", "Stopped: what decides could not be run"} {
+		if !strings.Contains(report, text) {
+			t.Errorf("the report does not say %q:\n%s", text, report)
+		}
+	}
+	d.uow("retry", "D-1.1") // too early: it is still missing
+	d.await("the second look", func() bool { return d.last().State == uow.ZombiedSoft && d.last().Retries == 1 })
+	if err := os.WriteFile(filepath.Join(tools, "measure"), []byte("#!/bin/sh\ntest -s \"$1\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m := wardCommand.FindStringSubmatch(d.uow("list", "--all"))
+	if m == nil {
+		t.Fatal(d.uow("list", "--all"))
+	}
+	d.Run(d.Work, "git-ward", strings.Fields(m[1])...)
+	d.exact("D-1")
+	if spent := d.last().Budget.Spent; spent.Iterations != 1 || spent.Claims != 1 {
+		t.Errorf("it took %+v", spent)
+	}
+	if out, err := d.Try(d.Bare, nil, "", "git-ward", "fsck"); err != nil || !strings.Contains(out, " 0 findings") {
+		t.Error(err, out)
+	}
 }

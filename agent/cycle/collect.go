@@ -121,13 +121,13 @@ func (r *run) changed(ctx context.Context) ([]store.Change, error) {
 	return w.Carried(ctx)
 }
 
-// answered reports whether the iteration before waited for something of the PM's, a line
-// in the directive, a tool, or whether the text was edited since the last claim: the work
-// may be done as it is, and is judged anew.
+// answered reports whether the iteration before waited for a line in the directive, or
+// whether the text was edited since the last claim: the work may be done as it is, and is
+// judged anew.
 func (r *run) answered() bool {
 	claimed := r.deps.Journal.Claimed()
 	edited := claimed != nil && claimed.DirectiveHash != r.deps.Declaration.DirectiveHash
-	return edited || r.past.last != nil && (r.past.last.Needs != "" || r.past.last.MissingTool != nil)
+	return edited || r.past.last != nil && r.past.last.Needs != ""
 }
 
 // nothing ends the loop after an iteration without artifacts, with the learning

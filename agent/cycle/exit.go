@@ -59,7 +59,7 @@ func (r *run) halt(ctx context.Context, status loop.Status, d loop.Decision) (*l
 // outcomes is what the report is made from, and what is missing for the next rung.
 func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision) (out loop.Outcomes, missing []string, err error) {
 	out = loop.Outcomes{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Status: status, Decision: d, State: r.state,
-		Last: r.past.last, Used: r.past.budget.Used(), Over: r.unpaid, Diagnosis: r.now.review.Diagnosis, Manifest: r.left()}
+		Last: r.past.last, Used: r.used(), Over: r.unpaid, Diagnosis: r.now.review.Diagnosis, Manifest: r.left()}
 	if out.History, err = r.history(ctx); err != nil {
 		return out, nil, err
 	}
@@ -152,6 +152,9 @@ func (r *run) pressing(ctx context.Context, d loop.Decision) []loop.Signal {
 // lastVerdict is the host's on the last claim, nil for none: also on one that the loop did
 // not wait for to its end.
 func (r *run) lastVerdict(ctx context.Context) *loop.Verdict {
+	if v := r.now.result.Verdict; v != nil {
+		return v
+	}
 	claim := r.deps.Journal.Claimed()
 	if r.past.last == nil || r.past.last.Commit == "" || claim == nil {
 		return nil

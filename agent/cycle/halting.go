@@ -36,7 +36,9 @@ func (r *run) checkHalting(ctx context.Context) (loop.Decision, error) {
 	return loop.Decision{Event: loop.Certified}, nil
 }
 
-// await waits for the host's verdict on the journal's claim.
+// await waits for the host's verdict on the journal's claim. One that could not run what
+// decides says nothing of the work: the iteration stays as it is, claimed, and costs no
+// other once what was missing is there.
 func (r *run) await(ctx context.Context) (loop.Decision, error) {
 	record := r.deps.Journal.Claimed()
 	r.deps.Log.Info().Str("commit", diag.Short(record.Claim.Commit)).Msg("claimed; waiting for the verdict")
@@ -53,5 +55,6 @@ func (r *run) await(ctx context.Context) (loop.Decision, error) {
 	}
 	r.deps.Log.Info().Str("verdict", v.Verdict).Str("reason", v.Reason).Str("residual", v.Residual.Words()).Msg("the host's verdict")
 	r.now.result.Verdict = v
-	return loop.Decision{}, nil
+	d, _ := v.Lacks()
+	return d, nil
 }

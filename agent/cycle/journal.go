@@ -108,12 +108,25 @@ func (r *run) spend(iteration int) {
 		return
 	}
 	r.now.paid = true
+	r.past.budget = r.past.budget.Next(r.usage(iteration))
+	r.past.budget.Limits = r.deps.Limits
+}
+
+// used is what the loop used, with an iteration that is not at its end.
+func (r *run) used() loop.Usage {
+	if r.now.taken && !r.now.paid && r.inProgress() {
+		return r.past.budget.Next(r.usage(r.now.brief.Iteration)).Used()
+	}
+	return r.past.budget.Used()
+}
+
+// usage is what the iteration at hand used so far.
+func (r *run) usage(iteration int) loop.Usage {
 	u := loop.Usage{Iteration: iteration, ToolCalls: r.now.calls, Seconds: r.now.seconds + int(r.deps.Now().Sub(r.now.began).Seconds())}
 	if t := r.now.tally; t.Usage.Input+t.Usage.Output > 0 {
 		u.Model = &loop.ModelUsage{Turns: int64(t.Turns), Input: t.Usage.Input, Cached: t.Usage.Cached, Output: t.Usage.Output}
 	}
-	r.past.budget = r.past.budget.Next(u)
-	r.past.budget.Limits = r.deps.Limits
+	return u
 }
 
 // findings is what a certificate of the iteration is decided on.

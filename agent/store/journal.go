@@ -35,15 +35,23 @@ func (j *Journal) Last() *uow.Record {
 	return j.Records[len(j.Records)-1]
 }
 
-// Claimed is the record of the last claim, nil when there is none. Others may
-// follow it: the PM's heartbeat, a pause and its end, a retry.
+// Claimed is the record that last asked for a verdict on a claim (see uow.Record.Asks),
+// nil when there is none. Others may follow it: the PM's heartbeat, a pause and its end.
 func (j *Journal) Claimed() *uow.Record {
-	for _, r := range slices.Backward(j.Records) {
-		if r.Event == uow.MakeClaim {
+	for i, r := range slices.Backward(j.Records) {
+		if r.Asks(j.before(i)) {
 			return r
 		}
 	}
 	return nil
+}
+
+// before is the record before one, nil before the first.
+func (j *Journal) before(i int) *uow.Record {
+	if i == 0 {
+		return nil
+	}
+	return j.Records[i-1]
 }
 
 // Altered is a directive's journal that does not hold: somebody changed it past the hooks.

@@ -50,9 +50,11 @@ func (w *workProof) ledgers(journals []*state.Journal) {
 }
 
 func (c claims) collect(journal []*uow.Record) {
+	var before *uow.Record
 	for _, r := range journal {
-		if r.Event == uow.MakeClaim {
+		if r.Asks(before) {
 			c[r.Hash] = r
 		}
+		before = r
 	}
 }

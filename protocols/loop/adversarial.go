@@ -29,6 +29,15 @@ func (v Verdict) Lacking(m MissingTool) Verdict {
 	return v
 }
 
+// Lacks is the decision where a program that decides is missing: nothing that the loop
+// does brings it there. missing is false where all are there.
+func (v Verdict) Lacks() (d Decision, missing bool) {
+	if v.MissingTool == nil {
+		return d, false
+	}
+	return Decision{InvariantBroken, ToolMissing, v.MissingTool.Words()}, true
+}
+
 // The kinds of runs of all commands.
 const (
 	RunPlain       = "plain"

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -25,12 +24,11 @@ func TestLacking(t *testing.T) {
 		t.Error(v)
 	}
 	v = Judge(p, []Trial{run(127)}).Lacking(m)
-	v.Commit = strings.Repeat("1", 40)
 	if v.Reason != "make: not found in the image x (`make check` needs it); bring it" {
 		t.Error(v.Reason)
 	}
-	d, needed := Certify(Findings{Declaration: p, Verdict: &v, Limits: Limits{MaxIterations: 9}}).Ask()
-	if to, err := Next(BudgetCheck, d.Event); !needed || d.Reason != ToolMissing || err != nil || string(to) != string(ExitBlocked) {
+	d, missing := v.Lacks()
+	if to, err := Next(CheckHalting, d.Event); !missing || d.Reason != ToolMissing || err != nil || string(to) != string(ExitBlocked) {
 		t.Error(d, to, err)
 	}
 }

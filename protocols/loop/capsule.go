@@ -65,7 +65,7 @@ type Sources struct {
 // sources give the same bytes on every machine. Findings say what may not enter a
 // capsule; there is none then.
 func Build(s Sources) (capsule []byte, log string, found []string) {
-	learnings, log := Compact(normalize(s.Learnings))
+	learnings, log := Compact(normalize(portable(s.Learnings)))
 	manifest := s.Manifest
 	manifest.Previous = s.Newest
 	c := Capsule{
@@ -108,19 +108,6 @@ func normalize(learnings string) string {
 		}
 	}
 	return strings.Join(kept, "\n")
-}
-
-// hostRoots begin paths of one machine, which mean nothing on another.
-var hostRoots = []string{"/home/", "/root/", "/Users/", "/tmp/", "/bot/", "/mnt/", "/var/", "/proc/", `C:\`}
-
-// hostPath is the beginning of a machine's own path in a line, "" for none.
-func hostPath(line string) string {
-	for _, root := range hostRoots {
-		if i := strings.Index(line, root); i == 0 || i > 0 && strings.IndexByte(" `\"'(=:", line[i-1]) >= 0 {
-			return root
-		}
-	}
-	return ""
 }
 
 // Check says what a capsule holds that it may not (003, section 4.1): a reference

@@ -68,8 +68,6 @@ type Certificate struct {
 	Reason        string     `json:"reason"`
 	Needs         string     `json:"needs,omitempty"`     // a line that the directive lacks; the verdict's
 	Additions     []string   `json:"additions,omitempty"` // what the work brings of what decides on it; the verdict's
-	// MissingTool is a program that the commands want and do not find; the verdict's.
-	MissingTool *MissingTool `json:"missing_tool,omitempty"`
 }
 
 // Findings is all that a certificate is decided on.
@@ -102,7 +100,6 @@ func Certify(f Findings) Certificate {
 		Checklist: []Met{}}
 	if v := f.Verdict; v != nil && v.Unit == f.Declaration.LoopID && v.DirectiveHash == f.Declaration.DirectiveHash {
 		c.Residual, c.Commit, c.Record, c.Reason, c.Needs, c.Additions = v.Residual, v.Commit, v.Record, v.Reason, v.Needs, v.Additions
-		c.MissingTool = v.MissingTool
 	}
 	cut := max(0, len(f.History)+1-HistoryWindow)
 	c.History = append(append([]Residual{}, f.History[cut:]...), c.Residual)
@@ -235,11 +232,8 @@ func Decide(f Findings, c Certificate) Decision {
 }
 
 // Ask is the decision of a loop that another iteration would not help: its work
-// passes only with what the directive does not accept (LOOP-10), or a program that
-// decides is missing. needed is false where the certificate needs nothing.
+// passes only with what the directive does not accept (LOOP-10). needed is false where
+// the certificate needs nothing.
 func (c Certificate) Ask() (d Decision, needed bool) {
-	if m := c.MissingTool; m != nil { // nothing that the loop does brings it there
-		return Decision{InvariantBroken, ToolMissing, m.Words()}, true
-	}
 	return Decision{NullDetected, HaltingMissing, "the directive does not accept what the work adds: " + c.Needs}, c.Needs != ""
 }

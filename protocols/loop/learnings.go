@@ -35,7 +35,8 @@ type Entry struct {
 }
 
 // Check says what an entry may not say: an unverified success, an A without its
-// artifact, a reference to a talk that the next reader was not part of.
+// artifact, a reference to a talk that the next reader was not part of. Paths of one
+// machine need no check: Text marks them.
 func (e Entry) Check() []string {
 	var list []string
 	for _, l := range e.Succeeded {
@@ -59,11 +60,6 @@ func (e Entry) Check() []string {
 			list = append(list, fmt.Sprintf("%q refers to a talk: link the artifact instead", word))
 		}
 	}
-	for line := range strings.SplitSeq(e.Text(), "\n") {
-		if root := hostPath(line); root != "" {
-			list = append(list, fmt.Sprintf("%s... is a path of one machine; write paths relative to the repository", root))
-		}
-	}
 	for _, text := range append(append([]string{}, e.Tried...), e.Open...) {
 		if word := bleeds(text); word != "" {
 			list = append(list, fmt.Sprintf("%q refers to a talk: link the artifact instead", word))
@@ -76,8 +72,18 @@ func (e Entry) Check() []string {
 // headings.
 func oneLine(s string) string { return diag.Clean(strings.Join(strings.Fields(s), " ")) }
 
+// statement is oneLine of what anybody but the PM says, fit for a capsule. It is nobody's
+// to begin like a line of the PM's.
+func statement(s string) string {
+	s = oneLine(s)
+	for strings.HasPrefix(s, "[PM] ") {
+		s = strings.TrimPrefix(s, "[PM] ")
+	}
+	return portableLine(s)
+}
+
 func (l Learning) line() string {
-	text := "- [" + string(l.Lane) + "] " + oneLine(l.Text)
+	text := "- [" + string(l.Lane) + "] " + statement(l.Text)
 	if l.Link != nil {
 		text += " (" + l.Link.Path + "#" + l.Link.SHA256 + ")"
 	}
@@ -106,7 +112,7 @@ func (e Entry) Text() string {
 	}
 	plain := func(texts []string) (lines []string) {
 		for _, t := range texts {
-			lines = append(lines, "- "+oneLine(t))
+			lines = append(lines, "- "+statement(t))
 		}
 		return lines
 	}
@@ -123,7 +129,7 @@ func (e Entry) Text() string {
 	if !e.Residual.IsNull() {
 		value = e.Residual.Decimal.String()
 	}
-	section(4, "Residual / Distance-to-Goal", []string{"- metric: " + oneLine(e.Metric), "- value: " + value,
+	section(4, "Residual / Distance-to-Goal", []string{"- metric: " + statement(e.Metric), "- value: " + value,
 		"- direction: " + string(e.Direction), "- certificate: " + e.Certificate})
 	section(5, "Open Questions for Next Iteration [Lane C]", plain(e.Open))
 	return b.String()
@@ -148,7 +154,7 @@ func StartLoop(file string, p Declaration, date string) string {
 	if strings.Contains("\n"+file, "\n"+head) {
 		return file
 	}
-	return strings.TrimRight(file, "\n") + "\n\n" + head + "- goal: " + diag.Cut(oneLine(p.Goal), maxLine) + "\n- started: " + date +
+	return strings.TrimRight(file, "\n") + "\n\n" + head + "- goal: " + diag.Cut(statement(p.Goal), maxLine) + "\n- started: " + date +
 		"\n- R_p: " + p.Rp.Words() + fmt.Sprintf("\n- max_iterations: %d\n", p.MaxIterations)
 }
 
@@ -173,7 +179,7 @@ func (e Entry) brief() string {
 	}
 	directive, _, _ := strings.Cut(e.Loop, ".")
 	link := Link{IterationDir(directive, e.Iteration) + "/" + EntryFile, Digest([]byte(text)), "log"}
-	e.Metric = diag.Cut(oneLine(e.Metric), maxLine)
+	e.Metric = diag.Cut(statement(e.Metric), maxLine)
 	left, note := 0, len(e.Failed)
 	e.Failed = append(slices.Clone(e.Failed), Learning{})
 	for len(text) > maxEntry && e.shorten(note) {

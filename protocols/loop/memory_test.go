@@ -91,7 +91,6 @@ func TestLearnings(t *testing.T) {
 		"an unverified one": func(e *Entry) { e.Succeeded[1].Lane = LaneC },
 		"a soft B":          func(e *Entry) { e.Failed[0].Lane = LaneB },
 		"talk":              func(e *Entry) { e.Open = []string{"As we discussed, go on"} },
-		"a host's path":     func(e *Entry) { e.Tried = []string{"see /home/pat/x"} },
 		"an absolute link":  func(e *Entry) { e.Succeeded[0].Link = &Link{"/etc/passwd", hash, "log"} },
 	} {
 		bad := entry(t, 0, 1)
@@ -279,10 +278,8 @@ func TestCapsule(t *testing.T) {
 		t.Error(found)
 	}
 	for name, change := range map[string]func(*Sources){
-		"talk":          func(s *Sources) { s.Learnings += "\nremember that it failed\n" },
-		"a host's path": func(s *Sources) { s.Learnings += "\nsee /tmp/x\n" },
-		"a bad link":    func(s *Sources) { s.Manifest.Artifacts[0].Path = "../x" },
-		"no criteria":   func(s *Sources) { s.Declaration.Criteria = nil },
+		"a bad link":  func(s *Sources) { s.Manifest.Artifacts[0].Path = "../x" },
+		"no criteria": func(s *Sources) { s.Declaration.Criteria = nil },
 	} {
 		s := sources(t)
 		change(&s)

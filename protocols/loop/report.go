@@ -113,6 +113,9 @@ func NewReport(o Outcomes) Report {
 		r.Additions, r.Commit, r.Record = c.Additions, c.Commit, c.Record
 		r.Certificate = &HaltingCertificate{c.Type, c.Lane, c.Residual, c.Rp, r.History, c.Checklist}
 	}
+	if v := o.Verdict; v != nil && o.Decision.Reason == ToolMissing { // of an iteration that is not at its end
+		r.Commit, r.Record = v.Commit, v.Record
+	}
 	switch r.Status {
 	case ExitConverged:
 		r.BestArtifacts, r.Lessons = o.Manifest.Links(), o.Lessons
@@ -250,6 +253,9 @@ func (r Report) Outcome() string {
 		return fmt.Sprintf("Not begun: the directive does not say how I can tell that it is done (%s). The question below `## Questions` says what to write.", strings.Join(r.Missing, ", "))
 	}
 	if words, known := stopped[r.Cause]; known { // the verdict saw why, and how the loop ended follows from it
+		if r.Iterations == 0 { // the first one is not at its end
+			return fmt.Sprintf("Stopped: %s.", words)
+		}
 		return fmt.Sprintf("Stopped after %s: %s.", after, words)
 	}
 	switch r.Status {

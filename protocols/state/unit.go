@@ -183,13 +183,22 @@ func (j *Journal) Err() error {
 	return diag.Hint(fmt.Errorf("%s: %s", j.ID, j.Findings[0].Message), "git ward fsck on the host names what is broken")
 }
 
-// Claimed is the record of a journal's last claim, nil when it has none. Others may
-// follow it: the PM's heartbeat, a pause and its end, a retry.
+// Claimed is the record of a journal that last asked for a verdict on a claim (see
+// uow.Record.Asks), nil when it has none. Others may follow it: the PM's heartbeat, a
+// pause and its end, a retry.
 func Claimed(r Reader, tip string) (*uow.Record, error) {
+	var after *uow.Record
 	for record, err := range History(r, tip) {
-		if err != nil || record.Event == uow.MakeClaim {
+		switch {
+		case err != nil || record.Event == uow.MakeClaim:
+			if after != nil && err == nil && after.Asks(record) {
+				return after, nil
+			}
 			return record, err
+		case after != nil && after.Asks(record):
+			return after, nil
 		}
+		after = record
 	}
 	return nil, nil
 }

@@ -49,6 +49,17 @@ type Record struct {
 	Hash          string   `json:"hash"`
 }
 
+// Asks reports whether a record asks for the host's verdict on its claim: it makes the
+// claim, or it takes the unit up again after a block for a program that the verdict
+// wanted. Then the same commit is judged anew, by the directive as the record names it.
+func (r *Record) Asks(prev *Record) bool {
+	if r.Event == MakeClaim {
+		return true
+	}
+	return prev != nil && prev.State == ZombiedSoft && prev.ReasonCode == NoTool && r.State == Active &&
+		r.Claim != nil && r.Claim.Iteration == r.Iteration
+}
+
 // Claim says that a commit meets its directive. The verifier judges it.
 type Claim struct {
 	Commit    string `json:"commit"`           // object id
