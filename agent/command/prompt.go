@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -102,6 +103,9 @@ func (g *gatherer) gather(name string, kind prompt.Kind) (p *prompt.Prompt, orie
 	if err != nil {
 		return nil, "", err
 	}
+	if p.Skills, err = g.skills(); err != nil {
+		return nil, "", err
+	}
 	begun, err := task.Preview(g.ctx, *d, orient.Options{Tree: g.tree, Getenv: g.env.Getenv, Unit: unit})
 	if err != nil {
 		return nil, "", err
@@ -112,6 +116,27 @@ func (g *gatherer) gather(name string, kind prompt.Kind) (p *prompt.Prompt, orie
 	lessons, err := correct.Remember(g.ctx, g.tree)
 	p.Lessons, _ = correct.Text(lessons)
 	return p, begun.Text(), err
+}
+
+// skills are those that control has (003, skill_pack).
+func (g *gatherer) skills() ([]prompt.Skill, error) {
+	ref, err := g.tree.Documents(g.ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := g.tree.Git(g.ctx, "ls-tree", "--name-only", "-z", cmp.Or(ref, "HEAD"), loop.SkillsDir+"/")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name := range strings.SplitSeq(out, "\x00") {
+		names = append(names, path.Base(name))
+	}
+	list, lacking := prompt.Skills(loop.SkillPack(names), func(path string, limit int64) ([]byte, error) { return g.tree.Document(g.ctx, path, limit) })
+	if lacking != nil {
+		fmt.Fprintln(g.env.Stderr, "git-ward: not all skills can be told:", diag.Clean(lacking.Error()))
+	}
+	return list, nil
 }
 
 // unit adds what the directive's newest unit has: the PM's words, and the newest capsule.

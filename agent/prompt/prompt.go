@@ -62,9 +62,6 @@ func System(system, comms []byte) string {
 	return s + string(comms)
 }
 
-// Skill is one way of working that the loop wants known (003, skill_pack).
-type Skill struct{ Name, Text string }
-
 // Criteria are the commands that decide, in the directive's order.
 func (p *Prompt) Criteria() (list []string) {
 	for _, c := range p.Directive.Criteria {

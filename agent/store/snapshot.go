@@ -17,6 +17,9 @@ func (s *Store) controlRef() string { return "refs/remotes/origin/" + s.Control.
 
 func (s *Store) projectRef() string { return "refs/remotes/origin/" + s.Control.Project }
 
+// maxListed bounds a directory that is listed, in bytes of its tree.
+const maxListed = 1 << 20
+
 // Snapshot is what the PM says and has at one moment: a commit of the control branch,
 // which the files are read from, and one of the project's.
 type Snapshot struct {
@@ -138,4 +141,23 @@ func (m Snapshot) read(ctx context.Context, path string, limit int64) ([]byte, e
 		return nil, fmt.Errorf("%s of %s is not a file", path, m.clone.store.Control.Branch)
 	}
 	return data, nil
+}
+
+// List names the entries of a directory, sorted; none where it is not there.
+func (m Snapshot) List(ctx context.Context, dir string) ([]string, error) {
+	batch := git.Open(m.clone.gitDir()).Batch(ctx)
+	defer batch.Close()
+	_, data, err := batch.Read(m.Commit+":"+dir, maxListed)
+	if errors.Is(err, git.ErrMissing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s of %s: %w", dir, m.clone.store.Control.Branch, err)
+	}
+	entries, err := git.ParseTree(data)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name)
+	}
+	return names, git.Forgive(err)
 }

@@ -2,9 +2,7 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -45,23 +43,25 @@ func guide(ctx context.Context, s *store.Store, w *store.Work, log zerolog.Logge
 	return text
 }
 
-// maxSkill bounds one skill, in bytes.
-const maxSkill = 8 << 10
-
-// skills are those of the loop's skill pack that control has (003, skill_pack); one that it
-// lacks is left out.
-func skills(ctx context.Context, main store.Snapshot, log zerolog.Logger) (list []prompt.Skill) {
-	for _, name := range loop.SkillPack() {
-		text, err := main.File(ctx, "skills/"+name+".md", maxSkill)
-		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) {
-				log.Warn().Err(err).Str("skill", name).Msg("a skill cannot be read")
-			}
-			continue
-		}
-		list = append(list, prompt.Skill{Name: name, Text: diag.CleanLines(string(text))})
+// skills are those of the loop's skill pack that control has (003, skill_pack).
+func (r *unitRun) skills(ctx context.Context, main store.Snapshot) []prompt.Skill {
+	list, err := prompt.Skills(r.unit.declaration.SkillPack, func(path string, limit int64) ([]byte, error) { return main.File(ctx, path, limit) })
+	if err != nil {
+		r.log.Warn().Err(err).Msg("not all skills can be told")
 	}
 	return list
+}
+
+// declareSkills puts the skills that control has now into the declaration, from which the
+// capsules are built.
+func (r *unitRun) declareSkills(ctx context.Context) error {
+	main, err := r.deps.store.Look(ctx)
+	if err != nil {
+		return err
+	}
+	names, err := main.List(ctx, loop.SkillsDir)
+	r.unit.declaration.SkillPack = loop.SkillPack(names)
+	return err
 }
 
 // learn carries out what the work's post-mortems teach, once the work is on the

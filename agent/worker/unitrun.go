@@ -107,6 +107,9 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 		return cycle.End{}, err
 	}
 	log.Redact = d.redact
+	if err := r.declareSkills(ctx); err != nil {
+		return cycle.End{}, err
+	}
 	ctx, end := r.watch(ctx)
 	defer end()
 	subagents := new(cycle.Subagents)
@@ -163,7 +166,7 @@ func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, 
 		return t, nil
 	}
 	t.solver = &iterationWork{subagents: subagents, launch: d.launch, limits: r.unit.limits, last: r.unit.last, watching: r.watching, solvers: &solvers{
-		deps: d, directive: r.unit.directive, work: r.work, model: m, system: system, lessons: recall(ctx, d.store, r.log), guidance: guide(ctx, d.store, r.work, r.log), words: func() []string { return uow.Words(r.unit.journal.Records) }, skills: skills(ctx, main, r.log), log: r.log,
+		deps: d, directive: r.unit.directive, work: r.work, model: m, system: system, lessons: recall(ctx, d.store, r.log), guidance: guide(ctx, d.store, r.work, r.log), words: func() []string { return uow.Words(r.unit.journal.Records) }, skills: r.skills(ctx, main), log: r.log,
 	}}
 	return t, nil
 }

@@ -21,9 +21,6 @@ const (
 // same for its three roles.
 const CycleRole = "Scout, Solver, Skeptic mini-cycle"
 
-// SkillPack is what every subagent must load.
-func SkillPack() []string { return []string{"prime-safety", "prime-coder", "phuc-swarms", "phuc-loop"} }
-
 // StateSummary is where the loop stands, read from artifacts only.
 type StateSummary struct {
 	Iteration int      `json:"iteration_number"`
@@ -72,7 +69,7 @@ func Build(s Sources) (capsule []byte, log string, found []string) {
 		Goal: s.Declaration.Goal, Criteria: slices.Sorted(slices.Values(s.Declaration.Criteria)), Certificates: s.Declaration.Certificates,
 		State:     StateSummary{Iteration: s.Iteration, Met: []string{}, Open: []string{}},
 		Learnings: learnings, Remaining: s.Limits.Remaining(s.Spent, s.Used), Links: manifest.Links(),
-		SkillPack: SkillPack(), Role: CycleRole,
+		SkillPack: s.Declaration.skills(), Role: CycleRole,
 	}
 	met := map[string]bool{}
 	if s.Last != nil {
@@ -118,9 +115,14 @@ func (c Capsule) Check() []string {
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	for field, empty := range map[string]bool{"goal_statement": c.Goal == "", "acceptance_criteria": len(c.Criteria) == 0,
-		"halting_certificates_applicable": len(c.Certificates) == 0, "skill_pack": len(c.SkillPack) == 0, "subagent_role": c.Role == ""} {
+		"halting_certificates_applicable": len(c.Certificates) == 0, "subagent_role": c.Role == ""} {
 		if empty {
 			add("%s is empty", field)
+		}
+	}
+	for _, name := range leastSkills {
+		if !slices.Contains(c.SkillPack, name) {
+			add("skill_pack lacks %s", name)
 		}
 	}
 	n := 0

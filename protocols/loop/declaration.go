@@ -56,6 +56,7 @@ type Declaration struct {
 	Frozen         []string    `json:"frozen"`
 	Profile        Profile     `json:"profile"`
 	RungTarget     int         `json:"verification_rung_target"`
+	SkillPack      []string    `json:"skill_pack,omitempty"` // of control's skills when the loop began, or was taken up
 }
 
 // Declare reads a directive: the loop's declaration, its limits, and what is

@@ -39,7 +39,7 @@ func TestWordsStay(t *testing.T) {
 	if again := TellPM(file, "D-1.1", []string{"the last word"}); again != file {
 		t.Error("the PM's words are doubled")
 	}
-	c := Capsule{Goal: "g", Criteria: []string{"c"}, Certificates: []string{Exact}, Learnings: file, SkillPack: SkillPack(), Role: CycleRole}
+	c := Capsule{Goal: "g", Criteria: []string{"c"}, Certificates: []string{Exact}, Learnings: file, SkillPack: SkillPack(nil), Role: CycleRole}
 	if found := c.Check(); len(found) > 0 {
 		t.Errorf("the PM's words keep a capsule from being made: %v", found)
 	}
