@@ -178,3 +178,18 @@ func (r *run) rung(ctx context.Context, v *loop.Verdict, history []loop.Residual
 	}
 	return loop.Rung(e)
 }
+
+// Late is the halting report of a loop that somebody else has ended, as an exit by a
+// decision would be: from what the record has, which takes nothing any more.
+func (l *Loop) Late(ctx context.Context, d loop.Decision) (*loop.Report, error) {
+	r := &run{deps: l, state: loop.BudgetCheck}
+	if err := r.restore(ctx, r.evidence(ctx)); err != nil {
+		return nil, err
+	}
+	out, _, err := r.outcomes(ctx, loop.ExitBlocked, d)
+	if err != nil {
+		return nil, err
+	}
+	report := loop.NewReport(out)
+	return &report, nil
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"git-ward/agent/activity"
@@ -97,7 +99,7 @@ func (r *run) drive(ctx context.Context) (End, error) {
 // on now: the next run need not ask anybody about it again. An iteration whose worker
 // waits for something is left.
 func (r *run) suspend(ctx context.Context, err error) error {
-	if waiting := stop.As(err, stop.Asked, stop.Outage); waiting != nil {
+	if waiting := stop.As(err, slices.Collect(maps.Keys(waits))...); waiting != nil {
 		return r.leave(ctx, waiting)
 	}
 	if stop.Is(err, stop.Suspended) {

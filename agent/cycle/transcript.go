@@ -48,7 +48,7 @@ func (r *run) times() (n int) {
 		if rec.Event == uow.Iterate {
 			break
 		}
-		if rec.ReasonCode == uow.Question || rec.ReasonCode == uow.TransientFailure {
+		if rec.ReasonCode == uow.Question || rec.ReasonCode == uow.TransientFailure || rec.ReasonCode == uow.ModelDenied {
 			n++
 		}
 	}

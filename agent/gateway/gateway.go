@@ -105,6 +105,10 @@ func (a Account) OutageSince(earlier Account, ended bool) string {
 	return a.Trouble
 }
 
+// Denies reports whether a code of trouble says that whoever asks is refused, and not that
+// the provider fails: it does not pass by itself. The codes are those of sandbox/gateway.
+func Denies(code string) bool { return code == "401" || code == "403" }
+
 // HeldSince reports whether the program that ran since an earlier account was refused
 // because its unit is not to be worked on.
 func (a Account) HeldSince(earlier Account) bool { return a.Held > earlier.Held }

@@ -100,7 +100,7 @@ func (a *attempt) end(ctx context.Context) (interaction.Done, error) {
 	a.bringHome(ctx)
 	changes := a.changes(ctx)
 	err := a.verdict(ctx, done, len(changes))
-	if stop.As(err, stop.Suspended, stop.Outage) != nil || err != nil && stop.Of(err) == nil { // it goes on where it is, and is not over
+	if stop.As(err, stop.Suspended, stop.Outage, stop.Denied) != nil || err != nil && stop.Of(err) == nil { // it goes on where it is, and is not over
 		return done, err
 	}
 	a.postMortem(ctx, done, changes, err)
@@ -120,6 +120,9 @@ func (a *attempt) refused(account gateway.Account, failed *stop.Stop) error {
 	code := account.OutageSince(a.before, failed == nil)
 	if code == "" {
 		return nil
+	}
+	if gateway.Denies(code) {
+		return stop.New(stop.Denied, "The model's provider refuses the calls of %s (%s).", diag.Clean(filepath.Base(a.program.Config.Model.Name)), diag.Clean(code))
 	}
 	why := fmt.Sprintf("The model did not answer the calls of %s (%s).", diag.Clean(filepath.Base(a.program.Config.Model.Name)), diag.Clean(code))
 	if failed != nil {

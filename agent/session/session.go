@@ -160,7 +160,7 @@ var endings = map[model.Kind]struct {
 	kind stop.Kind
 	why  string
 }{
-	model.Fatal:    {stop.Blocked, "The model cannot be asked: %s. See [model] in config.toml, and what the launcher says of its key."},
+	model.Fatal:    {stop.Denied, "The model cannot be asked: %s"},
 	model.Rejected: {stop.Unfinished, "The model's provider does not take the conversation: %s."},
 	model.Broken:   {stop.Outage, "The model's answers are broken: %s"},
 	model.Busy:     {stop.Outage, "The model does not answer: %s"},

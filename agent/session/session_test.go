@@ -64,7 +64,7 @@ func TestRun(t *testing.T) {
 		"broken":            {err: &model.Trouble{Kind: model.Broken, Err: errors.New("cut")}, kind: stop.Outage, why: "broken: cut"},
 		"busy":              {err: fmt.Errorf("busy: %w", &model.Trouble{Kind: model.Busy, Err: errors.New("503")}), kind: stop.Outage, why: "does not answer: busy: 503"},
 		"rejected":          {err: &model.Trouble{Kind: model.Rejected, Err: errors.New("400")}, kind: stop.Unfinished, why: "does not take the conversation: 400."},
-		"a bad key":         {err: &model.Trouble{Kind: model.Fatal, Err: errors.New("401")}, kind: stop.Blocked, why: "cannot be asked: 401."},
+		"a bad key":         {err: &model.Trouble{Kind: model.Fatal, Err: errors.New("401")}, kind: stop.Denied, why: "cannot be asked: 401"},
 		"held":              {err: &model.Trouble{Kind: model.Held, Err: errors.New("403")}, kind: stop.Suspended, why: "not to be worked on now"},
 		"something unknown": {err: errors.New("eof"), why: "model player: eof"},
 	} {

@@ -41,12 +41,15 @@ const (
 	Asked
 	// Outage is a model that nobody can ask for now. It passes by itself.
 	Outage
+	// Denied is a model that cannot be asked as the settings are: its key is refused, or it
+	// is not there. What the worker has so far is kept, and the unit waits for the PM.
+	Denied
 	// Restart is a signal to the watcher: this process ends, and another one begins
 	// from what the signal names.
 	Restart
 )
 
-var names = [...]string{"none", "refused", "findings", "step failed", "unfinished", "spent", "blocked", "suspended", "asked", "outage", "restart"}
+var names = [...]string{"none", "refused", "findings", "step failed", "unfinished", "spent", "blocked", "suspended", "asked", "outage", "denied", "restart"}
 
 func (k Kind) String() string { return names[k] }
 

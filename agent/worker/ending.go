@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -174,10 +175,41 @@ func (r *unitRun) afterwards(ctx context.Context) error {
 		return err
 	}
 	if report == nil {
-		why := fmt.Sprintf("the unit %s ended %s (%s) without a report", r.unit.journal.ID, r.unit.last().State, r.unit.last().ReasonCode)
-		made := loop.NewReport(loop.Outcomes{Declaration: r.unit.declaration, Limits: r.unit.limits, Status: loop.ExitBlocked, State: loop.BudgetCheck, Failed: why,
-			Decision: loop.Decision{Event: loop.InvariantBroken, Reason: loop.InvariantViolation, Words: why}})
-		report = &made
+		if report, err = r.late(ctx); err != nil {
+			return err
+		}
 	}
 	return r.close(ctx, report)
+}
+
+// late is the report of a unit that ended without one, from what the record has.
+func (r *unitRun) late(ctx context.Context) (*loop.Report, error) {
+	last := r.unit.last()
+	d := loop.Decision{Event: loop.InvariantBroken, Reason: loop.InvariantViolation,
+		Words: fmt.Sprintf("the unit %s ended %s (%s) without a report", last.ID, last.State, last.ReasonCode)}
+	signals := pressed(r.unit.journal.Records)
+	if len(signals) > 0 {
+		d.Event, d.Reason = loop.Backpressure, loop.BackpressureSignal
+		d.Words += ", when the loop was held: " + signals[0].Words()
+	}
+	l := &cycle.Loop{Work: r.work, Journal: r.unit.journal, Declaration: r.unit.declaration, Limits: r.unit.limits, Log: r.log,
+		Signals: func(context.Context) []loop.Signal { return signals },
+		Verdict: r.deps.store.Verdict} // nobody waits for one any more
+	return l.Late(ctx, d)
+}
+
+// pressed is the backpressure that stopped the loop of a unit last, by its journal; none
+// where something else did, or the loop went on since.
+func pressed(records []*uow.Record) []loop.Signal {
+	for _, rec := range slices.Backward(records) {
+		switch {
+		case rec.Event == uow.Block && rec.ReasonCode == uow.TransientFailure:
+			return []loop.Signal{{Kind: loop.RateLimit, Detail: rec.Note}}
+		case rec.Event == uow.Block && rec.ReasonCode == uow.Stopped:
+			return []loop.Signal{{Kind: loop.StopFile, Detail: rec.Note}}
+		case rec.Event == uow.Block, rec.State == uow.Active:
+			return nil
+		}
+	}
+	return nil
 }

@@ -113,7 +113,7 @@ func (s *single) keep(ctx context.Context, stopped *stop.Stop) error {
 func (s *single) report(ctx context.Context, err error, lessons string) error {
 	r := comms.NewReport{Time: time.Now(), Directive: s.directive.Name(), DirectiveHash: s.directive.Hash()}
 	var reason, words, advice string
-	switch ended := stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked); {
+	switch ended := stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Denied); {
 	case ended != nil:
 		r.Status, reason, words = statusOf(ended.Kind), ended.Why, ended.Output
 		advice = "Edit " + r.Directive + " to have it taken up again."

@@ -91,7 +91,7 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	if over := stop.Of(context.Cause(ctx)); err != nil && over != nil {
 		// Where the launch's time is over, or the PM took the unit away, that counts before
 		// what the solver says of it.
-		if over.Kind == stop.Spent || over.Kind == stop.Suspended || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Asked) == nil {
+		if over.Kind == stop.Spent || over.Kind == stop.Suspended || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Denied, stop.Asked) == nil {
 			err = over
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"git-ward/agent/store"
 	"git-ward/internal/config"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
 
@@ -78,6 +79,34 @@ func TestRetryDue(t *testing.T) {
 	} {
 		if got := retryDue(&row.last, c); got != row.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestPressed: a unit that somebody ends while backpressure holds it says so in its report.
+func TestPressed(t *testing.T) {
+	held := func(event uow.Event, state uow.State, reason uow.Reason) *uow.Record {
+		return &uow.Record{Event: event, State: state, ReasonCode: reason, Note: "429"}
+	}
+	out, stopped := held(uow.Block, uow.ZombiedSoft, uow.TransientFailure), held(uow.Block, uow.ZombiedSoft, uow.Stopped)
+	retried, stuck := held(uow.Retry, uow.Active, "RETRY_POLICY"), held(uow.Block, uow.ZombiedSoft, "LOOP_BLOCKED")
+	denied, confirmed := held(uow.Deny, uow.ZombiedDead, "WAIVER_DENIED"), held(uow.Confirm, uow.Failed, "NOT_NEEDED")
+	for name, row := range map[string]struct {
+		records []*uow.Record
+		want    loop.SignalKind
+	}{
+		"an outage":             {[]*uow.Record{out, retried, out, denied, confirmed}, loop.RateLimit},
+		"scratch/STOP":          {[]*uow.Record{stopped, denied, confirmed}, loop.StopFile},
+		"an outage that passed": {[]*uow.Record{out, retried, confirmed}, ""},
+		"something else":        {[]*uow.Record{out, retried, stuck, denied, confirmed}, ""},
+		"nothing":               {nil, ""},
+	} {
+		var got loop.SignalKind
+		if signals := pressed(row.records); len(signals) > 0 {
+			got = signals[0].Kind
+		}
+		if got != row.want {
+			t.Errorf("%s: %q, not %q", name, got, row.want)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (r *unitRun) run(ctx context.Context) error {
 		return err
 	}
 	err := r.goOn(ctx)
-	if wait := stop.As(err, stop.Suspended, stop.Asked, stop.Outage); wait != nil {
+	if wait := stop.As(err, stop.Suspended, stop.Asked, stop.Outage, stop.Denied); wait != nil {
 		r.log.Warn().Str("unit", r.unit.journal.ID.String()).Stringer("kind", wait.Kind).Msg(wait.Why)
 		if wait.Kind == stop.Suspended {
 			err = r.suspended(ctx, wait)

@@ -26,7 +26,7 @@ const StopPath = "scratch/STOP"
 // Words is the signal for people.
 func (s Signal) Words() string {
 	text := map[SignalKind]string{
-		StopFile: "the file " + StopPath + " is there", DiskFull: "the disk is over 90 % full", RateLimit: "the model's provider limits the rate",
+		StopFile: "the file " + StopPath + " is there", DiskFull: "the disk is over 90 % full", RateLimit: "the model's API limits the rate, or does not answer",
 		UserInterrupt: "somebody interrupted the loop", DependencyDown: "something that the loop depends on is down",
 	}[s.Kind]
 	if text == "" {

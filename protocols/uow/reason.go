@@ -26,7 +26,7 @@ var reasons = map[Event]map[Actor][]Reason{
 	Resume: {PM: {"HOLD_LIFTED", "REVIEWED"}},
 	Cancel: {PM: {"NOT_NEEDED", "SUPERSEDED", "OUT_OF_SCOPE", "TOO_RISKY", "INCIDENT"}},
 
-	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", NoTool, NotStarted, Backpressure, VerdictTimeout, Trouble, TransientFailure, Stopped, Stale, "POLICY_BRANCH"}},
+	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", NoTool, NotStarted, Backpressure, VerdictTimeout, Trouble, TransientFailure, ModelDenied, Stopped, Stale, "POLICY_BRANCH"}},
 	Condemn: {Agent: {"POLICY_BRANCH"}},
 	Retry:   {Agent: {"RETRY_POLICY", CauseGone}, PM: {"RETRY_NOW"}},
 	Clarify: {PM: {"CLARIFIED", "QUESTION_ANSWERED"}, Agent: {DirectiveEdited}},
@@ -57,6 +57,7 @@ const (
 	VerdictTimeout   Reason = "VERDICT_TIMEOUT"
 	Trouble          Reason = "AGENT_TROUBLE"     // what the agent itself could not do, twice
 	TransientFailure Reason = "TRANSIENT_FAILURE" // what is asked for from outside, such as a model, is out for now (WORK-4)
+	ModelDenied      Reason = "MODEL_DENIED"      // the model cannot be asked as the settings are: a wrong key, no such model
 	Stopped          Reason = "STOPPED"           // the file scratch/STOP is there
 	Stale            Reason = "STALE"             // no agent gave a sign for long
 	CauseGone        Reason = "CAUSE_GONE"        // of a retry: what stopped the unit was nobody's failure, and is gone

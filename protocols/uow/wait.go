@@ -80,6 +80,12 @@ func (r *Record) blocked(verb func(string) string) Waiting {
 		return Waiting{ForCause, "the file scratch/STOP is there, and when it is gone it goes on by itself", "git rm scratch/STOP"}
 	case r.ReasonCode == Stale:
 		return Waiting{ForAgent, "which takes it up again by itself", ""}
+	case r.ReasonCode == ModelDenied:
+		const why = "the model cannot be asked: mend its key file or id in [model] of config.toml and launch again; then"
+		if r.RetriesSpent() {
+			return Waiting{ForYou, why, verb("waive")}
+		}
+		return Waiting{ForYou, why, verb("retry")}
 	case r.RetriesSpent():
 		return Waiting{ForYou, "its retries are spent", verb("waive")}
 	case r.ReasonCode == TransientFailure:

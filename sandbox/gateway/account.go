@@ -130,6 +130,8 @@ func (x *exchange) troubleOf(err error) (code string, known bool) {
 	switch s := x.answered; {
 	case x.failed != "":
 		return x.failed, true
+	case s == http.StatusUnauthorized, s == http.StatusForbidden: // the key's fault, which the host has put there
+		return fmt.Sprint(s), true
 	case s >= 500, s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s == http.StatusConflict:
 		return fmt.Sprint(s), true
 	case errors.Is(err, errSilent):

@@ -82,6 +82,9 @@ func TestTroubles(t *testing.T) {
 			stream(w, start)
 			panic(http.ErrAbortHandler)
 		}},
+		{"a wrong key", "401", func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w, 401, `{"type":"error","error":{"type":"authentication_error"}}`)
+		}},
 		{"nobody there", "unreachable", func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err == nil {
@@ -111,7 +114,7 @@ func TestTroubles(t *testing.T) {
 		}
 	}
 	f.account()
-	if _, body, _ := f.do("GET", accountPath, ""); !strings.Contains(body, `"answered":2,"failed":6,"trouble":""`) {
+	if _, body, _ := f.do("GET", accountPath, ""); !strings.Contains(body, `"answered":2,"failed":7,"trouble":""`) {
 		t.Error(body)
 	}
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"git-ward/internal/modeltest"
+)
+
+// TestDenied: a wrong key blocks no directive for good. The unit says what is to be mended,
+// in the journal, where it waits and once in COMMS.md, and `git ward uow retry` goes on
+// where it stood. One that is ended instead is reported.
+func TestDenied(t *testing.T) {
+	slow(t, startsAgents)
+	var mended atomic.Bool
+	h := newHost(t, func(r *modeltest.Request) modeltest.Turn {
+		if !mended.Load() {
+			return modeltest.Turn{Fault: modeltest.Fault{Status: 401, Type: "authentication_error", Message: "invalid x-api-key"}}
+		}
+		return plans(r)
+	}, map[string]string{"name": `"anthropic"`, "id": `"claude-test"`})
+	log := h.launch()
+	if journal := h.journal(); !strings.HasSuffix(journal, "block ZOMBIED_SOFT MODEL_DENIED\n") {
+		t.Fatalf("%s\n%s", journal, log)
+	}
+	if out := h.launch(); strings.Contains(h.journal(), "retry") {
+		t.Errorf("it is tried again with the key that was refused:\n%s", out)
+	}
+	h.Git("pull", "--quiet")
+	const waits = "you, the model cannot be asked: mend its key file or id in [model] of config.toml and launch again; then: git ward uow retry D-1.1"
+	comms := h.Git("show", "origin/main:COMMS.md")
+	if n := strings.Count(comms, waits); n != 1 || !strings.Contains(comms, "anthropic_key_file") {
+		t.Errorf("COMMS.md says it %d times:\n%s", n, comms)
+	}
+	if list := h.Run(h.Work, "git-ward", "uow", "list"); !strings.Contains(list, waits) {
+		t.Errorf("uow list:\n%s", list)
+	}
+	mended.Store(true)
+	h.Run(h.Work, "git-ward", "uow", "retry", "D-1.1")
+	log = h.launch()
+	if status, text := h.report(); status != "EXIT_CONVERGED" {
+		t.Errorf("%s\n%s\n%s\n%s", status, text, h.journal(), log)
+	}
+}
