@@ -57,7 +57,7 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 		files[path] = papers[path]
 		fmt.Fprintf(&log, "A\t%s/%s\n", record.Dir, path)
 	}
-	if log.Len() > 0 {
+	if len(changes) > 0 || len(papers) > postMortems(papers) {
 		path := r.path(n, changesFile)
 		files[path] = []byte(log.String())
 		add(path, "log", files[path])
@@ -68,6 +68,17 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 	maps.Copy(files, r.transcript())
 	files[r.path(n, loop.ArtifactsFile)], err = loop.Encode(list)
 	return list, files, err
+}
+
+// postMortems is how many papers are post-mortems: they say how work went, and are none
+// (003, section 1, step 3).
+func postMortems(papers map[string][]byte) (n int) {
+	for path := range papers {
+		if strings.HasPrefix(path, record.PostMortems+"/") {
+			n++
+		}
+	}
+	return n
 }
 
 // recall is what runs before this one had of the iteration in progress: what it took is

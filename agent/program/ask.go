@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,10 +64,7 @@ func (p *Program) listen(ctx context.Context, end context.CancelCauseFunc) (quie
 func (p *Program) question() string {
 	f, err := os.OpenFile(p.askPath(), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			p.Log.Warn().Err(err).Msg("the question cannot be read")
-		}
-		return ""
+		return "" // none, or none that can be read
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
@@ -78,5 +74,9 @@ func (p *Program) question() string {
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(diag.CleanLines(strings.ToValidUTF8(string(data), "")))
+	text := strings.ToValidUTF8(string(data), "")
+	if p.Redact != nil {
+		text = p.Redact(text)
+	}
+	return strings.TrimSpace(diag.CleanLines(text))
 }

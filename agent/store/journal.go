@@ -254,7 +254,7 @@ func (j *Journal) push(ctx context.Context, r *uow.Record, w *Work) (pushErr, er
 	from, moves := j.store.main, []move(nil)
 	if w != nil {
 		from = &w.clone
-		if moves, err = w.moves(ctx); err != nil {
+		if moves, err = w.moves(ctx, r); err != nil {
 			return nil, err
 		}
 	}

@@ -35,14 +35,15 @@ func (c *clone) pushAll(ctx context.Context, moves []move) error {
 	return c.pushTo(ctx, refspecs, append(leases, "--atomic")...)
 }
 
-// moves is what branch and record hold beyond the remote.
-func (w *Work) moves(ctx context.Context) ([]move, error) {
+// moves is what branch and record hold beyond the remote. A step of the journal that
+// claims the branch's commit wants the branch there, whatever it holds; nil is no step.
+func (w *Work) moves(ctx context.Context, step *uow.Record) ([]move, error) {
 	var list []move
 	head, err := w.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if head != w.tip && w.hasWork(ctx, head) {
+	if head != w.tip && (claims(step) || w.hasWork(ctx, head)) {
 		list = append(list, move{"refs/heads/" + w.Branch, w.tip, head})
 	}
 	if r := w.Record; r != nil && !r.local && r.tip != r.remote {
@@ -50,6 +51,8 @@ func (w *Work) moves(ctx context.Context) ([]move, error) {
 	}
 	return list, nil
 }
+
+func claims(step *uow.Record) bool { return step != nil && step.Event == uow.MakeClaim }
 
 // hasWork reports whether the branch is worth its push: one that the remote does not
 // have, and that would hold nothing but the project, is not made.
@@ -65,7 +68,7 @@ func (w *Work) hasWork(ctx context.Context, head string) bool {
 // step of the journal. Its error is stop.Refused as Journal.Append's is.
 func (w *Work) Offer(ctx context.Context) error {
 	for try := range maxRaces {
-		moves, err := w.moves(ctx)
+		moves, err := w.moves(ctx, nil)
 		if err != nil {
 			return err
 		}
@@ -101,13 +104,13 @@ func (w *Work) arrived(ctx context.Context, step *uow.Record) (err error) {
 	if w == nil {
 		return nil
 	}
-	if step != nil && step.Event == uow.MakeClaim {
+	if claims(step) {
 		w.since = step.Claim.Commit
 	}
 	if w.Record != nil {
 		w.Record.remote = w.Record.tip
 	}
-	if w.base, err = w.Head(ctx); err == nil && (w.tip != "" || w.hasWork(ctx, w.base)) {
+	if w.base, err = w.Head(ctx); err == nil && (claims(step) || w.tip != "" || w.hasWork(ctx, w.base)) {
 		w.tip = w.base
 	}
 	return err

@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -15,8 +17,9 @@ import (
 // agent.log.1.
 const logSize = 10 << 20
 
-// openLog logs as JSON lines to <state>/logs/agent.log and as text to stderr.
-func openLog(state string, stderr io.Writer) (zerolog.Logger, func(), error) {
+// openLog logs as JSON lines to <state>/logs/agent.log and as text to stderr, both without
+// secrets: what a worker says, or calls its tools with, may hold any.
+func openLog(state string, stderr io.Writer, redact func(string) string) (zerolog.Logger, func(), error) {
 	dir := filepath.Join(state, "logs")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return zerolog.Logger{}, nil, err
@@ -32,6 +35,41 @@ func openLog(state string, stderr io.Writer) (zerolog.Logger, func(), error) {
 		return zerolog.Logger{}, nil, err
 	}
 	console := zerolog.ConsoleWriter{Out: diag.NewScreen(stderr), NoColor: true, TimeFormat: time.RFC3339, TimeLocation: time.UTC}
-	log := zerolog.New(zerolog.MultiLevelWriter(diag.JSONLines{Out: f}, console)).With().Timestamp().Logger()
+	log := zerolog.New(redacted{zerolog.MultiLevelWriter(diag.JSONLines{Out: f}, console), redact}).With().Timestamp().Logger()
 	return log, func() { f.Close() }, nil
+}
+
+// redacted takes secrets out of each line of a log, JSON as it is written.
+type redacted struct {
+	out    io.Writer
+	redact func(string) string // nil takes none
+}
+
+// Write returns len(p), or the error of the stream below. A line that is none without its
+// secrets is left out, and that is said.
+func (r redacted) Write(p []byte) (int, error) {
+	line := p
+	if r.redact != nil {
+		if text := r.redact(string(p)); text != string(p) {
+			line = []byte(text)
+			if !json.Valid(line) {
+				line = []byte(`{"level":"warn","message":"a line with a secret is left out"}` + "\n")
+			}
+		}
+	}
+	_, err := r.out.Write(line)
+	return len(p), err
+}
+
+// oneAtATime makes a function safe for concurrent use; nil stays nil.
+func oneAtATime(redact func(string) string) func(string) string {
+	if redact == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(text string) string {
+		mu.Lock()
+		defer mu.Unlock()
+		return redact(text)
+	}
 }

@@ -78,7 +78,8 @@ func Run(ctx context.Context, set Settings) error {
 		return err
 	}
 	defer release()
-	log, closeLog, err := openLog(set.Store.State, set.Stderr)
+	set.Redact = oneAtATime(set.Redact) // whoever watches over a worker logs beside it
+	log, closeLog, err := openLog(set.Store.State, set.Stderr, set.Redact)
 	if err != nil {
 		return err
 	}

@@ -82,6 +82,14 @@ func statement(s string) string {
 	return portableLine(s)
 }
 
+// unmarked keeps a statement from the form of one with a lane: what begins with a bracket is a word of its own, as Markdown escapes it.
+func unmarked(text string) string {
+	if strings.HasPrefix(text, "[") {
+		return `\` + text
+	}
+	return text
+}
+
 func (l Learning) line() string {
 	text := "- [" + string(l.Lane) + "] " + statement(l.Text)
 	if l.Link != nil {
@@ -112,7 +120,7 @@ func (e Entry) Text() string {
 	}
 	plain := func(texts []string) (lines []string) {
 		for _, t := range texts {
-			lines = append(lines, "- "+statement(t))
+			lines = append(lines, "- "+unmarked(statement(t)))
 		}
 		return lines
 	}
