@@ -31,7 +31,7 @@ func (c *critic) lint(ctx context.Context, path string, data []byte) (string, er
 	if c.advised {
 		found = plan.Relaxed(found)
 	}
-	c.advised = c.advised || slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Rule == plan.RuleEvidence })
+	c.advised = c.advised || slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Rule == plan.RuleEvidence || d.Rule == plan.RuleCitation })
 	p, _ := c.runner.Plan(ctx, path)
 	found = append(found, c.task(path, p)...)
 	text, message := withLines(found, data), "no findings"

@@ -33,6 +33,7 @@ import (
 	"git-ward/agent/interaction"
 	"git-ward/agent/stop"
 	"git-ward/agent/tool"
+	"git-ward/internal/cited"
 	"git-ward/internal/diag"
 	"git-ward/internal/flock"
 	"git-ward/internal/git"
@@ -209,8 +210,12 @@ func (r *Runner) linterIn(ctx context.Context, in func() trees) (*plan.Linter, f
 	if err := r.controlled(ctx); err != nil {
 		return nil, nil, err
 	}
-	batch := git.Open(dir).Batch(ctx)
+	repo := git.Open(dir)
+	batch := repo.Batch(ctx)
 	l, err := r.lintOf(batch, in(), "")
+	if err == nil {
+		l.Citations(cited.In(ctx, repo))
+	}
 	return l, func() { batch.Close() }, err
 }
 

@@ -31,7 +31,7 @@ func (t *Tree) lintPlan(ctx context.Context, l *plan.Linter, path string) ([]dia
 	if err != nil || len(came) == 0 {
 		return found, err
 	}
-	before := plan.NewLinter(&commitFiles{git.Files{Commit: came[0], Batch: batch}}, t.Machine(ctx))
+	before := t.linterIn(ctx, &commitFiles{git.Files{Commit: came[0], Batch: batch}})
 	var earlier []plan.Tree
 	for _, commit := range append(came, ran...) {
 		earlier = append(earlier, &commitFiles{git.Files{Commit: commit + "^", Batch: batch}})

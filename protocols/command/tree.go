@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"git-ward/internal/branches"
+	"git-ward/internal/cited"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -111,7 +112,16 @@ func (t *Tree) Machine(ctx context.Context) func(path string) ([]byte, error) {
 }
 
 // Linter lints plans of the tree.
-func (t *Tree) Linter(ctx context.Context) *plan.Linter { return plan.NewLinter(t, t.Machine(ctx)) }
+func (t *Tree) Linter(ctx context.Context) *plan.Linter { return t.linterIn(ctx, t) }
+
+// linterIn lints them as they are in another tree of the repository.
+func (t *Tree) linterIn(ctx context.Context, tree plan.Tree) *plan.Linter {
+	l := plan.NewLinter(tree, t.Machine(ctx))
+	if t.repo != nil {
+		l.Citations(cited.In(ctx, t.repo))
+	}
+	return l
+}
 
 // Files lists the files of the tree, those that git ignores left out.
 func (t *Tree) Files(ctx context.Context) ([]string, error) {

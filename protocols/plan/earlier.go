@@ -13,10 +13,10 @@ import (
 // is, where the plan is known to have run.
 func (l *Linter) Earlier(ran bool, trees ...Tree) { l.earlier, l.ran = trees, ran }
 
-// AboutFiles reports whether a finding is about the files that steps use and make, which
+// AboutFiles reports whether a finding is about the files that steps use, make and cite, which
 // another tree may have or not.
 func AboutFiles(found []diag.Diagnostic) bool {
-	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Rule == RuleMissing || d.Rule == RuleExists })
+	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Rule == RuleMissing || d.Rule == RuleExists || d.Rule == RuleCitation })
 }
 
 // met reports whether an earlier tree meets a need that the plan's own does not.

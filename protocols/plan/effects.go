@@ -80,6 +80,9 @@ func (t *tracker) steps(steps []Step, loops int) error {
 }
 
 func (t *tracker) step(s *Step, loops int) error {
+	if err := t.citations(s); err != nil {
+		return err
+	}
 	switch s.Tool {
 	case ForEachFile:
 		return t.loop(s, loops)

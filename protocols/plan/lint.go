@@ -28,6 +28,7 @@ const (
 	RuleMachine   = "plan/machine"
 	RuleEvidence  = "plan/evidence"
 	RuleGathering = "plan/gathering"
+	RuleCitation  = "plan/citation"
 )
 
 // Kind is what a path of a tree names.
@@ -71,6 +72,7 @@ type Linter struct {
 
 	tree     Tree // that steps work in
 	earlier  []Tree
+	cited    Known
 	ran      bool
 	sources  Tree // of the plans' texts and of the registry
 	machines func(path string) ([]byte, error)

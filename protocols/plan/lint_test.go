@@ -83,16 +83,23 @@ func TestLint(t *testing.T) {
 	}
 }
 
+// newMapLinter knows one lesson and one commit.
+func newMapLinter(tree mapTree) *Linter {
+	l := NewLinter(tree, tree.machines)
+	l.Citations(func(id string) (bool, error) { return id == "L-0123456789ab" || id == "1234567", nil })
+	return l
+}
+
 func lintAll(t *testing.T, tree mapTree, plans []string) string {
 	t.Helper()
 	var b strings.Builder
-	l := NewLinter(tree, tree.machines)
+	l := newMapLinter(tree)
 	for _, p := range plans {
 		found, err := l.Lint(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := NewLinter(tree, tree.machines).Lint(p)
+		again, err := newMapLinter(tree).Lint(p)
 		if err != nil || render(again) != render(found) {
 			t.Errorf("%s: linted alone it is\n%s\nnot\n%s", p, render(again), render(found))
 		}

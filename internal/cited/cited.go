@@ -1,0 +1,50 @@
+// Package cited finds out whether the commits and lessons that a plan cites as its evidence
+// are in a repository (PLAN-9).
+package cited
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"git-ward/internal/branches"
+	"git-ward/internal/git"
+)
+
+// memory holds the lessons of all directives, merged or not (LES-2).
+const memory = "refs/notes/lessons"
+
+// In answers for a repository: of "L-..." whether there is such a lesson, of another id
+// whether there is a commit whose id is that, or begins with it.
+func In(ctx context.Context, repo *git.Repo) func(id string) (bool, error) {
+	return func(id string) (bool, error) {
+		batch := repo.Batch(ctx)
+		defer batch.Close()
+		if !strings.HasPrefix(id, "L-") {
+			_, err := batch.Info(id + "^{commit}")
+			if errors.Is(err, git.ErrMissing) {
+				return false, nil
+			}
+			return true, ctx.Err() // two of them begin so, or it cannot be told
+		}
+		names, err := branches.Of(ctx, repo)
+		if err != nil {
+			return false, err
+		}
+		for _, ref := range []string{"HEAD", names.ControlRef(), names.Control.Ref(), memory} {
+			if _, err := batch.Info(ref); errors.Is(err, git.ErrMissing) {
+				continue
+			} else if err != nil {
+				return false, err
+			}
+			args := []string{"grep", "-q", "--fixed-strings", "-e", `"lesson_id":"` + id + `"`, ref, "--"}
+			if ref != memory {
+				args = append(args, "knowledge_core/lessons.jsonl")
+			}
+			if found, err := repo.Exits(ctx, args...); found || err != nil {
+				return found, err
+			}
+		}
+		return false, nil
+	}
+}
