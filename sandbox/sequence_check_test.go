@@ -175,6 +175,21 @@ func (s *scene) checkWork() error {
 				return fmt.Errorf("%s changes %s, which is no work", ref, path)
 			}
 		}
+		if err := s.checkNotes(ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNotes wants a branch to have each line of the PM's notes that the project had where
+// the two met last: no work takes back what came to main meanwhile.
+func (s *scene) checkNotes(ref string) error {
+	const script = `base=$(git merge-base "$0" "$1") || exit 0
+git show "$base:notes.txt" 2>/dev/null | while read -r line; do git show "$1:notes.txt" | grep -qxF "$line" || echo "$line"; done`
+	out, err := s.Try(s.Bare, nil, "", "sh", "-c", script, s.project.name, ref)
+	if err != nil || out != "" {
+		return fmt.Errorf("%s takes back what the project has in notes.txt: %v\n%s", ref, err, out)
 	}
 	return nil
 }

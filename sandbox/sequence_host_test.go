@@ -46,6 +46,7 @@ type atPush struct {
 	late   bool   // it happens when the push is done, and its answer is lost
 	kill   bool   // the agent is killed
 	do     func() // or this happens before the push goes on
+	in     string // or it happens where the worker has come to that place (work.sh)
 	seen   int
 	cmd    *exec.Cmd
 }
@@ -217,6 +218,9 @@ func (h *host) run(at atPush) (pushes int, err error) {
 	at.cmd = cmd
 	h.atPush <- at
 	defer func() { at := <-h.atPush; pushes = at.seen }()
+	if at.in != "" {
+		defer h.within(ctx, at)()
+	}
 	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
@@ -229,6 +233,30 @@ func (h *host) run(at atPush) (pushes int, err error) {
 		return 0, fmt.Errorf("the agent stops: %w\n%s", err, tail(said.String(), 15))
 	}
 	return 0, nil
+}
+
+// within does what is to happen where the worker waits for it; stop ends the looking.
+func (h *host) within(ctx context.Context, at atPush) (stop func()) {
+	dir := filepath.Dir(h.state)
+	asked, there := filepath.Join(dir, "halt-"+at.in), filepath.Join(dir, "halted")
+	os.WriteFile(asked, nil, 0o644)
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) { // a file of another process tells nobody
+			if _, err := os.Stat(there); err != nil {
+				continue
+			}
+			at.do()
+			if at.kill {
+				h.kill(at.cmd)
+			}
+			time.Sleep(600 * time.Millisecond) // the agent looks after its unit each quarter of a second
+			os.Remove(there)
+			return
+		}
+	})
+	return func() { cancel(); looking.Wait(); os.Remove(asked); os.Remove(there) }
 }
 
 var errKilled = errors.New("killed, as planned")

@@ -177,6 +177,8 @@ func randomSequence(r *rand.Rand) (lines []string) {
 			lines = append(lines, fmt.Sprint("run late ", 1+r.IntN(14)))
 		case 5:
 			lines = append(lines, fmt.Sprintf("run at %d: %s", 1+r.IntN(14), verb()))
+		case 6:
+			lines = append(lines, fmt.Sprintf("run %sin %s: %s", pick([]string{"", "kill "}), pick([]string{"begin", "step", "words"}), verb()))
 		default:
 			lines = append(lines, verb())
 		}

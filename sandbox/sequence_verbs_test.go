@@ -18,6 +18,7 @@ import (
 type scene struct {
 	*host
 	revisions int    // of directives' texts, counted over all
+	notes     int    // of the PM's in the project
 	project   branch // what the work is for
 	control   branch // where COMMS.md is
 }
@@ -54,6 +55,10 @@ var unitVerbs = map[string][]string{
 //	run kill 3               ... and is killed as its third push begins
 //	run late 3               ... as its third push ends, before it has the answer
 //	run at 3: VERB ...       ... and the PM does this while its third push waits
+//	run in step: VERB ...    ... and the PM does this in the middle of a plan: as its step
+//	                         begins (begin), when the work is made (step), or when all
+//	                         steps are done and the model has its last words (words)
+//	run kill in step: VERB   ... and is killed there, when the PM has done that
 func (s *scene) play(line string) error {
 	verb, rest, _ := strings.Cut(line, " ")
 	name, kind, _ := strings.Cut(rest, " ")
@@ -93,7 +98,10 @@ func (s *scene) play(line string) error {
 		s.pull(s.project)
 		s.Push("+HEAD:refs/heads/agent/" + name)
 	case "main":
-		return s.commit(s.project, "main moves", func(dir string) error { return appendLine(filepath.Join(dir, "notes.txt"), strconv.Itoa(s.revisions)) })
+		s.notes++
+		return s.commit(s.project, "main moves", func(dir string) error {
+			return appendLine(filepath.Join(dir, "notes.txt"), fmt.Sprint("note ", s.notes))
+		})
 	case "stop":
 		return s.commit(s.control, "stop", func(dir string) error { return appendLine(filepath.Join(dir, "scratch/STOP"), "wait") })
 	case "go":
@@ -112,9 +120,19 @@ func (s *scene) play(line string) error {
 
 var atLine = regexp.MustCompile(`^(kill|late|at) ([0-9]+)(?:: (.*))?$`)
 
+var inLine = regexp.MustCompile(`^(kill )?in (begin|step|words)(?:: (.*))?$`)
+
 func (s *scene) runLine(how string) error {
 	at := atPush{}
 	var failed error
+	if m := inLine.FindStringSubmatch(how); m != nil {
+		at.kill, at.in = m[1] != "", m[2]
+		at.do = func() {
+			if m[3] != "" {
+				failed = s.play(m[3])
+			}
+		}
+	}
 	if m := atLine.FindStringSubmatch(how); m != nil {
 		at.number, _ = strconv.Atoi(m[2])
 		at.kill, at.late = m[1] != "at", m[1] == "late"

@@ -112,7 +112,11 @@ func (s *Store) Accuse(ctx context.Context, directive string) error {
 		if j, err := state.ReadJournal(reader, u); err == nil && len(j.Findings) == 0 {
 			continue
 		}
-		commit, err := repo.CommitFileAs(agentIdent, u.Tip, uow.File, []byte("{}"), time.Now(), "uow: "+u.ID.String()+" does not hold")
+		parent, err := s.main.resolve(ctx, u.Tip) // "": the ref is at what is no commit, which nothing can follow
+		if err != nil {
+			return err
+		}
+		commit, err := repo.CommitFileAs(agentIdent, parent, uow.File, []byte("{}"), time.Now(), "uow: "+u.ID.String()+" does not hold")
 		if err != nil {
 			return err
 		}

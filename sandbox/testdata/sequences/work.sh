@@ -1,6 +1,16 @@
 # What the script model's worker does on a directive, by the first word of its title;
 # the second is the text's revision, which the criterion looks for.
 set -eu
+
+# at waits at a place for as long as the test wants it.
+at() {
+	if mv "$WARD_AGENT_STATE/../halt-$1" "$WARD_AGENT_STATE/../halted" 2>/dev/null; then
+		while [ -e "$WARD_AGENT_STATE/../halted" ]; do sleep 0.05; done
+	fi
+}
+
+if [ "$2" = words ]; then at words; exit; fi
+at begin
 name=$1
 kind=${2%% *}
 revision=${2##* }
@@ -51,3 +61,4 @@ amends) # what was there before
 fails) echo "no $name" >&2; exit 1 ;;
 idle | asks) ;;
 esac
+at step
