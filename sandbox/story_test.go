@@ -3,11 +3,13 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/uow"
 )
@@ -78,6 +80,14 @@ func (s *story) ends(name string, status comms.Status, says ...string) {
 	for _, text := range says {
 		if !strings.Contains(r.Text, text) {
 			s.T.Errorf("the report on %s does not say %q:\n%s", name, text, r.Text)
+		}
+	}
+	// Who reads nothing else knows what was done, what decides, what it cost, and what to
+	// type (story 10).
+	decides := strings.Contains(r.Text, "\n- met: ") || strings.Contains(r.Text, "\n- not met") || strings.Contains(r.Text, "\n- not run")
+	for what, told := range map[string]bool{"done": strings.Contains(r.Text, "Unit "+name+"."), "decides": decides, "cost": strings.Contains(r.Text, "\nCost: "), "next": strings.Contains(r.Text, "\nNext: git ward ")} {
+		if !told && (what != "decides" || status != comms.ExitNeedInfo) {
+			s.T.Errorf("the report on %s does not tell what is %q:\n%s", name, what, r.Text)
 		}
 	}
 	if strings.Contains(strings.ReplaceAll(r.Text, "git merge origin/agent/"+name+"-lessons", ""), "git merge") {
@@ -214,6 +224,50 @@ func TestStory07(t *testing.T) {
 	}
 	s.tell("edit D-1 good\nrun")
 	s.ends("D-1", comms.ExitConverged)
+	s.whole()
+}
+
+// TestStory11: a PM who has git and no Ward does all of it: a directive with a slip comes
+// back with what is wrong with it, the mended one is done and reported, and what git merges
+// is taken.
+func TestStory11(t *testing.T) {
+	s := newStory(t)
+	dir := filepath.Join(filepath.Dir(s.Bare), "plain")
+	git := func(args ...string) string { t.Helper(); return gittest.Git(t, dir, args...) }
+	gittest.Git(t, filepath.Dir(s.Bare), "clone", "--quiet", s.Bare, dir)
+	write := func(title string) {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(dir, comms.Path))
+		if err == nil {
+			text := strings.Replace(directiveText("D-1", "good", 1), "### D-1:", title, 1)
+			err = os.WriteFile(filepath.Join(dir, comms.Path), []byte(strings.Replace(string(data), "## Reports\n", text+"## Reports\n", 1)), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		git("commit", "--quiet", "--all", "--message", "a directive")
+	}
+	write("### Directive one:")
+	push := exec.Command("git", "push", "--quiet", "origin", "main")
+	push.Dir, push.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+	if out, err := push.CombinedOutput(); err == nil || !strings.Contains(string(out), "COMMS.md:") {
+		t.Errorf("the slip is not named with its place: %v\n%s", err, out)
+	}
+	git("reset", "--quiet", "--hard", "origin/main")
+	write("### D-1:")
+	git("push", "--quiet", "origin", "main")
+	s.tell("run")
+	s.ends("D-1", comms.ExitConverged)
+	git("pull", "--quiet", "--rebase")
+	git("fetch", "--quiet", "origin", "+refs/notes/*:refs/notes/*")
+	if doc := git("show", "HEAD:COMMS.md"); !strings.Contains(doc, " D-1 EXIT_CONVERGED\n") {
+		t.Error(doc)
+	}
+	if verdict := git("notes", "--ref=certificates", "show", "origin/agent/D-1"); !strings.Contains(verdict, `"verdict":"EXACT"`) {
+		t.Error(verdict)
+	}
+	git("merge", "--quiet", "origin/agent/D-1")
+	git("push", "--quiet", "origin", "main")
 	s.whole()
 }
 
