@@ -38,8 +38,8 @@ type Entry struct {
 // Seal is what an entry says of itself.
 type Seal struct {
 	Key   string    `json:"key"`
-	Main  string    `json:"main"` // the commit that it was filled from
-	Kinds []Kind    `json:"kinds"`
+	Main  string    `json:"main"`  // the commit that it was filled from
+	Kinds []Kind    `json:"kinds"` // of which it has something
 	Time  time.Time `json:"time"`
 	Bytes int64     `json:"bytes"`
 }
@@ -58,6 +58,9 @@ func (e *Entry) Words() string {
 	kinds := make([]string, len(e.Seal.Kinds))
 	for i, k := range e.Seal.Kinds {
 		kinds[i] = string(k)
+	}
+	if len(kinds) == 0 {
+		kinds = []string{"nothing"}
 	}
 	return fmt.Sprintf("%s of main's %s", strings.Join(kinds, ", "), diag.Short(e.Seal.Main))
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,11 +60,18 @@ func (s *Store) Fill(ctx context.Context, key, main string, kinds []Kind, patien
 	if err != nil {
 		return err
 	}
+	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return !there(filepath.Join(dir, string(k))) })
 	seal := Seal{Key: key, Main: main, Kinds: kinds, Time: time.Now().UTC(), Bytes: bytes}
 	if err := s.seal(dir, seal); err != nil {
 		return err
 	}
 	return s.collect()
+}
+
+// there reports whether a fill came to anything of a kind.
+func there(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // seal gives a directory the name by which it is found, last of all.

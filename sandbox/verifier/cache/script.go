@@ -69,22 +69,31 @@ func FillEnv() map[string]string {
 // FillScript is a script for the shell, in a checkout of main, that fills Pack and prints
 // it as a tar. What is fetched is what the lockfiles name, with its hash, and no code of
 // the tree runs: Go compiles and links it, with the C compiler left out, and "true" runs
-// in the place of each test; npm runs no script and is shown the lockfile alone, not the
-// settings beside it; pip takes wheels with a hash, and only lines that name one.
+// in the place of each test; npm runs no script and is shown what packages say of
+// themselves, not the settings beside it; pip takes wheels with a hash, and only lines that
+// name one. A kind whose program the image lacks is left out: no verdict would use it.
 func (l Locks) FillScript() string {
 	var b strings.Builder
 	b.WriteString("set -e\nexec 3>&1 >&2\nmkdir -p " + Pack + "\n")
 	for _, kind := range l.Kinds() {
+		b.WriteString("if command -v " + programs[kind] + " >/dev/null; then\n")
 		for _, dir := range l.Dirs(kind) {
 			b.WriteString("dir=" + quote("./"+dir) + "\n" + fills[kind])
 		}
+		b.WriteString("else echo '" + programs[kind] + " is not in the image'; fi\n")
 	}
 	b.WriteString("[ ! -d \"$GOCACHE\" ] || { mkdir -p " + Pack + "/go; mv \"$GOCACHE\" " + Pack + "/go/build; }\ntar -C " + Pack + " -cf - . >&3\n")
 	return b.String()
 }
 
+// programs are those that get a kind's dependencies.
+var programs = map[Kind]string{Go: "go", Npm: "npm", Pip: "python3"}
+
 // fills is how a directory's dependencies are got, by kind; $dir is the directory. A build
-// that fails leaves what it compiled: main need not be well.
+// that fails leaves what it compiled: main need not be well. npm wants the package.json of
+// each workspace; a project that tells it to overlook the conflicts of peers has a lockfile
+// for that. Python finds modules where it starts, which is not to be the checkout; what
+// there is no wheel of must not take the rest away.
 var fills = map[Kind]string{
 	Go: `if [ -d ` + Inside + `/go/mod ] && [ ! -d ` + Pack + `/go ]; then
 	mkdir -p ` + Pack + `/go && cp -r ` + Inside + `/go/mod ` + Pack + `/go/mod
@@ -95,16 +104,26 @@ fi
 [ -d "$dir/vendor" ] || ( cd "$dir" && go mod download )
 ( cd "$dir" && { CGO_ENABLED=0 go build ./...; CGO_ENABLED=0 go test -exec true -count=1 ./...; } ) || echo "not all of $dir builds"
 `,
-	Npm: `rm -rf /bot/npm && mkdir /bot/npm
-for f in package.json package-lock.json npm-shrinkwrap.json; do [ ! -f "$dir/$f" ] || cp "$dir/$f" /bot/npm/; done
-( cd /bot/npm && npm ci --ignore-scripts --userconfig /dev/null ) || exit 3
-rm -rf /bot/npm ` + Pack + `/npm/_logs
+	Npm: `rm -rf ` + work + `/npm && mkdir ` + work + `/npm
+( cd "$dir" && find . -name node_modules -prune -o -type f \( -name package.json -o -name package-lock.json -o -name npm-shrinkwrap.json \) \
+	-exec sh -c 'for f do mkdir -p "` + work + `/npm/${f%/*}" && cp "$f" "` + work + `/npm/$f" || exit; done' sh {} + )
+ci() { ( cd ` + work + `/npm && npm ci --ignore-scripts --userconfig /dev/null "$@" ); }
+ci || ci --legacy-peer-deps || exit 3
+rm -rf ` + work + `/npm ` + Pack + `/npm/_logs
 `,
-	Pip: `mkdir -p ` + Pack + `/pip
+	Pip: `get() { ( cd / && python3 -m pip download --quiet --no-deps --require-hashes --only-binary=:all: -d ` + Pack + `/pip -r "$1" </dev/null ); }
+mkdir -p ` + Pack + `/pip
 for f in "$dir"/requirements*.txt; do
-	sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' "$f" | grep -E '^[A-Za-z0-9._-]+(\[[A-Za-z0-9._,-]*\])?==[^ ;]+.* --hash=' > /bot/pip.txt || continue
-	python3 -m pip download --quiet --no-deps --require-hashes --only-binary=:all: --isolated -r /bot/pip.txt -d ` + Pack + `/pip || exit 3
+	sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' "$f" | grep -E '^[A-Za-z0-9._-]+(\[[A-Za-z0-9._,-]*\])?==[^ ;]+.* --hash=' > ` + work + `/pip.txt || continue
+	get ` + work + `/pip.txt && continue
+	some=
+	while IFS= read -r line; do
+		printf '%s\n' "$line" > ` + work + `/one.txt
+		if get ` + work + `/one.txt; then some=yes; else echo "not in the cache: ${line%% *}"; fi
+	done < ` + work + `/pip.txt
+	[ -n "$some" ] || exit 3
 done
+rmdir ` + Pack + `/pip 2>/dev/null || true
 `,
 }
 
