@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +28,8 @@ type Verifier struct {
 	Policy   firewall.Policy // of the agent's fence; [verify] network may allow less
 	Log      zerolog.Logger
 	// Owner begins the name of the containers' owner: who has the same one sweeps them
-	// away.
+	// away. "" is for whoever has no lock on the repository: each verification gets a
+	// name of its own.
 	Owner string
 
 	caching caching
@@ -42,7 +42,16 @@ func (v *Verifier) limits() verifier.Limits {
 
 // Verify runs a claim's commands. A claim that cannot be judged is a *verifier.Unfit.
 func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
-	return v.verify(ctx, cmp.Or(v.Owner, "verify-"), claim)
+	owner := v.Owner
+	if owner == "" && !v.Unfenced {
+		slot, number, err := takeSlot(v.Bare)
+		if err != nil {
+			return nil, err
+		}
+		defer slot.Close()
+		owner = fmt.Sprintf("verify%d-", number)
+	}
+	return v.verify(ctx, owner, claim)
 }
 
 // verify runs a claim's commands in containers whose owner's name begins so: no other
