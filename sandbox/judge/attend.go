@@ -18,10 +18,13 @@ var errPutOff = errors.New("the unit does not wait for a verdict now")
 func (j *Judge) attend(ctx context.Context, claim *uow.Record) (attended context.Context, done func()) {
 	attended, cancel := context.WithCancelCause(ctx)
 	over := make(chan struct{})
+	ref := uow.RefPrefix + claim.ID
+	seen := j.Repo.Mark(ref)
+	if !j.standsAt(ctx, claim) { // the list of claims is as old as the verdicts before this one took
+		cancel(errPutOff)
+	}
 	go func() {
 		defer close(over)
-		ref := uow.RefPrefix + claim.ID
-		seen := j.Repo.Mark(ref)
 		for {
 			select {
 			case <-attended.Done():

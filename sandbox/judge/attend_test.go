@@ -66,9 +66,29 @@ func TestPausedVerdict(t *testing.T) {
 // TestAttendedEnds: what watches a unit ends with its verdict.
 func TestAttendedEnds(t *testing.T) {
 	c := newCourt(t, asked)
+	c.claim()
 	ctx, done := c.attend(t.Context(), c.last)
 	done()
 	if context.Cause(ctx) != context.Canceled {
 		t.Error(context.Cause(ctx))
+	}
+}
+
+// TestPausedInLine: a claim whose unit is paused while it waits for the verdicts before
+// its own is not begun with.
+func TestPausedInLine(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	mark := filepath.Join(t.TempDir(), "ran")
+	c := newCourt(t, strings.Replace(asked, "sh check.sh", "sh check.sh && touch "+mark, 1))
+	c.write("answer", "42\n")
+	c.claim()
+	claim := c.last
+	c.step(uow.Input{Event: uow.Pause, Reason: "PILOT_HOLD", Actor: uow.PM})
+	if err := c.judge(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(mark); err == nil || c.host("for-each-ref", loop.VerdictsRef) != "" {
+		t.Error("a paused unit's claim was judged")
 	}
 }

@@ -134,7 +134,11 @@ func (j *Judge) judge(ctx context.Context, r *uow.Record) error {
 	start := time.Now()
 	attended, done := j.attend(ctx, r)
 	defer done()
-	v, err := j.verdict(attended, r)
+	var v loop.Verdict
+	err := context.Cause(attended)
+	if err == nil {
+		v, err = j.verdict(attended, r)
+	}
 	if errors.Is(context.Cause(attended), errPutOff) {
 		j.Log.Info().Str("unit", r.ID).Dur("ms", time.Since(start)).Msg("the verdict is put off: the unit does not wait for it now")
 		return nil
