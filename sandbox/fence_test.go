@@ -46,6 +46,7 @@ func TestFence(t *testing.T) {
 	t.Run("exec", func(t *testing.T) { testExec(t, m) })
 	t.Run("depends", func(t *testing.T) { testDepends(t, m) })
 	t.Run("verify", func(t *testing.T) { testVerify(t, m) })
+	t.Run("paused verdict", func(t *testing.T) { testPausedVerdict(t, m) })
 	t.Run("cache", func(t *testing.T) { testCache(t, m) })
 	t.Run("probe", func(t *testing.T) { testProbe(t, m) })
 	m.Fsck()

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"bytes"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -122,5 +123,24 @@ func TestJudgeMissingTool(t *testing.T) {
 	v := c.verdicts(c.claim())[0]
 	if v.Verdict != loop.None || !strings.HasPrefix(v.Reason, "no-such-tool: not found in ") || v.MissingTool == nil {
 		t.Errorf("%+v", v)
+	}
+}
+
+// TestJudgeMissingInRecipe: so does one that main's makefile wants, of which make itself
+// says only that it failed; and nothing is missing where the work is at fault.
+func TestJudgeMissingInRecipe(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("SKIPPED: make is not on this machine (scripts/setup --tests)")
+	}
+	for recipe, want := range map[string]string{"@cd . && no-such-tool --all": "no-such-tool", "@sh -c 'exit 127'": ""} {
+		c := newCourt(t, makes)
+		c.write("Makefile", "TOOL = none\ncheck: first\n\t"+recipe+"\nfirst:\n\techo first\n")
+		c.pushMain()
+		v := c.verdicts(c.claim())[0]
+		if v.Verdict == loop.Exact || want == "" && v.MissingTool != nil || want != "" && (v.MissingTool == nil || v.MissingTool.Tool != want) {
+			t.Errorf("%s: %+v", recipe, v)
+		}
 	}
 }

@@ -67,7 +67,7 @@ func (f *Facts) against(ctx context.Context, repo *git.Repo, runner Runner, clai
 		f.NotDone = append(f.NotDone, "tests in another order: there is no go.mod, and of other tools no order is known")
 	}
 	if second := claim.Against.Second; second != nil {
-		if err := f.inSecond(ctx, second, claim, tree, more); err != nil {
+		if err := f.inSecond(ctx, repo, second, claim, tree, more); err != nil {
 			return err
 		}
 	} else if err := more(Cold, runner, map[string]string{ColdVar: "1"}); err != nil {
@@ -77,12 +77,12 @@ func (f *Facts) against(ctx context.Context, repo *git.Repo, runner Runner, clai
 }
 
 // inSecond is the run in another image. One that lacks a program has nothing to say.
-func (f *Facts) inSecond(ctx context.Context, second Runner, claim Claim, tree string, more func(string, Runner, map[string]string) error) error {
+func (f *Facts) inSecond(ctx context.Context, repo *git.Repo, second Runner, claim Claim, tree string, more func(string, Runner, map[string]string) error) error {
 	if err := more(SecondImage, second, nil); err != nil {
 		return err
 	}
 	last := len(f.Against) - 1
-	m, err := missing(ctx, second, claim, tree, f.Against[last].Runs)
+	m, err := missing(ctx, repo, second, claim, tree, f.Against[last].Runs)
 	if m != nil {
 		f.Against = f.Against[:last]
 		f.NotDone = append(f.NotDone, fmt.Sprintf("the second image: %s is not in it", m.Tool))

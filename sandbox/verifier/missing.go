@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
+	"git-ward/internal/git"
 	"git-ward/sandbox/verifier/deciding"
 )
 
@@ -30,9 +32,12 @@ const maxTools = 50
 // missing finds the first command that was not met because a program which main's own
 // words run is not there. Where the shell says itself that it found none, any of the
 // line's programs counts; where a line failed otherwise, those that it cannot do without
-// (make test | grep ok). The shell's own search, where the line ran, decides, and
-// no sentence of a program's.
-func missing(ctx context.Context, runner Runner, claim Claim, tree string, runs []Run) (*Missing, error) {
+// (make test | grep ok), and those that the recipes of main's own makefiles cannot do
+// without: make has an exit code of its own. The shell's own search, where the line ran,
+// decides, and no sentence of a program's.
+func missing(ctx context.Context, repo *git.Repo, runner Runner, claim Claim, tree string, runs []Run) (*Missing, error) {
+	files, done := mains(ctx, repo, claim.Base, tree)
+	defer done()
 	wanted := map[string]Missing{}
 	for _, r := range slices.Backward(runs) { // so that the first one counts
 		if r.OK() || r.End != Exited {
@@ -42,6 +47,13 @@ func missing(ctx context.Context, runner Runner, claim Claim, tree string, runs 
 		for tool, always := range tools {
 			if always || r.Exit == exitNotFound || r.Exit == exitNotExecutable {
 				wanted[tool] = Missing{r.Name, r.Line, tool}
+			}
+		}
+		for _, recipe := range deciding.Recipes(r.Line, files) {
+			for tool, always := range deciding.Tools(recipe) {
+				if always {
+					wanted[tool] = Missing{r.Name, r.Line, tool}
+				}
 			}
 		}
 	}
@@ -63,6 +75,22 @@ func missing(ctx context.Context, runner Runner, claim Claim, tree string, runs 
 	}
 	m := slices.MinFunc(absent, func(a, b Missing) int { return cmp.Compare(index(runs, a.Name), index(runs, b.Name)) })
 	return &m, nil
+}
+
+// mains reads files of a tree that ran, as far as main's commit base has the same.
+func mains(ctx context.Context, repo *git.Repo, base, tree string) (files deciding.Files, done func()) {
+	batch := repo.Batch(ctx)
+	return func(name string) (string, bool) {
+		if strings.ContainsFunc(name, unicode.IsSpace) { // a line of the batch's has one name
+			return "", false
+		}
+		held, data, err := batch.Read(base+":"+name, deciding.MaxText)
+		if err != nil {
+			return "", false
+		}
+		ran, _, err := batch.Read(tree+":"+name, deciding.MaxText)
+		return string(data), err == nil && ran.ID == held.ID
+	}, func() { batch.Close() }
 }
 
 // searchLine is a line for the shell that prints those of some programs which it does

@@ -190,7 +190,7 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 			return nil, err
 		}
 	}
-	if f.Missing, err = missing(ctx, runner, claim, o.tree, f.Replays[len(f.Replays)-1]); err != nil {
+	if f.Missing, err = missing(ctx, repo, runner, claim, o.tree, f.Replays[len(f.Replays)-1]); err != nil {
 		return nil, err
 	}
 	if claim.Against != nil && f.OK() {

@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"git-ward/sandbox/lab"
+)
+
+// testPausedVerdict: a pause ends a verdict's container within 2 seconds, and the unit is
+// judged afresh when it goes on (WORK-3). Two verifications of people's run beside it, and
+// nobody sweeps another's container away.
+func testPausedVerdict(t *testing.T, m *machine) {
+	quick := filepath.Join(m.Bare, "quick") // seen inside
+	defer os.Remove(quick)
+	m.Git("fetch", "--quiet")
+	m.Git("reset", "--quiet", "--hard", "origin/main")
+	comms, err := os.ReadFile(filepath.Join(m.Work, "COMMS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const criterion = "`(test -e /mnt/remote/quick || sleep 600) && test -s work/D-5.md`"
+	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-5: judged at length\n\nWork.\n\n- [ ] there is a file ("+criterion+")\n", 1))
+	m.Git("commit", "--quiet", "--all", "--message", "D-5")
+	m.Git("push", "--quiet", "origin", "main")
+	before := m.containers()
+	var out bytes.Buffer
+	launch := m.Command(m.Work, nil, "git-ward", "launch", "--bare", m.Bare, "--model", "script", "--state", filepath.Join(filepath.Dir(m.Bare), "state"))
+	launch.Stdout, launch.Stderr = &out, &out
+	if err := launch.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		launch.Process.Signal(syscall.SIGTERM)
+		launch.Wait()
+		if t.Failed() {
+			t.Log(out.String())
+		}
+	}()
+	verdict := func() bool { return m.runs("sleep 600 ") }
+	lab.Eventually(t, "the verdict's command", verdict)
+	ended := make(chan error, 2)
+	for _, line := range []string{"sleep 8.1", "sleep 4.2"} {
+		go func() {
+			_, err := m.Try(m.Work, nil, "", "git-ward", "verify", "--bare", m.Bare, "--run", line, "refs/heads/main")
+			ended <- err
+		}()
+		lab.Eventually(t, line, func() bool { return m.runs(line + " ") })
+	}
+	m.Run(m.Work, "git-ward", "uow", "pause", "-m", "lunch", "D-5.1")
+	paused := time.Now()
+	lab.Eventually(t, "the end of the verdict's command", func() bool { return !verdict() })
+	if took := time.Since(paused); took > 2*time.Second {
+		t.Errorf("the verdict's command ended %v after the pause", took)
+	}
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Errorf("two verifications at once: %v", err)
+		}
+	}
+	if left := m.containers() - before; left != 1 {
+		t.Errorf("%d containers are there, with the agent's own", left)
+	}
+	if note, err := m.Try(m.Bare, nil, "", "git", "log", "--format=%s", "refs/notes/certificates"); strings.Contains(note, "D-5") {
+		t.Error("there is a verdict", note, err)
+	}
+	if err := os.WriteFile(quick, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m.Run(m.Work, "git-ward", "uow", "resume", "D-5.1")
+	lab.Eventually(t, "the end of D-5", func() bool {
+		report, err := m.Try(m.Bare, nil, "", "git", "show", "main:COMMS.md")
+		return err == nil && strings.Contains(report, " D-5 EXIT_CONVERGED\n")
+	})
+}
+
+// runs reports whether a process with such a command line is on the machine.
+func (m *machine) runs(line string) bool {
+	for _, p := range m.processes() {
+		if p == line {
+			return true
+		}
+	}
+	return false
+}
+
+// containers counts those that podman has.
+func (m *machine) containers() int {
+	m.T.Helper()
+	return len(strings.Fields(m.Run(m.dir, "sh", "-c", podmanOn(m.storage)+"container ls --all --quiet --filter label=git-ward.owner")))
+}
