@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -36,7 +35,7 @@ func testPausedVerdict(t *testing.T, m *machine) {
 		t.Fatal(err)
 	}
 	defer func() {
-		launch.Process.Signal(syscall.SIGTERM)
+		m.Run(m.Work, "git-ward", "launch", "stop", "--bare", m.Bare)
 		launch.Wait()
 		if t.Failed() {
 			t.Log(out.String())
