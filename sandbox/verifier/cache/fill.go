@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/flock"
@@ -86,10 +88,23 @@ func (s *Store) seal(dir string, seal Seal) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
+	if err := syncAll(dir); err != nil { // what has its name is on the disk, all of it
+		return err
+	}
 	if err := os.Rename(dir, filepath.Join(s.Dir, seal.Key[:16]+"-"+diag.Short(seal.Main))); err != nil {
 		return err
 	}
 	return atomicfile.SyncDir(s.Dir)
+}
+
+// syncAll writes all of a directory's file system to the disk: an entry has too many files
+// to go by each.
+func syncAll(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
 }
 
 // unpack reads a tar into a directory. The tar is a stranger's: nothing but files and
