@@ -1,6 +1,6 @@
 // Package web asks the search engine that the host's admin has named, and reads pages
 // (PLAN-6): text comes back, bounded in bytes and time. Which addresses can be reached is
-// the fence's to say.
+// the fence's to say; without one, none of this machine and of private networks.
 package web
 
 import (
@@ -55,7 +55,7 @@ func Search(ctx context.Context, engine, words string) (string, error) {
 	}
 	query := url.QueryEscape(words)
 	if strings.Contains(engine, "{query}") {
-		return get(ctx, strings.ReplaceAll(engine, "{query}", query))
+		return get(ctx, engine, strings.ReplaceAll(engine, "{query}", query))
 	}
 	u, err := url.Parse(engine)
 	if err != nil {
@@ -64,7 +64,7 @@ func Search(ctx context.Context, engine, words string) (string, error) {
 	values := u.Query()
 	values.Set("q", words)
 	u.RawQuery = values.Encode()
-	return get(ctx, u.String())
+	return get(ctx, engine, u.String())
 }
 
 // View reads a page. Without a search engine there is none to find pages, and the
@@ -77,11 +77,11 @@ func View(ctx context.Context, engine, page string) (string, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return "", fmt.Errorf("%q is not a URL of the web", page)
 	}
-	return get(ctx, page)
+	return get(ctx, engine, page)
 }
 
 // get reads a page as text, through the proxy of the environment where one is set.
-func get(ctx context.Context, address string) (string, error) {
+func get(ctx context.Context, engine, address string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, webTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -89,7 +89,7 @@ func get(ctx context.Context, address string) (string, error) {
 		return "", err
 	}
 	request.Header.Set("User-Agent", "ward-agent")
-	response, err := client.Do(request)
+	response, err := client(engine).Do(request)
 	if err != nil {
 		return "", err
 	}
@@ -110,18 +110,6 @@ func get(ctx context.Context, address string) (string, error) {
 	}
 	return "", fmt.Errorf("%s answered with no text, but %q", request.URL.Host, diag.Clean(diag.Cut(kind, 60)))
 }
-
-// client follows few redirects, to the web alone. Where an address may lead is the fence's
-// to say, of each of them: the proxy of the environment, or the firewall.
-var client = &http.Client{CheckRedirect: func(next *http.Request, before []*http.Request) error {
-	if len(before) > redirects {
-		return fmt.Errorf("more than %d redirects", redirects)
-	}
-	if next.URL.Scheme != "http" && next.URL.Scheme != "https" {
-		return fmt.Errorf("a redirect to %q, which is not of the web", next.URL.Scheme)
-	}
-	return nil
-}}
 
 // text is what a page shows, with the targets of its links.
 func text(page string) string {

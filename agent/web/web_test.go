@@ -86,3 +86,28 @@ func TestBounds(t *testing.T) {
 		t.Error("there is a search without an engine")
 	}
 }
+
+// TestPublic: no page of this machine or of a private network is read, by whatever name or
+// redirect; the engine's own server is.
+func TestPublic(t *testing.T) {
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a secret") }))
+	defer inside.Close()
+	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inside.URL, http.StatusFound) }))
+	defer engine.Close()
+	_, port, _ := strings.Cut(strings.TrimPrefix(inside.URL, "http://"), ":")
+	for _, page := range []string{inside.URL, "http://localhost:" + port, "http://[::ffff:127.0.0.1]:" + port, "http://0.0.0.0:" + port, "http://2130706433:" + port, engine.URL + "/found"} {
+		if text, err := View(t.Context(), engine.URL, page); err == nil || strings.Contains(text, "secret") {
+			t.Errorf("%s: %q, %v", page, text, err)
+		}
+	}
+	for _, address := range []string{"10.1.2.3:80", "172.16.0.1:80", "192.168.1.1:443", "169.254.169.254:80", "[::1]:80", "[fe80::1%eth0]:80", "[fd00::1]:80", "100.64.0.1:80", "[64:ff9b::7f00:1]:80", "[::]:80", "224.0.0.1:80", "[::ffff:10.0.0.1]:80"} {
+		if publicOnly("tcp", address, nil) == nil {
+			t.Errorf("%s is public", address)
+		}
+	}
+	for _, address := range []string{"93.184.216.34:443", "[2606:2800:220:1::1]:443"} {
+		if err := publicOnly("tcp", address, nil); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
