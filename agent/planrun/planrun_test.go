@@ -324,7 +324,7 @@ func TestKill(t *testing.T) {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			dir := newRepo(t, everything)
 			random := rand.New(rand.NewPCG(2, uint64(round)))
-			kills := killUntilDone(t, dir, random, 40)
+			kills := killUntilDone(t, dir, "plan.txt", random, 40)
 			checkRun(t, dir, "plan.txt", result.Steps)
 			if got := gitRun(t, newRunner(dir), "rev-parse", "HEAD^{tree}"); got != want {
 				t.Errorf("another tree than without kills:\n%s", gitRun(t, newRunner(dir), "ls-tree", "-r", got))
@@ -342,11 +342,11 @@ func TestKill(t *testing.T) {
 	}
 }
 
-func killUntilDone(t *testing.T, dir string, random *rand.Rand, most int) (kills int) {
+func killUntilDone(t *testing.T, dir, path string, random *rand.Rand, most int) (kills int) {
 	t.Helper()
 	for {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "WARD_TEST_RUN="+dir, "WARD_TEST_PLAN=plan.txt")
+		cmd.Env = append(os.Environ(), "WARD_TEST_RUN="+dir, "WARD_TEST_PLAN="+path)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -144,5 +145,33 @@ func TestResearchOfOnesOwn(t *testing.T) {
 	want := "I think so.\n\n## What was gathered, each with its source\n\n- The queue is short. [documents: a.md:3]\n"
 	if err != nil || !strings.HasPrefix(string(data), want) || !strings.Contains(string(data), "[files: x.go:1]") || !strings.Contains(string(data), "measured: 3 [exit 0] [output: the output of `echo measured: 3`]") {
 		t.Errorf("%v\n%s", err, data)
+	}
+}
+
+// TestResearchKilled: research whose process is killed at any moment, again and again, makes
+// the report that it makes in peace, in as many commits.
+func TestResearchKilled(t *testing.T) {
+	slow(t, "processes that are killed")
+	calm, path, calmReport := researched(t, "leaky bucket", false, false)
+	if _, err := calm.Run(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(calmReport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed, _, report := researched(t, "leaky bucket", false, false)
+	kills := killUntilDone(t, filepath.Dir(killed.Tree.Dir), path, rand.New(rand.NewPCG(1, 2)), 8)
+	if got, err := os.ReadFile(report); err != nil || string(got) != string(want) {
+		t.Errorf("after %d kills: %v\n%s\nnot\n%s", kills, err, got, want)
+	}
+	for _, args := range [][]string{{"rev-list", "--count", "HEAD"}, {"status", "--porcelain"}, {"rev-parse", "HEAD^{tree}"}} {
+		if got, want := gitRun(t, killed, args...), gitRun(t, calm, args...); got != want {
+			t.Errorf("git %v after %d kills: %s, not %s", args, kills, got, want)
+		}
+	}
+	gitRun(t, killed, "fsck", "--strict")
+	if kills == 0 {
+		t.Error("nothing was killed")
 	}
 }
