@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
+	"git-ward/agent/task"
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 )
 
 // accumulate is ACCUMULATE_LEARNINGS: all that the iteration leaves in one commit,
@@ -28,7 +31,40 @@ func (r *run) conclude(ctx context.Context) error {
 	path := r.path(n, verdictFile)
 	files := map[string][]byte{path: append(line, '\n')}
 	link := loop.Link{Path: path, SHA256: loop.Digest(files[path]), Role: "proof"}
+	if err := r.tellPostMortem(ctx, files); err != nil {
+		return err
+	}
 	return r.write(ctx, r.entry(cert, link), cert, fmt.Sprintf("loop: iteration %d ends: %s, residual %s", n, cert.Type, cert.Residual.Words()), files)
+}
+
+// tellPostMortem adds the verdict to the directive's newest post-mortem, which was written
+// before the host had judged.
+func (r *run) tellPostMortem(ctx context.Context, files map[string][]byte) error {
+	names, err := r.deps.Work.Record.List(ctx, record.PostMortems)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Backward(names) {
+		if !strings.HasSuffix(name, "-"+r.deps.Work.Directive.Name()+".md") {
+			continue
+		}
+		path := record.PostMortems + "/" + name
+		data, err := r.deps.Work.Record.File(ctx, path)
+		if err != nil {
+			return err
+		}
+		v := r.now.result.Verdict
+		words := string(v.Verdict)
+		if v.Reason != "" {
+			words += ", " + v.Reason
+		}
+		of := fmt.Sprintf("%s, iteration %d", r.deps.Journal.ID, r.now.brief.Iteration)
+		if told := task.AddVerdict(string(data), of, short(words)); told != string(data) {
+			files[path] = []byte(told)
+		}
+		return nil
+	}
+	return nil
 }
 
 // again writes the end of an iteration anew without what a model said, which is all

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"git-ward/internal/diag"
 )
 
 // answer is what a command said.
@@ -59,6 +61,12 @@ type taskInput struct {
 
 type orientInput struct {
 	Unknowns []string `json:"unknowns,omitempty" jsonschema:"what you do not know; each is searched for"`
+}
+
+type wordsInput struct {
+	Words string   `json:"words" jsonschema:"what is looked for, in words"`
+	In    []string `json:"in,omitempty" jsonschema:"some sources only: documents, symbols, dependencies, files, history, lessons, post-mortems"`
+	Deep  bool     `json:"deep,omitempty" jsonschema:"also what stands around the places"`
 }
 
 type topicInput struct {
@@ -117,6 +125,17 @@ func (o *Options) addCommands(s *sdk.Server) {
 	})
 	add(o, s, "research", "research_run", "Execute a plan of research; its report is in the working tree then.", false,
 		func(in planInput) []string { return o.forTask([]string{"run"}, "", in.Plan) })
+	add(o, s, "knowledge", "knowledge_find", "Search what is here: documents, symbols, dependencies, files, history, lessons, post-mortems.", true,
+		func(in wordsInput) []string {
+			args := []string{"find"}
+			if in.Deep {
+				args = append(args, "--deep")
+			}
+			if len(in.In) > 0 {
+				args = append(args, "--in="+strings.Join(in.In, ","))
+			}
+			return files(args, []string{in.Words})
+		})
 	add(o, s, "knowledge", "knowledge_build", "Build the index of symbols and dependencies, and say what it covers.", false,
 		func(noInput) []string { return []string{"build"} })
 	add(o, s, "udc", "udc_check", "Say all that is wrong with the text of UDC plans.", true,
@@ -184,8 +203,25 @@ func add[In any](o *Options, s *sdk.Server, word, name, doc string, reads bool, 
 	t := &sdk.Tool{Name: name, Description: doc, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: reads, DestructiveHint: &closed, OpenWorldHint: &closed}}
 	sdk.AddTool(s, t, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, answer, error) {
 		a := run(ctx, command, args(in))
-		return &sdk.CallToolResult{IsError: a.Exit == 2}, a, nil
+		return &sdk.CallToolResult{IsError: a.Exit == 2, Content: []sdk.Content{&sdk.TextContent{Text: a.String()}}}, a, nil
 	})
+}
+
+// String is the answer as a model reads it best: what was printed, not a string of JSON in
+// a string of JSON, as the library would have it.
+func (a answer) String() string {
+	var b strings.Builder
+	for _, object := range a.Results {
+		diag.WriteJSON(&b, object) // it came from JSON: cannot fail
+	}
+	b.WriteString(a.Text)
+	if a.Exit != 0 {
+		fmt.Fprintf(&b, "[exit %d]\n", a.Exit)
+	}
+	if b.Len() == 0 {
+		return "[exit 0]\n"
+	}
+	return b.String()
 }
 
 // run runs a command and takes apart what it printed.

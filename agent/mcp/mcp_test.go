@@ -67,6 +67,8 @@ func TestArguments(t *testing.T) {
 		{"research_plan", `{"topic":"--offline","offline":true}`, "research plan --offline -- --offline"},
 		{"research_run", `{"plan":"p.txt"}`, "research run -- p.txt"},
 		{"knowledge_build", `{}`, "knowledge build"},
+		{"knowledge_find", `{"words":"--deep"}`, "knowledge find -- --deep"},
+		{"knowledge_find", `{"words":"who counts","in":["symbols","files"],"deep":true}`, "knowledge find --deep --in=symbols,files -- who counts"},
 		{"lesson_extract", `{"post_mortem":"-m.md"}`, "lesson extract -- -m.md"},
 		{"plan_lint", `{"files":["a","--fix"]}`, "plan lint --json -- a --fix"},
 		{"plan_analyze", `{"plans":["p"]}`, "plan analyze --json -- p"},
@@ -126,6 +128,9 @@ func TestRun(t *testing.T) {
 			return c.exit
 		}, nil)
 		results, err := json.Marshal(a.Results)
+		if strings.Contains(a.String(), `\"`) || a.String() == "" {
+			t.Errorf("%s: %q is not to be read", name, a)
+		}
 		if err != nil || a.Exit != c.exit || string(results) != c.results || a.Text != c.text {
 			t.Errorf("%s: exit %d, %s, %.80q %v", name, a.Exit, results, a.Text, err)
 		}

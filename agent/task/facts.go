@@ -73,6 +73,7 @@ func WriteFacts(ctx context.Context, tree *worktree.Tree, id string, f Facts) (s
 	for i, heading := range headings {
 		fmt.Fprintf(&b, "\n%s\n\n%s\n", heading, sections[i])
 	}
+	b.WriteString(verdicts(string(data)))
 	if b.Len() > lesson.MaxPostMortem {
 		return path, nil // of so many iterations the first ones say enough
 	}
@@ -128,7 +129,10 @@ func (f Facts) sections() []string {
 	if f.Iteration != "" {
 		in = "Iteration " + f.Iteration + ": "
 	}
-	done := fmt.Sprintf("%s%s worked for %s%s and %s.\n", in, f.Worker, f.Took.Round(time.Second), f.Used, changed(len(f.Changes)))
+	done := fmt.Sprintf("%s%s worked for %s%s and %s.", in, f.Worker, f.Took.Round(time.Second), f.Used, changed(len(f.Changes)))
+	if len(f.Changes) > 0 {
+		done += "\n"
+	}
 	for i, change := range f.Changes {
 		if i == maxChanges {
 			done += fmt.Sprintf("\n    and %d more", len(f.Changes)-i)

@@ -19,6 +19,16 @@ func TestFacts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	told, err := w.Read(path, lesson.MaxPostMortem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a run that was killed says it again
+		told = []byte(AddVerdict(string(told), "D-1.1, iteration 1", "NONE, not met: it works"))
+	}
+	if err := w.Write(path, told); err != nil {
+		t.Fatal(err)
+	}
 	second := Facts{Worker: "codex", Iteration: "2", Began: began, End: "It was stopped."}
 	if again, err := WriteFacts(t.Context(), w, "D-1", second); err != nil || again != path {
 		t.Fatal(again, err)
@@ -63,8 +73,13 @@ Iteration 2: It was stopped.
 ## 4. Corrective Actions & Lessons Learned
 
 The worker named none.
+
+## 5. What the host found
+
+- D-1.1, iteration 1: NONE, not met: it works
+- D-1.1, iteration 2: EXACT, every criterion is met
 `
-	if string(data) != want {
+	if data = []byte(AddVerdict(string(data), "D-1.1, iteration 2", "EXACT, every criterion is met")); string(data) != want {
 		t.Errorf("%s", data)
 	}
 	if lessons, _ := lesson.Extract(path, data); len(lessons) != 0 {
@@ -96,5 +111,12 @@ func TestFactsLeaveTheWorkersOwn(t *testing.T) {
 	}
 	if data, _ := w.Read(path, 1<<20); string(data) != own {
 		t.Errorf("%s", data)
+	}
+	const told = "\n## 5. What the host found\n\n- D-1.1, iteration 0: NONE\n"
+	if with := AddVerdict(own, "D-1.1, iteration 0", "NONE"); with != own+told {
+		t.Errorf("%s", with)
+	}
+	if with := AddVerdict("# P\n"+told+"\n## 6. More\n\nx\n", "D-1.1, iteration 1", "EXACT"); with != "# P\n"+told+"- D-1.1, iteration 1: EXACT\n\n## 6. More\n\nx\n" {
+		t.Errorf("%s", with)
 	}
 }

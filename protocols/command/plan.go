@@ -4,12 +4,15 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/protocols/plan"
+	"git-ward/protocols/record"
 )
 
 // Plan is `git ward plan`; the commands that execute plans are another room's and
@@ -109,12 +112,29 @@ func (t *Tree) plans(ctx context.Context, env *cli.Env, args []string) (paths []
 		return paths, nil
 	}
 	files, err := t.Files(ctx)
-	for _, path := range files {
-		if kind, _ := t.Kind(path); kind == plan.File && plan.IsPlan(path) {
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range slices.Compact(slices.Sorted(slices.Values(append(files, t.papers()...)))) {
+		if kind, _ := t.Kind(path); kind == plan.File && plan.IsPlan(strings.TrimPrefix(path, record.Dir+"/")) {
 			paths = append(paths, path)
 		}
 	}
-	return paths, err
+	return paths, nil
+}
+
+// papers are the files of the unit's record in an agent's clone, which git does not list.
+func (t *Tree) papers() (list []string) {
+	if t.repo == nil {
+		return nil
+	}
+	fs.WalkDir(t.root.FS(), record.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			list = append(list, path)
+		}
+		return nil // what cannot be read is nobody's plan
+	})
+	return list
 }
 
 // lint lints plans, and with all the registry besides.

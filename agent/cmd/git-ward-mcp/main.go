@@ -25,6 +25,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/worktree"
 	protocols "git-ward/protocols/command"
+	"git-ward/protocols/plan"
 	udc "git-ward/vm/command"
 )
 
@@ -43,7 +44,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	rest, err := env.Flags("mcp", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&dir, "dir", ".", "the working tree `DIR`")
 		fs.StringVar(&state, "state", "", "the agent's `DIR` for logs and signals (default .git/ward of the working tree)")
-		fs.StringVar(&task, "task-id", "", "the `directive` at hand, such as D-1")
+		fs.StringVar(&task, "task-id", "", "the `directive` at hand, such as D-1 (default that of the branch agent/D-1)")
 		fs.StringVar(&ask, "ask", env.Getenv(program.AskVariable), "the `file` that takes a question to the PM (default $"+program.AskVariable+")")
 	})
 	switch {
@@ -62,6 +63,9 @@ func run(ctx context.Context, env *cli.Env) error {
 	state = env.Path(state)
 	if err := os.MkdirAll(state, 0o755); err != nil {
 		return err
+	}
+	if task == "" {
+		task = atHand(ctx, tree)
 	}
 	c := config.Default()
 	o := mcp.Options{
@@ -84,6 +88,17 @@ func run(ctx context.Context, env *cli.Env) error {
 		return nil // the client hung up, as it does
 	}
 	return err
+}
+
+// atHand is the directive whose branch is checked out, as agent/D-1 is where a worker is
+// run; "" for any other branch.
+func atHand(ctx context.Context, tree *worktree.Tree) string {
+	branch, err := tree.Git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	name, agents := strings.CutPrefix(strings.TrimSpace(branch), "agent/")
+	if err != nil || !agents || !plan.IsName(name) {
+		return ""
+	}
+	return name
 }
 
 // command runs one of git ward's commands in a working tree, without input.
