@@ -175,7 +175,7 @@ func TestLibrarian(t *testing.T) {
 	p := DefaultPolicy()
 	earlier := []Summary{{Iterations: 1, Interactions: 3, Longest: 3}, {Iterations: 1, Interactions: 4, Longest: 4}, {Iterations: 1, Interactions: 3, Longest: 2}}
 	text := RefinementText(s, Analyze(s, p, earlier), earlier)
-	for _, want := range []string{"## Corrective Actions & Lessons Learned", "**Lesson:**", "**Action:** lower max_interactions", "It took 1.25.", "The median of the 3 units before it, of all directives: 1 iteration, 0 claims, 3 interactions.", "the median before it is 3"} {
+	for _, want := range []string{"## Corrective Actions & Lessons Learned", "**Lesson:**", "**Action:** the PM writes `max_interactions = 14` for 200 in protocols/uow/policy.toml of the control branch;", "It took 1.25.", "The median of the 3 units before it, of all directives: 1 iteration, 0 claims, 3 interactions.", "the median before it is 3"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -186,7 +186,7 @@ func TestLibrarian(t *testing.T) {
 	}
 	failed := Summary{ID: "D-1.1", State: Failed, Failures: []Failure{{ZombiedSoft, Backpressure, "the disk"}, {ZombiedSoft, Backpressure, ""}, {Failed, "LOOP_DIVERGED", ""}}}
 	text = RefinementText(failed, Analyze(failed, p, []Summary{failed, failed, failed}), []Summary{failed, failed, failed})
-	for _, want := range []string{"## What failed", "- ZOMBIED_SOFT, BACKPRESSURE: the disk\n", "D-1.1 was stopped 2 times by BACKPRESSURE.", "D-1.1 ended by LOOP_DIVERGED, as 3 of the 3 units before it."} {
+	for _, want := range []string{"## What failed", "- ZOMBIED_SOFT, BACKPRESSURE: the disk\n", "D-1.1 was stopped 2 times by BACKPRESSURE.\n   **Action:** the admin makes room on the host's disk", "D-1.1 ended by LOOP_DIVERGED, as 3 of the 3 units before it."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -1,0 +1,100 @@
+package uow
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+)
+
+// Proposal is a change that the librarian proposes; it becomes a lesson, which
+// the PM merges or not (UOW-5).
+type Proposal struct {
+	Lesson string // what was seen
+	Action string // what to change: who does what, and where
+}
+
+// Analyze compares a unit with its policy and with the median of earlier units, those of
+// all directives (001, section 4), and proposes changes. It judges efficiency, never the result.
+func Analyze(s Summary, p Policy, earlier []Summary) []Proposal {
+	var list []Proposal
+	add := func(action, format string, args ...any) {
+		list = append(list, Proposal{fmt.Sprintf(format, args...), action})
+	}
+	if s.Zombied > 0 && s.Longest >= p.MaxInteractions {
+		add("the PM says in the directive what the first step is, or splits it; the limit did its work",
+			"%s spun: %d interactions without progress, and the policy's max_interactions is %d", s.ID, s.Longest, p.MaxInteractions)
+	}
+	if s.Zombied == 0 && s.Longest*4 < p.MaxInteractions && len(earlier) >= 3 && median(earlier, longest)*4 < p.MaxInteractions {
+		most := max(8, 2*max(s.Longest, median(earlier, longest)))
+		add(fmt.Sprintf("the PM writes `max_interactions = %d` for %d in %s of the control branch; it holds for units that are opened then", most, p.MaxInteractions, PolicyPath),
+			"%s and the units before it never needed more than a quarter of max_interactions %d", s.ID, p.MaxInteractions)
+	}
+	if s.Retries >= p.MaxRetries && p.MaxRetries > 0 {
+		add(fmt.Sprintf("the PM looks at the causes that `git ward uow show %s` prints; only where they pass by themselves, a larger `max_retries` in %s helps (it is %d)", s.ID, PolicyPath, p.MaxRetries),
+			"%s spent all %d retries", s.ID, p.MaxRetries)
+	}
+	if m := median(earlier, iterations); len(earlier) >= 3 && m > 0 && s.Iterations > 2*m {
+		add("compare this unit's learnings with those of the units before it", "%s took %d iterations, the median before it is %d", s.ID, s.Iterations, m)
+	}
+	if m := median(earlier, interactions); len(earlier) >= 3 && m > 0 && s.Interactions > 2*m {
+		add("look for repeated reads in the log; a lesson may name the files that matter", "%s took %d interactions, the median before it is %d", s.ID, s.Interactions, m)
+	}
+	for reason, n := range repeated(s.Failures) {
+		add(remedy(reason, s.ID), "%s was stopped %d times by %s", s.ID, n, reason)
+	}
+	if n := alike(s, earlier); n >= 3 && len(s.Failures) > 0 {
+		last := s.Failures[len(s.Failures)-1]
+		add("look for what these units have in common: the host, the image, the policy or the way directives are written",
+			"%s ended by %s, as %d of the %d units before it", s.ID, last.Reason, n, len(earlier))
+	}
+	if s.Claims > 2*max(1, s.Iterations) {
+		add("who works runs the criteria before a claim, and claims once an iteration", "%s claimed %d times in %d iterations", s.ID, s.Claims, s.Iterations)
+	}
+	return list
+}
+
+// repeated are reasons that stopped a unit more than once.
+func repeated(list []Failure) iter.Seq2[Reason, int] {
+	return func(yield func(Reason, int) bool) {
+		seen := map[Reason]int{}
+		for _, f := range list {
+			seen[f.Reason]++
+		}
+		for _, reason := range slices.Sorted(maps.Keys(seen)) {
+			if n := seen[reason]; n > 1 && !reason.Free() && !yield(reason, n) {
+				return
+			}
+		}
+	}
+}
+
+// alike counts the earlier units that ended by the same reason as this one.
+func alike(s Summary, earlier []Summary) (n int64) {
+	if len(s.Failures) == 0 || s.State == Completed {
+		return 0
+	}
+	for _, e := range earlier {
+		n += one(e.State != Completed && len(e.Failures) > 0 && e.Failures[len(e.Failures)-1].Reason == s.Failures[len(s.Failures)-1].Reason)
+	}
+	return n
+}
+
+// remedies say what a PM or an admin does about a reason that stops units again and again.
+// None of them is a rule of a protocol, which a lesson could change by itself.
+var remedies = map[Reason]string{
+	TransientFailure: "the admin looks after the model's provider; a longer `patience` in [model] of config.toml bridges short outages",
+	ModelDenied:      "the admin mends the key file or the model's id in [model] of config.toml",
+	NoTool:           "the admin puts the missing program into the image, or the PM names another command in the directive",
+	VerdictTimeout:   "the admin raises `timeout` in [verify] of config.toml, or the PM has the directive decided by quicker commands",
+	Backpressure:     "the admin makes room on the host's disk, or mends what `depends_on` in [loop] of config.toml names",
+	NotStarted:       "the PM adds a criterion to the directive that starts the program as [bootstrap] run does",
+}
+
+// remedy is what is done about a reason.
+func remedy(reason Reason, unit string) string {
+	if text := remedies[reason]; text != "" {
+		return text
+	}
+	return fmt.Sprintf("the PM reads what `git ward uow show %s` notes of it, and says in the directive how it is avoided", unit)
+}
