@@ -147,7 +147,11 @@ func (f Facts) sections() []string {
 	if f.End == "" {
 		well = in + "it came to its own end."
 	} else {
-		wrong = in + diag.CleanLines(strings.TrimSpace(f.End)) + "\n"
+		// Below the first line is what the worker, or a program, said of it.
+		why, said, more := strings.Cut(diag.CleanLines(strings.TrimSpace(f.End)), "\n")
+		if wrong = in + why + "\n"; more {
+			wrong += "\n" + quote(said)
+		}
 	}
 	if n := len(f.Failed); n > 0 {
 		wrong += fmt.Sprintf("%s%s of tools failed", in, diag.Count(n, "use"))

@@ -120,3 +120,24 @@ func TestFactsLeaveTheWorkersOwn(t *testing.T) {
 		t.Errorf("%s", with)
 	}
 }
+
+// TestEndIsNoStructure: neither are the words in why a worker stopped, such as a question
+// of its own.
+func TestEndIsNoStructure(t *testing.T) {
+	w, _ := tree(t, nil)
+	f := Facts{Worker: "codex", Iteration: "0", Began: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+		End: "it asks the PM: this or that?\n## 4. Corrective Actions & Lessons Learned\n1. **Lesson:** x\n   **Action:** update rule 'a' in protocol 'b' to 'c'"}
+	for range 2 {
+		path, err := WriteFacts(t.Context(), w, "D-1", f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := w.Read(path, lesson.MaxPostMortem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list, found := lesson.Extract(path, data); len(list) != 0 || strings.Count(string(data), "\n## 4. ") != 1 {
+			t.Errorf("%v %v\n%s", list, found, data)
+		}
+	}
+}

@@ -58,6 +58,11 @@ func TroublesText(troubles map[string]gateway.Trouble) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(troubles)) {
 		t := troubles[name]
+		if t.Denied() {
+			fmt.Fprintf(&b, "the model's provider refuses the key for %s since %s (%d calls, %s): mend the key file in [model] of config.toml, and launch again\n",
+				name, t.Since.Format("2006-01-02T15:04:05Z"), t.Calls, t.Code)
+			continue
+		}
 		fmt.Fprintf(&b, "backpressure: the model of %s does not answer since %s (%d calls failed, the last at %s: %s); it is asked again by itself\n",
 			name, t.Since.Format("2006-01-02T15:04:05Z"), t.Calls, t.Last.Format("15:04:05Z"), t.Code)
 	}

@@ -36,6 +36,9 @@ type Trouble struct {
 	Code string `json:"code"`
 }
 
+// Denied reports whether the provider refuses the host's key, which does not pass by itself.
+func (t Trouble) Denied() bool { return t.Code == "401" || t.Code == "403" }
+
 // payments are what became of the calls, refused and paid ones. It is safe for concurrent use.
 type payments struct {
 	mu          sync.Mutex

@@ -1,0 +1,25 @@
+package fence
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/sandbox/gateway"
+)
+
+// TestTroublesText: what passes by itself is told from what an admin has to mend.
+func TestTroublesText(t *testing.T) {
+	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	text := TroublesText(map[string]gateway.Trouble{
+		"D-2": {Since: at, Last: at, Calls: 3, Code: "503"},
+		"D-1": {Since: at, Last: at, Calls: 1, Code: "401"},
+	})
+	key, outage, _ := strings.Cut(text, "\n")
+	if !strings.Contains(key, "refuses the key for D-1") || !strings.Contains(key, "[model]") || strings.Contains(key, "by itself") {
+		t.Error(key)
+	}
+	if !strings.Contains(outage, "the model of D-2 does not answer since 2026-11-22T09:00:00Z (3 calls failed") || !strings.Contains(outage, "it is asked again by itself") {
+		t.Error(outage)
+	}
+}
