@@ -265,7 +265,7 @@ func (p *planner) research(ctx context.Context, from, path string, data []byte) 
 		}
 	}
 	if d.findings != "" {
-		return attempt{findings: d.findings, from: d.from}, errors.Join(p.replan(ctx, errors.New(d.findings)), p.work.Restart(ctx), p.work.Restore(ctx, d.from))
+		return attempt{findings: d.findings, from: d.from}, errors.Join(p.replan(ctx, errors.New(d.findings)), p.work.Forget(ctx, d.from))
 	}
 	if err := p.states.fire("result_ready", nil); err != nil {
 		return attempt{}, err

@@ -103,7 +103,7 @@ func (p *planner) takeUpResearch(ctx context.Context, from string) (string, erro
 		return from, err
 	}
 	if findings != "" {
-		return from, errors.Join(p.replan(ctx, errors.New(findings)), p.work.Restart(ctx))
+		return from, errors.Join(p.replan(ctx, errors.New(findings)), p.work.Forget(ctx, from))
 	}
 	if err := p.states.fire("result_ready", nil); err != nil {
 		return from, err

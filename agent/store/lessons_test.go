@@ -82,3 +82,27 @@ func TestGoOn(t *testing.T) {
 	}
 	u.fsck()
 }
+
+// TestForget: a plan that failed is dropped while the project moves on; what was changed
+// before it goes on from the branch as it was.
+func TestForget(t *testing.T) {
+	u := newUnit(t)
+	u.must(u.work.Offer(t.Context()))
+	base := u.work.Base()
+	u.write("a", "a\n")
+	kept, _, err := u.work.Keep(t.Context(), base, base)
+	u.must(err)
+	_, err = u.work.CommitPlan(t.Context(), kept, "plans/D-1-research.plan.txt", []byte("# FSM: research\nread_file a\n"))
+	u.must(err)
+	other := run(t, u.store.Bare, "", "commit-tree", "-p", base, "-m", "the project moves", base+"^{tree}")
+	run(t, u.store.Bare, "", "update-ref", "refs/heads/main", other)
+	u.must(u.work.Forget(t.Context(), kept))
+	head, err := u.work.Head(t.Context())
+	if found, foundErr := u.work.Planned(t.Context(), "plans/D-1-research.plan.txt"); head != base || found != "" || err != nil || foundErr != nil {
+		t.Errorf("the branch is at %s, the plan is %q: %v, %v", head, found, err, foundErr)
+	}
+	if data, err := os.ReadFile(filepath.Join(u.work.Dir(), "a")); string(data) != "a\n" {
+		t.Errorf("%q, %v", data, err)
+	}
+	u.fsck()
+}

@@ -31,6 +31,13 @@ func (w *Work) Restart(ctx context.Context) error {
 	return errors.Join(w.Record.drop(ctx), w.prepare(ctx))
 }
 
+// Forget drops plans and steps that the remote does not have, and makes the working tree
+// that of a commit that they left. Unlike Restart it leaves the branch where that commit
+// began: on a newer one its tree would take the project's newer commits back.
+func (w *Work) Forget(ctx context.Context, commit string) error {
+	return errors.Join(w.Record.drop(ctx), w.Restore(ctx, commit))
+}
+
 // CommitPlan makes the working tree that of a commit again, whatever somebody made
 // of it, and commits a plan on the record (Ward-Plan): the second parent is that commit,
 // which it will run on. It returns the new commit. Steps find each other by Ward-Run, whose
