@@ -103,7 +103,8 @@ func hasGo(ctx context.Context, repo *git.Repo, commit string) (bool, error) {
 
 const (
 	maxMutants = 200
-	maxSource  = 1 << 20 // bytes of a file that is mutated
+	maxSource  = 1 << 20  // bytes of a file that is mutated
+	maxSources = 64 << 20 // bytes of all of them
 	// notViable is the exit of a mutant's line where it does not compile: nobody who reads
 	// it takes a program's word for more than a count.
 	notViable = 86
@@ -144,7 +145,7 @@ func (f *Facts) mutate(ctx context.Context, repo *git.Repo, runner Runner, claim
 
 // try runs the commands on one mutant until one of them notices it.
 func (f *Facts) try(ctx context.Context, repo *git.Repo, runner Runner, claim Claim, tree string, m mutation) error {
-	blob, err := repo.OutputFrom(ctx, m.Text, "hash-object", "-w", "--stdin")
+	blob, err := repo.OutputFrom(ctx, m.Text(), "hash-object", "-w", "--stdin")
 	if err != nil {
 		return err
 	}
@@ -175,8 +176,8 @@ func (f *Facts) try(ctx context.Context, repo *git.Repo, runner Runner, claim Cl
 	return nil
 }
 
-// mutations are the mutants of all lines of Go that a tree has otherwise than the claim's
-// base, tests left out; isGo is false where there is no such line.
+// mutations are mutants of the lines of Go that a tree has otherwise than the claim's base,
+// tests and what is beyond the bounds left out; isGo is false where there is no such line.
 func mutations(ctx context.Context, repo *git.Repo, claim Claim, tree string) (all []mutation, isGo bool, err error) {
 	// Ids and modes first, so that odd names are read as they are.
 	raw, err := repo.Output(ctx, "diff-tree", "-r", "-z", "--no-renames", "--diff-filter=AM", claim.Base, tree)
@@ -185,7 +186,7 @@ func mutations(ctx context.Context, repo *git.Repo, claim Claim, tree string) (a
 	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
-	fields := strings.Split(string(raw), "\x00")
+	fields, size := strings.Split(string(raw), "\x00"), 0
 	for i := 0; i+1 < len(fields); i += 2 {
 		meta, name := strings.Fields(strings.TrimPrefix(fields[i], ":")), fields[i+1]
 		if len(meta) != 5 || !strings.HasPrefix(meta[1], "100") || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
@@ -194,19 +195,21 @@ func mutations(ctx context.Context, repo *git.Repo, claim Claim, tree string) (a
 		isGo = true
 		_, src, err := batch.Read(meta[3], maxSource)
 		var large *git.TooLarge
-		if errors.As(err, &large) {
+		if errors.As(err, &large) || size+len(src) > maxSources {
 			continue
 		}
 		if err != nil {
 			return nil, false, err
 		}
+		size += len(src)
 		lines := map[int]bool{}
 		if meta[2] != git.Zero {
 			if lines, err = changedLines(ctx, repo, meta[2], meta[3]); err != nil {
 				return nil, false, err
 			}
 		}
-		for _, m := range mutant.Of(src, func(line int) bool { return meta[2] == git.Zero || lines[line] }) {
+		of := mutant.Of(src, func(line int) bool { return meta[2] == git.Zero || lines[line] })
+		for _, m := range mutant.Pick(of, maxMutants) {
 			all = append(all, mutation{name, meta[1], m})
 		}
 	}

@@ -15,7 +15,15 @@ import (
 type Mutant struct {
 	Line  int    // of the file as it was, from 1
 	Words string // "< became <="
-	Text  []byte // the whole file, changed
+
+	src      []byte // the file, shared by all: a large one has very many mutants
+	at, size int    // what of it goes
+	with     string // what comes in its place
+}
+
+// Text is the whole file, changed.
+func (m Mutant) Text() []byte {
+	return slices.Concat(m.src[:m.at], []byte(m.with), m.src[m.at+m.size:])
 }
 
 // opposite is what each operator becomes: what compiles as well, and holds otherwise.
@@ -98,7 +106,7 @@ func (m *maker) operator(at token.Pos, op token.Token, text bool) {
 func (m *maker) replace(at token.Pos, size int, with, words string) {
 	p := m.files.PositionFor(at, false)
 	if m.wanted(p.Line) {
-		m.all = append(m.all, Mutant{p.Line, words, slices.Concat(m.src[:p.Offset], []byte(with), m.src[p.Offset+size:])})
+		m.all = append(m.all, Mutant{p.Line, words, m.src, p.Offset, size, with})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -29,8 +30,8 @@ func TestOf(t *testing.T) {
 	var got []string
 	for _, m := range Of([]byte(source), func(line int) bool { return line != 12 }) {
 		got = append(got, fmt.Sprintf("%d: %s", m.Line, m.Words))
-		if _, err := parser.ParseFile(token.NewFileSet(), "", m.Text, 0); err != nil || string(m.Text) == source {
-			t.Errorf("%d: %s: %v\n%s", m.Line, m.Words, err, m.Text)
+		if _, err := parser.ParseFile(token.NewFileSet(), "", m.Text(), 0); err != nil || string(m.Text()) == source {
+			t.Errorf("%d: %s: %v\n%s", m.Line, m.Words, err, m.Text())
 		}
 	}
 	want := `8: && became ||
@@ -66,7 +67,7 @@ func FuzzOf(f *testing.F) {
 	f.Add(source)
 	f.Fuzz(func(t *testing.T, src string) {
 		for _, m := range Of([]byte(src), func(int) bool { return true }) {
-			before, after := strings.Split(src, "\n"), strings.Split(string(m.Text), "\n")
+			before, after := strings.Split(src, "\n"), strings.Split(string(m.Text()), "\n")
 			for i := range before {
 				if i != m.Line-1 && (len(after) != len(before) || after[i] != before[i]) {
 					t.Fatalf("line %d, not %d", i+1, m.Line)
@@ -74,4 +75,17 @@ func FuzzOf(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLargeFile: a file made of nothing but numbers costs memory for each of them, and not for
+// a copy of the file.
+func TestLargeFile(t *testing.T) {
+	src := []byte("package p\n\nvar x = []int{" + strings.Repeat("1,", 400_000) + "}\n")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	all := Of(src, func(int) bool { return true })
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; len(all) < 400_000 || used > 1<<30 {
+		t.Errorf("%d mutants took %d bytes", len(all), used)
+	}
 }
