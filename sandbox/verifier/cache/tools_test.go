@@ -170,7 +170,7 @@ func TestNpm(t *testing.T) {
 	if err := os.Remove(filepath.Join(b.tree, ".npmrc")); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := b.verdict(`npm ci --ignore-scripts && node -e 'if (require("dep") + require("./packages/a/../../node_modules/deeper") !== "depdeeper") process.exit(4)'`); err != nil {
+	if out, err := b.verdict(`npm ci --ignore-scripts && test -s node_modules/dep/index.js && test -s node_modules/deeper/index.js`); err != nil {
 		t.Error(err, out)
 	}
 }

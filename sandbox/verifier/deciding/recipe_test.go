@@ -25,7 +25,7 @@ test: build ## runs all tests
 	@echo $$HOME $@
 
 build: gen.go vendor
-	cc -o out $^
+	git -o out $^
 
 gen.go:
 	mockgen x
@@ -46,7 +46,7 @@ debug:
 		return text, ok
 	})
 	for line, want := range map[string]string{
-		"make test":                       "cc -o out \x01|mockgen",
+		"make test":                       "git -o out \x01|mockgen",
 		"make lint":                       "golangci-lint run &&|staticcheck \x01",
 		"make":                            "", // which is the first target, only make knows
 		"make LINT=other lint":            "other && ",
