@@ -214,3 +214,34 @@ func TestScripts(t *testing.T) {
 		}
 	}
 }
+
+// TestPipIsNotTheTrees: a module of the tree's that is called pip, or like one of
+// Python's own, does not run while the cache is filled.
+func TestPipIsNotTheTrees(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("SKIPPED, out loud: there is no python3 here")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"tree/requirements.txt": "x==1 --hash=sha256:00\n",
+		"tree/pip/__init__.py":  "",
+		"tree/pip/__main__.py":  "open('" + dir + "/ran', 'w')\n",
+		// What is asked of pip itself would need a network.
+		"bin/python3": "#!/bin/sh\nwhile [ \"$1\" != pip ]; do set -- \"$@\" \"$1\"; shift; done\nwhile [ \"$1\" != -I ] && [ \"$1\" != -m ]; do shift; done\nexec " + python + " \"$@\" pip --version\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command("sh", "-c", strings.ReplaceAll(Locks{"requirements.txt": "1"}.FillScript(), "/bot", dir+"/bot"))
+	c.Dir, c.Env = filepath.Join(dir, "tree"), []string{"PATH=" + dir + "/bin:" + os.Getenv("PATH"), "GOCACHE=" + dir + "/none"}
+	out, err := c.CombinedOutput()
+	if _, ran := os.Stat(filepath.Join(dir, "ran")); ran == nil {
+		t.Errorf("a module of the tree ran: %v\n%s", err, out)
+	}
+	if !strings.Contains(string(out), "pip") {
+		t.Errorf("pip was not asked: %v\n%s", err, out)
+	}
+}
