@@ -32,6 +32,7 @@ type attempt struct {
 	from     string // the commit that was checked out, "" for none
 
 	watch   *watch
+	steps   *steps
 	reading *preset.Reading // nil where the stream is not known
 	outcome *tool.Outcome
 	over    error // why it was ended before its time, nil where it was not
@@ -50,6 +51,8 @@ func (a *attempt) run(parent context.Context, prompt string) error {
 		return err
 	}
 	defer quiet()
+	counted := a.countSteps(ctx, end)
+	defer counted()
 	inv, err := p.invocation(prompt, a.watch.told)
 	if err != nil {
 		return err
@@ -71,6 +74,7 @@ func (a *attempt) run(parent context.Context, prompt string) error {
 	a.outcome, err = cmd.Run(ctx)
 	a.took = time.Since(a.began)
 	a.watch.close()
+	counted()
 	if a.outcome == nil {
 		if ctx.Err() == nil {
 			err = diag.Hint(fmt.Errorf("[model] command: %w", err), "the command must be there where the agent runs: inside the fence, in the image")
@@ -86,6 +90,27 @@ func (a *attempt) run(parent context.Context, prompt string) error {
 	}
 	event.Str("end", a.outcome.End()).Dur("ms", a.took).Str("output", a.outcome.Log()).Msg("the command ended")
 	return nil
+}
+
+// countSteps holds each step of a plan that the command runs against what the iteration
+// may. The function that it returns ends that, when all are counted.
+func (a *attempt) countSteps(ctx context.Context, end context.CancelCauseFunc) (counted func()) {
+	p := a.program
+	a.steps = newSteps(p.Dir, func(tool string) {
+		if err := p.Gate.Seen(ctx, tool); err != nil {
+			end(err)
+		}
+	})
+	following, enough := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.steps.follow(following)
+	}()
+	return func() {
+		enough()
+		<-done
+	}
 }
 
 // end is what the attempt came to, with its post-mortem written.
@@ -207,9 +232,9 @@ func asks(words string) bool {
 func (a *attempt) tally() model.Tally {
 	if a.reading == nil {
 		a.program.Gate.Note(1)
-		return model.Tally{Calls: 1}
+		return model.Tally{Calls: 1 + a.steps.n}
 	}
-	return model.Tally{Turns: a.reading.Turns, Calls: max(1, a.reading.Calls), Usage: a.reading.Usage}
+	return model.Tally{Turns: a.reading.Turns, Calls: max(1, a.reading.Calls) + a.steps.n, Usage: a.reading.Usage}
 }
 
 // counted says in the report what was counted, and what was not.
