@@ -242,6 +242,6 @@ func TestPipIsNotTheTrees(t *testing.T) {
 		t.Errorf("a module of the tree ran: %v\n%s", err, out)
 	}
 	if !strings.Contains(string(out), "pip") {
-		t.Errorf("pip was not asked: %v\n%s", err, out)
+		t.Errorf("nobody asked it: %v\n%s", err, out)
 	}
 }
