@@ -91,7 +91,7 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 	case twoPaths:
 		old, name := s.RenameArgs()
 		if name == "" {
-			fault(RuleArgument, fmt.Sprintf("%s has %d words where the old and the new path belong", s.Tool, len(strings.Fields(s.Args))), usage+"; a path with blanks stands in quotes: rename_file 'old name.md' new.md")
+			fault(RuleArgument, fmt.Sprintf("%s has %s where the old and the new path belong", s.Tool, diag.Count(len(strings.Fields(s.Args)), "word")), usage+"; a path with blanks stands in quotes: rename_file 'old name.md' new.md")
 			return
 		}
 		p.inside(fault, old)
