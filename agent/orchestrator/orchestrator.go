@@ -66,18 +66,26 @@ func (o *Orchestrator) Solve(ctx context.Context, refusal string) (done interact
 	}
 	log.Redact = o.Redact
 	before, steps := o.Session.Tally, o.Session.Gate.Calls()
+	o.Session.Transcript = &interaction.Transcript{Redact: o.Redact}
 	r := &run{
-		deps: o, activity: log, path: strings.TrimPrefix(o.Session.Talk.Plan, worktree.Papers+"/"),
+		began: time.Now(),
+		deps:  o, activity: log, path: strings.TrimPrefix(o.Session.Talk.Plan, worktree.Papers+"/"),
 		states: newLifecycle(o.Directive, log, o.Log),
 		tree:   &worktree.Tree{Dir: o.Work.Dir(), Env: o.Box.Env},
 	}
 	if r.control, err = r.tree.Documents(ctx); err != nil {
 		return done, err
 	}
+	if r.start, err = o.Work.Head(ctx); err != nil {
+		return done, err
+	}
 	o.Session.Talk.Plan = r.paper(r.path)
 	o.Session.Talk.Tools = append(o.Box.Tools(), r.tools()...)
 	done.Words, err = r.solve(ctx, refusal)
-	done.Tally = o.Session.Tally.Since(before)
+	if err != nil {
+		r.endsEarly(ctx, err)
+	}
+	done.Tally, done.Transcript = o.Session.Tally.Since(before), o.Session.Transcript.Text()
 	if o.Session.Gate != nil { // which the steps of plans pass, too
 		done.Tally.Calls = o.Session.Gate.Calls() - steps
 	}
@@ -98,6 +106,8 @@ type run struct {
 	results  string // what the last steps of the plan gave
 	control  string // the ref that says what is registered
 	question string // that the model asked the PM, "" for none
+	began    time.Time
+	start    string // the commit of the branch that it began at
 	head     string // of the branch, before the model's turns
 	from     string // the commit of the work that they began at
 }
@@ -247,6 +257,7 @@ func (r *run) execute(ctx context.Context, commit string) error {
 	runner := r.runner(commit)
 	var last []string
 	runner.Output = func(step, text string) {
+		r.deps.Session.Transcript.Ran(step, text)
 		if last = append(last, stepOutput(step, text)); len(last) > kept {
 			last = last[1:]
 		}
@@ -314,6 +325,7 @@ func (r *run) finalize(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", r.states.fail(err)
 	}
+	r.postMortem(ctx, words, nil)
 	if err := r.deps.Work.KeepPapers(ctx); err != nil {
 		return "", err
 	}

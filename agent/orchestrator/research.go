@@ -41,6 +41,7 @@ func (p *planner) runResearch(ctx context.Context, path, commit string) (outputs
 	defer cancel()
 	runner, steps := p.runner(commit), 0
 	runner.Output = func(step, text string) {
+		p.session.Transcript.Ran(step, text)
 		if len(outputs) < maxResearchTold {
 			outputs += stepOutput(step, text) + "\n"
 		}

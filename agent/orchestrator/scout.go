@@ -30,6 +30,8 @@ func (r *run) scout(ctx context.Context, orientation string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	o.Session.Transcript.Begins(string(loop.Scout))
+	defer o.Session.Transcript.Begins(string(loop.Solver))
 	s := o.scoutSession()
 	p := o.Prompt
 	p.Kind, p.Directive, p.Orientation = prompt.Scout, o.Directive, orientation
@@ -60,8 +62,9 @@ func (r *run) scout(ctx context.Context, orientation string) (string, error) {
 func (o *Orchestrator) scoutSession() *session.Session {
 	talk := o.Session.Talk
 	s := &session.Session{Model: o.Session.Model, Name: o.Session.Name, MaxTurns: min(scoutTurns, o.Session.MaxTurns), Gate: o.Session.Gate,
-		Log:  o.Log.With().Str("role", string(loop.Scout)).Logger(),
-		Talk: model.Conversation{System: talk.System, Directive: talk.Directive, Title: talk.Title, Role: string(loop.Scout)}}
+		Transcript: o.Session.Transcript,
+		Log:        o.Log.With().Str("role", string(loop.Scout)).Logger(),
+		Talk:       model.Conversation{System: talk.System, Directive: talk.Directive, Title: talk.Title, Role: string(loop.Scout)}}
 	for _, t := range o.Box.Tools() {
 		if t.Name == "read_file" || t.Name == "bash" {
 			s.Talk.Tools = append(s.Talk.Tools, t)

@@ -160,17 +160,3 @@ func TestBringHome(t *testing.T) {
 		})
 	}
 }
-
-// TestTranscriptIsBounded: of a long one the beginning and the end are kept, and what is
-// left out is said.
-func TestTranscriptIsBounded(t *testing.T) {
-	var w transcript
-	for i := range 20_000 {
-		w.add(preset.Event{Kind: preset.Called, Tool: fmt.Sprint("t", i)})
-	}
-	w.add(preset.Event{Kind: preset.Answered, Text: strings.Repeat("x", 1<<20)})
-	text := w.text()
-	if len(text) > maxTranscript+200 || !strings.HasPrefix(text, "> t0 \n> t1 \n") || !strings.Contains(text, " bytes left out]\n\n> t") || !strings.Contains(text, "xx... [1046528 bytes left out]") {
-		t.Errorf("%d bytes: %.40s ... %s", len(text), text, text[len(text)-100:])
-	}
-}

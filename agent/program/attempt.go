@@ -18,6 +18,7 @@ import (
 	"git-ward/agent/task"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
+	"git-ward/protocols/loop"
 )
 
 // settleTime is how long the end of an attempt may take when its context has ended.
@@ -45,7 +46,7 @@ func (a *attempt) run(parent context.Context, prompt string) error {
 	ctx, end := context.WithCancelCause(parent)
 	defer end(nil)
 	p := a.program
-	a.watch = &watch{program: p, activity: a.activity, end: end, ctx: ctx}
+	a.watch = &watch{program: p, activity: a.activity, end: end, ctx: ctx, transcript: interaction.Transcript{Redact: p.Redact}}
 	quiet, err := p.listen(ctx, end)
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func (a *attempt) run(parent context.Context, prompt string) error {
 	a.reading = inv.reading
 	cmd := tool.Command{
 		Args: inv.args, Dir: p.Dir, Env: inv.env, Tee: inv.tee, Timeout: p.Config.Model.Timeout.Duration,
-		Kind: "exec", Logs: filepath.Join(p.State, "logs"), Size: maxTranscript, Limit: maxOutput,
+		Kind: "exec", Logs: filepath.Join(p.State, "logs"), Size: loop.MaxTranscript, Limit: maxOutput,
 	}
 	if p.Preset != nil || p.Config.Model.Prompt != "file" {
 		stdin, err := os.Open(prompt)
@@ -125,7 +126,7 @@ func (a *attempt) end(ctx context.Context) (interaction.Done, error) {
 	a.bringHome(ctx)
 	changes := a.changes(ctx)
 	err := a.verdict(ctx, done, len(changes))
-	if stop.As(err, stop.Suspended, stop.Outage, stop.Denied) != nil || err != nil && stop.Of(err) == nil { // it goes on where it is, and is not over
+	if !task.Closes(err) {
 		return done, err
 	}
 	a.postMortem(ctx, done, changes, err)
@@ -253,7 +254,7 @@ func (a *attempt) transcript() string {
 	if a.reading == nil {
 		return diag.CleanLines(a.outcome.Text())
 	}
-	return a.watch.transcript.text()
+	return a.watch.transcript.Text()
 }
 
 // changes is what differs from the commit that the command began with, as git lists it. A
@@ -302,18 +303,9 @@ func (a *attempt) bringHome(ctx context.Context) {
 // postMortem closes the task with what was seen of the work.
 func (a *attempt) postMortem(ctx context.Context, done interaction.Done, changes []string, end error) {
 	p := a.program
-	f := task.Facts{Worker: p.name(), Iteration: p.Iteration, Began: a.began, Took: a.took, Changes: changes, Failed: a.watch.failed, Words: done.Words}
+	f := task.Facts{Worker: p.name(), Iteration: p.Iteration, Began: a.began, Took: a.took, Changes: changes, Failed: a.watch.transcript.Failed(), Words: done.Words, End: task.Why(end)}
 	if a.reading != nil {
 		f.Used = " with " + diag.Count(a.reading.Calls, "call") + " of tools"
-	}
-	if end != nil {
-		f.End = end.Error()
-		if over := stop.Of(end); over != nil {
-			f.End = strings.TrimSpace(over.Why + "\n\n" + over.Output)
-			if over.Kind == stop.Asked {
-				f.End = "it asks the PM: " + over.Why
-			}
-		}
 	}
 	if _, err := task.CloseByFacts(ctx, p.tree(), p.Prompt.Directive.Name(), f, a.activity); err != nil {
 		p.Log.Warn().Err(err).Msg("there is no post-mortem")

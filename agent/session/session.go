@@ -30,6 +30,8 @@ type Session struct {
 	Log      zerolog.Logger
 	Tally    model.Tally // of what it did so far
 
+	Transcript *interaction.Transcript // of what is told, said and done; nil takes none
+
 	words   string // the last ones of the model
 	said    string // likewise, of the newest Run
 	repeats repeats
@@ -37,6 +39,7 @@ type Session struct {
 
 // Tell adds what the user says to the conversation, and on which event.
 func (s *Session) Tell(on model.Event, text string) {
+	s.Transcript.Told(text)
 	s.Talk.Messages = append(s.Talk.Messages, model.Message{Role: model.User, On: on, Text: text})
 }
 
@@ -127,6 +130,9 @@ func (s *Session) turn(ctx context.Context) (model.Reply, error) {
 	if err != nil {
 		return reply, s.ended(err)
 	}
+	if reply.Text != "" {
+		s.Transcript.Said(reply.Text)
+	}
 	if reply.Stop == model.Declined {
 		declined := stop.New(stop.Unfinished, "The model, or its provider, refused to go on.")
 		if reply.Text != "" {
@@ -174,6 +180,7 @@ func (s *Session) answer(ctx context.Context, calls []model.Call) ([]model.Resul
 	var results []model.Result
 	for _, call := range calls {
 		start := time.Now()
+		s.Transcript.Called(call.Name, string(call.Args))
 		result, err := s.call(ctx, call)
 		if err != nil {
 			return nil, err
@@ -182,6 +189,7 @@ func (s *Session) answer(ctx context.Context, calls []model.Call) ([]model.Resul
 			s.Log.Warn().Str("tool", diag.Clean(call.Name)).Msg("Guard block: no progress")
 			return nil, err
 		}
+		s.Transcript.Answered(call.Name, string(call.Args), result.Text, result.IsError)
 		s.Tally.Calls++
 		event := s.Log.Info()
 		if result.IsError {

@@ -14,6 +14,7 @@ import (
 	"git-ward/agent/model"
 	"git-ward/agent/stop"
 	"git-ward/agent/tool"
+	"git-ward/internal/gittest"
 	"git-ward/protocols/uow"
 )
 
@@ -78,8 +79,11 @@ func TestRun(t *testing.T) {
 
 // TestAnswers: what a call gives goes back to the model, errors too, and is counted.
 func TestAnswers(t *testing.T) {
+	transcript := new(interaction.Transcript)
 	fault := model.Reply{Calls: []model.Call{{ID: "2", Name: "write_file", Args: json.RawMessage("{}"), Fault: "cut off"}}}
 	s := newSession(t, &player{replies: []model.Reply{calls("write_file", `{"path": "a", "content": "x"}`), fault, calls("fly", "{}"), says("Done.")}})
+	s.Transcript = transcript
+	s.Tell("", "Begin.")
 	if _, err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +99,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%q lacks %q", results, want)
 		}
 	}
+	gittest.InOrder(t, transcript.Text(), "* Begin.", `> write_file {"path": "a", "content": "x"}`, "\n< ", "> write_file {}\n< failed: cut off", `> fly {}`, `< failed: there is no tool "fly"`, "\nDone.\n")
 	if s.Tally.Calls != 3 || s.Tally.Turns != 4 {
 		t.Errorf("%+v", s.Tally)
 	}

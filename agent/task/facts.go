@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
 	"git-ward/agent/activity"
+	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/lesson"
@@ -52,6 +54,7 @@ func WriteFacts(ctx context.Context, tree *worktree.Tree, id string, f Facts) (s
 	if err != nil {
 		return "", err
 	}
+	path = left(tree, path, id)
 	data, err := tree.Read(path, lesson.MaxPostMortem)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -78,6 +81,46 @@ func WriteFacts(ctx context.Context, tree *worktree.Tree, id string, f Facts) (s
 		return path, nil // of so many iterations the first ones say enough
 	}
 	return path, tree.Write(path, []byte(b.String()))
+}
+
+// left is where the template of the task's post-mortem lies that nobody has completed: a
+// task may be closed on another day than its work began. Without one it is path.
+func left(tree *worktree.Tree, path, id string) string {
+	dir := path[:strings.LastIndexByte(path, '/')]
+	list, err := tree.Walk(dir, func(name string) bool {
+		return strings.HasSuffix(name, "-"+id+".md") && len(name) == len(path)
+	})
+	if err != nil {
+		return path // there is none
+	}
+	for _, name := range slices.Backward(list) {
+		data, err := tree.Read(name, lesson.MaxPostMortem)
+		if err == nil && !strings.Contains(string(data), byWard) && !filled(string(data)) {
+			return name
+		}
+	}
+	return path
+}
+
+// Closes reports whether the task is closed of work that ended so: by itself, or for a
+// reason that somebody has to do something about. Any other is gone on with where it is.
+func Closes(end error) bool {
+	over := stop.Of(end)
+	return end == nil || over != nil && slices.Contains([]stop.Kind{stop.Unfinished, stop.Spent, stop.Blocked, stop.Asked}, over.Kind)
+}
+
+// Why is the end of work as Facts take it, "" for one of its own.
+func Why(end error) string {
+	over := stop.Of(end)
+	switch {
+	case end == nil:
+		return ""
+	case over == nil:
+		return end.Error()
+	case over.Kind == stop.Asked:
+		return "it asks the PM: " + over.Why
+	}
+	return strings.TrimSpace(over.Why + "\n\n" + over.Output)
 }
 
 // CloseByFacts ends the task of a worker who closes none: its post-mortem, and the two

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -83,6 +84,9 @@ func TestThinkingModels(t *testing.T) {
 					t.Errorf("the model was told the key: %.2000s", r.Body)
 				}
 			}
+			transcript := h.recorded(loop.IterationDir("D-1", 0) + "/" + loop.TranscriptFile)
+			gittest.InOrder(t, transcript, "I look.", "> bash ", "\n< failed: nothing was run: ", "> plans/D-1.iter_0.plan.txt#", "* All steps of the plan are done.", "made.txt is there.")
+			gittest.InOrder(t, h.postMortem(), "Iteration 0: ", "A made.txt", "> made.txt is there.", "it came to its own end", "bash {}: nothing was run: ")
 			h.merge()
 			h.noKey(log)
 		})
@@ -246,6 +250,12 @@ func TestEnds(t *testing.T) {
 func (h *host) recorded(path string) string {
 	h.test.Helper()
 	return h.Run(h.Bare, "git", "show", record.Prefix+"D-1.1:"+path)
+}
+
+// postMortem is all that the post-mortems on the record of D-1's first unit say.
+func (h *host) postMortem() string {
+	h.test.Helper()
+	return h.Run(h.Bare, "git", "grep", "-h", "-e", "", record.Prefix+"D-1.1", "--", record.PostMortems)
 }
 
 // halted checks the halting report on the record of D-1, and that its unit is at

@@ -9,6 +9,7 @@ import (
 	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
 )
 
 // told is what the prompts of all requests hold, the schemas of tools with them.
@@ -79,6 +80,10 @@ func TestPersonas(t *testing.T) {
 				}
 			}
 			gittest.InOrder(t, told, "You are the Scout", "# What the Scout found", "Nothing stands in the way.")
+			gittest.InOrder(t, h.recorded(loop.IterationDir("D-1", 0)+"/"+loop.TranscriptFile), "== Scout ==", "* # Your directive: D-1", "== Solver ==")
+			if got := h.postMortem(); strings.Contains(got, ": it came to its own end.") != (c.status == "EXIT_CONVERGED") || !strings.Contains(got, "\nIteration 0: ") {
+				t.Errorf("the post-mortem:\n%s", got)
+			}
 			if c.status == "EXIT_CONVERGED" {
 				if got := h.Git("show", "origin/agent/D-1:note.txt"); got != "plum\n" {
 					t.Errorf("note.txt: %q", got)

@@ -185,7 +185,7 @@ func (h *host) worked(log string, iterations int) {
 			t.Errorf("the record lacks %s:\n%s", want, files)
 		}
 	}
-	post := h.Run(h.Bare, "git", "grep", "-h", "-e", "", "refs/ward/record/D-1.1", "--", "postmortems")
+	post := h.postMortem()
 	for _, want := range []string{fmt.Sprintf("Iteration %d: ", iterations-1), " worked for ", "M src/greet.js", "> greet greets by name, and its test passes.",
 		fmt.Sprintf("## 5. What the host found\n\n- D-1.1, iteration 0: %s", map[bool]string{true: "EXACT, ", false: "NONE, not met: its test passes"}[iterations == 1]), ": EXACT, "} {
 		if !strings.Contains(post, want) {

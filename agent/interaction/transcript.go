@@ -1,0 +1,129 @@
+package interaction
+
+import (
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/loop"
+)
+
+const (
+	maxEvent  = 2 << 10 // bytes of one event that are kept
+	maxFailed = 50      // uses of tools that failed, the newest
+	half      = loop.MaxTranscript/2 - 128
+)
+
+// Transcript is what somebody who works was told, said and did, in its order, for people.
+// Each event is cleaned and cut, and of a long transcript the middle is left out, and
+// said. It is not for concurrent use; nil takes nothing.
+type Transcript struct {
+	Redact func(string) string // takes secrets out, before anything is cut through; nil takes none
+
+	head   strings.Builder
+	tail   []byte // at most twice as long as is kept
+	lost   int
+	failed []string
+}
+
+// Begins names who works from now on.
+func (t *Transcript) Begins(role string) {
+	if t != nil {
+		t.write("\n== " + role + " ==\n")
+	}
+}
+
+// Told takes what was told to who works.
+func (t *Transcript) Told(text string) {
+	if t != nil {
+		t.write("\n* " + indented(t.event(text)) + "\n\n")
+	}
+}
+
+// Said takes its words.
+func (t *Transcript) Said(text string) {
+	if t != nil {
+		t.write("\n" + t.event(text) + "\n\n")
+	}
+}
+
+// Called takes a use of a tool, which begins.
+func (t *Transcript) Called(tool, args string) {
+	if t != nil {
+		t.write(fmt.Sprintf("> %s %s\n", diag.Clean(tool), t.event(args)))
+	}
+}
+
+// Answered takes what a use of a tool came to.
+func (t *Transcript) Answered(tool, args, text string, failed bool) {
+	if t == nil {
+		return
+	}
+	word := "< "
+	if failed {
+		word = "< failed: "
+		first, _, _ := strings.Cut(t.event(text), "\n")
+		t.failed = append(t.failed, diag.Cut(diag.Clean(tool)+" "+t.event(args), 200)+": "+diag.Cut(first, 200))
+		t.failed = t.failed[max(0, len(t.failed)-maxFailed):]
+	}
+	t.write(word + indented(t.event(text)) + "\n")
+}
+
+// Ran takes a step of a plan that is done.
+func (t *Transcript) Ran(step, text string) {
+	t.Called(step, "")
+	t.Answered(step, "", text, false)
+}
+
+// Failed is the uses of tools that failed, in words, the newest last.
+func (t *Transcript) Failed() []string {
+	if t == nil {
+		return nil
+	}
+	return t.failed
+}
+
+// event is the text of one event as it is kept. What follows behind the part that is kept
+// is redacted with it, so that no secret is cut in two and only half of it known for one.
+func (t *Transcript) event(text string) string {
+	whole := len(text)
+	text = diag.CleanLines(strings.ToValidUTF8(text[:min(whole, 4*maxEvent)], ""))
+	if t.Redact != nil {
+		text = t.Redact(text)
+	}
+	if text = strings.TrimSpace(text); len(text) <= maxEvent && whole <= 4*maxEvent {
+		return text
+	}
+	return fmt.Sprintf("%s [%d bytes in all]", diag.Cut(text, maxEvent), whole)
+}
+
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+
+func (t *Transcript) write(text string) {
+	if t.head.Len()+len(text) <= half && len(t.tail) == 0 {
+		t.head.WriteString(text)
+		return
+	}
+	t.tail = append(t.tail, text...)
+	if over := len(t.tail) - half; over > half {
+		t.lost += over
+		t.tail = append(t.tail[:0], t.tail[over:]...)
+	}
+}
+
+// Text is all that is kept, at most loop.MaxTranscript bytes.
+func (t *Transcript) Text() string {
+	if t == nil {
+		return ""
+	}
+	tail, lost := t.tail, t.lost
+	if over := len(tail) - half; over > 0 {
+		tail, lost = tail[over:], lost+over
+	}
+	if lost == 0 {
+		return t.head.String() + string(tail)
+	}
+	// The rest of a line that was cut says nothing.
+	cut, lines, _ := strings.Cut(strings.ToValidUTF8(string(tail), ""), "\n")
+	return fmt.Sprintf("%s\n[%d bytes left out]\n\n%s", t.head.String(), lost+len(cut), lines)
+}
