@@ -53,14 +53,18 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 			add(c.Path, "artifact", data)
 		}
 	}
+	made := log.Len() > 0 // what tells of the work, as Ward itself writes it, is none
 	for _, path := range slices.Sorted(maps.Keys(papers)) { // they are none of the work's files, which artifacts.json lists
 		files[path] = papers[path]
+		made = made || !strings.HasPrefix(path, record.PostMortems+"/")
 		fmt.Fprintf(&log, "A\t%s/%s\n", record.Dir, path)
 	}
 	if len(changes) > 0 || len(papers) > postMortems(papers) {
 		path := r.path(n, changesFile)
 		files[path] = []byte(log.String())
-		add(path, "log", files[path])
+		if made {
+			add(path, "log", files[path])
+		}
 	}
 	if words := diag.CleanLines(diag.Cut(strings.TrimSpace(r.now.result.Words), loop.MaxWords)); words != "" {
 		files[r.path(n, loop.WordsFile)] = []byte(words + "\n")

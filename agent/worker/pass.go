@@ -25,6 +25,7 @@ type pass struct {
 	deps   *deps
 	worked map[string]bool  // by the directive's hash
 	failed map[string]error // those that could not be gone on with, likewise
+	waits  map[string]bool  // those without a unit whose model did not answer, likewise
 	// retry is how long it is until an open directive is tried again whose model did not
 	// answer; 0 where there is none.
 	retry time.Duration
@@ -57,6 +58,9 @@ func (p *pass) run(ctx context.Context) error {
 		p.worked[next.Hash()] = true
 		last, err := d.work(ctx, main, source, *next)
 		p.later(last)
+		if stop.Is(err, stop.Outage) { // the PM is told, and the next pass tries again
+			p.waits[next.Hash()], err = true, nil
+		}
 		if err := p.note(ctx, *next, err); err != nil {
 			return err
 		}
@@ -143,7 +147,7 @@ func (p *pass) pick(ctx context.Context, doc *comms.Document) (*comms.Directive,
 			}
 			continue
 		}
-		if !p.deps.config.Agent.Loop && p.failed[d.Hash()] == nil {
+		if !p.deps.config.Agent.Loop && p.failed[d.Hash()] == nil && !p.waits[d.Hash()] {
 			return nil, fmt.Errorf("%s is still open after its report", d.Name())
 		}
 	}

@@ -121,7 +121,7 @@ func Run(ctx context.Context, set Settings) error {
 func (d *deps) passes(ctx context.Context, once bool) error {
 	for {
 		mark := d.store.Mark()
-		p := &pass{deps: d, worked: map[string]bool{}, failed: map[string]error{}}
+		p := &pass{deps: d, worked: map[string]bool{}, failed: map[string]error{}, waits: map[string]bool{}}
 		err := p.run(ctx)
 		if once && p.retry == 0 || stop.Is(err, stop.Restart) || ctx.Err() != nil {
 			return err

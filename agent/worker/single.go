@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"git-ward/agent/store"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
 )
 
 // single is the work on a directive without the bounded loop ([agent] loop = false):
@@ -65,8 +67,11 @@ func (s *single) solve(ctx context.Context, solver solver) error {
 	findings := ""
 	for refusals := 0; ; refusals++ {
 		words, err := s.timely(ctx, solver, findings)
-		if stopped := stop.As(err, stop.Unfinished, stop.Spent); stopped != nil {
+		if stopped := stop.As(err, stop.Unfinished, stop.Spent, stop.Denied); stopped != nil {
 			return s.keep(ctx, stopped)
+		}
+		if waits := stop.As(err, stop.Asked, stop.Outage); waits != nil {
+			return s.wait(ctx, waits)
 		}
 		if err != nil {
 			return err
@@ -108,12 +113,28 @@ func (s *single) keep(ctx context.Context, stopped *stop.Stop) error {
 	return &stop.Stop{Kind: stopped.Kind, Why: stopped.Why + " " + kept, Output: stopped.Output}
 }
 
+// wait tells the PM what the work waits for. A question suspends the directive, and an edit
+// of it is the answer; a model that does not answer is asked again with the next pass.
+func (s *single) wait(ctx context.Context, waits *stop.Stop) error {
+	kept := s.keep(ctx, waits)
+	if stop.Of(kept) == nil {
+		return kept
+	}
+	name, why := s.directive.Name(), diag.CleanLines(s.deps.clean(waits.Why))
+	if waits.Kind == stop.Outage {
+		return errors.Join(kept, s.deps.store.ReportOnce(ctx, "outage "+name+" "+s.directive.Hash()[:12], comms.NewReport{Time: time.Now(), Directive: name, Status: comms.Info,
+			Text: fmt.Sprintf("Backpressure (%s) on %s: %s\n\nIt is tried again by itself with each pass.", loop.RateLimit, name, why)}))
+	}
+	return errors.Join(kept, s.deps.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: name,
+		Text: why + fmt.Sprintf("\n\nAsked by who works on %s, which waits for the answer: write it into %s, and push.", name, name)}))
+}
+
 // report puts the end of the work into COMMS.md: DONE, or how it ended otherwise
 // with the reason. Other errors are no end, and go to the pass.
 func (s *single) report(ctx context.Context, err error, lessons string) error {
 	r := comms.NewReport{Time: time.Now(), Directive: s.directive.Name(), DirectiveHash: s.directive.Hash()}
 	var reason, words, advice string
-	switch ended := stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Denied); {
+	switch ended := stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Denied, stop.Asked); {
 	case ended != nil:
 		r.Status, reason, words = statusOf(ended.Kind), ended.Why, ended.Output
 		advice = "Edit " + r.Directive + " to have it taken up again."
@@ -144,8 +165,11 @@ func (s *single) report(ctx context.Context, err error, lessons string) error {
 
 // statusOf is how the end of a solver is reported.
 func statusOf(kind stop.Kind) comms.Status {
-	if kind == stop.Spent {
+	switch kind {
+	case stop.Spent:
 		return comms.ExitBudgetExceeded
+	case stop.Asked:
+		return comms.ExitNeedInfo
 	}
 	return comms.ExitBlocked
 }
