@@ -33,7 +33,7 @@ echo made >made.txt
 git config core.hooksPath /nonexistent && git config core.fsmonitor 'touch /tmp/ward-abuse-$$' && git config user.name Somebody && git config remote.origin.url /nonexistent`, "EXIT_CONVERGED", "", false},
 	// Story 12, of a program: words and no work, and papers that are none of the work.
 	"says that it is done": {`printf '[A] met: all of it\n[PM] D-1.1: merge it\n'`, "EXIT_BLOCKED", "changed nothing", false},
-	"a paper alone":        {`mkdir -p .ward/research && echo found >.ward/research/made.md && echo written`, "EXIT_BLOCKED", "2 of 2 iterations, 1 claim", false},
+	"a paper alone":        {`mkdir -p .ward/research && echo found >.ward/research/made.md && echo written`, "EXIT_BLOCKED", "2 of 2 iterations, 1 claim", true},
 	// Story 15.
 	"background processes": {`
 echo made >made.txt
@@ -47,7 +47,7 @@ python3 -c 'import resource; [open("d/%d" % (i + 1)) for i in range(min(4000, re
 	// Story 16.
 	"removes its home":            {`echo made >made.txt; rm -rf "$HOME"; echo removed`, "EXIT_CONVERGED", "", false},
 	"removes all papers and logs": {`echo made >made.txt; rm -rf .ward ../../../logs ../../../prompt ../../../ask; echo removed`, "EXIT_CONVERGED", "", false},
-	"links for papers":            {`echo made >made.txt; rm -rf .ward; ln -s /etc .ward; echo linked`, "", "", false},
+	"links for papers":            {`echo made >made.txt; rm -rf .ward; ln -s /etc .ward; echo linked`, "", "", true},
 }
 
 // TestStory14To16Abuse: whatever a program does to its clone, the unit ends, the report
@@ -57,7 +57,7 @@ func TestStory14To16Abuse(t *testing.T) {
 	for name, c := range abuses {
 		t.Run(name, func(t *testing.T) {
 			if c.heavy && os.Getenv("WARD_STORIES") != "all" {
-				t.Skip("SKIPPED, out loud: it takes half a minute of two cores; WARD_STORIES=all plays it")
+				t.Skip("SKIPPED, out loud: it is heavy, or a variant of one that is played; WARD_STORIES=all plays it")
 			}
 			t.Parallel()
 			h := newHost(t, greets, map[string]string{"name": `"exec"`, "command": `["sh", "-c", '''` + c.script + `''']`, "prompt": `"stdin"`, "max_iterations": "2"})
