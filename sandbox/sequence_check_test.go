@@ -133,6 +133,7 @@ func (s *scene) check() (waiting map[string]string, err error) {
 		wait := waitsFor(s, r)
 		switch {
 		case doc.State(d) == comms.Closed && r.State.Ended() && r.State != uow.ZombiedDead:
+		case r.State == uow.Archived && r.DirectiveHash == d.Hash(): // the PM has confirmed its end
 		case wait != "":
 			waiting[d.Name()] = wait
 		default:

@@ -281,11 +281,11 @@ func begun(j *store.Journal, d comms.Directive) bool {
 	return false
 }
 
-// retryDue tells a unit that somebody made ACTIVE again, or that the policy's retry
-// is due for, from one that waits.
+// retryDue tells a unit that somebody made ACTIVE again, that the policy's retry is due
+// for, or that is over and the agent's to put away, from one that waits.
 func retryDue(last *uow.Record, c *config.Config) bool {
 	switch last.State {
-	case uow.Active, uow.Pending:
+	case uow.Active, uow.Pending, uow.Completed, uow.Failed, uow.Refinement:
 		return true
 	case uow.ZombiedSoft:
 		return last.ReasonCode.Passes() && untilRetry(last, c) <= 0
