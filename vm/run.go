@@ -14,7 +14,7 @@ func (m *Machine) left() time.Duration {
 	if m.deadline.IsZero() {
 		return m.limits.Time
 	}
-	return max(m.deadline.Sub(time.Now()), 1)
+	return max(time.Until(m.deadline), 1)
 }
 
 // Run executes until the plan ends or a limit does. Its error is the context's;

@@ -53,7 +53,7 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 			add(c.Path, "artifact", data)
 		}
 	}
-	made := log.Len() > 0 // what tells of the work, as Ward itself writes it, is none
+	made := log.Len() > 0                                   // what tells of the work, as Ward itself writes it, is none
 	for _, path := range slices.Sorted(maps.Keys(papers)) { // they are none of the work's files, which artifacts.json lists
 		files[path] = papers[path]
 		made = made || !strings.HasPrefix(path, record.PostMortems+"/")

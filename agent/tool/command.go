@@ -9,8 +9,9 @@ import (
 	"git-ward/internal/process"
 )
 
-// termGrace is how long a command may tidy up after SIGTERM.
-const termGrace = 2 * time.Second
+// termGrace is how long a command may tidy up after SIGTERM: with what it takes to see
+// that the unit is paused, silence comes within two seconds (WORK-3).
+const termGrace = 1500 * time.Millisecond
 
 // callTag marks the processes of one command in their environment, so that those
 // which left the process group are found as well.

@@ -42,8 +42,7 @@ func TestWeb(t *testing.T) {
 
 // TestBounds: a page is text, of a bounded size, behind few redirects.
 func TestBounds(t *testing.T) {
-	var server *httptest.Server
-	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/once":
 			http.Redirect(w, r, "/text", http.StatusFound)

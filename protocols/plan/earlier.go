@@ -16,7 +16,9 @@ func (l *Linter) Earlier(ran bool, trees ...Tree) { l.earlier, l.ran = trees, ra
 // AboutFiles reports whether a finding is about the files that steps use, make and cite, which
 // another tree may have or not.
 func AboutFiles(found []diag.Diagnostic) bool {
-	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Rule == RuleMissing || d.Rule == RuleExists || d.Rule == RuleCitation })
+	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool {
+		return d.Rule == RuleMissing || d.Rule == RuleExists || d.Rule == RuleCitation
+	})
 }
 
 // met reports whether an earlier tree meets a need that the plan's own does not.
