@@ -14,7 +14,8 @@ func (m *Machine) left() time.Duration {
 	if m.deadline.IsZero() {
 		return m.limits.Time
 	}
-	return max(time.Until(m.deadline), 1)
+	now := time.Now()
+	return max(m.deadline.Sub(now), 1)
 }
 
 // Run executes until the plan ends or a limit does. Its error is the context's;

@@ -131,7 +131,7 @@ func ownPapers(ctx context.Context, t *worktree.Tree) (list []lookup.Paper) {
 // papers are the lessons, learnings and post-mortems that level 2 has read.
 func (r *Repository) papers() (list []lookup.Paper) {
 	for _, l := range r.Lessons {
-		list = append(list, lookup.Paper{Source: lookup.Lessons, Place: "lesson " + l.ID, Text: string(l.Lesson) + reason(l)})
+		list = append(list, lookup.Paper{Source: lookup.Lessons, Place: "lesson " + l.ID, Text: l.Lesson.String() + reason(l)})
 	}
 	for _, e := range r.Earlier {
 		if e.Learnings != "" {
