@@ -14,7 +14,8 @@ import (
 )
 
 // desk is a repository whose one directive has a worker that ticks into a file until it
-// is let free, and then does what was asked: somebody whose silence can be seen.
+// is let free, and then does what was asked: somebody whose silence can be seen. What
+// ticks has left its group, its session and its environment, and does not hear SIGTERM.
 type desk struct {
 	*gittest.Pair
 	t           *testing.T
@@ -26,7 +27,8 @@ func newDesk(t *testing.T) *desk {
 	p := gittest.New(t)
 	dir := filepath.Dir(p.Bare)
 	d := &desk{Pair: p, t: t, ticks: filepath.Join(dir, "ticks"), free: filepath.Join(dir, "free"), state: filepath.Join(dir, "state")}
-	command := fmt.Sprintf("while ! test -e %s; do echo >>%s; sleep 0.05; done; echo made >made.txt", d.free, d.ticks)
+	command := fmt.Sprintf("env -i setsid sh -c \"trap '' TERM; while ! test -e %[1]s; do echo >>%[2]s; sleep 0.05; done\" & "+
+		"while ! test -e %[1]s; do sleep 0.05; done; echo made >made.txt", d.free, d.ticks)
 	args, _ := json.Marshal(map[string]string{"command": command})
 	p.Write("script.jsonl", `{"directive":"D-1","text":"I make it.","calls":[{"name":"bash","args":`+string(args)+`}]}`+"\n"+`{"directive":"D-1","text":"It is made."}`+"\n")
 	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: make it\nMake made.txt.\n- [ ] it is there (`test -s made.txt`)\n\n## Reports\n")

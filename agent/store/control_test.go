@@ -35,9 +35,13 @@ func TestControl(t *testing.T) {
 	slow(t, "it pushes to both branches")
 	s := newAdopted(t)
 	u := &unit{T: t, store: s, journal: s.NewJournal(uow.ID{Directive: "D-1", K: 1})}
-	mark := s.Mark()
+	before := s.Mark()
 	u.begin()
 	u.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
+	mark := s.Mark()
+	if mark == before {
+		t.Error("the unit's journal moved")
+	}
 	u.write("y.go", "package x\n")
 	commit, err := u.work.Iterate(t.Context(), 1, "")
 	u.must(err)

@@ -97,9 +97,9 @@ func TestTimeout(t *testing.T) {
 	}{
 		{"echo a; (sleep 1000; echo b) & sleep 1000", "a\n", time.Second},
 		{"trap 'echo asked; exit' TERM; sleep 1000 & wait", "asked\n", time.Second},
-		{"trap '' TERM; bash -c 'sleep 1000'; sleep 1000", "", termGrace + time.Second},
+		{"trap '' TERM; bash -c 'sleep 1000'; sleep 1000", "", Grace + time.Second},
 	} {
-		if testing.Short() && c.limit > termGrace {
+		if testing.Short() && c.limit > Grace {
 			t.Log("SKIPPED in the quick tier: what is asked in vain for two seconds")
 			continue
 		}
@@ -158,7 +158,7 @@ func TestStopWhileRunning(t *testing.T) {
 	time.AfterFunc(200*time.Millisecond, cancel)
 	start := time.Now()
 	_, err := Call(ctx, b.Tools(), "bash", json.RawMessage(`{"command":"sleep 1000"}`))
-	if !errors.Is(err, context.Canceled) || time.Since(start) > termGrace+slack {
+	if !errors.Is(err, context.Canceled) || time.Since(start) > Grace+slack {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
 	checkNoneLeft(t, b)

@@ -9,9 +9,9 @@ import (
 	"git-ward/internal/process"
 )
 
-// termGrace is how long a command may tidy up after SIGTERM: with what it takes to see
-// that the unit is paused, silence comes within two seconds (WORK-3).
-const termGrace = 1500 * time.Millisecond
+// Grace is how long a command may tidy up after SIGTERM: with what it takes to see that
+// the unit is paused, and to end what got away, silence comes within two seconds (WORK-3).
+const Grace = time.Second
 
 // callTag marks the processes of one command in their environment, so that those
 // which left the process group are found as well.
@@ -63,8 +63,8 @@ func (o *Outcome) End() string {
 }
 
 // Run runs the command and returns when nothing of it is left (internal/process).
-// A process that leaves both the group and its environment behind gets away; in the
-// container it ends with the container. The error is the context's, with an Outcome,
+// A process that leaves both the group and its environment behind gets away, until the
+// iteration's work has ended (process.EndStrays). The error is the context's, with an Outcome,
 // or trouble, without one.
 func (c *Command) Run(ctx context.Context) (*Outcome, error) {
 	out, err := newCapture(c.Logs, c.Kind, c.Size)
@@ -74,7 +74,7 @@ func (c *Command) Run(ctx context.Context) (*Outcome, error) {
 	defer out.close()
 	cmd := process.Command{
 		Args: c.Args, Dir: c.Dir, Env: c.Env, Stdout: out, Stderr: out, Tag: callTag + out.id,
-		Timeout: c.Timeout, Output: c.Limit, Grace: termGrace,
+		Timeout: c.Timeout, Output: c.Limit, Grace: Grace,
 	}
 	if c.Stdin != nil { // a nil *os.File is not a nil io.Reader
 		cmd.Stdin = c.Stdin

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
 
 	"git-ward/agent/launch"
 	"git-ward/agent/stop"
@@ -87,6 +88,10 @@ func Run(ctx context.Context, set Settings) error {
 	if n := process.EndTagged(store.Tag(set.Store.State), leftoverGrace); n > 0 {
 		log.Warn().Int("processes", n).Msg("ended what the agent before this one left running")
 	}
+	// What a worker's commands leave behind comes back here, to be ended with them.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return err
+	}
 	set.Store.Running, set.Store.Control, set.Store.Redact = set.Launch.Branch, set.Config.Control, set.Redact
 	s, err := store.Open(ctx, set.Store)
 	if err != nil {
@@ -147,6 +152,31 @@ func (d *deps) logError(err error) {
 		event = event.Str("hint", hinted.Hint)
 	}
 	event.Dur("retry_ms", d.config.Agent.Poll.Duration).Msg("this pass failed; the next one tries again")
+}
+
+// endStrays ends what somebody's work leaves running, in whatever session and
+// environment: once a context that ended has had its grace, and when the work is over,
+// which the caller says. A unit that is paused is silent, and nothing of an iteration
+// works on in the next one (WORK-3).
+func endStrays(ctx context.Context, log zerolog.Logger) (over func()) {
+	ended, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			select {
+			case <-ended:
+			case <-time.After(tool.Grace):
+				process.EndStrays()
+			}
+		}
+		<-ended
+		if n := process.EndStrays(); n > 0 {
+			log.Warn().Int("processes", n).Msg("ended what the work left running")
+		}
+	}()
+	return func() { close(ended); <-gone }
 }
 
 // work takes one directive to its report. Nothing that it knows outlives it: after a

@@ -93,7 +93,9 @@ func (s *single) solve(ctx context.Context, solver solver) error {
 func (s *single) timely(ctx context.Context, solver solver, findings string) (string, error) {
 	ctx, cancel := s.deps.launch.Context(ctx)
 	defer cancel()
+	left := endStrays(ctx, s.log)
 	done, err := solver.Solve(ctx, findings)
+	left()
 	if err != nil && stop.Is(context.Cause(ctx), stop.Spent) {
 		err = stop.New(stop.Spent, "The work was stopped: %s.", launch.TimeSpent)
 	}

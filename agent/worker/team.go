@@ -87,7 +87,9 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	defer enough(nil)
 	w.watching.works(enough)
 	defer w.watching.works(nil)
+	left := endStrays(ctx, w.solvers.log)
 	done, err := w.current.Solve(ctx, refusal)
+	left()
 	if over := stop.Of(context.Cause(ctx)); err != nil && over != nil {
 		// Where the launch's time is over, or the PM took the unit away, that counts before
 		// what the solver says of it.

@@ -15,6 +15,7 @@ var self = os.Getpid()
 // Info is what proc_pid_stat(5) says of a process.
 type Info struct {
 	PID, Parent int
+	Session     int           // the process that called setsid(2) for it
 	Dead        bool          // it has ended, and nobody has reaped it yet
 	CPU         time.Duration // processor time, its own
 	ChildrenCPU time.Duration // processor time of its children that it has reaped
@@ -66,6 +67,7 @@ func parse(pid int, stat []byte) (Info, bool) {
 	return Info{
 		PID:         pid,
 		Parent:      int(number(1)),
+		Session:     int(number(3)),
 		Dead:        f[0] == "Z" || f[0] == "X",
 		CPU:         time.Duration(number(11)+number(12)) * tick,
 		ChildrenCPU: time.Duration(number(13)+number(14)) * tick,

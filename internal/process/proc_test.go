@@ -10,7 +10,7 @@ import (
 // TestParse: a command may have any name; fields are counted from behind it.
 func TestParse(t *testing.T) {
 	fields := " S 7 1 1 0 -1 4194560 1 2 3 4 100 20 3 4 20 0 1 0 99 8192 5 18446744073709551615"
-	want := Info{PID: 9, Parent: 7, CPU: 1200 * time.Millisecond, ChildrenCPU: 70 * time.Millisecond, Memory: 5 * int64(os.Getpagesize())}
+	want := Info{PID: 9, Parent: 7, Session: 1, CPU: 1200 * time.Millisecond, ChildrenCPU: 70 * time.Millisecond, Memory: 5 * int64(os.Getpagesize())}
 	for _, name := range []string{"sh", "a b", ") Z 1 (", "x)\n"} {
 		if p, ok := parse(9, []byte("9 ("+name+")"+fields)); !ok || p != want {
 			t.Errorf("%q: %+v %v", name, p, ok)

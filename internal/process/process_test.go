@@ -299,6 +299,7 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	for role, wrap := range map[string][]string{
 		"descendants": nil,
+		"strays":      nil,
 		"container":   {"unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", `"$0"; exit $?`},
 	} {
 		args := append(wrap, os.Args[0])
@@ -327,6 +328,9 @@ func sweeper(role string) int {
 		fmt.Println(err)
 		return 1
 	}
+	if role == "strays" {
+		return strays(cmd)
+	}
 	status, stopped, err := cmd.Run(context.Background())
 	left := process.Descendants()
 	if role == "container" {
@@ -334,6 +338,28 @@ func sweeper(role string) int {
 	}
 	if status.Code() != 5 || stopped != nil || err != nil || len(left) > 0 {
 		fmt.Println(status, stopped, err, left)
+		return 1
+	}
+	return 0
+}
+
+// strays is a process whose command has left some behind, while a child of its own, as
+// git is one, is at work.
+func strays(cmd process.Command) int {
+	cmd.Sweep = nil
+	git := exec.Command("sleep", "1000")
+	if err := git.Start(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer git.Process.Kill()
+	if _, _, err := cmd.Run(context.Background()); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	got := process.EndStrays()
+	if left := process.Descendants(); got < 3 || len(left) != 1 || left[0].PID != git.Process.Pid || left[0].Dead || process.EndStrays() != 0 {
+		fmt.Println(got, "ended, left:", left)
 		return 1
 	}
 	return 0

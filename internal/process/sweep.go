@@ -39,6 +39,39 @@ func SweepDescendants(leader int) {
 	ReapOrphans(leader)
 }
 
+// EndStrays ends what commands of this process have left behind, whatever they did to get
+// away: as a subreaper this process is the parent of its orphans, and a command has a
+// session of its own (Group), while other children, such as git, share this process's. It
+// is for a process none of whose commands runs any more. It returns how many there were.
+func EndStrays() int {
+	me, _ := Read(self)
+	ended := make(map[int]bool)
+	for range rounds {
+		var strays []Info
+		for _, p := range Descendants() {
+			if p.Session != me.Session {
+				strays = append(strays, p)
+			}
+		}
+		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+			for _, p := range living(strays) {
+				ended[p.PID] = true
+				syscall.Kill(p.PID, signal)
+			}
+		}
+		for _, p := range strays {
+			if p.Parent == self && p.Dead {
+				syscall.Wait4(p.PID, nil, syscall.WNOHANG, nil)
+			}
+		}
+		if len(strays) == 0 {
+			break
+		}
+		time.Sleep(between)
+	}
+	return len(ended)
+}
+
 // SweepContainer ends everything but the container's first process and this one.
 // One call reaches it all, and no process can fork its way past it (kill(2), signal
 // 9 to -1). It needs CAP_KILL, and outside of a container it would end the machine.
