@@ -52,7 +52,7 @@ func TestExpire(t *testing.T) {
 	claim := byAgent(uow.MakeClaim)
 	claim.Commit, claim.Record = work, b.record("D-1.1", `{"artifacts":[],"loop_id":"D-1.1","schema_version":"2.0"}`, work)
 	b.step("D-1.1", claim, "agent/D-1", claim.Record+":"+ref)
-	b.uow("! the unit is ACTIVE: expire does not lead anywhere from there", "archive", "--expire", "D-1.1")
+	b.uow("! D-1.1 is ACTIVE: expire does not lead anywhere from there", "archive", "--expire", "D-1.1")
 	for _, e := range []uow.Event{uow.Fail, uow.Refine, uow.Archive} {
 		b.step("D-1.1", byAgent(e))
 	}
