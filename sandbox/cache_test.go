@@ -72,10 +72,10 @@ func testCache(t *testing.T, p *machine) {
 		t.Errorf("%+v", f)
 	}
 	// A claim that wants another module gets what main's lockfiles name.
-	p.Git("checkout", "--quiet", "-B", "agent/D-1")
+	p.Git("checkout", "--quiet", "-B", "agent/cache")
 	p.Write("go.mod", "module example.org/p\n\ngo 1.21\n\nrequire example.org/evil v1.0.0\n")
 	p.Write("p.go", "package p\n\nimport _ \"example.org/evil\"\n")
-	commit = push("agent/D-1")
+	commit = push("agent/cache")
 	if f := verify("! go build ./..."); !f.OK() || !strings.Contains(f.Cache, "the claim has another go.mod, and got what main's names") {
 		t.Errorf("%+v", f)
 	}

@@ -135,14 +135,14 @@ func (e Ending) deviations() (lines []string) {
 		}
 	}
 	if v := e.Verdict; v != nil {
-		list("brings of what decides on it", v.Additions)
+		list("decides on it, and came with the work", v.Additions)
 		list("changed, and put back for the verdict", v.Deviations)
 		list("accepted by the directive", v.Accepted)
 		if v.Fence == loop.FenceNone {
 			lines = append(lines, "- judged without a fence")
 		}
 	} else {
-		list("brings of what decides on it", e.Report.Additions)
+		list("decides on it, and came with the work", e.Report.Additions)
 	}
 	if len(lines) > 0 {
 		lines = append([]string{"Look first at:"}, lines...)
