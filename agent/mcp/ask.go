@@ -9,11 +9,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"git-ward/agent/interaction"
 	"git-ward/internal/diag"
 )
-
-// maxQuestion bounds a question, in bytes: it is for a person to read.
-const maxQuestion = 2 << 10
 
 type askInput struct {
 	Question string `json:"question" jsonschema:"one question, with what you would do without an answer"`
@@ -42,7 +40,7 @@ func (o *Options) addAsk(s *sdk.Server) {
 
 // writeQuestion puts a question into a file where none is yet.
 func writeQuestion(path, question string) error {
-	question = strings.TrimSpace(diag.CleanLines(diag.Cut(strings.ToValidUTF8(question, ""), maxQuestion-4)))
+	question = strings.TrimSpace(diag.CleanLines(diag.Cut(strings.ToValidUTF8(question, ""), interaction.MaxQuestion-4)))
 	if question == "" {
 		return errors.New("the question is empty")
 	}

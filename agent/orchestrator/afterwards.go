@@ -43,9 +43,3 @@ func afterwards(d comms.Directive, said string, changes []string) *plan.Plan {
 	add(plan.Step{Tool: plan.Submit})
 	return p
 }
-
-// asks reports whether a model's last words are a question to whoever reads them.
-func asks(said string) bool {
-	said = strings.TrimRight(strings.TrimSpace(said), "*_`\"' )")
-	return strings.HasSuffix(said, "?") || strings.HasSuffix(said, "？") || strings.HasSuffix(said, "؟")
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/agent/draft"
+	"git-ward/agent/interaction"
 	"git-ward/agent/model"
 	"git-ward/agent/planrun"
 	"git-ward/agent/session"
@@ -233,7 +234,7 @@ func (p *planner) without(ctx context.Context, from string) (attempt, error) {
 	case len(changes) > 0:
 		p.log.Info().Strs("changes", changes[:min(len(changes), 20)]).Msg("work without a plan: Ward writes one")
 		return p.commit(ctx, from, p.path, []byte(afterwards(p.run.deps.Directive, said, changes).String()))
-	case asks(said):
+	case interaction.Asks(said):
 		return attempt{}, stop.New(stop.Asked, "%s", said)
 	}
 	return attempt{findings: p.paper(p.path) + ": there is no plan at this path, and nothing was changed\n", from: from}, p.work.Restore(ctx, from)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/agent/interaction"
 	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
@@ -19,9 +20,6 @@ const (
 	planTool = "plan"
 	askTool  = "ask"
 )
-
-// maxQuestion bounds a question to the PM, in bytes (COMMS-5).
-const maxQuestion = 2 << 10
 
 // tools are the plan and the question to the PM as tools (PLAN-9, WORK-1).
 func (r *run) tools() []tool.Tool {
@@ -86,7 +84,7 @@ func (r *run) ask(_ context.Context, args json.RawMessage) (tool.Result, error) 
 		return tool.Result{Text: "ask takes a question: {\"question\": \"...?\"}", IsError: true}, nil
 	}
 	if r.question == "" {
-		r.question = strings.TrimSpace(diag.CleanLines(diag.Cut(asked.Question, maxQuestion)))
+		r.question = strings.TrimSpace(diag.CleanLines(diag.Cut(asked.Question, interaction.MaxQuestion)))
 	}
 	return tool.Result{Text: "It is asked. End your turn now: the answer reaches the next run."}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"git-ward/agent/interaction"
 	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 )
@@ -18,10 +19,8 @@ import (
 // who calls no tools can ask by one line of a shell.
 const AskVariable = "WARD_ASK"
 
-const (
-	maxQuestion = 2 << 10                // bytes
-	askPoll     = 250 * time.Millisecond // between two looks at the file
-)
+// askPoll is the time between two looks at the file.
+const askPoll = 250 * time.Millisecond
 
 // askPath is that file. It is outside of the working tree, so that no question becomes
 // work.
@@ -70,7 +69,7 @@ func (p *Program) question() string {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxQuestion))
+	data, err := io.ReadAll(io.LimitReader(f, interaction.MaxQuestion))
 	if err != nil {
 		return ""
 	}

@@ -174,8 +174,8 @@ func (a *attempt) verdict(ctx context.Context, done interaction.Done, changes in
 		return err
 	}
 	if failed == nil {
-		if changes == 0 && asks(done.Words) {
-			return stop.New(stop.Asked, "%s", diag.CleanLines(tool.Tail(done.Words, maxQuestion)))
+		if changes == 0 && interaction.Asks(done.Words) {
+			return stop.New(stop.Asked, "%s", diag.CleanLines(tool.Tail(done.Words, interaction.MaxQuestion)))
 		}
 		return nil
 	}
@@ -216,17 +216,6 @@ func (a *attempt) words() string {
 		return cmp.Or(a.outcome.Tail(wordsSize), "The command printed nothing.")
 	}
 	return tool.Tail(cmp.Or(a.reading.Words, a.program.name()+" said nothing."), wordsSize)
-}
-
-// asks reports whether words end in a question.
-func asks(words string) bool {
-	words = strings.TrimRight(strings.TrimSpace(words), "*_`\"')")
-	for _, mark := range []string{"?", "？", "؟"} {
-		if strings.HasSuffix(words, mark) {
-			return true
-		}
-	}
-	return false
 }
 
 // tally is what the stream told of; of a command whose stream is not known, itself.

@@ -1,0 +1,18 @@
+package interaction
+
+import "strings"
+
+// MaxQuestion bounds a question to the PM, in bytes (COMMS-5).
+const MaxQuestion = 2 << 10
+
+// Asks reports whether somebody's last words are a question to whoever reads them, in
+// Latin, East Asian or Arabic script, whatever Markdown closes around it.
+func Asks(words string) bool {
+	words = strings.TrimRight(strings.TrimSpace(words), "*_`\"' )")
+	for _, mark := range []string{"?", "？", "؟"} {
+		if strings.HasSuffix(words, mark) {
+			return true
+		}
+	}
+	return false
+}
