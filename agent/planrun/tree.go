@@ -1,9 +1,7 @@
 package planrun
 
 import (
-	"cmp"
 	"errors"
-	"os"
 
 	"git-ward/internal/git"
 	"git-ward/protocols/plan"
@@ -24,23 +22,13 @@ func (t *commitTree) Kind(name string) (plan.Kind, error) {
 	if name == "." {
 		return plan.Folder, nil
 	}
-	switch e, ok, err := t.Entry(name); {
-	case err != nil || !ok:
-		return plan.Missing, err
-	case e.IsDir():
-		return plan.Folder, nil
-	case e.IsRegular():
-		return plan.File, nil
-	}
-	return plan.Other, nil
+	e, ok, err := t.Entry(name)
+	return plan.KindOf(e, ok), err
 }
 
 // ReadFile reads a regular file of the tree.
 func (t *commitTree) ReadFile(name string, limit int64) ([]byte, error) {
-	if kind, err := t.Kind(name); err != nil || kind != plan.File {
-		return nil, cmp.Or(err, os.ErrNotExist)
-	}
-	_, data, err := t.Batch.Read(t.Commit+":"+name, limit)
+	data, err := t.Files.ReadFile(name, limit)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
 		return nil, plan.ErrTooLarge

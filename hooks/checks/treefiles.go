@@ -61,15 +61,7 @@ func (p *treeFiles) Kind(path string) (plan.Kind, error) {
 		return plan.Folder, nil
 	}
 	e, ok, err := p.entry(path)
-	switch {
-	case err != nil || !ok:
-		return plan.Missing, err
-	case e.IsDir():
-		return plan.Folder, nil
-	case e.Mode == git.ModeFile || e.Mode == git.ModeExec:
-		return plan.File, nil
-	}
-	return plan.Other, nil
+	return plan.KindOf(e, ok), err
 }
 
 // ReadFile reads a regular file of the tree; what it costs counts against the
@@ -87,7 +79,7 @@ func (p *treeFiles) ReadFile(path string, limit int64) ([]byte, error) {
 	switch {
 	case errors.As(err, &large):
 		return nil, plan.ErrTooLarge
-	case err == nil && data == nil && e.Mode != git.ModeFile && e.Mode != git.ModeExec:
+	case err == nil && data == nil && !e.IsRegular():
 		return nil, fs.ErrNotExist
 	}
 	return data, err

@@ -2,6 +2,7 @@ package git
 
 import (
 	"errors"
+	"io/fs"
 	"path"
 	"strings"
 )
@@ -50,4 +51,18 @@ func (f *Files) directory(name string) (map[string]Entry, error) {
 	}
 	f.directories[name] = directory
 	return directory, nil
+}
+
+// ReadFile reads a regular file of at most limit bytes: a *TooLarge above that,
+// fs.ErrNotExist where there is none, and where the path names something else.
+func (f *Files) ReadFile(name string, limit int64) ([]byte, error) {
+	e, ok, err := f.Entry(name)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || !e.IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	_, data, err := f.Batch.Read(f.Commit+":"+name, limit)
+	return data, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"git-ward/internal/branches"
@@ -104,23 +103,13 @@ func (f *commitFiles) Kind(path string) (plan.Kind, error) {
 	if path == "." {
 		return plan.Folder, nil
 	}
-	switch e, ok, err := f.Entry(path); {
-	case err != nil || !ok:
-		return plan.Missing, err
-	case e.IsDir():
-		return plan.Folder, nil
-	case e.IsRegular():
-		return plan.File, nil
-	}
-	return plan.Other, nil
+	e, ok, err := f.Entry(path)
+	return plan.KindOf(e, ok), err
 }
 
 // ReadFile reads a regular file of the tree.
 func (f *commitFiles) ReadFile(path string, limit int64) ([]byte, error) {
-	if kind, err := f.Kind(path); err != nil || kind != plan.File {
-		return nil, errors.Join(err, fs.ErrNotExist)
-	}
-	_, data, err := f.Batch.Read(f.Commit+":"+path, limit)
+	data, err := f.Files.ReadFile(path, limit)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
 		return nil, plan.ErrTooLarge

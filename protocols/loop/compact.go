@@ -44,15 +44,15 @@ func Compact(file string) (compacted, log string) {
 	text := m.text("[COMPACTION]")
 	rest, witnesses := len(text)+maxLine, 0 // the log line's
 	for _, l := range m.loops {
-		rest -= l.factSize() + l.witnessSize()
-		witnesses += l.witnessSize()
+		rest -= size(l.facts) + size(l.witnesses)
+		witnesses += size(l.witnesses)
 	}
 	// A line for the sum of older ones in each loop comes when some have no room.
 	rest += maxLine * len(m.loops)
 	words := min(witnesses, minWitnesses, max(0, MaxLearnings-rest-minFacts))
 	m.sumUp(max(compactedTo-rest-words, min(minFacts, MaxLearnings-rest-words)))
 	for _, l := range m.loops {
-		rest += l.factSize()
+		rest += size(l.facts)
 	}
 	m.keepWitnesses(max(words, compactedTo-rest))
 	text = m.text("[COMPACTION]")
@@ -116,18 +116,41 @@ func (m *memory) forgetLoops() {
 	}
 }
 
+// keptLine is a line that a compaction keeps or counts.
+type keptLine interface{ text() string }
+
+func (f fact) text() string    { return f.line }
+func (w witness) text() string { return w.line }
+
+// size is what lines take, each with its line's end.
+func size[T keptLine](list []T) (bytes int) {
+	for _, s := range list {
+		bytes += len(s.text()) + 1
+	}
+	return bytes
+}
+
+// fitting is from which line on they have room, and what of it is left: none where
+// one has to go, because an older one that is shorter would stand without what came
+// after it.
+func fitting[T keptLine](list []T, room int) (from, left int) {
+	from = len(list)
+	for from > 0 && size(list[from-1:from]) <= room {
+		from--
+		room -= size(list[from : from+1])
+	}
+	if from > 0 {
+		room = 0
+	}
+	return from, room
+}
+
 // sumUp keeps the newest statements of lane A that have room, the newest loop's first,
 // and counts the others.
 func (m *memory) sumUp(room int) {
 	for _, l := range slices.Backward(m.loops) {
-		keep := len(l.facts)
-		for keep > 0 && len(l.facts[keep-1].line)+1 <= room {
-			keep--
-			room -= len(l.facts[keep].line) + 1
-		}
-		if keep > 0 {
-			room = 0 // an older one that is shorter would stand without what came after it
-		}
+		var keep int
+		keep, room = fitting(l.facts, room)
 		for _, f := range l.facts[:keep] {
 			l.sum.count(f)
 		}

@@ -62,27 +62,14 @@ func (w witness) counts() string {
 // first; the others are counted.
 func (m *memory) keepWitnesses(room int) {
 	for _, l := range slices.Backward(m.loops) {
-		keep := len(l.witnesses)
-		for keep > 0 && len(l.witnesses[keep-1].line)+1 <= room {
-			keep--
-			room -= len(l.witnesses[keep].line) + 1
-		}
-		if keep > 0 {
-			room = 0 // an older one that is shorter would stand without what came after it
-		}
+		var keep int
+		keep, room = fitting(l.witnesses, room)
 		for _, w := range l.witnesses[:keep] {
 			l.sum.reach(w.n, w.n)
 			l.sum.read(w.counts())
 		}
 		l.witnesses = l.witnesses[keep:]
 	}
-}
-
-func (l *remembered) witnessSize() (size int) {
-	for _, w := range l.witnesses {
-		size += len(w.line) + 1
-	}
-	return size
 }
 
 // The PM's words in LEARNINGS.md.

@@ -132,13 +132,6 @@ func (l *remembered) drop(line string) {
 	l.facts = slices.DeleteFunc(l.facts, func(f fact) bool { return f.key() == key })
 }
 
-func (l *remembered) factSize() (size int) {
-	for _, f := range l.facts {
-		size += len(f.line) + 1
-	}
-	return size
-}
-
 // The lines of a loop's earlier iterations.
 const (
 	rangeForm  = "iterations %d to %d: "

@@ -42,6 +42,22 @@ const (
 	Other
 )
 
+// KindOf is what a tree has at a path: an entry of git's, or none.
+func KindOf(e interface {
+	IsDir() bool
+	IsRegular() bool
+}, there bool) Kind {
+	switch {
+	case !there:
+		return Missing
+	case e.IsDir():
+		return Folder
+	case e.IsRegular():
+		return File
+	}
+	return Other
+}
+
 // ErrTooLarge is for a file over the limit of Tree.ReadFile.
 var ErrTooLarge = errors.New("the file is too large")
 
