@@ -46,15 +46,28 @@ type Config struct {
 	Dir      string         // a short directory to make the socket's in; empty: os.TempDir
 	Settings *config.Config // [limits] and [door] count
 	Log      zerolog.Logger // one line a push
+	// Principal is whose pushes these are: "" or Agent is the agent's plain token,
+	// Watcher a bound one of that name. Each door has a bucket of its own.
+	Principal string
+	// Peer, where there is one, is the only user id, as this host sees it, that is
+	// answered: who connects is asked of the kernel (SO_PEERCRED, unix(7)).
+	Peer *int
 }
+
+// The principals that a door in the fence is for; push.Principal has the same words.
+const (
+	Agent   = "agent"
+	Watcher = "watcher"
+)
 
 // Door is an open door. Serve it.
 type Door struct {
-	config   Config
-	outer    string
-	listener *net.UnixListener
-	bucket   *bucket
-	slots    chan struct{}
+	config    Config
+	principal string // "" is the agent
+	outer     string
+	listener  *net.UnixListener
+	bucket    *bucket
+	slots     chan struct{}
 }
 
 // Listen opens a door after Check. Until Serve is called clients wait.
@@ -76,12 +89,17 @@ func Listen(ctx context.Context, c Config) (*Door, error) {
 		os.RemoveAll(outer)
 		return nil, err
 	}
+	principal := c.Principal
+	if principal == Agent {
+		principal = ""
+	}
 	return &Door{
-		config:   c,
-		outer:    outer,
-		listener: listener,
-		bucket:   newBucket(c.Settings.Door.Burst, c.Settings.Door.PerMinute),
-		slots:    make(chan struct{}, atOnce),
+		config:    c,
+		principal: principal,
+		outer:     outer,
+		listener:  listener,
+		bucket:    newBucket(c.Settings.Door.Burst, c.Settings.Door.PerMinute),
+		slots:     make(chan struct{}, atOnce),
 	}, nil
 }
 
@@ -146,6 +164,10 @@ func (d *Door) accept(ctx context.Context, handle func(conn *net.UnixConn, done 
 		}
 		conn, err := d.listener.AcceptUnix()
 		switch {
+		case err == nil && !d.admits(conn):
+			conn.Close()
+			<-open
+			continue
 		case err == nil:
 			handle(conn, func() { <-open })
 			continue
@@ -162,6 +184,15 @@ func (d *Door) accept(ctx context.Context, handle func(conn *net.UnixConn, done 
 			return nil
 		}
 	}
+}
+
+// admits reports whether the process that connected is of the door's user.
+func (d *Door) admits(conn *net.UnixConn) bool {
+	if d.config.Peer == nil {
+		return true
+	}
+	uid, err := peerID(conn)
+	return err == nil && uid == *d.config.Peer
 }
 
 // queue makes a connection wait for its token and for a slot, then runs it. The

@@ -59,10 +59,20 @@ func newFixture(t *testing.T, change func(*config.Config)) *fixture {
 	if change != nil {
 		change(settings)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	d, err := Listen(ctx, Config{Bare: f.bare, Settings: settings, Log: zerolog.New(f.log)})
+	f.open(Config{Bare: f.bare, Settings: settings, Log: zerolog.New(f.log)})
+	f.clone = filepath.Join(t.TempDir(), "clone")
+	f.git("", "clone", "-q", f.bare, f.clone)
+	f.commit("a", "one\n")
+	return f
+}
+
+// open opens a door and serves it; stop closes it.
+func (f *fixture) open(c Config) {
+	f.t.Helper()
+	ctx, cancel := context.WithCancel(f.t.Context())
+	d, err := Listen(ctx, c)
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	f.socket = d.Socket()
 	served := make(chan error, 1)
@@ -70,14 +80,10 @@ func newFixture(t *testing.T, change func(*config.Config)) *fixture {
 	f.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
+			f.t.Errorf("Serve: %v", err)
 		}
 	})
-	t.Cleanup(f.stop)
-	f.clone = filepath.Join(t.TempDir(), "clone")
-	f.git("", "clone", "-q", f.bare, f.clone)
-	f.commit("a", "one\n")
-	return f
+	f.t.Cleanup(f.stop)
 }
 
 func newBare(t *testing.T) string {

@@ -74,7 +74,7 @@ type push struct {
 func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 	deadline := d.config.Settings.Door.Time.Duration
 	s := &service{bare: d.config.Bare, settings: d.config.Settings, log: d.config.Log, verb: "receive-pack",
-		idle: deadline / 4, input: deadline, total: 2 * deadline}
+		principal: d.principal, name: d.principal, idle: deadline / 4, input: deadline, total: 2 * deadline}
 	p, err := s.run(ctx, conn)
 	if p == nil {
 		d.config.Log.Error().Err(err).Msg("a push could not start")

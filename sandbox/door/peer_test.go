@@ -1,0 +1,52 @@
+package door
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/token"
+)
+
+// TestWatchersDoor: the watcher's door answers one user id, whatever the socket's mode,
+// and what comes through is the watcher's, bound by its token.
+func TestWatchersDoor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	for _, test := range []struct {
+		name string
+		peer int
+		want bool // an answer
+	}{{"its user", os.Getuid(), true}, {"another", os.Getuid() + 1, false}} {
+		f.openFor(Watcher, test.peer)
+		conn := f.dial()
+		conn.CloseWrite()
+		if said := readAll(conn); strings.Contains(said, "report-status") != test.want {
+			t.Errorf("%s: %q", test.name, said)
+		}
+	}
+	f.openFor(Watcher, os.Getuid())
+	if out, err := f.push("HEAD:refs/heads/w"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	env := f.read("ward/pre.env")
+	_, rest, _ := strings.Cut("\n"+env, "\n"+token.IDVar+"=")
+	id, _, _ := strings.Cut(rest, "\n")
+	for _, want := range []string{
+		token.PrincipalVar + "=" + Watcher, token.NameVar + "=" + Watcher,
+		token.TokenVar + "=" + token.Bound([]byte(f.read(token.KeyFile)), id, Watcher, Watcher),
+	} {
+		if !strings.Contains("\n"+env, "\n"+want+"\n") {
+			t.Errorf("the hook does not see %s:\n%s", want, env)
+		}
+	}
+}
+
+// openFor replaces the fixture's door by one for a principal and a user id.
+func (f *fixture) openFor(principal string, peer int) {
+	f.t.Helper()
+	f.stop()
+	f.open(Config{Bare: f.bare, Settings: testSettings(f.t), Log: zerolog.New(f.log), Principal: principal, Peer: &peer})
+}
