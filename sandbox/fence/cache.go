@@ -33,7 +33,7 @@ type caching struct {
 // Warm fills the cache for the tip of the project's branch, where it is not (LOOP-12).
 // What an agent's branch has plays no part.
 func (v *Verifier) Warm(ctx context.Context) error {
-	e, _, err := v.warm(ctx, &verifier.Claim{Bounds: v.bounds()})
+	e, _, err := v.warm(ctx, v.conn, &verifier.Claim{Bounds: v.bounds()})
 	if e != nil {
 		e.Close()
 	}
@@ -47,7 +47,7 @@ func (v *Verifier) bounds() verifier.Bounds {
 
 // warm is the entry of the cache for a claim, nil for none, with main's lockfiles. It is
 // filled first where there is none yet.
-func (v *Verifier) warm(ctx context.Context, claim *verifier.Claim) (*cache.Entry, cache.Locks, error) {
+func (v *Verifier) warm(ctx context.Context, conn *connection, claim *verifier.Claim) (*cache.Entry, cache.Locks, error) {
 	s := v.Settings.Verify
 	if v.Unfenced || len(s.Cache) == 0 {
 		return nil, nil, nil
@@ -65,12 +65,8 @@ func (v *Verifier) warm(ctx context.Context, claim *verifier.Claim) (*cache.Entr
 	if len(locks.Kinds()) == 0 {
 		return nil, nil, nil
 	}
-	image, err := imageName(v.Settings.Sandbox.Image)
-	if err != nil {
-		return nil, nil, err
-	}
 	store := cache.Store{Dir: filepath.Join(v.Bare, cachePath), Size: s.CacheSize}
-	key := locks.Key(image, toolchain(), strings.Join(s.CacheSources, " "))
+	key := locks.Key(conn.image, toolchain(), strings.Join(s.CacheSources, " "))
 	e, err := store.Newest(key, main)
 	if err != nil || e != nil && e.Seal.Main == main {
 		return e, locks, err
@@ -79,7 +75,7 @@ func (v *Verifier) warm(ctx context.Context, claim *verifier.Claim) (*cache.Entr
 		return e, locks, errors.New(why)
 	}
 	err = store.Fill(ctx, key, main, locks.Kinds(), s.Timeout.Duration, func(before *cache.Entry, w io.Writer) error {
-		return v.fill(ctx, claim, main, locks, before, w)
+		return v.fill(ctx, conn, claim, main, locks, before, w)
 	})
 	if err != nil {
 		if ctx.Err() == nil {
@@ -120,17 +116,16 @@ func toolchain() string {
 
 // fill runs the script that packs what main's lockfiles name, in a container of its own:
 // a network as [egress] says, the repository to read, neither door nor gateway.
-func (v *Verifier) fill(ctx context.Context, claim *verifier.Claim, main string, locks cache.Locks, before *cache.Entry, w io.Writer) (err error) {
+func (v *Verifier) fill(ctx context.Context, conn *connection, claim *verifier.Claim, main string, locks cache.Locks, before *cache.Entry, w io.Writer) (err error) {
 	if v.Policy.Mode != firewall.Public {
 		return diag.Hint(errors.New(`the cache is not filled: [egress] mode is "allowlist", and no name of it leads a download out`),
 			`vendor what a build needs, or leave [verify] cache empty`)
 	}
-	f, err := openFence(ctx, "fill-"+ownerOf(v.Bare), v.Podman, v.Settings.Sandbox.Image)
+	f, err := conn.newFence(v.Podman.Scratch, v.Policy, v.Log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	f.policy, f.log = v.Policy, v.Log
 	spec := f.container(v.Bare, v.Settings)
 	size := v.Settings.Verify.CacheSize
 	state := podman.Mount{Kind: podman.Tmpfs, Target: InsideState, Size: size}

@@ -10,9 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"git-ward/internal/diag"
 	"git-ward/sandbox/firewall"
-	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
 )
 
@@ -30,66 +28,20 @@ type fence struct {
 	log    zerolog.Logger
 }
 
-// openFence connects to podman, removes what an earlier launcher left under the same
-// owner's name, and makes sure of the image, which is the default one for "".
-func openFence(ctx context.Context, owner string, at Podman, imageName string) (*fence, error) {
-	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Storage: at.Storage, Scratch: at.Scratch})
+// newFence makes fences of a connection. What close leaves is the connection.
+func (c *connection) newFence(scratch string, policy firewall.Policy, log zerolog.Logger) (*fence, error) {
+	cover, err := os.MkdirTemp(scratch, "ward-empty-")
 	if err != nil {
-		return nil, diag.Hint(err, "`git ward doctor` says what this machine lacks")
+		return nil, err
 	}
-	f := &fence{engine: engine}
-	if err := f.prepare(ctx, at.Scratch, imageName); err != nil {
-		return nil, errors.Join(err, f.close())
+	if err := os.Chmod(cover, 0o555); err != nil {
+		return nil, errors.Join(err, os.Remove(cover))
 	}
-	return f, nil
+	return &fence{engine: c.engine, image: c.image, cover: cover, policy: policy, log: log}, nil
 }
 
-func (f *fence) prepare(ctx context.Context, scratch, imageName string) (err error) {
-	if _, err := f.engine.Sweep(ctx); err != nil {
-		return err
-	}
-	if f.image, err = findImage(ctx, f.engine, imageName); err != nil {
-		return err
-	}
-	if f.cover, err = os.MkdirTemp(scratch, "ward-empty-"); err != nil {
-		return err
-	}
-	return os.Chmod(f.cover, 0o555)
-}
-
-func (f *fence) close() error {
-	err := f.engine.Close()
-	if f.cover != "" {
-		err = errors.Join(err, os.RemoveAll(f.cover))
-	}
-	return err
-}
-
-// imageName is the image that settings name, which is the default one for "".
-func imageName(name string) (string, error) {
-	if name != "" {
-		return name, nil
-	}
-	var recipe image.Recipe
-	if err := recipe.Complete(); err != nil {
-		return "", err
-	}
-	return recipe.Name(), nil
-}
-
-// findImage settles which image runs, and that it is there: launch pulls and
-// builds nothing.
-func findImage(ctx context.Context, engine *podman.Engine, name string) (string, error) {
-	name, err := imageName(name)
-	if err != nil {
-		return "", err
-	}
-	there, err := engine.HasImage(ctx, name)
-	if err == nil && !there {
-		err = diag.Hint(fmt.Errorf("the image %s is not there", name), "`git ward image build` makes it, once")
-	}
-	return name, err
-}
+// close removes the cover, if it is there still.
+func (f *fence) close() error { return os.RemoveAll(f.cover) }
 
 // ownerOf names a repository's containers over restarts of its launcher.
 func ownerOf(bare string) string {
@@ -102,12 +54,11 @@ func ownerOf(bare string) string {
 // (SBX-1). Whatever fails, the container is removed. It is started once: an end
 // that nobody asked for needs a new launch, fenced anew.
 func (l *launch) runFenced(ctx context.Context) (err error) {
-	f, err := openFence(ctx, ownerOf(l.spec.Bare), Podman{l.spec.Podman.Storage, l.scratch}, l.spec.Settings.Sandbox.Image)
+	f, err := l.conn.newFence(l.scratch, l.policy, l.log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	f.policy, f.log = l.policy, l.log
 	spec := l.container(f)
 	if err := checkReadable(spec.Mounts); err != nil {
 		return err
@@ -192,8 +143,8 @@ func (f *fence) enforce(ctx context.Context, pid int) (err error) {
 }
 
 // stopWith ends the container when the launch's context ends. When podman's service
-// has ended, nobody could: then the wait for the container ends, too, and its
-// engine's Close removes it.
+// has ended, nobody could: then the wait for the container ends, too, and the
+// connection's end removes it.
 func (f *fence) stopWith(ctx context.Context, c *podman.Container, ended <-chan struct{}) {
 	select {
 	case <-ended:

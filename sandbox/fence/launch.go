@@ -67,6 +67,7 @@ type launch struct {
 	policy  firewall.Policy // SBX-2 for this machine
 	door    string          // socket
 	gateway string          // socket
+	conn    *connection     // nil when Unfenced
 }
 
 // Launch runs the payload until it ends by itself or ctx is cancelled; what is left

@@ -69,7 +69,7 @@ func (l *launch) runSuite(ctx context.Context, v *Verifier, main string) {
 		return
 	}
 	claim := verifier.Claim{Commit: main, Main: main, Base: main, Replays: 1, Bounds: v.bounds(), Commands: []verifier.Command{{Name: "suite", Line: line}}}
-	facts, err := v.verify(ctx, "suite-", claim)
+	facts, err := v.Verify(ctx, claim)
 	if err != nil {
 		if ctx.Err() == nil {
 			l.log.Error().Err(err).Msg("the suite cannot be run")

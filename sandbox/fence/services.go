@@ -2,6 +2,7 @@ package fence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"git-ward/internal/git"
@@ -10,15 +11,16 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-// serve opens the door and the gateway, starts the judge, and runs the payload
-// while all three serve it.
+// serve opens podman, the door and the gateway, starts the judge, and runs the payload
+// while all of them serve it. Podman takes as long as the rest together, so it opens
+// beside it.
 func (l *launch) serve(ctx context.Context) (err error) {
-	if l.spec.Unfenced {
-		l.policy, err = hostPolicy(ctx, l.spec.Settings)
-	} else {
-		l.policy, err = Policy(ctx, l.spec.Settings, l.spec.Messages)
+	var opening *connecting
+	if !l.spec.Unfenced {
+		opening = connectBeside(ctx, ownerOf(l.spec.Bare), Podman{l.spec.Podman.Storage, l.scratch}, l.spec.Settings.Sandbox.Image)
+		defer func() { err = errors.Join(err, opening.close()) }()
 	}
-	if err != nil {
+	if err := l.findPolicy(ctx); err != nil {
 		return err
 	}
 	d, err := door.Listen(ctx, door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.log})
@@ -32,7 +34,12 @@ func (l *launch) serve(ctx context.Context) (err error) {
 			return err
 		}
 		l.gateway = g.Socket()
-		return whileServing(ctx, service{"the gateway", g.Serve}, func(ctx context.Context) error {
+		return whileServing(ctx, service{"the gateway", g.Serve}, func(ctx context.Context) (err error) {
+			if opening != nil {
+				if l.conn, err = opening.wait(); err != nil {
+					return err
+				}
+			}
 			return whileServing(ctx, service{"the judge", l.judge().Serve}, func(ctx context.Context) error {
 				return whileServing(ctx, service{"the project's branch", l.followMain}, l.keepRunning)
 			})
@@ -40,9 +47,18 @@ func (l *launch) serve(ctx context.Context) (err error) {
 	})
 }
 
+func (l *launch) findPolicy(ctx context.Context) (err error) {
+	if l.spec.Unfenced {
+		l.policy, err = hostPolicy(ctx, l.spec.Settings)
+	} else {
+		l.policy, err = Policy(ctx, l.spec.Settings, l.spec.Messages)
+	}
+	return err
+}
+
 // verifier runs what is judged on this launch's host.
 func (l *launch) verifier() *Verifier {
-	return &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: Podman{l.spec.Podman.Storage, l.scratch}, Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log, Owner: "judge-"}
+	return &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: Podman{l.spec.Podman.Storage, l.scratch}, Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log, conn: l.conn}
 }
 
 // judge writes the verdicts on what this launch's agent claims.

@@ -27,12 +27,8 @@ type Verifier struct {
 	Unfenced bool
 	Policy   firewall.Policy // of the agent's fence; [verify] network may allow less
 	Log      zerolog.Logger
-	// Owner begins the name of the containers' owner: who has the same one sweeps them
-	// away. "" is for whoever has no lock on the repository: each verification gets a
-	// name of its own.
-	Owner string
-
-	caching caching
+	conn     *connection // the launch's; nil: one of its own for each verification
+	caching  caching
 }
 
 func (v *Verifier) limits() verifier.Limits {
@@ -41,34 +37,39 @@ func (v *Verifier) limits() verifier.Limits {
 }
 
 // Verify runs a claim's commands. A claim that cannot be judged is a *verifier.Unfit.
-func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
-	owner := v.Owner
-	if owner == "" && !v.Unfenced {
-		slot, number, err := takeSlot(v.Bare)
-		if err != nil {
-			return nil, err
-		}
-		defer slot.Close()
-		owner = fmt.Sprintf("verify%d-", number)
+func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifier.Facts, err error) {
+	if v.Unfenced {
+		return verifier.Verify(ctx, git.Open(v.Bare), &verifier.Processes{Bare: v.Bare, Limits: v.limits()}, claim)
 	}
-	return v.verify(ctx, owner, claim)
+	if v.conn != nil {
+		return v.verify(ctx, v.conn, claim)
+	}
+	// Whoever has no lock on the repository has a name of its own, so that no other
+	// sweeps its containers away.
+	slot, number, err := takeSlot(v.Bare)
+	if err != nil {
+		return nil, err
+	}
+	defer slot.Close()
+	conn, err := connect(ctx, fmt.Sprintf("verify%d-%s", number, ownerOf(v.Bare)), v.Podman, v.Settings.Sandbox.Image)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, conn.engine.Close()) }()
+	return v.verify(ctx, conn, claim)
 }
 
-// verify runs a claim's commands in containers whose owner's name begins so: no other
-// container of the repository must sweep these away.
-func (v *Verifier) verify(ctx context.Context, owner string, claim verifier.Claim) (_ *verifier.Facts, err error) {
+// verify runs a claim's commands in containers.
+func (v *Verifier) verify(ctx context.Context, conn *connection, claim verifier.Claim) (_ *verifier.Facts, err error) {
 	repo := git.Open(v.Bare)
-	if v.Unfenced {
-		return verifier.Verify(ctx, repo, &verifier.Processes{Bare: v.Bare, Limits: v.limits()}, claim)
-	}
-	entry, err := v.cacheOf(ctx, repo, &claim)
+	entry, err := v.cacheOf(ctx, conn, repo, &claim)
 	if err != nil {
 		return nil, err
 	}
 	if entry != nil {
 		defer entry.Close()
 	}
-	f, err := openFence(ctx, owner+ownerOf(v.Bare), v.Podman, v.Settings.Sandbox.Image)
+	f, err := conn.newFence(v.Podman.Scratch, v.Policy, v.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,6 @@ func (v *Verifier) verify(ctx context.Context, owner string, claim verifier.Clai
 // containers is what runs commands, each with the entry of the cache, if any, and neither
 // door nor gateway.
 func (v *Verifier) containers(f *fence, entry *cache.Entry) *verifier.Containers {
-	f.policy, f.log = v.Policy, v.Log
 	online := v.Settings.Verify.Network != "none"
 	if !online {
 		f.policy.Mode, f.policy.Resolvers = firewall.Allowlist, nil // of nothing: no gateway is there
@@ -107,8 +107,8 @@ func (v *Verifier) containers(f *fence, entry *cache.Entry) *verifier.Containers
 
 // cacheOf is the entry of the cache that a claim's commands get, with what the verdict
 // says of it. That there is none is no reason not to judge: it is said.
-func (v *Verifier) cacheOf(ctx context.Context, repo *git.Repo, claim *verifier.Claim) (*cache.Entry, error) {
-	entry, locks, err := v.warm(ctx, claim)
+func (v *Verifier) cacheOf(ctx context.Context, conn *connection, repo *git.Repo, claim *verifier.Claim) (*cache.Entry, error) {
+	entry, locks, err := v.warm(ctx, conn, claim)
 	var said []string
 	if err != nil {
 		if ctx.Err() != nil {

@@ -1,0 +1,97 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"git-ward/internal/diag"
+	"git-ward/sandbox/image"
+	"git-ward/sandbox/podman"
+)
+
+// connection is podman as one launch has it, or one verification that no launch
+// serves: one engine for the agent's container, the judge's and the cache's, and the
+// image, looked up once.
+type connection struct {
+	engine *podman.Engine
+	image  string
+}
+
+// connect opens podman, removes what an earlier launcher left under the same owner's
+// name, and makes sure of the image, which is the default one for "".
+func connect(ctx context.Context, owner string, at Podman, imageName string) (*connection, error) {
+	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Storage: at.Storage, Scratch: at.Scratch})
+	if err != nil {
+		return nil, diag.Hint(err, "`git ward doctor` says what this machine lacks")
+	}
+	c := &connection{engine: engine}
+	if _, err = engine.Sweep(ctx); err == nil {
+		c.image, err = findImage(ctx, engine, imageName)
+	}
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	return c, nil
+}
+
+// connecting is a connection that is being opened beside other work.
+type connecting struct {
+	done chan struct{}
+	conn *connection
+	err  error
+}
+
+// connectBeside opens podman while the caller goes on.
+func connectBeside(ctx context.Context, owner string, at Podman, imageName string) *connecting {
+	c := &connecting{done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		c.conn, c.err = connect(ctx, owner, at, imageName)
+	}()
+	return c
+}
+
+// wait returns the connection once it is there.
+func (c *connecting) wait() (*connection, error) {
+	<-c.done
+	return c.conn, c.err
+}
+
+// close ends the connection, with whatever containers are left.
+func (c *connecting) close() error {
+	if c == nil {
+		return nil
+	}
+	<-c.done
+	if c.conn == nil {
+		return nil // who waited knows why
+	}
+	return c.conn.engine.Close()
+}
+
+// imageName is the image that settings name, which is the default one for "".
+func imageName(name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	var recipe image.Recipe
+	if err := recipe.Complete(); err != nil {
+		return "", err
+	}
+	return recipe.Name(), nil
+}
+
+// findImage settles which image runs, and that it is there: launch pulls and
+// builds nothing.
+func findImage(ctx context.Context, engine *podman.Engine, name string) (string, error) {
+	name, err := imageName(name)
+	if err != nil {
+		return "", err
+	}
+	there, err := engine.HasImage(ctx, name)
+	if err == nil && !there {
+		err = diag.Hint(fmt.Errorf("the image %s is not there", name), "`git ward image build` makes it, once")
+	}
+	return name, err
+}
