@@ -172,6 +172,7 @@ func newHouse(t *testing.T, behave string) *house {
 	for name, file := range map[string]string{
 		"git-ward-launch": self, fence.AgentProgram: self,
 		fence.WatcherProgram: filepath.Join(real, fence.WatcherProgram), fence.ForwarderProgram: filepath.Join(real, fence.ForwarderProgram),
+		fence.WardProgram: filepath.Join(real, fence.WardProgram),
 	} {
 		// Not symbolic: a process's own path is a resolved one.
 		if err := os.Link(file, filepath.Join(h.bin, name)); err != nil {

@@ -73,6 +73,18 @@ func LoadPending(repo *git.Repo) (all []*Pending, broken []string, err error) {
 	return all, broken, nil
 }
 
+// Waiting names the files of pushes that have no record yet, those under way included.
+func Waiting(repo *git.Repo) (names []string, err error) {
+	all, _, err := LoadPending(repo)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, p := range all {
+		names = append(names, filepath.Base(p.path))
+	}
+	return names, err
+}
+
 // UnderWay names the refs that pushes which are judged now, or were admitted, make or
 // move, as git names them: those of all pushes but one. A deletion makes nothing, and
 // what the agent has no right to make holds up nobody.

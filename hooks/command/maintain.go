@@ -11,15 +11,17 @@ import (
 	"git-ward/internal/diag"
 )
 
-const maintainUsage = "maintain [--keep TIME] [DIR]"
+const maintainUsage = "maintain [--keep TIME] [--records] [DIR]"
 
 // Maintain is `git ward maintain`: git's own maintenance, which Ward's settings
 // keep out of pushes (HOOK-6), the records of pushes that died, and an end of what was
 // deleted, dropped or redacted (REC-5). The launcher or cron runs it.
 func Maintain(ctx context.Context, env *cli.Env) error {
 	var o maintain.Options
+	var records bool
 	args, err := env.Flags("maintain", maintainUsage, func(fs *flag.FlagSet) {
 		fs.DurationVar(&o.Keep, "keep", maintain.DefaultKeep, "how long what no ref leads to stays, a `TIME` such as 24h; less than an hour only while nobody pushes")
+		fs.BoolVar(&records, "records", false, "only record the pushes that ended without a record")
 	})
 	if err != nil {
 		return err
@@ -31,12 +33,15 @@ func Maintain(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	r, err := maintain.Run(ctx, repo, o)
-	if r.Pushes > 0 {
-		fmt.Fprintf(env.Stdout, "recorded %s that ended without a record\n", diag.Count(r.Pushes, "push"))
+	if records {
+		n, err := maintain.Records(ctx, repo)
+		printRecorded(env, n)
+		return fsckHint(err)
 	}
+	r, err := maintain.Run(ctx, repo, o)
+	printRecorded(env, r.Pushes)
 	if err != nil {
-		return diag.Hint(err, "git ward fsck names what is wrong, --repair mends it")
+		return fsckHint(err)
 	}
 	fmt.Fprintln(env.Stdout, "packed refs and objects, wrote the commit-graph")
 	if r.Dropped > 0 && r.Stored == 0 {
@@ -45,4 +50,17 @@ func Maintain(ctx context.Context, env *cli.Env) error {
 		fmt.Fprintf(env.Stdout, "%d of %d that were dropped or redacted are stored still: run it again in an hour, or with --keep %s while nobody pushes\n", r.Stored, r.Dropped, time.Duration(0))
 	}
 	return nil
+}
+
+func printRecorded(env *cli.Env, pushes int) {
+	if pushes > 0 {
+		fmt.Fprintf(env.Stdout, "recorded %s that ended without a record\n", diag.Count(pushes, "push"))
+	}
+}
+
+func fsckHint(err error) error {
+	if err == nil {
+		return nil
+	}
+	return diag.Hint(err, "git ward fsck names what is wrong, --repair mends it")
 }

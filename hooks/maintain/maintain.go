@@ -81,6 +81,39 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, err error) {
 	return r, err
 }
 
+// recordsPatience is how long Records waits for pushes that still run: one whose sender
+// was killed ends by itself, in the time of a hook.
+const recordsPatience = 15 * time.Second
+
+// Records writes the records of pushes that ended without one, and returns how many it
+// made. Those under way when it is called it waits for, a little: what a launcher that was
+// killed has left may still be at work.
+func Records(ctx context.Context, repo *git.Repo) (done int, err error) {
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	waits, err := audit.Waiting(repo)
+	for end := time.Now().Add(recordsPatience); err == nil && len(waits) > 0; {
+		var n int
+		n, err = audit.Reconcile(ctx, repo, batch)
+		done += n
+		now, listErr := audit.Waiting(repo)
+		if err = errors.Join(err, listErr); err != nil || time.Now().After(end) {
+			break
+		}
+		waits = slices.DeleteFunc(waits, func(name string) bool { return !slices.Contains(now, name) })
+		if len(waits) > 0 {
+			select {
+			case <-ctx.Done():
+				return done, ctx.Err()
+			case <-time.After(recordsInterval): // a push tells nobody that it has ended
+			}
+		}
+	}
+	return done, err
+}
+
+const recordsInterval = 50 * time.Millisecond
+
 // pack packs refs and objects. The audit's reflog stays: a cut end of the chain shows
 // there only.
 func pack(ctx context.Context, repo *git.Repo, more ...string) error {

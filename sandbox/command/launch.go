@@ -151,7 +151,10 @@ func programs() (p fence.Programs, err error) {
 	if p.Watcher, err = cli.Program(fence.WatcherProgram); err != nil {
 		return p, err
 	}
-	p.Forwarder, err = cli.Program(fence.ForwarderProgram)
+	if p.Forwarder, err = cli.Program(fence.ForwarderProgram); err != nil {
+		return p, err
+	}
+	p.Ward, err = cli.Program(fence.WardProgram)
 	return p, err
 }
 

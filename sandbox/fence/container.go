@@ -37,6 +37,7 @@ const (
 const (
 	AgentProgram     = "ward-agent"
 	WatcherProgram   = "ward-watcher" // starts the agent
+	WardProgram      = "git-ward"     // on the host only
 	ForwarderProgram = "ward-inside"  // runs in front of both
 )
 

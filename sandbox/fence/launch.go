@@ -49,6 +49,7 @@ type Programs struct {
 	Agent     string
 	Watcher   string // starts the agent
 	Forwarder string // runs in front of both, and leads to the gateway
+	Ward      string // git-ward, whose maintenance of the repository runs beside; on the host, always
 }
 
 // Podman is where a launch's containers and sockets are made.
@@ -100,6 +101,7 @@ func Launch(ctx context.Context, s Spec) error {
 	}
 	ctx, cancel := l.startClock(ctx)
 	defer cancel()
+	defer l.keepRecords(ctx)()
 	return l.serve(ctx)
 }
 

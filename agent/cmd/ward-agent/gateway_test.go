@@ -100,7 +100,7 @@ func (h *host) try() (string, error) {
 	err = fence.Launch(context.Background(), fence.Spec{
 		Bare: h.Bare, Settings: settings, Unfenced: true, State: filepath.Join(h.dir, "state"),
 		Payload:  fence.Payload{Model: settings.Model.Name, Once: true, Stdout: &log, Stderr: &log},
-		Programs: fence.Programs{Agent: filepath.Join(bin, "ward-agent"), Forwarder: filepath.Join(bin, "ward-inside"), Watcher: filepath.Join(bin, "ward-watcher")},
+		Programs: fence.Programs{Agent: filepath.Join(bin, "ward-agent"), Forwarder: filepath.Join(bin, "ward-inside"), Watcher: filepath.Join(bin, "ward-watcher"), Ward: filepath.Join(bin, "git-ward")},
 		Getenv: func(name string) string {
 			return map[string]string{"ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key}[name]
 		},

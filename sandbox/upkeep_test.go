@@ -1,0 +1,59 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/internal/gittest"
+)
+
+// TestRecordsAtStart: a launch that has nothing to push writes the records of pushes that
+// a killed launcher left, those too that still run when it starts (AUD-2).
+func TestRecordsAtStart(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	for what, hook := range map[string]string{
+		"killed with its receive-pack": "kill -9 $PPID $$\n",
+		"an orphan that still runs":    "exec >/dev/null 2>&1; (sleep 0.7; kill -9 $PPID) & wait; kill -9 $$\n",
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p := gittest.New(t)
+			post := filepath.Join(p.Bare, "hooks/post-receive")
+			if err := os.Rename(post, post+".real"); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(post, []byte("#!/bin/sh\n"+hook), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			push := p.Command(p.Work, nil, "git", "push", "--quiet", "origin", "main:refs/heads/left")
+			if err := push.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for { // until the ref has moved, which is the hook's moment; the test's own time bounds it
+				if _, err := os.Stat(filepath.Join(p.Bare, "refs/heads/left")); err == nil {
+					break
+				}
+			}
+			push.Process.Kill()
+			push.Wait()
+			if err := os.Rename(post+".real", post); err != nil {
+				t.Fatal(err)
+			}
+			if left, _ := filepath.Glob(filepath.Join(p.Bare, "ward/pending/*.json")); len(left) != 1 {
+				t.Fatalf("nothing is left to be recorded: %v", left)
+			}
+			out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+				"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+			if err != nil {
+				t.Fatal(err, out)
+			}
+			p.Fsck()
+			if log := p.Run(p.Bare, "git-ward", "log", "--json"); strings.Count(log, "refs/heads/left") != 1 || !strings.Contains(log, `"reconciled":true`) {
+				t.Error(log)
+			}
+		})
+	}
+}
