@@ -59,7 +59,7 @@ func testVerify(t *testing.T, p *machine) {
 			t.Errorf("%+v", runs)
 		}
 	}
-	if facts.Fence != "podman" || !strings.HasPrefix(facts.Image, "localhost/git-ward:") || len(facts.Replays) != 2 {
+	if facts.Fence != "podman/runc" || !strings.HasPrefix(facts.Image, "localhost/git-ward:") || len(facts.Replays) != 2 {
 		t.Errorf("%+v", facts)
 	}
 }

@@ -31,6 +31,7 @@ var rules = map[string]rule{
 	"hooks.mode":               oneOf(Enforce, Observe),
 	"hooks.max_udc_risk":       oneOf("LOW", "MEDIUM", "UNKNOWN", "HIGH"),
 	"egress.mode":              oneOf("public", "allowlist"),
+	"sandbox.runtime":          oneOf("runc", "crun", "runsc", "krun"),
 	"loop.profile":             oneOf("strict", "fast", "benchmark_adapt"),
 	"verify.network":           oneOf("none", "public"),
 	"verify.cache":             someOf("go", "npm", "pip"),

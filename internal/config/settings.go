@@ -54,6 +54,7 @@ type Config struct {
 	} `toml:"egress"`
 	Sandbox struct {
 		Image     string   `toml:"image"`
+		Runtime   string   `toml:"runtime"`
 		Processes int64    `toml:"processes"`
 		Memory    int64    `toml:"memory"`
 		CPUs      float64  `toml:"cpus"`

@@ -91,7 +91,7 @@ type Verdict struct {
 	Record     string   `json:"record,omitempty"`  // the record's commit that the claim names (REC-4); "" in the first layout
 	Deviations []string `json:"deviations"`        // pinned paths that the commit changed and main's version overlaid
 	Image      string   `json:"image"`
-	Fence      string   `json:"fence"`  // "podman", or "none"
+	Fence      string   `json:"fence"`  // "podman/RUNTIME" ("podman" before there was a choice: runc), or "none"
 	Trials     int      `json:"trials"` // runs of all commands
 	Agree      bool     `json:"agree"`  // all trials gave the same verdict and residual
 	Rung       int      `json:"rung"`   // achieved by the verdict itself: 641 or 274177; 0 for NONE

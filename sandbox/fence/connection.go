@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -19,15 +20,15 @@ type connection struct {
 }
 
 // connect opens podman, removes what an earlier launcher left under the same owner's
-// name, and makes sure of the image, which is the default one for "".
-func connect(ctx context.Context, owner string, at Podman, imageName string) (*connection, error) {
-	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Storage: at.Storage, Scratch: at.Scratch})
+// name, and makes sure of the image that settings name.
+func connect(ctx context.Context, owner string, at Podman, settings *config.Config) (*connection, error) {
+	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Runtime: settings.Sandbox.Runtime, Storage: at.Storage, Scratch: at.Scratch})
 	if err != nil {
 		return nil, diag.Hint(err, "`git ward doctor` says what this machine lacks")
 	}
 	c := &connection{engine: engine}
 	if _, err = engine.Sweep(ctx); err == nil {
-		c.image, err = findImage(ctx, engine, imageName)
+		c.image, err = findImage(ctx, engine, settings.Sandbox.Image)
 	}
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
@@ -43,11 +44,11 @@ type connecting struct {
 }
 
 // connectBeside opens podman while the caller goes on.
-func connectBeside(ctx context.Context, owner string, at Podman, imageName string) *connecting {
+func connectBeside(ctx context.Context, owner string, at Podman, settings *config.Config) *connecting {
 	c := &connecting{done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
-		c.conn, c.err = connect(ctx, owner, at, imageName)
+		c.conn, c.err = connect(ctx, owner, at, settings)
 	}()
 	return c
 }

@@ -17,7 +17,7 @@ import (
 func (l *launch) serve(ctx context.Context) (err error) {
 	var opening *connecting
 	if !l.spec.Unfenced {
-		opening = connectBeside(ctx, ownerOf(l.spec.Bare), Podman{l.spec.Podman.Storage, l.scratch}, l.spec.Settings.Sandbox.Image)
+		opening = connectBeside(ctx, ownerOf(l.spec.Bare), Podman{l.spec.Podman.Storage, l.scratch}, l.spec.Settings)
 		defer func() { err = errors.Join(err, opening.close()) }()
 	}
 	if err := l.findPolicy(ctx); err != nil {

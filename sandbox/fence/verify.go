@@ -51,7 +51,7 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 		return nil, err
 	}
 	defer slot.Close()
-	conn, err := connect(ctx, fmt.Sprintf("verify%d-%s", number, ownerOf(v.Bare)), v.Podman, v.Settings.Sandbox.Image)
+	conn, err := connect(ctx, fmt.Sprintf("verify%d-%s", number, ownerOf(v.Bare)), v.Podman, v.Settings)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package podman
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -12,8 +11,9 @@ import (
 // containersConf is all of the private service's settings: CONTAINERS_CONF
 // takes the place of the machine's and the user's files, so that a default
 // capability, an extra mount or an OCI hook there does not reach a container.
-// What the machine says of its networks stays. seccomp is the path of a profile.
-func containersConf(seccomp string, networks *NetworkSettings) (string, error) {
+// What the machine says of its networks stays. seccomp is the path of a profile,
+// runtime the name of an OCI runtime and runtimePath where the host has it.
+func containersConf(seccomp, runtime, runtimePath string, networks *NetworkSettings) (string, error) {
 	var b strings.Builder
 	b.WriteString("[containers]\ninit = false\nlog_driver = \"k8s-file\"\n")
 	fmt.Fprintf(&b, "seccomp_profile = %q\n", seccomp)
@@ -29,13 +29,12 @@ func containersConf(seccomp string, networks *NetworkSettings) (string, error) {
 	// With detach keys, ctrl-P ctrl-Q in the middle of stdin would end the stream;
 	// the bindings cannot say so by themselves.
 	b.WriteString("detach_keys = \"\"\n")
-	// crun does not start a container where cgroups are v1 and v2 at once.
-	if _, err := exec.LookPath("runc"); err == nil {
-		b.WriteString("runtime = \"runc\"\n")
-	}
+	fmt.Fprintf(&b, "runtime = %q\n", runtime)
 	if !systemdOwnsCgroups() {
 		b.WriteString("cgroup_manager = \"cgroupfs\"\n")
 	}
+	// This path and no other: podman would go through a list of its own.
+	fmt.Fprintf(&b, "[engine.runtimes]\n%s = [%q]\n", runtime, runtimePath)
 	return b.String(), nil
 }
 

@@ -8,6 +8,7 @@
 package podman
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -33,6 +34,7 @@ type Options struct {
 	Owner   string    // names what the containers are for; Sweep goes by it
 	Socket  string    // a running service; empty: a private one is started
 	Podman  string    // the program for the private service; empty: from PATH
+	Runtime string    // of [sandbox] runtime's; empty: DefaultRuntime
 	Storage string    // a directory for images and containers; empty: the user's own
 	Log     io.Writer // what the private service says; nil: nowhere
 	Scratch string    // a directory to remove should this process be killed; empty: none
@@ -82,6 +84,7 @@ func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 	if o.Owner == "" {
 		return nil, errors.New("podman: Options.Owner is empty: nobody would find its containers again")
 	}
+	o.Runtime = cmp.Or(o.Runtime, DefaultRuntime)
 	e := &Engine{opts: o, run: rand.Text(), containers: map[*Container]bool{}}
 	defer func() {
 		if err != nil {

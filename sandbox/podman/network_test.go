@@ -24,7 +24,7 @@ func TestNetworks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, settings := range []NetworkSettings{s, {}} {
-		made, err := containersConf("/s.json", &settings)
+		made, err := containersConf("/s.json", "runsc", "/opt/bin/runsc", &settings)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,11 +66,11 @@ func findPodman(podman string) (string, error) {
 }
 
 func (s *service) start(ctx context.Context, podman string, o *Options, run string) error {
-	conf, err := s.configure()
+	conf, err := s.configure(o.Runtime)
 	if err != nil {
 		return err
 	}
-	global := globalArgs(o.Storage)
+	global := append(globalArgs(o.Storage), runtimeArgs(o.Runtime)...)
 	env := serviceEnv(os.Environ(), conf)
 	if s.reaper, err = startReaper(append([]string{podman}, global...), env, run, s.dir, o.Scratch); err != nil {
 		return err
@@ -92,7 +92,11 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 }
 
 // configure writes the service's own settings, and returns their path.
-func (s *service) configure() (string, error) {
+func (s *service) configure(runtime string) (string, error) {
+	path, err := FindRuntime(runtime)
+	if err != nil {
+		return "", err
+	}
 	conf, seccomp := filepath.Join(s.dir, "containers.conf"), filepath.Join(s.dir, "seccomp.json")
 	profile, err := seccompProfile()
 	if err == nil {
@@ -105,7 +109,7 @@ func (s *service) configure() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := containersConf(seccomp, &networks)
+	text, err := containersConf(seccomp, runtime, path, &networks)
 	if err != nil {
 		return "", err
 	}

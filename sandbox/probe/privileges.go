@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func privileges() []attempt {
+func privileges(*Surroundings) []attempt {
 	return []attempt{
 		{"SBX-3", "no capability but setuid, setgid, kill", capabilities},
 		{"SBX-3", "no-new-privileges is on", statusIs("NoNewPrivs", "1")},

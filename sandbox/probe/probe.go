@@ -5,6 +5,7 @@ package probe
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -29,6 +30,24 @@ type Result struct {
 	Took    time.Duration `json:"took_ns"`
 }
 
+// group is what is promised about one thing, in a file of its name.
+type group struct {
+	name string
+	// before: tried in a container before anything else runs in it, where the runtime is
+	// not the one that the promises were first tried with. Such an attempt changes nothing
+	// and needs neither door nor gateway.
+	before   bool
+	attempts func(*Surroundings) []attempt
+}
+
+// groups are all of what is promised. Whoever promises more adds a line, and a file.
+var groups = []group{
+	{"network", true, network},
+	{"privileges", true, privileges},
+	{"files", true, files},
+	{"services", false, services},
+}
+
 // attempt is a promise and the way to try it. It returns what happened and
 // whether that is what was promised.
 type attempt struct {
@@ -37,10 +56,16 @@ type attempt struct {
 }
 
 // Run tries everything, one result an attempt.
-func Run(ctx context.Context, p *Surroundings) []Result {
-	var results []Result
-	for _, list := range [][]attempt{network(p), privileges(), files(p), services(p)} {
-		for _, a := range list {
+func Run(ctx context.Context, p *Surroundings) []Result { return try(ctx, p, groups) }
+
+// Before tries what must hold before anything else runs in a container.
+func Before(ctx context.Context, p *Surroundings) []Result {
+	return try(ctx, p, slices.DeleteFunc(slices.Clone(groups), func(g group) bool { return !g.before }))
+}
+
+func try(ctx context.Context, p *Surroundings, groups []group) (results []Result) {
+	for _, g := range groups {
+		for _, a := range g.attempts(p) {
 			start := time.Now()
 			held, detail := a.try(ctx, p)
 			results = append(results, Result{a.id, a.promise, held, detail, time.Since(start)})

@@ -26,8 +26,10 @@ type Containers struct {
 	Rules func(ctx context.Context, pid int) error
 }
 
-// Fence is podman and the image.
-func (v *Containers) Fence() (fence, image string) { return "podman", v.Container.Image }
+// Fence is podman with its runtime, and the image.
+func (v *Containers) Fence() (fence, image string) {
+	return "podman/" + v.Engine.Runtime(), v.Container.Image
+}
 
 // Run makes a container, runs the command, and removes the container.
 func (v *Containers) Run(ctx context.Context, job Job) (o Outcome, err error) {

@@ -69,7 +69,7 @@ type Facts struct {
 	// are none that were left out, and Replays ran on Tree.
 	Without string  `json:"without,omitempty"`
 	Image   string  `json:"image"` // empty: none
-	Fence   string  `json:"fence"` // podman or none
+	Fence   string  `json:"fence"` // podman/RUNTIME, or none
 	Replays [][]Run `json:"replays"`
 	// With is one more run of all commands, with the additions; nil where there are
 	// none that were left out.
@@ -139,7 +139,7 @@ type Runner interface {
 	// Run fails only when the command could not be run; how it ended is an
 	// Outcome.
 	Run(ctx context.Context, job Job) (Outcome, error)
-	// Fence is "podman" or "none", and the image, if any.
+	// Fence is "podman/RUNTIME" or "none", and the image, if any.
 	Fence() (fence, image string)
 }
 
