@@ -14,7 +14,7 @@ import (
 )
 
 // reportFailure writes the end of a start that came to nothing, or of a signal, to
-// bootstrap.log and to the watcher's own log. The agent writes its SUCCESS itself.
+// bootstrap.log and to the watcher's own log.
 func (w *watcher) reportFailure(branch, commit, reason string) {
 	w.logEvent(boot.Failure, branch, commit, reason, w.journal.Append(boot.Failure, branch, commit, reason))
 }

@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 const library = `S=$(dirname "$(dirname "$WARD_BOOT_LOG")")
 exec 9>"$S/one"
 flock -n 9 || echo "two at once" >>"$S/two"
-ok() { echo "$(date -u +%FT%TZ) SUCCESS $WARD_BRANCH $WARD_COMMIT" >>"$WARD_BOOT_LOG"; }
+ok() { read -r word <&3; echo "SUCCESS $WARD_BRANCH $WARD_COMMIT $word" >&3; }
 signal() { printf '%s\n' "$2" >"$S/.signal/.$$"; mv "$S/.signal/.$$" "$S/.signal/$1"; }
 `
 

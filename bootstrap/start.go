@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"git-ward/bootstrap/journal"
 	"git-ward/bootstrap/signals"
 	"git-ward/bootstrap/supervisor"
 	"git-ward/bootstrap/trees"
@@ -42,10 +41,10 @@ func (w *watcher) start(ctx context.Context, t *target) run {
 		w.state.Branch = t.branch
 		w.state.save()
 	}
-	start, err := w.journal.Begin(t.branch, t.commit, t.note)
+	err = w.journal.Begin(t.branch, t.commit, t.note)
 	w.logEvent(boot.Bootstrapping, t.branch, t.commit, t.note, err)
 	fmt.Fprintf(w.errors, "--- %s %s %s\n", w.opts.Now().UTC().Format(time.RFC3339), t.branch, t.commit)
-	end, err := w.supervisor.Watch(ctx, w.agent(ctx, t, dir, start))
+	end, err := w.supervisor.Watch(ctx, w.agent(ctx, t, dir))
 	if err != nil {
 		return failed(err)
 	}
@@ -78,14 +77,15 @@ func (w *watcher) prepare(ctx context.Context, t *target) (dir string, err error
 }
 
 // agent is what is started of a target's tree.
-func (w *watcher) agent(ctx context.Context, t *target, dir string, start *journal.Start) supervisor.Agent {
+func (w *watcher) agent(ctx context.Context, t *target, dir string) supervisor.Agent {
 	g := w.opts.Settings.Guard
 	own := w.trees.RunCommand(ctx, dir)
 	return supervisor.Agent{
 		Command:      supervisor.Command{Args: w.agentArgs(own), Dir: dir, Env: w.agentEnv(ctx, t, len(own) > 0)},
 		Tee:          w.tee,
+		Branch:       t.branch,
+		Commit:       t.commit,
 		StartTimeout: w.opts.Settings.Bootstrap.StartTimeout.Duration,
-		Booted:       start.Succeeded,
 		OnBooted:     func() { w.booted(t) },
 		Signaled:     w.signals.Waiting,
 		Signals:      w.notify,
@@ -120,9 +120,9 @@ func (w *watcher) agentEnv(ctx context.Context, t *target, own bool) []string {
 	return env
 }
 
-// booted is what follows when the agent said that it started.
+// booted is what follows when the agent answered that it is up.
 func (w *watcher) booted(t *target) {
-	w.log.Info().Str("branch", t.branch).Str("commit", t.commit).Str("reason", t.note).Msg(string(boot.Success))
+	w.logEvent(boot.Success, t.branch, t.commit, t.note, w.journal.Append(boot.Success, t.branch, t.commit, ""))
 	if t.branch == boot.Main {
 		fmt.Fprintln(w.opts.Stdout, boot.Booted+t.commit)
 	}

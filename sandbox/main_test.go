@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -115,14 +117,19 @@ func agent(args []string) int {
 	return code
 }
 
-// succeed tells the watcher that the agent is up.
+// succeed answers the watcher that the agent is up.
 func succeed() error {
-	f, err := os.OpenFile(os.Getenv(boot.LogVar), os.O_WRONLY|os.O_APPEND, 0)
+	fd, err := strconv.Atoi(os.Getenv(boot.AskVar))
 	if err != nil {
 		return err
 	}
+	f := os.NewFile(uintptr(fd), boot.AskVar)
 	defer f.Close()
-	_, err = fmt.Fprintln(f, boot.Entry{Time: time.Now(), Event: boot.Success, Branch: os.Getenv(boot.BranchVar), Commit: os.Getenv(boot.CommitVar)})
+	var word string
+	if _, err := fmt.Fscanln(f, &word); err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, boot.Answer(os.Getenv(boot.BranchVar), os.Getenv(boot.CommitVar), word))
 	return err
 }
 

@@ -3,9 +3,13 @@
 package launch
 
 import (
+	"bufio"
 	"context"
-	"errors"
+	"fmt"
+	"io"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +26,7 @@ const TimeSpent = "the time of this launch, [budget] time, is spent"
 // that has all the time there is.
 type Launch struct {
 	Log    string    // the path of bootstrap.log, "" where nobody watches
+	Ask    int       // the descriptor of the watcher's question, 0 for none
 	Branch string    // what was started: main, or a branch that has to prove itself
 	Commit string    // its commit
 	Main   string    // main's commit then; "" unless the program comes from the tree
@@ -31,7 +36,8 @@ type Launch struct {
 // From reads a launch from the environment.
 func From(getenv func(string) string) Launch {
 	until, _ := time.Parse(time.RFC3339Nano, getenv(boot.UntilVar)) // the launcher wrote it, or nobody did
-	return Launch{Log: getenv(boot.LogVar), Branch: getenv(boot.BranchVar), Commit: getenv(boot.CommitVar),
+	ask, _ := strconv.Atoi(getenv(boot.AskVar))                     // so did the watcher
+	return Launch{Log: getenv(boot.LogVar), Ask: ask, Branch: getenv(boot.BranchVar), Commit: getenv(boot.CommitVar),
 		Main: getenv(boot.MainVar), Until: until}
 }
 
@@ -67,16 +73,29 @@ func (l Launch) Patience(most, grace time.Duration) time.Duration {
 	return min(most, time.Until(l.Until.Add(grace/2)))
 }
 
-// Succeeded tells the watcher that the process is able to work.
+// answerTime bounds the answer: the question was asked before this process began.
+const answerTime = 10 * time.Second
+
+// Succeeded answers the watcher's question, that the process is able to work
+// (boot.AskVar). It answers once: the descriptor is not for what this process starts.
 func (l Launch) Succeeded() error {
-	if l.Log == "" {
+	if l.Ask == 0 {
 		return nil
 	}
-	e := boot.Entry{Time: time.Now(), Event: boot.Success, Branch: l.Branch, Commit: l.Commit}
-	f, err := os.OpenFile(l.Log, os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return err
+	os.Unsetenv(boot.AskVar)
+	syscall.SetNonblock(l.Ask, true) // or there is no deadline
+	f := os.NewFile(uintptr(l.Ask), boot.AskVar)
+	if f == nil {
+		return fmt.Errorf("%s=%d is no descriptor", boot.AskVar, l.Ask)
 	}
-	_, err = f.WriteString(e.String() + "\n")
-	return errors.Join(err, f.Close())
+	defer f.Close()
+	if err := f.SetDeadline(time.Now().Add(answerTime)); err != nil {
+		return fmt.Errorf("%s=%d is not the watcher's: %w", boot.AskVar, l.Ask, err)
+	}
+	question, err := bufio.NewReader(io.LimitReader(f, boot.MaxLine)).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("the watcher does not ask: %w", err)
+	}
+	_, err = io.WriteString(f, boot.Answer(l.Branch, l.Commit, strings.TrimSuffix(question, "\n")))
+	return err
 }

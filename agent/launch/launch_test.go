@@ -2,9 +2,10 @@ package launch_test
 
 import (
 	"context"
+	"io"
 	"os"
-	"path/filepath"
-	"strings"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -57,29 +58,41 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-// TestSucceeded: the line goes to the log that the watcher has made, and to no
-// other file.
+// TestSucceeded: the watcher's question is answered on the descriptor that it named, once,
+// and what is no question is an error.
 func TestSucceeded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "bootstrap.log")
-	l := launch.Launch{Log: path, Branch: "agent/D-1", Commit: strings.Repeat("0123456789", 4)}
-	if err := l.Succeeded(); err == nil {
-		t.Error("it made a log")
-	}
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
+	watcher := os.NewFile(uintptr(pair[0]), "watcher")
+	defer watcher.Close()
+	if _, err := watcher.WriteString("word\n"); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(boot.AskVar, strconv.Itoa(pair[1]))
+	l := launch.From(func(name string) string {
+		return map[string]string{boot.AskVar: os.Getenv(boot.AskVar), boot.BranchVar: "agent/D-1", boot.CommitVar: "c"}[name]
+	})
 	if err := l.Succeeded(); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if last := boot.Last(data, "agent/D-1"); err != nil || last.Event != boot.Success || last.Commit != l.Commit {
-		t.Errorf("%q, %v", data, err)
+	if data, err := io.ReadAll(watcher); err != nil || string(data) != "SUCCESS agent/D-1 c word\n" {
+		t.Errorf("%q %v", data, err)
 	}
-	if err := os.Symlink(path, path+".link"); err != nil {
+	if os.Getenv(boot.AskVar) != "" {
+		t.Error("what it starts is told to answer, too")
+	}
+	file, err := os.Open(os.DevNull)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (launch.Launch{Log: path + ".link"}).Succeeded(); err == nil {
-		t.Error("it followed a link")
+	fd, err := syscall.Dup(int(file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (launch.Launch{Ask: fd}).Succeeded(); err == nil {
+		t.Error("a file asks nothing")
 	}
 	if err := (launch.Launch{}).Succeeded(); err != nil {
 		t.Error(err)

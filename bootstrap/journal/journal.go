@@ -1,6 +1,6 @@
-// Package journal is logs/bootstrap.log: every start and how it ended (BOOT-1). The
-// agent appends its SUCCESS, so it can write to the file, and what it says there is
-// believed for its own start only.
+// Package journal is logs/bootstrap.log: every start and how it ended (BOOT-1). Only the
+// watcher writes there; what an agent has to say, it says to the watcher
+// (boot.Answer), so that the file is never more than appended to on its behalf.
 package journal
 
 import (
@@ -30,7 +30,7 @@ const (
 // Append writes an entry with the present time as one line, whole, with an end
 // before it where somebody left a line without one.
 func (j *Journal) Append(event boot.Event, branch, commit, reason string) error {
-	f, err := j.Dir.OpenShared(j.Dir.BootLog(), os.O_RDWR|os.O_APPEND)
+	f, err := j.Dir.Open(j.Dir.BootLog(), os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return err
 	}
@@ -50,42 +50,20 @@ func (j *Journal) Append(event boot.Event, branch, commit, reason string) error 
 	return errors.Join(err, f.Sync())
 }
 
-// Start is a start whose end the journal is looked at for.
-type Start struct {
-	journal        *Journal
-	branch, commit string
-	from           int64 // where the journal ended when the start began
-	seen           int64 // and when it was last read
-	succeeded      bool
-}
-
 // Begin writes BOOTSTRAPPING, in a journal that has room for the lines of one more
-// start. The start can be watched even where that line could not be written.
-func (j *Journal) Begin(branch, commit, reason string) (*Start, error) {
+// start.
+func (j *Journal) Begin(branch, commit, reason string) error {
 	if j.size() > maxSize {
-		os.Rename(j.Dir.BootLog(), j.Dir.BootLog()+".1")
+		if err := j.Dir.Replace(j.Dir.BootLog(), j.Dir.BootLog()+".1"); err != nil {
+			return err
+		}
 	}
-	err := j.Append(boot.Bootstrapping, branch, commit, reason)
-	return &Start{journal: j, branch: branch, commit: commit, from: j.size()}, err
-}
-
-// Succeeded reports whether the agent wrote the SUCCESS of this start. The file is
-// read only where it has grown since the last look.
-func (s *Start) Succeeded() bool {
-	if now := s.journal.size(); !s.succeeded && now != s.seen {
-		s.seen = now
-		s.succeeded = succeeded(s.journal.entries(s.from), s.branch, s.commit)
-	}
-	return s.succeeded
+	return j.Append(boot.Bootstrapping, branch, commit, reason)
 }
 
 // Succeeded reports whether the end of the journal has a SUCCESS of that start.
 func (j *Journal) Succeeded(branch, commit string) bool {
-	return succeeded(j.entries(0), branch, commit)
-}
-
-func succeeded(list []boot.Entry, branch, commit string) bool {
-	for _, e := range list {
+	for _, e := range j.entries() {
 		if e.Event == boot.Success && e.Branch == branch && e.Commit == commit {
 			return true
 		}
@@ -95,7 +73,7 @@ func succeeded(list []boot.Entry, branch, commit string) bool {
 
 // Unfinished is the last start if the journal does not tell its end.
 func (j *Journal) Unfinished() (last boot.Entry, open bool) {
-	for _, e := range j.entries(0) {
+	for _, e := range j.entries() {
 		switch {
 		case e.Event == boot.Bootstrapping:
 			last, open = e, true
@@ -115,10 +93,10 @@ func (j *Journal) size() int64 {
 	return info.Size()
 }
 
-// entries reads the entries from an offset on, at most tailSize bytes from the
-// end. Lines that are none are left out.
-func (j *Journal) entries(from int64) []boot.Entry {
-	f, err := j.Dir.OpenShared(j.Dir.BootLog(), os.O_RDONLY)
+// entries reads the entries in the last tailSize bytes. Lines that are none are left
+// out.
+func (j *Journal) entries() []boot.Entry {
+	f, err := j.Dir.Open(j.Dir.BootLog(), os.O_RDONLY)
 	if err != nil {
 		return nil
 	}
@@ -127,11 +105,7 @@ func (j *Journal) entries(from int64) []boot.Entry {
 	if err != nil {
 		return nil
 	}
-	if from > info.Size() { // somebody cut it
-		from = 0
-	}
-	from = max(from, info.Size()-tailSize)
-	data, err := io.ReadAll(io.NewSectionReader(f, from, tailSize))
+	data, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-tailSize), tailSize))
 	if err != nil {
 		return nil
 	}

@@ -137,21 +137,25 @@ func (d *Dir) OpenLog(path string, size int64) (*logfile.File, error) {
 	return logfile.Open(path, size, 0o644)
 }
 
-// OpenShared opens bootstrap.log, to which the agent appends: for everyone to write
-// where the agent is another user.
-func (d *Dir) OpenShared(path string, flags int) (*os.File, error) {
+// Open opens a log of the watcher's that the agent reads: nobody else writes there,
+// whatever it was before.
+func (d *Dir) Open(path string, flags int) (*os.File, error) {
 	if err := d.moveAside(path, 0); err != nil {
 		return nil, err
 	}
-	mode := fs.FileMode(0o644)
-	if d.Separate {
-		mode = 0o666
-	}
-	f, err := os.OpenFile(path, flags|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, mode)
+	f, err := os.OpenFile(path, flags|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err == nil {
-		err = f.Chmod(mode) // the umask took bits away
+		err = f.Chmod(0o644) // an older version had it open for all
 	}
 	return f, err
+}
+
+// Replace renames a log of the watcher's over what lies at to, whatever that is.
+func (d *Dir) Replace(path, to string) error {
+	if err := d.moveAside(to, 0); err != nil {
+		return err
+	}
+	return os.Rename(path, to)
 }
 
 // lockPatience is how long Lock tries. A child that a killed watcher was just about

@@ -69,7 +69,8 @@ func firstIsForwarder() bool {
 type Command struct {
 	Args   []string
 	Dir    string
-	Env    []string // beside the watcher's own
+	Env    []string   // beside the watcher's own
+	Files  []*os.File // from descriptor 3 on
 	Stdin  string
 	Output io.Writer     // stdout and stderr; nil: nowhere
 	Limit  int64         // bytes of output; 0: none
@@ -97,7 +98,7 @@ func (s *Supervisor) Start(c Command) (*process.Group, error) { return s.command
 func (s *Supervisor) command(c Command) *process.Command {
 	p := &process.Command{
 		Args: append(s.limitedArgs(), c.Args...), Dir: c.Dir, Env: append(os.Environ(), c.Env...),
-		Stdout: c.Output, Stderr: c.Output, Output: c.Limit,
+		Files: c.Files, Stdout: c.Output, Stderr: c.Output, Output: c.Limit,
 		User: s.user, DieWithThread: true, Sweep: process.SweepDescendants, Timeout: c.Time, Grace: Grace,
 	}
 	if c.Stdin != "" {
@@ -107,6 +108,14 @@ func (s *Supervisor) command(c Command) *process.Command {
 		p.Sweep = process.SweepContainer
 	}
 	return p
+}
+
+// uid is the agent's user id.
+func (s *Supervisor) uid() uint32 {
+	if s.user == nil {
+		return uint32(os.Getuid())
+	}
+	return s.user.Uid
 }
 
 // usage is the processor time and the memory, in bytes, of all that the agent runs.

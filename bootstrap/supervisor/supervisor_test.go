@@ -18,6 +18,10 @@ import (
 // TestMain lets the test binary be ward-watcher's hidden verb, by which a supervisor
 // starts everything.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "thief" {
+		fmt.Println(thief(os.Args[2]))
+		os.Exit(0)
+	}
 	if len(os.Args) > 1 && os.Args[1] == supervisor.Verb {
 		fmt.Println(supervisor.Limited(os.Args[2:]))
 		os.Exit(1)
@@ -114,8 +118,10 @@ func TestLimited(t *testing.T) {
 	}
 }
 
-// agent is a shell script that says by a file that it started, and by another that
-// it wrote a signal.
+// up is how a shell answers that it is up.
+const up = `up() { read -r word <&3; echo "SUCCESS main c $word" >&3; }; `
+
+// agent is a shell script that says by a file that it wrote a signal.
 func agent(t *testing.T, line string) (a supervisor.Agent, launcher *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
@@ -127,9 +133,9 @@ func agent(t *testing.T, line string) (a supervisor.Agent, launcher *bytes.Buffe
 	}
 	launcher = &bytes.Buffer{}
 	return supervisor.Agent{
-		Command: supervisor.Command{Args: []string{"sh", "-c", line}, Dir: dir},
+		Command: supervisor.Command{Args: []string{"sh", "-c", up + line}, Dir: dir},
 		Tee:     supervisor.NewTee(&bytes.Buffer{}, launcher), StartTimeout: time.Minute,
-		Booted: exists("booted"), OnBooted: func() {}, Signaled: exists("signal"),
+		Branch: "main", Commit: "c", OnBooted: func() {}, Signaled: exists("signal"),
 		Limits: supervisor.Limits{CPU: 100, Window: time.Hour, Memory: 1 << 40, Logs: 1 << 40}, LogsSize: func() int64 { return 0 },
 	}, launcher
 }
@@ -141,16 +147,16 @@ func TestWatch(t *testing.T) {
 		want       string // code, booted, signaled, why
 		slow       bool   // the watcher looks for signals and takes samples every half second or second
 	}{
-		{"ends", "touch booted; exit 3", nil, "3 true false exit 3", false},
+		{"ends", "up; exit 3", nil, "3 true false exit 3", false},
 		{"does not start", "echo no such thing >&2; exit 7", nil, "7 false false exit 7: no such thing", false},
 		{"is killed", "kill -9 $$", nil, "137 false false killed by signal 9, killed", false},
-		{"is late", "trap '' TERM; echo here; while :; do sleep 0.01; done", func(a *supervisor.Agent) { a.StartTimeout = 200 * time.Millisecond }, "137 false false no SUCCESS within 200ms: here", true},
-		{"signals and ends", "touch booted signal; exit 0", nil, "0 true true exit 0", false},
-		{"signals and stays for a while", "touch booted signal; sleep 0.7; exit 0", nil, "0 true true exit 0", true},
-		{"prints too much", "touch booted; cat /dev/zero", func(a *supervisor.Agent) { a.Limits.Logs = 1 << 20 }, "logs 143 true false ended by a guard: logs", true},
-		{"fills its logs", "touch booted; exec sleep 1000", func(a *supervisor.Agent) { a.LogsSize = func() int64 { return 1 << 41 } }, "logs 143 true false ended by a guard: logs", true},
-		{"takes memory", "touch booted; exec sleep 1000", func(a *supervisor.Agent) { a.Limits.Memory = 1 }, "memory 143 true false ended by a guard: memory", true},
-		{"takes time", "touch booted; (while :; do :; done) & wait", func(a *supervisor.Agent) { a.Limits.CPU, a.Limits.Window = 0.01, time.Second }, "cpu 143 true false ended by a guard: cpu", true},
+		{"is late", "trap '' TERM; echo here; while :; do sleep 0.01; done", func(a *supervisor.Agent) { a.StartTimeout = 200 * time.Millisecond }, "137 false false no SUCCESS within 200ms, which is an answer on descriptor 3, WARD_BOOT_FD: here", true},
+		{"signals and ends", "up; touch signal; exit 0", nil, "0 true true exit 0", false},
+		{"signals and stays for a while", "up; touch signal; sleep 0.7; exit 0", nil, "0 true true exit 0", true},
+		{"prints too much", "up; cat /dev/zero", func(a *supervisor.Agent) { a.Limits.Logs = 1 << 20 }, "logs 143 true false ended by a guard: logs", true},
+		{"fills its logs", "up; exec sleep 1000", func(a *supervisor.Agent) { a.LogsSize = func() int64 { return 1 << 41 } }, "logs 143 true false ended by a guard: logs", true},
+		{"takes memory", "up; exec sleep 1000", func(a *supervisor.Agent) { a.Limits.Memory = 1 }, "memory 143 true false ended by a guard: memory", true},
+		{"takes time", "up; (while :; do :; done) & wait", func(a *supervisor.Agent) { a.Limits.CPU, a.Limits.Window = 0.01, time.Second }, "cpu 143 true false ended by a guard: cpu", true},
 	} {
 		if c.slow && testing.Short() {
 			continue
@@ -180,7 +186,7 @@ func TestWatch(t *testing.T) {
 // TestWatchEnds when the watcher is told to.
 func TestWatchEnds(t *testing.T) {
 	s := become(t)
-	a, _ := agent(t, "touch booted; exec sleep 1000")
+	a, _ := agent(t, "up; exec sleep 1000")
 	ctx, cancel := context.WithCancel(t.Context())
 	a.OnBooted = cancel
 	if end, err := s.Watch(ctx, a); err != nil || end.Why != "the watcher was told to end" || !end.Booted {

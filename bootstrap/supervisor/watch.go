@@ -3,15 +3,17 @@ package supervisor
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
 	"git-ward/internal/process"
+	"git-ward/protocols/boot"
 )
 
 const (
-	// successEvery is how often the agent's SUCCESS is looked for.
+	// successEvery is how often the agent's answer is looked for.
 	successEvery = 20 * time.Millisecond
 	// LookEvery is how often signals, and main's move, are looked for (AGT-6).
 	LookEvery = 500 * time.Millisecond
@@ -25,8 +27,9 @@ const (
 type Agent struct {
 	Command      Command // its Output is Tee's
 	Tee          *Tee
-	StartTimeout time.Duration         // within which Booted must be true
-	Booted       func() bool           // whether the agent said that it started
+	Branch       string // what it is started from, which its answer names
+	Commit       string
+	StartTimeout time.Duration         // within which it has to answer
 	OnBooted     func()                // is called once, when it did
 	Signaled     func() bool           // whether a signal waits that ends the agent
 	Signals      <-chan fsnotify.Event // says when to ask Signaled, which is asked every LookEvery, too; may be nil
@@ -36,7 +39,7 @@ type Agent struct {
 
 // End is how a run of the agent ended.
 type End struct {
-	Booted   bool           // it said that it started
+	Booted   bool           // it answered that it is up
 	Signaled bool           // it wrote a signal
 	Status   process.Status // how its first process ended
 	Excess   *Excess        // a guard ended it
@@ -51,11 +54,19 @@ func (s *Supervisor) Watch(ctx context.Context, a Agent) (End, error) {
 	began := time.Now()
 	out := &capture{tee: a.Tee}
 	a.Command.Output = out
-	group, err := s.Start(a.Command)
+	question, err := ask(a.Branch, a.Commit)
 	if err != nil {
 		return End{}, err
 	}
-	r := &run{agent: a, group: group}
+	defer question.close()
+	a.Command.Env = append(a.Command.Env, boot.AskVar+"="+askFD)
+	a.Command.Files = []*os.File{question.theirs}
+	group, err := s.Start(a.Command)
+	question.asked()
+	if err != nil {
+		return End{}, err
+	}
+	r := &run{agent: a, group: group, question: question, user: s.uid()}
 	r.guard = guard{limits: a.Limits, usage: s.usage, logs: func() int64 { return max(out.total.Load(), a.LogsSize()) }}
 	r.watch(ctx)
 	r.finish(out)
@@ -65,12 +76,14 @@ func (s *Supervisor) Watch(ctx context.Context, a Agent) (End, error) {
 
 // run is an agent that runs.
 type run struct {
-	agent Agent
-	group *process.Group
-	guard guard
-	looks int
-	end   End
-	grace time.Duration // for what runs still when watch returns
+	agent    Agent
+	group    *process.Group
+	question *question
+	user     uint32 // the agent's
+	guard    guard
+	looks    int
+	end      End
+	grace    time.Duration // for what runs still when watch returns
 }
 
 // watch returns when the agent has ended, or has to be ended.
@@ -92,7 +105,7 @@ func (r *run) watch(ctx context.Context) {
 			return
 		case <-late.C:
 			if !r.end.Booted {
-				r.end.Why = fmt.Sprintf("no SUCCESS within %s", r.agent.StartTimeout)
+				r.end.Why = fmt.Sprintf("no SUCCESS within %s, which is an answer on descriptor %s, %s", r.agent.StartTimeout, askFD, boot.AskVar)
 				return
 			}
 		case <-success.C:
@@ -114,9 +127,9 @@ func (r *run) watch(ctx context.Context) {
 	}
 }
 
-// lookBooted sees whether the agent started.
+// lookBooted sees whether the agent answered.
 func (r *run) lookBooted() bool {
-	if !r.end.Booted && r.agent.Booted() {
+	if !r.end.Booted && r.question.answered(r.group.Leader(), r.user) {
 		r.end.Booted = true
 		r.agent.OnBooted()
 	}
@@ -150,11 +163,11 @@ func (r *run) awaitExit(ctx context.Context) {
 
 // finish ends the agent with all of its, and sees how it went.
 func (r *run) finish(out *capture) {
+	r.lookBooted() // one that was quick may have answered between two looks; now it is not reaped yet
 	r.end.Status, _ = r.group.End(r.grace)
 	if r.end.Why == "" {
 		r.end.Why = r.end.Status.String()
 	}
-	r.lookBooted() // one that was quick may have said so between two looks
 	if text := out.tail.LastLines(); text != "" && !r.end.Booted {
 		r.end.Why += ": " + text
 	}

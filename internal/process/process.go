@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -34,6 +35,8 @@ type Command struct {
 	// pipe, so that lines come in the order in which they were printed. A writer that
 	// fails is not written to again, and Run ends the command.
 	Stdout, Stderr io.Writer
+
+	Files []*os.File // beside the standard streams, from descriptor 3 on
 
 	User *syscall.Credential // nil: this process's own
 	// DieWithThread has the kernel kill the command's first process when the thread
@@ -113,6 +116,7 @@ func (c *Command) Start() (*Group, error) {
 	if c.Tag != "" {
 		cmd.Env = append(cmd.Env, c.Tag)
 	}
+	cmd.ExtraFiles = c.Files
 	cmd.WaitDelay = pipeGrace // somebody who got away may hold the pipe of Stdin
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: c.User}
 	if c.DieWithThread {

@@ -17,7 +17,7 @@ import (
 
 // What the watcher puts into an agent's environment.
 const (
-	LogVar    = "WARD_BOOT_LOG" // the path of bootstrap.log, to append SUCCESS to
+	LogVar    = "WARD_BOOT_LOG" // the path of bootstrap.log, to read
 	BranchVar = "WARD_BRANCH"   // what it was started from
 	CommitVar = "WARD_COMMIT"
 	// MainVar is main's commit when the agent was started, and is there only when
@@ -28,6 +28,18 @@ const (
 	// paid for any more, and [budget] grace later everything is stopped.
 	UntilVar = "WARD_UNTIL"
 )
+
+// AskVar is the number of the file descriptor, a stream socket that the process
+// inherits, on which the watcher asks whether it is up. The question is one line, a word
+// that nobody else knows; Answer is the answer. A line in bootstrap.log is none: who
+// answers is seen to live, and to be what was started (BOOT-3).
+const AskVar = "WARD_BOOT_FD"
+
+// Answer is the line by which a process says that it is up; question is the word that
+// it was asked with.
+func Answer(branch, commit, question string) string {
+	return fmt.Sprintf("%s %s %s %s\n", Success, branch, commit, question)
+}
 
 // Booted begins the line on the watcher's standard output that tells the host which
 // commit of main has started; the commit's full id follows.
@@ -40,7 +52,8 @@ const Main = "main"
 // Event is what happened to a start.
 type Event string
 
-// Bootstrapping and Failure are the watcher's words, Success is the agent's.
+// The words of bootstrap.log, which the watcher writes; Success after the process's
+// Answer.
 const (
 	Bootstrapping Event = "BOOTSTRAPPING"
 	Success       Event = "SUCCESS"

@@ -1,0 +1,136 @@
+package supervisor
+
+import (
+	"bytes"
+	"crypto/rand"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/process"
+	"git-ward/protocols/boot"
+)
+
+// question asks the process that was started whether it is up, over a socket that it
+// inherits. A line in a file says only that somebody wrote it; here the kernel says
+// which process answered (unix(7), SO_PASSCRED), with a word that only what was started
+// can have read.
+type question struct {
+	ours   int      // the watcher's end
+	theirs *os.File // until the process has it
+	want   string   // the answer
+	got    []byte   // a line that is not whole
+}
+
+// askFD is where the process finds its end: behind the standard streams.
+const askFD = "3"
+
+// ask makes the question of one start.
+func ask(branch, commit string) (*question, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	word := strings.ToLower(rand.Text())
+	q := &question{ours: pair[0], theirs: os.NewFile(uintptr(pair[1]), "question"), want: boot.Answer(branch, commit, word)}
+	err = unix.SetsockoptInt(q.ours, unix.SOL_SOCKET, unix.SO_PASSCRED, 1)
+	if err == nil {
+		_, err = unix.Write(q.ours, []byte(word+"\n"))
+	}
+	if err != nil {
+		q.close()
+		return nil, err
+	}
+	return q, nil
+}
+
+// asked closes the process's end here, when it has it or never will.
+func (q *question) asked() { q.theirs.Close() }
+
+func (q *question) close() {
+	q.theirs.Close()
+	unix.Close(q.ours)
+}
+
+const (
+	// maxHeard is how many bytes are read at one look; a process that says more waits.
+	maxHeard = 4 << 10
+	// maxRead bounds the pieces in which they come.
+	maxRead = 64
+)
+
+// answered reports whether the process gave the answer since the last look. leader is
+// the first process of what was started, which is not reaped yet: its id is nobody
+// else's. user is whose it has to be.
+func (q *question) answered(leader int, user uint32) bool {
+	buf, control := make([]byte, maxHeard), make([]byte, unix.CmsgSpace(unix.SizeofUcred))
+	for range maxRead {
+		n, c, _, _, err := unix.Recvmsg(q.ours, buf, control, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return false
+		}
+		if q.take(buf[:n]) && by(control[:c], leader, user) {
+			return true
+		}
+	}
+	return false
+}
+
+// take adds what was read and reports whether a line of it is the answer.
+func (q *question) take(data []byte) (is bool) {
+	q.got = append(q.got, data...)
+	for {
+		line, rest, whole := bytes.Cut(q.got, []byte{'\n'})
+		if !whole {
+			break
+		}
+		is = is || string(line)+"\n" == q.want
+		q.got = rest
+	}
+	if len(q.got) > boot.MaxLine { // no answer is so long
+		q.got = q.got[:boot.MaxLine]
+	}
+	return is
+}
+
+// by reports whether it was the process that was started, or one of its, that wrote what
+// came with these control messages.
+func by(control []byte, leader int, user uint32) bool {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return false
+	}
+	for _, m := range messages {
+		if who, err := unix.ParseUnixCredentials(&m); err == nil {
+			return who.Uid == user && comesFrom(int(who.Pid), leader)
+		}
+	}
+	return false
+}
+
+// maxDepth bounds the way from a process up to the one that was started.
+const maxDepth = 64
+
+// comesFrom reports whether a process is the leader, one of its session, or one that
+// descends from it. A leftover of an earlier start is none of these.
+func comesFrom(pid, leader int) bool {
+	for range maxDepth {
+		if pid == leader {
+			return true
+		}
+		p, ok := process.Read(pid)
+		if !ok || p.Dead || p.Parent <= 0 {
+			return false
+		}
+		if p.Session == leader {
+			return true
+		}
+		pid = p.Parent
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package supervisor_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestAnswer: what was started, or a living process of its own, is believed with the word
+// that it was asked with; a line anywhere else, another start's answer and one that names
+// something else are not (BOOT-3).
+func TestAnswer(t *testing.T) {
+	s := become(t)
+	for _, c := range []struct {
+		name, line string
+		booted     bool
+	}{
+		{"itself", "up", true},
+		{"and ends at once", "up; exit 1", true},
+		{"with noise", "i=0; while [ $i -lt 500 ]; do echo some more noise in a line that is none of the answers >&3; i=$((i+1)); done; up", true},
+		{"a child", "(up; sleep 0.3) & wait", true},
+		{"a session of its own", "setsid sh -c 'read -r word <&3; echo \"SUCCESS main c $word\" >&3; sleep 0.3' & wait", true},
+		{"a line on stdout", "read -r word <&3; echo \"SUCCESS main c $word\"", false},
+		{"another word", "read -r word <&3; echo 'SUCCESS main c word' >&3", false},
+		{"without a word", "echo 'SUCCESS main c' >&3", false},
+		{"another commit", "read -r word <&3; echo \"SUCCESS main d $word\" >&3", false},
+		{"half a line", "read -r word <&3; printf 'SUCCESS main c %s' \"$word\" >&3", false},
+		{"no end of noise", "while :; do echo noise; done >&3 & sleep 0.1; kill $!", false}, // so that something was read
+	} {
+		a, _ := agent(t, c.line)
+		end, err := s.Watch(t.Context(), a)
+		if err != nil || end.Booted != c.booted {
+			t.Errorf("%s: %+v %v", c.name, end, err)
+		}
+		noneLeft(t, c.name)
+	}
+}
+
+// TestAnswerOfAnother: a process that an earlier start left behind, of the same user, takes
+// the very descriptor and answers with the very word; the kernel says that it is not the
+// one that was started. By that one the same answer counts.
+func TestAnswerOfAnother(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, within := range []bool{false, true} {
+		s := become(t)
+		a, _ := agent(t, "echo $$ >pid.new; mv pid.new pid; while [ ! -e stolen ]; do sleep 0.02; done; sleep 0.3")
+		if within {
+			a.Command.Args[2] = fmt.Sprintf("echo $$ >pid.new; mv pid.new pid; '%s' thief . & sleep 1.2", self)
+		}
+		var out bytes.Buffer
+		leftover := exec.Command(self, "thief", a.Command.Dir)
+		leftover.Stdout = &out
+		if !within {
+			if err := leftover.Start(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		end, err := s.Watch(t.Context(), a)
+		if err != nil || end.Booted != within {
+			t.Errorf("within %v: %+v %v", within, end, err)
+		}
+		if !within {
+			leftover.Wait() // the supervisor has ended it: nothing outlives a start
+		}
+		if _, err := os.Stat(filepath.Join(a.Command.Dir, "stolen")); err != nil {
+			t.Errorf("it could not try: %v %s", err, &out)
+		}
+	}
+}
+
+// thief answers in the place of the process whose id is in dir/pid.
+func thief(dir string) error {
+	var pid int
+	for range 500 {
+		if data, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil {
+			pid, _ = strconv.Atoi(strings.TrimSpace(string(data)))
+			break
+		}
+		time.Sleep(10 * time.Millisecond) // the one that is robbed tells nobody else
+	}
+	pidfd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return err
+	}
+	fd, err := unix.PidfdGetfd(pidfd, 3, 0)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, 100)
+	n, err := unix.Read(fd, buf)
+	if err != nil {
+		return err
+	}
+	if _, err := unix.Write(fd, []byte("SUCCESS main c "+string(buf[:n]))); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "stolen"), nil, 0o644); err != nil {
+		return err
+	}
+	time.Sleep(time.Second) // alive when it is looked at
+	return nil
+}
