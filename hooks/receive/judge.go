@@ -18,7 +18,7 @@ import (
 // nothing left to do then but to answer.
 func (s *session) judge(ctx context.Context, who pusher, options []string) (*checks.Result, error) {
 	deadline := s.settings.Limits.Deadline.Duration
-	ctx, cancel := context.WithDeadline(ctx, s.start.Add(deadline))
+	ctx, cancel := context.WithDeadline(ctx, s.start.Add(s.waited+deadline))
 	defer cancel()
 	done := make(chan judgement, 1)
 	go func() { done <- s.runChecks(ctx, who, options) }()

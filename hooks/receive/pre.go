@@ -46,7 +46,15 @@ func PreReceive(ctx context.Context, call Call) error {
 	}
 	result := s.tooMuch(tooMany)
 	if result == nil {
+		if result, err = s.enter(ctx); err != nil {
+			return s.trouble(ctx, p, err)
+		}
+	}
+	if result == nil {
 		if result, err = s.judge(ctx, who, options); err != nil {
+			return s.trouble(ctx, p, err)
+		}
+		if result, err = s.room(ctx, who, result); err != nil {
 			return s.trouble(ctx, p, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -70,6 +71,8 @@ type session struct {
 	omitted  *audit.Omitted // what was sent besides
 	start    time.Time      // UTC
 	stop     context.CancelFunc
+	gate     *os.File      // keeps maintenance out until pre-receive ends
+	waited   time.Duration // for it, which is nobody's fault
 	// stillJudging says that the checks have outlived their deadline, and the batch is
 	// theirs.
 	stillJudging bool
@@ -109,6 +112,7 @@ func (s *session) close() {
 	if !s.stillJudging {
 		s.batch.Close()
 	}
+	s.gate.Close() // nil is one that was never opened
 }
 
 // mention prints what went wrong beside the answer; nil is nothing.

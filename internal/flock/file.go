@@ -21,7 +21,32 @@ func File(ctx context.Context, path string, patience time.Duration) (*os.File, e
 	if err != nil {
 		return nil, err
 	}
-	return lock(ctx, f, patience)
+	return lock(ctx, f, unix.LOCK_EX, patience)
+}
+
+// Kind is who may have a lock at a time: one, or many that share it.
+type Kind int
+
+// The kinds of a lock.
+const (
+	Exclusive Kind = unix.LOCK_EX
+	Shared    Kind = unix.LOCK_SH
+)
+
+// Any is File for a lock of either kind, of a file that every user of its directory may
+// lock, whoever made it. Somebody else's lock is ErrHeld, without a file.
+func Any(ctx context.Context, path string, kind Kind, patience time.Duration) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	f.Chmod(0o644) // only its maker may, and need, whatever the umask is
+	held, err := lock(ctx, f, int(kind), patience)
+	if errors.Is(err, ErrHeld) {
+		held.Close()
+		return nil, ErrHeld
+	}
+	return held, err
 }
 
 // Within is File for what is there already, such as a directory.
@@ -30,13 +55,13 @@ func Within(ctx context.Context, path string, patience time.Duration) (*os.File,
 	if err != nil {
 		return nil, err
 	}
-	return lock(ctx, f, patience)
+	return lock(ctx, f, unix.LOCK_EX, patience)
 }
 
-func lock(ctx context.Context, f *os.File, patience time.Duration) (*os.File, error) {
+func lock(ctx context.Context, f *os.File, how int, patience time.Duration) (*os.File, error) {
 	end := time.Now().Add(patience)
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch held := errors.Is(err, unix.EWOULDBLOCK); {
 		case err == nil:
 			return f, nil

@@ -108,6 +108,16 @@ func (r *Repo) Stored(ctx context.Context, ids []string) (map[string]bool, error
 	return stored, nil
 }
 
+// QuarantineDir is where receive-pack has put the pushed objects, "" outside pre-receive
+// and of a push that only deletes.
+func (r *Repo) QuarantineDir() string {
+	dir := r.quarantineDir()
+	if _, err := os.Stat(dir); err != nil {
+		return ""
+	}
+	return dir
+}
+
 // quarantineDir is where receive-pack has put the pushed objects, "" outside
 // pre-receive.
 func (r *Repo) quarantineDir() string {

@@ -1,0 +1,73 @@
+package receive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"git-ward/hooks/checks"
+	"git-ward/hooks/push"
+	"git-ward/internal/git"
+	"git-ward/internal/growth"
+)
+
+// room adds what the agent's push takes of the host's disk to the ledger, before any ref
+// moves, and refuses a push for which there is no room (GATE-6). One that brings no
+// objects passes: deleting is how room is made. A PM's push meets git's own errors only.
+func (s *session) room(ctx context.Context, who pusher, result *checks.Result) (*checks.Result, error) {
+	dir := s.repo.QuarantineDir()
+	if who.principal != push.Agent || result.Refused() || dir == "" {
+		return result, nil
+	}
+	bytes, err := growth.Size(dir)
+	if err != nil || bytes == 0 {
+		return result, err
+	}
+	limits := s.settings.Limits
+	free, err := growth.Free(s.repo.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if free < limits.DiskFree {
+		return refusal("limit/disk-free", fmt.Sprintf("the host's disk has %d bytes left, less than %d", free, limits.DiskFree),
+			"delete branches that nobody needs, and push again when the host admin has made room ([limits] disk_free)"), nil
+	}
+	err = growth.Add(ctx, s.repo.Dir, bytes, limits.AgentObjects)
+	var full *growth.Full
+	if errors.As(err, &full) {
+		return refusal("limit/agent-objects", full.Error()+" ([limits] agent_objects)",
+			"delete branches that are done with: git push origin --delete agent/NAME; the host's maintenance (git ward maintain) frees them, and a PM drops records of old units: git ward uow cancel --expire"), nil
+	}
+	return result, err
+}
+
+// enter waits for maintenance that takes objects away, and keeps it out while the push is
+// judged. What git found before that, and is gone, makes the push one to send again.
+func (s *session) enter(ctx context.Context) (*checks.Result, error) {
+	before := time.Now()
+	gate, err := growth.Enter(ctx, s.repo.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s.gate, s.waited = gate, time.Since(before)
+	if !growth.Marked(s.repo.Dir) {
+		return nil, nil
+	}
+	var tips strings.Builder
+	for _, u := range s.updates {
+		if u.New != git.Zero {
+			tips.WriteString(u.New + "\n")
+		}
+	}
+	if tips.Len() == 0 {
+		return nil, nil
+	}
+	// As receive-pack's own look at it (connected.c), which came before.
+	_, err = s.repo.OutputFrom(ctx, []byte(tips.String()), "rev-list", "--objects", "--quiet", "--stdin", "--not", "--all")
+	if err != nil && ctx.Err() == nil {
+		return refusal("push/freed", "objects that the push counts on were freed by the host's maintenance while it came", "push again"), nil
+	}
+	return nil, err
+}

@@ -1,0 +1,99 @@
+package growth
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Size is what the files below a directory take of the disk, in bytes: whole blocks,
+// because a loose object of ten bytes takes one. What goes meanwhile takes nothing.
+func Size(dir string) (bytes int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			var info fs.FileInfo
+			if info, err = d.Info(); err == nil {
+				bytes += disk(info)
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return err
+	})
+	return bytes, err
+}
+
+// disk is what one file takes; some file systems count no blocks for small ones.
+func disk(info fs.FileInfo) int64 {
+	const block = 512 // stat(2)
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return max(info.Size(), st.Blocks*block)
+	}
+	return info.Size()
+}
+
+// Free is how many bytes of a path's file system an ordinary user may still use.
+func Free(path string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(path, &s); err != nil {
+		return 0, &fs.PathError{Op: "statfs", Path: path, Err: err}
+	}
+	return int64(s.Bavail) * s.Bsize, nil
+}
+
+// abandonedAfter is how long nothing may be written to a quarantine before it is nobody's:
+// longer than a push through the door lasts, and than a push of anybody's is silent.
+const abandonedAfter = 30 * time.Minute
+
+// Quarantines removes those that receive-packs left which were killed, and returns what
+// the others take, those of pushes under way included: no ledger has them yet.
+func Quarantines(bare string) (bytes int64, err error) {
+	objects := filepath.Join(bare, "objects")
+	entries, err := os.ReadDir(objects)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), "tmp_objdir-incoming-") { // git's name for them (tmp-objdir.c)
+			continue
+		}
+		dir := filepath.Join(objects, e.Name())
+		if quiet(dir) > abandonedAfter {
+			if err := os.RemoveAll(dir); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		n, err := Size(dir)
+		if err != nil {
+			return 0, err
+		}
+		bytes += n
+	}
+	return bytes, nil
+}
+
+// quiet is how long nothing below a directory was written to.
+func quiet(dir string) time.Duration {
+	newest := time.Time{}
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.ModTime().After(newest) {
+			newest = info.ModTime()
+		}
+		return nil
+	})
+	if newest.IsZero() { // it went by itself
+		return 0
+	}
+	return time.Since(newest)
+}

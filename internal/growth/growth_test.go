@@ -1,0 +1,174 @@
+package growth
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+func bare(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{"ward", "objects"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestLedger: pushes at the same time are each added, the last part of the limit is for
+// small ones, and a count keeps what came while it was made.
+func TestLedger(t *testing.T) {
+	dir := bare(t)
+	const limit = 16 << 20
+	var done sync.WaitGroup
+	for range 16 {
+		done.Go(func() {
+			if err := Add(t.Context(), dir, 100<<10, limit); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	done.Wait()
+	before, err := Read(dir)
+	if err != nil || before.Bytes != 1600<<10 || before.Brought != before.Bytes || !before.Counted.IsZero() {
+		t.Fatalf("%+v, %v", before, err)
+	}
+	var full *Full
+	if err := Add(t.Context(), dir, 14<<20, limit); !errors.As(err, &full) || full.Limit != 15<<20 {
+		t.Errorf("a large push took the last of it: %v", err)
+	}
+	if err := Add(t.Context(), dir, 5<<20, limit); err != nil {
+		t.Error(err)
+	}
+	after, err := Count(t.Context(), dir, before, 15<<20)
+	if err != nil || after.Bytes != 20<<20 || after.Counted.IsZero() {
+		t.Errorf("the push that came meanwhile is lost: %+v, %v", after, err)
+	}
+	if _, err := Count(t.Context(), dir, after, 15<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(t.Context(), dir, 1<<10, limit); err != nil {
+		t.Errorf("a report finds no room: %v", err)
+	}
+	if err := Add(t.Context(), dir, 65<<10, limit); !errors.As(err, &full) {
+		t.Errorf("beyond: %v", err)
+	}
+}
+
+// TestBrokenLedger: a ledger that cannot be read lets nothing in until it is counted.
+func TestBrokenLedger(t *testing.T) {
+	for _, text := range []string{"", "x", `{"bytes":-1}`, string(make([]byte, maxFile+1))} {
+		dir := bare(t)
+		if err := os.WriteFile(filepath.Join(dir, Path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := Add(t.Context(), dir, 1, 100); err == nil {
+			t.Errorf("%.10q let a push in", text)
+		}
+		if l, err := Count(t.Context(), dir, Ledger{}, 7); err != nil || l.Bytes != 7 {
+			t.Errorf("%.10q: %+v, %v", text, l, err)
+		}
+		if err := Add(t.Context(), dir, 1, 100); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestGate: pushes are in together, who is alone is alone, and waits in front of pushes
+// that come after him.
+func TestGate(t *testing.T) {
+	dir := bare(t)
+	one, err := Enter(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := Enter(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := make(chan string, 2)
+	go func() {
+		leave, err := Alone(t.Context(), dir)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		events <- "alone"
+		time.Sleep(50 * time.Millisecond) // a push that came in meanwhile would be first
+		leave()
+	}()
+	time.Sleep(100 * time.Millisecond) // until he waits
+	go func() {
+		if _, err := Enter(t.Context(), dir); err != nil {
+			t.Error(err)
+		}
+		events <- "push"
+	}()
+	select {
+	case e := <-events:
+		t.Fatalf("%s, while two pushes are in", e)
+	case <-time.After(100 * time.Millisecond): // nothing is to happen
+	}
+	one.Close()
+	two.Close()
+	if first, second := <-events, <-events; first != "alone" || second != "push" {
+		t.Error(first, second)
+	}
+}
+
+// TestMark: a push looks again after objects went, for as long as it may have lasted, and
+// after a clock was set back.
+func TestMark(t *testing.T) {
+	dir := bare(t)
+	if Marked(dir) {
+		t.Error("marked before anything")
+	}
+	if err := Mark(dir); err != nil || !Marked(dir) {
+		t.Error("not marked", err)
+	}
+	for age, want := range map[time.Duration]bool{markAge + time.Minute: false, -24 * time.Hour: true} {
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(filepath.Join(dir, markPath), at, at); err != nil {
+			t.Fatal(err)
+		}
+		if Marked(dir) != want {
+			t.Errorf("of %v ago: %v", age, !want)
+		}
+	}
+}
+
+// TestQuarantines: what a killed receive-pack left goes when it is old, and counts before.
+func TestQuarantines(t *testing.T) {
+	dir := bare(t)
+	for name, age := range map[string]time.Duration{"tmp_objdir-incoming-aaaaaa": abandonedAfter + time.Minute, "tmp_objdir-incoming-bbbbbb": time.Minute} {
+		path := filepath.Join(dir, "objects", name, "pack")
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(path, "tmp_pack_x"), make([]byte, 100<<10), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(-age)
+		for _, p := range []string{filepath.Join(path, "tmp_pack_x"), path, filepath.Dir(path)} {
+			if err := os.Chtimes(p, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	n, err := Quarantines(dir)
+	if err != nil || n != 100<<10 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, "objects/*"))
+	if len(left) != 1 || filepath.Base(left[0]) != "tmp_objdir-incoming-bbbbbb" {
+		t.Error(left)
+	}
+	if free, err := Free(dir); err != nil || free <= 0 {
+		t.Error(free, err)
+	}
+}

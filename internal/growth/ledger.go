@@ -1,0 +1,125 @@
+// Package growth bounds what the agent's pushes take of the host's disk: a ledger beside
+// the repository says how much they brought, whether anything leads to it or not. A push
+// is added before its refs move, and maintenance, which frees what the agent deleted,
+// counts anew (GATE-6).
+package growth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/diag"
+	"git-ward/internal/flock"
+)
+
+// Path is where the ledger of a bare repository is, below its directory.
+const Path = "ward/agent-objects.json"
+
+const (
+	lockPath = "ward/agent-objects.lock"
+	// patience is how long a push waits for the ledger, which others hold for the time of
+	// one small file.
+	patience = 5 * time.Second
+	maxFile  = 4 << 10
+)
+
+// Ledger is what the agent's pushes take.
+type Ledger struct {
+	Bytes   int64     `json:"bytes"`            // on the disk, since the last count and with it
+	Brought int64     `json:"brought"`          // by all pushes that ever were: what came while a count was made
+	Counted time.Time `json:"counted,omitzero"` // the last count
+}
+
+// Full is the error of a push that would take more than is left.
+type Full struct{ Bytes, Limit int64 }
+
+func (f *Full) Error() string {
+	const mib = 1 << 20
+	return fmt.Sprintf("what the agent has pushed would take %.1f MiB of the host's disk, more than %.1f", float64(f.Bytes)/mib, float64(f.Limit)/mib)
+}
+
+// Read is the ledger of a repository; one without a file is empty, and was never counted.
+func Read(bare string) (l Ledger, err error) {
+	path := filepath.Join(bare, Path)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return l, err
+	}
+	var data []byte
+	if info.Size() > maxFile {
+		err = errors.New("it is too large")
+	} else if data, err = os.ReadFile(path); err == nil {
+		err = json.Unmarshal(data, &l)
+	}
+	if err == nil && (l.Bytes < 0 || l.Brought < 0) {
+		err = errors.New("it has less than nothing")
+	}
+	if err != nil {
+		return Ledger{}, diag.Hint(fmt.Errorf("%s: %w", Path, err), "git ward maintain DIR counts anew")
+	}
+	return l, nil
+}
+
+// small is a push that may use the last part of the limit, a sixteenth: who deletes, or
+// reports that there is no room, needs some.
+const small = 64 << 10
+
+// Add adds a push's bytes, or refuses them with *Full where there is no room.
+func Add(ctx context.Context, bare string, bytes, limit int64) error {
+	return change(ctx, bare, func(l Ledger, err error) (Ledger, error) {
+		if err != nil {
+			return l, err
+		}
+		room := limit
+		if bytes > small {
+			room -= limit / 16
+		}
+		if l.Bytes+bytes > room {
+			return l, &Full{l.Bytes + bytes, room}
+		}
+		l.Bytes += bytes
+		l.Brought += bytes
+		return l, nil
+	})
+}
+
+// Count writes what a count came to that began when the ledger was before; what pushes
+// brought meanwhile is added, because it may have come too late to be counted. A ledger
+// that cannot be read is replaced.
+func Count(ctx context.Context, bare string, before Ledger, bytes int64) (after Ledger, err error) {
+	err = change(ctx, bare, func(l Ledger, _ error) (Ledger, error) {
+		l.Bytes = bytes + max(0, l.Brought-before.Brought)
+		l.Counted = time.Now().UTC().Truncate(time.Second)
+		after = l
+		return l, nil
+	})
+	return after, err
+}
+
+// change replaces the ledger under its lock.
+func change(ctx context.Context, bare string, by func(Ledger, error) (Ledger, error)) error {
+	lock, err := flock.Any(ctx, filepath.Join(bare, lockPath), flock.Exclusive, patience)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	l, err := by(Read(bare))
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(bare, Path), append(data, '\n'), 0o644)
+}
