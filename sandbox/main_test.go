@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) {
 		cli.Main("git-ward", command.Main)
 	case fence.AgentProgram:
 		os.Exit(agent(os.Args[1:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "call" {
+		cli.Main("call", func(_ context.Context, env *cli.Env) error { return lab.MakeCalls(env.Args[1:], cli.Raw(env.Stdout)) })
 	}
 	if len(os.Args) == 2 {
 		switch os.Args[1] {

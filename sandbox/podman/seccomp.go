@@ -13,11 +13,13 @@ import (
 // long as the kernel is, and that nobody in a fence needs. In a user namespace of
 // its own any program is root over mounts, interfaces and rules of packets, which
 // is where most of the kernel's holes of the last years were; keyrings are shared
-// with the host's users; and socketcall hides its arguments from a filter.
+// with the host's users; secret memory, segments of 16 bits and other processes' files
+// are more of the kernel for nobody's good; and socketcall hides its arguments from a filter.
 var shut = []string{
 	"clone3", "setns", "unshare",
 	"fsconfig", "fsmount", "fsopen", "fspick", "mount", "mount_setattr", "move_mount", "open_tree", "pivot_root", "umount", "umount2",
 	"add_key", "keyctl", "request_key",
+	"memfd_secret", "modify_ldt", "pidfd_getfd",
 	"socketcall",
 	"clone", "socket", // come back, with conditions
 }
@@ -25,7 +27,11 @@ var shut = []string{
 // families are those of sockets that the fence's rules see, and netlink's
 // part for looking at addresses. Others lead round them: vsock to the hypervisor,
 // packet and XDP sockets under the rules.
-var families = []uint64{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
+var families = []uint64{unix.AF_INET, unix.AF_INET6}
+
+// transports are the protocols of their sockets: 0 is the kind's own. The rules pass no
+// others, and a kernel that is not asked for UDP-Lite or SCTP loads no module for it.
+var transports = []uint64{0, unix.IPPROTO_ICMP, unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_ICMPV6, unix.IPPROTO_MPTCP}
 
 // namespaces are clone's flags for new ones (clone(2)).
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
@@ -44,8 +50,11 @@ func seccompProfile() ([]byte, error) {
 	equal := func(index uint, value uint64) *seccomp.Arg {
 		return &seccomp.Arg{Index: index, Value: value, Op: seccomp.OpEqualTo}
 	}
+	allow("socket", equal(0, unix.AF_UNIX))
 	for _, family := range families {
-		allow("socket", equal(0, family))
+		for _, transport := range transports {
+			allow("socket", equal(0, family), equal(2, transport))
+		}
 	}
 	allow("socket", equal(0, unix.AF_NETLINK), equal(2, unix.NETLINK_ROUTE))
 	flags := uint(0)
