@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ var rules = map[string]rule{
 	"hooks.max_udc_risk":       oneOf("LOW", "MEDIUM", "UNKNOWN", "HIGH"),
 	"egress.mode":              oneOf("public", "allowlist"),
 	"sandbox.runtime":          oneOf("runc", "crun", "runsc", "krun"),
+	"egress.refuse":            networks,
 	"loop.profile":             oneOf("strict", "fast", "benchmark_adapt"),
 	"verify.network":           oneOf("none", "public"),
 	"verify.cache":             someOf("go", "npm", "pip"),
@@ -76,6 +78,20 @@ func within(key string, v reflect.Value) error {
 		return rule(key, list)
 	}
 	return rule(key, []string{v.String()})
+}
+
+// networks are addresses and prefixes. One without a length would close everything, which
+// is what mode "allowlist" is for.
+func networks(key string, values []string) error {
+	for _, v := range values {
+		if _, err := netip.ParseAddr(v); err == nil && !strings.Contains(v, "%") {
+			continue
+		}
+		if p, err := netip.ParsePrefix(v); err != nil || p.Bits() == 0 {
+			return fmt.Errorf("%s has %q, which is neither an address nor a prefix such as 198.51.100.0/24", key, v)
+		}
+	}
+	return nil
 }
 
 func oneOf(words ...string) rule {

@@ -51,8 +51,11 @@ type Config struct {
 		Time      Duration `toml:"time"`
 	} `toml:"door"`
 	Egress struct {
-		Mode  string   `toml:"mode"`
-		Allow []string `toml:"allow"`
+		Mode        string   `toml:"mode"`
+		Allow       []string `toml:"allow"`
+		Refuse      []string `toml:"refuse"`
+		Connections int      `toml:"connections"`
+		Packets     int      `toml:"packets"`
 	} `toml:"egress"`
 	Sandbox struct {
 		Image     string   `toml:"image"`

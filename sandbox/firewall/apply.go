@@ -29,37 +29,55 @@ func Apply(ctx context.Context, p Policy, t Target) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	got, err := t.run(ctx, &p)
-	if err != nil {
-		return fmt.Errorf("firewall: %w", err)
+	ns, err := t.open()
+	if err == nil {
+		defer ns.Close()
+		err = t.put(ctx, ns, p, whole)
 	}
-	if err := Compare(p, got); err != nil {
+	if err != nil {
 		return fmt.Errorf("firewall: %w", err)
 	}
 	return nil
 }
 
-// run puts the policy in place if there is one, and reads back.
-func (t Target) run(ctx context.Context, p *Policy) (Ruleset, error) {
-	ns, err := t.open()
+// extent is how much of a policy goes in.
+type extent string
+
+const (
+	nothing extent = ""        // what is there is only read
+	whole   extent = "whole"   // everything, in place of all that was there
+	changed extent = "changed" // the sets that follow the host; all else must be there
+)
+
+// put puts a policy in place, reads back and compares.
+func (t Target) put(ctx context.Context, ns *os.File, p Policy, how extent) error {
+	got, err := t.run(ctx, ns, &p, how)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer ns.Close()
+	return Compare(p, got)
+}
+
+// run puts as much of the policy in place, and reads back.
+func (t Target) run(ctx context.Context, ns *os.File, p *Policy, how extent) (Ruleset, error) {
 	if os.Geteuid() != 0 {
-		return t.viaChild(ctx, ns, p)
+		return t.viaChild(ctx, ns, p, how)
 	}
-	return work(ctx, int(ns.Fd()), p)
+	return work(ctx, int(ns.Fd()), p, how)
 }
 
 // work is run where the caller has the rights: netns 0 is its own namespace.
-func work(ctx context.Context, netns int, p *Policy) (Ruleset, error) {
-	if p != nil {
+func work(ctx context.Context, netns int, p *Policy, how extent) (Ruleset, error) {
+	if how != nothing {
 		prog, err := compile(*p)
 		if err != nil {
 			return nil, err
 		}
-		if err := enforce(ctx, netns, prog); err != nil {
+		parts := queue
+		if how == changed {
+			parts = queueChanges
+		}
+		if err := enforce(ctx, netns, prog, parts); err != nil {
 			return nil, err
 		}
 	}

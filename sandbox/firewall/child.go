@@ -19,7 +19,8 @@ import (
 
 // request is what a child is told on its standard input.
 type request struct {
-	Policy *Policy `json:"policy,omitempty"` // none: only read
+	Policy *Policy `json:"policy,omitempty"`
+	Extent extent  `json:"extent,omitempty"`
 	// Outside is the caller's own network namespace. A child that is still there
 	// has not been taken into the container's, and must not touch it.
 	Outside string `json:"outside"`
@@ -52,7 +53,10 @@ func Child(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if req.Outside == "" || req.Outside == own {
 		return errors.New("the firewall's child is in the host's own network namespace: nothing was changed")
 	}
-	got, err := work(ctx, 0, req.Policy)
+	if (req.Policy == nil) != (req.Extent == nothing) {
+		return errors.New("the firewall's child is told a policy and how much of it, or neither: nothing was changed")
+	}
+	got, err := work(ctx, 0, req.Policy, req.Extent)
 	if err != nil {
 		return err
 	}
@@ -64,7 +68,7 @@ const nsGetOwner = 0xb701
 
 // viaChild runs Child in the target and in the user namespace that owns it: only
 // there has an ordinary user CAP_NET_ADMIN over it.
-func (t Target) viaChild(ctx context.Context, ns *os.File, p *Policy) (Ruleset, error) {
+func (t Target) viaChild(ctx context.Context, ns *os.File, p *Policy, how extent) (Ruleset, error) {
 	if len(t.Child) == 0 {
 		return nil, errors.New("an ordinary user needs a child to enter the container's namespaces, and none is set")
 	}
@@ -84,7 +88,7 @@ func (t Target) viaChild(ctx context.Context, ns *os.File, p *Policy) (Ruleset, 
 	if err != nil {
 		return nil, err
 	}
-	input, err := json.Marshal(request{p, own})
+	input, err := json.Marshal(request{p, how, own})
 	if err != nil {
 		return nil, err
 	}

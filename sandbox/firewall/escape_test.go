@@ -193,11 +193,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 		t.Skip("SKIPPED, OUT LOUD: half a minute of waiting for answers that do not come")
 	}
 	l := newWire(t)
-	f, err := target(l.inside).open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := opened(t, l.inside)
 	for _, name := range []string{"output", "input"} {
 		for i := 0; ; i++ {
 			p, err := compile(public())
@@ -213,7 +209,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 				break // without the last one packets are dropped just the same
 			}
 			p.chains[c].rules = slices.Delete(slices.Clone(p.chains[c].rules), i, i+1)
-			if err := enforce(t.Context(), int(f.Fd()), p); err != nil {
+			if err := enforce(t.Context(), int(f.Fd()), p, queue); err != nil {
 				t.Fatal(err)
 			}
 			if wrong := l.whatIsWrong(); wrong == "" {

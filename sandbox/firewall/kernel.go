@@ -36,8 +36,11 @@ func queue(c *nftables.Conn, p program) error {
 	c.DelTable(table)
 	c.AddTable(table)
 	for i, s := range p.sets {
-		// An id of our own: the library counts its ids without a lock.
-		k := &nftables.Set{Table: table, ID: uint32(i + 1), Name: s.name, KeyType: s.key, Interval: s.interval, Constant: true}
+		k := s.definition(table)
+		k.ID = uint32(i + 1) // of our own: the library counts its ids without a lock
+		if err := c.AddSet(k, nil); err != nil {
+			return fmt.Errorf("set %s: %w", s.name, err)
+		}
 		if err := s.queue(c, k); err != nil {
 			return fmt.Errorf("set %s: %w", s.name, err)
 		}
@@ -52,10 +55,29 @@ func queue(c *nftables.Conn, p program) error {
 	return nil
 }
 
-func (s set) queue(c *nftables.Conn, k *nftables.Set) error {
-	if err := c.AddSet(k, nil); err != nil {
-		return err
+// queueChanges puts into the batch what a program has in sets that follow the host, and
+// leaves all else as it is: what is counted stays counted.
+func queueChanges(c *nftables.Conn, p program) error {
+	table := &nftables.Table{Name: tableName, Family: nftables.TableFamilyINet}
+	for _, s := range p.sets {
+		if s.kind&constant != 0 {
+			continue
+		}
+		k := s.definition(table)
+		c.FlushSet(k)
+		if err := s.queue(c, k); err != nil {
+			return fmt.Errorf("set %s: %w", s.name, err)
+		}
 	}
+	return nil
+}
+
+func (s set) definition(table *nftables.Table) *nftables.Set {
+	return &nftables.Set{Table: table, Name: s.name, KeyType: s.key, Interval: s.kind&interval != 0, Constant: s.kind&constant != 0}
+}
+
+// queue puts a set's elements into the batch.
+func (s set) queue(c *nftables.Conn, k *nftables.Set) error {
 	for part := range slices.Chunk(s.kernel(), chunk) {
 		if err := c.SetAddElements(k, part); err != nil {
 			return err
@@ -71,7 +93,7 @@ func (s set) kernel() []nftables.SetElement {
 	var all []nftables.SetElement
 	for _, e := range s.elements {
 		all = append(all, nftables.SetElement{Key: e.first})
-		if !s.interval {
+		if s.kind&interval == 0 {
 			continue
 		}
 		if end, ok := netip.AddrFromSlice(e.last); ok && end.Next().IsValid() {
@@ -90,8 +112,9 @@ func (ch chain) kernel(table *nftables.Table) *nftables.Chain {
 	return k
 }
 
-// enforce puts a program in place: all of it, or nothing changes.
-func enforce(ctx context.Context, netns int, p program) error {
+// enforce puts a program in place by queue or by queueChanges: all of it, or nothing
+// changes.
+func enforce(ctx context.Context, netns int, p program, queue func(*nftables.Conn, program) error) error {
 	c, err := connect(ctx, netns)
 	if err != nil {
 		return err

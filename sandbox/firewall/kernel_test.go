@@ -35,9 +35,12 @@ func prefixes(list ...string) (all []netip.Prefix) {
 // doubles, neighbours and prefixes in prefixes.
 func public() Policy {
 	return Policy{
-		Mode:       Public,
-		Resolvers:  addrs("10.0.2.3", "fd00:53::3", "10.0.2.3"),
-		HostAddrs:  addrs("203.0.113.77", "::ffff:198.51.100.3", "127.0.0.1", "fe80::1%eth0", "2001:db8:77::1"),
+		Mode:        Public,
+		Resolvers:   addrs("10.0.2.3", "fd00:53::3", "10.0.2.3"),
+		HostAddrs:   addrs("203.0.113.77", "::ffff:198.51.100.3", "127.0.0.1", "fe80::1%eth0", "2001:db8:77::1"),
+		Refuse:      prefixes("203.0.113.66/32", "203.0.113.32/28", "2001:db8:66::/48", "10.3.0.0/16"),
+		Translators: prefixes("2001:db8:6464::/48", "2001:db8:96::/96", "64:ff9b::/96"),
+		Connections: 4096, Packets: 20_000,
 		HostRoutes: prefixes("198.51.100.0/24", "203.0.113.76/32", "10.88.0.0/16", "2001:db8:78::/48", "2001:db8:77::/48", "2001:db8:77:1::/64"),
 	}
 }
@@ -51,12 +54,32 @@ func apply(t *testing.T, p Policy, to *lab.Process) {
 
 func readBack(t *testing.T, p *lab.Process) Ruleset {
 	t.Helper()
-	r, err := target(p).run(t.Context(), nil)
+	r, err := look(t, p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
+
+// look reads a namespace's rules, which may be none that Ward knows.
+func look(t *testing.T, p *lab.Process) (Ruleset, error) {
+	t.Helper()
+	ns := opened(t, p)
+	return target(p).run(t.Context(), ns, nil, nothing)
+}
+
+func opened(t *testing.T, p *lab.Process) *os.File {
+	t.Helper()
+	ns, err := target(p).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ns.Close() })
+	return ns
+}
+
+// openPolicy is mode public without anything of a host's.
+func openPolicy() Policy { return Policy{Mode: Public, Connections: 4096, Packets: 20_000} }
 
 func TestApplyReplacesAsAWhole(t *testing.T) {
 	slow(t)
@@ -88,7 +111,7 @@ func TestApplyReplacesAsAWhole(t *testing.T) {
 // asks for, and lists word by word as what Apply has made.
 func TestTextIsThePolicy(t *testing.T) {
 	slow(t)
-	for _, p := range []Policy{public(), {Mode: Public}, {Mode: Allowlist}} {
+	for _, p := range []Policy{public(), openPolicy(), {Mode: Allowlist}} {
 		a, b := fresh(t), fresh(t)
 		apply(t, p, a)
 		text, err := Text(p)
@@ -134,7 +157,7 @@ func TestCompareSeesEveryChange(t *testing.T) {
 	for name, changed := range map[string]string{
 		"a rule less":          replace("\t\tip daddr @reserved4 goto refuse\n", ""),
 		"a rule more":          replace("\t\ttcp dport @dns", "\t\ttcp dport 53 accept\n\t\ttcp dport @dns"),
-		"another order":        replace("\t\tmeta l4proto @protocols accept\n\t\tgoto refuse\n", "\t\tgoto refuse\n\t\tmeta l4proto @protocols accept\n"),
+		"another order":        replace("\t\tmeta l4proto @protocols goto connections\n", "\t\tgoto refuse\n\t\tmeta l4proto @protocols goto connections\n"),
 		"another verdict":      replace("ip6 daddr @reserved6 goto refuse", "ip6 daddr @reserved6 accept"),
 		"a narrower rule":      replace("ip daddr @reserved4 goto", "ip daddr @reserved4 limit rate 5/second goto"),
 		"an unknown narrowing": replace("ip daddr @reserved4 goto", "ip daddr @reserved4 rt classid 7 goto"),
@@ -156,7 +179,7 @@ func TestCompareSeesEveryChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			load(t, changed)
-			r, err := target(ns).run(t.Context(), nil)
+			r, err := look(t, ns)
 			if err == nil {
 				err = Compare(public(), r)
 			}
@@ -175,12 +198,7 @@ func TestCompareSeesEveryChange(t *testing.T) {
 // A batch whose last rule the kernel refuses changes nothing.
 func TestErrorLeavesWhatWasThere(t *testing.T) {
 	ns := fresh(t)
-	target := target(ns)
-	f, err := target.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := opened(t, ns)
 	broken, err := compile(public())
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +206,7 @@ func TestErrorLeavesWhatWasThere(t *testing.T) {
 	broken.chains = append(broken.chains, chain{name: "broken", rules: []rule{
 		{"", []part{{"", []expr.Any{&expr.Lookup{SourceRegister: reg, SetName: "nowhere"}}}}},
 	}})
-	if err := enforce(t.Context(), int(f.Fd()), broken); err == nil {
+	if err := enforce(t.Context(), int(f.Fd()), broken, queue); err == nil {
 		t.Fatal("the broken program was accepted")
 	} else {
 		t.Log(err)
@@ -198,7 +216,7 @@ func TestErrorLeavesWhatWasThere(t *testing.T) {
 	}
 	closed := Policy{Mode: Allowlist}
 	apply(t, closed, ns)
-	if err := enforce(t.Context(), int(f.Fd()), broken); err == nil {
+	if err := enforce(t.Context(), int(f.Fd()), broken, queue); err == nil {
 		t.Fatal("the broken program was accepted")
 	}
 	if err := Compare(closed, readBack(t, ns)); err != nil {
@@ -208,7 +226,7 @@ func TestErrorLeavesWhatWasThere(t *testing.T) {
 
 func TestManyRoutes(t *testing.T) {
 	ns := fresh(t)
-	p := Policy{Mode: Public}
+	p := openPolicy()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range maxHost {
 		bits := 33 + random.IntN(90)

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		case "lying-child":
 			end(json.NewEncoder(os.Stdout).Encode(reply{Ruleset{"table 1 ward": {"flags 0"}}}))
 		case "closed-child": // it does something else than it was asked for
-			closed := strings.NewReader(`{"policy": {"mode": "allowlist"}, "outside": "1:1"}`)
+			closed := strings.NewReader(`{"policy": {"mode": "allowlist"}, "extent": "whole", "outside": "1:1"}`)
 			end(Child(context.Background(), closed, os.Stdout))
 		case "actor":
 			end(lab.Act(os.Stdin, os.Stdout))

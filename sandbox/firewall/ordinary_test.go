@@ -57,12 +57,24 @@ func ordinary(stdin io.Reader, stdout io.Writer) error {
 	}
 	if err != nil {
 		answer.Err = err.Error()
-	} else if r, err := target.run(ctx, nil); err != nil {
-		answer.Left = err.Error()
-	} else if err := Compare(w.Policy, r); err != nil {
+	} else if err := left(ctx, target, w.Policy); err != nil {
 		answer.Left = err.Error()
 	}
 	return json.NewEncoder(stdout).Encode(answer)
+}
+
+// left says how a target's rules differ from a policy.
+func left(ctx context.Context, target Target, p Policy) error {
+	ns, err := target.open()
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	r, err := target.run(ctx, ns, nil, nothing)
+	if err != nil {
+		return err
+	}
+	return Compare(p, r)
 }
 
 func asOrdinary(t *testing.T, w wish) (answer told) {
@@ -125,9 +137,9 @@ func TestChildStaysOffTheHost(t *testing.T) {
 	for _, in := range []string{
 		"", "{}", "nonsense", `{"outside": "` + own + `"}`,
 		`{"policy": {"mode": "public"}, "outside": "` + own + `"}`,
-		`{"policy": {"mode": "public"}}`,
+		`{"policy": {"mode": "public"}}`, `{"policy": {"mode": "allowlist"}, "outside": "1:1"}`, `{"extent": "whole", "outside": "1:1"}`,
 		`{"policy": {"mode": "public", "more": 1}, "outside": "1:1"}`,
-		`{"policy": {"mode": "open"}, "outside": "1:1"}`,
+		`{"policy": {"mode": "open"}, "extent": "whole", "outside": "1:1"}`,
 	} {
 		var out strings.Builder
 		if err := Child(t.Context(), strings.NewReader(in), &out); err == nil || out.Len() > 0 {

@@ -1,6 +1,9 @@
 package firewall
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/google/nftables"
 	"github.com/google/nftables/binaryutil"
 	"github.com/google/nftables/expr"
@@ -39,7 +42,8 @@ const loopbackIndex = 1
 // The verdicts. A drop without an answer is the policy of base chains only.
 var (
 	accept     = part{"accept", []expr.Any{&expr.Verdict{Kind: expr.VerdictAccept}}}
-	gotoRefuse = part{"goto refuse", []expr.Any{&expr.Verdict{Kind: expr.VerdictGoto, Chain: "refuse"}}}
+	drop       = part{"drop", []expr.Any{&expr.Verdict{Kind: expr.VerdictDrop}}}
+	gotoRefuse = goTo("refuse")
 
 	tcpReset        = part{"reject with tcp reset", []expr.Any{&expr.Reject{Type: unix.NFT_REJECT_TCP_RST}}}
 	adminProhibited = part{"reject with icmpx admin-prohibited", []expr.Any{
@@ -47,22 +51,59 @@ var (
 	}}
 )
 
+func goTo(chain string) part {
+	return part{"goto " + chain, []expr.Any{&expr.Verdict{Kind: expr.VerdictGoto, Chain: chain}}}
+}
+
 // Matches without a parameter.
 var (
 	oifLoopback = part{`oif "lo"`, metaIs(expr.MetaKeyOIF, binaryutil.NativeEndian.PutUint32(loopbackIndex))}
 	iifLoopback = part{`iif "lo"`, metaIs(expr.MetaKeyIIF, binaryutil.NativeEndian.PutUint32(loopbackIndex))}
 	hopLimit255 = part{"ip6 hoplimit 255", append(family("ip6"), load(expr.PayloadBaseNetworkHeader, 7, 1), is(255))}
-	ctAnswer    = part{"ct state established,related", []expr.Any{
-		&expr.Ct{Key: expr.CtKeySTATE, Register: reg},
-		&expr.Bitwise{
-			SourceRegister: reg, DestRegister: reg, Len: 4, Xor: make([]byte, 4),
-			Mask: binaryutil.NativeEndian.PutUint32(expr.CtStateBitESTABLISHED | expr.CtStateBitRELATED),
-		},
-		&expr.Cmp{Op: expr.CmpOpNeq, Register: reg, Data: make([]byte, 4)},
+	// 5 words are a header without options.
+	ipOptions = part{"ip hdrlength != 5", append(family("ip"), load(expr.PayloadBaseNetworkHeader, 0, 1), masked([]byte{0x0f}), isNot(5))}
+	// Byte 8 of the destination, see zeroOctet.
+	notZeroOctet = part{"@nh,256,8 != 0x0", []expr.Any{load(expr.PayloadBaseNetworkHeader, 24+zeroOctet, 1), isNot(0)}}
+	// The source is none of the addresses that the interface has, as they are now.
+	foreignSource = part{"fib saddr . oif type != local", []expr.Any{
+		&expr.Fib{Register: reg, ResultADDRTYPE: true, FlagSADDR: true, FlagOIF: true},
+		isNot(binaryutil.NativeEndian.PutUint32(unix.RTN_LOCAL)...),
 	}}
+	ping4 = part{"icmp type echo-request", slices.Concat(family("ip"), l4proto("icmp").exprs, []expr.Any{load(expr.PayloadBaseTransportHeader, 0, 1), is(8)})}
+	ping6 = part{"icmpv6 type echo-request", slices.Concat(family("ip6"), l4proto("ipv6-icmp").exprs, []expr.Any{load(expr.PayloadBaseTransportHeader, 0, 1), is(128)})}
 )
 
-// daddr matches a destination in a set. A family ("ip", "ip6") comes first: in
+// ctState matches what the kernel knows of a packet's connection.
+func ctState(name string) part {
+	bit := map[string]uint32{"established": expr.CtStateBitESTABLISHED, "related": expr.CtStateBitRELATED}[name]
+	return part{"ct state " + name, []expr.Any{
+		&expr.Ct{Key: expr.CtKeySTATE, Register: reg}, masked(binaryutil.NativeEndian.PutUint32(bit)), isNot(0, 0, 0, 0),
+	}}
+}
+
+// ctFirst matches the packet that makes an entry of the table of connections: one that is
+// sent again for want of an answer is still "new", and no new entry.
+var ctFirst = part{"ct status ! confirmed", []expr.Any{
+	&expr.Ct{Key: expr.CtKeySTATUS, Register: reg}, masked(binaryutil.NativeEndian.PutUint32(ctConfirmed)), is(0, 0, 0, 0),
+}}
+
+// ctConfirmed is the kernel's IPS_CONFIRMED, which x/sys does not have.
+const ctConfirmed = 1 << 3
+
+// openOver matches when more connections than so many have come here and are still open.
+func openOver(count int) part {
+	return part{fmt.Sprintf("ct count over %d", count), []expr.Any{&expr.Connlimit{Count: uint32(count), Flags: expr.NFT_CONNLIMIT_F_INV}}}
+}
+
+// moreThan matches what is beyond a rate and a burst.
+func moreThan(rate int, unit expr.LimitTime, burst int) part {
+	per := map[expr.LimitTime]string{expr.LimitTimeSecond: "second", expr.LimitTimeMinute: "minute"}[unit]
+	return part{fmt.Sprintf("limit rate over %d/%s burst %d packets", rate, per, burst), []expr.Any{
+		&expr.Limit{Type: expr.LimitTypePkts, Rate: uint64(rate), Unit: unit, Burst: uint32(burst), Over: true},
+	}}
+}
+
+// daddr and saddr match an address in a set. A family ("ip", "ip6") comes first: in
 // an inet table the same offset means another thing in the other family.
 func daddr(fam, set string) part {
 	offset, size := uint32(16), uint32(4)
@@ -70,6 +111,21 @@ func daddr(fam, set string) part {
 		offset, size = 24, 16
 	}
 	return part{fam + " daddr @" + set, append(family(fam), load(expr.PayloadBaseNetworkHeader, offset, size), in(set))}
+}
+
+func saddr(fam, set string) part {
+	offset, size := uint32(12), uint32(4)
+	if fam == "ip6" {
+		offset, size = 8, 16
+	}
+	return part{fam + " saddr @" + set, append(family(fam), load(expr.PayloadBaseNetworkHeader, offset, size), in(set))}
+}
+
+// nextHeaderNotIn matches IPv6 packets by what stands right behind their header, where
+// `meta l4proto` jumps over headers in between.
+func nextHeaderNotIn(set string) part {
+	return part{"ip6 nexthdr != @" + set, append(family("ip6"), load(expr.PayloadBaseNetworkHeader, 6, 1),
+		&expr.Lookup{SourceRegister: reg, SetName: set, Invert: true})}
 }
 
 // dport matches port 53 of a transport protocol, dportIn a set of ports.
@@ -85,19 +141,7 @@ func icmp6Type(set string) part {
 	return part{"icmpv6 type @" + set, append(l4proto("ipv6-icmp").exprs, load(expr.PayloadBaseTransportHeader, 0, 1), in(set))}
 }
 
-// optionNumbers are the numbers of IPv4 options (RFC 791).
-var optionNumbers = map[string]uint8{"lsrr": 131, "ssrr": 137}
-
-// extHdrIPv4 is the kernel's NFT_EXTHDR_OP_IPV4, which x/sys does not have.
-const extHdrIPv4 expr.ExthdrOp = 2
-
-// ipOption matches a packet that has an option.
-func ipOption(name string) part {
-	return part{"ip option " + name + " exists", append(family("ip"),
-		&expr.Exthdr{DestRegister: reg, Type: optionNumbers[name], Len: 1, Flags: unix.NFT_EXTHDR_F_PRESENT, Op: extHdrIPv4}, is(1))}
-}
-
-var protocolNumbers = map[string]byte{"tcp": unix.IPPROTO_TCP, "udp": unix.IPPROTO_UDP, "ipv6-icmp": unix.IPPROTO_ICMPV6}
+var protocolNumbers = map[string]byte{"tcp": unix.IPPROTO_TCP, "udp": unix.IPPROTO_UDP, "icmp": unix.IPPROTO_ICMP, "ipv6-icmp": unix.IPPROTO_ICMPV6}
 
 func l4proto(name string) part {
 	return part{"meta l4proto " + name, metaIs(expr.MetaKeyL4PROTO, []byte{protocolNumbers[name]})}
@@ -125,6 +169,15 @@ func load(base expr.PayloadBase, offset, size uint32) expr.Any {
 
 func is(data ...byte) expr.Any {
 	return &expr.Cmp{Op: expr.CmpOpEq, Register: reg, Data: data}
+}
+
+func isNot(data ...byte) expr.Any {
+	return &expr.Cmp{Op: expr.CmpOpNeq, Register: reg, Data: data}
+}
+
+// masked keeps some bits of what is loaded.
+func masked(mask []byte) expr.Any {
+	return &expr.Bitwise{SourceRegister: reg, DestRegister: reg, Len: uint32(len(mask)), Mask: mask, Xor: make([]byte, len(mask))}
 }
 
 // in looks up in a set by its name: the kernel finds it in the same batch.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 )
 
 // Mode says what a container may reach beyond its own loopback.
@@ -35,7 +36,23 @@ type Policy struct {
 	// HostAddrs and HostRoutes are the host's, see HostFacts.
 	HostAddrs  []netip.Addr   `json:"host_addrs,omitempty"`
 	HostRoutes []netip.Prefix `json:"host_routes,omitempty"`
+	// Refuse is what the admin refuses besides ([egress] refuse): an address that leads
+	// back to the host by a router's translation is none of the host's own.
+	Refuse []netip.Prefix `json:"refuse,omitempty"`
+	// Translators are the NAT64 prefixes of the host's network, see Translators: what is
+	// refused as an IPv4 address is refused behind them.
+	Translators []netip.Prefix `json:"translators,omitempty"`
+	// Connections is how many may be open at a time, and how many new ones there may be
+	// a minute; Packets is how many may leave a second. Mode public needs both.
+	Connections int `json:"connections,omitempty"`
+	Packets     int `json:"packets,omitempty"`
 }
+
+// The bounds of Policy.Connections and Policy.Packets: beyond these they bound nothing.
+const (
+	maxConnections = 1_000_000
+	maxPackets     = 10_000_000
+)
 
 // maxHost bounds the prefixes of the host that are left after merging: a batch
 // is one message, and the kernel refuses it beyond the socket's send buffer.
@@ -62,22 +79,49 @@ func (p Policy) Validate() error {
 			return fmt.Errorf("%v is not a non-default route of the host", r)
 		}
 	}
+	if err := p.validateEgress(); err != nil {
+		return err
+	}
 	if four, six := p.host(); len(four)+len(six) > maxHost {
 		return fmt.Errorf("the host has %d separate routes and addresses; the firewall takes %d", len(four)+len(six), maxHost)
 	}
 	return nil
 }
 
-// host gives what of the host's addresses and routes the fixed table does not
-// refuse already, disjoint, in order.
+// validateEgress is Validate for the settings of [egress] and what they lead to.
+func (p Policy) validateEgress() error {
+	for _, r := range p.Refuse {
+		if !r.IsValid() || unmapPrefix(r).Bits() == 0 {
+			return fmt.Errorf("[egress] refuse: %v is not a network", r)
+		}
+	}
+	for _, t := range p.Translators {
+		if !isTranslator(t) {
+			return fmt.Errorf("%v is not the prefix of a NAT64", t)
+		}
+	}
+	if p.Mode == Allowlist { // nothing leaves that could be counted
+		return nil
+	}
+	if p.Connections < 1 || p.Connections > maxConnections {
+		return fmt.Errorf("[egress] connections is %d: it is 1 to %d", p.Connections, maxConnections)
+	}
+	if p.Packets < 1 || p.Packets > maxPackets {
+		return fmt.Errorf("[egress] packets is %d: it is 1 to %d", p.Packets, maxPackets)
+	}
+	return nil
+}
+
+// host gives what of the host's addresses and routes, and of what the admin refuses, the
+// fixed table does not refuse already, behind translators too, disjoint, in order.
 func (p Policy) host() (four, six []netip.Prefix) {
-	all := make([]netip.Prefix, 0, len(p.HostAddrs)+len(p.HostRoutes))
+	all := make([]netip.Prefix, 0, len(p.HostAddrs)+len(p.HostRoutes)+len(p.Refuse))
 	for _, a := range p.HostAddrs {
 		a = plain(a)
 		all = append(all, netip.PrefixFrom(a, a.BitLen()))
 	}
-	all = append(all, p.HostRoutes...)
-	for _, prefix := range merge(all) {
+	all = merge(slices.Concat(all, p.HostRoutes, p.Refuse))
+	for _, prefix := range merge(append(all, p.translated(all)...)) {
 		switch {
 		case isReserved(prefix):
 		case prefix.Addr().Is4():

@@ -45,17 +45,28 @@ func TestMerge(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
+	with := func(change func(*Policy)) Policy {
+		p := openPolicy()
+		change(&p)
+		return p
+	}
 	for why, p := range map[string]Policy{
 		"no mode":         {},
 		"unknown mode":    {Mode: "open"},
-		"empty resolver":  {Mode: Public, Resolvers: []netip.Addr{{}}},
-		"no resolver":     {Mode: Public, Resolvers: addrs("0.0.0.0")},
-		"many resolvers":  {Mode: Public, Resolvers: addrs("ff02::fb")},
-		"empty address":   {Mode: Public, HostAddrs: []netip.Addr{{}}},
-		"empty route":     {Mode: Public, HostRoutes: []netip.Prefix{{}}},
-		"default route":   {Mode: Public, HostRoutes: prefixes("0.0.0.0/0")},
-		"default route 6": {Mode: Public, HostRoutes: prefixes("::/0")},
-		"mapped default":  {Mode: Public, HostRoutes: prefixes("::ffff:0.0.0.0/96")},
+		"empty resolver":  with(func(p *Policy) { p.Resolvers = []netip.Addr{{}} }),
+		"no resolver":     with(func(p *Policy) { p.Resolvers = addrs("0.0.0.0") }),
+		"many resolvers":  with(func(p *Policy) { p.Resolvers = addrs("ff02::fb") }),
+		"empty address":   with(func(p *Policy) { p.HostAddrs = []netip.Addr{{}} }),
+		"empty route":     with(func(p *Policy) { p.HostRoutes = []netip.Prefix{{}} }),
+		"default route":   with(func(p *Policy) { p.HostRoutes = prefixes("0.0.0.0/0") }),
+		"default route 6": with(func(p *Policy) { p.HostRoutes = prefixes("::/0") }),
+		"mapped default":  with(func(p *Policy) { p.HostRoutes = prefixes("::ffff:0.0.0.0/96") }),
+		"refuse all":      with(func(p *Policy) { p.Refuse = prefixes("::/0") }),
+		"no translator":   with(func(p *Policy) { p.Translators = prefixes("2001:db8::/49") }),
+		"old translator":  with(func(p *Policy) { p.Translators = prefixes("10.0.0.0/32") }),
+		"no connections":  with(func(p *Policy) { p.Connections = 0 }),
+		"no packets":      with(func(p *Policy) { p.Packets = 0 }),
+		"many packets":    with(func(p *Policy) { p.Packets = maxPackets + 1 }),
 	} {
 		if err := p.Validate(); err == nil {
 			t.Errorf("%s is accepted", why)
@@ -75,6 +86,8 @@ func TestTextIsDeterministic(t *testing.T) {
 	slices.Reverse(p.Resolvers)
 	slices.Reverse(p.HostAddrs)
 	slices.Reverse(p.HostRoutes)
+	slices.Reverse(p.Refuse)
+	slices.Reverse(p.Translators)
 	second, err := Text(p)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +153,7 @@ func TestHostFacts(t *testing.T) {
 			t.Errorf("the default route %v is there", p)
 		}
 	}
-	got.Mode = Public
+	got.Mode, got.Connections, got.Packets = Public, 4096, 20_000
 	if err := got.Validate(); err != nil {
 		t.Error(err)
 	}

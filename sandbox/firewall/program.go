@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
 )
 
 // A program is a policy as sets, chains and rules. The kernel's messages, the
@@ -14,14 +15,22 @@ type program struct {
 	chains []chain
 }
 
-// set is a named set. Constant: nothing may add to it while rules use it.
+// set is a named set.
 type set struct {
 	name     string
 	why      string
 	key      nftables.SetDatatype
-	interval bool // elements are prefixes; if not, single values
+	kind     kind
 	elements []element
 }
+
+// kind is what a set's flags say.
+type kind int
+
+const (
+	constant kind = 1 << iota // nothing changes it while rules use it; the others follow the host
+	interval                  // elements are prefixes; if not, single values
+)
 
 // element is a value or a range of a set: text for people, keys for the kernel.
 type element struct {
@@ -51,7 +60,7 @@ func compile(p Policy) (program, error) {
 	if p.Mode == Allowlist {
 		return program{p.Mode, nil, []chain{refuse, closedOutput, closedInput, forward}}, nil
 	}
-	return program{p.Mode, publicSets(p), []chain{refuse, publicOutput, publicInput, forward}}, nil
+	return program{p.Mode, publicSets(p), []chain{refuse, publicConnections(p), publicNames, publicOutput(p), publicInput, forward}}, nil
 }
 
 var (
@@ -66,29 +75,67 @@ var (
 
 // publicOutput is in this order because the first match decides: the resolver
 // may stand in a refused range, and refusals go to the sender over lo.
-var publicOutput = chain{name: "output", why: "What leaves.", hook: nftables.ChainHookOutput, rules: []rule{
-	{"Loopback is the container's own; refusals come back on it.", []part{oifLoopback, accept}},
-	{"Without neighbour discovery IPv6 finds no router. A router would have lowered 255.", []part{hopLimit255, icmp6Type("discovery_out"), accept}},
-	{"A source route hides the last destination in an option; any program can set one.", []part{ipOption("lsrr"), gotoRefuse}},
-	{"", []part{ipOption("ssrr"), gotoRefuse}},
-	{"Names: the configured resolvers' port 53.", []part{daddr("ip", "resolver4"), dport("udp"), accept}},
-	{"", []part{daddr("ip", "resolver4"), dport("tcp"), accept}},
-	{"", []part{daddr("ip6", "resolver6"), dport("udp"), accept}},
-	{"", []part{daddr("ip6", "resolver6"), dport("tcp"), accept}},
-	{"Never reached.", []part{daddr("ip", "reserved4"), gotoRefuse}},
-	{"", []part{daddr("ip6", "reserved6"), gotoRefuse}},
-	{"The host and the networks that it knows.", []part{daddr("ip", "host4"), gotoRefuse}},
-	{"", []part{daddr("ip6", "host6"), gotoRefuse}},
-	{"No other server is asked for names, by TLS or QUIC neither.", []part{dportIn("udp", "dns"), gotoRefuse}},
-	{"", []part{dportIn("tcp", "dns"), gotoRefuse}},
-	{"The public Internet; no tunnels, whose inner destination nobody sees.", []part{l4protoIn("protocols"), accept}},
-	{"", []part{gotoRefuse}},
+func publicOutput(p Policy) chain {
+	return chain{name: "output", why: "What leaves. No packet leaves because its connection is an old one.", hook: nftables.ChainHookOutput, rules: []rule{
+		{"Loopback is the container's own; refusals come back on it.", []part{oifLoopback, accept}},
+		{"Without neighbour discovery IPv6 finds no router. A router would have lowered 255.", []part{hopLimit255, icmp6Type("discovery_out"), accept}},
+		{"A flood is the host's work, too.", []part{moreThan(p.Packets, expr.LimitTimeSecond, p.Packets), drop}},
+		{"Any program can take another's address (IP_FREEBIND); an answer to it would be the other's.", []part{foreignSource, drop}},
+		{"Options and headers in between hide the last destination (source routes, segment", []part{ipOptions, gotoRefuse}},
+		{"routing) or what is sent; any program can set some.", []part{nextHeaderNotIn("headers"), gotoRefuse}},
+		{"Names: the configured resolvers' port 53.", []part{daddr("ip", "resolver4"), dport("udp"), goTo("names")}},
+		{"", []part{daddr("ip", "resolver4"), dport("tcp"), goTo("names")}},
+		{"", []part{daddr("ip6", "resolver6"), dport("udp"), goTo("names")}},
+		{"", []part{daddr("ip6", "resolver6"), dport("tcp"), goTo("names")}},
+		{"Never reached.", []part{daddr("ip", "reserved4"), gotoRefuse}},
+		{"", []part{daddr("ip6", "reserved6"), gotoRefuse}},
+		{"The host and the networks that it knows, and what its admin refuses.", []part{daddr("ip", "host4"), gotoRefuse}},
+		{"", []part{daddr("ip6", "host6"), gotoRefuse}},
+		{"Behind a translator, a spelling of an IPv4 address that is none.", []part{daddr("ip6", "translators"), notZeroOctet, gotoRefuse}},
+		{"No other server is asked for names, by TLS or QUIC neither.", []part{dportIn("udp", "dns"), gotoRefuse}},
+		{"", []part{dportIn("tcp", "dns"), gotoRefuse}},
+		{"The public Internet; no tunnels, whose inner destination nobody sees.", []part{l4protoIn("protocols"), goTo("connections")}},
+		{"", []part{ping4, goTo("connections")}},
+		{"", []part{ping6, goTo("connections")}},
+		{"", []part{gotoRefuse}},
+	}}
+}
+
+// A fence may ask for nameRate names a second, and for nameBurst at once: a resolver is
+// somebody else's, and names carry data out.
+const (
+	nameRate  = 200
+	nameBurst = 1000
+)
+
+var publicNames = chain{name: "names", why: "Questions for names, each a packet or a few.", rules: []rule{
+	{"", []part{moreThan(nameRate, expr.LimitTimeSecond, nameBurst), gotoRefuse}},
+	{"", []part{goTo("connections")}},
 }}
 
+// publicConnections bounds what a fence takes of the host's table of connections. What
+// is closed stays there for up to two minutes and does not count as open, hence the rate.
+func publicConnections(p Policy) chain {
+	return chain{name: "connections", why: "Each connection is an entry in the host's table, and stays there for a while when it is closed.", rules: []rule{
+		{"", []part{ctFirst, moreThan(p.Connections, expr.LimitTimeMinute, p.Connections), gotoRefuse}},
+		{"", []part{ctFirst, openOver(p.Connections), gotoRefuse}},
+		{"", []part{accept}},
+	}}
+}
+
+// publicInput lets no answer in from where nothing may go: a connection may be older than
+// the refusal of its other end.
 var publicInput = chain{name: "input", why: "What comes in: answers. New connections are dropped, and learn nothing.", hook: nftables.ChainHookInput, rules: []rule{
 	{"", []part{iifLoopback, accept}},
 	{"", []part{hopLimit255, icmp6Type("discovery_in"), accept}},
-	{"", []part{ctAnswer, accept}},
+	{"Errors on the way; routers may have private addresses.", []part{l4protoIn("errors"), ctState("related"), accept}},
+	{"", []part{saddr("ip", "resolver4"), ctState("established"), accept}},
+	{"", []part{saddr("ip6", "resolver6"), ctState("established"), accept}},
+	{"Nothing from where nothing may go, however old the connection is.", []part{saddr("ip", "reserved4"), drop}},
+	{"", []part{saddr("ip6", "reserved6"), drop}},
+	{"", []part{saddr("ip", "host4"), drop}},
+	{"", []part{saddr("ip6", "host6"), drop}},
+	{"", []part{ctState("established"), accept}},
 }}
 
 func publicSets(p Policy) []set {
@@ -104,22 +151,29 @@ func publicSets(p Policy) []set {
 	}
 	ip4, ip6 := nftables.TypeIPAddr, nftables.TypeIP6Addr
 	return []set{
-		{"resolver4", "The configured resolvers.", ip4, false, prefixElements(resolver4)},
-		{"resolver6", "", ip6, false, prefixElements(resolver6)},
-		{"reserved4", "What is not the public Internet, or leads round it.", ip4, true, reserved4},
-		{"reserved6", "", ip6, true, reserved6},
-		{"host4", "The host's own addresses and routes, as far as they are not above.", ip4, true, prefixElements(host4)},
-		{"host6", "", ip6, true, prefixElements(host6)},
-		{"dns", "Ports that answer for names.", nftables.TypeInetService, false, []element{
+		{"resolver4", "The configured resolvers.", ip4, constant, prefixElements(resolver4)},
+		{"resolver6", "", ip6, constant, prefixElements(resolver6)},
+		{"reserved4", "What is not the public Internet, or leads round it.", ip4, constant | interval, reserved4},
+		{"reserved6", "", ip6, constant | interval, reserved6},
+		{"host4", "The host's own addresses and routes, as they are now, and [egress] refuse, as far", ip4, interval, prefixElements(host4)},
+		{"host6", "as they are not above; by IPv6 behind translators, too.", ip6, interval, prefixElements(host6)},
+		{"translators", "NAT64 prefixes with a byte that must be 0.", ip6, interval, prefixElements(p.short())},
+		{"dns", "Ports that answer for names.", nftables.TypeInetService, constant, []element{
 			{"53", "DNS", []byte{0, 53}, nil}, {"853", "DNS over TLS, over QUIC", []byte{3, 85}, nil},
 		}},
-		{"protocols", "What programs without privileges speak.", nftables.TypeInetProto, false, []element{
-			byteElement("icmp", 1), byteElement("tcp", 6), byteElement("udp", 17), byteElement("ipv6-icmp", 58),
+		{"protocols", "What programs without privileges speak, besides echo requests.", nftables.TypeInetProto, constant, []element{
+			byteElement("tcp", 6), byteElement("udp", 17),
 		}},
-		{"discovery_out", "Neighbour discovery, as a host sends it and as a host takes it.", nftables.TypeICMP6Type, false, []element{
+		{"headers", "What may stand right behind an IPv6 header.", nftables.TypeInetProto, constant, []element{
+			byteElement("tcp", 6), byteElement("udp", 17), byteElement("ipv6-icmp", 58),
+		}},
+		{"errors", "", nftables.TypeInetProto, constant, []element{
+			byteElement("icmp", 1), byteElement("ipv6-icmp", 58),
+		}},
+		{"discovery_out", "Neighbour discovery, as a host sends it and as a host takes it.", nftables.TypeICMP6Type, constant, []element{
 			byteElement("nd-router-solicit", 133), byteElement("nd-neighbor-solicit", 135), byteElement("nd-neighbor-advert", 136),
 		}},
-		{"discovery_in", "", nftables.TypeICMP6Type, false, []element{
+		{"discovery_in", "", nftables.TypeICMP6Type, constant, []element{
 			byteElement("nd-router-advert", 134), byteElement("nd-neighbor-solicit", 135), byteElement("nd-neighbor-advert", 136),
 		}},
 	}

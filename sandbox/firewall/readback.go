@@ -143,12 +143,16 @@ func expression(name string) expr.Any {
 		return &expr.Bitwise{}
 	case "cmp":
 		return &expr.Cmp{}
+	case "connlimit":
+		return &expr.Connlimit{}
 	case "ct":
 		return &expr.Ct{}
-	case "exthdr":
-		return &expr.Exthdr{}
+	case "fib":
+		return &expr.Fib{}
 	case "immediate": // the policies' rules load verdicts only
 		return &expr.Verdict{}
+	case "limit":
+		return &expr.Limit{}
 	case "lookup":
 		return &expr.Lookup{}
 	case "meta":

@@ -54,6 +54,12 @@ func Compare(p Policy, got Ruleset) error {
 	return errors.New("the kernel's rules are not what was asked for: " + strings.Join(differences, "; "))
 }
 
+// sameRules says whether two policies ask for the same.
+func sameRules(a, b Policy) bool {
+	prog, err := compile(a)
+	return err == nil && Compare(b, prog.ruleset()) == nil
+}
+
 // difference tells the first one.
 func difference(want, got []string) string {
 	for i := range max(len(want), len(got)) {
@@ -75,7 +81,7 @@ func (p program) ruleset() Ruleset {
 	r := Ruleset{}
 	r.table(table)
 	for _, s := range p.sets {
-		r.set(&nftables.Set{Name: s.name, KeyType: s.key, Interval: s.interval, Constant: true}, s.kernel())
+		r.set(s.definition(table), s.kernel())
 	}
 	for _, c := range p.chains {
 		r.chain(c.kernel(table))

@@ -28,10 +28,7 @@ func Text(p Policy) (string, error) {
 
 func (s set) text(b *strings.Builder) {
 	comment(b, "\t", s.why)
-	flags := "constant"
-	if s.interval {
-		flags = "constant, interval"
-	}
+	flags := map[kind]string{constant: "constant", interval: "interval", constant | interval: "constant, interval"}[s.kind]
 	fmt.Fprintf(b, "\tset %s {\n\t\ttype %s\n\t\tflags %s\n", s.name, s.key.Name, flags)
 	if len(s.elements) > 0 {
 		b.WriteString("\t\telements = {\n")

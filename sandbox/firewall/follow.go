@@ -1,0 +1,156 @@
+package firewall
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"git-ward/internal/diag"
+)
+
+const (
+	// settle is how long a change may draw others after it before they are looked at
+	// together, and pause how long a look waits for the next: a flood of changes costs a
+	// few looks a second.
+	settle = 10 * time.Millisecond
+	pause  = 50 * time.Millisecond
+	// tries is how often a look may fail one after the other: a dump of routes that change
+	// all the while is no answer, and not yet a reason to end a container.
+	tries = 5
+	// renewAfter is how often the policy is asked for when nothing seems to have changed: what
+	// it is made of besides the host's own facts tells nobody.
+	renewAfter = 10 * time.Minute
+)
+
+// A Follower keeps the rules of a target as the host is now. The nil Follower keeps none.
+type Follower struct {
+	broken chan error
+	stop   context.CancelFunc
+	done   chan struct{}
+}
+
+// Broken gives one error when the rules could not be kept: the container must end at
+// once, for it may reach what the host has become.
+func (f *Follower) Broken() <-chan error {
+	if f == nil {
+		return nil
+	}
+	return f.broken
+}
+
+// Close ends the work, after the container's end. A second call does nothing.
+func (f *Follower) Close() {
+	if f == nil {
+		return
+	}
+	f.stop()
+	<-f.done
+}
+
+// Follow makes the policy of this moment the rules of a target, as Apply does, and keeps
+// them to what the policy becomes until Close: whenever the addresses or the routes of
+// the caller's network namespace change, current is asked again, and what differs goes in
+// in one batch and is read back. ctx bounds the beginning only.
+//
+// A policy that no longer changes with the host, mode allowlist, is put in place once.
+func Follow(ctx context.Context, t Target, current func(context.Context) (Policy, error)) (*Follower, error) {
+	// Before the first look: what changes after it is told.
+	changes, err := watchHost()
+	if err != nil {
+		return nil, fmt.Errorf("firewall: the host's network cannot be watched: %w", err)
+	}
+	ns, p, err := t.begin(ctx, current)
+	if err != nil || p.Mode == Allowlist {
+		changes.Close()
+		if ns != nil {
+			ns.Close()
+		}
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	f := &Follower{broken: make(chan error, 1), stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(f.done)
+		defer ns.Close()
+		defer changes.Close()
+		if err := t.follow(ctx, ns, p, changes, current); err != nil && ctx.Err() == nil {
+			f.broken <- diag.Hint(fmt.Errorf("firewall: the rules cannot follow the host's network: %w", err), "launch again; the container has ended")
+		}
+	}()
+	return f, nil
+}
+
+// begin opens the target and puts the policy of this moment in place.
+func (t Target) begin(ctx context.Context, current func(context.Context) (Policy, error)) (*os.File, Policy, error) {
+	p, err := current(ctx)
+	if err != nil {
+		return nil, p, err
+	}
+	if err := p.Validate(); err != nil {
+		return nil, p, err
+	}
+	ns, err := t.open()
+	if err != nil {
+		return nil, p, fmt.Errorf("firewall: %w", err)
+	}
+	if err := t.put(ctx, ns, p, whole); err != nil {
+		ns.Close()
+		return nil, p, fmt.Errorf("firewall: %w", err)
+	}
+	return ns, p, nil
+}
+
+// follow looks at what changed until ctx ends.
+func (t Target) follow(ctx context.Context, ns *os.File, p Policy, changes *hostChanges, current func(context.Context) (Policy, error)) error {
+	again := time.NewTicker(renewAfter)
+	defer again.Stop()
+	for failures := 0; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again.C:
+		case <-changes.seen:
+		}
+		if !sleep(ctx, settle) {
+			return nil
+		}
+		changes.forget()
+		next, err := t.renew(ctx, ns, p, current)
+		if err == nil {
+			p, failures = next, 0
+		} else if failures++; failures >= tries {
+			return err
+		} else {
+			changes.tell() // to look again
+		}
+		if err := changes.err(); err != nil {
+			return err
+		}
+		if !sleep(ctx, pause) {
+			return nil
+		}
+	}
+}
+
+// renew puts in place what the policy has become since p, and gives it.
+func (t Target) renew(ctx context.Context, ns *os.File, p Policy, current func(context.Context) (Policy, error)) (Policy, error) {
+	next, err := current(ctx)
+	if err != nil {
+		return p, err
+	}
+	if err := next.Validate(); err != nil || sameRules(p, next) {
+		return p, err
+	}
+	return next, t.put(ctx, ns, next, changed)
+}
+
+// sleep says whether ctx has not ended meanwhile.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
