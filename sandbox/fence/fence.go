@@ -77,15 +77,17 @@ func (l *launch) runFenced(ctx context.Context) (err error) {
 // run takes a created container to its end.
 func (f *fence) run(ctx context.Context, c *podman.Container, streams podman.Streams) (err error) {
 	defer func() { err = errors.Join(err, c.Remove(context.WithoutCancel(ctx))) }()
-	output, err := f.start(ctx, c, streams)
+	output, rules, err := f.start(ctx, c, streams)
 	if err != nil {
 		return err
 	}
+	defer rules.Close()
 	ended := make(chan struct{})
-	defer close(ended)
-	go f.stopWith(ctx, c, ended)
+	broken := make(chan error, 1)
+	go func() { broken <- f.stopWith(ctx, c, rules, ended) }()
 	code, err := c.Wait(context.WithoutCancel(ctx))
-	if err != nil {
+	close(ended)
+	if err := errors.Join(<-broken, err); err != nil {
 		return err
 	}
 	podman.Drain(output)
@@ -100,62 +102,68 @@ func (f *fence) run(ctx context.Context, c *podman.Container, streams podman.Str
 }
 
 // start initializes a container, gives its network namespace the rules, and only
-// then starts it. What it returns is for podman.Drain.
-func (f *fence) start(ctx context.Context, c *podman.Container, streams podman.Streams) (output func() error, err error) {
+// then starts it. The output is for podman.Drain; the rules are kept until they are closed.
+func (f *fence) start(ctx context.Context, c *podman.Container, streams podman.Streams) (output func() error, rules *firewall.Follower, err error) {
 	pid, err := c.Init(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := f.enforce(ctx, pid); err != nil {
-		return nil, err
+	if rules, err = f.enforce(ctx, pid); err != nil {
+		return nil, nil, err
 	}
+	defer func() {
+		if err != nil {
+			rules.Close()
+		}
+	}()
 	if output, err = c.Attach(context.WithoutCancel(ctx), streams); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := c.Start(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// A second start, by whomever, would have a network without rules. Now it has
 	// a mount without a source, and fails.
 	if err := os.Remove(f.cover); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f.log.Info().Str("container", c.ID[:12]).Int("pid", pid).Str("egress", string(f.policy.Mode)).Msg("fenced")
-	return output, nil
+	return output, rules, nil
 }
 
-// enforce puts the rules into the network namespace of a container's first process
-// and reads them back. It is the process's own namespace, which Start looks at
-// again: the path that podman has for it is a mount that an ordinary user's
-// launcher does not see.
-func (f *fence) enforce(ctx context.Context, pid int) (err error) {
-	policy := f.policy
-	// The container's bridge may be new: since Init its addresses and routes are
-	// the host's, too.
-	if policy.HostAddrs, policy.HostRoutes, err = firewall.HostFacts(ctx); err != nil {
-		return fmt.Errorf("the host's own addresses cannot be read: %w", err)
-	}
+// enforce puts the rules into the network namespace of a container's first process,
+// reads them back, and keeps them to what the host becomes (its bridge may be new since
+// Init, too). It is the process's own namespace, which Start looks at again: the path that
+// podman has for it is a mount that an ordinary user's launcher does not see.
+func (f *fence) enforce(ctx context.Context, pid int) (*firewall.Follower, error) {
 	target := firewall.Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", pid), Child: []string{FirewallChild}}
-	if err := firewall.Apply(ctx, policy, target); err != nil {
-		return fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
+	rules, err := firewall.Follow(ctx, target, follow(f.policy))
+	if err != nil {
+		return nil, fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
 	}
-	return nil
+	return rules, nil
 }
 
 // stopWith ends the container when the launch's context ends. When podman's service
 // has ended, nobody could: then the wait for the container ends, too, and the
 // connection's end removes it.
-func (f *fence) stopWith(ctx context.Context, c *podman.Container, ended <-chan struct{}) {
+//
+// Rules that no longer follow the host end it at once, and are what it returns.
+func (f *fence) stopWith(ctx context.Context, c *podman.Container, rules *firewall.Follower, ended <-chan struct{}) (broken error) {
+	grace := stopGrace
 	select {
 	case <-ended:
-		return
+		return nil
 	case <-f.engine.Done():
-		return
+		return nil
+	case broken = <-rules.Broken():
+		grace = 0
 	case <-ctx.Done():
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	if err := c.Stop(late, stopGrace); err != nil {
+	if err := c.Stop(late, grace); err != nil {
 		f.log.Error().Err(err).Msg("the container does not stop")
 	}
+	return broken
 }

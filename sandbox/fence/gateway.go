@@ -3,6 +3,7 @@ package fence
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 
 	"git-ward/internal/config"
@@ -40,9 +41,15 @@ func (l *launch) openGateway() (*gateway.Gateway, error) {
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,
 		Anthropic: anthropic, OpenAI: openai, Prices: prices, PricesOf: config.PricesOf(settings.Prices),
-		Allowlist: l.policy.Mode == firewall.Allowlist, Allow: settings.Egress.Allow, Blocked: l.policy.HostRoutes,
+		Allowlist: l.policy.Mode == firewall.Allowlist, Allow: settings.Egress.Allow, Blocked: l.refused,
 		Log: l.log,
 	})
+}
+
+// refused is what the firewall refuses now, besides what nobody may reach anywhere.
+func (l *launch) refused(ctx context.Context) ([]netip.Prefix, error) {
+	p, err := follow(l.policy)(ctx, false)
+	return p.Refused(), err
 }
 
 func prices(settings []config.Price) (gateway.Prices, error) {

@@ -16,14 +16,20 @@ import (
 // Policy is SBX-2 for this machine, as it is now. Warnings are for people.
 func Policy(ctx context.Context, settings *config.Config, warnings io.Writer) (firewall.Policy, error) {
 	p, err := hostPolicy(ctx, settings)
-	if err != nil || p.Mode != firewall.Public {
+	if err != nil {
 		return p, err
 	}
-	if p.Resolvers, err = resolvers(settings.Sandbox.Resolvers); err != nil {
+	servers, err := resolvers(settings.Sandbox.Resolvers)
+	if err != nil {
 		return p, err
 	}
-	if len(p.Resolvers) == 0 {
-		fmt.Fprintln(warnings, "warning: no name server that a container can reach; set [sandbox] resolvers")
+	if err := findTranslators(ctx, &p, servers); err != nil {
+		fmt.Fprintf(warnings, "warning: no name server says whether this network has a NAT64 (RFC 7050); [egress] refuse takes its prefix: %v\n", err)
+	}
+	if p.Mode == firewall.Public {
+		if p.Resolvers = servers; len(servers) == 0 {
+			fmt.Fprintln(warnings, "warning: no name server that a container can reach; set [sandbox] resolvers")
+		}
 	}
 	return p, p.Validate()
 }
@@ -31,12 +37,46 @@ func Policy(ctx context.Context, settings *config.Config, warnings io.Writer) (f
 // hostPolicy is Policy without name servers, for plain processes: they are not
 // fenced, and ask for names as the host does. The gateway goes by its other facts.
 func hostPolicy(ctx context.Context, settings *config.Config) (firewall.Policy, error) {
-	p := firewall.Policy{Mode: firewall.Mode(settings.Egress.Mode)}
+	e := settings.Egress
+	p := firewall.Policy{Mode: firewall.Mode(e.Mode), Connections: e.Connections, Packets: e.Packets}
 	var err error
+	if p.Refuse, err = networks(e.Refuse); err != nil {
+		return p, err
+	}
 	if p.HostAddrs, p.HostRoutes, err = firewall.HostFacts(ctx); err != nil {
 		return p, fmt.Errorf("the host's own addresses cannot be read: %w", err)
 	}
 	return p, p.Validate()
+}
+
+// networks are those of [egress] refuse: addresses and prefixes.
+func networks(texts []string) (all []netip.Prefix, err error) {
+	for _, text := range texts {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			a, err := netip.ParseAddr(text)
+			if err != nil {
+				return nil, fmt.Errorf("[egress] refuse: %w", err)
+			}
+			p = netip.PrefixFrom(a, a.BitLen())
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// follow gives a policy as it is whenever it is asked: with the host's addresses and
+// routes of the moment and, in a thorough look, the translators of its network.
+func follow(p firewall.Policy) firewall.Source {
+	return func(ctx context.Context, thorough bool) (_ firewall.Policy, err error) {
+		if p.HostAddrs, p.HostRoutes, err = firewall.HostFacts(ctx); err != nil {
+			return p, fmt.Errorf("the host's own addresses cannot be read: %w", err)
+		}
+		if thorough {
+			_ = findTranslators(ctx, &p, p.Resolvers) // unanswered, what is known stays
+		}
+		return p, nil
+	}
 }
 
 // resolvers are the configured name servers, or the host's own where a container

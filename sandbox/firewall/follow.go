@@ -18,10 +18,14 @@ const (
 	// tries is how often a look may fail one after the other: a dump of routes that change
 	// all the while is no answer, and not yet a reason to end a container.
 	tries = 5
-	// renewAfter is how often the policy is asked for when nothing seems to have changed: what
-	// it is made of besides the host's own facts tells nobody.
-	renewAfter = 10 * time.Minute
+	// renewAfter is how often a thorough look is taken: what a policy is made of besides
+	// the host's own facts tells nobody when it changes.
+	renewAfter = time.Minute
 )
+
+// A Source gives the policy of the moment. A thorough look may take its time, for
+// questions over the network, where any other is awaited by a change.
+type Source func(ctx context.Context, thorough bool) (Policy, error)
 
 // A Follower keeps the rules of a target as the host is now. The nil Follower keeps none.
 type Follower struct {
@@ -54,7 +58,7 @@ func (f *Follower) Close() {
 // in one batch and is read back. ctx bounds the beginning only.
 //
 // A policy that no longer changes with the host, mode allowlist, is put in place once.
-func Follow(ctx context.Context, t Target, current func(context.Context) (Policy, error)) (*Follower, error) {
+func Follow(ctx context.Context, t Target, current Source) (*Follower, error) {
 	// Before the first look: what changes after it is told.
 	changes, err := watchHost()
 	if err != nil {
@@ -82,8 +86,8 @@ func Follow(ctx context.Context, t Target, current func(context.Context) (Policy
 }
 
 // begin opens the target and puts the policy of this moment in place.
-func (t Target) begin(ctx context.Context, current func(context.Context) (Policy, error)) (*os.File, Policy, error) {
-	p, err := current(ctx)
+func (t Target) begin(ctx context.Context, current Source) (*os.File, Policy, error) {
+	p, err := current(ctx, false)
 	if err != nil {
 		return nil, p, err
 	}
@@ -102,21 +106,23 @@ func (t Target) begin(ctx context.Context, current func(context.Context) (Policy
 }
 
 // follow looks at what changed until ctx ends.
-func (t Target) follow(ctx context.Context, ns *os.File, p Policy, changes *hostChanges, current func(context.Context) (Policy, error)) error {
+func (t Target) follow(ctx context.Context, ns *os.File, p Policy, changes *hostChanges, current Source) error {
 	again := time.NewTicker(renewAfter)
 	defer again.Stop()
 	for failures := 0; ; {
+		thorough := false
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-again.C:
+			thorough = true
 		case <-changes.seen:
 		}
 		if !sleep(ctx, settle) {
 			return nil
 		}
 		changes.forget()
-		next, err := t.renew(ctx, ns, p, current)
+		next, err := t.renew(ctx, ns, p, current, thorough)
 		if err == nil {
 			p, failures = next, 0
 		} else if failures++; failures >= tries {
@@ -134,8 +140,8 @@ func (t Target) follow(ctx context.Context, ns *os.File, p Policy, changes *host
 }
 
 // renew puts in place what the policy has become since p, and gives it.
-func (t Target) renew(ctx context.Context, ns *os.File, p Policy, current func(context.Context) (Policy, error)) (Policy, error) {
-	next, err := current(ctx)
+func (t Target) renew(ctx context.Context, ns *os.File, p Policy, current Source, thorough bool) (Policy, error) {
+	next, err := current(ctx, thorough)
 	if err != nil {
 		return p, err
 	}

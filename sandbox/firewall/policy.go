@@ -133,6 +133,12 @@ func (p Policy) host() (four, six []netip.Prefix) {
 	return four, six
 }
 
+// Refused are the prefixes that the policy refuses besides those of Reserved, disjoint.
+func (p Policy) Refused() []netip.Prefix {
+	four, six := p.host()
+	return slices.Concat(four, six)
+}
+
 // resolvers gives them by family, each once, in order.
 func (p Policy) resolvers() (four, six []netip.Prefix) {
 	var all []netip.Prefix

@@ -61,9 +61,9 @@ type Config struct {
 	// second way out would only be one more to watch.
 	Allowlist bool
 	Allow     []string
-	// Blocked are further prefixes that the proxy never dials: what the firewall
-	// blocks besides the special ones, such as the host's routes.
-	Blocked  []netip.Prefix
+	// Blocked are further prefixes that the proxy never dials, as they are now: what the
+	// firewall blocks besides the special ones, such as the host's routes. Nil: none.
+	Blocked  func(context.Context) ([]netip.Prefix, error)
 	Resolver Resolver // nil: the host's own
 
 	Limits Limits

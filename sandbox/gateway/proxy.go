@@ -31,7 +31,7 @@ type Resolver interface {
 type proxy struct {
 	on       bool
 	names    names
-	blocked  []netip.Prefix
+	blocked  func(context.Context) ([]netip.Prefix, error)
 	resolver Resolver
 	dialer   func(ctx context.Context, network, address string) (net.Conn, error)
 	idle     time.Duration
@@ -163,13 +163,18 @@ func (p *proxy) public(ctx context.Context, host string) ([]netip.Addr, error) {
 		return nil, fmt.Errorf("%s cannot be resolved: %w", host, err)
 	}
 	own, err := hostNetworks()
+	if err == nil && p.blocked != nil {
+		var more []netip.Prefix
+		more, err = p.blocked(ctx)
+		own = append(own, more...)
+	}
 	if err != nil {
 		return nil, err
 	}
 	var fit []netip.Addr
 	for _, ip := range all {
 		ip = ip.Unmap().WithZone("")
-		if ip.IsValid() && !firewall.Reserved(ip) && !inAny(ip, p.blocked) && !inAny(ip, own) {
+		if ip.IsValid() && !firewall.Reserved(ip) && !inAny(ip, own) {
 			fit = append(fit, ip)
 		}
 	}

@@ -206,7 +206,9 @@ func TestHostsOwnAndBlockedAddresses(t *testing.T) {
 		}
 	}
 	f, dialled := walled(t, &zone{names: names}, "127.0.0.1:1", func(c *Config) {
-		c.Blocked = []netip.Prefix{netip.MustParsePrefix("203.0.113.0/25")}
+		c.Blocked = func(context.Context) ([]netip.Prefix, error) {
+			return []netip.Prefix{netip.MustParsePrefix("203.0.113.0/25")}, nil
+		}
 	})
 	for _, name := range []string{"own.example.com", "pkg.example.com"} {
 		var d *denial

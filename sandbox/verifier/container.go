@@ -2,11 +2,12 @@ package verifier
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"maps"
 	"time"
 
+	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/podman"
 )
 
@@ -22,8 +23,8 @@ type Containers struct {
 	Dir       string // where the checkout goes inside; must not be there
 	Setup     string // a script for the shell that runs before each command; "" for none
 	// Rules, if any, puts the firewall's rules into the network namespace of a
-	// process and reads them back, before anything runs.
-	Rules func(ctx context.Context, pid int) error
+	// process and reads them back, before anything runs, and keeps them.
+	Rules func(ctx context.Context, pid int) (*firewall.Follower, error)
 }
 
 // Fence is podman with its runtime, and the image.
@@ -74,17 +75,19 @@ func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*
 	if err != nil {
 		return o, err
 	}
+	var rules *firewall.Follower
 	if v.Rules != nil {
-		if err := v.Rules(ctx, pid); err != nil {
-			return o, fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
+		if rules, err = v.Rules(ctx, pid); err != nil {
+			return o, err
 		}
 	}
-	return v.watch(ctx, container, job.Live, open)
+	defer rules.Close()
+	return v.watch(ctx, container, rules, job.Live, open)
 }
 
 // watch starts the container and waits for its end, its last output, its time or
-// its flood.
-func (v *Containers) watch(ctx context.Context, c *podman.Container, live *Live, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
+// its flood. An end of its rules is no outcome.
+func (v *Containers) watch(ctx context.Context, c *podman.Container, rules *firewall.Follower, live *Live, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
 	limited, cancel := context.WithTimeout(ctx, v.Limits.Time)
 	defer cancel()
 	out, streams := open(cancel)
@@ -98,16 +101,21 @@ func (v *Containers) watch(ctx context.Context, c *podman.Container, live *Live,
 		return o, err
 	}
 	over := make(chan struct{})
+	broken := make(chan error, 1)
 	go func() {
+		var err error
 		select {
+		case err = <-rules.Broken():
+			c.Stop(context.WithoutCancel(ctx), 0)
 		case <-limited.Done():
 			c.Stop(context.WithoutCancel(ctx), 0)
 		case <-over:
 		}
+		broken <- err
 	}()
 	o.Exit, err = c.Wait(context.WithoutCancel(ctx))
 	close(over)
-	if err != nil {
+	if err := errors.Join(<-broken, err); err != nil {
 		return o, err
 	}
 	podman.Drain(detached)

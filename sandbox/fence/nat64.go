@@ -1,0 +1,88 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"git-ward/sandbox/firewall"
+)
+
+const (
+	// translatorName has IPv4 addresses only: who answers with IPv6 ones tells a NAT64's
+	// prefix (RFC 7050).
+	translatorName = "ipv4only.arpa."
+	// translatorTime is how long name servers may take: a launch waits for them.
+	translatorTime = 500 * time.Millisecond
+)
+
+// findTranslators asks the name servers of the policy and of the host for the NAT64
+// prefixes of the network. A host without a public IPv6 address is behind none, and asks
+// nobody. On an error, when no server answered, the policy stays as it is.
+func findTranslators(ctx context.Context, p *firewall.Policy, servers []netip.Addr) error {
+	if !slices.ContainsFunc(p.HostAddrs, func(a netip.Addr) bool { return a.Is6() && !firewall.Reserved(a) }) {
+		p.Translators = nil
+		return nil
+	}
+	names, err := hostResolvers()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if a, err := netip.ParseAddr(name); err == nil && !slices.Contains(servers, a) {
+			servers = append(slices.Clone(servers), a)
+		}
+	}
+	found, err := translators(ctx, servers)
+	if err == nil {
+		p.Translators = found
+	}
+	return err
+}
+
+// translators asks all servers at a time, and takes what any of them says; an error is of
+// all of them.
+func translators(ctx context.Context, servers []netip.Addr) ([]netip.Prefix, error) {
+	ctx, cancel := context.WithTimeout(ctx, translatorTime)
+	defer cancel()
+	type answer struct {
+		addrs []netip.Addr
+		err   error
+	}
+	answers := make(chan answer, len(servers))
+	for _, server := range servers {
+		go func() {
+			addrs, err := askTranslator(ctx, server)
+			answers <- answer{addrs, err}
+		}()
+	}
+	var addrs []netip.Addr
+	var failures []error
+	for range servers {
+		a := <-answers
+		addrs = append(addrs, a.addrs...)
+		if a.err != nil {
+			failures = append(failures, a.err)
+		}
+	}
+	if len(failures) == len(servers) {
+		return nil, errors.Join(failures...)
+	}
+	return firewall.Translators(addrs), nil
+}
+
+// askTranslator asks one name server. That there is no such address is an answer.
+func askTranslator(ctx context.Context, server netip.Addr) ([]netip.Addr, error) {
+	r := net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, netip.AddrPortFrom(server, 53).String())
+	}}
+	addrs, err := r.LookupNetIP(ctx, "ip6", translatorName)
+	var none *net.DNSError
+	if errors.As(err, &none) && none.IsNotFound {
+		return nil, nil
+	}
+	return addrs, err
+}
