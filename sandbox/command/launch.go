@@ -191,7 +191,8 @@ func chooseModel(s *fence.Spec, flagged string, stderr io.Writer) (string, error
 
 // podmanOf is where a command makes containers.
 func podmanOf(env *cli.Env) fence.Podman {
-	return fence.Podman{Storage: env.Getenv(storageVar), Scratch: runtimeDir(env.Getenv)}
+	inside, _ := cli.Program(fence.ForwarderProgram) // who makes a container says that it is missing
+	return fence.Podman{Storage: env.Getenv(storageVar), Inside: inside, Scratch: runtimeDir(env.Getenv)}
 }
 
 // storageVar names a directory for podman's images and containers, in place of

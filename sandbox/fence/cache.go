@@ -139,6 +139,7 @@ func (v *Verifier) fill(ctx context.Context, conn *connection, claim *verifier.C
 		state = podman.Mount{Kind: podman.Disk, Source: filepath.Join(scratch, "bot.img"), Target: InsideState, Size: 2 * size, Owner: image.AgentID}
 	}
 	spec.Mounts = append(spec.Mounts, state)
+	v.bound(spec)
 	maps.Copy(spec.Env, cache.FillEnv())
 	for _, source := range v.Settings.Verify.CacheSources {
 		if name, value, ok := strings.Cut(source, "="); ok {

@@ -17,16 +17,20 @@ import (
 type connection struct {
 	engine *podman.Engine
 	image  string
+	inside string // the program that runs first in every container, on the host
 }
 
 // connect opens podman, removes what an earlier launcher left under the same owner's
 // name, and makes sure of the image that settings name.
 func connect(ctx context.Context, owner string, at Podman, settings *config.Config) (*connection, error) {
+	if at.Inside == "" {
+		return nil, diag.Hint(fmt.Errorf("the program %s is not there", ForwarderProgram), "run scripts/build; it puts all of Ward's programs in bin/")
+	}
 	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Runtime: settings.Sandbox.Runtime, Storage: at.Storage, Scratch: at.Scratch})
 	if err != nil {
 		return nil, diag.Hint(err, "`git ward doctor` says what this machine lacks")
 	}
-	c := &connection{engine: engine}
+	c := &connection{engine: engine, inside: at.Inside}
 	if _, err = engine.Sweep(ctx); err == nil {
 		c.image, err = findImage(ctx, engine, settings.Sandbox.Image)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -41,6 +42,10 @@ const (
 	ForwarderProgram = "ward-inside"  // runs in front of both
 )
 
+// killGrace is how much longer than its own time a container may run before podman itself
+// kills it: nobody of Ward's is there any more.
+const killGrace = time.Minute
+
 // container is the whole of the container that a launch wants (SBX-3, SBX-4).
 func (l *launch) container(f *fence) *podman.Spec {
 	size := l.spec.Settings.Sandbox.StateSize
@@ -50,9 +55,10 @@ func (l *launch) container(f *fence) *podman.Spec {
 	}
 	s := f.container(l.spec.Bare, l.spec.Settings)
 	s.Command, s.Stdin = l.commandLine(), l.spec.Payload.Stdin != nil
+	s.First = append(s.First, l.gatewayFlags()...)
+	s.Timeout = time.Until(l.until) + l.spec.Settings.Budget.Grace.Duration + killGrace
 	s.Env[boot.UntilVar] = l.untilText()
 	s.Mounts = append(s.Mounts,
-		readOnly(filepath.Dir(l.spec.Programs.Agent), InsideBin),
 		readOnly(filepath.Dir(l.door), insideDoorDir),
 		readOnly(filepath.Dir(l.gateway), insideGatewayDir),
 		readOnly(filepath.Dir(configCopy(l.spec.State)), insideConfigDir),
@@ -71,6 +77,7 @@ func (l *launch) container(f *fence) *podman.Spec {
 func (f *fence) container(bare string, settings *config.Config) *podman.Spec {
 	b := settings.Sandbox
 	s := &podman.Spec{
+		First: []string{InsideBin + "/" + ForwarderProgram},
 		Image: f.image, Dir: InsideState, User: userID(image.AgentID), Hostname: "ward",
 		Env: map[string]string{
 			"PATH": InsideBin + ":" + insideGo + "/bin:/usr/local/bin:/usr/bin:/bin", "HOME": InsideState, "LANG": "C.UTF-8",
@@ -81,6 +88,7 @@ func (f *fence) container(bare string, settings *config.Config) *podman.Spec {
 		Network: podman.NetworkPublic, DNS: f.policy.Resolvers,
 		Limits: podman.Limits{Processes: b.Processes, Memory: b.Memory, CPUs: b.CPUs, Files: uint64(b.Files)},
 		Mounts: []podman.Mount{
+			readOnly(filepath.Dir(f.inside), InsideBin),
 			readOnly(bare, InsideBare),
 			readOnly(f.cover, InsideBare+"/ward"),
 			readOnly(f.cover, InsideBare+"/hooks"),
@@ -144,20 +152,23 @@ func checkReadable(mounts []podman.Mount) error {
 	return nil
 }
 
-// commandLine is what runs inside: the forwarder in front, then the watcher or the
-// user's own command.
-func (l *launch) commandLine() []string {
-	args := []string{InsideBin + "/" + ForwarderProgram, "--gateway", InsideGateway}
+// gatewayFlags lead the first process to the gateway.
+func (l *launch) gatewayFlags() []string {
+	flags := []string{"--gateway", InsideGateway}
 	if l.policy.Mode == firewall.Allowlist {
-		args = append(args, "--proxy")
+		flags = append(flags, "--proxy")
 	}
-	args = append(args, "--")
+	return flags
+}
+
+// commandLine is what runs inside: the watcher or the user's own command.
+func (l *launch) commandLine() []string {
 	if command := l.spec.Payload.Command; len(command) > 0 {
-		return append(args, command...)
+		return command
 	}
-	args = append(args, InsideBin+"/"+WatcherProgram, "--agent", InsideBin+"/"+AgentProgram, "--agent-user", strconv.Itoa(image.AgentID),
+	args := []string{InsideBin + "/" + WatcherProgram, "--agent", InsideBin + "/" + AgentProgram, "--agent-user", strconv.Itoa(image.AgentID),
 		"--bare", InsideBare, "--state", InsideState, "--door", InsideDoor,
-		"--config", insideConfigDir+"/"+filepath.Base(configCopy(l.spec.State)), "--model", l.spec.Payload.Model)
+		"--config", insideConfigDir + "/" + filepath.Base(configCopy(l.spec.State)), "--model", l.spec.Payload.Model}
 	if l.spec.Payload.Once {
 		args = append(args, "--once")
 	}

@@ -23,6 +23,7 @@ const FirewallChild = "firewall-child"
 type fence struct {
 	engine *podman.Engine
 	image  string
+	inside string // the program that runs first in every container
 	cover  string // an empty directory, to cover others with
 	policy firewall.Policy
 	log    zerolog.Logger
@@ -37,7 +38,7 @@ func (c *connection) newFence(scratch string, policy firewall.Policy, log zerolo
 	if err := os.Chmod(cover, 0o555); err != nil {
 		return nil, errors.Join(err, os.Remove(cover))
 	}
-	return &fence{engine: c.engine, image: c.image, cover: cover, policy: policy, log: log}, nil
+	return &fence{engine: c.engine, image: c.image, inside: c.inside, cover: cover, policy: policy, log: log}, nil
 }
 
 // close removes the cover, if it is there still.
@@ -47,6 +48,13 @@ func (f *fence) close() error { return os.RemoveAll(f.cover) }
 func ownerOf(bare string) string {
 	sum := sha256.Sum256([]byte(bare))
 	return fmt.Sprintf("%x", sum[:8])
+}
+
+// podman is where this launch makes containers and sockets.
+func (l *launch) podman() Podman {
+	at := l.spec.Podman
+	at.Scratch = l.scratch
+	return at
 }
 
 // runFenced runs the payload in a new container: created, initialized, its

@@ -55,6 +55,7 @@ type Programs struct {
 // Podman is where a launch's containers and sockets are made.
 type Podman struct {
 	Storage string // for images and containers, for tests; empty: the user's own
+	Inside  string // the program that is the first process of every container (ward-inside)
 	Scratch string // a directory in which to make one for sockets; empty: the temporary directory
 }
 

@@ -17,7 +17,7 @@ import (
 func (l *launch) serve(ctx context.Context) (err error) {
 	var opening *connecting
 	if !l.spec.Unfenced {
-		opening = connectBeside(ctx, ownerOf(l.spec.Bare), Podman{l.spec.Podman.Storage, l.scratch}, l.spec.Settings)
+		opening = connectBeside(ctx, ownerOf(l.spec.Bare), l.podman(), l.spec.Settings)
 		defer func() { err = errors.Join(err, opening.close()) }()
 	}
 	if err := l.findPolicy(ctx); err != nil {
@@ -58,7 +58,7 @@ func (l *launch) findPolicy(ctx context.Context) (err error) {
 
 // verifier runs what is judged on this launch's host.
 func (l *launch) verifier() *Verifier {
-	return &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: Podman{l.spec.Podman.Storage, l.scratch}, Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log, conn: l.conn}
+	return &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: l.podman(), Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log, conn: l.conn}
 }
 
 // judge writes the verdicts on what this launch's agent claims.

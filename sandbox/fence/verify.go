@@ -95,6 +95,7 @@ func (v *Verifier) containers(f *fence, entry *cache.Entry) *verifier.Containers
 	}
 	spec := f.container(v.Bare, v.Settings)
 	spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Tmpfs, Target: InsideState, Size: v.Settings.Sandbox.TmpSize})
+	v.bound(spec)
 	runner := &verifier.Containers{Engine: f.engine, Limits: v.limits(), Rules: f.enforce, Remote: InsideBare, Dir: InsideState + "/work"}
 	if entry != nil {
 		spec.Mounts = append(spec.Mounts, readOnly(entry.Dir, cache.Inside))
@@ -103,6 +104,13 @@ func (v *Verifier) containers(f *fence, entry *cache.Entry) *verifier.Containers
 	}
 	runner.Container = *spec
 	return runner
+}
+
+// bound ends a container of a command, whoever is left to do so; and its programs are
+// the image's own, not Ward's.
+func (v *Verifier) bound(spec *podman.Spec) {
+	spec.Timeout = v.Settings.Verify.Timeout.Duration + killGrace
+	spec.Env["PATH"] = strings.Replace(spec.Env["PATH"], InsideBin+":", "", 1)
 }
 
 // cacheOf is the entry of the cache that a claim's commands get, with what the verdict

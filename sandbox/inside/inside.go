@@ -1,9 +1,10 @@
 // Package inside is what runs in the fence in front of the payload: a forwarder
 // from a loopback port to the gateway's socket, the variables that lead clients
-// there, and the duties of a container's first process (SBX-7).
+// there, and the duties of a container's first process (SBX-7), one of which is to end
+// with its launcher.
 //
 // It holds no secret and decides nothing: whatever runs beside it could dial
-// the socket itself. All that is refused is refused by the gateway.
+// the gateway's socket itself. All that is refused is refused by the gateway.
 package inside
 
 import (
@@ -21,7 +22,8 @@ const dummyKey = "ward"
 
 // Payload is a command and the way to the gateway in front of it.
 type Payload struct {
-	Gateway string   // socket
+	Life    string   // socket of the launcher's, with which all of this ends; "" for none
+	Gateway string   // socket; "" for none, and then no forwarder
 	Listen  string   // host:port of the forwarder, on loopback
 	Proxy   bool     // set the proxy variables too, for allow-list mode
 	Args    []string // the command
@@ -35,6 +37,14 @@ type Payload struct {
 // and the number of the signal that ended it. Signals are the payload's to answer,
 // so there is no context that would end on one.
 func Run(p Payload) (code int, err error) {
+	if p.Life != "" {
+		if err := hold(p.Life); err != nil {
+			return 0, err
+		}
+	}
+	if p.Gateway == "" {
+		return p.run(os.Environ())
+	}
 	if err := loopback(p.Listen); err != nil {
 		return 0, err
 	}

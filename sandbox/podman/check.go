@@ -48,7 +48,7 @@ func (s *Spec) checkForm() error {
 		errs = append(errs, errors.New("the container has no command"))
 	}
 	l := s.Limits
-	if l.Processes < 0 || l.Memory < 0 || l.CPUs < 0 || s.Shm < 0 {
+	if l.Processes < 0 || l.Memory < 0 || l.CPUs < 0 || s.Shm < 0 || s.Timeout < 0 {
 		errs = append(errs, refuse("a negative limit", "podman takes that for no limit at all"))
 	}
 	if l.Processes > 0 && l.Processes < leastProcesses {

@@ -18,6 +18,7 @@ type Container struct {
 
 	engine  *Engine
 	volumes []string
+	life    *life  // nil without Spec.First
 	pid     int    // of Init; 0 before
 	netns   string // its network namespace
 
@@ -44,6 +45,9 @@ func (e *Engine) Create(ctx context.Context, s *Spec) (*Container, error) {
 	e.made++
 	r.name = fmt.Sprintf("%s%s-%d", namePrefix, e.run, e.made)
 	e.mu.Unlock()
+	if c.life, err = e.giveLife(r); err != nil {
+		return nil, c.fail("hold", err)
+	}
 	for _, d := range r.disks {
 		if err := e.makeDisk(ctx, &d); err != nil {
 			return nil, c.fail("make "+d.mount.Target+" for", err)
@@ -200,8 +204,10 @@ func (c *Container) Remove(ctx context.Context) error {
 		return nil
 	}
 	if s := c.engine.service; s != nil && s.ended() != nil {
+		c.life.end()
 		return nil // nobody answers; the reaper removes it when the engine closes
 	}
+	defer c.life.end()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 	defer cancel()
 	var errs []error

@@ -32,8 +32,7 @@ const namePrefix = "git-ward-"
 // Options say which podman to talk to.
 type Options struct {
 	Owner   string    // names what the containers are for; Sweep goes by it
-	Socket  string    // a running service; empty: a private one is started
-	Podman  string    // the program for the private service; empty: from PATH
+	Podman  string    // the program for the service; empty: from PATH
 	Runtime string    // of [sandbox] runtime's; empty: DefaultRuntime
 	Storage string    // a directory for images and containers; empty: the user's own
 	Log     io.Writer // what the private service says; nil: nowhere
@@ -79,7 +78,7 @@ type api interface {
 // bindings.
 var ErrNoBindings = errors.New("this program was built without podman's bindings")
 
-// Connect finds podman, or starts a private service that ends with this process.
+// Connect starts podman as a service of this process's own, which ends with it.
 func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 	if o.Owner == "" {
 		return nil, errors.New("podman: Options.Owner is empty: nobody would find its containers again")
@@ -91,17 +90,13 @@ func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 			e.Close()
 		}
 	}()
-	socket := o.Socket
-	if socket == "" {
-		if e.service, err = startService(ctx, &o, e.run); err != nil {
-			return nil, err
-		}
-		socket = e.service.socket
-	}
-	if e.api, err = e.dial(ctx, socket); err != nil {
+	if e.service, err = startService(ctx, &o, e.run); err != nil {
 		return nil, err
 	}
-	if e.machine, err = e.inspectMachine(ctx); err != nil {
+	if e.api, err = e.dial(ctx, e.service.socket); err != nil {
+		return nil, err
+	}
+	if e.machine, err = inspectHost(); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -117,14 +112,8 @@ func (e *Engine) dial(ctx context.Context, socket string) (api, error) {
 }
 
 // Done is closed when the private service has ended, asked or not: a launcher
-// without it can neither see nor stop its container. It is nil, and blocks for
-// ever, with a service of somebody else's.
-func (e *Engine) Done() <-chan struct{} {
-	if e.service == nil {
-		return nil
-	}
-	return e.service.done
-}
+// without it can neither see nor stop its container.
+func (e *Engine) Done() <-chan struct{} { return e.service.done }
 
 // Sweep removes what earlier launchers of the same owner left behind, and
 // returns how many containers that were. The caller must be the only launcher

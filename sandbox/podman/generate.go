@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/containers/podman/v5/pkg/specgen"
 	"github.com/containers/storage/pkg/idtools"
@@ -26,7 +27,8 @@ func (r *request) generate() *specgen.SpecGenerator {
 }
 
 func (r *request) basic(c *specgen.ContainerBasicConfig) {
-	c.Entrypoint, c.Command = []string{}, r.Command
+	c.Entrypoint, c.Command = []string{}, r.commandLine()
+	c.Timeout = uint((r.Timeout + time.Second - 1) / time.Second)
 	c.Name = r.name
 	c.Env, c.Labels = r.Env, r.labels
 	c.Stdin, c.Terminal = &r.Stdin, &r.TTY

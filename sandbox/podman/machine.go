@@ -39,25 +39,10 @@ type machine struct {
 // nothing.
 func (e *Engine) Rootless() bool { return e.machine.rootless }
 
-// inspectMachine finds that out without podman for a service that is ours, because the
-// answer is part of every launch.
-func (e *Engine) inspectMachine(ctx context.Context) (machine, error) {
-	if e.service != nil {
-		return inspectHost()
-	}
-	i, err := e.api.info(ctx)
-	if err != nil {
-		return machine{}, fmt.Errorf("podman does not describe itself: %w", err)
-	}
-	if !i.Seccomp {
-		return machine{}, errNoSeccomp
-	}
-	return machine{i.Rootless, i.CgroupV2, i.Controllers}, nil
-}
-
 var errNoSeccomp = diag.Hint(errors.New("there is no seccomp here, so a container is no fence"),
 	"use a kernel and a podman with seccomp; `podman info` tells")
 
+// inspectHost finds that out without podman, because the answer is part of every launch.
 func inspectHost() (machine, error) {
 	if _, err := os.Stat("/proc/sys/kernel/seccomp/actions_avail"); err != nil {
 		return machine{}, errNoSeccomp

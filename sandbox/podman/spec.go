@@ -3,6 +3,7 @@ package podman
 import (
 	"io"
 	"net/netip"
+	"time"
 )
 
 // Spec is the whole of a container. The zero value of a field is the strict one,
@@ -10,8 +11,13 @@ import (
 // that Check admits only empty are there so that a setting which asks for them
 // is refused with a reason rather than ignored.
 type Spec struct {
-	Image    string
-	Command  []string
+	Image   string
+	Command []string
+	// First is the program that runs as the first process, in front of Command, with its
+	// arguments (ward-inside); Create adds the socket with whose other end it ends, and
+	// "--". None: only the reaper, and Timeout, end what a killed launcher leaves.
+	First    []string
+	Timeout  time.Duration     // podman kills what runs longer, whoever else is there; 0: never
 	Env      map[string]string // nothing of the host's environment comes along
 	Dir      string            // empty: the image's
 	User     string            // inside: "1000" or "1000:1000"; empty: the image's

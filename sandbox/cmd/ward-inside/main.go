@@ -12,12 +12,13 @@ import (
 
 func main() { cli.Main("ward-inside", run) }
 
-const usage = "ward-inside --gateway SOCKET [--proxy] [--listen HOST:PORT] -- CMD [ARG ...]"
+const usage = "ward-inside [--life SOCKET] [--gateway SOCKET [--proxy] [--listen HOST:PORT]] -- CMD [ARG ...]"
 
 // run is the whole program; it ends as CMD does.
 func run(_ context.Context, env *cli.Env) (err error) {
 	p := inside.Payload{Dir: env.Dir, Stdin: env.Stdin, Stdout: cli.Raw(env.Stdout), Stderr: cli.Raw(env.Stderr)}
 	p.Args, err = env.Flags("ward-inside", usage, func(fs *flag.FlagSet) {
+		fs.StringVar(&p.Life, "life", "", "the launcher's `SOCKET`, with whose other end all of this ends")
 		fs.StringVar(&p.Gateway, "gateway", "", "the gateway's `SOCKET`")
 		fs.StringVar(&p.Listen, "listen", "127.0.0.1:0", "`HOST:PORT` of the forwarder, on loopback")
 		fs.BoolVar(&p.Proxy, "proxy", false, "set the proxy variables too, for allow-list mode")
@@ -25,8 +26,8 @@ func run(_ context.Context, env *cli.Env) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(p.Args) == 0 || p.Gateway == "" {
-		return env.Usage(usage, "the gateway's socket and a command are needed")
+	if len(p.Args) == 0 || p.Life == "" && p.Gateway == "" {
+		return env.Usage(usage, "a socket and a command are needed")
 	}
 	code, err := inside.Run(p)
 	if code != 0 {
