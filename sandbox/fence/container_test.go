@@ -58,22 +58,25 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// The forwarder is in front of whatever runs, and leads to the proxy where there is no
-// other way out.
+// The first process leads to the gateway, and to the proxy where there is no other way out.
 func TestCommandLine(t *testing.T) {
 	for _, c := range []struct {
 		payload Payload
 		mode    firewall.Mode
+		first   string
 		want    string
 	}{
-		{Payload{Command: []string{"sh", "-c", "id"}}, firewall.Public, "/ward/bin/ward-inside --gateway /ward/gateway/sock -- sh -c id"},
-		{Payload{Command: []string{"id"}}, firewall.Allowlist, "/ward/bin/ward-inside --gateway /ward/gateway/sock --proxy -- id"},
-		{Payload{Model: "script", Once: true}, firewall.Public, "/ward/bin/ward-inside --gateway /ward/gateway/sock -- /ward/bin/ward-watcher --agent /ward/bin/ward-agent" +
+		{Payload{Command: []string{"sh", "-c", "id"}}, firewall.Public, "--gateway /ward/gateway/sock", "sh -c id"},
+		{Payload{Command: []string{"id"}}, firewall.Allowlist, "--gateway /ward/gateway/sock --proxy", "id"},
+		{Payload{Model: "script", Once: true}, firewall.Public, "--gateway /ward/gateway/sock", "/ward/bin/ward-watcher --agent /ward/bin/ward-agent" +
 			" --agent-user 1000 --bare /mnt/remote --state /bot --door /ward/door/sock --config /ward/config/config.toml --model script --once"},
 	} {
 		l := &launch{spec: Spec{Payload: c.payload, State: "/s"}, policy: firewall.Policy{Mode: c.mode}}
 		if got := strings.Join(l.commandLine(), " "); got != c.want {
 			t.Errorf("%s\nwant\n%s", got, c.want)
+		}
+		if got := strings.Join(l.gatewayFlags(), " "); got != c.first {
+			t.Errorf("%s\nwant\n%s", got, c.first)
 		}
 	}
 }

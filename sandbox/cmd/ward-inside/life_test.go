@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// launcher listens as one does, in a directory with a short path.
+func launcher(t *testing.T) *net.UnixListener {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ward-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "sock"), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// first is ward-inside as the first process of a PID namespace of its own.
+func first(args ...string) *exec.Cmd {
+	cmd := exec.Command("unshare", append([]string{"--user", "--map-root-user", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc", "--", os.Args[0]}, args...)...)
+	cmd.Env = append(os.Environ(), "INSIDE_TEST_MAIN=1")
+	return cmd
+}
+
+// hostile holds on to the first process with all that a payload has, says so, and goes on
+// for ever: it stops and kills it, looks for its descriptors, and spins in many processes.
+const hostile = `exec 4>&1 >/dev/null
+trap '' TERM
+kill -STOP 1; kill -KILL 1; kill -TERM 1
+:
+prlimit --pid 1 --nofile=3
+for i in $(seq 16); do (trap '' TERM; while :; do :; done) & done
+for i in $(seq 64); do (exec 3<>/dev/null; cat </proc/1/fd/3) & done
+echo up >&4; while :; do sleep 1; done`
+
+// TestLife: what runs in front of a payload ends, and all of the payload with it, when the
+// other end of its connection is closed, whatever the payload does about it. Without the
+// connection the same payload goes on.
+func TestLife(t *testing.T) {
+	if out, err := exec.Command("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "true").CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED, out loud: no namespaces for this user: %s", out)
+	}
+	l := launcher(t)
+	for _, held := range []bool{true, false} {
+		way := []string{"--life", l.Addr().String()}
+		if !held {
+			way = []string{"--gateway", l.Addr().String()}
+		}
+		cmd := first(append(way, "--", "bash", "-c", hostile)...)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var conn net.Conn
+		if held {
+			l.SetDeadline(time.Now().Add(10 * time.Second))
+			if conn, err = l.Accept(); err != nil {
+				t.Fatal(err)
+			}
+			conn.Write([]byte{1})
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "up\n" {
+			t.Fatal(line, err)
+		}
+		if conn != nil {
+			conn.Close()
+		}
+		gone := make(chan struct{})
+		go func() {
+			io.Copy(io.Discard, out) // its end is that of all who have it
+			close(gone)
+		}()
+		select {
+		case <-gone:
+			if !held {
+				t.Error("without the connection it ends, too: the test shows nothing")
+			}
+		case <-time.After(map[bool]time.Duration{true: 5 * time.Second, false: time.Second}[held]):
+			if held {
+				t.Error("the payload goes on after its launcher")
+			}
+		}
+		cmd.Process.Kill()
+		<-gone
+		cmd.Wait()
+	}
+}
+
+// TestLifeIsRequired: nothing starts without a launcher that takes the connection.
+func TestLifeIsRequired(t *testing.T) {
+	l := launcher(t)
+	go func() {
+		if conn, err := l.Accept(); err == nil {
+			conn.Close()
+		}
+	}()
+	for _, socket := range []string{"/nowhere", l.Addr().String()} {
+		var stderr bytes.Buffer
+		cmd := self("--life", socket, "--", "echo", "it started")
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || len(out) > 0 || !strings.Contains(stderr.String(), "nothing starts") {
+			t.Errorf("%s: %v: %s%s", socket, err, out, &stderr)
+		}
+	}
+}
