@@ -43,7 +43,6 @@ const hostile = `exec 4>&1 >/dev/null
 trap '' TERM
 kill -STOP 1; kill -KILL 1; kill -TERM 1
 :
-prlimit --pid 1 --nofile=3
 for i in $(seq 16); do (trap '' TERM; while :; do :; done) & done
 for i in $(seq 64); do (exec 3<>/dev/null; cat </proc/1/fd/3) & done
 echo up >&4; while :; do sleep 1; done`
