@@ -27,8 +27,11 @@ func connect(ctx context.Context, owner string, at Podman, settings *config.Conf
 		return nil, diag.Hint(fmt.Errorf("the program %s is not there", ForwarderProgram), "run scripts/build; it puts all of Ward's programs in bin/")
 	}
 	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Runtime: settings.Sandbox.Runtime, Storage: at.Storage, Scratch: at.Scratch})
+	if _, ok := errors.AsType[*diag.Hinted](err); err != nil && !ok {
+		err = diag.Hint(err, "`git ward doctor` says what this machine lacks")
+	}
 	if err != nil {
-		return nil, diag.Hint(err, "`git ward doctor` says what this machine lacks")
+		return nil, err
 	}
 	c := &connection{engine: engine, inside: at.Inside}
 	if _, err = engine.Sweep(ctx); err == nil {

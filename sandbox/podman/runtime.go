@@ -20,6 +20,8 @@ type ociRuntime struct {
 	name  string
 	flags []string // global ones, without the leading dashes
 	mend  string   // how it is installed
+	// onlyEPERM: whatever number a filter's refusal has, it becomes that one.
+	onlyEPERM bool
 }
 
 // ociRuntimes are those that [sandbox] runtime can name.
@@ -37,7 +39,8 @@ var ociRuntimes = []ociRuntime{
 			"oci-seccomp",   // Ward's profile, which gVisor leaves out otherwise
 			"overlay2=none", // nothing is written but what the Spec says
 		},
-		mend: "apt-get install runsc, or a newer one: CGO_ENABLED=0 GOBIN=/usr/local/bin go install gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237",
+		onlyEPERM: true,
+		mend:      "apt-get install runsc, or a newer one: CGO_ENABLED=0 GOBIN=/usr/local/bin go install gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237",
 	},
 	{name: "krun", mend: "install crun with libkrun (Fedora: dnf install crun-krun), on a machine with /dev/kvm"},
 }
@@ -66,12 +69,8 @@ func runtimeNamed(name string) (*ociRuntime, error) {
 	return &ociRuntimes[i], nil
 }
 
-// runtimeArgs are podman's global arguments that lead a runtime's flags to it.
-func runtimeArgs(name string) (args []string) {
-	r, err := runtimeNamed(name)
-	if err != nil {
-		return nil // startService has said so
-	}
+// args are podman's global arguments that lead a runtime's flags to it.
+func (r *ociRuntime) args() (args []string) {
 	for _, f := range r.flags {
 		args = append(args, "--runtime-flag", f)
 	}

@@ -37,11 +37,14 @@ var transports = []uint64{0, unix.IPPROTO_ICMP, unix.IPPROTO_TCP, unix.IPPROTO_U
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// seccompProfile is podman's default profile without the calls in shut.
-func seccompProfile() ([]byte, error) {
+// seccompProfile is podman's default profile without the calls in shut, as an OCI runtime
+// takes it.
+func seccompProfile(oci *ociRuntime) ([]byte, error) {
 	p := seccomp.DefaultProfile()
 	for _, s := range p.Syscalls {
-		s.Names = slices.DeleteFunc(s.Names, func(name string) bool { return slices.Contains(shut, name) })
+		s.Names = slices.DeleteFunc(s.Names, func(name string) bool {
+			return slices.Contains(shut, name) || oci.onlyEPERM && name == "ptrace"
+		})
 	}
 	p.Syscalls = slices.DeleteFunc(p.Syscalls, func(s *seccomp.Syscall) bool { return len(s.Names) == 0 })
 	allow := func(name string, args ...*seccomp.Arg) {
@@ -62,8 +65,18 @@ func seccompProfile() ([]byte, error) {
 		flags = 1
 	}
 	allow("clone", &seccomp.Arg{Index: flags, Value: namespaces, Op: seccomp.OpMaskedEqual})
-	// C libraries try clone, whose flags a filter can see, when clone3 is not there.
-	errno := uint(unix.ENOSYS)
-	p.Syscalls = append(p.Syscalls, &seccomp.Syscall{Names: []string{"clone3"}, Action: seccomp.ActErrno, Errno: "ENOSYS", ErrnoRet: &errno})
+	p.Syscalls = append(p.Syscalls, notThere("clone3", oci.onlyEPERM))
 	return json.Marshal(p)
+}
+
+// notThere makes a call fail with ENOSYS: C libraries try clone, whose flags a filter can
+// see, when clone3 is not there. A runtime that says EPERM in every refusal says ENOSYS of
+// a call that a tracer is to look at, where there is no tracer, and without ptrace there
+// is none (seccomp(2), SECCOMP_RET_TRACE).
+func notThere(name string, onlyEPERM bool) *seccomp.Syscall {
+	if onlyEPERM {
+		return &seccomp.Syscall{Names: []string{name}, Action: seccomp.ActTrace}
+	}
+	errno := uint(unix.ENOSYS)
+	return &seccomp.Syscall{Names: []string{name}, Action: seccomp.ActErrno, Errno: "ENOSYS", ErrnoRet: &errno}
 }

@@ -66,11 +66,15 @@ func findPodman(podman string) (string, error) {
 }
 
 func (s *service) start(ctx context.Context, podman string, o *Options, run string) error {
-	conf, err := s.configure(o.Runtime)
+	oci, err := runtimeNamed(o.Runtime)
 	if err != nil {
 		return err
 	}
-	global := append(globalArgs(o.Storage), runtimeArgs(o.Runtime)...)
+	conf, err := s.configure(oci)
+	if err != nil {
+		return err
+	}
+	global := append(globalArgs(o.Storage), oci.args()...)
 	env := serviceEnv(os.Environ(), conf)
 	if s.reaper, err = startReaper(append([]string{podman}, global...), env, run, s.dir, o.Scratch); err != nil {
 		return err
@@ -92,13 +96,13 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 }
 
 // configure writes the service's own settings, and returns their path.
-func (s *service) configure(runtime string) (string, error) {
-	path, err := FindRuntime(runtime)
+func (s *service) configure(oci *ociRuntime) (string, error) {
+	path, err := FindRuntime(oci.name)
 	if err != nil {
 		return "", err
 	}
 	conf, seccomp := filepath.Join(s.dir, "containers.conf"), filepath.Join(s.dir, "seccomp.json")
-	profile, err := seccompProfile()
+	profile, err := seccompProfile(oci)
 	if err == nil {
 		err = os.WriteFile(seccomp, profile, 0o600)
 	}
@@ -109,7 +113,7 @@ func (s *service) configure(runtime string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := containersConf(seccomp, runtime, path, &networks)
+	text, err := containersConf(seccomp, oci.name, path, &networks)
 	if err != nil {
 		return "", err
 	}

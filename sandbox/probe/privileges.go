@@ -23,6 +23,10 @@ func privileges(*Surroundings) []attempt {
 		{"SBX-3", "netfilter socket may not change rules", denied(changeRules)},
 		{"SBX-3", "new user namespace", denied(func() error { return child(unix.CLONE_NEWUSER) })},
 		{"SBX-3", "new user and network namespace", denied(func() error { return child(unix.CLONE_NEWUSER | unix.CLONE_NEWNET) })},
+		{"SBX-3", "clone3 is not there, so that programs make threads by clone", func(context.Context, *Surroundings) (bool, string) {
+			_, _, errno := unix.RawSyscall(unix.SYS_CLONE3, 0, 0, 0)
+			return errno == unix.ENOSYS, errno.Error()
+		}},
 		{"SBX-3", "new network namespace", denied(func() error { return unix.Unshare(unix.CLONE_NEWNET) })},
 		{"SBX-3", "mount a file system", denied(func() error { return unix.Mount("none", "/tmp", "tmpfs", 0, "") })},
 		{"SBX-3", "remount the root writable", denied(func() error { return unix.Mount("", "/", "", unix.MS_REMOUNT, "") })},
