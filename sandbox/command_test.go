@@ -17,6 +17,7 @@ func TestRefusals(t *testing.T) {
 	slow(t)
 	t.Parallel()
 	bare := func(h *house) []string { return []string{"--bare", h.bare} }
+	fencedScript := func(h *house) []string { return append(bare(h), "--model", "script") }
 	unfenced := func(h *house) []string { return []string{"--bare", h.bare, "--unfenced"} }
 	model := func(name string) func(h *house) []string {
 		return func(h *house) []string { return append(unfenced(h), "--model", name) }
@@ -29,7 +30,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no model", nil, bare, []string{"error: no model is configured: [model] name in ", "hint: set it to one of anthropic, openai, claude-code, codex, opencode, exec, script"}},
 		// Where no fence can be made, launch refuses and never falls back (SBX-8).
-		{"no fence", (*house).withoutPodman, func(h *house) []string { return append(bare(h), "--model", "script") }, []string{"hint: `git ward doctor` says what this machine lacks"}},
+		{"no fence", (*house).withoutPodman, fencedScript, []string{"hint: `git ward doctor` says what this machine lacks"}},
 		{"an unknown model", nil, func(h *house) []string { return append(bare(h), "--model", "clever") }, []string{`error: unknown model "clever"`, "hint: [model] name is one of anthropic, openai, claude-code, codex, opencode, exec, script"}},
 		{"a real model", nil, model("anthropic"), []string{`error: the model "anthropic" needs the fence`, "hint: `--model script`"}},
 		{"a real model in the settings", func(h *house) { h.edit(`name = ""`, `name = "openai"`) }, unfenced, []string{`error: the model "openai" needs the fence`, "hint: `--model script`"}},
@@ -38,14 +39,14 @@ func TestRefusals(t *testing.T) {
 		{"nothing there", nil, func(h *house) []string { return []string{"--bare", h.bare + "x"} }, []string{"no such file", "hint: `git ward init --bare DIR`"}},
 		{"no settings", func(h *house) { os.Remove(filepath.Join(h.bare, "ward/config.toml")) }, unfenced, []string{"config.toml is missing", "git ward init --bare"}},
 		{"a limit switched off", func(h *house) { h.edit("per_minute = 30", "per_minute = 0") }, unfenced, []string{"config.toml: door.per_minute must be at least 1"}},
-		{"a secret in the config", func(h *house) { h.git("config", "http.https://example.com.extraHeader", "Authorization: basic eHg=") }, bare,
+		{"a secret in the config", func(h *house) { h.git("config", "http.https://example.com.extraHeader", "Authorization: basic eHg=") }, fencedScript,
 			[]string{"config: http.https://example.com.extraheader holds a secret, and the agent can read it", "hint: git -C "}},
 		{"a password in the config", func(h *house) {
 			h.git("config", "remote.up.url", "https://me:hunter2@example.com/x")
 			h.git("config", "url.https://me:hunter2@example.com/.insteadOf", "up:")
 			h.git("config", "credential.helper", "store")
-		}, bare, []string{"config: remote.up.url holds", "config: url.https://***@example.com/.insteadof holds", "config: credential.helper holds"}},
-		{"objects elsewhere", func(h *house) { h.write("objects/info/alternates", "/srv/other.git/objects\n", 0o644) }, bare,
+		}, fencedScript, []string{"config: remote.up.url holds", "config: url.https://***@example.com/.insteadof holds", "config: credential.helper holds"}},
+		{"objects elsewhere", func(h *house) { h.write("objects/info/alternates", "/srv/other.git/objects\n", 0o644) }, fencedScript,
 			[]string{"objects/info/alternates: objects are kept in other repositories", "repack -a -d"}},
 		{"open key", func(h *house) { os.Chmod(filepath.Join(h.bare, "ward/door.key"), 0o644) }, unfenced, []string{"has mode 0644, not 0600", "hint: `git ward init --bare "}},
 		{"another's", func(h *house) {

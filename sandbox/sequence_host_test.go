@@ -91,7 +91,7 @@ func newHost(t *testing.T, pair *gittest.Pair) *host {
 // serve opens the door, and the socket before it, and starts the judge.
 func (h *host) serve(t *testing.T, settings *config.Config) {
 	log := zerolog.New(&h.log)
-	d, err := door.Listen(t.Context(), door.Config{Bare: h.Bare, Settings: settings, Log: log})
+	d, err := door.Listen(door.Config{Bare: h.Bare, Settings: settings, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,13 +53,12 @@ func launch(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	if o.detach {
+		if err := spec.Check(ctx); err != nil {
+			return err
+		}
 		return detach(ctx, env, spec.Bare)
 	}
-	if spec.Unfenced {
-		fmt.Fprintf(env.Stderr, "unfenced: the agent runs as you (user %s) with your rights; nothing is contained\n", userName())
-	} else {
-		fmt.Fprintln(env.Stderr, egressMeans[spec.Settings.Egress.Mode])
-	}
+	spec.Announce = func() { announce(env.Stderr, &spec) }
 	err = fence.Launch(ctx, spec)
 	var exit fence.Exit
 	if errors.As(err, &exit) {
@@ -102,16 +101,11 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 // spec is what is to be launched, or why it cannot be.
 func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, err error) {
 	s = fence.Spec{Unfenced: o.unfenced, Podman: podmanOf(env), Getenv: env.Getenv, Messages: env.Stderr}
-	if s.Bare, s.Settings, err = fence.OpenRepository(ctx, env.Path(o.bare)); err != nil {
+	if s.Bare, s.Settings, err = fence.FindRepository(ctx, env.Path(o.bare)); err != nil {
 		return s, err
 	}
 	if len(o.command) == 0 { // a command works on what it is given
 		if _, err := judge.ReadHeads(ctx, git.Open(s.Bare), s.Settings.Control); err != nil {
-			return s, err
-		}
-	}
-	if !s.Unfenced {
-		if err := fence.CheckVisible(ctx, s.Bare); err != nil {
 			return s, err
 		}
 	}
@@ -156,6 +150,15 @@ func programs() (p fence.Programs, err error) {
 	}
 	p.Ward, err = cli.Program(fence.WardProgram)
 	return p, err
+}
+
+// announce says in one line what the fence holds.
+func announce(w io.Writer, s *fence.Spec) {
+	if s.Unfenced {
+		fmt.Fprintf(w, "unfenced: the agent runs as you (user %s) with your rights; nothing is contained\n", userName())
+		return
+	}
+	fmt.Fprintln(w, egressMeans[s.Settings.Egress.Mode])
 }
 
 // egressMeans says in one line what the egress mode means (SBX-2).

@@ -16,7 +16,7 @@ import (
 // when one can. The repository must be bare and the caller's own, its hooks in
 // place and its key good: a push that no hook judges must not come in (SBX-4).
 func Check(ctx context.Context, bare string) error {
-	if err := checkOwner(bare); err != nil {
+	if err := CheckOwner(bare); err != nil {
 		return err
 	}
 	if err := hookdir.Check(ctx, bare); err != nil {
@@ -26,9 +26,9 @@ func Check(ctx context.Context, bare string) error {
 	return err
 }
 
-// checkOwner refuses root too: objects that root writes into a user's
+// CheckOwner refuses whoever does not own the repository, and root too: objects that root writes into a user's
 // repository are in directories that the user cannot add to.
-func checkOwner(bare string) error {
+func CheckOwner(bare string) error {
 	info, err := os.Stat(bare)
 	if err != nil {
 		return err

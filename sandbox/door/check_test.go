@@ -87,7 +87,7 @@ func TestLongDirectory(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Listen(t.Context(), Config{Bare: newBare(t), Dir: dir, Settings: testSettings(t), Log: zerolog.Nop()})
+	_, err := Listen(Config{Bare: newBare(t), Dir: dir, Settings: testSettings(t), Log: zerolog.Nop()})
 	if err == nil || !strings.Contains(err.Error(), "too long for a unix socket") {
 		t.Errorf("error %v", err)
 	}

@@ -70,16 +70,14 @@ type Door struct {
 	slots     chan struct{}
 }
 
-// Listen opens a door after Check. Until Serve is called clients wait.
+// Listen opens a door on a repository that has passed Check. Until Serve is called
+// clients wait.
 //
 // The socket is `<outer>/door/sock`. The outer directory has mode 0700, so that
 // no other user of the host gets in; the inner one 0755 and the socket 0666, so
 // that a container that has the inner one mounted gets in as whatever user its
 // id map makes of the agent.
-func Listen(ctx context.Context, c Config) (*Door, error) {
-	if err := Check(ctx, c.Bare); err != nil {
-		return nil, err
-	}
+func Listen(c Config) (*Door, error) {
 	outer, err := os.MkdirTemp(c.Dir, "ward-")
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func newFixture(t *testing.T, change func(*config.Config)) *fixture {
 func (f *fixture) open(c Config) {
 	f.t.Helper()
 	ctx, cancel := context.WithCancel(f.t.Context())
-	d, err := Listen(ctx, c)
+	d, err := Listen(c)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func (v *Verifier) warm(ctx context.Context, conn *connection, claim *verifier.C
 		return nil, nil, nil
 	}
 	store := cache.Store{Dir: filepath.Join(v.Bare, cachePath), Size: s.CacheSize}
-	key := locks.Key(conn.image, toolchain(), strings.Join(s.CacheSources, " "))
+	key := locks.Key(conn.image, toolchain(conn.goRoot), strings.Join(s.CacheSources, " "))
 	e, err := store.Newest(key, main)
 	if err != nil || e != nil && e.Seal.Main == main {
 		return e, locks, err
@@ -106,8 +106,8 @@ func (c *caching) note(what, why string) {
 }
 
 // toolchain names the Go toolchain that is bound into containers.
-func toolchain() string {
-	data, err := os.ReadFile(filepath.Join(goRoot(), "VERSION"))
+func toolchain(goRoot string) string {
+	data, err := os.ReadFile(filepath.Join(goRoot, "VERSION"))
 	if err != nil {
 		return "none"
 	}

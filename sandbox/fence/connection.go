@@ -18,6 +18,7 @@ type connection struct {
 	engine *podman.Engine
 	image  string
 	inside string // the program that runs first in every container, on the host
+	goRoot string // the host's Go toolchain; "" for none
 }
 
 // connect opens podman, removes what an earlier launcher left under the same owner's
@@ -26,6 +27,8 @@ func connect(ctx context.Context, owner string, at Podman, settings *config.Conf
 	if at.Inside == "" {
 		return nil, diag.Hint(fmt.Errorf("the program %s is not there", ForwarderProgram), "run scripts/build; it puts all of Ward's programs in bin/")
 	}
+	goRoot := make(chan string, 1)
+	go func() { goRoot <- findGo() }()
 	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Runtime: settings.Sandbox.Runtime, Storage: at.Storage, Scratch: at.Scratch})
 	if _, ok := errors.AsType[*diag.Hinted](err); err != nil && !ok {
 		err = diag.Hint(err, "`git ward doctor` says what this machine lacks")
@@ -33,26 +36,30 @@ func connect(ctx context.Context, owner string, at Podman, settings *config.Conf
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{engine: engine, inside: at.Inside}
-	if _, err = engine.Sweep(ctx); err == nil {
-		c.image, err = findImage(ctx, engine, settings.Sandbox.Image)
-	}
-	if err != nil {
+	swept := make(chan error, 1)
+	go func() {
+		_, err := engine.Sweep(ctx)
+		swept <- err
+	}()
+	image, err := findImage(ctx, engine, settings.Sandbox.Image)
+	if err = errors.Join(<-swept, err); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	return c, nil
+	return &connection{engine, image, at.Inside, <-goRoot}, nil
 }
 
 // connecting is a connection that is being opened beside other work.
 type connecting struct {
-	done chan struct{}
-	conn *connection
-	err  error
+	cancel context.CancelFunc
+	done   chan struct{}
+	conn   *connection
+	err    error
 }
 
 // connectBeside opens podman while the caller goes on.
 func connectBeside(ctx context.Context, owner string, at Podman, settings *config.Config) *connecting {
-	c := &connecting{done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(ctx)
+	c := &connecting{cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
 		c.conn, c.err = connect(ctx, owner, at, settings)
@@ -66,11 +73,9 @@ func (c *connecting) wait() (*connection, error) {
 	return c.conn, c.err
 }
 
-// close ends the connection, with whatever containers are left.
+// close ends the connection, with whatever containers are left, or the attempt.
 func (c *connecting) close() error {
-	if c == nil {
-		return nil
-	}
+	c.cancel()
 	<-c.done
 	if c.conn == nil {
 		return nil // who waited knows why

@@ -105,8 +105,8 @@ func (f *fence) container(bare string, settings *config.Config) *podman.Spec {
 		s.Mounts = append(s.Mounts, readOnly(dir, insidePrograms))
 		s.Env["PATH"] = insidePrograms + "/bin:" + insidePrograms + "/node_modules/.bin:" + s.Env["PATH"]
 	}
-	if root := goRoot(); root != "" {
-		s.Mounts = append(s.Mounts, readOnly(root, insideGo))
+	if f.goRoot != "" {
+		s.Mounts = append(s.Mounts, readOnly(f.goRoot, insideGo))
 	}
 	return s
 }
@@ -175,9 +175,9 @@ func (l *launch) commandLine() []string {
 	return args
 }
 
-// goRoot is the host's Go toolchain, bound in where there is one: the installed
+// findGo is the host's Go toolchain, bound in where there is one: the installed
 // one, whatever the directory that this runs in would like to fetch.
-func goRoot() string {
+func findGo() string {
 	cmd := exec.Command("go", "env", "GOROOT")
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local")

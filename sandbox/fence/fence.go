@@ -24,6 +24,7 @@ type fence struct {
 	engine *podman.Engine
 	image  string
 	inside string // the program that runs first in every container
+	goRoot string // the host's Go toolchain; "" for none
 	cover  string // an empty directory, to cover others with
 	policy firewall.Policy
 	log    zerolog.Logger
@@ -38,7 +39,7 @@ func (c *connection) newFence(scratch string, policy firewall.Policy, log zerolo
 	if err := os.Chmod(cover, 0o555); err != nil {
 		return nil, errors.Join(err, os.Remove(cover))
 	}
-	return &fence{engine: c.engine, image: c.image, inside: c.inside, cover: cover, policy: policy, log: log}, nil
+	return &fence{engine: c.engine, image: c.image, inside: c.inside, goRoot: c.goRoot, cover: cover, policy: policy, log: log}, nil
 }
 
 // close removes the cover, if it is there still.
@@ -116,6 +117,7 @@ func (f *fence) start(ctx context.Context, c *podman.Container, streams podman.S
 	if err != nil {
 		return nil, nil, err
 	}
+	output = c.Attach(context.WithoutCancel(ctx), streams) // beside the rules; Start waits for both
 	if rules, err = f.enforce(ctx, pid); err != nil {
 		return nil, nil, err
 	}
@@ -124,9 +126,6 @@ func (f *fence) start(ctx context.Context, c *podman.Container, streams podman.S
 			rules.Close()
 		}
 	}()
-	if output, err = c.Attach(context.WithoutCancel(ctx), streams); err != nil {
-		return nil, nil, err
-	}
 	if err := c.Start(ctx); err != nil {
 		return nil, nil, err
 	}

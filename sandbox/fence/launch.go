@@ -6,6 +6,7 @@ package fence
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -21,7 +22,7 @@ import (
 
 // Spec is the whole wanted state of one launch. Paths are absolute.
 type Spec struct {
-	Bare     string         // the repository; OpenRepository has passed
+	Bare     string         // the repository; FindRepository has passed
 	Settings *config.Config // the repository's own
 	Payload  Payload        // what runs
 	Programs Programs       // Ward's own
@@ -30,6 +31,7 @@ type Spec struct {
 	Unfenced bool           // plain processes with the user's rights (SBX-8)
 	Getenv   func(string) string
 	Messages io.Writer // the launcher's own warnings and errors, for people
+	Announce func()    // called once nothing speaks against the launch; nil: nobody
 }
 
 // Payload is what runs: the watcher with its agent or, fenced only, a command in
@@ -69,7 +71,8 @@ type launch struct {
 	policy  firewall.Policy // SBX-2 for this machine
 	door    string          // socket
 	gateway string          // socket
-	conn    *connection     // nil when Unfenced
+	opening *connecting     // podman; nil when Unfenced
+	conn    *connection     // what it became
 }
 
 // Launch runs the payload until it ends by itself or ctx is cancelled; what is left
@@ -77,7 +80,7 @@ type launch struct {
 // code of its own is an Exit.
 //
 // One launcher works on a repository at a time; a second one is refused.
-func Launch(ctx context.Context, s Spec) error {
+func Launch(ctx context.Context, s Spec) (err error) {
 	lock, err := acquire(s.Bare)
 	if err != nil {
 		return err
@@ -88,6 +91,18 @@ func Launch(ctx context.Context, s Spec) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
+	l := &launch{spec: s, scratch: scratch}
+	if !s.Unfenced {
+		// Podman takes as long as all that comes before the container, so it opens beside it.
+		l.opening = connectBeside(ctx, ownerOf(s.Bare), l.podman(), s.Settings)
+		defer func() { err = errors.Join(err, l.opening.close()) }()
+	}
+	if err := s.Check(ctx); err != nil {
+		return err
+	}
+	if s.Announce != nil {
+		s.Announce()
+	}
 	if err := prepareState(s.State, s.Bare); err != nil {
 		return err
 	}
@@ -96,7 +111,7 @@ func Launch(ctx context.Context, s Spec) error {
 		return err
 	}
 	defer file.Close()
-	l := &launch{spec: s, scratch: scratch, log: logger(file, s.Messages)}
+	l.log = logger(file, s.Messages)
 	if len(s.Payload.Command) == 0 {
 		l.screenAgent(ctx)
 	}

@@ -23,24 +23,53 @@ var (
 	secretValues = regexp.MustCompile(`://[^/@\s]+@`)
 )
 
-// OpenRepository finds a repository on which a launch is possible, and its settings.
-// The path that it returns has no symbolic links, so that one repository has one
-// state directory however it is called.
-func OpenRepository(ctx context.Context, dir string) (bare string, settings *config.Config, err error) {
+// FindRepository finds the caller's own repository and its settings, which takes next to
+// no time. The path that it returns has no symbolic links, so that one repository has
+// one state directory however it is called.
+func FindRepository(ctx context.Context, dir string) (bare string, settings *config.Config, err error) {
 	if bare, err = filepath.EvalSymlinks(dir); err != nil {
 		return "", nil, diag.Hint(err, "`git ward init --bare DIR` makes a repository")
 	}
-	if err := door.Check(ctx, bare); err != nil {
+	if err := door.CheckOwner(bare); err != nil {
 		return "", nil, err
 	}
-	settings, err = config.Load(bare)
+	if settings, err = config.Load(bare); err != nil {
+		if checkErr := door.Check(ctx, bare); checkErr != nil {
+			err = checkErr // the reason behind: this is no repository of Ward's
+		}
+	}
 	return bare, settings, err
 }
 
-// CheckVisible says why a repository cannot be shown in a fence, as a whole and
+// OpenRepository finds a repository on which a launch is possible, and its settings.
+func OpenRepository(ctx context.Context, dir string) (bare string, settings *config.Config, err error) {
+	if bare, settings, err = FindRepository(ctx, dir); err == nil {
+		err = door.Check(ctx, bare)
+	}
+	return bare, settings, err
+}
+
+// Check says why a launch is not possible: the repository's hooks do not run, or it
+// cannot be shown in a fence.
+func (s *Spec) Check(ctx context.Context) error {
+	visible := make(chan error, 1)
+	go func() {
+		if s.Unfenced {
+			visible <- nil
+			return
+		}
+		visible <- checkVisible(ctx, s.Bare)
+	}()
+	if err := door.Check(ctx, s.Bare); err != nil {
+		return err // a repository that is none has no settings to look at
+	}
+	return <-visible
+}
+
+// checkVisible says why a repository cannot be shown in a fence, as a whole and
 // read-only (SBX-4), with every reason: secrets in its config, which anybody
 // inside can read, and objects that are kept elsewhere, which nobody inside can.
-func CheckVisible(ctx context.Context, bare string) error {
+func checkVisible(ctx context.Context, bare string) error {
 	out, err := git.Open(bare).Output(ctx, "config", "--file", filepath.Join(bare, "config"), "--null", "--list")
 	if err != nil {
 		return err

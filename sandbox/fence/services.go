@@ -2,7 +2,6 @@ package fence
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"git-ward/internal/git"
@@ -11,19 +10,13 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-// serve opens podman, the door and the gateway, starts the judge, and runs the payload
-// while all of them serve it. Podman takes as long as the rest together, so it opens
-// beside it.
-func (l *launch) serve(ctx context.Context) (err error) {
-	var opening *connecting
-	if !l.spec.Unfenced {
-		opening = connectBeside(ctx, ownerOf(l.spec.Bare), l.podman(), l.spec.Settings)
-		defer func() { err = errors.Join(err, opening.close()) }()
-	}
+// serve opens the door and the gateway, starts the judge, and runs the payload while
+// all three serve it.
+func (l *launch) serve(ctx context.Context) error {
 	if err := l.findPolicy(ctx); err != nil {
 		return err
 	}
-	d, err := door.Listen(ctx, door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.log})
+	d, err := door.Listen(door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.log})
 	if err != nil {
 		return err
 	}
@@ -35,8 +28,8 @@ func (l *launch) serve(ctx context.Context) (err error) {
 		}
 		l.gateway = g.Socket()
 		return whileServing(ctx, service{"the gateway", g.Serve}, func(ctx context.Context) (err error) {
-			if opening != nil {
-				if l.conn, err = opening.wait(); err != nil {
+			if l.opening != nil {
+				if l.conn, err = l.opening.wait(); err != nil {
 					return err
 				}
 			}

@@ -1,6 +1,7 @@
 package podman
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,10 @@ type Container struct {
 
 	engine  *Engine
 	volumes []string
-	life    *life  // nil without Spec.First
-	pid     int    // of Init; 0 before
-	netns   string // its network namespace
+	life    *life        // nil without Spec.First
+	pid     int          // of Init; 0 before
+	netns   string       // its network namespace
+	joined  func() error // waits for Attach's streams; nil without
 
 	mu      sync.Mutex
 	started bool
@@ -101,6 +103,11 @@ func (c *Container) Start(ctx context.Context) error {
 	if c.pid == 0 {
 		return c.fail("start", errors.New("it is not initialized"))
 	}
+	if c.joined != nil {
+		if err := c.joined(); err != nil {
+			return c.fail("attach", err)
+		}
+	}
 	if now, err := netns(c.pid); err != nil || now != c.netns {
 		return c.fail("start", fmt.Errorf("its process %d is gone", c.pid))
 	}
@@ -134,23 +141,26 @@ func (c *Container) verify(ctx context.Context) error {
 	return err
 }
 
-// Attach joins the container's streams, between Init and Start so that nothing
-// is lost. It returns when they are joined; wait returns when the output ends.
+// Attach begins to join the container's streams, between Init and Start, which waits
+// until they are joined so that nothing is lost. wait returns when the output ends.
 // Cancelling ctx lets go of the streams, not of the container.
-func (c *Container) Attach(ctx context.Context, s Streams) (wait func() error, err error) {
-	ready, done := make(chan struct{}), make(chan error, 1)
+func (c *Container) Attach(ctx context.Context, s Streams) (wait func() error) {
+	ready, done := make(chan struct{}), make(chan struct{})
+	var err error
 	go func() {
-		done <- c.engine.api.attach(ctx, c.ID, s, func() { close(ready) })
+		defer close(done)
+		err = c.engine.api.attach(ctx, c.ID, s, func() { close(ready) })
 	}()
-	select {
-	case <-ready:
-		return func() error { return <-done }, nil
-	case err := <-done:
-		if err == nil {
-			err = errors.New("the streams ended before they were joined")
+	wait = func() error { <-done; return err }
+	c.joined = func() error {
+		select {
+		case <-ready:
+			return nil
+		case <-done:
+			return cmp.Or(err, errors.New("the streams ended before they were joined"))
 		}
-		return nil, c.fail("attach", err)
 	}
+	return wait
 }
 
 // Drain waits for the last output of a container that has ended; wait is Attach's.

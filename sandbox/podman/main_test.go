@@ -124,10 +124,7 @@ func output(t testing.TB, e *podman.Engine, s *podman.Spec, in string) (out, err
 	if s.Stdin {
 		streams.Stdin = strings.NewReader(in)
 	}
-	wait, err := c.Attach(ctx, streams)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wait := c.Attach(ctx, streams)
 	if err := c.Start(ctx); err != nil {
 		t.Fatal(err)
 	}

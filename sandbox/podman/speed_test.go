@@ -55,10 +55,7 @@ func launch(t *testing.T, e *podman.Engine, s *podman.Spec) time.Duration {
 		t.Fatal(err)
 	}
 	var f firstByte
-	wait, err := c.Attach(ctx, podman.Streams{Stdout: &f, Stderr: io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
+	wait := c.Attach(ctx, podman.Streams{Stdout: &f, Stderr: io.Discard})
 	if err := c.Start(ctx); err != nil {
 		t.Fatal(err)
 	}

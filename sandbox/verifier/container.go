@@ -75,6 +75,17 @@ func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*
 	if err != nil {
 		return o, err
 	}
+	return v.watch(ctx, container, pid, job.Live, open)
+}
+
+// watch puts the rules in place, starts the container and waits for its end, its last
+// output, its time or its flood. An end of its rules is no outcome.
+func (v *Containers) watch(ctx context.Context, c *podman.Container, pid int, live *Live, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
+	limited, cancel := context.WithTimeout(ctx, v.Limits.Time)
+	defer cancel()
+	out, streams := open(cancel)
+	live.show(out)
+	detached := c.Attach(context.WithoutCancel(ctx), streams) // beside the rules; Start waits for both
 	var rules *firewall.Follower
 	if v.Rules != nil {
 		if rules, err = v.Rules(ctx, pid); err != nil {
@@ -82,20 +93,6 @@ func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*
 		}
 	}
 	defer rules.Close()
-	return v.watch(ctx, container, rules, job.Live, open)
-}
-
-// watch starts the container and waits for its end, its last output, its time or
-// its flood. An end of its rules is no outcome.
-func (v *Containers) watch(ctx context.Context, c *podman.Container, rules *firewall.Follower, live *Live, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
-	limited, cancel := context.WithTimeout(ctx, v.Limits.Time)
-	defer cancel()
-	out, streams := open(cancel)
-	live.show(out)
-	detached, err := c.Attach(context.WithoutCancel(ctx), streams)
-	if err != nil {
-		return o, err
-	}
 	start := time.Now()
 	if err := c.Start(ctx); err != nil {
 		return o, err
