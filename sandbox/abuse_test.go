@@ -22,7 +22,7 @@ func TestAbuse(t *testing.T) {
 	m := newMachine(t)
 	m.host.Tell(lab.Order{Mirror: "127.0.0.1:8099"})
 	// A quarter of the deadline is the patience with a silent client.
-	m.set(`deadline = "8s"`, `anthropic_url = "http://127.0.0.1:8099"`)
+	m.set(`deadline = "8s"`, `anthropic_url = "http://127.0.0.1:8099"`, `id = "claude-test"`)
 	p := m.probe(t)
 	call := gatewayCall + `call POST /anthropic/v1/messages '{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}'`
 	for _, h := range []hole{

@@ -162,7 +162,7 @@ func TestKey(t *testing.T) {
 	if err := os.WriteFile(key, []byte(theKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.set(`anthropic_url = "http://127.0.0.1:8099"`, fmt.Sprintf("anthropic_key_file = %q", key))
+	m.set(`anthropic_url = "http://127.0.0.1:8099"`, `id = "claude-test"`, fmt.Sprintf("anthropic_key_file = %q", key))
 	m.Env = append(m.Env, "OPENAI_API_KEY="+theKey)
 	p := m.probe(t)
 	body := `{"model":"claude-test","max_tokens":5,"messages":[%s]%s}`

@@ -93,6 +93,7 @@ type Config struct {
 	Model struct {
 		Name             string   `toml:"name"`
 		ID               string   `toml:"id"`
+		Also             []string `toml:"also"`
 		API              string   `toml:"api"`
 		Context          int64    `toml:"context"`
 		MaxOutput        int64    `toml:"max_output"`

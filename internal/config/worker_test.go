@@ -52,3 +52,40 @@ func TestProviderOf(t *testing.T) {
 		}
 	}
 }
+
+// TestModels: what may be called is a list of exact names, and empty where nothing is said.
+func TestModels(t *testing.T) {
+	for _, test := range []struct {
+		worker, id string
+		also, want []string
+	}{
+		{"anthropic", "claude-x", nil, []string{"claude-x"}},
+		{"openai", "vendor/name", []string{"small"}, []string{"small", "vendor/name"}},
+		{"claude-code", "claude-x", nil, []string{"claude-x"}},
+		{"claude-code", "", []string{"small"}, []string{"small", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"}},
+		{"claude-code", "opus", nil, []string{"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"}},
+		{"codex", "", nil, []string{"gpt-6.1-sol"}},
+		{"codex", "default", nil, []string{"default"}},
+		{"opencode", "anthropic/claude-x", nil, []string{"anthropic/claude-x", "claude-x"}},
+		{"opencode", "router/vendor/name", nil, []string{"router/vendor/name", "vendor/name"}},
+		{"exec", "", nil, nil},
+		{"", "", nil, nil},
+	} {
+		c := Default()
+		c.Model.Name, c.Model.ID, c.Model.Also = test.worker, test.id, test.also
+		if got := c.Models(); !slices.Equal(got, test.want) {
+			t.Errorf("%s %q: %q, want %q", test.worker, test.id, got, test.want)
+		}
+	}
+}
+
+// Each model of a program's own choice stands in config.toml's words.
+func TestOwnModelsAreDocumented(t *testing.T) {
+	for _, w := range Workers() {
+		for _, name := range w.Own {
+			if !strings.Contains(Shipped, name) {
+				t.Errorf("config.toml does not say that %s may call %s", w.Name, name)
+			}
+		}
+	}
+}

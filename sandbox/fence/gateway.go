@@ -40,6 +40,7 @@ func (l *launch) openGateway() (*gateway.Gateway, error) {
 		Directive: l.payer, Held: l.held, Troubles: l.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,
+		Models:    settings.Models(),
 		Anthropic: anthropic, OpenAI: openai, Prices: prices, PricesOf: config.PricesOf(settings.Prices),
 		Allowlist: l.policy.Mode == firewall.Allowlist, Allow: settings.Egress.Allow, Blocked: l.refused,
 		Log: l.log,

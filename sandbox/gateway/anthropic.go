@@ -7,28 +7,33 @@ package gateway
 var anthropicText = map[string]check{"text": nil}
 
 var anthropicSources = map[string]check{
-	"base64": nil,
+	"base64": documented,
 	"text":   nil,
 	"content": open(map[string]check{
 		"content": textOr(each(byType("", map[string]check{"text": nil, "image": anthropicImage}))),
 	}),
 }
 
-var anthropicImage = open(map[string]check{"source": byType("", map[string]check{"base64": nil})})
+var anthropicImage = open(map[string]check{"source": byType("", map[string]check{"base64": pictured})})
 
 var anthropicResults = map[string]check{
 	"text":           nil,
 	"image":          anthropicImage,
 	"document":       open(map[string]check{"source": byType("", anthropicSources)}),
-	"search_result":  nil, // the client's own; its source is a label
+	"search_result":  anthropicFound,
 	"tool_reference": nil,
 }
+
+// anthropicFound is the client's own; its source is a label.
+var anthropicFound = open(map[string]check{"content": each(byType("", anthropicText))})
 
 var anthropicBlocks = with(map[string]check{
 	"tool_result": open(map[string]check{"content": textOr(each(byType("", anthropicResults)))}),
 	"image":       anthropicResults["image"],
 	"document":    anthropicResults["document"],
-}, "text", "search_result", "thinking", "redacted_thinking", "tool_use")
+
+	"search_result": anthropicFound,
+}, "text", "thinking", "redacted_thinking", "tool_use")
 
 var anthropicTools = map[string]check{
 	"custom": closed(free("type", "name", "description", "input_schema", "cache_control", "strict",
@@ -38,7 +43,7 @@ var anthropicTools = map[string]check{
 	"memory_DATE":      anthropicOwnTool,
 }
 
-var anthropicOwnTool = closed(free("type", "name", "cache_control", "strict", "max_characters", "input_examples"))
+var anthropicOwnTool = ownTool(closed(free("type", "name", "cache_control", "strict", "max_characters", "input_examples")))
 
 // Other members that there are and that stay out: mcp_servers and container make
 // the provider act; speed and inference_geo cost more than the price table says.
@@ -49,7 +54,9 @@ var anthropicCount = with(map[string]check{
 	"tools":    each(byType("custom", anthropicTools)),
 	// Compaction is billed outside the usage that is counted here.
 	"context_management": open(map[string]check{"edits": each(byType("", free("clear_tool_uses_DATE", "clear_thinking_DATE")))}),
-}, "thinking", "tool_choice", "cache_control", "output_config", "output_format")
+	"thinking":           thoughts,
+	"cache_control":      cacheControl,
+}, "tool_choice", "output_config", "output_format")
 
 var anthropicMessages = merge(anthropicCount, with(map[string]check{
 	"service_tier": only(`"auto"`, `"standard_only"`),

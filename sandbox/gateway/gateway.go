@@ -25,6 +25,7 @@ import (
 	"git-ward/internal/diag"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 )
 
 // maxPath is what fits in sun_path with its final zero (unix(7)).
@@ -49,6 +50,9 @@ type Config struct {
 	// Until is when the launch's time is spent: from then on no call is paid for.
 	// Zero is never.
 	Until time.Time
+
+	// Models may be called, by their exact names, and no other; empty admits none.
+	Models []string
 
 	Anthropic Provider
 	OpenAI    Provider
@@ -76,45 +80,6 @@ type Provider struct {
 	Key     Key    // empty: calls are refused, unless BaseURL is on loopback
 }
 
-// Limits are the sizes and times of a gateway; zero values have defaults.
-type Limits struct {
-	Body      int64         // bytes of one request's body; 32 MiB
-	MaxOutput int64         // output tokens of a call that names no limit; 32,000
-	AtOnce    int           // model calls at the same time; 8
-	Conns     int           // open connections of clients; 256
-	Silence   time.Duration // of a provider before its first and between later bytes; 10 minutes
-	Call      time.Duration // one model call as a whole; 1 hour
-	Idle      time.Duration // of a proxied connection; 5 minutes
-}
-
-// withDefaults are no settings of config.toml. The sizes are what the providers
-// themselves take (32 MiB a request, some 32,000 tokens an answer), and the times
-// and numbers only end what hangs or floods: nobody's work comes near them, and
-// what it may cost is bounded by [budget] in any case. A setting would be one more
-// way to make a fence that does not end what hangs.
-func (l Limits) withDefaults() Limits {
-	for _, v := range []struct {
-		at   *int64
-		that int64
-	}{
-		{&l.Body, 32 << 20}, {&l.MaxOutput, 32_000},
-		{(*int64)(&l.Silence), int64(10 * time.Minute)},
-		{(*int64)(&l.Call), int64(time.Hour)},
-		{(*int64)(&l.Idle), int64(5 * time.Minute)},
-	} {
-		if *v.at <= 0 {
-			*v.at = v.that
-		}
-	}
-	if l.AtOnce <= 0 {
-		l.AtOnce = 8
-	}
-	if l.Conns <= 0 {
-		l.Conns = 256
-	}
-	return l
-}
-
 // Gateway is an open gateway. Serve it.
 type Gateway struct {
 	config   Config
@@ -124,7 +89,8 @@ type Gateway struct {
 	meter    *Meter
 	models   map[config.Provider]*provider // by the first part of the path
 	proxy    *proxy
-	slots    chan struct{} // of model calls
+	slots    chan struct{}       // of model calls
+	bodies   *semaphore.Weighted // bytes of requests that are in memory
 	payments payments
 }
 
@@ -136,6 +102,7 @@ type Gateway struct {
 func Listen(c Config) (*Gateway, error) {
 	g := &Gateway{config: c, limits: c.Limits.withDefaults()}
 	g.slots = make(chan struct{}, g.limits.AtOnce)
+	g.bodies = semaphore.NewWeighted(g.limits.Bodies)
 	g.payments.tell = c.Troubles
 	if c.Directive == nil || c.Budget == nil {
 		return nil, errors.New("a gateway needs to know who pays, and how much")

@@ -95,6 +95,7 @@ func newFence(t testing.TB, upstream string, change ...func(*Config)) *fence {
 		Meter:     filepath.Join(t.TempDir(), "meter.json"),
 		Directive: func() string { return "D-1" },
 		Budget:    func(string) Budget { return Budget{Unlimited, Unlimited} },
+		Models:    []string{"claude-test", "gpt-test", "m"},
 		Anthropic: Provider{upstream, key},
 		OpenAI:    Provider{upstream, key},
 		Prices:    prices,

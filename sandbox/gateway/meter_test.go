@@ -73,10 +73,11 @@ func TestBudgetIsExactUnderConcurrency(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel() // nothing is given back, so those who wait would wait long
 	var in atomic.Int64
+	nine := Charge{Calls: 1, Usage: Usage{Output: 9}}
 	var all sync.WaitGroup
 	for range 64 {
 		all.Go(func() {
-			if _, err := m.Reserve(ctx, "D-1", Budget{100, Unlimited}, Charge{Calls: 1, Usage: Usage{Output: 9}}); err == nil {
+			if _, err := m.Reserve(ctx, "D-1", Budget{100, Unlimited}, nine, nine); err == nil {
 				in.Add(1)
 			}
 		})
@@ -95,9 +96,10 @@ func TestReserveWaitsForWhatIsHeld(t *testing.T) {
 	}
 	defer m.Close()
 	var all sync.WaitGroup
+	sixty := Charge{Calls: 1, Usage: Usage{Output: 60}}
 	for range 20 {
 		all.Go(func() {
-			r, err := m.Reserve(context.Background(), "D-1", Budget{100, Unlimited}, Charge{Calls: 1, Usage: Usage{Output: 60}})
+			r, err := m.Reserve(context.Background(), "D-1", Budget{100, Unlimited}, sixty, sixty)
 			if err != nil {
 				t.Error(err)
 				return
@@ -113,6 +115,7 @@ func TestReserveWaitsForWhatIsHeld(t *testing.T) {
 
 func TestRestartRefillsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m")
+	hundred := Charge{Calls: 1, Usage: Usage{Input: 100}}
 	for i := range int64(3) {
 		m, err := OpenMeter(path)
 		if err != nil {
@@ -121,7 +124,7 @@ func TestRestartRefillsNothing(t *testing.T) {
 		if got := accountOf(m, "D-1").Used.Usage.Input; got != 10*i {
 			t.Errorf("start %d: %d tokens", i, got)
 		}
-		r, err := m.Reserve(context.Background(), "D-1", Budget{1000, Unlimited}, Charge{Calls: 1, Usage: Usage{Input: 100}})
+		r, err := m.Reserve(context.Background(), "D-1", Budget{1000, Unlimited}, hundred, hundred)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +148,7 @@ func holdForEver(path string) {
 	m, err := OpenMeter(path)
 	if err == nil {
 		_, err = m.Reserve(context.Background(), "D-1", Budget{Unlimited, Unlimited},
-			Charge{Calls: 1, Usage: Usage{Input: 700, Output: 50}, Cost: 3 * dollar})
+			Charge{Calls: 1, Usage: Usage{Input: 700, Output: 50}, Cost: 3 * dollar}, Charge{})
 	}
 	fmt.Println("held", err)
 	select {}

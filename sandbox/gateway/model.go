@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -19,6 +18,7 @@ type exchange struct {
 	began     time.Time
 	call      *call // nil for the list of models
 	endpoint  *endpoint
+	lease     *lease // the memory of its body; nil for none
 	tap       tap
 	reached   atomic.Bool // there was a connection to send on
 	answered  int         // the provider's status; 0 before it answers
@@ -57,14 +57,13 @@ func (x *exchange) run(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	case <-ctx.Done():
 		return refusef(http.StatusTooManyRequests, "too many model calls at once")
 	}
-	var body []byte
+	defer x.forget()
 	if x.endpoint != nil {
-		var err error
-		if body, err = x.body(w, r); err != nil {
+		if err := x.body(ctx, w, r); err != nil {
 			return err
 		}
 	}
-	return x.charged(ctx, func() error { return x.send(ctx, w, r, body) })
+	return x.charged(ctx, func() error { return x.send(ctx, w, r) })
 }
 
 // admit decides by method and path alone. What is not an inference path has no
@@ -95,30 +94,6 @@ func (x *exchange) admit(r *http.Request) error {
 	return nil
 }
 
-// body reads and checks the request's body, and gives what is to go out.
-func (x *exchange) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if r.Header.Get("Content-Encoding") != "" {
-		return nil, refusef(http.StatusBadRequest, "an encoded body cannot be checked: send it plain")
-	}
-	// A deadline that stayed would end the call when it passes, because the
-	// server goes on reading to see whether the client is still there.
-	control := http.NewResponseController(w)
-	control.SetReadDeadline(time.Now().Add(bodyTime))
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, x.g.limits.Body))
-	control.SetReadDeadline(time.Time{})
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return nil, refusef(http.StatusRequestEntityTooLarge, "the request is larger than %d bytes", large.Limit)
-	}
-	if err != nil {
-		return nil, refusef(http.StatusBadRequest, "the request did not arrive whole")
-	}
-	if x.call, err = x.endpoint.read(data, x.g.limits.MaxOutput); err != nil {
-		return nil, refusef(http.StatusBadRequest, "%v", x.p.key.scrub(clip(err.Error())))
-	}
-	return x.call.body, nil
-}
-
 // charged runs send with the most that it can cost reserved, and settles what it
 // did cost. Calls that are not billed reserve nothing, and are still refused when
 // the budget is spent; the list of models is free to all.
@@ -130,19 +105,14 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 		return x.refuseUnpaid(&spent{late: true})
 	}
 	price := x.g.config.Prices.Of(x.call.model)
-	most := Usage{Input: x.call.input, Output: x.call.output}
-	// All of the input may turn out to be written to the cache.
-	dear := price
-	dear.Input = max(price.Input, price.CacheWrite, price.CacheWriteLong)
-	charge := Charge{Calls: 1, Usage: most, Cost: dear.cost(most)}
-	reservation, err := x.g.meter.Reserve(ctx, x.directive, x.g.config.Budget(x.directive), charge)
+	reservation, err := x.g.meter.Reserve(ctx, x.directive, x.g.config.Budget(x.directive), x.call.most(price), x.call.thought(price))
 	if err != nil {
 		x.g.config.Log.Warn().Str("directive", x.directive).Err(err).Msg("not charged, not called")
 		return x.refuseUnpaid(err)
 	}
 	x.g.payments.note(x.directive, nil)
 	defer func() {
-		x.use(price)
+		x.use(reservation.held, price)
 		reservation.Settle(x.used, time.Since(x.began), x.estimated)
 	}()
 	err = send()
@@ -159,29 +129,53 @@ func (x *exchange) refuseUnpaid(err error) *refusal {
 	return r
 }
 
+// slowError is how long an error of the provider's may take that is believed to have cost
+// nothing. What stands between may answer with one while the model works on, so a client
+// that asks for much, without a stream, would have its errors for nothing.
+const slowError = 10 * time.Second
+
 // use works out the charge. A call that could not be sent, or that the provider
-// answered with an error, costs nothing unless the answer says so.
-func (x *exchange) use(price Price) {
+// answered with an error and nothing else, costs nothing unless the answer says so.
+func (x *exchange) use(reserved Charge, price Price) {
 	x.used.Calls = 1
-	failed := x.answered >= http.StatusMultipleChoices && !x.tap.started
-	if x.endpoint.free || !x.reached.Load() || failed {
+	quick := x.answered < http.StatusInternalServerError || time.Since(x.began) < slowError
+	failed := x.answered >= http.StatusMultipleChoices && quick || x.tap.failed && !x.tap.begun
+	if x.endpoint.free || !x.reached.Load() || failed && !x.tap.started {
 		return
 	}
-	x.used.Usage, x.estimated = x.tap.used(x.call, time.Since(x.began))
-	x.used.Cost = price.cost(x.used.Usage)
+	x.used, x.estimated = x.tap.used(reserved, price)
+	x.used.Calls = 1
 }
 
+// most is what a call may cost at most, and thought what it is thought to cost.
+func (c *call) most(p Price) Charge {
+	if c.free() {
+		return Charge{}
+	}
+	u := Usage{Input: c.input, Output: c.output}
+	return Charge{Calls: 1, Usage: u, Cost: c.seen.dear(p).cost(u)}
+}
+
+func (c *call) thought(p Price) Charge {
+	u := Usage{Input: c.likely, Output: c.output}
+	return Charge{Calls: 1, Usage: u, Cost: p.cost(u)}
+}
+
+// free reports whether nothing is billed: then nothing was worked out.
+func (c *call) free() bool { return c.output == 0 }
+
 // send makes the call and relays its answer.
-func (x *exchange) send(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte) error {
+func (x *exchange) send(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// Not WroteRequest: over HTTP/2 it may come after the answer, or never.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.reached.Store(true) }}
-	req, err := x.p.request(httptrace.WithClientTrace(ctx, trace), r, x.path, body)
+	req, err := x.p.request(httptrace.WithClientTrace(ctx, trace), r, x.path, x.call)
 	if err != nil {
 		return refusef(http.StatusBadRequest, "the request cannot be passed on")
 	}
 	resp, err := x.p.transport.RoundTrip(req)
+	x.forget()
 	if err != nil {
 		return x.unreachable(err)
 	}

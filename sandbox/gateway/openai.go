@@ -21,14 +21,14 @@ var none = only("null")
 var openAITiers = only(`"auto"`, `"default"`, `"flex"`, "null")
 
 var chatParts = map[string]check{
-	"text":        nil,
-	"refusal":     nil,
-	"input_audio": nil,
-	"image_url":   open(map[string]check{"image_url": open(map[string]check{"url": dataURL})}),
-	"file":        open(map[string]check{"file": closed(free("filename", "file_data"))}),
+	"text":      nil,
+	"refusal":   nil,
+	"image_url": open(map[string]check{"image_url": open(map[string]check{"url": dataURL})}),
+	"file":      open(map[string]check{"file": closed(map[string]check{"filename": nil, "file_data": fileData})}),
 }
 
-// web_search_options is out; so is n, which multiplies the output.
+// web_search_options is out; so are n, which multiplies the output, and sound, which has
+// prices of its own.
 var chatFields = with(map[string]check{
 	"model": model,
 	"messages": each(open(map[string]check{
@@ -39,19 +39,21 @@ var chatFields = with(map[string]check{
 		"function": closed(free("type", "function")),
 		"custom":   closed(free("type", "custom")),
 	})),
-	"modalities":   each(only(`"text"`)), // sound has prices of its own
+	"modalities":   each(only(`"text"`)),
 	"n":            only("1", "null"),
 	"store":        no,
 	"service_tier": openAITiers,
+
+	"prompt_cache_retention": retention,
+	"prediction":             predicted,
 }, "max_tokens", "max_completion_tokens", "temperature", "top_p", "stream", "stream_options", "stop",
 	"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "response_format",
 	"seed", "tool_choice", "parallel_tool_calls", "user", "safety_identifier", "prompt_cache_key",
-	"prompt_cache_retention", "reasoning_effort", "verbosity", "metadata", "functions", "function_call",
-	"prediction")
+	"reasoning_effort", "verbosity", "metadata", "functions", "function_call")
 
 var responseParts = with(map[string]check{
 	"input_image": open(map[string]check{"image_url": dataURL, "file_id": none}),
-	"input_file":  open(map[string]check{"file_url": none, "file_id": none}),
+	"input_file":  open(map[string]check{"file_url": none, "file_id": none, "file_data": fileData}),
 }, "input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text")
 
 var responseContent = textOr(each(byType("", responseParts)))
@@ -69,15 +71,15 @@ var responseItems = with(map[string]check{
 
 // responseMessage insists on a role: an item of an id alone, without a type, is
 // a reference to a stored one.
-func responseMessage(v jsontext.Value) error {
+func responseMessage(v jsontext.Value, s *seen) error {
 	f, err := decodeFields(v)
 	if err != nil {
 		return err
 	}
-	if _, ok := f["role"]; !ok {
+	if f.get("role") == nil {
 		return errors.New("an item without a role is a reference to what the provider keeps")
 	}
-	return responseContent.run(f["content"], "content")
+	return responseContent.run(orNull(f.get("content")), s, "content")
 }
 
 // telemetry is where Codex tells the provider of the machine it runs on and of the
@@ -110,8 +112,10 @@ var responseFields = with(map[string]check{
 	"prompt":               none,
 	telemetry:              nil, // taken out again
 	"service_tier":         openAITiers,
+
+	"prompt_cache_retention": retention,
 }, "max_output_tokens", "temperature", "top_p", "stream", "stream_options", "tool_choice",
 	"parallel_tool_calls", "text", "reasoning", "truncation", "metadata", "user", "safety_identifier",
-	"prompt_cache_key", "prompt_cache_retention", "top_logprobs", "max_tool_calls")
+	"prompt_cache_key", "top_logprobs", "max_tool_calls")
 
-func refuse(jsontext.Value) error { return errors.New("not a string") }
+func refuse(jsontext.Value, *seen) error { return errors.New("not a string") }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +22,7 @@ import (
 type provider struct {
 	name      config.Provider
 	base      *url.URL
+	official  bool // it is the provider's own server
 	key       Key
 	setting   string // how to give it a key
 	authorize func(http.Header, Key)
@@ -42,17 +42,17 @@ func (g *Gateway) providers() (map[config.Provider]*provider, error) {
 			setting:   "[model] anthropic_key_file or ANTHROPIC_API_KEY",
 			authorize: func(h http.Header, k Key) { h.Set("X-Api-Key", k.value) },
 			endpoints: map[string]*endpoint{
-				"/v1/messages":              {fields: anthropicMessages, usage: anthropicEvent, limits: []string{"max_tokens"}},
-				"/v1/messages/count_tokens": {fields: anthropicCount, usage: anthropicEvent, free: true},
+				"/v1/messages":              {fields: anthropicMessages, answer: anthropicAnswer, limits: []string{"max_tokens"}},
+				"/v1/messages/count_tokens": {fields: anthropicCount, answer: anthropicAnswer, free: true},
 			},
 		},
 		config.OpenAI: {
 			setting:   "[model] openai_key_file or OPENAI_API_KEY",
 			authorize: func(h http.Header, k Key) { h.Set("Authorization", "Bearer "+k.value) },
 			endpoints: map[string]*endpoint{
-				"/v1/chat/completions": {fields: chatFields, usage: chatEvent, adjust: tellUsage,
+				"/v1/chat/completions": {fields: chatFields, answer: chatAnswer, adjust: tellUsage,
 					limits: []string{"max_tokens", "max_completion_tokens"}},
-				"/v1/responses": {fields: responseFields, usage: responseEvent, adjust: keepNothing,
+				"/v1/responses": {fields: responseFields, answer: responseAnswer, adjust: keepNothing,
 					limits: []string{"max_output_tokens"}},
 			},
 		},
@@ -64,6 +64,8 @@ func (g *Gateway) providers() (map[config.Provider]*provider, error) {
 		if p.base, err = baseURL(c.BaseURL, "https://api."+string(name)+".com"); err != nil {
 			return nil, fmt.Errorf("the base URL of %s: %w", name, err)
 		}
+		home := string(name) + ".com"
+		p.official = p.base.Scheme == "https" && (p.base.Hostname() == "api."+home || strings.HasSuffix(p.base.Hostname(), ".api."+home))
 		p.transport = newTransport(g.limits)
 	}
 	return all, nil
@@ -116,17 +118,18 @@ func newTransport(l Limits) *http.Transport {
 // request is the client's, made anew: of its headers only those pass that say
 // which version and form of the API it wants. Credentials, cookies, organization
 // and proxy headers have no way through.
-func (p *provider) request(ctx context.Context, r *http.Request, path string, body []byte) (*http.Request, error) {
+func (p *provider) request(ctx context.Context, r *http.Request, path string, c *call) (*http.Request, error) {
 	u := *p.base
 	u.Path += path
 	u.RawQuery = r.URL.RawQuery
-	var content io.Reader // nil for no body, which a nil *bytes.Reader is not
-	if body != nil {
-		content = bytes.NewReader(body)
-	}
-	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), content)
+	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+	if c != nil {
+		req.Body, req.ContentLength = c.outgoing(), c.length()
+		req.GetBody = func() (io.ReadCloser, error) { return c.outgoing(), nil }
+		req.Header.Set("Content-Type", "application/json")
 	}
 	for _, name := range []string{"Accept", "Anthropic-Version", "User-Agent"} {
 		if v := r.Header.Get(name); v != "" {
@@ -135,9 +138,6 @@ func (p *provider) request(ctx context.Context, r *http.Request, path string, bo
 	}
 	if betas := admittedBetas(r.Header.Values("Anthropic-Beta")); betas != "" {
 		req.Header.Set("Anthropic-Beta", betas)
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
 	}
 	if !p.key.IsZero() {
 		p.authorize(req.Header, p.key)

@@ -11,13 +11,10 @@ import (
 	"time"
 )
 
-// maxAnswer is the size in bytes at which an answer is cut; the longest real
-// ones have a few megabytes.
-const maxAnswer = 256 << 20
-
 var (
 	errSilent = errors.New("the provider fell silent")
 	errCut    = errors.New("the answer was cut")
+	errLong   = errors.New("the answer has far more tokens than were asked for")
 )
 
 // answerHeader is what passes of an answer's headers. Cookies and the names of
@@ -37,9 +34,9 @@ func (x *exchange) relay(ctx context.Context, w http.ResponseWriter, resp *http.
 	}
 	x.status = resp.StatusCode
 	x.tap.stream = strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
-	x.tap.parse = func([]byte, *reading) {}
+	x.tap.parse = func(fields, *reading) {}
 	if x.endpoint != nil {
-		x.tap.parse = x.endpoint.usage
+		x.tap.parse = x.endpoint.answer
 	}
 	w.WriteHeader(x.status)
 	if x.tap.stream {
@@ -81,8 +78,10 @@ func (x *exchange) copy(ctx context.Context, w http.ResponseWriter, from io.Read
 			return fmt.Errorf("the answer ended: %w", context.Cause(ctx))
 		case err != nil:
 			return fmt.Errorf("%w: %w", errCut, err)
-		case x.tap.bytes > maxAnswer:
+		case x.tap.bytes > x.g.limits.Answer:
 			return errors.New("the answer is too large")
+		case x.call != nil && x.tap.streamed() > x.call.output+x.g.limits.MaxOutput:
+			return errLong // nobody reserved what it would cost
 		}
 	}
 }

@@ -41,18 +41,23 @@ type Reservation struct {
 // Reserve charges the most that a call can use, and returns when that is on
 // disk. The sum of what is used and held never passes the budget, however many
 // reserve at once. Where others hold what is missing it waits a while for them.
-func (m *Meter) Reserve(ctx context.Context, directive string, total Budget, most Charge) (*Reservation, error) {
+//
+// Where the most does not fit in what is left, and what a call is thought to use does, it
+// runs alone and holds all that is left: the bound on a text's tokens is several times what
+// a text has, and without this the last part of a budget could not be spent. What is billed
+// beyond a budget is then one such call's, whatever runs or is killed.
+func (m *Meter) Reserve(ctx context.Context, directive string, total Budget, most, thought Charge) (*Reservation, error) {
 	ctx, cancel := context.WithTimeout(ctx, heldWait)
 	defer cancel()
 	for {
-		change, settled, err := m.hold(directive, total, most)
+		held, change, settled, err := m.hold(directive, total, most, thought)
 		if err != nil && err.held && waitSettled(ctx, settled) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		r := &Reservation{meter: m, directive: directive, held: most}
+		r := &Reservation{meter: m, directive: directive, held: held}
 		if err := m.store(change); err != nil {
 			r.cancel()
 			return nil, err
@@ -62,7 +67,7 @@ func (m *Meter) Reserve(ctx context.Context, directive string, total Budget, mos
 }
 
 // hold adds a reservation to the account if the budget has room for it.
-func (m *Meter) hold(directive string, total Budget, most Charge) (uint64, <-chan struct{}, *spent) {
+func (m *Meter) hold(directive string, total Budget, most, thought Charge) (held Charge, change uint64, settled <-chan struct{}, refused *spent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a := m.state.Directives[directive]
@@ -71,13 +76,25 @@ func (m *Meter) hold(directive string, total Budget, most Charge) (uint64, <-cha
 	}
 	left := Budget{total.Tokens - a.Used.Usage.Tokens(), total.Cost - a.Used.Cost}
 	free := Budget{left.Tokens - a.Held.Usage.Tokens(), left.Cost - a.Held.Cost}
-	if !left.holds(most) || !free.holds(most) {
-		return 0, m.settled, &spent{directive: directive, left: left, need: most, held: left.holds(most)}
+	switch {
+	case free.holds(most):
+	case a.Held.Calls == 0 && left.holds(thought):
+		most = left.all(most)
+	default:
+		return Charge{}, 0, m.settled, &spent{directive: directive, left: left, need: thought, held: left.holds(thought)}
 	}
 	m.state.Directives[directive] = a
 	a.Held.add(most)
 	m.changed++
-	return m.changed, nil, nil
+	return most, m.changed, nil, nil
+}
+
+// all is as much of a charge as there is.
+func (b Budget) all(c Charge) Charge {
+	c.Usage.Output = min(c.Usage.Output, b.Tokens)
+	c.Usage.Input = min(c.Usage.Input, b.Tokens-c.Usage.Output)
+	c.Cost = min(c.Cost, b.Cost)
+	return c
 }
 
 // holds is also false for a budget that is spent to the last token, so that it

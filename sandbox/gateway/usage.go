@@ -2,36 +2,37 @@ package gateway
 
 import (
 	"bytes"
-	"time"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-const (
-	// maxEvent is the size in bytes of an event or an answer that is read for
-	// its usage; larger ones pass and are charged by estimate.
-	maxEvent = 16 << 20
-	// maxCount is the most tokens of one kind that a call is believed to use.
-	maxCount = 1_000_000_000
-	// fastest is how many tokens a second no model passes. It bounds what a cut
-	// call has used: thinking is billed but not always shown, so the bytes of an
-	// answer alone would let a client that hangs up in time think for nothing.
-	fastest = 500
-)
+// maxCount is the most tokens of one kind that a call is believed to use.
+const maxCount = 1_000_000_000
 
 // reading is what an answer has told of its usage so far.
 type reading struct {
 	Usage
-	started bool // the input side is known
-	final   bool // the rest too
-	failed  bool // the answer has an error in it
+	taken, cached int64 // input as OpenAI tells it, and what of it came from the cache
+	started       bool  // the input side is known
+	told          bool  // the output, too, so far
+	final         bool  // to the end
+	begun         bool  // something came that is no error
+	failed        bool  // the answer has an error in it
+	pieces        int64 // of words that were streamed, each at least a token
+	letters       int64 // of words, without spaces
 }
+
+// answer reads a part of an answer, an event's object or a whole one, by its protocol.
+type answer func(f fields, r *reading)
 
 // tap reads the usage out of an answer that passes by.
 type tap struct {
 	reading
-	parse  func(event []byte, u *reading)
+	parse  answer
 	stream bool // events, else one JSON text
 	bytes  int64
 	line   []byte
@@ -67,168 +68,204 @@ func (t *tap) end() {
 	event := t.line
 	if t.stream {
 		// SSE (WHATWG HTML, 9.2.6); every provider sends one data line an event.
-		event, _ = bytes.CutPrefix(bytes.TrimRight(event, "\r"), []byte("data:"))
+		event, _ = bytes.CutPrefix(event, []byte("data:"))
 	}
-	if !t.long && bytes.Contains(event, []byte(`"usage"`)) {
-		t.parse(event, &t.reading)
+	event = bytes.TrimSpace(event)
+	t.final = t.final || t.stream && t.told && string(event) == "[DONE]" // of servers whose last counts are not alone
+	if !t.long && len(event) > 0 && event[0] == '{' {
+		if f, err := decodeFields(event); err == nil {
+			t.event(f)
+		}
 	}
-	if !t.long && bytes.Contains(event, []byte(`"error"`)) {
-		t.failed = t.failed || isError(event)
+	if t.line, t.long = t.line[:0], false; cap(t.line) > maxEvent/4 {
+		t.line = nil
 	}
-	t.line, t.long = t.line[:0], false
 }
 
-// used is what a call is charged. Where the answer did not tell to its end, that
-// is an estimate: what was told, else what was reserved, for the input; for the
-// output a token for four bytes of the answer, or the fastest model's in that
-// time, whichever is more, but not more than was reserved.
-func (t *tap) used(c *call, took time.Duration) (u Usage, estimated bool) {
-	u = t.Usage
-	if t.final {
-		return u, false
+func (t *tap) event(f fields) {
+	if isError(f) {
+		t.failed = true
+	} else if f.text("type") != "ping" {
+		t.begun = true
 	}
-	if !t.started {
-		u = Usage{Input: c.input, Output: u.Output}
-	}
-	guess := max(t.bytes/4, int64(took.Seconds()*fastest)+1)
-	u.Output = max(u.Output, min(guess, c.output))
-	return u, true
+	t.parse(f, &t.reading)
 }
+
+// used is what a call is charged, and whether that is more than the answer told to its end.
+// Where it told of the input only, the output is what was reserved: a client that hangs up
+// in time would think for nothing, because thinking is billed and not shown. Where it told
+// nothing, all that was reserved is charged. What was streamed is charged in any case.
+func (t *tap) used(reserved Charge, price Price) (c Charge, estimated bool) {
+	streamed := t.streamed()
+	c = Charge{Usage: t.Usage}
+	switch {
+	case t.final && t.Output >= streamed:
+	case t.final:
+		c.Usage.Output, estimated = streamed, true
+	case t.started:
+		c.Usage.Output, estimated = max(t.Output, streamed, reserved.Usage.Output), true
+	default:
+		c = reserved
+		c.Usage.Output = max(c.Usage.Output, t.Output, streamed)
+		c.Cost = max(c.Cost, price.cost(c.Usage))
+		return c, true
+	}
+	c.Cost = price.cost(c.Usage)
+	return c, estimated
+}
+
+// streamed is how many tokens the words that came have at least: a piece has one, and in no
+// language do five letters make less than one on average.
+func (r *reading) streamed() int64 { return max(r.pieces, r.letters/5) }
 
 // isError reports whether an event, or an answer, is an error of one of the APIs.
-func isError(event []byte) bool {
-	var e struct {
-		Type  string         `json:"type"`
-		Error jsontext.Value `json:"error"`
-	}
-	return decode(event, &e) && (e.Type == "error" || e.Type == "response.failed" || len(e.Error) > 0 && e.Error.Kind() == '{')
+func isError(f fields) bool {
+	kind := f.text("type")
+	return kind == "error" || kind == "response.failed" || f.get("error").Kind() == '{'
 }
 
-// decode reads a provider's JSON, which is trusted to be what it is.
-func decode(event []byte, v any) bool {
-	return json.Unmarshal(event, v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) == nil
+// text is a member's value where that is a short string, "" where it is none.
+func (f fields) text(name string) string {
+	text, _ := shortText(f.get(name))
+	return text
 }
 
-// set takes a count that is there over.
-func set(to *int64, n *int64) {
-	if n != nil {
-		*to = min(max(*n, 0), maxCount)
+// within are the members of a member that is an object; none where it is not one.
+func (f fields) within(name string) fields {
+	if f.get(name).Kind() != '{' {
+		return nil
 	}
+	in, _ := decodeFields(f.get(name))
+	return in
+}
+
+// tokens is a count: a number that is not negative, rounded up. Anything else tells nothing.
+func tokens(v jsontext.Value) (n int64, ok bool) {
+	if v.Kind() != '0' {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(v), 64)
+	if err != nil || f < 0 {
+		return 0, false
+	}
+	return int64(math.Ceil(min(f, maxCount))), true
 }
 
 // raise takes a count over if it is larger: totals so far only grow, and a
 // server that leaves one out in an event may write 0 for it.
-func raise(to *int64, n *int64) {
-	if n != nil {
-		*to = max(*to, min(*n, maxCount))
-	}
+func raise(to *int64, v jsontext.Value) (told bool) {
+	n, ok := tokens(v)
+	*to = max(*to, n)
+	return ok
 }
 
-type anthropicUsage struct {
-	Input      *int64 `json:"input_tokens"`
-	Output     *int64 `json:"output_tokens"`
-	CacheRead  *int64 `json:"cache_read_input_tokens"`
-	CacheWrite *int64 `json:"cache_creation_input_tokens"`
-	Creation   *struct {
-		Long *int64 `json:"ephemeral_1h_input_tokens"`
-	} `json:"cache_creation"`
-}
+// worded are the members of an answer whose texts are the model's.
+var worded = map[string]bool{"text": true, "partial_json": true, "thinking": true, "content": true, "reasoning_content": true,
+	"arguments": true, "refusal": true, "delta": true, "input": true}
 
-// anthropicEvent reads message_start, message_delta, whose counts are totals so
-// far, and a whole message.
-func anthropicEvent(event []byte, u *reading) {
-	var e struct {
-		Type    string          `json:"type"`
-		Usage   *anthropicUsage `json:"usage"`
-		Message struct {
-			Usage *anthropicUsage `json:"usage"`
-		} `json:"message"`
-	}
-	if !decode(event, &e) {
+// words counts the model's words in a part of an answer, in one pass.
+func (r *reading) words(v jsontext.Value, streamed bool) {
+	if v == nil {
 		return
 	}
-	switch e.Type {
+	d := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	name := "text" // of a string alone
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			return
+		}
+		switch kind, n := d.StackIndex(d.StackDepth()); {
+		case kind == '{' && n%2 == 1:
+			name = t.String()
+		case t.Kind() == '"' && kind != '[' && worded[name]:
+			r.count(t.String(), streamed)
+		}
+	}
+}
+
+func (r *reading) count(text string, streamed bool) {
+	if text != "" && streamed {
+		r.pieces++
+	}
+	for _, letter := range text {
+		if !unicode.IsSpace(letter) {
+			r.letters++
+		}
+	}
+}
+
+// anthropicAnswer reads message_start, message_delta, whose counts are totals so
+// far, a piece of a message, and a whole message.
+func anthropicAnswer(f fields, r *reading) {
+	switch f.text("type") {
 	case "message_start":
-		u.anthropic(e.Message.Usage)
-	case "message_delta", "message":
-		u.anthropic(e.Usage)
-		u.final = u.started && e.Usage != nil && e.Usage.Output != nil
+		r.anthropic(f.within("message").within("usage"))
+	case "content_block_delta":
+		r.words(f.get("delta"), true)
+	case "message":
+		r.words(f.get("content"), false)
+		fallthrough
+	case "message_delta":
+		r.final = r.anthropic(f.within("usage")) && r.started
 	}
 }
 
-func (r *reading) anthropic(u *anthropicUsage) {
-	if u == nil {
-		return
-	}
-	r.started = r.started || u.Input != nil
-	raise(&r.Input, u.Input)
-	raise(&r.Output, u.Output)
-	raise(&r.CacheRead, u.CacheRead)
+// anthropic takes counts over, and reports whether the output's was among them.
+func (r *reading) anthropic(u fields) (output bool) {
+	raise(&r.Input, u.get("input_tokens"))
+	output = raise(&r.Output, u.get("output_tokens"))
+	raise(&r.CacheRead, u.get("cache_read_input_tokens"))
 	// The last event has the sum again but not always what of it is for an hour.
 	write := r.CacheWrite + r.CacheWriteLong
-	raise(&write, u.CacheWrite)
-	if u.Creation != nil {
-		raise(&r.CacheWriteLong, u.Creation.Long)
-	}
+	raise(&write, u.get("cache_creation_input_tokens"))
+	raise(&r.CacheWriteLong, u.within("cache_creation").get("ephemeral_1h_input_tokens"))
 	r.CacheWriteLong = min(r.CacheWriteLong, write)
 	r.CacheWrite = write - r.CacheWriteLong
+	// A request takes in something: a server that says 0 does not know it yet.
+	r.started = r.Input+r.CacheRead+write > 0
+	return output
 }
 
-// openAIUsage is both APIs': their names differ, their meaning does not. Input
+// openAI takes counts over. Both APIs' names differ, their meaning does not: the input
 // includes what came from the cache.
-type openAIUsage struct {
-	Input  *int64       `json:"input_tokens"`
-	Prompt *int64       `json:"prompt_tokens"`
-	Output *int64       `json:"output_tokens"`
-	Answer *int64       `json:"completion_tokens"`
-	In     openAICached `json:"input_tokens_details"`
-	InChat openAICached `json:"prompt_tokens_details"`
+func (r *reading) openAI(u fields) {
+	raise(&r.taken, u.get("input_tokens"))
+	raise(&r.taken, u.get("prompt_tokens"))
+	answered := raise(&r.Output, u.get("output_tokens"))
+	r.told = raise(&r.Output, u.get("completion_tokens")) || answered || r.told
+	raise(&r.cached, u.within("input_tokens_details").get("cached_tokens"))
+	raise(&r.cached, u.within("prompt_tokens_details").get("cached_tokens"))
+	r.CacheRead = min(r.cached, r.taken)
+	r.Input = r.taken - r.CacheRead
+	r.started = r.taken > 0
+	r.told = r.told && r.started
 }
 
-type openAICached struct {
-	Cached *int64 `json:"cached_tokens"`
-}
-
-func (r *reading) openAI(u *openAIUsage) {
-	if u == nil {
-		return
-	}
-	set(&r.Input, u.Input)
-	set(&r.Input, u.Prompt)
-	set(&r.Output, u.Output)
-	set(&r.Output, u.Answer)
-	set(&r.CacheRead, u.In.Cached)
-	set(&r.CacheRead, u.InChat.Cached)
-	r.CacheRead = min(r.CacheRead, r.Input)
-	r.Input -= r.CacheRead
-	r.started = u.Input != nil || u.Prompt != nil
-	r.final = r.started && (u.Output != nil || u.Answer != nil)
-}
-
-// chatEvent reads a completion, or the chunk without choices that ends a stream.
+// chatAnswer reads a completion, or a chunk; the one without choices ends a stream.
 // Some servers send counts with every chunk: those are of no end.
-func chatEvent(event []byte, u *reading) {
-	var e struct {
-		Object  string           `json:"object"`
-		Choices []jsontext.Value `json:"choices"`
-		Usage   *openAIUsage     `json:"usage"`
-	}
-	if decode(event, &e) {
-		u.openAI(e.Usage)
-		u.final = u.final && (e.Object != "chat.completion.chunk" || len(e.Choices) == 0)
+func chatAnswer(f fields, r *reading) {
+	chunk := f.text("object") == "chat.completion.chunk"
+	r.words(f.get("choices"), chunk)
+	if u := f.within("usage"); u != nil {
+		r.openAI(u)
+		r.final = r.told && (!chunk || len(bytes.Trim(f.get("choices"), "[] \t\r\n")) == 0)
 	}
 }
 
-// responseEvent reads a response, or the event that ends a stream with one in it.
-func responseEvent(event []byte, u *reading) {
-	var e struct {
-		Usage    *openAIUsage `json:"usage"`
-		Response struct {
-			Usage *openAIUsage `json:"usage"`
-		} `json:"response"`
-	}
-	if decode(event, &e) {
-		u.openAI(e.Usage)
-		u.openAI(e.Response.Usage)
+// responseAnswer reads a response, or an event; one that says how the response ended has it
+// in it.
+func responseAnswer(f fields, r *reading) {
+	kind := f.text("type")
+	switch {
+	case strings.HasSuffix(kind, ".delta") && !strings.Contains(kind, "summary"): // a summary of thoughts is not billed
+		r.words(f.get("delta"), true)
+	case kind == "response.completed", kind == "response.incomplete", kind == "response.failed":
+		r.openAI(f.within("response").within("usage"))
+		r.final = r.told
+	case !strings.HasPrefix(kind, "response."):
+		r.words(f.get("output"), false)
+		r.openAI(f.within("usage"))
+		r.final = r.told
 	}
 }

@@ -44,7 +44,8 @@ func TestUsageIsCounted(t *testing.T) {
 		"response stream": {"/openai/v1/responses", responseBody, []string{"data: {\"type\":\"response.created\",\"response\":{\"usage\":null}}", responseDone}, usageOf(200, 80, 1000, 0, 0), "0.001175"},
 		"garbage between": {"/openai/v1/responses", responseBody, []string{"data: {\"usage\":", ": comment", "data", "\x00\xff", "data: {\"usage\":{\"input_tokens\":\"x\"}}", responseDone}, usageOf(200, 80, 1000, 0, 0), "0.001175"},
 		"huge":            {"/openai/v1/responses", responseBody, []string{long, responseDone}, usageOf(200, 80, 1000, 0, 0), "0.001175"},
-		"absurd counts":   {"/openai/v1/responses", responseBody, []string{`{"usage":{"input_tokens":-5,"output_tokens":3,"input_tokens_details":{"cached_tokens":99}}}`}, usageOf(0, 3, 0, 0, 0), "0.00003"},
+		"odd counts":      {"/openai/v1/responses", responseBody, []string{`{"usage":{"input_tokens":5.2e0,"output_tokens":3.0,"input_tokens_details":{"cached_tokens":99}}}`}, usageOf(0, 3, 6, 0, 0), "0.00003075"},
+		"last but one":    {"/openai/v1/chat/completions", chatBody, []string{strings.Replace(chatUsage, `"choices":[]`, `"choices":[{"delta":{}}]`, 1), "data: [DONE]"}, usageOf(200, 80, 1000, 0, 0), "0.001175"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -70,7 +71,7 @@ func TestUsageIsCounted(t *testing.T) {
 // Where the provider does not tell, the charge is an estimate; where it refuses,
 // nothing.
 func TestFaultsAreCharged(t *testing.T) {
-	reserved := mostInput(len(messageBody))
+	reserved := int64(len(messageBody)) + hidden
 	for name, c := range map[string]struct {
 		answer     http.HandlerFunc
 		status     int
@@ -167,5 +168,59 @@ func TestNobodyThere(t *testing.T) {
 	status, answer, _ := f.post("/anthropic/v1/messages", messageBody)
 	if a := f.account(); status != 502 || a.Used.Usage.Tokens() != 0 || strings.Contains(answer, "127.0.0.1") {
 		t.Errorf("%d %s %+v", status, answer, a)
+	}
+}
+
+// TestClaimsAreNotBelieved: a count that is no count tells nothing, so what was reserved is
+// charged; one that is lower than the words that came is raised to those; one that is larger
+// than can be stays a number.
+func TestClaimsAreNotBelieved(t *testing.T) {
+	input := int64(len(responseBody)) + hidden
+	word := `data: {"type":"response.output_text.delta","delta":"word"}`
+	done := func(usage string) string {
+		return `data: {"type":"response.completed","response":{"object":"response","usage":` + usage + `}}`
+	}
+	many := strings.Repeat(word+"\n\n", 299) + word
+	for name, c := range map[string]struct {
+		events []string
+		want   Usage
+	}{
+		"negative input":  {[]string{word, done(`{"input_tokens":-5,"output_tokens":3}`)}, usageOf(input, 1000, 0, 0, 0)},
+		"negative output": {[]string{word, done(`{"input_tokens":5,"output_tokens":-3}`)}, usageOf(5, 1000, 0, 0, 0)},
+		"no number":       {[]string{word, done(`{"input_tokens":"5","output_tokens":NaN}`)}, usageOf(input, 1000, 0, 0, 0)},
+		"huge":            {[]string{word, done(`{"input_tokens":1e300,"output_tokens":99999999999999999999}`)}, usageOf(maxCount, maxCount, 0, 0, 0)},
+		"too few":         {[]string{many, done(`{"input_tokens":5,"output_tokens":3}`)}, usageOf(5, 300, 0, 0, 0)},
+		"nothing in":      {[]string{many, done(`{"input_tokens":0,"output_tokens":300}`)}, usageOf(input, 1000, 0, 0, 0)},
+		"before the end":  {[]string{`data: {"type":"response.in_progress","response":{"usage":{"input_tokens":1,"output_tokens":0}}}`, word}, usageOf(input, 1000, 0, 0, 0)},
+		"in a text": {[]string{`data: {"type":"response.output_text.delta","delta":"x","usage":{"input_tokens":1,"output_tokens":1}}`,
+			`data: {"type":"response.output_text.delta","delta":"{\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}"}`}, usageOf(input, 1000, 0, 0, 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFence(t, newStandIn(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, c.events...) }).URL)
+			f.post("/openai/v1/responses", responseBody)
+			if a := f.account(); a.Used.Usage != c.want {
+				t.Errorf("%+v, want %+v", a.Used.Usage, c.want)
+			}
+		})
+	}
+}
+
+// TestAnswerWithoutEnd: a provider that goes on beyond what was asked for is cut before it
+// costs far more than was reserved.
+func TestAnswerWithoutEnd(t *testing.T) {
+	sent := 0
+	up := newStandIn(t, func(w http.ResponseWriter, r *http.Request) {
+		stream(w)
+		for ; r.Context().Err() == nil && sent < 2_000_000; sent++ {
+			io.WriteString(w, `data: {"type":"response.output_text.delta","delta":"word "}`+"\n\n")
+		}
+	})
+	f := newFence(t, up.URL, func(c *Config) { c.Limits.MaxOutput = 2000 })
+	w := `{"model":"gpt-test","max_output_tokens":1000,"input":"hi","stream":true}`
+	if _, _, err := f.post("/openai/v1/responses", w); err == nil {
+		t.Error("the answer came whole")
+	}
+	if a := f.account(); a.Used.Usage.Output < 3000 || a.Used.Usage.Output > 6000 || a.Estimated != 1 {
+		t.Errorf("%+v after %d words", a, sent)
 	}
 }

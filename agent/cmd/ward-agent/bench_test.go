@@ -75,6 +75,7 @@ func serveGateway(t *testing.T, upstream string) string {
 	}
 	return forward(t, gateway.Config{Meter: t.TempDir() + "/meter.json", Prices: prices,
 		Anthropic: gateway.Provider{BaseURL: upstream, Key: k}, OpenAI: gateway.Provider{BaseURL: upstream, Key: k},
+		Models:    []string{"claude-test", "gpt-test"},
 		Directive: func() string { return "D-1" },
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: gateway.Unlimited, Cost: gateway.Unlimited} }})
 }

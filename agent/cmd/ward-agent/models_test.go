@@ -210,9 +210,9 @@ func TestEnds(t *testing.T) {
 		{"cost", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worksInTurns, map[string]string{"cost": `"0.001"`}, "LEARNINGS.md"},
 		{"amid", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "while the residual was 1 (The model is not paid for any more", 1, spender("other.txt"), map[string]string{}, "other.txt"},
 		{"command", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "The model is not paid for any more. The command of [model] command failed", 1, worksInTurns, map[string]string{"tokens": "100", "name": `"exec"`,
-			"command": `["sh", "-c", '''echo part >part.txt; curl --silent --data '{"model":"m","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "part.txt"},
+			"command": `["sh", "-c", '''echo part >part.txt; curl --silent --data '{"model":"claude-test","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "part.txt"},
 		{"refused", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "was refused 1 time", 0, worksInTurns, map[string]string{"tokens": "100", "name": `"exec"`,
-			"command": `["sh", "-c", '''echo { >knowledge_core/agent_meta.json; curl --silent --data '{"model":"m","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "LEARNINGS.md"},
+			"command": `["sh", "-c", '''echo { >knowledge_core/agent_meta.json; curl --silent --data '{"model":"claude-test","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "LEARNINGS.md"},
 		{"enough", "EXIT_CONVERGED", "EXACT_CERTIFICATE", "every criterion is met", 1, spender("made.txt"), map[string]string{}, "made.txt"},
 		// A link is work like any other, and what is written beside the work goes with the claim.
 		{"beside", "EXIT_CONVERGED", "EXACT_CERTIFICATE", "every criterion is met", 1, worksInTurns, map[string]string{"name": `"exec"`,

@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// lease is the place that a request's body takes of what all may take together.
+type lease struct {
+	g     *Gateway
+	bytes int64
+}
+
+// shrink gives back what is not needed.
+func (l *lease) shrink(to int64) {
+	if to < l.bytes {
+		l.g.bodies.Release(l.bytes - to)
+		l.bytes = to
+	}
+}
+
+// lend waits for the place that a request's body needs: as long as it says that it is, or,
+// where it does not say so, the most that reading it may take, buffers that grow included.
+func (g *Gateway) lend(ctx context.Context, length int64) (*lease, error) {
+	if length > g.limits.Body {
+		return nil, refusef(http.StatusRequestEntityTooLarge, "the request is larger than %d bytes", g.limits.Body)
+	}
+	if length < 0 {
+		length = 2 * g.limits.Body
+	}
+	l := &lease{g, min(length, g.limits.Bodies)}
+	ctx, cancel := context.WithTimeout(ctx, bodyWait)
+	defer cancel()
+	if g.bodies.Acquire(ctx, l.bytes) != nil {
+		return nil, refusef(http.StatusTooManyRequests, "too many large requests at once")
+	}
+	return l, nil
+}
+
+// receive reads a request's body, once, into memory that the lease has.
+func (x *exchange) receive(w http.ResponseWriter, r *http.Request) (body []byte, err error) {
+	// A deadline that stayed would end the call when it passes, because the
+	// server goes on reading to see whether the client is still there.
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(bodyTime))
+	defer control.SetReadDeadline(time.Time{})
+	if r.ContentLength >= 0 {
+		body = make([]byte, r.ContentLength)
+		_, err = io.ReadFull(r.Body, body)
+	} else {
+		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, x.g.limits.Body))
+	}
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return nil, refusef(http.StatusRequestEntityTooLarge, "the request is larger than %d bytes", large.Limit)
+	}
+	if err != nil {
+		return nil, refusef(http.StatusBadRequest, "the request did not arrive whole")
+	}
+	x.lease.shrink(int64(len(body)))
+	return body, nil
+}
+
+// body reads and checks the request's body; the call has what is to go out.
+func (x *exchange) body(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
+	if r.Header.Get("Content-Encoding") != "" {
+		return refusef(http.StatusBadRequest, "an encoded body cannot be checked: send it plain")
+	}
+	var err error
+	if x.lease, err = x.g.lend(ctx, r.ContentLength); err != nil {
+		return err
+	}
+	data, err := x.receive(w, r)
+	if err != nil {
+		return err
+	}
+	x.call, err = x.endpoint.read(data, x.g.limits, seen{models: x.g.config.Models, official: x.p.official})
+	if err != nil {
+		return refusef(http.StatusBadRequest, "%v", x.p.key.scrub(clip(err.Error())))
+	}
+	return nil
+}
+
+// forget lets the body go, which is not needed any more once the provider has answered.
+func (x *exchange) forget() {
+	if x.call != nil {
+		x.call.parts = nil
+	}
+	if x.lease != nil {
+		x.lease.shrink(0)
+	}
+}
+
+// outgoing is the body of a call as net/http sends it. Closed, it holds nothing: the request
+// stays until the answer has ended, which may take an hour.
+type outgoing struct {
+	mu   sync.Mutex
+	from io.Reader // nil when closed
+}
+
+func (c *call) outgoing() *outgoing {
+	readers := make([]io.Reader, len(c.parts))
+	for i, part := range c.parts {
+		readers[i] = bytes.NewReader(part)
+	}
+	return &outgoing{from: io.MultiReader(readers...)}
+}
+
+func (o *outgoing) Read(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.from == nil {
+		return 0, io.ErrClosedPipe
+	}
+	return o.from.Read(p)
+}
+
+func (o *outgoing) Close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.from = nil
+	return nil
+}
+
+// length is how many bytes go out.
+func (c *call) length() (n int64) {
+	for _, part := range c.parts {
+		n += int64(len(part))
+	}
+	return n
+}

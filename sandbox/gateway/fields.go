@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// fields are the members of an object in their order. Their values are parts of the text
+// that they were read from, not copies: a body is in memory once.
+type fields []member
+
+type member struct {
+	name  string
+	value jsontext.Value
+}
+
+// wellFormed goes once through a request, token by token, and keeps none. It refuses what is
+// not one JSON value, what is deeper or has more in it than the limits say, and an object
+// that has a member twice, at any depth, so that the provider cannot read another value
+// than the one that is checked here.
+func wellFormed(body []byte, l Limits) error {
+	d := jsontext.NewDecoder(bytes.NewBuffer(body))
+	for n := 0; ; n++ {
+		before := d.InputOffset()
+		_, err := d.ReadToken()
+		switch depth := d.StackDepth(); {
+		case err == io.EOF && n > 0:
+			return nil
+		case err != nil:
+			return fmt.Errorf("not a JSON object with each member once: %w", err)
+		case depth == 0 && d.InputOffset() < int64(len(body)) && len(bytes.TrimSpace(body[d.InputOffset():])) > 0:
+			return errors.New("not a JSON object with each member once: more than one value")
+		case depth > l.Depth:
+			return fmt.Errorf("more than %d levels deep", l.Depth)
+		case n > l.Values:
+			return fmt.Errorf("more than %d names and values", l.Values)
+		default:
+			kind, have := d.StackIndex(depth)
+			if kind == '{' && (have > 2*maxMembers || have%2 == 1 && d.InputOffset()-before > maxName) {
+				return fmt.Errorf("an object with more than %d members, or a name of more than %d bytes", maxMembers, maxName)
+			}
+		}
+	}
+}
+
+// decodeFields reads the members of an object. That none is there twice is not looked at.
+func decodeFields(v jsontext.Value) (fields, error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil, errors.New("not an object")
+	}
+	var f fields
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: name.String()}
+		if m.value, err = d.ReadValue(); err != nil {
+			return nil, err
+		}
+		if f = append(f, m); len(f) > maxMembers {
+			return nil, fmt.Errorf("more than %d members", maxMembers)
+		}
+	}
+	_, err := d.ReadToken()
+	return f, err
+}
+
+// elements goes through an array's, up to the first error.
+func elements(v jsontext.Value, each func(i int, element jsontext.Value) error) error {
+	d := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '[' {
+		return errors.New("not an array")
+	}
+	for i := 0; d.PeekKind() != ']'; i++ {
+		element, err := d.ReadValue()
+		if err == nil {
+			err = each(i, element)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// get is a member's value, nil where it is not there.
+func (f fields) get(name string) jsontext.Value {
+	for _, m := range f {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// set replaces or adds a member.
+func (f *fields) set(name, text string) {
+	for i, m := range *f {
+		if m.name == name {
+			(*f)[i].value = jsontext.Value(text)
+			return
+		}
+	}
+	*f = append(*f, member{name, jsontext.Value(text)})
+}
+
+// drop takes a member out and reports whether it was there.
+func (f *fields) drop(name string) bool {
+	for i, m := range *f {
+		if m.name == name {
+			*f = append((*f)[:i], (*f)[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// into decodes a member if it is there.
+func (f fields) into(name string, v any) error {
+	raw := f.get(name)
+	if raw == nil {
+		return nil
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// parts is the object as text again, in pieces of the text that it was read from.
+func (f fields) parts() [][]byte {
+	list := [][]byte{[]byte("{")}
+	for i, m := range f {
+		name, _ := jsontext.AppendQuote(nil, m.name) // read as valid: cannot fail
+		if i > 0 {
+			list = append(list, []byte(","))
+		}
+		list = append(list, append(name, ':'), m.value)
+	}
+	return append(list, []byte("}"))
+}
