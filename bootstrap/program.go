@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"git-ward/bootstrap/notices"
 	"git-ward/bootstrap/supervisor"
 )
 
 // program is the agent's own program, for what needs the agent's rights in the
-// repository: the watcher has none.
+// repository: the watcher may only report.
 type program struct {
 	supervisor *supervisor.Supervisor
 	path       string
@@ -28,20 +27,14 @@ const (
 )
 
 // run runs one verb of the program.
-func (p *program) run(ctx context.Context, stdin string, args ...string) (output string, err error) {
+func (p *program) run(ctx context.Context, args ...string) (output string, err error) {
 	var out bytes.Buffer
-	err = p.supervisor.Run(ctx, supervisor.Command{Dir: p.dir, Time: pushTime, Stdin: stdin, Output: &out, Limit: maxAnswer,
+	err = p.supervisor.Run(ctx, supervisor.Command{Dir: p.dir, Time: pushTime, Output: &out, Limit: maxAnswer,
 		Args: append(append([]string{p.path}, args...), p.repoArgs...)})
 	if err != nil {
 		err = fmt.Errorf("%s: %w: %s", args[0], err, supervisor.LastLines(out.String()))
 	}
 	return out.String(), err
-}
-
-// report pushes a notice as a report in COMMS.md (notices.Notices).
-func (p *program) report(ctx context.Context, n notices.Notice) error {
-	_, err := p.run(ctx, n.Text, "report", "--status", string(n.Status), "--directive", n.Directive(), "--incident", n.ID)
-	return err
 }
 
 // rescue pushes what a tree holds (trees.Rescue).
@@ -50,7 +43,7 @@ func (p *program) rescue(ctx context.Context, tree string, uncommitted bool) (br
 	if !uncommitted {
 		args = append(args, "--commits")
 	}
-	output, err := p.run(ctx, "", args...)
+	output, err := p.run(ctx, args...)
 	for line := range strings.Lines(output) {
 		if branch, ok := strings.CutPrefix(strings.TrimSpace(line), "rescued "); ok {
 			branches = append(branches, branch)

@@ -11,6 +11,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"runtime"
@@ -22,25 +23,29 @@ import (
 	"git-ward/bootstrap/journal"
 	"git-ward/bootstrap/notices"
 	"git-ward/bootstrap/remote"
+	"git-ward/bootstrap/reports"
 	"git-ward/bootstrap/signals"
 	"git-ward/bootstrap/statedir"
 	"git-ward/bootstrap/supervisor"
 	"git-ward/bootstrap/trees"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
 )
 
 // Options is what Run needs to know. Paths are absolute.
 type Options struct {
-	Bare, State, Config, Door string // Door may be ""
-	Model                     string
-	Once                      bool // end when the agent ends by itself
-	Settings                  *config.Config
-	Agent                     string // the agent that ships with Ward
-	AgentUser                 int    // 0: the watcher's own
-	Self                      string // this program, whose verb supervisor.Verb is
-	Stdout, Stderr            io.Writer
-	Now                       func() time.Time // the wall clock: written down and never computed with, because it may jump
+	Bare, State, Config string
+	Door                string // the agent's socket; "" pushes straight into the repository
+	ReportDoor          string // the watcher's own; "" is Door
+	Model               string
+	Once                bool // end when the agent ends by itself
+	Settings            *config.Config
+	Agent               string // the agent that ships with Ward
+	AgentUser           int    // 0: the watcher's own
+	Self                string // this program, whose verb supervisor.Verb is
+	Stdout, Stderr      io.Writer
+	Now                 func() time.Time // the wall clock: written down and never computed with, because it may jump
 }
 
 // watcher is one run of it: its parts, and what it keeps in mind.
@@ -148,10 +153,19 @@ func (w *watcher) assemble() {
 		Rescue: program.rescue, Record: &w.state.Trees, Save: w.state.save, Log: w.log,
 	}
 	w.notices = &notices.Notices{
-		Record: &w.state.Notices, Save: w.state.save, Report: program.report,
+		Record: &w.state.Notices, Save: w.state.save, Report: w.report,
 		MaxPause: w.opts.Settings.Bootstrap.Check.Duration, Now: w.opts.Now, Log: w.log,
 	}
 	w.restarts = restarts{maxPause: w.opts.Settings.Bootstrap.Check.Duration, limit: w.opts.Settings.Guard.Restarts}
+}
+
+// report appends a notice to COMMS.md, as the watcher (notices.Notices).
+func (w *watcher) report(ctx context.Context, n notices.Notice) error {
+	r := &reports.Reports{Bare: w.opts.Bare, Dir: w.dir.Own("reports.git"), Remote: w.remote}
+	if door := cmp.Or(w.opts.ReportDoor, w.opts.Door); door != "" {
+		r.Connect = []string{w.opts.Agent, "connect", door}
+	}
+	return r.Once(ctx, n.ID, comms.NewReport{Time: w.opts.Now(), Directive: n.Directive(), Status: n.Status, Text: n.Text})
 }
 
 // listen hears of signals at once. Looking stays the backup.

@@ -74,7 +74,7 @@ func agent(args []string) int {
 		lab.Connect(args[1])
 		return 0
 	}
-	if args[0] == "report" || args[0] == "rescue" {
+	if args[0] == "rescue" {
 		return 0
 	}
 	flags := map[string]string{}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	usage        = "ward-watcher --bare DIR --state DIR --config FILE [--door SOCKET] [--model NAME] [--once] [--agent PROGRAM] [--agent-user ID]"
+	usage        = "ward-watcher --bare DIR --state DIR --config FILE [--door SOCKET] [--report-door SOCKET] [--model NAME] [--once] [--agent PROGRAM] [--agent-user ID]"
 	limitedUsage = "ward-watcher " + supervisor.Verb + " WATCHER PROCESSES CMD [ARG ...]"
 )
 
@@ -51,13 +51,14 @@ func WithClock(ctx context.Context, env *cli.Env, now func() time.Time) error {
 
 // options reads the command line and the settings.
 func options(env *cli.Env) (bootstrap.Options, error) {
-	var bare, state, door, file, agent string
+	var bare, state, door, reports, file, agent string
 	o := bootstrap.Options{Stdout: env.Stdout, Stderr: env.Stderr}
 	rest, err := env.Flags("ward-watcher", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
 		fs.StringVar(&state, "state", "", "the `DIR` of trees, logs and signals")
 		fs.StringVar(&file, "config", "", "the settings, a `FILE` like config.toml")
 		fs.StringVar(&door, "door", "", "the agent pushes through this `SOCKET`")
+		fs.StringVar(&reports, "report-door", "", "the watcher reports through this `SOCKET`; default: the agent's")
 		fs.StringVar(&o.Model, "model", "", "the agent's model, in place of [model] `NAME`")
 		fs.BoolVar(&o.Once, "once", false, "end when the agent ends by itself")
 		fs.StringVar(&agent, "agent", "", "the agent that ships with Ward, a `PROGRAM`; default: ward-agent beside this one")
@@ -76,6 +77,9 @@ func options(env *cli.Env) (bootstrap.Options, error) {
 	o.Bare, o.State, o.Config = env.Path(bare), env.Path(state), env.Path(file)
 	if door != "" {
 		o.Door = env.Path(door)
+	}
+	if reports != "" {
+		o.ReportDoor = env.Path(reports)
 	}
 	if o.Agent = agent; agent == "" {
 		if o.Agent, err = cli.Program("ward-agent"); err != nil {

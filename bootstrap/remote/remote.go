@@ -4,7 +4,6 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -24,6 +23,9 @@ const LastGood = "refs/ward/last-good"
 // lookTime bounds one git command.
 const lookTime = 30 * time.Second
 
+// Limits bound the watcher's children of git: what is stored was pushed by an agent, too.
+var Limits = git.Limits{Memory: 4 << 30, Alloc: 512 << 20, CPU: lookTime}
+
 // Remote is the repository.
 type Remote struct {
 	// Main is the full name of the project's branch, from which agents are started, and
@@ -36,8 +38,7 @@ type Remote struct {
 // Open opens a bare repository, whose branches are called so, for reading.
 func Open(bare string, c config.Control) *Remote {
 	r := git.Open(bare)
-	// What is stored was pushed by an agent, too; a look at it has bounds.
-	r.Limits = git.Limits{Memory: 4 << 30, Alloc: 512 << 20, CPU: lookTime}
+	r.Limits = Limits
 	return &Remote{Main: c.ProjectRef(), Control: c.Ref(), repo: r}
 }
 
@@ -114,29 +115,30 @@ func (r *Remote) peel(ctx context.Context, id string) (string, error) {
 // main does not make it another; in an adopted project, where reports go elsewhere,
 // every change does.
 func (r *Remote) Code(ctx context.Context, commit string) (string, error) {
-	entries, err := r.tree(ctx, commit)
-	if err != nil {
-		return "", err
-	}
 	h := sha256.New()
-	for _, e := range entries {
-		if _, name, _ := bytes.Cut(e, []byte("\t")); boot.IsCode(string(name)) || r.Main != r.Control {
+	err := r.tree(ctx, func(e string) {
+		if _, name, _ := strings.Cut(e, "\t"); boot.IsCode(name) || r.Main != r.Control {
 			fmt.Fprintf(h, "%s\x00", e)
 		}
+	}, commit)
+	if err != nil {
+		return "", err
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:20]), nil
 }
 
-// tree lists the entries of a commit's tree, or those of some paths, in the form of
-// git ls-tree.
-func (r *Remote) tree(ctx context.Context, commit string, paths ...string) ([][]byte, error) {
+// tree shows the entries of a commit's tree, or those of some paths, in the form of
+// git ls-tree. None is kept: a tree may be as large as a push may make it.
+func (r *Remote) tree(ctx context.Context, show func(entry string), commit string, paths ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	out, err := r.repo.Output(ctx, append([]string{"ls-tree", "-z", "--full-tree", commit, "--"}, paths...)...)
-	if err != nil {
-		return nil, err
+	for entry, err := range r.repo.Records(ctx, append([]string{"ls-tree", "-z", "--full-tree", commit, "--"}, paths...)...) {
+		if err != nil {
+			return err
+		}
+		show(entry)
 	}
-	return bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0}), nil
+	return nil
 }
 
 // wardFiles are by what Ward's own source is known.
@@ -144,6 +146,7 @@ var wardFiles = []string{"scripts/build", "scripts/test", "agent/cmd/ward-agent/
 
 // IsWard reports whether main is Ward's own source. A branch has no say in it.
 func (r *Remote) IsWard(ctx context.Context) bool {
-	entries, err := r.tree(ctx, r.Main, wardFiles...)
-	return err == nil && len(entries) == len(wardFiles)
+	found := 0
+	err := r.tree(ctx, func(string) { found++ }, r.Main, wardFiles...)
+	return err == nil && found == len(wardFiles)
 }

@@ -103,8 +103,8 @@ func (p *transportProof) throughDoor(who pusher) (pusher, error) {
 		return who, err
 	}
 	who.name = name
-	if !slices.Contains(lists, principal) {
-		return who, fmt.Errorf("a door for %+q: there are doors for pm, agent and member", string(principal))
+	if principal != push.Watcher && !slices.Contains(lists, principal) {
+		return who, fmt.Errorf("a door for %+q: there are doors for pm, agent, member and watcher", string(principal))
 	}
 	for _, listed := range lists {
 		if listed != principal && slices.Contains(p.list(listed), name) {

@@ -73,7 +73,7 @@ func TestIdentify(t *testing.T) {
 		"a PM's door":                 {none, door("pm", "pat"), "pm pat"},
 		"a member's door":             {none, door("member", "mo"), "member mo"},
 		"a door against the settings": {remote, door("member", "pat"), "refused pat: the door says that pat is member, and [identity] says pm"},
-		"a door for the host":         {none, door("host", "x"), "refused x: there are doors for pm, agent and member"},
+		"a door for the host":         {none, door("host", "x"), "refused x: there are doors for pm, agent, member and watcher"},
 		"another principal":           {none, with(door("agent", "pat"), token.PrincipalVar, "pm"), "refused: the push token is wrong"},
 		"another name":                {none, with(door("agent", "pat"), token.NameVar, "mo"), "refused: the push token is wrong"},
 		"another id":                  {none, with(door("", ""), token.IDVar, pushID+"0"), "refused: the push token is wrong"},

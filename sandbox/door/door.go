@@ -49,9 +49,9 @@ type Config struct {
 	// Principal is whose pushes these are: "" or Agent is the agent's plain token,
 	// Watcher a bound one of that name. Each door has a bucket of its own.
 	Principal string
-	// Peer, where there is one, is the only user id, as this host sees it, that is
-	// answered: who connects is asked of the kernel (SO_PEERCRED, unix(7)).
-	Peer *int
+	// Peer, where there is one, says the only user id, as this host sees it, that is
+	// answered now: who connects is asked of the kernel (SO_PEERCRED, unix(7)).
+	Peer func() int
 }
 
 // The principals that a door in the fence is for; push.Principal has the same words.
@@ -190,7 +190,7 @@ func (d *Door) admits(conn *net.UnixConn) bool {
 		return true
 	}
 	uid, err := peerID(conn)
-	return err == nil && uid == *d.config.Peer
+	return err == nil && uid == d.config.Peer()
 }
 
 // queue makes a connection wait for its token and for a slot, then runs it. The

@@ -1,9 +1,11 @@
 package door
 
 import (
+	"net"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -48,5 +50,47 @@ func TestWatchersDoor(t *testing.T) {
 func (f *fixture) openFor(principal string, peer int) {
 	f.t.Helper()
 	f.stop()
-	f.open(Config{Bare: f.bare, Settings: testSettings(f.t), Log: zerolog.New(f.log), Principal: principal, Peer: &peer})
+	f.open(Config{Bare: f.bare, Settings: testSettings(f.t), Log: zerolog.New(f.log), Principal: principal, Peer: func() int { return peer }})
+}
+
+// TestKnocksDoNotStarveTheWatcher: 3,000 connections to the agent's door keep the next one
+// through it waiting for its turn, an hour and more; through the watcher's own a push goes
+// as if nobody had knocked.
+func TestKnocksDoNotStarveTheWatcher(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	agents := f.socket
+	var open []net.Conn
+	for range 3000 {
+		conn, err := net.Dial("unix", agents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+	}
+	through := func(socket string, patience time.Duration) bool {
+		conn, err := net.Dial("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, conn)
+		conn.SetReadDeadline(time.Now().Add(patience))
+		n, _ := conn.Read(make([]byte, 1))
+		return n == 1
+	}
+	if through(agents, time.Second) {
+		t.Error("the knocks kept nobody waiting: this proves nothing")
+	}
+	f.open(Config{Bare: f.bare, Settings: testSettings(t), Log: zerolog.New(f.log), Principal: Watcher, Peer: os.Getuid}) // beside the agent's
+	began := time.Now()
+	if out, err := f.push("HEAD:refs/heads/w"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("a push of the watcher's took %s", time.Since(began).Round(time.Millisecond))
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the watcher waited %s", took)
+	}
+	for _, conn := range open {
+		conn.Close()
+	}
 }

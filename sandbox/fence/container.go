@@ -27,6 +27,7 @@ const (
 
 	insideDoorDir    = "/ward/door"
 	insideGatewayDir = "/ward/gateway"
+	insideWatcherDir = "/ward/watcher" // the watcher's door
 	insideConfigDir  = "/ward/config"
 	insideGo         = "/usr/local/go"
 	insidePrograms   = "/ward/programs" // [sandbox] programs
@@ -167,7 +168,7 @@ func (l *launch) commandLine() []string {
 		return command
 	}
 	args := []string{InsideBin + "/" + WatcherProgram, "--agent", InsideBin + "/" + AgentProgram, "--agent-user", strconv.Itoa(image.AgentID),
-		"--bare", InsideBare, "--state", InsideState, "--door", InsideDoor,
+		"--bare", InsideBare, "--state", InsideState, "--door", InsideDoor, "--report-door", insideWatcherDir + "/" + socketName,
 		"--config", insideConfigDir + "/" + filepath.Base(configCopy(l.spec.State)), "--model", l.spec.Payload.Model}
 	if l.spec.Payload.Once {
 		args = append(args, "--once")

@@ -69,7 +69,7 @@ func TestCommandLine(t *testing.T) {
 		{Payload{Command: []string{"sh", "-c", "id"}}, firewall.Public, "--gateway /ward/gateway/sock", "sh -c id"},
 		{Payload{Command: []string{"id"}}, firewall.Allowlist, "--gateway /ward/gateway/sock --proxy", "id"},
 		{Payload{Model: "script", Once: true}, firewall.Public, "--gateway /ward/gateway/sock", "/ward/bin/ward-watcher --agent /ward/bin/ward-agent" +
-			" --agent-user 1000 --bare /mnt/remote --state /bot --door /ward/door/sock --config /ward/config/config.toml --model script --once"},
+			" --agent-user 1000 --bare /mnt/remote --state /bot --door /ward/door/sock --report-door /ward/watcher/sock --config /ward/config/config.toml --model script --once"},
 	} {
 		l := &launch{spec: Spec{Payload: c.payload, State: "/s"}, policy: firewall.Policy{Mode: c.mode}}
 		if got := strings.Join(l.commandLine(), " "); got != c.want {

@@ -28,6 +28,9 @@ type fence struct {
 	cover  string // an empty directory, to cover others with
 	policy firewall.Policy
 	log    zerolog.Logger
+	// initialized is what else has to be done before a start, when the container's first
+	// process has an id on the host; may be nil.
+	initialized func(pid int) error
 }
 
 // newFence makes fences of a connection. What close leaves is the connection.
@@ -71,6 +74,10 @@ func (l *launch) runFenced(ctx context.Context) (err error) {
 	spec := l.container(f)
 	if err := checkReadable(spec.Mounts); err != nil {
 		return err
+	}
+	if len(l.spec.Payload.Command) == 0 { // the one mount that not everybody inside may read
+		f.initialized = l.watcher.admit
+		spec.Mounts = append(spec.Mounts, readOnly(l.watcher.dir(), insideWatcherDir))
 	}
 	container, err := f.engine.Create(ctx, spec)
 	if err != nil {
@@ -126,6 +133,11 @@ func (f *fence) start(ctx context.Context, c *podman.Container, streams podman.S
 			rules.Close()
 		}
 	}()
+	if f.initialized != nil {
+		if err = f.initialized(pid); err != nil {
+			return nil, nil, err
+		}
+	}
 	if err := c.Start(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -70,9 +70,10 @@ type launch struct {
 	until   time.Time       // when [budget] time is spent
 	policy  firewall.Policy // SBX-2 for this machine
 	door    string          // socket
-	gateway string          // socket
-	opening *connecting     // podman; nil when Unfenced
-	conn    *connection     // what it became
+	watcher *watcherDoor
+	gateway string      // socket
+	opening *connecting // podman; nil when Unfenced
+	conn    *connection // what it became
 }
 
 // Launch runs the payload until it ends by itself or ctx is cancelled; what is left

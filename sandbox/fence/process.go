@@ -22,7 +22,7 @@ const stopGrace = 5 * time.Second
 func (l *launch) runProcesses(ctx context.Context) error {
 	s := &l.spec
 	args := []string{s.Programs.Forwarder, "--gateway", l.gateway, "--", s.Programs.Watcher, "--agent", s.Programs.Agent,
-		"--bare", s.Bare, "--state", s.State, "--door", l.door, "--config", configCopy(s.State), "--model", s.Payload.Model}
+		"--bare", s.Bare, "--state", s.State, "--door", l.door, "--report-door", l.watcher.socket(), "--config", configCopy(s.State), "--model", s.Payload.Model}
 	if s.Payload.Once {
 		args = append(args, "--once")
 	}

@@ -22,6 +22,16 @@ func (l *launch) serve(ctx context.Context) error {
 	}
 	l.door = d.Socket()
 	return whileServing(ctx, service{"the git door", d.Serve}, func(ctx context.Context) error {
+		return l.serveWatcher(ctx)
+	})
+}
+
+// serveWatcher opens the rest, the watcher's door first.
+func (l *launch) serveWatcher(ctx context.Context) (err error) {
+	if l.watcher, err = l.openWatcherDoor(); err != nil {
+		return err
+	}
+	return whileServing(ctx, service{"the watcher's door", l.watcher.serve}, func(ctx context.Context) error {
 		g, err := l.openGateway()
 		if err != nil {
 			return err

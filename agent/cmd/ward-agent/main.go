@@ -24,9 +24,9 @@ const usage = "ward-agent --bare DIR --state DIR --config FILE [--door SOCKET] [
 func main() { cli.Main("ward-agent", run) }
 
 // run is the command; `connect` is what git starts in place of receive-pack, and
-// the watcher starts `report` and `rescue`.
+// the watcher starts `rescue`.
 func run(ctx context.Context, env *cli.Env) error {
-	verbs := map[string]cli.Func{"connect": connect, "report": report, "rescue": rescue}
+	verbs := map[string]cli.Func{"connect": connect, "rescue": rescue}
 	if len(env.Args) > 0 && verbs[env.Args[0]] != nil {
 		return verbs[env.Args[0]](ctx, env)
 	}

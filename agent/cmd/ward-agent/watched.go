@@ -4,23 +4,15 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
 	"git-ward/agent/store"
 	"git-ward/internal/cli"
 	"git-ward/protocols/boot"
-	"git-ward/protocols/comms"
 )
 
-const (
-	reportUsage = "ward-agent report --bare DIR --state DIR --status STATUS --directive D-N|- --incident ID [--door SOCKET] < TEXT"
-	rescueUsage = "ward-agent rescue --bare DIR --state DIR --tree DIR [--commits] [--door SOCKET]"
-)
-
-// maxText bounds what a report is made of; comms cuts it further.
-const maxText = 64 << 10
+const rescueUsage = "ward-agent rescue --bare DIR --state DIR --tree DIR [--commits] [--door SOCKET]"
 
 // options reads the arguments that both have.
 func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o store.Options, err error) {
@@ -70,34 +62,6 @@ func openStore(ctx context.Context, o store.Options) (*store.Store, func(), erro
 		return nil, nil, err
 	}
 	return s, release, nil
-}
-
-// report is how the watcher tells the PM something: with the agent's rights.
-func report(ctx context.Context, env *cli.Env) error {
-	var status, directive, incident string
-	o, err := options(env, "report", reportUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&status, "status", "", "the report's `STATUS`, such as GUARD")
-		fs.StringVar(&directive, "directive", "-", "what it is about, `D-N` or -")
-		fs.StringVar(&incident, "incident", "", "the `ID` under which it is reported once")
-	})
-	if err != nil {
-		return err
-	}
-	if incident == "" || !comms.Status(status).Valid() {
-		return env.Usage(reportUsage, "an incident and one of %v are needed", comms.Statuses())
-	}
-	text, err := io.ReadAll(io.LimitReader(env.Stdin, maxText))
-	if err != nil {
-		return err
-	}
-	s, release, err := openStore(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return s.ReportOnce(ctx, incident, comms.NewReport{
-		Time: time.Now(), Directive: directive, Status: comms.Status(status), Text: string(text),
-	})
 }
 
 // rescue pushes what a tree holds beyond the remote, and prints a line for each

@@ -1,0 +1,134 @@
+// Package reports puts what the watcher has to say into COMMS.md, as the watcher: from a
+// repository of its own, which the agent can neither read nor write, and through a door
+// of its own, so that no agent can use up its turns (HOOK-4b, SBX-4).
+//
+// The repository has no working tree, no remote's objects and no settings but these: it
+// borrows the objects of the one that is reported to.
+package reports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/bootstrap/remote"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+)
+
+// Reports are those to one repository.
+type Reports struct {
+	Bare   string // absolute
+	Dir    string // the watcher's own repository, made when missing
+	Remote *remote.Remote
+	// Connect is the command line, words, that joins stdin and stdout with the door; nil
+	// pushes straight into the repository.
+	Connect []string
+}
+
+const (
+	// pushTime bounds one report.
+	pushTime = time.Minute
+	// maxRaces is how often a report is made again because others pushed meanwhile.
+	maxRaces = 10
+	// ident is whose the commits are.
+	ident = "Ward Watcher <watcher@ward>"
+)
+
+// Once appends a report under an incident's name, which its text gets: COMMS.md has one
+// of a name at most, so a report may be made again after a push whose end was not seen.
+func (r *Reports) Once(ctx context.Context, incident string, n comms.NewReport) error {
+	ctx, cancel := context.WithTimeout(ctx, pushTime)
+	defer cancel()
+	repo, err := r.open()
+	if err != nil {
+		return err
+	}
+	n.Text = strings.TrimRight(n.Text, "\n") + "\n\n" + line(incident) + "\n"
+	for try := range maxRaces {
+		tip, err := r.Remote.Commit(ctx, r.Remote.Control)
+		if err != nil {
+			return err
+		}
+		commit, err := appended(ctx, repo, tip, incident, n)
+		if err != nil || commit == "" {
+			return err
+		}
+		pushErr := repo.Push(ctx, r.Bare, shellWords(r.Connect), commit+":"+r.Remote.Control)
+		if pushErr == nil || ctx.Err() != nil {
+			return pushErr
+		}
+		if now, err := r.Remote.Commit(ctx, r.Remote.Control); err != nil || now == tip {
+			return errors.Join(pushErr, err)
+		}
+		if err := git.Backoff(ctx, try); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s moved %d times while the report was pushed", r.Remote.Control, maxRaces)
+}
+
+// line is how a report's text names its incident.
+func line(incident string) string { return "Incident: " + diag.Clean(incident) }
+
+// appended is a commit on top of tip with one more report; "" where it is there already.
+func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms.NewReport) (commit string, err error) {
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	_, data, err := batch.Read(tip+":"+comms.Path, comms.MaxBytes)
+	if err != nil {
+		return "", diag.Hint(fmt.Errorf("%s of %s cannot be read: %w", comms.Path, diag.Short(tip), err), "`git ward lint` says what is wrong with it")
+	}
+	doc, _ := comms.Parse(data)
+	if slices.ContainsFunc(doc.Reports, func(old comms.Report) bool { return slices.Contains(strings.Split(old.Raw, "\n"), line(incident)) }) {
+		return "", nil
+	}
+	out, _, err := comms.AppendReport(data, n)
+	if errors.Is(err, comms.ErrFull) {
+		err = diag.Hint(err, "the watcher may only append: take out what is done, and push")
+	}
+	if err != nil {
+		return "", err
+	}
+	tree, err := batch.EditTree(tip+"^{tree}", map[string][]byte{comms.Path: out})
+	if err != nil {
+		return "", err
+	}
+	return repo.CommitTree(ident, tree, tip, time.Now(), fmt.Sprintf("comms: report %s %s", n.Directive, n.Status))
+}
+
+// open makes the repository, or what of it is missing.
+func (r *Reports) open() (*git.Repo, error) {
+	for _, dir := range []string{"refs", "objects/info"} {
+		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	for name, text := range map[string]string{
+		"HEAD":                    "ref: refs/heads/none\n",
+		"config":                  "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
+		"objects/info/alternates": filepath.Join(r.Bare, "objects") + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(r.Dir, name), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	repo := git.Open(r.Dir)
+	repo.Limits = remote.Limits
+	return repo, nil
+}
+
+// shellWords is a command line of these words for sh, "" for none.
+func shellWords(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return strings.Join(quoted, " ")
+}
