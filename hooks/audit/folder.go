@@ -85,6 +85,20 @@ func Waiting(repo *git.Repo) (names []string, err error) {
 	return names, err
 }
 
+// Moving names the pushes that were admitted and may still move their refs.
+func Moving(repo *git.Repo, batch *git.Batch) (ids []string, err error) {
+	all, _, err := LoadPending(repo)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, p := range all {
+		if p.State == Admitted && !p.Over(repo, batch) {
+			ids = append(ids, p.Record.Push)
+		}
+	}
+	return ids, err
+}
+
 // UnderWay names the refs that pushes which are judged now, or were admitted, make or
 // move, as git names them: those of all pushes but one. A deletion makes nothing, and
 // what the agent has no right to make holds up nobody.

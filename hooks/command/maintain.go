@@ -44,6 +44,12 @@ func Maintain(ctx context.Context, env *cli.Env) error {
 		return fsckHint(err)
 	}
 	fmt.Fprintln(env.Stdout, "packed refs and objects, wrote the commit-graph")
+	if r.Reclaimed > 0 {
+		fmt.Fprintf(env.Stdout, "freed %s that only the agent's deleted and rewritten branches led to\n", diag.Count(r.Reclaimed, "object"))
+	}
+	if !r.Ledger.Counted.IsZero() {
+		fmt.Fprintf(env.Stdout, "what the agent pushed takes %.1f MiB of the disk\n", float64(r.Ledger.Bytes)/(1<<20))
+	}
 	if r.Dropped > 0 && r.Stored == 0 {
 		fmt.Fprintln(env.Stdout, "what was dropped or redacted is gone")
 	} else if r.Stored > 0 {

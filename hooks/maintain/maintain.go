@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,10 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
+	"git-ward/internal/config"
+	"git-ward/internal/flock"
 	"git-ward/internal/git"
+	"git-ward/internal/growth"
 	"git-ward/protocols/record"
 	"git-ward/protocols/state"
 )
@@ -30,6 +34,12 @@ const (
 	dropKeep = time.Hour
 )
 
+// One maintenance works on a repository at a time; another waits for it so long.
+const (
+	lockPath     = "ward/maintain.run"
+	lockPatience = 2 * time.Minute
+)
+
 // Options are how maintenance is done.
 type Options struct {
 	// Keep is how long what nothing leads to stays. Less than a push takes is for a
@@ -41,11 +51,15 @@ type Options struct {
 type Report struct {
 	Pushes  int // recorded, that had ended without a record
 	Dropped int // objects that were redacted, and records that were dropped, in all
-	Stored  int // of those: what is stored still, because it is younger than Keep
+	// Reclaimed are objects that only the agent's former tips led to, and Ledger is what its
+	// pushes take now.
+	Reclaimed int
+	Ledger    growth.Ledger
+	Stored    int // of those that were dropped: what is stored still, because it is younger than Keep
 }
 
 // Run does it. A clone is somebody's own, and is only packed, as git does that.
-func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, err error) {
+func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem error) {
 	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository")
 	if err != nil {
 		return r, err
@@ -53,12 +67,24 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, err error) {
 	if strings.TrimSpace(string(out)) != "true" {
 		return r, pack(ctx, repo)
 	}
+	guarded := isGuarded(repo)
+	if guarded {
+		lock, err := flock.Any(ctx, filepath.Join(repo.Dir, lockPath), flock.Exclusive, lockPatience)
+		if err != nil {
+			return r, fmt.Errorf("another maintenance of this repository runs (%s): %w", lockPath, err)
+		}
+		defer lock.Close()
+	}
 	batch := repo.Batch(ctx)
 	defer func() { batch.Close() }()
 	if r.Pushes, err = audit.Reconcile(ctx, repo, batch); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	gone, moved, err := dropped(ctx, repo, batch)
+	chain, err := audit.ReadChain(ctx, repo, batch)
+	if err != nil {
+		return r, err
+	}
+	gone, moved, err := dropped(ctx, repo, batch, chain)
 	if err != nil {
 		return r, err
 	}
@@ -70,15 +96,50 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, err error) {
 		o.Keep = min(o.Keep, dropKeep)
 	}
 	batch.Close() // a child has the packs open that go
-	if err := expire(ctx, repo, moved, o.Keep); err != nil {
+	before, broken := growth.Read(repo.Dir)
+	if broken != nil { // it is counted anew
+		before.Bytes = math.MaxInt64
+	}
+	work := &reclaimer{ctx, repo, chain}
+	if err := r.reclaim(work, before); err != nil {
+		// The rest is worth doing all the same: it makes room, too.
+		defer func() { problem = errors.Join(problem, err) }()
+	}
+	if err := work.forget(moved, o.Keep); err != nil {
 		return r, err
 	}
 	if err := pack(ctx, repo, "--prune="+ago(o.Keep)); err != nil {
 		return r, err
 	}
 	batch = repo.Batch(ctx)
-	r.Stored, err = stored(batch, gone)
+	if r.Stored, err = stored(batch, gone); err != nil || !guarded {
+		return r, err
+	}
+	bytes, err := count(ctx, repo, chain)
+	if err != nil {
+		return r, err
+	}
+	r.Ledger, err = growth.Count(ctx, repo.Dir, before, bytes)
 	return r, err
+}
+
+// isGuarded reports whether a repository is one of Ward's, with hooks and a ledger.
+func isGuarded(repo *git.Repo) bool {
+	_, err := os.Stat(filepath.Join(repo.Dir, config.Path))
+	return err == nil
+}
+
+// reclaim frees what the agent deleted without waiting for Keep, where what its pushes
+// brought takes half of what it may.
+func (r *Report) reclaim(work *reclaimer, l growth.Ledger) (err error) {
+	settings, err := config.Load(work.repo.Dir)
+	if err != nil || len(work.chain) == 0 {
+		return nil // not one of Ward's: nothing says what is the agent's
+	}
+	if limit := settings.Limits.AgentObjects; l.Bytes > limit/2 {
+		r.Reclaimed, err = work.run()
+	}
+	return err
 }
 
 // recordsPatience is how long Records waits for pushes that still run: one whose sender
@@ -135,11 +196,7 @@ func ago(d time.Duration) string {
 
 // dropped are the objects that were to go, by their ids, and the refs that led to them
 // and are there still, whose reflogs may.
-func dropped(ctx context.Context, repo *git.Repo, batch *git.Batch) (gone, refs []string, err error) {
-	chain, err := audit.ReadChain(ctx, repo, batch)
-	if err != nil {
-		return nil, nil, err
-	}
+func dropped(ctx context.Context, repo *git.Repo, batch *git.Batch, chain []audit.Link) (gone, refs []string, err error) {
 	for _, l := range chain {
 		if l.Tombstone == "" {
 			continue

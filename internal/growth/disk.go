@@ -19,7 +19,7 @@ func Size(dir string) (bytes int64, err error) {
 		if err == nil && d.Type().IsRegular() {
 			var info fs.FileInfo
 			if info, err = d.Info(); err == nil {
-				bytes += disk(info)
+				bytes += Disk(info)
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) {
@@ -30,8 +30,8 @@ func Size(dir string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// disk is what one file takes; some file systems count no blocks for small ones.
-func disk(info fs.FileInfo) int64 {
+// Disk is what one file takes; some file systems count no blocks for small ones.
+func Disk(info fs.FileInfo) int64 {
 	const block = 512 // stat(2)
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return max(info.Size(), st.Blocks*block)

@@ -1,0 +1,279 @@
+package maintain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/hooks/audit"
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/git"
+	"git-ward/internal/growth"
+)
+
+// reclaimer frees what the agent deleted or rewrote at once, where [limits] agent_objects
+// is half used. What anybody else's ref, reflog or former tip leads to is not touched, and
+// no push loses an object that it found there.
+type reclaimer struct {
+	ctx   context.Context
+	repo  *git.Repo
+	chain []audit.Link
+}
+
+const (
+	// settled is how long one waits for pushes that were admitted to have moved their refs.
+	settled = 20 * time.Second
+	// maxRounds is how often one begins anew because a ref has come to need what was to go.
+	maxRounds = 3
+	// goingPath has the ids of what is being taken away, for the next run, should this one
+	// be killed in the middle.
+	goingPath = "ward/maintain.going"
+)
+
+// run returns how many objects it took away.
+func (r *reclaimer) run() (n int, err error) {
+	if err := r.forget(nil, 0); err != nil {
+		return 0, err
+	}
+	for range maxRounds {
+		again := false
+		if n, again, err = r.round(); err != nil || !again {
+			break
+		}
+	}
+	return n, err
+}
+
+// alone keeps pushes out, and waits for those that were admitted.
+func (r *reclaimer) alone() (leave func(), err error) {
+	if !isGuarded(r.repo) {
+		return func() {}, nil // no hook of Ward's is there to wait for
+	}
+	if leave, err = growth.Alone(r.ctx, r.repo.Dir); err != nil {
+		return nil, err
+	}
+	batch := r.repo.Batch(r.ctx)
+	defer batch.Close()
+	for end := time.Now().Add(settled); ; {
+		names, err := audit.Moving(r.repo, batch)
+		if err == nil && len(names) == 0 {
+			return leave, nil
+		}
+		if err == nil && time.Now().After(end) {
+			err = fmt.Errorf("%w: push %s was admitted and does not end", growth.ErrBusy, names[0])
+		}
+		if err == nil {
+			err = r.ctx.Err()
+		}
+		if err != nil {
+			leave()
+			return nil, err
+		}
+		time.Sleep(recordsInterval) // a push tells nobody that it has ended
+	}
+}
+
+// forget takes the agent's former tips out of the reflogs of its refs. While it does, no
+// push is between its admission, which notes how long a reflog is, and its end.
+func (r *reclaimer) forget(moved []string, keep time.Duration) error {
+	leave, err := r.alone()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return expire(r.ctx, r.repo, moved, keep)
+}
+
+// round finds what can go and takes it away; again says that meanwhile some of it came to
+// be needed. Packs are written while pushes go on; only the end keeps them out.
+func (r *reclaimer) round() (n int, again bool, err error) {
+	const tick = 10 * time.Millisecond // a file's time may be so much behind the clock
+	start := time.Now().Add(-tick)
+	refs, err := r.refs()
+	if err != nil {
+		return 0, false, err
+	}
+	gone, kinds, err := r.find()
+	if err != nil {
+		return 0, false, err
+	}
+	packs, unwritten := r.repack(gone, kinds)
+	if len(gone) == 0 {
+		return 0, false, unwritten
+	}
+	leave, err := r.alone()
+	if err != nil {
+		return 0, false, err
+	}
+	defer leave()
+	needed, err := r.needed(refs, gone)
+	if err != nil || needed || r.found(gone, packs, start) {
+		return 0, err == nil, err
+	}
+	return len(gone), false, errors.Join(unwritten, r.take(gone, kinds, packs))
+}
+
+// repack writes what stays of the packs that have some of what is to go. Where that fails,
+// on a full disk, what the pack has and what that leads to stays for now, and the error
+// says so; the rest makes room.
+func (r *reclaimer) repack(gone set, kinds kinds) (packs []packFile, failed error) {
+	batch := r.repo.Batch(r.ctx)
+	defer batch.Close()
+	for len(gone) > 0 {
+		all, err := packsWith(r.repo, gone)
+		if err != nil {
+			clear(gone)
+			return nil, err
+		}
+		stay := set{}
+		for _, p := range all {
+			if err := p.repack(r.ctx, r.repo); err != nil {
+				failed = errors.Join(failed, err)
+				for _, i := range p.goes {
+					stay[i] = true
+				}
+			}
+		}
+		if len(stay) == 0 {
+			return all, failed
+		}
+		if stay, err = closure(batch, kinds, stay); err != nil {
+			clear(gone)
+			return nil, errors.Join(failed, err)
+		}
+		maps.DeleteFunc(gone, func(i id, _ bool) bool { return stay[i] })
+	}
+	return nil, failed
+}
+
+// found reports whether somebody has found some of what is to go where he was about to
+// write it: git changes the time of the file then.
+func (r *reclaimer) found(gone set, packs []packFile, since time.Time) bool {
+	fresh := func(path string) bool {
+		info, err := os.Lstat(path)
+		return err == nil && info.ModTime().After(since)
+	}
+	for _, p := range packs {
+		if fresh(p.path + ".pack") {
+			return true
+		}
+	}
+	for i := range gone {
+		if fresh(r.loose(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// loose is where an object lies that is in no pack.
+func (r *reclaimer) loose(i id) string {
+	name := i.String()
+	return filepath.Join(r.repo.Dir, "objects", name[:2], name[2:])
+}
+
+// find names the objects that can go.
+func (r *reclaimer) find() (gone set, kinds kinds, err error) {
+	if kinds, err = unreached(r.ctx, r.repo); err != nil {
+		return nil, nil, err
+	}
+	agent, others := brought(r.chain)
+	if err := r.left(agent); err != nil {
+		return nil, nil, err
+	}
+	batch := r.repo.Batch(r.ctx)
+	defer batch.Close()
+	gone, err = garbage(batch, kinds, agent, others)
+	return gone, kinds, err
+}
+
+// left adds what a run that was killed had begun to take away.
+func (r *reclaimer) left(agent set) error {
+	data, err := os.ReadFile(filepath.Join(r.repo.Dir, goingPath))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for line := range bytes.Lines(data) {
+		if i, ok := parseID(strings.TrimSpace(string(line))); ok {
+			agent[i] = true
+		}
+	}
+	return err
+}
+
+// refs are all refs with their values.
+func (r *reclaimer) refs() (map[string]string, error) {
+	tips, err := r.repo.Refs(r.ctx, "refs/")
+	all := make(map[string]string, len(tips))
+	for _, tip := range tips {
+		all[tip.Name] = tip.ID
+	}
+	return all, err
+}
+
+// needed reports whether a ref that has moved since leads to some of what is to go.
+func (r *reclaimer) needed(before map[string]string, gone set) (bool, error) {
+	now, err := r.refs()
+	if err != nil {
+		return false, err
+	}
+	var tips strings.Builder
+	for name, value := range now {
+		if before[name] != value {
+			tips.WriteString(value + "\n")
+		}
+	}
+	if tips.Len() == 0 {
+		return false, nil
+	}
+	for _, value := range before {
+		tips.WriteString("^" + value + "\n")
+	}
+	out, err := r.repo.OutputFrom(r.ctx, []byte(tips.String()), "rev-list", "--objects", "--no-object-names", "--ignore-missing", "--stdin")
+	for line := range bytes.Lines(out) {
+		if i, ok := parseID(strings.TrimSpace(string(line))); ok && gone[i] {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// take takes the objects away: who reads the repository finds each of the others all the
+// while. Commits go first, so that what is left of a run that was killed leads nowhere.
+func (r *reclaimer) take(gone set, kinds kinds, packs []packFile) error {
+	going := filepath.Join(r.repo.Dir, goingPath)
+	var list bytes.Buffer
+	for i := range gone {
+		list.WriteString(i.String() + "\n")
+	}
+	if err := errors.Join(atomicfile.Write(going, list.Bytes(), 0o644), growth.Mark(r.repo.Dir)); err != nil {
+		return err
+	}
+	// These say that objects are there which are not, and are made anew.
+	for _, index := range []string{"info/commit-graph", "info/commit-graphs", "pack/multi-pack-index"} {
+		if err := os.RemoveAll(filepath.Join(r.repo.Dir, "objects", index)); err != nil {
+			return err
+		}
+	}
+	var err error
+	for _, p := range packs {
+		err = errors.Join(err, p.remove())
+	}
+	order := map[string]int{"tag": 0, "commit": 1, "tree": 2, "blob": 3}
+	for _, i := range slices.SortedFunc(maps.Keys(gone), func(a, b id) int { return order[kinds[a]] - order[kinds[b]] }) {
+		if removeErr := os.Remove(r.loose(i)); !errors.Is(removeErr, os.ErrNotExist) {
+			err = errors.Join(err, removeErr)
+		}
+	}
+	if err == nil {
+		err = os.Remove(going)
+	}
+	return err
+}

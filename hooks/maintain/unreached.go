@@ -1,0 +1,162 @@
+package maintain
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"git-ward/hooks/audit"
+	"git-ward/hooks/push"
+	"git-ward/internal/git"
+	"git-ward/protocols/record"
+)
+
+// id is an object's id, in half of its letters: a set of them may be large.
+type id [20]byte
+
+func parseID(text string) (i id, ok bool) {
+	if len(text) != 2*len(i) {
+		return i, false
+	}
+	_, err := hex.Decode(i[:], []byte(text))
+	return i, err == nil
+}
+
+func (i id) String() string { return hex.EncodeToString(i[:]) }
+
+type set map[id]bool
+
+// agents reports whether a ref is of those that only the agent's work makes large.
+func agents(ref string) bool {
+	return push.IsAgentBranch(ref) || push.IsJournal(ref) || strings.HasPrefix(ref, record.Prefix)
+}
+
+// brought are the tips that pushes brought, as the audit has them: the agent's to its own
+// refs, and everybody's else.
+func brought(chain []audit.Link) (agent, others set) {
+	agent, others = set{}, set{}
+	for _, l := range chain {
+		for _, ref := range l.Refs {
+			tip, ok := parseID(ref.New)
+			switch {
+			case !ok || ref.New == git.Zero || l.Verdict == audit.Refused:
+			case byAgent(l.Principal) && agents(audit.UnquoteRef(ref.Ref)):
+				agent[tip] = true
+			case !byAgent(l.Principal):
+				others[tip] = true
+			}
+		}
+	}
+	return agent, others
+}
+
+// byAgent reports whether a push is not a person's: the watcher's is on top of the agent's.
+func byAgent(principal string) bool {
+	return principal == string(push.Agent) || principal == string(push.Watcher)
+}
+
+// kinds are objects with their kinds: commit, tree, blob or tag.
+type kinds map[id]string
+
+// unreached are the objects that no ref, reflog, index or work tree leads to.
+func unreached(ctx context.Context, repo *git.Repo) (kinds, error) {
+	known := map[string]string{"commit": "commit", "tree": "tree", "blob": "blob", "tag": "tag"} // one text for all of a kind
+	all := kinds{}
+	for line, err := range repo.Lines(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objecttype)") {
+		if err != nil {
+			return nil, err
+		}
+		name, kind, _ := strings.Cut(line, " ")
+		if i, ok := parseID(name); ok {
+			all[i] = known[kind]
+		}
+	}
+	for line, err := range repo.Lines(ctx, "rev-list", "--objects", "--no-object-names", "--all", "--reflog", "--indexed-objects") {
+		if err != nil {
+			return nil, err
+		}
+		if i, ok := parseID(line); ok {
+			delete(all, i)
+		}
+	}
+	return all, nil
+}
+
+// garbage are the unreached objects that only the agent's former tips lead to: not what a
+// person's former tip leads to, and not what some object of unknown origin does, such as
+// one that a program of the host's has just written.
+func garbage(batch *git.Batch, loose kinds, agent, others set) (set, error) {
+	of, err := closure(batch, loose, agent)
+	if err != nil {
+		return nil, err
+	}
+	roots := set{}
+	for i := range loose {
+		if !of[i] || others[i] {
+			roots[i] = true
+		}
+	}
+	kept, err := closure(batch, loose, roots)
+	for i := range kept {
+		delete(of, i)
+	}
+	return of, err
+}
+
+// maxObject bounds a commit, tree or tag that is read: what the checks let in, and more.
+const maxObject = 64 << 20
+
+// closure are the objects within some that a few of them lead to, these included.
+func closure(batch *git.Batch, within kinds, from set) (set, error) {
+	found, next := set{}, []id{}
+	meet := func(i id) {
+		if within[i] == "" || found[i] {
+			return
+		}
+		if found[i] = true; within[i] != "blob" {
+			next = append(next, i)
+		}
+	}
+	for i := range from {
+		meet(i)
+	}
+	for len(next) > 0 {
+		i := next[len(next)-1]
+		next = next[:len(next)-1]
+		_, data, err := batch.Read(i.String(), maxObject)
+		if errors.Is(err, git.ErrMissing) {
+			continue // it went meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names(within[i], data) {
+			meet(n)
+		}
+	}
+	return found, nil
+}
+
+// names are the ids that a commit, a tree or a tag names. What is not formed as git forms
+// it is read as far as it goes: an old object must not keep the others from their end.
+func names(kind string, data []byte) (ids []id) {
+	if kind == "tree" {
+		for {
+			_, rest, ok := bytes.Cut(data, []byte{0})
+			if !ok || len(rest) < len(id{}) {
+				return ids
+			}
+			ids, data = append(ids, id(rest[:len(id{})])), rest[len(id{}):]
+		}
+	}
+	header, _, _ := bytes.Cut(data, []byte("\n\n"))
+	for line := range bytes.Lines(header) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		if i, ok := parseID(value); ok && (key == "tree" || key == "parent" || key == "object") {
+			ids = append(ids, i)
+		}
+	}
+	return ids
+}
