@@ -118,7 +118,7 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	}
 	ctx, cancel := l.startClock(ctx)
 	defer cancel()
-	defer l.keepRecords(ctx)()
+	defer l.keepUp(ctx)()
 	return l.serve(ctx)
 }
 

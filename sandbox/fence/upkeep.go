@@ -2,6 +2,7 @@ package fence
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,25 +12,119 @@ import (
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/growth"
 	"git-ward/internal/process"
 )
 
 // recordsTime bounds what the end of a launch waits for the records of pushes.
 const recordsTime = 20 * time.Second
 
-// keepRecords writes, beside the launch, the records of pushes that an earlier launcher's
-// end left without one (AUD-2). What it returns waits for that, and does the same once
-// more for what this launch leaves.
-func (l *launch) keepRecords(ctx context.Context) (finish func()) {
-	begun := make(chan struct{})
+// keepUp looks after the repository beside the launch: it writes the records of pushes
+// that an earlier launcher's end left without one (AUD-2), and has git ward maintain run
+// when it is due (GATE-6). What it returns ends that, and writes the records that this
+// launch leaves.
+func (l *launch) keepUp(ctx context.Context) (finish func()) {
+	l.warnOfDisk()
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
 	go func() {
-		defer close(begun)
+		defer close(ended)
 		l.writeRecords(ctx)
+		l.maintain(ctx)
 	}()
 	return func() {
-		<-begun
+		cancel()
+		<-ended
 		l.writeRecords(ctx)
 	}
+}
+
+// warnOfDisk says at the start what will be refused.
+func (l *launch) warnOfDisk() {
+	if free, err := growth.Free(l.spec.Bare); err == nil && free < l.spec.Settings.Limits.DiskFree {
+		fmt.Fprintf(l.spec.Messages, "warning: the disk of %s has %d MiB left, less than [limits] disk_free: the agent's pushes are refused, and verdicts wait\n", l.spec.Bare, free>>20)
+	}
+}
+
+const (
+	// maintainAfter keeps maintenance out of a launch's first seconds, and of commands that
+	// take no longer.
+	maintainAfter    = 3 * time.Second
+	maintainInterval = 5 * time.Second
+)
+
+// maintain runs git ward maintain whenever it is due, until ctx ends.
+func (l *launch) maintain(ctx context.Context) {
+	due := due{bare: l.spec.Bare, limit: l.spec.Settings.Limits.AgentObjects}
+	for wait := maintainAfter; ; wait = maintainInterval {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait): // a ledger tells nobody that it grows
+		}
+		if !due.now(time.Now()) {
+			continue
+		}
+		if err := l.runWard(ctx, "maintain", l.spec.Bare); err != nil && ctx.Err() == nil {
+			l.log.Warn().Err(err).Msg("the maintenance of the repository failed; it is tried again")
+		}
+		due.done(time.Now())
+	}
+}
+
+// due tells when a repository wants maintenance: each hour; as soon as the agent's pushes
+// take half of what they may and there is something new; and when git keeps many objects
+// in a file each, which is what pushes make, the refused ones' records too.
+type due struct {
+	bare    string
+	limit   int64
+	last    time.Time // of a run here; zero before the first
+	brought int64     // by the agent's pushes, then
+	refs    git.Mark  // of its branches, then
+}
+
+const (
+	hourly = time.Hour
+	// rest is the least time between two runs that nothing but a deletion asks for.
+	rest = 2 * time.Minute
+	// manyLoose are so many loose objects in one of 256 folders: as git's gc.auto, 6,700.
+	manyLoose = 27
+)
+
+func (d *due) now(now time.Time) bool {
+	l, err := growth.Read(d.bare)
+	switch since := now.Sub(d.last); {
+	case since < 0: // the clock was set back
+		return true
+	case err != nil, d.loose() > manyLoose:
+		return since > rest
+	case !l.Counted.After(now) && now.Sub(l.Counted) > hourly && since > hourly:
+		return true
+	case l.Bytes <= d.limit/2:
+		return false
+	case d.last.IsZero() || l.Brought-d.brought > d.limit/8:
+		return true
+	}
+	return now.Sub(d.last) > rest && d.mark() != d.refs
+}
+
+func (d *due) done(now time.Time) {
+	d.last, d.refs = now, d.mark()
+	if l, err := growth.Read(d.bare); err == nil {
+		d.brought = l.Brought
+	}
+}
+
+func (d *due) mark() git.Mark { return git.Open(d.bare).Mark("refs/heads/agent/") }
+
+// loose is a sample of how many objects have a file each.
+func (d *due) loose() int {
+	files, err := os.ReadDir(filepath.Join(d.bare, "objects/17"))
+	if err != nil {
+		return 0
+	}
+	return len(files)
 }
 
 // writeRecords starts git-ward only where a push waits for its record: most launches
