@@ -88,7 +88,7 @@ const (
 	hourly = time.Hour
 	// rest is the least time between two runs that nothing but a deletion asks for.
 	rest = 2 * time.Minute
-	// manyLoose are so many loose objects in one of 256 folders: as git's gc.auto, 6,700.
+	// manyLoose are so many loose objects in one of 256 directories: as git's gc.auto, 6,700.
 	manyLoose = 27
 )
 
