@@ -46,9 +46,12 @@ type Config struct {
 		UDCTime    Duration `toml:"udc_time"`
 	} `toml:"hooks"`
 	Door struct {
-		Burst     int      `toml:"burst"`
-		PerMinute int      `toml:"per_minute"`
-		Time      Duration `toml:"time"`
+		Burst        int      `toml:"burst"`
+		PerMinute    int      `toml:"per_minute"`
+		Time         Duration `toml:"time"`
+		CPU          Duration `toml:"cpu"`
+		CPUPerMinute Duration `toml:"cpu_per_minute"`
+		Memory       int64    `toml:"memory"`
 	} `toml:"door"`
 	Egress struct {
 		Mode        string   `toml:"mode"`

@@ -142,7 +142,7 @@ func TestVanishMidPack(t *testing.T) {
 	for i, unpackLimit := range []string{"1", "100"} { // index-pack, unpack-objects
 		f.git(f.bare, "config", "receive.unpackLimit", unpackLimit)
 		commands, pack := f.pushed("refs/heads/half")
-		conn := f.dial()
+		conn := f.served()
 		conn.Write(append(commands, pack[:len(pack)/2]...))
 		conn.Close()
 		if record := f.records(i + 1)[i]; record["in"].(float64) < 200_000 {
@@ -164,7 +164,7 @@ func TestVanishAfterPack(t *testing.T) {
 	f.hook("pre-receive", "sleep 0.3; seq 1000 >&2\n")
 	f.hook("post-receive", "seq 100000 >&2\ncat >>ward/post.refs\n")
 	commands, pack := f.pushed("refs/heads/whole")
-	conn := f.dial()
+	conn := f.served()
 	conn.Write(append(commands, pack...))
 	conn.Close()
 	if record := f.records(1)[0]; record["level"] != "info" {

@@ -66,8 +66,12 @@ type Door struct {
 	principal string // "" is the agent
 	outer     string
 	listener  *net.UnixListener
-	bucket    *bucket
+	line      chan struct{} // the head of the line of clients; channels serve in order
 	slots     chan struct{}
+	processes processes
+	// What all pushes may take together: connections, and seconds of processor time,
+	// which come to be owed while a push runs. Who owes waits.
+	pushes, cpu *bucket
 }
 
 // Listen opens a door on a repository that has passed Check. Until Serve is called
@@ -96,8 +100,10 @@ func Listen(c Config) (*Door, error) {
 		principal: principal,
 		outer:     outer,
 		listener:  listener,
-		bucket:    newBucket(c.Settings.Door.Burst, c.Settings.Door.PerMinute),
+		line:      make(chan struct{}, 1),
 		slots:     make(chan struct{}, atOnce),
+		pushes:    newBucket(float64(c.Settings.Door.Burst), float64(c.Settings.Door.PerMinute)),
+		cpu:       newBucket(c.Settings.Door.CPU.Seconds(), c.Settings.Door.CPUPerMinute.Seconds()),
 	}, nil
 }
 
@@ -193,17 +199,40 @@ func (d *Door) admits(conn *net.UnixConn) bool {
 	return err == nil && uid == d.config.Peer()
 }
 
-// queue makes a connection wait for its token and for a slot, then runs it. The
-// wait ends with ctx, the push itself only with running.
+// queue makes a connection wait for its token, for a slot, and for what earlier pushes
+// owe, then runs it. The wait ends with ctx and with the client, the push itself only
+// with running.
 func (d *Door) queue(ctx, running context.Context, conn *net.UnixConn) {
-	if d.bucket.take(ctx) != nil {
+	if gone(conn) {
 		return
 	}
-	select {
-	case d.slots <- struct{}{}:
-	case <-ctx.Done():
+	waiting, there := whileThere(ctx, func() bool { return gone(conn) })
+	defer there()
+	if !d.begins(waiting) {
 		return
 	}
 	defer func() { <-d.slots }()
+	there()
 	d.receive(running, conn)
+}
+
+// begins waits, in the order in which clients come, for a slot, for what earlier pushes
+// owe, and for a token, and has taken slot and token when it is true.
+func (d *Door) begins(ctx context.Context) bool {
+	for _, lock := range []chan struct{}{d.line, d.slots} {
+		select {
+		case lock <- struct{}{}:
+		case <-ctx.Done():
+			if lock == d.slots {
+				<-d.line
+			}
+			return false
+		}
+	}
+	defer func() { <-d.line }()
+	if d.cpu.await(ctx, 0) != nil || d.pushes.await(ctx, 1) != nil {
+		<-d.slots
+		return false
+	}
+	return true
 }

@@ -176,6 +176,16 @@ func (f *fixture) dial() *net.UnixConn {
 	return conn
 }
 
+// served is a connection whose turn has come: git has said its first byte.
+func (f *fixture) served() *net.UnixConn {
+	f.t.Helper()
+	conn := f.dial()
+	if _, err := conn.Read(make([]byte, 1)); err != nil {
+		f.t.Fatal(err)
+	}
+	return conn
+}
+
 // readAll is all that the door says until it closes; a reset counts as a close.
 func readAll(conn net.Conn) string {
 	data, _ := io.ReadAll(conn)

@@ -49,6 +49,7 @@ type service struct {
 	idle      time.Duration // silence of the client
 	input     time.Duration // its whole input
 	total     time.Duration // everything
+	meter     *meter        // what it may take of the machine; nil for people's
 }
 
 // push is one git of a service and the ends of its pipes.
@@ -69,12 +70,13 @@ type push struct {
 // receive runs one push to its end and logs it.
 //
 // Time has two ends: after one [door] time the client's input is over,
-// after two the whole process group is ended. What counts is the time from the
+// after two the whole session is ended. What counts is the time from the
 // start, not from the connection: waiting for a turn is not the client's doing.
 func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 	deadline := d.config.Settings.Door.Time.Duration
 	s := &service{bare: d.config.Bare, settings: d.config.Settings, log: d.config.Log, verb: "receive-pack",
 		principal: d.principal, name: d.principal, idle: deadline / 4, input: deadline, total: 2 * deadline}
+	s.meter = s.newMeter(&d.processes, func(spent time.Duration) { d.cpu.spend(spent.Seconds()) })
 	p, err := s.run(ctx, conn)
 	if p == nil {
 		d.config.Log.Error().Err(err).Msg("a push could not start")
@@ -93,15 +95,19 @@ func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 func (s *service) run(ctx context.Context, conn client, held ...*os.File) (*push, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.total)
 	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	p, err := s.start(ctx, held)
 	if err != nil {
 		return nil, err
 	}
+	settled := s.meter.begin(p.cmd.Process.Pid, end)
 	input := inputLimit{s.idle, p.began.Add(s.input), 2 * s.settings.Limits.InputSize}
 	var pumps sync.WaitGroup
 	pumps.Go(func() { p.feed(conn, input) })
 	pumps.Go(func() { p.answer(conn, s.idle) })
 	err = p.wait(ctx)
+	settled(p.cmd.ProcessState)
 	conn.CloseRead() // wakes feed
 	p.stdout.SetReadDeadline(time.Now().Add(lastWords))
 	pumps.Wait()
@@ -136,7 +142,7 @@ func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 		p.cmd.Env = append(p.cmd.Env, "GIT_PROTOCOL="+s.protocol)
 	}
 	p.cmd.ExtraFiles = held
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.cmd.Cancel = func() error { endChildren(p.cmd.Process.Pid); return nil }
 	p.cmd.WaitDelay = killDelay
 	p.cmd.Stderr = &p.stderr
@@ -148,6 +154,9 @@ func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 		p.cmd.Wait()
 		p.stdout.Close()
 		return nil, err
+	}
+	if s.meter != nil {
+		yield(p.cmd.Process.Pid)
 	}
 	return p, nil
 }
@@ -174,11 +183,12 @@ func (p *push) pipes() (err error) {
 }
 
 // wait waits for receive-pack. When it had to be ended, what is left of its
-// group is ended too.
+// session is ended too.
 func (p *push) wait(ctx context.Context) error {
 	err := p.cmd.Wait()
 	if ctx.Err() != nil {
-		killGroup(p.cmd.Process.Pid)
+		killSession(p.cmd.Process.Pid)
+		return context.Cause(ctx)
 	}
 	return err
 }

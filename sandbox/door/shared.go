@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 
 	"golang.org/x/sys/unix"
@@ -19,12 +20,15 @@ import (
 // own: a token bucket, and locks for running and waiting ones, in files below the
 // repository. A process that is killed gives back its locks with its last breath.
 type shared struct {
-	dir  string // ward/door
-	name string // of the files: verb, principal and name
+	dir      string // ward/door
+	name     string // of the files: verb, principal and name
+	settings *config.Config
+	metered  bool // processor time counts, too
 }
 
-func newShared(bare, verb, principal, name string) (*shared, error) {
-	s := &shared{dir: filepath.Join(bare, "ward", "door"), name: verb + "-" + principal + "-" + name}
+func newShared(g *service) (*shared, error) {
+	s := &shared{dir: filepath.Join(g.bare, "ward", "door"), name: g.verb + "-" + g.principal + "-" + g.name,
+		settings: g.settings, metered: g.principal == Agent}
 	err := os.Mkdir(s.dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
@@ -59,18 +63,17 @@ func (s *shared) hold(kind string, n int) (*os.File, error) {
 	return nil, errBusy
 }
 
-// book takes a token and returns how long to wait for it. What cannot be read in
-// the bucket's file is an empty bucket.
-func (s *shared) book(burst, perMinute int) (time.Duration, error) {
-	f, err := s.open(".bucket")
+// with changes one of the name's buckets, which is kept in a file. What cannot be read
+// there is an empty bucket.
+func (s *shared) with(b *bucket, suffix string, change func()) error {
+	f, err := s.open(suffix)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer f.Close()
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		return 0, err
+		return err
 	}
-	b := newBucket(burst, perMinute)
 	text := make([]byte, 64)
 	if n, _ := f.ReadAt(text, 0); n > 0 {
 		var tokens float64
@@ -80,16 +83,42 @@ func (s *shared) book(burst, perMinute int) (time.Duration, error) {
 		}
 		b.tokens, b.at = tokens, time.Unix(0, at)
 	}
-	wait := b.book()
+	change()
 	// One write of fixed size: whole or not there, also when we are killed.
 	_, err = f.WriteAt(fmt.Appendf(nil, "%+030.6f %030d\n", b.tokens, b.at.UnixNano()), 0)
+	return err
+}
+
+// takeConnection takes a token for a connection, or returns how long it is until there
+// is one; takeTime is 0 when the name owes no processor time, and spendTime owes some.
+func (s *shared) takeConnection() (wait time.Duration, err error) {
+	b := newBucket(float64(s.settings.Door.Burst), float64(s.settings.Door.PerMinute))
+	err = s.with(b, ".bucket", func() { wait = b.take(1) })
 	return wait, err
 }
 
-// turn waits until the name has a token and one of its slots, and returns the
-// slot. Waiting ends with ctx or when gone says that nobody waits any more. More
-// than maxOpen connections of one name do not wait, but are sent away.
-func (s *shared) turn(ctx context.Context, burst, perMinute int, gone func() bool) (*os.File, error) {
+func (s *shared) takeTime() (wait time.Duration, err error) {
+	if !s.metered {
+		return 0, nil
+	}
+	b := s.time()
+	err = s.with(b, ".cpu", func() { wait = b.take(0) })
+	return wait, err
+}
+
+func (s *shared) spendTime(spent time.Duration) error {
+	b := s.time()
+	return s.with(b, ".cpu", func() { b.spend(spent.Seconds()) })
+}
+
+func (s *shared) time() *bucket {
+	return newBucket(s.settings.Door.CPU.Seconds(), s.settings.Door.CPUPerMinute.Seconds())
+}
+
+// turn waits until the name has a token, one of its slots, and owes no processor time,
+// and returns the slot. Waiting ends with ctx or when gone says that nobody waits any
+// more. More than maxOpen connections of one name do not wait, but are sent away.
+func (s *shared) turn(ctx context.Context, gone func() bool) (*os.File, error) {
 	waiting, err := s.hold("wait", maxOpen)
 	if errors.Is(err, errBusy) {
 		return nil, diag.Hint(fmt.Errorf("%d connections of this name wait already", maxOpen), "try again later")
@@ -98,23 +127,37 @@ func (s *shared) turn(ctx context.Context, burst, perMinute int, gone func() boo
 		return nil, err
 	}
 	defer waiting.Close()
-	wait, err := s.book(burst, perMinute)
-	if err != nil {
-		return nil, err
+	ctx, there := whileThere(ctx, gone)
+	defer there()
+	slot, err := s.wait(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	due := time.Now().Add(wait)
+	return slot, err
+}
+
+// wait takes a slot, then waits until nothing is owed, then takes a token.
+func (s *shared) wait(ctx context.Context) (slot *os.File, err error) {
 	for {
-		if time.Now().After(due) {
-			slot, err := s.hold("slot", atOnce)
-			if !errors.Is(err, errBusy) {
-				return slot, err
-			}
+		if slot, err = s.hold("slot", atOnce); err == nil {
+			break
 		}
-		if gone() {
-			return nil, errors.New("the client is gone")
+		if !errors.Is(err, errBusy) {
+			return nil, err
 		}
-		if err := sleep(ctx, min(100*time.Millisecond, max(time.Millisecond, time.Until(due)))); err != nil {
+		if err := sleep(ctx, askAgain); err != nil { // a lock tells nobody that it is free
 			return nil, err
 		}
 	}
+	for _, take := range []func() (time.Duration, error){s.takeTime, s.takeConnection} {
+		wait, err := take()
+		for ; err == nil && wait > 0; wait, err = take() {
+			err = sleep(ctx, wait)
+		}
+		if err != nil {
+			slot.Close()
+			return nil, err
+		}
+	}
+	return slot, nil
 }

@@ -99,11 +99,14 @@ func (s *service) stdio(ctx context.Context, stderr io.Writer) (code int, err er
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	conn := newEnds()
 	defer conn.restore()
-	turns, err := newShared(s.bare, s.verb, s.principal, s.name)
+	turns, err := newShared(s)
 	if err != nil {
 		return 0, err
 	}
-	slot, err := turns.turn(ctx, s.settings.Door.Burst, s.settings.Door.PerMinute, conn.gone)
+	if turns.metered {
+		s.meter = s.newMeter(new(processes), func(spent time.Duration) { turns.spendTime(spent) })
+	}
+	slot, err := turns.turn(ctx, conn.gone)
 	if err != nil {
 		return 0, err
 	}
@@ -174,8 +177,4 @@ func (e *ends) CloseRead() error {
 
 // gone reports whether nobody reads us any more. That the client has no more to
 // say would not mean that.
-func (e *ends) gone() bool {
-	fds := []unix.PollFd{{Fd: 1}}
-	n, err := unix.Poll(fds, 0)
-	return err == nil && n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0
-}
+func (e *ends) gone() bool { return hungUp(1) }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/config"
 	"git-ward/internal/token"
 	"git-ward/sandbox/lab"
 )
@@ -154,10 +155,16 @@ func TestOneBucketForAName(t *testing.T) {
 	if took := time.Since(began); took < 1900*time.Millisecond {
 		t.Errorf("6 pushes, 2 at once and 2 a second, took %v: less than 2s", took)
 	}
-	other := &shared{dir: filepath.Join(f.bare, "ward/door"), name: "receive-pack-agent-other"}
-	if wait, err := other.book(2, 120); err != nil || wait > 0 {
+	other := &shared{dir: filepath.Join(f.bare, "ward/door"), name: "receive-pack-agent-other", settings: doorSettings(t, 2, 120)}
+	if wait, err := other.takeConnection(); err != nil || wait > 0 {
 		t.Errorf("another name waits %v: %v", wait, err)
 	}
+}
+
+func doorSettings(t *testing.T, burst, perMinute int) *config.Config {
+	c := testSettings(t)
+	c.Door.Burst, c.Door.PerMinute = burst, perMinute
+	return c
 }
 
 // TestSlots: more than four of a name do not run at once, more than 64 do not wait,
@@ -166,19 +173,19 @@ func TestSlots(t *testing.T) {
 	slow(t)
 	t.Parallel()
 	f := newFixture(t, nil)
-	s, err := newShared(f.bare, "receive-pack", "pm", "pat")
+	s, err := newShared(&service{bare: f.bare, verb: "receive-pack", principal: "pm", name: "pat", settings: doorSettings(t, 1000, 1000)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stays := func() bool { return false }
 	for range atOnce {
-		slot, err := s.turn(t.Context(), 1000, 1000, stays)
+		slot, err := s.turn(t.Context(), stays)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer slot.Close()
 	}
-	if _, err := s.turn(t.Context(), 1000, 1000, func() bool { return true }); err == nil {
+	if _, err := s.turn(t.Context(), func() bool { return true }); err == nil {
 		t.Error("a fifth runs")
 	}
 	for range maxOpen {
@@ -188,18 +195,19 @@ func TestSlots(t *testing.T) {
 		}
 		defer f.Close()
 	}
-	if _, err := s.turn(t.Context(), 1000, 1000, stays); err == nil || !strings.Contains(err.Error(), "64 connections of this name wait already") {
+	if _, err := s.turn(t.Context(), stays); err == nil || !strings.Contains(err.Error(), "64 connections of this name wait already") {
 		t.Error(err)
 	}
+	s.settings = doorSettings(t, 10, 60)
 	for _, noise := range []string{"x", "+1e999 1\n", "NaN 0\n", "+99999999 99999999999999999999999\n", strings.Repeat("9", 100)} {
 		write(t, filepath.Join(s.dir, s.name+".bucket"), noise, 0o600)
-		if wait, err := s.book(10, 60); err != nil || wait > 2*time.Second {
+		if wait, err := s.takeConnection(); err != nil || wait > 2*time.Second {
 			t.Errorf("%q: %v %v", noise, wait, err)
 		}
 		for range 30 {
-			s.book(10, 60)
+			s.takeConnection()
 		}
-		if wait, err := s.book(10, 60); err != nil || wait < 15*time.Second {
+		if wait, err := s.takeConnection(); err != nil || wait < 500*time.Millisecond {
 			t.Errorf("%q: after 30 more only %v: %v", noise, wait, err)
 		}
 	}

@@ -15,7 +15,7 @@ func TestBucket(t *testing.T) {
 		start := time.Now()
 		want := func(want time.Duration) {
 			t.Helper()
-			if err := b.take(t.Context()); err != nil {
+			if err := b.await(t.Context(), 1); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(start).Round(time.Millisecond); took != want {
@@ -32,7 +32,7 @@ func TestBucket(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if b.take(ctx) == nil {
+		if b.await(ctx, 1) == nil {
 			t.Error("a token after the end")
 		}
 	})
