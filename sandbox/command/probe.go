@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
@@ -70,15 +69,8 @@ func surroundings(ctx context.Context, bare string, warnings io.Writer) (*probe.
 	if err != nil {
 		return nil, err
 	}
-	known := &probe.Surroundings{Bare: fence.InsideBare, State: fence.InsideState, Door: fence.InsideDoor, Gateway: fence.InsideGateway, Egress: string(policy.Mode)}
-	for _, a := range policy.HostAddrs {
-		if !a.IsLoopback() && !a.IsLinkLocalUnicast() && !slices.Contains(known.Hosts, a.String()) {
-			known.Hosts = append(known.Hosts, a.String())
-		}
-	}
-	if len(policy.Resolvers) > 0 {
-		known.Resolver = policy.Resolvers[0].String()
-	}
+	known := fence.Surroundings(&policy)
+	known.Door, known.Gateway = fence.InsideDoor, fence.InsideGateway
 	return known, nil
 }
 

@@ -96,6 +96,7 @@ func (f *fence) container(bare string, settings *config.Config) *podman.Spec {
 			{Kind: podman.Tmpfs, Target: "/tmp", Size: b.TmpSize},
 		},
 	}
+	f.proveFirst(s)
 	for _, dir := range otherHooks(bare) {
 		s.Mounts = append(s.Mounts, readOnly(f.cover, InsideBare+"/"+dir))
 	}

@@ -52,7 +52,13 @@ func TestContainer(t *testing.T) {
 	if s.Network != podman.NetworkNone || len(s.DNS) > 0 || len(s.Caps) > 0 || !s.NoNewPrivileges || !s.ReadOnlyRoot || s.User != "1000:1000" {
 		t.Errorf("%+v", s)
 	}
-	f.policy.Mode = firewall.Public
+	if s.Proof || len(s.First) != 1 {
+		t.Errorf("the default runtime's container tries its fence: %v", s.First)
+	}
+	f.policy.Mode, f.prove = firewall.Public, true
+	if s := f.container(bare, config.Default()); !s.Proof || len(s.First) != 3 || s.First[1] != "--probe" || !strings.Contains(s.First[2], `"egress":"public"`) {
+		t.Errorf("another runtime's container does not try its fence: %v", s.First)
+	}
 	if s := f.container(bare, config.Default()); s.Network != podman.NetworkPublic {
 		t.Errorf("network %v in public mode", s.Network)
 	}

@@ -25,6 +25,7 @@ type fence struct {
 	image  string
 	inside string // the program that runs first in every container
 	goRoot string // the host's Go toolchain; "" for none
+	prove  bool   // in every container, before anything else runs there
 	cover  string // an empty directory, to cover others with
 	policy firewall.Policy
 	log    zerolog.Logger

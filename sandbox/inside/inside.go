@@ -15,14 +15,23 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"git-ward/sandbox/probe"
 )
 
 // dummyKey is the key that clients insist on; the gateway drops it.
 const dummyKey = "ward"
 
+// notProved is the exit code of a container in which nothing started because its fence
+// does not hold. The launcher has been told why, and says so.
+const notProved = 2
+
 // Payload is a command and the way to the gateway in front of it.
 type Payload struct {
-	Life    string   // socket of the launcher's, with which all of this ends; "" for none
+	Life string // socket of the launcher's, with which all of this ends; "" for none
+	// Probe is what is known of the fence, when it is to be tried before the payload
+	// starts; needs Life. nil: it is not tried.
+	Probe   *probe.Surroundings
 	Gateway string   // socket; "" for none, and then no forwarder
 	Listen  string   // host:port of the forwarder, on loopback
 	Proxy   bool     // set the proxy variables too, for allow-list mode
@@ -38,8 +47,14 @@ type Payload struct {
 // so there is no context that would end on one.
 func Run(p Payload) (code int, err error) {
 	if p.Life != "" {
-		if err := hold(p.Life); err != nil {
+		life, err := hold(p.Life)
+		if err != nil {
 			return 0, err
+		}
+		if p.Probe != nil {
+			if held, err := life.prove(p.Probe); err != nil || !held {
+				return notProved, err
+			}
 		}
 	}
 	if p.Gateway == "" {

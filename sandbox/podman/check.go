@@ -44,6 +44,9 @@ func (s *Spec) checkForm() error {
 	if s.Image == "" {
 		errs = append(errs, errors.New("the container has no image"))
 	}
+	if s.Proof && len(s.First) == 0 {
+		errs = append(errs, errors.New("the container has nothing that would prove its fence"))
+	}
 	if len(s.Command) == 0 {
 		errs = append(errs, errors.New("the container has no command"))
 	}

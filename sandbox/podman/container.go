@@ -114,7 +114,11 @@ func (c *Container) Start(ctx context.Context) error {
 	if err := c.engine.api.start(ctx, c.ID); err != nil {
 		return c.fail("start", err)
 	}
-	if err := c.verify(ctx); err != nil {
+	err := c.verify(ctx)
+	if err == nil {
+		err = c.proved(ctx, proofPatience)
+	}
+	if err != nil {
 		return c.fail("start", err)
 	}
 	return nil

@@ -21,6 +21,8 @@ type life struct {
 	mu   sync.Mutex
 	conn net.Conn
 	over bool
+
+	proof chan error // with Spec.Proof: what came of it, once
 }
 
 // giveLife opens the socket for a container and mounts its directory, which is the
@@ -40,6 +42,9 @@ func (e *Engine) giveLife(r *request) (*life, error) {
 		return nil, err
 	}
 	l := &life{listener: listener, dir: dir}
+	if r.Proof {
+		l.proof = make(chan error, 1)
+	}
 	if err := os.Chmod(path, 0o666); err != nil { // whoever the first process is on the host
 		l.end()
 		return nil, err
@@ -55,17 +60,22 @@ func (e *Engine) giveLife(r *request) (*life, error) {
 func (l *life) accept() {
 	conn, err := l.listener.Accept()
 	l.listener.Close()
-	if err != nil {
-		return
+	if err == nil && l.take(conn) && l.proof != nil {
+		l.proof <- heed(conn)
 	}
+}
+
+// take keeps the connection, and says so to the first process, which waits for it.
+func (l *life) take(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {
 		conn.Close()
-		return
+		return false
 	}
 	l.conn = conn
-	conn.Write([]byte{1}) // the first process waits for it
+	conn.Write([]byte{1})
+	return true
 }
 
 // end lets go of the container, whose first process ends then. It may be called again.

@@ -16,7 +16,10 @@ type Spec struct {
 	// First is the program that runs as the first process, in front of Command, with its
 	// arguments (ward-inside); Create adds the socket with whose other end it ends, and
 	// "--". None: only the reaper, and Timeout, end what a killed launcher leaves.
-	First    []string
+	First []string
+	// Proof: First tries the fence before anything else runs and says how that ended, and
+	// Start waits for it (ward-inside --probe). Whatever is not said to hold is not started.
+	Proof    bool
 	Timeout  time.Duration     // podman kills what runs longer, whoever else is there; 0: never
 	Env      map[string]string // nothing of the host's environment comes along
 	Dir      string            // empty: the image's

@@ -5,7 +5,6 @@ package probe
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -56,20 +55,17 @@ type attempt struct {
 }
 
 // Run tries everything, one result an attempt.
-func Run(ctx context.Context, p *Surroundings) []Result { return try(ctx, p, groups) }
-
-// Before tries what must hold before anything else runs in a container.
-func Before(ctx context.Context, p *Surroundings) []Result {
-	return try(ctx, p, slices.DeleteFunc(slices.Clone(groups), func(g group) bool { return !g.before }))
-}
-
-func try(ctx context.Context, p *Surroundings, groups []group) (results []Result) {
+func Run(ctx context.Context, p *Surroundings) (results []Result) {
 	for _, g := range groups {
 		for _, a := range g.attempts(p) {
-			start := time.Now()
-			held, detail := a.try(ctx, p)
-			results = append(results, Result{a.id, a.promise, held, detail, time.Since(start)})
+			results = append(results, a.result(ctx, p))
 		}
 	}
 	return results
+}
+
+func (a *attempt) result(ctx context.Context, p *Surroundings) Result {
+	start := time.Now()
+	held, detail := a.try(ctx, p)
+	return Result{a.id, a.promise, held, detail, time.Since(start)}
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 
 	"git-ward/internal/cli"
@@ -12,13 +13,15 @@ import (
 
 func main() { cli.Main("ward-inside", run) }
 
-const usage = "ward-inside [--life SOCKET] [--gateway SOCKET [--proxy] [--listen HOST:PORT]] -- CMD [ARG ...]"
+const usage = "ward-inside [--life SOCKET [--probe JSON]] [--gateway SOCKET [--proxy] [--listen HOST:PORT]] -- CMD [ARG ...]"
 
 // run is the whole program; it ends as CMD does.
 func run(_ context.Context, env *cli.Env) (err error) {
 	p := inside.Payload{Dir: env.Dir, Stdin: env.Stdin, Stdout: cli.Raw(env.Stdout), Stderr: cli.Raw(env.Stderr)}
+	var surroundings string
 	p.Args, err = env.Flags("ward-inside", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&p.Life, "life", "", "the launcher's `SOCKET`, with whose other end all of this ends")
+		fs.StringVar(&surroundings, "probe", "", "what is known of the fence, as `JSON`: try it first, and start nothing where it does not hold")
 		fs.StringVar(&p.Gateway, "gateway", "", "the gateway's `SOCKET`")
 		fs.StringVar(&p.Listen, "listen", "127.0.0.1:0", "`HOST:PORT` of the forwarder, on loopback")
 		fs.BoolVar(&p.Proxy, "proxy", false, "set the proxy variables too, for allow-list mode")
@@ -28,6 +31,14 @@ func run(_ context.Context, env *cli.Env) (err error) {
 	}
 	if len(p.Args) == 0 || p.Life == "" && p.Gateway == "" {
 		return env.Usage(usage, "a socket and a command are needed")
+	}
+	if surroundings != "" {
+		if p.Life == "" {
+			return env.Usage(usage, "--probe needs the launcher's socket")
+		}
+		if err := json.Unmarshal([]byte(surroundings), &p.Probe); err != nil || p.Probe == nil {
+			return env.Usage(usage, "--probe is not what a launcher gives")
+		}
 	}
 	code, err := inside.Run(p)
 	if code != 0 {

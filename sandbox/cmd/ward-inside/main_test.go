@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +32,7 @@ func self(args ...string) *exec.Cmd {
 }
 
 func TestUsage(t *testing.T) {
-	for _, words := range []string{"", "--gateway x", "-- true", "--gateway x --listen 0.0.0.0:0 -- true", "--gateway x --listen :0 -- true"} {
+	for _, words := range []string{"", "--gateway x", "-- true", "--gateway x --listen 0.0.0.0:0 -- true", "--gateway x --listen :0 -- true", "--gateway x --probe {} -- true", "--life x --probe null -- true", "--life x --probe x -- true"} {
 		var out bytes.Buffer
 		err := run(context.Background(), &cli.Env{Program: "ward-inside", Args: strings.Fields(words), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: "/"})
 		if err == nil {
@@ -72,5 +75,39 @@ func TestFirstProcessReaps(t *testing.T) {
 	}
 	if cmd.ProcessState.ExitCode() != 5 || strings.Contains(string(out), "/proc/") || !strings.HasPrefix(string(out), "ward-inside") {
 		t.Errorf("%v: %s %s", err, out, &stderr)
+	}
+}
+
+// What is broken here, where nothing is fenced, is told to the launcher, and nothing starts.
+func TestNothingStartsInABrokenFence(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "sock")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	said := make(chan string, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		conn.Write([]byte{1})
+		line, _ := bufio.NewReader(conn).ReadString('\n')
+		said <- line
+	}()
+	// A network of its own, so that what is tried leads nowhere.
+	cmd := exec.Command("unshare", "--map-root-user", "--net", "--", os.Args[0], "--life", socket,
+		"--probe", `{"bare":"/nowhere","state":"/tmp","egress":"allowlist"}`, "--", "echo", "started")
+	cmd.Env = append(os.Environ(), "INSIDE_TEST_MAIN=1")
+	out, err := cmd.CombinedOutput()
+	if strings.Contains(string(out), "not permitted") {
+		t.Skip("no namespaces for this user: ", string(out))
+	}
+	if cmd.ProcessState.ExitCode() != 2 || strings.Contains(string(out), "started") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if line := <-said; !strings.Contains(line, `"broken":{"id":"SBX-3"`) {
+		t.Error(line)
 	}
 }

@@ -1,0 +1,32 @@
+package inside
+
+import (
+	"context"
+	"encoding/json"
+
+	"git-ward/sandbox/probe"
+
+	"golang.org/x/sys/unix"
+)
+
+// prove tries the fence around this process, tells the launcher how that ended, and waits
+// for its leave. Without it nothing starts: a launcher that is not content lets go.
+func (l *life) prove(s *probe.Surroundings) (held bool, err error) {
+	report := probe.Before(context.Background(), s)
+	line, err := json.Marshal(report)
+	if err != nil {
+		return false, err
+	}
+	for line = append(line, '\n'); len(line) > 0; {
+		n, err := unix.Write(l.fd, line)
+		if err != nil && err != unix.EINTR {
+			return false, err
+		}
+		line = line[max(n, 0):]
+	}
+	if report.Err() != nil {
+		return false, nil
+	}
+	<-l.leave
+	return true, nil
+}
