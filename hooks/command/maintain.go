@@ -11,7 +11,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-const maintainUsage = "maintain [--keep TIME] [--records] [DIR]"
+const maintainUsage = "maintain [--keep TIME] [--reclaim] [--records] [DIR]"
 
 // Maintain is `git ward maintain`: git's own maintenance, which Ward's settings
 // keep out of pushes (HOOK-6), the records of pushes that died, and an end of what was
@@ -21,6 +21,7 @@ func Maintain(ctx context.Context, env *cli.Env) error {
 	var records bool
 	args, err := env.Flags("maintain", maintainUsage, func(fs *flag.FlagSet) {
 		fs.DurationVar(&o.Keep, "keep", maintain.DefaultKeep, "how long what no ref leads to stays, a `TIME` such as 24h; less than an hour only while nobody pushes")
+		fs.BoolVar(&o.Reclaim, "reclaim", false, "free at once what only the agent's deleted and rewritten branches led to, as is done by itself when they take half of [limits] agent_objects")
 		fs.BoolVar(&records, "records", false, "only record the pushes that ended without a record")
 	})
 	if err != nil {

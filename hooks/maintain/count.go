@@ -14,7 +14,7 @@ import (
 )
 
 // count is what the agent's pushes take of the disk, in bytes: every object but those that
-// people's refs lead to. Where the agent may push to such a ref, what it brought there
+// people's refs lead to, or did. Where the agent may push to such a ref, what it brought there
 // counts until a person's next push, who then has it.
 func count(ctx context.Context, repo *git.Repo, chain []audit.Link) (bytes int64, err error) {
 	sizes, err := sizes(ctx, repo)
@@ -34,10 +34,27 @@ func count(ctx context.Context, repo *git.Repo, chain []audit.Link) (bytes int64
 			delete(sizes, i)
 		}
 	}
+	former, err := formerly(ctx, repo, chain)
+	for i := range former {
+		delete(sizes, i)
+	}
 	for _, n := range sizes {
 		bytes += n
 	}
-	return bytes, nil
+	return bytes, err
+}
+
+// formerly are the unreached objects that people's former tips lead to: git keeps them for
+// a while, and the agent has no part in it.
+func formerly(ctx context.Context, repo *git.Repo, chain []audit.Link) (set, error) {
+	loose, err := unreached(ctx, repo)
+	if err != nil || len(loose) == 0 {
+		return nil, err
+	}
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	_, others := brought(chain)
+	return closure(batch, loose, others)
 }
 
 // peoples are the values of refs as people and the host left them, one a line.

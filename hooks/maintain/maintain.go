@@ -45,6 +45,9 @@ type Options struct {
 	// Keep is how long what nothing leads to stays. Less than a push takes is for a
 	// repository that nobody pushes to meanwhile.
 	Keep time.Duration
+	// Reclaim frees what the agent deleted or rewrote without waiting for Keep. So does a
+	// ledger of more than half of [limits] agent_objects.
+	Reclaim bool
 }
 
 // Report is what was done.
@@ -101,7 +104,7 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem erro
 		before.Bytes = math.MaxInt64
 	}
 	work := &reclaimer{ctx, repo, chain}
-	if err := r.reclaim(work, before); err != nil {
+	if err := r.reclaim(work, before, o.Reclaim); err != nil {
 		// The rest is worth doing all the same: it makes room, too.
 		defer func() { problem = errors.Join(problem, err) }()
 	}
@@ -131,12 +134,12 @@ func isGuarded(repo *git.Repo) bool {
 
 // reclaim frees what the agent deleted without waiting for Keep, where what its pushes
 // brought takes half of what it may.
-func (r *Report) reclaim(work *reclaimer, l growth.Ledger) (err error) {
+func (r *Report) reclaim(work *reclaimer, l growth.Ledger, always bool) (err error) {
 	settings, err := config.Load(work.repo.Dir)
 	if err != nil || len(work.chain) == 0 {
 		return nil // not one of Ward's: nothing says what is the agent's
 	}
-	if limit := settings.Limits.AgentObjects; l.Bytes > limit/2 {
+	if limit := settings.Limits.AgentObjects; always || l.Bytes > limit/2 {
 		r.Reclaimed, err = work.run()
 	}
 	return err

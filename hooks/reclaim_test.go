@@ -1,0 +1,264 @@
+package hooks_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"git-ward/internal/gittest"
+)
+
+// crowd are people and agents who push to one repository, each from a clone of their own.
+type crowd struct {
+	*gittest.Pair
+	mu     sync.Mutex
+	people []string // tips that people's pushes brought
+}
+
+// member is one of them.
+type member struct {
+	*crowd
+	random *rand.Rand
+	dir    string
+	env    []string // an agent's token; nil for a person
+	name   string
+}
+
+func (m *member) git(args ...string) (string, error) {
+	return m.Try(m.dir, m.env, "", "git", args...)
+}
+
+// content is one of few texts, so that what one deletes another one brings again, and of
+// some size, so that pushes of many files come as packs.
+func (m *member) content() string {
+	return strings.Repeat(fmt.Sprintf("text %d\n", m.random.Intn(12)), 200)
+}
+
+// act makes one push: a branch, a rewritten one, a tag, a deletion.
+func (m *member) act(i int) {
+	branch := fmt.Sprintf("%s-%d", m.name, m.random.Intn(3))
+	if m.random.Intn(4) == 0 {
+		m.git("push", "--quiet", "origin", "--delete", branch)
+		return
+	}
+	start := "origin/main"
+	if m.random.Intn(2) == 0 { // on top of what somebody else has, or had
+		m.git("fetch", "--quiet", "--prune")
+		if out, _ := m.git("for-each-ref", "--format=%(objectname)", "refs/remotes/origin"); out != "" {
+			tips := strings.Fields(out)
+			start = tips[m.random.Intn(len(tips))]
+		}
+	}
+	m.git("checkout", "--quiet", "--force", "--detach", start)
+	for range 1 + m.random.Intn(2)*150 { // a pack, or loose objects
+		name := filepath.Join(m.dir, fmt.Sprintf("d%d/f%d", m.random.Intn(5), m.random.Intn(100)))
+		os.MkdirAll(filepath.Dir(name), 0o755)
+		os.WriteFile(name, []byte(m.content()), 0o644)
+	}
+	m.git("add", "--all")
+	m.git("commit", "--quiet", "--allow-empty", "--message", fmt.Sprintf("%s %d", m.name, i))
+	refspec := "+HEAD:refs/heads/" + branch
+	if m.env == nil && m.random.Intn(3) == 0 {
+		refspec = "+HEAD:refs/tags/" + strings.ReplaceAll(branch, "/", "-")
+	}
+	if _, err := m.git("push", "--quiet", "origin", refspec); err == nil && m.env == nil {
+		tip, _ := m.git("rev-parse", "HEAD")
+		m.mu.Lock()
+		m.people = append(m.people, strings.TrimSpace(tip))
+		m.mu.Unlock()
+	}
+}
+
+// join makes a clone for one.
+func (c *crowd) join(seed int64, name string, env []string) *member {
+	c.T.Helper()
+	m := &member{crowd: c, random: rand.New(rand.NewSource(seed)), dir: filepath.Join(c.T.TempDir(), "clone"), env: env, name: name}
+	c.Run(c.Bare, "git", "clone", "--quiet", c.Bare, m.dir)
+	return m
+}
+
+// TestReclaimLosesNothing: while agents and people push and delete at random, with few
+// texts that all of them share, maintenance frees what the agents deleted, again and again
+// and killed at random. Afterwards git and Ward find the repository whole, and all that
+// people's pushes, a forge, an index and a work tree ever had there is there.
+func TestReclaimLosesNothing(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	c := &crowd{Pair: p}
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	p.Commit("f", "1")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	// What stands in the repository besides branches of pushes.
+	blob, _ := p.Try(p.Bare, nil, strings.Repeat("text 3\n", 200), "git", "hash-object", "-w", "--stdin")
+	p.Run(p.Bare, "git", "update-index", "--add", "--cacheinfo", "100644,"+strings.TrimSpace(blob)+",staged")
+	tree := filepath.Join(t.TempDir(), "tree")
+	p.Run(p.Bare, "git", "worktree", "add", "--quiet", "--detach", tree, "main")
+	p.Try(tree, nil, "", "git", "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "--quiet", "--allow-empty", "-m", "in a work tree")
+	inTree, _ := p.Try(tree, nil, "", "git", "rev-parse", "HEAD")
+
+	var pushing, freeing sync.WaitGroup
+	members := []*member{c.join(seed, "agent/a", nil), c.join(seed+1, "agent/b", nil), c.join(seed+2, "person", nil)}
+	for i, m := range members {
+		pushing.Go(func() {
+			for n := range 14 {
+				if i < 2 { // a token is for one push
+					m.env, _ = gittest.AgentToken(p.Bare)
+				}
+				m.act(n)
+				if i == 2 && n%4 == 0 { // a forge moves its own refs past the hooks
+					tip := p.Run(p.Bare, "git", "rev-parse", "main")
+					p.Run(p.Bare, "git", "update-ref", fmt.Sprintf("refs/pull/%d/head", n), strings.TrimSpace(tip))
+				}
+			}
+		})
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	freed, runs, killed := 0, 0, 0
+	freeing.Go(func() {
+		random := rand.New(rand.NewSource(seed + 3))
+		for ctx.Err() == nil {
+			cmd := p.Command(p.Bare, nil, "git-ward", "maintain", "--reclaim")
+			var timer *time.Timer
+			if random.Intn(3) == 0 { // any moment: that is the test
+				timer = time.AfterFunc(time.Duration(random.Intn(600))*time.Millisecond, func() { cmd.Process.Kill() })
+			}
+			out, err := cmd.CombinedOutput()
+			runs++
+			if timer != nil && !timer.Stop() {
+				killed++
+			} else if err != nil && !strings.Contains(string(out), "wait for one another") {
+				t.Errorf("maintain: %v\n%s", err, out)
+			}
+			freed += freedIn(string(out))
+		}
+	})
+	pushing.Wait()
+	stop()
+	freeing.Wait()
+	// The last of it: each agent's branches go.
+	refs := strings.Fields(p.Run(p.Bare, "git", "for-each-ref", "--format=%(refname)", "refs/heads/agent/"))
+	for _, ref := range refs {
+		if out, err := p.AgentPush("--delete", ref); err != nil {
+			t.Error(err, out)
+		}
+	}
+	out := p.Run(p.Bare, "git-ward", "maintain", "--reclaim")
+	freed += freedIn(out)
+	t.Logf("%d runs of maintenance, %d killed, %d objects freed, %d tips of people; at last: %s", runs, killed, freed, len(c.people), out)
+	if freed == 0 || len(c.people) == 0 {
+		t.Error("nothing was freed, or nobody pushed: the test proves nothing")
+	}
+	p.Fsck()
+	for _, tip := range append(c.people, strings.TrimSpace(inTree)) {
+		p.Run(p.Bare, "git", "rev-list", "--objects", "--quiet", tip)
+	}
+	p.Run(p.Bare, "git", "cat-file", "-e", strings.TrimSpace(blob))
+}
+
+var freedWords = regexp.MustCompile(`freed (\d+) object`)
+
+func freedIn(out string) (n int) {
+	if m := freedWords.FindStringSubmatch(out); m != nil {
+		fmt.Sscan(m[1], &n)
+	}
+	return n
+}
+
+// shared pushes a branch of the agent's and deletes it, and returns a commit that brings
+// the same file again: git stores an object once, and a push of one that is there does not.
+func shared(p *gittest.Pair, branch string) {
+	p.T.Helper()
+	p.Git("switch", "--quiet", "--create", branch, "origin/main")
+	p.Commit("file", noise(20_000))
+	if out, err := p.AgentPush("HEAD"); err != nil {
+		p.T.Fatal(err, out)
+	}
+	if out, err := p.AgentPush("--delete", branch); err != nil {
+		p.T.Fatal(err, out)
+	}
+	p.Git("commit", "--quiet", "--amend", "--message", "the same file in another commit")
+}
+
+// TestReclaimWaitsForAdmitted: a push that was admitted, and whose refs have not moved yet,
+// counts on objects that are about to be freed. Maintenance waits, and sees what it needs.
+func TestReclaimWaitsForAdmitted(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	p.Commit("f", "1")
+	p.Push("main")
+	p.Git("fetch", "--quiet")
+	shared(p, "agent/x")
+	hook := filepath.Join(p.Bare, "hooks/reference-transaction")
+	// Held between the admission and the move until maintenance has had its time.
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\ngrep -q agent/y || exit 0\ntouch ward/held; sleep 2\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	pushed := make(chan error)
+	go func() {
+		out, err := p.AgentPush("HEAD:refs/heads/agent/y")
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		pushed <- err
+	}()
+	eventually(t, func() bool { _, err := os.Stat(filepath.Join(p.Bare, "ward/held")); return err == nil })
+	out := p.Run(p.Bare, "git-ward", "maintain", "--reclaim")
+	if err := <-pushed; err != nil {
+		t.Fatal(err)
+	}
+	t.Log(out)
+	os.Remove(hook)
+	p.Fsck()
+	p.Run(p.Bare, "git", "cat-file", "-e", "refs/heads/agent/y:file")
+}
+
+// TestFreedWhileAPushComes: what a push found when git unpacked it, and is gone when it is
+// judged, makes it one to send again, and the second time it brings everything.
+func TestFreedWhileAPushComes(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	p.Commit("f", "1")
+	p.Push("main")
+	p.Git("fetch", "--quiet")
+	shared(p, "agent/x")
+	// git has looked whether all is there, and Ward has not begun.
+	restore := standIn(p, "pre-receive", "touch ward/held; sleep 2; exec WARD\n")
+	pushed := make(chan string)
+	go func() {
+		out, err := p.AgentPush("HEAD:refs/heads/agent/y")
+		pushed <- fmt.Sprint(err, out)
+	}()
+	eventually(t, func() bool { _, err := os.Stat(filepath.Join(p.Bare, "ward/held")); return err == nil })
+	time.Sleep(20 * time.Millisecond) // git has marked what it found, and that mark is older then
+	if out := p.Run(p.Bare, "git-ward", "maintain", "--reclaim"); !strings.Contains(out, "freed ") {
+		t.Error("nothing was freed: ", out)
+	}
+	if out := <-pushed; !strings.Contains(out, "push/freed") || !strings.Contains(out, "push again") {
+		t.Errorf("%s", out)
+	}
+	restore()
+	if out, err := p.AgentPush("HEAD:refs/heads/agent/y"); err != nil {
+		t.Fatal(err, out)
+	}
+	p.Fsck()
+}
+
+// eventually waits for what another process does.
+func eventually(t *testing.T, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it never came")
+		}
+	}
+}
