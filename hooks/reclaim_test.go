@@ -200,7 +200,7 @@ func TestReclaimWaitsForAdmitted(t *testing.T) {
 	shared(p, "agent/x")
 	hook := filepath.Join(p.Bare, "hooks/reference-transaction")
 	// Held between the admission and the move until maintenance has had its time.
-	if err := os.WriteFile(hook, []byte("#!/bin/sh\ngrep -q agent/y || exit 0\ntouch ward/held; sleep 2\n"), 0o755); err != nil {
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\ngrep -q agent/y || exit 0\ntouch ward/held; until [ -e ward/go ]; do sleep 0.05; done\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	pushed := make(chan error)
@@ -212,11 +212,24 @@ func TestReclaimWaitsForAdmitted(t *testing.T) {
 		pushed <- err
 	}()
 	eventually(t, func() bool { _, err := os.Stat(filepath.Join(p.Bare, "ward/held")); return err == nil })
-	out := p.Run(p.Bare, "git-ward", "maintain", "--reclaim")
+	freed := make(chan string)
+	go func() {
+		out, err := p.Try(p.Bare, nil, "", "git-ward", "maintain", "--reclaim")
+		freed <- fmt.Sprint(err, out)
+	}()
+	select {
+	case out := <-freed:
+		t.Errorf("it did not wait: %s", out)
+		close(freed)
+	case <-time.After(4 * time.Second): // it takes half a second where nobody pushes
+	}
+	if err := os.WriteFile(filepath.Join(p.Bare, "ward/go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := <-pushed; err != nil {
 		t.Fatal(err)
 	}
-	t.Log(out)
+	t.Log(<-freed)
 	os.Remove(hook)
 	p.Fsck()
 	p.Run(p.Bare, "git", "cat-file", "-e", "refs/heads/agent/y:file")
