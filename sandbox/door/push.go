@@ -77,6 +77,10 @@ func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 	s := &service{bare: d.config.Bare, settings: d.config.Settings, log: d.config.Log, verb: "receive-pack",
 		principal: d.principal, name: d.principal, idle: deadline / 4, input: deadline, total: 2 * deadline}
 	s.meter = s.newMeter(&d.processes, func(spent time.Duration) { d.cpu.spend(spent.Seconds()) })
+	if err := s.room(); err != nil {
+		d.config.Log.Error().Err(err).Msg("a push was not begun")
+		return
+	}
 	p, err := s.run(ctx, conn)
 	if p == nil {
 		d.config.Log.Error().Err(err).Msg("a push could not start")
