@@ -44,6 +44,9 @@ func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
 			return err // it was delivered before
 		}
 		data, _, err = comms.AppendReport(data, comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: key + "\n\n" + text})
+		if err == nil {
+			err = comms.FitAnswers(data)
+		}
 		if err != nil {
 			return err
 		}

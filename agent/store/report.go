@@ -102,6 +102,9 @@ func (s *Store) amend(ctx context.Context, what, subject string, change func([]b
 		}
 		message := subject
 		changed, err := change(data, doc)
+		if err == nil && changed != nil {
+			err = comms.FitAnswers(changed)
+		}
 		if errors.Is(err, comms.ErrFull) {
 			pruned, removed, pruneErr := comms.Prune(data, comms.MaxBytes/2)
 			if len(removed) == 0 || pruneErr != nil {
@@ -109,7 +112,9 @@ func (s *Store) amend(ctx context.Context, what, subject string, change func([]b
 			}
 			doc, _ = comms.Parse(pruned)
 			message += "\n\n" + comms.PruneTrailers(removed)
-			changed, err = change(pruned, doc)
+			if changed, err = change(pruned, doc); err == nil && changed != nil {
+				err = comms.FitAnswers(changed)
+			}
 		}
 		if changed == nil || err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 var commsCheck = Check{
 	Name: "comms",
 	Doc: "COMMS.md follows its grammar, ids are never reused, and the agent only appends to Reports and Questions or " +
-		"prunes whole reports with a trailer (COMMS-1 to COMMS-4).",
+		"prunes whole reports with a trailer, within its part of the file (COMMS-1 to COMMS-5).",
 	Rules: []string{"comms/*", "comms/missing", "comms/retired", "comms/watcher", "comms/agent-directives", "comms/agent-prune", "comms/agent-verdict"},
 	Tip: func(pass *Pass, t *walk.Tip) error {
 		d, err := readDocument(pass, t, comms.Path, comms.MaxBytes)
@@ -100,6 +100,7 @@ func agentComms(pass *Pass, t *walk.Tip, d *document) error {
 		return err
 	}
 	d.reportAll(comms.CheckAgentChange(d.old, d.new, pruned))
+	d.reportAll(comms.CheckRoom(d.old, d.new))
 	return reported(pass, t, d)
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrFull says that the document has no room for the entry: prune first.
-var ErrFull = errors.New("COMMS.md would exceed 256 KiB; prune old reports")
+var ErrFull = errors.New("COMMS.md has no room for it; prune old reports")
 
 // ErrUnsound says that the document cannot be changed, because its sections do
 // not stand once and in order; Parse says where.

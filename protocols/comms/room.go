@@ -1,0 +1,49 @@
+package comms
+
+import (
+	"fmt"
+
+	"git-ward/internal/diag"
+)
+
+// MaxAnswers is what Reports and Questions may take together of the document, in bytes
+// (COMMS-5): the rest of MaxBytes is the PM's, so that no agent keeps directives out.
+const MaxAnswers = 192 << 10
+
+const ruleAgentRoom = "comms/agent-room"
+
+// answers is what Reports and Questions take, headings included.
+func (doc *Document) answers() int {
+	size := 0
+	for _, p := range []part{reports, questions} {
+		if s := doc.layout.parts[p]; s.line > 0 {
+			size += s.end - s.start
+		}
+	}
+	return size
+}
+
+// CheckRoom holds what an agent made of COMMS.md to MaxAnswers. What was beyond it before
+// may grow smaller, a push at a time. A document whose sections do not stand once and in
+// order is for CheckAgentChange to refuse.
+func CheckRoom(old, new []byte) []diag.Diagnostic {
+	before, errOld := parseSound(old)
+	after, err := parseSound(new)
+	if err != nil || after.answers() <= MaxAnswers || errOld == nil && after.answers() <= before.answers() {
+		return nil
+	}
+	f := &findings{}
+	f.add(after.layout.parts[reports].line, 0, ruleAgentRoom,
+		fmt.Sprintf("leave out the oldest reports, and end the commit message with a trailer such as %s: R-1..R-40", PruneTrailer),
+		"Reports and Questions would take %d bytes; they may take %d", after.answers(), MaxAnswers)
+	return *f
+}
+
+// FitAnswers is ErrFull for a document in which Reports and Questions take more than
+// MaxAnswers: what an agent is about to push, and would be refused.
+func FitAnswers(data []byte) error {
+	if doc, err := parseSound(data); err == nil && doc.answers() > MaxAnswers {
+		return fmt.Errorf("Reports and Questions would take more than %d KiB: %w", MaxAnswers>>10, ErrFull)
+	}
+	return nil
+}

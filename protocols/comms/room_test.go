@@ -1,0 +1,57 @@
+package comms
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRoom: an agent's reports and questions leave a quarter of the document to the PM,
+// whatever stands above them, and what was too much may shrink.
+func TestRoom(t *testing.T) {
+	when := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	grown := func(size int) []byte {
+		t.Helper()
+		data := []byte("# COMMS\n\n## Directives\n\n### D-1: x\n\n- [ ] y\n\n## Reports\n")
+		for n := 0; len(data) < size-16<<10; n++ {
+			var err error
+			if n%2 == 0 {
+				data, _, err = AppendReport(data, NewReport{Time: when, Directive: "D-1", Status: Info, Text: strings.Repeat("word ", 3000)})
+			} else {
+				data, _, err = AppendQuestion(data, NewQuestion{Time: when, Directive: "D-1", Text: strings.Repeat("what? ", 2000)})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return data
+	}
+	small, full, over := grown(150<<10), grown(200<<10), grown(240<<10)
+	for _, c := range []struct {
+		what     string
+		old, new []byte
+		want     int
+	}{
+		{"grows within", small, full, 0},
+		{"grows beyond", full, over, 1},
+		{"grows beyond from nothing readable", nil, over, 1},
+		{"shrinks", over, full, 0},
+		{"stays", over, over, 0},
+		{"a little less, and too much", over, append(append([]byte{}, over[:len(over)-100]...), '\n'), 0},
+	} {
+		if ds := CheckRoom(c.old, c.new); len(ds) != c.want {
+			t.Errorf("%s: %v", c.what, ds)
+		}
+	}
+	if err := FitAnswers(full); err != nil {
+		t.Error(err)
+	}
+	if err := FitAnswers(over); !errors.Is(err, ErrFull) {
+		t.Error(err)
+	}
+	pruned, _, err := Prune(over, MaxBytes/2)
+	if err != nil || FitAnswers(pruned) != nil {
+		t.Error("pruning makes no room", err)
+	}
+}
