@@ -21,9 +21,13 @@ import (
 
 const secret = "sk-test-" + "0123456789abcdefghijklmnop"
 
-// TestMain lets the test binary play a launcher that holds a reservation until
-// it is killed.
+// TestMain lets the test binary play a gateway of its own, or a launcher that holds a
+// reservation, until it is killed.
 func TestMain(m *testing.M) {
+	if meter := os.Getenv("GATEWAY_TEST_SERVE"); meter != "" {
+		serveForTest(meter)
+		return
+	}
 	if path := os.Getenv("GATEWAY_TEST_HOLD"); path != "" {
 		holdForEver(path)
 		return
