@@ -27,9 +27,6 @@ func (l *lease) shrink(to int64) {
 // lend waits for the place that a request's body needs: as long as it says that it is, or,
 // where it does not say so, the most that reading it may take, buffers that grow included.
 func (g *Gateway) lend(ctx context.Context, length int64) (*lease, error) {
-	if length > g.limits.Body {
-		return nil, refusef(http.StatusRequestEntityTooLarge, "the request is larger than %d bytes", g.limits.Body)
-	}
 	if length < 0 {
 		length = 2 * g.limits.Body
 	}

@@ -26,7 +26,9 @@ type member struct {
 func wellFormed(body []byte, l Limits) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 	for n := 0; ; n++ {
-		before := d.InputOffset()
+		if kind, have := d.StackIndex(d.StackDepth()); kind == '{' && have%2 == 0 && (have >= 2*maxMembers || longName(body[d.InputOffset():])) {
+			return fmt.Errorf("an object with more than %d members, or a name of more than %d bytes", maxMembers, maxName)
+		}
 		_, err := d.ReadToken()
 		switch depth := d.StackDepth(); {
 		case err == io.EOF && n > 0:
@@ -39,13 +41,27 @@ func wellFormed(body []byte, l Limits) error {
 			return fmt.Errorf("more than %d levels deep", l.Depth)
 		case n > l.Values:
 			return fmt.Errorf("more than %d names and values", l.Values)
-		default:
-			kind, have := d.StackIndex(depth)
-			if kind == '{' && (have > 2*maxMembers || have%2 == 1 && d.InputOffset()-before > maxName) {
-				return fmt.Errorf("an object with more than %d members, or a name of more than %d bytes", maxMembers, maxName)
-			}
 		}
 	}
+}
+
+// longName reports whether a string comes next that does not end soon. A decoder would
+// copy it.
+func longName(text []byte) bool {
+	if text = bytes.TrimLeft(text, " \t\r\n,"); len(text) == 0 || text[0] != '"' {
+		return false
+	}
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			return false
+		case i > maxName:
+			return true
+		case text[i] == '\\':
+			i++
+		}
+	}
+	return false
 }
 
 // decodeFields reads the members of an object. That none is there twice is not looked at.

@@ -48,6 +48,9 @@ func (g *Gateway) serveModel(w http.ResponseWriter, r *http.Request, p *provider
 }
 
 func (x *exchange) run(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength > x.g.limits.Body {
+		return refusef(http.StatusRequestEntityTooLarge, "the request is larger than %d bytes", x.g.limits.Body)
+	}
 	if err := x.admit(r); err != nil {
 		return err
 	}

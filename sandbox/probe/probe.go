@@ -45,6 +45,7 @@ var groups = []group{
 	{"privileges", true, privileges},
 	{"files", true, files},
 	{"services", false, services},
+	{"models", false, models},
 }
 
 // attempt is a promise and the way to try it. It returns what happened and
