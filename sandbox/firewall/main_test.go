@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 			end(lab.Act(os.Stdin, os.Stdout))
 		case "host":
 			end(host(os.Stdin, os.Stdout))
+		case "follow":
+			end(follower(os.Stdin, os.Stdout))
 		case "ordinary":
 			end(ordinary(os.Stdin, os.Stdout))
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,12 +16,13 @@ import (
 // Attempt is one try to reach something.
 type Attempt struct {
 	What  string     // in words, for tables
-	Proto string     // tcp, udp, icmp, 6in4, unix
+	Proto string     // tcp, udp, icmp, unix, or the number of a protocol, for which only a refusal is told
 	Path  string     // of a unix socket; @NAME is an abstract one
 	To    netip.Addr // with a zone where it needs one; ::ffff:a.b.c.d through an IPv6 socket
 	Port  int
 	Via   string // an interface to bind to
-	First string // the first hop of a source route to To
+	From  string // a source, whoever's it is
+	First string // the first hop of a source route to To; by IPv6 one of segment routing
 	Exact bool   // a strict source route
 	Quiet bool   // the kernel has no way to tell the socket of a refusal
 }
@@ -35,6 +38,9 @@ func (a Attempt) String() string {
 	if a.Via != "" {
 		s += " by " + a.Via
 	}
+	if a.From != "" {
+		s += " from " + a.From
+	}
 	if a.First != "" {
 		s += " through " + a.First
 	}
@@ -46,6 +52,12 @@ func (a Attempt) Wire() string {
 	to := a.To.Unmap().WithZone("")
 	if a.First != "" {
 		to = netip.MustParseAddr(a.First)
+	}
+	if n, err := strconv.Atoi(a.Proto); err == nil {
+		return fmt.Sprintf("protocol %d %v", n, to)
+	}
+	if a.First != "" && to.Is6() {
+		return fmt.Sprintf("protocol %d %v", unix.IPPROTO_ROUTING, to)
 	}
 	return fmt.Sprintf("%s %v %d", a.Proto, to, a.Port)
 }
@@ -111,8 +123,10 @@ func (a Attempt) once() error {
 		if proto = unix.IPPROTO_ICMP; family == unix.AF_INET6 {
 			proto = unix.IPPROTO_ICMPV6
 		}
-	case "6in4":
-		kind, proto = unix.SOCK_RAW, unix.IPPROTO_IPV6
+	}
+	number, err := strconv.Atoi(a.Proto)
+	if err == nil {
+		kind, proto = unix.SOCK_RAW, number
 	}
 	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, proto)
 	if err != nil {
@@ -128,17 +142,25 @@ func (a Attempt) once() error {
 	if kind == unix.SOCK_STREAM {
 		return nil
 	}
-	payload := []byte{8, 0, 0, 0, 0, 0, 0, 1} // an ICMP echo request; to UDP it is all the same
-	if family == unix.AF_INET6 {
-		payload[0] = 128
-	}
-	if _, err := unix.Write(fd, payload); err != nil {
+	if _, err := unix.Write(fd, a.payload(kind == unix.SOCK_RAW)); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
 	if _, err := unix.Read(fd, make([]byte, 100)); err != nil {
 		return fmt.Errorf("receive: %w", err)
 	}
 	return nil
+}
+
+// payload is an ICMP echo request, which to UDP is all the same, or what stands before UDP
+// where a header is hidden: options, or a fragment.
+func (a Attempt) payload(raw bool) []byte {
+	switch {
+	case raw:
+		return []byte{unix.IPPROTO_UDP, 0, 0, 1, 4, 0, 0, 0, 0x30, 0x39, 0x11, 0x5c, 0, 8, 0, 0}
+	case a.To.Is4():
+		return []byte{8, 0, 0, 0, 0, 0, 0, 1}
+	}
+	return []byte{128, 0, 0, 0, 0, 0, 0, 1}
 }
 
 func (a Attempt) sockaddr() (int, unix.Sockaddr) {
@@ -164,13 +186,34 @@ func (a Attempt) options(fd int) error {
 	if a.Via != "" {
 		err = errors.Join(err, unix.SetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE, a.Via))
 	}
+	if a.From != "" {
+		err = errors.Join(err, a.foreign(fd))
+	}
 	if a.First != "" {
-		first := netip.MustParseAddr(a.First).As4()
-		route := append([]byte{1, 131, 7, 4}, first[:]...) // a filler, then the option
-		if a.Exact {
-			route[1] = 137
-		}
-		err = errors.Join(err, unix.SetsockoptString(fd, unix.IPPROTO_IP, unix.IP_OPTIONS, string(route)))
+		err = errors.Join(err, a.sourceRoute(fd))
 	}
 	return err
+}
+
+// foreign takes a source that need not be the machine's own.
+func (a Attempt) foreign(fd int) error {
+	from := netip.MustParseAddr(a.From)
+	if from.Is4() {
+		return errors.Join(unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_FREEBIND, 1), unix.Bind(fd, &unix.SockaddrInet4{Addr: from.As4()}))
+	}
+	return errors.Join(unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_FREEBIND, 1), unix.Bind(fd, &unix.SockaddrInet6{Addr: from.As16()}))
+}
+
+// sourceRoute needs no privilege.
+func (a Attempt) sourceRoute(fd int) error {
+	first := netip.MustParseAddr(a.First)
+	if first.Is6() { // RFC 8754: the last segment comes first
+		header := slices.Concat([]byte{0, 4, 4, 1, 1, 0, 0, 0}, a.To.AsSlice(), first.AsSlice())
+		return unix.SetsockoptString(fd, unix.IPPROTO_IPV6, unix.IPV6_RTHDR, string(header))
+	}
+	route := append([]byte{1, 131, 7, 4}, first.AsSlice()...) // a filler, then the option
+	if a.Exact {
+		route[1] = 137
+	}
+	return unix.SetsockoptString(fd, unix.IPPROTO_IP, unix.IP_OPTIONS, string(route))
 }

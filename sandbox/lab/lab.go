@@ -6,6 +6,7 @@ package lab
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -20,13 +21,14 @@ import (
 
 // Order is what an actor is told: one of its fields.
 type Order struct {
-	Listen []string // "tcp 0.0.0.0:80", "unix @name"; udp answers what it gets
+	Listen []string // "tcp 0.0.0.0:80", "unix @name"; udp answers what it gets, drip for two seconds
 	Names  *Names   // be a name server
 	Sniff  string   // an interface: remember what arrives there
 	Seen   bool     // tell it, and forget
 	Try    []Attempt
 	Run    string // a script for bash
 	Mirror string // host:port of a web server that answers with what it was asked
+	Flood  *Flood
 }
 
 // Ran is how a script ended, and what it said on both of its outputs.
@@ -36,8 +38,8 @@ type Ran struct {
 }
 
 // Act obeys orders, one line of JSON each, until stdin ends. An attempt's answer
-// is a list of Outcomes, that of Seen a count for each kind of packet, and any
-// other "done".
+// is a list of Outcomes, that of Seen a count for each kind of packet, that of Flood what
+// came of it, and any other "done".
 func Act(stdin io.Reader, stdout io.Writer) error {
 	orders, answers := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
 	var s sniffer
@@ -64,6 +66,8 @@ func Act(stdin io.Reader, stdout io.Writer) error {
 			answer = tryAll(o.Try)
 		case o.Run != "":
 			answer = run(o.Run)
+		case o.Flood != nil:
+			answer = o.Flood.run()
 		case o.Mirror != "":
 			err = mirror(o.Mirror)
 		}
@@ -79,12 +83,16 @@ func Act(stdin io.Reader, stdout io.Writer) error {
 func listen(places []string) error {
 	for _, place := range places {
 		proto, addr, _ := strings.Cut(place, " ")
-		if proto == "udp" {
-			c, err := net.ListenPacket(proto, addr)
+		if proto == "udp" || proto == "drip" {
+			c, err := net.ListenPacket("udp", addr)
 			if err != nil {
 				return err
 			}
-			go echo(c)
+			answers := 1
+			if proto == "drip" {
+				answers = 40
+			}
+			go echo(c, answers)
 			continue
 		}
 		l, err := net.Listen(proto, addr)
@@ -102,12 +110,26 @@ func listen(places []string) error {
 	return nil
 }
 
-func echo(c net.PacketConn) {
+// echo answers each packet, so many times.
+func echo(c net.PacketConn, answers int) {
 	buf := make([]byte, 100)
 	for {
-		if n, from, err := c.ReadFrom(buf); err == nil {
-			c.WriteTo(buf[:n], from)
+		n, from, err := c.ReadFrom(buf)
+		if err != nil {
+			continue
 		}
+		c.WriteTo(buf[:n], from)
+		if answers > 1 {
+			go drip(c, bytes.Clone(buf[:n]), from, answers-1)
+		}
+	}
+}
+
+// drip goes on answering, so that who asked has time for something else in between.
+func drip(c net.PacketConn, data []byte, to net.Addr, answers int) {
+	for range answers {
+		time.Sleep(50 * time.Millisecond)
+		c.WriteTo(data, to)
 	}
 }
 

@@ -57,6 +57,8 @@ func TestAttemptWords(t *testing.T) {
 		{Attempt{Proto: "tcp", To: netip.MustParseAddr("::ffff:10.1.2.3"), Port: 80}, "tcp ::ffff:10.1.2.3 port 80", "tcp 10.1.2.3 80"},
 		{Attempt{Proto: "udp", To: netip.MustParseAddr("fe80::1%eth0"), Port: 53, Via: "eth0"}, "udp fe80::1%eth0 port 53 by eth0", "udp fe80::1 53"},
 		{Attempt{Proto: "icmp", To: netip.MustParseAddr("10.0.0.1"), First: "192.0.2.1"}, "icmp 10.0.0.1 through 192.0.2.1", "icmp 192.0.2.1 0"},
+		{Attempt{Proto: "132", To: netip.MustParseAddr("10.0.0.1"), From: "192.0.2.9"}, "132 10.0.0.1 from 192.0.2.9", "protocol 132 10.0.0.1"},
+		{Attempt{Proto: "udp", To: netip.MustParseAddr("fd00::1"), Port: 9, First: "2001:db8::5"}, "udp fd00::1 port 9 through 2001:db8::5", "protocol 43 2001:db8::5"},
 	} {
 		if c.a.String() != c.text || c.a.Wire() != c.wire {
 			t.Errorf("%q, %q; want %q, %q", c.a, c.a.Wire(), c.text, c.wire)
@@ -83,7 +85,7 @@ func TestDescribe(t *testing.T) {
 		{four(6, port...), "tcp 10.1.2.3 80"},
 		{four(17, port...), "udp 10.1.2.3 80"},
 		{four(1, port...), "icmp 10.1.2.3 0"},
-		{four(41, port...), "6in4 10.1.2.3 0"},
+		{four(41, port...), "protocol 41 10.1.2.3"},
 		{four(47, port...), "protocol 47 10.1.2.3"},
 		{six(6, port...), "tcp 2001:db8::5 80"},
 		{six(58, 128, 0, 0, 0, 0, 0, 0, 0), "icmp 2001:db8::5 0"},

@@ -95,6 +95,13 @@ func (p *Process) Run(script string) (ran Ran) {
 	return ran
 }
 
+// Flood lets an actor flood something.
+func (p *Process) Flood(f Flood) (done Flooded) {
+	p.T.Helper()
+	p.Ask(Order{Flood: &f}, &done)
+	return done
+}
+
 // Seen is what has come over the sniffed wire since the last look.
 func (p *Process) Seen() (seen map[string]int) {
 	p.T.Helper()

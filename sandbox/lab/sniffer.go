@@ -92,8 +92,6 @@ func describe(p []byte) string {
 		return fmt.Sprintf("icmp %v 0", to)
 	case unix.IPPROTO_ICMP:
 		return fmt.Sprintf("icmp %v 0", to)
-	case unix.IPPROTO_IPV6:
-		return fmt.Sprintf("6in4 %v 0", to)
 	}
 	return fmt.Sprintf("protocol %d %v", proto, to)
 }

@@ -1,0 +1,139 @@
+package firewall
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"git-ward/sandbox/lab"
+)
+
+// routed is a wire with a host in the middle: it translates what the container sends to
+// its own address, as podman's bridge has it, and so has an entry for each connection.
+type routed struct {
+	inside, host, world *lab.Process
+}
+
+func newRouted(t *testing.T) *routed {
+	needRoot(t)
+	r := &routed{}
+	for _, p := range []**lab.Process{&r.inside, &r.host, &r.world} {
+		*p = lab.Start(t, "actor", syscall.CLONE_NEWNET)
+	}
+	r.host.Sh(fmt.Sprintf(`
+		ip link add v0 type veth peer name v0 netns %d
+		ip link add v1 type veth peer name v1 netns %d
+		for v in v0 v1; do ip link set $v up; done
+		ip addr add 192.0.2.1/24 dev v0; ip addr add 203.0.113.1/24 dev v1
+		ip addr add 2001:db8:1::1/64 dev v0 nodad; ip addr add 2001:db8:2::1/64 dev v1 nodad
+		echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+		nft 'table inet n { chain c { type nat hook postrouting priority 100; oifname v1 masquerade; }; }'
+	`, r.inside.Cmd.Process.Pid, r.world.Cmd.Process.Pid))
+	r.inside.Sh(`
+		ip link set lo up; ip link set v0 up
+		ip addr add 192.0.2.2/24 dev v0; ip route add default via 192.0.2.1
+		ip addr add 2001:db8:1::2/64 dev v0 nodad; ip route add default via 2001:db8:1::1
+	`)
+	r.world.Sh(`
+		ip link set lo up; ip link set v1 up
+		for a in 203.0.113.5/24 203.0.113.53/24; do ip addr add $a dev v1; done
+		ip addr add 2001:db8:2::5/64 dev v1 nodad
+	`)
+	r.world.Tell(lab.Order{Listen: []string{"tcp :80", "udp 203.0.113.5:4444", "udp [2001:db8:2::5]:4444", "udp 203.0.113.53:53"}})
+	return r
+}
+
+// entries is how many the host's table of connections has.
+func (r *routed) entries(t *testing.T) int {
+	return number(t, r.host.Sh("cat /proc/sys/net/netfilter/nf_conntrack_count"))
+}
+
+// arrived is how many packets have come to the world.
+func (r *routed) arrived(t *testing.T) int {
+	return number(t, r.world.Sh("awk '/v1:/ { print $3 }' /proc/net/dev"))
+}
+
+func number(t *testing.T, s string) int {
+	t.Helper()
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestFloods: each flood is one of the harms that a fence's network could do to the host,
+// first with the bound, then with its rule taken away.
+func TestFloods(t *testing.T) {
+	slow(t)
+	const bound = 150
+	udp, six := netip.MustParseAddrPort("203.0.113.5:4444"), netip.MustParseAddrPort("[2001:db8:2::5]:4444")
+	few := func(p *Policy) { p.Connections = bound }
+	for _, c := range []struct {
+		what            string
+		flood           lab.Flood
+		change          func(*Policy)
+		before, after   []string // the rules that are not there, for the bound and without it
+		most, otherwise int      // entries in the host's table, or packets
+		packets         bool
+	}{
+		// As slow as the rate allows, there is no end of open ones.
+		{what: "open connections, answered", flood: lab.Flood{Proto: "udp", To: udp, Flows: 3000}, change: few,
+			before: []string{"/minute"}, after: []string{"/minute", "ct count"}, most: bound, otherwise: 3000},
+		{what: "open connections, answered, IPv6", flood: lab.Flood{Proto: "udp", To: six, Flows: 3000}, change: few,
+			before: []string{"/minute"}, after: []string{"/minute", "ct count"}, most: bound, otherwise: 3000},
+		{what: "connections that are closed at once", flood: lab.Flood{Proto: "tcp", To: netip.MustParseAddrPort("203.0.113.5:80"), Flows: 3000, Shut: true}, change: few,
+			after: []string{"/minute"}, most: bound + 10, otherwise: 2500},
+		{what: "packets", flood: lab.Flood{Proto: "udp", To: udp, Flows: 1, Again: time.Second}, change: func(p *Policy) { p.Packets = 1000 },
+			after: []string{"packets drop"}, most: 2500, otherwise: 10_000, packets: true},
+		{what: "questions for names", flood: lab.Flood{Proto: "udp", To: netip.MustParseAddrPort("203.0.113.53:53"), Flows: 1, Again: time.Second},
+			change: func(p *Policy) { p.Packets = maxPackets },
+			after:  []string{fmt.Sprintf("over %d/second", nameRate)}, most: nameBurst + 3*nameRate, otherwise: 10_000, packets: true},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			measured := func(without []string) int {
+				r := newRouted(t)
+				p := openPolicy()
+				p.Resolvers = addrs("203.0.113.53")
+				c.change(&p)
+				r.enforce(t, p, without)
+				before := r.arrived(t)
+				done := r.inside.Flood(c.flood)
+				n := r.entries(t)
+				if c.packets {
+					n = r.arrived(t) - before
+				}
+				t.Logf("%d sent and %d refused in %d ms: %d at the host", done.Sent, done.Refused, done.Took.Milliseconds(), n)
+				return n
+			}
+			if got := measured(c.before); got > c.most {
+				t.Errorf("with the bound %d, want %d at most", got, c.most)
+			}
+			if got := measured(c.after); got < c.otherwise {
+				t.Errorf("without the bound %d, want %d: the attack proves nothing", got, c.otherwise)
+			}
+		})
+	}
+}
+
+// enforce puts a policy in place without the rules that have one of the words.
+func (r *routed) enforce(t *testing.T, p Policy, without []string) {
+	t.Helper()
+	prog, err := compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range prog.chains {
+		prog.chains[i].rules = slices.DeleteFunc(slices.Clone(c.rules), func(r rule) bool {
+			return slices.ContainsFunc(without, func(word string) bool { return strings.Contains(r.text(), word) })
+		})
+	}
+	if err := enforce(t.Context(), int(opened(t, r.inside).Fd()), prog, queue); err != nil {
+		t.Fatal(err)
+	}
+}

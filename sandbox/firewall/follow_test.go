@@ -1,0 +1,270 @@
+package firewall
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"git-ward/sandbox/lab"
+)
+
+// quick is how soon what the host has become must be refused: 200 ms, measured as 4 to 123
+// on a machine that does little else, and more where tests run beside this one.
+const quick = time.Second
+
+// following is what a follower's process is told, and followed its answer.
+type following struct {
+	NetNS  string
+	Policy Policy
+	Child  []string
+}
+
+type followed struct{ Err, Broken string }
+
+// follower is the launcher: it is in the host's namespace, and keeps the rules of a
+// container's. On each further line it says whether it still can.
+func follower(stdin io.Reader, stdout io.Writer) error {
+	lines, answers := bufio.NewScanner(stdin), json.NewEncoder(stdout)
+	var w following
+	if lines.Scan(); json.Unmarshal(lines.Bytes(), &w) != nil {
+		return lines.Err()
+	}
+	f, err := Follow(context.Background(), Target{NetNS: w.NetNS, Child: w.Child}, func(ctx context.Context, _ bool) (p Policy, err error) {
+		p = w.Policy
+		p.HostAddrs, p.HostRoutes, err = HostFacts(ctx)
+		return p, err
+	})
+	var answer followed
+	if err != nil {
+		answer.Err = err.Error()
+	}
+	defer f.Close()
+	for {
+		if err := answers.Encode(answer); err != nil {
+			return err
+		}
+		if !lines.Scan() {
+			return nil
+		}
+		select {
+		case err := <-f.Broken():
+			answer.Broken = err.Error()
+		default:
+		}
+	}
+}
+
+// follow has a host of its own keep the rules of a container.
+func follow(t *testing.T, inside *lab.Process) *lab.Process {
+	t.Helper()
+	host := lab.Start(t, "follow", syscall.CLONE_NEWNET)
+	host.Sh("ip link set lo up; ip link add d0 type veth peer name d1; ip link set d0 up; ip link set d1 up; ip addr add 192.0.2.200/24 dev d0")
+	p := openPolicy()
+	p.Resolvers = addrs("10.0.2.3", "fd00:53::3")
+	var answer followed
+	if host.Ask(following{NetNS: inside.NetNS(), Policy: p}, &answer); answer.Err != "" {
+		t.Fatal(answer.Err)
+	}
+	return host
+}
+
+// TestFollow: what the host gains while a container runs is refused to it at once, what it
+// loses is open again, and a flood of changes in between changes neither.
+func TestFollow(t *testing.T) {
+	slow(t)
+	l := newWire(t)
+	host := follow(t, l.inside)
+	// refused is how long it takes until an attempt ends as it should.
+	until := func(what string, change string, a lab.Attempt, refused bool) {
+		t.Helper()
+		host.Sh(change)
+		begin := time.Now()
+		for {
+			if o := l.inside.Try([]lab.Attempt{a})[0]; (o.Err != "" && !o.Timeout) == refused {
+				break
+			}
+			if time.Since(begin) > 5*time.Second {
+				t.Fatalf("%s: never", what)
+			}
+		}
+		took := time.Since(begin)
+		if t.Logf("%-60s after %3d ms", what, took.Milliseconds()); took > quick {
+			t.Errorf("%s: after %v, want %v", what, took, quick)
+		}
+	}
+	four := lab.Attempt{Proto: "tcp", To: netip.MustParseAddr("203.0.113.88"), Port: 80}
+	six := lab.Attempt{Proto: "tcp", To: netip.MustParseAddr("2001:db8:88::1"), Port: 80}
+	for _, a := range []lab.Attempt{four, six} {
+		if o := l.inside.Try([]lab.Attempt{a})[0]; o.Err != "" {
+			t.Fatalf("before, %v: %v", a, o)
+		}
+	}
+	until("an address, refused", "ip addr add 203.0.113.88/32 dev d0", four, true)
+	until("an address gone, open", "ip addr del 203.0.113.88/32 dev d0", four, false)
+	until("an IPv6 address, refused", "ip addr add 2001:db8:88::1/128 dev d0 nodad", six, true)
+	until("an IPv6 address gone, open", "ip addr del 2001:db8:88::1/128 dev d0", six, false)
+	until("a route, refused", "ip route add 203.0.113.80/28 via 192.0.2.201", four, true)
+	until("a route gone, open", "ip route del 203.0.113.80/28", four, false)
+	until("an IPv6 route, refused", "ip -6 route add 2001:db8:88::/48 dev d0", six, true)
+	until("an IPv6 route gone, open", "ip -6 route del 2001:db8:88::/48 dev d0", six, false)
+	until("a route of another table, refused", "ip route add 203.0.113.80/28 dev d0 table 52; ip rule add from 192.0.2.200 table 52", four, true)
+	until("the other table gone, open", "ip route flush table 52", four, false)
+	until("an interface, refused", "ip link add d2 type veth peer name d3; ip link set d2 up; ip addr add 203.0.113.81/28 dev d2", four, true)
+	until("the interface gone, open", "ip link del d2", four, false)
+
+	used := cpu(t, host)
+	changes := flood(host)
+	if err := changes.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond) // in the middle of it
+	until("an address amid a flood of changes, refused", "ip addr add 203.0.113.88/32 dev d0", four, true)
+	until("gone amid the flood, open", "ip addr del 203.0.113.88/32 dev d0", four, false)
+	changes.Wait() // timeout ends it
+	if used = cpu(t, host) - used; used > 2*time.Second {
+		t.Errorf("a flood of changes took %v of processor", used)
+	}
+	t.Logf("the flood took %v of the follower's processor", used)
+	var answer followed
+	if host.Ask("still?", &answer); answer.Broken != "" {
+		t.Error(answer.Broken)
+	}
+}
+
+// TestWithoutFollow is the same attack on rules that are put in place once.
+func TestWithoutFollow(t *testing.T) {
+	slow(t)
+	l := newWire(t)
+	apply(t, openPolicy(), l.inside)
+	host := lab.Start(t, "actor", syscall.CLONE_NEWNET)
+	host.Sh("ip link add d0 type veth peer name d1; ip link set d0 up; ip link set d1 up; ip addr add 203.0.113.88/32 dev d0")
+	time.Sleep(quick / 2) // longer than a follower takes
+	if o := l.inside.Try([]lab.Attempt{{Proto: "tcp", To: netip.MustParseAddr("203.0.113.88"), Port: 80}})[0]; o.Err != "" {
+		t.Errorf("refused without a follower (%v): the attack proves nothing", o)
+	}
+}
+
+// Rules that cannot be kept are told, so that the container ends.
+func TestFollowBroken(t *testing.T) {
+	slow(t)
+	for name, do := range map[string]func(inside, host *lab.Process){
+		"the table is gone":   func(inside, _ *lab.Process) { inside.Sh("nft delete table inet ward") },
+		"a rule is gone":      func(inside, _ *lab.Process) { inside.Sh("nft flush chain inet ward input") },
+		"more than the bound": func(_, host *lab.Process) { host.Sh(many(maxHost + 1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inside := fresh(t)
+			host := follow(t, inside)
+			do(inside, host)
+			host.Sh("ip addr add 203.0.113.88/32 dev d0")
+			begin := time.Now()
+			var answer followed
+			lab.Eventually(t, "the follower says that it is broken", func() bool {
+				host.Ask("still?", &answer)
+				return answer.Broken != ""
+			})
+			t.Logf("after %d ms: %s", time.Since(begin).Milliseconds(), answer.Broken)
+		})
+	}
+}
+
+// What a container has open to what is refused later is cut: nothing comes in by it, even
+// where the container sends nothing.
+func TestEstablishedIsCut(t *testing.T) {
+	slow(t)
+	l := newWire(t)
+	for _, c := range []struct{ set, peer string }{
+		{"host4", "203.0.113.5"},
+		{"host6", "2001:db8::5"},
+		{"reserved4", "203.0.113.5"},
+		{"reserved6", "2001:db8::5"},
+	} {
+		t.Run(c.set, func(t *testing.T) {
+			peer := netip.MustParseAddr(c.peer)
+			refusing, err := compile(openPolicy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, s := range refusing.sets {
+				if s.name == c.set {
+					refusing.sets[i].elements = prefixElements([]netip.Prefix{netip.PrefixFrom(peer, peer.BitLen())})
+				}
+			}
+			without := refusing
+			without.chains = slices.Clone(refusing.chains)
+			for i, ch := range without.chains {
+				without.chains[i].rules = slices.DeleteFunc(slices.Clone(ch.rules), func(r rule) bool {
+					return ch.name == "input" && strings.Contains(r.text(), "saddr @"+c.set)
+				})
+			}
+			if n := l.heard(t, c.peer, refusing); n != 0 {
+				t.Errorf("%d of 5 packets came in on an old connection", n)
+			}
+			if n := l.heard(t, c.peer, without); n != 5 {
+				t.Errorf("without the rule %d of 5 packets came in: the attack proves nothing", n)
+			}
+		})
+	}
+}
+
+// heard is how many packets come in from outside on a connection that the container has
+// opened before other rules were put in place.
+func (l *wire) heard(t *testing.T, peer string, after program) int {
+	t.Helper()
+	apply(t, openPolicy(), l.inside)
+	dir := t.TempDir()
+	got := make(chan lab.Ran, 1)
+	go func() {
+		got <- l.inside.Run(fmt.Sprintf(`exec 3<>/dev/udp/%s/4446; echo >&3; read -t 5 -u 3 line || exit 9; touch %[2]s/open
+			while [ ! -e %[2]s/closed ]; do sleep 0.02; done
+			while read -t 0.01 -u 3 line; do :; done # what came before
+			n=0; while read -t 0.4 -u 3 line; do n=$((n+1)); [ $n = 5 ] && break; done; echo $n`, peer, dir))
+	}()
+	lab.Eventually(t, "a connection", func() bool { _, err := os.Stat(dir + "/open"); return err == nil })
+	if err := enforce(t.Context(), int(opened(t, l.inside).Fd()), after, queue); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+"/closed", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return number(t, (<-got).Out)
+}
+
+// flood adds and takes away addresses, hundreds a second, for two seconds.
+func flood(host *lab.Process) *exec.Cmd {
+	return exec.Command("nsenter", "--net="+host.NetNS(), "timeout", "2", "sh", "-c",
+		"while :; do\n"+many(200)+strings.ReplaceAll(many(200), "addr add", "addr del")+"done")
+}
+
+// cpu is how much of the processor a process has used.
+func cpu(t *testing.T, p *lab.Process) time.Duration {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(data), ") ")
+	fields := strings.Fields(rest)
+	return time.Duration(number(t, fields[11])+number(t, fields[12])) * 10 * time.Millisecond // proc(5): hundredths of a second
+}
+
+// many are so many addresses that none of them joins another.
+func many(n int) string {
+	var b strings.Builder
+	b.WriteString("ip -batch - <<END\n")
+	for i := range n {
+		fmt.Fprintf(&b, "addr add 9.%d.%d.1/32 dev d0\n", i/250, i%250)
+	}
+	b.WriteString("END\n")
+	return b.String()
+}
