@@ -60,6 +60,10 @@ type Config struct {
 		Connections int      `toml:"connections"`
 		Packets     int      `toml:"packets"`
 	} `toml:"egress"`
+	Launch struct {
+		Memory    int64 `toml:"memory"`
+		Processes int64 `toml:"processes"`
+	} `toml:"launch"`
 	Sandbox struct {
 		Image     string   `toml:"image"`
 		Runtime   string   `toml:"runtime"`

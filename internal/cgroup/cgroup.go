@@ -1,0 +1,121 @@
+// Package cgroup puts a process, with all that it starts from then on, into a cgroup
+// of its own, with bounds on what all of it takes together (cgroups(7)).
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits bound the processes of a group together; 0 is no bound.
+type Limits struct {
+	Memory    int64 // bytes, with swap
+	Processes int64 // and threads
+}
+
+// Group is a cgroup that this process is in.
+type Group struct {
+	dirs []string // one of each hierarchy, of those that were made; none for a scope
+	back []string // where the process was, in the same order
+	name string
+}
+
+// ErrNone is of a machine where the caller can make no cgroup that bounds anything.
+var ErrNone = errors.New("no cgroup that this user may make bounds memory and processes")
+
+// Join makes the group of that name, or takes up the one that a dead process left, and
+// moves this process into it. By systemd it is a scope, where systemd owns cgroups; else
+// a directory beside or below the process's own. Without one it is ErrNone, and why.
+func Join(name string, l Limits) (*Group, error) {
+	at, err := read(self)
+	if err != nil {
+		return nil, errors.Join(ErrNone, err)
+	}
+	if at.unified() && systemdRuns() {
+		return joinScope(name, l)
+	}
+	g := &Group{name: name}
+	for _, h := range at.hierarchies() {
+		if err := g.join(h, l); err != nil {
+			return nil, errors.Join(ErrNone, err, g.Leave())
+		}
+	}
+	if len(g.dirs) == 0 {
+		return nil, fmt.Errorf("%w: the kernel has no controller of memory and processes", ErrNone)
+	}
+	return g, nil
+}
+
+// join makes the group in one hierarchy.
+func (g *Group) join(h hierarchy, l Limits) error {
+	dir := filepath.Join(h.parent, g.name)
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	// Noted first, so that Leave removes what is half made.
+	g.dirs, g.back = append(g.dirs, dir), append(g.back, h.own)
+	for _, s := range h.settings(l) {
+		err := os.WriteFile(filepath.Join(dir, s.file), []byte(s.value), 0)
+		if err != nil && !(s.optional && errors.Is(err, os.ErrNotExist)) {
+			return err
+		}
+	}
+	return move(dir)
+}
+
+// move puts this process, with all its threads, into a group.
+func move(dir string) error {
+	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0)
+}
+
+// leaving is how long Leave waits for the last of a group's processes, which the kernel
+// counts until it has buried them.
+const leaving = 500 * time.Millisecond
+
+// Leave moves this process back to where it was and removes the group. What is left in
+// it keeps it: then the next of the same name takes it up.
+func (g *Group) Leave() error {
+	var errs []error
+	for i, dir := range g.dirs {
+		if err := move(g.back[i]); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, remove(dir))
+	}
+	return errors.Join(errs...)
+}
+
+// remove removes a group with those below it.
+func remove(dir string) error {
+	below, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range below {
+		if e.IsDir() {
+			err = errors.Join(err, remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(leaving); ; time.Sleep(5 * time.Millisecond) { // the kernel tells nobody
+		if err = os.Remove(dir); err == nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// String says how the group bounds, for people.
+func (g *Group) String() string {
+	if len(g.dirs) == 0 {
+		return "systemd's scope " + g.name
+	}
+	return "cgroup " + strings.Join(g.dirs, ", ")
+}
