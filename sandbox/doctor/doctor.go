@@ -50,6 +50,7 @@ func Examine(ctx context.Context) []Finding {
 	e.programs()
 	e.podman()
 	e.cgroups()
+	e.hostWork()
 	e.nftables()
 	if !e.root {
 		e.rootless()

@@ -93,7 +93,11 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	}
 	defer os.RemoveAll(scratch)
 	l := &launch{spec: s, scratch: scratch}
+	bounded := "unfenced: nothing is bounded"
 	if !s.Unfenced {
+		var leave func()
+		bounded, leave = boundHost(ownerOf(s.Bare), s.Settings)
+		defer leave()
 		// Podman takes as long as all that comes before the container, so it opens beside it.
 		l.opening = connectBeside(ctx, ownerOf(s.Bare), l.podman(), s.Settings)
 		defer func() { err = errors.Join(err, l.opening.close()) }()
@@ -113,6 +117,7 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	}
 	defer file.Close()
 	l.log = logger(file, s.Messages)
+	l.log.Info().Str("bounded", bounded).Msg("launched")
 	if len(s.Payload.Command) == 0 {
 		l.screenAgent(ctx)
 	}

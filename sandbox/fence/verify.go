@@ -51,7 +51,10 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 		return nil, err
 	}
 	defer slot.Close()
-	conn, err := connect(ctx, fmt.Sprintf("verify%d-%s", number, ownerOf(v.Bare)), v.Podman, v.Settings)
+	owner := fmt.Sprintf("verify%d-%s", number, ownerOf(v.Bare))
+	_, leave := boundHost(owner, v.Settings)
+	defer leave()
+	conn, err := connect(ctx, owner, v.Podman, v.Settings)
 	if err != nil {
 		return nil, err
 	}
