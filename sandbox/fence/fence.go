@@ -43,7 +43,11 @@ func (c *connection) newFence(scratch string, policy firewall.Policy, log zerolo
 	if err := os.Chmod(cover, 0o555); err != nil {
 		return nil, errors.Join(err, os.Remove(cover))
 	}
-	return &fence{engine: c.engine, image: c.image, inside: c.inside, goRoot: c.goRoot, cover: cover, policy: policy, log: log}, nil
+	f := &fence{engine: c.engine, image: c.image, inside: c.inside, goRoot: c.goRoot, cover: cover, policy: policy, log: log}
+	// What the default runtime's containers do is known; another's may go round the rules
+	// and look as if it did not.
+	f.prove = c.engine.Runtime() != podman.DefaultRuntime
+	return f, nil
 }
 
 // close removes the cover, if it is there still.
