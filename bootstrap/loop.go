@@ -71,7 +71,7 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 			return r.code, nil
 		}
 		if w.opts.Once && t != nil && w.over(t, r) {
-			w.notices.Deliver(ctx)
+			w.notices.Flush(ctx)
 			return r.code, nil
 		}
 		if !w.pause(ctx) {
@@ -83,7 +83,7 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 // over reports whether a run was the last one of a watcher that runs once:
 // neither a signal, a fallback nor a guard's restart is left to do.
 func (w *watcher) over(t *target, r run) bool {
-	if r.Signaled || r.Excess != nil || t.hop != nil && !r.Booted || w.state.Hop != nil {
+	if r.Signaled || r.Stale || r.Excess != nil || t.hop != nil && !r.Booted || w.state.Hop != nil {
 		return false
 	}
 	return r.Booted || w.state.Pin == nil || t.pinned
@@ -108,14 +108,18 @@ func (w *watcher) pause(ctx context.Context) bool {
 	defer end.Stop()
 	look := time.NewTicker(supervisor.LookEvery)
 	defer look.Stop()
+	notify := w.notify
 	for {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-end.C:
 			return true
-		case <-w.notify:
+		case <-notify:
+			notify = nil // once a look: there may be very many
 		case <-look.C:
+			notify = w.notify
+			w.notices.Deliver(ctx)
 		}
 		if w.signals.Waiting() || w.mark() != mark {
 			return true
@@ -150,8 +154,12 @@ func (w *watcher) accept(s signals.Signal, again bool) {
 	w.state.save()
 }
 
+// maxSignalName bounds the name of a malformed signal, in bytes, where it is reported.
+const maxSignalName = 80
+
 // refused reports a malformed signal.
-func (w *watcher) refused(kind string, why error) {
-	w.reportFailure(boot.Unknown, boot.Unknown, "malformed signal "+kind+": "+why.Error())
-	w.notices.Tell(guardNotice("signal", target{}, fmt.Sprintf("The agent wrote a malformed signal `%s`: %v. It is removed.", kind, why)))
+func (w *watcher) refused(name string, why error) {
+	name = diag.Clean(name[:min(len(name), maxSignalName)])
+	w.reportFailure(boot.Unknown, boot.Unknown, "malformed signal "+name+": "+why.Error())
+	w.notices.Tell(guardNotice("signal", target{}, fmt.Sprintf("The agent wrote a malformed signal `%s`: %v. It is removed.", name, why)))
 }

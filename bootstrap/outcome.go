@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"git-ward/bootstrap/notices"
 	"git-ward/bootstrap/remote"
@@ -28,19 +29,41 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 		if r.Excess == nil {
 			w.notices.Forget()
 		}
-	case r.Signaled && r.Booted:
+	case (r.Signaled || r.Stale) && r.Booted:
 	case t.hop == nil:
 		w.restarts.short++
 	}
 	if !r.Booted {
 		w.fail(t, r.Why)
 	}
-	if w.restarts.count() {
+	if r.died() && !(w.opts.Once && w.over(t, r)) { // there its end is the launch's
+		w.tellDeath(t, r)
+	}
+	if w.restarts.count() && !w.notices.Told(deathKind) { // else the PM knows that it ends again and again
 		w.notices.Tell(guardNotice("restarts", *t, fmt.Sprintf(
 			"The agent was started more than %d times within an hour ([guard] restarts). It is started again, at most every %s; logs/errors.log says why it ends.",
 			w.restarts.limit, w.restarts.maxPause)))
 	}
 	w.dir.Reserve()
+}
+
+// died reports whether an agent that was up ended badly, and nobody asked for it.
+func (r run) died() bool {
+	return r.Booted && !r.Signaled && !r.Stale && r.Excess == nil && !r.Status.OK()
+}
+
+// deathKind is the incident of agents that die.
+const deathKind = "death"
+
+// tellDeath tells the PM of an agent that died. One that dies of the same, again and
+// again, is one report with their number.
+func (w *watcher) tellDeath(t *target, r run) {
+	n := guardNotice(deathKind, *t, fmt.Sprintf(
+		"The agent that ran from %s, commit %s, ended by itself after %s: %s. It is started again from %s, with growing pauses up to %s; logs/errors.log has its last words.",
+		w.called(t.branch), diag.Short(t.commit), r.Time.Round(time.Second), diag.Clean(r.Why), w.called(boot.Main), w.restarts.maxPause))
+	n.Code += " " + r.Status.String()
+	n.Hold = true
+	w.notices.Tell(n)
 }
 
 // abandon is the end of a start that the end of the watcher came between.

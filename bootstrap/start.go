@@ -89,8 +89,33 @@ func (w *watcher) agent(ctx context.Context, t *target, dir string) supervisor.A
 		OnBooted:     func() { w.booted(t) },
 		Signaled:     w.signals.Waiting,
 		Signals:      w.notify,
+		Stale:        w.stale(ctx, t),
+		Idle:         func() { w.notices.Deliver(ctx) },
 		Limits:       supervisor.Limits{CPU: g.CPU, Window: g.CPUWindow.Duration, Memory: g.Memory, Logs: g.Logs},
 		LogsSize:     w.dir.LogsSize,
+	}
+}
+
+// stale reports whether main's code has moved since an agent was started that does not run
+// from main's: what a branch did well, or where a rollback went, counts until then only.
+// It is nil for main's own, which follows main by itself.
+func (w *watcher) stale(ctx context.Context, t *target) func() bool {
+	if t.hop == nil && !t.pinned || t.hop != nil && t.hop.Kind == signals.Bootstrap && t.branch == boot.Main {
+		return nil
+	}
+	code, err := w.mainCode(ctx)
+	mark := w.remote.Mark(w.remote.Main)
+	return func() bool {
+		now := w.remote.Mark(w.remote.Main)
+		if err != nil || now == mark {
+			return false
+		}
+		moved, codeErr := w.mainCode(ctx)
+		if codeErr != nil {
+			return false // main is gone, or being written: there is nothing to go to
+		}
+		mark = now
+		return moved != code
 	}
 }
 

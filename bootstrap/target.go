@@ -111,14 +111,19 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 
 // pinTo holds main's tree where a rollback took it. Its caller saves that.
 func (w *watcher) pinTo(ctx context.Context, h *hop) {
-	main, err := w.remote.Commit(ctx, w.remote.Main)
-	code := ""
-	if err == nil && main != "" {
-		code, err = w.remote.Code(ctx, main)
-	}
+	code, err := w.mainCode(ctx)
 	if err != nil {
 		w.log.Error().Err(err).Msg("the rollback is not pinned")
 		return
 	}
 	w.state.Pin = &pin{Ref: h.Name, Commit: h.Commit, Main: code}
+}
+
+// mainCode names what of main can run now, "" while there is no main.
+func (w *watcher) mainCode(ctx context.Context) (string, error) {
+	main, err := w.remote.Commit(ctx, w.remote.Main)
+	if err != nil || main == "" {
+		return "", err
+	}
+	return w.remote.Code(ctx, main)
 }

@@ -146,7 +146,7 @@ func (b bestEffort) Write(p []byte) (int, error) {
 func (w *watcher) assemble() {
 	w.state = loadState(w.dir, w.log)
 	w.journal = &journal.Journal{Dir: w.dir, Now: w.opts.Now}
-	w.signals = &signals.Box{Dir: w.dir, Log: w.log, Refused: w.refused}
+	w.signals = &signals.Box{Dir: w.dir, Log: w.log, Refused: w.refused, Remove: w.removeSignal}
 	program := &program{supervisor: w.supervisor, path: w.opts.Agent, dir: w.opts.State, repoArgs: w.repoArgs()}
 	w.trees = &trees.Trees{
 		Dir: w.dir, Bare: w.opts.Bare, Remote: w.remote, Supervisor: w.supervisor, Settings: w.opts.Settings,
@@ -157,6 +157,17 @@ func (w *watcher) assemble() {
 		MaxPause: w.opts.Settings.Bootstrap.Check.Duration, Now: w.opts.Now, Log: w.log,
 	}
 	w.restarts = restarts{maxPause: w.opts.Settings.Bootstrap.Check.Duration, limit: w.opts.Settings.Guard.Restarts}
+}
+
+// removeTime bounds the removal of one malformed signal: it may be a tree of millions, and
+// what is left of it goes later.
+const removeTime = 10 * time.Second
+
+// removeSignal removes a path with the rights of the agent's user (signals.Box). The agent
+// may be running.
+func (w *watcher) removeSignal(path string) error {
+	return w.supervisor.Beside(context.Background(), supervisor.Command{Dir: "/", Time: removeTime,
+		Args: []string{"sh", "-c", `chmod -R u+rwX -- "$1" 2>/dev/null; rm -rf -- "$1"`, "sh", path}})
 }
 
 // report appends a notice to COMMS.md, as the watcher (notices.Notices).

@@ -6,6 +6,7 @@ package notices
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ type Notice struct {
 	Branch string       `json:"branch"`
 	ID     string       `json:"id"` // in the report, so that a repeated push does not repeat it
 	Text   string       `json:"text"`
+	Count  int          `json:"count,omitzero"` // how often it happened, where more than once before it was told
+	Hold   bool         `json:"-"`              // what happens at once again is likely: wait for it, and count
 }
 
 var directiveBranch = regexp.MustCompile(`^agent/(D-[1-9][0-9]*)$`)
@@ -39,15 +42,23 @@ func (n Notice) Directive() string {
 // Record is what has to outlive the watcher.
 type Record struct {
 	Told   map[string]string `json:"told,omitzero"`   // incidents that the PM knows of: kind -> code
+	Again  map[string]int    `json:"again,omitzero"`  // how often since they were told: kind -> times
 	Unsent []Notice          `json:"unsent,omitzero"` // what the PM has to be told, the newest last
+	Untold int               `json:"untold,omitzero"` // incidents that were too many to tell
 }
 
 const (
-	// maxTold bounds the kinds of incidents that are told before a run went well: some
-	// have names that the agent chooses.
+	// maxTold bounds the kinds of incidents that are remembered: some have names that the
+	// agent chooses. Beyond it all are forgotten, and burst bounds what is told.
 	maxTold = 50
 	// maxUnsent bounds what waits; the newest stay.
 	maxUnsent = 20
+	// burst notices are told at once, and then one every refill: COMMS.md has room for some
+	// hundreds, and is for people. What is not told is counted, and the number is.
+	burst  = 12
+	refill = 10 * time.Minute
+	// hold is how long a notice waits for its like, to be one with them.
+	hold = 15 * time.Second
 	// firstPause is the pause after a report that could not be delivered; each further
 	// one is twice as long.
 	firstPause = time.Second
@@ -63,34 +74,101 @@ type Notices struct {
 	Now      func() time.Time // the wall clock, for IDs
 	Log      zerolog.Logger
 
-	failed time.Time     // the last attempt, on the monotonic clock
-	pause  time.Duration // 0 after one that went well
+	failed time.Time            // the last attempt, on the monotonic clock
+	pause  time.Duration        // 0 after one that went well
+	held   map[string]time.Time // until when notices wait, by ID
+	tokens float64
+	filled time.Time // when tokens was right; zero for the beginning
 }
 
 // Tell remembers a notice until it is delivered. One incident is told once: the
-// same kind again with the same code is the same incident, until Forget.
+// same kind again with the same code is the same incident, until Forget; it is counted.
 func (t *Notices) Tell(n Notice) {
-	if n.Kind != "" {
-		if code, told := t.Record.Told[n.Kind]; told && code == n.Code || len(t.Record.Told) > maxTold {
-			t.Log.Warn().Str("incident", n.Kind).Msg("again; the PM knows")
-			return
-		}
-		if t.Record.Told == nil {
-			t.Record.Told = map[string]string{}
-		}
-		t.Record.Told[n.Kind] = n.Code
+	defer t.Save()
+	if n.Kind != "" && t.again(n) {
+		return
 	}
+	if !t.may() {
+		t.Record.Untold++
+		t.Log.Warn().Str("status", string(n.Status)).Str("text", diag.Clean(n.Text)).Msg("too much for the PM; counted")
+		return
+	}
+	if n.Kind != "" {
+		t.remember(n)
+	}
+	t.queue(n)
+}
+
+// queue puts a notice behind those that wait.
+func (t *Notices) queue(n Notice) {
 	n.ID = t.Now().UTC().Format("20060102T150405Z") + "-" + strings.ToLower(rand.Text()[:6])
 	t.Record.Unsent = append(t.Record.Unsent, n)
 	t.Record.Unsent = t.Record.Unsent[max(0, len(t.Record.Unsent)-maxUnsent):]
-	t.Save()
+	if n.Hold {
+		if t.held == nil {
+			t.held = map[string]time.Time{}
+		}
+		t.held[n.ID] = time.Now().Add(hold)
+	}
 	t.Log.Warn().Str("status", string(n.Status)).Str("incident", n.ID).Str("text", diag.Clean(n.Text)).Msg("for the PM")
+}
+
+// again counts an incident that the PM knows of, or will when what waits is delivered.
+func (t *Notices) again(n Notice) bool {
+	code, told := t.Record.Told[n.Kind]
+	if !told || code != n.Code {
+		return false
+	}
+	for i := range t.Record.Unsent {
+		if u := &t.Record.Unsent[i]; u.Kind == n.Kind && u.Code == n.Code {
+			u.Count = max(u.Count, 1) + 1
+			return true
+		}
+	}
+	if t.Record.Again == nil {
+		t.Record.Again = map[string]int{}
+	}
+	t.Record.Again[n.Kind]++
+	t.Log.Warn().Str("incident", n.Kind).Int("times", t.Record.Again[n.Kind]).Msg("again; the PM knows")
+	return true
+}
+
+// remember makes an incident one that is told.
+func (t *Notices) remember(n Notice) {
+	if t.Record.Told == nil || len(t.Record.Told) >= maxTold {
+		t.Record.Told = map[string]string{}
+		t.Record.Again = nil
+	}
+	t.Record.Told[n.Kind] = n.Code
+	delete(t.Record.Again, n.Kind)
+}
+
+// may takes a token where there is one.
+func (t *Notices) may() bool {
+	now := time.Now()
+	if t.filled.IsZero() {
+		t.tokens = burst
+	} else {
+		t.tokens = min(burst, t.tokens+float64(now.Sub(t.filled))/float64(refill))
+	}
+	t.filled = now
+	if t.tokens < 1 {
+		return false
+	}
+	t.tokens--
+	return true
+}
+
+// Told reports whether the PM knows of an incident of a kind.
+func (t *Notices) Told(kind string) bool {
+	_, told := t.Record.Told[kind]
+	return told
 }
 
 // Forget ends all incidents: a run went well, and what happens from now on is new.
 func (t *Notices) Forget() {
 	if len(t.Record.Told) > 0 {
-		clear(t.Record.Told)
+		t.Record.Told, t.Record.Again = nil, nil
 		t.Save()
 	}
 }
@@ -101,13 +179,38 @@ func (t *Notices) Deliver(ctx context.Context) {
 	if time.Since(t.failed) < t.pause {
 		return
 	}
+	if t.Record.Untold > 0 && t.may() {
+		t.queue(Notice{Status: comms.Guard, Text: fmt.Sprintf(
+			"%d further incidents were too many to be told one by one; logs/watcher.log has them.", t.Record.Untold)})
+		t.Record.Untold = 0
+		t.Save()
+	}
 	for len(t.Record.Unsent) > 0 && ctx.Err() == nil {
-		if err := t.Report(ctx, t.Record.Unsent[0]); err != nil {
+		n := t.Record.Unsent[0]
+		if time.Now().Before(t.held[n.ID]) {
+			return
+		}
+		if err := t.Report(ctx, n.counted()); err != nil {
 			t.failed, t.pause = time.Now(), min(max(firstPause, 2*t.pause), t.MaxPause)
 			t.Log.Error().Err(err).Str("retry", t.pause.String()).Msg("the report is not delivered")
 			return
 		}
+		delete(t.held, n.ID)
 		t.Record.Unsent, t.pause = t.Record.Unsent[1:], 0
 		t.Save()
 	}
+}
+
+// Flush is Deliver for the last time: nothing waits for its like any more.
+func (t *Notices) Flush(ctx context.Context) {
+	t.held = nil
+	t.Deliver(ctx)
+}
+
+// counted is a notice whose text says how often it happened.
+func (n Notice) counted() Notice {
+	if n.Count > 1 {
+		n.Text += fmt.Sprintf(" It happened %d times by now; what follows of the same is counted in logs/watcher.log.", n.Count)
+	}
+	return n
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,18 +52,63 @@ func TestTell(t *testing.T) {
 	d.Forget()
 	d.Tell(notices.Notice{Kind: "cpu", Code: "2", Text: "forgotten"})
 	d.Deliver(t.Context())
-	if want := []string{"0", "2", "3", "4", "5", "forgotten"}; !slices.Equal(d.reported, want) {
+	if want := []string{"0 It happened 2 times by now; what follows of the same is counted in logs/watcher.log.", "2", "3", "4", "5", "forgotten"}; !slices.Equal(d.reported, want) {
 		t.Errorf("%q", d.reported)
 	}
-	if d.saves != 6+1+6 || len(d.Record.Unsent) > 0 {
+	if d.saves != 7+1+6 || len(d.Record.Unsent) > 0 {
 		t.Errorf("written down %d times, %v", d.saves, d.Record.Unsent)
 	}
-	for i := range 1000 {
-		d.Tell(notices.Notice{Kind: fmt.Sprint("start agent/", i)})
-	}
-	if len(d.Record.Told) > 51 || len(d.Record.Unsent) > 20 {
-		t.Errorf("%d kinds, %d notices: an agent chooses names", len(d.Record.Told), len(d.Record.Unsent))
-	}
+}
+
+// TestManyKinds: an agent chooses some kinds, as the name of a branch, so a thousand of them
+// are a few reports and one with the number of the rest; and there is no silence after
+// them: an hour later something else is told.
+func TestManyKinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		for i := range 1000 {
+			d.Tell(notices.Notice{Kind: fmt.Sprint("start agent/", i), Text: "one"})
+			d.Deliver(t.Context())
+		}
+		if len(d.Record.Told) > 51 || len(d.Record.Unsent) > 20 || len(d.reported) != 12 {
+			t.Errorf("%d kinds, %d notices, %d reports", len(d.Record.Told), len(d.Record.Unsent), len(d.reported))
+		}
+		time.Sleep(time.Hour) // of the test's own clock
+		d.Deliver(t.Context())
+		d.Tell(notices.Notice{Kind: "memory", Text: "another"})
+		d.Deliver(t.Context())
+		if n := len(d.reported); n != 14 || !strings.HasPrefix(d.reported[12], "988 further incidents") || d.reported[13] != "another" {
+			t.Errorf("%q", d.reported[max(0, n-3):])
+		}
+	})
+}
+
+// TestCrashLoop: what happens again and again is one report with the number so far, and
+// something else is told beside it; after a run that went well it is told again.
+func TestCrashLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		death := func(why string) {
+			d.Tell(notices.Notice{Kind: "death", Code: why, Text: "It died: " + why + ".", Hold: true})
+		}
+		for range 1000 {
+			death("exit 1")
+			d.Deliver(t.Context())
+			time.Sleep(2 * time.Second) // of the test's own clock
+		}
+		if len(d.reported) != 1 || !strings.HasPrefix(d.reported[0], "It died: exit 1. It happened 9 times by now") || d.Record.Again["death"] != 991 {
+			t.Errorf("%q %v", d.reported, d.Record.Again)
+		}
+		death("killed by signal 9")
+		d.Flush(t.Context())
+		d.Forget()
+		death("exit 1")
+		time.Sleep(time.Minute) // of the test's own clock
+		d.Deliver(t.Context())
+		if len(d.reported) != 3 || d.reported[1] != "It died: killed by signal 9." || d.reported[2] != "It died: exit 1." {
+			t.Errorf("%q", d.reported)
+		}
+	})
 }
 
 // TestIDs: each notice has its own, by which a push that is repeated is known.

@@ -2,6 +2,9 @@
 // .signal/ whose name is the kind and whose one line names a branch or a ref
 // (BOOT-1). A signal is claimed by a rename to where the agent cannot reach, so
 // that none is lost and none is done twice.
+//
+// Whatever else lies there, of whatever shape, is one malformed signal: it is removed and
+// reported (remove.go).
 package signals
 
 import (
@@ -38,19 +41,36 @@ type Box struct {
 	Dir     *statedir.Dir
 	Log     zerolog.Logger
 	Refused func(kind string, why error) // is told of a malformed signal, after it was removed
+	// Remove removes a path with the rights of the agent's user, who alone can empty
+	// its directories; nil where both are one user.
+	Remove func(path string) error
+
+	young    map[string]time.Time // when what may yet become a signal was seen first
+	refusals pace
 }
 
 // Waiting reports whether a signal waits that ends the agent. Malformed ones are
 // removed at once: they are no reason to.
 func (b *Box) Waiting() bool {
+	b.removeStrays()
 	for _, kind := range kinds {
-		_, found, err := read(b.path(kind))
-		switch {
-		case found && err == nil:
+		if b.waits(kind) {
 			return true
-		case found:
-			b.refuse(kind, err)
 		}
+	}
+	return false
+}
+
+// waits reports whether a signal of a kind waits, and removes what is none.
+func (b *Box) waits(kind string) bool {
+	_, found, err := read(b.path(kind))
+	switch {
+	case !found:
+		delete(b.young, kind)
+	case err == nil:
+		return true
+	case !errors.Is(err, errEmpty) || b.old(kind, emptyFor):
+		b.refuse(kind, err)
 	}
 	return false
 }
@@ -59,61 +79,44 @@ func (b *Box) Waiting() bool {
 // with one when it returns: then the file goes. again is whether the signal was
 // claimed by a watcher that was killed, which may have written it down before.
 func (b *Box) Take(accept func(s Signal, again bool)) {
+	b.removeRefused()
 	for _, kind := range kinds {
 		claimed := b.claimed(kind)
 		if name, found, err := read(claimed); found {
 			if err == nil {
 				accept(Signal{kind, name}, true)
 			}
-			os.RemoveAll(claimed)
+			b.discard(claimed)
 		}
-		if _, found, err := read(b.path(kind)); !found {
-			continue
-		} else if err != nil {
-			b.refuse(kind, err)
-			continue
-		}
-		if !b.claim(kind) {
+		if !b.waits(kind) || os.Rename(b.path(kind), claimed) != nil {
 			continue
 		}
 		if name, found, err := read(claimed); found && err == nil { // else it changed under our eyes
 			accept(Signal{kind, name}, false)
 		}
-		os.RemoveAll(claimed)
+		b.discard(claimed)
 	}
 }
 
-func (b *Box) path(kind string) string    { return filepath.Join(b.Dir.Signals(), kind) }
+func (b *Box) path(kind string) string { return filepath.Join(b.Dir.Signals(), kind) }
+
+// claimed is where the agent cannot reach a signal. What arrives under its name from now
+// on is another one.
 func (b *Box) claimed(kind string) string { return b.Dir.Own("claimed-" + kind) }
 
-// claim moves a signal to where the agent cannot reach it. What arrives under its
-// name from now on is another one.
-func (b *Box) claim(kind string) bool {
-	return os.Rename(b.path(kind), b.claimed(kind)) == nil
-}
-
-// refuse removes a malformed signal and reports it. A directory of the agent's
-// cannot be moved to another directory or removed by another user: it is renamed.
-func (b *Box) refuse(kind string, why error) {
-	if b.claim(kind) {
-		os.RemoveAll(b.claimed(kind))
-	} else if os.RemoveAll(b.path(kind)) != nil {
-		to := filepath.Join(b.Dir.Signals(), fmt.Sprintf(".refused-%s-%d", kind, time.Now().UnixNano()))
-		if err := os.Rename(b.path(kind), to); err != nil {
-			b.Log.Error().Err(err).Msg("the signal cannot be removed")
-		}
-	}
-	b.Refused(kind, why)
-}
+// errEmpty is a signal that somebody may be about to write.
+var errEmpty = errors.New("it is empty")
 
 // read reads a signal file. found is whether there is one; err says what is wrong
 // with it.
 func read(path string) (name string, found bool, err error) {
 	data, err := statedir.ReadRegular(path, boot.MaxSignal)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", false, nil
-	}
-	if err == nil {
+	case err == nil && len(data) == 0:
+		err = errEmpty
+	case err == nil:
 		name, err = boot.ParseSignal(data)
 	}
 	return name, true, err

@@ -1,6 +1,7 @@
 package signals_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -65,6 +68,7 @@ func TestTake(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	os.Remove(b.Dir.Signals() + "/something")
+	b.Waiting()
 	empty(t, b)
 	if b.Waiting() || taken(b) != nil || len(*refused) > 0 {
 		t.Errorf("a second time, or %q", *refused)
@@ -89,14 +93,17 @@ func TestMalformed(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "target")
 	write(t, target, "agent/x\n")
 	for name, make := range map[string]func(path string) error{
-		"link":      func(path string) error { return os.Symlink(target, path) },
-		"zeros":     func(path string) error { return os.Symlink("/dev/zero", path) },
-		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o666) },
-		"directory": func(path string) error { return os.MkdirAll(path+"/a/b", 0o755) },
-		"large":     func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("x", 257)), 0o644) },
-		"empty":     func(path string) error { return os.WriteFile(path, nil, 0o644) },
-		"lines":     func(path string) error { return os.WriteFile(path, []byte("a\nb\n"), 0o644) },
-		"option":    func(path string) error { return os.WriteFile(path, []byte("--upload-pack=x\n"), 0o644) },
+		"link":       func(path string) error { return os.Symlink(target, path) },
+		"zeros":      func(path string) error { return os.Symlink("/dev/zero", path) },
+		"pipe":       func(path string) error { return syscall.Mkfifo(path, 0o666) },
+		"directory":  func(path string) error { return os.MkdirAll(path+"/a/b", 0o755) },
+		"large":      func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("x", 257)), 0o644) },
+		"unreadable": func(path string) error { return os.WriteFile(path, []byte("agent/x\n"), 0) },
+		"hard link":  func(path string) error { return os.Link(target, path) },
+		"socket":     func(path string) error { return listen(path) },
+		"sparse":     func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o644), os.Truncate(path, 10<<30)) },
+		"lines":      func(path string) error { return os.WriteFile(path, []byte("a\nb\n"), 0o644) },
+		"option":     func(path string) error { return os.WriteFile(path, []byte("--upload-pack=x\n"), 0o644) },
 	} {
 		for verb, look := range map[string]func(*signals.Box) bool{
 			"wait": func(b *signals.Box) bool { return b.Waiting() },
@@ -105,6 +112,13 @@ func TestMalformed(t *testing.T) {
 			b, refused := box(t)
 			if err := make(b.Dir.Signals() + "/bootstrap"); err != nil {
 				t.Fatal(name, err)
+			}
+			if name == "unreadable" && os.Geteuid() == 0 { // root reads all
+				if !look(b) {
+					t.Error(name)
+				}
+				os.Remove(b.Dir.Signals() + "/bootstrap")
+				continue
 			}
 			if look(b) || len(*refused) != 1 || !strings.HasPrefix((*refused)[0], "bootstrap: ") {
 				t.Errorf("%s, %s: %q", name, verb, *refused)
@@ -115,4 +129,60 @@ func TestMalformed(t *testing.T) {
 	if data, err := os.ReadFile(target); err != nil || string(data) != "agent/x\n" {
 		t.Errorf("the link's target: %q %v", data, err)
 	}
+}
+
+// listen leaves a socket at a path.
+func listen(path string) error {
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}), syscall.Close(fd))
+}
+
+// TestYoung: what somebody is about to write, or to rename, is not taken for malformed; what
+// stays as it is, is.
+func TestYoung(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, refused := box(t)
+		write(t, b.Dir.Signals()+"/bootstrap", "")
+		write(t, b.Dir.Signals()+"/Roll back", "main")
+		if b.Waiting() || len(*refused) > 0 {
+			t.Errorf("%q", *refused)
+		}
+		write(t, b.Dir.Signals()+"/bootstrap", "main\n")
+		if !b.Waiting() {
+			t.Error("now it is written")
+		}
+		write(t, b.Dir.Signals()+"/bootstrap", "")
+		for range 30 {
+			time.Sleep(500 * time.Millisecond) // of the test's own clock
+			b.Waiting()
+		}
+		if want := []string{"bootstrap: it is empty", "Roll back: no signal has this name"}; !slices.Equal(*refused, want) {
+			t.Errorf("%q", *refused)
+		}
+		empty(t, b)
+	})
+}
+
+// TestFlood: 2,000 malformed signals are 2,000 removed ones, a few reports, and their
+// number.
+func TestFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, refused := box(t)
+		for range 2_000 {
+			if err := os.Mkdir(b.Dir.Signals()+"/bootstrap", 0o777); err != nil {
+				t.Fatal(err)
+			}
+			b.Waiting()
+		}
+		time.Sleep(time.Minute) // of the test's own clock
+		write(t, b.Dir.Signals()+"/rollback", "a b")
+		b.Waiting()
+		if n := len(*refused); n != 21 || !strings.HasSuffix((*refused)[20], "; 1980 more of them were removed before") {
+			t.Errorf("%d: %q", n, (*refused)[n-1])
+		}
+		empty(t, b)
+	})
 }

@@ -7,10 +7,11 @@ import (
 	"syscall"
 )
 
-// ErrTooLarge and ErrNotRegular are why a file is not read.
+// ErrTooLarge, ErrNotRegular and ErrLinked are why a file is not read.
 var (
 	ErrTooLarge   = errors.New("it is too large")
 	ErrNotRegular = errors.New("it is not a regular file")
+	ErrLinked     = errors.New("it has another name, too")
 )
 
 // ReadRegular reads a file of at most limit bytes that an untrusted user may have
@@ -31,6 +32,9 @@ func ReadRegular(path string, limit int64) ([]byte, error) {
 	}
 	if !info.Mode().IsRegular() {
 		return nil, ErrNotRegular
+	}
+	if info.Sys().(*syscall.Stat_t).Nlink > 1 {
+		return nil, ErrLinked // it is in somebody's reach wherever this name goes
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -55,7 +56,7 @@ func (d *Dir) TrimLogs(size int64) (removed []string) {
 	}
 	for _, e := range entries {
 		path := filepath.Join(d.Logs(), e.Name())
-		if onDisk(path) <= size || path == d.ErrorLog() || path == d.WatcherLog() {
+		if onDisk(path) <= size || slices.Contains([]string{d.BootLog(), d.ErrorLog(), d.WatcherLog()}, path) {
 			continue
 		}
 		if os.Remove(path) == nil {
@@ -96,9 +97,9 @@ func (d *Dir) Release(err error) bool {
 // WriteOwn writes a file of the watcher's own, whole or not at all, from the
 // reserve where the disk is full.
 func (d *Dir) WriteOwn(name string, data []byte) error {
-	err := atomicfile.Write(d.Own(name), data, 0o644)
+	err := atomicfile.Write(d.Own(name), data, 0o600)
 	if d.Release(err) {
-		err = atomicfile.Write(d.Own(name), data, 0o644)
+		err = atomicfile.Write(d.Own(name), data, 0o600)
 	}
 	return err
 }

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/flock"
 	"git-ward/internal/logfile"
@@ -50,7 +51,20 @@ func (d *Dir) BuildLog() string { return filepath.Join(d.Logs(), "build.log") }
 // Signals is the directory in which the agent leaves its signals.
 func (d *Dir) Signals() string { return filepath.Join(d.Path, ".signal") }
 
-// Private is the directory of files that only the watcher writes; Own is one of them.
+// GitConfig is the file of the settings that git in a tree has: the agent's user reads it,
+// and the watcher writes it.
+func (d *Dir) GitConfig() string { return filepath.Join(d.Path, ".watchers-gitconfig") }
+
+// WriteGitConfig writes it, whatever lies there.
+func (d *Dir) WriteGitConfig(data []byte) error {
+	if err := d.moveAside(d.GitConfig(), 0); err != nil {
+		return err
+	}
+	return atomicfile.Write(d.GitConfig(), data, 0o644)
+}
+
+// Private is the directory of what only the watcher reads and writes: its state, its
+// lock, its repository, the signals that it claimed. Own is something in it.
 func (d *Dir) Private() string { return filepath.Join(d.Path, ".watcher") }
 
 // Own is the path of a file that only the watcher writes.
@@ -69,7 +83,7 @@ func (d *Dir) Prepare() error {
 			return err
 		}
 	}
-	for dir, mode := range map[string]fs.FileMode{d.Logs(): shared, d.Signals(): shared, d.Private(): 0o755} {
+	for dir, mode := range map[string]fs.FileMode{d.Logs(): shared, d.Signals(): shared, d.Private(): 0o700} {
 		if !d.Separate {
 			mode &= 0o755
 		}

@@ -35,8 +35,8 @@ func check(t *testing.T, errs ...error) {
 func TestPrepare(t *testing.T) {
 	d := prepared(t)
 	check(t, os.Remove(d.Signals()), os.Symlink("/tmp", d.Signals()), os.Remove(d.Logs()), os.WriteFile(d.Logs(), nil, 0o644), d.Prepare())
-	for _, dir := range []string{d.Logs(), d.Signals(), d.Private()} {
-		if info, err := os.Lstat(dir); err != nil || info.Mode() != fs.ModeDir|0o755 {
+	for dir, mode := range map[string]fs.FileMode{d.Logs(): 0o755, d.Signals(): 0o755, d.Private(): 0o700} {
+		if info, err := os.Lstat(dir); err != nil || info.Mode() != fs.ModeDir|mode {
 			t.Errorf("%v %v", info, err)
 		}
 	}
@@ -56,7 +56,7 @@ func TestSeparate(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, os.Chmod(d.Path, 0o777|fs.ModeSticky), d.Prepare())
-	for dir, mode := range map[string]fs.FileMode{d.Logs(): 0o777 | fs.ModeSticky, d.Signals(): 0o777 | fs.ModeSticky, d.Private(): 0o755} {
+	for dir, mode := range map[string]fs.FileMode{d.Logs(): 0o777 | fs.ModeSticky, d.Signals(): 0o777 | fs.ModeSticky, d.Private(): 0o700} {
 		if info, err := os.Stat(dir); err != nil || info.Mode() != fs.ModeDir|mode {
 			t.Errorf("%s: %v %v", dir, info, err)
 		}

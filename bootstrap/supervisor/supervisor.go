@@ -80,7 +80,11 @@ type Command struct {
 // Run runs a command to its end, and ends all that it left behind. The error says
 // how the command failed, or why it was ended.
 func (s *Supervisor) Run(ctx context.Context, c Command) error {
-	status, stopped, err := s.command(c).Run(ctx)
+	return ended(s.command(c).Run(ctx))
+}
+
+// ended is the end of a command as an error.
+func ended(status process.Status, stopped, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -90,6 +94,14 @@ func (s *Supervisor) Run(ctx context.Context, c Command) error {
 		return errors.New(status.String())
 	}
 	return nil
+}
+
+// Beside runs a command while the agent runs, which it leaves alone: only the command's
+// own process group is ended.
+func (s *Supervisor) Beside(ctx context.Context, c Command) error {
+	p := s.command(c)
+	p.Sweep = nil
+	return ended(p.Run(ctx))
 }
 
 // Start starts a command that is watched until it is ended.

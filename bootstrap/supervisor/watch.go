@@ -19,6 +19,12 @@ const (
 	LookEvery = 500 * time.Millisecond
 	// guardEvery is how many of these looks there are to one of the guard.
 	guardEvery = 2
+	// quiet is how long signals are not heard after one, that an agent's 10^5 a second
+	// cost no more than a few.
+	quiet = 50 * time.Millisecond
+	// staleGrace is how long an agent may go on, and hand over by itself, when what it
+	// runs from is not wanted any more.
+	staleGrace = 20 * time.Second
 	// signalGrace is how long an agent that wrote a signal may take to end by itself.
 	signalGrace = 10 * time.Second
 )
@@ -33,6 +39,8 @@ type Agent struct {
 	OnBooted     func()                // is called once, when it did
 	Signaled     func() bool           // whether a signal waits that ends the agent
 	Signals      <-chan fsnotify.Event // says when to ask Signaled, which is asked every LookEvery, too; may be nil
+	Stale        func() bool           // whether it runs from what is not wanted any more; nil: never
+	Idle         func()                // is called at each look, for what else there is to do; may be nil
 	Limits       Limits
 	LogsSize     func() int64 // bytes in the directory of logs
 }
@@ -42,6 +50,7 @@ type End struct {
 	Booted   bool           // it answered that it is up
 	Signaled bool           // it wrote a signal
 	Status   process.Status // how its first process ended
+	Stale    bool           // it ran from what was not wanted any more
 	Excess   *Excess        // a guard ended it
 	Why      string         // why it ended, with the last of its output where it did not start
 	Time     time.Duration  // that it ran; a long build before it makes no steady agent
@@ -82,6 +91,7 @@ type run struct {
 	user     uint32 // the agent's
 	guard    guard
 	looks    int
+	stale    time.Time // since when it is not wanted any more
 	end      End
 	grace    time.Duration // for what runs still when watch returns
 }
@@ -95,6 +105,8 @@ func (r *run) watch(ctx context.Context) {
 	look := time.NewTicker(LookEvery)
 	defer look.Stop()
 	r.grace = Grace
+	signals, loud := r.agent.Signals, time.NewTimer(0)
+	defer loud.Stop()
 	for {
 		select {
 		case <-r.group.Exited():
@@ -113,10 +125,17 @@ func (r *run) watch(ctx context.Context) {
 				success.Stop()
 			}
 			continue
-		case <-r.agent.Signals:
+		case <-signals:
+			signals = nil
+			loud.Reset(quiet)
+		case <-loud.C:
+			signals = r.agent.Signals
 		case <-look.C:
-			if r.lookGuard() {
+			if r.lookGuard() || r.lookStale() {
 				return
+			}
+			if r.agent.Idle != nil {
+				r.agent.Idle()
 			}
 		}
 		if r.agent.Signaled() {
@@ -147,6 +166,22 @@ func (r *run) lookGuard() bool {
 	}
 	r.end.Why = "ended by a guard: " + r.end.Excess.Kind
 	return true
+}
+
+// lookStale sees whether the agent runs from what is not wanted any more, and has had its
+// time to end by itself.
+func (r *run) lookStale() bool {
+	switch {
+	case r.agent.Stale == nil || r.stale.IsZero() && !r.agent.Stale():
+		return false
+	case r.stale.IsZero():
+		r.stale = time.Now()
+	}
+	r.end.Stale = time.Since(r.stale) >= staleGrace
+	if r.end.Stale {
+		r.end.Why = "what it ran from is not wanted any more"
+	}
+	return r.end.Stale
 }
 
 // awaitExit lets an agent that wrote a signal end by itself.

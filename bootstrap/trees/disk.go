@@ -25,7 +25,7 @@ func (t *Trees) ClearDisk(ctx context.Context, trimLogs func()) bool {
 	if err != nil {
 		return false
 	}
-	keep := []string{filepath.Base(t.Dir.Logs()), filepath.Base(t.Dir.Signals()), filepath.Base(t.Dir.Private()), "lost+found"}
+	keep := []string{filepath.Base(t.Dir.Logs()), filepath.Base(t.Dir.Signals()), filepath.Base(t.Dir.Private()), filepath.Base(t.Dir.GitConfig()), "lost+found"}
 	var withTrees []string
 	for _, e := range entries {
 		path := filepath.Join(t.Dir.Path, e.Name())

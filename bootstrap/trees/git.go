@@ -11,17 +11,13 @@ import (
 	"git-ward/bootstrap/remote"
 	"git-ward/bootstrap/statedir"
 	"git-ward/bootstrap/supervisor"
-	"git-ward/internal/atomicfile"
 	"git-ward/internal/git"
 )
-
-// gitConfig is the file of the settings that git in a tree has.
-const gitConfig = "gitconfig"
 
 // gitEnv makes git in a tree depend on nothing but the tree.
 func (t *Trees) gitEnv() []string {
 	return git.Harden([]string{
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + t.Dir.Own(gitConfig), "GIT_TERMINAL_PROMPT=0",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + t.Dir.GitConfig(), "GIT_TERMINAL_PROMPT=0",
 		"LC_ALL=C", "GIT_CEILING_DIRECTORIES=" + t.Dir.Path,
 	})
 }
@@ -36,7 +32,7 @@ func (t *Trees) WriteGitConfig() error {
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	text := fmt.Sprintf("[safe]\n\tdirectory = \"%s\"\n[core]\n\thooksPath = /dev/null\n[gc]\n\tauto = 0\n[advice]\n\tdetachedHead = false\n[init]\n\tdefaultBranch = main\n",
 		quote.Replace(bare))
-	return atomicfile.Write(t.Dir.Own(gitConfig), []byte(text), 0o644)
+	return t.Dir.WriteGitConfig([]byte(text))
 }
 
 // maxAnswer bounds, in bytes, what a git in a tree may print: filters, which are the

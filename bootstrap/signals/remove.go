@@ -1,0 +1,146 @@
+package signals
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// emptyFor is how long an empty file may yet be written: who does not write by a
+	// rename opens it first.
+	emptyFor = time.Second
+	// strayFor is how long a file of another name may yet be renamed to a signal's.
+	strayFor = 10 * time.Second
+	// maxLooked bounds how many names are looked at once, and how many are remembered.
+	maxLooked = 64
+	// refusedPrefix begins the names of what is on its way out.
+	refusedPrefix = ".refused-"
+)
+
+// refuse removes a malformed signal and reports it.
+func (b *Box) refuse(name string, why error) {
+	delete(b.young, name)
+	b.remove(b.path(name))
+	if more, now := b.refusals.count(time.Now()); now {
+		if more > 0 {
+			why = fmt.Errorf("%w; %d more of them were removed before", why, more)
+		}
+		b.Refused(name, why)
+	}
+}
+
+// remove takes the name away at once, whatever it is of. The directory of signals is the
+// watcher's, so it may remove and rename in it; to empty a directory of the agent's, and
+// to move it elsewhere, takes the agent's own rights.
+func (b *Box) remove(path string) {
+	if os.Remove(path) == nil {
+		return
+	}
+	to := filepath.Join(b.Dir.Signals(), fmt.Sprintf("%s%d", refusedPrefix, time.Now().UnixNano()))
+	if err := os.Rename(path, to); err != nil {
+		b.Log.Error().Err(err).Msg("the signal cannot be removed")
+		return
+	}
+	b.empty(to)
+}
+
+// empty removes a directory that was put aside; what is left of it goes later.
+func (b *Box) empty(path string) {
+	err := os.RemoveAll(path)
+	if err != nil && b.Remove != nil {
+		err = errors.Join(b.Remove(path), os.RemoveAll(path))
+	}
+	if err != nil {
+		b.Log.Warn().Err(err).Msg("a malformed signal is out of the way and not gone yet")
+	}
+}
+
+// removeRefused removes what an earlier attempt left.
+func (b *Box) removeRefused() {
+	for _, name := range b.names() {
+		if strings.HasPrefix(name, refusedPrefix) {
+			b.empty(b.path(name))
+		}
+	}
+}
+
+// discard removes a claimed signal. What was swapped for a directory as it was claimed
+// is in nobody's way where it goes.
+func (b *Box) discard(claimed string) {
+	if os.RemoveAll(claimed) != nil {
+		os.Rename(claimed, fmt.Sprintf("%s-%d", claimed, time.Now().UnixNano()))
+	}
+}
+
+// removeStrays removes what has no signal's name and stays. Names that begin with a dot
+// are on their way to one.
+func (b *Box) removeStrays() {
+	names := b.names()
+	for _, name := range names {
+		if !strings.HasPrefix(name, ".") && !slices.Contains(kinds, name) && b.old(name, strayFor) {
+			b.refuse(name, errors.New("no signal has this name"))
+		}
+	}
+	for name := range b.young {
+		if !slices.Contains(names, name) {
+			delete(b.young, name)
+		}
+	}
+}
+
+// names are some of the names in the directory.
+func (b *Box) names() []string {
+	dir, err := os.Open(b.Dir.Signals())
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(maxLooked)
+	return names
+}
+
+// old reports whether a name has been there for some time, from its first look on.
+func (b *Box) old(name string, after time.Duration) bool {
+	first, known := b.young[name]
+	if !known && len(b.young) < maxLooked {
+		if b.young == nil {
+			b.young = map[string]time.Time{}
+		}
+		b.young[name] = time.Now()
+	}
+	return known && time.Since(first) >= after
+}
+
+const (
+	// pacedBurst are how many refusals are reported one by one within pacedTime; of more
+	// there is one report with their number.
+	pacedBurst = 20
+	pacedTime  = time.Minute
+)
+
+// pace bounds how often something is said, and counts what was not.
+type pace struct {
+	began  time.Time // of the present time
+	said   int       // in it
+	unsaid int       // since the last that was said
+}
+
+// count counts one more and reports whether it is to be said now, with how many that were
+// not.
+func (p *pace) count(now time.Time) (unsaid int, say bool) {
+	if p.began.IsZero() || now.Sub(p.began) >= pacedTime {
+		p.began, p.said = now, 0
+	}
+	if p.said >= pacedBurst {
+		p.unsaid++
+		return 0, false
+	}
+	p.said++
+	unsaid, p.unsaid = p.unsaid, 0
+	return unsaid, true
+}
