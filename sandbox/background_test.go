@@ -1,11 +1,14 @@
 package sandbox
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/sandbox/fence"
 )
 
 // TestDetached runs the real binaries: a launcher in the background is seen,
@@ -35,4 +38,35 @@ func TestDetached(t *testing.T) {
 	ward("nothing runs", "launch", "stop", "--bare", p.Bare)
 
 	ward("the model \"none\" needs the fence", append(launch, "--detach", "--model", "none")...)
+}
+
+// TestFloodedLog: what comes out of the fence, 20 MB at once, has a share of the launch
+// log, and what the launcher says is still there; a launcher in the foreground, which
+// has no log and no share, passes on all of it.
+func TestFloodedLog(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	const flood = 20_000_000
+	h := newHouse(t, "")
+	watcher := filepath.Join(h.bin, fence.WatcherProgram)
+	os.Remove(watcher) // a link to the real one
+	script := fmt.Sprintf("#!/bin/sh\nyes 'a line of the flood' | head -c %d\necho its end >&2\n", flood)
+	if err := os.WriteFile(watcher, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	free := h.unfenced("--once")
+	if free.exit(); free.out.Len() < flood {
+		t.Errorf("%d bytes in the foreground: the flood is none", free.out.Len())
+	}
+	logged := h.unfenced("--once", "--background")
+	logged.exit()
+	log, err := os.ReadFile(filepath.Join(h.bare, "ward/launch.log"))
+	if err != nil || len(log) > 1<<20+1<<10 || logged.out.Len()+logged.err.Len() > 0 {
+		t.Errorf("%d bytes in the log, %v; past it %q %q", len(log), err, logged.out.String(), logged.err.String())
+	}
+	for _, want := range []string{"unfenced: the agent runs as you", "its end", " lines left out)"} {
+		if !strings.Contains(string(log), want) {
+			t.Errorf("%q is not in the log", want)
+		}
+	}
 }

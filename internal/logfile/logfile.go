@@ -9,18 +9,21 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // File is a log. When it would grow beyond its limit it becomes NAME.1, in place
-// of the one before, and starts again. It may be used by several goroutines.
+// of the one before, and starts again. It may be used by several goroutines, and by
+// several processes that write one log.
 type File struct {
 	path  string
 	limit int64
 	mode  fs.FileMode
 
-	mu   sync.Mutex
-	file *os.File
-	size int64
+	mu      sync.Mutex
+	file    *os.File
+	streams []int // descriptors that lead to the file, too
 }
 
 // Open opens or makes the log at path, of at most limit bytes. Links are not
@@ -42,42 +45,66 @@ func (l *File) open() error {
 	if err == nil && info.Mode().Perm() != l.mode {
 		err = f.Chmod(l.mode) // the umask took bits away
 	}
+	for _, fd := range l.streams {
+		if err == nil {
+			err = unix.Dup3(int(f.Fd()), fd, 0)
+		}
+	}
 	if err != nil {
 		f.Close()
 		return err
 	}
-	l.file, l.size = f, info.Size()
+	if l.file != nil {
+		l.file.Close()
+	}
+	l.file = f
 	return nil
+}
+
+// Lead makes descriptors of this process lead to the log, now and after each new
+// beginning: what a runtime says at its end comes by them and nothing else.
+func (l *File) Lead(fds ...int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.streams = fds
+	return l.open()
 }
 
 // Write appends p, whole, to one file. On a full disk the older file goes.
 func (l *File) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.size > 0 && l.size+int64(len(p)) > l.limit {
-		if err := l.rotate(); err != nil {
-			return 0, err
-		}
+	if err := l.makeRoom(int64(len(p))); err != nil {
+		return 0, err
 	}
 	n, err := l.file.Write(p)
-	l.size += int64(n)
 	if errors.Is(err, syscall.ENOSPC) && os.Remove(l.path+".1") == nil {
 		var more int
 		more, err = l.file.Write(p[n:])
-		n, l.size = n+more, l.size+int64(more)
+		n += more
 	}
 	return n, err
 }
 
-func (l *File) rotate() error {
-	if err := os.Rename(l.path, l.path+".1"); err != nil {
+// makeRoom begins the file anew where n bytes more would be too much, unless another
+// process has done so.
+func (l *File) makeRoom(n int64) error {
+	info, err := l.file.Stat()
+	if err != nil || info.Size() == 0 || info.Size()+n <= l.limit {
 		return err
 	}
-	old := l.file
-	if err := l.open(); err != nil {
+	// The lock is on the file that is full: who has it is the one who renames it.
+	if err := unix.Flock(int(l.file.Fd()), unix.LOCK_EX); err != nil {
 		return err
 	}
-	return old.Close()
+	now, err := os.Lstat(l.path)
+	if err == nil && os.SameFile(now, info) {
+		err = os.Rename(l.path, l.path+".1")
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return l.open() // and the lock goes with the old file
 }
 
 // Close closes the file.

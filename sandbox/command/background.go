@@ -17,11 +17,19 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/logfile"
 	"git-ward/sandbox/fence"
 )
 
-// launchLog is where a detached launcher writes, below the repository.
-const launchLog = "ward/launch.log"
+// launchLog is where a detached launcher writes, below the repository; beyond maxLog
+// bytes it becomes launch.log.1 and starts anew.
+const (
+	launchLog = "ward/launch.log"
+	maxLog    = 16 << 20
+)
+
+// backgroundFlag tells the launcher that detach starts what it is.
+const backgroundFlag = "background"
 
 // detach starts the launcher again as a process of its own session, with its
 // output in the launch log, and returns when that one holds the lock or ended.
@@ -59,9 +67,24 @@ func detach(ctx context.Context, env *cli.Env, bare string) error {
 	}
 }
 
+// logToFile makes a launcher in the background write to its repository's launch log, a
+// fault of the program's too.
+func logToFile(env *cli.Env, bare string) (*logfile.File, error) {
+	log, err := logfile.Open(filepath.Join(env.Path(bare), launchLog), maxLog, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := log.Lead(1, 2); err != nil {
+		log.Close()
+		return nil, err
+	}
+	env.Stdout, env.Stderr = diag.NewScreen(log), diag.NewScreen(log)
+	return log, nil
+}
+
 // withoutDetach are the arguments for the launcher in the background.
 func withoutDetach(args []string) []string {
-	return append([]string{"launch"}, slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+	return append([]string{"launch", "--" + backgroundFlag}, slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
 		return strings.TrimLeft(arg, "-") == "detach"
 	})...)
 }
@@ -105,22 +128,51 @@ func logs(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(filepath.Join(bare, launchLog))
+	path := filepath.Join(bare, launchLog)
+	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return diag.Hint(errors.New("there is no log: nothing was launched with --detach"), "git ward launch --detach --bare %s", bare)
 	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { f.Close() }()
+	if before, err := os.Open(path + ".1"); err == nil {
+		_, err = io.Copy(env.Stdout, before)
+		before.Close()
+		if err != nil {
+			return err
+		}
+	}
 	for {
 		if _, err := io.Copy(env.Stdout, f); err != nil || !follow {
 			return err
 		}
+		if next, err := begunAnew(f, path); err != nil {
+			return err
+		} else if next != nil {
+			io.Copy(env.Stdout, f) // what came before the new beginning
+			f.Close()
+			f = next
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(200 * time.Millisecond): // a file tells nobody that it grows
 		}
 	}
+}
+
+// begunAnew is the log at path where it is another file than f by now, from its start;
+// else nil.
+func begunAnew(f *os.File, path string) (*os.File, error) {
+	now, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // between two files
+	}
+	was, problem := f.Stat()
+	if err = errors.Join(err, problem); err != nil || os.SameFile(now, was) {
+		return nil, err
+	}
+	return os.Open(path)
 }

@@ -17,6 +17,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/logfile"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/judge"
 )
@@ -48,6 +49,13 @@ func launch(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	if o.background {
+		log, err := logToFile(env, o.bare)
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+	}
 	spec, err := o.spec(ctx, env)
 	if err != nil {
 		return err
@@ -60,6 +68,9 @@ func launch(ctx context.Context, env *cli.Env) error {
 	}
 	spec.Announce = func() { announce(env.Stderr, &spec) }
 	err = fence.Launch(ctx, spec)
+	for _, share := range o.shares {
+		share.Flush()
+	}
 	var exit fence.Exit
 	if errors.As(err, &exit) {
 		return cli.ExitCode(exit)
@@ -71,6 +82,8 @@ func launch(ctx context.Context, env *cli.Env) error {
 type launchOptions struct {
 	bare, state, model          string
 	once, detach, unfenced, raw bool
+	background                  bool // detach has started us
+	shares                      []*logfile.Limited
 	command                     []string
 }
 
@@ -81,6 +94,7 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		fs.BoolVar(&o.unfenced, "unfenced", false, "run the agent as you, with nothing contained")
 		fs.BoolVar(&o.once, "once", false, "end when no directive is open")
 		fs.BoolVar(&o.detach, "detach", false, "go on in the background")
+		fs.BoolVar(&o.background, backgroundFlag, false, "write to the launch log; for --detach only")
 		fs.BoolVar(&o.raw, "raw", false, "let a command write to the terminal whatever it wants; to a pipe or a file it always does")
 		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of [model] name")
 		fs.StringVar(&o.state, "state", "", "the agent's own `DIR` (default below $XDG_STATE_HOME/ward)")
@@ -127,6 +141,10 @@ func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, e
 func (o *launchOptions) payload(env *cli.Env, s *fence.Spec) (p fence.Payload, err error) {
 	if len(o.command) == 0 {
 		p = fence.Payload{Once: o.once, Stdout: env.Stdout, Stderr: env.Stderr}
+		if o.background {
+			o.shares = []*logfile.Limited{fence.AgentShare(env.Stdout), fence.AgentShare(env.Stderr)}
+			p.Stdout, p.Stderr = o.shares[0], o.shares[1]
+		}
 		p.Model, err = chooseModel(s, o.model, env.Stderr)
 		return p, err
 	}

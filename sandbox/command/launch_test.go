@@ -42,9 +42,10 @@ func TestParseLaunch(t *testing.T) {
 	}
 }
 
-// TestDetachedArguments: the launcher in the background has the same words, but one.
+// TestDetachedArguments: the launcher in the background has the same words, but for one that
+// says that it is there.
 func TestDetachedArguments(t *testing.T) {
-	if got := strings.Join(withoutDetach(strings.Fields("--bare x --detach --once -detach")), " "); got != "launch --bare x --once" {
+	if got := strings.Join(withoutDetach(strings.Fields("--bare x --detach --once -detach")), " "); got != "launch --background --bare x --once" {
 		t.Error(got)
 	}
 }

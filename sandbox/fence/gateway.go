@@ -43,7 +43,7 @@ func (l *launch) openGateway() (*gateway.Gateway, error) {
 		Models:    settings.Models(),
 		Anthropic: anthropic, OpenAI: openai, Prices: prices, PricesOf: config.PricesOf(settings.Prices),
 		Allowlist: l.policy.Mode == firewall.Allowlist, Allow: settings.Egress.Allow, Blocked: l.refused,
-		Log: l.log,
+		Log: l.logOf("gateway"),
 	})
 }
 

@@ -65,7 +65,8 @@ type Podman struct {
 // for it. Each fact is held here once.
 type launch struct {
 	spec    Spec
-	log     zerolog.Logger
+	log     zerolog.Logger  // the launcher's own; a service has logOf
+	file    io.Writer       // where both go
 	scratch string          // the launch's own directory, for sockets
 	until   time.Time       // when [budget] time is spent
 	policy  firewall.Policy // SBX-2 for this machine
@@ -116,7 +117,7 @@ func Launch(ctx context.Context, s Spec) (err error) {
 		return err
 	}
 	defer file.Close()
-	l.log = logger(file, s.Messages)
+	l.file, l.log = file, logger(file, s.Messages)
 	l.log.Info().Str("bounded", bounded).Msg("launched")
 	if len(s.Payload.Command) == 0 {
 		l.screenAgent(ctx)
@@ -125,13 +126,6 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	defer cancel()
 	defer l.keepUp(ctx)()
 	return l.serve(ctx)
-}
-
-// logger writes JSON lines to the file, and errors for people to messages.
-func logger(file, messages io.Writer) zerolog.Logger {
-	console := zerolog.ConsoleWriter{Out: diag.NewScreen(messages), NoColor: true}
-	errorsOnly := &zerolog.FilteredLevelWriter{Writer: zerolog.LevelWriterAdapter{Writer: console}, Level: zerolog.ErrorLevel}
-	return zerolog.New(zerolog.MultiLevelWriter(diag.JSONLines{Out: file}, errorsOnly)).With().Timestamp().Logger()
 }
 
 // screenAgent cleans what an agent prints: it is untrusted wherever it ends, in the

@@ -16,7 +16,7 @@ func (l *launch) serve(ctx context.Context) error {
 	if err := l.findPolicy(ctx); err != nil {
 		return err
 	}
-	d, err := door.Listen(door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.log})
+	d, err := door.Listen(door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.logOf("door")})
 	if err != nil {
 		return err
 	}
@@ -67,8 +67,8 @@ func (l *launch) verifier() *Verifier {
 // judge writes the verdicts on what this launch's agent claims.
 func (l *launch) judge() *judge.Judge {
 	v := l.verifier()
-	t := &teller{bare: l.spec.Bare, messages: l.spec.Messages}
-	return &judge.Judge{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Log: l.log, Progress: t.tell,
+	t := &teller{bare: l.spec.Bare, messages: l.words()}
+	return &judge.Judge{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Log: l.logOf("judge"), Progress: t.tell,
 		Verify: func(ctx context.Context, c verifier.Claim) (*verifier.Facts, error) {
 			defer t.forget()
 			return v.Verify(ctx, c)

@@ -30,7 +30,7 @@ func (l *launch) openWatcherDoor() (w *watcherDoor, err error) {
 		w.user.Store(int64(os.Geteuid()))
 	}
 	w.door, err = door.Listen(door.Config{
-		Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.log,
+		Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.logOf("watcher"),
 		Principal: door.Watcher, Peer: func() int { return int(w.user.Load()) },
 	})
 	return w, err
