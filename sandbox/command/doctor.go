@@ -30,6 +30,7 @@ func examine(ctx context.Context, env *cli.Env) error {
 			return err
 		}
 		found = append(found, doctor.Repository(ctx, env.Path(bare), settings)...)
+		found = append(found, doctor.Runtime(settings)...)
 		found = append(found, doctor.Model(settings, env.Getenv)...)
 	}
 	if asJSON {

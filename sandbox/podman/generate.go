@@ -81,6 +81,7 @@ func (r *request) security(c *specgen.ContainerSecurityConfig) {
 		c.CapAdd = append(c.CapAdd, "CAP_"+capName(name))
 	}
 	c.Privileged, c.NoNewPrivileges = new(false), &r.NoNewPrivileges
+	c.Mask = r.masked
 	// podman's own tmpfs on /tmp, /run and /var/tmp would be writable, without a size.
 	c.ReadOnlyFilesystem, c.ReadWriteTmpfs = &r.ReadOnlyRoot, new(false)
 	if r.rootless {

@@ -15,7 +15,8 @@ type request struct {
 	name     string
 	labels   map[string]string
 	rootless bool
-	memory   bool // whether the machine honours these limits
+	masked   []string // paths that the container does not see
+	memory   bool     // whether the machine honours these limits
 	cpus     bool
 	pids     bool
 	disks    []disk
@@ -43,6 +44,10 @@ func (e *Engine) newRequest(s *Spec) (*request, error) {
 				"use tmpfs, or run as root")
 		}
 		r.disks = append(r.disks, newDisk(m, r.IDs))
+	}
+	if e.opts.Runtime == "crun" && !e.machine.cgroupV2 {
+		// Its mount of version 1 is a file system in memory that anybody inside can write.
+		r.masked = []string{"/sys/fs/cgroup"}
 	}
 	r.limits(&e.machine)
 	// Not all of root's processes may raise a limit, and podman's own defaults
