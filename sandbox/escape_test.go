@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"git-ward/internal/gittest"
 	"git-ward/sandbox/fence"
@@ -50,6 +51,7 @@ func shut(neighbour string) []lab.Attempt {
 		attempt("v4-mapped metadata", "tcp", "::ffff:169.254.169.254", 80),
 		attempt("NAT64 of private", "tcp", "64:ff9b::10.1.2.3", 80),
 		attempt("NAT64 of metadata", "tcp", "64:ff9b::169.254.169.254", 80),
+		attempt("NAT64 that a name tells, of private", "tcp", "2001:db8:64:64::10.1.2.3", 80),
 		attempt("6to4 of private", "tcp", "2002:a01:203::1", 80),
 		attempt("Teredo", "tcp", "2001::1", 80),
 		attempt("the host, on its wire", "tcp", wireAddr, 22),
@@ -181,4 +183,41 @@ func refused(t *testing.T, attempts []lab.Attempt, outcomes, control []lab.Outco
 
 func line(t *testing.T, a lab.Attempt, what string, o lab.Outcome, more string) {
 	t.Logf("%-38s %-38v %-34s %5.1f ms  %s", a.What, a, what, float64(o.Took.Microseconds())/1000, more)
+}
+
+// TestFollowsTheHost: an address that the host gains while a fence runs is refused to it,
+// and a fence whose rules cannot be kept is ended.
+func TestFollowsTheHost(t *testing.T) {
+	slow(t)
+	m := newMachine(t)
+	t.Run("root", func(t *testing.T) { testFollowsTheHost(t, m, m, "203.0.113.90") })
+	t.Run("rootless", func(t *testing.T) { testFollowsTheHost(t, m, m.ordinary(t), "203.0.113.91") })
+}
+
+func testFollowsTheHost(t *testing.T, root, m *machine, address string) {
+	p := m.probe(t)
+	p.Run("true")
+	gained := []lab.Attempt{attempt("an address that the host gains", "tcp", address, 22)}
+	answered(t, gained, p.Try(gained))
+	root.sh("ip addr add " + address + "/32 dev lo")
+	begin := time.Now()
+	lab.Eventually(t, "the address is refused", func() bool {
+		o := p.Try(gained)[0]
+		return o.Err != "" && !o.Timeout
+	})
+	t.Logf("refused after %d ms", time.Since(begin).Milliseconds())
+	m.withoutRules(t)
+	root.sh("ip addr del " + address + "/32 dev lo")
+	lab.Eventually(t, "the container has ended", func() bool {
+		for _, line := range m.processes() {
+			if victims["container"](line) {
+				return false
+			}
+		}
+		return true
+	})
+	var exit *exec.ExitError
+	if err := p.End(); !asExit(err, &exit) || exit.ExitCode() != 2 {
+		t.Errorf("the launch ended with %v, want exit code 2", err)
+	}
 }

@@ -130,6 +130,7 @@ func newMachine(t *testing.T) *machine {
 func worldNames() *lab.Names {
 	return &lab.Names{At: resolver + ":53", Turns: map[string][]string{
 		"pkg.example.com":   {"203.0.113.5"},
+		"ipv4only.arpa":     {"192.0.0.170 192.0.0.171 2001:db8:64:64::192.0.0.170"}, // a NAT64 (RFC 7050)
 		"turns.example.com": {"10.1.2.3", "203.0.113.5", "169.254.169.254"},
 		"mixed.example.com": {"127.0.0.1 ::1 ::ffff:10.1.2.3 64:ff9b::a01:203 2002:a01:203::1 fd00::5 203.0.113.77 203.0.113.200"},
 	}}

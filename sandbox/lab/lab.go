@@ -125,10 +125,10 @@ func echo(c net.PacketConn, answers int) {
 	}
 }
 
-// drip goes on answering, so that who asked has time for something else in between.
+// drip goes on answering.
 func drip(c net.PacketConn, data []byte, to net.Addr, answers int) {
 	for range answers {
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // who asked does something else in between
 		c.WriteTo(data, to)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // Names is a name server for tests, over UDP and TCP. A name has the addresses of
 // its turns, each space-separated, one turn a question for an IPv4 address; the
-// last one stays. Questions for IPv6 addresses belong to the turn before.
+// last one stays. Questions for IPv6 addresses belong to the turn before, or the first.
 type Names struct {
 	At    string // host:port
 	Turns map[string][]string
@@ -98,7 +98,7 @@ func (n *Names) turn(name string, next bool) (addrs []netip.Addr) {
 	if n.now == nil {
 		n.now = map[string]string{}
 	}
-	if turns := n.Turns[name]; next && len(turns) > 0 {
+	if turns := n.Turns[name]; (next || n.now[name] == "") && len(turns) > 0 {
 		n.now[name] = turns[0]
 		if len(turns) > 1 {
 			n.Turns[name] = turns[1:]
