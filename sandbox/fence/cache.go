@@ -52,7 +52,7 @@ func (v *Verifier) warm(ctx context.Context, conn *connection, claim *verifier.C
 	if v.Unfenced || len(s.Cache) == 0 {
 		return nil, nil, nil
 	}
-	repo := git.Open(v.Bare)
+	repo := limited(v.Bare, v.Settings)
 	main, err := repo.Ref(ctx, v.Settings.Control.ProjectRef())
 	if err != nil || main == git.Zero {
 		return nil, nil, err
@@ -117,6 +117,9 @@ func toolchain(goRoot string) string {
 // fill runs the script that packs what main's lockfiles name, in a container of its own:
 // a network as [egress] says, the repository to read, neither door nor gateway.
 func (v *Verifier) fill(ctx context.Context, conn *connection, claim *verifier.Claim, main string, locks cache.Locks, before *cache.Entry, w io.Writer) (err error) {
+	if err := v.room(); err != nil {
+		return err
+	}
 	if v.Policy.Mode != firewall.Public {
 		return diag.Hint(errors.New(`the cache is not filled: [egress] mode is "allowlist", and no name of it leads a download out`),
 			`vendor what a build needs, or leave [verify] cache empty`)

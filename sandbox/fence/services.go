@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"git-ward/internal/git"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/judge"
 	"git-ward/sandbox/verifier"
@@ -68,7 +67,7 @@ func (l *launch) verifier() *Verifier {
 func (l *launch) judge() *judge.Judge {
 	v := l.verifier()
 	t := &teller{bare: l.spec.Bare, messages: l.words()}
-	return &judge.Judge{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Log: l.logOf("judge"), Progress: t.tell,
+	return &judge.Judge{Repo: limited(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Log: l.logOf("judge"), Progress: t.tell,
 		Verify: func(ctx context.Context, c verifier.Claim) (*verifier.Facts, error) {
 			defer t.forget()
 			return v.Verify(ctx, c)

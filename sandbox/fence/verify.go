@@ -38,8 +38,11 @@ func (v *Verifier) limits() verifier.Limits {
 
 // Verify runs a claim's commands. A claim that cannot be judged is a *verifier.Unfit.
 func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifier.Facts, err error) {
+	if err := v.room(); err != nil {
+		return nil, err
+	}
 	if v.Unfenced {
-		return verifier.Verify(ctx, git.Open(v.Bare), &verifier.Processes{Bare: v.Bare, Limits: v.limits()}, claim)
+		return verifier.Verify(ctx, limited(v.Bare, v.Settings), &verifier.Processes{Bare: v.Bare, Limits: v.limits()}, claim)
 	}
 	if v.conn != nil {
 		return v.verify(ctx, v.conn, claim)
@@ -64,7 +67,7 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 
 // verify runs a claim's commands in containers.
 func (v *Verifier) verify(ctx context.Context, conn *connection, claim verifier.Claim) (_ *verifier.Facts, err error) {
-	repo := git.Open(v.Bare)
+	repo := limited(v.Bare, v.Settings)
 	entry, err := v.cacheOf(ctx, conn, repo, &claim)
 	if err != nil {
 		return nil, err
