@@ -9,7 +9,8 @@ import "git-ward/hooks/push"
 //
 //	what                     written at most                    read at most
 //	refs of one push         MaxRefs, MaxRefBytes as text       the same, at arrival
-//	refs of a refusal        maxRefused                         with its record
+//	refs of a refusal        maxRefused, maxRefusedAgent        with its record
+//	refusals of the agent    maxDistinct an hour, then counted  one by one
 //	record.json              maxRecord                          maxReadRecord
 //	one line of a note       maxNoteLine                        MaxReadNote (whole note)
 //	a note of the audit      maxNote, then the oldest lines go  MaxReadNote
@@ -28,6 +29,8 @@ const (
 	MaxRefBytes = 2 << 20
 	// maxRefused bounds the refs that a refusal's record names.
 	maxRefused = 500
+	// maxRefusedAgent is the same of the agent: the audit never grows smaller.
+	maxRefusedAgent = 16
 
 	maxRecord     = 4 << 20
 	maxReadRecord = 64 << 20

@@ -122,22 +122,27 @@ func (r *Record) fit() {
 	r.Name, r.User = short(r.Name, 200), short(r.User, 200)
 }
 
-// cut leaves the record of a push that did not enter maxRefused of its refs.
+// cut leaves the record of a push that did not enter maxRefused of its refs, or fewer of
+// the agent's, who makes up names without end.
 func (r *Record) cut() {
-	if r.Verdict == Accepted || len(r.Refs) <= maxRefused {
+	most := maxRefused
+	if r.Principal == string(push.Agent) {
+		most = maxRefusedAgent
+	}
+	if r.Verdict == Accepted || len(r.Refs) <= most {
 		return
 	}
 	sum := sha256.New()
-	for _, ref := range r.Refs[maxRefused:] {
+	for _, ref := range r.Refs[most:] {
 		fmt.Fprintf(sum, "%s %s %s\n", ref.Old, ref.New, ref.Ref)
 	}
-	omitted := Omitted{Refs: len(r.Refs) - maxRefused}
+	omitted := Omitted{Refs: len(r.Refs) - most}
 	if o := r.Omitted; o != nil {
 		fmt.Fprintf(sum, "%s\n", o.SHA256)
 		omitted.Refs, omitted.Allowed, omitted.Would, omitted.Rules = omitted.Refs+o.Refs, o.Allowed, o.Would, o.Rules
 	}
 	omitted.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	r.Omitted, r.Refs = &omitted, slices.Clone(r.Refs[:maxRefused])
+	r.Omitted, r.Refs = &omitted, slices.Clone(r.Refs[:most])
 }
 
 // short is valid text of at most so many bytes.
