@@ -23,6 +23,7 @@ func Model(c *config.Config, getenv func(string) string) []Finding {
 	if worker.NeedsID && c.Model.ID == "" {
 		e.add("[model] id", Missing, "set it to the model's name at the provider", "is empty, and %s has no choice of its own", name)
 	}
+	e.models(c, worker)
 	if worker.Kind == config.Program {
 		e.provided(c.Sandbox.Programs, worker)
 	}
@@ -41,6 +42,23 @@ func Model(c *config.Config, getenv func(string) string) []Finding {
 	}
 	e.add("[egress] mode", Fine, "", "%s: %s", c.Egress.Mode, way)
 	return e.found
+}
+
+// models says which calls the gateway refuses, or counts at the dearest price there is.
+func (e *examiner) models(c *config.Config, w config.Worker) {
+	if w.Kind == config.Command && len(c.Models()) == 0 {
+		e.add("[model] also", Warning, "name the models that the command calls, if it calls any", "is empty, and so is id: the gateway calls no model")
+	}
+	prices, err := gateway.ReadPrices(c.Prices)
+	if err != nil {
+		e.add("[[prices]]", Missing, "mend it in ward/config.toml", "%v", err)
+		return
+	}
+	for _, model := range c.Models() {
+		if !prices.Knows(model) {
+			e.add("[[prices]]", Warning, "add a table for it, with its prices of a million tokens", "has none for %q: it counts as the dearest there is", model)
+		}
+	}
 }
 
 // provided looks for a program where the fence will.

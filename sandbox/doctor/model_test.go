@@ -47,7 +47,9 @@ func TestModel(t *testing.T) {
 		{func(c *config.Config) {
 			c.Model.Name, c.Model.ID, c.Model.OpenAIURL = "openai", "local", "http://127.0.0.1:1/"
 		}, "",
-			"fine [model] name, fine openai's key, fine [egress] mode"},
+			"fine [model] name, warning [[prices]], fine openai's key, fine [egress] mode"},
+		{func(c *config.Config) { c.Model.Name = "exec" }, "", "fine [model] name, warning [model] also"},
+		{func(c *config.Config) { c.Model.Name, c.Model.Also = "exec", []string{"gpt-x", "claude-x"} }, "", "fine [model] name"},
 		{func(c *config.Config) { c.Model.Name = "claude-code" }, "sk-0123456789",
 			"fine [model] name, missing [sandbox] programs, fine anthropic's key, fine [egress] mode"},
 		{func(c *config.Config) { c.Model.Name, c.Sandbox.Programs = "claude-code", dir }, "sk-0123456789",

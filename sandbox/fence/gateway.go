@@ -18,7 +18,7 @@ import (
 func (l *launch) openGateway() (*gateway.Gateway, error) {
 	settings := l.spec.Settings
 	l.tellTroubles(nil) // those of a launch that was killed
-	prices, err := prices(settings.Prices)
+	prices, err := gateway.ReadPrices(settings.Prices)
 	if err != nil {
 		return nil, err
 	}
@@ -51,18 +51,6 @@ func (l *launch) openGateway() (*gateway.Gateway, error) {
 func (l *launch) refused(ctx context.Context) ([]netip.Prefix, error) {
 	p, err := follow(l.policy)(ctx, false)
 	return p.Refused(), err
-}
-
-func prices(settings []config.Price) (gateway.Prices, error) {
-	var table []gateway.PriceSetting
-	for _, p := range settings {
-		table = append(table, gateway.PriceSetting{Model: p.Model, Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite})
-	}
-	prices, err := gateway.NewPrices(table)
-	if err != nil {
-		return prices, fmt.Errorf("[[prices]]: %w", err)
-	}
-	return prices, nil
 }
 
 // provider has its key from where only the host can read: a file, else the

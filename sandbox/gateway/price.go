@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"git-ward/internal/config"
 )
 
 // Money is an amount of US dollars in units of 10^-12: exact for every price of
@@ -88,6 +90,19 @@ type Prices struct {
 	unknown Price
 }
 
+// ReadPrices reads the table of the settings.
+func ReadPrices(settings []config.Price) (Prices, error) {
+	var table []PriceSetting
+	for _, p := range settings {
+		table = append(table, PriceSetting{Model: p.Model, Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite})
+	}
+	prices, err := NewPrices(table)
+	if err != nil {
+		return prices, fmt.Errorf("[[prices]]: %w", err)
+	}
+	return prices, nil
+}
+
 // NewPrices reads a price table; an empty one is an error.
 func NewPrices(table []PriceSetting) (Prices, error) {
 	p := Prices{known: map[string]Price{}}
@@ -142,17 +157,30 @@ var version = regexp.MustCompile(`-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$`)
 // beginning's, the highest. A bare name is no beginning, because gpt-5-pro costs
 // twelve times gpt-5.
 func (p Prices) Of(model string) Price {
+	if price, ok := p.find(model); ok {
+		return price
+	}
+	return p.unknown
+}
+
+// Knows reports whether a model has a price in the table.
+func (p Prices) Knows(model string) bool {
+	_, ok := p.find(model)
+	return ok
+}
+
+func (p Prices) find(model string) (price Price, ok bool) {
 	for _, name := range []string{model, version.ReplaceAllString(model, "")} {
-		if price, ok := p.known[name]; ok {
-			return price
+		if price, ok = p.known[name]; ok {
+			return price, true
 		}
 	}
 	for n := len(model); n > 0; n-- {
-		if price, ok := p.known[model[:n]+"*"]; ok {
-			return price
+		if price, ok = p.known[model[:n]+"*"]; ok {
+			return price, true
 		}
 	}
-	return p.unknown
+	return Price{}, false
 }
 
 // cost of a use, exact as long as it fits; then the largest amount there is.
