@@ -78,3 +78,22 @@ func (f *stateFile) save() {
 		f.log.Error().Err(err).Msg("the state is not saved")
 	}
 }
+
+// reset forgets what the watcher knows beyond refs and logs, and says what that was. What
+// the PM has to be told yet is not forgotten.
+func (w *watcher) reset() {
+	s := &w.state.state
+	var pinned, hopped string
+	if s.Pin != nil {
+		pinned = s.Pin.Ref + " " + s.Pin.Commit
+	}
+	if s.Hop != nil {
+		hopped = s.Hop.Signal.String()
+	}
+	signals := w.signals.Clear()
+	w.log.Info().Str("pin", pinned).Str("hop", hopped).Int("signals", signals).Int("incidents", len(s.Notices.Told)).
+		Int("built", len(s.Trees.Built)).Msg("reset: this is forgotten; main is next")
+	unsent := s.Notices.Unsent
+	*s = state{Branch: s.Branch, Notices: notices.Record{Unsent: unsent}}
+	w.state.save()
+}

@@ -90,6 +90,33 @@ func TestTwoSignals(t *testing.T) {
 	}
 }
 
+// TestReset: a watcher that is told to forgets a pin, what it was asked for and what it
+// told, and main is next; it says so, and the PM hears of what was not told yet.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, steadily)
+	old := s.head()
+	now := s.main(steadily + "# new\n")
+	s.start()
+	s.awaitLast(boot.Success, now)
+	s.signal("rollback", old)
+	s.awaitLast(boot.Success, old)
+	s.signal("bootstrap", "a b")
+	s.until("the report", func() bool { return len(s.reports(comms.Guard)) == 1 })
+	s.kill()
+	s.signal("rollback", old)
+	s.start("--reset")
+	s.awaitLast(boot.Success, now)
+	if text := s.err.String(); !strings.Contains(text, "reset: this is forgotten") || !strings.Contains(text, "pin=\""+old+" "+old) || !strings.Contains(text, "signals=1") {
+		t.Error(text)
+	}
+	s.signal("bootstrap", "a b")
+	s.until("it is told again", func() bool { return len(s.reports(comms.Guard)) == 2 })
+	s.kill()
+	s.start()
+	s.until("main again", func() bool { return strings.Count(s.read("logs/bootstrap.log"), "SUCCESS main "+now) == 3 })
+}
+
 // TestGuards: an agent that takes too much is ended, the PM is told once, and it
 // is started again.
 func TestGuards(t *testing.T) {

@@ -39,6 +39,7 @@ type Options struct {
 	Door                string // the agent's socket; "" pushes straight into the repository
 	ReportDoor          string // the watcher's own; "" is Door
 	Model               string
+	Reset               bool // forget first what is known beyond refs
 	Once                bool // end when the agent ends by itself
 	Settings            *config.Config
 	Agent               string // the agent that ships with Ward
@@ -155,6 +156,9 @@ func (w *watcher) assemble() {
 	w.notices = &notices.Notices{
 		Record: &w.state.Notices, Save: w.state.save, Report: w.report,
 		MaxPause: w.opts.Settings.Bootstrap.Check.Duration, Now: w.opts.Now, Log: w.log,
+	}
+	if w.opts.Reset {
+		w.reset()
 	}
 	w.restarts = restarts{maxPause: w.opts.Settings.Bootstrap.Check.Duration, limit: w.opts.Settings.Guard.Restarts}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	usage        = "ward-watcher --bare DIR --state DIR --config FILE [--door SOCKET] [--report-door SOCKET] [--model NAME] [--once] [--agent PROGRAM] [--agent-user ID]"
+	usage        = "ward-watcher --bare DIR --state DIR --config FILE [--door SOCKET] [--report-door SOCKET] [--model NAME] [--once] [--reset] [--agent PROGRAM] [--agent-user ID]"
 	limitedUsage = "ward-watcher " + supervisor.Verb + " WATCHER PROCESSES CMD [ARG ...]"
 )
 
@@ -61,6 +61,7 @@ func options(env *cli.Env) (bootstrap.Options, error) {
 		fs.StringVar(&reports, "report-door", "", "the watcher reports through this `SOCKET`; default: the agent's")
 		fs.StringVar(&o.Model, "model", "", "the agent's model, in place of [model] `NAME`")
 		fs.BoolVar(&o.Once, "once", false, "end when the agent ends by itself")
+		fs.BoolVar(&o.Reset, "reset", false, "forget first what is known beyond refs: pins, signals, incidents that were told, what was built")
 		fs.StringVar(&agent, "agent", "", "the agent that ships with Ward, a `PROGRAM`; default: ward-agent beside this one")
 		fs.IntVar(&o.AgentUser, "agent-user", 0, "run the agent as the user and group `ID`; needs setuid, setgid, kill")
 	})

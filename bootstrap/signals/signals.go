@@ -98,6 +98,23 @@ func (b *Box) Take(accept func(s Signal, again bool)) {
 	}
 }
 
+// Clear removes all signals, claimed or waiting, whatever they are, and returns how many
+// there were.
+func (b *Box) Clear() (n int) {
+	b.removeRefused()
+	for _, kind := range kinds {
+		if statedir.Exists(b.claimed(kind)) {
+			b.discard(b.claimed(kind))
+			n++
+		}
+		if statedir.Exists(b.path(kind)) {
+			b.remove(b.path(kind))
+			n++
+		}
+	}
+	return n
+}
+
 func (b *Box) path(kind string) string { return filepath.Join(b.Dir.Signals(), kind) }
 
 // claimed is where the agent cannot reach a signal. What arrives under its name from now

@@ -22,7 +22,7 @@ import (
 	"git-ward/sandbox/judge"
 )
 
-const launchUsage = "launch --bare DIR [--once] [--detach] [--model NAME] [--state DIR] [--unfenced] [--raw] [-- CMD ...]"
+const launchUsage = "launch --bare DIR [--once] [--detach] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [-- CMD ...]"
 
 // script is the only model that may run without a fence (SBX-8): it does what
 // its lines say.
@@ -84,6 +84,7 @@ type launchOptions struct {
 	once, detach, unfenced, raw bool
 	background                  bool // detach has started us
 	shares                      []*logfile.Limited
+	reset                       bool
 	command                     []string
 }
 
@@ -95,6 +96,7 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		fs.BoolVar(&o.once, "once", false, "end when no directive is open")
 		fs.BoolVar(&o.detach, "detach", false, "go on in the background")
 		fs.BoolVar(&o.background, backgroundFlag, false, "write to the launch log; for --detach only")
+		fs.BoolVar(&o.reset, "reset", false, "let the watcher forget first: pins, signals, incidents that were told, what was built")
 		fs.BoolVar(&o.raw, "raw", false, "let a command write to the terminal whatever it wants; to a pipe or a file it always does")
 		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of [model] name")
 		fs.StringVar(&o.state, "state", "", "the agent's own `DIR` (default below $XDG_STATE_HOME/ward)")
@@ -106,6 +108,8 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		return o, env.Usage(launchUsage, "--bare is missing")
 	case len(o.command) > 0 && (o.unfenced || o.detach || o.once):
 		return o, env.Usage(launchUsage, "a command (%s) runs fenced and in the foreground", o.command[0])
+	case len(o.command) > 0 && o.reset:
+		return o, env.Usage(launchUsage, "--reset is for the watcher, and a command (%s) runs without one", o.command[0])
 	case len(o.command) == 0 && o.raw:
 		return o, env.Usage(launchUsage, "--raw is for a command; what the agent prints is always cleaned")
 	}
@@ -140,7 +144,7 @@ func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, e
 // unless its owner asks for all of it (GATE-7).
 func (o *launchOptions) payload(env *cli.Env, s *fence.Spec) (p fence.Payload, err error) {
 	if len(o.command) == 0 {
-		p = fence.Payload{Once: o.once, Stdout: env.Stdout, Stderr: env.Stderr}
+		p = fence.Payload{Once: o.once, Reset: o.reset, Stdout: env.Stdout, Stderr: env.Stderr}
 		if o.background {
 			o.shares = []*logfile.Limited{fence.AgentShare(env.Stdout), fence.AgentShare(env.Stderr)}
 			p.Stdout, p.Stderr = o.shares[0], o.shares[1]

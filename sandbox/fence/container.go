@@ -169,10 +169,16 @@ func (l *launch) commandLine() []string {
 		return command
 	}
 	args := []string{InsideBin + "/" + WatcherProgram, "--agent", InsideBin + "/" + AgentProgram, "--agent-user", strconv.Itoa(image.AgentID),
-		"--bare", InsideBare, "--state", InsideState, "--door", InsideDoor, "--report-door", insideWatcherDir + "/" + socketName,
+		"--bare", InsideBare, "--state", InsideState, "--door", InsideDoor,
 		"--config", insideConfigDir + "/" + filepath.Base(configCopy(l.spec.State)), "--model", l.spec.Payload.Model}
+	if knowsWatcher(l.spec.Settings) {
+		args = append(args, "--report-door", insideWatcherDir+"/"+socketName)
+	}
 	if l.spec.Payload.Once {
 		args = append(args, "--once")
+	}
+	if l.spec.Payload.Reset {
+		args = append(args, "--reset")
 	}
 	return args
 }

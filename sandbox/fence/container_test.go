@@ -75,9 +75,9 @@ func TestCommandLine(t *testing.T) {
 		{Payload{Command: []string{"sh", "-c", "id"}}, firewall.Public, "--gateway /ward/gateway/sock", "sh -c id"},
 		{Payload{Command: []string{"id"}}, firewall.Allowlist, "--gateway /ward/gateway/sock --proxy", "id"},
 		{Payload{Model: "script", Once: true}, firewall.Public, "--gateway /ward/gateway/sock", "/ward/bin/ward-watcher --agent /ward/bin/ward-agent" +
-			" --agent-user 1000 --bare /mnt/remote --state /bot --door /ward/door/sock --report-door /ward/watcher/sock --config /ward/config/config.toml --model script --once"},
+			" --agent-user 1000 --bare /mnt/remote --state /bot --door /ward/door/sock --config /ward/config/config.toml --model script --report-door /ward/watcher/sock --once"},
 	} {
-		l := &launch{spec: Spec{Payload: c.payload, State: "/s"}, policy: firewall.Policy{Mode: c.mode}}
+		l := &launch{spec: Spec{Payload: c.payload, State: "/s", Settings: config.Default()}, policy: firewall.Policy{Mode: c.mode}}
 		if got := strings.Join(l.commandLine(), " "); got != c.want {
 			t.Errorf("%s\nwant\n%s", got, c.want)
 		}

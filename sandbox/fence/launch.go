@@ -39,6 +39,7 @@ type Spec struct {
 type Payload struct {
 	Model   string   // who works; "" with a Command
 	Once    bool     // end when no directive is open
+	Reset   bool     // let the watcher forget first what it knows beyond refs
 	Command []string // empty: the watcher and the agent
 	Stdin   io.Reader
 	// Stdout and Stderr get a command's output byte for byte, and an agent's cleaned.

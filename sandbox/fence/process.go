@@ -26,6 +26,9 @@ func (l *launch) runProcesses(ctx context.Context) error {
 	if s.Payload.Once {
 		args = append(args, "--once")
 	}
+	if s.Payload.Reset {
+		args = append(args, "--reset")
+	}
 	c := process.Command{
 		Args: args, Dir: s.State, Env: l.processEnv(), Stdout: s.Payload.Stdout, Stderr: s.Payload.Stderr,
 		DieWithThread: true, Grace: stopGrace,

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
+	"git-ward/internal/config"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/image"
+	"git-ward/sandbox/podman"
 )
 
 // watcherDoor is the watcher's own way to report (HOOK-4b): a socket beside the agent's,
@@ -43,34 +46,60 @@ func (w *watcherDoor) serve(ctx context.Context) error { return w.door.Serve(ctx
 func (w *watcherDoor) socket() string { return w.door.Socket() }
 func (w *watcherDoor) dir() string    { return filepath.Dir(w.door.Socket()) }
 
-// admit learns who the watcher is in a container that is initialized, from the map of
-// its first process's user namespace, and gives it the directory. An ordinary user's
-// launcher cannot give it away; then the socket alone knows its own.
-func (w *watcherDoor) admit(pid int) error {
-	file, err := os.Open(fmt.Sprintf("/proc/%d/uid_map", pid))
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	user := nobody
-	for {
-		var inside, outside, size int
-		if n, _ := fmt.Fscanln(file, &inside, &outside, &size); n != 3 {
-			break
+// kernels are the runtimes whose processes the host's kernel sees one by one. In the
+// others one process speaks for the whole inside.
+var kernels = []string{podman.DefaultRuntime, "crun"}
+
+// knowsWatcher reports whether the watcher's door can tell it from the agent: by who
+// connects or, where that is one user for both, by a directory that only root can give
+// away. Elsewhere the watcher reports through the agent's door.
+func knowsWatcher(settings *config.Config) bool {
+	return slices.Contains(kernels, settings.Sandbox.Runtime) || os.Geteuid() == 0
+}
+
+// admitIn is admit for containers of a runtime.
+func (w *watcherDoor) admitIn(runtime string) func(pid int) error {
+	return func(pid int) error {
+		watcher, err := hostID(pid, image.WatcherID)
+		peer := watcher
+		if err == nil && !slices.Contains(kernels, runtime) {
+			peer, err = hostID(pid, 0)
 		}
-		if image.WatcherID >= inside && image.WatcherID-inside < size {
-			user = outside + image.WatcherID - inside
+		if err != nil {
+			return err
 		}
+		return w.admit(watcher, peer)
 	}
-	if user == nobody {
-		return fmt.Errorf("the container's users have no number %d, which the watcher is", image.WatcherID)
-	}
-	w.user.Store(int64(user))
+}
+
+// admit answers a peer from now on and gives the watcher the directory. An ordinary user's
+// launcher cannot; then the socket alone knows its own.
+func (w *watcherDoor) admit(watcher, peer int) error {
+	w.user.Store(int64(peer))
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	if err := os.Chown(w.dir(), user, user); err != nil {
+	if err := os.Chown(w.dir(), watcher, watcher); err != nil {
 		return err
 	}
 	return os.Chmod(w.dir(), 0o700)
+}
+
+// hostID is a user of a container as this host sees it, from the map of the user namespace
+// of its first process.
+func hostID(pid, id int) (int, error) {
+	file, err := os.Open(fmt.Sprintf("/proc/%d/uid_map", pid))
+	if err != nil {
+		return nobody, err
+	}
+	defer file.Close()
+	for {
+		var inside, outside, size int
+		if n, _ := fmt.Fscanln(file, &inside, &outside, &size); n != 3 {
+			return nobody, fmt.Errorf("the container's users have no number %d", id)
+		}
+		if id >= inside && id-inside < size {
+			return outside + id - inside, nil
+		}
+	}
 }
