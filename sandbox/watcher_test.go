@@ -28,6 +28,13 @@ try 'head -c 1 /proc/$W/mem'; try 'cat /proc/$W/environ'; try 'readlink /proc/$W
 try 'echo x >/bot/logs/watcher.log'; try 'echo x >>/bot/logs/errors.log'; try 'echo x >/bot/.watcher/state.json'
 try 'rm -f /bot/logs/watcher.log'; try 'mv /bot/logs /bot/l'; try 'rm -f /bot/logs/bootstrap.log'; try 'ln -sf /etc/passwd /bot/logs/bootstrap.log'
 try 'rmdir /bot/.signal'; try 'mv /bot/.watcher /bot/w'; try 'cat /bot/.watcher/spare'; try 'renice -n -1 $$'
+try 'echo x >>/bot/logs/bootstrap.log'; try 'ls /bot/.watcher'; try 'echo x >>/bot/.watchers-gitconfig'; try 'rm -f /bot/.watchers-gitconfig'
+try 'ls /ward/watcher'; try '/ward/bin/ward-agent connect /ward/watcher/sock </dev/null | grep -q .'
+for to in /proc/self/fd/1 /proc/self/fd/2 /proc/1/fd/1 /proc/$W/fd/1; do echo "ward-watcher: booted $(git --git-dir=/mnt/remote rev-parse main~1)" >"$to"; done 2>/dev/null
+echo "$(date -u +%FT%TZ) SUCCESS main $WARD_COMMIT" >>/bot/logs/bootstrap.log
+mkdir -p /bot/.signal/bootstrap/a/b; chmod 500 /bot/.signal/bootstrap/a/b; chmod 777 /bot/.signal/bootstrap
+i=0; while [ $i -lt 100 ] && [ -n "$(ls -A /bot/.signal)" ]; do sleep 0.1; i=$((i+1)); done
+try 'ls -A /bot/.signal | grep -q .'
 grep -q 'CapPrm:.0000000000000000' /proc/self/status || echo capabilities >>/bot/allowed
 echo tried >/bot/tried
 `
@@ -89,6 +96,15 @@ func TestWatcher(t *testing.T) {
 	f.until("last-good", func() bool {
 		return strings.TrimSpace(p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", lastgood.Ref)) == main
 	})
+
+	f.until("the directory that was a signal is told, by the watcher itself", func() bool {
+		return strings.Contains(p.Run(p.Bare, "git", "show", "main:COMMS.md"), "malformed signal `bootstrap`") &&
+			strings.Contains(p.Run(p.Bare, "git", "log", "--format=%an", "main"), "Ward Watcher\n") &&
+			strings.Contains(p.Run(p.Bare, "git", "log", "--notes=audit", "--format=%N", "main"), `"principal":"watcher"`)
+	})
+	if moved := p.Run(p.Bare, "git", "reflog", "--format=%H", lastgood.Ref); strings.TrimSpace(moved) != main {
+		t.Errorf("the agent moved last-good by a line: %s", moved)
+	}
 
 	f.signal("agent/bomb")
 	f.await("SUCCESS main", "SUCCESS agent/bomb")
