@@ -144,7 +144,7 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 			`{C,"web_search_options":{}}`, `{C,"store":true}`, `{C,"n":5}`, `{C,"modalities":["text","audio"]}`, `{C,"service_tier":"priority"}`,
 			`{C,"tools":[{"type":"web_search"}]}`, `{C,"tools":[{"type":"mcp","server_url":"https://x"}]}`, `{C,"tools":[{"type":"function","function":{},"server_url":"u"}]}`,
 			`{"model":"gpt-4o-search-preview","messages":[]}`, `{"model":"gpt-test:online","messages":[]}`, `{"model":"gpt-test:nitro","messages":[]}`,
-			`{C,"prompt_cache_retention":"24h"}`, `{C,"best_of":3}`, `{C,"plugins":[{"id":"web"}]}`, `{C,"models":["other"]}`,
+			`{C,"prompt_cache_retention":"24h"}`, `{C,"best_of":3}`, `{"model":"gpt-test","messages":[{"role":"assistant","images":[{"image_url":{"url":"data:image/png;base64,AA"}}]}]}`, `{C,"plugins":[{"id":"web"}]}`, `{C,"models":["other"]}`,
 			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA","format":"mp3"}}]}]}`,
 			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]}`,
 			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/?s"}}]}]}`,

@@ -34,6 +34,7 @@ var chatFields = with(map[string]check{
 	"messages": each(open(map[string]check{
 		"content": textOr(each(byType("", chatParts))),
 		"audio":   none, // the id of an answer that is stored
+		"images":  none, // of some servers' answers: a picture that no part names
 	})),
 	"tools": each(byType("", map[string]check{
 		"function": closed(free("type", "function")),

@@ -224,3 +224,32 @@ func TestAnswerWithoutEnd(t *testing.T) {
 		t.Errorf("%+v after %d words", a, sent)
 	}
 }
+
+// No answer makes its reading panic, count below nothing or beyond belief, or depend on how
+// it was cut into chunks.
+func FuzzAnswer(f *testing.F) {
+	for _, text := range []string{messageStart, messageText, messageDelta, chatText, chatUsage, responseDone, "data: [DONE]", `{"type":"message","usage":{"input_tokens":1e99}}`} {
+		f.Add([]byte(text+"\n"), 7, true)
+		f.Add([]byte(strings.TrimPrefix(text, "data: ")), 1, false)
+	}
+	answers := []answer{anthropicAnswer, chatAnswer, responseAnswer}
+	f.Fuzz(func(t *testing.T, text []byte, at int, events bool) {
+		for i, parse := range answers {
+			whole, cut := tap{parse: parse, stream: events}, tap{parse: parse, stream: events}
+			whole.write(text)
+			whole.end()
+			half := min(max(at, 0), len(text))
+			cut.write(text[:half])
+			cut.write(text[half:])
+			cut.end()
+			if whole.reading != cut.reading {
+				t.Fatalf("%d: %+v, cut at %d %+v", i, whole.reading, half, cut.reading)
+			}
+			for _, n := range []int64{whole.Input, whole.Output, whole.CacheRead, whole.CacheWrite, whole.CacheWriteLong, whole.streamed()} {
+				if n < 0 || n > maxCount {
+					t.Fatalf("%d: %+v", i, whole.reading)
+				}
+			}
+		}
+	})
+}
