@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"git-ward/bootstrap/remote"
 	"git-ward/bootstrap/statedir"
 	"git-ward/bootstrap/supervisor"
 	"git-ward/internal/git"
+	"git-ward/protocols/record"
 )
 
 // gitEnv makes git in a tree depend on nothing but the tree.
@@ -51,13 +54,38 @@ func (t *Trees) git(ctx context.Context, dir string, args ...string) (string, er
 	return text, nil
 }
 
+// errUnsound says that what lies at a tree's .git is no repository that git may be run in.
+var errUnsound = errors.New("its .git is not a directory")
+
+// plain leaves a tree's repository no settings, attributes and hooks but these: what an
+// agent wrote there would be programs that git runs, in its status, its filters and its
+// fetches, for as long as they like. It is done with the agent's rights, while no agent
+// runs; the agent writes its own settings when it starts. The record beside the work is no
+// part of the tree (REC-1).
+const plain = `cd -P -- "$1" && [ -d .git ] && [ ! -L .git ] || exit 3
+rm -rf .git/config .git/config.worktree .git/hooks .git/info .git/commondir .git/modules &&
+printf '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n' >.git/config &&
+mkdir .git/info && echo '/` + record.Dir + `/' >.git/info/exclude`
+
+// disarm makes a tree's repository plain.
+func (t *Trees) disarm(ctx context.Context, dir string) error {
+	err := t.Supervisor.Run(ctx, supervisor.Command{Dir: t.Dir.Path, Time: time.Minute, Args: []string{"sh", "-c", plain, "sh", dir}})
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", dir, errUnsound, err)
+	}
+	return nil
+}
+
 // status is how a tree is: the commit and a hash of what differs from it, "" when
 // nothing does.
 func (t *Trees) status(ctx context.Context, dir string) (head, status string, err error) {
+	if err = t.disarm(ctx, dir); err != nil {
+		return "", "", err
+	}
 	if head, err = t.git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
 		return "", "", err
 	}
-	text, err := t.git(ctx, dir, "status", "--porcelain", "--untracked-files=normal")
+	text, err := t.git(ctx, dir, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all")
 	if err == nil && text != "" {
 		text = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 	}
@@ -75,7 +103,12 @@ func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh b
 	if statedir.Exists(filepath.Join(dir, ".git")) {
 		var status string
 		var err error
-		head, status, err = t.status(ctx, dir)
+		if head, status, err = t.status(ctx, dir); errors.Is(err, errUnsound) && ctx.Err() == nil {
+			if err := t.remove(ctx, dir); err != nil {
+				return true, err
+			}
+			return true, t.update(ctx, dir, commit)
+		}
 		if dirty = err != nil || status != clean; dirty || head != commit {
 			t.rescue(ctx, dir, dirty)
 		}

@@ -260,3 +260,65 @@ func TestClearDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestTreesSettings: what an agent wrote into its tree's repository, monitors, filters,
+// hooks, a nested repository, runs nothing when the watcher looks at the tree, and a .git
+// that is no directory is no repository.
+func TestTreesSettings(t *testing.T) {
+	g := newGrove(t)
+	dir, err := g.Prepare(t.Context(), trees.Want{Branch: "main", Commit: g.old})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := filepath.Join(t.TempDir(), "ran")
+	evil := filepath.Join(filepath.Dir(ran), "evil")
+	g.write(evil, "#!/bin/sh\necho $* >>"+ran+"\nexec cat\n")
+	if err := os.Chmod(evil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	settings := func(dir string) {
+		for _, s := range [][2]string{
+			{"core.fsmonitor", evil}, {"core.hooksPath", dir + "/hooks"}, {"filter.x.clean", evil + " clean"}, {"filter.x.smudge", evil + " smudge"},
+			{"filter.x.required", "true"}, {"core.sshCommand", evil}, {"core.pager", evil}, {"uploadpack.packObjectsHook", evil},
+		} {
+			g.git(dir, "config", s[0], s[1])
+		}
+		if err := os.MkdirAll(dir+"/.git/info", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		g.write(dir+"/.git/info/attributes", "* filter=x\n")
+	}
+	spoil := func() {
+		nested := dir + "/nested"
+		g.git(dir, "init", "--quiet", nested)
+		settings(nested)
+		settings(dir)
+		g.write(dir+"/agent.sh", "spoilt")
+	}
+	spoil()
+	g.git(dir, "status") // the attack, where nothing keeps it from that
+	if _, err := os.Stat(ran); err != nil {
+		t.Fatal("the attack does nothing: ", err)
+	}
+	os.Remove(ran)
+	if _, err := g.Prepare(t.Context(), trees.Want{Branch: "main", Commit: g.now}); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(ran); err == nil {
+		t.Errorf("it ran: %s", data)
+	}
+	for _, make := range []func() error{
+		func() error { return os.Symlink(filepath.Dir(evil), dir+"/.git") },
+		func() error { return os.WriteFile(dir+"/.git", []byte("gitdir: "+filepath.Dir(evil)), 0o644) },
+	} {
+		if err := errors.Join(os.RemoveAll(dir+"/.git"), make()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Prepare(t.Context(), trees.Want{Branch: "main", Commit: g.now}); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Lstat(dir + "/.git"); err != nil || !info.IsDir() {
+			t.Errorf("%v %v", info, err)
+		}
+	}
+}
