@@ -38,7 +38,7 @@ func (s *session) room(ctx context.Context, who pusher, result *checks.Result) (
 	var full *growth.Full
 	if errors.As(err, &full) {
 		return refusal("limit/agent-objects", full.Error()+" ([limits] agent_objects)",
-			"delete branches that are done with: git push origin --delete agent/NAME; the host's maintenance (git ward maintain) frees them, and a PM drops records of old units: git ward uow cancel --expire"), nil
+			"delete branches that are done with: git push origin --delete agent/NAME; the host's maintenance (git ward maintain) frees them, and a PM drops records of old units: git ward uow archive --expire UNIT"), nil
 	}
 	return result, err
 }
