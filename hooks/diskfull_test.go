@@ -3,10 +3,11 @@ package hooks_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"git-ward/internal/gittest"
 	"git-ward/internal/growth"
@@ -28,10 +29,10 @@ func TestDiskFull(t *testing.T) {
 	if err := os.Mkdir(small, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=40m,mode=0755", "ward-test", small).CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: no small disk can be mounted here: %s", out)
+	if err := unix.Mount("ward-test", small, "tmpfs", 0, "size=40m,mode=0755"); err != nil {
+		t.Skipf("SKIPPED: no small disk can be mounted here: %v", err)
 	}
-	t.Cleanup(func() { exec.Command("umount", small).Run() })
+	t.Cleanup(func() { unix.Unmount(small, unix.MNT_DETACH) })
 	bare := filepath.Join(small, "remote.git")
 	p.Run(small, "cp", "-a", p.Bare, bare)
 	p.Bare = bare
