@@ -50,7 +50,7 @@ func TestFloodedLog(t *testing.T) {
 	h := newHouse(t, "")
 	watcher := filepath.Join(h.bin, fence.WatcherProgram)
 	os.Remove(watcher) // a link to the real one
-	script := fmt.Sprintf("#!/bin/sh\nyes 'a line of the flood' | head -c %d\necho its end >&2\n", flood)
+	script := fmt.Sprintf("#!/bin/sh\nseq 3000000 | head -c %d\necho its end >&2\n", flood)
 	if err := os.WriteFile(watcher, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"git-ward/hooks/audit"
 	"git-ward/hooks/maintain"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
@@ -19,9 +20,11 @@ const maintainUsage = "maintain [--keep TIME] [--reclaim] [--records] [DIR]"
 func Maintain(ctx context.Context, env *cli.Env) error {
 	var o maintain.Options
 	var records bool
+	var ended string
 	args, err := env.Flags("maintain", maintainUsage, func(fs *flag.FlagSet) {
 		fs.DurationVar(&o.Keep, "keep", maintain.DefaultKeep, "how long what no ref leads to stays, a `TIME` such as 24h; less than an hour only while nobody pushes")
 		fs.BoolVar(&o.Reclaim, "reclaim", false, "free at once what only the agent's deleted and rewritten branches led to, as is done by itself when they take half of [limits] agent_objects")
+		fs.StringVar(&ended, "ended", "", "record `PUSH:PRINCIPAL:NAME:RULE`, which a door ended at a bound; for the door")
 		fs.BoolVar(&records, "records", false, "only record the pushes that ended without a record")
 	})
 	if err != nil {
@@ -33,6 +36,15 @@ func Maintain(ctx context.Context, env *cli.Env) error {
 	repo, err := repository(ctx, env, args, maintainUsage)
 	if err != nil {
 		return err
+	}
+	if ended != "" {
+		e, err := audit.ParseEnded(ended)
+		if err != nil {
+			return env.Usage(maintainUsage, "%v", err)
+		}
+		batch := repo.Batch(ctx)
+		defer batch.Close()
+		return fsckHint(audit.RecordEnded(ctx, repo, batch, e))
 	}
 	if records {
 		n, err := maintain.Records(ctx, repo)

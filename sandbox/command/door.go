@@ -7,6 +7,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/token"
 	"git-ward/sandbox/door"
+	"git-ward/sandbox/fence"
 )
 
 const doorUsage = "door --stdio --bare DIR (--agent NAME | --pm NAME | --member NAME)"
@@ -15,6 +16,13 @@ const doorUsage = "door --stdio --bare DIR (--agent NAME | --pm NAME | --member 
 func serveDoor(ctx context.Context, env *cli.Env) error {
 	s, err := parseDoor(env)
 	if err != nil {
+		return err
+	}
+	s.Ended = func(ctx context.Context, e door.Ended) error {
+		ward, err := cli.Program(fence.WardProgram)
+		if err == nil {
+			_, err = fence.RunWard(ctx, ward, s.Bare, "maintain", "--ended", e.String(), s.Bare)
+		}
 		return err
 	}
 	code, err := s.Serve(ctx)

@@ -52,6 +52,8 @@ type Config struct {
 	// Peer, where there is one, says the only user id, as this host sees it, that is
 	// answered now: who connects is asked of the kernel (SO_PEERCRED, unix(7)).
 	Peer func() int
+	// Ended, where there is one, records a push that was ended at a bound (GATE-6).
+	Ended func(context.Context, Ended) error
 }
 
 // The principals that a door in the fence is for; push.Principal has the same words.

@@ -1,11 +1,13 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,8 +16,35 @@ import (
 	"git-ward/internal/diag"
 )
 
-// errTooMuch ends a push that takes more than one may.
-var errTooMuch = errors.New("the push was ended")
+// Ended is a push that was ended at a bound, and the rule that says which: limit/cpu,
+// limit/memory or limit/time. It may have come to no hook, so the door tells of it.
+type Ended struct{ Push, Principal, Name, Rule string }
+
+// String is how `git ward maintain --ended` reads it.
+func (e Ended) String() string {
+	return strings.Join([]string{e.Push, e.Principal, e.Name, e.Rule}, ":")
+}
+
+// tooMuch ends a push that takes more than one may.
+type tooMuch struct {
+	rule string
+	error
+}
+
+// ended says at which bound the push ended by that error; ok is false where at none.
+func (s *service) ended(p *push, err error) (e Ended, ok bool) {
+	e = Ended{Push: p.id, Principal: cmp.Or(s.principal, Agent), Name: s.name}
+	var much tooMuch
+	switch {
+	case s.verb != "receive-pack":
+		return e, false
+	case errors.As(err, &much):
+		e.Rule = much.rule
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Rule = "limit/time"
+	}
+	return e, e.Rule != ""
+}
 
 // look is the time between two looks at what a push takes. Most pushes end before the
 // first.
@@ -65,12 +94,12 @@ func (m *meter) watch(ctx context.Context, leader int, end func(error)) {
 		m.settle(cpu)
 		switch {
 		case cpu > m.cpu:
-			end(diag.Hint(fmt.Errorf("%w: git and its hooks took %v of processor time, more than %v", errTooMuch, cpu, m.cpu),
-				"push less at once; the host admin sets [door] cpu in config.toml"))
+			end(tooMuch{"limit/cpu", diag.Hint(fmt.Errorf("the push was ended: git and its hooks took %v of processor time, more than %v", cpu, m.cpu),
+				"push less at once; the host admin sets [door] cpu in config.toml")})
 			return
 		case memory > m.memory:
-			end(diag.Hint(fmt.Errorf("%w: git and its hooks hold %d bytes of memory, more than %d", errTooMuch, memory, m.memory),
-				"push less at once; the host admin sets [door] memory in config.toml"))
+			end(tooMuch{"limit/memory", diag.Hint(fmt.Errorf("the push was ended: git and its hooks hold %d bytes of memory, more than %d", memory, m.memory),
+				"push less at once; the host admin sets [door] memory in config.toml")})
 			return
 		}
 	}

@@ -87,6 +87,11 @@ func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 		return
 	}
 	s.record(p, err)
+	if ended, ok := s.ended(p, err); ok && d.config.Ended != nil {
+		if err := d.config.Ended(context.WithoutCancel(ctx), ended); err != nil {
+			d.config.Log.Warn().Err(err).Str("push", p.id).Msg("a push that was ended has no record yet")
+		}
+	}
 }
 
 // run runs one git to its end; push is nil when it did not start.

@@ -40,6 +40,8 @@ type Session struct {
 	Command         string // what the client asked for (SSH_ORIGINAL_COMMAND)
 	Protocol        string // GIT_PROTOCOL, as the client sent it
 	Stderr          io.Writer
+	// Ended, where there is one, records a push that was ended at a bound (GATE-6).
+	Ended func(context.Context, Ended) error
 }
 
 // Serve serves the connection on this process's standard input and output, and
@@ -57,7 +59,7 @@ func (s *Session) Serve(ctx context.Context) (code int, err error) {
 	if protocolVersion.MatchString(s.Protocol) {
 		git.protocol = s.Protocol
 	}
-	return git.stdio(ctx, s.Stderr)
+	return git.stdio(ctx, s)
 }
 
 // protocolVersion is what a client may say of git's protocol (git(1)); anything
@@ -81,7 +83,7 @@ func requestedService(command string) (string, error) {
 }
 
 // stdio serves the one connection.
-func (s *service) stdio(ctx context.Context, stderr io.Writer) (code int, err error) {
+func (s *service) stdio(ctx context.Context, session *Session) (code int, err error) {
 	if err := Check(ctx, s.bare); err != nil {
 		return 0, err
 	}
@@ -121,7 +123,11 @@ func (s *service) stdio(ctx context.Context, stderr io.Writer) (code int, err er
 		return 0, err
 	}
 	s.record(p, err)
-	return s.end(stderr, p, err)
+	if ended, ok := s.ended(p, err); ok && session.Ended != nil {
+		problem := session.Ended(context.WithoutCancel(ctx), ended)
+		err = errors.Join(err, problem)
+	}
+	return s.end(session.Stderr, p, err)
 }
 
 // end tells the client how git ended, without naming the host's directories.

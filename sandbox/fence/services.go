@@ -15,7 +15,7 @@ func (l *launch) serve(ctx context.Context) error {
 	if err := l.findPolicy(ctx); err != nil {
 		return err
 	}
-	d, err := door.Listen(door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.logOf("door")})
+	d, err := door.Listen(door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.logOf("door"), Ended: l.recordEnded})
 	if err != nil {
 		return err
 	}

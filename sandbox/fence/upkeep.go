@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/growth"
 	"git-ward/internal/process"
+	"git-ward/sandbox/door"
 )
 
 // recordsTime bounds what the end of a launch waits for the records of pushes.
@@ -142,15 +143,28 @@ func (l *launch) writeRecords(ctx context.Context) {
 	}
 }
 
-// runWard runs a verb of git-ward's, with the environment that a launch was given, and
-// logs what it says.
+// runWard runs a verb of git-ward's and logs what it says.
 func (l *launch) runWard(ctx context.Context, args ...string) error {
-	cmd := exec.CommandContext(ctx, l.spec.Programs.Ward, args...)
-	cmd.Dir, cmd.Env = l.spec.Bare, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C"}
-	process.EndGroup(cmd, syscall.SIGTERM, time.Second)
-	out, err := cmd.CombinedOutput()
-	if said := strings.TrimSpace(string(out)); said != "" {
+	said, err := RunWard(ctx, l.spec.Programs.Ward, l.spec.Bare, args...)
+	if said != "" {
 		l.log.Info().Str("says", diag.Clean(said[:min(len(said), 2000)])).Msg("git ward " + args[0])
 	}
 	return err
+}
+
+// RunWard runs a verb of git-ward's, the program, in a repository, with as much of the
+// environment as git wants, and returns what it says.
+func RunWard(ctx context.Context, program, bare string, args ...string) (said string, err error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = bare, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C"}
+	process.EndGroup(cmd, syscall.SIGTERM, time.Second)
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// recordEnded records a push that a door has ended at a bound (GATE-6).
+func (l *launch) recordEnded(ctx context.Context, e door.Ended) error {
+	ctx, cancel := context.WithTimeout(ctx, recordsTime)
+	defer cancel()
+	return l.runWard(ctx, "maintain", "--ended", e.String(), l.spec.Bare)
 }

@@ -33,7 +33,7 @@ func (l *launch) openWatcherDoor() (w *watcherDoor, err error) {
 		w.user.Store(int64(os.Geteuid()))
 	}
 	w.door, err = door.Listen(door.Config{
-		Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.logOf("watcher"),
+		Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.logOf("watcher"), Ended: l.recordEnded,
 		Principal: door.Watcher, Peer: func() int { return int(w.user.Load()) },
 	})
 	return w, err

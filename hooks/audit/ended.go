@@ -1,0 +1,52 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"git-ward/internal/git"
+	"git-ward/internal/token"
+)
+
+// Ended is a push that its door ended at a bound (GATE-6): it may have come to no hook
+// yet, and then nothing but the door knows of it.
+type Ended struct{ Push, Principal, Name, Rule string }
+
+// ParseEnded reads the four words as a door gives them, joined by colons; the name may be
+// empty.
+func ParseEnded(text string) (e Ended, err error) {
+	words := strings.Split(text, ":")
+	if len(words) != 4 {
+		return e, fmt.Errorf("%q is not PUSH:PRINCIPAL:NAME:RULE", text)
+	}
+	return Ended{words[0], words[1], words[2], words[3]}, token.CheckID(words[0])
+}
+
+// RecordEnded records such a push: as the bound's refusal where it moved nothing, by the
+// reflogs where it had been admitted. None of its processes may run any more.
+func RecordEnded(ctx context.Context, repo *git.Repo, batch *git.Batch, e Ended) error {
+	all, _, err := LoadPending(repo)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.Record.Push != e.Push {
+			continue
+		}
+		if p.State != Arrived {
+			return p.reconcile(ctx, repo, batch)
+		}
+		p.Record.Verdict, p.Record.Rules, p.Record.Reconciled = Refused, []string{e.Rule}, true
+		return p.Refuse(ctx, repo, batch)
+	}
+	if last, _, err := Last(batch); err != nil || last != nil && last.Push == e.Push {
+		return err // its hook has recorded it
+	}
+	return Refuse(ctx, repo, batch, &Record{
+		Time: time.Now().UTC().Truncate(time.Millisecond), Principal: e.Principal, Name: e.Name, User: fmt.Sprint(os.Geteuid()), Push: e.Push,
+		Verdict: Refused, Refs: []Ref{}, Rules: []string{e.Rule},
+	})
+}
