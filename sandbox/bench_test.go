@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,7 +36,8 @@ func firstByte(t *testing.T, cmd *exec.Cmd) time.Duration {
 }
 
 // TestBenchLaunch is the whole of `git ward launch -- echo`, its door, gateway and
-// rules in place and read back, against plain `podman run` of the same image.
+// rules in place and read back, against plain `podman run` of the same image with the
+// same network: a bridge, and none.
 func TestBenchLaunch(t *testing.T) {
 	slow(t)
 	benchtest.Only(t)
@@ -48,17 +51,34 @@ func TestBenchLaunch(t *testing.T) {
 	if err := os.WriteFile(conf, []byte("[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var ward, plain []time.Duration
-	for range 9 {
-		cmd := exec.Command("env", "git-ward", "launch", "--bare", p.Bare, "--state", filepath.Join(filepath.Dir(p.Bare), "state"), "--", "echo", "x")
-		cmd.Dir, cmd.Env = p.Work, p.Env
-		ward = append(ward, firstByte(t, cmd))
-		cmd = exec.Command("env", "podman", "--root", storage+"/root", "--runroot", storage+"/run", "--tmpdir", storage+"/tmp", "--storage-driver", "overlay",
-			"run", "--rm", "--network", "bridge", "--ulimit", "nproc=64:64", "--ulimit", "nofile=1024:1024", recipe.Name(), "echo", "x")
-		cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+conf)
-		plain = append(plain, firstByte(t, cmd))
+	for mode, network := range map[string]string{"public": "bridge", "allowlist": "none"} {
+		setEgress(t, p, mode)
+		var ward, plain []time.Duration
+		for range 9 {
+			cmd := exec.Command("env", "git-ward", "launch", "--bare", p.Bare, "--state", filepath.Join(filepath.Dir(p.Bare), "state"), "--", "echo", "x")
+			cmd.Dir, cmd.Env = p.Work, p.Env
+			ward = append(ward, firstByte(t, cmd))
+			cmd = exec.Command("env", "podman", "--root", storage+"/root", "--runroot", storage+"/run", "--tmpdir", storage+"/tmp", "--storage-driver", "overlay",
+				"run", "--rm", "--network", network, "--ulimit", "nproc=64:64", "--ulimit", "nofile=1024:1024", recipe.Name(), "echo", "x")
+			cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+conf)
+			plain = append(plain, firstByte(t, cmd))
+		}
+		benchtest.Against(fmt.Sprintf("git ward launch to first byte, rules verified, [egress] mode %s", mode), benchtest.Median(ward), "podman run --network "+network, benchtest.Median(plain))
 	}
-	benchtest.Against("git ward launch to first byte, rules verified", benchtest.Median(ward), "podman run", benchtest.Median(plain))
+}
+
+// setEgress sets a repository's [egress] mode.
+func setEgress(t *testing.T, p *gittest.Pair, mode string) {
+	t.Helper()
+	path := filepath.Join(p.Bare, "ward/config.toml")
+	data, err := os.ReadFile(path)
+	if err == nil {
+		data = regexp.MustCompile(`(?m)^mode = "(public|allowlist)"$`).ReplaceAll(data, []byte(`mode = "`+mode+`"`))
+		err = os.WriteFile(path, data, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // pushes is a script that pushes single commits and prints how many microseconds

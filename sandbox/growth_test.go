@@ -1,0 +1,71 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/benchtest"
+)
+
+// TestNoGrowth: launch after launch, also with some that are killed between them, takes
+// no longer and leaves nothing that was not there after the first one: no process, mount,
+// namespace, volume, container, loop device, cgroup, and no file in the temporary
+// directory, beside the repository or below ward/.
+func TestNoGrowth(t *testing.T) {
+	slow(t)
+	m := newMachine(t)
+	m.works(t)
+	before, kept := m.traces(), m.kept(t)
+	var took []time.Duration
+	for range 10 {
+		start := time.Now()
+		if out, err := m.in("", "true"); err != nil {
+			t.Fatal(err, out)
+		}
+		took = append(took, time.Since(start))
+	}
+	// Three times: other work on the machine is no growth, one more look at everything
+	// that ever was is.
+	if first, last := benchtest.Median(took[:3]), benchtest.Median(took[7:]); last > 3*first {
+		t.Errorf("the first launches took %v, the last %v: %v", first, last, took)
+	}
+	for range 2 {
+		m.killed(t, "launcher", 600*time.Millisecond)
+		m.works(t)
+	}
+	m.clean(t, before)
+	for path := range m.kept(t) {
+		if !kept[path] {
+			t.Errorf("left: %s", path)
+		}
+	}
+	m.Fsck()
+}
+
+// kept are the files of a launch's that stay, and the cgroups of its name.
+func (m *machine) kept(t *testing.T) map[string]bool {
+	all := map[string]bool{}
+	for _, dir := range []string{filepath.Join(m.Bare, "ward"), filepath.Join(filepath.Dir(m.Bare), "state")} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			all[path] = true
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := sha256.Sum256([]byte(m.Bare))
+	group := fmt.Sprintf("ward-%x", sum[:8])
+	filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, group) {
+			all[path] = true
+		}
+		return nil // others make and remove groups all the while
+	})
+	return all
+}
