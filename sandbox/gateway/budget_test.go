@@ -52,12 +52,17 @@ func TestBudgetHoldsWhateverHappens(t *testing.T) {
 		rounds*400, all.calls, kills, budgets.Cost, budgets.Tokens, all.cost, all.tokens, metered.Cost, metered.Usage.Tokens(), all.dearest)
 
 	// The bound away.
-	r := newRound(t, 0, Budget{Unlimited, Unlimited})
-	r.run(1000)
-	if r.billed.beyond(Budget{Tokens: 3_000_000, Cost: 9 * dollar}) == "" {
-		t.Errorf("without a budget the attack does no harm: $%s", r.billed.cost)
+	r, harmed := newRound(t, 0, Budget{Unlimited, Unlimited}), false
+	for range 5 {
+		r.run(1000)
+		if harmed = r.billed.beyond(Budget{Tokens: 3_000_000, Cost: 9 * dollar}) != ""; harmed {
+			break
+		}
 	}
-	t.Logf("without a budget 1,000 calls cost $%s and %d tokens", r.billed.cost, r.billed.tokens)
+	t.Logf("without a budget %d calls cost $%s and %d tokens", r.billed.calls, r.billed.cost, r.billed.tokens)
+	if !harmed {
+		t.Error("without a budget the attack does no harm")
+	}
 }
 
 // ledger is what a provider bills.
