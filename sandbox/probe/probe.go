@@ -46,6 +46,7 @@ var groups = []group{
 	{"files", true, files},
 	{"services", false, services},
 	{"models", false, models},
+	{"watcher", false, watcher},
 }
 
 // attempt is a promise and the way to try it. It returns what happened and
