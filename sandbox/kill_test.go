@@ -198,7 +198,7 @@ func (m *machine) holds(path, home string) bool {
 // launcher, which is in the names of its containers.
 var (
 	conmonOf = regexp.MustCompile(`^\S*conmon .*? -c ([0-9a-f]{64}) `)
-	reaperOf = regexp.MustCompile(` ward-reaper ([0-9A-Z]+) `)
+	reaperOf = regexp.MustCompile(` launch-reaper ([0-9A-Z]+)`)
 )
 
 // watch looks at the network of every payload that runs, until its result is

@@ -12,6 +12,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/podman"
 )
 
 // Main is the program git-ward-launch: its first argument is the verb, and the table
@@ -23,6 +24,7 @@ func Main(ctx context.Context, env *cli.Env) error {
 		fence.FirewallChild: func(ctx context.Context, env *cli.Env) error {
 			return firewall.Child(ctx, env.Stdin, cli.Raw(env.Stdout))
 		},
+		podman.ReaperVerb: func(_ context.Context, env *cli.Env) error { return podman.Reap(env.Stdin, cli.Raw(env.Stdout)) },
 	}
 	if len(env.Args) == 0 || verbs[env.Args[0]] == nil {
 		return diag.Hint(errors.New("this program is started by git-ward"), "`git ward help` lists the commands")

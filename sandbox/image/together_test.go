@@ -15,6 +15,7 @@ import (
 
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/lab"
+	"git-ward/sandbox/podman"
 )
 
 // builderVar makes of the test binary a process that builds an image: in it are
@@ -22,6 +23,13 @@ import (
 const builderVar = "WARD_TEST_BUILDER"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == podman.ReaperVerb { // of the engines that tests start
+		if err := podman.Reap(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if where := os.Getenv(builderVar); where != "" {
 		images, cache, _ := strings.Cut(where, "\n")
 		_, err := image.Build(context.Background(), files(images), image.Options{Recipe: image.Recipe{Suite: "bookworm"}, Cache: cache})

@@ -99,7 +99,17 @@ func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 	if e.machine, err = inspectHost(); err != nil {
 		return nil, err
 	}
+	go e.endLives()
 	return e, nil
+}
+
+// endLives ends the containers of a service that is gone: nobody could, and the reaper, which
+// removes them, may be gone, too.
+func (e *Engine) endLives() {
+	<-e.Done()
+	for _, c := range e.live() {
+		c.life.end()
+	}
 }
 
 // dial connects; a private service that ended says why itself.
@@ -113,7 +123,7 @@ func (e *Engine) dial(ctx context.Context, socket string) (api, error) {
 
 // Done is closed when the private service has ended, asked or not: a launcher
 // without it can neither see nor stop its container.
-func (e *Engine) Done() <-chan struct{} { return e.service.done }
+func (e *Engine) Done() <-chan struct{} { return e.service.reaper.told }
 
 // Sweep removes what earlier launchers of the same owner left behind, and
 // returns how many containers that were. The caller must be the only launcher
@@ -176,7 +186,7 @@ func (e *Engine) explain(err error) error {
 		return err
 	}
 	select {
-	case <-e.service.done:
+	case <-e.service.reaper.told:
 		return e.service.ended()
 	case <-time.After(100 * time.Millisecond):
 		return err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -13,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/process"
 	"git-ward/sandbox/podman"
 )
 
@@ -38,60 +42,87 @@ func launcher() {
 		}
 		if err != nil {
 			fmt.Println(err)
+			e.Close()
 			os.Exit(1)
 		}
 		c.Remove(ctx)
 	}
 }
 
-// Kill the launcher, with SIGKILL, at any moment: no container stays.
+// victims are whom TestKill kills, by SIGKILL: the launcher, its reaper, which is its child,
+// and podman's service, which is the reaper's.
+var victims = []string{"launcher", "reaper", "service", "launcher service"}
+
+// TestKill kills a launcher and what works for it at any moment of its containers' making and
+// end: nothing of it runs soon after, and nothing stays in podman.
 func TestKill(t *testing.T) {
 	e := connect(t, "killed")
 	name := spec(t, "true").Image
-	for i := range 5 {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "WARD_TEST_LAUNCHER="+storage, "WARD_TEST_IMAGE="+name)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(out).ReadString('\n')
-		if line != "ready\n" {
-			t.Fatal(line, err)
-		}
-		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond) // any moment: that is the test
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		cmd.Wait()
-		if !gone(t, 10*time.Second) {
-			t.Errorf("kill %d: a container is left", i)
-		}
-	}
-	if n, err := e.Sweep(t.Context()); n != 0 || err != nil {
-		t.Errorf("swept %d, %v", n, err)
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	for _, victim := range victims {
+		moment := time.Duration(random.IntN(400)) * time.Millisecond
+		t.Run(fmt.Sprintf("%s after %v of seed %d", victim, moment, seed), func(t *testing.T) {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "WARD_TEST_LAUNCHER="+storage, "WARD_TEST_IMAGE="+name)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			said := bufio.NewReader(out)
+			if line, err := said.ReadString('\n'); line != "ready\n" {
+				t.Fatal(line, err)
+			}
+			time.Sleep(moment) // any moment: that is the test
+			tree := family(cmd.Process.Pid)
+			for _, who := range strings.Fields(victim) {
+				if tree[who] == 0 {
+					rest, _ := io.ReadAll(said)
+					t.Fatalf("no %s: %v: %s", who, tree, rest)
+				}
+				syscall.Kill(tree[who], syscall.SIGKILL)
+			}
+			io.Copy(io.Discard, said)
+			cmd.Wait()
+			awaitEnd(t, tree["reaper"])
+			if n, err := e.Sweep(t.Context()); n != 0 || err != nil {
+				t.Errorf("swept %d, %v", n, err)
+			}
+		})
 	}
 }
 
-// gone waits until no payload of the launcher and no reaper is left.
-func gone(t *testing.T, patience time.Duration) bool {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) { // what is looked for is nobody's child here
-		all, err := filepath.Glob("/proc/[0-9]*/cmdline")
-		if err != nil || len(all) == 0 {
-			t.Fatal(all, err)
-		}
-		mine := 0
-		for _, path := range all {
-			data, _ := os.ReadFile(path) // it may have ended
-			if line := string(data); strings.Contains(line, storage) && (strings.Contains(line, "ward-reaper") || strings.Contains(line, "conmon")) {
-				mine++
-			}
-		}
-		if mine <= 1 { // the reaper of the test's own engine
-			return true
+// family is a launcher, its reaper and podman's service, by whose child each is.
+func family(launcher int) map[string]int {
+	tree := map[string]int{"launcher": launcher}
+	for _, p := range process.All() {
+		if p.Parent == launcher {
+			tree["reaper"] = p.PID
 		}
 	}
-	return false
+	for _, p := range process.All() {
+		if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.PID)); p.Parent == tree["reaper"] && filepath.Base(exe) == "podman" {
+			tree["service"] = p.PID
+		}
+	}
+	return tree
+}
+
+// awaitEnd waits for the end of a process that is nobody's child here, which the kernel tells
+// whoever holds a handle of it.
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return // it has ended
+	}
+	defer unix.Close(fd)
+	const patience = 20 * time.Second // of a machine under load
+	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(patience.Milliseconds())); n != 1 || err != nil {
+		t.Errorf("the reaper goes on: %v", err)
+	}
 }

@@ -27,6 +27,13 @@ const cache = "/var/tmp/git-ward-test"
 var storage string
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == podman.ReaperVerb {
+		if err := podman.Reap(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv("WARD_TEST_LAUNCHER") != "" {
 		launcher()
 	}

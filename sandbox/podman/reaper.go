@@ -1,112 +1,211 @@
 package podman
 
 import (
+	"bufio"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/process"
 )
 
-// reaper outlives the launcher for a moment. A container is a child of conmon,
-// not of podman or of us, so it would go on after a SIGKILL of the launcher:
-// behind its rules still, but with no door, no gateway and nobody to end it.
-// The reaper reads a pipe whose other end only we hold, and when that closes
-// removes what carries our name.
-type reaper struct {
-	cmd  *exec.Cmd
-	pipe io.WriteCloser
+// ReaperVerb is the hidden verb by which a launcher starts itself again as its reaper,
+// which is Reap.
+const ReaperVerb = "launch-reaper"
+
+// reaping is what a reaper is told, as a line of JSON on its standard input.
+type reaping struct {
+	Podman  []string // the program with its global arguments
+	Runtime string   // the OCI runtime's path
+	Run     string   // the engine's name, in the names and labels of what it makes
+	Dir     string   // the engine's directory, which goes last
+	Socket  string   // where the service is to listen; "" for none, and then only what is there is removed
+	Scratch string   // a directory that goes when the launcher died; "" for none
 }
 
-// reap removes more than once: a container that the dying service was making may
-// appear after the first look. Its own tools for that: podman does not know of a
-// container whose init it did not live to see, so conmons are found by the
-// settings that they inherited from our service, and the runtime removes what
-// each holds; one that was not yet written down is in the storage alone
-// (--external), by its name; and podman 4.3 leaves a volume mounted. $1 is the
-// run, $2 the service's directory, $3 one that goes when the launcher died.
-const reap = `
-networks() { ls /run/netns 2>/dev/null | grep '^netns-'; }
-others=$(networks)
-read -r word || died=yes
-run=$1 dir=$2 scratch=$3
-shift 3
-unused() { [ -e "/run/netns/$1" ] && ! find /proc/[0-9]*/ns/net -lname "net:\[$(stat -Lc %i "/run/netns/$1")\]" 2>/dev/null | grep -q .; }
-inside() { if [ "$(id -u)" = 0 ]; then "$@"; else "$podman" unshare "$@"; fi; }
-podman=$1
-argument() { tr '\0' '\n' <"/proc/$1/cmdline" | sed -n "/^$2\$/{n;p;q}"; }
-if [ "$word" != nothing ]; then
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		left=
-		ids=$("$@" ps --all --external --no-trunc --format '{{.ID}} {{.Names}}' | sed -n "s/ .*` + namePrefix + `$run-.*//p")
-		[ -z "$ids" ] || "$@" rm --force --time 0 --volumes $ids
-		for p in $(grep -slaF "CONTAINERS_CONF=$dir/" /proc/[0-9]*/environ); do
-			p=${p#/proc/} p=${p%/environ}
-			id=$(argument "$p" -c) runtime=$(argument "$p" -r)
-			[ -n "$id" ] && [ -n "$runtime" ] || continue
-			left=yes
-			# What the runtime is just making it must finish first, to know it whole.
-			inside "$runtime" state "$id" >/dev/null || [ "$i" = 12 ] || continue
-			inside "$runtime" delete --force "$id"
-			kill -9 "$p"
-			find /sys/fs/cgroup -depth -type d -path "*/libpod*$id*" -exec rmdir {} +
-		done
-		for v in $("$@" volume ls --quiet --filter "label=` + labelRun + `=$run"); do
-			at=$("$@" volume inspect --format '{{.Mountpoint}}' "$v")
-			while umount -l "$at"; do :; done
-			"$@" volume rm --force "$v"
-		done
-		[ "$i" -lt 3 ] || [ -n "$left$ids" ] || break
-		sleep 0.3
-	done
-	for p in $(grep -slaF "unix://$dir/sock" /proc/[0-9]*/cmdline); do
-		p=${p#/proc/}
-		kill -9 "${p%/cmdline}"
-	done
-	# A network that podman did not live to write down: one of our time, in which
-	# nobody is, now and in a while. Others that are just being made are in use then.
-	stale=
-	[ "$(id -u)" != 0 ] || for n in $(networks); do
-		case "$others" in *"$n"*) ;; *) unused "$n" && stale="$stale $n" ;; esac
-	done
-	[ -z "$stale" ] || sleep 5
-	for n in $stale; do
-		unused "$n" && umount -l "/run/netns/$n" && rm -f "/run/netns/$n"
-	done
-fi
-rm -rf "$dir"
-[ -z "${died:-}" ] || [ -z "$scratch" ] || rm -rf "$scratch"
-`
+// reaper outlives the launcher for a moment. A container is no child of ours, so it could
+// go on after a SIGKILL of the launcher: behind its rules still, but with no door, no
+// gateway and nobody to end it. The reaper reads a pipe whose other end only we hold, and
+// when that closes removes what the engine has made. It is the service's parent, and the
+// kernel makes it that of every conmon and container that the service leaves, so it needs
+// to ask no process what it is.
+type reaper struct {
+	cmd    *exec.Cmd
+	pipe   io.WriteCloser
+	told   chan struct{} // closed when the service has ended, or the reaper
+	ended  chan struct{} // closed when the reaper has ended
+	how    string        // how the service ended; valid after told
+	err    error         // how the reaper ended; valid after ended
+	child  *os.Process   // the service, by a handle of the kernel's; nil for none
+	stderr said          // of the service
+}
 
-// startReaper: podman is the program with its global arguments.
-func startReaper(podman, env []string, run, dir, scratch string) (*reaper, error) {
-	args := append([]string{"-c", reap, "ward-reaper", run, dir, scratch}, podman...)
-	r := &reaper{cmd: exec.Command("/bin/sh", args...)}
-	r.cmd.Env = env
-	r.cmd.Dir = "/"
+// startReaper returns when the service has started, which says nothing of its socket. lock
+// is the open lock of the engine's directory, log gets what the service says.
+func startReaper(what *reaping, env []string, lock *os.File, log io.Writer) (*reaper, error) {
+	r := &reaper{told: make(chan struct{}), ended: make(chan struct{})}
+	r.cmd = exec.Command("/proc/self/exe", ReaperVerb, what.Run)
+	r.cmd.Args[0] = os.Args[0]
+	r.cmd.Env, r.cmd.Dir = env, "/"
+	r.cmd.ExtraFiles = []*os.File{lock}
+	r.cmd.Stderr = &r.stderr
+	if log != nil {
+		r.cmd.Stderr = io.MultiWriter(&r.stderr, log)
+	}
+	r.cmd.WaitDelay = time.Second // conmons inherit its stderr
 	// A session of its own: what kills the launcher's group must not kill it.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	pipe, err := r.cmd.StdinPipe()
+	in, err := r.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	r.pipe = pipe
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
 	if err := r.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("the reaper does not start: %w", err)
+	}
+	r.pipe = in // closed by the kernel with this process: nobody else has it
+	line, err := json.Marshal(what)
+	if err == nil {
+		_, err = in.Write(append(line, '\n'))
+	}
+	answers := bufio.NewReader(out)
+	if err == nil && what.Socket != "" {
+		r.child, err = r.serviceOf(answers)
+	}
+	go r.listen(answers)
+	if err != nil {
+		in.Close()
+		<-r.ended
+		return nil, fmt.Errorf("podman does not start: %w: %s", err, r.stderr.text())
 	}
 	return r, nil
 }
 
-// stop lets the reaper do its work, which is nothing when the caller has removed
-// every container itself, and waits for it.
-func (r *reaper) stop(nothing bool) error {
-	word := "all\n"
-	if nothing {
-		word = "nothing\n"
+// serviceOf reads which process the service is: the reaper's child, or nobody's that we
+// would end.
+func (r *reaper) serviceOf(answers *bufio.Reader) (*os.Process, error) {
+	line, err := answers.ReadString('\n')
+	if err != nil {
+		return nil, errors.New("the reaper says nothing")
+	}
+	pid, err := strconv.Atoi(line[:len(line)-1])
+	if err != nil {
+		return nil, errors.New(line[:len(line)-1])
+	}
+	child, err := os.FindProcess(pid) // a pidfd
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := process.Read(pid); !ok || p.Parent != r.cmd.Process.Pid {
+		return nil, errors.New("it ended at once")
+	}
+	return child, nil
+}
+
+// listen waits for the ends of the service and of the reaper.
+func (r *reaper) listen(answers *bufio.Reader) {
+	line, err := answers.ReadString('\n')
+	if r.how = "the reaper has ended"; err == nil {
+		r.how = line[:len(line)-1]
+	}
+	close(r.told)
+	io.Copy(io.Discard, answers)
+	r.err = r.cmd.Wait()
+	close(r.ended)
+}
+
+// nothing is the word for a reaper whose engine has removed all of its containers, and all
+// for another one.
+const (
+	nothing = "nothing\n"
+	all     = "all\n"
+)
+
+// stop lets the reaper end the service and do its work, which is nothing when the caller has
+// removed every container itself, and waits for it. Where the reaper was killed, the service
+// is ended here, and the work is done when again, which starts another one, returns.
+func (r *reaper) stop(clean bool, again func() (*reaper, error)) error {
+	word := all
+	if clean {
+		word = nothing
 	}
 	io.WriteString(r.pipe, word)
 	r.pipe.Close()
-	if err := r.cmd.Wait(); err != nil {
-		return fmt.Errorf("the reaper: %w", err)
+	<-r.ended
+	if r.err == nil || again == nil {
+		return r.failed()
 	}
-	return nil
+	r.endService()
+	next, err := again()
+	if err != nil {
+		return errors.Join(r.failed(), err)
+	}
+	return next.stop(false, nil)
+}
+
+func (r *reaper) failed() error {
+	if r.err == nil {
+		return nil
+	}
+	return fmt.Errorf("the reaper: %w: %s", r.err, r.stderr.text())
+}
+
+// endService ends a service that has lost its reaper, and was told so by the kernel: it
+// may finish what it is making.
+func (r *reaper) endService() {
+	if r.child == nil {
+		return
+	}
+	for end := time.Now().Add(serviceTimeout); r.child.Signal(unix.Signal(0)) == nil; {
+		signal := syscall.SIGTERM
+		if time.Now().After(end) {
+			signal = syscall.SIGKILL
+		}
+		r.child.Signal(signal)
+		time.Sleep(20 * time.Millisecond) // it is nobody's child here, so its end cannot be waited for
+	}
+}
+
+// said is the end of what a program says, for an error. Its methods may be called at the same
+// time.
+type said struct {
+	mu   sync.Mutex
+	tail []byte
+}
+
+// maxSaid is how much of it is kept, in bytes.
+const maxSaid = 8 << 10
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tail = append(s.tail, p...)
+	s.tail = s.tail[max(0, len(s.tail)-maxSaid):]
+	return len(p), nil
+}
+
+// text is what was said but for podman's lesser remarks, for people.
+func (s *said) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var kept []string
+	for line := range strings.Lines(string(s.tail)) {
+		if !strings.Contains(line, "level=warning") && !strings.Contains(line, "level=info") {
+			kept = append(kept, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(kept, "; ")
 }

@@ -1,19 +1,15 @@
 package podman
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"git-ward/internal/diag"
@@ -22,17 +18,15 @@ import (
 // serviceTimeout is how long the service may take to answer at all, and to end.
 const serviceTimeout = 20 * time.Second
 
-// service is a `podman system service` of our own. It ends with the launcher: the
-// kernel tells it to, and it finishes what it is making, so that it knows all of
-// it; and the reaper removes its containers.
+// service is a `podman system service` of our own, by a reaper that is its parent. It ends
+// with the launcher: the reaper lets it finish what it is making, so that it knows all of it,
+// and removes its containers.
 type service struct {
-	dir    string // private: socket and settings
+	dir    string   // private: socket, settings, lives
+	lock   *os.File // of the directory
 	socket string
-	cmd    *exec.Cmd
-	stderr bytes.Buffer // read after done only
-	done   chan struct{}
-	err    error // how it ended; valid after done
 	reaper *reaper
+	again  func() (*reaper, error) // starts another reaper, for one that was killed
 }
 
 // startService returns when the socket answers.
@@ -41,12 +35,12 @@ func startService(ctx context.Context, o *Options, run string) (*service, error)
 	if err != nil {
 		return nil, err
 	}
-	// Unix socket paths are short (108 bytes), so the directory is too.
-	dir, err := os.MkdirTemp("", "ward-podman-")
-	if err != nil {
+	removeStale(os.TempDir())
+	s := &service{}
+	if s.dir, s.lock, err = makeDir(); err != nil {
 		return nil, err
 	}
-	s := &service{dir: dir, socket: filepath.Join(dir, "sock"), done: make(chan struct{})}
+	s.socket = filepath.Join(s.dir, "sock")
 	if err := s.start(ctx, podman, o, run); err != nil {
 		return nil, errors.Join(err, s.stop(false))
 	}
@@ -70,37 +64,32 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 	if err != nil {
 		return err
 	}
-	conf, err := s.configure(oci)
+	runtimePath, err := FindRuntime(oci.name)
 	if err != nil {
 		return err
 	}
-	global := append(globalArgs(o.Storage), oci.args()...)
-	env := serviceEnv(os.Environ(), conf)
-	if s.reaper, err = startReaper(append([]string{podman}, global...), env, run, s.dir, o.Scratch); err != nil {
+	conf, err := s.configure(oci, runtimePath)
+	if err != nil {
 		return err
 	}
-	s.cmd = exec.Command(podman, append(global, "system", "service", "--time=0", "unix://"+s.socket)...)
-	s.cmd.Env = env
-	s.cmd.Stderr = &s.stderr
-	if o.Log != nil {
-		s.cmd.Stderr = io.MultiWriter(&s.stderr, o.Log)
+	env := serviceEnv(os.Environ(), conf)
+	what := reaping{
+		Podman: append(append([]string{podman}, globalArgs(o.Storage)...), oci.args()...), Runtime: runtimePath,
+		Run: run, Dir: s.dir, Socket: s.socket, Scratch: o.Scratch,
 	}
-	s.cmd.WaitDelay = time.Second // conmons inherit its stderr
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	started := make(chan error)
-	go s.watch(started)
-	if err := <-started; err != nil {
-		return fmt.Errorf("podman does not start: %w", err)
+	s.again = func() (*reaper, error) {
+		rest := what
+		rest.Socket, rest.Scratch = "", ""
+		return startReaper(&rest, env, s.lock, o.Log)
+	}
+	if s.reaper, err = startReaper(&what, env, s.lock, o.Log); err != nil {
+		return err
 	}
 	return s.ready(ctx)
 }
 
 // configure writes the service's own settings, and returns their path.
-func (s *service) configure(oci *ociRuntime) (string, error) {
-	path, err := FindRuntime(oci.name)
-	if err != nil {
-		return "", err
-	}
+func (s *service) configure(oci *ociRuntime, path string) (string, error) {
 	conf, seccomp := filepath.Join(s.dir, "containers.conf"), filepath.Join(s.dir, "seccomp.json")
 	profile, err := seccompProfile(oci)
 	if err == nil {
@@ -120,19 +109,6 @@ func (s *service) configure(oci *ociRuntime) (string, error) {
 	return conf, os.WriteFile(conf, []byte(text), 0o600)
 }
 
-// watch runs the service. The death signal follows the thread that started the
-// child, not the process (prctl(2)): the thread is kept for as long as it lives.
-func (s *service) watch(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer close(s.done)
-	err := s.cmd.Start()
-	started <- err
-	if err == nil {
-		s.err = s.cmd.Wait()
-	}
-}
-
 func (s *service) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, serviceTimeout)
 	defer cancel()
@@ -143,7 +119,7 @@ func (s *service) ready(ctx context.Context) error {
 			return conn.Close()
 		}
 		select {
-		case <-s.done:
+		case <-s.reaper.told:
 			return s.ended()
 		case <-ctx.Done():
 			return fmt.Errorf("podman's service does not answer: %w", ctx.Err())
@@ -155,32 +131,21 @@ func (s *service) ready(ctx context.Context) error {
 // ended says why the service is gone, or nil while it runs.
 func (s *service) ended() error {
 	select {
-	case <-s.done:
-		return fmt.Errorf("podman's service ended (%v): %s", s.err, bytes.TrimSpace(s.stderr.Bytes()))
+	case <-s.reaper.told:
+		return errors.New(strings.TrimSuffix(fmt.Sprintf("podman's service is gone: %s: %s", s.reaper.how, s.reaper.stderr.text()), ": "))
 	default:
 		return nil
 	}
 }
 
-// stop ends the service and the reaper, which removes the directory. Clean means
-// that no container is left: the service does nothing then, and is not given the
-// second that it takes to say goodbye.
+// stop ends the service and the reaper, which removes the directory. Clean means that no
+// container is left.
 func (s *service) stop(clean bool) error {
-	if s.cmd != nil && s.cmd.Process != nil {
-		if !clean {
-			syscall.Kill(-s.cmd.Process.Pid, syscall.SIGTERM)
-			select {
-			case <-s.done:
-			case <-time.After(serviceTimeout):
-			}
-		}
-		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
-		<-s.done
-	}
+	defer s.lock.Close()
 	if s.reaper == nil {
 		return os.RemoveAll(s.dir)
 	}
-	return s.reaper.stop(clean)
+	return s.reaper.stop(clean, s.again)
 }
 
 func globalArgs(storage string) []string {

@@ -1,0 +1,251 @@
+package podman
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/process"
+)
+
+// maxReaping bounds the line that a reaper is told.
+const maxReaping = 64 << 10
+
+// lockFD is the engine's directory's lock, which a reaper holds with the launcher.
+const lockFD = 3
+
+// Reap is the hidden verb ReaperVerb. It runs podman's service until the launcher says a word
+// or is gone, or the service is, and removes what is left. On out it says which process the
+// service is, and later how that ended.
+//
+// It believes nothing that a process says of itself: containers are those that podman has
+// under this run's names, and processes its own descendants.
+func Reap(in io.Reader, out io.Writer) error {
+	unix.CloseOnExec(lockFD)
+	// It ends when its launcher does, not with what a terminal or a shutdown sends to all.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("what podman leaves would be nobody's: %w", err)
+	}
+	words := bufio.NewReader(io.LimitReader(in, maxReaping))
+	line, err := words.ReadBytes('\n')
+	if err != nil {
+		return errors.New("this program is started by git-ward launch")
+	}
+	var r reaping
+	if err := json.Unmarshal(line, &r); err != nil {
+		return err
+	}
+	word := make(chan string, 1)
+	go func() {
+		w, _ := words.ReadString('\n') // its end is the launcher's
+		word <- w
+	}()
+	return r.reap(word, out)
+}
+
+// reap serves, and then removes.
+func (r *reaping) reap(word <-chan string, out io.Writer) error {
+	before := networks()
+	last, abrupt := r.serve(word, out)
+	if last != nothing || abrupt {
+		r.removeAll()
+		removeNetworks(before)
+	}
+	if last == "" && r.Scratch != "" {
+		os.RemoveAll(r.Scratch)
+	}
+	return os.RemoveAll(r.Dir)
+}
+
+// serve runs the service, and returns the launcher's last word, "" for a dead one's, and
+// whether the service ended before it.
+func (r *reaping) serve(word <-chan string, out io.Writer) (last string, abrupt bool) {
+	if r.Socket == "" {
+		return <-word, false
+	}
+	cmd := exec.Command(r.Podman[0], append(r.Podman[1:len(r.Podman):len(r.Podman)], "system", "service", "--time=0", "unix://"+r.Socket)...)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	started, ended := make(chan error), make(chan string, 1)
+	go run(cmd, started, ended)
+	if err := <-started; err != nil {
+		fmt.Fprintln(out, err)
+		return <-word, false
+	}
+	fmt.Fprintln(out, cmd.Process.Pid)
+	orphans := make(chan os.Signal, 1)
+	signal.Notify(orphans, unix.SIGCHLD)
+	defer signal.Stop(orphans)
+	for {
+		select {
+		case <-orphans:
+			process.ReapOrphans(cmd.Process.Pid)
+			if hasLost() { // podman would not know of its end
+				syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+				fmt.Fprintln(out, "a container lost its conmon")
+				<-ended
+				r.removeAll()
+				return <-word, true
+			}
+		case how := <-ended:
+			fmt.Fprintln(out, how)
+			// What runs is not the launcher's any more. It is told, and says its word.
+			r.removeAll()
+			return <-word, true
+		case last = <-word:
+			r.endService(cmd, ended, last)
+			return last, false
+		}
+	}
+}
+
+// run runs the service. The death signal follows the thread that started the child, not the
+// process (prctl(2)): the thread is kept for as long as it lives.
+func run(cmd *exec.Cmd, started chan<- error, ended chan<- string) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := cmd.Start()
+	started <- err
+	if err == nil {
+		ended <- ending(cmd)
+	}
+}
+
+// ending waits for a program and says how it ended.
+func ending(cmd *exec.Cmd) string {
+	cmd.Wait() // its state says more
+	return cmd.ProcessState.String()
+}
+
+// endService lets the service finish what it is making, so that podman knows all of it. One
+// with no container left does nothing, and is not given the second that it takes to say
+// goodbye.
+func (r *reaping) endService(cmd *exec.Cmd, ended <-chan string, last string) {
+	if last != nothing {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+		select {
+		case <-ended:
+			return
+		case <-time.After(serviceTimeout):
+		}
+	}
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	<-ended
+}
+
+// The rounds of a removal: a container that the dying service was making may appear after
+// the first look.
+const (
+	rounds      = 12
+	leastRounds = 2
+	roundPause  = 200 * time.Millisecond
+)
+
+// removeAll removes the run's containers, processes and volumes, more than once.
+func (r *reaping) removeAll() {
+	r.awaitRuntime()
+	ids := map[string]bool{}
+	for i := range rounds {
+		left := r.removeContainers(ids)
+		for id := range ids {
+			// podman does not know of a container whose init it did not live to see.
+			r.inUserNS(r.Runtime, "delete", "--force", id)
+			removeCgroups(id)
+		}
+		left = r.endOrphans(i+1 < rounds/2) || left
+		// podman 4.3 waits for ever for itself when it removes a volume that is in use.
+		left = left || r.removeVolumes()
+		if !left && i+1 >= leastRounds {
+			return
+		}
+		time.Sleep(roundPause) // what ends now is seen in the next round
+	}
+}
+
+// patience is how long podman may take for one thing: the next round tries again.
+const patience = 5 * time.Second
+
+// podman runs podman to its end and returns what it printed.
+func (r *reaping) podman(args ...string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.Podman[0], append(r.Podman[1:len(r.Podman):len(r.Podman)], args...)...)
+	out, _ := cmd.Output()
+	return string(out)
+}
+
+// inUserNS runs a program where an ordinary user's podman has its containers.
+func (r *reaping) inUserNS(args ...string) error {
+	if os.Geteuid() != 0 {
+		args = append(append(slices.Clone(r.Podman), "unshare"), args...)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return exec.CommandContext(ctx, args[0], args[1:]...).Run()
+}
+
+// removeContainers removes what podman has under the run's names, adds their ids, and tells
+// whether there were any. One that was not yet written down is in the storage alone
+// (--external).
+func (r *reaping) removeContainers(ids map[string]bool) bool {
+	remove := []string{"rm", "--force", "--time", "0", "--volumes"}
+	bare := len(remove)
+	for line := range strings.Lines(r.podman("ps", "--all", "--external", "--no-trunc", "--format", "{{.ID}} {{.Names}}")) {
+		if id, name, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name, namePrefix+r.Run+"-") {
+			ids[id] = true
+			remove = append(remove, id)
+		}
+	}
+	if len(remove) == bare {
+		return false
+	}
+	r.podman(remove...)
+	return true
+}
+
+// removeCgroups removes what a runtime that was killed left of a container's cgroups.
+func removeCgroups(id string) {
+	for _, pattern := range []string{"/sys/fs/cgroup/*libpod*", "/sys/fs/cgroup/*/*libpod*", "/sys/fs/cgroup/*/*/*libpod*"} {
+		found, _ := filepath.Glob(filepath.Join(pattern, "*"+id+"*"))
+		for _, dir := range found {
+			for _, below := range append(globAll(dir), dir) {
+				syscall.Rmdir(below)
+			}
+		}
+	}
+}
+
+// globAll are the directories below a directory, deepest first, two levels of them.
+func globAll(dir string) []string {
+	deep, _ := filepath.Glob(dir + "/*/*/")
+	flat, _ := filepath.Glob(dir + "/*/")
+	return append(deep, flat...)
+}
+
+// removeVolumes removes the run's volumes and tells whether there were any. podman 4.3 mounts
+// one twice for a container in a user namespace, and unmounts it once.
+func (r *reaping) removeVolumes() bool {
+	names := strings.Fields(r.podman("volume", "ls", "--quiet", "--filter", "label="+labelRun+"="+r.Run))
+	for _, name := range names {
+		at := strings.TrimSpace(r.podman("volume", "inspect", "--format", "{{.Mountpoint}}", name))
+		for at != "" && unix.Unmount(at, unix.MNT_DETACH) == nil {
+		}
+		r.podman("volume", "rm", name)
+	}
+	return len(names) > 0
+}
