@@ -32,7 +32,8 @@ var elsewhere = map[string]string{
 	"npm":     "tests try real agent programs where there is one",
 	"dot":     "pictures are drawn where graphviz is; a test compares their text",
 	"cmp":     "Debian always has it", "diff": "Debian always has it", "xargs": "Debian always has it",
-	"sudo": "setup needs it of an ordinary user only",
+	"busctl": "it is systemd's, and called only where systemd runs",
+	"sudo":   "setup needs it of an ordinary user only",
 }
 
 // prose are words of messages that are programs elsewhere.

@@ -181,6 +181,15 @@ func announce(w io.Writer, s *fence.Spec) {
 		return
 	}
 	fmt.Fprintln(w, egressMeans[s.Settings.Egress.Mode])
+	if os.Geteuid() != 0 {
+		fmt.Fprintln(w, stateInMemory(s.Settings.Sandbox.StateSize))
+	}
+}
+
+// stateInMemory says where an ordinary user's /bot is: a file system of limited size needs
+// root, to mount it or to set a quota for a directory.
+func stateInMemory(size int64) string {
+	return fmt.Sprintf("rootless: /bot is in memory, up to %.1f GiB ([sandbox] state_size), and goes with the container; what is pushed stays", float64(size)/(1<<30))
 }
 
 // egressMeans says in one line what the egress mode means (SBX-2).
