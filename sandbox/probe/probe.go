@@ -17,6 +17,8 @@ type Surroundings struct {
 	Hosts    []string `json:"hosts"`    // the host's own addresses
 	Resolver string   `json:"resolver"` // address, "" for none
 	Egress   string   `json:"egress"`   // public or allowlist
+
+	Connections int `json:"connections"` // [egress] connections
 }
 
 // Result is one attempt. Held means that the promise was kept; Detail is what
@@ -42,9 +44,11 @@ type group struct {
 // groups are all of what is promised. Whoever promises more adds a line, and a file.
 var groups = []group{
 	{"network", true, network},
+	{"packets", true, packets},
 	{"privileges", true, privileges},
 	{"files", true, files},
 	{"services", false, services},
+	{"connections", false, connections},
 	{"models", false, models},
 	{"watcher", false, watcher},
 }

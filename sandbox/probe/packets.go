@@ -1,0 +1,93 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// packets are those that hide where they go, say that they come from somebody else, or
+// speak what no program in a fence has a use for. Their destinations are documentation's.
+func packets(*Surroundings) []attempt {
+	const four, six = "203.0.113.80", "2001:db8::80"
+	list := []attempt{
+		refusedPacket("a source route, by IPv4", four, unix.SOCK_DGRAM, 0, func(fd int) error {
+			hop := netip.MustParseAddr("203.0.113.81").AsSlice()
+			return unix.SetsockoptString(fd, unix.IPPROTO_IP, unix.IP_OPTIONS, string(append([]byte{1, 131, 7, 4}, hop...)))
+		}),
+		refusedPacket("segment routing, by IPv6", six, unix.SOCK_DGRAM, 0, func(fd int) error {
+			segments := slices.Concat([]byte{0, 4, 4, 1, 1, 0, 0, 0}, netip.MustParseAddr("fd00::1").AsSlice(), netip.MustParseAddr(six).AsSlice())
+			return unix.SetsockoptString(fd, unix.IPPROTO_IPV6, unix.IPV6_RTHDR, string(segments))
+		}),
+		refusedPacket("another's address as the source, by IPv6", six, unix.SOCK_DGRAM, 0, func(fd int) error {
+			return errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_FREEBIND, 1),
+				unix.Bind(fd, &unix.SockaddrInet6{Addr: netip.MustParseAddr("2001:db8:1::80").As16()}))
+		}),
+	}
+	for _, p := range []struct {
+		what           string
+		kind, protocol int
+	}{
+		{"SCTP", unix.SOCK_SEQPACKET, unix.IPPROTO_SCTP}, {"UDP-Lite", unix.SOCK_DGRAM, unix.IPPROTO_UDPLITE},
+		{"DCCP", unix.SOCK_DCCP, unix.IPPROTO_DCCP}, {"L2TP", unix.SOCK_DGRAM, unix.IPPROTO_L2TP},
+	} {
+		list = append(list, refusedPacket(p.what, four, p.kind, p.protocol, nil), refusedPacket(p.what+", by IPv6", six, p.kind, p.protocol, nil))
+	}
+	return list
+}
+
+// refusedPacket sends one packet from a socket that is made ready first. That there is no
+// such socket is a refusal, too.
+func refusedPacket(what, addr string, kind, protocol int, ready func(fd int) error) attempt {
+	return attempt{"SBX-2", fmt.Sprintf("refused at once: %s, to %s", what, addr), func(context.Context, *Surroundings) (bool, string) {
+		to := netip.MustParseAddr(addr)
+		family, address := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: 9, Addr: to.As16()})
+		if to.Is4() {
+			family, address = unix.AF_INET, &unix.SockaddrInet4{Port: 9, Addr: to.As4()}
+		}
+		fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
+		if err != nil {
+			return true, fmt.Sprintf("no such socket: %v", err)
+		}
+		defer unix.Close(fd)
+		if ready != nil {
+			if err := ready(fd); err != nil {
+				return true, fmt.Sprintf("cannot be asked for: %v", err)
+			}
+		}
+		start := time.Now()
+		if err = unix.Connect(fd, address); err == nil {
+			_, err = unix.Write(fd, query)
+		}
+		if err == nil || errors.Is(err, unix.EINPROGRESS) {
+			return false, "SENT"
+		}
+		return refusal(err, time.Since(start))
+	}}
+}
+
+// connections fills what a fence may have open, with packets to the ports of an address
+// that nobody has.
+func connections(p *Surroundings) []attempt {
+	const more = 64 // beyond the bound: a few may have been closed meanwhile
+	what := fmt.Sprintf("refused at once: more than %d connections", p.Connections)
+	return []attempt{{"SBX-2", what, func(context.Context, *Surroundings) (bool, string) {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return false, err.Error()
+		}
+		defer unix.Close(fd)
+		for n := range p.Connections + more {
+			to := &unix.SockaddrInet4{Port: 1024 + n%64_000, Addr: [4]byte{203, 0, 113, byte(80 + n/64_000)}}
+			if err := unix.Sendto(fd, query, 0, to); err != nil && !errors.Is(err, unix.ECONNREFUSED) && !errors.Is(err, unix.EHOSTUNREACH) {
+				return true, fmt.Sprintf("%v after %d", err, n)
+			}
+		}
+		return false, "NOT REFUSED"
+	}}}
+}
