@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/flock"
 )
@@ -67,13 +68,8 @@ func busy(err error) error {
 
 // Mark says that objects are being taken away; it is called by who is alone, before.
 func Mark(bare string) error {
-	path := filepath.Join(bare, markPath)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	return errors.Join(f.Close(), os.Chtimes(path, now, now))
+	// A new file each time: the last one may be another user's (ID-3).
+	return atomicfile.Write(filepath.Join(bare, markPath), nil, 0o644)
 }
 
 // Marked reports whether objects may have been taken away since a push began that is here

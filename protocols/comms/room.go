@@ -43,7 +43,7 @@ func CheckRoom(old, new []byte) []diag.Diagnostic {
 // MaxAnswers: what an agent is about to push, and would be refused.
 func FitAnswers(data []byte) error {
 	if doc, err := parseSound(data); err == nil && doc.answers() > MaxAnswers {
-		return fmt.Errorf("Reports and Questions would take more than %d KiB: %w", MaxAnswers>>10, ErrFull)
+		return fmt.Errorf("its Reports and Questions would take more than %d KiB: %w", MaxAnswers>>10, ErrFull)
 	}
 	return nil
 }
