@@ -134,6 +134,22 @@ func TestRootlessFence(t *testing.T) {
 			}
 		}
 	})
+	t.Run("watcher", func(t *testing.T) {
+		o.set(`run = ["sh", "agent.sh"]`)
+		o.Commit("agent.sh", enter+"/ward/bin/ward-agent connect /ward/watcher/sock </dev/null | grep -q . && exit 5\nls /ward/watcher /bot/.watcher && exit 6\n"+
+			"mkdir -p /bot/.signal/bootstrap/a; chmod 777 /bot/.signal/bootstrap; sleep 2; exit 0\n") // it is looked at while the agent lives
+		o.Git("push", "-q", "origin", "main")
+		if out, err := o.Try(o.Work, nil, "", "git-ward", "launch", "--once", "--bare", o.Bare, "--model", "script"); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		if text := o.Run(o.Bare, "git", "show", "main:COMMS.md"); !strings.Contains(text, "malformed signal `bootstrap`") {
+			t.Error(text)
+		}
+		if who := o.Run(o.Bare, "git", "log", "--notes=audit", "--format=%N", "main"); !strings.Contains(who, `"principal":"watcher"`) {
+			t.Error(who)
+		}
+		o.set(`run = []`)
+	})
 	t.Run("kill", func(t *testing.T) {
 		before := o.traces()
 		for _, target := range []string{"launcher", "service", "container"} {
