@@ -14,7 +14,7 @@ import (
 
 const rescueUsage = "ward-agent rescue --bare DIR --state DIR --tree DIR [--commits] [--door SOCKET]"
 
-// options reads the arguments that both have.
+// options reads the arguments that name the repository and the place of the work.
 func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o store.Options, err error) {
 	var bare, state, door, file string
 	sub := *env
