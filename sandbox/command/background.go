@@ -96,6 +96,9 @@ func stop(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	if err := fence.MayAsk(bare); err != nil {
+		return err
+	}
 	pid, running := fence.Running(bare)
 	if !running {
 		fmt.Fprintln(env.Stdout, "nothing runs")

@@ -26,6 +26,9 @@ func status(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	if err := fence.MayAsk(bare); err != nil {
+		return err
+	}
 	pid, running := fence.Running(bare)
 	reader := git.Open(bare).Reader(ctx)
 	defer reader.Close()

@@ -92,3 +92,20 @@ func TestAskingIsNoLauncher(t *testing.T) {
 	}
 	lock.Close()
 }
+
+// TestMayAsk: who cannot open the lock is told so, and not that nothing runs.
+func TestMayAsk(t *testing.T) {
+	bare := t.TempDir()
+	if err := MayAsk(bare); err != nil {
+		t.Errorf("nothing was ever launched there: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bare, lockPath), nil, 0o000); err != nil {
+		t.Fatal(err)
+	}
+	if err := MayAsk(bare); os.Geteuid() != 0 && (err == nil || !strings.Contains(err.Error(), "you may not")) {
+		t.Errorf("another user's lock: %v", err)
+	}
+}

@@ -138,6 +138,10 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 		if e.owns(id) {
 			continue
 		}
+		// Where launcher, reaper and service were killed while the runtime made it, podman does
+		// not know that there is a process.
+		e.service.what.inUserNS(e.service.what.Runtime, "delete", "--force", id)
+		removeCgroups(id)
 		if rmErr := e.api.remove(ctx, id); rmErr != nil {
 			err = errors.Join(err, fmt.Errorf("container %.12s stays: %w", id, rmErr))
 			continue

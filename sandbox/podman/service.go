@@ -26,6 +26,7 @@ type service struct {
 	lock   *os.File // of the directory
 	socket string
 	reaper *reaper
+	what   reaping                 // as the reaper was told
 	again  func() (*reaper, error) // starts another reaper, for one that was killed
 }
 
@@ -77,6 +78,7 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 		Podman: append(append([]string{podman}, globalArgs(o.Storage)...), oci.args()...), Runtime: runtimePath,
 		Run: run, Dir: s.dir, Socket: s.socket, Scratch: o.Scratch,
 	}
+	s.what = what
 	s.again = func() (*reaper, error) {
 		rest := what
 		rest.Socket, rest.Scratch = "", ""
