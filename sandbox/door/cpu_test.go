@@ -53,7 +53,7 @@ func (f *fixture) flood(pack []byte) {
 	}
 }
 
-// TestBoundsOfAPush: 8 KB that cost git seconds of processor, and 500 bytes that cost it
+// TestBoundsOfAPush: 6 KB that cost git seconds of processor, and 1 KB that cost it
 // 400 MB of memory, are ended at the bound; with the bound out of the way they cost that.
 func TestBoundsOfAPush(t *testing.T) {
 	slow(t)
@@ -65,8 +65,8 @@ func TestBoundsOfAPush(t *testing.T) {
 		measure string
 		harm    float64
 	}{
-		{"cpu", deltaFlood(150, 10<<20), func(c *config.Config) { c.Door.CPU.Duration = 500 * time.Millisecond }, "of processor time", "cpu_ms", 1500},
-		{"memory", deltaFlood(2, 400<<20), func(c *config.Config) { c.Door.Memory = 100 << 20 }, "of memory", "rss", 400 << 20},
+		{"cpu", deltaFlood(90, 10<<20), func(c *config.Config) { c.Door.CPU.Duration = 500 * time.Millisecond }, "of processor time", "cpu_ms", 1000},
+		{"memory", deltaFlood(1, 400<<20), func(c *config.Config) { c.Door.Memory = 100 << 20 }, "of memory", "rss", 400 << 20},
 	} {
 		push := func(change func(*config.Config)) map[string]any {
 			f := newFixture(t, change)
@@ -76,7 +76,7 @@ func TestBoundsOfAPush(t *testing.T) {
 			f.clean()
 			return record
 		}
-		if with := push(attack.bound); !strings.Contains(fmt.Sprint(with["error"]), attack.ended) || with["cpu_ms"].(float64) > 1500 {
+		if with := push(attack.bound); !strings.Contains(fmt.Sprint(with["error"]), attack.ended) || with["cpu_ms"].(float64) > 1000 {
 			t.Errorf("%s: with the bound %v", attack.name, with)
 		}
 		without := push(func(c *config.Config) { c.Door.CPU.Duration, c.Door.Memory = time.Hour, 1<<40 })
@@ -126,7 +126,7 @@ func TestSessionOfAPush(t *testing.T) {
 		t.Errorf("the push went through: %s", out)
 	}
 	stat := strings.Fields(f.read("ward/stat")) // group, session, nice
-	if len(stat) != 3 || stat[0] == stat[1] || stat[2] != "10" {
+	if len(stat) != 3 || stat[0] == stat[1] || stat[2] != "5" {
 		t.Errorf("group, session and niceness: %v", stat)
 	}
 	if record := f.records(1)[0]; !strings.Contains(fmt.Sprint(record["error"]), "of processor time, more than 1s") {
