@@ -93,8 +93,11 @@ func (v Verdict) Words() string {
 	if v.Cache != "" {
 		fmt.Fprintf(&b, "  dependencies from the cache: %s\n", v.Cache)
 	}
-	if v.Fence == FenceNone {
+	switch _, runtime, _ := strings.Cut(v.Fence, "/"); {
+	case v.Fence == FenceNone:
 		b.WriteString("  without a fence: the commands ran as plain processes\n")
+	case runtime != "" && runtime != "runc":
+		fmt.Fprintf(&b, "  the commands ran in %s\n", runtime)
 	}
 	return b.String()
 }

@@ -18,11 +18,11 @@ func packets(*Surroundings) []attempt {
 	list := []attempt{
 		refusedPacket("a source route, by IPv4", four, unix.SOCK_DGRAM, 0, func(fd int) error {
 			hop := netip.MustParseAddr("203.0.113.81").AsSlice()
-			return unix.SetsockoptString(fd, unix.IPPROTO_IP, unix.IP_OPTIONS, string(append([]byte{1, 131, 7, 4}, hop...)))
+			return keep(fd, unix.IPPROTO_IP, unix.IP_OPTIONS, string(append([]byte{1, 131, 7, 4}, hop...)))
 		}),
 		refusedPacket("segment routing, by IPv6", six, unix.SOCK_DGRAM, 0, func(fd int) error {
 			segments := slices.Concat([]byte{0, 4, 4, 1, 1, 0, 0, 0}, netip.MustParseAddr("fd00::1").AsSlice(), netip.MustParseAddr(six).AsSlice())
-			return unix.SetsockoptString(fd, unix.IPPROTO_IPV6, unix.IPV6_RTHDR, string(segments))
+			return keep(fd, unix.IPPROTO_IPV6, unix.IPV6_RTHDR, string(segments))
 		}),
 		refusedPacket("another's address as the source, by IPv6", six, unix.SOCK_DGRAM, 0, func(fd int) error {
 			return errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_FREEBIND, 1),
@@ -39,6 +39,18 @@ func packets(*Surroundings) []attempt {
 		list = append(list, refusedPacket(p.what, four, p.kind, p.protocol, nil), refusedPacket(p.what+", by IPv6", six, p.kind, p.protocol, nil))
 	}
 	return list
+}
+
+// keep sets an option of a socket's headers. A kernel of the sandbox's own may take it and
+// have none of it: then no packet would carry it.
+func keep(fd, level, name int, value string) error {
+	if err := unix.SetsockoptString(fd, level, name, value); err != nil {
+		return err
+	}
+	if kept, err := unix.GetsockoptString(fd, level, name); err != nil || kept == "" {
+		return errors.New("the option is not kept")
+	}
+	return nil
 }
 
 // refusedPacket sends one packet from a socket that is made ready first. That there is no

@@ -47,6 +47,7 @@ var groups = []group{
 	{"packets", true, packets},
 	{"privileges", true, privileges},
 	{"files", true, files},
+	{"life", false, life},
 	{"services", false, services},
 	{"connections", false, connections},
 	{"models", false, models},

@@ -187,6 +187,7 @@ func TestAttempts(t *testing.T) {
 	if len(closed) != len(plain)+4 || !slices.Contains(closed, "refused at once: the host's own address, 192.0.2.1 tcp 22") {
 		t.Errorf("%d attempts, %d of them anywhere", len(closed), len(plain))
 	}
+	promises(life(&Surroundings{}))
 	promises(privileges(&Surroundings{}))
 	promises(files(&Surroundings{}))
 	if len(promises(services(&Surroundings{}))) >= len(promises(services(&Surroundings{Gateway: "/sock"}))) {

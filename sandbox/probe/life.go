@@ -1,0 +1,60 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// life is what the end of a container hangs on (SBX-1).
+func life(*Surroundings) []attempt {
+	const launcher, watcher = "/ward/life/sock", "/ward/watcher/sock" // where every container and the watcher's have them
+	return []attempt{
+		{"SBX-1", "another connection to the launcher that the first process holds on to", denied(func() error { return connect(launcher) })},
+		{"SBX-1", "read the first process's memory", denied(func() error { return open("/proc/1/mem") })},
+		{"SBX-1", "read the first process's environment", denied(func() error {
+			_, err := os.ReadFile("/proc/1/environ")
+			return err
+		})},
+		{"SBX-1", "trace the first process", denied(func() error { return unix.PtraceSeize(1) })},
+		{"SBX-1", "the first process does not stop", stops},
+		{"HOOK-4b", "the watcher's way to report", denied(func() error { return connect(watcher) })},
+	}
+}
+
+func connect(socket string) error {
+	conn, err := net.DialTimeout("unix", socket, atOnce)
+	if err == nil {
+		conn.Close()
+	}
+	return err
+}
+
+func open(path string) error {
+	f, err := os.Open(path)
+	if err == nil {
+		f.Close()
+	}
+	return err
+}
+
+// stops sends the first process what stops any other; the kernel keeps it from the first
+// one of a namespace, for whoever is inside.
+func stops(context.Context, *Surroundings) (bool, string) {
+	if err := unix.Kill(1, unix.SIGSTOP); err != nil {
+		return true, err.Error()
+	}
+	defer unix.Kill(1, unix.SIGCONT) // where it does stop, it would not bury this process
+	stat, err := os.ReadFile("/proc/1/stat")
+	if err != nil {
+		return false, err.Error()
+	}
+	_, after, found := bytes.Cut(stat, []byte(") ")) // after the name (proc_pid_stat(5))
+	if !found || len(after) == 0 {
+		return false, "no state"
+	}
+	return after[0] != 'T', "state " + string(after[:1])
+}

@@ -1,0 +1,176 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/sandbox/lab"
+)
+
+// TestRuntimes: the fence is the same with every runtime that is here, and one that goes
+// round the rules starts nothing (SBX-1, SBX-6).
+func TestRuntimes(t *testing.T) {
+	slow(t)
+	m := newMachine(t)
+	// crun knows cgroups of version 1, and of version 2, and not both beside each other.
+	m.sh("[ ! -d /sys/fs/cgroup/unified ] || mount --bind /run/networks /sys/fs/cgroup/unified")
+	for _, runtime := range []string{"crun", "runsc", "krun"} {
+		t.Run(runtime, func(t *testing.T) {
+			path, err := exec.LookPath(runtime)
+			if err != nil {
+				t.Skipf("SKIPPED, out loud: the runtime %s is not installed", runtime)
+			}
+			if _, err := os.Stat("/dev/kvm"); runtime == "krun" && err != nil {
+				t.Skip("SKIPPED, out loud: krun needs /dev/kvm")
+			}
+			m.set(`[sandbox] runtime = "` + runtime + `"`)
+			t.Run("holds", func(t *testing.T) { testRuntime(t, m, runtime) })
+			t.Run("dies at its trial", func(t *testing.T) { testKilledTrial(t, m, runtime, path) })
+			if runtime == "runsc" {
+				t.Run("goes round the rules", func(t *testing.T) { testRoundTheRules(t, m, path) })
+			}
+		})
+	}
+	t.Run("unknown", func(t *testing.T) {
+		m.set(`[sandbox] runtime = "kata"`)
+		m.startsNothing(t, "not one of runc, crun, runsc, krun")
+	})
+	t.Run("not installed", func(t *testing.T) {
+		missing := "krun"
+		if _, err := exec.LookPath(missing); err == nil {
+			t.Skip("SKIPPED, out loud: krun is installed, and no other is missing for sure")
+		}
+		m.set(`[sandbox] runtime = "` + missing + `"`)
+		m.startsNothing(t, "the runtime krun is not installed", "hint: ")
+	})
+	m.set(`[sandbox] runtime = "runc"`)
+	m.Fsck()
+}
+
+// stoppable is what gVisor's kernel lets a command of the first process's own user do, as
+// docs/threat-model.md says; not the agent, which is another user than the watcher.
+const stoppable = "the first process does not stop"
+
+// testRuntime: the probe finds nothing broken, what is open and shut is as with runc, and
+// a verdict is from the same runtime.
+func testRuntime(t *testing.T, m *machine, runtime string) {
+	for _, mode := range []string{"public", "allowlist"} {
+		m.set(`[egress] mode = "` + mode + `"`)
+		out, _ := m.Try(m.Work, nil, "", "git-ward", "probe", "--bare", m.Bare)
+		t.Logf("%s, %s:\n%s", runtime, mode, out)
+		if !strings.Contains(out, " promises tried, ") {
+			t.Errorf("%s: no probe", mode)
+		}
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(line, "BROKEN") && !(runtime == "runsc" && strings.Contains(line, stoppable)) {
+				t.Errorf("%s: %s", mode, line)
+			}
+		}
+	}
+	m.set(`[egress] mode = "public"`)
+	p := m.probe(t)
+	answered(t, open, p.Try(open))
+	m.world.Seen()
+	for _, a := range roundTheRules {
+		if o := p.Try([]lab.Attempt{a})[0]; o.Err == "" {
+			t.Errorf("%s, %v: %v", a.What, a, o)
+		}
+	}
+	if seen := m.world.Seen(); len(seen) > 0 {
+		t.Errorf("the world saw %v", seen)
+	}
+	out, err := m.Try(m.Work, nil, "", "git-ward", "verify", "--bare", m.Bare, "--json", "refs/heads/main", "--run", "git rev-parse HEAD")
+	if err != nil || !strings.Contains(out, `"fence":"podman/`+runtime+`"`) {
+		t.Errorf("a verdict: %v\n%s", err, out)
+	}
+}
+
+// roundTheRules is what answers on the machine to whoever no rules stop.
+var roundTheRules = []lab.Attempt{
+	attempt("private 10/8", "tcp", "10.1.2.3", 80),
+	attempt("private 10/8", "udp", "10.1.2.3", 4444),
+	attempt("cloud metadata", "tcp", "169.254.169.254", 80),
+	attempt("the host, another address", "tcp", hostAddr, 22),
+}
+
+// testRoundTheRules: gVisor's own network goes round rules that read back fine. Where its
+// containers pass for runc's, which try nothing before a start, the attack gets through;
+// where they are its own, nothing starts.
+func testRoundTheRules(t *testing.T, m *machine, path string) {
+	own := fmt.Sprintf(`for a; do shift; case $a in --network=*) ;; *) set -- "$@" "$a" ;; esac; done
+exec %s --network=sandbox --host-uds=open "$@"`, path)
+	t.Run("untried", func(t *testing.T) {
+		m.set(`[sandbox] runtime = "runc"`)
+		defer m.instead(t, "runc", own)()
+		p := m.probe(t)
+		for i, o := range p.Try(roundTheRules) {
+			t.Logf("%s: %v", roundTheRules[i].What, o)
+			if o.Err != "" {
+				t.Errorf("%s: %v; the test proves nothing", roundTheRules[i].What, o)
+			}
+		}
+	})
+	t.Run("tried", func(t *testing.T) {
+		m.set(`[sandbox] runtime = "runsc"`)
+		defer m.instead(t, "runsc", own)()
+		m.startsNothing(t, "the fence does not hold: ", "SBX-2")
+		m.set(`[verify] network = "public"`) // with "none" there is nothing to go round
+		defer m.set(`[verify] network = "none"`)
+		out, err := m.Try(m.Work, nil, "", "git-ward", "verify", "--bare", m.Bare, "--json", "refs/heads/main", "--run", "true")
+		if err == nil || !strings.Contains(out, "the fence does not hold: ") || strings.Contains(out, `"exit":0`) {
+			t.Errorf("a verdict: %v\n%s", err, out)
+		}
+	})
+}
+
+// testKilledTrial: a container that is killed before it has said that its fence holds has
+// started nothing.
+func testKilledTrial(t *testing.T, m *machine, runtime, path string) {
+	// The verb follows flags, and the container's id ends the line. Killed at its start, not
+	// after it: the trial takes a moment only.
+	defer m.instead(t, runtime, fmt.Sprintf(`for a; do last=$a; [ "$a" != start ] || starting=yes; done
+[ -z "$starting" ] || exec %[1]s kill "$last" KILL
+exec %[1]s "$@"`, path))()
+	m.startsNothing(t, "git-ward: error: ")
+}
+
+// instead puts a script in the place of a runtime, until the returned function is called.
+func (m *machine) instead(t *testing.T, runtime, script string) (restore func()) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, runtime), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	old := m.Env
+	m.Env = append(m.Env[:len(m.Env):len(m.Env)], "PATH="+dir+":"+os.Getenv("PATH"))
+	for _, v := range old {
+		if path, ok := strings.CutPrefix(v, "PATH="); ok {
+			m.Env[len(m.Env)-1] = "PATH=" + dir + ":" + path
+		}
+	}
+	return func() { m.Env = old }
+}
+
+// startsNothing wants a launch to end with exit 2 and these words, and its command not to
+// have run.
+func (m *machine) startsNothing(t *testing.T, words ...string) {
+	t.Helper()
+	out, err := m.in("", "echo the command ran >&2")
+	var exit *exec.ExitError
+	if !asExit(err, &exit) || exit.ExitCode() != 2 || strings.Contains(out, "the command ran") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, word := range words {
+		if !strings.Contains(out, word) {
+			t.Errorf("no %q in:\n%s", word, out)
+		}
+	}
+	t.Log(out)
+	if left := m.sh("podman --root " + m.storage + "/root --runroot " + m.storage + "/run ps --all --quiet"); left != "" {
+		t.Errorf("containers stay: %s", left)
+	}
+}
