@@ -48,7 +48,8 @@ func TestMain(m *testing.M) {
 }
 
 // library is what the agents of these tests begin with: real processes that speak
-// to the watcher as any agent does.
+// to the watcher as any agent does. An agent is told from two by a lock; what it starts
+// must not have it (9>&-), because that may outlive a watcher that is killed.
 const library = `S=$(dirname "$(dirname "$WARD_BOOT_LOG")")
 exec 9>"$S/one"
 flock -n 9 || echo "two at once" >>"$S/two"
@@ -57,7 +58,7 @@ signal() { printf '%s\n' "$2" >"$S/.signal/.$$"; mv "$S/.signal/.$$" "$S/.signal
 `
 
 // steadily is an agent that starts and stays.
-const steadily = library + "ok\n" + `while [ ! -e "$S/.signal/bootstrap" ] && [ ! -e "$S/.signal/rollback" ]; do sleep 0.1; done` + "\n"
+const steadily = library + "ok\n" + `while [ ! -e "$S/.signal/bootstrap" ] && [ ! -e "$S/.signal/rollback" ]; do sleep 0.1 9>&-; done` + "\n"
 
 // handover is an agent on a branch that does what it must and goes back to main.
 const handover = library + "ok\nsignal bootstrap main\n"

@@ -243,7 +243,7 @@ func TestKills(t *testing.T) {
 	s := newSite(t, steadily, `build = ["sh", "-c", "echo built >>../../../builds"]`, `validate = ["sh", "-c", "sleep 0.05"]`)
 	main := s.head()
 	good := s.branch("agent/good", handover)
-	bad := s.branch("agent/bad", library+"sleep 0.1; exit 1\n")
+	bad := s.branch("agent/bad", library+"sleep 0.1 9>&-; exit 1\n")
 	s.Run(s.Bare, "git", "update-ref", "refs/ward/last-good", main)
 	s.start()
 	s.await("SUCCESS main")
