@@ -40,7 +40,7 @@ func (w *watcher) recover() {
 		return
 	}
 	if !open && h.Kind == signals.Rollback && w.journal.Succeeded(boot.Main, h.Commit) {
-		w.pinTo(context.Background(), h)
+		w.pinTo(h)
 	}
 	w.state.Hop = nil
 	w.state.save()

@@ -45,6 +45,39 @@ func TestMainMoves(t *testing.T) {
 	}
 }
 
+// TestMainMovesMeanwhile: main's code that moves while a branch, or what a rollback goes to,
+// is still being built is no less a move: it runs next, and no pin holds it up (BOOT-4).
+func TestMainMovesMeanwhile(t *testing.T) {
+	t.Parallel()
+	const slow = library + "ok\nexec sleep 1000\n# slow\n"
+	for _, kind := range []string{"bootstrap", "rollback"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, slow, `build = ["sh", "-c", "S=${PWD%/state/*}/state; grep -q slow agent.sh || exit 0; touch $S/building; while [ ! -e $S/go ]; do sleep 0.05; done"]`)
+			where := s.head()
+			if kind == "bootstrap" {
+				s.branch("agent/x", slow+"# x\n")
+				where = "agent/x"
+			}
+			target := strings.TrimSpace(s.Run(s.Bare, "git", "rev-parse", where))
+			now := s.main(steadily)
+			s.start()
+			s.awaitLast(boot.Success, now)
+			s.signal(kind, where)
+			s.until("it is being built", func() bool { return !s.missing("building") })
+			s.main(steadily + "# next\n")
+			s.Run(s.state, "touch", "go")
+			s.awaitLast(boot.Success, target)
+			s.until("main's new code runs", func() bool {
+				e := s.events()
+				return strings.Contains(s.read("main/remote/agent.sh"), "# next") && e[len(e)-1] == "SUCCESS main"
+			})
+			s.onlyOne()
+			s.Fsck()
+		})
+	}
+}
+
 // TestDeath: an agent that is killed, or ends badly, is told once with the number of
 // times, while the next one runs already; it is no restart that the PM has to hear of, too.
 func TestDeath(t *testing.T) {

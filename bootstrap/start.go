@@ -10,6 +10,7 @@ import (
 	"git-ward/bootstrap/supervisor"
 	"git-ward/bootstrap/trees"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 )
 
@@ -96,26 +97,25 @@ func (w *watcher) agent(ctx context.Context, t *target, dir string) supervisor.A
 	}
 }
 
-// stale reports whether main's code has moved since an agent was started that does not run
-// from main's: what a branch did well, or where a rollback went, counts until then only.
-// It is nil for main's own, which follows main by itself.
+// stale reports whether main's code has moved since it was chosen to run an agent that
+// does not run from main's, its build included: what a branch did well, or where a rollback
+// went, counts until then only. It is nil for main's own, which follows main by itself.
 func (w *watcher) stale(ctx context.Context, t *target) func() bool {
 	if t.hop == nil && !t.pinned || t.hop != nil && t.hop.Kind == signals.Bootstrap && t.branch == boot.Main {
 		return nil
 	}
-	code, err := w.mainCode(ctx)
-	mark := w.remote.Mark(w.remote.Main)
+	var mark git.Mark // of no ref: the first look is at the code
 	return func() bool {
 		now := w.remote.Mark(w.remote.Main)
-		if err != nil || now == mark {
+		if now == mark {
 			return false
 		}
-		moved, codeErr := w.mainCode(ctx)
-		if codeErr != nil {
+		moved, err := w.mainCode(ctx)
+		if err != nil || moved == "" {
 			return false // main is gone, or being written: there is nothing to go to
 		}
 		mark = now
-		return moved != code
+		return moved != t.main
 	}
 }
 
@@ -155,7 +155,7 @@ func (w *watcher) booted(t *target) {
 		return
 	}
 	if t.hop.Kind == signals.Rollback {
-		w.pinTo(context.Background(), t.hop)
+		w.pinTo(t.hop)
 		w.tellRollback(t)
 	} else if t.branch == boot.Main {
 		w.state.Pin = nil

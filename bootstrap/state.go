@@ -29,8 +29,9 @@ type hop struct {
 	signals.Signal `json:",embed"`
 
 	Commit   string `json:"commit,omitzero"`
-	Attempts int    `json:"attempts"` // begun
-	Started  bool   `json:"started"`  // BOOTSTRAPPING is written, or about to be
+	Main     string `json:"main,omitzero"` // main's code when it was begun
+	Attempts int    `json:"attempts"`      // begun
+	Started  bool   `json:"started"`       // BOOTSTRAPPING is written, or about to be
 }
 
 // pin holds main's tree at a commit until main's code moves (BOOT-4).

@@ -14,6 +14,7 @@ type target struct {
 	branch string
 	commit string
 	code   string // names what of the commit can run (remote.Code)
+	main   string // main's code when it was chosen, where it is not main's tip
 	note   string // for the log
 	hop    *hop   // it is a signal's
 	pinned bool   // it is not main's tip, and not a signal's
@@ -44,7 +45,7 @@ func (w *watcher) next(ctx context.Context) (*target, error) {
 	if p := w.state.Pin; p != nil {
 		if p.Main == code {
 			pinned, err := w.remote.Code(ctx, p.Commit)
-			return &target{branch: boot.Main, commit: p.Commit, code: pinned, note: "pinned to " + p.Ref, pinned: true}, err
+			return &target{branch: boot.Main, commit: p.Commit, code: pinned, main: code, note: "pinned to " + p.Ref, pinned: true}, err
 		}
 		w.log.Info().Str("ref", p.Ref).Msg("main's code moved: the pin is gone")
 		w.state.Pin = nil
@@ -104,19 +105,21 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 	if t.code, err = w.remote.Code(ctx, t.commit); err != nil {
 		return nil, err
 	}
+	if h.Main == "" { // not again by a watcher that goes on: main may have moved since
+		if h.Main, err = w.mainCode(ctx); err != nil {
+			return nil, err
+		}
+	}
 	h.Commit = t.commit
 	w.state.save()
+	t.main = h.Main
 	return t, nil
 }
 
-// pinTo holds main's tree where a rollback took it. Its caller saves that.
-func (w *watcher) pinTo(ctx context.Context, h *hop) {
-	code, err := w.mainCode(ctx)
-	if err != nil {
-		w.log.Error().Err(err).Msg("the rollback is not pinned")
-		return
-	}
-	w.state.Pin = &pin{Ref: h.Name, Commit: h.Commit, Main: code}
+// pinTo holds main's tree where a rollback took it, unless main moved since it was asked
+// for. Its caller saves that.
+func (w *watcher) pinTo(h *hop) {
+	w.state.Pin = &pin{Ref: h.Name, Commit: h.Commit, Main: h.Main}
 }
 
 // mainCode names what of main can run now, "" while there is no main.

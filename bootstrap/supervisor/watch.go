@@ -116,7 +116,7 @@ func (r *run) watch(ctx context.Context) {
 			r.end.Why = "the watcher was told to end"
 			return
 		case <-late.C:
-			if !r.end.Booted {
+			if !r.lookBooted() { // it may have answered while something else was looked at
 				r.end.Why = fmt.Sprintf("no SUCCESS within %s, which is an answer on descriptor %s, %s", r.agent.StartTimeout, askFD, boot.AskVar)
 				return
 			}
@@ -168,11 +168,11 @@ func (r *run) lookGuard() bool {
 	return true
 }
 
-// lookStale sees whether the agent runs from what is not wanted any more, and has had its
-// time to end by itself.
+// lookStale sees whether an agent that is up runs from what is not wanted any more, and has
+// had its time to end by itself.
 func (r *run) lookStale() bool {
 	switch {
-	case r.agent.Stale == nil || r.stale.IsZero() && !r.agent.Stale():
+	case r.agent.Stale == nil || !r.end.Booted || r.stale.IsZero() && !r.agent.Stale():
 		return false
 	case r.stale.IsZero():
 		r.stale = time.Now()
