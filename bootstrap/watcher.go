@@ -165,7 +165,7 @@ func (w *watcher) assemble() {
 
 // removeTime bounds the removal of one malformed signal: it may be a tree of millions, and
 // what is left of it goes later.
-const removeTime = 10 * time.Second
+const removeTime = 3 * time.Second
 
 // removeSignal removes a path with the rights of the agent's user (signals.Box). The agent
 // may be running.

@@ -18,6 +18,9 @@ const (
 	strayFor = 10 * time.Second
 	// maxLooked bounds how many names are looked at once, and how many are remembered.
 	maxLooked = 64
+	// emptyTime is after how much of a look no more directories are emptied in it: the agent
+	// is watched meanwhile by nobody.
+	emptyTime = time.Second
 	// refusedPrefix begins the names of what is on its way out.
 	refusedPrefix = ".refused-"
 )
@@ -49,45 +52,36 @@ func (b *Box) remove(path string) {
 	b.empty(to)
 }
 
-// empty removes a directory that was put aside; what is left of it goes later.
+// empty removes a directory that was put aside, within the time of a look; what is left of
+// it goes later. The watcher does not walk it itself: who fills it is faster.
 func (b *Box) empty(path string) {
-	err := os.RemoveAll(path)
-	if err != nil && b.Remove != nil {
-		err = errors.Join(b.Remove(path), os.RemoveAll(path))
+	remove := b.Remove
+	if remove == nil {
+		remove = os.RemoveAll
 	}
-	if err != nil {
+	if time.Since(b.looked) > emptyTime {
+		return
+	}
+	if err := remove(path); err != nil {
 		b.Log.Warn().Err(err).Msg("a malformed signal is out of the way and not gone yet")
 	}
 }
 
-// removeRefused removes what an earlier attempt left.
-func (b *Box) removeRefused() {
-	for _, name := range b.names() {
-		if strings.HasPrefix(name, refusedPrefix) {
-			b.empty(b.path(name))
-		}
-	}
-}
-
-// discard removes a claimed signal. What was swapped for a directory as it was claimed
-// is in nobody's way where it goes.
-func (b *Box) discard(claimed string) {
-	if os.RemoveAll(claimed) != nil {
-		os.Rename(claimed, fmt.Sprintf("%s-%d", claimed, time.Now().UnixNano()))
-	}
-}
-
-// removeStrays removes what has no signal's name and stays. Names that begin with a dot
-// are on their way to one.
+// removeStrays removes what has no signal's name and stays, and what an earlier look left.
+// Names that begin with a dot are on their way to a signal's.
 func (b *Box) removeStrays() {
+	b.looked = time.Now()
 	names := b.names()
 	for _, name := range names {
-		if !strings.HasPrefix(name, ".") && !slices.Contains(kinds, name) && b.old(name, strayFor) {
+		switch {
+		case strings.HasPrefix(name, refusedPrefix):
+			b.empty(b.path(name))
+		case !strings.HasPrefix(name, ".") && !isKind(name) && b.old(name, strayFor):
 			b.refuse(name, errors.New("no signal has this name"))
 		}
 	}
 	for name := range b.young {
-		if !slices.Contains(names, name) {
+		if !isKind(name) && !slices.Contains(names, name) {
 			delete(b.young, name)
 		}
 	}
@@ -104,10 +98,12 @@ func (b *Box) names() []string {
 	return names
 }
 
+func isKind(name string) bool { return slices.Contains(kinds, name) }
+
 // old reports whether a name has been there for some time, from its first look on.
 func (b *Box) old(name string, after time.Duration) bool {
 	first, known := b.young[name]
-	if !known && len(b.young) < maxLooked {
+	if !known && (isKind(name) || len(b.young) < maxLooked) {
 		if b.young == nil {
 			b.young = map[string]time.Time{}
 		}

@@ -41,11 +41,12 @@ type Box struct {
 	Dir     *statedir.Dir
 	Log     zerolog.Logger
 	Refused func(kind string, why error) // is told of a malformed signal, after it was removed
-	// Remove removes a path with the rights of the agent's user, who alone can empty
-	// its directories; nil where both are one user.
+	// Remove removes a path with the rights of the agent's user, who alone can empty its
+	// directories, in a time that is bounded; nil removes as this process, however long.
 	Remove func(path string) error
 
 	young    map[string]time.Time // when what may yet become a signal was seen first
+	looked   time.Time            // when the present look began
 	refusals pace
 }
 
@@ -79,14 +80,14 @@ func (b *Box) waits(kind string) bool {
 // with one when it returns: then the file goes. again is whether the signal was
 // claimed by a watcher that was killed, which may have written it down before.
 func (b *Box) Take(accept func(s Signal, again bool)) {
-	b.removeRefused()
+	b.removeStrays()
 	for _, kind := range kinds {
 		claimed := b.claimed(kind)
 		if name, found, err := read(claimed); found {
 			if err == nil {
 				accept(Signal{kind, name}, true)
 			}
-			b.discard(claimed)
+			b.remove(claimed)
 		}
 		if !b.waits(kind) || os.Rename(b.path(kind), claimed) != nil {
 			continue
@@ -94,17 +95,17 @@ func (b *Box) Take(accept func(s Signal, again bool)) {
 		if name, found, err := read(claimed); found && err == nil { // else it changed under our eyes
 			accept(Signal{kind, name}, false)
 		}
-		b.discard(claimed)
+		b.remove(claimed)
 	}
 }
 
 // Clear removes all signals, claimed or waiting, whatever they are, and returns how many
 // there were.
 func (b *Box) Clear() (n int) {
-	b.removeRefused()
+	b.removeStrays()
 	for _, kind := range kinds {
 		if statedir.Exists(b.claimed(kind)) {
-			b.discard(b.claimed(kind))
+			b.remove(b.claimed(kind))
 			n++
 		}
 		if statedir.Exists(b.path(kind)) {

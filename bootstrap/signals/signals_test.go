@@ -186,3 +186,53 @@ func TestFlood(t *testing.T) {
 		empty(t, b)
 	})
 }
+
+// TestEmptying: directories that take long to empty do not keep the watcher from its other
+// looks, it empties none as itself, and all are gone in the end.
+func TestEmptying(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := box(t)
+		for _, most := range []time.Duration{0, 4 * time.Second} { // without the bound on a removal, and with it
+			b.Remove = func(path string) error {
+				if most == 0 {
+					return errors.New("it was told to stop")
+				}
+				time.Sleep(3 * time.Second) // of the test's own clock
+				return os.RemoveAll(path)
+			}
+			for i := range 20 {
+				if err := os.MkdirAll(fmt.Sprint(b.Dir.Signals(), "/.refused-", i, "/full"), 0o777); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 30 {
+				begin := time.Now()
+				b.Waiting()
+				if took := time.Since(begin); took > most {
+					t.Errorf("a look took %s", took)
+				}
+			}
+			if left, _ := filepath.Glob(b.Dir.Signals() + "/.refused-*/full"); most == 0 && len(left) != 20 || most > 0 && len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+		}
+	})
+}
+
+// TestYoungBehindStrays: names that stay do not keep an empty signal from being removed.
+func TestYoungBehindStrays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, refused := box(t)
+		for i := range 200 {
+			write(t, fmt.Sprint(b.Dir.Signals(), "/stray", i), "")
+		}
+		write(t, b.Dir.Signals()+"/bootstrap", "")
+		for range 4 {
+			b.Waiting()
+			time.Sleep(time.Second) // of the test's own clock
+		}
+		if want := []string{"bootstrap: it is empty"}; !slices.Equal(*refused, want) {
+			t.Errorf("%q", *refused)
+		}
+	})
+}
