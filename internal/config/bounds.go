@@ -16,9 +16,8 @@ import (
 // names the key.
 type rule func(key string, values []string) error
 
-// rules are the bounds of texts and lists of texts that have any. Numbers need no
-// entry: every one is at least 1, or a fraction above 0, because 0 would switch a
-// limit off or lock everybody out.
+// rules are the bounds of texts and lists of texts that have any. Numbers have theirs in
+// ranges.
 var rules = map[string]rule{
 	"identity.from":            source,
 	"identity.pm":              pushers,
@@ -38,6 +37,8 @@ var rules = map[string]rule{
 	"verify.network":           oneOf("none", "public"),
 	"verify.cache":             someOf("go", "npm", "pip"),
 	"verify.cache_sources":     sources,
+	"model.id":                 modelNames,
+	"model.also":               modelNames,
 	"model.api":                oneOf("responses", "chat"),
 	"model.prompt":             oneOf("stdin", "file"),
 	"bootstrap.build":          commandLine,
@@ -64,11 +65,8 @@ func (c *Config) check(meta toml.MetaData) error {
 
 // within holds one setting to its bounds.
 func within(key string, v reflect.Value) error {
-	switch {
-	case v.CanInt() && v.Int() < 1:
-		return fmt.Errorf("%s must be at least 1", key)
-	case v.CanFloat() && v.Float() <= 0:
-		return fmt.Errorf("%s must be more than 0", key)
+	if err := inRange(key, v); err != nil {
+		return err
 	}
 	rule := rules[key]
 	if rule == nil {
@@ -87,8 +85,23 @@ func networks(key string, values []string) error {
 		if _, err := netip.ParseAddr(v); err == nil && !strings.Contains(v, "%") {
 			continue
 		}
-		if p, err := netip.ParsePrefix(v); err != nil || p.Bits() == 0 {
+		p, err := netip.ParsePrefix(v)
+		if err != nil {
 			return fmt.Errorf("%s has %q, which is neither an address nor a prefix such as 198.51.100.0/24", key, v)
+		}
+		if p.Bits() == 0 {
+			return fmt.Errorf("%s has %q, which is every address: `[egress] mode = \"allowlist\"` closes them all", key, v)
+		}
+	}
+	return nil
+}
+
+// modelNames are exact: the gateway compares them byte by byte, so that a pattern, which
+// looks as if it let more through, would let nothing through.
+func modelNames(key string, values []string) error {
+	for _, v := range values {
+		if strings.ContainsAny(v, "*? \t\n") || v == "" && key != "model.id" {
+			return fmt.Errorf("%s names %q: models are named exactly, such as \"claude-sonnet-5-5\"", key, v)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@
 package config
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ func (c *Config) decode(text, name string) (toml.MetaData, error) {
 		return meta, fmt.Errorf("%s:%d:%d: %s", name, syntax.Position.Line, syntax.Position.Col, syntax.Message)
 	}
 	if err != nil {
-		return meta, fmt.Errorf("%s: %w", name, err)
+		return meta, fmt.Errorf("%s: %w", name, cmp.Or(c.wrongKind(text), err))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return meta, fmt.Errorf("%s: unknown key %q: `git ward config` lists every setting", name, unknown[0].String())

@@ -198,7 +198,10 @@ type Duration struct{ time.Duration }
 // UnmarshalText reads what time.ParseDuration reads, if it is positive.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
-	if err == nil && v <= 0 {
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%q is no time such as \"90s\" or \"10m\"", text)
+	case v <= 0:
 		err = fmt.Errorf("%q is not a positive time", text)
 	}
 	d.Duration = v

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+)
+
+// span is what a number may be; most 0 is no end.
+type span struct{ least, most int64 }
+
+const (
+	mib    = 1 << 20
+	second = int64(time.Second)
+)
+
+// ranges are those of numbers and times with which nothing would work, though they are
+// above 0: the launcher or every push would be ended, in words of the kernel's or podman's.
+// All others are at least 1, or a fraction above 0, because 0 would switch a limit off or
+// lock everybody out.
+var ranges = map[string]span{
+	"launch.memory":       {least: 256 * mib}, // the launcher, podman and git start in less than 64
+	"launch.processes":    {least: 128},       // and threads
+	"door.memory":         {least: 64 * mib},
+	"door.cpu":            {least: second},
+	"door.cpu_per_minute": {least: second},
+	"egress.connections":  {least: 1, most: 1_000_000}, // as in sandbox/firewall
+	"egress.packets":      {least: 1, most: 10_000_000},
+	"sandbox.memory":      {least: 64 * mib},
+	"sandbox.processes":   {least: 32}, // the runtime's own threads
+	"sandbox.files":       {least: 64},
+}
+
+// inRange holds a number or a time to its range.
+func inRange(key string, v reflect.Value) error {
+	if v.CanFloat() && v.Float() <= 0 {
+		return fmt.Errorf("%s must be more than 0", key)
+	}
+	d, isTime := v.Interface().(Duration)
+	if !v.CanInt() && !isTime {
+		return nil
+	}
+	r, bounded := ranges[key]
+	r.least = max(r.least, 1)
+	word := func(n int64) string { return fmt.Sprint(n) }
+	n := int64(d.Duration)
+	if isTime {
+		word = func(n int64) string { return fmt.Sprintf("%q", time.Duration(n)) }
+	} else {
+		n = v.Int()
+	}
+	switch {
+	case n < r.least && bounded && r.least > 1:
+		return fmt.Errorf("%s is %s; nothing works with less than %s", key, word(n), word(r.least))
+	case n < r.least:
+		return fmt.Errorf("%s must be at least %s", key, word(r.least))
+	case r.most > 0 && n > r.most:
+		return fmt.Errorf("%s is %s; it may be %s at most", key, word(n), word(r.most))
+	}
+	return nil
+}
