@@ -6,6 +6,7 @@ package command
 
 import (
 	"context"
+	"errors"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
@@ -22,8 +23,11 @@ func repository(ctx context.Context, env *cli.Env, args []string, usage string) 
 		find, dir = git.Named, env.Path(args[0])
 	}
 	repo, err := find(ctx, dir)
+	if _, hinted := errors.AsType[*diag.Hinted](err); err != nil && !hinted {
+		err = diag.Hint(err, "name the bare repository or a clone of it")
+	}
 	if err != nil {
-		return nil, diag.Hint(err, "name the bare repository or a clone of it")
+		return nil, err
 	}
 	return repo, nil
 }

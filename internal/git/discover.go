@@ -5,8 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
+
+	"git-ward/internal/diag"
 )
 
 // Discover is the repository that dir lies in, bare or not; GIT_DIR, which is its
@@ -44,9 +49,31 @@ func ask(ctx context.Context, dir string, env []string, more ...[2]string) (*Rep
 	cmd.Dir, cmd.Env = dir, variables(Local(Harden(env)), more...)
 	out, err := cmd.Output()
 	if err != nil {
+		if owner := otherOwner(dir); owner != "" {
+			return nil, diag.Hint(fmt.Errorf("%s belongs to user %s, not to you, and git reads a repository for its owner only", dir, owner),
+				"run it as the owner: `sudo -u %s git ward ...`", owner)
+		}
 		return nil, fmt.Errorf("%s is not in a git repository: %w", dir, childWords(ctx, "rev-parse", err))
 	}
 	return Open(strings.TrimSuffix(string(out), "\n")), nil
+}
+
+// otherOwner is the user whose repository dir lies in, by name or as #1000 (sudo(8)); ""
+// where it is the caller's, or none.
+func otherOwner(dir string) string {
+	at, bare := around(dir)
+	if at != "" && !bare {
+		at = filepath.Join(at, ".git")
+	}
+	info, err := os.Stat(at)
+	if err != nil || int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid() {
+		return ""
+	}
+	id := strconv.Itoa(int(info.Sys().(*syscall.Stat_t).Uid))
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username
+	}
+	return "#" + id
 }
 
 // around is the nearest place that holds a repository: the top of a working tree, or a

@@ -1,12 +1,15 @@
 package git
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"git-ward/internal/diag"
 )
 
 // shell runs a script in dir with an environment and returns what it printed.
@@ -163,6 +166,26 @@ func TestDiscover(t *testing.T) {
 	}
 	if r, err := Named(t.Context(), filepath.Join(home, "alone.git")); err != nil || r.Dir != filepath.Join(home, "alone.git") {
 		t.Error("a named directory goes before GIT_DIR", r, err)
+	}
+}
+
+// TestDiscoverAnothers: who asks in another user's repository, root too, is told whose it is
+// instead of git's many lines, or that there is none.
+func TestDiscoverAnothers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: root can give a repository away")
+	}
+	home, env := person(t, "")
+	shell(t, home, env, "git init -q --bare theirs.git; git init -q work")
+	if err := errors.Join(os.Chown(filepath.Join(home, "theirs.git"), 65534, -1), os.Chown(filepath.Join(home, "work/.git"), 54321, -1)); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{"theirs.git": "belongs to user nobody", "work": "belongs to user #54321"} {
+		_, err := Named(t.Context(), filepath.Join(home, dir))
+		var hinted *diag.Hinted
+		if !errors.As(err, &hinted) || !strings.Contains(err.Error(), want) || !strings.Contains(hinted.Hint, "sudo -u") {
+			t.Errorf("%s: %v", dir, err)
+		}
 	}
 }
 

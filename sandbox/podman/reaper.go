@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"git-ward/internal/diag"
 	"git-ward/internal/process"
 )
 
@@ -189,6 +190,9 @@ type said struct {
 // maxSaid is how much of it is kept, in bytes.
 const maxSaid = 8 << 10
 
+// maxShown is how much of that an error shows: a program that panics says pages.
+const maxShown = 600
+
 func (s *said) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,5 +211,5 @@ func (s *said) text() string {
 			kept = append(kept, strings.TrimSpace(line))
 		}
 	}
-	return strings.Join(kept, "; ")
+	return diag.Cut(strings.Join(kept, "; "), maxShown)
 }
