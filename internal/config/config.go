@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/internal/diag"
+
 	"github.com/BurntSushi/toml"
 )
 
@@ -127,6 +129,9 @@ func Load(dir string) (*Config, error) {
 	data, err := ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s is missing: run `git ward init --bare %s` to mend it", path, dir)
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return nil, diag.Hint(fmt.Errorf("you may not read the settings of %s: %w", dir, err), "ask as the repository's owner")
 	}
 	if err != nil {
 		return nil, err

@@ -136,6 +136,9 @@ func logs(ctx context.Context, env *cli.Env) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return diag.Hint(errors.New("there is no log: nothing was launched with --detach"), "git ward launch --detach --bare %s", bare)
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		return diag.Hint(err, "ask as the repository's owner")
+	}
 	if err != nil {
 		return err
 	}

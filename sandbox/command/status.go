@@ -30,6 +30,13 @@ func status(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	pid, running := fence.Running(bare)
+	settings, err := config.Load(bare)
+	if err != nil {
+		if running && !asJSON { // true whatever somebody wrote into the settings since
+			fmt.Fprintf(env.Stdout, "the launcher, process %d, runs on %s\n", pid, bare)
+		}
+		return err
+	}
 	reader := git.Open(bare).Reader(ctx)
 	defer reader.Close()
 	work, err := units(reader)
@@ -37,10 +44,6 @@ func status(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	gone := hookdir.Gone(ctx, bare)
-	settings, err := config.Load(bare)
-	if err != nil {
-		return err
-	}
 	troubles, err := fence.Troubles(bare)
 	if err != nil {
 		return err
@@ -48,7 +51,7 @@ func status(ctx context.Context, env *cli.Env) error {
 	c := settings.Control
 	if asJSON {
 		return diag.WriteJSON(env.Stdout, map[string]any{"bare": bare, "running": running, "pid": pid, "units": work, "hooks": gone,
-			"control": c.Branch, "project": c.Project, "mode": settings.Hooks.Mode, "backpressure": troubles})
+			"control": c.Branch, "project": c.Project, "mode": settings.Hooks.Mode, "backpressure": troubles, "warnings": fence.Warnings(bare, settings)})
 	}
 	if gone != "" {
 		fmt.Fprintf(env.Stdout, "warning: %s\n", diag.Clean(gone))
@@ -66,6 +69,9 @@ func status(ctx context.Context, env *cli.Env) error {
 		}
 	} else {
 		fmt.Fprintf(env.Stdout, "nothing runs on %s\nnext: git ward launch --bare %s\n", bare, bare)
+	}
+	for _, line := range fence.Warnings(bare, settings) {
+		fmt.Fprintf(env.Stdout, "warning: %s\n", diag.Clean(line))
 	}
 	fmt.Fprint(env.Stdout, diag.CleanLines(fence.TroublesText(troubles)))
 	if s, ok := fence.LastSuite(bare); ok && !s.OK && settings.Verify.Suite != "" {

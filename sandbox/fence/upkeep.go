@@ -26,7 +26,7 @@ const recordsTime = 20 * time.Second
 // when it is due (GATE-6). What it returns ends that, and writes the records that this
 // launch leaves.
 func (l *launch) keepUp(ctx context.Context) (finish func()) {
-	l.warnOfDisk()
+	l.warn()
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -41,10 +41,10 @@ func (l *launch) keepUp(ctx context.Context) (finish func()) {
 	}
 }
 
-// warnOfDisk says at the start what will be refused.
-func (l *launch) warnOfDisk() {
-	if free, err := growth.Free(l.spec.Bare); err == nil && free < l.spec.Settings.Limits.DiskFree {
-		fmt.Fprintf(l.spec.Messages, "warning: the disk of %s has %d MiB left, less than [limits] disk_free: the agent's pushes are refused, and verdicts wait\n", l.spec.Bare, free>>20)
+// warn says at the start what will be refused.
+func (l *launch) warn() {
+	for _, line := range Warnings(l.spec.Bare, l.spec.Settings) {
+		fmt.Fprintf(l.spec.Messages, "warning: %s\n", line)
 	}
 }
 

@@ -1,0 +1,66 @@
+package fence
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/config"
+	"git-ward/internal/growth"
+)
+
+// Warnings is what a person should know of a repository before asking why nothing moves: a
+// line each, with what can be done. Nothing is decided by them.
+func Warnings(bare string, settings *config.Config) (lines []string) {
+	add := func(line string) {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	add(killed(bare))
+	add(nearlyFullDisk(bare, settings.Limits.DiskFree))
+	add(nearlyFull(bare, settings.Limits.AgentObjects))
+	return lines
+}
+
+// nearlyFullDisk says that a repository's disk has less left than [limits] disk_free.
+func nearlyFullDisk(bare string, want int64) string {
+	free, err := growth.Free(bare)
+	if err != nil || free >= want {
+		return ""
+	}
+	return fmt.Sprintf("the disk of %s has %d MiB left, less than [limits] disk_free (%d MiB): the agent's pushes are refused, and verdicts wait; make room",
+		bare, free>>20, want>>20)
+}
+
+// nearlyFull says that what the agent pushed leaves no room but for the last small pushes.
+func nearlyFull(bare string, limit int64) string {
+	l, err := growth.Read(bare)
+	if err != nil {
+		return err.Error() + ": git ward maintain " + bare + " counts anew"
+	}
+	if l.Bytes < limit-limit/8 {
+		return ""
+	}
+	return fmt.Sprintf("what the agent pushed takes %d KiB of the %d of [limits] agent_objects, and more is refused: take or drop work, "+
+		"then git ward maintain --reclaim %s; or raise it", l.Bytes>>10, limit>>10, bare)
+}
+
+// killed says that the last launcher did not end in good order: it removes its directory
+// of sockets itself.
+func killed(bare string) string {
+	f, err := os.Open(filepath.Join(bare, lockPath))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if _, running := Running(bare); running {
+		return ""
+	}
+	pid, dir := lockContent(f)
+	if _, err := os.Lstat(dir); err != nil || !strings.HasPrefix(filepath.Base(dir), scratchPrefix) {
+		return ""
+	}
+	return fmt.Sprintf("the last launcher, process %d, was killed, and its container with it: the next launch goes on from refs", pid)
+}
