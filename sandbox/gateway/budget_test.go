@@ -321,7 +321,7 @@ func (r *round) tell(w http.ResponseWriter, anthropic, streamed bool, how int64,
 	if anthropic {
 		begin = "data: " + fmt.Sprintf(`{"type":"message_start","message":{"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":1}}}`, u.Input, u.CacheWrite)
 		word = "data: " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word "}}`
-		end = fmt.Sprintf(`{"type":"message_delta","usage":{"output_tokens":%d}}`, u.Output)
+		end = fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":%d}}`, u.Output)
 		whole = fmt.Sprintf(`{"type":"message","usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":%d}}`, u.Input, u.CacheWrite, u.Output)
 	}
 	words := make([]string, min(u.Output, 50))

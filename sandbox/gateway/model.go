@@ -16,7 +16,8 @@ type exchange struct {
 	path      string
 	directive string
 	began     time.Time
-	call      *call // nil for the list of models
+	sent      time.Time // when the call went out, which may have waited for others before
+	call      *call     // nil for the list of models
 	endpoint  *endpoint
 	lease     *lease // the memory of its body; nil for none
 	tap       tap
@@ -86,16 +87,30 @@ func (x *exchange) admit(r *http.Request) error {
 	if x.directive = x.g.config.Directive(); x.directive == "" {
 		return refusef(http.StatusForbidden, "no directive is open, so nobody pays for a call")
 	}
-	if held := x.g.config.Held; held != nil {
-		if why := held(x.directive); why != "" {
-			r := refusef(http.StatusForbidden, "%s is %s: nothing of it is paid for until the PM lets it go on", x.directive, why)
-			r.held = true
-			x.g.payments.note(x.directive, r)
-			return r
-		}
+	if r := x.held(); r != nil {
+		return r
 	}
 	return nil
 }
+
+// held is the refusal of a call of a unit that is not to be worked on now; nil where it is.
+func (x *exchange) held() *refusal {
+	if x.g.config.Held == nil {
+		return nil
+	}
+	why := x.g.config.Held(x.directive)
+	if why == "" {
+		return nil
+	}
+	r := refusef(http.StatusForbidden, "%s is %s: nothing of it is paid for until the PM lets it go on", x.directive, why)
+	r.held = true
+	x.g.payments.note(x.directive, r)
+	return r
+}
+
+// longWait is how long a call may wait for others, or for its own body, until the unit that
+// pays for it may have been paused meanwhile.
+const longWait = time.Second
 
 // charged runs send with the most that it can cost reserved, and settles what it
 // did cost. Calls that are not billed reserve nothing, and are still refused when
@@ -112,6 +127,12 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 	if err != nil {
 		x.g.config.Log.Warn().Str("directive", x.directive).Err(err).Msg("not charged, not called")
 		return x.refuseUnpaid(err)
+	}
+	if time.Since(x.began) > longWait {
+		if r := x.held(); r != nil {
+			reservation.cancel()
+			return r
+		}
 	}
 	x.g.payments.note(x.directive, nil)
 	defer func() {
@@ -141,9 +162,9 @@ const slowError = 10 * time.Second
 // answered with an error and nothing else, costs nothing unless the answer says so.
 func (x *exchange) use(reserved Charge, price Price) {
 	x.used.Calls = 1
-	quick := x.answered < http.StatusInternalServerError || time.Since(x.began) < slowError
+	quick := x.answered < http.StatusInternalServerError || time.Since(x.sent) < slowError
 	failed := x.answered >= http.StatusMultipleChoices && quick || x.tap.failed && !x.tap.begun
-	if x.endpoint.free || !x.reached.Load() || failed && !x.tap.started {
+	if x.endpoint.free || !x.reached.Load() || failed && !x.tap.started && x.tap.pieces+x.tap.letters == 0 {
 		return
 	}
 	x.used, x.estimated = x.tap.used(reserved, price)
@@ -177,6 +198,7 @@ func (x *exchange) send(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if err != nil {
 		return refusef(http.StatusBadRequest, "the request cannot be passed on")
 	}
+	x.sent = time.Now()
 	resp, err := x.p.transport.RoundTrip(req)
 	x.forget()
 	if err != nil {

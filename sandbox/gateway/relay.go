@@ -33,7 +33,7 @@ func (x *exchange) relay(ctx context.Context, w http.ResponseWriter, resp *http.
 		}
 	}
 	x.status = resp.StatusCode
-	x.tap.stream = strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	x.tap.stream = strings.HasPrefix(strings.ToLower(resp.Header.Get("Content-Type")), "text/event-stream")
 	x.tap.parse = func(fields, *reading) {}
 	if x.endpoint != nil {
 		x.tap.parse = x.endpoint.answer

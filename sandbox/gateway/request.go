@@ -57,7 +57,7 @@ func (e *endpoint) read(body []byte, l Limits, s seen) (*call, error) {
 	if changed {
 		c.parts = f.parts()
 	}
-	c.input, c.likely = c.seen.input(int64(len(body)), c.model)
+	c.input, c.likely = c.seen.input(spelledOut(body), c.model)
 	if c.output += c.seen.output; c.seen.thinking >= c.output {
 		c.output += c.seen.thinking
 	}

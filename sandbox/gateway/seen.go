@@ -43,7 +43,7 @@ const (
 	likelyDocument = 100_000
 )
 
-// input is how many tokens a request of so many bytes takes in at most, and how many it is
+// input is how many tokens a request of so many bytes of text and media takes in at most, and how many it is
 // thought to take in: tokenizers that work on bytes make no more tokens than there are, and
 // of no natural text half as many.
 func (s *seen) input(bytes int64, model string) (most, likely int64) {
@@ -85,8 +85,8 @@ func documented(v jsontext.Value, s *seen) error {
 
 func (s *seen) data(v jsontext.Value) error {
 	f, err := decodeFields(v)
-	if err == nil {
-		s.media += int64(len(f.get("data")))
+	if data := f.get("data"); data.Kind() == '"' { // anything else may be read as text
+		s.media += int64(len(data))
 	}
 	return err
 }
@@ -113,6 +113,8 @@ func dataURL(v jsontext.Value, s *seen) error {
 func fileData(v jsontext.Value, s *seen) error {
 	if v.Kind() != 'n' {
 		s.documents++
+	}
+	if v.Kind() == '"' {
 		s.media += int64(len(v))
 	}
 	return nil

@@ -164,7 +164,7 @@ func TestErrorsThatTookLong(t *testing.T) {
 	}{
 		{500, 0, true}, {503, 9 * time.Second, true}, {504, 11 * time.Second, false}, {524, 100 * time.Second, false}, {400, 20 * time.Second, true}, {429, 20 * time.Second, true},
 	} {
-		x := &exchange{g: &Gateway{}, call: &call{input: 100, output: 10}, endpoint: &endpoint{}, answered: c.status, began: time.Now().Add(-c.took)}
+		x := &exchange{g: &Gateway{}, call: &call{input: 100, output: 10}, endpoint: &endpoint{}, answered: c.status, sent: time.Now().Add(-c.took)}
 		x.reached.Store(true)
 		x.use(x.call.most(Price{}), Price{})
 		if (x.used.Usage.Tokens() == 0) != c.free {

@@ -16,14 +16,19 @@ const maxCount = 1_000_000_000
 // reading is what an answer has told of its usage so far.
 type reading struct {
 	Usage
-	taken, cached int64 // input as OpenAI tells it, and what of it came from the cache
-	started       bool  // the input side is known
-	told          bool  // the output, too, so far
-	final         bool  // to the end
-	begun         bool  // something came that is no error
-	failed        bool  // the answer has an error in it
-	pieces        int64 // of words that were streamed, each at least a token
-	letters       int64 // of words, without spaces
+	// Input as OpenAI tells it, what of it came from the cache and went there, and the sum
+	// of input and output.
+	taken, cached, written, total int64
+
+	odd     bool  // a count was there that is none
+	asked   bool  // Anthropic's input was told, besides what the cache gave or took
+	started bool  // the input side is known
+	told    bool  // the output, too, so far
+	final   bool  // to the end
+	begun   bool  // something came that is no error
+	failed  bool  // the answer has an error in it
+	pieces  int64 // of words that were streamed, each at least a token
+	letters int64 // of words, without spaces
 }
 
 // answer reads a part of an answer, an event's object or a whole one, by its protocol.
@@ -85,6 +90,7 @@ func (t *tap) end() {
 func (t *tap) event(f fields) {
 	if isError(f) {
 		t.failed = true
+		t.words(f.within("error").get("failed_generation"), false) // some servers bill an answer that did not fit
 	} else if f.text("type") != "ping" {
 		t.begun = true
 	}
@@ -153,9 +159,10 @@ func tokens(v jsontext.Value) (n int64, ok bool) {
 
 // raise takes a count over if it is larger: totals so far only grow, and a
 // server that leaves one out in an event may write 0 for it.
-func raise(to *int64, v jsontext.Value) (told bool) {
+func (r *reading) raise(to *int64, v jsontext.Value) (told bool) {
 	n, ok := tokens(v)
 	*to = max(*to, n)
+	r.odd = r.odd || !ok && v != nil && v.Kind() != 'n'
 	return ok
 }
 
@@ -187,6 +194,7 @@ func (r *reading) words(v jsontext.Value, streamed bool) {
 func (r *reading) count(text string, streamed bool) {
 	if text != "" && streamed {
 		r.pieces++
+		r.final = false // counts that words follow were of no end
 	}
 	for _, letter := range text {
 		if !unicode.IsSpace(letter) {
@@ -196,7 +204,8 @@ func (r *reading) count(text string, streamed bool) {
 }
 
 // anthropicAnswer reads message_start, message_delta, whose counts are totals so
-// far, a piece of a message, and a whole message.
+// far, a piece of a message, and a whole message. A message_delta without a reason to stop
+// is of no end.
 func anthropicAnswer(f fields, r *reading) {
 	switch f.text("type") {
 	case "message_start":
@@ -205,51 +214,62 @@ func anthropicAnswer(f fields, r *reading) {
 		r.words(f.get("delta"), true)
 	case "message":
 		r.words(f.get("content"), false)
-		fallthrough
+		r.final = r.anthropic(f.within("usage"))
 	case "message_delta":
-		r.final = r.anthropic(f.within("usage")) && r.started
+		r.final = r.anthropic(f.within("usage")) && f.within("delta").text("stop_reason") != ""
 	}
 }
 
-// anthropic takes counts over, and reports whether the output's was among them.
-func (r *reading) anthropic(u fields) (output bool) {
-	raise(&r.Input, u.get("input_tokens"))
-	output = raise(&r.Output, u.get("output_tokens"))
-	raise(&r.CacheRead, u.get("cache_read_input_tokens"))
+// anthropic takes counts over, and reports whether all that a message's end tells is known.
+func (r *reading) anthropic(u fields) (whole bool) {
+	r.asked = r.raise(&r.Input, u.get("input_tokens")) || r.asked
+	output := r.raise(&r.Output, u.get("output_tokens"))
+	r.raise(&r.CacheRead, u.get("cache_read_input_tokens"))
 	// The last event has the sum again but not always what of it is for an hour.
 	write := r.CacheWrite + r.CacheWriteLong
-	raise(&write, u.get("cache_creation_input_tokens"))
-	raise(&r.CacheWriteLong, u.within("cache_creation").get("ephemeral_1h_input_tokens"))
+	r.raise(&write, u.get("cache_creation_input_tokens"))
+	r.raise(&r.CacheWriteLong, u.within("cache_creation").get("ephemeral_1h_input_tokens"))
 	r.CacheWriteLong = min(r.CacheWriteLong, write)
 	r.CacheWrite = write - r.CacheWriteLong
 	// A request takes in something: a server that says 0 does not know it yet.
-	r.started = r.Input+r.CacheRead+write > 0
-	return output
+	r.started = r.asked && r.Input+r.CacheRead+write > 0
+	return output && r.started && !r.odd
 }
 
 // openAI takes counts over. Both APIs' names differ, their meaning does not: the input
-// includes what came from the cache.
+// includes what came from the cache and, at servers that bill it, what was written there.
+// Some servers leave thoughts out of the output, and have them in the sum alone.
 func (r *reading) openAI(u fields) {
-	raise(&r.taken, u.get("input_tokens"))
-	raise(&r.taken, u.get("prompt_tokens"))
-	answered := raise(&r.Output, u.get("output_tokens"))
-	r.told = raise(&r.Output, u.get("completion_tokens")) || answered || r.told
-	raise(&r.cached, u.within("input_tokens_details").get("cached_tokens"))
-	raise(&r.cached, u.within("prompt_tokens_details").get("cached_tokens"))
+	r.odd = false
+	r.raise(&r.taken, u.get("input_tokens"))
+	r.raise(&r.taken, u.get("prompt_tokens"))
+	answered := r.raise(&r.Output, u.get("output_tokens"))
+	answered = r.raise(&r.Output, u.get("completion_tokens")) || answered
+	r.raise(&r.total, u.get("total_tokens"))
+	r.raise(&r.written, u.get("cache_creation_input_tokens"))
+	for _, details := range []fields{u.within("input_tokens_details"), u.within("prompt_tokens_details")} {
+		r.raise(&r.cached, details.get("cached_tokens"))
+		r.raise(&r.written, details.get("cache_write_tokens"))
+		r.raise(&r.written, details.get("cache_creation_tokens"))
+	}
 	r.CacheRead = min(r.cached, r.taken)
-	r.Input = r.taken - r.CacheRead
-	r.started = r.taken > 0
-	r.told = r.told && r.started
+	r.CacheWrite = min(r.written, r.taken-r.CacheRead)
+	r.Input = r.taken - r.CacheRead - r.CacheWrite
+	if r.started = r.taken > 0; r.started {
+		r.Output = max(r.Output, r.total-r.taken)
+	}
+	r.told = (answered || r.told) && r.started && !r.odd
 }
 
 // chatAnswer reads a completion, or a chunk; the one without choices ends a stream.
-// Some servers send counts with every chunk: those are of no end.
+// Some servers send counts with every chunk: those are of no end, nor is one of an answer
+// in which there is nothing yet.
 func chatAnswer(f fields, r *reading) {
 	chunk := f.text("object") == "chat.completion.chunk"
 	r.words(f.get("choices"), chunk)
 	if u := f.within("usage"); u != nil {
 		r.openAI(u)
-		r.final = r.told && (!chunk || len(bytes.Trim(f.get("choices"), "[] \t\r\n")) == 0)
+		r.final = r.told && (!chunk || r.Output > 0 && len(bytes.Trim(f.get("choices"), "[] \t\r\n")) == 0)
 	}
 }
 
