@@ -94,7 +94,6 @@ func (w *watcher) reset() {
 	signals := w.signals.Clear()
 	w.log.Info().Str("pin", pinned).Str("hop", hopped).Int("signals", signals).Int("incidents", len(s.Notices.Told)).
 		Int("built", len(s.Trees.Built)).Msg("reset: this is forgotten; main is next")
-	unsent := s.Notices.Unsent
-	*s = state{Branch: s.Branch, Notices: notices.Record{Unsent: unsent}}
+	*s = state{Branch: s.Branch, Notices: notices.Record{Unsent: s.Notices.Unsent, Untold: s.Notices.Untold}}
 	w.state.save()
 }

@@ -7,7 +7,9 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,7 +105,10 @@ func (t *Notices) Tell(n Notice) {
 func (t *Notices) queue(n Notice) {
 	n.ID = t.Now().UTC().Format("20060102T150405Z") + "-" + strings.ToLower(rand.Text()[:6])
 	t.Record.Unsent = append(t.Record.Unsent, n)
-	t.Record.Unsent = t.Record.Unsent[max(0, len(t.Record.Unsent)-maxUnsent):]
+	if over := len(t.Record.Unsent) - maxUnsent; over > 0 {
+		t.Record.Unsent = t.Record.Unsent[over:]
+		t.Record.Untold += over
+	}
 	if n.Hold {
 		if t.held == nil {
 			t.held = map[string]time.Time{}
@@ -136,11 +141,23 @@ func (t *Notices) again(n Notice) bool {
 // remember makes an incident one that is told.
 func (t *Notices) remember(n Notice) {
 	if t.Record.Told == nil || len(t.Record.Told) >= maxTold {
+		t.close()
 		t.Record.Told = map[string]string{}
-		t.Record.Again = nil
 	}
 	t.Record.Told[n.Kind] = n.Code
-	delete(t.Record.Again, n.Kind)
+}
+
+// close tells how often what the PM knows of happened since, all in one notice.
+func (t *Notices) close() {
+	if len(t.Record.Again) == 0 {
+		return
+	}
+	var list []string
+	for _, kind := range slices.Sorted(maps.Keys(t.Record.Again)) {
+		list = append(list, fmt.Sprintf("`%s` %d times", diag.Clean(kind), t.Record.Again[kind]))
+	}
+	t.Record.Again = nil
+	t.queue(Notice{Status: comms.Info, Text: "Incidents that were told happened again since, and this is over: " + strings.Join(list, ", ") + "."})
 }
 
 // may takes a token where there is one.
@@ -165,10 +182,12 @@ func (t *Notices) Told(kind string) bool {
 	return told
 }
 
-// Forget ends all incidents: a run went well, and what happens from now on is new.
+// Forget ends all incidents: a run went well, and what happens from now on is new. What
+// happened more often than it was told for is told now, with its number.
 func (t *Notices) Forget() {
 	if len(t.Record.Told) > 0 {
-		t.Record.Told, t.Record.Again = nil, nil
+		t.close()
+		t.Record.Told = nil
 		t.Save()
 	}
 }
@@ -179,13 +198,7 @@ func (t *Notices) Deliver(ctx context.Context) {
 	if time.Since(t.failed) < t.pause {
 		return
 	}
-	if t.Record.Untold > 0 && t.may() {
-		t.queue(Notice{Status: comms.Guard, Text: fmt.Sprintf(
-			"%d further incidents were too many to be told one by one; logs/watcher.log has them.", t.Record.Untold)})
-		t.Record.Untold = 0
-		t.Save()
-	}
-	for len(t.Record.Unsent) > 0 && ctx.Err() == nil {
+	for t.sum(); len(t.Record.Unsent) > 0 && ctx.Err() == nil; t.sum() {
 		n := t.Record.Unsent[0]
 		if time.Now().Before(t.held[n.ID]) {
 			return
@@ -201,6 +214,18 @@ func (t *Notices) Deliver(ctx context.Context) {
 	}
 }
 
+// sum makes what was not told a notice with its number, behind all others: before them it
+// would take the place of one.
+func (t *Notices) sum() {
+	if len(t.Record.Unsent) > 0 || t.Record.Untold == 0 || !t.may() {
+		return
+	}
+	t.queue(Notice{Status: comms.Guard, Text: fmt.Sprintf(
+		"%d further incidents were too many to be told one by one; logs/watcher.log has them.", t.Record.Untold)})
+	t.Record.Untold = 0
+	t.Save()
+}
+
 // Flush is Deliver for the last time: nothing waits for its like any more.
 func (t *Notices) Flush(ctx context.Context) {
 	t.held = nil
@@ -210,7 +235,7 @@ func (t *Notices) Flush(ctx context.Context) {
 // counted is a notice whose text says how often it happened.
 func (n Notice) counted() Notice {
 	if n.Count > 1 {
-		n.Text += fmt.Sprintf(" It happened %d times by now; what follows of the same is counted in logs/watcher.log.", n.Count)
+		n.Text += fmt.Sprintf(" It happened %d times by now; what follows of the same is counted, and told when it is over.", n.Count)
 	}
 	return n
 }

@@ -52,7 +52,7 @@ func TestTell(t *testing.T) {
 	d.Forget()
 	d.Tell(notices.Notice{Kind: "cpu", Code: "2", Text: "forgotten"})
 	d.Deliver(t.Context())
-	if want := []string{"0 It happened 2 times by now; what follows of the same is counted in logs/watcher.log.", "2", "3", "4", "5", "forgotten"}; !slices.Equal(d.reported, want) {
+	if want := []string{"0 It happened 2 times by now; what follows of the same is counted, and told when it is over.", "2", "3", "4", "5", "forgotten"}; !slices.Equal(d.reported, want) {
 		t.Errorf("%q", d.reported)
 	}
 	if d.saves != 7+1+6 || len(d.Record.Unsent) > 0 {
@@ -84,7 +84,8 @@ func TestManyKinds(t *testing.T) {
 }
 
 // TestCrashLoop: what happens again and again is one report with the number so far, and
-// something else is told beside it; after a run that went well it is told again.
+// something else is told beside it; when a run went well the rest of the number is told,
+// and it is told again.
 func TestCrashLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk()
@@ -105,7 +106,26 @@ func TestCrashLoop(t *testing.T) {
 		death("exit 1")
 		time.Sleep(time.Minute) // of the test's own clock
 		d.Deliver(t.Context())
-		if len(d.reported) != 3 || d.reported[1] != "It died: killed by signal 9." || d.reported[2] != "It died: exit 1." {
+		if len(d.reported) != 4 || d.reported[1] != "It died: killed by signal 9." || !strings.HasSuffix(d.reported[2], " this is over: `death` 991 times.") || d.reported[3] != "It died: exit 1." {
+			t.Errorf("%q", d.reported)
+		}
+	})
+}
+
+// TestUnsent: of what cannot be delivered the newest wait, and the number of the rest is
+// told with them.
+func TestUnsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		d.broken = true
+		for i := range 30 {
+			d.Tell(notices.Notice{Text: fmt.Sprint(i)})
+			d.Deliver(t.Context())
+			time.Sleep(10 * time.Minute) // of the test's own clock
+		}
+		d.broken = false
+		d.Deliver(t.Context())
+		if n := len(d.reported); n != 21 || d.reported[0] != "10" || !strings.HasPrefix(d.reported[20], "10 further incidents") {
 			t.Errorf("%q", d.reported)
 		}
 	})

@@ -44,6 +44,26 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// TestAnswerWaits: an answer that came in time counts, however long something else was
+// looked at meanwhile.
+func TestAnswerWaits(t *testing.T) {
+	s := become(t)
+	for range 6 { // which of two things that are due comes first is chance
+		a, _ := agent(t, "up; sleep 0.4; exit 3")
+		a.StartTimeout = 200 * time.Millisecond
+		looks := 0
+		a.Signaled = func() bool {
+			if looks++; looks == 1 {
+				time.Sleep(300 * time.Millisecond) // longer than it may take to answer
+			}
+			return false
+		}
+		if end, err := s.Watch(t.Context(), a); err != nil || !end.Booted || end.Why != "exit 3" {
+			t.Fatalf("%+v %v", end, err)
+		}
+	}
+}
+
 // TestAnswerOfAnother: a process that an earlier start left behind, of the same user, takes
 // the very descriptor and answers with the very word; the kernel says that it is not the
 // one that was started. By that one the same answer counts.
