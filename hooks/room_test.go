@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/hooks/push"
 	"git-ward/protocols/comms"
 )
 
 // TestAnswersRoom: the agent's reports leave the PM's part of COMMS.md to the PM, who may
-// still write there (COMMS-5).
+// still write there; so do the watcher's, of what an agent did (COMMS-5, HOOK-4b).
 func TestAnswersRoom(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -19,13 +20,18 @@ func TestAnswersRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grow := func(to int) {
+	more := func(to, words int) {
+		t.Helper()
 		for len(data) < to {
-			data, _, err = comms.AppendReport(data, comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: strings.Repeat("word ", 3000)})
+			data, _, err = comms.AppendReport(data, comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: strings.Repeat("word ", words)})
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
+	}
+	grow := func(to int) {
+		t.Helper()
+		more(to, 3000)
 		p.Commit(comms.Path, string(data))
 	}
 	grow(160 << 10)
@@ -38,6 +44,19 @@ func TestAnswersRoom(t *testing.T) {
 	}
 	if out, err := p.Push("HEAD:main"); err != nil { // a PM may do what he wants with his own file
 		t.Error(err, out)
+	}
+	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	watched := func() string {
+		t.Helper()
+		return judged(p, push.Watcher, "refs/heads/main", head, rawCommit(p, files{comms.Path: string(data)}, "watcher", head))
+	}
+	more(215<<10, 300) // the watcher's, which has some room where the agent has none
+	if found := watched(); found != "" {
+		t.Error(found)
+	}
+	more(230<<10, 300)
+	if found := watched(); !strings.Contains(found, "comms/agent-room") {
+		t.Errorf("the watcher takes the PM's part: %q", found)
 	}
 	p.Fsck()
 }

@@ -45,7 +45,7 @@ func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
 		}
 		data, _, err = comms.AppendReport(data, comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: key + "\n\n" + text})
 		if err == nil {
-			err = comms.FitAnswers(data)
+			err = comms.FitAnswers(data, comms.MaxAnswers)
 		}
 		if err != nil {
 			return err

@@ -103,7 +103,7 @@ func (s *Store) amend(ctx context.Context, what, subject string, change func([]b
 		message := subject
 		changed, err := change(data, doc)
 		if err == nil && changed != nil {
-			err = comms.FitAnswers(changed)
+			err = comms.FitAnswers(changed, comms.MaxAnswers)
 		}
 		if errors.Is(err, comms.ErrFull) {
 			pruned, removed, pruneErr := comms.Prune(data, comms.MaxBytes/2)
@@ -113,7 +113,7 @@ func (s *Store) amend(ctx context.Context, what, subject string, change func([]b
 			doc, _ = comms.Parse(pruned)
 			message += "\n\n" + comms.PruneTrailers(removed)
 			if changed, err = change(pruned, doc); err == nil && changed != nil {
-				err = comms.FitAnswers(changed)
+				err = comms.FitAnswers(changed, comms.MaxAnswers)
 			}
 		}
 		if changed == nil || err != nil {

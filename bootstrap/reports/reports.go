@@ -25,7 +25,7 @@ import (
 // Reports are those to one repository.
 type Reports struct {
 	Bare   string // absolute
-	Dir    string // the watcher's own repository, made when missing
+	Dir    string // the watcher's own repository, made anew for each report
 	Remote *remote.Remote
 	// Connect is the command line, words, that joins stdin and stdout with the door; nil
 	// pushes straight into the repository.
@@ -90,6 +90,9 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 		return "", nil
 	}
 	out, _, err := comms.AppendReport(data, n)
+	if err == nil {
+		err = comms.FitAnswers(out, comms.MaxWatched)
+	}
 	if errors.Is(err, comms.ErrFull) {
 		err = diag.Hint(err, "the watcher may only append: take out what is done, and push")
 	}
@@ -103,8 +106,12 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 	return repo.CommitTree(ident, tree, tip, time.Now(), fmt.Sprintf("comms: report %s %s", n.Directive, n.Status))
 }
 
-// open makes the repository, or what of it is missing.
+// open makes the repository anew: what an earlier report left there was delivered, or
+// refused, and would only grow.
 func (r *Reports) open() (*git.Repo, error) {
+	if err := os.RemoveAll(r.Dir); err != nil {
+		return nil, err
+	}
 	for _, dir := range []string{"refs", "objects/info"} {
 		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o700); err != nil {
 			return nil, err

@@ -87,6 +87,9 @@ func TestOnce(t *testing.T) {
 		t.Error(who)
 	}
 	d.git(d.Bare, "fsck", "--strict")
+	if count := d.git(d.Dir, "count-objects"); !strings.HasPrefix(count, "0 ") { // the last was there already
+		t.Error("the watcher's own repository grows: ", count)
+	}
 	for _, dir := range []string{d.Dir, filepath.Join(d.Dir, "objects")} {
 		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("%v %v", info, err)
@@ -126,7 +129,7 @@ func TestNoWay(t *testing.T) {
 	}
 	d.Connect = nil
 	full := empty
-	for i := 1; len(full) < comms.MaxBytes-6000; i++ {
+	for i := 1; len(full) < comms.MaxWatched-6000; i++ {
 		full += fmt.Sprintf("\n### R-%d 2026-11-21T09:00:00Z - INFO\n\n%s\n", i, strings.Repeat("x", 5000))
 	}
 	d.write(full)
@@ -135,5 +138,8 @@ func TestNoWay(t *testing.T) {
 	}
 	if got := d.git(d.Bare, "show", "main:"+comms.Path); got != full {
 		t.Error("it was changed")
+	}
+	if err := d.Once(t.Context(), "b", report("few words")); err != nil {
+		t.Error("there is room for few words: ", err)
 	}
 }

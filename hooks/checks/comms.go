@@ -89,6 +89,7 @@ func agentComms(pass *Pass, t *walk.Tip, d *document) error {
 	}
 	if pass.Push.Principal == push.Watcher {
 		d.reportAll(comms.CheckAgentChange(d.old, d.new, nil))
+		d.reportAll(comms.CheckRoom(d.old, d.new, comms.MaxWatched))
 		before, _ := comms.Parse(d.old)
 		if after, _ := comms.Parse(d.new); len(after.Questions) != len(before.Questions) {
 			d.report(0, "comms/watcher", "the watcher appends Reports only (HOOK-4b)", "take the Question out")
@@ -100,7 +101,7 @@ func agentComms(pass *Pass, t *walk.Tip, d *document) error {
 		return err
 	}
 	d.reportAll(comms.CheckAgentChange(d.old, d.new, pruned))
-	d.reportAll(comms.CheckRoom(d.old, d.new))
+	d.reportAll(comms.CheckRoom(d.old, d.new, comms.MaxAnswers))
 	return reported(pass, t, d)
 }
 

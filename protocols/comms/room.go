@@ -8,7 +8,12 @@ import (
 
 // MaxAnswers is what Reports and Questions may take together of the document, in bytes
 // (COMMS-5): the rest of MaxBytes is the PM's, so that no agent keeps directives out.
-const MaxAnswers = 192 << 10
+// Where they take that, the watcher may report for a while: up to MaxWatched, because what
+// it reports is an agent's doing, too.
+const (
+	MaxAnswers = 192 << 10
+	MaxWatched = 224 << 10
+)
 
 const ruleAgentRoom = "comms/agent-room"
 
@@ -23,27 +28,27 @@ func (doc *Document) answers() int {
 	return size
 }
 
-// CheckRoom holds what an agent made of COMMS.md to MaxAnswers. What was beyond it before
-// may grow smaller, a push at a time. A document whose sections do not stand once and in
-// order is for CheckAgentChange to refuse.
-func CheckRoom(old, new []byte) []diag.Diagnostic {
+// CheckRoom holds what an agent or the watcher made of COMMS.md to most, MaxAnswers or
+// MaxWatched. What was beyond it before may grow smaller, a push at a time. A document
+// whose sections do not stand once and in order is for CheckAgentChange to refuse.
+func CheckRoom(old, new []byte, most int) []diag.Diagnostic {
 	before, errOld := parseSound(old)
 	after, err := parseSound(new)
-	if err != nil || after.answers() <= MaxAnswers || errOld == nil && after.answers() <= before.answers() {
+	if err != nil || after.answers() <= most || errOld == nil && after.answers() <= before.answers() {
 		return nil
 	}
 	f := &findings{}
 	f.add(after.layout.parts[reports].line, 0, ruleAgentRoom,
 		fmt.Sprintf("leave out the oldest reports, and end the commit message with a trailer such as %s: R-1..R-40", PruneTrailer),
-		"Reports and Questions would take %d bytes; they may take %d", after.answers(), MaxAnswers)
+		"Reports and Questions would take %d bytes; they may take %d", after.answers(), most)
 	return *f
 }
 
-// FitAnswers is ErrFull for a document in which Reports and Questions take more than
-// MaxAnswers: what an agent is about to push, and would be refused.
-func FitAnswers(data []byte) error {
-	if doc, err := parseSound(data); err == nil && doc.answers() > MaxAnswers {
-		return fmt.Errorf("its Reports and Questions would take more than %d KiB: %w", MaxAnswers>>10, ErrFull)
+// FitAnswers is ErrFull for a document in which Reports and Questions take more than most:
+// what an agent or the watcher is about to push, and would be refused.
+func FitAnswers(data []byte, most int) error {
+	if doc, err := parseSound(data); err == nil && doc.answers() > most {
+		return fmt.Errorf("its Reports and Questions would take more than %d KiB: %w", most>>10, ErrFull)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestRoom(t *testing.T) {
 		}
 		return data
 	}
-	small, full, over := grown(150<<10), grown(200<<10), grown(240<<10)
+	small, full, watched, over := grown(150<<10), grown(200<<10), grown(222<<10), grown(250<<10)
 	for _, c := range []struct {
 		what     string
 		old, new []byte
@@ -40,18 +40,24 @@ func TestRoom(t *testing.T) {
 		{"stays", over, over, 0},
 		{"a little less, and too much", over, append(append([]byte{}, over[:len(over)-100]...), '\n'), 0},
 	} {
-		if ds := CheckRoom(c.old, c.new); len(ds) != c.want {
+		if ds := CheckRoom(c.old, c.new, MaxAnswers); len(ds) != c.want {
 			t.Errorf("%s: %v", c.what, ds)
 		}
 	}
-	if err := FitAnswers(full); err != nil {
+	if err := FitAnswers(full, MaxAnswers); err != nil {
 		t.Error(err)
 	}
-	if err := FitAnswers(over); !errors.Is(err, ErrFull) {
+	if err := FitAnswers(over, MaxAnswers); !errors.Is(err, ErrFull) {
 		t.Error(err)
+	}
+	if ds := CheckRoom(full, watched, MaxWatched); len(ds) > 0 || FitAnswers(watched, MaxWatched) != nil || FitAnswers(watched, MaxAnswers) == nil {
+		t.Errorf("the watcher may report still: %v", ds)
+	}
+	if ds := CheckRoom(full, over, MaxWatched); len(ds) != 1 {
+		t.Errorf("the watcher takes the PM's part: %v", ds)
 	}
 	pruned, _, err := Prune(over, MaxBytes/2)
-	if err != nil || FitAnswers(pruned) != nil {
+	if err != nil || FitAnswers(pruned, MaxAnswers) != nil {
 		t.Error("pruning makes no room", err)
 	}
 }
