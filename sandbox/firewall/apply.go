@@ -21,23 +21,23 @@ type Target struct {
 	Child []string
 }
 
-// Apply makes a policy the whole of Ward's rules in the target, in one batch:
-// what was there before is replaced, or on an error stays. Then it reads the
-// rules back from the kernel; a difference is an error, and the container must
-// not start.
-func Apply(ctx context.Context, p Policy, t Target) error {
+// place makes a policy the whole of Ward's rules in the target, in one batch: what was
+// there before is replaced, or on an error stays. Then it reads the rules back from the
+// kernel; a difference is an error, and the container must not start. It returns the
+// target's namespace.
+func (t Target) place(ctx context.Context, p Policy) (*os.File, error) {
 	if err := p.Validate(); err != nil {
-		return err
+		return nil, err
 	}
 	ns, err := t.open()
-	if err == nil {
-		defer ns.Close()
-		err = t.put(ctx, ns, p, whole)
-	}
 	if err != nil {
-		return fmt.Errorf("firewall: %w", err)
+		return nil, fmt.Errorf("firewall: %w", err)
 	}
-	return nil
+	if err := t.put(ctx, ns, p, whole); err != nil {
+		ns.Close()
+		return nil, fmt.Errorf("firewall: %w", err)
+	}
+	return ns, nil
 }
 
 // extent is how much of a policy goes in.

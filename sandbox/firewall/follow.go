@@ -52,10 +52,12 @@ func (f *Follower) Close() {
 	<-f.done
 }
 
-// Follow makes the policy of this moment the rules of a target, as Apply does, and keeps
-// them to what the policy becomes until Close: whenever the addresses or the routes of
-// the caller's network namespace change, current is asked again, and what differs goes in
-// in one batch and is read back. ctx bounds the beginning only.
+// Follow makes the policy of this moment the whole of Ward's rules in a target, in place of
+// what was there, and reads them back from the kernel; a difference is an error, and the
+// container must not start. It keeps them to what the policy becomes until Close: whenever
+// the addresses or the routes of the caller's network namespace change, current is asked
+// again, and what differs goes in in one batch and is read back. ctx bounds the beginning
+// only.
 //
 // A policy that no longer changes with the host, mode allowlist, is put in place once.
 func Follow(ctx context.Context, t Target, current Source) (*Follower, error) {
@@ -64,12 +66,14 @@ func Follow(ctx context.Context, t Target, current Source) (*Follower, error) {
 	if err != nil {
 		return nil, fmt.Errorf("firewall: the host's network cannot be watched: %w", err)
 	}
-	ns, p, err := t.begin(ctx, current)
+	var ns *os.File
+	p, err := current(ctx, false)
+	if err == nil {
+		ns, err = t.place(ctx, p)
+	}
 	if err != nil || p.Mode == Allowlist {
 		changes.Close()
-		if ns != nil {
-			ns.Close()
-		}
+		ns.Close() // of nil it does nothing
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -85,28 +89,9 @@ func Follow(ctx context.Context, t Target, current Source) (*Follower, error) {
 	return f, nil
 }
 
-// begin opens the target and puts the policy of this moment in place.
-func (t Target) begin(ctx context.Context, current Source) (*os.File, Policy, error) {
-	p, err := current(ctx, false)
-	if err != nil {
-		return nil, p, err
-	}
-	if err := p.Validate(); err != nil {
-		return nil, p, err
-	}
-	ns, err := t.open()
-	if err != nil {
-		return nil, p, fmt.Errorf("firewall: %w", err)
-	}
-	if err := t.put(ctx, ns, p, whole); err != nil {
-		ns.Close()
-		return nil, p, fmt.Errorf("firewall: %w", err)
-	}
-	return ns, p, nil
-}
-
 // follow looks at what changed until ctx ends.
-func (t Target) follow(ctx context.Context, ns *os.File, p Policy, changes *hostChanges, current Source) error {
+func (t Target) follow(ctx context.Context, ns *os.File, first Policy, changes *hostChanges, current Source) error {
+	there := &first
 	again := time.NewTicker(renewAfter)
 	defer again.Stop()
 	for failures := 0; ; {
@@ -122,9 +107,9 @@ func (t Target) follow(ctx context.Context, ns *os.File, p Policy, changes *host
 			return nil
 		}
 		changes.forget()
-		next, err := t.renew(ctx, ns, p, current, thorough)
-		if err == nil {
-			p, failures = next, 0
+		var err error
+		if there, err = t.renew(ctx, ns, there, current, thorough); err == nil {
+			failures = 0
 		} else if failures++; failures >= tries {
 			return err
 		} else {
@@ -139,16 +124,21 @@ func (t Target) follow(ctx context.Context, ns *os.File, p Policy, changes *host
 	}
 }
 
-// renew puts in place what the policy has become since p, and gives it.
-func (t Target) renew(ctx context.Context, ns *os.File, p Policy, current Source, thorough bool) (Policy, error) {
+// renew puts in place what the policy has become since the one that is there, and gives it.
+// After a change that did not read back nobody knows what is there: then it gives nil, and
+// with nil puts in place whatever the policy is.
+func (t Target) renew(ctx context.Context, ns *os.File, there *Policy, current Source, thorough bool) (*Policy, error) {
 	next, err := current(ctx, thorough)
-	if err != nil {
-		return p, err
+	if err == nil {
+		err = next.Validate()
 	}
-	if err := next.Validate(); err != nil || sameRules(p, next) {
-		return p, err
+	if err != nil || there != nil && sameRules(*there, next) {
+		return there, err
 	}
-	return next, t.put(ctx, ns, next, changed)
+	if err := t.put(ctx, ns, next, changed); err != nil {
+		return nil, err
+	}
+	return &next, nil
 }
 
 // sleep says whether ctx has not ended meanwhile.

@@ -47,9 +47,16 @@ func public() Policy {
 
 func apply(t *testing.T, p Policy, to *lab.Process) {
 	t.Helper()
-	if err := Apply(t.Context(), p, target(to)); err != nil {
+	if err := once(t.Context(), p, target(to)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// once puts a policy in place as Follow begins, and leaves it so.
+func once(ctx context.Context, p Policy, to Target) error {
+	ns, err := to.place(ctx, p)
+	ns.Close()
+	return err
 }
 
 func readBack(t *testing.T, p *lab.Process) Ruleset {
@@ -81,7 +88,7 @@ func opened(t *testing.T, p *lab.Process) *os.File {
 // openPolicy is mode public without anything of a host's.
 func openPolicy() Policy { return Policy{Mode: Public, Connections: 4096, Packets: 20_000} }
 
-func TestApplyReplacesAsAWhole(t *testing.T) {
+func TestReplacesAsAWhole(t *testing.T) {
 	slow(t)
 	ns := fresh(t)
 	if err := Compare(public(), readBack(t, ns)); err == nil {
@@ -107,8 +114,8 @@ func TestApplyReplacesAsAWhole(t *testing.T) {
 	}
 }
 
-// The text is the same policy: what nft makes of it reads back as what Apply
-// asks for, and lists word by word as what Apply has made.
+// The text is the same policy: what nft makes of it reads back as what place
+// asks for, and lists word by word as what place has made.
 func TestTextIsThePolicy(t *testing.T) {
 	slow(t)
 	for _, p := range []Policy{public(), openPolicy(), {Mode: Allowlist}} {
@@ -127,7 +134,7 @@ func TestTextIsThePolicy(t *testing.T) {
 			t.Errorf("%s by nft: %v\n%s", p.Mode, err, text)
 		}
 		if x, y := a.Sh("nft list ruleset"), b.Sh("nft list ruleset"); x != y {
-			t.Errorf("%s: Apply made\n%s\nnft made\n%s", p.Mode, x, y)
+			t.Errorf("%s: place made\n%s\nnft made\n%s", p.Mode, x, y)
 		}
 	}
 }
@@ -237,7 +244,7 @@ func TestManyRoutes(t *testing.T) {
 	for i := range maxHost {
 		p.HostRoutes = append(p.HostRoutes, netip.MustParsePrefix(fmt.Sprintf("9.0.%d.%d/32", i/256, i%256)))
 	}
-	if err := Apply(t.Context(), p, target(ns)); err == nil {
+	if err := once(t.Context(), p, target(ns)); err == nil {
 		t.Error("more than the bound was accepted")
 	}
 }
@@ -249,7 +256,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/proc/self/ns/net", "/proc/self/ns/user", "/proc/0/ns/net", file} {
-		if err := Apply(t.Context(), Policy{Mode: Allowlist}, Target{NetNS: path}); err == nil {
+		if err := once(t.Context(), Policy{Mode: Allowlist}, Target{NetNS: path}); err == nil {
 			t.Errorf("%s was accepted", path)
 		} else {
 			t.Log(err)
@@ -261,7 +268,7 @@ func TestContextEndsTheWork(t *testing.T) {
 	ns := fresh(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Apply(ctx, public(), target(ns)); err == nil {
+	if err := once(ctx, public(), target(ns)); err == nil {
 		t.Error("a cancelled context was ignored")
 	}
 	if left := ns.Sh("nft list ruleset"); left != "" {
@@ -269,8 +276,8 @@ func TestContextEndsTheWork(t *testing.T) {
 	}
 }
 
-// BenchmarkApply is what a fence adds to a launch: in place, read back, compared.
-func BenchmarkApply(b *testing.B) {
+// BenchmarkPlace is what a fence adds to a launch: in place, read back, compared.
+func BenchmarkPlace(b *testing.B) {
 	if os.Geteuid() != 0 {
 		b.Skip("SKIPPED, OUT LOUD: needs root")
 	}
@@ -283,7 +290,7 @@ func BenchmarkApply(b *testing.B) {
 	defer cmd.Process.Kill()
 	target := Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid)}
 	for b.Loop() {
-		if err := Apply(b.Context(), public(), target); err != nil {
+		if err := once(b.Context(), public(), target); err != nil {
 			b.Fatal(err)
 		}
 	}

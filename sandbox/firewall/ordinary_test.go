@@ -26,7 +26,7 @@ type wish struct {
 }
 
 type told struct {
-	Err  string // of Apply
+	Err  string // of once
 	Left string // what a later look finds wrong
 }
 
@@ -51,9 +51,9 @@ func ordinary(stdin io.Reader, stdout io.Writer) error {
 	ctx := context.Background()
 	var answer told
 	target := Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid), Child: strings.Fields(w.Child)}
-	err := Apply(ctx, w.Policy, target)
+	err := once(ctx, w.Policy, target)
 	if err == nil {
-		err = Apply(ctx, w.Policy, target) // and once more in its place
+		err = once(ctx, w.Policy, target) // and once more in its place
 	}
 	if err != nil {
 		answer.Err = err.Error()

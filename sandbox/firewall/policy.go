@@ -58,7 +58,7 @@ const (
 // is one message, and the kernel refuses it beyond the socket's send buffer.
 const maxHost = 1000
 
-// Validate says why a policy cannot be put in place. Apply and Text ask it.
+// Validate says why a policy cannot be put in place. Follow and Text ask it.
 func (p Policy) Validate() error {
 	if p.Mode != Public && p.Mode != Allowlist {
 		return fmt.Errorf("unknown egress mode %q: it is %q or %q", p.Mode, Public, Allowlist)
