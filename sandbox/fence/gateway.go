@@ -15,27 +15,27 @@ import (
 )
 
 // openGateway opens the models' way out for a launch.
-func (l *launch) openGateway() (*gateway.Gateway, error) {
+func (l *launch) openGateway() (s service, err error) {
 	settings := l.spec.Settings
 	l.tellTroubles(nil) // those of a launch that was killed
 	prices, err := gateway.ReadPrices(settings.Prices)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	cost, err := gateway.ParseMoney(settings.Budget.Cost)
 	if err != nil {
-		return nil, fmt.Errorf("[budget] cost: %w", err)
+		return s, fmt.Errorf("[budget] cost: %w", err)
 	}
 	m := settings.Model
 	anthropic, err := provider(m.AnthropicURL, m.AnthropicKeyFile, l.spec.Getenv("ANTHROPIC_API_KEY"))
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	openai, err := provider(m.OpenAIURL, m.OpenAIKeyFile, l.spec.Getenv("OPENAI_API_KEY"))
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	return gateway.Listen(gateway.Config{
+	g, err := gateway.Listen(gateway.Config{
 		Dir: l.scratch, Meter: filepath.Join(l.spec.Bare, "ward/meter.json"),
 		Directive: l.payer, Held: l.held, Troubles: l.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
@@ -45,6 +45,11 @@ func (l *launch) openGateway() (*gateway.Gateway, error) {
 		Allowlist: l.policy.Mode == firewall.Allowlist, Allow: settings.Egress.Allow, Blocked: l.refused,
 		Log: l.logOf("gateway"),
 	})
+	if err != nil {
+		return s, err
+	}
+	l.gateway = g.Socket()
+	return service{"the gateway", g.Serve}, nil
 }
 
 // refused is what the firewall refuses now, besides what nobody may reach anywhere.

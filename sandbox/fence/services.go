@@ -9,44 +9,36 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-// serve opens the door and the gateway, starts the judge, and runs the payload while
-// all three serve it.
+// serve opens the doors and the gateway, starts the judge, and runs the payload while
+// all of them serve it.
 func (l *launch) serve(ctx context.Context) error {
 	if err := l.findPolicy(ctx); err != nil {
 		return err
 	}
-	d, err := door.Listen(door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.logOf("door"), Ended: l.recordEnded})
-	if err != nil {
-		return err
-	}
-	l.door = d.Socket()
-	return whileServing(ctx, service{"the git door", d.Serve}, func(ctx context.Context) error {
-		return l.serveWatcher(ctx)
-	})
+	return whileServing(ctx, []opener{l.openDoor, l.openWatcherDoor, l.openGateway, l.openJudge, l.openBranch}, l.keepRunning)
 }
 
-// serveWatcher opens the rest, the watcher's door first.
-func (l *launch) serveWatcher(ctx context.Context) (err error) {
-	if l.watcher, err = l.openWatcherDoor(); err != nil {
-		return err
+func (l *launch) openDoor() (service, error) {
+	d, err := door.Listen(door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.logOf("door"), Ended: l.recordEnded})
+	if err != nil {
+		return service{}, err
 	}
-	return whileServing(ctx, service{"the watcher's door", l.watcher.serve}, func(ctx context.Context) error {
-		g, err := l.openGateway()
-		if err != nil {
-			return err
+	l.door = d.Socket()
+	return service{"the git door", d.Serve}, nil
+}
+
+// openJudge waits for podman, in which what is judged runs.
+func (l *launch) openJudge() (s service, err error) {
+	if l.opening != nil {
+		if l.conn, err = l.opening.wait(); err != nil {
+			return s, err
 		}
-		l.gateway = g.Socket()
-		return whileServing(ctx, service{"the gateway", g.Serve}, func(ctx context.Context) (err error) {
-			if l.opening != nil {
-				if l.conn, err = l.opening.wait(); err != nil {
-					return err
-				}
-			}
-			return whileServing(ctx, service{"the judge", l.judge().Serve}, func(ctx context.Context) error {
-				return whileServing(ctx, service{"the project's branch", l.followMain}, l.keepRunning)
-			})
-		})
-	})
+	}
+	return service{"the judge", l.judge().Serve}, nil
+}
+
+func (l *launch) openBranch() (service, error) {
+	return service{"the project's branch", l.followMain}, nil
 }
 
 func (l *launch) findPolicy(ctx context.Context) (err error) {
@@ -74,27 +66,38 @@ func (l *launch) judge() *judge.Judge {
 		}}
 }
 
-// service is one of the programs on the host's side of a fence.
-type service struct {
-	name  string
-	serve func(context.Context) error
-}
+// service is one of the programs on the host's side of a fence, and opener opens one.
+type (
+	service struct {
+		name  string
+		serve func(context.Context) error
+	}
+	opener func() (service, error)
+)
 
-// whileServing runs f while a service serves it. The service ends after f, not with
-// ctx: an agent that is told to end may still push what it has. A service that
-// breaks ends f, because an agent without it is of no use.
-func whileServing(ctx context.Context, s service, f func(context.Context) error) error {
+// whileServing opens services one after the other, each while those before it serve, and
+// runs f while all of them serve it. They end after f, the last one first, not with ctx: an
+// agent that is told to end may still push what it has. A service that breaks ends f,
+// because an agent without it is of no use.
+func whileServing(ctx context.Context, open []opener, f func(context.Context) error) error {
+	if len(open) == 0 {
+		return f(ctx)
+	}
+	s, err := open[0]()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	open, end := context.WithCancel(context.WithoutCancel(ctx))
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	served := make(chan error, 1)
 	go func() {
-		err := s.serve(open)
+		err := s.serve(serving)
 		cancel()
 		served <- err
 	}()
-	err := f(ctx)
+	err = whileServing(ctx, open[1:], f)
 	end()
 	if serveErr := <-served; serveErr != nil {
 		return fmt.Errorf("%s: %w", s.name, serveErr)

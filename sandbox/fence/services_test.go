@@ -3,6 +3,7 @@ package fence
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -12,7 +13,7 @@ func TestWhileServing(t *testing.T) {
 	var order []string
 	serve := func(ctx context.Context) error { <-ctx.Done(); order = append(order, "service"); return nil }
 	ctx, cancel := context.WithCancel(t.Context())
-	err := whileServing(ctx, service{"it", serve}, func(ctx context.Context) error {
+	err := whileServing(ctx, list(service{"it", serve}), func(ctx context.Context) error {
 		cancel() // asked to end, and still served
 		<-ctx.Done()
 		order = append(order, "payload")
@@ -22,7 +23,7 @@ func TestWhileServing(t *testing.T) {
 		t.Errorf("%v, in the order %v", err, order)
 	}
 	broken := errors.New("broken")
-	err = whileServing(t.Context(), service{"it", func(context.Context) error { return broken }}, func(ctx context.Context) error {
+	err = whileServing(t.Context(), list(service{"it", func(context.Context) error { return broken }}), func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-time.After(10 * time.Second): // far beyond what it takes
@@ -33,4 +34,21 @@ func TestWhileServing(t *testing.T) {
 	if !errors.Is(err, broken) || err.Error() != "it: broken" {
 		t.Error(err)
 	}
+
+	// Each is opened while those before it serve, and they end in the other order.
+	order = nil
+	said := func(name string) service {
+		order = append(order, name)
+		return service{name, func(ctx context.Context) error { <-ctx.Done(); order = append(order, name); return nil }}
+	}
+	err = whileServing(t.Context(), []opener{
+		func() (service, error) { return said("one"), nil },
+		func() (service, error) { return said("two"), nil },
+		func() (service, error) { return service{}, broken },
+	}, func(context.Context) error { t.Error("runs without a service"); return nil })
+	if !errors.Is(err, broken) || strings.Join(order, " ") != "one two two one" {
+		t.Errorf("%v, in the order %v", err, order)
+	}
 }
+
+func list(s service) []opener { return []opener{func() (service, error) { return s, nil }} }

@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,8 +25,8 @@ const nobody = -1
 
 // openWatcherDoor opens it. Unfenced, where the watcher is the launcher's own user, it
 // answers that one.
-func (l *launch) openWatcherDoor() (w *watcherDoor, err error) {
-	w = &watcherDoor{}
+func (l *launch) openWatcherDoor() (s service, err error) {
+	w := &watcherDoor{}
 	w.user.Store(nobody)
 	if l.spec.Unfenced {
 		w.user.Store(int64(os.Geteuid()))
@@ -36,11 +35,12 @@ func (l *launch) openWatcherDoor() (w *watcherDoor, err error) {
 		Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.logOf("watcher"), Ended: l.recordEnded,
 		Principal: door.Watcher, Peer: func() int { return int(w.user.Load()) },
 	})
-	return w, err
+	if err != nil {
+		return s, err
+	}
+	l.watcher = w
+	return service{"the watcher's door", w.door.Serve}, nil
 }
-
-// serve answers until ctx is cancelled.
-func (w *watcherDoor) serve(ctx context.Context) error { return w.door.Serve(ctx) }
 
 // socket is the path of the socket, dir the directory to mount.
 func (w *watcherDoor) socket() string { return w.door.Socket() }
