@@ -36,16 +36,14 @@ func findTranslators(ctx context.Context, p *firewall.Policy, servers []netip.Ad
 			servers = append(slices.Clone(servers), a)
 		}
 	}
-	found, err := translators(ctx, servers)
-	if err == nil {
-		p.Translators = found
-	}
+	p.Translators, err = translators(ctx, servers, p.Translators, askTranslator)
 	return err
 }
 
-// translators asks all servers at a time, and takes what any of them says; an error is of
-// all of them.
-func translators(ctx context.Context, servers []netip.Addr) ([]netip.Prefix, error) {
+// translators asks all servers at a time, and takes what any of them says. What is known
+// stays until all of them answer: the one that told it may be the one that is silent. An
+// error is of all of them.
+func translators(ctx context.Context, servers []netip.Addr, known []netip.Prefix, ask func(context.Context, netip.Addr) ([]netip.Addr, error)) ([]netip.Prefix, error) {
 	ctx, cancel := context.WithTimeout(ctx, translatorTime)
 	defer cancel()
 	type answer struct {
@@ -55,7 +53,7 @@ func translators(ctx context.Context, servers []netip.Addr) ([]netip.Prefix, err
 	answers := make(chan answer, len(servers))
 	for _, server := range servers {
 		go func() {
-			addrs, err := askTranslator(ctx, server)
+			addrs, err := ask(ctx, server)
 			answers <- answer{addrs, err}
 		}()
 	}
@@ -68,10 +66,19 @@ func translators(ctx context.Context, servers []netip.Addr) ([]netip.Prefix, err
 			failures = append(failures, a.err)
 		}
 	}
-	if len(failures) == len(servers) {
-		return nil, errors.Join(failures...)
+	found := firewall.Translators(addrs)
+	switch len(failures) {
+	case len(servers):
+		return known, errors.Join(failures...)
+	case 0:
+		return found, nil
 	}
-	return firewall.Translators(addrs), nil
+	for _, p := range known {
+		if !slices.Contains(found, p) {
+			found = append(found, p)
+		}
+	}
+	return found, nil
 }
 
 // askTranslator asks one name server. That there is no such address is an answer.
