@@ -39,9 +39,17 @@ func (r *Repo) Note(ctx context.Context, ref, object string) ([]byte, error) {
 // AppendNote adds a line to an object's note, in Ward's name. Git itself retries
 // nothing: one writer a notes ref is the caller's rule.
 func (r *Repo) AppendNote(ctx context.Context, ref, object string, line []byte) error {
-	_, err := r.OutputFrom(ctx, line, "-c", "user.name=Ward", "-c", "user.email=ward@localhost",
-		"notes", "--ref="+ref, "append", "--file=-", object)
-	if err != nil {
+	return r.writeNote(ctx, ref, object, line, "append")
+}
+
+// ReplaceNote gives an object another note, in Ward's name.
+func (r *Repo) ReplaceNote(ctx context.Context, ref, object string, note []byte) error {
+	return r.writeNote(ctx, ref, object, note, "add", "--force")
+}
+
+func (r *Repo) writeNote(ctx context.Context, ref, object string, text []byte, verb ...string) error {
+	args := append([]string{"-c", "user.name=Ward", "-c", "user.email=ward@localhost", "notes", "--ref=" + ref}, verb...)
+	if _, err := r.OutputFrom(ctx, text, append(args, "--file=-", object)...); err != nil {
 		return fmt.Errorf("%s of %.12s: %w", ref, object, err)
 	}
 	return nil

@@ -153,7 +153,7 @@ func (j *Judge) judge(ctx context.Context, r *uow.Record) error {
 	if err != nil {
 		return err
 	}
-	if err := j.Repo.AppendNote(ctx, loop.VerdictsRef, r.Claim.Commit, line); err != nil {
+	if err := j.add(ctx, r.Claim.Commit, line); err != nil {
 		return err
 	}
 	j.Log.Info().Str("unit", r.ID).Str("commit", r.Claim.Commit[:12]).Str("verdict", v.Verdict).Str("reason", v.Reason).
