@@ -66,7 +66,7 @@ func Quarantines(bare string) (bytes int64, err error) {
 		}
 		dir := filepath.Join(objects, e.Name())
 		if quiet(dir) > abandonedAfter {
-			if err := os.RemoveAll(dir); err != nil {
+			if err := discard(dir); err != nil {
 				return 0, err
 			}
 			continue
@@ -78,6 +78,24 @@ func Quarantines(bare string) (bytes int64, err error) {
 		bytes += n
 	}
 	return bytes, nil
+}
+
+// goneEnd is of the name of a quarantine that is being removed.
+const goneEnd = ".gone"
+
+// discard removes a quarantine, whole from the first moment on: should it be somebody's
+// after all, because a clock was set ahead, his git does not find it and refuses the push.
+// Of one that goes file by file it would keep what is left, and move the refs.
+func discard(dir string) error {
+	if !strings.HasSuffix(dir, goneEnd) {
+		if err := os.Rename(dir, dir+goneEnd); errors.Is(err, fs.ErrNotExist) {
+			return nil // it ended by itself
+		} else if err != nil {
+			return err
+		}
+		dir += goneEnd
+	}
+	return os.RemoveAll(dir)
 }
 
 // quiet is how long nothing below a directory was written to.
