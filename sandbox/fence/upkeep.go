@@ -67,10 +67,11 @@ func (l *launch) maintain(ctx context.Context) {
 		if !due.now(time.Now()) {
 			continue
 		}
+		began := time.Now()
 		if err := l.runWard(ctx, "maintain", l.spec.Bare); err != nil && ctx.Err() == nil {
 			l.log.Warn().Err(err).Msg("the maintenance of the repository failed; it is tried again")
 		}
-		due.done(time.Now())
+		due.done(began, time.Now())
 	}
 }
 
@@ -80,15 +81,19 @@ func (l *launch) maintain(ctx context.Context) {
 type due struct {
 	bare    string
 	limit   int64
-	last    time.Time // of a run here; zero before the first
-	brought int64     // by the agent's pushes, then
-	refs    git.Mark  // of its branches, then
+	last    time.Time     // of a run here; zero before the first
+	pause   time.Duration // after it, whatever is asked for
+	brought int64         // by the agent's pushes, then
+	refs    git.Mark      // of its branches, then
 }
 
 const (
 	hourly = time.Hour
 	// rest is the least time between two runs that nothing but a deletion asks for.
 	rest = 2 * time.Minute
+	// pauses is how many times as long as a run the pause after it is: what the agent has
+	// pushed makes runs long, and asks for them.
+	pauses = 4
 	// manyLoose are so many loose objects in one of 256 directories: as git's gc.auto, 6,700.
 	manyLoose = 27
 )
@@ -98,6 +103,8 @@ func (d *due) now(now time.Time) bool {
 	switch since := now.Sub(d.last); {
 	case since < 0: // the clock was set back
 		return true
+	case since < d.pause:
+		return false
 	case err != nil, d.loose() > manyLoose:
 		return since > rest
 	case !l.Counted.After(now) && now.Sub(l.Counted) > hourly && since > hourly:
@@ -110,8 +117,8 @@ func (d *due) now(now time.Time) bool {
 	return now.Sub(d.last) > rest && d.mark() != d.refs
 }
 
-func (d *due) done(now time.Time) {
-	d.last, d.refs = now, d.mark()
+func (d *due) done(began, now time.Time) {
+	d.last, d.pause, d.refs = now, pauses*now.Sub(began), d.mark()
 	if l, err := growth.Read(d.bare); err == nil {
 		d.brought = l.Brought
 	}

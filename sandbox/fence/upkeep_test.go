@@ -43,24 +43,27 @@ func TestDue(t *testing.T) {
 	want("half", now, false)
 	add(1)
 	want("more than half", now, true)
-	d.done(now)
+	d.done(now, now)
 	want("nothing new", now.Add(30*time.Minute), false)
 	add(100)
 	want("a little more", now.Add(time.Second), false)
 	add(100)
 	want("an eighth more", now.Add(time.Second), true)
-	d.done(now)
+	d.done(now, now)
 	if err := os.WriteFile(filepath.Join(bare, "refs/heads/agent/x"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	want("a branch moved, a second ago", now.Add(time.Second), false)
 	want("a branch moved", now.Add(rest+time.Second), true)
-	d.done(now)
+	d.done(now, now)
 	for i := range manyLoose + 1 {
 		if err := os.WriteFile(filepath.Join(bare, "objects/17", fmt.Sprint(i)), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+	d.done(now.Add(-time.Minute), now)
+	want("many loose objects, and the last run took a minute", now.Add(rest+time.Second), false)
+	d.done(now, now)
 	want("many loose objects", now.Add(rest+time.Second), true)
 	want("many that stay loose", now.Add(time.Second), false)
 	want("the clock a day back", now.Add(-24*time.Hour), true)
