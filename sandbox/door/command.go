@@ -17,6 +17,21 @@ type commandList struct {
 	head []byte // of the present packet: its length and the first of its bytes
 	skip int    // bytes of it that are still to come
 	done bool   // the list is over, or nothing that git reads
+	size int    // bytes so far
+}
+
+// tokenBytes are how much of a list a token pays for. What is accepted stays in the
+// audit with the names of its refs, and no maintenance takes it away: pushes of long lists
+// come less often, so that what all of them leave is bounded by the bucket (GATE-6).
+const tokenBytes = 4 << 10
+
+// tokens are what a list costs beside the one that its push has paid, at most as many as
+// there can be: one without end is refused, and does not keep its sender out for hours.
+func (l *commandList) tokens(burst int) float64 {
+	if l == nil {
+		return 0
+	}
+	return float64(min(l.size/tokenBytes, burst))
 }
 
 const (
@@ -30,9 +45,11 @@ func (l *commandList) read(data []byte) error {
 		if l.skip > 0 {
 			n := min(l.skip, len(data))
 			l.skip, data = l.skip-n, data[n:]
+			l.size += n
 			continue
 		}
 		l.head, data = append(l.head, data[0]), data[1:]
+		l.size++
 		if len(l.head) < lengthBytes {
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/config"
 )
 
 // TestCertificateIsNotTaken is the attack by a push certificate that nobody asked
@@ -73,6 +75,29 @@ func TestCommandList(t *testing.T) {
 			if errors.Is(err, errCertificate) != refused {
 				t.Fatalf("%q in pieces of %d: %v", input, size, err)
 			}
+		}
+	}
+}
+
+// TestLongLists: the names of refs stay in the audit for good, so lists of many bytes use
+// the tokens of others, and the next push is delayed; a short list costs none.
+func TestLongLists(t *testing.T) {
+	t.Parallel()
+	for names, waits := range map[int]bool{1: false, 150: true} {
+		f := newFixture(t, func(c *config.Config) { c.Door.Burst, c.Door.PerMinute = 8, 20 })
+		refs := []string{}
+		for i := range names {
+			refs = append(refs, fmt.Sprintf("HEAD:refs/heads/agent/%d%s", i, strings.Repeat("x", 200)))
+		}
+		if out, err := f.push(refs...); err != nil { // 150 of them: 40 KB, 9 tokens
+			t.Fatal(err, out)
+		}
+		began := time.Now()
+		if out, err := f.push("HEAD:refs/heads/agent/next"); err != nil {
+			t.Fatal(err, out)
+		}
+		if waited := time.Since(began) > 2500*time.Millisecond; waited != waits {
+			t.Errorf("after %d names the next push took %v", names, time.Since(began))
 		}
 	}
 }

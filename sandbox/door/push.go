@@ -77,15 +77,12 @@ func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 	s := &service{bare: d.config.Bare, settings: d.config.Settings, log: d.config.Log, verb: "receive-pack",
 		principal: d.principal, name: d.principal, idle: deadline / 4, input: deadline, total: 2 * deadline}
 	s.meter = s.newMeter(&d.processes, func(spent time.Duration) { d.cpu.spend(spent.Seconds()) })
-	if err := s.room(); err != nil {
-		d.config.Log.Error().Err(err).Msg("a push was not begun")
-		return
-	}
 	p, err := s.run(ctx, conn)
 	if p == nil {
 		d.config.Log.Error().Err(err).Msg("a push could not start")
 		return
 	}
+	d.pushes.spend(p.list.tokens(d.config.Settings.Door.Burst))
 	s.record(p, err)
 	if ended, ok := s.ended(p, err); ok && d.config.Ended != nil {
 		if err := d.config.Ended(context.WithoutCancel(ctx), ended); err != nil {
@@ -131,6 +128,9 @@ func (s *service) run(ctx context.Context, conn client, held ...*os.File) (*push
 // because feed is not running yet. What is held stays open as long as git or a
 // child of it runs.
 func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
+	if err := s.room(); err != nil {
+		return nil, err
+	}
 	p := &push{began: time.Now()}
 	if s.verb == "receive-pack" && s.principal != "pm" {
 		p.list = &commandList{}

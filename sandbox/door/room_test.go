@@ -11,7 +11,7 @@ import (
 // TestRoom: what killed receive-packs left is bounded, and no push begins beyond that.
 func TestRoom(t *testing.T) {
 	bare := t.TempDir()
-	s := &service{bare: bare, settings: config.Default()}
+	s := &service{bare: bare, settings: config.Default(), meter: &meter{}}
 	s.settings.Limits.AgentObjects = 1 << 20
 	for n, want := range []bool{true, true, false} {
 		dir := filepath.Join(bare, "objects", "tmp_objdir-incoming-"+string(rune('a'+n)), "pack")

@@ -97,6 +97,12 @@ func (s *shared) takeConnection() (wait time.Duration, err error) {
 	return wait, err
 }
 
+// spendTokens takes tokens for what a connection has sent, whether they are there or not.
+func (s *shared) spendTokens(n float64) error {
+	b := newBucket(float64(s.settings.Door.Burst), float64(s.settings.Door.PerMinute))
+	return s.with(b, ".bucket", func() { b.spend(n) })
+}
+
 func (s *shared) takeTime() (wait time.Duration, err error) {
 	if !s.metered {
 		return 0, nil

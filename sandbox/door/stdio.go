@@ -122,6 +122,9 @@ func (s *service) stdio(ctx context.Context, session *Session) (code int, err er
 		s.log.Error().Err(err).Msg("a push could not start")
 		return 0, err
 	}
+	if turns.metered {
+		err = errors.Join(err, turns.spendTokens(p.list.tokens(s.settings.Door.Burst)))
+	}
 	s.record(p, err)
 	if ended, ok := s.ended(p, err); ok && session.Ended != nil {
 		problem := session.Ended(context.WithoutCancel(ctx), ended)
