@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -147,6 +148,10 @@ func Check(ctx context.Context, bare string) error {
 	}
 	out, err := repo.Output(ctx, args...)
 	answer := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || !exit.Exited()) { // not git's own answer: it could not run
+		return fmt.Errorf("git does not answer what %s is: %w", bare, err)
+	}
 	if err != nil || len(answer) != 1+len(Names) || answer[0] != "true" {
 		return diag.Hint(fmt.Errorf("%s is not a bare git repository", bare), "`git ward init --bare DIR` makes one")
 	}

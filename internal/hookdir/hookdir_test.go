@@ -1,6 +1,7 @@
 package hookdir
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -130,4 +131,17 @@ func TestCheck(t *testing.T) {
 		t.Error("a repository that is not Ward's has lost something of Ward's")
 	}
 	says("have gone")
+}
+
+// A git that cannot run says nothing of a repository, and is not taken for its answer.
+func TestCheckWithoutGit(t *testing.T) {
+	bare := t.TempDir()
+	if err := Check(t.Context(), bare); err == nil || !strings.Contains(err.Error(), "is not a bare git repository") {
+		t.Errorf("an empty directory: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // as a process that may not be started
+	if err := Check(ctx, bare); err == nil || strings.Contains(err.Error(), "is not a bare") || !strings.Contains(err.Error(), "git does not answer") {
+		t.Errorf("no child: %v", err)
+	}
 }
