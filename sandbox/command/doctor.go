@@ -31,6 +31,7 @@ func examine(ctx context.Context, env *cli.Env) error {
 		}
 		found = append(found, doctor.Repository(ctx, env.Path(bare), settings)...)
 		found = append(found, doctor.Runtime(settings)...)
+		found = append(found, doctor.Sandbox(ctx, settings)...)
 		found = append(found, doctor.Model(settings, env.Getenv)...)
 	}
 	if asJSON {

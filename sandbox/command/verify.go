@@ -208,7 +208,7 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	}
 	fence := "fence: none"
 	if f.Image != "" {
-		fence = "in " + f.Image
+		fence = f.Fence + ", in " + f.Image
 	}
 	fmt.Fprintf(w, "these commands ended so on %.12s, %s; code can still cheat its own tests\n", f.Commit, fence)
 }

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"git-ward/internal/cgroup"
 )
@@ -11,8 +12,13 @@ import (
 func (e *examiner) hostWork() {
 	g, err := cgroup.Join(fmt.Sprintf("ward-doctor-%d", os.Getpid()), cgroup.Limits{})
 	if err != nil {
-		e.add("host's own work", Warning, e.sudo("systemctl start user@"+fmt.Sprint(os.Getuid())),
-			"[launch] memory and processes do not hold: %v", err)
+		// systemd gives its users cgroups of their own; without it root alone has any.
+		mend := e.sudo("systemctl start user@" + fmt.Sprint(os.Getuid()))
+		if _, none := os.Stat("/run/systemd/system"); none != nil {
+			mend = "launch as root, or have root give this user a cgroup of version 2"
+		}
+		e.add("host's own work", Warning, mend, "[launch] memory and processes do not hold: %s",
+			strings.Join(strings.Split(err.Error(), "\n"), "; "))
 		return
 	}
 	how := g.String()

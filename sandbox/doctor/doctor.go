@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"git-ward/internal/config"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
 )
@@ -272,9 +273,37 @@ func (e *examiner) image() {
 		e.add("image", Warning, "git ward image build --from IMAGE", "no image of Debian packages here: %v", err)
 		return
 	}
-	if _, err := e.output("podman", append(podman.DriverArgs(), "image", "exists", recipe.Name())...); err != nil {
+	if !e.hasImage(recipe.Name()) {
 		e.add("image", Warning, "git ward image build", "%s is not there yet", recipe.Name())
 		return
 	}
 	e.add("image", Fine, "", "%s", recipe.Name())
+}
+
+func (e *examiner) hasImage(name string) bool {
+	_, err := e.output("podman", append(podman.DriverArgs(), "image", "exists", name)...)
+	return err == nil
+}
+
+// Sandbox looks for what a repository's settings name for its containers: images and
+// programs. A machine without podman is told so by Examine.
+func Sandbox(ctx context.Context, c *config.Config) []Finding {
+	e := &examiner{ctx: ctx}
+	for _, i := range []struct{ key, name string }{{"[sandbox] image", c.Sandbox.Image}, {"[verify] second_image", c.Verify.SecondImage}} {
+		switch {
+		case i.name == "":
+		case e.hasImage(i.name):
+			e.add(i.key, Fine, "", "%s", i.name)
+		default:
+			e.add(i.key, Missing, "podman build -t "+i.name+" ..., or another name", "%s is not among this user's images", i.name)
+		}
+	}
+	if dir := c.Sandbox.Programs; dir != "" {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() || !filepath.IsAbs(dir) {
+			e.add("[sandbox] programs", Missing, "npm install --prefix DIR PACKAGE, and its absolute path", "%s is no directory of this host", dir)
+		} else {
+			e.add("[sandbox] programs", Fine, "", "%s", dir)
+		}
+	}
+	return e.found
 }

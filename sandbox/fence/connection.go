@@ -97,14 +97,18 @@ func imageName(name string) (string, error) {
 
 // findImage settles which image runs, and that it is there: launch pulls and
 // builds nothing.
-func findImage(ctx context.Context, engine *podman.Engine, name string) (string, error) {
-	name, err := imageName(name)
+func findImage(ctx context.Context, engine *podman.Engine, set string) (string, error) {
+	name, err := imageName(set)
 	if err != nil {
 		return "", err
 	}
 	there, err := engine.HasImage(ctx, name)
 	if err == nil && !there {
-		err = diag.Hint(fmt.Errorf("the image %s is not there", name), "`git ward image build` makes it, once")
+		how := "`git ward image build` makes it, once"
+		if set != "" {
+			how = "[sandbox] image or [verify] second_image names it: `podman build -t " + set + " ...` makes it, as the same user"
+		}
+		err = diag.Hint(fmt.Errorf("the image %s is not there", name), "%s", how)
 	}
 	return name, err
 }

@@ -144,6 +144,9 @@ func checkReadable(mounts []podman.Mount) error {
 			continue
 		}
 		info, err := os.Stat(m.Source)
+		if err != nil && m.Target == insidePrograms {
+			return diag.Hint(fmt.Errorf("[sandbox] programs: %w", err), "name a directory of this host, or \"\" for none")
+		}
 		if err != nil {
 			return err
 		}

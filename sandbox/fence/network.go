@@ -92,7 +92,7 @@ func resolvers(names []string) (list []netip.Addr, err error) {
 		addr, err := netip.ParseAddr(name)
 		switch {
 		case err != nil && configured:
-			return nil, fmt.Errorf("[sandbox] resolvers: %w", err)
+			return nil, fmt.Errorf("[sandbox] resolvers has %q, which is no address of a name server such as 9.9.9.9", name)
 		case err != nil || addr.IsLoopback() || addr.Zone() != "":
 		default:
 			list = append(list, addr)

@@ -55,7 +55,7 @@ func (s *Spec) checkForm() error {
 		errs = append(errs, refuse("a negative limit", "podman takes that for no limit at all"))
 	}
 	if l.Processes > 0 && l.Processes < leastProcesses {
-		errs = append(errs, fmt.Errorf("%d processes are too few: the runtime's own threads count until the start; %d at least", l.Processes, leastProcesses))
+		errs = append(errs, fmt.Errorf("%d processes ([sandbox] processes) are too few: the runtime's own threads count until the start; %d at least", l.Processes, leastProcesses))
 	}
 	return errors.Join(errs...)
 }
