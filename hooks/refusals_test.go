@@ -59,3 +59,36 @@ func TestRefusalsOfAnHour(t *testing.T) {
 	}
 	p.Fsck()
 }
+
+// TestEndedOnce: a push that its hook has recorded, and that the door ends after that, is
+// recorded once, whoever pushed meanwhile; one that came to no hook is.
+func TestEndedOnce(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	for _, branch := range []string{"agent/x", "agent/y"} {
+		p.Git("switch", "--quiet", "--create", branch)
+		p.Commit("f", branch)
+		if out, err := p.AgentPush("HEAD"); err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	repo := git.Open(p.Bare)
+	batch := repo.Batch(t.Context())
+	defer batch.Close()
+	chain, err := audit.ReadChain(t.Context(), repo, batch)
+	if err != nil || len(chain) < 2 {
+		t.Fatal(chain, err)
+	}
+	if err := os.RemoveAll(filepath.Join(p.Bare, "ward/pending")); err != nil { // as a repository is that nobody pushed to
+		t.Fatal(err)
+	}
+	for push, want := range map[string]int{chain[len(chain)-2].Push: 0, "door-1": 1} {
+		if err := audit.RecordEnded(t.Context(), repo, batch, audit.Ended{Push: push, Principal: "agent", Rule: "limit/cpu"}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(recordsOf(p, `"limit/cpu"`), push); n != want {
+			t.Errorf("%s is recorded %d times as ended at a bound", push, n)
+		}
+	}
+	p.Fsck()
+}

@@ -2,7 +2,9 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -29,7 +31,7 @@ func ParseEnded(text string) (e Ended, err error) {
 // reflogs where it had been admitted. None of its processes may run any more.
 func RecordEnded(ctx context.Context, repo *git.Repo, batch *git.Batch, e Ended) error {
 	all, _, err := LoadPending(repo)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, p := range all {
@@ -42,8 +44,15 @@ func RecordEnded(ctx context.Context, repo *git.Repo, batch *git.Batch, e Ended)
 		p.Record.Verdict, p.Record.Rules, p.Record.Reconciled = Refused, []string{e.Rule}, true
 		return p.Refuse(ctx, repo, batch)
 	}
-	if last, _, err := Last(batch); err != nil || last != nil && last.Push == e.Push {
-		return err // its hook has recorded it
+	// Its hook may have recorded it, and others their pushes since.
+	looked := 0
+	for r, err := range recordsSince(batch, git.Zero) {
+		if err != nil || r.Push == e.Push {
+			return err
+		}
+		if looked++; looked >= maxLook {
+			break
+		}
 	}
 	return Refuse(ctx, repo, batch, &Record{
 		Time: time.Now().UTC().Truncate(time.Millisecond), Principal: e.Principal, Name: e.Name, User: fmt.Sprint(os.Geteuid()), Push: e.Push,
