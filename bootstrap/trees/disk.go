@@ -43,7 +43,9 @@ func (t *Trees) ClearDisk(ctx context.Context, trimLogs func()) bool {
 			break
 		}
 		for _, tree := range t.in(dir) {
-			t.rescue(ctx, tree, true)
+			if t.disarm(ctx, tree) == nil {
+				t.rescue(ctx, tree, true)
+			}
 		}
 		t.clear(ctx, dir)
 	}

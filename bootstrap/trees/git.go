@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"git-ward/bootstrap/remote"
 	"git-ward/bootstrap/statedir"
@@ -61,15 +60,18 @@ var errUnsound = errors.New("its .git is not a directory")
 // agent wrote there would be programs that git runs, in its status, its filters and its
 // fetches, for as long as they like. It is done with the agent's rights, while no agent
 // runs; the agent writes its own settings when it starts. The record beside the work is no
-// part of the tree (REC-1).
+// part of the tree (REC-1). Named pipes and links to them go, too, wherever git may open one:
+// it would wait there for as long as it is let.
 const plain = `cd -P -- "$1" && [ -d .git ] && [ ! -L .git ] || exit 3
+find .git ! -type f ! -type d -exec rm -f -- {} + 2>/dev/null
+find . -type p -exec rm -f -- {} + 2>/dev/null
 rm -rf .git/config .git/config.worktree .git/hooks .git/info .git/commondir .git/modules &&
 printf '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n' >.git/config &&
 mkdir .git/info && echo '/` + record.Dir + `/' >.git/info/exclude`
 
 // disarm makes a tree's repository plain.
 func (t *Trees) disarm(ctx context.Context, dir string) error {
-	err := t.Supervisor.Run(ctx, supervisor.Command{Dir: t.Dir.Path, Time: time.Minute, Args: []string{"sh", "-c", plain, "sh", dir}})
+	err := t.Supervisor.Run(ctx, supervisor.Command{Dir: t.Dir.Path, Time: treeTime, Args: []string{"sh", "-c", plain, "sh", dir}})
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", dir, errUnsound, err)
 	}

@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -319,6 +321,42 @@ func TestTreesSettings(t *testing.T) {
 		}
 		if info, err := os.Lstat(dir + "/.git"); err != nil || !info.IsDir() {
 			t.Errorf("%v %v", info, err)
+		}
+	}
+}
+
+// TestPipesInATree: what an agent put where git reads a file, and at which git would wait for
+// ever, keeps no tree from being made: named pipes in the repository and among the work, and
+// links to one.
+func TestPipesInATree(t *testing.T) {
+	g := newGrove(t)
+	dir, err := g.Prepare(t.Context(), trees.Want{Branch: "main", Commit: g.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	mkfifo := func(path string) error { return syscall.Mkfifo(path, 0o644) }
+	link := func(path string) error { return os.Symlink(pipe, path) }
+	if err := mkfifo(pipe); err != nil {
+		t.Fatal(err)
+	}
+	for at, make := range map[string]func(string) error{
+		".git/HEAD": mkfifo, ".git/index": link, ".git/packed-refs": mkfifo, ".git/refs/heads/main": link, ".git/objects/info/alternates": mkfifo,
+		".git/shallow": link, ".gitignore": mkfifo, ".gitattributes": link, "deep/.gitignore": mkfifo, "agent.sh": mkfifo,
+	} {
+		path := filepath.Join(dir, at)
+		os.Remove(path)
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(filepath.Dir(path)+"/file", nil, 0o644), make(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		_, err = g.Prepare(ctx, trees.Want{Branch: "main", Commit: g.now})
+		if cancel(); err != nil || g.read(dir+"/agent.sh") != "version true" {
+			t.Fatalf("%s: %v", at, err)
+		}
+		if head := g.git(dir, "rev-parse", "HEAD"); head != g.now {
+			t.Errorf("%s: %s, want %s", at, head, g.now)
 		}
 	}
 }
