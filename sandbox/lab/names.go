@@ -98,13 +98,14 @@ func (n *Names) turn(name string, next bool) (addrs []netip.Addr) {
 	if n.now == nil {
 		n.now = map[string]string{}
 	}
-	if turns := n.Turns[name]; (next || n.now[name] == "") && len(turns) > 0 {
-		n.now[name] = turns[0]
-		if len(turns) > 1 {
-			n.Turns[name] = turns[1:]
+	now := n.now[name]
+	if turns := n.Turns[name]; len(turns) > 0 && (next || now == "") {
+		now = turns[0]
+		if next {
+			n.now[name], n.Turns[name] = now, turns[min(1, len(turns)-1):]
 		}
 	}
-	for text := range strings.FieldsSeq(n.now[name]) {
+	for text := range strings.FieldsSeq(now) {
 		addrs = append(addrs, netip.MustParseAddr(text))
 	}
 	return addrs
