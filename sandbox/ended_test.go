@@ -68,8 +68,13 @@ func TestEndedPushIsRecorded(t *testing.T) {
 	if err == nil || !strings.Contains(out, "of processor time") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if last := p.Run("", "git-ward", "log", "-n", "1", p.Bare); !strings.Contains(last, "agent/y") || !strings.Contains(last, "trouble") {
+	// On a busy machine Ward's hook has no time for its own words, and the door's are there.
+	all := log()
+	if last := p.Run("", "git-ward", "log", "-n", "1", p.Bare); !strings.Contains(last, "agent/y") || !strings.Contains(last, "trouble") && !strings.Contains(last, "limit/cpu") {
 		t.Errorf("%s", last)
+	}
+	if strings.Count(all, "agent/y") != 1 {
+		t.Errorf("not one record of the push:\n%s", all)
 	}
 	p.Fsck()
 }

@@ -41,16 +41,18 @@ func deltaFlood(n, size int) []byte {
 	return p.finish()
 }
 
-// flood pushes a pack and returns the door's record of it.
-func (f *fixture) flood(pack []byte) {
+// flood pushes a pack and returns the answer.
+func (f *fixture) flood(pack []byte) string {
 	f.t.Helper()
 	conn := f.dial()
 	conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	conn.Write(append(updates(strings.Repeat("1", 40), "refs/heads/bomb"), pack...))
 	conn.CloseWrite()
-	if answer := readAll(conn); !strings.Contains(answer, "ng refs/heads/bomb") {
+	answer := readAll(conn)
+	if !strings.Contains(answer, "ng refs/heads/bomb") {
 		f.t.Errorf("answer %q", answer)
 	}
+	return answer
 }
 
 // TestBoundsOfAPush: 6 KB that cost git seconds of processor, and 1 KB that cost it
@@ -70,8 +72,11 @@ func TestBoundsOfAPush(t *testing.T) {
 	} {
 		push := func(change func(*config.Config)) map[string]any {
 			f := newFixture(t, change)
-			f.flood(attack.pack)
+			answer := f.flood(attack.pack)
 			record := f.records(1)[0]
+			if told := strings.Contains(answer, "\x02the push was ended: git and its hooks"); told != (record["error"] != nil) {
+				t.Errorf("%s: the client is told %q", attack.name, answer)
+			}
 			t.Logf("%s: %d bytes: %v", attack.name, len(attack.pack), record)
 			f.clean()
 			return record
@@ -122,8 +127,8 @@ func TestSessionOfAPush(t *testing.T) {
 	f := newFixture(t, func(c *config.Config) { c.Door.CPU.Duration = time.Second })
 	// timeout(1) makes a group of its own.
 	f.hook("pre-receive", "timeout 60 sh -c 'cut -d\" \" -f5,6,19 /proc/$$/stat >ward/stat; while :; do :; done'\n")
-	if out, err := f.push("HEAD:refs/heads/x"); err == nil {
-		t.Errorf("the push went through: %s", out)
+	if out, err := f.push("HEAD:refs/heads/x"); err == nil || !strings.Contains(out, "remote: the push was ended: git and its hooks took") {
+		t.Errorf("%v: the client is told %s", err, out)
 	}
 	stat := strings.Fields(f.read("ward/stat")) // group, session, nice
 	if len(stat) != 3 || stat[0] == stat[1] || stat[2] != "5" {

@@ -60,7 +60,11 @@ func (p *push) answer(conn client, idle time.Duration) {
 		n, err := p.stdout.Read(buf)
 		p.out += int64(n)
 		conn.SetWriteDeadline(time.Now().Add(idle))
-		if _, clientErr := out.Write(buf[:n]); clientErr != nil {
+		said := buf[:n]
+		if p.words != nil {
+			said = p.words.pass(said)
+		}
+		if _, clientErr := out.Write(said); clientErr != nil {
 			out = io.Discard
 		}
 		if err != nil {

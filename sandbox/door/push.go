@@ -50,6 +50,7 @@ type service struct {
 	input     time.Duration // its whole input
 	total     time.Duration // everything
 	meter     *meter        // what it may take of the machine; nil for people's
+	says      bool          // in git's answer, why a push is ended: there is no other way
 }
 
 // push is one git of a service and the ends of its pipes.
@@ -61,6 +62,7 @@ type push struct {
 	stdout *os.File
 	stderr head
 	list   *commandList
+	words  *words // nil where git's answer goes as it is
 	// refused is why the client's input was ended; to be read when feed is done.
 	refused error
 	in      int64 // bytes from the client
@@ -75,11 +77,13 @@ type push struct {
 func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 	deadline := d.config.Settings.Door.Time.Duration
 	s := &service{bare: d.config.Bare, settings: d.config.Settings, log: d.config.Log, verb: "receive-pack",
-		principal: d.principal, name: d.principal, idle: deadline / 4, input: deadline, total: 2 * deadline}
+		principal: d.principal, name: d.principal, idle: deadline / 4, input: deadline, total: 2 * deadline, says: true}
 	s.meter = s.newMeter(&d.processes, func(spent time.Duration) { d.cpu.spend(spent.Seconds()) })
 	p, err := s.run(ctx, conn)
 	if p == nil {
 		d.config.Log.Error().Err(err).Msg("a push could not start")
+		conn.SetWriteDeadline(time.Now().Add(s.idle))
+		conn.Write(packet("ERR " + s.outward(err.Error()))) // gitprotocol-pack(5)
 		return
 	}
 	d.pushes.spend(p.list.tokens(d.config.Settings.Door.Burst))
@@ -106,6 +110,9 @@ func (s *service) run(ctx context.Context, conn client, held ...*os.File) (*push
 	p, err := s.start(ctx, held)
 	if err != nil {
 		return nil, err
+	}
+	if s.says {
+		p.words = &words{why: func() string { return s.whyEnded(context.Cause(ctx)) }}
 	}
 	settled := s.meter.begin(p.cmd.Process.Pid, end)
 	input := inputLimit{s.idle, p.began.Add(s.input), 2 * s.settings.Limits.InputSize}

@@ -3,6 +3,7 @@ package door
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"git-ward/internal/config"
@@ -24,5 +25,19 @@ func TestRoom(t *testing.T) {
 		if err := s.room(); (err == nil) != want {
 			t.Errorf("%d quarantines: %v", n+1, err)
 		}
+	}
+}
+
+// The client is told why its push does not begin, without the host's directories.
+func TestRoomIsTold(t *testing.T) {
+	f := newFixture(t, func(c *config.Config) { c.Limits.AgentObjects = 1 << 10 })
+	dir := filepath.Join(f.bare, "objects", "tmp_objdir-incoming-a", "pack")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "tmp_pack_x"), strings.Repeat("x", 2<<10), 0o644)
+	out, err := f.push("HEAD:refs/heads/x")
+	if err == nil || !strings.Contains(out, "remote error: pushes that were ended left") || strings.Contains(out, f.bare+"/") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

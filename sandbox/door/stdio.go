@@ -106,7 +106,11 @@ func (s *service) stdio(ctx context.Context, session *Session) (code int, err er
 		return 0, err
 	}
 	if turns.metered {
-		s.meter = s.newMeter(new(processes), func(spent time.Duration) { turns.spendTime(spent) })
+		s.meter = s.newMeter(new(processes), func(spent time.Duration) {
+			if err := turns.spendTime(spent); err != nil {
+				s.log.Warn().Err(err).Msg("processor time of a push is not charged")
+			}
+		})
 	}
 	slot, err := turns.turn(ctx, conn.gone)
 	if err != nil {
@@ -137,7 +141,7 @@ func (s *service) stdio(ctx context.Context, session *Session) (code int, err er
 func (s *service) end(stderr io.Writer, p *push, err error) (code int, _ error) {
 	for line := range strings.SplitSeq(strings.TrimSpace(string(p.stderr)), "\n") {
 		if line != "" {
-			fmt.Fprintf(stderr, "%s\n", diag.Clean(strings.ReplaceAll(line, s.bare, "the repository")))
+			fmt.Fprintf(stderr, "%s\n", s.outward(line))
 		}
 	}
 	var exit *exec.ExitError
