@@ -97,12 +97,15 @@ func (l *launch) runFenced(ctx context.Context) (err error) {
 
 // run takes a created container to its end.
 func (f *fence) run(ctx context.Context, c *podman.Container, streams podman.Streams) (err error) {
-	defer func() { err = errors.Join(err, c.Remove(context.WithoutCancel(ctx))) }()
+	var rules *firewall.Follower
+	defer func() {
+		err = errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
+		rules.Close() // last: what still runs when its wait failed is fenced to its end
+	}()
 	output, rules, err := f.start(ctx, c, streams)
 	if err != nil {
 		return err
 	}
-	defer rules.Close()
 	ended := make(chan struct{})
 	broken := make(chan error, 1)
 	go func() { broken <- f.stopWith(ctx, c, rules, ended) }()
@@ -123,7 +126,8 @@ func (f *fence) run(ctx context.Context, c *podman.Container, streams podman.Str
 }
 
 // start initializes a container, gives its network namespace the rules, and only
-// then starts it. The output is for podman.Drain; the rules are kept until they are closed.
+// then starts it. The output is for podman.Drain; the rules, which an error may leave in place,
+// are kept until they are closed.
 func (f *fence) start(ctx context.Context, c *podman.Container, streams podman.Streams) (output func() error, rules *firewall.Follower, err error) {
 	pid, err := c.Init(ctx)
 	if err != nil {
@@ -133,23 +137,18 @@ func (f *fence) start(ctx context.Context, c *podman.Container, streams podman.S
 	if rules, err = f.enforce(ctx, pid); err != nil {
 		return nil, nil, err
 	}
-	defer func() {
-		if err != nil {
-			rules.Close()
-		}
-	}()
 	if f.initialized != nil {
 		if err = f.initialized(pid); err != nil {
-			return nil, nil, err
+			return nil, rules, err
 		}
 	}
 	if err := c.Start(ctx); err != nil {
-		return nil, nil, err
+		return nil, rules, err
 	}
 	// A second start, by whomever, would have a network without rules. Now it has
 	// a mount without a source, and fails.
 	if err := os.Remove(f.cover); err != nil {
-		return nil, nil, err
+		return nil, rules, err
 	}
 	f.log.Info().Str("container", c.ID[:12]).Int("pid", pid).Str("egress", string(f.policy.Mode)).Msg("fenced")
 	return output, rules, nil

@@ -68,10 +68,11 @@ func (l *launch) maintain(ctx context.Context) {
 			continue
 		}
 		began := time.Now()
-		if err := l.runWard(ctx, "maintain", l.spec.Bare); err != nil && ctx.Err() == nil {
+		err := l.runWard(ctx, "maintain", l.spec.Bare)
+		if err != nil && ctx.Err() == nil {
 			l.log.Warn().Err(err).Msg("the maintenance of the repository failed; it is tried again")
 		}
-		due.done(began, time.Now())
+		due.ran(began, time.Now(), err == nil)
 	}
 }
 
@@ -83,6 +84,7 @@ type due struct {
 	limit   int64
 	last    time.Time     // of a run here; zero before the first
 	pause   time.Duration // after it, whatever is asked for
+	failed  bool          // that one
 	brought int64         // by the agent's pushes, then
 	refs    git.Mark      // of its branches, then
 }
@@ -105,9 +107,9 @@ func (d *due) now(now time.Time) bool {
 		return true
 	case since < d.pause:
 		return false
-	case err != nil, d.loose() > manyLoose:
+	case err != nil, d.failed, d.loose() > manyLoose:
 		return since > rest
-	case !l.Counted.After(now) && now.Sub(l.Counted) > hourly && since > hourly:
+	case now.Sub(l.Counted).Abs() > hourly && since > hourly: // a clock that is ahead counts, too
 		return true
 	case l.Bytes <= d.limit/2:
 		return false
@@ -117,8 +119,8 @@ func (d *due) now(now time.Time) bool {
 	return now.Sub(d.last) > rest && d.mark() != d.refs
 }
 
-func (d *due) done(began, now time.Time) {
-	d.last, d.pause, d.refs = now, pauses*now.Sub(began), d.mark()
+func (d *due) ran(began, now time.Time, ok bool) {
+	d.last, d.pause, d.refs, d.failed = now, pauses*now.Sub(began), d.mark(), !ok
 	if l, err := growth.Read(d.bare); err == nil {
 		d.brought = l.Brought
 	}

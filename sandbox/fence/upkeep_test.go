@@ -39,31 +39,36 @@ func TestDue(t *testing.T) {
 	}
 	want("counted a moment ago", now, false)
 	want("an hour later", now.Add(hourly+time.Minute), true)
+	want("counted by a clock that was ahead", now.Add(-2*hourly), true)
 	add(500)
 	want("half", now, false)
 	add(1)
 	want("more than half", now, true)
-	d.done(now, now)
+	d.ran(now, now, true)
 	want("nothing new", now.Add(30*time.Minute), false)
 	add(100)
 	want("a little more", now.Add(time.Second), false)
 	add(100)
 	want("an eighth more", now.Add(time.Second), true)
-	d.done(now, now)
+	d.ran(now, now, true)
 	if err := os.WriteFile(filepath.Join(bare, "refs/heads/agent/x"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	want("a branch moved, a second ago", now.Add(time.Second), false)
 	want("a branch moved", now.Add(rest+time.Second), true)
-	d.done(now, now)
+	d.ran(now, now, false)
+	want("it failed, a second ago", now.Add(time.Second), false)
+	want("it failed", now.Add(rest+time.Second), true)
+	d.ran(now, now, true)
+	want("it did not fail", now.Add(rest+time.Second), false)
 	for i := range manyLoose + 1 {
 		if err := os.WriteFile(filepath.Join(bare, "objects/17", fmt.Sprint(i)), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d.done(now.Add(-time.Minute), now)
+	d.ran(now.Add(-time.Minute), now, true)
 	want("many loose objects, and the last run took a minute", now.Add(rest+time.Second), false)
-	d.done(now, now)
+	d.ran(now, now, true)
 	want("many loose objects", now.Add(rest+time.Second), true)
 	want("many that stay loose", now.Add(time.Second), false)
 	want("the clock a day back", now.Add(-24*time.Hour), true)
