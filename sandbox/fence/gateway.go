@@ -84,12 +84,18 @@ func (l *launch) payer() string {
 	return "shell"
 }
 
+// unreadable is why nothing is spent where nobody can tell whether something may be.
+const unreadable = "of a state that cannot be read"
+
 // held is why the newest unit of a directive is not to be worked on now: nothing is spent
 // for it then, whoever still runs (WORK-3).
 func (l *launch) held(directive string) string {
 	reader := git.Open(l.spec.Bare).Reader(context.Background())
 	defer reader.Close()
-	units, _, _ := state.Units(reader)
+	units, _, err := state.Units(reader)
+	if err != nil {
+		return unreadable
+	}
 	newest, k := "", 0
 	for _, u := range units {
 		if u.ID.Directive == directive && u.ID.K > k {
@@ -102,7 +108,7 @@ func (l *launch) held(directive string) string {
 	last, err := state.Record(reader, newest)
 	switch {
 	case err != nil:
-		return ""
+		return unreadable
 	case last.State == uow.Paused:
 		return "paused"
 	case last.Event == uow.Cancel:
