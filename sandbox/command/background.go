@@ -104,8 +104,8 @@ func stop(ctx context.Context, env *cli.Env) error {
 		fmt.Fprintln(env.Stdout, "nothing runs")
 		return nil
 	}
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-		return fmt.Errorf("process %d: %w", pid, err)
+	if err := fence.End(bare, pid); err != nil {
+		return err
 	}
 	for start := time.Now(); time.Since(start) < 30*time.Second; {
 		if _, running := fence.Running(bare); !running {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // settings since, before what is wrong with them.
 func TestStatusWithBrokenSettings(t *testing.T) {
 	bare := t.TempDir()
-	for name, text := range map[string]string{config.Path: "[egress]\nconnections = \"many\"\n", "ward/launch.lock": "4711\n"} {
+	for name, text := range map[string]string{config.Path: "[egress]\nconnections = \"many\"\n", "ward/launch.lock": fmt.Sprintln(os.Getpid())} {
 		if err := os.MkdirAll(filepath.Join(bare, "ward"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +35,7 @@ func TestStatusWithBrokenSettings(t *testing.T) {
 	defer lock.Close()
 	var out strings.Builder
 	err = Main(context.Background(), envOf("status --bare "+bare, &out))
-	if err == nil || !strings.Contains(err.Error(), "egress.connections is a text") || !strings.Contains(out.String(), "the launcher, process 4711, runs") {
+	if err == nil || !strings.Contains(err.Error(), "egress.connections is a text") || !strings.Contains(out.String(), fmt.Sprintf("the launcher, process %d, runs", os.Getpid())) {
 		t.Errorf("%v\n%s", err, &out)
 	}
 }

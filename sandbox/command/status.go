@@ -33,7 +33,7 @@ func status(ctx context.Context, env *cli.Env) error {
 	settings, err := config.Load(bare)
 	if err != nil {
 		if running && !asJSON { // true whatever somebody wrote into the settings since
-			fmt.Fprintf(env.Stdout, "the launcher, process %d, runs on %s\n", pid, bare)
+			fmt.Fprintln(env.Stdout, fence.LauncherText(bare, pid))
 		}
 		return err
 	}
@@ -63,7 +63,7 @@ func status(ctx context.Context, env *cli.Env) error {
 		fmt.Fprintln(env.Stdout, `people's pushes pass whatever they hold ([hooks] mode = "observe"): git ward log --would lists what would have been refused`)
 	}
 	if running {
-		fmt.Fprintf(env.Stdout, "the launcher, process %d, runs on %s\n", pid, bare)
+		fmt.Fprintln(env.Stdout, fence.LauncherText(bare, pid))
 		if j, ok := fence.JudgingNow(bare); ok {
 			fmt.Fprintf(env.Stdout, "verdict on %s: %s\n", j.Unit, j.Words)
 		}

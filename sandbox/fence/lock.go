@@ -29,9 +29,13 @@ func acquire(bare string) (*os.File, error) {
 		return nil, err
 	}
 	err = tryLock(f)
-	pid, dir := lockContent(f)
+	_, dir := lockContent(f)
 	if errors.Is(err, unix.EWOULDBLOCK) {
+		pid := holder(f)
 		f.Close()
+		if pid == 0 {
+			return nil, diag.Hint(errors.New(LauncherText(bare, pid)), "stop it where it was started; `fuser %s` names who holds the lock", path)
+		}
 		return nil, diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch stop --bare %s` ends it and its agent", bare)
 	}
 	if err == nil && strings.HasPrefix(filepath.Base(dir), scratchPrefix) {
