@@ -34,7 +34,7 @@ func acquire(bare string) (*os.File, error) {
 		pid := holder(f)
 		f.Close()
 		if pid == 0 {
-			return nil, diag.Hint(errors.New(LauncherText(bare, pid)), "stop it where it was started; `fuser %s` names who holds the lock", path)
+			return nil, diag.Hint(errors.New(LauncherText(bare, pid)), "stop it where it was started, or end what else holds %s", path)
 		}
 		return nil, diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch stop --bare %s` ends it and its agent", bare)
 	}

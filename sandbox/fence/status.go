@@ -72,7 +72,7 @@ func LauncherText(bare string, pid int) string {
 // End asks the launcher on a repository to end, of a number as Running has it.
 func End(bare string, pid int) error {
 	if pid == 0 {
-		return diag.Hint(errors.New(LauncherText(bare, pid)), "stop it where it was started, such as in its container; `fuser %s` names who holds it", filepath.Join(bare, lockPath))
+		return diag.Hint(errors.New(LauncherText(bare, pid)), "stop it where it was started, such as in its container, or end what else holds %s", filepath.Join(bare, lockPath))
 	}
 	p, err := os.FindProcess(pid) // a handle: the number cannot pass to a stranger any more
 	if err != nil {
