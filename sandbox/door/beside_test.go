@@ -1,0 +1,73 @@
+package door
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/config"
+	"git-ward/sandbox/lab"
+)
+
+// TestPersonBesideAFlood: a person's push into the repository itself, while as many of the
+// agent's as the door runs at once do nothing but work, takes at its quickest not three
+// times what it takes alone. The quickest of turns that alternate, because other work of
+// the machine only ever adds.
+func TestPersonBesideAFlood(t *testing.T) {
+	slow(t)
+	f := newFixture(t, func(c *config.Config) { c.Door.CPU.Duration, c.Door.CPUPerMinute.Duration = time.Hour, time.Hour })
+	pack := deltaFlood(600, 10<<20)
+	quickest := func() time.Duration {
+		least := time.Duration(math.MaxInt64)
+		for range 6 {
+			f.commit("b", time.Now().String())
+			began := time.Now()
+			f.git(f.clone, "push", "-q", f.bare, "HEAD:refs/heads/person")
+			least = min(least, time.Since(began))
+		}
+		return least
+	}
+	alone, beside := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	for range 2 {
+		alone = min(alone, quickest())
+		var end []func() error
+		for range 2 * atOnce {
+			conn := f.dial()
+			go func() {
+				conn.Write(append(updates(strings.Repeat("1", 40), "refs/heads/bomb"), pack...))
+				conn.CloseWrite()
+			}()
+			end = append(end, conn.Close)
+		}
+		working := func() bool { // a person's ends by itself
+			busy := 0
+			for _, pid := range running(f.bare) {
+				if cpu, _ := new(processes).usage(pid); cpu > 0 {
+					busy++
+				}
+			}
+			return busy >= atOnce
+		}
+		for began := time.Now(); !working(); time.Sleep(20 * time.Millisecond) { // git tells nobody
+			if time.Since(began) > 10*time.Second {
+				t.Fatal("there is no flood")
+			}
+		}
+		beside = min(beside, quickest())
+		if !working() {
+			t.Error("the flood has ended before the pushes beside it")
+		}
+		for _, close := range end {
+			close()
+		}
+		for _, pid := range running(f.bare) {
+			killSession(pid)
+		}
+		lab.Eventually(t, "the flood is over", func() bool { return len(running(f.bare)) == 0 })
+	}
+	t.Logf("a person's push, at its quickest: %v alone, %v beside %d pushes of the agent's that work", alone, beside, atOnce)
+	if beside > 3*alone {
+		t.Errorf("%v beside a flood, %v alone", beside, alone)
+	}
+}
