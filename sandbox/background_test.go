@@ -40,6 +40,28 @@ func TestDetached(t *testing.T) {
 	ward("the model \"none\" needs the fence", append(launch, "--detach", "--model", "none")...)
 }
 
+// TestDetachedFails: a launch in the background that comes to nothing after it has the lock
+// is not said to be launched, and its log says why.
+func TestDetachedFails(t *testing.T) {
+	slow(t)
+	p := fenced(t)
+	path := filepath.Join(p.Bare, "ward/config.toml")
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.Replace(string(data), `image = ""`, `image = "localhost/gone"`, 1)), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(p.Bare)
+	out, ended := p.Try(dir, nil, "", "git-ward", "launch", "--bare", p.Bare, "--model", "script", "--detach", "--state", filepath.Join(dir, "state"))
+	if ended == nil || strings.Contains(out, "launched as") || !strings.Contains(out, "the launcher ended at once") {
+		t.Errorf("%v\n%s", ended, out)
+	}
+	out, _ = p.Try(dir, nil, "", "git-ward", "launch", "logs", "--bare", p.Bare)
+	gittest.InOrder(t, out, "the image localhost/gone is not there", "hint: [sandbox] image")
+}
+
 // TestFloodedLog: what comes out of the fence, 20 MB at once, has a share of the launch
 // log, and what the launcher says is still there; a launcher in the foreground, which
 // has no log and no share, passes on all of it.

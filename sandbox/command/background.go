@@ -31,8 +31,12 @@ const (
 // backgroundFlag tells the launcher that detach starts what it is.
 const backgroundFlag = "background"
 
+// startPatience is how long a detached launcher may take until what it launches runs: an
+// image's first container on a slow disk takes some.
+const startPatience = time.Minute
+
 // detach starts the launcher again as a process of its own session, with its
-// output in the launch log, and returns when that one holds the lock or ended.
+// output in the launch log, and returns when what it launches runs, or it ended.
 func detach(ctx context.Context, env *cli.Env, bare string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -52,7 +56,7 @@ func detach(ctx context.Context, env *cli.Env, bare string) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for {
+	for start := time.Now(); ; {
 		select {
 		case err := <-ended:
 			return diag.Hint(fmt.Errorf("the launcher ended at once (%v)", err), "`git ward launch logs --bare %s` shows why", bare)
@@ -60,7 +64,10 @@ func detach(ctx context.Context, env *cli.Env, bare string) error {
 			return context.Cause(ctx)
 		case <-time.After(50 * time.Millisecond):
 		}
-		if pid, running := fence.Running(bare); running && pid == cmd.Process.Pid {
+		if pid, running := fence.Running(bare); running && pid == cmd.Process.Pid && (fence.Up(bare) || time.Since(start) > startPatience) {
+			if !fence.Up(bare) {
+				fmt.Fprintln(env.Stdout, "warning: what it launches does not run yet; git ward launch logs -f says why")
+			}
 			fmt.Fprintf(env.Stdout, "launched as process %d\nnext: git ward status, git ward launch logs -f, git ward launch stop, each with --bare %s\n", pid, bare)
 			return nil
 		}

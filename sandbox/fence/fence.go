@@ -32,6 +32,7 @@ type fence struct {
 	// initialized is what else has to be done before a start, when the container's first
 	// process has an id on the host; may be nil.
 	initialized func(pid int) error
+	up          func() // called when the payload runs; may be nil
 }
 
 // newFence makes fences of a connection. What close leaves is the connection.
@@ -76,6 +77,7 @@ func (l *launch) runFenced(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
+	f.up = l.tellUp
 	spec := l.container(f)
 	if err := checkReadable(spec.Mounts); err != nil {
 		return err
@@ -105,6 +107,9 @@ func (f *fence) run(ctx context.Context, c *podman.Container, streams podman.Str
 	output, rules, err := f.start(ctx, c, streams)
 	if err != nil {
 		return err
+	}
+	if f.up != nil {
+		f.up()
 	}
 	ended := make(chan struct{})
 	broken := make(chan error, 1)

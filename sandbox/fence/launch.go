@@ -68,6 +68,7 @@ type launch struct {
 	spec    Spec
 	log     zerolog.Logger  // the launcher's own; a service has logOf
 	file    io.Writer       // where both go
+	lock    *os.File        // the launch lock
 	scratch string          // the launch's own directory, for sockets
 	until   time.Time       // when [budget] time is spent
 	policy  firewall.Policy // SBX-2 for this machine
@@ -93,8 +94,8 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
-	l := &launch{spec: s, scratch: scratch}
+	defer func() { err = errors.Join(err, removeScratch(lock, scratch)) }()
+	l := &launch{spec: s, lock: lock, scratch: scratch}
 	bounded := "unfenced: nothing is bounded"
 	if !s.Unfenced {
 		var leave func()

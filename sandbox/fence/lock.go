@@ -29,7 +29,7 @@ func acquire(bare string) (*os.File, error) {
 		return nil, err
 	}
 	err = tryLock(f)
-	_, dir := lockContent(f)
+	_, dir, _ := lockContent(f)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		pid := holder(f)
 		f.Close()
@@ -70,12 +70,30 @@ func tryLock(f *os.File) error {
 	}
 }
 
-// lockContent reads a lock's file: its process and directory, 0 and "" where it has none.
-func lockContent(f *os.File) (pid int, dir string) {
+// lockContent reads a lock's file: its process and directory, 0 and "" where it has none,
+// and whether the payload runs.
+func lockContent(f *os.File) (pid int, dir string, up bool) {
 	data, _ := io.ReadAll(io.NewSectionReader(f, 0, 4<<10))
-	first, rest, _ := strings.Cut(string(data), "\n")
-	pid, _ = strconv.Atoi(first)
-	return pid, strings.TrimSuffix(rest, "\n")
+	lines := strings.Split(string(data)+"\n\n", "\n")
+	pid, _ = strconv.Atoi(lines[0])
+	return pid, lines[1], lines[2] == upLine
+}
+
+// upLine is the lock's third once the payload runs.
+const upLine = "up"
+
+// tellUp writes down that the payload runs; nothing is decided by it but when a launcher in
+// the background is said to be launched.
+func (l *launch) tellUp() {
+	if _, err := l.lock.WriteAt(fmt.Appendf(nil, "%d\n%s\n%s\n", os.Getpid(), l.scratch, upLine), 0); err != nil {
+		l.log.Warn().Err(err).Msg("the launch lock does not say that the payload runs")
+	}
+}
+
+// removeScratch removes a launch's directory, and its name from the lock, where that of a
+// killed launcher stays.
+func removeScratch(lock *os.File, dir string) error {
+	return errors.Join(os.RemoveAll(dir), lock.Truncate(int64(len(fmt.Appendln(nil, os.Getpid())))))
 }
 
 const scratchPrefix = "ward-"

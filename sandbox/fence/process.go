@@ -33,6 +33,7 @@ func (l *launch) runProcesses(ctx context.Context) error {
 		Args: args, Dir: s.State, Env: l.processEnv(), Stdout: s.Payload.Stdout, Stderr: s.Payload.Stderr,
 		DieWithThread: true, Grace: stopGrace,
 	}
+	l.tellUp()
 	status, _, err := c.Run(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -29,22 +29,34 @@ func MayAsk(bare string) error {
 // Running says whether a launcher works on a repository, which its lock decides, and which
 // process it is: 0 for one that cannot be seen from here.
 func Running(bare string) (pid int, running bool) {
+	pid, _, running = look(bare)
+	return pid, running
+}
+
+// Up says whether the launcher that works on a repository has its payload running.
+func Up(bare string) bool {
+	_, up, running := look(bare)
+	return running && up
+}
+
+func look(bare string) (pid int, up, running bool) {
 	f, err := os.Open(filepath.Join(bare, lockPath))
 	if err != nil {
-		return 0, false
+		return 0, false, false
 	}
 	defer f.Close()
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err == nil {
-		return 0, false // nobody holds it
+		return 0, false, false // nobody holds it
 	}
-	return holder(f), true
+	_, _, up = lockContent(f)
+	return holder(f), up, true
 }
 
 // holder is the process that a lock's file names, if that has the file open, and 0 if not:
 // in another PID namespace the number is another's, and what stands in the file of a killed
 // launcher, whose lock some other program holds, is anybody's by now.
 func holder(lock *os.File) int {
-	pid, _ := lockContent(lock)
+	pid, _, _ := lockContent(lock)
 	info, err := lock.Stat()
 	if pid <= 0 || err != nil {
 		return 0

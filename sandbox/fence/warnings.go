@@ -47,8 +47,8 @@ func nearlyFull(bare string, limit int64) string {
 		"then git ward maintain --reclaim %s; or raise it", l.Bytes>>10, limit>>10, bare)
 }
 
-// killed says that the last launcher did not end in good order: it removes its directory
-// of sockets itself.
+// killed says that the last launcher did not end in good order: then it takes its
+// directory's name out of the lock.
 func killed(bare string) string {
 	f, err := os.Open(filepath.Join(bare, lockPath))
 	if err != nil {
@@ -58,9 +58,9 @@ func killed(bare string) string {
 	if _, running := Running(bare); running {
 		return ""
 	}
-	pid, dir := lockContent(f)
-	if _, err := os.Lstat(dir); err != nil || !strings.HasPrefix(filepath.Base(dir), scratchPrefix) {
+	pid, dir, _ := lockContent(f)
+	if !strings.HasPrefix(filepath.Base(dir), scratchPrefix) {
 		return ""
 	}
-	return fmt.Sprintf("the last launcher, process %d, was killed, and its container with it: the next launch goes on from refs", pid)
+	return fmt.Sprintf("the last launcher, process %d, was killed, or the machine ended: the next launch goes on from refs", pid)
 }

@@ -56,8 +56,30 @@ func TestWarnings(t *testing.T) {
 	want("a launcher that runs")
 	lock.Close() // as the kernel does for one that is killed
 	want("a killed launcher", "was killed", "next launch")
-	if err := os.Remove(scratch); err != nil {
+	if err := os.Remove(scratch); err != nil { // as the reaper does
 		t.Fatal(err)
+	}
+	want("a killed launcher whose reaper was here", "was killed")
+	if lock, err = acquire(bare); err != nil {
+		t.Fatal(err)
+	}
+	if scratch, err = makeScratch(lock, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	l := &launch{lock: lock, scratch: scratch}
+	if Up(bare) {
+		t.Error("nothing is up yet")
+	}
+	if l.tellUp(); !Up(bare) {
+		t.Error("it is up")
+	}
+	want("one that is up")
+	if err := removeScratch(lock, scratch); err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+	if Up(bare) {
+		t.Error("it has ended")
 	}
 	want("one that ended in good order")
 }
