@@ -15,7 +15,7 @@ func TestMainMoves(t *testing.T) {
 	for name, signal := range map[string]string{"bootstrap": "agent/x", "rollback": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSite(t, steadily)
+			s := newSite(t, library+"ok\nexec sleep 1000\n# old\n") // one that ends by itself at a signal would at a malformed one
 			old := s.head()
 			s.branch("agent/x", library+"ok\nexec sleep 1000\n")
 			now := s.main(library + "ok\nexec sleep 1000\n# new\n")

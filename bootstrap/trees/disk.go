@@ -43,7 +43,7 @@ func (t *Trees) ClearDisk(ctx context.Context, trimLogs func()) bool {
 			break
 		}
 		for _, tree := range t.in(dir) {
-			if t.disarm(ctx, tree) == nil {
+			if what, err := t.disarm(ctx, tree); err != nil || what == isPlain {
 				t.rescue(ctx, tree, true)
 			}
 		}

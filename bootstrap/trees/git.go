@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -53,37 +52,54 @@ func (t *Trees) git(ctx context.Context, dir string, args ...string) (string, er
 	return text, nil
 }
 
-// errUnsound says that what lies at a tree's .git is no repository that git may be run in.
-var errUnsound = errors.New("its .git is not a directory")
+// What lies at a tree's .git, as plain prints it.
+const (
+	noRepository = "none"
+	unsound      = "unsound" // none that git may be run in
+	isPlain      = "plain"
+)
 
 // plain leaves a tree's repository no settings, attributes and hooks but these: what an
 // agent wrote there would be programs that git runs, in its status, its filters and its
-// fetches, for as long as they like. It is done with the agent's rights, while no agent
-// runs; the agent writes its own settings when it starts. The record beside the work is no
-// part of the tree (REC-1). Named pipes and links to them go, too, wherever git may open one:
-// it would wait there for as long as it is let.
-const plain = `cd -P -- "$1" && [ -d .git ] && [ ! -L .git ] || exit 3
+// fetches, for as long as they like. It is done with the agent's rights, who may have shut
+// the tree to others, while no agent runs; the agent writes its own settings when it
+// starts. The record beside the work is no part of the tree (REC-1). Named pipes and links
+// to them go, too, wherever git may open one: it would wait there for as long as it is let.
+const plain = `cd -P -- "$1" 2>/dev/null && { [ -e .git ] || [ -L .git ]; } || { echo ` + noRepository + `; exit; }
+[ -d .git ] && [ ! -L .git ] || { echo ` + unsound + `; exit; }
 find .git ! -type f ! -type d -exec rm -f -- {} + 2>/dev/null
 find . -type p -exec rm -f -- {} + 2>/dev/null
 rm -rf .git/config .git/config.worktree .git/hooks .git/info .git/commondir .git/modules &&
 printf '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n' >.git/config &&
-mkdir .git/info && echo '/` + record.Dir + `/' >.git/info/exclude`
+mkdir .git/info && echo '/` + record.Dir + `/' >.git/info/exclude && echo ` + isPlain
 
-// disarm makes a tree's repository plain.
-func (t *Trees) disarm(ctx context.Context, dir string) error {
-	err := t.Supervisor.Run(ctx, supervisor.Command{Dir: t.Dir.Path, Time: treeTime, Args: []string{"sh", "-c", plain, "sh", dir}})
+// disarm makes a tree's repository plain, and says what it is.
+func (t *Trees) disarm(ctx context.Context, dir string) (what string, err error) {
+	var out bytes.Buffer
+	err = t.Supervisor.Run(ctx, supervisor.Command{Dir: t.Dir.Path, Time: treeTime, Output: &out, Limit: maxAnswer,
+		Args: []string{"sh", "-c", plain, "sh", dir}})
+	text := strings.TrimSpace(out.String())
 	if err != nil {
-		return fmt.Errorf("%s: %w: %w", dir, errUnsound, err)
+		return "", fmt.Errorf("the settings of %s cannot be replaced: %w: %s", dir, err, supervisor.LastLines(text))
 	}
-	return nil
+	return text[strings.LastIndex(text, "\n")+1:], nil
 }
 
 // status is how a tree is: the commit and a hash of what differs from it, "" when
 // nothing does.
 func (t *Trees) status(ctx context.Context, dir string) (head, status string, err error) {
-	if err = t.disarm(ctx, dir); err != nil {
+	what, err := t.disarm(ctx, dir)
+	if err == nil && what != isPlain {
+		err = fmt.Errorf("the repository of %s: %s", dir, what)
+	}
+	if err != nil {
 		return "", "", err
 	}
+	return t.look(ctx, dir)
+}
+
+// look is status of a tree whose repository is plain.
+func (t *Trees) look(ctx context.Context, dir string) (head, status string, err error) {
 	if head, err = t.git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
 		return "", "", err
 	}
@@ -102,15 +118,19 @@ func (t *Trees) status(ctx context.Context, dir string) (head, status string, er
 // mend is made anew.
 func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh bool) (bool, error) {
 	head, dirty := "", true
-	if statedir.Exists(filepath.Join(dir, ".git")) {
+	what, err := t.disarm(ctx, dir)
+	switch {
+	case ctx.Err() != nil:
+		return true, ctx.Err()
+	case err != nil: // on a full disk, say: no git but the agent's own may be run there
+		t.Log.Warn().Err(err).Str("tree", dir).Msg("the tree is made anew")
+		t.rescue(ctx, dir, true)
+		return true, t.renew(ctx, dir, commit)
+	case what == unsound:
+		return true, t.renew(ctx, dir, commit)
+	case what == isPlain:
 		var status string
-		var err error
-		if head, status, err = t.status(ctx, dir); errors.Is(err, errUnsound) && ctx.Err() == nil {
-			if err := t.remove(ctx, dir); err != nil {
-				return true, err
-			}
-			return true, t.update(ctx, dir, commit)
-		}
+		head, status, err = t.look(ctx, dir)
 		if dirty = err != nil || status != clean; dirty || head != commit {
 			t.rescue(ctx, dir, dirty)
 		}
@@ -119,7 +139,7 @@ func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh b
 	if !fresh && head == commit {
 		return false, nil
 	}
-	err := t.update(ctx, dir, commit)
+	err = t.update(ctx, dir, commit)
 	if err == nil && fresh {
 		_, err = t.git(ctx, dir, "clean", "-ffdxq")
 	}
@@ -127,10 +147,15 @@ func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh b
 		return fresh, err
 	}
 	t.Log.Warn().Err(err).Str("tree", dir).Msg("the tree is made anew")
+	return true, t.renew(ctx, dir, commit)
+}
+
+// renew makes a tree anew.
+func (t *Trees) renew(ctx context.Context, dir, commit string) error {
 	if err := t.remove(ctx, dir); err != nil {
-		return true, err
+		return err
 	}
-	return true, t.update(ctx, dir, commit)
+	return t.update(ctx, dir, commit)
 }
 
 // update fetches and checks out. `git init` and `git fetch`, not `git clone`: an

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -358,5 +359,36 @@ func TestPipesInATree(t *testing.T) {
 		if head := g.git(dir, "rev-parse", "HEAD"); head != g.now {
 			t.Errorf("%s: %s, want %s", at, head, g.now)
 		}
+	}
+}
+
+// TestTreesSettingsStay: where what an agent wrote into its tree's repository cannot be
+// taken away, as on a full disk, the watcher runs no git there; what the tree holds is kept
+// before the tree goes.
+func TestTreesSettingsStay(t *testing.T) {
+	g := newGrove(t)
+	dir, err := g.Prepare(t.Context(), trees.Want{Branch: "main", Commit: g.old})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	ran := filepath.Join(bin, "ran")
+	g.write(bin+"/evil", "#!/bin/sh\n: >"+ran+"\n")
+	g.write(bin+"/rm", "#!/bin/sh\n[ \"$2\" != .git/config ] || ! mkdir "+bin+"/once || exit 1\nPATH=${PATH#*:} exec rm \"$@\"\n")
+	g.git(dir, "config", "core.fsmonitor", bin+"/evil")
+	g.write(dir+"/unsaved", "words")
+	if err := errors.Join(os.Chmod(bin+"/evil", 0o755), os.Chmod(bin+"/rm", 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	g.rescued = nil
+	if _, err := g.Prepare(t.Context(), trees.Want{Branch: "main", Commit: g.now}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"main/remote true"}; !slices.Equal(g.rescued, want) {
+		t.Errorf("kept: %q", g.rescued)
+	}
+	if statedir.Exists(ran) || statedir.Exists(dir+"/unsaved") {
+		t.Error("git was run in the tree, or it is the old one")
 	}
 }
