@@ -23,14 +23,15 @@ func examine(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	found := doctor.Examine(ctx)
+	settings := config.Default()
 	if bare != "" {
-		settings, err := config.Load(env.Path(bare))
-		if err != nil {
+		if settings, err = config.Load(env.Path(bare)); err != nil {
 			return err
 		}
+	}
+	found := append(doctor.Examine(ctx), doctor.Runtime(settings)...)
+	if bare != "" {
 		found = append(found, doctor.Repository(ctx, env.Path(bare), settings)...)
-		found = append(found, doctor.Runtime(settings)...)
 		found = append(found, doctor.Sandbox(ctx, settings)...)
 		found = append(found, doctor.Model(settings, env.Getenv)...)
 	}

@@ -112,7 +112,6 @@ func (e *examiner) program(name string, without State, mend, why string) bool {
 
 func (e *examiner) programs() {
 	e.program("git", Missing, "apt-get install git", "everything goes through it")
-	e.program("runc", Missing, "apt-get install runc", "the runtime that works under every cgroup layout")
 	e.program("nsenter", Missing, "apt-get install util-linux", "rules enter a rootless container's namespace with it")
 	e.program("mmdebstrap", Warning, "apt-get install mmdebstrap", "builds the image without a registry")
 }

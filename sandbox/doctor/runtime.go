@@ -3,13 +3,15 @@ package doctor
 import (
 	"errors"
 	"os"
+	"strings"
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/sandbox/podman"
 )
 
-// Runtime looks for what a repository's settings have make its containers.
+// Runtime looks for what settings have make containers. No other runtime is needed, runc
+// neither.
 func Runtime(c *config.Config) []Finding {
 	e := &examiner{root: os.Geteuid() == 0}
 	name := c.Sandbox.Runtime
@@ -18,6 +20,9 @@ func Runtime(c *config.Config) []Finding {
 		mend := `set [sandbox] runtime = "` + podman.DefaultRuntime + `"`
 		if hinted, ok := errors.AsType[*diag.Hinted](err); ok {
 			mend = hinted.Hint
+		}
+		if strings.HasPrefix(mend, "apt-get ") {
+			mend = e.sudo(mend)
 		}
 		e.add("[sandbox] runtime", Missing, mend, "%v", err)
 		return e.found
