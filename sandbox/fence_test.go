@@ -42,7 +42,7 @@ func TestFence(t *testing.T) {
 	m := newMachine(t)
 	t.Run("command", func(t *testing.T) { testCommand(t, m) })
 	t.Run("rights", func(t *testing.T) { testRights(t, m) })
-	t.Run("agent", func(t *testing.T) { testAgent(t, m) })
+	t.Run("agent", func(t *testing.T) { testAgent(t, m, "D-1") })
 	t.Run("exec", func(t *testing.T) { testExec(t, m) })
 	t.Run("depends", func(t *testing.T) { testDepends(t, m) })
 	t.Run("verify", func(t *testing.T) { testVerify(t, m) })
@@ -76,19 +76,20 @@ func asExit(err error, exit **exec.ExitError) bool {
 }
 
 // testAgent: a directive from push to report, by the script model in the fence.
-func testAgent(t *testing.T, m *machine) {
+func testAgent(t *testing.T, m *machine, id string) {
+	t.Helper()
 	m.Git("fetch", "--quiet")
 	m.Git("reset", "--quiet", "--hard", "origin/main")
 	comms, err := os.ReadFile(filepath.Join(m.Work, "COMMS.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-1: in the fence\n\nWork.\n\n- [ ] there is a file (`test -s work/D-1.md`)\n", 1))
-	m.Git("commit", "--quiet", "--all", "--message", "D-1")
+	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### "+id+": in the fence\n\nWork.\n\n- [ ] there is a file (`test -s work/"+id+".md`)\n", 1))
+	m.Git("commit", "--quiet", "--all", "--message", id)
 	m.Git("push", "--quiet", "origin", "main")
 	out := m.Run(m.Work, "git-ward", "launch", "--bare", m.Bare, "--once", "--model", "script", "--state", filepath.Join(filepath.Dir(m.Bare), "state"))
 	m.Git("fetch", "--quiet")
-	if report := m.Git("show", "origin/main:COMMS.md"); !strings.Contains(report, " D-1 EXIT_CONVERGED\n") {
+	if report := m.Git("show", "origin/main:COMMS.md"); !strings.Contains(report, " "+id+" EXIT_CONVERGED\n") {
 		t.Errorf("no report:\n%s\n%s", report, out)
 	}
 }

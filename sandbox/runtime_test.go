@@ -18,7 +18,8 @@ func TestRuntimes(t *testing.T) {
 	m := newMachine(t)
 	// crun knows cgroups of version 1, and of version 2, and not both beside each other.
 	m.sh("[ ! -d /sys/fs/cgroup/unified ] || mount --bind /run/networks /sys/fs/cgroup/unified")
-	for _, runtime := range []string{"crun", "runsc", "krun"} {
+	t.Run("podman's own default", func(t *testing.T) { testDefaultOfPodman(t, m) })
+	for i, runtime := range []string{"crun", "runsc", "krun"} {
 		t.Run(runtime, func(t *testing.T) {
 			path, err := exec.LookPath(runtime)
 			if err != nil {
@@ -29,6 +30,7 @@ func TestRuntimes(t *testing.T) {
 			}
 			m.set(`[sandbox] runtime = "` + runtime + `"`)
 			t.Run("holds", func(t *testing.T) { testRuntime(t, m, runtime) })
+			t.Run("works", func(t *testing.T) { testDirective(t, m, runtime, fmt.Sprintf("D-%d", i+1)) })
 			t.Run("dies at its trial", func(t *testing.T) { testKilledTrial(t, m, runtime, path) })
 			if runtime == "runsc" {
 				t.Run("goes round the rules", func(t *testing.T) { testRoundTheRules(t, m, path) })
@@ -49,6 +51,31 @@ func TestRuntimes(t *testing.T) {
 	})
 	m.set(`[sandbox] runtime = "runc"`)
 	m.Fsck()
+}
+
+// testDefaultOfPodman: what podman makes containers with where nobody says is not asked,
+// though it starts nothing: crun, once it is installed, on a machine with cgroups of both
+// versions.
+func testDefaultOfPodman(t *testing.T, m *machine) {
+	conf := filepath.Join(t.TempDir(), "containers.conf")
+	if err := os.WriteFile(conf, []byte("[engine]\nruntime = \"crun\"\n[engine.runtimes]\ncrun = [\"/bin/false\"]\nrunc = [\"/bin/false\"]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	old := m.Env
+	m.Env = append(old[:len(old):len(old)], "CONTAINERS_CONF="+conf)
+	defer func() { m.Env = old }()
+	if out, err := m.in("", "echo inside"); err != nil || !strings.Contains(out, "inside\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// testDirective: a directive from push to report, and its verdict is of the same runtime.
+func testDirective(t *testing.T, m *machine, runtime, id string) {
+	testAgent(t, m, id)
+	verdict := m.Run(m.Bare, "git", "notes", "--ref=certificates", "show", verdictCommit(t, m.Pair, id))
+	if !strings.Contains(verdict, `"fence":"podman/`+runtime+`"`) {
+		t.Error(verdict)
+	}
 }
 
 // stoppable is what gVisor's kernel lets a command of the first process's own user do, as

@@ -61,6 +61,17 @@ func FindRuntime(name string) (path string, err error) {
 	return path, nil
 }
 
+// InstalledRuntime names a runtime that the host has, DefaultRuntime where it can: an image
+// is built outside any fence, and any of them will do.
+func InstalledRuntime() string {
+	for _, r := range ociRuntimes {
+		if _, err := FindRuntime(r.name); err == nil {
+			return r.name
+		}
+	}
+	return DefaultRuntime
+}
+
 func runtimeNamed(name string) (*ociRuntime, error) {
 	i := slices.IndexFunc(ociRuntimes, func(r ociRuntime) bool { return r.name == name })
 	if i < 0 {
