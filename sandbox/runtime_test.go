@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/sandbox/lab"
+	"git-ward/sandbox/podman"
 )
 
 // TestRuntimes: the fence is the same with every runtime that is here, and one that goes
@@ -29,6 +30,10 @@ func TestRuntimes(t *testing.T) {
 				t.Skip("SKIPPED, out loud: krun needs /dev/kvm")
 			}
 			m.set(`[sandbox] runtime = "` + runtime + `"`)
+			if err := podman.RuntimeTooOld(t.Context(), runtime, path); err != nil {
+				m.startsNothing(t, "is too old", "hint: ")
+				t.Skipf("SKIPPED, out loud: %v", err)
+			}
 			t.Run("holds", func(t *testing.T) { testRuntime(t, m, runtime) })
 			t.Run("works", func(t *testing.T) { testDirective(t, m, runtime, fmt.Sprintf("D-%d", i+1)) })
 			t.Run("dies at its trial", func(t *testing.T) { testKilledTrial(t, m, runtime, path) })

@@ -29,7 +29,7 @@ func examine(ctx context.Context, env *cli.Env) error {
 			return err
 		}
 	}
-	found := append(doctor.Examine(ctx), doctor.Runtime(settings)...)
+	found := append(doctor.Examine(ctx), doctor.Runtime(ctx, settings)...)
 	if bare != "" {
 		found = append(found, doctor.Repository(ctx, env.Path(bare), settings)...)
 		found = append(found, doctor.Sandbox(ctx, settings)...)

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -12,10 +13,13 @@ import (
 
 // Runtime looks for what settings have make containers. No other runtime is needed, runc
 // neither.
-func Runtime(c *config.Config) []Finding {
+func Runtime(ctx context.Context, c *config.Config) []Finding {
 	e := &examiner{root: os.Geteuid() == 0}
 	name := c.Sandbox.Runtime
 	path, err := podman.FindRuntime(name)
+	if err == nil {
+		err = podman.RuntimeTooOld(ctx, name, path)
+	}
 	if err != nil {
 		mend := `set [sandbox] runtime = "` + podman.DefaultRuntime + `"`
 		if hinted, ok := errors.AsType[*diag.Hinted](err); ok {

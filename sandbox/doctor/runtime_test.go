@@ -14,24 +14,28 @@ func TestRuntime(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
 	for _, c := range []struct {
-		runtime, there string
+		runtime, there string // there: a program, which says this
 		state          State
 		mend           string
 	}{
-		{"runsc", "", Missing, "apt-get install runsc"},
+		{"runsc", "", Missing, "go install gvisor.dev"},
 		{"crun", "runc", Missing, "apt-get install crun"},
 		{"krun", "", Missing, "libkrun"},
 		{"runc", "runc", Fine, ""},
 		{"runsc", "runsc", Fine, ""},
+		{"runsc", "runsc version 0.0~20221219.0", Missing, "go install gvisor.dev"},
+		{"runsc", "runsc version release-20230102.0", Fine, ""},
+		{"runsc", "runsc version VERSION_MISSING", Fine, ""},
 	} {
 		if c.there != "" {
-			if err := os.WriteFile(filepath.Join(dir, c.there), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			program, _, _ := strings.Cut(c.there, " ")
+			if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\necho "+c.there+"\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
 		}
 		settings := config.Default()
 		settings.Sandbox.Runtime = c.runtime
-		found := Runtime(settings)
+		found := Runtime(t.Context(), settings)
 		if len(found) != 1 || found[0].State != c.state || !strings.Contains(found[0].Mend, c.mend) {
 			t.Errorf("%s: %+v, want %s, %s", c.runtime, found, c.state, c.mend)
 		}

@@ -244,5 +244,10 @@ func (c *Container) Remove(ctx context.Context) error {
 // fail removes the container: what is not known to be fenced must not stay.
 func (c *Container) fail(doing string, err error) error {
 	err = fmt.Errorf("podman cannot %s the container: %w", doing, c.engine.explain(err))
+	if s := c.engine.service; s != nil {
+		if old := RuntimeTooOld(context.Background(), c.engine.opts.Runtime, s.what.Runtime); old != nil {
+			err = errors.Join(old, err)
+		}
+	}
 	return errors.Join(err, c.Remove(context.Background()))
 }

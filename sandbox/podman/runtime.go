@@ -1,11 +1,14 @@
 package podman
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
+	"strconv"
 
 	"git-ward/internal/diag"
 )
@@ -22,6 +25,9 @@ type ociRuntime struct {
 	mend  string   // how it is installed
 	// onlyEPERM: whatever number a filter's refusal has, it becomes that one.
 	onlyEPERM bool
+	// tooOld is the day of the newest version that is known to start nothing in a user
+	// namespace, in which all of Ward's containers are: Debian 12's package.
+	tooOld int
 }
 
 // ociRuntimes are those that [sandbox] runtime can name.
@@ -40,7 +46,8 @@ var ociRuntimes = []ociRuntime{
 			"overlay2=none", // nothing is written but what the Spec says
 		},
 		onlyEPERM: true,
-		mend:      "apt-get install runsc, or a newer one: CGO_ENABLED=0 GOBIN=/usr/local/bin go install gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237",
+		mend:      "CGO_ENABLED=0 GOBIN=/usr/local/bin go install gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237",
+		tooOld:    20221219,
 	},
 	{name: "krun", mend: "install crun with libkrun (Fedora: dnf install crun-krun), on a machine with /dev/kvm"},
 }
@@ -59,6 +66,27 @@ func FindRuntime(name string) (path string, err error) {
 		return "", diag.Hint(errors.New("the runtime krun needs /dev/kvm, which is not here"), "use a machine with KVM, or set [sandbox] runtime to another")
 	}
 	return path, nil
+}
+
+// versionDay is the day in a version, as of "runsc version 0.0~20221219.0" or
+// "release-20230102.0".
+var versionDay = regexp.MustCompile(`\b20[0-9]{6}\b`)
+
+// RuntimeTooOld says that the program at path, of a runtime of that name, is a version that
+// starts no container of Ward's, and what mends it. It asks the program; one that does not
+// say its day is believed.
+func RuntimeTooOld(ctx context.Context, name, path string) error {
+	r, err := runtimeNamed(name)
+	if err != nil || r.tooOld == 0 {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	out, _ := exec.CommandContext(ctx, path, "--version").Output()
+	if day, err := strconv.Atoi(string(versionDay.Find(out))); err != nil || day > r.tooOld {
+		return nil
+	}
+	return diag.Hint(fmt.Errorf("the runtime %s is too old: one of %d starts nothing in a user namespace", path, r.tooOld), "%s; or set [sandbox] runtime to another", r.mend)
 }
 
 // InstalledRuntime names a runtime that the host has, DefaultRuntime where it can: an image
