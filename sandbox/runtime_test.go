@@ -36,6 +36,7 @@ func TestRuntimes(t *testing.T) {
 			}
 			t.Run("holds", func(t *testing.T) { testRuntime(t, m, runtime) })
 			t.Run("works", func(t *testing.T) { testDirective(t, m, runtime, fmt.Sprintf("D-%d", i+1)) })
+			t.Run("its watcher reports", func(t *testing.T) { testWatcherReports(t, m, runtime) })
 			t.Run("dies at its trial", func(t *testing.T) { testKilledTrial(t, m, runtime, path) })
 			if runtime == "runsc" {
 				t.Run("goes round the rules", func(t *testing.T) { testRoundTheRules(t, m, path) })
@@ -105,10 +106,10 @@ func testRuntime(t *testing.T, m *machine, runtime string) {
 	}
 	m.set(`[egress] mode = "public"`)
 	p := m.probe(t)
+	answered(t, open, p.Try(open))
 	if m.containers() == 0 {
 		t.Error("its container is not seen; that none stays would prove nothing")
 	}
-	answered(t, open, p.Try(open))
 	m.world.Seen()
 	for _, a := range roundTheRules {
 		if o := p.Try([]lab.Attempt{a})[0]; o.Err == "" {
@@ -208,4 +209,29 @@ func (m *machine) startsNothing(t *testing.T, words ...string) {
 	if left := m.containers(); left != 0 {
 		t.Errorf("%d containers stay", left)
 	}
+}
+
+// testWatcherReports: what the watcher has to tell goes through its own door, which the
+// agent, whose signal it tells of, does not reach (HOOK-4b).
+func testWatcherReports(t *testing.T, m *machine, runtime string) {
+	m.set(`run = ["sh", "agent.sh"]`)
+	defer m.set(`run = []`)
+	m.Git("fetch", "--quiet")
+	m.Git("reset", "--quiet", "--hard", "origin/main")
+	m.Commit("agent.sh", "# in "+runtime+"\n"+enter+`/ward/bin/ward-agent connect /ward/watcher/sock </dev/null >/tmp/answer; test ! -s /tmp/answer || exit 1
+mkdir -p /bot/.signal/bootstrap/a
+sleep 100
+`)
+	m.Git("push", "--quiet", "--force", "origin", "main")
+	cmd := m.Command(m.Work, nil, "git-ward", "launch", "--bare", m.Bare, "--state", filepath.Join(filepath.Dir(m.Bare), "state"), "--model", "script")
+	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer m.Try(m.Work, nil, "", "git-ward", "launch", "stop", "--bare", m.Bare)
+	lab.Eventually(t, "the watcher's report of a malformed signal", func() bool {
+		told, _ := m.Try(m.Bare, nil, "", "git", "log", "-1", "--notes=audit", "--format=%an %N", "main")
+		return strings.Contains(told, "Ward Watcher") && strings.Contains(told, `"principal":"watcher"`)
+	})
 }

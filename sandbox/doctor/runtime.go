@@ -34,7 +34,7 @@ func Runtime(ctx context.Context, c *config.Config) []Finding {
 	_, noHybrid := os.Stat("/sys/fs/cgroup/unified/cgroup.controllers")
 	switch {
 	case name == "crun" && noHybrid == nil:
-		e.add("[sandbox] runtime", Warning, "boot with systemd.unified_cgroup_hierarchy=1, or set it to runc",
+		e.add("[sandbox] runtime", Missing, "boot with systemd.unified_cgroup_hierarchy=1, or set it to runc",
 			"%s: crun does not start a container where cgroups are of version 1 and 2 at once, as here", path)
 	case name != podman.DefaultRuntime:
 		e.add("[sandbox] runtime", Fine, "", "%s: the fence is tried in each container before anything else runs in it", path)

@@ -46,36 +46,27 @@ func (l *launch) openWatcherDoor() (s service, err error) {
 func (w *watcherDoor) socket() string { return w.door.Socket() }
 func (w *watcherDoor) dir() string    { return filepath.Dir(w.door.Socket()) }
 
-// kernels are the runtimes whose processes the host's kernel sees one by one. In the
-// others one process speaks for the whole inside.
+// kernels are the runtimes whose processes the host's kernel sees one by one. gVisor's own
+// process makes the connections of all that run in it, as the user who asks for them; whether
+// it does so for an ordinary user's containers is not tried.
 var kernels = []string{podman.DefaultRuntime, "crun"}
 
 // knowsWatcher reports whether the watcher's door can tell it from the agent: by who
-// connects or, where that is one user for both, by a directory that only root can give
-// away. Elsewhere the watcher reports through the agent's door.
+// connects, and by a directory that only root can give away. Elsewhere the watcher reports
+// through the agent's door.
 func knowsWatcher(settings *config.Config) bool {
 	return slices.Contains(kernels, settings.Sandbox.Runtime) || os.Geteuid() == 0
 }
 
-// admitIn is admit for containers of a runtime.
-func (w *watcherDoor) admitIn(runtime string) func(pid int) error {
-	return func(pid int) error {
-		watcher, err := hostID(pid, image.WatcherID)
-		peer := watcher
-		if err == nil && !slices.Contains(kernels, runtime) {
-			peer, err = hostID(pid, 0)
-		}
-		if err != nil {
-			return err
-		}
-		return w.admit(watcher, peer)
+// admit answers the watcher of a container from now on, whose first process is pid, and
+// gives it the directory. An ordinary user's launcher cannot; then the socket alone knows
+// its own.
+func (w *watcherDoor) admit(pid int) error {
+	watcher, err := hostID(pid, image.WatcherID)
+	if err != nil {
+		return err
 	}
-}
-
-// admit answers a peer from now on and gives the watcher the directory. An ordinary user's
-// launcher cannot; then the socket alone knows its own.
-func (w *watcherDoor) admit(watcher, peer int) error {
-	w.user.Store(int64(peer))
+	w.user.Store(int64(watcher))
 	if os.Geteuid() != 0 {
 		return nil
 	}

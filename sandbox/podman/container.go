@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"git-ward/internal/diag"
 )
 
 // Container is one container, from Create to Remove. It is started once: podman
@@ -244,10 +246,20 @@ func (c *Container) Remove(ctx context.Context) error {
 // fail removes the container: what is not known to be fenced must not stay.
 func (c *Container) fail(doing string, err error) error {
 	err = fmt.Errorf("podman cannot %s the container: %w", doing, c.engine.explain(err))
-	if s := c.engine.service; s != nil {
-		if old := RuntimeTooOld(context.Background(), c.engine.opts.Runtime, s.what.Runtime); old != nil {
-			err = errors.Join(old, err)
-		}
-	}
+	err = c.engine.blame(err)
 	return errors.Join(err, c.Remove(context.Background()))
+}
+
+// blame says what is to be done where a runtime starts nothing that the default one would.
+func (e *Engine) blame(err error) error {
+	if e.service == nil || e.opts.Runtime == DefaultRuntime {
+		return err
+	}
+	if old := RuntimeTooOld(context.Background(), e.opts.Runtime, e.service.what.Runtime); old != nil {
+		return errors.Join(old, err)
+	}
+	if _, hinted := errors.AsType[*diag.Hinted](err); hinted {
+		return err
+	}
+	return diag.Hint(err, "`git ward doctor --bare DIR` says what %s needs; or set [sandbox] runtime to another, such as %s", e.opts.Runtime, DefaultRuntime)
 }

@@ -90,13 +90,13 @@ func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 			e.Close()
 		}
 	}()
-	if e.service, err = startService(ctx, &o, e.run); err != nil {
+	if e.machine, err = inspectHost(); err != nil {
+		return nil, err
+	}
+	if e.service, err = startService(ctx, &o, &e.machine, e.run); err != nil {
 		return nil, err
 	}
 	if e.api, err = e.dial(ctx, e.service.socket); err != nil {
-		return nil, err
-	}
-	if e.machine, err = inspectHost(); err != nil {
 		return nil, err
 	}
 	go e.endLives()

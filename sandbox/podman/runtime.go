@@ -108,9 +108,15 @@ func runtimeNamed(name string) (*ociRuntime, error) {
 	return &ociRuntimes[i], nil
 }
 
-// args are podman's global arguments that lead a runtime's flags to it.
-func (r *ociRuntime) args() (args []string) {
-	for _, f := range r.flags {
+// args are podman's global arguments that lead a runtime's flags to it on a machine.
+func (r *ociRuntime) args(m *machine) (args []string) {
+	flags := r.flags
+	if r.name == "runsc" && m.rootless && !m.cgroupV2 {
+		// It would make cgroups of its own, which an ordinary user may not, though podman asks
+		// for none; that limits are not in force is said (request.limits).
+		flags = append(flags[:len(flags):len(flags)], "ignore-cgroups")
+	}
+	for _, f := range flags {
 		args = append(args, "--runtime-flag", f)
 	}
 	return args

@@ -31,7 +31,7 @@ type service struct {
 }
 
 // startService returns when the socket answers.
-func startService(ctx context.Context, o *Options, run string) (*service, error) {
+func startService(ctx context.Context, o *Options, m *machine, run string) (*service, error) {
 	podman, err := findPodman(o.Podman)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func startService(ctx context.Context, o *Options, run string) (*service, error)
 		return nil, err
 	}
 	s.socket = filepath.Join(s.dir, "sock")
-	if err := s.start(ctx, podman, o, run); err != nil {
+	if err := s.start(ctx, podman, o, m, run); err != nil {
 		return nil, errors.Join(err, s.stop(false))
 	}
 	return s, nil
@@ -60,7 +60,7 @@ func findPodman(podman string) (string, error) {
 	return path, nil
 }
 
-func (s *service) start(ctx context.Context, podman string, o *Options, run string) error {
+func (s *service) start(ctx context.Context, podman string, o *Options, m *machine, run string) error {
 	oci, err := runtimeNamed(o.Runtime)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s *service) start(ctx context.Context, podman string, o *Options, run stri
 	}
 	env := serviceEnv(os.Environ(), conf)
 	what := reaping{
-		Podman: append(append([]string{podman}, globalArgs(o.Storage)...), oci.args()...), Runtime: runtimePath,
+		Podman: append(append([]string{podman}, globalArgs(o.Storage)...), oci.args(m)...), Runtime: runtimePath,
 		Run: run, Dir: s.dir, Socket: s.socket, Scratch: o.Scratch,
 	}
 	s.what = what
