@@ -27,7 +27,7 @@ import (
 var elsewhere = map[string]string{
 	"curl": "--tests", "gcc": "--tests", "ssh-keygen": "--hosting",
 	"make":    "--tests",
-	"crun":    "where there is such a package scripts/setup --tests brings it",
+	"crun":    "scripts/setup --tests brings it; its tests say SKIPPED without it",
 	"runsc":   "Go builds it (docs/admin.md); its tests say SKIPPED without it",
 	"ctags":   "without it some languages are read line by line; scripts/setup --tests brings it",
 	"python3": "a test compares with Python's own parser where there is one",

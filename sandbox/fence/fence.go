@@ -83,7 +83,7 @@ func (l *launch) runFenced(ctx context.Context) (err error) {
 		return err
 	}
 	if len(l.spec.Payload.Command) == 0 && knowsWatcher(l.spec.Settings) { // the one mount that not everybody inside may read
-		f.initialized = l.watcher.admit
+		f.initialized = func(pid int) error { return l.watcher.admit(pid, l.spec.Settings.Sandbox.Runtime) }
 		spec.Mounts = append(spec.Mounts, readOnly(l.watcher.dir(), insideWatcherDir))
 	}
 	container, err := f.engine.Create(ctx, spec)

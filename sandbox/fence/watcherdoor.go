@@ -61,7 +61,7 @@ func knowsWatcher(settings *config.Config) bool {
 // admit answers the watcher of a container from now on, whose first process is pid, and
 // gives it the directory. An ordinary user's launcher cannot; then the socket alone knows
 // its own.
-func (w *watcherDoor) admit(pid int) error {
+func (w *watcherDoor) admit(pid int, runtime string) error {
 	watcher, err := hostID(pid, image.WatcherID)
 	if err != nil {
 		return err
@@ -73,7 +73,11 @@ func (w *watcherDoor) admit(pid int) error {
 	if err := os.Chown(w.dir(), watcher, watcher); err != nil {
 		return err
 	}
-	return os.Chmod(w.dir(), 0o700)
+	mode := os.FileMode(0o700)
+	if !slices.Contains(kernels, runtime) {
+		mode = 0o711 // gVisor's process walks there as neither; who connects is told apart all the same
+	}
+	return os.Chmod(w.dir(), mode)
 }
 
 // hostID is a user of a container as this host sees it, from the map of the user namespace
