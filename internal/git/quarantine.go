@@ -131,3 +131,11 @@ func (r *Repo) quarantineDir() string {
 	}
 	return ""
 }
+
+// Beside is the repository with a directory of objects beside its own, where what reading
+// commands write goes (hash-object, write-tree): nothing of it stays when that is removed.
+func (r *Repo) Beside(dir string) *Repo {
+	other := *r
+	other.quarantine = []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.Dir, "objects")}
+	return &other
+}

@@ -81,6 +81,7 @@ func (v *Verifier) verify(ctx context.Context, conn *connection, claim verifier.
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
 	runner := v.containers(f, entry)
+	claim.Scratch = f.engine.TempDir()
 	if image := v.Settings.Verify.SecondImage; claim.Against != nil && image != "" {
 		other := *runner
 		if other.Container.Image, err = findImage(ctx, f.engine, image); err != nil {

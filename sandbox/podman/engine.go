@@ -103,6 +103,10 @@ func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 	return e, nil
 }
 
+// TempDir is a directory of this engine's user alone, which goes with the engine, however it
+// ends.
+func (e *Engine) TempDir() string { return e.service.dir }
+
 // endLives ends the containers of a service that is gone: nobody could, and the reaper, which
 // removes them, may be gone, too.
 func (e *Engine) endLives() {

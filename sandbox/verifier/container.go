@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"slices"
 	"time"
 
 	"git-ward/sandbox/firewall"
@@ -26,6 +27,9 @@ type Containers struct {
 	// process and reads them back, before anything runs, and keeps them.
 	Rules func(ctx context.Context, pid int) (*firewall.Follower, error)
 }
+
+// insideObjects is where the objects are that are not in the repository.
+const insideObjects = "/ward/objects"
 
 // Fence is podman with its runtime, and the image.
 func (v *Containers) Fence() (fence, image string) {
@@ -58,6 +62,10 @@ func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*
 	// says so itself is not met either.
 	spec.Command = []string{"sh", "-c", "(" + checkoutScript + ") || exit 125; (:\n" + v.Setup + "\n) || exit 125; cd \"$2\" && exec sh -c \"$5\"",
 		"verify", v.Remote, v.Dir, job.Commit, job.Tree, job.Line}
+	if job.Objects != "" {
+		spec.Mounts = append(slices.Clone(spec.Mounts), podman.Mount{Kind: podman.Bind, Source: job.Objects, Target: insideObjects, ReadOnly: true})
+		spec.Command = append(spec.Command, insideObjects)
+	}
 	if len(job.Env) > 0 {
 		spec.Env = maps.Clone(spec.Env)
 		maps.Copy(spec.Env, job.Env)

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -34,6 +35,9 @@ type Claim struct {
 	Progress func(Step)
 	Cache    string   // what there is of a cache, for Facts
 	Against  *Against // nil: plain runs will do
+	// Scratch is a directory for what a verification makes, which whoever has it removes
+	// should this process be killed; "" for the system's own.
+	Scratch string
 }
 
 // Step is how far a verification is.
@@ -64,7 +68,7 @@ type Facts struct {
 	Additions  []Addition  `json:"additions"`
 	Accepted   []string    `json:"accepted,omitempty"` // additions that the directive accepts, or that a criterion names
 	Deviations []Deviation `json:"deviations"`
-	Tree       string      `json:"tree"` // what ran: Commit's tree with the deviations undone
+	Tree       string      `json:"tree"` // what ran: Commit's tree with the deviations undone, which is not kept
 	// Without is Tree without the additions, on which Replays ran; empty where there
 	// are none that were left out, and Replays ran on Tree.
 	Without string  `json:"without,omitempty"`
@@ -147,6 +151,7 @@ type Runner interface {
 // the place of its files.
 type Job struct {
 	Commit, Tree string
+	Objects      string // a directory of objects beside the repository's, which the tree needs; "" for none
 	Line         string
 	Env          map[string]string // beside what the runner gives every command
 	Live         *Live             // shows the output as it comes; nil: nobody looks
@@ -166,6 +171,21 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 			return nil, err
 		}
 		claim.Base = base
+	}
+	// What is made of the agent's commits is nothing that the repository keeps: no ledger
+	// would count it (GATE-6).
+	objects, err := os.MkdirTemp(claim.Scratch, "ward-objects-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(objects)
+	if err := os.Chmod(objects, 0o755); err != nil { // containers have users of their own
+		return nil, err
+	}
+	repo, runner = repo.Beside(objects), withObjects{runner, objects}
+	if claim.Against != nil && claim.Against.Second != nil {
+		against := *claim.Against
+		against.Second, claim.Against = withObjects{against.Second, objects}, &against
 	}
 	o, err := overlay(ctx, repo, &claim)
 	if err != nil {
@@ -197,6 +217,18 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 		err = f.against(ctx, repo, runner, claim, o.tree)
 	}
 	return f, err
+}
+
+// withObjects is a runner on trees of which a part is in a directory of their own.
+type withObjects struct {
+	Runner
+	dir string
+}
+
+// Run runs a job there.
+func (r withObjects) Run(ctx context.Context, job Job) (Outcome, error) {
+	job.Objects = r.dir
+	return r.Runner.Run(ctx, job)
 }
 
 // run is every command once, each on a checkout of its own.

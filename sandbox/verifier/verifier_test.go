@@ -47,6 +47,8 @@ func TestOverlay(t *testing.T) {
 	}
 	r.write("frozen/scale/x", "")
 	c.Commit = r.commit(nil)
+	c.Commands = append(c.Commands, Command{Name: "list", Line: "git ls-files"})
+	before := r.git("count-objects", "-v")
 	f, err := r.verify(c)
 	if err != nil {
 		t.Fatal(err)
@@ -55,11 +57,14 @@ func TestOverlay(t *testing.T) {
 	if !reflect.DeepEqual(f.Deviations, want) {
 		t.Errorf("deviations %v", f.Deviations)
 	}
-	files := strings.Fields(r.git("ls-tree", "-r", "--name-only", f.Tree))
+	files := strings.Fields(f.With[1].Tail)
 	for path, there := range map[string]bool{"check.sh": true, "frozen/new": false, "frozen/scale": true, "pkg/a_test.go": true, "pkg/b_test.go": true} {
 		if slices.Contains(files, path) != there {
 			t.Errorf("%s: %v, want %v", path, !there, there)
 		}
+	}
+	if after := r.git("count-objects", "-v"); after != before { // no ledger counts what stays there
+		t.Errorf("the repository has objects of the verification's: %s, was %s", after, before)
 	}
 	if run := f.Replays[0][0]; !run.OK() { // the answer is the agent's own work
 		t.Errorf("%+v", run)
