@@ -33,7 +33,7 @@ func TestEndedPushIsRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		line := fmt.Sprintf("%040d %040d refs/heads/agent/x\x00report-status", 0, 1)
-		input := fmt.Sprintf("%04x%s0000%s", len(line)+4, line, deltas(70, 10))
+		input := fmt.Sprintf("%04x%s0000%s", len(line)+4, line, deltas(100, 10))
 		env := []string{"SSH_ORIGINAL_COMMAND=git-receive-pack 'x'", "SSH_CONNECTION=x"}
 		if out, _ := p.Try("", env, input, "git-ward", "door", "--stdio", "--bare", p.Bare, "--agent", "robo"); !strings.Contains(out, "ng refs/heads/agent/x") && !strings.Contains(out, "unpack") {
 			t.Errorf("%q", out)
@@ -44,8 +44,8 @@ func TestEndedPushIsRecorded(t *testing.T) {
 	if strings.Contains(log(), "limit/cpu") {
 		t.Errorf("without the bound:\n%s", log())
 	}
-	push("300ms")
-	push("300ms") // and once more, which is counted only
+	push("1s")
+	push("1s") // and once more, which is counted only
 	if last := log(); !strings.Contains(last, "robo") || !strings.Contains(last, "limit/cpu") {
 		t.Errorf("%s", last)
 	}
