@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,6 +87,30 @@ func Others() []Info {
 		}
 	}
 	return list
+}
+
+// Children are this process's own, those that it has not reaped among them. The kernel lists
+// them by thread, and may leave one out while another ends, whose SIGCHLD then asks for
+// another look (proc_tid_children(5)). A kernel without the lists is asked for all processes.
+func Children() []Info { return ChildrenOf(self) }
+
+// ChildrenOf are another's, as far as one may look.
+func ChildrenOf(parent int) []Info {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
+	if len(lists) == 0 {
+		return slices.DeleteFunc(All(), func(p Info) bool { return p.Parent != parent })
+	}
+	var children []Info
+	for _, path := range lists {
+		data, _ := os.ReadFile(path) // a thread that has ended has given them to another
+		for _, name := range strings.Fields(string(data)) {
+			pid, _ := strconv.Atoi(name)
+			if p, ok := Read(pid); ok && p.Parent == parent {
+				children = append(children, p)
+			}
+		}
+	}
+	return children
 }
 
 // Descendants are the processes that come from this one.

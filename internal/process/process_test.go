@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -382,4 +384,44 @@ func TestRead(t *testing.T) {
 	if _, ok := process.Read(1 << 30); ok {
 		t.Error("there is no such process")
 	}
+}
+
+// TestChildren: one's own children are listed whichever thread started them, the dead with
+// the living, and nobody else's.
+func TestChildren(t *testing.T) {
+	want := map[int]bool{} // by whether it is dead
+	for i := range 6 {
+		cmd := exec.Command("sleep", "60")
+		if i%2 == 0 {
+			cmd = exec.Command("true")
+		}
+		started := make(chan error)
+		go func() {
+			runtime.LockOSThread() // and never unlocked: the thread ends with this function
+			started <- cmd.Start()
+		}()
+		if err := <-started; err != nil {
+			t.Fatal(err)
+		}
+		want[cmd.Process.Pid] = i%2 == 0
+		t.Cleanup(func() {
+			cmd.Process.Kill()
+			cmd.Wait()
+		})
+	}
+	var got map[int]bool
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // until the short ones have ended
+		got = map[int]bool{}
+		for _, p := range process.Children() {
+			if _, mine := want[p.PID]; mine {
+				got[p.PID] = p.Dead
+			} else if p.Parent != os.Getpid() {
+				t.Fatalf("%+v is nobody's child here", p)
+			}
+		}
+		if maps.Equal(got, want) {
+			return
+		}
+	}
+	t.Errorf("children %v, not %v", got, want)
 }

@@ -88,8 +88,8 @@ func SweepContainer(leader int) {
 // ReapOrphans reaps the dead that were handed to this process as a subreaper, but
 // not the child whose end a Group waits for.
 func ReapOrphans(leader int) {
-	for _, p := range All() {
-		if p.Parent == self && p.PID != leader && p.Dead {
+	for _, p := range Children() {
+		if p.PID != leader && p.Dead {
 			syscall.Wait4(p.PID, nil, syscall.WNOHANG, nil)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"path/filepath"
+	"runtime/debug"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
@@ -28,6 +29,9 @@ func Main(ctx context.Context, env *cli.Env) error {
 	}
 	if len(env.Args) == 0 || verbs[env.Args[0]] == nil {
 		return diag.Hint(errors.New("this program is started by git-ward"), "`git ward help` lists the commands")
+	}
+	if env.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // most of a launch is over before there is much to collect
 	}
 	sub := *env
 	sub.Args = env.Args[1:]

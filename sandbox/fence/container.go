@@ -187,8 +187,17 @@ func (l *launch) commandLine() []string {
 }
 
 // findGo is the host's Go toolchain, bound in where there is one: the installed
-// one, whatever the directory that this runs in would like to fetch.
+// one, whatever the directory that this runs in would like to fetch. It is where the
+// program go lies; one that lies elsewhere, or somebody's own GOROOT, is asked for.
 func findGo() string {
+	if at, err := exec.LookPath("go"); err == nil && os.Getenv("GOROOT") == "" {
+		if at, err = filepath.EvalSymlinks(at); err == nil {
+			root := filepath.Dir(filepath.Dir(at))
+			if info, err := os.Stat(filepath.Join(root, "pkg/tool")); err == nil && info.IsDir() {
+				return root
+			}
+		}
+	}
 	cmd := exec.Command("go", "env", "GOROOT")
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local")

@@ -2,6 +2,7 @@ package fence
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,5 +85,37 @@ func TestCommandLine(t *testing.T) {
 		if got := strings.Join(l.gatewayFlags(), " "); got != c.first {
 			t.Errorf("%s\nwant\n%s", got, c.first)
 		}
+	}
+}
+
+// TestFindGo: the toolchain is found where its program lies, through links, as go itself
+// would say; and go is asked where a program of that name is something else.
+func TestFindGo(t *testing.T) {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.TrimSpace(string(out))
+	t.Setenv("GOROOT", "")
+	program, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links, shims := t.TempDir(), t.TempDir()
+	if err := os.Symlink(program, filepath.Join(links, "go")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(shims, "go"), []byte("#!/bin/sh\nexec "+program+" \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{filepath.Dir(program), links, shims} {
+		t.Setenv("PATH", dir+":/usr/bin:/bin")
+		if got := findGo(); got != want {
+			t.Errorf("with go in %s: %q, not %q", dir, got, want)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if got := findGo(); got != "" {
+		t.Errorf("without go: %q", got)
 	}
 }

@@ -7,10 +7,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"git-ward/internal/diag"
+	"git-ward/internal/process"
 )
 
 // Container is one container, from Create to Remove. It is started once: podman
@@ -24,6 +30,7 @@ type Container struct {
 	life    *life        // nil without Spec.First
 	pid     int          // of Init; 0 before
 	netns   string       // its network namespace
+	conmon  string       // the file in which podman says which process its conmon is
 	joined  func() error // waits for Attach's streams; nil without
 
 	mu      sync.Mutex
@@ -49,6 +56,8 @@ func (e *Engine) Create(ctx context.Context, s *Spec) (*Container, error) {
 	e.made++
 	r.name = fmt.Sprintf("%s%s-%d", namePrefix, e.run, e.made)
 	e.mu.Unlock()
+	r.conmon = filepath.Join(e.service.dir, r.name+".pid")
+	c.conmon = r.conmon
 	if c.life, err = e.giveLife(r); err != nil {
 		return nil, c.fail("hold", err)
 	}
@@ -72,18 +81,30 @@ func (c *Container) Init(ctx context.Context) (pid int, err error) {
 	if err := c.engine.api.init(ctx, c.ID); err != nil {
 		return 0, c.fail("init", err)
 	}
-	state, err := c.Inspect(ctx)
-	if err == nil && (state.Status != "initialized" || state.PID <= 0) {
-		err = fmt.Errorf("it is %s, with process %d", state.Status, state.PID)
-	}
-	if err == nil {
-		c.netns, err = netns(state.PID)
+	if pid, err = c.first(ctx); err == nil {
+		c.netns, err = netns(pid)
 	}
 	if err != nil {
 		return 0, c.fail("init", err)
 	}
-	c.pid = state.PID
+	c.pid = pid
 	return c.pid, nil
+}
+
+// first is the process that an initialized container has: its conmon's only child, where the
+// default runtime made it, which podman takes some milliseconds to say.
+func (c *Container) first(ctx context.Context) (pid int, err error) {
+	if data, err := os.ReadFile(c.conmon); err == nil && c.engine.Runtime() == DefaultRuntime {
+		conmon, _ := strconv.Atoi(strings.TrimSpace(string(data)))
+		if all := process.ChildrenOf(conmon); len(all) == 1 && !all[0].Dead && elsewhere(all[0].PID) {
+			return all[0].PID, nil
+		}
+	}
+	state, err := c.Inspect(ctx)
+	if err == nil && (state.Status != "initialized" || state.PID <= 0) {
+		err = fmt.Errorf("it is %s, with process %d", state.Status, state.PID)
+	}
+	return state.PID, err
 }
 
 // netns names the network namespace of a process.
@@ -181,11 +202,41 @@ func Drain(wait func() error) {
 
 // Wait returns the exit code once the command has ended.
 func (c *Container) Wait(ctx context.Context) (int, error) {
+	c.awaitProcess(ctx)
 	code, err := c.engine.api.wait(ctx, c.ID)
 	if err != nil {
 		return 0, fmt.Errorf("podman does not tell how the container ended: %w", c.engine.explain(err))
 	}
 	return code, nil
+}
+
+// awaitProcess returns when the first process has ended, which the kernel tells: podman looks
+// for it a hundred times a second, for the whole of a launch. It returns, too, when there
+// is nobody left who could end it.
+func (c *Container) awaitProcess(ctx context.Context) {
+	fd, err := unix.PidfdOpen(c.pid, 0)
+	if err != nil {
+		return // it was not initialized, or has ended
+	}
+	if now, err := netns(c.pid); err != nil || now != c.netns {
+		unix.Close(fd) // of a process that has got its number since
+		return
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer unix.Close(fd)
+		for {
+			if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); err != unix.EINTR {
+				return
+			}
+		}
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	case <-c.engine.Done():
+	}
 }
 
 // Stop asks the command to end with SIGTERM, and after grace, rounded up to
@@ -224,6 +275,7 @@ func (c *Container) Remove(ctx context.Context) error {
 		return nil // nobody answers; the reaper removes it when the engine closes
 	}
 	defer c.life.end()
+	defer os.Remove(c.conmon)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 	defer cancel()
 	var errs []error

@@ -29,7 +29,7 @@ func (r *request) generate() *specgen.SpecGenerator {
 func (r *request) basic(c *specgen.ContainerBasicConfig) {
 	c.Entrypoint, c.Command = []string{}, r.commandLine()
 	c.Timeout = uint((r.Timeout + time.Second - 1) / time.Second)
-	c.Name = r.name
+	c.Name, c.ConmonPidFile = r.name, r.conmon
 	c.Env, c.Labels = r.Env, r.labels
 	c.Stdin, c.Terminal = &r.Stdin, &r.TTY
 	c.Hostname = r.Hostname

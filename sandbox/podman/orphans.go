@@ -63,9 +63,7 @@ func (r *reaping) endOrphans(patient bool) (found bool) {
 // meant, so it is looked at again.
 func hasLost() bool {
 	for range 2 {
-		i := slices.IndexFunc(process.All(), func(p process.Info) bool {
-			return p.Parent == os.Getpid() && !p.Dead && elsewhere(p.PID)
-		})
+		i := slices.IndexFunc(process.Children(), func(p process.Info) bool { return !p.Dead && elsewhere(p.PID) })
 		if i < 0 {
 			return false
 		}

@@ -14,6 +14,7 @@ type request struct {
 	Spec
 	name     string
 	labels   map[string]string
+	conmon   string // a file for its conmon's process
 	rootless bool
 	masked   []string // paths that the container does not see
 	memory   bool     // whether the machine honours these limits
