@@ -165,12 +165,16 @@ func (r *reaper) failed() error {
 }
 
 // endService ends a service that has lost its reaper, and was told so by the kernel: it
-// may finish what it is making.
+// may finish what it is making. Where nobody reaps orphans, as the first process of many a
+// container, what is dead can be signalled for ever.
 func (r *reaper) endService() {
 	if r.child == nil {
 		return
 	}
 	for end := time.Now().Add(serviceTimeout); r.child.Signal(unix.Signal(0)) == nil; {
+		if p, ok := process.Read(r.child.Pid); ok && p.Dead {
+			return
+		}
 		signal := syscall.SIGTERM
 		if time.Now().After(end) {
 			signal = syscall.SIGKILL
