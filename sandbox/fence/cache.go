@@ -129,7 +129,7 @@ func (v *Verifier) fill(ctx context.Context, conn *connection, claim *verifier.C
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	spec := f.container(v.Bare, v.Settings)
+	spec := f.container(v.Bare, v.Settings, image.AgentID)
 	size := v.Settings.Verify.CacheSize
 	state := podman.Mount{Kind: podman.Tmpfs, Target: InsideState, Size: size}
 	if !f.engine.Rootless() {

@@ -54,7 +54,11 @@ func (l *launch) container(f *fence) *podman.Spec {
 	if f.engine.Rootless() { // an ordinary user cannot mount a file system
 		state = podman.Mount{Kind: podman.Tmpfs, Target: InsideState, Size: size}
 	}
-	s := f.container(l.spec.Bare, l.spec.Settings)
+	user := image.AgentID
+	if len(l.spec.Payload.Command) == 0 {
+		user = image.WatcherID
+	}
+	s := f.container(l.spec.Bare, l.spec.Settings, user)
 	s.Command, s.Stdin = l.commandLine(), l.spec.Payload.Stdin != nil
 	s.First = append(s.First, l.gatewayFlags()...)
 	s.Timeout = time.Until(l.until) + l.spec.Settings.Budget.Grace.Duration + killGrace
@@ -64,22 +68,21 @@ func (l *launch) container(f *fence) *podman.Spec {
 		readOnly(filepath.Dir(l.gateway), insideGatewayDir),
 		readOnly(filepath.Dir(configCopy(l.spec.State)), insideConfigDir),
 		state)
-	if len(l.spec.Payload.Command) == 0 {
-		s.User = userID(image.WatcherID)
-		// What the watcher needs to start the agent as another user and to end it;
-		// nothing that it starts has them (SBX-3).
-		s.Caps = []string{"SETUID", "SETGID", "KILL"}
-	}
 	return s
 }
 
-// container is one for the agent's user with the repository, read-only, and the Go
-// toolchain, and nothing that leads out of it but what the policy lets pass.
-func (f *fence) container(bare string, settings *config.Config) *podman.Spec {
+// container is one for a command of a user's, the watcher or the agent, with the
+// repository, read-only, and the Go toolchain, and nothing that leads out of it but what
+// the policy lets pass. The first process is the watcher's user in all of them: the agent's
+// commands can do nothing to it.
+func (f *fence) container(bare string, settings *config.Config, user int) *podman.Spec {
 	b := settings.Sandbox
 	s := &podman.Spec{
 		First: []string{InsideBin + "/" + ForwarderProgram},
-		Image: f.image, Dir: InsideState, User: userID(image.AgentID), Hostname: "ward",
+		Image: f.image, Dir: InsideState, User: userID(image.WatcherID), Hostname: "ward",
+		// What the first process needs to start a command as another user and to end it, and
+		// the watcher the agent; nothing that they start so has them (SBX-3).
+		Caps: []string{"SETUID", "SETGID", "KILL"},
 		Env: map[string]string{
 			"PATH": InsideBin + ":" + insideGo + "/bin:/usr/local/bin:/usr/bin:/bin", "HOME": InsideState, "LANG": "C.UTF-8",
 			"GIT_AUTHOR_NAME": "Ward Agent", "GIT_AUTHOR_EMAIL": "agent@ward",
@@ -95,6 +98,9 @@ func (f *fence) container(bare string, settings *config.Config) *podman.Spec {
 			readOnly(f.cover, InsideBare+"/hooks"),
 			{Kind: podman.Tmpfs, Target: "/tmp", Size: b.TmpSize},
 		},
+	}
+	if user != image.WatcherID {
+		s.First = append(s.First, "--user", strconv.Itoa(user))
 	}
 	f.proveFirst(s)
 	for _, dir := range otherHooks(bare) {

@@ -10,6 +10,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
 )
 
@@ -35,7 +36,7 @@ func TestContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &fence{image: "image", cover: "/cover", policy: firewall.Policy{Mode: firewall.Allowlist}}
-	s := f.container(bare, config.Default())
+	s := f.container(bare, config.Default(), image.AgentID)
 	covered := map[string]bool{}
 	for _, m := range s.Mounts {
 		if m.Kind != podman.Tmpfs && !m.ReadOnly {
@@ -50,17 +51,21 @@ func TestContainer(t *testing.T) {
 			t.Errorf("%s is not covered", target)
 		}
 	}
-	if s.Network != podman.NetworkNone || len(s.DNS) > 0 || len(s.Caps) > 0 || !s.NoNewPrivileges || !s.ReadOnlyRoot || s.User != "1000:1000" {
+	if s.Network != podman.NetworkNone || len(s.DNS) > 0 || !s.NoNewPrivileges || !s.ReadOnlyRoot || s.User != "1001:1001" {
 		t.Errorf("%+v", s)
 	}
-	if s.Proof || len(s.First) != 1 {
+	// The agent's command is another user than the first process, and without its rights.
+	if first := strings.Join(s.First, " "); first != "/ward/bin/ward-inside --user 1000" {
+		t.Errorf("the first process: %s", first)
+	}
+	if s := f.container(bare, config.Default(), image.WatcherID); s.Proof || len(s.First) != 1 {
 		t.Errorf("the default runtime's container tries its fence: %v", s.First)
 	}
 	f.policy.Mode, f.prove = firewall.Public, true
-	if s := f.container(bare, config.Default()); !s.Proof || len(s.First) != 3 || s.First[1] != "--probe" || !strings.Contains(s.First[2], `"egress":"public"`) {
+	if s := f.container(bare, config.Default(), image.WatcherID); !s.Proof || len(s.First) != 3 || s.First[1] != "--probe" || !strings.Contains(s.First[2], `"egress":"public"`) {
 		t.Errorf("another runtime's container does not try its fence: %v", s.First)
 	}
-	if s := f.container(bare, config.Default()); s.Network != podman.NetworkPublic {
+	if s := f.container(bare, config.Default(), image.WatcherID); s.Network != podman.NetworkPublic {
 		t.Errorf("network %v in public mode", s.Network)
 	}
 }

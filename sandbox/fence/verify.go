@@ -13,6 +13,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
 	"git-ward/sandbox/verifier"
 	"git-ward/sandbox/verifier/cache"
@@ -100,7 +101,7 @@ func (v *Verifier) containers(f *fence, entry *cache.Entry) *verifier.Containers
 	if !online {
 		f.policy.Mode, f.policy.Resolvers = firewall.Allowlist, nil // of nothing: no gateway is there
 	}
-	spec := f.container(v.Bare, v.Settings)
+	spec := f.container(v.Bare, v.Settings, image.AgentID)
 	spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Tmpfs, Target: InsideState, Size: v.Settings.Sandbox.TmpSize})
 	v.bound(spec)
 	runner := &verifier.Containers{Engine: f.engine, Limits: v.limits(), Rules: f.enforce, Remote: InsideBare, Dir: InsideState + "/work"}

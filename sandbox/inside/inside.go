@@ -36,6 +36,7 @@ type Payload struct {
 	Listen  string   // host:port of the forwarder, on loopback
 	Proxy   bool     // set the proxy variables too, for allow-list mode
 	Args    []string // the command
+	User    int      // its user and group; 0: this process's own, with all rights of it
 	Dir     string   // where it runs
 	Stdin   io.Reader
 	Stdout  io.Writer

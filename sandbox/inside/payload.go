@@ -27,6 +27,9 @@ func (p *Payload) run(environ []string) (code int, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Foreground: p.onTerminal()}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if err := p.become(cmd.SysProcAttr); err != nil {
+		return 0, err
+	}
 
 	signals := make(chan os.Signal, 32)
 	signal.Notify(signals)

@@ -21,6 +21,14 @@ func life(*Surroundings) []attempt {
 		})},
 		{"SBX-1", "trace the first process", denied(func() error { return unix.PtraceSeize(1) })},
 		{"SBX-1", "the first process does not stop", stops},
+		{"SBX-1", "take the first process's time on a processor", denied(func() error {
+			var all unix.CPUSet
+			if err := unix.SchedGetaffinity(1, &all); err != nil {
+				return err
+			}
+			return unix.SchedSetaffinity(1, &all) // who may set what is set may set less
+		})},
+		{"SBX-1", "the first process's limits", denied(func() error { return unix.Prlimit(1, unix.RLIMIT_NOFILE, nil, new(unix.Rlimit)) })},
 		{"HOOK-4b", "the watcher's way to report", denied(func() error { return connect(watcher) })},
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func main() { cli.Main("ward-inside", run) }
 
-const usage = "ward-inside [--life SOCKET [--probe JSON]] [--gateway SOCKET [--proxy] [--listen HOST:PORT]] -- CMD [ARG ...]"
+const usage = "ward-inside [--life SOCKET [--probe JSON]] [--user ID] [--gateway SOCKET [--proxy] [--listen HOST:PORT]] -- CMD [ARG ...]"
 
 // run is the whole program; it ends as CMD does.
 func run(_ context.Context, env *cli.Env) (err error) {
@@ -22,6 +22,7 @@ func run(_ context.Context, env *cli.Env) (err error) {
 	p.Args, err = env.Flags("ward-inside", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&p.Life, "life", "", "the launcher's `SOCKET`, with whose other end all of this ends")
 		fs.StringVar(&surroundings, "probe", "", "what is known of the fence, as `JSON`: try it first, and start nothing where it does not hold")
+		fs.IntVar(&p.User, "user", 0, "the command's user and group `ID`, without rights; this program's own if not given")
 		fs.StringVar(&p.Gateway, "gateway", "", "the gateway's `SOCKET`")
 		fs.StringVar(&p.Listen, "listen", "127.0.0.1:0", "`HOST:PORT` of the forwarder, on loopback")
 		fs.BoolVar(&p.Proxy, "proxy", false, "set the proxy variables too, for allow-list mode")
@@ -31,6 +32,9 @@ func run(_ context.Context, env *cli.Env) (err error) {
 	}
 	if len(p.Args) == 0 || p.Life == "" && p.Gateway == "" {
 		return env.Usage(usage, "a socket and a command are needed")
+	}
+	if p.User < 0 {
+		return env.Usage(usage, "--user is a user's number")
 	}
 	if surroundings != "" {
 		if p.Life == "" {

@@ -32,7 +32,7 @@ func self(args ...string) *exec.Cmd {
 }
 
 func TestUsage(t *testing.T) {
-	for _, words := range []string{"", "--gateway x", "-- true", "--gateway x --listen 0.0.0.0:0 -- true", "--gateway x --listen :0 -- true", "--gateway x --probe {} -- true", "--life x --probe null -- true", "--life x --probe x -- true"} {
+	for _, words := range []string{"", "--gateway x", "-- true", "--gateway x --listen 0.0.0.0:0 -- true", "--gateway x --listen :0 -- true", "--gateway x --probe {} -- true", "--life x --probe null -- true", "--life x --probe x -- true", "--life x --user -1 -- true", "--life x --user root -- true"} {
 		var out bytes.Buffer
 		err := run(context.Background(), &cli.Env{Program: "ward-inside", Args: strings.Fields(words), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: "/"})
 		if err == nil {
