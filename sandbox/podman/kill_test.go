@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,12 +31,20 @@ func launcher() {
 		os.Exit(1)
 	}
 	s := &podman.Spec{Image: os.Getenv("WARD_TEST_IMAGE"), Command: []string{"sleep", "60"},
-		NoNewPrivileges: true, ReadOnlyRoot: true, Network: podman.NetworkNone}
-	fmt.Println("ready")
-	for {
+		NoNewPrivileges: true, ReadOnlyRoot: true, Network: podman.NetworkNone, Limits: podman.Limits{Processes: 64, Files: 1024}}
+	for made := 0; ; made++ {
+		if made == 1 {
+			fmt.Println("ready") // what it does works here
+		}
 		c, err := e.Create(ctx, s)
+		var pid int
 		if err == nil {
-			_, err = c.Init(ctx)
+			pid, err = c.Init(ctx)
+		}
+		if err == nil && made > 0 && os.Getenv("WARD_TEST_HOLD") != "" {
+			c.Attach(ctx, podman.Streams{Stdout: os.Stderr})
+			fmt.Println(pid)
+			select {}
 		}
 		if err == nil {
 			err = c.Start(ctx)
@@ -51,7 +60,7 @@ func launcher() {
 
 // victims are whom TestKill kills, by SIGKILL: the launcher, its reaper, which is its child,
 // and podman's service, which is the reaper's.
-var victims = []string{"launcher", "reaper", "service", "launcher service"}
+var victims = []string{"launcher", "reaper", "service", "launcher service", "launcher reaper", "launcher reaper service"}
 
 // TestKill kills a launcher and what works for it at any moment of its containers' making and
 // end: nothing of it runs soon after, and nothing stays in podman.
@@ -89,6 +98,7 @@ func TestKill(t *testing.T) {
 			io.Copy(io.Discard, said)
 			cmd.Wait()
 			awaitEnd(t, tree["reaper"])
+			awaitEnd(t, tree["guard"])
 			if n, err := e.Sweep(t.Context()); n != 0 || err != nil {
 				t.Errorf("swept %d, %v", n, err)
 			}
@@ -96,7 +106,60 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// family is a launcher, its reaper and podman's service, by whose child each is.
+// TestKillBeforeStart kills between a container's making and its start, when nothing runs in
+// it that would end it. Whoever is left of launcher, reaper and guard removes it; where all
+// are gone the next launch does.
+func TestKillBeforeStart(t *testing.T) {
+	e := connect(t, "killed")
+	name := spec(t, "true").Image
+	for victim, left := range map[string]int{"launcher": 0, "reaper": 0, "guard launcher": 0, "launcher reaper": 0, "launcher reaper service": 0, "conmon": 0, "guard launcher reaper": 1} {
+		t.Run(victim, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "WARD_TEST_LAUNCHER="+storage, "WARD_TEST_IMAGE="+name, "WARD_TEST_HOLD=1")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			said := bufio.NewReader(out)
+			said.ReadString('\n')
+			line, _ := said.ReadString('\n')
+			first, err := strconv.Atoi(strings.TrimSpace(line))
+			if err != nil {
+				rest, _ := io.ReadAll(said)
+				t.Fatal(line, string(rest))
+			}
+			tree := family(cmd.Process.Pid)
+			made, _ := process.Read(first)
+			tree["conmon"] = made.Parent
+			start := time.Now()
+			for _, who := range strings.Fields(victim) {
+				if tree[who] == 0 {
+					t.Fatalf("no %s: %v", who, tree)
+				}
+				syscall.Kill(tree[who], syscall.SIGKILL)
+			}
+			if left == 0 && victim != "reaper" { // a launcher that lives ends what it made itself
+				awaitEnd(t, first)
+				t.Logf("its process was gone after %v", time.Since(start))
+			}
+			cmd.Process.Kill()
+			cmd.Wait()
+			for _, who := range []string{"reaper", "guard"} {
+				awaitEnd(t, tree[who])
+			}
+			if n, err := e.Sweep(t.Context()); n != left || err != nil {
+				t.Errorf("swept %d, %v, want %d", n, err, left)
+			}
+			awaitEnd(t, first)
+		})
+	}
+}
+
+// family is a launcher, its reaper, the reaper's guard and podman's service, by whose child
+// each is.
 func family(launcher int) map[string]int {
 	tree := map[string]int{"launcher": launcher}
 	for _, p := range process.All() {
@@ -105,8 +168,14 @@ func family(launcher int) map[string]int {
 		}
 	}
 	for _, p := range process.All() {
-		if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.PID)); p.Parent == tree["reaper"] && filepath.Base(exe) == "podman" {
+		if p.Parent != tree["reaper"] {
+			continue
+		}
+		switch exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.PID)); filepath.Base(exe) {
+		case "podman":
 			tree["service"] = p.PID
+		case filepath.Base(os.Args[0]):
+			tree["guard"] = p.PID
 		}
 	}
 	return tree
@@ -122,7 +191,11 @@ func awaitEnd(t *testing.T, pid int) {
 	}
 	defer unix.Close(fd)
 	const patience = 20 * time.Second // of a machine under load
-	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(patience.Milliseconds())); n != 1 || err != nil {
-		t.Errorf("the reaper goes on: %v", err)
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
+	for err == unix.EINTR { // a signal of Go's own
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
+	}
+	if n != 1 || err != nil {
+		t.Errorf("process %d goes on: %v", pid, err)
 	}
 }

@@ -40,7 +40,7 @@ func (r *reaping) endOrphans(patient bool) (found bool) {
 		left := false
 		for _, p := range process.All() {
 			switch {
-			case p.Parent != os.Getpid():
+			case p.Parent != os.Getpid(), p.PID == r.guard.pid():
 			case p.Dead:
 				syscall.Wait4(p.PID, nil, syscall.WNOHANG, nil)
 			case patient && r.isPodman(p.PID):

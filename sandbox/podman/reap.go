@@ -25,8 +25,13 @@ import (
 // maxReaping bounds the line that a reaper is told.
 const maxReaping = 64 << 10
 
-// lockFD is the engine's directory's lock, which a reaper holds with the launcher.
-const lockFD = 3
+// The descriptors of a reaper besides the streams: the engine's directory's lock, which it
+// holds with the launcher, and the two ends of the pipe that its guard reads.
+const (
+	lockFD = 3 + iota
+	guardWordFD
+	guardFD
+)
 
 // Reap is the hidden verb ReaperVerb. It runs podman's service until the launcher says a word
 // or is gone, or the service is, and removes what is left. On out it says which process the
@@ -35,7 +40,9 @@ const lockFD = 3
 // It believes nothing that a process says of itself: containers are those that podman has
 // under this run's names, and processes its own descendants.
 func Reap(in io.Reader, out io.Writer) error {
-	unix.CloseOnExec(lockFD)
+	for fd := lockFD; fd <= guardFD; fd++ {
+		unix.CloseOnExec(fd)
+	}
 	// It ends when its launcher does, not with what a terminal or a shutdown sends to all.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -62,6 +69,10 @@ func Reap(in io.Reader, out io.Writer) error {
 func (r *reaping) reap(word <-chan string, out io.Writer) error {
 	before := networks()
 	last, abrupt := r.serve(word, out)
+	defer r.guard.dismiss()
+	if _, err := os.Stat(r.Dir); err != nil && r.Socket == "" {
+		return nil // another reaper has done the work
+	}
 	if last != nothing || abrupt {
 		r.removeAll()
 		removeNetworks(before)
@@ -88,6 +99,7 @@ func (r *reaping) serve(word <-chan string, out io.Writer) (last string, abrupt 
 		return <-word, false
 	}
 	fmt.Fprintln(out, cmd.Process.Pid)
+	r.startGuard()
 	orphans := make(chan os.Signal, 1)
 	signal.Notify(orphans, unix.SIGCHLD)
 	defer signal.Stop(orphans)
@@ -132,7 +144,8 @@ func ending(cmd *exec.Cmd) string {
 	return cmd.ProcessState.String()
 }
 
-// endService lets the service finish what it is making, so that podman knows all of it. One
+// endService lets the service finish what it is making, so that podman knows all of it; it
+// would wait for the end of a container that was made and not started for ever, too. One
 // with no container left does nothing, and is not given the second that it takes to say
 // goodbye.
 func (r *reaping) endService(cmd *exec.Cmd, ended <-chan string, last string) {
@@ -141,7 +154,7 @@ func (r *reaping) endService(cmd *exec.Cmd, ended <-chan string, last string) {
 		select {
 		case <-ended:
 			return
-		case <-time.After(serviceTimeout):
+		case <-time.After(making):
 		}
 	}
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -32,6 +32,8 @@ type reaping struct {
 	Dir     string   // the engine's directory, which goes last
 	Socket  string   // where the service is to listen; "" for none, and then only what is there is removed
 	Scratch string   // a directory that goes when the launcher died; "" for none
+
+	guard guard // of the reaper that serves
 }
 
 // reaper outlives the launcher for a moment. A container is no child of ours, so it could
@@ -43,6 +45,7 @@ type reaping struct {
 type reaper struct {
 	cmd    *exec.Cmd
 	pipe   io.WriteCloser
+	guard  *os.File      // the guard reads its other end; nil for none
 	told   chan struct{} // closed when the service has ended, or the reaper
 	ended  chan struct{} // closed when the reaper has ended
 	how    string        // how the service ended; valid after told
@@ -74,7 +77,15 @@ func startReaper(what *reaping, env []string, lock *os.File, log io.Writer) (*re
 	if err != nil {
 		return nil, err
 	}
+	if what.Socket != "" {
+		theirs, err := r.openGuard()
+		if err != nil {
+			return nil, err
+		}
+		defer theirs.Close()
+	}
 	if err := r.cmd.Start(); err != nil {
+		r.guard.Close()
 		return nil, fmt.Errorf("the reaper does not start: %w", err)
 	}
 	r.pipe = in // closed by the kernel with this process: nobody else has it
@@ -90,6 +101,7 @@ func startReaper(what *reaping, env []string, lock *os.File, log io.Writer) (*re
 	if err != nil {
 		in.Close()
 		<-r.ended
+		r.guard.Close()
 		return nil, fmt.Errorf("podman does not start: %w: %s", err, r.stderr.text())
 	}
 	return r, nil
@@ -146,6 +158,7 @@ func (r *reaper) stop(clean bool, again func() (*reaper, error)) error {
 	io.WriteString(r.pipe, word)
 	r.pipe.Close()
 	<-r.ended
+	defer r.guard.Close() // a nil one is no matter
 	if r.err == nil || again == nil {
 		return r.failed()
 	}
@@ -171,7 +184,7 @@ func (r *reaper) endService() {
 	if r.child == nil {
 		return
 	}
-	for end := time.Now().Add(serviceTimeout); r.child.Signal(unix.Signal(0)) == nil; {
+	for end := time.Now().Add(making); r.child.Signal(unix.Signal(0)) == nil; {
 		if p, ok := process.Read(r.child.Pid); ok && p.Dead {
 			return
 		}

@@ -15,7 +15,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// serviceTimeout is how long the service may take to answer at all, and to end.
+// serviceTimeout is how long the service may take to answer at all.
 const serviceTimeout = 20 * time.Second
 
 // service is a `podman system service` of our own, by a reaper that is its parent. It ends
