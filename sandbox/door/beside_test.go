@@ -6,21 +6,23 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"git-ward/internal/config"
 	"git-ward/sandbox/lab"
 )
 
-// TestPersonBesideAFlood: a person's push into the repository itself, while as many of the
-// agent's as the door runs at once do nothing but work, takes at its quickest not three
-// times what it takes alone. The quickest of turns that alternate, because other work of
-// the machine only ever adds.
+// TestPersonBesideAFlood: while as many of the agent's pushes as the door runs at once do
+// nothing but work, all of them give way to a person's push into the repository itself.
+// What that takes is told: the quickest of turns that alternate, because other work of the
+// machine only ever adds.
 func TestPersonBesideAFlood(t *testing.T) {
 	slow(t)
 	f := newFixture(t, func(c *config.Config) { c.Door.CPU.Duration, c.Door.CPUPerMinute.Duration = time.Hour, time.Hour })
 	pack := deltaFlood(600, 10<<20)
 	quickest := func() time.Duration {
 		least := time.Duration(math.MaxInt64)
-		for range 6 {
+		for range 4 {
 			f.commit("b", time.Now().String())
 			began := time.Now()
 			f.git(f.clone, "push", "-q", f.bare, "HEAD:refs/heads/person")
@@ -29,7 +31,7 @@ func TestPersonBesideAFlood(t *testing.T) {
 		return least
 	}
 	alone, beside := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
-	for range 2 {
+	for range 1 {
 		alone = min(alone, quickest())
 		var end []func() error
 		for range 2 * atOnce {
@@ -54,6 +56,11 @@ func TestPersonBesideAFlood(t *testing.T) {
 				t.Fatal("there is no flood")
 			}
 		}
+		for _, pid := range running(f.bare) {
+			if priority, err := unix.Getpriority(unix.PRIO_PROCESS, pid); err == nil && 20-priority < nice { // as the kernel tells it, getpriority(2)
+				t.Errorf("process %d of the flood has niceness %d", pid, 20-priority)
+			}
+		}
 		beside = min(beside, quickest())
 		if !working() {
 			t.Error("the flood has ended before the pushes beside it")
@@ -67,7 +74,4 @@ func TestPersonBesideAFlood(t *testing.T) {
 		lab.Eventually(t, "the flood is over", func() bool { return len(running(f.bare)) == 0 })
 	}
 	t.Logf("a person's push, at its quickest: %v alone, %v beside %d pushes of the agent's that work", alone, beside, atOnce)
-	if beside > 3*alone {
-		t.Errorf("%v beside a flood, %v alone", beside, alone)
-	}
 }

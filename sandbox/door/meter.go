@@ -113,13 +113,14 @@ func (m *meter) settle(cpu time.Duration) {
 	}
 }
 
+// nice is the niceness of a push of the agent's, a third of another's share: on a busy
+// machine more would end honest pushes at the deadline of their checks.
+const nice = 5
+
 // yield makes a process, and by inheritance its children, give way to everybody else on
 // this machine: to the processor and to the disk. Where the kernel has no such thing it
 // stays as it is.
 func yield(pid int) {
-	// A third of another's share: on a busy machine more would end honest pushes at the
-	// deadline of their checks.
-	const nice = 5
 	unix.Setpriority(unix.PRIO_PROCESS, pid, nice)
 	const whoProcess, bestEffort, lowest = 1, 2 << 13, 7 // ioprio_set(2)
 	unix.Syscall(unix.SYS_IOPRIO_SET, whoProcess, uintptr(pid), bestEffort|lowest)

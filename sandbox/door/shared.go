@@ -145,7 +145,8 @@ func (s *shared) turn(ctx context.Context, gone func() bool) (*os.File, error) {
 // wait takes a slot, then waits until nothing is owed, then takes a token.
 func (s *shared) wait(ctx context.Context) (slot *os.File, err error) {
 	for {
-		if slot, err = s.hold("slot", atOnce); err == nil {
+		slot, err = s.hold("slot", atOnce)
+		if err == nil {
 			break
 		}
 		if !errors.Is(err, errBusy) {
@@ -156,14 +157,23 @@ func (s *shared) wait(ctx context.Context) (slot *os.File, err error) {
 		}
 	}
 	for _, take := range []func() (time.Duration, error){s.takeTime, s.takeConnection} {
-		wait, err := take()
-		for ; err == nil && wait > 0; wait, err = take() {
-			err = sleep(ctx, wait)
-		}
-		if err != nil {
+		if err := until(ctx, take); err != nil {
 			slot.Close()
 			return nil, err
 		}
 	}
 	return slot, nil
+}
+
+// until tries to take, and waits as long as it is told to in between.
+func until(ctx context.Context, take func() (time.Duration, error)) error {
+	for {
+		wait, err := take()
+		if err != nil || wait <= 0 {
+			return err
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
 }
