@@ -24,7 +24,7 @@ func Maintain(ctx context.Context, env *cli.Env) error {
 	args, err := env.Flags("maintain", maintainUsage, func(fs *flag.FlagSet) {
 		fs.DurationVar(&o.Keep, "keep", maintain.DefaultKeep, "how long what no ref leads to stays, a `TIME` such as 24h; less than an hour only while nobody pushes")
 		fs.BoolVar(&o.Reclaim, "reclaim", false, "free at once what only the agent's deleted and rewritten branches led to, as is done by itself when they take half of [limits] agent_objects")
-		fs.StringVar(&ended, "ended", "", "record `PUSH:PRINCIPAL:NAME:RULE`, which a door ended at a bound; for the door")
+		fs.StringVar(&ended, "ended", "", "") // PUSH:PRINCIPAL:NAME:RULE, which a door ended at a bound, and says so
 		fs.BoolVar(&records, "records", false, "only record the pushes that ended without a record")
 	})
 	if err != nil {

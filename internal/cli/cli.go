@@ -82,7 +82,8 @@ func (e *Env) Path(arg string) string {
 // Flags parses e.Args with a flag set that the caller fills, and returns the
 // other arguments. Flags and arguments may be mixed, as with git; after `--`
 // everything is an argument. A fault prints usage and returns ErrUsage;
-// -h prints it to stdout and returns flag.ErrHelp, which Report takes as exit 0.
+// -h prints it to stdout and returns flag.ErrHelp, which Report takes as exit 0. A flag without
+// a text is not shown.
 func (e *Env) Flags(name, usage string, fill func(*flag.FlagSet)) ([]string, error) {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -133,6 +134,9 @@ func (e *Env) usage(fs *flag.FlagSet, usage string, err error) error {
 	fmt.Fprintf(w, "usage: %s%s\n", prefix, usage)
 	fs.VisitAll(func(f *flag.Flag) {
 		kind, text := flag.UnquoteUsage(f)
+		if text == "" { // what Ward's programs say to each other is nothing that people type
+			return
+		}
 		fmt.Fprintf(w, "  --%-22s %s\n", strings.TrimSpace(f.Name+" "+kind), text)
 	})
 	if errors.Is(err, flag.ErrHelp) {

@@ -76,3 +76,16 @@ func TestDispatch(t *testing.T) {
 		t.Error(code, errs.String())
 	}
 }
+
+// TestUsageShowsWhatPeopleType: a flag that only Ward's own programs give is none of it.
+func TestUsageShowsWhatPeopleType(t *testing.T) {
+	var out strings.Builder
+	env := &Env{Args: []string{"-h"}, Stdout: &out, Stderr: &out}
+	_, err := env.Flags("x", "x [--deep]", func(fs *flag.FlagSet) {
+		fs.Bool("deep", false, "look deep")
+		fs.Bool("inner", false, "")
+	})
+	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "--deep") || strings.Contains(out.String(), "inner") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}

@@ -95,7 +95,7 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		fs.BoolVar(&o.unfenced, "unfenced", false, "run the agent as you, with nothing contained")
 		fs.BoolVar(&o.once, "once", false, "end when no directive is open")
 		fs.BoolVar(&o.detach, "detach", false, "go on in the background")
-		fs.BoolVar(&o.background, backgroundFlag, false, "write to the launch log; for --detach only")
+		fs.BoolVar(&o.background, backgroundFlag, false, "") // detach says it
 		fs.BoolVar(&o.reset, "reset", false, "let the watcher forget first: pins, signals, incidents that were told, what was built")
 		fs.BoolVar(&o.raw, "raw", false, "let a command write to the terminal whatever it wants; to a pipe or a file it always does")
 		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of [model] name")
