@@ -30,7 +30,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no model", nil, bare, []string{"error: no model is configured: [model] name in ", "hint: set it to one of anthropic, openai, claude-code, codex, opencode, exec, script"}},
 		// Where no fence can be made, launch refuses and never falls back (SBX-8).
-		{"no fence", (*house).withoutPodman, fencedScript, []string{"hint: `git ward doctor` says what this machine lacks"}},
+		{"no fence", (*house).withoutPodman, fencedScript, []string{"error: podman is not there", "hint: on Debian: apt-get install podman "}},
 		{"an unknown model", nil, func(h *house) []string { return append(bare(h), "--model", "clever") }, []string{`error: unknown model "clever"`, "hint: [model] name is one of anthropic, openai, claude-code, codex, opencode, exec, script"}},
 		{"a real model", nil, model("anthropic"), []string{`error: the model "anthropic" needs the fence`, "hint: `--model script`"}},
 		{"a real model in the settings", func(h *house) { h.edit(`name = ""`, `name = "openai"`) }, unfenced, []string{`error: the model "openai" needs the fence`, "hint: `--model script`"}},

@@ -49,7 +49,7 @@ var privilegeHoles = []hole{
 	{what: "new user and network namespace", script: "unshare --user --map-root-user --net true", want: []string{"not implemented"}},
 	{what: "new network namespace", script: "unshare --net true", want: []string{"not implemented"}},
 	{what: "new user namespace, by clone", script: `perl -e 'syscall(56, 0x10000011, 0, 0, 0, 0) == -1 and die $!'`, want: []string{"not implemented"}},
-	{what: "the namespace of the first process", script: "nsenter --target 1 --net true; nsenter --target 1 --user true", want: []string{"not implemented"}},
+	{what: "the namespace of the first process", script: "nsenter --target 1 --net true; nsenter --target 1 --user true", want: []string{"ns/net: Permission denied", "ns/user: Permission denied"}},
 	{what: "raw socket", script: socket("PF_INET, SOCK_RAW, 1"), want: []string{"Operation not permitted"}},
 	{what: "raw IPv6 socket", script: socket("PF_INET6, SOCK_RAW, 58"), want: []string{"Operation not permitted"}},
 	{what: "packet socket", script: socket("17, SOCK_RAW, 768"), want: []string{"not implemented"}},

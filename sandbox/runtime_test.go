@@ -219,7 +219,8 @@ mkdir -p /bot/.signal/bootstrap/a
 sleep 100
 `)
 	m.Git("push", "--quiet", "--force", "origin", "main")
-	cmd := m.Command(m.Work, nil, "git-ward", "launch", "--bare", m.Bare, "--state", filepath.Join(filepath.Dir(m.Bare), "state"), "--model", "script")
+	// What the watcher of the runtime before has told is forgotten.
+	cmd := m.Command(m.Work, nil, "git-ward", "launch", "--reset", "--bare", m.Bare, "--state", filepath.Join(filepath.Dir(m.Bare), "state"), "--model", "script")
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

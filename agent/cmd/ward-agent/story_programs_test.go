@@ -224,7 +224,7 @@ func TestStory20Ralph(t *testing.T) {
 	bin := filepath.Join(modeltest.Install(t, "@anthropic-ai/claude-code"), "node_modules", ".bin")
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	const ralph = `for i in 1 2 3 4; do IS_SANDBOX=1 claude --print --dangerously-skip-permissions --model claude-test <"$1" && npm test && exit 0; done; exit 1`
-	h := newAdopted(t, greets, map[string]string{"name": `"exec"`, "command": `["sh", "-c", '` + ralph + `', "ralph", "{prompt}"]`, "prompt": `"file"`})
+	h := newAdopted(t, greets, map[string]string{"name": `"exec"`, "command": `["sh", "-c", '` + ralph + `', "ralph", "{prompt}"]`, "prompt": `"file"`, "also": `["claude-test"]`})
 	h.worked(h.launch(), 1)
 }
 
