@@ -154,6 +154,9 @@ func TestKilled(t *testing.T) {
 // possible skips where the user may make no group, saying why.
 func possible(t *testing.T) {
 	t.Helper()
+	if testing.Short() { // the race detector, too, which takes several times the memory
+		t.Skip("SKIPPED in the quick tier: it eats memory up to a bound, and makes many processes")
+	}
 	if systemdRuns() {
 		t.Skip("SKIPPED: here systemd makes scopes, which these attacks do not try")
 	}

@@ -75,7 +75,7 @@ func move(dir string) error {
 
 // leaving is how long Leave waits for the last of a group's processes, which the kernel
 // counts until it has buried them.
-const leaving = 500 * time.Millisecond
+const leaving = 3 * time.Second
 
 // Leave moves this process back to where it was and removes the group. What is left in
 // it keeps it: then the next of the same name takes it up.
