@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"git-ward/bootstrap/supervisor"
 	"git-ward/bootstrap/trees"
 	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 )
 
 // TestMain lets the test binary be ward-watcher's hidden verb, by which a supervisor
@@ -84,15 +84,7 @@ func newGrove(t *testing.T, settings ...string) *grove {
 
 func (g *grove) git(dir string, args ...string) string {
 	g.t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=Pat", "GIT_AUTHOR_EMAIL=pat@example.org", "GIT_COMMITTER_NAME=Pat", "GIT_COMMITTER_EMAIL=pat@example.org")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		g.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return gittest.Git(g.t, dir, args...)
 }
 
 func (g *grove) write(path, text string) {
