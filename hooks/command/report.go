@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ const reportUsage = "report append --status STATUS [--directive D-n] [-m TEXT | 
 // Report is `git ward report append`: it writes a report with the next id into
 // COMMS.md of the working tree. Committing and pushing it stays with git.
 func Report(ctx context.Context, env *cli.Env) error {
+	if slices.ContainsFunc(env.Args, asksHTML) {
+		return cli.Exec("git-ward-view", "report")(ctx, env)
+	}
 	if len(env.Args) == 0 || env.Args[0] != "append" {
 		return env.Usage(reportUsage, "report takes the word append")
 	}
@@ -54,6 +58,13 @@ func Report(ctx context.Context, env *cli.Env) error {
 	}
 	fmt.Fprintf(env.Stdout, "appended R-%d to COMMS.md\nnext: git commit -m 'comms: report R-%d' COMMS.md && git push\n", id, id)
 	return nil
+}
+
+// asksHTML is for the pages of the whole repository, which another program writes.
+func asksHTML(arg string) bool {
+	name, dashes := strings.CutPrefix(arg, "-")
+	name, _, _ = strings.Cut(strings.TrimPrefix(name, "-"), "=")
+	return dashes && name == "html"
 }
 
 // onControl refuses a working tree of the project, where the control branch is apart from

@@ -22,7 +22,7 @@ import (
 // builds are what scripts/build builds; the launcher needs the tags of podman's
 // bindings.
 var builds = [][]string{
-	{".", "./hooks/cmd/ward-hook", "./agent/cmd/ward-agent", "./sandbox/cmd/ward-inside", "./agent/cmd/git-ward-mcp", "./bootstrap/cmd/ward-watcher"},
+	{".", "./hooks/cmd/ward-hook", "./agent/cmd/ward-agent", "./sandbox/cmd/ward-inside", "./agent/cmd/git-ward-mcp", "./bootstrap/cmd/ward-watcher", "./hooks/cmd/git-ward-view"},
 	{"-tags=remote containers_image_openpgp exclude_graphdriver_btrfs", "./sandbox/cmd/git-ward-launch"},
 }
 

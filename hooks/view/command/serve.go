@@ -1,0 +1,10 @@
+package command
+
+import (
+	"context"
+	"errors"
+
+	"git-ward/internal/cli"
+)
+
+func serve(context.Context, *cli.Env) error { return errors.New("not built yet") }
