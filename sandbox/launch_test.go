@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/runstate"
 	"git-ward/protocols/boot"
-	"git-ward/sandbox/fence"
 	"git-ward/sandbox/lab"
 )
 
@@ -190,7 +190,7 @@ func TestKilledLauncher(t *testing.T) {
 	l.Wait()
 	lab.Eventually(t, "the agent is gone", func() bool { return !alive(r.PID) })
 	syscall.Kill(-r.PGID, syscall.SIGKILL) // the child, which nothing contains
-	if pid, running := fence.Running(h.bare); running {
+	if pid, running := runstate.Running(h.bare); running {
 		t.Errorf("process %d has the lock", pid)
 	}
 }

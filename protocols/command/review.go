@@ -5,8 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,6 +15,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
+	"git-ward/internal/runstate"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -276,39 +275,17 @@ func (c *comparer) used(rev, directive string) (loop.Usage, bool) {
 	return log.Used(), true
 }
 
-// meter is as much of the gateway's file as says what a directive cost.
-type meter struct {
-	Directives map[string]struct {
-		Used struct {
-			Usage map[string]int64 `json:"usage"`
-			Cost  string           `json:"cost"`
-		} `json:"used"`
-		Estimated int64 `json:"estimated"`
-	} `json:"directives"`
-}
-
 // metered adds what the host's gateway counted; a clone cannot see it.
 func (c *comparer) metered(cost *review.Cost, directive string) error {
 	if !c.bare() {
 		return nil
 	}
-	data, err := os.ReadFile(filepath.Join(c.repo.Dir, "ward/meter.json"))
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-		return nil
-	}
-	var m meter
-	if err != nil || json.Unmarshal(data, &m) != nil {
-		return err // of a file that is not whole nothing is known
-	}
-	if account, ok := m.Directives[directive]; ok {
-		var tokens int64
-		for _, n := range account.Used.Usage {
-			tokens += n
-		}
-		cost.Tokens, cost.Money, cost.Estimated = &tokens, &account.Used.Cost, account.Estimated
+	costs, err := runstate.Costs(c.repo.Dir)
+	if used, ok := costs[directive]; ok {
+		cost.Tokens, cost.Money, cost.Estimated = &used.Tokens, &used.Money, used.Estimated
 		cost.Prices = config.PricesOf(c.settings.Prices)
 	}
-	return nil
+	return err
 }
 
 // colours are those of a review's lines.

@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/logfile"
+	"git-ward/internal/runstate"
 	"git-ward/sandbox/fence"
 )
 
@@ -64,8 +65,8 @@ func detach(ctx context.Context, env *cli.Env, bare string) error {
 			return context.Cause(ctx)
 		case <-time.After(50 * time.Millisecond):
 		}
-		if pid, running := fence.Running(bare); running && pid == cmd.Process.Pid && (fence.Up(bare) || time.Since(start) > startPatience) {
-			if !fence.Up(bare) {
+		if pid, running := runstate.Running(bare); running && pid == cmd.Process.Pid && (runstate.Up(bare) || time.Since(start) > startPatience) {
+			if !runstate.Up(bare) {
 				fmt.Fprintln(env.Stdout, "warning: what it launches does not run yet; git ward launch logs -f says why")
 			}
 			fmt.Fprintf(env.Stdout, "launched as process %d\nnext: git ward status, git ward launch logs -f, git ward launch stop, each with --bare %s\n", pid, bare)
@@ -103,10 +104,10 @@ func stop(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := fence.MayAsk(bare); err != nil {
+	if err := runstate.MayAsk(bare); err != nil {
 		return err
 	}
-	pid, running := fence.Running(bare)
+	pid, running := runstate.Running(bare)
 	if !running {
 		fmt.Fprintln(env.Stdout, "nothing runs")
 		return nil
@@ -115,7 +116,7 @@ func stop(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	for start := time.Now(); time.Since(start) < 30*time.Second; {
-		if _, running := fence.Running(bare); !running {
+		if _, running := runstate.Running(bare); !running {
 			fmt.Fprintf(env.Stdout, "process %d ended\n", pid)
 			return nil
 		}

@@ -11,10 +11,10 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
+	"git-ward/internal/runstate"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
-	"git-ward/sandbox/fence"
 )
 
 // status is `git ward status`: what runs on a repository.
@@ -26,14 +26,14 @@ func status(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := fence.MayAsk(bare); err != nil {
+	if err := runstate.MayAsk(bare); err != nil {
 		return err
 	}
-	pid, running := fence.Running(bare)
+	pid, running := runstate.Running(bare)
 	settings, err := config.Load(bare)
 	if err != nil {
 		if running && !asJSON { // true whatever somebody wrote into the settings since
-			fmt.Fprintln(env.Stdout, fence.LauncherText(bare, pid))
+			fmt.Fprintln(env.Stdout, runstate.LauncherText(bare, pid))
 		}
 		return err
 	}
@@ -44,14 +44,14 @@ func status(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	gone := hookdir.Gone(ctx, bare)
-	troubles, err := fence.Troubles(bare)
+	troubles, err := runstate.Troubles(bare)
 	if err != nil {
 		return err
 	}
 	c := settings.Control
 	if asJSON {
 		return diag.WriteJSON(env.Stdout, map[string]any{"bare": bare, "running": running, "pid": pid, "units": work, "hooks": gone,
-			"control": c.Branch, "project": c.Project, "mode": settings.Hooks.Mode, "backpressure": troubles, "warnings": fence.Warnings(bare, settings)})
+			"control": c.Branch, "project": c.Project, "mode": settings.Hooks.Mode, "backpressure": troubles, "warnings": runstate.Warnings(bare, settings)})
 	}
 	if gone != "" {
 		fmt.Fprintf(env.Stdout, "warning: %s\n", diag.Clean(gone))
@@ -63,18 +63,18 @@ func status(ctx context.Context, env *cli.Env) error {
 		fmt.Fprintln(env.Stdout, `people's pushes pass whatever they hold ([hooks] mode = "observe"): git ward log --would lists what would have been refused`)
 	}
 	if running {
-		fmt.Fprintln(env.Stdout, fence.LauncherText(bare, pid))
-		if j, ok := fence.JudgingNow(bare); ok {
+		fmt.Fprintln(env.Stdout, runstate.LauncherText(bare, pid))
+		if j, ok := runstate.JudgingNow(bare); ok {
 			fmt.Fprintf(env.Stdout, "verdict on %s: %s\n", j.Unit, j.Words)
 		}
 	} else {
 		fmt.Fprintf(env.Stdout, "nothing runs on %s\nnext: git ward launch --bare %s\n", bare, bare)
 	}
-	for _, line := range fence.Warnings(bare, settings) {
+	for _, line := range runstate.Warnings(bare, settings) {
 		fmt.Fprintf(env.Stdout, "warning: %s\n", diag.Clean(line))
 	}
-	fmt.Fprint(env.Stdout, diag.CleanLines(fence.TroublesText(troubles)))
-	if s, ok := fence.LastSuite(bare); ok && !s.OK && settings.Verify.Suite != "" {
+	fmt.Fprint(env.Stdout, diag.CleanLines(runstate.TroublesText(troubles)))
+	if s, ok := runstate.LastSuite(bare); ok && !s.OK && settings.Verify.Suite != "" {
 		fmt.Fprintf(env.Stdout, "warning: %s\n", diag.Clean(s.Words))
 	}
 	_, err = fmt.Fprint(env.Stdout, statusText(work))

@@ -8,6 +8,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/internal/runstate"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/firewall"
@@ -36,7 +37,7 @@ func (l *launch) openGateway() (s service, err error) {
 		return s, err
 	}
 	g, err := gateway.Listen(gateway.Config{
-		Dir: l.scratch, Meter: filepath.Join(l.spec.Bare, "ward/meter.json"),
+		Dir: l.scratch, Meter: filepath.Join(l.spec.Bare, runstate.MeterPath),
 		Directive: l.payer, Held: l.held, Troubles: l.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/runstate"
 	"git-ward/sandbox/verifier"
 )
 
@@ -26,7 +27,7 @@ func TestTeller(t *testing.T) {
 		step.Says = "ok \x1b[2Jpkg"
 		w.tell("D-1.1", step)
 	}
-	if _, ok := JudgingNow(bare); ok {
+	if _, ok := runstate.JudgingNow(bare); ok {
 		t.Error("nothing runs, and a verdict does")
 	}
 	lock, err := acquire(bare)
@@ -34,7 +35,7 @@ func TestTeller(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if j, ok := JudgingNow(bare); !ok || j.Unit != "D-1.1" || j.Words != `run 1 of 2, criterion 1: 8s, says: ok \x1b[2Jpkg` {
+	if j, ok := runstate.JudgingNow(bare); !ok || j.Unit != "D-1.1" || j.Words != `run 1 of 2, criterion 1: 8s, says: ok \x1b[2Jpkg` {
 		t.Errorf("%+v %v", j, ok)
 	}
 	step.Ended = &verifier.Outcome{End: verifier.Exited}
@@ -43,7 +44,7 @@ func TestTeller(t *testing.T) {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 	w.forget()
-	if _, ok := JudgingNow(bare); ok || strings.Contains(out.String(), "\x1b") {
+	if _, ok := runstate.JudgingNow(bare); ok || strings.Contains(out.String(), "\x1b") {
 		t.Error("it is not forgotten")
 	}
 }

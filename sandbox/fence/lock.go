@@ -3,42 +3,38 @@ package fence
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/runstate"
 
 	"golang.org/x/sys/unix"
 )
-
-// lockPath is the launch lock's below the repository.
-const lockPath = "ward/launch.lock"
 
 // acquire takes the repository's launch lock, which the kernel frees with the
 // launcher. It is not inherited by children (O_CLOEXEC). In it stand the process
 // and the directory of its sockets; that of a launcher that was killed is removed.
 func acquire(bare string) (*os.File, error) {
-	path := filepath.Join(bare, lockPath)
+	path := filepath.Join(bare, runstate.LockPath)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	err = tryLock(f)
-	_, dir, _ := lockContent(f)
+	dir := runstate.ReadLock(f).Scratch
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		pid := holder(f)
+		pid := runstate.Holder(f)
 		f.Close()
 		if pid == 0 {
-			return nil, diag.Hint(errors.New(LauncherText(bare, pid)), "stop it where it was started, or end what else holds %s", path)
+			return nil, diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, or end what else holds %s", path)
 		}
 		return nil, diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch stop --bare %s` ends it and its agent", bare)
 	}
-	if err == nil && strings.HasPrefix(filepath.Base(dir), scratchPrefix) {
+	if err == nil && strings.HasPrefix(filepath.Base(dir), runstate.ScratchPrefix) {
 		err = os.RemoveAll(dir)
 	}
 	if err == nil {
@@ -55,7 +51,7 @@ func acquire(bare string) (*os.File, error) {
 }
 
 // lockPatience is how long acquire tries: whoever asks whether a launcher works on the
-// repository (Running) has the lock for a moment, too.
+// repository (runstate.Running) has the lock for a moment, too.
 const lockPatience = 200 * time.Millisecond
 
 // tryLock takes a file's lock; somebody else's is EWOULDBLOCK. The file is its owner's
@@ -70,22 +66,12 @@ func tryLock(f *os.File) error {
 	}
 }
 
-// lockContent reads a lock's file: its process and directory, 0 and "" where it has none,
-// and whether the payload runs.
-func lockContent(f *os.File) (pid int, dir string, up bool) {
-	data, _ := io.ReadAll(io.NewSectionReader(f, 0, 4<<10))
-	lines := strings.Split(string(data)+"\n\n", "\n")
-	pid, _ = strconv.Atoi(lines[0])
-	return pid, lines[1], lines[2] == upLine
-}
-
-// upLine is the lock's third once the payload runs.
-const upLine = "up"
-
 // tellUp writes down that the payload runs; nothing is decided by it but when a launcher in
 // the background is said to be launched.
 func (l *launch) tellUp() {
-	if _, err := l.lock.WriteAt(fmt.Appendf(nil, "%d\n%s\n%s\n", os.Getpid(), l.scratch, upLine), 0); err != nil {
+	now := runstate.ReadLock(l.lock)
+	now.Up = true
+	if _, err := l.lock.WriteAt(now.Text(), 0); err != nil {
 		l.log.Warn().Err(err).Msg("the launch lock does not say that the payload runs")
 	}
 }
@@ -96,16 +82,15 @@ func removeScratch(lock *os.File, dir string) error {
 	return errors.Join(os.RemoveAll(dir), lock.Truncate(int64(len(fmt.Appendln(nil, os.Getpid())))))
 }
 
-const scratchPrefix = "ward-"
-
 // makeScratch makes a directory for the sockets of one launch below dir, which may be
 // empty for the temporary directory, and writes it down in the lock.
 func makeScratch(lock *os.File, dir string) (string, error) {
-	path, err := os.MkdirTemp(dir, scratchPrefix)
+	path, err := os.MkdirTemp(dir, runstate.ScratchPrefix)
 	if err != nil {
 		return "", err
 	}
-	if _, err := lock.WriteAt(fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), path), 0); err != nil {
+	now := runstate.Launcher{PID: os.Getpid(), Scratch: path, Since: time.Now()}
+	if _, err := lock.WriteAt(now.Text(), 0); err != nil {
 		return "", errors.Join(err, os.Remove(path))
 	}
 	return path, nil

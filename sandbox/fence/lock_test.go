@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/config"
+	"git-ward/internal/runstate"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -17,7 +20,7 @@ func TestLock(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, running := Running(bare); running {
+	if _, running := runstate.Running(bare); running {
 		t.Error("nobody has been there")
 	}
 	lock, err := acquire(bare)
@@ -28,14 +31,14 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pid, running := Running(bare); !running || pid != os.Getpid() {
+	if pid, running := runstate.Running(bare); !running || pid != os.Getpid() {
 		t.Errorf("process %d, %v", pid, running)
 	}
 	if second, err := acquire(bare); err == nil || !strings.Contains(err.Error(), "another launcher") {
 		t.Error(second, err)
 	}
 	lock.Close() // as the kernel does for one that is killed
-	if _, running := Running(bare); running {
+	if _, running := runstate.Running(bare); running {
 		t.Error("the lock outlives its launcher")
 	}
 	lock, err = acquire(bare)
@@ -54,7 +57,7 @@ func TestLockNamesAnotherDirectory(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(bare, lockPath), []byte("1\n"+precious+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(bare, runstate.LockPath), []byte("1\n"+precious+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	lock, err := acquire(bare)
@@ -79,7 +82,7 @@ func TestAskingIsNoLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	lock.Close()
-	asking, err := os.Open(filepath.Join(bare, lockPath))
+	asking, err := os.Open(filepath.Join(bare, runstate.LockPath))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,16 +99,77 @@ func TestAskingIsNoLauncher(t *testing.T) {
 // TestMayAsk: who cannot open the lock is told so, and not that nothing runs.
 func TestMayAsk(t *testing.T) {
 	bare := t.TempDir()
-	if err := MayAsk(bare); err != nil {
+	if err := runstate.MayAsk(bare); err != nil {
 		t.Errorf("nothing was ever launched there: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(bare, lockPath), nil, 0o000); err != nil {
+	if err := os.WriteFile(filepath.Join(bare, runstate.LockPath), nil, 0o000); err != nil {
 		t.Fatal(err)
 	}
-	if err := MayAsk(bare); os.Geteuid() != 0 && (err == nil || !strings.Contains(err.Error(), "you may not")) {
+	if err := runstate.MayAsk(bare); os.Geteuid() != 0 && (err == nil || !strings.Contains(err.Error(), "you may not")) {
 		t.Errorf("another user's lock: %v", err)
 	}
+}
+
+// TestKilledLauncher: a launcher that was killed is told of, and one that runs, or ended in
+// good order, is not.
+func TestKilledLauncher(t *testing.T) {
+	bare := t.TempDir()
+	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	settings := config.Default()
+	settings.Limits.DiskFree = 1
+	want := func(what string, words ...string) {
+		t.Helper()
+		got := runstate.Warnings(bare, settings)
+		if len(words) == 0 != (len(got) == 0) || len(got) > 1 {
+			t.Errorf("%s: %q", what, got)
+			return
+		}
+		for _, w := range words {
+			if !strings.Contains(got[0], w) {
+				t.Errorf("%s: %q lacks %q", what, got[0], w)
+			}
+		}
+	}
+	lock, err := acquire(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scratch, err := makeScratch(lock, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want("a launcher that runs")
+	lock.Close() // as the kernel does for one that is killed
+	want("a killed launcher", "was killed", "next launch")
+	if err := os.Remove(scratch); err != nil { // as the reaper does
+		t.Fatal(err)
+	}
+	want("a killed launcher whose reaper was here", "was killed")
+	if lock, err = acquire(bare); err != nil {
+		t.Fatal(err)
+	}
+	if scratch, err = makeScratch(lock, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	l := &launch{lock: lock, scratch: scratch}
+	if runstate.Up(bare) {
+		t.Error("nothing is up yet")
+	}
+	if l.tellUp(); !runstate.Up(bare) {
+		t.Error("it is up")
+	}
+	want("one that is up")
+	if err := removeScratch(lock, scratch); err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+	if runstate.Up(bare) {
+		t.Error("it has ended")
+	}
+	want("one that ended in good order")
 }

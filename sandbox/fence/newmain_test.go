@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/config"
+	"git-ward/internal/runstate"
 )
 
 // TestSuiteOnMain: the suite runs once on each tip of the project's branch, and where it
@@ -39,12 +40,12 @@ func TestSuiteOnMain(t *testing.T) {
 	settings.Verify.Suite = "echo ran >>" + dir + "/ran; test $(cat n) = 1"
 	var said bytes.Buffer
 	l := &launch{spec: Spec{Bare: bare, Settings: settings, Unfenced: true, Messages: &said}, log: zerolog.Nop()}
-	follow := func(until func(Suite) bool) {
+	follow := func(until func(runstate.Suite) bool) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- l.followMain(ctx) }()
-		for s, ok := LastSuite(bare); !ok || !until(s); s, ok = LastSuite(bare) {
+		for s, ok := runstate.LastSuite(bare); !ok || !until(s); s, ok = runstate.LastSuite(bare) {
 			if t.Context().Err() != nil {
 				t.Fatal("the suite did not run")
 			}
@@ -53,10 +54,10 @@ func TestSuiteOnMain(t *testing.T) {
 		cancel()
 		<-done
 	}
-	follow(func(s Suite) bool { return s.OK })
+	follow(func(s runstate.Suite) bool { return s.OK })
 	run("cd w; echo 2 >n; git commit -qam 2; git push -q origin HEAD:main")
-	follow(func(s Suite) bool { return !s.OK })
-	follow(func(s Suite) bool { return !s.OK }) // another launch, the same tip
+	follow(func(s runstate.Suite) bool { return !s.OK })
+	follow(func(s runstate.Suite) bool { return !s.OK }) // another launch, the same tip
 	if ran, err := os.ReadFile(filepath.Join(dir, "ran")); err != nil || string(ran) != "ran\nran\n" {
 		t.Errorf("%q %v", ran, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/growth"
 	"git-ward/internal/process"
+	"git-ward/internal/runstate"
 	"git-ward/sandbox/door"
 )
 
@@ -43,7 +44,7 @@ func (l *launch) keepUp(ctx context.Context) (finish func()) {
 
 // warn says at the start what will be refused.
 func (l *launch) warn() {
-	for _, line := range Warnings(l.spec.Bare, l.spec.Settings) {
+	for _, line := range runstate.Warnings(l.spec.Bare, l.spec.Settings) {
 		fmt.Fprintf(l.spec.Messages, "warning: %s\n", line)
 	}
 }

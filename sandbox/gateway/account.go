@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"git-ward/internal/runstate"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -23,28 +25,15 @@ type payment struct {
 	Held      int    `json:"held"`      // calls that were refused because the unit is not to be worked on
 	Answered  int    `json:"answered"`  // calls that came to their end
 	Failed    int    `json:"failed"`    // calls that the provider failed
-	Trouble   string `json:"trouble"`   // of the newest call: its code, see Trouble; "" where it was answered
+	Trouble   string `json:"trouble"`   // of the newest call: its code, see runstate.Trouble; "" where it was answered
 }
-
-// Trouble is a provider that fails, of one directive's calls.
-type Trouble struct {
-	Since time.Time `json:"since"` // the first of the calls that failed one after the other
-	Last  time.Time `json:"last"`
-	Calls int       `json:"calls"` // how many
-	// Code says what happened: the provider's status, such as "503", or "unreachable",
-	// "timeout", "cut", "silent", or "error" for one inside an answer that began well.
-	Code string `json:"code"`
-}
-
-// Denied reports whether the provider refuses the host's key, which does not pass by itself.
-func (t Trouble) Denied() bool { return t.Code == "401" || t.Code == "403" }
 
 // payments are what became of the calls, refused and paid ones. It is safe for concurrent use.
 type payments struct {
 	mu          sync.Mutex
 	byDirective map[string]payment
-	troubles    map[string]Trouble
-	tell        func(map[string]Trouble) // of each change of the troubles; nil: nobody
+	troubles    map[string]runstate.Trouble
+	tell        func(map[string]runstate.Trouble) // of each change of the troubles; nil: nobody
 }
 
 // change takes something down of a directive.
@@ -92,7 +81,7 @@ func (p *payments) trouble(directive, code string) {
 		return
 	}
 	if p.troubles == nil {
-		p.troubles = map[string]Trouble{}
+		p.troubles = map[string]runstate.Trouble{}
 	}
 	if code == "" {
 		delete(p.troubles, directive)

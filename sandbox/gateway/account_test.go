@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"git-ward/internal/runstate"
 )
 
 // TestAccount: who calls through another's program learns from the gateway itself
@@ -62,9 +64,9 @@ func TestAccountLate(t *testing.T) {
 func TestTroubles(t *testing.T) {
 	var answer atomic.Pointer[http.HandlerFunc]
 	upstream := newStandIn(t, func(w http.ResponseWriter, r *http.Request) { (*answer.Load())(w, r) })
-	told := make(chan map[string]Trouble, 20)
+	told := make(chan map[string]runstate.Trouble, 20)
 	f := newFence(t, upstream.URL, func(c *Config) {
-		c.Troubles = func(all map[string]Trouble) { told <- maps.Clone(all) }
+		c.Troubles = func(all map[string]runstate.Trouble) { told <- maps.Clone(all) }
 	})
 	const start = `event: message_start` + "\n" + `data: {"type":"message_start","message":{"usage":{"input_tokens":1,"output_tokens":1}}}`
 	failed := 0

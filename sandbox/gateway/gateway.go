@@ -23,6 +23,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/runstate"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/semaphore"
@@ -46,7 +47,7 @@ type Config struct {
 	Held func(directive string) string
 	// Troubles is told of what the provider fails, by directive, whenever that changes. It
 	// may not keep the map. Nil is nobody.
-	Troubles func(map[string]Trouble)
+	Troubles func(map[string]runstate.Trouble)
 	// Until is when the launch's time is spent: from then on no call is paid for.
 	// Zero is never.
 	Until time.Time

@@ -1,17 +1,15 @@
-package fence
+package runstate
 
 import (
 	"strings"
 	"testing"
 	"time"
-
-	"git-ward/sandbox/gateway"
 )
 
 // TestTroublesText: what passes by itself is told from what an admin has to mend.
 func TestTroublesText(t *testing.T) {
 	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
-	text := TroublesText(map[string]gateway.Trouble{
+	text := TroublesText(map[string]Trouble{
 		"D-2": {Since: at, Last: at, Calls: 3, Code: "503"},
 		"D-1": {Since: at, Last: at, Calls: 1, Code: "401"},
 	})

@@ -1,4 +1,4 @@
-package fence
+package runstate
 
 import (
 	"os"
@@ -10,8 +10,8 @@ import (
 	"git-ward/internal/growth"
 )
 
-// TestWarnings: a full share, a full disk and a launcher that was killed are told with
-// what can be done; nothing else is.
+// TestWarnings: a full share and a full disk are told with what can be done; nothing else
+// is.
 func TestWarnings(t *testing.T) {
 	bare := t.TempDir()
 	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
@@ -44,42 +44,4 @@ func TestWarnings(t *testing.T) {
 	settings.Limits.DiskFree = 1 << 60
 	want("no disk", "less than [limits] disk_free", "verdicts wait")
 	settings.Limits.DiskFree = 1
-
-	lock, err := acquire(bare)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scratch, err := makeScratch(lock, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want("a launcher that runs")
-	lock.Close() // as the kernel does for one that is killed
-	want("a killed launcher", "was killed", "next launch")
-	if err := os.Remove(scratch); err != nil { // as the reaper does
-		t.Fatal(err)
-	}
-	want("a killed launcher whose reaper was here", "was killed")
-	if lock, err = acquire(bare); err != nil {
-		t.Fatal(err)
-	}
-	if scratch, err = makeScratch(lock, t.TempDir()); err != nil {
-		t.Fatal(err)
-	}
-	l := &launch{lock: lock, scratch: scratch}
-	if Up(bare) {
-		t.Error("nothing is up yet")
-	}
-	if l.tellUp(); !Up(bare) {
-		t.Error("it is up")
-	}
-	want("one that is up")
-	if err := removeScratch(lock, scratch); err != nil {
-		t.Fatal(err)
-	}
-	lock.Close()
-	if Up(bare) {
-		t.Error("it has ended")
-	}
-	want("one that ended in good order")
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"git-ward/internal/runstate"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -33,7 +35,7 @@ func TestForeignLock(t *testing.T) {
 		"the first process":                                    "1\n",
 		"a group's number":                                     fmt.Sprintf("-%d\n", stranger.Process.Pid),
 	} {
-		path := filepath.Join(bare, lockPath)
+		path := filepath.Join(bare, runstate.LockPath)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +52,7 @@ func TestForeignLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		out.Read(make([]byte, 1)) // it has the lock
-		if pid, running := Running(bare); !running || pid != 0 {
+		if pid, running := runstate.Running(bare); !running || pid != 0 {
 			t.Errorf("%s: process %d, %v", what, pid, running)
 		}
 		if err := End(bare, 0); err == nil || !strings.Contains(err.Error(), "cannot be seen") {

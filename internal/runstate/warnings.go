@@ -1,4 +1,4 @@
-package fence
+package runstate
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ func nearlyFull(bare string, limit int64) string {
 // killed says that the last launcher did not end in good order: then it takes its
 // directory's name out of the lock.
 func killed(bare string) string {
-	f, err := os.Open(filepath.Join(bare, lockPath))
+	f, err := os.Open(filepath.Join(bare, LockPath))
 	if err != nil {
 		return ""
 	}
@@ -58,9 +58,9 @@ func killed(bare string) string {
 	if _, running := Running(bare); running {
 		return ""
 	}
-	pid, dir, _ := lockContent(f)
-	if !strings.HasPrefix(filepath.Base(dir), scratchPrefix) {
+	last := ReadLock(f)
+	if !strings.HasPrefix(filepath.Base(last.Scratch), ScratchPrefix) {
 		return ""
 	}
-	return fmt.Sprintf("the last launcher, process %d, was killed, or the machine ended: the next launch goes on from refs", pid)
+	return fmt.Sprintf("the last launcher, process %d, was killed, or the machine ended: the next launch goes on from refs", last.PID)
 }

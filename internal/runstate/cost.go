@@ -1,0 +1,83 @@
+package runstate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// MeterPath is where the gateway keeps what directives have used, below the repository.
+const MeterPath = "ward/meter.json"
+
+// maxMeter bounds the meter's file, in bytes.
+const maxMeter = 64 << 20
+
+// Cost is what a directive has used of its budget in all its launches, as the host's
+// gateway counted it (SBX-7).
+type Cost struct {
+	Calls     int64  `json:"calls"`
+	Tokens    int64  `json:"tokens"`    // of all kinds
+	Input     int64  `json:"input"`     // of them, what the cache gave and took included
+	Output    int64  `json:"output"`    // of them
+	Money     string `json:"money"`     // decimal text of dollars
+	Estimated int64  `json:"estimated"` // calls among Calls whose usage nobody told
+	Millis    int64  `json:"ms"`        // of model time, summed over calls
+
+	HeldCalls  int64  `json:"held_calls"`  // calls that run now
+	HeldTokens int64  `json:"held_tokens"` // the most that they may use
+	HeldMoney  string `json:"held_money"`  // the most that they may cost
+}
+
+// Costs is what each directive has used, by its name; a directive that is not there has
+// used nothing that anybody counted. Where nothing was ever counted, or who asks may not
+// know, there is none.
+func Costs(bare string) (map[string]Cost, error) {
+	f, err := os.Open(filepath.Join(bare, MeterPath))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var m struct {
+		Directives map[string]struct {
+			Used, Held charge
+			Estimated  int64
+			Millis     int64 `json:"ms"`
+		} `json:"directives"`
+	}
+	if err := json.NewDecoder(io.LimitReader(f, maxMeter)).Decode(&m); err != nil {
+		return nil, fmt.Errorf("%s: %w", MeterPath, err)
+	}
+	costs := map[string]Cost{}
+	for name, a := range m.Directives {
+		costs[name] = Cost{
+			Calls: a.Used.Calls, Tokens: a.Used.tokens(), Input: a.Used.tokens() - a.Used.Usage.Output, Output: a.Used.Usage.Output,
+			Money: a.Used.Cost, Estimated: a.Estimated, Millis: a.Millis,
+			HeldCalls: a.Held.Calls, HeldTokens: a.Held.tokens(), HeldMoney: a.Held.Cost,
+		}
+	}
+	return costs, nil
+}
+
+// charge is calls and what they use, as the meter's file has it.
+type charge struct {
+	Calls int64
+	Usage struct {
+		Input, Output  int64
+		CacheRead      int64 `json:"cache_read"`
+		CacheWrite     int64 `json:"cache_write"`
+		CacheWriteLong int64 `json:"cache_write_long"`
+	}
+	Cost string
+}
+
+func (c charge) tokens() int64 {
+	u := c.Usage
+	return u.Input + u.Output + u.CacheRead + u.CacheWrite + u.CacheWriteLong
+}
