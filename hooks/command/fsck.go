@@ -8,18 +8,19 @@ import (
 	"git-ward/hooks/fsck"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/export"
 )
 
-const fsckUsage = "fsck [--repair] [--json] [DIR]"
+const fsckUsage = "fsck [--repair] [--json | --format FORMAT] [DIR]"
 
 // Fsck is `git ward fsck`: it proves that a repository is whole, or names what is not
 // (GIT-3). It exits 1 with findings that are errors.
 func Fsck(ctx context.Context, env *cli.Env) error {
 	var o fsck.Options
-	var asJSON bool
+	var format export.Format
 	args, err := env.Flags("fsck", fsckUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&o.Repair, "repair", false, "finish half-recorded pushes and rebuild the notes")
-		fs.BoolVar(&asJSON, "json", false, "findings as JSON on one line")
+		format.Flags(fs)
 	})
 	if err != nil {
 		return err
@@ -32,9 +33,12 @@ func Fsck(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	switch {
+	case format.Foreign():
+		err = exportProof(env, result.Findings, format)
+	case format == export.JSON:
 		err = diag.WriteJSON(env.Stdout, result)
-	} else {
+	default:
 		writeProof(env, result)
 	}
 	if err == nil && diag.HasErrors(result.Findings) {

@@ -15,23 +15,24 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/export"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 )
 
-const lintUsage = "lint [--as pm|agent|member] [--config FILE] [--ref BRANCH] [--json] [REV] | lint --since DATE [--as WHO] [--config FILE] [--json] [REV]"
+const lintUsage = "lint [--as pm|agent|member] [--config FILE] [--ref BRANCH] [--json | --format FORMAT] [REV] | lint --since DATE [--as WHO] [--config FILE] [--json] [REV]"
 
 // Lint is `git ward lint [REV]`: what the hooks would say if REV (default HEAD)
 // were pushed from this clone, with the same output.
 func Lint(ctx context.Context, env *cli.Env) error {
 	var o lintOptions
-	var asJSON bool
+	var format export.Format
 	args, err := env.Flags("lint", lintUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&o.principal, "as", "", "`who` pushes, pm, agent or member; default: git config ward.principal, then pm")
 		fs.StringVar(&o.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
 		fs.StringVar(&o.branch, "ref", "", "the `branch` that would be pushed; default: the one that is checked out")
 		fs.StringVar(&o.since, "since", "", "try settings on the past: judge the commits of REV (default: the project's branch) since a `DATE`, as pushes")
-		fs.BoolVar(&asJSON, "json", false, "JSON on one line")
+		format.Flags(fs)
 	})
 	if err != nil {
 		return err
@@ -49,7 +50,10 @@ func Lint(ctx context.Context, env *cli.Env) error {
 		return diag.Hint(err, "run it in a clone of a ward repository")
 	}
 	if o.since != "" {
-		return o.lintPast(ctx, env, repo, args, asJSON)
+		if format.Foreign() {
+			return env.Usage(lintUsage, "--since counts commits, which %s has no form for", format)
+		}
+		return o.lintPast(ctx, env, repo, args, format == export.JSON)
 	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
@@ -62,9 +66,12 @@ func Lint(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	switch {
+	case format.Foreign():
+		err = exportLint(env, result.Findings, format)
+	case format == export.JSON:
 		err = diag.WriteJSON(env.Stdout, checks.NewAnswer(result, p.Principal, ""))
-	} else {
+	default:
 		result.WriteText(env.Stdout)
 	}
 	if err == nil && result.Refused() {

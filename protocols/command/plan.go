@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/export"
 	"git-ward/protocols/plan"
 	"git-ward/protocols/record"
 )
@@ -61,11 +63,11 @@ type answer struct {
 }
 
 func planLint(ctx context.Context, env *cli.Env) error {
-	const usage = "plan lint [--json] [--model A|B] [FILE...]"
-	var asJSON bool
+	const usage = "plan lint [--json | --format FORMAT] [--model A|B] [FILE...]"
+	var format export.Format
 	var model string
 	args, err := env.Flags("plan lint", usage, func(fs *flag.FlagSet) {
-		fs.BoolVar(&asJSON, "json", false, "JSON on one line")
+		format.Flags(fs)
 		fs.StringVar(&model, "model", "", "hold all plans to a CSDC `model`, A or B, whatever they say")
 	})
 	switch {
@@ -87,9 +89,13 @@ func planLint(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	switch {
+	case format.Foreign():
+		r := export.Report{Name: "git ward plan lint", Findings: found, Cases: export.Grouped("plans", paths, found, func(d diag.Diagnostic) string { return cmp.Or(d.Path, d.Rule) })}
+		err = r.Write(env.Stdout, format)
+	case format == export.JSON:
 		err = diag.WriteJSON(env.Stdout, answer{len(paths), len(found), append([]diag.Diagnostic{}, found...)})
-	} else {
+	default:
 		diag.WriteText(env.Stdout, found)
 	}
 	if err == nil && diag.HasErrors(found) {

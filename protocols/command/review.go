@@ -13,6 +13,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/export"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
 	"git-ward/internal/runstate"
@@ -40,9 +41,13 @@ func (d *desk) flags(fs *flag.FlagSet) {
 
 // Review is `git ward review` (REC-3).
 func Review(ctx context.Context, env *cli.Env) error {
-	const usage = "review [--json] [--bare DIR] D-n|D-n.k"
+	const usage = "review [--json | --format FORMAT] [--bare DIR] D-n|D-n.k"
 	var d desk
-	args, err := env.Flags("review", usage, d.flags)
+	var format export.Format
+	args, err := env.Flags("review", usage, func(fs *flag.FlagSet) {
+		d.flags(fs)
+		format.Flag(fs)
+	})
 	if err != nil {
 		return err
 	}
@@ -70,10 +75,15 @@ func Review(ctx context.Context, env *cli.Env) error {
 	if w.Commit == "" && w.State != review.Dropped {
 		return refused(env, "git ward directive show "+of.name, "nobody worked on %s yet, so there is nothing to review", of.name)
 	}
-	if d.json {
-		return u.lacking(c.printJSON(w))
+	switch {
+	case format.Foreign():
+		err = w.exportTo(c, format)
+	case d.json || format == export.JSON:
+		err = c.printJSON(w)
+	default:
+		err = c.print(w)
 	}
-	return u.lacking(c.print(w))
+	return u.lacking(err)
 }
 
 // said is the error of a command whose words are printed already.
