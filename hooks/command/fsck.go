@@ -11,7 +11,7 @@ import (
 	"git-ward/internal/export"
 )
 
-const fsckUsage = "fsck [--repair] [--json | --format FORMAT] [DIR]"
+const fsckUsage = "fsck [--repair] [--json] [--format FORMAT] [DIR]"
 
 // Fsck is `git ward fsck`: it proves that a repository is whole, or names what is not
 // (GIT-3). It exits 1 with findings that are errors.

@@ -20,7 +20,7 @@ import (
 	"git-ward/protocols/comms"
 )
 
-const lintUsage = "lint [--as pm|agent|member] [--config FILE] [--ref BRANCH] [--json | --format FORMAT] [REV] | lint --since DATE [--as WHO] [--config FILE] [--json] [REV]"
+const lintUsage = "lint [--as pm|agent|member] [--config FILE] [--ref BRANCH] [--json] [--format FORMAT] [REV] | lint --since DATE [--as WHO] [--config FILE] [--json] [REV]"
 
 // Lint is `git ward lint [REV]`: what the hooks would say if REV (default HEAD)
 // were pushed from this clone, with the same output.

@@ -63,7 +63,7 @@ type answer struct {
 }
 
 func planLint(ctx context.Context, env *cli.Env) error {
-	const usage = "plan lint [--json | --format FORMAT] [--model A|B] [FILE...]"
+	const usage = "plan lint [--json] [--format FORMAT] [--model A|B] [FILE...]"
 	var format export.Format
 	var model string
 	args, err := env.Flags("plan lint", usage, func(fs *flag.FlagSet) {

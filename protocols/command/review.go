@@ -41,7 +41,7 @@ func (d *desk) flags(fs *flag.FlagSet) {
 
 // Review is `git ward review` (REC-3).
 func Review(ctx context.Context, env *cli.Env) error {
-	const usage = "review [--json | --format FORMAT] [--bare DIR] D-n|D-n.k"
+	const usage = "review [--json] [--format FORMAT] [--bare DIR] D-n|D-n.k"
 	var d desk
 	var format export.Format
 	args, err := env.Flags("review", usage, func(fs *flag.FlagSet) {
