@@ -8,69 +8,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/internal/lines"
 	"git-ward/protocols/boot"
 )
-
-// Writer passes on what comes out of the fence, but for the lines in which
-// the watcher says which commit of main has started: those move the ref. It is safe
-// for use by several writers.
-type Writer struct {
-	out  io.Writer
-	move func(commit string) error
-
-	mu    sync.Mutex
-	line  []byte // the beginning of a line that may be one of them
-	plain bool   // the rest of the present line is not
-}
-
-// NewWriter passes all other bytes on to out, and calls move for every commit that is
-// said to have started.
-func NewWriter(out io.Writer, move func(commit string) error) *Writer {
-	return &Writer{out: out, move: move}
-}
 
 // maxBooted is longer than any such line.
 const maxBooted = len(boot.Booted) + 64
 
-// Write passes bytes on as soon as they are known to be other lines'.
-func (w *Writer) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var pass []byte
-	for _, c := range p {
-		end := c == '\n'
-		if w.plain {
-			pass = append(pass, c)
-			w.plain = !end
-			continue
+// NewWriter passes on what comes out of the fence, but for the lines in which the watcher
+// says which commit of main has started: for each of those it calls move. It is safe for
+// use by several writers.
+func NewWriter(out io.Writer, move func(commit string) error) io.Writer {
+	return lines.NewTaker(out, boot.Booted, maxBooted, func(commit []byte) []byte {
+		if err := move(string(bytes.TrimSpace(commit))); err != nil {
+			return fmt.Appendf(nil, "ward: "+Ref+" is not moved: %v\n", err)
 		}
-		w.line = append(w.line, c)
-		if end && bytes.HasPrefix(w.line, []byte(boot.Booted)) {
-			if err := w.move(string(bytes.TrimSpace(w.line[len(boot.Booted):]))); err != nil {
-				pass = fmt.Appendf(pass, "ward: "+Ref+" is not moved: %v\n", err)
-			}
-			w.line = w.line[:0]
-		} else if end || !w.mayBe() || len(w.line) > maxBooted {
-			pass = append(pass, w.line...)
-			w.line, w.plain = w.line[:0], !end
-		}
-	}
-	if len(pass) > 0 {
-		if _, err := w.out.Write(pass); err != nil {
-			return 0, err
-		}
-	}
-	return len(p), nil
-}
-
-// mayBe reports whether the line so far can still become one of the watcher's.
-func (w *Writer) mayBe() bool {
-	n := min(len(w.line), len(boot.Booted))
-	return string(w.line[:n]) == boot.Booted[:n]
+		return nil
+	})
 }
 
 // Ref is the commit of main that last started well.

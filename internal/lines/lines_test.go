@@ -1,0 +1,47 @@
+package lines
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestTaker: whole lines with the prefix are taken, however they come, and every other byte
+// goes on in its order.
+func TestTaker(t *testing.T) {
+	const text = "hello\nkey one\nx key two\nkey \nkeyless\nkey " + "0123456789012345" + "\nlast\nkey no end"
+	const want = "hello\n<one>x key two\n<>keyless\nkey 0123456789012345\nlast\n"
+	for size := 1; size <= len(text); size++ {
+		var out bytes.Buffer
+		w := NewTaker(&out, "key ", 16, func(rest []byte) []byte { return fmt.Appendf(nil, "<%s>", rest) })
+		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
+			piece := rest[:min(size, len(rest))]
+			if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if out.String() != want {
+			t.Errorf("in pieces of %d: %q, want %q", size, out.String(), want)
+		}
+	}
+}
+
+// TestTakerIsBounded: a line without an end is not kept.
+func TestTakerIsBounded(t *testing.T) {
+	var out bytes.Buffer
+	w := NewTaker(&out, "key ", 100, func([]byte) []byte { return nil })
+	long := "key " + strings.Repeat("x", 1<<20)
+	if _, err := w.Write([]byte(long)); err != nil || out.String() != long || cap(w.line) > 4<<20 {
+		t.Errorf("%d bytes went on: %v", out.Len(), err)
+	}
+	w = NewTaker(broken{}, "key ", 100, func([]byte) []byte { return nil })
+	if _, err := w.Write([]byte("other\n")); err == nil {
+		t.Error("the stream's error is lost")
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("it is gone") }

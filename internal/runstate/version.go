@@ -1,0 +1,43 @@
+package runstate
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Version is a short name of what all of this says now: as long as it is the same, nothing
+// has changed for who looks. It costs some calls of stat and reads no file.
+func Version(bare string) string {
+	paths := []string{LockPath, judgingPath, suitePath, backpressurePath, MeterPath, signsPath}
+	sum := sha256.New()
+	for _, path := range paths {
+		add(sum, filepath.Join(bare, path))
+	}
+	entries, _ := os.ReadDir(filepath.Join(bare, LiveDir))
+	for _, e := range entries[:min(len(entries), 4*MaxLiveFiles)] {
+		add(sum, filepath.Join(bare, LiveDir, e.Name()))
+	}
+	_, running := Running(bare)
+	fmt.Fprint(sum, running)
+	return fmt.Sprintf("%x", sum.Sum(nil)[:8])
+}
+
+// MaxLiveFiles is how many directives have their events kept.
+const MaxLiveFiles = 64
+
+// add adds what changes when a file does.
+func add(sum interface{ Write([]byte) (int, error) }, path string) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		fmt.Fprintf(sum, "%s: none\n", path)
+		return
+	}
+	var inode uint64
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		inode = s.Ino
+	}
+	fmt.Fprintf(sum, "%s: %d %d %d\n", path, info.Size(), info.ModTime().UnixNano(), inode)
+}
