@@ -1,0 +1,139 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"regexp"
+	"sync"
+	"time"
+)
+
+const (
+	look      = time.Second      // how often the repository is looked at while somebody listens
+	beat      = 15 * time.Second // so that neither side, nor what is between, takes a quiet stream for a dead one
+	slow      = 5 * time.Second  // a client that takes nothing for so long is dropped
+	reconnect = 3000             // milliseconds, a browser's after a stream that ended
+)
+
+// feed tells all streams what one look at the repository found: 1,000 streams cost what one
+// does. A stream that is behind hears the latest only.
+type feed struct {
+	version func(context.Context) (string, error)
+
+	mu      sync.Mutex
+	streams int
+	now     string        // what was told last: an event, as it goes over the wire
+	moved   chan struct{} // closed when now changes
+}
+
+func newFeed(version func(context.Context) (string, error)) *feed {
+	return &feed{version: version, moved: make(chan struct{})}
+}
+
+// run looks while there is a stream, until ctx ends.
+func (f *feed) run(ctx context.Context) {
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		f.mu.Lock()
+		idle := f.streams == 0
+		f.mu.Unlock()
+		if !idle {
+			f.look(ctx)
+		}
+	}
+}
+
+func (f *feed) look(ctx context.Context) {
+	version, err := f.version(ctx)
+	event := "event: gone\ndata: gone\n\n"
+	if err == nil {
+		event = fmt.Sprintf("event: version\ndata: %s\nid: %[1]s\n\n", word(version))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if event != f.now && ctx.Err() == nil {
+		f.now = event
+		close(f.moved)
+		f.moved = make(chan struct{})
+	}
+}
+
+// plainWord is a version that needs no quoting on the wire.
+var plainWord = regexp.MustCompile(`^[0-9A-Za-z._:+-]{1,200}$`)
+
+func word(version string) string {
+	if plainWord.MatchString(version) {
+		return version
+	}
+	sum := sha256.Sum256([]byte(version))
+	return hex.EncodeToString(sum[:])
+}
+
+// state is the event that holds now, and what closes when another does.
+func (f *feed) state() (string, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now, f.moved
+}
+
+func (f *feed) join() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.streams >= maxStreams {
+		return false
+	}
+	f.streams++
+	return true
+}
+
+func (f *feed) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.streams--
+}
+
+// stream writes events until the client goes, the server stops, or allowed says no more.
+func (f *feed) stream(done context.Context, w http.ResponseWriter, r *http.Request, allowed func() bool) {
+	rc := http.NewResponseController(w)
+	rc.SetReadDeadline(time.Time{}) // the deadline of a request would end the stream
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	send := func(text string) bool {
+		rc.SetWriteDeadline(time.Now().Add(slow))
+		_, err := fmt.Fprint(w, text)
+		return err == nil && rc.Flush() == nil
+	}
+	if !send(fmt.Sprintf("retry: %d\n\n", reconnect)) {
+		return
+	}
+	f.look(r.Context()) // a version at most a second old costs nothing
+	pulse := time.NewTicker(beat)
+	defer pulse.Stop()
+	told := ""
+	for allowed() {
+		event, moved := f.state()
+		if event != told && !send(event) {
+			return
+		}
+		told = event
+		select {
+		case <-moved:
+		case <-pulse.C:
+			if !send(":\n\n") {
+				return
+			}
+		case <-r.Context().Done():
+			return
+		case <-done.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,134 @@
+// Package serve is the server of `git ward serve` (SEE-2): it shows the pages of a Site to
+// whoever has signed in with a code from the owner's terminal, tells them when something
+// moved, and changes nothing.
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// A Site makes what is served: the pages of the static report, of the repository as it is now.
+type Site interface {
+	// Version changes when a page would; equal means that nothing is to be drawn again.
+	Version(ctx context.Context) (string, error)
+	// Page is a whole page of HTML. A path is clean, beginning with "/"; what is at none is
+	// fs.ErrNotExist.
+	Page(ctx context.Context, path string, query url.Values) ([]byte, error)
+	Close()
+}
+
+// Config is what one server serves, and where.
+type Config struct {
+	Listen    string // host:port; beyond loopback only with a certificate
+	Cert, Key string // PEM files, both or none
+	Name      string // of the repository, shown where one signs in
+	Style     []byte // the stylesheet of all pages
+
+	// Open opens the repository's Site, at the start and again when it was lost.
+	Open func(context.Context) (Site, error)
+	// Say is a line for the owner's terminal. It is called by one goroutine at a time.
+	Say func(line string)
+}
+
+// What one server bears. Each stream is a connection of its own, because HTTP/1.1 is the one
+// protocol that is spoken: so one count of connections bounds all that clients can ask at once.
+const (
+	maxConnections = 4096
+	maxOfPeer      = 2048 // one user's of this machine, or one address's
+	maxStreams     = 1536 // so that who has a stream can ask a page, too
+	maxHeader      = 12 << 10
+	maxURI         = 2 << 10
+	idle           = 20 * time.Second
+	stopping       = 700 * time.Millisecond // ^C ends within a second
+)
+
+// Server is one listener and what is behind it.
+type Server struct {
+	cfg      Config
+	secure   bool
+	names    names
+	listener net.Listener
+	pages    *pages
+	feed     *feed
+	logins   *logins
+	say      *teller
+	cross    *http.CrossOriginProtection
+	// done ends with the server: streams hear it, which a shutdown alone does not tell.
+	done context.Context
+}
+
+// Listen opens the Site and the address, or says what is wrong with either.
+func Listen(ctx context.Context, cfg Config) (*Server, error) {
+	l, secure, names, err := listen(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, secure: secure, names: names, say: &teller{say: cfg.Say},
+		cross: http.NewCrossOriginProtection()}
+	s.pages, err = newPages(ctx, cfg.Open, s.say)
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	s.feed = newFeed(s.pages.version)
+	s.logins = newLogins(time.Now, s.say)
+	s.listener = limit(l, maxConnections, maxOfPeer, secure, s.say)
+	return s, nil
+}
+
+// URL is where a browser on this machine finds the server.
+func (s *Server) URL() string { return s.names.url }
+
+// Serve answers until ctx ends, which is no error, and then within a second.
+func (s *Server) Serve(ctx context.Context) error {
+	done, end := context.WithCancel(ctx)
+	defer end()
+	s.done = done
+	defer s.pages.stop()
+	go s.feed.run(done)
+	srv := s.server(done)
+	failed := make(chan error, 1)
+	go func() { failed <- s.answer(srv) }()
+	s.logins.open()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopping)
+	defer cancel()
+	if err := srv.Shutdown(last); errors.Is(err, context.DeadlineExceeded) {
+		srv.Close() // a page under way is cut: its client asks again
+	}
+	return nil
+}
+
+func (s *Server) answer(srv *http.Server) error {
+	if !s.secure {
+		return srv.Serve(s.listener)
+	}
+	return srv.ServeTLS(s.listener, s.cfg.Cert, s.cfg.Key)
+}
+
+func (s *Server) server(done context.Context) *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return &http.Server{
+		Handler: s.guarded(), Protocols: &protocols,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: idle,
+		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
+		TLSConfig:   &tls.Config{MinVersion: tls.VersionTLS12},
+		BaseContext: func(net.Listener) context.Context { return done },
+		ConnContext: withPeer,
+		// What it would say of connections is text that any client makes.
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+}

@@ -1,0 +1,41 @@
+package serve
+
+import (
+	"sync"
+	"time"
+
+	"git-ward/internal/diag"
+)
+
+// quiet is how long a line of one kind is not said again, since clients can cause it at will.
+const quiet = time.Minute
+
+// teller says lines on the owner's terminal.
+type teller struct {
+	say func(string)
+
+	mu   sync.Mutex
+	last map[string]time.Time
+}
+
+// line says what happened, once a minute of each kind. The kinds are this package's own.
+func (t *teller) line(kind, text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if t.last == nil {
+		t.last = map[string]time.Time{}
+	}
+	if at, ok := t.last[kind]; ok && now.Sub(at) < quiet {
+		return
+	}
+	t.last[kind] = now
+	t.say(diag.Clean(text))
+}
+
+// always says a line whatever was said before; the caller bounds how often.
+func (t *teller) always(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.say(diag.Clean(text))
+}
