@@ -5,9 +5,9 @@ package main
 import (
 	"context"
 	"embed"
+	"flag"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	agentcmd "git-ward/agent/command"
 	hooks "git-ward/hooks/command"
@@ -18,9 +18,6 @@ import (
 	udc "git-ward/vm/command"
 )
 
-//go:embed VERSION
-var version string
-
 //go:embed all:hooks/template
 var files embed.FS
 
@@ -30,36 +27,21 @@ func main() {
 		panic(err) // the path is a constant
 	}
 	redact := secret.Redactor()
-	cli.Main("git-ward", cli.Dispatch("git ward", "Ward: an autonomous coding agent behind a fence, with git as its only channel.", []cli.Group{
+	table := &cli.Table{Program: "git ward", About: "Ward: an autonomous coding agent behind a fence, with git as its only channel.", Groups: []cli.Group{
 		{Title: "for the PM", Commands: []cli.Command{
-			{Name: "clone", Doc: "clone a ward repository with its audit", Run: hooks.Clone},
-			{Name: "lint", Doc: "run the hooks' checks before a push", Run: hooks.Lint},
-			{Name: "log", Doc: "show every push, refused ones too", Run: hooks.Log},
-			{Name: "report", Doc: "append a report to COMMS.md; --html DIR: write the pages of the repository", Run: hooks.Report},
+			hooks.Clone, hooks.Lint, hooks.Log, hooks.Report(cli.Exec("git-ward-view", "report")),
 			{Name: "watch", Doc: "show what the agent does, as it does it", Run: cli.Exec("git-ward-view", "watch")},
 			{Name: "serve", Doc: "show the repository in a browser, live and read-only", Run: cli.Exec("git-ward-view", "serve")},
-			{Name: "directive", Doc: "list, show, write and edit directives", Run: protocols.Directive},
-			{Name: "review", Doc: "show a directive's work: what decided, what changed, what it cost", Run: protocols.Review},
-			{Name: "take", Doc: "merge a directive's judged work into the project", Run: protocols.Take},
-			{Name: "drop", Doc: "close a directive without taking its work", Run: protocols.Drop},
-			{Name: "uow", Doc: "show the units of work; approve, pause, clarify, cancel them", Run: protocols.UOW},
-			{Name: "udc", Doc: "run, analyze, check, format and trace plans for the UDC machine", Run: udc.UDC},
+			protocols.Directive, protocols.Review, protocols.Take, protocols.Drop, protocols.UOW, udc.UDC,
 		}},
 		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
-			{Name: "plan", Doc: "lint, analyze, register, list and run plans", Run: protocols.Plan(
-				cli.Command{Name: "run", Doc: "execute a plan, a commit a step, or go on with it", Run: agentcmd.PlanRun(redact)})},
-			{Name: "task", Doc: "begin or close the work on a directive", Run: agentcmd.Task(redact)},
-			{Name: "agent", Doc: "show what the agent would be told of a directive", Run: agentcmd.Agent},
-			{Name: "research", Doc: "plan and run deep research", Run: agentcmd.Research(redact)},
-			{Name: "fsm", Doc: "list, show and draw the machines", Run: protocols.FSM},
-			{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Run: protocols.Protocol},
-			{Name: "lesson", Doc: "turn post-mortems into lessons, and lessons into commits", Run: agentcmd.Lesson},
+			protocols.Plan(agentcmd.PlanRun(redact)), agentcmd.Task(redact), agentcmd.Agent, agentcmd.Research(redact), protocols.FSM,
+			protocols.Protocol, agentcmd.Lesson,
 			{Name: "mcp", Doc: "offer Ward's tools to any agent program, on stdin and stdout", Run: cli.Exec("git-ward-mcp", "mcp")},
-			{Name: "orient", Doc: "say who the agent is, what the repository holds, what the place allows", Run: agentcmd.Orient(redact)},
-			{Name: "knowledge", Doc: "build the symbols and the dependency graph", Run: agentcmd.Knowledge},
+			agentcmd.Orient(redact), agentcmd.Knowledge,
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
-			{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: hooks.Init([]byte(config.Shipped), template)},
+			hooks.Init([]byte(config.Shipped), template),
 			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
 			{Name: "door", Doc: "serve git to the holder of one ssh key, by name", Run: cli.Exec("git-ward-launch", "door")},
 			{Name: "verify", Doc: "run a directive's commands on a commit, elsewhere", Run: cli.Exec("git-ward-launch", "verify")},
@@ -68,18 +50,19 @@ func main() {
 			{Name: "firewall", Doc: "show the rules of the fence", Run: cli.Exec("git-ward-launch", "firewall")},
 			{Name: "status", Doc: "say what runs on a repository", Run: cli.Exec("git-ward-launch", "status")},
 			{Name: "doctor", Doc: "say what a fence needs that this machine lacks", Run: cli.Exec("git-ward-launch", "doctor")},
-			{Name: "fsck", Doc: "prove that the audit is whole", Run: hooks.Fsck},
-			{Name: "redact", Doc: "take a file out of the whole history, with a tombstone", Run: hooks.Redact},
-			{Name: "maintain", Doc: "pack the repository, outside pushes", Run: hooks.Maintain},
-			{Name: "config", Doc: "print every setting with its default", Run: printText(config.Shipped)},
-			{Name: "version", Doc: "print the version", Run: printText("git-ward " + strings.TrimSpace(version) + "\n")},
+			hooks.Fsck, hooks.Redact, hooks.Maintain,
+			{Name: "config", Doc: "print every setting with its default", Run: printSettings},
+			cli.VersionCommand,
 		}},
-	}))
+	}}
+	cli.Main("git-ward", table.Run)
 }
 
-func printText(text string) cli.Func {
-	return func(_ context.Context, env *cli.Env) error {
-		_, err := fmt.Fprint(env.Stdout, text)
+// printSettings is `git ward config`.
+func printSettings(_ context.Context, env *cli.Env) error {
+	if _, err := env.Flags("config", "config", func(*flag.FlagSet) {}); err != nil {
 		return err
 	}
+	_, err := fmt.Fprint(env.Stdout, config.Shipped)
+	return err
 }

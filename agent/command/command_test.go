@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,16 +13,9 @@ import (
 // TestMain lets the test binary be git-ward, with this package's verbs.
 func TestMain(m *testing.M) {
 	keep := func(text string) string { return text }
-	verbs := map[string]cli.Func{"knowledge": Knowledge, "lesson": Lesson, "orient": Orient(keep), "run": PlanRun(keep), "research": Research(keep), "task": Task(keep), "agent": Agent}
-	testscript.Main(m, map[string]func(){
-		"git-ward": func() {
-			cli.Main("git-ward", func(ctx context.Context, env *cli.Env) error {
-				sub := *env
-				sub.Args = env.Args[1:]
-				return verbs[env.Args[0]](ctx, &sub)
-			})
-		},
-	})
+	table := cli.Table{Program: "git ward", Groups: []cli.Group{{Commands: []cli.Command{
+		Knowledge, Lesson, Orient(keep), PlanRun(keep), Research(keep), Task(keep), Agent}}}}
+	testscript.Main(m, map[string]func(){"git-ward": func() { cli.Main("git-ward", table.Run) }})
 }
 
 // TestScripts runs the verbs in a clone of a remote that has no hooks.

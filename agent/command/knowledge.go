@@ -17,13 +17,15 @@ import (
 )
 
 const (
-	knowledgeUsage = "knowledge build|find"
-	buildUsage     = "knowledge build [--check]"
-	findUsage      = "knowledge find [--json] [--deep] [--in SOURCE,...] WORDS..."
+	buildUsage = "knowledge build [--check]"
+	findUsage  = "knowledge find [--json] [--deep] [--in SOURCE,...] WORDS..."
 )
 
 // Knowledge is `git ward knowledge`.
-var Knowledge = cli.Verbs("knowledge", knowledgeUsage, map[string]cli.Func{"build": build, "find": find})
+var Knowledge = cli.Command{Name: "knowledge", Doc: "build the symbols and the dependency graph, and search all that is known", Verbs: []cli.Command{
+	{Name: "build", Doc: "write the symbols and the dependency graph of the tracked files", Run: build},
+	{Name: "find", Doc: "search the symbols, the documents, the history and the lessons", Run: find},
+}}
 
 // build is `git ward knowledge build`: it writes the symbols and the dependency
 // graph of the tracked files, as the working tree has them.

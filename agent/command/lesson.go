@@ -18,7 +18,6 @@ import (
 )
 
 const (
-	lessonUsage  = "lesson extract|apply|list|merge"
 	extractUsage = "lesson extract [--json] [--dry-run] POSTMORTEM.md..."
 	applyUsage   = "lesson apply [--json]"
 	listUsage    = "lesson list [--json] [--all]"
@@ -27,12 +26,12 @@ const (
 
 // Lesson is `git ward lesson`: the loop from a post-mortem to a changed protocol
 // (LES-1, LES-2).
-var Lesson = cli.Verbs("lesson", lessonUsage, map[string]cli.Func{
-	"extract": extract,
-	"apply":   apply,
-	"list":    list,
-	"merge":   merge,
-})
+var Lesson = cli.Command{Name: "lesson", Doc: "turn post-mortems into lessons, and lessons into commits", Verbs: []cli.Command{
+	{Name: "extract", Doc: "record the lessons of post-mortems", Run: extract},
+	{Name: "apply", Doc: "change the protocols as the lessons say, a commit a lesson", Run: apply},
+	{Name: "list", Doc: "list the lessons of this branch, or of all", Run: list},
+	{Name: "merge", Doc: "merge two versions of lessons.jsonl, as git's merge driver", Run: merge},
+}}
 
 // extract is `git ward lesson extract`: it records the lessons of post-mortems by
 // a commit of lessons.jsonl.

@@ -26,8 +26,9 @@ func (w *words) Set(s string) error {
 
 // Orient is `git ward orient`: the orientation cascade (ORI-1). Exit 1 means that
 // work may not begin. Redact takes secrets out of what research records.
-func Orient(redact func(string) string) cli.Func {
-	return func(ctx context.Context, env *cli.Env) error { return orientation(ctx, env, redact) }
+func Orient(redact func(string) string) cli.Command {
+	return cli.Command{Name: "orient", Doc: "say who the agent is, what the repository holds, what the place allows",
+		Run: func(ctx context.Context, env *cli.Env) error { return orientation(ctx, env, redact) }}
 }
 
 func orientation(ctx context.Context, env *cli.Env, redact func(string) string) error {

@@ -43,17 +43,23 @@ func (o *planOptions) fill(fs *flag.FlagSet) {
 
 // PlanRun is `git ward plan run`: it executes a plan in the working tree, a commit
 // a step, or goes on with it. Redact takes secrets out of texts.
-func PlanRun(redact func(string) string) cli.Func {
+func PlanRun(redact func(string) string) cli.Command {
+	return cli.Command{Name: "run", Doc: "execute a plan, a commit a step, or go on with it", Run: runOf("plan run", planRunUsage, redact, "")}
+}
+
+// runOf is a verb that executes one plan; machine, when it is not "", is the one that the
+// plan must have.
+func runOf(name, usage string, redact func(string) string, machine string) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error {
 		o := new(planOptions)
-		args, err := env.Flags("plan run", planRunUsage, o.fill)
+		args, err := env.Flags(name, usage, o.fill)
 		if err != nil {
 			return err
 		}
 		if len(args) != 1 {
-			return env.Usage(planRunUsage, "run takes one plan")
+			return env.Usage(usage, "run takes one plan")
 		}
-		return o.run(ctx, env, args[0], redact, "")
+		return o.run(ctx, env, args[0], redact, machine)
 	}
 }
 

@@ -36,9 +36,9 @@ const promptUsage = "agent prompt [--kind model|program|scout] D-n"
 const maxPaper = 1 << 20
 
 // Agent is `git ward agent`: what the agent would be told.
-func Agent(ctx context.Context, env *cli.Env) error {
-	return cli.Verbs("agent", promptUsage, map[string]cli.Func{"prompt": showPrompt})(ctx, env)
-}
+var Agent = cli.Command{Name: "agent", Doc: "show what the agent would be told of a directive", Verbs: []cli.Command{
+	{Name: "prompt", Doc: "print what would be sent to a model or a command", Run: showPrompt},
+}}
 
 // showPrompt prints what would be sent for a directive: a model's system prompt and first
 // messages, or all of a command's input (PLAN-9, WORK-1). The code that makes them is the

@@ -17,27 +17,16 @@ import (
 )
 
 const (
-	researchUsage    = "research plan|run"
 	researchPlanning = "research plan [--offline] TOPIC..."
 	researchRunUsage = "research run [--task-id ID] [--again] [--config FILE] PLAN"
 )
 
 // Research is `git ward research` (PLAN-8).
-func Research(redact func(string) string) cli.Func {
-	return cli.Verbs("research", researchUsage, map[string]cli.Func{
-		"plan": researchPlan,
-		"run": func(ctx context.Context, env *cli.Env) error {
-			o := new(planOptions)
-			args, err := env.Flags("research run", researchRunUsage, o.fill)
-			if err != nil {
-				return err
-			}
-			if len(args) != 1 {
-				return env.Usage(researchRunUsage, "run takes one plan")
-			}
-			return o.run(ctx, env, args[0], redact, fsm.Research)
-		},
-	})
+func Research(redact func(string) string) cli.Command {
+	return cli.Command{Name: "research", Doc: "plan and run deep research", Verbs: []cli.Command{
+		{Name: "plan", Doc: "write a plan of research into a topic", Run: researchPlan},
+		{Name: "run", Doc: "execute it, a commit a step, or go on with it", Run: runOf("research run", researchRunUsage, redact, fsm.Research)},
+	}}
 }
 
 // researchPath is a topic's short name and the path of its plan.

@@ -16,17 +16,18 @@ import (
 )
 
 const (
-	taskUsage  = "task start|close"
 	startUsage = "task start --task-id ID [--json]"
 	closeUsage = "task close --task-id ID"
 )
 
 // Task is `git ward task` (PLAN-7).
-func Task(redact func(string) string) cli.Func {
-	return cli.Verbs("task", taskUsage, map[string]cli.Func{
-		"start": func(ctx context.Context, env *cli.Env) error { return taskStart(ctx, env, redact) },
-		"close": func(ctx context.Context, env *cli.Env) error { return taskClose(ctx, env, redact) },
-	})
+func Task(redact func(string) string) cli.Command {
+	return cli.Command{Name: "task", Doc: "begin or close the work on a directive", Verbs: []cli.Command{
+		{Name: "start", Doc: "orient, and log that the work begins",
+			Run: func(ctx context.Context, env *cli.Env) error { return taskStart(ctx, env, redact) }},
+		{Name: "close", Doc: "write the post-mortem's template, and log the end",
+			Run: func(ctx context.Context, env *cli.Env) error { return taskClose(ctx, env, redact) }},
+	}}
 }
 
 // taskID reads the flags of a verb.

@@ -32,7 +32,7 @@ func TestUsage(t *testing.T) {
 		{append([]string{"x"}, full...), `unexpected argument "x"`},
 		{[]string{supervisor.Verb, "1", "0"}, "two numbers and a command are needed"},
 		{[]string{supervisor.Verb, "x", "0", "true"}, "two numbers and a command are needed"},
-		{[]string{"--nothing"}, "flag provided but not defined"},
+		{[]string{"--nothing"}, "unknown flag --no"},
 	} {
 		e, out := env(t.TempDir(), c.args...)
 		if err := Watcher(t.Context(), e); !errors.Is(err, cli.ErrUsage) || !strings.Contains(out.String(), c.want) || !strings.Contains(out.String(), "usage: ward-watcher ") {

@@ -28,7 +28,9 @@ const besideDir = ".ward"
 // lessons, the certificates and the units of work. Their refspecs have no `+`,
 // so that a rewritten record is refused by the fetch and seen (GIT-2). Where the control
 // branch is one of its own, it is checked out in a working tree beside DIR (CTRL-1).
-func Clone(ctx context.Context, env *cli.Env) error {
+var Clone = cli.Command{Name: "clone", Doc: "clone a ward repository with its audit", Run: cloneRepository}
+
+func cloneRepository(ctx context.Context, env *cli.Env) error {
 	c := cloner{ctx: ctx, env: env}
 	args, err := env.Flags("clone", cloneUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&c.control, "control", "", "the control `BRANCH`, where it is neither main nor ward")

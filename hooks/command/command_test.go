@@ -27,10 +27,10 @@ type said struct {
 }
 
 // run runs a command in a directory.
-func run(t *testing.T, command cli.Func, dir string, args ...string) said {
+func run(t *testing.T, command cli.Command, dir string, args ...string) said {
 	t.Helper()
 	var out, errs bytes.Buffer
-	err := command(t.Context(), &cli.Env{Args: args, Stdin: strings.NewReader("from stdin\n"), Stdout: &out, Stderr: &errs, Dir: dir, Getenv: func(string) string { return "" }})
+	err := command.Call(t.Context(), &cli.Env{Args: args, Stdin: strings.NewReader("from stdin\n"), Stdout: &out, Stderr: &errs, Dir: dir, Getenv: func(string) string { return "" }})
 	return said{out.String(), errs.String(), err}
 }
 
@@ -232,19 +232,19 @@ func TestReport(t *testing.T) {
 	if err := os.MkdirAll(below, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	run(t, Report, below, "append", "--status", "INFO", "-m", "a text").check(t, "", "appended R-1 to COMMS.md")
-	run(t, Report, dir, "append", "--status", "INFO", "-F", "-").check(t, "", "appended R-2 to COMMS.md")
+	run(t, Report(nil), below, "append", "--status", "INFO", "-m", "a text").check(t, "", "appended R-1 to COMMS.md")
+	run(t, Report(nil), dir, "append", "--status", "INFO", "-F", "-").check(t, "", "appended R-2 to COMMS.md")
 	data, err := os.ReadFile(filepath.Join(dir, "COMMS.md"))
 	if err != nil || !strings.Contains(string(data), "a text\n") || !strings.Contains(string(data), "from stdin\n") {
 		t.Errorf("%v\n%s", err, data)
 	}
-	run(t, Report, dir, "append", "--status", "GREAT").check(t, `"GREAT" is not a report's status`)
-	run(t, Report, dir).check(t, "usage")
-	run(t, Report, dir, "append", "--status", "INFO", "more").check(t, "usage")
-	if s := run(t, Report, dir, "append", "--status", "INFO", "-m", "x", "-F", "-"); s.err == nil || !strings.Contains(s.err.Error(), "exclude each other") {
+	run(t, Report(nil), dir, "append", "--status", "GREAT").check(t, `"GREAT" is not a report's status`)
+	run(t, Report(nil), dir).check(t, "report takes a verb")
+	run(t, Report(nil), dir, "append", "--status", "INFO", "more").check(t, "usage")
+	if s := run(t, Report(nil), dir, "append", "--status", "INFO", "-m", "x", "-F", "-"); s.err == nil || !strings.Contains(s.err.Error(), "exclude each other") {
 		t.Error(s.err)
 	}
-	run(t, Report, t.TempDir(), "append", "--status", "INFO").check(t, "is not in a working tree")
+	run(t, Report(nil), t.TempDir(), "append", "--status", "INFO").check(t, "is not in a working tree")
 }
 
 func TestMaintain(t *testing.T) {

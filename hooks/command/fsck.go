@@ -15,7 +15,9 @@ const fsckUsage = "fsck [--repair] [--json] [--format FORMAT] [DIR]"
 
 // Fsck is `git ward fsck`: it proves that a repository is whole, or names what is not
 // (GIT-3). It exits 1 with findings that are errors.
-func Fsck(ctx context.Context, env *cli.Env) error {
+var Fsck = cli.Command{Name: "fsck", Doc: "prove that the audit is whole", Run: prove}
+
+func prove(ctx context.Context, env *cli.Env) error {
 	var o fsck.Options
 	var format export.Format
 	args, err := env.Flags("fsck", fsckUsage, func(fs *flag.FlagSet) {

@@ -33,7 +33,11 @@ type initOptions struct {
 // and first commit (HOOK-6), a project's that is adopted (CTRL-1), or one that Ward is
 // taken out of. Settings are config.toml with its defaults, and template the first commit's
 // files.
-func Init(settings []byte, template fs.FS) cli.Func {
+func Init(settings []byte, template fs.FS) cli.Command {
+	return cli.Command{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: initOf(settings, template)}
+}
+
+func initOf(settings []byte, template fs.FS) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error {
 		var o initOptions
 		args, err := env.Flags("init", initUsage, func(fs *flag.FlagSet) {

@@ -24,7 +24,9 @@ const lintUsage = "lint [--as pm|agent|member] [--config FILE] [--ref BRANCH] [-
 
 // Lint is `git ward lint [REV]`: what the hooks would say if REV (default HEAD)
 // were pushed from this clone, with the same output.
-func Lint(ctx context.Context, env *cli.Env) error {
+var Lint = cli.Command{Name: "lint", Doc: "run the hooks' checks before a push", Run: lint}
+
+func lint(ctx context.Context, env *cli.Env) error {
 	var o lintOptions
 	var format export.Format
 	args, err := env.Flags("lint", lintUsage, func(fs *flag.FlagSet) {

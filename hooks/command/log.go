@@ -23,7 +23,9 @@ const logUsage = "log [-n N] [--refused] [--would] [--json] [DIR]"
 // Log is `git ward log`: the audit, newest push first, as a table or as one
 // record a line. It reads the bare repository or a clone that fetched
 // refs/ward/audit.
-func Log(ctx context.Context, env *cli.Env) error {
+var Log = cli.Command{Name: "log", Doc: "show every push, refused ones too", Run: showLog}
+
+func showLog(ctx context.Context, env *cli.Env) error {
 	var count int
 	var refused, would, asJSON bool
 	args, err := env.Flags("log", logUsage, func(fs *flag.FlagSet) {

@@ -17,7 +17,9 @@ const maintainUsage = "maintain [--keep TIME] [--reclaim] [--records] [DIR]"
 // Maintain is `git ward maintain`: git's own maintenance, which Ward's settings
 // keep out of pushes (HOOK-6), the records of pushes that died, and an end of what was
 // deleted, dropped or redacted (REC-5). The launcher or cron runs it.
-func Maintain(ctx context.Context, env *cli.Env) error {
+var Maintain = cli.Command{Name: "maintain", Doc: "pack the repository, outside pushes", Run: pack}
+
+func pack(ctx context.Context, env *cli.Env) error {
 	var o maintain.Options
 	var records bool
 	var ended string

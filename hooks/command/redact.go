@@ -19,7 +19,9 @@ const redactUsage = "redact --bare DIR -m WHY [--dry-run] [--json] FILE ..."
 
 // Redact is `git ward redact`: it takes files out of the history of every branch and
 // record of a bare repository, and leaves a tombstone in the audit (REC-5).
-func Redact(ctx context.Context, env *cli.Env) error {
+var Redact = cli.Command{Name: "redact", Doc: "take a file out of the whole history, with a tombstone", Run: takeOut}
+
+func takeOut(ctx context.Context, env *cli.Env) error {
 	var req redact.Request
 	var bare string
 	var asJSON bool

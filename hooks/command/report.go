@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,19 +20,18 @@ import (
 
 const reportUsage = "report append --status STATUS [--directive D-n] [-m TEXT | -F FILE]"
 
-// Report is `git ward report append`: it writes a report with the next id into
-// COMMS.md of the working tree. Committing and pushing it stays with git.
-func Report(ctx context.Context, env *cli.Env) error {
-	if slices.ContainsFunc(env.Args, asksHTML) {
-		return cli.Exec("git-ward-view", "report")(ctx, env)
-	}
-	if len(env.Args) == 0 || env.Args[0] != "append" {
-		return env.Usage(reportUsage, "report takes the word append")
-	}
-	sub := *env
-	sub.Args = env.Args[1:]
+// Report is `git ward report`; pages is what writes the pages of `report --html DIR`, nil
+// where they are none of the caller's.
+func Report(pages cli.Func) cli.Command {
+	return cli.Command{Name: "report", Doc: "append a report to COMMS.md; --html DIR: write the pages of the repository", Run: pages, Verbs: []cli.Command{
+		{Name: "append", Doc: "write a report with the next id into COMMS.md of the working tree", Run: appendReport},
+	}}
+}
+
+// appendReport is `git ward report append`. Committing and pushing it stays with git.
+func appendReport(ctx context.Context, env *cli.Env) error {
 	var o reportOptions
-	args, err := sub.Flags("report append", reportUsage, func(fs *flag.FlagSet) {
+	args, err := env.Flags("report append", reportUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&o.status, "status", "", "one of "+statusWords())
 		fs.StringVar(&o.directive, "directive", "-", "the directive that it answers, `D-n`, or - for none")
 		fs.StringVar(&o.text, "m", "", "the `text`")
@@ -58,13 +56,6 @@ func Report(ctx context.Context, env *cli.Env) error {
 	}
 	fmt.Fprintf(env.Stdout, "appended R-%d to COMMS.md\nnext: git commit -m 'comms: report R-%d' COMMS.md && git push\n", id, id)
 	return nil
-}
-
-// asksHTML is for the pages of the whole repository, which another program writes.
-func asksHTML(arg string) bool {
-	name, dashes := strings.CutPrefix(arg, "-")
-	name, _, _ = strings.Cut(strings.TrimPrefix(name, "-"), "=")
-	return dashes && name == "html"
 }
 
 // onControl refuses a working tree of the project, where the control branch is apart from

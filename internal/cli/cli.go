@@ -33,6 +33,10 @@ type Env struct {
 	Stderr  io.Writer // as Stdout
 	Dir     string    // absolute
 	Getenv  func(string) string
+
+	words   string   // how the running command is typed, git ward uow approve; "" outside a table
+	command *Command // it
+	asked   *asked   // it is not run, but asked for its flags
 }
 
 // Raw is the stream below a Screen, and any other stream itself: for protocols and
@@ -79,38 +83,40 @@ func (e *Env) Path(arg string) string {
 	return filepath.Join(e.Dir, arg)
 }
 
-// Flags parses e.Args with a flag set that the caller fills, and returns the
-// other arguments. Flags and arguments may be mixed, as with git; after `--`
-// everything is an argument. A fault prints usage and returns ErrUsage;
-// -h prints it to stdout and returns flag.ErrHelp, which Report takes as exit 0. A flag without
-// a text is not shown.
+// Flags parses e.Args with a flag set that the caller fills, and returns the other
+// arguments. Flags and arguments may be mixed, as with git; after `--` everything is an
+// argument. usage is what is typed after `git ward`, other forms after " | ". A fault
+// prints the usage and returns ErrUsage; -h prints it to stdout and --help the manual, and
+// both return flag.ErrHelp, which Report takes as exit 0. A flag without a text is not
+// shown. A command calls it before all else: it is also how the command tells its flags.
 func (e *Env) Flags(name, usage string, fill func(*flag.FlagSet)) ([]string, error) {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
 	fill(fs)
-	var rest []string
-	args := e.Args
-	for {
-		err := fs.Parse(args)
-		if err != nil {
-			return nil, e.usage(fs, usage, err)
-		}
-		if fs.NArg() == 0 {
-			return rest, nil
-		}
-		if consumed := args[:len(args)-fs.NArg()]; len(consumed) > 0 && consumed[len(consumed)-1] == "--" {
-			return append(rest, fs.Args()...), nil
-		}
-		rest = append(rest, fs.Arg(0))
-		args = fs.Args()[1:]
+	rest, help, err := parse(fs, e.Args)
+	if e.asked != nil {
+		e.asked.usage, e.asked.flags, e.asked.rest, e.asked.fault = usage, flagsOf(fs), rest, err
+		return nil, errAsked
 	}
+	switch {
+	case help == "h":
+		e.writeUsage(e.Stdout, usage, fs)
+		return nil, flag.ErrHelp
+	case help != "":
+		return nil, errors.Join(flag.ErrHelp, e.manual(name, usage, fs).WriteText(e.Stdout))
+	case err != nil:
+		program, _ := e.names()
+		fmt.Fprintf(e.Stderr, "%s: error: %s\n", program, diag.Clean(err.Error()))
+		e.writeUsage(e.Stderr, usage, fs)
+		return nil, ErrUsage
+	}
+	return rest, nil
 }
 
 // Usage reports a fault in the arguments and returns ErrUsage.
 func (e *Env) Usage(usage, format string, args ...any) error {
 	program, prefix := e.names()
-	fmt.Fprintf(e.Stderr, "%s: error: %s\nusage: %s%s\n", program, diag.Clean(fmt.Sprintf(format, args...)), prefix, usage)
+	fmt.Fprintf(e.Stderr, "%s: error: %s\n", program, diag.Clean(fmt.Sprintf(format, args...)))
+	writeUsage(e.Stderr, prefix, strings.Split(usage, " | "))
 	return ErrUsage
 }
 
@@ -118,31 +124,29 @@ func (e *Env) Usage(usage, format string, args ...any) error {
 // commands are typed after `git ward`, the other programs by their own name.
 func (e *Env) names() (program, prefix string) {
 	if e.Program == "" || e.Program == "git-ward" {
-		return "git-ward", "git ward "
+		return "git-ward", ward
 	}
 	return e.Program, ""
 }
 
-func (e *Env) usage(fs *flag.FlagSet, usage string, err error) error {
-	program, prefix := e.names()
-	w := e.Stderr
-	if errors.Is(err, flag.ErrHelp) {
-		w = e.Stdout
-	} else {
-		fmt.Fprintf(w, "%s: error: %s\n", program, diag.Clean(err.Error()))
-	}
-	fmt.Fprintf(w, "usage: %s%s\n", prefix, usage)
-	fs.VisitAll(func(f *flag.Flag) {
-		kind, text := flag.UnquoteUsage(f)
-		if text == "" { // what Ward's programs say to each other is nothing that people type
-			return
+func (e *Env) writeUsage(w io.Writer, usage string, fs *flag.FlagSet) {
+	_, prefix := e.names()
+	writeUsage(w, prefix, strings.Split(usage, " | "))
+	writeFlags(w, flagsOf(fs))
+}
+
+// manual is the running command's.
+func (e *Env) manual(name, usage string, fs *flag.FlagSet) *Manual {
+	_, prefix := e.names()
+	m := &Manual{Words: prefix + name, Doc: "a part of Ward"}
+	if c := e.command; c != nil {
+		m.Doc, m.Long, m.Title, m.Examples = c.Doc, strings.TrimSpace(c.Long), c.Title, c.Examples
+		for _, v := range c.Verbs {
+			m.Verbs = append(m.Verbs, Manual{Words: m.Words + " " + v.Name, Doc: v.Doc, Hidden: v.Hidden})
 		}
-		fmt.Fprintf(w, "  --%-22s %s\n", strings.TrimSpace(f.Name+" "+kind), text)
-	})
-	if errors.Is(err, flag.ErrHelp) {
-		return err
 	}
-	return ErrUsage
+	m.Usage, m.Flags = strings.Split(usage, " | "), flagsOf(fs)
+	return m
 }
 
 // Report prints an error the one way errors are printed and returns the exit
@@ -173,8 +177,11 @@ func Report(w io.Writer, program string, err error) int {
 }
 
 // Main runs a command as a process: it cancels on the first SIGINT or SIGTERM,
-// reports the error, and exits.
+// reports the error, and exits. `--version` alone is answered here, for every program alike.
 func Main(program string, f Func) {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		os.Exit(Report(os.Stderr, program, printVersion(os.Stdout, program)))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	dir, err := os.Getwd()
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -52,28 +53,65 @@ func TestReport(t *testing.T) {
 	}
 }
 
-func TestDispatch(t *testing.T) {
+// TestTable: what a table's program does with its first words.
+func TestTable(t *testing.T) {
 	ran := ""
-	f := Dispatch("git ward", "About.", []Group{{"for all", []Command{
-		{"clone", "make one", func(_ context.Context, env *Env) error { ran = strings.Join(env.Args, " "); return nil }},
-	}}})
-	var out, errs strings.Builder
-	run := func(args ...string) int {
-		out.Reset()
-		errs.Reset()
-		return Report(&errs, "git-ward", f(t.Context(), &Env{Args: args, Stdout: &out, Stderr: &errs}))
+	verb := Command{Name: "make", Doc: "make one", Run: func(_ context.Context, env *Env) error {
+		args, err := env.Flags("clone make", "clone make [--deep] DIR | clone make --all", func(fs *flag.FlagSet) { fs.Bool("deep", false, "look deep") })
+		ran = strings.Join(args, " ")
+		return err
+	}}
+	table := &Table{Program: "git ward", About: "About.", Groups: []Group{{"for all", []Command{
+		{Name: "clone", Doc: "clone it", Long: "It clones.", Examples: []Example{{"clone make x", "makes x"}}, Verbs: []Command{verb}},
+		{Name: "secret", Doc: "of Ward's own", Hidden: true, Run: verb.Run},
+	}}}}
+	for _, c := range []struct {
+		args     string
+		code     int
+		out, err string // parts
+	}{
+		{"clone make a b", 0, "", ""},
+		{"", 0, "clone it", ""},
+		{"help", 0, "for all", ""},
+		{"-h", 0, "for all", ""},
+		{"--help", 0, "for all", ""},
+		{"--version", 0, "git-ward " + version, ""},
+		{"help clone", 0, "It clones.", ""},
+		{"clone help", 0, "git ward clone make x\n      makes x", ""},
+		{"clone -h", 0, "usage: git ward clone make\n", ""},
+		{"clone --help", 0, "make           make one", ""},
+		{"help clone make", 0, "git ward clone make: make one\n\nusage: git ward clone make [--deep] DIR\n   or: git ward clone make --all\n  --deep", ""},
+		{"clone help make", 0, "git ward clone make: make one", ""},
+		{"clone make --help", 0, "git ward clone make: make one", ""},
+		{"clone make -h", 0, "usage: git ward clone make [--deep] DIR\n   or:", ""},
+		{"clone", 2, "", "error: clone takes a verb\ngit-ward: hint: `git ward clone help` lists the verbs"},
+		{"clone mak", 2, "", "did you mean `git ward clone make`?"},
+		{"clone nothing", 2, "", "`git ward clone help` lists the verbs"},
+		{"clon", 2, "", "did you mean `git ward clone`?"},
+		{"help clon", 2, "", "did you mean `git ward clone`?"},
+		{"secre", 2, "", "`git ward help` lists the commands"},
+		{"clone make --dep", 2, "", "error: unknown flag --dep; did you mean --deep?\nusage: git ward clone make"},
+		{"clone make --deep=perhaps", 2, "", `"perhaps" is no value of --deep`},
+	} {
+		var out, errs strings.Builder
+		code := Report(&errs, "git-ward", table.Run(t.Context(), &Env{Args: strings.Fields(c.args), Stdout: &out, Stderr: &errs}))
+		if code != c.code || !strings.Contains(out.String(), c.out) || !strings.Contains(errs.String(), c.err) || (code == 0) != (errs.Len() == 0) {
+			t.Errorf("%q: exit %d\n%s---\n%s", c.args, code, &out, &errs)
+		}
+		if c.args == "clone make a b" && ran != "a b" {
+			t.Errorf("%q ran with %q", c.args, ran)
+		}
+		if strings.Contains(out.String(), "secret") {
+			t.Errorf("%q shows what is hidden", c.args)
+		}
 	}
-	if code := run("clone", "a", "b"); code != 0 || ran != "a b" {
-		t.Error(code, ran)
-	}
-	if code := run(); code != 2 || !strings.Contains(errs.String(), "make one") {
-		t.Error(code, errs.String())
-	}
-	if code := run("help"); code != 0 || !strings.Contains(out.String(), "for all") {
-		t.Error(code, out.String())
-	}
-	if code := run("clon"); code != 2 || !strings.Contains(errs.String(), "did you mean `git ward clone`?") {
-		t.Error(code, errs.String())
+}
+
+// TestVersion: the constant is the file's.
+func TestVersion(t *testing.T) {
+	data, err := os.ReadFile("../../VERSION")
+	if err != nil || strings.TrimSpace(string(data)) != version {
+		t.Errorf("VERSION is %q, %v, and the programs say %s", data, err, version)
 	}
 }
 

@@ -32,10 +32,16 @@ func Program(name string) (string, error) {
 // Exec is a command that replaces this process by another of Ward's binaries,
 // which is kept apart for the size of what it links; verb is its first argument.
 func Exec(name, verb string) Func {
-	return func(_ context.Context, env *Env) error {
+	return func(ctx context.Context, env *Env) error {
 		path, err := Program(name)
 		if err != nil {
 			return err
+		}
+		if env.asked != nil {
+			if env.asked.manual, err = askProgram(ctx, path, verb); err != nil {
+				return err
+			}
+			return errAsked
 		}
 		return syscall.Exec(path, append([]string{name, verb}, env.Args...), os.Environ())
 	}

@@ -4,15 +4,29 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"git-ward/internal/diag"
 )
 
-// Command is a line of the table of commands.
+// Command is a line of the table of commands: what is typed, what help, man pages and
+// completion say of it, and what it does. Its flags and its usage are not written here:
+// they are asked of Run (Manual), so that none can be forgotten.
 type Command struct {
-	Name string // one word
-	Doc  string // one line
-	Run  Func
+	Name     string // one word
+	Doc      string // one line
+	Long     string // paragraphs with an empty line between; "" where Doc says it all
+	Examples []Example
+	Title    string    // above the verbs; "" is "verbs"
+	Verbs    []Command // what the first argument may name
+	Run      Func      // with verbs, what it does when the first argument names none of them; may be nil then
+	Hidden   bool      // for Ward's own programs, and in no list
+}
+
+// Example is a command line that a person can type, after `git ward`, and what it does.
+type Example struct {
+	Line string
+	Doc  string
 }
 
 // Group is the commands for one kind of reader.
@@ -21,60 +35,133 @@ type Group struct {
 	Commands []Command
 }
 
-// Dispatch is the command made of a table: the first argument names the line
-// that runs. No argument, `help` or -h prints the table.
-func Dispatch(program, about string, groups []Group) Func {
-	return func(ctx context.Context, env *Env) error {
-		if len(env.Args) == 0 {
-			printTable(env.Stderr, program, about, groups)
-			return ErrUsage
-		}
-		name := env.Args[0]
-		if name == "help" || name == "-h" || name == "--help" {
-			printTable(env.Stdout, program, about, groups)
-			return nil
-		}
-		var names []string
-		for _, g := range groups {
-			for _, c := range g.Commands {
-				if c.Name == name {
-					sub := *env
-					sub.Args = env.Args[1:]
-					return c.Run(ctx, &sub)
-				}
-				names = append(names, c.Name)
-			}
-		}
-		err := fmt.Errorf("unknown command %q", name)
-		if near := diag.Nearest(name, names); near != "" {
-			return diag.Hint(err, "did you mean `%s %s`?", program, near)
-		}
-		return diag.Hint(err, "`%s help` lists the commands", program)
-	}
+// Table is a program's commands.
+type Table struct {
+	Program string // as it is typed
+	About   string // one line
+	Groups  []Group
+	Default Func // what it does without an argument; nil prints the table
 }
 
-func printTable(w io.Writer, program, about string, groups []Group) {
-	fmt.Fprintf(w, "%s\n\nusage: %s <command> [<args>]\n", about, program)
-	for _, g := range groups {
+// Run is the program: its first argument names the command. `help`, -h and --help print
+// the table, `help COMMAND ...` a command's manual, `version` and --version the version.
+func (t *Table) Run(ctx context.Context, env *Env) error {
+	if len(env.Args) == 0 {
+		if t.Default != nil {
+			return t.Default(ctx, env)
+		}
+		return t.print(env.Stdout)
+	}
+	name, sub := env.Args[0], *env
+	sub.words, sub.Args = t.Program, env.Args[1:]
+	switch {
+	case isHelp(name) && len(sub.Args) > 0:
+		sub.Args = append(append([]string{}, sub.Args[1:]...), "--help")
+		name = env.Args[1]
+	case isHelp(name):
+		return t.print(env.Stdout)
+	case name == "--version" || name == "-v":
+		return printVersion(env.Stdout, "git-ward")
+	}
+	var all []Command
+	for _, g := range t.Groups {
+		all = append(all, g.Commands...)
+	}
+	if c := named(all, name); c != nil {
+		return c.Call(ctx, &sub)
+	}
+	return unknown(t.Program, name, "command", all)
+}
+
+func isHelp(word string) bool { return word == "help" || word == "-h" || word == "--help" }
+
+// named is the command of that name, nil without one.
+func named(list []Command, name string) *Command {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// unknown is the error of a word that no command or verb has.
+func unknown(words, name, kind string, list []Command) error {
+	err := fmt.Errorf("unknown %s %q", kind, name)
+	var names []string
+	for _, c := range list {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	if near := diag.Nearest(name, names); near != "" {
+		return diag.Hint(err, "did you mean `%s %s`?", words, near)
+	}
+	return diag.Hint(err, "`%s help` lists the %ss", words, kind)
+}
+
+func (t *Table) print(w io.Writer) error {
+	fmt.Fprintf(w, "%s\n\nusage: %s <command> [<args>]\n", t.About, t.Program)
+	for _, g := range t.Groups {
 		fmt.Fprintf(w, "\n%s\n", g.Title)
-		for _, c := range g.Commands {
+		printCommands(w, g.Commands)
+	}
+	_, err := fmt.Fprintf(w, "\n`%s help COMMAND` says more of one; `git help ward` is the manual\n", t.Program)
+	return err
+}
+
+func printCommands(w io.Writer, list []Command) {
+	for _, c := range list {
+		if !c.Hidden {
 			fmt.Fprintf(w, "  %-14s %s\n", c.Name, c.Doc)
 		}
 	}
 }
 
-// Verbs is the command made of verbs: `git ward NAME VERB ...`.
-func Verbs(name, usage string, table map[string]Func) Func {
-	return func(ctx context.Context, env *Env) error {
-		if len(env.Args) == 0 {
-			return env.Usage(usage, "%s takes a verb", name)
-		}
-		f, ok := table[env.Args[0]]
-		if !ok {
-			return env.Usage(usage, "%q is not a verb of %s", env.Args[0], name)
-		}
-		sub := *env
-		sub.Args = env.Args[1:]
-		return f(ctx, &sub)
+// Call runs the command, or the verb that the first argument names.
+func (c *Command) Call(ctx context.Context, env *Env) error {
+	sub := *env
+	sub.command = c
+	if sub.words = c.Name; env.words != "" {
+		sub.words = env.words + " " + c.Name
 	}
+	if len(c.Verbs) == 0 {
+		return c.Run(ctx, &sub)
+	}
+	if len(env.Args) == 0 && c.Run == nil {
+		return diag.Hint(fmt.Errorf("%s takes a verb", c.Name), "`%s help` lists the verbs", sub.words)
+	}
+	if len(env.Args) > 0 {
+		name := env.Args[0]
+		if v := named(c.Verbs, name); v != nil {
+			sub.Args = env.Args[1:]
+			return v.Call(ctx, &sub)
+		}
+		if isHelp(name) && len(env.Args) > 1 && named(c.Verbs, env.Args[1]) != nil {
+			sub.Args = append(append([]string{}, env.Args[2:]...), "--help")
+			return named(c.Verbs, env.Args[1]).Call(ctx, &sub)
+		}
+		if isHelp(name) {
+			m, err := c.Manual(ctx, env)
+			if err != nil {
+				return err
+			}
+			return m.WriteText(env.Stdout)
+		}
+		if c.Run == nil {
+			return unknown(sub.words, name, "verb", c.Verbs)
+		}
+	}
+	return c.Run(ctx, &sub)
+}
+
+// Usage of a command without Run is its verbs.
+func (c *Command) verbsUsage() string {
+	var names []string
+	for _, v := range c.Verbs {
+		if !v.Hidden {
+			names = append(names, v.Name)
+		}
+	}
+	return strings.Join(names, "|")
 }

@@ -14,11 +14,11 @@ import (
 
 // run calls a command in a directory and returns what it wrote, both outputs together,
 // and its error.
-func run(t *testing.T, command cli.Func, dir string, args ...string) (string, error) {
+func run(t *testing.T, command cli.Command, dir string, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	env := &cli.Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: dir, Getenv: func(string) string { return "" }}
-	err := command(t.Context(), env)
+	err := command.Call(t.Context(), env)
 	return out.String(), err
 }
 

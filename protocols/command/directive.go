@@ -21,16 +21,14 @@ import (
 )
 
 // Directive is `git ward directive` (CTRL-1).
-func Directive(ctx context.Context, env *cli.Env) error {
-	return cli.Dispatch("git ward directive", "Directives: what the PM wants, on the control branch.", []cli.Group{
-		{Title: "each reads and pushes the control branch, and touches no working tree", Commands: []cli.Command{
-			{Name: "list", Doc: "list the directives: where each stands, and for whom it waits", Run: directiveList},
-			{Name: "show", Doc: "show a directive, its newest report and its questions", Run: directiveShow},
-			{Name: "new", Doc: "write a directive, in your editor or by -m or -F, and push it", Run: directiveNew},
-			{Name: "edit", Doc: "change a directive, which opens it again, and push it", Run: directiveEdit},
-		}},
-	})(ctx, env)
-}
+var Directive = cli.Command{Name: "directive", Doc: "list, show, write and edit directives",
+	Title: "each reads and pushes the control branch, and touches no working tree",
+	Verbs: []cli.Command{
+		{Name: "list", Doc: "list the directives: where each stands, and for whom it waits", Run: directiveList},
+		{Name: "show", Doc: "show a directive, its newest report and its questions", Run: directiveShow},
+		{Name: "new", Doc: "write a directive, in your editor or by -m or -F, and push it", Run: directiveNew},
+		{Name: "edit", Doc: "change a directive, which opens it again, and push it", Run: directiveEdit},
+	}}
 
 // shown is what `git ward directive show --json` prints.
 type shownDirective struct {

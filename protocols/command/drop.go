@@ -35,7 +35,9 @@ type dropDone struct {
 // are ended, its branch is deleted. Each of these is made where it is not made yet, so
 // that a drop that was cut short is made again; the report comes first, because with it
 // the agent takes the directive up no more.
-func Drop(ctx context.Context, env *cli.Env) error {
+var Drop = cli.Command{Name: "drop", Doc: "close a directive without taking its work", Run: dropWork}
+
+func dropWork(ctx context.Context, env *cli.Env) error {
 	const usage = "drop [-m TEXT] [--json] [--bare DIR] D-n"
 	var d dropping
 	args, err := env.Flags("drop", usage, func(fs *flag.FlagSet) {

@@ -14,15 +14,13 @@ import (
 )
 
 // FSM is `git ward fsm`.
-func FSM(ctx context.Context, env *cli.Env) error {
-	return cli.Dispatch("git ward fsm", "Machines: every lifecycle, as data.", []cli.Group{
-		{Title: "a machine is one of `git ward fsm list`, or a file", Commands: []cli.Command{
-			{Name: "list", Doc: "list the machines that Ward has", Run: fsmList},
-			{Name: "show", Doc: "print a machine as a table of transitions", Run: fsmShow},
-			{Name: "dot", Doc: "draw a machine, for dot -Tsvg", Run: fsmDot},
-		}},
-	})(ctx, env)
-}
+var FSM = cli.Command{Name: "fsm", Doc: "list, show and draw the machines",
+	Title: "a machine is one of `git ward fsm list`, or a file",
+	Verbs: []cli.Command{
+		{Name: "list", Doc: "list the machines that Ward has", Run: fsmList},
+		{Name: "show", Doc: "print a machine as a table of transitions", Run: fsmShow},
+		{Name: "dot", Doc: "draw a machine, for dot -Tsvg", Run: fsmDot},
+	}}
 
 func fsmList(_ context.Context, env *cli.Env) error {
 	args, err := env.Flags("fsm list", "fsm list", func(*flag.FlagSet) {})

@@ -18,9 +18,10 @@ import (
 
 // Plan is `git ward plan`; the commands that execute plans are another room's and
 // are added by the caller.
-func Plan(more ...cli.Command) cli.Func {
-	return cli.Dispatch("git ward plan", "Plans: what an agent means to do, checked before it does it.", []cli.Group{
-		{Title: "on the files of this working tree", Commands: append([]cli.Command{
+func Plan(more ...cli.Command) cli.Command {
+	return cli.Command{Name: "plan", Doc: "lint, analyze, register, list and run plans",
+		Title: "on the files of this working tree",
+		Verbs: append([]cli.Command{
 			{Name: "grammar", Doc: "print how a plan is written, with an example", Run: planGrammar},
 			{Name: "lint", Doc: "check plans: grammar, machine, files, calls", Run: planLint},
 			{Name: "analyze", Doc: "say how a plan grows, and whether it writes", Run: planAnalyze},
@@ -28,8 +29,7 @@ func Plan(more ...cli.Command) cli.Func {
 			{Name: "list", Doc: "list the registered plans", Run: planList},
 			{Name: "register", Doc: "give a plan a name", Run: planRegister},
 			{Name: "deregister", Doc: "take a plan's name back", Run: planDeregister},
-		}, more...)},
-	})
+		}, more...)}
 }
 
 // planGrammar prints what whoever writes plans has to know, without any repository.

@@ -15,22 +15,21 @@ import (
 )
 
 const (
-	protocolUsage = "protocol compile|add-tool|remove-tool|update-rule|lint"
-	compileUsage  = "protocol compile [DIR]"
-	lintUsage     = "protocol lint [--json] [DIR]"
-	toolUsage     = "protocol %s PROTOCOL TOOL"
-	ruleUsage     = "protocol update-rule PROTOCOL RULE DESCRIPTION"
+	compileUsage = "protocol compile [DIR]"
+	lintUsage    = "protocol lint [--json] [DIR]"
+	toolUsage    = "protocol %s PROTOCOL TOOL"
+	ruleUsage    = "protocol update-rule PROTOCOL RULE DESCRIPTION"
 )
 
 // Protocol is `git ward protocol`: it changes the sources of AGENTS.md in the
 // working tree, and compiles them (PROT-2, PROT-3). Committing stays with git.
-var Protocol = cli.Verbs("protocol", protocolUsage, map[string]cli.Func{
-	"compile":     compile,
-	"lint":        lint,
-	"add-tool":    edit(charter.AddTool),
-	"remove-tool": edit(charter.RemoveTool),
-	"update-rule": edit(charter.UpdateRule),
-})
+var Protocol = cli.Command{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Verbs: []cli.Command{
+	{Name: "compile", Doc: "compile AGENTS.md and its schema from protocols/", Run: compile},
+	{Name: "lint", Doc: "check the protocols' sources", Run: lint},
+	{Name: "add-tool", Doc: "let a protocol use a tool", Run: edit(charter.AddTool)},
+	{Name: "remove-tool", Doc: "take a tool from a protocol", Run: edit(charter.RemoveTool)},
+	{Name: "update-rule", Doc: "word a protocol's rule anew", Run: edit(charter.UpdateRule)},
+}}
 
 // compile is `git ward protocol compile [DIR]`.
 func compile(_ context.Context, env *cli.Env) error {

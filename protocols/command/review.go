@@ -40,7 +40,9 @@ func (d *desk) flags(fs *flag.FlagSet) {
 }
 
 // Review is `git ward review` (REC-3).
-func Review(ctx context.Context, env *cli.Env) error {
+var Review = cli.Command{Name: "review", Doc: "show a directive's work: what decided, what changed, what it cost", Run: reviewWork}
+
+func reviewWork(ctx context.Context, env *cli.Env) error {
 	const usage = "review [--json] [--format FORMAT] [--bare DIR] D-n|D-n.k"
 	var d desk
 	var format export.Format

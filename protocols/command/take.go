@@ -27,7 +27,9 @@ type taking struct {
 // Take is `git ward take` (REC-3): the judged commit and no other becomes part of the
 // project. Until the push nothing moves, and the push moves one ref; what comes after
 // brings it to working trees that hold nothing else, and is made again by a second take.
-func Take(ctx context.Context, env *cli.Env) error {
+var Take = cli.Command{Name: "take", Doc: "merge a directive's judged work into the project", Run: takeWork}
+
+func takeWork(ctx context.Context, env *cli.Env) error {
 	const usage = "take [--squash] [--unjudged] [--json] [--bare DIR] D-n|D-n.k [COMMIT]"
 	var t taking
 	args, err := env.Flags("take", usage, func(fs *flag.FlagSet) {

@@ -20,17 +20,19 @@ import (
 
 // UOW is `git ward uow`: the PM's view of the units of work, and the PM's verbs
 // (UOW-4). It runs in a clone, or in the bare repository.
-func UOW(ctx context.Context, env *cli.Env) error {
-	verbs := []cli.Command{
+var UOW = cli.Command{Name: "uow", Doc: "show the units of work; approve, pause, clarify, cancel them",
+	Title: "each verb takes a unit, and perhaps --reason CODE and -m TEXT",
+	Verbs: append([]cli.Command{
 		{Name: "list", Doc: "list the units and what each waits for", Run: uowList},
 		{Name: "show", Doc: "show a unit's journal, budget, residuals and verdicts", Run: uowShow},
-	}
+	}, steps()...)}
+
+// steps are the PM's verbs as commands.
+func steps() (list []cli.Command) {
 	for _, v := range uowVerbs {
-		verbs = append(verbs, cli.Command{Name: v.name, Doc: v.doc, Run: v.run})
+		list = append(list, cli.Command{Name: v.name, Doc: v.doc, Run: v.run})
 	}
-	return cli.Dispatch("git ward uow", "Units of work: what the agent's work stands at, and your word in it.", []cli.Group{
-		{Title: "each verb takes a unit, and perhaps --reason CODE and -m TEXT", Commands: verbs},
-	})(ctx, env)
+	return list
 }
 
 // verb is one of the PM's steps.

@@ -4,7 +4,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"path/filepath"
 	"runtime/debug"
@@ -19,23 +18,31 @@ import (
 // Main is the program git-ward-launch: its first argument is the verb, and the table
 // in main.go leads there.
 func Main(ctx context.Context, env *cli.Env) error {
-	verbs := map[string]cli.Func{
-		"launch": launch, "status": status, "verify": verify, "door": serveDoor,
-		"image": buildImage, "probe": tryFence, "firewall": showFirewall, "doctor": examine,
-		fence.FirewallChild: func(ctx context.Context, env *cli.Env) error {
-			return firewall.Child(ctx, env.Stdin, cli.Raw(env.Stdout))
-		},
-		podman.ReaperVerb: func(_ context.Context, env *cli.Env) error { return podman.Reap(env.Stdin, cli.Raw(env.Stdout)) },
-	}
-	if len(env.Args) == 0 || verbs[env.Args[0]] == nil {
-		return diag.Hint(errors.New("this program is started by git-ward"), "`git ward help` lists the commands")
-	}
 	if env.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // most of a launch is over before there is much to collect
 	}
-	sub := *env
-	sub.Args = env.Args[1:]
-	return verbs[env.Args[0]](ctx, &sub)
+	return cli.Part(commands...)(ctx, env)
+}
+
+// commands are the program's; main.go's table says each in a line.
+var commands = []cli.Command{
+	{Name: "launch", Run: launch, Verbs: []cli.Command{
+		{Name: "logs", Doc: "print what a launch in the background says", Run: logs},
+		{Name: "stop", Doc: "end the launch on a repository", Run: stop},
+	}},
+	{Name: "status", Run: status},
+	{Name: "verify", Run: verify},
+	{Name: "door", Run: serveDoor},
+	{Name: "image", Verbs: []cli.Command{{Name: "build", Doc: "build the container image, once", Run: buildImage}}},
+	{Name: "probe", Run: tryFence},
+	{Name: "firewall", Verbs: []cli.Command{{Name: "show", Doc: "print the rules of a launch on this machine, as nft text", Run: showFirewall}}},
+	{Name: "doctor", Run: examine},
+	{Name: fence.FirewallChild, Hidden: true, Run: func(ctx context.Context, env *cli.Env) error {
+		return firewall.Child(ctx, env.Stdin, cli.Raw(env.Stdout))
+	}},
+	{Name: podman.ReaperVerb, Hidden: true, Run: func(_ context.Context, env *cli.Env) error {
+		return podman.Reap(env.Stdin, cli.Raw(env.Stdout))
+	}},
 }
 
 // bareFlag parses the arguments of a command that takes --bare and perhaps more.

@@ -15,13 +15,8 @@ import (
 // now, as nft text.
 func showFirewall(ctx context.Context, env *cli.Env) error {
 	const usage = "firewall show [--bare DIR]"
-	if len(env.Args) == 0 || env.Args[0] != "show" {
-		return env.Usage(usage, "firewall takes the word show")
-	}
-	sub := *env
-	sub.Args = env.Args[1:]
 	var bare string
-	if _, err := sub.Flags("firewall show", usage, func(fs *flag.FlagSet) {
+	if _, err := env.Flags("firewall show", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the settings of this repository, a `DIR`; default: Ward's own")
 	}); err != nil {
 		return err

@@ -15,13 +15,8 @@ const imageUsage = "image build [--from IMAGE] [--force]"
 
 // buildImage is `git ward image build`: the container image, once (SBX-5).
 func buildImage(ctx context.Context, env *cli.Env) error {
-	if len(env.Args) == 0 || env.Args[0] != "build" {
-		return env.Usage(imageUsage, "image takes the word build")
-	}
-	sub := *env
-	sub.Args = env.Args[1:]
 	o := image.Options{Progress: env.Stderr}
-	_, err := sub.Flags("image build", imageUsage, func(fs *flag.FlagSet) {
+	_, err := env.Flags("image build", imageUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&o.Recipe.From, "from", "", "on top of a registry's `IMAGE`, in place of Debian packages")
 		fs.BoolVar(&o.Force, "force", false, "build it again, with today's packages")
 	})

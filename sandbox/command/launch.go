@@ -28,22 +28,12 @@ const launchUsage = "launch --bare DIR [--once] [--detach] [--reset] [--model NA
 // its lines say.
 const script = "script"
 
-// launch is `git ward launch`, with its own verbs logs and stop.
+// launch is `git ward launch` but for its verbs, logs and stop.
 func launch(ctx context.Context, env *cli.Env) error {
 	if !signal.Ignored(syscall.SIGHUP) { // a closed terminal ends it in good order
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
 		defer stop()
-	}
-	if len(env.Args) > 0 {
-		sub := *env
-		sub.Args = env.Args[1:]
-		switch env.Args[0] {
-		case "logs":
-			return logs(ctx, &sub)
-		case "stop":
-			return stop(ctx, &sub)
-		}
 	}
 	o, err := parseLaunch(env)
 	if err != nil {

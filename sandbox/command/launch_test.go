@@ -29,7 +29,7 @@ func TestParseLaunch(t *testing.T) {
 		"--bare x --detach -- sh -c id": "a command (sh) runs fenced and in the foreground",
 		"--bare x --once sh":            "a command (sh) runs fenced and in the foreground",
 		"--bare x --raw":                "--raw is for a command",
-		"--bare x --no-such":            "flag provided but not defined",
+		"--bare x --no-such":            "unknown flag --no",
 	} {
 		var out strings.Builder
 		if o, err := parseLaunch(envOf(words, &out)); !errors.Is(err, cli.ErrUsage) || !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "usage: git ward launch") {

@@ -4,24 +4,20 @@
 package command
 
 import (
-	"context"
 	"errors"
 
 	"git-ward/internal/cli"
 )
 
 // UDC is `git ward udc VERB FILE...`.
-func UDC(ctx context.Context, env *cli.Env) error {
-	return cli.Dispatch("git ward udc", "Plans for the UDC machine: Turing-complete, behind hard limits.", []cli.Group{
-		{Title: "verbs", Commands: []cli.Command{
-			{Name: "run", Doc: "run plans under limits", Run: run},
-			{Name: "check", Doc: "say all that is wrong with plans' text", Run: check},
-			{Name: "analyze", Doc: "say whether plans end, with a proof", Run: analyze},
-			{Name: "fmt", Doc: "print or write plans in their canonical form", Run: format},
-			{Name: "trace", Doc: "run a plan and print its steps", Run: trace},
-		}},
-	})(ctx, env)
-}
+var UDC = cli.Command{Name: "udc", Doc: "run, analyze, check, format and trace plans for the UDC machine",
+	Verbs: []cli.Command{
+		{Name: "run", Doc: "run plans under limits", Run: run},
+		{Name: "check", Doc: "say all that is wrong with plans' text", Run: check},
+		{Name: "analyze", Doc: "say whether plans end, with a proof", Run: analyze},
+		{Name: "fmt", Doc: "print or write plans in their canonical form", Run: format},
+		{Name: "trace", Doc: "run a plan and print its steps", Run: trace},
+	}}
 
 // errUnread ends a command that could not read all its plans: exit 2, and why is
 // printed already.

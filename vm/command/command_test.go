@@ -54,7 +54,7 @@ func udc(t *testing.T, dir string, args ...string) (stdout, stderr string, code 
 		t.Fatal(err)
 	}
 	env := &cli.Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &trouble, Dir: dir, Getenv: func(string) string { return "" }}
-	err = UDC(context.Background(), env)
+	err = UDC.Call(context.Background(), env)
 	return out.String(), trouble.String(), cli.Report(&trouble, "git-ward", err)
 }
 
@@ -99,7 +99,7 @@ func TestInterrupted(t *testing.T) {
 	for _, args := range [][]string{{"run", "-"}, {"check", "-"}, {"analyze", "-"}, {"fmt", "-"}, {"trace", "-"}} {
 		var out, trouble bytes.Buffer
 		env := &cli.Env{Args: args, Stdin: silent, Stdout: &out, Stderr: &trouble, Dir: t.TempDir(), Getenv: func(string) string { return "" }}
-		if code := cli.Report(&trouble, "git-ward", UDC(ctx, env)); code != 2 || out.Len() > 0 || !strings.Contains(trouble.String(), "-: interrupted") {
+		if code := cli.Report(&trouble, "git-ward", UDC.Call(ctx, env)); code != 2 || out.Len() > 0 || !strings.Contains(trouble.String(), "-: interrupted") {
 			t.Errorf("%v: exit %d, %s%s", args, code, out.String(), trouble.String())
 		}
 	}

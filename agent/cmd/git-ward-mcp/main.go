@@ -31,15 +31,18 @@ import (
 
 const usage = "mcp [--dir DIR] [--state DIR] [--task-id ID] [--ask FILE]"
 
-func main() { cli.Main("git-ward", run) }
+// main.go's table starts it with the word mcp; an agent program's settings may do without.
+func main() {
+	cli.Main("git-ward", func(ctx context.Context, env *cli.Env) error {
+		if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "--") && env.Args[0] != "--manual" {
+			env.Args = append([]string{"mcp"}, env.Args...)
+		}
+		return cli.Part(cli.Command{Name: "mcp", Run: run})(ctx, env)
+	})
+}
 
 // run serves until stdin ends.
 func run(ctx context.Context, env *cli.Env) error {
-	if len(env.Args) > 0 && env.Args[0] == "mcp" { // main.go's table starts it so
-		sub := *env
-		sub.Args = env.Args[1:]
-		env = &sub
-	}
 	var dir, state, task, ask string
 	rest, err := env.Flags("mcp", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&dir, "dir", ".", "the working tree `DIR`")
@@ -77,10 +80,9 @@ func run(ctx context.Context, env *cli.Env) error {
 		Commands: map[string]mcp.Command{}, Task: task, Ask: ask,
 	}
 	redact := secret.Redactor()
-	planRun := cli.Command{Name: "run", Doc: "execute a plan, a commit a step, or go on with it", Run: agentcmd.PlanRun(redact)}
-	for word, f := range map[string]cli.Func{"plan": protocols.Plan(planRun), "task": agentcmd.Task(redact), "research": agentcmd.Research(redact),
-		"orient": agentcmd.Orient(redact), "knowledge": agentcmd.Knowledge, "udc": udc.UDC, "lesson": agentcmd.Lesson, "report": hooks.Report, "uow": protocols.UOW} {
-		o.Commands[word] = command(f, tree.Dir, env.Getenv)
+	for _, c := range []cli.Command{protocols.Plan(agentcmd.PlanRun(redact)), agentcmd.Task(redact), agentcmd.Research(redact),
+		agentcmd.Orient(redact), agentcmd.Knowledge, udc.UDC, agentcmd.Lesson, hooks.Report(nil), protocols.UOW} {
+		o.Commands[c.Name] = command(c.Call, tree.Dir, env.Getenv)
 	}
 	server := mcp.New(o)
 	err = server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(env.Stdin), Writer: nopCloser{cli.Raw(env.Stdout)}})

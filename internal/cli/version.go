@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+)
+
+// version is Ward's, that of the file VERSION at the top of the module, which a package
+// below it cannot embed; a test holds them together.
+const version = "0.1.0"
+
+// printVersion prints what every program of Ward answers to --version.
+func printVersion(w io.Writer, program string) error {
+	_, err := fmt.Fprintf(w, "%s %s\n", program, version)
+	return err
+}
+
+// VersionCommand is `git ward version`.
+var VersionCommand = Command{Name: "version", Doc: "print the version", Run: func(_ context.Context, env *Env) error {
+	if _, err := env.Flags("version", "version", func(*flag.FlagSet) {}); err != nil {
+		return err
+	}
+	return printVersion(env.Stdout, "git-ward")
+}}
