@@ -215,7 +215,7 @@ func until(t testing.TB, what string, ok func() bool) {
 		if ok() {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // what it waits for is seen by asking only
 	}
 	t.Fatalf("not within five seconds: %s", what)
 }
