@@ -7,16 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/protocols/comms"
-	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
 	"git-ward/protocols/review"
+	"git-ward/protocols/standing"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
@@ -96,66 +94,12 @@ func refused(env *cli.Env, hint, format string, args ...any) error {
 
 // documents is COMMS.md of the control branch.
 func (u *units) documents() (state.Comms, error) {
-	doc, err := state.ReadComms(u.reader, u.names.ControlRef())
-	if err == nil && doc.Data == nil {
-		err = diag.Hint(fmt.Errorf("the branch %s has no %s", u.names.Branch, comms.Path), "is this a repository of Ward's? its control branch is named by git config ward.control")
-	}
-	return doc, err
+	return standing.Documents(u.reader, u.names.ControlRef())
 }
 
-// position is what the refs say of a directive, but for what the project has of it.
-func (u *units) position(doc state.Comms, of subject, all []state.Unit) (p review.Position, err error) {
-	p = review.Position{Name: of.name, Directive: doc.Directive(of.name)}
-	if p.Directive != nil {
-		p.Reported, p.Dropped = doc.State(*p.Directive), doc.Dropped(*p.Directive)
-	}
-	for i := range doc.Reports {
-		if doc.Reports[i].Directive == of.name {
-			p.Report = &doc.Reports[i]
-		}
-	}
-	if p.Branch, err = u.reader.Tip(u.names.Base() + "agent/" + of.name); err != nil {
-		return p, err
-	}
-	for _, unit := range all {
-		if unit.ID.Directive == of.name && (of.unit == 0 || of.unit == unit.ID.K) {
-			if p.Unit, err = state.Record(u.reader, unit.Tip); err != nil {
-				return p, err
-			}
-		}
-	}
-	if p.Unit != nil && p.Unit.Claim != nil {
-		p.Verdict, err = u.verdict(p.Unit)
-	}
-	return p, err
-}
-
-// asked is the commit of which the project may have taken the work, "" for none: a branch
-// of the name alone is nobody's work yet.
-func asked(p review.Position) string {
-	switch {
-	case p.Unit != nil && p.Unit.Claim != nil:
-		return p.Unit.Claim.Commit
-	case p.Unit == nil && p.Reported == comms.Open:
-		return ""
-	}
-	return p.Branch
-}
-
-// verdict is the host's last on a unit's last claim, nil for none.
-func (u *units) verdict(r *uow.Record) (*loop.Verdict, error) {
-	list, err := state.VerdictsOn(u.reader, r.Claim.Commit)
-	for _, v := range slices.Backward(list) {
-		if v.Unit == r.ID {
-			return &v, err
-		}
-	}
-	return nil, err
-}
-
-// known reports whether there was ever such a directive, as far as can be told.
-func known(p review.Position) bool {
-	return p.Directive != nil || p.Unit != nil || p.Report != nil || p.Branch != ""
+// desk reads where the directives stand.
+func (u *units) desk() (*standing.Desk, error) {
+	return standing.Open(u.reader, standing.Refs{Control: u.names.ControlRef(), Project: u.names.ProjectRef(), Work: u.names.Base() + "agent/"}, nil)
 }
 
 // errUnknown is for a directive, or a unit, that there is not.
@@ -163,19 +107,15 @@ var errUnknown = errors.New("unknown")
 
 // standing finds out where the subject stands. errUnknown is said already.
 func (u *units) standing(of subject) (p review.Position, err error) {
-	doc, err := u.documents()
+	all, err := u.desk()
 	if err != nil {
 		return p, err
 	}
-	all, _, err := state.Units(u.reader)
-	if err != nil {
-		return p, err
-	}
-	if p, err = u.position(doc, of, all); err != nil {
+	if p, err = all.Position(of.name, of.unit); err != nil {
 		return p, err
 	}
 	switch {
-	case !known(p):
+	case !standing.Known(p):
 		return p, errors.Join(errUnknown, refused(u.env, "git ward directive list", "there is no directive %s", of.name))
 	case of.unit > 0 && p.Unit == nil:
 		return p, errors.Join(errUnknown, refused(u.env, "git ward uow list --all", "there is no unit %s.%d", of.name, of.unit))
@@ -184,7 +124,7 @@ func (u *units) standing(of subject) (p review.Position, err error) {
 	if err != nil {
 		return p, err
 	}
-	if p.Taken, err = state.Taken(u.reader, project, asked(p)); err != nil {
+	if p.Taken, err = state.Taken(u.reader, project, standing.Asked(p)); err != nil {
 		return p, err
 	}
 	p.Taken, err = u.mergeOf(p.Taken)
@@ -197,17 +137,5 @@ func (u *units) mergeOf(commit string) (string, error) {
 	if commit == "" {
 		return "", nil
 	}
-	out, err := u.repo.Output(u.ctx, "rev-list", "--first-parent", "--ancestry-path", "--reverse", "--end-of-options", u.names.ProjectRef(), "^"+commit)
-	if err != nil {
-		return "", err
-	}
-	first, _, _ := strings.Cut(string(out), "\n")
-	if first == "" {
-		return commit, nil
-	}
-	parent, err := u.reader.Parent(first)
-	if err != nil || parent == commit {
-		return commit, err // it lies on the project's own line: a squash, or a fast-forward
-	}
-	return first, nil
+	return u.reader.MergeOf(u.names.ProjectRef(), commit)
 }

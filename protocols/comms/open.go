@@ -94,6 +94,9 @@ func (t stateTable) of(d Directive) State { return t[version{d.Name(), d.Hash()}
 // package does not.
 func (doc *Document) State(d Directive) State { return doc.states().of(d) }
 
+// States is State for who asks of many: it reads the reports once.
+func (doc *Document) States() func(Directive) State { return doc.states().of }
+
 // Open lists the directives that wait for work, oldest (smallest id) first
 // (COMMS-3).
 func (doc *Document) Open() []Directive { return doc.inState(Open) }

@@ -1,0 +1,109 @@
+package git
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+)
+
+// Lineage answers about the history of one branch for who asks about many commits: three
+// children of git tell of all, and walk no further back than the oldest of them that the
+// branch does not have.
+type Lineage struct {
+	known   map[string]bool // the commits that there are
+	outside map[string]bool // what they lead to and the branch does not
+	said    [][2]string     // commits of the branch whose message holds the text, newest first
+}
+
+// manyBases is how many commits' common ancestor is looked for: with more of them, what
+// walks the whole branch once is quicker.
+const manyBases = 100
+
+// Lineage is what the branch of a tip ("" for none) has of some commits, by merges, and by
+// commits whose message holds a text.
+func (r *Reader) Lineage(tip string, commits []string, text string) (*Lineage, error) {
+	l := &Lineage{known: map[string]bool{}, outside: map[string]bool{}}
+	for _, id := range commits {
+		if there, err := r.Tip(id); err != nil {
+			return nil, err
+		} else if there != "" {
+			l.known[id] = true
+		}
+	}
+	if tip == "" || len(l.known) == 0 {
+		return l, nil
+	}
+	ask := "^" + tip + "\n"
+	for id := range l.known {
+		ask += id + "\n"
+	}
+	out, err := r.repo.OutputFrom(r.ctx, []byte(ask), "rev-list", "--stdin")
+	if err != nil {
+		return nil, err
+	}
+	for id := range strings.Lines(string(out)) {
+		l.outside[strings.TrimSpace(id)] = true
+	}
+	var left []string
+	for id := range l.known {
+		if l.outside[id] {
+			left = append(left, id)
+		}
+	}
+	if len(left) == 0 {
+		return l, nil
+	}
+	base, err := r.oldestBase(tip, left)
+	if err != nil {
+		return nil, err
+	}
+	l.said, err = r.Saying(tip, base, text)
+	return l, err
+}
+
+// oldestBase is a commit to which a tip and all of some commits lead, Zero where there is
+// none, or too many ask.
+func (r *Reader) oldestBase(tip string, commits []string) (string, error) {
+	if len(commits) > manyBases {
+		return Zero, nil
+	}
+	args := append([]string{"merge-base", "--octopus", "--end-of-options", tip}, commits...)
+	out, err := r.repo.Output(r.ctx, args...)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 { // one of them shares no history
+		return Zero, nil
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// Contains is that of Reader, for the commits that were asked about.
+func (l *Lineage) Contains(_, commit string) (bool, error) {
+	return l.known[commit] && !l.outside[commit], nil
+}
+
+// Saying is that of Reader, for texts that hold the one that was asked about.
+func (l *Lineage) Saying(_, _, text string) (said [][2]string, err error) {
+	for _, m := range l.said {
+		if strings.Contains(m[1], text) {
+			said = append(said, m)
+		}
+	}
+	return said, nil
+}
+
+// MergeOf is the commit of a branch, of those that a person sees in its history, that
+// brought a commit: full ref name and object id in, object id out.
+func (r *Reader) MergeOf(branch, commit string) (string, error) {
+	out, err := r.repo.Output(r.ctx, "rev-list", "--first-parent", "--ancestry-path", "--reverse", "--end-of-options", branch, "^"+commit)
+	if err != nil {
+		return "", err
+	}
+	first, _, _ := strings.Cut(string(out), "\n")
+	if first == "" {
+		return commit, nil
+	}
+	parent, err := r.Parent(first)
+	if err != nil || parent == commit {
+		return commit, err // it lies on the branch's own line: a squash, or a fast-forward
+	}
+	return first, nil
+}
