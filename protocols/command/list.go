@@ -68,6 +68,9 @@ func dash(text string) string {
 // waits is for whom a directive waits, with the command where it is the PM.
 func waits(s review.Standing) string {
 	if s.WaitsFor == "you" && s.Next != "" {
+		if s.Or != "" {
+			return "you: " + s.Next + ", or " + s.Or
+		}
 		return "you: " + s.Next
 	}
 	return s.WaitsFor

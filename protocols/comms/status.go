@@ -43,3 +43,24 @@ func (s Status) Suspends() bool { return s == ExitBlocked || s == ExitNeedInfo }
 
 // final reports whether COMMS-4 counts s among "EXIT or DONE".
 func (s Status) final() bool { return s.Closes() || s.Suspends() }
+
+// Words is a status for people. The letter-form is for programs: COMMS.md has it.
+func (s Status) Words() string {
+	if words := statusWords[s]; words != "" {
+		return words
+	}
+	return string(s)
+}
+
+var statusWords = map[Status]string{
+	ExitConverged:      "done, and proved",
+	ExitDiverged:       "stopped: it got worse and worse",
+	ExitBudgetExceeded: "stopped: the budget is spent",
+	ExitBlocked:        "blocked",
+	ExitNeedInfo:       "needs an answer",
+	Done:               "done",
+	Info:               "a word",
+	Fallback:           "the program before is used again",
+	Rollback:           "a change was taken back",
+	Guard:              "a guard spoke",
+}

@@ -25,6 +25,29 @@ const (
 	Gone     State = "gone"     // COMMS.md has it no longer
 )
 
+// Words is a state for people, as the answer to "where does it stand?".
+func (s State) Words() string {
+	switch s {
+	case Open:
+		return "nobody has begun"
+	case Working:
+		return "the agent is at work"
+	case Waiting:
+		return "it waits for you"
+	case Ready:
+		return "proved, and ready for you to take"
+	case Unproved:
+		return "it ended, and nothing proves it"
+	case Taken:
+		return "taken into the project"
+	case Dropped:
+		return "dropped"
+	case Gone:
+		return "COMMS.md has it no longer"
+	}
+	return string(s)
+}
+
 // Position is what the refs say of a directive.
 type Position struct {
 	Name      string           // D-1
@@ -47,6 +70,7 @@ type Standing struct {
 	State     State          `json:"state"`
 	WaitsFor  string         `json:"waits_for"` // "you" (a PM), "agent", "host" (its verdict), "" for nobody
 	Next      string         `json:"next"`      // the command to type, "" for none
+	Or        string         `json:"or"`        // another that settles it as well, "" for none
 	Unit      string         `json:"unit"`      // D-1.1; "" where nobody began
 	UnitState string         `json:"unit_state"`
 	Report    string         `json:"report"`   // status of the newest report on it
@@ -78,7 +102,7 @@ func Stand(p Position) Standing {
 		s.Current = p.Directive != nil && p.Verdict.DirectiveHash == p.Directive.Hash()
 	}
 	s.State = p.state(s)
-	s.WaitsFor, s.Next = p.waits(s)
+	s.WaitsFor, s.Next, s.Or = p.waits(s)
 	return s
 }
 
@@ -111,30 +135,31 @@ func (p Position) state(s Standing) State {
 	return Unproved
 }
 
-// waits says for whom a directive waits, and what to type.
-func (p Position) waits(s Standing) (who, next string) {
+// waits says for whom a directive waits, and what to type, or what else.
+func (p Position) waits(s Standing) (who, next, or string) {
+	edit := "git ward directive edit " + p.Name
 	switch s.State {
 	case Open:
-		return "agent", ""
+		return "agent", "", ""
 	case Working:
 		if p.Unit.Claim != nil && p.Verdict == nil && p.Unit.Event == uow.MakeClaim {
-			return "host", ""
+			return "host", "", ""
 		}
-		return "agent", ""
+		return "agent", "", ""
 	case Waiting:
-		if p.Unit != nil {
-			return "you", moves(p.Unit)
+		if p.Unit != nil && moves(p.Unit) != "" {
+			return "you", moves(p.Unit), ""
 		}
-		return "you", "git ward directive edit " + p.Name
+		return "you", edit, ""
 	case Ready:
-		return "you", "git ward review " + p.Name
+		return "you", "git ward review " + p.Name, ""
 	case Unproved:
 		if p.Unit != nil && p.Unit.State.Ended() && s.Current && p.Verdict.MissingTool != nil { // the text is not what is wrong
-			return "you", "git ward uow fork " + p.Unit.ID + ", or git ward directive edit " + p.Name
+			return "you", "git ward uow fork " + p.Unit.ID, edit
 		}
-		return "you", "git ward directive edit " + p.Name + ", or git ward drop " + p.Name
+		return "you", edit, "git ward drop " + p.Name
 	}
-	return "", ""
+	return "", "", ""
 }
 
 // moves is the command by which a PM moves a unit that waits for one; "" for a unit that

@@ -1,0 +1,170 @@
+package view
+
+import (
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/runstate"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/review"
+	"git-ward/protocols/uow"
+)
+
+// SchemaVersion is of everything here as JSON. Whoever changes a member's name or meaning
+// changes it: programs read it.
+const SchemaVersion = "1.0"
+
+// Overview is a repository at one look.
+type Overview struct {
+	SchemaVersion string    `json:"schema_version"`
+	Repository    string    `json:"repository"` // its base name: no path of the host
+	Version       string    `json:"version"`    // equal ones have nothing new
+	Time          time.Time `json:"time"`       // of the look
+	Host          *Host     `json:"host"`       // null in a clone, which cannot know
+	Waiting       []Waiting `json:"waiting"`    // what only a PM can move first, then what waits for its cause
+	Directives    []Line    `json:"directives"` // as COMMS.md has them, then those it has no longer
+	Warnings      []string  `json:"warnings"`   // a line each, with what can be done
+}
+
+// Host is what runs on the repository.
+type Host struct {
+	MayAsk   bool                `json:"may_ask"` // false: the rest is not known to who asks
+	Running  bool                `json:"running"`
+	PID      int                 `json:"pid"`   // 0: it cannot be seen from here
+	Since    time.Time           `json:"since"` // when it began; zero where nobody says
+	Up       bool                `json:"up"`    // the agent's container runs
+	Judging  *runstate.Judging   `json:"judging"`
+	Suite    *runstate.Suite     `json:"suite"`   // how [verify] suite ended on the project; null where there is none
+	Trouble  map[string]Trouble  `json:"trouble"` // what providers fail, by directive
+	Control  string              `json:"control"` // branch of COMMS.md
+	Project  string              `json:"project"` // the project's branch
+	Mode     string              `json:"mode"`    // of the hooks: enforce or observe
+	LastWork time.Time           `json:"last_work"` // the agent's newest step; zero for none
+}
+
+// Trouble is what a provider fails of a directive's calls.
+type Trouble struct {
+	runstate.Trouble
+	Words string `json:"words"`
+}
+
+// Kind is what sort of thing waits.
+type Kind string
+
+// The kinds, in the order in which they are shown.
+const (
+	Incident Kind = "incident" // a journal that cannot be believed
+	Question Kind = "question" // the agent asks something
+	Approval Kind = "approval" // it wants a word, or a sign
+	Blocked  Kind = "blocked"  // it was stopped, or given up, and goes on by a word only
+	Ready    Kind = "ready"    // a verdict proves it; nobody has taken it
+	Unproved Kind = "unproved" // it ended, and nothing proves it
+	Outage   Kind = "outage"   // it goes on by itself when the cause has passed
+)
+
+// Waiting is one thing that waits for a PM.
+type Waiting struct {
+	Key       string         `json:"key"` // stable as long as it is the same thing
+	Kind      Kind           `json:"kind"`
+	Directive string         `json:"directive"`
+	Unit      string         `json:"unit"` // "" for none
+	Title     diag.Untrusted `json:"title"`
+	What      string         `json:"what"`    // one plain sentence
+	Words     diag.Untrusted `json:"words"`   // the agent's own, such as its question; "" for none
+	Command   string         `json:"command"` // to paste; it settles the thing or shows how
+	Or        string         `json:"or"`      // another that does; "" for none
+	Since     time.Time      `json:"since"`
+}
+
+// Line is a directive in a list.
+type Line struct {
+	review.Standing
+	Words      string    `json:"words"`       // the state
+	WaitsWords string    `json:"waits_words"` // for whom it waits, with the command
+	Spent      Spent     `json:"spent"`
+	Updated    time.Time `json:"updated"`   // the newest step, report or verdict; zero for none
+	Residuals  []Point   `json:"residuals"` // of the newest unit's verdicts
+	Live       *Live     `json:"live"`      // the worker's last word; null where nobody knows
+}
+
+// Spent is what a directive cost so far. What nobody counted is null, never 0.
+type Spent struct {
+	Tokens     *int64  `json:"tokens"`
+	Estimated  *int64  `json:"estimated_calls"`
+	Money      *string `json:"money"`      // a decimal, of dollars
+	Prices     string  `json:"prices"`     // day of the price table; "" where nobody says
+	Iterations int64   `json:"iterations"` // of all units of the present text
+	Allowed    int64   `json:"iterations_allowed"`
+}
+
+// Point is one value of a curve.
+type Point struct {
+	X     int       `json:"x"` // the iteration, from 1
+	Time  time.Time `json:"time"`
+	Y     *float64  `json:"y"` // null: not known
+	Label string    `json:"label"`
+}
+
+// Directive is all that there is of one.
+type Directive struct {
+	Line
+	Text       diag.Untrusted `json:"text"`    // as COMMS.md has it; "" when it is gone
+	Outcome    string         `json:"outcome"` // one line
+	Waiting    []Waiting      `json:"waiting"` // what of it waits
+	Units      []Unit         `json:"units"`   // oldest first
+	Reports    []Report       `json:"reports"` // oldest first
+	Questions  []Report       `json:"questions"`
+	Reviewable bool           `json:"reviewable"` // there is work to review
+}
+
+// Report is an entry of COMMS.md on a directive: a report, or a question.
+type Report struct {
+	Name   string         `json:"name"` // R-1, Q-1
+	Time   time.Time      `json:"time"`
+	Status string         `json:"status"` // "" for a question
+	Words  string         `json:"words"`  // the status
+	Text   diag.Untrusted `json:"text"`
+}
+
+// Unit is one unit of work.
+type Unit struct {
+	ID          string          `json:"id"`
+	State       uow.State       `json:"state"`
+	Words       string          `json:"words"`       // the state
+	WaitsWords  string          `json:"waits_words"` // "" when it is over
+	Begun       time.Time       `json:"begun"`
+	Updated     time.Time       `json:"updated"`
+	Iteration   int64           `json:"iteration"`
+	Steps       []Step          `json:"steps"`         // oldest first, the newest MaxSteps of them
+	LeftOut     int             `json:"steps_omitted"` // older ones; 0 for none
+	More        bool            `json:"steps_more"`    // LeftOut is a lower bound
+	Broken      string          `json:"broken"`        // why the journal cannot be believed; "" when it holds
+	Residuals   []Point         `json:"residuals"`
+	Costs       []Point         `json:"costs"`  // tokens, summed, as the agent counted them by iteration
+	Claims      []Point         `json:"claims"` // when it claimed
+	Verdicts    []loop.Verdict  `json:"verdicts"`
+	Transcripts []TranscriptRef `json:"transcripts"`
+}
+
+// Step is one record of a journal.
+type Step struct {
+	N         int            `json:"n"` // from 1; 0 where older ones were not counted
+	Time      time.Time      `json:"time"`
+	Actor     uow.Actor      `json:"actor"`
+	Event     uow.Event      `json:"event"`
+	State     uow.State      `json:"state"` // that it led to
+	Reason    uow.Reason     `json:"reason_code"`
+	Iteration int64          `json:"iteration"`
+	Words     string         `json:"words"` // all of these, plainly
+	Note      diag.Untrusted `json:"note"`
+	Commit    string         `json:"commit"` // of the journal
+	Claim     string         `json:"claim"`  // the commit that it claims; "" for none
+}
+
+// TranscriptRef is a transcript on the record.
+type TranscriptRef struct {
+	Unit      string `json:"unit"`
+	Iteration int    `json:"iteration"` // as its directory on the record counts
+	Part      int    `json:"part"`      // of an iteration that was left, from 1; 0 for its last
+	Bytes     int64  `json:"bytes"`
+}

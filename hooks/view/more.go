@@ -1,0 +1,2 @@
+package view
+type reviewed struct{}

@@ -1,0 +1,220 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/hookdir"
+	"git-ward/internal/runstate"
+	"git-ward/protocols/review"
+	"git-ward/protocols/standing"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+// maxGone bounds the directives that are shown although COMMS.md has them no longer.
+const maxGone = 1000
+
+// Overview is the repository at one look. Where nothing is new since the last, it is the
+// last one; its caller does not change it.
+func (s *Source) Overview(ctx context.Context) (*Overview, error) {
+	version, err := s.Version(ctx) // before anything is read: what moves meanwhile is new at the next look
+	if err != nil {
+		return nil, err
+	}
+	err = s.read(ctx, func(r *git.Reader) error {
+		if s.last != nil && s.last.Version == version {
+			return nil
+		}
+		o, err := s.look(ctx, r)
+		if err == nil {
+			o.Version, s.last = version, o
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.last, nil
+}
+
+// look reads it anew.
+func (s *Source) look(ctx context.Context, r *git.Reader) (*Overview, error) {
+	d, err := s.desk(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.notes.refresh(ctx, s.repo, r); err != nil {
+		return nil, err
+	}
+	o := &Overview{SchemaVersion: SchemaVersion, Repository: s.Name(), Time: time.Now().UTC().Truncate(time.Second), Waiting: []Waiting{}, Directives: []Line{}, Warnings: []string{}}
+	broken := map[string]error{}
+	history := func(tip string, commits []string) (state.Ancestry, error) { return r.Lineage(tip, commits, standing.Taken) }
+	positions, err := d.Positions(history, func(name string, err error) error { broken[name] = err; return nil })
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range d.Gone()[:min(maxGone, len(d.Gone()))] {
+		p, err := d.Position(name, 0)
+		if _, ok := errors.AsType[*state.BrokenRecord](err); ok {
+			broken[name], err = err, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		positions = append(positions, p)
+	}
+	if err := s.host(ctx, o); err != nil {
+		return nil, err
+	}
+	costs := s.costs()
+	for _, p := range positions {
+		line := s.line(p, costs)
+		o.Directives = append(o.Directives, line)
+		o.Waiting = append(o.Waiting, waits(p, line, broken[p.Name])...)
+		if o.Host != nil && p.Unit != nil && p.Unit.Actor == uow.Agent {
+			o.Host.LastWork = later(o.Host.LastWork, parse(p.Unit.Time))
+		}
+	}
+	order(o.Waiting)
+	s.forget(d)
+	return o, nil
+}
+
+// line is a directive for a list.
+func (s *Source) line(p review.Position, costs map[string]runstate.Cost) Line {
+	line := Line{Standing: review.Stand(p), Residuals: []Point{}}
+	line.Words = line.State.Words()
+	line.WaitsWords = waitsWords(p, line.Standing)
+	if p.Report != nil {
+		line.Updated = p.Report.Time
+	}
+	if p.Unit != nil {
+		line.Residuals = s.notes.residuals(p.Unit.ID)
+		line.Updated = later(line.Updated, parse(p.Unit.Time))
+		line.Spent.Iterations, line.Spent.Allowed = p.Unit.Budget.Spent.Iterations, p.Unit.Budget.Total.Iterations
+	}
+	if p.Verdict != nil {
+		at, _ := time.Parse(time.RFC3339, p.Verdict.Time)
+		line.Updated = later(line.Updated, at)
+	}
+	if cost, ok := costs[p.Name]; ok {
+		line.Spent.Tokens, line.Spent.Money, line.Spent.Estimated = &cost.Tokens, &cost.Money, &cost.Estimated
+		line.Spent.Prices = config.PricesOf(s.settings.Prices)
+	}
+	return line
+}
+
+// costs are what the gateway counted, where somebody may know it.
+func (s *Source) costs() map[string]runstate.Cost {
+	if !s.bare {
+		return nil
+	}
+	costs, err := runstate.Costs(s.dir)
+	if err != nil { // of a file that is not whole nothing is known
+		return nil
+	}
+	return costs
+}
+
+// host fills in what runs, and what a person should know.
+func (s *Source) host(ctx context.Context, o *Overview) error {
+	if !s.bare {
+		return nil
+	}
+	if gone := hookdir.Gone(ctx, s.dir); gone != "" {
+		o.Warnings = append(o.Warnings, diag.Clean(gone))
+	}
+	h := &Host{Control: s.settings.Control.Branch, Project: s.settings.Control.Project, Mode: s.settings.Hooks.Mode, Trouble: map[string]Trouble{}}
+	o.Host = h
+	if runstate.MayAsk(s.dir) != nil {
+		return nil
+	}
+	h.MayAsk = true
+	l, running := runstate.Now(s.dir)
+	if h.Running = running; running {
+		h.PID, h.Since, h.Up = l.PID, l.Since, l.Up
+	}
+	if j, ok := runstate.JudgingNow(s.dir); ok {
+		h.Judging = &j
+	}
+	if suite, ok := runstate.LastSuite(s.dir); ok && s.settings.Verify.Suite != "" {
+		h.Suite = &suite
+		if !suite.OK {
+			o.Warnings = append(o.Warnings, diag.Clean(suite.Words))
+		}
+	}
+	for _, line := range runstate.Warnings(s.dir, s.settings) {
+		o.Warnings = append(o.Warnings, diag.Clean(line))
+	}
+	troubles, err := runstate.Troubles(s.dir)
+	if err != nil {
+		return err
+	}
+	for name, t := range troubles {
+		h.Trouble[name] = Trouble{t, diag.Clean(t.Text(name))}
+	}
+	return nil
+}
+
+// record is a unit's newest record, read once.
+func (s *Source) record(r *git.Reader, tip string) (*uow.Record, error) {
+	if have := s.records[tip]; have != nil {
+		return have, nil
+	}
+	record, err := state.Record(r, tip)
+	if err == nil {
+		s.records[tip] = record
+	}
+	return record, err
+}
+
+// forget drops the records that are no journal's newest any more.
+func (s *Source) forget(d *standing.Desk) {
+	now := map[string]bool{}
+	for _, unit := range d.Units {
+		now[unit.Tip] = true
+	}
+	maps.DeleteFunc(s.records, func(tip string, _ *uow.Record) bool { return !now[tip] })
+}
+
+// parse is a record's time.
+func parse(text string) time.Time {
+	t, _ := time.Parse(time.RFC3339, text)
+	return t
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func sortPoints(list []Point) {
+	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Or(cmp.Compare(a.X, b.X), a.Time.Compare(b.Time)) })
+}
+
+// Words is what was spent, for people: what nobody counted is unknown.
+func (c Spent) Words() string {
+	words := fmt.Sprintf("%d of %s", c.Iterations, diag.Count(c.Allowed, "iteration"))
+	if c.Allowed == 0 {
+		words = "nothing begun"
+	}
+	tokens, money := "tokens unknown", "money unknown"
+	if c.Tokens != nil {
+		tokens = diag.Count(*c.Tokens, "token")
+	}
+	if c.Money != nil {
+		money = "$" + *c.Money
+	}
+	return words + ", " + tokens + ", " + money
+}
