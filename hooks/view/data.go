@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/live"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/review"
@@ -28,18 +29,19 @@ type Overview struct {
 
 // Host is what runs on the repository.
 type Host struct {
-	MayAsk   bool                `json:"may_ask"` // false: the rest is not known to who asks
-	Running  bool                `json:"running"`
-	PID      int                 `json:"pid"`   // 0: it cannot be seen from here
-	Since    time.Time           `json:"since"` // when it began; zero where nobody says
-	Up       bool                `json:"up"`    // the agent's container runs
-	Judging  *runstate.Judging   `json:"judging"`
-	Suite    *runstate.Suite     `json:"suite"`   // how [verify] suite ended on the project; null where there is none
-	Trouble  map[string]Trouble  `json:"trouble"` // what providers fail, by directive
-	Control  string              `json:"control"` // branch of COMMS.md
-	Project  string              `json:"project"` // the project's branch
-	Mode     string              `json:"mode"`    // of the hooks: enforce or observe
-	LastWork time.Time           `json:"last_work"` // the agent's newest step; zero for none
+	MayAsk   bool               `json:"may_ask"` // false: the rest is not known to who asks
+	Running  bool               `json:"running"`
+	PID      int                `json:"pid"`   // 0: it cannot be seen from here
+	Since    time.Time          `json:"since"` // when it began; zero where nobody says
+	Up       bool               `json:"up"`    // the agent's container runs
+	Judging  *runstate.Judging  `json:"judging"`
+	Suite    *runstate.Suite    `json:"suite"`     // how [verify] suite ended on the project; null where there is none
+	Trouble  map[string]Trouble `json:"trouble"`   // what providers fail, by directive
+	Control  string             `json:"control"`   // branch of COMMS.md
+	Project  string             `json:"project"`   // the project's branch
+	Mode     string             `json:"mode"`      // of the hooks: enforce or observe
+	LastBeat time.Time          `json:"last_beat"` // when who works was heard last; zero for never in this launch
+	LastWork time.Time          `json:"last_work"` // when it went on last: words, commands, steps
 }
 
 // Trouble is what a provider fails of a directive's calls.
@@ -79,12 +81,13 @@ type Waiting struct {
 // Line is a directive in a list.
 type Line struct {
 	review.Standing
-	Words      string    `json:"words"`       // the state
-	WaitsWords string    `json:"waits_words"` // for whom it waits, with the command
-	Spent      Spent     `json:"spent"`
-	Updated    time.Time `json:"updated"`   // the newest step, report or verdict; zero for none
-	Residuals  []Point   `json:"residuals"` // of the newest unit's verdicts
-	Live       *Live     `json:"live"`      // the worker's last word; null where nobody knows
+	Words      string         `json:"words"`       // the state
+	WaitsWords string         `json:"waits_words"` // for whom it waits, with the command
+	Spent      Spent          `json:"spent"`
+	Updated    time.Time      `json:"updated"`   // the newest step, report or verdict; zero for none
+	Residuals  []Point        `json:"residuals"` // of the newest unit's verdicts
+	Live       *live.Event    `json:"live"`      // the worker's last word; null where nobody knows
+	Sign       *runstate.Sign `json:"sign"`      // when it was heard last; null where nobody knows
 }
 
 // Spent is what a directive cost so far. What nobody counted is null, never 0.
@@ -144,6 +147,7 @@ type Unit struct {
 	Claims      []Point         `json:"claims"` // when it claimed
 	Verdicts    []loop.Verdict  `json:"verdicts"`
 	Transcripts []TranscriptRef `json:"transcripts"`
+	Live        []live.Event    `json:"live"` // the newest words, of the newest unit only
 }
 
 // Step is one record of a journal.

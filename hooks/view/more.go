@@ -1,2 +1,3 @@
 package view
+
 type reviewed struct{}

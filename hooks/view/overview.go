@@ -13,6 +13,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
+	"git-ward/internal/live"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/review"
 	"git-ward/protocols/standing"
@@ -26,71 +27,107 @@ const maxGone = 1000
 // Overview is the repository at one look. Where nothing is new since the last, it is the
 // last one; its caller does not change it.
 func (s *Source) Overview(ctx context.Context) (*Overview, error) {
-	version, err := s.Version(ctx) // before anything is read: what moves meanwhile is new at the next look
+	refs, run, err := s.version(ctx) // before anything is read: what moves meanwhile is new at the next look
 	if err != nil {
 		return nil, err
 	}
+	version := refs
+	if run != "" {
+		version += "-" + run
+	}
+	var o *Overview
 	err = s.read(ctx, func(r *git.Reader) error {
-		if s.last != nil && s.last.Version == version {
-			return nil
+		if s.last == nil || s.last.Version != version {
+			if err := s.look(ctx, r, refs, version); err != nil {
+				return err
+			}
 		}
-		o, err := s.look(ctx, r)
-		if err == nil {
-			o.Version, s.last = version, o
-		}
-		return err
+		o = s.last
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s.last, nil
+	return o, err
 }
 
-// look reads it anew.
-func (s *Source) look(ctx context.Context, r *git.Reader) (*Overview, error) {
+// refs is what the refs say, of one version of them.
+type refs struct {
+	version   string
+	positions []review.Position
+	broken    map[string]error // journals that cannot be read, by directive
+}
+
+// look reads it anew: the refs only where they moved.
+func (s *Source) look(ctx context.Context, r *git.Reader, version, all string) (err error) {
+	if s.refs == nil || s.refs.version != version {
+		if err := s.notes.refresh(ctx, s.repo, r); err != nil {
+			return err
+		}
+		if s.refs, err = s.positions(r); err != nil {
+			return err
+		}
+		s.refs.version = version
+	}
+	o := &Overview{SchemaVersion: SchemaVersion, Repository: s.Name(), Version: all, Time: time.Now().UTC().Truncate(time.Second),
+		Waiting: []Waiting{}, Directives: []Line{}, Warnings: []string{}}
+	if err := s.host(ctx, o); err != nil {
+		return err
+	}
+	run := s.running()
+	for _, p := range s.refs.positions {
+		line := s.line(p, run)
+		o.Directives = append(o.Directives, line)
+		o.Waiting = append(o.Waiting, waits(p, line, s.refs.broken[p.Name])...)
+	}
+	order(o.Waiting)
+	s.last = o
+	return nil
+}
+
+// positions are those of the directives of COMMS.md, and then of those that are gone.
+func (s *Source) positions(r *git.Reader) (*refs, error) {
 	d, err := s.desk(r)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.notes.refresh(ctx, s.repo, r); err != nil {
+	all := &refs{broken: map[string]error{}}
+	history := func(tip string, commits []string) (state.Ancestry, error) {
+		return r.Lineage(tip, commits, standing.Taken)
+	}
+	broken := func(name string, err error) error { all.broken[name] = err; return nil }
+	if all.positions, err = d.Positions(history, broken); err != nil {
 		return nil, err
 	}
-	o := &Overview{SchemaVersion: SchemaVersion, Repository: s.Name(), Time: time.Now().UTC().Truncate(time.Second), Waiting: []Waiting{}, Directives: []Line{}, Warnings: []string{}}
-	broken := map[string]error{}
-	history := func(tip string, commits []string) (state.Ancestry, error) { return r.Lineage(tip, commits, standing.Taken) }
-	positions, err := d.Positions(history, func(name string, err error) error { broken[name] = err; return nil })
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range d.Gone()[:min(maxGone, len(d.Gone()))] {
+	gone := d.Gone()
+	for _, name := range gone[max(0, len(gone)-maxGone):] {
 		p, err := d.Position(name, 0)
 		if _, ok := errors.AsType[*state.BrokenRecord](err); ok {
-			broken[name], err = err, nil
+			all.broken[name], err = err, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		positions = append(positions, p)
+		all.positions = append(all.positions, p)
 	}
-	if err := s.host(ctx, o); err != nil {
-		return nil, err
-	}
-	costs := s.costs()
-	for _, p := range positions {
-		line := s.line(p, costs)
-		o.Directives = append(o.Directives, line)
-		o.Waiting = append(o.Waiting, waits(p, line, broken[p.Name])...)
-		if o.Host != nil && p.Unit != nil && p.Unit.Actor == uow.Agent {
-			o.Host.LastWork = later(o.Host.LastWork, parse(p.Unit.Time))
-		}
-	}
-	order(o.Waiting)
 	s.forget(d)
-	return o, nil
+	return all, nil
+}
+
+// running is what the host keeps of directives for those who look.
+type running struct {
+	costs map[string]runstate.Cost
+	signs map[string]runstate.Sign
+}
+
+// running reads it; a file that is not whole, or that is not for who asks, says nothing.
+func (s *Source) running() (r running) {
+	if s.bare {
+		r.costs, _ = runstate.Costs(s.dir)
+		r.signs = runstate.Signs(s.dir)
+	}
+	return r
 }
 
 // line is a directive for a list.
-func (s *Source) line(p review.Position, costs map[string]runstate.Cost) Line {
+func (s *Source) line(p review.Position, run running) Line {
 	line := Line{Standing: review.Stand(p), Residuals: []Point{}}
 	line.Words = line.State.Words()
 	line.WaitsWords = waitsWords(p, line.Standing)
@@ -106,23 +143,25 @@ func (s *Source) line(p review.Position, costs map[string]runstate.Cost) Line {
 		at, _ := time.Parse(time.RFC3339, p.Verdict.Time)
 		line.Updated = later(line.Updated, at)
 	}
-	if cost, ok := costs[p.Name]; ok {
+	if sign, ok := run.signs[p.Name]; ok {
+		line.Sign = &sign
+	}
+	if events, err := s.tail(line, 1); err == nil && len(events) > 0 {
+		line.Live = &events[0]
+	}
+	if cost, ok := run.costs[p.Name]; ok {
 		line.Spent.Tokens, line.Spent.Money, line.Spent.Estimated = &cost.Tokens, &cost.Money, &cost.Estimated
 		line.Spent.Prices = config.PricesOf(s.settings.Prices)
 	}
 	return line
 }
 
-// costs are what the gateway counted, where somebody may know it.
-func (s *Source) costs() map[string]runstate.Cost {
-	if !s.bare {
-		return nil
+// tail are the newest events of a directive that is at work.
+func (s *Source) tail(line Line, n int) ([]live.Event, error) {
+	if !s.bare || line.State != review.Working && line.State != review.Waiting {
+		return nil, nil
 	}
-	costs, err := runstate.Costs(s.dir)
-	if err != nil { // of a file that is not whole nothing is known
-		return nil
-	}
-	return costs
+	return runstate.Tail(s.dir, line.Directive, n)
 }
 
 // host fills in what runs, and what a person should know.
@@ -142,6 +181,9 @@ func (s *Source) host(ctx context.Context, o *Overview) error {
 	l, running := runstate.Now(s.dir)
 	if h.Running = running; running {
 		h.PID, h.Since, h.Up = l.PID, l.Since, l.Up
+	}
+	for _, sign := range runstate.Signs(s.dir) {
+		h.LastBeat, h.LastWork = later(h.LastBeat, sign.Beat), later(h.LastWork, sign.Work)
 	}
 	if j, ok := runstate.JudgingNow(s.dir); ok {
 		h.Judging = &j

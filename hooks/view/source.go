@@ -21,6 +21,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/runstate"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/standing"
 	"git-ward/protocols/uow"
@@ -37,6 +38,7 @@ type Source struct {
 
 	mu      sync.Mutex
 	last    *Overview              // of the last look
+	refs    *refs                  // what the refs said then
 	records map[string]*uow.Record // by their commits: the tips of journals
 	notes   notes
 	reviews map[string]reviewed
@@ -84,42 +86,33 @@ func (s *Source) Name() string {
 	return diag.Clean(strings.TrimSuffix(name, ".git"))
 }
 
-// moves are the files below ward/ that change while something runs, on the host.
-var moves = []string{"judging.json", "suite.json", "backpressure.json", "meter.json", "launch.lock"}
-
 // Version names what there is to see: where two are equal, nothing is new.
 func (s *Source) Version(ctx context.Context) (string, error) {
-	refs := []string{audit.ChainRef, loop.VerdictsRef, s.names.ControlRef(), s.names.ProjectRef()}
-	if !s.bare { // a clone by plain git may have no audit
-		refs = append(refs, uow.RefPrefix, s.names.Base()+"agent/")
+	refs, run, err := s.version(ctx)
+	if run != "" {
+		return refs + "-" + run, err
 	}
-	out, err := s.repo.Output(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, refs...)...)
-	if err != nil {
-		return "", err
-	}
-	if len(out) == 0 {
-		return "", diag.Hint(fmt.Errorf("%s has none of Ward's refs", s.Name()), "is the repository there, and one of Ward's?")
-	}
-	sum := sha256.New()
-	sum.Write(out)
-	if s.bare {
-		s.stat(func(words string) { sum.Write([]byte(words)) })
-	}
-	return hex.EncodeToString(sum.Sum(nil))[:20], nil
+	return refs, err
 }
 
-// stat tells of the files that change while something runs.
-func (s *Source) stat(tell func(string)) {
-	files := make([]string, 0, len(moves))
-	for _, name := range moves {
-		files = append(files, filepath.Join(s.dir, "ward", name))
+// version is that of the refs, and of what runs.
+func (s *Source) version(ctx context.Context) (refs, run string, err error) {
+	list := []string{audit.ChainRef, loop.VerdictsRef, s.names.ControlRef(), s.names.ProjectRef()}
+	if !s.bare { // a clone by plain git may have no audit
+		list = append(list, uow.RefPrefix, s.names.Base()+"agent/")
 	}
-	live, _ := filepath.Glob(filepath.Join(s.dir, "ward/live/*.jsonl"))
-	for _, file := range append(files, live...) {
-		if info, err := os.Stat(file); err == nil {
-			tell(fmt.Sprintf("%s %d %d\n", filepath.Base(file), info.Size(), info.ModTime().UnixNano()))
-		}
+	out, err := s.repo.Output(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, list...)...)
+	if err != nil {
+		return "", "", err
 	}
+	if len(out) == 0 {
+		return "", "", diag.Hint(fmt.Errorf("%s has none of Ward's refs", s.Name()), "is the repository there, and one of Ward's?")
+	}
+	if s.bare {
+		run = runstate.Version(s.dir)
+	}
+	sum := sha256.Sum256(out)
+	return hex.EncodeToString(sum[:8]), run, nil
 }
 
 // read gives a fresh reader, which surely sees the newest refs, to one who reads at a time.

@@ -141,7 +141,7 @@ func TestDirectiveList(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil || len(lines) != 6 {
 		t.Fatalf("%v %q", err, lines)
 	}
-	want := strings.Fields("branch claimed commit current directive next report schema_version state taken_by title unit unit_state verdict waits_for")
+	want := strings.Fields("branch claimed commit current directive next or report schema_version state taken_by title unit unit_state verdict waits_for")
 	if got := slices.Sorted(maps.Keys(first)); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -84,7 +84,7 @@ func TestReviewJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(ward(t, p, 0, "review", "--json", "D-1")), &r); err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Fields("base branch certificate changes claimed commands commit cost criteria current directive merge next outcome papers patch patch_omitted project" +
+	want := strings.Fields("base branch certificate changes claimed commands commit cost criteria current directive merge next or outcome papers patch patch_omitted project" +
 		" record report said schema_version state taken_by text title touched unit unit_state verdict waits_for")
 	if got := slices.Sorted(maps.Keys(r)); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -1,0 +1,74 @@
+package view
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"git-ward/internal/git"
+	"git-ward/internal/gittest"
+	"git-ward/protocols/review"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
+}
+
+// open is the repository in a directory, to be looked at.
+func open(t *testing.T, dir string) *Source {
+	t.Helper()
+	repo, err := git.Named(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func overview(t *testing.T, s *Source) *Overview {
+	t.Helper()
+	o, err := s.Overview(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// A new repository, on the host and in a clone: what waits, what runs, and what nobody
+// knows.
+func TestOverview(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: the built programs, real hooks and pushes")
+	}
+	p := gittest.New(t)
+	host, clone := open(t, p.Bare), open(t, p.Work)
+	before := overview(t, host)
+	if before.Host == nil || before.Host.Running || !before.Host.MayAsk || len(before.Directives) != 0 {
+		t.Errorf("%+v", before)
+	}
+	p.Run(p.Work, "git-ward", "directive", "new", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
+	p.Run(p.Work, "git", "fetch", "--quiet", "origin")
+	for name, s := range map[string]*Source{"host": host, "clone": clone} {
+		o := overview(t, s)
+		if o.Version == before.Version || overview(t, s) != o {
+			t.Errorf("%s: the version of a repository that moved is another, and that of one that did not is the same", name)
+		}
+		if len(o.Directives) != 1 || o.Directives[0].State != review.Open || o.Directives[0].Spent.Tokens != nil {
+			t.Fatalf("%s: %+v", name, o.Directives)
+		}
+		if (o.Host == nil) != (name == "clone") {
+			t.Errorf("%s: %+v", name, o.Host)
+		}
+		data, err := json.Marshal(o)
+		if err != nil || strings.Contains(string(data), p.Bare) || !strings.Contains(string(data), `"tokens":null`) {
+			t.Errorf("%s: %v %s", name, err, data)
+		}
+	}
+}
