@@ -11,9 +11,10 @@ import (
 )
 
 // versions are the real agent programs that Ward is tried with, a sandbox that it is
-// held against, and the schemas of what it exports, by npm's names.
+// held against, the schemas of what it exports, and what looks for faults in its pages,
+// by npm's names.
 var versions = map[string]string{"@anthropic-ai/claude-code": "2.1.330", "@openai/codex": "0.169.0", "opencode-ai": "1.18.33",
-	"@anthropic-ai/sandbox-runtime": "0.0.83", "@microsoft/jest-sarif": "1.0.0-beta.0", "mocha-junit-reporter": "2.2.1"}
+	"@anthropic-ai/sandbox-runtime": "0.0.83", "@microsoft/jest-sarif": "1.0.0-beta.0", "mocha-junit-reporter": "2.2.1", "axe-core": "4.14.1"}
 
 // npmCache keeps installed programs for the next run: they take a gigabyte.
 const npmCache = "/var/tmp/git-ward-test/npm"
