@@ -139,8 +139,7 @@ type Unit struct {
 	Updated     time.Time       `json:"updated"`
 	Iteration   int64           `json:"iteration"`
 	Steps       []Step          `json:"steps"`         // oldest first, the newest MaxSteps of them
-	LeftOut     int             `json:"steps_omitted"` // older ones; 0 for none
-	More        bool            `json:"steps_more"`    // LeftOut is a lower bound
+	LeftOut     int             `json:"steps_omitted"` // older ones
 	Broken      string          `json:"broken"`        // why the journal cannot be believed; "" when it holds
 	Residuals   []Point         `json:"residuals"`
 	Costs       []Point         `json:"costs"`  // tokens, summed, as the agent counted them by iteration
@@ -152,7 +151,7 @@ type Unit struct {
 
 // Step is one record of a journal.
 type Step struct {
-	N         int            `json:"n"` // from 1; 0 where older ones were not counted
+	N         int            `json:"n"` // from 1
 	Time      time.Time      `json:"time"`
 	Actor     uow.Actor      `json:"actor"`
 	Event     uow.Event      `json:"event"`

@@ -30,6 +30,9 @@ import (
 // Source is one repository: the bare one on the host, or a clone as it was fetched. It may
 // be used by several goroutines; they take turns.
 type Source struct {
+	// Program is the path of git-ward, which makes reviews; set it before the first use.
+	Program string
+
 	repo     *git.Repo
 	dir      string // with the refs: a linked working tree's is its repository's
 	bare     bool
@@ -41,7 +44,8 @@ type Source struct {
 	refs    *refs                  // what the refs said then
 	records map[string]*uow.Record // by their commits: the tips of journals
 	notes   notes
-	reviews map[string]reviewed
+
+	reviews reviews
 }
 
 // Open is a repository as internal/git found it.
@@ -52,7 +56,7 @@ func Open(ctx context.Context, repo *git.Repo) (*Source, error) {
 	}
 	bare, dir, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	s := &Source{repo: git.Open(dir), dir: dir, bare: bare == "true", settings: config.Default(),
-		records: map[string]*uow.Record{}, reviews: map[string]reviewed{}}
+		records: map[string]*uow.Record{}}
 	if s.names, err = branches.Of(ctx, s.repo); err != nil {
 		return nil, err
 	}

@@ -175,3 +175,13 @@ func FindNote(root []Entry, object string, load func(tree string) ([]Entry, erro
 		}
 	}
 }
+
+// Entries are those of a directory of a revision's tree; none where there is no such
+// directory.
+func (r *Reader) Entries(rev, path string) ([]Entry, error) {
+	entries, err := r.tree(rev + ":" + path)
+	if errors.Is(err, ErrMissing) {
+		return nil, nil
+	}
+	return entries, err
+}

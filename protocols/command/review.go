@@ -237,22 +237,16 @@ func (c *comparer) lastWords(p review.Position) ([]review.Said, error) {
 // an earlier unit's from anywhere.
 func (c *comparer) newest(commit, directive string) (n int, err error) {
 	n = -1
-	batch := c.repo.Batch(c.ctx)
-	defer batch.Close()
-	_, data, err := batch.Read(commit+":"+loop.Dir(directive), loop.MaxEvidence)
-	if errors.Is(err, git.ErrMissing) {
-		return n, nil
-	}
+	entries, err := c.reader.Entries(commit, loop.Dir(directive))
 	if err != nil {
 		return n, err
 	}
-	entries, err := git.ParseTree(data)
 	for _, e := range entries {
 		if at, ok := loop.ParseEvidencePath(loop.Dir(directive) + "/" + e.Name + "/" + loop.WordsFile); ok && e.IsDir() {
 			n = max(n, at.Iteration)
 		}
 	}
-	return n, git.Forgive(err)
+	return n, nil
 }
 
 // cost is what the work took, as far as somebody counted it who can be read here.

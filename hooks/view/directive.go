@@ -1,0 +1,261 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
+	"git-ward/protocols/review"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+// The bounds of a directive: older steps, units and reports are left out.
+const (
+	MaxSteps   = 500
+	maxUnits   = 50
+	maxReports = 200
+	maxCosts   = 200 // iterations whose cost is read
+	maxLive    = 100 // events
+)
+
+// ErrUnknown is for a directive, or a unit, that there is not.
+var ErrUnknown = errors.New("there is none of that name")
+
+// Directive is one of the directives of Overview, by its name; another is ErrUnknown.
+func (s *Source) Directive(ctx context.Context, name string) (*Directive, error) {
+	o, err := s.Overview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(o.Directives, func(l Line) bool { return l.Directive == name })
+	if at < 0 {
+		return nil, fmt.Errorf("%.40q: %w", name, ErrUnknown)
+	}
+	d := &Directive{Line: o.Directives[at], Waiting: []Waiting{}, Units: []Unit{}, Reports: []Report{}, Questions: []Report{}}
+	for _, w := range o.Waiting {
+		if w.Directive == name {
+			d.Waiting = append(d.Waiting, w)
+		}
+	}
+	d.Reviewable = d.Commit != "" || d.State == review.Dropped
+	return d, s.read(ctx, func(r *git.Reader) error { return s.fill(ctx, r, d) })
+}
+
+// fill reads what a list does not need.
+func (s *Source) fill(ctx context.Context, r *git.Reader, d *Directive) error {
+	desk, err := s.desk(r)
+	if err != nil {
+		return err
+	}
+	p, err := desk.Position(d.Directive, 0)
+	if _, broken := errors.AsType[*state.BrokenRecord](err); err != nil && !broken {
+		return err
+	}
+	p.Taken = d.TakenBy
+	d.Outcome = p.Outcome(d.Standing)
+	if p.Directive != nil {
+		d.Text = diag.Untrusted(p.Directive.Raw)
+	}
+	d.Reports, d.Questions = reports(desk.Doc.Document, d.Directive)
+	units := desk.UnitsOf(d.Directive)
+	for i, unit := range units[max(0, len(units)-maxUnits):] {
+		u, err := s.unit(ctx, r, unit)
+		if err != nil {
+			return fmt.Errorf("%s: %w", unit.ID, err)
+		}
+		if i == min(len(units), maxUnits)-1 {
+			u.Live, _ = s.tail(d.Line, maxLive) // for the eye: what cannot be read is not shown
+		}
+		d.Units = append(d.Units, u)
+	}
+	return nil
+}
+
+// reports are COMMS.md's reports and questions on a directive, the newest of them.
+func reports(doc *comms.Document, name string) (said, asked []Report) {
+	said, asked = []Report{}, []Report{}
+	for _, r := range doc.Reports {
+		if r.Directive == name {
+			said = append(said, Report{r.Name(), r.Time, string(r.Status), r.Status.Words(), diag.Untrusted(r.Text)})
+		}
+	}
+	for _, q := range doc.Questions {
+		if q.Directive == name {
+			asked = append(asked, Report{Name: q.Name(), Time: q.Time, Text: diag.Untrusted(q.Text)})
+		}
+	}
+	return said[max(0, len(said)-maxReports):], asked[max(0, len(asked)-maxReports):]
+}
+
+// unit reads one unit's journal, as far back as is shown, and what hangs on it.
+func (s *Source) unit(ctx context.Context, r *git.Reader, unit state.Unit) (Unit, error) {
+	u := Unit{ID: unit.ID.String(), Steps: []Step{}, Costs: []Point{}, Claims: []Point{}, Verdicts: []loop.Verdict{}, Transcripts: []TranscriptRef{}, Residuals: s.notes.residuals(unit.ID.String())}
+	if err := s.journal(ctx, r, unit, &u); err != nil || len(u.Steps) == 0 {
+		return u, err
+	}
+	var claims []string
+	for _, step := range u.Steps {
+		if step.Claim != "" && !slices.Contains(claims, step.Claim) {
+			claims = append(claims, step.Claim)
+		}
+	}
+	var err error
+	if u.Verdicts, err = state.VerdictsOf(r, unit.ID, claims); err != nil {
+		return u, err
+	}
+	u.Costs, err = costs(r, unit.ID)
+	return u, err
+}
+
+// journal fills in what the journal says: all of one that is short, which is proved, and
+// the newest records of a long one, each as it stands.
+func (s *Source) journal(ctx context.Context, r *git.Reader, unit state.Unit, u *Unit) error {
+	out, err := s.repo.Output(ctx, "rev-list", "--count", "--first-parent", "--end-of-options", unit.Tip)
+	if err != nil {
+		return err
+	}
+	count, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		return err
+	}
+	var records []*uow.Record
+	var commits []string
+	if count <= MaxSteps {
+		j, err := state.ReadJournal(r, unit)
+		if err != nil {
+			return err
+		}
+		if len(j.Findings) > 0 {
+			u.Broken = diag.Clean(j.Findings[0].Message)
+		}
+		records, commits = j.Records, j.Commits
+	} else if records, commits, err = newest(r, unit.Tip); err != nil {
+		if _, broken := errors.AsType[*state.BrokenRecord](err); !broken {
+			return err
+		}
+		u.Broken = diag.Clean(err.Error())
+	}
+	u.LeftOut = max(0, count-len(commits))
+	for i, record := range records {
+		u.add(record, u.LeftOut+i+1, commits[i])
+	}
+	if len(records) > 0 {
+		u.stand(records[len(records)-1])
+	}
+	return nil
+}
+
+// newest are the newest MaxSteps records of a journal, oldest first, with their commits.
+func newest(r *git.Reader, tip string) (records []*uow.Record, commits []string, err error) {
+	for range MaxSteps {
+		var record *uow.Record
+		if record, err = state.Record(r, tip); err != nil {
+			break
+		}
+		records, commits = append(records, record), append(commits, tip)
+		if tip, err = r.Parent(tip); err != nil || tip == "" {
+			break
+		}
+	}
+	slices.Reverse(records)
+	slices.Reverse(commits)
+	return records, commits, err
+}
+
+// stand fills in where the unit stands.
+func (u *Unit) stand(last *uow.Record) {
+	u.State, u.Words, u.Updated, u.Iteration = last.State, last.State.Words(), parse(last.Time), last.Iteration
+	u.Begun = u.Steps[0].Time
+	if w := last.Waits(); w.For != uow.ForNobody {
+		u.WaitsWords = w.String()
+	}
+}
+
+// add adds a record as a step.
+func (u *Unit) add(r *uow.Record, n int, commit string) {
+	step := Step{N: n, Time: parse(r.Time), Actor: r.Actor, Event: r.Event, State: r.State, Reason: r.ReasonCode, Iteration: r.Iteration,
+		Words: words(r), Note: diag.Untrusted(r.Note), Commit: commit}
+	if r.Event == uow.MakeClaim && r.Claim != nil {
+		step.Claim = r.Claim.Commit
+		u.Claims = append(u.Claims, Point{X: int(r.Iteration), Time: step.Time, Label: "claims " + diag.Short(r.Claim.Commit)})
+	}
+	u.Steps = append(u.Steps, step)
+}
+
+// words is a step in a plain sentence.
+func words(r *uow.Record) string {
+	s := r.Actor.Words() + " " + r.Event.Words()
+	if r.Event == uow.Iterate || r.Event == uow.MakeClaim {
+		s += fmt.Sprintf(" (iteration %d)", r.Iteration)
+	}
+	if why := r.ReasonCode.Words(); why != "" {
+		s += ": " + why
+	}
+	return s
+}
+
+// costs are the tokens that a unit took, summed, by iteration, as the agent counted them
+// on its record; none where nobody did, or the record is not here.
+func costs(r *git.Reader, id uow.ID) ([]Point, error) {
+	list := []Point{}
+	rev := record.Ref(id)
+	if tip, err := r.Tip(rev); err != nil || tip == "" {
+		return list, err
+	}
+	last, err := newestIteration(r, rev, id.Directive)
+	if err != nil {
+		return list, err
+	}
+	var sum float64
+	for n := max(0, last-maxCosts+1); n <= last; n++ {
+		data, err := r.File(rev, loop.IterationDir(id.Directive, n)+"/"+loop.BudgetFile, loop.MaxEvidence)
+		if err != nil {
+			return list, err
+		}
+		var log loop.BudgetLog
+		point := Point{X: n + 1, Label: "tokens unknown"}
+		if data != nil && json.Unmarshal(data, &log) == nil {
+			if m := iterationUse(log); m != nil {
+				sum += float64(m.Input + m.Output)
+				now := sum
+				point.Y, point.Label = &now, diag.Count(m.Input+m.Output, "token")
+			}
+		}
+		list = append(list, point)
+	}
+	return list, nil
+}
+
+// iterationUse is what the model took in a log's newest iteration; nil where nobody knows.
+func iterationUse(log loop.BudgetLog) *loop.ModelUsage {
+	if len(log.Iterations) == 0 {
+		return nil
+	}
+	return log.Iterations[len(log.Iterations)-1].Model
+}
+
+// newestIteration is the newest iteration that a record has evidence of, -1 for none.
+func newestIteration(r *git.Reader, rev, directive string) (int, error) {
+	n := -1
+	entries, err := r.Entries(rev, strings.TrimSuffix(loop.Dir(directive), "/"))
+	if err != nil {
+		return n, err
+	}
+	for _, e := range entries {
+		if at, ok := loop.ParseEvidencePath(loop.Dir(directive) + "/" + e.Name + "/" + loop.WordsFile); ok && e.IsDir() {
+			n = max(n, at.Iteration)
+		}
+	}
+	return n, nil
+}
