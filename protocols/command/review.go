@@ -43,11 +43,13 @@ func (d *desk) flags(fs *flag.FlagSet) {
 var Review = cli.Command{Name: "review", Doc: "show a directive's work: what decided, what changed, what it cost", Run: reviewWork}
 
 func reviewWork(ctx context.Context, env *cli.Env) error {
-	const usage = "review [--json] [--format FORMAT] [--bare DIR] D-n|D-n.k"
+	const usage = "review [--json] [--format FORMAT] [--fetched] [--bare DIR] D-n|D-n.k"
 	var d desk
 	var format export.Format
+	var fetched bool
 	args, err := env.Flags("review", usage, func(fs *flag.FlagSet) {
 		d.flags(fs)
+		fs.BoolVar(&fetched, "fetched", false, "the clone as it was fetched last, without asking its origin")
 		format.Flag(fs)
 	})
 	if err != nil {
@@ -60,7 +62,7 @@ func reviewWork(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return env.Usage(usage, "%v", err)
 	}
-	u, err := openDesk(ctx, env, d.bare, d.config, of.name)
+	u, err := openDeskAs(ctx, env, d.bare, d.config, fetched, of.name)
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,11 @@ func parseSubject(arg string) (subject, error) {
 // named, "" for the one around the command's directory; a clone fetches the branches and
 // the records of the directive ("D-1", or "D-*") besides, and what more refspecs name.
 func openDesk(ctx context.Context, env *cli.Env, bare, configFile, directive string, more ...string) (*units, error) {
+	return openDeskAs(ctx, env, bare, configFile, false, directive, more...)
+}
+
+// openDeskAs is openDesk, for a clone as it was fetched where fetched is set.
+func openDeskAs(ctx context.Context, env *cli.Env, bare, configFile string, fetched bool, directive string, more ...string) (*units, error) {
 	at, find := *env, git.Discover
 	if bare != "" {
 		at.Dir, find = env.Path(bare), git.Named
@@ -67,7 +72,7 @@ func openDesk(ctx context.Context, env *cli.Env, bare, configFile, directive str
 	if units != "" {
 		also = append(also, units+":"+units)
 	}
-	u, err := openRepo(ctx, &at, repo, configFile, append(also, more...)...)
+	u, err := openRepo(ctx, &at, repo, configFile, fetched, append(also, more...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -45,12 +45,12 @@ func openUnits(ctx context.Context, env *cli.Env, configFile string) (*units, er
 	if err != nil {
 		return nil, diag.Hint(err, "run it in a clone of a ward repository, or in the bare repository")
 	}
-	return openRepo(ctx, env, repo, configFile)
+	return openRepo(ctx, env, repo, configFile, false)
 }
 
 // openRepo is openUnits for a repository that is found already; a clone fetches also what
-// the refspecs name.
-func openRepo(ctx context.Context, env *cli.Env, repo *git.Repo, configFile string, also ...string) (*units, error) {
+// the refspecs name, or nothing where it is looked at as it was fetched.
+func openRepo(ctx context.Context, env *cli.Env, repo *git.Repo, configFile string, fetched bool, also ...string) (*units, error) {
 	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
 		return nil, err
@@ -66,6 +66,8 @@ func openRepo(ctx context.Context, env *cli.Env, repo *git.Repo, configFile stri
 		if u.settings, err = config.Load(dir); err != nil {
 			return nil, err
 		}
+	} else if fetched {
+		u.how = &git.Checkout{}
 	} else if err := u.fetchFirst(); err != nil {
 		if again := u.fetchAll(); again != nil {
 			return nil, err
