@@ -2,9 +2,73 @@ package command
 
 import (
 	"context"
-	"errors"
+	"flag"
+	"fmt"
+	"os/signal"
+	"syscall"
+	"time"
 
+	"git-ward/hooks/view"
+	"git-ward/hooks/view/site"
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
 )
 
-func report(context.Context, *cli.Env) error { return errors.New("not built yet") }
+const reportUsage = "report --html DIR [--bare DIR]"
+
+// patience is how long nobody is told that the report is still written.
+const patience = 2 * time.Second
+
+// report writes the pages of a repository into a directory.
+func report(ctx context.Context, env *cli.Env) error {
+	var dir, bare string
+	args, err := env.Flags("report", reportUsage, func(fs *flag.FlagSet) {
+		fs.StringVar(&dir, "html", "", "write the pages into `DIR`, which is made, or replaced where an earlier report made it")
+		fs.StringVar(&bare, "bare", "", "the repository `DIR` (default: the one around you)")
+	})
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 || dir == "" {
+		return env.Usage(reportUsage, "say where: --html DIR")
+	}
+	repo, err := git.Named(ctx, env.Path(bare))
+	if bare == "" {
+		repo, err = git.Discover(ctx, env.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	source, err := view.Open(ctx, repo)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	return write(ctx, env, source, dir)
+}
+
+func write(ctx context.Context, env *cli.Env, source site.Source, dir string) error {
+	said := time.Now()
+	progress := func(pages int) {
+		if time.Since(said) > patience {
+			said = time.Now()
+			fmt.Fprintf(env.Stderr, "git-ward: %s so far\n", diag.Count(pages, "page"))
+		}
+	}
+	r, err := site.Write(ctx, env.Path(dir), source, progress)
+	if ctx.Err() != nil {
+		fmt.Fprintf(env.Stderr, "git-ward: interrupted: nothing was written, and %s is as it was\n", diag.Clean(dir))
+		return cli.ExitCode(130)
+	}
+	if err != nil {
+		return err
+	}
+	for _, what := range r.Omitted {
+		fmt.Fprintf(env.Stderr, "git-ward: not in it: %s\n", what)
+	}
+	_, err = fmt.Fprintf(env.Stdout, "wrote %s into %s\nnext: open %s/index.html\n", diag.Count(r.Pages, "page"), diag.Clean(dir), diag.Clean(dir))
+	return err
+}

@@ -1,0 +1,158 @@
+package site
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"git-ward/hooks/view"
+	"git-ward/internal/diag"
+	"git-ward/protocols/review"
+	"git-ward/protocols/uow"
+)
+
+// What a directive's page shows of its lists.
+const (
+	maxUnits   = 100
+	maxReports = 50
+)
+
+// directive is a directive as its page shows it.
+type directive struct {
+	Name           string
+	Title          diag.Untrusted
+	Chip           chip
+	Waits, Command string
+	Review         string // where its work is shown; "" for none
+	Live           []event
+	Spent          []fact
+	Curves         []*curve
+	Timeline       *timeline
+	Text           long
+	Questions      []entry
+	Units          []unitLine
+	Reports        []entry
+}
+
+// An entry is a report or a question of the agent's.
+type entry struct {
+	Name, Words string
+	Time        time.Time
+	Text        long
+}
+
+type unitLine struct{ Name, Href, Words, Facts string }
+
+func newDirective(d *view.Directive, l links) directive {
+	p := directive{Name: d.Directive, Title: d.Title, Chip: chipOf(d.Line), Waits: d.WaitsWords, Text: newLong("text", d.Text), Spent: spent(d.Spent)}
+	if d.WaitsFor == "you" {
+		p.Command = d.Next
+	}
+	if d.Reviewable {
+		p.Review = l.Review(d.Directive)
+	}
+	p.Curves = curves(d.Units, d.Residuals)
+	p.Timeline = newTimeline(tracks(d.Units))
+	if n := len(d.Units); n > 0 && d.State == review.Working {
+		p.Live = newEvents(d.Units[n-1].Live)
+	}
+	for _, u := range newest(d.Units, maxUnits) {
+		p.Units = append(p.Units, unitLine{u.ID, l.Unit(u.ID), u.Words, unitFacts(u)})
+	}
+	for i, r := range newest(d.Reports, maxReports) {
+		p.Reports = append(p.Reports, entry{r.Name, r.Words, r.Time, newLong(fmt.Sprintf("report-%d", i), r.Text)})
+	}
+	for i, q := range newest(d.Questions, maxReports) {
+		p.Questions = append(p.Questions, entry{q.Name, "", q.Time, newLong(fmt.Sprintf("question-%d", i), q.Text)})
+	}
+	return p
+}
+
+// newest are the last n of a list, the newest first.
+func newest[T any](list []T, n int) []T {
+	list = slices.Clone(list[max(0, len(list)-n):])
+	slices.Reverse(list)
+	return list
+}
+
+// spent is what a directive took; what nobody counted is unknown, and never 0.
+func spent(s view.Spent) []fact {
+	facts := []fact{{"Iterations", fmt.Sprintf("%d of %d", s.Iterations, s.Allowed)}, {"Tokens", "unknown"}, {"Money", "unknown"}}
+	if s.Tokens != nil {
+		facts[1].Words = number(float64(*s.Tokens))
+	}
+	if s.Money != nil {
+		facts[2].Words = *s.Money
+		if s.Prices != "" {
+			facts[2].Words += ", by the prices of " + s.Prices
+		}
+	}
+	if s.Estimated != nil && *s.Estimated > 0 {
+		facts = append(facts, fact{"Estimated", diag.Count(*s.Estimated, "call")})
+	}
+	return facts
+}
+
+// curves are a directive's residuals and what it cost, over the iterations of its units.
+func curves(units []view.Unit, residuals []view.Point) (list []*curve) {
+	var costs []view.Point
+	for _, u := range units {
+		costs = append(costs, u.Costs...)
+	}
+	return pointCurves(residuals, costs)
+}
+
+func pointCurves(residuals, costs []view.Point) (list []*curve) {
+	for _, c := range []*curve{
+		newCurve("residual", "Residual: how far it is from its goal", "Residual", values(residuals)),
+		newCurve("cost", "Cost", "Tokens", values(costs)),
+	} {
+		if c != nil {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func values(points []view.Point) (list []value) {
+	for _, p := range points {
+		list = append(list, value(p))
+	}
+	return list
+}
+
+// tracks are units over time: a spell from each step that enters a state to the next one.
+func tracks(units []view.Unit) (list []track) {
+	for _, u := range units {
+		t := track{Name: u.ID}
+		for i, s := range u.Steps {
+			if n := len(t.Spells); n > 0 {
+				t.Spells[n-1].To = s.Time
+				if t.Spells[n-1].State == string(s.State) {
+					continue
+				}
+			}
+			t.Spells = append(t.Spells, spell{State: string(s.State), Kind: kindOf(s.State), From: s.Time, To: u.Steps[min(i+1, len(u.Steps)-1)].Time})
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// kindOf is how a spell in a state of a unit is drawn.
+func kindOf(state uow.State) string {
+	switch {
+	case state == uow.Active:
+		return "work"
+	case state.Ended() || state == uow.Completed || state == uow.Failed || state == uow.Refinement:
+		return "over"
+	}
+	return "wait"
+}
+
+func unitFacts(u view.Unit) string {
+	if len(u.Steps) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, from %s to %s", diag.Count(u.Iteration, "iteration"), moment(u.Begun), moment(u.Updated))
+}

@@ -1,0 +1,304 @@
+package site
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"git-ward/hooks/view"
+	"git-ward/internal/diag"
+	"git-ward/internal/live"
+	"git-ward/protocols/review"
+)
+
+// What one page of the overview shows.
+const (
+	maxWaiting = 50
+	maxLines   = 200
+)
+
+// states are the groups of directives, in the order in which a PM wants them.
+var states = []struct {
+	State review.State
+	Words string
+	Class string
+	Over  bool // shown folded: nothing is to be done about it
+}{
+	{review.Waiting, "Waiting for you", "wait", false},
+	{review.Ready, "Ready to take", "good", false},
+	{review.Unproved, "Ended without proof", "bad", false},
+	{review.Working, "At work", "work", false},
+	{review.Open, "Not begun", "", false},
+	{review.Taken, "Taken", "good", true},
+	{review.Dropped, "Dropped", "", true},
+	{review.Gone, "No longer in COMMS.md", "", true},
+}
+
+// An ask is what a reader wants to see of the overview.
+type ask struct {
+	Search, State string
+	Page          int // from 1
+}
+
+// home is the overview as its page shows it.
+type home struct {
+	WaitingWords string
+	Waiting      []card
+	MoreWaiting  string
+	Host         *host
+	Warnings     []string
+	Ask          asking
+	Groups       []group
+	None         string // why there is no directive
+	Pages        *pager
+}
+
+type host struct{ Class, Words string }
+
+// asking is the form by which a reader asks.
+type asking struct {
+	Form   bool
+	Search string
+	States []option
+}
+
+type option struct {
+	Name, Words string
+	Count       int
+	Chosen      bool
+}
+
+type card struct {
+	view.Waiting
+	Class, Name, Href, Review string
+	Quote                     string // the agent's own words, their beginning
+}
+
+type group struct {
+	ID, Words string
+	Count     int // of all pages
+	Open      bool
+	Lines     []line
+}
+
+type line struct {
+	Name, Href string
+	Title      diag.Untrusted
+	Chip       chip
+	Facts      string
+	Live       string
+}
+
+// A pager leads to the rest of a list.
+type pager struct {
+	Words, Before, BeforeWords, After, AfterWords string
+}
+
+// newHome is one page of the overview; works says whether there is a page of a directive's
+// work, and more whether another page of the overview follows.
+func newHome(o *view.Overview, l links, a ask, works func(name string) bool) (h home, more bool) {
+	h = home{Host: newHost(o.Host), Warnings: o.Warnings, WaitingWords: waitingWords(len(o.Waiting))}
+	if a.Page <= 1 && a.Search == "" && a.State == "" {
+		h.cards(o, l, works)
+	} else if n := len(o.Waiting); n > 0 {
+		h.WaitingWords = "Directives"
+	}
+	lines := slices.DeleteFunc(slices.Clone(o.Directives), func(d view.Line) bool { return !a.wants(d) })
+	sorted := sortLines(lines)
+	h.Ask = asking{Form: l.Live, Search: a.Search, States: options(o.Directives, a.State)}
+	if len(sorted) == 0 {
+		h.None = "There is no directive yet: git ward directive new writes one."
+		if len(o.Directives) > 0 {
+			h.None = "No directive is like that."
+		}
+	}
+	from := min(len(sorted), (max(1, a.Page)-1)*maxLines)
+	to := min(len(sorted), from+maxLines)
+	h.Groups = groups(sorted[from:to], lines, l, a)
+	h.Pages = a.pager(l, from, to, len(sorted))
+	return h, to < len(sorted)
+}
+
+// cards are what waits for the PM, the first that he alone can move.
+func (h *home) cards(o *view.Overview, l links, works func(name string) bool) {
+	for _, w := range o.Waiting[:min(len(o.Waiting), maxWaiting)] {
+		c := card{Waiting: w, Class: kindClass[w.Kind], Name: w.Directive, Href: l.Directive(w.Directive)}
+		if w.Unit != "" {
+			c.Name = w.Unit
+		}
+		if w.Kind == view.Ready || w.Kind == view.Unproved {
+			c.Name = w.Directive
+			if works(w.Directive) {
+				c.Review = l.Review(w.Directive)
+			}
+		}
+		c.Quote = quoteOf(w.Words)
+		h.Waiting = append(h.Waiting, c)
+	}
+	if n := len(o.Waiting) - maxWaiting; n > 0 {
+		h.MoreWaiting = fmt.Sprintf("And %d more; git ward says them all.", n)
+	}
+}
+
+// quoteOf is the beginning of what the agent says, as much as a card has room for.
+func quoteOf(words diag.Untrusted) string {
+	const most = 600 // bytes
+	text := strings.Trim(words.Lines(), "\n")
+	if len(text) > most {
+		return cutAt(text, most) + " ..."
+	}
+	return text
+}
+
+// kindClass is how a waiting thing's card looks.
+var kindClass = map[view.Kind]string{view.Incident: "bad", view.Unproved: "bad", view.Ready: "good"}
+
+func waitingWords(n int) string {
+	if n == 1 {
+		return "One thing waits for you"
+	}
+	return fmt.Sprintf("%d things wait for you", n)
+}
+
+func newHost(h *view.Host) *host {
+	switch {
+	case h == nil || !h.MayAsk:
+		return nil
+	case h.Running:
+		words := "The launcher runs"
+		if !h.Since.IsZero() {
+			words += " since " + moment(h.Since)
+		}
+		if !h.LastWork.IsZero() {
+			words += "; the last work was at " + moment(h.LastWork)
+		}
+		return &host{"", words + "."}
+	}
+	return &host{"", "No launcher runs here: what waits for the agent does not move until git ward launch."}
+}
+
+func (a ask) wants(d view.Line) bool {
+	if a.State != "" && a.State != string(d.State) {
+		return false
+	}
+	search := strings.ToLower(strings.TrimSpace(a.Search))
+	return search == "" || strings.EqualFold(d.Directive, search) || strings.Contains(strings.ToLower(d.Title.String()), search)
+}
+
+// sortLines puts directives by state, in the order of states, and the newest first.
+func sortLines(lines []view.Line) []view.Line {
+	sorted := slices.Clone(lines)
+	slices.Reverse(sorted)
+	slices.SortStableFunc(sorted, func(a, b view.Line) int { return order(a.State) - order(b.State) })
+	return sorted
+}
+
+func order(s review.State) int {
+	for i, of := range states {
+		if of.State == s {
+			return i
+		}
+	}
+	return len(states)
+}
+
+// groups are the lines of one page by state, with what each state has in all.
+func groups(shown, all []view.Line, l links, a ask) (list []group) {
+	for _, s := range states {
+		g := group{ID: "state-" + string(s.State), Words: s.Words, Open: !s.Over || a.State != "" || a.Search != ""}
+		for _, d := range all {
+			if d.State == s.State {
+				g.Count++
+			}
+		}
+		for _, d := range shown {
+			if d.State == s.State {
+				g.Lines = append(g.Lines, newLine(d, l))
+			}
+		}
+		if len(g.Lines) > 0 {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+func newLine(d view.Line, l links) line {
+	p := line{Name: d.Directive, Href: l.Directive(d.Directive), Title: d.Title, Chip: chipOf(d), Facts: factsOf(d)}
+	if d.Live != nil && d.State == review.Working {
+		for _, e := range newEvents([]live.Event{*d.Live}) {
+			p.Live = shorten(e.What+" "+e.Text, 140)
+		}
+	}
+	return p
+}
+
+// chipOf is where a directive stands.
+func chipOf(d view.Line) chip {
+	words := d.Words
+	if words == "" {
+		words = string(d.State)
+	}
+	for _, s := range states {
+		if s.State == d.State {
+			return chip{s.Class, words}
+		}
+	}
+	return chip{"", words}
+}
+
+// factsOf is what a line says after where a directive stands: for whom it waits, and
+// what it took.
+func factsOf(d view.Line) string {
+	var words []string
+	if d.WaitsWords != "" {
+		words = append(words, d.WaitsWords)
+	}
+	if d.Spent.Iterations > 0 {
+		words = append(words, fmt.Sprintf("%d of %s", d.Spent.Iterations, diag.Count(d.Spent.Allowed, "iteration")))
+	}
+	if d.Spent.Tokens != nil {
+		words = append(words, number(float64(*d.Spent.Tokens))+" tokens")
+	}
+	if d.Spent.Money != nil {
+		words = append(words, *d.Spent.Money)
+	}
+	return strings.Join(words, " · ")
+}
+
+func options(lines []view.Line, chosen string) (list []option) {
+	for _, s := range states {
+		o := option{Name: string(s.State), Words: strings.ToLower(s.Words[:1]) + s.Words[1:], Chosen: chosen == string(s.State)}
+		for _, d := range lines {
+			if d.State == s.State {
+				o.Count++
+			}
+		}
+		if o.Count > 0 || o.Chosen {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// pager leads to the pages before and after this one; nil where all is on it.
+func (a ask) pager(l links, from, to, all int) *pager {
+	if from == 0 && to == all {
+		return nil
+	}
+	n := max(1, a.Page)
+	link := func(n int) string {
+		if !l.Live {
+			return numbered("index", n)
+		}
+		return asked("/", "q", a.Search, "state", a.State, "page", fmt.Sprint(n))
+	}
+	p := &pager{Words: fmt.Sprintf("%d to %d of %s.", min(from+1, to), to, diag.Count(all, "directive"))}
+	if from > 0 {
+		p.Before, p.BeforeWords = link(n-1), "the page before"
+	}
+	if to < all {
+		p.After, p.AfterWords = link(n+1), "the next page"
+	}
+	return p
+}

@@ -1,0 +1,135 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"git-ward/hooks/view"
+	"git-ward/internal/diag"
+	"git-ward/protocols/review"
+)
+
+// A Source is what pages are made of, as view.Source reads it.
+type Source interface {
+	Version(ctx context.Context) (string, error)
+	Overview(ctx context.Context) (*view.Overview, error)
+	Directive(ctx context.Context, name string) (*view.Directive, error)
+	Review(ctx context.Context, name string) (*review.Review, error)
+	Audit(ctx context.Context, f view.Filter) (*view.AuditPage, error)
+}
+
+// A Server answers for the pages by their paths, each made anew of what the source has.
+type Server struct{ source Source }
+
+// Live is the pages of a source, for a server.
+func Live(source Source) *Server { return &Server{source} }
+
+// Close does nothing: the source is its opener's.
+func (s *Server) Close() {}
+
+// Version changes when a page may.
+func (s *Server) Version(ctx context.Context) (string, error) { return s.source.Version(ctx) }
+
+// Page is the page of a path and its query; fs.ErrNotExist where there is none. Names in a
+// path are looked up in the source's own lists, and never passed on.
+func (s *Server) Page(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	version, err := s.source.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.source.Overview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := Pages{Live: true, Repository: o.Repository, Version: version}
+	switch rest, below := strings.CutPrefix(path, "/d/"); {
+	case path == "/":
+		data, _, err := p.home(o, askOf(query))
+		return data, err
+	case path == "/machines":
+		return p.machines()
+	case path == "/audit":
+		return s.audit(ctx, p, query)
+	case below:
+		return s.below(ctx, p, o, rest)
+	}
+	return nil, fs.ErrNotExist
+}
+
+// below is a page of a directive: D-1, D-1/2 for a unit, D-1/review.
+func (s *Server) below(ctx context.Context, p Pages, o *view.Overview, path string) ([]byte, error) {
+	asked, part, _ := strings.Cut(path, "/")
+	name := ""
+	for _, d := range o.Directives {
+		if d.Directive == asked {
+			name = d.Directive
+		}
+	}
+	if name == "" {
+		return nil, fs.ErrNotExist
+	}
+	if part == "review" {
+		r, err := s.source.Review(ctx, name)
+		if errors.Is(err, view.ErrUnknown) {
+			err = fs.ErrNotExist
+		}
+		if err != nil {
+			return nil, err
+		}
+		return p.review(r)
+	}
+	d, err := s.source.Directive(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if part == "" {
+		return p.directive(d)
+	}
+	for _, u := range d.Units {
+		if u.ID == name+"."+part {
+			return p.unit(d, u)
+		}
+	}
+	return nil, fs.ErrNotExist
+}
+
+func (s *Server) audit(ctx context.Context, p Pages, query url.Values) ([]byte, error) {
+	f := view.Filter{Who: word(query, "who"), Verdict: word(query, "verdict"), Ref: word(query, "ref"), Rule: word(query, "rule"), Directive: word(query, "directive")}
+	f.After, _ = strconv.ParseInt(word(query, "after"), 10, 64)
+	a, err := s.source.Audit(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	var pages *pager
+	link := func(after int64) string {
+		return asked("/audit", "who", f.Who, "verdict", f.Verdict, "ref", f.Ref, "rule", f.Rule, "directive", f.Directive, "after", fmt.Sprint(after))
+	}
+	if a.Next > 0 || f.After > 0 {
+		pages = &pager{Words: "A page has at most 100 pushes."}
+	}
+	if f.After > 0 {
+		pages.Before, pages.BeforeWords = strings.Replace(link(0), "after=0", "", 1), "the newest"
+	}
+	if a.Next > 0 {
+		pages.After, pages.AfterWords = link(a.Next), "older pushes"
+	}
+	f.After = 0
+	return p.audit(a, f, pages)
+}
+
+// askOf is what a query asks of the overview.
+func askOf(query url.Values) ask {
+	n, _ := strconv.Atoi(word(query, "page"))
+	return ask{Search: word(query, "q"), State: word(query, "state"), Page: min(max(1, n), 1_000_000)}
+}
+
+// word is a value of a query, of a length that somebody types, and such that the form may
+// show it again.
+func word(query url.Values, name string) string {
+	return diag.Clean(cutAt(query.Get(name), 200))
+}

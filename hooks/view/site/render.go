@@ -1,0 +1,78 @@
+package site
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"git-ward/internal/diag"
+)
+
+//go:embed templates/*.html
+var sources embed.FS
+
+// Stylesheet is style.css, the only one.
+//
+//go:embed style.css
+var Stylesheet []byte
+
+// A page is what the layout shows of any page.
+type page struct {
+	Links      links
+	Title      string // without the repository's name
+	Repository diag.Untrusted
+	Version    string // what the page was made of; "" in a report
+	Here       string // which entry of the navigation it is: home, audit, machines
+	Content    any
+}
+
+// templates are the pages by name, each with the layout and the parts.
+var templates = parse("home", "directive", "unit", "review", "audit", "machines", "trouble")
+
+func parse(names ...string) map[string]*template.Template {
+	shared := template.Must(template.New("").Funcs(template.FuncMap{
+		"moment":   moment,
+		"datetime": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"clock":    func(t time.Time) string { return t.UTC().Format(time.TimeOnly) },
+		"sentence": sentence,
+		"short":    shortTitle,
+		"add":      func(a, b int) int { return a + b },
+		"add1":     func(a float64, b int) float64 { return a + float64(b) },
+	}).ParseFS(sources, "templates/layout.html", "templates/pictures.html", "templates/pages.html", "templates/live.html"))
+	all := map[string]*template.Template{}
+	for _, name := range names {
+		all[name] = template.Must(template.Must(shared.Clone()).ParseFS(sources, "templates/"+name+".html"))
+	}
+	return all
+}
+
+// sentence is words that others put after a name, as they stand alone.
+func sentence(words string) string {
+	if words == "" || strings.HasSuffix(words, ".") || strings.HasSuffix(words, "?") {
+		return words
+	}
+	return strings.ToUpper(words[:1]) + words[1:] + "."
+}
+
+// shortTitle is as much of a title as a line has room for; the text has it whole.
+func shortTitle(title diag.Untrusted) string { return shorten(title.String(), 140) }
+
+// shorten cuts one line of text to so many bytes, and shows that it did.
+func shorten(text string, most int) string {
+	if len(text) > most {
+		return cutAt(text, most) + "..."
+	}
+	return text
+}
+
+// render is a whole page.
+func render(name string, p page) ([]byte, error) {
+	var b bytes.Buffer
+	if err := templates[name].ExecuteTemplate(&b, "layout", p); err != nil {
+		return nil, fmt.Errorf("the page %s: %w", name, err)
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,184 @@
+package site
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/review"
+)
+
+// What a review's page shows of its lists.
+const (
+	maxFiles = 500
+	maxLook  = 50
+	maxSaid  = 50
+	maxLead  = 600 // bytes of what came of it, in a line
+)
+
+// work is a review as its page shows it.
+type work struct {
+	Name, Up string
+	Title    diag.Untrusted
+	Chip     chip
+	Outcome  string
+	Commands []string
+	Look     []look
+	Criteria []criterion
+	Caveat   string
+	Summary  string
+	Files    []changed
+	FilesCut string
+	Patch    []file
+	PatchCut string
+	Show     string // the command that shows all
+	Said     []quote
+	Cost     []fact
+}
+
+// look is something to look at before anything else.
+type look struct {
+	What string
+	Path diag.Untrusted
+}
+
+type changed struct {
+	Path           diag.Untrusted
+	Added, Deleted int
+	Note           string
+}
+
+type quote struct {
+	Where string
+	Text  long
+}
+
+func newWork(r *review.Review, l links) work {
+	p := work{Name: r.Directive, Title: r.Title, Up: l.Directive(r.Directive), Outcome: shorten(diag.Clean(r.Outcome), maxLead), Chip: workChip(r),
+		Commands: r.Commands, Summary: review.Summary(r.Changes), Show: "git ward review " + r.Directive, Cost: cost(r.Cost), Look: looks(r)}
+	p.Summary = strings.ToUpper(p.Summary[:1]) + p.Summary[1:] + "."
+	if r.Word != nil {
+		p.Caveat = r.Word.Caveat
+	}
+	for _, c := range r.Criteria[:min(len(r.Criteria), maxCriteria)] {
+		p.Criteria = append(p.Criteria, newCriterion(c))
+	}
+	for _, c := range r.Changes[:min(len(r.Changes), maxFiles)] {
+		p.Files = append(p.Files, changed{c.Path, c.Added, c.Deleted, changeNote(c)})
+	}
+	if n := len(r.Changes) - maxFiles; n > 0 {
+		p.FilesCut = fmt.Sprintf("And %s more.", diag.Count(n, "file"))
+	}
+	whole := false
+	p.Patch, whole = files(r.Patch)
+	if !whole || r.Omitted > 0 {
+		p.PatchCut = "The difference is too large for this page, and what is left out is named above. All of it:"
+	}
+	for i, s := range r.Said[:min(len(r.Said), maxSaid)] {
+		p.Said = append(p.Said, quote{diag.Clean(s.Where), newLong(fmt.Sprintf("said-%d", i), s.Text)})
+	}
+	return p
+}
+
+func workChip(r *review.Review) chip {
+	for _, s := range states {
+		if s.State == r.State {
+			return chip{s.Class, s.Words}
+		}
+	}
+	return chip{"", string(r.State)}
+}
+
+// looks are what a reader wants to know of before he reads anything: what decides on the
+// work and came with it, what steers other tools, and what git cannot merge.
+func looks(r *review.Review) (list []look) {
+	add := func(what string, paths []diag.Untrusted) {
+		for _, path := range paths[:min(len(paths), maxLook)] {
+			list = append(list, look{what, path})
+		}
+		if n := len(paths) - maxLook; n > 0 {
+			list = append(list, look{fmt.Sprintf("%s: and %d more", what, n), ""})
+		}
+	}
+	if v := r.Word; v != nil {
+		add("decides on it, and came with the work", untrusted(v.Additions))
+		add("changed, and put back for the verdict", untrusted(v.Deviations))
+		if v.Fence == loop.FenceNone {
+			list = append(list, look{"judged without a fence", ""})
+		}
+	}
+	add("does not merge by itself", r.Merge.Conflicts)
+	add("instructs coding agents", r.Touched.Instructions)
+	add("protected", r.Touched.Protected)
+	add("a test", r.Touched.Tests)
+	if r.Merge.Unrelated {
+		list = append(list, look{"the work shares no history with the project", ""})
+	}
+	if r.Merge.Moved && !r.Merge.Judged {
+		list = append(list, look{"the project went on since, and nobody judged the merged tree", ""})
+	}
+	return list
+}
+
+func untrusted(paths []string) (list []diag.Untrusted) {
+	for _, p := range paths {
+		list = append(list, diag.Untrusted(p))
+	}
+	return list
+}
+
+func newCriterion(c review.Criterion) criterion {
+	p := criterion{Result: c.Result, Class: "bad", Text: c.Text}
+	switch {
+	case c.Result == "met":
+		p.Class = "good"
+		return p
+	case c.Result == "not run":
+		p.Class = ""
+		return p
+	case c.ExitCode != nil:
+		p.Result = fmt.Sprintf("not met, exit %d", *c.ExitCode)
+	}
+	p.Tail = tail(c.Trouble.Raw(), c.Tail.Raw())
+	return p
+}
+
+// changeNote says what a change is beside lines.
+func changeNote(c review.Change) string {
+	var words []string
+	switch {
+	case c.Old == "":
+		words = append(words, "new "+string(c.New))
+	case c.New == "":
+		words = append(words, "deleted")
+	case c.Old != c.New:
+		words = append(words, fmt.Sprintf("%s, was %s", c.New, c.Old))
+	case c.Old != review.File:
+		words = append(words, string(c.New))
+	}
+	if c.Binary {
+		words = append(words, fmt.Sprintf("binary, %s before and %s after", size(int(c.OldSize)), size(int(c.NewSize))))
+	}
+	if c.Target != "" {
+		words = append(words, "to "+c.Target.String())
+	}
+	return strings.Join(words, "; ")
+}
+
+// cost is what the work took; what nobody counted is unknown.
+func cost(c review.Cost) []fact {
+	count := func(n *int64, unit string) string {
+		if n == nil {
+			return "unknown"
+		}
+		return number(float64(*n)) + unit
+	}
+	money := "unknown"
+	if c.Money != nil {
+		money = *c.Money
+	}
+	return slices.Concat([]fact{{"Iterations", fmt.Sprintf("%d of %d", c.Iterations, c.Allowed)}, {"Claims", fmt.Sprint(c.Claims)}},
+		[]fact{{"Tool calls", count(c.ToolCalls, "")}, {"Time", count(c.Seconds, " s")}, {"Tokens", count(c.Tokens, "")}, {"Money", money}})
+}

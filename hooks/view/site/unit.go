@@ -1,0 +1,140 @@
+package site
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"git-ward/hooks/view"
+	"git-ward/internal/diag"
+	"git-ward/protocols/fsm"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// What a unit's page shows of its lists.
+const (
+	maxSteps       = 1000
+	maxVerdicts    = 20
+	maxCriteria    = 200
+	maxTail        = 2 << 10
+	maxTranscripts = 200
+)
+
+// unit is a unit of work as its page shows it.
+type unit struct {
+	Name, Directive, Up string
+	Title               diag.Untrusted
+	Chip                chip
+	Waits               string
+	Broken              string // why its journal cannot be believed
+	Live                []event
+	Verdicts            []verdict
+	Curves              []*curve
+	Steps               []step
+	StepsCut            string
+	Transcripts         []transcript
+	Machine             *titled
+}
+
+// A titled machine has a heading of its page's.
+type titled struct {
+	*machine
+	Title string
+}
+
+type verdict struct {
+	Words    string
+	Reason   string
+	Criteria []criterion
+}
+
+type criterion struct {
+	Result, Class string
+	Text          diag.Untrusted
+	Tail          string
+}
+
+type step struct {
+	Time           time.Time
+	Words, Letters string
+	Actor          string
+	Note           string
+}
+
+type transcript struct{ Words, Command string }
+
+func newUnit(d *view.Directive, u view.Unit, l links) unit {
+	p := unit{Name: u.ID, Directive: d.Directive, Title: d.Title, Up: l.Directive(d.Directive), Chip: chip{classOf(u.State), u.Words}, Waits: u.WaitsWords}
+	if !u.State.Ended() {
+		p.Live = newEvents(u.Live)
+	}
+	p.Curves = pointCurves(u.Residuals, u.Costs)
+	for _, v := range newest(u.Verdicts, maxVerdicts) {
+		p.Verdicts = append(p.Verdicts, newVerdict(v))
+	}
+	for _, s := range newest(u.Steps, maxSteps) {
+		p.Steps = append(p.Steps, step{s.Time, s.Words, string(s.Event), s.Actor.Words(), strings.Trim(s.Note.Lines(), "\n")})
+	}
+	if n := max(0, len(u.Steps)-maxSteps) + u.LeftOut; n > 0 {
+		p.StepsCut = fmt.Sprintf("The newest %d steps; %s before them: git ward uow show %s has all.", len(p.Steps), atLeast(n, u.More), u.ID)
+	}
+	p.Broken = diag.Clean(u.Broken)
+	for _, t := range newest(u.Transcripts, maxTranscripts) {
+		p.Transcripts = append(p.Transcripts, transcript{fmt.Sprintf("iteration %d", t.Iteration), fmt.Sprintf("git ward transcript %s --iteration %d", t.Unit, t.Iteration)})
+	}
+	if m, ok := fsm.Embedded("uow"); ok {
+		p.Machine = &titled{newMachine(m, string(u.State)), "The unit is " + u.Words}
+	}
+	return p
+}
+
+func atLeast(n int, more bool) string {
+	if more {
+		return fmt.Sprintf("at least %d are", n)
+	}
+	return fmt.Sprintf("%d are", n)
+}
+
+func classOf(state uow.State) string {
+	switch state {
+	case uow.Active:
+		return "work"
+	case uow.Completed:
+		return "good"
+	case uow.Failed, uow.Breached, uow.ZombiedDead:
+		return "bad"
+	case uow.PendingApproval, uow.Paused, uow.ZombiedSoft:
+		return "wait"
+	}
+	return ""
+}
+
+func newVerdict(v loop.Verdict) verdict {
+	p := verdict{Words: fmt.Sprintf("Iteration %d: %s", v.Iteration, loop.VerdictWords(v.Verdict)), Reason: shorten(diag.Clean(v.Reason), maxLead)}
+	if v.Fence == loop.FenceNone {
+		p.Reason += "; judged without a fence"
+	}
+	for _, o := range v.Criteria[:min(len(v.Criteria), maxCriteria)] {
+		c := criterion{Result: "not met", Class: "bad", Text: diag.Untrusted(o.Criterion)}
+		if o.Met && o.ExitCode == 0 && o.Trouble == "" {
+			c.Result, c.Class = "met", "good"
+		} else {
+			c.Tail = tail(o.Trouble, o.Tail)
+		}
+		p.Criteria = append(p.Criteria, c)
+	}
+	return p
+}
+
+// tail is why a command did not end, and the end of what it printed.
+func tail(trouble, output string) string {
+	output = diag.CleanLines(strings.Trim(output, "\n"))
+	if len(output) > maxTail {
+		output = strings.ToValidUTF8(output[len(output)-maxTail:], "")
+	}
+	if trouble != "" {
+		return strings.TrimRight(diag.Clean(trouble)+"\n"+output, "\n")
+	}
+	return output
+}

@@ -1,0 +1,145 @@
+package site
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+// snapshot is a directory's files with their contents.
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(data)
+	}
+	return files
+}
+
+// TestWrite: a report has a page of everything, each link leads to a file of it, nothing
+// of it runs or asks the network, and it is the same when it is written again.
+func TestWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "report")
+	f := fixture{words: "a <b> c", n: 210, fails: "D-9"}
+	for range 2 {
+		r, err := Write(t.Context(), dir, f, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Omitted) != 10 || !strings.Contains(r.Omitted[0]+r.Omitted[1]+strings.Join(r.Omitted, ""), `D-9, which cannot be read: its journal \x1b[2J is broken`) {
+			t.Errorf("left out: %q", r.Omitted)
+		}
+	}
+	files := snapshot(t, dir)
+	for name, page := range files {
+		if !strings.HasSuffix(name, ".html") {
+			continue
+		}
+		for _, never := range []string{"<script", "://", " style=", "<form"} {
+			if strings.Contains(page, never) {
+				t.Errorf("%s has %s", name, never)
+			}
+		}
+		root, err := html.Parse(strings.NewReader(page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range root.Descendants() {
+			for _, a := range n.Attr {
+				if to, _, _ := strings.Cut(a.Val, "#"); a.Key == "href" && to != "" && files[to] == "" {
+					t.Errorf("%s leads to %s, which is not there", name, a.Val)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"index.html", "index-2.html", "D-1.html", "D-1.1.html", "D-1.review.html", "audit-1.html", "machines.html", "style.css", manifest} {
+		if files[name] == "" {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	if _, err := Write(t.Context(), dir, f, nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, page := range snapshot(t, dir) {
+		if files[name] != page {
+			t.Errorf("%s is another one the next time", name)
+		}
+	}
+	if beside, _ := os.ReadDir(filepath.Dir(dir)); len(beside) != 1 {
+		t.Errorf("left beside the report: %v", beside)
+	}
+}
+
+// TestWriteReplacesOnlyItsOwn: what somebody put there stays, and is named.
+func TestWriteReplacesOnlyItsOwn(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(dir string) error
+		want string // of the error; "" for none
+	}{
+		"not there":  {func(string) error { return nil }, ""},
+		"empty":      {func(dir string) error { return os.Mkdir(dir, 0o755) }, ""},
+		"a report":   {func(dir string) error { _, err := Write(t.Context(), dir, fixture{words: "x", n: 1}, nil); return err }, ""},
+		"a file":     {func(dir string) error { return os.WriteFile(dir, nil, 0o644) }, "is no directory"},
+		"a link":     {func(dir string) error { return os.Symlink(t.TempDir(), dir) }, "is no directory"},
+		"somebody's": {func(dir string) error { return os.MkdirAll(dir+"/x", 0o755) }, "no report of Ward's made it"},
+		"a report, added": {func(dir string) error {
+			if _, err := Write(t.Context(), dir, fixture{words: "x", n: 1}, nil); err != nil {
+				return err
+			}
+			return os.WriteFile(dir+"/notes.txt", nil, 0o644)
+		}, "has notes.txt"},
+	} {
+		dir := filepath.Join(t.TempDir(), "report")
+		if err := c.make(dir); err != nil {
+			t.Fatal(name, err)
+		}
+		_, err := Write(t.Context(), dir, fixture{words: "x", n: 2}, nil)
+		switch {
+		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		case c.want == "" && snapshot(t, dir)["D-2.html"] == "":
+			t.Errorf("%s: no report", name)
+		}
+		if beside, _ := os.ReadDir(filepath.Dir(dir)); len(beside) != 1 {
+			t.Errorf("%s: left beside it: %v", name, beside)
+		}
+	}
+}
+
+// TestWriteStops: a report that is stopped half-way leaves nothing, and what was there.
+func TestWriteStops(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "report")
+	if _, err := Write(t.Context(), dir, fixture{words: "old", n: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Write(ctx, dir, fixture{words: "new", n: 50}, func(pages int) {
+		if pages == 20 {
+			cancel()
+		}
+	})
+	if err == nil {
+		t.Fatal("it went on")
+	}
+	for name, page := range snapshot(t, dir) {
+		if before[name] != page {
+			t.Errorf("%s was changed", name)
+		}
+	}
+	if beside, _ := os.ReadDir(filepath.Dir(dir)); len(beside) != 1 {
+		t.Errorf("left beside it: %v", beside)
+	}
+}
