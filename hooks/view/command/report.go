@@ -8,11 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"git-ward/hooks/view"
 	"git-ward/hooks/view/site"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 )
 
 const reportUsage = "report --html DIR [--bare DIR]"
@@ -33,14 +31,7 @@ func report(ctx context.Context, env *cli.Env) error {
 	if len(args) > 0 || dir == "" {
 		return env.Usage(reportUsage, "say where: --html DIR")
 	}
-	repo, err := git.Named(ctx, env.Path(bare))
-	if bare == "" {
-		repo, err = git.Discover(ctx, env.Dir)
-	}
-	if err != nil {
-		return err
-	}
-	source, err := view.Open(ctx, repo)
+	source, err := open(ctx, env, bare)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,9 +51,10 @@ type row struct {
 	Label string
 }
 
-// newCurve draws values, oldest first; id names it within its page.
+// newCurve draws values, oldest first; id names it within its page. Where nothing is known
+// there is no picture.
 func newCurve(id, title, unit string, values []value) *curve {
-	if len(values) == 0 {
+	if !slices.ContainsFunc(values, func(v value) bool { return known(v.Y) }) {
 		return nil
 	}
 	c := &curve{ID: id, Title: title, Unit: unit, Wide: curveWide, High: curveHigh, Base: curveHigh - bottom, Omitted: max(0, len(values)-maxPoints)}

@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"git-ward/hooks/view"
@@ -60,12 +61,20 @@ func newDirective(d *view.Directive, l links) directive {
 		p.Units = append(p.Units, unitLine{u.ID, l.Unit(u.ID), u.Words, unitFacts(u)})
 	}
 	for i, r := range newest(d.Reports, maxReports) {
-		p.Reports = append(p.Reports, entry{r.Name, r.Words, r.Time, newLong(fmt.Sprintf("report-%d", i), r.Text)})
+		p.Reports = append(p.Reports, entry{r.Name, r.Words, r.Time, newLong(fmt.Sprintf("report-%d", i), reported(r.Text))})
 	}
 	for i, q := range newest(d.Questions, maxReports) {
 		p.Questions = append(p.Questions, entry{q.Name, "", q.Time, newLong(fmt.Sprintf("question-%d", i), q.Text)})
 	}
 	return p
+}
+
+// reported is a report's text without the line that names the hash of its directive.
+func reported(text diag.Untrusted) diag.Untrusted {
+	if line, rest, ok := strings.Cut(text.Raw(), "\n"); ok && strings.HasPrefix(line, "Directive: ") {
+		return diag.Untrusted(rest)
+	}
+	return text
 }
 
 // newest are the last n of a list, the newest first.

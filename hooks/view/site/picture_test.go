@@ -36,7 +36,7 @@ func TestCurve(t *testing.T) {
 	if want := "Residual from iteration 1 to 4: 4 at first, 0 at last."; c.Words != want {
 		t.Errorf("%q, want %q", c.Words, want)
 	}
-	if newCurve("r", "", "", nil) != nil {
+	if newCurve("r", "", "", nil) != nil || newCurve("r", "", "", []value{{X: 1}, {X: 2}}) != nil {
 		t.Error("a curve of nothing")
 	}
 }
@@ -44,8 +44,8 @@ func TestCurve(t *testing.T) {
 // TestCurveOfAnything: whatever the numbers are, the picture stays in its frame.
 func TestCurveOfAnything(t *testing.T) {
 	for _, values := range [][]value{
-		{{X: 1, Y: num(0)}}, {{X: 1}}, {{X: 1, Y: num(-5)}, {X: 2, Y: num(3)}}, {{X: 1, Y: num(math.Inf(1))}, {X: 2, Y: num(math.NaN())}},
-		{{X: 1, Y: num(1e300)}, {X: 2, Y: num(1)}}, {{X: 1, Y: num(1e-9)}, {X: 2, Y: num(2e-9)}}, {{X: 1, Y: num(9.99e17)}}, make([]value, 100_000),
+		{{X: 1, Y: num(0)}}, {{X: 1, Y: num(-5)}, {X: 2, Y: num(3)}}, {{X: 1, Y: num(math.Inf(1))}, {X: 2, Y: num(math.NaN())}, {X: 3, Y: num(2)}},
+		{{X: 1, Y: num(1e300)}, {X: 2, Y: num(1)}}, {{X: 1, Y: num(1e-9)}, {X: 2, Y: num(2e-9)}}, {{X: 1, Y: num(9.99e17)}}, slices.Repeat([]value{{X: 1, Y: num(1)}}, 100_000),
 	} {
 		c := newCurve("r", "R", "R", values)
 		if len(c.Rows) > maxPoints || len(c.Levels) > 12 || len(c.Levels) < 2 || c.Omitted != max(0, len(values)-maxPoints) {

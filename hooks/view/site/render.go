@@ -36,6 +36,8 @@ func parse(names ...string) map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(template.FuncMap{
 		"moment":   moment,
 		"datetime": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"day":      func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+		"minute":   func(t time.Time) string { return t.UTC().Format("15:04 UTC") },
 		"clock":    func(t time.Time) string { return t.UTC().Format(time.TimeOnly) },
 		"sentence": sentence,
 		"short":    shortTitle,

@@ -58,7 +58,6 @@ type criterion struct {
 type step struct {
 	Time           time.Time
 	Words, Letters string
-	Actor          string
 	Note           string
 }
 
@@ -74,10 +73,10 @@ func newUnit(d *view.Directive, u view.Unit, l links) unit {
 		p.Verdicts = append(p.Verdicts, newVerdict(v))
 	}
 	for _, s := range newest(u.Steps, maxSteps) {
-		p.Steps = append(p.Steps, step{s.Time, s.Words, string(s.Event), s.Actor.Words(), strings.Trim(s.Note.Lines(), "\n")})
+		p.Steps = append(p.Steps, step{s.Time, s.Words, string(s.Event), strings.Trim(s.Note.Lines(), "\n")})
 	}
 	if n := max(0, len(u.Steps)-maxSteps) + u.LeftOut; n > 0 {
-		p.StepsCut = fmt.Sprintf("The newest %d steps; %s before them: git ward uow show %s has all.", len(p.Steps), atLeast(n, u.More), u.ID)
+		p.StepsCut = fmt.Sprintf("These are the newest %d steps of %d; git ward uow show %s has all.", len(p.Steps), n+len(p.Steps), u.ID)
 	}
 	p.Broken = diag.Clean(u.Broken)
 	for _, t := range newest(u.Transcripts, maxTranscripts) {
@@ -87,13 +86,6 @@ func newUnit(d *view.Directive, u view.Unit, l links) unit {
 		p.Machine = &titled{newMachine(m, string(u.State)), "The unit is " + u.Words}
 	}
 	return p
-}
-
-func atLeast(n int, more bool) string {
-	if more {
-		return fmt.Sprintf("at least %d are", n)
-	}
-	return fmt.Sprintf("%d are", n)
 }
 
 func classOf(state uow.State) string {
