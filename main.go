@@ -29,7 +29,7 @@ func main() {
 	redact := secret.Redactor()
 	table := &cli.Table{Program: "git ward", About: "Ward: an autonomous coding agent behind a fence, with git as its only channel.", Groups: []cli.Group{
 		{Title: "for the PM", Commands: []cli.Command{
-			hooks.Clone, hooks.Lint, hooks.Log, hooks.Report(cli.Exec("git-ward-view", "report")),
+			hooks.Clone, hooks.Lint, hooks.Log, hooks.Why, hooks.Report(cli.Exec("git-ward-view", "report")),
 			{Name: "watch", Doc: "show what the agent does, as it does it", Run: cli.Exec("git-ward-view", "watch")},
 			{Name: "serve", Doc: "show the repository in a browser, live and read-only", Run: cli.Exec("git-ward-view", "serve")},
 			protocols.Directive, protocols.Review, protocols.Take, protocols.Drop, protocols.UOW, udc.UDC,

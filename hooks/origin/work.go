@@ -63,6 +63,16 @@ func (f *Finder) brought(r *Reason, c *git.Commit) (string, error) {
 		}
 		return r.Commit, nil
 	}
+	if r.Taken.How == "commit" && len(c.Parents) == 2 {
+		list, err := state.VerdictsOn(f.reader, c.Parents[1])
+		if err != nil {
+			return "", err
+		}
+		if len(list) > 0 { // it is the merge itself that was asked about
+			r.Taken.How = "merge"
+			return c.Parents[1], nil
+		}
+	}
 	if r.Taken.How != "merge" {
 		return r.Commit, nil
 	}
@@ -154,8 +164,8 @@ func (f *Finder) claimed(r *Reason, directive, brought string) (bool, error) {
 		return false, err
 	}
 	inner := r.Commit
-	if r.Taken != nil && r.Taken.How == "squash" && r.Taken.Commit == r.Commit {
-		inner = brought // of a squash as a whole: the iteration that ended it
+	if r.Taken != nil && r.Taken.How != "commit" && r.Taken.Commit == r.Commit {
+		inner = brought // of a merge or a squash as a whole: the iteration that ended the work
 	}
 	for _, u := range units {
 		for _, claim := range u.claims {
