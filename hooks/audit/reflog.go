@@ -3,15 +3,18 @@ package audit
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"git-ward/hooks/push"
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/git"
 )
 
@@ -132,4 +135,50 @@ func recordedSince(batch *git.Batch, since string, u push.Update) (n int, err er
 		}
 	}
 	return n, nil
+}
+
+// BeginReflog gives a ref that has no reflog, as one that a clone brought, its first line:
+// where it is. It reports whether there was none; a push that begins it first is as good.
+func BeginReflog(repo *git.Repo, ref, tip string, when time.Time) (begun bool, err error) {
+	path := reflogPath(repo, ref)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	dirs, file := fs.FileMode(0o755), fs.FileMode(0o644)
+	if top, err := os.Stat(repo.Dir); err == nil && atomicfile.Shared(top.Mode()) {
+		dirs, file = top.Mode(), 0o664 // the group's pushes append to it
+	}
+	if err := makeDirs(repo.Dir, filepath.Dir(path), dirs); err != nil {
+		return false, err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "tmp_reflog_")
+	if err != nil {
+		return false, err
+	}
+	defer os.Remove(f.Name())
+	_, err = fmt.Fprintf(f, "%s %s %s %d +0000\tward: the reflog begins\n", git.Zero, tip, git.Ward, when.Unix())
+	if err := errors.Join(err, f.Chmod(file), f.Sync(), f.Close()); err != nil {
+		return false, err
+	}
+	if err = os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// makeDirs makes what is missing of the directories between top and dir.
+func makeDirs(top, dir string, mode fs.FileMode) error {
+	if dir == top {
+		return nil
+	}
+	if err := makeDirs(top, filepath.Dir(dir), mode); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, mode.Perm()); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return err
+	}
+	return os.Chmod(dir, mode)
 }

@@ -15,7 +15,7 @@ func change(verb, format string, args ...any) Change {
 // done are the verbs in the past.
 var done = map[string]string{
 	"make": "made", "write": "wrote", "install": "installed", "set": "set", "commit": "committed", "record": "recorded", "keep": "kept",
-	"remove": "removed", "open": "opened", "close": "closed", "update": "updated", "add": "added", "put": "put", "delete": "deleted", "leave": "left",
+	"remove": "removed", "open": "opened", "close": "closed", "update": "updated", "add": "added", "put": "put", "delete": "deleted", "leave": "left", "begin": "began",
 }
 
 // Done says it of what has happened.

@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"git-ward/hooks/audit"
 	"git-ward/internal/config"
@@ -28,6 +29,9 @@ func (in *installer) genesis(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := in.beginReflog(chain); err != nil {
+		return err
+	}
 	r, err := audit.Unrecorded(ctx, in.repo, c, chain)
 	if err != nil || len(r.Refs) == 0 {
 		return err
@@ -45,6 +49,19 @@ func (in *installer) genesis(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// beginReflog begins that of the chain in a repository that was restored: no clone brings
+// reflogs, and fsck reads the chain's end in its own.
+func (in *installer) beginReflog(chain []audit.Link) error {
+	if len(chain) == 0 {
+		return nil
+	}
+	begun, err := audit.BeginReflog(in.repo, audit.ChainRef, chain[len(chain)-1].Commit, time.Now())
+	if begun {
+		in.report.Changes = append(in.report.Changes, change("begin", "the reflog of the audit, which no clone brings"))
+	}
+	return err
 }
 
 // parts divides a record among as many as its refs need: a repository that was there

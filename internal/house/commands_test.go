@@ -37,7 +37,8 @@ var elsewhere = map[string]string{
 	"dot":                     "pictures are drawn where graphviz is; a test compares their text",
 	"cmp":                     "Debian always has it", "diff": "Debian always has it", "xargs": "Debian always has it",
 	"dpkg": "Debian always has it", "dpkg-deb": "Debian always has it", "gzip": "Debian always has it", "md5sum": "Debian always has it", "sync": "Debian always has it",
-	"du":     "Debian always has it",
+	"du":      "Debian always has it",
+	"lintian": "its test says SKIPPED without it", "systemd-analyze": "its tests say SKIPPED without it",
 	"busctl": "it is systemd's, and called only where systemd runs",
 	"sudo":   "setup needs it of an ordinary user only",
 }
