@@ -31,6 +31,7 @@ func main() {
 		{Title: "for the PM", Commands: []cli.Command{
 			hooks.Clone, hooks.Lint, hooks.Log, hooks.Why, hooks.Report(cli.Exec("git-ward-view", "report")),
 			{Name: "watch", Doc: "show what the agent does, as it does it", Run: cli.Exec("git-ward-view", "watch")},
+			hooks.Transcript,
 			{Name: "serve", Doc: "show the repository in a browser, live and read-only", Run: cli.Exec("git-ward-view", "serve")},
 			protocols.Directive, protocols.Review, protocols.Take, protocols.Drop, protocols.UOW, udc.UDC,
 		}},

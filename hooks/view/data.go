@@ -163,11 +163,3 @@ type Step struct {
 	Commit    string         `json:"commit"` // of the journal
 	Claim     string         `json:"claim"`  // the commit that it claims; "" for none
 }
-
-// TranscriptRef is a transcript on the record.
-type TranscriptRef struct {
-	Unit      string `json:"unit"`
-	Iteration int    `json:"iteration"` // as its directory on the record counts
-	Part      int    `json:"part"`      // of an iteration that was left, from 1; 0 for its last
-	Bytes     int64  `json:"bytes"`
-}

@@ -114,7 +114,11 @@ func (s *Source) unit(ctx context.Context, r *git.Reader, unit state.Unit) (Unit
 	if u.Verdicts, err = state.VerdictsOf(r, unit.ID, claims); err != nil {
 		return u, err
 	}
-	u.Costs, err = costs(r, unit.ID)
+	if u.Costs, err = costs(r, unit.ID); err != nil {
+		return u, err
+	}
+	list, err := s.transcripts(ctx, r, unit.ID)
+	u.Transcripts = append(u.Transcripts, list...)
 	return u, err
 }
 

@@ -3,8 +3,91 @@ package command
 import (
 	"context"
 	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"time"
 
+	tea "charm.land/bubbletea/v2"
+	"golang.org/x/sys/unix"
+
+	"git-ward/hooks/view/terminal"
 	"git-ward/internal/cli"
 )
 
-func watch(context.Context, *cli.Env) error { return errors.New("not built yet") }
+const watchUsage = "watch [--bare DIR] [--interval TIME] [--plain] [D-n]"
+
+// The least and the most time between two looks.
+const (
+	leastInterval = 500 * time.Millisecond
+	mostInterval  = time.Hour
+)
+
+var directiveName = regexp.MustCompile(`^D-[1-9][0-9]{0,8}$`)
+
+// watch is `git ward watch` (SEE-1).
+func watch(ctx context.Context, env *cli.Env) error {
+	var bare string
+	var plain bool
+	interval := 2 * time.Second
+	args, err := env.Flags("watch", watchUsage, func(fs *flag.FlagSet) {
+		fs.StringVar(&bare, "bare", "", "the bare repository, a `directory`; else the clone around here")
+		fs.DurationVar(&interval, "interval", interval, "how long after one look at the refs the next comes; a clone fetches each time")
+		fs.BoolVar(&plain, "plain", false, "a line for each change, as where the output is no terminal")
+	})
+	if err != nil {
+		return err
+	}
+	name := ""
+	switch {
+	case len(args) == 1 && directiveName.MatchString(args[0]):
+		name = args[0]
+	case len(args) > 0:
+		return env.Usage(watchUsage, "watch takes one directive, such as D-1, or none for all")
+	case interval < leastInterval || interval > mostInterval:
+		return env.Usage(watchUsage, "--interval is from %s to %s", leastInterval, mostInterval)
+	}
+	source, err := open(ctx, env, bare)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	looker := terminal.NewLooker(source, name, interval)
+	if !source.Bare() {
+		looker.Fetch = func(ctx context.Context) error { return source.Fetch(ctx, env.Dir, os.Environ()) }
+	}
+	return ended(env, show(ctx, env, looker, plain))
+}
+
+// show is the terminal program where there is a terminal for it, and lines elsewhere.
+func show(ctx context.Context, env *cli.Env, looker *terminal.Looker, plain bool) error {
+	in, out := screen(env.Stdin), screen(cli.Raw(env.Stdout))
+	term := env.Getenv("TERM")
+	if plain || in == nil || out == nil || term == "" || term == "dumb" {
+		return terminal.Follow(ctx, looker, env.Stdout)
+	}
+	return terminal.Watch(ctx, looker, in, out, os.Environ(), env.Getenv)
+}
+
+// screen is a stream that is a terminal, nil for any other.
+func screen(stream any) *os.File {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return nil
+	}
+	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err != nil {
+		return nil
+	}
+	return f
+}
+
+// ended says that who was interrupted has left nothing.
+func ended(env *cli.Env, err error) error {
+	const interrupted = 128 + int(unix.SIGINT)
+	if errors.Is(err, context.Canceled) || errors.Is(err, tea.ErrInterrupted) {
+		fmt.Fprintln(env.Stderr, "git-ward: watch has ended; it only looked, and nothing was changed")
+		return cli.ExitCode(interrupted)
+	}
+	return err
+}

@@ -1,0 +1,78 @@
+package terminal
+
+import (
+	"strings"
+)
+
+// canvas is how wide a screen is, and what can be drawn on it.
+type canvas struct {
+	w, h int
+	glyphs
+}
+
+func (c canvas) heading(title string) block {
+	text := cut(title, c.w, c.more) + " "
+	if c.w < 20 || width(text) > c.w {
+		return block{rows: []row{{piece{strings.TrimRight(text, " "), Title}}}}
+	}
+	return block{rows: []row{{piece{text, Title}, piece{strings.Repeat(c.rule, c.w-width(text)), Faint}}}}
+}
+
+// text is some text folded to the width, each line of it indented; on a narrow screen less.
+func (c canvas) text(text string, r Role, indent int) (rows []row) {
+	return c.indented(strings.Repeat(" ", indent)+text, r, indent)
+}
+
+// indented is text whose first line has its indentation already.
+func (c canvas) indented(text string, r Role, indent int) (rows []row) {
+	if c.w < 30 {
+		indent = min(indent, 1)
+	}
+	space := strings.Repeat(" ", indent)
+	for line := range strings.Lines(text) {
+		for _, part := range fold(strings.Trim(line, " \n"), c.w-indent) {
+			rows = append(rows, row{piece{space + part, r}})
+		}
+	}
+	return rows
+}
+
+// command is what to type, whole, and on a narrow screen from the edge on, so that it can
+// be copied.
+func (c canvas) command(text string) (rows []row) {
+	if text == "" {
+		return nil
+	}
+	text = foreign(text)
+	space := "    "
+	if width(text)+len(space) > c.w {
+		space = ""
+	}
+	for _, line := range chop(text, c.w-len(space)) {
+		rows = append(rows, row{piece{space + line, Typed}})
+	}
+	return rows
+}
+
+// labelled is a fact: its name, and its text folded beside it, in one line of words where
+// there is no room.
+func (c canvas) labelled(label, text string, r Role) []row {
+	return c.column(11, label, text, r)
+}
+
+// column is labelled with a width for the labels.
+func (c canvas) column(column int, label, text string, r Role) (rows []row) {
+	if text == "" {
+		return nil
+	}
+	if c.w < 40 {
+		return c.indented(label+": "+text, r, 1)
+	}
+	for i, line := range fold(text, c.w-column) {
+		if i > 0 {
+			label = ""
+		}
+		rows = append(rows, row{piece{label + strings.Repeat(" ", column-len(label)), Faint}, piece{line, r}})
+	}
+	return rows
+}

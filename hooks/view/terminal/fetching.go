@@ -1,0 +1,74 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"git-ward/internal/diag"
+)
+
+// fetching is a fetch that goes on beside the looks: a network that hangs keeps nobody from
+// looking at what there is.
+type fetching struct {
+	began time.Time
+	ended chan error // nil while none runs
+	err   error      // of the last one
+	good  time.Time  // when the last one that succeeded ended
+}
+
+// maxFetch is how long a fetch may take, and slowFetch after how long it is said.
+const (
+	maxFetch  = time.Minute
+	slowFetch = 2 * time.Second
+)
+
+// begin begins a fetch where none runs and the last one began long enough ago.
+func (f *fetching) begin(ctx context.Context, interval time.Duration, fetch func(context.Context) error) {
+	if f.ended != nil || time.Since(f.began) < interval {
+		return
+	}
+	ended := make(chan error, 1)
+	f.began, f.ended = time.Now(), ended
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, maxFetch)
+		defer cancel()
+		ended <- fetch(ctx)
+	}()
+}
+
+func (f *fetching) end(err error) {
+	if f.ended, f.err = nil, err; err == nil {
+		f.good = time.Now()
+	}
+}
+
+// trouble says why what a clone shows may be old; "" for nothing.
+func (f *fetching) trouble() string {
+	old := "what is shown is what was there before"
+	if !f.good.IsZero() {
+		old = "what is shown was fetched at " + clock(f.good)
+	}
+	switch {
+	case f.ended != nil && time.Since(f.began) >= slowFetch:
+		return fmt.Sprintf("git fetch has not answered since %s; %s", clock(f.began), old)
+	case errors.Is(f.err, context.DeadlineExceeded):
+		return fmt.Sprintf("git fetch did not answer within %s; %s", maxFetch, old)
+	case f.err != nil:
+		return fmt.Sprintf("%s; %s", explain(f.err), old)
+	}
+	return ""
+}
+
+// explain is an error with its remedy, on one line.
+func explain(err error) string {
+	text := foreign(err.Error())
+	if hinted, ok := errors.AsType[*diag.Hinted](err); ok {
+		text += " (" + foreign(hinted.Hint) + ")"
+	}
+	return text
+}
+
+// clock is a time as people read it beside words.
+func clock(t time.Time) string { return t.Local().Format("15:04:05") }

@@ -1,0 +1,242 @@
+package terminal
+
+import (
+	"context"
+	"time"
+
+	"git-ward/hooks/view"
+	"git-ward/internal/live"
+	"git-ward/internal/runstate"
+	"git-ward/protocols/review"
+)
+
+// Source is the repository that is looked at: view.Source, as far as it is needed here.
+type Source interface {
+	Bare() bool
+	Dir() string
+	Version(ctx context.Context) (string, error)
+	Overview(ctx context.Context) (*view.Overview, error)
+	Directive(ctx context.Context, name string) (*view.Directive, error)
+}
+
+// Looker looks at a repository again and again, and shows what has changed. What it could
+// not read stays as it was, with the trouble said, and is read again.
+type Looker struct {
+	Source   Source
+	Fetch    func(context.Context) error // brings a clone up to date; nil on the host
+	Interval time.Duration               // between two looks
+
+	scene   Scene
+	version string
+	follows map[string]*runstate.Follower
+	last    map[string]live.Event // newest event of each that is followed
+	fetches fetching
+	opens   chan string   // the directive that is to be open from now on
+	again   chan struct{} // looks now
+}
+
+// wordsInterval is the time between two looks for words while an agent works: a word is
+// to be seen within a second of being said.
+const wordsInterval = 300 * time.Millisecond
+
+// NewLooker makes a Looker; name is the directive that is open at first, "" for none.
+func NewLooker(source Source, name string, interval time.Duration) *Looker {
+	scene := Scene{Clone: !source.Bare(), Name: name}
+	if source.Bare() {
+		scene.Dir = source.Dir()
+	}
+	return &Looker{Source: source, Interval: interval, scene: scene,
+		follows: map[string]*runstate.Follower{}, last: map[string]live.Event{},
+		opens: make(chan string, 1), again: make(chan struct{}, 1)}
+}
+
+// Open says which directive is to be open from now on; it never waits.
+func (l *Looker) Open(name string) {
+	select { // only the newest wish counts
+	case <-l.opens:
+	default:
+	}
+	l.opens <- name
+}
+
+// Again asks for a look now; it never waits.
+func (l *Looker) Again() {
+	select {
+	case l.again <- struct{}{}:
+	default:
+	}
+}
+
+// Run looks until the context ends, and calls show for each scene that has something new.
+func (l *Looker) Run(ctx context.Context, show func(Scene)) {
+	defer func() {
+		for name := range l.follows {
+			l.unfollow(name)
+		}
+	}()
+	var next time.Time
+	for ctx.Err() == nil {
+		changed := false
+		if now := time.Now(); !now.Before(next) {
+			changed = l.look(ctx)
+			next = now.Add(l.Interval)
+		}
+		if heard := l.hear(); changed || heard {
+			l.scene.Now = time.Now()
+			show(l.scene)
+		}
+		wait := time.Until(next)
+		if l.busy() {
+			wait = min(wait, wordsInterval)
+		}
+		if l.fetches.ended != nil {
+			wait = min(wait, slowFetch)
+		}
+		select {
+		case <-ctx.Done():
+		case err := <-l.fetches.ended:
+			l.fetches.end(err)
+			next = time.Now()
+		case name := <-l.opens:
+			l.open(name)
+			next = time.Now()
+		case <-l.again:
+			l.version, next = "", time.Time{}
+		case <-time.After(max(wait, 0)): // the next look; words are asked for, as nothing wakes a reader of files
+		}
+	}
+}
+
+// busy reports whether words may come.
+func (l *Looker) busy() bool {
+	return l.scene.Over != nil && l.scene.Over.Host != nil && l.scene.Over.Host.Running && len(l.follows) > 0
+}
+
+// look reads what has changed, and reports whether anything has.
+func (l *Looker) look(ctx context.Context) bool {
+	before := l.scene.Trouble
+	if l.Fetch != nil {
+		l.fetches.begin(ctx, l.Interval, l.Fetch)
+	}
+	changed, err := l.read(ctx)
+	if ctx.Err() != nil {
+		return false
+	}
+	l.scene.Trouble = l.fetches.trouble()
+	if err != nil {
+		l.scene.Trouble = explain(err)
+		l.version = "" // read again
+	}
+	return changed || l.scene.Trouble != before
+}
+
+// read reads the overview and the open directive where they are not those of before.
+func (l *Looker) read(ctx context.Context) (changed bool, err error) {
+	version, err := l.Source.Version(ctx)
+	if err != nil || version == l.version {
+		return false, err
+	}
+	over, err := l.Source.Overview(ctx)
+	if err != nil {
+		return false, err
+	}
+	var one *view.Directive
+	missing := false
+	if l.scene.Name != "" {
+		if !known(over, l.scene.Name) {
+			missing = true
+		} else if one, err = l.Source.Directive(ctx, l.scene.Name); err != nil {
+			return false, err
+		}
+	}
+	l.scene.Over, l.scene.One, l.scene.NotThere, l.version = over, one, missing, version
+	l.followAll()
+	return true, nil
+}
+
+func known(over *view.Overview, name string) bool {
+	for _, d := range over.Directives {
+		if d.Directive == name {
+			return true
+		}
+	}
+	return false
+}
+
+// open changes the directive that is open.
+func (l *Looker) open(name string) {
+	if old := l.scene.Name; old != "" {
+		l.unfollow(old)
+	}
+	l.scene.Name, l.scene.One, l.scene.NotThere, l.scene.Live, l.version = name, nil, false, nil, ""
+}
+
+// followAll follows the directives at work, and the open one.
+func (l *Looker) followAll() {
+	if l.scene.Clone {
+		return
+	}
+	want := map[string]bool{l.scene.Name: l.scene.Name != "" && !l.scene.NotThere}
+	for _, d := range l.scene.Over.Directives {
+		if d.State == review.Working || d.State == review.Waiting {
+			want[d.Directive] = true
+		}
+	}
+	for name := range l.follows {
+		if !want[name] {
+			l.unfollow(name)
+		}
+	}
+	for name := range want {
+		if want[name] && l.follows[name] == nil && len(l.follows) < runstate.MaxLiveFiles {
+			l.follows[name] = runstate.Follow(l.Source.Dir(), name)
+			if name == l.scene.Name {
+				l.scene.Live, _ = runstate.Tail(l.Source.Dir(), name, maxLive) // none is none
+			}
+		}
+	}
+}
+
+func (l *Looker) unfollow(name string) {
+	if f := l.follows[name]; f != nil {
+		f.Close()
+		delete(l.follows, name)
+		delete(l.last, name)
+	}
+}
+
+// hear takes what was said since, and reports whether anything was.
+func (l *Looker) hear() bool {
+	l.scene.New = nil
+	for name, f := range l.follows {
+		events, err := f.More()
+		if err != nil {
+			continue // the file is gone or another's: it is opened anew
+		}
+		if name == l.scene.Name {
+			events = unheard(l.scene.Live, events)
+			l.scene.Live = append(l.scene.Live, events...)
+			l.scene.Live = append([]live.Event(nil), l.scene.Live[max(0, len(l.scene.Live)-maxLive):]...) // what is shown is another's from now on
+		}
+		if len(events) > 0 {
+			l.last[name] = events[len(events)-1]
+		}
+		l.scene.New = append(l.scene.New, events...)
+	}
+	return len(l.scene.New) > 0
+}
+
+// unheard are the events that are none of the newest that were kept: who begins to follow
+// a file may meet what its tail had.
+func unheard(kept, events []live.Event) []live.Event {
+	for i, e := range events {
+		same := false
+		for _, k := range kept[max(0, len(kept)-len(events)):] {
+			same = same || k == e
+		}
+		if !same {
+			return events[i:]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package terminal
+
+import (
+	"slices"
+
+	"git-ward/hooks/view"
+	"git-ward/internal/diag"
+	"git-ward/protocols/review"
+)
+
+// block is some rows that belong together; item names the directive that keys can choose by
+// it, "" for none.
+type block struct {
+	item string
+	rows []row
+}
+
+// groups are the directives in the order in which a PM wants them, with what each group is
+// called.
+var groups = []struct {
+	title string
+	of    []review.State
+}{
+	{"At work", []review.State{review.Working}},
+	{"Comes next", []review.State{review.Open}},
+	{"Waits for you", []review.State{review.Waiting, review.Ready, review.Unproved}}, // what Waiting does not name
+	{"Done", []review.State{review.Taken, review.Dropped, review.Gone}},
+}
+
+// overview is the body of the screen of all directives, w columns wide.
+func (c canvas) overview(s Scene) (list []block) {
+	list = append(list, c.waiting(s)...)
+	named := map[string]bool{}
+	for _, wait := range s.Over.Waiting {
+		named[wait.Directive] = true
+	}
+	for _, g := range groups {
+		first := true
+		for _, d := range slices.Backward(s.Over.Directives) { // the newest first
+			if !slices.Contains(g.of, d.State) || named[d.Directive] {
+				continue
+			}
+			if first {
+				list, first = append(list, block{rows: []row{{}}}, c.heading(g.title)), false
+			}
+			list = append(list, block{d.Directive, c.line(s, d)})
+		}
+	}
+	if len(s.Over.Directives) == 0 {
+		list = append(list, block{rows: c.text("there is no directive yet: git ward directive new", Plain, 0)})
+	}
+	return list
+}
+
+// waiting is what waits for the reader: what it is, and the command that settles it.
+func (c canvas) waiting(s Scene) (list []block) {
+	if len(s.Over.Waiting) == 0 {
+		return []block{{rows: []row{{piece{"nothing waits for you", Good}}}}}
+	}
+	list = append(list, c.heading("Waits for you"))
+	for _, wait := range s.Over.Waiting {
+		name := wait.Directive
+		if name == "" {
+			name = "Ward"
+		}
+		b := block{item: wait.Directive}
+		b.rows = append(b.rows, row{piece{cut(name+"  "+wait.Title.String(), c.w-c.edge(), c.more), Wants}})
+		b.rows = append(b.rows, c.text(foreign(wait.What), Plain, 4)...)
+		b.rows = append(b.rows, c.text(cut(wait.Words.String(), 2*c.w, c.more), Faint, 4)...)
+		b.rows = append(b.rows, c.command(s.typed(wait.Command))...)
+		list = append(list, b)
+	}
+	return list
+}
+
+// line is a directive in the list: its state, what it is, and what goes on in it.
+func (c canvas) line(s Scene, d view.Line) (rows []row) {
+	state := d.Words
+	if state == "" {
+		state = string(d.State)
+	}
+	rows = append(rows, apart(plain(d.Directive+"  "+d.Title.String()), piece{foreign(state), stateRole(d.State)}, c.w-c.edge(), c.more))
+	if d.State != review.Working {
+		return rows
+	}
+	rows = append(rows, c.text(spentWords(d.Spent), Faint, 4)...)
+	if h := s.Over.Host; h != nil && h.Judging != nil && h.Judging.Unit == d.Unit {
+		rows = append(rows, c.text("verdict: "+foreign(h.Judging.Words), Plain, 4)...)
+	}
+	if d.Live != nil {
+		word, role := eventWords(*d.Live)
+		rows = append(rows, row{piece{cut("    "+clock(d.Live.Time)+" "+word+" "+foreign(diag.Cut(eventText(*d.Live), 4*c.w)), c.w, c.more), role}})
+	}
+	return rows
+}
+
+func stateRole(s review.State) Role {
+	switch s {
+	case review.Waiting, review.Ready:
+		return Wants
+	case review.Unproved:
+		return Bad
+	case review.Taken:
+		return Good
+	}
+	return Faint
+}

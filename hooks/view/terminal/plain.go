@@ -1,0 +1,137 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"git-ward/internal/live"
+	"git-ward/protocols/review"
+)
+
+// Follow prints what changes as lines, one a change, with no cursor moved, until the
+// context ends, whose error it returns, or the writer fails.
+func Follow(ctx context.Context, looker *Looker, out io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var p printer
+	looker.Run(ctx, func(s Scene) {
+		for _, line := range p.lines(s) {
+			if _, err := fmt.Fprintln(out, line); err != nil {
+				cancel(err)
+				return
+			}
+		}
+	})
+	return context.Cause(ctx)
+}
+
+// printer knows what was printed.
+type printer struct {
+	begun   bool
+	host    string
+	states  map[string]string // by directive: what was said of it last
+	waiting map[string]bool   // by key
+	verdict string            // unit of the last line about one
+	told    time.Time         // of that line
+	trouble string
+}
+
+// verdictInterval is the time between two lines about a verdict that runs.
+const verdictInterval = 10 * time.Second
+
+// oldWords is how many words from before are printed for a directive that was named.
+const oldWords = 10
+
+// lines are what a scene has that was not printed.
+func (p *printer) lines(s Scene) (list []string) {
+	now := clock(s.Now)
+	say := func(format string, args ...any) { list = append(list, now+" "+fmt.Sprintf(format, args...)) }
+	if s.Trouble != p.trouble {
+		if p.trouble = s.Trouble; s.Trouble != "" {
+			say("trouble: %s", foreign(s.Trouble))
+		} else {
+			say("the trouble is over")
+		}
+	}
+	if s.Over == nil {
+		return list
+	}
+	if host := hostWords(s); host != p.host {
+		p.host = host
+		say("%s: %s", foreign(s.Over.Repository), host)
+	}
+	p.standings(s, say)
+	p.judging(s, say)
+	events := s.New
+	if !p.begun {
+		p.begun = true
+		events = s.Live[max(0, len(s.Live)-oldWords):]
+	}
+	for _, e := range events {
+		if line := eventLine(e); line != "" && (s.Name == "" || e.Directive() == s.Name) {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// standings are where the directives stand, and what waits for the reader.
+func (p *printer) standings(s Scene, say func(string, ...any)) {
+	if p.states == nil {
+		p.states, p.waiting = map[string]string{}, map[string]bool{}
+	}
+	if s.NotThere && p.states[s.Name] == "" {
+		p.states[s.Name] = "none"
+		say("there is no directive %s: git ward directive list", foreign(s.Name))
+	}
+	for _, d := range s.Over.Directives {
+		words := foreign(d.Words)
+		old, known := p.states[d.Directive]
+		p.states[d.Directive] = words
+		done := d.State == review.Taken || d.State == review.Dropped || d.State == review.Gone
+		if old == words || !known && !p.begun && done && s.Name == "" || s.Name != "" && s.Name != d.Directive {
+			continue
+		}
+		say("%s %s: %s; %s", d.Directive, d.Title.String(), words, spentWords(d.Spent))
+	}
+	waiting := map[string]bool{}
+	for _, w := range s.Over.Waiting {
+		waiting[w.Key] = true
+		if p.waiting[w.Key] || s.Name != "" && w.Directive != s.Name {
+			continue
+		}
+		who := w.Directive
+		if who == "" {
+			who = "Ward"
+		}
+		say("%s waits for you: %s: %s", who, foreign(w.What), foreign(s.typed(w.Command)))
+	}
+	p.waiting = waiting
+}
+
+// judging is how far a verdict is.
+func (p *printer) judging(s Scene, say func(string, ...any)) {
+	h := s.Over.Host
+	if h == nil || h.Judging == nil {
+		p.verdict = ""
+		return
+	}
+	unit := h.Judging.Unit
+	if p.verdict == unit && s.Now.Sub(p.told) < verdictInterval || s.Name != "" && !strings.HasPrefix(unit, s.Name+".") {
+		return
+	}
+	p.verdict, p.told = unit, s.Now
+	say("%s verdict: %s", foreign(unit), foreign(h.Judging.Words))
+}
+
+// eventLine is an event on one line; "" for one that is a sign of life only.
+func eventLine(e live.Event) string {
+	if e.Kind == live.Beat {
+		return ""
+	}
+	word, _ := eventWords(e)
+	return fmt.Sprintf("%s %s %s %s", clock(e.Time), foreign(e.Unit), word, foreign(eventText(e)))
+}

@@ -1,0 +1,127 @@
+package terminal
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"git-ward/internal/diag"
+)
+
+// Role is what a piece of text is. It decides its colour and nothing else: whoever sees
+// none, or hears the screen read, loses nothing.
+type Role int
+
+// The roles.
+const (
+	Plain  Role = iota
+	Title       // of a screen or a part
+	Faint       // what stands beside
+	Good        // met, done
+	Bad         // failed, gone wrong
+	Wants       // waits for the reader
+	Typed       // a command to type
+	Chosen      // the line that the keys are at
+)
+
+// piece is text of one role. It holds no control characters: what others wrote comes
+// by foreign.
+type piece struct {
+	text string
+	role Role
+}
+
+// row is a line of the screen.
+type row []piece
+
+func plain(text string) piece { return piece{text, Plain} }
+
+// foreign is text that an agent, a PM or a tool wrote, as it may stand on a terminal: on
+// one line, without anything that a terminal obeys or nobody sees (GATE-7).
+func foreign(text string) string { return diag.Clean(strings.ReplaceAll(text, "\t", " ")) }
+
+// width is how many columns a text takes.
+func width(text string) int { return ansi.StringWidth(text) }
+
+// cut keeps a text within w columns, at a whole character, and says by its mark that
+// something is missing.
+func cut(text string, w int, mark string) string {
+	if width(text) <= w {
+		return text
+	}
+	if w <= width(mark) {
+		return ansi.Truncate(text, w, "")
+	}
+	return ansi.Truncate(text, w, mark)
+}
+
+// fold breaks a text into lines of at most w columns, between words where it can; words
+// are what blanks part, so that paths, options and dates stay whole.
+func fold(text string, w int) (lines []string) {
+	if w = max(w, 1); width(text) <= w {
+		return []string{text}
+	}
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case width(line)+1+width(word) <= w:
+			line += " " + word
+			continue
+		default:
+			lines, line = append(lines, line), word
+		}
+		if width(line) > w {
+			parts := chop(line, w)
+			lines, line = append(lines, parts[:len(parts)-1]...), parts[len(parts)-1]
+		}
+	}
+	return append(lines, line)
+}
+
+// chop breaks a command into lines of exactly w columns, anywhere: selected and pasted
+// from a terminal that joins full lines, it is the command again.
+func chop(text string, w int) []string {
+	if w < 1 {
+		w = 1
+	}
+	return strings.Split(ansi.Hardwrap(text, w, true), "\n")
+}
+
+// fit cuts a row to w columns; the pieces behind go first.
+func (r row) fit(w int, mark string) row {
+	var out row
+	for _, p := range r {
+		if w <= 0 {
+			break
+		}
+		p.text = cut(p.text, w, mark)
+		w -= width(p.text)
+		out = append(out, p)
+	}
+	return out
+}
+
+// String is the row's text.
+func (r row) String() string {
+	var b strings.Builder
+	for _, p := range r {
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
+// apart is a row with one text at the left edge and another at the right; where there is
+// no room for both, the left one is cut down to half, and then the right one.
+func apart(left, right piece, w int, mark string) row {
+	if right.text == "" {
+		return row{left}.fit(w, mark)
+	}
+	if room := w - width(left.text) - 1; width(right.text) > room {
+		left.text = cut(left.text, max(w-width(right.text)-1, (w-1)/2), mark)
+		right.text = cut(right.text, w-width(left.text)-1, mark)
+	}
+	gap := w - width(left.text) - width(right.text)
+	return row{left, plain(strings.Repeat(" ", max(gap, 0))), right}
+}

@@ -1,0 +1,158 @@
+package terminal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"git-ward/hooks/view"
+	"git-ward/internal/diag"
+	"git-ward/internal/live"
+)
+
+// eventWords are what an event is called, as a line begins, and its role. No state is told
+// by colour alone.
+func eventWords(e live.Event) (word string, r Role) {
+	switch e.Kind {
+	case live.Told:
+		return "told", Faint
+	case live.Said:
+		return "says", Plain
+	case live.Called:
+		return "runs", Typed
+	case live.Answered:
+		return "got", Faint
+	case live.Failed:
+		return "FAILED", Bad
+	case live.Step:
+		return "step", Plain
+	case live.State:
+		return "enters", Title
+	case live.Verdict:
+		return "verdict", Title
+	case live.Gateway:
+		return "gateway", Faint
+	case live.Ended:
+		return "ended", Title
+	case live.LeftOut:
+		return "left out", Bad
+	case live.Tokens:
+		return "tokens", Faint
+	}
+	return "lives", Faint
+}
+
+// eventText is the rest of an event's line.
+func eventText(e live.Event) string {
+	text := e.Text
+	if e.Input > 0 || e.Output > 0 {
+		text = strings.TrimSpace(fmt.Sprintf("%s %s tokens in, %s out", text, number(e.Input), number(e.Output)))
+	}
+	if e.Money != "" {
+		text += ", money " + e.Money
+	}
+	if e.Tool != "" {
+		text = e.Tool + ": " + text
+	}
+	return strings.TrimRight(strings.TrimSuffix(text, ": "), "\n")
+}
+
+// number is a count with its thousands apart.
+func number(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// spentWords is what a directive cost; what nobody knows is unknown, and never 0.
+func spentWords(s view.Spent) string {
+	var parts []string
+	if s.Allowed > 0 || s.Iterations > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d iterations", s.Iterations, s.Allowed))
+	}
+	tokens, money := "tokens unknown", "money unknown"
+	if s.Tokens != nil {
+		tokens = number(*s.Tokens) + " tokens"
+		if s.Estimated != nil && *s.Estimated > 0 {
+			tokens += ", some of them estimated"
+		}
+	}
+	if s.Money != nil {
+		money = "money " + diag.Clean(*s.Money)
+		if s.Prices != "" {
+			money += " by the prices of " + diag.Clean(s.Prices)
+		}
+	}
+	return strings.Join(append(parts, tokens, money), ", ")
+}
+
+// ago is how long something has been, in one unit.
+func ago(now, then time.Time) string {
+	d := now.Sub(then)
+	switch {
+	case then.IsZero():
+		return "never"
+	case d < 2*time.Second:
+		return "just now"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s ago", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}
+
+// hostWords says what runs.
+func hostWords(s Scene) string {
+	h := s.Over.Host
+	switch {
+	case h == nil:
+		return "a clone, as fetched"
+	case !h.MayAsk:
+		return "you may not know what runs"
+	case !h.Running:
+		return "nothing runs"
+	}
+	words := "the launcher runs"
+	if h.Up {
+		words = "an agent runs"
+	}
+	if h.PID > 0 {
+		words += fmt.Sprintf(", process %d", h.PID)
+	}
+	return words
+}
+
+// curve is the residuals as numbers, and as bars where there are several.
+func curve(points []view.Point, g glyphs) string {
+	const shown = 12 // the newest
+	points = points[max(0, len(points)-shown):]
+	var numbers []string
+	top := 0.0
+	for _, p := range points {
+		if p.Y == nil {
+			numbers = append(numbers, "unknown")
+			continue
+		}
+		numbers = append(numbers, strconv.FormatFloat(*p.Y, 'g', 4, 64))
+		top = max(top, *p.Y)
+	}
+	text := strings.Join(numbers, ", ")
+	if len(points) < 2 || top <= 0 {
+		return text
+	}
+	text += "  "
+	for _, p := range points {
+		if p.Y == nil {
+			text += "?"
+			continue
+		}
+		text += g.bars[min(len(g.bars)-1, max(0, int(*p.Y/top*float64(len(g.bars)-1)+0.5)))]
+	}
+	return text
+}
