@@ -13,7 +13,7 @@ import (
 func Main(ctx context.Context, env *cli.Env) error {
 	return cli.Part(
 		cli.Command{Name: "watch", Run: watch},
-		cli.Command{Name: "serve", Run: serve},
+		serveCommand,
 		cli.Command{Name: "report", Run: report},
 	)(ctx, env)
 }

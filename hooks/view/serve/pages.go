@@ -38,6 +38,7 @@ var errGone = errors.New(unreadable)
 type pages struct {
 	open   func(context.Context) (Site, error)
 	say    *teller
+	name   string          // the Site's
 	base   context.Context // of what is drawn, which is for everybody who asks for it
 	end    func()
 	turns  chan struct{}
@@ -62,7 +63,7 @@ func newPages(ctx context.Context, open func(context.Context) (Site, error), say
 		return nil, err
 	}
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
-	return &pages{open: open, say: say, base: base, end: end, current: site, turns: make(chan struct{}, drawers),
+	return &pages{open: open, say: say, name: site.Name(), base: base, end: end, current: site, turns: make(chan struct{}, drawers),
 		queue: make(chan struct{}, waiters), kept: map[string][]byte{}}, nil
 }
 

@@ -120,7 +120,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, inside bool) {
 
 func (s *Server) form(w http.ResponseWriter, status int, next, wrong string) {
 	wait := s.logins.open().Round(time.Second) / time.Second
-	s.own(w, status, "login.html", map[string]any{"Name": s.cfg.Name, "Next": next, "Wrong": wrong, "Wait": int(wait)})
+	s.own(w, status, "login.html", map[string]any{"Name": s.Name(), "Next": next, "Wrong": wrong, "Wait": int(wait)})
 }
 
 // enter takes a code.

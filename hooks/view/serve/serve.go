@@ -17,6 +17,8 @@ import (
 
 // A Site makes what is served: the pages of the static report, of the repository as it is now.
 type Site interface {
+	// Name is the repository's, shown where one signs in.
+	Name() string
 	// Version changes when a page would; equal means that nothing is to be drawn again.
 	Version(ctx context.Context) (string, error)
 	// Page is a whole page of HTML. A path is clean, beginning with "/"; what is at none is
@@ -29,7 +31,6 @@ type Site interface {
 type Config struct {
 	Listen    string // host:port; beyond loopback only with a certificate
 	Cert, Key string // PEM files, both or none
-	Name      string // of the repository, shown where one signs in
 	Style     []byte // the stylesheet of all pages
 
 	// Open opens the repository's Site, at the start and again when it was lost.
@@ -86,6 +87,9 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 
 // URL is where a browser on this machine finds the server.
 func (s *Server) URL() string { return s.names.url }
+
+// Name is the repository's.
+func (s *Server) Name() string { return s.pages.name }
 
 // Serve answers until ctx ends, which is no error, and then within a second.
 func (s *Server) Serve(ctx context.Context) error {

@@ -48,6 +48,8 @@ func (f *fake) Page(_ context.Context, path string, query url.Values) ([]byte, e
 
 func (f *fake) Close() {}
 
+func (f *fake) Name() string { return "<b>project" }
+
 func (f *fake) set(version string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +70,7 @@ type running struct {
 func start(t testing.TB, change func(*Config)) *running {
 	t.Helper()
 	r := &running{site: &fake{version: "v1"}, done: make(chan error, 1)}
-	cfg := Config{Listen: "127.0.0.1:0", Name: "project.git", Style: []byte("body {}"),
+	cfg := Config{Listen: "127.0.0.1:0", Style: []byte("body {}"),
 		Open: func(context.Context) (Site, error) {
 			_, err := r.site.Version(t.Context())
 			return r.site, err
@@ -183,7 +185,7 @@ func TestPages(t *testing.T) {
 		t.Errorf("no such page: %d", status)
 	}
 	for _, at := range []string{"style.css", "live.js", "login"} {
-		if status, body, _ := get(t, browser(), r.URL()+at); status != http.StatusOK || body == "" {
+		if status, body, _ := get(t, browser(), r.URL()+at); status != http.StatusOK || body == "" || strings.Contains(body, "<b>") {
 			t.Errorf("%s: %d", at, status)
 		}
 	}
