@@ -27,7 +27,7 @@ func main() {
 		panic(err) // the path is a constant
 	}
 	redact := secret.Redactor()
-	table := &cli.Table{Program: "git ward", About: "Ward: an autonomous coding agent behind a fence, with git as its only channel.", Groups: []cli.Group{
+	table := &cli.Table{Program: "git ward", About: "Ward: an autonomous coding agent behind a fence, with git as its only channel.", Values: protocols.Values(), Groups: []cli.Group{
 		{Title: "for the PM", Commands: []cli.Command{
 			hooks.Clone, hooks.Lint, hooks.Log, hooks.Why, hooks.Report(cli.Exec("git-ward-view", "report")),
 			{Name: "watch", Doc: "show what the agent does, as it does it", Run: cli.Exec("git-ward-view", "watch")},

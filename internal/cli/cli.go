@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/manual"
 )
 
 // Env is all that a command may touch of the process around it, so that tests
@@ -99,14 +100,14 @@ func (e *Env) Flags(name, usage string, fill func(*flag.FlagSet)) ([]string, err
 	}
 	switch {
 	case help == "h":
-		e.writeUsage(e.Stdout, usage, fs)
+		e.manual(name, usage, fs).WriteUsage(e.Stdout)
 		return nil, flag.ErrHelp
 	case help != "":
 		return nil, errors.Join(flag.ErrHelp, e.manual(name, usage, fs).WriteText(e.Stdout))
 	case err != nil:
 		program, _ := e.names()
 		fmt.Fprintf(e.Stderr, "%s: error: %s\n", program, diag.Clean(err.Error()))
-		e.writeUsage(e.Stderr, usage, fs)
+		e.manual(name, usage, fs).WriteUsage(e.Stderr)
 		return nil, ErrUsage
 	}
 	return rest, nil
@@ -114,9 +115,9 @@ func (e *Env) Flags(name, usage string, fill func(*flag.FlagSet)) ([]string, err
 
 // Usage reports a fault in the arguments and returns ErrUsage.
 func (e *Env) Usage(usage, format string, args ...any) error {
-	program, prefix := e.names()
+	program, _ := e.names()
 	fmt.Fprintf(e.Stderr, "%s: error: %s\n", program, diag.Clean(fmt.Sprintf(format, args...)))
-	writeUsage(e.Stderr, prefix, strings.Split(usage, " | "))
+	e.manual("", usage, nil).WriteUsage(e.Stderr)
 	return ErrUsage
 }
 
@@ -124,29 +125,9 @@ func (e *Env) Usage(usage, format string, args ...any) error {
 // commands are typed after `git ward`, the other programs by their own name.
 func (e *Env) names() (program, prefix string) {
 	if e.Program == "" || e.Program == "git-ward" {
-		return "git-ward", ward
+		return "git-ward", manual.Ward
 	}
 	return e.Program, ""
-}
-
-func (e *Env) writeUsage(w io.Writer, usage string, fs *flag.FlagSet) {
-	_, prefix := e.names()
-	writeUsage(w, prefix, strings.Split(usage, " | "))
-	writeFlags(w, flagsOf(fs))
-}
-
-// manual is the running command's.
-func (e *Env) manual(name, usage string, fs *flag.FlagSet) *Manual {
-	_, prefix := e.names()
-	m := &Manual{Words: prefix + name, Doc: "a part of Ward"}
-	if c := e.command; c != nil {
-		m.Doc, m.Long, m.Title, m.Examples = c.Doc, strings.TrimSpace(c.Long), c.Title, c.Examples
-		for _, v := range c.Verbs {
-			m.Verbs = append(m.Verbs, Manual{Words: m.Words + " " + v.Name, Doc: v.Doc, Hidden: v.Hidden})
-		}
-	}
-	m.Usage, m.Flags = strings.Split(usage, " | "), flagsOf(fs)
-	return m
 }
 
 // Report prints an error the one way errors are printed and returns the exit

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/manual"
 )
 
 func TestFlagsMayBeMixedWithArguments(t *testing.T) {
@@ -62,7 +63,7 @@ func TestTable(t *testing.T) {
 		return err
 	}}
 	table := &Table{Program: "git ward", About: "About.", Groups: []Group{{"for all", []Command{
-		{Name: "clone", Doc: "clone it", Long: "It clones.", Examples: []Example{{"clone make x", "makes x"}}, Verbs: []Command{verb}},
+		{Name: "clone", Doc: "clone it", Long: "It clones.", Examples: []manual.Example{{Line: "clone make x", Doc: "makes x"}}, Verbs: []Command{verb}},
 		{Name: "secret", Doc: "of Ward's own", Hidden: true, Run: verb.Run},
 	}}}}
 	for _, c := range []struct {

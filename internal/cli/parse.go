@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/manual"
 )
 
 // parse sets a flag set's flags and returns the other arguments. help is "h" or "help"
@@ -37,7 +38,7 @@ func parse(fs *flag.FlagSet, args []string) (rest []string, help string, err err
 			value, args = args[0], args[1:]
 		}
 		if err := fs.Set(name, value); err != nil {
-			return nil, "", fmt.Errorf("%q is no value of %s: %w", value, Flag{Name: name}.Dashed(), err)
+			return nil, "", fmt.Errorf("%q is no value of %s: %w", value, manual.Flag{Name: name}.Dashed(), err)
 		}
 	}
 	return rest, "", nil
@@ -52,7 +53,7 @@ func unknownFlag(fs *flag.FlagSet, arg, name string) error {
 		}
 	})
 	if near := diag.Nearest(name, names); near != "" {
-		return fmt.Errorf("unknown flag %s; did you mean %s?", arg, Flag{Name: near}.Dashed())
+		return fmt.Errorf("unknown flag %s; did you mean %s?", arg, manual.Flag{Name: near}.Dashed())
 	}
 	return fmt.Errorf("unknown flag %s", arg)
 }

@@ -38,7 +38,7 @@ func Exec(name, verb string) Func {
 			return err
 		}
 		if env.asked != nil {
-			if env.asked.manual, err = askProgram(ctx, path, verb); err != nil {
+			if env.asked.page, err = askProgram(ctx, path, verb); err != nil {
 				return err
 			}
 			return errAsked

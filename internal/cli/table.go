@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/manual"
 )
 
 // Command is a line of the table of commands: what is typed, what help, man pages and
@@ -16,17 +16,11 @@ type Command struct {
 	Name     string // one word
 	Doc      string // one line
 	Long     string // paragraphs with an empty line between; "" where Doc says it all
-	Examples []Example
+	Examples []manual.Example
 	Title    string    // above the verbs; "" is "verbs"
 	Verbs    []Command // what the first argument may name
 	Run      Func      // with verbs, what it does when the first argument names none of them; may be nil then
 	Hidden   bool      // for Ward's own programs, and in no list
-}
-
-// Example is a command line that a person can type, after `git ward`, and what it does.
-type Example struct {
-	Line string
-	Doc  string
 }
 
 // Group is the commands for one kind of reader.
@@ -40,7 +34,8 @@ type Table struct {
 	Program string // as it is typed
 	About   string // one line
 	Groups  []Group
-	Default Func // what it does without an argument; nil prints the table
+	Default Func              // what it does without an argument; nil prints the table
+	Values  map[string]Values // by their kind, as usage lines name it
 }
 
 // Run is the program: its first argument names the command. `help`, -h and --help print
@@ -67,7 +62,7 @@ func (t *Table) Run(ctx context.Context, env *Env) error {
 	for _, g := range t.Groups {
 		all = append(all, g.Commands...)
 	}
-	if c := named(all, name); c != nil {
+	if c := named(append(t.own(), all...), name); c != nil {
 		return c.Call(ctx, &sub)
 	}
 	return unknown(t.Program, name, "command", all)
@@ -88,16 +83,20 @@ func named(list []Command, name string) *Command {
 // unknown is the error of a word that no command or verb has.
 func unknown(words, name, kind string, list []Command) error {
 	err := fmt.Errorf("unknown %s %q", kind, name)
-	var names []string
+	if near := diag.Nearest(name, names(list)); near != "" {
+		return diag.Hint(err, "did you mean `%s %s`?", words, near)
+	}
+	return diag.Hint(err, "`%s help` lists the %ss", words, kind)
+}
+
+// names are those of the commands that people type.
+func names(list []Command) (names []string) {
 	for _, c := range list {
 		if !c.Hidden {
 			names = append(names, c.Name)
 		}
 	}
-	if near := diag.Nearest(name, names); near != "" {
-		return diag.Hint(err, "did you mean `%s %s`?", words, near)
-	}
-	return diag.Hint(err, "`%s help` lists the %ss", words, kind)
+	return names
 }
 
 func (t *Table) print(w io.Writer) error {
@@ -142,26 +141,15 @@ func (c *Command) Call(ctx context.Context, env *Env) error {
 			return named(c.Verbs, env.Args[1]).Call(ctx, &sub)
 		}
 		if isHelp(name) {
-			m, err := c.Manual(ctx, env)
+			p, err := c.page(ctx, env.words)
 			if err != nil {
 				return err
 			}
-			return m.WriteText(env.Stdout)
+			return p.WriteText(env.Stdout)
 		}
 		if c.Run == nil {
 			return unknown(sub.words, name, "verb", c.Verbs)
 		}
 	}
 	return c.Run(ctx, &sub)
-}
-
-// Usage of a command without Run is its verbs.
-func (c *Command) verbsUsage() string {
-	var names []string
-	for _, v := range c.Verbs {
-		if !v.Hidden {
-			names = append(names, v.Name)
-		}
-	}
-	return strings.Join(names, "|")
 }

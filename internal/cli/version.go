@@ -11,6 +11,9 @@ import (
 // below it cannot embed; a test holds them together.
 const version = "0.1.0"
 
+// released is the day of that version, for the man pages.
+const released = "2026-11-22"
+
 // printVersion prints what every program of Ward answers to --version.
 func printVersion(w io.Writer, program string) error {
 	_, err := fmt.Fprintf(w, "%s %s\n", program, version)

@@ -40,7 +40,7 @@ func fsmList(_ context.Context, env *cli.Env) error {
 }
 
 func fsmShow(_ context.Context, env *cli.Env) error {
-	const usage = "fsm show [--json] NAME|FILE"
+	const usage = "fsm show [--json] MACHINE|FILE"
 	var asJSON bool
 	args, err := env.Flags("fsm show", usage, func(fs *flag.FlagSet) { fs.BoolVar(&asJSON, "json", false, "the machine's JSON") })
 	if err != nil {
@@ -66,7 +66,7 @@ func fsmShow(_ context.Context, env *cli.Env) error {
 }
 
 func fsmDot(_ context.Context, env *cli.Env) error {
-	const usage = "fsm dot NAME|FILE"
+	const usage = "fsm dot MACHINE|FILE"
 	args, err := env.Flags("fsm dot", usage, func(*flag.FlagSet) {})
 	if err != nil {
 		return err

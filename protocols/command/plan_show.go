@@ -13,7 +13,7 @@ import (
 )
 
 func planAnalyze(ctx context.Context, env *cli.Env) error {
-	const usage = "plan analyze [--json] FILE|NAME..."
+	const usage = "plan analyze [--json] FILE|PLAN..."
 	var asJSON bool
 	args, err := env.Flags("plan analyze", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
@@ -116,7 +116,7 @@ type shown struct {
 }
 
 func planShow(ctx context.Context, env *cli.Env) error {
-	const usage = "plan show [--json] FILE|NAME"
+	const usage = "plan show [--json] FILE|PLAN"
 	var asJSON bool
 	args, err := env.Flags("plan show", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")

@@ -86,7 +86,7 @@ func planRegister(ctx context.Context, env *cli.Env) error {
 }
 
 func planDeregister(ctx context.Context, env *cli.Env) error {
-	const usage = "plan deregister NAME"
+	const usage = "plan deregister PLAN"
 	t, args, err := registryArgs(ctx, env, "plan deregister", usage, 1)
 	if err != nil {
 		return err
