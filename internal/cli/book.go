@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -42,13 +43,10 @@ func (t *Table) writeManual(ctx context.Context, env *Env) error {
 	case markdown != (len(args) == 0) || len(args) > 1:
 		return env.Usage(usage, "manual takes a directory, or --markdown")
 	}
-	book, err := t.book(ctx)
-	if err != nil {
-		return err
-	}
+	book, fault := t.book(ctx)
 	if markdown {
 		_, err := io.WriteString(env.Stdout, book.Markdown())
-		return err
+		return errors.Join(fault, err)
 	}
 	files := manual.Shells()
 	for name, text := range book.Man(manual.Version{Number: version, Date: released}) {
@@ -63,7 +61,7 @@ func (t *Table) writeManual(ctx context.Context, env *Env) error {
 			return err
 		}
 	}
-	return nil
+	return fault
 }
 
 // complete is `git ward complete -- WORD...`: what can come next, one a line, with a tab and

@@ -69,21 +69,23 @@ func (c *Command) page(ctx context.Context, words string) (*manual.Page, error) 
 	return p, nil
 }
 
-// book is the manual of a table.
-func (t *Table) book(ctx context.Context) (*manual.Book, error) {
-	b := &manual.Book{About: t.About}
+// book is the manual of a table. A command that cannot be asked, as its program is missing,
+// has the table's line only, and stands in the error.
+func (t *Table) book(ctx context.Context) (b *manual.Book, err error) {
+	b = &manual.Book{About: t.About}
 	for _, g := range t.Groups {
 		group := manual.Group{Title: g.Title}
-		for i := range g.Commands {
-			p, err := g.Commands[i].page(ctx, t.Program)
-			if err != nil {
-				return nil, err
+		for _, c := range g.Commands {
+			p, fault := c.page(ctx, t.Program)
+			if fault != nil {
+				err = errors.Join(err, fault)
+				p = &manual.Page{Words: t.Program + " " + c.Name, Doc: c.Doc, Usage: []string{c.Name}}
 			}
 			group.Pages = append(group.Pages, *p)
 		}
 		b.Groups = append(b.Groups, group)
 	}
-	return b, nil
+	return b, err
 }
 
 // flagsOf are a flag set's, by name.

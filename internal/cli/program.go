@@ -43,6 +43,29 @@ func Exec(name, verb string) Func {
 			}
 			return errAsked
 		}
+		if words, help := helpOf(env.Args); help && env.command != nil {
+			p, err := askProgram(ctx, path, verb)
+			if err != nil {
+				return err
+			}
+			p.Doc = env.command.Doc // main.go's table has it
+			return p.Find(words).WriteText(env.Stdout)
+		}
 		return syscall.Exec(path, append([]string{name, verb}, env.Args...), os.Environ())
 	}
+}
+
+// helpOf tells whether a command line asks for a manual, and the words that say of what.
+func helpOf(args []string) (words []string, help bool) {
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return nil, false
+		case arg == "--help" || i == 0 && isHelp(arg):
+			help = true
+		default:
+			words = append(words, arg)
+		}
+	}
+	return words, help
 }

@@ -66,6 +66,16 @@ func (f Flag) Typed() string { return strings.TrimSpace(f.Dashed() + " " + f.Val
 // Name is the last word.
 func (p *Page) Name() string { return p.Words[strings.LastIndex(p.Words, " ")+1:] }
 
+// Find is the page of the verb that the words name, as far as they do.
+func (p *Page) Find(words []string) *Page {
+	if len(words) > 0 {
+		if v := p.verb(words[0]); v != nil {
+			return v.Find(words[1:])
+		}
+	}
+	return p
+}
+
 // Shown are the verbs that people type.
 func (p *Page) Shown() []Page {
 	return slices.DeleteFunc(slices.Clone(p.Verbs), func(v Page) bool { return v.Hidden })

@@ -47,15 +47,25 @@ Each command has a page of its own, and "git ward help COMMAND" shows it on any 
 	return w.String()
 }
 
+// synopsis is usage lines, the flags and arguments of each below its words where it is long.
+func synopsis(w io.Writer, usage []string) {
+	for _, u := range usage {
+		words := strings.SplitAfterN(u, " ", 2)
+		fmt.Fprintf(w, ".HP\n\\fB%s\\fP", text(Ward+strings.TrimSpace(words[0])))
+		if len(words) > 1 {
+			fmt.Fprintf(w, "\n%s", line(words[1]))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
 // man is the page of a command and its verbs.
 func (p *Page) man(v Version) string {
 	var w strings.Builder
 	title(&w, p.Words, p.Doc, v)
-	fmt.Fprintf(&w, ".SH SYNOPSIS\n.nf\n")
-	for _, usage := range p.Usage {
-		fmt.Fprintf(&w, "%s\n", line(Ward+usage))
-	}
-	fmt.Fprintf(&w, ".fi\n.SH DESCRIPTION\n")
+	fmt.Fprintf(&w, ".SH SYNOPSIS\n")
+	synopsis(&w, p.Usage)
+	fmt.Fprintf(&w, ".SH DESCRIPTION\n")
 	if p.Long == "" {
 		prose(&w, sentence(p.Doc))
 	} else {
@@ -67,11 +77,8 @@ func (p *Page) man(v Version) string {
 			fmt.Fprintf(&w, ".SH VERBS\n%s\n", line(sentence(p.Heading())))
 		}
 		fmt.Fprintf(&w, ".SS %s\n", quoted(verb.Name()))
-		fmt.Fprintf(&w, ".nf\n")
-		for _, usage := range verb.Usage {
-			fmt.Fprintf(&w, "%s\n", line(Ward+usage))
-		}
-		fmt.Fprintf(&w, ".fi\n.PP\n")
+		synopsis(&w, verb.Usage)
+		fmt.Fprintf(&w, ".PP\n")
 		prose(&w, sentence(verb.Doc))
 		if verb.Long != "" {
 			fmt.Fprintf(&w, ".PP\n")
@@ -86,7 +93,7 @@ func (p *Page) man(v Version) string {
 }
 
 func title(w io.Writer, words, doc string, v Version) {
-	fmt.Fprintf(w, ".TH %s 1 %s %s %s\n.SH NAME\n%s \\- %s\n", strings.ToUpper(text(dashed(words))), quoted(v.Date), quoted("Ward "+v.Number), quoted("Ward"),
+	fmt.Fprintf(w, ".TH %s 1 %s %s %s\n.SH NAME\n%s \\- %s\n", strings.ToUpper(text(dashed(words))), v.Date, quoted("Ward "+v.Number), quoted("Ward"),
 		text(dashed(words)), text(doc))
 }
 
@@ -118,19 +125,15 @@ func prose(w io.Writer, long string) {
 		if i > 0 {
 			fmt.Fprintln(w, ".PP")
 		}
-		table := strings.HasPrefix(part, "  ")
-		if table {
-			fmt.Fprintln(w, ".nf")
+		if !strings.HasPrefix(part, "  ") {
+			fmt.Fprintln(w, line(part))
+			continue
 		}
+		fmt.Fprintln(w, ".nf")
 		for l := range strings.SplitSeq(part, "\n") {
-			if !table {
-				l = strings.TrimSpace(l)
-			}
-			fmt.Fprintln(w, line(l))
+			fmt.Fprintln(w, text(l))
 		}
-		if table {
-			fmt.Fprintln(w, ".fi")
-		}
+		fmt.Fprintln(w, ".fi")
 	}
 }
 
@@ -139,12 +142,23 @@ func text(s string) string {
 	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "`", `\(ga`, "'", `\(aq`, "^", `\(ha`, "~", `\(ti`).Replace(s)
 }
 
-// line is text at the beginning of a line, where a dot or a quote would be a request.
+// line is text from the beginning of a line, folded as mandoc would have its source; a dot or
+// a quote there would be a request.
 func line(s string) string {
-	if s = text(s); strings.HasPrefix(s, ".") {
-		return `\&` + s
+	var lines []string
+	for _, word := range strings.Fields(s) {
+		if n := len(lines) - 1; n >= 0 && len(lines[n])+len(word) < 60 {
+			lines[n] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
 	}
-	return s
+	for i, l := range lines {
+		if lines[i] = text(l); strings.HasPrefix(l, ".") {
+			lines[i] = `\&` + lines[i]
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 func quoted(s string) string { return `"` + strings.ReplaceAll(text(s), `"`, `\(dq`) + `"` }

@@ -5,7 +5,7 @@ import "embed"
 // The scripts are a few lines each: what there is to complete, they ask of
 // `git ward complete`, and so no installed script is ever behind.
 //
-//go:embed shells
+//go:embed all:shells
 var shells embed.FS
 
 // Shells are the completion scripts, by the file's name below the shell's directory for them.
