@@ -39,7 +39,7 @@ func TestManPages(t *testing.T) {
 		t.Skip("SKIPPED: man is not here")
 	}
 	for _, page := range pages {
-		cmd := exec.Command("man", "--warnings", "-E", "UTF-8", "-Tutf8", "-l", page)
+		cmd := exec.Command("man", "--warnings", "-E", "UTF-8", "-l", page)
 		cmd.Env = append(os.Environ(), "MANROFFSEQ=", "MANPAGER=cat", "PAGER=cat")
 		var errs strings.Builder
 		cmd.Stderr = &errs
@@ -133,14 +133,13 @@ func askFish(t *testing.T, p *gittest.Pair, dir, line string) string {
 
 func askZsh(t *testing.T, p *gittest.Pair, dir, line string) string {
 	t.Helper()
-	// The line is left as zsh completed it; ^X= is none of its keys, so END comes after it.
+	// ^G, pressed after TAB, prints the line as zsh has completed it.
 	out, err := p.Try(p.Work, nil, "", "zsh", "-f", "-c", `zmodload zsh/zpty
 		zpty z zsh -f -i
-		zpty -w z "PS1=; TERM=dumb; fpath=($1/zsh \$fpath); autoload -U compinit; compinit -u -D; unsetopt list_ambiguous; print REA''DY"
+		zpty -w z "PS1=; TERM=dumb; fpath=($1/zsh \$fpath); autoload -U compinit; compinit -u -D; show() { print -r -- EN''D: \$BUFFER; BUFFER= }; zle -N show; bindkey ^G show; print REA''DY"
 		zpty -r -m z out '*READY*'
-		zpty -n -w z "$2"$'\t'
-		zpty -w z $' #\nprint E""ND'
-		zpty -r -m z out '*END*'
+		zpty -n -w z "$2"$'\t\a'
+		zpty -r -m z out '*END:*'$'\n'
 		print -r -- "$out"`, "zsh", dir, line)
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
