@@ -16,12 +16,15 @@ type Command struct {
 	Name     string // one word
 	Doc      string // one line
 	Long     string // paragraphs with an empty line between; "" where Doc says it all
-	Examples []manual.Example
+	Examples []Example
 	Title    string    // above the verbs; "" is "verbs"
 	Verbs    []Command // what the first argument may name
 	Run      Func      // with verbs, what it does when the first argument names none of them; may be nil then
 	Hidden   bool      // for Ward's own programs, and in no list
 }
+
+// Example is a command line that a person can type, after `git ward`, and what it does.
+type Example = manual.Example
 
 // Group is the commands for one kind of reader.
 type Group struct {
