@@ -169,6 +169,20 @@ func Check(ctx context.Context, bare string) error {
 	return nil
 }
 
+// Installed are the places where init put Ward's hooks, absolute, whether they are there
+// still or not; in a repository without a record of it, where the first version did.
+func Installed(ctx context.Context, bare string) (paths []string) {
+	for _, name := range Names {
+		out, err := git.Open(bare).Output(ctx, "config", "--local", "--get", Key(name))
+		path := strings.TrimSuffix(string(out), "\n")
+		if err != nil || path == "" {
+			path = "hooks/" + name
+		}
+		paths = append(paths, within(bare, path))
+	}
+	return paths
+}
+
 // within makes a path absolute that is relative to the repository.
 func within(bare, path string) string {
 	if filepath.IsAbs(path) {

@@ -32,6 +32,8 @@ func examine(ctx context.Context, env *cli.Env) error {
 	found := append(doctor.Examine(ctx), doctor.Runtime(ctx, settings)...)
 	if bare != "" {
 		found = append(found, doctor.Repository(ctx, env.Path(bare), settings)...)
+		hook, _ := cli.Program("ward-hook") // Version says that it is missing
+		found = append(found, doctor.Version(ctx, env.Path(bare), hook)...)
 		found = append(found, doctor.Sandbox(ctx, settings)...)
 		found = append(found, doctor.Model(settings, env.Getenv)...)
 	}

@@ -1,0 +1,49 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"git-ward/internal/hookdir"
+	"git-ward/internal/runstate"
+)
+
+// Version says whether what works on a repository is of the Ward that asks, whose hook
+// binary is at a path: an upgrade replaces the programs, and neither the hooks, which are
+// the repository's own copies, nor a launcher that runs (GET-1).
+func Version(ctx context.Context, bare, hook string) []Finding {
+	e := &examiner{ctx: ctx}
+	e.hookVersion(bare, hook)
+	e.launcherVersion(bare)
+	return e.found
+}
+
+func (e *examiner) hookVersion(bare, hook string) {
+	ours, err := os.ReadFile(hook)
+	if err != nil {
+		e.add("ward-hook", Warning, "install Ward again", "is not beside this git ward: %v", err)
+		return
+	}
+	for _, path := range hookdir.Installed(e.ctx, bare) {
+		if theirs, err := os.ReadFile(path); err == nil && hookdir.IsWard(path) && !bytes.Equal(ours, theirs) {
+			e.add("hooks' version", Warning, "git ward init --update --bare "+bare, "%s is of another build of Ward than this one; it judges as that one did", path)
+			return
+		}
+	}
+	e.add("hooks' version", Fine, "", "this Ward's")
+}
+
+// launcherVersion tells of a launcher whose program was replaced: the kernel names its file
+// as deleted. Another user's is not told.
+func (e *examiner) launcherVersion(bare string) {
+	pid, running := runstate.Running(bare)
+	if !running {
+		return
+	}
+	if path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && strings.HasSuffix(path, " (deleted)") {
+		e.add("launcher's version", Warning, fmt.Sprintf("git ward launch stop --bare %s # and launch again", bare), "process %d is of a Ward that was replaced since; it goes on as it is", pid)
+	}
+}
