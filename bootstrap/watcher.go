@@ -30,6 +30,7 @@ import (
 	"git-ward/bootstrap/trees"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/lines"
 	"git-ward/protocols/comms"
 )
 
@@ -46,6 +47,7 @@ type Options struct {
 	AgentUser           int    // 0: the watcher's own
 	Self                string // this program, whose verb supervisor.Verb is
 	Stdout, Stderr      io.Writer
+	Live                io.Writer        // gets what agents tell of the work as it goes on (internal/live); nil: nobody
 	Now                 func() time.Time // the wall clock: written down and never computed with, because it may jump
 }
 
@@ -114,6 +116,10 @@ const (
 	// become before they start anew; one predecessor stays.
 	errorLogSize = 16 << 20
 	ownLogSize   = 4 << 20
+	// maxEvents are the bytes of events that wait for a launcher who does not read, and
+	// eventsPatience is how long the end waits for him.
+	maxEvents      = 256 << 10
+	eventsPatience = time.Second
 )
 
 func (w *watcher) openLogs() (closeAll func(), err error) {
@@ -127,11 +133,15 @@ func (w *watcher) openLogs() (closeAll func(), err error) {
 		return nil, err
 	}
 	w.errors = diag.NewScreen(errs) // the agent writes it, and people read it
-	w.tee = supervisor.NewTee(w.errors, w.opts.Stderr)
+	if w.opts.Live == nil {
+		w.opts.Live = io.Discard
+	}
+	events := lines.NewQueue(w.opts.Live, maxEvents)
+	w.tee = supervisor.NewTee(w.errors, w.opts.Stderr, events)
 	text := zerolog.ConsoleWriter{Out: diag.NewScreen(w.opts.Stderr), NoColor: true, TimeFormat: time.RFC3339, TimeLocation: time.UTC}
 	zerolog.ErrorHandler = func(error) {} // a full disk; the line is on stderr still
 	w.log = zerolog.New(io.MultiWriter(bestEffort{diag.JSONLines{Out: own}}, bestEffort{text})).With().Timestamp().Str("by", "watcher").Logger()
-	return func() { own.Close(); errs.Close() }, nil
+	return func() { events.Close(eventsPatience); own.Close(); errs.Close() }, nil
 }
 
 // bestEffort is a writer whose failure does not keep the writers after it from the

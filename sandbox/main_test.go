@@ -32,7 +32,7 @@ import (
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "git-ward-launch":
-		cli.Main("git-ward", command.Main)
+		cli.Main("git-ward", command.Main(nil))
 	case fence.AgentProgram:
 		os.Exit(agent(os.Args[1:]))
 	}

@@ -47,7 +47,8 @@ type Loop struct {
 
 	Lost interaction.Sign // what a run that was killed has used of the iteration in progress
 
-	Activity *activity.Log // gets every transition; nil for none
+	Activity *activity.Log     // gets every transition; nil for none
+	Live     *interaction.Live // likewise, and which iteration is at hand
 	Log      zerolog.Logger
 	Now      func() time.Time
 }
@@ -70,6 +71,7 @@ func (l *Loop) Run(ctx context.Context) (End, error) {
 		return End{Report: report}, err
 	}
 	r := &run{deps: l}
+	l.Live.At(l.Journal.ID.String(), l.Journal.Last().Iteration)
 	if err := r.enter(ctx); err != nil {
 		return End{}, err
 	}

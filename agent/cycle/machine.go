@@ -165,6 +165,7 @@ func (r *run) logTransition(d loop.Decision, to loop.State) error {
 		event = event.Str("why", d.Words)
 	}
 	event.Msg("loop")
+	r.deps.Live.State(string(fsm.Loop), string(to), d.Words)
 	if r.deps.Activity == nil {
 		return nil
 	}

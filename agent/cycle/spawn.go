@@ -120,6 +120,7 @@ func (r *run) takeUp(ctx context.Context) (loop.Decision, error) {
 	if r.now.taken && r.now.brief.Iteration == n {
 		return loop.Decision{}, nil
 	}
+	r.deps.Live.At(r.deps.Journal.ID.String(), int64(r.counted(n)))
 	r.now = iteration{taken: true, began: r.deps.Now(), brief: Brief{Iteration: n, CapsulePath: r.path(n, loop.CapsuleFile)}}
 	if r.inProgress() {
 		if err := r.recall(ctx); err != nil {

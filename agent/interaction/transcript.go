@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/agent/model"
 	"git-ward/internal/diag"
+	"git-ward/internal/live"
 	"git-ward/protocols/loop"
 )
 
@@ -19,16 +21,19 @@ const (
 // said. It is not for concurrent use; nil takes nothing.
 type Transcript struct {
 	Redact func(string) string // takes secrets out, before anything is cut through; nil takes none
+	Live   *Live               // is told of each event as it comes; nil: nobody
 
 	head   strings.Builder
 	tail   []byte // at most twice as long as is kept
 	lost   int
 	failed []string
+	used   model.Usage // so far
 }
 
 // Begins names who works from now on.
 func (t *Transcript) Begins(role string) {
 	if t != nil {
+		t.Live.Begins(role)
 		t.write("\n== " + role + " ==\n")
 	}
 }
@@ -36,21 +41,27 @@ func (t *Transcript) Begins(role string) {
 // Told takes what was told to who works.
 func (t *Transcript) Told(text string) {
 	if t != nil {
-		t.write("\n* " + indented(t.event(text)) + "\n\n")
+		text = t.event(text)
+		t.Live.Tell(live.Event{Kind: live.Told, Text: text})
+		t.write("\n* " + indented(text) + "\n\n")
 	}
 }
 
 // Said takes its words.
 func (t *Transcript) Said(text string) {
 	if t != nil {
-		t.write("\n" + t.event(text) + "\n\n")
+		text = t.event(text)
+		t.Live.Tell(live.Event{Kind: live.Said, Text: text})
+		t.write("\n" + text + "\n\n")
 	}
 }
 
 // Called takes a use of a tool, which begins.
 func (t *Transcript) Called(tool, args string) {
 	if t != nil {
-		t.write(fmt.Sprintf("> %s %s\n", diag.Clean(tool), t.event(args)))
+		args = t.event(args)
+		t.Live.Tell(live.Event{Kind: live.Called, Tool: tool, Text: args})
+		t.write(fmt.Sprintf("> %s %s\n", diag.Clean(tool), args))
 	}
 }
 
@@ -59,20 +70,33 @@ func (t *Transcript) Answered(tool, args, text string, failed bool) {
 	if t == nil {
 		return
 	}
-	word := "< "
+	word, kind := "< ", live.Answered
+	text = t.event(text)
 	if failed {
-		word = "< failed: "
-		first, _, _ := strings.Cut(t.event(text), "\n")
+		word, kind = "< failed: ", live.Failed
+		first, _, _ := strings.Cut(text, "\n")
 		t.failed = append(t.failed, diag.Cut(diag.Clean(tool)+" "+t.event(args), 200)+": "+diag.Cut(first, 200))
 		t.failed = t.failed[max(0, len(t.failed)-maxFailed):]
 	}
-	t.write(word + indented(t.event(text)) + "\n")
+	t.Live.Tell(live.Event{Kind: kind, Tool: tool, Text: text})
+	t.write(word + indented(text) + "\n")
 }
 
 // Ran takes a step of a plan that is done.
 func (t *Transcript) Ran(step, text string) {
-	t.Called(step, "")
-	t.Answered(step, "", text, false)
+	if t != nil {
+		text = t.event(text)
+		t.Live.Tell(live.Event{Kind: live.Step, Tool: step, Text: text})
+		t.write(fmt.Sprintf("> %s \n< %s\n", diag.Clean(step), indented(text)))
+	}
+}
+
+// Used takes tokens that were used since the last call of it.
+func (t *Transcript) Used(more model.Usage) {
+	if t != nil && more != (model.Usage{}) {
+		t.used.Add(more)
+		t.Live.Tell(live.Event{Kind: live.Tokens, Input: t.used.Input, Output: t.used.Output})
+	}
 }
 
 // Failed is the uses of tools that failed, in words, the newest last.

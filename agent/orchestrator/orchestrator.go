@@ -47,6 +47,7 @@ type Orchestrator struct {
 	Getenv    func(name string) string
 	Message   func(ctx context.Context, text string) error // tells the PM, as message_user does
 	Redact    func(string) string                          // takes secrets out; nil takes none
+	Live      *interaction.Live                            // is told of the work as it goes on; nil: nobody
 	Log       zerolog.Logger
 }
 
@@ -66,7 +67,7 @@ func (o *Orchestrator) Solve(ctx context.Context, refusal string) (done interact
 	}
 	log.Redact = o.Redact
 	before, steps := o.Session.Tally, o.Session.Gate.Calls()
-	o.Session.Transcript = &interaction.Transcript{Redact: o.Redact}
+	o.Session.Transcript = &interaction.Transcript{Redact: o.Redact, Live: o.Live}
 	r := &run{
 		began: time.Now(),
 		deps:  o, activity: log, path: strings.TrimPrefix(o.Session.Talk.Plan, worktree.Papers+"/"),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 
+	"git-ward/agent/model"
 	"git-ward/internal/diag"
 )
 
@@ -16,6 +17,7 @@ const maxLine = 16 << 20
 type Stream struct {
 	Preset  *Preset
 	Reading Reading
+	Spent   func(total model.Usage) // is told of the usage whenever it is another; may be nil
 	line    []byte
 	long    bool
 }
@@ -32,7 +34,11 @@ func (s *Stream) Write(p []byte) (int, error) {
 			return n, nil
 		}
 		if !s.long {
+			before := s.Reading.Usage
 			s.Preset.Read(s.line, &s.Reading)
+			if s.Spent != nil && s.Reading.Usage != before {
+				s.Spent(s.Reading.Usage)
+			}
 		}
 		s.line, s.long, p = s.line[:0], false, rest
 	}

@@ -46,7 +46,7 @@ func (a *attempt) run(parent context.Context, prompt string) error {
 	ctx, end := context.WithCancelCause(parent)
 	defer end(nil)
 	p := a.program
-	a.watch = &watch{program: p, activity: a.activity, end: end, ctx: ctx, transcript: interaction.Transcript{Redact: p.Redact}}
+	a.watch = &watch{program: p, activity: a.activity, end: end, ctx: ctx, transcript: interaction.Transcript{Redact: p.Redact, Live: p.Live}}
 	quiet, err := p.listen(ctx, end)
 	if err != nil {
 		return err
@@ -54,7 +54,8 @@ func (a *attempt) run(parent context.Context, prompt string) error {
 	defer quiet()
 	counted := a.countSteps(ctx, end)
 	defer counted()
-	inv, err := p.invocation(prompt, a.watch.told)
+	p.Live.Begins(p.name())
+	inv, err := p.invocation(prompt, a.watch)
 	if err != nil {
 		return err
 	}

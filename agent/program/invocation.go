@@ -69,9 +69,9 @@ type invocation struct {
 	reading *preset.Reading // what its stream says; nil where the stream is not known
 }
 
-// invocation fills the prompt's path in. Told hears what the stream tells of, where it is
-// known.
-func (p *Program) invocation(prompt string, told func(preset.Event)) (*invocation, error) {
+// invocation fills the prompt's path in. The watch hears what the stream tells of, where it
+// is known, and else what is printed.
+func (p *Program) invocation(prompt string, w *watch) (*invocation, error) {
 	inv := &invocation{env: append(slices.Clone(p.Env), AskVariable+"="+p.askPath())}
 	if url := p.Config.Search.URL; url != "" {
 		inv.env = append(inv.env, web.Variable+"="+url)
@@ -82,8 +82,9 @@ func (p *Program) invocation(prompt string, told func(preset.Event)) (*invocatio
 		}
 	}
 	if p.Preset != nil {
-		return inv, p.prepare(inv, told)
+		return inv, p.prepare(inv, w)
 	}
+	inv.tee = w.printed()
 	fill := strings.NewReplacer(promptWord, prompt, directiveWord, p.Prompt.Directive.Name())
 	for _, word := range p.Config.Model.Command {
 		inv.args = append(inv.args, fill.Replace(word))
@@ -93,7 +94,7 @@ func (p *Program) invocation(prompt string, told func(preset.Event)) (*invocatio
 
 // prepare completes an invocation to the known program's, in a home of its own that
 // begins empty, with git settings that are the agent's.
-func (p *Program) prepare(inv *invocation, told func(preset.Event)) error {
+func (p *Program) prepare(inv *invocation, w *watch) error {
 	anthropic, err := gateway.URL(p.Getenv, gateway.Anthropic)
 	if err != nil {
 		return err
@@ -112,7 +113,7 @@ func (p *Program) prepare(inv *invocation, told func(preset.Event)) error {
 		return err
 	}
 	stream := &preset.Stream{Preset: p.Preset}
-	stream.Reading.Told = told
+	stream.Reading.Told, stream.Spent = w.told, w.spent
 	inv.args, inv.tee, inv.reading = args, stream, &stream.Reading
 	inv.env = append(append(inv.env, env...), "GIT_CONFIG_GLOBAL="+filepath.Join(p.State, "home", ".gitconfig"))
 	return nil

@@ -45,6 +45,7 @@ type Program struct {
 	Env        []string          // the whole environment of the agent's children
 	Getenv     func(name string) string
 	Redact     func(string) string // takes secrets out of the activity log; may be nil
+	Live       *interaction.Live   // is told of the work as it goes on; may be nil
 	AskGrace   time.Duration       // how long it may go on after it has asked the PM
 	Log        zerolog.Logger
 }

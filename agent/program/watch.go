@@ -5,6 +5,7 @@ import (
 
 	"git-ward/agent/activity"
 	"git-ward/agent/interaction"
+	"git-ward/agent/model"
 	"git-ward/agent/preset"
 	"git-ward/internal/diag"
 )
@@ -21,7 +22,26 @@ type watch struct {
 	end        context.CancelCauseFunc // ends the command
 	ctx        context.Context
 	transcript interaction.Transcript
-	open       []preset.Event // calls without an answer, the oldest first
+	open       []preset.Event      // calls without an answer, the oldest first
+	used       model.Usage         // so far, as the stream tells
+	speech     *interaction.Speech // of a command whose stream is not known
+}
+
+// printed is where a command prints to whose stream is not known: what it says is told as
+// it comes. Its transcript is the whole of its output, at its end.
+func (w *watch) printed() *interaction.Speech {
+	live := w.program.Live
+	w.speech = interaction.NewSpeech(live.Said, w.program.Redact)
+	return w.speech
+}
+
+// spent takes the usage that the stream tells of, in all.
+func (w *watch) spent(total model.Usage) {
+	more := model.Usage{Input: total.Input - w.used.Input, Cached: total.Cached - w.used.Cached, Output: total.Output - w.used.Output}
+	if more.Input >= 0 && more.Output >= 0 { // the end's own sum may be another than that of its parts
+		w.transcript.Used(more)
+		w.used = total
+	}
 }
 
 // told takes one event of the stream.
@@ -55,6 +75,9 @@ func (w *watch) answers(answer preset.Event) preset.Event {
 
 // close takes down the calls that no answer came to.
 func (w *watch) close() {
+	if w.speech != nil {
+		w.speech.Close()
+	}
 	for _, call := range w.open {
 		w.answered(call, preset.Event{Text: "it ended without an answer", Failed: true})
 	}

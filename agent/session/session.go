@@ -143,6 +143,7 @@ func (s *Session) turn(ctx context.Context) (model.Reply, error) {
 	s.Talk.Messages = append(s.Talk.Messages, model.Message{Role: model.Assistant, Text: reply.Text, Calls: reply.Calls, Native: reply.Native})
 	s.Tally.Turns++
 	s.Tally.Usage.Add(reply.Usage)
+	s.Transcript.Used(reply.Usage)
 	if reply.Usage.Input > 0 {
 		s.Log.Info().Int("turn", s.Talk.Turns()).Int64("input", reply.Usage.Input).Int64("cached", reply.Usage.Cached).
 			Int64("output", reply.Usage.Output).Dur("ms", time.Since(start)).Msg("turn")

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
+	"git-ward/agent/interaction"
 	"git-ward/agent/launch"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
@@ -39,6 +40,7 @@ type Settings struct {
 	Once   bool                     // return when no directive is open
 	Stderr io.Writer                // the log, for a person
 	Redact func(string) string      // takes secrets out of what is logged or committed; nil takes none
+	Live   io.Writer                // is told of the work as it goes on, in lines of live.Prefix; nil: nobody
 	Getenv func(name string) string // of the process
 }
 
@@ -49,6 +51,7 @@ type deps struct {
 	launch launch.Launch
 	redact func(string) string
 	getenv func(name string) string
+	live   *interaction.Live
 	log    zerolog.Logger
 }
 
@@ -98,6 +101,10 @@ func Run(ctx context.Context, set Settings) error {
 		return err
 	}
 	d := &deps{store: s, config: set.Config, launch: set.Launch, redact: set.Redact, getenv: set.Getenv, log: log}
+	if set.Live != nil {
+		d.live = interaction.NewLive(set.Live, set.Redact)
+		defer d.live.Close()
+	}
 	if set.Launch.Log != "" { // it is able to work when main can be read, too
 		if _, err := s.Main(ctx); err != nil {
 			return err
@@ -189,6 +196,8 @@ func (d *deps) work(ctx context.Context, main store.Snapshot, source []byte, dir
 		return nil, fmt.Errorf("%s: %w", directive.Name(), err)
 	}
 	defer w.Close()
+	d.live.At(directive.Name(), 0)
+	defer d.live.At("", 0)
 	if d.config.Agent.Loop {
 		r := newUnitRun(d, directive, w, log)
 		if err = r.run(ctx); r.unit.journal != nil {

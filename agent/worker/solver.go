@@ -72,7 +72,7 @@ func (f *solvers) new(it *iteration) solver {
 	worker, _ := config.FindWorker(d.config.Model.Name)
 	return &orchestrator.Orchestrator{
 		Directive: f.directive, Prompt: f.prompt(prompt.Model, it), Scout: d.config.Agent.Scout && worker.Kind == config.API, Work: f.work, Session: f.session(box, it), Box: box, Config: d.config, Bare: d.store.Bare,
-		Logs: filepath.Join(d.store.State, "logs"), Getenv: d.getenv, Message: f.tellPM, Redact: d.redact, Log: f.log,
+		Logs: filepath.Join(d.store.State, "logs"), Getenv: d.getenv, Message: f.tellPM, Redact: d.redact, Live: d.live, Log: f.log,
 	}
 }
 
@@ -81,7 +81,7 @@ func (f *solvers) program(it *iteration) *program.Program {
 	d := f.deps
 	p := &program.Program{
 		Config: d.config, Preset: preset.Of(d.config.Model.Name), Dir: f.work.Dir(), State: d.store.State, AskGrace: program.AskGrace,
-		Unit: f.work.Record.Unit().String(), Bare: d.store.Bare, Redact: d.redact,
+		Unit: f.work.Record.Unit().String(), Bare: d.store.Bare, Redact: d.redact, Live: d.live,
 		Executable: d.store.Executable, Env: d.store.Environ(), Getenv: d.getenv, Log: f.log,
 		Prompt: f.prompt(prompt.Program, it),
 	}

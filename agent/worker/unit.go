@@ -26,6 +26,7 @@ type unit struct {
 	store     *store.Store
 	config    *config.Config
 	directive comms.Directive
+	live      *interaction.Live
 	log       zerolog.Logger
 
 	journal     *store.Journal
@@ -112,6 +113,7 @@ func (u *unit) step(ctx context.Context, in uow.Input, with ...*store.Work) erro
 	}
 	if err == nil {
 		last := u.last()
+		u.live.State("uow", string(last.State), string(last.Event)+" "+string(last.ReasonCode))
 		u.log.Info().Str("unit", last.ID).Str("event", string(last.Event)).Str("state", string(last.State)).Msg("unit of work")
 	}
 	return err

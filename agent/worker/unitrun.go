@@ -32,7 +32,7 @@ type unitRun struct {
 }
 
 func newUnitRun(d *deps, directive comms.Directive, w *store.Work, log zerolog.Logger) *unitRun {
-	return &unitRun{deps: d, work: w, log: log, unit: &unit{store: d.store, config: d.config, directive: directive, log: log}}
+	return &unitRun{deps: d, work: w, log: log, unit: &unit{store: d.store, config: d.config, directive: directive, live: d.live, log: log}}
 }
 
 // run takes a directive through a unit of work and the bounded loop to its report
@@ -117,7 +117,7 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 		Work: r.work, Journal: u.journal, World: u.world, Declaration: u.declaration, Limits: u.limits,
 		Team:      func(ctx context.Context) (cycle.Team, error) { return r.team(ctx, subagents) },
 		Subagents: subagents, Verdict: r.verdict, Over: d.launch.WhyOver, Signals: r.signals, Refusals: d.config.Agent.Refusals,
-		Activity: log, Log: r.log, Now: time.Now, Lost: r.watching.lost,
+		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost,
 	}
 	ended, err := l.Run(ctx)
 	if why := stop.As(context.Cause(ctx), stop.Suspended); err != nil && why != nil {

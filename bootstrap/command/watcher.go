@@ -52,7 +52,7 @@ func WithClock(ctx context.Context, env *cli.Env, now func() time.Time) error {
 // options reads the command line and the settings.
 func options(env *cli.Env) (bootstrap.Options, error) {
 	var bare, state, door, reports, file, agent string
-	o := bootstrap.Options{Stdout: env.Stdout, Stderr: env.Stderr}
+	o := bootstrap.Options{Stdout: env.Stdout, Stderr: env.Stderr, Live: cli.Raw(env.Stdout)}
 	rest, err := env.Flags("ward-watcher", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
 		fs.StringVar(&state, "state", "", "the `DIR` of trees, logs and signals")

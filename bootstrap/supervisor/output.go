@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/lines"
+	"git-ward/internal/live"
+	"git-ward/internal/logfile"
 )
 
 const (
@@ -15,29 +18,51 @@ const (
 	// agents' output goes on to the launcher: the host's disk is not the agent's.
 	consoleBurst = 1 << 20
 	consoleRate  = 4 << 10
+	// liveBurst and livePerMinute bound, in bytes, what agents tell of the work as it goes
+	// on: more than an agent of ours tells (SEE-1).
+	liveBurst, livePerMinute = 1 << 20, 512 << 10
 )
 
 // Tee takes what agents print: into errors.log, and some of it on to the launcher.
 type Tee struct {
 	log     io.Writer
 	console *console
+	live    io.Writer
 }
 
-// NewTee passes on what agents print; the bound on what the launcher gets is one for
-// all of them.
-func NewTee(log, launcher io.Writer) *Tee {
-	return &Tee{log, &console{w: launcher, tokens: consoleBurst, at: time.Now()}}
+// NewTee passes on what agents print, and to live, which must not block, the lines that
+// tell of the work as it goes on; the bound on what the launcher gets is one for all of
+// them.
+func NewTee(log, launcher, events io.Writer) *Tee {
+	return &Tee{log, &console{w: launcher, tokens: consoleBurst, at: time.Now()},
+		logfile.Limit(events, logfile.Share{Burst: liveBurst, PerMinute: livePerMinute, Told: func(int) []byte { return nil }})}
+}
+
+// capture is a capture of what one agent prints.
+func (t *Tee) capture() *capture {
+	c := &capture{tee: t}
+	c.taker = lines.NewTaker(printed{c}, live.Prefix, live.MaxLine, func(event []byte) []byte {
+		t.live.Write(append(append([]byte(live.Prefix), event...), '\n'))
+		return nil
+	})
+	return c
 }
 
 // capture is the output of one agent.
 type capture struct {
 	tee   *Tee
-	total atomic.Int64 // bytes
+	taker *lines.Taker // takes the lines that are for the launcher alone
+	total atomic.Int64 // bytes of the others
 	tail  Tail
 }
 
 // Write never fails: an agent must not notice that a disk is full.
-func (c *capture) Write(p []byte) (int, error) {
+func (c *capture) Write(p []byte) (int, error) { return c.taker.Write(p) }
+
+// printed is what is left of an agent's output.
+type printed struct{ *capture }
+
+func (c printed) Write(p []byte) (int, error) {
 	c.total.Add(int64(len(p)))
 	c.tee.log.Write(p)
 	c.tee.console.Write(p)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,7 +135,7 @@ func agent(t *testing.T, line string) (a supervisor.Agent, launcher *bytes.Buffe
 	launcher = &bytes.Buffer{}
 	return supervisor.Agent{
 		Command: supervisor.Command{Args: []string{"sh", "-c", up + line}, Dir: dir},
-		Tee:     supervisor.NewTee(&bytes.Buffer{}, launcher), StartTimeout: time.Minute,
+		Tee:     supervisor.NewTee(&bytes.Buffer{}, launcher, io.Discard), StartTimeout: time.Minute,
 		Branch: "main", Commit: "c", OnBooted: func() {}, Signaled: exists("signal"),
 		Limits: supervisor.Limits{CPU: 100, Window: time.Hour, Memory: 1 << 40, Logs: 1 << 40}, LogsSize: func() int64 { return 0 },
 	}, launcher

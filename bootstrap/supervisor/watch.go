@@ -61,7 +61,7 @@ type End struct {
 // left then. The error says why it could not be started.
 func (s *Supervisor) Watch(ctx context.Context, a Agent) (End, error) {
 	began := time.Now()
-	out := &capture{tee: a.Tee}
+	out := a.Tee.capture()
 	a.Command.Output = out
 	question, err := ask(a.Branch, a.Commit)
 	if err != nil {

@@ -27,6 +27,9 @@ const (
 	// puts it into the environment of all that it starts: from then on models are not
 	// paid for any more, and [budget] grace later everything is stopped.
 	UntilVar = "WARD_UNTIL"
+	// LiveVar is there where the agent's output is read for what it tells of the work as
+	// it goes on: lines of internal/live. Nobody wants them in a log.
+	LiveVar = "WARD_LIVE"
 )
 
 // AskVar is the number of the file descriptor, a stream socket that the process

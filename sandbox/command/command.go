@@ -16,33 +16,39 @@ import (
 )
 
 // Main is the program git-ward-launch: its first argument is the verb, and the table
-// in main.go leads there.
-func Main(ctx context.Context, env *cli.Env) error {
+// in main.go leads there. Redact takes secrets out of a text, for one caller at a time.
+func Main(redact func(string) string) cli.Func {
+	return func(ctx context.Context, env *cli.Env) error { return run(ctx, env, redact) }
+}
+
+func run(ctx context.Context, env *cli.Env, redact func(string) string) error {
 	if env.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // most of a launch is over before there is much to collect
 	}
-	return cli.Part(commands...)(ctx, env)
+	return cli.Part(commands(redact)...)(ctx, env)
 }
 
 // commands are the program's; main.go's table says each in a line.
-var commands = []cli.Command{
-	{Name: "launch", Run: launch, Verbs: []cli.Command{
-		{Name: "logs", Doc: "print what a launch in the background says", Run: logs},
-		{Name: "stop", Doc: "end the launch on a repository", Run: stop},
-	}},
-	{Name: "status", Run: status},
-	{Name: "verify", Run: verify},
-	{Name: "door", Run: serveDoor},
-	{Name: "image", Verbs: []cli.Command{{Name: "build", Doc: "build the container image, once", Run: buildImage}}},
-	{Name: "probe", Run: tryFence},
-	{Name: "firewall", Verbs: []cli.Command{{Name: "show", Doc: "print the rules of a launch on this machine, as nft text", Run: showFirewall}}},
-	{Name: "doctor", Run: examine},
-	{Name: fence.FirewallChild, Hidden: true, Run: func(ctx context.Context, env *cli.Env) error {
-		return firewall.Child(ctx, env.Stdin, cli.Raw(env.Stdout))
-	}},
-	{Name: podman.ReaperVerb, Hidden: true, Run: func(_ context.Context, env *cli.Env) error {
-		return podman.Reap(env.Stdin, cli.Raw(env.Stdout))
-	}},
+func commands(redact func(string) string) []cli.Command {
+	return []cli.Command{
+		{Name: "launch", Run: launching(redact), Verbs: []cli.Command{
+			{Name: "logs", Doc: "print what a launch in the background says", Run: logs},
+			{Name: "stop", Doc: "end the launch on a repository", Run: stop},
+		}},
+		{Name: "status", Run: status},
+		{Name: "verify", Run: verify},
+		{Name: "door", Run: serveDoor},
+		{Name: "image", Verbs: []cli.Command{{Name: "build", Doc: "build the container image, once", Run: buildImage}}},
+		{Name: "probe", Run: tryFence},
+		{Name: "firewall", Verbs: []cli.Command{{Name: "show", Doc: "print the rules of a launch on this machine, as nft text", Run: showFirewall}}},
+		{Name: "doctor", Run: examine},
+		{Name: fence.FirewallChild, Hidden: true, Run: func(ctx context.Context, env *cli.Env) error {
+			return firewall.Child(ctx, env.Stdin, cli.Raw(env.Stdout))
+		}},
+		{Name: podman.ReaperVerb, Hidden: true, Run: func(_ context.Context, env *cli.Env) error {
+			return podman.Reap(env.Stdin, cli.Raw(env.Stdout))
+		}},
+	}
 }
 
 // bareFlag parses the arguments of a command that takes --bare and perhaps more.

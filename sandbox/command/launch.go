@@ -28,8 +28,13 @@ const launchUsage = "launch --bare DIR [--once] [--detach] [--reset] [--model NA
 // its lines say.
 const script = "script"
 
+// launching is launch with what takes secrets out of a text.
+func launching(redact func(string) string) cli.Func {
+	return func(ctx context.Context, env *cli.Env) error { return launch(ctx, env, redact) }
+}
+
 // launch is `git ward launch` but for its verbs, logs and stop.
-func launch(ctx context.Context, env *cli.Env) error {
+func launch(ctx context.Context, env *cli.Env, redact func(string) string) error {
 	if !signal.Ignored(syscall.SIGHUP) { // a closed terminal ends it in good order
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
@@ -56,6 +61,7 @@ func launch(ctx context.Context, env *cli.Env) error {
 		}
 		return detach(ctx, env, spec.Bare)
 	}
+	spec.Redact = redact
 	spec.Announce = func() { announce(env.Stderr, &spec) }
 	err = fence.Launch(ctx, spec)
 	for _, share := range o.shares {

@@ -95,12 +95,12 @@ func TestParseVerify(t *testing.T) {
 func TestVerbs(t *testing.T) {
 	for _, words := range []string{"", "no-such", "Launch"} {
 		var hinted *diag.Hinted
-		if err := Main(context.Background(), envOf(words, io.Discard)); !errors.As(err, &hinted) {
+		if err := Main(nil)(context.Background(), envOf(words, io.Discard)); !errors.As(err, &hinted) {
 			t.Errorf("%q: %v", words, err)
 		}
 	}
 	var out strings.Builder
-	if err := Main(context.Background(), envOf("status", &out)); !errors.Is(err, cli.ErrUsage) || !strings.Contains(out.String(), "usage: git ward status --bare DIR") {
+	if err := Main(nil)(context.Background(), envOf("status", &out)); !errors.Is(err, cli.ErrUsage) || !strings.Contains(out.String(), "usage: git ward status --bare DIR") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 }

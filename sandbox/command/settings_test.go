@@ -34,7 +34,7 @@ func TestStatusWithBrokenSettings(t *testing.T) {
 	}
 	defer lock.Close()
 	var out strings.Builder
-	err = Main(context.Background(), envOf("status --bare "+bare, &out))
+	err = Main(nil)(context.Background(), envOf("status --bare "+bare, &out))
 	if err == nil || !strings.Contains(err.Error(), "egress.connections is a text") || !strings.Contains(out.String(), fmt.Sprintf("the launcher, process %d, runs", os.Getpid())) {
 		t.Errorf("%v\n%s", err, &out)
 	}

@@ -63,6 +63,9 @@ func (l *launch) container(f *fence) *podman.Spec {
 	s.First = append(s.First, l.gatewayFlags()...)
 	s.Timeout = time.Until(l.until) + l.spec.Settings.Budget.Grace.Duration + killGrace
 	s.Env[boot.UntilVar] = l.untilText()
+	if len(l.spec.Payload.Command) == 0 {
+		s.Env[boot.LiveVar] = "1"
+	}
 	s.Mounts = append(s.Mounts,
 		readOnly(filepath.Dir(l.door), insideDoorDir),
 		readOnly(filepath.Dir(l.gateway), insideGatewayDir),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/live"
 	"git-ward/internal/runstate"
 	"git-ward/sandbox/verifier"
 )
@@ -15,7 +16,8 @@ import (
 type teller struct {
 	bare     string
 	messages io.Writer
-	last     time.Time // of the last line for people about a command that runs
+	live     func(live.Event) // is told, too; nil: nobody
+	last     time.Time        // of the last line for people about a command that runs
 }
 
 // toldInterval is the time between two lines for people about one command that runs:
@@ -26,6 +28,9 @@ func (t *teller) tell(unit string, s verifier.Step) {
 	words := s.Words()
 	running := s.Ended == nil && s.Elapsed > 0
 	runstate.Judging{Unit: unit, Words: words, Time: time.Now()}.Tell(t.bare) // the log has it, too
+	if t.live != nil {
+		t.live(live.Event{Unit: unit, Kind: live.Verdict, Text: words})
+	}
 	if running && time.Since(t.last) < toldInterval {
 		return
 	}

@@ -15,6 +15,8 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/lines"
+	"git-ward/internal/live"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/lastgood"
@@ -30,8 +32,9 @@ type Spec struct {
 	Podman   Podman         // where containers are made; not used when Unfenced
 	Unfenced bool           // plain processes with the user's rights (SBX-8)
 	Getenv   func(string) string
-	Messages io.Writer // the launcher's own warnings and errors, for people
-	Announce func()    // called once nothing speaks against the launch; nil: nobody
+	Messages io.Writer           // the launcher's own warnings and errors, for people
+	Announce func()              // called once nothing speaks against the launch; nil: nobody
+	Redact   func(string) string // takes secrets out of what is kept of an agent's words, by one caller; nil takes none
 }
 
 // Payload is what runs: the watcher with its agent or, fenced only, a command in
@@ -72,6 +75,7 @@ type launch struct {
 	scratch string          // the launch's own directory, for sockets
 	until   time.Time       // when [budget] time is spent
 	policy  firewall.Policy // SBX-2 for this machine
+	lives   *lives          // what is told of the work as it goes on; nil with a command
 	door    string          // socket
 	watcher *watcherDoor
 	gateway string      // socket
@@ -122,7 +126,7 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	l.file, l.log = file, logger(file, s.Messages)
 	l.log.Info().Str("bounded", bounded).Msg("launched")
 	if len(s.Payload.Command) == 0 {
-		l.screenAgent(ctx)
+		defer l.screenAgent(ctx)()
 	}
 	ctx, cancel := l.startClock(ctx)
 	defer cancel()
@@ -132,11 +136,31 @@ func Launch(ctx context.Context, s Spec) (err error) {
 
 // screenAgent cleans what an agent prints: it is untrusted wherever it ends, in the
 // launch log too (GATE-7). The watcher's lines about a commit that has started are
-// taken out of it (BOOT-2).
-func (l *launch) screenAgent(ctx context.Context) {
+// taken out of it (BOOT-2), and what is told of the work as it goes on (SEE-1). Whoever has
+// the terminal may stop it: the agent does not wait for that. What it returns ends all this.
+func (l *launch) screenAgent(ctx context.Context) (end func()) {
 	p := &l.spec.Payload
-	p.Stdout, p.Stderr = diag.NewScreen(p.Stdout), diag.NewScreen(p.Stderr)
+	stdout, stderr := lines.NewQueue(p.Stdout, maxUnread), lines.NewQueue(p.Stderr, maxUnread)
+	l.lives = l.newLives()
+	telling, enough := context.WithCancel(context.WithoutCancel(ctx))
+	go l.lives.run(telling)
+	events := func(out io.Writer) io.Writer { return lines.NewTaker(out, live.Prefix, live.MaxLine, l.lives.heard) }
+	p.Stdout, p.Stderr = events(diag.NewScreen(stdout)), diag.NewScreen(stderr)
+	end = func() {
+		enough()
+		<-l.lives.ended
+		stdout.Close(unreadPatience)
+		stderr.Close(unreadPatience)
+	}
 	p.Stdout = lastgood.NewWriter(p.Stdout, func(commit string) error {
 		return lastgood.Move(context.WithoutCancel(ctx), l.spec.Bare, l.spec.Settings.Control.ProjectRef(), commit)
 	})
+	return end
 }
+
+const (
+	// maxUnread is how much of an agent's output waits for who reads it, in bytes, and
+	// unreadPatience how long the end of a launch waits for him.
+	maxUnread      = 1 << 20
+	unreadPatience = 2 * time.Second
+)

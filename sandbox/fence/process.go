@@ -47,7 +47,7 @@ func (l *launch) runProcesses(ctx context.Context) error {
 // processEnv is all that an unfenced agent sees of the launcher's environment: keys
 // and tokens of the user's session are not its business.
 func (l *launch) processEnv() []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home(l.spec.State), "LANG=C.UTF-8", boot.UntilVar + "=" + l.untilText()}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home(l.spec.State), "LANG=C.UTF-8", boot.UntilVar + "=" + l.untilText(), boot.LiveVar + "=1"}
 	if tmp := os.Getenv("TMPDIR"); tmp != "" {
 		env = append(env, "TMPDIR="+tmp)
 	}

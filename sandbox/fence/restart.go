@@ -31,6 +31,7 @@ func (l *launch) restart(ctx context.Context, run func(context.Context) error) e
 	for {
 		start := time.Now()
 		err := run(ctx)
+		l.ended(err)
 		l.spec.Payload.Reset = false // once
 		if once || ctx.Err() != nil || !endedItself(err) {
 			return err

@@ -58,7 +58,7 @@ func (l *launch) verifier() *Verifier {
 // judge writes the verdicts on what this launch's agent claims.
 func (l *launch) judge() *judge.Judge {
 	v := l.verifier()
-	t := &teller{bare: l.spec.Bare, messages: l.words()}
+	t := &teller{bare: l.spec.Bare, messages: l.words(), live: l.tellLive}
 	return &judge.Judge{Repo: limited(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Log: l.logOf("judge"), Progress: t.tell,
 		Verify: func(ctx context.Context, c verifier.Claim) (*verifier.Facts, error) {
 			defer t.forget()

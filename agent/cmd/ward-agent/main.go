@@ -17,6 +17,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/protocols/boot"
 )
 
 const usage = "ward-agent --bare DIR --state DIR --config FILE [--door SOCKET] [--model NAME] [--once]"
@@ -51,6 +52,9 @@ func run(ctx context.Context, env *cli.Env) error {
 	set := worker.Settings{
 		Store:  store.Options{Bare: env.Path(bare), State: env.Path(state)},
 		Launch: launch.From(env.Getenv), Once: once, Stderr: env.Stderr, Redact: secret.Redactor(), Getenv: env.Getenv,
+	}
+	if env.Getenv(boot.LiveVar) != "" {
+		set.Live = cli.Raw(env.Stdout)
 	}
 	if door != "" {
 		set.Store.Door = env.Path(door)

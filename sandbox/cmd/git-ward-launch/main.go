@@ -4,8 +4,9 @@
 package main
 
 import (
+	"git-ward/hooks/secret"
 	"git-ward/internal/cli"
 	"git-ward/sandbox/command"
 )
 
-func main() { cli.Main("git-ward", command.Main) }
+func main() { cli.Main("git-ward", command.Main(secret.Redactor())) }

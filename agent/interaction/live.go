@@ -1,0 +1,159 @@
+package interaction
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"git-ward/internal/live"
+	"git-ward/internal/logfile"
+)
+
+const (
+	// liveBurst and livePerMinute bound what one process tells, in bytes.
+	liveBurst, livePerMinute = 512 << 10, 256 << 10
+	// liveQueue is how many events wait for a reader who is slow.
+	liveQueue = 256
+	// beatEvery is how long nothing is said before a sign of life.
+	beatEvery = 5 * time.Second
+	// liveEnd is how long the end of a process waits for the last events to go.
+	liveEnd = time.Second
+)
+
+// Live tells who looks of the work as it goes on (SEE-1). Nobody waits for it: what a
+// reader does not take in time, or what is too much, is left out and counted. It may be
+// used concurrently; nil tells nobody.
+type Live struct {
+	redact func(string) string // takes secrets out; nil takes none
+	queue  chan live.Event
+	ended  chan struct{}
+
+	mu   sync.Mutex
+	at   live.Event // unit, iteration and role of what is told now
+	left int        // events left out since the last one that went
+	over bool       // it is closed
+}
+
+// NewLive tells by out, which may block for any time. Redact must be safe for concurrent
+// use. Close it.
+func NewLive(out io.Writer, redact func(string) string) *Live {
+	l := &Live{redact: redact, queue: make(chan live.Event, liveQueue), ended: make(chan struct{})}
+	go l.write(logfile.Limit(out, logfile.Share{Burst: liveBurst, PerMinute: livePerMinute, Told: l.tooMuch}))
+	return l
+}
+
+// tooMuch is the line that says how many events were beyond the share.
+func (l *Live) tooMuch(lines int) []byte { return wire(l.here(leftOut(lines))) }
+
+func leftOut(n int) live.Event {
+	return live.Event{Kind: live.State, Text: fmt.Sprintf("(%d events left out)", n)}
+}
+
+// wire is an event as a line of the process's output.
+func wire(e live.Event) []byte { return append([]byte(live.Prefix), e.Line()...) }
+
+// here is an event of what is worked on now.
+func (l *Live) here(e live.Event) live.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.Time, e.Unit, e.Iteration = time.Now(), l.at.Unit, l.at.Iteration
+	if e.Role == "" {
+		e.Role = l.at.Role
+	}
+	return e
+}
+
+func (l *Live) write(out *logfile.Limited) {
+	defer close(l.ended)
+	defer out.Flush()
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for {
+		select {
+		case e, more := <-l.queue:
+			if !more {
+				return
+			}
+			if l.redact != nil {
+				e.Text, e.Tool = l.redact(e.Text), l.redact(e.Tool)
+			}
+			out.Write(wire(e))
+		case <-beat.C:
+			if e := l.here(live.Event{Kind: live.Beat}); e.Unit != "" {
+				out.Write(wire(e))
+			}
+		}
+	}
+}
+
+// At says which unit, or directive, and iteration from 1 is worked on from now on; "" is
+// none.
+func (l *Live) At(unit string, iteration int64) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = live.Event{Unit: unit, Iteration: iteration}
+}
+
+// Begins names who works from now on.
+func (l *Live) Begins(role string) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at.Role = role
+}
+
+// Tell tells an event of what is worked on now, and never waits.
+func (l *Live) Tell(e live.Event) {
+	if l == nil {
+		return
+	}
+	if e = l.here(e); e.Unit == "" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return
+	}
+	if l.left > 0 && len(l.queue) < cap(l.queue)-1 {
+		told := leftOut(l.left)
+		told.Time, told.Unit, told.Iteration = e.Time, e.Unit, e.Iteration
+		l.queue <- told // there is room, and nobody else fills it
+		l.left = 0
+	}
+	select {
+	case l.queue <- e:
+	default:
+		l.left++
+	}
+}
+
+// Said tells words.
+func (l *Live) Said(text string) { l.Tell(live.Event{Kind: live.Said, Text: text}) }
+
+// State tells that a machine has entered a state, and why.
+func (l *Live) State(machine, state, why string) {
+	l.Tell(live.Event{Kind: live.State, Tool: machine, Text: strings.TrimSpace(state + "\n" + why)})
+}
+
+// Close lets the last events go, for a moment.
+func (l *Live) Close() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	l.over = true
+	close(l.queue)
+	l.mu.Unlock()
+	select {
+	case <-l.ended:
+	case <-time.After(liveEnd): // somebody has stopped reading, and nobody waits for him
+	}
+}

@@ -1,0 +1,84 @@
+package lines
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Queue is a way to somebody who may stop reading: what is written to it never waits for
+// him. What does not fit any more is left out, and that is said once there is room. It may
+// be used by several goroutines.
+type Queue struct {
+	out   io.Writer
+	limit int
+
+	mu    sync.Mutex
+	more  *sync.Cond
+	data  []byte
+	left  int // bytes left out that nobody was told of
+	over  bool
+	ended chan struct{}
+}
+
+// NewQueue passes on to out what is written, of which limit bytes may wait. Close it.
+func NewQueue(out io.Writer, limit int) *Queue {
+	q := &Queue{out: out, limit: limit, ended: make(chan struct{})}
+	q.more = sync.NewCond(&q.mu)
+	go q.pass()
+	return q
+}
+
+// Write takes p or leaves all of it out; it never fails.
+func (q *Queue) Write(p []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.over || len(q.data)+len(p) > q.limit {
+		q.left += len(p)
+	} else {
+		q.data = append(q.data, p...)
+		q.more.Signal()
+	}
+	return len(p), nil
+}
+
+func (q *Queue) pass() {
+	defer close(q.ended)
+	for {
+		data, ok := q.next()
+		if !ok {
+			return
+		}
+		if _, err := q.out.Write(data); err != nil {
+			return // nobody is there any more; the rest fills the queue, and no more
+		}
+	}
+}
+
+// next waits for something to pass on; not ok is the end.
+func (q *Queue) next() (data []byte, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.data) == 0 && q.left == 0 && !q.over {
+		q.more.Wait()
+	}
+	data, q.data = q.data, nil
+	if q.left > 0 {
+		data = fmt.Appendf(data, "\n(%d bytes left out: nobody read them)\n", q.left)
+		q.left = 0
+	}
+	return data, len(data) > 0
+}
+
+// Close passes on what waits, and returns after patience at the latest.
+func (q *Queue) Close(patience time.Duration) {
+	q.mu.Lock()
+	q.over = true
+	q.more.Signal()
+	q.mu.Unlock()
+	select {
+	case <-q.ended:
+	case <-time.After(patience): // somebody has stopped reading
+	}
+}

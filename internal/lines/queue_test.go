@@ -1,0 +1,52 @@
+package lines
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestQueue: everything comes in its order, and the end waits for it.
+func TestQueue(t *testing.T) {
+	var out bytes.Buffer
+	q := NewQueue(&out, 1<<20)
+	for range 1000 {
+		q.Write([]byte("a line\n"))
+	}
+	q.Close(time.Minute)
+	if want := strings.Repeat("a line\n", 1000); out.String() != want {
+		t.Errorf("%d bytes, want %d", out.Len(), len(want))
+	}
+}
+
+// TestQueueNeverWaits: nobody reads, and who writes goes on; what was too much is told when
+// somebody reads again.
+func TestQueueNeverWaits(t *testing.T) {
+	read, write := io.Pipe()
+	q := NewQueue(write, 100)
+	written := make(chan bool)
+	go func() {
+		for range 1 << 20 {
+			q.Write([]byte("0123456789"))
+		}
+		q.Close(time.Millisecond)
+		close(written)
+	}()
+	select {
+	case <-written:
+	case <-time.After(time.Minute):
+		t.Fatal("it waits")
+	}
+	rest := make(chan string)
+	go func() {
+		data, _ := io.ReadAll(read)
+		rest <- string(data)
+	}()
+	<-q.ended
+	write.Close()
+	if got := <-rest; !strings.HasPrefix(got, "0123456789") || !strings.Contains(got, "bytes left out") || len(got) > 400 {
+		t.Errorf("%d bytes: %.200q", len(got), got)
+	}
+}
