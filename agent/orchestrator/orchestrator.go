@@ -27,8 +27,10 @@ import (
 	"git-ward/agent/web"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/live"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
 	"git-ward/vm"
 )
@@ -67,6 +69,7 @@ func (o *Orchestrator) Solve(ctx context.Context, refusal string) (done interact
 	}
 	log.Redact = o.Redact
 	before, steps := o.Session.Tally, o.Session.Gate.Calls()
+	o.Live.Begins(string(loop.Solver))
 	o.Session.Transcript = &interaction.Transcript{Redact: o.Redact, Live: o.Live}
 	r := &run{
 		began: time.Now(),
@@ -264,7 +267,12 @@ func (r *run) execute(ctx context.Context, commit string) error {
 		}
 	}
 	var stepErr error
-	runner.Next = r.states.stepBegins
+	runner.Next = func(n planrun.Next) error {
+		if n.Command != "" {
+			r.deps.Live.Tell(live.Event{Kind: live.Called, Tool: string(n.Action), Text: n.Command})
+		}
+		return r.states.stepBegins(n)
+	}
 	runner.Done = func(string) { stepErr = errors.Join(stepErr, r.states.stepEnds()) }
 	result, err := runner.Run(ctx, r.path)
 	if err = errors.Join(err, stepErr); err != nil {

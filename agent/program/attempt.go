@@ -61,7 +61,7 @@ func (a *attempt) run(parent context.Context, prompt string) error {
 	}
 	a.reading = inv.reading
 	cmd := tool.Command{
-		Args: inv.args, Dir: p.Dir, Env: inv.env, Tee: inv.tee, Timeout: p.Config.Model.Timeout.Duration,
+		Args: inv.args, Dir: p.Dir, Env: inv.env, Tee: inv.tee, Heard: inv.heard, Timeout: p.Config.Model.Timeout.Duration,
 		Kind: "exec", Logs: filepath.Join(p.State, "logs"), Size: loop.MaxTranscript, Limit: maxOutput,
 	}
 	if p.Preset != nil || p.Config.Model.Prompt != "file" {

@@ -66,6 +66,7 @@ type invocation struct {
 	args    []string // the program first
 	env     []string // the whole environment
 	tee     io.Writer
+	heard   io.Writer       // where the stream is not known
 	reading *preset.Reading // what its stream says; nil where the stream is not known
 }
 
@@ -84,7 +85,7 @@ func (p *Program) invocation(prompt string, w *watch) (*invocation, error) {
 	if p.Preset != nil {
 		return inv, p.prepare(inv, w)
 	}
-	inv.tee = w.printed()
+	inv.heard = w.printed()
 	fill := strings.NewReplacer(promptWord, prompt, directiveWord, p.Prompt.Directive.Name())
 	for _, word := range p.Config.Model.Command {
 		inv.args = append(inv.args, fill.Replace(word))

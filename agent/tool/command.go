@@ -25,6 +25,7 @@ type Command struct {
 	Env     []string  // the whole environment
 	Stdin   *os.File  // nil: there is nothing to read
 	Tee     io.Writer // gets what the command prints on stdout, too, and ends it by failing; may be nil
+	Heard   io.Writer // gets all that it prints, too, and must not fail; may be nil
 	Timeout time.Duration
 
 	Kind  string // begins the name of the file that its output goes to: kinds
@@ -78,6 +79,10 @@ func (c *Command) Run(ctx context.Context) (*Outcome, error) {
 	}
 	if c.Stdin != nil { // a nil *os.File is not a nil io.Reader
 		cmd.Stdin = c.Stdin
+	}
+	if c.Heard != nil { // one writer, so that both streams stay in their order
+		both := io.MultiWriter(out, c.Heard)
+		cmd.Stdout, cmd.Stderr = both, both
 	}
 	if c.Tee != nil { // a pipe of its own, so that nothing gets between its lines
 		cmd.Stdout = io.MultiWriter(out, c.Tee)

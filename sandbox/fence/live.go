@@ -48,6 +48,7 @@ type lives struct {
 	signs  map[string]runstate.Sign
 	active map[string]time.Time // when a directive was the one that is worked on
 	now    string               // that directive, when refs were at mark
+	last   string               // the newest that there was
 	mark   git.Mark
 	asked  time.Time
 	costs  map[string]runstate.Cost
@@ -192,7 +193,7 @@ func (v *lives) lookActive() {
 		v.now, v.mark, v.asked = v.payer(), mark, time.Now()
 	}
 	if v.now != "" {
-		v.active[v.now] = time.Now()
+		v.active[v.now], v.last = time.Now(), v.now
 	}
 }
 
@@ -201,18 +202,12 @@ func (v *lives) look() {
 	v.lookActive()
 	v.lookCosts()
 	if v.left > 0 {
-		v.write(v.here(live.Event{Role: live.Host, Kind: live.LeftOut, Text: fmt.Sprintf("%s left out: no events of the directive that is worked on", diag.Count(v.left, "line"))}))
+		v.write(live.Event{Time: time.Now(), Role: live.Host, Kind: live.LeftOut, Text: fmt.Sprintf("%s left out: no events of the directive that is worked on", diag.Count(v.left, "line"))})
 		v.left = 0
 	}
 	if !v.told && len(v.signs) > 0 {
 		v.told = runstate.TellSigns(v.bare, v.signs) == nil
 	}
-}
-
-// here is an event of what is worked on now.
-func (v *lives) here(e live.Event) live.Event {
-	e.Time, e.Unit = time.Now(), v.now
-	return e
 }
 
 func (v *lives) lookCosts() {
@@ -238,8 +233,12 @@ func (v *lives) lookCosts() {
 	v.costs = costs
 }
 
-// write appends an event to its directive's file. That it cannot is nobody's trouble.
+// write appends an event to its directive's file; one of no unit is about what was worked
+// on last. That it cannot is nobody's trouble.
 func (v *lives) write(e live.Event) {
+	if e.Unit == "" {
+		e.Unit = v.last
+	}
 	name := e.Directive()
 	if name == "" {
 		return
@@ -262,13 +261,9 @@ func (v *lives) write(e live.Event) {
 
 // tellLive tells an event of the host's on what is worked on now.
 func (l *launch) tellLive(e live.Event) {
-	if l.lives == nil {
-		return
+	if l.lives != nil {
+		l.lives.tell(e)
 	}
-	if e.Unit == "" {
-		e.Unit = activeDirective(git.Open(l.spec.Bare))
-	}
-	l.lives.tell(e)
 }
 
 // ended tells how what worked has ended.

@@ -1,0 +1,129 @@
+package fence
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/gittest"
+	"git-ward/internal/live"
+	"git-ward/internal/runstate"
+)
+
+// listening is a launch that writes down what it hears of D-1; stop ends that.
+func listening(t *testing.T) (v *lives, bare string, stop func()) {
+	t.Helper()
+	bare = filepath.Join(t.TempDir(), "x.git")
+	gittest.Git(t, filepath.Dir(bare), "init", "--quiet", "--bare", bare)
+	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l := &launch{spec: Spec{Bare: bare, Redact: func(s string) string { return strings.ReplaceAll(s, "geheim", "[secret]") }}, log: zerolog.Nop()}
+	v = l.newLives()
+	v.payer = func() string { return "D-1" }
+	ctx, cancel := context.WithCancel(t.Context())
+	go v.run(ctx)
+	return v, bare, func() { cancel(); <-v.ended }
+}
+
+func wire(unit, text string) []byte {
+	return live.Event{Time: time.Now(), Unit: unit, Kind: live.Said, Text: text}.Line()
+}
+
+// TestLives: what the agent says of the directive that is worked on is written down at once,
+// cleaned and without secrets; what it says of another one, or in the host's name, is not,
+// and that is told.
+func TestLives(t *testing.T) {
+	v, bare, stop := listening(t)
+	begin := time.Now()
+	v.heard(wire("D-1.1", "the key is geheim"))
+	for f := runstate.Follow(bare, "D-1"); ; time.Sleep(5 * time.Millisecond) { // a file tells nobody that it grows
+		if events, _ := f.More(); len(events) > 0 || time.Since(begin) > time.Minute {
+			break
+		}
+	}
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("a word takes %s", took)
+	}
+	v.heard(wire("D-2.1", "of another"))
+	v.heard([]byte("no event"))
+	v.heard(live.Event{Time: time.Now(), Unit: "D-1.1", Role: live.Host, Kind: live.Verdict, Text: "forged"}.Line())
+	v.heard(live.Event{Time: time.Now(), Unit: "D-1.1", Kind: live.Beat}.Line())
+	v.tell(live.Event{Unit: "D-1.1", Kind: live.Verdict, Text: "run 1"})
+	v.tell(live.Event{Kind: live.Ended, Text: "exit 1"})
+	stop()
+	events, err := runstate.Tail(bare, "D-1", 100)
+	var got strings.Builder
+	for _, e := range events {
+		fmt.Fprintf(&got, "%s %s\n", e.Kind, e.Text)
+	}
+	if err != nil || !strings.HasPrefix(got.String(), "said the key is [secret]\n") || !strings.Contains(got.String(), "verdict run 1\n") ||
+		!strings.Contains(got.String(), "ended exit 1\n") || !strings.Contains(got.String(), "leftout 3 lines left out") || len(events) != 4 {
+		t.Errorf("%s, %v", got.String(), err)
+	}
+	if events, _ := runstate.Tail(bare, "D-2", 100); len(events) > 0 {
+		t.Errorf("of another: %+v", events)
+	}
+	if s := v.signs["D-1"]; s.Beat.IsZero() || s.Work.IsZero() || !s.Beat.After(s.Work) {
+		t.Errorf("the signs: %+v", s)
+	}
+}
+
+// TestLivesFlood: whatever comes, nobody waits and no disk fills, and the host's own is there.
+func TestLivesFlood(t *testing.T) {
+	v, bare, stop := listening(t)
+	line := wire("D-1.1", strings.Repeat("x", live.MaxText))
+	begin := time.Now()
+	for range 1 << 15 { // 64 MiB
+		v.heard(line)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("who tells waits: %s", took)
+	}
+	v.tell(live.Event{Unit: "D-1.1", Kind: live.Ended, Text: "it is over"})
+	stop()
+	var size int64
+	entries, _ := os.ReadDir(filepath.Join(bare, runstate.LiveDir))
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			size += info.Size()
+		}
+	}
+	if size == 0 || size > 2*runstate.MaxLive {
+		t.Errorf("%d bytes are kept", size)
+	}
+	events, err := runstate.Tail(bare, "D-1", 3)
+	if err != nil || len(events) == 0 || !strings.Contains(fmt.Sprint(events), "left out") {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
+// TestLivesTidy: the files of directives that nobody works on do not become more and more.
+func TestLivesTidy(t *testing.T) {
+	bare := t.TempDir()
+	dir := filepath.Join(bare, runstate.LiveDir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 * runstate.MaxLiveFiles {
+		path := filepath.Join(dir, fmt.Sprintf("D-%d.jsonl", i+1))
+		if err := os.WriteFile(path, []byte("x"), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(int64(1_000_000+i), 0)
+		os.Chtimes(path, at, at)
+	}
+	if err := (&lives{bare: bare}).tidy(); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := os.ReadDir(dir)
+	if _, err := os.Stat(filepath.Join(dir, "D-1.jsonl")); len(left) != 2*runstate.MaxLiveFiles || err == nil {
+		t.Errorf("%d files are left", len(left))
+	}
+}
