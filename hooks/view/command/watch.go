@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"golang.org/x/sys/unix"
 
 	"git-ward/hooks/view/terminal"
@@ -85,7 +84,7 @@ func screen(stream any) *os.File {
 // ended says that who was interrupted has left nothing.
 func ended(env *cli.Env, err error) error {
 	const interrupted = 128 + int(unix.SIGINT)
-	if errors.Is(err, context.Canceled) || errors.Is(err, tea.ErrInterrupted) {
+	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(env.Stderr, "git-ward: watch has ended; it only looked, and nothing was changed")
 		return cli.ExitCode(interrupted)
 	}

@@ -12,6 +12,7 @@ type model struct {
 	scene  Scene
 	state  state
 	w, h   int
+	moved  bool // by keys
 	glyphs glyphs
 	looker *Looker
 	halt   func() // before the program stops for a while (ctrl-z)
@@ -51,7 +52,8 @@ func (m *model) take(s Scene) {
 		}
 	}
 	m.scene = s
-	if s.Over != nil && m.state.chosen == "" {
+	if s.Over != nil && !m.moved { // what comes first is what matters most, until its reader has chosen
+		m.state.chosen = ""
 		m.choose(0)
 	}
 }
@@ -61,7 +63,10 @@ type stopMsg struct{}
 
 // key does what a key stands for. None changes anything but the view.
 func (m model) key(key string) (tea.Model, tea.Cmd) {
-	if key == "ctrl+c" || key == "q" || key == "Q" {
+	switch key {
+	case "ctrl+c":
+		return m, tea.Interrupt
+	case "q", "Q":
 		return m, tea.Quit
 	}
 	if m.state.help {
@@ -79,6 +84,7 @@ func (m model) key(key string) (tea.Model, tea.Cmd) {
 		return m, tea.ClearScreen
 	case "enter", "right", "l":
 		if m.scene.Name == "" && m.state.chosen != "" {
+			m.moved = true
 			m.open(m.state.chosen)
 		}
 	case "esc", "backspace", "left", "h":
@@ -117,6 +123,7 @@ func (m *model) move(n int) {
 	switch {
 	case m.scene.Over == nil:
 	case m.scene.Name == "":
+		m.moved = true
 		m.choose(n)
 	case m.scene.One == nil:
 	case m.state.facts: // counted from the top

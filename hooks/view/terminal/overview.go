@@ -15,6 +15,9 @@ type block struct {
 	rows []row
 }
 
+// next is the title of those that nobody has begun.
+const next = "Comes next"
+
 // groups are the directives in the order in which a PM wants them, with what each group is
 // called.
 var groups = []struct {
@@ -22,7 +25,7 @@ var groups = []struct {
 	of    []review.State
 }{
 	{"At work", []review.State{review.Working}},
-	{"Comes next", []review.State{review.Open}},
+	{next, []review.State{review.Open}},
 	{"Waits for you", []review.State{review.Waiting, review.Ready, review.Unproved}}, // what Waiting does not name
 	{"Done", []review.State{review.Taken, review.Dropped, review.Gone}},
 }
@@ -36,7 +39,11 @@ func (c canvas) overview(s Scene) (list []block) {
 	}
 	for _, g := range groups {
 		first := true
-		for _, d := range slices.Backward(s.Over.Directives) { // the newest first
+		lines := slices.Clone(s.Over.Directives)
+		if g.title != next { // the newest first; but what was asked for first comes next
+			slices.Reverse(lines)
+		}
+		for _, d := range lines {
 			if !slices.Contains(g.of, d.State) || named[d.Directive] {
 				continue
 			}

@@ -16,7 +16,7 @@ import (
 const framesASecond = 8
 
 // Watch is the terminal program, until its reader leaves, or the context ends, whose error
-// it returns then. The terminal is as it was, whichever way it ends.
+// it returns then; ctrl-c is context.Canceled. The terminal is as it was, whichever way it ends.
 func Watch(ctx context.Context, looker *Looker, in, out *os.File, environ []string, getenv func(string) string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -34,7 +34,10 @@ func Watch(ctx context.Context, looker *Looker, in, out *os.File, environ []stri
 	outer := context.Cause(ctx)
 	cancel()
 	looks.Wait()
-	if errors.Is(err, tea.ErrProgramKilled) && outer != nil {
+	switch {
+	case errors.Is(err, tea.ErrInterrupted):
+		return context.Canceled
+	case errors.Is(err, tea.ErrProgramKilled) && outer != nil:
 		return outer
 	}
 	return err
