@@ -44,6 +44,7 @@ var rules = map[string]rule{
 	"bootstrap.build":          commandLine,
 	"bootstrap.validate":       commandLine,
 	"bootstrap.run":            commandLine,
+	"notify.command":           commandLine,
 }
 
 // check holds what a file sets to its bounds, in the order of the file.

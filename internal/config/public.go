@@ -21,6 +21,10 @@ type Public struct {
 // Public gives the settings in the form that the audit keeps.
 func (c *Config) Public() Public {
 	copied := *c
+	copied.Notify.Command = nil // a topic or an address in it is a key, too
+	for _, word := range c.Notify.Command {
+		copied.Notify.Command = append(copied.Notify.Command, hash(word))
+	}
 	hide(reflect.ValueOf(&copied).Elem(), "")
 	var b bytes.Buffer
 	encoder := toml.NewEncoder(&b)
@@ -57,10 +61,15 @@ func hide(v reflect.Value, key string) {
 		v.Set(copied)
 	case reflect.String:
 		if hosts(key, v.String()) {
-			sum := sha256.Sum256([]byte(v.String()))
-			v.SetString(hidden + hex.EncodeToString(sum[:]))
+			v.SetString(hash(v.String()))
 		}
 	}
+}
+
+// hash is what stands in the place of a text.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hidden + hex.EncodeToString(sum[:])
 }
 
 // hosts reports whether a setting's text is the host's own: a path of its file

@@ -13,8 +13,9 @@ func TestPublic(t *testing.T) {
 	c.Sandbox.Image, c.Sandbox.Programs = "example.org/image:1", "/opt/programs"
 	c.Verify.SecondImage, c.Verify.CacheSources = "example.org/image:2", []string{"GOPROXY=https://proxy.example.org", "GOPRIVATE=/srv/x"}
 	c.Bootstrap.Run = []string{"bin/agent", "--state=/srv/state", "~/x", "PATH=a:/b"}
+	c.Notify.Command = []string{"ntfy", "publish", "my-topic"}
 	p := c.Public()
-	for _, private := range []string{"keys/", "example.org", "/opt", "/srv", "~/x", ":/b"} {
+	for _, private := range []string{"my-topic", "ntfy", "keys/", "example.org", "/opt", "/srv", "~/x", ":/b"} {
 		if strings.Contains(string(p.Text), private) {
 			t.Errorf("it shows %q", private)
 		}
@@ -23,7 +24,7 @@ func TestPublic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Bootstrap.Run[1] != "--state=/srv/state" || c.Sandbox.Programs != "/opt/programs" {
+	if c.Notify.Command[2] != "my-topic" || c.Bootstrap.Run[1] != "--state=/srv/state" || c.Sandbox.Programs != "/opt/programs" {
 		t.Error("the settings themselves were changed")
 	}
 	if other := Default(); other.Public().SHA256 == p.SHA256 || other.Public().SHA256 != Default().Public().SHA256 {

@@ -19,6 +19,7 @@ const (
 // All others are at least 1, or a fraction above 0, because 0 would switch a limit off or
 // lock everybody out.
 var ranges = map[string]span{
+	"notify.timeout":      {least: second, most: 3600 * second},
 	"launch.memory":       {least: 256 * mib}, // the launcher, podman and git start in less than 64
 	"launch.processes":    {least: 128},       // and threads
 	"door.memory":         {least: 64 * mib},

@@ -148,6 +148,11 @@ type Config struct {
 		Logs      int64    `toml:"logs"`
 		Restarts  int      `toml:"restarts"`
 	} `toml:"guard"`
+	Notify struct {
+		Command []string `toml:"command"`
+		Timeout Duration `toml:"timeout"`
+		PerHour int      `toml:"per_hour"`
+	} `toml:"notify"`
 	VM struct {
 		Calls           []string            `toml:"calls"`
 		Tools           map[string][]string `toml:"tools"` // command lines by the names that calls may have besides

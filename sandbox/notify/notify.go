@@ -1,0 +1,182 @@
+// Package notify tells a PM by a command of the host's own what waits for him, each thing
+// once (SEE-3): mail, a webhook, a desktop, whatever the command is.
+//
+// It is for people who do not look, and decides nothing. Each thing is told at least once:
+// it counts as told when the command has exited 0, so a launcher that is killed between the
+// two tells it again, with the same key, by which a receiver can drop doubles. What others
+// wrote goes to the command's standard input, and into no argument and no variable.
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/process"
+)
+
+// Settings are [notify] of the repository's settings.
+type Settings struct {
+	Command []string // none: nobody is told
+	Timeout time.Duration
+	PerHour int // runs an hour and directive; what comes beyond waits and is told together
+}
+
+// Notifier tells what waits on one repository.
+type Notifier struct {
+	Bare     string
+	Settings func() Settings                          // as they are now
+	Version  func() string                            // cheap; where it is equal, nothing is to be looked at
+	Look     func(context.Context) ([]Waiting, error) // what waits now
+	Log      zerolog.Logger
+
+	told   *told
+	seen   string        // Version of the last look
+	looked time.Time     // its end
+	took   time.Duration // its time
+}
+
+const (
+	interval = 2 * time.Second // between two looks at Version, which tells nobody that it changes
+	// idle is how long nothing is looked at where nothing moves: some things wait only by
+	// the time that goes by.
+	idle = time.Minute
+	// easy keeps what looking costs to a small part of the time.
+	easy = 10
+	// atEnd bounds what the launch's end waits for the last words, all together.
+	atEnd = 10 * time.Second
+	// maxOutput bounds what a command may print, in bytes; its end goes to the log.
+	maxOutput = 64 << 10
+	maxSaid   = 500
+	// maxRuns bounds the runs of one look; what is beyond is told together, in one more.
+	maxRuns = 10
+)
+
+// Serve tells until ctx ends, and then once more what the launch's end left waiting. What
+// goes wrong is logged, and never ends a launch.
+func (n *Notifier) Serve(ctx context.Context) error {
+	var err error
+	if n.told, err = readTold(n.path()); err != nil {
+		n.Log.Warn().Err(err).Msg("what was notified before cannot be read: it is notified again")
+	}
+	for {
+		n.pass(ctx, false)
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), atEnd)
+			defer cancel()
+			n.pass(last, true)
+			return nil
+		case <-time.After(interval):
+		}
+	}
+}
+
+func (n *Notifier) path() string { return filepath.Join(n.Bare, ToldPath) }
+
+// pass looks and tells, where somebody is to be told and something may have changed.
+func (n *Notifier) pass(ctx context.Context, last bool) {
+	s := n.Settings()
+	if len(s.Command) == 0 || ctx.Err() != nil {
+		return
+	}
+	now := time.Now()
+	version := n.Version()
+	since := now.Sub(n.looked)
+	if !last && since >= 0 && (since < easy*n.took || version == n.seen && since < idle && !n.told.due(now)) {
+		return
+	}
+	list, err := n.Look(ctx)
+	n.seen, n.looked, n.took = version, time.Now(), time.Since(now)
+	if err != nil {
+		if ctx.Err() == nil {
+			n.Log.Warn().Err(err).Msg("what waits cannot be told")
+		}
+		return
+	}
+	n.tell(ctx, s, list)
+}
+
+// tell runs the command for what was not told yet, a directive at a time.
+func (n *Notifier) tell(ctx context.Context, s Settings, list []Waiting) {
+	n.told.keep(list)
+	if !n.told.retry(time.Now()) {
+		return // it failed a short while ago
+	}
+	groups := n.told.untold(list, s.PerHour, time.Now())
+	if len(groups) > maxRuns {
+		rest := message{Kind: "several"}
+		for _, g := range groups[maxRuns:] {
+			rest.Things = append(rest.Things, g.Things...)
+		}
+		groups = append(groups[:maxRuns:maxRuns], rest)
+	}
+	for _, g := range groups {
+		err := n.run(ctx, s, g)
+		if ctx.Err() != nil && err != nil {
+			return // nobody knows whether it was told: it is told again
+		}
+		n.told.ran(g, err, time.Now())
+		if saveErr := n.told.save(n.path()); saveErr != nil {
+			n.Log.Warn().Err(saveErr).Msg("what was notified cannot be kept")
+		}
+		if err != nil {
+			n.Log.Warn().Err(err).Str("directive", g.Directive).Msg("the [notify] command failed; it is tried again")
+			return
+		}
+		n.Log.Info().Str("directive", g.Directive).Str("kind", g.Kind).Int("things", len(g.Things)).Msg("notified")
+	}
+}
+
+// run runs the command once, with a message on its standard input. Nothing of it is left
+// when run returns.
+func (n *Notifier) run(ctx context.Context, s Settings, m message) error {
+	var out tail
+	c := process.Command{
+		Args: s.Command, Dir: "/", Stdin: strings.NewReader(m.text()), Stdout: &out, Stderr: &out,
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C.UTF-8", "WARD_DIRECTIVE=" + word(m.Directive), "WARD_KIND=" + word(m.Kind)},
+		Tag: "WARD_NOTIFY=" + rand.Text(), DieWithThread: true, Timeout: s.Timeout, Output: maxOutput, Grace: time.Second,
+	}
+	status, stopped, err := c.Run(ctx)
+	said := ""
+	if text := strings.TrimSpace(string(out)); text != "" {
+		said = ": " + diag.Clean(strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\n", "; "))
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s cannot be started: %w", diag.Clean(s.Command[0]), err)
+	case stopped != nil:
+		return fmt.Errorf("%s was ended: %w%s", diag.Clean(s.Command[0]), stopped, said)
+	case !status.OK():
+		return errors.New(diag.Clean(s.Command[0]) + " failed (" + status.String() + ")" + said)
+	}
+	return nil
+}
+
+// word is a word of Ward's own for the environment: a directive's name, a kind.
+func word(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return -1
+	}, diag.Cut(text, 40))
+}
+
+// tail keeps the end of what is written.
+type tail []byte
+
+func (t *tail) Write(p []byte) (int, error) {
+	*t = append(*t, p...)
+	*t = slices.Clone((*t)[max(0, len(*t)-maxSaid):])
+	return len(p), nil
+}

@@ -1,0 +1,171 @@
+package notify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/diag"
+)
+
+// ToldPath is where it stands what was told, below the repository; its owner reads it.
+const ToldPath = "ward/notified.json"
+
+// The bounds of what is kept: a key is forgotten when nobody waits for its thing any more,
+// with an hour for what comes back, and runs older than an hour count for nothing.
+const (
+	maxTold  = 20_000
+	kept     = time.Hour
+	maxBytes = 8 << 20
+)
+
+// told is what was told, and how the command fares.
+type told struct {
+	Keys map[string]time.Time   `json:"keys"` // when each was told, or last seen since
+	Runs map[string][]time.Time `json:"runs"` // in the last hour, by directive
+	// Failing says that the command fails, nil while it does not.
+	Failing *Failing `json:"failing"`
+}
+
+// Failing is how long a [notify] command has failed.
+type Failing struct {
+	Since time.Time `json:"since"`
+	Next  time.Time `json:"next"` // when it is tried again
+	Times int       `json:"times"`
+	Why   string    `json:"why"` // one line, cleaned
+}
+
+func readTold(path string) (*told, error) {
+	t := &told{Keys: map[string]time.Time{}, Runs: map[string][]time.Time{}}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, nil
+	}
+	if err == nil && info.Size() > maxBytes {
+		err = fmt.Errorf("%s has %d bytes, more than %d", path, info.Size(), maxBytes)
+	}
+	if err != nil {
+		return t, err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return t, err
+	}
+	read := *t
+	if err := json.Unmarshal(data, &read); err != nil || read.Keys == nil || read.Runs == nil {
+		return t, fmt.Errorf("%s is not whole: %v", path, err)
+	}
+	return &read, nil
+}
+
+func (t *told) save(path string) error {
+	data, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WritePrivate(path, append(data, '\n'), 0o600)
+}
+
+// key is a thing's key in a form of bounded size that nobody else's text is in.
+func key(w Waiting) string {
+	sum := sha256.Sum256([]byte(w.Key))
+	return hex.EncodeToString(sum[:16])
+}
+
+// keep marks what still waits as seen and forgets what has not for long; the oldest go
+// first where there is too much.
+func (t *told) keep(list []Waiting) {
+	now := time.Now()
+	for _, w := range list {
+		if _, ok := t.Keys[key(w)]; ok {
+			t.Keys[key(w)] = now
+		}
+	}
+	var seen []time.Time
+	for k, at := range t.Keys {
+		if now.Sub(at) > kept {
+			delete(t.Keys, k)
+			continue
+		}
+		seen = append(seen, at)
+	}
+	if len(seen) > maxTold {
+		slices.SortFunc(seen, time.Time.Compare)
+		oldest := seen[len(seen)-maxTold]
+		for k, at := range t.Keys {
+			if at.Before(oldest) {
+				delete(t.Keys, k)
+			}
+		}
+	}
+	for directive, runs := range t.Runs {
+		runs = slices.DeleteFunc(runs, func(at time.Time) bool { return now.Sub(at).Abs() > time.Hour })
+		if t.Runs[directive] = runs; len(runs) == 0 {
+			delete(t.Runs, directive)
+		}
+	}
+}
+
+// untold are messages of what was not told yet, a directive each, in the order of the list;
+// those of a directive that had its share of this hour wait.
+func (t *told) untold(list []Waiting, perHour int, now time.Time) (groups []message) {
+	at := map[string]int{}
+	for _, w := range list {
+		if _, ok := t.Keys[key(w)]; ok || len(t.Runs[w.Directive]) >= perHour {
+			continue
+		}
+		i, ok := at[w.Directive]
+		if !ok {
+			i = len(groups)
+			at[w.Directive], groups = i, append(groups, message{Directive: w.Directive, Kind: w.Kind})
+		}
+		if groups[i].Things = append(groups[i].Things, w); len(groups[i].Things) > 1 {
+			groups[i].Kind = "several"
+		}
+	}
+	return groups
+}
+
+// The pauses before a command that failed is tried again, doubled from the first to the
+// longest.
+const (
+	firstPause   = 30 * time.Second
+	longestPause = time.Hour
+)
+
+// retry reports whether the command may be run: it did not fail, or long enough ago.
+func (t *told) retry(now time.Time) bool {
+	return t.Failing == nil || !now.Before(t.Failing.Next) || t.Failing.Next.Sub(now) > longestPause // the clock was set back
+}
+
+// due reports whether something waits for the clock only: a command that failed.
+func (t *told) due(now time.Time) bool { return t.Failing != nil && t.retry(now) }
+
+// ran notes how a run went.
+func (t *told) ran(m message, err error, now time.Time) {
+	if err != nil {
+		f := Failing{Since: now}
+		if t.Failing != nil {
+			f = *t.Failing
+		}
+		pause := min(firstPause<<min(f.Times, 10), longestPause)
+		f.Times, f.Next, f.Why = f.Times+1, now.Add(pause), diag.Clean(diag.Cut(err.Error(), maxSaid))
+		t.Failing = &f
+		return
+	}
+	t.Failing = nil
+	had := map[string]bool{} // of several told together each has had a run of its share
+	for _, w := range m.Things {
+		t.Keys[key(w)] = now
+		if !had[w.Directive] {
+			had[w.Directive], t.Runs[w.Directive] = true, append(t.Runs[w.Directive], now)
+		}
+	}
+}

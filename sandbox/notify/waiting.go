@@ -1,0 +1,112 @@
+package notify
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/internal/diag"
+)
+
+// Waiting is one thing that waits for a PM, as `git ward status --json` has it.
+type Waiting struct {
+	Key       string         `json:"key"` // stable as long as it is the same thing
+	Kind      string         `json:"kind"`
+	Directive string         `json:"directive"`
+	Title     diag.Untrusted `json:"title"`
+	What      string         `json:"what"`
+	Words     diag.Untrusted `json:"words"`
+	Command   string         `json:"command"`
+	Or        string         `json:"or"`
+	Since     time.Time      `json:"since"`
+}
+
+// The kinds that are decided by here. What waits for a cause to pass is told only when it
+// has not passed for a while.
+const (
+	outage   = "outage"
+	patience = 10 * time.Minute
+)
+
+// Parse reads what waits out of what `git ward status --json` prints.
+func Parse(status []byte, now time.Time) ([]Waiting, error) {
+	var all struct {
+		Waiting []Waiting `json:"waiting"`
+	}
+	if err := json.Unmarshal(status, &all); err != nil {
+		return nil, fmt.Errorf("git ward status --json: %w", err)
+	}
+	return slices.DeleteFunc(all.Waiting, func(w Waiting) bool {
+		return w.Key == "" || w.Kind == outage && now.Sub(w.Since) < patience
+	}), nil
+}
+
+// message is what one run of the command tells: things of one directive, or of several.
+type message struct {
+	Directive string // "" for what is of none, or of several
+	Kind      string // of the thing, "several" where there are more
+	Things    []Waiting
+}
+
+// What a message holds: so many things, and of each so much of what others wrote, in bytes.
+const (
+	maxThings = 50
+	maxWords  = 2000
+	maxLine   = 200
+)
+
+// text is the message. Ward's own words begin lines; what others wrote is behind four
+// spaces, cleaned, so that no line of it is taken for a header, an end or an option.
+func (m message) text() string {
+	var b strings.Builder
+	first := m.Things[0]
+	if len(m.Things) == 1 {
+		fmt.Fprintf(&b, "%s: %s\n", name(first), line(first.What))
+	} else {
+		fmt.Fprintf(&b, "%s: %s wait for you\n", subject(m), diag.Count(len(m.Things), "thing"))
+	}
+	for i, w := range m.Things {
+		if i == maxThings {
+			fmt.Fprintf(&b, "\nand %d more: git ward status\n", len(m.Things)-maxThings)
+			break
+		}
+		if len(m.Things) > 1 {
+			fmt.Fprintf(&b, "\n%s: %s\n", name(w), line(w.What))
+		}
+		quote(&b, diag.Cut(string(w.Title), maxLine))
+		quote(&b, diag.Cut(string(w.Words), maxWords))
+		if w.Command != "" {
+			fmt.Fprintf(&b, "type: %s\n", line(w.Command))
+		}
+		if w.Or != "" {
+			fmt.Fprintf(&b, "or:   %s\n", line(w.Or))
+		}
+		fmt.Fprintf(&b, "key: %s\n", key(w))
+	}
+	return b.String()
+}
+
+func subject(m message) string {
+	if m.Directive == "" {
+		return "Ward"
+	}
+	return line(m.Directive)
+}
+
+func name(w Waiting) string {
+	if w.Directive == "" {
+		return "Ward"
+	}
+	return line(w.Directive)
+}
+
+// line is one line of Ward's own words, which may hold somebody's.
+func line(text string) string { return diag.Clean(diag.Cut(text, maxLine*4)) }
+
+func quote(b *strings.Builder, text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		b.WriteString(diag.Indent(diag.CleanLines(strings.ReplaceAll(text, "\t", "  "))))
+	}
+}
