@@ -67,7 +67,7 @@ func newMachine(m *fsm.Machine, now string) *machine {
 	p.High = stateTop + len(p.States)*(stateHigh+stateGap)
 	p.Anywhere = often(m)
 	var lanes [2][]span // right, left
-	for _, a := range between(m, p.Anywhere) {
+	for _, a := range between(m, p.Anywhere, place) {
 		from, to := place[a.From], place[a.To]
 		side := 0
 		if to < from {
@@ -114,8 +114,9 @@ func often(m *fsm.Machine) (list []anywhere) {
 	return list
 }
 
-// between are the arrows between two states, all events of a pair in one.
-func between(m *fsm.Machine, but []anywhere) (list []arrow) {
+// between are the arrows between two states, all events of a pair in one; place is the row
+// of each state.
+func between(m *fsm.Machine, but []anywhere, place map[string]int) (list []arrow) {
 	for _, t := range m.Transitions {
 		if t.From == t.To || slices.ContainsFunc(but, func(a anywhere) bool { return a.On == t.On && a.To == t.To }) {
 			continue
@@ -128,13 +129,12 @@ func between(m *fsm.Machine, but []anywhere) (list []arrow) {
 		list[i].Words += ", " + t.On
 	}
 	// Short arrows lie near the states, long ones outside.
-	slices.SortStableFunc(list, func(a, b arrow) int { return distance(m, a) - distance(m, b) })
+	slices.SortStableFunc(list, func(a, b arrow) int { return distance(place, a) - distance(place, b) })
 	return list
 }
 
-func distance(m *fsm.Machine, a arrow) int {
-	states := m.States()
-	d := slices.Index(states, a.From) - slices.Index(states, a.To)
+func distance(place map[string]int, a arrow) int {
+	d := place[a.From] - place[a.To]
 	return max(d, -d)
 }
 

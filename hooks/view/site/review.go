@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/review"
 )
@@ -24,7 +25,7 @@ type work struct {
 	Title    diag.Untrusted
 	Chip     chip
 	Outcome  string
-	Commands []string
+	Commands []command
 	Look     []look
 	Criteria []criterion
 	Caveat   string
@@ -56,8 +57,8 @@ type quote struct {
 }
 
 func newWork(r *review.Review, l links) work {
-	p := work{Name: r.Directive, Title: r.Title, Up: l.Directive(r.Directive), Outcome: shorten(diag.Clean(r.Outcome), maxLead), Chip: workChip(r),
-		Commands: r.Commands, Summary: review.Summary(r.Changes), Show: "git ward review " + r.Directive, Cost: cost(r.Cost), Look: looks(r)}
+	p := work{Name: r.Directive, Title: r.Title, Up: l.Directive(r.Directive), Outcome: shorten(outcome(r), maxLead), Chip: workChip(r),
+		Commands: commands(r.Commands), Summary: review.Summary(r.Changes), Show: "git ward review " + r.Directive, Cost: cost(r.Cost), Look: looks(r)}
 	p.Summary = strings.ToUpper(p.Summary[:1]) + p.Summary[1:] + "."
 	if r.Word != nil {
 		p.Caveat = r.Word.Caveat
@@ -80,6 +81,41 @@ func newWork(r *review.Review, l links) work {
 		p.Said = append(p.Said, quote{diag.Clean(s.Where), newLong(fmt.Sprintf("said-%d", i), s.Text)})
 	}
 	return p
+}
+
+// A command is what to type, and why in a few words, which are not typed.
+type command struct{ Line, Why string }
+
+// commands are a review's, of which some have their reason behind them in brackets.
+func commands(lines []string) (list []command) {
+	for _, l := range lines {
+		line, why, ok := strings.Cut(strings.TrimSuffix(l, ")"), " (")
+		if !ok {
+			line = l
+		}
+		list = append(list, command{line, why})
+	}
+	return list
+}
+
+// outcome is what came of the work, in words.
+func outcome(r *review.Review) string {
+	var words []string
+	if status := comms.Status(r.Report); r.State == review.Unproved && status.Words() != "" {
+		words = append(words, status.Words())
+	}
+	switch v := r.Word; {
+	case v == nil:
+		return diag.Clean(r.Outcome)
+	case v.Verdict == loop.None:
+		words = append(words, loop.VerdictWords(v.Verdict)+": "+diag.Clean(v.Reason))
+	default:
+		words = append(words, loop.VerdictWords(v.Verdict))
+	}
+	if !r.Current {
+		words = append(words, "for another text of the directive")
+	}
+	return strings.Join(words, "; ")
 }
 
 func workChip(r *review.Review) chip {

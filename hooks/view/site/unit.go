@@ -69,8 +69,8 @@ func newUnit(d *view.Directive, u view.Unit, l links) unit {
 		p.Live = newEvents(u.Live)
 	}
 	p.Curves = pointCurves(u.Residuals, u.Costs)
-	for _, v := range newest(u.Verdicts, maxVerdicts) {
-		p.Verdicts = append(p.Verdicts, newVerdict(v))
+	for i, v := range newest(u.Verdicts, maxVerdicts) {
+		p.Verdicts = append(p.Verdicts, newVerdict(v, i == 0))
 	}
 	for _, s := range newest(u.Steps, maxSteps) {
 		p.Steps = append(p.Steps, step{s.Time, s.Words, string(s.Event), strings.Trim(s.Note.Lines(), "\n")})
@@ -102,10 +102,14 @@ func classOf(state uow.State) string {
 	return ""
 }
 
-func newVerdict(v loop.Verdict) verdict {
-	p := verdict{Words: fmt.Sprintf("Iteration %d: %s", v.Iteration, loop.VerdictWords(v.Verdict)), Reason: shorten(diag.Clean(v.Reason), maxLead)}
+// newVerdict is a verdict, with each criterion where it is the one that counts.
+func newVerdict(v loop.Verdict, counts bool) verdict {
+	p := verdict{Words: fmt.Sprintf("Iteration %d: %s", v.Iteration, loop.VerdictWords(v.Verdict)), Reason: sentence(shorten(diag.Clean(v.Reason), maxLead))}
 	if v.Fence == loop.FenceNone {
-		p.Reason += "; judged without a fence"
+		p.Reason += " It was judged without a fence."
+	}
+	if !counts {
+		return p
 	}
 	for _, o := range v.Criteria[:min(len(v.Criteria), maxCriteria)] {
 		c := criterion{Result: "not met", Class: "bad", Text: diag.Untrusted(o.Criterion)}
