@@ -4,12 +4,14 @@ package browsertest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"image"
-	"image/color/palette"
+	"image/color"
 	"image/draw"
 	"image/png"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -189,7 +191,7 @@ func Call[P, R any](t testing.TB, tab context.Context, command cdp.Command[P, R]
 	return result
 }
 
-// Shot writes what a tab shows into a PNG of 216 colours, which is small.
+// Shot writes what a tab shows into a PNG of its 256 commonest colours, which is small.
 func Shot(t testing.TB, tab context.Context, file string) {
 	t.Helper()
 	data, err := chromedp.Run(tab, chromedp.CaptureScreenshot())
@@ -200,7 +202,7 @@ func Shot(t testing.TB, tab context.Context, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small := image.NewPaletted(img.Bounds(), palette.WebSafe)
+	small := image.NewPaletted(img.Bounds(), commonest(img))
 	draw.Draw(small, img.Bounds(), img, img.Bounds().Min, draw.Src)
 	var out bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small); err != nil {
@@ -209,6 +211,21 @@ func Shot(t testing.TB, tab context.Context, file string) {
 	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// commonest are the colours that a picture has most of: of a page, which is flat, all that
+// anybody sees.
+func commonest(img image.Image) color.Palette {
+	count := map[color.Color]int{}
+	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
+		for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x++ {
+			count[img.At(x, y)]++
+		}
+	}
+	colors := slices.SortedFunc(maps.Keys(count), func(a, b color.Color) int {
+		return cmp.Or(count[b]-count[a], cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)))
+	})
+	return colors[:min(len(colors), 256)]
 }
 
 // A Violation is a fault that axe-core finds in a page.

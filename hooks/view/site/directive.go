@@ -20,19 +20,20 @@ const (
 
 // directive is a directive as its page shows it.
 type directive struct {
-	Name           string
-	Title          diag.Untrusted
-	Chip           chip
-	Waits, Command string
-	Review         string // where its work is shown; "" for none
-	Live           []event
-	Spent          []fact
-	Curves         []*curve
-	Timeline       *timeline
-	Text           long
-	Questions      []entry
-	Units          []unitLine
-	Reports        []entry
+	Name         string
+	Title        diag.Untrusted
+	Chip         chip
+	Waits, Quote string   // for what it waits, and the words of the agent about that
+	Commands     []string // that move it
+	Review       string   // where its work is shown; "" for none
+	Live         []event
+	Spent        []fact
+	Curves       []*curve
+	Timeline     *timeline
+	Text         long
+	Questions    []entry
+	Units        []unitLine
+	Reports      []entry
 }
 
 // An entry is a report or a question of the agent's.
@@ -46,8 +47,14 @@ type unitLine struct{ Name, Href, Words, Facts string }
 
 func newDirective(d *view.Directive, l links) directive {
 	p := directive{Name: d.Directive, Title: d.Title, Chip: chipOf(d.Line), Waits: d.WaitsWords, Text: newLong("text", d.Text), Spent: spent(d.Spent)}
-	if d.WaitsFor == "you" {
-		p.Command = d.Next
+	if len(d.Waiting) > 0 {
+		w := d.Waiting[0]
+		p.Waits, p.Quote = sentence(w.What), quoteOf(w.Words)
+		for _, c := range []string{w.Command, w.Or} {
+			if c != "" {
+				p.Commands = append(p.Commands, c)
+			}
+		}
 	}
 	if d.Reviewable {
 		p.Review = l.Review(d.Directive)

@@ -52,6 +52,7 @@ func (f fixture) Directive(_ context.Context, name string) (*view.Directive, err
 	d := &view.Directive{Text: f.words, Reviewable: true, Questions: []view.Report{{Name: "Q-1", Time: at(18), Text: f.words}}}
 	d.Standing = review.Standing{Directive: name, Title: f.words, State: review.Ready, WaitsFor: "you", Next: "git ward review " + name, Unit: name + ".1"}
 	d.Words, d.WaitsWords, d.Spent = "ready to take", "waits for you: read the work and take it", view.Spent{Iterations: 3, Allowed: 10}
+	d.Waiting = []view.Waiting{{What: "it asks you something", Words: f.words, Command: "git ward uow approve -m 'go on' D-1.1"}}
 	y := func(v float64) *float64 { return &v }
 	u := view.Unit{ID: name + ".1", State: uow.PendingApproval, Words: "waiting for your word", WaitsWords: "waits for you", Begun: at(0), Updated: at(15), Iteration: 4,
 		Residuals: []view.Point{{X: 1, Time: at(1), Y: y(3)}, {X: 2, Time: at(2)}, {X: 3, Time: at(3), Y: y(1)}, {X: 4, Time: at(5), Y: y(0)}},
