@@ -96,6 +96,9 @@ func (r *run) recall(ctx context.Context) error {
 	}
 	r.now.brief.Calls, r.now.brief.Seconds = r.now.calls, r.now.seconds
 	if !r.claimed() {
+		if r.deps.Words != nil {
+			r.now.transcript = r.deps.Words()
+		}
 		return nil
 	}
 	read := r.evidence(ctx).read

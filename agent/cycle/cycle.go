@@ -45,7 +45,8 @@ type Loop struct {
 	Signals   func(ctx context.Context) []loop.Signal
 	Over      func() string // why no more work may be done in this run, "" while it may
 
-	Lost interaction.Sign // what a run that was killed has used of the iteration in progress
+	Words func() string    // what such a run said of it, for its transcript; nil: nobody knows
+	Lost  interaction.Sign // what a run that was killed has used of the iteration in progress
 
 	Activity *activity.Log     // gets every transition; nil for none
 	Live     *interaction.Live // likewise, and which iteration is at hand

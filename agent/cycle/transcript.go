@@ -8,6 +8,7 @@ import (
 
 	"git-ward/agent/interaction"
 	"git-ward/agent/stop"
+	"git-ward/agent/store"
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -53,6 +54,18 @@ func (r *run) times() (n int) {
 		}
 	}
 	return n
+}
+
+// KeepWords commits what a run that was killed said of the newest iteration of a unit that is
+// at its end: nobody goes on with it.
+func KeepWords(ctx context.Context, w *store.Work, j *store.Journal, words string) error {
+	n := int(j.Last().Iteration) - 1
+	if words == "" || n < 0 {
+		return nil
+	}
+	r := &run{deps: &Loop{Work: w, Journal: j}}
+	r.now = iteration{brief: Brief{Iteration: n}, transcript: words, left: true}
+	return r.commit(ctx, fmt.Sprintf("loop: what was said in iteration %d until its end", n), r.transcript(), r.iterationTrailer(n))
 }
 
 // putTranscript commits the transcript of an iteration that is left.

@@ -41,6 +41,7 @@ type Settings struct {
 	Stderr io.Writer                // the log, for a person
 	Redact func(string) string      // takes secrets out of what is logged or committed; nil takes none
 	Live   io.Writer                // is told of the work as it goes on, in lines of live.Prefix; nil: nobody
+	Heard  string                   // the directory below which the host keeps what it heard; "" for none
 	Getenv func(name string) string // of the process
 }
 
@@ -52,6 +53,7 @@ type deps struct {
 	redact func(string) string
 	getenv func(name string) string
 	live   *interaction.Live
+	heard  string
 	log    zerolog.Logger
 }
 
@@ -100,7 +102,7 @@ func Run(ctx context.Context, set Settings) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{store: s, config: set.Config, launch: set.Launch, redact: set.Redact, getenv: set.Getenv, log: log}
+	d := &deps{store: s, config: set.Config, launch: set.Launch, redact: set.Redact, getenv: set.Getenv, heard: set.Heard, log: log}
 	if set.Live != nil {
 		d.live = interaction.NewLive(set.Live, set.Redact)
 		defer d.live.Close()

@@ -10,6 +10,7 @@ import (
 
 	"git-ward/agent/activity"
 	"git-ward/agent/cycle"
+	"git-ward/agent/interaction"
 	"git-ward/agent/skeptic"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
@@ -117,13 +118,18 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 		Work: r.work, Journal: u.journal, World: u.world, Declaration: u.declaration, Limits: u.limits,
 		Team:      func(ctx context.Context) (cycle.Team, error) { return r.team(ctx, subagents) },
 		Subagents: subagents, Verdict: r.verdict, Over: d.launch.WhyOver, Signals: r.signals, Refusals: d.config.Agent.Refusals,
-		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost,
+		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost, Words: r.lostWords,
 	}
 	ended, err := l.Run(ctx)
 	if why := stop.As(context.Cause(ctx), stop.Suspended); err != nil && why != nil {
 		err = why // whatever else its end has brought about
 	}
 	return ended, err
+}
+
+// lostWords is what runs before this one said of the iteration in progress.
+func (r *unitRun) lostWords() string {
+	return interaction.LostWords(r.deps.heard, r.unit.journal.Records)
 }
 
 // verdict waits for the host's verdict on a claim: as long as the verifier may take

@@ -2,7 +2,9 @@ package fence
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +38,7 @@ const (
 // taken of the directive alone that the host knows to be worked on.
 type lives struct {
 	bare   string
+	inside string              // likewise, for an agent that takes up what another one left: beside the settings' copy
 	redact func(string) string // nil takes nothing out
 	payer  func() string       // the directive that is worked on now
 
@@ -44,7 +47,7 @@ type lives struct {
 	ended chan struct{}
 
 	files  map[string]*logfile.Limited
-	open   map[string]*logfile.File
+	open   []*logfile.File // what they write to
 	signs  map[string]runstate.Sign
 	active map[string]time.Time // when a directive was the one that is worked on
 	now    string               // that directive, when refs were at mark
@@ -60,9 +63,9 @@ type lives struct {
 // newLives begins to write down. Close it.
 func (l *launch) newLives() *lives {
 	v := &lives{
-		bare: l.spec.Bare, redact: l.spec.Redact, payer: l.payer,
+		bare: l.spec.Bare, inside: filepath.Dir(configCopy(l.spec.State)), redact: l.spec.Redact, payer: l.payer,
 		queue: make(chan []byte, livesQueue), own: make(chan live.Event, livesQueue), ended: make(chan struct{}),
-		files: map[string]*logfile.Limited{}, open: map[string]*logfile.File{}, signs: map[string]runstate.Sign{}, active: map[string]time.Time{},
+		files: map[string]*logfile.Limited{}, signs: map[string]runstate.Sign{}, active: map[string]time.Time{},
 	}
 	runstate.ForgetSigns(v.bare)
 	v.costs, _ = runstate.Costs(v.bare)
@@ -74,7 +77,10 @@ func (l *launch) newLives() *lives {
 
 // tidy makes the directory, and removes the files that were written longest ago of too many.
 func (v *lives) tidy() error {
-	dir := filepath.Join(v.bare, runstate.LiveDir)
+	return errors.Join(tidy(filepath.Join(v.bare, runstate.LiveDir)), tidy(filepath.Join(v.inside, runstate.LiveDir)))
+}
+
+func tidy(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -144,8 +150,10 @@ func (v *lives) close() {
 			v.write(e)
 		default:
 			v.look()
-			for name, file := range v.open {
-				v.files[name].Flush()
+			for _, file := range v.files {
+				file.Flush()
+			}
+			for _, file := range v.open {
 				file.Close()
 			}
 			return
@@ -247,16 +255,28 @@ func (v *lives) write(e live.Event) {
 		if len(v.files) >= runstate.MaxLiveFiles {
 			return
 		}
-		file, err := logfile.Open(filepath.Join(v.bare, runstate.LivePath(name)), runstate.MaxLive, 0o640)
+		file, err := v.begin(name)
 		if err != nil {
 			return
 		}
-		v.open[name] = file
 		v.files[name] = logfile.Limit(file, logfile.Share{Burst: livesBurst, PerMinute: livesPerMinute, Told: func(lines int) []byte {
 			return live.Event{Time: time.Now(), Unit: name, Role: live.Host, Kind: live.LeftOut, Text: fmt.Sprintf("%s left out: too much at once", diag.Count(lines, "event"))}.Line()
 		}})
 	}
 	v.files[name].Write(e.Line())
+}
+
+// begin opens the files of a directive: for those who look, and for the agent.
+func (v *lives) begin(name string) (io.Writer, error) {
+	var both []io.Writer
+	for dir, mode := range map[string]os.FileMode{v.bare: 0o640, v.inside: 0o644} {
+		file, err := logfile.Open(filepath.Join(dir, runstate.LivePath(name)), runstate.MaxLive, mode)
+		if err != nil {
+			return nil, err
+		}
+		v.open, both = append(v.open, file), append(both, file)
+	}
+	return io.MultiWriter(both...), nil
 }
 
 // tellLive tells an event of the host's on what is worked on now.

@@ -24,7 +24,7 @@ func listening(t *testing.T) (v *lives, bare string, stop func()) {
 	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l := &launch{spec: Spec{Bare: bare, Redact: func(s string) string { return strings.ReplaceAll(s, "geheim", "[secret]") }}, log: zerolog.Nop()}
+	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Redact: func(s string) string { return strings.ReplaceAll(s, "geheim", "[secret]") }}, log: zerolog.Nop()}
 	v = l.newLives()
 	v.payer = func() string { return "D-1" }
 	ctx, cancel := context.WithCancel(t.Context())
@@ -119,7 +119,7 @@ func TestLivesTidy(t *testing.T) {
 		at := time.Unix(int64(1_000_000+i), 0)
 		os.Chtimes(path, at, at)
 	}
-	if err := (&lives{bare: bare}).tidy(); err != nil {
+	if err := tidy(dir); err != nil {
 		t.Fatal(err)
 	}
 	left, _ := os.ReadDir(dir)

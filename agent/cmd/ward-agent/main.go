@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"git-ward/agent/launch"
 	"git-ward/agent/store"
@@ -54,6 +55,7 @@ func run(ctx context.Context, env *cli.Env) error {
 		Launch: launch.From(env.Getenv), Once: once, Stderr: env.Stderr, Redact: secret.Redactor(), Getenv: env.Getenv,
 	}
 	if env.Getenv(boot.LiveVar) != "" {
+		set.Heard = filepath.Dir(env.Path(file))
 		set.Live = cli.Raw(env.Stdout)
 	}
 	if door != "" {
