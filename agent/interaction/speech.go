@@ -24,6 +24,7 @@ const (
 type Speech struct {
 	say    func(text string)
 	redact func(string) string // nil takes nothing out
+	delay  time.Duration
 
 	mu    sync.Mutex
 	held  []byte
@@ -33,7 +34,7 @@ type Speech struct {
 
 // NewSpeech says what is written to it.
 func NewSpeech(say func(text string), redact func(string) string) *Speech {
-	return &Speech{say: say, redact: redact}
+	return &Speech{say: say, redact: redact, delay: speechDelay}
 }
 
 // Write takes a piece.
@@ -49,7 +50,7 @@ func (s *Speech) Write(p []byte) (int, error) {
 		s.held = append(s.held, piece...)
 	}
 	if s.timer == nil && len(s.held) > 0 {
-		s.timer = time.AfterFunc(speechDelay, s.due)
+		s.timer = time.AfterFunc(s.delay, s.due)
 	}
 	return len(p), nil
 }
