@@ -20,11 +20,6 @@ func (c canvas) heading(title string) block {
 
 // text is some text folded to the width, each line of it indented; on a narrow screen less.
 func (c canvas) text(text string, r Role, indent int) (rows []row) {
-	return c.indented(strings.Repeat(" ", indent)+text, r, indent)
-}
-
-// indented is text whose first line has its indentation already.
-func (c canvas) indented(text string, r Role, indent int) (rows []row) {
 	if c.w < 30 {
 		indent = min(indent, 1)
 	}
@@ -66,7 +61,7 @@ func (c canvas) column(column int, label, text string, r Role) (rows []row) {
 		return nil
 	}
 	if c.w < 40 {
-		return c.indented(label+": "+text, r, 1)
+		return c.text(label+": "+text, r, 1)
 	}
 	for i, line := range fold(text, c.w-column) {
 		if i > 0 {

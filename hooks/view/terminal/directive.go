@@ -49,7 +49,7 @@ func (c canvas) unit(s Scene, u view.Unit) (rows []row) {
 		if note := st.Note.String(); note != "" {
 			text += ": " + note
 		}
-		rows = append(rows, c.indented(text, Plain, 0)...)
+		rows = append(rows, c.text(text, Plain, 0)...)
 	}
 	if u.LeftOut > 0 {
 		rows = append(rows, c.text("and older steps: "+s.typed("git ward uow show "+u.ID), Faint, 0)...)
@@ -63,8 +63,12 @@ func (c canvas) unit(s Scene, u view.Unit) (rows []row) {
 // label stands over what the worker says.
 const label = "the agent's own words, proved by nothing"
 
-// maxRows is how many rows of one event are shown: the whole is in the transcript.
-const maxRows = 12
+// maxRows is how many rows of one event are shown, and toldRows of one that the agent was
+// told: the whole is in the transcript.
+const (
+	maxRows  = 12
+	toldRows = 4
+)
 
 // event is an event's rows.
 func (c canvas) event(e live.Event, named bool) (rows []row) {
@@ -82,14 +86,17 @@ func (c canvas) event(e live.Event, named bool) (rows []row) {
 		indent = 1
 	}
 	text := eventText(e)
-	first := true
+	first, most := true, maxRows
+	if e.Kind == live.Told {
+		most = toldRows
+	}
 	for line := range strings.Lines(text + "\n") {
 		line = foreign(strings.TrimRight(line, "\r\n"))
 		if line == "" && !first {
 			continue
 		}
 		for _, part := range fold(line, c.w-indent) {
-			if len(rows) == maxRows {
+			if len(rows) == most {
 				return append(rows, row{piece{strings.Repeat(" ", indent) + c.more + " and more", Faint}})
 			}
 			space := strings.Repeat(" ", indent)

@@ -28,6 +28,7 @@ type Looker struct {
 
 	scene   Scene
 	version string
+	wrong   string // why it could not be read; "" when it could
 	follows map[string]*runstate.Follower
 	last    map[string]live.Event // newest event of each that is followed
 	fetches fetching
@@ -81,7 +82,8 @@ func (l *Looker) Run(ctx context.Context, show func(Scene)) {
 			changed = l.look(ctx)
 			next = now.Add(l.Interval)
 		}
-		if heard := l.hear(); changed || heard {
+		heard, worried := l.hear(), l.worry()
+		if ctx.Err() == nil && (changed || heard || worried) {
 			l.scene.Now = time.Now()
 			show(l.scene)
 		}
@@ -114,7 +116,6 @@ func (l *Looker) busy() bool {
 
 // look reads what has changed, and reports whether anything has.
 func (l *Looker) look(ctx context.Context) bool {
-	before := l.scene.Trouble
 	if l.Fetch != nil {
 		l.fetches.begin(ctx, l.Interval, l.Fetch)
 	}
@@ -122,12 +123,22 @@ func (l *Looker) look(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	l.scene.Trouble = l.fetches.trouble()
+	l.wrong = ""
 	if err != nil {
-		l.scene.Trouble = explain(err)
-		l.version = "" // read again
+		l.wrong, l.version = explain(err), "" // read again
 	}
-	return changed || l.scene.Trouble != before
+	return changed
+}
+
+// worry says what is wrong now, and reports whether that is another thing than before.
+func (l *Looker) worry() bool {
+	trouble := l.wrong
+	if trouble == "" {
+		trouble = l.fetches.trouble()
+	}
+	changed := trouble != l.scene.Trouble
+	l.scene.Trouble = trouble
+	return changed
 }
 
 // read reads the overview and the open directive where they are not those of before.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/internal/diag"
 	"git-ward/internal/live"
 	"git-ward/protocols/review"
 )
@@ -133,5 +134,16 @@ func eventLine(e live.Event) string {
 		return ""
 	}
 	word, _ := eventWords(e)
-	return fmt.Sprintf("%s %s %s %s", clock(e.Time), foreign(e.Unit), word, foreign(eventText(e)))
+	return fmt.Sprintf("%s %s %s %s", clock(e.Time), foreign(e.Unit), word, shortened(foreign(eventText(e))))
+}
+
+// lineSize bounds the words of one line, in bytes.
+const lineSize = 600
+
+// shortened is a text that says how much of it is not there.
+func shortened(text string) string {
+	if len(text) <= lineSize {
+		return text
+	}
+	return fmt.Sprintf("%s [%d bytes more]", diag.Cut(text, lineSize), len(text)-lineSize)
 }

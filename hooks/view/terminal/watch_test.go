@@ -121,7 +121,7 @@ func (e *emulator) text() string { return e.vt.String() }
 // sees waits until the screen shows a text; programs draw by a clock.
 func (e *emulator) sees(texts ...string) string {
 	e.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) { // an emulator tells nobody that it has drawn
 		screen, all := e.text(), true
 		for _, text := range texts {
 			all = all && strings.Contains(screen, text)
@@ -131,6 +131,16 @@ func (e *emulator) sees(texts ...string) string {
 		}
 		if time.Now().After(deadline) {
 			e.t.Fatalf("the screen does not show %q:\n%s", texts, screen)
+		}
+	}
+}
+
+// seesNo waits until the screen has a text no longer.
+func (e *emulator) seesNo(text string) {
+	e.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); strings.Contains(e.text(), text); time.Sleep(20 * time.Millisecond) { // as in sees
+		if time.Now().After(deadline) {
+			e.t.Fatalf("the screen shows %q:\n%s", text, e.text())
 		}
 	}
 }
@@ -249,9 +259,7 @@ func TestWatchSaysTrouble(t *testing.T) {
 	r.set(func() { r.err = errors.New("not a git repository: it is gone") })
 	e.sees("trouble: not a git repository", "At work")
 	r.set(func() { r.err, r.version = nil, "2"; r.over.Warnings = nil })
-	for strings.Contains(e.text(), "trouble:") { // e.ends fails the test if it never goes
-		time.Sleep(20 * time.Millisecond)
-	}
+	e.seesNo("trouble:")
 	e.types("q")
 	if err := e.ends(); err != nil {
 		t.Error(err)

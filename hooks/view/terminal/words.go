@@ -1,7 +1,11 @@
 package terminal
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +50,12 @@ func eventWords(e live.Event) (word string, r Role) {
 // eventText is the rest of an event's line.
 func eventText(e live.Event) string {
 	text := e.Text
+	switch e.Kind {
+	case live.Called:
+		text = argumentWords(text)
+	case live.State:
+		text = stateWords(text)
+	}
 	if e.Input > 0 || e.Output > 0 {
 		text = strings.TrimSpace(fmt.Sprintf("%s %s tokens in, %s out", text, number(e.Input), number(e.Output)))
 	}
@@ -56,6 +66,50 @@ func eventText(e live.Event) string {
 		text = e.Tool + ": " + text
 	}
 	return strings.TrimRight(strings.TrimSuffix(text, ": "), "\n")
+}
+
+// argumentWords are the arguments of a tool for people: a lone one is its value, of several
+// each has its name. What is no JSON object, such as one that was cut, stays as it is.
+func argumentWords(text string) string {
+	var args map[string]any
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &args) != nil || len(args) == 0 {
+		return text
+	}
+	const long = 200 // bytes of one of several
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		value, ok := args[name].(string)
+		if !ok {
+			data, err := json.Marshal(args[name])
+			if err != nil {
+				return text
+			}
+			value = string(data)
+		}
+		if len(args) == 1 {
+			return value
+		}
+		short := diag.Cut(foreign(value), long)
+		if name == "path" || name == "file_path" || name == "command" { // what it is about comes first
+			parts = append([]string{short}, parts...)
+			continue
+		}
+		parts = append(parts, name+": "+short)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// stateName is a machine's state as a machine names it.
+var stateName = regexp.MustCompile(`\b[A-Z]+(?:_[A-Z]+)*\b`)
+
+// stateWords are the states of a text's first line in small letters and without underscores:
+// people read words, and the letter-form is in the journal.
+func stateWords(text string) string {
+	first, rest, _ := strings.Cut(text, "\n")
+	first = stateName.ReplaceAllStringFunc(first, func(name string) string {
+		return strings.ToLower(strings.ReplaceAll(name, "_", " "))
+	})
+	return strings.TrimRight(first+"\n"+rest, "\n")
 }
 
 // number is a count with its thousands apart.
