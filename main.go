@@ -27,9 +27,9 @@ func main() {
 		panic(err) // the path is a constant
 	}
 	redact := secret.Redactor()
-	table := &cli.Table{Program: "git ward", About: "Ward: an autonomous coding agent behind a fence, with git as its only channel.", Values: protocols.Values(), Groups: []cli.Group{
+	table := &cli.Table{Program: "git ward", About: "Ward: an autonomous coding agent behind a fence, with git as its only channel.", Values: protocols.Values(), Default: hooks.Here, Groups: []cli.Group{
 		{Title: "for the PM", Commands: []cli.Command{
-			hooks.Clone, hooks.Lint, hooks.Log, hooks.Why, hooks.Report(cli.Exec("git-ward-view", "report")),
+			hooks.Status, hooks.Clone, hooks.Lint, hooks.Log, hooks.Why, hooks.Report(cli.Exec("git-ward-view", "report")),
 			{Name: "watch", Doc: "show what the agent does, as it does it", Run: cli.Exec("git-ward-view", "watch")},
 			hooks.Transcript,
 			{Name: "serve", Doc: "show the repository in a browser, live and read-only", Run: cli.Exec("git-ward-view", "serve")},
@@ -49,7 +49,6 @@ func main() {
 			{Name: "image", Doc: "build the container image", Run: cli.Exec("git-ward-launch", "image")},
 			{Name: "probe", Doc: "try every promise of the fence from inside", Run: cli.Exec("git-ward-launch", "probe")},
 			{Name: "firewall", Doc: "show the rules of the fence", Run: cli.Exec("git-ward-launch", "firewall")},
-			{Name: "status", Doc: "say what runs on a repository", Run: cli.Exec("git-ward-launch", "status")},
 			{Name: "doctor", Doc: "say what a fence needs that this machine lacks", Run: cli.Exec("git-ward-launch", "doctor")},
 			hooks.Fsck, hooks.Redact, hooks.Maintain,
 			{Name: "config", Doc: "print every setting with its default", Run: printSettings},

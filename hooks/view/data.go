@@ -12,7 +12,7 @@ import (
 )
 
 // SchemaVersion is of everything here as JSON. Whoever changes a member's name or meaning
-// changes it: programs read it.
+// changes it: programs read it. A time that nobody knows is left out.
 const SchemaVersion = "1.0"
 
 // Overview is a repository at one look.
@@ -20,7 +20,7 @@ type Overview struct {
 	SchemaVersion string    `json:"schema_version"`
 	Repository    string    `json:"repository"` // its base name: no path of the host
 	Version       string    `json:"version"`    // equal ones have nothing new
-	Time          time.Time `json:"time"`       // of the look
+	Time          time.Time `json:"time,omitzero"`       // of the look
 	Host          *Host     `json:"host"`       // null in a clone, which cannot know
 	Waiting       []Waiting `json:"waiting"`    // what only a PM can move first, then what waits for its cause
 	Directives    []Line    `json:"directives"` // as COMMS.md has them, then those it has no longer
@@ -32,7 +32,7 @@ type Host struct {
 	MayAsk   bool               `json:"may_ask"` // false: the rest is not known to who asks
 	Running  bool               `json:"running"`
 	PID      int                `json:"pid"`   // 0: it cannot be seen from here
-	Since    time.Time          `json:"since"` // when it began; zero where nobody says
+	Since    time.Time          `json:"since,omitzero"` // when it began; zero where nobody says
 	Up       bool               `json:"up"`    // the agent's container runs
 	Judging  *runstate.Judging  `json:"judging"`
 	Suite    *runstate.Suite    `json:"suite"`     // how [verify] suite ended on the project; null where there is none
@@ -40,8 +40,8 @@ type Host struct {
 	Control  string             `json:"control"`   // branch of COMMS.md
 	Project  string             `json:"project"`   // the project's branch
 	Mode     string             `json:"mode"`      // of the hooks: enforce or observe
-	LastBeat time.Time          `json:"last_beat"` // when who works was heard last; zero for never in this launch
-	LastWork time.Time          `json:"last_work"` // when it went on last: words, commands, steps
+	LastBeat time.Time          `json:"last_beat,omitzero"` // when who works was heard last; zero for never in this launch
+	LastWork time.Time          `json:"last_work,omitzero"` // when it went on last: words, commands, steps
 }
 
 // Trouble is what a provider fails of a directive's calls.
@@ -75,7 +75,7 @@ type Waiting struct {
 	Words     diag.Untrusted `json:"words"`   // the agent's own, such as its question; "" for none
 	Command   string         `json:"command"` // to paste; it settles the thing or shows how
 	Or        string         `json:"or"`      // another that does; "" for none
-	Since     time.Time      `json:"since"`
+	Since     time.Time      `json:"since,omitzero"`
 }
 
 // Line is a directive in a list.
@@ -84,7 +84,7 @@ type Line struct {
 	Words      string         `json:"words"`       // the state
 	WaitsWords string         `json:"waits_words"` // for whom it waits, with the command
 	Spent      Spent          `json:"spent"`
-	Updated    time.Time      `json:"updated"`   // the newest step, report or verdict; zero for none
+	Updated    time.Time      `json:"updated,omitzero"`   // the newest step, report or verdict; zero for none
 	Residuals  []Point        `json:"residuals"` // of the newest unit's verdicts
 	Live       *live.Event    `json:"live"`      // the worker's last word; null where nobody knows
 	Sign       *runstate.Sign `json:"sign"`      // when it was heard last; null where nobody knows
@@ -103,7 +103,7 @@ type Spent struct {
 // Point is one value of a curve.
 type Point struct {
 	X     int       `json:"x"` // the iteration, from 1
-	Time  time.Time `json:"time"`
+	Time  time.Time `json:"time,omitzero"`
 	Y     *float64  `json:"y"` // null: not known
 	Label string    `json:"label"`
 }
@@ -123,7 +123,7 @@ type Directive struct {
 // Report is an entry of COMMS.md on a directive: a report, or a question.
 type Report struct {
 	Name   string         `json:"name"` // R-1, Q-1
-	Time   time.Time      `json:"time"`
+	Time   time.Time      `json:"time,omitzero"`
 	Status string         `json:"status"` // "" for a question
 	Words  string         `json:"words"`  // the status
 	Text   diag.Untrusted `json:"text"`
@@ -135,8 +135,8 @@ type Unit struct {
 	State       uow.State       `json:"state"`
 	Words       string          `json:"words"`       // the state
 	WaitsWords  string          `json:"waits_words"` // "" when it is over
-	Begun       time.Time       `json:"begun"`
-	Updated     time.Time       `json:"updated"`
+	Begun       time.Time       `json:"begun,omitzero"`
+	Updated     time.Time       `json:"updated,omitzero"`
 	Iteration   int64           `json:"iteration"`
 	Steps       []Step          `json:"steps"`         // oldest first, the newest MaxSteps of them
 	LeftOut     int             `json:"steps_omitted"` // older ones
@@ -152,7 +152,7 @@ type Unit struct {
 // Step is one record of a journal.
 type Step struct {
 	N         int            `json:"n"` // from 1
-	Time      time.Time      `json:"time"`
+	Time      time.Time      `json:"time,omitzero"`
 	Actor     uow.Actor      `json:"actor"`
 	Event     uow.Event      `json:"event"`
 	State     uow.State      `json:"state"` // that it led to

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -41,12 +42,17 @@ type Table struct {
 	Values  map[string]Values // by their kind, as usage lines name it
 }
 
+// ErrTable is what a Default returns that has nothing to show here: the table is printed.
+var ErrTable = errors.New("nothing to show here")
+
 // Run is the program: its first argument names the command. `help`, -h and --help print
 // the table, `help COMMAND ...` a command's manual, `version` and --version the version.
 func (t *Table) Run(ctx context.Context, env *Env) error {
 	if len(env.Args) == 0 {
 		if t.Default != nil {
-			return t.Default(ctx, env)
+			if err := t.Default(ctx, env); !errors.Is(err, ErrTable) {
+				return err
+			}
 		}
 		return t.print(env.Stdout)
 	}

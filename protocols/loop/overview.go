@@ -21,6 +21,6 @@ func Overview(last *uow.Record, verdicts []Verdict) string {
 		b.WriteString("  " + line)
 	}
 	v := verdicts[len(verdicts)-1]
-	fmt.Fprintf(&b, "  last verdict: %s on %.12s: %s\n", v.Verdict, v.Commit, v.Reason)
+	fmt.Fprintf(&b, "  last verdict: %s on %.12s: %s\n", VerdictWords(v.Verdict), v.Commit, v.Reason)
 	return b.String()
 }

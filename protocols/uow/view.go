@@ -10,7 +10,7 @@ import (
 // Line is a unit in one line: where it stands, what is left, what it waits for.
 func (r *Record) Line() string {
 	left := r.Budget.Left()
-	s := fmt.Sprintf("%s %s, iteration %d, %d of %d iterations left", r.ID, r.State, r.Iteration, left.Iterations, r.Budget.Total.Iterations)
+	s := fmt.Sprintf("%s: %s, iteration %d, %d of %d iterations left", r.ID, r.State.Words(), r.Iteration, left.Iterations, r.Budget.Total.Iterations)
 	if w := r.Waits(); w.For != ForNobody {
 		s += "; waits for " + w.String()
 	}

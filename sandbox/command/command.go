@@ -35,7 +35,6 @@ func commands(redact func(string) string) []cli.Command {
 			{Name: "logs", Doc: "print what a launch in the background says", Run: logs},
 			{Name: "stop", Doc: "end the launch on a repository", Run: stop},
 		}},
-		{Name: "status", Run: status},
 		{Name: "verify", Run: verify},
 		{Name: "door", Run: serveDoor},
 		{Name: "image", Verbs: []cli.Command{{Name: "build", Doc: "build the container image, once", Run: buildImage}}},

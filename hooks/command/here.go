@@ -1,0 +1,48 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"git-ward/internal/branches"
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+)
+
+// Here is `git ward` alone: what waits for you in the repository around the command's
+// directory. Where that is none of Ward's it is cli.ErrTable.
+func Here(ctx context.Context, env *cli.Env) error {
+	repo, err := git.Discover(ctx, env.Dir)
+	if err != nil {
+		return cli.ErrTable
+	}
+	l, err := look(ctx, env, "", false)
+	if err != nil {
+		if guarded(ctx, repo) {
+			return err
+		}
+		return cli.ErrTable
+	}
+	defer l.Close()
+	if l.stale != "" {
+		fmt.Fprintf(env.Stdout, "warning: %s\n", l.stale)
+	}
+	if len(l.Waiting) == 0 {
+		fmt.Fprintln(env.Stdout, "nothing waits for you here")
+	}
+	l.waiting(env.Stdout)
+	_, err = fmt.Fprintln(env.Stdout, "`git ward status` says more, `git ward help` lists the commands")
+	return err
+}
+
+// guarded reports whether a repository is one of Ward's, or a clone that git ward made.
+func guarded(ctx context.Context, repo *git.Repo) bool {
+	if _, err := os.Stat(filepath.Join(repo.Dir, config.Path)); err == nil {
+		return true
+	}
+	set, err := repo.Exits(ctx, "config", "--get", branches.ControlKey)
+	return err == nil && set
+}

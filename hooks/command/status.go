@@ -1,0 +1,290 @@
+package command
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/hooks/view"
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/runstate"
+	"git-ward/protocols/review"
+)
+
+// Status is `git ward status`: what runs on a repository, where each directive stands, and
+// what waits for whom (SEE-3).
+var Status = cli.Command{Name: "status", Doc: "say what runs, what waits for you, and where each directive stands", Run: status,
+	Long: "On the host it says what runs there, too; in a clone it fetches first, and what runs is not to be known.\n\n" +
+		"--json prints one object, whose members docs/admin.md lists.",
+	Examples: []cli.Example{{Line: "status --bare /srv/git/project.git", Doc: "of a repository of this host"}}}
+
+func status(ctx context.Context, env *cli.Env) error {
+	const usage = "status [--json] [--fetched] [--bare DIR]"
+	var bare string
+	var asJSON, fetched bool
+	args, err := env.Flags("status", usage, func(fs *flag.FlagSet) {
+		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`; else the repository around here")
+		fs.BoolVar(&asJSON, "json", false, "one JSON object")
+		fs.BoolVar(&fetched, "fetched", false, "a clone as it was fetched last, without asking its origin")
+	})
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		return env.Usage(usage, "unexpected argument %q", args[0])
+	}
+	l, err := look(ctx, env, bare, fetched)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if asJSON {
+		units, err := l.Units(ctx)
+		if err != nil {
+			return err
+		}
+		return diag.WriteJSON(env.Stdout, newStatus(l, units))
+	}
+	return l.status(ctx, env.Stdout)
+}
+
+// looked is a repository that somebody looks at from here.
+type looked struct {
+	*view.Source
+	*view.Overview
+	at    string // the directory to name in commands; "" where the command stands in the repository
+	stale string // why what is shown may be old; "" where it is not
+}
+
+// look opens the repository that --bare names, or the one around here, and reads it; a
+// clone is brought up to date first.
+func look(ctx context.Context, env *cli.Env, bare string, fetched bool) (*looked, error) {
+	find, dir := git.Discover, env.Dir
+	if bare != "" {
+		find, dir = git.Named, env.Path(bare)
+	}
+	repo, err := find(ctx, dir)
+	if err != nil {
+		return nil, diag.Hint(err, "run it in a clone of a ward repository, in the bare repository, or with --bare DIR")
+	}
+	source, err := view.Open(ctx, repo)
+	if err != nil {
+		if l, running := runstate.Now(repo.Dir); running { // true whatever somebody wrote into the settings since
+			fmt.Fprintln(env.Stderr, runstate.LauncherText(repo.Dir, l.PID))
+		}
+		return nil, err
+	}
+	l := &looked{Source: source}
+	if source.Bare() && bare != "" {
+		l.at = source.Dir()
+	}
+	if !source.Bare() && !fetched {
+		l.stale = l.fetch(ctx, env, dir)
+	}
+	if l.Overview, err = source.Overview(ctx); err != nil {
+		source.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// fetchTimeout bounds the fetch for one look: an origin that does not answer keeps nobody
+// from what is known.
+const fetchTimeout = 20 * time.Second
+
+// fetch brings a clone up to date; it says why it could not. Nobody waits longer than two
+// seconds without a word.
+func (l *looked) fetch(ctx context.Context, env *cli.Env, dir string) string {
+	asking, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- l.Fetch(asking, dir, os.Environ()) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-time.After(2 * time.Second):
+		fmt.Fprintln(env.Stderr, "git-ward: asking origin ...")
+		err = <-ended
+	}
+	if err != nil {
+		return fmt.Sprintf("this is as it was fetched last: %s", diag.Clean(strings.SplitN(err.Error(), "\n", 2)[0]))
+	}
+	return ""
+}
+
+// command is one to paste here.
+func (l *looked) command(command string) string {
+	if l.at == "" {
+		return command
+	}
+	return view.OnHost(command, l.at)
+}
+
+// status writes it for a person.
+func (l *looked) status(ctx context.Context, w io.Writer) error {
+	if l.stale != "" {
+		fmt.Fprintf(w, "warning: %s\n", l.stale)
+	}
+	if l.Host != nil {
+		if err := l.host(w); err != nil {
+			return err
+		}
+	}
+	for _, line := range l.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", line)
+	}
+	l.waiting(w)
+	units, err := l.Units(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range units {
+		for line := range strings.Lines(u.Text()) {
+			fmt.Fprintln(w, diag.Clean(strings.TrimRight(line, "\n")))
+		}
+	}
+	l.lines(w)
+	return nil
+}
+
+// host writes what runs.
+func (l *looked) host(w io.Writer) error {
+	h, dir := l.Host, l.Dir()
+	if !h.MayAsk {
+		return runstate.MayAsk(dir)
+	}
+	if (h.Control != h.Project) || h.Control != mainBranch {
+		fmt.Fprintf(w, "directives are on the branch %s, the project is on %s\n", h.Control, h.Project)
+	}
+	if h.Mode == config.Observe {
+		fmt.Fprintln(w, `people's pushes pass whatever they hold ([hooks] mode = "observe"): git ward log --would lists what would have been refused`)
+	}
+	if !h.Running {
+		fmt.Fprintf(w, "nothing runs on %s\nnext: git ward launch --bare %s\n", dir, dir)
+		return nil
+	}
+	fmt.Fprintln(w, runstate.LauncherText(dir, h.PID)+since(h.Since))
+	if !h.LastBeat.IsZero() {
+		fmt.Fprintf(w, "who works was heard %s ago, and went on %s ago\n", ago(h.LastBeat), ago(h.LastWork))
+	}
+	if h.Judging != nil {
+		fmt.Fprintf(w, "verdict on %s: %s\n", h.Judging.Unit, h.Judging.Words)
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Trouble)) {
+		fmt.Fprintln(w, h.Trouble[name].Words)
+	}
+	return nil
+}
+
+func since(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return " since " + t.UTC().Format(time.RFC3339)
+}
+
+func ago(t time.Time) string {
+	if t.IsZero() {
+		return "some time"
+	}
+	return time.Since(t).Round(time.Second).String()
+}
+
+// mainBranch is where both are that nobody has to be told of.
+const mainBranch = "main"
+
+// maxWaiting is how many things that wait are shown to a person.
+const maxWaiting = 20
+
+// waiting writes what waits, each with its command.
+func (l *looked) waiting(w io.Writer) {
+	for i, one := range l.Waiting {
+		if i == maxWaiting {
+			fmt.Fprintf(w, "and %s more: git ward status --json has them all\n", diag.Count(len(l.Waiting)-i, "thing"))
+			break
+		}
+		whom := "waits for you"
+		if one.Kind == view.Outage {
+			whom = "waits"
+		}
+		fmt.Fprintf(w, "%s: %s %s: %s\n    %s\n", whom, name(one), diag.Cut(one.Title.String(), 60), one.What, l.command(one.Command))
+		if one.Or != "" {
+			fmt.Fprintf(w, "    or: %s\n", l.command(one.Or))
+		}
+		if one.Words != "" && one.Kind == view.Question {
+			fmt.Fprintf(w, "    it says: %s\n", diag.Cut(one.Words.String(), 300))
+		}
+	}
+}
+
+// name is the unit of what waits, or its directive.
+func name(w view.Waiting) string {
+	if w.Unit != "" {
+		return w.Unit
+	}
+	return w.Directive
+}
+
+// lines writes the directives that are not over, and counts the others.
+func (l *looked) lines(w io.Writer) {
+	over := map[review.State]int{}
+	for _, line := range l.Directives {
+		switch line.State {
+		case review.Open, review.Working:
+			words := line.Words
+			if line.State == review.Working {
+				words += "; " + line.Spent.Words()
+			}
+			fmt.Fprintf(w, "%s %s: %s\n", line.Directive, diag.Cut(line.Title.String(), 60), words)
+			if line.Live != nil && line.Live.Text != "" {
+				fmt.Fprintf(w, "    %s ago: %s\n", ago(line.Live.Time), diag.Cut(diag.Clean(line.Live.Text), 100))
+			}
+		default:
+			over[line.State]++
+		}
+	}
+	var words []string
+	for _, state := range []review.State{review.Ready, review.Waiting, review.Unproved, review.Taken, review.Dropped, review.Gone} {
+		if over[state] > 0 {
+			words = append(words, fmt.Sprintf("%d %s", over[state], state))
+		}
+	}
+	if len(words) > 0 {
+		fmt.Fprintf(w, "of the others: %s (git ward directive list)\n", strings.Join(words, ", "))
+	}
+}
+
+// statusJSON is what --json prints: the data of every view, and what only the host's own
+// command may say.
+type statusJSON struct {
+	*view.Overview
+	Bare         string                  `json:"bare"`    // the host's directory; "" in a clone
+	Stale        string                  `json:"stale"`   // why this may be old; "" where it is not
+	Running      *bool                   `json:"running"` // null where nobody here can know
+	PID          int                     `json:"pid"`
+	Units        []view.Standing         `json:"units"` // those that are not put away
+	Control      string                  `json:"control"`
+	Project      string                  `json:"project"`
+	Mode         string                  `json:"mode"`
+	Backpressure map[string]view.Trouble `json:"backpressure"`
+}
+
+func newStatus(l *looked, units []view.Standing) statusJSON {
+	s := statusJSON{Overview: l.Overview, Stale: l.stale, Units: units}
+	if h := l.Host; h != nil {
+		s.Bare, s.Control, s.Project, s.Mode, s.Backpressure = l.Dir(), h.Control, h.Project, h.Mode, h.Trouble
+		if h.MayAsk {
+			s.Running, s.PID = &h.Running, h.PID
+		}
+	}
+	return s
+}

@@ -1,0 +1,53 @@
+package view
+
+import (
+	"context"
+	"fmt"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+// Standing is where a unit stands: its newest record, and the verdicts on its claims,
+// oldest first.
+type Standing struct {
+	*uow.Record
+	Verdicts []loop.Verdict `json:"verdicts"`
+}
+
+// maxClaims is how many claims of a unit are looked up: as many as the picture has columns.
+const maxClaims = 30
+
+// Text is a unit for a person.
+func (s Standing) Text() string { return loop.Overview(s.Record, s.Verdicts) }
+
+// Units are the units that are not put away; one whose journal cannot be read is none of
+// them, and waits as an incident.
+func (s *Source) Units(ctx context.Context) ([]Standing, error) {
+	list := []Standing{}
+	err := s.read(ctx, func(r *git.Reader) error {
+		all, _, err := state.Units(r)
+		if err != nil {
+			return err
+		}
+		for _, unit := range all {
+			last, err := s.record(r, unit.Tip)
+			if err != nil || last.State == uow.Archived {
+				continue
+			}
+			claims, err := state.Claims(r, unit.Tip, maxClaims)
+			if err != nil {
+				return fmt.Errorf("%s: %w", unit.ID, err)
+			}
+			verdicts, err := state.VerdictsOf(r, unit.ID, claims)
+			if err != nil {
+				return fmt.Errorf("%s: %w", unit.ID, err)
+			}
+			list = append(list, Standing{last, verdicts})
+		}
+		return nil
+	})
+	return list, err
+}
