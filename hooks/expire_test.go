@@ -62,7 +62,7 @@ func TestExpire(t *testing.T) {
 		}
 	}
 	b.uow("! there is no unit D-7.1", "archive", "--expire", "D-7.1")
-	b.uow("D-1.1 ARCHIVED", "archive", "--expire", "D-1.1")
+	b.uow("D-1.1: put away", "archive", "--expire", "D-1.1")
 	journal := b.Run(b.Bare, "git", "show", uow.RefPrefix+"D-1.1:"+uow.File)
 	if !strings.Contains(journal, `"expired":{"manifest":"`) || !strings.Contains(journal, `"record":"`+claim.Record+`"`) || !strings.Contains(journal, `"reason_code":"RETENTION_OVER"`) {
 		t.Error(journal)

@@ -39,10 +39,10 @@ func TestPilot(t *testing.T) {
 	b.step("D-1.1", byAgent(uow.Open))
 	b.uow("! --reason is one of PILOT_HOLD", "pause", "--reason", "BORED", "D-1.1")
 	b.uow("! there is no unit D-7.1", "pause", "--reason", "PILOT_HOLD", "D-7.1")
-	b.uow("D-1.1 PAUSED", "pause", "--reason", "COST_REVIEW", "-m", "let me look first", "D-1.1")
+	b.uow("D-1.1: paused", "pause", "--reason", "COST_REVIEW", "-m", "let me look first", "D-1.1")
 	b.uow("! approve does not lead anywhere", "approve", "--reason", "APPROVED", "D-1.1")
 	b.uow("paused: git ward uow resume D-1.1", "list")
-	b.uow("D-1.1 ACTIVE", "resume", "--reason", "HOLD_LIFTED", "D-1.1")
+	b.uow("D-1.1: at work", "resume", "--reason", "HOLD_LIFTED", "D-1.1")
 	b.catchUp("D-1.1")
 	b.step("D-1.1", byAgent(uow.Iterate))
 	work := b.work("one")
@@ -51,7 +51,7 @@ func TestPilot(t *testing.T) {
 	lock := uow.Input{Event: uow.Block, Actor: uow.Agent, Reason: "AMBIGUITY_LOCK", Interactions: 200}
 	b.step("D-1.1", lock)
 	b.uow("! a clarification needs words", "clarify", "--reason", "CLARIFIED", "D-1.1")
-	b.uow("D-1.1 ACTIVE", "clarify", "--reason", "CLARIFIED", "-m", "the file is called hello", "D-1.1")
+	b.uow("D-1.1: at work", "clarify", "--reason", "CLARIFIED", "-m", "the file is called hello", "D-1.1")
 	b.catchUp("D-1.1")
 	if r := b.last[uow.RefPrefix+"D-1.1"]; r.Interactions != 0 || r.Note != "the file is called hello" {
 		t.Errorf("%+v", r)
@@ -62,11 +62,11 @@ func TestPilot(t *testing.T) {
 	}
 	b.step("D-1.1", lock)
 	b.uow("! 3 retries are spent", "retry", "--reason", "RETRY_NOW", "D-1.1")
-	b.uow("D-1.1 ACTIVE", "waive", "--reason", "CAUSE_GONE", "D-1.1")
+	b.uow("D-1.1: at work", "waive", "--reason", "CAUSE_GONE", "D-1.1")
 	b.catchUp("D-1.1")
 	b.step("D-1.1", lock)
 	b.uow("a dead letter", "waive", "--deny", "--reason", "NOT_WORTH_IT", "D-1.1")
-	b.uow("D-1.2 PENDING", "fork", "--reason", "NEW_ATTEMPT", "D-1.1")
+	b.uow("D-1.2: not begun", "fork", "--reason", "NEW_ATTEMPT", "D-1.1")
 	b.uow("! D-1.2 exists already", "fork", "--reason", "NEW_ATTEMPT", "D-1.1")
 	out := b.uow("NONE on "+work[:12], "show", "D-1.1")
 	for _, want := range []string{"residual", "iterations 0..0", "the file is called hello", "iterations 1 of 2", "AMBIGUITY_LOCK"} {
@@ -76,7 +76,7 @@ func TestPilot(t *testing.T) {
 	}
 	b.uow("1 unit paused", "pause", "--all", "--reason", "INCIDENT")
 	// In the bare repository, with the host's own settings.
-	if out, err := b.Try(b.Bare, nil, "", "git-ward", "uow", "cancel", "--reason", "NOT_NEEDED", "D-1.2"); err != nil || !strings.Contains(out, "D-1.2 FAILED") {
+	if out, err := b.Try(b.Bare, nil, "", "git-ward", "uow", "cancel", "--reason", "NOT_NEEDED", "D-1.2"); err != nil || !strings.Contains(out, "D-1.2: failed") {
 		t.Error(err, out)
 	}
 	t.Logf("\n%s\n%s", b.uow("", "list"), out)
@@ -108,7 +108,7 @@ func TestPulse(t *testing.T) {
 	forged.Budget.Spent.Iterations++
 	forged.Budget.Spent.Pushes++
 	b.refused("D-1.1", &forged, true, "uow/pulse: 2 interactions without a sign of the PM, and the policy wants one every 2")
-	b.uow("D-1.1 ACTIVE", "heartbeat", "--reason", "PULSE_APPROVED", "D-1.1")
+	b.uow("D-1.1: at work", "heartbeat", "--reason", "PULSE_APPROVED", "D-1.1")
 
 	// This agent has not seen the heartbeat: its step is a lost race.
 	old := b.tips[uow.RefPrefix+"D-1.1"]
@@ -139,7 +139,7 @@ func TestStatus(t *testing.T) {
 		b.verdict("D-1.1", work, "podman", met)
 	}
 	out := b.Run(b.Work, "git-ward", "status", "--bare", b.Bare)
-	for _, want := range []string{"nothing runs on", "D-1.1 ACTIVE, iteration 2, 0 of 2 iterations left", "left: 0 iterations, 2 claims", "iterations 0..1", "last verdict: EXACT"} {
+	for _, want := range []string{"nothing runs on", "D-1.1: at work, iteration 2, 0 of 2 iterations left", "left: 0 iterations, 2 claims", "iterations 0..1", "last verdict: proved: every criterion is met"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -160,7 +160,7 @@ func TestWaysOut(t *testing.T) {
 	next := func(steps ...uow.Input) string {
 		t.Helper()
 		if unit++; unit > 1 {
-			b.uow(fmt.Sprintf("D-1.%d PENDING", unit), "fork", fmt.Sprintf("D-1.%d", unit-1))
+			b.uow(fmt.Sprintf("D-1.%d: not begun", unit), "fork", fmt.Sprintf("D-1.%d", unit-1))
 			b.catchUp(fmt.Sprintf("D-1.%d", unit))
 		} else {
 			b.step("D-1.1", byAgent(uow.Open))
@@ -174,28 +174,28 @@ func TestWaysOut(t *testing.T) {
 	}
 	id := next(lock)
 	b.uow("! possible now: git ward uow clarify "+id+", git ward uow retry "+id+", git ward uow waive "+id+", git ward uow pause "+id+", git ward uow cancel "+id, "approve", id)
-	b.uow(id+" PAUSED", "pause", id)
-	b.uow(id+" PAUSED", "clarify", "-m", "while you wait", id)
-	b.uow(id+" ACTIVE", "resume", id)
-	b.uow(id+" ACTIVE", "clarify", "-m", "while you work", id)
+	b.uow(id+": paused", "pause", id)
+	b.uow(id+": paused", "clarify", "-m", "while you wait", id)
+	b.uow(id+": at work", "resume", id)
+	b.uow(id+": at work", "clarify", "-m", "while you work", id)
 	b.catchUp(id)
 	b.step(id, lock)
-	b.uow(id+" FAILED", "cancel", "-m", "enough", id)
+	b.uow(id+": failed", "cancel", "-m", "enough", id)
 
 	id = next(uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.Question, Note: "which parser?"})
 	b.uow("! which a heartbeat does not answer", "heartbeat", id)
 	b.uow("waits for you, it asks you something: git ward uow approve -m TEXT "+id, "show", id)
-	b.uow(id+" ACTIVE", "clarify", "-m", "the second", id)
+	b.uow(id+": at work", "clarify", "-m", "the second", id)
 	b.catchUp(id)
 	b.step(id, uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.PulseIsDue})
-	b.uow(id+" ACTIVE", "heartbeat", id)
+	b.uow(id+": at work", "heartbeat", id)
 	b.catchUp(id)
 	b.step(id, uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})
 	b.uow("it is a dead letter; your last word on it: git ward uow confirm "+id, "list")
-	b.uow(id+" FAILED", "confirm", id)
+	b.uow(id+": failed", "confirm", id)
 
 	id = next(uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})
-	b.uow(id+" ARCHIVED", "archive", id)
+	b.uow(id+": put away", "archive", id)
 	b.uow("! possible now: git ward uow fork D-1.3", "cancel", "D-1.3")
 
 	stopped := uow.Input{Event: uow.Block, Actor: uow.Agent, Reason: uow.Stopped}

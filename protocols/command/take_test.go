@@ -249,7 +249,7 @@ func TestPushedAndNotFetched(t *testing.T) {
 	}{
 		{"taken: D-1 greet the user, ", []string{"take", "D-1"}},
 		{"D-7 x: pushed to main as ", []string{"directive", "new", "-m", "x\n\n- [ ] y (`true`)"}},
-		{"D-5.1 PAUSED, ", []string{"uow", "pause", "D-5.1"}},
+		{"D-5.1: paused, ", []string{"uow", "pause", "D-5.1"}},
 		{"dropped: D-2 say bye\n", []string{"drop", "D-2"}},
 	} {
 		p.Run(dir, "rm", "-f", "pushed")

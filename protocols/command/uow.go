@@ -299,7 +299,7 @@ func uowList(ctx context.Context, env *cli.Env) error {
 		if err != nil {
 			broken = errors.Join(broken, err)
 			if !asJSON {
-				fmt.Fprintf(w, "%s\tBROKEN\t\t\t\t\t%s, its journal cannot be believed: git ward fsck on the host\n", unit.ID, uow.ForYou)
+				fmt.Fprintf(w, "%s\tbroken\t\t\t\t\t%s, its journal cannot be believed: git ward fsck on the host\n", unit.ID, uow.ForYou)
 			}
 			continue
 		}
@@ -312,7 +312,7 @@ func uowList(ctx context.Context, env *cli.Env) error {
 			}
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d of %d\t%s\t%s\t%s\n", r.ID, r.State, r.Iteration, r.Budget.Left().Iterations, r.Budget.Total.Iterations, r.Time, r.ReasonCode, r.Waits())
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d of %d\t%s\t%s\t%s\n", r.ID, r.State.Words(), r.Iteration, r.Budget.Left().Iterations, r.Budget.Total.Iterations, r.Time, dash(r.ReasonCode.Words()), r.Waits())
 	}
 	return errors.Join(w.Flush(), broken)
 }

@@ -100,7 +100,7 @@ func TestVerbs(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := Main(nil)(context.Background(), envOf("status", &out)); !errors.Is(err, cli.ErrUsage) || !strings.Contains(out.String(), "usage: git ward status --bare DIR") {
+	if err := Main(nil)(context.Background(), envOf("probe extra words", &out)); !errors.Is(err, cli.ErrUsage) || !strings.Contains(out.String(), "usage: git ward probe --bare DIR") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 }

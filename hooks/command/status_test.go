@@ -1,0 +1,83 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/gittest"
+)
+
+// What runs is said whatever somebody has written into the settings since, before what is
+// wrong with them.
+func TestStatusWithBrokenSettings(t *testing.T) {
+	bare := filepath.Join(t.TempDir(), "project.git")
+	gittest.Git(t, filepath.Dir(bare), "init", "--quiet", "--bare", bare)
+	for name, text := range map[string]string{config.Path: "[egress]\nconnections = \"many\"\n", "ward/launch.lock": fmt.Sprintln(os.Getpid())} {
+		if err := os.MkdirAll(filepath.Join(bare, "ward"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(bare, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock, err := os.Open(filepath.Join(bare, "ward/launch.lock"))
+	if err == nil {
+		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	got := run(t, Status, bare)
+	if got.err == nil || !strings.Contains(got.err.Error(), "egress.connections is a text") || !strings.Contains(got.errs, fmt.Sprintf("the launcher, process %d, runs", os.Getpid())) {
+		t.Errorf("%v\n%s", got.err, got.errs)
+	}
+}
+
+// Status and `git ward` alone: on the host, in a clone, in a clone whose origin is away,
+// and where nothing is of Ward's.
+func TestStatus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: the built programs, real hooks and pushes")
+	}
+	p := gittest.New(t)
+	p.Run(p.Work, "git-ward", "directive", "new", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
+	for name, where := range map[string][]string{"host": {p.Bare}, "named": {filepath.Dir(p.Bare), "--bare", p.Bare}, "clone": {p.Work}, "below": {filepath.Join(p.Work, "protocols")}} {
+		got := run(t, Status, where[0], where[1:]...)
+		got.check(t, "", "D-1 it is one: nobody has begun\n")
+		if runs := strings.Contains(got.out, "nothing runs on "+p.Bare+"\nnext: git ward launch --bare "+p.Bare+"\n"); runs != (name == "host" || name == "named") {
+			t.Errorf("%s:\n%s", name, got.out)
+		}
+		got = run(t, Status, where[0], append(where[1:], "--json")...)
+		var s map[string]any
+		if err := json.Unmarshal([]byte(got.out), &s); err != nil || s["schema_version"] != "1.0" || len(s["directives"].([]any)) != 1 {
+			t.Errorf("%s: %v %s", name, err, got.out)
+		}
+		if running, told := s["running"].(bool); told != strings.Contains(got.out, `"may_ask":true`) || running {
+			t.Errorf("%s: what nobody can know is null: %s", name, got.out)
+		}
+	}
+	here := func(dir string) said {
+		return run(t, cli.Command{Name: "here", Run: Here}, dir)
+	}
+	here(p.Bare).check(t, "", "nothing waits for you here\n")
+	if got := here(t.TempDir()); !errors.Is(got.err, cli.ErrTable) {
+		t.Error(got.err)
+	}
+	if err := os.Rename(p.Bare, p.Bare+".away"); err != nil {
+		t.Fatal(err)
+	}
+	got := here(p.Work)
+	got.check(t, "", "warning: this is as it was fetched last: git fetch: ", "nothing waits for you here\n")
+	run(t, Status, p.Work).check(t, "", "warning: this is as it was fetched last: ", "D-1 it is one")
+	run(t, Status, p.Work, "x").check(t, "usage")
+}
