@@ -21,6 +21,9 @@ func Warnings(bare string, settings *config.Config) (lines []string) {
 	add(killed(bare))
 	add(nearlyFullDisk(bare, settings.Limits.DiskFree))
 	add(nearlyFull(bare, settings.Limits.AgentObjects))
+	if len(settings.Notify.Command) > 0 {
+		add(notifyFails(bare))
+	}
 	return lines
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/process"
+	"git-ward/internal/runstate"
 )
 
 // Settings are [notify] of the repository's settings.
@@ -39,7 +40,7 @@ type Notifier struct {
 	Look     func(context.Context) ([]Waiting, error) // what waits now
 	Log      zerolog.Logger
 
-	told   *told
+	told   *ledger
 	seen   string        // Version of the last look
 	looked time.Time     // its end
 	took   time.Duration // its time
@@ -81,7 +82,7 @@ func (n *Notifier) Serve(ctx context.Context) error {
 	}
 }
 
-func (n *Notifier) path() string { return filepath.Join(n.Bare, ToldPath) }
+func (n *Notifier) path() string { return filepath.Join(n.Bare, runstate.NotifiedPath) }
 
 // pass looks and tells, where somebody is to be told and something may have changed.
 func (n *Notifier) pass(ctx context.Context, last bool) {

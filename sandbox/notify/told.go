@@ -13,43 +13,32 @@ import (
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
+	"git-ward/internal/runstate"
 )
-
-// ToldPath is where it stands what was told, below the repository; its owner reads it.
-const ToldPath = "ward/notified.json"
 
 // The bounds of what is kept: a key is forgotten when nobody waits for its thing any more,
 // with an hour for what comes back, and runs older than an hour count for nothing.
 const (
-	maxTold  = 20_000
-	kept     = time.Hour
-	maxBytes = 8 << 20
+	maxTold = 20_000
+	kept    = time.Hour
 )
 
-// told is what was told, and how the command fares.
-type told struct {
+// ledger is what was told, and how the command fares.
+type ledger struct {
 	Keys map[string]time.Time   `json:"keys"` // when each was told, or last seen since
 	Runs map[string][]time.Time `json:"runs"` // in the last hour, by directive
 	// Failing says that the command fails, nil while it does not.
-	Failing *Failing `json:"failing"`
+	Failing *runstate.NotifyFailing `json:"failing"`
 }
 
-// Failing is how long a [notify] command has failed.
-type Failing struct {
-	Since time.Time `json:"since"`
-	Next  time.Time `json:"next"` // when it is tried again
-	Times int       `json:"times"`
-	Why   string    `json:"why"` // one line, cleaned
-}
-
-func readTold(path string) (*told, error) {
-	t := &told{Keys: map[string]time.Time{}, Runs: map[string][]time.Time{}}
+func readTold(path string) (*ledger, error) {
+	t := &ledger{Keys: map[string]time.Time{}, Runs: map[string][]time.Time{}}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, nil
 	}
-	if err == nil && info.Size() > maxBytes {
-		err = fmt.Errorf("%s has %d bytes, more than %d", path, info.Size(), maxBytes)
+	if err == nil && info.Size() > runstate.MaxNotified {
+		err = fmt.Errorf("%s has %d bytes, more than %d", path, info.Size(), runstate.MaxNotified)
 	}
 	if err != nil {
 		return t, err
@@ -65,7 +54,7 @@ func readTold(path string) (*told, error) {
 	return &read, nil
 }
 
-func (t *told) save(path string) error {
+func (t *ledger) save(path string) error {
 	data, err := json.Marshal(t)
 	if err != nil {
 		return err
@@ -81,7 +70,7 @@ func key(w Waiting) string {
 
 // keep marks what still waits as seen and forgets what has not for long; the oldest go
 // first where there is too much.
-func (t *told) keep(list []Waiting) {
+func (t *ledger) keep(list []Waiting) {
 	now := time.Now()
 	for _, w := range list {
 		if _, ok := t.Keys[key(w)]; ok {
@@ -115,7 +104,7 @@ func (t *told) keep(list []Waiting) {
 
 // untold are messages of what was not told yet, a directive each, in the order of the list;
 // those of a directive that had its share of this hour wait.
-func (t *told) untold(list []Waiting, perHour int, now time.Time) (groups []message) {
+func (t *ledger) untold(list []Waiting, perHour int, now time.Time) (groups []message) {
 	at := map[string]int{}
 	for _, w := range list {
 		if _, ok := t.Keys[key(w)]; ok || len(t.Runs[w.Directive]) >= perHour {
@@ -141,17 +130,17 @@ const (
 )
 
 // retry reports whether the command may be run: it did not fail, or long enough ago.
-func (t *told) retry(now time.Time) bool {
+func (t *ledger) retry(now time.Time) bool {
 	return t.Failing == nil || !now.Before(t.Failing.Next) || t.Failing.Next.Sub(now) > longestPause // the clock was set back
 }
 
 // due reports whether something waits for the clock only: a command that failed.
-func (t *told) due(now time.Time) bool { return t.Failing != nil && t.retry(now) }
+func (t *ledger) due(now time.Time) bool { return t.Failing != nil && t.retry(now) }
 
 // ran notes how a run went.
-func (t *told) ran(m message, err error, now time.Time) {
+func (t *ledger) ran(m message, err error, now time.Time) {
 	if err != nil {
-		f := Failing{Since: now}
+		f := runstate.NotifyFailing{Since: now}
 		if t.Failing != nil {
 			f = *t.Failing
 		}
