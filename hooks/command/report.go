@@ -18,7 +18,7 @@ import (
 	"git-ward/protocols/comms"
 )
 
-const reportUsage = "report append --status STATUS [--directive D-n] [-m TEXT | -F FILE]"
+const reportUsage = "report append --status STATUS [--directive D-n] [-m TEXT] [-F FILE]"
 
 // Report is `git ward report`; pages is what writes the pages of `report --html DIR`, nil
 // where they are none of the caller's.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"git-ward/hooks/view/site"
@@ -36,8 +34,6 @@ func report(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer source.Close()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
 	return write(ctx, env, source, dir)
 }
 

@@ -45,7 +45,8 @@ type entry struct {
 
 type unitLine struct{ Name, Href, Words, Facts string }
 
-func newDirective(d *view.Directive, l links) directive {
+// newDirective is a directive as it stands at a time.
+func newDirective(d *view.Directive, l links, now time.Time) directive {
 	p := directive{Name: d.Directive, Title: d.Title, Chip: chipOf(d.Line), Waits: d.WaitsWords, Text: newLong("text", d.Text), Spent: spent(d.Spent)}
 	if len(d.Waiting) > 0 {
 		w := d.Waiting[0]
@@ -60,8 +61,8 @@ func newDirective(d *view.Directive, l links) directive {
 		p.Review = l.Review(d.Directive)
 	}
 	p.Curves = curves(d.Units, d.Residuals)
-	p.Timeline = newTimeline(tracks(d.Units))
-	if n := len(d.Units); n > 0 && d.State == review.Working {
+	p.Timeline = newTimeline(tracks(d.Units, now))
+	if n := len(d.Units); n > 0 && l.Live && d.State == review.Working {
 		p.Live = newEvents(d.Units[n-1].Live)
 	}
 	for _, u := range newest(d.Units, maxUnits) {
@@ -137,8 +138,9 @@ func values(points []view.Point) (list []value) {
 	return list
 }
 
-// tracks are units over time: a spell from each step that enters a state to the next one.
-func tracks(units []view.Unit) (list []track) {
+// tracks are units over time: a spell from each step that enters a state to the next one,
+// and of a unit that is not over to now.
+func tracks(units []view.Unit, now time.Time) (list []track) {
 	for _, u := range units {
 		t := track{Name: u.ID}
 		for i, s := range u.Steps {
@@ -149,6 +151,9 @@ func tracks(units []view.Unit) (list []track) {
 				}
 			}
 			t.Spells = append(t.Spells, spell{State: string(s.State), Kind: kindOf(s.State), From: s.Time, To: u.Steps[min(i+1, len(u.Steps)-1)].Time})
+		}
+		if n := len(t.Spells); n > 0 && !u.State.Ended() && now.After(t.Spells[n-1].To) {
+			t.Spells[n-1].To = now
 		}
 		list = append(list, t)
 	}

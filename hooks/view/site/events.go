@@ -20,10 +20,10 @@ type event struct {
 	Text string // "" for nothing more
 }
 
-// told are the words for what an event tells of; an event of another kind says nothing
-// that a page needs.
+// told are the words for what an event tells of; an event of another kind, such as a
+// machine's state, says nothing that a PM needs.
 var told = map[live.Kind]string{
-	live.Told: "is told", live.Said: "says", live.Called: "uses", live.Answered: "answers", live.Failed: "failed", live.Step: "step", live.State: "enters",
+	live.Told: "is told", live.Said: "says", live.Called: "uses", live.Answered: "answers", live.Failed: "failed", live.Step: "step",
 	live.Verdict: "the host judges", live.Gateway: "spent so far", live.Ended: "ended", live.LeftOut: "left out",
 }
 

@@ -225,7 +225,7 @@ func groups(shown, all []view.Line, l links, a ask) (list []group) {
 
 func newLine(d view.Line, l links) line {
 	p := line{Name: d.Directive, Href: l.Directive(d.Directive), Title: d.Title, Chip: chipOf(d), Facts: factsOf(d)}
-	if d.Live != nil && d.State == review.Working {
+	if d.Live != nil && l.Live && d.State == review.Working {
 		for _, e := range newEvents([]live.Event{*d.Live}) {
 			p.Live = shorten(e.What+" "+e.Text, 140)
 		}

@@ -46,7 +46,7 @@ func (s *Server) Page(ctx context.Context, path string, query url.Values) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	p := Pages{Live: true, Repository: o.Repository, Version: version}
+	p := Pages{Live: true, Repository: o.Repository, Version: version, Now: o.Time}
 	switch rest, below := strings.CutPrefix(path, "/d/"); {
 	case path == "/":
 		data, _, err := p.home(o, askOf(query))

@@ -1,6 +1,8 @@
 package site
 
 import (
+	"time"
+
 	"git-ward/hooks/view"
 	"git-ward/internal/diag"
 	"git-ward/protocols/fsm"
@@ -13,6 +15,9 @@ type Pages struct {
 	Live       bool
 	Repository string // its base name
 	Version    string // of what the pages are made of
+	// Now is when the source was looked at; of a report, the time of its newest step, so
+	// that the same refs give the same pages.
+	Now time.Time
 	// Works are the directives whose work has a page; nil for all that have work.
 	Works map[string]bool
 }
@@ -45,7 +50,7 @@ func (p Pages) home(o *view.Overview, a ask) (data []byte, more bool, err error)
 }
 
 func (p Pages) directive(d *view.Directive) ([]byte, error) {
-	return render("directive", p.page(d.Directive+" "+d.Title.String(), "", newDirective(d, links{p.Live})))
+	return render("directive", p.page(d.Directive+" "+d.Title.String(), "", newDirective(d, links{p.Live}, p.Now)))
 }
 
 func (p Pages) unit(d *view.Directive, u view.Unit) ([]byte, error) {

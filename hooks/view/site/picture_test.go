@@ -106,7 +106,7 @@ func TestMachines(t *testing.T) {
 // TestTimeline: a spell lasts until the step that leaves its state.
 func TestTimeline(t *testing.T) {
 	steps := []view.Step{{Time: at(0), State: uow.Active}, {Time: at(10), State: uow.Active}, {Time: at(20), State: uow.PendingApproval}, {Time: at(40), State: uow.Archived}}
-	line := newTimeline(tracks([]view.Unit{{ID: "D-1.1", Steps: steps}}))
+	line := newTimeline(tracks([]view.Unit{{ID: "D-1.1", State: uow.Archived, Steps: steps}}, at(90)))
 	var got []string
 	for _, s := range line.Lanes[0].Spells {
 		got = append(got, fmt.Sprintf("%s %s %d", s.State, s.Kind, s.To.Sub(s.From)/time.Minute))
@@ -114,10 +114,14 @@ func TestTimeline(t *testing.T) {
 	if want := []string{"ACTIVE work 20", "PENDING_PILOT_APPROVAL wait 20", "ARCHIVED over 0"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	open := newTimeline(tracks([]view.Unit{{ID: "D-1.1", State: uow.Active, Steps: steps[:1]}}, at(90)))
+	if s := open.Lanes[0].Spells[0]; s.To != at(90) {
+		t.Errorf("what goes on is drawn until %v", s.To)
+	}
 	if newTimeline(nil) != nil {
 		t.Error("a timeline of nothing")
 	}
-	many := newTimeline(tracks(slices.Repeat([]view.Unit{{ID: "D-1.1", Steps: steps}}, 100)))
+	many := newTimeline(tracks(slices.Repeat([]view.Unit{{ID: "D-1.1", Steps: steps}}, 100), at(90)))
 	if len(many.Lanes) != maxLanes || many.Omitted != 100-maxLanes {
 		t.Errorf("%d lanes, %d left out", len(many.Lanes), many.Omitted)
 	}

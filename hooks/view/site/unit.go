@@ -65,7 +65,7 @@ type transcript struct{ Words, Command string }
 
 func newUnit(d *view.Directive, u view.Unit, l links) unit {
 	p := unit{Name: u.ID, Directive: d.Directive, Title: d.Title, Up: l.Directive(d.Directive), Chip: chip{classOf(u.State), u.Words}, Waits: u.WaitsWords}
-	if !u.State.Ended() {
+	if l.Live && !u.State.Ended() {
 		p.Live = newEvents(u.Live)
 	}
 	p.Curves = pointCurves(u.Residuals, u.Costs)

@@ -66,6 +66,11 @@ func (w *writer) all() error {
 		o.Directives = o.Directives[n:]
 	}
 	w.pages = Pages{Repository: o.Repository, Works: map[string]bool{}}
+	for _, d := range o.Directives {
+		if d.Updated.After(w.pages.Now) {
+			w.pages.Now = d.Updated
+		}
+	}
 	if err := w.dir.put("style.css", Stylesheet); err != nil {
 		return err
 	}
