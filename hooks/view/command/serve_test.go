@@ -76,7 +76,6 @@ func serveIn(t *testing.T, p *gittest.Pair, dir string, args ...string) *served 
 	})
 	ready := make(chan bool)
 	go func() {
-		defer io.Copy(s, out)
 		in := bufio.NewReader(out)
 		for codes.FindString(s.said()) == "" {
 			line, err := in.ReadString('\n')
@@ -85,9 +84,8 @@ func serveIn(t *testing.T, p *gittest.Pair, dir string, args ...string) *served 
 				break
 			}
 		}
-		io.WriteString(s, "")
-		go io.Copy(s, in)
 		close(ready)
+		io.Copy(s, in)
 	}()
 	<-ready
 	found := address.FindStringSubmatch(s.said())
@@ -150,8 +148,10 @@ func TestServeWhileAUnitRuns(t *testing.T) {
 	browsertest.Until(t, b, `first && document.getElementById("main").innerText.includes("At work")`)
 	words := b.Tab(t)
 	browsertest.Do(t, words, chromedp.Navigate(s.url+"d/D-1"))
-	browsertest.Until(t, words, `document.getElementById("main").innerText.includes("at work")`)
+	browsertest.Until(t, words, `document.getElementById("main").innerText.includes("echo 0 > done0")`)
 	picture(t, words, "serve-phone-live", 390, 844, false)
+	browsertest.Ask[bool](t, words, `window.first = true`)
+	browsertest.Until(t, words, `first && document.getElementById("main").innerText.includes("echo 2 > done2")`)
 	if err := <-done; err != nil {
 		t.Logf("launch: %v", err)
 	}
