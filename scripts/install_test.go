@@ -20,10 +20,22 @@ func programs(t *testing.T, version string, more ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range append([]string{"git-ward", "git-ward-launch", "git-ward-mcp", "ward-hook", "ward-agent", "ward-inside", "ward-watcher"}, more...) {
-		write(t, filepath.Join(dir, name), fmt.Sprintf("#!/bin/sh\n[ \"$1\" != version ] || echo %s %s\n", name, version), 0o755)
+		write(t, filepath.Join(dir, name), fmt.Sprintf(standIn, name, version), 0o755)
 	}
 	return dir
 }
+
+// standIn says its version, and makes a manual as git-ward does.
+const standIn = `#!/bin/sh
+case $1 in
+version) echo %[1]s %[2]s ;;
+manual)
+	mkdir -p "$2/man/man1" "$2/bash" "$2/zsh" "$2/fish"
+	for file in man/man1/git-ward.1 man/man1/git-ward-%[2]s.1 bash/git-ward zsh/_git-ward fish/git-ward.fish; do
+		printf '.TH GIT-WARD 1\n.SH NAME\ngit\\-ward \\- version %[2]s\n' >"$2/$file"
+	done ;;
+esac
+`
 
 func write(t *testing.T, path, text string, mode fs.FileMode) {
 	t.Helper()
