@@ -21,7 +21,7 @@ func (s *story) restored() *story {
 	if out, err := exec.Command("cp", "-a", filepath.Join(s.Bare, "ward"), p.Bare).CombinedOutput(); err != nil {
 		s.T.Fatal(err, string(out))
 	}
-	p.Run(dir, "git", "-C", p.Bare, "remote", "remove", "origin")
+	p.Run(dir, "git", "-C", p.Bare, "config", "--remove-section", "remote.origin")
 	if err := os.RemoveAll(s.Bare); err != nil { // the machine is lost
 		s.T.Fatal(err)
 	}
