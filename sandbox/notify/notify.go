@@ -44,6 +44,7 @@ type Notifier struct {
 	seen   string        // Version of the last look
 	looked time.Time     // its end
 	took   time.Duration // its time
+	cut    bool          // the end of the launch ended a run
 }
 
 const (
@@ -54,7 +55,7 @@ const (
 	// easy keeps what looking costs to a small part of the time.
 	easy = 10
 	// atEnd bounds what the launch's end waits for the last words, all together.
-	atEnd = 10 * time.Second
+	atEnd = 5 * time.Second
 	// maxOutput bounds what a command may print, in bytes; its end goes to the log.
 	maxOutput = 64 << 10
 	maxSaid   = 500
@@ -73,6 +74,9 @@ func (n *Notifier) Serve(ctx context.Context) error {
 		n.pass(ctx, false)
 		select {
 		case <-ctx.Done():
+			if n.cut { // the command is slow, and the next launch tells it
+				return nil
+			}
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), atEnd)
 			defer cancel()
 			n.pass(last, true)
@@ -123,7 +127,7 @@ func (n *Notifier) tell(ctx context.Context, s Settings, list []Waiting) {
 	}
 	for _, g := range groups {
 		err := n.run(ctx, s, g)
-		if ctx.Err() != nil && err != nil {
+		if n.cut = ctx.Err() != nil && err != nil; n.cut {
 			return // nobody knows whether it was told: it is told again
 		}
 		n.told.ran(g, err, time.Now())

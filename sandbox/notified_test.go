@@ -1,0 +1,58 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/internal/gittest"
+)
+
+// TestNotified: what a launch leaves waiting is told by the command of [notify], once, by
+// this launch or the next; a command that fails is in status (SEE-3).
+func TestNotified(t *testing.T) {
+	slow(t)
+	p := gittest.New(t)
+	heard := filepath.Join(t.TempDir(), "heard")
+	settings := func(command string) {
+		t.Helper()
+		path := filepath.Join(p.Bare, "ward/config.toml")
+		data, err := os.ReadFile(path)
+		before, section, ok := strings.Cut(string(data), "[notify]")
+		first, rest, _ := strings.Cut(section, "command = [")
+		_, rest, _ = strings.Cut(rest, "]\n")
+		if err == nil && ok {
+			err = os.WriteFile(path, []byte(before+"[notify]"+first+"command = ["+command+"]\n"+rest), 0o600)
+		}
+		if err != nil || !ok {
+			t.Fatal(err, ok)
+		}
+	}
+	settings(`"sh", "-c", "echo no-way >&2; exit 3"`)
+	p.Write("script.jsonl", `{"text":"nothing to be done"}`+"\n")
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: never\n\n- [ ] it cannot (`false`)\n- max_iterations: 1\n\n## Reports\n\n## Questions\n")
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "a directive")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	launch := func() {
+		p.Run(p.Work, "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	}
+	launch()
+	if status := p.Run(p.Bare, "git-ward", "status"); !strings.Contains(status, "the [notify] command has failed since ") || !strings.Contains(status, "no-way") {
+		t.Error(status)
+	}
+	if err := os.Remove(filepath.Join(p.Bare, "ward/notified.json")); err != nil { // else it is tried in half a minute
+		t.Fatal(err)
+	}
+	settings(`"sh", "-c", "cat >>` + heard + `; echo $WARD_DIRECTIVE END >>` + heard + `"`)
+	launch()
+	launch()
+	data, _ := os.ReadFile(heard)
+	if text := string(data); strings.Count(text, "D-1 END\n") != 1 || !strings.HasPrefix(text, "D-1: ") || !strings.Contains(text, "\ntype: git ward ") {
+		t.Errorf("%q", text)
+	}
+	p.Fsck()
+}
