@@ -44,6 +44,13 @@ func showLog(ctx context.Context, env *cli.Env) error {
 	if gone := hookdir.Gone(ctx, repo.Dir); gone != "" {
 		fmt.Fprintf(env.Stderr, "git-ward: warning: %s\n", diag.Clean(gone))
 	}
+	place := env.Dir
+	if len(args) == 1 {
+		place = env.Path(args[0])
+	}
+	if late := behind(ctx, place, repo); late != "" {
+		fmt.Fprintf(env.Stderr, "git-ward: warning: %s\n", late)
+	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
 	chain, err := audit.ReadChain(ctx, repo, batch)

@@ -73,6 +73,17 @@ func TestStatus(t *testing.T) {
 	if got := here(t.TempDir()); !errors.Is(got.err, cli.ErrTable) {
 		t.Error(got.err)
 	}
+	p.Run(p.Work, "git", "fetch", "--quiet", "origin")
+	if got := run(t, Log, p.Work); strings.Contains(got.errs, "newest pushes") {
+		t.Error(got.errs)
+	}
+	p.Run(p.Bare, "git-ward", "directive", "new", "-m", "another\n\n- [ ] it holds (`true`)\n")
+	late := run(t, Log, p.Work)
+	late.check(t, "", "git-ward: warning: this clone does not have the newest pushes: git fetch origin refs/ward/audit:refs/ward/audit\n")
+	p.Git("fetch", "--quiet", "origin", "refs/ward/audit:refs/ward/audit")
+	if got := run(t, Log, p.Work); strings.Contains(got.errs, "newest pushes") || len(got.out) <= len(late.out) {
+		t.Error(got.errs, got.out)
+	}
 	if err := os.Rename(p.Bare, p.Bare+".away"); err != nil {
 		t.Fatal(err)
 	}
