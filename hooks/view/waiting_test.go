@@ -1,0 +1,84 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/review"
+	"git-ward/protocols/uow"
+)
+
+const text = "# COMMS\n\n## Directives\n\n### D-1: one\nIt works.\n\n## Reports\n\n## Questions\n"
+
+// Each state of a unit that waits for somebody is one thing that waits, of its kind, with
+// a command; what is at work or over waits for nobody.
+func TestWaits(t *testing.T) {
+	doc, _ := comms.Parse([]byte(text))
+	d := doc.Directive("D-1")
+	for _, test := range []struct {
+		state   uow.State
+		reason  uow.Reason
+		kind    Kind
+		command string
+	}{
+		{uow.Pending, "DIRECTIVE_OPEN", "", ""},
+		{uow.Active, "WORK_STARTED", "", ""},
+		{uow.PendingApproval, uow.Question, Question, "git ward uow approve -m TEXT D-1.1"},
+		{uow.PendingApproval, uow.NeedInfo, Question, "git ward directive edit D-1"},
+		{uow.PendingApproval, uow.PulseIsDue, Approval, "git ward uow heartbeat D-1.1"},
+		{uow.PendingApproval, "POLICY_BRANCH", Approval, "git ward uow approve D-1.1"},
+		{uow.Paused, "PILOT_HOLD", Blocked, "git ward uow resume D-1.1"},
+		{uow.ZombiedSoft, "AMBIGUITY_LOCK", Blocked, "git ward uow clarify -m TEXT D-1.1"},
+		{uow.ZombiedSoft, uow.Stopped, Outage, "git rm scratch/STOP"},
+		{uow.ZombiedSoft, uow.ModelDenied, Blocked, "git ward uow retry D-1.1"},
+	} {
+		policy := uow.DefaultPolicy()
+		r := &uow.Record{ID: "D-1.1", Directive: "D-1", DirectiveHash: d.Hash(), State: test.state, ReasonCode: test.reason, Policy: policy, Hash: "h", Time: "2026-11-22T09:00:00Z"}
+		p := review.Position{Name: "D-1", Directive: d, Unit: r}
+		list := waits(p, (&Source{}).line(p, running{}), nil)
+		if test.kind == "" {
+			if len(list) != 0 {
+				t.Errorf("%s %s: %+v", test.state, test.reason, list)
+			}
+			continue
+		}
+		if len(list) != 1 || list[0].Kind != test.kind || list[0].Command != test.command || list[0].What == "" || list[0].Key != "D-1.1 "+string(test.state)+" h" {
+			t.Errorf("%s %s: %+v", test.state, test.reason, list)
+		}
+	}
+}
+
+// Work that is proved waits to be taken, and what ended without proof for a word.
+func TestWaitsAtTheEnd(t *testing.T) {
+	doc, _ := comms.Parse([]byte(text))
+	d := doc.Directive("D-1")
+	claim := &uow.Claim{Commit: strings.Repeat("c", 40)}
+	r := &uow.Record{ID: "D-1.1", Directive: "D-1", DirectiveHash: d.Hash(), State: uow.Archived, Claim: claim}
+	for verdict, want := range map[string]Waiting{
+		loop.Exact: {Kind: Ready, Command: "git ward review D-1", Or: "git ward take D-1"},
+		loop.None:  {Kind: Unproved, Command: "git ward directive edit D-1", Or: "git ward drop D-1"},
+	} {
+		v := &loop.Verdict{Unit: "D-1.1", Commit: claim.Commit, DirectiveHash: d.Hash(), Verdict: verdict}
+		p := review.Position{Name: "D-1", Directive: d, Unit: r, Verdict: v, Reported: comms.Closed}
+		list := waits(p, (&Source{}).line(p, running{}), nil)
+		if len(list) != 1 || list[0].Kind != want.Kind || list[0].Command != want.Command || list[0].Or != want.Or {
+			t.Errorf("%s: %+v", verdict, list)
+		}
+	}
+}
+
+func TestOnHost(t *testing.T) {
+	for command, want := range map[string]string{
+		"git ward review D-1":                "git ward review --bare '/srv/a b.git' D-1",
+		"git ward uow approve -m TEXT D-1.1": "git ward uow approve --bare '/srv/a b.git' -m TEXT D-1.1",
+		"git ward directive edit D-1":        "git ward directive edit --bare '/srv/a b.git' D-1",
+		"git rm scratch/STOP":                "git rm scratch/STOP",
+		"git ward fsck":                      "git ward fsck --bare '/srv/a b.git'",
+	} {
+		if got := OnHost(command, "/srv/a b.git"); got != want {
+			t.Errorf("%s: %s, want %s", command, got, want)
+		}
+	}
+}
