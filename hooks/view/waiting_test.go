@@ -31,7 +31,7 @@ func TestWaits(t *testing.T) {
 		{uow.PendingApproval, "POLICY_BRANCH", Approval, "git ward uow approve D-1.1"},
 		{uow.Paused, "PILOT_HOLD", Blocked, "git ward uow resume D-1.1"},
 		{uow.ZombiedSoft, "AMBIGUITY_LOCK", Blocked, "git ward uow clarify -m TEXT D-1.1"},
-		{uow.ZombiedSoft, uow.Stopped, Outage, "git rm scratch/STOP"},
+		{uow.ZombiedSoft, uow.Stopped, Outage, "git rm scratch/STOP && git commit -m 'go on' && git push"},
 		{uow.ZombiedSoft, uow.ModelDenied, Blocked, "git ward uow retry D-1.1"},
 	} {
 		policy := uow.DefaultPolicy()

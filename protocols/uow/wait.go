@@ -77,7 +77,7 @@ func (r *Record) asks(verb func(string) string) Waiting {
 func (r *Record) blocked(verb func(string) string) Waiting {
 	switch {
 	case r.ReasonCode == Stopped:
-		return Waiting{ForCause, "the file scratch/STOP is there, and when it is gone it goes on by itself", "git rm scratch/STOP"}
+		return Waiting{ForCause, "the file scratch/STOP is there, and when it is gone it goes on by itself", "git rm scratch/STOP && git commit -m 'go on' && git push"}
 	case r.ReasonCode == Stale:
 		return Waiting{ForAgent, "which takes it up again by itself", ""}
 	case r.ReasonCode == ModelDenied:
