@@ -18,7 +18,7 @@ import (
 	"git-ward/internal/worktree"
 )
 
-const whyUsage = "why [--bare DIR] [--rev REV] [--json] PATH[:LINE[-LINE]]|COMMIT"
+const whyUsage = "why [--bare DIR] [--rev REV] [--json] FILE[:LINE[-LINE]]|COMMIT"
 
 // Why is `git ward why` (SEE-4).
 var Why = cli.Command{Name: "why", Doc: "say which directive, verdict and push a line or a commit comes from", Run: why,
