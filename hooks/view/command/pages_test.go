@@ -142,7 +142,7 @@ func TestPagesOfARealRun(t *testing.T) {
 	} {
 		file := filepath.Join(dir, page+".html")
 		if _, err := os.Stat(file); err != nil {
-			t.Errorf("%v\n%s", err, p.Run(p.Work, "git-ward", "directive", "show", "D-"+strings.Trim(page, "D-.review")))
+			t.Error(err)
 			continue
 		}
 		browsertest.Do(t, b, chromedp.Navigate(pages.URL+"/"+page+".html"))

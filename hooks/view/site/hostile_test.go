@@ -26,7 +26,7 @@ func all(t testing.TB, f fixture, live bool) map[string][]byte {
 	t.Helper()
 	pages := map[string][]byte{}
 	s := Live(f)
-	for _, path := range []string{"/", "/d/D-1", "/d/D-1/1", "/d/D-1/review", "/audit", "/machines"} {
+	for _, path := range []string{"/", "/d/D-1", "/d/D-1/1", "/d/D-1/review", "/audit"} { // the machines' page has no words of anybody's
 		query := url.Values{}
 		if live {
 			query = url.Values{"who": {f.words.Raw()}, "q": {f.words.Raw()}, "rule": {f.words.Raw()}}
@@ -92,8 +92,8 @@ func structure(t testing.TB, page []byte) (shape string, odd []string) {
 // compare wants pages with an agent's words to be what they are with harmless ones, but
 // for the words.
 func compare(t *testing.T, words string) {
-	harmless := all(t, fixture{words: diag.Untrusted(harmlessLike(words)), n: 9}, true)
-	for path, page := range all(t, fixture{words: diag.Untrusted(words), n: 9}, true) {
+	harmless := all(t, fixture{words: diag.Untrusted(harmlessLike(words)), n: 3}, true)
+	for path, page := range all(t, fixture{words: diag.Untrusted(words), n: 3}, true) {
 		want, _ := structure(t, harmless[path])
 		got, odd := structure(t, page)
 		if len(odd) > 0 {
