@@ -234,12 +234,20 @@ func name(w view.Waiting) string {
 	return w.Directive
 }
 
+// maxLines is how many directives have a line of their own.
+const maxLines = 50
+
 // lines writes the directives that are not over, and counts the others.
 func (l *looked) lines(w io.Writer) {
 	over := map[review.State]int{}
+	shown := 0
 	for _, line := range l.Directives {
 		switch line.State {
 		case review.Open, review.Working:
+			if shown++; shown > maxLines {
+				over[line.State]++
+				continue
+			}
 			words := line.Words
 			if line.State == review.Working {
 				words += "; " + line.Spent.Words()
@@ -253,7 +261,7 @@ func (l *looked) lines(w io.Writer) {
 		}
 	}
 	var words []string
-	for _, state := range []review.State{review.Ready, review.Waiting, review.Unproved, review.Taken, review.Dropped, review.Gone} {
+	for _, state := range []review.State{review.Working, review.Open, review.Ready, review.Waiting, review.Unproved, review.Taken, review.Dropped, review.Gone} {
 		if over[state] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", over[state], state))
 		}

@@ -85,6 +85,9 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	if note == "TEXT" { // the command that waits was pasted as it is shown
+		return env.Usage(usage, "put your own words in the place of TEXT")
+	}
 	if deny {
 		v.event = uow.Deny
 	}
