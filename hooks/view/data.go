@@ -18,28 +18,28 @@ const SchemaVersion = "1.0"
 // Overview is a repository at one look.
 type Overview struct {
 	SchemaVersion string    `json:"schema_version"`
-	Repository    string    `json:"repository"` // its base name: no path of the host
-	Version       string    `json:"version"`    // equal ones have nothing new
-	Time          time.Time `json:"time,omitzero"`       // of the look
-	Host          *Host     `json:"host"`       // null in a clone, which cannot know
-	Waiting       []Waiting `json:"waiting"`    // what only a PM can move first, then what waits for its cause
-	Directives    []Line    `json:"directives"` // as COMMS.md has them, then those it has no longer
-	Warnings      []string  `json:"warnings"`   // a line each, with what can be done
+	Repository    string    `json:"repository"`    // its base name: no path of the host
+	Version       string    `json:"version"`       // equal ones have nothing new
+	Time          time.Time `json:"time,omitzero"` // of the look
+	Host          *Host     `json:"host"`          // null in a clone, which cannot know
+	Waiting       []Waiting `json:"waiting"`       // what only a PM can move first, then what waits for its cause
+	Directives    []Line    `json:"directives"`    // as COMMS.md has them, then those it has no longer
+	Warnings      []string  `json:"warnings"`      // a line each, with what can be done
 }
 
 // Host is what runs on the repository.
 type Host struct {
 	MayAsk   bool               `json:"may_ask"` // false: the rest is not known to who asks
 	Running  bool               `json:"running"`
-	PID      int                `json:"pid"`   // 0: it cannot be seen from here
+	PID      int                `json:"pid"`            // 0: it cannot be seen from here
 	Since    time.Time          `json:"since,omitzero"` // when it began; zero where nobody says
-	Up       bool               `json:"up"`    // the agent's container runs
+	Up       bool               `json:"up"`             // the agent's container runs
 	Judging  *runstate.Judging  `json:"judging"`
-	Suite    *runstate.Suite    `json:"suite"`     // how [verify] suite ended on the project; null where there is none
-	Trouble  map[string]Trouble `json:"trouble"`   // what providers fail, by directive
-	Control  string             `json:"control"`   // branch of COMMS.md
-	Project  string             `json:"project"`   // the project's branch
-	Mode     string             `json:"mode"`      // of the hooks: enforce or observe
+	Suite    *runstate.Suite    `json:"suite"`              // how [verify] suite ended on the project; null where there is none
+	Trouble  map[string]Trouble `json:"trouble"`            // what providers fail, by directive
+	Control  string             `json:"control"`            // branch of COMMS.md
+	Project  string             `json:"project"`            // the project's branch
+	Mode     string             `json:"mode"`               // of the hooks: enforce or observe
 	LastBeat time.Time          `json:"last_beat,omitzero"` // when who works was heard last; zero for never in this launch
 	LastWork time.Time          `json:"last_work,omitzero"` // when it went on last: words, commands, steps
 }
@@ -84,10 +84,10 @@ type Line struct {
 	Words      string         `json:"words"`       // the state
 	WaitsWords string         `json:"waits_words"` // for whom it waits, with the command
 	Spent      Spent          `json:"spent"`
-	Updated    time.Time      `json:"updated,omitzero"`   // the newest step, report or verdict; zero for none
-	Residuals  []Point        `json:"residuals"` // of the newest unit's verdicts
-	Live       *live.Event    `json:"live"`      // the worker's last word; null where nobody knows
-	Sign       *runstate.Sign `json:"sign"`      // when it was heard last; null where nobody knows
+	Updated    time.Time      `json:"updated,omitzero"` // the newest step, report or verdict; zero for none
+	Residuals  []Point        `json:"residuals"`        // of the newest unit's verdicts
+	Live       *live.Event    `json:"live"`             // the worker's last word; null where nobody knows
+	Sign       *runstate.Sign `json:"sign"`             // when it was heard last; null where nobody knows
 }
 
 // Spent is what a directive cost so far. What nobody counted is null, never 0.

@@ -23,11 +23,13 @@ func TestMain(m *testing.M) {
 // clone; BARE is its remote, NEW a directory that is not there yet. They need not
 // succeed: what they read and print on the way counts.
 var lines = map[string][]string{
-	"clone":  {"BARE NEW"},
-	"lint":   {"", "--json", "--as agent", "HEAD~1"},
-	"log":    {"", "--json", "--refused", "BARE"},
-	"why":    {"COMMS.md:1", "COMMS.md", "HEAD", "--json COMMS.md", "--bare BARE COMMS.md:2", "HOSTILE", "--rev HOSTILE COMMS.md", "HOSTILE:3"},
-	"report": {"append --status INFO -m words", "append --status NO", "append --status INFO --directive D-1 -F COMMS.md"},
+	"clone":      {"BARE NEW"},
+	"lint":       {"", "--json", "--as agent", "HEAD~1"},
+	"log":        {"", "--json", "--refused", "BARE"},
+	"why":        {"COMMS.md:1", "COMMS.md", "HEAD", "--json COMMS.md", "--bare BARE COMMS.md:2", "HOSTILE", "--rev HOSTILE COMMS.md", "HOSTILE:3"},
+	"watch":      {"HOSTILE", "--bare HOSTILE", "--interval 1ns"},
+	"transcript": {"D-1", "--iteration 2 D-1.1", "--bare BARE D-1", "HOSTILE", "--bare HOSTILE D-1"},
+	"report":     {"append --status INFO -m words", "append --status NO", "append --status INFO --directive D-1 -F COMMS.md"},
 	"uow": {"list", "list --all --json", "show D-1.1", "show --json D-1.1", "clarify D-1.1 -m WORDS", "pause D-1.1", "pause --all",
 		"resume D-1.1", "policy-check", "approve D-1.1 --reason APPROVED -m WORDS", "retry D-1.1", "heartbeat D-1.1", "cancel D-1.1", "no-such"},
 	"directive": {"list", "list --json", "show D-1", "show --json D-1", "new -m HOSTILE", "new --json -m WORDS", "edit D-1 -m HOSTILE", "edit -F COMMS.md D-1", "show HOSTILE", "list --bare HOSTILE"},

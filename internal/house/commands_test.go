@@ -31,6 +31,7 @@ var elsewhere = map[string]string{
 	"chromium-headless-shell": "tests of pages say SKIPPED without it; scripts/setup --tests brings it",
 	"runsc":                   "Go builds it (docs/admin.md); its tests say SKIPPED without it",
 	"xmllint":                 "scripts/setup --tests brings it; its test says SKIPPED without it",
+	"tmux":                    "scripts/setup --tests brings it; its test says SKIPPED without it",
 	"ctags":                   "without it some languages are read line by line; scripts/setup --tests brings it",
 	"python3":                 "a test compares with Python's own parser where there is one",
 	"npm":                     "tests try real agent programs where there is one",

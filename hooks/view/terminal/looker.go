@@ -2,6 +2,8 @@ package terminal
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"git-ward/hooks/view"
@@ -143,6 +145,9 @@ func (l *Looker) worry() bool {
 
 // read reads the overview and the open directive where they are not those of before.
 func (l *Looker) read(ctx context.Context) (changed bool, err error) {
+	if _, err := os.Stat(l.Source.Dir()); err != nil { // what git says of it is hard to understand
+		return false, fmt.Errorf("the repository is not there: %w", err)
+	}
 	version, err := l.Source.Version(ctx)
 	if err != nil || version == l.version {
 		return false, err

@@ -71,6 +71,14 @@ func TestFollow(t *testing.T) {
 	p.has(t, `10:00:00 D-3.1 says I begin.\nI go on. \x1b[2J`)
 	r.set(func() { r.err = errors.New("it is gone") })
 	p.has(t, "trouble: it is gone")
+	gone := r.dir + ".gone"
+	if err := os.Rename(r.dir, gone); err != nil {
+		t.Fatal(err)
+	}
+	p.has(t, "trouble: the repository is not there: ")
+	if err := os.Rename(gone, r.dir); err != nil {
+		t.Fatal(err)
+	}
 	r.set(func() {
 		over := *r.over
 		over.Directives[2].State, over.Directives[2].Words = review.Ready, "proved"

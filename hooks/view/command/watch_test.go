@@ -1,0 +1,95 @@
+package command
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/gittest"
+)
+
+// multiplexer is a tmux of the test's own, with a shell in a pane.
+type multiplexer struct {
+	t      *testing.T
+	p      *gittest.Pair
+	socket string
+}
+
+func (m *multiplexer) tmux(args ...string) string {
+	m.t.Helper()
+	out, err := m.p.Try(m.p.Work, []string{"TERM=xterm-256color", "LC_ALL=C.UTF-8"}, "", "tmux", append([]string{"-S", m.socket, "-f", "/dev/null"}, args...)...)
+	if err != nil {
+		m.t.Fatalf("tmux %s: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+// sees waits until the pane shows a text.
+func (m *multiplexer) sees(text string) string {
+	m.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) { // tmux tells nobody that a pane has changed
+		screen := m.tmux("capture-pane", "-p")
+		if strings.Contains(screen, text) {
+			return screen
+		}
+		if time.Now().After(deadline) {
+			m.t.Fatalf("the pane does not show %q:\n%s", text, screen)
+		}
+	}
+}
+
+// TestWatchInTmux runs watch as people do: in tmux, made narrow and wide, stopped and gone
+// on with, left by q and by ctrl-c, and the shell is there again each time.
+func TestWatchInTmux(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: builds Ward's binaries, and waits for a terminal")
+	}
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("SKIPPED: there is no tmux: scripts/setup --tests")
+	}
+	p := gittest.New(t)
+	m := &multiplexer{t, p, filepath.Join(t.TempDir(), "tmux")}
+	m.tmux("new-session", "-d", "-x", "80", "-y", "24", "sh")
+	t.Cleanup(func() { m.tmux("kill-server") })
+	m.tmux("send-keys", "PS1='ready> '; git ward watch --bare "+p.Bare, "Enter")
+	m.sees("nothing waits for you")
+	m.tmux("resize-window", "-x", "10", "-y", "4")
+	m.sees("? help")
+	m.tmux("resize-window", "-x", "100", "-y", "30")
+	m.sees("there is no directive yet: git ward directive new")
+	m.tmux("send-keys", "C-z")
+	m.sees("ready>")
+	m.tmux("send-keys", "fg", "Enter")
+	m.sees("nothing waits for you")
+	m.tmux("send-keys", "q")
+	m.sees("ready>")
+	m.tmux("send-keys", "git ward watch; echo exit $?", "Enter")
+	m.sees("a clone, as fetched")
+	m.tmux("send-keys", "C-c")
+	if screen := m.sees("exit 130"); !strings.Contains(screen, "it only looked, and nothing was changed") {
+		t.Errorf("ctrl-c says nothing:\n%s", screen)
+	}
+	p.Fsck()
+}
+
+// TestWatchArguments: what cannot be watched is refused at once.
+func TestWatchArguments(t *testing.T) {
+	for line, want := range map[string]string{
+		"D-1 D-2":        "watch takes one directive",
+		"HEAD":           "watch takes one directive",
+		"--interval 1ns": "--interval is from 500ms to 1h0m0s",
+	} {
+		var said strings.Builder
+		err := watch(t.Context(), environment(t, &said, line))
+		if err == nil || !strings.Contains(said.String(), want) {
+			t.Errorf("%s: %v\n%s", line, err, &said)
+		}
+	}
+}
+
+func environment(t *testing.T, said *strings.Builder, line string) *cli.Env {
+	return &cli.Env{Args: strings.Fields(line), Stdin: strings.NewReader(""), Stdout: said, Stderr: said, Dir: t.TempDir(), Getenv: func(string) string { return "" }}
+}
