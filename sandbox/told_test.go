@@ -1,0 +1,60 @@
+package sandbox
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"git-ward/internal/live"
+	"git-ward/internal/runstate"
+)
+
+// TestToldAndKilled: what the worker does is seen while it does it, and when the launcher is
+// killed with all that it started, what was said until then is on the record after the next
+// run, whether that goes on with the work or the PM has cancelled it meanwhile (SEE-1).
+func TestToldAndKilled(t *testing.T) {
+	slow(t)
+	for name, meanwhile := range map[string]func(*desk){
+		"gone on with": func(d *desk) { d.letFree() },
+		"cancelled":    func(d *desk) { d.uow("cancel", "D-1.1"); d.letFree() }, // what ticks has left its group
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.launch()
+			seen := func(kind live.Kind, text string) bool {
+				events, err := runstate.Tail(d.Bare, "D-1", 1000)
+				for _, e := range events {
+					if e.Kind == kind && strings.Contains(e.Text, text) {
+						return true
+					}
+				}
+				return err != nil
+			}
+			d.await("the command that runs", func() bool { return d.ticked() > 0 && seen(live.Called, "while ! test -e") })
+			pid, running := runstate.Running(d.Bare)
+			if !running || pid == 0 {
+				t.Fatal("no launcher runs")
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			d.await("the launcher's end", func() bool { _, running := runstate.Running(d.Bare); return !running })
+			meanwhile(d)
+			d.Run(d.Work, "git-ward", "launch", "--unfenced", "--bare", d.Bare, "--once", "--model", "script", "--state", d.state)
+			d.Git("fetch", "--quiet", "origin", "+refs/ward/record/*:refs/ward/record/*")
+			kept := ""
+			for file := range strings.Lines(d.Git("ls-tree", "-r", "--name-only", "refs/ward/record/D-1.1")) {
+				if strings.Contains(file, "/transcript") {
+					kept += d.Git("show", "refs/ward/record/D-1.1:"+strings.TrimSpace(file))
+				}
+			}
+			if !strings.Contains(kept, "[the work was interrupted") || strings.Count(kept, "while ! test -e") < 1 {
+				t.Errorf("the record's transcripts:\n%s", kept)
+			}
+			if !seen(live.Ended, "") {
+				t.Error("the end is not told")
+			}
+			d.Fsck()
+		})
+	}
+}
