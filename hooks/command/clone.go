@@ -5,15 +5,18 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/process"
 	"git-ward/protocols/comms"
 )
 
@@ -48,7 +51,20 @@ func cloneRepository(ctx context.Context, env *cli.Env) error {
 	if _, err := os.Lstat(c.dir + besideDir); err == nil {
 		return diag.Hint(fmt.Errorf("%s is there already; the control branch of a clone in %s would be checked out in it", args[1]+besideDir, args[1]), "name another DIR")
 	}
-	if err := c.clone(args[0]); err != nil {
+	begun, err := c.begin()
+	if err != nil {
+		return err
+	}
+	env.Leaves("the clone that was begun is removed")
+	if err := c.make(args[0], args[1]); err != nil {
+		return errors.Join(err, begun.undo())
+	}
+	return nil
+}
+
+// make makes the clone; name is how its user calls the directory.
+func (c *cloner) make(url, name string) error {
+	if err := c.clone(url); err != nil {
 		return err
 	}
 	names, err := c.names()
@@ -58,14 +74,14 @@ func cloneRepository(ctx context.Context, env *cli.Env) error {
 	if err := c.look(names); err != nil {
 		return err
 	}
-	papers := args[1]
+	papers := name
 	if names.Split() {
 		papers += besideDir
 		if err := c.git("-C", c.dir, "worktree", "add", "--quiet", "--track", "-b", names.Branch, c.dir+besideDir, "origin/"+names.Branch); err != nil {
 			return err
 		}
 	}
-	c.say(args[1], papers, names)
+	c.say(name, papers, names)
 	return nil
 }
 
@@ -76,12 +92,51 @@ type cloner struct {
 	dir, control string
 }
 
+// begun is what a clone that fails or is interrupted takes back: git does so for its own
+// part of the work alone.
+type begun struct {
+	dirs []string
+	own  bool // they are the clone's; else somebody made an empty one for it
+}
+
+// begin looks what is there before the clone.
+func (c *cloner) begin() (*begun, error) {
+	entries, err := os.ReadDir(c.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &begun{[]string{c.dir, c.dir + besideDir}, true}, nil
+	case err != nil:
+		return nil, diag.Hint(err, "name another DIR")
+	case len(entries) > 0:
+		return nil, diag.Hint(fmt.Errorf("%s is there already, and not empty", c.dir), "name another DIR")
+	}
+	return &begun{[]string{c.dir, c.dir + besideDir}, false}, nil
+}
+
+// undo removes what the clone made.
+func (b *begun) undo() (err error) {
+	for i, dir := range b.dirs {
+		if i > 0 || b.own {
+			err = errors.Join(err, os.RemoveAll(dir))
+			continue
+		}
+		entries, fault := os.ReadDir(dir)
+		err = errors.Join(err, fault)
+		for _, e := range entries {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
 // git runs git as the user does.
 func (c *cloner) git(args ...string) error {
 	cmd := exec.CommandContext(c.ctx, "git", args...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env.Dir, c.env.Stdin, c.env.Stdout, c.env.Stderr
+	process.EndGently(cmd, 5*time.Second) // it removes what it has begun
 	// The user's own settings hold, for keys and addresses; hooks of a template do not.
 	cmd.Env = git.Harden(git.Elsewhere(os.Environ()))
+	defer c.env.Slow("git " + verb(args))()
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("git %s: %w", verb(args), err)
 	}

@@ -6,28 +6,19 @@ package command
 
 import (
 	"context"
-	"errors"
 
 	"git-ward/internal/cli"
-	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
-// repository is the one that an optional argument names, or the current one.
-func repository(ctx context.Context, env *cli.Env, args []string, usage string) (*git.Repo, error) {
-	if len(args) > 1 {
-		return nil, env.Usage(usage, "one directory at most")
+// repository is the one that a command is about: named by --bare, or as it was once, by the
+// one argument, or the one around here.
+func repository(ctx context.Context, env *cli.Env, bare string, args []string, usage string) (*git.Repo, error) {
+	if len(args) > 1 || len(args) == 1 && bare != "" {
+		return nil, env.Usage(usage, "one repository at most")
 	}
-	find, dir := git.Discover, env.Dir
 	if len(args) == 1 {
-		find, dir = git.Named, env.Path(args[0])
+		bare = args[0]
 	}
-	repo, err := find(ctx, dir)
-	if _, hinted := errors.AsType[*diag.Hinted](err); err != nil && !hinted {
-		err = diag.Hint(err, "name the bare repository or a clone of it")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return repo, nil
+	return env.Repository(ctx, bare)
 }

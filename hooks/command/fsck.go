@@ -11,7 +11,7 @@ import (
 	"git-ward/internal/export"
 )
 
-const fsckUsage = "fsck [--repair] [--json] [--format FORMAT] [DIR]"
+const fsckUsage = "fsck [--repair] [--json] [--format FORMAT] [--bare DIR]"
 
 // Fsck is `git ward fsck`: it proves that a repository is whole, or names what is not
 // (GIT-3). It exits 1 with findings that are errors.
@@ -19,18 +19,21 @@ var Fsck = cli.Command{Name: "fsck", Doc: "prove that the audit is whole", Run: 
 
 func prove(ctx context.Context, env *cli.Env) error {
 	var o fsck.Options
+	var bare string
 	var format export.Format
 	args, err := env.Flags("fsck", fsckUsage, func(fs *flag.FlagSet) {
+		cli.Bare(fs, &bare)
 		fs.BoolVar(&o.Repair, "repair", false, "finish half-recorded pushes and rebuild the notes")
 		format.Flags(fs)
 	})
 	if err != nil {
 		return err
 	}
-	repo, err := repository(ctx, env, args, fsckUsage)
+	repo, err := repository(ctx, env, bare, args, fsckUsage)
 	if err != nil {
 		return err
 	}
+	defer env.Slow("reading every record, note and unit; git itself reads every object")()
 	result, err := fsck.Run(ctx, repo, o)
 	if err != nil {
 		return err

@@ -74,6 +74,7 @@ func initOf(settings []byte, template fs.FS) cli.Func {
 
 // initialize makes, adopts or mends. What an adoption will do is shown before it does it.
 func initialize(ctx context.Context, env *cli.Env, want install.Request) error {
+	defer env.Slow("reading the repository")()
 	plan := want
 	plan.DryRun = true
 	planned, err := install.Run(ctx, plan)

@@ -57,6 +57,7 @@ func lint(ctx context.Context, env *cli.Env) error {
 		}
 		return o.lintPast(ctx, env, repo, args, format == export.JSON)
 	}
+	defer env.Slow("running the checks")()
 	batch := repo.Batch(ctx)
 	defer batch.Close()
 	p, err := o.push(ctx, env, repo)

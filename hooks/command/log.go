@@ -18,7 +18,7 @@ import (
 	"git-ward/internal/hookdir"
 )
 
-const logUsage = "log [-n N] [--refused] [--would] [--json] [DIR]"
+const logUsage = "log [-n N] [--refused] [--would] [--json] [--bare DIR]"
 
 // Log is `git ward log`: the audit, newest push first, as a table or as one
 // record a line. It reads the bare repository or a clone that fetched
@@ -27,8 +27,10 @@ var Log = cli.Command{Name: "log", Doc: "show every push, refused ones too", Run
 
 func showLog(ctx context.Context, env *cli.Env) error {
 	var count int
+	var bare string
 	var refused, would, asJSON bool
 	args, err := env.Flags("log", logUsage, func(fs *flag.FlagSet) {
+		cli.Bare(fs, &bare)
 		fs.IntVar(&count, "n", 0, "show the newest `N` only")
 		fs.BoolVar(&refused, "refused", false, "show refused pushes only")
 		fs.BoolVar(&would, "would", false, "show only what [hooks] mode = \"observe\" let pass, and would have been refused")
@@ -37,7 +39,7 @@ func showLog(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	repo, err := repository(ctx, env, args, logUsage)
+	repo, err := repository(ctx, env, bare, args, logUsage)
 	if err != nil {
 		return err
 	}
@@ -45,12 +47,15 @@ func showLog(ctx context.Context, env *cli.Env) error {
 		fmt.Fprintf(env.Stderr, "git-ward: warning: %s\n", diag.Clean(gone))
 	}
 	place := env.Dir
-	if len(args) == 1 {
+	if bare != "" {
+		place = env.Path(bare)
+	} else if len(args) == 1 {
 		place = env.Path(args[0])
 	}
 	if late := behind(ctx, place, repo); late != "" {
 		fmt.Fprintf(env.Stderr, "git-ward: warning: %s\n", late)
 	}
+	defer env.Slow("reading the audit")()
 	batch := repo.Batch(ctx)
 	defer batch.Close()
 	chain, err := audit.ReadChain(ctx, repo, batch)

@@ -12,7 +12,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-const maintainUsage = "maintain [--keep TIME] [--reclaim] [--records] [DIR]"
+const maintainUsage = "maintain [--keep TIME] [--reclaim] [--records] [--bare DIR]"
 
 // Maintain is `git ward maintain`: git's own maintenance, which Ward's settings
 // keep out of pushes (HOOK-6), the records of pushes that died, and an end of what was
@@ -22,8 +22,9 @@ var Maintain = cli.Command{Name: "maintain", Doc: "pack the repository, outside 
 func pack(ctx context.Context, env *cli.Env) error {
 	var o maintain.Options
 	var records bool
-	var ended string
+	var ended, bare string
 	args, err := env.Flags("maintain", maintainUsage, func(fs *flag.FlagSet) {
+		cli.Bare(fs, &bare)
 		fs.DurationVar(&o.Keep, "keep", maintain.DefaultKeep, "how long what no ref leads to stays, a `TIME` such as 24h; less than an hour only while nobody pushes")
 		fs.BoolVar(&o.Reclaim, "reclaim", false, "free at once what only the agent's deleted and rewritten branches led to, as is done by itself when they take half of [limits] agent_objects")
 		fs.StringVar(&ended, "ended", "", "") // PUSH:PRINCIPAL:NAME:RULE, which a door ended at a bound, and says so
@@ -35,7 +36,7 @@ func pack(ctx context.Context, env *cli.Env) error {
 	if o.Keep < 0 {
 		return env.Usage(maintainUsage, "--keep is a time, such as 24h")
 	}
-	repo, err := repository(ctx, env, args, maintainUsage)
+	repo, err := repository(ctx, env, bare, args, maintainUsage)
 	if err != nil {
 		return err
 	}
@@ -53,6 +54,7 @@ func pack(ctx context.Context, env *cli.Env) error {
 		printRecorded(env, n)
 		return fsckHint(err)
 	}
+	defer env.Slow("packing objects and refs")()
 	r, err := maintain.Run(ctx, repo, o)
 	printRecorded(env, r.Pushes)
 	if err != nil {

@@ -12,10 +12,9 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 )
 
-const redactUsage = "redact --bare DIR -m WHY [--dry-run] [--json] FILE ..."
+const redactUsage = "redact -m WHY [--bare DIR] [--dry-run] [--json] FILE ..."
 
 // Redact is `git ward redact`: it takes files out of the history of every branch and
 // record of a bare repository, and leaves a tombstone in the audit (REC-5).
@@ -26,7 +25,7 @@ func takeOut(ctx context.Context, env *cli.Env) error {
 	var bare string
 	var asJSON bool
 	files, err := env.Flags("redact", redactUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&bare, "bare", "", "the bare repository `DIR`")
+		cli.Bare(fs, &bare)
 		fs.StringVar(&req.Why, "m", "", "why, in one `line`: it stands in the file's place")
 		fs.BoolVar(&req.Try, "dry-run", false, "only say what would move")
 		fs.BoolVar(&asJSON, "json", false, "one JSON object")
@@ -34,19 +33,20 @@ func takeOut(ctx context.Context, env *cli.Env) error {
 	switch {
 	case err != nil:
 		return err
-	case bare == "" || len(files) == 0:
-		return env.Usage(redactUsage, "--bare and the files are needed, each as REV:PATH or as a blob's id")
+	case len(files) == 0:
+		return env.Usage(redactUsage, "the files are needed, each as REV:PATH or as a blob's id")
 	case strings.TrimSpace(req.Why) == "" || diag.Clean(req.Why) != req.Why:
 		return env.Usage(redactUsage, "-m says why, in one line of text")
 	}
-	repo, err := git.Named(ctx, env.Path(bare))
+	repo, err := env.Repository(ctx, bare)
 	if err != nil {
-		return diag.Hint(err, "name the bare repository")
+		return err
 	}
 	if _, err := config.Load(repo.Dir); err != nil {
 		return diag.Hint(err, "redact is for the bare repository that Ward guards: git ward init --bare DIR")
 	}
 	req.Files, req.Time = files, time.Now()
+	defer env.Slow("writing the history anew")()
 	r, err := redact.Run(ctx, repo, req)
 	var refused *redact.Refused
 	if errors.As(err, &refused) {
@@ -59,7 +59,7 @@ func takeOut(ctx context.Context, env *cli.Env) error {
 	if asJSON {
 		return diag.WriteJSON(env.Stdout, map[string]any{"objects": r.Objects, "refs": r.Refs, "commits": r.Commits, "record": r.Record})
 	}
-	writeRedacted(env, r, bare)
+	writeRedacted(env, r, repo.Dir)
 	return nil
 }
 

@@ -32,7 +32,7 @@ func status(ctx context.Context, env *cli.Env) error {
 	var bare string
 	var asJSON, fetched bool
 	args, err := env.Flags("status", usage, func(fs *flag.FlagSet) {
-		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`; else the repository around here")
+		cli.Bare(fs, &bare)
 		fs.BoolVar(&asJSON, "json", false, "one JSON object")
 		fs.BoolVar(&fetched, "fetched", false, "a clone as it was fetched last, without asking its origin")
 	})

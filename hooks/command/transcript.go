@@ -31,7 +31,7 @@ func showTranscript(ctx context.Context, env *cli.Env) error {
 	var bare string
 	var iteration int
 	args, err := env.Flags("transcript", transcriptUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&bare, "bare", "", "the bare repository, a `directory`; else the clone around here")
+		cli.Bare(fs, &bare)
 		fs.IntVar(&iteration, "iteration", 0, "the `N`th iteration only, from 1")
 	})
 	if err != nil {
@@ -47,11 +47,7 @@ func showTranscript(ctx context.Context, env *cli.Env) error {
 	if err != nil || iteration < 0 {
 		return env.Usage(transcriptUsage, "%.40q is neither a directive, such as D-1, nor a unit of one, such as D-1.1", args[0])
 	}
-	var dirs []string
-	if bare != "" {
-		dirs = []string{bare}
-	}
-	repo, err := repository(ctx, env, dirs, transcriptUsage)
+	repo, err := env.Repository(ctx, bare)
 	if err != nil {
 		return err
 	}

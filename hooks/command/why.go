@@ -45,7 +45,7 @@ func why(ctx context.Context, env *cli.Env) error {
 	var bare, rev string
 	var asJSON bool
 	args, err := env.Flags("why", whyUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&bare, "bare", "", "the bare repository, a `directory`; else the clone around here")
+		cli.Bare(fs, &bare)
 		fs.StringVar(&rev, "rev", "", "the file as a `commit` has it; default: as it stands here")
 		fs.BoolVar(&asJSON, "json", false, "one JSON object: a list of reasons")
 	})
@@ -55,11 +55,7 @@ func why(ctx context.Context, env *cli.Env) error {
 	if len(args) != 1 || args[0] == "" {
 		return env.Usage(whyUsage, "why takes one file, with or without a line, or one commit")
 	}
-	var named []string
-	if bare != "" {
-		named = []string{bare}
-	}
-	repo, err := repository(ctx, env, named, whyUsage)
+	repo, err := env.Repository(ctx, bare)
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +36,7 @@ type Env struct {
 	words   string   // how the running command is typed, git ward uow approve; "" outside a table
 	command *Command // it
 	asked   *asked   // it is not run, but asked for its flags
+	process *process // of main; nil where there is none of the command's own
 }
 
 // Raw is the stream below a Screen, and any other stream itself: for protocols and
@@ -163,14 +162,16 @@ func Main(program string, f Func) {
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
 		os.Exit(Report(os.Stderr, program, printVersion(os.Stdout, program)))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	p := new(process)
+	ctx, over := p.interruptible(os.Stderr, program)
 	dir, err := os.Getwd()
 	if err == nil {
 		out, errs := diag.NewScreen(os.Stdout), diag.NewScreen(os.Stderr)
-		err = f(ctx, &Env{Program: program, Args: os.Args[1:], Stdin: os.Stdin, Stdout: out, Stderr: errs, Dir: dir, Getenv: os.Getenv})
+		err = f(ctx, &Env{Program: program, Args: os.Args[1:], Stdin: os.Stdin, Stdout: out, Stderr: errs, Dir: dir, Getenv: os.Getenv, process: p})
 		out.Flush()
 		errs.Flush()
 	}
-	stop()
-	os.Exit(Report(os.Stderr, program, err))
+	code := p.end(ctx, os.Stderr, program, err)
+	over()
+	os.Exit(code)
 }

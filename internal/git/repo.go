@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -136,6 +137,9 @@ func (r *Repo) writer(ctx context.Context, args ...string) *exec.Cmd {
 	}
 	cmd.Dir = r.Dir
 	process.EndGroup(cmd, syscall.SIGKILL, time.Second)
+	if slices.Contains(args, "gc") { // a killed one leaves its lock, and the next could not begin
+		process.EndGroup(cmd, syscall.SIGTERM, 5*time.Second)
+	}
 	return cmd
 }
 

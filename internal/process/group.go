@@ -19,3 +19,11 @@ func EndGroup(cmd *exec.Cmd, signal syscall.Signal, delay time.Duration) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, signal) }
 	cmd.WaitDelay = delay
 }
+
+// EndGently prepares a command that may ask its user at the terminal, and so stays in the
+// caller's process group: the end of the context asks it to end, which git does in good
+// order, its locks and half-written files removed; after the delay it is killed.
+func EndGently(cmd *exec.Cmd, delay time.Duration) {
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = delay
+}

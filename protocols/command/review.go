@@ -34,7 +34,7 @@ type desk struct {
 }
 
 func (d *desk) flags(fs *flag.FlagSet) {
-	fs.StringVar(&d.bare, "bare", "", "the bare repository, a `directory`; else the clone around here")
+	cli.Bare(fs, &d.bare)
 	fs.StringVar(&d.config, "config", "", "the host's settings, a `file`; a clone knows Ward's defaults only")
 	fs.BoolVar(&d.json, "json", false, "JSON, as docs/pm.md says")
 }

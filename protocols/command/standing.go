@@ -11,7 +11,6 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/protocols/record"
 	"git-ward/protocols/review"
 	"git-ward/protocols/standing"
@@ -56,13 +55,16 @@ func openDesk(ctx context.Context, env *cli.Env, bare, configFile, directive str
 
 // openDeskAs is openDesk, for a clone as it was fetched where fetched is set.
 func openDeskAs(ctx context.Context, env *cli.Env, bare, configFile string, fetched bool, directive string, more ...string) (*units, error) {
-	at, find := *env, git.Discover
-	if bare != "" {
-		at.Dir, find = env.Path(bare), git.Named
+	at := *env
+	if configFile != "" {
+		configFile = env.Path(configFile)
 	}
-	repo, err := find(ctx, at.Dir)
+	if bare != "" {
+		at.Dir = env.Path(bare)
+	}
+	repo, err := env.Repository(ctx, bare)
 	if err != nil {
-		return nil, diag.Hint(err, "run it in a clone of a ward repository, in the bare repository, or with --bare DIR")
+		return nil, err
 	}
 	branch, units := "refs/heads/agent/"+directive+"*", record.Prefix+directive+".*"
 	if strings.HasSuffix(directive, "*") {

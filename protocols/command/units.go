@@ -8,12 +8,14 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/process"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
@@ -40,12 +42,19 @@ type units struct {
 }
 
 // openUnits finds the repository and, in a clone, fetches what the host has.
-func openUnits(ctx context.Context, env *cli.Env, configFile string) (*units, error) {
-	repo, err := git.Discover(ctx, env.Dir)
+func openUnits(ctx context.Context, env *cli.Env, bare, configFile string) (*units, error) {
+	repo, err := env.Repository(ctx, bare)
 	if err != nil {
-		return nil, diag.Hint(err, "run it in a clone of a ward repository, or in the bare repository")
+		return nil, err
 	}
-	return openRepo(ctx, env, repo, configFile, false)
+	at := *env
+	if configFile != "" {
+		configFile = env.Path(configFile)
+	}
+	if bare != "" {
+		at.Dir = env.Path(bare)
+	}
+	return openRepo(ctx, &at, repo, configFile, false)
 }
 
 // openRepo is openUnits for a repository that is found already; a clone fetches also what
@@ -96,6 +105,10 @@ func (u *units) git(args ...string) (string, error) {
 	cmd.Dir, cmd.Env = u.env.Dir, u.how.Env
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
+	process.EndGently(cmd, 5*time.Second) // it removes the locks and files that it has
+	if args[0] == "fetch" || args[0] == "push" || args[0] == "ls-remote" {
+		defer u.env.Slow("git " + args[0] + " with " + u.remote)()
+	}
 	err := cmd.Run()
 	return text.String(), err
 }

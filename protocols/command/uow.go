@@ -59,13 +59,14 @@ var uowVerbs = []verb{
 
 // run is the verb as a command.
 func (v verb) run(ctx context.Context, env *cli.Env) error {
-	var reason, note, configFile string
+	var reason, note, bare, configFile string
 	var deny, all, expire, fresh bool
-	usage := "uow " + v.name + " [--reason CODE] [-m TEXT] UNIT"
+	usage := "uow " + v.name + " [--reason CODE] [-m TEXT] [--bare DIR] UNIT"
 	if v.event == uow.Pause {
 		usage += "|--all"
 	}
 	args, err := env.Flags("uow "+v.name, usage, func(fs *flag.FlagSet) {
+		cli.Bare(fs, &bare)
 		fs.StringVar(&reason, "reason", "", "why, as a `CODE`, the first by itself: "+codes(v.event))
 		fs.StringVar(&note, "m", "", "why, in words: a `text` that the agent reads")
 		fs.StringVar(&configFile, "config", "", "the host's settings, a `file`; needed where they differ from Ward's defaults")
@@ -109,7 +110,7 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 	if len(args) != 1 && !all || len(args) > 0 && all {
 		return env.Usage(usage, "name one unit, such as D-1.1")
 	}
-	u, err := openUnits(ctx, env, configFile)
+	u, err := openUnits(ctx, env, bare, configFile)
 	if err != nil {
 		return err
 	}
@@ -271,11 +272,13 @@ func (u *units) pauseAll(in uow.Input) error {
 }
 
 func uowList(ctx context.Context, env *cli.Env) error {
-	const usage = "uow list [--all] [--json]"
+	const usage = "uow list [--all] [--json] [--bare DIR]"
 	var all, asJSON bool
+	var bare string
 	args, err := env.Flags("uow list", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&all, "all", false, "archived ones, too")
 		fs.BoolVar(&asJSON, "json", false, "the last record of each, one a line")
+		cli.Bare(fs, &bare)
 	})
 	if err != nil {
 		return err
@@ -283,7 +286,7 @@ func uowList(ctx context.Context, env *cli.Env) error {
 	if len(args) > 0 {
 		return env.Usage(usage, "unexpected argument %q", args[0])
 	}
-	u, err := openUnits(ctx, env, "")
+	u, err := openUnits(ctx, env, bare, "")
 	if err != nil {
 		return err
 	}
@@ -335,10 +338,12 @@ func (u *units) newest(unit state.Unit) (*uow.Record, error) {
 }
 
 func uowShow(ctx context.Context, env *cli.Env) error {
-	const usage = "uow show [--json] UNIT"
+	const usage = "uow show [--json] [--bare DIR] UNIT"
 	var asJSON bool
+	var bare string
 	args, err := env.Flags("uow show", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one record a line, oldest first")
+		cli.Bare(fs, &bare)
 	})
 	if err != nil {
 		return err
@@ -350,7 +355,7 @@ func uowShow(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return env.Usage(usage, "%v", err)
 	}
-	u, err := openUnits(ctx, env, "")
+	u, err := openUnits(ctx, env, bare, "")
 	if err != nil {
 		return err
 	}

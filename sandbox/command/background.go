@@ -100,7 +100,7 @@ func withoutDetach(args []string) []string {
 // stop is `git ward launch stop`: it asks the launcher to end in good order and
 // waits for it.
 func stop(ctx context.Context, env *cli.Env) error {
-	bare, err := bareFlag(env, "launch stop", "launch stop --bare DIR", nil)
+	bare, err := bareFlag(ctx, env, "launch stop", "launch stop [--bare DIR]", nil)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func stop(ctx context.Context, env *cli.Env) error {
 // wrote; -f goes on until interrupted.
 func logs(ctx context.Context, env *cli.Env) error {
 	var follow bool
-	bare, err := bareFlag(env, "launch logs", "launch logs --bare DIR [-f]", func(fs *flag.FlagSet) {
+	bare, err := bareFlag(ctx, env, "launch logs", "launch logs [--bare DIR] [-f]", func(fs *flag.FlagSet) {
 		fs.BoolVar(&follow, "f", false, "go on as the log grows")
 	})
 	if err != nil {

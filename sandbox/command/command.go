@@ -4,9 +4,11 @@ package command
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
@@ -51,10 +53,10 @@ func commands(redact func(string) string) []cli.Command {
 }
 
 // bareFlag parses the arguments of a command that takes --bare and perhaps more.
-func bareFlag(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (string, error) {
+func bareFlag(ctx context.Context, env *cli.Env, name, usage string, more func(*flag.FlagSet)) (string, error) {
 	var bare string
 	rest, err := env.Flags(name, usage, func(fs *flag.FlagSet) {
-		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
+		cli.Bare(fs, &bare)
 		if more != nil {
 			more(fs)
 		}
@@ -64,14 +66,32 @@ func bareFlag(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (strin
 		return "", err
 	case len(rest) > 0:
 		return "", env.Usage(usage, "unexpected argument %q", rest[0])
-	case bare == "":
-		return "", env.Usage(usage, "--bare is missing")
+	}
+	if bare, err = hosted(ctx, env, bare); err != nil {
+		return "", err
 	}
 	path, err := filepath.EvalSymlinks(env.Path(bare))
 	if err != nil {
 		return "", diag.Hint(err, "`git ward init --bare DIR` makes a repository")
 	}
 	return path, nil
+}
+
+// hosted is the bare repository that --bare names, or the one around here. A clone is none:
+// what runs is on the host.
+func hosted(ctx context.Context, env *cli.Env, bare string) (string, error) {
+	if bare != "" {
+		return bare, nil
+	}
+	repo, err := env.Repository(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	is, err := repo.Output(ctx, "rev-parse", "--is-bare-repository")
+	if err == nil && strings.TrimSpace(string(is)) != "true" {
+		err = diag.Hint(errors.New("this is a clone, and what runs is on the host of its repository"), "there: --bare DIR names it")
+	}
+	return repo.Dir, err
 }
 
 // foundIf is how a command ends that has printed what it found.

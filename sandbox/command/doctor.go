@@ -29,6 +29,7 @@ func examine(ctx context.Context, env *cli.Env) error {
 			return err
 		}
 	}
+	defer env.Slow("looking at the machine, and trying podman")()
 	found := append(doctor.Examine(ctx), doctor.Runtime(ctx, settings)...)
 	if bare != "" {
 		found = append(found, doctor.Repository(ctx, env.Path(bare), settings)...)

@@ -22,7 +22,7 @@ import (
 	"git-ward/sandbox/judge"
 )
 
-const launchUsage = "launch --bare DIR [--once] [--detach] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [-- CMD ...]"
+const launchUsage = "launch [--bare DIR] [--once] [--detach] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [-- CMD ...]"
 
 // script is the only model that may run without a fence (SBX-8): it does what
 // its lines say.
@@ -42,6 +42,9 @@ func launch(ctx context.Context, env *cli.Env, redact func(string) string) error
 	}
 	o, err := parseLaunch(env)
 	if err != nil {
+		return err
+	}
+	if o.bare, err = hosted(ctx, env, o.bare); err != nil {
 		return err
 	}
 	if o.background {
@@ -87,7 +90,7 @@ type launchOptions struct {
 // parseLaunch reads the arguments, or says what is wrong with them.
 func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 	o.command, err = env.Flags("launch", launchUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&o.bare, "bare", "", "the bare repository `DIR` to work on")
+		cli.Bare(fs, &o.bare)
 		fs.BoolVar(&o.unfenced, "unfenced", false, "run the agent as you, with nothing contained")
 		fs.BoolVar(&o.once, "once", false, "end when no directive is open")
 		fs.BoolVar(&o.detach, "detach", false, "go on in the background")
@@ -100,8 +103,6 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 	switch {
 	case err != nil:
 		return o, err
-	case o.bare == "":
-		return o, env.Usage(launchUsage, "--bare is missing")
 	case len(o.command) > 0 && (o.unfenced || o.detach || o.once):
 		return o, env.Usage(launchUsage, "a command (%s) runs fenced and in the foreground", o.command[0])
 	case len(o.command) > 0 && o.reset:

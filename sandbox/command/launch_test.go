@@ -23,8 +23,6 @@ func envOf(words string, out io.Writer) *cli.Env {
 // prints is always cleaned.
 func TestParseLaunch(t *testing.T) {
 	for words, want := range map[string]string{
-		"":                              "--bare is missing",
-		"--once":                        "--bare is missing",
 		"--bare x --unfenced -- sh":     "a command (sh) runs fenced and in the foreground",
 		"--bare x --detach -- sh -c id": "a command (sh) runs fenced and in the foreground",
 		"--bare x --once sh":            "a command (sh) runs fenced and in the foreground",
@@ -76,7 +74,7 @@ func TestChooseModel(t *testing.T) {
 
 // TestParseVerify: a commit, and either a directive or lines.
 func TestParseVerify(t *testing.T) {
-	for _, words := range []string{"", "--bare x", "--bare x main", "main D-1", "--bare x --run true", "--bare x --run true main D-1", "--bare x main D-1 D-2"} {
+	for _, words := range []string{"", "--bare x", "--bare x main", "--bare x --run true", "--bare x --run true main D-1", "--bare x main D-1 D-2"} {
 		var out strings.Builder
 		if o, err := parseVerify(envOf(words, &out)); !errors.Is(err, cli.ErrUsage) {
 			t.Errorf("%q: %+v, %v", words, o, err)
@@ -91,16 +89,17 @@ func TestParseVerify(t *testing.T) {
 	}
 }
 
-// TestVerbs: a verb that there is not is an error with a remedy.
+// TestVerbs: a verb that there is not is an error with a remedy, and so is a place without a
+// repository.
 func TestVerbs(t *testing.T) {
-	for _, words := range []string{"", "no-such", "Launch"} {
+	for _, words := range []string{"", "no-such", "Launch", "status", "probe", "launch", "verify HEAD D-1", "launch stop"} {
 		var hinted *diag.Hinted
 		if err := Main(nil)(context.Background(), envOf(words, io.Discard)); !errors.As(err, &hinted) {
 			t.Errorf("%q: %v", words, err)
 		}
 	}
 	var out strings.Builder
-	if err := Main(nil)(context.Background(), envOf("probe extra words", &out)); !errors.Is(err, cli.ErrUsage) || !strings.Contains(out.String(), "usage: git ward probe --bare DIR") {
+	if err := Main(nil)(context.Background(), envOf("probe extra words", &out)); !errors.Is(err, cli.ErrUsage) || !strings.Contains(out.String(), "usage: git ward probe [--bare DIR]") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 }

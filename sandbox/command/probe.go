@@ -24,7 +24,7 @@ func tryFence(ctx context.Context, env *cli.Env) error {
 		return tryFromInside(ctx, env, inside)
 	}
 	var asJSON bool
-	bare, err := bareFlag(env, "probe", "probe --bare DIR [--json]", func(fs *flag.FlagSet) {
+	bare, err := bareFlag(ctx, env, "probe", "probe [--bare DIR] [--json]", func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
 	})
 	if err != nil {

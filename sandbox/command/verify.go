@@ -23,7 +23,7 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-const verifyUsage = "verify --bare DIR [--main REV] [--replays N] [--unfenced] [--json] COMMIT (D-n | --run LINE ...)"
+const verifyUsage = "verify [--bare DIR] [--main REV] [--replays N] [--unfenced] [--json] COMMIT (D-n | --run LINE ...)"
 
 // verifyOptions are the words after `git ward verify`.
 type verifyOptions struct {
@@ -42,6 +42,9 @@ func verify(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	if o.bare, err = hosted(ctx, env, o.bare); err != nil {
+		return err
+	}
 	facts, err := o.facts(ctx, env)
 	if err != nil {
 		return err
@@ -58,7 +61,7 @@ func verify(ctx context.Context, env *cli.Env) error {
 
 func parseVerify(env *cli.Env) (o verifyOptions, err error) {
 	args, err := env.Flags("verify", verifyUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&o.bare, "bare", "", "the bare repository `DIR`")
+		cli.Bare(fs, &o.bare)
 		fs.StringVar(&o.main, "main", "", "the `REV` of the project's branch that the commit is held against; default: its tip")
 		fs.IntVar(&o.replays, "replays", 0, "run all of it `N` times; default: as the directive's rung wants")
 		fs.Func("run", "a `LINE` for the shell, in a directive's place; may be repeated", func(line string) error {
@@ -75,8 +78,8 @@ func parseVerify(env *cli.Env) (o verifyOptions, err error) {
 	if len(o.lines) > 0 {
 		wanted = 1
 	}
-	if o.bare == "" || len(args) != wanted {
-		return o, env.Usage(verifyUsage, "--bare, a commit and what to run on it are needed")
+	if len(args) != wanted {
+		return o, env.Usage(verifyUsage, "a commit and what to run on it are needed")
 	}
 	if o.commit = args[0]; wanted == 2 {
 		o.directive = args[1]

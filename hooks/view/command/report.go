@@ -21,7 +21,7 @@ func report(ctx context.Context, env *cli.Env) error {
 	var dir, bare string
 	args, err := env.Flags("report", reportUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&dir, "html", "", "write the pages into `DIR`, which is made, or replaced where an earlier report made it")
-		fs.StringVar(&bare, "bare", "", "the repository `DIR` (default: the one around you)")
+		cli.Bare(fs, &bare)
 	})
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func runServe(ctx context.Context, env *cli.Env) error {
 	var cfg serve.Config
 	var bare string
 	args, err := env.Flags("serve", serveUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&bare, "bare", "", "the repository's `DIR`; else the one that you are in")
+		cli.Bare(fs, &bare)
 		fs.StringVar(&cfg.Listen, "listen", "127.0.0.1:8417", "`HOST:PORT` to be reached at; port 0 is a free one")
 		fs.StringVar(&cfg.Cert, "tls-cert", "", "the certificate's `FILE` in PEM, to be reached beyond this machine")
 		fs.StringVar(&cfg.Key, "tls-key", "", "its key's `FILE` in PEM")

@@ -31,7 +31,7 @@ func watch(ctx context.Context, env *cli.Env) error {
 	var plain bool
 	interval := 2 * time.Second
 	args, err := env.Flags("watch", watchUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&bare, "bare", "", "the bare repository, a `directory`; else the clone around here")
+		cli.Bare(fs, &bare)
 		fs.DurationVar(&interval, "interval", interval, "how long after one look at the refs the next comes; a clone fetches each time")
 		fs.BoolVar(&plain, "plain", false, "a line for each change, as where the output is no terminal")
 	})

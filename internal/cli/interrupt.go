@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// patience is after how long a person is told what is waited for: as long as git's own
+// progress waits.
+const patience = 2 * time.Second
+
+// process is what the copies of an Env share.
+type process struct {
+	mu    sync.Mutex
+	left  string
+	timer *time.Timer
+	over  bool
+}
+
+// Leaves says what is there if the command is interrupted from now on: what was undone or
+// kept, and how to go on, in a few words.
+func (e *Env) Leaves(words string) {
+	if e.process == nil {
+		return
+	}
+	e.process.mu.Lock()
+	defer e.process.mu.Unlock()
+	e.process.left = words
+}
+
+// Slow says on stderr what is waited for, if it takes more than two seconds. Call what it
+// returns when it is over. Only a process of one's own has somebody who waits: not a test,
+// not a tool's call.
+func (e *Env) Slow(what string) (over func()) {
+	if e.process == nil {
+		return func() {}
+	}
+	w := Raw(e.Stderr)
+	timer := time.AfterFunc(patience, func() { fmt.Fprintf(w, "git-ward: %s ...\n", what) })
+	return func() { timer.Stop() }
+}
+
+// interruptible is a context that ends on the first SIGINT or SIGTERM. A command of git-ward
+// that does not end within two seconds then says so, and the next ^C kills it: what a kill
+// leaves, every command can live with.
+func (p *process) interruptible(w io.Writer, program string) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		cancel(signalled{s.(syscall.Signal)})
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if program != "git-ward" || p.over {
+			return
+		}
+		p.timer = time.AfterFunc(patience, func() {
+			signal.Reset(os.Interrupt)
+			fmt.Fprintf(w, "%s: ending what runs; once more, and it is killed\n", program)
+		})
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.over = true
+		if p.timer != nil {
+			p.timer.Stop()
+		}
+	}
+}
+
+// signalled is why a context ended.
+type signalled struct{ syscall.Signal }
+
+func (s signalled) Error() string { return s.String() }
+
+// interrupted is the signal that ended a command's context, 0 for none.
+func interrupted(ctx context.Context) syscall.Signal {
+	var s signalled
+	errors.As(context.Cause(ctx), &s)
+	return s.Signal
+}
+
+// end is how the process of a command of git-ward ends: with the exit code of its error, or,
+// where it did not come to its end because it was interrupted, as a shell has it (130 for
+// ^C), and with a line that says what is there now.
+func (p *process) end(ctx context.Context, w io.Writer, program string, err error) int {
+	s := interrupted(ctx)
+	if s == 0 || err == nil || program != "git-ward" {
+		return Report(w, program, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := p.left
+	if left == "" {
+		left = "nothing was changed by halves, and the same command can be given again"
+	}
+	fmt.Fprintf(w, "%s: interrupted: %s\n", program, left)
+	return 128 + int(s)
+}
