@@ -93,7 +93,7 @@ func interrupt(t *testing.T, p *gittest.Pair, line, where string, after time.Dur
 		if alive = group(cmd.Process.Pid); len(alive) == 0 {
 			break
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // nobody tells of the end of what is not our child
 	}
 	if len(alive) > 0 {
 		t.Errorf("%s, ^C after %s: of its group live on: %+v", line, after, alive)

@@ -15,7 +15,7 @@ func Bare(fs *flag.FlagSet, bare *string) {
 }
 
 // Repository is the one that --bare names, bare or a clone, or else the one around here, as
-// git finds it: GIT_DIR, a working tree and its folders, a linked one, a bare repository.
+// git finds it: GIT_DIR, a working tree and what is below it, a linked one, a bare repository.
 func (e *Env) Repository(ctx context.Context, bare string) (*git.Repo, error) {
 	find, dir := git.Discover, e.Dir
 	if bare != "" {

@@ -29,6 +29,8 @@ var elsewhere = map[string]string{
 	"make":                    "--tests",
 	"crun":                    "scripts/setup --tests brings it; its tests say SKIPPED without it",
 	"chromium-headless-shell": "tests of pages say SKIPPED without it; scripts/setup --tests brings it",
+	"man":                     "tests of man pages say SKIPPED without it",
+	"mandoc":                  "tests of man pages say so without it; man is the other reader",
 	"runsc":                   "Go builds it (docs/admin.md); its tests say SKIPPED without it",
 	"xmllint":                 "scripts/setup --tests brings it; its test says SKIPPED without it",
 	"tmux":                    "scripts/setup --tests brings it; its test says SKIPPED without it",
