@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"git-ward/internal/atomicfile"
@@ -65,15 +62,6 @@ func Troubles(bare string) (map[string]Trouble, error) {
 		return nil, fmt.Errorf("%s: %w", backpressurePath, err)
 	}
 	return troubles, nil
-}
-
-// TroublesText words them for a person, a line each.
-func TroublesText(troubles map[string]Trouble) string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(troubles)) {
-		fmt.Fprintln(&b, troubles[name].Text(name))
-	}
-	return b.String()
 }
 
 // Text words the trouble of a directive's calls in one line, with what can be done.

@@ -6,14 +6,11 @@ import (
 	"time"
 )
 
-// TestTroublesText: what passes by itself is told from what an admin has to mend.
-func TestTroublesText(t *testing.T) {
+// TestTroubleText: what passes by itself is told from what an admin has to mend.
+func TestTroubleText(t *testing.T) {
 	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
-	text := TroublesText(map[string]Trouble{
-		"D-2": {Since: at, Last: at, Calls: 3, Code: "503"},
-		"D-1": {Since: at, Last: at, Calls: 1, Code: "401"},
-	})
-	key, outage, _ := strings.Cut(text, "\n")
+	key := Trouble{Since: at, Last: at, Calls: 1, Code: "401"}.Text("D-1")
+	outage := Trouble{Since: at, Last: at, Calls: 3, Code: "503"}.Text("D-2")
 	if !strings.Contains(key, "refuses the key for D-1") || !strings.Contains(key, "[model]") || strings.Contains(key, "by itself") {
 		t.Error(key)
 	}
