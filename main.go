@@ -60,9 +60,13 @@ func main() {
 
 // printSettings is `git ward config`.
 func printSettings(_ context.Context, env *cli.Env) error {
-	if _, err := env.Flags("config", "config", func(*flag.FlagSet) {}); err != nil {
+	rest, err := env.Flags("config", "config", func(*flag.FlagSet) {})
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(env.Stdout, config.Shipped)
+	if len(rest) > 0 {
+		return env.Usage("config", "unexpected argument %q", rest[0])
+	}
+	_, err = fmt.Fprint(env.Stdout, config.Shipped)
 	return err
 }

@@ -105,7 +105,7 @@ func (e *Env) Flags(name, usage string, fill func(*flag.FlagSet)) ([]string, err
 		return nil, errors.Join(flag.ErrHelp, e.manual(name, usage, fs).WriteText(e.Stdout))
 	case err != nil:
 		program, _ := e.names()
-		fmt.Fprintf(e.Stderr, "%s: error: %s\n", program, diag.Clean(err.Error()))
+		fmt.Fprintf(e.Stderr, "%s: error: %s\n", program, line(err.Error()))
 		e.manual(name, usage, fs).WriteUsage(e.Stderr)
 		return nil, ErrUsage
 	}
@@ -115,7 +115,7 @@ func (e *Env) Flags(name, usage string, fill func(*flag.FlagSet)) ([]string, err
 // Usage reports a fault in the arguments and returns ErrUsage.
 func (e *Env) Usage(usage, format string, args ...any) error {
 	program, _ := e.names()
-	fmt.Fprintf(e.Stderr, "%s: error: %s\n", program, diag.Clean(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(e.Stderr, "%s: error: %s\n", program, line(fmt.Sprintf(format, args...)))
 	e.manual("", usage, nil).WriteUsage(e.Stderr)
 	return ErrUsage
 }
@@ -128,6 +128,13 @@ func (e *Env) names() (program, prefix string) {
 	}
 	return e.Program, ""
 }
+
+// longest is how much of an error's line is shown: no path is longer, but an argument that
+// it quotes may be.
+const longest = 8 << 10
+
+// line is a line of an error as a terminal may have it.
+func line(text string) string { return diag.Clean(diag.Cut(text, longest)) }
 
 // Report prints an error the one way errors are printed and returns the exit
 // code that it stands for.
@@ -144,13 +151,13 @@ func Report(w io.Writer, program string, err error) int {
 		return int(code)
 	}
 	text := strings.TrimRight(err.Error(), "\n")
-	for line := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintf(w, "%s: error: %s\n", program, diag.Clean(line))
+	for part := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintf(w, "%s: error: %s\n", program, line(part))
 	}
 	var hinted *diag.Hinted
 	if errors.As(err, &hinted) && hinted.Hint != "" {
-		for line := range strings.SplitSeq(hinted.Hint, "\n") {
-			fmt.Fprintf(w, "%s: hint: %s\n", program, diag.Clean(line))
+		for part := range strings.SplitSeq(hinted.Hint, "\n") {
+			fmt.Fprintf(w, "%s: hint: %s\n", program, line(part))
 		}
 	}
 	return 2

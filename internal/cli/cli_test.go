@@ -6,7 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"git-ward/internal/diag"
@@ -45,6 +48,7 @@ func TestReport(t *testing.T) {
 		{ErrUsage, 2, ""},
 		{ExitCode(42), 42, ""},
 		{errors.New("bad\x1b[31m"), 2, "p: error: bad\\x1b[31m\n"},
+		{errors.New(strings.Repeat("x", 1<<20)), 2, "p: error: " + strings.Repeat("x", longest) + "...\n"},
 		{fmt.Errorf("while: %w", diag.Hint(errors.New("bad"), "do %s", "this")), 2, "p: error: while: bad\np: hint: do this\n"},
 	} {
 		var b strings.Builder
@@ -126,5 +130,27 @@ func TestUsageShowsWhatPeopleType(t *testing.T) {
 	})
 	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "--deep") || strings.Contains(out.String(), "inner") {
 		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
+// TestForms: a choice within brackets is none between two forms.
+func TestForms(t *testing.T) {
+	for usage, want := range map[string][]string{
+		"new [-m TEXT | -F FILE] [--json]": {"new [-m TEXT | -F FILE] [--json]"},
+		"lint [REV] | lint --since DATE":   {"lint [REV]", "lint --since DATE"},
+		"x a|b (c | [d | e]) | y":          {"x a|b (c | [d | e])", "y"},
+	} {
+		if got := forms(usage); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", usage, got, want)
+		}
+	}
+}
+
+// TestEndingsIgnored: what nohup shields from a closed terminal stays shielded.
+func TestEndingsIgnored(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	if which := endings(); slices.Contains(which, os.Signal(syscall.SIGHUP)) || len(which) != 2 {
+		t.Errorf("SIGHUP is ignored, and yet taken: %v", which)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -47,13 +48,22 @@ func (e *Env) Slow(what string) (over func()) {
 	return func() { timer.Stop() }
 }
 
-// interruptible is a context that ends on the first SIGINT or SIGTERM. A command of git-ward
+// endings are the signals that end a command: ^C, a kill, and a terminal that was closed.
+// One that the caller has ignored (nohup) stays so.
+func endings() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	return slices.DeleteFunc(all, signal.Ignored)
+}
+
+// interruptible is a context that ends on the first of these. A command of git-ward
 // that does not end within two seconds then says so, and the next ^C kills it: what a kill
 // leaves, every command can live with.
 func (p *process) interruptible(w io.Writer, program string) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if which := endings(); len(which) > 0 { // Notify takes none for all
+		signal.Notify(signals, which...)
+	}
 	go func() {
 		s := <-signals
 		cancel(signalled{s.(syscall.Signal)})

@@ -28,7 +28,7 @@ var interruptions = []string{
 var leftover = regexp.MustCompile(`\.lock$|tmp_|^\.tmp|\.tmp$`)
 
 // TestInterrupted: ^C at any moment of a command ends it soon, with exit 130 and a line that
-// says what is there, or the command was done already; it leaves nothing half made, and the
+// says what is there, a closed terminal and a kill likewise, or the command was done already; it leaves nothing half made, and the
 // repository is whole (story 28).
 func TestInterrupted(t *testing.T) {
 	if testing.Short() {
@@ -43,9 +43,12 @@ func TestInterrupted(t *testing.T) {
 	}
 	stopped := 0
 	for _, line := range interruptions {
-		for _, after := range []time.Duration{0, 15, 60, 150} { // milliseconds: a command takes some hundred
+		for _, m := range []struct {
+			after  time.Duration // milliseconds: a command takes some hundred
+			signal syscall.Signal
+		}{{0, syscall.SIGINT}, {15, syscall.SIGHUP}, {60, syscall.SIGINT}, {150, syscall.SIGTERM}} {
 			where := filepath.Join(t.TempDir(), "new")
-			if interrupt(t, p, strings.NewReplacer("BARE", p.Bare, "NEW", where).Replace(line), where, after*time.Millisecond) {
+			if interrupt(t, p, strings.NewReplacer("BARE", p.Bare, "NEW", where).Replace(line), where, m.after*time.Millisecond, m.signal) {
 				stopped++
 			}
 		}
@@ -55,21 +58,23 @@ func TestInterrupted(t *testing.T) {
 	}
 	for _, dir := range []string{p.Bare, p.Work} {
 		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && leftover.MatchString(d.Name()) && !strings.HasPrefix(d.Name(), "tmp_objdir-incoming") && filepath.Base(filepath.Dir(path)) != "ward" { // ward/*.lock are flock(2)'s
+			if err == nil && leftover.MatchString(d.Name()) && !strings.HasPrefix(d.Name(), "tmp_obj") && filepath.Base(filepath.Dir(path)) != "ward" { // ward/*.lock are flock(2)'s
 				t.Errorf("left behind: %s", path)
 			}
 			return nil
 		})
 	}
+	// A git that is killed leaves tmp_obj* in its object store, wherever it writes one: not a
+	// lock and no object, and its own gc removes it.
 	// The server's side of a push was interrupted, too, as the repository is on this machine:
 	// what git left of such a push, its own gc removes; that it was, the next push records.
 	p.Run(p.Bare, "git-ward", "maintain", "--records")
 	p.Fsck()
 }
 
-// interrupt sends SIGINT to a command's process group, as a terminal does, and tells whether
+// interrupt sends a signal to a command's process group, as a terminal does, and tells whether
 // the command had not ended before.
-func interrupt(t *testing.T, p *gittest.Pair, line, where string, after time.Duration) bool {
+func interrupt(t *testing.T, p *gittest.Pair, line, where string, after time.Duration, with syscall.Signal) bool {
 	t.Helper()
 	cmd := p.Command(p.Work, nil, "git-ward", strings.Fields(line)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -80,12 +85,12 @@ func interrupt(t *testing.T, p *gittest.Pair, line, where string, after time.Dur
 	}
 	// Go's runtime needs some milliseconds before a signal is the program's to take.
 	time.Sleep(20*time.Millisecond + after)
-	syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+	syscall.Kill(-cmd.Process.Pid, with)
 	begun := time.Now()
 	cmd.Wait()
 	code := cmd.ProcessState.ExitCode()
 	if took := time.Since(begun); took > 4*time.Second {
-		t.Errorf("%s: ended %s after ^C", line, took)
+		t.Errorf("%s: ended %s after %s", line, took, with)
 	}
 	// What git started on the other side of a push is no child of ours, and has a moment.
 	var alive []process.Info
@@ -96,18 +101,19 @@ func interrupt(t *testing.T, p *gittest.Pair, line, where string, after time.Dur
 		time.Sleep(100 * time.Millisecond) // nobody tells of the end of what is not our child
 	}
 	if len(alive) > 0 {
-		t.Errorf("%s, ^C after %s: of its group live on: %+v", line, after, alive)
+		t.Errorf("%s, %s after %s: of its group live on: %+v", line, with, after, alive)
 	}
+	ended := 128 + int(with)
 	said := strings.Contains(out.String(), "git-ward: interrupted: ")
 	switch {
-	case code == 130 != said, code != 130 && code > 2, code < 0 && after > 0:
-		t.Errorf("%s, ^C after %s: exit %d\n%s", line, after, code, &out)
-	case code == 130 && strings.HasPrefix(line, "clone "):
+	case code == ended != said, code != ended && code > 2, code < 0 && after > 0:
+		t.Errorf("%s, %s after %s: exit %d\n%s", line, with, after, code, &out)
+	case code == ended && strings.HasPrefix(line, "clone "):
 		if _, err := os.Lstat(where); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s, ^C after %s: the clone is there by halves", line, after)
+			t.Errorf("%s, %s after %s: the clone is there by halves", line, with, after)
 		}
 	}
-	return code == 130
+	return code == ended
 }
 
 // group are the living processes of a process group.

@@ -50,7 +50,7 @@ func (c *Command) page(ctx context.Context, words string) (*manual.Page, error) 
 		if err != nil {
 			return nil, err
 		}
-		p.Usage, p.Flags = strings.Split(a.usage, " | "), a.flags
+		p.Usage, p.Flags = forms(a.usage), a.flags
 		if a.page != nil { // this table has the program's name only; it has the rest itself
 			a.page.Doc = c.Doc
 			p = a.page
@@ -142,10 +142,27 @@ func Part(commands ...Command) Func {
 	}
 }
 
+// forms are the lines of a usage: " | " divides them, but within brackets it is a choice.
+func forms(usage string) (lines []string) {
+	depth, begin := 0, 0
+	for i, c := range usage {
+		switch {
+		case c == '[' || c == '(':
+			depth++
+		case c == ']' || c == ')':
+			depth--
+		case c == '|' && depth == 0 && strings.HasSuffix(usage[:i], " ") && strings.HasPrefix(usage[i:], "| "):
+			lines = append(lines, usage[begin:i-1])
+			begin = i + 2
+		}
+	}
+	return append(lines, usage[begin:])
+}
+
 // manual is the running command's page.
 func (e *Env) manual(name, usage string, fs *flag.FlagSet) *manual.Page {
 	_, prefix := e.names()
-	p := &manual.Page{Words: prefix + name, Doc: "a part of Ward", Usage: strings.Split(usage, " | ")}
+	p := &manual.Page{Words: prefix + name, Doc: "a part of Ward", Usage: forms(usage)}
 	if c := e.command; c != nil {
 		p.Doc, p.Long, p.Title, p.Examples = c.Doc, strings.TrimSpace(c.Long), c.Title, slices.Clone(c.Examples)
 		for _, v := range c.Verbs {

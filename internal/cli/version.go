@@ -22,8 +22,12 @@ func printVersion(w io.Writer, program string) error {
 
 // VersionCommand is `git ward version`.
 var VersionCommand = Command{Name: "version", Doc: "print the version", Run: func(_ context.Context, env *Env) error {
-	if _, err := env.Flags("version", "version", func(*flag.FlagSet) {}); err != nil {
+	rest, err := env.Flags("version", "version", func(*flag.FlagSet) {})
+	if err != nil {
 		return err
+	}
+	if len(rest) > 0 {
+		return env.Usage("version", "unexpected argument %q", rest[0])
 	}
 	return printVersion(env.Stdout, "git-ward")
 }}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -40,10 +41,11 @@ func (f *Format) Flag(fs *flag.FlagSet) {
 func (f *Format) Flags(fs *flag.FlagSet) {
 	f.Flag(fs)
 	fs.BoolFunc("json", "JSON on one line: --format json", func(value string) error {
-		if *f = JSON; value == "false" {
-			*f = Text
+		asked, err := strconv.ParseBool(value)
+		if *f = Text; asked {
+			*f = JSON
 		}
-		return nil
+		return err
 	})
 }
 

@@ -170,7 +170,7 @@ func TestSchemas(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for args, want := range map[string]Format{"": Text, "--json": JSON, "--format sarif": SARIF, "--format=junit": JUnit, "--json=false": Text, "--format text": Text, "--format XML": ""} {
+	for args, want := range map[string]Format{"": Text, "--json": JSON, "--format sarif": SARIF, "--format=junit": JUnit, "--json=false": Text, "--json=0": Text, "--json=yes": "", "--format text": Text, "--format XML": ""} {
 		var f Format
 		fs := flag.NewFlagSet("x", flag.ContinueOnError)
 		fs.SetOutput(new(bytes.Buffer))

@@ -16,12 +16,16 @@ import (
 func examine(ctx context.Context, env *cli.Env) error {
 	var asJSON bool
 	var bare string
-	_, err := env.Flags("doctor", "doctor [--bare DIR] [--json]", func(fs *flag.FlagSet) {
+	const usage = "doctor [--bare DIR] [--json]"
+	rest, err := env.Flags("doctor", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
 		fs.StringVar(&bare, "bare", "", "also look at this repository `DIR`: its hooks, who pushes, what its worker needs")
 	})
 	if err != nil {
 		return err
+	}
+	if len(rest) > 0 {
+		return env.Usage(usage, "unexpected argument %q", rest[0])
 	}
 	settings := config.Default()
 	if bare != "" {
