@@ -23,6 +23,8 @@ const whyScript = `{"directive":"D-1","iteration":0,"text":"half","calls":[{"nam
 {"directive":"D-2","iteration":1,"text":"done"}
 {"directive":"D-3","text":"one","calls":[{"name":"bash","args":{"command":"echo d3 >>lib.txt"}}]}
 {"directive":"D-3","text":"done"}
+{"directive":"D-4","iteration":0,"text":"one","calls":[{"name":"bash","args":{"command":"echo d4 >>picked.txt; git add -A; git commit -qm 'D-4 to pick'"}}]}
+{"directive":"D-4","iteration":0,"text":"done"}
 `
 
 const whyComms = "# COMMS\n\n## Directives\n\n%s## Reports\n\n## Questions\n"
@@ -71,6 +73,30 @@ func (s *story) why(dir string, args ...string) []origin.Reason {
 
 // one is what git prints, of one line.
 func (s *story) one(args ...string) string { return strings.TrimSpace(s.Git(args...)) }
+
+// elsewhere asks where the ways of git have led: a clone without the host's notes, a commit
+// that was picked.
+func (s *story) elsewhere() {
+	s.T.Helper()
+	clone := filepath.Join(s.T.TempDir(), "clone")
+	s.Run(s.Bare, "git", "clone", "--quiet", s.Bare, clone)
+	s.Run(clone, "git", "fetch", "--quiet", "origin", "refs/ward/*:refs/ward/*")
+	for line, reason := range map[string]string{"lib.txt:1": "directive D-2 D-2.1 #1 squash by", "lib.txt:4": "directive D-1 D-1.1 #2 merge by"} {
+		if got := s.why(clone, line); len(got) != 1 || strings.TrimSpace(short(got[0])) != reason {
+			s.T.Errorf("%s in a clone without notes: %+v, want %s", line, got, reason)
+		}
+	}
+	s.directive("D-4", "grep -q d4 picked.txt")
+	s.Git("fetch", "--quiet")
+	s.Git("cherry-pick", s.one("log", "-1", "--format=%H", "--grep=D-4 to pick", "origin/agent/D-4"))
+	if out, err := s.Push("HEAD:main"); err != nil {
+		s.T.Fatal(out)
+	}
+	s.Git("fetch", "--quiet")
+	if got := s.why(s.Work, "picked.txt:1"); len(got) != 1 || short(got[0]) != "person commit by pm" {
+		s.T.Errorf("picked: %+v", got)
+	}
+}
 
 // short is a reason in a few words.
 func short(r origin.Reason) string {
@@ -154,6 +180,7 @@ func TestWhy(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", arg, got, reason)
 		}
 	}
+	s.elsewhere()
 	if text := s.Run(s.Work, "git-ward", "why", "--rev", "HEAD~1", "we:3 ird"); !strings.Contains(text, "is no directive's") {
 		t.Error(text)
 	}

@@ -126,9 +126,14 @@ func (f *Finder) reason(at Range) (Reason, error) {
 	return r, nil
 }
 
-// squashed goes on to the commit of the work that wrote a line of a squash.
+// squashed goes on to the commit of the work that wrote a line of a squash. That may have
+// no verdict: the notes are not here, or a person took what was never judged.
 func (f *Finder) squashed(r Reason, at Range) (Reason, error) {
-	line, err := lineBefore(f.ctx, f.repo, r.Verdict.Commit, at.Commit, at.Path, at.Line)
+	work := r.Claim
+	if r.Verdict != nil {
+		work = r.Verdict.Commit
+	}
+	line, err := lineBefore(f.ctx, f.repo, work, at.Commit, at.Path, at.Line)
 	if err != nil || line == 0 {
 		return r, err
 	}
@@ -136,7 +141,7 @@ func (f *Finder) squashed(r Reason, at Range) (Reason, error) {
 		out, err := f.repo.Output(f.ctx, args...)
 		return string(out), err
 	}
-	ranges, err := Blame(run, r.Verdict.Commit, at.Path, line, line)
+	ranges, err := Blame(run, work, at.Path, line, line)
 	if err != nil || len(ranges) != 1 {
 		return r, nil // the work does not have the file: the squash says enough
 	}
@@ -198,10 +203,11 @@ func author(c *git.Commit) (diag.Untrusted, time.Time) {
 	return diag.Untrusted(strings.TrimSuffix(who, ">") + ">"), time.Unix(n, 0).UTC()
 }
 
-// branch is the project's branch or, for Ward's papers, the control branch: whichever has a
-// commit. "" is for one that neither has.
+// branch is the project's branch or, for Ward's papers, the control branch: the first that
+// has a commit. "" is for one that neither has.
 func (f *Finder) branch(id string) (name, ref string, err error) {
-	for name, ref := range map[string]string{f.names.Project: f.names.ProjectRef(), f.names.Branch: f.names.ControlRef()} {
+	for _, at := range [][2]string{{f.names.Project, f.names.ProjectRef()}, {f.names.Branch, f.names.ControlRef()}} {
+		name, ref := at[0], at[1]
 		tip, err := f.reader.Tip(ref)
 		if err != nil {
 			return "", "", err
