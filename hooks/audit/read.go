@@ -108,6 +108,17 @@ func readFiles(batch *git.Batch, commit string) (record []byte, also beside, err
 		also.tombstone, entries = entries[n].ID, entries[:n]
 	}
 	if len(entries) != 1 || entries[0].Name != recordFile {
+		for _, e := range entries { // a newer Ward may keep more beside it
+			if e.Name != recordFile {
+				continue
+			}
+			if _, record, err = batch.Read(e.ID, maxReadRecord); err != nil {
+				return nil, also, err
+			}
+			if err = newer(record); err != nil {
+				return nil, also, err
+			}
+		}
 		return nil, also, fmt.Errorf("%w: the tree is not one record", errRecord)
 	}
 	_, record, err = batch.Read(entries[0].ID, maxReadRecord)

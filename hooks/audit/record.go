@@ -55,6 +55,8 @@ type Ref struct {
 // Record is what is kept of a push. It holds rule ids and places, never content,
 // so that no secret can enter it.
 type Record struct {
+	// Format is the form of the record, left out for the first: see recordFormat.
+	Format     int         `json:"format,omitzero"`
 	ID         int64       `json:"id"` // position in the chain, from 1
 	Time       time.Time   `json:"time"`
 	Principal  string      `json:"principal"`      // pm, agent, or unknown when it was not proved
@@ -165,8 +167,11 @@ func (r *Record) Marshal() ([]byte, error) {
 	return value, err
 }
 
-// ParseRecord reads a record, strictly.
+// ParseRecord reads a record, strictly. One of a newer Ward is a *NewerRecord.
 func ParseRecord(data []byte) (*Record, error) {
+	if err := newer(data); err != nil {
+		return nil, err
+	}
 	r := new(Record)
 	if err := json.Unmarshal(data, r, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("%w: %w", errRecord, err)

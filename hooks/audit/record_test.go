@@ -1,12 +1,14 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"git-ward/hooks/push"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
@@ -79,6 +81,25 @@ func TestEveryRecordFits(t *testing.T) {
 				t.Fatalf("a line of %d bytes for %s", len(text), object)
 			}
 		}
+	}
+}
+
+// TestNewerRecord: one of a newer Ward is told from one that is damaged, which is passed
+// over; by an older Ward's own hooks nothing enters behind it.
+func TestNewerRecord(t *testing.T) {
+	_, err := ParseRecord([]byte(`{"format":2,"signers":["a"],"refs":"another form"}`))
+	if newer, ok := errors.AsType[*NewerRecord](err); !ok || newer.Format != 2 || isBad(err) {
+		t.Errorf("%v", err)
+	}
+	if hint, ok := errors.AsType[*diag.Hinted](err); !ok || !strings.Contains(hint.Hint, "init --update") {
+		t.Errorf("%v has no remedy", err)
+	}
+	if _, err := ParseRecord([]byte(`{"id":1,"signers":["a"]}`)); !isBad(err) {
+		t.Errorf("%v", err)
+	}
+	line, err := (&Record{}).Marshal()
+	if err != nil || strings.Contains(string(line), "format") {
+		t.Errorf("%s %v", line, err)
 	}
 }
 

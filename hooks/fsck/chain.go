@@ -36,7 +36,7 @@ func (c *chainProof) prove(ctx context.Context, notes *notesProof) error {
 	if err != nil {
 		return err
 	}
-	if err := c.read(ctx); err != nil || len(c.links) == 0 {
+	if err := c.read(ctx); err != nil || len(c.links) == 0 || c.newer() {
 		return err
 	}
 	if bare {
@@ -106,6 +106,19 @@ func (c *chainProof) read(ctx context.Context) (err error) {
 		c.report.add(audit.ChainRef, "fsck/chain", "git ward init --bare DIR starts it", "there is no audit chain")
 	}
 	return nil
+}
+
+// newer reports whether the chain has a record of a newer Ward. Then nothing of the audit is
+// proved, and above all nothing repaired: what this one does not know is no damage.
+func (c *chainProof) newer() bool {
+	for _, l := range c.links {
+		if newer, ok := errors.AsType[*audit.NewerRecord](l.Err); ok {
+			c.report.add(audit.ChainRef, "fsck/newer", "prove it with the Ward that wrote it; `git ward version` says which one this is",
+				"record %d: %v: the audit is neither proved nor repaired here", l.ID, newer)
+			return true
+		}
+	}
+	return false
 }
 
 // order checks that each record is the next of the one before it, and that the moves

@@ -95,6 +95,16 @@ var damages = []struct {
 		remains:  []string{"warning fsck/chain: record 5 cannot be read, and was set aside"},
 	},
 	{
+		name: "a record of a newer Ward, damage behind it", // which is not to be set aside
+		damage: func(g *guarded) {
+			text := strings.Replace(g.git("cat-file", "blob", audit.ChainRef+":record.json"), `"id":4`, `"id":5,"format":2,"signers":3`, 1)
+			g.move(audit.ChainRef, g.commit(g.tip(audit.ChainRef), "record.json", text))
+			g.move(audit.NotesRef, git.Zero)
+		},
+		want:    []string{"fsck/newer: record 5: the record is of a newer Ward (format 2; this one reads up to 1)"},
+		remains: []string{"fsck/newer: record 5: "},
+	},
+	{
 		name: "a record by hand",
 		damage: func(g *guarded) {
 			text := g.git("cat-file", "blob", audit.ChainRef+":record.json")

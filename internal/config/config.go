@@ -117,7 +117,9 @@ func (c *Config) decode(text, name string) (toml.MetaData, error) {
 		return meta, fmt.Errorf("%s: %w", name, cmp.Or(c.wrongKind(text), err))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return meta, fmt.Errorf("%s: unknown key %q: `git ward config` lists every setting", name, unknown[0].String())
+		// Never passed over: a newer Ward's setting may be one that forbids.
+		return meta, diag.Hint(fmt.Errorf("%s: unknown key %q: `git ward config` lists every setting", name, unknown[0].String()),
+			"where a newer Ward wrote it, its `git ward init --update --bare DIR` brings the hooks to it")
 	}
 	return meta, nil
 }

@@ -1,0 +1,32 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/internal/diag"
+)
+
+// recordFormat is the form of records that this Ward reads. Whoever adds a member, a file
+// beside a record, or another meaning counts it up and writes it: an older Ward must not
+// take what it does not know for damage, and pass over it or set it aside.
+const recordFormat = 1
+
+// NewerRecord is the error of a record that a newer Ward wrote.
+type NewerRecord struct{ Format int }
+
+func (e *NewerRecord) Error() string {
+	return fmt.Sprintf("the record is of a newer Ward (format %d; this one reads up to %d)", e.Format, recordFormat)
+}
+
+// newer is a *NewerRecord with its remedy where data says that it is one; nil else.
+func newer(data []byte) error {
+	var said struct {
+		Format int `json:"format"`
+	}
+	if json.Unmarshal(data, &said) != nil || said.Format <= recordFormat {
+		return nil
+	}
+	return diag.Hint(&NewerRecord{said.Format}, "go on with the Ward that wrote it: its `git ward init --update --bare DIR` brings the hooks to it")
+}
