@@ -52,6 +52,11 @@ func (d *desk) launch() {
 	d.Run(d.Work, "git-ward", "launch", "--unfenced", "--bare", d.Bare, "--detach", "--model", "script", "--state", d.state)
 }
 
+// once lets an agent work until there is nothing more for it to do.
+func (d *desk) once() {
+	d.Run(d.Work, "git-ward", "launch", "--unfenced", "--bare", d.Bare, "--once", "--model", "script", "--state", d.state)
+}
+
 func (d *desk) uow(args ...string) string {
 	return d.Run(d.Work, "git-ward", append([]string{"uow"}, args...)...)
 }

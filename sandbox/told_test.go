@@ -11,12 +11,31 @@ import (
 
 // TestToldAndKilled: what the worker does is seen while it does it, and when the launcher is
 // killed with all that it started, what was said until then is on the record after the next
-// run, whether that goes on with the work or the PM has cancelled it meanwhile (SEE-1).
+// run, whatever the PM has done meanwhile (SEE-1).
 func TestToldAndKilled(t *testing.T) {
 	slow(t)
 	for name, meanwhile := range map[string]func(*desk){
 		"gone on with": func(d *desk) { d.letFree() },
 		"cancelled":    func(d *desk) { d.uow("cancel", "D-1.1"); d.letFree() }, // what ticks has left its group
+		"edited": func(d *desk) {
+			d.Write("COMMS.md", strings.Replace(d.comms(), "Make made.txt.", "Make made.txt, please.", 1))
+			d.push("the directive, edited")
+			d.letFree()
+		},
+		"gone": func(d *desk) {
+			before, _, _ := strings.Cut(d.comms(), "### D-1")
+			d.Write("COMMS.md", before+"## Reports\n")
+			d.push("the directive is gone")
+			d.letFree()
+		},
+		"stopped by a file, and let go on": func(d *desk) {
+			d.Write("scratch/STOP", "the price\n")
+			d.push("stop")
+			d.once()
+			d.Git("rm", "--quiet", "scratch/STOP")
+			d.push("go on")
+			d.letFree()
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -40,7 +59,7 @@ func TestToldAndKilled(t *testing.T) {
 			}
 			d.await("the launcher's end", func() bool { _, running := runstate.Running(d.Bare); return !running })
 			meanwhile(d)
-			d.Run(d.Work, "git-ward", "launch", "--unfenced", "--bare", d.Bare, "--once", "--model", "script", "--state", d.state)
+			d.once()
 			d.Git("fetch", "--quiet", "origin", "+refs/ward/record/*:refs/ward/record/*")
 			kept := ""
 			for file := range strings.Lines(d.Git("ls-tree", "-r", "--name-only", "refs/ward/record/D-1.1")) {
@@ -49,7 +68,8 @@ func TestToldAndKilled(t *testing.T) {
 				}
 			}
 			if !strings.Contains(kept, "[the work was interrupted") || strings.Count(kept, "while ! test -e") < 1 {
-				t.Errorf("the record's transcripts:\n%s", kept)
+				logs, _ := d.Try(d.Work, nil, "", "git-ward", "launch", "logs", "--bare", d.Bare)
+				t.Errorf("the record's transcripts:\n%s\n%s", kept, logs)
 			}
 			if !seen(live.Ended, "") {
 				t.Error("the end is not told")

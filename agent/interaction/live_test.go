@@ -139,13 +139,23 @@ func TestLostWords(t *testing.T) {
 	begun := &uow.Record{ID: "D-1.1", Actor: uow.Agent, Iteration: 2, Time: "2026-11-22T09:00:00Z"}
 	paused := &uow.Record{ID: "D-1.1", Actor: uow.PM, Iteration: 2, Time: "2026-11-22T09:00:10Z"}
 	left := &uow.Record{ID: "D-1.1", Actor: uow.Agent, Iteration: 2, Time: "2026-11-22T09:00:10Z"}
+	by := func(event uow.Event, reason uow.Reason) *uow.Record {
+		return &uow.Record{ID: "D-1.1", Actor: uow.Agent, Iteration: 2, Time: "2026-11-22T09:00:10Z", Event: event, ReasonCode: reason}
+	}
 	const want = "\n== Solver ==\n\nI look.\n\n> bash make\n"
-	for name, journal := range map[string][]*uow.Record{"killed": {begun}, "killed and paused": {begun, paused}} {
+	for name, journal := range map[string][]*uow.Record{"killed": {begun}, "killed and paused": {begun, paused},
+		"stopped by the file":   {begun, by(uow.Block, uow.Stopped), by(uow.Retry, uow.CauseGone)},
+		"no sign of the PM":     {begun, by(uow.RequestApproval, uow.PulseIsDue)},
+		"found after long":      {begun, by(uow.Block, uow.Stale), by(uow.Retry, uow.CauseGone)},
+		"edited while killed":   {begun, by(uow.Fail, uow.DirectiveChanged)},
+		"the directive is gone": {begun, by(uow.Fail, uow.DirectiveGone)},
+	} {
 		if got := LostWords(dir, journal); !strings.Contains(got, want) || strings.Contains(got, "another") || strings.Contains(got, "host's") || strings.Contains(got, "on the record") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	for name, journal := range map[string][]*uow.Record{"it was left since": {begun, left}, "no journal": nil} {
+	for name, journal := range map[string][]*uow.Record{"it was left since": {begun, left}, "no journal": nil,
+		"it asks, and its words are kept": {begun, by(uow.Block, uow.TransientFailure), by(uow.Retry, "RETRY_POLICY")}} {
 		if got := LostWords(dir, journal); got != "" {
 			t.Errorf("%s: %q", name, got)
 		}

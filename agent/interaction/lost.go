@@ -15,11 +15,11 @@ const maxLost = 4000
 // LostWords is the transcript of what was told of a journal's iteration in progress by runs
 // before this one that could not leave theirs on the record: they were killed, paused, or
 // their container is gone (SEE-1). The host keeps it below dir, as they told it. It is ""
-// where nothing was, or the agent made a step since.
+// where nothing was, or the agent has left it there since.
 func LostWords(dir string, journal []*uow.Record) string {
 	var since time.Time
 	for _, r := range journal {
-		if at, err := time.Parse(time.RFC3339, r.Time); err == nil && r.Actor == uow.Agent {
+		if at, err := time.Parse(time.RFC3339, r.Time); err == nil && r.Actor == uow.Agent && !silent(r) {
 			since = at
 		}
 	}
@@ -52,6 +52,20 @@ func LostWords(dir string, journal []*uow.Record) string {
 		return ""
 	}
 	return fmt.Sprintf("[the work was interrupted, and who worked could leave no transcript: this is what the host heard until then]\n%s\n[here it was interrupted]", t.Text())
+}
+
+// silent reports whether an agent's step leaves no transcript beside it: it takes an iteration
+// up again or puts one down as it is, so that what was said in it before still counts.
+func silent(r *uow.Record) bool {
+	switch r.Event {
+	case uow.Retry, uow.Clarify, uow.Approve, uow.Exhaust, uow.Refine, uow.Archive:
+		return true
+	}
+	switch r.ReasonCode {
+	case uow.Stale, uow.Stopped, uow.PulseIsDue, uow.DirectiveChanged, uow.DirectiveGone:
+		return true
+	}
+	return false
 }
 
 // again takes an event that was told before; false for one that is no part of a transcript.

@@ -206,6 +206,22 @@ func (r *unitRun) keepWords(ctx context.Context, words string) error {
 	return cycle.KeepWords(ctx, r.work, r.unit.journal, "[not kept: the remote refused it: "+refused.Findings[0].Rule+"]")
 }
 
+// keepLast leaves on the record what was said last in a unit that is to be ended because of
+// its directive. That it cannot keeps no unit from its end.
+func (r *unitRun) keepLast(ctx context.Context) {
+	words := r.lostWords()
+	if words == "" {
+		return
+	}
+	err := r.work.Begin(ctx, r.unit.journal, r.unit.earlier)
+	if err == nil {
+		err = r.keepWords(ctx, words)
+	}
+	if err != nil {
+		r.log.Warn().Err(err).Str("unit", r.unit.journal.ID.String()).Msg("what was said until the end is not kept")
+	}
+}
+
 // late is the report of a unit that ended without one, from what the record has.
 func (r *unitRun) late(ctx context.Context) (*loop.Report, error) {
 	last := r.unit.last()

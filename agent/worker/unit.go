@@ -36,8 +36,9 @@ type unit struct {
 }
 
 // open finds the directive's present unit, or makes the next one where the rules let
-// the agent do so (UOW-2).
-func (u *unit) open(ctx context.Context) error {
+// the agent do so (UOW-2). Leave is called before one is ended whose directive was edited
+// while it was worked on.
+func (u *unit) open(ctx context.Context, leave func(ctx context.Context)) error {
 	journals, err := u.store.Journals(ctx, u.directive.Name())
 	if err != nil {
 		return err
@@ -48,7 +49,8 @@ func (u *unit) open(ctx context.Context) error {
 		id.K = u.journal.ID.K + 1
 		last := u.journal.Last()
 		if last.State == uow.Active && last.DirectiveHash != u.directive.Hash() {
-			if err := u.step(ctx, uow.Input{Event: uow.Fail, Reason: "DIRECTIVE_CHANGED"}); err != nil {
+			leave(ctx)
+			if err := u.step(ctx, uow.Input{Event: uow.Fail, Reason: uow.DirectiveChanged}); err != nil {
 				return err
 			}
 			last = u.journal.Last()

@@ -40,7 +40,7 @@ func newUnitRun(d *deps, directive comms.Directive, w *store.Work, log zerolog.L
 // (AGT-4). A unit that waits for somebody is left alone: nothing is done, and no
 // error.
 func (r *unitRun) run(ctx context.Context) error {
-	if err := r.unit.open(ctx); err != nil {
+	if err := r.unit.open(ctx, r.keepLast); err != nil {
 		return err
 	}
 	if err := r.work.Begin(ctx, r.unit.journal, r.unit.earlier); err != nil {
@@ -128,8 +128,10 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 }
 
 // lostWords is what runs before this one said of the iteration in progress.
-func (r *unitRun) lostWords() string {
-	return interaction.LostWords(r.deps.heard, r.unit.journal.Records)
+func (r *unitRun) lostWords() string { return lostWords(r.deps, r.unit.journal) }
+
+func lostWords(d *deps, j *store.Journal) string {
+	return interaction.LostWords(d.heard, j.Records)
 }
 
 // verdict waits for the host's verdict on a claim: as long as the verifier may take

@@ -36,7 +36,7 @@ var reasons = map[Event]map[Actor][]Reason{
 	Confirm: {PM: {"FAILURE_CONFIRMED", "BREACH_CONFIRMED", "NOT_NEEDED", "SUPERSEDED", "OUT_OF_SCOPE", "TOO_RISKY", "INCIDENT"}},
 
 	Complete: {Agent: {"LOOP_CONVERGED"}},
-	Fail:     {Agent: {"LOOP_DIVERGED", "LOOP_BUDGET_EXCEEDED", "DIRECTIVE_CHANGED", DirectiveGone, "POLICY_BRANCH"}},
+	Fail:     {Agent: {"LOOP_DIVERGED", "LOOP_BUDGET_EXCEEDED", DirectiveChanged, DirectiveGone, "POLICY_BRANCH"}},
 	Refine:   {Agent: {"ANALYSIS_STARTED"}, PM: {"ANALYSIS_WAIVED"}},
 	Archive:  {Agent: {"ANALYSIS_DONE"}, PM: {"ANALYSIS_DONE", "AUDIT_RETENTION"}},
 	Expire:   {PM: {"RETENTION_OVER", "SPACE_NEEDED"}},
@@ -45,14 +45,15 @@ var reasons = map[Event]map[Actor][]Reason{
 
 // The reason codes that decide something.
 const (
-	DirectiveEdited  Reason = "DIRECTIVE_EDITED" // the edit is the PM's word: the agent may go on by itself
-	DirectiveGone    Reason = "DIRECTIVE_GONE"   // the control branch lists it no more: its unit is ended
-	FreshStart       Reason = "FRESH_START"      // of a fork: its work begins from the project again, not from the unit before
-	NeedInfo         Reason = "NEED_INFO"        // the directive does not say how its end is seen
-	Question         Reason = "QUESTION"         // the worker asks the PM; the note is the question
-	PulseIsDue       Reason = "PULSE_DUE"        // the policy wants a sign of the PM before the next interaction
-	NotStarted       Reason = "NOT_STARTED"      // the agent's own program, certified, from its branch
-	NoTool           Reason = "MISSING_TOOL"     // a program that a command of the directive wants
+	DirectiveEdited  Reason = "DIRECTIVE_EDITED"  // the edit is the PM's word: the agent may go on by itself
+	DirectiveChanged Reason = "DIRECTIVE_CHANGED" // while it was worked on: its unit is ended, and the next one has the new text
+	DirectiveGone    Reason = "DIRECTIVE_GONE"    // the control branch lists it no more: its unit is ended
+	FreshStart       Reason = "FRESH_START"       // of a fork: its work begins from the project again, not from the unit before
+	NeedInfo         Reason = "NEED_INFO"         // the directive does not say how its end is seen
+	Question         Reason = "QUESTION"          // the worker asks the PM; the note is the question
+	PulseIsDue       Reason = "PULSE_DUE"         // the policy wants a sign of the PM before the next interaction
+	NotStarted       Reason = "NOT_STARTED"       // the agent's own program, certified, from its branch
+	NoTool           Reason = "MISSING_TOOL"      // a program that a command of the directive wants
 	Backpressure     Reason = "BACKPRESSURE"
 	VerdictTimeout   Reason = "VERDICT_TIMEOUT"
 	Trouble          Reason = "AGENT_TROUBLE"     // what the agent itself could not do, twice
