@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"git-ward/internal/diag"
@@ -16,6 +18,7 @@ import (
 	"git-ward/internal/live"
 	"git-ward/internal/logfile"
 	"git-ward/internal/runstate"
+	"git-ward/protocols/uow"
 )
 
 const (
@@ -29,30 +32,32 @@ const (
 	// activeFor is how long what is said of a directive counts that is not the ACTIVE one
 	// any more: the words and its end come by different ways.
 	activeFor = 10 * time.Second
-	// askEvery is how often that directive is looked for where no unit has moved.
-	askEvery = 5 * time.Second
+	// askEvery is how often that directive is looked for where no unit and no directive has
+	// moved: once in a while, should a look have failed.
+	askEvery = time.Minute
 )
 
 // lives writes down what is told of the work as it goes on, by directive, for those who
 // look (SEE-1). What the agent tells is cut, cleaned, redacted by the gate's rules, and
 // taken of the directive alone that the host knows to be worked on.
 type lives struct {
-	bare   string
-	inside string              // likewise, for an agent that takes up what another one left: beside the settings' copy
-	redact func(string) string // nil takes nothing out
-	payer  func() string       // the directive that is worked on now
+	bare    string
+	control string              // the ref of the directives
+	inside  string              // likewise, for an agent that takes up what another one left: beside the settings' copy
+	redact  func(string) string // nil takes nothing out
+	payer   func() string       // the directive that is worked on now
 
 	queue chan []byte     // lines of the agent's
+	full  atomic.Int64    // how many had no room in it
 	own   chan live.Event // the host's
 	ended chan struct{}
 
-	files  map[string]*logfile.Limited
-	open   []*logfile.File // what they write to
+	files  map[string]*liveFile
 	signs  map[string]runstate.Sign
 	active map[string]time.Time // when a directive was the one that is worked on
 	now    string               // that directive, when refs were at mark
 	last   string               // the newest that there was
-	mark   git.Mark
+	marks  [2]git.Mark
 	asked  time.Time
 	costs  map[string]runstate.Cost
 	meter  time.Time // of the meter's file, as it was read last
@@ -63,9 +68,9 @@ type lives struct {
 // newLives begins to write down. Close it.
 func (l *launch) newLives() *lives {
 	v := &lives{
-		bare: l.spec.Bare, inside: filepath.Dir(configCopy(l.spec.State)), redact: l.spec.Redact, payer: l.payer,
+		bare: l.spec.Bare, control: l.spec.Settings.Control.Ref(), inside: filepath.Dir(configCopy(l.spec.State)), redact: l.spec.Redact, payer: l.payer,
 		queue: make(chan []byte, livesQueue), own: make(chan live.Event, livesQueue), ended: make(chan struct{}),
-		files: map[string]*logfile.Limited{}, signs: map[string]runstate.Sign{}, active: map[string]time.Time{},
+		files: map[string]*liveFile{}, signs: map[string]runstate.Sign{}, active: map[string]time.Time{},
 	}
 	runstate.ForgetSigns(v.bare)
 	v.costs, _ = runstate.Costs(v.bare)
@@ -107,7 +112,8 @@ func tidy(dir string) error {
 func (v *lives) heard(line []byte) []byte {
 	select {
 	case v.queue <- slices.Clone(line):
-	default: // the loop says so by what it finds full
+	default:
+		v.full.Add(1)
 	}
 	return nil
 }
@@ -151,10 +157,7 @@ func (v *lives) close() {
 		default:
 			v.look()
 			for _, file := range v.files {
-				file.Flush()
-			}
-			for _, file := range v.open {
-				file.Close()
+				file.close()
 			}
 			return
 		}
@@ -197,8 +200,9 @@ func (v *lives) works(directive string) bool {
 }
 
 func (v *lives) lookActive() {
-	if mark := git.Open(v.bare).Mark("refs/ward/uow/"); mark != v.mark || time.Since(v.asked) > askEvery {
-		v.now, v.mark, v.asked = v.payer(), mark, time.Now()
+	repo := git.Open(v.bare)
+	if marks := [2]git.Mark{repo.Mark(uow.RefPrefix), repo.Mark(v.control)}; marks != v.marks || time.Since(v.asked) > askEvery {
+		v.now, v.marks, v.asked = v.payer(), marks, time.Now()
 	}
 	if v.now != "" {
 		v.active[v.now], v.last = time.Now(), v.now
@@ -212,6 +216,9 @@ func (v *lives) look() {
 	if v.left > 0 {
 		v.write(live.Event{Time: time.Now(), Role: live.Host, Kind: live.LeftOut, Text: fmt.Sprintf("%s left out: no events of the directive that is worked on", diag.Count(v.left, "line"))})
 		v.left = 0
+	}
+	if n := v.full.Swap(0); n > 0 {
+		v.write(live.Event{Time: time.Now(), Role: live.Host, Kind: live.LeftOut, Text: fmt.Sprintf("%s left out: they came faster than they can be written down", diag.Count(int(n), "line"))})
 	}
 	if !v.told && len(v.signs) > 0 {
 		v.told = runstate.TellSigns(v.bare, v.signs) == nil
@@ -251,32 +258,69 @@ func (v *lives) write(e live.Event) {
 	if name == "" {
 		return
 	}
-	if v.files[name] == nil {
-		if len(v.files) >= runstate.MaxLiveFiles {
+	file := v.files[name]
+	if file == nil {
+		if len(v.files) >= maxOpen {
+			v.closeOldest()
+		}
+		var err error
+		if file, err = v.begin(name); err != nil {
 			return
 		}
-		file, err := v.begin(name)
-		if err != nil {
-			return
-		}
-		v.files[name] = logfile.Limit(file, logfile.Share{Burst: livesBurst, PerMinute: livesPerMinute, Told: func(lines int) []byte {
-			return live.Event{Time: time.Now(), Unit: name, Role: live.Host, Kind: live.LeftOut, Text: fmt.Sprintf("%s left out: too much at once", diag.Count(lines, "event"))}.Line()
-		}})
+		v.files[name] = file
 	}
-	v.files[name].Write(e.Line())
+	file.used = time.Now()
+	file.limited.Write(e.Line())
 }
 
-// begin opens the files of a directive: for those who look, and for the agent.
-func (v *lives) begin(name string) (io.Writer, error) {
+// maxOpen is how many directives have their files open: one is worked on at a time, and a
+// launch may see any number of them.
+const maxOpen = 8
+
+// liveFile is what a directive's events are written to: a file for those who look, and one
+// for the agent.
+type liveFile struct {
+	limited *logfile.Limited
+	files   []*logfile.File
+	used    time.Time
+}
+
+func (f *liveFile) close() {
+	f.limited.Flush()
+	for _, file := range f.files {
+		file.Close()
+	}
+}
+
+// closeOldest closes what was written to longest ago, and removes the files that are too many.
+func (v *lives) closeOldest() {
+	oldest := slices.MinFunc(slices.Collect(maps.Keys(v.files)), func(a, b string) int { return v.files[a].used.Compare(v.files[b].used) })
+	v.files[oldest].close()
+	delete(v.files, oldest)
+	v.tidy() // what cannot be removed now is at the next launch
+}
+
+// begin opens the files of a directive.
+func (v *lives) begin(name string) (*liveFile, error) {
+	f := &liveFile{}
 	var both []io.Writer
-	for dir, mode := range map[string]os.FileMode{v.bare: 0o640, v.inside: 0o644} {
-		file, err := logfile.Open(filepath.Join(dir, runstate.LivePath(name)), runstate.MaxLive, mode)
+	for _, at := range []struct {
+		dir  string
+		mode os.FileMode
+	}{{v.bare, 0o640}, {v.inside, 0o644}} {
+		file, err := logfile.Open(filepath.Join(at.dir, runstate.LivePath(name)), runstate.MaxLive, at.mode)
 		if err != nil {
+			for _, file := range f.files {
+				file.Close()
+			}
 			return nil, err
 		}
-		v.open, both = append(v.open, file), append(both, file)
+		f.files, both = append(f.files, file), append(both, file)
 	}
-	return io.MultiWriter(both...), nil
+	f.limited = logfile.Limit(io.MultiWriter(both...), logfile.Share{Burst: livesBurst, PerMinute: livesPerMinute, Told: func(lines int) []byte {
+		return live.Event{Time: time.Now(), Unit: name, Role: live.Host, Kind: live.LeftOut, Text: fmt.Sprintf("%s left out: too much at once", diag.Count(lines, "event"))}.Line()
+	}})
+	return f, nil
 }
 
 // tellLive tells an event of the host's on what is worked on now.

@@ -11,9 +11,11 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/config"
 	"git-ward/internal/gittest"
 	"git-ward/internal/live"
 	"git-ward/internal/runstate"
+	"git-ward/protocols/uow"
 )
 
 // listening is a launch that writes down what it hears of D-1; stop ends that.
@@ -24,9 +26,10 @@ func listening(t *testing.T) (v *lives, bare string, stop func()) {
 	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Redact: func(s string) string { return strings.ReplaceAll(s, "geheim", "[secret]") }}, log: zerolog.Nop()}
+	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config), Redact: func(s string) string { return strings.ReplaceAll(s, "geheim", "[secret]") }}, log: zerolog.Nop()}
 	v = l.newLives()
 	v.payer = func() string { return "D-1" }
+	v.control = "refs/heads/main"
 	ctx, cancel := context.WithCancel(t.Context())
 	go v.run(ctx)
 	return v, bare, func() { cancel(); <-v.ended }
@@ -101,6 +104,62 @@ func TestLivesFlood(t *testing.T) {
 	events, err := runstate.Tail(bare, "D-1", 3)
 	if err != nil || len(events) == 0 || !strings.Contains(fmt.Sprint(events), "left out") {
 		t.Errorf("%+v, %v", events, err)
+	}
+	if left := v.full.Load(); left != 0 {
+		t.Errorf("%d lines had no room, and nobody is told", left)
+	}
+}
+
+// TestLivesOfMany: a launch that sees more and more directives tells of the newest one, too,
+// and holds few files open.
+func TestLivesOfMany(t *testing.T) {
+	_, bare, stop := listening(t)
+	stop()
+	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config)}, log: zerolog.Nop()}
+	v := l.newLives()
+	v.payer = func() string { return "" }
+	const many = 3 * runstate.MaxLiveFiles
+	for i := range many {
+		v.write(live.Event{Time: time.Now(), Unit: fmt.Sprintf("D-%d", i+1), Role: live.Host, Kind: live.Ended, Text: "it is over"})
+	}
+	if len(v.files) > maxOpen {
+		t.Errorf("%d directives have their files open", len(v.files))
+	}
+	v.close()
+	events, err := runstate.Tail(bare, fmt.Sprintf("D-%d", many), 1)
+	if err != nil || len(events) != 1 {
+		t.Errorf("the newest directive's: %v, %v", events, err)
+	}
+	if entries, _ := os.ReadDir(filepath.Join(bare, runstate.LiveDir)); len(entries) > 2*runstate.MaxLiveFiles+maxOpen {
+		t.Errorf("%d files are kept", len(entries))
+	}
+}
+
+// TestLivesAsk: who is worked on is asked for when a unit or a directive has moved, and not
+// all the time.
+func TestLivesAsk(t *testing.T) {
+	_, bare, stop := listening(t)
+	stop()
+	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config)}, log: zerolog.Nop()}
+	v := l.newLives()
+	asked := 0
+	v.control, v.payer = "refs/heads/main", func() string { asked++; return "" }
+	looks := func() int {
+		for range 1000 {
+			v.look()
+		}
+		return asked
+	}
+	if n := looks(); n != 1 {
+		t.Errorf("asked %d times where nothing moves", n)
+	}
+	tree := gittest.Git(t, bare, "hash-object", "-t", "tree", "-w", "/dev/null")
+	commit := gittest.Git(t, bare, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit-tree", "-m", "x", strings.TrimSpace(tree))
+	for i, ref := range []string{uow.RefPrefix + "D-1.1", "refs/heads/main"} {
+		gittest.Git(t, bare, "update-ref", ref, strings.TrimSpace(commit))
+		if n := looks(); n != 2+i {
+			t.Errorf("asked %d times after %s moved", n, ref)
+		}
 	}
 }
 
