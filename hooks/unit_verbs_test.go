@@ -50,7 +50,8 @@ func TestPilot(t *testing.T) {
 	b.verdict("D-1.1", work, "podman", false)
 	lock := uow.Input{Event: uow.Block, Actor: uow.Agent, Reason: "AMBIGUITY_LOCK", Interactions: 200}
 	b.step("D-1.1", lock)
-	b.uow("! a clarification needs words", "clarify", "--reason", "CLARIFIED", "D-1.1")
+	b.uow("! give the text by -m", "clarify", "--reason", "CLARIFIED", "D-1.1")
+	b.uow("! a clarification needs words", "clarify", "-m", " ", "D-1.1")
 	b.uow("D-1.1: at work", "clarify", "--reason", "CLARIFIED", "-m", "the file is called hello", "D-1.1")
 	b.catchUp("D-1.1")
 	if r := b.last[uow.RefPrefix+"D-1.1"]; r.Interactions != 0 || r.Note != "the file is called hello" {
@@ -184,7 +185,7 @@ func TestWaysOut(t *testing.T) {
 
 	id = next(uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.Question, Note: "which parser?"})
 	b.uow("! which a heartbeat does not answer", "heartbeat", id)
-	b.uow("waits for you, it asks you something: git ward uow approve -m TEXT "+id, "show", id)
+	b.uow("waits for you, it asks you something: git ward uow approve "+id, "show", id)
 	b.uow(id+": at work", "clarify", "-m", "the second", id)
 	b.catchUp(id)
 	b.step(id, uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.PulseIsDue})

@@ -27,7 +27,7 @@ func waits(p review.Position, line Line, broken error) []Waiting {
 	case line.State == review.Unproved:
 		w.Kind, w.What = Unproved, unproved(p, line.Standing)
 		w.Key = p.Name + " unproved " + line.Unit + " " + reportName(p)
-	case line.State == review.Waiting && (p.Unit == nil || p.Unit.Waits().For != uow.ForYou):
+	case line.State == review.Waiting && p.Waits().For != uow.ForYou:
 		w.Kind, w.What = Question, "it waits for your answer: "+line.Directive+" lacks something"
 		w.Key = p.Name + " question " + reportName(p)
 		if p.Report != nil {
@@ -36,14 +36,14 @@ func waits(p review.Position, line Line, broken error) []Waiting {
 	case p.Unit == nil || line.State != review.Waiting && line.State != review.Working:
 		return nil
 	default:
-		return unitWaits(p.Unit, w)
+		return unitWaits(p, w)
 	}
 	return []Waiting{w}
 }
 
 // unitWaits is what a unit waits for, as it says itself.
-func unitWaits(r *uow.Record, w Waiting) []Waiting {
-	said := r.Waits()
+func unitWaits(p review.Position, w Waiting) []Waiting {
+	r, said := p.Unit, p.Waits()
 	if said.For != uow.ForYou && said.For != uow.ForCause {
 		return nil
 	}
@@ -90,7 +90,7 @@ func reportName(p review.Position) string {
 // waitsWords is for whom a directive waits, and what to type.
 func waitsWords(p review.Position, s review.Standing) string {
 	if p.Unit != nil && (s.State == review.Working || s.State == review.Waiting) {
-		if said := p.Unit.Waits(); said.For != uow.ForNobody && s.WaitsFor != "host" {
+		if said := p.Waits(); said.For != uow.ForNobody && s.WaitsFor != "host" {
 			return said.String()
 		}
 	}

@@ -25,13 +25,13 @@ func TestWaits(t *testing.T) {
 	}{
 		{uow.Pending, "DIRECTIVE_OPEN", "", ""},
 		{uow.Active, "WORK_STARTED", "", ""},
-		{uow.PendingApproval, uow.Question, Question, "git ward uow approve -m TEXT D-1.1"},
+		{uow.PendingApproval, uow.Question, Question, "git ward uow approve D-1.1"},
 		{uow.PendingApproval, uow.NeedInfo, Question, "git ward directive edit D-1"},
 		{uow.PendingApproval, uow.PulseIsDue, Approval, "git ward uow heartbeat D-1.1"},
 		{uow.PendingApproval, "POLICY_BRANCH", Approval, "git ward uow approve D-1.1"},
 		{uow.Paused, "PILOT_HOLD", Blocked, "git ward uow resume D-1.1"},
-		{uow.ZombiedSoft, "AMBIGUITY_LOCK", Blocked, "git ward uow clarify -m TEXT D-1.1"},
-		{uow.ZombiedSoft, uow.Stopped, Outage, "git rm scratch/STOP && git commit -m 'go on' && git push"},
+		{uow.ZombiedSoft, "AMBIGUITY_LOCK", Blocked, "git ward uow clarify D-1.1"},
+		{uow.ZombiedSoft, uow.Stopped, Outage, "git pull --rebase && git rm scratch/STOP && git commit -m 'go on' scratch/STOP && git push"},
 		{uow.ZombiedSoft, uow.ModelDenied, Blocked, "git ward uow retry D-1.1"},
 	} {
 		policy := uow.DefaultPolicy()

@@ -23,7 +23,7 @@ func inEditor(ctx context.Context, env *cli.Env, path, text string) (string, err
 	}
 	editor, err := git.AsPerson(env.Dir, os.Environ()).Editor(ctx)
 	if err != nil {
-		return "", diag.Hint(err, "or give the text by -m or -F")
+		return "", diag.Hint(err, "or give the text by -m")
 	}
 	// As git does it: a shell reads the editor's words, and the file is its argument.
 	cmd := exec.Command("/bin/sh", "-c", editor+` "$@"`, editor, path)

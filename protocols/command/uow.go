@@ -126,6 +126,11 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 	if expire {
 		return u.expire(id, in)
 	}
+	if note == "" {
+		if in.Note, err = u.answer(id, v.event); err != nil {
+			return said(err)
+		}
+	}
 	return u.step(id, in)
 }
 

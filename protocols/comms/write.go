@@ -12,6 +12,16 @@ import (
 // (git-commit(1), --cleanup).
 const Scissors = "# ------------------------ >8 ------------------------"
 
+// AboveScissors is what a person wrote in an editor, with LF line ends and without blank
+// lines around it; "" for nothing.
+func AboveScissors(text string) string {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	if i := strings.Index("\n"+text, "\n"+Scissors); i >= 0 {
+		text = text[:i]
+	}
+	return trimBlankLines(text)
+}
+
 // Draft is a directive as a PM writes it in an editor: the title in the first line, with
 // or without the heading `### D-1: ` before it, and the directive below.
 type Draft struct {
@@ -26,11 +36,7 @@ var ErrNoText = errors.New("the text is empty")
 // ParseDraft reads what a PM wrote, above Scissors. Errors: ErrNoText, or a first line
 // that is a heading of another form.
 func ParseDraft(text string) (Draft, error) {
-	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	if i := strings.Index("\n"+text, "\n"+Scissors); i >= 0 {
-		text = text[:i]
-	}
-	text = trimBlankLines(text)
+	text = AboveScissors(text)
 	if text == "" {
 		return Draft{}, ErrNoText
 	}

@@ -119,7 +119,7 @@ var advise = map[Cause][]Advice{
 		{"git ward uow retry {u}", "asks for the verdict at once, when the launcher runs (git ward status); else it is tried again by itself"},
 	},
 	NothingMade: {
-		{"git ward uow clarify -m TEXT {u}", "says what is to be changed, and where"},
+		{"git ward uow clarify {u}", "says what is to be changed, and where"},
 		{"git ward directive edit {d}", "says it in the directive"},
 	},
 	NotStarted: {
@@ -130,7 +130,7 @@ var advise = map[Cause][]Advice{
 		{"git ward directive edit {d}", "says what is missing"},
 	},
 	Stuck: {
-		{"git ward uow clarify -m TEXT {u}", "says what it did not know, once what is named above is out of the way"},
+		{"git ward uow clarify {u}", "says what it did not know, once what is named above is out of the way"},
 		{"git ward directive edit {d}", "says it in the directive"},
 	},
 }

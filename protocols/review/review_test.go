@@ -51,6 +51,11 @@ func TestStand(t *testing.T) {
 	waiting.ReasonCode = "AMBIGUITY_LOCK"
 	passing := unit(uow.ZombiedSoft, false)
 	passing.ReasonCode = uow.Backpressure
+	stale := func(state uow.State) *uow.Record { // of another text
+		r := unit(state, false)
+		r.DirectiveHash, r.ReasonCode = edited.DirectiveHash, uow.NeedInfo
+		return r
+	}
 	for name, test := range map[string]struct {
 		p       Position
 		state   State
@@ -67,6 +72,8 @@ func TestStand(t *testing.T) {
 		"proved":             {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Reported: comms.Closed, Report: report(comms.ExitConverged)}, Ready, "you", "EXACT: because"},
 		"not proved":         {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.None), Reported: comms.Closed, Report: report(comms.ExitDiverged)}, Unproved, "you", "DIVERGED; verdict NONE: because"},
 		"edited":             {Position{Directive: directive, Unit: edited, Verdict: other, Reported: comms.Open}, Open, "agent", "nobody has begun; verdict EXACT, for another text of it: because"},
+		"asked, and edited":  {Position{Directive: directive, Unit: stale(uow.PendingApproval)}, Working, "agent", "in progress"},
+		"paused, and edited": {Position{Directive: directive, Unit: stale(uow.Paused)}, Waiting, "you", "in progress"},
 		"taken":              {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Taken: project, Reported: comms.Closed}, Taken, "", "taken, by bbbbbbbbbbbb; EXACT: because"},
 		"taken and edited":   {Position{Directive: directive, Unit: edited, Verdict: other, Taken: project}, Open, "agent", "nobody has begun"},
 		"dropped":            {Position{Directive: directive, Dropped: true, Reported: comms.Closed}, Dropped, "", "dropped"},

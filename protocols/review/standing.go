@@ -113,7 +113,7 @@ func (s Standing) proved() bool {
 
 func (p Position) state(s Standing) State {
 	atWork := p.Unit != nil && !p.Unit.State.Ended()
-	edited := p.Unit != nil && p.Directive != nil && p.Unit.DirectiveHash != p.Directive.Hash()
+	edited := p.edited()
 	switch {
 	case p.Directive == nil:
 		return Gone
@@ -121,7 +121,7 @@ func (p Position) state(s Standing) State {
 		return Dropped
 	case p.Taken != "" && !edited && !atWork:
 		return Taken
-	case !edited && p.Unit != nil && moves(p.Unit) != "", p.Reported == comms.Suspended && p.Unit == nil:
+	case p.moves() != "", p.Reported == comms.Suspended && p.Unit == nil:
 		return Waiting
 	case atWork:
 		return Working
@@ -147,8 +147,8 @@ func (p Position) waits(s Standing) (who, next, or string) {
 		}
 		return "agent", "", ""
 	case Waiting:
-		if p.Unit != nil && moves(p.Unit) != "" {
-			return "you", moves(p.Unit), ""
+		if next := p.moves(); next != "" {
+			return "you", next, ""
 		}
 		return "you", edit, ""
 	case Ready:
@@ -162,10 +162,28 @@ func (p Position) waits(s Standing) (who, next, or string) {
 	return "", "", ""
 }
 
-// moves is the command by which a PM moves a unit that waits for one; "" for a unit that
-// does not.
-func moves(r *uow.Record) string {
-	if w := r.Waits(); w.For == uow.ForYou {
+// edited reports whether the unit is of another text than the directive's present one.
+func (p Position) edited() bool {
+	return p.Unit != nil && p.Directive != nil && p.Unit.DirectiveHash != p.Directive.Hash()
+}
+
+// Waits says what the unit waits for. An edit is the PM's word: the agent goes on by itself
+// with what asked or was stopped, and what ended is behind; but a pause stays one.
+func (p Position) Waits() uow.Waiting {
+	switch {
+	case p.Unit == nil:
+		return uow.Waiting{For: uow.ForNobody}
+	case !p.edited() || p.Unit.State == uow.Paused:
+		return p.Unit.Waits()
+	case p.Unit.State.Ended():
+		return uow.Waiting{For: uow.ForNobody, Why: "it is over"}
+	}
+	return uow.Waiting{For: uow.ForAgent, Why: "which takes up the directive as it was edited"}
+}
+
+// moves is the command by which a PM moves the unit, if it waits for one; else "".
+func (p Position) moves() string {
+	if w := p.Waits(); w.For == uow.ForYou {
 		return w.Command
 	}
 	return ""

@@ -12,8 +12,10 @@ import (
 // documents is a repository of nothing but COMMS.md.
 type documents string
 
-func (d documents) File(string, string, int64) ([]byte, error)         { return []byte(d), nil }
-func (documents) Refs(prefix string) (map[string]string, error)        { return map[string]string{prefix + "D-2": "b"}, nil }
+func (d documents) File(string, string, int64) ([]byte, error) { return []byte(d), nil }
+func (documents) Refs(prefix string) (map[string]string, error) {
+	return map[string]string{prefix + "D-2": "b"}, nil
+}
 func (documents) Tip(string) (string, error)                           { return "", nil }
 func (documents) Parent(string) (string, error)                        { return "", nil }
 func (documents) Note(string, string, int64) ([]byte, error)           { return nil, nil }
@@ -31,10 +33,10 @@ func hash(name string) string {
 func TestReports(t *testing.T) {
 	for said, want := range map[string]review.State{
 		"": review.Open,
-		"### R-1 2026-11-21T09:00:00Z D-1 EXIT_DIVERGED\nDirective: " + hash("D-1") + "\n":               review.Unproved,
-		"### R-1 2026-11-21T09:00:00Z D-1 EXIT_DIVERGED\nDirective: " + strings.Repeat("0", 64) + "\n":  review.Open,
+		"### R-1 2026-11-21T09:00:00Z D-1 EXIT_DIVERGED\nDirective: " + hash("D-1") + "\n":             review.Unproved,
+		"### R-1 2026-11-21T09:00:00Z D-1 EXIT_DIVERGED\nDirective: " + strings.Repeat("0", 64) + "\n": review.Open,
 		"### R-1 2026-11-21T09:00:00Z D-1 DONE\nDirective: " + hash("D-1") + "\nDropped: not needed\n": review.Dropped,
-		"### R-1 2026-11-21T09:00:00Z D-1 EXIT_NEED_INFO\nDirective: " + hash("D-1") + "\n":             review.Waiting,
+		"### R-1 2026-11-21T09:00:00Z D-1 EXIT_NEED_INFO\nDirective: " + hash("D-1") + "\n":            review.Waiting,
 	} {
 		r := documents(head + "\n" + said + "\n## Questions\n")
 		d, err := Open(r, Refs{"control", "project", "refs/heads/agent/"}, nil)

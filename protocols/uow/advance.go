@@ -303,7 +303,7 @@ func (s *step) zombie(r *Record) {
 		}
 	case Heartbeat:
 		if s.prev.State == PendingApproval && s.prev.ReasonCode != PulseIsDue {
-			s.bad("transition", "answer it: git ward uow approve -m TEXT "+s.prev.ID, "the unit asks something, which a heartbeat does not answer")
+			s.bad("transition", "answer it: git ward uow approve "+s.prev.ID, "the unit asks something, which a heartbeat does not answer")
 		}
 	case Waive:
 		r.Retries = 0

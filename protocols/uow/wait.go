@@ -66,7 +66,7 @@ func (r *Record) asks(verb func(string) string) Waiting {
 	case PulseIsDue:
 		return Waiting{ForYou, "a sign of yours is due", verb("heartbeat")}
 	case Question:
-		return Waiting{ForYou, "it asks you something", verb("approve -m TEXT")}
+		return Waiting{ForYou, "it asks you something", verb("approve")}
 	case NeedInfo:
 		return Waiting{ForYou, "its directive lacks something", "git ward directive edit " + r.Directive}
 	}
@@ -77,7 +77,7 @@ func (r *Record) asks(verb func(string) string) Waiting {
 func (r *Record) blocked(verb func(string) string) Waiting {
 	switch {
 	case r.ReasonCode == Stopped:
-		return Waiting{ForCause, "the file scratch/STOP is there, and when it is gone it goes on by itself", "git rm scratch/STOP && git commit -m 'go on' && git push"}
+		return Waiting{ForCause, "the file scratch/STOP is there, and when it is gone it goes on by itself", "git pull --rebase && git rm scratch/STOP && git commit -m 'go on' scratch/STOP && git push"}
 	case r.ReasonCode == Stale:
 		return Waiting{ForAgent, "which takes it up again by itself", ""}
 	case r.ReasonCode == ModelDenied:
@@ -99,5 +99,5 @@ func (r *Record) blocked(verb func(string) string) Waiting {
 	if r.ReasonCode == NoTool {
 		return Waiting{ForYou, "a program is missing where the commands ran; when it is there", verb("retry")}
 	}
-	return Waiting{ForYou, "it is blocked and wants a word of yours", verb("clarify -m TEXT")}
+	return Waiting{ForYou, "it is blocked and wants a word of yours", verb("clarify")}
 }

@@ -109,4 +109,6 @@ func or(words, otherwise string) string {
 }
 
 // Words is who acts, for people.
-func (a Actor) Words() string { return or(map[Actor]string{Agent: "the agent", PM: "the PM", Host: "the host"}[a], string(a)) }
+func (a Actor) Words() string {
+	return or(map[Actor]string{Agent: "the agent", PM: "the PM", Host: "the host"}[a], string(a))
+}

@@ -1,0 +1,151 @@
+package hooks_test
+
+import (
+	"strings"
+	"testing"
+
+	"git-ward/hooks/view"
+	"git-ward/internal/git"
+	"git-ward/protocols/uow"
+)
+
+// waiting is the one thing that waits in the clone, as it was fetched.
+func (b *unitBench) waiting() view.Waiting {
+	b.T.Helper()
+	b.Git("fetch", "-q", "origin", "+refs/heads/*:refs/remotes/origin/*", "refs/ward/*:refs/ward/*", "+refs/notes/*:refs/notes/*")
+	repo, err := git.Named(b.T.Context(), b.Work)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	s, err := view.Open(b.T.Context(), repo)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	defer s.Close()
+	o, err := s.Overview(b.T.Context())
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	if len(o.Waiting) == 0 {
+		return view.Waiting{}
+	}
+	return o.Waiting[0]
+}
+
+// paste types a command as it is shown, in the clone, with an editor that writes a line
+// where it is given none, and one more below a directive's heading.
+func (b *unitBench) paste(command string) {
+	b.T.Helper()
+	if out, err := b.Try(b.Work, []string{"GIT_EDITOR=sed -i -e '1s/^$/It is the second one./' -e '1s/^###.*/&\\nSay it twice./'"}, "", "sh", "-c", command); err != nil {
+		b.T.Fatalf("%s: %v\n%s", command, err, out)
+	}
+}
+
+// TestCommandsThatWait brings a unit into each state that waits for a PM, and types what
+// its list names, as it is: the thing waits no more, and the answer is on the journal.
+func TestCommandsThatWait(t *testing.T) {
+	t.Parallel()
+	b := newUnits(t)
+	b.Commit(uow.PolicyPath, "pilot_pulse = 4\n")
+	if out, err := b.Push("main"); err != nil {
+		t.Fatal(out)
+	}
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	block := func(reason uow.Reason) uow.Input {
+		return uow.Input{Event: uow.Block, Actor: uow.Agent, Reason: reason}
+	}
+	ask := func(reason uow.Reason) uow.Input {
+		return uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: reason, Note: "which\nparser?"}
+	}
+	for _, test := range []struct {
+		in      uow.Input
+		command string
+		words   bool // the editor asks for them
+	}{
+		{ask(uow.Question), "git ward uow approve D-1.1", true},
+		{ask("LOW_CONFIDENCE"), "git ward uow approve D-1.1", false},
+		{ask("POLICY_BRANCH"), "git ward uow approve D-1.1", false},
+		{ask(uow.PulseIsDue), "git ward uow heartbeat D-1.1", false},
+		{uow.Input{Event: uow.Pause, Actor: uow.PM, Reason: "COST_REVIEW"}, "git ward uow resume D-1.1", false},
+		{block("AMBIGUITY_LOCK"), "git ward uow clarify D-1.1", true},
+		{block("LOOP_BLOCKED"), "git ward uow clarify D-1.1", true},
+		{block("POLICY_BRANCH"), "git ward uow clarify D-1.1", true},
+		{block(uow.NoTool), "git ward uow retry D-1.1", false},
+		{block(uow.ModelDenied), "git ward uow retry D-1.1", false},
+		{block(uow.Backpressure), "git ward uow retry D-1.1", false},
+		{block(uow.Trouble), "git ward uow waive D-1.1", false},
+		{block(uow.TransientFailure), "git ward uow retry D-1.1", false},
+		{block(uow.VerdictTimeout), "git ward uow retry D-1.1", false},
+		{ask(uow.NeedInfo), "git ward directive edit D-1", false},
+	} {
+		b.step("D-1.1", test.in)
+		w := b.waiting()
+		if w.Command != test.command || w.What == "" || w.Unit != "D-1.1" {
+			t.Fatalf("%s %s: %+v", test.in.Event, test.in.Reason, w)
+		}
+		b.paste(w.Command)
+		if now := b.waiting(); now.Key == w.Key {
+			t.Fatalf("%s: it waits as before: %+v", w.Command, now)
+		}
+		b.catchUp("D-1.1")
+		if note := b.last[uow.RefPrefix+"D-1.1"].Note; test.words != (note == "It is the second one.") {
+			t.Errorf("%s: the note is %q", w.Command, note)
+		}
+	}
+	b.Fsck()
+}
+
+// An editor that leaves nothing changes nothing, and where there is none it is said how
+// the words are given else.
+func TestAnswerWithoutWords(t *testing.T) {
+	t.Parallel()
+	b := newUnits(t)
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	b.step("D-1.1", uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.Question, Note: "which?\n# ---"})
+	for editor, want := range map[string]string{
+		"true":  "the text is empty, so nothing was changed",
+		"false": "nothing was changed",
+		"cat":   "#     which",
+	} {
+		out, err := b.Try(b.Work, []string{"GIT_EDITOR=" + editor}, "", "git-ward", "uow", "approve", "D-1.1")
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v\n%s", editor, err, out)
+		}
+	}
+	if out, err := b.Try(b.Work, []string{"TERM=dumb"}, "", "git-ward", "uow", "clarify", "D-1.1"); err == nil || !strings.Contains(out, "give the text by -m") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	b.uow("asks for your word", "list")
+	b.Fsck()
+}
+
+// TestCommandsAtTheEnd types what is named for what ended.
+func TestCommandsAtTheEnd(t *testing.T) {
+	t.Parallel()
+	b := newUnits(t)
+	type end struct {
+		kind        view.Kind
+		command, or string
+	}
+	wait := func(want end) {
+		t.Helper()
+		w := b.waiting()
+		if w.Kind != want.kind || w.Command != want.command || w.Or != want.or {
+			t.Fatalf("%+v, want %+v", w, want)
+		}
+		for _, command := range []string{w.Command, w.Or} {
+			if command != "" {
+				b.paste(command)
+			}
+		}
+		if now := b.waiting(); now.Key == w.Key {
+			t.Fatalf("it waits as before: %+v", now)
+		}
+	}
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	b.step("D-1.1", uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})
+	wait(end{view.Blocked, "git ward uow confirm D-1.1", ""})
+}
