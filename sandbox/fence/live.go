@@ -57,6 +57,7 @@ type lives struct {
 	active map[string]time.Time // when a directive was the one that is worked on
 	now    string               // that directive, when refs were at mark
 	last   string               // the newest that there was
+	before string               // the end of the words that were told last
 	marks  [2]git.Mark
 	asked  time.Time
 	costs  map[string]runstate.Cost
@@ -185,9 +186,33 @@ func (v *lives) take(line []byte) {
 		return
 	}
 	if v.redact != nil {
-		e.Text, e.Tool = v.redact(e.Text), v.redact(e.Tool)
+		e.Text, e.Tool = v.redactJoined(e), v.redact(e.Tool)
 	}
 	v.write(e)
+}
+
+// maxBefore is how much of the words before is looked at with the next ones, in bytes: more
+// than half of any secret that is told by its form.
+const maxBefore = 256
+
+// redactJoined takes secrets out of an event's text, and the rest of one that began in the
+// words before it: an agent that is not ours may tell it by halves.
+func (v *lives) redactJoined(e live.Event) string {
+	before, clean := v.before, v.redact(e.Text)
+	if e.Kind != live.Said {
+		return clean
+	}
+	all := before + e.Text
+	v.before = all[max(0, len(all)-maxBefore):]
+	both := v.redact(all)
+	if before == "" || both == v.redact(before)+clean {
+		return clean
+	}
+	same := 0
+	for same < min(len(before), len(both)) && before[same] == both[same] {
+		same++
+	}
+	return strings.ToValidUTF8(both[same:], "")
 }
 
 // works says whether a directive is worked on, or was a moment ago.

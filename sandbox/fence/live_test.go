@@ -78,6 +78,24 @@ func TestLives(t *testing.T) {
 	}
 }
 
+// TestLivesByHalves: a secret that is told in pieces is not whole in what is kept, and the words
+// around it are.
+func TestLivesByHalves(t *testing.T) {
+	v, bare, stop := listening(t)
+	for _, text := range []string{"It is ge", "heim, as", "you know.", "And so on."} {
+		v.heard(wire("D-1.1", text))
+	}
+	stop()
+	events, err := runstate.Tail(bare, "D-1", 100)
+	var got []string
+	for _, e := range events {
+		got = append(got, e.Text)
+	}
+	if want := "It is ge|[secret], as|you know.|And so on."; err != nil || strings.Join(got, "|") != want {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // TestLivesFlood: whatever comes, nobody waits and no disk fills, and the host's own is there.
 func TestLivesFlood(t *testing.T) {
 	v, bare, stop := listening(t)
