@@ -141,7 +141,7 @@ func (w *watcher) openLogs() (closeAll func(), err error) {
 	text := zerolog.ConsoleWriter{Out: diag.NewScreen(w.opts.Stderr), NoColor: true, TimeFormat: time.RFC3339, TimeLocation: time.UTC}
 	zerolog.ErrorHandler = func(error) {} // a full disk; the line is on stderr still
 	w.log = zerolog.New(io.MultiWriter(bestEffort{diag.JSONLines{Out: own}}, bestEffort{text})).With().Timestamp().Str("by", "watcher").Logger()
-	return func() { events.Close(eventsPatience); own.Close(); errs.Close() }, nil
+	return func() { w.tee.Flush(); events.Close(eventsPatience); own.Close(); errs.Close() }, nil
 }
 
 // bestEffort is a writer whose failure does not keep the writers after it from the

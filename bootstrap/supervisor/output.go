@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -27,7 +28,7 @@ const (
 type Tee struct {
 	log     io.Writer
 	console *console
-	live    io.Writer
+	live    *logfile.Limited
 }
 
 // NewTee passes on what agents print, and to live, which must not block, the lines that
@@ -35,8 +36,16 @@ type Tee struct {
 // them.
 func NewTee(log, launcher, events io.Writer) *Tee {
 	return &Tee{log, &console{w: launcher, tokens: consoleBurst, at: time.Now()},
-		logfile.Limit(events, logfile.Share{Burst: liveBurst, PerMinute: livePerMinute, Told: func(int) []byte { return nil }})}
+		logfile.Limit(events, logfile.Share{Burst: liveBurst, PerMinute: livePerMinute, Told: leftOut})}
 }
+
+// leftOut is the line that says to the launcher how many events were too much.
+func leftOut(events int) []byte {
+	return fmt.Appendf(nil, "ward-watcher: %s of the work left out: too much at once\n", diag.Count(events, "event"))
+}
+
+// Flush tells of the events that were left out last.
+func (t *Tee) Flush() { t.live.Flush() }
 
 // capture is a capture of what one agent prints.
 func (t *Tee) capture() *capture {

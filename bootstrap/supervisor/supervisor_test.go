@@ -213,6 +213,30 @@ func TestTee(t *testing.T) {
 	}
 }
 
+// TestTeeEvents: what an agent tells of its work goes to who looks and nowhere else, whole and
+// in its order; of too much of it the launcher gets a share, and is told.
+func TestTeeEvents(t *testing.T) {
+	s := become(t)
+	for _, c := range []struct{ line, events, launcher string }{
+		{"echo first; echo 'ward-live {1}'; printf 'ward-'; sleep 0.1; echo 'live {2}'; echo 'say ward-live {3}'; echo last",
+			"ward-live {1}\nward-live {2}\n", "first\nsay ward-live {3}\nlast\n"},
+		{`line="ward-live $(head -c 2000 /dev/zero | tr '\0' x)"; for i in $(seq 2000); do echo "$line"; done; echo last`,
+			"left out: too much at once\n", "last\n"},
+	} {
+		a, launcher := agent(t, c.line)
+		events := &bytes.Buffer{}
+		tee := supervisor.NewTee(io.Discard, launcher, events)
+		a.Tee = tee
+		if _, err := s.Watch(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		tee.Flush()
+		if got := events.String(); !strings.HasSuffix(got, c.events) || len(got) > 1<<20+64<<10 || launcher.String() != c.launcher {
+			t.Errorf("%.60s: %d bytes, ended by %q; and %q", c.line, len(got), got[max(0, len(got)-100):], launcher)
+		}
+	}
+}
+
 func TestLastLines(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for text, want := range map[string]string{
