@@ -43,7 +43,7 @@ func exportLint(env *cli.Env, found []diag.Diagnostic, f export.Format) error {
 	for _, c := range owners {
 		names = append(names, c.Name)
 	}
-	r := export.Report{Name: "git ward lint", Findings: found, Docs: owners.doc, Cases: export.Grouped("checks", names, found, owners.name)}
+	r := export.Report{Name: "git ward lint", Version: cli.Version, Findings: found, Docs: owners.doc, Cases: export.Grouped("checks", names, found, owners.name)}
 	return r.Write(env.Stdout, f)
 }
 
@@ -54,5 +54,5 @@ var proofs = []string{"fsck/chain", "fsck/config", "fsck/unrecorded", "fsck/gap"
 // exportProof writes what fsck found.
 func exportProof(env *cli.Env, found []diag.Diagnostic, f export.Format) error {
 	rule := func(d diag.Diagnostic) string { return d.Rule }
-	return (&export.Report{Name: "git ward fsck", Findings: found, Cases: export.Grouped("fsck", proofs, found, rule)}).Write(env.Stdout, f)
+	return (&export.Report{Name: "git ward fsck", Version: cli.Version, Findings: found, Cases: export.Grouped("fsck", proofs, found, rule)}).Write(env.Stdout, f)
 }

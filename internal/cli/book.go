@@ -49,7 +49,7 @@ func (t *Table) writeManual(ctx context.Context, env *Env) error {
 		return errors.Join(fault, err)
 	}
 	files := manual.Shells()
-	for name, text := range book.Man(manual.Version{Number: version, Date: released}) {
+	for name, text := range book.Man(manual.Version{Number: Version, Date: released}) {
 		files["man/man1/"+name] = text
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {

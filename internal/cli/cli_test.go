@@ -80,7 +80,7 @@ func TestTable(t *testing.T) {
 		{"help", 0, "for all", ""},
 		{"-h", 0, "for all", ""},
 		{"--help", 0, "for all", ""},
-		{"--version", 0, "git-ward " + version, ""},
+		{"--version", 0, "git-ward " + Version, ""},
 		{"help clone", 0, "It clones.", ""},
 		{"clone help", 0, "git ward clone make x\n      makes x", ""},
 		{"clone -h", 0, "usage: git ward clone make\n", ""},
@@ -115,8 +115,8 @@ func TestTable(t *testing.T) {
 // TestVersion: the constant is the file's.
 func TestVersion(t *testing.T) {
 	data, err := os.ReadFile("../../VERSION")
-	if err != nil || strings.TrimSpace(string(data)) != version {
-		t.Errorf("VERSION is %q, %v, and the programs say %s", data, err, version)
+	if err != nil || strings.TrimSpace(string(data)) != Version {
+		t.Errorf("VERSION is %q, %v, and the programs say %s", data, err, Version)
 	}
 }
 

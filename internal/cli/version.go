@@ -7,16 +7,16 @@ import (
 	"io"
 )
 
-// version is Ward's, that of the file VERSION at the top of the module, which a package
+// Version is Ward's, that of the file VERSION at the top of the module, which a package
 // below it cannot embed; a test holds them together.
-const version = "0.1.0"
+const Version = "0.1.0"
 
 // released is the day of that version, for the man pages.
 const released = "2026-11-22"
 
 // printVersion prints what every program of Ward answers to --version.
 func printVersion(w io.Writer, program string) error {
-	_, err := fmt.Fprintf(w, "%s %s\n", program, version)
+	_, err := fmt.Fprintf(w, "%s %s\n", program, Version)
 	return err
 }
 

@@ -55,6 +55,7 @@ func (f Format) Foreign() bool { return f == SARIF || f == JUnit }
 // Report is what a verb found, in every form that Write has.
 type Report struct {
 	Name     string            // of what looked: "git ward lint"
+	Version  string            // Ward's
 	Findings []diag.Diagnostic // SARIF's results
 	Docs     func(rule string) string
 	Cases    []Case // JUnit's, in order

@@ -31,6 +31,7 @@ type (
 	sarifDriver struct {
 		Name     string      `json:"name"`
 		FullName string      `json:"fullName"`
+		Version  string      `json:"version,omitempty"`
 		Rules    []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
@@ -79,7 +80,7 @@ type (
 
 func (r *Report) sarif() sarifLog {
 	run := sarifRun{Results: []sarifResult{}, Invocations: []sarifInvocation{{Successful: true}}}
-	run.Tool.Driver = sarifDriver{Name: "git-ward", FullName: r.Name, Rules: []sarifRule{}}
+	run.Tool.Driver = sarifDriver{Name: "git-ward", FullName: r.Name, Version: r.Version, Rules: []sarifRule{}}
 	if more := len(r.Findings) - maxResults; more > 0 {
 		run.Invocations[0].Notifications = []sarifNotification{{"warning", sarifText{fmt.Sprintf("%d more findings are left out here", more)}}}
 	}

@@ -91,7 +91,7 @@ func planLint(ctx context.Context, env *cli.Env) error {
 	}
 	switch {
 	case format.Foreign():
-		r := export.Report{Name: "git ward plan lint", Findings: found, Cases: export.Grouped("plans", paths, found, func(d diag.Diagnostic) string { return cmp.Or(d.Path, d.Rule) })}
+		r := export.Report{Name: "git ward plan lint", Version: cli.Version, Findings: found, Cases: export.Grouped("plans", paths, found, func(d diag.Diagnostic) string { return cmp.Or(d.Path, d.Rule) })}
 		err = r.Write(env.Stdout, format)
 	case format == export.JSON:
 		err = diag.WriteJSON(env.Stdout, answer{len(paths), len(found), append([]diag.Diagnostic{}, found...)})

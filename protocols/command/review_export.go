@@ -1,6 +1,7 @@
 package command
 
 import (
+	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/export"
 	"git-ward/protocols/comms"
@@ -10,7 +11,7 @@ import (
 // exportTo writes a review for other programs: the verdict, and a case for each command
 // that decides. What is no case, such as a test that was put back, is a warning in its place.
 func (w *work) exportTo(c *comparer, f export.Format) error {
-	r := export.Report{Name: "git ward review " + w.Directive, Docs: reviewDoc}
+	r := export.Report{Name: "git ward review " + w.Directive, Version: cli.Version, Docs: reviewDoc}
 	r.Cases = append(r.Cases, w.verdictCase())
 	for _, criterion := range w.Criteria {
 		k := export.Case{Group: "criteria", Name: criterion.Text.String(), Detail: criterion.Tail.Lines()}

@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/export"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/state"
@@ -23,7 +24,7 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-const verifyUsage = "verify [--bare DIR] [--main REV] [--replays N] [--unfenced] [--json] COMMIT (D-n | --run LINE ...)"
+const verifyUsage = "verify [--bare DIR] [--main REV] [--replays N] [--unfenced] [--json] [--format FORMAT] COMMIT (D-n | --run LINE ...)"
 
 // verifyOptions are the words after `git ward verify`.
 type verifyOptions struct {
@@ -31,7 +32,8 @@ type verifyOptions struct {
 	directive          string   // its name, "" where there are lines
 	lines              []string // for the shell
 	replays            int      // 0: as the directive's rung wants
-	unfenced, asJSON   bool
+	unfenced           bool
+	format             export.Format
 }
 
 // verify is `git ward verify`: it runs a directive's commands, or any lines for
@@ -49,12 +51,16 @@ func verify(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if o.asJSON {
-		if err := diag.WriteJSON(env.Stdout, facts); err != nil {
-			return err
-		}
-	} else {
+	switch {
+	case o.format.Foreign():
+		err = writeFacts(env.Stdout, facts, o.format)
+	case o.format == export.JSON:
+		err = diag.WriteJSON(env.Stdout, facts)
+	default:
 		printFacts(env.Stdout, facts)
+	}
+	if err != nil {
+		return err
 	}
 	return foundIf(!facts.OK() || len(facts.Deviations) > 0)
 }
@@ -69,7 +75,7 @@ func parseVerify(env *cli.Env) (o verifyOptions, err error) {
 			return nil
 		})
 		fs.BoolVar(&o.unfenced, "unfenced", false, "plain processes, with nothing contained")
-		fs.BoolVar(&o.asJSON, "json", false, "one JSON object")
+		o.format.Flags(fs)
 	})
 	if err != nil {
 		return o, err
@@ -103,7 +109,7 @@ func (o *verifyOptions) facts(ctx context.Context, env *cli.Env) (*verifier.Fact
 	var facts *verifier.Facts
 	if err == nil {
 		people := env.Stderr
-		if o.asJSON { // a program waits for the answer alone
+		if o.format != export.Text { // a program waits for the answer alone
 			people = io.Discard
 		}
 		progress := newProgress(people, progressDelay)

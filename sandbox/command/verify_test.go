@@ -45,6 +45,7 @@ func TestVerifyCommand(t *testing.T) {
 		{"GNUmakefile", "check:\n\ttrue\n", "41\n", []string{"D-1"}, 1, "addition: GNUmakefile (added; left out of the run that decides)\ncriterion 1  run 1  exit 2"},
 		{"Makefile", "check:\n\ttrue\n", "42\n", []string{"D-1"}, 1, "put back: Makefile (changed)\ncriterion 1  run 1  ok"},
 		{"prog", "x\n", "42\n", []string{"--run", "make check"}, 0, "line 1       run 1  ok"},
+		{"answer", "42\n", "41\n", []string{"D-1", "--format", "junit"}, 1, `<failure message="exit 2"`},
 		{strings.Repeat("d/", 120) + "f", "x\n", "42\n", []string{"D-1"}, 1, "cannot be judged: the checkout of "},
 	} {
 		p.Git("reset", "--quiet", "--hard", "origin/main")
