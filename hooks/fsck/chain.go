@@ -113,7 +113,7 @@ func (c *chainProof) read(ctx context.Context) (err error) {
 func (c *chainProof) newer() bool {
 	for _, l := range c.links {
 		if newer, ok := errors.AsType[*audit.NewerRecord](l.Err); ok {
-			c.report.add(audit.ChainRef, "fsck/newer", "prove it with the Ward that wrote it; `git ward version` says which one this is",
+			c.report.add(audit.ChainRef, "fsck/newer", "ask the Ward that wrote it; `git ward version` says which one this is",
 				"record %d: %v: the audit is neither proved nor repaired here", l.ID, newer)
 			return true
 		}
