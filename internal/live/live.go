@@ -143,6 +143,9 @@ func Parse(line []byte) (e Event, err error) {
 		return Event{}, err
 	}
 	e.Role, e.Tool, e.Text = name(e.Role), name(e.Tool), diag.CleanLines(e.Text)
+	if hosts[e.Kind] != strings.EqualFold(e.Role, Host) { // cleaned it may be the host's that was not
+		return Event{}, errors.New("the role is not the kind's")
+	}
 	return e, nil
 }
 

@@ -58,6 +58,8 @@ func TestParse(t *testing.T) {
 		"a huge count":     strings.Replace(good, `"v":1`, `"v":1,"input":9007199254740993`, 1),
 		"no time":          strings.Replace(good, `2026-11-22T09:00:00Z`, `soon`, 1),
 		"the host's role":  strings.Replace(good, `"v":1`, `"v":1,"role":"host"`, 1),
+		"the role, apart":  strings.Replace(good, `"v":1`, `"v":1,"role":" host\u00a0"`, 1),
+		"the role, large":  strings.Replace(good, `"v":1`, `"v":1,"role":"Host"`, 1),
 		"money":            strings.Replace(good, `"v":1`, `"v":1,"money":"1.00"`, 1),
 		"long":             strings.Replace(good, `"v":1`, `"v":1,"text":"`+strings.Repeat("x", MaxText+1)+`"`, 1),
 	} {
