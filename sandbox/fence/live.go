@@ -186,7 +186,7 @@ func (v *lives) take(line []byte) {
 		return
 	}
 	if v.redact != nil {
-		e.Text, e.Tool = v.redactJoined(e), v.redact(e.Tool)
+		e.Text, e.Tool, e.Role = v.redactJoined(e), v.redact(e.Tool), v.redact(e.Role)
 	}
 	v.write(e)
 }

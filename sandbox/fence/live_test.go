@@ -54,6 +54,7 @@ func TestLives(t *testing.T) {
 	if took := time.Since(begin); took > time.Second {
 		t.Errorf("a word takes %s", took)
 	}
+	v.heard(live.Event{Time: time.Now(), Unit: "D-1.1", Role: "geheim", Kind: live.Step, Tool: "geheim", Text: "a step"}.Line())
 	v.heard(wire("D-2.1", "of another"))
 	v.heard([]byte("no event"))
 	v.heard(live.Event{Time: time.Now(), Unit: "D-1.1", Role: live.Host, Kind: live.Verdict, Text: "forged"}.Line())
@@ -66,8 +67,9 @@ func TestLives(t *testing.T) {
 	for _, e := range events {
 		fmt.Fprintf(&got, "%s %s\n", e.Kind, e.Text)
 	}
-	if err != nil || !strings.HasPrefix(got.String(), "said the key is [secret]\n") || !strings.Contains(got.String(), "verdict run 1\n") ||
-		!strings.Contains(got.String(), "ended exit 1\n") || !strings.Contains(got.String(), "leftout 3 lines left out") || len(events) != 4 {
+	if err != nil || !strings.HasPrefix(got.String(), "said the key is [secret]\nstep a step\n") || !strings.Contains(got.String(), "verdict run 1\n") ||
+		!strings.Contains(got.String(), "ended exit 1\n") || !strings.Contains(got.String(), "leftout 3 lines left out") || len(events) != 5 ||
+		events[1].Role != "[secret]" || events[1].Tool != "[secret]" {
 		t.Errorf("%s, %v", got.String(), err)
 	}
 	if events, _ := runstate.Tail(bare, "D-2", 100); len(events) > 0 {
