@@ -50,11 +50,15 @@ func replaceable(path string) error {
 }
 
 func readManifest(dir string) ([]string, error) {
-	f, err := os.Open(filepath.Join(dir, manifest))
+	// A pipe that somebody put there would let us wait for good.
+	f, err := os.OpenFile(filepath.Join(dir, manifest), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errors.New("the manifest is no file"))
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxManifest))
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), err
 }

@@ -2,12 +2,14 @@ package site
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
+	"golang.org/x/sys/unix"
 )
 
 // snapshot is a directory's files with their contents.
@@ -95,6 +97,9 @@ func TestWriteReplacesOnlyItsOwn(t *testing.T) {
 		"a file":     {func(dir string) error { return os.WriteFile(dir, nil, 0o644) }, "is no directory"},
 		"a link":     {func(dir string) error { return os.Symlink(t.TempDir(), dir) }, "is no directory"},
 		"somebody's": {func(dir string) error { return os.MkdirAll(dir+"/x", 0o755) }, "no report of Ward's made it"},
+		"a pipe for its list": {func(dir string) error {
+			return errors.Join(os.Mkdir(dir, 0o755), unix.Mkfifo(dir+"/"+manifest, 0o644))
+		}, "no report of Ward's made it"},
 		"a report, added": {func(dir string) error {
 			if _, err := Write(t.Context(), dir, fixture{words: "x", n: 1}, nil); err != nil {
 				return err
