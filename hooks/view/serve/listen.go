@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"git-ward/internal/diag"
 )
@@ -67,14 +69,52 @@ func certificate(cfg Config) (*x509.Certificate, error) {
 	if cfg.Cert == "" || cfg.Key == "" {
 		return nil, diag.Hint(errors.New("a certificate needs its key, and a key its certificate"), "give --tls-cert FILE and --tls-key FILE")
 	}
+	if err := errors.Join(pemFile(cfg.Cert), pemFile(cfg.Key), private(cfg.Key)); err != nil {
+		return nil, err
+	}
 	pair, err := tls.LoadX509KeyPair(cfg.Cert, cfg.Key)
 	if err != nil {
 		return nil, diag.Hint(err, "--tls-cert and --tls-key are PEM files of one pair")
+	}
+	if now := time.Now(); now.After(pair.Leaf.NotAfter) {
+		return nil, diag.Hint(fmt.Errorf("%s has expired on %s, so no browser takes it", cfg.Cert, pair.Leaf.NotAfter.Format(time.DateOnly)), "have it renewed")
+	} else if now.Before(pair.Leaf.NotBefore) {
+		return nil, diag.Hint(fmt.Errorf("%s is not good before %s", cfg.Cert, pair.Leaf.NotBefore.Format(time.RFC3339)), "look at this machine's clock")
 	}
 	if len(pair.Leaf.DNSNames)+len(pair.Leaf.IPAddresses) == 0 {
 		return nil, diag.Hint(fmt.Errorf("%s names no host: it has no subjectAltName", cfg.Cert), "have it made for the name that people type")
 	}
 	return pair.Leaf, nil
+}
+
+// maxPEM bounds a certificate's or a key's file, in bytes.
+const maxPEM = 1 << 20
+
+// pemFile is an error where a path leads to what is not read to an end: a device, a pipe, too
+// large a file.
+func pemFile(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxPEM) {
+		err = fmt.Errorf("%s is no file of at most %d bytes", path, maxPEM)
+	}
+	return hinted(err, "--tls-cert and --tls-key are PEM files of one pair")
+}
+
+// private is an error where every user of this machine can read a key: who has it is this
+// server to any browser.
+func private(key string) error {
+	info, err := os.Stat(key)
+	if err != nil || info.Mode().Perm()&0o007 == 0 {
+		return nil // that it is not there was said
+	}
+	return diag.Hint(fmt.Errorf("every user of this machine may read or write the key %s", key), "chmod o= %s", key)
+}
+
+func hinted(err error, remedy string) error {
+	if err == nil {
+		return nil
+	}
+	return diag.Hint(err, "%s", remedy)
 }
 
 // callers are the listener's names: its address, localhost where that is its address, and

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,11 +28,17 @@ import (
 // certified are the files of a certificate for names, which signs itself.
 func certified(t *testing.T, hosts ...string) (cert, key string) {
 	t.Helper()
+	return certifiedFor(t, time.Now(), hosts...)
+}
+
+// certifiedFor is certified for the hour around a time.
+func certifiedFor(t *testing.T, around time.Time, hosts ...string) (cert, key string) {
+	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: around.Add(-time.Hour), NotAfter: around.Add(time.Hour)}
 	for _, h := range hosts {
 		if ip := net.ParseIP(h); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
@@ -62,6 +69,13 @@ func certified(t *testing.T, hosts ...string) (cert, key string) {
 func TestAddressesRefused(t *testing.T) {
 	cert, key := certified(t, "ward.example")
 	unnamed, unnamedKey := certified(t)
+	open, openKey := certified(t, "ward.example")
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := errors.Join(os.Chmod(openKey, 0o604), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	old, oldKey := certifiedFor(t, time.Now().Add(-2*time.Hour), "ward.example")
+	early, earlyKey := certifiedFor(t, time.Now().Add(2*time.Hour), "ward.example")
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +96,11 @@ func TestAddressesRefused(t *testing.T) {
 		{"0.0.0.0:0", key, cert, "PEM", "one pair"},
 		{"0.0.0.0:0", cert, unnamedKey, "private key does not match", "one pair"},
 		{"0.0.0.0:0", unnamed, unnamedKey, "names no host", "the name that people type"},
+		{"0.0.0.0:0", cert, "/dev/zero", "is no file of at most", "PEM"},
+		{"0.0.0.0:0", pipe, key, "is no file of at most", "PEM"},
+		{"0.0.0.0:0", open, openKey, "every user of this machine may read", "chmod o="},
+		{"0.0.0.0:0", old, oldKey, "has expired", "renewed"},
+		{"0.0.0.0:0", early, earlyKey, "is not good before", "clock"},
 		{"0.0.0.0:0", "/nowhere", key, "no such file", "PEM"},
 		{"8417", "", "", "is no address", "127.0.0.1:8417"},
 		{"", "", "", "is no address", "127.0.0.1:8417"},
