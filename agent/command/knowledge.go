@@ -18,7 +18,7 @@ import (
 
 const (
 	buildUsage = "knowledge build [--check]"
-	findUsage  = "knowledge find [--json] [--deep] [--in SOURCE,...] WORDS..."
+	findUsage  = "knowledge find [--json] [--deep] [--in SOURCES] WORDS..."
 )
 
 // Knowledge is `git ward knowledge`.

@@ -36,8 +36,8 @@ type planOptions struct {
 }
 
 func (o *planOptions) fill(fs *flag.FlagSet) {
-	fs.StringVar(&o.task, "task-id", "", "the `task` of the log; default: the one that the plan closes")
-	fs.StringVar(&o.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
+	fs.StringVar(&o.task, "task-id", "", "the `ID` of the log's task; default: the one that the plan closes")
+	cli.Config(fs, &o.config)
 	fs.BoolVar(&o.again, "again", false, "begin anew, also where the plan was executed before")
 }
 

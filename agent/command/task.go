@@ -34,7 +34,7 @@ func Task(redact func(string) string) cli.Command {
 func taskID(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (string, error) {
 	var id string
 	args, err := env.Flags(name, usage, func(fs *flag.FlagSet) {
-		fs.StringVar(&id, "task-id", "", "the `task`: a directive, such as D-1")
+		fs.StringVar(&id, "task-id", "", "the task's `ID`: a directive, such as D-1")
 		more(fs)
 	})
 	switch {

@@ -31,7 +31,7 @@ func lint(ctx context.Context, env *cli.Env) error {
 	var format export.Format
 	args, err := env.Flags("lint", lintUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&o.principal, "as", "", "`who` pushes, pm, agent or member; default: git config ward.principal, then pm")
-		fs.StringVar(&o.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
+		cli.Config(fs, &o.config)
 		fs.StringVar(&o.branch, "ref", "", "the `branch` that would be pushed; default: the one that is checked out")
 		fs.StringVar(&o.since, "since", "", "try settings on the past: judge the commits of REV (default: the project's branch) since a `DATE`, as pushes")
 		format.Flags(fs)

@@ -14,7 +14,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-const redactUsage = "redact -m WHY [--bare DIR] [--dry-run] [--json] FILE ..."
+const redactUsage = "redact -m TEXT [--bare DIR] [--dry-run] [--json] FILE ..."
 
 // Redact is `git ward redact`: it takes files out of the history of every branch and
 // record of a bare repository, and leaves a tombstone in the audit (REC-5).
@@ -26,7 +26,7 @@ func takeOut(ctx context.Context, env *cli.Env) error {
 	var asJSON bool
 	files, err := env.Flags("redact", redactUsage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
-		fs.StringVar(&req.Why, "m", "", "why, in one `line`: it stands in the file's place")
+		fs.StringVar(&req.Why, "m", "", "why, in one line of `text`: it stands in the file's place")
 		fs.BoolVar(&req.Try, "dry-run", false, "only say what would move")
 		fs.BoolVar(&asJSON, "json", false, "one JSON object")
 	})

@@ -32,7 +32,7 @@ func Report(pages cli.Func) cli.Command {
 func appendReport(ctx context.Context, env *cli.Env) error {
 	var o reportOptions
 	args, err := env.Flags("report append", reportUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&o.status, "status", "", "one of "+statusWords())
+		fs.StringVar(&o.status, "status", "", "a `STATUS`: "+statusWords())
 		fs.StringVar(&o.directive, "directive", "-", "the directive that it answers, `D-n`, or - for none")
 		fs.StringVar(&o.text, "m", "", "the `text`")
 		fs.StringVar(&o.file, "F", "", "a `file` that holds the text, - for standard input")

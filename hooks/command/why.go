@@ -46,7 +46,7 @@ func why(ctx context.Context, env *cli.Env) error {
 	var asJSON bool
 	args, err := env.Flags("why", whyUsage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
-		fs.StringVar(&rev, "rev", "", "the file as a `commit` has it; default: as it stands here")
+		fs.StringVar(&rev, "rev", "", "the file as the commit `REV` has it; default: as it stands here")
 		fs.BoolVar(&asJSON, "json", false, "one JSON object: a list of reasons")
 	})
 	if err != nil {

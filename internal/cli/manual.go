@@ -88,10 +88,14 @@ func (t *Table) book(ctx context.Context) (b *manual.Book, err error) {
 	return b, err
 }
 
-// flagsOf are a flag set's, by name.
+// flagsOf are a flag set's, by name. A value is in capitals, as usage lines have it, also where
+// the flag's text says it as a word of its sentence: "a `file` with the text".
 func flagsOf(fs *flag.FlagSet) (list []manual.Flag) {
 	fs.VisitAll(func(f *flag.Flag) {
 		value, text := flag.UnquoteUsage(f)
+		if value == strings.ToLower(value) {
+			value = strings.ToUpper(value)
+		}
 		list = append(list, manual.Flag{Name: f.Name, Value: value, Text: text, Switch: isSwitch(f)})
 	})
 	return list

@@ -28,7 +28,7 @@ const (
 // Flag defines --format for a verb, which has --json already where it has that form.
 func (f *Format) Flag(fs *flag.FlagSet) {
 	*f = Text
-	fs.Func("format", "`text`, json, sarif (2.1.0) or junit", func(value string) error {
+	fs.Func("format", "the `FORMAT`: text, json, sarif (2.1.0) or junit", func(value string) error {
 		if all := []Format{Text, JSON, SARIF, JUnit}; !slices.Contains(all, Format(value)) {
 			return fmt.Errorf("it is one of text, json, sarif, junit")
 		}

@@ -69,7 +69,7 @@ func TestMan(t *testing.T) {
 // TestMarkdown: each command and verb that people type has a heading.
 func TestMarkdown(t *testing.T) {
 	text := (&Book{About: "All.", Groups: []Group{{"for all", []Page{page}}}}).Markdown()
-	for _, want := range []string{"\n## For all.\n", "\n### git ward uow\n", "\n#### git ward uow cancel\n", "usage: git ward uow check [FILE ...]\n"} {
+	for _, want := range []string{"\n## For all\n", "\n### git ward uow\n", "\n#### git ward uow cancel\n", "usage: git ward uow check [FILE ...]\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -8,9 +8,9 @@ import (
 // Markdown is the whole book as one document.
 func (b *Book) Markdown() string {
 	var w strings.Builder
-	fmt.Fprintf(&w, "# Commands\n\n%s Made from the table of commands: `scripts/draw commands`.\n", b.About)
+	fmt.Fprintf(&w, "# Commands\n\n%s Printed by `git ward manual --markdown`.\n", b.About)
 	for _, g := range b.Groups {
-		fmt.Fprintf(&w, "\n## %s\n", sentence(g.Title))
+		fmt.Fprintf(&w, "\n## %s\n", strings.ToUpper(g.Title[:1])+g.Title[1:])
 		for i := range g.Pages {
 			if !g.Pages[i].Hidden {
 				g.Pages[i].markdown(&w, "###")

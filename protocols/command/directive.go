@@ -39,7 +39,7 @@ type shownDirective struct {
 }
 
 func directiveShow(ctx context.Context, env *cli.Env) error {
-	const usage = "directive show [--json] [--bare DIR] D-n"
+	const usage = "directive show [--json] [--bare DIR] [--config FILE] D-n"
 	var d desk
 	args, err := env.Flags("directive show", usage, d.flags)
 	if err != nil {
@@ -110,7 +110,7 @@ func (o *writing) flags(fs *flag.FlagSet) {
 }
 
 func directiveNew(ctx context.Context, env *cli.Env) error {
-	const usage = "directive new [-m TEXT | -F FILE] [--json] [--bare DIR]"
+	const usage = "directive new [-m TEXT | -F FILE] [--json] [--bare DIR] [--config FILE]"
 	var o writing
 	args, err := env.Flags("directive new", usage, o.flags)
 	if err != nil {
@@ -123,7 +123,7 @@ func directiveNew(ctx context.Context, env *cli.Env) error {
 }
 
 func directiveEdit(ctx context.Context, env *cli.Env) error {
-	const usage = "directive edit [-m TEXT | -F FILE] [--json] [--bare DIR] D-n"
+	const usage = "directive edit [-m TEXT | -F FILE] [--json] [--bare DIR] [--config FILE] D-n"
 	var o writing
 	args, err := env.Flags("directive edit", usage, o.flags)
 	if err != nil {

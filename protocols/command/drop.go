@@ -38,7 +38,7 @@ type dropDone struct {
 var Drop = cli.Command{Name: "drop", Doc: "close a directive without taking its work", Run: dropWork}
 
 func dropWork(ctx context.Context, env *cli.Env) error {
-	const usage = "drop [-m TEXT] [--json] [--bare DIR] D-n"
+	const usage = "drop [-m TEXT] [--json] [--bare DIR] [--config FILE] D-n"
 	var d dropping
 	args, err := env.Flags("drop", usage, func(fs *flag.FlagSet) {
 		d.flags(fs)

@@ -13,7 +13,7 @@ import (
 )
 
 func directiveList(ctx context.Context, env *cli.Env) error {
-	const usage = "directive list [--json] [--bare DIR]"
+	const usage = "directive list [--json] [--bare DIR] [--config FILE]"
 	var d desk
 	args, err := env.Flags("directive list", usage, d.flags)
 	if err != nil {

@@ -35,7 +35,7 @@ type desk struct {
 
 func (d *desk) flags(fs *flag.FlagSet) {
 	cli.Bare(fs, &d.bare)
-	fs.StringVar(&d.config, "config", "", "the host's settings, a `file`; a clone knows Ward's defaults only")
+	cli.Config(fs, &d.config)
 	fs.BoolVar(&d.json, "json", false, "JSON, as docs/pm.md says")
 }
 
@@ -43,7 +43,7 @@ func (d *desk) flags(fs *flag.FlagSet) {
 var Review = cli.Command{Name: "review", Doc: "show a directive's work: what decided, what changed, what it cost", Run: reviewWork}
 
 func reviewWork(ctx context.Context, env *cli.Env) error {
-	const usage = "review [--json] [--format FORMAT] [--fetched] [--bare DIR] D-n|D-n.k"
+	const usage = "review [--json] [--format FORMAT] [--fetched] [--bare DIR] [--config FILE] D-n|D-n.k"
 	var d desk
 	var format export.Format
 	var fetched bool

@@ -30,7 +30,7 @@ type taking struct {
 var Take = cli.Command{Name: "take", Doc: "merge a directive's judged work into the project", Run: takeWork}
 
 func takeWork(ctx context.Context, env *cli.Env) error {
-	const usage = "take [--squash] [--unjudged] [--json] [--bare DIR] D-n|D-n.k [COMMIT]"
+	const usage = "take [--squash] [--unjudged] [--json] [--bare DIR] [--config FILE] D-n|D-n.k [COMMIT]"
 	var t taking
 	args, err := env.Flags("take", usage, func(fs *flag.FlagSet) {
 		t.flags(fs)

@@ -57,19 +57,31 @@ var uowVerbs = []verb{
 	{"archive", "put an ended unit away; --expire: drop the record of one that was", uow.Archive},
 }
 
+// arguments are a step's in its usage line, after the flags that every step has.
+func arguments(e uow.Event) string {
+	switch e {
+	case uow.Waive:
+		return "[--deny] UNIT"
+	case uow.Archive:
+		return "[--expire] UNIT"
+	case uow.Fork:
+		return "[--fresh] UNIT"
+	case uow.Pause:
+		return "UNIT|--all"
+	}
+	return "UNIT"
+}
+
 // run is the verb as a command.
 func (v verb) run(ctx context.Context, env *cli.Env) error {
 	var reason, note, bare, configFile string
 	var deny, all, expire, fresh bool
-	usage := "uow " + v.name + " [--reason CODE] [-m TEXT] [--bare DIR] UNIT"
-	if v.event == uow.Pause {
-		usage += "|--all"
-	}
+	usage := "uow " + v.name + " [--reason CODE] [-m TEXT] [--bare DIR] [--config FILE] " + arguments(v.event)
 	args, err := env.Flags("uow "+v.name, usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
 		fs.StringVar(&reason, "reason", "", "why, as a `CODE`, the first by itself: "+codes(v.event))
 		fs.StringVar(&note, "m", "", "why, in words: a `text` that the agent reads")
-		fs.StringVar(&configFile, "config", "", "the host's settings, a `file`; needed where they differ from Ward's defaults")
+		cli.Config(fs, &configFile)
 		if v.event == uow.Waive {
 			fs.BoolVar(&deny, "deny", false, "deny the waiver: the unit is a dead letter (codes: "+codes(uow.Deny)+")")
 		}

@@ -18,7 +18,7 @@ import (
 	"git-ward/vm/halting/proof"
 )
 
-const analyzeUsage = "udc analyze [--check] [--proof REPORT] [--max-steps N] [--max-time D] [--config FILE] [--json] FILE..."
+const analyzeUsage = "udc analyze [--check] [--proof REPORT] [--max-steps N] [--max-time TIME] [--config FILE] [--json] FILE..."
 
 // analyzeTime is how long one plan may take when no flag says otherwise.
 const analyzeTime = 20 * time.Second
@@ -50,8 +50,8 @@ func analyze(ctx context.Context, env *cli.Env) error {
 		fs.BoolVar(&a.check, "check", false, "verify the proof with the independent checker, and say so")
 		fs.StringVar(&a.proof, "proof", "", "do not analyse: check the proof in a `report` that --json gave before")
 		fs.Func("max-steps", "execute at most `N` instructions; default 400,000,000", func(s string) error { return positive(&a.steps, s) })
-		fs.DurationVar(&a.limits.Time, "max-time", analyzeTime, "end after `D` a plan, with what is known then")
-		fs.StringVar(&a.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
+		fs.DurationVar(&a.limits.Time, "max-time", analyzeTime, "end after a `TIME` a plan, such as 90s, with what is known then")
+		cli.Config(fs, &a.config)
 		fs.BoolVar(&a.json, "json", false, "one JSON object a line")
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/confined"
 	"git-ward/internal/diag"
@@ -22,7 +23,7 @@ type options struct {
 	tools  map[string][]string // command lines, of those that are not the machine's own
 }
 
-const limitUsage = "[--max-instructions N] [--max-cells N] [--max-time D] [--max-output N] [--config FILE]"
+const limitUsage = "[--max-instructions N] [--max-cells N] [--max-time TIME] [--max-output N] [--config FILE]"
 
 // fill adds the flags. 0 would be a fault of the user's, so -1 stands for "as the
 // settings say" and is never accepted from him.
@@ -33,7 +34,7 @@ func (o *options) fill(fs *flag.FlagSet) {
 	limit(&o.limits.Instructions, "max-instructions", "end after `N` instructions")
 	limit(&o.limits.Cells, "max-cells", "end before the tape is longer than `N` cells")
 	limit(&o.limits.Output, "max-output", "end before more than `N` bytes are printed")
-	fs.Func("max-time", "end after `D`, such as 90s", func(s string) error {
+	fs.Func("max-time", "end after a `TIME` such as 90s", func(s string) error {
 		d, err := time.ParseDuration(s)
 		if err == nil && d < 1 {
 			err = errBelowOne
@@ -41,7 +42,7 @@ func (o *options) fill(fs *flag.FlagSet) {
 		o.limits.Time = d
 		return err
 	})
-	fs.StringVar(&o.config, "config", "", "the host's settings, a `file`; default: Ward's own defaults")
+	cli.Config(fs, &o.config)
 	fs.BoolVar(&o.json, "json", false, "one JSON object a line")
 }
 

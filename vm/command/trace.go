@@ -29,7 +29,7 @@ func trace(ctx context.Context, env *cli.Env) error {
 	t := &tracer{options: options{reader: &reader{ctx: ctx, env: env}}, from: 1, steps: 1000}
 	args, err := env.Flags("udc trace", traceUsage, func(fs *flag.FlagSet) {
 		t.fill(fs)
-		fs.Func("from", "the `number` of the first instruction to print; default 1", func(s string) error { return positive(&t.from, s) })
+		fs.Func("from", "print from the `N`th instruction on; default 1", func(s string) error { return positive(&t.from, s) })
 		fs.Func("steps", "print at most `N` instructions, up to 100,000; default 1,000", func(s string) error { return positive(&t.steps, s) })
 	})
 	if err != nil {

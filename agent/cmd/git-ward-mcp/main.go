@@ -47,7 +47,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	rest, err := env.Flags("mcp", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&dir, "dir", ".", "the working tree `DIR`")
 		fs.StringVar(&state, "state", "", "the agent's `DIR` for logs and signals (default .git/ward of the working tree)")
-		fs.StringVar(&task, "task-id", "", "the `directive` at hand, such as D-1 (default that of the branch agent/D-1)")
+		fs.StringVar(&task, "task-id", "", "the task's `ID`: the directive at hand, such as D-1 (default that of the branch agent/D-1)")
 		fs.StringVar(&ask, "ask", env.Getenv(program.AskVariable), "the `file` that takes a question to the PM (default $"+program.AskVariable+")")
 	})
 	switch {

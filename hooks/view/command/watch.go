@@ -32,7 +32,7 @@ func watch(ctx context.Context, env *cli.Env) error {
 	interval := 2 * time.Second
 	args, err := env.Flags("watch", watchUsage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
-		fs.DurationVar(&interval, "interval", interval, "how long after one look at the refs the next comes; a clone fetches each time")
+		fs.DurationVar(&interval, "interval", interval, "the `TIME` between two looks at the refs, such as 5s; a clone fetches each time")
 		fs.BoolVar(&plain, "plain", false, "a line for each change, as where the output is no terminal")
 	})
 	if err != nil {
