@@ -31,7 +31,9 @@ const besideDir = ".ward"
 // lessons, the certificates and the units of work. Their refspecs have no `+`,
 // so that a rewritten record is refused by the fetch and seen (GIT-2). Where the control
 // branch is one of its own, it is checked out in a working tree beside DIR (CTRL-1).
-var Clone = cli.Command{Name: "clone", Doc: "clone a ward repository with its audit", Run: cloneRepository}
+var Clone = cli.Command{Name: "clone", Doc: "clone a ward repository with its audit", Run: cloneRepository,
+	Long:     "An ordinary clone, which fetches the audit, the notes and the units' records as well, so that log, why, uow and review work in it.",
+	Examples: []cli.Example{{Line: `clone /srv/git/project.git`, Doc: "into ./project"}}}
 
 func cloneRepository(ctx context.Context, env *cli.Env) error {
 	c := cloner{ctx: ctx, env: env}

@@ -15,7 +15,9 @@ const fsckUsage = "fsck [--repair] [--json] [--format FORMAT] [--bare DIR]"
 
 // Fsck is `git ward fsck`: it proves that a repository is whole, or names what is not
 // (GIT-3). It exits 1 with findings that are errors.
-var Fsck = cli.Command{Name: "fsck", Doc: "prove that the audit is whole", Run: prove}
+var Fsck = cli.Command{Name: "fsck", Doc: "prove that the audit is whole", Run: prove,
+	Long:     "Reads the whole chain of pushes, the notes and the refs, and says what does not fit. Nothing is changed without --repair.",
+	Examples: []cli.Example{{Line: `fsck --bare /srv/git/project.git`, Doc: "look, and change nothing"}}}
 
 func prove(ctx context.Context, env *cli.Env) error {
 	var o fsck.Options

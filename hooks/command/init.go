@@ -34,7 +34,9 @@ type initOptions struct {
 // taken out of. Settings are config.toml with its defaults, and template the first commit's
 // files.
 func Init(settings []byte, template fs.FS) cli.Command {
-	return cli.Command{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: initOf(settings, template)}
+	return cli.Command{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: initOf(settings, template),
+		Long:     "A directory that is not there becomes a repository; one with a history is adopted, its branches untouched: Ward's documents go to a branch of their own. A second init mends what is missing.",
+		Examples: []cli.Example{{Line: `init --bare /srv/git/project.git`, Doc: "make one, or adopt what is there"}, {Line: `init --bare --dry-run /srv/git/project.git`, Doc: "say what that would do"}, {Line: `init --remove --bare /srv/git/project.git`, Doc: "say what taking Ward out again does"}}}
 }
 
 func initOf(settings []byte, template fs.FS) cli.Func {

@@ -23,7 +23,8 @@ const logUsage = "log [-n N] [--refused] [--would] [--json] [--bare DIR]"
 // Log is `git ward log`: the audit, newest push first, as a table or as one
 // record a line. It reads the bare repository or a clone that fetched
 // refs/ward/audit.
-var Log = cli.Command{Name: "log", Doc: "show every push, refused ones too", Run: showLog}
+var Log = cli.Command{Name: "log", Doc: "show every push, refused ones too", Run: showLog,
+	Examples: []cli.Example{{Line: `log -n 20`, Doc: "the newest twenty"}, {Line: `log --refused`, Doc: "refused pushes only"}}}
 
 func showLog(ctx context.Context, env *cli.Env) error {
 	var count int

@@ -17,7 +17,9 @@ const maintainUsage = "maintain [--keep TIME] [--reclaim] [--records] [--bare DI
 // Maintain is `git ward maintain`: git's own maintenance, which Ward's settings
 // keep out of pushes (HOOK-6), the records of pushes that died, and an end of what was
 // deleted, dropped or redacted (REC-5). The launcher or cron runs it.
-var Maintain = cli.Command{Name: "maintain", Doc: "pack the repository, outside pushes", Run: pack}
+var Maintain = cli.Command{Name: "maintain", Doc: "pack the repository, outside pushes", Run: pack,
+	Long:     "Git's own gc is off in a repository of Ward's, as it would drop what the record needs. A timer runs this one; pushes go on meanwhile.",
+	Examples: []cli.Example{{Line: `maintain --bare /srv/git/project.git`, Doc: "pack what pushes have left loose"}}}
 
 func pack(ctx context.Context, env *cli.Env) error {
 	var o maintain.Options

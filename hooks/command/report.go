@@ -24,7 +24,8 @@ const reportUsage = "report append --status STATUS [--directive D-n] [-m TEXT] [
 // where they are none of the caller's.
 func Report(pages cli.Func) cli.Command {
 	return cli.Command{Name: "report", Doc: "append a report to COMMS.md; --html DIR: write the pages of the repository", Run: pages, Verbs: []cli.Command{
-		{Name: "append", Doc: "write a report with the next id into COMMS.md of the working tree", Run: appendReport},
+		{Name: "append", Doc: "write a report with the next id into COMMS.md of the working tree", Run: appendReport,
+			Examples: []cli.Example{{Line: `report append --status INFO -m "moved to the new server"`, Doc: "a report of the PM's, to be committed as any change"}}},
 	}}
 }
 

@@ -24,10 +24,14 @@ import (
 var Directive = cli.Command{Name: "directive", Doc: "list, show, write and edit directives",
 	Title: "each reads and pushes the control branch, and touches no working tree",
 	Verbs: []cli.Command{
-		{Name: "list", Doc: "list the directives: where each stands, and for whom it waits", Run: directiveList},
-		{Name: "show", Doc: "show a directive, its newest report and its questions", Run: directiveShow},
-		{Name: "new", Doc: "write a directive, in your editor or by -m or -F, and push it", Run: directiveNew},
-		{Name: "edit", Doc: "change a directive, which opens it again, and push it", Run: directiveEdit},
+		{Name: "list", Doc: "list the directives: where each stands, and for whom it waits", Run: directiveList,
+			Examples: []cli.Example{{Line: `directive list`, Doc: "all of them"}}},
+		{Name: "show", Doc: "show a directive, its newest report and its questions", Run: directiveShow,
+			Examples: []cli.Example{{Line: `directive show D-1`, Doc: "one"}}},
+		{Name: "new", Doc: "write a directive, in your editor or by -m or -F, and push it", Run: directiveNew,
+			Examples: []cli.Example{{Line: `directive new`, Doc: "in your editor"}, {Line: `directive new -m "Say hello"`, Doc: "of one line"}}},
+		{Name: "edit", Doc: "change a directive, which opens it again, and push it", Run: directiveEdit,
+			Examples: []cli.Example{{Line: `directive edit D-1`, Doc: "in your editor"}}},
 	}}
 
 // shown is what `git ward directive show --json` prints.

@@ -35,7 +35,9 @@ type dropDone struct {
 // are ended, its branch is deleted. Each of these is made where it is not made yet, so
 // that a drop that was cut short is made again; the report comes first, because with it
 // the agent takes the directive up no more.
-var Drop = cli.Command{Name: "drop", Doc: "close a directive without taking its work", Run: dropWork}
+var Drop = cli.Command{Name: "drop", Doc: "close a directive without taking its work", Run: dropWork,
+	Long:     "A report says that it was dropped, its unit ends and its branch goes; what was claimed stays on the record.",
+	Examples: []cli.Example{{Line: `drop -m "solved otherwise" D-1`, Doc: "close it, with the reason"}}}
 
 func dropWork(ctx context.Context, env *cli.Env) error {
 	const usage = "drop [-m TEXT] [--json] [--bare DIR] [--config FILE] D-n"

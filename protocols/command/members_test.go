@@ -18,9 +18,10 @@ func TestMembersAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(data), "\n## For programs\n")
-	section, _, _ = strings.Cut(section, "\n## ")
+	_, table, _ := strings.Cut(section, "\n| member")
+	table, _, _ = strings.Cut(table, "\n\n") // what comes after it is no table of members
 	documented := map[string]bool{}
-	for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(section[strings.Index(section, "\n| member"):], -1) {
+	for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(table, -1) {
 		documented[m[1]] = true
 	}
 	if !found || len(documented) < 40 {

@@ -40,7 +40,9 @@ func (d *desk) flags(fs *flag.FlagSet) {
 }
 
 // Review is `git ward review` (REC-3).
-var Review = cli.Command{Name: "review", Doc: "show a directive's work: what decided, what changed, what it cost", Run: reviewWork}
+var Review = cli.Command{Name: "review", Doc: "show a directive's work: what decided, what changed, what it cost", Run: reviewWork,
+	Long:     "What decided comes first: each criterion with its command and what the host's run of it came to; then what to look at, the difference, and what it cost. The last lines are the commands that settle it.",
+	Examples: []cli.Example{{Line: `review D-1`, Doc: "through the pager"}, {Line: `review --json D-1`, Doc: "for a program"}}}
 
 func reviewWork(ctx context.Context, env *cli.Env) error {
 	const usage = "review [--json] [--format FORMAT] [--fetched] [--bare DIR] [--config FILE] D-n|D-n.k"

@@ -27,7 +27,9 @@ type taking struct {
 // Take is `git ward take` (REC-3): the judged commit and no other becomes part of the
 // project. Until the push nothing moves, and the push moves one ref; what comes after
 // brings it to working trees that hold nothing else, and is made again by a second take.
-var Take = cli.Command{Name: "take", Doc: "merge a directive's judged work into the project", Run: takeWork}
+var Take = cli.Command{Name: "take", Doc: "merge a directive's judged work into the project", Run: takeWork,
+	Long:     "Merges the commit that the host has judged, and pushes. Where the project went on meanwhile, the merged tree is what nobody judged: the command says so and stops, unless --unjudged.",
+	Examples: []cli.Example{{Line: `take D-1`, Doc: "a merge commit"}, {Line: `take --squash D-1`, Doc: "one commit"}}}
 
 func takeWork(ctx context.Context, env *cli.Env) error {
 	const usage = "take [--squash] [--unjudged] [--json] [--bare DIR] [--config FILE] D-n|D-n.k [COMMIT]"

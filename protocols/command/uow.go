@@ -23,14 +23,17 @@ import (
 var UOW = cli.Command{Name: "uow", Doc: "show the units of work; approve, pause, clarify, cancel them",
 	Title: "each verb takes a unit, and perhaps --reason CODE and -m TEXT",
 	Verbs: append([]cli.Command{
-		{Name: "list", Doc: "list the units and what each waits for", Run: uowList},
-		{Name: "show", Doc: "show a unit's journal, budget, residuals and verdicts", Run: uowShow},
+		{Name: "list", Doc: "list the units and what each waits for", Run: uowList,
+			Examples: []cli.Example{{Line: `uow list`, Doc: "those that are not archived"}}},
+		{Name: "show", Doc: "show a unit's journal, budget, residuals and verdicts", Run: uowShow,
+			Examples: []cli.Example{{Line: `uow show D-1.1`, Doc: "the first unit of D-1"}}},
 	}, steps()...)}
 
 // steps are the PM's verbs as commands.
 func steps() (list []cli.Command) {
 	for _, v := range uowVerbs {
-		list = append(list, cli.Command{Name: v.name, Doc: v.doc, Run: v.run})
+		list = append(list, cli.Command{Name: v.name, Doc: v.doc, Run: v.run,
+			Examples: []cli.Example{{Line: "uow " + v.name + ` D-1.1 -m "as agreed"`, Doc: "with words that the agent reads"}}})
 	}
 	return list
 }

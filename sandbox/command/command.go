@@ -33,16 +33,27 @@ func run(ctx context.Context, env *cli.Env, redact func(string) string) error {
 // commands are the program's; main.go's table says each in a line.
 func commands(redact func(string) string) []cli.Command {
 	return []cli.Command{
-		{Name: "launch", Run: launching(redact), Verbs: []cli.Command{
-			{Name: "logs", Doc: "print what a launch in the background says", Run: logs},
-			{Name: "stop", Doc: "end the launch on a repository", Run: stop},
-		}},
-		{Name: "verify", Run: verify},
-		{Name: "door", Run: serveDoor},
-		{Name: "image", Verbs: []cli.Command{{Name: "build", Doc: "build the container image, once", Run: buildImage}}},
-		{Name: "probe", Run: tryFence},
-		{Name: "firewall", Verbs: []cli.Command{{Name: "show", Doc: "print the rules of a launch on this machine, as nft text", Run: showFirewall}}},
-		{Name: "doctor", Run: examine},
+		{Name: "launch", Run: launching(redact),
+			Long:     "A container without a network holds the agent; git and the model's gateway are all that it reaches. It works on open directives until it is stopped, and goes on where it was after whatever ended it.",
+			Examples: []cli.Example{{Line: `launch --bare /srv/git/project.git`, Doc: "here, until ^C"}, {Line: `launch --detach --bare /srv/git/project.git`, Doc: "in the background"}, {Line: `launch --once --bare /srv/git/project.git`, Doc: "until no directive is open"}}, Verbs: []cli.Command{
+				{Name: "logs", Doc: "print what a launch in the background says", Run: logs,
+					Examples: []cli.Example{{Line: `launch logs -f --bare /srv/git/project.git`, Doc: "as the log grows"}}},
+				{Name: "stop", Doc: "end the launch on a repository", Run: stop,
+					Examples: []cli.Example{{Line: `launch stop --bare /srv/git/project.git`, Doc: "what the agent has said stays on the record"}}},
+			}},
+		{Name: "verify", Run: verify,
+			Long:     "The same container that judges a claim runs the criteria on any commit, and nothing is written: no verdict, no note.",
+			Examples: []cli.Example{{Line: `verify --bare /srv/git/project.git agent/D-1 D-1`, Doc: "the criteria of D-1"}, {Line: `verify --bare /srv/git/project.git main --run "make test"`, Doc: "a command of your own"}}},
+		{Name: "door", Run: serveDoor,
+			Examples: []cli.Example{{Line: `door --stdio --bare /srv/git/project.git --pm pat`, Doc: "as the forced command of a key in authorized_keys"}}},
+		{Name: "image", Verbs: []cli.Command{{Name: "build", Doc: "build the container image, once", Run: buildImage,
+			Examples: []cli.Example{{Line: `image build`, Doc: "of Debian's packages, where it is not there yet"}}}}},
+		{Name: "probe", Run: tryFence,
+			Examples: []cli.Example{{Line: `probe --bare /srv/git/project.git`, Doc: "with this repository's settings"}}},
+		{Name: "firewall", Verbs: []cli.Command{{Name: "show", Doc: "print the rules of a launch on this machine, as nft text", Run: showFirewall,
+			Examples: []cli.Example{{Line: `firewall show --bare /srv/git/project.git`, Doc: "with this repository's settings"}}}}},
+		{Name: "doctor", Run: examine,
+			Examples: []cli.Example{{Line: `doctor`, Doc: "of this machine"}, {Line: `doctor --bare /srv/git/project.git`, Doc: "of a repository, too"}}},
 		{Name: fence.FirewallChild, Hidden: true, Run: func(ctx context.Context, env *cli.Env) error {
 			return firewall.Child(ctx, env.Stdin, cli.Raw(env.Stdout))
 		}},

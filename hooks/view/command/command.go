@@ -12,8 +12,12 @@ import (
 // table says in a line.
 func Main(ctx context.Context, env *cli.Env) error {
 	return cli.Part(
-		cli.Command{Name: "watch", Run: watch},
+		cli.Command{Name: "watch", Run: watch,
+			Long:     "On a terminal it is a program of one screen, whose keys ? shows, and none of which changes anything; piped, it prints a line for each change. The worker's words come as they are said on the host only; a clone shows what it fetches.",
+			Examples: []cli.Example{{Line: `watch`, Doc: "all directives, what waits for you first"}, {Line: `watch D-1`, Doc: "one, with the words of the worker"}, {Line: `watch --plain D-1`, Doc: "a line for each change"}}},
 		serveCommand,
-		cli.Command{Name: "report", Run: report},
+		cli.Command{Name: "report", Run: report,
+			Long:     "The pages that git ward serve shows, as files without a script, to be sent or kept. They say when they were written.",
+			Examples: []cli.Example{{Line: `report --html pages`, Doc: "write them into ./pages"}}},
 	)(ctx, env)
 }
