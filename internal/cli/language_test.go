@@ -120,7 +120,7 @@ func TestConfigIsWhereOneStands(t *testing.T) {
 		}
 		tried++
 		out, err := p.Try(filepath.Join(p.Work, "below"), nil, "", "git-ward", args...)
-		if err == nil || !strings.Contains(out, "here.toml:1") {
+		if err == nil || !strings.Contains(out, "here.toml:") {
 			t.Errorf("git ward %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
@@ -135,6 +135,7 @@ func worked(t *testing.T) *gittest.Pair {
 	p := gittest.New(t)
 	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: say it\n\nSay it.\n\n## Reports\n")
 	p.Write("good.udc", "HALT\n")
+	p.Write("README.md", "# Project\n\nWords.\n")
 	p.Git("add", "--all")
 	p.Git("commit", "--quiet", "-m", "a directive")
 	if out, err := p.Push("HEAD:main"); err != nil {
@@ -146,7 +147,10 @@ func worked(t *testing.T) *gittest.Pair {
 
 // elsewhere are the commands whose examples want more than a repository with a directive: a
 // unit, a fence, a network, a terminal. Their flags are looked up, and nothing is run.
-var elsewhere = []string{"launch", "serve", "watch", "verify", "image", "probe", "door", "mcp", "transcript", "take", "uow", "init", "clone", "redact"}
+var elsewhere = []string{"review", "launch", "serve", "watch", "verify", "image", "probe", "door", "mcp", "transcript", "take", "uow", "init", "clone", "redact"}
+
+// editor is a person who writes a directive, or changes the one that is there.
+const editor = `GIT_EDITOR=write() { sed -i "s/^Say it/Say it now/" "$1"; grep -q "^Say it" "$1" || sed -i "1i More." "$1"; }; write`
 
 // TestExamplesOfTheManual: each is a command line that its command takes, and those that need
 // no more than a repository do what they say; /srv/git/project.git is one.
@@ -177,7 +181,7 @@ func TestExamplesOfTheManual(t *testing.T) {
 					args[i] = p.Bare
 				}
 			}
-			out, err := p.Try(p.Work, nil, "", "git-ward", args...)
+			out, err := p.Try(p.Work, []string{editor}, "", "git-ward", args...)
 			if strings.Contains(out, "usage: ") || err != nil && strings.Contains(out, "error: ") {
 				t.Errorf("%s: %v\n%s", line, err, out)
 			}

@@ -85,7 +85,7 @@ func (p *Page) man(v Version) string {
 			prose(&w, verb.Long)
 		}
 		options(&w, "", verb.Options())
-		examples(&w, ".PP\n", verb.Examples)
+		examples(&w, "", verb.Examples)
 	}
 	examples(&w, ".SH EXAMPLES\n", p.Examples)
 	fmt.Fprintf(&w, ".SH SEE ALSO\n.BR git\\-ward (1)\n")

@@ -56,7 +56,11 @@ func watch(ctx context.Context, env *cli.Env) error {
 	if !source.Bare() {
 		looker.Fetch = func(ctx context.Context) error { return source.Fetch(ctx, env.Dir, os.Environ()) }
 	}
-	return ended(env, show(ctx, env, looker, plain))
+	env.Leaves(onlyLooked)
+	if err = show(ctx, env, looker, plain); ctx.Err() != nil {
+		return err // a signal, of which cli.Main says the rest
+	}
+	return ended(env, err)
 }
 
 // show is the terminal program where there is a terminal for it, and lines elsewhere.
@@ -81,11 +85,14 @@ func screen(stream any) *os.File {
 	return f
 }
 
-// ended says that who was interrupted has left nothing.
+// onlyLooked is what is there when a watch ends.
+const onlyLooked = "watch only looks, and nothing was changed"
+
+// ended says that who typed ^C into the screen, which is no signal there, has left nothing.
 func ended(env *cli.Env, err error) error {
 	const interrupted = 128 + int(unix.SIGINT)
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(env.Stderr, "git-ward: watch has ended; it only looked, and nothing was changed")
+		fmt.Fprintln(env.Stderr, "git-ward: interrupted: "+onlyLooked)
 		return cli.ExitCode(interrupted)
 	}
 	return err
