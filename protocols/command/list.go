@@ -47,7 +47,7 @@ func directiveList(ctx context.Context, env *cli.Env) error {
 			}
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Directive, s.State, dash(s.Unit), dash(s.Verdict), dash(waits(s)), diag.Cut(s.Title.String(), 60))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Directive, s.State, dash(s.Unit), dash(s.Proof()), dash(waits(s)), diag.Cut(s.Title.String(), 60))
 	}
 	return w.Flush()
 }

@@ -16,7 +16,7 @@ import (
 func TestReview(t *testing.T) {
 	p := newDesk(t)
 	out := ward(t, p, 0, "review", "D-1")
-	gittest.InOrder(t, out, "D-1 greet the user: EXACT: every criterion is met\n",
+	gittest.InOrder(t, out, "D-1 greet the user: proved (EXACT): every criterion is met\n",
 		"look first: ", "1 file of instructions to agents", "judged without a fence",
 		"D-1.1 claims ", "6 files changed, ",
 		"criteria, as the host ran them (2 runs", "git notes --ref=certificates show ", "  met      exit 0   it greets", "criteria[0]\n",
@@ -31,9 +31,9 @@ func TestReview(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	out = ward(t, p, 0, "review", "D-4")
-	gittest.InOrder(t, out, "D-4 do what cannot be: DIVERGED; verdict NONE: not met: it holds", "  not met  exit 1   it holds", `| not \x1b[2Jyet`, "\nnext: git ward directive edit D-4\n")
+	gittest.InOrder(t, out, "D-4 do what cannot be: stopped: it got worse and worse; not proved (NONE): not met: it holds", "  not met  exit 1   it holds", `| not \x1b[2Jyet`, "\nnext: git ward directive edit D-4\n")
 
-	gittest.InOrder(t, ward(t, p, 0, "review", "D-5"), "D-5 go on: in progress: D-5.1 is ACTIVE, in iteration 1\n", "agent/D-5 is at ", "criteria, which nobody ran yet", "+x\n", "\nnext: git ward uow show D-5.1\n")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-5"), "D-5 go on: in progress: D-5.1, iteration 1, at work\n", "agent/D-5 is at ", "criteria, which nobody ran yet", "+x\n", "\nnext: git ward uow show D-5.1\n")
 
 	out = ward(t, p, 1, "review", "D-6")
 	gittest.InOrder(t, out, "git-ward: error: nobody worked on D-6 yet", "git-ward: hint: git ward directive show D-6\n")
@@ -106,7 +106,7 @@ func TestReviewInProgress(t *testing.T) {
 	p := gittest.FirstVersion(t)
 	p.Run(filepath.Dir(p.Bare), "git-ward", "clone", p.Bare, p.Work)
 	out := ward(t, p, 0, "review", "D-2")
-	gittest.InOrder(t, out, "D-2 ", ": in progress: D-2.1 is ACTIVE, in iteration 2; no verdict yet\n", "papers of the first layout", "D-2.1 claims ",
+	gittest.InOrder(t, out, "D-2 ", ": in progress: D-2.1, iteration 2, at work; no verdict yet\n", "papers of the first layout", "D-2.1 claims ",
 		"criteria, which nobody ran yet", "  not run", "diff --git a/", "\nnext: git ward uow show D-2.1\n")
 	if strings.Contains(out, "diff --git a/evidence") || strings.Contains(out, "diff --git a/LEARNINGS.md") {
 		t.Errorf("papers are shown as work:\n%s", out)

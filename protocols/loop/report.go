@@ -264,7 +264,7 @@ func (r Report) Outcome() string {
 	case ExitBudgetExceeded:
 		return fmt.Sprintf("Stopped: the budget is spent after %s (%s): %s.", after, r.StopReason, r.NotConverged)
 	}
-	return fmt.Sprintf("Blocked (%s) at %s: %s", r.StopReason, r.LastState, r.Failed)
+	return fmt.Sprintf("Blocked: %s (%s at %s).", strings.TrimSuffix(r.Failed, "."), r.StopReason, r.LastState)
 }
 
 // stopped says of a cause that comes before the exit what it is.

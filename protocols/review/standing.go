@@ -111,6 +111,18 @@ func (s Standing) proved() bool {
 	return s.Claimed && s.Current && (s.Verdict == loop.Exact || s.Verdict == loop.Converged)
 }
 
+// Proof is what the verdict comes to, for people, with the verdict itself beside it; "" while
+// there is none.
+func (s Standing) Proof() string {
+	switch s.Verdict {
+	case "":
+		return ""
+	case loop.Exact, loop.Converged:
+		return "proved (" + s.Verdict + ")"
+	}
+	return "not proved (" + s.Verdict + ")"
+}
+
 func (p Position) state(s Standing) State {
 	atWork := p.Unit != nil && !p.Unit.State.Ended()
 	edited := p.edited()
@@ -205,19 +217,28 @@ func (p Position) Outcome(s Standing) string {
 	case Working, Waiting:
 		say("%s", p.progress(s))
 	case Unproved:
-		say("%s", strings.TrimPrefix(s.Report, "EXIT_"))
+		say("%s", ended(comms.Status(s.Report)))
 	}
 	switch {
 	case p.Verdict == nil && s.Claimed:
 		say("no verdict yet")
-	case p.Verdict != nil && s.proved():
-		say("%s: %s", p.Verdict.Verdict, p.Verdict.Reason)
 	case p.Verdict != nil && !s.Current && p.Directive != nil:
-		say("verdict %s, for another text of it: %s", p.Verdict.Verdict, p.Verdict.Reason)
+		say("%s for another text of it: %s", s.Proof(), p.Verdict.Reason)
 	case p.Verdict != nil:
-		say("verdict %s: %s", p.Verdict.Verdict, p.Verdict.Reason)
+		say("%s: %s", s.Proof(), p.Verdict.Reason)
 	}
 	return strings.Join(words, "; ")
+}
+
+// ended is how a report says that it ended, where nothing proves it.
+func ended(report comms.Status) string {
+	switch report {
+	case "":
+		return "it ended"
+	case comms.ExitConverged: // a later verdict took it back
+		return "it was reported as done"
+	}
+	return report.Words()
 }
 
 // progress is how far somebody is who has not ended.
@@ -225,5 +246,5 @@ func (p Position) progress(s Standing) string {
 	if p.Unit == nil {
 		return "it waits for your answer"
 	}
-	return fmt.Sprintf("in progress: %s is %s, in iteration %d", s.Unit, s.UnitState, p.Unit.Iteration)
+	return fmt.Sprintf("in progress: %s, iteration %d, %s", s.Unit, p.Unit.Iteration, p.Unit.State.Words())
 }
