@@ -68,6 +68,10 @@ func readRefusal(stderr, answer string) error {
 		}
 		var v verdict
 		if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &v) == nil && v.Verdict != "" {
+			if v.Verdict == "admitted" {
+				// Nothing speaks against what was pushed, so it is kept, and pushed again.
+				return fmt.Errorf("git push: the remote admitted the push, and could not move the ref then: %s", diag.Clean(answer))
+			}
 			if v.Verdict != "refused" {
 				// The host's trouble, which no model can mend.
 				return fmt.Errorf("git push: the remote could not judge the push: %s", diag.Clean(text))

@@ -321,6 +321,9 @@ func TestReadRefusal(t *testing.T) {
 			t.Errorf("%+v", refused.Findings[0])
 		}
 	}
+	if err := readRefusal(`remote: {"verdict":"admitted","count":0,"findings":[]}`+"\n", "[remote rejected] (failed to update ref)"); stop.Is(err, stop.Refused) || !strings.Contains(err.Error(), "failed to update ref") {
+		t.Errorf("admitted, and the ref was held by somebody: %v", err)
+	}
 	err := readRefusal(`remote: {"verdict":"trouble","error":"disk"}`+"\n", "x")
 	if err == nil || stop.Is(err, stop.Refused) || !strings.Contains(err.Error(), "could not judge") {
 		t.Error(err)
