@@ -121,31 +121,20 @@ func TestAnswerWithoutWords(t *testing.T) {
 	b.Fsck()
 }
 
-// TestCommandsAtTheEnd types what is named for what ended.
-func TestCommandsAtTheEnd(t *testing.T) {
+// A dead letter wants a last word, by the command that is named for it.
+func TestCommandForADeadLetter(t *testing.T) {
 	t.Parallel()
 	b := newUnits(t)
-	type end struct {
-		kind        view.Kind
-		command, or string
-	}
-	wait := func(want end) {
-		t.Helper()
-		w := b.waiting()
-		if w.Kind != want.kind || w.Command != want.command || w.Or != want.or {
-			t.Fatalf("%+v, want %+v", w, want)
-		}
-		for _, command := range []string{w.Command, w.Or} {
-			if command != "" {
-				b.paste(command)
-			}
-		}
-		if now := b.waiting(); now.Key == w.Key {
-			t.Fatalf("it waits as before: %+v", now)
-		}
-	}
 	b.step("D-1.1", byAgent(uow.Open))
 	b.step("D-1.1", byAgent(uow.Activate))
 	b.step("D-1.1", uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})
-	wait(end{view.Blocked, "git ward uow confirm D-1.1", ""})
+	w := b.waiting()
+	if w.Kind != view.Blocked || w.Command != "git ward uow confirm D-1.1" {
+		t.Fatalf("%+v", w)
+	}
+	b.paste(w.Command)
+	if now := b.waiting(); now.Key == w.Key {
+		t.Fatalf("it waits as before: %+v", now)
+	}
+	b.Fsck()
 }
