@@ -3,10 +3,13 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"git-ward/internal/live"
 	"git-ward/internal/modeltest"
+	"git-ward/internal/runstate"
 )
 
 // TestPrograms is a directive from push to certificate and merge by each real agent
@@ -55,11 +58,26 @@ func TestPrograms(t *testing.T) {
 			if made := p.Git("show", "origin/agent/D-1:made.txt"); made != "Ward Agent in /bot/home-"+c.name+"\n" {
 				t.Errorf("made.txt: %q", made)
 			}
+			told(t, p.Bare, "D-1", live.Called, live.Answered, live.Said, live.Tokens, live.State, live.Gateway, live.Verdict, live.Ended)
 			// The PM takes it.
 			p.Git("merge", "--quiet", "--ff-only", "origin/main")
 			p.Git("merge", "--quiet", "--no-edit", "origin/agent/D-1")
 			p.Git("push", "--quiet", "origin", "main")
 			p.Fsck()
 		})
+	}
+}
+
+// told fails where who looks was not told of each kind (SEE-1).
+func told(t *testing.T, bare, directive string, kinds ...live.Kind) {
+	t.Helper()
+	events, err := runstate.Tail(bare, directive, 10_000)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, kind := range kinds {
+		if !slices.ContainsFunc(events, func(e live.Event) bool { return e.Kind == kind }) {
+			t.Errorf("of %d events none is %q", len(events), kind)
+		}
 	}
 }
