@@ -1,8 +1,10 @@
 package fence
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,6 +129,31 @@ func TestLivesFlood(t *testing.T) {
 	}
 	if left := v.full.Load(); left != 0 {
 		t.Errorf("%d lines had no room, and nobody is told", left)
+	}
+}
+
+// TestStoppedTerminal: somebody has stopped the terminal that the agent prints to. The agent
+// prints on, its words are there for those who look, and the launch ends.
+func TestStoppedTerminal(t *testing.T) {
+	_, bare, stop := listening(t)
+	stop()
+	read, write := io.Pipe() // nobody reads
+	defer read.Close()
+	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config), Payload: Payload{Stdout: write, Stderr: write}}, log: zerolog.Nop()}
+	begin := time.Now()
+	end := l.screenAgent(t.Context())
+	l.lives.tell(live.Event{Unit: "D-1.1", Kind: live.Ended, Text: "it is over"})
+	lines := bytes.Repeat([]byte(strings.Repeat("x", 99)+"\n"), 1<<10)
+	for range 1 << 7 { // 12 MiB, the queue and more
+		l.spec.Payload.Stdout.Write(lines)
+		l.spec.Payload.Stderr.Write(lines)
+	}
+	end()
+	if took := time.Since(begin); took > 2*unreadPatience+10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if events, err := runstate.Tail(bare, "D-1", 1); err != nil || len(events) != 1 {
+		t.Errorf("%v, %v", events, err)
 	}
 }
 
