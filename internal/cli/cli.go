@@ -154,9 +154,8 @@ func Report(w io.Writer, program string, err error) int {
 	for part := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintf(w, "%s: error: %s\n", program, line(part))
 	}
-	var hinted *diag.Hinted
-	if errors.As(err, &hinted) && hinted.Hint != "" {
-		for part := range strings.SplitSeq(hinted.Hint, "\n") {
+	for _, hint := range diag.Hints(err) {
+		for part := range strings.SplitSeq(hint, "\n") {
 			fmt.Fprintf(w, "%s: hint: %s\n", program, line(part))
 		}
 	}

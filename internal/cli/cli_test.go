@@ -50,6 +50,7 @@ func TestReport(t *testing.T) {
 		{errors.New("bad\x1b[31m"), 2, "p: error: bad\\x1b[31m\n"},
 		{errors.New(strings.Repeat("x", 1<<20)), 2, "p: error: " + strings.Repeat("x", longest) + "...\n"},
 		{fmt.Errorf("while: %w", diag.Hint(errors.New("bad"), "do %s", "this")), 2, "p: error: while: bad\np: hint: do this\n"},
+		{diag.Hint(fmt.Errorf("x: %w", diag.Hint(diag.Hint(errors.New("bad"), "mend it"), "")), "then go on"), 2, "p: error: x: bad\np: hint: mend it\np: hint: then go on\n"},
 	} {
 		var b strings.Builder
 		if code := Report(&b, "p", c.err); code != c.code || b.String() != c.text {

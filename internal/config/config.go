@@ -111,7 +111,8 @@ func (c *Config) decode(text, name string) (toml.MetaData, error) {
 	meta, err := toml.Decode(text, c)
 	var syntax toml.ParseError
 	if errors.As(err, &syntax) {
-		return meta, fmt.Errorf("%s:%d:%d: %s", name, syntax.Position.Line, syntax.Position.Col, syntax.Message)
+		err = fmt.Errorf("%s:%d:%d: %s", name, syntax.Position.Line, syntax.Position.Col, syntax.Message)
+		return meta, twice(err, text, syntax.Position.Line)
 	}
 	if err != nil {
 		return meta, fmt.Errorf("%s: %w", name, cmp.Or(c.wrongKind(text), err))
@@ -122,6 +123,32 @@ func (c *Config) decode(text, name string) (toml.MetaData, error) {
 			"where a newer Ward wrote it, its `git ward init --update --bare DIR` brings the hooks to it")
 	}
 	return meta, nil
+}
+
+// twice gives a fault the remedy where its line begins a section, or sets a key, that the
+// file has before: whoever pastes a section of the documents at the end meets it, since the
+// file that init writes has every section.
+func twice(err error, text string, line int) error {
+	lines := strings.Split(text, "\n")
+	if line < 1 || line > len(lines) || strings.TrimSpace(lines[line-1]) == "" {
+		return err
+	}
+	section, earlier := "", map[string]int{}
+	for i, l := range lines[:line] {
+		word, _, _ := strings.Cut(strings.TrimSpace(l), "=")
+		if strings.HasPrefix(word, "[") {
+			section, _, _ = strings.Cut(word, "#")
+			word = ""
+		}
+		key := strings.TrimSpace(section) + strings.TrimSpace(word)
+		if first := earlier[key]; i == line-1 && first > 0 {
+			return diag.Hint(err, "line %d has it already: change what stands there, and take line %d out", first, line)
+		}
+		if _, ok := earlier[key]; !ok {
+			earlier[key] = i + 1
+		}
+	}
+	return err
 }
 
 // Load reads the settings of the bare repository at dir. A repository without

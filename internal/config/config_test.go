@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"git-ward/internal/diag"
 )
 
 // Ward's config.toml sets everything, within the bounds, in the order of Config,
@@ -83,6 +85,23 @@ func TestFirstFault(t *testing.T) {
 			if _, err := Parse([]byte(text), "x"); err == nil || !strings.Contains(err.Error(), want) {
 				t.Fatalf("%q: %v, want %s", text, err, want)
 			}
+		}
+	}
+}
+
+// Whoever pastes a section of the documents below the settings, which have it, is told where.
+func TestTwice(t *testing.T) {
+	for text, want := range map[string]string{
+		Shipped + "[notify]\ncommand = []\n":                    "change what stands there, and take line",
+		"# x\n[limits]\ndepth = 7 # x\ndepth = 8\n":             "line 3 has it already: change what stands there, and take line 4 out",
+		"[door]\n[limits] # x\ndepth = 7\n[vm]\n[limits] # y\n": "line 2 has it already: change what stands there, and take line 5 out",
+		"[limits\n": "",
+		"[door]\nper_minute = 1\n[limits]\ndepth = = 7\n": "",
+	} {
+		_, err := Parse([]byte(text), "x")
+		hints := strings.Join(diag.Hints(err), "")
+		if err == nil || !strings.Contains(hints, want) || (want == "") != (hints == "") {
+			t.Errorf("%.20q: %v, hint %q, want %q", text, err, hints, want)
 		}
 	}
 }
