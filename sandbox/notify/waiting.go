@@ -75,8 +75,8 @@ func (m message) text() string {
 		if len(m.Things) > 1 {
 			fmt.Fprintf(&b, "\n%s: %s\n", name(w), line(w.What))
 		}
-		quote(&b, diag.Cut(string(w.Title), maxLine))
-		quote(&b, diag.Cut(string(w.Words), maxWords))
+		quote(&b, diag.Cut(w.Title.Raw(), maxLine))
+		quote(&b, diag.Cut(w.Words.Raw(), maxWords))
 		if w.Command != "" {
 			fmt.Fprintf(&b, "type: %s\n", line(w.Command))
 		}
