@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -69,7 +70,7 @@ func certificate(cfg Config) (*x509.Certificate, error) {
 	if cfg.Cert == "" || cfg.Key == "" {
 		return nil, diag.Hint(errors.New("a certificate needs its key, and a key its certificate"), "give --tls-cert FILE and --tls-key FILE")
 	}
-	if err := errors.Join(pemFile(cfg.Cert), pemFile(cfg.Key), private(cfg.Key)); err != nil {
+	if err := cmp.Or(pemFile(cfg.Cert), pemFile(cfg.Key), private(cfg.Key)); err != nil {
 		return nil, err
 	}
 	pair, err := tls.LoadX509KeyPair(cfg.Cert, cfg.Key)
@@ -107,7 +108,7 @@ func private(key string) error {
 	if err != nil || info.Mode().Perm()&0o007 == 0 {
 		return nil // that it is not there was said
 	}
-	return diag.Hint(fmt.Errorf("every user of this machine may read or write the key %s", key), "chmod o= %s", key)
+	return diag.Hint(fmt.Errorf("every user of this machine may read or write the key %s", key), "chmod o= %s", diag.Word(key))
 }
 
 func hinted(err error, remedy string) error {
