@@ -127,14 +127,6 @@ func OnHost(command, dir string) string {
 		verb, rest, _ := strings.Cut(words[3], " ")
 		words, at = append(words[:3], verb, rest), 4
 	}
-	words = slices.Insert(words, at, "--bare "+quote(dir))
+	words = slices.Insert(words, at, "--bare "+diag.Word(dir))
 	return strings.TrimSpace(strings.Join(words, " "))
-}
-
-// quote is a word for a shell.
-func quote(word string) string {
-	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@,%=") == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -2,13 +2,13 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
 )
@@ -32,7 +32,7 @@ func (e *examiner) hooks(bare string) {
 		e.add("hooks", Fine, "", "Ward's judge every push to %s", bare)
 		return
 	}
-	e.add("hooks", Missing, fmt.Sprintf("git ward init --bare %s", bare), "pushes are not judged: %v", err)
+	e.add("hooks", Missing, "git ward init --bare "+diag.Word(bare), "pushes are not judged: %v", err)
 }
 
 // branches says where Ward's documents and the project are, and whether they are there
@@ -85,7 +85,7 @@ func (e *examiner) pushers(bare string, i config.Identity) {
 func (e *examiner) writers(bare string) {
 	var st syscall.Stat_t
 	if err := syscall.Stat(bare, &st); err != nil {
-		e.add("writers", Missing, "git ward init --bare "+bare, "%v", err)
+		e.add("writers", Missing, "git ward init --bare "+diag.Word(bare), "%v", err)
 		return
 	}
 	switch {
@@ -121,7 +121,7 @@ func (e *examiner) defaults(bare string) {
 		return
 	}
 	for _, s := range stale {
-		e.add("settings", Warning, "git ward init --update --bare "+bare, "left at an old default: %s", s)
+		e.add("settings", Warning, "git ward init --update --bare "+diag.Word(bare), "left at an old default: %s", s)
 	}
 	if len(stale) == 0 {
 		e.add("settings", Fine, "", "none is left at an old default")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
 	"git-ward/internal/process"
@@ -62,7 +63,7 @@ func (l *launch) waiting(ctx context.Context) ([]notify.Waiting, error) {
 	}
 	list, err := notify.Parse(out.Bytes(), time.Now())
 	if gone := hookdir.Gone(ctx, l.spec.Bare); gone != "" {
-		list = append(list, notify.Waiting{Key: "gate gone", Kind: "incident", What: gone, Command: "git ward init --bare " + l.spec.Bare + " --update"})
+		list = append(list, notify.Waiting{Key: "gate gone", Kind: "incident", What: gone, Command: "git ward init --bare " + diag.Word(l.spec.Bare) + " --update"})
 	}
 	return list, err
 }
