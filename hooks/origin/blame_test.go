@@ -49,3 +49,30 @@ func TestLineBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestForesee: the one walk says of each commit what a walk for it alone does.
+func TestForesee(t *testing.T) {
+	dir := t.TempDir()
+	gittest.Git(t, dir, "init", "--quiet", "--initial-branch=main")
+	var ranges []Range
+	for range 4 {
+		gittest.Git(t, dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "x"+fmt.Sprint(len(ranges)))
+		ranges = append(ranges, Range{Commit: gittest.Git(t, dir, "rev-parse", "HEAD"), First: len(ranges) + 1, Count: 1})
+	}
+	f, err := Open(t.Context(), git.Open(filepath.Join(dir, ".git")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	f.adopted = map[string]string{"refs/heads/" + f.names.Project: ranges[1].Commit}
+	f.foresee(append([]Range{{Commit: git.Zero}}, ranges...))
+	for i, at := range ranges {
+		if f.older[at.Commit] != (i < 2) {
+			t.Errorf("commit %d: older is %v", i, f.older[at.Commit])
+		}
+		r, err := f.Commit(at.Commit)
+		if err != nil || (r.Kind == Older) != (i < 2) {
+			t.Errorf("commit %d is %s: %v", i, r.Kind, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ type Finder struct {
 	names   branches.Names
 	adopted map[string]string // tips of branches when Ward was set up, by full ref name on the host
 	known   map[string]Reason // by commit
+	older   map[string]bool   // commits that were there when Ward was set up, as far as foresee was asked
 	units   map[string][]unit // by directive
 	scanned map[string]string // units by the commits that they claimed last; nil before it was asked
 }
@@ -44,7 +46,7 @@ func Open(ctx context.Context, repo *git.Repo) (*Finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Finder{ctx: ctx, repo: repo, batch: repo.Batch(ctx), reader: repo.Reader(ctx), names: names, known: map[string]Reason{}, units: map[string][]unit{}}
+	f := &Finder{ctx: ctx, repo: repo, batch: repo.Batch(ctx), reader: repo.Reader(ctx), names: names, known: map[string]Reason{}, older: map[string]bool{}, units: map[string][]unit{}}
 	if f.adopted, err = f.begin(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -84,6 +86,7 @@ func (f *Finder) begin() (map[string]string, error) {
 // Lines is why lines of a file are as they are, one reason a range of git blame's.
 func (f *Finder) Lines(ranges []Range, path string) ([]Reason, error) {
 	list := []Reason{}
+	f.foresee(ranges)
 	for _, at := range ranges {
 		r, err := f.reason(at)
 		if err != nil {
@@ -96,6 +99,29 @@ func (f *Finder) Lines(ranges []Range, path string) ([]Reason, error) {
 		list = append(list, r)
 	}
 	return list, nil
+}
+
+// foresee finds out in one walk which of the commits were there when Ward was set up: a walk
+// for each takes minutes where the history is long. Where it fails, each is asked about.
+func (f *Finder) foresee(ranges []Range) {
+	tip := f.adopted["refs/heads/"+f.names.Project]
+	asked := map[string]bool{}
+	for _, at := range ranges {
+		if at.Commit != git.Zero && len(asked) < maxCommits {
+			asked[at.Commit] = true
+		}
+	}
+	if tip == "" || len(asked) == 0 {
+		return
+	}
+	args := append([]string{"rev-list", "--end-of-options", "^" + tip}, slices.Collect(maps.Keys(asked))...)
+	for commit, err := range f.repo.Lines(f.ctx, args...) {
+		if err != nil {
+			return
+		}
+		delete(asked, commit)
+	}
+	maps.Copy(f.older, asked)
 }
 
 // maxCommits bounds the commits that one question leads to; a file has more only where
@@ -163,6 +189,10 @@ func (f *Finder) Commit(id string) (Reason, error) {
 	r.Author, r.Time = author(c)
 	subject, _, _ := strings.Cut(c.Text(c.Message), "\n")
 	r.Subject = diag.Untrusted(subject)
+	if f.older[id] {
+		r.Kind = Older
+		return r, nil
+	}
 	branch, ref, err := f.branch(id)
 	if err != nil {
 		return r, err
