@@ -44,6 +44,7 @@ func build(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	defer env.Slow("reading the tracked files")()
 	index, err := survey.Survey(ctx, tree)
 	if err != nil {
 		return err

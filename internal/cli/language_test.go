@@ -201,3 +201,18 @@ func shellWords(line string) (words []string) {
 	}
 	return words
 }
+
+// TestEveryProgramHelps: each of Ward's programs answers -h with its usage and exit 0.
+func TestEveryProgramHelps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: all built programs")
+	}
+	p := gittest.New(t)
+	for _, name := range []string{"git-ward", "git-ward-launch", "git-ward-mcp", "git-ward-view", "ward-agent", "ward-hook", "ward-inside", "ward-watcher"} {
+		for _, flag := range []string{"-h", "--help"} {
+			if out, err := p.Try(p.Work, nil, "", name, flag); err != nil || !strings.Contains(out, "usage: ") {
+				t.Errorf("%s %s: %v\n%s", name, flag, err, out)
+			}
+		}
+	}
+}

@@ -137,6 +137,10 @@ func Part(commands ...Command) Func {
 			}
 			return diag.WriteJSON(Raw(env.Stdout), p)
 		}
+		if len(args) > 0 && isHelp(args[0]) {
+			_, err := fmt.Fprintf(env.Stdout, "usage: %s%s\n", manual.Ward, strings.Join(names(commands), "|"))
+			return err
+		}
 		if len(args) == 0 || named(commands, args[0]) == nil {
 			return diag.Hint(errors.New("this program is started by git-ward"), "`git ward help` lists the commands")
 		}

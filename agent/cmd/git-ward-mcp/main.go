@@ -34,7 +34,7 @@ const usage = "mcp [--dir DIR] [--state DIR] [--task-id ID] [--ask FILE]"
 // main.go's table starts it with the word mcp; an agent program's settings may do without.
 func main() {
 	cli.Main("git-ward", func(ctx context.Context, env *cli.Env) error {
-		if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "--") && env.Args[0] != "--manual" {
+		if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") && env.Args[0] != "--manual" {
 			env.Args = append([]string{"mcp"}, env.Args...)
 		}
 		return cli.Part(cli.Command{Name: "mcp", Run: run})(ctx, env)

@@ -5,7 +5,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 
 	"git-ward/hooks/receive"
 	"git-ward/internal/cli"
@@ -14,6 +16,10 @@ import (
 func main() { cli.Main("ward", run) }
 
 func run(ctx context.Context, env *cli.Env) error {
+	if slices.Equal(env.Args, []string{"-h"}) || slices.Equal(env.Args, []string{"--help"}) {
+		_, err := fmt.Fprintln(env.Stdout, "usage: git ward init --bare DIR installs this program as the hooks of a repository; git starts it")
+		return err
+	}
 	hook, err := receive.Named(receive.Path(), env.Args)
 	if err != nil {
 		return err
