@@ -45,11 +45,8 @@ func write(ctx context.Context, env *cli.Env, source site.Source, dir string) er
 			fmt.Fprintf(env.Stderr, "git-ward: %s so far\n", diag.Count(pages, "page"))
 		}
 	}
+	env.Leaves(fmt.Sprintf("nothing was written, and %s is as it was", diag.Clean(dir)))
 	r, err := site.Write(ctx, env.Path(dir), source, progress)
-	if ctx.Err() != nil {
-		fmt.Fprintf(env.Stderr, "git-ward: interrupted: nothing was written, and %s is as it was\n", diag.Clean(dir))
-		return cli.ExitCode(130)
-	}
 	if err != nil {
 		return err
 	}
