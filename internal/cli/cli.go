@@ -174,8 +174,11 @@ func Main(program string, f Func) {
 	if err == nil {
 		out, errs := diag.NewScreen(os.Stdout), diag.NewScreen(os.Stderr)
 		err = f(ctx, &Env{Program: program, Args: os.Args[1:], Stdin: os.Stdin, Stdout: out, Stderr: errs, Dir: dir, Getenv: os.Getenv, process: p})
-		out.Flush()
 		errs.Flush()
+		lost := out.Flush()
+		if program == "git-ward" && (err == nil || errors.Is(err, flag.ErrHelp)) {
+			err = lost // half of what a person asked for is no success; a hook's word decides nothing
+		}
 	}
 	code := p.end(ctx, os.Stderr, program, err)
 	over()

@@ -20,6 +20,7 @@ type Screen struct {
 
 	mu   sync.Mutex
 	held []byte // the beginning of a rune, or a carriage return
+	err  error  // the first of the stream below
 }
 
 // NewScreen is a Screen that writes to w.
@@ -44,19 +45,26 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return n, s.put(p[:end])
 }
 
-// Flush writes what waits for the rest of a rune.
+// Flush writes what waits for the rest of a rune. It returns the first error that any
+// write met: what prints line by line looks at none.
 func (s *Screen) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held := s.held
 	s.held = nil
-	return s.put(held)
+	s.put(held)
+	return s.err
 }
 
-func (s *Screen) put(p []byte) error {
+func (s *Screen) put(p []byte) (err error) {
 	if len(p) == 0 {
 		return nil
 	}
+	defer func() {
+		if s.err == nil {
+			s.err = err
+		}
+	}()
 	if plain(p) {
 		_, err := s.under.Write(p)
 		return err
@@ -75,7 +83,7 @@ func (s *Screen) put(p []byte) error {
 		}
 		p = p[i:]
 	}
-	_, err := s.under.Write(out.Bytes())
+	_, err = s.under.Write(out.Bytes())
 	return err
 }
 

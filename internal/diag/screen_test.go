@@ -2,6 +2,7 @@ package diag
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -120,3 +121,17 @@ func TestJSONIsShownAndSame(t *testing.T) {
 		}
 	})
 }
+
+// TestScreenRemembers: that a write was lost is known at the end, whoever looked at none.
+func TestScreenRemembers(t *testing.T) {
+	s := NewScreen(full{})
+	fmt.Fprint(s, "lost")
+	if err := s.Flush(); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("a lost write is %v at the end", err)
+	}
+}
+
+// full is a disk with no space left.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
