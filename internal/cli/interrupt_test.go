@@ -21,7 +21,7 @@ import (
 // not there yet.
 var interruptions = []string{
 	"clone BARE NEW", "init --bare NEW", "fsck BARE", "fsck --repair BARE", "maintain BARE", "lint", "log",
-	"directive new -m words", "directive list", "uow list", "review D-1", "take D-1", "drop D-1", "knowledge build", "protocol compile",
+	"directive new -m words", "directive list", "uow list", "review D-1", "take D-1", "drop D-1", "knowledge build", "protocol compile", "report --html NEW",
 }
 
 // leftover are names of what git and Ward write before it is whole.
