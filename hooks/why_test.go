@@ -27,8 +27,6 @@ const whyScript = `{"directive":"D-1","iteration":0,"text":"half","calls":[{"nam
 {"directive":"D-4","iteration":0,"text":"done"}
 `
 
-const whyComms = "# COMMS\n\n## Directives\n\n%s## Reports\n\n## Questions\n"
-
 // story is a project with a history that Ward, a PM and git alone wrote.
 type story struct {
 	*gittest.Pair

@@ -123,3 +123,12 @@ func TestScreens(t *testing.T) {
 		}
 	}
 }
+
+// String is the row's text.
+func (r row) String() string {
+	var b strings.Builder
+	for _, p := range r {
+		b.WriteString(p.text)
+	}
+	return b.String()
+}

@@ -103,15 +103,6 @@ func (r row) fit(w int, mark string) row {
 	return out
 }
 
-// String is the row's text.
-func (r row) String() string {
-	var b strings.Builder
-	for _, p := range r {
-		b.WriteString(p.text)
-	}
-	return b.String()
-}
-
 // apart is a row with one text at the left edge and another at the right; where there is
 // no room for both, the left one is cut down to half, and then the right one.
 func apart(left, right piece, w int, mark string) row {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"git-ward/hooks/view"
 	"git-ward/internal/diag"
@@ -141,24 +140,6 @@ func spentWords(s view.Spent) string {
 		}
 	}
 	return strings.Join(append(parts, tokens, money), ", ")
-}
-
-// ago is how long something has been, in one unit.
-func ago(now, then time.Time) string {
-	d := now.Sub(then)
-	switch {
-	case then.IsZero():
-		return "never"
-	case d < 2*time.Second:
-		return "just now"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s ago", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
 // hostWords says what runs.
