@@ -3,13 +3,16 @@ package command
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/review"
 )
 
 // Here is `git ward` alone: what waits for you in the repository around the command's
@@ -34,8 +37,30 @@ func Here(ctx context.Context, env *cli.Env) error {
 		fmt.Fprintln(env.Stdout, "nothing waits for you here")
 	}
 	l.waiting(env.Stdout)
+	l.unbegun(env.Stdout)
 	_, err = fmt.Fprintln(env.Stdout, "`git ward status` says more, `git ward help` lists the commands")
 	return err
+}
+
+// unbegun says that there is work and nobody at it: on the host what begins it, in a clone,
+// which cannot know, what to ask.
+func (l *looked) unbegun(w io.Writer) {
+	open := 0
+	for _, line := range l.Directives {
+		switch line.State {
+		case review.Working:
+			return
+		case review.Open:
+			open++
+		}
+	}
+	switch {
+	case open == 0 || l.Host != nil && (l.Host.Running || !l.Host.MayAsk):
+	case l.Host != nil:
+		fmt.Fprintf(w, "%s open and not begun, and nothing runs here: git ward launch --bare %s\n", diag.Count(open, "directive"), diag.Word(l.Dir()))
+	default:
+		fmt.Fprintf(w, "%s open and not begun: nobody begins while no agent is launched on the host\n", diag.Count(open, "directive"))
+	}
 }
 
 // guarded reports whether a repository is one of Ward's, or a clone that git ward made.

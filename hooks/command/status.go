@@ -220,7 +220,7 @@ func (l *looked) waiting(w io.Writer) {
 		if one.Or != "" {
 			fmt.Fprintf(w, "    or: %s\n", l.command(one.Or))
 		}
-		if one.Words != "" && one.Kind == view.Question {
+		if one.Words != "" && (one.Kind == view.Question || one.Kind == view.Blocked) {
 			fmt.Fprintf(w, "    it says: %s\n", diag.Cut(one.Words.String(), 300))
 		}
 	}

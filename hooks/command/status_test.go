@@ -69,7 +69,7 @@ func TestStatus(t *testing.T) {
 	here := func(dir string) said {
 		return run(t, cli.Command{Name: "here", Run: Here}, dir)
 	}
-	here(p.Bare).check(t, "", "nothing waits for you here\n")
+	here(p.Bare).check(t, "", "nothing waits for you here\n1 directive open and not begun, and nothing runs here: git ward launch --bare "+p.Bare+"\n")
 	if got := here(t.TempDir()); !errors.Is(got.err, cli.ErrTable) {
 		t.Error(got.err)
 	}
@@ -88,7 +88,7 @@ func TestStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := here(p.Work)
-	got.check(t, "", "warning: this is as it was fetched last: git fetch: ", "nothing waits for you here\n")
+	got.check(t, "", "warning: this is as it was fetched last: git fetch: ", "nothing waits for you here\n1 directive open and not begun: nobody begins while no agent is launched on the host\n")
 	run(t, Status, p.Work).check(t, "", "warning: this is as it was fetched last: ", "D-1 it is one")
 	run(t, Status, p.Work, "x").check(t, "usage")
 }

@@ -50,6 +50,9 @@ func unitWaits(p review.Position, w Waiting) []Waiting {
 	w.Kind = unitKind(r, said)
 	w.What, w.Command, w.Or = said.Why, said.Command, ""
 	w.Words, w.Since = diag.Untrusted(r.Note), parse(r.Time)
+	if w.Words == "" && w.Kind == Blocked && p.Report != nil && !p.Report.Time.Before(w.Since) {
+		w.Words = diag.Untrusted(p.Report.Text) // by what, in the agent's words
+	}
 	w.Key = r.ID + " " + string(r.State) + " " + r.Hash
 	return []Waiting{w}
 }

@@ -79,7 +79,7 @@ func reviewWork(ctx context.Context, env *cli.Env) error {
 		return said(u.lacking(err))
 	}
 	if w.Commit == "" && w.State != review.Dropped {
-		return refused(env, "git ward directive show "+of.name, "nobody worked on %s yet, so there is nothing to review", of.name)
+		return refused(env, "git ward directive show "+of.name, "there is no work on %s yet, so there is nothing to review", of.name)
 	}
 	switch {
 	case format.Foreign():

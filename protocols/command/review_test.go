@@ -36,7 +36,7 @@ func TestReview(t *testing.T) {
 	gittest.InOrder(t, ward(t, p, 0, "review", "D-5"), "D-5 go on: in progress: D-5.1, iteration 1, at work\n", "agent/D-5 is at ", "criteria, which nobody ran yet", "+x\n", "\nnext: git ward uow show D-5.1\n")
 
 	out = ward(t, p, 1, "review", "D-6")
-	gittest.InOrder(t, out, "git-ward: error: nobody worked on D-6 yet", "git-ward: hint: git ward directive show D-6\n")
+	gittest.InOrder(t, out, "git-ward: error: there is no work on D-6 yet", "git-ward: hint: git ward directive show D-6\n")
 	for name, want := range map[string]string{"D-9": "there is no directive D-9\n", "D-1.7": "there is no unit D-1.7\n"} {
 		if out := ward(t, p, 1, "review", name); !strings.HasPrefix(out, "git-ward: error: "+want) || strings.Count(out, "\n") != 2 {
 			t.Errorf("%s: %s", name, out)

@@ -98,7 +98,7 @@ func TestTakeRefused(t *testing.T) {
 	}
 	refuse("the verdict on ", "D-4")
 	refuse("D-5.1 claimed nothing yet", "D-5")
-	refuse("nobody worked on D-6 yet", "D-6")
+	refuse("there is no work on D-6 yet", "D-6")
 	refuse("there is no directive D-9", "D-9")
 	refuse("D-1.1 claims ", "D-1", "0123456789")
 	gittest.InOrder(t, ward(t, p, 2, "take", "D-1", "x"), "is not an object id")

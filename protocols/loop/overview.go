@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/internal/diag"
 	"git-ward/protocols/uow"
 )
 
@@ -12,7 +13,7 @@ import (
 func Overview(last *uow.Record, verdicts []Verdict) string {
 	var b strings.Builder
 	left := last.Budget.Left()
-	fmt.Fprintf(&b, "%s\n  left: %d iterations, %d claims, %d pushes\n", last.Line(), left.Iterations, left.Claims, left.Pushes)
+	fmt.Fprintf(&b, "%s\n  left: %s, %s, %s\n", last.Line(), diag.Count(left.Iterations, "iteration"), diag.Count(left.Claims, "claim"), diag.Count(left.Pushes, "push"))
 	if len(verdicts) == 0 {
 		return b.String()
 	}

@@ -47,7 +47,7 @@ func (r *Review) unproved(wanted string) Obstacle {
 	}
 	switch {
 	case r.Commit == "":
-		return Obstacle{"nobody worked on " + r.Directive + " yet", ""}
+		return Obstacle{"there is no work on " + r.Directive + " yet", ""}
 	case r.State == Gone:
 		return say("COMMS.md has no %s any more, so its verdict is for a text that does not stand", r.Directive)
 	case r.State == Dropped:

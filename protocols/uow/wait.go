@@ -68,7 +68,7 @@ func (r *Record) asks(verb func(string) string) Waiting {
 	case Question:
 		return Waiting{ForYou, "it asks you something", verb("approve")}
 	case NeedInfo:
-		return Waiting{ForYou, "its directive lacks something", "git ward directive edit " + r.Directive}
+		return Waiting{ForYou, "its directive does not say how its end is seen, such as by a criterion with a command", "git ward directive edit " + r.Directive}
 	}
 	return Waiting{ForYou, "it wants your word before it goes on", verb("approve")}
 }
@@ -99,5 +99,5 @@ func (r *Record) blocked(verb func(string) string) Waiting {
 	if r.ReasonCode == NoTool {
 		return Waiting{ForYou, "a program is missing where the commands ran; when it is there", verb("retry")}
 	}
-	return Waiting{ForYou, "it is blocked and wants a word of yours", verb("clarify")}
+	return Waiting{ForYou, "it is blocked: " + or(r.ReasonCode.Words(), "it does not say by what") + "; it wants a word of yours", verb("clarify")}
 }

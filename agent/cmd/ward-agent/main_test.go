@@ -89,7 +89,12 @@ func setup(env *testscript.Env) error {
 	changes, _ := os.ReadFile(filepath.Join(work, "settings"))
 	for line := range strings.Lines(string(changes)) {
 		key, _, _ := strings.Cut(line, "=")
-		at := strings.LastIndex(text, "\n"+key+"=") // [model] stands after [verify]
+		at := strings.Index(text, "\n[model]\n") // whose keys other sections have, too
+		if in := strings.Index(text[at:], "\n"+key+"="); in >= 0 {
+			at += in
+		} else {
+			at = strings.LastIndex(text, "\n"+key+"=")
+		}
 		end := strings.Index(text[at+1:], "\n") + at + 2
 		text = text[:at+1] + line + text[end:]
 	}
