@@ -62,7 +62,7 @@ func TestAlteredJournal(t *testing.T) {
 			sound := b.tips[uow.RefPrefix+"D-1.1"]
 			alter(b, sound)
 			altered := strings.TrimSpace(b.Run(b.Bare, "git", "rev-parse", uow.RefPrefix+"D-1.1"))
-			b.uow("! BROKEN", "list")
+			b.uow("! broken", "list")
 
 			args := []string{"commit-tree", "-m", "x", b.object(sound + "^{tree}")}
 			if b.Run(b.Bare, "git", "cat-file", "-t", altered) == "commit\n" {

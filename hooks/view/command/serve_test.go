@@ -267,7 +267,7 @@ func walk(t *testing.T, b *browsertest.Browser, at string) {
 			const e = document.activeElement;
 			if (e === document.body) return "end";
 			const hidden = () => { const r = e.getBoundingClientRect(); return !r.width || !r.height || r.bottom < 0 || r.top > innerHeight; };
-			for (let i = 0; i < 30 && hidden(); i++) await new Promise(requestAnimationFrame); // it scrolls there
+			for (let i = 0; i < 600 && hidden(); i++) await new Promise(requestAnimationFrame); // it scrolls there, and a long page takes its time
 			const s = getComputedStyle(e);
 			if (s.outlineStyle === "none" || parseFloat(s.outlineWidth) < 1) return "no sign of the focus on " + e.outerHTML.slice(0, 100);
 			if (hidden()) return "out of sight: " + e.outerHTML.slice(0, 100);
