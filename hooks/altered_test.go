@@ -76,8 +76,8 @@ func TestAlteredJournal(t *testing.T) {
 			if out, err := b.AgentPush("+refs/y:" + uow.RefPrefix + "D-1.1"); err == nil || !strings.Contains(out, "uow/stored") || !strings.Contains(out, "git ward uow confirm D-1.1") {
 				t.Fatal(err, out)
 			}
-			b.uow("FAILED_SECURITY_BREACH", "list")
-			b.uow("REFINEMENT_ANALYSIS", "confirm", "D-1.1")
+			b.uow("its journal was changed", "list")
+			b.uow("looks back", "confirm", "D-1.1")
 			b.uow("! D-1.1 is REFINEMENT_ANALYSIS: confirm does not lead anywhere", "confirm", "D-1.1")
 		})
 	}
