@@ -34,7 +34,7 @@ func TestRefusals(t *testing.T) {
 		{"an unknown model", nil, func(h *house) []string { return append(bare(h), "--model", "clever") }, []string{`error: unknown model "clever"`, "hint: [model] name is one of anthropic, openai, claude-code, codex, opencode, exec, script"}},
 		{"a real model", nil, model("anthropic"), []string{`error: the model "anthropic" needs the fence`, "hint: `--model script`"}},
 		{"a real model in the settings", func(h *house) { h.edit(`name = ""`, `name = "openai"`) }, unfenced, []string{`error: the model "openai" needs the fence`, "hint: `--model script`"}},
-		{"no --bare", nil, func(*house) []string { return nil }, []string{"error: --bare is missing", "usage: git ward launch --bare DIR"}},
+		{"no --bare", nil, func(*house) []string { return nil }, []string{"is not in a git repository", "hint: go into a repository of Ward's or a clone of it, or name it: --bare DIR"}},
 		{"an argument", nil, func(h *house) []string { return append(unfenced(h), "--", "sh") }, []string{"error: a command (sh) runs fenced", "usage:"}},
 		{"nothing there", nil, func(h *house) []string { return []string{"--bare", h.bare + "x"} }, []string{"no such file", "hint: `git ward init --bare DIR`"}},
 		{"no settings", func(h *house) { os.Remove(filepath.Join(h.bare, "ward/config.toml")) }, unfenced, []string{"config.toml is missing", "git ward init --bare"}},

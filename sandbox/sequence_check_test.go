@@ -204,7 +204,11 @@ func (s *scene) answer(waiting map[string]string) error {
 			}
 			continue
 		}
-		if out, err := s.ward(strings.Fields(wait)...); err != nil {
+		args := strings.Fields(wait)
+		if strings.HasPrefix(wait, "uow clarify ") || strings.HasPrefix(wait, "uow approve ") { // for whose words an editor opens, too
+			args = append(args, "-m", "as you think best")
+		}
+		if out, err := s.ward(args...); err != nil {
 			return fmt.Errorf("%s waits for git ward %s, which fails: %w\n%s", name, wait, err, out)
 		}
 	}

@@ -106,7 +106,8 @@ func interrupted(ctx context.Context) syscall.Signal {
 // ^C), and with a line that says what is there now.
 func (p *process) end(ctx context.Context, w io.Writer, program string, err error) int {
 	s := interrupted(ctx)
-	if s == 0 || err == nil || program != "git-ward" {
+	var code ExitCode
+	if s == 0 || err == nil || program != "git-ward" || errors.As(err, &code) { // what ran for it has said how it ended
 		return Report(w, program, err)
 	}
 	p.mu.Lock()

@@ -7,25 +7,31 @@ import (
 	"time"
 )
 
-// Queue is a way to somebody who may stop reading: what is written to it never waits for
-// him. What does not fit any more is left out, and that is said once there is room. It may
-// be used by several goroutines.
+// Queue is a way to somebody who may stop reading: what is written to it waits for him for
+// stalls, once, and from then on no more until he reads again. What does not fit then is
+// left out, and that is said once there is room. It may be used by several goroutines.
 type Queue struct {
 	out   io.Writer
 	limit int
 
 	mu    sync.Mutex
 	more  *sync.Cond
+	room  *sync.Cond
 	data  []byte
-	left  int // bytes left out that nobody was told of
+	left  int  // bytes left out that nobody was told of
+	still bool // he has not read for so long that nobody waits for him
 	over  bool
 	ended chan struct{}
 }
 
+// stalls is how long somebody may read nothing and still be waited for: a pipe's reader that
+// is only slower than who writes gets all of it.
+const stalls = time.Second
+
 // NewQueue passes on to out what is written, of which limit bytes may wait. Close it.
 func NewQueue(out io.Writer, limit int) *Queue {
 	q := &Queue{out: out, limit: limit, ended: make(chan struct{})}
-	q.more = sync.NewCond(&q.mu)
+	q.more, q.room = sync.NewCond(&q.mu), sync.NewCond(&q.mu)
 	go q.pass()
 	return q
 }
@@ -34,6 +40,7 @@ func NewQueue(out io.Writer, limit int) *Queue {
 func (q *Queue) Write(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.await(len(p))
 	if q.over || len(q.data)+len(p) > q.limit {
 		q.left += len(p)
 	} else {
@@ -43,8 +50,31 @@ func (q *Queue) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// await waits for room for n bytes, as long as who reads can be waited for.
+func (q *Queue) await(n int) {
+	if len(q.data)+n <= q.limit || len(q.data) == 0 {
+		return
+	}
+	enough := time.AfterFunc(stalls, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.still = true
+		q.room.Broadcast()
+	})
+	defer enough.Stop()
+	for len(q.data) > 0 && len(q.data)+n > q.limit && !q.still && !q.over {
+		q.room.Wait()
+	}
+}
+
 func (q *Queue) pass() {
 	defer close(q.ended)
+	defer func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.over = true // nobody waits for who is not there any more
+		q.room.Broadcast()
+	}()
 	for {
 		data, ok := q.next()
 		if !ok {
@@ -63,7 +93,8 @@ func (q *Queue) next() (data []byte, ok bool) {
 	for len(q.data) == 0 && q.left == 0 && !q.over {
 		q.more.Wait()
 	}
-	data, q.data = q.data, nil
+	data, q.data, q.still = q.data, nil, false
+	q.room.Broadcast()
 	if q.left > 0 {
 		data = fmt.Appendf(data, "\n(%d bytes left out: nobody read them)\n", q.left)
 		q.left = 0
@@ -76,6 +107,7 @@ func (q *Queue) Close(patience time.Duration) {
 	q.mu.Lock()
 	q.over = true
 	q.more.Signal()
+	q.room.Broadcast()
 	q.mu.Unlock()
 	select {
 	case <-q.ended:

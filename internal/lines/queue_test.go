@@ -21,9 +21,36 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestQueueNeverWaits: nobody reads, and who writes goes on; what was too much is told when
+// TestQueueSlow: who reads slowly gets all of it.
+func TestQueueSlow(t *testing.T) {
+	read, write := io.Pipe()
+	q := NewQueue(write, 100)
+	rest := make(chan int)
+	go func() {
+		n, buffer := 0, make([]byte, 1000)
+		for {
+			k, err := read.Read(buffer)
+			n += k
+			if err != nil {
+				rest <- n
+				return
+			}
+			time.Sleep(time.Millisecond) // slower than who writes
+		}
+	}()
+	for range 1000 {
+		q.Write([]byte("0123456789"))
+	}
+	q.Close(time.Minute)
+	write.Close()
+	if n := <-rest; n != 10_000 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+// TestQueueStops: nobody reads, and who writes goes on after a while; what was too much is told when
 // somebody reads again.
-func TestQueueNeverWaits(t *testing.T) {
+func TestQueueStops(t *testing.T) {
 	read, write := io.Pipe()
 	q := NewQueue(write, 100)
 	written := make(chan bool)
