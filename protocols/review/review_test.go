@@ -112,7 +112,7 @@ func TestObstacle(t *testing.T) {
 	}{
 		"":                              {nil, Wanted{}},
 		" ":                             {nil, Wanted{Commit: "CCCCCCC"}},
-		"there is no work on D-1 yet":      {func(r *Review) { r.Commit = "" }, Wanted{}},
+		"there is no work on D-1 yet":   {func(r *Review) { r.Commit = "" }, Wanted{}},
 		"COMMS.md has no D-1":           {func(r *Review) { r.State = Gone }, Wanted{}},
 		"D-1 was dropped":               {func(r *Review) { r.State = Dropped }, Wanted{}},
 		"without a unit of work":        {func(r *Review) { r.Unit = "" }, Wanted{}},
