@@ -15,7 +15,6 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/review"
 )
@@ -68,13 +67,9 @@ type looked struct {
 // look opens the repository that --bare names, or the one around here, and reads it; a
 // clone is brought up to date first.
 func look(ctx context.Context, env *cli.Env, bare string, fetched bool) (*looked, error) {
-	find, dir := git.Discover, env.Dir
-	if bare != "" {
-		find, dir = git.Named, env.Path(bare)
-	}
-	repo, err := find(ctx, dir)
+	repo, err := env.Repository(ctx, bare)
 	if err != nil {
-		return nil, diag.Hint(err, "run it in a clone of a ward repository, in the bare repository, or with --bare DIR")
+		return nil, err
 	}
 	source, err := view.Open(ctx, repo)
 	if err != nil {
@@ -88,6 +83,10 @@ func look(ctx context.Context, env *cli.Env, bare string, fetched bool) (*looked
 		l.at = source.Dir()
 	}
 	if !source.Bare() && !fetched {
+		dir := env.Dir
+		if bare != "" {
+			dir = env.Path(bare)
+		}
 		l.stale = l.fetch(ctx, env, dir)
 	}
 	if l.Overview, err = source.Overview(ctx); err != nil {
