@@ -15,6 +15,17 @@ import (
 	"git-ward/sandbox/gateway"
 )
 
+// openMeter opens the count of what directives use, for all gateways of the launch.
+func (l *launch) openMeter() (s service, err error) {
+	if l.meter, err = gateway.OpenMeter(filepath.Join(l.spec.Bare, runstate.MeterPath)); err != nil {
+		return s, err
+	}
+	return service{"the meter", func(ctx context.Context) error {
+		<-ctx.Done() // which is after the gateways' end
+		return l.meter.Close()
+	}}, nil
+}
+
 // openGateway opens the models' way out for a launch.
 func (l *launch) openGateway() (s service, err error) {
 	settings := l.spec.Settings
@@ -37,7 +48,7 @@ func (l *launch) openGateway() (s service, err error) {
 		return s, err
 	}
 	g, err := gateway.Listen(gateway.Config{
-		Dir: l.scratch, Meter: filepath.Join(l.spec.Bare, runstate.MeterPath),
+		Dir: l.scratch, Meter: l.meter,
 		Directive: l.payer, Held: l.held, Troubles: l.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,

@@ -19,6 +19,7 @@ import (
 	"git-ward/internal/live"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/gateway"
 	"git-ward/sandbox/lastgood"
 )
 
@@ -78,6 +79,7 @@ type launch struct {
 	lives   *lives          // what is told of the work as it goes on; nil with a command
 	door    string          // socket
 	watcher *watcherDoor
+	meter   *gateway.Meter
 	gateway string      // socket
 	opening *connecting // podman; nil when Unfenced
 	conn    *connection // what it became

@@ -15,7 +15,7 @@ func (l *launch) serve(ctx context.Context) error {
 	if err := l.findPolicy(ctx); err != nil {
 		return err
 	}
-	return whileServing(ctx, []opener{l.openDoor, l.openWatcherDoor, l.openGateway, l.openJudge, l.openBranch, l.openNotifier}, l.keepRunning)
+	return whileServing(ctx, []opener{l.openDoor, l.openWatcherDoor, l.openMeter, l.openGateway, l.openJudge, l.openBranch, l.openNotifier}, l.keepRunning)
 }
 
 func (l *launch) openDoor() (service, error) {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// lease is the place that a request's body takes of what all may take together.
-type lease struct {
+// loan is the place that a request's body takes of what all may take together.
+type loan struct {
 	g     *Gateway
 	bytes int64
 }
 
 // shrink gives back what is not needed.
-func (l *lease) shrink(to int64) {
+func (l *loan) shrink(to int64) {
 	if to < l.bytes {
 		l.g.bodies.Release(l.bytes - to)
 		l.bytes = to
@@ -26,11 +26,11 @@ func (l *lease) shrink(to int64) {
 
 // lend waits for the place that a request's body needs: as long as it says that it is, or,
 // where it does not say so, the most that reading it may take, buffers that grow included.
-func (g *Gateway) lend(ctx context.Context, length int64) (*lease, error) {
+func (g *Gateway) lend(ctx context.Context, length int64) (*loan, error) {
 	if length < 0 {
 		length = 2 * g.limits.Body
 	}
-	l := &lease{g, min(length, g.limits.Bodies)}
+	l := &loan{g, min(length, g.limits.Bodies)}
 	ctx, cancel := context.WithTimeout(ctx, bodyWait)
 	defer cancel()
 	if g.bodies.Acquire(ctx, l.bytes) != nil {
@@ -39,7 +39,7 @@ func (g *Gateway) lend(ctx context.Context, length int64) (*lease, error) {
 	return l, nil
 }
 
-// receive reads a request's body, once, into memory that the lease has.
+// receive reads a request's body, once, into memory that the loan has.
 func (x *exchange) receive(w http.ResponseWriter, r *http.Request) (body []byte, err error) {
 	// A deadline that stayed would end the call when it passes, because the
 	// server goes on reading to see whether the client is still there.
@@ -59,7 +59,7 @@ func (x *exchange) receive(w http.ResponseWriter, r *http.Request) (body []byte,
 	if err != nil {
 		return nil, refusef(http.StatusBadRequest, "the request did not arrive whole")
 	}
-	x.lease.shrink(int64(len(body)))
+	x.loan.shrink(int64(len(body)))
 	return body, nil
 }
 
@@ -69,7 +69,7 @@ func (x *exchange) body(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return refusef(http.StatusBadRequest, "an encoded body cannot be checked: send it plain")
 	}
 	var err error
-	if x.lease, err = x.g.lend(ctx, r.ContentLength); err != nil {
+	if x.loan, err = x.g.lend(ctx, r.ContentLength); err != nil {
 		return err
 	}
 	data, err := x.receive(w, r)
@@ -88,8 +88,8 @@ func (x *exchange) forget() {
 	if x.call != nil {
 		x.call.parts = nil
 	}
-	if x.lease != nil {
-		x.lease.shrink(0)
+	if x.loan != nil {
+		x.loan.shrink(0)
 	}
 }
 

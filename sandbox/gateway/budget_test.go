@@ -208,7 +208,12 @@ func serveForTest(meter string) {
 	if n := os.Getenv("GATEWAY_TEST_BODIES"); n != "" {
 		fmt.Sscan(n, &limits.Bodies, &limits.Values, &limits.Depth)
 	}
-	g, err := Listen(Config{Meter: meter, Models: []string{"claude-test", "gpt-test"}, Prices: prices, Anthropic: upstream, OpenAI: upstream,
+	m, err := OpenMeter(meter)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	g, err := Listen(Config{Meter: m, Models: []string{"claude-test", "gpt-test"}, Prices: prices, Anthropic: upstream, OpenAI: upstream,
 		Directive: func() string { return "D-1" }, Budget: func(string) Budget { return b }, Log: zerolog.Nop(), Limits: limits})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

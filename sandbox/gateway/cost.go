@@ -20,9 +20,9 @@ type cost struct {
 
 // costOf is what a directive has used in all its launches.
 func (g *Gateway) costOf(directive string) cost {
-	g.meter.mu.Lock()
-	defer g.meter.mu.Unlock()
-	a := g.meter.state.Directives[directive]
+	g.config.Meter.mu.Lock()
+	defer g.config.Meter.mu.Unlock()
+	a := g.config.Meter.state.Directives[directive]
 	if a == nil || a.Used.Calls == 0 {
 		return cost{}
 	}

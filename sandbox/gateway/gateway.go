@@ -34,9 +34,15 @@ const maxPath = 107
 
 // Config is the whole wanted state of a gateway.
 type Config struct {
-	Dir   string // a short directory to make the socket's in; empty: os.TempDir
-	Meter string // the meter's file, absolute: <bare>/ward/meter.json
+	Dir string // a short directory to make the socket's in; empty: os.TempDir
+	// Meter counts for all gateways of a launch; who opened it closes it, after they
+	// have ended.
+	Meter *Meter
 
+	// Lease is the worker's behind this gateway: what it may work on, which pays for all of
+	// its calls (MANY-1). Nil where nobody has to ask, as for a user's own command; then
+	// Directive says who pays.
+	Lease Lease
 	// Directive names who pays for a call that starts now; empty refuses it. It
 	// is called once a call, on its critical path.
 	Directive func() string
@@ -87,7 +93,6 @@ type Gateway struct {
 	limits   Limits
 	outer    string
 	listener net.Listener
-	meter    *Meter
 	models   map[config.Provider]*provider // by the first part of the path
 	proxy    *proxy
 	slots    chan struct{}       // of model calls
@@ -95,8 +100,7 @@ type Gateway struct {
 	payments payments
 }
 
-// Listen opens a gateway: its meter, then its socket. Until Serve is called
-// clients wait.
+// Listen opens a gateway's socket. Until Serve is called clients wait.
 //
 // The socket is `<outer>/gateway/sock`, with the modes of the door's: the outer
 // directory 0700, the inner one, which is to be mounted, 0755, the socket 0666.
@@ -105,8 +109,8 @@ func Listen(c Config) (*Gateway, error) {
 	g.slots = make(chan struct{}, g.limits.AtOnce)
 	g.bodies = semaphore.NewWeighted(g.limits.Bodies)
 	g.payments.tell = c.Troubles
-	if c.Directive == nil || c.Budget == nil {
-		return nil, errors.New("a gateway needs to know who pays, and how much")
+	if c.Lease == nil && c.Directive == nil || c.Budget == nil || c.Meter == nil {
+		return nil, errors.New("a gateway needs to know who pays, how much, and where that is counted")
 	}
 	if len(c.Prices.known) == 0 {
 		return nil, errors.New("a gateway needs a price table: without one every call would cost nothing")
@@ -118,13 +122,7 @@ func Listen(c Config) (*Gateway, error) {
 	if g.proxy, err = newProxy(&g.config, g.limits); err != nil {
 		return nil, err
 	}
-	if g.meter, err = OpenMeter(c.Meter); err != nil {
-		return nil, err
-	}
-	if err := g.listen(); err != nil {
-		return nil, errors.Join(err, g.meter.Close())
-	}
-	return g, nil
+	return g, g.listen()
 }
 
 func (g *Gateway) listen() (err error) {
@@ -195,7 +193,7 @@ func (g *Gateway) Serve(ctx context.Context) error {
 	if err != nil {
 		err = fmt.Errorf("the gateway does not open any more: %w", err)
 	}
-	return errors.Join(err, g.meter.Close())
+	return err
 }
 
 // route tells the two jobs apart by the form of the request target (RFC 9112,
@@ -210,6 +208,8 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 		g.serveCost(w, r)
 	case r.URL.Path == accountPath:
 		g.serveAccount(w, r)
+	case r.URL.Path == leasePath || strings.HasPrefix(r.URL.Path, leasePath+"/"):
+		g.serveLease(w, r)
 	default:
 		name, path, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 		if p := g.models[config.Provider(name)]; p != nil {
@@ -217,6 +217,6 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		g.config.Log.Warn().Str("method", r.Method).Str("path", clip(r.URL.Path)).Msg("refused: no such path")
-		http.Error(w, "ward: this gateway serves /anthropic/v1/..., /openai/v1/..., "+costPath+" and "+accountPath, http.StatusForbidden)
+		http.Error(w, "ward: this gateway serves /anthropic/v1/..., /openai/v1/..., "+costPath+", "+accountPath+" and "+leasePath, http.StatusForbidden)
 	}
 }

@@ -96,7 +96,6 @@ func newFence(t testing.TB, upstream string, change ...func(*Config)) *fence {
 		t.Fatal(err)
 	}
 	c := Config{
-		Meter:     filepath.Join(t.TempDir(), "meter.json"),
 		Directive: func() string { return "D-1" },
 		Budget:    func(string) Budget { return Budget{Unlimited, Unlimited} },
 		Models:    []string{"claude-test", "gpt-test", "m"},
@@ -107,6 +106,9 @@ func newFence(t testing.TB, upstream string, change ...func(*Config)) *fence {
 	}
 	for _, change := range change {
 		change(&c)
+	}
+	if c.Meter == nil {
+		c.Meter = openMeter(t, filepath.Join(t.TempDir(), "meter.json"))
 	}
 	if f.Gateway, err = Listen(c); err != nil {
 		t.Fatal(err)
@@ -123,6 +125,20 @@ func newFence(t testing.TB, upstream string, change ...func(*Config)) *fence {
 	t.Cleanup(f.stop)
 	f.client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DialContext: f.dial, DisableCompression: true}}
 	return f
+}
+
+func openMeter(t testing.TB, path string) *Meter {
+	t.Helper()
+	m, err := OpenMeter(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // after the gateways that count in it
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
 }
 
 func (f *fence) dial(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -172,7 +188,7 @@ func accountOf(m *Meter, directive string) Account {
 func (f *fence) account() Account {
 	f.t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) { // a call is settled after its answer has gone out
-		a := accountOf(f.meter, "D-1")
+		a := accountOf(f.config.Meter, "D-1")
 		if a.Held.Calls == 0 {
 			return a
 		}

@@ -305,7 +305,7 @@ func TestUnwritableMeterRefuses(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	f := newFence(t, up.URL, func(c *Config) { c.Meter = filepath.Join(dir, "meter.json") })
+	f := newFence(t, up.URL, func(c *Config) { c.Meter = openMeter(t, filepath.Join(dir, "meter.json")) })
 	if err := os.Rename(dir, dir+".away"); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ type exchange struct {
 	sent      time.Time // when the call went out, which may have waited for others before
 	call      *call     // nil for the list of models
 	endpoint  *endpoint
-	lease     *lease // the memory of its body; nil for none
+	loan      *loan // the memory of its body; nil for none
 	tap       tap
 	reached   atomic.Bool // there was a connection to send on
 	answered  int         // the provider's status; 0 before it answers
@@ -84,17 +84,33 @@ func (x *exchange) admit(r *http.Request) error {
 	if !x.p.usable() {
 		return refusef(http.StatusForbidden, "the host has no key for %s: set %s where `git ward launch` runs", x.p.name, x.p.setting)
 	}
-	if x.directive = x.g.config.Directive(); x.directive == "" {
-		return refusef(http.StatusForbidden, "no directive is open, so nobody pays for a call")
+	if x.directive = x.g.payer(r.Context()); x.directive == "" {
+		return x.unleased()
 	}
-	if r := x.held(); r != nil {
+	if r := x.held(r.Context()); r != nil {
 		return r
 	}
 	return nil
 }
 
+// unleased is the refusal of a call that no directive pays for. Without a lease there is
+// nothing to be worked on, so it is as for a unit that is held.
+func (x *exchange) unleased() *refusal {
+	if x.g.config.Lease == nil {
+		return refusef(http.StatusForbidden, "no directive is open, so nobody pays for a call")
+	}
+	r := refusef(http.StatusForbidden, "this worker has no lease of a directive, so nobody pays for a call: PUT %s/D-n asks for one", leasePath)
+	r.held = true
+	x.g.payments.note("", r)
+	return r
+}
+
 // held is the refusal of a call of a unit that is not to be worked on now; nil where it is.
-func (x *exchange) held() *refusal {
+// A call that waited has to find the lease that it began with.
+func (x *exchange) held(ctx context.Context) *refusal {
+	if x.g.config.Lease != nil && x.g.payer(ctx) != x.directive {
+		return x.unleased()
+	}
 	if x.g.config.Held == nil {
 		return nil
 	}
@@ -123,13 +139,13 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 		return x.refuseUnpaid(&spent{late: true})
 	}
 	price := x.g.config.Prices.Of(x.call.model)
-	reservation, err := x.g.meter.Reserve(ctx, x.directive, x.g.config.Budget(x.directive), x.call.most(price), x.call.thought(price))
+	reservation, err := x.g.config.Meter.Reserve(ctx, x.directive, x.g.config.Budget(x.directive), x.call.most(price), x.call.thought(price))
 	if err != nil {
 		x.g.config.Log.Warn().Str("directive", x.directive).Err(err).Msg("not charged, not called")
 		return x.refuseUnpaid(err)
 	}
 	if time.Since(x.began) > longWait {
-		if r := x.held(); r != nil {
+		if r := x.held(ctx); r != nil {
 			reservation.cancel()
 			return r
 		}

@@ -143,8 +143,13 @@ func TestThroughTheRealGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	meter, err := gw.OpenMeter(filepath.Join(t.TempDir(), "meter.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer meter.Close()
 	g, err := gw.Listen(gw.Config{
-		Meter: filepath.Join(t.TempDir(), "meter.json"), Prices: prices, Allowlist: true,
+		Meter: meter, Prices: prices, Allowlist: true,
 		Directive: func() string { return "D-1" }, Budget: func(string) gw.Budget { return gw.Budget{} },
 	})
 	if err != nil {
