@@ -48,6 +48,7 @@ func main() {
 			{Name: "verify", Doc: "run a directive's commands on a commit, elsewhere", Run: cli.Exec("git-ward-launch", "verify")},
 			{Name: "image", Doc: "build the container image", Run: cli.Exec("git-ward-launch", "image")},
 			{Name: "probe", Doc: "try every promise of the fence from inside", Run: cli.Exec("git-ward-launch", "probe")},
+			{Name: "fence", Doc: "put the rules of a pod in place, from its init container", Run: cli.Exec("git-ward-launch", "fence")},
 			{Name: "firewall", Doc: "show the rules of the fence", Run: cli.Exec("git-ward-launch", "firewall")},
 			{Name: "doctor", Doc: "say what a fence needs that this machine lacks", Run: cli.Exec("git-ward-launch", "doctor")},
 			hooks.Fsck, hooks.Redact, hooks.Maintain,

@@ -52,6 +52,9 @@ func commands(redact func(string) string) []cli.Command {
 			Examples: []cli.Example{{Line: `probe --bare /srv/git/project.git`, Doc: "with this repository's settings"}}},
 		{Name: "firewall", Verbs: []cli.Command{{Name: "show", Doc: "print the rules of a launch on this machine, as nft text", Run: showFirewall,
 			Examples: []cli.Example{{Line: `firewall show --bare /srv/git/project.git`, Doc: "with this repository's settings"}}}}},
+		{Name: "fence", Run: fencePod,
+			Long:     "Put the rules of a pod in place in its own network namespace and read them back: the pod's first init container runs it, with NET_ADMIN, and nothing after it has that right. One user reaches the gate, nobody else does; the node, its kubelet, the API server and the cloud's metadata are nobody's.",
+			Examples: []cli.Example{{Line: `fence --policy '{"mode": "allowlist", "gates": ["203.0.113.7:22"], "gate_user": 1002}' --note /ward/net/note`, Doc: "as the YAML of launch --engine kube has it"}}},
 		{Name: "doctor", Run: examine,
 			Examples: []cli.Example{{Line: `doctor`, Doc: "of this machine"}, {Line: `doctor --bare /srv/git/project.git`, Doc: "of a repository, too"}}},
 		{Name: fence.FirewallChild, Hidden: true, Run: func(ctx context.Context, env *cli.Env) error {

@@ -118,7 +118,7 @@ func TestReplacesAsAWhole(t *testing.T) {
 // asks for, and lists word by word as what place has made.
 func TestTextIsThePolicy(t *testing.T) {
 	slow(t)
-	for _, p := range []Policy{public(), openPolicy(), {Mode: Allowlist}} {
+	for _, p := range []Policy{public(), openPolicy(), {Mode: Allowlist}, pod(Public), pod(Allowlist)} {
 		a, b := fresh(t), fresh(t)
 		apply(t, p, a)
 		text, err := Text(p)

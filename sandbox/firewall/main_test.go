@@ -33,6 +33,16 @@ func TestMain(m *testing.M) {
 			end(lab.Act(os.Stdin, os.Stdout))
 		case "host":
 			end(host(os.Stdin, os.Stdout))
+		case "here":
+			end(here(os.Stdin))
+		case "pour":
+			end(pour())
+		case "drain":
+			end(drain())
+		case "dial":
+			end(dial(os.Args[2]))
+		case "from":
+			end(from(os.Args[2]))
 		case "follow":
 			end(follower(os.Stdin, os.Stdout))
 		case "ordinary":

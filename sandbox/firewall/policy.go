@@ -46,6 +46,10 @@ type Policy struct {
 	// a minute; Packets is how many may leave a second. Mode public needs both.
 	Connections int `json:"connections,omitempty"`
 	Packets     int `json:"packets,omitempty"`
+	// Gates are where a pod's way to Ward's host ends, all with one port. GateUser alone
+	// reaches them, and nothing else; none else reaches them (MANY-3).
+	Gates    []netip.AddrPort `json:"gates,omitempty"`
+	GateUser int              `json:"gate_user,omitempty"`
 }
 
 // The bounds of Policy.Connections and Policy.Packets: beyond these they bound nothing.
@@ -79,7 +83,7 @@ func (p Policy) Validate() error {
 			return fmt.Errorf("%v is not a non-default route of the host", r)
 		}
 	}
-	if err := p.validateEgress(); err != nil {
+	if err := errors.Join(p.validateEgress(), p.validateGates()); err != nil {
 		return err
 	}
 	if four, six := p.host(); len(four)+len(six) > maxHost {

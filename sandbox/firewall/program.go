@@ -57,10 +57,14 @@ func compile(p Policy) (program, error) {
 		{"", []part{adminProhibited}},
 	}}
 	forward := chain{name: "forward", why: "The container is not a router.", hook: nftables.ChainHookForward}
+	prog := program{p.Mode, publicSets(p), []chain{refuse, publicConnections(p), publicNames, publicOutput(p), publicInput, forward}}
 	if p.Mode == Allowlist {
-		return program{p.Mode, nil, []chain{refuse, closedOutput, closedInput, forward}}, nil
+		prog.sets, prog.chains = nil, []chain{refuse, closedOutput, closedInput, forward}
 	}
-	return program{p.Mode, publicSets(p), []chain{refuse, publicConnections(p), publicNames, publicOutput(p), publicInput, forward}}, nil
+	if len(p.Gates) > 0 {
+		prog.openGates(p)
+	}
+	return prog, nil
 }
 
 var (
@@ -150,7 +154,7 @@ func publicSets(p Policy) []set {
 		}
 	}
 	ip4, ip6 := nftables.TypeIPAddr, nftables.TypeIP6Addr
-	return []set{
+	return append([]set{
 		{"resolver4", "The configured resolvers.", ip4, constant, prefixElements(resolver4)},
 		{"resolver6", "", ip6, constant, prefixElements(resolver6)},
 		{"reserved4", "What is not the public Internet, or leads round it.", ip4, constant | interval, reserved4},
@@ -170,6 +174,12 @@ func publicSets(p Policy) []set {
 		{"errors", "", nftables.TypeInetProto, constant, []element{
 			byteElement("icmp", 1), byteElement("ipv6-icmp", 58),
 		}},
+	}, discoverySets()...)
+}
+
+// discoverySets are what neighbour discovery needs.
+func discoverySets() []set {
+	return []set{
 		{"discovery_out", "Neighbour discovery, as a host sends it and as a host takes it.", nftables.TypeICMP6Type, constant, []element{
 			byteElement("nd-router-solicit", 133), byteElement("nd-neighbor-solicit", 135), byteElement("nd-neighbor-advert", 136),
 		}},

@@ -31,7 +31,11 @@ type Payload struct {
 	Life string // socket of the launcher's, with which all of this ends; "" for none
 	// Probe is what is known of the fence, when it is to be tried before the payload
 	// starts; needs Life. nil: it is not tried.
-	Probe   *probe.Surroundings
+	Probe *probe.Surroundings
+	// Note is the file of a pod's fence, see package pod; nothing starts in another network
+	// namespace than its own, and the probe tries what it refuses. "" where the launcher
+	// fences.
+	Note    string
 	Gateway string   // socket; "" for none, and then no forwarder
 	Listen  string   // host:port of the forwarder, on loopback
 	Proxy   bool     // set the proxy variables too, for allow-list mode
@@ -47,13 +51,21 @@ type Payload struct {
 // and the number of the signal that ended it. Signals are the payload's to answer,
 // so there is no context that would end on one.
 func Run(p Payload) (code int, err error) {
+	if p.Note != "" {
+		if err := p.heed(); err != nil {
+			return 0, err
+		}
+	}
 	if p.Life != "" {
 		life, err := hold(p.Life)
 		if err != nil {
 			return 0, err
 		}
 		if p.Probe != nil {
-			if held, err := life.prove(p.Probe); err != nil || !held {
+			if broken, err := life.prove(p.Probe); err != nil || broken != nil {
+				if p.Note != "" { // the engine's log of a pod is where people look
+					fmt.Fprintln(p.Stderr, "ward-inside: error:", errors.Join(broken, err))
+				}
 				return notProved, err
 			}
 		}

@@ -11,22 +11,22 @@ import (
 
 // prove tries the fence around this process, tells the launcher how that ended, and waits
 // for its leave. Without it nothing starts: a launcher that is not content lets go.
-func (l *life) prove(s *probe.Surroundings) (held bool, err error) {
+func (l *life) prove(s *probe.Surroundings) (broken, err error) {
 	report := probe.Before(context.Background(), s)
 	line, err := json.Marshal(report)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	for line = append(line, '\n'); len(line) > 0; {
 		n, err := unix.Write(l.fd, line)
 		if err != nil && err != unix.EINTR {
-			return false, err
+			return nil, err
 		}
 		line = line[max(n, 0):]
 	}
-	if report.Err() != nil {
-		return false, nil
+	if broken := report.Err(); broken != nil {
+		return broken, nil
 	}
 	<-l.leave
-	return true, nil
+	return nil, nil
 }

@@ -41,6 +41,14 @@ func network(p *Surroundings) []attempt {
 	for _, host := range p.Hosts {
 		list = append(list, refusedTCP("the host's own address", host, 22))
 	}
+	for _, at := range p.Refused {
+		to, err := netip.ParseAddrPort(at)
+		if err != nil { // then the attempt says so, and does not hold
+			list = append(list, refusedTCP("the pod's surroundings", at, 0))
+			continue
+		}
+		list = append(list, refusedTCP("the pod's surroundings", to.Addr().String(), to.Port()))
+	}
 	if p.Resolver != "" {
 		list = append(list, refusedTCP("the resolver, another port", p.Resolver, 80))
 	}

@@ -19,6 +19,10 @@ type Surroundings struct {
 	Egress   string   `json:"egress"`   // public or allowlist
 
 	Connections int `json:"connections"` // [egress] connections
+
+	// Refused are HOST:PORT that a pod's agent may not reach by TCP besides: the gate, the
+	// kubelet, the API server.
+	Refused []string `json:"refused,omitempty"`
 }
 
 // Result is one attempt. Held means that the promise was kept; Detail is what

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"os"
 
 	"git-ward/internal/cli"
 	"git-ward/sandbox/inside"
@@ -13,15 +14,18 @@ import (
 
 func main() { cli.Main("ward-inside", run) }
 
-const usage = "ward-inside [--life SOCKET [--probe JSON]] [--user ID] [--gateway SOCKET [--proxy] [--listen HOST:PORT]] -- CMD [ARG ...]"
+const usage = "ward-inside [--life SOCKET [--probe JSON]] [--as ID] [--netns FILE] [--user ID] [--gateway SOCKET [--proxy] [--listen HOST:PORT]] -- CMD [ARG ...]"
 
 // run is the whole program; it ends as CMD does.
 func run(_ context.Context, env *cli.Env) (err error) {
 	p := inside.Payload{Dir: env.Dir, Stdin: env.Stdin, Stdout: cli.Raw(env.Stdout), Stderr: cli.Raw(env.Stderr)}
 	var surroundings string
+	var as int
 	p.Args, err = env.Flags("ward-inside", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&p.Life, "life", "", "the launcher's `SOCKET`, with whose other end all of this ends")
 		fs.StringVar(&surroundings, "probe", "", "what is known of the fence, as `JSON`: try it first, and start nothing where it does not hold")
+		fs.StringVar(&p.Note, "netns", "", "the note of a pod's fence, a `FILE`: start nothing in another network namespace than the one that it names")
+		fs.IntVar(&as, "as", 0, "become the user and group `ID` first and keep root's rights, where the engine gives rights to root alone")
 		fs.IntVar(&p.User, "user", 0, "the command's user and group `ID`, without rights; this program's own if not given")
 		fs.StringVar(&p.Gateway, "gateway", "", "the gateway's `SOCKET`")
 		fs.StringVar(&p.Listen, "listen", "127.0.0.1:0", "`HOST:PORT` of the forwarder, on loopback")
@@ -33,8 +37,11 @@ func run(_ context.Context, env *cli.Env) (err error) {
 	if len(p.Args) == 0 || p.Life == "" && p.Gateway == "" {
 		return env.Usage(usage, "a socket and a command are needed")
 	}
-	if p.User < 0 {
-		return env.Usage(usage, "--user is a user's number")
+	if p.User < 0 || as < 0 {
+		return env.Usage(usage, "--user and --as are a user's number")
+	}
+	if as != 0 && os.Geteuid() != as {
+		return inside.Become(as, env.Args)
 	}
 	if surroundings != "" {
 		if p.Life == "" {

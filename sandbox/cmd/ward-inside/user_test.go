@@ -39,12 +39,17 @@ func TestAnotherUser(t *testing.T) {
 		}
 	}
 	const rights = "+setuid,+setgid,+kill"
-	for _, user := range []string{"", "--user 1000"} {
-		args := []string{"--pid", "--fork", "--kill-child", "--mount-proc", "setpriv", "--reuid", "1001", "--regid", "1001", "--clear-groups",
-			"--bounding-set", "-all," + rights, "--inh-caps", "-all," + rights, "--ambient-caps", "-all," + rights, "--no-new-privs",
-			program, "--gateway", "/nowhere"}
+	const begin = "--reuid 1001 --regid 1001 --clear-groups --inh-caps -all," + rights + " --ambient-caps -all," + rights
+	for _, c := range []struct{ begin, user, main string }{
+		{begin, "", "1"},
+		{begin, "--user 1000", "1"},
+		{"", "--as 1001 --user 1000", "again"}, // an engine of Kubernetes begins as root
+	} {
+		user := c.user
+		args := []string{"--pid", "--fork", "--kill-child", "--mount-proc", "setpriv", "--bounding-set", "-all," + rights, "--no-new-privs"}
+		args = append(append(args, strings.Fields(c.begin)...), program, "--gateway", "/nowhere")
 		cmd := exec.Command("unshare", append(append(args, strings.Fields(user)...), "--", "bash", "-c", grips)...)
-		cmd.Env, cmd.Dir = append(os.Environ(), "INSIDE_TEST_MAIN=1"), "/"
+		cmd.Env, cmd.Dir = append(os.Environ(), "INSIDE_TEST_MAIN="+c.main), "/"
 		read, write, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,56 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"strings"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/firewall"
+)
+
+const fenceUsage = "fence --policy JSON --note FILE"
+
+// fencePod is `git ward fence`: the init container of a pod that puts the rules in place for
+// all that run after it (MANY-3).
+func fencePod(ctx context.Context, env *cli.Env) error {
+	var text, note string
+	rest, err := env.Flags("fence", fenceUsage, func(fs *flag.FlagSet) {
+		fs.StringVar(&text, "policy", "", "what may leave, as `JSON`: a launch writes it")
+		fs.StringVar(&note, "note", "", "where to note the network namespace and what it refuses, a `FILE`")
+	})
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 || text == "" || note == "" {
+		return env.Usage(fenceUsage, "a policy and a note's file are needed")
+	}
+	var policy firewall.Policy
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&policy); err != nil {
+		return env.Usage(fenceUsage, "--policy is not what a launch writes: %v", err)
+	}
+	found, err := fence.EnterPod(ctx, policy, env.Getenv, env.Stderr)
+	if err != nil {
+		return diag.Hint(fmt.Errorf("the pod's network is not fenced, and nothing starts in it: %w", err), "docs/cluster.md names each refusal")
+	}
+	if err := found.Write(env.Path(note)); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "fenced: network namespace %s, mode %s, read back; user %d alone reaches %s; refused besides: %s\n",
+		found.Namespace, policy.Mode, policy.GateUser, gateText(policy), strings.Join(found.Refused, " "))
+	return nil
+}
+
+func gateText(p firewall.Policy) string {
+	var all []string
+	for _, g := range p.Gates {
+		all = append(all, g.String())
+	}
+	return strings.Join(all, " ")
+}

@@ -1,0 +1,72 @@
+// Package pod is what the containers of one pod of Kubernetes tell each other without the
+// launcher: the first puts the rules in place in the network namespace that they all share,
+// and notes which that is and what it refuses; what runs later starts in no other (MANY-3).
+package pod
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/diag"
+
+	"golang.org/x/sys/unix"
+)
+
+// Note is what the fence writes for those who start after it, in a directory that they may
+// only read.
+type Note struct {
+	Namespace string   `json:"namespace"` // of the network, see Namespace
+	Hosts     []string `json:"hosts"`     // addresses of the node and of the API server
+	Refused   []string `json:"refused"`   // HOST:PORT, by TCP, that the agent may not reach: the gate, the kubelet, the API server
+	Resolver  string   `json:"resolver"`  // address; "" for none
+}
+
+// maxNote bounds a note, in bytes.
+const maxNote = 1 << 20
+
+// Write writes the note whole, for everybody to read.
+func (n *Note) Write(path string) error {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WritePrivate(path, append(text, '\n'), 0o644)
+}
+
+// Read reads the note, and refuses it where the caller is in another network namespace than
+// the one that was fenced: an engine that makes a pod's sandbox anew gives it a new one.
+func Read(path string) (n Note, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return n, diag.Hint(fmt.Errorf("nobody has noted that this pod's network is fenced: %w", err), "the init container fence runs first; its logs say why it has not")
+	}
+	defer f.Close()
+	dec := json.NewDecoder(io.LimitReader(f, maxNote))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&n); err != nil {
+		return n, fmt.Errorf("the fence's note %s: %w", path, err)
+	}
+	own, err := Namespace()
+	if err != nil {
+		return n, err
+	}
+	if n.Namespace == "" || n.Namespace != own {
+		return n, diag.Hint(fmt.Errorf("this is the network namespace %s, and %q is fenced: nothing starts", own, n.Namespace),
+			"the pod has a new sandbox, or a runtime with a network of its own (RuntimeClass): docs/cluster.md")
+	}
+	return n, nil
+}
+
+// Namespace names the caller's network namespace, DEVICE:INODE: two processes in one get
+// the same name. The kernel may use a name again when a namespace is gone.
+func Namespace() (string, error) {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/net", &st); err != nil {
+		return "", errors.Join(errors.New("this process's network namespace cannot be told"), err)
+	}
+	return fmt.Sprintf("%d:%d", st.Dev, st.Ino), nil
+}
