@@ -73,7 +73,11 @@ func serveGateway(t *testing.T, upstream string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return forward(t, gateway.Config{Meter: t.TempDir() + "/meter.json", Prices: prices,
+	meter, err := gateway.OpenMeter(t.TempDir() + "/meter.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return forward(t, gateway.Config{Meter: meter, Prices: prices,
 		Anthropic: gateway.Provider{BaseURL: upstream, Key: k}, OpenAI: gateway.Provider{BaseURL: upstream, Key: k},
 		Models:    []string{"claude-test", "gpt-test"},
 		Directive: func() string { return "D-1" },
