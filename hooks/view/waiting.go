@@ -93,11 +93,13 @@ func reportName(p review.Position) string {
 // waitsWords is for whom a directive waits, and what to type.
 func waitsWords(p review.Position, s review.Standing) string {
 	if p.Unit != nil && (s.State == review.Working || s.State == review.Waiting) {
-		if said := p.Waits(); said.For != uow.ForNobody && s.WaitsFor != "host" {
+		if said := p.Waits(); said.For != uow.ForNobody && s.WaitsFor != "host" && s.WaitsFor != "after" {
 			return said.String()
 		}
 	}
 	switch s.WaitsFor {
+	case "after":
+		return s.Before()
 	case "you":
 		words := "you: " + s.Next
 		if s.Or != "" {

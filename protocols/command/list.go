@@ -73,5 +73,8 @@ func waits(s review.Standing) string {
 		}
 		return "you: " + s.Next
 	}
+	if s.WaitsFor == "after" {
+		return s.Before()
+	}
 	return s.WaitsFor
 }

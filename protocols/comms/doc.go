@@ -50,6 +50,10 @@
 // word there is a finding, so that a misspelt `max_iteration` cannot silently
 // lift a limit.
 //
+// "- after: D-3, D-7" lets a directive wait until those are closed, and "- priority: N" says
+// which of two is worked on first. What is waited for has to be listed as long as the one that
+// waits is not closed, and nothing may wait for itself, be it over others: comms/after.
+//
 // # Text
 //
 // The file is UTF-8 with LF line ends. Control characters but tab, and invisible

@@ -2,7 +2,9 @@ package comms
 
 import (
 	"bytes"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +76,7 @@ func FuzzParse(f *testing.F) {
 		}
 		if !diag.HasErrors(ds) {
 			checkRoundTrip(t, doc)
+			checkBegins(t, doc)
 		}
 	})
 }
@@ -98,6 +101,24 @@ func checkRoundTrip(t *testing.T, doc *Document) {
 	again, ds := Parse([]byte(b.String()))
 	if b.Len() <= MaxBytes && (diag.HasErrors(ds) || !reflect.DeepEqual(timeless(doc), timeless(again))) {
 		t.Fatalf("the entries are another document: %v\n%q", ds, b.String())
+	}
+}
+
+// checkBegins asks that in a sound document every directive begins some day, if those that
+// it waits for are closed one after the other.
+func checkBegins(t *testing.T, doc *Document) {
+	t.Helper()
+	waiting, done := doc.Waiting(), map[string]bool{}
+	for range doc.Directives {
+		for _, d := range doc.Directives {
+			done[d.Name()] = !slices.ContainsFunc(waiting(d), func(name string) bool { return !done[name] })
+		}
+		if len(done) == 0 || !slices.Contains(slices.Collect(maps.Values(done)), false) {
+			return
+		}
+	}
+	if len(doc.Directives) > 0 {
+		t.Fatalf("some wait for ever: %v", done)
 	}
 }
 

@@ -1,7 +1,6 @@
 package comms
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -97,11 +96,11 @@ func (doc *Document) State(d Directive) State { return doc.states().of(d) }
 // States is State for who asks of many: it reads the reports once.
 func (doc *Document) States() func(Directive) State { return doc.states().of }
 
-// Open lists the directives that wait for work, oldest (smallest id) first
-// (COMMS-3).
+// Open lists the directives that wait for work, in the order of Compare (COMMS-3,
+// MANY-1). Some may wait for others first: see Waits.
 func (doc *Document) Open() []Directive { return doc.inState(Open) }
 
-// Suspended lists the directives that wait for the PM, oldest first (COMMS-3).
+// Suspended lists the directives that wait for the PM, in the order of Compare (COMMS-3).
 func (doc *Document) Suspended() []Directive { return doc.inState(Suspended) }
 
 func (doc *Document) inState(want State) []Directive {
@@ -112,6 +111,6 @@ func (doc *Document) inState(want State) []Directive {
 			list = append(list, d)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Directive) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(list, Compare)
 	return list
 }

@@ -32,6 +32,8 @@ type Options struct {
 	Rung         int           // 641, 274177 or 65537
 	Frozen       []string      // globs relative to the root of the tree
 	Additions    []string      // globs, as Frozen: what the work may add or change although it decides (LOOP-10)
+	After        []string      // the directives that it waits for, as "D-3"; see Document.Waits (MANY-1)
+	Priority     int           // -1000..1000: of two, the higher one is worked on first; see Compare (MANY-1)
 	Unknowns     []string      // a line each: what the PM knows that nobody here knows; orientation searches for it (ORI-1)
 
 	// The budget, in 003's names; each at least 1.
@@ -74,8 +76,13 @@ var optionTable = []struct {
 	{"rung", func(v *valueReader, o *Options) { v.rung(&o.Rung) }},
 	{"frozen", func(v *valueReader, o *Options) { v.globs(&o.Frozen) }},
 	{"additions", func(v *valueReader, o *Options) { v.globs(&o.Additions) }},
+	{keyAfter, func(v *valueReader, o *Options) { v.directives(&o.After) }},
+	{"priority", func(v *valueReader, o *Options) { v.priority(&o.Priority) }},
 	{keyUnknown, func(v *valueReader, o *Options) { v.unknown(&o.Unknowns) }},
 }
+
+// keyAfter is the key by which a directive waits for others.
+const keyAfter = "after"
 
 // keyUnknown is the one key that may stand in more than one line.
 const keyUnknown = "unknown"

@@ -18,6 +18,7 @@ func Parse(data []byte) (*Document, []diag.Diagnostic) {
 	doc.layout = split(src, f)
 	doc.readEntries(f)
 	doc.checkIDs(f)
+	doc.checkAfter(f)
 	doc.warn(f)
 	return doc, diag.Normalize(*f)
 }

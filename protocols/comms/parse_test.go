@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -210,12 +211,16 @@ func TestEveryStatusAndKey(t *testing.T) {
 		"residual": "x", "certificates": "EXACT", "R_p": "1", "max_iterations": "1", "max_tool_calls_per_iteration": "1",
 		"max_seconds_per_iteration": "1", "max_total_seconds": "1", "max_total_tool_calls": "1",
 		"profile": "benchmark_adapt", "rung": "65537", "frozen": "`a/**`, b", "additions": "**/*_test.go, package.json", "unknown": "how fast 检索 is",
+		"priority": "-1000",
 	} {
 		if d := directive(t, "- "+key+": "+value); reflect.DeepEqual(d.Options, Options{}) {
 			t.Errorf("%s sets nothing", key)
 		}
 	}
-	if n := len(Keys()); n != 13 {
+	if d := parseClean(t, "# COMMS\n## Directives\n### D-1: t\n- after: `D-2`\n### D-2: u\n## Reports\n").Directives[0]; !slices.Equal(d.Options.After, []string{"D-2"}) {
+		t.Errorf("after: %q", d.Options.After)
+	}
+	if n := len(Keys()); n != 15 {
 		t.Errorf("%d keys; add the new one above", n)
 	}
 }

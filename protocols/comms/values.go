@@ -137,6 +137,45 @@ func (v *valueReader) unknown(to *[]string) {
 	*to = append(*to, v.text)
 }
 
+// directives takes a list of directives, each once.
+func (v *valueReader) directives(to *[]string) {
+	var list []string
+	for offset, s := range items(v.text) {
+		switch {
+		case parseName(s, 'D') == 0:
+			v.bad(offset, "write ids like D-3, D-7, with commas between them", "%s is not the id of a directive", quote(s))
+		case slices.Contains(list, s):
+			v.bad(offset, "delete one", "%s stands here twice", s)
+		case len(list) == maxAfter:
+			v.bad(offset, "wait for the last ones only: what they wait for comes before them", "more than %d directives", maxAfter)
+			return
+		default:
+			list = append(list, s)
+		}
+		if v.f.full() {
+			return
+		}
+	}
+	if !v.failed {
+		*to = list
+	}
+}
+
+// priority takes a whole number from -maxPriority to maxPriority.
+func (v *valueReader) priority(to *int) {
+	digits, negative := strings.CutPrefix(v.text, "-")
+	n := parseID(digits)
+	if n > maxPriority || n == 0 && v.text != "0" {
+		v.bad(0, "write a whole number from -1000 to 1000, digits only; the higher one is worked on first",
+			"%s is not a whole number from -1000 to 1000", quote(v.text))
+		return
+	}
+	if negative {
+		n = -n
+	}
+	*to = n
+}
+
 // globs takes a list of globs relative to the root of the tree.
 func (v *valueReader) globs(to *[]string) {
 	var list []string

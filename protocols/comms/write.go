@@ -125,7 +125,7 @@ func (doc *Document) changed(old, out []byte, draft Draft, retired Set) ([]byte,
 	}
 	lines := strings.Count(draft.Text(), "\n")
 	list := draft.headings()
-	for _, f := range found {
+	for _, f := range append(found, after.circlesOf(draft.ID)...) {
 		if f.Pos.Line >= d.Line && f.Pos.Line < d.Line+lines {
 			f.Pos.Line -= d.Line - 1
 			list = append(list, f)

@@ -63,6 +63,9 @@ func TestStand(t *testing.T) {
 		outcome string
 	}{
 		"new":                {Position{Directive: directive}, Open, "agent", "nobody has begun"},
+		"after others":       {Position{Directive: directive, After: []string{"D-3"}}, Open, "after", "nobody has begun"},
+		"at work, and after": {Position{Directive: directive, Unit: unit(uow.Active, false), After: []string{"D-3"}}, Working, "after", "in progress"},
+		"asks, and after":    {Position{Directive: directive, Unit: unit(uow.PendingApproval, false), Reported: comms.Suspended, After: []string{"D-3"}}, Waiting, "you", "in progress"},
 		"at work":            {Position{Directive: directive, Unit: unit(uow.Active, false)}, Working, "agent", "in progress: D-1.1, iteration 2, at work"},
 		"claimed":            {Position{Directive: directive, Unit: claiming}, Working, "host", "in progress: D-1.1, iteration 2, at work; no verdict yet"},
 		"asks":               {Position{Directive: directive, Unit: unit(uow.PendingApproval, false), Reported: comms.Suspended}, Waiting, "you", "in progress: D-1.1, iteration 2, asks for your word"},

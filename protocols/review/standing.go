@@ -59,6 +59,7 @@ type Position struct {
 	Branch    string        // tip of agent/D-1, "" for none
 	Taken     string        // the project's commit by which it has what was claimed; "" for none
 	Verdict   *loop.Verdict // the host's last on the unit's last claim, nil for none
+	After     []string      // the directives that it waits for before its work goes on (MANY-1)
 }
 
 // Standing is where a directive stands, as `git ward directive list --json` prints it.
@@ -68,10 +69,11 @@ type Standing struct {
 	Directive string         `json:"directive"`
 	Title     diag.Untrusted `json:"title"`
 	State     State          `json:"state"`
-	WaitsFor  string         `json:"waits_for"` // "you" (a PM), "agent", "host" (its verdict), "" for nobody
-	Next      string         `json:"next"`      // the command to type, "" for none
-	Or        string         `json:"or"`        // another that settles it as well, "" for none
-	Unit      string         `json:"unit"`      // D-1.1; "" where nobody began
+	WaitsFor  string         `json:"waits_for"`       // "you" (a PM), "agent", "host" (its verdict), "after" (other directives), "" for nobody
+	After     []string       `json:"after,omitempty"` // which ones, where it waits for "after"
+	Next      string         `json:"next"`            // the command to type, "" for none
+	Or        string         `json:"or"`              // another that settles it as well, "" for none
+	Unit      string         `json:"unit"`            // D-1.1; "" where nobody began
 	UnitState string         `json:"unit_state"`
 	Report    string         `json:"report"`   // status of the newest report on it
 	Commit    string         `json:"commit"`   // what was claimed last, else the tip of the branch; "" for none
@@ -103,7 +105,18 @@ func Stand(p Position) Standing {
 	}
 	s.State = p.state(s)
 	s.WaitsFor, s.Next, s.Or = p.waits(s)
+	if s.WaitsFor == "agent" && len(p.After) > 0 {
+		s.WaitsFor, s.After = "after", p.After
+	}
 	return s
+}
+
+// Before names what it waits for by its `- after:`, for people: "D-3 (after)"; "" for nothing.
+func (s Standing) Before() string {
+	if len(s.After) == 0 {
+		return ""
+	}
+	return strings.Join(s.After, ", ") + " (after)"
 }
 
 // proved reports whether a verdict proves the claim for the text as it stands.

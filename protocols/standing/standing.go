@@ -46,6 +46,7 @@ type says struct {
 	state   comms.State // of its present text
 	dropped bool
 	newest  *comms.Report
+	after   []string // what it waits for
 }
 
 // Open reads what is the same for all directives. record reads a unit's newest record; nil
@@ -80,11 +81,11 @@ func Documents(r state.Files, control string) (state.Comms, error) {
 
 // read goes through the reports once.
 func (d *Desk) read() {
-	states := d.Doc.States()
+	states, waiting := d.Doc.States(), d.Doc.Waiting()
 	for i := range d.Doc.Directives {
 		one := &d.Doc.Directives[i]
 		d.named[one.Name()] = one
-		d.says[one.Name()] = says{state: states(*one)}
+		d.says[one.Name()] = says{state: states(*one), after: waiting(*one)}
 	}
 	for i := range d.Doc.Reports {
 		r := &d.Doc.Reports[i]
@@ -117,7 +118,7 @@ func (d *Desk) Gone() (list []string) {
 // newest, but for what the project has of it.
 func (d *Desk) Position(name string, unit int) (p review.Position, err error) {
 	said := d.says[name]
-	p = review.Position{Name: name, Directive: d.named[name], Reported: said.state, Dropped: said.dropped, Report: said.newest}
+	p = review.Position{Name: name, Directive: d.named[name], Reported: said.state, Dropped: said.dropped, Report: said.newest, After: said.after}
 	if p.Branch, err = d.branch(name); err != nil {
 		return p, err
 	}

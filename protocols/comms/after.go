@@ -1,0 +1,93 @@
+package comms
+
+import (
+	"cmp"
+	"strings"
+)
+
+const ruleAfter = "comms/after"
+
+// maxAfter bounds what one directive waits for: a longer list is a plan, and belongs in one.
+const maxAfter = 32
+
+// maxPriority bounds `- priority: N` on both sides.
+const maxPriority = 1000
+
+// Compare orders directives by who is worked on first: the higher priority, then the
+// older one (MANY-1).
+func Compare(a, b Directive) int {
+	return cmp.Or(cmp.Compare(b.Options.Priority, a.Options.Priority), cmp.Compare(a.ID, b.ID))
+}
+
+// Waits names the directives that d waits for by its `- after:` (MANY-1): those that are
+// not closed, in the order of the line. Closed is closed, by what report it may be, a drop
+// included; a directive that is not listed is waited for, too (Parse says so). A closed
+// directive waits for nothing.
+func (doc *Document) Waits(d Directive) []string { return doc.Waiting()(d) }
+
+// Waiting is Waits for who asks of many: it reads the document once.
+func (doc *Document) Waiting() func(Directive) []string {
+	states := doc.states()
+	closed := make(map[string]bool, len(doc.Directives))
+	for _, d := range doc.Directives {
+		if states.of(d) == Closed {
+			closed[d.Name()] = true
+		}
+	}
+	return func(d Directive) []string {
+		if states.of(d) == Closed {
+			return nil
+		}
+		var list []string
+		for _, name := range d.Options.After {
+			if !closed[name] {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+}
+
+// checkAfter asks that whatever a directive waits for is listed, and that nothing waits for
+// itself in the end: either would wait for ever. Closed directives are history and
+// wait for nothing.
+func (doc *Document) checkAfter(f *findings) {
+	states := doc.states()
+	listed := make(map[string]bool, len(doc.Directives))
+	for _, d := range doc.Directives {
+		listed[d.Name()] = true
+	}
+	for _, d := range doc.Directives {
+		if len(d.Options.After) == 0 || f.full() || states.of(d) == Closed {
+			continue
+		}
+		for _, name := range d.Options.After {
+			if !listed[name] {
+				line, col := d.place(keyAfter, name)
+				f.add(line, col, ruleAfter, "write the id of a directive that is listed, or take it out; one that is waited for stays in the list until "+d.Name()+" is closed",
+					"%s waits for %s, which is not listed", d.Name(), name)
+			}
+		}
+	}
+	for _, circle := range doc.circles(states) {
+		doc.addCircle(f, circle)
+	}
+}
+
+// place is where a directive's option says a word: line and column, from 1, as Parse
+// counts them. It is looked for only where there is a finding.
+func (d Directive) place(key, word string) (lineNum, col int) {
+	for l := range lines(d.Raw, 0, len(d.Raw), d.Line) {
+		it, ok := parseItem(l.text)
+		if !ok || it.indent != 0 || it.box != notBox || !strings.HasPrefix(it.text, key+":") {
+			continue
+		}
+		value := it.text[len(key)+1:]
+		for offset, s := range items(value) {
+			if s == word {
+				return l.num, it.col + len(key) + 1 + offset
+			}
+		}
+	}
+	return d.Line, 0
+}
