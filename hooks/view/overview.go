@@ -185,8 +185,8 @@ func (s *Source) host(ctx context.Context, o *Overview) error {
 	for _, sign := range runstate.Signs(s.dir) {
 		h.LastBeat, h.LastWork = later(h.LastBeat, sign.Beat), later(h.LastWork, sign.Work)
 	}
-	if j, ok := runstate.JudgingNow(s.dir); ok {
-		h.Judging = &j
+	if list := runstate.JudgingNow(s.dir); len(list) > 0 {
+		h.Judging = &list[0]
 	}
 	if suite, ok := runstate.LastSuite(s.dir); ok && s.settings.Verify.Suite != "" {
 		h.Suite = &suite

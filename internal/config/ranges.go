@@ -20,6 +20,9 @@ const (
 // lock everybody out.
 var ranges = map[string]span{
 	"notify.timeout":      {least: second, most: 3600 * second},
+	"launch.agents":       {least: 1, most: 100},
+	"launch.lease":        {least: 60 * second, most: 24 * 3600 * second}, // renewed each third of it
+	"verify.agents":       {least: 1, most: 16},
 	"launch.memory":       {least: 256 * mib}, // the launcher, podman and git start in less than 64
 	"launch.processes":    {least: 128},       // and threads
 	"door.memory":         {least: 64 * mib},

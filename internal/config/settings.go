@@ -61,8 +61,10 @@ type Config struct {
 		Packets     int      `toml:"packets"`
 	} `toml:"egress"`
 	Launch struct {
-		Memory    int64 `toml:"memory"`
-		Processes int64 `toml:"processes"`
+		Agents    int      `toml:"agents"`
+		Lease     Duration `toml:"lease"`
+		Memory    int64    `toml:"memory"`
+		Processes int64    `toml:"processes"`
 	} `toml:"launch"`
 	Sandbox struct {
 		Image     string   `toml:"image"`
@@ -84,6 +86,7 @@ type Config struct {
 	} `toml:"budget"`
 	Loop   Loop `toml:"loop"`
 	Verify struct {
+		Agents          int      `toml:"agents"`
 		Timeout         Duration `toml:"timeout"`
 		OutputSize      int64    `toml:"output_size"`
 		CheckoutEntries int      `toml:"checkout_entries"`
@@ -117,7 +120,12 @@ type Config struct {
 		OpenAIKeyFile    string   `toml:"openai_key_file"`
 	} `toml:"model"`
 	Prices []Price `toml:"prices"`
-	Agent  struct {
+	Notify struct {
+		Command []string `toml:"command"`
+		Timeout Duration `toml:"timeout"`
+		PerHour int      `toml:"per_hour"`
+	} `toml:"notify"`
+	Agent struct {
 		Loop            bool     `toml:"loop"`
 		VerdictPatience Duration `toml:"verdict_patience"`
 		Poll            Duration `toml:"poll"`
@@ -148,11 +156,6 @@ type Config struct {
 		Logs      int64    `toml:"logs"`
 		Restarts  int      `toml:"restarts"`
 	} `toml:"guard"`
-	Notify struct {
-		Command []string `toml:"command"`
-		Timeout Duration `toml:"timeout"`
-		PerHour int      `toml:"per_hour"`
-	} `toml:"notify"`
 	VM struct {
 		Calls           []string            `toml:"calls"`
 		Tools           map[string][]string `toml:"tools"` // command lines by the names that calls may have besides

@@ -2,21 +2,28 @@ package runstate
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
+	"git-ward/internal/live"
 )
 
-// judgingPath is where a launcher says which verdict it is at, and suitePath how the suite
-// ended on the project's branch, below the repository.
+// judgingDir is where a launcher says which verdicts it is at, a file a unit, and suitePath
+// how the suite ended on the project's branch, below the repository.
 const (
-	judgingPath = "ward/judging.json"
-	suitePath   = "ward/suite.json"
+	judgingDir = "ward/judging"
+	suitePath  = "ward/suite.json"
 )
+
+// maxJudging bounds how many verdicts are told of.
+const maxJudging = 100
 
 // maxFile bounds what is read of a file of a few words, in bytes.
 const maxFile = 64 << 10
@@ -31,21 +38,50 @@ type Judging struct {
 	Time  time.Time `json:"time"`  // of these words
 }
 
-// JudgingNow is the verdict that the repository's launcher is at; ok is false where it
-// is at none, or nothing runs.
-func JudgingNow(bare string) (j Judging, ok bool) {
-	if _, running := Running(bare); !running || !read(bare, judgingPath, &j) || time.Since(j.Time) > stale {
-		return Judging{}, false
+// JudgingNow is the verdicts that the repository's launcher is at, by the names of their
+// units; none where nothing runs.
+func JudgingNow(bare string) (list []Judging) {
+	if _, running := Running(bare); !running {
+		return nil
 	}
-	j.Unit, j.Words = diag.Clean(j.Unit), diag.Clean(j.Words)
-	return j, true
+	entries, _ := os.ReadDir(filepath.Join(bare, judgingDir)) // in order of names
+	for _, e := range entries[:min(len(entries), maxJudging)] {
+		var j Judging
+		if !read(bare, filepath.Join(judgingDir, e.Name()), &j) || judgingPath(j.Unit) != filepath.Join(judgingDir, e.Name()) || time.Since(j.Time) > stale {
+			continue
+		}
+		j.Words = diag.Clean(j.Words)
+		list = append(list, j)
+	}
+	return list
+}
+
+// judgingPath is a unit's file, "" where that is no name of one.
+func judgingPath(unit string) string {
+	if (live.Event{Unit: unit}).Directive() == "" {
+		return ""
+	}
+	return filepath.Join(judgingDir, unit+".json")
 }
 
 // Tell writes down how far a verdict is.
-func (j Judging) Tell(bare string) error { return write(bare, judgingPath, j) }
+func (j Judging) Tell(bare string) error {
+	path := judgingPath(j.Unit)
+	if path == "" {
+		return fmt.Errorf("%q is no unit", j.Unit)
+	}
+	if err := os.Mkdir(filepath.Join(bare, judgingDir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return write(bare, path, j)
+}
 
-// NotJudging says that no verdict runs.
-func NotJudging(bare string) { os.Remove(filepath.Join(bare, judgingPath)) }
+// NotJudging says that no verdict on a unit runs.
+func NotJudging(bare, unit string) {
+	if path := judgingPath(unit); path != "" {
+		os.Remove(filepath.Join(bare, path))
+	}
+}
 
 // Suite is how [verify] suite ended on a tip of the project's branch.
 type Suite struct {

@@ -1,15 +1,14 @@
 package runstate
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-// TestJudgingNow: the verdict that a launcher is at is told while it runs, cleaned, and no
+// TestJudgingNow: the verdicts that a launcher is at are told while it runs, cleaned, and no
 // words are older than the launcher's own beat.
 func TestJudgingNow(t *testing.T) {
 	bare := t.TempDir()
@@ -20,27 +19,30 @@ func TestJudgingNow(t *testing.T) {
 	if err := j.Tell(bare); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := JudgingNow(bare); ok {
+	if list := JudgingNow(bare); len(list) != 0 {
 		t.Error("nothing runs")
 	}
-	f, err := os.Create(filepath.Join(bare, LockPath))
-	if err != nil {
+	bare = launching(t)
+	other := Judging{Unit: "D-2.3", Words: "run 2", Time: time.Now()}
+	if err := errors.Join(other.Tell(bare), j.Tell(bare)); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-	if got, ok := JudgingNow(bare); !ok || got.Unit != "D-1.1" || got.Words != `run 1\x1b[2J` {
-		t.Errorf("%+v, %v", got, ok)
+	if list := JudgingNow(bare); len(list) != 2 || list[0].Unit != "D-1.1" || list[0].Words != `run 1\x1b[2J` || list[1].Unit != "D-2.3" {
+		t.Errorf("%+v", list)
 	}
 	if j.Time = time.Now().Add(-time.Minute); j.Tell(bare) != nil {
 		t.Fatal("not told")
 	}
-	if got, ok := JudgingNow(bare); ok {
-		t.Errorf("old words: %+v", got)
+	if list := JudgingNow(bare); len(list) != 1 || list[0].Unit != "D-2.3" {
+		t.Errorf("old words: %+v", list)
 	}
-	NotJudging(bare)
+	NotJudging(bare, "D-2.3")
+	if list := JudgingNow(bare); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+	if (Judging{Unit: "../signs"}).Tell(bare) == nil {
+		t.Error("a name of another directory is written")
+	}
 	if s, ok := LastSuite(bare); ok {
 		t.Errorf("no suite ran: %+v", s)
 	}

@@ -147,6 +147,7 @@ func TestVersion(t *testing.T) {
 	}
 	for what, change := range map[string]func(){
 		"an event":  func() { put(t, path, said("one")) },
+		"a worker":  func() { Worker{Holder: "host.1"}.Tell(bare) },
 		"a verdict": func() { Judging{Unit: "D-1.1", Time: time.Now()}.Tell(bare) },
 		"a sign":    func() { TellSigns(bare, map[string]Sign{"D-1": {}}) },
 		"trouble":   func() { TellTroubles(bare, map[string]Trouble{"D-1": {}}) },

@@ -11,22 +11,28 @@ import (
 // Version is a short name of what all of this says now: as long as it is the same, nothing
 // has changed for who looks. It costs some calls of stat and reads no file.
 func Version(bare string) string {
-	paths := []string{LockPath, judgingPath, suitePath, backpressurePath, MeterPath, signsPath}
+	paths := []string{LockPath, suitePath, backpressurePath, MeterPath, signsPath}
 	sum := sha256.New()
 	for _, path := range paths {
 		add(sum, filepath.Join(bare, path))
 	}
-	entries, _ := os.ReadDir(filepath.Join(bare, LiveDir))
-	for _, e := range entries[:min(len(entries), 4*MaxLiveFiles)] {
-		add(sum, filepath.Join(bare, LiveDir, e.Name()))
+	for _, dir := range []string{LiveDir, judgingDir, WorkersDir} {
+		entries, _ := os.ReadDir(filepath.Join(bare, dir))
+		for _, e := range entries[:min(len(entries), maxVersion)] {
+			add(sum, filepath.Join(bare, dir, e.Name()))
+		}
 	}
 	_, running := Running(bare)
 	fmt.Fprint(sum, running)
 	return fmt.Sprintf("%x", sum.Sum(nil)[:8])
 }
 
-// MaxLiveFiles is how many directives have their events kept.
-const MaxLiveFiles = 64
+// MaxLiveFiles is how many directives have their events kept, two files each: more than
+// workers can be at work at once. maxVersion bounds what is looked at of a directory.
+const (
+	MaxLiveFiles = 128
+	maxVersion   = 4 * MaxLiveFiles
+)
 
 // add adds what changes when a file does.
 func add(sum interface{ Write([]byte) (int, error) }, path string) {

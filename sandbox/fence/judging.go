@@ -3,6 +3,7 @@ package fence
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"git-ward/internal/diag"
@@ -12,12 +13,14 @@ import (
 )
 
 // teller says how far verdicts are: in a file for status, and to people in the
-// launcher's own words. It is called by the one verdict that runs.
+// launcher's own words. All verdicts that run call it.
 type teller struct {
 	bare     string
 	messages io.Writer
 	live     func(live.Event) // is told, too; nil: nobody
-	last     time.Time        // of the last line for people about a command that runs
+
+	mu   sync.Mutex
+	last map[string]time.Time // by unit: of the last line for people about a command that runs
 }
 
 // toldInterval is the time between two lines for people about one command that runs:
@@ -31,12 +34,22 @@ func (t *teller) tell(unit string, s verifier.Step) {
 	if t.live != nil {
 		t.live(live.Event{Unit: unit, Kind: live.Verdict, Text: words})
 	}
-	if running && time.Since(t.last) < toldInterval {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if running && time.Since(t.last[unit]) < toldInterval {
 		return
 	}
-	t.last = time.Now()
+	if t.last == nil {
+		t.last = map[string]time.Time{}
+	}
+	t.last[unit] = time.Now()
 	fmt.Fprintf(t.messages, "verdict on %s: %s\n", diag.Clean(unit), words)
 }
 
-// forget takes the file away: no verdict runs.
-func (t *teller) forget() { runstate.NotJudging(t.bare) }
+// forget takes a unit's file away: no verdict on it runs.
+func (t *teller) forget(unit string) {
+	runstate.NotJudging(t.bare, unit)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.last, unit)
+}

@@ -6,7 +6,6 @@ import (
 
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/judge"
-	"git-ward/sandbox/verifier"
 )
 
 // serve opens the doors and the gateway, starts the judge, and runs the payload while
@@ -59,11 +58,8 @@ func (l *launch) verifier() *Verifier {
 func (l *launch) judge() *judge.Judge {
 	v := l.verifier()
 	t := &teller{bare: l.spec.Bare, messages: l.words(), live: l.tellLive}
-	return &judge.Judge{Repo: limited(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Log: l.logOf("judge"), Progress: t.tell,
-		Verify: func(ctx context.Context, c verifier.Claim) (*verifier.Facts, error) {
-			defer t.forget()
-			return v.Verify(ctx, c)
-		}}
+	return &judge.Judge{Repo: limited(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Log: l.logOf("judge"), 
+		AtOnce: l.spec.Settings.Verify.Agents, Verify: v.Verify, Progress: t.tell, Judged: t.forget}
 }
 
 // service is one of the programs on the host's side of a fence, and opener opens one.

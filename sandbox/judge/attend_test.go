@@ -31,7 +31,7 @@ func TestPausedVerdict(t *testing.T) {
 	c.claim()
 	claim := c.last
 	judged := make(chan bool)
-	go func() { judged <- c.judgeOpen(t.Context(), map[string]time.Time{}) }()
+	go func() { judged <- c.judgeOpen() }()
 	for {
 		if _, err := os.Stat(mark); err == nil {
 			break
@@ -54,7 +54,7 @@ func TestPausedVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.step(uow.Input{Event: uow.Resume, Reason: "HOLD_LIFTED", Actor: uow.PM})
-	c.judgeOpen(t.Context(), map[string]time.Time{})
+	c.judgeOpen()
 	if v := c.verdicts(claim.Claim.Commit); len(v) != 1 || v[0].Verdict != loop.Exact || v[0].Claim != claim.Hash {
 		t.Errorf("%+v", v)
 	}

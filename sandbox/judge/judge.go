@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -22,8 +23,9 @@ import (
 )
 
 // Judge writes the host's verdict on every claim that stands at the tip of a
-// unit's journal, one after the other. What it knows is in refs: a claim whose note
-// has a verdict on it is done, so a judge that was killed starts over.
+// unit's journal, so many at once as it may, and never two on one unit. What it knows is in
+// refs: a claim whose note has a verdict on it is done, so a judge that was killed starts
+// over.
 type Judge struct {
 	Repo     *git.Repo
 	Settings *config.Config
@@ -31,64 +33,15 @@ type Judge struct {
 	// Verify runs a claim's commands. A claim that cannot be judged, today or
 	// tomorrow, is a *verifier.Unfit.
 	Verify func(context.Context, verifier.Claim) (*verifier.Facts, error)
-	// Progress, if any, is told how far a unit's verdict is (LOOP-10).
+	// AtOnce is how many verdicts run at the same time; 0 is one. Verify and Progress are
+	// called by all of them.
+	AtOnce int
+	// Progress, if any, is told how far a unit's verdict is (LOOP-10), and Judged that
+	// nothing runs for it any more.
 	Progress func(unit string, s verifier.Step)
-}
+	Judged   func(unit string)
 
-const (
-	// lookInterval is the time between two looks at the refs.
-	lookInterval = 500 * time.Millisecond
-	// retryPause is how long a claim that could not be run waits for the next try.
-	retryPause = 30 * time.Second
-	// restAfter is how many looks in a row find nothing before the next waits for a
-	// ref to move. One that moves within one tick of the file system's clock leaves
-	// the mark as it was; the second look, one interval later, still sees it.
-	restAfter = 2
-)
-
-// Serve judges until ctx ends. What goes wrong with one claim is logged and tried
-// again: no verdict is better than a wrong one, and how long the agent waits is
-// bounded by [verify] timeout.
-func (j *Judge) Serve(ctx context.Context) error {
-	retryAt := map[string]time.Time{} // by the hash of the claim's record
-	var seen [2]git.Mark
-	for idle := 0; ; {
-		marks := [2]git.Mark{j.Repo.Mark(uow.RefPrefix), j.Repo.Mark(loop.VerdictsRef)}
-		if marks != seen {
-			seen, idle = marks, 0
-		}
-		if idle < restAfter {
-			if j.judgeOpen(ctx, retryAt) {
-				idle++
-			} else {
-				idle = 0
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(lookInterval):
-		}
-	}
-}
-
-// judgeOpen judges the open claims whose next try is not put off. It reports whether
-// there were none at all, and no trouble on the way.
-func (j *Judge) judgeOpen(ctx context.Context, retryAt map[string]time.Time) (none bool) {
-	claims, err := j.open(ctx)
-	if err != nil && ctx.Err() == nil {
-		j.Log.Error().Err(err).Msg("the journals cannot be read")
-	}
-	for _, r := range claims {
-		if time.Now().Before(retryAt[r.Hash]) {
-			continue
-		}
-		if err := j.judge(ctx, r); err != nil && ctx.Err() == nil {
-			retryAt[r.Hash] = time.Now().Add(retryPause)
-			j.Log.Error().Err(err).Str("unit", r.ID).Msg("the claim cannot be judged")
-		}
-	}
-	return err == nil && len(claims) == 0
+	noting sync.Mutex
 }
 
 // open lists the claims that have no verdict, by their units. What is broken in

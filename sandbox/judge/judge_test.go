@@ -189,6 +189,15 @@ func (c *court) verdicts(commit string) []loop.Verdict {
 	return list
 }
 
+// judgeOpen has the judge look once, and waits for what that starts. It reports whether there
+// was none.
+func (c *court) judgeOpen() (none bool) {
+	r := c.newRound()
+	none = r.look(c.t.Context())
+	r.wait(c.t.Context())
+	return none
+}
+
 // TestJudge: three claims of one unit, of which the last is exact; each gets one
 // verdict, and only the tip's claim is open.
 func TestJudge(t *testing.T) {

@@ -13,8 +13,11 @@ import (
 // and be judged for ever (GATE-6). The history of the ref keeps them.
 const maxNote = state.MaxNote / 4
 
-// add adds a verdict to those on a commit.
+// add adds a verdict to those on a commit, one after the other: git notes writes the ref
+// whatever it was when it was read.
 func (j *Judge) add(ctx context.Context, commit string, line []byte) error {
+	j.noting.Lock()
+	defer j.noting.Unlock()
 	note, err := j.Repo.Note(ctx, loop.VerdictsRef, commit)
 	if err != nil {
 		return err

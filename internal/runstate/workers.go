@@ -1,0 +1,97 @@
+package runstate
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/token"
+)
+
+// WorkersDir is where the launcher says what each of its workers does, a file a worker,
+// below the repository.
+const WorkersDir = "ward/workers"
+
+// maxWorkers bounds how many files of workers are read.
+const maxWorkers = 1000
+
+// Worker is one of those who work on a repository, as its launcher wrote it down (MANY-1).
+// Which directive it may work on is said by the lease's ref, not here.
+type Worker struct {
+	Holder    string    `json:"holder"`    // the launcher's name, a dot, and the worker's number
+	Directive string    `json:"directive"` // "" while it has none
+	Lease     string    `json:"lease"`     // the lease's id; "" while it has none
+	Where     string    `json:"where"`     // "podman", "process", "kube NAMESPACE/JOB"
+	PID       int       `json:"pid"`       // the launcher's
+	Since     time.Time `json:"since"`     // it does what it does
+	State     string    `json:"state"`     // the worker's directory on this host; "" for none
+	Container string    `json:"container"` // its id; "" while there is none
+	Gateway   string    `json:"gateway"`   // the socket of its way to the models
+	Doing     string    `json:"doing"`     // one of the constants
+	Why       string    `json:"why"`       // of Restarts and Stopped: one line with the remedy, cleaned
+}
+
+// What a worker does.
+const (
+	Works    = "works"    // its payload runs
+	Starts   = "starts"   // its payload is to run in a moment
+	Restarts = "restarts" // its payload ended unasked, and follows anew after a pause
+	Stopped  = "stopped"  // somebody stopped it
+)
+
+// Number is the worker's own, from 1; 0 where its holder's name has none.
+func (w Worker) Number() int {
+	n, _ := strconv.Atoi(w.Holder[strings.LastIndexByte(w.Holder, '.')+1:])
+	return n
+}
+
+// Workers is what the launcher that runs on a repository says of its workers, by their
+// numbers; none where nothing runs. Files that are none are passed over.
+func Workers(bare string) (list []Worker) {
+	if _, running := Running(bare); !running {
+		return nil
+	}
+	entries, _ := os.ReadDir(filepath.Join(bare, WorkersDir)) // in order of names
+	for _, e := range entries[:min(len(entries), maxWorkers)] {
+		var w Worker
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || !e.Type().IsRegular() || !read(bare, filepath.Join(WorkersDir, e.Name()), &w) || w.Holder != name {
+			continue
+		}
+		w.Where, w.Why = diag.Clean(w.Where), diag.Clean(w.Why)
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b Worker) int {
+		return cmp.Or(a.Number()-b.Number(), strings.Compare(a.Holder, b.Holder))
+	})
+	return list
+}
+
+// Tell writes down what a worker does. Its holder must be a name as token.CheckName has it.
+func (w Worker) Tell(bare string) error {
+	if err := token.CheckName(w.Holder); err != nil {
+		return err
+	}
+	dir := filepath.Join(bare, WorkersDir)
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return write(bare, filepath.Join(WorkersDir, w.Holder+".json"), w)
+}
+
+// Forget takes a worker's file away.
+func (w Worker) Forget(bare string) {
+	if token.CheckName(w.Holder) == nil {
+		os.Remove(filepath.Join(bare, WorkersDir, w.Holder+".json"))
+	}
+}
+
+// ForgetWorkers takes the files of an earlier launch away.
+func ForgetWorkers(bare string) { os.RemoveAll(filepath.Join(bare, WorkersDir)) }
