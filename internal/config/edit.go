@@ -72,12 +72,14 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// valueEnd is behind the value that begins at a place: an array may go over many lines,
-// and what stands in a string is no bracket and no comment.
+// valueEnd is behind the value that begins at a place: an array may go over many lines, and
+// so may a string in three quotes; what stands in a string is no bracket and no comment.
 func valueEnd(text string, at int) int {
 	depth, quote, end := 0, byte(0), at
 	for i := at; i < len(text); i++ {
 		switch c := text[i]; {
+		case quote == 0 && stringEnd(text, i) > i:
+			i = stringEnd(text, i) - 1
 		case quote != 0:
 			if c == '\\' && quote == '"' {
 				i++
@@ -106,6 +108,28 @@ func valueEnd(text string, at int) int {
 		end = min(i+1, len(text))
 	}
 	return end
+}
+
+// stringEnd is behind the string in three quotes that begins at a place, the text's end where
+// it has none, and the place itself where there is no such string.
+func stringEnd(text string, at int) int {
+	quotes := text[at:min(at+3, len(text))]
+	if quotes != `"""` && quotes != `'''` {
+		return at
+	}
+	for i := at + 3; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && quotes == `"""`:
+			i++
+		case strings.HasPrefix(text[i:], quotes):
+			end := i + 3
+			for end < len(text) && end < i+5 && text[end] == quotes[0] { // up to two may stand before the three
+				end++
+			}
+			return end
+		}
+	}
+	return len(text)
 }
 
 // Literal is the value of a setting as TOML, as Shipped has it.

@@ -16,6 +16,9 @@ func TestSet(t *testing.T) {
 		{"no end of the last line", "[door]\nburst = 3", "door.burst", "7", "[door]\nburst = 7"},
 		{"of two sections", "[control]\nbranch = \"a\"\n[door]\nburst=3\n[vm]\n", "door.burst", "7", "[control]\nbranch = \"a\"\n[door]\nburst=7\n[vm]\n"},
 		{"a list over lines", "[egress]\nallow = [\n  \"a]\", # ]\n  'b#',\n] # end\nmode = \"public\"\n", "egress.allow", "[]", "[egress]\nallow = [] # end\nmode = \"public\"\n"},
+		{"strings over lines", "[model]\ncommand = [\"sh\", '''\n[vm]\n# it's ] = ''''] # run\nid = \"\"\"\n\\\"\"\"\nid = \"\"\" # both\nprompt = \"file\"\n", "model.prompt", `"stdin"`,
+			"[model]\ncommand = [\"sh\", '''\n[vm]\n# it's ] = ''''] # run\nid = \"\"\"\n\\\"\"\"\nid = \"\"\" # both\nprompt = \"stdin\"\n"},
+		{"a string over lines", "[model]\nid = '''\na # b\n''' # c\nprompt = \"file\"\n", "model.id", `"d"`, "[model]\nid = \"d\" # c\nprompt = \"file\"\n"},
 		{"a comment of another key", "[door]\n# burst = 5\nburst = 3\n", "door.burst", "7", "[door]\n# burst = 5\nburst = 7\n"},
 		{"a section without the key", "[control]\nbranch = \"x\"\n\n# of the rights\n[rights]\n", "control.project", `"y"`,
 			"[control]\nbranch = \"x\"\nproject = \"y\"\n\n# of the rights\n[rights]\n"},
@@ -51,7 +54,7 @@ func TestSetShipped(t *testing.T) {
 // TestValueEnd: no text makes the search for a value's end run away.
 func TestValueEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching(`(\[|\]|#|"|'|\\|\n| |a|=|,){0,20}`).Draw(t, "text")
+		text := rapid.StringMatching(`(\[|\]|#|"|"""|'|\\|\n| |a|=|,){0,20}`).Draw(t, "text")
 		if end := valueEnd(text, 0); end < 0 || end > len(text) {
 			t.Fatal(end)
 		}
