@@ -19,7 +19,7 @@ func TestDenied(t *testing.T) {
 			return modeltest.Turn{Fault: modeltest.Fault{Status: 401, Type: "authentication_error", Message: "invalid x-api-key"}}
 		}
 		return plans(r)
-	}, map[string]string{"name": `"anthropic"`, "id": `"claude-test"`})
+	}, map[string]string{"model.name": `"anthropic"`, "model.id": `"claude-test"`})
 	log := h.launch()
 	if journal := h.journal(); !strings.HasSuffix(journal, "block ZOMBIED_SOFT MODEL_DENIED\n") {
 		t.Fatalf("%s\n%s", journal, log)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,8 +30,7 @@ type host struct {
 	test    testing.TB
 }
 
-// newHost makes one whose settings have these lines in place of their own, with a
-// directive that a file decides.
+// newHost makes one with these settings, by their keys, and a directive that a file decides.
 func newHost(t testing.TB, play func(*modeltest.Request) modeltest.Turn, settings map[string]string) *host {
 	t.Helper()
 	p := gittest.New(t)
@@ -45,8 +45,8 @@ func newHost(t testing.TB, play func(*modeltest.Request) modeltest.Turn, setting
 	return h
 }
 
-// serve puts a stand-in behind a repository, whose settings have these lines in place of
-// their own.
+// serve puts a stand-in behind a repository and gives it settings, each by its whole key,
+// such as model.command: other sections have a command, too, which the host itself runs.
 func serve(t testing.TB, p *gittest.Pair, play func(*modeltest.Request) modeltest.Turn, settings map[string]string) *host {
 	t.Helper()
 	h := &host{Pair: p, Server: modeltest.New(t, play), dir: filepath.Dir(p.Bare), control: "main", test: t}
@@ -55,19 +55,17 @@ func serve(t testing.TB, p *gittest.Pair, play func(*modeltest.Request) modeltes
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.SplitAfter(string(text), "\n")
-	for i, line := range lines {
-		name, _, _ := strings.Cut(line, " = ")
-		if strings.HasSuffix(name, "_url") && name != "url" {
-			lines[i] = name + ` = "` + h.URL + "\"\n"
-		}
-		if value, ok := settings[name]; ok {
-			lines[i] = name + " = " + value + "\n"
-		} else if name == "scout" { // most tests play turns in the order in which they are asked for
-			lines[i] = "scout = false\n"
+	all := map[string]string{
+		"model.anthropic_url": `"` + h.URL + `"`, "model.openai_url": `"` + h.URL + `"`,
+		"agent.scout": "false", // most tests play turns in the order in which they are asked for
+	}
+	maps.Copy(all, settings)
+	for key, literal := range all {
+		if text, err = config.Set(text, key, literal); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644); err != nil {
+	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return h

@@ -18,9 +18,9 @@ import (
 
 // thinking are the settings of the models by their SDKs.
 var thinking = map[string]map[string]string{
-	"anthropic": {"name": `"anthropic"`, "id": `"claude-test"`},
-	"responses": {"name": `"openai"`, "id": `"gpt-test"`},
-	"chat":      {"name": `"openai"`, "id": `"gpt-test"`, "api": `"chat"`},
+	"anthropic": {"model.name": `"anthropic"`, "model.id": `"claude-test"`},
+	"responses": {"model.name": `"openai"`, "model.id": `"gpt-test"`},
+	"chat":      {"model.name": `"openai"`, "model.id": `"gpt-test"`, "model.api": `"chat"`},
 }
 
 // plan is what the model writes.
@@ -206,28 +206,28 @@ func TestEnds(t *testing.T) {
 		settings                   map[string]string
 		file                       string // on the branch, or a paper on the record
 	}{
-		{"budget", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worksInTurns, map[string]string{"tokens": "100"}, "LEARNINGS.md"},
-		{"cost", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worksInTurns, map[string]string{"cost": `"0.001"`}, "LEARNINGS.md"},
+		{"budget", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worksInTurns, map[string]string{"budget.tokens": "100"}, "LEARNINGS.md"},
+		{"cost", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "402 billing_error: ward: the budget of D-1", 1, worksInTurns, map[string]string{"budget.cost": `"0.001"`}, "LEARNINGS.md"},
 		{"amid", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "while the residual was 1 (The model is not paid for any more", 1, spender("other.txt"), map[string]string{}, "other.txt"},
-		{"command", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "The model is not paid for any more. The command of [model] command failed", 1, worksInTurns, map[string]string{"tokens": "100", "name": `"exec"`,
-			"command": `["sh", "-c", '''echo part >part.txt; curl --silent --data '{"model":"claude-test","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "part.txt"},
-		{"refused", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "was refused 1 time", 0, worksInTurns, map[string]string{"tokens": "100", "name": `"exec"`,
-			"command": `["sh", "-c", '''echo { >knowledge_core/agent_meta.json; curl --silent --data '{"model":"claude-test","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "LEARNINGS.md"},
+		{"command", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "The model is not paid for any more. The command of [model] command failed", 1, worksInTurns, map[string]string{"budget.tokens": "100", "model.name": `"exec"`,
+			"model.command": `["sh", "-c", '''echo part >part.txt; curl --silent --data '{"model":"claude-test","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "part.txt"},
+		{"refused", "EXIT_BUDGET_EXCEEDED", "MAX_TOOL_CALLS", "was refused 1 time", 0, worksInTurns, map[string]string{"budget.tokens": "100", "model.name": `"exec"`,
+			"model.command": `["sh", "-c", '''echo { >knowledge_core/agent_meta.json; curl --silent --data '{"model":"claude-test","messages":[],"max_tokens":1000}' $ANTHROPIC_BASE_URL/v1/messages; exit 1''']`}, "LEARNINGS.md"},
 		{"enough", "EXIT_CONVERGED", "EXACT_CERTIFICATE", "every criterion is met", 1, spender("made.txt"), map[string]string{}, "made.txt"},
 		// A link is work like any other, and what is written beside the work goes with the claim.
-		{"beside", "EXIT_CONVERGED", "EXACT_CERTIFICATE", "every criterion is met", 1, worksInTurns, map[string]string{"name": `"exec"`,
-			"command": `["sh", "-c", "echo made >made.txt; ln -s made.txt link; mkdir -p .ward/research; echo late >.ward/research/late.md"]`}, "research/late.md"},
+		{"beside", "EXIT_CONVERGED", "EXACT_CERTIFICATE", "every criterion is met", 1, worksInTurns, map[string]string{"model.name": `"exec"`,
+			"model.command": `["sh", "-c", "echo made >made.txt; ln -s made.txt link; mkdir -p .ward/research; echo late >.ward/research/late.md"]`}, "research/late.md"},
 		{"refusal", "EXIT_BLOCKED", "EVIDENCE_INCOMPLETE", "refused to go on", 1, func(*modeltest.Request) modeltest.Turn {
 			return modeltest.Turn{Text: "Not that.", Stop: modeltest.Refused}
 		}, map[string]string{}, "LEARNINGS.md"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath("curl"); err != nil && strings.Contains(c.settings["command"], "curl") {
+			if _, err := exec.LookPath("curl"); err != nil && strings.Contains(c.settings["model.command"], "curl") {
 				t.Skip("SKIPPED, out loud: curl is not installed, which the command calls the gateway by")
 			}
-			if c.settings["id"] = `"claude-test"`; c.settings["name"] == "" {
-				c.settings["name"] = `"anthropic"`
+			if c.settings["model.id"] = `"claude-test"`; c.settings["model.name"] == "" {
+				c.settings["model.name"] = `"anthropic"`
 			}
 			h := newHost(t, c.play, c.settings)
 			log := h.launch()

@@ -30,7 +30,7 @@ func TestStory21Programs(t *testing.T) {
 				bin := filepath.Join(modeltest.Install(t, p.Package), "node_modules", ".bin")
 				t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 				o := modeltest.Outage{After: 1, For: 20 * time.Second, Faults: []modeltest.Fault{fault}}
-				h := newAdopted(t, o.Around(greets), map[string]string{"name": `"` + name + `"`, "id": ids[name], "retry_pause": `"1s"`})
+				h := newAdopted(t, o.Around(greets), map[string]string{"model.name": `"` + name + `"`, "model.id": ids[name], "agent.retry_pause": `"1s"`})
 				log := h.launch()
 				h.worked(log, 1)
 				journal := h.journal()

@@ -63,8 +63,8 @@ func TestStory21(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, o.Around(plans), map[string]string{"name": `"anthropic"`, "id": `"claude-test"`,
-				"tries": "2", "patience": `"2s"`, "retry_pause": `"1s"`})
+			h := newHost(t, o.Around(plans), map[string]string{"model.name": `"anthropic"`, "model.id": `"claude-test"`,
+				"model.tries": "2", "model.patience": `"2s"`, "agent.retry_pause": `"1s"`})
 			log := h.launch()
 			status, text := h.report()
 			if status != "EXIT_CONVERGED" {

@@ -66,7 +66,7 @@ func TestPersonas(t *testing.T) {
 				t.Skip("SKIPPED: a temper whose way others go as well; WARD_STORIES=all plays it")
 			}
 			t.Parallel()
-			h := newHost(t, modeltest.Persona(c.temper), map[string]string{"name": `"anthropic"`, "id": `"claude-test"`, "scout": "true"})
+			h := newHost(t, modeltest.Persona(c.temper), map[string]string{"model.name": `"anthropic"`, "model.id": `"claude-test"`, "agent.scout": "true"})
 			h.wants("plum")
 			log := h.launch()
 			status, text := h.report()
@@ -107,7 +107,7 @@ func TestStory13Asks(t *testing.T) {
 				t.Skip("SKIPPED: as asks, but for one line; WARD_STORIES=all plays it")
 			}
 			t.Parallel()
-			h := newHost(t, modeltest.Persona(temper), map[string]string{"name": `"anthropic"`, "id": `"claude-test"`})
+			h := newHost(t, modeltest.Persona(temper), map[string]string{"model.name": `"anthropic"`, "model.id": `"claude-test"`})
 			h.wants("")
 			log := h.launch()
 			document := h.Git("show", "origin/main:"+comms.Path)

@@ -21,7 +21,7 @@ func TestProgramsSpent(t *testing.T) {
 		t.Run(p.Name, func(t *testing.T) {
 			bin := filepath.Join(modeltest.Install(t, p.Package), "node_modules", ".bin")
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-			h := newHost(t, modeltest.ByProgram, map[string]string{"name": `"` + p.Name + `"`, "id": ids[p.Name], "tokens": "100"})
+			h := newHost(t, modeltest.ByProgram, map[string]string{"model.name": `"` + p.Name + `"`, "model.id": ids[p.Name], "budget.tokens": "100"})
 			log := h.launch()
 			if status, text := h.report(); status != "EXIT_BUDGET_EXCEEDED" || !strings.Contains(text, "The model is not paid for any more. "+p.Name) {
 				t.Errorf("%s\n%s\n%s", status, text, log)

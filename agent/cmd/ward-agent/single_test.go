@@ -14,7 +14,7 @@ import (
 // next launch goes on (WORK-1, WORK-4).
 func TestWithoutLoop(t *testing.T) {
 	slow(t, startsAgents)
-	settings := map[string]string{"name": `"anthropic"`, "id": `"claude-test"`, "loop": "false", "patience": `"1s"`, "tries": "1"}
+	settings := map[string]string{"model.name": `"anthropic"`, "model.id": `"claude-test"`, "agent.loop": "false", "model.patience": `"1s"`, "model.tries": "1"}
 	document := func(h *host) string { return h.Git("show", "origin/main:"+comms.Path) }
 	t.Run("asks", func(t *testing.T) {
 		t.Parallel()

@@ -2,9 +2,12 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/gittest"
 )
 
 // abuses are what programs do to a repository, and to the machine that they run on, and
@@ -54,13 +57,14 @@ python3 -c 'import resource; [open("d/%d" % (i + 1)) for i in range(min(4000, re
 // says how, and the repository is whole.
 func TestStory14To16Abuse(t *testing.T) {
 	slow(t, startsAgents)
+	mayLoseHome(t)
 	for name, c := range abuses {
 		t.Run(name, func(t *testing.T) {
 			if c.heavy && os.Getenv("WARD_STORIES") != "all" {
 				t.Skip("SKIPPED, out loud: it is heavy, or a variant of one that is played; WARD_STORIES=all plays it")
 			}
 			t.Parallel()
-			h := newHost(t, greets, map[string]string{"name": `"exec"`, "command": `["sh", "-c", '''` + c.script + `''']`, "prompt": `"stdin"`, "max_iterations": "2"})
+			h := newHost(t, greets, map[string]string{"model.name": `"exec"`, "model.command": `["sh", "-c", '''` + c.script + `''']`, "model.prompt": `"stdin"`, "loop.max_iterations": "2"})
 			main := h.Git("rev-parse", "origin/main")
 			begun := time.Now()
 			log := h.launch()
@@ -77,14 +81,33 @@ func TestStory14To16Abuse(t *testing.T) {
 	}
 }
 
+// mayLoseHome gives the launchers of a test a home of its own in place of the user's, and
+// fails the test where that is touched: only the agent's may be lost to a program.
+func mayLoseHome(t *testing.T) {
+	if _, err := gittest.Bin(); err != nil { // go build needs the user's
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "kept"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Cleanup(func() {
+		if left, _ := filepath.Glob(filepath.Join(home, "*")); len(left) != 1 {
+			t.Errorf("the launcher's home was changed; it has %q", left)
+		}
+	})
+}
+
 // TestStory16ClonesAreRemoved: a program that removes its repository is told of, and the
 // next pass begins again from what was pushed.
 func TestStory16ClonesAreRemoved(t *testing.T) {
 	slow(t, startsAgents)
+	mayLoseHome(t)
 	for name, removes := range map[string]string{"its .git": "rm -rf .git", "the clone": `dir=$PWD; cd /; rm -rf "$dir"`} {
 		t.Run(name, func(t *testing.T) {
 			script := "if [ ! -e ../../../once ]; then touch ../../../once; " + removes + "; else echo made >made.txt; fi"
-			h := newHost(t, greets, map[string]string{"name": `"exec"`, "command": `["sh", "-c", '''` + script + `''']`, "prompt": `"stdin"`})
+			h := newHost(t, greets, map[string]string{"model.name": `"exec"`, "model.command": `["sh", "-c", '''` + script + `''']`, "model.prompt": `"stdin"`})
 			log, err := h.try()
 			if _, text := h.report(); err == nil || !strings.Contains(text, "sh left no repository behind: its .git is gone or broken") {
 				t.Errorf("%v\n%s\n%s", err, text, log)

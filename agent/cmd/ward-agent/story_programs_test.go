@@ -128,7 +128,7 @@ func TestStory20Programs(t *testing.T) {
 			if p.Name == "claude-code" { // which starts in the least time
 				play, iterations = believes, 2
 			}
-			h := newAdopted(t, play, map[string]string{"name": `"` + p.Name + `"`, "id": ids[p.Name]})
+			h := newAdopted(t, play, map[string]string{"model.name": `"` + p.Name + `"`, "model.id": ids[p.Name]})
 			log := h.launch()
 			h.worked(log, iterations)
 			if strings.Count(log, "INF call ") < 3 {
@@ -224,7 +224,7 @@ func TestStory20Ralph(t *testing.T) {
 	bin := filepath.Join(modeltest.Install(t, "@anthropic-ai/claude-code"), "node_modules", ".bin")
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	const ralph = `for i in 1 2 3 4; do IS_SANDBOX=1 claude --print --dangerously-skip-permissions --model claude-test <"$1" && npm test && exit 0; done; exit 1`
-	h := newAdopted(t, greets, map[string]string{"name": `"exec"`, "command": `["sh", "-c", '` + ralph + `', "ralph", "{prompt}"]`, "prompt": `"file"`, "also": `["claude-test"]`})
+	h := newAdopted(t, greets, map[string]string{"model.name": `"exec"`, "model.command": `["sh", "-c", '` + ralph + `', "ralph", "{prompt}"]`, "model.prompt": `"file"`, "model.also": `["claude-test"]`})
 	h.worked(h.launch(), 1)
 }
 
@@ -241,7 +241,7 @@ else
 	echo "// begun" >>src/greet.js
 	echo "Does the greeting end in a full stop?" >$WARD_ASK
 fi`
-	h := newAdopted(t, greets, map[string]string{"name": `"exec"`, "command": `["sh", "-c", '''` + worker + `''']`, "prompt": `"stdin"`})
+	h := newAdopted(t, greets, map[string]string{"model.name": `"exec"`, "model.command": `["sh", "-c", '''` + worker + `''']`, "model.prompt": `"stdin"`})
 	log := h.launch()
 	document := h.Git("show", "origin/ward:"+comms.Path)
 	if !strings.Contains(document, "### Q-1 ") || !strings.Contains(document, "Does the greeting end in a full stop?") || strings.Contains(document, "EXIT_") {
