@@ -78,6 +78,7 @@ type Config struct {
 		Resolvers []string `toml:"resolvers"`
 		Programs  string   `toml:"programs"`
 	} `toml:"sandbox"`
+	Kube   Kube `toml:"kube"`
 	Budget struct {
 		Tokens int64    `toml:"tokens"`
 		Cost   string   `toml:"cost"` // a decimal; no float on that path

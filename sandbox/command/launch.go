@@ -22,7 +22,7 @@ import (
 	"git-ward/sandbox/judge"
 )
 
-const launchUsage = "launch [--bare DIR] [--once] [--detach] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [-- CMD ...]"
+const launchUsage = "launch [--bare DIR] [--once] [--detach] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address HOST:PORT] [--print [--podman]]] [-- CMD ...]"
 
 // script is the only model that may run without a fence (SBX-8): it does what
 // its lines say.
@@ -58,6 +58,9 @@ func launch(ctx context.Context, env *cli.Env, redact func(string) string) error
 	if err != nil {
 		return err
 	}
+	if o.kube.print {
+		return o.kube.printed(ctx, env, &spec, "")
+	}
 	if o.detach {
 		if err := spec.Check(ctx); err != nil {
 			return err
@@ -85,6 +88,7 @@ type launchOptions struct {
 	shares                      []*logfile.Limited
 	reset                       bool
 	command                     []string
+	kube                        kubeOptions
 }
 
 // parseLaunch reads the arguments, or says what is wrong with them.
@@ -98,6 +102,7 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		fs.BoolVar(&o.reset, "reset", false, "let the watcher forget first: pins, signals, incidents that were told, what was built")
 		fs.BoolVar(&o.raw, "raw", false, "let a command write to the terminal whatever it wants; to a pipe or a file it always does")
 		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of [model] name")
+		o.kube.flags(fs)
 		fs.StringVar(&o.state, "state", "", "the agent's own `DIR` (default below $XDG_STATE_HOME/ward)")
 	})
 	switch {
@@ -110,7 +115,7 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 	case len(o.command) == 0 && o.raw:
 		return o, env.Usage(launchUsage, "--raw is for a command; what the agent prints is always cleaned")
 	}
-	return o, nil
+	return o, o.kube.check(env, &o)
 }
 
 // spec is what is to be launched, or why it cannot be.

@@ -1,0 +1,81 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"git-ward/internal/cli"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/image"
+	"git-ward/sandbox/kube"
+)
+
+// The engines of a launch: containers of podman's on this host, or Jobs of a cluster's.
+const (
+	podmanEngine = "podman"
+	kubeEngine   = "kube"
+)
+
+// kubeOptions are the words of a launch that are about Kubernetes.
+type kubeOptions struct {
+	engine, namespace, gateAddress string
+	print, podman                  bool
+}
+
+func (k *kubeOptions) flags(fs *flag.FlagSet) {
+	fs.StringVar(&k.engine, "engine", podmanEngine, "where agents run: \"podman\" on this host, or \"kube\", each directive a Job of Kubernetes, a `NAME`")
+	fs.StringVar(&k.namespace, "namespace", "", "the `NAME` of the Jobs' namespace, instead of [kube] namespace")
+	fs.StringVar(&k.gateAddress, "gate-address", "", "where pods reach this host's sshd, `HOST:PORT`, instead of what [kube] gate says")
+	fs.BoolVar(&k.print, "print", false, "print the YAML of a directive's Job, without its key, and launch nothing")
+	fs.BoolVar(&k.podman, "podman", false, "with --print: the same pod for podman kube play")
+}
+
+// check says which words go together.
+func (k *kubeOptions) check(env *cli.Env, o *launchOptions) error {
+	switch {
+	case k.engine != podmanEngine && k.engine != kubeEngine:
+		return env.Usage(launchUsage, "--engine is %s or %s", podmanEngine, kubeEngine)
+	case k.engine != kubeEngine && (k.print || k.namespace != "" || k.gateAddress != ""):
+		return env.Usage(launchUsage, "--print, --namespace and --gate-address go with --engine %s", kubeEngine)
+	case k.podman && !k.print:
+		return env.Usage(launchUsage, "--podman goes with --print")
+	case k.engine == kubeEngine && o.unfenced:
+		return env.Usage(launchUsage, "--unfenced has no fence, and a pod is nothing without")
+	case k.engine == kubeEngine && len(o.command) > 0:
+		return env.Usage(launchUsage, "a command (%s) runs on this host: leave --engine %s out", o.command[0], kubeEngine)
+	}
+	return nil
+}
+
+// plan is what the launch's Jobs have in common.
+func (k *kubeOptions) plan(ctx context.Context, s *fence.Spec) (*kube.Plan, error) {
+	if k.namespace != "" {
+		s.Settings.Kube.Namespace = k.namespace
+	}
+	name := cmp.Or(s.Settings.Kube.Image, s.Settings.Sandbox.Image)
+	if name == "" {
+		var recipe image.Recipe
+		if err := recipe.Complete(); err != nil {
+			return nil, err
+		}
+		name = recipe.Name()
+	}
+	return fence.PlanKube(ctx, s, fence.Kube{GateAddress: k.gateAddress, Image: name})
+}
+
+// printed is what `--print` shows.
+func (k *kubeOptions) printed(ctx context.Context, env *cli.Env, s *fence.Spec, directive string) error {
+	plan, err := k.plan(ctx, s)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	if err := fence.PrintKube(&text, plan, cmp.Or(directive, "D-1"), k.podman); err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(env.Stdout, text.String())
+	return err
+}

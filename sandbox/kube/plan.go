@@ -1,0 +1,133 @@
+// Package kube runs directives as Jobs of Kubernetes: it knows what a cluster has of a
+// repository's Jobs, makes what is missing, follows what runs, and takes away what has
+// ended or may not go on (MANY-3). Time, restarts, limits and lost nodes are the cluster's
+// own business; who may work on a directive is the lease's. All that it keeps is in refs
+// and in the cluster.
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/kube/manifest"
+)
+
+// Plan is what all Jobs of one launch have in common.
+type Plan struct {
+	Bare     string
+	Settings *config.Config
+	Policy   firewall.Policy // of an agent's pod, but for the gate
+	Image    string
+	Model    string
+	Gate     Gate
+	Config   string // the text of Settings
+}
+
+// Gate is the way from a pod to this host.
+type Gate struct {
+	URL     string         // ssh://USER@ADDRESS:PORT/PATH
+	Address netip.AddrPort // the same, for the rules
+	HostKey string         // a line of an sshd's public key file; "" is not known
+}
+
+// NewGate reads where the gate is, by [kube] gate or, for its host and port, address
+// (HOST:PORT, "" for none). A name is looked up here and now: nothing in a pod may ask for
+// one on near's behalf.
+func NewGate(ctx context.Context, k *config.Kube, address string) (g Gate, err error) {
+	if k.Gate == "" {
+		return g, diag.Hint(errors.New("[kube] gate is empty: pods do not know the way here"), `set it to where they reach this host's sshd, such as "ssh://git@gate.example:22/srv/git/project.git" (docs/cluster.md)`)
+	}
+	u, err := url.Parse(k.Gate)
+	if err != nil {
+		return g, fmt.Errorf("[kube] gate: %w", err)
+	}
+	host, port := u.Hostname(), u.Port()
+	if port == "" {
+		port = "22"
+	}
+	if address != "" {
+		if host, port, err = net.SplitHostPort(address); err != nil {
+			return g, diag.Hint(fmt.Errorf("--gate-address %s: %w", diag.Clean(address), err), "it is HOST:PORT, as pods reach it")
+		}
+	}
+	if g.Address, err = lookUp(ctx, host, port); err != nil {
+		return g, err
+	}
+	u.Host = g.Address.String()
+	g.URL = u.String()
+	return g, nil
+}
+
+// lookUp is the address and port that pods connect to.
+func lookUp(ctx context.Context, host, port string) (at netip.AddrPort, err error) {
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || number == 0 {
+		return at, fmt.Errorf("the gate's port is %q, which is none", diag.Clean(port))
+	}
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		if err != nil || len(all) == 0 {
+			return at, diag.Hint(fmt.Errorf("the gate %s has no address here: %w", diag.Clean(host), err), "[kube] gate, or --gate-address HOST:PORT, names one that pods reach")
+		}
+		a = all[0]
+	}
+	if a = a.Unmap(); a.IsLoopback() || a.IsUnspecified() || a.Zone() != "" {
+		return at, diag.Hint(fmt.Errorf("the gate's address %s is a pod's own, not this host's", a), "--gate-address HOST:PORT names one that pods reach")
+	}
+	return netip.AddrPortFrom(a, uint16(number)), nil
+}
+
+// ReadHostKey reads the public host key that near is to believe.
+func (g *Gate) ReadHostKey(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return diag.Hint(fmt.Errorf("[kube] host_key_file: %w", err), "it is the public key of the sshd that pods reach, such as /etc/ssh/ssh_host_ed25519_key.pub")
+	}
+	fields := strings.Fields(string(data))
+	if len(fields) < 2 || !strings.Contains(fields[0], "-") || strings.Contains(string(data), "PRIVATE") {
+		return fmt.Errorf("[kube] host_key_file: %s is no public key", path)
+	}
+	g.HostKey = fields[0] + " " + fields[1]
+	return nil
+}
+
+// KnownHosts is what near believes, as sshd(8) has it.
+func (g *Gate) KnownHosts() []byte {
+	name := fmt.Sprintf("[%s]:%d", g.Address.Addr(), g.Address.Port())
+	if g.Address.Port() == 22 {
+		name = g.Address.Addr().String()
+	}
+	return fmt.Appendf(nil, "%s %s\n", name, g.HostKey)
+}
+
+// slack is how much longer than its time and grace a Job may run before the cluster ends it:
+// no launcher is there any more.
+const slack = time.Minute
+
+// Spec is a directive's pod, of its kth unit, whose work is to end at until.
+func (p *Plan) Spec(directive string, k int, until time.Time) *manifest.Spec {
+	policy := p.Policy
+	policy.Gates, policy.GateUser = []netip.AddrPort{p.Gate.Address}, manifest.GateUser
+	return &manifest.Spec{
+		Name: manifest.Name(p.Repository(), directive, k), Namespace: p.Settings.Kube.Namespace,
+		Labels: map[string]string{gateLabel: p.mark(), directiveLabel: directive},
+		Image:  p.Image, Settings: p.Settings, Config: p.Config, Gate: p.Gate.URL, Policy: policy, Model: p.Model, Directive: directive,
+		Until: until, Time: time.Until(until).Round(time.Second) + p.Settings.Budget.Grace.Duration + slack,
+	}
+}
+
+// Repository is the repository's name in those of Jobs.
+func (p *Plan) Repository() string { return strings.TrimSuffix(filepath.Base(p.Bare), ".git") }
