@@ -47,7 +47,7 @@ func commands(redact func(string) string) []cli.Command {
 		{Name: "door", Run: serveDoor,
 			Examples: []cli.Example{{Line: `door --stdio --bare /srv/git/project.git --pm pat`, Doc: "as the forced command of a key in authorized_keys"}}},
 		{Name: "image", Verbs: []cli.Command{{Name: "build", Doc: "build the container image, once", Run: buildImage,
-			Examples: []cli.Example{{Line: `image build`, Doc: "of Debian's packages, where it is not there yet"}}}}},
+			Examples: []cli.Example{{Line: `image build`, Doc: "of Debian's packages, where it is not there yet"}, {Line: `image build --pod`, Doc: "for Kubernetes: nothing of the node's is needed"}}}}},
 		{Name: "probe", Run: tryFence,
 			Examples: []cli.Example{{Line: `probe --bare /srv/git/project.git`, Doc: "with this repository's settings"}}},
 		{Name: "firewall", Verbs: []cli.Command{{Name: "show", Doc: "print the rules of a launch on this machine, as nft text", Run: showFirewall,

@@ -109,3 +109,57 @@ func TestFrom(t *testing.T) {
 		t.Error(there, err)
 	}
 }
+
+// pods is a store that builds on what it is told to have, and remembers how.
+type pods struct {
+	have
+	there map[string]bool
+	built []string
+}
+
+func (p *pods) HasImage(_ context.Context, name string) (bool, error) { return p.there[name], nil }
+func (p *pods) BuildImage(_ context.Context, name, containerfile string, _ io.Writer) error {
+	text, err := os.ReadFile(containerfile)
+	if err != nil {
+		return err
+	}
+	programs, err := filepath.Glob(filepath.Join(filepath.Dir(containerfile), "bin", "*"))
+	p.built, p.there[name] = append(p.built, name+"\n"+string(text)+strings.Join(programs, "\n")), true
+	return err
+}
+
+// Pods find Ward's programs in their image, and new programs make a new one.
+func TestPodImage(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "ward-inside"), filepath.Join(dir, "ward-agent")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(a, "one")
+	write(b, "two")
+	store := &pods{have: have{dir: t.TempDir()}, there: map[string]bool{}}
+	build := func(programs ...string) string {
+		name, err := image.BuildPod(t.Context(), store, image.Options{Recipe: image.Recipe{From: "base"}}, programs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	first := build(a, b)
+	if len(store.built) != 2 || !strings.Contains(store.built[0], "openssh-client") || !strings.Contains(store.built[1], "COPY bin/ /ward/bin/") ||
+		!strings.HasSuffix(store.built[1], "/bin/ward-inside") || strings.Count(store.built[1], "/bin/ward-agent") != 1 {
+		t.Errorf("%q", store.built)
+	}
+	if again := build(b, a); again != first || len(store.built) != 2 {
+		t.Errorf("the same programs make %s and %s: %d", first, again, len(store.built))
+	}
+	write(b, "three")
+	if second := build(a, b); second == first || len(store.built) != 3 {
+		t.Errorf("new programs make %s and %s", first, second)
+	}
+	if _, err := image.BuildPod(t.Context(), store, image.Options{Recipe: image.Recipe{From: "base"}}, []string{filepath.Join(dir, "none")}); err == nil {
+		t.Error("a program that is not there makes an image")
+	}
+}

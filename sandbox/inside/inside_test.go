@@ -22,6 +22,10 @@ func TestMain(m *testing.M) {
 		client()
 		return
 	}
+	if os.Getenv("INSIDE_TEST_NARROWED") != "" {
+		narrowed()
+		return
+	}
 	os.Exit(m.Run())
 }
 

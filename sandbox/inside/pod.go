@@ -27,11 +27,14 @@ func (p *Payload) heed() error {
 
 // Become starts this program again, with args after its name, as another user and group
 // that keeps root's rights of the container's: an engine of Kubernetes gives rights to root
-// alone. It returns only with an error.
+// alone. What it may ask of the kernel is narrowed. It returns only with an error.
 func Become(id int, args []string) error {
-	runtime.LockOSThread() // rights are a thread's, and exec ends all others
+	runtime.LockOSThread() // rights and filters are a thread's, and exec ends all others
 	if err := keepRights(id); err != nil {
 		return fmt.Errorf("cannot become user %d with this user's rights: %w", id, err)
+	}
+	if err := narrow(); err != nil {
+		return err
 	}
 	return unix.Exec("/proc/self/exe", append(os.Args[:1:1], args...), os.Environ())
 }

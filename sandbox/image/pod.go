@@ -1,0 +1,105 @@
+package image
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"git-ward/internal/flock"
+)
+
+// NearID is the user of a pod that alone holds the key to Ward's host.
+const NearID = 1002
+
+// podRepository is the name of all images for pods; their content's hash is the tag.
+const podRepository = "localhost/git-ward-pod"
+
+// podPackages are what a pod's way to the host needs besides.
+var podPackages = []string{"openssh-client"}
+
+// podLines make an image for pods of another, with the programs in bin. ssh and git want
+// their user to have a name.
+var podLines = []string{
+	"USER 0:0",
+	"COPY bin/ /ward/bin/",
+	fmt.Sprintf(`RUN grep -q ^near: /etc/passwd || { printf 'near:x:%d:%[1]d::/nonexistent:/bin/sh\n' >>/etc/passwd && printf 'near:x:%[1]d:\n' >>/etc/group; }`, NearID),
+}
+
+// BuildPod makes an image for pods if it is not there, with these programs, files of the
+// host's, in it: a node has none of them. It is named by its content, so that new programs
+// are a new image, and pods that run keep theirs (MANY-3).
+func BuildPod(ctx context.Context, store Store, o Options, programs []string) (name string, err error) {
+	o.Recipe.Packages = append(slices.Clone(o.Recipe.Packages), podPackages...)
+	base, err := Build(ctx, store, o)
+	if err != nil {
+		return "", err
+	}
+	if name, err = podName(base, programs); err != nil {
+		return "", err
+	}
+	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
+		return name, err
+	}
+	dir, lock, err := newWork()
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		err = errors.Join(err, removeWork(dir), lock.Close(), flock.Sweep(filepath.Dir(dir), workPrefix, removeWork))
+	}()
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		return "", err
+	}
+	for _, path := range programs {
+		if err := copyProgram(filepath.Join(bin, filepath.Base(path)), path); err != nil {
+			return "", err
+		}
+	}
+	text := strings.Join(slices.Concat([]string{"FROM " + base}, podLines, changes), "\n") + "\n"
+	containerfile := filepath.Join(dir, "Containerfile")
+	if err := os.WriteFile(containerfile, []byte(text), 0o644); err != nil {
+		return "", err
+	}
+	o.say("%d programs on top of %s", len(programs), base)
+	return name, store.BuildImage(ctx, name, containerfile, o.Progress)
+}
+
+// podName is the name from the content: what it stands on, each program, how they go in.
+func podName(base string, programs []string) (string, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q", base, podLines, changes)
+	for _, path := range slices.Sorted(slices.Values(programs)) {
+		f, err := os.Open(path)
+		if err != nil {
+			return "", err
+		}
+		own := sha256.New()
+		_, err = io.Copy(own, f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, " %q %x", filepath.Base(path), own.Sum(nil))
+	}
+	return fmt.Sprintf("%s:%x", podRepository, h.Sum(nil)[:8]), nil
+}
+
+func copyProgram(to, from string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, source)
+	return errors.Join(err, f.Chmod(0o755), f.Close()) // whatever this process's umask is
+}

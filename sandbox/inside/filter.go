@@ -1,0 +1,115 @@
+package inside
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// shut are the system calls that are not there for whoever runs in a pod. The engine's own
+// filter differs from one engine and version to the next: some let a program speak to the
+// hypervisor (AF_VSOCK), make rings that ask the kernel past any filter (io_uring), or ask
+// for what only other filters refuse. This one comes on top and can only narrow.
+var shut = []uint32{
+	unix.SYS_CLONE3, // so that programs make threads by clone, whose flags a filter sees
+	unix.SYS_SETNS, unix.SYS_UNSHARE,
+	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSOPEN, unix.SYS_FSPICK, unix.SYS_MOUNT, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_PIVOT_ROOT, unix.SYS_UMOUNT2,
+	unix.SYS_ADD_KEY, unix.SYS_KEYCTL, unix.SYS_REQUEST_KEY,
+	unix.SYS_IO_URING_SETUP, unix.SYS_MEMFD_SECRET, unix.SYS_PIDFD_GETFD, unix.SYS_USERFAULTFD, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
+}
+
+// transports are the protocols of Internet sockets that a fence has a use for.
+var transports = []uint32{0, unix.IPPROTO_ICMP, unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_ICMPV6, unix.IPPROTO_MPTCP}
+
+const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// architectures are the kernel's names for those that Ward runs on. A program of another one
+// has other numbers for the same calls.
+var architectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
+
+// otherNumbers begin where amd64 has the same calls under other numbers again (x32).
+const otherNumbers = 0x40000000
+
+// Offsets in what a filter sees (seccomp(2)): the call's number, the architecture, and the
+// lower half of an argument.
+const (
+	number       = 0
+	architecture = 4
+	arguments    = 16
+)
+
+// What a filter answers.
+const (
+	allow     = unix.SECCOMP_RET_ALLOW
+	refuse    = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	notThere  = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	loadWord  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	equal     = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	atLeast   = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	anyBit    = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	answerNow = unix.BPF_RET | unix.BPF_K
+)
+
+// narrow puts the filter on this thread and on all that it starts, for good.
+func narrow() error {
+	arch, known := architectures[runtime.GOARCH]
+	if !known {
+		return fmt.Errorf("there is no filter of system calls for %s", runtime.GOARCH)
+	}
+	f := filter(arch)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	prog := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
+	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0); err != nil {
+		return fmt.Errorf("the kernel takes no filter of system calls: %w", err)
+	}
+	return nil
+}
+
+// filter is the program (bpf(4)); a jump counts what it leaves out.
+func filter(arch uint32) []unix.SockFilter {
+	f := []unix.SockFilter{
+		{Code: loadWord, K: architecture},
+		{Code: equal, K: arch, Jt: 1}, {Code: answerNow, K: notThere},
+		{Code: loadWord, K: number},
+		{Code: atLeast, K: otherNumbers, Jf: 1}, {Code: answerNow, K: notThere},
+	}
+	for _, call := range shut {
+		f = append(f, unix.SockFilter{Code: equal, K: call, Jf: 1}, unix.SockFilter{Code: answerNow, K: notThere})
+	}
+	f = append(f, call(unix.SYS_CLONE,
+		unix.SockFilter{Code: loadWord, K: arguments},
+		unix.SockFilter{Code: anyBit, K: namespaces, Jf: 1}, unix.SockFilter{Code: answerNow, K: refuse},
+		unix.SockFilter{Code: answerNow, K: allow})...)
+	f = append(f, call(unix.SYS_SOCKET, sockets()...)...)
+	return append(f, unix.SockFilter{Code: answerNow, K: allow})
+}
+
+// call has steps for one system call, which end with an answer.
+func call(nr uint32, steps ...unix.SockFilter) []unix.SockFilter {
+	return append([]unix.SockFilter{{Code: equal, K: nr, Jf: uint8(len(steps))}}, steps...)
+}
+
+// sockets are those that may be made: unix ones, the kernel's list of addresses, and
+// Internet ones of the transports.
+func sockets() []unix.SockFilter {
+	f := []unix.SockFilter{
+		{Code: loadWord, K: arguments},
+		{Code: equal, K: unix.AF_UNIX, Jf: 1}, {Code: answerNow, K: allow},
+		{Code: equal, K: unix.AF_NETLINK, Jf: 4},
+		{Code: loadWord, K: arguments + 16},
+		{Code: equal, K: unix.NETLINK_ROUTE, Jf: 1}, {Code: answerNow, K: allow},
+		{Code: answerNow, K: refuse},
+		{Code: equal, K: unix.AF_INET, Jt: 2}, {Code: equal, K: unix.AF_INET6, Jt: 1}, {Code: answerNow, K: refuse},
+		{Code: loadWord, K: arguments + 16},
+	}
+	for _, t := range transports {
+		f = append(f, unix.SockFilter{Code: equal, K: t, Jf: 1}, unix.SockFilter{Code: answerNow, K: allow})
+	}
+	return append(f, unix.SockFilter{Code: answerNow, K: refuse})
+}
