@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,21 +28,14 @@ func (d *desk) Current(context.Context) (lease.Lease, bool) {
 	return d.holds, d.holds.ID != ""
 }
 
-func (d *desk) Standing(ctx context.Context) (lease.Standing, error) {
-	s := lease.Standing{Refused: map[string]lease.Why{"D-2": lease.Held}}
-	if l, ok := d.Current(ctx); ok {
-		s.Lease = &l
-	}
-	return s, nil
-}
-
-func (d *desk) Take(_ context.Context, directive string) (lease.Lease, error) {
+func (d *desk) Take(_ context.Context, directives []string) (lease.Lease, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.refuses[directive]; err != nil {
-		return lease.Lease{}, err
+	i := slices.IndexFunc(directives, func(name string) bool { return d.refuses[name] == nil })
+	if i < 0 {
+		return lease.Lease{}, d.refuses[directives[0]]
 	}
-	d.holds = lease.New(directive, [lease.IDBytes]byte{1}, "alpha.1", "process", time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), time.Minute)
+	d.holds = lease.New(directives[i], [lease.IDBytes]byte{1}, "alpha.1", "process", time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), time.Minute)
 	return d.holds, nil
 }
 
@@ -67,20 +61,26 @@ func TestLeaseEndpoint(t *testing.T) {
 		status       int
 		want         string
 	}{
-		{"GET", "/ward/lease", 200, `{"lease":null,"refused":{"D-2":"held"}}`},
+		{"GET", "/ward/lease", 200, `{"lease":null}`},
 		{"PUT", "/ward/lease/D-2", 409, `{"why":"held","text":"beta.1 works on it","holder":"beta.1"}`},
 		{"PUT", "/ward/lease/D-3", 200, held},
-		{"GET", "/ward/lease", 200, `{"lease":` + held + `,"refused":{"D-2":"held"}}`},
+		{"GET", "/ward/lease", 200, `{"lease":` + held + `}`},
 		{"DELETE", "/ward/lease/D-9", 200, `{}`},
 		{"DELETE", "/ward/lease/D-3", 200, `{}`},
-		{"GET", "/ward/lease", 200, `{"lease":null,"refused":{"D-2":"held"}}`},
+		{"GET", "/ward/lease", 200, `{"lease":null}`},
 		{"PUT", "/ward/lease/D-4", 503, "ward: the host cannot tell who may work on it now"},
 		{"PUT", "/ward/lease/D-03", 400, "ward: GET /ward/lease, or PUT or DELETE /ward/lease/D-n"},
 		{"PUT", "/ward/lease/..%2fmain", 400, "ward: GET /ward/lease, or PUT or DELETE /ward/lease/D-n"},
-		{"PUT", "/ward/lease", 400, "ward: GET /ward/lease, or PUT or DELETE /ward/lease/D-n"},
+		{"DELETE", "/ward/lease", 400, "ward: GET /ward/lease, or PUT or DELETE /ward/lease/D-n"},
+		{"PUT", `/ward/lease ["D-2","D-3"]`, 200, held},
+		{"PUT", `/ward/lease ["D-2"]`, 409, `{"why":"held","text":"beta.1 works on it","holder":"beta.1"}`},
+		{"PUT", `/ward/lease []`, 400, `ward: PUT /ward/lease takes a JSON array of directives, such as ["D-3","D-7"]`},
+		{"PUT", `/ward/lease ["D-2","main"]`, 400, `ward: PUT /ward/lease takes a JSON array of directives, such as ["D-3","D-7"]`},
+		{"PUT", `/ward/lease`, 400, `ward: PUT /ward/lease takes a JSON array of directives, such as ["D-3","D-7"]`},
 		{"POST", "/ward/lease/D-3", 405, "ward: /ward/lease/D-n takes PUT and DELETE"},
 	} {
-		status, answer, err := f.do(c.method, c.path, "")
+		path, body, _ := strings.Cut(c.path, " ")
+		status, answer, err := f.do(c.method, path, body)
 		if status != c.status || strings.TrimSpace(answer) != c.want || err != nil {
 			t.Errorf("%s %s: %d %s %v, want %d %s", c.method, c.path, status, answer, err, c.status, c.want)
 		}
@@ -112,7 +112,7 @@ func TestLeasePays(t *testing.T) {
 		t.Fatalf("%d calls went out without a lease", hits)
 	}
 	for i, calls := range []int{2, 3} {
-		desks[i].Take(t.Context(), []string{"D-7", "D-8"}[i])
+		desks[i].Take(t.Context(), [][]string{{"D-7"}, {"D-8"}}[i])
 		for range calls {
 			if status, answer, _ := fences[i].post("/anthropic/v1/messages", messageBody); status != 200 {
 				t.Errorf("worker %d: %d %s", i, status, answer)
@@ -139,7 +139,7 @@ func TestLeaseLostWhileWaiting(t *testing.T) {
 	slow(t)
 	up := newStandIn(t, okAnswer)
 	d := &desk{}
-	d.Take(t.Context(), "D-7")
+	d.Take(t.Context(), []string{"D-7"})
 	f := newFence(t, up.URL, func(c *Config) { c.Lease, c.Directive = d, nil })
 	body, client := io.Pipe()
 	answered := make(chan int, 1)
@@ -154,7 +154,7 @@ func TestLeaseLostWhileWaiting(t *testing.T) {
 	}()
 	io.WriteString(client, messageBody[:10])
 	time.Sleep(longWait + 200*time.Millisecond) // as long as it may wait before it is asked again
-	d.Take(t.Context(), "D-8")
+	d.Take(t.Context(), []string{"D-8"})
 	io.WriteString(client, messageBody[10:])
 	client.Close()
 	if status := <-answered; status != 403 {
