@@ -1,0 +1,201 @@
+// Package lease grants directives to the workers of a repository (MANY-1, MANY-2): one
+// worker at a time, whatever number of launchers, workers and hosts there are, because each
+// grant is one compare-and-swap of a ref. What a lease is, protocols/lease says.
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/protocols/lease"
+	"git-ward/protocols/state"
+)
+
+// Book is what one process on the gate's host knows of a repository's leases. It is safe for
+// concurrent use.
+type Book struct {
+	Repo     *git.Repo
+	Settings *config.Config
+	Now      func() time.Time // the wall clock; nil: this host's
+	// Launcher is the name of the launcher that this process is, who has the launch lock: a
+	// lease under it that this process does not know was a killed one's, and is free. "" for
+	// a process that is none.
+	Launcher string
+
+	taking sync.Mutex
+
+	mu   sync.Mutex
+	kept map[string]kept // by directive: what this process granted or renewed
+	mark git.Mark        // of control, when it was read as
+	doc  state.Comms
+}
+
+// kept is a lease that a worker of this process has. That it holds is counted by the clock
+// that no setting of the date moves, so such a setting gives nobody's work to another.
+type kept struct {
+	id    string
+	until time.Time
+}
+
+// entry is a lease's ref as it is.
+type entry struct {
+	lease lease.Lease
+	blob  string // object id, git.Zero for no ref
+	err   error  // why the lease cannot be read
+}
+
+func (b *Book) now() time.Time {
+	if b.Now != nil {
+		return b.Now()
+	}
+	return time.Now()
+}
+
+func (b *Book) term() time.Duration { return b.Settings.Launch.Lease.Duration }
+
+// keep notes a lease that was granted or renewed just now.
+func (b *Book) keep(l lease.Lease) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.kept == nil {
+		b.kept = map[string]kept{}
+	}
+	b.kept[l.Directive] = kept{l.ID, time.Now().Add(b.term())}
+}
+
+// forget ends what keep noted.
+func (b *Book) forget(l lease.Lease) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.kept[l.Directive].id == l.ID {
+		delete(b.kept, l.Directive)
+	}
+}
+
+// keeps reports whether a lease is one of this process's that still holds.
+func (b *Book) keeps(l lease.Lease) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k, ok := b.kept[l.Directive]
+	return ok && k.id == l.ID && time.Now().Before(k.until)
+}
+
+// read is one directive's lease.
+func (b *Book) read(ctx context.Context, directive string) (entry, error) {
+	blob, err := b.Repo.Ref(ctx, lease.Ref(directive))
+	if err != nil || blob == git.Zero {
+		return entry{blob: git.Zero}, err
+	}
+	batch := b.Repo.Batch(ctx)
+	defer batch.Close()
+	return readBlob(batch, directive, blob), nil
+}
+
+func readBlob(batch *git.Batch, directive, blob string) entry {
+	e := entry{blob: blob}
+	_, data, err := batch.Read(blob, lease.MaxBytes)
+	if err == nil {
+		e.lease, err = lease.Parse(directive, data)
+	}
+	e.err = err
+	return e
+}
+
+// all are the leases by directive.
+func (b *Book) all(ctx context.Context) (map[string]entry, error) {
+	tips, err := b.Repo.Refs(ctx, lease.Prefix)
+	if err != nil || len(tips) == 0 {
+		return nil, err
+	}
+	batch := b.Repo.Batch(ctx)
+	defer batch.Close()
+	entries := make(map[string]entry, len(tips))
+	for _, tip := range tips {
+		if directive, err := lease.ParseRef(tip.Name); err == nil {
+			entries[directive] = readBlob(batch, directive, tip.ID)
+		}
+	}
+	return entries, nil
+}
+
+// swap moves a lease's ref from one entry to a lease, or away. Nothing has
+// changed where somebody else was faster, which is an error like any other.
+func (b *Book) swap(ctx context.Context, directive string, from entry, to *lease.Lease) (entry, error) {
+	next := entry{blob: git.Zero}
+	if to != nil {
+		data, err := to.Format()
+		if err != nil {
+			return next, err
+		}
+		if next.blob, err = b.Repo.WriteObject("blob", data); err != nil {
+			return next, err
+		}
+		next.lease = *to
+	}
+	err := b.Repo.UpdateRefs(ctx, "lease", git.RefUpdate{Ref: lease.Ref(directive), Old: from.blob, New: next.blob})
+	return next, err
+}
+
+// tries is how often one begins anew where others move the same ref. Git may have refused
+// for a ref that is back where it was by the time that one looks, so whatever it says it is
+// asked again.
+const tries = 10
+
+// ErrLost says that a lease is not its holder's any more: it was revoked, or has ended and
+// another has it.
+var ErrLost = errors.New("the lease is lost")
+
+// Renew gives a lease a new end. The error is ErrLost where it is gone; after any other it
+// holds until its end, and may be renewed again.
+func (b *Book) Renew(ctx context.Context, l lease.Lease) (lease.Lease, error) {
+	next, err := b.change(ctx, l, func(now lease.Lease) *lease.Lease {
+		at := b.now()
+		now = now.Renewed(at, b.term())
+		if started := at.UTC().Truncate(time.Second); now.Since.After(started) { // the clock was put back
+			now.Since = started
+		}
+		return &now
+	})
+	if err == nil {
+		b.keep(next)
+	}
+	return next, err
+}
+
+// Release frees the directive of a lease. One that is gone is no error.
+func (b *Book) Release(ctx context.Context, l lease.Lease) error {
+	b.forget(l)
+	_, err := b.change(ctx, l, func(lease.Lease) *lease.Lease { return nil })
+	if errors.Is(err, ErrLost) {
+		return nil
+	}
+	return err
+}
+
+// change moves the ref of a lease while it is still that one, whatever its end is now.
+func (b *Book) change(ctx context.Context, l lease.Lease, to func(lease.Lease) *lease.Lease) (lease.Lease, error) {
+	for try := 0; ; try++ {
+		e, err := b.read(ctx, l.Directive)
+		if err != nil {
+			return l, err
+		}
+		if e.blob == git.Zero || e.err == nil && e.lease.ID != l.ID {
+			return l, fmt.Errorf("%s: %w", l.Directive, ErrLost)
+		}
+		if e.err != nil {
+			return l, e.err
+		}
+		next, err := b.swap(ctx, l.Directive, e, to(e.lease))
+		if err == nil || try == tries {
+			return next.lease, err
+		}
+		if err := git.Backoff(ctx, try); err != nil {
+			return l, err
+		}
+	}
+}

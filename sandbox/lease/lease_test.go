@@ -1,0 +1,312 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/lease"
+	"git-ward/protocols/uow"
+)
+
+// why is the code of a refusal, "" for none.
+func why(t *testing.T, err error) lease.Why {
+	t.Helper()
+	var refused *lease.Refused
+	switch {
+	case errors.As(err, &refused):
+		return refused.Why
+	case err != nil:
+		t.Fatal(err)
+	}
+	return ""
+}
+
+// TestTakeOver: a lease that nobody renews is another's after its end and a grace, under
+// another id, and then the old holder has lost it, whatever it does.
+func TestTakeOver(t *testing.T) {
+	r := newRepository(t, directives(3))
+	now := noon
+	a, b := r.at(&now), r.at(&now)
+	old, err := a.Take(t.Context(), "a.1", "process", "D-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		after time.Duration
+		want  lease.Why
+	}{
+		{0, lease.Held}, {10 * time.Minute, lease.Held}, {11*time.Minute - time.Second, lease.Held},
+		{-time.Hour, lease.Held}, {-2 * time.Hour, lease.Held}, // the clock was put back: nobody can tell
+		{11 * time.Minute, ""},
+	} {
+		now = noon.Add(c.after)
+		l, err := b.Take(t.Context(), "b.1", "process", "D-1")
+		if got := why(t, err); got != c.want || got == "" && l.ID == old.ID {
+			t.Errorf("after %v: %q %v", c.after, got, l)
+		}
+	}
+	if _, err := a.Renew(t.Context(), old); !errors.Is(err, ErrLost) {
+		t.Error(err)
+	}
+	if err := a.Release(t.Context(), old); err != nil {
+		t.Error(err)
+	}
+	if e := must(b.read(t.Context(), "D-1")); e.lease.Holder != "b.1" {
+		t.Errorf("the old holder gave away the new one's: %v", e)
+	}
+}
+
+// TestClockIsSet: a clock that is set forward takes nothing from this launcher's own workers,
+// and one that is set back is mended by the next renewal.
+func TestClockIsSet(t *testing.T) {
+	r := newRepository(t, directives(3))
+	now := noon
+	b := r.at(&now)
+	first, second := b.Worker("a.1", "process"), b.Worker("a.2", "process")
+	l, err := first.Take(t.Context(), []string{"D-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, jump := range []time.Duration{time.Hour, 30 * 24 * time.Hour, -25 * time.Hour} {
+		now = now.Add(jump)
+		if _, err := second.Take(t.Context(), []string{"D-1"}); why(t, err) != lease.Held {
+			t.Errorf("the clock went by %v: %v", jump, err)
+		}
+		if is, ok := first.Current(t.Context()); !ok || is.ID != l.ID {
+			t.Errorf("the clock went by %v: %v %v", jump, is, ok)
+		}
+		again, err := b.Renew(t.Context(), l)
+		if err != nil || !again.Live(now) || again.ID != l.ID {
+			t.Errorf("the clock went by %v: %v %v", jump, again, err)
+		}
+	}
+}
+
+// TestKeep: a worker's lease is renewed while somebody keeps it, at once where the clock is
+// set, and its end is told where it was revoked.
+func TestKeep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it waits for what happens each second")
+	}
+	r := newRepository(t, directives(3))
+	var ahead time.Duration
+	b := r.book()
+	b.Now = func() time.Time { return time.Now().Add(ahead) }
+	w := b.Worker("a.1", "process")
+	l, err := w.Take(t.Context(), []string{"D-2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead = time.Hour // before anybody else looks at it
+	lost := make(chan lease.Lease, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.Keep(ctx, func(l lease.Lease, why error) { lost <- l })
+	}()
+	defer func() { cancel(); <-ended }()
+	ref := func() entry { return must(b.read(t.Context(), "D-2")) }
+	for end := time.Now().Add(10 * time.Second); !ref().lease.Live(b.now()); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it is not renewed: %v", ref())
+		}
+	}
+	if ref().lease.ID != l.ID || w.Token(t.Context()) != l.Name() {
+		t.Error(ref(), w.Token(t.Context()))
+	}
+	r.git("update-ref", "-d", lease.Ref("D-2"))
+	if name := w.Token(t.Context()); name != "" {
+		t.Errorf("after it was revoked: %s", name)
+	}
+	select {
+	case gone := <-lost:
+		if gone.ID != l.ID {
+			t.Error(gone)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nobody is told that it was revoked")
+	}
+	if again, err := w.Take(t.Context(), []string{"D-2"}); err != nil || again.ID == l.ID {
+		t.Error(again, err)
+	}
+	if err := w.Close(t.Context()); err != nil || ref().blob != git.Zero {
+		t.Error(err, ref())
+	}
+}
+
+// TestOneAtATime: a worker has one directive, and gets the first that it may have.
+func TestOneAtATime(t *testing.T) {
+	r := newRepository(t, directives(5))
+	b := r.book()
+	other, w := b.Worker("a.1", "process"), b.Worker("a.2", "process")
+	take := func(w *Worker, want string, list ...string) {
+		t.Helper()
+		l, err := w.Take(t.Context(), list)
+		if err != nil && want != "" || l.Directive != want {
+			t.Errorf("%v: %v %v, want %q", list, l, err, want)
+		}
+	}
+	take(other, "D-1", "D-1", "D-2")
+	take(w, "D-2", "D-1", "D-2")
+	is, _ := w.Current(t.Context())
+	take(w, "D-2", "D-2")
+	if again, ok := w.Current(t.Context()); !ok || again.ID != is.ID {
+		t.Error("what it has already is another taking", again, is)
+	}
+	take(w, "D-3", "D-1", "D-3")
+	take(w, "", "D-1")
+	if all := must(b.all(t.Context())); len(all) != 1 || all["D-1"].lease.Holder != "a.1" {
+		t.Error(all)
+	}
+	if err := w.Release(t.Context(), "D-1"); err != nil || len(must(b.all(t.Context()))) != 1 {
+		t.Error("a directive of another's is given back", err)
+	}
+}
+
+// TestMay: what nobody is to work on is granted to nobody, and what is to be put away is.
+func TestMay(t *testing.T) {
+	const text = `# COMMS
+
+## Directives
+
+### D-1: paused
+
+### D-2: comes after the first
+- after: D-1
+- priority: 5
+
+### D-3: the urgent one
+- priority: 7
+
+### D-4: at work
+
+### D-5: was dropped
+
+### D-6: new
+
+## Reports
+`
+	r := newRepository(t, text)
+	b := r.book()
+	r.unit("D-1", uow.Open, uow.Activate, uow.Pause)
+	r.unit("D-4", uow.Open, uow.Activate)
+	r.unit("D-9", uow.Open, uow.Activate) // it is not listed
+	r.unit("D-10", uow.Open, uow.Activate, uow.Fail, uow.Refine, uow.Archive)
+	d5 := must(b.view(t.Context())).listed["D-5"]
+	r.comms(strings.TrimSuffix(text, "## Reports\n") + "## Reports\n\n### R-1 2026-11-21T12:00:00Z D-5 DONE\nDirective: " + d5.Hash() + "\nDropped: x\n")
+	for directive, want := range map[string]lease.Why{
+		"D-1": lease.Paused, "D-2": lease.After, "D-3": "", "D-4": "", "D-5": lease.Closed, "D-6": "", "D-9": "", "D-10": lease.Closed, "D-77": lease.Closed,
+	} {
+		l, err := b.Take(t.Context(), "a."+directive, "process", directive)
+		if got := why(t, err); got != want {
+			t.Errorf("%s: %q %v, want %q", directive, got, err, want)
+		}
+		if err == nil {
+			b.Release(t.Context(), l)
+		}
+	}
+	free := func() []string { t.Helper(); return must(b.Free(t.Context())) }
+	if got := free(); !slices.Equal(got, []string{"D-3", "D-4", "D-6"}) {
+		t.Error(got)
+	}
+	if _, err := b.Take(t.Context(), "a.1", "process", "D-4"); err != nil {
+		t.Error(err)
+	}
+	if got := free(); !slices.Equal(got, []string{"D-3", "D-6"}) {
+		t.Error(got)
+	}
+}
+
+// TestUnreadable: what cannot be read is nobody's, and is said with the remedy.
+func TestUnreadable(t *testing.T) {
+	r := newRepository(t, directives(2))
+	b := r.book()
+	id, err := r.repo.WriteObject("blob", []byte("garbage\x1b[31m\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.git("update-ref", lease.Ref("D-1"), id)
+	_, err = b.Take(t.Context(), "a.1", "process", "D-1")
+	if why(t, err) != lease.Held || strings.ContainsRune(err.Error(), '\x1b') {
+		t.Errorf("%q", err)
+	}
+	if l, err := b.Take(t.Context(), "a.1", "process", "D-1", "D-2"); err != nil || l.Directive != "D-2" {
+		t.Error(l, err)
+	}
+	if got := must(b.Free(t.Context())); len(got) != 0 {
+		t.Error(got)
+	}
+}
+
+// TestReclaim: a launcher that comes back has what it held itself at once, and nobody
+// else's; what runs without it is told.
+func TestReclaim(t *testing.T) {
+	r := newRepository(t, directives(5))
+	b := r.book()
+	for i, c := range [][2]string{{"alpha-1.1", "process"}, {"alpha-1.2", "podman"}, {"alpha-10.1", "process"}, {"alpha-1.job", "kube ward/x"}, {"beta.1", "process"}} {
+		if _, err := b.Take(t.Context(), c[0], c[1], "D-"+string(rune('1'+i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back := r.book()
+	back.Launcher = "alpha-1"
+	running, err := back.Reclaim(t.Context())
+	if err != nil || len(running) != 1 || running[0].Holder != "alpha-1.job" {
+		t.Error(running, err)
+	}
+	var left []string
+	for d := range must(b.all(t.Context())) {
+		left = append(left, d)
+	}
+	slices.Sort(left)
+	if !slices.Equal(left, []string{"D-3", "D-4", "D-5"}) {
+		t.Error(left)
+	}
+	if _, err := back.Take(t.Context(), "alpha-1.5", "process", "D-4"); why(t, err) != lease.Held {
+		t.Error("a Job that runs has lost its directive:", err)
+	}
+	w := back.Worker("alpha-1.job", "kube ward/x")
+	if err := w.Adopt(t.Context(), running[0]); err != nil || w.Token(t.Context()) != running[0].Name() {
+		t.Error(err)
+	}
+}
+
+// TestLauncherName: the name stays over restarts of the launcher, and is another's on
+// another machine that sees the same disk.
+func TestLauncherName(t *testing.T) {
+	bare := t.TempDir()
+	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	first := must(LauncherName(bare))
+	if again := must(LauncherName(bare)); again != first || strings.Contains(first, ".") {
+		t.Error(first, again)
+	}
+	path := filepath.Join(bare, launcherPath)
+	for name, c := range map[string]struct {
+		text string
+		same bool
+	}{
+		"another machine":       {`{"name":"` + first + `","machine":"0011223344556677","boot":"0011223344556677"}`, false},
+		"a machine of no name":  {`{"name":"` + first + `","machine":"","boot":""}`, false},
+		"a file that is broken": {`{"name":`, false},
+		"a name that is none":   {`{"name":"-x y","machine":"","boot":""}`, false},
+		"after a new boot":      {`{"name":"` + first + `","machine":"` + identity("/etc/machine-id") + `","boot":"0011223344556677"}`, identity("/etc/machine-id") != ""},
+		"the same boot":         {`{"name":"` + first + `","machine":"","boot":"` + identity("/proc/sys/kernel/random/boot_id") + `"}`, true},
+	} {
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := must(LauncherName(bare)); (got == first) != c.same {
+			t.Errorf("%s: %s, was %s", name, got, first)
+		}
+	}
+}

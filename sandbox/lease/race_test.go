@@ -1,0 +1,166 @@
+package lease
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/protocols/lease"
+)
+
+// takeAll takes directives for ever new workers until none is left, says each, and gives
+// some of them back.
+func takeAll(bare string) {
+	b := &Book{Repo: git.Open(bare), Settings: config.Default()}
+	var names []string
+	for i := range 100 {
+		names = append(names, fmt.Sprintf("D-%d", i+1))
+	}
+	for i := range 200 {
+		l, err := b.Take(context.Background(), fmt.Sprintf("p%d.%d", os.Getpid(), i), "process", names...)
+		var refused *lease.Refused
+		if errors.As(err, &refused) {
+			return
+		}
+		if err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		fmt.Println("took", l.Directive, l.ID)
+		if i%10 == 3 {
+			if err := b.Release(context.Background(), l); err != nil {
+				fmt.Println("error", err)
+				os.Exit(1)
+			}
+			fmt.Println("gave", l.Directive, l.ID)
+		}
+	}
+}
+
+// TestRace: eight launchers' processes take a hundred directives, and some give back what
+// they took. In the end each has one holder, who knows it, and each taking another id. Two
+// of the processes are killed in the middle: what they held stays held, and can be read.
+func TestRace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: eight processes that take a hundred directives")
+	}
+	r := newRepository(t, directives(100))
+	var mu sync.Mutex
+	said := map[string]string{} // ids taken and not given back, by directive
+	seen := map[string]bool{}
+	play := func(kill bool) {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "LEASE_TEST_TAKES="+r.dir)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		lines := bufio.NewScanner(out)
+		for n := 0; lines.Scan(); n++ {
+			var verb, directive, id string
+			fmt.Sscan(lines.Text(), &verb, &directive, &id)
+			mu.Lock()
+			switch {
+			case verb == "took":
+				if seen[id] {
+					t.Errorf("%s is taken twice under the id %s", directive, id)
+				}
+				seen[id], said[id] = true, directive
+			case verb == "gave":
+				delete(said, id)
+			default:
+				t.Error(lines.Text())
+			}
+			mu.Unlock()
+			if kill && n == 5 {
+				cmd.Process.Kill()
+			}
+		}
+		cmd.Wait()
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() { play(i < 2) })
+	}
+	all.Wait()
+	play(false) // whatever was given back last, or freed by nobody
+	entries, err := r.book().all(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := map[string]string{}
+	for id, directive := range said {
+		if other := held[directive]; other != "" {
+			t.Errorf("%s is held under %s and %s", directive, id, other)
+		}
+		held[directive] = id
+	}
+	for i := range 100 {
+		name := fmt.Sprintf("D-%d", i+1)
+		e, ok := entries[name]
+		if !ok || e.err != nil {
+			t.Errorf("%s: %v %v", name, ok, e.err)
+		} else if held[name] != "" && held[name] != e.lease.ID {
+			t.Errorf("%s: its holder has %s, the ref %s", name, held[name], e.lease.ID)
+		} // a killed one may have taken what it did not say any more
+	}
+	if out := r.git("fsck", "--strict"); strings.Contains(out, "missing") || strings.Contains(out, "broken") {
+		t.Error(out)
+	}
+}
+
+// TestKilledBetweenSteps: wherever a launcher is killed in a taking, the directive is free or
+// held, and the next launcher of that name has it at once.
+func TestKilledBetweenSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it starts and kills processes")
+	}
+	r := newRepository(t, directives(100))
+	for i := range 12 {
+		cmd := exec.Command(os.Args[0])
+		var out bytes.Buffer
+		cmd.Env, cmd.Stdout = append(os.Environ(), "LEASE_TEST_TAKES="+r.dir), &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(20+7*i) * time.Millisecond) // another place of the work each time
+		cmd.Process.Kill()
+		cmd.Wait()
+		b := r.book()
+		b.Launcher = fmt.Sprintf("p%d", cmd.Process.Pid)
+		if _, err := b.Reclaim(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// A git that it started may have come to its end since then: that is free, too.
+		for i := range 12 {
+			if _, err := b.Take(t.Context(), fmt.Sprintf("%s.%d", b.Launcher, 1000+i), "process", fmt.Sprintf("D-%d", i+1)); err != nil {
+				t.Errorf("after kill %d: %v", i, err)
+			}
+		}
+		if _, err := (&Book{Repo: b.Repo, Settings: b.Settings, Launcher: b.Launcher}).Reclaim(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.git("fsck", "--strict")
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
