@@ -48,13 +48,30 @@ func buildImage(ctx context.Context, env *cli.Env) error {
 var podPrograms = []string{"git-ward", "git-ward-launch", "git-ward-mcp", fence.AgentProgram, fence.ForwarderProgram, fence.WatcherProgram}
 
 func buildPodImage(ctx context.Context, store image.Store, o image.Options) (string, error) {
-	var paths []string
+	paths, err := podProgramPaths()
+	if err != nil {
+		return "", err
+	}
+	return image.BuildPod(ctx, store, o, paths)
+}
+
+// podImage is the image that pods run where [kube] image names none: what `git ward image
+// build --pod` makes of the programs beside this one.
+func podImage() (string, error) {
+	paths, err := podProgramPaths()
+	if err != nil {
+		return "", err
+	}
+	return image.PodName(image.Recipe{}, paths)
+}
+
+func podProgramPaths() (paths []string, err error) {
 	for _, name := range podPrograms {
 		path, err := cli.Program(name)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		paths = append(paths, path)
 	}
-	return image.BuildPod(ctx, store, o, paths)
+	return paths, nil
 }

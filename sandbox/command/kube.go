@@ -9,7 +9,6 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/sandbox/fence"
-	"git-ward/sandbox/image"
 	"git-ward/sandbox/kube"
 )
 
@@ -55,13 +54,12 @@ func (k *kubeOptions) plan(ctx context.Context, s *fence.Spec) (*kube.Plan, erro
 	if k.namespace != "" {
 		s.Settings.Kube.Namespace = k.namespace
 	}
-	name := cmp.Or(s.Settings.Kube.Image, s.Settings.Sandbox.Image)
+	name := s.Settings.Kube.Image
 	if name == "" {
-		var recipe image.Recipe
-		if err := recipe.Complete(); err != nil {
+		var err error
+		if name, err = podImage(); err != nil {
 			return nil, err
 		}
-		name = recipe.Name()
 	}
 	return fence.PlanKube(ctx, s, fence.Kube{GateAddress: k.gateAddress, Image: name})
 }

@@ -35,12 +35,12 @@ var podLines = []string{
 // host's, in it: a node has none of them. It is named by its content, so that new programs
 // are a new image, and pods that run keep theirs (MANY-3).
 func BuildPod(ctx context.Context, store Store, o Options, programs []string) (name string, err error) {
-	o.Recipe.Packages = append(slices.Clone(o.Recipe.Packages), podPackages...)
-	base, err := Build(ctx, store, o)
-	if err != nil {
+	if name, err = PodName(o.Recipe, programs); err != nil {
 		return "", err
 	}
-	if name, err = podName(base, programs); err != nil {
+	o.Recipe = podBase(o.Recipe)
+	base, err := Build(ctx, store, o)
+	if err != nil {
 		return "", err
 	}
 	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
@@ -71,10 +71,21 @@ func BuildPod(ctx context.Context, store Store, o Options, programs []string) (n
 	return name, store.BuildImage(ctx, name, containerfile, o.Progress)
 }
 
-// podName is the name from the content: what it stands on, each program, how they go in.
-func podName(base string, programs []string) (string, error) {
+// podBase is the recipe of what an image for pods stands on.
+func podBase(r Recipe) Recipe {
+	r.Packages = append(slices.Clone(r.Packages), podPackages...)
+	return r
+}
+
+// PodName is the name that BuildPod gives, from the content: what the image stands on, each
+// program, how they go in.
+func PodName(r Recipe, programs []string) (string, error) {
+	base := podBase(r)
+	if err := base.Complete(); err != nil {
+		return "", err
+	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q", base, podLines, changes)
+	fmt.Fprintf(h, "%q %q %q", base.Name(), podLines, changes)
 	for _, path := range slices.Sorted(slices.Values(programs)) {
 		f, err := os.Open(path)
 		if err != nil {
