@@ -88,7 +88,7 @@ func tips(ctx context.Context, repo *git.Repo, settings *config.Config) (map[str
 	all := map[string]string{}
 	for line := range bytes.Lines(out) {
 		id, name, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		if ok && !slices.Contains(push.HostOnly, name) && !settings.Foreign(name) {
+		if ok && !push.IsHostOnly(name) && !settings.Foreign(name) {
 			all[QuoteRef(name)] = id
 		}
 	}

@@ -102,6 +102,9 @@ func agentComms(pass *Pass, t *walk.Tip, d *document) error {
 	}
 	d.reportAll(comms.CheckAgentChange(d.old, d.new, pruned))
 	d.reportAll(comms.CheckRoom(d.old, d.new, comms.MaxAnswers))
+	if err := leasedEntries(pass, t, d); err != nil {
+		return err
+	}
 	return reported(pass, t, d)
 }
 

@@ -25,7 +25,10 @@ import (
 // A fixture is one push, as a file of package txtar. Lines that begin with # say what
 // it shows; the other lines before the first file are
 //
-//	by WHO               pm (when left out), agent, member or watcher
+//	by WHO [DIRECTIVE]   pm (when left out), agent, member or watcher; an agent with a directive
+//	                     is the worker whose lease has the id that the fixture's leases have
+//	lease DIRECTIVE [IS] the directive has a lease: live (when left out), ended, free, other (somebody
+//	                     else's), ahead (of the clock), broken, or a commit in its place
 //	push REF [COMMIT]    the push moves the ref to the commit, the newest that it brings
 //	                     when left out, or to the file COMMIT:PATH; ` from COMMIT` says
 //	                     another old value than the ref's. Without such a line
@@ -68,6 +71,7 @@ import (
 // characters can be seen.
 type fixture struct {
 	who      push.Principal
+	worker   string      // its directive
 	lines    [][2]string // the other directives: word and rest
 	commits  map[string]*fixtureCommit
 	order    []string
@@ -237,7 +241,8 @@ func (f *fixture) directive(t *testing.T, line string) {
 	name, text, _ := strings.Cut(rest, " ")
 	switch word {
 	case "by":
-		f.who = push.Principal(rest)
+		f.who = push.Principal(name)
+		f.worker = text
 	case "parents":
 		f.commit(name).parents = strings.Fields(text)
 	case "message":
@@ -270,7 +275,7 @@ func (f *fixture) directive(t *testing.T, line string) {
 		f.want = append(f.want, slices.Repeat([]string{unquoted(text)}, times)...)
 	case "warn":
 		f.want = append(f.want, "warning: "+unquoted(rest))
-	case "push", "delete", "ref", "option", "redacted":
+	case "push", "delete", "ref", "lease", "option", "redacted":
 		f.lines = append(f.lines, [2]string{word, unquoted(rest)})
 	default:
 		t.Fatalf("%q is no directive of a fixture", word)
@@ -293,6 +298,7 @@ func (f *fixture) make(t *testing.T) (*server, *checks.Push) {
 	s := newServer(t)
 	p := &checks.Push{Principal: f.who, Branches: "refs/heads/", Received: true, Config: config.Default(),
 		Retired: func() (comms.Set, error) { return f.used, nil }}
+	s.leases(f, p)
 	if f.settings != "" {
 		var err error
 		p.Config, err = config.Parse([]byte(f.settings), "config")
@@ -308,6 +314,8 @@ func (f *fixture) make(t *testing.T) (*server, *checks.Push) {
 	for _, line := range f.lines {
 		if ref, commit, _ := strings.Cut(line[1], " "); line[0] == "ref" {
 			s.setRef(ref, s.id(commit))
+		} else if line[0] == "lease" {
+			s.lease(ref, commit)
 		}
 	}
 	f.journals(s, p, false)

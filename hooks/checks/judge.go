@@ -106,6 +106,10 @@ func (j *judgement) push() error {
 		j.stopped = true // such refs are not to be read
 		return nil
 	}
+	if err := j.leased(); err != nil || j.pass.result.Refused() {
+		j.stopped = true // what belongs to another worker is not even read
+		return err
+	}
 	if j.pass.Push.Received {
 		if err := j.stale(); err != nil || j.pass.result.Refused() {
 			return err
@@ -152,6 +156,15 @@ func (j *judgement) refs() {
 			}
 		}
 	}
+}
+
+// leased refuses what leases keep from the pusher.
+func (j *judgement) leased() error {
+	found, err := j.pass.Push.Leased()
+	for _, d := range found {
+		j.pass.Report(d)
+	}
+	return err
 }
 
 // stale refuses an update whose old value is not the ref's. Git would refuse it

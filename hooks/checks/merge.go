@@ -98,6 +98,12 @@ func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string
 	if err != nil {
 		return "the verdict names no unit", nil
 	}
+	if own := pass.Push.Lease.Directive; own != "" && id.Directive != own {
+		return "the verdict on " + diag.Short(commit) + " is of " + id.Directive + ", and the worker has the lease of " + own, nil
+	}
+	if held, err := pass.Push.heldByWorker(diag.Pos{}, t.Ref, id.Directive); err != nil || held != nil {
+		return "a worker has the lease of " + id.Directive + ", and merges its work itself", err
+	}
 	control := t.Old
 	if t.History == push.Project {
 		control = pass.Repo.Main(push.Control)

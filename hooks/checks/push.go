@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"git-ward/hooks/leases"
 	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -16,6 +17,7 @@ import (
 type Push struct {
 	Principal push.Principal
 	Name      string // who it is among those, as the transport proves it; "" where it names nobody
+	Lease     push.Lease
 	Updates   []push.Update
 	Options   []string // push options, as sent
 	Config    *config.Config
@@ -29,6 +31,8 @@ type Push struct {
 	// Retired reads the directive ids that were used and are gone (COMMS-1); nil
 	// when nobody knows. Few pushes need them.
 	Retired func() (comms.Set, error)
+	// Leases reads the lease of a directive as it is now; nil when nobody knows.
+	Leases func(directive string) (leases.Standing, error)
 	// Redacted are the object ids of what must not come back (REC-5).
 	Redacted map[string]bool
 	// UnderWay names the refs that other pushes are about to move, which may be there

@@ -2,7 +2,6 @@ package checks
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"git-ward/hooks/push"
@@ -23,7 +22,7 @@ var refCheck = Check{
 		}
 		key := filename.PathKey(u.Ref) // a ref is a file
 		switch {
-		case slices.ContainsFunc(push.HostOnly, func(own string) bool { return strings.HasPrefix(key+"/", own+"/") }): // one below it would be in its way
+		case push.IsHostOnly(key): // one below it would be in its way
 			report("ref/host-only", "only the host moves this ref", "leave it out of the push: git push origin HEAD")
 		case strings.HasPrefix(key, "refs/replace/"):
 			report("ref/replace", "replacement objects would change what others read", "delete it: git replace -d")

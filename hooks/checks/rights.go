@@ -159,6 +159,9 @@ func shares(pass *Pass, t *walk.Tip, ref string) (bool, error) {
 	return false, nil
 }
 
+// maxWorkerBranches bounds the work branches of one directive that has a worker.
+const maxWorkerBranches = 10
+
 // countBranches bounds how many branches the agent has, when it makes one more. Those
 // that are there count though the push deletes them: a deletion may fail.
 func countBranches(pass *Pass, t *walk.Tip) error {
@@ -178,13 +181,17 @@ func countBranches(pass *Pass, t *walk.Tip) error {
 			have[u.Ref] = push.IsAgentBranch(u.Ref)
 		}
 	}
-	count := 0
-	for _, agents := range have {
-		if agents {
+	count, most := 0, pass.Push.Config.Rights.AgentBranches
+	own := pass.Push.Lease.Directive != "" && directiveOf(t.Ref) == pass.Push.Lease.Directive
+	for name, agents := range have {
+		if agents && (!own || directiveOf(name) == pass.Push.Lease.Directive) {
 			count++
 		}
 	}
-	if most := pass.Push.Config.Rights.AgentBranches; count > most {
+	if own { // a worker's own are few, and what other workers have takes none of them
+		most = min(most, maxWorkerBranches)
+	}
+	if count > most {
 		pass.Report(diag.Diagnostic{Ref: t.Ref, Rule: "rights/branches",
 			Message: fmt.Sprintf("the agent would have more than %d branches", most),
 			Hint:    "delete one that is done: git push origin --delete agent/<name>"})

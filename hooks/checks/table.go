@@ -65,7 +65,7 @@ func Table() []Check {
 	sources := &sourceCache{}
 	return []Check{
 		objectCheck, limitCheck,
-		refCheck, rightsCheck, protectedCheck, optionCheck,
+		refCheck, leaseCheck, rightsCheck, protectedCheck, optionCheck,
 		commitCheck, pathCheck, namesCheck, modeCheck, bareCheck, newLinkCheck(), runtimeCheck,
 		textCheck, newSecretCheck(), redactedCheck,
 		commsCheck, versionCheck, metaCheck, newPlanCheck(), newUDCCheck(), registryCheck, newLessonsCheck(), postMortemCheck,

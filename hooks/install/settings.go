@@ -127,4 +127,4 @@ func (in *installer) gitSettings(ctx context.Context) error {
 
 // hiddenRefs are the refs that no push may name; git refuses them by receive.hideRefs
 // before a hook is started, and goes on showing them to whoever fetches (AUD-2).
-var hiddenRefs = slices.Concat(push.HostOnly, []string{"refs/ward/lease", "refs/replace"})
+var hiddenRefs = slices.Concat(push.HostOnly, []string{"refs/replace"})

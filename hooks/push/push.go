@@ -19,6 +19,13 @@ const (
 // the agent's, the watcher's, and that of anybody who is not known.
 func (p Principal) Fenced() bool { return p != PM && p != Member }
 
+// Lease is the taking of a directive's lease by which a worker of the agent's pushes, as its
+// door says (MANY-2); the zero Lease is none.
+type Lease struct {
+	Directive string // "D-3"
+	ID        string // of the taking
+}
+
 // Update is one ref that the push moves; git.Zero stands for "none".
 type Update struct {
 	Ref string `json:"ref"`

@@ -11,10 +11,16 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// HostOnly are the refs that only the host's own code moves, in step with the audit.
+// HostOnly are the refs that only the host's own code moves: in step with the audit, or, of
+// those below refs/ward/lease and refs/ward/folded, by compare-and-swap (MANY-2).
 var HostOnly = []string{
-	"refs/ward/audit", "refs/ward/last-good",
+	"refs/ward/audit", "refs/ward/last-good", "refs/ward/lease", "refs/ward/folded",
 	"refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates",
+}
+
+// IsHostOnly reports whether a full ref name is one of HostOnly, or below one.
+func IsHostOnly(ref string) bool {
+	return slices.ContainsFunc(HostOnly, func(own string) bool { return strings.HasPrefix(ref+"/", own+"/") })
 }
 
 // IsBranch reports whether a ref is a branch.

@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/token"
+	"git-ward/protocols/lease"
 )
 
 // pusher is who pushes, as the transport proves it (ID-1).
@@ -22,6 +23,7 @@ type pusher struct {
 	principal push.Principal
 	name      string // "" where the transport names nobody
 	id        string // the push's
+	lease     push.Lease
 	// certificate is the text of the push certificate that proved the name.
 	certificate []byte
 }
@@ -52,9 +54,21 @@ func (s *session) identify(ctx context.Context) (pusher, error) {
 	return p.identify(ctx, who)
 }
 
-// identify takes a door's token, or the hook's own user id, or the name that the
-// server gives (ID-2).
+// identify proves who pushes. The name of a lease is a worker's own door's to give: nobody
+// else is called so, whatever a list says.
 func (p *transportProof) identify(ctx context.Context, who pusher) (pusher, error) {
+	who, err := p.prove(ctx, who)
+	if err == nil && lease.Reserved(who.name) && who.lease == (push.Lease{}) {
+		who.principal = ""
+		return who, diag.Hint(fmt.Errorf("%s may not push: the name is one of a directive's lease, which only the door of its worker gives", who.name),
+			"let the host admin take another name for who pushes, in [identity] or the forced command")
+	}
+	return who, err
+}
+
+// prove takes a door's token, or the hook's own user id, or the name that the server
+// gives (ID-2).
+func (p *transportProof) prove(ctx context.Context, who pusher) (pusher, error) {
 	from := p.identity
 	switch {
 	case p.getenv(token.TokenVar) != "" || p.getenv(token.IDVar) != "":
@@ -113,6 +127,9 @@ func (p *transportProof) throughDoor(who pusher) (pusher, error) {
 		}
 	}
 	who.principal = principal
+	if directive, id, ok := lease.ParseName(name); ok && principal == push.Agent {
+		who.lease = push.Lease{Directive: directive, ID: id}
+	}
 	return who, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/hookdir"
@@ -69,29 +70,37 @@ func TestIdentify(t *testing.T) {
 		"the owner, among others": {config.Identity{Members: []string{"mo"}}, nil, "pm " + userName(t)},
 		"the owner on a list of agents": {config.Identity{Agents: []string{strconv.Itoa(os.Geteuid())}}, nil,
 			"refused " + userName(t) + ": [identity] has it on agents and on pm"},
-		"a door's plain token":        {none, door("", ""), "agent"},
-		"a PM's door":                 {none, door("pm", "pat"), "pm pat"},
-		"a member's door":             {none, door("member", "mo"), "member mo"},
-		"a door against the settings": {remote, door("member", "pat"), "refused pat: the door says that pat is member, and [identity] says pm"},
-		"a door for the host":         {none, door("host", "x"), "refused x: there are doors for pm, agent, member and watcher"},
-		"another principal":           {none, with(door("agent", "pat"), token.PrincipalVar, "pm"), "refused: the push token is wrong"},
-		"another name":                {none, with(door("agent", "pat"), token.NameVar, "mo"), "refused: the push token is wrong"},
-		"another id":                  {none, with(door("", ""), token.IDVar, pushID+"0"), "refused: the push token is wrong"},
-		"an id that is a path":        {none, with(door("", ""), token.IDVar, "../../../etc"), "refused: the push id is not one"},
-		"an id alone":                 {none, map[string]string{token.IDVar: pushID}, "refused: the push token is wrong"},
-		"a token alone":               {none, map[string]string{token.TokenVar: "00"}, "refused: the push id is not one"},
-		"a name by a server":          {remote, map[string]string{"REMOTE_USER": "pat"}, "pm pat"},
-		"an agent by a server":        {remote, map[string]string{"REMOTE_USER": "robo"}, "agent robo"},
-		"a name on two lists":         {remote, map[string]string{"REMOTE_USER": "both"}, "refused both: [identity] has it on pm and on members"},
-		"a name on no list":           {remote, map[string]string{"REMOTE_USER": "eve"}, "refused eve: on none of the lists"},
-		"a group's name":              {remote, map[string]string{"REMOTE_USER": "@all"}, "refused: REMOTE_USER:"},
-		"a number":                    {remote, map[string]string{"REMOTE_USER": "0"}, "refused: REMOTE_USER:"},
-		"no name by a server":         {remote, nil, "refused: REMOTE_USER is not set"},
-		"a server that nobody named":  {none, map[string]string{"GL_ID": "key-1"}, "refused: the push comes through a server (GL_ID is set)"},
-		"ssh that nobody named":       {none, map[string]string{"SSH_CONNECTION": "x"}, "refused: the push comes through a server (SSH_CONNECTION is set)"},
-		"ssh, one account":            {config.Identity{From: config.FromAccount}, map[string]string{"SSH_CONNECTION": "x"}, "pm " + userName(t)},
-		"http, one account":           {config.Identity{From: config.FromAccount}, map[string]string{"REMOTE_USER": "x"}, "refused: the push comes through a server"},
-		"no signature":                {config.Identity{From: config.FromSignedPush}, nil, "refused: the push is not signed"},
+		"a door's plain token":    {none, door("", ""), "agent"},
+		"a worker's door":         {none, door("agent", "D-3.0123456789abcdef"), "agent D-3.0123456789abcdef of D-3 0123456789abcdef"},
+		"a lease's name, by hand": {none, door("agent", "D-3.01"), "refused D-3.01: D-3.01 may not push: the name is one of a directive's lease"},
+		"a lease's name, a PM's":  {none, door("pm", "D-3.0123456789abcdef"), "refused D-3.0123456789abcdef: D-3.0123456789abcdef may not push"},
+		"a lease's name on a list": {config.Identity{From: "REMOTE_USER", Agents: []string{"D-3.0123456789abcdef"}}, map[string]string{"REMOTE_USER": "D-3.0123456789abcdef"},
+			"refused D-3.0123456789abcdef: D-3.0123456789abcdef may not push"},
+		"one in other letters on a list": {config.Identity{From: "REMOTE_USER", Members: []string{"d-3"}}, map[string]string{"REMOTE_USER": "d-3"}, "refused d-3: d-3 may not push"},
+		"another's lease's name":         {none, with(door("agent", "D-3.0123456789abcdef"), token.NameVar, "D-4.0123456789abcdef"), "refused: the push token is wrong"},
+		"a lease's name, the plain form": {none, with(door("", ""), token.NameVar, "D-3.0123456789abcdef"), "refused: the push token is wrong"},
+		"a PM's door":                    {none, door("pm", "pat"), "pm pat"},
+		"a member's door":                {none, door("member", "mo"), "member mo"},
+		"a door against the settings":    {remote, door("member", "pat"), "refused pat: the door says that pat is member, and [identity] says pm"},
+		"a door for the host":            {none, door("host", "x"), "refused x: there are doors for pm, agent, member and watcher"},
+		"another principal":              {none, with(door("agent", "pat"), token.PrincipalVar, "pm"), "refused: the push token is wrong"},
+		"another name":                   {none, with(door("agent", "pat"), token.NameVar, "mo"), "refused: the push token is wrong"},
+		"another id":                     {none, with(door("", ""), token.IDVar, pushID+"0"), "refused: the push token is wrong"},
+		"an id that is a path":           {none, with(door("", ""), token.IDVar, "../../../etc"), "refused: the push id is not one"},
+		"an id alone":                    {none, map[string]string{token.IDVar: pushID}, "refused: the push token is wrong"},
+		"a token alone":                  {none, map[string]string{token.TokenVar: "00"}, "refused: the push id is not one"},
+		"a name by a server":             {remote, map[string]string{"REMOTE_USER": "pat"}, "pm pat"},
+		"an agent by a server":           {remote, map[string]string{"REMOTE_USER": "robo"}, "agent robo"},
+		"a name on two lists":            {remote, map[string]string{"REMOTE_USER": "both"}, "refused both: [identity] has it on pm and on members"},
+		"a name on no list":              {remote, map[string]string{"REMOTE_USER": "eve"}, "refused eve: on none of the lists"},
+		"a group's name":                 {remote, map[string]string{"REMOTE_USER": "@all"}, "refused: REMOTE_USER:"},
+		"a number":                       {remote, map[string]string{"REMOTE_USER": "0"}, "refused: REMOTE_USER:"},
+		"no name by a server":            {remote, nil, "refused: REMOTE_USER is not set"},
+		"a server that nobody named":     {none, map[string]string{"GL_ID": "key-1"}, "refused: the push comes through a server (GL_ID is set)"},
+		"ssh that nobody named":          {none, map[string]string{"SSH_CONNECTION": "x"}, "refused: the push comes through a server (SSH_CONNECTION is set)"},
+		"ssh, one account":               {config.Identity{From: config.FromAccount}, map[string]string{"SSH_CONNECTION": "x"}, "pm " + userName(t)},
+		"http, one account":              {config.Identity{From: config.FromAccount}, map[string]string{"REMOTE_USER": "x"}, "refused: the push comes through a server"},
+		"no signature":                   {config.Identity{From: config.FromSignedPush}, nil, "refused: the push is not signed"},
 		"an old nonce": {config.Identity{From: config.FromSignedPush}, map[string]string{"GIT_PUSH_CERT": some, "GIT_PUSH_CERT_NONCE": "n", "GIT_PUSH_CERT_NONCE_STATUS": "SLOP"},
 			`refused: the push certificate's nonce is "SLOP"`},
 	} {
@@ -132,6 +141,9 @@ func TestIdentifyAnotherUser(t *testing.T) {
 func checkPusher(t *testing.T, who pusher, err error, want string) {
 	t.Helper()
 	got := strings.TrimSpace(string(who.principal) + " " + who.name)
+	if who.lease != (push.Lease{}) {
+		got += " of " + who.lease.Directive + " " + who.lease.ID
+	}
 	if who.id == "" {
 		t.Error("a push without an id has no record")
 	}

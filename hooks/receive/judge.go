@@ -8,6 +8,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
+	"git-ward/hooks/leases"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
@@ -56,12 +57,16 @@ func (s *session) runChecks(ctx context.Context, who pusher, options []string) (
 	if err != nil {
 		return judgement{err: err}
 	}
-	result, err := checks.Judge(ctx, s.repo, s.batch, &checks.Push{
-		Principal: who.principal, Name: who.name, Updates: s.updates, Options: options, Config: s.settings,
+	s.judged = &checks.Push{
+		Principal: who.principal, Name: who.name, Lease: who.lease, Updates: s.updates, Options: options, Config: s.settings,
 		Branches: "refs/heads/", Received: true, Redacted: redacted,
 		Retired:  func() (comms.Set, error) { return audit.Retired(s.batch) },
 		UnderWay: func() ([]string, error) { return audit.UnderWay(s.repo, s.batch, who.id) },
-	})
+		Leases: func(directive string) (leases.Standing, error) {
+			return leases.Read(s.batch, directive, time.Now())
+		},
+	}
+	result, err := checks.Judge(ctx, s.repo, s.batch, s.judged)
 	var large *git.TooLarge
 	if errors.As(err, &large) { // a bound that content meets is a finding, no trouble (GATE-6)
 		return judgement{result: refusal("limit/object", large.Error(), "push smaller objects: git rev-list --objects main.. names them")}

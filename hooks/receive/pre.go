@@ -78,7 +78,34 @@ func (s *session) answer(ctx context.Context, p *audit.Pending, result *checks.R
 		s.mention(err)
 		return s.refuse(ctx, p)
 	}
-	return s.admit(p, result)
+	if err := s.admit(p, result); err != nil {
+		return err
+	}
+	return s.stillLeased(ctx, p, options)
+}
+
+// stillLeased looks at the leases once more: one may have been revoked, or taken, while the
+// push was judged. It comes after the admission, whose file whoever revokes a lease looks
+// for: either the one sees the other, or the other the one (leases.Revoke).
+func (s *session) stillLeased(ctx context.Context, p *audit.Pending, options []string) error {
+	found, err := s.judged.Leased()
+	if err == nil && len(found) == 0 {
+		return nil
+	}
+	p.Record.Verdict = audit.Refused
+	if waits := p.Reject(); waits != nil {
+		return errors.Join(err, waits)
+	}
+	if err != nil {
+		return s.trouble(ctx, p, err)
+	}
+	for i := range p.Record.Refs {
+		p.Record.Refs[i].Size = 0 // of what did not enter
+	}
+	result := &checks.Result{Findings: diag.Normalize(found)}
+	s.fill(p.Record, result)
+	s.mention(s.write(result, p.Record, options))
+	return s.refuse(ctx, p)
 }
 
 // refuse records a refusal whose reason was printed.

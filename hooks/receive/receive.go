@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"git-ward/hooks/audit"
+	"git-ward/hooks/checks"
 	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -70,6 +71,7 @@ type session struct {
 	input    []byte         // the updates as git sent them, for chained hooks
 	omitted  *audit.Omitted // what was sent besides
 	start    time.Time      // UTC
+	judged   *checks.Push   // after judge
 	stop     context.CancelFunc
 	gate     *os.File      // keeps maintenance out until pre-receive ends
 	waited   time.Duration // for it, which is nobody's fault

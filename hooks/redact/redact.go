@@ -136,7 +136,7 @@ func (m *mover) Move(r *audit.Record) ([]git.RefUpdate, error) {
 		if now, err := m.repo.Ref(m.ctx, u.Ref); err != nil || now != u.Old {
 			return nil, errors.Join(err, git.ErrLostRace)
 		}
-		if !slices.Contains(push.HostOnly, u.Ref) {
+		if !push.IsHostOnly(u.Ref) {
 			r.Refs = append(r.Refs, audit.Ref{Update: push.Update{Ref: audit.QuoteRef(u.Ref), Old: u.Old, New: u.New}, Applied: true})
 		}
 	}

@@ -108,6 +108,21 @@ func (b *Batch) Info(name string) (Object, error) {
 	return b.ask("info", id)
 }
 
+// Tip is the object id that a full ref name holds now, "" where there is no such ref. The
+// object itself may be missing: in a hook nobody looks for it.
+func (b *Batch) Tip(ref string) (string, error) {
+	id, err := b.resolve(ref)
+	if err == nil && id == ref {
+		var o Object
+		o, err = b.ask("info", ref)
+		id = o.ID
+	}
+	if errors.Is(err, ErrMissing) {
+		return "", nil
+	}
+	return id, err
+}
+
 // resolve turns a ref into its object id where that needs no child.
 func (b *Batch) resolve(name string) (string, error) {
 	if b.direct == nil || !strings.HasPrefix(name, "refs/") {
