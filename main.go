@@ -45,6 +45,7 @@ func main() {
 			hooks.Init([]byte(config.Shipped), template),
 			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
 			{Name: "door", Doc: "serve git to the holder of one ssh key, by name", Run: cli.Exec("git-ward-launch", "door")},
+			{Name: "near", Doc: "stand for the gate beside an agent on another machine", Run: cli.Exec("git-ward-launch", "near")},
 			{Name: "verify", Doc: "run a directive's commands on a commit, elsewhere", Run: cli.Exec("git-ward-launch", "verify")},
 			{Name: "image", Doc: "build the container image", Run: cli.Exec("git-ward-launch", "image")},
 			{Name: "probe", Doc: "try every promise of the fence from inside", Run: cli.Exec("git-ward-launch", "probe")},

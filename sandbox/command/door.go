@@ -2,15 +2,18 @@ package command
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"fmt"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/diag"
 	"git-ward/internal/token"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/fence"
 )
 
-const doorUsage = "door --stdio --bare DIR (--agent NAME | --pm NAME | --member NAME)"
+const doorUsage = "door --stdio --bare DIR (--agent NAME | --pm NAME | --member NAME | --lease NAME)"
 
 // serveDoor is `git ward door --stdio`, a forced command of sshd(8) (ID-4).
 func serveDoor(ctx context.Context, env *cli.Env) error {
@@ -29,8 +32,24 @@ func serveDoor(ctx context.Context, env *cli.Env) error {
 	if code != 0 {
 		return cli.ExitCode(code)
 	}
-	return err
+	return refusedBy[*door.Lost](env, err)
 }
+
+// refusedBy prints an error that is a last word and makes it exit 1, by which the other side
+// knows that to try again is of no use; all other trouble is exit 2.
+func refusedBy[T error](env *cli.Env, err error) error {
+	if _, last := errors.AsType[T](err); !last {
+		return err
+	}
+	fmt.Fprintf(env.Stderr, "git-ward: refused: %s\n", diag.Clean(err.Error()))
+	for _, hint := range diag.Hints(err) {
+		fmt.Fprintf(env.Stderr, "  hint: %s\n", hint)
+	}
+	return cli.ErrFindings
+}
+
+// leaseFlag names a key's lease, in place of who has it.
+const leaseFlag = "lease"
 
 // parseDoor makes a session of the arguments, which are the host's, and of the
 // variables that sshd sets, which are the client's.
@@ -45,6 +64,7 @@ func parseDoor(env *cli.Env) (*door.Session, error) {
 		for _, p := range []string{"agent", "pm", "member"} {
 			names[p] = fs.String(p, "", "who has the key: `NAME`, as "+p)
 		}
+		names[leaseFlag] = fs.String(leaseFlag, "", "the lease that the key is for: `NAME`, such as D-3.0123456789abcdef; a launcher writes it")
 	})
 	if err != nil {
 		return nil, err
@@ -54,9 +74,11 @@ func parseDoor(env *cli.Env) (*door.Session, error) {
 			continue
 		}
 		if s.Principal != "" {
-			return nil, env.Usage(doorUsage, "one of --agent, --pm and --member")
+			return nil, env.Usage(doorUsage, "one of --agent, --pm, --member and --lease")
 		}
-		s.Principal, s.Name = principal, *name
+		if s.Principal, s.Name = principal, *name; principal == leaseFlag {
+			s.Lease = *name
+		}
 	}
 	switch {
 	case !stdio || len(rest) > 0:
@@ -64,7 +86,7 @@ func parseDoor(env *cli.Env) (*door.Session, error) {
 	case bare == "":
 		return nil, env.Usage(doorUsage, "--bare is missing")
 	case s.Principal == "":
-		return nil, env.Usage(doorUsage, "who has the key is missing: --agent, --pm or --member with a name")
+		return nil, env.Usage(doorUsage, "who has the key is missing: --agent, --pm, --member or --lease with a name")
 	}
 	if err := token.CheckName(s.Name); err != nil {
 		return nil, env.Usage(doorUsage, "--%s: %v", s.Principal, err)

@@ -45,6 +45,7 @@ type service struct {
 	verb      string // receive-pack or upload-pack
 	principal string // whose pushes they are; "" is the agent's plain token
 	name      string
+	turn      string        // whose turns it takes: over ssh the name, or a lease's directive
 	protocol  string        // GIT_PROTOCOL
 	idle      time.Duration // silence of the client
 	input     time.Duration // its whole input

@@ -27,7 +27,7 @@ type shared struct {
 }
 
 func newShared(g *service) (*shared, error) {
-	s := &shared{dir: filepath.Join(g.bare, "ward", "door"), name: g.verb + "-" + g.principal + "-" + g.name,
+	s := &shared{dir: filepath.Join(g.bare, "ward", "door"), name: g.verb + "-" + g.principal + "-" + g.turn,
 		settings: g.settings, metered: g.principal == Agent}
 	err := os.Mkdir(s.dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {

@@ -40,6 +40,13 @@ type Session struct {
 	Command         string // what the client asked for (SSH_ORIGINAL_COMMAND)
 	Protocol        string // GIT_PROTOCOL, as the client sent it
 	Stderr          io.Writer
+	// Lease, where there is one, is the name of the lease that the key was made for, such
+	// as D-3.<id>: the key serves as long as that is live, and what a worker elsewhere needs
+	// besides git (MANY-3).
+	Lease string
+	// Socket is the path of a service that the launcher has for the lease's holder: "gateway"
+	// or "result". Nil has none.
+	Socket func(ctx context.Context, service string) (string, error)
 	// Ended, where there is one, records a push that was ended at a bound (GATE-6).
 	Ended func(context.Context, Ended) error
 }
@@ -47,19 +54,27 @@ type Session struct {
 // Serve serves the connection on this process's standard input and output, and
 // returns git's exit code; an error is trouble before or beside git.
 func (s *Session) Serve(ctx context.Context) (code int, err error) {
-	verb, err := requestedService(s.Command)
-	if err != nil {
-		return 0, err
-	}
 	bare, err := filepath.EvalSymlinks(s.Bare)
 	if err != nil {
 		return 0, diag.Hint(err, "`git ward init --bare DIR` makes a repository")
 	}
-	git := &service{bare: bare, verb: verb, principal: s.Principal, name: s.Name, idle: stdioIdle, input: stdioInput, total: stdioTotal}
+	if s.Lease != "" {
+		return s.serveLeased(ctx, bare)
+	}
+	verb, err := requestedService(s.Command)
+	if err != nil {
+		return 0, err
+	}
+	return s.git(bare, verb).stdio(ctx, s, ctx)
+}
+
+// git is one of git's services for this session.
+func (s *Session) git(bare, verb string) *service {
+	git := &service{bare: bare, verb: verb, principal: s.Principal, name: s.Name, turn: s.Name, idle: stdioIdle, input: stdioInput, total: stdioTotal}
 	if protocolVersion.MatchString(s.Protocol) {
 		git.protocol = s.Protocol
 	}
-	return git.stdio(ctx, s)
+	return git
 }
 
 // protocolVersion is what a client may say of git's protocol (git(1)); anything
@@ -82,8 +97,9 @@ func requestedService(command string) (string, error) {
 	return "", diag.Hint(fmt.Errorf("this key is for git clone, fetch and push: %s", what), "git clone ssh://HOST/PATH")
 }
 
-// stdio serves the one connection.
-func (s *service) stdio(ctx context.Context, session *Session) (code int, err error) {
+// stdio serves the one connection as long as the client may: when that ends, a push hears
+// nothing more and git comes to its end by itself, as if the client had gone.
+func (s *service) stdio(ctx context.Context, session *Session, may context.Context) (code int, err error) {
 	if err := Check(ctx, s.bare); err != nil {
 		return 0, err
 	}
@@ -112,7 +128,7 @@ func (s *service) stdio(ctx context.Context, session *Session) (code int, err er
 			}
 		})
 	}
-	slot, err := turns.turn(ctx, conn.gone)
+	slot, err := turns.turn(may, conn.gone)
 	if err != nil {
 		return 0, err
 	}
@@ -121,6 +137,11 @@ func (s *service) stdio(ctx context.Context, session *Session) (code int, err er
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, kill) })()
+	defer context.AfterFunc(may, func() {
+		if conn.in.Close(); s.verb != "receive-pack" {
+			kill()
+		}
+	})()
 	p, err := s.run(running, conn, slot)
 	if p == nil {
 		s.log.Error().Err(err).Msg("a push could not start")

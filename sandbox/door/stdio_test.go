@@ -173,7 +173,7 @@ func TestSlots(t *testing.T) {
 	slow(t)
 	t.Parallel()
 	f := newFixture(t, nil)
-	s, err := newShared(&service{bare: f.bare, verb: "receive-pack", principal: "pm", name: "pat", settings: doorSettings(t, 1000, 1000)})
+	s, err := newShared(&service{bare: f.bare, verb: "receive-pack", principal: "pm", turn: "pat", settings: doorSettings(t, 1000, 1000)})
 	if err != nil {
 		t.Fatal(err)
 	}

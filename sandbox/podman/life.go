@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"git-ward/sandbox/probe"
 )
 
 // insideLife is where a container finds the socket of its life.
@@ -61,7 +63,7 @@ func (l *life) accept() {
 	conn, err := l.listener.Accept()
 	l.listener.Close()
 	if err == nil && l.take(conn) && l.proof != nil {
-		l.proof <- heed(conn)
+		l.proof <- probe.Heed(conn)
 	}
 }
 

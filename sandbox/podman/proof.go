@@ -1,13 +1,9 @@
 package podman
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"time"
 
 	"git-ward/internal/diag"
@@ -19,27 +15,7 @@ const (
 	proofPatience = probe.Patience + 20*time.Second
 	// lastWord is how long what a first process said as it ended may be on its way.
 	lastWord = time.Second
-	// proofSize bounds what a first process says.
-	proofSize = 1 << 16
 )
-
-// heed reads what a container's first process says of its fence, before anything else runs
-// there, and gives leave to start where it holds.
-func heed(conn net.Conn) error {
-	line, err := bufio.NewReader(io.LimitReader(conn, proofSize)).ReadBytes('\n')
-	if err != nil {
-		return fmt.Errorf("the fence's own trial ended before it said anything: %w", err)
-	}
-	var report probe.Report
-	if err := json.Unmarshal(line, &report); err != nil {
-		return fmt.Errorf("the fence's own trial said nothing that can be read: %w", err)
-	}
-	if err := report.Err(); err != nil {
-		return errors.New(diag.Clean(err.Error()))
-	}
-	_, err = conn.Write([]byte{2})
-	return err
-}
 
 // proved waits until a started container has said that its fence holds. An error is that
 // it has not, or does not in time.

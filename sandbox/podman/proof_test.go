@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/sandbox/probe"
 )
 
 // waiting is podman with one container, which ends when it is closed.
@@ -38,7 +40,7 @@ func TestProof(t *testing.T) {
 		"a promise is broken": {says: `{"tried":3,"broken":{"id":"SBX-2","promise":"refused","detail":"CONN\u001bECTED"}}` + "\n", ends: true, want: "the fence does not hold: refused (SBX-2): CONN"},
 		"nothing was tried":   {says: "{}\n", want: "was not tried"},
 		"no sense":            {says: "held\n", want: "nothing that can be read"},
-		"no end":              {says: strings.Repeat("x", proofSize+1), want: "before it said anything"},
+		"no end":              {says: strings.Repeat("x", 1<<16+1), want: "before it said anything"},
 		"half a word":         {says: `{"tried":54}`, ends: true, want: "before it said anything"},
 		"killed":              {ends: true, want: "before it said"},
 		"it hangs":            {want: "not said within"},
@@ -48,7 +50,7 @@ func TestProof(t *testing.T) {
 			defer near.Close()
 			w := &waiting{ended: make(chan struct{})}
 			container := &Container{engine: &Engine{api: w}, life: &life{proof: make(chan error, 1)}}
-			go func() { container.life.proof <- heed(near) }()
+			go func() { container.life.proof <- probe.Heed(near) }()
 			leave := make(chan bool, 1)
 			go func() {
 				io.WriteString(far, c.says)

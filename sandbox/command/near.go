@@ -1,0 +1,90 @@
+package command
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/cli"
+	"git-ward/sandbox/near"
+)
+
+const nearUsage = "near --gate URL --key FILE --known-hosts FILE --dir DIR [--mirror DIR] [--verdict] | near --ready --dir DIR"
+
+// agentID is the agent's user in a pod, who has nothing to ask of the container's life.
+const agentID = 1000
+
+// serveNear is `git ward near`: the gate beside an agent on another machine (MANY-3).
+func serveNear(ctx context.Context, env *cli.Env) error {
+	c, ready, err := parseNear(env)
+	if err != nil {
+		return err
+	}
+	if ready {
+		if err := near.IsReady(ctx, c.Dir); err != nil {
+			return fmt.Errorf("near is not ready: %w", err)
+		}
+		return nil
+	}
+	c.Log = zerolog.New(env.Stderr).With().Timestamp().Logger()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	life := &near.Life{Dir: c.Dir, Agent: agentID, Log: c.Log}
+	broken := make(chan error, 1)
+	c.Ready = func() {
+		c.Log.Info().Msg("ready")
+		go func() {
+			broken <- life.Serve(ctx)
+			cancel()
+		}()
+	}
+	if err := near.Run(ctx, c); err != nil {
+		return refusedBy[*near.Refused](env, err)
+	}
+	select {
+	case err := <-broken:
+		return err
+	default:
+		return nil
+	}
+}
+
+func parseNear(env *cli.Env) (c near.Config, ready bool, err error) {
+	rest, err := env.Flags("near", nearUsage, func(fs *flag.FlagSet) {
+		fs.StringVar(&c.Gate, "gate", "", "the repository's host, a `URL`: ssh://USER@HOST:PORT/PATH")
+		fs.StringVar(&c.Key, "key", "", "the private key, a `FILE` that not everybody can read")
+		fs.StringVar(&c.KnownHosts, "known-hosts", "", "the gate's host key, a `FILE` as sshd(8) has it; no other is believed")
+		fs.StringVar(&c.Dir, "dir", "", "where the sockets are made, a `DIR`")
+		fs.StringVar(&c.Mirror, "mirror", "", "where the mirror is kept, a `DIR`; without it DIR/mirror")
+		fs.BoolVar(&c.Verdict, "verdict", false, "serve a verifier: the result's socket in place of the door's and the gateway's")
+		fs.BoolVar(&ready, "ready", false, "say whether the near of DIR serves, by the exit code")
+	})
+	switch {
+	case err != nil:
+		return c, ready, err
+	case len(rest) > 0:
+		return c, ready, env.Usage(nearUsage, "unexpected argument %q", rest[0])
+	case c.Dir == "":
+		return c, ready, env.Usage(nearUsage, "--dir is missing")
+	}
+	c.Dir = env.Path(c.Dir)
+	if ready {
+		return c, ready, nil
+	}
+	for name, value := range map[string]*string{"gate": &c.Gate, "key": &c.Key, "known-hosts": &c.KnownHosts} {
+		if *value == "" {
+			return c, ready, env.Usage(nearUsage, "--%s is missing", name)
+		}
+		if name != "gate" {
+			*value = env.Path(*value)
+		}
+	}
+	if c.Mirror == "" {
+		c.Mirror = filepath.Join(c.Dir, "mirror")
+	}
+	c.Mirror = env.Path(c.Mirror)
+	return c, ready, nil
+}

@@ -1,0 +1,82 @@
+package door
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"git-ward/internal/diag"
+)
+
+// stalled is how long a client may take nothing of what is on its way to it.
+const stalled = time.Minute
+
+// socketFor is the socket of the launcher's service that the client asked for.
+func (s *Session) socketFor(ctx context.Context) (string, error) {
+	service := map[string]string{gatewayRequest: "gateway", resultRequest: "result"}[s.Command]
+	if s.Socket == nil {
+		return "", fmt.Errorf("this key has no %s", service)
+	}
+	path, err := s.Socket(ctx, service)
+	if err == nil && path == "" {
+		err = diag.Hint(fmt.Errorf("no launcher here has a %s for %s now", service, s.Lease), "is the launcher at the gate up? `git ward status` there")
+	}
+	return path, err
+}
+
+// joinSocket makes a unix socket and this process's standard input and output one stream,
+// until both ways have ended, the client is gone, or ctx ends.
+func joinSocket(ctx context.Context, path string) error {
+	far, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err != nil {
+		return diag.Hint(fmt.Errorf("the launcher's service does not answer: %w", plainly(err)), "is the launcher at the gate up? `git ward status` there")
+	}
+	conn := far.(*net.UnixConn)
+	defer conn.Close()
+	ends := newEnds()
+	defer ends.restore()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
+	ctx, done := whileThere(ctx, ends.gone)
+	defer done()
+	defer context.AfterFunc(ctx, func() {
+		conn.Close()
+		ends.in.Close()
+	})()
+	var up sync.WaitGroup
+	up.Go(func() {
+		io.Copy(conn, ends.in)
+		conn.CloseWrite()
+	})
+	_, err = io.Copy(unhurried{ends}, conn)
+	ends.out.Close()
+	conn.Close()
+	ends.in.Close()
+	up.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// plainly is a dial's error without the host's directories.
+func plainly(err error) error {
+	if op, ok := err.(*net.OpError); ok {
+		return op.Err
+	}
+	return err
+}
+
+// unhurried gives each write to the client its own time, so that one that takes nothing
+// holds nothing for ever.
+type unhurried struct{ *ends }
+
+func (u unhurried) Write(p []byte) (int, error) {
+	u.SetWriteDeadline(time.Now().Add(stalled)) // kept where the kernel can
+	return u.out.Write(p)
+}

@@ -1,0 +1,163 @@
+// Package keys is a repository's own authorized_keys(5), which its launcher writes: a line a
+// key, each made for one lease or one verification, with the one command that it may run
+// and the time at which sshd(8) forgets it (MANY-4). sshd reads the file where its
+// AuthorizedKeysFile names it.
+package keys
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/token"
+)
+
+// Path is the file's below a repository.
+const Path = "ward/authorized_keys"
+
+// mark begins the comment of a line that is the launcher's; any other line is left as it is.
+const mark = "ward:"
+
+// maxFile bounds what is read, in bytes: some ten thousand keys.
+const maxFile = 8 << 20
+
+// expiry is how a line says when it ends; sshd before OpenSSH 9.1 takes no Z and then lets
+// nobody in.
+const expiry = "20060102150405Z"
+
+// Key is one line.
+type Key struct {
+	Name   string    // of token.CheckName; no two lines have one
+	Public string    // as New returns it
+	Door   []string  // what follows `door --stdio --bare BARE`, such as --lease D-3.0123456789abcdef
+	Until  time.Time // from then on sshd does not take it
+}
+
+// New makes a key: the private half as OpenSSH writes it, and the public one as a line of
+// authorized_keys has it. Whoever keeps the private one keeps it in memory or in a Secret.
+func New(name string) (private []byte, public string, err error) {
+	open, secret, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, "", err
+	}
+	block, err := ssh.MarshalPrivateKey(secret, name)
+	if err != nil {
+		return nil, "", err
+	}
+	line, err := ssh.NewPublicKey(open)
+	if err != nil {
+		return nil, "", err
+	}
+	return pem.EncodeToMemory(block), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(line))), nil
+}
+
+// File is a repository's keys.
+type File struct {
+	Bare    string // the repository, absolute
+	Program string // git-ward, absolute, as sshd runs it
+}
+
+// Add lets a key in, in place of one of that name. Keys whose time is over go.
+func (f File) Add(k Key, now time.Time) error {
+	line, err := f.line(k)
+	if err != nil {
+		return err
+	}
+	return f.change(func(lines []string) []string {
+		return append(slices.DeleteFunc(lines, func(l string) bool { return named(l) == k.Name || over(l, now) }), line)
+	})
+}
+
+// Remove takes a key back. A connection that it has made is the door's to end.
+func (f File) Remove(name string) error {
+	return f.Keep(func(other string) bool { return other != name })
+}
+
+// Keep takes back all keys but those of the names that still count, such as what a launcher
+// that was killed has left.
+func (f File) Keep(counts func(name string) bool) error {
+	return f.change(func(lines []string) []string {
+		return slices.DeleteFunc(lines, func(l string) bool { return named(l) != "" && !counts(named(l)) })
+	})
+}
+
+// line is a key as sshd(8) reads it.
+func (f File) line(k Key) (string, error) {
+	if err := token.CheckName(k.Name); err != nil {
+		return "", err
+	}
+	if _, _, _, rest, err := ssh.ParseAuthorizedKey([]byte(k.Public)); err != nil || len(rest) > 0 || strings.ContainsAny(k.Public, "\r\n\"") {
+		return "", fmt.Errorf("the public key of %s is none", k.Name)
+	}
+	var command []string
+	for _, word := range append([]string{f.Program, "door", "--stdio", "--bare", f.Bare}, k.Door...) {
+		if strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return "", fmt.Errorf("%q cannot stand in a file of keys", word)
+		}
+		command = append(command, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
+	}
+	quoted := strings.ReplaceAll(strings.Join(command, " "), `"`, `\"`)
+	return fmt.Sprintf(`restrict,expiry-time="%s",command="%s" %s %s%s`, k.Until.UTC().Format(expiry), quoted, k.Public, mark, k.Name), nil
+}
+
+// named is the name of a launcher's line, "" of any other.
+func named(line string) string {
+	name, _ := strings.CutPrefix(line[strings.LastIndexByte(line, ' ')+1:], mark)
+	if !strings.HasSuffix(line, " "+mark+name) {
+		return ""
+	}
+	return name
+}
+
+// over reports whether a launcher's line has had its time.
+func over(line string, now time.Time) bool {
+	_, rest, _ := strings.Cut(line, `expiry-time="`)
+	text, _, _ := strings.Cut(rest, `"`)
+	until, err := time.Parse(expiry, text)
+	return named(line) != "" && err == nil && now.After(until)
+}
+
+// change rewrites the file, one writer after the other; a reader sees the old or the new one.
+func (f File) change(to func(lines []string) []string) error {
+	path := filepath.Join(f.Bare, Path)
+	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var lines []string
+	if text := strings.TrimRight(string(data), "\n"); text != "" {
+		lines = strings.Split(text, "\n")
+	}
+	if lines = to(lines); len(lines) == 0 {
+		lines = []string{"# git ward launch writes here a key for each worker on another machine"}
+	}
+	text := []byte(strings.Join(lines, "\n") + "\n")
+	switch {
+	case len(text) > maxFile:
+		return fmt.Errorf("%s would have more than %d bytes", path, maxFile)
+	case bytes.Equal(text, data):
+		return nil
+	}
+	return atomicfile.Write(path, text, 0o600)
+}

@@ -1,0 +1,138 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/lease"
+)
+
+// Lost is that a lease does not hold, or holds no more: no other connection with this key
+// would fare better.
+type Lost struct{ Err error }
+
+func (l *Lost) Error() string { return l.Err.Error() }
+func (l *Lost) Unwrap() error { return l.Err }
+
+// leaseLook is the time between two looks at a lease while a connection lives: two calls of
+// stat, and a child of git only when the ref has moved.
+const leaseLook = time.Second
+
+// What a worker with a lease asks for besides git.
+const (
+	watchRequest   = "ward watch"
+	gatewayRequest = "ward gateway"
+	resultRequest  = "ward result"
+)
+
+// serveLeased serves a key that was made for one lease, as long as that is live.
+func (s *Session) serveLeased(ctx context.Context, bare string) (code int, err error) {
+	directive, _, ok := lease.ParseName(s.Lease)
+	if !ok {
+		return 0, fmt.Errorf("%q is no name of a lease, such as D-3.0123456789abcdef", diag.Clean(diag.Cut(s.Lease, 80)))
+	}
+	s.Principal, s.Name = Agent, s.Lease
+	repo := git.Open(bare)
+	may, done, err := holdsLease(ctx, repo, directive, s.Lease)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	code, err = s.answerLeased(ctx, may, repo, directive)
+	var lost *Lost
+	if errors.As(context.Cause(may), &lost) {
+		return 0, lost
+	}
+	return code, err
+}
+
+func (s *Session) answerLeased(ctx, may context.Context, repo *git.Repo, directive string) (code int, err error) {
+	switch s.Command {
+	case watchRequest:
+		return 0, serveWatch(may, repo, concerning(directive))
+	case gatewayRequest, resultRequest:
+		path, err := s.socketFor(may)
+		if err != nil {
+			return 0, err
+		}
+		return 0, joinSocket(may, path)
+	}
+	verb, err := requestedService(s.Command)
+	if err != nil {
+		return 0, err
+	}
+	service := s.git(repo.Dir, verb)
+	service.turn = directive // another lease of it has no turns of its own
+	return service.stdio(ctx, s, may)
+}
+
+// holdsLease is ctx until a lease ends, which is a *Lost as it begins or as the cause of the
+// end. done ends the looking.
+func holdsLease(ctx context.Context, repo *git.Repo, directive, name string) (may context.Context, done func(), err error) {
+	ref := lease.Ref(directive)
+	seen := repo.Mark(ref)
+	held, err := readLease(ctx, repo, directive, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	may, cancel := context.WithCancelCause(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for sleep(may, leaseLook) == nil { // a ref tells nobody that it moves
+			now := repo.Mark(ref)
+			if now != seen {
+				if held, err = readLease(may, repo, directive, name); err != nil {
+					cancel(err)
+					return
+				}
+				seen = now
+			}
+			if !held.Live(time.Now()) {
+				cancel(lost(name, "has ended"))
+				return
+			}
+		}
+	}()
+	return may, func() {
+		cancel(nil)
+		<-over
+	}, nil
+}
+
+// readLease reads a directive's lease, which must be live and of that name.
+func readLease(ctx context.Context, repo *git.Repo, directive, name string) (l lease.Lease, err error) {
+	id, err := repo.Ref(ctx, lease.Ref(directive))
+	if err != nil {
+		return l, err
+	}
+	if id == git.Zero {
+		return l, lost(name, "has been given back or revoked")
+	}
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	_, data, err := batch.Read(id, lease.MaxBytes)
+	if err != nil {
+		return l, err
+	}
+	l, err = lease.Parse(directive, data)
+	switch {
+	case err != nil:
+		return l, &Lost{err}
+	case l.Name() != name:
+		return l, lost(name, "is another's now")
+	case l.Doubt(time.Now()) != nil:
+		return l, &Lost{l.Doubt(time.Now())}
+	case !l.Live(time.Now()):
+		return l, lost(name, "has ended")
+	}
+	return l, nil
+}
+
+func lost(name, how string) *Lost {
+	return &Lost{diag.Hint(fmt.Errorf("the lease %s %s", name, how), "`git ward lease` at the gate says who has the directive now")}
+}

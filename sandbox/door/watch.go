@@ -1,0 +1,242 @@
+package door
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/lease"
+)
+
+const (
+	// heartbeat is how often a stream says that it is up to date when nothing moves.
+	heartbeat = 30 * time.Second
+	// gather is how long what moves together is let come together.
+	gather = 20 * time.Millisecond
+	// polling is the time between two looks where the kernel tells nothing: an account may
+	// have only so many who listen (fs.inotify.max_user_instances).
+	polling = 500 * time.Millisecond
+)
+
+// refStream is a repository's refs as they move, for one client.
+type refStream struct {
+	repo     *git.Repo
+	concerns func(ref string) bool
+	out      *bufio.Writer
+	known    map[string]string
+	dirs     map[string]git.Mark // of refs; what was seen of each when it was listed
+	notify   *fsnotify.Watcher   // nil: the kernel tells nothing
+}
+
+// concerning says which refs matter to who works on a directive: not the audit's, which
+// each push of anybody moves, and not what others work on.
+func concerning(directive string) func(ref string) bool {
+	return func(ref string) bool {
+		if ref == "refs/ward/audit" || ref == "refs/notes/audit" {
+			return false
+		}
+		for _, prefix := range []string{"refs/ward/uow/", "refs/ward/record/", "refs/ward/folded/", lease.Prefix, "refs/heads/agent/", "refs/heads/rescue/"} {
+			if rest, ok := strings.CutPrefix(ref, prefix); ok {
+				other, _, _ := strings.Cut(strings.SplitN(rest, "/", 2)[0], ".")
+				return other == directive || !lease.IsDirective(other)
+			}
+		}
+		return true
+	}
+}
+
+// serveWatch writes the stream of moved refs to standard output: `HEAD REF`, a line `OLD
+// NEW REF` for each ref that there is, OLD being zeros, and a line `.`; then a line for each
+// that moves, NEW being zeros for one that is gone, and `.` each half minute. It ends with
+// ctx, or with the client.
+func serveWatch(ctx context.Context, repo *git.Repo, concerns func(string) bool) error {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
+	ends := newEnds()
+	defer ends.restore()
+	ctx, done := whileThere(ctx, ends.gone)
+	defer done()
+	defer context.AfterFunc(ctx, func() { ends.out.Close() })() // a write that waits, too
+	s := &refStream{repo: repo, concerns: concerns, out: bufio.NewWriter(unhurried{ends}), known: map[string]string{}, dirs: map[string]git.Mark{}}
+	if n, err := fsnotify.NewWatcher(); err == nil {
+		defer n.Close()
+		s.notify = n
+	}
+	err := s.run(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// run says all, and then what moves.
+func (s *refStream) run(ctx context.Context) error {
+	head, err := s.repo.Output(ctx, "symbolic-ref", "HEAD")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "HEAD %s\n", strings.TrimSpace(string(head)))
+	for all := true; ; {
+		if all {
+			s.follow()
+			err = s.list(ctx)
+		}
+		if err == nil && (all || s.out.Buffered() > 0) {
+			fmt.Fprintln(s.out, ".")
+			err = s.out.Flush()
+		}
+		if err != nil {
+			return err
+		}
+		if all, err = s.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// follow asks to be told of every directory of refs, and of the one with packed-refs.
+func (s *refStream) follow() {
+	clear(s.dirs)
+	add := func(dir string) {
+		s.dirs[dir] = s.repo.Mark(dir)
+		if s.notify != nil && s.notify.Add(filepath.Join(s.repo.Dir, dir)) != nil {
+			s.notify.Close()
+			s.notify = nil // no room for one more; from now on it is looked
+		}
+	}
+	add(".")
+	filepath.WalkDir(filepath.Join(s.repo.Dir, "refs"), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			dir, _ := filepath.Rel(s.repo.Dir, path)
+			add(dir)
+		}
+		return nil
+	})
+}
+
+// list reads all refs and says which have moved.
+func (s *refStream) list(ctx context.Context) error {
+	tips, err := s.repo.Refs(ctx, "refs/")
+	if err != nil {
+		return err
+	}
+	gone := maps.Clone(s.known)
+	for _, tip := range tips {
+		if s.concerns(tip.Name) {
+			delete(gone, tip.Name)
+			s.say(tip.Name, tip.ID)
+		}
+	}
+	for _, ref := range slices.Sorted(maps.Keys(gone)) {
+		s.say(ref, git.Zero)
+	}
+	return nil
+}
+
+// say writes that a ref is at an id, if that is new.
+func (s *refStream) say(ref, id string) {
+	old := s.known[ref]
+	if old == "" {
+		old = git.Zero
+	}
+	if old == id {
+		return
+	}
+	fmt.Fprintf(s.out, "%s %s %s\n", old, id, ref)
+	if s.known[ref] = id; id == git.Zero {
+		delete(s.known, ref)
+	}
+}
+
+// wait waits until something has moved, and says it, or for the time to say that nothing
+// has; all is true when all refs have to be read.
+func (s *refStream) wait(ctx context.Context) (all bool, err error) {
+	beat := time.NewTimer(heartbeat)
+	defer beat.Stop()
+	if s.notify == nil {
+		return s.poll(ctx, beat.C)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-beat.C:
+			fmt.Fprintln(s.out, ".")
+			return false, s.out.Flush()
+		case <-s.notify.Errors: // too much at once
+			return true, nil
+		case event := <-s.notify.Events:
+			if s.heard(event.Name) || s.more(ctx) {
+				return true, nil
+			}
+			if s.out.Buffered() > 0 {
+				return false, nil
+			}
+		}
+	}
+}
+
+// more hears what follows an event at once, and reports whether all has to be read.
+func (s *refStream) more(ctx context.Context) (all bool) {
+	for end := time.After(gather); ; {
+		select {
+		case event := <-s.notify.Events:
+			all = s.heard(event.Name) || all
+		case <-s.notify.Errors:
+			all = true
+		case <-end:
+			return all
+		case <-ctx.Done():
+			return all
+		}
+	}
+}
+
+// heard says what became of a ref whose file was touched. Where that is not told by a loose
+// ref's file, all has to be read: a ref that is packed or gone, and a new directory.
+func (s *refStream) heard(path string) (all bool) {
+	ref, err := filepath.Rel(s.repo.Dir, path)
+	if err != nil || ref == "packed-refs" {
+		return true
+	}
+	if !strings.HasPrefix(ref, "refs/") || strings.HasSuffix(ref, ".lock") || !s.concerns(ref) {
+		return false
+	}
+	data, err := os.ReadFile(path)
+	id := strings.TrimSuffix(string(data), "\n")
+	if err != nil || !git.IsID(id) {
+		return true
+	}
+	s.say(ref, id)
+	return false
+}
+
+// poll is wait where the kernel tells nothing.
+func (s *refStream) poll(ctx context.Context, beat <-chan time.Time) (all bool, err error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-beat:
+			fmt.Fprintln(s.out, ".")
+			return false, s.out.Flush()
+		case <-time.After(polling):
+		}
+		for dir, seen := range s.dirs {
+			if dir != "." && s.repo.Mark(dir) != seen {
+				return true, nil
+			}
+		}
+	}
+}

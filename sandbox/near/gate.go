@@ -1,0 +1,287 @@
+package near
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"git-ward/internal/diag"
+)
+
+const (
+	dialTime = 15 * time.Second
+	// A line that says nothing to aliveAsk for aliveTime is cut, whatever TCP hopes.
+	aliveAsk  = 15 * time.Second
+	aliveTime = 30 * time.Second
+	// perLine is how many sessions share a connection; sshd's MaxSessions is 10.
+	perLine = 8
+	// maxRefused is how often in a row a gate must not know the key before that is believed: an
+	// account or a directory there may be away for a moment.
+	maxRefused = 3
+	maxKey     = 64 << 10 // bytes of a file with a key
+)
+
+// Refused is a gate's last word: nothing that is tried again would change it.
+type Refused struct{ Err error }
+
+func (r *Refused) Error() string { return r.Err.Error() }
+func (r *Refused) Unwrap() error { return r.Err }
+
+// gate is the repository's host, by ssh.
+type gate struct {
+	address string // host:port
+	config  ssh.ClientConfig
+	log     zerolog.Logger
+
+	mu      sync.Mutex
+	lines   []*line
+	refused int // in a row
+	closed  bool
+}
+
+// line is one connection with its sessions.
+type line struct {
+	client   *ssh.Client
+	sessions int
+}
+
+// newGate reads the files; it does not connect.
+func newGate(c Config) (*gate, error) {
+	address, err := url.Parse(c.Gate)
+	if err != nil || address.Scheme != "ssh" || address.Hostname() == "" || address.RawQuery != "" || address.Fragment != "" {
+		return nil, diag.Hint(fmt.Errorf("%q is no address of a gate", diag.Clean(diag.Cut(c.Gate, 200))), "it is written ssh://USER@HOST:PORT/PATH")
+	}
+	port := address.Port()
+	if port == "" {
+		port = "22"
+	}
+	g := &gate{address: net.JoinHostPort(address.Hostname(), port), log: c.Log}
+	signer, err := readKey(c.Key)
+	if err != nil {
+		return nil, err
+	}
+	known, algorithms, err := g.readHost(c.KnownHosts)
+	if err != nil {
+		return nil, err
+	}
+	g.config = ssh.ClientConfig{
+		User: address.User.Username(), Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)},
+		HostKeyCallback: known, HostKeyAlgorithms: algorithms, Timeout: dialTime,
+		AuthCallback: func(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
+			if slices.Contains(c.TriedMethods, "publickey") {
+				return nil, errKey
+			}
+			return nil, nil
+		},
+	}
+	return g, nil
+}
+
+// errKey is that the gate does not take the key.
+var errKey = errors.New("the gate does not take the key")
+
+// readKey reads a private key that not everybody can read. A Secret's file may be its
+// group's, too: kubelet makes it so for a user who is not root.
+func readKey(path string) (ssh.Signer, error) {
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
+		return nil, diag.Hint(fmt.Errorf("everybody may use the key %s: mode %04o", path, info.Mode().Perm()), "chmod 0400 it")
+	}
+	signer, err := ssh.ParsePrivateKey(data)
+	if err != nil {
+		return nil, diag.Hint(fmt.Errorf("%s is no private key that can be used: %w", path, err), "make one without a passphrase: ssh-keygen -t ed25519 -N '' -f FILE")
+	}
+	return signer, nil
+}
+
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxKey))
+}
+
+// readHost reads which keys the gate's host may have, and of which kinds, so that it is
+// asked for one of these and not for one that nobody knows.
+func (g *gate) readHost(path string) (checked ssh.HostKeyCallback, algorithms []string, err error) {
+	known, err := knownhosts.New(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the gate's host key: %w", err)
+	}
+	var mismatch *knownhosts.KeyError
+	if errors.As(known(g.address, &net.TCPAddr{}, noKey{}), &mismatch) {
+		for _, k := range mismatch.Want {
+			kinds := []string{k.Key.Type()}
+			if k.Key.Type() == ssh.KeyAlgoRSA {
+				kinds = []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
+			}
+			algorithms = append(algorithms, kinds...)
+		}
+	}
+	if len(algorithms) == 0 {
+		return nil, nil, diag.Hint(fmt.Errorf("%s has no key of %s", path, knownhosts.Normalize(g.address)), "the gate's admin reads it there: `ssh-keyscan` is believed by nobody; /etc/ssh/ssh_host_ed25519_key.pub is the one")
+	}
+	checked = func(name string, at net.Addr, key ssh.PublicKey) error {
+		if err := known(name, at, key); err != nil {
+			return &Refused{diag.Hint(fmt.Errorf("%s answers with another host key (%s) than %s has: %w", g.address, ssh.FingerprintSHA256(key), filepath.Base(path), err),
+				"if the gate's host key was changed, write the new one there; if not, somebody else answers")}
+		}
+		return nil
+	}
+	return checked, algorithms, nil
+}
+
+// noKey is a host key that nobody has, to be told which are known.
+type noKey struct{}
+
+func (noKey) Type() string                         { return "none" }
+func (noKey) Marshal() []byte                      { return []byte("none") }
+func (noKey) Verify([]byte, *ssh.Signature) error { return errors.ErrUnsupported }
+
+// connect makes a connection and keeps asking whether it lives.
+func (g *gate) connect(ctx context.Context) (*line, error) {
+	conn, err := (&net.Dialer{Timeout: dialTime}).DialContext(ctx, "tcp", g.address)
+	if err != nil {
+		return nil, diag.Hint(fmt.Errorf("the gate does not answer: %w", err), "is its sshd up, and does every rule on the way let %s through?", g.address)
+	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	conn.SetDeadline(time.Now().Add(dialTime))
+	ours, channels, requests, err := ssh.NewClientConn(conn, g.address, &g.config)
+	if err != nil {
+		conn.Close()
+		return nil, g.handshakeError(err)
+	}
+	conn.SetDeadline(time.Time{})
+	l := &line{client: ssh.NewClient(ours, channels, requests)}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.refused = 0; g.closed {
+		l.client.Close()
+		return nil, net.ErrClosed
+	}
+	g.lines = append(g.lines, l)
+	go g.watchOver(l)
+	return l, nil
+}
+
+// handshakeError tells a gate's no from a line that broke.
+func (g *gate) handshakeError(err error) error {
+	var refused *Refused
+	if errors.As(err, &refused) {
+		return refused
+	}
+	if !errors.Is(err, errKey) {
+		return fmt.Errorf("the gate %s: %w", g.address, err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	err = diag.Hint(fmt.Errorf("%s does not take the key: it has expired, was taken back, or never was there", g.address), "a launch makes a new one; `git ward lease` at the gate says who holds what")
+	if g.refused++; g.refused >= maxRefused {
+		return &Refused{err}
+	}
+	return err
+}
+
+// watchOver asks a line whether it lives, until it does not, and then forgets it.
+func (g *gate) watchOver(l *line) {
+	gone := make(chan struct{})
+	go func() {
+		l.client.Wait()
+		close(gone)
+	}()
+	for alive := true; alive; {
+		select {
+		case <-gone:
+			alive = false
+		case <-time.After(aliveAsk):
+			late := time.AfterFunc(aliveTime, func() { l.client.Close() })
+			_, _, err := l.client.SendRequest("keepalive@openssh.com", true, nil)
+			alive = late.Stop() && err == nil
+		}
+	}
+	l.client.Close()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lines = slices.DeleteFunc(g.lines, func(other *line) bool { return other == l })
+}
+
+// take is a line with room for one more session, a new one where there is none.
+func (g *gate) take(ctx context.Context) (l *line, release func(), err error) {
+	g.mu.Lock()
+	for _, l = range g.lines {
+		if l.sessions < perLine {
+			break
+		}
+		l = nil
+	}
+	if l != nil {
+		l.sessions++
+	}
+	g.mu.Unlock()
+	if l == nil {
+		if l, err = g.connect(ctx); err != nil {
+			return nil, nil, err
+		}
+		g.mu.Lock()
+		l.sessions++
+		g.mu.Unlock()
+	}
+	return l, sync.OnceFunc(func() { g.release(l) }), nil
+}
+
+// release gives a session's place back; a line that nobody needs is closed, but the first.
+func (g *gate) release(l *line) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if l.sessions--; l.sessions == 0 && len(g.lines) > 1 {
+		l.client.Close()
+	}
+}
+
+// close cuts every line.
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for _, l := range g.lines {
+		l.client.Close()
+	}
+}
+
+// pause waits before try number n: longer each time, to ten seconds, and never in step
+// with others that lost the same gate.
+func pause(ctx context.Context, n int) error {
+	limit := min(10*time.Second, 250*time.Millisecond<<min(n, 10))
+	timer := time.NewTimer(limit/2 + rand.N(limit/2))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// oneLine is what a gate's program said beside its stream.
+func oneLine(words string) string {
+	return diag.Clean(strings.ReplaceAll(strings.TrimSpace(words), "\n", "; "))
+}

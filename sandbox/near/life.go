@@ -1,0 +1,115 @@
+package near
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
+
+	"git-ward/sandbox/probe"
+)
+
+// Life is the socket that the first process of an agent's container holds, and ends with
+// (package inside): an agent without its near has no way to say anything. That somebody
+// listens there is how others see that near is ready.
+type Life struct {
+	Dir   string // for the socket, Dir/life/sock; absolute
+	Agent int    // the user id that is not the first process's
+	Log   zerolog.Logger
+
+	mu   sync.Mutex
+	held bool
+}
+
+// lifeSocket is where Life listens.
+func lifeSocket(dir string) string { return filepath.Join(dir, "life", "sock") }
+
+// IsReady reports whether a near serves below a directory.
+func IsReady(ctx context.Context, dir string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", lifeSocket(dir))
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// Serve holds one container at a time until ctx ends. One that was started anew is
+// another, which tries its fence anew.
+func (l *Life) Serve(ctx context.Context) error {
+	listener, err := listen(filepath.Dir(lifeSocket(l.Dir)))
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { listener.Close() })()
+	for {
+		conn, err := listener.AcceptUnix()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && pause(ctx, 0) != nil:
+			return nil
+		case err != nil:
+			l.Log.Warn().Err(err).Msg("cannot accept")
+		default:
+			go l.take(ctx, conn)
+		}
+	}
+}
+
+// take holds a container's first process to its end.
+func (l *Life) take(ctx context.Context, conn *net.UnixConn) {
+	defer conn.Close()
+	// Near's own user asks whether it is ready, and the agent has nothing to ask here.
+	if uid, err := peerID(conn); err != nil || uid == l.Agent || uid == os.Geteuid() && uid != 0 || !l.begin() {
+		return
+	}
+	defer l.end()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := conn.Write([]byte{1}); err != nil {
+		return
+	}
+	switch err := probe.Heed(conn); {
+	case errors.Is(err, io.EOF): // it had nothing to prove, and has ended
+	case err != nil:
+		l.Log.Error().Err(err).Msg("the fence does not hold: nothing starts")
+		return
+	default:
+		l.Log.Info().Msg("the fence holds")
+		io.Copy(io.Discard, conn)
+	}
+	l.Log.Info().Msg("the container has ended")
+}
+
+func (l *Life) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := !l.held
+	l.held = true
+	return first
+}
+
+func (l *Life) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held = false
+}
+
+// peerID is the user id of the process that connected (unix(7), SO_PEERCRED).
+func peerID(conn *net.UnixConn) (uid int, err error) {
+	var cred *unix.Ucred
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	control := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err = errors.Join(control, err); err != nil {
+		return 0, err
+	}
+	return int(cred.Uid), nil
+}

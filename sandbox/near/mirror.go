@@ -1,0 +1,181 @@
+package near
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/git"
+)
+
+const (
+	// fetchTime ends a fetch that hangs; what came of it is asked for again.
+	fetchTime = 10 * time.Minute
+	// settle is how long moved refs are let come together before the next fetch for them.
+	settle = 200 * time.Millisecond
+)
+
+// mirror is the repository as the gate has it, to read.
+type mirror struct {
+	repo  *git.Repo
+	gate  *gate
+	log   zerolog.Logger
+	moved chan struct{} // something is not as the gate has it
+
+	mu      sync.Mutex
+	next    *round // the fetch that begins when the present one ends
+	running bool
+}
+
+// round is one fetch, for all who asked before it began.
+type round struct {
+	done chan struct{}
+	err  error
+}
+
+// fetch brings the mirror up to all that the gate has when it is called. Who asks while one
+// runs shares the next.
+func (m *mirror) fetch(ctx context.Context) error {
+	m.mu.Lock()
+	if m.next == nil {
+		m.next = &round{done: make(chan struct{})}
+	}
+	mine := m.next
+	if !m.running {
+		m.running = true
+		go m.run(context.WithoutCancel(ctx))
+	}
+	m.mu.Unlock()
+	select {
+	case <-mine.done:
+		return mine.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (m *mirror) run(ctx context.Context) {
+	for {
+		m.mu.Lock()
+		r := m.next
+		m.next = nil
+		m.running = r != nil
+		m.mu.Unlock()
+		if r == nil {
+			return
+		}
+		r.err = m.once(ctx)
+		close(r.done)
+	}
+}
+
+// once is one fetch over one session.
+func (m *mirror) once(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	s, err := m.gate.open(ctx, fetchCommand)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return err
+	}
+	defer ours.Close()
+	fetched := make(chan error, 1)
+	go func() {
+		defer theirs.Close()
+		fetched <- m.repo.Fetch(ctx, theirs, "+refs/*:refs/*")
+	}()
+	var pumps sync.WaitGroup
+	pumps.Go(func() {
+		io.Copy(s.in, ours)
+		s.in.Close()
+	})
+	pumps.Go(func() {
+		io.Copy(ours, s.out)
+		unix.Shutdown(int(ours.Fd()), unix.SHUT_WR)
+	})
+	err = <-fetched
+	s.session.Close() // git has all that it wants, or gave up
+	ours.Close()
+	pumps.Wait()
+	var refused *Refused
+	if err != nil && errors.As(s.wait(), &refused) {
+		return refused
+	}
+	return err
+}
+
+// socketPair is a connection with itself, for a child that takes a descriptor.
+func socketPair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "fetch"), os.NewFile(uintptr(fds[1]), "fetch"), nil
+}
+
+// tell says that the gate has moved a ref to a value, which the mirror may have by now.
+func (m *mirror) tell(ref, id string) {
+	if data, err := os.ReadFile(filepath.Join(m.repo.Dir, filepath.FromSlash(ref))); err == nil && strings.TrimSpace(string(data)) == id {
+		return
+	}
+	select {
+	case m.moved <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+// keepUp fetches what moves at the gate, until ctx ends.
+func (m *mirror) keepUp(ctx context.Context) {
+	for tries := 0; ; {
+		if tries == 0 {
+			select {
+			case <-m.moved:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if err := m.fetch(ctx); err != nil && ctx.Err() == nil {
+			m.log.Warn().Err(err).Msg("the mirror is not fetched")
+			if tries++; pause(ctx, tries) != nil {
+				return
+			}
+			continue
+		}
+		tries = 0
+		select {
+		case <-time.After(settle):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// dropLocks removes what a near that was killed in a fetch left: nobody else writes here.
+func (m *mirror) dropLocks() {
+	filepath.WalkDir(m.repo.Dir, func(path string, entry os.DirEntry, err error) error {
+		switch name := filepath.Base(path); {
+		case err != nil:
+		case entry.IsDir() && name == "objects":
+			temporary, _ := filepath.Glob(filepath.Join(path, "*", "tmp_*"))
+			for _, t := range temporary {
+				os.Remove(t)
+			}
+			return filepath.SkipDir
+		case strings.HasSuffix(name, ".lock"):
+			os.Remove(path)
+		}
+		return nil
+	})
+}

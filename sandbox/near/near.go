@@ -1,0 +1,144 @@
+// Package near is the gate's repository beside an agent that is on another machine
+// (MANY-3): the door's socket, the gateway's, and a mirror to read, each the end of a
+// session of ssh with the gate's host. Who holds the key is near alone; the agent has a
+// user of its own and reaches the sockets.
+//
+// The sessions are a forced command's there (package door), so all that near may ask for
+// is decided by the gate, and what the agent may ask for is decided here by which socket
+// it connects to: bytes go through, and nothing of them is read.
+package near
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/git"
+)
+
+// Config is the whole wanted state of a near. Paths are absolute.
+type Config struct {
+	Gate       string // ssh://[USER@]HOST[:PORT][/PATH]; what the path is, the key's line at the gate says
+	Key        string // file of the private key
+	KnownHosts string // file with the gate's host key, the only one that is believed (sshd(8))
+	Dir        string // for the sockets: Dir/door/sock, Dir/gateway/sock, or Dir/result/sock
+	Mirror     string // the mirror's directory, made when missing
+	Verdict    bool   // for a verifier: the result's socket in place of the door's and the gateway's
+	Log        zerolog.Logger
+	Ready      func() // called once the mirror is whole and the sockets answer; nil: nobody
+}
+
+// The services that a gate has beside git's own, as ssh commands (package door).
+const (
+	gatewayCommand = "ward gateway"
+	watchCommand   = "ward watch"
+	resultCommand  = "ward result"
+	// Git's take a path, which counts for nothing there.
+	pushCommand  = "git-receive-pack '/'"
+	fetchCommand = "git-upload-pack '/'"
+)
+
+// near is one as it runs.
+type near struct {
+	config Config
+	gate   *gate
+	mirror *mirror
+	ready  sync.Once
+}
+
+// Run serves until ctx ends, which is no error. The other end is a *Refused: the gate knows
+// the key no more or the lease has ended, and to ask again would change nothing. What a
+// cut network keeps from the gate is tried again for as long as it takes.
+func Run(ctx context.Context, c Config) (err error) {
+	g, err := newGate(c)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	n := &near{config: c, gate: g}
+	if n.mirror, err = newMirror(ctx, c.Mirror, g, c.Log); err != nil {
+		return err
+	}
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	sockets, err := n.sockets()
+	if err != nil {
+		return err
+	}
+	defer cancel(nil) // before the wait for those who serve
+	for _, s := range sockets {
+		defer s.listener.Close()
+	}
+	serving.Go(func() { n.mirror.keepUp(ctx) })
+	err = n.follow(ctx, func() {
+		n.ready.Do(func() {
+			for _, s := range sockets {
+				serving.Go(func() { s.serve(ctx) })
+			}
+			if c.Ready != nil {
+				c.Ready()
+			}
+		})
+	})
+	cancel(err)
+	return err
+}
+
+// follow keeps the gate's stream of moved refs open, and the mirror as it says, until ctx
+// ends or the gate refuses.
+func (n *near) follow(ctx context.Context, whole func()) error {
+	for tries := 0; ; tries++ {
+		err := n.watch(ctx, func() { tries = 0; whole() })
+		var refused *Refused
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.As(err, &refused):
+			return err
+		}
+		n.config.Log.Warn().Err(err).Msg("the gate is out of reach")
+		if pause(ctx, tries) != nil {
+			return nil
+		}
+	}
+}
+
+// sockets makes the directories and their sockets. Nobody is answered yet.
+func (n *near) sockets() (all []*socket, err error) {
+	services := []*socket{
+		{name: "door", command: pushCommand, atOnce: pushesAtOnce, after: n.mirror.fetch, excuse: gitExcuse},
+		{name: "gateway", command: gatewayCommand, atOnce: callsAtOnce, excuse: httpExcuse},
+	}
+	if n.config.Verdict {
+		services = []*socket{{name: "result", command: resultCommand, atOnce: 1}}
+	}
+	for _, s := range services {
+		s.gate, s.log = n.gate, n.config.Log.With().Str("socket", s.name).Logger()
+		if s.listener, err = listen(filepath.Join(n.config.Dir, s.name)); err != nil {
+			return all, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// newMirror makes the mirror where it is missing; one that an earlier near left is taken.
+func newMirror(ctx context.Context, dir string, g *gate, log zerolog.Logger) (*mirror, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	m := &mirror{repo: git.Open(dir), gate: g, log: log, moved: make(chan struct{}, 1)}
+	// No template: nothing of this machine's goes into it, and nobody's hooks run there.
+	if _, err := m.repo.Output(ctx, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", dir); err != nil {
+		return nil, fmt.Errorf("the mirror: %w", err)
+	}
+	m.dropLocks()
+	return m, nil
+}

@@ -1,0 +1,81 @@
+package near
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+const (
+	// silence is how long the stream may say nothing; the gate says something each half minute.
+	silence = 90 * time.Second
+	maxLine = 4 << 10
+)
+
+// watch opens the gate's stream once and follows it to its end, which is an error unless
+// ctx ended it. The mirror is whole each time that whole is called.
+func (n *near) watch(ctx context.Context, whole func()) error {
+	s, err := n.gate.open(ctx, watchCommand)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	defer context.AfterFunc(ctx, func() { s.session.Close() })()
+	quiet := time.AfterFunc(silence, func() { s.session.Close() })
+	defer quiet.Stop()
+	lines := bufio.NewReaderSize(s.out, maxLine)
+	listed := false
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			return n.streamEnd(s, err)
+		}
+		quiet.Reset(silence)
+		old, now, ref, err := parseLine(string(line))
+		switch {
+		case err != nil:
+			return err
+		case old == "HEAD":
+			if _, err := n.mirror.repo.Output(ctx, "symbolic-ref", "HEAD", now); err != nil {
+				return err
+			}
+		case old == "." && !listed:
+			listed = true
+			if err := n.mirror.fetch(ctx); err != nil {
+				return err
+			}
+			whole()
+		case old != "." && listed:
+			n.mirror.tell(ref, now)
+		}
+	}
+}
+
+// streamEnd is why a stream ended.
+func (n *near) streamEnd(s *session, err error) error {
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err = s.wait(); err == nil {
+		err = errors.New("the gate ended the stream of refs")
+	}
+	return err
+}
+
+// parseLine reads a line of the stream: `OLD NEW REF`, `HEAD REF`, or `.`.
+func parseLine(line string) (old, now, ref string, err error) {
+	fields := strings.Fields(line)
+	switch {
+	case len(fields) == 1 && fields[0] == ".":
+		return ".", "", "", nil
+	case len(fields) == 2 && fields[0] == "HEAD" && strings.HasPrefix(fields[1], "refs/heads/"):
+		return "HEAD", fields[1], "", nil
+	case len(fields) == 3 && strings.HasPrefix(fields[2], "refs/") && !strings.Contains(fields[2], ".."):
+		return fields[0], fields[1], fields[2], nil
+	}
+	return "", "", "", fmt.Errorf("the gate's stream of refs has a line of %d bytes that is none", len(line))
+}
