@@ -54,6 +54,7 @@ var lines = map[string][]string{
 	"init":      {"", "--bare NEW", "--bare .", "--bare BARE"},
 	"launch": {"stop --bare BARE", "logs --bare BARE", "--bare HOSTILE", "--bare BARE --model HOSTILE", "HOSTILE",
 		"--bare BARE --unfenced --once --model script --state STATE"},
+	"near":     {"--ready --dir NEW", "--gate HOSTILE --key NEW --known-hosts NEW --dir NEW", "HOSTILE"},
 	"door":     {"--stdio --bare BARE --pm pat", "--stdio --bare HOSTILE --agent robo", "--stdio --bare BARE --member HOSTILE", "HOSTILE"},
 	"verify":   {"--bare BARE --unfenced HEAD D-1", "--bare BARE --unfenced --json WORKTIP --run HOSTILE", "--bare BARE HOSTILE HOSTILE"},
 	"image":    {"HOSTILE", "build --from HOSTILE"},

@@ -8,12 +8,14 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/runstate"
 	"git-ward/internal/token"
+	"git-ward/protocols/lease"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/fence"
 )
 
-const doorUsage = "door --stdio --bare DIR (--agent NAME | --pm NAME | --member NAME | --lease NAME)"
+const doorUsage = "door --stdio --bare DIR (--agent NAME | --pm NAME | --member NAME | --lease NAME | --verdict SOCKET)"
 
 // serveDoor is `git ward door --stdio`, a forced command of sshd(8) (ID-4).
 func serveDoor(ctx context.Context, env *cli.Env) error {
@@ -55,7 +57,7 @@ const leaseFlag = "lease"
 // variables that sshd sets, which are the client's.
 func parseDoor(env *cli.Env) (*door.Session, error) {
 	s := &door.Session{Command: env.Getenv("SSH_ORIGINAL_COMMAND"), Protocol: env.Getenv("GIT_PROTOCOL"), Stderr: env.Stderr}
-	var bare string
+	var bare, verdict string
 	var stdio bool
 	names := map[string]*string{}
 	rest, err := env.Flags("door", doorUsage, func(fs *flag.FlagSet) {
@@ -65,6 +67,7 @@ func parseDoor(env *cli.Env) (*door.Session, error) {
 			names[p] = fs.String(p, "", "who has the key: `NAME`, as "+p)
 		}
 		names[leaseFlag] = fs.String(leaseFlag, "", "the lease that the key is for: `NAME`, such as D-3.0123456789abcdef; a launcher writes it")
+		fs.StringVar(&verdict, "verdict", "", "where the result of the verification that the key is for goes, a `SOCKET` of the launcher's")
 	})
 	if err != nil {
 		return nil, err
@@ -80,17 +83,36 @@ func parseDoor(env *cli.Env) (*door.Session, error) {
 			s.Lease = *name
 		}
 	}
+	s.Bare, s.Verdict, s.Gateway = env.Path(bare), verdict, func(lease string) string { return gatewayOf(env.Path(bare), lease) }
 	switch {
 	case !stdio || len(rest) > 0:
 		return nil, env.Usage(doorUsage, "door takes --stdio and no other words")
 	case bare == "":
 		return nil, env.Usage(doorUsage, "--bare is missing")
+	case verdict != "" && s.Principal == "":
+		s.Principal, s.Name = door.Agent, verdictName
+	case verdict != "":
+		return nil, env.Usage(doorUsage, "--verdict stands alone")
 	case s.Principal == "":
-		return nil, env.Usage(doorUsage, "who has the key is missing: --agent, --pm, --member or --lease with a name")
+		return nil, env.Usage(doorUsage, "who has the key is missing: --agent, --pm, --member or --lease with a name, or --verdict")
 	}
 	if err := token.CheckName(s.Name); err != nil {
 		return nil, env.Usage(doorUsage, "--%s: %v", s.Principal, err)
 	}
-	s.Bare = env.Path(bare)
 	return s, nil
+}
+
+// verdictName is what verifiers' keys are called where turns are taken; it pushes nothing.
+const verdictName = "verifier"
+
+// gatewayOf is the socket of the gateway for a lease's holder, as the launcher that runs
+// says it.
+func gatewayOf(bare, name string) string {
+	directive, id, _ := lease.ParseName(name)
+	for _, w := range runstate.Workers(bare) {
+		if w.Directive == directive && w.Lease == id {
+			return w.Gateway
+		}
+	}
+	return ""
 }

@@ -17,15 +17,13 @@ import (
 // stalled is how long a client may take nothing of what is on its way to it.
 const stalled = time.Minute
 
-// socketFor is the socket of the launcher's service that the client asked for.
-func (s *Session) socketFor(ctx context.Context) (string, error) {
-	service := map[string]string{gatewayRequest: "gateway", resultRequest: "result"}[s.Command]
-	if s.Socket == nil {
-		return "", fmt.Errorf("this key has no %s", service)
+// gateway is the socket of the way to the models that the lease's holder has.
+func (s *Session) gateway() (path string, err error) {
+	if s.Gateway != nil {
+		path = s.Gateway(s.Lease)
 	}
-	path, err := s.Socket(ctx, service)
-	if err == nil && path == "" {
-		err = diag.Hint(fmt.Errorf("no launcher here has a %s for %s now", service, s.Lease), "is the launcher at the gate up? `git ward status` there")
+	if path == "" {
+		err = diag.Hint(fmt.Errorf("no launcher here has a way to the models for %s now", s.Lease), "is the launcher at the gate up? `git ward status` there")
 	}
 	return path, err
 }

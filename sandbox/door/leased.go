@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"git-ward/internal/diag"
@@ -50,12 +52,59 @@ func (s *Session) serveLeased(ctx context.Context, bare string) (code int, err e
 	return code, err
 }
 
+// serveVerdict serves a key that was made for one verification, as long as the socket is
+// there that takes what it finds: such a key reads, and brings that.
+func (s *Session) serveVerdict(ctx context.Context, bare string) (code int, err error) {
+	may, done, err := whileListening(ctx, s.Verdict)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	repo := git.Open(bare)
+	switch verb, _ := requestedService(s.Command); {
+	case s.Command == watchRequest:
+		err = serveWatch(may, repo, func(ref string) bool { return false })
+	case s.Command == resultRequest:
+		err = joinSocket(may, s.Verdict)
+	case verb == "upload-pack":
+		code, err = s.git(bare, verb).stdio(ctx, s, may)
+	default:
+		err = &Lost{errors.New("a verifier's key reads the repository and brings its result, and no more")}
+	}
+	var lost *Lost
+	if errors.As(context.Cause(may), &lost) {
+		return 0, lost
+	}
+	return code, err
+}
+
+// whileListening is ctx until a socket is gone, which is a *Lost.
+func whileListening(ctx context.Context, socket string) (may context.Context, done func(), err error) {
+	gone := func() bool {
+		_, err := os.Stat(socket)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	over := &Lost{errors.New("the verification is over")}
+	if gone() {
+		return nil, nil, over
+	}
+	may, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for sleep(may, leaseLook) == nil { // a file tells nobody that it goes
+			if gone() {
+				cancel(over)
+			}
+		}
+	}()
+	return may, func() { cancel(nil) }, nil
+}
+
 func (s *Session) answerLeased(ctx, may context.Context, repo *git.Repo, directive string) (code int, err error) {
 	switch s.Command {
 	case watchRequest:
 		return 0, serveWatch(may, repo, concerning(directive))
-	case gatewayRequest, resultRequest:
-		path, err := s.socketFor(may)
+	case gatewayRequest:
+		path, err := s.gateway()
 		if err != nil {
 			return 0, err
 		}

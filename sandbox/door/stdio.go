@@ -44,9 +44,11 @@ type Session struct {
 	// as D-3.<id>: the key serves as long as that is live, and what a worker elsewhere needs
 	// besides git (MANY-3).
 	Lease string
-	// Socket is the path of a service that the launcher has for the lease's holder: "gateway"
-	// or "result". Nil has none.
-	Socket func(ctx context.Context, service string) (string, error)
+	// Gateway is the socket of the launcher's gateway for a lease's holder, "" for none now.
+	Gateway func(lease string) string
+	// Verdict, where there is one, is the socket that takes what a verification finds: the key
+	// serves as long as it is there.
+	Verdict string
 	// Ended, where there is one, records a push that was ended at a bound (GATE-6).
 	Ended func(context.Context, Ended) error
 }
@@ -58,8 +60,11 @@ func (s *Session) Serve(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, diag.Hint(err, "`git ward init --bare DIR` makes a repository")
 	}
-	if s.Lease != "" {
+	switch {
+	case s.Lease != "":
 		return s.serveLeased(ctx, bare)
+	case s.Verdict != "":
+		return s.serveVerdict(ctx, bare)
 	}
 	verb, err := requestedService(s.Command)
 	if err != nil {

@@ -153,8 +153,8 @@ func (g *gate) readHost(path string) (checked ssh.HostKeyCallback, algorithms []
 // noKey is a host key that nobody has, to be told which are known.
 type noKey struct{}
 
-func (noKey) Type() string                         { return "none" }
-func (noKey) Marshal() []byte                      { return []byte("none") }
+func (noKey) Type() string                        { return "none" }
+func (noKey) Marshal() []byte                     { return []byte("none") }
 func (noKey) Verify([]byte, *ssh.Signature) error { return errors.ErrUnsupported }
 
 // connect makes a connection and keeps asking whether it lives.

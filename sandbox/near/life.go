@@ -75,7 +75,7 @@ func (l *Life) take(ctx context.Context, conn *net.UnixConn) {
 		return
 	}
 	switch err := probe.Heed(conn); {
-	case errors.Is(err, io.EOF): // it had nothing to prove, and has ended
+	case errors.Is(err, probe.ErrSilent): // it had nothing to prove, and has ended
 	case err != nil:
 		l.Log.Error().Err(err).Msg("the fence does not hold: nothing starts")
 		return

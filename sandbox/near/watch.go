@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"git-ward/internal/git"
 )
 
 const (
@@ -72,10 +74,15 @@ func parseLine(line string) (old, now, ref string, err error) {
 	switch {
 	case len(fields) == 1 && fields[0] == ".":
 		return ".", "", "", nil
-	case len(fields) == 2 && fields[0] == "HEAD" && strings.HasPrefix(fields[1], "refs/heads/"):
+	case len(fields) == 2 && fields[0] == "HEAD" && isRef(fields[1], "refs/heads/"):
 		return "HEAD", fields[1], "", nil
-	case len(fields) == 3 && strings.HasPrefix(fields[2], "refs/") && !strings.Contains(fields[2], ".."):
+	case len(fields) == 3 && git.IsID(fields[0]) && git.IsID(fields[1]) && isRef(fields[2], "refs/"):
 		return fields[0], fields[1], fields[2], nil
 	}
 	return "", "", "", fmt.Errorf("the gate's stream of refs has a line of %d bytes that is none", len(line))
+}
+
+// isRef reports whether a word is a ref's name below a directory, and no path out of it.
+func isRef(word, below string) bool {
+	return strings.HasPrefix(word, below) && !strings.Contains(word, "..")
 }

@@ -13,13 +13,15 @@ import (
 // reportSize bounds what a first process says.
 const reportSize = 1 << 16
 
+// ErrSilent is of a first process that ended before it said anything.
+var ErrSilent = errors.New("the fence's own trial ended before it said anything")
+
 // Heed reads what a container's first process says of its fence, before anything else runs
-// there, and gives leave to start where it holds. What ended before it said anything is
-// io.EOF.
+// there, and gives leave to start where it holds.
 func Heed(conn io.ReadWriter) error {
 	line, err := bufio.NewReader(io.LimitReader(conn, reportSize)).ReadBytes('\n')
 	if err != nil {
-		return fmt.Errorf("the fence's own trial ended before it said anything: %w", err)
+		return fmt.Errorf("%w: %w", ErrSilent, err)
 	}
 	var report Report
 	if err := json.Unmarshal(line, &report); err != nil {
