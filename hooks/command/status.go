@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -175,13 +176,30 @@ func (l *looked) host(w io.Writer) error {
 	if !h.LastBeat.IsZero() {
 		fmt.Fprintf(w, "who works was heard %s ago, and went on %s ago\n", ago(h.LastBeat), ago(h.LastWork))
 	}
-	if h.Judging != nil {
-		fmt.Fprintf(w, "verdict on %s: %s\n", h.Judging.Unit, h.Judging.Words)
+	l.workers(w)
+	for _, v := range h.Verdicts {
+		fmt.Fprintf(w, "verdict on %s: %s\n", v.Unit, v.Words)
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Trouble)) {
 		fmt.Fprintln(w, h.Trouble[name].Words)
 	}
 	return nil
+}
+
+// workers writes who works on what, where there is more to say than that the one worker of
+// the launcher here does.
+func (l *looked) workers(w io.Writer) {
+	if !l.Several() {
+		return
+	}
+	for i, worker := range l.Workers {
+		if i == maxLines {
+			fmt.Fprintf(w, "and %s more: git ward status --json has them all\n", diag.Count(len(l.Workers)-i, "worker"))
+			break
+		}
+		name := cmp.Or(worker.Directive, "no directive")
+		fmt.Fprintf(w, "%s: %s\n", name, worker.Words)
+	}
 }
 
 func since(t time.Time) string {

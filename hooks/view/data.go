@@ -22,6 +22,7 @@ type Overview struct {
 	Version       string    `json:"version"`       // equal ones have nothing new
 	Time          time.Time `json:"time,omitzero"` // of the look
 	Host          *Host     `json:"host"`          // null in a clone, which cannot know
+	Workers       []Worker  `json:"workers"`       // who works on what, wherever they run
 	Waiting       []Waiting `json:"waiting"`       // what only a PM can move first, then what waits for its cause
 	Directives    []Line    `json:"directives"`    // as COMMS.md has them, then those it has no longer
 	Warnings      []string  `json:"warnings"`      // a line each, with what can be done
@@ -31,10 +32,11 @@ type Overview struct {
 type Host struct {
 	MayAsk   bool               `json:"may_ask"` // false: the rest is not known to who asks
 	Running  bool               `json:"running"`
-	PID      int                `json:"pid"`            // 0: it cannot be seen from here
-	Since    time.Time          `json:"since,omitzero"` // when it began; zero where nobody says
-	Up       bool               `json:"up"`             // the agent's container runs
-	Judging  *runstate.Judging  `json:"judging"`
+	PID      int                `json:"pid"`                // 0: it cannot be seen from here
+	Since    time.Time          `json:"since,omitzero"`     // when it began; zero where nobody says
+	Up       bool               `json:"up"`                 // the agent's container runs
+	Judging  *runstate.Judging  `json:"judging"`            // the first of the verdicts that run
+	Verdicts []runstate.Judging `json:"verdicts"`           // all of them
 	Suite    *runstate.Suite    `json:"suite"`              // how [verify] suite ended on the project; null where there is none
 	Trouble  map[string]Trouble `json:"trouble"`            // what providers fail, by directive
 	Control  string             `json:"control"`            // branch of COMMS.md
@@ -42,6 +44,19 @@ type Host struct {
 	Mode     string             `json:"mode"`               // of the hooks: enforce or observe
 	LastBeat time.Time          `json:"last_beat,omitzero"` // when who works was heard last; zero for never in this launch
 	LastWork time.Time          `json:"last_work,omitzero"` // when it went on last: words, commands, steps
+}
+
+// Worker is one who has a directive's lease, or whom the launcher here runs (MANY-5).
+type Worker struct {
+	Directive string    `json:"directive"` // "" while it has none
+	Holder    string    `json:"holder"`    // the lease's, or the worker's own name
+	Where     string    `json:"where"`     // "podman", "process", "kube NAMESPACE/JOB"
+	Doing     string    `json:"doing"`     // as runstate has it; "" of a worker of another launcher
+	Why       string    `json:"why"`       // it does not work; one line with the remedy
+	Since     time.Time `json:"since,omitzero"`
+	Until     time.Time `json:"until,omitzero"` // the lease ends unless it is renewed; zero for none
+	Live      bool      `json:"live"`           // the lease holds now
+	Words     string    `json:"words"`          // all of this, plainly
 }
 
 // Trouble is what a provider fails of a directive's calls.
@@ -83,6 +98,7 @@ type Line struct {
 	review.Standing
 	Words      string         `json:"words"`       // the state
 	WaitsWords string         `json:"waits_words"` // for whom it waits, with the command
+	Worker     *Worker        `json:"worker"`      // who has its lease; null for nobody
 	Spent      Spent          `json:"spent"`
 	Updated    time.Time      `json:"updated,omitzero"` // the newest step, report or verdict; zero for none
 	Residuals  []Point        `json:"residuals"`        // of the newest unit's verdicts

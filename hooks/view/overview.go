@@ -67,13 +67,17 @@ func (s *Source) look(ctx context.Context, r *git.Reader, version, all string) (
 		s.refs.version = version
 	}
 	o := &Overview{SchemaVersion: SchemaVersion, Repository: s.Name(), Version: all, Time: time.Now().UTC().Truncate(time.Second),
-		Waiting: []Waiting{}, Directives: []Line{}, Warnings: []string{}}
+		Waiting: []Waiting{}, Directives: []Line{}, Warnings: []string{}, Workers: []Worker{}}
 	if err := s.host(ctx, o); err != nil {
+		return err
+	}
+	if err := s.workers(ctx, o); err != nil {
 		return err
 	}
 	run := s.running()
 	for _, p := range s.refs.positions {
 		line := s.line(p, run)
+		line.Worker = o.worker(p.Name)
 		o.Directives = append(o.Directives, line)
 		o.Waiting = append(o.Waiting, waits(p, line, s.refs.broken[p.Name])...)
 	}
@@ -185,8 +189,8 @@ func (s *Source) host(ctx context.Context, o *Overview) error {
 	for _, sign := range runstate.Signs(s.dir) {
 		h.LastBeat, h.LastWork = later(h.LastBeat, sign.Beat), later(h.LastWork, sign.Work)
 	}
-	if list := runstate.JudgingNow(s.dir); len(list) > 0 {
-		h.Judging = &list[0]
+	if h.Verdicts = runstate.JudgingNow(s.dir); len(h.Verdicts) > 0 {
+		h.Judging = &h.Verdicts[0]
 	}
 	if suite, ok := runstate.LastSuite(s.dir); ok && s.settings.Verify.Suite != "" {
 		h.Suite = &suite

@@ -10,21 +10,21 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
-	"sync"
-
 	"git-ward/hooks/audit"
 	"git-ward/internal/branches"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/runstate"
+	"git-ward/protocols/lease"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/standing"
 	"git-ward/protocols/uow"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 )
 
 // Source is one repository: the bare one on the host, or a clone as it was fetched. It may
@@ -101,7 +101,7 @@ func (s *Source) Version(ctx context.Context) (string, error) {
 
 // version is that of the refs, and of what runs.
 func (s *Source) version(ctx context.Context) (refs, run string, err error) {
-	list := []string{audit.ChainRef, loop.VerdictsRef, s.names.ControlRef(), s.names.ProjectRef()}
+	list := []string{audit.ChainRef, loop.VerdictsRef, lease.Prefix, s.names.ControlRef(), s.names.ProjectRef()}
 	if !s.bare { // a clone by plain git may have no audit
 		list = append(list, uow.RefPrefix, s.names.Base()+"agent/")
 	}

@@ -254,6 +254,9 @@ func factsOf(d view.Line) string {
 	if d.WaitsWords != "" {
 		words = append(words, d.WaitsWords)
 	}
+	if d.Worker != nil && d.State == review.Working {
+		words = append(words, "worked on by "+d.Worker.Holder+" ("+d.Worker.Where+")")
+	}
 	if d.Spent.Iterations > 0 {
 		words = append(words, fmt.Sprintf("%d of %s", d.Spent.Iterations, diag.Count(d.Spent.Allowed, "iteration")))
 	}

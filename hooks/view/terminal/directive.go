@@ -22,9 +22,12 @@ func (c canvas) facts(s Scene, brief bool) (rows []row) {
 	if d.Sign != nil {
 		rows = append(rows, c.labelled("heard", "last work "+clock(d.Sign.Work)+", last sign of life "+clock(d.Sign.Beat), Plain)...)
 	}
+	if d.Worker != nil {
+		rows = append(rows, c.labelled("worker", foreign(d.Worker.Words), Plain)...)
+	}
 	rows = append(rows, c.labelled("residual", curve(d.Residuals, c.glyphs), Plain)...)
-	if h := s.Over.Host; h != nil && h.Judging != nil && h.Judging.Unit == d.Unit {
-		rows = append(rows, c.labelled("verdict", foreign(h.Judging.Words), Plain)...)
+	if v := s.Over.Verdict(d.Unit); v != nil {
+		rows = append(rows, c.labelled("verdict", foreign(v.Words), Plain)...)
 	} else if d.Verdict != "" {
 		rows = append(rows, c.labelled("verdict", d.Verdict, Plain)...)
 	}

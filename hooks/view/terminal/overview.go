@@ -91,8 +91,11 @@ func (c canvas) line(s Scene, d view.Line) (rows []row) {
 		return rows
 	}
 	rows = append(rows, c.text(spentWords(d.Spent), Faint, 4)...)
-	if h := s.Over.Host; h != nil && h.Judging != nil && h.Judging.Unit == d.Unit {
-		rows = append(rows, c.text("verdict: "+foreign(h.Judging.Words), Plain, 4)...)
+	if d.Worker != nil && s.Over.Several() {
+		rows = append(rows, c.text(foreign(d.Worker.Words), Faint, 4)...)
+	}
+	if v := s.Over.Verdict(d.Unit); v != nil {
+		rows = append(rows, c.text("verdict: "+foreign(v.Words), Plain, 4)...)
 	}
 	if d.Live != nil {
 		word, role := eventWords(*d.Live)

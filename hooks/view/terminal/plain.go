@@ -31,13 +31,13 @@ func Follow(ctx context.Context, looker *Looker, out io.Writer) error {
 
 // printer knows what was printed.
 type printer struct {
-	begun   bool
-	host    string
-	states  map[string]string // by directive: what was said of it last
-	waiting map[string]bool   // by key
-	verdict string            // unit of the last line about one
-	told    time.Time         // of that line
-	trouble string
+	begun    bool
+	host     string
+	states   map[string]string    // by directive: what was said of it last
+	workers  map[string]string    // by directive: who works on it
+	waiting  map[string]bool      // by key
+	verdicts map[string]time.Time // by unit: of the last line about one that runs
+	trouble  string
 }
 
 // verdictInterval is the time between two lines about a verdict that runs.
@@ -65,6 +65,7 @@ func (p *printer) lines(s Scene) (list []string) {
 		say("%s: %s", foreign(s.Over.Repository), host)
 	}
 	p.standings(s, say)
+	p.working(s, say)
 	p.judging(s, say)
 	events := s.New
 	if !p.begun {
@@ -113,19 +114,40 @@ func (p *printer) standings(s Scene, say func(string, ...any)) {
 	p.waiting = waiting
 }
 
-// judging is how far a verdict is.
+// working are who begins to work on what, and who does no longer.
+func (p *printer) working(s Scene, say func(string, ...any)) {
+	workers := map[string]string{}
+	for _, w := range s.Over.Workers {
+		if !s.Over.Several() {
+			break
+		}
+		name := w.Directive
+		if name == "" || s.Name != "" && s.Name != name {
+			continue
+		}
+		workers[name] = w.Holder + w.Doing + w.Why
+		if p.workers[name] != workers[name] {
+			say("%s worker: %s", foreign(name), foreign(w.Words))
+		}
+	}
+	p.workers = workers
+}
+
+// judging is how far the verdicts are.
 func (p *printer) judging(s Scene, say func(string, ...any)) {
-	h := s.Over.Host
-	if h == nil || h.Judging == nil {
-		p.verdict = ""
+	told := map[string]time.Time{}
+	defer func() { p.verdicts = told }()
+	if s.Over.Host == nil {
 		return
 	}
-	unit := h.Judging.Unit
-	if p.verdict == unit && s.Now.Sub(p.told) < verdictInterval || s.Name != "" && !strings.HasPrefix(unit, s.Name+".") {
-		return
+	for _, v := range s.Over.Host.Verdicts {
+		told[v.Unit] = p.verdicts[v.Unit]
+		if s.Now.Sub(told[v.Unit]) < verdictInterval || s.Name != "" && !strings.HasPrefix(v.Unit, s.Name+".") {
+			continue
+		}
+		told[v.Unit] = s.Now
+		say("%s verdict: %s", foreign(v.Unit), foreign(v.Words))
 	}
-	p.verdict, p.told = unit, s.Now
-	say("%s verdict: %s", foreign(unit), foreign(h.Judging.Words))
 }
 
 // eventLine is an event on one line; "" for one that is a sign of life only.

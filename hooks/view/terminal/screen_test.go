@@ -49,7 +49,7 @@ func busy() Scene {
 		Now: at("09:31:10"),
 		Over: &view.Overview{
 			Repository: "project.git",
-			Host:       &view.Host{Running: true, MayAsk: true, PID: 4711, Judging: &runstate.Judging{Unit: "D-3.1", Words: "criterion 2 of 5: go test ./... runs, 12 s"}},
+			Host:       &view.Host{Running: true, MayAsk: true, PID: 4711, Verdicts: []runstate.Judging{{Unit: "D-3.1", Words: "criterion 2 of 5: go test ./... runs, 12 s"}}},
 			Waiting: []view.Waiting{
 				{Directive: "D-1", Unit: "D-1.1", Title: "greet the user \u202egnp.exe \x1b[2J", What: "the work is proved; look at it, and take it or drop it", Command: "git ward review D-1", Kind: "ready"},
 				{Directive: "D-2", Unit: "D-2.1", Words: "May I spend 20 iterations?", Title: "\u5411\u7528\u6237\u95ee\u597d\uff0c\u7136\u540e\u793c\u8c8c\u5730\u9053\u522b", What: "the unit waits for your approval: it wants to spend more than it may", Command: "git ward uow approve D-2.1 --reason RISK_ACCEPTED", Kind: "approval"},

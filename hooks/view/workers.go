@@ -1,0 +1,124 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"git-ward/hooks/leases"
+	"git-ward/internal/diag"
+	"git-ward/internal/runstate"
+)
+
+// maxWorkers bounds how many are shown: as many leases as are read.
+const maxWorkers = 1000
+
+// workers are who has a lease, which says where it works, and what the launcher here says of
+// its own. A lease that cannot be read, or that the host's clock did not give, is a warning:
+// nobody works on its directive until a person has looked.
+func (s *Source) workers(ctx context.Context, o *Overview) error {
+	batch := s.repo.Batch(ctx)
+	defer batch.Close()
+	entries, err := leases.List(ctx, s.repo, batch, time.Now())
+	if err != nil {
+		return err
+	}
+	told := map[string]runstate.Worker{} // by holder
+	if s.bare && runstate.MayAsk(s.dir) == nil {
+		for _, w := range runstate.Workers(s.dir) {
+			told[w.Holder] = w
+		}
+	}
+	for _, e := range entries[:min(len(entries), maxWorkers)] {
+		if e.Broken != nil {
+			o.Warnings = append(o.Warnings, diag.Clean(strings.Join(append([]string{e.Broken.Error()}, diag.Hints(e.Broken)...), ": ")))
+			continue
+		}
+		l := e.Lease
+		w := Worker{Directive: e.Directive, Holder: l.Holder, Where: diag.Clean(l.Where), Since: l.Since, Until: l.Until, Live: e.Lost(l.ID) == ""}
+		if t, ok := told[l.Holder]; ok && t.Lease == l.ID {
+			w.Doing, w.Why = t.Doing, t.Why
+			delete(told, l.Holder)
+		}
+		o.Workers = append(o.Workers, w)
+	}
+	for _, t := range told { // those without a lease
+		o.Workers = append(o.Workers, Worker{Directive: t.Directive, Holder: t.Holder, Where: t.Where, Doing: t.Doing, Why: t.Why, Since: t.Since})
+	}
+	slices.SortFunc(o.Workers, func(a, b Worker) int {
+		return cmp.Or(cmp.Compare(place(a.Directive), place(b.Directive)), cmp.Compare(a.Holder, b.Holder))
+	})
+	for i := range o.Workers {
+		o.Workers[i].Words = o.Workers[i].words()
+	}
+	return nil
+}
+
+// place puts directives in order; what is none comes last.
+func place(directive string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(directive, "D-"))
+	if err != nil {
+		return math.MaxInt
+	}
+	return n
+}
+
+// doingWords is what a worker of the launcher here does, for people.
+var doingWords = map[string]string{
+	runstate.Works: "works", runstate.Starts: "is about to start", runstate.Restarts: "ended unasked, and is started again", runstate.Stopped: "was stopped",
+}
+
+// words is a worker on one line: who, where, what, and until when.
+func (w Worker) words() string {
+	doing := doingWords[w.Doing]
+	if w.Directive == "" && w.Doing == runstate.Works {
+		doing = "is free"
+	}
+	if doing == "" { // of another launcher
+		doing = "works"
+	}
+	text := w.Holder + " (" + cmp.Or(w.Where, "nobody says where") + ") "
+	switch until := w.Until.UTC().Format(time.RFC3339); {
+	case w.Until.IsZero():
+		text += doing
+	case w.Live:
+		text += doing + ", its lease holds until " + until
+	default:
+		text += "is not heard of: its lease ended at " + until
+	}
+	if w.Why != "" {
+		text += "; " + w.Why
+	}
+	return diag.Clean(text)
+}
+
+// Several reports whether there is more to say of who works than that the launcher here
+// does: a second one, one elsewhere, or one that does not come to it.
+func (o *Overview) Several() bool {
+	return len(o.Workers) > 1 || len(o.Workers) == 1 && o.Workers[0].Doing != runstate.Works
+}
+
+// worker is who has the lease of a directive; nil for nobody.
+func (o *Overview) worker(directive string) *Worker {
+	for i := range o.Workers {
+		if w := &o.Workers[i]; w.Directive == directive && !w.Until.IsZero() {
+			return w
+		}
+	}
+	return nil
+}
+
+// Verdict is how far that on a unit is; nil where none runs, and in a clone.
+func (o *Overview) Verdict(unit string) *runstate.Judging {
+	if o.Host == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(o.Host.Verdicts, func(v runstate.Judging) bool { return v.Unit == unit }); i >= 0 {
+		return &o.Host.Verdicts[i]
+	}
+	return nil
+}
