@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"git-ward/internal/cli"
@@ -13,15 +15,16 @@ import (
 	"git-ward/sandbox/firewall"
 )
 
-const fenceUsage = "fence --policy JSON --note FILE"
+const fenceUsage = "fence --policy JSON --note FILE [--state DIR]"
 
 // fencePod is `git ward fence`: the init container of a pod that puts the rules in place for
 // all that run after it (MANY-3).
 func fencePod(ctx context.Context, env *cli.Env) error {
-	var text, note string
-	rest, err := env.Flags("fence", fenceUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&text, "policy", "", "what may leave, as `JSON`: a launch writes it")
-		fs.StringVar(&note, "note", "", "where to note the network namespace and what it refuses, a `FILE`")
+	var text, note, state string
+	rest, err := env.Flags("fence", fenceUsage, func(flags *flag.FlagSet) {
+		flags.StringVar(&text, "policy", "", "what may leave, as `JSON`: a launch writes it")
+		flags.StringVar(&note, "note", "", "where to note the network namespace and what it refuses, a `FILE`")
+		flags.StringVar(&state, "state", "", "the volume that the watcher and the agent share, a `DIR`: in it each one's files are to stay theirs")
 	})
 	if err != nil {
 		return err
@@ -34,6 +37,11 @@ func fencePod(ctx context.Context, env *cli.Env) error {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&policy); err != nil {
 		return env.Usage(fenceUsage, "--policy is not what a launch writes: %v", err)
+	}
+	if state != "" { // an engine makes volumes that anybody may rename things in
+		if err := os.Chmod(env.Path(state), fs.ModeSticky|fs.ModePerm); err != nil {
+			return err
+		}
 	}
 	found, err := fence.EnterPod(ctx, policy, env.Getenv, env.Stderr)
 	if err != nil {

@@ -50,8 +50,14 @@ const graceSeconds = 30
 func (s *Spec) fence() container {
 	c := s.container("fence", 0, "NET_ADMIN")
 	c.Command = []string{bin + "/git-ward-launch", "fence", "--policy", text(s.Policy), "--note", note}
+	if s.Verify == nil {
+		c.Command = append(c.Command, "--state", state)
+	}
 	c.Env = []variable{{Name: "WARD_NODE", From: &valueOf{field{"status.hostIP"}}}}
 	c.VolumeMounts = []mount{{Name: "net", Path: noteDir}}
+	if s.Verify == nil {
+		c.VolumeMounts = append(c.VolumeMounts, mount{Name: "state", Path: state})
+	}
 	return c
 }
 
