@@ -114,7 +114,7 @@ func TestKeep(t *testing.T) {
 	}()
 	defer func() { cancel(); <-ended }()
 	ref := func() entry { return must(b.read(t.Context(), "D-2")) }
-	for end := time.Now().Add(10 * time.Second); !ref().lease.Live(b.now()); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); !ref().lease.Live(b.now()); time.Sleep(20 * time.Millisecond) { // a ref tells nobody that it moves
 		if time.Now().After(end) {
 			t.Fatalf("it is not renewed: %v", ref())
 		}
