@@ -35,8 +35,8 @@ func TestGate(t *testing.T) {
 func TestHostKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key.pub")
 	for text, want := range map[string]string{
-		"ssh-ed25519 AAAAC3 root@host\n":            "[198.51.100.1]:2222 ssh-ed25519 AAAAC3\n",
-		"":                                          "",
+		"ssh-ed25519 AAAAC3 root@host\n": "[198.51.100.1]:2222 ssh-ed25519 AAAAC3\n",
+		"":                               "",
 		"-----BEGIN OPENSSH PRIVATE KEY-----\nAA\n": "",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

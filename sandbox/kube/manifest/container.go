@@ -9,6 +9,7 @@ type container struct {
 	WorkingDir      string            `yaml:"workingDir,omitempty" json:"workingDir,omitempty"`
 	Env             []variable        `yaml:"env,omitempty" json:"env,omitempty"`
 	StartupProbe    *probeSpec        `yaml:"startupProbe,omitempty" json:"startupProbe,omitempty"`
+	LastWords       string            `yaml:"terminationMessagePolicy" json:"terminationMessagePolicy"`
 	Resources       resources         `yaml:"resources" json:"resources"`
 	SecurityContext containerSecurity `yaml:"securityContext" json:"securityContext"`
 	VolumeMounts    []mount           `yaml:"volumeMounts,omitempty" json:"volumeMounts,omitempty"`

@@ -119,14 +119,14 @@ func (s *Spec) environment() []variable {
 		{Name: "HOME", Value: state}, {Name: "LANG", Value: "C.UTF-8"},
 		{Name: "GIT_AUTHOR_NAME", Value: "Ward Agent"}, {Name: "GIT_AUTHOR_EMAIL", Value: "agent@ward"},
 		{Name: "GIT_COMMITTER_NAME", Value: "Ward Agent"}, {Name: "GIT_COMMITTER_EMAIL", Value: "agent@ward"},
-		{Name: boot.UntilVar, Value: s.Until.UTC().Format("2006-01-02T15:04:05.999999999Z07:00")}, {Name: boot.LiveVar, Value: "1"},
+		{Name: boot.UntilVar, Value: s.Until.UTC().Format("2006-01-02T15:04:05.999999999Z07:00")}, {Name: boot.LiveVar, Value: "1"}, {Name: "WARD_LEASE", Value: "1"},
 	}
 }
 
 // container is one with the rights that it is given and no other.
 func (s *Spec) container(name string, user int, rights ...string) container {
 	return container{
-		Name: name, Image: s.Image, ImagePullPolicy: "IfNotPresent",
+		Name: name, Image: s.Image, ImagePullPolicy: "IfNotPresent", LastWords: "FallbackToLogsOnError",
 		Resources: resources{Requests: map[string]string{"cpu": "50m", "memory": "64Mi"}, Limits: map[string]string{"cpu": "1", "memory": "512Mi"}},
 		SecurityContext: containerSecurity{User: user, Group: user, NonRoot: user != 0, ReadOnlyRoot: true,
 			Capabilities: capabilities{Add: rights, Drop: []string{"ALL"}}},

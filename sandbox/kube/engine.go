@@ -1,0 +1,175 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/lease"
+	"git-ward/sandbox/door/keys"
+	"git-ward/sandbox/kube/manifest"
+)
+
+// Engine runs directives as Jobs. Its methods may be called side by side.
+type Engine struct {
+	*Plan
+	Cluster *Cluster
+	Repo    *git.Repo // of the Plan's Bare
+	Keys    keys.File
+	Log     zerolog.Logger
+}
+
+// Work is one directive, of which a lease is held and kept by who calls.
+type Work struct {
+	Directive string
+	Lease     lease.Lease
+	Until     time.Time        // [budget] time is spent
+	Stdout    io.Writer        // what the agent's container says
+	Told      func(why string) // one line, with the remedy, of what keeps the work from going on; "" when it goes on
+	Up        func()           // called when the agent's container runs; may be nil
+}
+
+// Ended is the end of a Job that nobody asked for. To make a new one is right, after a pause.
+type Ended struct{ Err error }
+
+func (e *Ended) Error() string { return e.Err.Error() }
+func (e *Ended) Unwrap() error { return e.Err }
+
+// Where says where a directive's work runs, for its lease.
+func (e *Engine) Where(ctx context.Context, directive string) string {
+	return fmt.Sprintf("kube %s/%s", e.Cluster.Namespace, e.name(ctx, directive))
+}
+
+// name is the Job's of a directive: it has the number of the unit that is at work or, where
+// there is none, will be the first. Whoever works on the unit makes the same one.
+func (e *Engine) name(ctx context.Context, directive string) string {
+	return manifest.Name(e.Repository(), directive, e.unit(ctx, directive))
+}
+
+func (e *Engine) unit(ctx context.Context, directive string) int {
+	newest := 1
+	out, err := e.Repo.Output(ctx, "for-each-ref", "--format=%(refname)", "refs/ward/uow/"+directive+".*")
+	if err != nil {
+		return newest
+	}
+	for line := range strings.Lines(string(out)) {
+		if n, err := strconv.Atoi(strings.TrimSpace(line[strings.LastIndexByte(line, '.')+1:])); err == nil {
+			newest = max(newest, n)
+		}
+	}
+	return newest
+}
+
+// Run makes a directive's Job, with a key of its own for the lease, and follows it to its
+// end; then both are gone again. nil: it ended in good order. When ctx ends the Job is
+// deleted, and its pod has gone or is told to, when this returns.
+//
+// An API server that is away stops nothing that runs: it is asked again. An *Ended is the end
+// of this Job alone.
+func (e *Engine) Run(ctx context.Context, w Work) (err error) {
+	k := e.unit(ctx, w.Directive)
+	spec := e.Spec(w.Directive, k, w.Until)
+	spec.Labels[leaseLabel] = w.Lease.ID
+	spec.Notes = map[string]string{"ward/holder": w.Lease.Holder}
+	take, err := e.giveKey(spec, w.Lease.Name(), []string{"--lease", w.Lease.Name()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, take()) }()
+	r := &run{Engine: e, spec: spec, told: w.Told, out: w.Stdout, up: w.Up, name: "agent"}
+	return r.whole(ctx)
+}
+
+// giveKey makes the key of a pod, which the gate takes until the Job's time is over or take
+// is called, and puts it into the Job's Secret. It is nowhere else.
+func (e *Engine) giveKey(spec *manifest.Spec, name string, door []string) (take func() error, err error) {
+	private, public, err := keys.New(name)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	if err := e.Keys.Add(keys.Key{Name: name, Public: public, Door: door, Until: now.Add(spec.Time + slack)}, now); err != nil {
+		return nil, err
+	}
+	spec.Secret = &manifest.Secret{Key: private, KnownHosts: e.Gate.KnownHosts()}
+	return func() error { return e.Keys.Remove(name) }, nil
+}
+
+// Sweep deletes the Jobs that an earlier launcher of this repository left: their leases are
+// not ours, so the gate knows their keys no more, and the work goes on from refs in new ones.
+func (e *Engine) Sweep(ctx context.Context) error {
+	if err := e.Keys.Keep(func(string) bool { return false }); err != nil {
+		return err
+	}
+	var left list[job]
+	ours := url.Values{"labelSelector": {gateLabel + "=" + e.mark()}}
+	if err := e.Cluster.call(ctx, http.MethodGet, e.Cluster.path(jobs, "", ours), nil, &left); err != nil {
+		return err
+	}
+	for i := range left.Items {
+		j := &left.Items[i]
+		e.Log.Info().Str("job", j.Metadata.Name).Str("lease", j.Metadata.Labels[leaseLabel]).Msg("left by an earlier launcher; deleted")
+		if err := e.Cluster.remove(ctx, j.Metadata.Name, j.Metadata.UID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check asks the cluster what a launch needs to know before it promises anything: whether
+// the API server answers, and whether Jobs may be listed in the namespace.
+func (e *Engine) Check(ctx context.Context) error {
+	var one list[job]
+	for end := time.Now().Add(connectPatience); ; {
+		err := e.Cluster.call(ctx, http.MethodGet, e.Cluster.path(jobs, "", url.Values{"limit": {"1"}}), nil, &one)
+		var away *Away
+		if err == nil || !errors.As(err, &away) || time.Now().After(end) {
+			return err
+		}
+		if err := sleep(ctx, 200*time.Millisecond); err != nil { // kubectl tells nobody that it listens
+			return err
+		}
+	}
+}
+
+// connectPatience is how long kubectl may take to start.
+const connectPatience = 10 * time.Second
+
+// remove deletes a Job with its pod and all else that goes with it; one that is gone, or is
+// another one by now, is no error.
+func (c *Cluster) remove(ctx context.Context, name, uid string) error {
+	how := map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+	if uid != "" {
+		how["preconditions"] = map[string]string{"uid": uid}
+	}
+	err := c.call(ctx, http.MethodDelete, c.path(jobs, name, nil), how, nil)
+	if is(err, http.StatusNotFound) || is(err, http.StatusConflict) {
+		return nil
+	}
+	return err
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// taken is the error of a Job's name that somebody else has.
+func (e *Engine) taken(name string) error {
+	return &Ended{diag.Hint(fmt.Errorf("the Job %s/%s is somebody else's, and nothing of it is touched", e.Cluster.Namespace, name),
+		"if nobody needs it: `kubectl -n %s delete job %s`; two gates with repositories of one name need a [kube] namespace each", e.Cluster.Namespace, name)}
+}

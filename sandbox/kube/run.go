@@ -1,0 +1,183 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"git-ward/sandbox/kube/manifest"
+)
+
+// run is one Job from before it is made until it is gone.
+type run struct {
+	*Engine
+	spec *manifest.Spec
+	name string // of the container that matters
+	told func(why string)
+	out  io.Writer // nil: nobody listens
+	up   func()
+
+	uid   string // the Job's, once it is made
+	last  string // what was told
+	upped bool
+	made  time.Time
+	log   *follower // of the pod that is followed
+}
+
+// whole makes the Job and follows it. What it leaves, if anything, is a Job that the API
+// server could not be asked to delete: that ends by itself, and the next launch deletes it.
+func (r *run) whole(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, r.gone(ctx)) }()
+	defer func() { r.log.close() }()
+	if err := r.persist(ctx, r.make); err != nil {
+		return err
+	}
+	r.Log.Info().Str("job", r.spec.Name).Str("directive", r.spec.Directive).Msg("the Job is made")
+	return r.follow(ctx)
+}
+
+// persist does what an API server that is away, or a launcher's missing right, keeps from
+// being done, again and again, with pauses; both are told meanwhile.
+func (r *run) persist(ctx context.Context, do func(context.Context) error) error {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := do(ctx)
+		var away *Away
+		var denied *Denied
+		if err == nil || !errors.As(err, &away) && !errors.As(err, &denied) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		r.tell(oneLine(err))
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// tell passes a line on when it is another than the last.
+func (r *run) tell(why string) {
+	if why == r.last {
+		return
+	}
+	if r.last = why; why != "" {
+		r.Log.Warn().Str("job", r.spec.Name).Str("why", why).Msg("the Job does not go on")
+	}
+	if r.told != nil {
+		r.told(why)
+	}
+}
+
+// make makes the Job, which waits, then what goes with it, and lets it begin. The name is
+// taken first: of two who make one Job, one is refused here and has left nothing.
+func (r *run) make(ctx context.Context) error {
+	c := r.Cluster
+	r.spec.Suspend = true
+	var made job
+	err := c.call(ctx, http.MethodPost, c.path(jobs, "", nil), r.spec.Job(), &made)
+	if is(err, http.StatusConflict) {
+		return r.occupied(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return r.begin(ctx, made.Metadata.UID)
+}
+
+// begin makes what goes with a Job that waits, and lets it begin.
+func (r *run) begin(ctx context.Context, uid string) error {
+	c := r.Cluster
+	r.uid, r.made = uid, time.Now()
+	r.spec.Owner = &manifest.Owner{APIVersion: "batch/v1", Kind: "Job", Name: r.spec.Name, UID: uid}
+	for _, o := range r.spec.Besides() {
+		kind := collections[o.Kind]
+		err := c.call(ctx, http.MethodPost, c.path(kind, "", nil), o, nil)
+		if is(err, http.StatusConflict) { // of an earlier Job, or of this one: a key is never one's own for sure
+			if err = c.call(ctx, http.MethodDelete, c.path(kind, o.Metadata.Name, nil), nil, nil); err == nil || is(err, http.StatusNotFound) {
+				err = c.call(ctx, http.MethodPost, c.path(kind, "", nil), o, nil)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("the Job's %s: %w", o.Kind, err)
+		}
+	}
+	begin := map[string]any{"spec": map[string]any{"suspend": false}}
+	return c.call(ctx, http.MethodPatch, c.path(jobs, r.spec.Name, nil), begin, nil)
+}
+
+// occupied looks at the Job that has the name. One of this lease is a Job that was made
+// without our hearing of it; one of an earlier lease goes, because who has the lease is we;
+// anybody else's stays.
+func (r *run) occupied(ctx context.Context) error {
+	c := r.Cluster
+	var there job
+	err := c.call(ctx, http.MethodGet, c.path(jobs, r.spec.Name, nil), nil, &there)
+	switch labels := there.Metadata.Labels; {
+	case is(err, http.StatusNotFound):
+		return c.away(errors.New("the Job was there, and is not")) // again
+	case err != nil:
+		return err
+	case labels[gateLabel] != r.mark() || labels[manifest.ManagedLabel] != manifest.Managed:
+		return r.taken(r.spec.Name)
+	case labels[leaseLabel] == r.spec.Labels[leaseLabel] && there.Spec.Suspend && there.Metadata.Deleted == nil:
+		return r.begin(ctx, there.Metadata.UID)
+	}
+	if err := c.remove(ctx, r.spec.Name, there.Metadata.UID); err != nil {
+		return err
+	}
+	return r.podsGone(ctx)
+}
+
+// podsGone waits until no pod of the name is left, and has make try again.
+func (r *run) podsGone(ctx context.Context) error {
+	for end := time.Now().Add(goneTime); ; {
+		all, err := r.pods(ctx)
+		if err != nil {
+			return err
+		}
+		if len(all.Items) == 0 {
+			return r.make(ctx)
+		}
+		if time.Now().After(end) {
+			return r.Cluster.away(fmt.Errorf("a pod of an earlier %s does not end", r.spec.Name))
+		}
+		if err := sleep(ctx, time.Second); err != nil { // a pod has its time to end
+			return err
+		}
+	}
+}
+
+// goneTime is how long a pod that is deleted may take: its own time to end, and some.
+const goneTime = time.Minute
+
+func (r *run) pods(ctx context.Context) (all list[pod], err error) {
+	of := url.Values{"labelSelector": {manifest.JobLabel + "=" + r.spec.Name}}
+	return all, r.Cluster.call(ctx, http.MethodGet, r.Cluster.path(pods, "", of), nil, &all)
+}
+
+// gone deletes the Job and waits until its pod has ended: then nobody works on the directive
+// by this lease. It has a time of its own, whatever ended the run.
+func (r *run) gone(ctx context.Context) error {
+	if r.uid == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goneTime)
+	defer cancel()
+	err := r.Cluster.remove(ctx, r.spec.Name, r.uid)
+	for err == nil {
+		var all list[pod]
+		if all, err = r.pods(ctx); err == nil && len(all.Items) == 0 {
+			return nil
+		}
+		if err == nil {
+			err = sleep(ctx, 500*time.Millisecond) // a pod has its time to end
+		}
+	}
+	r.Log.Warn().Err(err).Str("job", r.spec.Name).Msg("the Job may still be there; the gate takes its key no more, and the next launch deletes it")
+	return nil
+}

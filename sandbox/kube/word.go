@@ -1,0 +1,106 @@
+package kube
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/internal/diag"
+)
+
+// nearPatience is how long near may take to reach the gate before people are told.
+const nearPatience = 20 * time.Second
+
+// maxWords bounds what is told of the cluster's own words, in bytes.
+const maxWords = 400
+
+// pulled are the reasons why a container waits for its image, besides pulling it.
+var pulled = []string{"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable"}
+
+// starting are the reasons why a container waits that pass by themselves.
+var starting = []string{"", "ContainerCreating", "PodInitializing"}
+
+// why says in one line, with the remedy, what keeps a pod from working; "" when nothing does.
+func (p *Plan) why(o *pod, now time.Time) string {
+	for _, c := range o.Status.Conditions {
+		if c.Type == "PodScheduled" && c.Status == "False" {
+			return p.line("no node takes the pod", c.Message, "the pod waits until one has room for [sandbox] memory and cpus (and fits [kube] node_selector); less of these, or another node, mends it")
+		}
+	}
+	for _, all := range [][]status{o.Status.Init, o.Status.Containers} {
+		for i := range all {
+			if line := p.whyContainer(&all[i], now); line != "" {
+				return line
+			}
+		}
+	}
+	return ""
+}
+
+// whyContainer is why for one of the pod's containers.
+func (p *Plan) whyContainer(c *status, now time.Time) string {
+	if w := c.State.Waiting; w != nil {
+		switch {
+		case slices.Contains(pulled, w.Reason):
+			return p.line("the image "+p.Image+" is not to be had", w.Reason+" "+w.Message, "push it where the nodes pull from, and name it in [kube] image (git ward image build makes it)")
+		case c.Name == "near" && c.Last.Terminated != nil:
+			return p.whyNear(c.Last.Terminated)
+		case !slices.Contains(starting, w.Reason):
+			return p.line("the container "+c.Name+" does not start", w.Reason+" "+w.Message, "kubectl describe pod has more; docs/cluster.md, \"When something fails\"")
+		}
+		return ""
+	}
+	if t := c.State.Terminated; t != nil && t.Code != 0 && c.Name == "fence" {
+		return p.line("the pod's fence is not in place, so nothing starts", t.Message, "the namespace or the runtime keeps the rules away: docs/cluster.md, \"Pod Security\" and \"RuntimeClass\"")
+	}
+	if r := c.State.Running; r != nil && c.Name == "near" && c.Started != nil && !*c.Started && now.Sub(r.Since) > nearPatience {
+		return p.line(fmt.Sprintf("the pod does not reach the gate %s for %s", p.Gate.Address, now.Sub(r.Since).Round(10*time.Second)), "",
+			"it tries on: is sshd there, open to the nodes' network, and does its AuthorizedKeysFile name "+p.Bare+"/ward/authorized_keys?")
+	}
+	return ""
+}
+
+// whyNear words the end of a near, whose last words are the best that there is.
+func (p *Plan) whyNear(t *terminated) string {
+	return p.line(fmt.Sprintf("near ended (exit %d) and is started again", t.Code), t.Message,
+		"it is the pod's way to the gate "+p.Gate.Address.String()+": host key, key and lease have to hold (git ward lease, [kube] host_key_file)")
+}
+
+// line is what happened, the cluster's own words, and the remedy.
+func (p *Plan) line(what, words, remedy string) string {
+	words = strings.TrimSpace(diag.Clean(diag.Cut(lastLines(words), maxWords)))
+	if words != "" {
+		what += " (" + words + ")"
+	}
+	return what + ": " + remedy
+}
+
+// lastLines is the end of a text of several lines, as one.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-3):], " / ")
+}
+
+// how words the end of a pod that failed.
+func (o *pod) how(main string) string {
+	said := strings.TrimSpace(o.Status.Reason + " " + o.Status.Message)
+	for _, name := range []string{"fence", "near", main} {
+		c := o.container(name)
+		if c == nil || c.State.Terminated == nil || c.State.Terminated.Code == 0 {
+			continue
+		}
+		t := c.State.Terminated
+		said = strings.TrimSpace(fmt.Sprintf("%s %s: exit %d %s %s", said, name, t.Code, t.Reason, lastLines(t.Message)))
+	}
+	return diag.Clean(diag.Cut(said, maxWords))
+}
+
+// oneLine is an error in one line, cleaned, with what can be done.
+func oneLine(err error) string {
+	words, _, _ := strings.Cut(diag.Clean(diag.Cut(err.Error(), 2*maxWords)), "\n")
+	if hints := diag.Hints(err); len(hints) > 0 {
+		words += ": " + diag.Clean(hints[0])
+	}
+	return words
+}
