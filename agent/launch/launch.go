@@ -31,7 +31,6 @@ type Launch struct {
 	Commit string    // its commit
 	Main   string    // main's commit then; "" unless the program comes from the tree
 	Until  time.Time // when the time is over; zero where no launcher said so
-	Leased bool      // a directive is asked for before it is worked on
 }
 
 // From reads a launch from the environment.
@@ -39,7 +38,7 @@ func From(getenv func(string) string) Launch {
 	until, _ := time.Parse(time.RFC3339Nano, getenv(boot.UntilVar)) // the launcher wrote it, or nobody did
 	ask, _ := strconv.Atoi(getenv(boot.AskVar))                     // so did the watcher
 	return Launch{Log: getenv(boot.LogVar), Ask: ask, Branch: getenv(boot.BranchVar), Commit: getenv(boot.CommitVar),
-		Main: getenv(boot.MainVar), Until: until, Leased: getenv(boot.LeaseVar) != ""}
+		Main: getenv(boot.MainVar), Until: until}
 }
 
 // OnBranch reports whether the process runs from a branch that has to prove itself.

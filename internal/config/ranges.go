@@ -9,6 +9,9 @@ import (
 // span is what a number may be; most 0 is no end.
 type span struct{ least, most int64 }
 
+// MaxAgents is the most that [launch] agents may be.
+const MaxAgents = 100
+
 const (
 	mib    = 1 << 20
 	second = int64(time.Second)
@@ -20,7 +23,7 @@ const (
 // lock everybody out.
 var ranges = map[string]span{
 	"notify.timeout":      {least: second, most: 3600 * second},
-	"launch.agents":       {least: 1, most: 100},
+	"launch.agents":       {least: 1, most: MaxAgents},
 	"launch.lease":        {least: 60 * second, most: 24 * 3600 * second}, // renewed each third of it
 	"verify.agents":       {least: 1, most: 16},
 	"launch.memory":       {least: 256 * mib}, // the launcher, podman and git start in less than 64

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -19,6 +21,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/logfile"
 	"git-ward/internal/runstate"
+	"git-ward/protocols/lease"
 	"git-ward/sandbox/fence"
 )
 
@@ -98,10 +101,17 @@ func withoutDetach(args []string) []string {
 }
 
 // stop is `git ward launch stop`: it asks the launcher to end in good order and
-// waits for it.
+// waits for it; with a directive, the worker on that alone.
 func stop(ctx context.Context, env *cli.Env) error {
-	bare, err := bareFlag(ctx, env, "launch stop", "launch stop [--bare DIR]", nil)
+	bare, directive, err := bareAndDirective(ctx, env, "launch stop", "launch stop [--bare DIR] [D-n]", nil)
 	if err != nil {
+		return err
+	}
+	if directive != "" {
+		holder, err := fence.StopDirective(ctx, bare, directive)
+		if err == nil {
+			fmt.Fprintf(env.Stdout, "%s: its worker, %s, ended\nnext: the work goes on when the PM's branch moves, or with the next launch\n", directive, diag.Clean(holder))
+		}
 		return err
 	}
 	if err := runstate.MayAsk(bare); err != nil {
@@ -129,11 +139,34 @@ func stop(ctx context.Context, env *cli.Env) error {
 	return diag.Hint(fmt.Errorf("process %d did not end in 30 seconds", pid), "`kill -9 %d` ends it and everything of it", pid)
 }
 
-// logs is `git ward launch logs [-f]`: what a detached launcher and its agent
-// wrote; -f goes on until interrupted.
+// bareAndDirective reads the flags of a verb that may be about one directive of a repository,
+// "" for all.
+func bareAndDirective(ctx context.Context, env *cli.Env, verb, usage string, more func(*flag.FlagSet)) (bare, directive string, err error) {
+	rest, err := env.Flags(verb, usage, func(fs *flag.FlagSet) {
+		cli.Bare(fs, &bare)
+		if more != nil {
+			more(fs)
+		}
+	})
+	switch {
+	case err != nil:
+		return "", "", err
+	case len(rest) > 1:
+		return "", "", env.Usage(usage, "one directive at most, not %d words", len(rest))
+	case len(rest) == 1 && !lease.IsDirective(rest[0]):
+		return "", "", env.Usage(usage, "%q is no directive such as D-3", rest[0])
+	case len(rest) == 1:
+		directive = rest[0]
+	}
+	bare, err = findBare(ctx, env, bare)
+	return bare, directive, err
+}
+
+// logs is `git ward launch logs [-f]`: what a detached launcher and its agents
+// wrote, or the agent on one directive; -f goes on until interrupted.
 func logs(ctx context.Context, env *cli.Env) error {
 	var follow bool
-	bare, err := bareFlag(ctx, env, "launch logs", "launch logs [--bare DIR] [-f]", func(fs *flag.FlagSet) {
+	bare, directive, err := bareAndDirective(ctx, env, "launch logs", "launch logs [--bare DIR] [-f] [D-n]", func(fs *flag.FlagSet) {
 		fs.BoolVar(&follow, "f", false, "go on as the log grows")
 	})
 	if err != nil {
@@ -151,21 +184,26 @@ func logs(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer func() { f.Close() }()
+	out, found := env.Stdout, func() error { return nil }
+	if directive != "" {
+		of := &marked{out: out, mark: []byte(fence.LogMark(directive))}
+		out, found = of, func() error { return of.none(bare, directive) }
+	}
 	if before, err := os.Open(path + ".1"); err == nil {
-		_, err = io.Copy(env.Stdout, before)
+		_, err = io.Copy(out, before)
 		before.Close()
 		if err != nil {
 			return err
 		}
 	}
 	for {
-		if _, err := io.Copy(env.Stdout, f); err != nil || !follow {
-			return err
+		if _, err := io.Copy(out, f); err != nil || !follow {
+			return cmp.Or(err, found())
 		}
 		if next, err := begunAnew(f, path); err != nil {
 			return err
 		} else if next != nil {
-			io.Copy(env.Stdout, f) // what came before the new beginning
+			io.Copy(out, f) // what came before the new beginning
 			f.Close()
 			f = next
 		}
@@ -175,6 +213,41 @@ func logs(ctx context.Context, env *cli.Env) error {
 		case <-time.After(200 * time.Millisecond): // a file tells nobody that it grows
 		}
 	}
+}
+
+// marked passes on the whole lines that begin with a mark, without it.
+type marked struct {
+	out  io.Writer
+	mark []byte
+	line []byte
+	some bool
+}
+
+func (m *marked) Write(p []byte) (int, error) {
+	m.line = append(m.line, p...)
+	for {
+		line, rest, ended := bytes.Cut(m.line, []byte("\n"))
+		if !ended {
+			m.line = bytes.Clone(m.line)
+			return len(p), nil
+		}
+		m.line = rest
+		if text, ok := bytes.CutPrefix(line, m.mark); ok {
+			m.some = true
+			if _, err := m.out.Write(append(bytes.Clone(text), '\n')); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// none says that there was no such line.
+func (m *marked) none(bare, directive string) error {
+	if m.some {
+		return nil
+	}
+	return diag.Hint(fmt.Errorf("no line of the log is marked as of %s: where one agent works alone, all of its lines are unmarked", directive),
+		"`git ward launch logs --bare %s` shows all, `git ward watch %s` what the agent said on it", bare, directive)
 }
 
 // begunAnew is the log at path where it is another file than f by now, from its start;

@@ -84,7 +84,14 @@ func bareFlag(ctx context.Context, env *cli.Env, name, usage string, more func(*
 	case len(rest) > 0:
 		return "", env.Usage(usage, "unexpected argument %q", rest[0])
 	}
-	if bare, err = hosted(ctx, env, bare); err != nil {
+	return findBare(ctx, env, bare)
+}
+
+// findBare is the repository on this host that --bare names, or the one around here, without
+// symbolic links.
+func findBare(ctx context.Context, env *cli.Env, bare string) (string, error) {
+	bare, err := hosted(ctx, env, bare)
+	if err != nil {
 		return "", err
 	}
 	path, err := filepath.EvalSymlinks(env.Path(bare))

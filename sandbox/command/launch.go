@@ -17,12 +17,11 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/internal/logfile"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/judge"
 )
 
-const launchUsage = "launch [--bare DIR] [--once] [--detach] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address HOST:PORT] [--print [--podman]]] [-- CMD ...]"
+const launchUsage = "launch [--bare DIR] [--once] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address HOST:PORT] [--print [--podman]]] [-- CMD ...]"
 
 // script is the only model that may run without a fence (SBX-8): it does what
 // its lines say.
@@ -70,9 +69,6 @@ func launch(ctx context.Context, env *cli.Env, redact func(string) string) error
 	spec.Redact = redact
 	spec.Announce = func() { announce(env.Stderr, &spec) }
 	err = fence.Launch(ctx, spec)
-	for _, share := range o.shares {
-		share.Flush()
-	}
 	var exit fence.Exit
 	if errors.As(err, &exit) {
 		return cli.ExitCode(exit)
@@ -85,8 +81,8 @@ type launchOptions struct {
 	bare, state, model          string
 	once, detach, unfenced, raw bool
 	background                  bool // detach has started us
-	shares                      []*logfile.Limited
 	reset                       bool
+	agents                      int // 0: as the settings say
 	command                     []string
 	kube                        kubeOptions
 }
@@ -99,6 +95,7 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		fs.BoolVar(&o.once, "once", false, "end when no directive is open")
 		fs.BoolVar(&o.detach, "detach", false, "go on in the background")
 		fs.BoolVar(&o.background, backgroundFlag, false, "") // detach says it
+		fs.IntVar(&o.agents, "agents", 0, "so many agents at once, each on a directive of its own, instead of [launch] agents")
 		fs.BoolVar(&o.reset, "reset", false, "let the watcher forget first: pins, signals, incidents that were told, what was built")
 		fs.BoolVar(&o.raw, "raw", false, "let a command write to the terminal whatever it wants; to a pipe or a file it always does")
 		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of [model] name")
@@ -112,6 +109,8 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		return o, env.Usage(launchUsage, "a command (%s) runs fenced and in the foreground", o.command[0])
 	case len(o.command) > 0 && o.reset:
 		return o, env.Usage(launchUsage, "--reset is for the watcher, and a command (%s) runs without one", o.command[0])
+	case len(o.command) > 0 && o.agents != 0:
+		return o, env.Usage(launchUsage, "--agents is for agents, and a command (%s) runs alone", o.command[0])
 	case len(o.command) == 0 && o.raw:
 		return o, env.Usage(launchUsage, "--raw is for a command; what the agent prints is always cleaned")
 	}
@@ -123,6 +122,11 @@ func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, e
 	s = fence.Spec{Unfenced: o.unfenced, Podman: podmanOf(env), Getenv: env.Getenv, Messages: env.Stderr}
 	if s.Bare, s.Settings, err = fence.FindRepository(ctx, env.Path(o.bare)); err != nil {
 		return s, err
+	}
+	if o.agents != 0 {
+		if s.Settings.Launch.Agents = o.agents; o.agents < 1 || o.agents > config.MaxAgents {
+			return s, env.Usage(launchUsage, "--agents is %d, and may be 1 to %d", o.agents, config.MaxAgents)
+		}
 	}
 	if len(o.command) == 0 { // a command works on what it is given
 		if _, err := judge.ReadHeads(ctx, git.Open(s.Bare), s.Settings.Control); err != nil {
@@ -146,11 +150,7 @@ func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, e
 // unless its owner asks for all of it (GATE-7).
 func (o *launchOptions) payload(env *cli.Env, s *fence.Spec) (p fence.Payload, err error) {
 	if len(o.command) == 0 {
-		p = fence.Payload{Once: o.once, Reset: o.reset, Stdout: env.Stdout, Stderr: env.Stderr}
-		if o.background {
-			o.shares = []*logfile.Limited{fence.AgentShare(env.Stdout), fence.AgentShare(env.Stderr)}
-			p.Stdout, p.Stderr = o.shares[0], o.shares[1]
-		}
+		p = fence.Payload{Once: o.once, Reset: o.reset, Logged: o.background, Stdout: env.Stdout, Stderr: env.Stderr}
 		p.Model, err = chooseModel(s, o.model, env.Stderr)
 		return p, err
 	}

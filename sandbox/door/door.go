@@ -49,6 +49,10 @@ type Config struct {
 	// Principal is whose pushes these are: "" or Agent is the agent's plain token,
 	// Watcher a bound one of that name. Each door has a bucket of its own.
 	Principal string
+	// Name, where there is one, is asked at each push for the name of the agent whose it is:
+	// that of the lease which its worker holds (MANY-2), in a bound token; "" is the agent's
+	// plain one.
+	Name func() string
 	// Peer, where there is one, says the only user id, as this host sees it, that is
 	// answered now: who connects is asked of the kernel (SO_PEERCRED, unix(7)).
 	Peer func() int

@@ -79,6 +79,11 @@ func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 	deadline := d.config.Settings.Door.Time.Duration
 	s := &service{bare: d.config.Bare, settings: d.config.Settings, log: d.config.Log, verb: "receive-pack",
 		principal: d.principal, name: d.principal, idle: deadline / 4, input: deadline, total: 2 * deadline, says: true}
+	if d.config.Name != nil {
+		if name := d.config.Name(); name != "" {
+			s.principal, s.name = Agent, name
+		}
+	}
 	s.meter = s.newMeter(&d.processes, func(spent time.Duration) { d.cpu.spend(spent.Seconds()) })
 	p, err := s.run(ctx, conn)
 	if p == nil {

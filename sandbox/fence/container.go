@@ -48,28 +48,28 @@ const (
 const killGrace = time.Minute
 
 // container is the whole of the container that a launch wants (SBX-3, SBX-4).
-func (l *launch) container(f *fence) *podman.Spec {
-	size := l.spec.Settings.Sandbox.StateSize
-	state := podman.Mount{Kind: podman.Disk, Source: filepath.Join(l.spec.State, "bot.img"), Target: InsideState, Size: size, Owner: image.WatcherID}
+func (w *worker) container(f *fence) *podman.Spec {
+	size := w.spec.Settings.Sandbox.StateSize
+	state := podman.Mount{Kind: podman.Disk, Source: filepath.Join(w.state, "bot.img"), Target: InsideState, Size: size, Owner: image.WatcherID}
 	if f.engine.Rootless() { // an ordinary user cannot mount a file system
 		state = podman.Mount{Kind: podman.Tmpfs, Target: InsideState, Size: size}
 	}
 	user := image.AgentID
-	if len(l.spec.Payload.Command) == 0 {
+	if len(w.payload.Command) == 0 {
 		user = image.WatcherID
 	}
-	s := f.container(l.spec.Bare, l.spec.Settings, user)
-	s.Command, s.Stdin = l.commandLine(), l.spec.Payload.Stdin != nil
-	s.First = append(s.First, l.gatewayFlags()...)
-	s.Timeout = time.Until(l.until) + l.spec.Settings.Budget.Grace.Duration + killGrace
-	s.Env[boot.UntilVar] = l.untilText()
-	if len(l.spec.Payload.Command) == 0 {
+	s := f.container(w.spec.Bare, w.spec.Settings, user)
+	s.Command, s.Stdin = w.commandLine(), w.payload.Stdin != nil
+	s.First = append(s.First, w.gatewayFlags()...)
+	s.Timeout = time.Until(w.until) + w.spec.Settings.Budget.Grace.Duration + killGrace
+	s.Env[boot.UntilVar] = w.untilText()
+	if len(w.payload.Command) == 0 {
 		s.Env[boot.LiveVar] = "1"
 	}
 	s.Mounts = append(s.Mounts,
-		readOnly(filepath.Dir(l.door), insideDoorDir),
-		readOnly(filepath.Dir(l.gateway), insideGatewayDir),
-		readOnly(filepath.Dir(configCopy(l.spec.State)), insideConfigDir),
+		readOnly(filepath.Dir(w.door), insideDoorDir),
+		readOnly(filepath.Dir(w.gateway), insideGatewayDir),
+		readOnly(filepath.Dir(configCopy(w.spec.State)), insideConfigDir),
 		state)
 	return s
 }
@@ -167,29 +167,29 @@ func checkReadable(mounts []podman.Mount) error {
 }
 
 // gatewayFlags lead the first process to the gateway.
-func (l *launch) gatewayFlags() []string {
+func (w *worker) gatewayFlags() []string {
 	flags := []string{"--gateway", InsideGateway}
-	if l.policy.Mode == firewall.Allowlist {
+	if w.policy.Mode == firewall.Allowlist {
 		flags = append(flags, "--proxy")
 	}
 	return flags
 }
 
 // commandLine is what runs inside: the watcher or the user's own command.
-func (l *launch) commandLine() []string {
-	if command := l.spec.Payload.Command; len(command) > 0 {
+func (w *worker) commandLine() []string {
+	if command := w.payload.Command; len(command) > 0 {
 		return command
 	}
 	args := []string{InsideBin + "/" + WatcherProgram, "--agent", InsideBin + "/" + AgentProgram, "--agent-user", strconv.Itoa(image.AgentID),
 		"--bare", InsideBare, "--state", InsideState, "--door", InsideDoor,
-		"--config", insideConfigDir + "/" + filepath.Base(configCopy(l.spec.State)), "--model", l.spec.Payload.Model}
-	if knowsWatcher(l.spec.Settings) {
+		"--config", insideConfigDir + "/" + filepath.Base(configCopy(w.spec.State)), "--model", w.payload.Model}
+	if knowsWatcher(w.spec.Settings) {
 		args = append(args, "--report-door", insideWatcherDir+"/"+socketName)
 	}
-	if l.spec.Payload.Once {
+	if w.payload.Once {
 		args = append(args, "--once")
 	}
-	if l.spec.Payload.Reset {
+	if w.payload.Reset {
 		args = append(args, "--reset")
 	}
 	return args

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/runstate"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/podman"
 )
@@ -71,29 +72,31 @@ func (l *launch) podman() Podman {
 // network namespace given its rules and read back, and only then started
 // (SBX-1). Whatever fails, the container is removed. It is started once: an end
 // that nobody asked for needs a new launch, fenced anew.
-func (l *launch) runFenced(ctx context.Context) (err error) {
-	f, err := l.conn.newFence(l.scratch, l.policy, l.log)
+func (w *worker) runFenced(ctx context.Context) (err error) {
+	f, err := w.conn.newFence(w.scratch, w.policy, w.log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	f.up = l.tellUp
-	spec := l.container(f)
+	f.up = w.up
+	spec := w.container(f)
 	if err := checkReadable(spec.Mounts); err != nil {
 		return err
 	}
-	if len(l.spec.Payload.Command) == 0 && knowsWatcher(l.spec.Settings) { // the one mount that not everybody inside may read
-		f.initialized = func(pid int) error { return l.watcher.admit(pid, l.spec.Settings.Sandbox.Runtime) }
-		spec.Mounts = append(spec.Mounts, readOnly(l.watcher.dir(), insideWatcherDir))
+	if len(w.payload.Command) == 0 && knowsWatcher(w.spec.Settings) { // the one mount that not everybody inside may read
+		f.initialized = func(pid int) error { return w.watcher.admit(pid, w.spec.Settings.Sandbox.Runtime) }
+		spec.Mounts = append(spec.Mounts, readOnly(w.watcher.dir(), insideWatcherDir))
 	}
 	container, err := f.engine.Create(ctx, spec)
 	if err != nil {
 		return err
 	}
 	for _, warning := range container.Warnings {
-		fmt.Fprintf(l.spec.Messages, "warning: %s\n", warning)
+		fmt.Fprintf(w.spec.Messages, "warning: %s\n", warning)
 	}
-	p := &l.spec.Payload
+	w.tell(func(now *runstate.Worker) { now.Container = container.ID })
+	defer w.tell(func(now *runstate.Worker) { now.Container = "" })
+	p := &w.payload
 	return f.run(ctx, container, podman.Streams{Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr})
 }
 

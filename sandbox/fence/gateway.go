@@ -26,10 +26,10 @@ func (l *launch) openMeter() (s service, err error) {
 	}}, nil
 }
 
-// openGateway opens the models' way out for a launch.
-func (l *launch) openGateway() (s service, err error) {
-	settings := l.spec.Settings
-	l.tellTroubles(nil) // those of a launch that was killed
+// openGateway opens a worker's way out to the models, which asks what it may work on, too.
+func (w *worker) openGateway() (s service, err error) {
+	l, settings := w.launch, w.spec.Settings
+	w.tellTroubles(nil) // those of an earlier one
 	prices, err := gateway.ReadPrices(settings.Prices)
 	if err != nil {
 		return s, err
@@ -49,7 +49,7 @@ func (l *launch) openGateway() (s service, err error) {
 	}
 	g, err := gateway.Listen(gateway.Config{
 		Dir: l.scratch, Meter: l.meter,
-		Directive: l.payer, Held: l.held, Troubles: l.tellTroubles,
+		Lease: w.grants(), Directive: l.payer, Held: l.held, Troubles: w.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,
 		Models:    settings.Models(),
@@ -60,7 +60,8 @@ func (l *launch) openGateway() (s service, err error) {
 	if err != nil {
 		return s, err
 	}
-	l.gateway = g.Socket()
+	w.gateway = g.Socket()
+	w.tell(func(now *runstate.Worker) { now.Gateway = w.gateway })
 	return service{"the gateway", g.Serve}, nil
 }
 

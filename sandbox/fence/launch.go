@@ -14,13 +14,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/config"
-	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/internal/lines"
-	"git-ward/internal/live"
+	"git-ward/internal/runstate"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/gateway"
-	"git-ward/sandbox/lastgood"
+	"git-ward/sandbox/lease"
 )
 
 // Spec is the whole wanted state of one launch. Paths are absolute.
@@ -32,6 +32,7 @@ type Spec struct {
 	State    string         // the agent's directory; made when missing
 	Podman   Podman         // where containers are made; not used when Unfenced
 	Unfenced bool           // plain processes with the user's rights (SBX-8)
+	Engine   Engine         // where workers run instead of in podman here; nil: here
 	Getenv   func(string) string
 	Messages io.Writer           // the launcher's own warnings and errors, for people
 	Announce func()              // called once nothing speaks against the launch; nil: nobody
@@ -43,6 +44,7 @@ type Spec struct {
 type Payload struct {
 	Model   string   // who works; "" with a Command
 	Once    bool     // end when no directive is open
+	Logged  bool     // Stdout and Stderr are a log, of which each worker has a share
 	Reset   bool     // let the watcher forget first what it knows beyond refs
 	Command []string // empty: the watcher and the agent
 	Stdin   io.Reader
@@ -77,12 +79,25 @@ type launch struct {
 	until   time.Time       // when [budget] time is spent
 	policy  firewall.Policy // SBX-2 for this machine
 	lives   *lives          // what is told of the work as it goes on; nil with a command
-	door    string          // socket
-	watcher *watcherDoor
+	stdout  io.Writer       // of all workers, for who may stop reading
+	stderr  io.Writer
 	meter   *gateway.Meter
-	gateway string      // socket
-	opening *connecting // podman; nil when Unfenced
-	conn    *connection // what it became
+	book    *lease.Book // nil with a command, of which nobody else is to know
+	name    string      // of the launcher, which begins its workers' names
+	stops   stops
+	control control // who works
+
+	troubles troubles
+	opening  *connecting // podman; nil when Unfenced or elsewhere
+	conn     *connection // what it became
+}
+
+// agents is how many workers there may be at once.
+func (l *launch) agents() int {
+	if len(l.spec.Payload.Command) > 0 {
+		return 1
+	}
+	return max(l.spec.Settings.Launch.Agents, 1)
 }
 
 // Launch runs the payload until it ends by itself or ctx is cancelled; what is left
@@ -105,7 +120,7 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	bounded := "unfenced: nothing is bounded"
 	if !s.Unfenced {
 		var leave func()
-		bounded, leave = boundHost(ownerOf(s.Bare), s.Settings)
+		bounded, leave = boundHost(ownerOf(s.Bare), s.Settings, l.agents(), s.Settings.Verify.Agents)
 		defer leave()
 		// Podman takes as long as all that comes before the container, so it opens beside it.
 		l.opening = connectBeside(ctx, ownerOf(s.Bare), l.podman(), s.Settings)
@@ -128,7 +143,10 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	l.file, l.log = file, logger(file, s.Messages)
 	l.log.Info().Str("bounded", bounded).Msg("launched")
 	if len(s.Payload.Command) == 0 {
-		defer l.screenAgent(ctx)()
+		defer l.listen(ctx)()
+		if err := l.openBook(ctx); err != nil {
+			return err
+		}
 	}
 	ctx, cancel := l.startClock(ctx)
 	defer cancel()
@@ -136,28 +154,42 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	return l.serve(ctx)
 }
 
-// screenAgent cleans what an agent prints: it is untrusted wherever it ends, in the
-// launch log too (GATE-7). The watcher's lines about a commit that has started are
-// taken out of it (BOOT-2), and what is told of the work as it goes on (SEE-1). Whoever has
-// the terminal may stop it: the agent does not wait for that. What it returns ends all this.
-func (l *launch) screenAgent(ctx context.Context) (end func()) {
+// listen begins to write down what is told of the work as it goes on (SEE-1). Whoever has the
+// terminal may stop it: no agent waits for that. What it returns ends both.
+func (l *launch) listen(ctx context.Context) (end func()) {
 	p := &l.spec.Payload
 	stdout, stderr := lines.NewQueue(p.Stdout, maxUnread), lines.NewQueue(p.Stderr, maxUnread)
+	l.stdout, l.stderr = stdout, stderr
 	l.lives = l.newLives()
 	telling, enough := context.WithCancel(context.WithoutCancel(ctx))
 	go l.lives.run(telling)
-	events := func(out io.Writer) io.Writer { return lines.NewTaker(out, live.Prefix, live.MaxLine, l.lives.heard) }
-	p.Stdout, p.Stderr = events(diag.NewScreen(stdout)), diag.NewScreen(stderr)
-	end = func() {
+	return func() {
 		enough()
 		<-l.lives.ended
 		stdout.Close(unreadPatience)
 		stderr.Close(unreadPatience)
 	}
-	p.Stdout = lastgood.NewWriter(p.Stdout, func(commit string) error {
-		return lastgood.Move(context.WithoutCancel(ctx), l.spec.Bare, l.spec.Settings.Control.ProjectRef(), commit)
-	})
-	return end
+}
+
+// openBook is the launch's part in the leases of directives: those of its workers that a
+// killed launcher left are free again.
+func (l *launch) openBook(ctx context.Context) (err error) {
+	if l.name, err = lease.LauncherName(l.spec.Bare); err != nil {
+		return err
+	}
+	l.book = &lease.Book{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Launcher: l.name}
+	runstate.ForgetWorkers(l.spec.Bare)
+	left, err := l.book.Reclaim(ctx)
+	if err != nil || l.spec.Engine == nil {
+		return err
+	}
+	if err := l.spec.Engine.Adopt(ctx, left); err != nil {
+		return err
+	}
+	for _, of := range left {
+		err = errors.Join(err, l.book.Release(ctx, of))
+	}
+	return err
 }
 
 const (

@@ -9,20 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/internal/live"
 	"git-ward/internal/logfile"
 	"git-ward/internal/runstate"
-	"git-ward/protocols/uow"
 )
 
 const (
-	// livesQueue is how many lines of the agent's wait to be written down; more are left
+	// livesQueue is how many lines of one agent's wait to be written down; more are left
 	// out, so that nobody waits for a disk.
 	livesQueue = 1024
 	// livesBurst and livesPerMinute bound what is written down of one directive, in bytes.
@@ -45,33 +42,25 @@ type lives struct {
 	control string              // the ref of the directives
 	inside  string              // likewise, for an agent that takes up what another one left: beside the settings' copy
 	redact  func(string) string // nil takes nothing out
-	payer   func() string       // the directive that is worked on now
 
-	queue chan []byte     // lines of the agent's
-	full  atomic.Int64    // how many had no room in it
 	own   chan live.Event // the host's
 	ended chan struct{}
 
-	files  map[string]*liveFile
-	signs  map[string]runstate.Sign
-	active map[string]time.Time // when a directive was the one that is worked on
-	now    string               // that directive, when refs were at mark
-	last   string               // the newest that there was
-	before string               // the end of the words that were told last
-	marks  [2]git.Mark
-	asked  time.Time
-	costs  map[string]runstate.Cost
-	meter  time.Time // of the meter's file, as it was read last
-	told   bool      // the signs are written down
-	left   int       // lines that were no events, or too many, since they were told of
+	mu    sync.Mutex // of all that follows, the ears' own included
+	ears  []*ear
+	files map[string]*liveFile
+	signs map[string]runstate.Sign
+	costs map[string]runstate.Cost
+	meter time.Time // of the meter's file, as it was read last
+	told  bool      // the signs are written down
 }
 
 // newLives begins to write down. Close it.
 func (l *launch) newLives() *lives {
 	v := &lives{
-		bare: l.spec.Bare, control: l.spec.Settings.Control.Ref(), inside: filepath.Dir(configCopy(l.spec.State)), redact: l.spec.Redact, payer: l.payer,
-		queue: make(chan []byte, livesQueue), own: make(chan live.Event, livesQueue), ended: make(chan struct{}),
-		files: map[string]*liveFile{}, signs: map[string]runstate.Sign{}, active: map[string]time.Time{},
+		bare: l.spec.Bare, control: l.spec.Settings.Control.Ref(), inside: filepath.Dir(configCopy(l.spec.State)), redact: l.spec.Redact,
+		own: make(chan live.Event, livesQueue), ended: make(chan struct{}),
+		files: map[string]*liveFile{}, signs: map[string]runstate.Sign{},
 	}
 	runstate.ForgetSigns(v.bare)
 	v.costs, _ = runstate.Costs(v.bare)
@@ -109,16 +98,6 @@ func tidy(dir string) error {
 	return nil
 }
 
-// heard takes a line of the agent's, and never waits.
-func (v *lives) heard(line []byte) []byte {
-	select {
-	case v.queue <- slices.Clone(line):
-	default:
-		v.full.Add(1)
-	}
-	return nil
-}
-
 // tell takes an event of the host's, and never waits.
 func (v *lives) tell(e live.Event) {
 	e.Time, e.Role = time.Now(), live.Host
@@ -135,10 +114,8 @@ func (v *lives) run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		select {
-		case line := <-v.queue:
-			v.take(line)
 		case e := <-v.own:
-			v.write(e)
+			v.writeOwn(e)
 		case <-tick.C:
 			v.look()
 		case <-ctx.Done():
@@ -148,15 +125,22 @@ func (v *lives) run(ctx context.Context) {
 	}
 }
 
+func (v *lives) writeOwn(e live.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.write(e)
+}
+
+// close writes what waits; the ears are closed by their owners.
 func (v *lives) close() {
 	for {
 		select {
-		case line := <-v.queue:
-			v.take(line)
 		case e := <-v.own:
-			v.write(e)
+			v.writeOwn(e)
 		default:
 			v.look()
+			v.mu.Lock()
+			defer v.mu.Unlock()
 			for _, file := range v.files {
 				file.close()
 			}
@@ -165,86 +149,14 @@ func (v *lives) close() {
 	}
 }
 
-// take takes what an agent tells, where it is an event of what is worked on.
-func (v *lives) take(line []byte) {
-	e, err := live.FromAgent(line)
-	if err != nil || !v.works(e.Directive()) {
-		v.left++
-		return
-	}
-	now := time.Now()
-	if e.Time.Sub(now).Abs() > time.Minute { // its clock is its own
-		e.Time = now
-	}
-	sign := v.signs[e.Directive()]
-	sign.Beat, v.told = now, false
-	if e.Kind != live.Beat {
-		sign.Work = now
-	}
-	v.signs[e.Directive()] = sign
-	if e.Kind == live.Beat {
-		return
-	}
-	if v.redact != nil {
-		e.Text, e.Tool, e.Role = v.redactJoined(e), v.redact(e.Tool), v.redact(e.Role)
-	}
-	v.write(e)
-}
-
-// maxBefore is how much of the words before is looked at with the next ones, in bytes: more
-// than half of any secret that is told by its form.
-const maxBefore = 256
-
-// redactJoined takes secrets out of an event's text, and the rest of one that began in the
-// words before it: an agent that is not ours may tell it by halves.
-func (v *lives) redactJoined(e live.Event) string {
-	before, clean := v.before, v.redact(e.Text)
-	if e.Kind != live.Said {
-		return clean
-	}
-	all := before + e.Text
-	v.before = all[max(0, len(all)-maxBefore):]
-	both := v.redact(all)
-	if before == "" || both == v.redact(before)+clean {
-		return clean
-	}
-	same := 0
-	for same < min(len(before), len(both)) && before[same] == both[same] {
-		same++
-	}
-	return strings.ToValidUTF8(both[same:], "")
-}
-
-// works says whether a directive is worked on, or was a moment ago.
-func (v *lives) works(directive string) bool {
-	if time.Since(v.active[directive]) < activeFor {
-		return true
-	}
-	v.lookActive()
-	return time.Since(v.active[directive]) < activeFor
-}
-
-func (v *lives) lookActive() {
-	repo := git.Open(v.bare)
-	if marks := [2]git.Mark{repo.Mark(uow.RefPrefix), repo.Mark(v.control)}; marks != v.marks || time.Since(v.asked) > askEvery {
-		v.now, v.marks, v.asked = v.payer(), marks, time.Now()
-	}
-	if v.now != "" {
-		v.active[v.now], v.last = time.Now(), v.now
-	}
-}
-
 // look tells the figures that are new, and what was left out.
 func (v *lives) look() {
-	v.lookActive()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, e := range v.ears {
+		e.look()
+	}
 	v.lookCosts()
-	if v.left > 0 {
-		v.write(live.Event{Time: time.Now(), Role: live.Host, Kind: live.LeftOut, Text: fmt.Sprintf("%s left out: no events of the directive that is worked on", diag.Count(v.left, "line"))})
-		v.left = 0
-	}
-	if n := v.full.Swap(0); n > 0 {
-		v.write(live.Event{Time: time.Now(), Role: live.Host, Kind: live.LeftOut, Text: fmt.Sprintf("%s left out: they came faster than they can be written down", diag.Count(int(n), "line"))})
-	}
 	if !v.told && len(v.signs) > 0 {
 		v.told = runstate.TellSigns(v.bare, v.signs) == nil
 	}
@@ -273,12 +185,8 @@ func (v *lives) lookCosts() {
 	v.costs = costs
 }
 
-// write appends an event to its directive's file; one of no unit is about what was worked
-// on last. That it cannot is nobody's trouble.
+// write appends an event to its directive's file. That it cannot is nobody's trouble.
 func (v *lives) write(e live.Event) {
-	if e.Unit == "" {
-		e.Unit = v.last
-	}
 	name := e.Directive()
 	if name == "" {
 		return
@@ -298,9 +206,9 @@ func (v *lives) write(e live.Event) {
 	file.limited.Write(e.Line())
 }
 
-// maxOpen is how many directives have their files open: one is worked on at a time, and a
-// launch may see any number of them.
-const maxOpen = 8
+// maxOpen is how many directives have their files open: each worker is at one, and a launch
+// may see any number of them.
+const maxOpen = 128
 
 // liveFile is what a directive's events are written to: a file for those who look, and one
 // for the agent.
@@ -348,18 +256,9 @@ func (v *lives) begin(name string) (*liveFile, error) {
 	return f, nil
 }
 
-// tellLive tells an event of the host's on what is worked on now.
+// tellLive tells an event of the host's on a unit or a directive.
 func (l *launch) tellLive(e live.Event) {
 	if l.lives != nil {
 		l.lives.tell(e)
 	}
-}
-
-// ended tells how what worked has ended.
-func (l *launch) ended(err error) {
-	words := "it ended in good order"
-	if err != nil {
-		words, _, _ = strings.Cut(diag.Clean(err.Error()), "\n")
-	}
-	l.tellLive(live.Event{Kind: live.Ended, Text: words})
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 )
 
 // listening is a launch that writes down what it hears of D-1; stop ends that.
-func listening(t *testing.T) (v *lives, bare string, stop func()) {
+func listening(t *testing.T) (e *ear, bare string, stop func()) {
 	t.Helper()
 	bare = filepath.Join(t.TempDir(), "x.git")
 	gittest.Git(t, filepath.Dir(bare), "init", "--quiet", "--bare", bare)
@@ -29,12 +30,12 @@ func listening(t *testing.T) (v *lives, bare string, stop func()) {
 		t.Fatal(err)
 	}
 	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config), Redact: func(s string) string { return strings.ReplaceAll(s, "geheim", "[secret]") }}, log: zerolog.Nop()}
-	v = l.newLives()
-	v.payer = func() string { return "D-1" }
+	v := l.newLives()
 	v.control = "refs/heads/main"
 	ctx, cancel := context.WithCancel(t.Context())
 	go v.run(ctx)
-	return v, bare, func() { cancel(); <-v.ended }
+	e = v.listen(func() string { return "D-1" })
+	return e, bare, sync.OnceFunc(func() { e.close(); cancel(); <-v.ended })
 }
 
 func wire(unit, text string) []byte {
@@ -45,9 +46,9 @@ func wire(unit, text string) []byte {
 // cleaned and without secrets; what it says of another one, or in the host's name, is not,
 // and that is told.
 func TestLives(t *testing.T) {
-	v, bare, stop := listening(t)
+	e, bare, stop := listening(t)
 	begin := time.Now()
-	v.heard(wire("D-1.1", "the key is geheim"))
+	e.heard(wire("D-1.1", "the key is geheim"))
 	for f := runstate.Follow(bare, "D-1"); ; time.Sleep(5 * time.Millisecond) { // a file tells nobody that it grows
 		if events, _ := f.More(); len(events) > 0 || time.Since(begin) > time.Minute {
 			break
@@ -56,28 +57,32 @@ func TestLives(t *testing.T) {
 	if took := time.Since(begin); took > time.Second {
 		t.Errorf("a word takes %s", took)
 	}
-	v.heard(live.Event{Time: time.Now(), Unit: "D-1.1", Role: "geheim", Kind: live.Step, Tool: "geheim", Text: "a step"}.Line())
-	v.heard(wire("D-2.1", "of another"))
-	v.heard([]byte("no event"))
-	v.heard(live.Event{Time: time.Now(), Unit: "D-1.1", Role: live.Host, Kind: live.Verdict, Text: "forged"}.Line())
-	v.heard(live.Event{Time: time.Now(), Unit: "D-1.1", Kind: live.Beat}.Line())
-	v.tell(live.Event{Unit: "D-1.1", Kind: live.Verdict, Text: "run 1"})
-	v.tell(live.Event{Kind: live.Ended, Text: "exit 1"})
+	e.heard(live.Event{Time: time.Now(), Unit: "D-1.1", Role: "geheim", Kind: live.Step, Tool: "geheim", Text: "a step"}.Line())
+	e.heard(wire("D-2.1", "of another"))
+	e.heard([]byte("no event"))
+	e.heard(live.Event{Time: time.Now(), Unit: "D-1.1", Role: live.Host, Kind: live.Verdict, Text: "forged"}.Line())
+	e.heard(live.Event{Time: time.Now(), Unit: "D-1.1", Kind: live.Beat}.Line())
+	e.v.tell(live.Event{Unit: "D-1.1", Kind: live.Verdict, Text: "run 1"})
+	e.tell(live.Event{Kind: live.Ended, Text: "exit 1"})
 	stop()
 	events, err := runstate.Tail(bare, "D-1", 100)
 	var got strings.Builder
-	for _, e := range events {
-		fmt.Fprintf(&got, "%s %s\n", e.Kind, e.Text)
+	var step live.Event
+	for _, event := range events {
+		fmt.Fprintf(&got, "%s %s\n", event.Kind, event.Text)
+		if event.Kind == live.Step {
+			step = event
+		}
 	}
-	if err != nil || !strings.HasPrefix(got.String(), "said the key is [secret]\nstep a step\n") || !strings.Contains(got.String(), "verdict run 1\n") ||
+	if err != nil || !strings.HasPrefix(got.String(), "said the key is [secret]\n") || step.Text != "a step" || !strings.Contains(got.String(), "verdict run 1\n") ||
 		!strings.Contains(got.String(), "ended exit 1\n") || !strings.Contains(got.String(), "leftout 3 lines left out") || len(events) != 5 ||
-		events[1].Role != "[secret]" || events[1].Tool != "[secret]" {
+		step.Role != "[secret]" || step.Tool != "[secret]" {
 		t.Errorf("%s, %v", got.String(), err)
 	}
 	if events, _ := runstate.Tail(bare, "D-2", 100); len(events) > 0 {
 		t.Errorf("of another: %+v", events)
 	}
-	if s := v.signs["D-1"]; s.Beat.IsZero() || s.Work.IsZero() || !s.Beat.After(s.Work) {
+	if s := e.v.signs["D-1"]; s.Beat.IsZero() || s.Work.IsZero() || !s.Beat.After(s.Work) {
 		t.Errorf("the signs: %+v", s)
 	}
 }
@@ -85,15 +90,15 @@ func TestLives(t *testing.T) {
 // TestLivesByHalves: a secret that is told in pieces is not whole in what is kept, and the words
 // around it are.
 func TestLivesByHalves(t *testing.T) {
-	v, bare, stop := listening(t)
+	e, bare, stop := listening(t)
 	for _, text := range []string{"It is ge", "heim, as", "you know.", "And so on."} {
-		v.heard(wire("D-1.1", text))
+		e.heard(wire("D-1.1", text))
 	}
 	stop()
 	events, err := runstate.Tail(bare, "D-1", 100)
 	var got []string
-	for _, e := range events {
-		got = append(got, e.Text)
+	for _, event := range events {
+		got = append(got, event.Text)
 	}
 	if want := "It is ge|[secret], as|you know.|And so on."; err != nil || strings.Join(got, "|") != want {
 		t.Errorf("%q, %v", got, err)
@@ -102,16 +107,16 @@ func TestLivesByHalves(t *testing.T) {
 
 // TestLivesFlood: whatever comes, nobody waits and no disk fills, and the host's own is there.
 func TestLivesFlood(t *testing.T) {
-	v, bare, stop := listening(t)
+	e, bare, stop := listening(t)
 	line := wire("D-1.1", strings.Repeat("x", live.MaxText))
 	begin := time.Now()
 	for range 1 << 15 { // 64 MiB
-		v.heard(line)
+		e.heard(line)
 	}
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("who tells waits: %s", took)
 	}
-	v.tell(live.Event{Unit: "D-1.1", Kind: live.Ended, Text: "it is over"})
+	e.v.tell(live.Event{Unit: "D-1.1", Kind: live.Ended, Text: "it is over"})
 	stop()
 	var size int64
 	entries, _ := os.ReadDir(filepath.Join(bare, runstate.LiveDir))
@@ -127,7 +132,7 @@ func TestLivesFlood(t *testing.T) {
 	if err != nil || len(events) == 0 || !strings.Contains(fmt.Sprint(events), "left out") {
 		t.Errorf("%+v, %v", events, err)
 	}
-	if left := v.full.Load(); left != 0 {
+	if left := e.full.Load(); left != 0 {
 		t.Errorf("%d lines had no room, and nobody is told", left)
 	}
 }
@@ -141,13 +146,17 @@ func TestStoppedTerminal(t *testing.T) {
 	defer read.Close()
 	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config), Payload: Payload{Stdout: write, Stderr: write}}, log: zerolog.Nop()}
 	begin := time.Now()
-	end := l.screenAgent(t.Context())
+	end := l.listen(t.Context())
+	w := &worker{launch: l, ear: l.lives.listen(func() string { return "D-1" })}
+	flush := w.screen(t.Context())
 	l.lives.tell(live.Event{Unit: "D-1.1", Kind: live.Ended, Text: "it is over"})
 	lines := bytes.Repeat([]byte(strings.Repeat("x", 99)+"\n"), 1<<10)
 	for range 1 << 7 { // 12 MiB, the queue and more
-		l.spec.Payload.Stdout.Write(lines)
-		l.spec.Payload.Stderr.Write(lines)
+		w.payload.Stdout.Write(lines)
+		w.payload.Stderr.Write(lines)
 	}
+	flush()
+	w.ear.close()
 	end()
 	if took := time.Since(begin); took > 2*unreadPatience+10*time.Second {
 		t.Errorf("it took %s", took)
@@ -164,7 +173,6 @@ func TestLivesOfMany(t *testing.T) {
 	stop()
 	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config)}, log: zerolog.Nop()}
 	v := l.newLives()
-	v.payer = func() string { return "" }
 	const many = 3 * runstate.MaxLiveFiles
 	for i := range many {
 		v.write(live.Event{Time: time.Now(), Unit: fmt.Sprintf("D-%d", i+1), Role: live.Host, Kind: live.Ended, Text: "it is over"})
@@ -190,7 +198,8 @@ func TestLivesAsk(t *testing.T) {
 	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config)}, log: zerolog.Nop()}
 	v := l.newLives()
 	asked := 0
-	v.control, v.payer = "refs/heads/main", func() string { asked++; return "" }
+	v.control = "refs/heads/main"
+	defer v.listen(func() string { asked++; return "" }).close()
 	looks := func() int {
 		for range 1000 {
 			v.look()

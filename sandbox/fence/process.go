@@ -19,21 +19,21 @@ const stopGrace = 5 * time.Second
 // stopGrace, SIGKILL. They do not outlive a launcher that is killed itself.
 //
 // The forwarder to the gateway runs in front of them, as in the fence (SBX-8).
-func (l *launch) runProcesses(ctx context.Context) error {
-	s := &l.spec
-	args := []string{s.Programs.Forwarder, "--gateway", l.gateway, "--", s.Programs.Watcher, "--agent", s.Programs.Agent,
-		"--bare", s.Bare, "--state", s.State, "--door", l.door, "--report-door", l.watcher.socket(), "--config", configCopy(s.State), "--model", s.Payload.Model}
-	if s.Payload.Once {
+func (w *worker) runProcesses(ctx context.Context) error {
+	s, p := &w.spec, &w.payload
+	args := []string{s.Programs.Forwarder, "--gateway", w.gateway, "--", s.Programs.Watcher, "--agent", s.Programs.Agent,
+		"--bare", s.Bare, "--state", w.state, "--door", w.door, "--report-door", w.watcher.socket(), "--config", configCopy(s.State), "--model", p.Model}
+	if p.Once {
 		args = append(args, "--once")
 	}
-	if s.Payload.Reset {
+	if p.Reset {
 		args = append(args, "--reset")
 	}
 	c := process.Command{
-		Args: args, Dir: s.State, Env: l.processEnv(), Stdout: s.Payload.Stdout, Stderr: s.Payload.Stderr,
+		Args: args, Dir: w.state, Env: w.processEnv(), Stdout: p.Stdout, Stderr: p.Stderr,
 		DieWithThread: true, Grace: stopGrace,
 	}
-	l.tellUp()
+	w.up()
 	status, _, err := c.Run(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -46,8 +46,8 @@ func (l *launch) runProcesses(ctx context.Context) error {
 
 // processEnv is all that an unfenced agent sees of the launcher's environment: keys
 // and tokens of the user's session are not its business.
-func (l *launch) processEnv() []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home(l.spec.State), "LANG=C.UTF-8", boot.UntilVar + "=" + l.untilText(), boot.LiveVar + "=1"}
+func (w *worker) processEnv() []string {
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home(w.state), "LANG=C.UTF-8", boot.UntilVar + "=" + w.untilText(), boot.LiveVar + "=1"}
 	if tmp := os.Getenv("TMPDIR"); tmp != "" {
 		env = append(env, "TMPDIR="+tmp)
 	}

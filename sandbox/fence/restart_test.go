@@ -25,8 +25,8 @@ func TestRestart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // one waits for firstPause
 			runs := 0
-			l := &launch{spec: Spec{Payload: c.payload}, log: zerolog.Nop()}
-			err := l.restart(t.Context(), func(context.Context) error {
+			w := &worker{launch: &launch{log: zerolog.Nop()}, payload: c.payload}
+			err := w.restart(t.Context(), func(context.Context) error {
 				runs++
 				return c.ends[runs-1]
 			})
@@ -36,8 +36,8 @@ func TestRestart(t *testing.T) {
 		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	l := &launch{log: zerolog.Nop()}
-	if err := l.restart(ctx, func(context.Context) error { cancel(); return Exit(143) }); err == nil {
+	w := &worker{launch: &launch{log: zerolog.Nop()}}
+	if err := w.restart(ctx, func(context.Context) error { cancel(); return Exit(143) }); err == nil {
 		t.Error("a stopped launch ended well")
 	}
 }

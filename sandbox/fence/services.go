@@ -8,21 +8,22 @@ import (
 	"git-ward/sandbox/judge"
 )
 
-// serve opens the doors and the gateway, starts the judge, and runs the payload while
-// all of them serve it.
+// serve starts the judge and what else a launch has once, and runs the workers while all of
+// it serves them.
 func (l *launch) serve(ctx context.Context) error {
 	if err := l.findPolicy(ctx); err != nil {
 		return err
 	}
-	return whileServing(ctx, []opener{l.openDoor, l.openWatcherDoor, l.openMeter, l.openGateway, l.openJudge, l.openBranch, l.openNotifier}, l.keepRunning)
+	return whileServing(ctx, []opener{l.openMeter, l.openJudge, l.openBranch, l.openNotifier, l.openControl}, l.runWorkers)
 }
 
-func (l *launch) openDoor() (service, error) {
-	d, err := door.Listen(door.Config{Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.logOf("door"), Ended: l.recordEnded})
+// openDoor opens a worker's way to push, in the name of the lease that it has at each push.
+func (w *worker) openDoor() (service, error) {
+	d, err := door.Listen(door.Config{Bare: w.spec.Bare, Dir: w.scratch, Settings: w.spec.Settings, Log: w.logOf("door"), Ended: w.recordEnded, Name: w.token})
 	if err != nil {
 		return service{}, err
 	}
-	l.door = d.Socket()
+	w.door = d.Socket()
 	return service{"the git door", d.Serve}, nil
 }
 
@@ -58,7 +59,7 @@ func (l *launch) verifier() *Verifier {
 func (l *launch) judge() *judge.Judge {
 	v := l.verifier()
 	t := &teller{bare: l.spec.Bare, messages: l.words(), live: l.tellLive}
-	return &judge.Judge{Repo: limited(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Log: l.logOf("judge"), 
+	return &judge.Judge{Repo: limited(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Log: l.logOf("judge"),
 		AtOnce: l.spec.Settings.Verify.Agents, Verify: v.Verify, Progress: t.tell, Judged: t.forget}
 }
 

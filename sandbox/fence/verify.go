@@ -56,7 +56,7 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 	}
 	defer slot.Close()
 	owner := fmt.Sprintf("verify%d-%s", number, ownerOf(v.Bare))
-	_, leave := boundHost(owner, v.Settings)
+	_, leave := boundHost(owner, v.Settings, 1, 1)
 	defer leave()
 	conn, err := connect(ctx, owner, v.Podman, v.Settings)
 	if err != nil {

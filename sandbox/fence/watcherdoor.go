@@ -25,21 +25,21 @@ const nobody = -1
 
 // openWatcherDoor opens it. Unfenced, where the watcher is the launcher's own user, it
 // answers that one.
-func (l *launch) openWatcherDoor() (s service, err error) {
-	w := &watcherDoor{}
-	w.user.Store(nobody)
-	if l.spec.Unfenced {
-		w.user.Store(int64(os.Geteuid()))
+func (w *worker) openWatcherDoor() (s service, err error) {
+	d := &watcherDoor{}
+	d.user.Store(nobody)
+	if w.spec.Unfenced {
+		d.user.Store(int64(os.Geteuid()))
 	}
-	w.door, err = door.Listen(door.Config{
-		Bare: l.spec.Bare, Dir: l.scratch, Settings: l.spec.Settings, Log: l.logOf("watcher"), Ended: l.recordEnded,
-		Principal: door.Watcher, Peer: func() int { return int(w.user.Load()) },
+	d.door, err = door.Listen(door.Config{
+		Bare: w.spec.Bare, Dir: w.scratch, Settings: w.spec.Settings, Log: w.logOf("watcher"), Ended: w.recordEnded,
+		Principal: door.Watcher, Peer: func() int { return int(d.user.Load()) },
 	})
 	if err != nil {
 		return s, err
 	}
-	l.watcher = w
-	return service{"the watcher's door", w.door.Serve}, nil
+	w.watcher = d
+	return service{"the watcher's door", d.door.Serve}, nil
 }
 
 // socket is the path of the socket, dir the directory to mount.

@@ -1,0 +1,149 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/runstate"
+	"git-ward/protocols/lease"
+)
+
+// controlPath is the socket by which a launch is asked for something, below its directory,
+// which is its user's alone.
+const controlPath = "control/sock"
+
+// stopPatience is how long one waits for a worker's payload to end.
+const stopPatience = 30 * time.Second
+
+// control is who works for the launch, by number.
+type control struct {
+	mu      sync.Mutex
+	workers map[int]*worker
+}
+
+func (c *control) enter(w *worker) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.workers == nil {
+		c.workers = map[int]*worker{}
+	}
+	c.workers[w.number] = w
+}
+
+func (c *control) leave(w *worker) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.workers[w.number] == w {
+		delete(c.workers, w.number)
+	}
+}
+
+// at is who works on a directive, nil for nobody.
+func (c *control) at(directive string) *worker {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.workers {
+		if w.now().Directive == directive {
+			return w
+		}
+	}
+	return nil
+}
+
+// openControl answers who asks the launch for something: POST /stop/D-3.
+func (l *launch) openControl() (s service, err error) {
+	path := filepath.Join(l.scratch, controlPath)
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		return s, err
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return s, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /stop/{directive}", l.serveStop)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	return service{"the launch's own socket", func(ctx context.Context) error {
+		defer context.AfterFunc(ctx, func() { server.Close() })()
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}}, nil
+}
+
+// serveStop ends who works on a directive, in good order, and keeps this launch from working
+// on it until the PM's branch or the lease moves.
+func (l *launch) serveStop(w http.ResponseWriter, r *http.Request) {
+	directive := r.PathValue("directive")
+	if !lease.IsDirective(directive) {
+		http.Error(w, "it is no directive", http.StatusBadRequest)
+		return
+	}
+	at := l.control.at(directive)
+	if at == nil {
+		http.Error(w, "nobody of this launch works on it", http.StatusNotFound)
+		return
+	}
+	l.setStopped(directive, stop{})
+	holder, ended := at.holder, at.interrupt(errStopped)
+	select {
+	case <-ended:
+	case <-r.Context().Done():
+	case <-time.After(stopPatience):
+	}
+	err := granting{at}.Release(context.WithoutCancel(r.Context()), directive)
+	l.setStopped(directive, l.stopMarks(directive))
+	l.log.Info().Err(err).Str("worker", holder).Str("directive", directive).Msg("somebody stopped it")
+	if err != nil {
+		http.Error(w, diag.Clean(err.Error()), http.StatusInternalServerError)
+		return
+	}
+	fmt.Fprintln(w, holder)
+}
+
+// errStopped ends what somebody stopped.
+var errStopped = errors.New("somebody stopped it")
+
+// errNobody says that nobody works on a directive.
+var errNobody = errors.New("nobody of this launch works on it")
+
+// StopDirective asks the launcher on a repository to end its worker on a directive, and
+// returns that worker's name when its payload has ended.
+func StopDirective(ctx context.Context, bare, directive string) (holder string, err error) {
+	l, running := runstate.Now(bare)
+	if !running || l.Scratch == "" {
+		return "", diag.Hint(fmt.Errorf("%s: nothing runs", directive), "git ward status --bare %s says what waits", bare)
+	}
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(l.Scratch, controlPath))
+	}}}
+	ctx, cancel := context.WithTimeout(ctx, stopPatience+10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://launch/stop/"+directive, nil)
+	if err != nil {
+		return "", err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return "", diag.Hint(fmt.Errorf("the launcher, process %d, does not answer: %w", l.PID, err), "git ward launch stop --bare %s ends it", bare)
+	}
+	defer answer.Body.Close()
+	var said string
+	fmt.Fscanln(answer.Body, &said) // one word where it went well
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return said, nil
+	case http.StatusNotFound:
+		return "", diag.Hint(fmt.Errorf("%s: %w", directive, errNobody), "git ward status --bare %s says who works on what", bare)
+	}
+	return "", diag.Hint(fmt.Errorf("%s cannot be stopped (%d)", directive, answer.StatusCode), "git ward launch logs --bare %s says why", bare)
+}

@@ -1,0 +1,67 @@
+package fence
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"git-ward/internal/runstate"
+	"git-ward/protocols/lease"
+)
+
+// Engine runs what workers are there for in another place than this host's podman, such as
+// in a cluster's pods (MANY-3).
+type Engine interface {
+	// Adopt takes up, or takes away, what an earlier launcher of this name left running for
+	// these leases, which are free after it.
+	Adopt(ctx context.Context, left []lease.Lease) error
+	// Where is where a piece of work runs, in one line for people and for its lease.
+	Where(w Work) string
+	// Run runs a piece of work to its end: nil is a good one, all else is tried again after
+	// a pause. When ctx ends, so does the work, and Run returns when nothing of it runs any
+	// more.
+	Run(ctx context.Context, w Work) error
+}
+
+// Work is one directive that a worker elsewhere is to work on.
+type Work struct {
+	Holder    string // the worker's name
+	Directive string
+	Lease     lease.Lease // of the directive; it is renewed while Run goes on
+	Gateway   string      // the socket on this host that leads the worker to the models
+	Model     string
+	Until     time.Time // when [budget] time is spent
+	// Stdout and Stderr get what the watcher prints, as it comes.
+	Stdout, Stderr io.Writer
+	// Up is to be called when the work runs, and Why with one line on why it does not, with
+	// the remedy, or "" when that is over.
+	Up  func()
+	Why func(line string)
+}
+
+// work is what a worker elsewhere has to do, but for its lease.
+func (w *worker) work() Work {
+	return Work{Holder: w.holder, Directive: w.only, Model: w.payload.Model, Until: w.until, Gateway: w.gateway,
+		Stdout: w.payload.Stdout, Stderr: w.payload.Stderr, Up: w.up,
+		Why: func(line string) { w.tell(func(now *runstate.Worker) { now.Why = line }) }}
+}
+
+// runElsewhere gets the lease of the worker's directive, and runs it on the engine, with a
+// gateway of the worker's own.
+func (w *worker) runElsewhere(ctx context.Context) error {
+	l, err := granting{w}.Take(ctx, []string{w.only})
+	if refused(err) {
+		return nil // somebody else was faster
+	}
+	if err != nil {
+		return err
+	}
+	return whileServing(ctx, []opener{w.openGateway}, func(ctx context.Context) error {
+		work := w.work()
+		work.Lease = l
+		w.tell(func(now *runstate.Worker) { now.Doing = runstate.Starts })
+		err := w.interruptible(ctx, func(ctx context.Context) error { return w.spec.Engine.Run(ctx, work) })
+		w.tellEnd(err)
+		return err
+	})
+}
