@@ -118,20 +118,28 @@ func reported(pass *Pass, t *walk.Tip, d *document) error {
 		known[report.ID] = true
 	}
 	for _, report := range after.Reports {
-		if known[report.ID] || report.Status != comms.ExitConverged {
+		if known[report.ID] {
 			continue
 		}
-		ok, err := state.Converged(storedUnits{pass.Repo}, report.Directive, report.DirectiveHash())
-		if err != nil {
+		if err := certified(pass, diag.Pos{Commit: t.New, Path: comms.Path, Line: report.Line, Col: 1}, t.Ref, report.Name(), report); err != nil {
 			return err
-		}
-		if !ok {
-			pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: comms.Path, Line: report.Line, Col: 1}, Ref: t.Ref, Rule: "comms/agent-verdict",
-				Message: fmt.Sprintf("%s says %s, and the host has no verdict EXACT or CONVERGED for that text of %s", report.Name(), report.Status, diag.Clean(report.Directive)),
-				Hint:    "claim the work and wait for the verdict; DONE is for work without a loop"})
 		}
 	}
 	return nil
+}
+
+// certified holds one report, under a name of its own, to the host's verdict.
+func certified(pass *Pass, pos diag.Pos, ref, what string, report comms.Report) error {
+	if report.Status != comms.ExitConverged {
+		return nil
+	}
+	ok, err := state.Converged(storedUnits{pass.Repo}, report.Directive, report.DirectiveHash())
+	if err == nil && !ok {
+		pass.Report(diag.Diagnostic{Pos: pos, Ref: ref, Rule: "comms/agent-verdict",
+			Message: fmt.Sprintf("%s says %s, and the host has no verdict EXACT or CONVERGED for that text of %s", what, report.Status, diag.Clean(report.Directive)),
+			Hint:    "claim the work and wait for the verdict; DONE is for work without a loop"})
+	}
+	return err
 }
 
 // branchComms holds COMMS.md at an agent's branch tip to COMMS-4: Directives

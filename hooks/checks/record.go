@@ -18,8 +18,9 @@ var recordCheck = Check{
 	Name: "record",
 	Doc: "What a unit leaves beside its work is on a record of its own (REC-2, REC-4): commits on top of one another, listed paths " +
 		"as regular files, within [limits] record_size, while its journal is there and not ARCHIVED. It is never moved back, nor deleted but by " +
-		"an expiry that the journal tells of. The agent's work branch holds none of it (REC-1).",
-	Rules: []string{"record/name", "record/rewrite", "record/unit", "record/path", "record/mode", "record/size", "record/work"},
+		"an expiry that the journal tells of. The agent's work branch holds none of it (REC-1). What it says for COMMS.md, comms/<NNNN>.json, is " +
+		"of its own directive, numbered without a hole, and never changes (MANY-2).",
+	Rules: []string{"record/name", "record/rewrite", "record/unit", "record/path", "record/mode", "record/size", "record/work", "record/comms"},
 	Ref: func(pass *Pass, u push.Update) {
 		if !push.IsRecord(u.Ref) {
 			return
@@ -45,7 +46,7 @@ func judgeRecordPath(pass *Pass, c *walk.Commit, change walk.Change) {
 	}
 	if !record.Listed(id.Directive, change.Path) {
 		pass.Report(diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "record/path",
-			Message: "a record of " + id.Directive + " holds evidence of its own loop, plans, post-mortems, research, transcripts, LEARNINGS.md and lessons only",
+			Message: "a record of " + id.Directive + " holds evidence of its own loop, plans, post-mortems, research, transcripts, messages, LEARNINGS.md and lessons only",
 			Hint:    "work goes to agent/" + id.Directive + "; take it out of this commit"})
 	}
 	if change.New.Mode != git.ModeFile {
@@ -146,7 +147,7 @@ func judgeRecord(pass *Pass, t *walk.Tip) error {
 	if pass.result.Sizes[t.Ref] = size; size > most {
 		report("record/size", "leave large files out, or let the host admin raise [limits] record_size", "the record holds more than %d bytes", most)
 	}
-	return nil
+	return messages(pass, t, id)
 }
 
 // recordAfter is a unit's newest record when the push has entered, nil for none, or for one

@@ -79,6 +79,8 @@ func Listed(directive, p string) bool {
 	switch top {
 	case Plans, PostMortems, Research, Transcripts:
 		return true
+	case Messages:
+		return ParseMessagePath(p) > 0
 	}
 	return strings.HasPrefix(p, loop.Dir(directive)+"/")
 }

@@ -1,0 +1,190 @@
+package comms
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/jsondoc"
+)
+
+// Message is a report or a question on its way into COMMS.md (MANY-2): the agent leaves it
+// on its unit's record, where nobody else writes, and the host folds it in. The document's
+// ids are given then.
+type Message struct {
+	Version   int    `json:"version"`
+	Kind      Kind   `json:"kind"`
+	Time      string `json:"time"` // RFC 3339, UTC, whole seconds
+	Directive string `json:"directive"`
+	Status    Status `json:"status,omitempty"`         // of a report
+	Hash      string `json:"directive_hash,omitempty"` // of a report: Directive.Hash of what it answers
+	Text      string `json:"text"`                     // as it is to stand in the document
+}
+
+// Kind is what a message becomes.
+type Kind string
+
+// The kinds.
+const (
+	KindReport   Kind = "report"
+	KindQuestion Kind = "question"
+)
+
+const (
+	// MaxMessageBytes bounds a message as a file: its text is at most MaxReportBytes, and
+	// JSON may double that.
+	MaxMessageBytes = 48 << 10
+	messageVersion  = 1
+	// messageHead is room for what stands above a message's text in an entry.
+	messageHead = 256
+)
+
+// Message is the report on its way. Errors: a field that AppendReport refuses, or Dropped,
+// which only people say.
+func (r NewReport) Message() (Message, error) {
+	if r.Dropped != "" {
+		return Message{}, errors.New("only people drop a directive")
+	}
+	m := Message{messageVersion, KindReport, r.Time.UTC().Format(timeLayout), r.Directive, r.Status, r.DirectiveHash, cleanText(r.Text, MaxReportBytes-messageHead)}
+	return m, m.check()
+}
+
+// Message is the question on its way. Errors: a field that AppendQuestion refuses.
+func (q NewQuestion) Message() (Message, error) {
+	m := Message{Version: messageVersion, Kind: KindQuestion, Time: q.Time.UTC().Format(timeLayout), Directive: q.Directive, Text: cleanText(q.Text, MaxReportBytes-messageHead)}
+	return m, m.check()
+}
+
+// ParseMessage reads a message strictly: it is what Format writes, byte for byte, so that
+// nothing in it is cleaned, cut or left out on its way into the document.
+func ParseMessage(data []byte) (Message, error) {
+	var m Message
+	if len(data) > MaxMessageBytes {
+		return m, fmt.Errorf("%d bytes are more than %d", len(data), MaxMessageBytes)
+	}
+	if fault, ok := jsondoc.Decode(data, &m, "message", 1); !ok {
+		return Message{}, errors.New(diag.Clean(fault.Message))
+	}
+	if err := m.check(); err != nil {
+		return Message{}, err
+	}
+	if again, err := m.Format(); err != nil || !bytes.Equal(again, data) {
+		return Message{}, errors.New("it is not written as Ward writes it: one line of JSON, members in order")
+	}
+	return m, nil
+}
+
+// Format writes the message: one line of JSON.
+func (m Message) Format() ([]byte, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(m)
+	return append(data, '\n'), err
+}
+
+func (m Message) check() error {
+	switch {
+	case m.Version != messageVersion:
+		return fmt.Errorf("version %d is not %d, the one that is known here", m.Version, messageVersion)
+	case m.Kind != KindReport && m.Kind != KindQuestion:
+		return fmt.Errorf("the kind %s is neither report nor question", quote(string(m.Kind)))
+	case m.Kind == KindQuestion && m.Status+Status(m.Hash) != "":
+		return errors.New("a question has neither status nor directive_hash")
+	case parseName(m.Directive, 'D') == 0:
+		return fmt.Errorf("%s is not a directive, such as D-3", quote(m.Directive))
+	case m.Text != cleanText(m.Text, MaxReportBytes-messageHead):
+		return errors.New("the text is not as it may stand in COMMS.md: it is too long, or has headings, characters that nobody sees or blank lines around it")
+	}
+	if t, err := time.Parse(timeLayout, m.Time); err != nil || t.Format(timeLayout) != m.Time || t.Year() < 1 {
+		return fmt.Errorf("the time %s is not like 2026-11-21T09:00:00Z", quote(m.Time))
+	}
+	entry, err := m.entry()
+	if err != nil {
+		return err
+	}
+	if entry.report.Dropped() {
+		return errors.New("only people drop a directive")
+	}
+	return nil
+}
+
+// When is the message's time, by the clock of who wrote it.
+func (m Message) When() time.Time {
+	t, _ := time.Parse(timeLayout, m.Time)
+	return t
+}
+
+// Append puts the message into a document, as AppendReport or AppendQuestion.
+func (m Message) Append(data []byte) (out []byte, id int, err error) {
+	if m.Kind == KindQuestion {
+		return AppendQuestion(data, NewQuestion{m.When(), m.Directive, m.Text})
+	}
+	return AppendReport(data, NewReport{Time: m.When(), Directive: m.Directive, Status: m.Status, Text: m.Text, DirectiveHash: m.Hash})
+}
+
+// rendered is what a message becomes in a document.
+type rendered struct {
+	report   Report
+	question Question
+}
+
+// emptyDocument is one that anything can be appended to.
+const emptyDocument = "# COMMS\n\n## Directives\n\n## Reports\n"
+
+// entry renders a message as it will be read in the document, but for its id and line.
+func (m Message) entry() (r rendered, err error) {
+	out, _, err := m.Append([]byte(emptyDocument))
+	if err != nil {
+		return r, err
+	}
+	doc, found := Parse(out)
+	if diag.HasErrors(found) || len(doc.Reports)+len(doc.Questions) != 1 {
+		return r, errors.New("it cannot stand in COMMS.md")
+	}
+	if m.Kind == KindQuestion {
+		r.question = doc.Questions[0]
+	} else {
+		r.report = doc.Reports[0]
+	}
+	return r, nil
+}
+
+// Report is the report that a message becomes, without its id; ok is false for a question.
+func (m Message) Report() (r Report, ok bool) {
+	entry, err := m.entry()
+	return entry.report, err == nil && m.Kind == KindReport
+}
+
+// Has reports whether the document has the entry that the message becomes, under whatever
+// id: who folds twice, folds once.
+func (doc *Document) Has(m Message) bool {
+	entry, err := m.entry()
+	if err != nil {
+		return false
+	}
+	_, want, _ := strings.Cut(entry.report.Raw+entry.question.Raw, "\n")
+	same := func(at time.Time, directive, raw string) bool {
+		_, text, _ := strings.Cut(raw, "\n")
+		return at.Equal(m.When()) && directive == m.Directive && text == want
+	}
+	if m.Kind == KindQuestion {
+		for _, q := range doc.Questions {
+			if same(q.Time, q.Directive, q.Raw) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, r := range doc.Reports {
+		if r.Status == m.Status && same(r.Time, r.Directive, r.Raw) {
+			return true
+		}
+	}
+	return false
+}
