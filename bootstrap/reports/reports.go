@@ -10,8 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -109,26 +107,9 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 // open makes the repository anew: what an earlier report left there was delivered, or
 // refused, and would only grow.
 func (r *Reports) open() (*git.Repo, error) {
-	if err := os.RemoveAll(r.Dir); err != nil {
-		return nil, err
-	}
-	for _, dir := range []string{"refs", "objects/info"} {
-		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o700); err != nil {
-			return nil, err
-		}
-	}
-	for name, text := range map[string]string{
-		"HEAD":                    "ref: refs/heads/none\n",
-		"config":                  "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
-		"objects/info/alternates": filepath.Join(r.Bare, "objects") + "\n",
-	} {
-		if err := os.WriteFile(filepath.Join(r.Dir, name), []byte(text), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	repo := git.Open(r.Dir)
-	repo.Limits = remote.Limits
-	return repo, nil
+	bare := git.Open(r.Bare)
+	bare.Limits = remote.Limits
+	return bare.Borrow(r.Dir)
 }
 
 // shellWords is a command line of these words for sh, "" for none.

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -360,10 +361,13 @@ func (b *Batch) fail(err error) error {
 }
 
 // beginning keeps the first bytes of a child's stderr.
-type beginning struct{ data []byte }
+type beginning struct {
+	data []byte
+	most int // 0 is 2 KiB
+}
 
 func (b *beginning) Write(p []byte) (int, error) {
-	if room := 2048 - len(b.data); room > 0 {
+	if room := cmp.Or(b.most, 2<<10) - len(b.data); room > 0 {
 		b.data = append(b.data, p[:min(room, len(p))]...)
 	}
 	return len(p), nil

@@ -78,6 +78,15 @@ func (r *Reader) File(rev, path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
+// Blob is the content of a blob by any name of it. One that is missing is ErrMissing.
+func (r *Reader) Blob(name string, limit int64) ([]byte, error) {
+	object, data, err := r.batch.Read(name, limit)
+	if err == nil && object.Kind != "blob" {
+		return nil, fmt.Errorf("%.40s is a %s, not a file", name, object.Kind)
+	}
+	return data, err
+}
+
 // lost says which object on the way to a file is missing; nil when there is no such
 // file. Git's batch has one answer for both.
 func (r *Reader) lost(rev, path string) error {

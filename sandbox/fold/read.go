@@ -1,0 +1,112 @@
+package fold
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
+)
+
+// look is the repository as one reading finds it.
+type look struct {
+	reader *git.Reader
+	tips   map[string]string // of the records, by ref
+	marks  map[string]string // blobs of refs/ward/folded, by ref
+}
+
+func (f *Folder) look(ctx context.Context) (l *look, err error) {
+	l = &look{reader: f.Repo.Reader(ctx)}
+	if l.tips, err = l.reader.Refs(record.Prefix); err == nil {
+		l.marks, err = l.reader.Refs(record.FoldedPrefix)
+	}
+	if err != nil {
+		l.reader.Close()
+	}
+	return l, err
+}
+
+// read lists what is pending, in the order in which it is folded, and the records of which
+// nothing is, by their tips.
+func (f *Folder) read(ctx context.Context) (list []pending, done map[string]string, err error) {
+	l, err := f.look(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer l.reader.Close()
+	done = map[string]string{}
+	var units [][]pending
+	for _, ref := range slices.Sorted(maps.Keys(l.tips)) {
+		unit, err := record.ParseRef(ref)
+		if err != nil { // fsck says so
+			continue
+		}
+		if f.done[ref] == l.tips[ref] {
+			done[ref] = l.tips[ref]
+			continue
+		}
+		list, err := f.pending(l, unit, l.tips[ref])
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err != nil { // it keeps no other record's from being folded
+			f.Log.Error().Str("unit", unit.String()).Err(err).Msg("what a record says cannot be folded")
+			continue
+		}
+		if len(list) == 0 {
+			done[ref] = l.tips[ref]
+		}
+		units = append(units, list)
+	}
+	return order(units), done, nil
+}
+
+// pending lists what is pending of one record. A message that cannot be read, because it was
+// redacted or never judged, is passed over.
+func (f *Folder) pending(l *look, unit uow.ID, tip string) ([]pending, error) {
+	entries, err := l.reader.Entries(tip, record.Messages)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	_, folded, err := l.mark(unit)
+	if err != nil {
+		return nil, err
+	}
+	var list []pending
+	for number := folded + 1; number <= min(len(entries), folded+maxBatch); number++ {
+		p := pending{unit: unit, number: number}
+		data, err := l.reader.File(tip, record.MessagePath(number), comms.MaxMessageBytes)
+		if err != nil {
+			return nil, err
+		}
+		if p.message, err = comms.ParseMessage(data); err == nil && p.message.Directive != unit.Directive {
+			err = fmt.Errorf("it is for %s", diag.Clean(p.message.Directive))
+		}
+		if err != nil {
+			f.Log.Warn().Str("message", p.name()).Err(err).Msg("a message cannot be read, and is passed over")
+			p.void = true
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// mark reads how far a unit is folded, and the blob that says so; git.Zero for none.
+func (l *look) mark(unit uow.ID) (blob string, folded int, err error) {
+	if blob = l.marks[record.FoldedRef(unit)]; blob == "" {
+		return git.Zero, 0, nil
+	}
+	data, err := l.reader.Blob(blob, maxMark)
+	if err == nil {
+		folded, err = record.ParseFolded(unit, data)
+	}
+	return blob, folded, err
+}
+
+// maxMark bounds a mark, in bytes.
+const maxMark = 4 << 10
