@@ -55,25 +55,6 @@ func (w *Writer) lock(ctx context.Context) (*os.File, error) {
 	}
 }
 
-// staleAfter is the age at which git's lock on one of the audit's refs belongs
-// to nobody: Ward's writers are kept out by their own lock, and an update-ref
-// lives for milliseconds.
-const staleAfter = 5 * time.Second
-
-// lockedOut reports whether git's lock file stands on a ref of the audit, and
-// removes one that a killed process left for ever.
-func (w *Writer) lockedOut() bool {
-	locked := false
-	for _, ref := range []string{ChainRef, NotesRef, LessonsRef} {
-		path := filepath.Join(w.repo.Dir, ref+".lock")
-		info, err := os.Stat(path)
-		if err != nil {
-			continue
-		}
-		locked = true
-		if time.Since(info.ModTime()) > staleAfter {
-			os.Remove(path)
-		}
-	}
-	return locked
-}
+// lockedOut reports whether git's lock file stands on a ref of the audit: Ward's writers are
+// kept out by their own lock.
+func (w *Writer) lockedOut() bool { return w.repo.LockedOut(ChainRef, NotesRef, LessonsRef) }

@@ -36,8 +36,8 @@ const (
 	maxRaces = 20
 )
 
-// Folder folds the messages of one repository.
-type Folder struct {
+// Fold folds the messages of one repository.
+type Fold struct {
 	Repo     *git.Repo // the bare one, by its common directory
 	Settings *config.Config
 	Dir      string // of its own; made anew for each push
@@ -61,7 +61,7 @@ func (p pending) name() string {
 
 // Once folds all that is pending, and says how many messages it put into COMMS.md. What
 // cannot be folded now, because nobody can push, is pending still.
-func (f *Folder) Once(ctx context.Context) (folded int, err error) {
+func (f *Fold) Once(ctx context.Context) (folded int, err error) {
 	for {
 		list, done, err := f.read(ctx)
 		if err != nil {
@@ -79,7 +79,7 @@ func (f *Folder) Once(ctx context.Context) (folded int, err error) {
 
 // fold pushes messages, and moves the marks behind them. Where the gate refuses them, each
 // is tried alone, so that one keeps no other out.
-func (f *Folder) fold(ctx context.Context, list []pending) (int, error) {
+func (f *Fold) fold(ctx context.Context, list []pending) (int, error) {
 	n, err := f.push(ctx, list, nil)
 	if why, ok := errors.AsType[*refusal](err); ok {
 		if len(list) > 1 {
@@ -97,7 +97,7 @@ func (f *Folder) fold(ctx context.Context, list []pending) (int, error) {
 }
 
 // singly folds messages one by one.
-func (f *Folder) singly(ctx context.Context, list []pending) (total int, err error) {
+func (f *Fold) singly(ctx context.Context, list []pending) (total int, err error) {
 	for _, one := range list {
 		n, err := f.fold(ctx, []pending{one})
 		if total += n; err != nil {
@@ -109,7 +109,7 @@ func (f *Folder) singly(ctx context.Context, list []pending) (total int, err err
 
 // push appends the messages to control's document, but for those that are there, and pushes
 // that. instead is why the gate refused the one message: that is appended then.
-func (f *Folder) push(ctx context.Context, list []pending, instead *refusal) (int, error) {
+func (f *Fold) push(ctx context.Context, list []pending, instead *refusal) (int, error) {
 	control := f.Settings.Control.Ref()
 	for try := range maxRaces {
 		tip, err := f.Repo.Ref(ctx, control)
@@ -168,7 +168,7 @@ func compareUnits(a, b uow.ID) int {
 }
 
 // note moves the marks of what was folded.
-func (f *Folder) note(ctx context.Context, list []pending) error {
+func (f *Fold) note(ctx context.Context, list []pending) error {
 	last := map[uow.ID]int{}
 	for _, p := range list {
 		last[p.unit] = max(last[p.unit], p.number)
@@ -199,6 +199,9 @@ func (f *Folder) note(ctx context.Context, list []pending) error {
 	err = f.Repo.UpdateRefs(ctx, "ward: folded", updates...)
 	if errors.Is(err, git.ErrLostRace) { // another fold noted it; the next look sees how far
 		return nil
+	}
+	for _, u := range updates {
+		f.Repo.LockedOut(u.Ref) // a fold that was killed left it: the next try has its way
 	}
 	return err
 }

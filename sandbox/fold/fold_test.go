@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(onceVar); dir != "" {
-		_, err := folderOf(dir, os.Getenv("FOLD_TEST_SCRATCH")).Once(context.Background())
+		_, err := foldOf(dir, os.Getenv("FOLD_TEST_SCRATCH")).Once(context.Background())
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -41,18 +41,18 @@ func TestMain(m *testing.M) {
 // can be killed.
 const onceVar = "FOLD_TEST_ONCE"
 
-func folderOf(bare, scratch string) *Folder {
+func foldOf(bare, scratch string) *Fold {
 	settings, err := config.Load(bare)
 	if err != nil {
 		panic(err)
 	}
-	return &Folder{Repo: git.Open(bare), Settings: settings, Dir: scratch, Log: zerolog.Nop()}
+	return &Fold{Repo: git.Open(bare), Settings: settings, Dir: scratch, Log: zerolog.Nop()}
 }
 
-// post is a guarded repository with directives D-1 to D-n, and its folder.
+// post is a guarded repository with directives D-1 to D-n, and its fold.
 type post struct {
 	*gittest.Pair
-	*Folder
+	*Fold
 	log bytes.Buffer
 }
 
@@ -60,8 +60,8 @@ var began = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
 func newPost(t *testing.T, n int) *post {
 	p := &post{Pair: gittest.New(t)}
-	p.Folder = folderOf(p.Bare, filepath.Join(t.TempDir(), "fold"))
-	p.Folder.Log = zerolog.New(&p.log)
+	p.Fold = foldOf(p.Bare, filepath.Join(t.TempDir(), "fold"))
+	p.Fold.Log = zerolog.New(&p.log)
 	text := "# COMMS\n\n## Directives\n"
 	for i := range n {
 		text += fmt.Sprintf("\n### D-%d: do it\n- [ ] it is (`true`)\n", i+1)
@@ -346,7 +346,7 @@ func TestKilled(t *testing.T) {
 	for i := 1; i <= 3; i++ {
 		p.Run(p.Bare, "git", "update-ref", "-d", fmt.Sprintf("refs/ward/folded/D-%d.1", i))
 	}
-	p.Folder.done = nil
+	p.Fold.done = nil
 	p.folds(0)
 	p.expect(want...)
 	if out, err := p.Try(p.Bare, nil, "", "git", "fsck", "--strict", "--no-dangling"); err != nil {

@@ -24,7 +24,7 @@ const ident = "Ward Agent <agent@ward>"
 
 // commits makes a commit for each message that control's document does not have, one on top
 // of the other, in a repository of their own; n is how many, and commit the last.
-func (f *Folder) commits(ctx context.Context, tip string, list []pending, instead *refusal) (commit string, n int, err error) {
+func (f *Fold) commits(ctx context.Context, tip string, list []pending, instead *refusal) (commit string, n int, err error) {
 	repo, err := f.Repo.Borrow(f.Dir)
 	if err != nil {
 		return "", 0, err
@@ -112,7 +112,7 @@ func (p pending) refused(why *refusal) (comms.Message, error) {
 
 // send pushes a commit to a branch, as an agent of this package's name. The error is a
 // *refusal when the gate said that it does not take it; any other is trouble on the way.
-func (f *Folder) send(ctx context.Context, commit, ref string) error {
+func (f *Fold) send(ctx context.Context, commit, ref string) error {
 	key, err := os.ReadFile(filepath.Join(f.Repo.Dir, token.KeyFile))
 	if err != nil {
 		return diag.Hint(fmt.Errorf("the door's key cannot be read: %w", err), "git ward init --bare %s --update", f.Repo.Dir)

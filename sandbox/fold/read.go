@@ -20,7 +20,7 @@ type look struct {
 	marks  map[string]string // blobs of refs/ward/folded, by ref
 }
 
-func (f *Folder) look(ctx context.Context) (l *look, err error) {
+func (f *Fold) look(ctx context.Context) (l *look, err error) {
 	l = &look{reader: f.Repo.Reader(ctx)}
 	if l.tips, err = l.reader.Refs(record.Prefix); err == nil {
 		l.marks, err = l.reader.Refs(record.FoldedPrefix)
@@ -33,7 +33,7 @@ func (f *Folder) look(ctx context.Context) (l *look, err error) {
 
 // read lists what is pending, in the order in which it is folded, and the records of which
 // nothing is, by their tips.
-func (f *Folder) read(ctx context.Context) (list []pending, done map[string]string, err error) {
+func (f *Fold) read(ctx context.Context) (list []pending, done map[string]string, err error) {
 	l, err := f.look(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -68,7 +68,7 @@ func (f *Folder) read(ctx context.Context) (list []pending, done map[string]stri
 
 // pending lists what is pending of one record. A message that cannot be read, because it was
 // redacted or never judged, is passed over.
-func (f *Folder) pending(l *look, unit uow.ID, tip string) ([]pending, error) {
+func (f *Fold) pending(l *look, unit uow.ID, tip string) ([]pending, error) {
 	entries, err := l.reader.Entries(tip, record.Messages)
 	if err != nil || len(entries) == 0 {
 		return nil, err

@@ -17,7 +17,7 @@ const (
 
 // Serve folds whatever comes, until ctx ends. Trouble is told to trouble, nil where there is
 // none any more, and ends nothing: what is pending lies on the records.
-func (f *Folder) Serve(ctx context.Context, trouble func(error)) error {
+func (f *Fold) Serve(ctx context.Context, trouble func(error)) error {
 	seen, wait, told := [2]git.Mark{}, time.Duration(0), ""
 	again := time.Time{}
 	for first := true; ; first = false {
