@@ -52,7 +52,7 @@ func main() {
 			{Name: "fence", Doc: "put the rules of a pod in place, from its init container", Run: cli.Exec("git-ward-launch", "fence")},
 			{Name: "firewall", Doc: "show the rules of the fence", Run: cli.Exec("git-ward-launch", "firewall")},
 			{Name: "doctor", Doc: "say what a fence needs that this machine lacks", Run: cli.Exec("git-ward-launch", "doctor")},
-			hooks.Fsck, hooks.Redact, hooks.Maintain,
+			hooks.Lease, hooks.Fsck, hooks.Redact, hooks.Maintain,
 			{Name: "config", Doc: "print every setting with its default", Run: printSettings},
 			cli.VersionCommand,
 		}},

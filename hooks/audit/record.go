@@ -17,6 +17,7 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/lease"
 )
 
 // The refs that this package moves, and the file in each commit of the chain.
@@ -190,6 +191,15 @@ func (r *Record) Tips() []string {
 		}
 	}
 	return tips
+}
+
+// Worker is the directive by whose lease the agent pushed (MANY-2), "" for none.
+func (r *Record) Worker() string {
+	directive, _, ok := lease.ParseName(r.Name)
+	if !ok || r.Principal != string(push.Agent) {
+		return ""
+	}
+	return directive
 }
 
 // subject is the first line of the record's commit.

@@ -166,13 +166,13 @@ func directiveOf(ref string) string {
 }
 
 // leasedEntries holds what the agent appends to control's COMMS.md, and takes away, to its
-// lease: a worker reports and asks about its own directive; about one that a worker has
-// nobody else reports.
+// lease: a worker reports and asks about its own directive, and says what concerns none;
+// about one that a worker has nobody else reports.
 func leasedEntries(pass *Pass, t *walk.Tip, d *document) error {
 	own := pass.Push.Lease.Directive
 	for _, e := range changedEntries(d.old, d.new) {
 		pos := diag.Pos{Commit: t.New, Path: comms.Path, Line: e.line, Col: 1}
-		if own != "" && e.directive != own {
+		if own != "" && e.directive != own && !e.remark {
 			pass.Report(otherDirective(pos, t.Ref, own, fmt.Sprintf("%s is about %s", e.name, diag.Clean(e.directive))))
 			continue
 		}
@@ -191,6 +191,7 @@ func leasedEntries(pass *Pass, t *walk.Tip, d *document) error {
 type changedEntry struct {
 	name, directive string
 	line            int
+	remark          bool // about no directive, and it closes none
 }
 
 func changedEntries(old, new []byte) (changed []changedEntry) {
@@ -204,7 +205,7 @@ func changedEntries(old, new []byte) (changed []changedEntry) {
 	}
 	for _, e := range was.list {
 		if !is.names[e.name] {
-			e.line = 0
+			e.line, e.remark = 0, false // not its to take away
 			changed = append(changed, e)
 		}
 	}
@@ -219,10 +220,10 @@ type entries struct {
 func entriesOf(doc *comms.Document) entries {
 	e := entries{names: map[string]bool{}}
 	for _, r := range doc.Reports {
-		e.list = append(e.list, changedEntry{r.Name(), r.Directive, r.Line})
+		e.list = append(e.list, changedEntry{r.Name(), r.Directive, r.Line, r.Directive == "-" && r.Status == comms.Info})
 	}
 	for _, q := range doc.Questions {
-		e.list = append(e.list, changedEntry{q.Name(), q.Directive, q.Line})
+		e.list = append(e.list, changedEntry{name: q.Name(), directive: q.Directive, line: q.Line})
 	}
 	for _, entry := range e.list {
 		e.names[entry.name] = true

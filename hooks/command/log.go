@@ -152,6 +152,9 @@ func writeRows(w io.Writer, l audit.Link) {
 // who is the principal, and the name that the transport proved.
 func who(l audit.Link) string {
 	who := diag.Clean(l.Principal)
+	if directive := l.Worker(); directive != "" {
+		return who + ":" + directive
+	}
 	if l.Name != "" {
 		who += " " + diag.Clean(l.Name)
 	}

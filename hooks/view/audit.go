@@ -42,8 +42,9 @@ type AuditPage struct {
 type Push struct {
 	N         int64            `json:"n"`
 	Time      time.Time        `json:"time"`
-	Principal diag.Untrusted   `json:"principal"` // pm, member, agent, unknown
-	Name      diag.Untrusted   `json:"name"`      // as the transport proved it
+	Principal diag.Untrusted   `json:"principal"`        // pm, member, agent, unknown
+	Name      diag.Untrusted   `json:"name"`             // as the transport proved it
+	Worker    string           `json:"worker,omitempty"` // the directive by whose lease the agent pushed
 	Verdict   string           `json:"verdict"`
 	Refs      []Move           `json:"refs"`
 	LeftOut   int              `json:"refs_omitted"`
@@ -126,7 +127,7 @@ func (s *Source) scan(ctx context.Context, page *AuditPage, commits []string, be
 // pushOf is a record for people.
 func pushOf(r *audit.Record, repeats int, commit string) Push {
 	p := Push{N: r.ID, Time: r.Time, Principal: diag.Untrusted(r.Principal), Name: diag.Untrusted(r.Name), Verdict: string(r.Verdict), Refs: []Move{},
-		Rules: untrusted(r.Rules), Allowed: untrusted(r.Allowed), Would: untrusted(r.Would), Repeats: repeats, Commit: commit}
+		Rules: untrusted(r.Rules), Allowed: untrusted(r.Allowed), Would: untrusted(r.Would), Repeats: repeats, Commit: commit, Worker: r.Worker()}
 	for _, ref := range r.Refs {
 		p.Refs = append(p.Refs, Move{diag.Untrusted(ref.Ref), object(ref.Old), object(ref.New), ref.Applied})
 	}
@@ -134,6 +135,14 @@ func pushOf(r *audit.Record, repeats int, commit string) Push {
 		p.LeftOut = r.Omitted.Refs
 	}
 	return p
+}
+
+// Who is the principal and the name, or the worker as agent:D-3; nothing is cleaned.
+func (p Push) Who() string {
+	if p.Worker != "" {
+		return p.Principal.Raw() + ":" + p.Worker
+	}
+	return strings.TrimSpace(p.Principal.Raw() + " " + p.Name.Raw())
 }
 
 // object is an object id, "" for none.
@@ -159,7 +168,7 @@ func (f Filter) takes(p Push) bool {
 	}
 	ruled := func(rule diag.Untrusted) bool { return strings.Contains(rule.Raw(), f.Rule) }
 	switch {
-	case f.Who != "" && f.Who != p.Principal.Raw() && f.Who != p.Name.Raw(),
+	case f.Who != "" && f.Who != p.Principal.Raw() && f.Who != p.Name.Raw() && f.Who != p.Who(),
 		f.Verdict != "" && f.Verdict != p.Verdict,
 		f.Ref != "" && !slices.ContainsFunc(p.Refs, named(f.Ref)),
 		f.Rule != "" && !slices.ContainsFunc(slices.Concat(p.Rules, p.Allowed, p.Would), ruled),

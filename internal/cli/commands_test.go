@@ -64,6 +64,7 @@ var lines = map[string][]string{
 	"doctor":   {"--bare HOSTILE", "--bare BARE", "--bare BARE --json"},
 	"fsck":     {"", "BARE", "--json BARE", "HOSTILE"},
 	"maintain": {"", "BARE", "HOSTILE"},
+	"lease":    {"", "list", "list --json BARE", "list HOSTILE", "revoke --bare BARE D-1", "revoke --json --bare BARE HOSTILE", "revoke D-1"},
 	"redact":   {"", "--bare BARE -m why HEAD:COMMS.md", "--bare HOSTILE -m why HEAD:a"},
 	"config":   {"", "HOSTILE"},
 	"version":  {"", "HOSTILE"},

@@ -68,7 +68,7 @@ func fields(f view.Filter) []field {
 }
 
 func newPushed(push view.Push) pushed {
-	who := strings.TrimSpace(push.Principal.String() + " " + push.Name.String())
+	who := diag.Untrusted(push.Who()).String()
 	p := pushed{N: push.N, Time: push.Time, Who: shorten(who, 80), Verdict: push.Verdict, Class: verdictClass[audit.Verdict(push.Verdict)]}
 	for _, r := range push.Refs[:min(len(push.Refs), maxRefs)] {
 		p.Refs = append(p.Refs, moved{strings.TrimPrefix(shorten(r.Ref.String(), maxPath), "refs/heads/"), short(r.Old) + ".." + short(r.New)})
