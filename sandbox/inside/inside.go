@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/sandbox/pod"
 	"git-ward/sandbox/probe"
 )
 
@@ -65,6 +66,9 @@ func Run(p Payload) (code int, err error) {
 			if broken, err := life.prove(p.Probe); err != nil || broken != nil {
 				if p.Note != "" { // the engine's log of a pod is where people look
 					fmt.Fprintln(p.Stderr, "ward-inside: error:", errors.Join(broken, err))
+					if broken != nil {
+						return pod.NotHeld, nil
+					}
 				}
 				return notProved, err
 			}

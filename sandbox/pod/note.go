@@ -25,6 +25,10 @@ type Note struct {
 	Resolver  string   `json:"resolver"`  // address; "" for none
 }
 
+// NotHeld is the exit code of a container in which nothing started because its fence does
+// not hold: a new pod would fare no better. No program of Ward's ends so otherwise.
+const NotHeld = 77
+
 // maxNote bounds a note, in bytes.
 const maxNote = 1 << 20
 

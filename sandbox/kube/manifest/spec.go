@@ -6,6 +6,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/pod"
 )
 
 // Spec is all that is known of one pod before it is made.
@@ -103,8 +104,9 @@ func (s *Spec) Job() Object {
 		PodFailurePolicy: &failurePolicy{[]failureRule{
 			// A node that is drained or lost is no fault of the pod's.
 			{Action: "Ignore", OnPod: []podCondition{{"DisruptionTarget", "True"}}},
-			// What does not hold now will not hold at the next try: the fence, or the setting.
-			{Action: "FailJob", OnExitCodes: &exitCodes{s.main(), "In", []int{2}}},
+			// A fence that does not hold now will not hold at the next try. Who is told to end
+			// has other codes, and is tried again.
+			{Action: "FailJob", OnExitCodes: &exitCodes{s.main(), "In", []int{pod.NotHeld}}},
 		}},
 		Template: podTemplate{Meta{Labels: s.labels()}, s.pod()},
 	})
