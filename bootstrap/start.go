@@ -133,6 +133,9 @@ func (w *watcher) agentArgs(own []string) []string {
 	if w.opts.Once {
 		args = append(args, "--once")
 	}
+	if w.opts.Directive != "" { // an agent of the tree's own may be older than this flag
+		args = append(args, "--directive", w.opts.Directive)
+	}
 	return args
 }
 

@@ -40,8 +40,9 @@ type Options struct {
 	Door                string // the agent's socket; "" pushes straight into the repository
 	ReportDoor          string // the watcher's own; "" is Door
 	Model               string
-	Reset               bool // forget first what is known beyond refs
-	Once                bool // end when the agent ends by itself
+	Reset               bool   // forget first what is known beyond refs
+	Once                bool   // end when the agent ends by itself
+	Directive           string // the one to work on, and end; "" is any
 	Settings            *config.Config
 	Agent               string // the agent that ships with Ward
 	AgentUser           int    // 0: the watcher's own

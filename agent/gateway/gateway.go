@@ -70,20 +70,26 @@ func ask(ctx context.Context, base string, path *url.URL, into any) error {
 	if err != nil {
 		return err
 	}
+	data, status, err := answer(request)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("the gateway's %s: status %d", path.Path, status)
+	}
+	return json.Unmarshal(data, into)
+}
+
+// answer is what the gateway says to a request, cut at maxBytes.
+func answer(request *http.Request) (data []byte, status int, err error) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy stands before the gateway
 	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the gateway's %s: status %d", path.Path, response.StatusCode)
-	}
-	data, err := io.ReadAll(io.LimitReader(response.Body, maxBytes))
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, into)
+	data, err = io.ReadAll(io.LimitReader(response.Body, maxBytes))
+	return data, response.StatusCode, err
 }
 
 // SpentSince is why the budget has nothing left for the program that ran since an

@@ -31,6 +31,7 @@ type Launch struct {
 	Commit string    // its commit
 	Main   string    // main's commit then; "" unless the program comes from the tree
 	Until  time.Time // when the time is over; zero where no launcher said so
+	Leased bool      // a directive is asked for before it is worked on
 }
 
 // From reads a launch from the environment.
@@ -38,7 +39,7 @@ func From(getenv func(string) string) Launch {
 	until, _ := time.Parse(time.RFC3339Nano, getenv(boot.UntilVar)) // the launcher wrote it, or nobody did
 	ask, _ := strconv.Atoi(getenv(boot.AskVar))                     // so did the watcher
 	return Launch{Log: getenv(boot.LogVar), Ask: ask, Branch: getenv(boot.BranchVar), Commit: getenv(boot.CommitVar),
-		Main: getenv(boot.MainVar), Until: until}
+		Main: getenv(boot.MainVar), Until: until, Leased: getenv(boot.LeaseVar) != ""}
 }
 
 // OnBranch reports whether the process runs from a branch that has to prove itself.

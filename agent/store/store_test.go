@@ -243,7 +243,7 @@ func TestWait(t *testing.T) {
 		if !c.wakes {
 			limit = 700 * time.Millisecond
 		}
-		if err := s.Wait(t.Context(), mark, limit); err != nil {
+		if err := s.Wait(t.Context(), mark, limit, func() bool { return false }); err != nil {
 			t.Errorf("%s: %v", c.what, err)
 		}
 		if woke := time.Since(start) < limit; woke != c.wakes {
@@ -252,7 +252,7 @@ func TestWait(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Wait(ctx, s.Mark(), time.Hour); !errors.Is(err, context.Canceled) {
+	if err := s.Wait(ctx, s.Mark(), time.Hour, func() bool { return false }); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

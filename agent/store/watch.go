@@ -25,14 +25,14 @@ func (s *Store) Mark() Mark {
 // branches is the part of a mark that snapshots depend on.
 func (m Mark) branches() [2]git.Mark { return [2]git.Mark(m[:2]) }
 
-// Wait returns when one of them may have moved since the mark, or after limit. A few calls
-// of stat twice a second are cheaper than any child.
-func (s *Store) Wait(ctx context.Context, since Mark, limit time.Duration) error {
+// Wait returns when one of them may have moved since the mark, when moved says so, or after
+// limit. A few calls of stat twice a second are cheaper than any child.
+func (s *Store) Wait(ctx context.Context, since Mark, limit time.Duration, moved func() bool) error {
 	end := time.NewTimer(limit)
 	defer end.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for s.Mark() == since {
+	for s.Mark() == since && !moved() {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -90,5 +90,12 @@ func (b *branchRun) prove(ctx context.Context) (bool, error) {
 	if same, err := work.HasCode(ctx, deps.launch.Commit); !same || err != nil {
 		return false, err
 	}
+	got, why, err := deps.leases.take(ctx, d.Name())
+	switch {
+	case err != nil:
+		return false, err
+	case got == "":
+		return false, fmt.Errorf("the work of %s is not proved: %w", d.Name(), why)
+	}
 	return true, newUnitRun(deps, *d, work, deps.log.With().Str("directive", d.Name()).Logger()).run(ctx)
 }

@@ -20,7 +20,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// pass works on directives, the oldest first, each once, until none is left.
+// pass works on directives, each once, until none is left that this worker may have.
 type pass struct {
 	deps   *deps
 	worked map[string]bool  // by the directive's hash
@@ -53,7 +53,7 @@ func (p *pass) run(ctx context.Context) error {
 			return err
 		}
 		if next == nil {
-			return errors.Join(p.gone(ctx, doc), p.tidy(ctx, doc), p.leftOpen(doc), p.trouble())
+			return errors.Join(p.gone(ctx, doc), p.tidy(ctx, doc), p.leftOpen(doc), p.unknown(ctx, doc), p.trouble())
 		}
 		p.worked[next.Hash()] = true
 		last, err := d.work(ctx, main, source, *next)
@@ -62,9 +62,24 @@ func (p *pass) run(ctx context.Context) error {
 			p.waits[next.Hash()], err = true, nil
 		}
 		if err := p.note(ctx, *next, err); err != nil {
+			if ctx.Err() == nil && !stop.Is(err, stop.Restart) { // whoever goes on for this worker has its lease
+				err = errors.Join(err, p.done(ctx, *next, nil))
+			}
+			return err
+		}
+		if err := p.done(ctx, *next, last); err != nil {
 			return err
 		}
 	}
+}
+
+// done gives back a directive, for now or for good.
+func (p *pass) done(ctx context.Context, d comms.Directive, last *uow.Record) error {
+	l := p.deps.leases
+	if l != nil && last != nil {
+		l.looked[d.Hash()] = last.Hash
+	}
+	return l.release(ctx, d.Name())
 }
 
 // note keeps what went wrong with one directive, so that the others are gone on with
@@ -137,52 +152,6 @@ func (p *pass) upgrade(ctx context.Context, main store.Snapshot) error {
 	return d.restart(boot.Main)
 }
 
-// pick is the oldest directive that is open, or suspended with a unit that may go
-// on; nil is none.
-func (p *pass) pick(ctx context.Context, doc *comms.Document) (*comms.Directive, error) {
-	for _, d := range doc.Open() {
-		if !p.worked[d.Hash()] {
-			if may, err := p.ask(ctx, d, p.mayBegin); may || err != nil {
-				return &d, err
-			}
-			continue
-		}
-		if !p.deps.config.Agent.Loop && p.failed[d.Hash()] == nil && !p.waits[d.Hash()] {
-			return nil, fmt.Errorf("%s is still open after its report", d.Name())
-		}
-	}
-	if !p.deps.config.Agent.Loop {
-		return nil, nil
-	}
-	for _, d := range doc.Suspended() {
-		if p.worked[d.Hash()] {
-			continue
-		}
-		if may, err := p.ask(ctx, d, p.mayGoOn); may || err != nil {
-			return &d, err
-		}
-	}
-	return p.pickForked(ctx, doc)
-}
-
-// pickForked is a directive that a report closed, and whose unit the PM forked since, on
-// the same text; nil is none. Only those with a second unit are read.
-func (p *pass) pickForked(ctx context.Context, doc *comms.Document) (*comms.Directive, error) {
-	further, err := p.deps.store.Further(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range doc.Directives {
-		if !further[d.Name()] || p.worked[d.Hash()] || doc.State(d) != comms.Closed || doc.Dropped(d) {
-			continue
-		}
-		if may, err := p.ask(ctx, d, p.mayGoOnForked); may || err != nil {
-			return &d, err
-		}
-	}
-	return nil, nil
-}
-
 // mayGoOnForked reports whether the newest unit of a closed directive was forked for its
 // present text, is not put away yet and waits for nobody.
 func (p *pass) mayGoOnForked(ctx context.Context, d comms.Directive) (bool, error) {
@@ -220,7 +189,11 @@ func (p *pass) ask(ctx context.Context, d comms.Directive, may func(context.Cont
 	yes, err := may(ctx, d)
 	if err != nil {
 		p.worked[d.Hash()] = true
-		return false, p.note(ctx, d, fmt.Errorf("%s: %w", d.Name(), err))
+		if got, _, taken := p.deps.leases.take(ctx, d.Name()); taken != nil || got == "" {
+			return false, taken // it is another worker's trouble
+		}
+		err = p.note(ctx, d, fmt.Errorf("%s: %w", d.Name(), err))
+		return false, errors.Join(err, p.deps.leases.release(ctx, d.Name()))
 	}
 	return yes, nil
 }
@@ -306,6 +279,19 @@ func (p *pass) tidy(ctx context.Context, doc *comms.Document) error {
 		p.deps.log.Info().Str("directive", name).Msg("merged: removed its working clone")
 	}
 	return err
+}
+
+// unknown is the error of a pass on a directive that there is not, and never was.
+func (p *pass) unknown(ctx context.Context, doc *comms.Document) error {
+	only := p.deps.only
+	if only == "" || doc.Directive(only) != nil {
+		return nil
+	}
+	journals, err := p.deps.store.Journals(ctx, only)
+	if err != nil || len(journals) > 0 {
+		return err
+	}
+	return fmt.Errorf("%s is not among the directives", only)
 }
 
 // leftOpen is the error of a pass that the launch's time was too short for.

@@ -34,15 +34,16 @@ const leftoverGrace = 3 * time.Second
 
 // Settings is what Run needs to know.
 type Settings struct {
-	Store  store.Options
-	Config *config.Config
-	Launch launch.Launch            // what the watcher started this from
-	Once   bool                     // return when no directive is open
-	Stderr io.Writer                // the log, for a person
-	Redact func(string) string      // takes secrets out of what is logged or committed; nil takes none
-	Live   io.Writer                // is told of the work as it goes on, in lines of live.Prefix; nil: nobody
-	Heard  string                   // the directory below which the host keeps what it heard; "" for none
-	Getenv func(name string) string // of the process
+	Store     store.Options
+	Config    *config.Config
+	Launch    launch.Launch            // what the watcher started this from
+	Once      bool                     // return when no directive is open, or is this worker's to have
+	Directive string                   // the only one to work on; "" is any
+	Stderr    io.Writer                // the log, for a person
+	Redact    func(string) string      // takes secrets out of what is logged or committed; nil takes none
+	Live      io.Writer                // is told of the work as it goes on, in lines of live.Prefix; nil: nobody
+	Heard     string                   // the directory below which the host keeps what it heard; "" for none
+	Getenv    func(name string) string // of the process
 }
 
 // deps are what the work on every directive needs.
@@ -54,6 +55,8 @@ type deps struct {
 	getenv func(name string) string
 	live   *interaction.Live
 	heard  string
+	only   string // the only directive to work on; "" is any
+	leases *leases
 	log    zerolog.Logger
 }
 
@@ -102,7 +105,10 @@ func Run(ctx context.Context, set Settings) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{store: s, config: set.Config, launch: set.Launch, redact: set.Redact, getenv: set.Getenv, heard: set.Heard, log: log}
+	d := &deps{store: s, config: set.Config, launch: set.Launch, redact: set.Redact, getenv: set.Getenv, heard: set.Heard, only: set.Directive, log: log}
+	if d.leases, err = newLeases(set.Launch, set.Getenv, set.Store.Bare); err != nil {
+		return err
+	}
 	if set.Live != nil {
 		d.live = interaction.NewLive(set.Live, set.Redact)
 		defer d.live.Close()
@@ -147,7 +153,7 @@ func (d *deps) passes(ctx context.Context, once bool) error {
 		if p.retry > 0 {
 			wait = min(wait, p.retry)
 		}
-		if err := d.store.Wait(ctx, mark, wait); err != nil {
+		if err := d.store.Wait(ctx, mark, wait, d.leases.freed); err != nil {
 			return err
 		}
 	}

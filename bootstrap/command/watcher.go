@@ -15,10 +15,11 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/protocols/lease"
 )
 
 const (
-	usage        = "ward-watcher --bare DIR --state DIR --config FILE [--door SOCKET] [--report-door SOCKET] [--model NAME] [--once] [--reset] [--agent PROGRAM] [--agent-user ID]"
+	usage        = "ward-watcher --bare DIR --state DIR --config FILE [--door SOCKET] [--report-door SOCKET] [--model NAME] [--once] [--directive D-n] [--reset] [--agent PROGRAM] [--agent-user ID]"
 	limitedUsage = "ward-watcher " + supervisor.Verb + " WATCHER PROCESSES CMD [ARG ...]"
 )
 
@@ -61,6 +62,7 @@ func options(env *cli.Env) (bootstrap.Options, error) {
 		fs.StringVar(&reports, "report-door", "", "the watcher reports through this `SOCKET`; default: the agent's")
 		fs.StringVar(&o.Model, "model", "", "the agent's model, in place of [model] `NAME`")
 		fs.BoolVar(&o.Once, "once", false, "end when the agent ends by itself")
+		fs.StringVar(&o.Directive, "directive", "", "work on the directive `D-n` only, and end")
 		fs.BoolVar(&o.Reset, "reset", false, "forget first what is known beyond refs: pins, signals, incidents that were told, what was built")
 		fs.StringVar(&agent, "agent", "", "the agent that ships with Ward, a `PROGRAM`; default: ward-agent beside this one")
 		fs.IntVar(&o.AgentUser, "agent-user", 0, "run the agent as the user and group `ID`; needs setuid, setgid, kill")
@@ -72,9 +74,12 @@ func options(env *cli.Env) (bootstrap.Options, error) {
 		return o, env.Usage(usage, "unexpected argument %q", rest[0])
 	case bare == "" || state == "" || file == "":
 		return o, env.Usage(usage, "--bare, --state and --config are needed")
+	case o.Directive != "" && !lease.IsDirective(o.Directive):
+		return o, env.Usage(usage, "--directive %q is no directive, such as D-3", o.Directive)
 	case o.AgentUser != 0 && o.AgentUser == os.Getuid():
 		return o, env.Usage(usage, "--agent-user is this user: the agent could end the watcher")
 	}
+	o.Once = o.Once || o.Directive != ""
 	o.Bare, o.State, o.Config = env.Path(bare), env.Path(state), env.Path(file)
 	if door != "" {
 		o.Door = env.Path(door)

@@ -30,6 +30,9 @@ const (
 	// LiveVar is there where the agent's output is read for what it tells of the work as
 	// it goes on: lines of internal/live. Nobody wants them in a log.
 	LiveVar = "WARD_LIVE"
+	// LeaseVar is there where the launcher says who works on what (MANY-1): the agent asks
+	// its gateway for a directive before it begins.
+	LeaseVar = "WARD_LEASE"
 )
 
 // AskVar is the number of the file descriptor, a stream socket that the process

@@ -19,9 +19,10 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/protocols/boot"
+	"git-ward/protocols/lease"
 )
 
-const usage = "ward-agent --bare DIR --state DIR --config FILE [--door SOCKET] [--model NAME] [--once]"
+const usage = "ward-agent --bare DIR --state DIR --config FILE [--door SOCKET] [--model NAME] [--once] [--directive D-n]"
 
 func main() { cli.Main("ward-agent", run) }
 
@@ -32,7 +33,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	if len(env.Args) > 0 && verbs[env.Args[0]] != nil {
 		return verbs[env.Args[0]](ctx, env)
 	}
-	var bare, state, door, file, name string
+	var bare, state, door, file, name, directive string
 	var once bool
 	rest, err := env.Flags("ward-agent", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository that holds the directives, a `DIR`")
@@ -41,18 +42,21 @@ func run(ctx context.Context, env *cli.Env) error {
 		fs.StringVar(&door, "door", "", "push through this `SOCKET`; without it, straight into the repository")
 		fs.StringVar(&name, "model", "", "the model, in place of [model] `NAME`")
 		fs.BoolVar(&once, "once", false, "end when no directive is open")
+		fs.StringVar(&directive, "directive", "", "work on the directive `D-n` only, and end")
 	})
 	switch {
 	case err != nil:
 		return err
 	case len(rest) > 0:
 		return env.Usage(usage, "unexpected argument %q", rest[0])
+	case directive != "" && !lease.IsDirective(directive):
+		return env.Usage(usage, "--directive %q is no directive, such as D-3", directive)
 	case bare == "" || state == "" || file == "":
 		return env.Usage(usage, "--bare, --state and --config are needed")
 	}
 	set := worker.Settings{
 		Store:  store.Options{Bare: env.Path(bare), State: env.Path(state)},
-		Launch: launch.From(env.Getenv), Once: once, Stderr: env.Stderr, Redact: secret.Redactor(), Getenv: env.Getenv,
+		Launch: launch.From(env.Getenv), Once: once || directive != "", Directive: directive, Stderr: env.Stderr, Redact: secret.Redactor(), Getenv: env.Getenv,
 	}
 	if env.Getenv(boot.LiveVar) != "" {
 		set.Heard = filepath.Dir(env.Path(file))
