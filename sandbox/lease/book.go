@@ -7,6 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,6 +43,7 @@ type Book struct {
 type kept struct {
 	id    string
 	until time.Time
+	blobs []string // of it, the newest last
 }
 
 // entry is a lease's ref as it is.
@@ -65,7 +69,32 @@ func (b *Book) keep(l lease.Lease) {
 	if b.kept == nil {
 		b.kept = map[string]kept{}
 	}
-	b.kept[l.Directive] = kept{l.ID, time.Now().Add(b.term())}
+	k := b.kept[l.Directive]
+	if k.id != l.ID {
+		k = kept{id: l.ID}
+	}
+	k.until = time.Now().Add(b.term())
+	if data, err := l.Format(); err == nil {
+		k.blobs = append(k.blobs, git.BlobID(data))
+	}
+	if len(k.blobs) > maxBlobs {
+		b.drop(k.blobs[0], k.blobs[1:])
+		k.blobs = k.blobs[1:]
+	}
+	b.kept[l.Directive] = k
+}
+
+// maxBlobs is how many blobs a lease leaves: the one that it is, and the one before, which
+// somebody may be reading. Hundreds of workers renew theirs thousands of times until
+// maintenance would take away the first.
+const maxBlobs = 2
+
+// drop removes the blob that a lease was before the last renewal but one, unless it is
+// still one of those, or git has packed it.
+func (b *Book) drop(id string, but []string) {
+	if !slices.Contains(but, id) {
+		os.Remove(filepath.Join(b.Repo.Dir, "objects", id[:2], id[2:])) // a file that stays is maintenance's
+	}
 }
 
 // forget ends what keep noted.

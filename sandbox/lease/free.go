@@ -32,7 +32,25 @@ func (b *Book) Free(ctx context.Context) ([]string, error) {
 			free = append(free, d.Name())
 		}
 	}
-	return free, nil
+	return append(free, v.orphans()...), nil
+}
+
+// orphans are directives that the PM took out of the list while a unit of theirs was not
+// put away: somebody has to.
+func (v *view) orphans() (list []string) {
+	for name := range v.units {
+		e, ok := v.leases[name]
+		if !ok {
+			e.blob = git.Zero
+		}
+		last, err := v.last(name)
+		if _, listed := v.listed[name]; listed || err != nil || last.State == uow.Archived || last.State == uow.Breached || v.free(e, name) != nil {
+			continue
+		}
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
 }
 
 // wants reports whether there is something to do on a directive that waits for nobody.

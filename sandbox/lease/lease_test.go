@@ -87,6 +87,18 @@ func TestClockIsSet(t *testing.T) {
 			t.Errorf("the clock went by %v: %v %v", jump, again, err)
 		}
 	}
+	for i := range 21 { // within one second, too, and back to where it was
+		now = now.Add(time.Duration(i%3-1) * time.Minute)
+		if _, err := b.Renew(t.Context(), l); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	if e := must(b.read(t.Context(), "D-1")); e.err != nil || e.lease.ID != l.ID {
+		t.Error(e)
+	}
+	if out := r.git("count-objects"); !strings.HasPrefix(out, "5 objects") { // control's three, and two of the lease
+		t.Error(out)
+	}
 }
 
 // TestKeep: a worker's lease is renewed while somebody keeps it, at once where the clock is
@@ -214,13 +226,13 @@ func TestMay(t *testing.T) {
 		}
 	}
 	free := func() []string { t.Helper(); return must(b.Free(t.Context())) }
-	if got := free(); !slices.Equal(got, []string{"D-3", "D-4", "D-6"}) {
+	if got := free(); !slices.Equal(got, []string{"D-3", "D-4", "D-6", "D-9"}) {
 		t.Error(got)
 	}
 	if _, err := b.Take(t.Context(), "a.1", "process", "D-4"); err != nil {
 		t.Error(err)
 	}
-	if got := free(); !slices.Equal(got, []string{"D-3", "D-6"}) {
+	if got := free(); !slices.Equal(got, []string{"D-3", "D-6", "D-9"}) {
 		t.Error(got)
 	}
 }
