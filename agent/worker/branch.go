@@ -59,6 +59,9 @@ func (b *branchRun) report(ctx context.Context, why string) error {
 	if d := b.directive(); d != nil {
 		r.Directive = d.Name()
 	}
+	if err := b.deps.leases.only(ctx, r.Directive); err != nil {
+		return err
+	}
 	return b.deps.store.ReportOnce(ctx, "ready "+commit, r)
 }
 

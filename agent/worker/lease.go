@@ -83,6 +83,16 @@ func (l *leases) release(ctx context.Context, directive string) error {
 	return gateway.ReleaseLease(ctx, l.base, directive)
 }
 
+// only gives back what this worker has from a process before this one, unless it is a
+// directive that something is to be said of: it may say nothing of others meanwhile.
+func (l *leases) only(ctx context.Context, directive string) error {
+	mine, err := l.mine(ctx)
+	if err != nil || mine == directive {
+		return err
+	}
+	return l.release(ctx, mine)
+}
+
 // freed reports whether one of the directives that others had is nobody's now. A renewal
 // moves the ref, too, and is no news.
 func (l *leases) freed() bool {

@@ -139,7 +139,7 @@ func TestLeasedKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	var id string
-	for end := time.Now().Add(20 * time.Second); id == "" && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); id == "" && time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // a ref tells nobody that it has moved
 		l, _ := w.Current(t.Context())
 		id = l.ID
 	}
