@@ -13,7 +13,6 @@ type Kube struct {
 	Image          string   `toml:"image"`
 	Gate           string   `toml:"gate"`
 	HostKeyFile    string   `toml:"host_key_file"`
-	Jobs           int      `toml:"jobs"`
 	ServiceAccount string   `toml:"service_account"`
 	NodeSelector   []string `toml:"node_selector"` // NAME=VALUE
 	RuntimeClass   string   `toml:"runtime_class"`

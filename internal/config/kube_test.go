@@ -25,8 +25,6 @@ func TestKube(t *testing.T) {
 		`node_selector = ["pool=agents", "kubernetes.io/os=li"]`: "",
 		`node_selector = ["pool"]`:                               "no label",
 		`node_selector = ["po ol=x"]`:                            "no label",
-		`jobs = 0`:                                               "at least 1",
-		`jobs = 100000`:                                          "1000 at most",
 	} {
 		c, err := Parse([]byte("[kube]\n"+line+"\n"), "config.toml")
 		switch {

@@ -31,7 +31,6 @@ var ranges = map[string]span{
 	"door.memory":         {least: 64 * mib},
 	"door.cpu":            {least: second},
 	"door.cpu_per_minute": {least: second},
-	"kube.jobs":           {least: 1, most: 1000},
 	"egress.connections":  {least: 1, most: 1_000_000}, // as in sandbox/firewall
 	"egress.packets":      {least: 1, most: 10_000_000},
 	"sandbox.memory":      {least: 64 * mib},

@@ -9,7 +9,6 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/sandbox/fence"
-	"git-ward/sandbox/kube"
 )
 
 // The engines of a launch: containers of podman's on this host, or Jobs of a cluster's.
@@ -49,24 +48,27 @@ func (k *kubeOptions) check(env *cli.Env, o *launchOptions) error {
 	return nil
 }
 
-// plan is what the launch's Jobs have in common.
-func (k *kubeOptions) plan(ctx context.Context, s *fence.Spec) (*kube.Plan, error) {
+// complete has a launch run on Kubernetes, where that is asked for.
+func (k *kubeOptions) complete(s *fence.Spec) (err error) {
+	if k.engine != kubeEngine {
+		return nil
+	}
 	if k.namespace != "" {
 		s.Settings.Kube.Namespace = k.namespace
 	}
-	name := s.Settings.Kube.Image
-	if name == "" {
-		var err error
-		if name, err = podImage(); err != nil {
-			return nil, err
-		}
+	s.Kube = &fence.Kube{GateAddress: k.gateAddress, Image: s.Settings.Kube.Image}
+	if s.Kube.Image == "" {
+		s.Kube.Image, err = podImage()
 	}
-	return fence.PlanKube(ctx, s, fence.Kube{GateAddress: k.gateAddress, Image: name})
+	return err
 }
 
 // printed is what `--print` shows.
 func (k *kubeOptions) printed(ctx context.Context, env *cli.Env, s *fence.Spec, directive string) error {
-	plan, err := k.plan(ctx, s)
+	if err := k.complete(s); err != nil {
+		return err
+	}
+	plan, err := fence.PlanKube(ctx, s, *s.Kube)
 	if err != nil {
 		return err
 	}

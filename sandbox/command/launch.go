@@ -60,6 +60,9 @@ func launch(ctx context.Context, env *cli.Env, redact func(string) string) error
 	if o.kube.print {
 		return o.kube.printed(ctx, env, &spec, "")
 	}
+	if err := o.kube.complete(&spec); err != nil {
+		return err
+	}
 	if o.detach {
 		if err := spec.Check(ctx); err != nil {
 			return err

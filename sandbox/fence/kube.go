@@ -17,7 +17,7 @@ import (
 	"git-ward/sandbox/kube/manifest"
 )
 
-// Kube is what a launch on Kubernetes has beside the settings (MANY-3).
+// Kube is what a launch on Kubernetes has beside the settings (MANY-3). nil: none is.
 type Kube struct {
 	GateAddress string // HOST:PORT of this host's sshd as pods reach it; "" for [kube] gate's own
 	Image       string // of the pods

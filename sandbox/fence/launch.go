@@ -33,6 +33,7 @@ type Spec struct {
 	Podman   Podman         // where containers are made; not used when Unfenced
 	Unfenced bool           // plain processes with the user's rights (SBX-8)
 	Engine   Engine         // where workers run instead of in podman here; nil: here
+	Kube     *Kube          // they run as Jobs of Kubernetes, which becomes the Engine; nil: not
 	Getenv   func(string) string
 	Messages io.Writer           // the launcher's own warnings and errors, for people
 	Announce func()              // called once nothing speaks against the launch; nil: nobody
@@ -142,6 +143,13 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	defer file.Close()
 	l.file, l.log = file, logger(file, s.Messages)
 	l.log.Info().Str("bounded", bounded).Msg("launched")
+	if s.Kube != nil {
+		closed, err := l.openCluster(ctx)
+		if err != nil {
+			return err
+		}
+		defer closed()
+	}
 	if len(s.Payload.Command) == 0 {
 		defer l.listen(ctx)()
 		if err := l.openBook(ctx); err != nil {
