@@ -166,7 +166,11 @@ func (b *Book) swap(ctx context.Context, directive string, from entry, to *lease
 		}
 		next.lease = *to
 	}
-	err := b.Repo.UpdateRefs(ctx, "lease", git.RefUpdate{Ref: lease.Ref(directive), Old: from.blob, New: next.blob})
+	ref := lease.Ref(directive)
+	err := b.Repo.UpdateRefs(ctx, "lease", git.RefUpdate{Ref: ref, Old: from.blob, New: next.blob})
+	if err != nil {
+		b.Repo.LockedOut(ref) // one that was killed left it: the next try has its way
+	}
 	return next, err
 }
 

@@ -237,6 +237,25 @@ func TestMay(t *testing.T) {
 	}
 }
 
+// TestLeftLock: a lock that a killed git left on a lease's ref keeps nobody from it for ever.
+func TestLeftLock(t *testing.T) {
+	r := newRepository(t, directives(1))
+	lock := filepath.Join(r.dir, lease.Ref("D-1")+".lock")
+	if err := os.MkdirAll(filepath.Dir(lock), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(lock, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(lock, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.book().Take(t.Context(), "a.1", "process", "D-1"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestUnreadable: what cannot be read is nobody's, and is said with the remedy.
 func TestUnreadable(t *testing.T) {
 	r := newRepository(t, directives(2))
