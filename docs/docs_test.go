@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"gopkg.in/yaml.v3"
+
 	"git-ward/internal/config"
 	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
@@ -85,6 +87,12 @@ func lint(b block) (problems []string) {
 		if _, err := config.Parse([]byte(b.text), "config.toml"); err != nil {
 			bad(err.Error())
 		}
+	case "yaml":
+		for doc := range strings.SplitSeq(b.text, "\n---\n") {
+			if err := yaml.Unmarshal([]byte(doc), new(map[string]any)); err != nil {
+				bad(err.Error())
+			}
+		}
 	case "json":
 		if !json.Valid([]byte(b.text)) {
 			bad("no JSON")
@@ -110,6 +118,7 @@ func TestLintFindsFaults(t *testing.T) {
 		{kind: "comms", text: "### D-1: x\n\n- max_iteration: 3\n"},
 		{kind: "toml", text: "[model]\nnmae = \"script\"\n"},
 		{kind: "json", text: "{,}\n"},
+		{kind: "yaml", text: "a: 1\n---\nb: [\n"},
 		{kind: "go", text: "func {\n"},
 		{kind: "text", text: "git push\n"},
 	} {
@@ -195,6 +204,8 @@ func missing(tier string) string {
 	switch tier {
 	case "ci":
 		return "it is what runs this test: CI, or a person"
+	case "kube":
+		return "a Kubernetes runs it: scripts/test kube, by sandbox/kube/cluster's test of this document"
 	case "npm":
 		if _, err := exec.LookPath("npm"); err != nil {
 			return "there is no npm here"

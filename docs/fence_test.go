@@ -20,18 +20,18 @@ type block struct {
 //
 //	console  lines `$ command` (more of a command behind `> `), each with what it prints
 //	sh       commands whose output is not shown; each must exit with 0
-//	plan, udc, json, toml, comms, markdown
+//	plan, udc, json, toml, yaml, comms, markdown
 //	         text for Ward, linted; file=PATH is also written there, and what has no
 //	         file= is what the next $EDITOR writes
 //	go       source that gofmt takes
 //	text     a picture or a line that is no command
 var kinds = map[string][]string{
 	"console": {"needs", "exit"}, "sh": {"needs"},
-	"plan": {"file"}, "udc": {"file"}, "json": {"file"}, "toml": {}, "comms": {}, "markdown": {"file"}, "go": {}, "text": {},
+	"plan": {"file"}, "udc": {"file"}, "json": {"file"}, "toml": {}, "yaml": {"file"}, "comms": {}, "markdown": {"file"}, "go": {}, "text": {},
 }
 
 // tiers are what a block may need beyond git and Ward's binaries. See CONTRIBUTING.md.
-var tiers = []string{"fence", "ci", "npm"}
+var tiers = []string{"fence", "ci", "npm", "kube"}
 
 // blocks reads the fences of a document, and says what is wrong with them: a fence
 // without a kind, an unknown word behind one, and code in another form, which nothing
