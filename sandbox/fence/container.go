@@ -64,7 +64,7 @@ func (w *worker) container(f *fence) *podman.Spec {
 	s.Timeout = time.Until(w.until) + w.spec.Settings.Budget.Grace.Duration + killGrace
 	s.Env[boot.UntilVar] = w.untilText()
 	if len(w.payload.Command) == 0 {
-		s.Env[boot.LiveVar] = "1"
+		s.Env[boot.LiveVar], s.Env[boot.LeaseVar] = "1", "1"
 	}
 	s.Mounts = append(s.Mounts,
 		readOnly(filepath.Dir(w.door), insideDoorDir),

@@ -55,7 +55,7 @@ func (l *launch) setStopped(directive string, s stop) {
 // grants is what a worker's gateway asks: the book, but for what is stopped. Nil with a
 // command, of which nobody has to ask.
 func (w *worker) grants() gateway.Lease {
-	if w.lease == nil || w.agents() == 1 { // agents ask for a lease from their next version on
+	if w.lease == nil {
 		return nil
 	}
 	return granting{w}
