@@ -1,0 +1,370 @@
+package near
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"git-ward/internal/gittest"
+	"git-ward/protocols/lease"
+	"git-ward/sandbox/door/keys"
+	"git-ward/sandbox/lab"
+)
+
+func TestMain(m *testing.M) {
+	if socket := os.Getenv("NEAR_TEST_CONNECT"); socket != "" {
+		lab.Connect(socket)
+		return
+	}
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
+}
+
+// gateHost is a repository with an sshd in front of it, reached over a wire that a test can
+// cut, and a key for one lease.
+type gateHost struct {
+	*gittest.Pair
+	dir   string // of all files; short, for sockets
+	bin   string
+	wire  *wire
+	lease lease.Lease
+	keys  keys.File
+}
+
+// newGateHost starts them; it needs sshd, and is slow.
+func newGateHost(t *testing.T) *gateHost {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: it starts sshd and Ward's binaries")
+	}
+	sshd, err := lookSSHD()
+	if err != nil {
+		t.Skip("SKIPPED, out loud: sshd is not installed (scripts/setup --hosting)")
+	}
+	bin, err := gittest.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "near")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	h := &gateHost{Pair: gittest.New(t), dir: dir, bin: bin}
+	h.keys = keys.File{Bare: h.Bare, Program: filepath.Join(bin, "git-ward-launch")}
+	h.startSSHD(sshd)
+	h.grant("D-1")
+	return h
+}
+
+func lookSSHD() (string, error) {
+	if path := "/usr/sbin/sshd"; syscall.Access(path, 1) == nil {
+		return path, nil
+	}
+	return exec.LookPath("sshd")
+}
+
+func (h *gateHost) path(name string) string { return filepath.Join(h.dir, name) }
+
+func (h *gateHost) startSSHD(sshd string) {
+	h.T.Helper()
+	h.Run(h.dir, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", h.path("host"))
+	port := freePort(h.T)
+	if os.Geteuid() == 0 {
+		os.MkdirAll("/run/sshd", 0o755)
+	}
+	writeFile(h.T, h.path("sshd_config"), fmt.Sprintf(`Port %d
+ListenAddress 127.0.0.1
+HostKey %s
+PidFile none
+UsePAM no
+StrictModes no
+PermitRootLogin yes
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+AuthorizedKeysFile %s
+AcceptEnv GIT_PROTOCOL
+MaxStartups 200:30:400
+`, port, h.path("host"), filepath.Join(h.Bare, keys.Path)), 0o600)
+	cmd := exec.Command(sshd, "-D", "-e", "-f", h.path("sshd_config"))
+	var log lab.Log
+	cmd.Stderr = &log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		h.T.Fatal(err)
+	}
+	h.T.Cleanup(func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+		if h.T.Failed() {
+			h.T.Logf("sshd said:\n%s", &log)
+		}
+	})
+	h.wire = newWire(h.T, fmt.Sprintf("127.0.0.1:%d", port))
+	lab.Eventually(h.T, "sshd answers", func() bool {
+		conn, err := net.Dial("tcp", h.wire.far)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	public, err := os.ReadFile(h.path("host.pub"))
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	_, port2, _ := net.SplitHostPort(h.wire.near)
+	writeFile(h.T, h.path("known_hosts"), fmt.Sprintf("[127.0.0.1]:%s %s", port2, public), 0o644)
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// grant gives a directive's lease away and makes the key for it.
+func (h *gateHost) grant(directive string) {
+	h.T.Helper()
+	now := time.Now()
+	h.lease = lease.New(directive, [lease.IDBytes]byte{byte(now.UnixNano())}, "test.1", "process", now, lease.DefaultTerm)
+	h.writeLease(h.lease)
+	private, public, err := keys.New(h.lease.Name())
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	writeFile(h.T, h.path("key"), string(private), 0o600)
+	err = h.keys.Add(keys.Key{Name: h.lease.Name(), Public: public, Door: []string{"--lease", h.lease.Name()}, Until: now.Add(time.Hour)}, now)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+func (h *gateHost) writeLease(l lease.Lease) {
+	h.T.Helper()
+	data, err := l.Format()
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	writeFile(h.T, h.path("lease"), string(data), 0o644)
+	id := strings.TrimSpace(h.Run(h.Bare, "git", "hash-object", "-w", h.path("lease")))
+	h.Run(h.Bare, "git", "update-ref", lease.Ref(l.Directive), id)
+}
+
+// revoke takes the lease away.
+func (h *gateHost) revoke() { h.Run(h.Bare, "git", "update-ref", "-d", lease.Ref(h.lease.Directive)) }
+
+func (h *gateHost) url() string {
+	me, err := user.Current()
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return "ssh://" + me.Username + "@" + h.wire.near + "/x"
+}
+
+func (h *gateHost) sockets() string { return h.path("n") }
+func (h *gateHost) mirror() string  { return filepath.Join(h.sockets(), "mirror") }
+
+// nearProcess is `git ward near` as it runs.
+type nearProcess struct {
+	cmd   *exec.Cmd
+	log   lab.Log
+	ended chan struct{}
+}
+
+// near starts `git ward near` and waits until it is ready.
+func (h *gateHost) near(args ...string) *nearProcess {
+	h.T.Helper()
+	p := h.launch(args...)
+	lab.Eventually(h.T, "near is ready", func() bool { return IsReady(context.Background(), h.sockets()) == nil })
+	return p
+}
+
+func (h *gateHost) launch(args ...string) *nearProcess {
+	h.T.Helper()
+	p := &nearProcess{ended: make(chan struct{})}
+	p.cmd = exec.Command(filepath.Join(h.bin, "git-ward-launch"), append([]string{"near", "--gate", h.url(), "--key", h.path("key"),
+		"--known-hosts", h.path("known_hosts"), "--dir", h.sockets()}, args...)...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		h.T.Fatal(err)
+	}
+	go func() {
+		p.cmd.Wait()
+		close(p.ended)
+	}()
+	h.T.Cleanup(func() {
+		p.kill()
+		if h.T.Failed() {
+			h.T.Logf("near said:\n%s", &p.log)
+		}
+	})
+	return p
+}
+
+// kill ends near and what it runs as a machine that loses power would.
+func (p *nearProcess) kill() {
+	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	<-p.ended
+}
+
+// code waits for near's own end.
+func (p *nearProcess) code(t testing.TB) int {
+	t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("near runs on:\n%s", &p.log)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// push pushes a commit of the clone through near's door, as the agent does.
+func (h *gateHost) push(refspec string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	connector := fmt.Sprintf("env NEAR_TEST_CONNECT=%s %s", filepath.Join(h.sockets(), "door", "sock"), self)
+	return h.Try(h.Work, nil, "", "git", "push", "--receive-pack="+connector, h.mirror(), refspec)
+}
+
+// refs are a repository's.
+func (h *gateHost) refs(dir string) string { return h.Run(dir, "git", "for-each-ref") }
+
+// ssh runs the real client with the key and what else is asked of it.
+func (h *gateHost) ssh(stdin io.Reader, args ...string) (string, error) {
+	host, port, _ := net.SplitHostPort(h.wire.near)
+	me, err := user.Current()
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "ssh", append([]string{"-F", "none", "-q", "-p", port, "-i", h.path("key"), "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes",
+		"-o", "UserKnownHostsFile=" + h.path("known_hosts"), "-o", "StrictHostKeyChecking=yes", "-l", me.Username}, append([]string{host}, args...)...)...)
+	cmd.Stdin = stdin
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	return out.String(), err
+}
+
+func writeFile(t testing.TB, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wire is a connection to a host that can be cut as a network is: in silence, or by a reset.
+type wire struct {
+	near, far string
+	mu        sync.Mutex
+	down      chan struct{} // closed: nothing goes through, and nobody is told
+	conns     map[net.Conn]bool
+}
+
+func newWire(t testing.TB, far string) *wire {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{near: l.Addr().String(), far: far, down: make(chan struct{}), conns: map[net.Conn]bool{}}
+	t.Cleanup(func() { l.Close(); w.reset() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go w.carry(conn)
+		}
+	}()
+	return w
+}
+
+func (w *wire) carry(conn net.Conn) {
+	w.mu.Lock()
+	down := w.down
+	w.mu.Unlock()
+	far, err := net.Dial("tcp", w.far)
+	if err != nil {
+		conn.Close()
+		return
+	}
+	w.mu.Lock()
+	w.conns[conn], w.conns[far] = true, true
+	w.mu.Unlock()
+	copyWhile := func(to, from net.Conn) {
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := from.Read(buf)
+			select {
+			case <-down:
+				select {} // what comes now is lost; the test's end ends this
+			default:
+			}
+			if n > 0 {
+				if _, err := to.Write(buf[:n]); err != nil {
+					break
+				}
+			}
+			if err != nil {
+				to.Close()
+				from.Close()
+				return
+			}
+		}
+	}
+	go copyWhile(far, conn)
+	copyWhile(conn, far)
+}
+
+// silence cuts what there is without a word; new connections go through again.
+func (w *wire) silence() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.down)
+	w.down = make(chan struct{})
+}
+
+// reset cuts what there is.
+func (w *wire) reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for conn := range w.conns {
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			tcp.SetLinger(0)
+		}
+		conn.Close()
+	}
+	clear(w.conns)
+}
+
+// exitCode is a program's, 0 for none.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	return 0
+}
