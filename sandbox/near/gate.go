@@ -25,8 +25,8 @@ import (
 const (
 	dialTime = 15 * time.Second
 	// A line that says nothing to aliveAsk for aliveTime is cut, whatever TCP hopes.
-	aliveAsk  = 15 * time.Second
-	aliveTime = 30 * time.Second
+	aliveAsk  = 10 * time.Second
+	aliveTime = 20 * time.Second
 	// perLine is how many sessions share a connection; sshd's MaxSessions is 10.
 	perLine = 8
 	// maxRefused is how often in a row a gate must not know the key before that is believed: an

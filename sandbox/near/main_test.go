@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,6 +41,7 @@ type gateHost struct {
 	dir   string // of all files; short, for sockets
 	bin   string
 	wire  *wire
+	sshd  int // its process
 	lease lease.Lease
 	keys  keys.File
 }
@@ -106,7 +108,9 @@ MaxStartups 200:30:400
 	if err := cmd.Start(); err != nil {
 		h.T.Fatal(err)
 	}
+	h.sshd = cmd.Process.Pid
 	h.T.Cleanup(func() {
+		h.killSessions()
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		cmd.Wait()
 		if h.T.Failed() {
@@ -129,6 +133,28 @@ MaxStartups 200:30:400
 	writeFile(h.T, h.path("known_hosts"), fmt.Sprintf("[127.0.0.1]:%s %s", port2, public), 0o644)
 }
 
+// killSessions ends what sshd runs for its clients, and all that this runs, at once.
+func (h *gateHost) killSessions() {
+	parents := map[int][]int{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		data, _ := os.ReadFile(path)
+		fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && len(fields) > 1 {
+			parent, _ := strconv.Atoi(fields[1])
+			parents[parent] = append(parents[parent], pid)
+		}
+	}
+	var end func(int)
+	end = func(pid int) {
+		for _, child := range parents[pid] {
+			end(child)
+			syscall.Kill(child, syscall.SIGKILL)
+		}
+	}
+	end(h.sshd)
+}
+
 func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -145,14 +171,19 @@ func (h *gateHost) grant(directive string) {
 	now := time.Now()
 	h.lease = lease.New(directive, [lease.IDBytes]byte{byte(now.UnixNano())}, "test.1", "process", now, lease.DefaultTerm)
 	h.writeLease(h.lease)
+	h.allow(h.T, "--lease", h.lease.Name())
+}
+
+// allow makes the key anew, for what follows its forced command.
+func (h *gateHost) allow(t testing.TB, door ...string) {
+	t.Helper()
 	private, public, err := keys.New(h.lease.Name())
 	if err != nil {
-		h.T.Fatal(err)
+		t.Fatal(err)
 	}
-	writeFile(h.T, h.path("key"), string(private), 0o600)
-	err = h.keys.Add(keys.Key{Name: h.lease.Name(), Public: public, Door: []string{"--lease", h.lease.Name()}, Until: now.Add(time.Hour)}, now)
-	if err != nil {
-		h.T.Fatal(err)
+	writeFile(t, h.path("key"), string(private), 0o600)
+	if err := h.keys.Add(keys.Key{Name: h.lease.Name(), Public: public, Door: door, Until: time.Now().Add(time.Hour)}, time.Now()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
 
 	"git-ward/internal/diag"
 )
@@ -102,6 +103,9 @@ func (s *socket) serve(ctx context.Context) {
 // join makes a client and a command at the gate one stream.
 func (s *socket) join(ctx context.Context, conn *net.UnixConn) {
 	began := time.Now()
+	if gone(conn) { // while it waited in the kernel's queue; a session would cost the others one
+		return
+	}
 	far, err := s.gate.reach(ctx, s.command, patience)
 	if err != nil {
 		s.log.Warn().Err(err).Msg("a client is sent away")
@@ -119,6 +123,9 @@ func (s *socket) join(ctx context.Context, conn *net.UnixConn) {
 		io.Copy(io.Discard, far.out)
 	}
 	err = far.wait()
+	if err != nil && out == 0 && in == nil {
+		s.excuseTo(conn, err)
+	}
 	if s.after != nil {
 		s.settle(ctx)
 	}
@@ -155,6 +162,21 @@ func gitExcuse(why string) []byte {
 
 func httpExcuse(why string) []byte {
 	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: %d\r\n\r\nward: %s", len(why)+len("ward: "), why)
+}
+
+// gone reports whether nobody has the other end any more. A client that has sent all and
+// waits for the answer has closed one way.
+func gone(conn *net.UnixConn) (is bool) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	err = raw.Control(func(fd uintptr) {
+		fds := []unix.PollFd{{Fd: int32(fd)}}
+		n, err := unix.Poll(fds, 0)
+		is = err == nil && n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0
+	})
+	return is || err != nil
 }
 
 // patient gives each write to a client its own time.

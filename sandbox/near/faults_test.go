@@ -1,0 +1,93 @@
+package near
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/sandbox/lab"
+)
+
+// TestFaults: near, the gate's sessions or the wire end at any moment of a push. The push
+// that is tried again comes in, no push moves a ref twice, and both repositories are whole.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	h := newGateHost(t)
+	p := h.near()
+	faults := []struct {
+		name string
+		do   func()
+	}{
+		{"kill -9 of near", func() { p.kill() }},
+		{"kill -9 of the gate's sessions", h.killSessions},
+		{"a reset", h.wire.reset},
+		{"a wire that says nothing", h.wire.silence},
+	}
+	const rounds = 12
+	for i := range rounds {
+		fault := faults[i%3]
+		if i == rounds-1 {
+			fault = faults[3] // it takes half a minute until that is noticed
+		}
+		h.Commit("a", strings.Repeat(fmt.Sprintln(i, rand.Int()), 20000))
+		began := make(chan struct{})
+		pushed := make(chan string, 1)
+		go func() {
+			close(began)
+			out, err := h.push("HEAD:refs/heads/agent/D-1")
+			pushed <- fmt.Sprint(err, "\n", out)
+		}()
+		<-began
+		at := rand.N(900 * time.Millisecond) // about what a push takes
+		time.Sleep(at)
+		fault.do()
+		first := <-pushed
+		select {
+		case <-p.ended:
+			p = h.near()
+		default:
+		}
+		lab.Eventually(t, "near is there", func() bool { return IsReady(context.Background(), h.sockets()) == nil })
+		var out string
+		var err error
+		for range 5 {
+			if out, err = h.push("HEAD:refs/heads/agent/D-1"); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			t.Fatalf("round %d, %s after %v: %v\n%s\nat first:\n%s", i, fault.name, at, err, out, first)
+		}
+		if mine, gate := h.refs(h.mirror()), h.refs(h.Bare); mine != gate {
+			t.Fatalf("round %d, %s after %v: the mirror has\n%s\nand the gate\n%s", i, fault.name, at, mine, gate)
+		}
+	}
+	// Each commit was the new tip of one accepted push and no more.
+	seen := map[string]int{}
+	for line := range strings.Lines(h.Run(h.Bare, "git-ward", "log", "--json", h.Bare)) {
+		if strings.Contains(line, `"accepted"`) {
+			for _, commit := range strings.Fields(h.Run(h.Work, "git", "rev-list", "HEAD")) {
+				if strings.Contains(line, `"new":"`+commit+`"`) {
+					seen[commit]++
+				}
+			}
+		}
+	}
+	for commit, n := range seen {
+		if n > 1 {
+			t.Errorf("%s came in %d times", commit, n)
+		}
+	}
+	if len(seen) < rounds {
+		t.Errorf("the audit has %d accepted pushes of %d", len(seen), rounds)
+	}
+	h.Fsck()
+	h.Run(h.mirror(), "git", "fsck", "--strict", "--no-dangling")
+	if left, _ := filepath.Glob(filepath.Join(h.Bare, "objects", "tmp_objdir-*")); len(left) > 0 {
+		t.Logf("quarantines that maintenance removes: %d", len(left))
+	}
+}
