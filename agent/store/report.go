@@ -61,29 +61,31 @@ func (s *Store) Told(ctx context.Context, incident string) (bool, error) {
 func incidentLine(incident string) string { return "Incident: " + diag.Clean(incident) }
 
 func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) error {
-	return s.amend(ctx, "the report on "+r.Directive, fmt.Sprintf("comms: report %s %s", r.Directive, r.Status),
-		func(data []byte, doc *comms.Document) ([]byte, error) {
-			if incident == "" && reported(doc, r) || incident != "" && told(doc, incident) {
-				return nil, nil
-			}
+	return s.say(ctx, word{what: "the report on " + r.Directive, subject: fmt.Sprintf("comms: report %s %s", r.Directive, r.Status), directive: r.Directive,
+		said: func(doc *comms.Document) bool {
+			return incident == "" && reported(doc, r) || incident != "" && told(doc, incident)
+		},
+		message: r.Message,
+		append: func(data []byte) ([]byte, error) {
 			out, _, err := comms.AppendReport(data, r)
 			return out, err
-		})
+		}})
 }
 
 // Ask puts a question into control's COMMS.md, once: one that stands there word for
 // word for the same directive is not asked again.
 func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
-	return s.amend(ctx, "the question on "+q.Directive, "comms: question on "+q.Directive,
-		func(data []byte, doc *comms.Document) ([]byte, error) {
-			if slices.ContainsFunc(doc.Questions, func(old comms.Question) bool {
+	return s.say(ctx, word{what: "the question on " + q.Directive, subject: "comms: question on " + q.Directive, directive: q.Directive,
+		said: func(doc *comms.Document) bool {
+			return slices.ContainsFunc(doc.Questions, func(old comms.Question) bool {
 				return old.Directive == q.Directive && strings.TrimSpace(old.Text) == strings.TrimSpace(q.Text)
-			}) {
-				return nil, nil
-			}
+			})
+		},
+		message: q.Message,
+		append: func(data []byte) ([]byte, error) {
 			out, _, err := comms.AppendQuestion(data, q)
 			return out, err
-		})
+		}})
 }
 
 // amend pushes a change of control's COMMS.md; nil from change is nothing to do. When

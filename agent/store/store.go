@@ -51,6 +51,11 @@ type Options struct {
 	// Control says which branches are the control's and the project's; the zero value
 	// is main for both.
 	Control config.Control
+	// Folds says that the host folds what is left on records into COMMS.md (MANY-2); else
+	// reports and questions are pushed there.
+	Folds bool
+	// Late is told what waits for the host for a minute, and again after each; nil: nobody.
+	Late func(what string)
 }
 
 // Redact takes secrets out of a text.

@@ -109,6 +109,10 @@ func Run(ctx context.Context, set Settings) error {
 	if d.leases, err = newLeases(set.Launch, set.Getenv, set.Store.Bare); err != nil {
 		return err
 	}
+	s.Folds = d.leases != nil
+	s.Late = func(what string) {
+		log.Warn().Msg(what + " is on the record, and the host has not put it into COMMS.md yet")
+	}
 	if set.Live != nil {
 		d.live = interaction.NewLive(set.Live, set.Redact)
 		defer d.live.Close()

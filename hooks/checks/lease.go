@@ -167,8 +167,12 @@ func directiveOf(ref string) string {
 
 // leasedEntries holds what the agent appends to control's COMMS.md, and takes away, to its
 // lease: a worker reports and asks about its own directive, and says what concerns none;
-// about one that a worker has nobody else reports.
+// about one that a worker has nobody else reports. What the host folds comes from the
+// records, where the lease was asked for.
 func leasedEntries(pass *Pass, t *walk.Tip, d *document) error {
+	if pass.Push.Folds {
+		return nil
+	}
 	own := pass.Push.Lease.Directive
 	for _, e := range changedEntries(d.old, d.new) {
 		pos := diag.Pos{Commit: t.New, Path: comms.Path, Line: e.line, Col: 1}

@@ -18,6 +18,7 @@ type Push struct {
 	Principal push.Principal
 	Name      string // who it is among those, as the transport proves it; "" where it names nobody
 	Lease     push.Lease
+	Folds     bool // the host brings what workers left on their records (record.FoldName)
 	Updates   []push.Update
 	Options   []string // push options, as sent
 	Config    *config.Config

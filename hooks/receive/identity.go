@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/token"
 	"git-ward/protocols/lease"
+	"git-ward/protocols/record"
 )
 
 // pusher is who pushes, as the transport proves it (ID-1).
@@ -24,6 +25,7 @@ type pusher struct {
 	name      string // "" where the transport names nobody
 	id        string // the push's
 	lease     push.Lease
+	folds     bool // it is the host's fold, by a door's token
 	// certificate is the text of the push certificate that proved the name.
 	certificate []byte
 }
@@ -61,6 +63,11 @@ func (p *transportProof) identify(ctx context.Context, who pusher) (pusher, erro
 	if err == nil && lease.Reserved(who.name) && who.lease == (push.Lease{}) {
 		who.principal = ""
 		return who, diag.Hint(fmt.Errorf("%s may not push: the name is one of a directive's lease, which only the door of its worker gives", who.name),
+			"let the host admin take another name for who pushes, in [identity] or the forced command")
+	}
+	if err == nil && who.name == record.FoldName && !who.folds {
+		who.principal = ""
+		return who, diag.Hint(fmt.Errorf("%s may not push: the name is the host's own, for what it folds into COMMS.md", who.name),
 			"let the host admin take another name for who pushes, in [identity] or the forced command")
 	}
 	return who, err
@@ -127,6 +134,7 @@ func (p *transportProof) throughDoor(who pusher) (pusher, error) {
 		}
 	}
 	who.principal = principal
+	who.folds = name == record.FoldName && principal == push.Agent
 	if directive, id, ok := lease.ParseName(name); ok && principal == push.Agent {
 		who.lease = push.Lease{Directive: directive, ID: id}
 	}

@@ -58,7 +58,7 @@ func (s *session) runChecks(ctx context.Context, who pusher, options []string) (
 		return judgement{err: err}
 	}
 	s.judged = &checks.Push{
-		Principal: who.principal, Name: who.name, Lease: who.lease, Updates: s.updates, Options: options, Config: s.settings,
+		Principal: who.principal, Name: who.name, Lease: who.lease, Folds: who.folds, Updates: s.updates, Options: options, Config: s.settings,
 		Branches: "refs/heads/", Received: true, Redacted: redacted,
 		Retired:  func() (comms.Set, error) { return audit.Retired(s.batch) },
 		UnderWay: func() ([]string, error) { return audit.UnderWay(s.repo, s.batch, who.id) },

@@ -35,6 +35,10 @@ func ParseMessagePath(p string) int {
 	return n
 }
 
+// FoldName is the name, among the agent's, under which the host pushes what it folds. Nobody
+// else goes by it.
+const FoldName = "ward-fold"
+
 // FoldedPrefix is where the host notes how many of a unit's messages are in COMMS.md:
 // refs/ward/folded/D-1.2 is a blob, the JSON of Folded. It is no commit of the record's, so
 // that it neither keeps what was redacted nor stands in the way of an expiry.

@@ -14,7 +14,7 @@ func (l *launch) serve(ctx context.Context) error {
 	if err := l.findPolicy(ctx); err != nil {
 		return err
 	}
-	return whileServing(ctx, []opener{l.openMeter, l.openJudge, l.openBranch, l.openNotifier, l.openControl}, l.runWorkers)
+	return whileServing(ctx, []opener{l.openFold, l.openMeter, l.openJudge, l.openBranch, l.openNotifier, l.openControl}, l.runWorkers)
 }
 
 // openDoor opens a worker's way to push, in the name of the lease that it has at each push.

@@ -26,9 +26,6 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Name is who pushes what is folded, among the agents: the audit has it.
-const Name = "ward-fold"
-
 const (
 	// maxBatch bounds what one push brings.
 	maxBatch = 50

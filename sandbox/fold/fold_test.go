@@ -193,7 +193,7 @@ func TestInOrder(t *testing.T) {
 	p.folds(1)
 	p.expect(append(append(want, "R-12 D-3 DONE: done"), "Q-1 D-3: Which?")...)
 	out := p.Run(p.Bare, "git-ward", "log", p.Bare)
-	if strings.Count(out, " agent "+Name+" ") != 2 {
+	if strings.Count(out, " agent "+record.FoldName+" ") != 2 {
 		t.Errorf("two pushes, by their name:\n%s", out)
 	}
 	if mark := p.Run(p.Bare, "git", "cat-file", "blob", "refs/ward/folded/D-3.1"); mark != `{"version":1,"unit":"D-3.1","folded":4}`+"\n" {

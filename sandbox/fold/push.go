@@ -17,6 +17,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/token"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/record"
 )
 
 // ident is whose the commits are: what they bring was said by the agent.
@@ -110,7 +111,7 @@ func (p pending) refused(why *refusal) (comms.Message, error) {
 	return comms.NewReport{Time: p.message.When(), Directive: p.unit.Directive, Status: comms.Info, Text: text}.Message()
 }
 
-// send pushes a commit to a branch, as an agent of this package's name. The error is a
+// send pushes a commit to a branch, as the agent of record.FoldName. The error is a
 // *refusal when the gate said that it does not take it; any other is trouble on the way.
 func (f *Fold) send(ctx context.Context, commit, ref string) error {
 	key, err := os.ReadFile(filepath.Join(f.Repo.Dir, token.KeyFile))
@@ -121,7 +122,7 @@ func (f *Fold) send(ctx context.Context, commit, ref string) error {
 	repo.Limits = git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration, File: 2 * l.InputSize}
 	ctx, cancel := context.WithTimeout(ctx, f.Settings.Door.Time.Duration)
 	defer cancel()
-	said, err := repo.PushAs(ctx, token.Environ(key, token.NewID(time.Now()), "agent", Name), []string{"ward.format=json"}, f.Repo.Dir, commit+":"+ref)
+	said, err := repo.PushAs(ctx, token.Environ(key, token.NewID(time.Now()), "agent", record.FoldName), []string{"ward.format=json"}, f.Repo.Dir, commit+":"+ref)
 	if rules := refusedFor(said); err != nil && rules != nil {
 		return &refusal{rules, err}
 	}

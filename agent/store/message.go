@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/record"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+// word is one thing that the agent has to say in COMMS.md, and says once.
+type word struct {
+	what      string // for errors
+	subject   string // of a commit that brings it
+	directive string
+	said      func(*comms.Document) bool            // it stands there already
+	message   func() (comms.Message, error)         // as it goes on a record
+	append    func(document []byte) ([]byte, error) // as it goes into the document
+}
+
+// say brings a word into control's COMMS.md: by the host, which folds in what lies on the
+// record of the directive's unit, or by a push of our own, where nobody folds or there is
+// no unit at work.
+func (s *Store) say(ctx context.Context, w word) error {
+	if s.Folds {
+		if left, err := s.leave(ctx, w); left || err != nil {
+			return err
+		}
+	}
+	return s.amend(ctx, w.what, w.subject, func(data []byte, doc *comms.Document) ([]byte, error) {
+		if w.said(doc) {
+			return nil, nil
+		}
+		return w.append(data)
+	})
+}
+
+// foldPatience is how long the host is waited for before the log says so, and again after
+// that: it is there as long as the launch, and what is left for it is not lost.
+const foldPatience = time.Minute
+
+// foldLook is how often is looked whether the host has folded something.
+const foldLook = 200 * time.Millisecond
+
+// leave puts a word on the record of the directive's newest unit, once, and waits until the
+// host has folded it. It is false where there is no such record that moves.
+func (s *Store) leave(ctx context.Context, w word) (bool, error) {
+	id, err := s.moving(ctx, w.directive)
+	if id == nil || err != nil {
+		return false, err
+	}
+	c := &clone{store: s, dir: filepath.Join(s.State, messagesDir, s.name)}
+	if err := c.ensure(ctx); err != nil {
+		return false, err
+	}
+	for try := range maxRaces {
+		tip, err := git.Open(s.Bare).Ref(ctx, record.Ref(*id))
+		if err != nil || tip == git.Zero {
+			return false, err
+		}
+		said, number, err := s.pending(ctx, w, *id, tip)
+		if err != nil {
+			return false, err
+		}
+		if said {
+			return true, s.folded(ctx, w, *id, number)
+		}
+		commit, err := s.messageCommit(ctx, c, w, tip, number+1)
+		if err != nil {
+			return false, err
+		}
+		pushErr := c.pushAll(ctx, []move{{record.Ref(*id), tip, commit}})
+		if ctx.Err() != nil {
+			return true, pushErr
+		}
+		now, err := git.Open(s.Bare).Ref(ctx, record.Ref(*id))
+		if err != nil {
+			return true, errors.Join(pushErr, err)
+		}
+		if pushErr != nil && now == tip {
+			return true, fmt.Errorf("%s: %w", w.what, pushErr)
+		}
+		if now != commit { // somebody else was faster: what lies there now is read again
+			err = git.Backoff(ctx, try)
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+	return true, fmt.Errorf("%s moved %d times while %s was left there", record.Ref(*id), maxRaces, w.what)
+}
+
+// messagesDir has the clone that messages are made in: apart from the work's, which other
+// parts of the process use meanwhile.
+const messagesDir = ".messages"
+
+// moving is the newest unit of a directive, nil where its record moves no more, or its papers
+// are not there.
+func (s *Store) moving(ctx context.Context, directive string) (*uow.ID, error) {
+	reader := git.Open(s.Bare).Reader(ctx)
+	defer reader.Close()
+	units, _, err := state.Units(reader)
+	if err != nil {
+		return nil, err
+	}
+	var newest *state.Unit
+	for i, u := range units { // by directive and number
+		if u.ID.Directive == directive {
+			newest = &units[i]
+		}
+	}
+	if newest == nil {
+		return nil, nil
+	}
+	last, err := state.Record(reader, newest.Tip)
+	if err != nil || last.State == uow.Archived || last.Layout != uow.RecordLayout {
+		return nil, err
+	}
+	return &newest.ID, nil
+}
+
+// pending reports whether a word stands in the document as it will be when everything on the
+// record is folded, and how many messages lie there.
+func (s *Store) pending(ctx context.Context, w word, id uow.ID, tip string) (said bool, number int, err error) {
+	m, err := s.Main(ctx)
+	if err != nil {
+		return false, 0, err
+	}
+	data, doc, err := m.Comms(ctx)
+	if err != nil {
+		return false, 0, err
+	}
+	reader := git.Open(s.Bare).Reader(ctx)
+	defer reader.Close()
+	entries, err := reader.Entries(tip, record.Messages)
+	if err != nil {
+		return false, 0, err
+	}
+	folded, err := foldedUpTo(reader, id)
+	for n := folded + 1; n <= len(entries) && err == nil; n++ {
+		var text []byte
+		if text, err = reader.File(tip, record.MessagePath(n), comms.MaxMessageBytes); err != nil {
+			break
+		}
+		message, bad := comms.ParseMessage(text)
+		if bad != nil || doc.Has(message) {
+			continue // nobody folds it; or it is there, and the mark comes
+		}
+		if data, _, bad = message.Append(data); bad == nil {
+			doc, _ = comms.Parse(data)
+		}
+	}
+	return err == nil && w.said(doc), len(entries), err
+}
+
+// foldedUpTo is how many of a unit's messages the host has folded.
+func foldedUpTo(reader *git.Reader, id uow.ID) (int, error) {
+	data, err := reader.Blob(record.FoldedRef(id), 4<<10)
+	if errors.Is(err, git.ErrMissing) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return record.ParseFolded(id, data)
+}
+
+// messageCommit makes the commit that puts a word on a record, on top of its tip.
+func (s *Store) messageCommit(ctx context.Context, c *clone, w word, tip string, number int) (string, error) {
+	message, err := w.message()
+	if err != nil {
+		return "", err
+	}
+	text, err := message.Format()
+	if err != nil {
+		return "", err
+	}
+	repo := git.Open(c.gitDir())
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	tree, err := batch.EditTree(tip+"^{tree}", map[string][]byte{record.MessagePath(number): text})
+	if err != nil {
+		return "", err
+	}
+	return repo.CommitTree(agentIdent, tree, tip, time.Now(), w.subject+"\n\n"+record.TrailerDirective+": "+w.directive)
+}
+
+// folded waits until the host has folded so many messages of a unit.
+func (s *Store) folded(ctx context.Context, w word, id uow.ID, number int) error {
+	reader := git.Open(s.Bare).Reader(ctx)
+	defer reader.Close()
+	bare := git.Open(s.Bare)
+	var seen git.Mark
+	for late := time.Now().Add(foldPatience); ; {
+		if mark := bare.Mark(record.FoldedRef(id)); mark != seen {
+			seen = mark
+			if n, err := foldedUpTo(reader, id); err != nil || n >= number {
+				return err
+			}
+		}
+		if time.Now().After(late) {
+			late = time.Now().Add(foldPatience)
+			if s.Late != nil {
+				s.Late(w.what)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(foldLook): // a ref tells nobody that it moves
+		}
+	}
+}

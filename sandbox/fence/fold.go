@@ -1,0 +1,24 @@
+package fence
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"git-ward/internal/diag"
+	"git-ward/sandbox/fold"
+)
+
+// openFold puts into COMMS.md what workers leave on their records (MANY-2): one for the
+// launch, wherever they run.
+func (l *launch) openFold() (service, error) {
+	f := &fold.Fold{Repo: limited(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Dir: filepath.Join(l.scratch, "fold"), Log: l.logOf("fold")}
+	tell := func(err error) {
+		if err == nil {
+			fmt.Fprintln(l.spec.Messages, "reports come into COMMS.md again")
+			return
+		}
+		fmt.Fprintf(l.spec.Messages, "warning: reports wait on the records, and are not in COMMS.md yet: %s\n", diag.Clean(err.Error()))
+	}
+	return service{"the reports", func(ctx context.Context) error { return f.Serve(ctx, tell) }}, nil
+}
