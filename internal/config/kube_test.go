@@ -34,6 +34,13 @@ func TestKube(t *testing.T) {
 			t.Errorf("%s: %v", line, c.Kube.Selector())
 		}
 	}
+	c := Default()
+	c.Kube.Gate = "ssh://git@gate.example/p.git"
+	if public := c.Public(); strings.Contains(string(public.Text), "gate.example") {
+		t.Error("the audit says where the gate is")
+	} else if _, err := Parse(public.Text, "the audit's"); err != nil {
+		t.Error(err)
+	}
 	if Default().Kube.Selector() != nil {
 		t.Error("a selector comes from nowhere")
 	}

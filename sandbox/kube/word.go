@@ -43,7 +43,7 @@ func (p *Plan) whyContainer(c *status, now time.Time) string {
 	if w := c.State.Waiting; w != nil {
 		switch {
 		case slices.Contains(pulled, w.Reason):
-			return p.line("the image "+p.Image+" is not to be had", w.Reason+" "+w.Message, "push it where the nodes pull from, and name it in [kube] image (git ward image build makes it)")
+			return p.line("the image "+p.Image+" is not to be had", w.Reason+" "+w.Message, "push it where the nodes pull from, and name it in [kube] image (git ward image build --pod makes it)")
 		case c.Name == "near" && c.Last.Terminated != nil:
 			return p.whyNear(c.Last.Terminated)
 		case !slices.Contains(starting, w.Reason):
