@@ -102,7 +102,7 @@ func agentComms(pass *Pass, t *walk.Tip, d *document) error {
 	}
 	d.reportAll(comms.CheckAgentChange(d.old, d.new, pruned))
 	d.reportAll(comms.CheckRoom(d.old, d.new, comms.MaxAnswers))
-	if err := leasedEntries(pass, t, d); err != nil {
+	if err := leasedEntries(pass, t, d.old, d.new); err != nil {
 		return err
 	}
 	return reported(pass, t, d)
@@ -175,6 +175,9 @@ func branchComms(pass *Pass, t *walk.Tip) error {
 	}
 	old, err := commsOf(pass, base.Tree)
 	if err != nil {
+		return err
+	}
+	if err := leasedEntries(pass, t, old, tip); err != nil {
 		return err
 	}
 	pruned, err := pruned(pass, t)

@@ -167,17 +167,21 @@ func directiveOf(ref string) string {
 
 // leasedEntries holds what the agent appends to control's COMMS.md, and takes away, to its
 // lease: a worker reports and asks about its own directive, and says what concerns none;
-// about one that a worker has nobody else reports. What the host folds comes from the
-// records, where the lease was asked for.
-func leasedEntries(pass *Pass, t *walk.Tip, d *document) error {
+// about one that a worker has nobody else reports. On a branch of its own, whose COMMS.md
+// somebody may merge one day, a worker is held to the same. What the host folds comes from
+// the records, where the lease was asked for.
+func leasedEntries(pass *Pass, t *walk.Tip, old, new []byte) error {
 	if pass.Push.Folds {
 		return nil
 	}
 	own := pass.Push.Lease.Directive
-	for _, e := range changedEntries(d.old, d.new) {
+	for _, e := range changedEntries(old, new) {
 		pos := diag.Pos{Commit: t.New, Path: comms.Path, Line: e.line, Col: 1}
 		if own != "" && e.directive != own && !e.remark {
 			pass.Report(otherDirective(pos, t.Ref, own, fmt.Sprintf("%s is about %s", e.name, diag.Clean(e.directive))))
+			continue
+		}
+		if !pass.Push.isControl(t.Ref) {
 			continue
 		}
 		held, err := pass.Push.heldByWorker(pos, t.Ref, e.directive)
