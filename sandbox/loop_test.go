@@ -97,6 +97,13 @@ func TestSevenEnds(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, learnings)
 		}
 	}
+	// What the agent said lay on its records, and the host put it where the PM reads (MANY-2).
+	if mark := p.Run(p.Bare, "git", "cat-file", "blob", "refs/ward/folded/D-3.1"); !strings.Contains(mark, `"folded":2`) {
+		t.Errorf("a question and a report: %s", mark)
+	}
+	if log := p.Run(p.Bare, "git-ward", "log", p.Bare); !strings.Contains(log, "agent ward-fold") {
+		t.Errorf("nobody folded:\n%s", log)
+	}
 	if out := p.Run(p.Bare, "git-ward", "uow", "list", "--all"); strings.Count(out, "put away") != 6 || !strings.Contains(out, "asks for your word") {
 		t.Errorf("units:\n%s", out)
 	}

@@ -112,6 +112,9 @@ func (w *workProof) record(ctx context.Context, id uow.ID, ref, tip string, j *s
 	if j != nil {
 		w.claimed(ref, j, speaks)
 	}
+	if err := w.messages(ref, id); err != nil {
+		return err
+	}
 	return w.proofs(ref, id, made)
 }
 
