@@ -1,8 +1,10 @@
 package fence
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,7 +32,7 @@ func (l *launch) runWorkers(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &pool{launch: l, running: map[int]*worker{}, rest: map[int]*recess{}, ended: make(chan ending)}
+	p := &pool{launch: l, running: map[int]*worker{}, rest: map[string]*recess{}, ended: make(chan ending)}
 	err := p.run(ctx)
 	cancel()
 	for len(p.running) > 0 {
@@ -47,7 +49,7 @@ func (l *launch) runWorkers(ctx context.Context) error {
 type pool struct {
 	*launch
 	running map[int]*worker
-	rest    map[int]*recess // by number
+	rest    map[string]*recess // by worker.task
 	ended   chan ending
 
 	marks [3]git.Mark
@@ -117,20 +119,26 @@ func (p *pool) done() (over bool, err error) {
 		return false, nil
 	}
 	spent := 0
-	for number := 1; number <= p.agents(); number++ {
-		if r := p.rest[number]; r != nil && r.times >= tries {
+	for _, r := range p.rest {
+		if r.times >= tries {
 			spent++
 			err = errors.Join(err, r.last)
 		}
 	}
-	over = len(p.free) == 0 || spent == p.agents() || time.Now().Before(p.quiet.until)
+	left := p.agents() - spent
+	if p.spec.Engine != nil {
+		left = len(p.free) - spent
+	}
+	over = len(p.free) == 0 || left <= 0 || time.Now().Before(p.quiet.until)
 	return over, errors.Join(err, p.blind)
 }
 
 // grow starts workers for what is free beyond those that have nothing yet.
 func (p *pool) grow(ctx context.Context) {
 	p.look(ctx)
-	free := slices.DeleteFunc(slices.Clone(p.free), p.stopped)
+	free := slices.DeleteFunc(slices.Clone(p.free), func(directive string) bool {
+		return p.stopped(directive) || p.spec.Engine != nil && !p.rested(directive)
+	})
 	idle := 0
 	for _, w := range p.running {
 		if now := w.now().Directive; now == "" {
@@ -148,7 +156,7 @@ func (p *pool) grow(ctx context.Context) {
 	case more <= 0 && time.Since(p.since) > overdue:
 		more, p.since = 1, time.Now()
 	}
-	if p.standing(1) && p.running[1] == nil && p.rested(1) {
+	if p.standing(1) && p.running[1] == nil && p.rested(task(1, "")) {
 		p.start(ctx, 1, "")
 		more--
 	}
@@ -156,7 +164,7 @@ func (p *pool) grow(ctx context.Context) {
 		return
 	}
 	for number := 1; number <= p.agents() && more > 0; number++ {
-		if p.running[number] != nil || !p.rested(number) {
+		if p.running[number] != nil || p.spec.Engine == nil && !p.rested(task(number, "")) {
 			continue
 		}
 		directive := ""
@@ -190,9 +198,13 @@ func (p *pool) standing(number int) bool {
 	return p.spec.Engine == nil && number == 1 && !p.spec.Payload.Once
 }
 
-// rested reports whether a worker of a number may begin.
-func (p *pool) rested(number int) bool {
-	r := p.rest[number]
+// task is what bad ends are counted of: a directive where the host chooses it, else a
+// worker's number.
+func task(number int, directive string) string { return cmp.Or(directive, fmt.Sprint(number)) }
+
+// rested reports whether a worker may begin a task.
+func (p *pool) rested(task string) bool {
+	r := p.rest[task]
 	return r == nil || time.Now().After(r.until) && !(p.spec.Payload.Once && r.times >= tries)
 }
 
@@ -201,7 +213,7 @@ func (p *pool) rested(number int) bool {
 func (p *pool) start(ctx context.Context, number int, directive string) {
 	w := p.newWorker(number, directive)
 	w.payload.Once = w.payload.Once || number > 1
-	w.payload.Reset = w.payload.Reset && p.rest[number] == nil // once
+	w.payload.Reset = w.payload.Reset && p.rest[task(number, directive)] == nil // once
 	p.running[number] = w
 	began := time.Now()
 	go func() { p.ended <- ending{w, began, w.run(ctx)} }()
@@ -220,14 +232,15 @@ func (p *pool) took(e ending) (over bool, err error) {
 		p.quiet.longer(nil)
 		return false, nil
 	case e.err == nil:
-		delete(p.rest, w.number)
+		delete(p.rest, task(w.number, w.only))
 		return false, nil
 	}
 	p.log.Error().Err(e.err).Str("worker", w.holder).Msg("a worker ended badly; another follows it")
-	r := p.rest[w.number]
+	of := task(w.number, w.only)
+	r := p.rest[of]
 	if r == nil || time.Since(e.began) > steadyRun {
 		r = &recess{}
-		p.rest[w.number] = r
+		p.rest[of] = r
 	}
 	r.longer(e.err)
 	return false, nil

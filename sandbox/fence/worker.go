@@ -37,6 +37,7 @@ type worker struct {
 	cancel context.CancelCauseFunc // ends the present run
 	ran    bool                    // its payload has
 	held   bool                    // it has held a lease
+	gone   bool                    // it has ended
 	ended  chan struct{}           // closed when the present run has ended; nil before the first
 }
 
@@ -71,7 +72,7 @@ func (w *worker) where() string {
 func (w *worker) run(ctx context.Context) (err error) {
 	w.control.enter(w)
 	defer w.control.leave(w)
-	defer w.said.Forget(w.spec.Bare)
+	defer w.forget()
 	if w.lives != nil {
 		w.ear = w.lives.listen(w.payer)
 		defer w.ear.close()
@@ -92,6 +93,14 @@ func (w *worker) run(ctx context.Context) (err error) {
 		return err
 	}
 	return whileServing(ctx, []opener{w.openDoor, w.openWatcherDoor, w.openGateway}, w.keepRunning)
+}
+
+// forget ends what the worker says of itself.
+func (w *worker) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = true
+	w.said.Forget(w.spec.Bare)
 }
 
 // lost ends what runs for a lease that is not the worker's any more.
@@ -150,7 +159,7 @@ func (w *worker) tell(change func(*runstate.Worker)) {
 	defer w.mu.Unlock()
 	before := w.said
 	change(&w.said)
-	if w.said == before {
+	if w.said == before || w.gone {
 		return
 	}
 	if w.said.Doing != before.Doing || w.said.Directive != before.Directive {

@@ -20,6 +20,8 @@ type Worker struct {
 	holds *lease.Lease
 	mark  git.Mark // of its ref, when it was seen to be this one's
 	taken time.Time
+
+	renewed, wall time.Time // when it was granted or renewed, by both clocks
 }
 
 // Worker is a holder by its name: the launcher's, a dot, a number; where it works is for
@@ -83,11 +85,17 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // has notes what the worker holds, nil for nothing.
 func (w *Worker) has(l *lease.Lease) {
-	w.holds, w.mark = l, git.Mark{}
+	w.noted(l)
 	select {
 	case w.changed <- struct{}{}:
 	default:
 	}
+}
+
+// noted notes what was granted or renewed just now, nil for nothing.
+func (w *Worker) noted(l *lease.Lease) {
+	w.holds, w.mark = l, git.Mark{}
+	w.renewed, w.wall = time.Now(), w.book.now()
 }
 
 // Release gives a directive back. One that the worker does not hold is no error.
@@ -125,16 +133,24 @@ func (w *Worker) Current(ctx context.Context) (lease.Lease, bool) {
 	if w.holds == nil || !w.book.keeps(*w.holds) {
 		return lease.Lease{}, false
 	}
+	if !w.stands(ctx) {
+		return lease.Lease{}, false
+	}
+	return *w.holds, true
+}
+
+// stands reports whether the ref of what the worker holds is its own still.
+func (w *Worker) stands(ctx context.Context) bool {
 	mark := w.book.Repo.Mark(lease.Ref(w.holds.Directive))
-	if mark == w.mark {
-		return *w.holds, true
+	if mark == w.mark && mark != (git.Mark{}) { // which is the mark of no ref, too
+		return true
 	}
 	e, err := w.book.read(ctx, w.holds.Directive)
 	if err != nil || e.err != nil || e.blob == git.Zero || e.lease.ID != w.holds.ID {
-		return lease.Lease{}, false
+		return false
 	}
 	w.mark = mark
-	return *w.holds, true
+	return true
 }
 
 // Token is the name that the worker pushes under now, "" for none.
@@ -158,47 +174,43 @@ const (
 func (w *Worker) Keep(ctx context.Context, lost func(l lease.Lease, why error)) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	var renewed, wall time.Time // of the last renewal, by both clocks
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-w.changed:
-			renewed, wall = time.Now(), w.book.now()
 		case <-look.C:
 		}
-		since := time.Since(renewed)
-		drift := (w.book.now().Round(0).Sub(wall.Round(0)) - since).Abs()
-		l, why := w.keep(ctx, since >= w.book.term()/3 || drift > maxDrift)
-		switch {
-		case errors.Is(why, errRenewed):
-			renewed, wall = time.Now(), w.book.now()
-		case errors.Is(why, ErrLost) && ctx.Err() == nil:
+		if l, why := w.keep(ctx); errors.Is(why, ErrLost) && ctx.Err() == nil {
 			lost(l, why)
 		}
 	}
 }
 
-// errRenewed is keep's word that it has renewed.
-var errRenewed = errors.New("renewed")
+// due reports whether what the worker holds is to be renewed: a third of its term is over,
+// or the wall clock was set.
+func (w *Worker) due() bool {
+	since := time.Since(w.renewed)
+	drift := (w.book.now().Round(0).Sub(w.wall.Round(0)) - since).Abs()
+	return since >= w.book.term()/3 || drift > maxDrift
+}
 
 // keep looks after the lease once.
-func (w *Worker) keep(ctx context.Context, due bool) (lease.Lease, error) {
+func (w *Worker) keep(ctx context.Context) (lease.Lease, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.holds == nil {
 		return lease.Lease{}, nil
 	}
 	old := *w.holds
-	mark := w.book.Repo.Mark(lease.Ref(old.Directive))
-	if !due && mark == w.mark && w.book.keeps(old) {
+	if !w.due() && w.book.keeps(old) && w.stands(ctx) {
 		return old, nil
 	}
 	renewed, err := w.book.Renew(ctx, old)
 	switch {
 	case err == nil:
-		w.holds, w.mark = &renewed, git.Mark{}
-		return renewed, errRenewed
+		w.noted(&renewed)
+		return renewed, nil
 	case errors.Is(err, ErrLost), !w.book.keeps(old) && ctx.Err() == nil:
 		w.book.forget(old)
 		w.has(nil)
