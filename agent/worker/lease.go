@@ -125,5 +125,9 @@ func (p *pass) rests(ctx context.Context, d comms.Directive) (bool, error) {
 		return false, err
 	}
 	last := journals[len(journals)-1].Last()
-	return last.Hash == l.looked[d.Hash()] && !p.due(ctx, last), nil
+	if last.Hash != l.looked[d.Hash()] || p.due(ctx, last) {
+		return false, nil
+	}
+	p.later(last) // this worker waits for it, if it is one to wait
+	return true, nil
 }
