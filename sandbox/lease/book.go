@@ -6,7 +6,6 @@ package lease
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,7 +180,7 @@ const tries = 10
 
 // ErrLost says that a lease is not its holder's any more: it was revoked, or has ended and
 // another has it.
-var ErrLost = errors.New("the lease is lost")
+var ErrLost = errors.New("it was revoked, or another has it")
 
 // Renew gives a lease a new end. The error is ErrLost where it is gone; after any other it
 // holds until its end, and may be renewed again.
@@ -218,7 +217,7 @@ func (b *Book) change(ctx context.Context, l lease.Lease, to func(lease.Lease) *
 			return l, err
 		}
 		if e.blob == git.Zero || e.err == nil && e.lease.ID != l.ID {
-			return l, fmt.Errorf("%s: %w", l.Directive, ErrLost)
+			return l, ErrLost
 		}
 		if e.err != nil {
 			return l, e.err

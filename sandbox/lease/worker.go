@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -214,7 +215,10 @@ func (w *Worker) keep(ctx context.Context) (lease.Lease, error) {
 	case errors.Is(err, ErrLost), !w.book.keeps(old) && ctx.Err() == nil:
 		w.book.forget(old)
 		w.has(nil)
-		return old, errors.Join(ErrLost, err)
+		if !errors.Is(err, ErrLost) {
+			err = fmt.Errorf("%w: it could not be renewed: %w", ErrLost, err)
+		}
+		return old, err
 	}
 	return old, err
 }
