@@ -1,0 +1,307 @@
+package cluster_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/gittest"
+)
+
+// labVar names the directory of a cluster for tests that is up: kubectl, state/kubeconfig,
+// the socket of containerd, and the network namespace wardkube with the node in it.
+const labVar = "WARD_KUBE_LAB"
+
+// The lab's network: the node's address, which pods reach, and its namespace.
+const (
+	nodeAddr = "198.51.100.1"
+	gatePort = "2222"
+	netns    = "/run/netns/wardkube"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
+}
+
+// lab is the cluster and a gate beside it.
+type lab struct {
+	t    *testing.T
+	dir  string // WARD_KUBE_LAB
+	home string // of this test: repository, keys, sshd's files
+	env  []string
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in the quick tier: a directive in a cluster takes half a minute")
+	}
+	dir := os.Getenv(labVar)
+	if dir == "" {
+		t.Skip("SKIPPED, OUT LOUD: no Kubernetes here: " + labVar + " names the directory of one that is up (scripts/test kube)")
+	}
+	for _, needed := range []string{dir + "/kubectl", dir + "/state/kubeconfig", netns, "/usr/sbin/sshd"} {
+		if _, err := os.Stat(needed); err != nil {
+			t.Fatalf("%s names no cluster that is up: %v", labVar, err)
+		}
+	}
+	home, err := os.MkdirTemp("", "ward-kube-") // sshd and the agent's pods are other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	if err := os.Chmod(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{t: t, dir: dir, home: home}
+	if l.env, err = gittest.Environ(home); err != nil {
+		t.Fatal(err)
+	}
+	l.write("bin/kubectl", "#!/bin/sh\nexec nsenter --net="+netns+" "+dir+"/kubectl --kubeconfig \"${WARD_TEST_KUBECONFIG:-"+dir+"/state/kubeconfig}\" \"$@\"\n", 0o755)
+	for i, v := range l.env {
+		if path, ok := strings.CutPrefix(v, "PATH="); ok {
+			l.env[i] = "PATH=" + filepath.Join(home, "bin") + ":" + path + ":" + os.Getenv("PATH")
+		}
+	}
+	// Its kubelet has no address to tell of a node on loopback.
+	l.sh(`kubectl patch node lab --subresource=status --type=merge -p '{"status":{"addresses":[{"type":"InternalIP","address":"` + nodeAddr + `"}]}}'`)
+	l.image()
+	return l
+}
+
+func (l *lab) write(name, text string, mode os.FileMode) string {
+	l.t.Helper()
+	path := filepath.Join(l.home, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		l.t.Fatal(err)
+	}
+	return path
+}
+
+// try runs a script in the lab's home.
+func (l *lab) try(script string) (string, error) {
+	cmd := exec.Command("bash", "-ec", script)
+	cmd.Dir, cmd.Env = l.home, l.env
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+func (l *lab) sh(script string) string {
+	l.t.Helper()
+	out, err := l.try(script)
+	if err != nil {
+		l.t.Fatalf("%v: %s\n%s", err, script, out)
+	}
+	return out
+}
+
+// image makes the image of these programs, and gives it to the node, once.
+func (l *lab) image() {
+	l.t.Helper()
+	ctr := "ctr -a " + l.dir + "/state/ctd/s.sock -n k8s.io images"
+	name := l.sh("git-ward image build --pod 2>/dev/null")
+	if !strings.Contains(l.sh(ctr+" ls -q"), name) {
+		l.sh("podman save -q -o image.tar " + name + " && " + ctr + " import image.tar >/dev/null; rm -f image.tar")
+	}
+}
+
+// namespace makes what docs/cluster.md shows; an earlier test's Jobs go.
+func (l *lab) namespace() {
+	l.t.Helper()
+	l.write("ward.yaml", document(l.t, "```yaml file=ward.yaml\n")[0], 0o644)
+	l.sh("kubectl delete jobs --all -n ward --timeout=90s >/dev/null 2>&1 || true; kubectl apply -f ward.yaml >/dev/null")
+}
+
+// document gives the blocks of docs/cluster.md that begin so.
+func document(t *testing.T, opening string) (blocks []string) {
+	t.Helper()
+	data, err := os.ReadFile("../../../docs/cluster.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range strings.Split(string(data), opening)[1:] {
+		text, _, _ := strings.Cut(part, "```")
+		blocks = append(blocks, text)
+	}
+	if len(blocks) == 0 {
+		t.Fatalf("docs/cluster.md has no %q", opening)
+	}
+	return blocks
+}
+
+// launcherConfig is the kubeconfig of a user with the rights of docs/cluster.md and no more.
+func (l *lab) launcherConfig() {
+	l.t.Helper()
+	data, err := os.ReadFile(l.dir + "/state/kubeconfig")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	text := strings.Replace(string(data), "user: {token:", "user: {as: ward-launcher, token:", 1)
+	l.env = append(l.env, "WARD_TEST_KUBECONFIG="+l.write("kubeconfig", text, 0o600))
+}
+
+// gate is a repository with directives that a script works on, and an sshd in front of it.
+type gate struct {
+	*lab
+	bare string
+	sshd *exec.Cmd
+}
+
+// newGate has a directive whose agent runs a command before it writes what is asked for.
+func (l *lab) newGate(command string) *gate {
+	l.t.Helper()
+	g := &gate{lab: l, bare: filepath.Join(l.home, "project.git")}
+	l.sh("ssh-keygen -q -t ed25519 -N '' -f host")
+	l.sh("git-ward init --bare project.git && git-ward clone project.git work")
+	l.write("directive", "### D-1: say hello\n\nWrite hello.txt.\n\n- [ ] it says so (`grep -x hello hello.txt`)\n- max_iterations: 3\n", 0o600)
+	l.sh("cd work && git-ward directive new -F ../directive")
+	text, err := json.Marshal(command)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.write("work/script.jsonl", `{"directive":"D-1","text":"I do it.","calls":[{"name":"bash","args":{"command":`+string(text)+
+		`}},{"name":"write_file","args":{"path":"hello.txt","content":"hello\n"}}]}`+"\n"+`{"directive":"D-1","text":"It is there."}`+"\n", 0o644)
+	l.sh("cd work && git pull -q && git add script.jsonl && git commit -qm script && git push -q")
+	g.set("kube", `gate = .*`, `gate = "ssh://root@`+nodeAddr+":"+gatePort+g.bare+`"`)
+	g.set("kube", `host_key_file = .*`, `host_key_file = "`+l.home+`/host.pub"`)
+	g.set("model", `name = .*`, `name = "script"`)
+	g.set("sandbox", `cpus = .*`, `cpus = 0.3`) // a node of two
+	g.set("sandbox", `memory = .*`, `memory = 268_435_456`)
+	l.write("sshd_config", strings.Join([]string{
+		"ListenAddress " + nodeAddr + ":" + gatePort, "HostKey " + l.home + "/host", "AuthorizedKeysFile " + g.bare + "/ward/authorized_keys",
+		"PidFile none", "StrictModes no", "PasswordAuthentication no", "PermitRootLogin forced-commands-only", "UsePAM no", "MaxStartups 100", "LogLevel VERBOSE", "",
+	}, "\n"), 0o600)
+	g.serve()
+	return g
+}
+
+// set changes a line of a section of the settings.
+func (g *gate) set(section, line, value string) {
+	g.t.Helper()
+	path := filepath.Join(g.bare, "ward/config.toml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	before, text, found := strings.Cut(string(data), "\n["+section+"]\n")
+	at := regexp.MustCompile(`(?m)^` + line + `$`).FindStringIndex(text)
+	if !found || at == nil {
+		g.t.Fatalf("[%s] has no %s", section, line)
+	}
+	text = before + "\n[" + section + "]\n" + text[:at[0]] + value + text[at[1]:]
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// serve starts the gate's sshd, in the node's namespace.
+func (g *gate) serve() {
+	g.t.Helper()
+	os.MkdirAll("/run/sshd", 0o755) // sshd wants it
+	g.sshd = exec.Command("nsenter", "--net="+netns, "/usr/sbin/sshd", "-D", "-f", g.home+"/sshd_config", "-E", g.home+"/sshd.log")
+	g.sshd.Env = g.env
+	if err := g.sshd.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(g.shut)
+	g.wait("sshd listens", 10*time.Second, func() bool {
+		_, err := g.try("nsenter --net=" + netns + " bash -c 'exec 3<>/dev/tcp/" + nodeAddr + "/" + gatePort + "'")
+		return err == nil
+	})
+}
+
+// shut ends sshd, and the sessions that it has.
+func (g *gate) shut() {
+	for _, pid := range g.children(g.sshd.Process.Pid) {
+		exec.Command("kill", "-9", pid).Run()
+	}
+	g.sshd.Process.Kill()
+	g.sshd.Wait()
+}
+
+// children are the processes below one.
+func (l *lab) children(pid int) (all []string) {
+	out, _ := exec.Command("pgrep", "-P", fmt.Sprint(pid)).Output()
+	for _, child := range strings.Fields(string(out)) {
+		var n int
+		fmt.Sscan(child, &n)
+		all = append(append(all, l.children(n)...), child)
+	}
+	return all
+}
+
+// wait looks four times a second: what happens in a cluster is told to nobody here.
+func (l *lab) wait(what string, longest time.Duration, is func() bool) {
+	l.t.Helper()
+	for end := time.Now().Add(longest); !is(); time.Sleep(250 * time.Millisecond) {
+		if time.Now().After(end) {
+			l.t.Fatalf("not within %v: %s", longest, what)
+		}
+	}
+}
+
+// launcher is a `git ward launch` that goes on.
+type launcher struct {
+	cmd  *exec.Cmd
+	said bytes.Buffer
+}
+
+func (g *gate) launch(args ...string) *launcher {
+	g.t.Helper()
+	r := &launcher{cmd: exec.Command("bash", "-c", "exec git-ward launch --engine kube --bare "+g.bare+" "+strings.Join(args, " "))}
+	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = g.home, g.env, &r.said, &r.said
+	if err := r.cmd.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() {
+		r.cmd.Process.Signal(os.Interrupt)
+		time.AfterFunc(30*time.Second, func() { r.cmd.Process.Kill() })
+		r.cmd.Wait()
+	})
+	return r
+}
+
+// end waits for the launch's own end.
+func (g *gate) end(r *launcher, longest time.Duration) {
+	g.t.Helper()
+	stop := time.AfterFunc(longest, func() { r.cmd.Process.Kill() })
+	err := r.cmd.Wait()
+	stop.Stop()
+	if err != nil {
+		g.t.Fatalf("%v\n%s\n%s\n%s", err, tail(r.said.String()), g.status(), g.lookAround())
+	}
+}
+
+func (g *gate) status() string {
+	out, _ := g.try("git-ward status --bare project.git")
+	return out
+}
+
+// lookAround is what the cluster has to say of a test that fails.
+func (l *lab) lookAround() string {
+	out, _ := l.try("kubectl get jobs,pods -n ward; kubectl get events -n ward --sort-by=.lastTimestamp | tail -n 15; for f in /var/log/pods/ward_ward-project-*/*/*.log; do echo == $f; tail -n 5 $f | cut -c1-300; done")
+	return out
+}
+
+// tail is the end of what was said, without the lines for machines.
+func tail(s string) string {
+	var all []string
+	for line := range strings.Lines(s) {
+		if !strings.HasPrefix(line, "ward-live ") {
+			all = append(all, line)
+		}
+	}
+	return strings.Join(all[max(0, len(all)-25):], "")
+}
