@@ -42,6 +42,8 @@ var elsewhere = map[string]string{
 	"dpkg": "Debian always has it", "dpkg-deb": "Debian always has it", "gzip": "Debian always has it", "md5sum": "Debian always has it", "sync": "Debian always has it",
 	"du":      "Debian always has it",
 	"lintian": "its test says SKIPPED without it", "systemd-analyze": "its tests say SKIPPED without it",
+	"kubectl": "docs/cluster.md says who brings it; tests in a cluster say SKIPPED without one",
+	"ctr":     "containerd's, of a cluster for tests", "pgrep": "only beside a cluster for tests",
 	"busctl": "it is systemd's, and called only where systemd runs",
 	"sudo":   "setup needs it of an ordinary user only",
 }

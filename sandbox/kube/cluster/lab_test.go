@@ -242,10 +242,11 @@ func (l *lab) children(pid int) (all []string) {
 	return all
 }
 
-// wait looks four times a second: what happens in a cluster is told to nobody here.
+// wait looks four times a second.
 func (l *lab) wait(what string, longest time.Duration, is func() bool) {
 	l.t.Helper()
-	for end := time.Now().Add(longest); !is(); time.Sleep(250 * time.Millisecond) {
+	for end := time.Now().Add(longest); !is(); {
+		time.Sleep(250 * time.Millisecond) // what happens in a cluster is told to nobody here
 		if time.Now().After(end) {
 			l.t.Fatalf("not within %v: %s", longest, what)
 		}
