@@ -266,3 +266,32 @@ func TestRevokeRace(t *testing.T) {
 	t.Logf("%d of %d pushes entered before their lease was revoked", enter, rounds*pushers)
 	p.Fsck()
 }
+
+// TestShareOfTheRoom: a worker that floods the host takes nothing of the other's room; one
+// that is alone has all of it.
+func TestShareOfTheRoom(t *testing.T) {
+	t.Parallel()
+	p := newLeased(t)
+	limitTo(p.Pair, "agent_objects", "600_000")
+	three := p.take("D-3", time.Now())
+	flood := func(l lease.Lease, ref string) (string, error) {
+		noise := make([]byte, 60_000)
+		rand.Read(noise)
+		p.Git("checkout", "--quiet", "--detach", "main")
+		p.Commit("noise", fmt.Sprintf("%x", noise))
+		return p.push(l, "HEAD:"+ref)
+	}
+	p.accepts(flood(three, "refs/heads/agent/D-3-0"))
+	seven := p.take("D-7", time.Now())
+	out, err, n := "", error(nil), 1
+	for ; err == nil && n < 9; n++ {
+		out, err = flood(three, fmt.Sprintf("refs/heads/agent/D-3-%d", n))
+	}
+	p.refuses("its part among 2 workers")(out, err)
+	p.refuses("its part among 2 workers")(flood(three, "refs/heads/rescue/one"))
+	p.accepts(flood(seven, "refs/heads/agent/D-7"))
+	p.accepts(p.push(three, "--delete", "agent/D-3-0"))
+	p.Run(p.Bare, "git-ward", "lease", "revoke", "D-7")
+	p.accepts(flood(three, "refs/heads/agent/D-3-9"))
+	p.Fsck()
+}

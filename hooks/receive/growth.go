@@ -34,6 +34,9 @@ func (s *session) room(ctx context.Context, who pusher, result *checks.Result) (
 		return refusal("limit/disk-free", fmt.Sprintf("the host's disk has %d bytes left, less than %d", free, limits.DiskFree),
 			"delete branches that nobody needs, and push again when the host admin has made room ([limits] disk_free)"), nil
 	}
+	if greedy, err := s.share(ctx, who, bytes); greedy != nil || err != nil {
+		return greedy, err
+	}
 	err = growth.Add(ctx, s.repo.Dir, bytes, limits.AgentObjects)
 	var full *growth.Full
 	if errors.As(err, &full) {
