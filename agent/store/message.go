@@ -128,6 +128,13 @@ func (s *Store) moving(ctx context.Context, directive string) (*uow.ID, error) {
 // pending reports whether a word stands in the document as it will be when everything on the
 // record is folded, and how many messages lie there.
 func (s *Store) pending(ctx context.Context, w word, id uow.ID, tip string) (said bool, number int, err error) {
+	reader := git.Open(s.Bare).Reader(ctx)
+	defer reader.Close()
+	// The mark first: it moves after control, so what it counts is in the document below.
+	folded, err := foldedUpTo(reader, id)
+	if err != nil {
+		return false, 0, err
+	}
 	m, err := s.Main(ctx)
 	if err != nil {
 		return false, 0, err
@@ -136,13 +143,7 @@ func (s *Store) pending(ctx context.Context, w word, id uow.ID, tip string) (sai
 	if err != nil {
 		return false, 0, err
 	}
-	reader := git.Open(s.Bare).Reader(ctx)
-	defer reader.Close()
 	entries, err := reader.Entries(tip, record.Messages)
-	if err != nil {
-		return false, 0, err
-	}
-	folded, err := foldedUpTo(reader, id)
 	for n := folded + 1; n <= len(entries) && err == nil; n++ {
 		var text []byte
 		if text, err = reader.File(tip, record.MessagePath(n), comms.MaxMessageBytes); err != nil {

@@ -1,0 +1,177 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
+)
+
+// foldOnce does what the host does: one more message of D-1.1 goes into COMMS.md, and the
+// mark behind it. It is false when there is none.
+func foldOnce(ctx context.Context, bare string) (bool, error) {
+	repo, id := git.Open(bare), uow.ID{Directive: "D-1", K: 1}
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	folded, err := foldedUpTo(reader, id)
+	if err != nil {
+		return false, err
+	}
+	data, err := reader.File(onRecord, record.MessagePath(folded+1), comms.MaxMessageBytes)
+	if err != nil || data == nil {
+		return false, err
+	}
+	message, err := comms.ParseMessage(data)
+	if err != nil {
+		return false, err
+	}
+	tip, err := repo.Ref(ctx, "refs/heads/main")
+	if err != nil {
+		return false, err
+	}
+	document, err := reader.File(tip, comms.Path, comms.MaxBytes)
+	if err != nil {
+		return false, err
+	}
+	if document, _, err = message.Append(document); err != nil {
+		return false, err
+	}
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	tree, err := batch.EditTree(tip+"^{tree}", map[string][]byte{comms.Path: document})
+	if err != nil {
+		return false, err
+	}
+	commit, err := repo.CommitTree(agentIdent, tree, tip, time.Now(), "folded")
+	if err != nil {
+		return false, err
+	}
+	mark, err := repo.WriteObject("blob", record.FormatFolded(id, folded+1))
+	if err != nil {
+		return false, err
+	}
+	old, err := repo.Ref(ctx, record.FoldedRef(id))
+	if err != nil {
+		return false, err
+	}
+	return true, repo.UpdateRefs(ctx, "test", git.RefUpdate{Ref: "refs/heads/main", Old: tip, New: commit},
+		git.RefUpdate{Ref: record.FoldedRef(id), Old: old, New: mark})
+}
+
+// host folds until the test ends.
+func (u *unit) host() {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			more, err := foldOnce(ctx, u.store.Bare)
+			if ctx.Err() != nil {
+				err = nil
+			}
+			if err != nil || ctx.Err() != nil {
+				ended <- err
+				return
+			}
+			if !more {
+				time.Sleep(10 * time.Millisecond) // a ref tells nobody that it moves
+			}
+		}
+	}()
+	u.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			u.Error(err)
+		}
+	})
+}
+
+// reported is COMMS.md's reports and questions, in words.
+func (u *unit) reported() string {
+	u.Helper()
+	doc, _ := comms.Parse([]byte(run(u.T, u.store.Bare, "", "show", "main:COMMS.md")))
+	var words []string
+	for _, r := range doc.Reports {
+		_, said, _ := strings.Cut(r.Text+"\n", "\n")
+		words = append(words, string(r.Status)+" "+strings.TrimSpace(strings.ReplaceAll(said, "\n", " ")))
+	}
+	for _, q := range doc.Questions {
+		words = append(words, q.Text)
+	}
+	return strings.Join(words, "; ")
+}
+
+// TestLeavesItOnTheRecord: what a leased agent says goes onto its record, once, however often
+// it is said and whoever else moves the record; the host folds it, and the agent waits for that.
+func TestLeavesItOnTheRecord(t *testing.T) {
+	slow(t, "it pushes and waits for a host")
+	u := newUnit(t)
+	u.commit("iteration 1 begins", "", map[string]string{"LEARNINGS.md": "# L\n"})
+	u.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
+	u.store.Folds = true
+	u.host()
+	ctx := t.Context()
+	r := comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.ExitBlocked, Text: "stuck", DirectiveHash: u.work.Directive.Hash()}
+	q := comms.NewQuestion{Time: time.Now(), Directive: "D-1", Text: "Which?"}
+	for range 2 {
+		u.must(u.store.Report(ctx, r))
+		u.must(u.store.Ask(ctx, q))
+		u.must(u.store.ReportOnce(ctx, "outage 1", comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.Info, Text: "the first line\nno answer"}))
+	}
+	if got := u.reported(); got != "EXIT_BLOCKED stuck; INFO no answer  Incident: outage 1; Which?" {
+		t.Errorf("%q", got)
+	}
+	if got := u.says(onRecord); !strings.HasSuffix(got, "comms/0001.json comms/0002.json comms/0003.json") {
+		t.Error(got)
+	}
+	// The work's own record was overtaken, and its next push goes on from there.
+	u.commit("more", "", map[string]string{"LEARNINGS.md": "# L\nmore\n"})
+	u.must(u.work.Offer(ctx))
+	if got := u.says(onRecord); !strings.HasPrefix(got, "more; comms: report D-1 INFO; ") || !strings.HasSuffix(got, "comms/0003.json") {
+		t.Error(got)
+	}
+	u.fsck()
+}
+
+// TestLeftAndKilled: what lies on the record and is not folded is not said again, and is
+// waited for; nothing is lost when who said it is killed before the host folds.
+func TestLeftAndKilled(t *testing.T) {
+	slow(t, "it pushes and waits for a host")
+	u := newUnit(t)
+	u.store.Folds = true
+	r := comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.Done, Text: "done", DirectiveHash: u.work.Directive.Hash()}
+	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := u.store.Report(short, r); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if got := u.reported(); got != "" {
+		t.Fatal(got)
+	}
+	u.host()
+	r.Time = r.Time.Add(time.Hour) // the process after it says it at another time
+	u.must(u.store.Report(t.Context(), r))
+	if got := u.reported(); got != "DONE done" {
+		t.Error(got)
+	}
+	if got := u.says(onRecord); !strings.HasSuffix(got, " comms/0001.json") {
+		t.Error(got)
+	}
+}
+
+// TestWithoutAUnit: with no unit at work there is no record, and the agent pushes as ever.
+func TestWithoutAUnit(t *testing.T) {
+	s := newStore(t)
+	s.Folds = true
+	if err := s.Report(t.Context(), comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.Info, Text: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	if out := run(t, s.Bare, "", "show", "main:COMMS.md"); !strings.Contains(out, "### R-1 ") {
+		t.Error(out)
+	}
+}
