@@ -111,7 +111,7 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem erro
 	if err := work.forget(moved, o.Keep); err != nil {
 		return r, err
 	}
-	if err := pack(ctx, repo, "--prune="+ago(o.Keep)); err != nil {
+	if err := packBeside(ctx, repo, o.Keep); err != nil {
 		return r, err
 	}
 	batch = repo.Batch(ctx)
@@ -187,6 +187,15 @@ func pack(ctx context.Context, repo *git.Repo, more ...string) error {
 	}
 	_, err := repo.Output(ctx, "commit-graph", "write", "--reachable", "--no-progress")
 	return err
+}
+
+// packBeside packs while pushes go on.
+func packBeside(ctx context.Context, repo *git.Repo, keep time.Duration) error {
+	release, err := holdFan(filepath.Join(repo.Dir, "objects"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(pack(ctx, repo, "--prune="+ago(keep)), release())
 }
 
 // ago is a time as git reads one.
