@@ -30,7 +30,7 @@ func (g *gate) pod() string {
 func (g *gate) process(words string) string {
 	g.t.Helper()
 	uid := g.sh("kubectl get pod -n ward " + g.pod() + " -o jsonpath='{.metadata.uid}'")
-	return g.sh(fmt.Sprintf(`for p in $(pgrep -f '%s'); do grep -q '%s' /proc/$p/cgroup && echo $p; done | head -1`, words, uid))
+	return g.sh(fmt.Sprintf(`for p in $(pgrep -f '%s'); do grep -qs '%s' /proc/$p/cgroup && echo $p; done | head -1`, words, uid))
 }
 
 // faults are what befalls a pod, a gate or a lease in the middle of a directive.
