@@ -127,11 +127,7 @@ func (l *lab) namespace() {
 // document gives the blocks of docs/cluster.md that begin so.
 func document(t *testing.T, opening string) (blocks []string) {
 	t.Helper()
-	data, err := os.ReadFile("../../../docs/cluster.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range strings.Split(string(data), opening)[1:] {
+	for _, part := range strings.Split(whole(t), opening)[1:] {
 		text, _, _ := strings.Cut(part, "```")
 		blocks = append(blocks, text)
 	}
@@ -139,6 +135,16 @@ func document(t *testing.T, opening string) (blocks []string) {
 		t.Fatalf("docs/cluster.md has no %q", opening)
 	}
 	return blocks
+}
+
+// whole is docs/cluster.md.
+func whole(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../../docs/cluster.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 // launcherConfig is the kubeconfig of a user with the rights of docs/cluster.md and no more.
