@@ -25,12 +25,13 @@ func (g *gate) pod() string {
 	return g.sh(`kubectl get pods -n ward --no-headers --field-selector=status.phase=Running | awk '{print $1; exit}'`)
 }
 
-// process is one of a container of a pod, by the words of its command line. The pod's name
-// is in its control group's pod's id.
+// process is one of the pod's, by the words of its command line: it has the pod's volumes
+// mounted or, as the pause process, the network of one that has.
 func (g *gate) process(words string) string {
 	g.t.Helper()
 	uid := g.sh("kubectl get pod -n ward " + g.pod() + " -o jsonpath='{.metadata.uid}'")
-	return g.sh(fmt.Sprintf(`for p in $(pgrep -f '%s'); do grep -qs '%s' /proc/$p/cgroup && echo $p; done | head -1`, words, uid))
+	return g.sh(fmt.Sprintf(`net=; for p in $(pgrep -f 'git-ward-launch near --gate'); do grep -qs %[2]s /proc/$p/mountinfo && net=$(readlink /proc/$p/ns/net); done
+for p in $(pgrep -f -- '%[1]s'); do if [ -n "$net" ] && [ "$(readlink /proc/$p/ns/net)" = "$net" ]; then echo $p; exit; fi; done; exit 1`, words, uid))
 }
 
 // faults are what befalls a pod, a gate or a lease in the middle of a directive.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,7 @@ type lab struct {
 	dir  string // WARD_KUBE_LAB
 	home string // of this test: repository, keys, sshd's files
 	env  []string
+	user []string // of the launcher besides: whose rights it has in the cluster
 }
 
 func newLab(t *testing.T) *lab {
@@ -155,7 +157,7 @@ func (l *lab) launcherConfig() {
 		l.t.Fatal(err)
 	}
 	text := strings.Replace(string(data), "user: {token:", "user: {as: ward-launcher, token:", 1)
-	l.env = append(l.env, "WARD_TEST_KUBECONFIG="+l.write("kubeconfig", text, 0o600))
+	l.user = []string{"WARD_TEST_KUBECONFIG=" + l.write("kubeconfig", text, 0o600)}
 }
 
 // gate is a repository with directives that a script works on, and an sshd in front of it.
@@ -268,7 +270,7 @@ type launcher struct {
 func (g *gate) launch(args ...string) *launcher {
 	g.t.Helper()
 	r := &launcher{cmd: exec.Command("bash", "-c", "exec git-ward launch --engine kube --bare "+g.bare+" "+strings.Join(args, " "))}
-	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = g.home, g.env, &r.said, &r.said
+	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = g.home, slices.Concat(g.env, g.user), &r.said, &r.said
 	if err := r.cmd.Start(); err != nil {
 		g.t.Fatal(err)
 	}
