@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -68,16 +69,23 @@ func serveWatch(ctx context.Context, repo *git.Repo, concerns func(string) bool)
 	ctx, done := whileThere(ctx, ends.gone)
 	defer done()
 	defer context.AfterFunc(ctx, func() { ends.out.Close() })() // a write that waits, too
-	s := &refStream{repo: repo, concerns: concerns, out: bufio.NewWriter(unhurried{ends}), known: map[string]string{}, dirs: map[string]git.Mark{}}
-	if n, err := fsnotify.NewWatcher(); err == nil {
-		defer n.Close()
-		s.notify = n
-	}
+	s, stop := newRefStream(repo, concerns, unhurried{ends})
+	defer stop()
 	err := s.run(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+func newRefStream(repo *git.Repo, concerns func(string) bool, out io.Writer) (s *refStream, stop func()) {
+	s = &refStream{repo: repo, concerns: concerns, out: bufio.NewWriter(out), known: map[string]string{}, dirs: map[string]git.Mark{}}
+	n, err := fsnotify.NewWatcher()
+	if err != nil {
+		return s, func() {}
+	}
+	s.notify = n
+	return s, func() { n.Close() }
 }
 
 // run says all, and then what moves.
