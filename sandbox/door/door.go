@@ -212,7 +212,7 @@ func (d *Door) queue(ctx, running context.Context, conn *net.UnixConn) {
 	if gone(conn) {
 		return
 	}
-	waiting, there := whileThere(ctx, func() bool { return gone(conn) })
+	waiting, there := whileThere(ctx, func() bool { return gone(conn) }, askAgain)
 	defer there()
 	if !d.begins(waiting) {
 		return

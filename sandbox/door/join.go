@@ -40,7 +40,7 @@ func joinSocket(ctx context.Context, path string) error {
 	ends := newEnds()
 	defer ends.restore()
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
-	ctx, done := whileThere(ctx, ends.gone)
+	ctx, done := whileThere(ctx, ends.gone, leaseLook)
 	defer done()
 	defer context.AfterFunc(ctx, func() {
 		conn.Close()

@@ -133,7 +133,7 @@ func (s *shared) turn(ctx context.Context, gone func() bool) (*os.File, error) {
 		return nil, err
 	}
 	defer waiting.Close()
-	ctx, there := whileThere(ctx, gone)
+	ctx, there := whileThere(ctx, gone, askAgain)
 	defer there()
 	slot, err := s.wait(ctx)
 	if err != nil && ctx.Err() != nil {

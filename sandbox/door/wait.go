@@ -63,11 +63,12 @@ func (b *bucket) await(ctx context.Context, n float64) error {
 	return ctx.Err()
 }
 
-// whileThere is ctx until gone says that nobody waits any more; stop ends the asking.
-func whileThere(ctx context.Context, gone func() bool) (_ context.Context, stop func()) {
+// whileThere is ctx until gone, asked so often, says that nobody waits any more; stop ends
+// the asking.
+func whileThere(ctx context.Context, gone func() bool, often time.Duration) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
-		for sleep(ctx, askAgain) == nil { // nothing but asking tells that a client has gone
+		for sleep(ctx, often) == nil { // nothing but asking tells that a client has gone
 			if gone() {
 				cancel(errGone)
 			}

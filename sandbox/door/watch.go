@@ -26,6 +26,8 @@ const (
 	heartbeat = 30 * time.Second
 	// gather is how long what moves together is let come together.
 	gather = 20 * time.Millisecond
+	// maxHeard is how much may be told by the kernel meanwhile.
+	maxHeard = 1024
 	// polling is the time between two looks where the kernel tells nothing: an account may
 	// have only so many who listen (fs.inotify.max_user_instances).
 	polling = 500 * time.Millisecond
@@ -66,7 +68,7 @@ func serveWatch(ctx context.Context, repo *git.Repo, concerns func(string) bool)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	ends := newEnds()
 	defer ends.restore()
-	ctx, done := whileThere(ctx, ends.gone)
+	ctx, done := whileThere(ctx, ends.gone, leaseLook)
 	defer done()
 	defer context.AfterFunc(ctx, func() { ends.out.Close() })() // a write that waits, too
 	s, stop := newRefStream(repo, concerns, unhurried{ends})
@@ -80,7 +82,7 @@ func serveWatch(ctx context.Context, repo *git.Repo, concerns func(string) bool)
 
 func newRefStream(repo *git.Repo, concerns func(string) bool, out io.Writer) (s *refStream, stop func()) {
 	s = &refStream{repo: repo, concerns: concerns, out: bufio.NewWriter(out), known: map[string]string{}, dirs: map[string]git.Mark{}}
-	n, err := fsnotify.NewWatcher()
+	n, err := fsnotify.NewBufferedWatcher(maxHeard)
 	if err != nil {
 		return s, func() {}
 	}
@@ -185,7 +187,8 @@ func (s *refStream) wait(ctx context.Context) (all bool, err error) {
 		case <-s.notify.Errors: // too much at once
 			return true, nil
 		case event := <-s.notify.Events:
-			if s.heard(event.Name) || s.more(ctx) {
+			all := s.heard(event.Name)
+			if s.more(ctx) || all {
 				return true, nil
 			}
 			if s.out.Buffered() > 0 {
@@ -195,17 +198,19 @@ func (s *refStream) wait(ctx context.Context) (all bool, err error) {
 	}
 }
 
-// more hears what follows an event at once, and reports whether all has to be read.
+// more hears what follows an event, and reports whether all has to be read. It is slept for,
+// not waited for: of a hundred streams each would wake for every file that git touches.
 func (s *refStream) more(ctx context.Context) (all bool) {
-	for end := time.After(gather); ; {
+	if sleep(ctx, gather) != nil {
+		return false
+	}
+	for {
 		select {
 		case event := <-s.notify.Events:
 			all = s.heard(event.Name) || all
 		case <-s.notify.Errors:
 			all = true
-		case <-end:
-			return all
-		case <-ctx.Done():
+		default:
 			return all
 		}
 	}
