@@ -15,7 +15,7 @@ import (
 	"git-ward/sandbox/fence"
 )
 
-const doorUsage = "door --stdio --bare DIR (--agent NAME | --pm NAME | --member NAME | --lease NAME | --verdict SOCKET)"
+const doorUsage = "door --stdio --bare DIR (--agent NAME | --pm NAME | --member NAME | --lease NAME | --verdict SOCKET | --hand NAME)"
 
 // serveDoor is `git ward door --stdio`, a forced command of sshd(8) (ID-4).
 func serveDoor(ctx context.Context, env *cli.Env) error {
@@ -50,8 +50,11 @@ func refusedBy[T error](env *cli.Env, err error) error {
 	return cli.ErrFindings
 }
 
-// leaseFlag names a key's lease, in place of who has it.
-const leaseFlag = "lease"
+// The flags that name what a key is for, in place of who has it.
+const (
+	leaseFlag = "lease"
+	handFlag  = "hand"
+)
 
 // parseDoor makes a session of the arguments, which are the host's, and of the
 // variables that sshd sets, which are the client's.
@@ -67,6 +70,7 @@ func parseDoor(env *cli.Env) (*door.Session, error) {
 			names[p] = fs.String(p, "", "who has the key: `NAME`, as "+p)
 		}
 		names[leaseFlag] = fs.String(leaseFlag, "", "the lease that the key is for: `NAME`, such as D-3.0123456789abcdef; a launcher writes it")
+		names[handFlag] = fs.String(handFlag, "", "the launcher on another machine that the key is for: `NAME`; it gets work from the launcher here (launch --gate)")
 		fs.StringVar(&verdict, "verdict", "", "where the result of the verification that the key is for goes, a `SOCKET` of the launcher's")
 	})
 	if err != nil {
@@ -77,13 +81,19 @@ func parseDoor(env *cli.Env) (*door.Session, error) {
 			continue
 		}
 		if s.Principal != "" {
-			return nil, env.Usage(doorUsage, "one of --agent, --pm, --member and --lease")
+			return nil, env.Usage(doorUsage, "one of --agent, --pm, --member, --lease and --hand")
 		}
-		if s.Principal, s.Name = principal, *name; principal == leaseFlag {
+		switch s.Principal, s.Name = principal, *name; principal {
+		case leaseFlag:
 			s.Lease = *name
+		case handFlag:
+			s.Hand = *name
 		}
 	}
 	s.Bare, s.Verdict, s.Gateway = env.Path(bare), verdict, func(lease string) string { return gatewayOf(env.Path(bare), lease) }
+	s.Work = func(ctx context.Context, holder string, once bool) (door.Conn, error) {
+		return fence.AskWork(ctx, env.Path(bare), holder, once)
+	}
 	switch {
 	case !stdio || len(rest) > 0:
 		return nil, env.Usage(doorUsage, "door takes --stdio and no other words")
@@ -94,7 +104,7 @@ func parseDoor(env *cli.Env) (*door.Session, error) {
 	case verdict != "":
 		return nil, env.Usage(doorUsage, "--verdict stands alone")
 	case s.Principal == "":
-		return nil, env.Usage(doorUsage, "who has the key is missing: --agent, --pm, --member or --lease with a name, or --verdict")
+		return nil, env.Usage(doorUsage, "who has the key is missing: --agent, --pm, --member, --lease or --hand with a name, or --verdict")
 	}
 	if err := token.CheckName(s.Name); err != nil {
 		return nil, env.Usage(doorUsage, "--%s: %v", s.Principal, err)

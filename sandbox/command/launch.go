@@ -21,7 +21,7 @@ import (
 	"git-ward/sandbox/judge"
 )
 
-const launchUsage = "launch [--bare DIR] [--once] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address HOST:PORT] [--print [--podman]]] [-- CMD ...]"
+const launchUsage = "launch [--bare DIR] [--once] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address HOST:PORT] [--print [--podman]]] [-- CMD ...] | launch --gate URL --key FILE --known-hosts FILE [--agents N] [--once] [--state DIR] [--unfenced]"
 
 // script is the only model that may run without a fence (SBX-8): it does what
 // its lines say.
@@ -42,6 +42,9 @@ func launch(ctx context.Context, env *cli.Env, redact func(string) string) error
 	o, err := parseLaunch(env)
 	if err != nil {
 		return err
+	}
+	if o.away.gate != "" {
+		return o.launchAway(ctx, env)
 	}
 	if o.bare, err = hosted(ctx, env, o.bare); err != nil {
 		return err
@@ -88,6 +91,7 @@ type launchOptions struct {
 	agents                      int // 0: as the settings say
 	command                     []string
 	kube                        kubeOptions
+	away                        awayOptions
 }
 
 // parseLaunch reads the arguments, or says what is wrong with them.
@@ -103,6 +107,7 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		fs.BoolVar(&o.raw, "raw", false, "let a command write to the terminal whatever it wants; to a pipe or a file it always does")
 		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of [model] name")
 		o.kube.flags(fs)
+		o.away.flags(fs)
 		fs.StringVar(&o.state, "state", "", "the agent's own `DIR` (default below $XDG_STATE_HOME/ward)")
 	})
 	switch {
@@ -116,6 +121,9 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		return o, env.Usage(launchUsage, "--agents is for agents, and a command (%s) runs alone", o.command[0])
 	case len(o.command) == 0 && o.raw:
 		return o, env.Usage(launchUsage, "--raw is for a command; what the agent prints is always cleaned")
+	}
+	if err := o.away.check(env, &o); err != nil {
+		return o, err
 	}
 	return o, o.kube.check(env, &o)
 }

@@ -28,14 +28,24 @@ func (s *Session) gateway() (path string, err error) {
 	return path, err
 }
 
-// joinSocket makes a unix socket and this process's standard input and output one stream,
-// until both ways have ended, the client is gone, or ctx ends.
+// joinSocket is joinConn for a unix socket.
 func joinSocket(ctx context.Context, path string) error {
 	far, err := new(net.Dialer).DialContext(ctx, "unix", path)
 	if err != nil {
 		return diag.Hint(fmt.Errorf("the launcher's service does not answer: %w", plainly(err)), "is the launcher at the gate up? `git ward status` there")
 	}
-	conn := far.(*net.UnixConn)
+	return joinConn(ctx, far.(*net.UnixConn))
+}
+
+// Conn is a connection of which one way can end before the other.
+type Conn interface {
+	io.ReadWriteCloser
+	CloseWrite() error
+}
+
+// joinConn makes a connection and this process's standard input and output one stream, until
+// both ways have ended, the client is gone, or ctx ends.
+func joinConn(ctx context.Context, conn Conn) error {
 	defer conn.Close()
 	ends := newEnds()
 	defer ends.restore()
@@ -51,7 +61,7 @@ func joinSocket(ctx context.Context, path string) error {
 		io.Copy(conn, ends.in)
 		conn.CloseWrite()
 	})
-	_, err = io.Copy(unhurried{ends}, conn)
+	_, err := io.Copy(unhurried{ends}, conn)
 	ends.out.Close()
 	conn.Close()
 	ends.in.Close()

@@ -49,6 +49,10 @@ type Session struct {
 	// Verdict, where there is one, is the socket that takes what a verification finds: the key
 	// serves as long as it is there.
 	Verdict string
+	// Hand, where there is one, is the name of a launcher on another machine, whose key asks
+	// for Work and no more: holder is Hand, a dot, and a worker's number.
+	Hand string
+	Work func(ctx context.Context, holder string, once bool) (Conn, error)
 	// Ended, where there is one, records a push that was ended at a bound (GATE-6).
 	Ended func(context.Context, Ended) error
 }
@@ -65,6 +69,8 @@ func (s *Session) Serve(ctx context.Context) (code int, err error) {
 		return s.serveLeased(ctx, bare)
 	case s.Verdict != "":
 		return s.serveVerdict(ctx, bare)
+	case s.Hand != "":
+		return 0, s.serveHand(ctx)
 	}
 	verb, err := requestedService(s.Command)
 	if err != nil {

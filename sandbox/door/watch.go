@@ -25,7 +25,7 @@ const (
 	// heartbeat is how often a stream says that it is up to date when nothing moves.
 	heartbeat = 30 * time.Second
 	// gather is how long what moves together is let come together.
-	gather = 20 * time.Millisecond
+	gather = 200 * time.Millisecond
 	// maxHeard is how much may be told by the kernel meanwhile.
 	maxHeard = 1024
 	// polling is the time between two looks where the kernel tells nothing: an account may

@@ -183,14 +183,22 @@ func (w *worker) commandLine() []string {
 	args := []string{InsideBin + "/" + WatcherProgram, "--agent", InsideBin + "/" + AgentProgram, "--agent-user", strconv.Itoa(image.AgentID),
 		"--bare", InsideBare, "--state", InsideState, "--door", InsideDoor,
 		"--config", insideConfigDir + "/" + filepath.Base(configCopy(w.spec.State)), "--model", w.payload.Model}
-	if knowsWatcher(w.spec.Settings) {
+	if w.watcher != nil && knowsWatcher(w.spec.Settings) {
 		args = append(args, "--report-door", insideWatcherDir+"/"+socketName)
 	}
+	return append(args, w.whatFor()...)
+}
+
+// whatFor is what the watcher is told of how long it works, and on what.
+func (w *worker) whatFor() (args []string) {
 	if w.payload.Once {
 		args = append(args, "--once")
 	}
 	if w.payload.Reset {
 		args = append(args, "--reset")
+	}
+	if w.only != "" {
+		args = append(args, "--directive", w.only)
 	}
 	return args
 }

@@ -27,6 +27,8 @@ const stopPatience = 30 * time.Second
 type control struct {
 	mu      sync.Mutex
 	workers map[int]*worker
+	hands   map[string]int // the numbers of workers on other machines, by their holders
+	working sync.WaitGroup // requests of them
 }
 
 func (c *control) enter(w *worker) {
@@ -70,8 +72,11 @@ func (l *launch) openControl() (s service, err error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /stop/{directive}", l.serveStop)
+	mux.HandleFunc("POST /work/{holder}", l.serveWork)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	return service{"the launch's own socket", func(ctx context.Context) error {
+		server.BaseContext = func(net.Listener) context.Context { return ctx }
+		defer l.control.working.Wait()
 		defer context.AfterFunc(ctx, func() { server.Close() })()
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err

@@ -60,7 +60,7 @@ func (w *worker) runElsewhere(ctx context.Context) error {
 		work := w.work()
 		work.Lease = l
 		w.tell(func(now *runstate.Worker) { now.Doing = runstate.Starts })
-		err := w.interruptible(ctx, func(ctx context.Context) error { return w.spec.Engine.Run(ctx, work) })
+		err := w.interruptible(ctx, func(ctx context.Context) error { return w.engine.Run(ctx, work) })
 		w.tellEnd(err)
 		return err
 	})

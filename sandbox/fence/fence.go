@@ -83,7 +83,7 @@ func (w *worker) runFenced(ctx context.Context) (err error) {
 	if err := checkReadable(spec.Mounts); err != nil {
 		return err
 	}
-	if len(w.payload.Command) == 0 && knowsWatcher(w.spec.Settings) { // the one mount that not everybody inside may read
+	if len(w.payload.Command) == 0 && w.watcher != nil && knowsWatcher(w.spec.Settings) { // the one mount that not everybody inside may read
 		f.initialized = func(pid int) error { return w.watcher.admit(pid, w.spec.Settings.Sandbox.Runtime) }
 		spec.Mounts = append(spec.Mounts, readOnly(w.watcher.dir(), insideWatcherDir))
 	}

@@ -69,6 +69,9 @@ func tryLock(f *os.File) error {
 // tellUp writes down that the payload runs; nothing is decided by it but when a launcher in
 // the background is said to be launched.
 func (l *launch) tellUp() {
+	if l.lock == nil { // the repository is on another machine
+		return
+	}
 	now := runstate.ReadLock(l.lock)
 	now.Up = true
 	if _, err := l.lock.WriteAt(now.Text(), 0); err != nil {

@@ -22,13 +22,11 @@ const stopGrace = 5 * time.Second
 func (w *worker) runProcesses(ctx context.Context) error {
 	s, p := &w.spec, &w.payload
 	args := []string{s.Programs.Forwarder, "--gateway", w.gateway, "--", s.Programs.Watcher, "--agent", s.Programs.Agent,
-		"--bare", s.Bare, "--state", w.state, "--door", w.door, "--report-door", w.watcher.socket(), "--config", configCopy(s.State), "--model", p.Model}
-	if p.Once {
-		args = append(args, "--once")
+		"--bare", s.Bare, "--state", w.state, "--door", w.door, "--config", configCopy(s.State), "--model", p.Model}
+	if w.watcher != nil {
+		args = append(args, "--report-door", w.watcher.socket())
 	}
-	if p.Reset {
-		args = append(args, "--reset")
-	}
+	args = append(args, w.whatFor()...)
 	c := process.Command{
 		Args: args, Dir: w.state, Env: w.processEnv(), Stdout: p.Stdout, Stderr: p.Stderr,
 		DieWithThread: true, Grace: stopGrace,

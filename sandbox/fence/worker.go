@@ -24,6 +24,7 @@ type worker struct {
 	number  int
 	holder  string        // its name, of which its leases are
 	only    string        // the directive that it is there for, where it works elsewhere
+	engine  Engine        // where that is; nil: here
 	state   string        // the agent's directory
 	payload Payload       // with the worker's own output
 	lease   *lease.Worker // nil with a command
@@ -44,7 +45,7 @@ type worker struct {
 // newWorker is a worker of this launch, from 1, for only one directive where it works
 // elsewhere.
 func (l *launch) newWorker(number int, only string) *worker {
-	w := &worker{launch: l, number: number, only: only, state: l.spec.State, payload: l.spec.Payload}
+	w := &worker{launch: l, number: number, only: only, engine: l.spec.Engine, state: l.spec.State, payload: l.spec.Payload}
 	if number > 1 {
 		w.state = filepath.Join(l.spec.State, fmt.Sprintf("w%d", number))
 	}
@@ -59,8 +60,8 @@ func (l *launch) newWorker(number int, only string) *worker {
 // where the worker works, for people.
 func (w *worker) where() string {
 	switch {
-	case w.spec.Engine != nil:
-		return w.spec.Engine.Where(w.work())
+	case w.engine != nil:
+		return w.engine.Where(w.work())
 	case w.spec.Unfenced:
 		return "process"
 	}
@@ -86,7 +87,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 			err = errors.Join(err, w.lease.Close(context.WithoutCancel(ctx)))
 		}()
 	}
-	if w.spec.Engine != nil {
+	if w.engine != nil {
 		return w.runElsewhere(ctx)
 	}
 	if err := os.MkdirAll(home(w.state), 0o700); err != nil {

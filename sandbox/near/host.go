@@ -1,0 +1,41 @@
+package near
+
+import (
+	"context"
+	"io"
+)
+
+// Host is a gate that is asked for something by its own command, with a key of its own.
+type Host struct{ gate *gate }
+
+// NewHost reads the files; Gate, Key, KnownHosts and Log count.
+func NewHost(c Config) (*Host, error) {
+	g, err := newGate(c)
+	return &Host{g}, err
+}
+
+// Close cuts what there is.
+func (h *Host) Close() { h.gate.close() }
+
+// Stream is a command at the gate as it runs.
+type Stream struct {
+	io.Reader
+	io.Writer
+	session *session
+}
+
+// Ask starts a command; the end of ctx cuts it.
+func (h *Host) Ask(ctx context.Context, command string) (*Stream, error) {
+	s, err := h.gate.open(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() { s.session.Close() })
+	return &Stream{s.out, s.in, s}, nil
+}
+
+// Wait says how the command ended, once all was read: a *Refused is its last word.
+func (s *Stream) Wait() error { return s.session.wait() }
+
+// Close cuts it.
+func (s *Stream) Close() { s.session.close() }
