@@ -52,7 +52,7 @@ var lines = map[string][]string{
 	"orient":    {"", "--json", "--unknown HOSTILE", "--research HOSTILE"},
 	"knowledge": {"build --check", "build"},
 	"init":      {"", "--bare NEW", "--bare .", "--bare BARE"},
-	"launch": {"stop --bare BARE", "logs --bare BARE", "--bare HOSTILE", "--bare BARE --model HOSTILE", "HOSTILE",
+	"launch": {"stop --bare BARE", "logs --bare BARE", "--bare HOSTILE", "--bare BARE --model HOSTILE", "HOSTILE", "--gate HOSTILE --key NEW --known-hosts NEW", "--gate ssh://HOST --bare BARE",
 		"--bare BARE --unfenced --once --model script --state STATE"},
 	"near":     {"--ready --dir NEW", "--gate HOSTILE --key NEW --known-hosts NEW --dir NEW", "HOSTILE"},
 	"door":     {"--stdio --bare BARE --pm pat", "--stdio --bare HOSTILE --agent robo", "--stdio --bare BARE --member HOSTILE", "HOSTILE"},

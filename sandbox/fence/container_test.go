@@ -83,7 +83,7 @@ func TestCommandLine(t *testing.T) {
 		{Payload{Model: "script", Once: true}, firewall.Public, "--gateway /ward/gateway/sock", "/ward/bin/ward-watcher --agent /ward/bin/ward-agent" +
 			" --agent-user 1000 --bare /mnt/remote --state /bot --door /ward/door/sock --config /ward/config/config.toml --model script --report-door /ward/watcher/sock --once"},
 	} {
-		w := &worker{launch: &launch{spec: Spec{State: "/s", Settings: config.Default()}, policy: firewall.Policy{Mode: c.mode}}, payload: c.payload}
+		w := &worker{launch: &launch{spec: Spec{State: "/s", Settings: config.Default()}, policy: firewall.Policy{Mode: c.mode}}, payload: c.payload, watcher: &watcherDoor{}}
 		if got := strings.Join(w.commandLine(), " "); got != c.want {
 			t.Errorf("%s\nwant\n%s", got, c.want)
 		}

@@ -38,12 +38,13 @@ func TestMain(m *testing.M) {
 // cut, and a key for one lease.
 type gateHost struct {
 	*gittest.Pair
-	dir   string // of all files; short, for sockets
-	bin   string
-	wire  *wire
-	sshd  int // its process
-	lease lease.Lease
-	keys  keys.File
+	dir    string // of all files; short, for sockets
+	client string // ssh
+	bin    string
+	wire   *wire
+	sshd   int // its process
+	lease  lease.Lease
+	keys   keys.File
 }
 
 // newGateHost starts them; it needs sshd, and is slow.
@@ -52,10 +53,7 @@ func newGateHost(t *testing.T) *gateHost {
 	if testing.Short() {
 		t.Skip("SKIPPED in the quick tier: it starts sshd and Ward's binaries")
 	}
-	sshd, err := lookSSHD()
-	if err != nil {
-		t.Skip("SKIPPED, out loud: sshd is not installed (scripts/setup --hosting)")
-	}
+	sshd, client := needed(t, "sshd"), needed(t, "ssh")
 	bin, err := gittest.Bin()
 	if err != nil {
 		t.Fatal(err)
@@ -65,18 +63,24 @@ func newGateHost(t *testing.T) *gateHost {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	h := &gateHost{Pair: gittest.New(t), dir: dir, bin: bin}
+	h := &gateHost{Pair: gittest.New(t), dir: dir, bin: bin, client: client}
 	h.keys = keys.File{Bare: h.Bare, Program: filepath.Join(bin, "git-ward-launch")}
 	h.startSSHD(sshd)
 	h.grant("D-1")
 	return h
 }
 
-func lookSSHD() (string, error) {
-	if path := "/usr/sbin/sshd"; syscall.Access(path, 1) == nil {
-		return path, nil
+// needed finds a program, in the administrators' directories, too, or skips the test.
+func needed(t *testing.T, program string) string {
+	t.Helper()
+	if path := filepath.Join("/usr/sbin", program); syscall.Access(path, 1) == nil {
+		return path
 	}
-	return exec.LookPath("sshd")
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Skipf("SKIPPED, out loud: %s is not installed (scripts/setup --hosting)", program)
+	}
+	return path
 }
 
 func (h *gateHost) path(name string) string { return filepath.Join(h.dir, name) }
@@ -289,7 +293,7 @@ func (h *gateHost) ssh(stdin io.Reader, args ...string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "ssh", append([]string{"-F", "none", "-q", "-p", port, "-i", h.path("key"), "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes",
+	cmd := exec.CommandContext(ctx, h.client, append([]string{"-F", "none", "-q", "-p", port, "-i", h.path("key"), "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes",
 		"-o", "UserKnownHostsFile=" + h.path("known_hosts"), "-o", "StrictHostKeyChecking=yes", "-l", me.Username}, append([]string{host}, args...)...)...)
 	cmd.Stdin = stdin
 	var out bytes.Buffer
