@@ -92,7 +92,7 @@ func (h *gateHost) startSSHD(sshd string) {
 	if os.Geteuid() == 0 {
 		os.MkdirAll("/run/sshd", 0o755)
 	}
-	writeFile(h.T, h.path("sshd_config"), fmt.Sprintf(`Port %d
+	writeFile(h.T, h.path("config"), fmt.Sprintf(`Port %d
 ListenAddress 127.0.0.1
 HostKey %s
 PidFile none
@@ -105,7 +105,7 @@ AuthorizedKeysFile %s
 AcceptEnv GIT_PROTOCOL
 MaxStartups 200:30:400
 `, port, h.path("host"), filepath.Join(h.Bare, keys.Path)), 0o600)
-	cmd := exec.Command(sshd, "-D", "-e", "-f", h.path("sshd_config"))
+	cmd := exec.Command(sshd, "-D", "-e", "-f", h.path("config"))
 	var log lab.Log
 	cmd.Stderr = &log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -118,11 +118,11 @@ MaxStartups 200:30:400
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		cmd.Wait()
 		if h.T.Failed() {
-			h.T.Logf("sshd said:\n%s", &log)
+			h.T.Logf("the server said:\n%s", &log)
 		}
 	})
 	h.wire = newWire(h.T, fmt.Sprintf("127.0.0.1:%d", port))
-	lab.Eventually(h.T, "sshd answers", func() bool {
+	lab.Eventually(h.T, "the server answers", func() bool {
 		conn, err := net.Dial("tcp", h.wire.far)
 		if err == nil {
 			conn.Close()
