@@ -16,7 +16,7 @@ done`
 const reaches = `cat /ward/secret/key && echo GOT the key
 find / -xdev -path /proc -prune -o -name key -path "*secret*" -print 2>/dev/null | grep . && echo GOT a key
 ls /var/run/secrets/kubernetes.io /run/secrets/kubernetes.io && echo GOT a token
-grep -l "ward.*near" /proc/[0-9]*/cmdline | grep -v -e self -e $$ && echo GOT near in sight
+cat /proc/[0-9]*/comm | grep git-ward-launch && echo GOT near in sight
 touch /ward/near/x && echo GOT the sockets
 rm -f /ward/near/door/sock && echo GOT rid of the door
 touch /mnt/remote/x && echo GOT the mirror

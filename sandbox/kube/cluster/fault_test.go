@@ -25,13 +25,15 @@ func (g *gate) pod() string {
 	return g.sh(`kubectl get pods -n ward --no-headers --field-selector=status.phase=Running | awk '{print $1; exit}'`)
 }
 
-// process is one of the pod's, by the words of its command line: it has the pod's volumes
-// mounted or, as the pause process, the network of one that has.
+// process is one of the pod's, by the words of its command line: in the network namespace of
+// the near that has this pod's volumes. What runs on the node itself sees those of all.
 func (g *gate) process(words string) string {
 	g.t.Helper()
 	uid := g.sh("kubectl get pod -n ward " + g.pod() + " -o jsonpath='{.metadata.uid}'")
-	return g.sh(fmt.Sprintf(`net=; for p in $(pgrep -f 'git-ward-launch near --gate'); do grep -qs %[2]s /proc/$p/mountinfo && net=$(readlink /proc/$p/ns/net); done
-for p in $(pgrep -f -- '%[1]s'); do if [ -n "$net" ] && [ "$(readlink /proc/$p/ns/net)" = "$net" ]; then echo $p; exit; fi; done; exit 1`, words, uid))
+	return g.sh(fmt.Sprintf(`own=$(readlink /proc/self/ns/net); net=
+for p in $(pgrep -f 'git-ward-launch near --gate'); do
+	n=$(readlink /proc/$p/ns/net) && [ "$n" != "$own" ] && grep -qs %[2]s /proc/$p/mountinfo && net=$n; done
+[ -n "$net" ]; for p in $(pgrep -f -- '%[1]s'); do [ "$(readlink /proc/$p/ns/net)" != "$net" ] || { echo $p; exit; }; done; exit 1`, words, uid))
 }
 
 // faults are what befalls a pod, a gate or a lease in the middle of a directive.
