@@ -17,11 +17,12 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/lease"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/judge"
 )
 
-const launchUsage = "launch [--bare DIR] [--once] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address HOST:PORT] [--print [--podman]]] [-- CMD ...] | launch --gate URL --key FILE --known-hosts FILE [--agents N] [--once] [--state DIR] [--unfenced]"
+const launchUsage = "launch [--bare DIR] [--once] [--directive D-n] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address HOST:PORT] [--print [--podman]]] [-- CMD ...] | launch --gate URL --key FILE --known-hosts FILE [--agents N] [--once] [--state DIR] [--unfenced]"
 
 // script is the only model that may run without a fence (SBX-8): it does what
 // its lines say.
@@ -85,6 +86,7 @@ func launch(ctx context.Context, env *cli.Env, redact func(string) string) error
 // launchOptions are the words after `git ward launch`.
 type launchOptions struct {
 	bare, state, model          string
+	directive                   string
 	once, detach, unfenced, raw bool
 	background                  bool // detach has started us
 	reset                       bool
@@ -100,6 +102,7 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		cli.Bare(fs, &o.bare)
 		fs.BoolVar(&o.unfenced, "unfenced", false, "run the agent as you, with nothing contained")
 		fs.BoolVar(&o.once, "once", false, "end when no directive is open")
+		fs.StringVar(&o.directive, "directive", "", "work on the directive `D-n` only, and end")
 		fs.BoolVar(&o.detach, "detach", false, "go on in the background")
 		fs.BoolVar(&o.background, backgroundFlag, false, "") // detach says it
 		fs.IntVar(&o.agents, "agents", 0, "so many agents at once, each on a directive of its own, instead of [launch] agents")
@@ -113,6 +116,10 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 	switch {
 	case err != nil:
 		return o, err
+	case o.directive != "" && !lease.IsDirective(o.directive):
+		return o, env.Usage(launchUsage, "--directive %q is no directive, such as D-3", o.directive)
+	case o.directive != "" && (len(o.command) > 0 || o.agents > 1):
+		return o, env.Usage(launchUsage, "--directive is for one agent")
 	case len(o.command) > 0 && (o.unfenced || o.detach || o.once):
 		return o, env.Usage(launchUsage, "a command (%s) runs fenced and in the foreground", o.command[0])
 	case len(o.command) > 0 && o.reset:
@@ -161,7 +168,7 @@ func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, e
 // unless its owner asks for all of it (GATE-7).
 func (o *launchOptions) payload(env *cli.Env, s *fence.Spec) (p fence.Payload, err error) {
 	if len(o.command) == 0 {
-		p = fence.Payload{Once: o.once, Reset: o.reset, Logged: o.background, Stdout: env.Stdout, Stderr: env.Stderr}
+		p = fence.Payload{Once: o.once || o.directive != "", Directive: o.directive, Reset: o.reset, Logged: o.background, Stdout: env.Stdout, Stderr: env.Stderr}
 		p.Model, err = chooseModel(s, o.model, env.Stderr)
 		return p, err
 	}

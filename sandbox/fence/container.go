@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -197,8 +198,8 @@ func (w *worker) whatFor() (args []string) {
 	if w.payload.Reset {
 		args = append(args, "--reset")
 	}
-	if w.only != "" {
-		args = append(args, "--directive", w.only)
+	if only := cmp.Or(w.only, w.payload.Directive); only != "" {
+		args = append(args, "--directive", only)
 	}
 	return args
 }

@@ -43,12 +43,14 @@ type Spec struct {
 // Payload is what runs: the watcher with its agent or, fenced only, a command in
 // their place.
 type Payload struct {
-	Model   string   // who works; "" with a Command
-	Once    bool     // end when no directive is open
-	Logged  bool     // Stdout and Stderr are a log, of which each worker has a share
-	Reset   bool     // let the watcher forget first what it knows beyond refs
-	Command []string // empty: the watcher and the agent
-	Stdin   io.Reader
+	Model string // who works; "" with a Command
+	Once  bool   // end when no directive is open
+	// Directive is the only one to work on, "" for any; with Once.
+	Directive string
+	Logged    bool     // Stdout and Stderr are a log, of which each worker has a share
+	Reset     bool     // let the watcher forget first what it knows beyond refs
+	Command   []string // empty: the watcher and the agent
+	Stdin     io.Reader
 	// Stdout and Stderr get a command's output byte for byte, and an agent's cleaned.
 	Stdout, Stderr io.Writer
 }
@@ -95,7 +97,7 @@ type launch struct {
 
 // agents is how many workers there may be at once.
 func (l *launch) agents() int {
-	if len(l.spec.Payload.Command) > 0 {
+	if len(l.spec.Payload.Command) > 0 || l.spec.Payload.Directive != "" {
 		return 1
 	}
 	return max(l.spec.Settings.Launch.Agents, 1)

@@ -187,6 +187,9 @@ func (p *pool) look(ctx context.Context) {
 		p.quiet = &recess{}
 	}
 	p.free, p.blind = p.book.Free(ctx)
+	if only := p.spec.Payload.Directive; only != "" {
+		p.free = slices.DeleteFunc(p.free, func(d string) bool { return d != only })
+	}
 	if p.blind != nil && ctx.Err() == nil {
 		p.log.Error().Err(p.blind).Msg("what there is to do cannot be read")
 	}
