@@ -63,6 +63,7 @@ func commands(redact func(string) string) []cli.Command {
 		{Name: fence.FirewallChild, Hidden: true, Run: func(ctx context.Context, env *cli.Env) error {
 			return firewall.Child(ctx, env.Stdin, cli.Raw(env.Stdout))
 		}},
+		{Name: "verify-in-pod", Hidden: true, Run: verifyInPod},
 		{Name: podman.ReaperVerb, Hidden: true, Run: func(_ context.Context, env *cli.Env) error {
 			return podman.Reap(env.Stdin, cli.Raw(env.Stdout))
 		}},

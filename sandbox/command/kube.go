@@ -9,6 +9,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/sandbox/fence"
+	"git-ward/sandbox/kube"
 )
 
 // The engines of a launch: containers of podman's on this host, or Jobs of a cluster's.
@@ -78,4 +79,24 @@ func (k *kubeOptions) printed(ctx context.Context, env *cli.Env, s *fence.Spec, 
 	}
 	_, err = fmt.Fprint(env.Stdout, text.String())
 	return err
+}
+
+// verifyInPod is what a verifier's container runs; a launcher gives it its words.
+func verifyInPod(ctx context.Context, env *cli.Env) error {
+	var p kube.InPod
+	const usage = "verify-in-pod --bare DIR --order FILE --note FILE --scratch DIR --result SOCKET"
+	rest, err := env.Flags("verify-in-pod", usage, func(fs *flag.FlagSet) {
+		fs.StringVar(&p.Bare, "bare", "", "the mirror, a `DIR`")
+		fs.StringVar(&p.Order, "order", "", "what is to be found out, a `FILE`")
+		fs.StringVar(&p.Note, "note", "", "the fence's note of this pod, a `FILE`")
+		fs.StringVar(&p.Scratch, "scratch", "", "a `DIR` for objects")
+		fs.StringVar(&p.Result, "result", "", "near's `SOCKET` for the answer")
+	})
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 || p.Bare == "" || p.Order == "" || p.Result == "" {
+		return env.Usage(usage, "a launcher gives the words")
+	}
+	return p.Run(ctx)
 }

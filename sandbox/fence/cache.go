@@ -49,7 +49,7 @@ func (v *Verifier) bounds() verifier.Bounds {
 // filled first where there is none yet.
 func (v *Verifier) warm(ctx context.Context, conn *connection, claim *verifier.Claim) (*cache.Entry, cache.Locks, error) {
 	s := v.Settings.Verify
-	if v.Unfenced || len(s.Cache) == 0 {
+	if v.Unfenced || v.elsewhere != nil || len(s.Cache) == 0 {
 		return nil, nil, nil
 	}
 	repo := limited(v.Bare, v.Settings)

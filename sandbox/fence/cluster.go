@@ -2,6 +2,7 @@ package fence
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"git-ward/internal/git"
@@ -28,7 +29,12 @@ func (l *launch) openCluster(ctx context.Context) (closed func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &kube.Engine{Plan: plan, Cluster: cluster, Repo: git.Open(s.Bare), Keys: keys.File{Bare: s.Bare, Program: s.Programs.Ward}, Log: l.logOf("kube")}
+	e := &kube.Engine{Plan: plan, Cluster: cluster, Repo: git.Open(s.Bare), Keys: keys.File{Bare: s.Bare, Program: s.Programs.Ward}, Log: l.logOf("kube"), Scratch: l.scratch,
+		Tell: func(why string) {
+			if why != "" {
+				fmt.Fprintln(l.words(), "a verdict waits:", why)
+			}
+		}}
 	serving, end := context.WithCancel(context.WithoutCancel(ctx)) // what runs is taken away after ctx
 	var served sync.WaitGroup
 	served.Go(func() { cluster.Serve(serving) })

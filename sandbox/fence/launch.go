@@ -125,6 +125,8 @@ func Launch(ctx context.Context, s Spec) (err error) {
 		var leave func()
 		bounded, leave = boundHost(ownerOf(s.Bare), s.Settings, l.agents(), s.Settings.Verify.Agents)
 		defer leave()
+	}
+	if !s.Unfenced && s.Kube == nil {
 		// Podman takes as long as all that comes before the container, so it opens beside it.
 		l.opening = connectBeside(ctx, ownerOf(s.Bare), l.podman(), s.Settings)
 		defer func() { err = errors.Join(err, l.opening.close()) }()

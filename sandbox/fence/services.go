@@ -52,6 +52,9 @@ func (l *launch) findPolicy(ctx context.Context) (err error) {
 
 // verifier runs what is judged on this launch's host.
 func (l *launch) verifier() *Verifier {
+	if on, ok := l.spec.Engine.(jobs); ok {
+		return &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Log: l.log, elsewhere: on.Verify}
+	}
 	return &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: l.podman(), Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log, conn: l.conn}
 }
 

@@ -27,6 +27,8 @@ type Engine struct {
 	Repo    *git.Repo // of the Plan's Bare
 	Keys    keys.File
 	Log     zerolog.Logger
+	Scratch string           // a directory for sockets
+	Tell    func(why string) // what keeps a verification from going on, see Work.Told
 }
 
 // Work is one directive, of which a lease is held and kept by who calls.

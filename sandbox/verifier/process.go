@@ -27,6 +27,7 @@ type Limits struct {
 type Processes struct {
 	Bare   string
 	Limits Limits
+	User   *syscall.Credential // nil: this process's own
 }
 
 // Fence says that there is none.
@@ -62,6 +63,7 @@ func (p *Processes) run(ctx context.Context, dir string, env []string, job Job) 
 	c := process.Command{
 		Args: []string{"sh", "-c", job.Line}, Dir: dir, Env: env,
 		Stdout: stream{out, true}, Stderr: stream{out, false}, DieWithThread: true,
+		User: p.User,
 	}
 	start := time.Now()
 	status, _, err := c.Run(limited)

@@ -85,4 +85,5 @@ type secretSource struct {
 
 type configSource struct {
 	Name string `yaml:"name" json:"name"`
+	Mode int    `yaml:"defaultMode" json:"defaultMode"`
 }

@@ -36,7 +36,7 @@ func TestYAML(t *testing.T) {
 	owned.Secret, owned.Owner, owned.Suspend = &Secret{[]byte("KEY"), []byte("HOST")}, &Owner{"batch/v1", "Job", owned.Name, "1-2"}, true
 	owned.Policy.Mode, owned.Settings.Kube.RuntimeClass, owned.Settings.Kube.ServiceAccount = firewall.Allowlist, "kata", "agents"
 	judge := spec()
-	judge.Name, judge.Verify = VerifierName("project", "D-3.1", "0123456789abcdef"), &Verify{Claim: `{"run":"echo $(HOME)"}`, Time: time.Hour}
+	judge.Name, judge.Verify = VerifierName("project", "0123456789abcdef", "WORDWORD"), &Verify{Order: `{"commit":"0123"}`}
 	for name, objects := range map[string][]Object{
 		"agent": spec().Objects(), "owned": owned.Objects(), "podman": spec().Podman(), "verifier": judge.Objects(),
 	} {
@@ -60,13 +60,13 @@ func TestYAML(t *testing.T) {
 // is mounted in near alone.
 func TestNothingIsOpen(t *testing.T) {
 	judge := spec()
-	judge.Verify = &Verify{Claim: "{}"}
+	judge.Verify = &Verify{Order: "{}"}
 	for _, s := range []*Spec{spec(), judge} {
 		pod := s.pod()
 		if pod.HostNetwork || pod.HostPID || pod.HostIPC || pod.AutomountToken || pod.ShareProcesses {
 			t.Error("the pod shares with its node, or has a token")
 		}
-		rights := map[string]string{"fence": "NET_ADMIN", "near": "", "agent": "SETUID SETGID KILL", "verifier": "SETUID SETGID KILL CHOWN"}
+		rights := map[string]string{"fence": "NET_ADMIN", "near": "", "agent": "SETUID SETGID KILL", "verifier": "SETUID SETGID KILL"}
 		for _, c := range append(pod.InitContainers, pod.Containers...) {
 			k := c.SecurityContext
 			if k.Privileged || k.Escalation || !k.ReadOnlyRoot || strings.Join(k.Capabilities.Drop, "") != "ALL" || strings.Join(k.Capabilities.Add, " ") != rights[c.Name] {
@@ -90,7 +90,7 @@ func TestNames(t *testing.T) {
 	seen := map[string]string{}
 	long := strings.Repeat("x", 80)
 	for _, repository := range []string{"project", "Project", "pro ject", "pro-ject", "", "-", "日本", "../x", long, long + "y"} {
-		for _, name := range []string{Name(repository, "D-3", 1), Name(repository, "D-1000000000", 12), VerifierName(repository, "D-3.1", "0123456789abcdef")} {
+		for _, name := range []string{Name(repository, "D-3", 1), Name(repository, "D-1000000000", 12), VerifierName(repository, "0123456789abcdef", "WORDWORD")} {
 			if len(name) > maxName || !valid.MatchString(name) {
 				t.Errorf("%q: %s", repository, name)
 			}

@@ -15,10 +15,9 @@ func Name(repository, directive string, k int) string {
 	return fit("ward-", repository, fmt.Sprintf("-%s-%d", strings.ToLower(directive), k))
 }
 
-// VerifierName is the Job's that judges a claim of a unit, ward-REPOSITORY-d-N-K-v-COMMIT.
-func VerifierName(repository, unit, commit string) string {
-	unit = strings.ToLower(strings.ReplaceAll(unit, ".", "-"))
-	return fit("ward-", repository, fmt.Sprintf("-%s-v-%.10s", unit, commit))
+// VerifierName is the Job's that judges a commit, ward-REPOSITORY-v-COMMIT-WORD, once.
+func VerifierName(repository, commit, word string) string {
+	return fit("ward-", repository, strings.ToLower(fmt.Sprintf("-v-%.10s-%.6s", commit, word)))
 }
 
 // fit makes a name of what Kubernetes admits in one. Where the repository's has to be

@@ -27,6 +27,7 @@ const (
 	keyFile    = "key"
 	knownFile  = "known_hosts"
 	configFile = "config.toml"
+	orderFile  = "order.json"
 )
 
 // pod is the Job's: the fence first, near beside it to the end, and then who works.
@@ -106,9 +107,12 @@ func (s *Spec) worker() container {
 func (s *Spec) first() []string {
 	known := probe.Surroundings{Bare: mirror, State: state, Egress: string(s.Policy.Mode), Connections: s.Policy.Connections}
 	args := []string{bin + "/ward-inside", "--as", strconv.Itoa(image.WatcherID), "--netns", note, "--life", nearDir + "/life/sock",
-		"--probe", text(known), "--gateway", nearDir + "/gateway/sock"}
-	if s.Policy.Mode == firewall.Allowlist {
-		args = append(args, "--proxy")
+		"--probe", text(known)}
+	if s.Verify == nil {
+		args = append(args, "--gateway", nearDir+"/gateway/sock")
+		if s.Policy.Mode == firewall.Allowlist {
+			args = append(args, "--proxy")
+		}
 	}
 	return append(args, "--")
 }
@@ -142,17 +146,20 @@ func (s *Spec) bounds() resources {
 
 func (s *Spec) volumes() []volume {
 	b := s.Settings.Sandbox
-	all := []volume{
+	readers := 0o444
+	if s.Verify != nil {
+		readers = 0o440 // the order's word is no command's
+	}
+	return []volume{
 		{Name: "net", EmptyDir: &emptyDir{Medium: "Memory", SizeLimit: "1Mi"}},
 		{Name: "near", EmptyDir: &emptyDir{Medium: "Memory", SizeLimit: "1Mi"}},
 		{Name: "near-tmp", EmptyDir: &emptyDir{Medium: "Memory", SizeLimit: "64Mi"}},
 		{Name: "mirror", EmptyDir: &emptyDir{}},
 		{Name: "secret", Secret: &secretSource{s.Name, 0o400}},
-		{Name: "config", ConfigMap: &configSource{s.Name}},
+		{Name: "config", ConfigMap: &configSource{s.Name, readers}},
 		{Name: "state", EmptyDir: &emptyDir{SizeLimit: strconv.FormatInt(b.StateSize, 10)}},
 		{Name: "tmp", EmptyDir: &emptyDir{Medium: "Memory", SizeLimit: strconv.FormatInt(b.TmpSize, 10)}},
 	}
-	return all
 }
 
 // text is a value as one argument of a command.

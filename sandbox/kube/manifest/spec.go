@@ -38,8 +38,7 @@ type Secret struct {
 
 // Verify is what a verifier's pod is to find out.
 type Verify struct {
-	Claim string        // JSON, as `git ward verify --in-pod` takes it
-	Time  time.Duration // of all its commands
+	Order string // JSON, as `git ward verify-in-pod` takes it; commands cannot read it
 }
 
 // GateUser is the user and group of near, whom alone the rules let through to the gate.
@@ -62,6 +61,9 @@ func (s *Spec) Objects() []Object {
 func (s *Spec) Besides() []Object {
 	settings := s.object("v1", "ConfigMap", nil)
 	settings.Data = map[string]string{configFile: s.Config}
+	if s.Verify != nil {
+		settings.Data = map[string]string{orderFile: s.Verify.Order}
+	}
 	return []Object{s.secret(), settings, s.network()}
 }
 

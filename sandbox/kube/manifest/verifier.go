@@ -1,19 +1,16 @@
 package manifest
 
-import "strconv"
-
 // verifier is the container that runs a claim's commands: no key, no gateway, and no network
-// but the pod's own loopback; what it finds goes to near's socket.
+// but the pod's own loopback; what it finds goes to near's socket. Its first process is the
+// watcher's user, as an agent's is, and the commands are the agent's.
 func (s *Spec) verifier() container {
-	c := s.container("verifier", 0, "SETUID", "SETGID", "KILL", "CHOWN")
+	c := s.container("verifier", 0, "SETUID", "SETGID", "KILL")
 	c.WorkingDir = state
-	c.Command = []string{bin + "/git-ward-launch", "verify", "--in-pod", escape(s.Verify.Claim), "--note", note,
-		"--bare", mirror, "--config", configDir + "/" + configFile, "--scratch", state, "--result", nearDir + "/result/sock"}
+	c.Command = append(s.first(), bin+"/git-ward-launch", "verify-in-pod", "--bare", mirror,
+		"--order", configDir+"/"+orderFile, "--note", note, "--scratch", state, "--result", nearDir+"/result/sock")
 	c.Env = s.environment()[:3]
 	c.VolumeMounts = []mount{{"mirror", mirror, true}, {"near", nearDir, true}, {"net", noteDir, true},
 		{"config", configDir, true}, {"state", state, false}, {"tmp", "/tmp", false}}
 	c.Resources = s.bounds()
 	return c
 }
-
-var _ = strconv.Itoa

@@ -1,0 +1,141 @@
+package kube
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/kube/manifest"
+	"git-ward/sandbox/verifier"
+)
+
+// Verify runs a claim's commands in a Job of their own, which has no way out but near's to
+// the gate, and no key of a model or of a lease. What it finds comes back through near.
+func (e *Engine) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
+	word := rand.Text()
+	limits := verifier.Limits{Time: e.Settings.Verify.Timeout.Duration, Output: e.Settings.Verify.OutputSize}
+	order := verifier.NewOrder(&claim, limits, e.Image, word)
+	text, err := json.Marshal(order)
+	if err != nil {
+		return nil, err
+	}
+	v, err := e.listen(word)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	spec := e.verifierSpec(&claim, string(text), word)
+	take, err := e.giveKey(spec, "verify."+word[:16], []string{"--verdict", v.socket})
+	if err != nil {
+		return nil, err
+	}
+	defer take()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	r := &run{Engine: e, spec: spec, name: "verifier", told: e.Tell}
+	go func() { ended <- r.whole(ctx) }()
+	select {
+	case a := <-v.answers:
+		cancel()
+		return a.facts, errors.Join(a.err, ignore(<-ended))
+	case err := <-ended:
+		select {
+		case a := <-v.answers: // both at once
+			return a.facts, a.err
+		default:
+		}
+		if err == nil {
+			err = fmt.Errorf("the verifier's Job %s ended and brought nothing", spec.Name)
+		}
+		return nil, diag.Hint(err, "the verdict is tried again; `git ward launch logs` has what the pod said")
+	}
+}
+
+// ignore is for the end of a Job that was asked for.
+func ignore(error) error { return nil }
+
+// verifierSpec is the pod that carries an order out.
+func (e *Engine) verifierSpec(claim *verifier.Claim, order, word string) *manifest.Spec {
+	runs := claim.Replays + 1 // with what the claim adds
+	longest := time.Duration(len(claim.Commands)*runs) * e.Settings.Verify.Timeout.Duration
+	if claim.Against != nil {
+		longest = 2*longest + claim.Against.Time
+	}
+	spec := e.Spec("", 0, time.Now().Add(min(longest, longestVerify)))
+	spec.Name = manifest.VerifierName(e.Repository(), claim.Commit, word)
+	delete(spec.Labels, directiveLabel)
+	spec.Verify = &manifest.Verify{Order: order}
+	if e.Settings.Verify.Network == "none" {
+		spec.Policy.Mode, spec.Policy.Resolvers = firewall.Allowlist, nil // of nothing: no gateway is there
+	}
+	return spec
+}
+
+// longestVerify bounds a verification, in the cluster.
+const longestVerify = 24 * time.Hour
+
+// answers takes the answer of one verification, on a socket to which its key leads.
+type answers struct {
+	dir, socket string
+	listener    net.Listener
+	answers     chan answer
+}
+
+type answer struct {
+	facts *verifier.Facts
+	err   error
+}
+
+// answerTime is how long one who answers may take to say it.
+const answerTime = 5 * time.Minute
+
+func (e *Engine) listen(word string) (*answers, error) {
+	dir, err := os.MkdirTemp(e.Scratch, "verdict-")
+	if err != nil {
+		return nil, err
+	}
+	v := &answers{dir: dir, socket: filepath.Join(dir, "sock"), answers: make(chan answer, 1)}
+	if v.listener, err = net.Listen("unix", v.socket); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	go func() {
+		for {
+			conn, err := v.listener.Accept()
+			if err != nil {
+				return
+			}
+			v.take(conn, word, e)
+		}
+	}()
+	return v, nil
+}
+
+// take reads one answer. One that does not know the word is nobody's.
+func (v *answers) take(conn net.Conn, word string, e *Engine) {
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(answerTime))
+	facts, err := verifier.ReadAnswer(conn, word)
+	if errors.Is(err, verifier.ErrWord) {
+		e.Log.Warn().Err(err).Msg("an answer is not taken")
+		return
+	}
+	conn.Write([]byte(taken))
+	select {
+	case v.answers <- answer{facts, err}:
+	default: // there is one
+	}
+}
+
+func (v *answers) close() {
+	v.listener.Close()
+	os.RemoveAll(v.dir)
+}

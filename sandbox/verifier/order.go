@@ -1,0 +1,131 @@
+package verifier
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Order is a claim as another machine gets it, with what bounds its commands there.
+type Order struct {
+	Commit   string         `json:"commit"`
+	Main     string         `json:"main"`
+	Base     string         `json:"base"`
+	Commands []Command      `json:"commands"`
+	Frozen   []string       `json:"frozen"`
+	Pinned   []string       `json:"pinned"`
+	Accepted []string       `json:"accepted"`
+	Replays  int            `json:"replays"`
+	Bounds   Bounds         `json:"bounds"`
+	Limits   Limits         `json:"limits"`
+	Against  *time.Duration `json:"against_ns"` // of mutants; nil: plain runs will do
+	Image    string         `json:"image"`
+	// Word is known to who gave the order and to who carries it out, and to no command.
+	Word string `json:"word"`
+}
+
+// NewOrder is a claim for another machine. Neither its Progress nor a second image goes along.
+func NewOrder(c *Claim, l Limits, image, word string) Order {
+	o := Order{Commit: c.Commit, Main: c.Main, Base: c.Base, Commands: c.Commands, Frozen: c.Frozen, Pinned: c.Pinned,
+		Accepted: c.Accepted, Replays: c.Replays, Bounds: c.Bounds, Limits: l, Image: image, Word: word}
+	if c.Against != nil {
+		o.Against = &c.Against.Time
+	}
+	return o
+}
+
+// Claim is what was ordered.
+func (o *Order) Claim() Claim {
+	c := Claim{Commit: o.Commit, Main: o.Main, Base: o.Base, Commands: o.Commands, Frozen: o.Frozen, Pinned: o.Pinned,
+		Accepted: o.Accepted, Replays: o.Replays, Bounds: o.Bounds}
+	if o.Against != nil {
+		c.Against = &Against{Time: *o.Against}
+	}
+	return c
+}
+
+// Answer is how an order ended: facts, or why there are none.
+type Answer struct {
+	Word    string `json:"word"`
+	Facts   *Facts `json:"facts,omitempty"`
+	Ends    []end  `json:"ends,omitempty"`    // of Facts' outcomes, in their order
+	Unfit   string `json:"unfit,omitempty"`   // the commit cannot be judged
+	Trouble string `json:"trouble,omitempty"` // it could not be done
+}
+
+// end is what a verdict does not keep of an outcome, and its maker needs.
+type end struct {
+	Time     time.Duration `json:"ns"`
+	LastLine string        `json:"last_line"`
+}
+
+// maxAnswer bounds an answer, in bytes: tails of outputs, most of all.
+const maxAnswer = 64 << 20
+
+// NewAnswer is the answer to an order.
+func NewAnswer(word string, f *Facts, err error) Answer {
+	var unfit *Unfit
+	switch {
+	case errors.As(err, &unfit):
+		return Answer{Word: word, Unfit: unfit.Why}
+	case err != nil:
+		return Answer{Word: word, Trouble: err.Error()}
+	}
+	a := Answer{Word: word, Facts: f}
+	for _, o := range f.outcomes() {
+		a.Ends = append(a.Ends, end{o.Time, o.LastLine})
+	}
+	return a
+}
+
+// Write writes an answer.
+func (a *Answer) Write(w io.Writer) error { return json.NewEncoder(w).Encode(a) }
+
+// ErrWord is that an answer is nobody's who has the order.
+var ErrWord = errors.New("somebody answers who does not know the order's word")
+
+// ReadAnswer reads what came from another machine. It is believed no more than the commands
+// that ran there: bounded, and of the order's word.
+func ReadAnswer(r io.Reader, word string) (*Facts, error) {
+	var a Answer
+	if err := json.NewDecoder(io.LimitReader(r, maxAnswer)).Decode(&a); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrWord, err)
+	}
+	switch {
+	case a.Word != word:
+		return nil, ErrWord
+	case a.Unfit != "":
+		return nil, &Unfit{a.Unfit}
+	case a.Trouble != "":
+		return nil, errors.New(a.Trouble)
+	case a.Facts == nil:
+		return nil, errors.New("a verifier answers nothing")
+	}
+	all := a.Facts.outcomes()
+	if len(all) != len(a.Ends) {
+		return nil, errors.New("a verifier's answer is half of one")
+	}
+	for i, o := range all {
+		o.Time, o.LastLine = a.Ends[i].Time, a.Ends[i].LastLine
+	}
+	return a.Facts, nil
+}
+
+// outcomes are those of all runs, in one order.
+func (f *Facts) outcomes() (all []*Outcome) {
+	add := func(runs []Run) {
+		for i := range runs {
+			all = append(all, &runs[i].Outcome)
+		}
+	}
+	for _, runs := range f.Replays {
+		add(runs)
+	}
+	add(f.With)
+	for i := range f.Against {
+		add(f.Against[i].Runs)
+	}
+	return all
+}

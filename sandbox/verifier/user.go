@@ -1,0 +1,99 @@
+package verifier
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"git-ward/internal/process"
+)
+
+// User runs commands as another user of the container that this process is in, which holds
+// them as the podman's of one host holds its own (MANY-3). All that a command leaves,
+// processes and files, is gone before the next. Who runs it may become that user and end its
+// processes (CAP_SETUID, CAP_SETGID, CAP_KILL), and hands none of these rights on.
+type User struct {
+	Bare   string
+	ID     int // user and group
+	Limits Limits
+	Image  string
+}
+
+// Fence says what holds the commands.
+func (u *User) Fence() (fence, image string) { return "kube", u.Image }
+
+// leftovers are where a command can write.
+const leftovers = `/tmp /bot /var/tmp /dev/shm`
+
+// Run checks out and runs, as that user.
+func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
+	dir := filepath.Join("/tmp", "ward-verify-"+rand.Text())
+	defer func() { err = errors.Join(err, u.clean(ctx)) }()
+	if job.Objects != "" {
+		if err := os.Chmod(job.Objects, 0o755); err != nil {
+			return o, err
+		}
+	}
+	env := []string{"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
+	// The mirror is near's, whom git would not trust of itself.
+	prepare := `mkdir -m 0700 "$HOME"; printf '[safe]\n\tdirectory = *\n' >"$HOME/.gitconfig"` + "\n" + checkoutScript
+	work := filepath.Join(dir, "work")
+	if err := u.do(ctx, env, prepare, "checkout", u.Bare, work, job.Commit, job.Tree, job.Line, job.Objects); err != nil {
+		return o, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(job.Env)) {
+		env = append(env, name+"="+job.Env[name])
+	}
+	p := Processes{Bare: u.Bare, Limits: u.Limits, User: u.credential()}
+	return p.run(ctx, work, env, job)
+}
+
+func (u *User) credential() *syscall.Credential {
+	return &syscall.Credential{Uid: uint32(u.ID), Gid: uint32(u.ID)}
+}
+
+// clean ends what the commands left and removes their files.
+func (u *User) clean(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
+	defer cancel()
+	env := []string{"PATH=/usr/bin:/bin"}
+	// It is not itself among those that it kills. What was being made meanwhile is looked for
+	// again.
+	script := `kill -9 -1 2>/dev/null || :
+find ` + leftovers + ` -mindepth 1 -user "$1" -type d -exec chmod u+rwx {} + 2>/dev/null || :
+find ` + leftovers + ` -mindepth 1 -user "$1" -delete 2>/dev/null || :
+[ -z "$(find ` + leftovers + ` -mindepth 1 -user "$1" 2>/dev/null | head -n 1)" ]`
+	if err := u.do(ctx, env, script, "clean", fmt.Sprint(u.ID)); err != nil {
+		return fmt.Errorf("what a command left is not gone: %w", err)
+	}
+	return nil
+}
+
+// cleanTime is how long that may take.
+const cleanTime = 2 * time.Minute
+
+// do runs a script as that user.
+func (u *User) do(ctx context.Context, env []string, script string, args ...string) error {
+	var said strings.Builder
+	c := process.Command{Args: append([]string{"sh", "-c", script}, args...), Dir: "/", Env: env, User: u.credential(),
+		Stdout: &said, Stderr: &said, DieWithThread: true, Output: 1 << 20}
+	status, stopped, err := c.Run(ctx)
+	switch {
+	case err != nil:
+		return err
+	case stopped != nil:
+		return stopped
+	case status.Code() != 0:
+		return fmt.Errorf("exit %d: %s", status.Code(), strings.TrimSpace(said.String()))
+	}
+	return nil
+}
