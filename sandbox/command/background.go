@@ -110,7 +110,7 @@ func stop(ctx context.Context, env *cli.Env) error {
 	if directive != "" {
 		holder, err := fence.StopDirective(ctx, bare, directive)
 		if err == nil {
-			fmt.Fprintf(env.Stdout, "%s: its worker, %s, ended\nnext: the work goes on when the PM's branch moves, or with the next launch\n", directive, diag.Clean(holder))
+			fmt.Fprintf(env.Stdout, "%s: its worker, %s, ended\nnext: the work goes on when the PM changes its text, or with the next launch\n", directive, diag.Clean(holder))
 		}
 		return err
 	}

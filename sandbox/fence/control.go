@@ -86,7 +86,7 @@ func (l *launch) openControl() (s service, err error) {
 }
 
 // serveStop ends who works on a directive, in good order, and keeps this launch from working
-// on it until the PM's branch or the lease moves.
+// on it until the PM changes its text.
 func (l *launch) serveStop(w http.ResponseWriter, r *http.Request) {
 	directive := r.PathValue("directive")
 	if !lease.IsDirective(directive) {
@@ -106,7 +106,7 @@ func (l *launch) serveStop(w http.ResponseWriter, r *http.Request) {
 	case <-time.After(stopPatience):
 	}
 	err := granting{at}.Release(context.WithoutCancel(r.Context()), directive)
-	l.setStopped(directive, l.stopMarks(directive))
+	l.setStopped(directive, l.stopNow(directive))
 	l.log.Info().Err(err).Str("worker", holder).Str("directive", directive).Msg("somebody stopped it")
 	if err != nil {
 		http.Error(w, diag.Clean(err.Error()), http.StatusInternalServerError)

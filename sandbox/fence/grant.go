@@ -9,25 +9,48 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/protocols/lease"
+	"git-ward/protocols/state"
 	"git-ward/sandbox/gateway"
 )
 
 // stops are the directives that somebody has stopped: nobody of this launch works on them
-// until the PM's branch or the lease moves, or the next launch.
+// until the PM changes their text. Reports move the PM's branch, too, and
+// begin nothing again.
 type stops struct {
 	mu   sync.Mutex
 	seen map[string]stop
 }
 
-// stop is what the refs were when the worker had ended; not yet where it has not.
+// stop is what the PM's branch was when the worker had ended; not yet where it has not.
 type stop struct {
-	control, lease git.Mark
-	over           bool
+	control git.Mark
+	text    string // the directive's hash, "" where it cannot be read
+	over    bool
 }
 
-func (l *launch) stopMarks(directive string) stop {
+// stopNow is a stop as of now.
+func (l *launch) stopNow(directive string) stop {
+	control := l.spec.Settings.Control.Ref()
 	repo := git.Open(l.spec.Bare)
-	return stop{repo.Mark(l.spec.Settings.Control.Ref()), repo.Mark(lease.Ref(directive)), true}
+	s := stop{control: repo.Mark(control), over: true}
+	reader := repo.Reader(context.Background())
+	defer reader.Close()
+	if doc, err := state.ReadComms(reader, control); err == nil {
+		if d := doc.Directive(directive); d != nil {
+			s.text = d.Hash()
+		}
+	}
+	return s
+}
+
+// moved reports whether a stop is over, and takes down what else has moved.
+func (l *launch) moved(directive string, s *stop) bool {
+	if !s.over || git.Open(l.spec.Bare).Mark(l.spec.Settings.Control.Ref()) == s.control {
+		return false
+	}
+	now := l.stopNow(directive)
+	s.control = now.control
+	return now.text != "" && now.text != s.text
 }
 
 // stopped reports whether a directive is.
@@ -35,9 +58,12 @@ func (l *launch) stopped(directive string) bool {
 	l.stops.mu.Lock()
 	defer l.stops.mu.Unlock()
 	seen, ok := l.stops.seen[directive]
-	if ok && seen.over && seen != l.stopMarks(directive) {
+	switch {
+	case ok && l.moved(directive, &seen):
 		delete(l.stops.seen, directive)
-		ok = false
+		return false
+	case ok:
+		l.stops.seen[directive] = seen
 	}
 	return ok
 }
@@ -68,7 +94,7 @@ func (g granting) Current(ctx context.Context) (lease.Lease, bool) { return g.w.
 func (g granting) Take(ctx context.Context, directives []string) (lease.Lease, error) {
 	open := slices.DeleteFunc(slices.Clone(directives), g.w.stopped)
 	if len(open) == 0 {
-		return lease.Lease{}, &lease.Refused{Why: lease.Paused, Text: fmt.Sprintf("somebody stopped the work on %s: it goes on when the PM's branch moves, or with the next launch", directives[0])}
+		return lease.Lease{}, &lease.Refused{Why: lease.Paused, Text: fmt.Sprintf("somebody stopped the work on %s: it goes on when the PM changes its text, or with the next launch", directives[0])}
 	}
 	l, err := g.w.lease.Take(ctx, open)
 	if err == nil || refused(err) {

@@ -209,7 +209,7 @@ func TestPool(t *testing.T) {
 func TestPoolFaults(t *testing.T) {
 	slow(t)
 	t.Parallel()
-	c := newCompany(t, 4, "", "", "", "")
+	c := newCompany(t, 4, "", "", "", "", "- after: D-1, D-2, D-3, D-4\n")
 	dies, steady := 0, make(chan struct{})
 	enough := sync.OnceFunc(func() { close(steady) })
 	err := c.works(func(ctx context.Context, w Work) error {
@@ -224,12 +224,20 @@ func TestPoolFaults(t *testing.T) {
 				<-ctx.Done()
 				return Exit(143)
 			}
-		case "D-3": // stopped, until the PM's branch moves
+		case "D-3": // stopped, until the PM changes its text: reports on others do not
 			if times(c, "D-3") == 1 {
 				go func() {
 					if holder, err := StopDirective(context.Background(), c.launch.spec.Bare, "D-3"); err != nil || !strings.HasPrefix(holder, "host.") {
 						t.Error(holder, err)
 					}
+					c.closes("D-5") // a report
+					if !c.stopped("D-3") {
+						t.Error("a report has begun again what was stopped")
+					}
+					c.mu.Lock()
+					defer c.mu.Unlock()
+					c.doc = strings.Replace(c.doc, "### D-3: x", "### D-3: z", 1)
+					c.push()
 				}()
 				<-ctx.Done()
 				return Exit(143)
