@@ -72,7 +72,7 @@ func (r *run) look(ctx context.Context) (wait time.Duration, err error) {
 		r.listen(ctx, newest)
 	}
 	if end := now.ended(); end != nil {
-		r.log.finish()
+		r.output.finish()
 		return 0, r.end(end, newest)
 	}
 	why, err := r.waits(ctx, newest)
@@ -106,9 +106,9 @@ func (r *run) listen(ctx context.Context, p *pod) {
 		r.up()
 	}
 	r.upped = true
-	if r.out != nil && (r.log == nil || r.log.pod != p.Metadata.Name) {
-		r.log.close()
-		r.log = r.Cluster.listen(ctx, p.Metadata.Name, r.name, r.out, r.Log)
+	if r.out != nil && (r.output == nil || r.output.pod != p.Metadata.Name) {
+		r.output.close()
+		r.output = r.Cluster.listen(ctx, p.Metadata.Name, r.name, r.out, r.Log)
 	}
 }
 

@@ -21,18 +21,18 @@ type run struct {
 	out  io.Writer // nil: nobody listens
 	up   func()
 
-	uid   string // the Job's, once it is made
-	last  string // what was told
-	upped bool
-	made  time.Time
-	log   *follower // of the pod that is followed
+	uid    string // the Job's, once it is made
+	last   string // what was told
+	upped  bool
+	made   time.Time
+	output *follower // of the pod that is followed
 }
 
 // whole makes the Job and follows it. What it leaves, if anything, is a Job that the API
 // server could not be asked to delete: that ends by itself, and the next launch deletes it.
 func (r *run) whole(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.gone(ctx)) }()
-	defer func() { r.log.close() }()
+	defer func() { r.output.close() }()
 	if err := r.persist(ctx, r.make); err != nil {
 		return err
 	}
