@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,11 +16,15 @@ import (
 	"time"
 
 	"git-ward/internal/benchtest"
+	"git-ward/internal/config"
 	"git-ward/internal/gittest"
 )
 
 // manyAgents are the sizes of the measurement, in agents and as many directives.
-var manyAgents = []int{1, 10, 100}
+var manyAgents = []int{1, 10, 50, 100}
+
+// manyVerdicts is [verify] agents: how many verdicts are made at once.
+const manyVerdicts = 4
 
 // crowd is what came of so many agents on one repository.
 type crowd struct {
@@ -47,6 +52,15 @@ func workTogether(t *testing.T, n int) (c crowd) {
 	p.Git("commit", "--quiet", "--message", "directives")
 	if out, err := p.Push("main"); err != nil {
 		t.Fatal(err, out)
+	}
+	settings := filepath.Join(p.Bare, config.Path)
+	text, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = regexp.MustCompile(`(?m)^(\[verify\]\n(?:#.*\n)*agents = )1$`).ReplaceAll(text, fmt.Appendf(nil, "${1}%d", manyVerdicts))
+	if err := os.WriteFile(settings, text, 0o644); err != nil {
+		t.Fatal(err)
 	}
 	cmd := exec.Command("env", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
 		"--agents", fmt.Sprint(n), "--state", filepath.Join(filepath.Dir(p.Bare), "state"))

@@ -22,6 +22,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/token"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/lease"
 	sandboxlease "git-ward/sandbox/lease"
@@ -90,14 +91,14 @@ func TestBenchManyParts(t *testing.T) {
 	benchtest.Only(t)
 	for _, n := range []int{10, 100, 1000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			p, _ := crowded(t, n)
+			p, names := crowded(t, n)
 			for _, packed := range []bool{false, true} {
 				how := "loose"
 				if packed {
 					p.Run(p.Bare, "git", "pack-refs", "--all")
 					how = "packed"
 				}
-				partsOf(t, p, fmt.Sprintf("%d directives at work, %d refs %s: ", n, 5*n, how))
+				partsOf(t, p, names[0], fmt.Sprintf("%d directives at work, %d refs %s: ", n, 5*n, how))
 			}
 			document(t, p, n)
 		})
@@ -124,7 +125,7 @@ func document(t *testing.T, p *gittest.Pair, n int) {
 }
 
 // partsOf measures what touches all refs of a repository.
-func partsOf(t *testing.T, p *gittest.Pair, what string) {
+func partsOf(t *testing.T, p *gittest.Pair, worker, what string) {
 	t.Helper()
 	run := func(dir, name string, args ...string) error {
 		out, err := p.Try(dir, nil, "", name, args...)
@@ -143,11 +144,12 @@ func partsOf(t *testing.T, p *gittest.Pair, what string) {
 		})
 	}
 	base := push(plain, "plain")
-	env, err := gittest.AgentToken(p.Bare)
+	key, err := os.ReadFile(filepath.Join(p.Bare, token.KeyFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	guarded := timed(t, 7, func(i int) error {
+		env := token.Environ(key, token.NewID(time.Now()), "agent", worker) // of the first lease's holder
 		p.Git("commit", "--quiet", "--allow-empty", "--message", fmt.Sprint("guarded", i))
 		if out, err := p.Try(p.Work, env, "", "git", "push", "--quiet", "origin", "HEAD:refs/heads/agent/D-1"); err != nil {
 			return fmt.Errorf("%w\n%s", err, out)
