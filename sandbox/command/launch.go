@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/lease"
+	"git-ward/sandbox/doctor"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/judge"
 )
@@ -74,7 +75,12 @@ func launch(ctx context.Context, env *cli.Env, redact func(string) string) error
 		return detach(ctx, env, spec.Bare)
 	}
 	spec.Redact = redact
-	spec.Announce = func() { announce(env.Stderr, &spec) }
+	spec.Announce = func() {
+		announce(env.Stderr, &spec)
+		if len(spec.Payload.Command) == 0 {
+			warnOfOldHooks(ctx, env.Stderr, spec.Bare)
+		}
+	}
 	err = fence.Launch(ctx, spec)
 	var exit fence.Exit
 	if errors.As(err, &exit) {
@@ -203,6 +209,20 @@ func announce(w io.Writer, s *fence.Spec) {
 	fmt.Fprintln(w, egressMeans[s.Settings.Egress.Mode])
 	if os.Geteuid() != 0 {
 		fmt.Fprintln(w, stateInMemory(s.Settings.Sandbox.StateSize))
+	}
+}
+
+// warnOfOldHooks says that a repository's hooks are of another Ward than this launcher: what
+// its workers have learned to say since they may refuse, and the work waits then.
+func warnOfOldHooks(ctx context.Context, w io.Writer, bare string) {
+	hook, err := cli.Program("ward-hook")
+	if err != nil {
+		return // doctor says so; nothing here needs it
+	}
+	for _, f := range doctor.Version(ctx, bare, hook) {
+		if f.State == doctor.Warning {
+			fmt.Fprintf(w, "warning: %s; %s\n", diag.Clean(f.Detail), f.Mend)
+		}
 	}
 }
 
