@@ -227,6 +227,13 @@ func engine(t *testing.T, c *Cluster) *Engine {
 		Cluster: c, Repo: git.Open(bare), Keys: keys.File{Bare: bare, Program: "/usr/bin/git-ward"}, Log: zerolog.Nop()}
 }
 
+// works has a Job's agent leave something: its record moves.
+func (e *Engine) works(t *testing.T) {
+	empty := strings.TrimSpace(gittest.Git(t, e.Bare, "hash-object", "-t", "tree", "-w", "/dev/null"))
+	commit := strings.TrimSpace(gittest.Git(t, e.Bare, "-c", "user.name=a", "-c", "user.email=a@b", "commit-tree", "-m", "work", empty))
+	gittest.Git(t, e.Bare, "update-ref", "refs/ward/record/D-3.1", commit)
+}
+
 // told collects what people are told.
 type told struct {
 	mu    sync.Mutex

@@ -88,8 +88,21 @@ func (e *Engine) Run(ctx context.Context, w Work) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, take()) }()
+	before := e.left(ctx, w.Directive)
 	r := &run{Engine: e, spec: spec, told: w.Told, out: w.Stdout, up: w.Up, name: "agent"}
-	return r.whole(ctx)
+	if err := r.whole(ctx); err != nil {
+		return err
+	}
+	if before == e.left(ctx, w.Directive) { // the next one would do no more
+		return &Ended{diag.Hint(fmt.Errorf("the Job of %s ended in good order and left nothing", w.Directive), "git ward uow show says where the unit stands; it is tried again, after longer and longer pauses")}
+	}
+	return nil
+}
+
+// left is what work on a directive leaves, as far as it can be read.
+func (e *Engine) left(ctx context.Context, directive string) string {
+	out, _ := e.Repo.Output(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/ward/uow/"+directive+".*", "refs/ward/record/"+directive+".*", "refs/heads/agent/"+directive+"*", e.Settings.Control.Ref())
+	return string(out)
 }
 
 // giveKey makes the key of a pod, which the gate takes until the Job's time is over or take

@@ -62,7 +62,7 @@ func TestRun(t *testing.T) {
 	w.Up = func() { close(up) }
 	ended := start(t.Context(), e, w)
 	<-up
-	c.change(func() { c.end(c.job(), "Complete", "") })
+	c.change(func() { c.end(c.job(), "Complete", ""); e.works(t) })
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestFaults(t *testing.T) {
 			eventually(t, f.words, func() bool { return said.has(f.words) && said.has(f.remedy) })
 			c.change(func() { c.pod(c.job(), runs) })
 			eventually(t, "that it is over", func() bool { return said.has("") && said.lines[len(said.lines)-1] == "" })
-			c.change(func() { c.end(c.job(), "Complete", "") })
+			c.change(func() { c.end(c.job(), "Complete", ""); e.works(t) })
 			if err := <-ended; err != nil || c.count("POST "+jobsPath) != 1 {
 				t.Error(err, c.count("POST "+jobsPath))
 			}
@@ -137,7 +137,7 @@ func TestAway(t *testing.T) {
 				defer c.mu.Unlock()
 				return c.job() != nil && c.job()["spec"].(map[string]any)["suspend"] == false
 			})
-			c.change(func() { c.end(c.job(), "Complete", "") })
+			c.change(func() { c.end(c.job(), "Complete", ""); e.works(t) })
 			made := 0
 			if err := <-ended; err != nil {
 				t.Error(err)
@@ -164,7 +164,7 @@ func TestLostAnswer(t *testing.T) {
 		}
 		return 0, ""
 	}
-	c.begun = func(job map[string]any) { c.end(job, "Complete", "") }
+	c.begun = func(job map[string]any) { c.end(job, "Complete", ""); e.works(t) }
 	if err := e.Run(t.Context(), work(nil, nil)); err != nil || len(c.objects) > 0 {
 		t.Error(err, c.objects)
 	}
@@ -202,6 +202,7 @@ func TestEarlierLease(t *testing.T) {
 			t.Error("the old one goes on")
 		}
 		c.end(job, "Complete", "")
+		e.works(t)
 	}
 	if err := e.Run(t.Context(), work(nil, nil)); err != nil || len(c.objects) > 0 {
 		t.Error(err, c.objects)
@@ -220,7 +221,7 @@ func TestDenied(t *testing.T) {
 		}
 		return 0, ""
 	}
-	c.begun = func(job map[string]any) { c.end(job, "Complete", "") }
+	c.begun = func(job map[string]any) { c.end(job, "Complete", ""); e.works(t) }
 	var said told
 	ended := start(t.Context(), e, work(nil, said.tell))
 	eventually(t, "that it is told", func() bool { return said.has("secrets is forbidden") && said.has("auth can-i") })
@@ -299,6 +300,18 @@ func TestRevoked(t *testing.T) {
 			t.Errorf("%s: it goes on", name)
 		}
 		cancel()
+	}
+}
+
+// TestNothingLeft: a Job that ends well and leaves nothing is no reason for the next one at
+// once.
+func TestNothingLeft(t *testing.T) {
+	c, cluster := newCluster(t)
+	e := engine(t, cluster)
+	c.begun = func(job map[string]any) { c.end(job, "Complete", "") }
+	var end *Ended
+	if err := e.Run(t.Context(), work(nil, nil)); !errors.As(err, &end) || len(c.objects) > 0 {
+		t.Error(err, c.objects)
 	}
 }
 
