@@ -40,9 +40,9 @@ type Book struct {
 // kept is a lease that a worker of this process has. That it holds is counted by the clock
 // that no setting of the date moves, so such a setting gives nobody's work to another.
 type kept struct {
-	id    string
+	id    string // "" for none now
 	until time.Time
-	blobs []string // of it, the newest last
+	blobs []string // of it and the ones before it, the newest last
 }
 
 // entry is a lease's ref as it is.
@@ -69,9 +69,7 @@ func (b *Book) keep(l lease.Lease) {
 		b.kept = map[string]kept{}
 	}
 	k := b.kept[l.Directive]
-	if k.id != l.ID {
-		k = kept{id: l.ID}
-	}
+	k.id = l.ID
 	k.until = time.Now().Add(b.term())
 	if data, err := l.Format(); err == nil {
 		k.blobs = append(k.blobs, git.BlobID(data))
@@ -83,7 +81,7 @@ func (b *Book) keep(l lease.Lease) {
 	b.kept[l.Directive] = k
 }
 
-// maxBlobs is how many blobs a lease leaves: the one that it is, and the one before, which
+// maxBlobs is how many blobs a directive's leases leave: the one that it is, and the one before, which
 // somebody may be reading. Hundreds of workers renew theirs thousands of times until
 // maintenance would take away the first.
 const maxBlobs = 2
@@ -96,12 +94,13 @@ func (b *Book) drop(id string, but []string) {
 	}
 }
 
-// forget ends what keep noted.
+// forget ends what keep noted, but for the blobs: who takes a directive and gives it back, over
+// and over, would leave another one each time.
 func (b *Book) forget(l lease.Lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.kept[l.Directive].id == l.ID {
-		delete(b.kept, l.Directive)
+		b.kept[l.Directive] = kept{blobs: b.kept[l.Directive].blobs}
 	}
 }
 

@@ -341,3 +341,22 @@ func TestLauncherName(t *testing.T) {
 		}
 	}
 }
+
+// TestRetake: who takes a directive and gives it back, over and over, does not fill the disk.
+func TestRetake(t *testing.T) {
+	r := newRepository(t, directives(3))
+	now := noon
+	w := r.at(&now).Worker("a.1", "process")
+	for range 6 {
+		if _, err := w.Take(t.Context(), []string{"D-1"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Release(t.Context(), "D-1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := r.git("count-objects"); !strings.HasPrefix(out, "5 objects") { // control's three, and two of the lease
+		t.Error(out)
+	}
+	r.git("fsck", "--strict")
+}
