@@ -10,6 +10,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
 	"git-ward/hooks/audit"
 	"git-ward/internal/branches"
 	"git-ward/internal/config"
@@ -20,11 +26,6 @@ import (
 	"git-ward/protocols/loop"
 	"git-ward/protocols/standing"
 	"git-ward/protocols/uow"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
-	"sync"
 )
 
 // Source is one repository: the bare one on the host, or a clone as it was fetched. It may

@@ -93,9 +93,6 @@ type terminated struct {
 	Message string `json:"message"` // the end of what it said, see manifest
 }
 
-// over reports whether the pod's work is over, one way or the other.
-func (p *pod) over() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
-
 // container is one of the pod's, nil while nothing is known of it.
 func (p *pod) container(name string) *status {
 	for _, all := range [][]status{p.Status.Init, p.Status.Containers} {
