@@ -112,7 +112,7 @@ func refused(err error) bool {
 // Release gives a directive back. Elsewhere the worker is there for one directive and ends
 // with it: its way here goes by the lease, which is given back when it has ended (MANY-3).
 func (g granting) Release(ctx context.Context, directive string) error {
-	if g.w.spec.Engine != nil {
+	if g.w.engine != nil {
 		return nil
 	}
 	err := g.w.lease.Release(ctx, directive)
