@@ -65,9 +65,19 @@ func newGateHost(t *testing.T) *gateHost {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	h := &gateHost{Pair: gittest.New(t), dir: dir, bin: bin, client: client}
 	h.keys = keys.File{Bare: h.Bare, Program: filepath.Join(bin, "git-ward-launch")}
+	h.direct("D-1")
 	h.startSSHD(sshd)
 	h.grant("D-1")
 	return h
+}
+
+// direct gives the gate a directive: fsck finds fault with a lease of what nobody has asked for.
+func (h *gateHost) direct(directive string) {
+	h.T.Helper()
+	h.Commit("COMMS.md", "# COMMS\n\n## Directives\n\n### "+directive+": do it\n- [ ] it is (`true`)\n\n## Reports\n")
+	if out, err := h.Push("HEAD:main"); err != nil {
+		h.T.Fatal(out)
+	}
 }
 
 // needed finds a program, in the administrators' directories, too, or skips the test.
