@@ -101,7 +101,7 @@ func writeLeases(env *cli.Env, all []shownLease) error {
 	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	for _, l := range all {
 		if l.State == "broken" {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", l.Directive, l.State, diag.Clean(l.Trouble.Raw()))
+			fmt.Fprintf(w, "%s\t%s\t%s\n", l.Directive, l.State, l.Trouble)
 			continue
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\tsince %s\tuntil %s\n", l.Directive, l.State, l.Holder, l.Where, l.Since.Format(time.DateTime), l.Until.Format(time.DateTime))

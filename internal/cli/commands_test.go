@@ -65,6 +65,7 @@ var lines = map[string][]string{
 	"fsck":     {"", "BARE", "--json BARE", "HOSTILE"},
 	"maintain": {"", "BARE", "HOSTILE"},
 	"lease":    {"", "list", "list --json BARE", "list HOSTILE", "revoke --bare BARE D-1", "revoke --json --bare BARE HOSTILE", "revoke D-1"},
+	"fence":    {"", "--policy HOSTILE --note NEW", "HOSTILE"}, // one that is right would fence the machine
 	"redact":   {"", "--bare BARE -m why HEAD:COMMS.md", "--bare HOSTILE -m why HEAD:a"},
 	"config":   {"", "HOSTILE"},
 	"version":  {"", "HOSTILE"},

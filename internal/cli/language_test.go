@@ -47,9 +47,10 @@ func manualOf(p *gittest.Pair) (all []listed) {
 
 // meanings are the flags that mean two things, each with the value word of its own.
 var meanings = map[string]string{
-	"--bare":  "git ward init",        // --bare DIR as `git init --bare DIR` has it, where DIR is an argument
-	"--from":  "git ward image build", // IMAGE; udc trace counts from N
-	"--model": "git ward plan lint",   // a MODEL of a plan's, A or B
+	"--bare":    "git ward init",        // --bare DIR as `git init --bare DIR` has it, where DIR is an argument
+	"--from":    "git ward image build", // IMAGE; udc trace counts from N
+	"--model":   "git ward plan lint",   // a MODEL of a plan's, A or B
+	"--verdict": "git ward door",        // the SOCKET of one verification; near only serves one
 }
 
 // TestOneLanguage: a flag has the same value word everywhere, stands in a usage line of its

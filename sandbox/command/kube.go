@@ -27,7 +27,7 @@ type kubeOptions struct {
 func (k *kubeOptions) flags(fs *flag.FlagSet) {
 	fs.StringVar(&k.engine, "engine", podmanEngine, "where agents run: \"podman\" on this host, or \"kube\", each directive a Job of Kubernetes, a `NAME`")
 	fs.StringVar(&k.namespace, "namespace", "", "the `NAME` of the Jobs' namespace, instead of [kube] namespace")
-	fs.StringVar(&k.gateAddress, "gate-address", "", "where pods reach this host's sshd, `HOST:PORT`, instead of what [kube] gate says")
+	fs.StringVar(&k.gateAddress, "gate-address", "", "where pods reach this host's sshd, an `ADDRESS` as HOST:PORT, instead of what [kube] gate says")
 	fs.BoolVar(&k.print, "print", false, "print the YAML of a directive's Job, without its key, and launch nothing")
 	fs.BoolVar(&k.podman, "podman", false, "with --print: the same pod for podman kube play")
 }

@@ -23,7 +23,7 @@ import (
 	"git-ward/sandbox/judge"
 )
 
-const launchUsage = "launch [--bare DIR] [--once] [--directive D-n] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address HOST:PORT] [--print [--podman]]] [-- CMD ...] | launch --gate URL --key FILE --known-hosts FILE [--agents N] [--once] [--state DIR] [--unfenced]"
+const launchUsage = "launch [--bare DIR] [--once] [--directive D-n] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address ADDRESS] [--print [--podman]]] [-- CMD ...] | launch --gate URL --key FILE --known-hosts FILE [--agents N] [--once] [--state DIR] [--unfenced]"
 
 // script is the only model that may run without a fence (SBX-8): it does what
 // its lines say.
@@ -111,7 +111,7 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		fs.StringVar(&o.directive, "directive", "", "work on the directive `D-n` only, and end")
 		fs.BoolVar(&o.detach, "detach", false, "go on in the background")
 		fs.BoolVar(&o.background, backgroundFlag, false, "") // detach says it
-		fs.IntVar(&o.agents, "agents", 0, "so many agents at once, each on a directive of its own, instead of [launch] agents")
+		fs.IntVar(&o.agents, "agents", 0, "`N` agents at once, each on a directive of its own, instead of [launch] agents")
 		fs.BoolVar(&o.reset, "reset", false, "let the watcher forget first: pins, signals, incidents that were told, what was built")
 		fs.BoolVar(&o.raw, "raw", false, "let a command write to the terminal whatever it wants; to a pipe or a file it always does")
 		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of [model] name")
