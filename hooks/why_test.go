@@ -170,7 +170,7 @@ func TestWhy(t *testing.T) {
 		"we:3 ird:4":               "person commit by pm", // a moved file's lines are whose they were
 		s.one("rev-parse", "HEAD"): "directive D-3 D-3.1 #1 EXACT merge by pm",
 		s.one("log", "-1", "--format=%H", "--grep=Ward-Taken"):           "directive D-2 D-2.1 #2 EXACT squash by pm",
-		s.one("log", "-1", "--format=%H", "--grep=report D-1"):           "person commit by agent",
+		s.one("log", "-1", "--format=%H", "--grep=report D-1"):           "person commit by agent ward-fold",
 		s.one("rev-list", "--max-parents=0", "HEAD"):                     "older",
 		s.one("log", "-1", "--all", "--format=%H", "--grep=^D-2 begins"): "directive D-2 D-2.1 #1 NONE",
 	} {
