@@ -159,7 +159,7 @@ func TestLeftAndKilled(t *testing.T) {
 		t.Fatal(got)
 	}
 	u.host()
-	r.Time = r.Time.Add(time.Hour) // the process after it says it at another time
+	r.Time = r.Time.Add(time.Hour)                                 // the process after it says it at another time
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // where the host has died, nobody folds
 	defer cancel()
 	u.must(u.store.Report(ctx, r))
