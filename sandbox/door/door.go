@@ -25,6 +25,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/process"
 )
 
 const (
@@ -201,7 +202,7 @@ func (d *Door) admits(conn *net.UnixConn) bool {
 	if d.config.Peer == nil {
 		return true
 	}
-	uid, err := peerID(conn)
+	uid, err := process.PeerID(conn)
 	return err == nil && uid == d.config.Peer()
 }
 

@@ -1,26 +1,10 @@
 package door
 
 import (
-	"errors"
 	"net"
 
 	"golang.org/x/sys/unix"
 )
-
-// peerID is the user id of the process that connected, as it was then, in this
-// process's user namespace (unix(7), SO_PEERCRED).
-func peerID(conn *net.UnixConn) (uid int, err error) {
-	var cred *unix.Ucred
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	control := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	if err = errors.Join(control, err); err != nil {
-		return 0, err
-	}
-	return int(cred.Uid), nil
-}
 
 // gone reports whether the other end is closed in both directions. A client that has
 // sent all and waits for the answer has closed one.

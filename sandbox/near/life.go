@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sys/unix"
 
+	"git-ward/internal/process"
 	"git-ward/sandbox/probe"
 )
 
@@ -66,7 +66,7 @@ func (l *Life) Serve(ctx context.Context) error {
 func (l *Life) take(ctx context.Context, conn *net.UnixConn) {
 	defer conn.Close()
 	// Near's own user asks whether it is ready, and the agent has nothing to ask here.
-	if uid, err := peerID(conn); err != nil || uid == l.Agent || uid == os.Geteuid() && uid != 0 || !l.begin() {
+	if uid, err := process.PeerID(conn); err != nil || uid == l.Agent || uid == os.Geteuid() && uid != 0 || !l.begin() {
 		return
 	}
 	defer l.end()
@@ -98,18 +98,4 @@ func (l *Life) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held = false
-}
-
-// peerID is the user id of the process that connected (unix(7), SO_PEERCRED).
-func peerID(conn *net.UnixConn) (uid int, err error) {
-	var cred *unix.Ucred
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	control := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	if err = errors.Join(control, err); err != nil {
-		return 0, err
-	}
-	return int(cred.Uid), nil
 }
