@@ -19,16 +19,20 @@ import (
 	"git-ward/internal/token"
 )
 
-// builds are what scripts/build builds; the launcher needs the tags of podman's
-// bindings.
-var builds = [][]string{
-	{".", "./hooks/cmd/ward-hook", "./agent/cmd/ward-agent", "./sandbox/cmd/ward-inside", "./agent/cmd/git-ward-mcp", "./bootstrap/cmd/ward-watcher", "./hooks/cmd/git-ward-view"},
-	{"-tags=remote containers_image_openpgp exclude_graphdriver_btrfs", "./sandbox/cmd/git-ward-launch"},
-}
+// BinVar is the environment variable by which scripts/test names a directory with all
+// of Ward's binaries, so that they are linked once a run and not once a package.
+const BinVar = "WARD_TEST_BIN"
 
-// Bin is a directory with all of Ward's binaries, built from the tree under test
-// once per test process. The caller's TestMain removes it with Clean.
+// Bin is a directory with all of Ward's binaries, armed for failpoints
+// (internal/failpoint): the one that BinVar names, or one built from the tree under
+// test once per test process. The caller's TestMain removes it with Clean.
 var Bin = sync.OnceValues(func() (string, error) {
+	if err := Tree(); err != nil {
+		return "", err
+	}
+	if dir := os.Getenv(BinVar); dir != "" {
+		return dir, nil
+	}
 	// What a killed test left is removed with the next: it takes 100 MB.
 	dir, lock, err := flock.Temp("", "ward-test-bin-", os.RemoveAll)
 	if err != nil {
@@ -38,20 +42,12 @@ var Bin = sync.OnceValues(func() (string, error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // a fence's user reads it, too
 		return "", err
 	}
-	if err := Tree(); err != nil {
-		return "", err
-	}
 	root, err := moduleRoot()
 	if err != nil {
 		return "", err
 	}
-	for _, args := range builds {
-		cmd := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", dir + "/"}, args...)...)
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("go build: %w\n%s", err, out)
-		}
+	if out, err := exec.Command(filepath.Join(root, "scripts/build"), "--armed", dir).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("scripts/build: %w\n%s", err, out)
 	}
 	return dir, nil
 })

@@ -1,0 +1,30 @@
+package tier
+
+import (
+	"testing"
+)
+
+// skips reports whether a call skips its test.
+func skips(t *testing.T, call func(testing.TB)) bool {
+	skipped := true
+	t.Run("inner", func(t *testing.T) {
+		t.Cleanup(func() { skipped = t.Skipped() })
+		call(t)
+	})
+	return skipped
+}
+
+func TestFull(t *testing.T) {
+	for value, want := range map[string]bool{"": true, "first": true, "full": false} {
+		t.Setenv(Var, value)
+		if got := skips(t, func(t testing.TB) { Full(t, "an example") }); got != want {
+			t.Errorf("%s=%q: skipped %v, want %v", Var, value, got, want)
+		}
+	}
+}
+
+func TestFirst(t *testing.T) {
+	if got := skips(t, func(t testing.TB) { First(t, "an example") }); got != testing.Short() {
+		t.Errorf("skipped %v, and -short is %v", got, testing.Short())
+	}
+}
