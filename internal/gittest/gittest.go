@@ -81,17 +81,21 @@ var Tree = sync.OnceValue(func() error {
 	})
 })
 
-// built is what Clean removes, and inUse its lock, which ends with the process.
+// built and template are what Clean removes, inUse and copied their locks, which end
+// with the process.
 var (
-	built string
-	inUse *os.File
+	built, template string
+	inUse, copied   *os.File
 )
 
-// Clean removes what Bin built, if it was asked; call it at the end of TestMain.
+// Clean removes what Bin built and New copied, if they were asked; call it at the end
+// of TestMain.
 func Clean() {
-	if built != "" {
-		os.RemoveAll(built)
-		inUse.Close()
+	for dir, lock := range map[string]*os.File{built: inUse, template: copied} {
+		if dir != "" {
+			os.RemoveAll(dir)
+			lock.Close()
+		}
 	}
 }
 
@@ -132,6 +136,32 @@ type Pair struct {
 	Within []string
 }
 
+// fresh is a guarded repository and a clone of it that nobody has used. Making them takes
+// some forty children of git, so they are made once a test process and copied.
+var fresh = sync.OnceValues(func() (string, error) {
+	dir, lock, err := flock.Temp("", "ward-test-fresh-", os.RemoveAll)
+	if err != nil {
+		return "", err
+	}
+	template, copied = dir, lock
+	env, err := Environ(dir)
+	if err != nil {
+		return "", err
+	}
+	bin, err := Bin()
+	if err != nil {
+		return "", err
+	}
+	for _, args := range [][]string{{"init", "--bare", "remote.git"}, {"clone", filepath.Join(dir, "remote.git"), "work"}} {
+		cmd := exec.Command(filepath.Join(bin, "git-ward"), args...)
+		cmd.Dir, cmd.Env = dir, env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("git-ward %s: %w\n%s", args[0], err, out)
+		}
+	}
+	return dir, nil
+})
+
 // New makes a Pair in a temporary directory.
 func New(t testing.TB) *Pair {
 	t.Helper()
@@ -140,9 +170,14 @@ func New(t testing.TB) *Pair {
 	if err != nil {
 		t.Fatal(err)
 	}
+	from, err := fresh()
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := &Pair{T: t, Bare: filepath.Join(dir, "remote.git"), Work: filepath.Join(dir, "work"), Env: env}
-	p.Run(dir, "git-ward", "init", "--bare", p.Bare)
-	p.Run(dir, "git-ward", "clone", p.Bare, p.Work)
+	p.Run(dir, "cp", "--archive", filepath.Join(from, "remote.git"), filepath.Join(from, "work"), dir)
+	p.Git("remote", "set-url", "origin", p.Bare)
+	p.Git("update-index", "--refresh") // the copies are other files than the index knows
 	return p
 }
 
