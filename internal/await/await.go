@@ -29,7 +29,7 @@ func Deadline(t testing.TB) time.Time {
 // process. what names it for the failure.
 func True(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := Deadline(t); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := Deadline(t); !is(); time.Sleep(5 * time.Millisecond) { // nobody tells; see above
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}

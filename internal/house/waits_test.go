@@ -1,6 +1,11 @@
 package house
 
 import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,13 +21,25 @@ var (
 	namedSleep = regexp.MustCompile(`\btime\.Sleep\((?:\d+ \* )?[a-zA-Z]\w*\)$`)
 )
 
-// TestWaits: a wait says why nothing tells when it is over, on its line or the one above.
-func TestWaits(t *testing.T) {
+// goFiles calls look with each Go file of the tree but this room's own.
+func goFiles(t *testing.T, look func(path string, text []byte)) {
+	t.Helper()
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasPrefix(path, "internal/house/") {
 			return err
 		}
 		text, err := os.ReadFile(path)
+		look(path, text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWaits: a wait says why nothing tells when it is over, on its line or the one above.
+func TestWaits(t *testing.T) {
+	goFiles(t, func(path string, text []byte) {
 		before := ""
 		for i, line := range strings.Split(string(text), "\n") {
 			reason := strings.Contains(line, "//") || strings.HasPrefix(strings.TrimSpace(before), "//")
@@ -31,9 +48,63 @@ func TestWaits(t *testing.T) {
 			}
 			before = line
 		}
-		return err
 	})
-	if err != nil {
-		t.Fatal(err)
+}
+
+// timeCalls are the ways in which a test asks the machine's clock, by what they count as.
+var timeCalls = map[string]string{
+	"time.Sleep":     "sleeps",
+	"time.AfterFunc": "timers", "time.NewTimer": "timers", "time.NewTicker": "timers", "time.After": "timers", "time.Tick": "timers",
+	"context.WithTimeout": "deadlines", "context.WithTimeoutCause": "deadlines", "context.WithDeadline": "deadlines",
+	"SetDeadline": "deadlines", "SetReadDeadline": "deadlines", "SetWriteDeadline": "deadlines", "time.Now().Add": "deadlines",
+}
+
+// clocksLeft is how many tests still ask the clock outside of testing/synctest. A
+// number here may only fall: wait by internal/await, hold by internal/failpoint, or let
+// synctest's clock run.
+var clocksLeft = map[string]int{"sleeps": 114, "timers": 37, "deadlines": 94}
+
+// TestClocksFall: no verdict comes to depend on the machine's speed (TEST-2).
+func TestClocksFall(t *testing.T) {
+	found := map[string]int{}
+	goFiles(t, func(path string, text []byte) {
+		if !strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			var name bytes.Buffer
+			printer.Fprint(&name, set, call.Fun)
+			if name.String() == "synctest.Test" {
+				return false
+			}
+			kind := timeCalls[name.String()]
+			if sel, ok := call.Fun.(*ast.SelectorExpr); ok && kind == "" {
+				kind = timeCalls[sel.Sel.Name]
+			}
+			if kind != "" {
+				found[kind]++
+				if testing.Verbose() {
+					t.Logf("%s: %s", set.Position(call.Pos()), name.String())
+				}
+			}
+			return true
+		})
+	})
+	for kind, left := range clocksLeft {
+		switch n := found[kind]; {
+		case n > left:
+			t.Errorf("%d %s in tests, and %d were left: a test waits for a condition, not for a time (go test -v says where)", n, kind, left)
+		case n < left:
+			t.Errorf("%d %s are left in tests: write that number into clocksLeft, so that it only falls", n, kind)
+		}
 	}
 }
