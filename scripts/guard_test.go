@@ -1,0 +1,96 @@
+package scripts
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// behind runs a line of the shell behind scripts/guard, as a user whose HOME has one file
+// and whose PATH has one strange program, and returns what it printed and that HOME.
+func behind(t *testing.T, line string, as ...string) (string, string) {
+	t.Helper()
+	dir := t.TempDir()
+	guard, err := filepath.Abs("guard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"home/precious": "", "home/.gitconfig": "[user]\nname = Me\n", "strange/project": "#!/bin/sh\n"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	home, within := filepath.Join(dir, "home"), filepath.Join(dir, "within")
+	if err := os.Mkdir(within, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if len(as) > 0 {
+		if err := exec.Command("chown", "-R", as[0], dir).Run(); err != nil {
+			t.Fatal(err)
+		}
+		for path := dir; path != "/"; path = filepath.Dir(path) {
+			os.Chmod(path, 0o755) // for the one who comes through
+		}
+		as = []string{"setpriv", "--reuid=" + as[0], "--clear-groups"}
+	}
+	command := append(as, guard, within, "sh", "-c", line, "sh", home)
+	cmd := exec.Command(command[0], command[1:]...)
+	// In a directory that every user may be in.
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+os.Getenv("PATH")+":"+filepath.Join(dir, "strange"), "A_SECRET=of the user's")
+	if len(as) > 0 {
+		cmd.Env = append(cmd.Env, "GOCACHE=", "GOMODCACHE=") // below HOME, as everybody's
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return string(out), home
+}
+
+// TestGuard: what a test does by a fault of ours reaches neither HOME nor the machine,
+// and it sees neither the user's programs, settings nor secrets (TEST-2, TEST-3).
+func TestGuard(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: only root has a mount namespace that podman works in")
+	}
+	tree, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, home := behind(t, `
+		rm -rf "$1"; touch "$1/new" /usr/new /var/tmp/new `+tree+`/new
+		rm -rf /etc/hostname "$HOME"
+		command -v project; git config user.name; env | grep SECRET
+		mkdir "$HOME" && echo hers >"$HOME/new" && echo theirs >"$TMPDIR/new" && cat "$HOME/new" "$TMPDIR/new"`)
+	if !strings.HasSuffix(out, "hers\ntheirs\n") || strings.Contains(out, "of the user's") || strings.Contains(out, "/project\n") || strings.Contains(out, "Me\n") {
+		t.Error(out)
+	}
+	for _, path := range []string{home + "/precious", "/etc/hostname"} {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+	for _, path := range []string{home + "/new", "/usr/new", "/var/tmp/new", tree + "/new"} {
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%s was written\n%s", path, out)
+		}
+	}
+}
+
+// TestGuardOfAUser: where nothing can be made read-only, what changed in HOME is said.
+func TestGuardOfAUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: only root can become another user")
+	}
+	out, home := behind(t, `rm "$1/precious"; echo new >"$1/new"; echo "$HOME"`, "65534")
+	if !strings.Contains(out, "HOME is watched") || !strings.Contains(out, home+"/new\n") || !strings.Contains(out, "\n"+filepath.Dir(home)+"/within/home\n") {
+		t.Error(out)
+	}
+}
