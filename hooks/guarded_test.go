@@ -3,12 +3,15 @@ package hooks_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"git-ward/hooks/audit"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 )
@@ -125,4 +128,19 @@ func appendRecord(t *testing.T, repo *git.Repo, batch *git.Batch, r *audit.Recor
 	}
 	defer w.Close()
 	return w.Append(t.Context(), audit.Entry{Record: r})
+}
+
+// killedAt runs a program of Ward's until it kills itself at a point (internal/failpoint).
+func killedAt(t *testing.T, cmd *exec.Cmd, point string) {
+	t.Helper()
+	cmd.Env = append(cmd.Env, failpoint.Var+"="+point+"=kill")
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil || !cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+		t.Fatalf("it does not come to %s: %v\n%s", point, err, out)
+	}
+}
+
+// stands is whether a file is there, to wait for.
+func stands(path string) func() bool {
+	return func() bool { _, err := os.Lstat(path); return err == nil }
 }

@@ -10,12 +10,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // delegate puts Ward's hooks below a shell script of their name, as forges do:
@@ -120,16 +121,17 @@ func newServer(t *testing.T) server {
 	return server{p}
 }
 
-// hook runs one of the hooks; kill ends it by force after a while.
-func (s server) hook(name, lines string, kill time.Duration) error {
+// hook runs one of the hooks. kill ends it by force after a while; point, at a failpoint.
+func (s server) hook(name, lines, point string, kill time.Duration) error {
 	cmd := exec.Command(filepath.Join(s.Bare, "hooks", name))
-	cmd.Dir, cmd.Env = s.Bare, append(append([]string{}, s.Env...), "GIT_DIR=.", "GL_ID=key-1")
+	cmd.Dir, cmd.Env = s.Bare, append(append([]string{}, s.Env...), "GIT_DIR=.", "GL_ID=key-1", failpoint.Var+"="+point+"=kill")
 	cmd.Stdin = strings.NewReader(lines)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	if kill > 0 {
-		time.AfterFunc(kill, func() { cmd.Process.Signal(syscall.SIGKILL) })
+		time.Sleep(kill) // any moment of the hook: that is what TestLongLivedParent tries
+		cmd.Process.Kill()
 	}
 	return cmd.Wait()
 }
@@ -137,14 +139,22 @@ func (s server) hook(name, lines string, kill time.Duration) error {
 // push is one push from end to end; killPre and killPost end the hooks early.
 func (s server) push(ref, old, new string, killPre, killPost time.Duration) error {
 	lines := fmt.Sprintf("%s %s %s\n", old, new, ref)
-	if err := s.hook("pre-receive", lines, killPre); err != nil {
+	if err := s.hook("pre-receive", lines, "", killPre); err != nil {
 		return err
 	}
+	if err := s.move(ref, old, new); err != nil {
+		return err
+	}
+	return s.hook("post-receive", lines, "", killPost)
+}
+
+// move moves a ref as the server does between the hooks.
+func (s server) move(ref, old, new string) error {
 	out, err := s.Try(s.Bare, nil, "", "git", "update-ref", "-m", "push", ref, new, old)
 	if err != nil {
 		return errors.New(out)
 	}
-	return s.hook("post-receive", lines, killPost)
+	return nil
 }
 
 // commits makes n commits in a row in the bare repository, without a ref.
@@ -172,10 +182,10 @@ func (s server) age() {
 // TestLongLivedParent: a server that runs the hooks itself is the parent of all of
 // them, and lives on. Each push is recorded once, whichever of its hooks die.
 func TestLongLivedParent(t *testing.T) {
+	tier.Full(t, "seventy pushes whose hooks are killed at random moments; TestServerKilledAt kills at each point")
 	s := newServer(t)
 	ids := s.commits(12)
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
+	seed := int64(tier.Seed(t))
 	var wait sync.WaitGroup
 	for b := range 6 { // several pushes at a time, some of the very same moves
 		random := rand.New(rand.NewSource(seed + int64(b)))
@@ -211,6 +221,36 @@ func TestLongLivedParent(t *testing.T) {
 	}
 }
 
+// TestServerKilledAt is the same with a kill at each point of either hook, one push after
+// the other.
+func TestServerKilledAt(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	const ref = "refs/heads/topic"
+	points := []string{"receive/arrived", "receive/admitted", "receive/moved", "audit/built", "audit/recorded"}
+	ids := s.commits(len(points))
+	old := git.Zero
+	for i, point := range points {
+		lines := fmt.Sprintf("%s %s %s\n", old, ids[i+1], ref)
+		err := s.hook("pre-receive", lines, point, 0)
+		if killed := i < 2; killed != (err != nil) {
+			t.Fatalf("%s: %v", point, err)
+		}
+		if err == nil {
+			if err := s.move(ref, old, ids[i+1]); err != nil {
+				t.Fatal(err)
+			}
+			if old = ids[i+1]; s.hook("post-receive", lines, point, 0) == nil {
+				t.Fatalf("no hook came to %s", point)
+			}
+		}
+		s.age()
+		s.Run(s.Bare, "git-ward", "fsck", "--repair")
+	}
+	goesOn(t, s.Pair)
+	everyMoveOnce(t, s.Pair, ref)
+}
+
 // TestSlowServer: a push that another one has recorded, because its server took so
 // long, is not recorded twice when its post-receive comes at last; one that was taken
 // for lost is.
@@ -221,8 +261,12 @@ func TestSlowServer(t *testing.T) {
 	for i, moved := range []bool{true, false} {
 		ref := fmt.Sprintf("refs/heads/slow%d", i)
 		lines := fmt.Sprintf("%s %s %s\n", git.Zero, ids[1+i], ref)
-		move := func() { s.Run(s.Bare, "git", "update-ref", "-m", "push", ref, ids[1+i], git.Zero) }
-		if err := s.hook("pre-receive", lines, 0); err != nil {
+		move := func() {
+			if err := s.move(ref, git.Zero, ids[1+i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.hook("pre-receive", lines, "", 0); err != nil {
 			t.Fatal(err)
 		}
 		if moved {
@@ -234,7 +278,7 @@ func TestSlowServer(t *testing.T) {
 		if !moved {
 			move()
 		}
-		if err := s.hook("post-receive", lines, 0); err != nil {
+		if err := s.hook("post-receive", lines, "", 0); err != nil {
 			t.Fatal(err)
 		}
 		everyMoveOnce(t, s.Pair, ref)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	door "git-ward/internal/token"
 	"git-ward/protocols/lease"
 )
@@ -232,11 +236,61 @@ func TestLeaseMovesWhileJudged(t *testing.T) {
 	}
 }
 
+// TestRevokedMeanwhile: a lease that is revoked while its worker's push is at one of its
+// points: before its admission the push moves nothing; after it, the revocation waits.
+func TestRevokedMeanwhile(t *testing.T) {
+	t.Parallel()
+	p := newLeased(t)
+	for point, enters := range map[string]bool{"receive/arrived": false, "receive/judged": false, "receive/admitted": false, "git": true} {
+		l, held, waits := p.take("D-3", time.Now()), filepath.Join(t.TempDir(), "held"), filepath.Join(t.TempDir(), "waits")
+		if point == "git" { // it has admitted the push, and moves the ref
+			hook := filepath.Join(p.Bare, "hooks/reference-transaction")
+			if err := os.WriteFile(hook, []byte("#!/bin/sh\ngrep -q agent/D-3-git || exit 0\ntest -e "+held+".was || touch "+held+" "+held+".was\nuntil [ ! -e "+held+" ]; do sleep 0.01; done\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		branch := "refs/heads/agent/D-3-" + filepath.Base(point)
+		pushed := make(chan error, 1)
+		go func() {
+			env := append(p.door(l.Name()), failpoint.Var+"="+point+"=hold:"+held)
+			out, err := p.Try(p.Work, env, "", "git", "push", "origin", "HEAD:"+branch)
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, out)
+			}
+			pushed <- err
+		}()
+		await.True(t, "the push is held at "+point, stands(held))
+		revoked := make(chan string, 1)
+		go func() {
+			out, err := p.Try(p.Bare, []string{failpoint.Var + "=leases/waits#2=hold:" + waits}, "", "git-ward", "lease", "revoke", "D-3")
+			revoked <- fmt.Sprint(err, out)
+		}()
+		await.True(t, "the revocation ends, or waits for the push", func() bool { return stands(waits)() || len(revoked) > 0 })
+		if admitted := point == "receive/admitted" || point == "git"; stands(waits)() != admitted {
+			t.Errorf("%s: it waits: %v", point, !admitted)
+		}
+		os.Remove(held)
+		if err := await.Value(t, "the push ends", pushed); (err == nil) != enters {
+			t.Errorf("%s: %v", point, err)
+		}
+		os.Remove(waits)
+		if out := await.Value(t, "the revocation ends", revoked); !strings.Contains(out, "revoked the lease of D-3") {
+			t.Errorf("%s: %s", point, out)
+		}
+		if there := strings.Contains(p.refs(), branch); there != enters {
+			t.Errorf("%s: the ref is there: %v", point, there)
+		}
+	}
+	os.Remove(filepath.Join(p.Bare, "hooks/reference-transaction"))
+	p.Fsck()
+}
+
 // TestRevokeRace: whenever a lease is revoked, what its worker pushes at the same time has
 // moved its ref by then, or does not.
 func TestRevokeRace(t *testing.T) {
-	t.Parallel()
+	tier.Full(t, "pushes and revocations that meet at random moments; TestRevokedMeanwhile tries each point")
 	p := newLeased(t)
+	random := mathrand.New(mathrand.NewPCG(tier.Seed(t), 0))
 	const rounds, pushers = 8, 3
 	enter := 0
 	for round := range rounds {
@@ -250,8 +304,7 @@ func TestRevokeRace(t *testing.T) {
 			done.Add(1)
 			go func() { defer done.Done(); cmd.Wait() }()
 		}
-		// The pushes are at another place of their way in each round.
-		time.Sleep(time.Duration(round) * 20 * time.Millisecond)
+		time.Sleep(time.Duration(random.IntN(160)) * time.Millisecond) // any moment of the pushes: that is the test
 		p.Run(p.Bare, "git-ward", "lease", "revoke", "D-3")
 		at := p.refs()
 		done.Wait()

@@ -1,18 +1,17 @@
 package hooks_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // No push locks others out, and none leaves no trace (GATE-6).
@@ -88,9 +87,7 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 // TestSlowChainedPostReceive: Ward's own deadlines do not end a hook that deploys what
 // was pushed.
 func TestSlowChainedPostReceive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED, out loud: it waits longer than post-receive may take for the record")
-	}
+	tier.Full(t, "it waits longer than post-receive may take for the record")
 	t.Parallel()
 	p := newPair(t)
 	chained(p, "post-receive", "sleep 11; echo it is deployed\n")
@@ -218,27 +215,14 @@ func TestMeshOfPlans(t *testing.T) {
 	goesOn(t, p)
 }
 
-// answered pushes as the agent and wants a refusal within a time in which no loop
-// that the deadline does not end could answer.
+// answered pushes as the agent and wants a refusal.
 func answered(t *testing.T, p *gittest.Pair, refspec string) string {
 	t.Helper()
-	token, err := gittest.AgentToken(p.Bare)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := p.Command(p.Work, token, "git", "push", "origin", refspec)
-	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
-	defer timer.Stop()
-	out, err := cmd.CombinedOutput()
-	if ctx.Err() != nil {
-		t.Fatalf("no answer within a minute:\n%s", out)
-	}
+	out, err := p.AgentPush(refspec)
 	if err == nil {
 		t.Fatalf("admitted:\n%s", out)
 	}
-	return string(out)
+	return out
 }
 
 // TestDeadlineEndsLoops: the deadline is kept from outside, whatever loop runs, and
@@ -289,6 +273,7 @@ func TestMaintainRecords(t *testing.T) {
 // TestHeldLock: a writer of the audit that was stopped in the middle holds up others
 // for seconds at most, and what they could not record is recorded later.
 func TestHeldLock(t *testing.T) {
+	tier.Full(t, "two hooks wait as long as they may for the lock")
 	t.Parallel()
 	p := newPair(t)
 	f, err := os.OpenFile(filepath.Join(p.Bare, "ward/audit.lock"), os.O_CREATE|os.O_RDWR, 0o600)

@@ -1,7 +1,9 @@
 package hooks_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand"
 	"os"
@@ -9,10 +11,14 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // crowd are people and agents who push to one repository, each from a clone of their own.
@@ -84,16 +90,75 @@ func (c *crowd) join(seed int64, name string, env []string) *member {
 	return m
 }
 
+// TestReclaimKilled: wherever maintenance is killed while it frees what the agent deleted,
+// what refs lead to is there, and the next run brings it to its end and leaves nothing.
+func TestReclaimKilled(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	branch := func(name string, files int) {
+		p.Git("switch", "--quiet", "--create", name, "main")
+		for i := range files {
+			p.Write(fmt.Sprintf("d/%s/%d", filepath.Base(name), i), fmt.Sprint(name, i))
+		}
+		p.Git("add", "--all")
+		p.Git("commit", "--quiet", "--message", name)
+	}
+	push := func(refspecs ...string) {
+		if out, err := p.AgentPush(refspecs...); err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	p.Commit("f", "1")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	branch("agent/keep", 3)
+	branch("agent/gone", 3)
+	push("agent/keep", "agent/gone")
+	p.Run(p.Bare, "git-ward", "maintain") // one pack with both, and what is made of it
+	branch("agent/loose", 1)
+	push("agent/loose")
+	gone := strings.Fields(p.Git("rev-list", "--objects", "--no-object-names", "agent/gone", "agent/loose", "^main"))
+	push("--delete", "agent/gone", "agent/loose")
+
+	whole := p.Bare
+	defer func() { p.Bare = whole }()
+	for _, point := range []string{
+		"forgotten", "repacked", "alone", "listed", "index-gone", "pack-file-gone", "pack-file-gone#2", "pack-gone", "object-gone", "object-gone#3", "taken",
+	} {
+		p.Bare = filepath.Join(t.TempDir(), "remote.git")
+		p.Run(whole, "cp", "--archive", whole, p.Bare)
+		killedAt(t, p.Command(p.Bare, nil, "git-ward", "maintain", "--reclaim"), "maintain/"+point)
+		p.Run(p.Bare, "git", "rev-list", "--objects", "--quiet", "--all")
+		p.Run(p.Bare, "git-ward", "maintain", "--reclaim")
+		p.Fsck()
+		for _, id := range gone {
+			if out, err := p.Try(p.Bare, nil, "", "git", "cat-file", "-e", id); err == nil {
+				t.Errorf("%s: %s stays %s", point, id, out)
+			}
+		}
+		p.Run(p.Bare, "git", "cat-file", "-e", "agent/keep:d/keep/2")
+		if _, err := os.Lstat(filepath.Join(p.Bare, "ward/maintain.going")); err == nil {
+			t.Errorf("%s: the list of what was to go stays", point)
+		}
+		packs, _ := filepath.Glob(filepath.Join(p.Bare, "objects/pack/*.pack"))
+		for _, pack := range packs {
+			if _, err := os.Lstat(strings.TrimSuffix(pack, "pack") + "idx"); err != nil {
+				t.Errorf("%s: %s has no index, and nobody removes it", point, filepath.Base(pack))
+			}
+		}
+	}
+}
+
 // TestReclaimLosesNothing: while agents and people push and delete at random, with few
 // texts that all of them share, maintenance frees what the agents deleted, again and again
 // and killed at random. Afterwards git and Ward find the repository whole, and all that
 // people's pushes, a forge, an index and a work tree ever had there is there.
 func TestReclaimLosesNothing(t *testing.T) {
-	t.Parallel()
+	tier.Full(t, "three who push at random beside maintenance that is killed at random moments")
 	p := newPair(t)
 	c := &crowd{Pair: p}
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
+	seed := int64(tier.Seed(t))
 	p.Commit("f", "1")
 	if out, err := p.Push("main"); err != nil {
 		t.Fatal(err, out)
@@ -128,18 +193,24 @@ func TestReclaimLosesNothing(t *testing.T) {
 		random := rand.New(rand.NewSource(seed + 3))
 		for ctx.Err() == nil {
 			cmd := p.Command(p.Bare, nil, "git-ward", "maintain", "--reclaim")
-			var timer *time.Timer
-			if random.Intn(3) == 0 { // any moment: that is the test
-				timer = time.AfterFunc(time.Duration(random.Intn(600))*time.Millisecond, func() { cmd.Process.Kill() })
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
+			if err := cmd.Start(); err != nil {
+				t.Error(err)
+				return
 			}
-			out, err := cmd.CombinedOutput()
+			if random.Intn(3) == 0 {
+				time.Sleep(time.Duration(random.Intn(600)) * time.Millisecond) // any moment: that is the test
+				cmd.Process.Kill()
+			}
+			err := cmd.Wait()
 			runs++
-			if timer != nil && !timer.Stop() {
+			if cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
 				killed++
-			} else if err != nil && !strings.Contains(string(out), "wait for one another") {
-				t.Errorf("maintain: %v\n%s", err, out)
+			} else if err != nil && !strings.Contains(out.String(), "wait for one another") {
+				t.Errorf("maintain: %v\n%s", err, &out)
 			}
-			freed += freedIn(string(out))
+			freed += freedIn(out.String())
 		}
 	})
 	pushing.Wait()
@@ -200,7 +271,7 @@ func TestReclaimWaitsForAdmitted(t *testing.T) {
 	shared(p, "agent/x")
 	hook := filepath.Join(p.Bare, "hooks/reference-transaction")
 	// Held between the admission and the move until maintenance has had its time.
-	if err := os.WriteFile(hook, []byte("#!/bin/sh\ngrep -q agent/y || exit 0\ntouch ward/held; until [ -e ward/go ]; do sleep 0.05; done\n"), 0o755); err != nil {
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\ngrep -q agent/y || exit 0\ntouch ward/held; until [ -e ward/go ]; do sleep 0.01; done\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	pushed := make(chan error)
@@ -211,18 +282,19 @@ func TestReclaimWaitsForAdmitted(t *testing.T) {
 		}
 		pushed <- err
 	}()
-	eventually(t, func() bool { _, err := os.Stat(filepath.Join(p.Bare, "ward/held")); return err == nil })
-	freed := make(chan string)
+	await.True(t, "the push is held before it moves its ref", stands(filepath.Join(p.Bare, "ward/held")))
+	// Maintenance is held, too, when it waits and has looked a third time.
+	waits := filepath.Join(t.TempDir(), "waits")
+	freed := make(chan string, 1)
 	go func() {
-		out, err := p.Try(p.Bare, nil, "", "git-ward", "maintain", "--reclaim")
+		out, err := p.Try(p.Bare, []string{failpoint.Var + "=maintain/waits#3=hold:" + waits}, "", "git-ward", "maintain", "--reclaim")
 		freed <- fmt.Sprint(err, out)
 	}()
-	select {
-	case out := <-freed:
-		t.Errorf("it did not wait: %s", out)
-		close(freed)
-	case <-time.After(4 * time.Second): // it takes half a second where nobody pushes
+	await.True(t, "maintenance waits", func() bool { return stands(waits)() || len(freed) > 0 })
+	if len(freed) > 0 {
+		t.Error("it did not wait")
 	}
+	os.Remove(waits)
 	if err := os.WriteFile(filepath.Join(p.Bare, "ward/go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -245,16 +317,29 @@ func TestFreedWhileAPushComes(t *testing.T) {
 	p.Git("fetch", "--quiet")
 	shared(p, "agent/x")
 	// git has looked whether all is there, and Ward has not begun.
-	restore := standIn(p, "pre-receive", "touch ward/held; sleep 2; exec WARD\n")
+	restore := standIn(p, "pre-receive", "touch ward/held; until [ -e ward/go ]; do sleep 0.01; done; exec WARD\n")
 	pushed := make(chan string)
 	go func() {
 		out, err := p.AgentPush("HEAD:refs/heads/agent/y")
 		pushed <- fmt.Sprint(err, out)
 	}()
-	eventually(t, func() bool { _, err := os.Stat(filepath.Join(p.Bare, "ward/held")); return err == nil })
-	time.Sleep(20 * time.Millisecond) // git has marked what it found, and that mark is older then
+	await.True(t, "the push is held before Ward judges it", stands(filepath.Join(p.Bare, "ward/held")))
+	// Git has marked what it found, a while ago.
+	old := time.Now().Add(-time.Hour)
+	err := filepath.WalkDir(filepath.Join(p.Bare, "objects"), func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return nil
+		}
+		return errors.Join(err, os.Chtimes(path, old, old))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if out := p.Run(p.Bare, "git-ward", "maintain", "--reclaim"); !strings.Contains(out, "freed ") {
 		t.Error("nothing was freed: ", out)
+	}
+	if err := os.WriteFile(filepath.Join(p.Bare, "ward/go"), nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if out := <-pushed; !strings.Contains(out, "push/freed") || !strings.Contains(out, "push again") {
 		t.Errorf("%s", out)
@@ -264,15 +349,4 @@ func TestFreedWhileAPushComes(t *testing.T) {
 		t.Fatal(err, out)
 	}
 	p.Fsck()
-}
-
-// eventually waits for what another process does.
-func eventually(t *testing.T, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); {
-		if time.Now().After(end) {
-			t.Fatal("it never came")
-		}
-		time.Sleep(10 * time.Millisecond) // a file tells nobody that it is made
-	}
 }

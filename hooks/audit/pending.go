@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/atomicfile"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 )
 
@@ -89,6 +90,7 @@ func Arrive(repo *git.Repo, batch *git.Batch, e Entry, hook Process) (*Pending, 
 		if err == nil && mode != ownMode { // whatever the umask is
 			err = os.Chmod(temporary, mode)
 		}
+		failpoint.Reach("audit/half-pending")
 		if err == nil {
 			err = os.Rename(temporary, path)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"git-ward/hooks/push"
 	"git-ward/internal/atomicfile"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 )
 
@@ -67,6 +68,7 @@ func (p *Pending) Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch) 
 	if err != nil || p.path == "" {
 		return err
 	}
+	failpoint.Reach("audit/refusal-recorded")
 	return removeFile(p.path)
 }
 

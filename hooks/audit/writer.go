@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 )
 
@@ -74,6 +75,7 @@ func (w *Writer) Finish(ctx context.Context, p *Pending) error {
 	if err := w.append(ctx, &p.Entry, p.Since); err != nil {
 		return err
 	}
+	failpoint.Reach("audit/recorded")
 	// Still under the lock: the file is what says that a push is not recorded.
 	return removeFile(p.path)
 }
@@ -113,6 +115,7 @@ func (w *Writer) append(ctx context.Context, e *Entry, since string) error {
 		}
 		tx := w.tx
 		w.tx = nil
+		failpoint.Reach("audit/built")
 		if err = tx.Commit(updates); err == nil {
 			return nil
 		}

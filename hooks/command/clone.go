@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/process"
 	"git-ward/protocols/comms"
@@ -139,6 +140,7 @@ func (c *cloner) git(args ...string) error {
 	// The user's own settings hold, for keys and addresses; hooks of a template do not.
 	cmd.Env = git.Harden(git.Elsewhere(os.Environ()))
 	defer c.env.Slow("git " + verb(args))()
+	failpoint.Reach("git/child")
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("git %s: %w", verb(args), err)
 	}

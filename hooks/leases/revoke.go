@@ -10,6 +10,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/protocols/lease"
 )
@@ -61,6 +62,7 @@ func settle(ctx context.Context, repo *git.Repo, batch *git.Batch, directive str
 		if time.Now().After(end) {
 			return &Moving{pushes}
 		}
+		failpoint.Reach("leases/waits")
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

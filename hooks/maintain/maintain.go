@@ -67,6 +67,9 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem erro
 	if err != nil {
 		return r, err
 	}
+	if _, err := repo.UnlockAll(ctx); err != nil { // gc does not get over what killed gits left
+		return r, err
+	}
 	if strings.TrimSpace(string(out)) != "true" {
 		return r, pack(ctx, repo)
 	}

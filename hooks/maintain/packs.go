@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 )
 
@@ -107,6 +108,7 @@ func (p *packFile) remove() (err error) {
 	for _, end := range packFiles {
 		if removeErr := os.Remove(p.path + end); !errors.Is(removeErr, os.ErrNotExist) {
 			err = errors.Join(err, removeErr)
+			failpoint.Reach("maintain/pack-file-gone")
 		}
 	}
 	return err

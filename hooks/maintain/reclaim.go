@@ -14,6 +14,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/internal/atomicfile"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/growth"
 )
@@ -32,8 +33,8 @@ const (
 	settled = 20 * time.Second
 	// maxRounds is how often one begins anew because a ref has come to need what was to go.
 	maxRounds = 3
-	// goingPath has the ids of what is being taken away, for the next run, should this one
-	// be killed in the middle.
+	// goingPath has the ids of what is being taken away, and the names of packs, for the
+	// next run, should this one be killed in the middle.
 	goingPath = "ward/maintain.going"
 )
 
@@ -42,6 +43,7 @@ func (r *reclaimer) run() (n int, err error) {
 	if err := r.forget(nil, 0); err != nil {
 		return 0, err
 	}
+	failpoint.Reach("maintain/forgotten")
 	for range maxRounds {
 		again := false
 		if n, again, err = r.round(); err != nil || !again {
@@ -76,6 +78,7 @@ func (r *reclaimer) alone() (leave func(), err error) {
 			leave()
 			return nil, err
 		}
+		failpoint.Reach("maintain/waits")
 		time.Sleep(recordsInterval) // a push tells nobody that it has ended
 	}
 }
@@ -105,7 +108,8 @@ func (r *reclaimer) round() (n int, again bool, err error) {
 		return 0, false, err
 	}
 	packs, unwritten := r.repack(gone, kinds)
-	if len(gone) == 0 {
+	failpoint.Reach("maintain/repacked")
+	if len(gone) == 0 && (unwritten != nil || !r.interrupted()) {
 		return 0, false, unwritten
 	}
 	leave, err := r.alone()
@@ -194,15 +198,44 @@ func (r *reclaimer) find() (gone set, kinds kinds, err error) {
 	return gone, kinds, err
 }
 
+// interrupted reports whether a run that was killed had begun to take something away.
+func (r *reclaimer) interrupted() bool {
+	_, err := os.Lstat(filepath.Join(r.repo.Dir, goingPath))
+	return err == nil
+}
+
 // left adds what a run that was killed had begun to take away.
 func (r *reclaimer) left(agent set) error {
+	lines, err := r.going()
+	for _, line := range lines {
+		if i, ok := parseID(line); ok {
+			agent[i] = true
+		}
+	}
+	return err
+}
+
+// going reads what a run that was killed left; nothing where none was.
+func (r *reclaimer) going() ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(r.repo.Dir, goingPath))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
-	for line := range bytes.Lines(data) {
-		if i, ok := parseID(strings.TrimSpace(string(line))); ok {
-			agent[i] = true
+	return strings.Fields(string(data)), err
+}
+
+// finishPacks removes what is left of packs that a run which was killed had begun to
+// remove: without its index, which went first, nobody else finds such a pack. One whose
+// index is there was not begun, or came again.
+func (r *reclaimer) finishPacks() error {
+	lines, err := r.going()
+	for _, line := range lines {
+		if _, isID := parseID(line); isID || filepath.Base(line) != line || !strings.HasPrefix(line, "pack-") {
+			continue
+		}
+		p := packFile{path: filepath.Join(r.repo.Dir, "objects/pack", line)}
+		if _, missing := os.Lstat(p.path + ".idx"); errors.Is(missing, os.ErrNotExist) {
+			err = errors.Join(err, p.remove())
 		}
 	}
 	return err
@@ -249,29 +282,41 @@ func (r *reclaimer) needed(before map[string]string, gone set) (bool, error) {
 // while. Commits go first, so that what is left of a run that was killed leads nowhere.
 func (r *reclaimer) take(gone set, kinds kinds, packs []packFile) error {
 	going := filepath.Join(r.repo.Dir, goingPath)
+	if err := r.finishPacks(); err != nil {
+		return err
+	}
 	var list bytes.Buffer
 	for i := range gone {
 		list.WriteString(i.String() + "\n")
 	}
+	for _, p := range packs {
+		list.WriteString(filepath.Base(p.path) + "\n")
+	}
+	failpoint.Reach("maintain/alone")
 	if err := errors.Join(atomicfile.Write(going, list.Bytes(), 0o644), growth.Mark(r.repo.Dir)); err != nil {
 		return err
 	}
+	failpoint.Reach("maintain/listed")
 	// These say that objects are there which are not, and are made anew.
 	for _, index := range []string{"info/commit-graph", "info/commit-graphs", "pack/multi-pack-index"} {
 		if err := os.RemoveAll(filepath.Join(r.repo.Dir, "objects", index)); err != nil {
 			return err
 		}
+		failpoint.Reach("maintain/index-gone")
 	}
 	var err error
 	for _, p := range packs {
 		err = errors.Join(err, p.remove())
+		failpoint.Reach("maintain/pack-gone")
 	}
 	order := map[string]int{"tag": 0, "commit": 1, "tree": 2, "blob": 3}
 	for _, i := range slices.SortedFunc(maps.Keys(gone), func(a, b id) int { return order[kinds[a]] - order[kinds[b]] }) {
 		if removeErr := os.Remove(r.loose(i)); !errors.Is(removeErr, os.ErrNotExist) {
 			err = errors.Join(err, removeErr)
+			failpoint.Reach("maintain/object-gone")
 		}
 	}
+	failpoint.Reach("maintain/taken")
 	if err == nil {
 		err = os.Remove(going)
 	}

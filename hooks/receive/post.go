@@ -13,6 +13,7 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/token"
 )
@@ -40,7 +41,9 @@ func PostReceive(ctx context.Context, call Call) error {
 		return err
 	}
 	defer w.Close()
+	failpoint.Reach("receive/moved")
 	r, err := s.finish(ctx, w)
+	failpoint.Reach("receive/finished")
 	if err != nil {
 		return diag.Hint(fmt.Errorf("the push was accepted, but is not recorded yet: %w", err), "the next push records it, or git ward fsck --repair now; where Ward's pre-receive has gone (git ward doctor --bare DIR), git ward init --bare DIR")
 	}

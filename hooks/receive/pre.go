@@ -9,6 +9,7 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/token"
 )
 
@@ -38,6 +39,7 @@ func PreReceive(ctx context.Context, call Call) error {
 	if err != nil {
 		return fmt.Errorf("the push cannot be noted down, so it is refused: %w", err)
 	}
+	failpoint.Reach("receive/arrived")
 	s.recordEarlier(ctx)
 	options, err := pushOptions(call.Getenv)
 	tooMany := errors.Is(err, errTooManyOptions)
@@ -59,6 +61,7 @@ func PreReceive(ctx context.Context, call Call) error {
 		}
 	}
 	s.fill(p.Record, result)
+	failpoint.Reach("receive/judged")
 	return s.answer(ctx, p, result, options)
 }
 
@@ -81,6 +84,7 @@ func (s *session) answer(ctx context.Context, p *audit.Pending, result *checks.R
 	if err := s.admit(p, result); err != nil {
 		return err
 	}
+	failpoint.Reach("receive/admitted")
 	return s.stillLeased(ctx, p, options)
 }
 
@@ -110,6 +114,7 @@ func (s *session) stillLeased(ctx context.Context, p *audit.Pending, options []s
 
 // refuse records a refusal whose reason was printed.
 func (s *session) refuse(ctx context.Context, p *audit.Pending) error {
+	failpoint.Reach("receive/refused")
 	failed := s.recordRefusal(ctx, p)
 	s.mention(failed)
 	return ErrRefused

@@ -97,6 +97,12 @@ func open(ctx context.Context, call Call, stop context.CancelFunc) (*session, er
 		return nil, err
 	}
 	s.batch = repo.Batch(ctx)
+	refs := []string{"HEAD"} // git locks it with the branch that it names
+	for _, u := range s.updates {
+		refs = append(refs, u.Ref)
+	}
+	_, err = repo.Unlock(ctx, refs...)
+	s.mention(err)
 	return s, nil
 }
 
