@@ -200,9 +200,12 @@ func Drain(wait func() error) {
 	}
 }
 
-// Wait returns the exit code once the command has ended.
+// Wait returns the exit code once the command has ended. podman has removal to say it: one
+// that has lost a container's state waits for its end for ever.
 func (c *Container) Wait(ctx context.Context) (int, error) {
 	c.awaitProcess(ctx)
+	ctx, cancel := context.WithTimeout(ctx, removal)
+	defer cancel()
 	code, err := c.engine.api.wait(ctx, c.ID)
 	if err != nil {
 		return 0, fmt.Errorf("podman does not tell how the container ended: %w", c.engine.explain(err))
@@ -240,9 +243,12 @@ func (c *Container) awaitProcess(ctx context.Context) {
 }
 
 // Stop asks the command to end with SIGTERM, and after grace, rounded up to
-// seconds, makes it. The container stays until Remove.
+// seconds, makes it. The container stays until Remove. What podman answers is no proof: of
+// a container whose state was reset, by a podman that has the same storage and another
+// /run, it says that it is stopped, and it runs on. So it loses its life as well.
 func (c *Container) Stop(ctx context.Context, grace time.Duration) error {
 	seconds := uint((grace + time.Second - 1) / time.Second)
+	defer c.life.end()
 	return c.engine.api.stop(ctx, c.ID, seconds)
 }
 
