@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 )
 
@@ -13,9 +14,7 @@ import (
 // with a COMMS.md of its own.
 func newAdopted(t testing.TB, agent string, settings ...string) *site {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds Ward's binaries and runs a watcher with agents")
-	}
+	tier.First(t, "it runs Ward's binaries, a watcher with agents")
 	dir := t.TempDir()
 	env, err := gittest.Environ(dir)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 )
 
@@ -64,6 +65,7 @@ say It is better, and it was started.
 // from there, says that it is ready to be merged, and from main again ends the
 // directive (BOOT-3).
 func TestRealAgent(t *testing.T) {
+	tier.Full(t, "launches and verdicts of the real agent")
 	t.Parallel()
 	s := newSite(t, steadily, `run = []`)
 	s.directive("D-1: better", improve)
@@ -86,6 +88,7 @@ func TestRealAgent(t *testing.T) {
 // TestRealAgentFails: an upgrade that does not start is not tried for ever, and
 // the directive comes to its end from main.
 func TestRealAgentFails(t *testing.T) {
+	tier.Full(t, "launches and verdicts of the real agent")
 	t.Parallel()
 	s := newSite(t, steadily, `run = []`, `check = "10m"`, `validate = ["sh", "-c", "! test -e better.txt"]`)
 	s.directive("D-1: worse", improve)
@@ -135,6 +138,7 @@ func (s *site) show(rev string) string {
 // branch; the one on the branch claims, gets its verdict, merges, and main starts
 // anew from the merge (BOOT-3).
 func TestHopMerges(t *testing.T) {
+	tier.Full(t, "launches and verdicts of the real agent")
 	t.Parallel()
 	for name, script := range map[string]string{
 		// by the tool, in the middle of an iteration
@@ -195,6 +199,7 @@ say It is better.
 
 // TestHopCrashes: a certified program that does not start is not merged.
 func TestHopCrashes(t *testing.T) {
+	tier.Full(t, "launches and verdicts of the real agent")
 	t.Parallel()
 	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`)
 	s.mergers()
@@ -225,6 +230,7 @@ say It is better.
 // TestHopOpen: a branch that is started and not certified is not merged, and main
 // goes on with it.
 func TestHopOpen(t *testing.T) {
+	tier.Full(t, "launches and verdicts of the real agent")
 	t.Parallel()
 	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`)
 	s.mergers()
@@ -272,10 +278,9 @@ func TestMergedUpgrade(t *testing.T) {
 // However often that was, the work is merged once, reported once, and nothing but
 // what was certified is in main.
 func TestHopKills(t *testing.T) {
+	tier.Full(t, "kills at random moments")
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 8))
+	random := rand.New(rand.NewPCG(tier.Seed(t), 8))
 	s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`)
 	s.mergers()
 	s.directive("D-1: better", `
@@ -294,7 +299,7 @@ say It is better.
 			t.Fatal(err)
 		}
 		for range random.IntN(3) { // any moment: that is the test
-			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond) // any moment
+			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond) // any moment: that is the test
 			for _, pid := range s.agents() {
 				syscall.Kill(pid, syscall.SIGKILL)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 )
@@ -39,27 +40,42 @@ func TestHop(t *testing.T) {
 	}
 }
 
+// fallback is what is wrong with a branch, and what the log says of it.
+type fallback struct {
+	agent    string
+	settings []string
+	target   string
+	want     string
+}
+
 // TestFallback: whatever is wrong with a branch, main runs again, bootstrap.log has
 // the reason, and the PM is told once.
 func TestFallback(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		agent    string
-		settings []string
-		target   string
-		want     string
-	}{
-		"bad target":        {"", nil, "agent/nowhere", "the repository has no such branch"},
+	testFallback(t, map[string]fallback{
+		"bad target":       {"", nil, "agent/nowhere", "the repository has no such branch"},
+		"does not build":   {"x=broken\n", []string{`build = ["sh", "-c", "! grep broken agent.sh || { echo this is why; exit 3; }"]`}, "agent/x", "build: exit 3: x=broken; this is why"},
+		"is not valid":     {"x=broken\n", []string{`validate = ["sh", "-c", "! grep -q broken agent.sh"]`}, "agent/x", "validate: exit 1"},
+		"crashes at start": {"echo no such thing >&2; exit 7\n", nil, "agent/x", "exit 7: no such thing"},
+		"lies":             {library + "WARD_COMMIT=0123456789012345678901234567890123456789; ok; exit 0\n", nil, "agent/x", "exit 0"},
+	})
+}
+
+// TestFallbacks is the rest of TestFallback's table.
+func TestFallbacks(t *testing.T) {
+	tier.Full(t, "more of TestFallback's table, with waits of seconds")
+	t.Parallel()
+	testFallback(t, map[string]fallback{
 		"bad folder":        {"", nil, "logs/x", "own folder logs"},
-		"does not build":    {"x=broken\n", []string{`build = ["sh", "-c", "! grep broken agent.sh || { echo this is why; exit 3; }"]`}, "agent/x", "build: exit 3: x=broken; this is why"},
-		"is not valid":      {"x=broken\n", []string{`validate = ["sh", "-c", "! grep -q broken agent.sh"]`}, "agent/x", "validate: exit 1"},
 		"validate hangs":    {"x=broken\n", []string{`validate = ["sh", "-c", "! grep -q broken agent.sh || { trap '' TERM; sleep 1000 & wait; }"]`, `validate_timeout = "1s"`}, "agent/x", "validate: it ran longer than 1s"},
-		"crashes at start":  {"echo no such thing >&2; exit 7\n", nil, "agent/x", "exit 7: no such thing"},
 		"killed at start":   {"kill -9 $$\n", nil, "agent/x", "killed by signal 9"},
-		"hangs at start":    {"trap '' TERM; while :; do sleep 1; done\n", []string{`start_timeout = "4s"`}, "agent/x", "no SUCCESS within 4s"},
-		"lies":              {library + "WARD_COMMIT=0123456789012345678901234567890123456789; ok; exit 0\n", nil, "agent/x", "exit 0"},
+		"hangs at start":    {"trap '' TERM; while :; do sleep 1; done\n", []string{`start_timeout = "15s"`}, "agent/x", "no SUCCESS within 15s"},
 		"program not there": {"", []string{`build = ["sh", "-c", "! test -e ../../../agent/x || rm agent.sh"]`}, "agent/x", "exit"},
-	} {
+	})
+}
+
+func testFallback(t *testing.T, table map[string]fallback) {
+	for name, c := range table {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, steadily, c.settings...)
@@ -154,6 +170,7 @@ func (s *site) awaitCount(event string, n int) {
 // TestCrashes: an agent that ends again and again is started again and again, with
 // pauses, and the PM is told once; a push of a better one ends the pause.
 func TestCrashes(t *testing.T) {
+	tier.Full(t, "pauses that grow")
 	t.Parallel()
 	s := newSite(t, library+"ok\nexit 1\n", `restarts = 3`, `check = "3s"`)
 	s.start()

@@ -9,6 +9,7 @@ import (
 	"git-ward/bootstrap/signals"
 	"git-ward/bootstrap/supervisor"
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 )
@@ -29,21 +30,28 @@ func (w *watcher) logEvent(event boot.Event, branch, commit, reason string, err 
 }
 
 // recover finishes what a watcher that was killed left half done: a start whose
-// end the log does not tell has failed, and main is next.
-func (w *watcher) recover() {
+// end the log does not tell has failed, and main is next. What followed from an end
+// that the log tells, follows now. A hop that was not begun is gone on with.
+func (w *watcher) recover(ctx context.Context) {
+	const why = "the watcher ended while it started"
 	e, open := w.journal.Unfinished()
 	if open {
-		w.reportFailure(e.Branch, e.Commit, "the watcher ended while it started")
+		w.reportFailure(e.Branch, e.Commit, why)
 	}
 	h := w.state.Hop
 	if h == nil || !h.Started {
 		return
 	}
-	if !open && h.Kind == signals.Rollback && w.journal.Succeeded(boot.Main, h.Commit) {
-		w.pinTo(h)
+	t := &target{branch: h.branch(), commit: h.Commit, hop: h}
+	t.code, _ = w.remote.Code(ctx, t.commit) // names an incident
+	switch end := w.journal.Last(t.branch, t.commit); {
+	case open:
+		w.fallen(t, why)
+	case end.Event == boot.Success:
+		w.arrived(t, "What it left behind, if anything, is on a branch of rescue/.")
+	default:
+		w.concludeFailure(t, end.Reason)
 	}
-	w.state.Hop = nil
-	w.state.save()
 }
 
 // loop starts what is to run, again and again.
@@ -152,6 +160,7 @@ func (w *watcher) accept(s signals.Signal, again bool) {
 	}
 	w.state.Hop = &hop{Signal: s}
 	w.state.save()
+	failpoint.Reach("bootstrap/accepted")
 }
 
 // maxSignalName bounds the name of a malformed signal, in bytes, where it is reported.

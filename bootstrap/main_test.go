@@ -19,9 +19,11 @@ import (
 	"git-ward/bootstrap/command"
 	"git-ward/bootstrap/statedir"
 	"git-ward/bootstrap/supervisor"
+	"git-ward/internal/await"
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
 	"git-ward/internal/process"
+	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 )
@@ -99,9 +101,7 @@ func (b *buffer) String() string {
 // and [guard] in place of the shipped ones.
 func newSite(t testing.TB, agent string, settings ...string) *site {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds Ward's binaries and runs a watcher with agents; the parts have quick tests of their own")
-	}
+	tier.First(t, "it runs Ward's binaries, a watcher with agents; the parts have quick tests of their own")
 	return makeSite(t, gittest.New(t), "main", "main", agent, settings...)
 }
 
@@ -115,7 +115,7 @@ func makeSite(t testing.TB, pair *gittest.Pair, project, control, agent string, 
 		t.Fatal(err)
 	}
 	s.binary = filepath.Join(bin, "ward-watcher")
-	s.set(append([]string{`run = ["sh", "agent.sh"]`, `start_timeout = "20s"`, `check = "1s"`}, settings...)...)
+	s.set(append([]string{`run = ["sh", "agent.sh"]`, `start_timeout = "5m"`, `check = "1s"`}, settings...)...)
 	s.main(agent)
 	t.Cleanup(func() {
 		s.kill()
@@ -131,7 +131,7 @@ func makeSite(t testing.TB, pair *gittest.Pair, project, control, agent string, 
 // a push goes on without the one who asked for it.
 func (s *site) endLeftovers() {
 	dir := filepath.Dir(s.Bare) + "/"
-	for range 100 {
+	await.True(s.T, "what is at work in "+dir+" has ended", func() bool {
 		left := 0
 		for _, p := range process.All() {
 			cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.PID))
@@ -140,11 +140,8 @@ func (s *site) endLeftovers() {
 				left++
 			}
 		}
-		if left == 0 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond) // the killed need it to end, and the next one may have been forked
-	}
+		return left == 0
+	})
 }
 
 func tailOf(text string) string { return text[max(0, len(text)-8000):] }
@@ -206,7 +203,6 @@ func (s *site) start(args ...string) {
 	s.watcher.Dir = filepath.Dir(s.Bare)
 	s.watcher.Stdout, s.watcher.Stderr = &s.out, &s.err
 	s.watcher.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	s.watcher.WaitDelay = time.Second
 	if err := s.watcher.Start(); err != nil {
 		s.T.Fatal(err)
 	}
@@ -319,15 +315,10 @@ func (s *site) awaitLast(event boot.Event, commit string) {
 	})
 }
 
-// until waits for what other processes do. It looks, because they tell nobody; a
-// minute and a half is what a machine with much to do may need.
+// until waits for what other processes do. It looks, because they tell nobody.
 func (s *site) until(what string, is func() bool) {
 	s.T.Helper()
-	for end := time.Now().Add(90 * time.Second); !is(); time.Sleep(10 * time.Millisecond) { // other processes tell nobody
-		if time.Now().After(end) {
-			s.T.Fatalf("never: %s", what)
-		}
-	}
+	await.True(s.T, what, is)
 }
 
 // reports are those of COMMS.md with a status.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 )
@@ -11,6 +12,7 @@ import (
 // TestMainMoves: a branch that said SUCCESS and stays, and a commit that a rollback went
 // to, run until main's code moves: then main is started. A report is no such move (BOOT-4).
 func TestMainMoves(t *testing.T) {
+	tier.Full(t, "the watcher's patience of 20 seconds with an agent that is not wanted any more")
 	t.Parallel()
 	for name, signal := range map[string]string{"bootstrap": "agent/x", "rollback": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -48,6 +50,7 @@ func TestMainMoves(t *testing.T) {
 // TestMainMovesMeanwhile: main's code that moves while a branch, or what a rollback goes to,
 // is still being built is no less a move: it runs next, and no pin holds it up (BOOT-4).
 func TestMainMovesMeanwhile(t *testing.T) {
+	tier.Full(t, "the watcher's patience of 20 seconds with an agent that is not wanted any more")
 	t.Parallel()
 	const slow = library + "ok\nexec sleep 1000\n# slow\n"
 	for _, kind := range []string{"bootstrap", "rollback"} {
@@ -81,6 +84,7 @@ func TestMainMovesMeanwhile(t *testing.T) {
 // TestDeath: an agent that is killed, or ends badly, is told once with the number of
 // times, while the next one runs already; it is no restart that the PM has to hear of, too.
 func TestDeath(t *testing.T) {
+	tier.Full(t, "a notice waits 15 seconds for its like")
 	t.Parallel()
 	s := newSite(t, library+"ok\nexec 9>&-\n[ -e \"$S/calm\" ] && exec sleep 1000\nkill -9 $$\n", `check = "1m"`, `restarts = 2`)
 	s.start()

@@ -9,6 +9,7 @@ import (
 	"git-ward/bootstrap/remote"
 	"git-ward/bootstrap/signals"
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 )
@@ -81,13 +82,23 @@ func (w *watcher) abandon(t *target) {
 // and after main the last commit of main that started.
 func (w *watcher) fail(t *target, why string) {
 	w.reportFailure(t.branch, t.commit, why)
+	failpoint.Reach("bootstrap/failed")
+	w.concludeFailure(t, why)
+}
+
+// fallen is the end of a signal's start that came to nothing, and tells the PM.
+func (w *watcher) fallen(t *target, why string) {
+	w.state.Hop = nil
+	w.notices.Tell(fallbackNotice("start "+t.hop.Name, *t, fmt.Sprintf(
+		"The agent could not be started from %s, commit %s: %s. It runs from %s; logs/errors.log and logs/build.log say more.",
+		w.called(t.hop.Name), diag.Short(t.commit), diag.Clean(why), w.called(boot.Main)))) // with it all is saved
+}
+
+// concludeFailure is what follows when the log says that a start came to nothing.
+func (w *watcher) concludeFailure(t *target, why string) {
 	w.trees.Forget(t.branch)
 	if t.hop != nil {
-		w.state.Hop = nil
-		w.notices.Tell(fallbackNotice("start "+t.hop.Name, *t, fmt.Sprintf(
-			"The agent could not be started from %s, commit %s: %s. It runs from %s; logs/errors.log and logs/build.log say more.",
-			w.called(t.hop.Name), diag.Short(t.commit), diag.Clean(why), w.called(boot.Main))))
-		w.state.save()
+		w.fallen(t, why)
 		if t.branch != boot.Main || t.hop.Kind == signals.Rollback {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"git-ward/bootstrap/supervisor"
 	"git-ward/bootstrap/trees"
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 )
@@ -31,10 +32,7 @@ func (w *watcher) start(ctx context.Context, t *target) run {
 	if err != nil {
 		return failed(err)
 	}
-	if t.hop != nil {
-		t.hop.Started = true
-		w.state.save()
-	}
+	failpoint.Reach("bootstrap/prepared")
 	if old := w.state.Branch; t.branch == boot.Main && t.hop != nil && old != "" && old != boot.Main {
 		w.trees.Leave(ctx, old)
 	}
@@ -44,6 +42,12 @@ func (w *watcher) start(ctx context.Context, t *target) run {
 	}
 	err = w.journal.Begin(t.branch, t.commit, t.note)
 	w.logEvent(boot.Bootstrapping, t.branch, t.commit, t.note, err)
+	failpoint.Reach("bootstrap/begun")
+	if t.hop != nil {
+		t.hop.Started = true
+		w.state.save()
+		failpoint.Reach("bootstrap/started")
+	}
 	fmt.Fprintf(w.errors, "--- %s %s %s\n", w.opts.Now().UTC().Format(time.RFC3339), t.branch, t.commit)
 	end, err := w.supervisor.Watch(ctx, w.agent(ctx, t, dir))
 	if err != nil {
@@ -150,29 +154,34 @@ func (w *watcher) agentEnv(ctx context.Context, t *target, own bool) []string {
 
 // booted is what follows when the agent answered that it is up.
 func (w *watcher) booted(t *target) {
+	failpoint.Reach("bootstrap/answered")
 	w.logEvent(boot.Success, t.branch, t.commit, t.note, w.journal.Append(boot.Success, t.branch, t.commit, ""))
+	failpoint.Reach("bootstrap/booted")
 	if t.branch == boot.Main {
 		fmt.Fprintln(w.opts.Stdout, boot.Booted+t.commit)
 	}
 	if t.hop == nil {
 		return
 	}
-	if t.hop.Kind == signals.Rollback {
-		w.pinTo(t.hop)
-		w.tellRollback(t)
-	} else if t.branch == boot.Main {
-		w.state.Pin = nil
+	left := "It left nothing behind that the repository does not have."
+	if rescued := w.trees.Rescued(); len(rescued) > 0 {
+		left = "What it had and the repository had not is on " + strings.Join(rescued, ", ") + "."
 	}
-	w.state.Hop = nil
-	w.state.save()
+	w.arrived(t, left)
 }
 
-func (w *watcher) tellRollback(t *target) {
-	text := fmt.Sprintf("The agent went back to %s, commit %s, and runs from there until the code of %s moves.", w.called(t.hop.Name), diag.Short(t.commit), w.called(boot.Main))
-	if rescued := w.trees.Rescued(); len(rescued) > 0 {
-		text += " What it had and the repository had not is on " + strings.Join(rescued, ", ") + "."
-	} else {
-		text += " It left nothing behind that the repository does not have."
+// arrived is what follows when the log says that a hop is done; left says what became of
+// what the tree held.
+func (w *watcher) arrived(t *target, left string) {
+	w.state.Hop = nil
+	switch {
+	case t.hop.Kind == signals.Rollback:
+		w.pinTo(t.hop)
+		w.notices.Tell(rollbackNotice(fmt.Sprintf("The agent went back to %s, commit %s, and runs from there until the code of %s moves. %s",
+			w.called(t.hop.Name), diag.Short(t.commit), w.called(boot.Main), left))) // with it all is saved
+		return
+	case t.branch == boot.Main:
+		w.state.Pin = nil
 	}
-	w.notices.Tell(rollbackNotice(text))
+	w.state.save()
 }

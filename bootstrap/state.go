@@ -31,7 +31,7 @@ type hop struct {
 	Commit   string `json:"commit,omitzero"`
 	Main     string `json:"main,omitzero"` // main's code when it was begun
 	Attempts int    `json:"attempts"`      // begun
-	Started  bool   `json:"started"`       // BOOTSTRAPPING is written, or about to be
+	Started  bool   `json:"started"`       // BOOTSTRAPPING is written
 }
 
 // pin holds main's tree at a commit until main's code moves (BOOT-4).

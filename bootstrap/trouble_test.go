@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 )
@@ -117,6 +118,7 @@ func TestReset(t *testing.T) {
 // TestGuards: an agent that takes too much is ended, the PM is told once, and it
 // is started again.
 func TestGuards(t *testing.T) {
+	tier.Full(t, "an agent that takes what it can, for seconds")
 	t.Parallel()
 	for name, c := range map[string]struct {
 		agent   string
@@ -154,6 +156,7 @@ func TestGuards(t *testing.T) {
 
 // TestTenGigabytesOfLog is an agent that writes as much as it may, and then some.
 func TestTenGigabytesOfLog(t *testing.T) {
+	tier.Full(t, "ten gigabytes")
 	if os.Getenv("WARD_BOOT_FLOOD") == "" {
 		t.Skip("ten times the shipped limit of a gigabyte: WARD_BOOT_FLOOD=1 runs it; TestGuards has the small one")
 	}
@@ -169,6 +172,7 @@ func TestTenGigabytesOfLog(t *testing.T) {
 // lives on, and when there is room again main runs. In the fence, where the disk
 // is the agent's own, the watcher makes the room itself (sandbox, TestWatcher).
 func TestFullDisk(t *testing.T) {
+	tier.Full(t, "it fills a disk")
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED, out loud: only root can mount a small disk")
@@ -229,6 +233,7 @@ func TestClockJumps(t *testing.T) {
 // and again. After each kill the system comes to main, the log tells the truth of
 // every start, and never do two agents run.
 func TestKills(t *testing.T) {
+	tier.Full(t, "kills at random moments")
 	t.Parallel()
 	rounds := 12
 	if text := os.Getenv("WARD_BOOT_KILLS"); text != "" {
@@ -237,9 +242,7 @@ func TestKills(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 7))
+	random := rand.New(rand.NewPCG(tier.Seed(t), 7))
 	s := newSite(t, steadily, `build = ["sh", "-c", "echo built >>../../../builds"]`, `validate = ["sh", "-c", "sleep 0.05"]`)
 	main := s.head()
 	good := s.branch("agent/good", handover)

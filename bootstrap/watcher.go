@@ -30,6 +30,7 @@ import (
 	"git-ward/bootstrap/trees"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/lines"
 	"git-ward/protocols/comms"
 )
@@ -108,7 +109,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	} else {
 		defer notify.Close()
 	}
-	w.recover()
+	w.recover(ctx)
 	return w.loop(ctx)
 }
 
@@ -191,7 +192,9 @@ func (w *watcher) report(ctx context.Context, n notices.Notice) error {
 	if door := cmp.Or(w.opts.ReportDoor, w.opts.Door); door != "" {
 		r.Connect = []string{w.opts.Agent, "connect", door}
 	}
-	return r.Once(ctx, n.ID, comms.NewReport{Time: w.opts.Now(), Directive: n.Directive(), Status: n.Status, Text: n.Text})
+	err := r.Once(ctx, n.ID, comms.NewReport{Time: w.opts.Now(), Directive: n.Directive(), Status: n.Status, Text: n.Text})
+	failpoint.Reach("bootstrap/told")
+	return err
 }
 
 // listen hears of signals at once. Looking stays the backup.

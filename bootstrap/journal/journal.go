@@ -61,14 +61,14 @@ func (j *Journal) Begin(branch, commit, reason string) error {
 	return j.Append(boot.Bootstrapping, branch, commit, reason)
 }
 
-// Succeeded reports whether the end of the journal has a SUCCESS of that start.
-func (j *Journal) Succeeded(branch, commit string) bool {
+// Last is the last entry of that start, none where the end of the journal has none.
+func (j *Journal) Last(branch, commit string) (last boot.Entry) {
 	for _, e := range j.entries() {
-		if e.Event == boot.Success && e.Branch == branch && e.Commit == commit {
-			return true
+		if e.Branch == branch && e.Commit == commit {
+			last = e
 		}
 	}
-	return false
+	return last
 }
 
 // Unfinished is the last start if the journal does not tell its end.

@@ -28,3 +28,10 @@ func TestFirst(t *testing.T) {
 		t.Errorf("skipped %v, and -short is %v", got, testing.Short())
 	}
 }
+
+func TestSeed(t *testing.T) {
+	t.Setenv(SeedVar, "7")
+	if got := Seed(t); got != 7 {
+		t.Error(got)
+	}
+}
