@@ -1,9 +1,18 @@
 package git
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
+
+	"git-ward/internal/flock"
+	"git-ward/internal/process"
 )
 
 // staleAfter is the age at which git's lock on a ref belongs to nobody: who moves such a
@@ -26,4 +35,94 @@ func (r *Repo) LockedOut(refs ...string) bool {
 		}
 	}
 	return locked
+}
+
+// Unlock removes git's lock files on refs that anybody may move, where nobody is left who
+// could have made them, and names them. git removes its locks when a signal ends it, but not
+// one whose open(2) the signal meets (nor upon SIGKILL): the file is there, and git has not
+// noted it yet. Each later push to such a ref would be refused, for ever. It waits until
+// a lock is staleAfter old, for a holder that this machine cannot see.
+func (r *Repo) Unlock(ctx context.Context, refs ...string) (removed []string, err error) {
+	for _, ref := range refs {
+		was, err := os.Lstat(filepath.Join(r.Dir, ref+".lock"))
+		if err != nil || r.maybeHeld() {
+			continue
+		}
+		if age := time.Since(was.ModTime()); age >= 0 && age < staleAfter {
+			select {
+			case <-ctx.Done():
+				return removed, context.Cause(ctx)
+			case <-time.After(staleAfter - age):
+			}
+		}
+		gone, err := r.unlock(ctx, ref+".lock", was)
+		if err != nil {
+			return removed, err
+		}
+		if gone {
+			removed = append(removed, ref+".lock")
+		}
+	}
+	return removed, nil
+}
+
+// UnlockAll is Unlock for every ref that has a lock.
+func (r *Repo) UnlockAll(ctx context.Context) (removed []string, err error) {
+	locked := []string{"HEAD", "packed-refs"}
+	filepath.WalkDir(filepath.Join(r.Dir, "refs"), func(path string, _ fs.DirEntry, _ error) error {
+		if name, ok := strings.CutSuffix(path, ".lock"); ok {
+			ref, _ := filepath.Rel(r.Dir, name)
+			locked = append(locked, ref)
+		}
+		return nil
+	})
+	return r.Unlock(ctx, locked...)
+}
+
+// unlock removes a lock that is what it was. One process at a time does, so that none
+// removes the lock of who came after the other.
+func (r *Repo) unlock(ctx context.Context, name string, was os.FileInfo) (bool, error) {
+	alone, err := flock.Within(ctx, r.Dir, staleAfter)
+	if alone != nil {
+		defer alone.Close()
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s, which a git that was killed left, cannot be removed: %w", name, err)
+	}
+	path := filepath.Join(r.Dir, name)
+	now, err := os.Lstat(path)
+	if err != nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()) || r.maybeHeld() {
+		return false, nil
+	}
+	return true, os.Remove(path)
+}
+
+// maybeHeld reports whether a git works in the repository that is not one of those who
+// started this process, or one works where may not be looked. A cat-file holds nothing, and
+// may live as long as an agent.
+func (r *Repo) maybeHeld() bool {
+	all := process.All()
+	parent := map[int]int{}
+	for _, p := range all {
+		parent[p.PID] = p.Parent
+	}
+	for pid := os.Getpid(); pid > 0; pid = parent[pid] {
+		all = slices.DeleteFunc(all, func(p process.Info) bool { return p.PID == pid })
+	}
+	here, err := filepath.EvalSymlinks(r.Dir)
+	if filepath.Base(here) == ".git" { // it works at the top of the tree
+		here = filepath.Dir(here)
+	}
+	return err != nil || slices.ContainsFunc(all, func(p process.Info) bool {
+		if p.Dead {
+			return false
+		}
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
+		program, rest, _ := bytes.Cut(line, []byte{0})
+		if !strings.HasPrefix(filepath.Base(string(program)), "git") || bytes.Contains(rest, []byte("cat-file\x00")) {
+			return false
+		}
+		there, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.PID))
+		return err != nil && !os.IsNotExist(err) || there == here || strings.HasPrefix(there, here+"/")
+	})
 }

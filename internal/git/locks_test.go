@@ -1,8 +1,11 @@
 package git
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -25,5 +28,54 @@ func TestLockedOut(t *testing.T) {
 	}
 	if !r.LockedOut("refs/ward/x") || r.LockedOut("refs/ward/x") {
 		t.Error("an old lock is nobody's, and goes")
+	}
+}
+
+// TestUnlock: a lock that nobody can have made goes, and one goes not while a git works in
+// the repository.
+func TestUnlock(t *testing.T) {
+	r := bare(t)
+	leave := func() {
+		t.Helper()
+		old := time.Now().Add(-time.Minute)
+		for _, name := range []string{"HEAD.lock", "refs/heads/x/y.lock"} {
+			path := filepath.Join(r.Dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644), os.Chtimes(path, old, old)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	leave()
+	if removed, err := r.Unlock(t.Context(), "HEAD", "refs/heads/none"); err != nil || strings.Join(removed, " ") != "HEAD.lock" {
+		t.Errorf("removed %q, %v", removed, err)
+	}
+	leave()
+	worker := r.writer(t.Context(), "hash-object", "--stdin")
+	in, err := worker.StdinPipe()
+	if err == nil {
+		err = worker.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := r.UnlockAll(t.Context()); err != nil || len(removed) > 0 {
+		t.Errorf("a git works there, and %q went, %v", removed, err)
+	}
+	in.Close()
+	if err := worker.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := r.UnlockAll(t.Context()); err != nil || strings.Join(removed, " ") != "HEAD.lock refs/heads/x/y.lock" {
+		t.Errorf("removed %q, %v", removed, err)
+	}
+	leave()
+	now := time.Now()
+	if err := os.Chtimes(filepath.Join(r.Dir, "HEAD.lock"), now, now); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if removed, err := r.Unlock(ctx, "HEAD"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a young lock waits: removed %q, %v", removed, err)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/process"
 )
 
@@ -136,10 +136,7 @@ func (r *Repo) writer(ctx context.Context, args ...string) *exec.Cmd {
 		cmd.Env = Local(r.base())
 	}
 	cmd.Dir = r.Dir
-	process.EndGroup(cmd, syscall.SIGKILL, time.Second)
-	if slices.Contains(args, "gc") { // a killed one leaves its lock, and the next could not begin
-		process.EndGroup(cmd, syscall.SIGTERM, 5*time.Second)
-	}
+	process.EndGroup(cmd, syscall.SIGTERM, 5*time.Second) // a killed one leaves its locks, and the next could not begin
 	return cmd
 }
 
@@ -185,6 +182,7 @@ func (r *Repo) Exits(ctx context.Context, args ...string) (bool, error) {
 // start starts a child and puts its limits on. The child cannot have done
 // anything large in the microseconds between.
 func (r *Repo) start(cmd *exec.Cmd) error {
+	failpoint.Reach("git/child")
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("git does not start: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/process"
 	"git-ward/internal/worktree"
@@ -101,6 +102,18 @@ func (u *units) close() { u.reader.Close() }
 // git runs git as the user does: fetching and pushing need the user's own keys and
 // settings. Those of the clone run nothing (GATE-7).
 func (u *units) git(args ...string) (string, error) {
+	text, err := u.runGit(args...)
+	if err != nil && strings.Contains(text, ".lock': File exists") {
+		// A command before this one was killed, as a rule.
+		if removed, fault := u.repo.UnlockAll(u.ctx); fault == nil && len(removed) > 0 {
+			return u.runGit(args...)
+		}
+	}
+	return text, err
+}
+
+func (u *units) runGit(args ...string) (string, error) {
+	failpoint.Reach("git/child")
 	cmd := exec.CommandContext(u.ctx, "git", u.how.Args(args)...)
 	cmd.Dir, cmd.Env = u.env.Dir, u.how.Env
 	var text bytes.Buffer
