@@ -15,6 +15,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/plan"
 	"git-ward/vm/asm"
@@ -130,9 +131,7 @@ func TestLintFindsFaults(t *testing.T) {
 
 // TestExamplesRun runs every document.
 func TestExamplesRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: running the documents takes a minute and Ward's binaries")
-	}
+	tier.First(t, "running the documents takes a minute and Ward's binaries")
 	for _, name := range documents(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			all := read(t, name)

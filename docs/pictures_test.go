@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/fsm"
 
 	"git-ward/internal/gittest"
@@ -31,9 +32,7 @@ func TestMachinesAreDrawn(t *testing.T) {
 // TestPicturesAreTheCodes draws all pictures again: the committed ones show the code as
 // it is today, and each .svg was made of its .dot.
 func TestPicturesAreTheCodes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds git-ward to draw its machines")
-	}
+	tier.First(t, "it builds git-ward to draw its machines")
 	if err := gittest.Tree(); err != nil { // scripts/draw reads all of it
 		t.Fatal(err)
 	}

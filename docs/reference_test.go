@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 var (
@@ -39,9 +40,7 @@ func TestLinksLead(t *testing.T) {
 
 // TestVerbsExist: each verb that a document names in its text is one of git ward's.
 func TestVerbsExist(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds git-ward")
-	}
+	tier.First(t, "it builds git-ward")
 	bin, err := gittest.Bin()
 	if err != nil {
 		t.Fatal(err)

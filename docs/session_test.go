@@ -14,6 +14,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // session is one shell in which a document's commands run from top to bottom, as a
@@ -139,9 +140,7 @@ func TestStatements(t *testing.T) {
 }
 
 func TestSessionKeepsItsState(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds Ward's binaries")
-	}
+	tier.First(t, "it builds Ward's binaries")
 	s := start(t)
 	s.run(t, "mkdir sub; cd sub; X=1")
 	if out, code := s.run(t, `echo "$X ${PWD##*/}"; echo err >&2; (exit 3)`); out != "1 sub\nerr\n" || code != 3 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // programs makes a directory of stand-ins for Ward's programs, each of which prints a
@@ -131,9 +132,7 @@ func somebodys(t *testing.T) (prefix, before string) {
 
 // A prefix is, after install and uninstall, what it was: also after an upgrade and back.
 func TestInstallUpgradeUninstall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: seven installations take some seconds")
-	}
+	tier.First(t, "seven installations take some seconds")
 	prefix, before := somebodys(t)
 	one, two := programs(t, "one", "git-ward-gone"), programs(t, "two")
 	run(t, 0, "install", "--prefix", prefix, "--from", one)
@@ -164,9 +163,7 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 
 // What somebody made or changed is named, and nothing else changes then.
 func TestForeignFilesStay(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: installations take some seconds")
-	}
+	tier.Full(t, "a dozen installations")
 	prefix, before := somebodys(t)
 	from := programs(t, "one")
 	mine := filepath.Join(prefix, "bin/git-ward")
@@ -202,9 +199,7 @@ func TestForeignFilesStay(t *testing.T) {
 // Whenever an install or an uninstall is killed, the next one of either goes on, and
 // uninstall leaves nothing (story 28). A program is at each time one version's, whole.
 func TestKilledInstall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: thirty installations, each killed at another moment, take half a minute")
-	}
+	tier.Full(t, "forty installations that are killed")
 	one, two := programs(t, "one"), programs(t, "two")
 	start := time.Now()
 	prefix, before := somebodys(t)
@@ -249,9 +244,7 @@ func kill(t *testing.T, after time.Duration, name string, args ...string) {
 
 // Two at once come one after the other.
 func TestTwoInstalls(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: installations take some seconds")
-	}
+	tier.First(t, "installations take some seconds")
 	prefix, before := somebodys(t)
 	froms := []string{programs(t, "one"), programs(t, "two")}
 	done := make(chan string)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // built makes the package of stand-ins for the programs, in a directory of its own.
@@ -26,9 +28,7 @@ func built(t *testing.T, from string) string {
 // The same programs of the same commit make the same bytes, whenever and in whatever
 // directory.
 func TestPackageIsReproducible(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds two packages")
-	}
+	tier.Full(t, "the programs, built twice")
 	from := programs(t, "one")
 	var packages [2][]byte
 	for i := range packages {
@@ -45,9 +45,7 @@ func TestPackageIsReproducible(t *testing.T) {
 
 // dpkg installs the package, what it installs runs, and removes all of it.
 func TestPackageInstalls(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds a package")
-	}
+	tier.Full(t, "a package, built and installed")
 	if os.Getuid() != 0 {
 		t.Skip("SKIPPED, out loud: dpkg installs as root")
 	}
@@ -87,9 +85,7 @@ func TestPackageInstalls(t *testing.T) {
 
 // Debian's own reader of packages finds no error in it.
 func TestPackageIsLinted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds a package and reads it for seconds")
-	}
+	tier.Full(t, "a package, built and linted")
 	lintian, err := exec.LookPath("lintian")
 	if err != nil {
 		t.Skip("SKIPPED, out loud: there is no lintian (apt-get install lintian)")

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // systemd reads the units as they are installed, finds nothing in them that it does not
@@ -15,9 +17,7 @@ func TestUnitsAreVerified(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED, out loud: there is no systemd-analyze here")
 	}
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it installs, and asks systemd")
-	}
+	tier.First(t, "it installs, and asks systemd")
 	prefix := filepath.Join(t.TempDir(), "local")
 	run(t, 0, "install", "--prefix", prefix, "--from", programs(t, "one"))
 	for _, c := range []struct {

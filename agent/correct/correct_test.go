@@ -11,19 +11,13 @@ import (
 	"time"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	gittest.Clean()
 	os.Exit(code)
-}
-
-// slow leaves out what builds Ward's binaries, and kills one of them again and again.
-func slow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds Ward's binaries and kills git ward lesson apply at any moment")
-	}
 }
 
 // learn makes a branch with a post-mortem of n lessons, every third of which
@@ -90,7 +84,7 @@ func apply(p *gittest.Pair, random *rand.Rand, most int) (kills int) {
 // TestKill: killed at any point, the rerun neither repeats nor skips a lesson, and
 // comes to the same tree as one that was never killed.
 func TestKill(t *testing.T) {
-	slow(t)
+	tier.Full(t, "git ward lesson apply, killed at random moments")
 	const lessons = 8
 	p := gittest.New(t)
 	learn(p, lessons)
@@ -131,7 +125,7 @@ func TestKill(t *testing.T) {
 // TestDiffThatDoesNotApply: nothing changes but the lesson, which says why, and the
 // next one goes on.
 func TestDiffThatDoesNotApply(t *testing.T) {
-	slow(t)
+	tier.First(t, "it builds Ward's binaries")
 	p := gittest.New(t)
 	learn(p, 3) // the third changes code
 	p.Commit("src/code", "line 0\nline 2\nline 2\n")
@@ -152,7 +146,7 @@ func TestDiffThatDoesNotApply(t *testing.T) {
 
 // TestBusy: what somebody works on is not written over.
 func TestBusy(t *testing.T) {
-	slow(t)
+	tier.First(t, "it builds Ward's binaries")
 	p := gittest.New(t)
 	learn(p, 1)
 	head := p.Git("rev-parse", "HEAD")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"git-ward/agent/stop"
+	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -64,9 +65,7 @@ evidence/D-1/loop/plan.json`
 
 // TestEnds: each way to end, by what the host finds and what the team does.
 func TestEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it runs the loop ten times, each a second of git's")
-	}
+	tier.First(t, "it runs the loop ten times, each a second of git's")
 	idle := func(*site, Brief, *Subagents) error { return nil }
 	spent := func(*site, Brief, *Subagents) error { return stop.New(stop.Spent, "The tokens are spent.") }
 	for name, c := range map[string]struct {
@@ -112,9 +111,7 @@ func TestEnds(t *testing.T) {
 // TestCarried: work that a unit before left on the branch is judged for the new text,
 // although nobody adds to it (REC-1); on what was judged so the loop goes on by work only.
 func TestCarried(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it runs two units of work, each a second of git's")
-	}
+	tier.First(t, "it runs two units of work, each a second of git's")
 	for residuals, want := range map[string]string{
 		"0":   "EXIT_CONVERGED EXACT_CERTIFICATE",
 		"1 1": "EXIT_BLOCKED EVIDENCE_INCOMPLETE",
@@ -164,9 +161,7 @@ func TestSuspended(t *testing.T) {
 // TestKilled: a loop that is ended between any two states goes on where refs say that
 // it was, pays for no iteration twice, and comes to the same end with the same files.
 func TestKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it runs the loop twenty-seven times")
-	}
+	tier.Full(t, "a process killed at random moments")
 	whole := newSite(t, asked, 0)
 	whole.residuals = []string{"2", "0"}
 	want, _ := whole.ends()

@@ -21,17 +21,10 @@ import (
 	"git-ward/agent/activity"
 	"git-ward/agent/tool"
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 	"git-ward/internal/worktree"
 	"git-ward/vm"
 )
-
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T, why string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: " + why)
-	}
-}
 
 // TestMain is the test, or the process that the test kills.
 func TestMain(m *testing.M) {
@@ -255,7 +248,7 @@ func checkRun(t *testing.T, dir, path string, steps int) {
 }
 
 func TestEverything(t *testing.T) {
-	slow(t, "each of its thirty steps is a commit")
+	tier.First(t, "each of its thirty steps is a commit")
 	dir := newRepo(t, everything)
 	r := newRunner(dir)
 	var outputs []string
@@ -313,7 +306,7 @@ func TestEverything(t *testing.T) {
 // comes to its end: every step is there once, and the tree is that of a run that
 // nobody disturbed.
 func TestKill(t *testing.T) {
-	slow(t, "it kills a run at each of its steps")
+	tier.Full(t, "a run killed at random moments")
 	quiet := newRepo(t, everything)
 	result, err := runPlan(t.Context(), newRunner(quiet), "plan.txt")
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"git-ward/agent/stop"
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 	"git-ward/internal/worktree"
 )
 
@@ -110,7 +111,7 @@ func checkApart(t *testing.T, dir, path string, steps int) {
 
 // TestApart: in an agent's clone the steps are on the record, and papers go there.
 func TestApart(t *testing.T) {
-	slow(t, "each of its thirty steps is a commit or two")
+	tier.First(t, "each of its thirty steps is a commit or two")
 	dir := newClone(t, inClone)
 	result, err := runPlan(t.Context(), newRunner(dir), "plan.txt")
 	if err != nil {
@@ -150,7 +151,7 @@ func TestApart(t *testing.T) {
 
 // TestApartKill: killed at any moment, with the clone there, every step is done once.
 func TestApartKill(t *testing.T) {
-	slow(t, "it kills a run at each of its steps")
+	tier.Full(t, "a run killed at random moments")
 	quiet := newClone(t, inClone)
 	result, err := runPlan(t.Context(), newRunner(quiet), "plan.txt")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/plan"
 )
 
@@ -151,7 +152,7 @@ func TestResearchOfOnesOwn(t *testing.T) {
 // TestResearchKilled: research whose process is killed at any moment, again and again, makes
 // the report that it makes in peace, in as many commits.
 func TestResearchKilled(t *testing.T) {
-	slow(t, "processes that are killed")
+	tier.Full(t, "a run killed at random moments")
 	calm, path, calmReport := researched(t, "leaky bucket", false, false)
 	if _, err := calm.Run(t.Context(), path); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"git-ward/internal/config"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/uow"
 )
@@ -32,7 +33,7 @@ func newAdopted(t *testing.T) *Store {
 // TestControl: documents are read from the control branch and reports go there; work
 // begins from the project's branch and is merged into it; both are watched.
 func TestControl(t *testing.T) {
-	slow(t, "it pushes to both branches")
+	tier.First(t, "it pushes to both branches")
 	s := newAdopted(t)
 	u := &unit{T: t, store: s, journal: s.NewJournal(uow.ID{Directive: "D-1", K: 1})}
 	before := s.Mark()
@@ -83,7 +84,7 @@ func TestControl(t *testing.T) {
 
 // TestStarts: where the next unit's branch begins.
 func TestStarts(t *testing.T) {
-	slow(t, "it begins several units")
+	tier.First(t, "it begins several units")
 	for name, c := range map[string]struct {
 		first uow.Record
 		how   func(u *unit, work string) // what the PM does with the work of the first unit

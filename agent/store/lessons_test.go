@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // TestLearn: what the post-mortem of a record teaches is carried out on a branch that
 // begins at control, once; the work knows nothing of it.
 func TestLearn(t *testing.T) {
-	slow(t, "it pushes a branch of lessons")
+	tier.First(t, "it pushes a branch of lessons")
 	u := newUnit(t)
 	u.write("work.txt", "work\n")
 	if l, err := u.work.Learn(t.Context()); l != nil || err != nil {
@@ -44,7 +46,7 @@ func TestLearn(t *testing.T) {
 // steps were made on, though the project has moved; a branch that somebody moved is not
 // gone back on.
 func TestGoOn(t *testing.T) {
-	slow(t, "it begins several times")
+	tier.First(t, "it begins several times")
 	u := newUnit(t)
 	u.commit("begins", "", map[string]string{"LEARNINGS.md": "# L\n"})
 	u.must(u.work.Offer(t.Context()))

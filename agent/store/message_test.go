@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
@@ -113,7 +114,7 @@ func (u *unit) reported() string {
 // TestLeavesItOnTheRecord: what a leased agent says goes onto its record, once, however often
 // it is said and whoever else moves the record; the host folds it, and the agent waits for that.
 func TestLeavesItOnTheRecord(t *testing.T) {
-	slow(t, "it pushes and waits for a host")
+	tier.First(t, "it pushes and waits for a host")
 	u := newUnit(t)
 	u.commit("iteration 1 begins", "", map[string]string{"LEARNINGS.md": "# L\n"})
 	u.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
@@ -146,7 +147,7 @@ func TestLeavesItOnTheRecord(t *testing.T) {
 // TestLeftAndKilled: what lies on the record and is not folded is not said again, and is
 // waited for; nothing is lost when who said it is killed before the host folds.
 func TestLeftAndKilled(t *testing.T) {
-	slow(t, "it pushes and waits for a host")
+	tier.First(t, "it pushes and waits for a host")
 	u := newUnit(t)
 	u.store.Folds = true
 	r := comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.Done, Text: "done", DirectiveHash: u.work.Directive.Hash()}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/uow"
 )
 
@@ -14,7 +15,7 @@ import (
 // record, which holds its papers, and its branch holds the work alone; the next step of
 // its journal says so.
 func TestOldUnit(t *testing.T) {
-	slow(t, "it takes up a repository of the first version")
+	tier.Full(t, "a repository of the first version, taken up by pushes")
 	p := gittest.FirstVersion(t)
 	s, err := Open(t.Context(), Options{Bare: p.Bare, State: t.TempDir(), Executable: "/nonexistent"})
 	if err != nil {

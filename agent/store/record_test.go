@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/agent/stop"
+	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -102,7 +103,7 @@ const onRecord = "refs/ward/record/D-1.1"
 // TestIteration: the two pushes of an iteration, what they leave on the remote, and what
 // the commits say.
 func TestIteration(t *testing.T) {
-	slow(t, "it pushes an iteration")
+	tier.First(t, "it pushes an iteration")
 	u := newUnit(t)
 	capsule := loop.IterationDir("D-1", 0) + "/" + loop.CapsuleFile
 	u.commit("iteration 1 begins", "", map[string]string{capsule: "{}\n", "LEARNINGS.md": "# L\n"}, "Ward-Iteration: 1")
@@ -165,7 +166,7 @@ func TestIteration(t *testing.T) {
 // TestKept: a run that was killed leaves plans and steps in its clone; whatever else
 // was not pushed is made again.
 func TestKept(t *testing.T) {
-	slow(t, "it begins several times")
+	tier.First(t, "it begins several times")
 	u := newUnit(t)
 	u.commit("begins", "", map[string]string{"LEARNINGS.md": "# L\n"})
 	u.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
@@ -223,7 +224,7 @@ func TestPapers(t *testing.T) {
 
 // TestRaced: somebody else moves branch, record and journal while a claim is pushed.
 func TestRaced(t *testing.T) {
-	slow(t, "it pushes a claim twice")
+	tier.First(t, "it pushes a claim twice")
 	u := newUnit(t)
 	u.commit("begins", "", map[string]string{"LEARNINGS.md": "# L\n"})
 	u.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
@@ -256,7 +257,7 @@ func TestRaced(t *testing.T) {
 // TestRefused: a push that the remote refuses moves nothing, and leaves the work to be
 // mended.
 func TestRefused(t *testing.T) {
-	slow(t, "it pushes a claim twice")
+	tier.First(t, "it pushes a claim twice")
 	u := newUnit(t)
 	u.commit("begins", "", map[string]string{"LEARNINGS.md": "# L\n"})
 	u.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})

@@ -3,13 +3,14 @@ package store
 import (
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/uow"
 )
 
 // TestTaken: a directive that is new begins with the learnings of the unit whose work came
 // into the project last; a commit there that only names a record brings none.
 func TestTaken(t *testing.T) {
-	slow(t, "it pushes a claim")
+	tier.First(t, "it pushes a claim")
 	u := newUnit(t)
 	u.commit("begins", "", map[string]string{"LEARNINGS.md": "# what was learnt\n"})
 	u.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})

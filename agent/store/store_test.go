@@ -13,6 +13,7 @@ import (
 
 	"git-ward/agent/stop"
 	"git-ward/internal/diag"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/uow"
 )
@@ -62,14 +63,6 @@ func work(t *testing.T, s *Store) *Work {
 		t.Fatal(err)
 	}
 	return w
-}
-
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T, why string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: " + why)
-	}
 }
 
 // TestClaimed: the last claim is found below what the PM says after it.
@@ -123,7 +116,7 @@ func TestDone(t *testing.T) {
 // TestReportOnce: a report that is there already is not made again, but what was
 // blocked may be done later.
 func TestReportOnce(t *testing.T) {
-	slow(t, "it pushes five times")
+	tier.First(t, "it pushes five times")
 	s := newStore(t)
 	d := work(t, s).Directive
 	for _, c := range []struct {
@@ -147,7 +140,7 @@ func TestReportOnce(t *testing.T) {
 
 // TestPublished: what the signal tools ask, answered by real git.
 func TestPublished(t *testing.T) {
-	slow(t, "it makes a clone for each case")
+	tier.First(t, "it makes a clone for each case")
 	s := newStore(t)
 	w := work(t, s)
 	ctx := t.Context()
@@ -221,7 +214,7 @@ func TestFile(t *testing.T) {
 // TestWait returns when main moves, by a loose ref or by packed-refs, and not for
 // other branches.
 func TestWait(t *testing.T) {
-	slow(t, "it waits for a push that comes, and for one that does not")
+	tier.First(t, "it waits for a push that comes, and for one that does not")
 	s := newStore(t)
 	commit := func(message string) string {
 		return run(t, s.Bare, message, "commit-tree", "main^{tree}", "-p", "main")
@@ -258,7 +251,7 @@ func TestWait(t *testing.T) {
 }
 
 func TestLock(t *testing.T) {
-	slow(t, "it waits as long as a lock is waited for")
+	tier.First(t, "it waits as long as a lock is waited for")
 	dir := filepath.Join(t.TempDir(), "new", "state")
 	release, err := Lock(t.Context(), dir)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/tier"
 )
 
 func bash(t *testing.T, b *Box, command string) Result {
@@ -86,9 +88,7 @@ const slack = 20 * time.Second
 
 // TestTimeout ends everything that the command started, asking first.
 func TestTimeout(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it waits for commands that do not end when they are asked to")
-	}
+	tier.First(t, "it waits for commands that do not end when they are asked to")
 	b := newBox(t)
 	b.Timeout = 300 * time.Millisecond
 	for _, c := range []struct {
@@ -139,9 +139,7 @@ func TestBackground(t *testing.T) {
 // TestEscape: who leaves group and environment gets away; he holds the pipe, but
 // not the agent.
 func TestEscape(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it waits for a second that a pipe may be held")
-	}
+	tier.First(t, "it waits for a second that a pipe may be held")
 	b := newBox(t)
 	b.Env = append(b.Env, "PIDFILE="+filepath.Join(t.TempDir(), "pid"))
 	start := time.Now()

@@ -14,6 +14,7 @@ import (
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/internal/config"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -136,9 +137,7 @@ func (e *ending) Told(string) (string, error) { return "the capsule", nil }
 // TestIterationEnds: why an iteration's work ended is the solver's word, where its
 // time was not over.
 func TestIterationEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it waits twice for the end of an iteration's time, which is a second at least")
-	}
+	tier.First(t, "it waits twice for the end of an iteration's time, which is a second at least")
 	trouble, declined := errors.New("trouble"), stop.New(stop.Unfinished, "declined")
 	over := launch.Launch{Until: time.Now().Add(-time.Second)}
 	for name, c := range map[string]struct {

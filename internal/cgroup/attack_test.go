@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // The test binary plays a launcher, which joins a group and starts a child that attacks,
@@ -95,9 +97,7 @@ func multiply() {
 // What a launcher's children take together is held, and the launcher lives; with the
 // bound taken away the same attacks go through (the bound of the host's own work).
 func TestAttacks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: attacks that take memory and processes, about 3 s")
-	}
+	tier.First(t, "attacks that take memory and processes, about 3 s")
 	possible(t)
 	for _, c := range []struct {
 		attack, held, free string

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // listed is a command or a verb as the manual has it.
@@ -56,9 +57,7 @@ var meanings = map[string]string{
 // TestOneLanguage: a flag has the same value word everywhere, stands in a usage line of its
 // command with it, and what names a place of the world has one text (GET-1).
 func TestOneLanguage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: all programs tell their flags")
-	}
+	tier.First(t, "all programs tell their flags")
 	values, texts := map[string]string{}, map[string]string{}
 	flagWord := regexp.MustCompile(`(?:^|[ \[(|])(-{1,2}[a-z][a-z-]*)`)
 	for _, c := range manualOf(gittest.New(t)) {
@@ -96,9 +95,7 @@ func TestOneLanguage(t *testing.T) {
 // TestConfigIsWhereOneStands: --config FILE is relative to where the command is given, below
 // the top of a working tree too.
 func TestConfigIsWhereOneStands(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: some twenty commands of the built programs")
-	}
+	tier.First(t, "some twenty commands of the built programs")
 	p := worked(t)
 	p.Write("below/here.toml", "[model\n")
 	tried := 0
@@ -156,9 +153,7 @@ const editor = `GIT_EDITOR=write() { sed -i "s/^Say it/Say it now/" "$1"; grep -
 // TestExamplesOfTheManual: each is a command line that its command takes, and those that need
 // no more than a repository do what they say; /srv/git/project.git is one.
 func TestExamplesOfTheManual(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: some forty commands of the built programs")
-	}
+	tier.First(t, "some forty commands of the built programs")
 	p := worked(t)
 	seen := map[string]bool{}
 	for _, c := range manualOf(p) {
@@ -205,9 +200,7 @@ func shellWords(line string) (words []string) {
 
 // TestEveryProgramHelps: each of Ward's programs answers -h with its usage and exit 0.
 func TestEveryProgramHelps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: all built programs")
-	}
+	tier.First(t, "all built programs")
 	p := gittest.New(t)
 	for _, name := range []string{"git-ward", "git-ward-launch", "git-ward-mcp", "git-ward-view", "ward-agent", "ward-hook", "ward-inside", "ward-watcher"} {
 		for _, flag := range []string{"-h", "--help"} {

@@ -11,6 +11,7 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // evil is what a terminal takes for more than text: it clears the screen, fills the
@@ -95,9 +96,7 @@ func hostile(t *testing.T, p *gittest.Pair) {
 // TestNothingRaw: no command of `git ward` prints anything that a terminal takes for
 // more than text, whatever a repository, an agent or an argument says (GATE-7).
 func TestNothingRaw(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: every command on a hostile repository, with the built programs")
-	}
+	tier.First(t, "every command on a hostile repository, with the built programs")
 	for name, more := range map[string]func(t *testing.T, p *gittest.Pair){
 		"documents, names and messages": func(t *testing.T, p *gittest.Pair) {
 			force(p, "+main:main")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // traps is a directory in which a file appears for everything that ran.
@@ -134,9 +135,7 @@ func withUnit(t *testing.T, p *gittest.Pair) {
 // TestNothingRuns: no command of `git ward` runs what a clone's settings, hooks and
 // attributes name, nor those of a bare repository that a checkout brought (GATE-7).
 func TestNothingRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: every command in hostile clones, with the built programs")
-	}
+	tier.First(t, "every command in hostile clones, with the built programs")
 	for name, place := range map[string]func(t *testing.T, p *gittest.Pair, tr *traps) (dir string, env []string){
 		"a clone with settings of somebody else's": func(t *testing.T, p *gittest.Pair, tr *traps) (string, []string) {
 			withUnit(t, p)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // manuals is a repository with what `git ward manual` writes.
@@ -22,9 +23,7 @@ func manuals(t *testing.T) (p *gittest.Pair, dir string) {
 
 // TestManPages: each command has one, which man and mandoc read without a word (GET-1).
 func TestManPages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: some forty man pages through man and mandoc")
-	}
+	tier.First(t, "some forty man pages through man and mandoc")
 	p, dir := manuals(t)
 	pages, err := filepath.Glob(filepath.Join(dir, "man/man1/*.1"))
 	if names := table(t, p); err != nil || len(pages) != len(names)+1 {
@@ -72,9 +71,7 @@ var completions = map[string]string{
 // TestCompletion: what a person's shell offers (GET-1). Of bash the functions are called as
 // readline calls them, zsh is driven through a terminal, fish answers itself.
 func TestCompletion(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: real shells with the built programs")
-	}
+	tier.First(t, "real shells with the built programs")
 	p, dir := manuals(t)
 	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: say it\n\nSay it.\n\n## Reports\n")
 	p.Git("add", "COMMS.md")

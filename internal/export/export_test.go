@@ -15,6 +15,7 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 )
 
 // evil is what a terminal, a browser or a parser takes for more than text.
@@ -131,9 +132,7 @@ func TestJUnit(t *testing.T) {
 
 // TestSchemas holds what is written to the standards' own schemas.
 func TestSchemas(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: npm fetches the schemas")
-	}
+	tier.First(t, "npm fetches the schemas")
 	sarif := filepath.Join(modeltest.Install(t, "@microsoft/jest-sarif"), "node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json")
 	schema, err := jsonschema.NewCompiler().Compile(sarif)
 	if err != nil {

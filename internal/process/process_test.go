@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/process"
+	"git-ward/internal/tier"
 )
 
 // roleVar lets the test binary be a supervisor of its own: a sweep ends all that
@@ -197,9 +198,7 @@ func TestNotStarted(t *testing.T) {
 // holds the pipe, but not us.
 func TestEscape(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it waits for a second that a pipe may be held")
-	}
+	tier.First(t, "it waits for a second that a pipe may be held")
 	var out buffer
 	cmd := command(t, "setsid env -i sleep 1000 & echo $!; until grep -q sleep /proc/$!/comm; do :; done", &out)
 	start := time.Now()

@@ -13,6 +13,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -58,9 +59,7 @@ var worked struct {
 // newDesk is a copy of it, with a clone of its own.
 func newDesk(t *testing.T) *gittest.Pair {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: the built programs, real hooks and pushes")
-	}
+	tier.First(t, "the built programs, real hooks and pushes")
 	worked.once.Do(func() { worked.dir = work(t) })
 	if worked.dir == "" {
 		t.Fatal("nobody has worked")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // A drop closes the directive, ends its unit, deletes the branch, and says so once; what
@@ -43,6 +44,7 @@ func TestDrop(t *testing.T) {
 
 // A drop that is killed at any of its steps is brought to its end by the next.
 func TestDropKilled(t *testing.T) {
+	tier.Full(t, "a drop killed at each of its steps")
 	p := newDesk(t)
 	restore := saved(t, p)
 	for _, n := range steps(killed(t, p, 0, "", "drop", "D-5")) {

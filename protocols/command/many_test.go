@@ -10,14 +10,13 @@ import (
 	"unicode/utf8"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // TestStory09: 200 directives, 2,000 reports, titles in scripts that are not ours, and a
 // directive of 60 KB: everything is answered soon, and lists stay lists.
 func TestStory09(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: the built programs, real hooks and pushes")
-	}
+	tier.First(t, "the built programs, real hooks and pushes")
 	t.Parallel()
 	p := gittest.New(t)
 	titles := map[int]string{

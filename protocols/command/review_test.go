@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // A review has its parts in their order, names every kind of change, and prints nothing
@@ -100,9 +101,7 @@ func TestReviewJSON(t *testing.T) {
 
 // Work in progress, of the first layout and without a verdict, is shown as what it is.
 func TestReviewInProgress(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: the built programs")
-	}
+	tier.First(t, "the built programs")
 	p := gittest.FirstVersion(t)
 	p.Run(filepath.Dir(p.Bare), "git-ward", "clone", p.Bare, p.Work)
 	out := ward(t, p, 0, "review", "D-2")

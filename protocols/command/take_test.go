@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // Two directives that began from one main are taken one after the other: each is one
@@ -117,6 +119,7 @@ func TestTakeRefused(t *testing.T) {
 
 // Working trees: what is dirty, elsewhere or ahead is left alone, and told so.
 func TestTakeAndTrees(t *testing.T) {
+	tier.Full(t, "a repository for each of ten states of a tree")
 	for name, test := range map[string]struct {
 		before func(p *gittest.Pair)
 		says   string
@@ -293,6 +296,18 @@ func steps(children []string) (list []int) {
 // A take that is killed at any of its steps has taken nothing or all, and a second one
 // brings it to its end.
 func TestTakeKilled(t *testing.T) {
+	tier.Full(t, "a take killed at each of its steps")
+	takeKilled(t, steps)
+}
+
+// TestTakeKilledAtItsPush is TestTakeKilled at what moves main.
+func TestTakeKilledAtItsPush(t *testing.T) {
+	takeKilled(t, func(children []string) []int {
+		return []int{1 + slices.IndexFunc(children, func(c string) bool { return strings.HasPrefix(c, "push ") })}
+	})
+}
+
+func takeKilled(t *testing.T, steps func(children []string) []int) {
 	p := newDesk(t)
 	p.Git("pull", "--quiet", "--rebase")
 	restore := saved(t, p)
@@ -315,7 +330,7 @@ func TestTakeKilled(t *testing.T) {
 			}
 		}
 	}
-	if nothing < 2 || all < 2 {
+	if nothing < 1 || all < 1 {
 		t.Errorf("taken %d times and not %d times, of %d children: the test proves little", all, nothing, len(children))
 	}
 	p.Fsck()

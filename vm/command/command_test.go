@@ -14,6 +14,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/vm"
 	"git-ward/vm/asm"
 )
@@ -26,9 +27,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/*.txtar against the real binary.
 func TestScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: scripts against the built program")
-	}
+	tier.First(t, "scripts against the built program")
 	if _, err := gittest.Bin(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 )
 
 // TestDenied: a wrong key blocks no directive for good. The unit says what is to be mended,
 // in the journal, where it waits and once in COMMS.md, and `git ward uow retry` goes on
 // where it stood. One that is ended instead is reported.
 func TestDenied(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "an agent that runs for many seconds")
 	var mended atomic.Bool
 	h := newHost(t, func(r *modeltest.Request) modeltest.Turn {
 		if !mended.Load() {

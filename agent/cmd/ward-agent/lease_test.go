@@ -12,6 +12,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 	"git-ward/sandbox/gateway"
@@ -77,7 +78,7 @@ say {directive} is done
 // TestLeasedAgents: several agents on one repository work on each directive once, the urgent
 // ones first, and what comes after another then, whoever asks when (MANY-1).
 func TestLeasedAgents(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "agents side by side, for many seconds")
 	s := newSite(t, build(t), turns(t, oneFile))
 	const last = "### D-9: after them\n- after: D-1, D-7\n- priority: 9\n"
 	var b strings.Builder
@@ -129,7 +130,7 @@ func TestLeasedAgents(t *testing.T) {
 // TestLeasedKill: an agent that is killed goes on, in a new process, with what its worker
 // has, and other workers leave that alone until then.
 func TestLeasedKill(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "an agent killed at random moments")
 	s := newSite(t, build(t), turns(t, strings.Replace(oneFile, "sleep 0.3", "sleep 2", 1)))
 	d := newDesk(s)
 	w, env := d.worker(t, "1")

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 )
 
 // What differs from run to run.
@@ -26,14 +28,6 @@ var (
 	took    = regexp.MustCompile(`\(It took [0-9hms]+;`)
 )
 
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T, why string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: " + why)
-	}
-}
-
 const startsAgents = "it builds Ward's binaries and runs an agent for many seconds"
 
 func TestMain(m *testing.M) {
@@ -42,18 +36,30 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// few are the scripts that are played in each tier.
+var few = []string{"testdata/turns.txtar", "testdata/exec-done.txtar", "testdata/done.txtar", "testdata/refused.txtar"}
+
 // TestScripts plays testdata/*.txtar against real git. Each script has a bare
 // repository remote.git, and its directory pm/ is the PM's clone of it.
 func TestScripts(t *testing.T) {
+	scripts := few
+	if testing.Short() {
+		scripts = few[:2]
+		t.Logf("SKIPPED in the quick tier: %d of %d scripts, which run git a hundred times each", len(few)-len(scripts), len(few))
+	}
+	play(t, scripts)
+}
+
+func TestScriptsAll(t *testing.T) {
+	tier.Full(t, "twenty scripts, which run git a hundred times each")
 	scripts, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if testing.Short() {
-		quick := []string{"testdata/turns.txtar", "testdata/exec-done.txtar"}
-		t.Logf("SKIPPED in the quick tier: %d of %d scripts, which run git a hundred times each", len(scripts)-len(quick), len(scripts))
-		scripts = quick
-	}
+	play(t, slices.DeleteFunc(scripts, func(name string) bool { return slices.Contains(few, name) }))
+}
+
+func play(t *testing.T, scripts []string) {
 	testscript.Run(t, testscript.Params{
 		Files:               scripts,
 		RequireExplicitExec: true,

@@ -12,6 +12,7 @@ import (
 
 	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
 )
@@ -58,7 +59,7 @@ func worksInTurns(r *modeltest.Request) modeltest.Turn {
 // the gateway, through faults; the PM merges it; and no key is anywhere that the
 // agent can see.
 func TestThinkingModels(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "three agents that run for many seconds")
 	for name, settings := range thinking {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +134,7 @@ func (h *host) noKey(log string) {
 // TestNoKeyInProcesses looks into every process while the model works: command
 // lines and environments of the forwarder, the agent and its commands.
 func TestNoKeyInProcesses(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "an agent that runs for many seconds")
 	var found []string
 	var seen int
 	h := newHost(t, worksInTurns, thinking["anthropic"])
@@ -198,7 +199,7 @@ func spender(file string) func(*modeltest.Request) modeltest.Turn {
 // that is spent in the middle of the work ends the loop after it, and what was
 // done is on the branch, judged: a certificate comes before it.
 func TestEnds(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "six agents that run for many seconds")
 	for _, c := range []struct {
 		name, status, reason, text string
 		iterations                 int

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/record"
 )
@@ -14,7 +15,7 @@ import (
 // begun, and its record says so in 003's files; the PM's edit is the answer, and the same
 // unit goes on to its end.
 func TestNeedInfoLeavesItsFiles(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "an agent that runs for many seconds")
 	t.Parallel()
 	h := newHost(t, plans, thinking["anthropic"])
 	const criterion = "- [ ] it is there (`test -e made.txt`)\n"

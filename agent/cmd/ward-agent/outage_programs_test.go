@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 )
 
 // TestStory21Programs has the API fail while a released program works: whether its own
 // retries bridge that or Ward's do, the directive ends as if nothing had been, in the
 // iteration in which it began.
 func TestStory21Programs(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "real command-line agents")
 	if os.Getenv("WARD_STORIES") != "all" {
 		t.Skip("SKIPPED without WARD_STORIES=all: it waits for the programs' own retries")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/uow"
 )
 
@@ -51,7 +52,7 @@ func (h *host) bare(args ...string) string {
 // TestStory21 has the API fail in each way for some time: what happens is told as
 // backpressure, what was done is kept, and the directive ends as if nothing had been.
 func TestStory21(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "outages of many seconds")
 	status := func(code int, kind string) modeltest.Fault {
 		return modeltest.Fault{Status: code, Type: kind, Message: "no"}
 	}

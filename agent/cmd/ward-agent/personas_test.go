@@ -8,6 +8,7 @@ import (
 
 	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 )
@@ -41,7 +42,7 @@ func (h *host) wants(word string) {
 // tempers, ends with the work done and verified, or with an end that names what happened;
 // and each was told what it had to know.
 func TestPersonas(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "agents that run for many seconds")
 	all := os.Getenv("WARD_STORIES") == "all"
 	for _, c := range []struct {
 		temper modeltest.Temper
@@ -100,7 +101,7 @@ func TestPersonas(t *testing.T) {
 // TestStory13Asks: a model that asks gets its answer from the PM, in its next prompt, and
 // goes on from there.
 func TestStory13Asks(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "agents that run for many seconds")
 	for _, temper := range []modeltest.Temper{modeltest.Asks, modeltest.AsksInWords} {
 		t.Run(string(temper), func(t *testing.T) {
 			if temper == modeltest.AsksInWords && os.Getenv("WARD_STORIES") != "all" {

@@ -19,6 +19,7 @@ import (
 
 	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 )
 
@@ -146,7 +147,7 @@ func (s *site) reports() []comms.Report {
 // TestKill kills the agent again and again, at any moment, until it comes to its
 // end: the work ends once (AGT-5).
 func TestKill(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "an agent killed at random moments")
 	binary := build(t)
 	script := turns(t, `
 turn
@@ -269,7 +270,7 @@ func taggedBy(state string) (left []string) {
 // TestForever runs without --once: a push is seen within a second (AGT-6), and
 // SIGTERM is a clean end.
 func TestForever(t *testing.T) {
-	slow(t, startsAgents)
+	tier.First(t, startsAgents)
 	s := newSite(t, build(t), `{"text":"done"}`)
 	cmd, log := s.agent()
 	if err := cmd.Start(); err != nil {
@@ -304,7 +305,7 @@ func (s *site) await(reports int, limit time.Duration, log *bytes.Buffer) {
 // TestDoor pushes through a socket that serves receive-pack, as the launcher's
 // does, into a repository that the agent could not write otherwise.
 func TestDoor(t *testing.T) {
-	slow(t, startsAgents)
+	tier.First(t, startsAgents)
 	s := newSite(t, build(t), turns(t, "turn\nbash echo x >x; git add -A; git commit -qm x; git push -q\n"))
 	name := "it's a door" // has to be quoted on the way through a shell
 	served := serveDoor(t, s, name)
@@ -348,7 +349,7 @@ func serveDoor(t *testing.T, s *site, name string) (served func() int) {
 
 // TestNoDoor says which door is missing instead of hanging.
 func TestNoDoor(t *testing.T) {
-	slow(t, startsAgents)
+	tier.First(t, startsAgents)
 	s := newSite(t, build(t), `{"text":"done"}`)
 	cmd, log := s.agent("--once", "--door", "nowhere.sock")
 	if err := cmd.Run(); err == nil {
@@ -366,7 +367,7 @@ func TestNoDoor(t *testing.T) {
 
 // TestConnect ends when the door does, though stdin stays open.
 func TestConnect(t *testing.T) {
-	slow(t, startsAgents)
+	tier.First(t, startsAgents)
 	socket := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"git-ward/agent/preset"
 	"git-ward/internal/config"
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 )
 
 // ids are the models that the programs are told to use.
@@ -17,6 +18,7 @@ var ids = map[string]string{"claude-code": `"claude-test"`, "codex": `"gpt-test"
 // TestProgramsSpent: each of them passes on what the gateway says of a budget that
 // is spent, and its directive ends so.
 func TestProgramsSpent(t *testing.T) {
+	tier.Full(t, "real command-line agents")
 	for _, p := range programs() {
 		t.Run(p.Name, func(t *testing.T) {
 			bin := filepath.Join(modeltest.Install(t, p.Package), "node_modules", ".bin")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // abuses are what programs do to a repository, and to the machine that they run on, and
@@ -56,7 +57,7 @@ python3 -c 'import resource; [open("d/%d" % (i + 1)) for i in range(min(4000, re
 // TestStory14To16Abuse: whatever a program does to its clone, the unit ends, the report
 // says how, and the repository is whole.
 func TestStory14To16Abuse(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "seven agents that run for many seconds")
 	mayLoseHome(t)
 	for name, c := range abuses {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +103,7 @@ func mayLoseHome(t *testing.T) {
 // TestStory16ClonesAreRemoved: a program that removes its repository is told of, and the
 // next pass begins again from what was pushed.
 func TestStory16ClonesAreRemoved(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "an agent that runs for many seconds")
 	mayLoseHome(t)
 	for name, removes := range map[string]string{"its .git": "rm -rf .git", "the clone": `dir=$PWD; cd /; rm -rf "$dir"`} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 )
 
@@ -120,6 +121,7 @@ func believes(r *modeltest.Request) modeltest.Turn {
 // TestStory20Programs: each released program takes a directive of an adopted project to
 // EXACT, told all that a worker has to know, with a record of what it said and did.
 func TestStory20Programs(t *testing.T) {
+	tier.Full(t, "real command-line agents")
 	for _, p := range programs() {
 		t.Run(p.Name, func(t *testing.T) {
 			bin := filepath.Join(modeltest.Install(t, p.Package), "node_modules", ".bin")
@@ -221,6 +223,7 @@ func (h *host) prompts() (first, last string) {
 // TestStory20Ralph: a shell that starts a program again and again until it is done is a
 // worker as well. Nobody but the gateway knows what it uses.
 func TestStory20Ralph(t *testing.T) {
+	tier.Full(t, "an agent that runs for many seconds")
 	bin := filepath.Join(modeltest.Install(t, "@anthropic-ai/claude-code"), "node_modules", ".bin")
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	const ralph = `for i in 1 2 3 4; do IS_SANDBOX=1 claude --print --dangerously-skip-permissions --model claude-test <"$1" && npm test && exit 0; done; exit 1`
@@ -231,7 +234,7 @@ func TestStory20Ralph(t *testing.T) {
 // TestStory13Question: a worker that cannot know asks, its unit waits, and the PM's answer
 // is in its next prompt.
 func TestStory13Question(t *testing.T) {
-	slow(t, startsAgents)
+	tier.Full(t, "an agent that runs for many seconds")
 	const worker = `
 cat >../prompt
 if grep -q "What the PM says" ../prompt; then
