@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/uow"
 )
 
@@ -35,6 +36,7 @@ func (b *unitBench) object(name string) string {
 // onto it brings it to light, `git ward uow list` names it and still lists the others, and
 // the PM has the last word.
 func TestAlteredJournal(t *testing.T) {
+	tier.Full(t, "a unit for each way to alter a journal")
 	t.Parallel()
 	for name, alter := range map[string]func(b *unitBench, sound string){
 		"no record":       func(b *unitBench, sound string) { b.alter("D-1.1", sound, "{") },

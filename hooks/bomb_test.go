@@ -11,6 +11,7 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // entry is one line of a tree object.
@@ -82,6 +83,7 @@ func pktLines(updates ...push.Update) string {
 }
 
 func TestTreeOfAMillionPaths(t *testing.T) {
+	tier.Full(t, "a tree of a million paths")
 	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	blob := p.Object("blob", "x")
@@ -100,6 +102,7 @@ func TestTreeOfAMillionPaths(t *testing.T) {
 }
 
 func TestTreeWithoutFiles(t *testing.T) {
+	tier.Full(t, "a tree of many directories in five shapes")
 	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	tree := p.Object("tree", entry("100644", "f", p.Object("blob", "x")))
@@ -110,6 +113,7 @@ func TestTreeWithoutFiles(t *testing.T) {
 }
 
 func TestTree60000Deep(t *testing.T) {
+	tier.Full(t, "git itself takes ten seconds to make a tree of 60,000 levels")
 	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	blob := p.Object("blob", "x")
@@ -154,6 +158,7 @@ func TestPathTooLong(t *testing.T) {
 }
 
 func TestZlibBomb(t *testing.T) {
+	tier.Full(t, "objects that grow to gigabytes")
 	p := newPair(t)
 	if err := os.WriteFile(filepath.Join(p.Work, "zeros"), make([]byte, 300<<20), 0o644); err != nil {
 		t.Fatal(err)
@@ -237,6 +242,7 @@ func TestForgedOldValue(t *testing.T) {
 }
 
 func TestManyCommitsAndRefs(t *testing.T) {
+	tier.Full(t, "pushes of thousands of commits and refs")
 	p := newPair(t)
 	var stream bytes.Buffer
 	stream.WriteString("feature done\nreset refs/heads/topic\nfrom refs/heads/main\n\n")

@@ -12,6 +12,7 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // chainCommit puts a file onto the chain as record.json, as somebody with the host's
@@ -34,6 +35,7 @@ func chainCommit(p *gittest.Pair, content string) {
 // TestOldRecordOf16MB: a repository that the first version wedged works again at
 // once.
 func TestOldRecordOf16MB(t *testing.T) {
+	tier.Full(t, "a record of 16 MB is read again and again")
 	t.Parallel()
 	p := newPair(t)
 	r := &audit.Record{ID: 2, Time: time.Now().UTC().Truncate(time.Second), Principal: "agent", User: "0", Push: "20261121T090000Z-0000000000000000",
@@ -58,6 +60,7 @@ func TestOldRecordOf16MB(t *testing.T) {
 // TestBrokenRecords: records that nobody can read are named, and stop neither pushes
 // nor the proof of what comes after them. --repair sets them aside.
 func TestBrokenRecords(t *testing.T) {
+	tier.Full(t, "a story for each way to break a record")
 	t.Parallel()
 	for name, content := range map[string]string{"no JSON": "{", "another member": `{"id":2,"evil":1}`, "empty": "", "too large": strings.Repeat(" ", 65<<20)} {
 		t.Run(name, func(t *testing.T) {
@@ -117,6 +120,7 @@ func longNames(t *testing.T, p *gittest.Pair, pushes int) (whole []string) {
 // TestNoteRotates: 236 pushes of long names grew one note past 16 MiB, and from then
 // on every push was refused. A note is bounded now; the chain has all of it.
 func TestNoteRotates(t *testing.T) {
+	tier.Full(t, "hundreds of records about one commit")
 	t.Parallel()
 	p := newPair(t)
 	whole := longNames(t, p, 120)

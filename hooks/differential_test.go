@@ -25,6 +25,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // The ways in which a mutated object reaches the checks.
@@ -415,6 +416,7 @@ var kinds = []string{"commit", "tree", "tag"}
 // WARD_FUZZ it runs for that long: `WARD_FUZZ=1h go test ./hooks -run AgainstGit
 // -timeout 0 -v` prints how many mutants were judged and admitted.
 func TestGateAgainstGit(t *testing.T) {
+	tier.Full(t, "git, go-git and Ward read some hundred objects")
 	g := newGate(t)
 	seeds := g.seeds()
 	for _, m := range seeds { // git's own forms do pass

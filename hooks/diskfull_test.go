@@ -11,12 +11,14 @@ import (
 
 	"git-ward/internal/gittest"
 	"git-ward/internal/growth"
+	"git-ward/internal/tier"
 )
 
 // TestDiskFull: on a disk that fills up in the middle of pushes, records and maintenance
 // nothing is half written: each push enters whole or not at all, and when there is room
 // again the next one works and the repository is whole.
 func TestDiskFull(t *testing.T) {
+	tier.Full(t, "it mounts a small disk and fills it")
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: a small disk wants root, to be mounted")
 	}

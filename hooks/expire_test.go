@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 )
@@ -42,6 +43,7 @@ func (b *unitBench) claim(id, work string) {
 // step of the journal that says what it was; the objects go with maintenance, and
 // nobody misses them.
 func TestExpire(t *testing.T) {
+	tier.Full(t, "a long story with a record that the PM drops")
 	t.Parallel()
 	b := newUnits(t)
 	ref := record.Prefix + "D-1.1"

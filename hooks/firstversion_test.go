@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // TestFirstVersion: a repository of the first version's is whole to this one, as it
 // comes and after init has brought its hooks and settings up to date, and its people
 // push as before.
 func TestFirstVersion(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds Ward's programs")
-	}
+	tier.First(t, "it builds Ward's programs")
 	p := gittest.FirstVersion(t)
 	whole := func(when string) {
 		t.Helper()

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -142,6 +143,7 @@ func TestAdditionsDoNotMerge(t *testing.T) {
 // TestLateClosing: a unit that ended is refined and archived after the next one
 // began; the ledgers still hold.
 func TestLateClosing(t *testing.T) {
+	tier.Full(t, "a long story of a unit that closes late")
 	t.Parallel()
 	b := newUnits(t)
 	b.step("D-1.1", byAgent(uow.Open))

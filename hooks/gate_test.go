@@ -8,6 +8,7 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 const pat = "Pat <pat@example.org> 1700000000 +0000"
@@ -78,6 +79,7 @@ func brokenTags(p *gittest.Pair) []form {
 // TestOneReading: an object in another form than git's own does not enter,
 // whoever pushes it, loose or in a pack, whether git checks objects or not (GATE-1).
 func TestOneReading(t *testing.T) {
+	tier.Full(t, "every broken form of commit and tag, by four settings of git")
 	t.Parallel()
 	p := newPair(t)
 	forms, tags := brokenForms(p), brokenTags(p)

@@ -14,6 +14,7 @@ import (
 
 	"git-ward/internal/gittest"
 	"git-ward/internal/growth"
+	"git-ward/internal/tier"
 )
 
 // limitTo changes one of the repository's settings.
@@ -76,6 +77,7 @@ func objectsSize(p *gittest.Pair) int64 {
 // more; with the bound out of the way the same fills the disk. A deletion and the PM pass,
 // maintenance gives all of it back, and nothing of anybody's is lost.
 func TestAgentObjects(t *testing.T) {
+	tier.Full(t, "it fills a share of the disk twice")
 	t.Parallel()
 	const limit, size, most = 4 << 20, 1 << 20, 16
 	p := newPair(t)

@@ -14,20 +14,13 @@ import (
 	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
-
-// quickTier skips a test of real pushes in the quick tier.
-func quickTier(t testing.TB) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds Ward's binaries and pushes through real hooks")
-	}
-}
 
 // newPair is a guarded repository and a clone of it, with Ward's real binaries.
 func newPair(t testing.TB) *gittest.Pair {
 	t.Helper()
-	quickTier(t)
+	tier.First(t, "it pushes through real hooks")
 	return gittest.New(t)
 }
 

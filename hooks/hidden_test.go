@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // token is a secret that no file of Ward's holds as it stands.
@@ -28,6 +29,7 @@ const person = "Pat <pat@example.org>"
 // TestHiddenInMetadata: what git prints of a commit or a tag holds nothing that a
 // reader cannot see, wherever it stands, and all of it is named at once.
 func TestHiddenInMetadata(t *testing.T) {
+	tier.Full(t, "seventy pushes, one for each invisible letter and place")
 	t.Parallel()
 	p := unguarded(t)
 	for _, hidden := range []string{"\x1b[31m", "\u202e", "\u2066", "\u200b", "\u200d", "\u3164", "\u115f", "\u00ad", "\ufe0f", "\u2028", "\U000e0041", "\u2800", "\u180e", "\u034f", "\u0085", "\xff"} {
@@ -77,6 +79,7 @@ func TestWritingPasses(t *testing.T) {
 // what main has already does not lock the agent out. Other files are warned of
 // Trojan text.
 func TestHiddenInDocuments(t *testing.T) {
+	tier.Full(t, "fifty pushes, one for each document and letter")
 	t.Parallel()
 	p := newPair(t)
 	for i, path := range []string{"COMMS.md", "SYSTEM.md", "AGENTS.md", "LEARNINGS.md", "knowledge_core/x.md", "plans/x.md", "protocols/x.protocol.md", "skills/a/SKILL.md", "spec/SPEC_x.md", "postmortems/x.md", "evidence/x.txt"} {

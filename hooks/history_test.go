@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // report commits a report of the agent's on the present branch.
@@ -20,6 +21,7 @@ func report(p *gittest.Pair, id string) {
 // agent to main whose tip only reports, with any tree at all in the commits on the
 // way. They are commits of main then, and what main once had the agent may have.
 func TestMainsPastIsMains(t *testing.T) {
+	tier.Full(t, "fifteen ways to bring a past that is not main's; TestProtectedOnTheWay tries one")
 	t.Parallel()
 	onTheWay := map[string]func(p *gittest.Pair){
 		"a protected path":     func(p *gittest.Pair) { p.Commit(".github/workflows/e.yml", "evil") },

@@ -292,6 +292,7 @@ func TestStaleLock(t *testing.T) {
 
 // TestConcurrentRecords appends from 16 writers at once and loses none.
 func TestConcurrentRecords(t *testing.T) {
+	tier.Full(t, "sixteen writers at once")
 	p := newPair(t)
 	repo := git.Open(p.Bare)
 	main, err := repo.Ref(t.Context(), "refs/heads/main")
@@ -318,6 +319,7 @@ func TestConcurrentRecords(t *testing.T) {
 
 // TestConcurrentPushes pushes from 16 clones at once through both hooks.
 func TestConcurrentPushes(t *testing.T) {
+	tier.Full(t, "sixteen clones push at once")
 	p := newPair(t)
 	const pushers, each = 16, 4
 	for i := range pushers {

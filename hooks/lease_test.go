@@ -187,6 +187,7 @@ func TestBrokenLeases(t *testing.T) {
 // TestLeaseMovesWhileJudged: a lease that goes, or comes, after a push was judged and before
 // its refs move decides all the same. A hook of the host's, which runs in between, does it.
 func TestLeaseMovesWhileJudged(t *testing.T) {
+	tier.Full(t, "four repositories; TestRevokedMeanwhile tries the revocation at each point")
 	t.Parallel()
 	for name, c := range map[string]struct {
 		worker bool   // pushes by the lease that is there before; else an agent without one
@@ -323,6 +324,7 @@ func TestRevokeRace(t *testing.T) {
 // TestShareOfTheRoom: a worker that floods the host takes nothing of the other's room; one
 // that is alone has all of it.
 func TestShareOfTheRoom(t *testing.T) {
+	tier.Full(t, "a worker floods the room of another")
 	t.Parallel()
 	p := newLeased(t)
 	limitTo(p.Pair, "agent_objects", "600_000")

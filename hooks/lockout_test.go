@@ -246,6 +246,7 @@ func TestDeadlineEndsLoops(t *testing.T) {
 // TestMaintainRecords: where nobody pushes, maintenance records what a hook that died
 // left, and keeps the reflog that tells of a cut chain.
 func TestMaintainRecords(t *testing.T) {
+	tier.Full(t, "it packs a repository three times")
 	t.Parallel()
 	p := newPair(t)
 	hook := filepath.Join(p.Bare, "hooks/post-receive")

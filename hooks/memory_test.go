@@ -13,6 +13,7 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // measuredVar names the hook that this test's own program stands in front of.
@@ -206,6 +207,7 @@ var bombs = map[string]func(p *gittest.Pair){
 
 // TestMemoryOfBombs: a hook stays below 256 MiB on each bomb, and answers.
 func TestMemoryOfBombs(t *testing.T) {
+	tier.Full(t, "every bomb, each beside a measurement of the hook")
 	const most = 256 // MiB
 	for name, makeBomb := range bombs {
 		t.Run(name, func(t *testing.T) {

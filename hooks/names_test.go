@@ -6,11 +6,13 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 )
 
 // TestNamesOfGit: every spelling of .git that some file system takes for it is
 // refused from anybody, as a file, a directory, an empty one too.
 func TestNamesOfGit(t *testing.T) {
+	tier.Full(t, "a push for each name that some file system takes for .git; internal/filename reads them in one process")
 	t.Parallel()
 	p := unguarded(t)
 	add := files{}
@@ -103,6 +105,7 @@ func TestProtectedInEverySpelling(t *testing.T) {
 // TestOneNameOnSomeFileSystem: two names that some file system takes for one are
 // refused from anybody, in one commit and brought together by a merge.
 func TestOneNameOnSomeFileSystem(t *testing.T) {
+	tier.Full(t, "a push for each pair of names that some file system takes for one")
 	t.Parallel()
 	p := unguarded(t)
 	for _, pair := range [][2]string{
@@ -140,6 +143,7 @@ func TestOneNameOnSomeFileSystem(t *testing.T) {
 // TestDocumentsInAnotherSpelling: what some file system reads as a document of
 // Ward's is judged as one, or refused.
 func TestDocumentsInAnotherSpelling(t *testing.T) {
+	tier.Full(t, "a push for each spelling of each document")
 	t.Parallel()
 	p := unguarded(t)
 	gone := files{"COMMS.md": link("-"), "VERSION": link("-")}
@@ -160,6 +164,7 @@ func TestDocumentsInAnotherSpelling(t *testing.T) {
 // TestSubmodules: from the agent nothing comes in that git reads as a submodule or
 // its settings, under whatever name.
 func TestSubmodules(t *testing.T) {
+	tier.Full(t, "a push for each way to bring a submodule; hooks/checks has them as fixtures")
 	t.Parallel()
 	p := unguarded(t)
 	names := []string{".gitmodules", ".GITMODULES", ".gitmodules ", ".gitmodules.", ".gitmodules::$DATA", "GITMOD~1", "gitmod~4", "GI7EBA~1", "gi7eba~9", ".gitmod\u200cules", ".gitmodule\u017f"}
@@ -178,6 +183,7 @@ func TestSubmodules(t *testing.T) {
 // TestTreesThatAreRepositories: a directory that git would enter as a repository
 // does not come from the agent, in one commit, by steps, or by a merge.
 func TestTreesThatAreRepositories(t *testing.T) {
+	tier.Full(t, "a push for each tree that git takes for a repository")
 	t.Parallel()
 	p := unguarded(t)
 	for name, add := range map[string]files{
@@ -209,6 +215,7 @@ func TestTreesThatAreRepositories(t *testing.T) {
 // TestLinks: no link of the agent's leads out of the tree, into .git or to a
 // protected path, through whatever is on the way.
 func TestLinks(t *testing.T) {
+	tier.Full(t, "a push for each link that leads out")
 	t.Parallel()
 	p := unguarded(t)
 	// The PM's own links are what an agent's can go through.

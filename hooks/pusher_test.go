@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	door "git-ward/internal/token"
 )
 
@@ -45,6 +46,7 @@ func tryPush(p *gittest.Pair, env ...string) (string, error) {
 // The owner's user id behind a server is everybody's: refused, with the setting to
 // write, whichever trace the server leaves (ID-2).
 func TestTheOwnersIDBehindAServer(t *testing.T) {
+	tier.Full(t, "twenty pushes, one for each variable of a server")
 	t.Parallel()
 	p := newPair(t)
 	for variable, setting := range map[string]string{
@@ -75,6 +77,7 @@ func TestTheOwnersIDBehindAServer(t *testing.T) {
 // A name from a server is one on one list, letter by letter; entries that stand for
 // user ids and groups of the machine are nobody's name.
 func TestNamesFromAServer(t *testing.T) {
+	tier.Full(t, "twenty pushes; hooks/receive TestIdentify reads the same names in one process")
 	t.Parallel()
 	p := newPair(t)
 	setIdentity(p, "from = \"REMOTE_USER\"\npm = [\"pat\", \"both\", \"@pms\", \"1000\", \"@0\"]\nagents = [\"robo\"]\nmembers = [\"mo\", \"both\"]")
@@ -98,6 +101,7 @@ func TestNamesFromAServer(t *testing.T) {
 
 // A door's token is for its principal and its name, and for nothing else.
 func TestBoundTokens(t *testing.T) {
+	tier.Full(t, "a push for each way to bend a token")
 	t.Parallel()
 	p := newPair(t)
 	key, err := os.ReadFile(filepath.Join(p.Bare, door.KeyFile))
@@ -139,6 +143,7 @@ func TestBoundTokens(t *testing.T) {
 
 // A member's branches are every one but main; what is Ward's own is not a member's.
 func TestMemberRights(t *testing.T) {
+	tier.Full(t, "a push for each right of a member")
 	t.Parallel()
 	p := newPair(t)
 	setIdentity(p, "from = \"WARD_USER\"\npm = [\"pat\"]\nmembers = [\"mo\"]")

@@ -124,7 +124,7 @@ func TestReclaimKilled(t *testing.T) {
 	whole := p.Bare
 	defer func() { p.Bare = whole }()
 	for _, point := range []string{
-		"forgotten", "repacked", "alone", "listed", "index-gone", "pack-file-gone", "pack-file-gone#2", "pack-gone", "object-gone", "object-gone#3", "taken",
+		"forgotten", "listed", "index-gone", "pack-file-gone", "pack-gone", "object-gone", "taken",
 	} {
 		p.Bare = filepath.Join(t.TempDir(), "remote.git")
 		p.Run(whole, "cp", "--archive", whole, p.Bare)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 )
@@ -29,9 +30,7 @@ func imports(p *gittest.Pair, commits func(commit func(ref, from, file, text str
 // TestPapersBelowManyCommits: papers on a work branch are seen below as many commits as a push
 // may have, also where these came on another branch before (REC-1, GATE-2).
 func TestPapersBelowManyCommits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it makes 1,200 commits")
-	}
+	tier.Full(t, "papers below thousands of commits")
 	t.Parallel()
 	b := newUnits(t)
 	main := strings.TrimSpace(b.Git("rev-parse", "origin/main"))
@@ -51,9 +50,7 @@ func TestPapersBelowManyCommits(t *testing.T) {
 
 // TestManyWorks: a record may speak of much work, as long as it stands on one another.
 func TestManyWorks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it makes 250 commits, and a record of them")
-	}
+	tier.Full(t, "pushes with more work than is read")
 	t.Parallel()
 	b := newUnits(t)
 	b.step("D-1.1", byAgent(uow.Open))
@@ -82,9 +79,7 @@ func TestManyWorks(t *testing.T) {
 // TestManyPlans: what plans cost follows the commits that bring them, and not plans times
 // commits (HOOK-1, GATE-6).
 func TestManyPlans(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it makes 1,000 commits with a plan each")
-	}
+	tier.Full(t, "thousands of plans in one push")
 	t.Parallel()
 	p := newPair(t)
 	from := strings.TrimSpace(p.Git("rev-parse", "origin/main"))

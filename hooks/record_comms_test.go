@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/tier"
 	proof "git-ward/internal/token"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/record"
@@ -31,6 +32,7 @@ func told(t *testing.T, directive string, status comms.Status, text, hash string
 // would push there: its own directive, well formed, proved where it says so, numbered without
 // a hole, and never changed (MANY-2).
 func TestMessagesOnARecord(t *testing.T) {
+	tier.Full(t, "a long story of answers and reports beside a record")
 	t.Parallel()
 	b := newUnits(t)
 	p := b.Pair

@@ -8,6 +8,7 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 )
@@ -90,6 +91,7 @@ func TestRecordWithItsWork(t *testing.T) {
 // TestKnownToARecordOnly: what the repository has because a record has it, or the work beside
 // one, is judged again when it enters a branch, under whatever path, by whomever (GATE-2).
 func TestKnownToARecordOnly(t *testing.T) {
+	tier.Full(t, "a record and its work are brought in by every way")
 	t.Parallel()
 	b := newUnits(t)
 	p := b.Pair
@@ -162,6 +164,7 @@ func TestKnownToARecordOnly(t *testing.T) {
 // TestAdoptedMembers: beside a control branch members push the project's branches and tags, with
 // files of whatever names; the control branch, records and journals are not theirs (CTRL-1).
 func TestAdoptedMembers(t *testing.T) {
+	tier.Full(t, "an adopted repository and its members, by many pushes")
 	t.Parallel()
 	p := newPair(t)
 	config := filepath.Join(p.Bare, "ward", "config.toml")

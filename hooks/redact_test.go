@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // TestRedact: the PM takes a file out of the history of a repository that has units,
 // verdicts and evidence; all of it stays whole, the objects go, and its people go on.
 func TestRedact(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds Ward's programs")
-	}
+	tier.Full(t, "a long story with units, records and a redaction")
 	t.Parallel()
 	p := gittest.FirstVersion(t)
 	p.Run(filepath.Dir(p.Bare), "git-ward", "init", "--bare", p.Bare)

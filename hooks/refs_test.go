@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // TestRefsThatDeceive: from anybody, no branch or tag has a name that git or people
 // take for another thing (HOOK-4b), and what has one can go.
 func TestRefsThatDeceive(t *testing.T) {
+	tier.Full(t, "a push for each name that deceives; hooks/push reads them in one process")
 	t.Parallel()
 	p := newPair(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))

@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 func TestMain(m *testing.M) {
@@ -23,13 +24,23 @@ func TestMain(m *testing.M) {
 // in `work`, a clone of the guarded `../remote.git`. `agent git push ...` pushes
 // as the agent.
 func TestScripts(t *testing.T) {
-	quickTier(t)
+	tier.First(t, "it pushes through real hooks")
+	runScripts(t, "testdata")
+}
+
+// TestLongScripts runs testdata/full/*.txtar in the same way: agents work, long stories.
+func TestLongScripts(t *testing.T) {
+	tier.Full(t, "eight long stories, some with an agent that works")
+	runScripts(t, "testdata/full")
+}
+
+func runScripts(t *testing.T, dir string) {
 	bin, err := gittest.Bin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			vars, err := gittest.Environ(env.WorkDir)
 			if err != nil {

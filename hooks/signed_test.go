@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // signers are keys, and a guarded repository that takes names from signed pushes.
@@ -80,6 +81,7 @@ func (s *signers) push(key, ref string, more ...string) (string, error) {
 // Whoever signs a push is who pushes: by ward/allowed_signers, as ssh-keygen reads
 // it, and not by what git says of the signature (ID-2).
 func TestSignedPush(t *testing.T) {
+	tier.Full(t, "pushes signed by ssh-keygen, in several forms")
 	t.Parallel()
 	s := newSigners(t)
 	for _, c := range []struct{ key, ref, log, out string }{

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/uow"
 )
 
@@ -34,6 +35,7 @@ func (b *unitBench) catchUp(id string) {
 
 // TestPilot: the PM's verbs, from a clone and from the bare repository.
 func TestPilot(t *testing.T) {
+	tier.Full(t, "a long story of a unit with a pilot")
 	t.Parallel()
 	b := newUnits(t)
 	b.step("D-1.1", byAgent(uow.Open))
@@ -87,6 +89,7 @@ func TestPilot(t *testing.T) {
 // TestPulse: while a sign of the PM is due, nothing goes on but closing; the sign
 // lifts it. Two agents on one unit: the second is a lost race, not a breach.
 func TestPulse(t *testing.T) {
+	tier.Full(t, "a long story of a unit with a pulse")
 	t.Parallel()
 	b := newUnits(t)
 	b.Git("switch", "-q", "main")
@@ -129,6 +132,7 @@ func TestPulse(t *testing.T) {
 // TestStatus: `git ward status` shows what runs, each unit, what is left, how the
 // residual went, and the last verdict.
 func TestStatus(t *testing.T) {
+	tier.Full(t, "a long story of units in many states")
 	t.Parallel()
 	b := newUnits(t)
 	b.step("D-1.1", byAgent(uow.Open))
@@ -154,6 +158,7 @@ func TestStatus(t *testing.T) {
 // TestWaysOut: each state has a way out by the verb that a PM thinks of, also where the
 // machine needs two steps for it, and what is not possible says what is (WORK-2).
 func TestWaysOut(t *testing.T) {
+	tier.Full(t, "a unit is brought to each state that has a way out")
 	t.Parallel()
 	b := newUnits(t)
 	lock := uow.Input{Event: uow.Block, Actor: uow.Agent, Reason: "AMBIGUITY_LOCK"}

@@ -6,6 +6,7 @@ import (
 
 	"git-ward/hooks/view"
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 	"git-ward/protocols/uow"
 )
 
@@ -44,6 +45,7 @@ func (b *unitBench) paste(command string) {
 // TestCommandsThatWait brings a unit into each state that waits for a PM, and types what
 // its list names, as it is: the thing waits no more, and the answer is on the journal.
 func TestCommandsThatWait(t *testing.T) {
+	tier.Full(t, "a unit is brought to each of fifteen states")
 	t.Parallel()
 	b := newUnits(t)
 	b.Commit(uow.PolicyPath, "pilot_pulse = 4\n")

@@ -10,6 +10,7 @@ import (
 
 	"git-ward/hooks/origin"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // whyScript is what the model of TestWhy does: two directives in two iterations each.
@@ -114,9 +115,7 @@ func short(r origin.Reason) string {
 // TestWhy plays a history of takes by merge, by squash and by git alone, of a PM's edits
 // between them, and asks about each line. The commits are those of git blame (SEE-4).
 func TestWhy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: an agent works on three directives")
-	}
+	tier.Full(t, "an agent works on four directives")
 	s := &story{gittest.New(t), filepath.Join(t.TempDir(), "state")}
 	s.Write("script.jsonl", whyScript)
 	s.Write("lib.txt", "pm-first\n")

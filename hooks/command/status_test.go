@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // What runs is said whatever somebody has written into the settings since, before what is
@@ -46,9 +47,7 @@ func TestStatusWithBrokenSettings(t *testing.T) {
 // Status and `git ward` alone: on the host, in a clone, in a clone whose origin is away,
 // and where nothing is of Ward's.
 func TestStatus(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: the built programs, real hooks and pushes")
-	}
+	tier.First(t, "the built programs, real hooks and pushes")
 	p := gittest.New(t)
 	p.Run(p.Work, "git-ward", "directive", "new", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
 	for name, where := range map[string][]string{"host": {p.Bare}, "named": {filepath.Dir(p.Bare), "--bare", p.Bare}, "clone": {p.Work}, "below": {filepath.Join(p.Work, "protocols")}} {

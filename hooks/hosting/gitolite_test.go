@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // Three users over gitolite, which has one account for all: principal and name are
 // right in the audit; no variable of a client's counts, nor a user of the machine
 // who sets it himself; a hook that looks at its own $0 runs as before.
 func TestGitolite(t *testing.T) {
-	quickTier(t)
+	tier.Full(t, "it makes users of this machine, or starts a server of git")
 	needs(t, "sshd", "ssh", "ssh-keygen", "gitolite")
 	_, users := newAccounts(t, "git", "loc")
 	git := users["git"]

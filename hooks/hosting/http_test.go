@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 )
 
 // newHTTP is nginx with fcgiwrap and git http-backend on the loopback interface,
@@ -56,15 +59,15 @@ http {
 	}
 	start(t, owner, dir, "fcgiwrap", "-f", "-s", "unix:"+sock)
 	start(t, owner, dir, "nginx", "-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf"))
-	waitFor(t, "nginx", listening(port))
-	waitFor(t, "fcgiwrap", func() bool { _, err := os.Stat(sock); return err == nil })
+	await.True(t, "nginx", listening(port))
+	await.True(t, "fcgiwrap", func() bool { _, err := os.Stat(sock); return err == nil })
 	return fmt.Sprintf("127.0.0.1:%d/%s", port, filepath.Base(h.bare))
 }
 
 // HTTP with basic authentication: the name is the server's, whatever headers a
 // client sends; the password reaches neither a chained hook nor a record.
 func TestHTTPBackend(t *testing.T) {
-	quickTier(t)
+	tier.Full(t, "it makes users of this machine, or starts a server of git")
 	needs(t, "nginx", "fcgiwrap", "git-http-backend")
 	_, users := newAccounts(t, "git", "cli")
 	owner, client := users["git"], users["cli"]

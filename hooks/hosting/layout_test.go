@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // delegate is a forge's hook as Gitea and Forgejo write it.
@@ -50,7 +51,7 @@ func script(t *testing.T, path, text string) {
 // A forge that calls hooks through a delegate: Ward's go where the delegate looks,
 // and survive that the forge writes its own anew.
 func TestDelegates(t *testing.T) {
-	quickTier(t)
+	tier.Full(t, "it makes users of this machine, or starts a server of git")
 	p := gittest.New(t)
 	h := plain(p)
 	forge := func() {
@@ -112,7 +113,7 @@ func TestDelegates(t *testing.T) {
 // A hook that stood there before runs with the $0, the siblings, the input, the
 // directory and the environment that git gave it.
 func TestChainedHooksKeepTheirZero(t *testing.T) {
-	quickTier(t)
+	tier.Full(t, "it makes users of this machine, or starts a server of git")
 	env, err := gittest.Environ(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +273,7 @@ func server(t *testing.T, bare string) (hooks, socket string) {
 // custom_hooks/: every push is recorded once, with the name that the server gives,
 // also when many come at a time.
 func TestOneServerIsTheParentOfAllHooks(t *testing.T) {
-	quickTier(t)
+	tier.Full(t, "it makes users of this machine, or starts a server of git")
 	env, err := gittest.Environ(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +335,7 @@ func TestOneServerIsTheParentOfAllHooks(t *testing.T) {
 // --hooks names the directory that a server runs; a later init without it stays
 // there.
 func TestHooksElsewhere(t *testing.T) {
-	quickTier(t)
+	tier.Full(t, "it makes users of this machine, or starts a server of git")
 	p := gittest.New(t)
 	h := plain(p)
 	dir := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/flock"
 	"git-ward/internal/gittest"
 )
@@ -40,14 +40,6 @@ func TestMain(m *testing.M) {
 	os.RemoveAll(dir)
 	gittest.Clean()
 	os.Exit(code)
-}
-
-// quickTier skips a test of a real server in the quick tier.
-func quickTier(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds Ward's binaries and starts a server of git")
-	}
 }
 
 // account is a user of this machine that a test has made.
@@ -139,8 +131,8 @@ func removeUser(t *testing.T, name string) {
 		t.Error(err)
 		return
 	}
-	const rounds = 50 // a killed process stays until it is reaped, and nothing tells when
-	for range rounds {
+	// A killed process stays until it is reaped, by somebody who tells nobody.
+	await.True(t, "nothing runs as "+name, func() bool {
 		processes, err := filepath.Glob("/proc/[0-9]*")
 		if err != nil {
 			t.Fatal(err)
@@ -156,11 +148,8 @@ func removeUser(t *testing.T, name string) {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
-		if left == 0 {
-			break
-		}
-		time.Sleep(20 * time.Millisecond) // the killed need it to end, and are not our children
-	}
+		return left == 0
+	})
 	must(t, "userdel", name)
 }
 
@@ -301,16 +290,4 @@ func (h *host) whole() {
 	h.t.Helper()
 	must(h.t, "git", "--git-dir="+h.bare, "fsck", "--strict", "--no-dangling")
 	must(h.t, "git-ward", "fsck", h.bare)
-}
-
-// waitFor waits for a thing that a server does.
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for range 200 {
-		if done() {
-			return
-		}
-		time.Sleep(50 * time.Millisecond) // a server that starts, or a forge that copies, tells nobody when it is done
-	}
-	t.Fatalf("%s: not within ten seconds", what)
 }

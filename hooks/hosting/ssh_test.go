@@ -10,7 +10,9 @@ import (
 	"syscall"
 	"testing"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // needs says out loud what is missing.
@@ -126,7 +128,7 @@ LogLevel VERBOSE
 		t.Fatal(err)
 	}
 	start(t, nil, s.dir, "sshd", "-D", "-e", "-f", s.path("sshd_config"))
-	waitFor(t, "sshd", listening(s.port))
+	await.True(t, "sshd", listening(s.port))
 	return s
 }
 
@@ -188,7 +190,7 @@ const pushScript = `git clone -q "$1" w; cd w; date +%N%s >f; git add .; git com
 // Accounts of ssh, one for all keys: who pushes is what the key's forced command
 // says, and nothing else that a client does.
 func TestOpenSSH(t *testing.T) {
-	quickTier(t)
+	tier.Full(t, "it makes users of this machine, or starts a server of git")
 	needs(t, "sshd", "ssh", "ssh-keygen", "git-shell")
 	_, users := newAccounts(t, "git")
 	owner := users["git"]

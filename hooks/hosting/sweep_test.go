@@ -5,11 +5,13 @@ import (
 	"os/exec"
 	"os/user"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // Users of a test that was killed go with the next test's; those of one that runs stay.
 func TestSweptAccounts(t *testing.T) {
-	quickTier(t)
+	tier.Full(t, "it makes users of this machine, or starts a server of git")
 	_, ours := newAccounts(t, "a")
 	ended := exec.Command("true")
 	if err := ended.Run(); err != nil {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // pushAs clones as a user, commits, and pushes main.
@@ -20,7 +22,7 @@ func (h *host) pushAs(a *account, env []string, ref string) (string, error) {
 // ID-3: users who are on the list, or in the group on it, really can push, one
 // after the other's objects and refs; who is not cannot; nobody reads the key.
 func TestSeveralPMsOnOneMachine(t *testing.T) {
-	quickTier(t)
+	tier.Full(t, "it makes users of this machine, or starts a server of git")
 	t.Run("a group", func(t *testing.T) { severalPMs(t, true) })
 	t.Run("users by name", func(t *testing.T) { severalPMs(t, false) })
 }
@@ -82,7 +84,7 @@ func severalPMs(t *testing.T, byGroup bool) {
 
 // A member pushes branches, not main; a name on two lists pushes nothing.
 func TestMembersAndDoubleNames(t *testing.T) {
-	quickTier(t)
+	tier.Full(t, "it makes users of this machine, or starts a server of git")
 	group, users := newAccounts(t, "o", "m", "d")
 	for _, u := range users {
 		u.join(t, group)
@@ -115,7 +117,7 @@ func TestMembersAndDoubleNames(t *testing.T) {
 // A user whose list says PM, but who has no way to write, is told at init how to
 // get one; nothing is opened to a group that has others.
 func TestNoGroupOfTheirs(t *testing.T) {
-	quickTier(t)
+	tier.Full(t, "it makes users of this machine, or starts a server of git")
 	group, users := newAccounts(t, "o", "a", "x")
 	users["a"].join(t, group)
 	users["x"].join(t, group)

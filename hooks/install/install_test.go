@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/internal/hookdir"
+	"git-ward/internal/tier"
 )
 
 // build makes the hook binary, once: an installed hook is told by what Go writes into
@@ -50,9 +51,7 @@ func TestMain(m *testing.M) {
 // request is one for a directory, with the real hook and a template of three files.
 func request(t *testing.T, dir string) Request {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds the hook binary")
-	}
+	tier.First(t, "it builds the hook binary")
 	program, err := build()
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // TestFanStays: maintenance removes no directory that a push may have made a moment ago, and
@@ -67,9 +69,7 @@ func TestFanOfTheRepository(t *testing.T) {
 // TestPushesBesideMaintenance: no push fails because of maintenance that goes on all the
 // while, and nothing of what they brought is missing.
 func TestPushesBesideMaintenance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: hundreds of pushes")
-	}
+	tier.First(t, "hundreds of pushes")
 	const clients, each = 4, 60
 	r := newRepository(t, "--bare")
 	var group, maintenance sync.WaitGroup

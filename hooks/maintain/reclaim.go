@@ -108,7 +108,6 @@ func (r *reclaimer) round() (n int, again bool, err error) {
 		return 0, false, err
 	}
 	packs, unwritten := r.repack(gone, kinds)
-	failpoint.Reach("maintain/repacked")
 	if len(gone) == 0 && (unwritten != nil || !r.interrupted()) {
 		return 0, false, unwritten
 	}
@@ -292,7 +291,6 @@ func (r *reclaimer) take(gone set, kinds kinds, packs []packFile) error {
 	for _, p := range packs {
 		list.WriteString(filepath.Base(p.path) + "\n")
 	}
-	failpoint.Reach("maintain/alone")
 	if err := errors.Join(atomicfile.Write(going, list.Bytes(), 0o644), growth.Mark(r.repo.Dir)); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/review"
 )
 
@@ -44,9 +45,7 @@ func overview(t *testing.T, s *Source) *Overview {
 // A new repository, on the host and in a clone: what waits, what runs, and what nobody
 // knows.
 func TestOverview(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: the built programs, real hooks and pushes")
-	}
+	tier.First(t, "the built programs, real hooks and pushes")
 	p := gittest.New(t)
 	host, clone := open(t, p.Bare), open(t, p.Work)
 	before := overview(t, host)

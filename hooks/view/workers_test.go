@@ -13,15 +13,14 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/internal/runstate"
+	"git-ward/internal/tier"
 	"git-ward/protocols/lease"
 )
 
 // Who works is shown wherever he runs: by the leases, with what the launcher here says of
 // its own; a lease that nobody may work by is a warning with its remedy (MANY-5).
 func TestWorkers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: the built programs, real hooks and pushes")
-	}
+	tier.First(t, "the built programs, real hooks and pushes")
 	p := gittest.New(t)
 	p.Run(p.Work, "git-ward", "directive", "new", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
 	now := time.Now()

@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"git-ward/internal/tier"
 )
 
 // What a page does wrong is heard, and found: a test that sees no fault has looked.
 func TestFaultsAreSeen(t *testing.T) {
+	tier.Full(t, "it starts a browser")
 	file := filepath.Join(t.TempDir(), "page.html")
 	page := `<!DOCTYPE html><html><head><title>x</title><meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'"></head>
 <body><img src="a.png"><p style="color:#eee">pale</p><script>alert(1)</script></body></html>`

@@ -13,6 +13,7 @@ import (
 
 	"git-ward/hooks/view/browsertest"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // course is what a PM asks for and what the script model makes of it: a goal reached in
@@ -118,9 +119,7 @@ func repository(t *testing.T) *gittest.Pair {
 // has a serious fault by axe-core, runs anything, or is wider than its window. WARD_SHOTS
 // names a directory for pictures of them.
 func TestPagesOfARealRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it runs an agent and a browser")
-	}
+	tier.Full(t, "an agent works, and a browser reads every page")
 	b := browsertest.Open(t)
 	p := repository(t)
 	dir := filepath.Join(t.TempDir(), "report")
@@ -181,9 +180,7 @@ func TestPagesOfARealRun(t *testing.T) {
 // TestPagesByKeyboard: the first key leads past the navigation, and each thing that can be
 // opened is reached by keys and shows where one is.
 func TestPagesByKeyboard(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it starts a browser")
-	}
+	tier.Full(t, "it starts a browser")
 	b := browsertest.Open(t)
 	p := gittest.New(t)
 	dir := filepath.Join(t.TempDir(), "report")

@@ -5,10 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // multiplexer is a tmux of the test's own, with a shell in a pane.
@@ -30,23 +31,15 @@ func (m *multiplexer) tmux(args ...string) string {
 // sees waits until the pane shows a text.
 func (m *multiplexer) sees(text string) string {
 	m.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) { // tmux tells nobody that a pane has changed
-		screen := m.tmux("capture-pane", "-p")
-		if strings.Contains(screen, text) {
-			return screen
-		}
-		if time.Now().After(deadline) {
-			m.t.Fatalf("the pane does not show %q:\n%s", text, screen)
-		}
-	}
+	var screen string
+	await.True(m.t, "the pane shows "+text, func() bool { screen = m.tmux("capture-pane", "-p"); return strings.Contains(screen, text) })
+	return screen
 }
 
 // TestWatchInTmux runs watch as people do: in tmux, made narrow and wide, stopped and gone
 // on with, left by q and by ctrl-c, and the shell is there again each time.
 func TestWatchInTmux(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: builds Ward's binaries, and waits for a terminal")
-	}
+	tier.Full(t, "it starts tmux")
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("SKIPPED: there is no tmux: scripts/setup --tests")
 	}

@@ -8,7 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
+
+	"git-ward/internal/await"
 )
 
 // send sends bytes as they are, and reads the status of the answer, "" where there is none.
@@ -19,7 +20,7 @@ func (r *running) send(t testing.TB, request string) string {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(await.Deadline(t))
 	go io.WriteString(c, request) // what it does not read must not stop us
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {

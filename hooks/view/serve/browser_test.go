@@ -15,6 +15,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"git-ward/hooks/view/browsertest"
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 )
 
 // frame is a page as the site's are: what live.js finds in it.
@@ -44,6 +46,7 @@ func shown(t *testing.T) (*running, *browsertest.Browser) {
 // A page changes as the repository does, and what one does there meanwhile stays: the focus, a
 // selection, what is open, the place one has scrolled to.
 func TestPageChangesInPlace(t *testing.T) {
+	tier.Full(t, "it starts a browser")
 	r, b := shown(t)
 	browsertest.Until(t, b, `document.getElementById("live").textContent == "live"`)
 	browsertest.Ask[bool](t, b, `document.getElementById("a").focus(), document.getElementById("d").open = true,
@@ -68,6 +71,7 @@ func TestPageChangesInPlace(t *testing.T) {
 // Ten tabs are live, though a browser holds six connections: one listens for all. When it is
 // closed another does.
 func TestTenTabs(t *testing.T) {
+	tier.Full(t, "it starts a browser")
 	r, b := shown(t)
 	var tabs []context.Context
 	for range 9 {
@@ -80,7 +84,7 @@ func TestTenTabs(t *testing.T) {
 		defer r.feed.mu.Unlock()
 		return r.feed.streams
 	}
-	until(t, "one stream", func() bool { return streams() == 1 })
+	await.True(t, "one stream", func() bool { return streams() == 1 })
 	all := func(version string) {
 		t.Helper()
 		for _, tab := range append(tabs, b) {
@@ -91,7 +95,7 @@ func TestTenTabs(t *testing.T) {
 	r.site.set("v2", nil)
 	all("v2")
 	browsertest.Do(t, b, chromedp.Navigate("about:blank")) // the first had the stream
-	until(t, "one stream again", func() bool { return streams() == 1 })
+	await.True(t, "one stream again", func() bool { return streams() == 1 })
 	r.site.set("v3", nil)
 	b2 := tabs[0]
 	browsertest.Until(t, b2, `document.getElementById("p").textContent == "v3"`)
@@ -103,6 +107,7 @@ func TestTenTabs(t *testing.T) {
 // Who has signed out, or whose session has ended, is asked to sign in, in every tab; and the
 // server that was started anew is found again.
 func TestSessionEndsInTheBrowser(t *testing.T) {
+	tier.Full(t, "it starts a browser")
 	r, b := shown(t)
 	browsertest.Until(t, b, `document.getElementById("live").textContent == "live"`)
 	r.logins.mu.Lock()
@@ -117,6 +122,7 @@ func TestSessionEndsInTheBrowser(t *testing.T) {
 
 // Without JavaScript pages come anew by themselves, and one signs in all the same.
 func TestWithoutJavaScript(t *testing.T) {
+	tier.Full(t, "it starts a browser")
 	r, b := shown(t)
 	browsertest.Call(t, b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	browsertest.Do(t, b, chromedp.Navigate(r.URL()))
@@ -130,7 +136,7 @@ func TestWithoutJavaScript(t *testing.T) {
 	r.logins.made = r.logins.made.Add(-time.Hour)
 	r.logins.mu.Unlock()
 	browsertest.Do(t, b, chromedp.Navigate(r.URL()))
-	until(t, "a second code", func() bool { return strings.Count(r.lines(), "code ") == 2 })
+	await.True(t, "a second code", func() bool { return strings.Count(r.lines(), "code ") == 2 })
 	browsertest.Do(t, b, chromedp.SendKeys("#code", r.code(t)+"\r"))
 	browsertest.Until(t, b, `location.pathname == "/" && document.getElementById("p").textContent == "v2"`)
 }
@@ -138,6 +144,7 @@ func TestWithoutJavaScript(t *testing.T) {
 // The pages of this package's own are sound, by their keyboard and for a screen reader; a
 // wrong code is told where one hears it.
 func TestOwnPages(t *testing.T) {
+	tier.Full(t, "it starts a browser")
 	r, b := shown(t)
 	browsertest.Call(t, b, network.ClearBrowserCookies, cdp.Empty{})
 	r.logins.mu.Lock()

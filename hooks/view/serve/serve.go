@@ -37,7 +37,14 @@ type Config struct {
 	Open func(context.Context) (Site, error)
 	// Say is a line for the owner's terminal. It is called by one goroutine at a time.
 	Say func(line string)
+
+	patience patience // a test's own; else what usual says
 }
+
+// patience is how long a client may take.
+type patience struct{ header, request, answer, idle time.Duration }
+
+var usual = patience{header: 5 * time.Second, request: 10 * time.Second, answer: 30 * time.Second, idle: 20 * time.Second}
 
 // What one server bears. Each stream is a connection of its own, because HTTP/1.1 is the one
 // protocol that is spoken: so one count of connections bounds all that clients can ask at once.
@@ -47,7 +54,6 @@ const (
 	maxStreams     = 1536 // so that who has a stream can ask a page, too
 	maxHeader      = 12 << 10
 	maxURI         = 2 << 10
-	idle           = 20 * time.Second
 	stopping       = 700 * time.Millisecond // ^C ends within a second
 )
 
@@ -68,6 +74,9 @@ type Server struct {
 
 // Listen opens the Site and the address, or says what is wrong with either.
 func Listen(ctx context.Context, cfg Config) (*Server, error) {
+	if cfg.patience == (patience{}) {
+		cfg.patience = usual
+	}
 	l, secure, names, err := listen(cfg)
 	if err != nil {
 		return nil, err
@@ -127,7 +136,7 @@ func (s *Server) server(done context.Context) *http.Server {
 	protocols.SetHTTP1(true)
 	return &http.Server{
 		Handler: s.guarded(), Protocols: &protocols,
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: idle,
+		ReadHeaderTimeout: s.cfg.patience.header, ReadTimeout: s.cfg.patience.request, WriteTimeout: s.cfg.patience.answer, IdleTimeout: s.cfg.patience.idle,
 		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
 		TLSConfig:   &tls.Config{MinVersion: tls.VersionTLS12},
 		BaseContext: func(net.Listener) context.Context { return done },

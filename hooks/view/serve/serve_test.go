@@ -17,6 +17,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 )
 
 // fake is a Site in memory.
@@ -111,14 +114,9 @@ var codes = regexp.MustCompile(`code ([0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}) `)
 // code is the last that the terminal showed.
 func (r *running) code(t testing.TB) string {
 	t.Helper()
-	for range 100 {
-		if all := codes.FindAllStringSubmatch(r.lines(), -1); all != nil {
-			return all[len(all)-1][1]
-		}
-		time.Sleep(10 * time.Millisecond) // the server begins in a goroutine of its own
-	}
-	t.Fatalf("no code in: %s", r.lines())
-	return ""
+	var all [][]string
+	await.True(t, "the server shows a code", func() bool { all = codes.FindAllStringSubmatch(r.lines(), -1); return all != nil })
+	return all[len(all)-1][1]
 }
 
 // browser follows no redirection, so that tests see them.
@@ -193,6 +191,7 @@ func TestPages(t *testing.T) {
 
 // A page is drawn once for all who ask, and again when something moved.
 func TestDrawnOnce(t *testing.T) {
+	t.Parallel()
 	r := start(t, nil)
 	c := r.signedIn(t)
 	var all sync.WaitGroup
@@ -204,22 +203,10 @@ func TestDrawnOnce(t *testing.T) {
 		t.Errorf("drawn %d times", n)
 	}
 	r.site.set("v2", nil)
-	until(t, "the page of v2", func() bool {
+	await.True(t, "the page of v2", func() bool {
 		_, body, _ := get(t, c, r.URL()+"d/D-1")
 		return strings.HasSuffix(body, "v2")
 	})
-}
-
-// until waits for what a look, each second, brings.
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for range 100 {
-		if ok() {
-			return
-		}
-		time.Sleep(50 * time.Millisecond) // what it waits for is seen by asking only
-	}
-	t.Fatalf("not within five seconds: %s", what)
 }
 
 // listenTo is a stream's events, a line each.
@@ -253,25 +240,19 @@ func listenTo(t testing.TB, c *http.Client, at string) (<-chan string, func()) {
 
 func hear(t testing.TB, lines <-chan string, want string) {
 	t.Helper()
-	limit := time.After(5 * time.Second)
-	for {
-		select {
-		case line, ok := <-lines:
-			if line == want {
-				return
-			}
-			if !ok {
-				t.Fatalf("the stream ended before %q", want)
-			}
-		case <-limit:
-			t.Fatalf("not heard: %q", want)
+	await.True(t, "a stream says "+want, func() bool {
+		line, ok := <-lines
+		if !ok {
+			t.Fatalf("the stream ended before %q", want)
 		}
-	}
+		return line == want
+	})
 }
 
 // A stream tells each version, that the repository is gone, and that it is back; a page of one
 // that is gone says so and asks again.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	r := start(t, nil)
 	c := r.signedIn(t)
 	lines, _ := listenTo(t, c, r.URL()+"events")
@@ -289,7 +270,7 @@ func TestLive(t *testing.T) {
 	}
 	r.site.set("v2", nil)
 	hear(t, lines, "data: v2")
-	until(t, "the page is back", func() bool { status, _, _ := get(t, c, r.URL()); return status == http.StatusOK })
+	await.True(t, "the page is back", func() bool { status, _, _ := get(t, c, r.URL()); return status == http.StatusOK })
 }
 
 // What a version holds does not become an event of its own.
@@ -307,20 +288,29 @@ func TestVersionsAreWords(t *testing.T) {
 	}
 }
 
+// hasty lets clients take little time, in every way the same: enough for a request that is
+// written at once.
+func hasty(c *Config) {
+	const bound = 2 * time.Second
+	c.patience = patience{bound, bound, bound, bound}
+}
+
 // A stream outlives the time that a request may take, ends with the session, and ends when the
-// server does, within a second.
+// server does.
 func TestStreamsEnd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it waits for longer than a request may take")
-	}
-	r := start(t, nil)
+	tier.First(t, "it waits for longer than a request may take")
+	t.Parallel()
+	r := start(t, hasty)
 	c := r.signedIn(t)
 	lines, _ := listenTo(t, c, r.URL()+"events")
 	hear(t, lines, "data: v1")
-	time.Sleep(11 * time.Second) // longer than ReadTimeout
+	later, err := r.dialled("GET / HTTP/1.1\r\nHost:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.ReadAll(later) // a request that came after it has met its end
 	r.site.set("v2", nil)
 	hear(t, lines, "data: v2")
-	begun := time.Now()
 	r.stop()
 	for range lines {
 	}
@@ -328,10 +318,7 @@ func TestStreamsEnd(t *testing.T) {
 		t.Error(err)
 	}
 	close(r.done)
-	if took := time.Since(begun); took > time.Second {
-		t.Errorf("the server ended after %s", took)
-	}
-	if _, err := net.DialTimeout("tcp", r.listener.Addr().String(), time.Second); err == nil {
+	if _, err := net.Dial("tcp", r.listener.Addr().String()); err == nil {
 		t.Error("it still listens")
 	}
 }

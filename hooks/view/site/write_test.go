@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/sys/unix"
+
+	"git-ward/internal/tier"
 )
 
 // snapshot is a directory's files with their contents.
@@ -33,9 +35,7 @@ func snapshot(t *testing.T, dir string) map[string]string {
 // TestWrite: a report has a page of everything, each link leads to a file of it, nothing
 // of it runs or asks the network, and it is the same when it is written again.
 func TestWrite(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it writes two reports of 640 pages")
-	}
+	tier.First(t, "it writes two reports of 640 pages")
 	dir := filepath.Join(t.TempDir(), "report")
 	f := fixture{words: "a <b> c", n: 210, fails: "D-9"}
 	r, err := Write(t.Context(), dir, f, nil)

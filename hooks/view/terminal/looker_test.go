@@ -3,15 +3,19 @@ package terminal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/live"
 	"git-ward/internal/runstate"
+	"git-ward/internal/tier"
 	"git-ward/protocols/review"
 )
 
@@ -29,20 +33,18 @@ func (p *paper) Write(b []byte) (int, error) {
 
 func (p *paper) has(t *testing.T, texts ...string) string {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // the printer tells nobody that it has printed
+	var text string
+	await.True(t, fmt.Sprintf("it prints %q", texts), func() bool {
 		p.mu.Lock()
-		text, all := p.text.String(), true
-		p.mu.Unlock()
-		for _, want := range texts {
-			all = all && strings.Contains(text, want)
-		}
-		if all {
-			return text
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no %q in:\n%s", texts, text)
-		}
-	}
+		defer p.mu.Unlock()
+		text = p.text.String()
+		return hasAll(text, texts)
+	})
+	return text
+}
+
+func hasAll(text string, parts []string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 }
 
 // follow prints what a looker sees until the test ends.
@@ -129,9 +131,7 @@ func TestWordsOfBefore(t *testing.T) {
 
 // TestHungFetch: a network that hangs keeps nobody from looking, and is said.
 func TestHungFetch(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: a fetch is slow after two seconds")
-	}
+	tier.First(t, "a fetch is slow after two seconds")
 	r := busyRepository(t)
 	r.bare = false
 	l := NewLooker(r, "", time.Minute)

@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/hooks/view"
+	"git-ward/internal/await"
 )
 
 // repository is a Source whose state a test sets.
@@ -121,28 +123,15 @@ func (e *emulator) text() string { return e.vt.String() }
 // sees waits until the screen shows a text; programs draw by a clock.
 func (e *emulator) sees(texts ...string) string {
 	e.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) { // an emulator tells nobody that it has drawn
-		screen, all := e.text(), true
-		for _, text := range texts {
-			all = all && strings.Contains(screen, text)
-		}
-		if all {
-			return screen
-		}
-		if time.Now().After(deadline) {
-			e.t.Fatalf("the screen does not show %q:\n%s", texts, screen)
-		}
-	}
+	var screen string
+	await.True(e.t, fmt.Sprintf("the screen shows %q", texts), func() bool { screen = e.text(); return hasAll(screen, texts) })
+	return screen
 }
 
 // seesNo waits until the screen has a text no longer.
 func (e *emulator) seesNo(text string) {
 	e.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); strings.Contains(e.text(), text); time.Sleep(20 * time.Millisecond) { // as in sees
-		if time.Now().After(deadline) {
-			e.t.Fatalf("the screen shows %q:\n%s", text, e.text())
-		}
-	}
+	await.True(e.t, "the screen shows no "+text, func() bool { return !strings.Contains(e.text(), text) })
 }
 
 func (e *emulator) types(keys string) { e.outer.WriteString(keys) }
@@ -156,23 +145,13 @@ func (e *emulator) resize(cols, lines int) {
 // ends waits for the program, and proves that the terminal is as it was.
 func (e *emulator) ends() error {
 	e.t.Helper()
-	var err error
-	select {
-	case err = <-e.ended:
-	case <-time.After(10 * time.Second):
-		e.t.Fatal("the program goes on")
-	}
+	err := await.Value(e.t, "the program ends", e.ended)
 	after, termErr := unix.IoctlGetTermios(int(e.inner.Fd()), unix.TCGETS)
 	if termErr != nil || *after != *e.before {
 		e.t.Errorf("the terminal's settings are not as they were: %v", termErr)
 	}
 	for _, pair := range [][2]string{{"\x1b[?1049h", "\x1b[?1049l"}, {"\x1b[?25l", "\x1b[?25h"}} { // the other screen; the cursor
-		for deadline := time.Now().Add(2 * time.Second); !e.tookBack(pair); time.Sleep(10 * time.Millisecond) { // until the other end has read it
-			if time.Now().After(deadline) {
-				e.t.Errorf("%q was not taken back by %q", pair[0], pair[1])
-				break
-			}
-		}
+		await.True(e.t, fmt.Sprintf("%q takes back %q", pair[1], pair[0]), func() bool { return e.tookBack(pair) }) // the other end has read it
 	}
 	return err
 }
