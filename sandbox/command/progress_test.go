@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/verifier"
 )
 
@@ -43,7 +44,7 @@ func TestProgressForPeople(t *testing.T) {
 
 // TestVerifyShowsProgress: the command itself, over the two seconds.
 func TestVerifyShowsProgress(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it builds the binaries and runs a verdict")
 	p := gittest.New(t)
 	for line, want := range map[string]bool{"true": false, "sleep 3": true} {
 		out, err := p.Try(p.Work, nil, "", "git-ward", "verify", "--bare", p.Bare, "--unfenced", "--run", line, "refs/heads/main")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 const makes = `### D-1: the answer
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 // TestVerifyCommand: exit 0 only where everything is met and nothing was put back;
 // what the claim adds is said first.
 func TestVerifyCommand(t *testing.T) {
-	slow(t)
+	tier.First(t, "it builds the binaries")
 	t.Parallel()
 	p := gittest.New(t)
 	p.Write("Makefile", "check:\n\tsh check.sh\n")
@@ -69,13 +70,5 @@ func TestVerifyCommand(t *testing.T) {
 		if exit != c.exit || !strings.Contains(out, c.begins) {
 			t.Errorf("%s: exit %d\n%s", c.name[:min(20, len(c.name))], exit, out)
 		}
-	}
-}
-
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds the binaries")
 	}
 }

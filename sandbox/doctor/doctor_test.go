@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // A machine without anything on PATH misses what a fence needs, and every such
@@ -30,7 +32,7 @@ func TestEmptyMachine(t *testing.T) {
 
 // On this machine git is there, since the tests need it.
 func TestThisMachine(t *testing.T) {
-	slow(t)
+	tier.First(t, "it asks podman, which takes its time")
 	for _, f := range Examine(t.Context()) {
 		t.Logf("%s %s: %s", f.State, f.Thing, f.Detail)
 		if f.Thing == "git" && f.State != Fine {
@@ -45,13 +47,5 @@ func TestFreeIDs(t *testing.T) {
 		if got := freeIDs(table); got != want {
 			t.Errorf("%q: %d, want %d", table, got, want)
 		}
-	}
-}
-
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it asks podman, which takes its time")
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // TestNetworkBackends: whichever backend this machine's podman is set to, doctor
 // says so, and what to install where parts of it are not there.
 func TestNetworkBackends(t *testing.T) {
-	slow(t)
+	tier.First(t, "it asks podman, which takes its time")
 	if _, err := exec.LookPath("podman"); err != nil || os.Geteuid() != 0 {
 		t.Skip("SKIPPED, out loud: it asks podman as root; scripts/setup --fence installs it")
 	}

@@ -13,14 +13,13 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/gittest"
 	"git-ward/internal/runstate"
+	"git-ward/internal/tier"
 )
 
 // The hooks of a repository that was made by another build are named, with the remedy;
 // those of this build are fine.
 func TestHooksOfAnotherVersion(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds Ward's programs")
-	}
+	tier.First(t, "it builds Ward's programs")
 	p := gittest.New(t)
 	bin, err := gittest.Bin()
 	if err != nil {

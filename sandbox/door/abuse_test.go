@@ -11,14 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
-	"git-ward/sandbox/lab"
+	"git-ward/internal/tier"
 )
 
 // TestGarbage throws noise and broken pushes at the door. Whatever gets in, the
 // repository stays whole and the door open.
 func TestGarbage(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Burst = 1000 })
 	commands, pack := f.pushed("refs/heads/g")
@@ -58,7 +59,7 @@ func TestGarbage(t *testing.T) {
 // TestHang: a silent client is sent away after a quarter of the deadline, long
 // before one that trickles.
 func TestHang(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 8 * time.Second })
 	start := time.Now()
@@ -71,7 +72,7 @@ func TestHang(t *testing.T) {
 // TestTrickle: a client that always has one more byte is sent away at the
 // deadline.
 func TestTrickle(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 2 * time.Second })
 	start := time.Now()
@@ -90,7 +91,7 @@ func TestTrickle(t *testing.T) {
 
 // TestDeaf: a client that reads nothing does not keep its slot.
 func TestDeaf(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 2 * time.Second })
 	head := strings.TrimSpace(f.git(f.clone, "rev-parse", "HEAD"))
@@ -109,7 +110,7 @@ func TestDeaf(t *testing.T) {
 // TestFlood: more connections than the burst are delayed at the bucket's pace,
 // and every one is served.
 func TestFlood(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Burst, c.Door.PerMinute = 2, 240 })
 	start := time.Now()
@@ -131,7 +132,7 @@ func TestFlood(t *testing.T) {
 
 // TestVanishMidPack: nothing of half a push stays.
 func TestVanishMidPack(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, nil)
 	noise := make([]byte, 400_000)
@@ -158,7 +159,7 @@ func TestVanishMidPack(t *testing.T) {
 // TestVanishAfterPack: once the pack is whole the push goes through, and
 // post-receive records it, with nobody listening.
 func TestVanishAfterPack(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.hook("pre-receive", "sleep 0.3; seq 1000 >&2\n")
@@ -179,7 +180,7 @@ func TestVanishAfterPack(t *testing.T) {
 // TestDeadline: a push that does not end is ended, with its children, and git
 // has removed its quarantine.
 func TestDeadline(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 400 * time.Millisecond })
 	f.hook("pre-receive", "echo $$ >ward/pid; while :; do sleep 0.1; done\n")
@@ -192,7 +193,7 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("log: %v", record)
 	}
 	pid := strings.TrimSpace(f.read("ward/pid"))
-	lab.Eventually(t, "the hook is gone", func() bool {
+	await.True(t, "the hook is gone", func() bool {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	})
@@ -205,7 +206,7 @@ func TestDeadline(t *testing.T) {
 // TestEndlessCommands: what git would keep in memory before the pack is bounded
 // by the door.
 func TestEndlessCommands(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Limits.InputSize = 1 << 20 })
 	conn := f.dial()

@@ -8,8 +8,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
-	"git-ward/sandbox/lab"
+	"git-ward/internal/tier"
 )
 
 // TestPersonBesideAFlood: while as many of the agent's pushes as the door runs at once do
@@ -17,7 +18,7 @@ import (
 // What that takes is told: the quickest of some, because other work of the machine only
 // ever adds.
 func TestPersonBesideAFlood(t *testing.T) {
-	slow(t)
+	tier.Full(t, "a flood of pushes that work")
 	f := newFixture(t, func(c *config.Config) { c.Door.CPU.Duration, c.Door.CPUPerMinute.Duration = time.Hour, time.Hour })
 	pack := deltaFlood(600, 10<<20)
 	quickest := func() time.Duration {
@@ -69,6 +70,6 @@ func TestPersonBesideAFlood(t *testing.T) {
 	for _, pid := range running(f.bare) {
 		killSession(pid)
 	}
-	lab.Eventually(t, "the flood is over", func() bool { return len(running(f.bare)) == 0 })
+	await.True(t, "the flood is over", func() bool { return len(running(f.bare)) == 0 })
 	t.Logf("a person's push, at its quickest: %v alone, %v beside %d pushes of the agent's that work", alone, beside, atOnce)
 }

@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"git-ward/internal/config"
+	"git-ward/internal/tier"
 )
 
 // TestDeltaBomb pushes 17 KB that want to become 4 GB: a base of zeros and a
 // delta that copies it 270 times. GIT_ALLOC_LIMIT refuses it; nothing else of git's does.
 func TestDeltaBomb(t *testing.T) {
-	slow(t)
+	tier.Full(t, "pushes bombs")
 	t.Parallel()
 	const base, copies = 15 << 20, 270
 	delta := append(varint(base), varint(base*copies)...)
@@ -46,7 +47,7 @@ func TestDeltaBomb(t *testing.T) {
 // bigFileThreshold, so that git streams it and GIT_ALLOC_LIMIT does not bite.
 // Processor time and file size do.
 func TestZlibBomb(t *testing.T) {
-	slow(t)
+	tier.Full(t, "pushes bombs")
 	t.Parallel()
 	pack := newPack(1)
 	pack.header(3, 640<<20) // blob

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/tier"
 	"git-ward/internal/token"
 
 	"github.com/rs/zerolog"
 )
 
 func TestCheck(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	good := strings.Repeat("k", 32)
 	key := func(text string, mode os.FileMode) func(t *testing.T, bare string) {

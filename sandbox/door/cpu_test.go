@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
-	"git-ward/sandbox/lab"
+	"git-ward/internal/tier"
 )
 
 // deltaFlood is a pack of one base and n deltas, each of which repeats the base into a
@@ -45,7 +46,7 @@ func deltaFlood(n, size int) []byte {
 func (f *fixture) flood(pack []byte) string {
 	f.t.Helper()
 	conn := f.dial()
-	conn.SetDeadline(time.Now().Add(2 * time.Minute))
+	conn.SetDeadline(await.Deadline(f.t))
 	conn.Write(append(updates(strings.Repeat("1", 40), "refs/heads/bomb"), pack...))
 	conn.CloseWrite()
 	answer := readAll(conn)
@@ -58,7 +59,7 @@ func (f *fixture) flood(pack []byte) string {
 // TestBoundsOfAPush: 6 KB that cost git seconds of processor, and 1 KB that cost it
 // 400 MB of memory, are ended at the bound; with the bound out of the way they cost that.
 func TestBoundsOfAPush(t *testing.T) {
-	slow(t)
+	tier.Full(t, "pushes that cost seconds of processor and 400 MB")
 	for _, attack := range []struct {
 		name    string
 		pack    []byte
@@ -94,7 +95,7 @@ func TestBoundsOfAPush(t *testing.T) {
 // TestBoundOfAllPushes: pushes that took more together than a minute's share are followed
 // by one that waits, and is not refused; with the share out of the way it does not wait.
 func TestBoundOfAllPushes(t *testing.T) {
-	slow(t)
+	tier.Full(t, "minutes of processor by many pushes")
 	pack := deltaFlood(60, 10<<20)
 	for _, test := range []struct {
 		perMinute time.Duration
@@ -122,7 +123,7 @@ func TestBoundOfAllPushes(t *testing.T) {
 // TestSessionOfAPush: what a hook starts in a group of its own is counted and ended with
 // its push, and all of it gives way to others.
 func TestSessionOfAPush(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.CPU.Duration = time.Second })
 	// timeout(1) makes a group of its own.
@@ -138,6 +139,6 @@ func TestSessionOfAPush(t *testing.T) {
 		t.Errorf("log: %v", record)
 	}
 	leader := number([]byte(stat[1]))
-	lab.Eventually(t, "nothing of the session runs", func() bool { return len(sessions()[leader]) == 0 })
+	await.True(t, "nothing of the session runs", func() bool { return len(sessions()[leader]) == 0 })
 	f.clean()
 }

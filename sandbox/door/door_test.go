@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
+	"git-ward/internal/tier"
 	"git-ward/internal/token"
-	"git-ward/sandbox/lab"
 )
 
 // TestPush is the whole way: git in a clone, the connector, the door, the hooks.
@@ -65,7 +66,7 @@ func TestPush(t *testing.T) {
 
 // TestLimits looks at the limits where they count: in a child of receive-pack.
 func TestLimits(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) {
 		c.Limits.InputSize = 1 << 20
@@ -128,7 +129,7 @@ func TestRefusal(t *testing.T) {
 
 // TestShutdown closes the door on a running push: it finishes.
 func TestShutdown(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.hook("pre-receive", "touch ward/started; sleep 1\n")
@@ -137,7 +138,7 @@ func TestShutdown(t *testing.T) {
 		out, err := f.push("HEAD:refs/heads/x")
 		pushed <- fmt.Sprint(err, "\n", out)
 	}()
-	lab.Eventually(t, "the hook runs", func() bool {
+	await.True(t, "the hook runs", func() bool {
 		_, err := os.Stat(filepath.Join(f.bare, "ward/started"))
 		return err == nil
 	})

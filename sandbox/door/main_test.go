@@ -12,10 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
 	"git-ward/internal/token"
 	"git-ward/sandbox/lab"
@@ -171,7 +171,7 @@ func (f *fixture) dial() *net.UnixConn {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(await.Deadline(f.t))
 	f.t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -219,7 +219,7 @@ func (f *fixture) clean() {
 func (f *fixture) records(n int) []map[string]any {
 	f.t.Helper()
 	var lines []map[string]any
-	lab.Eventually(f.t, fmt.Sprintf("%d log lines", n), func() bool {
+	await.True(f.t, fmt.Sprintf("%d log lines", n), func() bool {
 		lines = nil
 		for line := range strings.Lines(f.log.String()) {
 			var fields map[string]any
@@ -264,13 +264,5 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 	if err := os.Chmod(path, mode); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it pushes much, or waits for a client to be given up")
 	}
 }

@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
+	"git-ward/internal/tier"
 	"git-ward/internal/token"
-	"git-ward/sandbox/lab"
 )
 
 // A client's words choose between two services and nothing else.
@@ -137,7 +138,7 @@ func TestStdioWithoutHooks(t *testing.T) {
 // TestOneBucketForAName: each connection is a process, and all of a name share the
 // bucket and its slots; another name has its own.
 func TestOneBucketForAName(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.settle(2, 120)
@@ -170,7 +171,7 @@ func doorSettings(t *testing.T, burst, perMinute int) *config.Config {
 // TestSlots: more than four of a name do not run at once, more than 64 do not wait,
 // and a bucket that holds noise is an empty one, not a way in.
 func TestSlots(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, nil)
 	s, err := newShared(&service{bare: f.bare, verb: "receive-pack", principal: "pm", turn: "pat", settings: doorSettings(t, 1000, 1000)})
@@ -216,7 +217,7 @@ func TestSlots(t *testing.T) {
 // TestKilledDoor: a door that is killed gives its slot back, but not before its git
 // has ended; nothing has to be mended by hand.
 func TestKilledDoor(t *testing.T) {
-	slow(t)
+	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.settle(120, 30)
@@ -245,8 +246,8 @@ func TestKilledDoor(t *testing.T) {
 		}
 		return err != nil
 	}
-	lab.Eventually(t, "all slots are taken", taken)
-	lab.Eventually(t, "all hooks run", func() bool {
+	await.True(t, "all slots are taken", taken)
+	await.True(t, "all hooks run", func() bool {
 		inside, _ := os.ReadDir(filepath.Join(f.bare, "ward/inside"))
 		return len(inside) == atOnce
 	})
@@ -258,7 +259,7 @@ func TestKilledDoor(t *testing.T) {
 		t.Error("git still runs, and its slot is free")
 	}
 	write(t, filepath.Join(f.bare, "ward/go"), "", 0o644)
-	lab.Eventually(t, "the slots are free again", func() bool { return !taken() })
+	await.True(t, "the slots are free again", func() bool { return !taken() })
 	if out, err := f.pushOver(over(t, f.bare, "agent", "robo"), "refs/heads/after"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

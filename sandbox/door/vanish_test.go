@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
-	"git-ward/sandbox/lab"
+	"git-ward/internal/tier"
 )
 
 // held is what this process, the door, holds: descriptors, goroutines, bytes of heap.
@@ -25,7 +26,7 @@ func held() (fds, goroutines int, heap uint64) {
 // TestConnectAndVanish: 10,000 clients that connect and go start no git, cost the door
 // nothing that stays, and take no token from the one that comes after them.
 func TestConnectAndVanish(t *testing.T) {
-	slow(t)
+	tier.Full(t, "10,000 connections")
 	const knocks = 10_000
 	f := newFixture(t, func(c *config.Config) { c.Door.Burst, c.Door.PerMinute = 20, 60 })
 	if out, err := f.push("HEAD:refs/heads/before"); err != nil {
@@ -48,7 +49,7 @@ func TestConnectAndVanish(t *testing.T) {
 	if n := strings.Count(f.log.String(), `"message":"push"`); n > 100 {
 		t.Errorf("%d pushes were started for clients that had gone", n-2)
 	}
-	lab.Eventually(t, "the door holds what it held", func() bool {
+	await.True(t, "the door holds what it held", func() bool {
 		nowFDs, nowGoroutines, nowHeap := held()
 		t.Logf("descriptors %d, then %d; goroutines %d, then %d; heap %d, then %d", fds, nowFDs, goroutines, nowGoroutines, heap, nowHeap)
 		return nowFDs <= fds+2 && nowGoroutines <= goroutines+2 && nowHeap < heap+4<<20
@@ -58,21 +59,21 @@ func TestConnectAndVanish(t *testing.T) {
 // TestManyConnections: 200 clients that stay and say nothing hold a bounded part of the
 // door, and none is refused: when they go, the next is served at once.
 func TestManyConnections(t *testing.T) {
-	slow(t)
+	tier.Full(t, "200 clients")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Burst = 1000 })
 	var clients []net.Conn
 	for range 200 {
 		clients = append(clients, f.dial())
 	}
-	lab.Eventually(t, "pushes run", func() bool { return len(running(f.bare)) == atOnce })
+	await.True(t, "pushes run", func() bool { return len(running(f.bare)) == atOnce })
 	for _, c := range clients {
 		c.Close()
 	}
 	if out, err := f.push("HEAD:refs/heads/after"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	lab.Eventually(t, "nothing runs", func() bool { return len(running(f.bare)) == 0 })
+	await.True(t, "nothing runs", func() bool { return len(running(f.bare)) == 0 })
 	f.clean()
 }
 
@@ -92,7 +93,7 @@ func running(bare string) (pids []int) {
 // TestStallAtEachByte: a client that stops after any number of bytes of its push, and
 // then goes, leaves nothing.
 func TestStallAtEachByte(t *testing.T) {
-	slow(t)
+	tier.Full(t, "a push for each place in it")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Burst = 1000 })
 	commands, pack := f.pushed("refs/heads/part")
@@ -108,6 +109,6 @@ func TestStallAtEachByte(t *testing.T) {
 	if f.hasRef("refs/heads/part") {
 		t.Error("a part of a push moved the ref")
 	}
-	lab.Eventually(t, "nothing runs", func() bool { return len(running(f.bare)) == 0 })
+	await.True(t, "nothing runs", func() bool { return len(running(f.bare)) == 0 })
 	f.clean()
 }

@@ -14,14 +14,13 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/runstate"
+	"git-ward/internal/tier"
 )
 
 // TestSuiteOnMain: the suite runs once on each tip of the project's branch, and where it
 // fails people are told (LOOP-12).
 func TestSuiteOnMain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it waits for looks at a branch")
-	}
+	tier.First(t, "it waits for looks at a branch")
 	t.Parallel()
 	dir := t.TempDir()
 	bare := filepath.Join(dir, "bare.git")

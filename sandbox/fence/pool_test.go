@@ -20,6 +20,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/internal/runstate"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	protocol "git-ward/protocols/lease"
 	"git-ward/sandbox/gateway"
@@ -157,18 +158,10 @@ func (c *company) works(run func(context.Context, Work) error) error {
 	return err
 }
 
-// slow keeps a test of seconds out of the quick tier.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("takes seconds: pauses, and workers side by side")
-	}
-}
-
 // TestPool: every directive is worked on once, so many at once as may be, what comes after
 // others after them; and then the launch ends.
 func TestPool(t *testing.T) {
-	slow(t)
+	tier.First(t, "takes seconds: pauses, and workers side by side")
 	t.Parallel()
 	c := newCompany(t, 3, "", "", "- after: D-1, D-2\n", "", "- priority: 5\n", "")
 	var seen []runstate.Worker
@@ -207,7 +200,7 @@ func TestPool(t *testing.T) {
 // TestPoolFaults: one worker's bad ends, its lost lease and its stop touch no other, and what
 // has ended badly is tried again.
 func TestPoolFaults(t *testing.T) {
-	slow(t)
+	tier.First(t, "takes seconds: pauses, and workers side by side")
 	t.Parallel()
 	c := newCompany(t, 4, "", "", "", "", "- after: D-1, D-2, D-3, D-4\n")
 	dies, steady := 0, make(chan struct{})
@@ -279,7 +272,7 @@ func times(c *company, directive string) (n int) {
 // TestPoolGivesUp: a launch that is to end by itself does, where a directive cannot be worked
 // on, and says why.
 func TestPoolGivesUp(t *testing.T) {
-	slow(t)
+	tier.First(t, "takes seconds: pauses, and workers side by side")
 	t.Parallel()
 	c := newCompany(t, 2, "", "")
 	trouble := errors.New("there is no room")

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 )
 
@@ -162,7 +163,7 @@ func odd() (all []lab.Attempt) {
 }
 
 func TestEscapes(t *testing.T) {
-	slow(t)
+	tier.First(t, "it makes network namespaces")
 	l := newWire(t)
 	control, seen := l.try(forbidden())
 	for i, a := range forbidden() {
@@ -218,9 +219,7 @@ func TestEscapes(t *testing.T) {
 // Without any one of the rules something goes wrong, and the attempts show it:
 // none is there for nothing, and none goes untested.
 func TestEveryRuleIsNeeded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED, OUT LOUD: half a minute of waiting for answers that do not come")
-	}
+	tier.Full(t, "half a minute of waiting for answers that do not come")
 	l := newWire(t)
 	f := opened(t, l.inside)
 	for _, name := range []string{"connections", "names", "output", "input"} {

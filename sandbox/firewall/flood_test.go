@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 )
 
@@ -70,7 +71,7 @@ func number(t *testing.T, s string) int {
 // TestFloods: each flood is one of the harms that a fence's network could do to the host,
 // first with the bound, then with its rule taken away.
 func TestFloods(t *testing.T) {
-	slow(t)
+	tier.Full(t, "floods of connections, by networks of three namespaces")
 	const bound = 150
 	udp, six := netip.MustParseAddrPort("203.0.113.5:4444"), netip.MustParseAddrPort("[2001:db8:2::5]:4444")
 	few := func(p *Policy) { p.Connections = bound }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 )
 
@@ -81,7 +83,7 @@ func follow(t *testing.T, inside *lab.Process) *lab.Process {
 // TestFollow: what the host gains while a container runs is refused to it at once, what it
 // loses is open again, and a flood of changes in between changes neither.
 func TestFollow(t *testing.T) {
-	slow(t)
+	tier.Full(t, "follows a host through twelve changes and a flood of them")
 	l := newWire(t)
 	host := follow(t, l.inside)
 	// refused is how long it takes until an attempt ends as it should.
@@ -148,7 +150,7 @@ func TestFollow(t *testing.T) {
 
 // TestWithoutFollow is the same attack on rules that are put in place once.
 func TestWithoutFollow(t *testing.T) {
-	slow(t)
+	tier.Full(t, "the attack of TestFollow without a follower")
 	l := newWire(t)
 	apply(t, openPolicy(), l.inside)
 	host := lab.Start(t, "actor", syscall.CLONE_NEWNET)
@@ -162,7 +164,7 @@ func TestWithoutFollow(t *testing.T) {
 // What went in and did not read back is not taken for what was there before: when the host
 // is again as it was, the rules are, too.
 func TestFollowAfterFailure(t *testing.T) {
-	slow(t)
+	tier.First(t, "it makes network namespaces")
 	inside := fresh(t)
 	before, after := openPolicy(), openPolicy()
 	before.HostAddrs = addrs("203.0.113.88")
@@ -186,7 +188,7 @@ func TestFollowAfterFailure(t *testing.T) {
 
 // Rules that cannot be kept are told, so that the container ends.
 func TestFollowBroken(t *testing.T) {
-	slow(t)
+	tier.First(t, "it makes network namespaces")
 	for name, do := range map[string]func(inside, host *lab.Process){
 		"the table is gone":   func(inside, _ *lab.Process) { inside.Sh("nft delete table inet ward") },
 		"a rule is gone":      func(inside, _ *lab.Process) { inside.Sh("nft flush chain inet ward input") },
@@ -199,7 +201,7 @@ func TestFollowBroken(t *testing.T) {
 			host.Sh("ip addr add 203.0.113.88/32 dev d0")
 			begin := time.Now()
 			var answer followed
-			lab.Eventually(t, "the follower says that it is broken", func() bool {
+			await.True(t, "the follower says that it is broken", func() bool {
 				host.Ask("still?", &answer)
 				return answer.Broken != ""
 			})
@@ -211,7 +213,7 @@ func TestFollowBroken(t *testing.T) {
 // What a container has open to what is refused later is cut: nothing comes in by it, even
 // where the container sends nothing.
 func TestEstablishedIsCut(t *testing.T) {
-	slow(t)
+	tier.Full(t, "sixteen rounds of packets that do not come")
 	l := newWire(t)
 	for _, c := range []struct{ set, peer string }{
 		{"host4", "203.0.113.5"},
@@ -260,7 +262,7 @@ func (l *wire) heard(t *testing.T, peer string, after program) int {
 			while read -t 0.01 -u 3 line; do :; done # what came before
 			n=0; while read -t 0.4 -u 3 line; do n=$((n+1)); [ $n = 5 ] && break; done; echo $n`, peer, dir))
 	}()
-	lab.Eventually(t, "a connection", func() bool { _, err := os.Stat(dir + "/open"); return err == nil })
+	await.True(t, "a connection", func() bool { _, err := os.Stat(dir + "/open"); return err == nil })
 	if err := enforce(t.Context(), int(opened(t, l.inside).Fd()), after, queue); err != nil {
 		t.Fatal(err)
 	}

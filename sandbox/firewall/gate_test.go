@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 
 	"golang.org/x/sys/unix"
@@ -82,7 +83,7 @@ func fenceHere(t *testing.T, p *lab.Process, policy Policy, nodes ...string) (sa
 // Only one user's packets come to the gate, and none of his anywhere else; the gate's
 // host, the node, the API server, the cloud's metadata and every kubelet are nobody's.
 func TestGateIsOneUsers(t *testing.T) {
-	slow(t)
+	tier.Full(t, "networks of namespaces, by each way of a pod")
 	gates := each("tcp", gatePort, "10.4.4.4", "203.0.113.44", "203.0.113.45", "2001:db8::44")
 	nobodys := append(each("tcp", 80, "10.4.4.4", "203.0.113.44", "2001:db8::44"), each("udp", gatePort, "203.0.113.44", "2001:db8::44")...)
 	nobodys = append(nobodys, each("tcp", 80, "169.254.169.254", "fd00:ec2::254", "192.0.2.1", "203.0.113.90")...) // metadata, own network, node
@@ -148,7 +149,7 @@ func refusedAll(t *testing.T, l *wire, who *lab.Process, attempts []lab.Attempt)
 
 // What a closed connection still has to say arrives: its packets have no user any more.
 func TestClosedConnectionIsFlushed(t *testing.T) {
-	slow(t)
+	tier.Full(t, "networks of namespaces")
 	l := newWire(t)
 	if said, err := fenceHere(t, l.inside, pod(Allowlist)); err != nil {
 		t.Fatal(said, err)
@@ -207,9 +208,6 @@ func drain() error {
 		return err
 	}
 	time.Sleep(300 * time.Millisecond) // until the sender has closed, and its process has ended
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		return err
-	}
 	n, err := io.Copy(io.Discard, conn)
 	fmt.Println(n)
 	return err
@@ -217,7 +215,7 @@ func drain() error {
 
 // Another user's socket on the port of a connection that has just ended begins none.
 func TestOldConnectionOpensNothing(t *testing.T) {
-	slow(t)
+	tier.Full(t, "networks of namespaces")
 	l := newWire(t)
 	l.outside.Tell(lab.Order{Listen: []string{"tcp :2222"}})
 	if said, err := fenceHere(t, l.inside, pod(Public)); err != nil {
@@ -272,7 +270,7 @@ func from(port string) error {
 // A namespace that is the node's own, without the right to change it, or with rules of
 // somebody else's in it, is not fenced, and says so.
 func TestHereRefuses(t *testing.T) {
-	slow(t)
+	tier.First(t, "it makes network namespaces")
 	l := newWire(t)
 	for _, c := range []struct {
 		name  string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/nftables/expr"
 
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 )
 
@@ -89,7 +90,7 @@ func opened(t *testing.T, p *lab.Process) *os.File {
 func openPolicy() Policy { return Policy{Mode: Public, Connections: 4096, Packets: 20_000} }
 
 func TestReplacesAsAWhole(t *testing.T) {
-	slow(t)
+	tier.First(t, "it makes network namespaces")
 	ns := fresh(t)
 	if err := Compare(public(), readBack(t, ns)); err == nil {
 		t.Error("an empty namespace compares equal")
@@ -117,7 +118,7 @@ func TestReplacesAsAWhole(t *testing.T) {
 // The text is the same policy: what nft makes of it reads back as what place
 // asks for, and lists word by word as what place has made.
 func TestTextIsThePolicy(t *testing.T) {
-	slow(t)
+	tier.First(t, "it makes network namespaces")
 	for _, p := range []Policy{public(), openPolicy(), {Mode: Allowlist}, pod(Public), pod(Allowlist)} {
 		a, b := fresh(t), fresh(t)
 		apply(t, p, a)
@@ -141,7 +142,7 @@ func TestTextIsThePolicy(t *testing.T) {
 
 // Whatever changes afterwards is seen.
 func TestCompareSeesEveryChange(t *testing.T) {
-	slow(t)
+	tier.First(t, "it makes network namespaces")
 	ns := fresh(t)
 	text, err := Text(public())
 	if err != nil {

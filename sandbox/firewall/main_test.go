@@ -99,11 +99,3 @@ func fresh(t *testing.T) *lab.Process {
 	needRoot(t)
 	return lab.Start(t, "actor", syscall.CLONE_NEWNET)
 }
-
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it makes network namespaces")
-	}
-}

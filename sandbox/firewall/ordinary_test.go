@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 )
 
@@ -105,7 +106,7 @@ func asOrdinary(t *testing.T, w wish) (answer told) {
 }
 
 func TestOrdinaryUser(t *testing.T) {
-	slow(t)
+	tier.First(t, "it makes network namespaces")
 	needRoot(t)
 	if out, err := exec.Command("setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "unshare", "-Un", "true").CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED, OUT LOUD: ordinary users have no user namespaces here: %v: %s", err, out)

@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
@@ -312,9 +313,7 @@ func TestWaitsForThePM(t *testing.T) {
 // TestKilled: a fold that is killed at any moment, again and again, loses nothing and says
 // nothing twice, and what it leaves is sound.
 func TestKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills processes for some seconds")
-	}
+	tier.Full(t, "it kills 40 folds at random moments")
 	p := newPost(t, 3)
 	self, err := os.Executable()
 	if err != nil {

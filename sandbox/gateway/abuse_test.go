@@ -11,8 +11,11 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
+
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 )
 
 // works is a client that must go on being served, whatever others do.
@@ -24,7 +27,7 @@ func (f *fence) works() {
 }
 
 func TestGarbageOnTheSocket(t *testing.T) {
-	slow(t)
+	tier.First(t, "it waits for clients to be given up, or sends much")
 	up := newStandIn(t, okAnswer)
 	f := newFence(t, up.URL)
 	noise := make([]byte, 100_000)
@@ -43,7 +46,7 @@ func TestGarbageOnTheSocket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.SetDeadline(time.Now().Add(5 * time.Second))
+		conn.SetDeadline(await.Deadline(t))
 		io.WriteString(conn, text)
 		conn.(*net.UnixConn).CloseWrite()
 		answer, _ := io.ReadAll(conn)
@@ -59,7 +62,7 @@ func TestGarbageOnTheSocket(t *testing.T) {
 }
 
 func TestLargeAndDeepBodies(t *testing.T) {
-	slow(t)
+	tier.First(t, "it waits for clients to be given up, or sends much")
 	up := newStandIn(t, okAnswer)
 	f := newFence(t, up.URL, func(c *Config) { c.Limits.Body = 1 << 20 })
 	for _, body := range []string{strings.Repeat("[", 500_000), strings.Repeat(`{"a":`, 100_000), `{"model":"m","messages":` + strings.Repeat("[", 20_000)} {
@@ -77,7 +80,7 @@ func TestLargeAndDeepBodies(t *testing.T) {
 // Clients that hang in every phase, as many as there are connections, and one
 // honest one besides.
 func TestHangingClients(t *testing.T) {
-	slow(t)
+	tier.First(t, "it waits for clients to be given up, or sends much")
 	up := newStandIn(t, okAnswer)
 	f := newFence(t, up.URL)
 	for i := range 200 {
@@ -94,18 +97,14 @@ func TestHangingClients(t *testing.T) {
 		io.WriteString(conn, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{")
 	}
 	f.works()
-	before := time.Now()
-	f.stop()
-	if took := time.Since(before); took > 8*time.Second {
-		t.Errorf("closing took %v", took)
-	}
+	f.stop() // it ends, whoever hangs
 	if _, err := os.Stat(f.outer); err == nil {
 		t.Error("the socket's directory stays")
 	}
 }
 
 func TestFlood(t *testing.T) {
-	slow(t)
+	tier.Full(t, "a flood of clients")
 	up := newStandIn(t, okAnswer)
 	f := newFence(t, up.URL)
 	var all sync.WaitGroup
@@ -126,24 +125,22 @@ func TestFlood(t *testing.T) {
 	f.account()
 	f.works()
 	f.stop()
-	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(10 * time.Millisecond) { // goroutines end without telling
+	await.True(t, "the goroutines end", func() bool {
 		up.CloseClientConnections()
-		if n := runtime.NumGoroutine(); n < 60 {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines stay", n)
-		}
-	}
+		return runtime.NumGoroutine() < 60
+	})
 }
 
 // A stream of 60 MB passes with a bounded memory, to a client that reads slowly
 // at first.
 func TestHugeStream(t *testing.T) {
-	slow(t)
+	tier.Full(t, "sends 60 MB")
 	chunk := "data: {\"type\":\"x\",\"text\":\"" + strings.Repeat("y", 32<<10) + "\"}"
+	var sent atomic.Int32
 	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
 		for range 2000 {
 			stream(w, chunk)
+			sent.Add(1)
 		}
 		stream(w, responseDone)
 	})
@@ -153,7 +150,7 @@ func TestHugeStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	time.Sleep(200 * time.Millisecond) // the client reads nothing at first: what the gateway keeps meanwhile is the test
+	await.True(t, "the provider is far ahead", func() bool { return sent.Load() > 5 }) // of a client that reads nothing at first
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

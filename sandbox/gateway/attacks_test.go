@@ -9,7 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 )
 
 // raw writes a request as it is and gives all that comes back. A client that closes its side
@@ -21,7 +23,7 @@ func (f *fence) raw(text string, whole bool) string {
 		f.t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	conn.SetDeadline(await.Deadline(f.t))
 	io.WriteString(conn, text)
 	if !whole {
 		conn.(*net.UnixConn).CloseWrite()
@@ -107,7 +109,7 @@ func TestOneRequestIsOneCall(t *testing.T) {
 // TestMemoryOfAnswers: answers without an end, of one line, of very many events, and of what
 // costs a reader much, are passed on or cut in a memory that does not grow with them.
 func TestMemoryOfAnswers(t *testing.T) {
-	slow(t)
+	tier.Full(t, "sends some gigabytes")
 	const chunk = 1 << 20
 	kinds := map[string]func(http.ResponseWriter){
 		"a line without an end": func(w http.ResponseWriter) {
@@ -152,7 +154,7 @@ func TestMemoryOfAnswers(t *testing.T) {
 		mu.Unlock()
 		var all sync.WaitGroup
 		for range 4 {
-			all.Go(func() { sendTo(g.socket, "/openai/v1/chat/completions", chatBody) })
+			all.Go(func() { sendTo(t, g.socket, "/openai/v1/chat/completions", chatBody) })
 		}
 		all.Wait()
 		t.Logf("%s: now at most %d MiB", name, highWater(g.Process.Pid)>>20)

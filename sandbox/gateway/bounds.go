@@ -1,6 +1,8 @@
 package gateway
 
-import "time"
+import (
+	"time"
+)
 
 // Limits are the sizes, numbers and times of a gateway; zero values have defaults.
 type Limits struct {
@@ -15,6 +17,7 @@ type Limits struct {
 	Silence   time.Duration // of a provider before its first and between later bytes; 10 minutes
 	Call      time.Duration // one model call as a whole; 1 hour
 	Idle      time.Duration // of a proxied connection; 5 minutes
+	Wait      time.Duration // of a call for others, or for its own body, until its unit may have been paused meanwhile; 1 second
 }
 
 const (
@@ -48,6 +51,7 @@ func (l Limits) withDefaults() Limits {
 	orDefault(&l.Silence, 10*time.Minute)
 	orDefault(&l.Call, time.Hour)
 	orDefault(&l.Idle, 5*time.Minute)
+	orDefault(&l.Wait, time.Second)
 	return l
 }
 

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/tier"
+
 	"github.com/rs/zerolog"
 )
 
@@ -27,9 +29,7 @@ import (
 // count never bills more than the budget plus one call. With the budget set out of the way
 // the same calls cost several times as much.
 func TestBudgetHoldsWhateverHappens(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: 10,000 calls through processes that are killed")
-	}
+	tier.Full(t, "10,000 calls through processes that are killed")
 	var all ledger
 	var metered Charge
 	kills, budgets := 0, Budget{}

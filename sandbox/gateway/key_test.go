@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"git-ward/internal/await"
 )
 
 // An upstream that echoes all it got, in every way that it can answer.
@@ -188,11 +189,7 @@ func TestStreamIsNotBuffered(t *testing.T) {
 		buffer := make([]byte, 100)
 		got := make(chan int, 1)
 		go func() { n, _ := io.ReadAtLeast(resp.Body, buffer, 32); got <- n }()
-		select {
-		case <-got:
-			next <- true
-		case <-time.After(3 * time.Second):
-			t.Fatal("an event is held back")
-		}
+		await.Value(t, "the event", got)
+		next <- true
 	}
 }

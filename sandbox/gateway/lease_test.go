@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/protocols/lease"
 )
 
@@ -19,12 +20,14 @@ import (
 type desk struct {
 	mu      sync.Mutex
 	holds   lease.Lease
+	asked   int
 	refuses map[string]error
 }
 
 func (d *desk) Current(context.Context) (lease.Lease, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.asked++
 	return d.holds, d.holds.ID != ""
 }
 
@@ -136,11 +139,10 @@ func TestLeasePays(t *testing.T) {
 // TestLeaseLostWhileWaiting: a call that waited for others, or for its own body, does not go
 // out when the lease that it began with is gone.
 func TestLeaseLostWhileWaiting(t *testing.T) {
-	slow(t)
 	up := newStandIn(t, okAnswer)
 	d := &desk{}
 	d.Take(t.Context(), []string{"D-7"})
-	f := newFence(t, up.URL, func(c *Config) { c.Lease, c.Directive = d, nil })
+	f := newFence(t, up.URL, func(c *Config) { c.Lease, c.Directive, c.Limits.Wait = d, nil, 1 })
 	body, client := io.Pipe()
 	answered := make(chan int, 1)
 	go func() {
@@ -153,7 +155,11 @@ func TestLeaseLostWhileWaiting(t *testing.T) {
 		}
 	}()
 	io.WriteString(client, messageBody[:10])
-	time.Sleep(longWait + 200*time.Millisecond) // as long as it may wait before it is asked again
+	await.True(t, "the call has its directive", func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.asked > 0
+	})
 	d.Take(t.Context(), []string{"D-8"})
 	io.WriteString(client, messageBody[10:])
 	client.Close()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/await"
 	"git-ward/sandbox/lab"
 )
 
@@ -123,7 +124,7 @@ func newFence(t testing.TB, upstream string, change ...func(*Config)) *fence {
 		}
 	})
 	t.Cleanup(f.stop)
-	f.client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DialContext: f.dial, DisableCompression: true}}
+	f.client = &http.Client{Timeout: time.Until(await.Deadline(t)), Transport: &http.Transport{DialContext: f.dial, DisableCompression: true}}
 	return f
 }
 
@@ -187,15 +188,12 @@ func accountOf(m *Meter, directive string) Account {
 // account waits for a directive's account to have nothing held.
 func (f *fence) account() Account {
 	f.t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) { // a call is settled after its answer has gone out
-		a := accountOf(f.config.Meter, "D-1")
-		if a.Held.Calls == 0 {
-			return a
-		}
-		if time.Now().After(deadline) {
-			f.t.Fatalf("still held: %+v", a)
-		}
-	}
+	var a Account
+	await.True(f.t, "a call is settled", func() bool { // after its answer has gone out
+		a = accountOf(f.config.Meter, "D-1")
+		return a.Held.Calls == 0
+	})
+	return a
 }
 
 func stream(w http.ResponseWriter, events ...string) {
@@ -210,12 +208,4 @@ func answerJSON(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	io.WriteString(w, body)
-}
-
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it waits for clients to be given up, or sends much")
-	}
 }

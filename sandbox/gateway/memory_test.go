@@ -13,6 +13,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 )
 
 // shapes are bodies of a size, or a little less, that cost a reader much for their bytes.
@@ -41,7 +44,7 @@ func shapes(size int) map[string]string {
 // TestMemoryOfBodies: whatever eight clients send at once, of every shape, the gateway's
 // memory and time stay below a number. With the bounds away the same bodies take more.
 func TestMemoryOfBodies(t *testing.T) {
-	slow(t)
+	tier.Full(t, "sends some gigabytes")
 	up := newStandIn(t, func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(50 * time.Millisecond) // so that the bodies of others come meanwhile
 		okAnswer(w, r)
@@ -75,7 +78,7 @@ func attackMemory(t *testing.T, upstream, bounds string, bodies map[string]strin
 		var all sync.WaitGroup
 		answers := make([]string, atOnce)
 		for i := range answers {
-			all.Go(func() { answers[i] = sendTo(g.socket, "/anthropic/v1/messages", body) })
+			all.Go(func() { answers[i] = sendTo(t, g.socket, "/anthropic/v1/messages", body) })
 		}
 		all.Wait()
 		t.Logf("%s: %s, now at most %d MiB", name, answers[0], highWater(g.Process.Pid)>>20)
@@ -117,13 +120,13 @@ func startForTest(t *testing.T, upstream, bounds string) *process {
 }
 
 // sendTo posts a body, and gives the status line or what went wrong.
-func sendTo(socket, path, body string) string {
+func sendTo(t *testing.T, socket, path, body string) string {
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
 		return err.Error()
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(2 * time.Minute))
+	conn.SetDeadline(await.Deadline(t))
 	go func() {
 		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: g\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", path, len(body))
 		io.WriteString(conn, body)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -65,27 +66,29 @@ func TestPriceOf(t *testing.T) {
 }
 
 func TestBudgetIsExactUnderConcurrency(t *testing.T) {
-	m, err := OpenMeter(filepath.Join(t.TempDir(), "m"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-	defer cancel() // nothing is given back, so those who wait would wait long
-	var in atomic.Int64
-	nine := Charge{Calls: 1, Usage: Usage{Output: 9}}
-	var all sync.WaitGroup
-	for range 64 {
-		all.Go(func() {
-			if _, err := m.Reserve(ctx, "D-1", Budget{100, Unlimited}, nine, nine); err == nil {
-				in.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	if a := accountOf(m, "D-1"); in.Load() != 11 || a.Held.Usage.Tokens() != 99 {
-		t.Errorf("%d reservations of 9 in a budget of 100: %+v", in.Load(), a)
-	}
+	path := filepath.Join(t.TempDir(), "m")
+	synctest.Test(t, func(t *testing.T) {
+		m, err := OpenMeter(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		var in atomic.Int64
+		nine := Charge{Calls: 1, Usage: Usage{Output: 9}}
+		for range 64 {
+			go func() {
+				if _, err := m.Reserve(ctx, "D-1", Budget{100, Unlimited}, nine, nine); err == nil {
+					in.Add(1)
+				}
+			}()
+		}
+		synctest.Wait() // nothing is given back, so the others wait
+		if a := accountOf(m, "D-1"); in.Load() != 11 || a.Held.Usage.Tokens() != 99 {
+			t.Errorf("%d reservations of 9 in a budget of 100: %+v", in.Load(), a)
+		}
+		cancel()
+	})
 }
 
 // What others give back goes to those who wait for it.
@@ -202,16 +205,18 @@ func TestBadMeterFileIsRefused(t *testing.T) {
 // TestSpentTimeStopsEveryClient: when the launch's time is spent nobody is paid
 // for, and a call that runs then comes to its end.
 func TestSpentTimeStopsEveryClient(t *testing.T) {
-	slow(t)
-	until := time.Now().Add(2 * time.Second)
+	spent := make(chan bool)
+	var f *fence
 	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(time.Until(until.Add(100 * time.Millisecond))) // the time is spent while this call runs
+		f.config.Until = time.Now() // the time is spent while this call runs
+		close(spent)
 		answerJSON(w, 200, `{"type":"message","object":"response","usage":{"input_tokens":60,"output_tokens":40}}`)
 	})
-	f := newFence(t, up.URL, func(c *Config) { c.Until = until })
+	f = newFence(t, up.URL, func(c *Config) { c.Until = time.Now().Add(time.Hour) })
 	if status, answer, _ := f.post("/openai/v1/responses", `{"model":"gpt-test","input":"x","max_output_tokens":50}`); status != 200 {
 		t.Errorf("%d %s", status, answer)
 	}
+	<-spent
 	for path, body := range map[string]string{
 		"/anthropic/v1/messages":              `{"model":"m","messages":[],"max_tokens":1}`,
 		"/anthropic/v1/messages/count_tokens": `{"model":"m","messages":[]}`,
@@ -272,8 +277,13 @@ func TestSpentBudgetStopsEveryClient(t *testing.T) {
 
 // A burst through the socket spends no more than the budget.
 func TestBurstStaysInBudget(t *testing.T) {
+	var at atomic.Int64
+	two := make(chan bool)
 	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(2 * time.Millisecond) // so that calls overlap
+		if at.Add(1) == 2 {
+			close(two)
+		}
+		<-two // so that calls overlap
 		answerJSON(w, 200, `{"type":"message","usage":{"input_tokens":40,"output_tokens":60}}`)
 	})
 	f := newFence(t, up.URL, func(c *Config) {

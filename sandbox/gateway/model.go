@@ -124,10 +124,6 @@ func (x *exchange) held(ctx context.Context) *refusal {
 	return r
 }
 
-// longWait is how long a call may wait for others, or for its own body, until the unit that
-// pays for it may have been paused meanwhile.
-const longWait = time.Second
-
 // charged runs send with the most that it can cost reserved, and settles what it
 // did cost. Calls that are not billed reserve nothing, and are still refused when
 // the budget is spent; the list of models is free to all.
@@ -144,7 +140,7 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 		x.g.config.Log.Warn().Str("directive", x.directive).Err(err).Msg("not charged, not called")
 		return x.refuseUnpaid(err)
 	}
-	if time.Since(x.began) > longWait {
+	if time.Since(x.began) > x.g.limits.Wait {
 		if r := x.held(ctx); r != nil {
 			reservation.cancel()
 			return r

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"git-ward/internal/await"
 )
 
 // TestServersThatCountOtherwise: counts as they are told by servers that are not the
@@ -95,11 +97,15 @@ func TestPausedWhileItWaits(t *testing.T) {
 		<-release
 		answerJSON(w, 200, `{"type":"message","usage":{"input_tokens":1,"output_tokens":1}}`)
 	})
+	var asked atomic.Int32 // twice by a call that goes out, and once by one that waits
 	var why atomic.Value
 	why.Store("")
 	f := newFence(t, up.URL, func(c *Config) {
-		c.Limits.AtOnce = 1
-		c.Held = func(string) string { return why.Load().(string) }
+		c.Limits.AtOnce, c.Limits.Wait = 1, 1
+		c.Held = func(string) string {
+			asked.Add(1)
+			return why.Load().(string)
+		}
 	})
 	answers := make(chan int)
 	call := func() {
@@ -107,11 +113,9 @@ func TestPausedWhileItWaits(t *testing.T) {
 		answers <- status
 	}
 	go call()
-	for hits := 0; hits == 0; hits, _, _, _ = up.seen() {
-		time.Sleep(time.Millisecond) // until the first call has the one place
-	}
+	await.True(t, "the first call has the one place", func() bool { hits, _, _, _ := up.seen(); return hits == 1 })
 	go call()
-	time.Sleep(longWait + 100*time.Millisecond) // the second one's wait is the case
+	await.True(t, "the second one is admitted", func() bool { return asked.Load() == 3 })
 	why.Store("paused")
 	close(release)
 	if first, second := <-answers, <-answers; first+second != http.StatusOK+http.StatusForbidden {

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 )
 
@@ -112,7 +114,7 @@ func TestAllowedNames(t *testing.T) {
 }
 
 func TestOtherTargetsAreDenied(t *testing.T) {
-	slow(t)
+	tier.First(t, "it waits for clients to be given up, or sends much")
 	z := &zone{names: testZone}
 	f, dialled := walled(t, z, "127.0.0.1:1")
 	for target, want := range map[string]string{
@@ -275,7 +277,7 @@ func TestTunnel(t *testing.T) {
 	idle, _ := f.dial(context.Background(), "", "")
 	defer idle.Close()
 	io.WriteString(idle, "CONNECT pkg.example.com:443 HTTP/1.1\r\nHost: pkg.example.com:443\r\n\r\n")
-	idle.SetReadDeadline(time.Now().Add(5 * time.Second))
+	idle.SetReadDeadline(await.Deadline(t))
 	if text, err := io.ReadAll(idle); err != nil || !strings.Contains(string(text), " 200 ") {
 		t.Errorf("an idle tunnel stays: %q %v", text, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/await"
 )
 
 const (
@@ -149,11 +151,7 @@ func TestClientThatHangsUp(t *testing.T) {
 	}
 	io.ReadAtLeast(resp.Body, make([]byte, 50), 50)
 	resp.Body.Close()
-	select {
-	case <-ended:
-	case <-time.After(5 * time.Second):
-		t.Fatal("the provider goes on")
-	}
+	await.Value(t, "the end of the call at the provider", ended)
 	if a := f.account(); a.Estimated != 1 || a.Used.Usage.Input != 25 {
 		t.Errorf("%+v", a)
 	}

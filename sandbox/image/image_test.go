@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
 )
@@ -70,9 +71,7 @@ func TestOnce(t *testing.T) {
 
 // TestFrom builds on top of an image that is there, as on one of a registry.
 func TestFrom(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow")
-	}
+	tier.Full(t, "it builds images")
 	if _, err := exec.LookPath("podman"); err != nil {
 		t.Skip("SKIPPED, out loud: podman is not installed; scripts/setup does it")
 	}

@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/image"
-	"git-ward/sandbox/lab"
 	"git-ward/sandbox/podman"
 )
 
@@ -155,7 +156,7 @@ func (b *bench) clean(archives int) {
 // TestTogether: processes that begin at the same moment, as two test packages or
 // two people do, all end with a whole image, which was made once.
 func TestTogether(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it builds images in real processes")
 	for _, c := range []struct {
 		what              string
 		oneStore, noCache bool
@@ -196,7 +197,7 @@ func TestTogether(t *testing.T) {
 // TestKilled: a build that is killed in the middle is nobody's image, and leaves
 // nothing behind once the next has run. One whose builder lives on is waited for.
 func TestKilled(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it builds images in processes that are killed")
 	for _, deaf := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deaf %t", deaf), func(t *testing.T) {
 			b := newBench(t)
@@ -204,7 +205,7 @@ func TestKilled(t *testing.T) {
 			b.flag("stuck", true)
 			store := t.TempDir()
 			first, _ := b.start(store, b.cache)
-			lab.Eventually(t, "half an archive", func() bool {
+			await.True(t, "half an archive", func() bool {
 				_, err := os.Stat(filepath.Join(b.builder, "half"))
 				return err == nil
 			})
@@ -219,13 +220,5 @@ func TestKilled(t *testing.T) {
 			b.good(store)
 			b.clean(1)
 		})
-	}
-}
-
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds images in real processes")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -21,7 +22,7 @@ const makes = `### D-1: the answer
 // TestJudgeAdditions: what a claim brings of what decides on it is named first, does
 // not decide, and is asked for where it would.
 func TestJudgeAdditions(t *testing.T) {
-	slow(t)
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	c := newCourt(t, makes)
 	c.write("Makefile", "check:\n\tsh check.sh\n")
@@ -83,7 +84,7 @@ func TestJudgeUnfit(t *testing.T) {
 // directive said then what it says now: by beginning from an old commit nobody
 // chooses tests that the PM has replaced.
 func TestJudgeBase(t *testing.T) {
-	slow(t)
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	c := newCourt(t, makes)
 	began := c.head()
@@ -129,7 +130,7 @@ func TestJudgeMissingTool(t *testing.T) {
 // TestJudgeMissingInRecipe: so does one that main's makefile wants, of which make itself
 // says only that it failed; and nothing is missing where the work is at fault.
 func TestJudgeMissingInRecipe(t *testing.T) {
-	slow(t)
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("SKIPPED: make is not on this machine (scripts/setup --tests)")

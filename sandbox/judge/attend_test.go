@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/verifier"
@@ -19,7 +20,7 @@ import (
 // TestPausedVerdict: a verdict ends within 2 seconds of a pause, with what runs for it,
 // and is made afresh when the unit is resumed (WORK-3).
 func TestPausedVerdict(t *testing.T) {
-	slow(t)
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "pids")
 	c := newCourt(t, strings.Replace(asked, "sh check.sh", "sh check.sh && echo $$ >> "+mark+" && test -e "+mark+".resumed || sleep 600", 1))
@@ -77,7 +78,7 @@ func TestAttendedEnds(t *testing.T) {
 // TestPausedInLine: a claim whose unit is paused while it waits for the verdicts before
 // its own is not begun with.
 func TestPausedInLine(t *testing.T) {
-	slow(t)
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "ran")
 	c := newCourt(t, strings.Replace(asked, "sh check.sh", "sh check.sh && touch "+mark, 1))

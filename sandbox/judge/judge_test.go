@@ -16,6 +16,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -201,7 +202,7 @@ func (c *court) judgeOpen() (none bool) {
 // TestJudge: three claims of one unit, of which the last is exact; each gets one
 // verdict, and only the tip's claim is open.
 func TestJudge(t *testing.T) {
-	slow(t)
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	c := newCourt(t, asked)
 	if open, err := c.open(t.Context()); len(open) != 0 || err != nil {
@@ -229,18 +230,10 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it judges many claims, or waits for the judge to rest")
-	}
-}
-
 // TestJudgeRests: a judge with nothing to do starts no git, and still sees the
 // claim that comes then, and one whose verdict was taken away.
 func TestJudgeRests(t *testing.T) {
-	slow(t)
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	c := newCourt(t, asked)
 	var trouble atomic.Int32
@@ -300,7 +293,7 @@ func TestJudgeRests(t *testing.T) {
 // TestJudgeValidates: where the agent's program comes from the tree, a claim is of
 // a program that passes its own build and validation, which it may change.
 func TestJudgeValidates(t *testing.T) {
-	slow(t)
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	c := newCourt(t, asked)
 	b := &c.Settings.Bootstrap
@@ -346,7 +339,7 @@ func TestJudgeIsNotFooled(t *testing.T) {
 
 // TestJudgeResiduals: what a residual command prints is exact or not known.
 func TestJudgeResiduals(t *testing.T) {
-	slow(t)
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	c := newCourt(t, asked)
 	scratch := t.TempDir()
 	t.Setenv("TMPDIR", scratch) // of the commands that are judged; so this test is not parallel

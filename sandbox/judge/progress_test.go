@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/tier"
+
 	"github.com/rs/zerolog"
 )
 
 // TestProgress: a verdict that takes its time says which command runs and how each
 // one ended, in the judge's log and on a person's stderr (LOOP-10).
 func TestProgress(t *testing.T) {
-	slow(t)
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	c := newCourt(t, asked)
 	var log bytes.Buffer
 	c.Log = zerolog.New(&log)

@@ -8,19 +8,14 @@ import (
 	"os"
 	"sync"
 	"testing"
-	"time"
+
+	"git-ward/internal/await"
 )
 
-// Eventually waits, 20 seconds at most, until something is.
+// Eventually is await.True, by the name that it had.
 func Eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for range 2000 {
-		if is() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond) // for what tells nobody that it has happened
-	}
-	t.Fatalf("never: %s", what)
+	await.True(t, what, is)
 }
 
 // Log is a log that a test reads while others write it.

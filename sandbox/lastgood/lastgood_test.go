@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 )
 
@@ -45,9 +46,7 @@ func TestWriter(t *testing.T) {
 // TestMove: what comes out of the fence moves refs/ward/last-good to commits
 // of main only, and all else passes.
 func TestMove(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it builds the binaries for a guarded repository")
-	}
+	tier.First(t, "it builds the binaries for a guarded repository")
 	p := gittest.New(t)
 	first := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	p.Git("checkout", "-q", "-b", "agent/x")

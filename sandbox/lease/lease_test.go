@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 	"git-ward/protocols/lease"
 	"git-ward/protocols/uow"
 )
@@ -104,9 +105,7 @@ func TestClockIsSet(t *testing.T) {
 // TestKeep: a worker's lease is renewed while somebody keeps it, at once where the clock is
 // set, and its end is told where it was revoked.
 func TestKeep(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it waits for what happens each second")
-	}
+	tier.First(t, "it waits for what happens each second")
 	r := newRepository(t, directives(3))
 	var ahead time.Duration
 	b := r.book()

@@ -15,6 +15,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 	"git-ward/protocols/lease"
 )
 
@@ -51,9 +52,7 @@ func takeAll(bare string) {
 // they took. In the end each has one holder, who knows it, and each taking another id. Two
 // of the processes are killed in the middle: what they held stays held, and can be read.
 func TestRace(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: eight processes that take a hundred directives")
-	}
+	tier.Full(t, "eight processes take a hundred directives")
 	r := newRepository(t, directives(100))
 	var mu sync.Mutex
 	said := map[string]string{} // ids taken and not given back, by directive
@@ -126,9 +125,7 @@ func TestRace(t *testing.T) {
 // TestKilledBetweenSteps: wherever a launcher is killed in a taking, the directive is free or
 // held, and the next launcher of that name has it at once.
 func TestKilledBetweenSteps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it starts and kills processes")
-	}
+	tier.Full(t, "it kills processes at moments all over their work")
 	r := newRepository(t, directives(100))
 	for i := range 12 {
 		cmd := exec.Command(os.Args[0])

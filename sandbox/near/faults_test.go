@@ -9,12 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"git-ward/sandbox/lab"
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 )
 
 // TestFaults: near, the gate's sessions or the wire end at any moment of a push. The push
 // that is tried again comes in, no push moves a ref twice, and both repositories are whole.
 func TestFaults(t *testing.T) {
+	tier.Full(t, "kills in the middle of twelve pushes over sshd")
 	t.Parallel()
 	h := newGateHost(t)
 	p := h.near()
@@ -51,7 +53,7 @@ func TestFaults(t *testing.T) {
 			p = h.near()
 		default:
 		}
-		lab.Eventually(t, "near is there", func() bool { return IsReady(context.Background(), h.sockets()) == nil })
+		await.True(t, "near is there", func() bool { return IsReady(context.Background(), h.sockets()) == nil })
 		var out string
 		var err error
 		for range 5 {

@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/runstate"
-	"git-ward/sandbox/lab"
+	"git-ward/internal/tier"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,6 +23,7 @@ import (
 // TestHostileClient: who has stolen a lease's key has what the lease's holder has, by real
 // ssh: no other command, no shell, no terminal, no forwarding, no variable.
 func TestHostileClient(t *testing.T) {
+	tier.Full(t, "two dozen sessions of sshd")
 	t.Parallel()
 	h := newGateHost(t)
 	for _, command := range []string{"", "id", "sh", "ward", "ward watch; id", "ward  watch", "ward watch --all", "ward gateway /etc/passwd", "ward result", "ward door", "git-ward log",
@@ -71,6 +73,7 @@ func (e *endless) Read(p []byte) (int, error) {
 // TestManySessions: a hundred connections with one key are served in turn or sent away, and
 // leave nothing that runs.
 func TestManySessions(t *testing.T) {
+	tier.Full(t, "a hundred connections at sshd")
 	t.Parallel()
 	h := newGateHost(t)
 	var clients sync.WaitGroup
@@ -96,6 +99,7 @@ func TestManySessions(t *testing.T) {
 // TestHostileAgent: an agent at near's sockets opens a thousand connections, says nothing,
 // sends noise, reads nothing; near keeps its size, and an honest push comes in after it.
 func TestHostileAgent(t *testing.T) {
+	tier.Full(t, "3,000 connections at sshd")
 	t.Parallel()
 	h := newGateHost(t)
 	p := h.near()
@@ -122,7 +126,7 @@ func TestHostileAgent(t *testing.T) {
 	for _, conn := range held {
 		conn.Close()
 	}
-	lab.Eventually(t, "an honest push comes in", func() bool {
+	await.True(t, "an honest push comes in", func() bool {
 		_, err := h.push("HEAD:refs/heads/agent/D-1")
 		return err == nil
 	})
@@ -132,6 +136,7 @@ func TestHostileAgent(t *testing.T) {
 // TestStaleSockets: what an earlier near left answers nobody and keeps no later one out, and
 // a directory that the agent may not change is not changed by it.
 func TestStaleSockets(t *testing.T) {
+	tier.Full(t, "sshd")
 	t.Parallel()
 	h := newGateHost(t)
 	p := h.near()
@@ -158,6 +163,7 @@ func TestStaleSockets(t *testing.T) {
 // TestGateway: a connection to near's gateway socket is one to the holder's at the gate, whole
 // in both directions; where the launcher is not there, the client is told in HTTP.
 func TestGateway(t *testing.T) {
+	tier.Full(t, "sshd")
 	t.Parallel()
 	h := newGateHost(t)
 	h.near()
@@ -167,7 +173,7 @@ func TestGateway(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(20 * time.Second))
+		conn.SetDeadline(await.Deadline(t))
 		io.WriteString(conn, "question")
 		conn.(*net.UnixConn).CloseWrite()
 		answer, _ := io.ReadAll(conn)
@@ -215,6 +221,7 @@ func TestGateway(t *testing.T) {
 // TestVerdictKey: a verifier's key reads and brings its result; it pushes nothing, and serves
 // as long as somebody waits for the result.
 func TestVerdictKey(t *testing.T) {
+	tier.Full(t, "sshd")
 	t.Parallel()
 	h := newGateHost(t)
 	if err := h.keys.Remove(h.lease.Name()); err != nil {

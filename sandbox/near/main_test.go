@@ -18,7 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/lease"
 	"git-ward/sandbox/door/keys"
 	"git-ward/sandbox/lab"
@@ -50,9 +52,7 @@ type gateHost struct {
 // newGateHost starts them; it needs sshd, and is slow.
 func newGateHost(t *testing.T) *gateHost {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it starts sshd and Ward's binaries")
-	}
+	tier.First(t, "it starts sshd and Ward's binaries")
 	sshd, client := needed(t, "sshd"), needed(t, "ssh")
 	bin, err := gittest.Bin()
 	if err != nil {
@@ -102,6 +102,7 @@ func (h *gateHost) startSSHD(sshd string) {
 	if os.Geteuid() == 0 {
 		os.MkdirAll("/run/sshd", 0o755)
 	}
+	// The HOME is the test's: the shell of a session reads .bashrc there.
 	writeFile(h.T, h.path("config"), fmt.Sprintf(`Port %d
 ListenAddress 127.0.0.1
 HostKey %s
@@ -113,8 +114,10 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 AuthorizedKeysFile %s
 AcceptEnv GIT_PROTOCOL
+SetEnv HOME=%s
+PermitUserRC no
 MaxStartups 200:30:400
-`, port, h.path("host"), filepath.Join(h.Bare, keys.Path)), 0o600)
+`, port, h.path("host"), filepath.Join(h.Bare, keys.Path), h.dir), 0o600)
 	cmd := exec.Command(sshd, "-D", "-e", "-f", h.path("config"))
 	var log lab.Log
 	cmd.Stderr = &log
@@ -132,7 +135,7 @@ MaxStartups 200:30:400
 		}
 	})
 	h.wire = newWire(h.T, fmt.Sprintf("127.0.0.1:%d", port))
-	lab.Eventually(h.T, "the server answers", func() bool {
+	await.True(h.T, "the server answers", func() bool {
 		conn, err := net.Dial("tcp", h.wire.far)
 		if err == nil {
 			conn.Close()
@@ -237,7 +240,7 @@ type nearProcess struct {
 func (h *gateHost) near(args ...string) *nearProcess {
 	h.T.Helper()
 	p := h.launch(args...)
-	lab.Eventually(h.T, "near is ready", func() bool { return IsReady(context.Background(), h.sockets()) == nil })
+	await.True(h.T, "near is ready", func() bool { return IsReady(context.Background(), h.sockets()) == nil })
 	return p
 }
 
@@ -273,11 +276,7 @@ func (p *nearProcess) kill() {
 // code waits for near's own end.
 func (p *nearProcess) code(t testing.TB) int {
 	t.Helper()
-	select {
-	case <-p.ended:
-	case <-time.After(20 * time.Second):
-		t.Fatalf("near runs on:\n%s", &p.log)
-	}
+	await.Value(t, "near's own end", p.ended)
 	return p.cmd.ProcessState.ExitCode()
 }
 
@@ -301,9 +300,7 @@ func (h *gateHost) ssh(stdin io.Reader, args ...string) (string, error) {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, h.client, append([]string{"-F", "none", "-q", "-p", port, "-i", h.path("key"), "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes",
+	cmd := exec.CommandContext(h.T.Context(), h.client, append([]string{"-F", "none", "-q", "-p", port, "-i", h.path("key"), "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes",
 		"-o", "UserKnownHostsFile=" + h.path("known_hosts"), "-o", "StrictHostKeyChecking=yes", "-l", me.Username}, append([]string{host}, args...)...)...)
 	cmd.Stdin = stdin
 	var out bytes.Buffer

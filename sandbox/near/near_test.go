@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"git-ward/sandbox/lab"
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 )
 
 // TestPush: what is pushed through near's door is the lease's holder's, and is in the mirror
@@ -32,9 +32,9 @@ func TestPush(t *testing.T) {
 		t.Errorf("the audit does not say whose push it was:\n%s", log)
 	}
 	h.Run(h.Bare, "git", "update-ref", "refs/heads/topic", "main")
-	lab.Eventually(t, "the mirror follows", func() bool { return strings.Contains(h.refs(h.mirror()), "refs/heads/topic") })
+	await.True(t, "the mirror follows", func() bool { return strings.Contains(h.refs(h.mirror()), "refs/heads/topic") })
 	h.Run(h.Bare, "git", "update-ref", "-d", "refs/heads/topic")
-	lab.Eventually(t, "the mirror forgets", func() bool { return !strings.Contains(h.refs(h.mirror()), "refs/heads/topic") })
+	await.True(t, "the mirror forgets", func() bool { return !strings.Contains(h.refs(h.mirror()), "refs/heads/topic") })
 	h.Fsck()
 }
 
@@ -52,13 +52,9 @@ func TestRevoked(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err != nil { // its push has begun
 		t.Fatal(err)
 	}
-	began := time.Now()
 	h.revoke()
 	if code := p.code(t); code != 1 || !strings.Contains(p.log.String(), "refused: ") || !strings.Contains(p.log.String(), "given back or revoked") {
 		t.Errorf("exit %d", code)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %v", took)
 	}
 	if out, err := h.ssh(nil, "git-upload-pack '/x'"); exitCode(err) != 1 || !strings.Contains(out, "given back or revoked") {
 		t.Errorf("%v %s", err, out)
@@ -68,6 +64,7 @@ func TestRevoked(t *testing.T) {
 
 // TestTakenOver: the key of an earlier holder serves nothing once the directive is another's.
 func TestTakenOver(t *testing.T) {
+	tier.Full(t, "sshd")
 	t.Parallel()
 	h := newGateHost(t)
 	p := h.near()
@@ -99,6 +96,7 @@ func TestTakenOver(t *testing.T) {
 // TestRefusedKey: a key that the gate does not know, one whose time is over and a host that
 // is another end near for good; a gate that is not there does not.
 func TestRefusedKey(t *testing.T) {
+	tier.Full(t, "sshd")
 	t.Parallel()
 	h := newGateHost(t)
 	if err := h.keys.Remove(h.lease.Name()); err != nil {
@@ -119,7 +117,7 @@ func TestRefusedKey(t *testing.T) {
 	writeFile(t, h.path("known_hosts"), string(known), 0o644)
 	h.wire.far = "127.0.0.1:1"
 	p := h.launch()
-	lab.Eventually(t, "near says that the gate is away", func() bool { return strings.Count(p.log.String(), "out of reach") > 2 })
+	await.True(t, "near says that the gate is away", func() bool { return strings.Count(p.log.String(), "out of reach") > 2 })
 	select {
 	case <-p.ended:
 		t.Error("near gave up")

@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/tier"
 	"git-ward/sandbox/podman"
 )
 
 func TestOrder(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "order")
 	c, err := e.Create(t.Context(), spec(t, "echo ran; exec sleep 60"))
 	if err != nil {
@@ -67,6 +69,7 @@ func TestOrder(t *testing.T) {
 
 // A start without Init is refused, and the container gone.
 func TestStartWithoutInit(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "noinit")
 	c, err := e.Create(t.Context(), spec(t, "true"))
 	if err != nil {
@@ -81,6 +84,7 @@ func TestStartWithoutInit(t *testing.T) {
 }
 
 func TestInside(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "inside")
 	s := spec(t, `
 		grep -E '^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\t'
@@ -126,6 +130,7 @@ func TestInside(t *testing.T) {
 }
 
 func TestCapabilities(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "caps")
 	s := spec(t, "grep -E '^Cap(Bnd|Eff):' /proc/self/status | tr -d '\t'")
 	s.User, s.Caps = "0:0", []string{"SETUID", "setgid", "CAP_KILL"}
@@ -136,6 +141,7 @@ func TestCapabilities(t *testing.T) {
 }
 
 func TestStreams(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "streams")
 	s := spec(t, "cat; echo -n err >&2")
 	s.Stdin = true
@@ -154,6 +160,7 @@ func TestStreams(t *testing.T) {
 
 // A fork bomb of one line stops at the limit, by the cgroup or without.
 func TestProcesses(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "processes")
 	s := spec(t, "")
 	// dash, because bash waits and tries again; all in one process from there on.
@@ -169,6 +176,7 @@ func TestProcesses(t *testing.T) {
 }
 
 func TestPublicNetwork(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "public")
 	s := spec(t, "cat /etc/resolv.conf; cat /proc/net/route | wc -l")
 	s.Network = podman.NetworkPublic
@@ -179,6 +187,7 @@ func TestPublicNetwork(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "warnings")
 	c, err := e.Create(t.Context(), spec(t, "true"))
 	if err != nil {
@@ -198,6 +207,7 @@ func TestWarnings(t *testing.T) {
 }
 
 func TestDisk(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "disk")
 	file := filepath.Join(t.TempDir(), "bot.img")
 	s := spec(t, "cat kept 2>/dev/null; echo kept >kept; head -c 30000000 /dev/zero >big 2>/dev/null || echo full; rm -f big")
@@ -217,6 +227,7 @@ func TestDisk(t *testing.T) {
 
 // An engine that closes leaves nothing; one that sweeps finds what is left.
 func TestClose(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "close")
 	other := connect(t, "close")
 	c, err := other.Create(t.Context(), spec(t, "sleep 60"))
@@ -239,6 +250,7 @@ func TestClose(t *testing.T) {
 // When what Init made is gone, podman would start the container in fresh
 // namespaces; Ward does not.
 func TestStartAfterDeath(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "death")
 	c, err := e.Create(t.Context(), spec(t, "sleep 60"))
 	if err != nil {

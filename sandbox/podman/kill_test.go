@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/process"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/podman"
 )
 
@@ -65,6 +66,7 @@ var victims = []string{"launcher", "reaper", "service", "launcher service", "lau
 // TestKill kills a launcher and what works for it at any moment of its containers' making and
 // end: nothing of it runs soon after, and nothing stays in podman.
 func TestKill(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "killed")
 	name := spec(t, "true").Image
 	seed := uint64(time.Now().UnixNano())
@@ -110,6 +112,7 @@ func TestKill(t *testing.T) {
 // it that would end it. Whoever is left of launcher, reaper and guard removes it; where all
 // are gone the next launch does.
 func TestKillBeforeStart(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	e := connect(t, "killed")
 	name := spec(t, "true").Image
 	for victim, left := range map[string]int{"launcher": 0, "reaper": 0, "guard launcher": 0, "launcher reaper": 0, "launcher reaper service": 0, "conmon": 0, "guard launcher reaper": 1} {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 )
 
@@ -17,6 +18,7 @@ import (
 // mount namespace of its own gives the user a /dev/net/tun with the mode that
 // udev gives it, and shared mounts, without a change to the machine.
 func TestRootless(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	if os.Getuid() != 0 {
 		t.Skip("these tests are rootless already")
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"git-ward/internal/benchtest"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/podman"
 )
 
@@ -26,6 +27,7 @@ func (f *firstByte) Write(p []byte) (int, error) {
 // TestBenchSpeed prints the time from nothing to the first byte of output, against
 // plain `podman run` of the same image in turn. It asserts nothing about time.
 func TestBenchSpeed(t *testing.T) {
+	tier.Full(t, "it starts podman")
 	benchtest.Only(t)
 	e := connect(t, "speed")
 	for _, network := range []podman.Network{podman.NetworkNone, podman.NetworkPublic} {

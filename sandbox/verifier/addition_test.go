@@ -3,6 +3,8 @@ package verifier
 import (
 	"strings"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // TestAdditionsDecideNothing: what a claim adds or changes where something that
@@ -250,7 +252,7 @@ func TestHonestWork(t *testing.T) {
 
 // TestAccepted: what the directive accepts is ordinary work, in every run.
 func TestAccepted(t *testing.T) {
-	slow(t)
+	tier.First(t, "it runs many commands, or waits for their limits")
 	main := files{"go.mod": "", "check.sh": "test -f Makefile && . ./Makefile\nexit 1\n", "a_test.go": "1\n"}
 	agents := files{"Makefile": "exit 0\n", "b_test.go": "2\n", "a_test.go": "3\n"}
 	f := try(t, main, agents, []string{"Makefile"}, "sh check.sh")

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/tier"
 )
 
 // TestAgainst: after plain runs that hold come one in another order, one that is cold, and
 // a mutant of each changed line; those that no command notices are listed (LOOP-11).
 func TestAgainst(t *testing.T) {
-	slow(t)
+	tier.First(t, "it runs many commands, or waits for their limits")
 	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("SKIPPED: there is no go here")
@@ -61,7 +63,7 @@ func (s second) Run(_ context.Context, job Job) (Outcome, error) {
 
 // TestNotDone: what cannot be done is said, and nothing that did not hold is run further.
 func TestNotDone(t *testing.T) {
-	slow(t)
+	tier.First(t, "it runs many commands, or waits for their limits")
 	t.Parallel()
 	r := newRepository(t)
 	c := Claim{Replays: 1, Bounds: usualBounds(), Commands: []Command{{Name: "criterion 1", Line: "grep -q x a.txt"}}, Against: &Against{Second: second{}}}

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/sandbox/verifier/deciding"
 )
 
 // TestBeyondTheBounds: what main's scripts run beyond the bounds of the reading is
 // taken for whatever it might be, and does not pass in silence (LOOP-10).
 func TestBeyondTheBounds(t *testing.T) {
-	slow(t)
+	tier.First(t, "it runs many commands, or waits for their limits")
 	const loads = "[ ! -e extra.sh ] || . ./extra.sh\nexit 1\n"
 	long := files{"check.sh": strings.Repeat("# a line that says nothing\n", deciding.MaxText/26+1) + loads}
 	deep := files{"check.sh": "sh s0.sh\n", fmt.Sprintf("s%d.sh", deciding.MaxLevel+1): loads}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 )
 
 // object writes one object, and returns its id.
@@ -36,7 +37,7 @@ func (r *repository) commitTree(tree, parent string) string {
 // TestBounds: what cannot be checked out within the bounds is said so, at once and
 // in little memory, whatever a few kilobytes of objects unfold to.
 func TestBounds(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it runs commands up to their bounds")
 	r := newRepository(t)
 	main := r.commit(files{"check.sh": "exit 0\n"})
 	blob := r.object("blob", "x\n")
@@ -112,7 +113,7 @@ func pathTree(r *repository, blob string) string {
 // took meanwhile does not break the next one's verdict; criss-cross histories are
 // held against main as it stands; strangers against nothing.
 func TestBase(t *testing.T) {
-	slow(t)
+	tier.First(t, "it runs many commands, or waits for their limits")
 	r := newRepository(t)
 	began := r.commit(files{"check.sh": "test -e one || test -e two\n", "a_test.sh": "sh check.sh\n"})
 	work := r.commit(files{"two": "2\n"})

@@ -10,15 +10,8 @@ import (
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 )
-
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it runs many commands, or waits for their limits")
-	}
-}
 
 // claimed is main with a test and a script, in a repository, and a claim of an
 // agent's commit that is still to be made.
@@ -125,7 +118,7 @@ func TestLinks(t *testing.T) {
 // TestAttributes: a commit cannot have git write main's files otherwise than main
 // has them.
 func TestAttributes(t *testing.T) {
-	slow(t)
+	tier.First(t, "it runs many commands, or waits for their limits")
 	r, c := claimed(t)
 	r.write("frozen/.gitattributes", "* eol=lf\n")
 	r.write("pkg/want", "1\n")
@@ -148,7 +141,7 @@ func TestAttributes(t *testing.T) {
 
 // TestOutcomes: how commands end, as plain processes.
 func TestOutcomes(t *testing.T) {
-	slow(t)
+	tier.First(t, "it runs many commands, or waits for their limits")
 	t.Setenv("TMPDIR", t.TempDir())
 	r, c := claimed(t)
 	c.Commit = r.commit(nil)
@@ -196,7 +189,7 @@ func outcomes(t *testing.T, repo *git.Repo, r Runner, limits *Limits, c Claim) {
 
 // TestReplays: each replay and each command starts from a clean checkout.
 func TestReplays(t *testing.T) {
-	slow(t)
+	tier.First(t, "it runs many commands, or waits for their limits")
 	r, c := claimed(t)
 	c.Commit = r.commit(nil)
 	c.Replays = 2
@@ -217,7 +210,7 @@ func TestReplays(t *testing.T) {
 
 // TestBadClaims: nothing to run is not a pass.
 func TestBadClaims(t *testing.T) {
-	slow(t)
+	tier.First(t, "it runs many commands, or waits for their limits")
 	r, c := claimed(t)
 	c.Commit = r.commit(nil)
 	for name, spoil := range map[string]func(*Claim){

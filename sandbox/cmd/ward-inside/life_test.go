@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/await"
 )
 
 // launcher listens as one does, in a directory with a short path.
@@ -70,7 +72,7 @@ func TestLife(t *testing.T) {
 		}
 		var conn net.Conn
 		if held {
-			l.SetDeadline(time.Now().Add(10 * time.Second))
+			l.SetDeadline(await.Deadline(t))
 			if conn, err = l.Accept(); err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // bench runs the scripts of fills and verdicts as plain processes, with the directories
@@ -144,10 +146,8 @@ func lockfile(t *testing.T, packages map[string]any) string {
 // TestNpm: what a lockfile names is there for `npm ci` without a network, for a project
 // with workspaces too, and no script of a package ran.
 func TestNpm(t *testing.T) {
+	tier.Full(t, "it runs npm")
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it runs npm, some seconds")
-	}
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("SKIPPED: npm is not on this machine")
 	}
@@ -203,10 +203,8 @@ func wheel(t *testing.T, dir, name string) (hash string) {
 // TestPip: wheels that a requirements file names with their hash are there for pip without
 // a network, from where the settings say, and no code of the tree ran.
 func TestPip(t *testing.T) {
+	tier.Full(t, "it runs pip")
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it runs pip, some seconds")
-	}
 	wheels := t.TempDir()
 	one, two := wheel(t, wheels, "one"), wheel(t, wheels, "two")
 	b := newBench(t, map[string]string{
