@@ -15,6 +15,7 @@ import (
 	"git-ward/agent/model/anthropic"
 	"git-ward/agent/model/openai"
 	"git-ward/agent/tool"
+	"git-ward/internal/await"
 	"git-ward/internal/modeltest"
 )
 
@@ -265,10 +266,17 @@ func TestStops(t *testing.T) {
 func TestCancel(t *testing.T) {
 	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
 		s := modeltest.New(t, modeltest.Script(fails(3, modeltest.Fault{Silent: 2})...))
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
+		ctx, cancel := context.WithCancel(t.Context())
 		p := &model.Patience{Model: open(s.URL, time.Minute), Tries: 3, Busy: time.Minute}
-		if _, err := p.Turn(ctx, talk(t)); !errors.Is(err, context.DeadlineExceeded) {
+		ended := make(chan error, 1)
+		c := talk(t)
+		go func() {
+			_, err := p.Turn(ctx, c)
+			ended <- err
+		}()
+		await.True(t, "a request", func() bool { return len(s.Requests()) > 0 })
+		cancel()
+		if err := await.Value(t, "the end of the turn", ended); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		if n := len(s.Requests()); n != 1 {

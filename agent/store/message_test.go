@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/git"
 	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
@@ -120,8 +121,7 @@ func TestLeavesItOnTheRecord(t *testing.T) {
 	u.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
 	u.store.Folds = true
 	u.host()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // where the host has died, nobody folds
-	defer cancel()
+	ctx := t.Context()
 	r := comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.ExitBlocked, Text: "stuck", DirectiveHash: u.work.Directive.Hash()}
 	q := comms.NewQuestion{Time: time.Now(), Directive: "D-1", Text: "Which?"}
 	for range 2 {
@@ -151,19 +151,20 @@ func TestLeftAndKilled(t *testing.T) {
 	u := newUnit(t)
 	u.store.Folds = true
 	r := comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.Done, Text: "done", DirectiveHash: u.work.Directive.Hash()}
-	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	if err := u.store.Report(short, r); !errors.Is(err, context.DeadlineExceeded) {
+	short, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- u.store.Report(short, r) }()
+	await.True(t, "it lies on the record", func() bool { return strings.Contains(u.says(onRecord), "comms/0001.json") })
+	cancel()
+	if err := await.Value(t, "its end", ended); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if got := u.reported(); got != "" {
 		t.Fatal(got)
 	}
 	u.host()
-	r.Time = r.Time.Add(time.Hour)                                 // the process after it says it at another time
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // where the host has died, nobody folds
-	defer cancel()
-	u.must(u.store.Report(ctx, r))
+	r.Time = r.Time.Add(time.Hour) // the process after it says it at another time
+	u.must(u.store.Report(t.Context(), r))
 	if got := u.reported(); got != "DONE done" {
 		t.Error(got)
 	}

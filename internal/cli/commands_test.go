@@ -1,15 +1,14 @@
 package cli_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
 )
 
@@ -111,20 +110,13 @@ func every(t *testing.T, p *gittest.Pair, dir string, env []string, words map[st
 				}
 				args = append(args, strings.ReplaceAll(word, "NEW", filepath.Join(t.TempDir(), "new")))
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			cmd := p.Command(dir, env, "git-ward", args...)
-			stop := context.AfterFunc(ctx, func() {
-				if cmd.Process != nil {
-					cmd.Process.Kill()
-				}
-			})
-			cmd.WaitDelay = time.Second
-			out, _ := cmd.CombinedOutput() // any exit will do
-			stop()
-			if ctx.Err() != nil {
-				t.Errorf("git ward %s %s hangs", name, line)
-			}
-			cancel()
+			done := make(chan []byte, 1)
+			go func() {
+				out, _ := cmd.CombinedOutput() // any exit will do
+				done <- out
+			}()
+			out := await.Value(t, "the end of git ward "+name+" "+line, done)
 			if len(out) == 0 && name != "mcp" && name != "research" && name != "launch" {
 				t.Logf("git ward %s %s said nothing", name, line)
 			}

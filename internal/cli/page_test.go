@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 )
@@ -28,7 +28,7 @@ func page(t *testing.T, tty bool, env map[string]string) string {
 			screen.WriteString("END")
 			data := make([]byte, 0, 4096)
 			for !bytes.HasSuffix(data, []byte("END")) {
-				other.SetReadDeadline(time.Now().Add(10 * time.Second)) // the terminal has it already
+				other.SetReadDeadline(await.Deadline(t)) // the terminal has it already
 				n, err := other.Read(data[len(data):cap(data)])
 				if data = data[:len(data)+n]; err != nil {
 					t.Fatalf("%q: %v", data, err)

@@ -1,12 +1,17 @@
 package confined
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/await"
+	"git-ward/internal/process"
 )
 
 const much = 1 << 20
@@ -51,15 +56,15 @@ func TestRun(t *testing.T) {
 // TestBounds: time and output end a tool, and nothing of it is left.
 func TestBounds(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
-	began := time.Now()
-	a := run(t.Context(), []string{"/bin/sh", "-c", "(sleep 1; echo left >" + mark + ") & sleep 30"}, nil, 300*time.Millisecond, much)
-	if !a.Late || time.Since(began) > 10*time.Second {
-		t.Errorf("%+v after %s", a, time.Since(began))
+	if a := run(t.Context(), []string{"/bin/sh", "-c", "sleep 1000 & echo $! >" + mark + "; wait"}, nil, time.Second, much); !a.Late {
+		t.Errorf("%+v", a)
 	}
-	time.Sleep(1200 * time.Millisecond) // what ran on would have written by now
-	if _, err := os.Stat(mark); err == nil {
-		t.Error("something of it ran on")
+	data, err := os.ReadFile(mark)
+	pid, fault := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err := errors.Join(err, fault); err != nil {
+		t.Fatal(err)
 	}
+	await.True(t, "nothing of it runs on", func() bool { p, there := process.Read(pid); return !there || p.Dead })
 	if a := run(t.Context(), []string{"/usr/bin/yes"}, nil, time.Minute, 1000); !a.Large {
 		t.Errorf("%+v", a)
 	}

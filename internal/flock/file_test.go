@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +15,9 @@ import (
 
 // TestFile: a lock is waited for, its holder's words can be read, and it ends with
 // its file.
-func TestFile(t *testing.T) {
+func TestFile(t *testing.T) { synctest.Test(t, file) }
+
+func file(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	first, err := flock.File(t.Context(), path, 0)
 	if err != nil {

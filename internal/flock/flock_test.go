@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	"git-ward/internal/flock"
 )
@@ -35,10 +34,15 @@ func TestDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.Close()
+	if f, err := flock.Within(t.Context(), dir, 0); !errors.Is(err, flock.ErrHeld) {
+		t.Errorf("two have it: %v", err)
+	} else {
+		f.Close()
+	}
 	select {
 	case err := <-second:
 		t.Fatal("two have it: ", err)
-	case <-time.After(100 * time.Millisecond): // that nothing comes has no event; what would come, comes sooner
+	default:
 	}
 	stdin.Close()
 	if err := child.Wait(); err != nil {

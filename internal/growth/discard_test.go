@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
 )
 
@@ -28,14 +29,7 @@ func TestClockSetAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	arrived := filepath.Join(bare, "arrived")
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) { // a hook tells nobody else
-		if _, err := os.Stat(arrived); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the push does not come")
-		}
-	}
+	await.True(t, "the push comes", func() bool { _, err := os.Stat(arrived); return err == nil })
 	found, _ := filepath.Glob(filepath.Join(bare, "objects/tmp_objdir-incoming-*"))
 	if len(found) != 1 {
 		t.Fatal(found)

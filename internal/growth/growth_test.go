@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -83,6 +84,10 @@ func TestBrokenLedger(t *testing.T) {
 // that come after him.
 func TestGate(t *testing.T) {
 	dir := bare(t)
+	synctest.Test(t, func(t *testing.T) { gate(t, dir) })
+}
+
+func gate(t *testing.T, dir string) {
 	one, err := Enter(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)

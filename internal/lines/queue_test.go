@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -22,7 +23,9 @@ func TestQueue(t *testing.T) {
 }
 
 // TestQueueSlow: who reads slowly gets all of it.
-func TestQueueSlow(t *testing.T) {
+func TestQueueSlow(t *testing.T) { synctest.Test(t, queueSlow) }
+
+func queueSlow(t *testing.T) {
 	read, write := io.Pipe()
 	q := NewQueue(write, 100)
 	rest := make(chan int)
@@ -50,7 +53,9 @@ func TestQueueSlow(t *testing.T) {
 
 // TestQueueStops: nobody reads, and who writes goes on after a while; what was too much is told when
 // somebody reads again.
-func TestQueueStops(t *testing.T) {
+func TestQueueStops(t *testing.T) { synctest.Test(t, queueStops) }
+
+func queueStops(t *testing.T) {
 	read, write := io.Pipe()
 	q := NewQueue(write, 100)
 	written := make(chan bool)
@@ -61,11 +66,7 @@ func TestQueueStops(t *testing.T) {
 		q.Close(time.Millisecond)
 		close(written)
 	}()
-	select {
-	case <-written:
-	case <-time.After(time.Minute):
-		t.Fatal("it waits")
-	}
+	<-written
 	rest := make(chan string)
 	go func() {
 		data, _ := io.ReadAll(read)

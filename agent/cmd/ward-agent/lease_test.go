@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/tier"
@@ -130,7 +130,7 @@ func TestLeasedAgents(t *testing.T) {
 // TestLeasedKill: an agent that is killed goes on, in a new process, with what its worker
 // has, and other workers leave that alone until then.
 func TestLeasedKill(t *testing.T) {
-	tier.Full(t, "an agent killed at random moments")
+	tier.Full(t, "an agent that is killed at work, and others beside it")
 	s := newSite(t, build(t), turns(t, strings.Replace(oneFile, "sleep 0.3", "sleep 2", 1)))
 	d := newDesk(s)
 	w, env := d.worker(t, "1")
@@ -140,10 +140,11 @@ func TestLeasedKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	var id string
-	for end := time.Now().Add(20 * time.Second); id == "" && time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // a ref tells nobody that it has moved
+	await.True(t, "it has a lease", func() bool {
 		l, _ := w.Current(t.Context())
 		id = l.ID
-	}
+		return id != ""
+	})
 	cmd.Process.Kill()
 	cmd.Wait()
 	s.publish(document[:len(document)-len("## Reports\n")] + "### D-3: urgent\n- priority: 5\n## Reports\n")

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
 	"git-ward/internal/tier"
@@ -277,14 +278,14 @@ func TestForever(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cmd.Process.Kill()
-	s.await(2, 10*time.Second, log)
+	s.await(2)
 	s.git("-C", "pm", "pull", "--quiet", "--ff-only", s.path("remote.git"), "main")
 	old, err := os.ReadFile(s.path("pm/COMMS.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.publish(strings.Replace(string(old), "## Reports", "### D-3: three\n## Reports", 1))
-	s.await(3, 5*time.Second, log)
+	s.await(3)
 	cmd.Process.Signal(syscall.SIGTERM)
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v\n%s", err, log)
@@ -293,13 +294,9 @@ func TestForever(t *testing.T) {
 
 // await waits for reports of the agent, which works in another process and tells
 // nobody but the repository.
-func (s *site) await(reports int, limit time.Duration, log *bytes.Buffer) {
+func (s *site) await(reports int) {
 	s.Helper()
-	for end := time.Now().Add(limit); len(s.reports()) < reports; time.Sleep(50 * time.Millisecond) { // another process reports, and tells nobody but the repository
-		if time.Now().After(end) {
-			s.Fatalf("only %d reports after %v", len(s.reports()), limit)
-		}
-	}
+	await.True(s, fmt.Sprint(reports, " reports"), func() bool { return len(s.reports()) >= reports })
 }
 
 // TestDoor pushes through a socket that serves receive-pack, as the launcher's
@@ -337,7 +334,6 @@ func serveDoor(t *testing.T, s *site, name string) (served func() int) {
 				return
 			}
 			count <- <-count + 1
-			time.Sleep(30 * time.Millisecond) // as long as a busy host may take
 			cmd := exec.Command("git", "receive-pack", s.path("remote.git"))
 			cmd.Stdin, cmd.Stdout = conn, conn
 			cmd.Run()
