@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 
 	"git-ward/internal/config"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
 )
@@ -89,6 +90,7 @@ func (in *installer) do(c Change, work func() error) error {
 		if err := work(); err != nil {
 			return err
 		}
+		failpoint.Reach("install/changed")
 	}
 	in.report.Changes = append(in.report.Changes, c)
 	return nil

@@ -1,13 +1,11 @@
 package install
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -17,34 +15,12 @@ import (
 	"git-ward/internal/tier"
 )
 
-// build makes the hook binary, once: an installed hook is told by what Go writes into
-// its binaries.
-var build = sync.OnceValues(func() (string, error) {
-	if err := gittest.Tree(); err != nil {
-		return "", err
-	}
-	dir, err := os.MkdirTemp("", "ward-test-hook-")
-	if err != nil {
-		return "", err
-	}
-	built = dir
-	program := filepath.Join(dir, "ward-hook")
-	out, err := exec.Command("go", "build", "-o", program, "git-ward/hooks/cmd/ward-hook").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return program, nil
-})
-
-// built is what TestMain removes; "" for nothing.
-var built string
-
 func TestMain(m *testing.M) {
 	if child() {
 		return
 	}
 	code := m.Run()
-	os.RemoveAll(built)
+	gittest.Clean()
 	os.Exit(code)
 }
 
@@ -52,10 +28,11 @@ func TestMain(m *testing.M) {
 func request(t *testing.T, dir string) Request {
 	t.Helper()
 	tier.First(t, "it builds the hook binary")
-	program, err := build()
+	bin, err := gittest.Bin() // an installed hook is told by what Go writes into its binaries
 	if err != nil {
 		t.Fatal(err)
 	}
+	program := filepath.Join(bin, "ward-hook")
 	settings, err := os.ReadFile("../../config.toml")
 	if err != nil {
 		t.Fatal(err)

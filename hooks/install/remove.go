@@ -11,6 +11,7 @@ import (
 	"git-ward/internal/branches"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/flock"
 	"git-ward/internal/hookdir"
 )
@@ -110,6 +111,7 @@ func (p *Plan) Carry(ctx context.Context, did func(Change)) error {
 		if err := s.do(); err != nil {
 			return err
 		}
+		failpoint.Reach("install/removed")
 		did(s.Change)
 	}
 	return nil

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -10,11 +11,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"git-ward/internal/config"
+	"git-ward/internal/failpoint"
+	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 func matches(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
@@ -34,6 +39,7 @@ func take(t *testing.T, dir string) {
 // TestRemoves: after init and remove a repository is what it was, to the byte and the mode,
 // however its hooks lie; what was merged meanwhile stays (CTRL-1).
 func TestRemoves(t *testing.T) {
+	tier.Full(t, "an init and a removal for each layout of hooks; TestRemovesInTwo has one")
 	for name, arrange := range map[string]func(dir string){
 		"a hook": func(string) {},
 		"no hooks at all": func(dir string) {
@@ -277,9 +283,59 @@ func child() bool {
 	return true
 }
 
+// TestKilledAt: an init or a removal that is killed between two of its changes leaves what
+// the next run finishes; after both the repository is what it was.
+func TestKilledAt(t *testing.T) {
+	tier.Full(t, "Ward's programs are killed between each two of their changes, thirty times")
+	bin, err := gittest.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := gittest.Environ(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := project(t, "master")
+	before := state(t, dir)
+	ward := func(point string, args ...string) (killed bool) {
+		cmd := exec.Command(filepath.Join(bin, "git-ward"), append(args, "--bare", dir)...)
+		cmd.Env = append(env, failpoint.Var+"="+point+"=kill")
+		out, err := cmd.CombinedOutput()
+		if killed = cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled(); !killed && err != nil {
+			t.Fatalf("%s %s: %v\n%s", args, point, err, out)
+		}
+		return killed
+	}
+	kills := 0
+	for inits, removes, n := true, true, 1; inits || removes; n++ {
+		inits = inits && ward(fmt.Sprintf("install/changed#%d", n), "init")
+		ward("", "init")
+		whole := state(t, dir)
+		ward("", "init")
+		if diff := differ(whole, state(t, dir)); len(diff) > 0 {
+			t.Errorf("change %d: the run after the next changes %q", n, diff)
+		}
+		removes = removes && ward(fmt.Sprintf("install/removed#%d", n), "init", "--remove", "--purge", "--yes")
+		ward("", "init", "--remove", "--purge", "--yes")
+		if diff := differ(before, state(t, dir)); len(diff) > 0 {
+			t.Fatalf("change %d: %s", n, strings.Join(diff, "\n"))
+		}
+		if inits || removes {
+			kills = n
+		}
+	}
+	t.Logf("%d rounds of kills", kills)
+	if kills < 5 {
+		t.Error("it was killed at few places: the test proves little")
+	}
+	gitIn(t, dir, "fsck", "--strict")
+}
+
 // TestKilled: a kill -9 at any moment of init or remove leaves what the next run finishes;
 // after both the repository is what it was.
 func TestKilled(t *testing.T) {
+	tier.Full(t, "two dozen kills at random moments; TestKilledAt kills between all changes")
+	random := rand.New(rand.NewPCG(tier.Seed(t), 0))
 	want := request(t, project(t, "master"))
 	want.Template = fstest.MapFS{"COMMS.md": {Data: []byte("# COMMS\n")}}
 	before := state(t, want.Dir)
@@ -298,7 +354,7 @@ func TestKilled(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(rand.N(whole + 50*time.Millisecond)) // the moment of the kill is what is tried
+			time.Sleep(time.Duration(random.Int64N(int64(whole + 50*time.Millisecond)))) // the moment of the kill is what is tried
 			cmd.Process.Kill()
 			cmd.Wait()
 			for _, lock := range locks(t, want.Dir) {

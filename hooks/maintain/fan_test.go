@@ -69,7 +69,7 @@ func TestFanOfTheRepository(t *testing.T) {
 // TestPushesBesideMaintenance: no push fails because of maintenance that goes on all the
 // while, and nothing of what they brought is missing.
 func TestPushesBesideMaintenance(t *testing.T) {
-	tier.First(t, "hundreds of pushes")
+	tier.Full(t, "pushes beside maintenance, again and again")
 	const clients, each = 4, 60
 	r := newRepository(t, "--bare")
 	var group, maintenance sync.WaitGroup
