@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 )
 
@@ -18,7 +19,7 @@ const knock = "/ward/bin/ward-agent connect /ward/door/sock"
 // TestAbuse sends garbage to the door and to the gateway, floods them and hangs,
 // from inside a real launch, and then does honest work.
 func TestAbuse(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	m := newMachine(t)
 	m.host.Tell(lab.Order{Mirror: "127.0.0.1:8099"})
 	// A quarter of the deadline is the patience with a silent client.
@@ -74,7 +75,7 @@ func TestAbuse(t *testing.T) {
 // TestNames asks for names in allow-list mode: the gateway resolves them, on the
 // host, and opens those that are allowed and lead to the public network.
 func TestNames(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	m := newMachine(t)
 	m.set(`[egress] mode = "allowlist"`, `allow = ["pkg.example.com", "turns.example.com", "mixed.example.com"]`)
 	p := m.probe(t)

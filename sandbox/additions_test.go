@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 )
 
@@ -18,7 +19,7 @@ const makes = `### D-1: the answer
 // TestAsksForAdditions: a loop whose work passes only with what it brings asks, and
 // the PM's line is the answer: nothing has to be done again.
 func TestAsksForAdditions(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("SKIPPED: make is not on this machine (scripts/setup --tests)")
 	}

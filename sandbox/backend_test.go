@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"git-ward/sandbox/lab"
+	"git-ward/internal/await"
 	"git-ward/sandbox/podman"
 )
 
@@ -51,7 +51,7 @@ func (m *machine) neighbour(t *testing.T) (address string) {
 	if len(networks) != 1 || networks[0].Interface == "" {
 		t.Fatalf("podman's network: %+v", networks)
 	}
-	lab.Eventually(t, "a link-local address of "+networks[0].Interface, func() bool {
+	await.True(t, "a link-local address of "+networks[0].Interface, func() bool {
 		var links []struct {
 			Addresses []struct {
 				Local     netip.Addr `json:"local"`

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/fence"
 )
 
 // TestDetached runs the real binaries: a launcher in the background is seen,
 // read, refused a second time, and stopped with everything of it.
 func TestDetached(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	p := gittest.New(t)
 	dir := filepath.Dir(p.Bare)
 	ward := func(want string, args ...string) {
@@ -43,7 +44,7 @@ func TestDetached(t *testing.T) {
 // TestDetachedFails: a launch in the background that comes to nothing after it has the lock
 // is not said to be launched, and its log says why.
 func TestDetachedFails(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	p := fenced(t)
 	path := filepath.Join(p.Bare, "ward/config.toml")
 	data, err := os.ReadFile(path)
@@ -66,7 +67,7 @@ func TestDetachedFails(t *testing.T) {
 // log, and what the launcher says is still there; a launcher in the foreground, which
 // has no log and no share, passes on all of it.
 func TestFloodedLog(t *testing.T) {
-	slow(t)
+	tier.Full(t, "a flood")
 	t.Parallel()
 	const flood = 20_000_000
 	h := newHouse(t, "")

@@ -13,6 +13,7 @@ import (
 
 	"git-ward/internal/benchtest"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/image"
 )
 
@@ -39,7 +40,7 @@ func firstByte(t *testing.T, cmd *exec.Cmd) time.Duration {
 // rules in place and read back, against plain `podman run` of the same image with the
 // same network: a bridge, and none.
 func TestBenchLaunch(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it measures")
 	benchtest.Only(t)
 	p := fenced(t)
 	var recipe image.Recipe
@@ -101,7 +102,7 @@ done`
 // TestBenchDoor is a push of one commit from inside, through the door, against the
 // same push over a plain path on the host, both through Ward's hooks.
 func TestBenchDoor(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it measures")
 	benchtest.Only(t)
 	p := fenced(t)
 	inside, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--bare", p.Bare, "--state", filepath.Join(filepath.Dir(p.Bare), "state"), "--", "bash", "-c", pushes, "pushes", "/mnt/remote", "inside")
@@ -117,7 +118,7 @@ func TestBenchDoor(t *testing.T) {
 // a checkout of its own and twice, as `git ward verify` does it and the launcher,
 // against the same command on a checkout that is there.
 func TestBenchVerify(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it measures")
 	benchtest.Only(t)
 	t.Run("unfenced", func(t *testing.T) { benchVerify(t, gittest.New(t), "as processes", "--unfenced") })
 	t.Run("fenced", func(t *testing.T) { benchVerify(t, fenced(t), "in containers") })

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"git-ward/internal/benchtest"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/verifier"
 )
 
@@ -121,7 +122,7 @@ func writeModule(t *testing.T, dir, name, source string) {
 // TestBenchVerdict is a second verdict on a Go project with the dependencies that Ward
 // itself has, against the same command where all of it is warm (LOOP-12).
 func TestBenchVerdict(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it measures")
 	benchtest.Only(t)
 	p := fenced(t)
 	const sources = "GOPROXY=file:///mnt/remote/modules"

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/fence"
 )
 
 // TestRefusals: every refusal is exit 2, says why, and what to do.
 func TestRefusals(t *testing.T) {
-	slow(t)
+	tier.First(t, "it launches real processes")
 	t.Parallel()
 	bare := func(h *house) []string { return []string{"--bare", h.bare} }
 	fencedScript := func(h *house) []string { return append(bare(h), "--model", "script") }
@@ -116,7 +117,7 @@ func (h *house) edit(old, new string) {
 
 // TestOneStateDirectory: a repository has one, however it is called.
 func TestOneStateDirectory(t *testing.T) {
-	slow(t)
+	tier.First(t, "it launches real processes")
 	t.Parallel()
 	h := newHouse(t, "")
 	link := h.bare + "-link"

@@ -12,13 +12,14 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // TestEndedPushIsRecorded: a push that the door ends at a bound before any hook has seen
 // it has a record that names the bound, and with the bound out of the way another; one
 // that is ended in a hook has the hook's (GATE-6).
 func TestEndedPushIsRecorded(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	t.Parallel()
 	p := gittest.New(t)
 	path := filepath.Join(p.Bare, "ward/config.toml")

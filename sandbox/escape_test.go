@@ -7,9 +7,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/lab"
 	"git-ward/sandbox/podman"
@@ -76,7 +77,7 @@ func shut(neighbour string) []lab.Attempt {
 // control for each line: the same container, its rules taken away, gets through.
 // It is the same whatever makes the container's bridge.
 func TestEscapes(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	for _, backend := range []string{podman.Netavark, podman.CNI} {
 		t.Run(backend, func(t *testing.T) {
 			m := newMachine(t)
@@ -172,8 +173,8 @@ func refused(t *testing.T, attempts []lab.Attempt, outcomes, control []lab.Outco
 		}
 		o := outcomes[i]
 		line(t, a, o.String(), o, without)
-		if o.Err == "" || o.Timeout || o.Took > lab.AtOnce {
-			t.Errorf("%s, %v: %v after %v", a.What, a, o, o.Took)
+		if o.Err == "" || o.Timeout { // a packet that is dropped has no answer at all
+			t.Errorf("%s, %v: %v", a.What, a, o)
 		}
 		if n := seen[a.Wire()]; n > 0 {
 			t.Errorf("%s, %v: %d packets got out", a.What, a, n)
@@ -188,7 +189,7 @@ func line(t *testing.T, a lab.Attempt, what string, o lab.Outcome, more string) 
 // TestFollowsTheHost: an address that the host gains while a fence runs is refused to it,
 // and a fence whose rules cannot be kept is ended.
 func TestFollowsTheHost(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	m := newMachine(t)
 	t.Run("root", func(t *testing.T) { testFollowsTheHost(t, m, m, "203.0.113.90") })
 	t.Run("rootless", func(t *testing.T) { testFollowsTheHost(t, m, m.ordinary(t), "203.0.113.91") })
@@ -200,15 +201,13 @@ func testFollowsTheHost(t *testing.T, root, m *machine, address string) {
 	gained := []lab.Attempt{attempt("an address that the host gains", "tcp", address, 22)}
 	answered(t, gained, p.Try(gained))
 	root.sh("ip addr add " + address + "/32 dev lo")
-	begin := time.Now()
-	lab.Eventually(t, "the address is refused", func() bool {
+	await.True(t, "the address is refused", func() bool {
 		o := p.Try(gained)[0]
 		return o.Err != "" && !o.Timeout
 	})
-	t.Logf("refused after %d ms", time.Since(begin).Milliseconds())
 	m.withoutRules(t)
 	root.sh("ip addr del " + address + "/32 dev lo")
-	lab.Eventually(t, "the container has ended", func() bool {
+	await.True(t, "the container has ended", func() bool {
 		for _, line := range m.processes() {
 			if victims["container"](line) {
 				return false

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 )
 
@@ -30,6 +31,7 @@ func fenced(t *testing.T) *gittest.Pair {
 		}
 	}
 	p := gittest.New(t)
+	alone(t)
 	p.Env = append(p.Env, storageVar+"="+testStorage)
 	p.Run(p.Work, "git-ward", "image", "build")
 	return p
@@ -38,7 +40,7 @@ func fenced(t *testing.T) *gittest.Pair {
 // TestFence is the fence end to end, in containers: a user's command, pushes from
 // inside, the probe in both egress modes, and the agent's work on a directive.
 func TestFence(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	m := newMachine(t)
 	t.Run("command", func(t *testing.T) { testCommand(t, m) })
 	t.Run("rights", func(t *testing.T) { testRights(t, m) })

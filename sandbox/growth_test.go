@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"git-ward/internal/benchtest"
+	"git-ward/internal/tier"
 )
 
 // TestNoGrowth: launch after launch, also with some that are killed between them, takes
@@ -17,7 +18,7 @@ import (
 // namespace, volume, container, loop device, cgroup, and no file in the temporary
 // directory, beside the repository or below ward/.
 func TestNoGrowth(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	m := newMachine(t)
 	m.works(t)
 	before, kept := m.traces(), m.kept(t)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 )
 
@@ -109,7 +110,7 @@ func lastLine(out string, want []string) string {
 
 // TestHoles tries the rest of the ways out from inside a real launch.
 func TestHoles(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	m := newMachine(t)
 	config, err := os.ReadFile(filepath.Join(m.Bare, "config"))
 	if err != nil {
@@ -155,7 +156,7 @@ const theKey = "sk-ant-test-0123456789abcdefghijklmnopqrstuv"
 // TestKey looks for the host's key inside: in what can be read, and in what the
 // gateway says when the provider quotes it. Then it makes the provider a way out.
 func TestKey(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	m := newMachine(t)
 	m.host.Tell(lab.Order{Mirror: "127.0.0.1:8099"})
 	key := filepath.Join(m.dir, "key")

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/fence"
 )
 
@@ -24,8 +26,9 @@ import (
 // nothing is left of the launch, and the next one works. WARD_KILLS says how
 // often, once by default.
 func TestKills(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	m := newMachine(t)
+	random := rand.New(rand.NewPCG(tier.Seed(t), 1))
 	rounds := 1
 	if n, err := strconv.Atoi(os.Getenv("WARD_KILLS")); err == nil {
 		rounds = n
@@ -36,7 +39,7 @@ func TestKills(t *testing.T) {
 		for _, mode := range []string{"public", "allowlist"} {
 			m.set(`[egress] mode = "` + mode + `"`)
 			for _, target := range []string{"launcher", "service", "container"} {
-				moment := time.Duration(rand.IntN(1000)) * time.Millisecond
+				moment := time.Duration(random.IntN(1000)) * time.Millisecond
 				t.Run(fmt.Sprintf("%d %s %s at %v", i, mode, target, moment), func(t *testing.T) {
 					m.killed(t, target, moment)
 					if target == "service" || moment < 200*time.Millisecond {
@@ -73,26 +76,13 @@ func (m *machine) killed(t *testing.T, target string, moment time.Duration) {
 		t.Fatal(err)
 	}
 	watch := m.watch(t)
-	for killed := false; !killed; time.Sleep(2 * time.Millisecond) { // a process that starts tells nobody
-		if time.Since(start) > 20*time.Second {
-			t.Fatalf("no %s to kill: %s", target, &out)
-		}
-		if time.Since(start) >= moment {
-			killed = m.kill(target)
-		}
-	}
+	await.True(t, "a "+target+" to kill", func() bool { return time.Since(start) >= moment && m.kill(target) })
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	select {
-	case err := <-ended:
-		t.Logf("the launcher: %v: %s", err, lastLine(out.String(), []string{"error"}))
-		if err == nil {
-			t.Error("the launch ended well")
-		}
-	case <-time.After(40 * time.Second):
-		t.Errorf("the launcher does not end: %s", &out)
-		m.kill("launcher")
-		<-ended
+	err := await.Value(t, "the launcher's end", ended)
+	t.Logf("the launcher: %v: %s", err, lastLine(out.String(), []string{"error"}))
+	if err == nil {
+		t.Error("the launch ended well")
 	}
 	watch()
 }
@@ -100,7 +90,7 @@ func (m *machine) killed(t *testing.T, target string, moment time.Duration) {
 // TestSecondStart: whoever starts a launch's container again, which would give it
 // a network without rules, finds that it does not start.
 func TestSecondStart(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	m := newMachine(t)
 	m.works(t)
 	before := m.traces()
@@ -294,18 +284,21 @@ func (m *machine) traces() map[string]bool {
 	return all
 }
 
-// clean wants the machine to be as it was, soon.
+// clean wants the machine to be as it was. The reaper is nobody's child here, so its end
+// cannot be waited for.
 func (m *machine) clean(t *testing.T, before map[string]bool) {
 	t.Helper()
 	var left []string
-	for range 100 {
+	defer func() {
+		if len(left) > 0 {
+			t.Logf("left over:\n%s", strings.Join(left, "\n"))
+			maps.Copy(before, m.traces()) // said once
+		}
+	}()
+	await.True(t, "nothing is left of the launch", func() bool {
 		now := m.traces()
 		maps.DeleteFunc(now, func(what string, _ bool) bool { return before[what] })
-		if left = slices.Sorted(maps.Keys(now)); len(left) == 0 {
-			return
-		}
-		time.Sleep(100 * time.Millisecond) // the reaper is nobody's child here, so its end cannot be waited for
-	}
-	t.Errorf("left over:\n%s", strings.Join(left, "\n"))
-	maps.Copy(before, m.traces()) // said once
+		left = slices.Sorted(maps.Keys(now))
+		return len(left) == 0
+	})
 }

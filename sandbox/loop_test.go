@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 )
 
@@ -66,7 +67,7 @@ func ended(t *testing.T, p *gittest.Pair, want map[string]string) string {
 // TestSevenEnds takes seven directives to seven ends, unfenced: claims, verdicts,
 // learnings, budgets and reports are what they are in the fence.
 func TestSevenEnds(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	p := gittest.New(t)
 	course(t, p, seven)
 	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
@@ -114,13 +115,11 @@ func TestSevenEnds(t *testing.T) {
 // loop of three iterations. The next run goes on: no iteration is begun, and no
 // learning written, a second time.
 func TestLoopKills(t *testing.T) {
-	slow(t)
+	tier.Full(t, "kills at random moments")
 	p := gittest.New(t)
 	first, _, _ := strings.Cut(seven, "### D-2")
 	course(t, p, first)
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewSource(seed))
+	random := rand.New(rand.NewSource(int64(tier.Seed(t))))
 	launch := func() *exec.Cmd {
 		cmd := exec.Command("env", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
 			"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
@@ -160,7 +159,7 @@ func TestLoopKills(t *testing.T) {
 // is never sound are ends with a report. They stay out of what is pushed, and so
 // does a review that is refused.
 func TestRefusedWork(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	p := gittest.New(t)
 	const leak = `printf ghp_%s 0123456789abcdefghijABCDEFGHIJ012345 >token.txt`
 	p.Write("script.jsonl", `{"directive":"D-1","text":"A token.","calls":[{"name":"bash","args":{"command":"`+leak+`"}}]}
@@ -200,7 +199,7 @@ func TestRefusedWork(t *testing.T) {
 // TestFullComms: a COMMS.md that has no room for the report makes some, by the rules
 // that the hook holds the agent to (COMMS-4).
 func TestFullComms(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	p := gittest.New(t)
 	p.Write("script.jsonl", `{"directive":"D-1","text":"w","calls":[{"name":"bash","args":{"command":"echo 1 >w"}}]}`+"\n")
 	var b strings.Builder
@@ -229,7 +228,7 @@ func TestFullComms(t *testing.T) {
 // TestStop: the file scratch/STOP on main is backpressure (LOOP-9); when it is gone,
 // the PM's word takes the unit up again, and the report that closes follows.
 func TestStop(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	p := gittest.New(t)
 	_, last, _ := strings.Cut(seven, "### D-7")
 	course(t, p, "### D-7"+last)
@@ -282,7 +281,7 @@ func hurry(t *testing.T, p *gittest.Pair, time, grace string) {
 // worker is stopped, what it has is kept, and the directive ends by a report within
 // the grace. One that was not begun waits for the next launch.
 func TestTimeRunsOut(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	t.Parallel()
 	p := gittest.New(t)
 	course(t, p, "### D-6: all of them\n\n- [ ] all of them are right (`test -e never`)\n\n"+seven[strings.Index(seven, "### D-7"):])
@@ -328,7 +327,7 @@ func TestTimeRunsOut(t *testing.T) {
 // TestTimeRunsOutOnAClaim: a verdict that does not come is waited for until the
 // grace is half over; the rest of it is for the end.
 func TestTimeRunsOutOnAClaim(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	t.Parallel()
 	p := gittest.New(t)
 	course(t, p, "### D-5: done, it says\n\n- [ ] it takes for ever (`sleep 600`)\n")
@@ -352,7 +351,7 @@ func TestTimeRunsOutOnAClaim(t *testing.T) {
 // TestAgentMerge: where the PM lets it, certified work is on main when its unit is
 // done, by the host's leave and nobody else's.
 func TestAgentMerge(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	p := gittest.New(t)
 	config := filepath.Join(p.Bare, "ward/config.toml")
 	data, err := os.ReadFile(config)

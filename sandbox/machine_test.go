@@ -110,7 +110,6 @@ func newMachine(t *testing.T) *machine {
 		t.Fatal(err)
 	}
 	m.Env = append(m.Env, "TMPDIR="+m.dir)
-	alone(t)
 	m.world = lab.Start(t, "actor", syscall.CLONE_NEWNET)
 	m.host = lab.Start(t, "machine", syscall.CLONE_NEWNET|syscall.CLONE_NEWNS|syscall.CLONE_NEWPID)
 	m.Within = []string{"nsenter", fmt.Sprintf("--target=%d", m.host.Cmd.Process.Pid), "--mount", "--net", "--pid", "--"}
@@ -136,7 +135,9 @@ func worldNames() *lab.Names {
 	}}
 }
 
-// alone waits for other processes' machines on the same storage to end.
+// alone waits for other processes' tests on the same storage to end. A machine's podman,
+// which has a /run of its own, resets the state of every container that another one has
+// there (TestStopsWhatPodmanForgot).
 func alone(t *testing.T) {
 	f, err := os.OpenFile(testStorage+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

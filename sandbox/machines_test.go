@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/door/keys"
 	"git-ward/sandbox/lab"
 )
@@ -30,7 +30,6 @@ type machines struct {
 
 func newMachines(t *testing.T, n int) *machines {
 	t.Helper()
-	slow(t)
 	if syscall.Access("/usr/sbin/sshd", 1) != nil {
 		t.Skip("SKIPPED, out loud: sshd is not installed (scripts/setup --hosting)")
 	}
@@ -89,7 +88,7 @@ func (m *machines) sshd() {
 	}
 	os.MkdirAll("/run/sshd", 0o755)
 	m.begin("sshd", "/usr/sbin/sshd", "-D", "-e", "-f", m.path("sshd_config"))
-	lab.Eventually(m.t, "sshd answers", func() bool {
+	await.True(m.t, "sshd answers", func() bool {
 		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", m.port))
 		if err == nil {
 			conn.Close()
@@ -141,18 +140,17 @@ func (m *machines) away(name string) (kill func()) {
 // done waits until every directive has ended, and proves that each did once.
 func (m *machines) done() {
 	m.t.Helper()
-	end := time.Now().Add(4 * time.Minute)
-	for {
-		out, _ := exec.Command("git", "-C", m.Bare, "show", "main:COMMS.md").Output()
-		if strings.Count(string(out), " EXIT_CONVERGED\n") >= m.n {
-			break
+	var out string
+	defer func() {
+		if m.t.Failed() {
+			m.t.Logf("%s\n%s", out, m.Run(m.Bare, "git", "for-each-ref", "refs/ward"))
 		}
-		if time.Now().After(end) {
-			m.t.Fatalf("it takes too long:\n%s\n%s", out, m.Run(m.Bare, "git", "for-each-ref", "refs/ward"))
-		}
-		time.Sleep(200 * time.Millisecond) // nothing tells of it
-	}
-	lab.Eventually(m.t, "the leases are given back", func() bool {
+	}()
+	await.True(m.t, "every directive has ended", func() bool {
+		out, _ = m.Try(m.Bare, nil, "", "git", "show", "main:COMMS.md")
+		return strings.Count(out, " EXIT_CONVERGED\n") >= m.n
+	})
+	await.True(m.t, "the leases are given back", func() bool {
 		return m.Run(m.Bare, "git", "for-each-ref", "refs/ward/lease") == ""
 	})
 	eachOnce(m.t, m.Pair, m.n)
@@ -162,6 +160,7 @@ func (m *machines) done() {
 // TestTwoMachines: the gate's launcher and one on another machine take six directives to
 // their ends, each once, and both have a part in it.
 func TestTwoMachines(t *testing.T) {
+	tier.Full(t, "an sshd and two launchers, with directives of seconds")
 	t.Parallel()
 	m := newMachines(t, 6)
 	m.local()
@@ -172,7 +171,7 @@ func TestTwoMachines(t *testing.T) {
 		t.Error("nothing came in over ssh")
 	}
 	// A lease is given back by the agent, its key by the gate when the agent has ended.
-	lab.Eventually(t, "the keys are taken back", func() bool {
+	await.True(t, "the keys are taken back", func() bool {
 		keys, err := os.ReadFile(filepath.Join(m.Bare, keys.Path))
 		return err == nil && !strings.Contains(string(keys), "ssh-ed25519")
 	})
@@ -181,6 +180,7 @@ func TestTwoMachines(t *testing.T) {
 // TestMachineKilled: kill -9 of the other machine's launcher, and then of the gate's, with
 // all that they run; what they were at is gone on with, and nothing is done twice.
 func TestMachineKilled(t *testing.T) {
+	tier.Full(t, "an sshd and launchers that are killed, with directives of seconds")
 	t.Parallel()
 	m := newMachines(t, 6)
 	gate := m.local()
@@ -188,10 +188,10 @@ func TestMachineKilled(t *testing.T) {
 	held := func() bool {
 		return strings.Count(m.Run(m.Bare, "git", "for-each-ref", "refs/ward/lease"), "\n") >= 3
 	}
-	lab.Eventually(t, "both work", held)
+	await.True(t, "both work", held)
 	kill()
 	m.away("other")
-	lab.Eventually(t, "both work again", held)
+	await.True(t, "both work again", held)
 	gate()
 	m.local()
 	m.done()

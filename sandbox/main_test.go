@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"git-ward/internal/atomicfile"
+	"git-ward/internal/await"
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
 	"git-ward/protocols/boot"
@@ -244,7 +245,7 @@ func (h *house) start(args ...string) *launcher {
 	})
 	l.Dir = filepath.Dir(h.bare)
 	l.Env = []string{
-		"PATH=" + cmp.Or(h.path, os.Getenv("PATH")), "HOME=" + filepath.Dir(h.bare), "XDG_RUNTIME_DIR=" + runtimeDir,
+		"PATH=" + cmp.Or(h.path, os.Getenv("PATH")), "HOME=" + filepath.Dir(h.bare), "TMPDIR=" + filepath.Dir(h.bare), "XDG_RUNTIME_DIR=" + runtimeDir,
 		"ANTHROPIC_API_KEY=secret-of-the-launcher", "SSH_AUTH_SOCK=/secret", "GIT_DIR=/secret", "WARD_PUSH_TOKEN=secret",
 	}
 	l.Stdout, l.Stderr = &l.out, &l.err
@@ -270,7 +271,7 @@ func (l *launcher) exit() int {
 // report waits for the agent's.
 func (h *house) report() (r report) {
 	h.t.Helper()
-	lab.Eventually(h.t, "the agent's report", func() bool {
+	await.True(h.t, "the agent's report", func() bool {
 		data, err := os.ReadFile(filepath.Join(h.state, "report.json"))
 		return err == nil && json.Unmarshal(data, &r) == nil
 	})
@@ -280,12 +281,4 @@ func (h *house) report() (r report) {
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !bytes.Contains(stat, []byte(") Z "))
-}
-
-// slow keeps a test out of the quick tier.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: it launches real processes, or containers")
-	}
 }

@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/benchtest"
 	"git-ward/internal/config"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // manyAgents are the sizes of the measurement, in agents and as many directives.
@@ -139,7 +140,7 @@ func (c *crowd) doors(t *testing.T, p *gittest.Pair) {
 
 // TestManyAgents: eight agents take eight directives to their ends at once, each once.
 func TestManyAgents(t *testing.T) {
-	slow(t)
+	tier.Full(t, "fifty agents at once")
 	workTogether(t, 8)
 }
 
@@ -189,7 +190,7 @@ func plainPushes(t *testing.T, clients, pushes int) (took, p95 time.Duration) {
 // TestBenchMany measures so many agents with the script model on one repository, as
 // processes of this machine, without containers, against git alone.
 func TestBenchMany(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it measures")
 	benchtest.Only(t)
 	for _, n := range manyAgents {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/internal/token"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/lease"
@@ -78,7 +79,7 @@ func timed(t *testing.T, runs int, f func(i int) error) time.Duration {
 // TestBenchManyParts measures what grows with the number of directives at work, each part
 // by itself: what breaks first where there are a thousand.
 func TestBenchManyParts(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it measures")
 	benchtest.Only(t)
 	for _, n := range []int{10, 100, 1000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"git-ward/internal/benchtest"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // clients of the measurement of waiting, and for how long.
@@ -33,7 +34,7 @@ const (
 // twice a second: by looking at its file, as on one host, by asking with git each second,
 // and by the stream of `git ward door` that near reads. No ssh is in it.
 func TestBenchManyWait(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it measures")
 	benchtest.Only(t)
 	p, names := crowded(t, waiters)
 	what := fmt.Sprintf("%d agents wait, control moves twice a second: ", waiters)

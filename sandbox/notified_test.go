@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // TestNotified: what a launch leaves waiting is told by the command of [notify], once, by
 // this launch or the next; a command that fails is in status (SEE-3).
 func TestNotified(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	p := gittest.New(t)
 	heard := filepath.Join(t.TempDir(), "heard")
 	settings := func(command string) {

@@ -1,15 +1,19 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/uow"
 )
 
@@ -86,27 +90,30 @@ func (d *desk) unit(id string) *uow.Record {
 	return r
 }
 
-// await waits until a condition holds. The limit is for a busy machine; it takes as long
-// as what it waits for.
+// await waits until a condition holds.
 func (d *desk) await(what string, holds func() bool) {
 	d.t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) { // a ref, or a file of another process, tells nobody
-		if time.Now().After(end) {
+	came := false
+	defer func() {
+		if !came {
 			logs, _ := d.Try(d.Work, nil, "", "git-ward", "launch", "logs", "--bare", d.Bare)
-			d.t.Fatalf("%s did not come: %s\n%s", what, d.last().Line(), logs)
+			d.t.Logf("%s\n%s", d.last().Line(), logs)
 		}
-	}
+	}()
+	await.True(d.t, what, holds)
+	came = true
 }
 
-// silent fails where the worker is heard of later than two seconds from now (WORK-3).
+// silent waits until the worker's command has ended with all of it (WORK-3).
 func (d *desk) silent(why string) {
 	d.t.Helper()
-	time.Sleep(2 * time.Second) // what the PM is promised
-	at := d.ticked()
-	time.Sleep(300 * time.Millisecond) // six ticks of the worker
-	if now := d.ticked(); now != at {
-		d.t.Errorf("%s: the worker goes on", why)
-	}
+	d.await("the end of the worker's command: "+why, func() bool {
+		all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		return !slices.ContainsFunc(all, func(path string) bool {
+			line, _ := os.ReadFile(path)
+			return bytes.Contains(line, []byte(d.ticks))
+		})
+	})
 }
 
 // exact waits for the end of a directive, and looks at what is to be seen of it.
@@ -130,7 +137,7 @@ func (d *desk) letFree() {
 // PM clarifies, and the next day the unit goes on to its end. What the killed run has used
 // counts.
 func TestStory05Pause(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	t.Parallel()
 	d := newDesk(t)
 	d.launch()
@@ -157,7 +164,6 @@ func TestStory05Pause(t *testing.T) {
 // variant skips a story beside the one that stands for it.
 func variant(t *testing.T) {
 	t.Helper()
-	slow(t)
 	if os.Getenv("WARD_STORIES") != "all" {
 		t.Skip("SKIPPED without WARD_STORIES=all: a variant of TestStory05Pause, of some ten seconds")
 	}
@@ -166,6 +172,7 @@ func variant(t *testing.T) {
 // TestStory05Stop: scratch/STOP stops the worker, spends no retry, is told once, and the
 // unit goes on by itself when the file is gone.
 func TestStory05Stop(t *testing.T) {
+	tier.Full(t, "launches of seconds")
 	variant(t)
 	t.Parallel()
 	d := newDesk(t)
@@ -193,6 +200,7 @@ func TestStory05Stop(t *testing.T) {
 // TestStory05Pulse: where the policy wants a sign of the PM, the next interaction waits for
 // it, and the unit goes on with it.
 func TestStory05Pulse(t *testing.T) {
+	tier.Full(t, "launches of seconds")
 	variant(t)
 	t.Parallel()
 	d := newDesk(t)
@@ -219,6 +227,7 @@ func TestStory05Pulse(t *testing.T) {
 // TestStory06Gone: the PM takes a directive out of the list while it is worked on. Its unit
 // ends by a rule that the report names, and the next directive is worked on.
 func TestStory06Gone(t *testing.T) {
+	tier.Full(t, "launches of seconds")
 	variant(t)
 	t.Parallel()
 	d := newDesk(t)
@@ -240,6 +249,7 @@ func TestStory06Gone(t *testing.T) {
 // TestStory30Stale: an agent was killed in the middle of an iteration and nobody came for
 // long. The next one says so in the journal, takes the unit up, and spends no retry.
 func TestStory30Stale(t *testing.T) {
+	tier.Full(t, "launches of seconds")
 	variant(t)
 	t.Parallel()
 	d := newDesk(t)
@@ -254,7 +264,7 @@ func TestStory30Stale(t *testing.T) {
 	d.launch()
 	d.await("work", func() bool { return d.ticked() > 0 })
 	d.Run(d.Work, "git-ward", "launch", "stop", "--bare", d.Bare)
-	time.Sleep(4 * time.Second) // what counts as long here, and one more: records have whole seconds
+	time.Sleep(4 * time.Second) // [uow] stale of 3 s, and one more, since records have whole seconds: the time itself is what is tested
 	d.letFree()
 	d.launch()
 	d.exact("D-1")

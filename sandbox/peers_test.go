@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 )
 
@@ -29,7 +30,7 @@ var leftOpen = []string{
 // agents from the npm registry, each as it comes, and in none at all. What Ward leaves
 // open is a list, and no peer leaves less open.
 func TestPeers(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	m := newMachine(t)
 	bin := filepath.Join(t.TempDir(), "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {

@@ -10,13 +10,14 @@ import (
 	"git-ward/internal/live"
 	"git-ward/internal/modeltest"
 	"git-ward/internal/runstate"
+	"git-ward/internal/tier"
 )
 
 // TestPrograms is a directive from push to certificate and merge by each real agent
 // program in the fence, without any route out: it reaches a model, which the stand-in plays,
 // by the gateway alone, and its repository by the door.
 func TestPrograms(t *testing.T) {
-	slow(t)
+	tier.Full(t, "real command-line agents, in containers")
 	for _, c := range []struct{ name, pkg, id string }{
 		{"claude-code", "@anthropic-ai/claude-code", "claude-test"},
 		{"codex", "@openai/codex", "gpt-test"},

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"git-ward/sandbox/lab"
+	"git-ward/internal/await"
 )
 
 // testPausedVerdict: a pause ends a verdict's container within 2 seconds, and the unit is
@@ -44,18 +44,18 @@ func testPausedVerdict(t *testing.T, m *machine) {
 		}
 	}()
 	verdict := func() bool { return m.runs("sleep 600 ") }
-	lab.Eventually(t, "the verdict's command", verdict)
+	await.True(t, "the verdict's command", verdict)
 	ended := make(chan error, 2)
 	for _, line := range []string{"sleep 8.1", "sleep 4.2"} {
 		go func() {
 			_, err := m.Try(m.Work, nil, "", "git-ward", "verify", "--bare", m.Bare, "--run", line, "refs/heads/main")
 			ended <- err
 		}()
-		lab.Eventually(t, line, func() bool { return m.runs(line + " ") })
+		await.True(t, line, func() bool { return m.runs(line + " ") })
 	}
 	m.Run(m.Work, "git-ward", "uow", "pause", "-m", "lunch", "D-5.1")
 	paused := time.Now()
-	lab.Eventually(t, "the end of the verdict's command", func() bool { return !verdict() })
+	await.True(t, "the end of the verdict's command", func() bool { return !verdict() })
 	if took := time.Since(paused); took > 2*time.Second {
 		t.Errorf("the verdict's command ended %v after the pause", took)
 	}
@@ -74,7 +74,7 @@ func testPausedVerdict(t *testing.T, m *machine) {
 		t.Fatal(err)
 	}
 	m.Run(m.Work, "git-ward", "uow", "resume", "D-5.1")
-	lab.Eventually(t, "the end of D-5", func() bool {
+	await.True(t, "the end of D-5", func() bool {
 		report, err := m.Try(m.Bare, nil, "", "git", "show", "main:COMMS.md")
 		return err == nil && strings.Contains(report, " D-5 EXIT_CONVERGED\n")
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 )
 
@@ -34,6 +35,7 @@ func (s *story) restored() *story {
 // TestStory31: the machine is lost in the middle of a unit; what `git clone --mirror` and a
 // copy of ward/ have of it is whole elsewhere, and the work goes on there from refs.
 func TestStory31(t *testing.T) {
+	tier.Full(t, "launches of seconds")
 	s := newStory(t)
 	s.tell("edit D-1 good\nrun\ntake D-1\nedit D-2 slow\nrun kill 4")
 	r := s.restored()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/lab"
 )
@@ -74,7 +75,7 @@ func (o *machine) copyImage(from *machine) {
 // launcher. Its network is slirp4netns's, which has no IPv6 by default, so the
 // control is for IPv4.
 func TestRootlessFence(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	o := newMachine(t).ordinary(t)
 	t.Run("command", func(t *testing.T) {
 		out, err := o.in("from stdin\n", "cat; id -u; df --output=fstype,size /bot | tail -n 1; exit 7")

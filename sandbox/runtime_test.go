@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/await"
+	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 	"git-ward/sandbox/podman"
 )
@@ -15,7 +17,7 @@ import (
 // TestRuntimes: the fence is the same with every runtime that is here, and one that goes
 // round the rules starts nothing (SBX-1, SBX-6).
 func TestRuntimes(t *testing.T) {
-	slow(t)
+	tier.Full(t, "it launches containers")
 	m := newMachine(t)
 	// crun knows cgroups of version 1, and of version 2, and not both beside each other.
 	m.sh("[ ! -d /sys/fs/cgroup/unified ] || mount --bind /run/networks /sys/fs/cgroup/unified")
@@ -227,7 +229,7 @@ sleep 100
 	}
 	defer cmd.Wait()
 	defer m.Try(m.Work, nil, "", "git-ward", "launch", "stop", "--bare", m.Bare)
-	lab.Eventually(t, "the watcher's report of a malformed signal", func() bool {
+	await.True(t, "the watcher's report of a malformed signal", func() bool {
 		told, _ := m.Try(m.Bare, nil, "", "git", "log", "-1", "--notes=audit", "--format=%an %N", "main")
 		return strings.Contains(told, "Ward Watcher") && strings.Contains(told, `"principal":"watcher"`)
 	})

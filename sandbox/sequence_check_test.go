@@ -26,7 +26,7 @@ func (s *scene) settle() error {
 				return err
 			}
 		}
-		time.Sleep(1100 * time.Millisecond) // [agent] poll: what failed for a passing reason is tried again after it
+		time.Sleep(1100 * time.Millisecond) // [agent] poll, the least that it may be: what failed for a passing reason is tried again after it
 	}
 	return fmt.Errorf("the agent still moves refs after 12 runs")
 }

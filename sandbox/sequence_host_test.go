@@ -18,6 +18,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
@@ -195,22 +196,19 @@ func (h *host) kill(cmd *exec.Cmd) {
 	}
 }
 
-// maxRun is far more than any run of the agent needs: one that takes longer is stuck.
-const maxRun = 2 * time.Minute
-
 // run runs the agent until no directive is open, or something ends it, and reports how
 // many pushes it made.
 func (h *host) run(at atPush) (pushes int, err error) {
 	start := time.Now()
 	defer func() { h.agentRun += time.Since(start) }()
-	ctx, cancel := context.WithTimeout(context.Background(), maxRun)
+	ctx, cancel := context.WithDeadline(context.Background(), await.Deadline(h.T)) // one that takes longer is stuck
 	defer cancel()
 	bin, err := gittest.Bin()
 	if err != nil {
 		return 0, err
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "ward-agent"), "--bare", h.Bare, "--state", h.state, "--config", h.config, "--door", h.socket, "--model", "script", "--once")
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	cmd.Env = h.Env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { h.kill(cmd); return nil }
 	var said bytes.Buffer
@@ -224,7 +222,7 @@ func (h *host) run(at atPush) (pushes int, err error) {
 	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
-		return 0, fmt.Errorf("the agent does not come to an end in %v:\n%s", maxRun, tail(said.String(), 15))
+		return 0, fmt.Errorf("the agent does not come to an end:\n%s", tail(said.String(), 15))
 	case err != nil && at.kill && !cmd.ProcessState.Exited():
 		return 0, errKilled
 	case err != nil && strings.Contains(said.String(), "not gone on with in this pass"): // the next pass does, or what it comes to is judged
@@ -251,7 +249,7 @@ func (h *host) within(ctx context.Context, at atPush) (stop func()) {
 			if at.kill {
 				h.kill(at.cmd)
 			}
-			time.Sleep(600 * time.Millisecond) // the agent looks after its unit each quarter of a second
+			time.Sleep(600 * time.Millisecond) // the agent looks after its unit each quarter of a second; that it does nothing more then nobody tells
 			os.Remove(there)
 			return
 		}

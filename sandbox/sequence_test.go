@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/tier"
 )
 
 // What the script model plays in every sequence, and sequences that were found to fail.
@@ -27,7 +29,7 @@ const adoptable = true
 // testdata/sequences/*.txt and random ones; WARD_SEQUENCES says how many, as FROM-TO
 // or a number, and WARD_SEQUENCE is one to play, its lines separated by ";".
 func TestSequences(t *testing.T) {
-	slow(t)
+	tier.Full(t, "dozens of runs of the agent")
 	if one := os.Getenv("WARD_SEQUENCE"); one != "" {
 		lines := strings.Split(one, ";")
 		for i := range lines {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/uow"
 )
@@ -30,7 +31,6 @@ func costly(t *testing.T) {
 }
 
 func newStory(t *testing.T) *story {
-	slow(t)
 	t.Parallel()
 	s := &story{newScene(t, false), t}
 	if err := s.begin(); err != nil {
@@ -109,6 +109,7 @@ func (s *story) whole() {
 // TestStory02: two directives start from one main, each adds something; both are taken,
 // and main has two clean commits.
 func TestStory02(t *testing.T) {
+	tier.Full(t, "launches of seconds")
 	s := newStory(t)
 	s.tell("edit D-1 good\nedit D-2 good\nrun")
 	s.ends("D-1", comms.ExitConverged, "The agent says:", "Done: every criterion is met", "work/D-1", "Next: git ward review D-1 (", "git ward take D-1")
@@ -128,6 +129,7 @@ func TestStory02(t *testing.T) {
 // TestStory03: whatever the last unit came to, the next one of the directive works, and
 // another directive that came meanwhile is worked on after it.
 func TestStory03(t *testing.T) {
+	tier.Full(t, "launches of seconds")
 	costly(t)
 	s := newStory(t)
 	s.tell("edit D-1 budget\nrun")
@@ -147,6 +149,7 @@ func TestStory03(t *testing.T) {
 // TestStory06: what the PM does under the agent's feet. The unit ends or goes on by a rule
 // that the report, or its journal, names.
 func TestStory06(t *testing.T) {
+	tier.Full(t, "launches of seconds")
 	costly(t)
 	for name, c := range map[string]struct {
 		verbs string
@@ -179,6 +182,7 @@ func TestStory06(t *testing.T) {
 // TestStory08: a directive without a command is a question at once, in words of a PM's,
 // before anything is spent; the answer goes on from there.
 func TestStory08(t *testing.T) {
+	tier.Full(t, "launches of seconds")
 	s := newStory(t)
 	s.tell("edit D-1 asks\nedit D-2 good\nrun")
 	s.ends("D-1", comms.ExitNeedInfo, "does not say how I can tell that it is done", "Unit D-1.1, which changed nothing", "Next: git ward directive edit D-1 (says what is missing)")
@@ -208,6 +212,7 @@ func TestStory08(t *testing.T) {
 // TestStory07: the criterion's tool is not there. The report says so, and not that the
 // budget is spent, and what the PM does about it goes on from there.
 func TestStory07(t *testing.T) {
+	tier.Full(t, "launches of seconds")
 	s := newStory(t)
 	const text = "### D-1: good 1\n\nDo it.\n\n- [ ] it is checked (`no-such-tool work/D-1`)\n- max_iterations: 3\n\n"
 	if err := s.comms(func(doc string) string { return strings.Replace(doc, "## Reports\n", text+"## Reports\n", 1) }); err != nil {
@@ -231,6 +236,7 @@ func TestStory07(t *testing.T) {
 // back with what is wrong with it, the mended one is done and reported, and what git merges
 // is taken.
 func TestStory11(t *testing.T) {
+	tier.Full(t, "launches of seconds")
 	s := newStory(t)
 	dir := filepath.Join(filepath.Dir(s.Bare), "plain")
 	git := func(args ...string) string { t.Helper(); return gittest.Git(t, dir, args...) }
@@ -275,7 +281,7 @@ func TestStory11(t *testing.T) {
 // for. The claim that stands is judged again: nobody works on it once more, though the
 // one iteration that the directive allows is spent.
 func TestStory07Tool(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	t.Parallel()
 	d := newDesk(t)
 	d.letFree()

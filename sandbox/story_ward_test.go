@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // TestStory36: Ward's own repository is adopted, and "`git ward --version` prints the
 // version" is done, judged with the warm cache in the fence, reviewed and taken.
 func TestStory36(t *testing.T) {
+	tier.Full(t, "Ward's own repository, judged in containers")
 	costly(t)
-	slow(t)
 	p := fenced(t)
 	dir := filepath.Join(filepath.Dir(p.Bare), "ward")
 	adopted := &gittest.Pair{T: t, Bare: filepath.Join(dir, "ward.git"), Work: filepath.Join(dir, "work"), Env: p.Env}

@@ -7,13 +7,14 @@ import (
 
 	"git-ward/internal/live"
 	"git-ward/internal/runstate"
+	"git-ward/internal/tier"
 )
 
 // TestToldAndKilled: what the worker does is seen while it does it, and when the launcher is
 // killed with all that it started, what was said until then is on the record after the next
 // run, whatever the PM has done meanwhile (SEE-1).
 func TestToldAndKilled(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	for name, meanwhile := range map[string]func(*desk){
 		"gone on with": func(d *desk) { d.letFree() },
 		"cancelled":    func(d *desk) { d.uow("cancel", "D-1.1"); d.letFree() }, // what ticks has left its group

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // TestRecordsAtStart: a launch that has nothing to push writes the records of pushes that
 // a killed launcher left, those too that still run when it starts (AUD-2).
 func TestRecordsAtStart(t *testing.T) {
-	slow(t)
+	tier.Full(t, "launches of seconds")
 	t.Parallel()
 	for what, hook := range map[string]string{
 		"killed with its receive-pack": "kill -9 $PPID $$\n",

@@ -7,12 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
+	"git-ward/internal/process"
+	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/lastgood"
@@ -54,28 +57,24 @@ type inFence struct {
 	out bytes.Buffer
 }
 
-// TestWatcher is the watcher as it is run: the fence's first process beside its
-// forwarder, a user of its own, with an agent that is its enemy (BOOT-2).
-func TestWatcher(t *testing.T) {
-	slow(t)
+// watched launches a watcher whose main is an agent that is its enemy, on a disk of
+// 128 MiB with 200 processes. Another agent is pushed to a branch before.
+func watched(t *testing.T, branch, other string) (f *inFence, main string) {
+	t.Helper()
 	p := fenced(t)
-	f := &inFence{Pair: p}
-	f.settings(`run = ["sh", "agent.sh"]`, `start_timeout = "30s"`, `check = "2s"`, `[egress] mode = "allowlist"`, `processes = 200`, `state_size = 134_217_728`)
-	push := func(branch, agent string) string {
-		p.Git("checkout", "-q", "-B", branch)
+	f = &inFence{Pair: p}
+	f.settings(`run = ["sh", "agent.sh"]`, `start_timeout = "10m"`, `check = "2s"`, `[egress] mode = "allowlist"`, `processes = 200`, `state_size = 134_217_728`)
+	push := func(branch, agent string) {
+		p.Git("checkout", "-q", "-B", branch, "origin/main")
 		p.Commit("agent.sh", agent)
 		p.Git("push", "-q", "--force", "origin", branch)
-		return strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	}
-	main := push("main", enemy+enter+stay)
-	push("agent/bomb", enter+starving)
-	p.Git("checkout", "-q", "main")
-	push("agent/fill", enter+filling)
-	p.Git("checkout", "-q", "main")
-	// What somebody left in the watcher's places does not stop it.
-	p.Run(p.Work, "git-ward", "launch", "--bare", p.Bare, "--state", filepath.Join(filepath.Dir(p.Bare), "state"), "--", "sh", "-c",
-		"mkdir /bot/logs /bot/.watcher; ln -s /etc /bot/.signal; mkfifo /bot/logs/bootstrap.log")
-	f.Cmd = p.Command(p.Work, nil, "git-ward", "launch", "--bare", p.Bare, "--state", filepath.Join(filepath.Dir(p.Bare), "state"), "--model", "script")
+	push("main", enemy+enter+stay)
+	main = strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	if branch != "" {
+		push(branch, enter+other)
+	}
+	f.Cmd = f.launch("--model", "script")
 	f.Stdout, f.Stderr = &f.out, &f.out
 	if err := f.Start(); err != nil {
 		t.Fatal(err)
@@ -87,8 +86,21 @@ func TestWatcher(t *testing.T) {
 			t.Logf("%s", f.out.String()[max(0, f.out.Len()-6000):])
 		}
 	})
-
 	f.await("SUCCESS main")
+	return f, main
+}
+
+// launch is a launch of the test's, with its own state.
+func (f *inFence) launch(args ...string) *exec.Cmd {
+	return f.Command(f.Work, nil, "git-ward", append([]string{"launch", "--bare", f.Bare, "--state", filepath.Join(filepath.Dir(f.Bare), "state")}, args...)...)
+}
+
+// TestWatcher is the watcher as it is run: the fence's first process beside its
+// forwarder, a user of its own, with an agent that is its enemy (BOOT-2).
+func TestWatcher(t *testing.T) {
+	tier.Full(t, "it launches containers")
+	f, main := watched(t, "", "")
+	p := f.Pair
 	f.until("the attacks", func() bool { return f.read("tried") != "" })
 	if allowed := f.read("allowed"); allowed != "" {
 		t.Errorf("the agent may:\n%s", allowed)
@@ -96,7 +108,6 @@ func TestWatcher(t *testing.T) {
 	f.until("last-good", func() bool {
 		return strings.TrimSpace(p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", lastgood.Ref)) == main
 	})
-
 	f.until("the directory that was a signal is told, by the watcher itself", func() bool {
 		return strings.Contains(p.Run(p.Bare, "git", "show", "main:COMMS.md"), "malformed signal `bootstrap`") &&
 			strings.Contains(p.Run(p.Bare, "git", "log", "--format=%an", "main"), "Ward Watcher\n") &&
@@ -105,22 +116,74 @@ func TestWatcher(t *testing.T) {
 	if moved := p.Run(p.Bare, "git", "reflog", "--format=%H", lastgood.Ref); strings.TrimSpace(moved) != main {
 		t.Errorf("the agent moved last-good by a line: %s", moved)
 	}
+	f.kill("agent.sh")
+	f.await("SUCCESS main", "SUCCESS main")
+	f.kill("ward-watcher")
+	f.await("SUCCESS main", "SUCCESS main", "BOOTSTRAPPING main", "SUCCESS main")
+	p.Fsck()
+}
 
+// TestWatcherStarved: an agent that takes every process and stops what it may does not
+// keep the watcher from the next signal.
+func TestWatcherStarved(t *testing.T) {
+	tier.Full(t, "it launches containers, and waits for an agent that does not end when it should")
+	f, _ := watched(t, "agent/bomb", starving)
 	f.signal("agent/bomb")
 	f.await("SUCCESS main", "SUCCESS agent/bomb")
-	time.Sleep(2 * time.Second) // let it take what it can
+	f.until("it has what it can get", func() bool { return strings.Contains(f.read("logs/errors.log"), "Cannot fork") })
 	f.signal("main")
 	f.await("SUCCESS agent/bomb", "BOOTSTRAPPING main", "SUCCESS main")
+	f.Fsck()
+}
 
-	f.kill("agent.sh")
-	f.await("SUCCESS agent/bomb", "SUCCESS main", "SUCCESS main")
-	f.kill("ward-watcher")
-	f.await("SUCCESS agent/bomb", "SUCCESS main", "SUCCESS main", "BOOTSTRAPPING main", "SUCCESS main")
-
+// TestWatcherFilled: an agent that fills its disk gives way to main, with room again.
+func TestWatcherFilled(t *testing.T) {
+	tier.Full(t, "it launches containers")
+	f, _ := watched(t, "agent/fill", filling)
 	f.signal("agent/fill")
 	f.await("SUCCESS agent/fill", "BOOTSTRAPPING main", "SUCCESS main")
 	f.until("the fill is gone", func() bool { return !f.exists("fill") || f.free() > 10<<20 })
-	p.Fsck()
+	f.Fsck()
+}
+
+// TestWatcherFindsTraps: what somebody left in the watcher's places does not stop it.
+func TestWatcherFindsTraps(t *testing.T) {
+	tier.Full(t, "it launches containers")
+	p := fenced(t)
+	f := &inFence{Pair: p}
+	f.settings(`run = ["sh", "agent.sh"]`, `start_timeout = "10m"`, `state_size = 134_217_728`)
+	p.Commit("agent.sh", enter+"exit 0\n")
+	p.Git("push", "-q", "origin", "main")
+	for _, cmd := range []*exec.Cmd{
+		f.launch("--", "sh", "-c", "mkdir /bot/logs /bot/.watcher; ln -s /etc /bot/.signal; mkfifo /bot/logs/bootstrap.log"),
+		f.launch("--model", "script", "--once"),
+	} {
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	if good := p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", lastgood.Ref); strings.TrimSpace(good) != strings.TrimSpace(p.Git("rev-parse", "main")) {
+		t.Errorf("last-good is %q", good)
+	}
+}
+
+// TestStopsWhatPodmanForgot: another podman with the same storage and another /run takes
+// the machine for one that was started anew and resets every container's state. Of such a
+// one the launcher's podman says that it is stopped, and it runs on: the launcher ends it
+// all the same, and ends.
+func TestStopsWhatPodmanForgot(t *testing.T) {
+	tier.Full(t, "it launches containers")
+	f, _ := watched(t, "", "")
+	const other = `mount --make-rprivate /
+		for d in /run /dev/shm %[1]s/run %[1]s/tmp; do mount -t tmpfs tmpfs $d; done
+		%[2]s container ls --all --format '{{.State}}'`
+	if out := f.Pair.Run(f.Work, "unshare", "--mount", "sh", "-ec", fmt.Sprintf(other, testStorage, podmanOn(testStorage))); !strings.Contains(out, "Created") {
+		t.Fatalf("the other podman has not reset it: %s", out)
+	}
+	agent := f.find("agent.sh")
+	f.Process.Signal(syscall.SIGTERM)
+	f.Wait()
+	f.until("the agent has ended", func() bool { return !alive(agent) })
 }
 
 // watcher is the watcher's process on the host, 0 while there is none.
@@ -128,23 +191,22 @@ func (f *inFence) watcher() int { return f.find("ward-watcher", "--agent-user") 
 
 // find is a process of this launch whose command line holds all words.
 func (f *inFence) find(words ...string) int {
-	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range all {
-		line, err := os.ReadFile(path)
-		if err != nil || bytes.Contains(line, []byte("ward-inside")) || bytes.Contains(line, []byte("\x00limited\x00")) {
-			continue
-		}
-		holds := true
-		for _, w := range words {
-			holds = holds && bytes.Contains(line, []byte(w))
-		}
-		var pid int
-		fmt.Sscanf(path, "/proc/%d/", &pid)
-		if holds && f.ours(pid) {
-			return pid
+	for _, p := range process.All() {
+		if holds(p.PID, words...) && f.ours(p.PID) {
+			return p.PID
 		}
 	}
 	return 0
+}
+
+// holds reports whether a process is one of the watcher's or the agent's, and not on its
+// way there, whose command line has all words.
+func holds(pid int, words ...string) bool {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || bytes.Contains(line, []byte("ward-inside")) || bytes.Contains(line, []byte("\x00limited\x00")) {
+		return false
+	}
+	return !slices.ContainsFunc(words, func(w string) bool { return !bytes.Contains(line, []byte(w)) })
 }
 
 // ours reports whether a process sees this test's repository as its remote.
@@ -197,12 +259,15 @@ func (f *inFence) signal(branch string) {
 	}
 }
 
-// kill is kill -9 of the process whose command line holds a word, as soon as there is
-// one: an agent that just ended is started again.
+// kill is kill -9 of the first process whose command line holds a word, the one that its
+// parent waits for, as soon as there is one: an agent that just ended is started again.
 func (f *inFence) kill(word string) {
 	f.T.Helper()
 	f.until(word+" is killed", func() bool {
 		pid := f.find(word)
+		for p, ok := process.Read(pid); ok && holds(p.Parent, word); p, ok = process.Read(pid) {
+			pid = p.Parent
+		}
 		return pid != 0 && syscall.Kill(pid, syscall.SIGKILL) == nil
 	})
 }
@@ -224,11 +289,7 @@ func (f *inFence) await(want ...string) {
 
 func (f *inFence) until(what string, is func() bool) {
 	f.T.Helper()
-	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) { // processes in the fence tell nobody
-		if time.Now().After(end) {
-			f.T.Fatalf("never: %s\n%s", what, f.read("logs/bootstrap.log"))
-		}
-	}
+	await.True(f.T, what, is)
 }
 
 // settings changes lines of the repository's.
