@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
@@ -18,16 +17,22 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// whole is the repository that tests copy; TestMain removes it.
+// whole and wholeUnit are the repositories that tests copy, each made once; TestMain
+// removes them.
 var (
-	once      sync.Once
-	whole     string
-	wholeWhen time.Time
+	once, onceUnit sync.Once
+	whole          *guarded
+	wholeUnit      *recorded
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	os.RemoveAll(whole)
+	if whole != nil {
+		os.RemoveAll(whole.Dir)
+	}
+	if wholeUnit != nil {
+		os.RemoveAll(filepath.Dir(wholeUnit.Dir))
+	}
 	os.Exit(code)
 }
 

@@ -28,19 +28,24 @@ type guarded struct {
 // newGuarded is a copy of one that is made once.
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
-	g := &guarded{Repo: git.Open(filepath.Join(t.TempDir(), "r.git")), t: t}
-	once.Do(func() { whole, wholeWhen = makeGuarded(t) })
-	if whole == "" {
-		t.Fatal("the repository was not made: see the first failure")
-	}
-	if err := os.CopyFS(g.Dir, os.DirFS(whole)); err != nil {
-		t.Fatal(err)
-	}
-	g.when = wholeWhen
-	return g
+	once.Do(func() { whole = makeGuarded(t) })
+	return whole.copy(t, t.TempDir())
 }
 
-func makeGuarded(t *testing.T) (dir string, when time.Time) {
+// copy puts a copy into a directory.
+func (g *guarded) copy(t *testing.T, dir string) *guarded {
+	t.Helper()
+	if g == nil {
+		t.Fatal("the repository was not made: see the first failure")
+	}
+	c := &guarded{Repo: git.Open(filepath.Join(dir, "r.git")), t: t, when: g.when}
+	if err := os.CopyFS(c.Dir, os.DirFS(g.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func makeGuarded(t *testing.T) *guarded {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ward-test-fsck-")
 	if err != nil {
@@ -56,7 +61,7 @@ func makeGuarded(t *testing.T) (dir string, when time.Time) {
 	g.push("refs/heads/main", first)
 	g.push("refs/heads/main", g.commit(first, "COMMS.md", "# COMMS again\n"))
 	g.unit("D-1.1", uow.Open, uow.Activate)
-	return dir, g.when
+	return g
 }
 
 func (g *guarded) git(args ...string) string {

@@ -47,7 +47,7 @@ func TestMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRecorded(newGuarded(t))
+			r := newRecorded(t)
 			r.says(c.messages, c.folded)
 			found, _ := r.findings(Options{})
 			match(t, "found", found, c.want)

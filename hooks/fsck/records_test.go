@@ -27,9 +27,25 @@ type recorded struct {
 }
 
 // newRecorded is a unit with two iterations: each leaves a work commit, artifacts of it,
-// a manifest and a claim.
-func newRecorded(g *guarded) *recorded {
-	g.t.Helper()
+// a manifest and a claim. It is a copy of one that is made once.
+func newRecorded(t *testing.T) *recorded {
+	t.Helper()
+	onceUnit.Do(func() {
+		dir, err := os.MkdirTemp("", "ward-test-fsck-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wholeUnit = makeRecorded(newGuarded(t).copy(t, dir))
+	})
+	if wholeUnit == nil {
+		t.Fatal("the unit was not made: see the first failure")
+	}
+	r := *wholeUnit
+	r.guarded = wholeUnit.guarded.copy(t, t.TempDir())
+	return &r
+}
+
+func makeRecorded(g *guarded) *recorded {
 	r := &recorded{guarded: g, id: uow.ID{Directive: "D-1", K: 1}}
 	r.commit("", map[string]string{"LEARNINGS.md": ""})
 	for n := range 2 {
@@ -172,7 +188,7 @@ func TestRecords(t *testing.T) {
 	for _, c := range recordDamages {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRecorded(newGuarded(t))
+			r := newRecorded(t)
 			r.verdict(r.claim.Claim.Commit, loop.Verdict{Unit: "D-1.1", Commit: r.claim.Claim.Commit, DirectiveHash: r.claim.DirectiveHash, Claim: r.claim.Hash,
 				Record: r.claim.Claim.Record, Verdict: loop.None})
 			c.damage(r)

@@ -36,7 +36,7 @@ func (r *recorded) whole(when string) {
 // history, and the repository is whole: the journal, the manifests and the certificates
 // name the commits and the files of before, and the tombstone explains them.
 func TestRedacted(t *testing.T) {
-	r := newRecorded(newGuarded(t))
+	r := newRecorded(t)
 	secret := record.Ref(r.id) + ":evidence/D-1/loop/iter_0/changes.txt"
 	blob, work := r.git("rev-parse", secret), r.git("rev-parse", "refs/heads/agent/D-1^:work.txt")
 	req := redact.Request{Files: []string{secret, work}, Why: "a customer's name", Time: time.Now()}
@@ -87,7 +87,7 @@ func TestRedacted(t *testing.T) {
 // TestExpired: a record that the PM dropped is missed by nobody, and one that comes back
 // is named.
 func TestExpired(t *testing.T) {
-	r := newRecorded(newGuarded(t))
+	r := newRecorded(t)
 	r.archive()
 	tip := r.tip
 	_, next := r.next("D-1.1", uow.Input{Event: uow.Expire, Actor: uow.PM, Reason: "RETENTION_OVER", Expired: &uow.Expired{Record: tip}})
