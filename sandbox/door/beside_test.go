@@ -50,11 +50,7 @@ func TestPersonBesideAFlood(t *testing.T) {
 		}
 		return busy >= atOnce
 	}
-	for began := time.Now(); !working(); time.Sleep(20 * time.Millisecond) { // git tells nobody
-		if time.Since(began) > 10*time.Second {
-			t.Fatal("there is no flood")
-		}
-	}
+	await.True(t, "there is a flood", working)
 	for _, pid := range running(f.bare) {
 		if priority, err := unix.Getpriority(unix.PRIO_PROCESS, pid); err == nil && 20-priority < nice { // as the kernel tells it, getpriority(2)
 			t.Errorf("process %d of the flood has niceness %d", pid, 20-priority)

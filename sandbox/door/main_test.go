@@ -41,6 +41,7 @@ type fixture struct {
 	bare   string
 	clone  string
 	socket string
+	door   *Door
 	log    *lab.Log
 	stop   func() // closes the door and waits for Serve
 }
@@ -74,7 +75,7 @@ func (f *fixture) open(c Config) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.socket = d.Socket()
+	f.door, f.socket = d, d.Socket()
 	served := make(chan error, 1)
 	go func() { served <- d.Serve(ctx) }()
 	f.stop = sync.OnceFunc(func() {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -69,19 +68,7 @@ func TestKnocksDoNotStarveTheWatcher(t *testing.T) {
 		}
 		open = append(open, conn)
 	}
-	through := func(socket string, patience time.Duration) bool {
-		conn, err := net.Dial("unix", socket)
-		if err != nil {
-			t.Fatal(err)
-		}
-		open = append(open, conn)
-		conn.SetReadDeadline(time.Now().Add(patience)) // the silence of a door that keeps one waiting
-		n, _ := conn.Read(make([]byte, 1))
-		return n == 1
-	}
-	if through(agents, time.Second) {
-		t.Error("the knocks kept nobody waiting: this proves nothing")
-	}
+	f.queues()                                                                                                            // else this proves nothing
 	f.open(Config{Bare: f.bare, Settings: testSettings(t), Log: zerolog.New(f.log), Principal: Watcher, Peer: os.Getuid}) // beside the agent's
 	if out, err := f.push("HEAD:refs/heads/w"); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -199,16 +199,16 @@ func TestSlots(t *testing.T) {
 	if _, err := s.turn(t.Context(), stays); err == nil || !strings.Contains(err.Error(), "64 connections of this name wait already") {
 		t.Error(err)
 	}
-	s.settings = doorSettings(t, 10, 60)
+	s.settings = doorSettings(t, 10, 1)
 	for _, noise := range []string{"x", "+1e999 1\n", "NaN 0\n", "+99999999 99999999999999999999999\n", strings.Repeat("9", 100)} {
 		write(t, filepath.Join(s.dir, s.name+".bucket"), noise, 0o600)
-		if wait, err := s.takeConnection(); err != nil || wait > 2*time.Second {
+		if wait, err := s.takeConnection(); err != nil || wait > 2*time.Minute {
 			t.Errorf("%q: %v %v", noise, wait, err)
 		}
 		for range 30 {
 			s.takeConnection()
 		}
-		if wait, err := s.takeConnection(); err != nil || wait < 500*time.Millisecond {
+		if wait, err := s.takeConnection(); err != nil || wait < 5*time.Second {
 			t.Errorf("%q: after 30 more only %v: %v", noise, wait, err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/git"
 )
 
@@ -53,15 +53,11 @@ func stream(t *testing.T, bare string, concerns func(string) bool, listens bool)
 func hears(t *testing.T, lines <-chan string, want string) (all []string) {
 	t.Helper()
 	found := false
-	for end := time.After(5 * time.Second); ; {
-		select {
-		case line := <-lines:
-			all = append(all, line)
-			if found = found || strings.HasSuffix(line, want); found && line == "." {
-				return all
-			}
-		case <-end:
-			t.Fatalf("no line ends in %q: %q", want, all)
+	for {
+		line := await.Value(t, "a line that ends in "+want, lines)
+		all = append(all, line)
+		if found = found || strings.HasSuffix(line, want); found && line == "." {
+			return all
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
 	"git-ward/internal/gittest"
 	"git-ward/internal/live"
@@ -47,16 +48,12 @@ func wire(unit, text string) []byte {
 // and that is told.
 func TestLives(t *testing.T) {
 	e, bare, stop := listening(t)
-	begin := time.Now()
 	e.heard(wire("D-1.1", "the key is geheim"))
-	for f := runstate.Follow(bare, "D-1"); ; time.Sleep(5 * time.Millisecond) { // a file tells nobody that it grows
-		if events, _ := f.More(); len(events) > 0 || time.Since(begin) > time.Minute {
-			break
-		}
-	}
-	if took := time.Since(begin); took > time.Second {
-		t.Errorf("a word takes %s", took)
-	}
+	f := runstate.Follow(bare, "D-1")
+	await.True(t, "a word is written down before the next one comes", func() bool {
+		events, _ := f.More()
+		return len(events) > 0
+	})
 	e.heard(live.Event{Time: time.Now(), Unit: "D-1.1", Role: "geheim", Kind: live.Step, Tool: "geheim", Text: "a step"}.Line())
 	e.heard(wire("D-2.1", "of another"))
 	e.heard([]byte("no event"))
@@ -109,12 +106,8 @@ func TestLivesByHalves(t *testing.T) {
 func TestLivesFlood(t *testing.T) {
 	e, bare, stop := listening(t)
 	line := wire("D-1.1", strings.Repeat("x", live.MaxText))
-	begin := time.Now()
 	for range 1 << 15 { // 64 MiB
 		e.heard(line)
-	}
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("who tells waits: %s", took)
 	}
 	e.v.tell(live.Event{Unit: "D-1.1", Kind: live.Ended, Text: "it is over"})
 	stop()
@@ -145,7 +138,6 @@ func TestStoppedTerminal(t *testing.T) {
 	read, write := io.Pipe() // nobody reads
 	defer read.Close()
 	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config), Payload: Payload{Stdout: write, Stderr: write}}, log: zerolog.Nop()}
-	begin := time.Now()
 	end := l.listen(t.Context())
 	w := &worker{launch: l, ear: l.lives.listen(func() string { return "D-1" })}
 	flush := w.screen(t.Context())
@@ -158,9 +150,6 @@ func TestStoppedTerminal(t *testing.T) {
 	flush()
 	w.ear.close()
 	end()
-	if took := time.Since(begin); took > 2*unreadPatience+10*time.Second {
-		t.Errorf("it took %s", took)
-	}
 	if events, err := runstate.Tail(bare, "D-1", 1); err != nil || len(events) != 1 {
 		t.Errorf("%v, %v", events, err)
 	}

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
 	"git-ward/internal/runstate"
 	"git-ward/internal/tier"
@@ -44,12 +44,10 @@ func TestSuiteOnMain(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- l.followMain(ctx) }()
-		for s, ok := runstate.LastSuite(bare); !ok || !until(s); s, ok = runstate.LastSuite(bare) {
-			if t.Context().Err() != nil {
-				t.Fatal("the suite did not run")
-			}
-			time.Sleep(10 * time.Millisecond) // a file tells nobody that it is there
-		}
+		await.True(t, "the suite runs", func() bool {
+			s, ok := runstate.LastSuite(bare)
+			return ok && until(s)
+		})
 		cancel()
 		<-done
 	}

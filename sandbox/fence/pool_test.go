@@ -16,6 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
@@ -142,12 +143,7 @@ func (e engine) Run(ctx context.Context, w Work) error {
 func (c *company) works(run func(context.Context, Work) error) error {
 	c.t.Helper()
 	c.launch.spec.Engine = engine{c, run}
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
-	defer cancel()
-	err := whileServing(ctx, []opener{c.openControl}, c.runWorkers)
-	if ctx.Err() != nil {
-		c.t.Fatalf("it does not end: %v\n%s", c.runs, &c.log)
-	}
+	err := whileServing(c.t.Context(), []opener{c.openControl}, c.runWorkers)
 	if refs := gittest.Git(c.t, c.launch.spec.Bare, "for-each-ref", protocol.Prefix); refs != "" {
 		c.t.Errorf("leases are left: %s", refs)
 	}
@@ -165,11 +161,17 @@ func TestPool(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, 3, "", "", "- after: D-1, D-2\n", "", "- priority: 5\n", "")
 	var seen []runstate.Worker
+	begun, three := 0, make(chan bool) // the first three are side by side
 	err := c.works(func(_ context.Context, w Work) error {
 		if w.Directive == "D-3" && (times(c, "D-1") == 0 || times(c, "D-2") == 0) {
 			t.Error("D-3 is not after D-1 and D-2")
 		}
-		time.Sleep(700 * time.Millisecond) // others begin meanwhile
+		c.mu.Lock()
+		if begun++; begun == 3 {
+			close(three)
+		}
+		c.mu.Unlock()
+		await.Value(t, "others beside it", three)
 		c.mu.Lock()
 		if now := runstate.Workers(c.launch.spec.Bare); len(now) > len(seen) {
 			seen = now

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
+
+	"git-ward/internal/await"
 )
 
 // A service ends after what it serves, and what it serves ends when it breaks.
@@ -24,11 +25,7 @@ func TestWhileServing(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	err = whileServing(t.Context(), list(service{"it", func(context.Context) error { return broken }}), func(ctx context.Context) error {
-		select {
-		case <-ctx.Done():
-		case <-time.After(10 * time.Second): // far beyond what it takes
-			t.Error("nobody told the payload")
-		}
+		await.Value(t, "word to the payload", ctx.Done())
 		return nil
 	})
 	if !errors.Is(err, broken) || err.Error() != "it: broken" {

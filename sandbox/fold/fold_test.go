@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -310,6 +311,32 @@ func TestWaitsForThePM(t *testing.T) {
 	}
 }
 
+// TestKilledBeforeTheMark: a fold that was killed after its push, at the one moment that only
+// content tells, says nothing twice.
+func TestKilledBeforeTheMark(t *testing.T) {
+	tier.First(t, "it pushes through Ward's hooks")
+	p := newPost(t, 2)
+	want := []string{}
+	for i := 1; i <= 2; i++ {
+		directive := fmt.Sprintf("D-%d", i)
+		p.say(directive+".1", report(t, directive, i, comms.Info, "once"))
+		want = append(want, fmt.Sprintf("R-%d %s INFO: once", i, directive))
+	}
+	p.folds(2)
+	p.forgets(2)
+	p.folds(0)
+	p.expect(want...)
+}
+
+// forgets takes the marks of the first n directives away, as a fold has left them that was
+// killed before it set them.
+func (p *post) forgets(n int) {
+	for i := 1; i <= n; i++ {
+		p.Run(p.Bare, "git", "update-ref", "-d", fmt.Sprintf("refs/ward/folded/D-%d.1", i))
+	}
+	p.Fold.done = nil
+}
+
 // TestKilled: a fold that is killed at any moment, again and again, loses nothing and says
 // nothing twice, and what it leaves is sound.
 func TestKilled(t *testing.T) {
@@ -320,6 +347,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
+	random := rand.New(rand.NewPCG(tier.Seed(t), 0))
 	scratch := filepath.Join(t.TempDir(), "fold")
 	for round := range 40 {
 		for i := 1; i <= 3; i++ {
@@ -332,20 +360,15 @@ func TestKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// A whole fold takes about a quarter of a second: the moments lie all over it.
-		time.Sleep(time.Duration(round*8) * time.Millisecond)
+		time.Sleep(time.Duration(random.IntN(320)) * time.Millisecond) // any moment of a fold, which takes a quarter of a second: that is the test
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		cmd.Wait()
 		for _, lock := range []string{"refs/heads/main.lock", "packed-refs.lock"} { // as the launcher's next start does
 			os.Remove(filepath.Join(p.Bare, lock))
 		}
 	}
-	// The one moment that only content tells: after the push, before the mark.
 	p.Once(t.Context())
-	for i := 1; i <= 3; i++ {
-		p.Run(p.Bare, "git", "update-ref", "-d", fmt.Sprintf("refs/ward/folded/D-%d.1", i))
-	}
-	p.Fold.done = nil
+	p.forgets(3)
 	p.folds(0)
 	p.expect(want...)
 	if out, err := p.Try(p.Bare, nil, "", "git", "fsck", "--strict", "--no-dangling"); err != nil {

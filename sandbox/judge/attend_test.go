@@ -7,17 +7,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/await"
 	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/verifier"
 )
 
-// TestPausedVerdict: a verdict ends within 2 seconds of a pause, with what runs for it,
+// TestPausedVerdict: a verdict ends upon a pause, with what runs for it,
 // and is made afresh when the unit is resumed (WORK-3).
 func TestPausedVerdict(t *testing.T) {
 	tier.First(t, "it judges many claims, or waits for the judge to rest")
@@ -33,18 +33,9 @@ func TestPausedVerdict(t *testing.T) {
 	claim := c.last
 	judged := make(chan bool)
 	go func() { judged <- c.judgeOpen() }()
-	for {
-		if _, err := os.Stat(mark); err == nil {
-			break
-		}
-		time.Sleep(20 * time.Millisecond) // nothing tells that the command runs but its file; the test's deadline ends this
-	}
+	await.True(t, "the command runs", func() bool { _, err := os.Stat(mark); return err == nil })
 	c.step(uow.Input{Event: uow.Pause, Reason: "PILOT_HOLD", Actor: uow.PM})
-	paused := time.Now()
-	<-judged
-	if took := time.Since(paused); took > 2*time.Second {
-		t.Errorf("the verdict ended %v after the pause", took)
-	}
+	await.Value(t, "the verdict's end", judged) // of a command that would take ten minutes
 	if !strings.Contains(log.String(), "put off") || strings.Contains(log.String(), "cannot be judged") {
 		t.Error(log.String())
 	}

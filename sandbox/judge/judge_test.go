@@ -14,6 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/tier"
@@ -170,15 +171,13 @@ func (c *court) verdicts(commit string) []loop.Verdict {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Serve(ctx) }()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) { // the judge tells nobody but the refs
+	await.True(c.t, "a verdict on each claim", func() bool {
 		open, err := c.open(ctx)
-		if err != nil || time.Now().After(deadline) {
-			c.t.Fatal("not judged", err)
+		if err != nil {
+			c.t.Fatal(err)
 		}
-		if len(open) == 0 {
-			break
-		}
-	}
+		return len(open) == 0
+	})
 	cancel()
 	if err := <-done; err != nil {
 		c.t.Fatal(err)
@@ -265,13 +264,13 @@ func TestJudgeRests(t *testing.T) {
 	}
 	judged := func(commit string) {
 		t.Helper()
-		for start := time.Now(); ; time.Sleep(100 * time.Millisecond) { // the judge tells nobody but the refs
-			if note, err := c.Repo.Note(ctx, loop.VerdictsRef, commit); err != nil || time.Since(start) > time.Minute {
-				t.Fatal("not judged", err)
-			} else if note != nil {
-				return
+		await.True(t, "the verdict", func() bool {
+			note, err := c.Repo.Note(ctx, loop.VerdictsRef, commit)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			return note != nil
+		})
 	}
 	rests()
 	commit := c.claim()

@@ -261,14 +261,3 @@ func work(out io.Writer, tell func(string)) Work {
 	l := lease.New("D-3", [lease.IDBytes]byte{1}, "host.1", "kube ward/x", time.Now(), time.Minute)
 	return Work{Directive: "D-3", Lease: l, Until: time.Now().Add(time.Hour), Stdout: out, Told: tell}
 }
-
-// eventually waits for what another goroutine does.
-func eventually(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !f(); {
-		if time.Now().After(end) {
-			t.Fatal("never: " + what)
-		}
-		time.Sleep(5 * time.Millisecond) // nothing tells it
-	}
-}

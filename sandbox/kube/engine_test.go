@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"git-ward/internal/await"
 	"git-ward/sandbox/door/keys"
 )
 
@@ -95,9 +95,9 @@ func TestFaults(t *testing.T) {
 			c.begun = func(job map[string]any) { c.pod(job, f.status) }
 			var said told
 			ended := start(t.Context(), e, work(nil, said.tell))
-			eventually(t, f.words, func() bool { return said.has(f.words) && said.has(f.remedy) })
+			await.True(t, f.words, func() bool { return said.has(f.words) && said.has(f.remedy) })
 			c.change(func() { c.pod(c.job(), runs) })
-			eventually(t, "that it is over", func() bool { return said.has("") && said.lines[len(said.lines)-1] == "" })
+			await.True(t, "that it is over", func() bool { return said.has("") && said.lines[len(said.lines)-1] == "" })
 			c.change(func() { c.end(c.job(), "Complete", ""); e.works(t) })
 			if err := <-ended; err != nil || c.count("POST "+jobsPath) != 1 {
 				t.Error(err, c.count("POST "+jobsPath))
@@ -124,15 +124,15 @@ func TestAway(t *testing.T) {
 			var said told
 			ended := start(t.Context(), e, work(nil, said.tell))
 			if when == "while" {
-				eventually(t, "the pod runs", func() bool { return c.count("GET /api/v1/namespaces/ward/pods") > 1 })
+				await.True(t, "the pod runs", func() bool { return c.count("GET /api/v1/namespaces/ward/pods") > 1 })
 				c.change(func() { away = true })
 			}
-			eventually(t, "that it is told", func() bool { return said.has("does not answer") && said.has("kubectl get") })
+			await.True(t, "that it is told", func() bool { return said.has("does not answer") && said.has("kubectl get") })
 			if n := c.count(""); n > 20 {
 				t.Errorf("asked %d times in a moment", n)
 			}
 			c.change(func() { away = false })
-			eventually(t, "the pod runs", func() bool {
+			await.True(t, "the pod runs", func() bool {
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				return c.job() != nil && c.job()["spec"].(map[string]any)["suspend"] == false
@@ -224,7 +224,7 @@ func TestDenied(t *testing.T) {
 	c.begun = func(job map[string]any) { c.end(job, "Complete", ""); e.works(t) }
 	var said told
 	ended := start(t.Context(), e, work(nil, said.tell))
-	eventually(t, "that it is told", func() bool { return said.has("secrets is forbidden") && said.has("auth can-i") })
+	await.True(t, "that it is told", func() bool { return said.has("secrets is forbidden") && said.has("auth can-i") })
 	c.change(func() { denied = false })
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -240,7 +240,7 @@ func TestNoPod(t *testing.T) {
 	var said told
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := start(ctx, e, work(nil, said.tell))
-	eventually(t, "that it is told", func() bool { return said.has("violates PodSecurity") && said.has("enforce=privileged") })
+	await.True(t, "that it is told", func() bool { return said.has("violates PodSecurity") && said.has("enforce=privileged") })
 	cancel()
 	<-ended
 }
@@ -291,13 +291,8 @@ func TestRevoked(t *testing.T) {
 		ended := start(ctx, e, w)
 		<-up
 		act(c, cancel)
-		select {
-		case err := <-ended:
-			if err == nil || len(c.objects) > 0 || mayEnter(e) {
-				t.Errorf("%s: %v %v", name, err, c.objects)
-			}
-		case <-time.After(20 * time.Second):
-			t.Errorf("%s: it goes on", name)
+		if err := await.Value(t, "the end after "+name, ended); err == nil || len(c.objects) > 0 || mayEnter(e) {
+			t.Errorf("%s: %v %v", name, err, c.objects)
 		}
 		cancel()
 	}

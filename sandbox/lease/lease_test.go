@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/git"
 	"git-ward/internal/tier"
 	"git-ward/protocols/lease"
@@ -125,11 +126,7 @@ func TestKeep(t *testing.T) {
 	}()
 	defer func() { cancel(); <-ended }()
 	ref := func() entry { return must(b.read(t.Context(), "D-2")) }
-	for end := time.Now().Add(10 * time.Second); !ref().lease.Live(b.now()); time.Sleep(20 * time.Millisecond) { // a ref tells nobody that it moves
-		if time.Now().After(end) {
-			t.Fatalf("it is not renewed: %v", ref())
-		}
-	}
+	await.True(t, "it is renewed", func() bool { return ref().lease.Live(b.now()) })
 	if ref().lease.ID != l.ID || w.Token(t.Context()) != l.Name() {
 		t.Error(ref(), w.Token(t.Context()))
 	}
@@ -137,13 +134,8 @@ func TestKeep(t *testing.T) {
 	if name := w.Token(t.Context()); name != "" {
 		t.Errorf("after it was revoked: %s", name)
 	}
-	select {
-	case gone := <-lost:
-		if gone.ID != l.ID {
-			t.Error(gone)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("nobody is told that it was revoked")
+	if gone := await.Value(t, "word that it was revoked", lost); gone.ID != l.ID {
+		t.Error(gone)
 	}
 	if again, err := w.Take(t.Context(), []string{"D-2"}); err != nil || again.ID == l.ID {
 		t.Error(again, err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
@@ -127,14 +128,15 @@ func TestRace(t *testing.T) {
 func TestKilledBetweenSteps(t *testing.T) {
 	tier.Full(t, "it kills processes at moments all over their work")
 	r := newRepository(t, directives(100))
-	for i := range 12 {
+	random := rand.New(rand.NewPCG(tier.Seed(t), 0))
+	for range 12 {
 		cmd := exec.Command(os.Args[0])
 		var out bytes.Buffer
 		cmd.Env, cmd.Stdout = append(os.Environ(), "LEASE_TEST_TAKES="+r.dir), &out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(20+7*i) * time.Millisecond) // another place of the work each time
+		time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond) // any place of the work: that is the test
 		cmd.Process.Kill()
 		cmd.Wait()
 		b := r.book()

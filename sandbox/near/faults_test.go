@@ -29,23 +29,21 @@ func TestFaults(t *testing.T) {
 		{"a reset", h.wire.reset},
 		{"a wire that says nothing", h.wire.silence},
 	}
+	random := rand.New(rand.NewPCG(tier.Seed(t), 0))
 	const rounds = 12
 	for i := range rounds {
 		fault := faults[i%3]
 		if i == rounds-1 {
 			fault = faults[3] // it takes half a minute until that is noticed
 		}
-		h.Commit("a", strings.Repeat(fmt.Sprintln(i, rand.Int()), 20000))
-		began := make(chan struct{})
+		h.Commit("a", strings.Repeat(fmt.Sprintln(i, random.Int()), 20000))
 		pushed := make(chan string, 1)
 		go func() {
-			close(began)
 			out, err := h.push("HEAD:refs/heads/agent/D-1")
 			pushed <- fmt.Sprint(err, "\n", out)
 		}()
-		<-began
-		at := rand.N(900 * time.Millisecond) // about what a push takes
-		time.Sleep(at)
+		at := time.Duration(random.IntN(900)) * time.Millisecond
+		time.Sleep(at) // any moment of a push, which takes about as long as the longest: that is the test
 		fault.do()
 		first := <-pushed
 		select {

@@ -118,14 +118,10 @@ func TestFailures(t *testing.T) {
 			b.s.Command = []string{"/no/such/program"}
 		}
 		b.things = []Waiting{thing("D-1", "a")}
-		began := time.Now()
 		b.look()
 		b.look() // too early: it is not run again
 		if f := b.told.Failing; f == nil || f.Times != 1 || !strings.Contains(f.Why, c.says) || len(b.told.Keys) != 0 {
 			t.Errorf("%s: %+v", name, f)
-		}
-		if time.Since(began) > 8*time.Second {
-			t.Errorf("%s took %s", name, time.Since(began))
 		}
 		for _, p := range process.All() {
 			if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID)); !p.Dead && strings.HasPrefix(string(line), "sleep\x0061") {

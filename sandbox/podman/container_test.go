@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
+	"git-ward/internal/process"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/podman"
 )
@@ -43,12 +45,13 @@ func TestOrder(t *testing.T) {
 	}
 	// A payload that has begun has not yet spoken.
 	var out strings.Builder
-	for deadline := time.Now().Add(30 * time.Second); out.String() != "ran\n" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) { // its output comes when the command gets to it
+	await.True(t, "the command's output", func() bool {
 		out.Reset()
 		if err := c.Logs(t.Context(), false, &out, &out); err != nil {
 			t.Fatal(err)
 		}
-	}
+		return out.String() == "ran\n"
+	})
 	if err := c.Stop(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
@@ -263,7 +266,10 @@ func TestStartAfterDeath(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Skip("an ordinary user cannot kill it: ", err)
 	}
-	time.Sleep(100 * time.Millisecond) // the kernel takes the namespaces down after the kill; nobody here is the parent
+	await.True(t, "what Init made is gone", func() bool { // nobody here is the parent
+		p, ok := process.Read(pid)
+		return !ok || p.Dead
+	})
 	if err := c.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "gone") {
 		t.Error(err)
 	}

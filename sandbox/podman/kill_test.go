@@ -69,7 +69,7 @@ func TestKill(t *testing.T) {
 	tier.Full(t, "it starts podman")
 	e := connect(t, "killed")
 	name := spec(t, "true").Image
-	seed := uint64(time.Now().UnixNano())
+	seed := tier.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, victim := range victims {
 		moment := time.Duration(random.IntN(400)) * time.Millisecond
@@ -88,7 +88,7 @@ func TestKill(t *testing.T) {
 			if line, err := said.ReadString('\n'); line != "ready\n" {
 				t.Fatal(line, err)
 			}
-			time.Sleep(moment) // any moment: that is the test
+			time.Sleep(moment) // any moment of its containers' making and end: that is the test
 			tree := family(cmd.Process.Pid)
 			for _, who := range strings.Fields(victim) {
 				if tree[who] == 0 {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestPrograms: what a command line runs, and what it only looks at.
@@ -53,10 +52,6 @@ func TestReadingEnds(t *testing.T) {
 	globs := strings.Repeat("for f in a*b*c?; do sh \"$f\"; done\n", 2000)
 	for _, text := range []string{woven, globs, strings.Repeat("(", 5000), strings.Repeat("sh -c 'sh -c \"", 3000), "f() { f \"$@\"; }; f f f f\n"} {
 		r := newReading(Tree{"a.sh": "100644 x"}, Tree{"a.sh": "100644 x"}, links{}, nil)
-		start := time.Now()
-		r.criterion(text)
-		if took := time.Since(start); took > time.Minute { // it takes milliseconds, or for ever
-			t.Errorf("%.20q took %v", text, took)
-		}
+		r.criterion(text) // it takes milliseconds, or for ever
 	}
 }
