@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -129,10 +130,23 @@ func TestLintFindsFaults(t *testing.T) {
 	}
 }
 
-// TestExamplesRun runs every document.
+// newcomers' documents, and those that take a moment, run in the first tier.
+var newcomers = []string{"../README.md", "quickstart.md", "agent.md", "udc.md"}
+
+// TestExamplesRun runs what a newcomer reads.
 func TestExamplesRun(t *testing.T) {
 	tier.First(t, "running the documents takes a minute and Ward's binaries")
-	for _, name := range documents(t) {
+	examples(t, newcomers)
+}
+
+// TestAllExamplesRun runs every other document.
+func TestAllExamplesRun(t *testing.T) {
+	tier.Full(t, "minutes, and a fence or a cluster")
+	examples(t, slices.DeleteFunc(documents(t), func(name string) bool { return slices.Contains(newcomers, name) }))
+}
+
+func examples(t *testing.T, names []string) {
+	for _, name := range names {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			all := read(t, name)
 			s := start(t)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/charter"
@@ -137,9 +138,11 @@ func (b *base) commit(ctx context.Context, files []charter.File, message string)
 			return "", err
 		}
 	}
+	failpoint.Reach("correct/written")
 	if _, err := b.tree.GitInput(ctx, nil, info.Bytes(), "update-index", "-z", "--index-info"); err != nil {
 		return "", diag.Hint(err, "another git is at work here, or one was killed: then remove %s/index.lock and run this again", b.gitDir)
 	}
+	failpoint.Reach("correct/indexed")
 	id, err := b.write(ctx, info.Bytes(), message)
 	if err != nil {
 		return "", err
@@ -148,6 +151,7 @@ func (b *base) commit(ctx context.Context, files []charter.File, message string)
 	if _, err := b.tree.Git(ctx, "update-ref", "-m", subject, "HEAD", id, b.id); err != nil {
 		return "", err
 	}
+	failpoint.Reach("correct/committed")
 	return id, nil
 }
 

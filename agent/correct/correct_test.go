@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/failpoint"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
@@ -91,31 +92,55 @@ func TestKill(t *testing.T) {
 	start := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	apply(p, nil, 0)
 	want := strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}"))
-	random := rand.New(rand.NewPCG(1, 2))
-	total := 0
+	random := rand.New(rand.NewPCG(tier.Seed(t), 0))
 	for range 2 {
 		p.Git("reset", "--quiet", "--hard", start)
 		p.Git("clean", "-fdq")
-		total += apply(p, random, 12)
-		if got := strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}")); got != want {
-			t.Errorf("another tree:\n%s", p.Git("diff", want, got))
-		}
-		log := p.Git("log", "--format=%(trailers:key=Ward-Lesson,valueonly)", start+"..")
-		seen := map[string]bool{}
-		for _, id := range strings.Fields(log) {
-			if seen[id] {
-				t.Errorf("lesson %s was carried out twice", id)
-			}
-			seen[id] = true
-		}
-		if len(seen) != lessons {
-			t.Errorf("%d lessons were carried out, not %d", len(seen), lessons)
-		}
-		if status := p.Git("status", "--porcelain"); status != "" {
-			t.Errorf("left behind:\n%s", status)
+		apply(p, random, 12)
+		checkLessons(p, start, want, lessons)
+	}
+}
+
+// TestKillAtSteps is TestKill at each step of a lesson, the second and the third of them.
+func TestKillAtSteps(t *testing.T) {
+	tier.First(t, "git ward lesson apply, killed five times")
+	const lessons = 4
+	p := gittest.New(t)
+	learn(p, lessons)
+	start := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	apply(p, nil, 0)
+	want := strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}"))
+	p.Git("reset", "--quiet", "--hard", start)
+	for _, point := range []string{"correct/written", "correct/indexed", "correct/committed", "correct/written#2", "correct/indexed#2"} {
+		if out, err := p.Try(p.Work, []string{failpoint.Var + "=" + point + "=kill"}, "", "git-ward", "lesson", "apply"); err == nil {
+			t.Fatalf("not killed at %s:\n%s", point, out)
 		}
 	}
-	t.Logf("%d kills", total)
+	apply(p, nil, 0)
+	checkLessons(p, start, want, lessons)
+}
+
+// checkLessons holds what was made of a branch to what was made of it without a kill.
+func checkLessons(p *gittest.Pair, start, want string, lessons int) {
+	t := p.T
+	t.Helper()
+	if got := strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}")); got != want {
+		t.Errorf("another tree:\n%s", p.Git("diff", want, got))
+	}
+	log := p.Git("log", "--format=%(trailers:key=Ward-Lesson,valueonly)", start+"..")
+	seen := map[string]bool{}
+	for _, id := range strings.Fields(log) {
+		if seen[id] {
+			t.Errorf("lesson %s was carried out twice", id)
+		}
+		seen[id] = true
+	}
+	if len(seen) != lessons {
+		t.Errorf("%d lessons were carried out, not %d", len(seen), lessons)
+	}
+	if status := p.Git("status", "--porcelain"); status != "" {
+		t.Errorf("left behind:\n%s", status)
+	}
 	if out, err := p.AgentPush("agent/D-1:refs/heads/agent/D-1-lessons"); err != nil {
 		t.Errorf("the hook does not replay it: %s", out)
 	}

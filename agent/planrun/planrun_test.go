@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,7 +31,15 @@ import (
 // TestMain is the test, or the process that the test kills.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("WARD_TEST_RUN"); dir != "" {
-		result, err := runPlan(context.Background(), newRunner(dir), os.Getenv("WARD_TEST_PLAN"))
+		r := newRunner(dir)
+		if after, err := strconv.Atoi(os.Getenv("WARD_TEST_KILL")); err == nil {
+			r.Done = func(string) {
+				if after--; after == 0 {
+					syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				}
+			}
+		}
+		result, err := runPlan(context.Background(), r, os.Getenv("WARD_TEST_PLAN"))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -307,31 +317,54 @@ func TestEverything(t *testing.T) {
 // nobody disturbed.
 func TestKill(t *testing.T) {
 	tier.Full(t, "a run killed at random moments")
+	random := rand.New(rand.NewPCG(tier.Seed(t), 0))
+	for range 2 {
+		checkKilled(t, func(dir string) int { return killUntilDone(t, dir, "plan.txt", random, 40) })
+	}
+}
+
+// TestKillBetweenSteps is TestKill behind the commit of every third step.
+func TestKillBetweenSteps(t *testing.T) {
+	tier.First(t, "a dozen processes")
+	checkKilled(t, func(dir string) (kills int) {
+		for ; ; kills++ {
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(os.Environ(), "WARD_TEST_RUN="+dir, "WARD_TEST_PLAN=plan.txt", "WARD_TEST_KILL=3")
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				return kills
+			}
+			if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() {
+				t.Fatalf("after %d kills: %v\n%s", kills, err, out)
+			}
+		}
+	})
+}
+
+// checkKilled compares a run that was killed with one that was not.
+func checkKilled(t *testing.T, run func(dir string) (kills int)) {
 	quiet := newRepo(t, everything)
 	result, err := runPlan(t.Context(), newRunner(quiet), "plan.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := gitRun(t, newRunner(quiet), "rev-parse", "HEAD^{tree}")
-	for round := range 2 {
-		t.Run(fmt.Sprint(round), func(t *testing.T) {
-			dir := newRepo(t, everything)
-			random := rand.New(rand.NewPCG(2, uint64(round)))
-			kills := killUntilDone(t, dir, "plan.txt", random, 40)
-			checkRun(t, dir, "plan.txt", result.Steps)
-			if got := gitRun(t, newRunner(dir), "rev-parse", "HEAD^{tree}"); got != want {
-				t.Errorf("another tree than without kills:\n%s", gitRun(t, newRunner(dir), "ls-tree", "-r", got))
-			}
-			messages, _ := os.ReadFile(filepath.Join(dir, "messages"))
-			if n := strings.Count(string(messages), "\n"); n != 4 {
-				t.Errorf("%d messages:\n%s", n, messages)
-			}
-			ran, _ := os.ReadFile(filepath.Join(dir, "ran"))
-			if n := strings.Count(string(ran), "\n"); n < 3 || n > 3+kills {
-				t.Errorf("a command for 3 files ran %d times after %d kills", n, kills)
-			}
-			t.Logf("%d kills", kills)
-		})
+	dir := newRepo(t, everything)
+	kills := run(dir)
+	checkRun(t, dir, "plan.txt", result.Steps)
+	if got := gitRun(t, newRunner(dir), "rev-parse", "HEAD^{tree}"); got != want {
+		t.Errorf("another tree than without kills:\n%s", gitRun(t, newRunner(dir), "ls-tree", "-r", got))
+	}
+	messages, _ := os.ReadFile(filepath.Join(dir, "messages"))
+	if n := strings.Count(string(messages), "\n"); n != 4 {
+		t.Errorf("%d messages:\n%s", n, messages)
+	}
+	ran, _ := os.ReadFile(filepath.Join(dir, "ran"))
+	if n := strings.Count(string(ran), "\n"); n < 3 || n > 3+kills {
+		t.Errorf("a command for 3 files ran %d times after %d kills", n, kills)
+	}
+	if kills < 2 {
+		t.Errorf("%d kills: the test proves little", kills)
 	}
 }
 

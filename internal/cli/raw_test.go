@@ -97,6 +97,17 @@ func hostile(t *testing.T, p *gittest.Pair) {
 // more than text, whatever a repository, an agent or an argument says (GATE-7).
 func TestNothingRaw(t *testing.T) {
 	tier.First(t, "every command on a hostile repository, with the built programs")
+	nothingRaw(t, "documents, names and messages")
+}
+
+// TestNothingRawAnywhere is TestNothingRaw with what an agent leaves, whole or not.
+func TestNothingRawAnywhere(t *testing.T) {
+	tier.Full(t, "every command on three hostile repositories")
+	nothingRaw(t, "")
+}
+
+// nothingRaw tries one kind of repository, or all.
+func nothingRaw(t *testing.T, only string) {
 	for name, more := range map[string]func(t *testing.T, p *gittest.Pair){
 		"documents, names and messages": func(t *testing.T, p *gittest.Pair) {
 			force(p, "+main:main")
@@ -152,6 +163,9 @@ func TestNothingRaw(t *testing.T) {
 			appendTo(t, filepath.Join(p.Bare, "ward/config.toml"), "\n[\""+strings.ToValidUTF8(evil, "")+"\"]\n")
 		},
 	} {
+		if only != "" && name != only {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := gittest.New(t)

@@ -135,9 +135,22 @@ func withUnit(t *testing.T, p *gittest.Pair) {
 // TestNothingRuns: no command of `git ward` runs what a clone's settings, hooks and
 // attributes name, nor those of a bare repository that a checkout brought (GATE-7).
 func TestNothingRuns(t *testing.T) {
-	tier.First(t, "every command in hostile clones, with the built programs")
+	tier.First(t, "every command in a hostile clone, with the built programs")
+	nothingRuns(t, ownSettings)
+}
+
+// TestNothingRunsAnywhere is TestNothingRuns wherever git finds a repository.
+func TestNothingRunsAnywhere(t *testing.T) {
+	tier.Full(t, "every command in seven hostile places")
+	nothingRuns(t, "")
+}
+
+const ownSettings = "a clone with settings of somebody else's"
+
+// nothingRuns tries one place, or all.
+func nothingRuns(t *testing.T, only string) {
 	for name, place := range map[string]func(t *testing.T, p *gittest.Pair, tr *traps) (dir string, env []string){
-		"a clone with settings of somebody else's": func(t *testing.T, p *gittest.Pair, tr *traps) (string, []string) {
+		ownSettings: func(t *testing.T, p *gittest.Pair, tr *traps) (string, []string) {
 			withUnit(t, p)
 			tr.plant(filepath.Join(p.Work, ".git"))
 			return p.Work, nil
@@ -183,6 +196,9 @@ func TestNothingRuns(t *testing.T) {
 			return dir, nil
 		},
 	} {
+		if only != "" && name != only {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := gittest.New(t)
@@ -201,7 +217,7 @@ func TestNothingRuns(t *testing.T) {
 					t.Errorf("git ward %s ran %s\n%s", line, strings.Join(ran, ", "), output)
 				}
 			})
-			if name == "a clone with settings of somebody else's" {
+			if name == ownSettings {
 				if text := p.Run(p.Bare, "git-ward", "uow", "show", "D-1.1"); !strings.Contains(text, "use the second parser") {
 					t.Errorf("no verb of uow pushed: the test proves less than it says\n%s", text)
 				}
