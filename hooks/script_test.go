@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) {
 
 // TestLongScripts runs testdata/full/*.txtar in the same way: agents work, long stories.
 func TestLongScripts(t *testing.T) {
-	tier.Full(t, "eight long stories, some with an agent that works")
+	tier.Full(t, "nine long stories, some with an agent that works")
 	runScripts(t, "testdata/full")
 }
 
@@ -54,7 +54,7 @@ func runScripts(t *testing.T, dir string) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"guarded": guarded,
+			"guarded": guarded(newPair(t)),
 			"agent":   asAgent,
 			"jsonl":   jsonLines,
 			"answers": answers,
@@ -63,11 +63,14 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
-// guarded makes remote.git and work and enters work.
-func guarded(ts *testscript.TestScript, neg bool, args []string) {
-	ts.Check(ts.Exec("git-ward", "init", "--bare", "remote.git"))
-	ts.Check(ts.Exec("git-ward", "clone", "remote.git", "work"))
-	ts.Check(ts.Chdir("work"))
+// guarded makes remote.git and work, as copies, and enters work.
+func guarded(from *gittest.Pair) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		ts.Check(ts.Exec("cp", "--archive", from.Bare, from.Work, ts.MkAbs(".")))
+		ts.Check(ts.Chdir("work"))
+		ts.Check(ts.Exec("git", "remote", "set-url", "origin", ts.MkAbs("../remote.git")))
+		ts.Check(ts.Exec("git", "update-index", "--refresh")) // the copies are other files than the index knows
+	}
 }
 
 // asAgent runs a command with the door's token in its environment.
