@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -201,12 +202,11 @@ func TestForeignFilesStay(t *testing.T) {
 func TestKilledInstall(t *testing.T) {
 	tier.Full(t, "forty installations that are killed")
 	one, two := programs(t, "one"), programs(t, "two")
-	start := time.Now()
+	random := rand.New(rand.NewPCG(tier.Seed(t), 0))
 	prefix, before := somebodys(t)
 	run(t, 0, "install", "--prefix", prefix, "--from", one)
-	took := time.Since(start)
-	for i := range 14 {
-		after := took * time.Duration(i) / 12
+	for i := range 10 {
+		after := time.Duration(random.Int64N(int64(time.Second)))
 		kill(t, after, "install", "--prefix", prefix, "--from", two)
 		if got := says(t, prefix); got != "git-ward one" && got != "git-ward two" {
 			t.Fatalf("killed after %s, it says %q", after, got)
@@ -237,7 +237,7 @@ func kill(t *testing.T, after time.Duration, name string, args ...string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(after) // the moment is what is tried
+	time.Sleep(after) // the random moment itself
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	cmd.Wait()
 }

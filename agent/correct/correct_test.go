@@ -7,9 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
@@ -56,29 +58,25 @@ func apply(p *gittest.Pair, random *rand.Rand, most int) (kills int) {
 	for {
 		cmd := exec.Command(filepath.Join(bin, "git-ward"), "lesson", "apply")
 		cmd.Dir, cmd.Env = p.Work, p.Env
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		var out strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
 			p.T.Fatal(err)
 		}
-		done := make(chan error, 1)
-		go func() { done <- cmd.Wait() }()
-		delay := time.Hour // to its end; before that, killed at any moment of its work
 		if kills < most {
-			delay = time.Duration(random.IntN(120)) * time.Millisecond
-		}
-		select {
-		case err := <-done:
-			if code := cmd.ProcessState.ExitCode(); code > 1 {
-				p.T.Fatalf("after %d kills: %v\n%s", kills, err, out.String())
-			}
-			return kills
-		case <-time.After(delay):
+			time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond) // the random moment itself
 			cmd.Process.Kill()
-			<-done
-			kills++
-			time.Sleep(30 * time.Millisecond) // a git that it started ends by itself
 		}
+		err := cmd.Wait()
+		switch code := cmd.ProcessState.ExitCode(); {
+		case code > 1, code < 0 && kills == most:
+			p.T.Fatalf("after %d kills: %v\n%s", kills, err, out.String())
+		case code >= 0:
+			return kills
+		}
+		kills++
+		await.True(p.T, "a git that it started ends by itself", func() bool { return syscall.Kill(-cmd.Process.Pid, 0) != nil })
 	}
 }
 
@@ -141,7 +139,7 @@ func checkLessons(p *gittest.Pair, start, want string, lessons int) {
 	if status := p.Git("status", "--porcelain"); status != "" {
 		t.Errorf("left behind:\n%s", status)
 	}
-	if out, err := p.AgentPush("agent/D-1:refs/heads/agent/D-1-lessons"); err != nil {
+	if out, err := p.AgentPush("agent/D-1:refs/heads/agent/D-1-" + strings.TrimSpace(p.Git("rev-parse", "--short", "HEAD"))); err != nil {
 		t.Errorf("the hook does not replay it: %s", out)
 	}
 	p.Fsck()
@@ -164,7 +162,7 @@ func TestDiffThatDoesNotApply(t *testing.T) {
 	if message := p.Git("log", "-1", "--format=%B"); !strings.Contains(message, "Failed: src/code") || !strings.Contains(message, "Ward-Lesson: L-") {
 		t.Error(message)
 	}
-	if out, err := p.AgentPush("agent/D-1:refs/heads/agent/D-1-lessons"); err != nil {
+	if out, err := p.AgentPush("agent/D-1:refs/heads/agent/D-1-" + strings.TrimSpace(p.Git("rev-parse", "--short", "HEAD"))); err != nil {
 		t.Error(out)
 	}
 }

@@ -378,22 +378,16 @@ func killUntilDone(t *testing.T, dir, path string, random *rand.Rand, most int) 
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		done := make(chan error, 1)
-		go func() { done <- cmd.Wait() }()
-		delay := time.Hour // to its end; before that, killed at any moment of its work
 		if kills < most {
-			delay = time.Duration(10+random.IntN(150)) * time.Millisecond
-		}
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Fatalf("after %d kills: %v\n%s", kills, err, out.String())
-			}
-			return kills
-		case <-time.After(delay):
+			time.Sleep(time.Duration(10+random.IntN(150)) * time.Millisecond) // the random moment itself
 			cmd.Process.Kill()
-			<-done
-			kills++
+		}
+		err := cmd.Wait()
+		if err == nil {
+			return kills
+		}
+		if kills++; kills > most {
+			t.Fatalf("after %d kills: %v\n%s", most, err, out.String())
 		}
 	}
 }

@@ -158,7 +158,7 @@ func TestApartKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := newClone(t, inClone)
-	kills := killUntilDone(t, dir, "plan.txt", rand.New(rand.NewPCG(3, 1)), 30)
+	kills := killUntilDone(t, dir, "plan.txt", rand.New(rand.NewPCG(tier.Seed(t), 0)), 30)
 	checkApart(t, dir, "plan.txt", result.Steps)
 	tree := localRef + "^2^{tree}"
 	if got, want := gitRun(t, newRunner(dir), "rev-parse", tree), gitRun(t, newRunner(quiet), "rev-parse", tree); got != want {

@@ -162,7 +162,7 @@ func TestResearchKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed, _, report := researched(t, "leaky bucket", false, false)
-	kills := killUntilDone(t, filepath.Dir(killed.Tree.Dir), path, rand.New(rand.NewPCG(1, 2)), 8)
+	kills := killUntilDone(t, filepath.Dir(killed.Tree.Dir), path, rand.New(rand.NewPCG(tier.Seed(t), 0)), 8)
 	if got, err := os.ReadFile(report); err != nil || string(got) != string(want) {
 		t.Errorf("after %d kills: %v\n%s\nnot\n%s", kills, err, got, want)
 	}

@@ -180,7 +180,7 @@ sleep 0.05; echo b >$0/b''', "{directive}"]`
 				}
 				s.write("config.toml", strings.Replace(string(settings), "command = []", command, 1))
 			}
-			random := rand.New(rand.NewPCG(1, uint64(round)))
+			random := rand.New(rand.NewPCG(tier.Seed(t), uint64(round)))
 			kills := s.killUntilDone(random, args)
 			s.checkEndedOnce(args == nil || args[0] == "--door")
 			t.Logf("%d kills", kills)
@@ -196,21 +196,17 @@ func (s *site) killUntilDone(random *rand.Rand, args []string) (kills int) {
 		if err := cmd.Start(); err != nil {
 			s.Fatal(err)
 		}
-		done := make(chan error, 1)
-		go func() { done <- cmd.Wait() }()
-		delay := time.Hour // to its end; before that, killed at any moment of its work
+		delay := time.Duration(random.IntN(150+20*kills)) * time.Millisecond
 		if kills < 15 {
-			delay = time.Duration(random.IntN(150+20*kills)) * time.Millisecond
-		}
-		select {
-		case err := <-done:
-			if err != nil {
-				s.Fatalf("after %d kills: %v\n%s", kills, err, log)
-			}
-			return kills
-		case <-time.After(delay):
+			time.Sleep(delay) // the random moment itself
 			cmd.Process.Kill()
-			<-done
+		}
+		switch err := cmd.Wait(); {
+		case err == nil:
+			return kills
+		case kills == 15:
+			s.Fatalf("after %d kills: %v\n%s", kills, err, log)
+		default:
 			kills++
 			s.Logf("killed after %v:\n%s", delay, log)
 		}
