@@ -62,7 +62,8 @@ func newMachines(t *testing.T, n int) *machines {
 
 func (m *machines) path(name string) string { return filepath.Join(m.dir, name) }
 
-// sshd lets the launcher's own keys in, and this one of the other machine.
+// sshd lets the launcher's own keys in, and this one of the other machine. By SHLVL a bash
+// that sshd starts takes itself for an inner one, and does not read its user's ~/.bashrc.
 func (m *machines) sshd() {
 	m.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,7 +80,7 @@ func (m *machines) sshd() {
 	for name, text := range map[string]string{
 		"known_hosts":     fmt.Sprintf("[127.0.0.1]:%d %s", m.port, host),
 		"authorized_keys": fmt.Sprintf(`restrict,command="%s/git-ward door --stdio --bare %s --hand farm" %s`, m.bin, m.Bare, public),
-		"sshd_config": fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\nAuthorizedKeysFile %s %s\nAcceptEnv GIT_PROTOCOL\nMaxStartups 100\n",
+		"sshd_config": fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\nAuthorizedKeysFile %s %s\nAcceptEnv GIT_PROTOCOL\nSetEnv SHLVL=2\nMaxStartups 100\n",
 			m.port, m.path("host"), m.path("authorized_keys"), filepath.Join(m.Bare, keys.Path)),
 	} {
 		if err := os.WriteFile(m.path(name), []byte(text), 0o600); err != nil {
