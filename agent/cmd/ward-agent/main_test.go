@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 // few are the scripts that are played in each tier.
-var few = []string{"testdata/turns.txtar", "testdata/exec-done.txtar", "testdata/done.txtar", "testdata/refused.txtar"}
+var few = []string{"testdata/turns.txtar", "testdata/exec-done.txtar", "testdata/done.txtar"}
 
 // TestScripts plays testdata/*.txtar against real git. Each script has a bare
 // repository remote.git, and its directory pm/ is the PM's clone of it.

@@ -267,7 +267,7 @@ func taggedBy(state string) (left []string) {
 // TestForever runs without --once: a push is seen within a second (AGT-6), and
 // SIGTERM is a clean end.
 func TestForever(t *testing.T) {
-	tier.First(t, startsAgents)
+	tier.Full(t, "an agent that runs for many seconds")
 	s := newSite(t, build(t), `{"text":"done"}`)
 	cmd, log := s.agent()
 	if err := cmd.Start(); err != nil {

@@ -14,7 +14,7 @@ import (
 // agent's either: the question is asked and waits for an edit, the outage is told, and the
 // next launch goes on (WORK-1, WORK-4).
 func TestWithoutLoop(t *testing.T) {
-	tier.First(t, startsAgents)
+	tier.Full(t, "two agents that run for many seconds")
 	settings := map[string]string{"model.name": `"anthropic"`, "model.id": `"claude-test"`, "agent.loop": "false", "model.patience": `"1s"`, "model.tries": "1"}
 	document := func(h *host) string { return h.Git("show", "origin/main:"+comms.Path) }
 	t.Run("asks", func(t *testing.T) {
