@@ -12,6 +12,7 @@ import (
 
 	"git-ward/bootstrap/statedir"
 	"git-ward/internal/diag"
+	"git-ward/internal/tier"
 )
 
 func prepared(t *testing.T) *statedir.Dir {
@@ -91,9 +92,7 @@ func TestOpenLog(t *testing.T) {
 
 // TestLock: one watcher at a time, until its file is closed.
 func TestLock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: the second one tries for two seconds")
-	}
+	tier.First(t, "the second one tries for two seconds")
 	d := prepared(t)
 	lock, err := d.Lock(t.Context())
 	check(t, err)

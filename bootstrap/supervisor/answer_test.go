@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"git-ward/internal/await"
 )
 
 // TestAnswer: what was started, or a living process of its own, is believed with the word
@@ -49,13 +51,14 @@ func TestAnswer(t *testing.T) {
 func TestAnswerWaits(t *testing.T) {
 	s := become(t)
 	for range 6 { // which of two things that are due comes first is chance
-		a, _ := agent(t, "up; sleep 0.4; exit 3")
-		a.StartTimeout = 200 * time.Millisecond
-		looks := 0
+		a, _ := agent(t, "up; touch answered; while [ ! -e booted ]; do sleep 0.02; done; exit 3")
+		a.StartTimeout = time.Millisecond // which is over when the first look is
+		a.OnBooted = func() { touch(t, a.Command.Dir, "booted") }
 		a.Signaled = func() bool {
-			if looks++; looks == 1 {
-				time.Sleep(300 * time.Millisecond) // longer than it may take to answer
-			}
+			await.True(t, "the answer", func() bool {
+				_, err := os.Stat(filepath.Join(a.Command.Dir, "answered"))
+				return err == nil
+			})
 			return false
 		}
 		if end, err := s.Watch(t.Context(), a); err != nil || !end.Booted || end.Why != "exit 3" {
@@ -74,9 +77,10 @@ func TestAnswerOfAnother(t *testing.T) {
 	}
 	for _, within := range []bool{false, true} {
 		s := become(t)
-		a, _ := agent(t, "echo $$ >pid.new; mv pid.new pid; while [ ! -e stolen ]; do sleep 0.02; done; sleep 0.3")
+		a, _ := agent(t, "echo $$ >pid.new; mv pid.new pid; while [ ! -e stolen ]; do sleep 0.02; done")
 		if within {
-			a.Command.Args[2] = fmt.Sprintf("echo $$ >pid.new; mv pid.new pid; '%s' thief . & sleep 1.2", self)
+			a.Command.Args[2] = fmt.Sprintf("echo $$ >pid.new; mv pid.new pid; '%s' thief . & while [ ! -e booted ]; do sleep 0.02; done", self)
+			a.OnBooted = func() { touch(t, a.Command.Dir, "booted") }
 		}
 		var out bytes.Buffer
 		leftover := exec.Command(self, "thief", a.Command.Dir)
@@ -99,13 +103,20 @@ func TestAnswerOfAnother(t *testing.T) {
 	}
 }
 
+// touch makes an empty file.
+func touch(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
 // thief answers in the place of the process whose id is in dir/pid.
 func thief(dir string) error {
 	var pid int
-	for range 500 {
+	for pid == 0 {
 		if data, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil {
 			pid, _ = strconv.Atoi(strings.TrimSpace(string(data)))
-			break
 		}
 		time.Sleep(10 * time.Millisecond) // the one that is robbed tells nobody else
 	}
@@ -128,6 +139,6 @@ func thief(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "stolen"), nil, 0o644); err != nil {
 		return err
 	}
-	time.Sleep(time.Second) // alive when it is looked at
+	time.Sleep(time.Hour) // alive when it is looked at; the supervisor ends it
 	return nil
 }

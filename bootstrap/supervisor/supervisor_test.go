@@ -14,6 +14,7 @@ import (
 
 	"git-ward/bootstrap/supervisor"
 	"git-ward/internal/process"
+	"git-ward/internal/tier"
 )
 
 // TestMain lets the test binary be ward-watcher's hidden verb, by which a supervisor
@@ -141,27 +142,38 @@ func agent(t *testing.T, line string) (a supervisor.Agent, launcher *bytes.Buffe
 	}, launcher
 }
 
+// watched is a run of an agent, and how it ends.
+type watched struct {
+	name, line string
+	change     func(*supervisor.Agent)
+	want       string // code, booted, signaled, why
+}
+
 func TestWatch(t *testing.T) {
-	for _, c := range []struct {
-		name, line string
-		change     func(*supervisor.Agent)
-		want       string // code, booted, signaled, why
-		slow       bool   // the watcher looks for signals and takes samples every half second or second
-	}{
-		{"ends", "up; exit 3", nil, "3 true false exit 3", false},
-		{"does not start", "echo no such thing >&2; exit 7", nil, "7 false false exit 7: no such thing", false},
-		{"is killed", "kill -9 $$", nil, "137 false false killed by signal 9, killed", false},
-		{"is late", "trap '' TERM; echo here; while :; do sleep 0.01; done", func(a *supervisor.Agent) { a.StartTimeout = 200 * time.Millisecond }, "137 false false no SUCCESS within 200ms, which is an answer on descriptor 3, WARD_BOOT_FD: here", true},
-		{"signals and ends", "up; touch signal; exit 0", nil, "0 true true exit 0", false},
-		{"signals and stays for a while", "up; touch signal; sleep 0.7; exit 0", nil, "0 true true exit 0", true},
-		{"prints too much", "up; cat /dev/zero", func(a *supervisor.Agent) { a.Limits.Logs = 1 << 20 }, "logs 143 true false ended by a guard: logs", true},
-		{"fills its logs", "up; exec sleep 1000", func(a *supervisor.Agent) { a.LogsSize = func() int64 { return 1 << 41 } }, "logs 143 true false ended by a guard: logs", true},
-		{"takes memory", "up; exec sleep 1000", func(a *supervisor.Agent) { a.Limits.Memory = 1 }, "memory 143 true false ended by a guard: memory", true},
-		{"takes time", "up; (while :; do :; done) & wait", func(a *supervisor.Agent) { a.Limits.CPU, a.Limits.Window = 0.01, time.Second }, "cpu 143 true false ended by a guard: cpu", true},
-	} {
-		if c.slow && testing.Short() {
-			continue
-		}
+	testWatch(t, []watched{
+		{"ends", "up; exit 3", nil, "3 true false exit 3"},
+		{"does not start", "echo no such thing >&2; exit 7", nil, "7 false false exit 7: no such thing"},
+		{"is killed", "kill -9 $$", nil, "137 false false killed by signal 9, killed"},
+		{"signals and ends", "up; touch signal; exit 0", nil, "0 true true exit 0"},
+	})
+}
+
+// TestWatchLooks is what the watcher sees when it looks, a half second and more each.
+func TestWatchLooks(t *testing.T) {
+	tier.Full(t, "it waits for the watcher's looks")
+	testWatch(t, []watched{
+		{"is late", "trap '' TERM; echo here; while :; do sleep 0.01; done", func(a *supervisor.Agent) { a.StartTimeout = time.Second }, "137 false false no SUCCESS within 1s, which is an answer on descriptor 3, WARD_BOOT_FD: here"},
+		{"signals and stays for a while", "up; touch signal; sleep 0.7; exit 0", nil, "0 true true exit 0"},
+		{"prints too much", "up; cat /dev/zero", func(a *supervisor.Agent) { a.Limits.Logs = 1 << 20 }, "logs 143 true false ended by a guard: logs"},
+		{"fills its logs", "up; exec sleep 1000", func(a *supervisor.Agent) { a.LogsSize = func() int64 { return 1 << 41 } }, "logs 143 true false ended by a guard: logs"},
+		{"takes memory", "up; exec sleep 1000", func(a *supervisor.Agent) { a.Limits.Memory = 1 }, "memory 143 true false ended by a guard: memory"},
+		{"takes time", "up; (while :; do :; done) & wait", func(a *supervisor.Agent) { a.Limits.CPU, a.Limits.Window = 0.01, time.Second }, "cpu 143 true false ended by a guard: cpu"},
+	})
+}
+
+func testWatch(t *testing.T, runs []watched) {
+	t.Helper()
+	for _, c := range runs {
 		s := become(t)
 		a, _ := agent(t, c.line)
 		booted := 0
@@ -178,9 +190,6 @@ func TestWatch(t *testing.T) {
 			t.Errorf("%s: %q %v", c.name, got, err)
 		}
 		noneLeft(t, c.name)
-	}
-	if testing.Short() {
-		t.Log("SKIPPED in the quick tier: what waits for the watcher's looks, a half second and more each")
 	}
 }
 
