@@ -261,6 +261,7 @@ say It is better.
 // TestMergedUpgrade: when the PM merges, an agent whose program comes from the
 // tree starts anew from main.
 func TestMergedUpgrade(t *testing.T) {
+	tier.Full(t, "the first tier's minutes go to TestHop and TestKilledThere")
 	t.Parallel()
 	bin := filepath.Join(filepath.Dir(newSite(t, steadily).binary), "ward-agent")
 	s := newSite(t, steadily, `run = ["`+bin+`"]`)

@@ -94,6 +94,7 @@ func TestTwoSignals(t *testing.T) {
 // TestReset: a watcher that is told to forgets a pin, what it was asked for and what it
 // told, and main is next; it says so.
 func TestReset(t *testing.T) {
+	tier.Full(t, "the first tier's minutes go to TestHop and TestKilledThere")
 	t.Parallel()
 	s := newSite(t, steadily)
 	old := s.head()
@@ -208,6 +209,7 @@ func TestFullDisk(t *testing.T) {
 // TestClockJumps: a wall clock that jumps by years, back and forth, changes the
 // times in the log and nothing else.
 func TestClockJumps(t *testing.T) {
+	tier.Full(t, "the first tier's minutes go to TestHop and TestKilledThere")
 	t.Parallel()
 	s := newSite(t, steadily)
 	tip := s.branch("agent/x", handover)
