@@ -121,7 +121,8 @@ func TestTenThousandClients(t *testing.T) {
 func TestIdleConnections(t *testing.T) {
 	tier.First(t, "it waits until idle connections are ended")
 	t.Parallel()
-	r := start(t, hasty)
+	// None is ended while they come, however long that takes.
+	r := start(t, func(c *Config) { c.patience = patience{time.Hour, time.Hour, time.Hour, time.Hour} })
 	var conns []net.Conn
 	defer func() {
 		for _, c := range conns {
@@ -143,7 +144,10 @@ func TestIdleConnections(t *testing.T) {
 			t.Errorf("another user meanwhile: %v %s", err, out)
 		}
 	}
-	await.True(t, "silent connections are ended", func() bool {
+	for _, c := range conns {
+		c.Close()
+	}
+	await.True(t, "their room is free again", func() bool {
 		c, err := r.dialled("GET /login HTTP/1.1\r\nHost: " + strings.TrimSuffix(strings.TrimPrefix(r.URL(), "http://"), "/") + "\r\n\r\n")
 		if err != nil {
 			return false
@@ -153,6 +157,16 @@ func TestIdleConnections(t *testing.T) {
 		line, _ := bufio.NewReader(c).ReadString('\n')
 		return strings.Contains(line, " 200 ")
 	})
+
+	silent, err := start(t, hasty).dialled("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	silent.SetReadDeadline(await.Deadline(t))
+	if _, err := io.ReadAll(silent); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("a connection that asks nothing is held for ever")
+	}
 }
 
 // A client that takes nothing of a page, or gives a request byte by byte, costs its connection

@@ -291,7 +291,7 @@ func TestVersionsAreWords(t *testing.T) {
 // hasty lets clients take little time, in every way the same: enough for a request that is
 // written at once.
 func hasty(c *Config) {
-	const bound = 2 * time.Second
+	const bound = 4 * time.Second
 	c.patience = patience{bound, bound, bound, bound}
 }
 
