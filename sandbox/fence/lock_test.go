@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"git-ward/internal/config"
@@ -89,11 +90,14 @@ func TestAskingIsNoLauncher(t *testing.T) {
 	if err := unix.Flock(int(asking.Fd()), unix.LOCK_SH); err != nil { // as Running does
 		t.Fatal(err)
 	}
-	time.AfterFunc(lockPatience/4, func() { asking.Close() })
-	if lock, err = acquire(bare); err != nil {
-		t.Fatal(err)
-	}
-	lock.Close()
+	synctest.Test(t, func(t *testing.T) {
+		time.AfterFunc(lockPatience/4, func() { asking.Close() }) // by the test's own clock
+		lock, err := acquire(bare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock.Close()
+	})
 }
 
 // TestMayAsk: who cannot open the lock is told so, and not that nothing runs.

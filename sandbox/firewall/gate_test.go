@@ -207,7 +207,7 @@ func drain() error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(300 * time.Millisecond) // until the sender has closed, and its process has ended
+	time.Sleep(300 * time.Millisecond) // the sender has closed, and its process has ended; what it sent keeps its FIN from us, so nothing here tells it
 	n, err := io.Copy(io.Discard, conn)
 	fmt.Println(n)
 	return err

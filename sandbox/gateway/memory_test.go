@@ -46,7 +46,7 @@ func shapes(size int) map[string]string {
 func TestMemoryOfBodies(t *testing.T) {
 	tier.Full(t, "sends some gigabytes")
 	up := newStandIn(t, func(w http.ResponseWriter, r *http.Request) {
-		time.Sleep(50 * time.Millisecond) // so that the bodies of others come meanwhile
+		time.Sleep(50 * time.Millisecond) // so that the bodies of others come meanwhile, as many as get in
 		okAnswer(w, r)
 	})
 	bodies := shapes(30 << 20)

@@ -96,7 +96,7 @@ func TestFaultsAreCharged(t *testing.T) {
 		}, 200, true, 25, 120, 1},
 		"slow and cut": {func(w http.ResponseWriter, _ *http.Request) {
 			stream(w, messageStart)
-			time.Sleep(500 * time.Millisecond) // thinking that is not shown
+			time.Sleep(500 * time.Millisecond) // thinking that is not shown: what is charged for it is its time
 			panic(http.ErrAbortHandler)
 		}, 200, true, 25, 250, 1},
 		"ends early": {func(w http.ResponseWriter, _ *http.Request) { stream(w, messageStart, messageText) }, 200, false, 25, 80, 1},

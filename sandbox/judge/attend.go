@@ -29,7 +29,7 @@ func (j *Judge) attend(ctx context.Context, claim *uow.Record) (attended context
 			select {
 			case <-attended.Done():
 				return
-			case <-time.After(lookInterval): // a ref tells nobody that it moves
+			case <-time.After(j.every()): // a ref tells nobody that it moves
 			}
 			now := j.Repo.Mark(ref)
 			if now != seen && !j.standsAt(attended, claim) {

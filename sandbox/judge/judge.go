@@ -41,6 +41,9 @@ type Judge struct {
 	Progress func(unit string, s verifier.Step)
 	Judged   func(unit string)
 
+	Every  time.Duration     // between two looks at the refs; 0 is half a second
+	turned func(looked bool) // of a test: told of each turn
+
 	noting sync.Mutex
 }
 

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 )
 
 const (
-	// lookInterval is the time between two looks at the refs.
+	// lookInterval is the time between two looks at the refs, unless the Judge has another.
 	lookInterval = 500 * time.Millisecond
 	// retryPause is how long a claim that could not be run waits for the next try.
 	retryPause = 30 * time.Second
@@ -34,6 +35,8 @@ type end struct {
 	err   error
 }
 
+func (j *Judge) every() time.Duration { return cmp.Or(j.Every, lookInterval) }
+
 func (j *Judge) newRound() *round {
 	return &round{judge: j, running: map[string]bool{}, retryAt: map[string]time.Time{}, ended: make(chan end)}
 }
@@ -50,6 +53,9 @@ func (j *Judge) Serve(ctx context.Context) error {
 		if marks != seen {
 			seen, idle = marks, 0
 		}
+		if j.turned != nil {
+			j.turned(idle < restAfter)
+		}
 		if idle < restAfter {
 			if r.look(ctx) {
 				idle++
@@ -63,7 +69,7 @@ func (j *Judge) Serve(ctx context.Context) error {
 		case e := <-r.ended:
 			r.took(ctx, e)
 			idle = 0
-		case <-time.After(lookInterval):
+		case <-time.After(j.every()):
 		}
 	}
 }

@@ -133,7 +133,7 @@ func drip(c net.PacketConn, data []byte, to net.Addr, answers int) {
 	}
 }
 
-// run gives a script half a minute, and ends what is left of it.
+// run runs a script, and ends what is left of it; one that hangs is ended before the test is.
 func run(script string) Ran {
 	cmd := exec.Command("/bin/bash", "-c", script)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -143,7 +143,7 @@ func run(script string) Ran {
 	if err := cmd.Start(); err != nil {
 		return Ran{err.Error(), -1}
 	}
-	late := time.AfterFunc(30*time.Second, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	late := time.AfterFunc(4*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	defer late.Stop()
 	cmd.Wait()
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"git-ward/internal/await"
 )
@@ -57,7 +56,9 @@ func TestLife(t *testing.T) {
 		t.Skipf("SKIPPED, out loud: no namespaces for this user: %s", out)
 	}
 	l := launcher(t)
-	for _, held := range []bool{true, false} {
+	// Without the connection comes first, and is looked at when the other has ended.
+	var without <-chan struct{}
+	for _, held := range []bool{false, true} {
 		way := []string{"--life", l.Addr().String()}
 		if !held {
 			way = []string{"--gateway", l.Addr().String()}
@@ -89,19 +90,19 @@ func TestLife(t *testing.T) {
 			io.Copy(io.Discard, out) // its end is that of all who have it
 			close(gone)
 		}()
-		select {
-		case <-gone:
-			if !held {
-				t.Error("without the connection it ends, too: the test shows nothing")
-			}
-		case <-time.After(map[bool]time.Duration{true: 5 * time.Second, false: time.Second}[held]):
-			if held {
-				t.Error("the payload goes on after its launcher")
-			}
+		defer cmd.Wait()
+		defer func() { <-gone }()
+		defer cmd.Process.Kill()
+		if !held {
+			without = gone
+			continue
 		}
-		cmd.Process.Kill()
-		<-gone
-		cmd.Wait()
+		await.Value(t, "the end of a payload whose launcher is gone", gone)
+		select {
+		case <-without:
+			t.Error("without the connection it ends, too: the test shows nothing")
+		default:
+		}
 	}
 }
 

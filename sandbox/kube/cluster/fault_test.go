@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/await"
 )
 
 // atWork waits until the agent of a directive is at its first step.
 func (g *gate) atWork() {
 	g.t.Helper()
-	g.wait("the agent is at work", time.Minute, func() bool {
+	await.True(g.t, "the agent is at work", func() bool {
 		out, _ := g.try("git -C project.git for-each-ref refs/ward/uow && kubectl get pods -n ward --no-headers")
 		return strings.Contains(out, "refs/ward/uow/D-1.1") && strings.Contains(out, "2/2") && strings.Contains(g.status(), "at work, iteration 1")
 	})
@@ -48,7 +50,10 @@ var faults = []struct {
 	{"the pod is deleted", func(g *gate) { g.sh("kubectl delete pod -n ward --grace-period=1 " + g.pod()) }},
 	{"the node is drained", func(g *gate) {
 		g.sh("kubectl drain lab --force --delete-emptydir-data --ignore-daemonsets --grace-period=1 --timeout=60s")
-		time.Sleep(3 * time.Second) // a while in which no node has room
+		await.True(g.t, "a pod for which no node has room", func() bool {
+			out, _ := g.try("kubectl get pods -n ward --no-headers")
+			return strings.Contains(out, "Pending")
+		})
 		g.sh("kubectl uncordon lab")
 	}},
 	{"the gate is restarted", func(g *gate) {
@@ -86,7 +91,7 @@ func TestFaults(t *testing.T) {
 			g.atWork()
 			then := time.Now()
 			f.do(g)
-			g.end(r, 4*time.Minute)
+			g.end(r)
 			g.proved("D-1")
 			t.Logf("%s: at work after %.0f s, proved %.0f s after it\n%s\n%s", f.name, then.Sub(start).Seconds(), time.Since(then).Seconds(), tail(r.said.String()), g.status())
 		})
@@ -113,7 +118,7 @@ func (g *gate) proved(directive string) {
 	if keys, _ := os.ReadFile(filepath.Join(g.bare, "ward/authorized_keys")); strings.Contains(string(keys), "ssh-ed25519") {
 		g.t.Errorf("keys are left: %s", keys)
 	}
-	g.wait("nothing is left in the namespace", 90*time.Second, func() bool {
+	await.True(g.t, "nothing is left in the namespace", func() bool {
 		out, err := g.try("kubectl get jobs,pods,secrets,configmaps,networkpolicies -n ward -l app.kubernetes.io/managed-by=git-ward -o name")
 		return err == nil && out == ""
 	})

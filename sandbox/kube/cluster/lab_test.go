@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 // labVar names the directory of a cluster for tests that is up: kubectl, state/kubeconfig,
@@ -44,16 +46,17 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED in the quick tier: a directive in a cluster takes half a minute")
-	}
+	tier.First(t, "a directive in a cluster takes half a minute")
 	dir := os.Getenv(labVar)
 	if dir == "" {
 		t.Skip("SKIPPED, OUT LOUD: no Kubernetes here: " + labVar + " names the directory of one that is up (scripts/test kube)")
 	}
-	for _, needed := range []string{dir + "/kubectl", dir + "/state/kubeconfig", netns, "/usr/sbin/sshd"} {
+	for needed, remedy := range map[string]string{
+		dir + "/kubectl": labVar + " names no lab: `./build DIR` makes one", dir + "/state/kubeconfig": "the lab is not up: `./up DIR`", netns: "the lab is not up: `./up DIR`",
+		"/usr/sbin/sshd": "the gate needs sshd: apt-get install openssh-server", "/usr/bin/ssh-keygen": "the gate needs ssh-keygen: apt-get install openssh-client",
+	} {
 		if _, err := os.Stat(needed); err != nil {
-			t.Fatalf("%s names no cluster that is up: %v", labVar, err)
+			t.Fatalf("%s (%v)", remedy, err)
 		}
 	}
 	home, err := os.MkdirTemp("", "ward-kube-") // sshd and the agent's pods are other users
@@ -189,7 +192,7 @@ func (l *lab) newGate(command string) *gate {
 	g.set("sandbox", `memory = .*`, `memory = 268_435_456`)
 	l.write("sshd_config", strings.Join([]string{
 		"ListenAddress " + nodeAddr + ":" + gatePort, "HostKey " + l.home + "/host", "AuthorizedKeysFile " + g.bare + "/ward/authorized_keys",
-		"PidFile none", "StrictModes no", "PasswordAuthentication no", "PermitRootLogin forced-commands-only", "UsePAM no", "MaxStartups 100", "LogLevel VERBOSE", "",
+		"PidFile none", "StrictModes no", "PasswordAuthentication no", "PermitRootLogin forced-commands-only", "UsePAM no", "SetEnv HOME=" + l.home, "PermitUserRC no", "MaxStartups 100", "LogLevel VERBOSE", "",
 	}, "\n"), 0o600)
 	g.serve()
 	return g
@@ -217,14 +220,16 @@ func (g *gate) set(section, line, value string) {
 // serve starts the gate's sshd, in the node's namespace.
 func (g *gate) serve() {
 	g.t.Helper()
-	os.MkdirAll("/run/sshd", 0o755) // sshd wants it
+	if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // sshd wants it, and only its service makes it
+		g.t.Fatal(err)
+	}
 	g.sshd = exec.Command("nsenter", "--net="+netns, "/usr/sbin/sshd", "-D", "-f", g.home+"/sshd_config", "-E", g.home+"/sshd.log")
 	g.sshd.Env = g.env
 	if err := g.sshd.Start(); err != nil {
 		g.t.Fatal(err)
 	}
 	g.t.Cleanup(g.shut)
-	g.wait("sshd listens", 10*time.Second, func() bool {
+	await.True(g.t, "sshd listens at "+nodeAddr+", which the lab's node has once it is up", func() bool {
 		_, err := g.try("nsenter --net=" + netns + " bash -c 'exec 3<>/dev/tcp/" + nodeAddr + "/" + gatePort + "'")
 		return err == nil
 	})
@@ -250,45 +255,35 @@ func (l *lab) children(pid int) (all []string) {
 	return all
 }
 
-// wait looks four times a second.
-func (l *lab) wait(what string, longest time.Duration, is func() bool) {
-	l.t.Helper()
-	for end := time.Now().Add(longest); !is(); {
-		time.Sleep(250 * time.Millisecond) // what happens in a cluster is told to nobody here
-		if time.Now().After(end) {
-			l.t.Fatalf("not within %v: %s", longest, what)
-		}
-	}
-}
-
 // launcher is a `git ward launch` that goes on.
 type launcher struct {
-	cmd  *exec.Cmd
-	said bytes.Buffer
+	cmd   *exec.Cmd
+	said  bytes.Buffer
+	ended chan error // how it ended
 }
 
 func (g *gate) launch(args ...string) *launcher {
 	g.t.Helper()
-	r := &launcher{cmd: exec.Command("bash", "-c", "exec git-ward launch --engine kube --bare "+g.bare+" "+strings.Join(args, " "))}
+	r := &launcher{ended: make(chan error, 1), cmd: exec.CommandContext(g.t.Context(), "bash", "-c", "exec git-ward launch --engine kube --bare "+g.bare+" "+strings.Join(args, " "))}
 	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = g.home, slices.Concat(g.env, g.user), &r.said, &r.said
+	r.cmd.Cancel = func() error { return r.cmd.Process.Signal(os.Interrupt) }
+	r.cmd.WaitDelay = 30 * time.Second // of a launch that does not end in good order
 	if err := r.cmd.Start(); err != nil {
 		g.t.Fatal(err)
 	}
-	g.t.Cleanup(func() {
-		r.cmd.Process.Signal(os.Interrupt)
-		time.AfterFunc(30*time.Second, func() { r.cmd.Process.Kill() })
-		r.cmd.Wait()
-	})
+	gone := make(chan struct{})
+	go func() {
+		r.ended <- r.cmd.Wait()
+		close(gone)
+	}()
+	g.t.Cleanup(func() { <-gone })
 	return r
 }
 
 // end waits for the launch's own end.
-func (g *gate) end(r *launcher, longest time.Duration) {
+func (g *gate) end(r *launcher) {
 	g.t.Helper()
-	stop := time.AfterFunc(longest, func() { r.cmd.Process.Kill() })
-	err := r.cmd.Wait()
-	stop.Stop()
-	if err != nil {
+	if err := await.Value(g.t, "the end of the launch", r.ended); err != nil {
 		g.t.Fatalf("%v\n%s\n%s\n%s", err, tail(r.said.String()), g.status(), g.lookAround())
 	}
 }
