@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"git-ward/agent/activity"
 	"git-ward/agent/gateway"
@@ -125,13 +124,12 @@ func TestEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newClaude(t, c.script)
-			begun := time.Now()
 			done, err := p.Solve(t.Context(), "")
 			if stop.KindOf(err) != c.kind || err != nil && !strings.Contains(err.Error(), c.why) {
 				t.Errorf("%v: %+v", err, done)
 			}
-			if err == nil && c.kind != stop.None || time.Since(begun) > 30*time.Second {
-				t.Errorf("%v after %s", err, time.Since(begun))
+			if err == nil && c.kind != stop.None {
+				t.Error(err)
 			}
 			if name == "too many calls" && (done.Tally.Calls != 4 || !strings.Contains(done.Transcript, "> Bash")) {
 				t.Errorf("%+v", done)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"git-ward/agent/activity"
 	"git-ward/agent/interaction"
@@ -36,10 +35,9 @@ func TestStepsCount(t *testing.T) {
 	if err != nil || done.Tally.Calls != 4 || p.Gate.Calls() != 4 {
 		t.Errorf("%v, %d calls, %d at the gate", err, done.Tally.Calls, p.Gate.Calls())
 	}
-	p = newClaude(t, three+three+"sleep 60\n")
-	began := time.Now()
-	if _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Unfinished) || time.Since(began) > 30*time.Second {
-		t.Errorf("%v after %s", err, time.Since(began))
+	p = newClaude(t, three+three+"sleep 1000\n")
+	if _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Unfinished) {
+		t.Error(err)
 	}
 	p = newClaude(t, "mkdir -p .git/ward/logs; mkfifo .git/ward/logs/"+activity.Name+"; mkdir logs; ln -s /dev/zero logs/"+activity.Name+"\n"+stream(ended))
 	if _, err := p.Solve(t.Context(), ""); err != nil {

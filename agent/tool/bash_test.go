@@ -83,10 +83,6 @@ func TestEndlessOutput(t *testing.T) {
 	}
 }
 
-// slack is what a busy machine may take; what these tests must not wait for takes
-// 1,000 s.
-const slack = 20 * time.Second
-
 // TestTimeout ends everything that the command started, asking first.
 func TestTimeout(t *testing.T) {
 	tier.First(t, "it waits for commands that do not end when they are asked to")
@@ -104,11 +100,7 @@ func TestTimeout(t *testing.T) {
 			t.Log("SKIPPED in the quick tier: what is asked in vain for two seconds")
 			continue
 		}
-		start := time.Now()
 		r := bash(t, b, c.command+" # "+t.Name())
-		if took := time.Since(start); took > c.limit+slack {
-			t.Errorf("%s: took %v", c.command, took)
-		}
 		if want := c.out + "[stopped: it ran longer than 300ms]"; !r.IsError || r.Text != want {
 			t.Errorf("%s: %+v", c.command, r)
 		}
@@ -126,12 +118,8 @@ func TestBackground(t *testing.T) {
 		"setsid sleep 1000 & echo a",
 		"setsid bash -c 'sleep 1000 & setsid sleep 1000 & wait' & sleep 0.1; echo a",
 	} {
-		start := time.Now()
 		if r := bash(t, b, command); r.IsError || !strings.HasSuffix(r.Text, "a\n[exit 0]") {
 			t.Errorf("%s: %+v", command, r)
-		}
-		if took := time.Since(start); took > slack {
-			t.Errorf("%s: took %v", command, took)
 		}
 		checkNoneLeft(t, b)
 	}

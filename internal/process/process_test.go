@@ -36,10 +36,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// slack is what a busy machine may take; what these tests must not wait for takes
-// 1,000 s.
-const slack = 20 * time.Second
-
 var errDisk = errors.New("the disk is full")
 
 // buffer fails as a disk does, once it holds size bytes; 0 is no bound.
@@ -129,7 +125,7 @@ func TestStopped(t *testing.T) {
 		out    string
 	}{
 		{"sleep 1000", func(c *process.Command) { c.Timeout = soon }, nil, "it ran longer than 50ms", 137, ""},
-		{"trap 'echo asked; exit 4' TERM; sleep 1000 & wait", func(c *process.Command) { c.Timeout, c.Grace = 10*soon, slack }, nil, "it ran longer than 500ms", 4, "asked\n"},
+		{"trap 'echo asked; exit 4' TERM; sleep 1000 & wait", func(c *process.Command) { c.Timeout, c.Grace = 10*soon, time.Minute }, nil, "it ran longer than 500ms", 4, "asked\n"},
 		{"trap '' TERM; sleep 1000", func(c *process.Command) { c.Timeout, c.Grace = soon, soon }, nil, "it ran longer than 50ms", 137, ""},
 		{"(sleep 1000; echo b) & sleep 1000", func(c *process.Command) { c.Timeout = soon }, nil, "it ran longer than 50ms", 137, ""},
 		{"yes", func(c *process.Command) { c.Output = 3 << 20 }, nil, "more than 3 MiB of output", 137, "y\n"},
@@ -200,10 +196,9 @@ func TestEscape(t *testing.T) {
 	tier.First(t, "it waits for a second that a pipe may be held")
 	var out buffer
 	cmd := command(t, "setsid env -i sleep 1000 & echo $!; until grep -q sleep /proc/$!/comm; do :; done", &out)
-	start := time.Now()
 	status, stopped, err := cmd.Run(t.Context())
-	if took := time.Since(start); err != nil || stopped != nil || !status.OK() || took > slack {
-		t.Errorf("%v %v %v after %v", status, stopped, err, took)
+	if err != nil || stopped != nil || !status.OK() {
+		t.Errorf("%v %v %v", status, stopped, err)
 	}
 	if left := running(t, cmd.Dir); len(left) != 1 {
 		t.Errorf("running: %q", left)
@@ -273,10 +268,9 @@ func TestEndGroup(t *testing.T) {
 		var out buffer
 		cmd.Stdout = readyWriter{&out, cancel} // it runs: now it can be ended
 		process.EndGroup(cmd, syscall.SIGTERM, 50*time.Millisecond)
-		start := time.Now()
 		cmd.Run()
-		if got := cmd.ProcessState.String(); got != want || time.Since(start) > slack {
-			t.Errorf("%s: %s after %v", line, got, time.Since(start))
+		if got := cmd.ProcessState.String(); got != want {
+			t.Errorf("%s: %s", line, got)
 		}
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // those that do not heed SIGTERM
 	}
