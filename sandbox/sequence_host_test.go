@@ -208,7 +208,8 @@ func (h *host) run(at atPush) (pushes int, err error) {
 		return 0, err
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "ward-agent"), "--bare", h.Bare, "--state", h.state, "--config", h.config, "--door", h.socket, "--model", "script", "--once")
-	cmd.Env = h.Env
+	dir := filepath.Dir(h.state)
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+dir, "XDG_RUNTIME_DIR="+dir, "TMPDIR="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { h.kill(cmd); return nil }
 	var said bytes.Buffer
