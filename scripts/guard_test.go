@@ -65,7 +65,7 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, home := behind(t, `
-		rm -rf "$1"; touch "$1/new" /usr/new /var/tmp/new `+tree+`/new
+		rm -rf "$1"; touch "$1/new" /usr/new /opt/new `+tree+`/new
 		rm -rf /etc/hostname "$HOME"
 		command -v project; git config user.name; env | grep SECRET
 		mkdir "$HOME" && echo hers >"$HOME/new" && echo theirs >"$TMPDIR/new" && cat "$HOME/new" "$TMPDIR/new"`)
@@ -77,7 +77,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}
-	for _, path := range []string{home + "/new", "/usr/new", "/var/tmp/new", tree + "/new"} {
+	for _, path := range []string{home + "/new", "/usr/new", "/opt/new", tree + "/new"} {
 		if _, err := os.Lstat(path); err == nil {
 			t.Errorf("%s was written\n%s", path, out)
 		}
