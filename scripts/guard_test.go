@@ -13,8 +13,8 @@ import (
 func behind(t *testing.T, line string, as ...string) (string, string) {
 	t.Helper()
 	dir := t.TempDir()
-	guard, err := filepath.Abs("guard")
-	if err != nil {
+	guard := filepath.Join(dir, "tree/scripts/guard")
+	if err := os.MkdirAll(filepath.Dir(guard), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"home/precious": "", "home/.gitconfig": "[user]\nname = Me\n", "strange/project": "#!/bin/sh\n"} {
@@ -25,6 +25,10 @@ func behind(t *testing.T, line string, as ...string) (string, string) {
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
+	}
+	// A copy, because the tree may lie where another user cannot come.
+	if out, err := exec.Command("cp", "guard", "commands", filepath.Dir(guard)).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	home, within := filepath.Join(dir, "home"), filepath.Join(dir, "within")
 	if err := os.Mkdir(within, 0o755); err != nil {

@@ -5,7 +5,9 @@ package podman
 import (
 	"context"
 	"io"
+	"net/http"
 	"path/filepath"
+	"time"
 
 	"github.com/containers/podman/v5/pkg/bindings"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
@@ -89,9 +91,20 @@ func (c *client) start(ctx context.Context, id string) error {
 }
 
 func (c *client) wait(ctx context.Context, id string) (int, error) {
-	// podman looks four times a second by default.
-	code, err := containers.Wait(c.with(ctx), id, new(containers.WaitOptions).WithInterval("10ms"))
-	return int(code), err
+	for {
+		// podman looks four times a second by default.
+		code, err := containers.Wait(c.with(ctx), id, new(containers.WaitOptions).WithInterval("10ms"))
+		// Its cleanup takes the network namespace away before it writes down that the
+		// container has ended. Whoever asks in between is told of a fault of the server's.
+		if status, known := bindings.CheckResponseCode(err); err == nil || known != nil || status != http.StatusInternalServerError {
+			return int(code), err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, err
+		case <-time.After(20 * time.Millisecond): // podman tells nobody when it has written it
+		}
+	}
 }
 
 func (c *client) stop(ctx context.Context, id string, seconds uint) error {
