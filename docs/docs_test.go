@@ -131,7 +131,7 @@ func TestLintFindsFaults(t *testing.T) {
 }
 
 // newcomers' documents, and those that take a moment, run in the first tier.
-var newcomers = []string{"../README.md", "quickstart.md", "agent.md", "udc.md"}
+var newcomers = []string{"../README.md", "quickstart.md", "udc.md"}
 
 // TestExamplesRun runs what a newcomer reads.
 func TestExamplesRun(t *testing.T) {

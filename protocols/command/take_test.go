@@ -245,7 +245,7 @@ func TestPushedAndNotFetched(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"PATH=" + dir + ":" + p.Run(dir, "printenv", "PATH")}
+	env := []string{"PATH=" + dir + ":" + strings.TrimSpace(p.Run(dir, "printenv", "PATH"))}
 	for _, c := range []struct {
 		says string
 		args []string
