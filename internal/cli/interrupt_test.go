@@ -86,7 +86,7 @@ func whole(t *testing.T, p *gittest.Pair) {
 	for _, dir := range []string{p.Bare, p.Work} {
 		p.Run(dir, "git-ward", "maintain")
 		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && leftover.MatchString(d.Name()) && !strings.HasPrefix(d.Name(), "tmp_obj") && filepath.Base(filepath.Dir(path)) != "ward" { // ward/*.lock are flock(2)'s
+			if err == nil && leftover.MatchString(d.Name()) && !strings.HasPrefix(d.Name(), "tmp_") && filepath.Base(filepath.Dir(path)) != "ward" { // ward/*.lock are flock(2)'s
 				t.Errorf("left behind: %s", path)
 			}
 			return nil
