@@ -48,8 +48,8 @@ func wire(unit, text string) []byte {
 // and that is told.
 func TestLives(t *testing.T) {
 	e, bare, stop := listening(t)
+	f := runstate.Follow(bare, "D-1") // from here on: before the word is told
 	e.heard(wire("D-1.1", "the key is geheim"))
-	f := runstate.Follow(bare, "D-1")
 	await.True(t, "a word is written down before the next one comes", func() bool {
 		events, _ := f.More()
 		return len(events) > 0
