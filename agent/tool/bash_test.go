@@ -64,11 +64,14 @@ func TestOutputIsCut(t *testing.T) {
 	}
 	for n, want := range map[int]bool{1000: false, 1001: true} {
 		r := bash(t, b, fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", n))
-		if strings.Contains(r.Text, "left out") != want || strings.Count(r.Text, "x") != 1000+strings.Count(r.Text, "exit") {
+		// What stands in brackets names a file, whose directory may have an x.
+		if strings.Contains(r.Text, "left out") != want || strings.Count(bracketed.ReplaceAllString(r.Text, ""), "x") != 1000 {
 			t.Errorf("%d bytes: %.60q", n, r.Text)
 		}
 	}
 }
+
+var bracketed = regexp.MustCompile(`\[[^\]]*\]`)
 
 // TestEndlessOutput is stopped at the limit of the file.
 func TestEndlessOutput(t *testing.T) {
