@@ -7,16 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
-	"testing"
-
-	"git-ward/internal/await"
 )
-
-// Eventually is await.True, by the name that it had.
-func Eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	await.True(t, what, is)
-}
 
 // Log is a log that a test reads while others write it.
 type Log struct {
