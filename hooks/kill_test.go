@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
+	"git-ward/internal/await"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
@@ -87,6 +89,49 @@ func TestKilledAt(t *testing.T) {
 	if stands(half[0])() {
 		t.Error("it stays")
 	}
+}
+
+// TestReceivePackDies: a push whose receive-pack ends while its hook judges is not admitted.
+// Nobody would move its refs, and maintenance waited in vain for a move (it said "was
+// admitted and does not end") until ten minutes were over.
+func TestReceivePackDies(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	held := filepath.Join(t.TempDir(), "held")
+	p.Git("switch", "--quiet", "--create", "topic")
+	p.Commit("f", "words")
+	push := p.Command(p.Work, []string{failpoint.Var + "=receive/judged=hold:" + held}, "git", "push", "origin", "topic")
+	if err := push.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await.True(t, "the hook has judged", stands(held))
+	text, err := os.ReadFile(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook, err := audit.Identify(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	receivePack := audit.ReceivePack(pid)
+	if err := syscall.Kill(receivePack.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(receivePack, err)
+	}
+	if err := push.Wait(); err == nil {
+		t.Error("the push has moved something")
+	}
+	await.True(t, "receive-pack has ended", func() bool { return !receivePack.Alive() })
+	os.Remove(held)
+	await.True(t, "the hook ends", func() bool { return !hook.Alive() })
+	p.Run(p.Bare, "git-ward", "maintain")
+	if record := newest(p); !strings.Contains(record, `"verdict":"refused"`) {
+		t.Errorf("the push is recorded as %s", record)
+	}
+	goesOn(t, p)
 }
 
 // killer sends SIGKILL to hook processes of one repository, each after a random

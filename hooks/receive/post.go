@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -58,8 +57,7 @@ func PostReceive(ctx context.Context, call Call) error {
 // finish makes the push's record and returns it.
 func (s *session) finish(ctx context.Context, w *audit.Writer) (*audit.Record, error) {
 	moves := s.recordedUpdates()
-	receivePack := audit.ReceivePack(os.Getppid())
-	p, err := audit.Find(s.repo, s.call.Getenv(token.IDVar), receivePack, transport(s.call.Getenv), moves)
+	p, err := audit.Find(s.repo, s.call.Getenv(token.IDVar), s.mover, transport(s.call.Getenv), moves)
 	if err != nil {
 		return nil, err
 	}

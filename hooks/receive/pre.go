@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/checks"
@@ -81,6 +80,9 @@ func (s *session) answer(ctx context.Context, p *audit.Pending, result *checks.R
 		s.mention(err)
 		return s.refuse(ctx, p)
 	}
+	if err := s.mayMove(ctx); err != nil {
+		return s.trouble(ctx, p, err)
+	}
 	if err := s.admit(p, result); err != nil {
 		return err
 	}
@@ -128,6 +130,19 @@ func (s *session) trouble(ctx context.Context, p *audit.Pending, err error) erro
 	return diag.Hint(fmt.Errorf("the push cannot be judged, so it is refused: %w", err), "nothing was changed; the host admin sees it in git ward log")
 }
 
+// mayMove returns an error where no ref can move any more: the push was interrupted, or its
+// receive-pack has ended. Such a push is not admitted, since maintenance and the next push
+// of the same move would wait for a move that nobody makes.
+func (s *session) mayMove(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.mover != (audit.Process{}) && !s.mover.Alive() {
+		return errors.New("git receive-pack, which asked for the judgement, has ended")
+	}
+	return nil
+}
+
 // admit says in the pending file that git may move the refs.
 func (s *session) admit(p *audit.Pending, result *checks.Result) error {
 	p.Record.Verdict = audit.Accepted
@@ -135,6 +150,5 @@ func (s *session) admit(p *audit.Pending, result *checks.Result) error {
 	for _, l := range result.Lessons {
 		e.Lessons = append(e.Lessons, audit.LessonNote(l))
 	}
-	receivePack := audit.ReceivePack(os.Getppid())
-	return p.Admit(s.repo, s.batch, e, receivePack, transport(s.call.Getenv))
+	return p.Admit(s.repo, s.batch, e, s.mover, transport(s.call.Getenv))
 }

@@ -72,6 +72,7 @@ type session struct {
 	omitted  *audit.Omitted // what was sent besides
 	start    time.Time      // UTC
 	judged   *checks.Push   // after judge
+	mover    audit.Process  // the git receive-pack that moves the refs; none where a server runs the hooks
 	stop     context.CancelFunc
 	gate     *os.File      // keeps maintenance out until pre-receive ends
 	waited   time.Duration // for it, which is nobody's fault
@@ -86,7 +87,7 @@ const collectAt = 128 << 20
 
 // open reads what git gives a hook. Stop ends the children of the session.
 func open(ctx context.Context, call Call, stop context.CancelFunc) (*session, error) {
-	s := &session{call: call, start: time.Now().UTC(), stop: stop}
+	s := &session{call: call, start: time.Now().UTC(), stop: stop, mover: audit.ReceivePack(os.Getppid())}
 	repo, err := git.FromHook(call.Getenv)
 	if err != nil {
 		return nil, diag.Hint(err, "push to the repository instead; `git ward lint` runs the same checks in a clone")
