@@ -103,13 +103,14 @@ func (u *units) close() { u.reader.Close() }
 // settings. Those of the clone run nothing (GATE-7).
 func (u *units) git(args ...string) (string, error) {
 	text, err := u.runGit(args...)
-	if err != nil && strings.Contains(text, ".lock': File exists") {
-		// A command before this one was killed, as a rule.
-		if removed, fault := u.repo.UnlockAll(u.ctx); fault == nil && len(removed) > 0 {
-			return u.runGit(args...)
-		}
+	if err == nil {
+		return text, nil
 	}
-	return text, err
+	// A git before this one may have been killed and have left its lock.
+	if removed, fault := u.repo.UnlockAll(u.ctx); fault != nil || len(removed) == 0 {
+		return text, err
+	}
+	return u.runGit(args...)
 }
 
 func (u *units) runGit(args ...string) (string, error) {
