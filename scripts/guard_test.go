@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// behind runs a line of the shell behind scripts/guard, as a user whose HOME has one file
-// and whose PATH has one strange program, and returns what it printed and that HOME.
-func behind(t *testing.T, line string, as ...string) (string, string) {
+// behind runs a line of the shell behind scripts/guard, in a directory of its own with a
+// tree below it, as a user whose HOME has one file and whose PATH has one strange program.
+// It returns what it printed and that HOME.
+func behind(t *testing.T, dir, line string, as ...string) (string, string) {
 	t.Helper()
-	dir := t.TempDir()
 	guard := filepath.Join(dir, "tree/scripts/guard")
 	if err := os.MkdirAll(filepath.Dir(guard), 0o755); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, home := behind(t, `
+	out, home := behind(t, t.TempDir(), `
 		rm -rf "$1"; touch "$1/new" /usr/new /opt/new `+tree+`/new
 		rm -rf /etc/hostname "$HOME"
 		command -v project; git config user.name; env | grep SECRET
@@ -88,12 +88,40 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestGuardShowsTheTree: a tree below a directory that the guard covers with one of its own
+// is there all the same, and can be read only; of the run's directory nothing stays behind.
+func TestGuardShowsTheTree(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: only root has a mount namespace that podman works in")
+	}
+	for _, place := range []string{"/tmp", "/var/tmp"} {
+		dir, err := os.MkdirTemp(place, "ward-guard-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		tree := filepath.Join(dir, "tree")
+		out, _ := behind(t, dir, `cd `+tree+` && tail -n 1 scripts/guard; touch new scripts/new; touch bin/new "$TMPDIR/new" && echo written`)
+		if !strings.HasSuffix(out, "written\n") || !strings.HasPrefix(out, "exit $code\n") {
+			t.Error(out)
+		}
+		for _, path := range []string{tree + "/new", tree + "/scripts/new"} {
+			if _, err := os.Lstat(path); err == nil {
+				t.Errorf("%s was written\n%s", path, out)
+			}
+		}
+		if _, err := os.Lstat(filepath.Join("/var/lib/containers/ward-tests", filepath.Base(dir))); err == nil {
+			t.Errorf("%s is there in what stays of /var/tmp", filepath.Base(dir))
+		}
+	}
+}
+
 // TestGuardOfAUser: where nothing can be made read-only, what changed in HOME is said.
 func TestGuardOfAUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("SKIPPED: only root can become another user")
 	}
-	out, home := behind(t, `rm "$1/precious"; echo new >"$1/new"; echo "$HOME"`, "65534")
+	out, home := behind(t, t.TempDir(), `rm "$1/precious"; echo new >"$1/new"; echo "$HOME"`, "65534")
 	if !strings.Contains(out, "HOME is watched") || !strings.Contains(out, home+"/new\n") || !strings.Contains(out, "\n"+filepath.Dir(home)+"/within/home\n") {
 		t.Error(out)
 	}
