@@ -43,12 +43,13 @@ func behind(t *testing.T, dir, line string, as ...string) (string, string) {
 		}
 		as = []string{"setpriv", "--reuid=" + as[0], "--clear-groups"}
 	}
+	as = append([]string{"nohup"}, as...)
 	command := append(as, guard, within, "sh", "-c", line, "sh", home)
 	cmd := exec.Command(command[0], command[1:]...)
 	// In a directory that every user may be in.
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+os.Getenv("PATH")+":"+filepath.Join(dir, "strange"), "A_SECRET=of the user's")
-	if len(as) > 0 {
+	if len(as) > 1 {
 		cmd.Env = append(cmd.Env, "GOCACHE=", "GOMODCACHE=") // below HOME, as everybody's
 	}
 	out, err := cmd.CombinedOutput()
@@ -84,6 +85,19 @@ func TestGuard(t *testing.T) {
 	for _, path := range []string{home + "/new", "/usr/new", "/opt/new", tree + "/new"} {
 		if _, err := os.Lstat(path); err == nil {
 			t.Errorf("%s was written\n%s", path, out)
+		}
+	}
+}
+
+// TestGuardHearsSignals: behind nohup, too, a signal ends a program that a test starts.
+func TestGuardHearsSignals(t *testing.T) {
+	for _, as := range [][]string{nil, {"65534"}} {
+		if os.Getuid() != 0 && as != nil {
+			t.Skip("SKIPPED: only root can become another user")
+		}
+		out, _ := behind(t, t.TempDir(), `grep SigIgn /proc/self/status`, as...)
+		if !strings.Contains(out, "SigIgn:\t0000000000000000\n") {
+			t.Error(out)
 		}
 	}
 }
