@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/await"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/gittest"
 )
 
@@ -114,6 +116,29 @@ func TestDirectiveIDs(t *testing.T) {
 	}
 	comms := p.Run(p.Bare, "git", "show", "main:COMMS.md")
 	gittest.InOrder(t, comms, "### D-8: at once", "### D-9: at once", "### D-10: at once", "### D-11: at once", "## Reports")
+	p.Fsck()
+}
+
+// TestDirectiveBeside: a directive that somebody pushes while another one is written stays.
+func TestDirectiveBeside(t *testing.T) {
+	p := newDesk(t)
+	held := filepath.Join(t.TempDir(), "held")
+	slow := p.Command(filepath.Dir(p.Bare), []string{failpoint.Var + "=command/read=hold:" + held}, "git-ward", "directive", "new", "--bare", p.Bare, "-m", "slow\n\n- [ ] x (`true`)")
+	ended := make(chan error, 1)
+	go func() {
+		out, err := slow.CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		ended <- err
+	}()
+	await.True(t, "COMMS.md is read", func() bool { _, err := os.Lstat(held); return err == nil })
+	p.Run(filepath.Dir(p.Bare), "git-ward", "directive", "new", "--bare", p.Bare, "-m", "quick\n\n- [ ] x (`true`)")
+	os.Remove(held)
+	if err := await.Value(t, "it is pushed", ended); err != nil {
+		t.Error(err)
+	}
+	gittest.InOrder(t, p.Run(p.Bare, "git", "show", "main:COMMS.md"), "### D-7: quick", "### D-8: slow", "## Reports")
 	p.Fsck()
 }
 

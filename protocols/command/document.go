@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/standing"
 	"git-ward/protocols/state"
 )
 
@@ -19,16 +21,19 @@ func (u *units) amend(subject func() string, change func(doc state.Comms) ([]byt
 		return "", err
 	}
 	for range maxRaces {
-		doc, err := u.documents()
-		if err != nil {
-			return "", err
-		}
-		data, err := change(doc)
-		if data == nil || err != nil {
-			return "", err
-		}
+		// The document of the commit that the new one goes on from, and no other: what
+		// somebody pushed between two looks at the ref would be taken out again.
 		tip, err := u.reader.Tip(u.names.ControlRef())
 		if err != nil {
+			return "", err
+		}
+		doc, err := standing.Documents(u.reader, tip)
+		if err != nil {
+			return "", err
+		}
+		failpoint.Reach("command/read")
+		data, err := change(doc)
+		if data == nil || err != nil {
 			return "", err
 		}
 		if commit, err = u.withDocument(who, tip, data, subject()); err != nil {
