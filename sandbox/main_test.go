@@ -232,7 +232,9 @@ type launcher struct {
 // directory of its own.
 func (h *house) start(args ...string) *launcher {
 	h.t.Helper()
-	l := &launcher{Cmd: exec.Command(filepath.Join(h.bin, "git-ward-launch"), append([]string{"launch"}, args...)...)}
+	ctx, cancel := context.WithDeadline(context.Background(), await.Deadline(h.t))
+	h.t.Cleanup(cancel)
+	l := &launcher{Cmd: exec.CommandContext(ctx, filepath.Join(h.bin, "git-ward-launch"), append([]string{"launch"}, args...)...)}
 	runtimeDir, err := os.MkdirTemp("", "rt")
 	if err != nil {
 		h.t.Fatal(err)
