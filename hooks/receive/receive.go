@@ -102,8 +102,11 @@ func open(ctx context.Context, call Call, stop context.CancelFunc) (*session, er
 	for _, u := range s.updates {
 		refs = append(refs, u.Ref)
 	}
-	_, err = repo.Unlock(ctx, refs...)
+	removed, err := repo.Unlock(ctx, refs...)
 	s.mention(err)
+	for _, name := range removed {
+		fmt.Fprintf(call.Stderr, "warning: %s was left by a git that was killed, and is removed\n", diag.Clean(name))
+	}
 	return s, nil
 }
 

@@ -3,6 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -43,8 +44,16 @@ func (r *Repo) LockedOut(refs ...string) bool {
 // noted it yet. Each later push to such a ref would be refused, for ever. It waits until
 // a lock is staleAfter old, for a holder that this machine cannot see.
 func (r *Repo) Unlock(ctx context.Context, refs ...string) (removed []string, err error) {
+	root, err := os.OpenRoot(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
 	for _, ref := range refs {
-		was, err := os.Lstat(filepath.Join(r.Dir, ref+".lock"))
+		if !lockable(ref) {
+			continue
+		}
+		was, err := root.Lstat(ref + ".lock")
 		if err != nil || r.maybeHeld() {
 			continue
 		}
@@ -55,7 +64,7 @@ func (r *Repo) Unlock(ctx context.Context, refs ...string) (removed []string, er
 			case <-time.After(staleAfter - age):
 			}
 		}
-		gone, err := r.unlock(ctx, ref+".lock", was)
+		gone, err := r.unlock(ctx, root, ref+".lock", was)
 		if err != nil {
 			return removed, err
 		}
@@ -64,6 +73,12 @@ func (r *Repo) Unlock(ctx context.Context, refs ...string) (removed []string, er
 		}
 	}
 	return removed, nil
+}
+
+// lockable reports whether git makes a lock for this name itself. A pusher chooses names,
+// and nobody has judged them yet: refs/../ward/audit is another file's.
+func lockable(ref string) bool {
+	return ref == "HEAD" || ref == "packed-refs" || strings.HasPrefix(ref, "refs/") && filepath.Clean(ref) == ref
 }
 
 // UnlockAll is Unlock for every ref that has a lock.
@@ -81,7 +96,7 @@ func (r *Repo) UnlockAll(ctx context.Context) (removed []string, err error) {
 
 // unlock removes a lock that is what it was. One process at a time does, so that none
 // removes the lock of who came after the other.
-func (r *Repo) unlock(ctx context.Context, name string, was os.FileInfo) (bool, error) {
+func (r *Repo) unlock(ctx context.Context, root *os.Root, name string, was os.FileInfo) (bool, error) {
 	alone, err := flock.Within(ctx, r.Dir, staleAfter)
 	if alone != nil {
 		defer alone.Close()
@@ -89,12 +104,15 @@ func (r *Repo) unlock(ctx context.Context, name string, was os.FileInfo) (bool, 
 	if err != nil {
 		return false, fmt.Errorf("%s, which a git that was killed left, cannot be removed: %w", name, err)
 	}
-	path := filepath.Join(r.Dir, name)
-	now, err := os.Lstat(path)
+	now, err := root.Lstat(name)
 	if err != nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()) || r.maybeHeld() {
 		return false, nil
 	}
-	return true, os.Remove(path)
+	err = root.Remove(name)
+	if errors.Is(err, fs.ErrNotExist) { // whoever made it has removed it meanwhile
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // maybeHeld reports whether a git works in the repository that is not one of those who
@@ -118,9 +136,13 @@ func (r *Repo) maybeHeld() bool {
 			return false
 		}
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID)) // GIT_DIR, of one that works elsewhere
 		program, rest, _ := bytes.Cut(line, []byte{0})
 		if !strings.HasPrefix(filepath.Base(string(program)), "git") || bytes.Contains(rest, []byte("cat-file\x00")) {
 			return false
+		}
+		if bytes.Contains(rest, []byte(here)) || bytes.Contains(environ, []byte(here)) {
+			return true
 		}
 		there, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.PID))
 		return err != nil && !os.IsNotExist(err) || there == here || strings.HasPrefix(there, here+"/")

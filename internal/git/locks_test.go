@@ -31,6 +31,31 @@ func TestLockedOut(t *testing.T) {
 	}
 }
 
+// TestUnlockOnlyRefs: a name that leads elsewhere removes nothing there. A pusher chooses it
+// before anybody has judged the push.
+func TestUnlockOnlyRefs(t *testing.T) {
+	r := bare(t)
+	old := time.Now().Add(-time.Minute)
+	outside := filepath.Join(filepath.Dir(r.Dir), "Cargo.lock")
+	within := filepath.Join(r.Dir, "ward/audit.lock")
+	if err := os.MkdirAll(filepath.Dir(within), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Dir(r.Dir), filepath.Join(r.Dir, "refs/heads/up")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{outside, within} {
+		if err := errors.Join(os.WriteFile(path, nil, 0o644), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, ref := range []string{"ward/audit", "refs/../ward/audit", "refs/../../Cargo", "../Cargo", "refs/heads/up/Cargo", "/" + strings.TrimSuffix(outside, ".lock")} {
+		if removed, err := r.Unlock(t.Context(), ref); err != nil || len(removed) > 0 {
+			t.Errorf("%s: removed %q, %v", ref, removed, err)
+		}
+	}
+}
+
 // TestUnlock: a lock that nobody can have made goes, and one goes not while a git works in
 // the repository.
 func TestUnlock(t *testing.T) {
