@@ -38,8 +38,10 @@ func behind(t *testing.T, dir, line string, as ...string) (string, string) {
 		if err := exec.Command("chown", "-R", as[0], dir).Run(); err != nil {
 			t.Fatal(err)
 		}
-		for path := dir; path != "/"; path = filepath.Dir(path) {
-			os.Chmod(path, 0o755) // for the one who comes through
+		for path := dir; path != os.TempDir() && path != "/"; path = filepath.Dir(path) {
+			if err := os.Chmod(path, 0o755); err != nil { // the user must be able to traverse it
+				t.Fatal(err)
+			}
 		}
 		as = []string{"setpriv", "--reuid=" + as[0], "--clear-groups"}
 	}
