@@ -67,7 +67,7 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem erro
 	if err != nil {
 		return r, err
 	}
-	if _, err := repo.UnlockAll(ctx); err != nil { // gc does not get over what killed gits left
+	if _, err := repo.UnlockAll(ctx); err != nil { // git gc fails on lock files of killed git processes
 		return r, err
 	}
 	if strings.TrimSpace(string(out)) != "true" {

@@ -71,7 +71,7 @@ func TestUnarmed(t *testing.T) {
 	}
 }
 
-// TestNonsense: an action that there is not is no silence.
+// TestNonsense: an unknown action panics.
 func TestNonsense(t *testing.T) {
 	cmd, out := play(t, "yes", "one=nonsense")
 	if err := cmd.Run(); err == nil || !strings.Contains(out.String(), `no action "nonsense"`) {

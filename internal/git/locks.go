@@ -16,8 +16,8 @@ import (
 	"git-ward/internal/process"
 )
 
-// staleAfter is the age at which git's lock on a ref belongs to nobody: who moves such a
-// ref is one at a time, and an update-ref lives for milliseconds.
+// staleAfter is the age at which git's lock on a ref belongs to nobody: Ward's own lock
+// serializes updates of these refs, and git update-ref takes milliseconds.
 const staleAfter = 5 * time.Second
 
 // LockedOut reports whether git's lock file stands on one of the refs, which only the
@@ -38,11 +38,11 @@ func (r *Repo) LockedOut(refs ...string) bool {
 	return locked
 }
 
-// Unlock removes git's lock files on refs that anybody may move, where nobody is left who
-// could have made them, and names them. git removes its locks when a signal ends it, but not
-// one whose open(2) the signal meets (nor upon SIGKILL): the file is there, and git has not
-// noted it yet. Each later push to such a ref would be refused, for ever. It waits until
-// a lock is staleAfter old, for a holder that this machine cannot see.
+// Unlock removes git's lock files on refs that anybody may move, if no process is left that
+// could have made them, and returns their names. On a signal git removes its lock files,
+// except one that it was just creating, and SIGKILL leaves them all. Each later push to such
+// a ref would be refused, for ever. It waits until a lock is staleAfter old, for a holder that
+// this machine cannot see.
 func (r *Repo) Unlock(ctx context.Context, refs ...string) (removed []string, err error) {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {

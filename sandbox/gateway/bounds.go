@@ -17,7 +17,7 @@ type Limits struct {
 	Silence   time.Duration // of a provider before its first and between later bytes; 10 minutes
 	Call      time.Duration // one model call as a whole; 1 hour
 	Idle      time.Duration // of a proxied connection; 5 minutes
-	Wait      time.Duration // of a call for others, or for its own body, until its unit may have been paused meanwhile; 1 second
+	Wait      time.Duration // how long a call may queue, or read its body, before the gateway looks again whether its unit is paused; 1 second
 }
 
 const (
