@@ -224,8 +224,8 @@ func (r *reclaimer) going() ([]string, error) {
 }
 
 // finishPacks removes what is left of packs that a run which was killed had begun to
-// remove: without its index, which went first, nobody else finds such a pack. One whose
-// index is there was not begun, or came again.
+// remove: without its index, which went first, nobody else finds such a pack. If the index
+// exists, removal had not started, or the pack was pushed again.
 func (r *reclaimer) finishPacks() error {
 	lines, err := r.going()
 	for _, line := range lines {
