@@ -17,6 +17,7 @@ import (
 	"git-ward/agent/tool"
 	"git-ward/internal/await"
 	"git-ward/internal/modeltest"
+	"git-ward/internal/tier"
 )
 
 // kinds make each kind of model for a stand-in.
@@ -32,6 +33,9 @@ var kinds = map[string]func(url string, silence time.Duration) model.Model{
 	},
 }
 
+// patient is a limit of silence that nothing here meets, on any machine.
+const patient = time.Hour
+
 func each(t *testing.T, f func(t *testing.T, open func(url string, silence time.Duration) model.Model)) {
 	for name, open := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +46,7 @@ func each(t *testing.T, f func(t *testing.T, open func(url string, silence time.
 }
 
 func talk(t *testing.T) *model.Conversation {
-	box := &tool.Box{Dir: t.TempDir(), State: t.TempDir(), Timeout: time.Minute, OutputSize: 1000, WriteSize: 1000}
+	box := &tool.Box{Dir: t.TempDir(), State: t.TempDir(), Timeout: time.Hour, OutputSize: 1000, WriteSize: 1000}
 	return &model.Conversation{System: "You are an agent.", Directive: "D-1", Tools: box.Tools(),
 		Messages: []model.Message{{Role: model.User, Text: "Continue."}}}
 }
@@ -71,7 +75,7 @@ func TestTurns(t *testing.T) {
 			modeltest.Turn{Calls: []modeltest.Call{{Name: "bash", Args: `{"command": "l`}, {Name: "bash", Args: ""}, {Name: "bash", Args: `["ls"]`}}},
 			modeltest.Turn{Text: huge, Input: 10, Output: 20},
 		))
-		m, c := open(s.URL, time.Second), talk(t)
+		m, c := open(s.URL, patient), talk(t)
 		r, err := m.Turn(t.Context(), c)
 		if err != nil || r.Text != "I look <around> & about." || len(r.Calls) != 2 || string(r.Calls[1].Args) != `{"command":"ls <x> && y"}` || r.Stop != model.Ended {
 			t.Fatalf("%v %+v", err, r)
@@ -110,7 +114,7 @@ func TestCacheMarks(t *testing.T) {
 	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
 		s := modeltest.New(t, modeltest.Script(
 			modeltest.Turn{Thinking: "hm", Calls: []modeltest.Call{{Name: "bash", Args: `{"command":"ls"}`}}}, modeltest.Turn{Text: "done"}))
-		m, c := open(s.URL, time.Second), talk(t)
+		m, c := open(s.URL, patient), talk(t)
 		r, err := m.Turn(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
@@ -176,11 +180,32 @@ var faults = []fault{
 	{name: "a stream cut each time", turns: fails(9, modeltest.Fault{Cut: 3}), calls: 3, err: "3 times: ", kind: model.Broken},
 	{name: "a malformed event", turns: fails(1, modeltest.Fault{Malformed: 3})},
 	{name: "a stream that falls silent", turns: fails(1, modeltest.Fault{Silent: 3})},
-	{name: "slow bytes", turns: nil}, // see TestFaults
 	{name: "401", turns: fails(1, modeltest.Fault{Status: 401, Type: "authentication_error", Message: "no"}), calls: 1, err: "401 authentication_error: no", kind: model.Fatal},
 	{name: "400", turns: fails(1, modeltest.Fault{Status: 400, Type: "invalid_request_error", Message: "bad"}), calls: 1, err: "400 invalid_request_error: bad", kind: model.Rejected},
 	{name: "402 of the gateway: the budget is spent", turns: fails(1, modeltest.Fault{Status: 402, Type: "billing_error", Message: "ward: the budget of D-1 is spent"}), calls: 1, err: "the budget of D-1 is spent", kind: model.Spent},
 	{name: "429 of an account without money", turns: fails(1, modeltest.Fault{Status: 429, Type: "insufficient_quota", Message: "pay"}), calls: 1, err: "insufficient_quota", kind: model.Spent},
+}
+
+// firstHasty is a model whose first turns have little patience with a silent provider: what
+// is to fail by it fails, and what is to work does, however slow the machine is.
+type firstHasty struct {
+	model.Model
+	turns   int
+	limit   time.Duration
+	open    func(limit time.Duration) model.Model
+	arrived func() int
+}
+
+func (m *firstHasty) Turn(ctx context.Context, c *model.Conversation) (model.Reply, error) {
+	if m.turns--; m.turns < 0 {
+		return m.Model.Turn(ctx, c)
+	}
+	for before := m.arrived(); ; m.limit *= 2 {
+		r, err := m.open(m.limit).Turn(ctx, c)
+		if m.arrived() > before || ctx.Err() != nil { // else the request itself was late
+			return r, err
+		}
+	}
 }
 
 func TestFaults(t *testing.T) {
@@ -189,12 +214,14 @@ func TestFaults(t *testing.T) {
 			t.Run(f.name, func(t *testing.T) {
 				t.Parallel()
 				good := modeltest.Turn{Text: "done", Calls: []modeltest.Call{{Name: "bash", Args: `{"command":"ls"}`}}}
-				if f.name == "slow bytes" {
-					good.Fault.Slow = time.Millisecond
-				}
 				s := modeltest.New(t, modeltest.Script(append(f.turns, good)...))
+				m := open(s.URL, patient)
+				if f.turns[0].Fault.Silent > 0 {
+					m = &firstHasty{Model: m, turns: len(f.turns), limit: 500 * time.Millisecond,
+						open: func(limit time.Duration) model.Model { return open(s.URL, limit) }, arrived: func() int { return len(s.Requests()) }}
+				}
 				waits, over := 0, 0
-				p := &model.Patience{Model: open(s.URL, 300*time.Millisecond), Tries: 3, Busy: 20 * time.Second, Base: 10 * time.Millisecond,
+				p := &model.Patience{Model: m, Tries: 3, Busy: 20 * time.Second, Base: 10 * time.Millisecond,
 					Note: func(w model.Wait) {
 						if w.Err != nil {
 							waits++
@@ -224,13 +251,37 @@ func TestFaults(t *testing.T) {
 					}
 					outcome = fmt.Sprint(err)
 				}
-				if strings.Contains(f.name, "retry-after") && took < 400*time.Millisecond {
+				if strings.Contains(f.name, "retry-after") && took < 400*time.Millisecond { // no machine is so fast that it meets this
 					t.Errorf("two waits of 200 ms took %v", took)
 				}
 				if os.Getenv("WARD_FAULTS") != "" {
 					fmt.Printf("FAULT\t%s\t%s\n", t.Name(), outcome)
 				}
 			})
+		}
+	})
+}
+
+// TestSlowBytes: an answer that takes far longer than silence may last is no silent one,
+// where its events come one by one. A machine that halts for longer than the limit gets a
+// greater one; who does not count the events passes with none.
+func TestSlowBytes(t *testing.T) {
+	tier.First(t, "a slow provider")
+	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
+		end := await.Deadline(t)
+		for limit := 200 * time.Millisecond; ; limit *= 2 {
+			s := modeltest.New(t, modeltest.Script(modeltest.Turn{Text: strings.Repeat("word by word ", 40), Fault: modeltest.Fault{Slow: limit / 400}}))
+			start := time.Now()
+			r, err := open(s.URL, limit).Turn(t.Context(), talk(t))
+			took := time.Since(start)
+			switch {
+			case err == nil && took < 2*limit:
+				t.Fatalf("the answer of %d bytes was not slow: %v", len(r.Text), took)
+			case err == nil:
+				return
+			case !errors.Is(err, model.ErrSilent) || time.Until(end) < 4*took:
+				t.Fatalf("with a limit of %v: %v after %v", limit, err, took)
+			}
 		}
 	})
 }
@@ -243,7 +294,7 @@ func TestStops(t *testing.T) {
 			modeltest.Turn{Stop: modeltest.Truncated, Calls: []modeltest.Call{{Name: "bash", Args: `{"command":"ls"}`}, {Name: "write_file", Args: `{"path":"a","cont`}}},
 			modeltest.Turn{Text: "No.", Stop: modeltest.Refused},
 		))
-		m, c := open(s.URL, time.Second), talk(t)
+		m, c := open(s.URL, patient), talk(t)
 		r, err := m.Turn(t.Context(), c)
 		if err != nil || r.Stop != model.Truncated || r.Text != "I begin" {
 			t.Fatalf("%v %+v", err, r)
@@ -293,7 +344,7 @@ func TestWindow(t *testing.T) {
 			return modeltest.Turn{Text: "on", Calls: []modeltest.Call{{Name: "bash", Args: fmt.Sprintf(`{"command":"%d"}`, r.N)}}}
 		})
 		s.Window(3000)
-		w := &model.Window{Model: open(s.URL, time.Second), Tokens: 8000, Output: 500} // the setting is wrong, too
+		w := &model.Window{Model: open(s.URL, patient), Tokens: 8000, Output: 500} // the setting is wrong, too
 		c := talk(t)
 		for i := range 40 {
 			r, err := w.Turn(t.Context(), c)
@@ -331,7 +382,7 @@ func TestWindowTooSmall(t *testing.T) {
 	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
 		s := modeltest.New(t, modeltest.Script())
 		s.Window(10)
-		_, err := (&model.Window{Model: open(s.URL, time.Second), Tokens: 8000, Output: 500}).Turn(t.Context(), talk(t))
+		_, err := (&model.Window{Model: open(s.URL, patient), Tokens: 8000, Output: 500}).Turn(t.Context(), talk(t))
 		var trouble *model.Trouble
 		if !errors.As(err, &trouble) || trouble.Kind != model.TooLong && trouble.Kind != model.Rejected {
 			t.Error(err)
@@ -343,7 +394,7 @@ func TestWindowTooSmall(t *testing.T) {
 func TestSilentEnd(t *testing.T) {
 	each(t, func(t *testing.T, open func(string, time.Duration) model.Model) {
 		s := modeltest.New(t, func(*modeltest.Request) modeltest.Turn { return modeltest.Turn{} })
-		p := &model.Patience{Model: open(s.URL, time.Second), Tries: 2, Base: time.Millisecond}
+		p := &model.Patience{Model: open(s.URL, patient), Tries: 2, Base: time.Millisecond}
 		c := talk(t)
 		answer(c, model.Reply{Calls: []model.Call{{ID: "1", Name: "bash", Args: json.RawMessage(`{"command":"ls"}`)}}}, "result")
 		if r, err := p.Turn(t.Context(), c); err != nil || r.Text != "" || len(s.Requests()) != 2 {

@@ -3,9 +3,13 @@ package store
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"git-ward/internal/await"
 	"git-ward/internal/git"
@@ -66,8 +70,14 @@ func foldOnce(ctx context.Context, bare string) (bool, error) {
 		git.RefUpdate{Ref: record.FoldedRef(id), Old: old, New: mark})
 }
 
-// host folds until the test ends.
+// host folds until the test ends. A hook tells it of each push.
 func (u *unit) host() {
+	fifo := filepath.Join(u.TempDir(), "pushed")
+	u.must(unix.Mkfifo(fifo, 0o600))
+	pushed, err := os.OpenFile(fifo, os.O_RDWR, 0) // so that neither end waits for the other
+	u.must(err)
+	u.must(os.MkdirAll(filepath.Join(u.store.Bare, "hooks"), 0o755))
+	u.must(os.WriteFile(filepath.Join(u.store.Bare, "hooks/post-receive"), []byte("#!/bin/sh\ncat >/dev/null\necho >'"+fifo+"'\n"), 0o755))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -84,13 +94,14 @@ func (u *unit) host() {
 				}
 				u.Log(err)
 			}
-			if !more {
-				time.Sleep(10 * time.Millisecond) // a ref tells nobody that it moves
+			if !more && err == nil {
+				pushed.Read(make([]byte, 1))
 			}
 		}
 	}()
 	u.Cleanup(func() {
 		cancel()
+		pushed.Close()
 		if err := <-ended; err != nil {
 			u.Error(err)
 		}

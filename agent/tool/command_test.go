@@ -56,6 +56,6 @@ func TestLimit(t *testing.T) {
 func newCommand(t *testing.T, script string) Command {
 	return Command{
 		Args: []string{"bash", "-c", script}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")},
-		Timeout: 20 * time.Second, Kind: "exec", Logs: t.TempDir(), Size: 100, Limit: logSize,
+		Timeout: time.Hour, Kind: "exec", Logs: t.TempDir(), Size: 100, Limit: logSize,
 	}
 }

@@ -17,7 +17,7 @@ func newBox(t *testing.T) *Box {
 	b := &Box{
 		Dir: filepath.Join(t.TempDir(), "tree"), State: t.TempDir(),
 		Env:     []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"},
-		Timeout: 20 * time.Second, OutputSize: 1000, WriteSize: 1000, Repo: &fakeRepo{},
+		Timeout: time.Hour, OutputSize: 1000, WriteSize: 1000, Repo: &fakeRepo{},
 	}
 	if err := os.MkdirAll(filepath.Join(b.Dir, ".git"), 0o755); err != nil {
 		t.Fatal(err)

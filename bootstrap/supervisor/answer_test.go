@@ -77,9 +77,12 @@ func TestAnswerOfAnother(t *testing.T) {
 	}
 	for _, within := range []bool{false, true} {
 		s := become(t)
-		a, _ := agent(t, "echo $$ >pid.new; mv pid.new pid; while [ ! -e stolen ]; do sleep 0.02; done")
+		a, _ := agent(t, "echo $$ >pid; while [ ! -e stolen ]; do sleep 0.02; done")
+		if err := unix.Mkfifo(filepath.Join(a.Command.Dir, "pid"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		if within {
-			a.Command.Args[2] = fmt.Sprintf("echo $$ >pid.new; mv pid.new pid; '%s' thief . & while [ ! -e booted ]; do sleep 0.02; done", self)
+			a.Command.Args[2] = fmt.Sprintf("'%s' thief . & echo $$ >pid; while [ ! -e booted ]; do sleep 0.02; done", self)
 			a.OnBooted = func() { touch(t, a.Command.Dir, "booted") }
 		}
 		var out bytes.Buffer
@@ -111,14 +114,15 @@ func touch(t *testing.T, dir, name string) {
 	}
 }
 
-// thief answers in the place of the process whose id is in dir/pid.
+// thief answers in the place of the process whose id comes through the pipe dir/pid.
 func thief(dir string) error {
-	var pid int
-	for pid == 0 {
-		if data, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil {
-			pid, _ = strconv.Atoi(strings.TrimSpace(string(data)))
-		}
-		time.Sleep(10 * time.Millisecond) // the one that is robbed tells nobody else
+	data, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return err
 	}
 	pidfd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -139,6 +143,5 @@ func thief(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "stolen"), nil, 0o644); err != nil {
 		return err
 	}
-	time.Sleep(time.Hour) // alive when it is looked at; the supervisor ends it
-	return nil
+	return unix.Pause() // alive when it is looked at; the supervisor ends it
 }

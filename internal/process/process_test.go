@@ -110,35 +110,37 @@ func TestRun(t *testing.T) {
 }
 
 // TestStopped: a command that must end is asked first where there is a grace, and
-// is killed then; the reason is a value.
+// is killed then; the reason is a value. What happens after a time happens to commands
+// that need none to be ready for it; the others say that they are up.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
-	ended, cancel := context.WithCancelCause(t.Context())
 	const soon = 50 * time.Millisecond
 	for _, c := range []struct {
 		line   string
 		change func(*process.Command)
-		ctx    context.Context
-		want   string // of the reason
+		want   string // of the reason; the cause's: it is ended when it has said something
 		code   int
 		out    string
 	}{
-		{"sleep 1000", func(c *process.Command) { c.Timeout = soon }, nil, "it ran longer than 50ms", 137, ""},
-		{"trap 'echo asked; exit 4' TERM; sleep 1000 & wait", func(c *process.Command) { c.Timeout, c.Grace = 10*soon, time.Minute }, nil, "it ran longer than 500ms", 4, "asked\n"},
-		{"trap '' TERM; sleep 1000", func(c *process.Command) { c.Timeout, c.Grace = soon, soon }, nil, "it ran longer than 50ms", 137, ""},
-		{"(sleep 1000; echo b) & sleep 1000", func(c *process.Command) { c.Timeout = soon }, nil, "it ran longer than 50ms", 137, ""},
-		{"yes", func(c *process.Command) { c.Output = 3 << 20 }, nil, "more than 3 MiB of output", 137, "y\n"},
-		{"yes", func(c *process.Command) { c.Stdout.(*buffer).size = 1 << 20 }, nil, errDisk.Error(), 137, "y\n"},
-		{"trap '' TERM; echo up; sleep 1000", func(c *process.Command) { c.Stdout = writer(func([]byte) { cancel(cause) }) }, ended, cause.Error(), 137, ""},
+		{"sleep 1000", func(c *process.Command) { c.Timeout = soon }, "it ran longer than 50ms", 137, ""},
+		{"(sleep 1000; echo b) & sleep 1000", func(c *process.Command) { c.Timeout = soon }, "it ran longer than 50ms", 137, ""},
+		{"exec sleep 1000", func(c *process.Command) { c.Timeout, c.Grace = soon, time.Hour }, "it ran longer than 50ms", 143, ""},
+		{"yes", func(c *process.Command) { c.Output = 3 << 20 }, "more than 3 MiB of output", 137, "y\n"},
+		{"yes", func(c *process.Command) { c.Stdout.(*buffer).size = 1 << 20 }, errDisk.Error(), 137, "y\n"},
+		{"trap '' TERM; echo up; sleep 1000", func(*process.Command) {}, cause.Error(), 137, "up\n"},
+		{"trap 'echo asked; exit 4' TERM; echo up; sleep 1000 & wait", func(c *process.Command) { c.Grace = time.Hour }, cause.Error(), 4, "up\nasked\n"},
+		{"trap '' TERM; echo up; sleep 1000", func(c *process.Command) { c.Grace = soon }, cause.Error(), 137, "up\n"},
 	} {
 		var out buffer
 		cmd := command(t, c.line, &out)
 		c.change(cmd)
-		if c.ctx == nil {
-			c.ctx = t.Context()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		if c.want == cause.Error() {
+			cmd.Stdout = readyWriter{&out, func() { cancel(cause) }}
 		}
-		status, stopped, err := cmd.Run(c.ctx)
+		status, stopped, err := cmd.Run(ctx)
+		cancel(nil)
 		if err != nil || stopped == nil || stopped.Error() != c.want || status.Code() != c.code || !strings.HasPrefix(out.String(), c.out) {
 			t.Errorf("%s: %v %v %v, %.60q", c.line, status, stopped, err, out.String())
 		}
@@ -146,15 +148,12 @@ func TestStopped(t *testing.T) {
 			t.Errorf("%s: left running: %q", c.line, left)
 		}
 	}
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
 	if _, _, err := command(t, "true", &buffer{}).Run(ended); !errors.Is(err, cause) {
 		t.Errorf("what is to end starts: %v", err)
 	}
 }
-
-// writer calls a function with what is written.
-type writer func([]byte)
-
-func (w writer) Write(data []byte) (int, error) { w(data); return len(data), nil }
 
 // slowDisk is full, and says so when the command has ended that writes its pid.
 type slowDisk struct{ *testing.T }
@@ -237,15 +236,18 @@ func TestEndTagged(t *testing.T) {
 		go cmd.Wait()               // reap, as init would
 		return cmd
 	}
-	start("trap 'touch $FILE; exit 0' TERM; echo; while :; do sleep 0.01; done", tag)
-	start("trap '' TERM; echo; while :; do sleep 0.01; done", "A=B", tag)
 	stranger := start("echo; exec sleep 1000", tag+"x", "X"+tag)
 	defer stranger.Process.Kill()
-	if n := process.EndTagged(tag, 300*time.Millisecond); n < 2 {
+	start("trap 'touch $FILE; exit 0' TERM; echo; while :; do sleep 0.01; done", tag)
+	if n := process.EndTagged(tag, time.Hour); n < 1 { // it heeds, so that nobody waits for an hour
 		t.Errorf("found %d processes", n)
 	}
 	if _, err := os.Stat(asked); err != nil {
 		t.Error("the polite one was not asked")
+	}
+	start("trap '' TERM; echo; while :; do sleep 0.01; done", "A=B", tag)
+	if n := process.EndTagged(tag, 50*time.Millisecond); n < 1 {
+		t.Errorf("found %d processes", n)
 	}
 	if n := process.EndTagged(tag, 0); n != 0 {
 		t.Errorf("%d processes are left", n)
@@ -259,17 +261,20 @@ func TestEndTagged(t *testing.T) {
 // waited for.
 func TestEndGroup(t *testing.T) {
 	t.Parallel()
-	for line, want := range map[string]string{
-		"echo; sleep 1000 & sleep 1000":               "signal: terminated",
-		"trap '' TERM; echo; sleep 1000 & sleep 1000": "signal: killed", // after the delay
+	for line, c := range map[string]struct {
+		delay time.Duration
+		want  string
+	}{
+		"echo; sleep 1000 & sleep 1000":               {time.Hour, "signal: terminated"},
+		"trap '' TERM; echo; sleep 1000 & sleep 1000": {50 * time.Millisecond, "signal: killed"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cmd := exec.CommandContext(ctx, "bash", "-c", line)
 		var out buffer
 		cmd.Stdout = readyWriter{&out, cancel} // it runs: now it can be ended
-		process.EndGroup(cmd, syscall.SIGTERM, 50*time.Millisecond)
+		process.EndGroup(cmd, syscall.SIGTERM, c.delay)
 		cmd.Run()
-		if got := cmd.ProcessState.String(); got != want {
+		if got := cmd.ProcessState.String(); got != c.want {
 			t.Errorf("%s: %s", line, got)
 		}
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // those that do not heed SIGTERM

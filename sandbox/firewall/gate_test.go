@@ -159,6 +159,10 @@ func TestClosedConnectionIsFlushed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	poured, err := drain.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := drain.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -167,16 +171,17 @@ func TestClosedConnectionIsFlushed(t *testing.T) {
 	if err := within(t, l.inside, nearUser, "pour").Run(); err != nil {
 		t.Fatal(err)
 	}
+	poured.Close()
 	lines.Scan()
-	if got := lines.Text(); got != fmt.Sprint(poured) {
-		t.Errorf("%q bytes and an end came, want %d", got, poured)
+	if got := lines.Text(); got != fmt.Sprint(pouring) {
+		t.Errorf("%q bytes and an end came, want %d", got, pouring)
 	}
 	if err := drain.Wait(); err != nil {
 		t.Error(err)
 	}
 }
 
-const poured = 300_000
+const pouring = 300_000
 
 // pour writes more than the other side has taken, and ends at once.
 func pour() error {
@@ -184,14 +189,14 @@ func pour() error {
 	if err != nil {
 		return err
 	}
-	if err := conn.(*net.TCPConn).SetWriteBuffer(2 * poured); err != nil {
+	if err := conn.(*net.TCPConn).SetWriteBuffer(2 * pouring); err != nil {
 		return err
 	}
-	_, err = conn.Write(make([]byte, poured))
+	_, err = conn.Write(make([]byte, pouring))
 	return errors.Join(err, conn.Close())
 }
 
-// drain is slow, and tells what came before the end. A receive buffer that is small when
+// drain reads when its input ends, and tells what came before the end. A receive buffer that is small when
 // the connection begins keeps most of it with the sender.
 func drain() error {
 	config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
@@ -207,7 +212,7 @@ func drain() error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(300 * time.Millisecond) // the sender has closed, and its process has ended; what it sent keeps its FIN from us, so nothing here tells it
+	io.Copy(io.Discard, os.Stdin) // until the sender has closed, and its process has ended
 	n, err := io.Copy(io.Discard, conn)
 	fmt.Println(n)
 	return err

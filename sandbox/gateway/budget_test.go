@@ -105,6 +105,7 @@ type round struct {
 	billed   ledger
 	kills    int
 
+	up     sync.Mutex // held while there is no gateway
 	mu     sync.Mutex
 	child  *exec.Cmd
 	socket string
@@ -143,9 +144,11 @@ func (r *round) run(calls int) {
 			case <-ended:
 				return
 			case <-time.After(time.Duration(40+r.pick(100)) * time.Millisecond): // in the middle of calls, whatever they do
+				r.up.Lock()
 				r.stop()
 				r.kills++
 				r.start()
+				r.up.Unlock()
 			}
 		}
 	})
@@ -225,9 +228,9 @@ func serveForTest(meter string) {
 
 // call is one random call of a client that may hang up.
 func (r *round) call() {
-	r.mu.Lock()
+	r.up.Lock()
 	socket := r.socket
-	r.mu.Unlock()
+	r.up.Unlock()
 	ctx := context.Background()
 	if r.pick(8) == 0 {
 		var cancel func()
@@ -241,7 +244,6 @@ func (r *round) call() {
 	req, _ := http.NewRequestWithContext(ctx, "POST", "http://g"+path, strings.NewReader(body))
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		time.Sleep(time.Millisecond) // the gateway may be starting
 		return
 	}
 	defer resp.Body.Close()
@@ -314,11 +316,11 @@ func (r *round) answer(w http.ResponseWriter, q *http.Request) {
 		price = Price{Input: 1250 * dollar / 1000, Output: 10 * dollar}
 	}
 	r.billed.bill(u, price.cost(u))
-	r.tell(w, anthropic && how != 1, asked.Stream, how, u)
+	r.tell(w, q, anthropic && how != 1, asked.Stream, how, u)
 }
 
 // tell answers: in the form of the other protocol, which tells nothing, where that is asked for.
-func (r *round) tell(w http.ResponseWriter, anthropic, streamed bool, how int64, u Usage) {
+func (r *round) tell(w http.ResponseWriter, q *http.Request, anthropic, streamed bool, how int64, u Usage) {
 	word := "data: " + `{"type":"response.output_text.delta","delta":"word "}`
 	end := fmt.Sprintf(`{"type":"response.completed","response":{"usage":{"input_tokens":%d,"output_tokens":%d}}}`, u.Input, u.Output)
 	begin := "data: " + `{"type":"response.created","response":{"usage":null}}`
@@ -337,7 +339,7 @@ func (r *round) tell(w http.ResponseWriter, anthropic, streamed bool, how int64,
 	case how == 2: // nothing at all
 		panic(http.ErrAbortHandler)
 	case how == 3: // longer than the gateway waits
-		time.Sleep(150 * time.Millisecond) // the silence is the case
+		<-q.Context().Done()
 	case !streamed:
 		answerJSON(w, 200, whole)
 	case how == 4: // breaks off before it says what it bills

@@ -255,7 +255,7 @@ func TestTunnel(t *testing.T) {
 			}()
 		}
 	}()
-	f, _ := walled(t, &zone{names: testZone}, echo.Addr().String(), func(c *Config) { c.Limits.Idle = 300 * time.Millisecond })
+	f, _ := walled(t, &zone{names: testZone}, echo.Addr().String())
 	conn, _ := f.dial(context.Background(), "", "")
 	defer conn.Close()
 	// The first bytes come with the request, before the answer.
@@ -274,6 +274,7 @@ func TestTunnel(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
 
+	f, _ = walled(t, &zone{names: testZone}, echo.Addr().String(), func(c *Config) { c.Limits.Idle = 300 * time.Millisecond })
 	idle, _ := f.dial(context.Background(), "", "")
 	defer idle.Close()
 	io.WriteString(idle, "CONNECT pkg.example.com:443 HTTP/1.1\r\nHost: pkg.example.com:443\r\n\r\n")

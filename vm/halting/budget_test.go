@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"git-ward/vm/asm"
 	"git-ward/vm/halting/code"
@@ -43,8 +42,8 @@ func TestMillion(t *testing.T) {
 	}
 }
 
-// TestSameTape: a head that comes back to an old place on a long tape, of which
-// only the far end has changed, compares that end first.
+// TestSameTape: a head that comes back to an old place on a long tape, of which only
+// the far end has changed, compares that end first, and does not pay for all of the tape.
 func TestSameTape(t *testing.T) {
 	const length = 1 << 20
 	m := recoverMachine(parseFlat(t, "HALT"), []liveSet{0, 0}, func() bool { return false })
@@ -52,15 +51,15 @@ func TestSameTape(t *testing.T) {
 	r.tape.reach(length)
 	var s snapshot
 	s.take(r)
-	r.tape.cells[r.tape.reach(0)] = 1
-	start := time.Now()
-	for range 10_000 { // 10^10 cells in all
-		if r.sameTape(&s, 0, length, 0) {
-			t.Fatal("tapes that differ are the same")
-		}
+	const far = 5
+	r.tape.cells[r.tape.reach(far)] = 1
+	if r.sameTape(&s, 0, length, 0) || s.differs != far {
+		t.Fatalf("the tapes differ at %d, and it says %d", far, s.differs)
 	}
-	if d := time.Since(start); d > 10*time.Second {
-		t.Errorf("it took %s", d)
+	// Who now looks at the whole tape meets another difference at once.
+	r.tape.cells[r.tape.reach(length)] = 1
+	if r.sameTape(&s, 0, length, 0) || s.differs != far {
+		t.Errorf("it looked elsewhere first, and found %d", s.differs)
 	}
 }
 
@@ -74,7 +73,7 @@ func TestManySteps(t *testing.T) {
 }
 
 // TestBusyProof: a made-up language in which 10^10 pairs of a view and what may
-// follow it stand would keep a checker busy for an hour.
+// follow it stand would keep a checker busy for an hour. It counts its work, and gives up.
 func TestBusyProof(t *testing.T) {
 	p := parseFlat(t, "LABEL a\nRIGHT\nJMP a")
 	const many = 60_000
@@ -86,10 +85,9 @@ func TestBusyProof(t *testing.T) {
 		l.Views = append(l.Views, proof.View{0, 0, 0, i, 0}, proof.View{1, 0, 0, i, 0}, proof.View{0, i, 0, 0, 0})
 	}
 	pr := &proof.Proof{Claim: proof.Never, Program: proof.Fingerprint(p), Language: l}
-	start := time.Now()
 	limits := proof.Default
 	limits.Entries, limits.Steps = 10*many, 10_000_000
-	if err := proof.Check(t.Context(), p, pr, limits); err == nil || time.Since(start) > 30*time.Second {
-		t.Errorf("%v after %s", err, time.Since(start))
+	if err := proof.Check(t.Context(), p, pr, limits); err == nil || err.Error() != "the language is beyond the checker's limit" {
+		t.Errorf("it did not give up: %v", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"git-ward/internal/await"
@@ -27,7 +28,7 @@ import (
 
 // dialled is a connection that has asked for something.
 func (r *running) dialled(request string) (net.Conn, error) {
-	c, err := net.Dial("tcp", r.listener.Addr().String())
+	c, err := r.dial()
 	if err != nil {
 		return nil, err
 	}
@@ -116,10 +117,10 @@ func TestTenThousandClients(t *testing.T) {
 	})
 }
 
-// One user's connections that ask nothing leave room for another user, are ended, and are told
-// to the owner.
+// One user's connections that ask nothing leave room for another user, and are told to the
+// owner.
 func TestIdleConnections(t *testing.T) {
-	tier.First(t, "it waits until idle connections are ended")
+	tier.First(t, "2,000 connections")
 	t.Parallel()
 	// None is ended while they come, however long that takes.
 	r := start(t, func(c *Config) { c.patience = patience{time.Hour, time.Hour, time.Hour, time.Hour} })
@@ -157,42 +158,35 @@ func TestIdleConnections(t *testing.T) {
 		line, _ := bufio.NewReader(c).ReadString('\n')
 		return strings.Contains(line, " 200 ")
 	})
-
-	silent, err := start(t, hasty).dialled("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	silent.SetReadDeadline(await.Deadline(t))
-	if _, err := io.ReadAll(silent); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("a connection that asks nothing is held for ever")
-	}
 }
 
-// A client that takes nothing of a page, or gives a request byte by byte, costs its connection
-// and is dropped.
-func TestSlowClients(t *testing.T) {
-	tier.First(t, "it waits until slow clients are dropped")
-	t.Parallel()
-	r := start(t, hasty)
-	c := r.signedIn(t)
-	c.CloseIdleConnections()
-	slow, err := r.dialled("GET / HTTP/1.1\r\nHost:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer slow.Close()
-	go func() {
-		for {
-			if _, err := io.WriteString(slow, " "); err != nil {
-				return
-			}
-			time.Sleep(100 * time.Millisecond) // this is the attack: it gives as little as it can
+// A client that asks nothing, or gives a request byte by byte, costs its connection and is
+// dropped.
+func TestSlowClients(t *testing.T) { synctest.Test(t, slowClients) }
+
+func slowClients(t *testing.T) {
+	r := piped(t)
+	for what, begins := range map[string]string{"nothing": "", "a request byte by byte": "GET / HTTP/1.1\r\nHost:"} {
+		slow, err := r.dialled(begins)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}()
-	slow.SetReadDeadline(await.Deadline(t))
-	if _, err := io.ReadAll(slow); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("a request byte by byte is heard for ever")
+		var giving sync.WaitGroup
+		giving.Go(func() {
+			for begins != "" {
+				if _, err := io.WriteString(slow, " "); err != nil {
+					return
+				}
+				time.Sleep(100 * time.Millisecond) // of the test's own clock
+			}
+		})
+		start := time.Now()
+		slow.SetReadDeadline(start.Add(time.Hour))
+		if _, err := io.ReadAll(slow); errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != usual.header {
+			t.Errorf("%s: heard for %v: %v", what, time.Since(start), err)
+		}
+		slow.Close()
+		giving.Wait()
 	}
 }
 

@@ -16,10 +16,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"git-ward/internal/await"
-	"git-ward/internal/tier"
 )
 
 // fake is a Site in memory.
@@ -63,6 +63,7 @@ func (f *fake) set(version string, err error) {
 type running struct {
 	*Server
 	site *fake
+	dial func() (net.Conn, error)
 	stop context.CancelFunc
 	done chan error
 
@@ -71,6 +72,60 @@ type running struct {
 }
 
 func start(t testing.TB, change func(*Config)) *running {
+	t.Helper()
+	r := prepare(t, change)
+	r.dial = func() (net.Conn, error) { return net.Dial("tcp", r.listener.Addr().String()) }
+	r.serve(t)
+	return r
+}
+
+// piped is a server that is reached by pipes within this process, so that the clock of
+// testing/synctest is that of both sides.
+func piped(t testing.TB) *running {
+	t.Helper()
+	r := prepare(t, nil)
+	r.listener.Close()
+	p := &pipes{Listener: r.listener, next: make(chan net.Conn), shut: make(chan struct{})}
+	r.listener = limit(p, maxConnections, maxOfPeer, false, r.say)
+	r.dial = p.dial
+	r.serve(t)
+	return r
+}
+
+// pipes is a listener whose connections are pipes.
+type pipes struct {
+	net.Listener // whose address it has
+	next         chan net.Conn
+	shut         chan struct{}
+	once         sync.Once
+}
+
+func (p *pipes) dial() (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.next <- far:
+		return near, nil
+	case <-p.shut:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.next:
+		return c, nil
+	case <-p.shut:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.shut) })
+	return nil
+}
+
+// prepare makes a server that does not serve yet.
+func prepare(t testing.TB, change func(*Config)) *running {
 	t.Helper()
 	r := &running{site: &fake{version: "v1"}, done: make(chan error, 1)}
 	cfg := Config{Listen: "127.0.0.1:0", Style: []byte("body {}"),
@@ -91,16 +146,20 @@ func start(t testing.TB, change func(*Config)) *running {
 		t.Fatal(err)
 	}
 	r.Server = s
+	return r
+}
+
+// serve serves until the test ends.
+func (r *running) serve(t testing.TB) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
-	go func() { r.done <- s.Serve(ctx) }()
+	go func() { r.done <- r.Serve(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err, ok := <-r.done; ok && err != nil {
 			t.Error(err)
 		}
 	})
-	return r
 }
 
 func (r *running) lines() string {
@@ -115,14 +174,17 @@ var codes = regexp.MustCompile(`code ([0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}) `)
 func (r *running) code(t testing.TB) string {
 	t.Helper()
 	var all [][]string
-	await.True(t, "the server shows a code", func() bool { all = codes.FindAllStringSubmatch(r.lines(), -1); return all != nil })
+	shown := func() bool { all = codes.FindAllStringSubmatch(r.lines(), -1); return all != nil }
+	if !shown() {
+		await.True(t, "the server shows a code", shown)
+	}
 	return all[len(all)-1][1]
 }
 
 // browser follows no redirection, so that tests see them.
 func browser() *http.Client {
 	jar, _ := cookiejar.New(nil) // without a list of suffixes it cannot fail
-	return &http.Client{Jar: jar, Timeout: 20 * time.Second, Transport: &http.Transport{},
+	return &http.Client{Jar: jar, Transport: &http.Transport{},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
@@ -130,6 +192,7 @@ func browser() *http.Client {
 func (r *running) signedIn(t testing.TB) *http.Client {
 	t.Helper()
 	c := browser()
+	c.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { return r.dial() }
 	t.Cleanup(c.CloseIdleConnections)
 	get(t, c, r.URL()+"login")
 	res, err := c.PostForm(r.URL()+"login", url.Values{"code": {r.code(t)}})
@@ -217,9 +280,7 @@ func listenTo(t testing.TB, c *http.Client, at string) (<-chan string, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := *c
-	long.Timeout = 0
-	res, err := long.Do(req)
+	res, err := c.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,13 +301,19 @@ func listenTo(t testing.TB, c *http.Client, at string) (<-chan string, func()) {
 
 func hear(t testing.TB, lines <-chan string, want string) {
 	t.Helper()
-	await.True(t, "a stream says "+want, func() bool {
-		line, ok := <-lines
-		if !ok {
-			t.Fatalf("the stream ended before %q", want)
+	for {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				t.Fatalf("the stream ended before %q", want)
+			}
+			if line == want {
+				return
+			}
+		case <-t.Context().Done():
+			t.Fatalf("never: a stream says %q", want)
 		}
-		return line == want
-	})
+	}
 }
 
 // A stream tells each version, that the repository is gone, and that it is back; a page of one
@@ -288,19 +355,13 @@ func TestVersionsAreWords(t *testing.T) {
 	}
 }
 
-// hasty lets clients take little time, in every way the same: enough for a request that is
-// written at once.
-func hasty(c *Config) {
-	const bound = 4 * time.Second
-	c.patience = patience{bound, bound, bound, bound}
-}
-
 // A stream outlives the time that a request may take, ends with the session, and ends when the
 // server does.
-func TestStreamsEnd(t *testing.T) {
-	tier.First(t, "it waits for longer than a request may take")
-	t.Parallel()
-	r := start(t, hasty)
+func TestStreamsEnd(t *testing.T) { synctest.Test(t, streamsEnd) }
+
+func streamsEnd(t *testing.T) {
+	r := piped(t)
+	synctest.Wait() // for the code
 	c := r.signedIn(t)
 	lines, _ := listenTo(t, c, r.URL()+"events")
 	hear(t, lines, "data: v1")
@@ -308,7 +369,8 @@ func TestStreamsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	io.ReadAll(later) // a request that came after it has met its end
+	io.ReadAll(later)                                                          // a request that came after it has met its end
+	time.Sleep(2 * (usual.header + usual.request + usual.answer + usual.idle)) // of the test's own clock
 	r.site.set("v2", nil)
 	hear(t, lines, "data: v2")
 	r.stop()
@@ -318,7 +380,7 @@ func TestStreamsEnd(t *testing.T) {
 		t.Error(err)
 	}
 	close(r.done)
-	if _, err := net.Dial("tcp", r.listener.Addr().String()); err == nil {
+	if _, err := r.dial(); err == nil {
 		t.Error("it still listens")
 	}
 }
