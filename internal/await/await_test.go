@@ -4,7 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestTrue(t *testing.T) {
@@ -26,6 +29,45 @@ func TestValue(t *testing.T) {
 	}
 	if got := Value(t, "the end", values); got != 0 {
 		t.Errorf("got %d", got)
+	}
+}
+
+// TestOneBound: what a test has waited is taken from what it may still wait, once for
+// goroutines that wait side by side. Its own work is not, nor what another test waits.
+func TestOneBound(t *testing.T) {
+	synctest.Test(t, func(bubble *testing.T) {
+		t := struct{ testing.TB }{bubble} // in a bubble a test may not ask for go test's deadline
+		left := func(t testing.TB) time.Duration { return time.Until(Deadline(t)).Round(time.Second) }
+		minute := func() {
+			end := time.Now().Add(time.Minute)
+			True(t, "a minute later", func() bool { return !time.Now().Before(end) })
+		}
+		minute()
+		if got := left(t); got != 4*time.Minute {
+			t.Errorf("after a minute %v are left", got)
+		}
+		time.Sleep(time.Hour) // work of the test's
+		var both sync.WaitGroup
+		both.Go(minute)
+		both.Go(minute)
+		both.Wait()
+		if got := left(t); got != 3*time.Minute {
+			t.Errorf("after two minutes, one of them twice, %v are left", got)
+		}
+		if got := left(struct{ testing.TB }{t}); got != bound {
+			t.Errorf("another test has %v", got)
+		}
+		minute()
+		minute()
+		minute()
+		come := make(chan int, 1)
+		for range 100 { // select takes either of two that are ready
+			come <- 1
+			Value(t, "what is there already", come)
+		}
+	})
+	if len(tests.of) > 0 {
+		t.Errorf("%d tests have ended and are kept", len(tests.of))
 	}
 }
 
