@@ -80,6 +80,11 @@ func Deadline(t testing.TB) time.Time {
 	now := time.Now()
 	end := now.Add(bound - of(t).now(now))
 	tests.Unlock()
+	return before(t, end)
+}
+
+// before is a time, or some seconds before go test ends the package where that is sooner.
+func before(t testing.TB, end time.Time) time.Time {
 	if t, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
 		if last, ok := t.Deadline(); ok && last.Add(-10*time.Second).Before(end) {
 			return last.Add(-10 * time.Second)

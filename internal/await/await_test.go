@@ -71,18 +71,40 @@ func TestOneBound(t *testing.T) {
 	}
 }
 
+// TestOutput: a program that ends says what it says, and how it ended.
+func TestOutput(t *testing.T) {
+	out, err := Output(t, exec.Command("sh", "-c", "echo one; echo two >&2; exit 3"))
+	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 3 || out != "one\ntwo\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if out, err := Output(t, exec.Command("/nonexistent")); err == nil {
+		t.Errorf("%q", out)
+	}
+}
+
 // TestNever: a wait for what never comes fails the test by name, before go test ends
 // the package.
 func TestNever(t *testing.T) {
 	if os.Getenv("AWAIT_NEVER") != "" {
+		lastWords = time.Millisecond
 		t.Run("true", func(t *testing.T) { True(t, "pigs fly", func() bool { return false }) })
 		t.Run("value", func(t *testing.T) { Value(t, "word from them", make(chan int)) })
+		t.Run("exit", func(t *testing.T) {
+			cmd := exec.Command("sleep", "1000")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			Exit(t, cmd)
+		})
+		t.Run("output", func(t *testing.T) {
+			Output(t, exec.Command("sh", "-c", "sleep 20 & wait")) // what it leaves behind has its output
+		})
 		return
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNever$", "-test.timeout=10s")
 	cmd.Env = append(os.Environ(), "AWAIT_NEVER=yes")
 	out, err := cmd.CombinedOutput()
-	for _, want := range []string{"never: pigs fly", "never: word from them"} {
+	for _, want := range []string{"never: pigs fly", "never: word from them", "never: the end of /", "/sleep 1000", "/sh -c sleep 20 & wait"} {
 		if err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("no %q: %v\n%s", want, err, out)
 		}
