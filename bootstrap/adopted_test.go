@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
@@ -72,7 +73,7 @@ func TestNoControl(t *testing.T) {
 	s := newAdopted(t, steadily)
 	s.Run(s.Bare, "git", "update-ref", "-d", "refs/heads/ward")
 	s.start("--once")
-	if err := s.watcher.Wait(); err == nil {
+	if err := await.Exit(t, s.watcher); err == nil {
 		t.Error("it went well")
 	}
 	s.watcher = nil

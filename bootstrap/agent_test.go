@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/modeltest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
@@ -307,7 +308,7 @@ say It is better.
 		}
 		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond) // any moment: that is the test
 		launch.Process.Kill()
-		launch.Wait()
+		await.Exit(t, launch)
 		if len(s.reports(comms.ExitConverged)) > 0 {
 			break
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/await"
 	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
@@ -242,7 +243,7 @@ func TestOnce(t *testing.T) {
 	s := newSite(t, library+"ok\ntest -e ../../hopped && exit 5\ntouch ../../hopped\nsignal bootstrap agent/x\n")
 	s.branch("agent/x", handover)
 	s.start("--once")
-	s.watcher.Wait()
+	await.Exit(t, s.watcher)
 	if code := s.watcher.ProcessState.ExitCode(); code != 5 {
 		t.Errorf("exit %d", code)
 	}

@@ -2,12 +2,15 @@ package bootstrap_test
 
 import (
 	"cmp"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"git-ward/internal/await"
 	"git-ward/internal/failpoint"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
@@ -77,6 +80,28 @@ func TestKilledThere(t *testing.T) {
 	}
 }
 
+// TestLostLog: where the log does not have the start that a watcher was killed in, the PM
+// is told so.
+func TestLostLog(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, steadily)
+	s.branch("agent/good", handover)
+	s.env = []string{failpoint.Var + "=bootstrap/started=kill"}
+	s.start()
+	s.await("SUCCESS main")
+	s.signal("bootstrap", "agent/good")
+	s.killedItself()
+	if err := os.Remove(filepath.Join(s.state, "logs/bootstrap.log")); err != nil {
+		t.Fatal(err)
+	}
+	s.env = nil
+	s.start()
+	s.until("the PM is told", func() bool { return len(s.reports(comms.Fallback)) == 1 })
+	if raw := s.reports(comms.Fallback)[0].Raw; !strings.Contains(raw, "logs/bootstrap.log does not say what became of that start.") {
+		t.Error(raw)
+	}
+}
+
 // hopped and fallen are a hop to agent/x that came to its end, and one that did not.
 var (
 	hopped = []string{"BOOTSTRAPPING agent/x", "SUCCESS agent/x", "BOOTSTRAPPING main", "SUCCESS main"}
@@ -86,7 +111,7 @@ var (
 // killedItself waits for a watcher's end at its failpoint.
 func (s *site) killedItself() {
 	s.T.Helper()
-	err := s.watcher.Wait()
+	err := await.Exit(s.T, s.watcher)
 	exit, ok := err.(*exec.ExitError)
 	if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		s.T.Fatalf("the watcher ended by itself: %v", err)

@@ -49,8 +49,10 @@ func (w *watcher) recover(ctx context.Context) {
 		w.fallen(t, why)
 	case end.Event == boot.Success:
 		w.arrived(t, "What it left behind, if anything, is on a branch of rescue/.")
-	default:
+	case end.Event == boot.Failure:
 		w.concludeFailure(t, end.Reason)
+	default: // the log was begun anew meanwhile, or could not be written
+		w.concludeFailure(t, "the watcher ended, and logs/bootstrap.log does not say what became of that start")
 	}
 }
 

@@ -212,7 +212,7 @@ func (s *site) start(args ...string) {
 func (s *site) kill() {
 	if s.watcher != nil {
 		s.watcher.Process.Kill()
-		s.watcher.Wait()
+		await.Exit(s.T, s.watcher)
 		s.watcher = nil
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
@@ -269,7 +270,7 @@ func TestKills(t *testing.T) {
 				s.start()
 			}
 		}
-		s.settle(round)
+		t.Run(fmt.Sprint("settle ", round), s.settles) // with a bound of its own
 		for _, e := range s.history() {
 			if e.Event == boot.Bootstrapping && !slices.Contains([]string{good, bad}, e.Commit) && e.Branch != boot.Main {
 				t.Errorf("round %d: %v", round, e)
@@ -281,10 +282,9 @@ func TestKills(t *testing.T) {
 	s.Fsck()
 }
 
-// settle waits until main runs, no signal waits, and the log ends in its SUCCESS.
-func (s *site) settle(round int) {
-	s.T.Helper()
-	s.until(fmt.Sprintf("main runs after round %d", round), func() bool {
+// settles waits until main runs, no signal waits, and the log ends in its SUCCESS.
+func (s *site) settles(t *testing.T) {
+	await.True(t, "main runs after this round", func() bool {
 		e := s.events()
 		return len(e) > 0 && e[len(e)-1] == "SUCCESS main" && len(s.agents()) == 1 &&
 			s.missing(".signal/bootstrap") && s.missing(".signal/rollback") && !strings.Contains(s.read(".watcher/state.json"), `"hop"`)

@@ -1,6 +1,7 @@
 package hooks_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/hooks/audit"
+	"git-ward/internal/await"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
@@ -127,10 +129,16 @@ func appendRecord(t *testing.T, repo *git.Repo, batch *git.Batch, r *audit.Recor
 func killedAt(t *testing.T, cmd *exec.Cmd, point string) {
 	t.Helper()
 	cmd.Env = append(cmd.Env, failpoint.Var+"="+point+"=kill")
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState == nil || !cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+	out, err := await.Output(t, cmd)
+	if !killed(err) {
 		t.Fatalf("it does not come to %s: %v\n%s", point, err, out)
 	}
+}
+
+// killed is whether a program ended by SIGKILL, as at its failpoint.
+func killed(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
 }
 
 // stands is whether a file is there, to wait for.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
@@ -133,7 +134,7 @@ func (s server) hook(name, lines, point string, kill time.Duration) error {
 		time.Sleep(kill) // any moment of the hook: that is what TestLongLivedParent tries
 		cmd.Process.Kill()
 	}
-	return cmd.Wait()
+	return await.Exit(s.T, cmd)
 }
 
 // push is one push from end to end; killPre and killPost end the hooks early.
@@ -233,15 +234,16 @@ func TestServerKilledAt(t *testing.T) {
 	for i, point := range points {
 		lines := fmt.Sprintf("%s %s %s\n", old, ids[i+1], ref)
 		err := s.hook("pre-receive", lines, point, 0)
-		if killed := i < 2; killed != (err != nil) {
+		if before := i < 2; killed(err) != before || !before && err != nil {
 			t.Fatalf("%s: %v", point, err)
 		}
 		if err == nil {
 			if err := s.move(ref, old, ids[i+1]); err != nil {
 				t.Fatal(err)
 			}
-			if old = ids[i+1]; s.hook("post-receive", lines, point, 0) == nil {
-				t.Fatalf("no hook came to %s", point)
+			old = ids[i+1]
+			if err := s.hook("post-receive", lines, point, 0); !killed(err) {
+				t.Fatalf("no hook came to %s: %v", point, err)
 			}
 		}
 		s.age()

@@ -303,7 +303,7 @@ func TestRevokeRace(t *testing.T) {
 				t.Fatal(err)
 			}
 			done.Add(1)
-			go func() { defer done.Done(); cmd.Wait() }()
+			go func() { defer done.Done(); await.Exit(t, cmd) }()
 		}
 		time.Sleep(time.Duration(random.IntN(160)) * time.Millisecond) // any moment of the pushes: that is the test
 		p.Run(p.Bare, "git-ward", "lease", "revoke", "D-3")

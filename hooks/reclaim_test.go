@@ -203,7 +203,7 @@ func TestReclaimLosesNothing(t *testing.T) {
 				time.Sleep(time.Duration(random.Intn(600)) * time.Millisecond) // any moment: that is the test
 				cmd.Process.Kill()
 			}
-			err := cmd.Wait()
+			err := await.Exit(t, cmd)
 			runs++
 			if cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
 				killed++

@@ -77,9 +77,7 @@ func (m *machine) killed(t *testing.T, target string, moment time.Duration) {
 	}
 	watch := m.watch(t)
 	await.True(t, "a "+target+" to kill", func() bool { return time.Since(start) >= moment && m.kill(target) })
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	err := await.Value(t, "the launcher's end", ended)
+	err := await.Exit(t, cmd)
 	t.Logf("the launcher: %v: %s", err, lastLine(out.String(), []string{"error"}))
 	if err == nil {
 		t.Error("the launch ended well")
@@ -110,7 +108,7 @@ func TestSecondStart(t *testing.T) {
 	if err == nil {
 		t.Errorf("the container starts again: %v\n%s", err, said)
 	}
-	if err := cmd.Wait(); err == nil {
+	if err := await.Exit(t, cmd); err == nil {
 		t.Error("the launch ended well")
 	}
 	watch()

@@ -181,7 +181,7 @@ func TestKilledLauncher(t *testing.T) {
 	l := h.unfenced()
 	r := h.report()
 	l.Process.Kill()
-	l.Wait()
+	await.Exit(t, l.Cmd)
 	await.True(t, "the agent is gone", func() bool { return !alive(r.PID) })
 	syscall.Kill(-r.PGID, syscall.SIGKILL) // the child, which nothing contains
 	if pid, running := runstate.Running(h.bare); running {

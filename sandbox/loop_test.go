@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
@@ -133,9 +134,9 @@ func TestLoopKills(t *testing.T) {
 		}
 		time.Sleep(time.Duration(300+random.Intn(2500)) * time.Millisecond) // any moment: that is the test
 		cmd.Process.Kill()
-		cmd.Wait()
+		await.Exit(t, cmd)
 	}
-	out, err := launch().CombinedOutput()
+	out, err := await.Output(t, launch())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

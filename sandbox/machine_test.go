@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
 	"git-ward/sandbox/lab"
 )
@@ -182,8 +183,7 @@ func (m *machine) in(stdin, command string) (string, error) {
 	m.T.Helper()
 	cmd := m.launch("sh", "-c", command)
 	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return await.Output(m.T, cmd)
 }
 
 // set changes the repository's settings.

@@ -38,7 +38,7 @@ func testPausedVerdict(t *testing.T, m *machine) {
 	}
 	defer func() {
 		m.Run(m.Work, "git-ward", "launch", "stop", "--bare", m.Bare)
-		launch.Wait()
+		await.Exit(t, launch)
 		if t.Failed() {
 			t.Log(out.String())
 		}

@@ -227,7 +227,7 @@ sleep 100
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait()
+	defer await.Exit(t, cmd)
 	defer m.Try(m.Work, nil, "", "git-ward", "launch", "stop", "--bare", m.Bare)
 	await.True(t, "the watcher's report of a malformed signal", func() bool {
 		told, _ := m.Try(m.Bare, nil, "", "git", "log", "-1", "--notes=audit", "--format=%an %N", "main")

@@ -158,7 +158,7 @@ func TestWatcherFindsTraps(t *testing.T) {
 		f.launch("--", "sh", "-c", "mkdir /bot/logs /bot/.watcher; ln -s /etc /bot/.signal; mkfifo /bot/logs/bootstrap.log"),
 		f.launch("--model", "script", "--once"),
 	} {
-		if out, err := cmd.CombinedOutput(); err != nil {
+		if out, err := await.Output(t, cmd); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}

@@ -68,7 +68,7 @@ func apply(p *gittest.Pair, random *rand.Rand, most int) (kills int) {
 			time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond) // the random moment itself
 			cmd.Process.Kill()
 		}
-		err := cmd.Wait()
+		err := await.Exit(p.T, cmd)
 		switch code := cmd.ProcessState.ExitCode(); {
 		case code > 1, code < 0 && kills == most:
 			p.T.Fatalf("after %d kills: %v\n%s", kills, err, out.String())

@@ -22,6 +22,7 @@ import (
 
 	"git-ward/agent/activity"
 	"git-ward/agent/tool"
+	"git-ward/internal/await"
 	"git-ward/internal/git"
 	"git-ward/internal/tier"
 	"git-ward/internal/worktree"
@@ -330,7 +331,7 @@ func TestKillBetweenSteps(t *testing.T) {
 		for ; ; kills++ {
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
 			cmd.Env = append(os.Environ(), "WARD_TEST_RUN="+dir, "WARD_TEST_PLAN=plan.txt", "WARD_TEST_KILL=3")
-			out, err := cmd.CombinedOutput()
+			out, err := await.Output(t, cmd)
 			if err == nil {
 				return kills
 			}
@@ -382,7 +383,7 @@ func killUntilDone(t *testing.T, dir, path string, random *rand.Rand, most int) 
 			time.Sleep(time.Duration(10+random.IntN(150)) * time.Millisecond) // the random moment itself
 			cmd.Process.Kill()
 		}
-		err := cmd.Wait()
+		err := await.Exit(t, cmd)
 		if err == nil {
 			return kills
 		}

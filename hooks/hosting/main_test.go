@@ -202,7 +202,7 @@ func must(t *testing.T, line ...string) string {
 	line = inBin(line)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(vars, "GIT_CONFIG_GLOBAL="+trusting)
-	out, err := cmd.CombinedOutput()
+	out, err := await.Output(t, cmd)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(line, " "), err, out)
 	}

@@ -180,8 +180,7 @@ func (s *sshServer) client(key, path, script string, env ...string) (string, err
 	cmd := exec.Command("sh", "-c", "set -e; "+script, "sh", "ssh://"+at+path)
 	cmd.Dir = s.t.TempDir()
 	cmd.Env = append(append(vars, "GIT_SSH_COMMAND="+s.ssh(key), "S="+s.ssh(key)+" "+at), env...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return await.Output(s.t, cmd)
 }
 
 // pushScript clones, commits and pushes main to $REF.

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/gittest"
@@ -300,8 +302,9 @@ func TestKilledAt(t *testing.T) {
 	ward := func(point string, args ...string) (killed bool) {
 		cmd := exec.Command(filepath.Join(bin, "git-ward"), append(args, "--bare", dir)...)
 		cmd.Env = append(env, failpoint.Var+"="+point+"=kill")
-		out, err := cmd.CombinedOutput()
-		if killed = cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled(); !killed && err != nil {
+		out, err := await.Output(t, cmd)
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if killed = ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL; !killed && err != nil {
 			t.Fatalf("%s %s: %v\n%s", args, point, err, out)
 		}
 		return killed

@@ -1,22 +1,90 @@
 // Package await has a test wait for a condition and for nothing else: no test says
 // how long another process, a file or a goroutine may take. One bound holds for all
-// waits of a test, far above what the slowest machine needs, and it ends only what
-// would never end.
+// waits of a test together, far above what the slowest machine needs, and it ends only
+// what would never end.
 package await
 
 import (
+	"sync"
 	"testing"
 	"time"
 )
 
-// bound is how long a test may wait for one thing. It is no expectation: a test that
-// meets it fails, on any machine.
+// bound is how long a test may wait, in all. It is no expectation: a test that meets it
+// fails, on any machine.
 const bound = 5 * time.Minute
 
-// Deadline is when a wait that begins now gives up: after the bound, or before go test
-// ends the whole package, whose other results would be lost.
+// tests is what each running test has waited until now.
+var tests struct {
+	sync.Mutex
+	of map[testing.TB]*waited
+}
+
+// waited is the time of a test in which at least one of its goroutines waited.
+type waited struct {
+	all     time.Duration
+	waiting int       // goroutines
+	since   time.Time // when the first of them began
+}
+
+// of is what a test has waited. With its end that is forgotten, so that what is removed
+// after it has a bound of its own. The caller holds the lock.
+func of(t testing.TB) *waited {
+	w := tests.of[t]
+	if w == nil {
+		if tests.of == nil {
+			tests.of = map[testing.TB]*waited{}
+		}
+		w = &waited{}
+		tests.of[t] = w
+		t.Cleanup(func() {
+			tests.Lock()
+			defer tests.Unlock()
+			delete(tests.of, t)
+		})
+	}
+	return w
+}
+
+// now is what was waited up to a time.
+func (w *waited) now(now time.Time) time.Duration {
+	if w.waiting == 0 {
+		return w.all
+	}
+	return w.all + now.Sub(w.since)
+}
+
+// begin counts the time from now on as waited, until the function that it returns is
+// called.
+func begin(t testing.TB) (end func()) {
+	tests.Lock()
+	defer tests.Unlock()
+	w := of(t)
+	if w.waiting == 0 {
+		w.since = time.Now()
+	}
+	w.waiting++
+	return func() {
+		tests.Lock()
+		defer tests.Unlock()
+		w.all = w.now(time.Now())
+		w.since = time.Now()
+		w.waiting--
+	}
+}
+
+// Deadline is when a wait that begins now gives up: when the test has waited for as long
+// as it may, or before go test ends the whole package, whose other results would be lost.
 func Deadline(t testing.TB) time.Time {
-	end := time.Now().Add(bound)
+	tests.Lock()
+	now := time.Now()
+	end := now.Add(bound - of(t).now(now))
+	tests.Unlock()
+	return before(t, end)
+}
+
+// before is a time, or some seconds before go test ends the package where that is sooner.
+func before(t testing.TB, end time.Time) time.Time {
 	if t, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
 		if last, ok := t.Deadline(); ok && last.Add(-10*time.Second).Before(end) {
 			return last.Add(-10 * time.Second)
@@ -29,6 +97,7 @@ func Deadline(t testing.TB) time.Time {
 // process. what names it for the failure.
 func True(t testing.TB, what string, is func() bool) {
 	t.Helper()
+	defer begin(t)()
 	for end := Deadline(t); !is(); time.Sleep(5 * time.Millisecond) { // nobody tells; see above
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
@@ -40,12 +109,18 @@ func True(t testing.TB, what string, is func() bool) {
 // failure.
 func Value[T any](t testing.TB, what string, from <-chan T) T {
 	t.Helper()
+	defer begin(t)()
 	end := time.NewTimer(time.Until(Deadline(t)))
 	defer end.Stop()
 	select {
 	case value := <-from:
 		return value
 	case <-end.C:
+	}
+	select {
+	case value := <-from: // it came with the deadline
+		return value
+	default:
 		t.Fatalf("never: %s", what)
 		panic("unreachable")
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/flock"
 	"git-ward/internal/token"
 )
@@ -204,8 +205,7 @@ func (p *Pair) Try(dir string, env []string, stdin, name string, args ...string)
 	p.T.Helper()
 	cmd := p.Command(dir, env, name, args...)
 	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return await.Output(p.T, cmd)
 }
 
 // Command is a program to start, with more environment.

@@ -126,7 +126,7 @@ func TestDirectiveBeside(t *testing.T) {
 	slow := p.Command(filepath.Dir(p.Bare), []string{failpoint.Var + "=command/read=hold:" + held}, "git-ward", "directive", "new", "--bare", p.Bare, "-m", "slow\n\n- [ ] x (`true`)")
 	ended := make(chan error, 1)
 	go func() {
-		out, err := slow.CombinedOutput()
+		out, err := await.Output(t, slow)
 		if err != nil {
 			err = fmt.Errorf("%w: %s", err, out)
 		}

@@ -61,7 +61,7 @@ func TestHang(t *testing.T) {
 	tier.First(t, "it waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = time.Second })
-	readAll(f.dial())
+	f.sentAway(f.dial())
 }
 
 // TestTrickle: a client that always has one more byte is sent away at the
@@ -77,7 +77,7 @@ func TestTrickle(t *testing.T) {
 			time.Sleep(50 * time.Millisecond) // a client that sends slowly: that is the test
 		}
 	}()
-	readAll(conn)
+	f.sentAway(conn)
 }
 
 // TestDeaf: a client that reads nothing does not keep its slot.
@@ -173,7 +173,7 @@ func TestVanishAfterPack(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
-	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 400 * time.Millisecond })
+	f := newFixture(t, func(c *config.Config) { c.Door.Time.Duration = 3 * time.Second }) // and its double ends it
 	f.hook("pre-receive", "echo $$ >ward/pid; while :; do sleep 0.1; done\n")
 	if out, err := f.push("HEAD:refs/heads/x"); err == nil {
 		t.Errorf("it came in:\n%s", out)
@@ -182,6 +182,9 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("log: %v", record)
 	}
 	pid := strings.TrimSpace(f.read("ward/pid"))
+	if pid == "" {
+		t.Fatal("it was ended before its hook began")
+	}
 	await.True(t, "the hook is gone", func() bool {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")

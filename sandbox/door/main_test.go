@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -143,8 +144,7 @@ func (f *fixture) push(args ...string) (string, error) {
 	}
 	connector := fmt.Sprintf("env DOOR_TEST_CONNECT=%s %s", f.socket, self)
 	cmd := command(f.clone, "git", append([]string{"-c", "remote.origin.receivepack=" + connector, "push", "origin"}, args...)...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return await.Output(f.t, cmd)
 }
 
 // pushed is the bytes of a push of the clone's HEAD to a new ref: the commands
@@ -193,6 +193,14 @@ func readAll(conn net.Conn) string {
 	return string(data)
 }
 
+// sentAway waits until the door closes the connection of a client that does not.
+func (f *fixture) sentAway(conn net.Conn) {
+	f.t.Helper()
+	if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		f.t.Error("the door never sends it away")
+	}
+}
+
 // read is a file of the bare repository, "" when it is missing.
 func (f *fixture) read(name string) string {
 	data, _ := os.ReadFile(filepath.Join(f.bare, name))
@@ -238,11 +246,11 @@ func (f *fixture) records(n int) []map[string]any {
 
 func run(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
-	out, err := command(dir, name, args...).CombinedOutput()
+	out, err := await.Output(t, command(dir, name, args...))
 	if err != nil {
 		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
 	}
-	return string(out)
+	return out
 }
 
 func command(dir, name string, args ...string) *exec.Cmd {

@@ -59,8 +59,7 @@ const keyVar = "DOOR_TEST_KEY"
 func (f *fixture) pushOver(env []string, ref string) (string, error) {
 	cmd := command(f.clone, "git", "push", "-q", "ssh://host/any/path", "HEAD:"+ref)
 	cmd.Env = append(cmd.Env, env...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return await.Output(f.t, cmd)
 }
 
 // config.toml is what the verb reads, and the fixture has not.
@@ -106,7 +105,7 @@ func TestStdio(t *testing.T) {
 	}
 	cmd := command(t.TempDir(), "git", "clone", "-q", "ssh://host/x", "w")
 	cmd.Env = append(cmd.Env, over(t, f.bare, "agent", "robo")...)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := await.Output(t, cmd); err != nil {
 		t.Errorf("clone: %v\n%s", err, out)
 	}
 	if log := f.read("ward/door.log"); !strings.Contains(log, `"principal":"member","name":"pat"`) || !strings.Contains(log, `"verb":"upload-pack"`) {

@@ -179,7 +179,7 @@ func TestTogether(t *testing.T) {
 				all, said = append(all, cmd), append(said, out)
 			}
 			for i, cmd := range all {
-				if err := cmd.Wait(); err != nil {
+				if err := await.Exit(t, cmd); err != nil {
 					t.Errorf("%v: %s", err, said[i])
 				}
 			}
@@ -212,9 +212,9 @@ func TestKilled(t *testing.T) {
 			if err := first.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			first.Wait()
+			await.Exit(t, first)
 			b.flag("stuck", false)
-			if cmd, said := b.start(store, b.cache); cmd.Wait() != nil {
+			if cmd, said := b.start(store, b.cache); await.Exit(t, cmd) != nil {
 				t.Fatal(said)
 			}
 			b.good(store)

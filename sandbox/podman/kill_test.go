@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"git-ward/internal/await"
 	"git-ward/internal/process"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/podman"
@@ -98,7 +99,7 @@ func TestKill(t *testing.T) {
 				syscall.Kill(tree[who], syscall.SIGKILL)
 			}
 			io.Copy(io.Discard, said)
-			cmd.Wait()
+			await.Exit(t, cmd)
 			awaitEnd(t, tree["reaper"])
 			awaitEnd(t, tree["guard"])
 			if n, err := e.Sweep(t.Context()); n != 0 || err != nil {
@@ -149,7 +150,7 @@ func TestKillBeforeStart(t *testing.T) {
 				t.Logf("its process was gone after %v", time.Since(start))
 			}
 			cmd.Process.Kill()
-			cmd.Wait()
+			await.Exit(t, cmd)
 			for _, who := range []string{"reaper", "guard"} {
 				awaitEnd(t, tree[who])
 			}

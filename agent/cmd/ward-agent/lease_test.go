@@ -64,8 +64,7 @@ func (d *desk) worker(t *testing.T, name string) (*lease.Worker, []string) {
 func (d *desk) once(env []string, state string, args ...string) (string, error) {
 	cmd := exec.Command(d.site.binary, append([]string{"--bare=remote.git", "--state=" + state, "--config=config.toml"}, args...)...)
 	cmd.Dir, cmd.Env = d.site.dir, env
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return await.Output(d.site, cmd)
 }
 
 const oneFile = `

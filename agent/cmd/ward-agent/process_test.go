@@ -201,7 +201,7 @@ func (s *site) killUntilDone(random *rand.Rand, args []string) (kills int) {
 			time.Sleep(delay) // the random moment itself
 			cmd.Process.Kill()
 		}
-		switch err := cmd.Wait(); {
+		switch err := await.Exit(s, cmd); {
 		case err == nil:
 			return kills
 		case kills == 15:
@@ -283,7 +283,7 @@ func TestForever(t *testing.T) {
 	s.publish(strings.Replace(string(old), "## Reports", "### D-3: three\n## Reports", 1))
 	s.await(3)
 	cmd.Process.Signal(syscall.SIGTERM)
-	if err := cmd.Wait(); err != nil {
+	if err := await.Exit(t, cmd); err != nil {
 		t.Errorf("after SIGTERM: %v\n%s", err, log)
 	}
 }
@@ -303,7 +303,7 @@ func TestDoor(t *testing.T) {
 	name := "it's a door" // has to be quoted on the way through a shell
 	served := serveDoor(t, s, name)
 	cmd, log := s.agent("--once", "--door", name)
-	if err := cmd.Run(); err != nil {
+	if err := await.Run(t, cmd); err != nil {
 		t.Fatalf("%v\n%s", err, log)
 	}
 	if reports := s.reports(); len(reports) != 2 {
@@ -344,15 +344,15 @@ func TestNoDoor(t *testing.T) {
 	tier.First(t, startsAgents)
 	s := newSite(t, build(t), `{"text":"done"}`)
 	cmd, log := s.agent("--once", "--door", "nowhere.sock")
-	if err := cmd.Run(); err == nil {
+	if err := await.Run(t, cmd); err == nil {
 		t.Error("a push went through no door")
 	}
 	if !strings.Contains(log.String(), "ward-agent: error: the door is not there: dial unix") {
 		t.Error(log)
 	}
 	connect := exec.Command(s.binary, "connect", s.path("nowhere.sock"), "/some/repository")
-	out, _ := connect.CombinedOutput()
-	if code := connect.ProcessState.ExitCode(); code != 2 || !strings.HasPrefix(string(out), "ward-agent: error: the door is not there") {
+	out, _ := await.Output(t, connect)
+	if code := connect.ProcessState.ExitCode(); code != 2 || !strings.HasPrefix(out, "ward-agent: error: the door is not there") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }
@@ -387,7 +387,7 @@ func TestConnect(t *testing.T) {
 		t.Fatal(err)
 	}
 	io.WriteString(in, "hello")
-	if err := cmd.Wait(); err != nil || out.String() != "got hello" {
+	if err := await.Exit(t, cmd); err != nil || out.String() != "got hello" {
 		t.Errorf("%v, %q", err, out.String())
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"git-ward/hooks/view/browsertest"
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
@@ -72,7 +73,7 @@ func serveIn(t *testing.T, p *gittest.Pair, dir string, args ...string) *served 
 	}
 	t.Cleanup(func() {
 		s.cmd.Process.Signal(syscall.SIGINT)
-		s.cmd.Wait()
+		await.Exit(t, s.cmd)
 	})
 	ready := make(chan bool)
 	go func() {
@@ -308,7 +309,7 @@ func TestServeEnds(t *testing.T) {
 	p := gittest.New(t)
 	s := serveIn(t, p, p.Work)
 	s.cmd.Process.Signal(syscall.SIGINT)
-	err := s.cmd.Wait()
+	err := await.Exit(t, s.cmd)
 	if !strings.Contains(s.said(), "stopped: ") {
 		t.Errorf("%v: %s", err, s.said())
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"git-ward/internal/await"
 	"git-ward/internal/cli"
 )
 
@@ -57,7 +58,7 @@ func TestSignalsAreForwarded(t *testing.T) {
 		}
 		out.Read(make([]byte, 8))
 		cmd.Process.Signal(s)
-		cmd.Wait()
+		await.Exit(t, cmd)
 		if cmd.ProcessState.ExitCode() != 42 {
 			t.Errorf("%v: %v", s, cmd.ProcessState)
 		}

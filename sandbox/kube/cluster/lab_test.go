@@ -99,8 +99,8 @@ func (l *lab) write(name, text string, mode os.FileMode) string {
 func (l *lab) try(script string) (string, error) {
 	cmd := exec.Command("bash", "-ec", script)
 	cmd.Dir, cmd.Env = l.home, l.env
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
+	out, err := await.Output(l.t, cmd)
+	return strings.TrimSpace(out), err
 }
 
 func (l *lab) sh(script string) string {
