@@ -62,7 +62,7 @@ var timeCalls = map[string]string{
 // clocksLeft is how many tests still ask the clock outside of testing/synctest. A
 // number here may only fall: wait by internal/await, hold by internal/failpoint, or let
 // synctest's clock run.
-var clocksLeft = map[string]int{"sleeps": 45, "timers": 8, "deadlines": 41}
+var clocksLeft = map[string]int{"sleeps": 44, "timers": 8, "deadlines": 41}
 
 // TestClocksFall: no verdict comes to depend on the machine's speed (TEST-2).
 func TestClocksFall(t *testing.T) {
