@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -104,8 +105,9 @@ func TestGuardHearsSignals(t *testing.T) {
 	}
 }
 
-// TestGuardShowsTheTree: a tree below a directory that the guard covers with one of its own
-// is there all the same, and can be read only; of the run's directory nothing stays behind.
+// TestGuardShowsTheTree: a tree, or a lab, below a directory that the guard covers with one
+// of its own is there all the same, and can be read only; of the run's directory nothing
+// stays behind.
 func TestGuardShowsTheTree(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("SKIPPED: only root has a mount namespace that podman works in")
@@ -115,13 +117,18 @@ func TestGuardShowsTheTree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer os.RemoveAll(dir)
-		tree := filepath.Join(dir, "tree")
-		out, _ := behind(t, dir, `cd `+tree+` && tail -n 1 scripts/guard; touch new scripts/new; touch bin/new "$TMPDIR/new" && echo written`)
-		if !strings.HasSuffix(out, "written\n") || !strings.HasPrefix(out, "exit $code\n") {
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		tree, lab := filepath.Join(dir, "tree"), filepath.Join(dir, "lab")
+		if err := os.WriteFile(filepath.Join(mkdir(t, lab), "kubectl"), []byte("a lab's\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("WARD_KUBE_LAB", lab)
+		out, _ := behind(t, dir, `cd `+tree+` && tail -n 1 scripts/guard && cat "$WARD_KUBE_LAB/kubectl"
+			touch new scripts/new "$WARD_KUBE_LAB/new"; touch bin/new "$TMPDIR/new" && echo written`)
+		if !strings.HasSuffix(out, "written\n") || !strings.HasPrefix(out, "exit $code\na lab's\n") {
 			t.Error(out)
 		}
-		for _, path := range []string{tree + "/new", tree + "/scripts/new"} {
+		for _, path := range []string{tree + "/new", tree + "/scripts/new", lab + "/new"} {
 			if _, err := os.Lstat(path); err == nil {
 				t.Errorf("%s was written\n%s", path, out)
 			}
@@ -131,6 +138,36 @@ func TestGuardShowsTheTree(t *testing.T) {
 			t.Errorf("%s is there in what stays of /var/tmp", filepath.Base(dir))
 		}
 	}
+}
+
+// TestGuardShowsWhatIsMounted: what is mounted below a place that stays writable, as a
+// network namespace below /run is, is there.
+func TestGuardShowsWhatIsMounted(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: only root has a mount namespace that podman works in")
+	}
+	dir := t.TempDir()
+	below := mkdir(t, filepath.Join(dir, "cache/below"))
+	if err := syscall.Mount("tmpfs", below, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Unmount(below, 0) })
+	if err := os.WriteFile(filepath.Join(below, "file"), []byte("of the mount\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", filepath.Dir(below))
+	if out, _ := behind(t, dir, `cat "$GOCACHE/below/file"`); out != "of the mount\n" {
+		t.Error(out)
+	}
+}
+
+// mkdir makes a directory.
+func mkdir(t *testing.T, dir string) string {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // TestGuardOfAUser: where nothing can be made read-only, what changed in HOME is said.

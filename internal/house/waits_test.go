@@ -62,7 +62,7 @@ var timeCalls = map[string]string{
 // clocksLeft is how many tests still ask the clock outside of testing/synctest. A
 // number here may only fall: wait by internal/await, hold by internal/failpoint, or let
 // synctest's clock run.
-var clocksLeft = map[string]int{"sleeps": 31, "timers": 6, "deadlines": 41}
+var clocksLeft = map[string]int{"sleeps": 30, "timers": 6, "deadlines": 41}
 
 // bubbleBodies are the functions that nobody names but a call of synctest.Test, as
 // `directory name`: their clock is the test's own.

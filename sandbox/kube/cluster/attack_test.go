@@ -7,7 +7,7 @@ import (
 
 // connects says for each of TARGETS whether a connection is made.
 const connects = `for to in $TARGETS; do
-	timeout 3 bash -c "exec 3<>/dev/tcp/${to%:*}/${to##*:}" 2>/dev/null; case $? in
+	timeout 60 bash -c "exec 3<>/dev/tcp/${to%:*}/${to##*:}" 2>/dev/null; case $? in
 	0) echo "$(id -u) $to CONNECTED" ;; 124) echo "$(id -u) $to TIMEOUT" ;; *) echo "$(id -u) $to refused" ;; esac
 done`
 
@@ -35,7 +35,7 @@ func TestAgentReachesNothing(t *testing.T) {
 	gateAt := nodeAddr + ":" + gatePort
 	targets := []string{gateAt, nodeAddr + ":22", nodeAddr + ":10250", nodeAddr + ":6443", api + ":443", "169.254.169.254:80", "203.0.113.9:10250", "203.0.113.9:10255"}
 	list := "TARGETS='" + strings.Join(targets, " ") + "'\n"
-	g := l.newGate("exec >tried.txt 2>&1\n" + list + connects + "\n" + reaches + "\nsleep 8")
+	g := l.newGate("exec >tried.txt 2>&1\n" + list + connects + "\n" + reaches + "\n" + untilGo)
 	r := g.launch("--once")
 	g.atWork()
 	l.write("tries", list+connects, 0o644)
@@ -53,6 +53,7 @@ func TestAgentReachesNothing(t *testing.T) {
 			}
 		}
 	}
+	g.release()
 	g.end(r)
 	g.proved("D-1")
 	tried := g.sh("git -C project.git show agent/D-1:tried.txt")

@@ -12,7 +12,7 @@ var step = regexp.MustCompile("(?ms)^```(sh|console) needs=kube\n(.*?)^```$")
 // TestDocument does what docs/cluster.md says, from its YAML to the namespace's end.
 func TestDocument(t *testing.T) {
 	l := newLab(t)
-	l.sh("kubectl delete namespace ward --ignore-not-found --timeout=90s")
+	l.empty()
 	l.write("ward.yaml", document(t, "```yaml file=ward.yaml\n")[0], 0o644)
 	g := l.newGate("true")
 	blocks := step.FindAllStringSubmatch(whole(t), -1)

@@ -49,7 +49,7 @@ var faults = []struct {
 	{"the agent is killed", func(g *gate) { g.sh("kill -9 " + g.process("ward-agent --")) }},
 	{"the pod is deleted", func(g *gate) { g.sh("kubectl delete pod -n ward --grace-period=1 " + g.pod()) }},
 	{"the node is drained", func(g *gate) {
-		g.sh("kubectl drain lab --force --delete-emptydir-data --ignore-daemonsets --grace-period=1 --timeout=60s")
+		g.sh("kubectl drain lab --force --delete-emptydir-data --ignore-daemonsets --grace-period=1 --timeout=5m")
 		await.True(g.t, "a pod for which no node has room", func() bool {
 			out, _ := g.try("kubectl get pods -n ward --no-headers")
 			return strings.Contains(out, "Pending")
@@ -58,7 +58,11 @@ var faults = []struct {
 	}},
 	{"the gate is restarted", func(g *gate) {
 		g.shut()
-		time.Sleep(3 * time.Second) // a while in which nobody answers
+		near := "/var/log/pods/ward_" + g.pod() + "_*/near/*.log"
+		await.True(g.t, "near finds nobody at the gate", func() bool {
+			_, err := g.try("grep -q 'the gate does not answer' " + near)
+			return err == nil
+		})
 		g.serve()
 	}},
 	{"the key has expired", func(g *gate) {
@@ -85,12 +89,13 @@ func TestFaults(t *testing.T) {
 			l := newLab(t)
 			l.namespace()
 			l.launcherConfig()
-			g := l.newGate("sleep 12")
+			g := l.newGate(untilGo)
 			start := time.Now()
 			r := g.launch("--once")
 			g.atWork()
 			then := time.Now()
 			f.do(g)
+			g.release()
 			g.end(r)
 			g.proved("D-1")
 			t.Logf("%s: at work after %.0f s, proved %.0f s after it\n%s\n%s", f.name, then.Sub(start).Seconds(), time.Since(then).Seconds(), tail(r.said.String()), g.status())

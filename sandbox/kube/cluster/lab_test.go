@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,13 +52,8 @@ func newLab(t *testing.T) *lab {
 	if dir == "" {
 		t.Skip("SKIPPED, OUT LOUD: no Kubernetes here: " + labVar + " names the directory of one that is up (scripts/test kube)")
 	}
-	for needed, remedy := range map[string]string{
-		dir + "/kubectl": labVar + " names no lab: `./build DIR` makes one", dir + "/state/kubeconfig": "the lab is not up: `./up DIR`", netns: "the lab is not up: `./up DIR`",
-		"/usr/sbin/sshd": "the gate needs sshd: apt-get install openssh-server", "/usr/bin/ssh-keygen": "the gate needs ssh-keygen: apt-get install openssh-client",
-	} {
-		if _, err := os.Stat(needed); err != nil {
-			t.Fatalf("%s (%v)", remedy, err)
-		}
+	if !filepath.IsAbs(dir) {
+		t.Fatalf("%s=%s is not absolute", labVar, dir)
 	}
 	home, err := os.MkdirTemp("", "ward-kube-") // sshd and the agent's pods are other users
 	if err != nil {
@@ -76,6 +72,9 @@ func newLab(t *testing.T) *lab {
 		if path, ok := strings.CutPrefix(v, "PATH="); ok {
 			l.env[i] = "PATH=" + filepath.Join(home, "bin") + ":" + path + ":" + os.Getenv("PATH")
 		}
+	}
+	if out, err := l.try("kubectl uncordon lab"); err != nil { // a test that was killed had drained it
+		t.Fatalf("the lab in %s is not up: %s", dir, out)
 	}
 	// Its kubelet has no address to tell of a node on loopback.
 	l.sh(`kubectl patch node lab --subresource=status --type=merge -p '{"status":{"addresses":[{"type":"InternalIP","address":"` + nodeAddr + `"}]}}'`)
@@ -116,17 +115,28 @@ func (l *lab) sh(script string) string {
 func (l *lab) image() {
 	l.t.Helper()
 	ctr := "ctr -a " + l.dir + "/state/ctd/s.sock -n k8s.io images"
-	name := l.sh("git-ward image build --pod 2>/dev/null")
+	name := l.sh("git-ward image build --pod 2>image.log || { cat image.log; exit 1; }")
 	if !strings.Contains(l.sh(ctr+" ls -q"), name) {
 		l.sh("podman save -q -o image.tar " + name + " && " + ctr + " import image.tar >/dev/null; rm -f image.tar")
 	}
 }
 
-// namespace makes what docs/cluster.md shows; an earlier test's Jobs go.
+// empty takes an earlier test's namespace away, with all that is in it or still goes.
+func (l *lab) empty() {
+	l.t.Helper()
+	l.sh("kubectl delete namespace ward --ignore-not-found --wait=false")
+	await.True(l.t, "the namespace's end", func() bool {
+		out, err := l.try("kubectl get namespace ward --ignore-not-found -o name")
+		return err == nil && out == ""
+	})
+}
+
+// namespace makes what docs/cluster.md shows.
 func (l *lab) namespace() {
 	l.t.Helper()
+	l.empty()
 	l.write("ward.yaml", document(l.t, "```yaml file=ward.yaml\n")[0], 0o644)
-	l.sh("kubectl delete jobs --all -n ward --timeout=90s >/dev/null 2>&1 || true; kubectl apply -f ward.yaml >/dev/null")
+	l.sh("kubectl apply -f ward.yaml >/dev/null")
 }
 
 // document gives the blocks of docs/cluster.md that begin so.
@@ -168,6 +178,15 @@ type gate struct {
 	*lab
 	bare string
 	sshd *exec.Cmd
+}
+
+// untilGo has an agent wait until release: for a branch in the mirror that it reads.
+const untilGo = "until [ -e /mnt/remote/refs/heads/go ]; do sleep 0.2; done"
+
+// release lets the agents go on that wait for it, in whatever pod.
+func (g *gate) release() {
+	g.t.Helper()
+	g.sh("git -C work push -q origin HEAD:refs/heads/go")
 }
 
 // newGate has a directive whose agent runs a command before it writes what is asked for.
@@ -225,6 +244,7 @@ func (g *gate) serve() {
 	}
 	g.sshd = exec.Command("nsenter", "--net="+netns, "/usr/sbin/sshd", "-D", "-f", g.home+"/sshd_config", "-E", g.home+"/sshd.log")
 	g.sshd.Env = g.env
+	g.sshd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // the next run's listens there, too
 	if err := g.sshd.Start(); err != nil {
 		g.t.Fatal(err)
 	}
