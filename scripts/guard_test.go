@@ -1,24 +1,39 @@
 package scripts
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"git-ward/internal/await"
 )
 
-// behind runs a line of the shell behind scripts/guard, in a directory of its own with a
-// tree below it, as a user whose HOME has one file and whose PATH has one strange program.
-// It returns what it printed and that HOME.
+// behind runs a line of the shell behind scripts/guard, and returns what it printed and the
+// user's HOME.
 func behind(t *testing.T, dir, line string, as ...string) (string, string) {
+	t.Helper()
+	cmd, home := guarded(t, dir, line, as...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return string(out), home
+}
+
+// guarded is a line of the shell behind scripts/guard, in a directory of its own with a
+// tree below it, as a user whose HOME has one file and whose PATH has a tac of their own
+// and one strange program.
+func guarded(t *testing.T, dir, line string, as ...string) (*exec.Cmd, string) {
 	t.Helper()
 	guard := filepath.Join(dir, "tree/scripts/guard")
 	if err := os.MkdirAll(filepath.Dir(guard), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"home/precious": "", "home/.gitconfig": "[user]\nname = Me\n", "strange/project": "#!/bin/sh\n"} {
+	for name, text := range map[string]string{"home/precious": "", "home/.gitconfig": "[user]\nname = Me\n", "strange/project": "#!/bin/sh\n", "first/tac": "#!/bin/sh\necho my tac\n"} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -28,7 +43,7 @@ func behind(t *testing.T, dir, line string, as ...string) (string, string) {
 		}
 	}
 	// A copy, because the tree may lie where another user cannot come.
-	if out, err := exec.Command("cp", "guard", "commands", filepath.Dir(guard)).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cp", "guard", "commands", "environment", filepath.Dir(guard)).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	home, within := filepath.Join(dir, "home"), filepath.Join(dir, "within")
@@ -46,20 +61,15 @@ func behind(t *testing.T, dir, line string, as ...string) (string, string) {
 		}
 		as = []string{"setpriv", "--reuid=" + as[0], "--clear-groups"}
 	}
-	as = append([]string{"nohup"}, as...)
 	command := append(as, guard, within, "sh", "-c", line, "sh", home)
 	cmd := exec.Command(command[0], command[1:]...)
 	// In a directory that every user may be in.
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+os.Getenv("PATH")+":"+filepath.Join(dir, "strange"), "A_SECRET=of the user's")
-	if len(as) > 1 {
+	cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+filepath.Join(dir, "first")+":"+os.Getenv("PATH")+":"+filepath.Join(dir, "strange"), "A_SECRET=of the user's")
+	if len(as) > 0 {
 		cmd.Env = append(cmd.Env, "GOCACHE=", "GOMODCACHE=") // below HOME, as everybody's
 	}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	return string(out), home
+	return cmd, home
 }
 
 // TestGuard: what a test does by a fault of ours reaches neither HOME nor the machine,
@@ -92,40 +102,28 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardHearsSignals: behind nohup, too, a signal ends a program that a test starts.
-func TestGuardHearsSignals(t *testing.T) {
-	for _, as := range [][]string{nil, {"65534"}} {
-		if os.Getuid() != 0 && as != nil {
-			t.Skip("SKIPPED: only root can become another user")
-		}
-		out, _ := behind(t, t.TempDir(), `grep SigIgn /proc/self/status`, as...)
-		if !strings.Contains(out, "SigIgn:\t0000000000000000\n") {
-			t.Error(out)
-		}
-	}
-}
-
-// TestGuardShowsTheTree: a tree, or a lab, below a directory that the guard covers with one
-// of its own is there all the same, and can be read only; of the run's directory nothing
-// stays behind.
+// TestGuardShowsTheTree: a tree or a program below a directory that the guard covers with one
+// of its own, or leaves writable, is there all the same, and can be read only, whatever the
+// umask; of the run's directory nothing stays behind.
 func TestGuardShowsTheTree(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("SKIPPED: only root has a mount namespace that podman works in")
 	}
-	for _, place := range []string{"/tmp", "/var/tmp"} {
+	for _, place := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
 		dir, err := os.MkdirTemp(place, "ward-guard-")
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		tree, lab := filepath.Join(dir, "tree"), filepath.Join(dir, "lab")
-		if err := os.WriteFile(filepath.Join(mkdir(t, lab), "kubectl"), []byte("a lab's\n"), 0o755); err != nil {
+		if err := errors.Join(os.Mkdir(lab, 0o755), os.WriteFile(filepath.Join(lab, "kubectl"), []byte("a lab's\n"), 0o755)); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("WARD_KUBE_LAB", lab)
-		out, _ := behind(t, dir, `cd `+tree+` && tail -n 1 scripts/guard && cat "$WARD_KUBE_LAB/kubectl"
-			touch new scripts/new "$WARD_KUBE_LAB/new"; touch bin/new "$TMPDIR/new" && echo written`)
-		if !strings.HasSuffix(out, "written\n") || !strings.HasPrefix(out, "exit $code\na lab's\n") {
+		before := syscall.Umask(0o077)
+		out, _ := behind(t, dir, `tac; cd `+tree+` && tail -n 1 scripts/guard; umask; cat "$WARD_KUBE_LAB/kubectl"; touch new scripts/new "$WARD_KUBE_LAB/new"; touch bin/new "$TMPDIR/new" && echo written`)
+		syscall.Umask(before)
+		if !strings.HasSuffix(out, "written\n") || !strings.HasPrefix(out, "my tac\nexit $code\n0077\na lab's\n") {
 			t.Error(out)
 		}
 		for _, path := range []string{tree + "/new", tree + "/scripts/new", lab + "/new"} {
@@ -133,8 +131,9 @@ func TestGuardShowsTheTree(t *testing.T) {
 				t.Errorf("%s was written\n%s", path, out)
 			}
 		}
-		os.RemoveAll(dir) // behind a guard, /var/tmp is what stays of it
-		if _, err := os.Lstat(filepath.Join("/var/lib/containers/ward-tests", filepath.Base(dir))); err == nil {
+		// Behind another guard, they are one.
+		stays, err := os.Lstat(filepath.Join("/var/lib/containers/ward-tests", filepath.Base(dir)))
+		if there, _ := os.Lstat(dir); err == nil && !os.SameFile(stays, there) {
 			t.Errorf("%s is there in what stays of /var/tmp", filepath.Base(dir))
 		}
 	}
@@ -147,7 +146,10 @@ func TestGuardShowsWhatIsMounted(t *testing.T) {
 		t.Skip("SKIPPED: only root has a mount namespace that podman works in")
 	}
 	dir := t.TempDir()
-	below := mkdir(t, filepath.Join(dir, "cache/below"))
+	below := filepath.Join(dir, "cache/below")
+	if err := os.MkdirAll(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := syscall.Mount("tmpfs", below, "tmpfs", 0, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -156,18 +158,43 @@ func TestGuardShowsWhatIsMounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("GOCACHE", filepath.Dir(below))
-	if out, _ := behind(t, dir, `cat "$GOCACHE/below/file"`); out != "of the mount\n" {
+	if out, _ := behind(t, dir, `cat "$GOCACHE/below/file"`); !strings.HasSuffix(out, "of the mount\n") {
 		t.Error(out)
 	}
 }
 
-// mkdir makes a directory.
-func mkdir(t *testing.T, dir string) string {
-	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
+// TestGuardEnds: a signal to the guard alone ends the command at once with all that it began,
+// in whichever session that is, and a command has the signals of a new program.
+func TestGuardEnds(t *testing.T) {
+	users := [][]string{nil, {"65534"}}
+	if os.Getuid() != 0 {
+		users = [][]string{nil}
 	}
-	return dir
+	for _, as := range users {
+		dir := t.TempDir()
+		cmd, _ := guarded(t, dir, `setsid -f sh -c 'echo $$ >"$TMPDIR/.pid"; mv "$TMPDIR/.pid" "$TMPDIR/pid"; exec sleep 3600'; grep SigIgn /proc/self/status; sleep 3600`, as...)
+		var out strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &out
+		cmd.Args = append([]string{"sh", "-c", `trap "" INT HUP; exec "$@"`, "sh"}, cmd.Args...)
+		cmd.Path = "/bin/sh"
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, "within/tmp/pid")
+		await.True(t, "the command began something", func() bool { _, err := os.Stat(file); return err == nil })
+		pid, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 143 || !strings.HasSuffix(out.String(), "SigIgn:\t0000000000000000\n") {
+			t.Errorf("exit %d\n%s", code, &out)
+		}
+		if line, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/cmdline"); err == nil && len(line) > 0 {
+			t.Errorf("left running: %q", line)
+		}
+	}
 }
 
 // TestGuardOfAUser: where nothing can be made read-only, what changed in HOME is said.
