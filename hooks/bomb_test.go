@@ -82,9 +82,17 @@ func pktLines(updates ...push.Update) string {
 	return input + "0000"
 }
 
+// patient is a pair whose hook has minutes for a push: these tests are about the limits that
+// count work, which a busy machine meets later than the deadline.
+func patient(t *testing.T) *gittest.Pair {
+	p := newPair(t)
+	setting(p, `deadline = "9s"`, `deadline = "5m"`)
+	return p
+}
+
 func TestTreeOfAMillionPaths(t *testing.T) {
 	tier.Full(t, "a tree of a million paths")
-	p := newPair(t)
+	p := patient(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	blob := p.Object("blob", "x")
 	tree := ""
@@ -103,7 +111,7 @@ func TestTreeOfAMillionPaths(t *testing.T) {
 
 func TestTreeWithoutFiles(t *testing.T) {
 	tier.Full(t, "a tree of many directories in five shapes")
-	p := newPair(t)
+	p := patient(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	tree := p.Object("tree", entry("100644", "f", p.Object("blob", "x")))
 	for range 60 { // 2^60 directories and paths
@@ -114,7 +122,7 @@ func TestTreeWithoutFiles(t *testing.T) {
 
 func TestTree60000Deep(t *testing.T) {
 	tier.Full(t, "git itself takes ten seconds to make a tree of 60,000 levels")
-	p := newPair(t)
+	p := patient(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	blob := p.Object("blob", "x")
 	repo := git.Open(filepath.Join(p.Work, ".git"))
@@ -148,7 +156,7 @@ func TestTree60000Deep(t *testing.T) {
 
 func TestPathTooLong(t *testing.T) {
 	t.Parallel()
-	p := newPair(t)
+	p := patient(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	tree := p.Object("tree", entry("100644", strings.Repeat("n", 200), p.Object("blob", "x")))
 	for range 6 {
@@ -159,7 +167,7 @@ func TestPathTooLong(t *testing.T) {
 
 func TestZlibBomb(t *testing.T) {
 	tier.Full(t, "objects that grow to gigabytes")
-	p := newPair(t)
+	p := patient(t)
 	if err := os.WriteFile(filepath.Join(p.Work, "zeros"), make([]byte, 300<<20), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +182,7 @@ func TestZlibBomb(t *testing.T) {
 
 func TestBrokenTree(t *testing.T) {
 	t.Parallel()
-	p := newPair(t)
+	p := patient(t)
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	blob := p.Object("blob", "x")
 	for name, tree := range map[string]string{
@@ -193,7 +201,7 @@ func TestBrokenTree(t *testing.T) {
 
 func TestOctopusAndRoots(t *testing.T) {
 	t.Parallel()
-	p := newPair(t)
+	p := patient(t)
 	tree := strings.TrimSpace(p.Git("rev-parse", "HEAD^{tree}"))
 	head := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	who := "Pat <pat@example.org> 1700000000 +0000"
@@ -210,7 +218,7 @@ func TestOctopusAndRoots(t *testing.T) {
 // not let the link through.
 func TestLinkWithTheContentOfAFile(t *testing.T) {
 	t.Parallel()
-	p := newPair(t)
+	p := patient(t)
 	p.Git("switch", "--quiet", "--create", "agent/x")
 	p.Commit("a-file", "../../etc")
 	if err := os.Symlink("../../etc", filepath.Join(p.Work, "b-link")); err != nil {
@@ -227,7 +235,7 @@ func TestLinkWithTheContentOfAFile(t *testing.T) {
 // A forged old value must not hide commits from the checks of another ref.
 func TestForgedOldValue(t *testing.T) {
 	t.Parallel()
-	p := newPair(t)
+	p := patient(t)
 	p.Git("switch", "--quiet", "--create", "agent/x")
 	p.Commit("logs/secret", "x")
 	dirty := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
@@ -243,7 +251,7 @@ func TestForgedOldValue(t *testing.T) {
 
 func TestManyCommitsAndRefs(t *testing.T) {
 	tier.Full(t, "pushes of thousands of commits and refs")
-	p := newPair(t)
+	p := patient(t)
 	var stream bytes.Buffer
 	stream.WriteString("feature done\nreset refs/heads/topic\nfrom refs/heads/main\n\n")
 	for i := range 1000 {

@@ -42,7 +42,7 @@ func write(ctx context.Context, env *cli.Env, source site.Source, dir string) er
 	progress := func(pages int) {
 		if time.Since(said) > patience {
 			said = time.Now()
-			fmt.Fprintf(env.Stderr, "git-ward: %s so far\n", diag.Count(pages, "page"))
+			fmt.Fprintf(env.Stderr, "git-ward: %s ...\n", diag.Count(pages, "page"))
 		}
 	}
 	env.Leaves(fmt.Sprintf("nothing was written, and %s is as it was", diag.Clean(dir)))
