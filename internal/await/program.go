@@ -11,8 +11,8 @@ import (
 )
 
 // work is how long a program may work that ends by itself. It may build an image or run a
-// project's tests, so it has more than a wait.
-const work = 3 * bound
+// project's tests, and has a bound of its own.
+const work = bound
 
 // lastWords is the time for what a program says that is ended here; a test has less.
 var lastWords = 5 * time.Second
