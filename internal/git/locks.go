@@ -117,7 +117,8 @@ func (r *Repo) unlock(ctx context.Context, root *os.Root, name string, was os.Fi
 
 // maybeHeld reports whether a git works in the repository that is not one of those who
 // started this process, or one works where may not be looked. A cat-file holds nothing, and
-// may live as long as an agent.
+// may live as long as an agent; Ward's own programs have a git make their locks, and a launch
+// is there for days.
 func (r *Repo) maybeHeld() bool {
 	all := process.All()
 	parent := map[int]int{}
@@ -138,7 +139,8 @@ func (r *Repo) maybeHeld() bool {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID)) // GIT_DIR, of one that works elsewhere
 		program, rest, _ := bytes.Cut(line, []byte{0})
-		if !strings.HasPrefix(filepath.Base(string(program)), "git") || bytes.Contains(rest, []byte("cat-file\x00")) {
+		name := filepath.Base(string(program))
+		if !strings.HasPrefix(name, "git") || strings.HasPrefix(name, "git-ward") || bytes.Contains(rest, []byte("cat-file\x00")) {
 			return false
 		}
 		if bytes.Contains(rest, []byte(here)) || bytes.Contains(environ, []byte(here)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -71,6 +72,16 @@ func TestUnlock(t *testing.T) {
 		}
 	}
 	leave()
+	launch := exec.CommandContext(t.Context(), "sh", "-c", "read word", "git-ward-launch", "--bare", r.Dir)
+	launch.Args[0] = "git-ward-launch"
+	waits, err := launch.StdinPipe()
+	if err == nil {
+		err = launch.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { waits.Close(); launch.Wait() }()
 	if removed, err := r.Unlock(t.Context(), "HEAD", "refs/heads/none"); err != nil || strings.Join(removed, " ") != "HEAD.lock" {
 		t.Errorf("removed %q, %v", removed, err)
 	}
