@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -200,12 +201,14 @@ func Drain(wait func() error) {
 	}
 }
 
-// Wait returns the exit code once the command has ended. podman has removal to say it: one
-// that has lost a container's state waits for its end for ever.
+// Wait returns the exit code once the command has ended. podman has the time of removal to
+// report it, since one that has lost a container's state never answers.
 func (c *Container) Wait(ctx context.Context) (int, error) {
-	c.awaitProcess(ctx)
-	ctx, cancel := context.WithTimeout(ctx, removal)
-	defer cancel()
+	if c.awaitProcess(ctx) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, removal)
+		defer cancel()
+	}
 	code, err := c.engine.api.wait(ctx, c.ID)
 	if err != nil {
 		return 0, fmt.Errorf("podman does not tell how the container ended: %w", c.engine.explain(err))
@@ -215,15 +218,16 @@ func (c *Container) Wait(ctx context.Context) (int, error) {
 
 // awaitProcess returns when the first process has ended, which the kernel tells: podman looks
 // for it a hundred times a second, for the whole of a launch. It returns, too, when there
-// is nobody left who could end it.
-func (c *Container) awaitProcess(ctx context.Context) {
+// is nobody left who could end it. False is for one that cannot be watched, on an old kernel
+// or without a file descriptor left: it may run on.
+func (c *Container) awaitProcess(ctx context.Context) bool {
 	fd, err := unix.PidfdOpen(c.pid, 0)
 	if err != nil {
-		return // it was not initialized, or has ended
+		return errors.Is(err, unix.ESRCH)
 	}
 	if now, err := netns(c.pid); err != nil || now != c.netns {
-		unix.Close(fd) // of a process that has got its number since
-		return
+		unix.Close(fd)
+		return err == nil || errors.Is(err, fs.ErrNotExist) // another process has got its number since, or none
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -240,6 +244,7 @@ func (c *Container) awaitProcess(ctx context.Context) {
 	case <-ctx.Done():
 	case <-c.engine.Done():
 	}
+	return true
 }
 
 // Stop asks the command to end with SIGTERM, and after grace, rounded up to

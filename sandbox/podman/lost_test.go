@@ -3,6 +3,7 @@ package podman
 import (
 	"context"
 	"net"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -33,9 +34,22 @@ func TestStoppedEndsAnyway(t *testing.T) {
 	if err := c.Stop(t.Context(), time.Second); err != nil || !c.life.over {
 		t.Errorf("%v; its life is over: %v", err, c.life.over)
 	}
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
 	synctest.Test(t, func(t *testing.T) {
-		if _, err := (&Container{engine: &Engine{api: deaf{}}}).Wait(t.Context()); err == nil {
+		if _, err := (&Container{engine: &Engine{api: deaf{}}, pid: ended.Process.Pid}).Wait(t.Context()); err == nil {
 			t.Error("a podman that does not answer is believed")
+		}
+	})
+	// One that cannot be watched may run on, for longer than podman has to report an end.
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*removal)
+		defer cancel()
+		start := time.Now()
+		if _, err := (&Container{engine: &Engine{api: deaf{}}}).Wait(ctx); err == nil || time.Since(start) < 2*removal {
+			t.Errorf("given up after %s: %v", time.Since(start), err)
 		}
 	})
 }
