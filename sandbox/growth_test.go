@@ -21,6 +21,7 @@ func TestNoGrowth(t *testing.T) {
 	tier.Full(t, "it launches containers")
 	m := newMachine(t)
 	m.works(t)
+	m.Run(m.Bare, "git-ward", "maintain") // which counts what agents pushed, once in a while
 	before, kept := m.traces(), m.kept(t)
 	var took []time.Duration
 	for range 10 {

@@ -106,10 +106,15 @@ const hostRoutes = `
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	m := &machine{Pair: fenced(t), ids: map[string]bool{}, storage: testStorage}
-	m.dir = filepath.Join(filepath.Dir(m.Bare), "tmp")
-	if err := os.Mkdir(m.dir, 0o755); err != nil {
+	dir, err := os.MkdirTemp("", "m") // t.TempDir is too long for the names of sockets below it
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	m.dir = dir
 	m.Env = append(m.Env, "TMPDIR="+m.dir)
 	m.world = lab.Start(t, "actor", syscall.CLONE_NEWNET)
 	m.host = lab.Start(t, "machine", syscall.CLONE_NEWNET|syscall.CLONE_NEWNS|syscall.CLONE_NEWPID)

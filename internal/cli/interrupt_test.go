@@ -172,4 +172,9 @@ func TestLeftLocks(t *testing.T) {
 			t.Errorf("%s is there still", path)
 		}
 	}
+	reflog := filepath.Join(p.Bare, "logs/refs/heads/main.lock") // of a killed expiry
+	if err := errors.Join(os.WriteFile(reflog, nil, 0o644), os.Chtimes(reflog, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	p.Run(p.Bare, "git-ward", "maintain")
 }

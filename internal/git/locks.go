@@ -78,19 +78,22 @@ func (r *Repo) Unlock(ctx context.Context, refs ...string) (removed []string, er
 // lockable reports whether git makes a lock for this name itself. A pusher chooses names,
 // and nobody has judged them yet: refs/../ward/audit is another file's.
 func lockable(ref string) bool {
+	ref = strings.TrimPrefix(ref, "logs/") // a reflog is locked while it expires
 	return ref == "HEAD" || ref == "packed-refs" || strings.HasPrefix(ref, "refs/") && filepath.Clean(ref) == ref
 }
 
-// UnlockAll is Unlock for every ref that has a lock.
+// UnlockAll is Unlock for every ref and reflog that has a lock.
 func (r *Repo) UnlockAll(ctx context.Context) (removed []string, err error) {
-	locked := []string{"HEAD", "packed-refs"}
-	filepath.WalkDir(filepath.Join(r.Dir, "refs"), func(path string, _ fs.DirEntry, _ error) error {
-		if name, ok := strings.CutSuffix(path, ".lock"); ok {
-			ref, _ := filepath.Rel(r.Dir, name)
-			locked = append(locked, ref)
-		}
-		return nil
-	})
+	locked := []string{"HEAD", "packed-refs", "logs/HEAD"}
+	for _, dir := range []string{"refs", "logs/refs"} {
+		filepath.WalkDir(filepath.Join(r.Dir, dir), func(path string, _ fs.DirEntry, _ error) error {
+			if name, ok := strings.CutSuffix(path, ".lock"); ok {
+				ref, _ := filepath.Rel(r.Dir, name)
+				locked = append(locked, ref)
+			}
+			return nil
+		})
+	}
 	return r.Unlock(ctx, locked...)
 }
 
