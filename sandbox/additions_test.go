@@ -21,7 +21,7 @@ const makes = `### D-1: the answer
 func TestAsksForAdditions(t *testing.T) {
 	tier.Full(t, "launches of seconds")
 	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip("SKIPPED: make is not on this machine (scripts/setup --tests)")
+		t.Skip("SKIPPED: make is not on this machine (scripts/setup --fence)")
 	}
 	p := gittest.New(t)
 	const script = `{"directive":"D-1","text":"Done.","calls":[{"name":"bash","args":{"command":"printf 'check:\n\ttrue\n' > GNUmakefile"}}]}

@@ -133,7 +133,7 @@ func TestJudgeMissingInRecipe(t *testing.T) {
 	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip("SKIPPED: make is not on this machine (scripts/setup --tests)")
+		t.Skip("SKIPPED: make is not on this machine (scripts/setup --fence)")
 	}
 	for recipe, want := range map[string]string{"@cd . && no-such-tool --all": "no-such-tool", "@sh -c 'exit 127'": ""} {
 		c := newCourt(t, makes)
