@@ -140,12 +140,12 @@ func (r *Repo) maybeHeld() bool {
 			return false
 		}
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
-		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID)) // GIT_DIR, of one that works elsewhere
 		program, rest, _ := bytes.Cut(line, []byte{0})
 		name := filepath.Base(string(program))
 		if !strings.HasPrefix(name, "git") || strings.HasPrefix(name, "git-ward") || bytes.Contains(rest, []byte("cat-file\x00")) {
 			return false
 		}
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID)) // GIT_DIR, of one that works elsewhere
 		if bytes.Contains(rest, []byte(here)) || bytes.Contains(environ, []byte(here)) {
 			return true
 		}

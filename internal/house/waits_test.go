@@ -64,11 +64,9 @@ var timeCalls = map[string]string{
 // synctest's clock run.
 var clocksLeft = map[string]int{"sleeps": 30, "timers": 6, "deadlines": 41}
 
-// bubbleBodies are the functions that nobody names but a call of synctest.Test, as
-// `directory name`: their clock is the test's own.
-func bubbleBodies(t *testing.T) map[string]bool {
+// testFiles calls look with each file of tests, parsed.
+func testFiles(t *testing.T, look func(path string, text []byte, set *token.FileSet, file *ast.File)) {
 	t.Helper()
-	within, named := map[string]int{}, map[string]int{}
 	goFiles(t, func(path string, text []byte) {
 		if !strings.HasSuffix(path, "_test.go") {
 			return
@@ -78,6 +76,16 @@ func bubbleBodies(t *testing.T) map[string]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
+		look(path, text, set, file)
+	})
+}
+
+// bubbleBodies are the functions that nobody names but a call of synctest.Test, as
+// `directory name`: their clock is the test's own.
+func bubbleBodies(t *testing.T) map[string]bool {
+	t.Helper()
+	within, named := map[string]int{}, map[string]int{}
+	testFiles(t, func(path string, text []byte, set *token.FileSet, file *ast.File) {
 		count := func(n ast.Node, in map[string]int) {
 			ast.Inspect(n, func(n ast.Node) bool {
 				if id, ok := n.(*ast.Ident); ok {
@@ -116,15 +124,7 @@ func bubbleBodies(t *testing.T) map[string]bool {
 func TestClocksFall(t *testing.T) {
 	found := map[string]int{}
 	bubbles := bubbleBodies(t)
-	goFiles(t, func(path string, text []byte) {
-		if !strings.HasSuffix(path, "_test.go") {
-			return
-		}
-		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, path, text, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+	testFiles(t, func(path string, text []byte, set *token.FileSet, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if f, ok := n.(*ast.FuncDecl); ok && f.Recv == nil && bubbles[filepath.Dir(path)+" "+f.Name.Name] {
 				return false
