@@ -56,6 +56,7 @@ type gate struct {
 // line is one connection with its sessions.
 type line struct {
 	client   *ssh.Client
+	gone     chan struct{} // closed: the connection has ended
 	sessions int
 }
 
@@ -171,7 +172,11 @@ func (g *gate) connect(ctx context.Context) (*line, error) {
 		return nil, g.handshakeError(err)
 	}
 	conn.SetDeadline(time.Time{})
-	l := &line{client: ssh.NewClient(ours, channels, requests)}
+	l := &line{client: ssh.NewClient(ours, channels, requests), gone: make(chan struct{})}
+	go func() {
+		l.client.Wait()
+		close(l.gone)
+	}()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.refused = 0; g.closed {
@@ -203,14 +208,9 @@ func (g *gate) handshakeError(err error) error {
 
 // watchOver asks a line whether it lives, until it does not, and then forgets it.
 func (g *gate) watchOver(l *line) {
-	gone := make(chan struct{})
-	go func() {
-		l.client.Wait()
-		close(gone)
-	}()
 	for alive := true; alive; {
 		select {
-		case <-gone:
+		case <-l.gone:
 			alive = false
 		case <-time.After(aliveAsk):
 			late := time.AfterFunc(aliveTime, func() { l.client.Close() })

@@ -41,7 +41,7 @@ func (g *gate) open(ctx context.Context, command string) (*session, error) {
 	late, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	stop := context.AfterFunc(late, func() { l.client.Close() })
-	if s.session, err = l.client.NewSession(); err == nil {
+	if s.session, err = l.newSession(); err == nil {
 		err = s.start()
 	}
 	if !stop() && err == nil {
@@ -52,6 +52,30 @@ func (g *gate) open(ctx context.Context, command string) (*session, error) {
 		return nil, fmt.Errorf("the gate opens no session: %w", err)
 	}
 	return s, nil
+}
+
+// errGone is that a line ended while a session was asked for.
+var errGone = errors.New("the line has ended")
+
+// newSession asks the line for a session. An ending ssh.Client lets go of the channels that
+// it has and closes the connection after that: one that is asked for in between is answered
+// by nobody, and NewSession waits for ever. So the line's end is watched beside it.
+func (l *line) newSession() (*ssh.Session, error) {
+	type answer struct {
+		session *ssh.Session
+		err     error
+	}
+	opened := make(chan answer, 1)
+	go func() {
+		session, err := l.client.NewSession()
+		opened <- answer{session, err}
+	}()
+	select {
+	case a := <-opened:
+		return a.session, a.err
+	case <-l.gone:
+		return nil, errGone
+	}
 }
 
 // start starts the command. A gate that takes no variable answers in git's old protocol.
