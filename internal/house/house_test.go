@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -209,17 +210,43 @@ func TestSmallBinariesStaySmall(t *testing.T) {
 }
 
 // topLevel is all that may lie in the repository's root.
-var topLevel = []string{"hooks", "bootstrap", "sandbox", "agent", "vm", "protocols", "scripts", "internal", "docs", "bin",
-	"go.mod", "go.sum", "config.toml", "main.go", "main_test.go", "README.md", "CONTRIBUTING.md", "LICENSE", "VERSION", ".ci", ".git", ".gitignore", ".gitattributes"}
+var topLevel = []string{"hooks", "bootstrap", "sandbox", "agent", "vm", "protocols", "scripts", "internal", "docs",
+	"go.mod", "go.sum", "config.toml", "main.go", "main_test.go", "README.md", "CONTRIBUTING.md", "LICENSE", "VERSION", ".ci", ".gitignore", ".gitattributes"}
 
 func TestTopLevel(t *testing.T) {
-	entries, err := os.ReadDir(".")
+	seen := map[string]bool{}
+	for _, path := range files(t) {
+		name, _, _ := strings.Cut(path, "/")
+		if !slices.Contains(topLevel, name) && !seen[name] {
+			t.Errorf("%s does not belong at the top level", name)
+		}
+		seen[name] = true
+	}
+}
+
+// files are the project's, from the root, each once: what git tracks, for a person keeps
+// other things beside it. In a tree without a repository they are all there are.
+func files(t *testing.T) (all []string) {
+	t.Helper()
+	if out, err := exec.Command("git", "ls-files", "-z").Output(); err == nil && len(out) > 0 {
+		for path := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() { // it may be removed, and not yet committed
+				all = append(all, path)
+			}
+		}
+		return all
+	}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if path == "bin" {
+			return filepath.SkipDir
+		}
+		if err == nil && d.Type().IsRegular() {
+			all = append(all, path)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range entries {
-		if !slices.Contains(topLevel, e.Name()) {
-			t.Errorf("%s does not belong at the top level", e.Name())
-		}
-	}
+	return all
 }

@@ -3,7 +3,6 @@ package house
 import (
 	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -74,19 +73,16 @@ func TestRequirements(t *testing.T) {
 func citations(t *testing.T) map[string][]string {
 	t.Helper()
 	cited := map[string][]string{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			if d != nil && d.IsDir() && (d.Name() == ".git" || d.Name() == "bin") {
-				return filepath.SkipDir
-			}
-			return err
-		}
-		if path == specification || !d.Type().IsRegular() {
-			return nil
+	for _, path := range files(t) {
+		if path == specification {
+			continue
 		}
 		data, err := os.ReadFile(path)
-		if err != nil || !utf8.Valid(data) {
-			return err
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !utf8.Valid(data) {
+			continue
 		}
 		folder, _, _ := strings.Cut(filepath.Dir(path), "/testdata")
 		if folder == "." {
@@ -101,10 +97,6 @@ func citations(t *testing.T) map[string][]string {
 				cited[id] = append(cited[id], folder)
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	for _, folders := range cited {
 		slices.Sort(folders)
@@ -121,21 +113,13 @@ var otherDocument = regexp.MustCompile(`FIELD-NOTES|DESIGN\.md|\bSPEC (?:section
 
 // TestNoOtherDocuments: no comment sends its reader to a document that is not here.
 func TestNoOtherDocuments(t *testing.T) {
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasPrefix(path, "internal/house/") {
-			return err
-		}
-		text, err := os.ReadFile(path)
+	goFiles(t, func(path string, text []byte) {
 		for i, line := range strings.Split(string(text), "\n") {
 			if cited := otherDocument.FindString(line); cited != "" {
 				t.Errorf("%s:%d cites %s, which is not in docs/: say what it says, or name an id of %s", path, i+1, cited, specification)
 			}
 		}
-		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestSeeds: each seed that a comment cites is explained in docs/spec.md.
@@ -145,22 +129,14 @@ func TestSeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
+	goFiles(t, func(path string, text []byte) {
 		for _, m := range seedNumber.FindAllStringSubmatch(string(text), -1) {
 			found++
 			if number := m[1] + m[2]; !strings.Contains(string(data), "\n| "+number+" |") {
 				t.Errorf("%s cites seed %s, which %s does not have", path, number, specification)
 			}
 		}
-		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if found < 20 {
 		t.Errorf("only %d citations of seeds were found", found)
 	}
