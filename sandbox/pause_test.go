@@ -264,7 +264,11 @@ func TestStory30Stale(t *testing.T) {
 	d.launch()
 	d.await("work", func() bool { return d.ticked() > 0 })
 	d.Run(d.Work, "git-ward", "launch", "stop", "--bare", d.Bare)
-	time.Sleep(4 * time.Second) // [uow] stale of 3 s, and one more, since records have whole seconds: the time itself is what is tested
+	heard, err := time.Parse(time.RFC3339, d.last().Time)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.await("a gap longer than [agent] stale", func() bool { return time.Since(heard) > 3*time.Second })
 	d.letFree()
 	d.launch()
 	d.exact("D-1")

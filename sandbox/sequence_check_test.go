@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/uow"
 )
@@ -20,26 +21,32 @@ func (s *scene) settle() error {
 		if _, err := s.run(atPush{}); err != nil {
 			return err
 		}
-		if before == s.refs() {
-			passing, err := s.passing()
-			if err != nil || !passing {
-				return err
-			}
+		due, err := s.due()
+		if err != nil || due.IsZero() && before == s.refs() {
+			return err
 		}
-		time.Sleep(1100 * time.Millisecond) // [agent] poll, the least that it may be: what failed for a passing reason is tried again after it
+		await.True(s.T, "the time at which a unit is tried again", func() bool { return !time.Now().Before(due) })
 	}
 	return fmt.Errorf("the agent still moves refs after 12 runs")
 }
 
-// passing reports whether a unit waits for time only, which its retries count.
-func (s *scene) passing() (bool, error) {
+// due is when all units are tried again that wait for time only, which their retries count;
+// zero where there is none.
+func (s *scene) due() (due time.Time, err error) {
+	const poll = time.Second // as newHost sets it
 	units, err := s.units()
 	for _, r := range units {
 		if r.State == uow.ZombiedSoft && r.ReasonCode.Passes() && r.Retries < r.Policy.MaxRetries {
-			return true, err
+			at, err := time.Parse(time.RFC3339, r.Time)
+			if err != nil {
+				return due, err
+			}
+			if at = at.Add(poll); at.After(due) {
+				due = at
+			}
 		}
 	}
-	return false, err
+	return due, err
 }
 
 func (s *scene) refs() string {

@@ -10,56 +10,70 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
+// judged is a command of a claim, and how it must end.
+type judged struct {
+	line string
+	end  string
+	exit int
+}
+
 // testVerify: commands of a claim in containers of their own, which have no way
-// out, keep nothing, and end at their limits.
+// out, keep nothing, and end at their limits. What no limit may end has hours.
 func testVerify(t *testing.T, p *machine) {
+	p.Git("fetch", "--quiet")
+	head := strings.TrimSpace(p.Git("rev-parse", "origin/main"))
+	facts := verified(t, p, "24h", []judged{
+		{"git rev-parse HEAD && test -z \"$(git status --porcelain)\" && test ! -e left && touch left /tmp/left", verifier.Exited, 0},
+		{"id -u; exit 9", verifier.Exited, 9},
+		{"ls /ward/door/sock", verifier.Exited, 2},
+		{"touch /mnt/remote/x || exit 4", verifier.Exited, 4},
+		{"ls /mnt/remote/ward/* || exit 4", verifier.Exited, 4},
+		{"bash -c 'echo > /dev/tcp/192.0.2.1/80' 2>&1 | grep -q unreachable || exit 5", verifier.Exited, 0}, // at once, where there is no route
+		{"ls /sys/class/net", verifier.Exited, 0},
+		{"yes", verifier.Flooded, 137},
+	})
+	for _, runs := range facts.Replays {
+		if strings.TrimSpace(runs[0].Tail) != head || strings.TrimSpace(runs[1].Tail) != "1000" || strings.TrimSpace(runs[6].Tail) != "lo" {
+			t.Errorf("%+v", runs)
+		}
+	}
+	if facts.Fence != "podman/runc" || !strings.HasPrefix(facts.Image, "localhost/git-ward:") {
+		t.Errorf("%+v", facts)
+	}
+	verified(t, p, "3s", []judged{{"sleep infinity", verifier.TimedOut, 137}})
+}
+
+// verified has commands run in containers, twice, each at most for a time, and checks how
+// they ended. One of them at least is not met.
+func verified(t *testing.T, p *machine, timeout string, commands []judged) (facts verifier.Facts) {
+	t.Helper()
 	config := filepath.Join(p.Bare, "ward/config.toml")
 	data, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.WriteFile(config, data, 0o644)
-	text := strings.Replace(string(data), "\ntimeout = \"30m\"\noutput_size = 67_108_864", "\ntimeout = \"3s\"\noutput_size = 1_048_576", 1)
+	text := strings.Replace(string(data), "\ntimeout = \"30m\"\noutput_size = 67_108_864", "\ntimeout = \""+timeout+"\"\noutput_size = 1_048_576", 1)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil || text == string(data) {
 		t.Fatal(err)
 	}
-	p.Git("fetch", "--quiet")
-	head := strings.TrimSpace(p.Git("rev-parse", "origin/main"))
-	cases := []struct {
-		line string
-		end  string
-		exit int
-	}{
-		{"git rev-parse HEAD && test -z \"$(git status --porcelain)\" && test ! -e left && touch left /tmp/left", verifier.Exited, 0},
-		{"id -u; exit 9", verifier.Exited, 9},
-		{"ls /ward/door/sock", verifier.Exited, 2},
-		{"touch /mnt/remote/x || exit 4", verifier.Exited, 4},
-		{"ls /mnt/remote/ward/* || exit 4", verifier.Exited, 4},
-		{"timeout 2 bash -c 'echo > /dev/tcp/192.0.2.1/80' || exit 5", verifier.Exited, 5},
-		{"ls /sys/class/net", verifier.Exited, 0},
-		{"sleep 100", verifier.TimedOut, 137},
-		{"yes", verifier.Flooded, 137},
-	}
 	args := []string{"verify", "--bare", p.Bare, "--json", "--replays", "2", "refs/heads/main"}
-	for _, c := range cases {
+	for _, c := range commands {
 		args = append(args, "--run", c.line)
 	}
 	out, err := p.Try(p.Work, nil, "", "git-ward", args...)
-	var facts verifier.Facts
 	if jsonErr := json.Unmarshal([]byte(out), &facts); jsonErr != nil || err == nil { // exit 1: not all are met
 		t.Fatal(jsonErr, err, out)
 	}
+	if len(facts.Replays) != 2 {
+		t.Fatalf("%+v", facts)
+	}
 	for _, runs := range facts.Replays {
 		for i, run := range runs {
-			if run.End != cases[i].end || run.Exit != cases[i].exit {
-				t.Errorf("%s: end %s, exit %d, want %s and %d\n%s", run.Line, run.End, run.Exit, cases[i].end, cases[i].exit, run.Tail)
+			if c := commands[i]; run.End != c.end || run.Exit != c.exit {
+				t.Errorf("%s: end %s, exit %d, want %s and %d\n%s", run.Line, run.End, run.Exit, c.end, c.exit, run.Tail)
 			}
 		}
-		if strings.TrimSpace(runs[0].Tail) != head || strings.TrimSpace(runs[1].Tail) != "1000" || strings.TrimSpace(runs[6].Tail) != "lo" {
-			t.Errorf("%+v", runs)
-		}
 	}
-	if facts.Fence != "podman/runc" || !strings.HasPrefix(facts.Image, "localhost/git-ward:") || len(facts.Replays) != 2 {
-		t.Errorf("%+v", facts)
-	}
+	return facts
 }
