@@ -131,7 +131,7 @@ func TestShutdown(t *testing.T) {
 	tier.First(t, "it pushes much, or waits for a client to be given up")
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.hook("pre-receive", "touch ward/started; sleep 1\n")
+	f.hook("pre-receive", "touch ward/started\n"+untilGo)
 	pushed := make(chan string, 1)
 	go func() {
 		out, err := f.push("HEAD:refs/heads/x")
@@ -141,7 +141,20 @@ func TestShutdown(t *testing.T) {
 		_, err := os.Stat(filepath.Join(f.bare, "ward/started"))
 		return err == nil
 	})
-	f.stop()
+	stopped := make(chan struct{})
+	go func() {
+		f.stop()
+		close(stopped)
+	}()
+	await.True(t, "nobody comes in any more", func() bool {
+		conn, err := net.Dial("unix", f.socket)
+		if err == nil {
+			conn.Close()
+		}
+		return err != nil
+	})
+	f.letGo()
+	await.Value(t, "the door's end", stopped)
 	if result := <-pushed; !strings.HasPrefix(result, "<nil>") {
 		t.Error(result)
 	}

@@ -123,6 +123,14 @@ func (f *fixture) hook(name, script string) {
 	write(f.t, filepath.Join(f.bare, "hooks", name), "#!/bin/sh\n"+script, 0o755)
 }
 
+// untilGo has a hook wait until letGo.
+const untilGo = "while [ ! -e ward/go ]; do sleep 0.05; done\n"
+
+func (f *fixture) letGo() {
+	f.t.Helper()
+	write(f.t, filepath.Join(f.bare, "ward/go"), "", 0o644)
+}
+
 func (f *fixture) git(dir string, args ...string) string {
 	f.t.Helper()
 	return run(f.t, dir, "git", args...)
