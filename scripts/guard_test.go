@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -169,8 +170,30 @@ func TestGuardShowsWhatIsMounted(t *testing.T) {
 	}
 }
 
+// TestGuardKeepsNetworks: a network that is mounted behind the guard, as podman does it, is
+// gone with it, and so is the file on which it was mounted, however the guard has ended.
+func TestGuardKeepsNetworks(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: only root has a mount namespace that podman works in")
+	}
+	dir := t.TempDir()
+	place := "/run/netns/netns-of-" + filepath.Base(filepath.Dir(dir)) + "-" + strconv.Itoa(os.Getpid())
+	t.Cleanup(func() { os.Remove(place) })
+	cmd, _ := guarded(t, dir, `mkdir -p /run/netns && : >`+place+` && unshare --net=`+place+` true && nsenter --net=`+place+` true && echo up >"$TMPDIR/up"; exec sleep 86400`)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await.True(t, "a network is mounted", func() bool { _, err := os.Stat(filepath.Join(dir, "within/tmp/up")); return err == nil })
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	await.Exit(t, cmd)
+	if _, err := os.Lstat(place); err == nil {
+		t.Errorf("%s is left", place)
+	}
+}
+
 // TestGuardEnds: a signal to the guard alone ends the command at once with all that it began,
-// in whichever session that is, and a command has the signals of a new program.
+// in whichever session that is, and a command has the signals of a new program, and nothing of scripts/test's open.
 func TestGuardEnds(t *testing.T) {
 	users := [][]string{nil, {"65534"}}
 	if os.Getuid() != 0 {
@@ -178,10 +201,10 @@ func TestGuardEnds(t *testing.T) {
 	}
 	for _, as := range users {
 		dir := t.TempDir()
-		cmd, _ := guarded(t, dir, `setsid -f sh -c 'echo $$ >"$TMPDIR/.pid"; mv "$TMPDIR/.pid" "$TMPDIR/pid"; exec sleep 3600'; grep SigIgn /proc/self/status; sleep 3600`, as...)
+		cmd, _ := guarded(t, dir, `setsid -f sh -c 'echo $$ >"$TMPDIR/.pid"; mv "$TMPDIR/.pid" "$TMPDIR/pid"; exec sleep 3600'; grep SigIgn /proc/self/status; [ ! -e /proc/$$/fd/9 ] || echo it has the lock of scripts/test; sleep 3600`, as...)
 		var out strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &out
-		cmd.Args = append([]string{"sh", "-c", `trap "" INT HUP; exec "$@"`, "sh"}, cmd.Args...)
+		cmd.Args = append([]string{"sh", "-c", `trap "" INT HUP; exec 9</dev/null "$@"`, "sh"}, cmd.Args...)
 		cmd.Path = "/bin/sh"
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
