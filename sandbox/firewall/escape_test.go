@@ -47,7 +47,7 @@ func newWire(t *testing.T) *wire {
 		ip addr add fe80::5/64 dev v1 nodad
 		ip route add local default dev lo table main
 		ip -6 route add local default dev lo table main
-		for a in 203.0.113.5/32 10.0.2.3/32 2001:db8::5/128 fd00:53::3/128; do ip addr add $a dev lo; done
+		for a in 203.0.113.5/32 203.0.113.6/32 10.0.2.3/32 2001:db8::5/128 fd00:53::3/128; do ip addr add $a dev lo; done
 	`)
 	l.inside.Sh(`
 		ip route add default via 192.0.2.1
@@ -57,7 +57,7 @@ func newWire(t *testing.T) *wire {
 	l.outside.Tell(lab.Order{Sniff: "v1"}, lab.Order{Listen: []string{
 		"tcp :53", "tcp :80", "tcp :443", "tcp :853", "udp 203.0.113.5:4444", "udp [2001:db8::5]:4444",
 		"udp 10.0.2.3:53", "udp [fd00:53::3]:53", "udp 203.0.113.5:53", "udp [2001:db8::5]:53", "udp 203.0.113.5:853",
-		"drip 203.0.113.5:4446", "drip [2001:db8::5]:4446",
+		"drip 203.0.113.5:4446", "drip 203.0.113.6:4446", "drip [2001:db8::5]:4446",
 	}})
 	l.inside.Tell(lab.Order{Listen: []string{"tcp :9000", "udp 127.0.0.1:9000", "udp 192.0.2.2:9000"}})
 	return l

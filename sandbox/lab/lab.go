@@ -21,7 +21,7 @@ import (
 
 // Order is what an actor is told: one of its fields.
 type Order struct {
-	Listen []string // "tcp 0.0.0.0:80", "unix @name"; udp answers what it gets, drip for two seconds
+	Listen []string // "tcp 0.0.0.0:80", "unix @name"; udp answers what it gets, drip for minutes
 	Names  *Names   // be a name server
 	Sniff  string   // an interface: remember what arrives there
 	Seen   bool     // tell it, and forget
@@ -90,7 +90,7 @@ func listen(places []string) error {
 			}
 			answers := 1
 			if proto == "drip" {
-				answers = 40
+				answers = 20 * 240 // for as long as a script may run
 			}
 			go echo(c, answers)
 			continue
