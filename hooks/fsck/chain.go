@@ -26,9 +26,48 @@ type chainProof struct {
 	past  []*config.Config // the settings that the chain keeps
 }
 
-// prove proves the chain and, between its own end and the refs that it must lead to,
-// the notes that are made from it.
+// maxLooks is how often a chain that has findings is proved, while pushes move it.
+const maxLooks = 10
+
+// prove proves the chain and the notes that are made from it. Pushes go on meanwhile: one
+// whose record came between two reads of this proof looks like a ref that was moved past the
+// hooks, or like a cut chain. What is found while one was recorded is looked for again; a
+// repair holds for what it has seen.
 func (c *chainProof) prove(ctx context.Context, notes *notesProof) error {
+	for look := 0; ; look++ {
+		c.links, c.past, notes.lines, c.report.findings = nil, nil, 0, nil
+		if err := c.proveOnce(ctx, notes); err != nil || c.repair || len(c.report.findings) == 0 || look == maxLooks-1 {
+			return err
+		}
+		if moved, err := c.moved(ctx); !moved || err != nil {
+			return err
+		}
+		if err := git.Backoff(ctx, look); err != nil {
+			return err
+		}
+	}
+}
+
+// moved reports whether a push was recorded since the chain was read, or is under way, whose
+// notes may be still to come.
+func (c *chainProof) moved(ctx context.Context) (bool, error) {
+	underWay, _, err := audit.LoadPending(c.repo)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if slices.ContainsFunc(underWay, func(p *audit.Pending) bool { return !p.Over(c.repo, c.objects.batch) }) {
+		return true, nil
+	}
+	if len(c.links) == 0 {
+		return false, nil
+	}
+	tip, err := c.repo.Ref(ctx, audit.ChainRef)
+	return tip != c.links[len(c.links)-1].Commit, err
+}
+
+// proveOnce proves the chain and, between its own end and the refs that it must lead to,
+// the notes.
+func (c *chainProof) proveOnce(ctx context.Context, notes *notesProof) error {
 	if err := c.pending(ctx); err != nil {
 		return err
 	}
@@ -181,6 +220,12 @@ func (c *chainProof) kept() {
 // tips compares every ref with where the chain left it. In a clone, other
 // branches are expected, so only the server's own repository is compared.
 func (c *chainProof) tips(ctx context.Context) error {
+	r, err := audit.Unrecorded(ctx, c.repo, c.settings, c.links)
+	if err != nil {
+		return err
+	}
+	// After the refs: a push that moved one is among these, or its record is on the chain by
+	// now, which prove sees.
 	underWay, _, err := audit.LoadPending(c.repo)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -190,10 +235,6 @@ func (c *chainProof) tips(ctx context.Context) error {
 		for _, ref := range p.Record.Refs {
 			moving[ref.Ref] = true
 		}
-	}
-	r, err := audit.Unrecorded(ctx, c.repo, c.settings, c.links)
-	if err != nil {
-		return err
 	}
 	for _, ref := range r.Refs {
 		if !moving[ref.Ref] {

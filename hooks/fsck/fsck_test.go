@@ -8,11 +8,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/protocols/lease"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -54,6 +56,22 @@ var damages = []struct {
 		damage:  func(g *guarded) { g.move("refs/heads/main", g.commit("", "x", "y")) },
 		want:    []string{"fsck/unrecorded: is at "},
 		remains: []string{"fsck/unrecorded: is at "},
+	},
+	{
+		name:   "a lease by which a unit is put away whose directive is gone",
+		damage: func(g *guarded) { g.lease("D-1", time.Now()) },
+	},
+	{
+		name:    "a lease that nobody renews, of a directive that is gone",
+		damage:  func(g *guarded) { g.lease("D-1", time.Now().Add(-2*lease.DefaultTerm)) },
+		want:    []string{"fsck/lease: robo has the lease of D-1, and there is no such directive"},
+		remains: []string{"fsck/lease: robo has the lease of D-1, and there is no such directive"},
+	},
+	{
+		name:    "a lease of a directive that never was",
+		damage:  func(g *guarded) { g.lease("D-2", time.Now()) },
+		want:    []string{"fsck/lease: robo has the lease of D-2, and there is no such directive"},
+		remains: []string{"fsck/lease: robo has the lease of D-2, and there is no such directive"},
 	},
 	{
 		name: "moves that do not link up",

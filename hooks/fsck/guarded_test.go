@@ -12,6 +12,7 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
 	"git-ward/internal/git"
+	"git-ward/protocols/lease"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
@@ -106,6 +107,20 @@ func (g *guarded) push(ref, to string) {
 	old := g.tip(ref)
 	g.move(ref, to)
 	g.record(&audit.Record{Refs: []audit.Ref{{Update: push.Update{Ref: audit.QuoteRef(ref), Old: old, New: to}, Applied: true}}})
+}
+
+// lease gives somebody a directive at a time, as the gate's host does.
+func (g *guarded) lease(directive string, at time.Time) {
+	g.t.Helper()
+	data, err := lease.New(directive, [lease.IDBytes]byte{}, "robo", "process", at, lease.DefaultTerm).Format()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	id, err := g.WriteObject("blob", data)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.move(lease.Ref(directive), id)
 }
 
 // record appends a record of an accepted push.

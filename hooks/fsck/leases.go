@@ -3,6 +3,7 @@ package fsck
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"git-ward/hooks/leases"
@@ -16,13 +17,23 @@ func (w *workProof) leases(ctx context.Context) error {
 	if bare, err := isBare(ctx, w.repo); err != nil || !bare {
 		return err
 	}
-	all, err := leases.List(ctx, w.repo, w.objects.batch, time.Now())
+	now := time.Now()
+	all, err := leases.List(ctx, w.repo, w.objects.batch, now)
 	if err != nil || len(all) == 0 {
 		return err
 	}
 	control, err := state.ReadComms(w.reader, w.settings.Control.Ref())
 	if err != nil {
 		return err
+	}
+	units, _, err := state.Units(w.reader)
+	if err != nil {
+		return err
+	}
+	// Whoever works on what the PM takes out of the list has the lease until its unit is put
+	// away (MANY-1).
+	puttingAway := func(e leases.Entry) bool {
+		return e.Lease.Live(now) && slices.ContainsFunc(units, func(u state.Unit) bool { return u.ID.Directive == e.Directive })
 	}
 	for _, e := range all {
 		switch {
@@ -35,7 +46,7 @@ func (w *workProof) leases(ctx context.Context) error {
 				hint = hinted.Hint
 			}
 			w.report.add(e.Ref, "fsck/lease", hint, "%s", diag.Clean(e.Broken.Error()))
-		case control.Directive(e.Directive) == nil:
+		case control.Directive(e.Directive) == nil && !puttingAway(e):
 			w.report.add(e.Ref, "fsck/lease", "git ward lease revoke "+e.Directive, "%s has the lease of %s, and there is no such directive", e.Lease.Holder, e.Directive)
 		}
 	}
