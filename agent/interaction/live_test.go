@@ -111,6 +111,21 @@ func speech(t *testing.T) {
 	}
 }
 
+// TestSpeechWithoutSpaces: each piece of a word without an end is read with what it needs of
+// the ones before it, and not with all of them: a program may print a gigabyte of one line.
+func TestSpeechWithoutSpaces(t *testing.T) {
+	read, told := 0, 0
+	s := NewSpeech(func(text string) { told += len(text) }, func(text string) string { read += len(text); return text })
+	const size = 4 << 20
+	for range size / maxHeld {
+		s.Write(bytes.Repeat([]byte("x"), maxHeld))
+	}
+	s.Close()
+	if told != size || read > 2*size {
+		t.Errorf("%d bytes of %d are told, by reading %d", told, size, read)
+	}
+}
+
 // TestLostWords: what a killed run was heard to say of the iteration in progress is its
 // transcript; what the record has already, or belongs elsewhere, is not.
 func TestLostWords(t *testing.T) {

@@ -28,7 +28,7 @@ type Speech struct {
 
 	mu    sync.Mutex
 	held  []byte
-	part  string // the beginning of a word that was told already
+	part  string // what was told already of a word that has no end yet, maxHeld bytes at most
 	timer *time.Timer
 }
 
@@ -82,6 +82,9 @@ func (s *Speech) tell(n int) {
 		return
 	}
 	s.part = (before + text)[strings.LastIndexAny(before+text, " \t\n\r")+1:]
+	// Of a word without an end its last bytes: with all of it, each piece would be read
+	// together with everything before it.
+	s.part = s.part[max(0, len(s.part)-maxHeld):]
 	if s.redact != nil {
 		clean := s.redact(before + text)
 		if rest, same := strings.CutPrefix(clean, before); same {
