@@ -105,16 +105,15 @@ func (r *Record) open(ctx context.Context, first func() (map[string][]byte, erro
 	if err != nil {
 		return err
 	}
+	r.tip = here
 	start := r.remote
 	switch {
 	case r.local:
 		start = here
 	case here != "" && here != r.remote && r.remote != "":
-		r.tip = here
-		start, err = r.kept(ctx)
-	}
-	if r.tip = here; err != nil {
-		return err
+		if start, err = r.kept(ctx); err != nil {
+			return err
+		}
 	}
 	if start != "" {
 		return r.reset(ctx, start)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/agent/stop"
@@ -179,27 +180,32 @@ func (r *Record) rebase(ctx context.Context) (bool, error) {
 	if now == "" || now == r.tip { // gone, or it had arrived
 		return true, nil
 	}
+	return true, r.replay(ctx, mine, now)
+}
+
+// replay makes commits of the record, the newest first, again on top of another one.
+func (r *Record) replay(ctx context.Context, mine []RecordCommit, onto string) error {
 	type change struct {
 		RecordCommit
 		files map[string][]byte
 	}
 	var list []change
-	for i := len(mine) - 1; i >= 0; i-- {
-		files, err := r.difference(ctx, mine[i].Parent, mine[i].ID)
+	for _, c := range slices.Backward(mine) {
+		files, err := r.difference(ctx, c.Parent, c.ID)
 		if err != nil {
-			return false, err
+			return err
 		}
-		list = append(list, change{mine[i], files})
+		list = append(list, change{c, files})
 	}
-	if err := r.reset(ctx, now); err != nil {
-		return false, err
+	if err := r.reset(ctx, onto); err != nil {
+		return err
 	}
 	for _, c := range list {
 		if _, err := r.Commit(ctx, c.Message, c.Second, c.files); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // difference is the files by which a commit differs from the one before it, "" for

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/agent/stop"
+	"git-ward/internal/git"
 	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -190,6 +191,47 @@ func TestKept(t *testing.T) {
 	u.must(u.work.Restart(t.Context()))
 	if tip := u.work.Record.Tip(); tip != pushed {
 		t.Errorf("after a restart it goes on from %s", tip)
+	}
+}
+
+// TestKeptBelowAMessage: what the PM is told of a unit that waits lies on its record, on which
+// the run has left steps in its clone. They are gone on with; where somebody else worked
+// meanwhile they are planned anew.
+func TestKeptBelowAMessage(t *testing.T) {
+	tier.First(t, "it begins several times")
+	u := newUnit(t)
+	u.commit("begins", "", map[string]string{"LEARNINGS.md": "# L\n"})
+	u.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
+	u.commit("a plan", u.work.Base(), map[string]string{"plans/a.txt": "READ a\n"}, "Ward-Plan: plans/a.txt")
+	u.commit("a step", u.work.Base(), nil, "Ward-Step: plans/a.txt#1")
+	subjects := func() string {
+		list, err := u.work.Record.Log(t.Context(), 0)
+		u.must(err)
+		var all []string
+		for _, c := range list {
+			subject, _, _ := strings.Cut(c.Message, "\n")
+			all = append(all, subject)
+		}
+		return strings.Join(all, "; ")
+	}
+	meanwhile := func(name, subject string) {
+		t.Helper()
+		batch := git.Open(u.store.Bare).Batch(t.Context())
+		defer batch.Close()
+		tree, err := batch.EditTree(onRecord+"^{tree}", map[string][]byte{name: []byte("{}\n")})
+		u.must(err)
+		run(t, u.store.Bare, "", "update-ref", onRecord, run(t, u.store.Bare, subject, "commit-tree", tree, "-p", onRecord))
+	}
+	for _, c := range []struct{ name, subject, want string }{
+		{"comms/0001.json", "a message", "a step; a plan; a message; begins; record: D-1.1 begins"},
+		{"comms/0002.json", "another", "a step; a plan; another; a message; begins; record: D-1.1 begins"},
+		{"LEARNINGS.md", "somebody's work", "somebody's work; another; a message; begins; record: D-1.1 begins"},
+	} {
+		meanwhile(c.name, c.subject)
+		u.begin()
+		if got := subjects(); got != c.want {
+			t.Errorf("after %s: %s, want %s", c.subject, got, c.want)
+		}
 	}
 }
 

@@ -53,18 +53,52 @@ func (r *Record) history(ctx context.Context, enough func([]RecordCommit) bool) 
 // kept is the newest commit here of those that lie directly on what the remote has and
 // bring plans or steps of one: work that a run before this one has done. Anything else
 // that was not pushed is left out, with what lies on it: it is made again.
+//
+// What the PM is to be told lies on the remote's by now where the run said why it stopped
+// (MANY-2): plans and steps are put on top of that. Where anything else came meanwhile,
+// somebody else worked, and they are left out, too.
 func (r *Record) kept(ctx context.Context) (string, error) {
-	list, err := r.history(ctx, func(list []RecordCommit) bool {
-		return len(list) > 0 && list[len(list)-1].Parent == r.remote || len(list) >= markerDepth
-	})
-	if err != nil || len(list) == 0 || list[len(list)-1].Parent != r.remote {
+	base, err := r.sharedWith(ctx, r.remote)
+	if err != nil || base == "" {
 		return r.remote, err
 	}
-	tip := r.remote
-	for i := len(list) - 1; i >= 0 && hasAny(list[i].Message, record.TrailerPlan, record.TrailerStep); i-- {
-		tip = list[i].ID
+	list, err := r.history(ctx, func(list []RecordCommit) bool {
+		return len(list) > 0 && list[len(list)-1].Parent == base || len(list) >= markerDepth
+	})
+	if err != nil || len(list) == 0 || list[len(list)-1].Parent != base {
+		return r.remote, err
 	}
-	return tip, nil
+	first := len(list)
+	for first > 0 && list[first-1].ofPlan() {
+		first--
+	}
+	if list = list[first:]; len(list) == 0 {
+		return r.remote, nil
+	}
+	if base == r.remote {
+		return list[0].ID, nil
+	}
+	err = r.replay(ctx, list, r.remote)
+	return r.tip, err
+}
+
+// sharedWith is the newest commit that a commit of the remote has with what is here, "" where
+// the remote has more since than what was said to the PM.
+func (r *Record) sharedWith(ctx context.Context, remote string) (string, error) {
+	base, err := r.work.clone.git(ctx, "merge-base", remote, r.tip)
+	if saidNo(err) {
+		return "", nil
+	}
+	if err != nil || base == remote {
+		return base, err
+	}
+	files, err := r.difference(ctx, base, remote)
+	for name := range files {
+		if !strings.HasPrefix(name, record.Messages+"/") {
+			return "", err
+		}
+	}
+	return base, err
 }
 
 // treeOf is the tree of a commit.
