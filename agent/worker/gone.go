@@ -40,7 +40,9 @@ func (p *pass) endGone(ctx context.Context, j *store.Journal) error {
 	return errors.Join(p.end(ctx, j), p.deps.leases.release(ctx, name))
 }
 
-// end takes a unit from wherever it stands to the archive, and tells the PM.
+// end takes a unit from wherever it stands to the archive, and tells the PM. It tells him
+// first: nobody looks at a unit in the archive again, so what a killed run has left unsaid
+// would never be said.
 func (p *pass) end(ctx context.Context, j *store.Journal) error {
 	number, err := strconv.Atoi(strings.TrimPrefix(j.ID.Directive, "D-"))
 	if err != nil {
@@ -51,6 +53,11 @@ func (p *pass) end(ctx context.Context, j *store.Journal) error {
 		p.keepWords(ctx, u)
 	}
 	for _, in := range closing(j.Last()) {
+		if in.Event == uow.Archive {
+			if err := p.tellGone(ctx, j); err != nil {
+				return err
+			}
+		}
 		if err := u.step(ctx, in); err != nil {
 			if wait := stop.As(err, stop.Suspended); wait != nil { // the PM was faster
 				p.deps.log.Warn().Str("unit", j.ID.String()).Msg(wait.Why)
@@ -59,6 +66,11 @@ func (p *pass) end(ctx context.Context, j *store.Journal) error {
 			return fmt.Errorf("%s: %w", j.ID, err)
 		}
 	}
+	return nil
+}
+
+// tellGone tells the PM what became of a unit.
+func (p *pass) tellGone(ctx context.Context, j *store.Journal) error {
 	text := fmt.Sprintf("%s is not among the directives any more, so its unit %s is ended. agent/%s and refs/ward/record/%s hold what was done.",
 		j.ID.Directive, j.ID, j.ID.Directive, j.ID)
 	return p.deps.store.ReportOnce(ctx, "gone "+j.ID.String(), comms.NewReport{Time: time.Now(), Directive: j.ID.Directive, Status: comms.Info, Text: text})
