@@ -14,7 +14,6 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
-	"git-ward/protocols/lease"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -63,7 +62,7 @@ var damages = []struct {
 	},
 	{
 		name:    "a lease that nobody renews, of a directive that is gone",
-		damage:  func(g *guarded) { g.lease("D-1", time.Now().Add(-2*lease.DefaultTerm)) },
+		damage:  func(g *guarded) { g.lease("D-1", time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)) },
 		want:    []string{"fsck/lease: robo has the lease of D-1, and there is no such directive"},
 		remains: []string{"fsck/lease: robo has the lease of D-1, and there is no such directive"},
 	},
