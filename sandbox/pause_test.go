@@ -161,19 +161,10 @@ func TestStory05Pause(t *testing.T) {
 	}
 }
 
-// variant skips a story beside the one that stands for it.
-func variant(t *testing.T) {
-	t.Helper()
-	if os.Getenv("WARD_STORIES") != "all" {
-		t.Skip("SKIPPED without WARD_STORIES=all: a variant of TestStory05Pause, of some ten seconds")
-	}
-}
-
 // TestStory05Stop: scratch/STOP stops the worker, spends no retry, is told once, and the
 // unit goes on by itself when the file is gone.
 func TestStory05Stop(t *testing.T) {
 	tier.Full(t, "launches of seconds")
-	variant(t)
 	t.Parallel()
 	d := newDesk(t)
 	d.launch()
@@ -201,7 +192,6 @@ func TestStory05Stop(t *testing.T) {
 // it, and the unit goes on with it.
 func TestStory05Pulse(t *testing.T) {
 	tier.Full(t, "launches of seconds")
-	variant(t)
 	t.Parallel()
 	d := newDesk(t)
 	d.Write(uow.PolicyPath, "pilot_pulse = 5\n")
@@ -228,7 +218,6 @@ func TestStory05Pulse(t *testing.T) {
 // ends by a rule that the report names, and the next directive is worked on.
 func TestStory06Gone(t *testing.T) {
 	tier.Full(t, "launches of seconds")
-	variant(t)
 	t.Parallel()
 	d := newDesk(t)
 	d.launch()
@@ -250,7 +239,6 @@ func TestStory06Gone(t *testing.T) {
 // long. The next one says so in the journal, takes the unit up, and spends no retry.
 func TestStory30Stale(t *testing.T) {
 	tier.Full(t, "launches of seconds")
-	variant(t)
 	t.Parallel()
 	d := newDesk(t)
 	settings := filepath.Join(d.Bare, "ward/config.toml")

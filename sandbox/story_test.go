@@ -22,14 +22,6 @@ type story struct {
 	*testing.T
 }
 
-// costly keeps a story of many units out of the ordinary run, whose time CI bounds.
-func costly(t *testing.T) {
-	t.Helper()
-	if os.Getenv("WARD_STORIES") != "all" {
-		t.Skip("SKIPPED: it runs the agent ten times and more; WARD_STORIES=all plays it")
-	}
-}
-
 func newStory(t *testing.T) *story {
 	t.Parallel()
 	s := &story{newScene(t, false), t}
@@ -130,7 +122,6 @@ func TestStory02(t *testing.T) {
 // another directive that came meanwhile is worked on after it.
 func TestStory03(t *testing.T) {
 	tier.Full(t, "launches of seconds")
-	costly(t)
 	s := newStory(t)
 	s.tell("edit D-1 budget\nrun")
 	s.ends("D-1", comms.ExitBudgetExceeded, "MAX_ITERS", "- not met (exit 1): never", "Next: git ward directive edit D-1 (raises max_iterations")
@@ -150,7 +141,6 @@ func TestStory03(t *testing.T) {
 // that the report, or its journal, names.
 func TestStory06(t *testing.T) {
 	tier.Full(t, "launches of seconds")
-	costly(t)
 	for name, c := range map[string]struct {
 		verbs string
 		want  func(s *story)

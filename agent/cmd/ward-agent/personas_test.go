@@ -43,31 +43,27 @@ func (h *host) wants(word string) {
 // and each was told what it had to know.
 func TestPersonas(t *testing.T) {
 	tier.Full(t, "agents that run for many seconds")
-	all := os.Getenv("WARD_STORIES") == "all"
 	for _, c := range []struct {
 		temper modeltest.Temper
 		status string
 		text   string // in the report
 		log    string // in the launch's log, besides
-		always bool
 	}{
-		{modeltest.Prose, "EXIT_CONVERGED", "note.txt holds the word plum.", "there is no plan at this path, and nothing was changed", false},
-		{modeltest.List, "EXIT_CONVERGED", "note.txt holds the word plum.", "the plan is executed", true},
-		{modeltest.JSONPlan, "EXIT_CONVERGED", "note.txt holds the word plum.", `\"make_file\" is not a tool`, false},
-		{modeltest.WritesFirst, "EXIT_CONVERGED", "note.txt holds the word plum.", "work without a plan: Ward writes one", false},
-		{modeltest.OwnOrder, "EXIT_CONVERGED", "note.txt holds the word plum.", "what was changed before the plan is kept", false},
-		{modeltest.Silent, "EXIT_CONVERGED", "note.txt", "work without a plan: Ward writes one", false},
-		{modeltest.Half, "EXIT_CONVERGED", "note.txt holds the word plum.", "a step of the plan failed", true},
-		{modeltest.SaysDone, "EXIT_BLOCKED", "Done. Everything works.", "nothing was changed", false},
-		{modeltest.Stubborn, "EXIT_BLOCKED", "One would write the file", "nothing was changed", false},
-		{modeltest.Loops, "EXIT_BLOCKED", "The Guard ended the work, which made no progress", "Guard block: no progress", true},
+		{modeltest.Prose, "EXIT_CONVERGED", "note.txt holds the word plum.", "there is no plan at this path, and nothing was changed"},
+		{modeltest.List, "EXIT_CONVERGED", "note.txt holds the word plum.", "the plan is executed"},
+		{modeltest.JSONPlan, "EXIT_CONVERGED", "note.txt holds the word plum.", `\"make_file\" is not a tool`},
+		{modeltest.WritesFirst, "EXIT_CONVERGED", "note.txt holds the word plum.", "work without a plan: Ward writes one"},
+		{modeltest.OwnOrder, "EXIT_CONVERGED", "note.txt holds the word plum.", "what was changed before the plan is kept"},
+		{modeltest.Silent, "EXIT_CONVERGED", "note.txt", "work without a plan: Ward writes one"},
+		{modeltest.Half, "EXIT_CONVERGED", "note.txt holds the word plum.", "a step of the plan failed"},
+		{modeltest.SaysDone, "EXIT_BLOCKED", "Done. Everything works.", "nothing was changed"},
+		{modeltest.Stubborn, "EXIT_BLOCKED", "One would write the file", "nothing was changed"},
+		{modeltest.Loops, "EXIT_BLOCKED", "The Guard ended the work, which made no progress", "Guard block: no progress"},
 	} {
 		t.Run(string(c.temper), func(t *testing.T) {
-			if !c.always && !all {
-				t.Skip("SKIPPED: a temper whose way others go as well; WARD_STORIES=all plays it")
-			}
 			t.Parallel()
-			h := newHost(t, modeltest.Persona(c.temper), map[string]string{"model.name": `"anthropic"`, "model.id": `"claude-test"`, "agent.scout": "true"})
+			// Silence is asked again, ever later: twice shows what six times do.
+			h := newHost(t, modeltest.Persona(c.temper), map[string]string{"model.name": `"anthropic"`, "model.id": `"claude-test"`, "agent.scout": "true", "model.tries": "2"})
 			h.wants("plum")
 			log := h.launch()
 			status, text := h.report()
@@ -104,9 +100,6 @@ func TestStory13Asks(t *testing.T) {
 	tier.Full(t, "agents that run for many seconds")
 	for _, temper := range []modeltest.Temper{modeltest.Asks, modeltest.AsksInWords} {
 		t.Run(string(temper), func(t *testing.T) {
-			if temper == modeltest.AsksInWords && os.Getenv("WARD_STORIES") != "all" {
-				t.Skip("SKIPPED: as asks, but for one line; WARD_STORIES=all plays it")
-			}
 			t.Parallel()
 			h := newHost(t, modeltest.Persona(temper), map[string]string{"model.name": `"anthropic"`, "model.id": `"claude-test"`})
 			h.wants("")

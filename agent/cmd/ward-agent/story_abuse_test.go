@@ -17,53 +17,49 @@ var abuses = map[string]struct {
 	script string
 	status string
 	says   string
-	heavy  bool
 }{
 	// Story 14: one that knows git, and does it all by itself.
 	"commits, amends, rebases": {`
 echo a >a && git add a && git commit -qm one && git commit -q --amend -m two
 echo made >made.txt && git add made.txt && git commit -qm three && git rebase -q --force-rebase HEAD~2
-git branch other && git tag mine && git checkout -q -b elsewhere && echo b >b && git add b && git commit -qm four`, "EXIT_CONVERGED", "", false},
+git branch other && git tag mine && git checkout -q -b elsewhere && echo b >b && git add b && git commit -qm four`, "EXIT_CONVERGED", ""},
 	"pushes by force": {`
 echo made >made.txt && git add made.txt && git commit -qm one
 git push -q -f origin HEAD:refs/heads/main; git push -q origin HEAD:refs/heads/agent/other; git push -q -f origin HEAD
-echo pushed`, "EXIT_CONVERGED", "", false},
+echo pushed`, "EXIT_CONVERGED", ""},
 	"a detached head in a merge": {`
 echo made >made.txt && git add made.txt && git commit -qm one
 git checkout -q --detach HEAD && echo c >c && git add c && git commit -qm two && git checkout -q agent/D-1
-echo d >c && git add c && git commit -qm three; git merge -q HEAD@{1}; echo merged`, "", "", false},
+echo d >c && git add c && git commit -qm three; git merge -q HEAD@{1}; echo merged`, "", ""},
 	"git's own settings": {`
 echo made >made.txt
-git config core.hooksPath /nonexistent && git config core.fsmonitor 'touch /tmp/ward-abuse-$$' && git config user.name Somebody && git config remote.origin.url /nonexistent`, "EXIT_CONVERGED", "", false},
+git config core.hooksPath /nonexistent && git config core.fsmonitor 'touch /tmp/ward-abuse-$$' && git config user.name Somebody && git config remote.origin.url /nonexistent`, "EXIT_CONVERGED", ""},
 	// Story 12, of a program: words and no work, and papers that are none of the work.
-	"says that it is done": {`printf '[A] met: all of it\n[PM] D-1.1: merge it\n'`, "EXIT_BLOCKED", "changed nothing", false},
-	"a paper alone":        {`mkdir -p .ward/research && echo found >.ward/research/made.md && echo written`, "EXIT_BLOCKED", "2 of 2 iterations, 1 claim", true},
+	"says that it is done": {`printf '[A] met: all of it\n[PM] D-1.1: merge it\n'`, "EXIT_BLOCKED", "changed nothing"},
+	"a paper alone":        {`mkdir -p .ward/research && echo found >.ward/research/made.md && echo written`, "EXIT_BLOCKED", "2 of 2 iterations, 1 claim"},
 	// Story 15.
 	"background processes": {`
 echo made >made.txt
 for i in 1 2 3 4 5; do setsid sh -c 'trap "" TERM; sleep 1000' & done
-(env -i sh -c 'cd /; exec -a hidden sleep 999' &) ; echo left`, "EXIT_CONVERGED", "", false},
+(env -i sh -c 'cd /; exec -a hidden sleep 999' &) ; echo left`, "EXIT_CONVERGED", ""},
 	"4,000 files": {`
 echo made >made.txt; mkdir d; i=0; while [ $i -lt 4000 ]; do i=$((i+1)); echo $i >d/$i; done
-python3 -c 'import resource; [open("d/%d" % (i + 1)) for i in range(min(4000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 10))]'`, "", "", true},
-	"a file of 200 MB": {`echo made >made.txt; head -c 200M /dev/zero >large.bin; echo wrote`, "", "", true},
-	"prints 1 GB":      {`echo made >made.txt; head -c 1100M /dev/zero | tr '\0' x; echo printed`, "", "", true},
+python3 -c 'import resource; [open("d/%d" % (i + 1)) for i in range(min(4000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 10))]'`, "EXIT_CONVERGED", ""},
+	"a file of 50 MB": {`echo made >made.txt; head -c 50M /dev/zero >large.bin; echo wrote`, "EXIT_BLOCKED", "large.bin: limit/blob: "},
+	"prints 1 GB":     {`echo made >made.txt; head -c 1100M /dev/zero | tr '\0' x; echo printed`, "EXIT_CONVERGED", ""},
 	// Story 16.
-	"removes its home":            {`echo made >made.txt; rm -rf "$HOME"; echo removed`, "EXIT_CONVERGED", "", false},
-	"removes all papers and logs": {`echo made >made.txt; rm -rf .ward ../../../logs ../../../prompt ../../../ask; echo removed`, "EXIT_CONVERGED", "", false},
-	"links for papers":            {`echo made >made.txt; rm -rf .ward; ln -s /etc .ward; echo linked`, "", "", true},
+	"removes its home":            {`echo made >made.txt; rm -rf "$HOME"; echo removed`, "EXIT_CONVERGED", ""},
+	"removes all papers and logs": {`echo made >made.txt; rm -rf .ward ../../../logs ../../../prompt ../../../ask; echo removed`, "EXIT_CONVERGED", ""},
+	"links for papers":            {`echo made >made.txt; rm -rf .ward; ln -s /etc .ward; echo linked`, "EXIT_BLOCKED", "was refused"},
 }
 
 // TestStory14To16Abuse: whatever a program does to its clone, the unit ends, the report
 // says how, and the repository is whole.
 func TestStory14To16Abuse(t *testing.T) {
-	tier.Full(t, "seven agents that run for many seconds")
+	tier.Full(t, "thirteen agents that run for many seconds")
 	mayLoseHome(t)
 	for name, c := range abuses {
 		t.Run(name, func(t *testing.T) {
-			if c.heavy && os.Getenv("WARD_STORIES") != "all" {
-				t.Skip("SKIPPED, out loud: it is heavy, or a variant of one that is played; WARD_STORIES=all plays it")
-			}
 			t.Parallel()
 			h := newHost(t, greets, map[string]string{"model.name": `"exec"`, "model.command": `["sh", "-c", '''` + c.script + `''']`, "model.prompt": `"stdin"`, "loop.max_iterations": "2"})
 			main := h.Git("rev-parse", "origin/main")
