@@ -3,6 +3,7 @@ package door
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -33,13 +34,20 @@ const (
 	polling = 500 * time.Millisecond
 )
 
+// anyRef stands for a ref of which it is not known which.
+const anyRef = "refs/"
+
 // refStream is a repository's refs as they move, for one client.
 type refStream struct {
 	repo     *git.Repo
 	concerns func(ref string) bool
 	out      *bufio.Writer
 	known    map[string]string
+	touched  map[string]bool     // since the last `.`: refs that the kernel told of
+	said     map[string]bool     // and those that were written
+	unsure   bool                // something was touched since the last heartbeat, nobody knows what
 	dirs     map[string]git.Mark // of refs; what was seen of each when it was listed
+	followed map[string]bool     // every directory that ever was among them
 	notify   *fsnotify.Watcher   // nil: the kernel tells nothing
 }
 
@@ -62,8 +70,10 @@ func concerning(directive string) func(ref string) bool {
 
 // serveWatch writes the stream of moved refs to standard output: `HEAD REF`, a line `OLD
 // NEW REF` for each ref that there is, OLD being zeros, and a line `.`; then a line for each
-// that moves, NEW being zeros for one that is gone, and `.` each half minute. It ends with
-// ctx, or with the client.
+// that moves, NEW being zeros for one that is gone, and `.` each half minute. What moved and
+// moved back before it was looked at is a line of zeros for `refs/`, with the next half
+// minute where the kernel does not say what moved: who has fetched in between has what is not
+// there any more. It ends with ctx, or with the client.
 func serveWatch(ctx context.Context, repo *git.Repo, concerns func(string) bool) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	ends := newEnds()
@@ -81,7 +91,7 @@ func serveWatch(ctx context.Context, repo *git.Repo, concerns func(string) bool)
 }
 
 func newRefStream(repo *git.Repo, concerns func(string) bool, out io.Writer) (s *refStream, stop func()) {
-	s = &refStream{repo: repo, concerns: concerns, out: bufio.NewWriter(out), known: map[string]string{}, dirs: map[string]git.Mark{}}
+	s = &refStream{repo: repo, concerns: concerns, out: bufio.NewWriter(out), known: map[string]string{}, touched: map[string]bool{}, said: map[string]bool{}, dirs: map[string]git.Mark{}, followed: map[string]bool{}}
 	n, err := fsnotify.NewBufferedWatcher(maxHeard)
 	if err != nil {
 		return s, func() {}
@@ -102,7 +112,7 @@ func (s *refStream) run(ctx context.Context) error {
 			s.follow()
 			err = s.list(ctx)
 		}
-		if err == nil && (all || s.out.Buffered() > 0) {
+		if s.back(); err == nil && (all || s.out.Buffered() > 0) {
 			fmt.Fprintln(s.out, ".")
 			err = s.out.Flush()
 		}
@@ -119,7 +129,7 @@ func (s *refStream) run(ctx context.Context) error {
 func (s *refStream) follow() {
 	clear(s.dirs)
 	add := func(dir string) {
-		s.dirs[dir] = s.repo.Mark(dir)
+		s.dirs[dir], s.followed[dir] = s.repo.Mark(dir), true
 		if s.notify != nil && s.notify.Add(filepath.Join(s.repo.Dir, dir)) != nil {
 			s.notify.Close()
 			s.notify = nil // no room for one more; from now on it is looked
@@ -164,9 +174,32 @@ func (s *refStream) say(ref, id string) {
 		return
 	}
 	fmt.Fprintf(s.out, "%s %s %s\n", old, id, ref)
+	s.said[ref] = true
 	if s.known[ref] = id; id == git.Zero {
 		delete(s.known, ref)
 	}
+}
+
+// back says that something which was touched is as it was.
+func (s *refStream) back() {
+	for ref := range s.touched {
+		if !s.said[ref] {
+			fmt.Fprintf(s.out, "%s %s %s\n", git.Zero, git.Zero, anyRef)
+			break
+		}
+	}
+	clear(s.touched)
+	clear(s.said)
+}
+
+// beat says that the stream lives, and what nobody was sure of.
+func (s *refStream) beat() error {
+	if s.unsure {
+		s.unsure = false
+		fmt.Fprintf(s.out, "%s %s %s\n", git.Zero, git.Zero, anyRef)
+	}
+	fmt.Fprintln(s.out, ".")
+	return s.out.Flush()
 }
 
 // wait waits until something has moved, and says it, or for the time to say that nothing
@@ -182,16 +215,16 @@ func (s *refStream) wait(ctx context.Context) (all bool, err error) {
 		case <-ctx.Done():
 			return false, ctx.Err()
 		case <-beat.C:
-			fmt.Fprintln(s.out, ".")
-			return false, s.out.Flush()
+			return false, s.beat()
 		case <-s.notify.Errors: // too much at once
+			s.unsure = true
 			return true, nil
 		case event := <-s.notify.Events:
 			all := s.heard(event.Name)
 			if s.more(ctx) || all {
 				return true, nil
 			}
-			if s.out.Buffered() > 0 {
+			if len(s.touched) > 0 {
 				return false, nil
 			}
 		}
@@ -209,7 +242,7 @@ func (s *refStream) more(ctx context.Context) (all bool) {
 		case event := <-s.notify.Events:
 			all = s.heard(event.Name) || all
 		case <-s.notify.Errors:
-			all = true
+			s.unsure, all = true, true
 		default:
 			return all
 		}
@@ -221,16 +254,27 @@ func (s *refStream) more(ctx context.Context) (all bool) {
 func (s *refStream) heard(path string) (all bool) {
 	ref, err := filepath.Rel(s.repo.Dir, path)
 	if err != nil || ref == "packed-refs" {
+		s.unsure = true
 		return true
 	}
 	if !strings.HasPrefix(ref, "refs/") || strings.HasSuffix(ref, ".lock") || !s.concerns(ref) {
 		return false
 	}
 	data, err := os.ReadFile(path)
-	id := strings.TrimSuffix(string(data), "\n")
-	if err != nil || !git.IsID(id) {
+	if s.followed[ref] || errors.Is(err, syscall.EISDIR) {
+		s.unsure = true
 		return true
 	}
+	id := strings.TrimSuffix(string(data), "\n")
+	if err != nil || !git.IsID(id) {
+		if s.known[ref] == "" {
+			s.touched[ref] = true // it came and went
+		} else {
+			s.unsure = true // it is gone, which list says, or packed
+		}
+		return true
+	}
+	s.touched[ref] = true
 	s.say(ref, id)
 	return false
 }
@@ -242,12 +286,12 @@ func (s *refStream) poll(ctx context.Context, beat <-chan time.Time) (all bool, 
 		case <-ctx.Done():
 			return false, ctx.Err()
 		case <-beat:
-			fmt.Fprintln(s.out, ".")
-			return false, s.out.Flush()
+			return false, s.beat()
 		case <-time.After(polling):
 		}
 		for dir, seen := range s.dirs {
 			if dir != "." && s.repo.Mark(dir) != seen {
+				s.unsure = true
 				return true, nil
 			}
 		}

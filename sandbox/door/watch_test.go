@@ -99,7 +99,7 @@ func TestWatch(t *testing.T) {
 		f.git(f.bare, "pack-refs", "--all")
 		f.git(f.bare, "update-ref", "refs/heads/last", one)
 		for _, line := range hears(t, lines, "refs/heads/last") {
-			if line != "." && !strings.HasSuffix(line, "refs/heads/last") {
+			if line != "." && !strings.HasSuffix(line, "refs/heads/last") && !strings.HasSuffix(line, " refs/") { // directories came and went
 				t.Errorf("listening %v: %q is told", listens, line)
 			}
 		}
@@ -119,6 +119,71 @@ func TestConcerning(t *testing.T) {
 	} {
 		if concerns(ref) != want {
 			t.Errorf("%s: %v", ref, !want)
+		}
+	}
+}
+
+// TestWatchBack: what moves and moves back before it is looked at is told as something that
+// did: a client that fetched in between has what is not there any more.
+func TestWatchBack(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.git(f.clone, "push", "-q", f.bare, "HEAD:refs/heads/main")
+	f.commit("a", "two\n")
+	f.git(f.clone, "push", "-q", f.bare, "HEAD:refs/heads/other")
+	one, two := strings.TrimSpace(f.git(f.bare, "rev-parse", "main")), strings.TrimSpace(f.git(f.bare, "rev-parse", "other"))
+	var out strings.Builder
+	s, stop := newRefStream(git.Open(f.bare), concerning("D-1"), &out)
+	defer stop()
+	look := func(touched ...string) string {
+		t.Helper()
+		all := len(touched) == 0
+		for _, ref := range touched {
+			all = s.heard(filepath.Join(f.bare, ref)) || all
+		}
+		if all {
+			if err := s.list(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.back()
+		s.out.Flush()
+		defer out.Reset()
+		return out.String()
+	}
+	s.follow()
+	look()
+	const back = git.Zero + " " + git.Zero + " refs/\n"
+	for _, c := range []struct {
+		what    string
+		touched []string
+		want    string
+	}{
+		{"a branch that came and went", []string{"refs/heads/topic"}, back},
+		{"one that moved and moved back", []string{"refs/heads/main"}, back},
+		{"what this client is not told of", []string{"refs/ward/audit"}, ""},
+	} {
+		if got := look(c.touched...); got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+	f.git(f.bare, "update-ref", "refs/heads/main", two)
+	if got, want := look("refs/heads/main", "refs/heads/main"), one+" "+two+" refs/heads/main\n"; got != want {
+		t.Errorf("one that moved, told twice: %q, want %q", got, want)
+	}
+	f.git(f.bare, "update-ref", "refs/heads/main", one)
+	if got, want := look("refs/heads/topic", "refs/heads/main"), two+" "+one+" refs/heads/main\n"+back; got != want {
+		t.Errorf("one that moved, and one that came and went: %q, want %q", got, want)
+	}
+	// Where nobody knows what was touched, the heartbeat says it once.
+	f.git(f.bare, "pack-refs", "--all")
+	if got := look("packed-refs", "refs/heads"); got != "" {
+		t.Errorf("refs that are packed: %q", got)
+	}
+	for _, want := range []string{back + ".\n", ".\n"} {
+		out.Reset()
+		if err := s.beat(); err != nil || out.String() != want {
+			t.Errorf("a heartbeat: %v %q, want %q", err, out.String(), want)
 		}
 	}
 }
