@@ -19,9 +19,9 @@ type word struct {
 	what      string // for errors
 	subject   string // of a commit that brings it
 	directive string
-	said      func(*comms.Document) bool            // it stands there already
-	message   func() (comms.Message, error)         // as it goes on a record
-	append    func(document []byte) ([]byte, error) // as it goes into the document
+	said      func(*comms.Document) bool                           // it stands there already
+	message   func() (comms.Message, error)                        // as it goes on a record
+	fold      func(document []byte) ([]byte, []comms.Range, error) // into the document
 }
 
 // say brings a word into control's COMMS.md: by the host, which folds in what lies on the
@@ -33,12 +33,7 @@ func (s *Store) say(ctx context.Context, w word) error {
 			return err
 		}
 	}
-	return s.amend(ctx, w.what, w.subject, func(data []byte, doc *comms.Document) ([]byte, error) {
-		if w.said(doc) {
-			return nil, nil
-		}
-		return w.append(data)
-	})
+	return s.amend(ctx, w)
 }
 
 // foldPatience is how long the host is waited for before the log says so, and again after
@@ -150,10 +145,12 @@ func (s *Store) pending(ctx context.Context, w word, id uow.ID, tip string) (sai
 			break
 		}
 		message, bad := comms.ParseMessage(text)
-		if bad != nil || doc.Has(message) {
+		where := record.MessageName(id, n)
+		if bad != nil || doc.Has(message, where) {
 			continue // nobody folds it; or it is there, and the mark comes
 		}
-		if data, _, bad = message.Append(data); bad == nil {
+		if out, _, bad := message.Fold(data, where); bad == nil {
+			data = out
 			doc, _ = comms.Parse(data)
 		}
 	}

@@ -66,10 +66,7 @@ func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) 
 			return incident == "" && reported(doc, r) || incident != "" && told(doc, incident)
 		},
 		message: r.Message,
-		append: func(data []byte) ([]byte, error) {
-			out, _, err := comms.AppendReport(data, r)
-			return out, err
-		}})
+		fold:    r.Fold})
 }
 
 // Ask puts a question into control's COMMS.md, once: one that stands there word for
@@ -78,21 +75,16 @@ func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
 	return s.say(ctx, word{what: "the question on " + q.Directive, subject: "comms: question on " + q.Directive, directive: q.Directive,
 		said: func(doc *comms.Document) bool {
 			return slices.ContainsFunc(doc.Questions, func(old comms.Question) bool {
-				return old.Directive == q.Directive && strings.TrimSpace(old.Text) == strings.TrimSpace(q.Text)
+				return old.Directive == q.Directive && q.Is(old)
 			})
 		},
 		message: q.Message,
-		append: func(data []byte) ([]byte, error) {
-			out, _, err := comms.AppendQuestion(data, q)
-			return out, err
-		}})
+		fold:    q.Fold})
 }
 
-// amend pushes a change of control's COMMS.md; nil from change is nothing to do. When
-// control moves meanwhile the change is made anew on what is there then; where the
-// document is full, its oldest reports go, half of it at once, because nobody else
-// may be there to make room. What names the change in errors.
-func (s *Store) amend(ctx context.Context, what, subject string, change func([]byte, *comms.Document) ([]byte, error)) error {
+// amend folds a word into control's COMMS.md, unless it is said there. When control moves
+// meanwhile it is folded anew into what is there then.
+func (s *Store) amend(ctx context.Context, w word) error {
 	for try := range maxRaces {
 		m, err := s.Main(ctx)
 		if err != nil {
@@ -102,24 +94,19 @@ func (s *Store) amend(ctx context.Context, what, subject string, change func([]b
 		if err != nil {
 			return err
 		}
-		message := subject
-		changed, err := change(data, doc)
-		if err == nil && changed != nil {
-			err = comms.FitAnswers(changed, comms.MaxAnswers)
+		if w.said(doc) {
+			return nil
 		}
+		changed, removed, err := w.fold(data)
 		if errors.Is(err, comms.ErrFull) {
-			pruned, removed, pruneErr := comms.Prune(data, comms.MaxBytes/2)
-			if len(removed) == 0 || pruneErr != nil {
-				return diag.Hint(errors.Join(err, pruneErr), "take directives that are done out of COMMS.md, and push: their reports can go then")
-			}
-			doc, _ = comms.Parse(pruned)
-			message += "\n\n" + comms.PruneTrailers(removed)
-			if changed, err = change(pruned, doc); err == nil && changed != nil {
-				err = comms.FitAnswers(changed, comms.MaxAnswers)
-			}
+			return diag.Hint(err, "take directives that are done out of COMMS.md, and push: their reports can go then")
 		}
-		if changed == nil || err != nil {
+		if err != nil {
 			return err
+		}
+		message := w.subject
+		if len(removed) > 0 {
+			message += "\n\n" + comms.PruneTrailers(removed)
 		}
 		commit, err := s.commitComms(ctx, m, changed, message)
 		if err != nil {
@@ -134,13 +121,13 @@ func (s *Store) amend(ctx context.Context, what, subject string, change func([]b
 			return errors.Join(pushErr, err)
 		}
 		if now.Commit == m.Commit {
-			return fmt.Errorf("%s: %w", what, pushErr)
+			return fmt.Errorf("%s: %w", w.what, pushErr)
 		}
 		if err := git.Backoff(ctx, try); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("%s moved %d times while %s was pushed", s.Control.Branch, maxRaces, what)
+	return fmt.Errorf("%s moved %d times while %s was pushed", s.Control.Branch, maxRaces, w.what)
 }
 
 // reported reports whether the document has an answer to the same version of the
@@ -162,7 +149,7 @@ func reported(doc *comms.Document, r comms.NewReport) bool {
 // told reports whether the document has a report of the incident.
 func told(doc *comms.Document, incident string) bool {
 	return slices.ContainsFunc(doc.Reports, func(old comms.Report) bool {
-		return slices.Contains(strings.Split(old.Raw, "\n"), incidentLine(incident))
+		return old.HasLine(incidentLine(incident))
 	})
 }
 

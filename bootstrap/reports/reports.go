@@ -84,7 +84,7 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 		return "", diag.Hint(fmt.Errorf("%s of %s cannot be read: %w", comms.Path, diag.Short(tip), err), "`git ward lint` says what is wrong with it")
 	}
 	doc, _ := comms.Parse(data)
-	if slices.ContainsFunc(doc.Reports, func(old comms.Report) bool { return slices.Contains(strings.Split(old.Raw, "\n"), line(incident)) }) {
+	if slices.ContainsFunc(doc.Reports, func(old comms.Report) bool { return old.HasLine(line(incident)) }) {
 		return "", nil
 	}
 	out, _, err := comms.AppendReport(data, n)

@@ -102,6 +102,7 @@ func agentComms(pass *Pass, t *walk.Tip, d *document) error {
 	}
 	d.reportAll(comms.CheckAgentChange(d.old, d.new, pruned))
 	d.reportAll(comms.CheckRoom(d.old, d.new, comms.MaxAnswers))
+	d.reportAll(comms.CheckShares(d.old, d.new))
 	if err := leasedEntries(pass, t, d.old, d.new); err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ var recordCheck = Check{
 	Doc: "What a unit leaves beside its work is on a record of its own (REC-2, REC-4): commits on top of one another, listed paths " +
 		"as regular files, within [limits] record_size, while its journal is there and not ARCHIVED. It is never moved back, nor deleted but by " +
 		"an expiry that the journal tells of. The agent's work branch holds none of it (REC-1). What it says for COMMS.md, comms/<NNNN>.json, is " +
-		"of its own directive, numbered without a hole, and never changes (MANY-2).",
-	Rules: []string{"record/name", "record/rewrite", "record/unit", "record/path", "record/mode", "record/size", "record/work", "record/comms"},
+		"of its own directive, numbered without a hole, and never changes (MANY-2); a unit says no more than [limits] unit_messages and unit_words, and asks one question at a time (COMMS-5).",
+	Rules: []string{"record/name", "record/rewrite", "record/unit", "record/path", "record/mode", "record/size", "record/work", "record/comms", "record/said"},
 	Ref: func(pass *Pass, u push.Update) {
 		if !push.IsRecord(u.Ref) {
 			return

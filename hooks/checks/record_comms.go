@@ -41,7 +41,75 @@ func messages(pass *Pass, t *walk.Tip, id uow.ID) error {
 	if len(added) == 0 {
 		return nil
 	}
-	return numbers(pass, t, added)
+	have, err := numbers(pass, t, added)
+	if err != nil {
+		return err
+	}
+	return said(pass, t, id, have, added)
+}
+
+// said bounds what one unit says, so that its words keep out nobody else's: how many messages,
+// of how many bytes, and one question at a time (COMMS-5). What is asked next is asked when
+// the host has folded what was asked before, whose place it takes.
+func said(pass *Pass, t *walk.Tip, id uow.ID, have int, added []int) error {
+	limits := pass.Push.Config.Limits
+	report := func(hint, format string, args ...any) {
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: record.Messages}, Ref: t.Ref, Rule: "record/said", Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	if n := have + len(added); n > limits.UnitMessages {
+		report("end the unit, or let the host admin raise [limits] unit_messages", "%s would have said %d messages; a unit says at most %d", id, n, limits.UnitMessages)
+		return nil
+	}
+	dir, ok, err := pass.Repo.Lookup(t.Commit.Tree, record.Messages)
+	if err != nil || !ok || !dir.IsDir() {
+		return err
+	}
+	size, err := pass.Repo.Size(dir.ID, limits.UnitWords)
+	if err != nil {
+		return err
+	}
+	if size > limits.UnitWords {
+		report("say less, or let the host admin raise [limits] unit_words", "the messages of %s would have %d bytes; a unit's have at most %d", id, size, limits.UnitWords)
+	}
+	folded, err := foldedOf(pass, id)
+	if err != nil {
+		return err
+	}
+	asked := 0
+	for number := folded + 1; number <= have+len(added); number++ {
+		data, err := fileAt(pass, t.Commit.Tree, record.MessagePath(number), comms.MaxMessageBytes)
+		if err != nil {
+			return err
+		}
+		m, err := comms.ParseMessage(data)
+		if err != nil || m.Kind != comms.KindQuestion {
+			continue
+		}
+		if asked != 0 && number > have {
+			report("one question at a time: put it all into one, or wait until the host has put the other into COMMS.md",
+				"%s asks in %s, and what it asked in %s is not in COMMS.md yet", id, record.MessagePath(number), record.MessagePath(asked))
+			return nil
+		}
+		asked = number
+	}
+	return nil
+}
+
+// foldedOf is how many of a unit's messages the host has folded.
+func foldedOf(pass *Pass, id uow.ID) (int, error) {
+	blob, err := pass.after(record.FoldedRef(id))
+	if err != nil || blob == git.Zero {
+		return 0, err
+	}
+	data, err := pass.Repo.Blob(blob, 4<<10)
+	if err != nil {
+		return 0, err
+	}
+	folded, err := record.ParseFolded(id, data)
+	if err != nil {
+		return 0, nil // the fold says so, and what to do
+	}
+	return folded, nil
 }
 
 // message judges a new one.
@@ -63,26 +131,28 @@ func message(pass *Pass, t *walk.Tip, id uow.ID, change walk.Change, report func
 	if m.Directive != id.Directive {
 		report(fmt.Sprintf("the message is for %s, and the record is of %s", diag.Clean(m.Directive), id.Directive))
 	}
+	if m.Kind == comms.KindQuestion && len(m.Text) > comms.MaxQuestionBytes {
+		report(fmt.Sprintf("the question has %d bytes; a question has at most %d", len(m.Text), comms.MaxQuestionBytes))
+	}
 	if r, ok := m.Report(); ok {
 		return certified(pass, diag.Pos{Commit: t.New, Path: change.Path, Line: 1, Col: 1}, t.Ref, "the message", r)
 	}
 	return nil
 }
 
-// numbers asks new messages to go on where the old ones end.
-func numbers(pass *Pass, t *walk.Tip, added []int) error {
-	have := 0
+// numbers asks new messages to go on where the old ones end, and says where that is.
+func numbers(pass *Pass, t *walk.Tip, added []int) (have int, err error) {
 	if t.Base != "" {
 		tree, err := treeOf(pass, t.Base)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if dir, ok, err := pass.Repo.Lookup(tree, record.Messages); err != nil {
-			return err
+			return 0, err
 		} else if ok && dir.IsDir() {
 			entries, err := pass.Repo.Tree(dir.ID)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			have = len(entries)
 		}
@@ -92,8 +162,8 @@ func numbers(pass *Pass, t *walk.Tip, added []int) error {
 		if want := have + i + 1; number != want {
 			pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: record.MessagePath(number)}, Ref: t.Ref, Rule: "record/comms",
 				Message: fmt.Sprintf("the next message is %s, and this is number %d", record.MessagePath(want), number), Hint: "number messages without a hole, from 1 on"})
-			return nil
+			break
 		}
 	}
-	return nil
+	return have, nil
 }

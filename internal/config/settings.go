@@ -30,6 +30,8 @@ type Config struct {
 		MessageSize  int64    `toml:"message_size"`
 		SecretScan   int64    `toml:"secret_scan"`
 		RecordSize   int64    `toml:"record_size"`
+		UnitMessages int      `toml:"unit_messages"`
+		UnitWords    int64    `toml:"unit_words"`
 		AgentObjects int64    `toml:"agent_objects"`
 		DiskFree     int64    `toml:"disk_free"`
 		Memory       int64    `toml:"memory"`

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"git-ward/internal/atomicfile"
@@ -72,4 +73,31 @@ func (t Trouble) Text(directive string) string {
 	}
 	return fmt.Sprintf("backpressure: the model of %s does not answer since %s (%d calls failed, the last at %s: %s); it is asked again by itself",
 		directive, t.Since.Format("2006-01-02T15:04:05Z"), t.Calls, t.Last.Format("15:04:05Z"), t.Code)
+}
+
+// unfoldedPath has why words of the present launch's workers are not in COMMS.md (COMMS-5).
+const unfoldedPath = "ward/unfolded"
+
+// TellUnfolded writes that down, "" for nothing.
+func TellUnfolded(bare, why string) error {
+	path := filepath.Join(bare, unfoldedPath)
+	if why == "" {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return atomicfile.Write(path, []byte(why+"\n"), 0o644)
+}
+
+// unfolded is a line for each message that waits, as long as the launch runs that says so.
+func unfolded(bare string) string {
+	if _, running := Running(bare); !running {
+		return ""
+	}
+	data, err := os.ReadFile(filepath.Join(bare, unfoldedPath))
+	if err != nil {
+		return "" // nothing waits
+	}
+	return "not in COMMS.md yet, and tried again: " + strings.Join(strings.Split(strings.TrimSpace(string(data)), "\n"), "; ")
 }

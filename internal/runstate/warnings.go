@@ -19,6 +19,7 @@ func Warnings(bare string, settings *config.Config) (lines []string) {
 		}
 	}
 	add(killed(bare))
+	add(unfolded(bare))
 	add(nearlyFullDisk(bare, settings.Limits.DiskFree))
 	add(nearlyFull(bare, settings.Limits.AgentObjects))
 	if len(settings.Notify.Command) > 0 {

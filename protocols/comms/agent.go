@@ -75,6 +75,7 @@ func (c *agentCheck) directives() {
 
 func (c *agentCheck) reports() {
 	removed, added := c.sequence(reports, ruleAgentReport)
+	c.checkShown(reports, added)
 	isAdded := make(map[int]bool, len(added)) // by line
 	for _, e := range added {
 		isAdded[e.line] = true
@@ -109,14 +110,23 @@ func (c *agentCheck) checkRemoved(e entry, keep string) {
 
 func (c *agentCheck) questions() {
 	if c.old.layout.parts[questions].line == 0 {
+		c.checkShown(questions, c.new.layout.parts[questions].entries)
 		return
 	}
 	if c.new.layout.parts[questions].line == 0 {
 		c.f.add(0, 0, ruleAgentQuestion, "put the section back as it was", "## Questions is gone")
 		return
 	}
-	removed, _ := c.sequence(questions, ruleAgentQuestion)
+	removed, added := c.sequence(questions, ruleAgentQuestion)
+	c.checkShown(questions, added)
+	was, is, asked := c.old.about(questions), c.new.about(questions), map[string]bool{}
+	for _, e := range added {
+		asked[is[e.id]] = true
+	}
 	for _, e := range removed {
+		if asked[was[e.id]] {
+			continue // a newer one of the same directive stands for it
+		}
 		c.f.add(c.new.layout.parts[questions].line, 0, ruleAgentQuestion, "put it back where it was",
 			"only the PM may remove %s", name('Q', e.id))
 	}

@@ -41,10 +41,21 @@ type NewQuestion struct {
 // The text may come from a model or a program: lines that would be headings or
 // conflict markers are indented by four spaces, CRLF and CR become LF, invalid
 // UTF-8 becomes U+FFFD, characters that Parse refuses become escapes like \x1b,
+// a text of which Markdown would show another thing is indented as a whole (see asText),
 // and what goes beyond MaxReportBytes is cut with a line that says so.
 //
 // Errors: ErrFull, ErrUnsound, or a field of r that is not as described.
 func AppendReport(data []byte, r NewReport) (out []byte, id int, err error) {
+	return within(r.append(data, space{MaxReportBytes, cutMarker}))
+}
+
+// space is what an entry may take, in bytes, and the line that says that it had no more.
+type space struct {
+	most int
+	cut  string
+}
+
+func (r NewReport) append(data []byte, room space) (out []byte, id int, err error) {
 	if !r.Status.Valid() {
 		return nil, 0, fmt.Errorf("%s is not a status of a report", quote(string(r.Status)))
 	}
@@ -58,19 +69,31 @@ func AppendReport(data []byte, r NewReport) (out []byte, id int, err error) {
 	if r.Dropped != "" {
 		tail += droppedKey + r.Dropped + "\n"
 	}
-	return appendEntry(data, reports, r.Time, r.Directive, tail, r.Text)
+	return appendEntry(data, reports, r.Time, r.Directive, tail, r.Text, room)
 }
 
 // AppendQuestion puts a question at the end of the document under the next id,
 // below `## Questions`, which it adds where it is missing. For the rest it is as
 // AppendReport.
 func AppendQuestion(data []byte, q NewQuestion) (out []byte, id int, err error) {
-	return appendEntry(data, questions, q.Time, q.Directive, "\n", q.Text)
+	return within(q.append(data, space{MaxQuestionBytes, cutMarker}))
+}
+
+func (q NewQuestion) append(data []byte, room space) (out []byte, id int, err error) {
+	return appendEntry(data, questions, q.Time, q.Directive, "\n", q.Text, room)
+}
+
+// within is ErrFull for a document beyond its limit.
+func within(out []byte, id int, err error) ([]byte, int, error) {
+	if len(out) > MaxBytes {
+		return nil, 0, ErrFull
+	}
+	return out, id, err
 }
 
 // appendEntry writes an entry behind the last one of part p; tail is what stands
 // between the directive in its heading and its text.
-func appendEntry(data []byte, p part, t time.Time, directive, tail, text string) ([]byte, int, error) {
+func appendEntry(data []byte, p part, t time.Time, directive, tail, text string, room space) ([]byte, int, error) {
 	if !validReference(directive) {
 		return nil, 0, fmt.Errorf("%s is neither a directive nor -", quote(directive))
 	}
@@ -88,11 +111,11 @@ func appendEntry(data []byte, p part, t time.Time, directive, tail, text string)
 		return nil, 0, fmt.Errorf("%s has no id left", headings[p])
 	}
 	head := fmt.Sprintf("### %s %s %s%s", name(letters[p], id), t.Format(timeLayout), directive, tail)
-	out := insert(data, p, s, head+cleanText(text, MaxReportBytes-len(head)-1))
-	if len(out) > MaxBytes {
-		return nil, 0, ErrFull
+	body := fitted(text, room.most-len(head)-2, room.cut)
+	if strings.Count(head, "\n") > 1 && strings.HasPrefix(body, codeIndent) {
+		head += "\n" // else it would go on with the paragraph above
 	}
-	return out, id, nil
+	return insert(data, p, s, head+body), id, nil
 }
 
 // parseSound is Parse for those who change a document.

@@ -8,13 +8,27 @@ import (
 )
 
 // cutMarker ends a text that did not fit.
-const cutMarker = "\n[cut: a report holds at most 16 KiB]"
+const cutMarker = "\n(cut: a report holds at most 16 KiB, a question 2 KiB)"
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
+// fitted is a text as it stands in an entry, in at most so many bytes.
+func fitted(s string, limit int, marker string) string {
+	for n := limit; ; {
+		text := asText(cutText(s, n, marker))
+		if len(text) <= limit || n <= 0 {
+			return text
+		}
+		n = min(n-1, n*limit/len(text)) // what is indented takes more
+	}
+}
+
 // cleanText makes any bytes into at most limit bytes of text that can stand in
 // an entry.
-func cleanText(s string, limit int) string {
+func cleanText(s string, limit int) string { return cutText(s, limit, cutMarker) }
+
+func cutText(s string, limit int, marker string) string {
+	limit = max(limit, len(marker))
 	// What a program printed can be gigabytes, and of this much enough remains.
 	source := s[:min(len(s), 4*limit)]
 	var b strings.Builder
@@ -25,7 +39,7 @@ func cleanText(s string, limit int) string {
 	if len(source) == len(s) && len(text) <= limit {
 		return text
 	}
-	return shorten(text, limit-len(cutMarker)) + cutMarker
+	return trimBlankLines(shorten(text, limit-len(marker)) + marker)
 }
 
 func writeCleanLine(b *strings.Builder, l string) {

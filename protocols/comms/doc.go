@@ -60,4 +60,7 @@
 // formatting characters (bidirectional overrides, tag characters, byte order
 // marks; not the two joiners that scripts and emoji need) are findings: this
 // file is part of every prompt, and what a PM cannot see must not be in it.
+//
+// What the agent says is prose, or indented by four spaces as a whole: Markdown shows it as it
+// stands then, and nothing in it hides or reorders what follows (comms/agent-text).
 package comms

@@ -201,30 +201,41 @@ func checkInserted(t *testing.T, data, out []byte) {
 	}
 }
 
-func FuzzPrune(f *testing.F) {
+func FuzzFold(f *testing.F) {
 	for i, s := range seeds(f) {
-		f.Add([]byte(s), i)
-		f.Add([]byte(s), len(s)-i)
+		f.Add([]byte(s), s, i)
+		f.Add([]byte(s), strings.Repeat(s, 40), -i)
 	}
-	f.Fuzz(func(t *testing.T, data []byte, size int) {
+	f.Fuzz(func(t *testing.T, data []byte, text string, n int) {
 		doc, before := Parse(data)
-		out, removed, err := Prune(data, size)
-		if err != nil || len(removed) == 0 || len(data) > MaxBytes {
+		directive := "D-1"
+		if len(doc.Directives) > 0 {
+			directive = doc.Directives[(n%len(doc.Directives)+len(doc.Directives))%len(doc.Directives)].Name()
+		}
+		fold := NewReport{Time: noon, Directive: directive, Status: Info, Text: text}.Fold
+		if n < 0 {
+			fold = NewQuestion{Time: noon, Directive: directive, Text: text}.Fold
+		}
+		out, removed, err := fold(data)
+		if err != nil || diag.HasErrors(before) {
 			return
 		}
 		got, after := Parse(out)
-		if !diag.HasErrors(before) && diag.HasErrors(after) {
+		if diag.HasErrors(after) {
 			t.Fatalf("new errors: %v\n%q", after, out)
 		}
-		if ds := CheckAgentChange(data, out, removed); len(ds) != 0 {
-			t.Fatalf("the agent may not prune what Prune prunes: %v", ds)
+		pruned, err := ParsePrune("subject\n\n" + PruneTrailers(removed))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if ds := CheckAgentChange(data, out, nil); len(ds) == 0 {
-			t.Fatal("the agent may prune without a trailer")
+		if ds := append(CheckAgentChange(data, out, pruned), CheckRoom(data, out, MaxAnswers)...); len(ds) != 0 {
+			t.Fatalf("the agent may not push what is folded: %v", ds)
 		}
-		if !diag.HasErrors(before) && !reflect.DeepEqual(listed(doc.Open()), listed(got.Open())) && len(doc.Open()) < len(got.Open()) {
-			// Allowed by COMMS-4 only where a newer EXIT with another hash stands.
-			checkReopened(t, doc, got)
+		if ds := CheckShares(data, out); len(ds) != 0 {
+			t.Fatalf("the agent may not push what is folded: %v", ds)
+		}
+		if len(doc.Open()) < len(got.Open()) {
+			t.Fatal("a directive is open again")
 		}
 	})
 }

@@ -56,7 +56,7 @@ func (r NewReport) Message() (Message, error) {
 
 // Message is the question on its way. Errors: a field that AppendQuestion refuses.
 func (q NewQuestion) Message() (Message, error) {
-	m := Message{Version: messageVersion, Kind: KindQuestion, Time: q.Time.UTC().Format(timeLayout), Directive: q.Directive, Text: cleanText(q.Text, MaxReportBytes-messageHead)}
+	m := Message{Version: messageVersion, Kind: KindQuestion, Time: q.Time.UTC().Format(timeLayout), Directive: q.Directive, Text: cleanText(q.Text, MaxQuestionBytes-messageHead)}
 	return m, m.check()
 }
 
@@ -125,7 +125,11 @@ func (m Message) Append(data []byte) (out []byte, id int, err error) {
 	if m.Kind == KindQuestion {
 		return AppendQuestion(data, NewQuestion{m.When(), m.Directive, m.Text})
 	}
-	return AppendReport(data, NewReport{Time: m.When(), Directive: m.Directive, Status: m.Status, Text: m.Text, DirectiveHash: m.Hash})
+	return AppendReport(data, m.report())
+}
+
+func (m Message) report() NewReport {
+	return NewReport{Time: m.When(), Directive: m.Directive, Status: m.Status, Text: m.Text, DirectiveHash: m.Hash}
 }
 
 // rendered is what a message becomes in a document.
@@ -162,8 +166,8 @@ func (m Message) Report() (r Report, ok bool) {
 }
 
 // Has reports whether the document has the entry that the message becomes, under whatever
-// id: who folds twice, folds once.
-func (doc *Document) Has(m Message) bool {
+// id, or what Fold made of it for lack of room: who folds twice, folds once.
+func (doc *Document) Has(m Message, where string) bool {
 	entry, err := m.entry()
 	if err != nil {
 		return false
@@ -171,7 +175,8 @@ func (doc *Document) Has(m Message) bool {
 	_, want, _ := strings.Cut(entry.report.Raw+entry.question.Raw, "\n")
 	same := func(at time.Time, directive, raw string) bool {
 		_, text, _ := strings.Cut(raw, "\n")
-		return at.Equal(m.When()) && directive == m.Directive && text == want
+		return at.Equal(m.When()) && directive == m.Directive &&
+			(text == want || where != "" && strings.HasSuffix(strings.TrimRight(text, "\n"), strings.TrimPrefix(cutLine(directive, where), "\n")))
 	}
 	if m.Kind == KindQuestion {
 		for _, q := range doc.Questions {
@@ -183,6 +188,23 @@ func (doc *Document) Has(m Message) bool {
 	}
 	for _, r := range doc.Reports {
 		if r.Status == m.Status && same(r.Time, r.Directive, r.Raw) {
+			return true
+		}
+	}
+	return false
+}
+
+// Is reports whether a question of the document says what q says: it is laid out there, and
+// cut.
+func (q NewQuestion) Is(old Question) bool {
+	m, err := q.Message()
+	return err == nil && old.Directive == q.Directive && asText(m.Text) == asText(trimBlankLines(old.Text))
+}
+
+// HasLine reports whether a line of the report says just this, laid out or not.
+func (r Report) HasLine(want string) bool {
+	for line := range strings.SplitSeq(r.Raw, "\n") {
+		if strings.TrimPrefix(line, codeIndent) == want {
 			return true
 		}
 	}

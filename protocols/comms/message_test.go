@@ -32,14 +32,14 @@ func TestMessageRoundTrip(t *testing.T) {
 			t.Errorf("%v: %q is %+v", err, data, again)
 		}
 		doc := []byte("# COMMS\n## Directives\n### D-3: t\n## Reports\n### R-7 2026-11-21T09:00:00Z - INFO\n")
-		if d, _ := Parse(doc); d.Has(m) {
+		if d, _ := Parse(doc); d.Has(m, "") {
 			t.Errorf("%q is there before it came", data)
 		}
 		out, id, err := m.Append(doc)
 		if err != nil || m.Kind == KindReport && id != 8 {
 			t.Fatal(id, err)
 		}
-		if d := parseClean(t, string(out)); !d.Has(m) || d.Has(message(t, "another")) {
+		if d := parseClean(t, string(out)); !d.Has(m, "") || d.Has(message(t, "another"), "") {
 			t.Errorf("%q is not found again in %q", data, out)
 		}
 	}
@@ -112,7 +112,7 @@ func FuzzMessage(f *testing.F) {
 			t.Fatalf("%v: %q", err, data)
 		}
 		out, _, err := m.Append([]byte(emptyDocument))
-		if doc, _ := Parse(out); err != nil || !doc.Has(m) {
+		if doc, _ := Parse(out); err != nil || !doc.Has(m, "") {
 			t.Fatalf("%v: %q is lost", err, data)
 		}
 	})

@@ -13,14 +13,20 @@ func Parse(data []byte) (*Document, []diag.Diagnostic) {
 			"COMMS.md has %d bytes; at most %d are allowed", len(data), MaxBytes)
 		return doc, *f
 	}
-	src := string(data)
-	f.checkLines(src)
-	doc.layout = split(src, f)
+	f.checkLines(string(data))
+	doc.layout = split(string(data), f)
 	doc.readEntries(f)
 	doc.checkIDs(f)
 	doc.checkAfter(f)
 	doc.warn(f)
 	return doc, diag.Normalize(*f)
+}
+
+// read is Parse for a document that is about to be made smaller.
+func read(data []byte) *Document {
+	doc := &Document{layout: split(string(data), &findings{})}
+	doc.readEntries(&findings{})
+	return doc
 }
 
 // checkLines judges what can be seen in a line alone. CRLF is one finding: it is

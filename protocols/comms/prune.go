@@ -77,43 +77,19 @@ func parseRange(s string) (Range, bool) {
 	return r, 0 < r.First && r.First <= r.Last
 }
 
-// Prune removes the oldest reports that may go (COMMS-4), whole entries with the
-// blank lines below them, until the document has at most size bytes. It returns the
-// document, in which every other byte is as it was, and what was removed, in the
-// order of the ids; that is nothing where nothing may go. Errors:
-// ErrUnsound, and ErrFull for a document that is beyond its limit already.
-func Prune(data []byte, size int) ([]byte, []Range, error) {
-	doc, err := parseSound(data)
-	if err != nil {
-		return nil, nil, err
-	}
-	keep := kept(doc.Reports, doc.Directives)
-	out, at, left := make([]byte, 0, len(data)), 0, len(data)
-	var removed []Range
-	adjoins := false // the last entry was removed, too
-	for _, e := range doc.layout.parts[reports].entries {
-		if left <= size || len(removed) == maxRanges {
-			break
-		}
-		if e.id == 0 || keep[e.id] != "" {
-			adjoins = false
-			continue
-		}
-		out = append(out, data[at:e.start]...)
-		at = e.end
-		left -= e.end - e.start
-		if last := len(removed) - 1; adjoins && removed[last].Last < e.id {
-			removed[last].Last = e.id
-		} else {
-			removed = append(removed, Range{e.id, e.id})
-		}
-		adjoins = true
-	}
-	return append(out, data[at:]...), removed, nil
-}
-
 // PruneTrailers are the lines that a commit says so by.
 func PruneTrailers(removed []Range) string {
+	removed = slices.Clone(removed)
+	slices.SortFunc(removed, func(a, b Range) int { return a.First - b.First })
+	joined := removed[:0]
+	for _, r := range removed {
+		if n := len(joined); n > 0 && joined[n-1].Last >= r.First-1 {
+			joined[n-1].Last = max(joined[n-1].Last, r.Last)
+		} else {
+			joined = append(joined, r)
+		}
+	}
+	removed = joined
 	var b strings.Builder
 	for some := range slices.Chunk(removed, 10) {
 		words := make([]string, len(some))

@@ -25,6 +25,9 @@ const MaxMessages = 9999
 // MessagePath is the path of a message by its number, from 1.
 func MessagePath(number int) string { return fmt.Sprintf("%s/%04d.json", Messages, number) }
 
+// MessageName says where a message is.
+func MessageName(id uow.ID, number int) string { return MessagePath(number) + " of " + Ref(id) }
+
 // ParseMessagePath reads a message's path; 0 where it is none.
 func ParseMessagePath(p string) int {
 	digits := strings.TrimSuffix(strings.TrimPrefix(p, Messages+"/"), ".json")

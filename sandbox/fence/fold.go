@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/runstate"
 	"git-ward/sandbox/fold"
 )
 
@@ -14,6 +16,14 @@ import (
 func (l *launch) openFold() (service, error) {
 	f := &fold.Fold{Repo: limited(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Dir: filepath.Join(l.scratch, "fold"), Log: l.logOf("fold")}
 	tell := func(err error) {
+		why := ""
+		if err != nil {
+			why = strings.Join(append([]string{err.Error()}, diag.Hints(err)...), "\n")
+		}
+		if failed := runstate.TellUnfolded(l.spec.Bare, why); failed != nil {
+			log := l.logOf("fold")
+			log.Error().Err(failed).Msg("git ward status does not know what waits for COMMS.md")
+		}
 		if err == nil {
 			fmt.Fprintln(l.spec.Messages, "reports come into COMMS.md again")
 			return

@@ -52,51 +52,65 @@ type pending struct {
 }
 
 // name is where the message is.
-func (p pending) name() string {
-	return record.MessagePath(p.number) + " of " + record.Ref(p.unit)
-}
+func (p pending) name() string { return record.MessageName(p.unit, p.number) }
 
 // Once folds all that is pending, and says how many messages it put into COMMS.md. What
-// cannot be folded now, because nobody can push, is pending still.
+// cannot be folded now is pending still, and the error names it: it keeps back no more than
+// what its own unit said after it.
 func (f *Fold) Once(ctx context.Context) (folded int, err error) {
+	skip := map[uow.ID]error{}
 	for {
-		list, done, err := f.read(ctx)
+		list, done, err := f.read(ctx, skip)
 		if err != nil {
 			return folded, err
 		}
 		if f.done = done; len(list) == 0 {
-			return folded, nil
+			return folded, skipped(skip)
 		}
-		n, err := f.fold(ctx, list[:min(len(list), maxBatch)])
+		n, err := f.fold(ctx, list, skip)
 		if folded += n; err != nil {
 			return folded, err
 		}
 	}
 }
 
-// fold pushes messages, and moves the marks behind them. Where the gate refuses them, each
-// is tried alone, so that one keeps no other out.
-func (f *Fold) fold(ctx context.Context, list []pending) (int, error) {
-	n, err := f.push(ctx, list, nil)
-	if why, ok := errors.AsType[*refusal](err); ok {
+// skipped is the error that names what waits, nil for nothing.
+func skipped(skip map[uow.ID]error) error {
+	var list []error
+	for _, unit := range slices.SortedFunc(maps.Keys(skip), compareUnits) {
+		list = append(list, skip[unit])
+	}
+	return errors.Join(list...)
+}
+
+// fold pushes messages, and moves the marks behind them. Where the gate refuses them together,
+// each is tried alone. What does not enter is in skip then, by its unit.
+func (f *Fold) fold(ctx context.Context, list []pending, skip map[uow.ID]error) (int, error) {
+	b, err := f.push(ctx, list, nil)
+	if why, refused := errors.AsType[*refusal](err); refused {
 		if len(list) > 1 {
-			return f.singly(ctx, list)
+			return f.singly(ctx, list, skip)
 		}
 		f.Log.Warn().Str("message", list[0].name()).Err(err).Msg("a message is refused; COMMS.md says so in its place")
-		if n, err = f.push(ctx, list, why); err != nil {
-			err = diag.Hint(fmt.Errorf("nothing can be put into %s: %w", comms.Path, err), "git ward log --refused says why; what is pending stays on the records")
+		if b, err = f.push(ctx, list, why); errors.As(err, new(*refusal)) {
+			skip[list[0].unit] = diag.Hint(fmt.Errorf("%s cannot be put into %s: %w", list[0].name(), comms.Path, err), "git ward log --refused says why; it stays on its record, and is tried again")
+			return 0, nil
 		}
 	}
 	if err != nil {
-		return n, err
+		return 0, err
 	}
-	return n, f.note(ctx, list)
+	maps.Copy(skip, b.left)
+	return b.n, f.note(ctx, b.done)
 }
 
-// singly folds messages one by one.
-func (f *Fold) singly(ctx context.Context, list []pending) (total int, err error) {
+// singly folds messages one by one, and passes over what a unit said after one that waits.
+func (f *Fold) singly(ctx context.Context, list []pending, skip map[uow.ID]error) (total int, err error) {
 	for _, one := range list {
-		n, err := f.fold(ctx, []pending{one})
+		if skip[one.unit] != nil {
+			continue
+		}
+		n, err := f.fold(ctx, []pending{one}, skip)
 		if total += n; err != nil {
 			return total, err
 		}
@@ -104,60 +118,47 @@ func (f *Fold) singly(ctx context.Context, list []pending) (total int, err error
 	return total, nil
 }
 
-// push appends the messages to control's document, but for those that are there, and pushes
-// that. instead is why the gate refused the one message: that is appended then.
-func (f *Fold) push(ctx context.Context, list []pending, instead *refusal) (int, error) {
+// push puts the messages into control's document, but for those that are there, and pushes
+// that. instead is why the gate refused the one message: that is put in then.
+func (f *Fold) push(ctx context.Context, list []pending, instead *refusal) (batch, error) {
 	control := f.Settings.Control.Ref()
 	for try := range maxRaces {
 		tip, err := f.Repo.Ref(ctx, control)
 		if err != nil {
-			return 0, err
+			return batch{}, err
 		}
-		commit, n, err := f.commits(ctx, tip, list, instead)
-		if err != nil || n == 0 {
-			return 0, err
+		b, err := f.batch(ctx, tip, list, instead)
+		if err != nil || b.n == 0 {
+			return b, err
 		}
-		pushErr := f.send(ctx, commit, control)
+		pushErr := f.send(ctx, b.commit, control)
 		if pushErr == nil {
-			return n, nil
+			return b, nil
 		}
 		if ctx.Err() != nil {
-			return 0, ctx.Err()
+			return batch{}, ctx.Err()
 		}
 		now, err := f.Repo.Ref(ctx, control)
 		switch {
-		case now == commit && err == nil: // it entered, and its end was not seen
-			return n, nil
+		case now == b.commit && err == nil: // it entered, and its end was not seen
+			return b, nil
 		case now == tip || err != nil:
-			return 0, errors.Join(pushErr, err)
+			return batch{}, errors.Join(pushErr, err)
 		}
 		if err := git.Backoff(ctx, try); err != nil {
-			return 0, err
+			return batch{}, err
 		}
 	}
-	return 0, fmt.Errorf("%s moved %d times while messages were folded", control, maxRaces)
+	return batch{}, fmt.Errorf("%s moved %d times while messages were folded", control, maxRaces)
 }
 
-// order sorts what is pending by time, directive and unit; of one unit, by number: its clock
-// may have gone back, and its words stay in order.
-func order(units [][]pending) []pending {
-	var list []pending
-	for {
-		first := -1
-		for i, unit := range units {
-			if len(unit) > 0 && (first < 0 || before(unit[0], units[first][0]) < 0) {
-				first = i
-			}
-		}
-		if first < 0 {
-			return list
-		}
-		list, units[first] = append(list, units[first][0]), units[first][1:]
+// order lists what is pending unit by unit, in the order of directives: nobody's clock decides
+// who comes first. Each unit has as many places in a push as each other.
+func order(units [][]pending) (list []pending) {
+	for _, unit := range units {
+		list = append(list, unit[:min(len(unit), max(1, maxBatch/len(units)))]...)
 	}
-}
-
-func before(a, b pending) int {
-	return cmp.Or(a.message.When().Compare(b.message.When()), compareUnits(a.unit, b.unit))
+	return list[:min(len(list), maxBatch)]
 }
 
 func compareUnits(a, b uow.ID) int {

@@ -3,7 +3,6 @@ package fold
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,85 +17,88 @@ import (
 	"git-ward/internal/token"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
 )
 
 // ident is whose the commits are: what they bring was said by the agent.
 const ident = "Ward Agent <agent@ward>"
 
-// commits makes a commit for each message that control's document does not have, one on top
-// of the other, in a repository of their own; n is how many, and commit the last.
-func (f *Fold) commits(ctx context.Context, tip string, list []pending, instead *refusal) (commit string, n int, err error) {
+// batch is what one push brings: one commit, however many messages are in it.
+type batch struct {
+	commit string
+	n      int              // messages that are put into the document
+	done   []pending        // those, and what needs not be
+	left   map[uow.ID]error // why a unit's next one, and what it said after it, wait
+}
+
+// batch makes a commit, in a repository of its own, with each message that control's document
+// does not have. A message for which there is no room keeps out what its own unit said after
+// it, and nothing else.
+func (f *Fold) batch(ctx context.Context, tip string, list []pending, instead *refusal) (b batch, err error) {
 	repo, err := f.Repo.Borrow(f.Dir)
 	if err != nil {
-		return "", 0, err
+		return b, err
 	}
-	batch := repo.Batch(ctx)
-	defer batch.Close()
-	_, data, err := batch.Read(tip+":"+comms.Path, comms.MaxBytes)
+	objects := repo.Batch(ctx)
+	defer objects.Close()
+	_, data, err := objects.Read(tip+":"+comms.Path, comms.MaxBytes)
 	if err != nil {
-		return "", 0, diag.Hint(fmt.Errorf("%s of %s cannot be read: %w", comms.Path, diag.Short(tip), err), "`git ward lint` says what is wrong with it")
+		return b, diag.Hint(fmt.Errorf("%s of %s cannot be read: %w", comms.Path, diag.Short(tip), err), "`git ward lint` says what is wrong with it")
 	}
-	commit = tip
+	doc, found := comms.Parse(data)
+	if diag.HasErrors(found) {
+		return b, diag.Hint(fmt.Errorf("%s of %s has errors, and takes no reports", comms.Path, diag.Short(tip)), "mend it and push; `git ward lint` says where")
+	}
+	b.left = map[uow.ID]error{}
+	var subjects []string
+	var pruned []comms.Range
 	for _, p := range list {
-		doc, found := comms.Parse(data)
-		if diag.HasErrors(found) {
-			return "", 0, diag.Hint(fmt.Errorf("%s of %s has errors, and takes no reports", comms.Path, diag.Short(tip)), "mend it and push; `git ward lint` says where")
+		if b.left[p.unit] != nil {
+			continue
 		}
 		m := p.message
 		if instead != nil {
 			if m, err = p.refused(instead); err != nil {
-				return "", 0, err
+				return b, err
 			}
 		}
-		if p.void || doc.Has(m) {
+		if p.void || doc.Has(m, p.name()) {
+			b.done = append(b.done, p)
 			continue
 		}
-		out, trailers, err := put(data, m)
+		out, removed, err := m.Fold(data, p.name())
 		if err != nil {
-			return "", 0, fmt.Errorf("%s: %w", p.name(), err)
+			b.left[p.unit] = diag.Hint(fmt.Errorf("%s waits: %w", p.name(), err), "take directives that are done out of %s, and push: their reports can go then", comms.Path)
+			continue
 		}
-		tree, err := batch.EditTree(commit+"^{tree}", map[string][]byte{comms.Path: out})
-		if err != nil {
-			return "", 0, err
-		}
-		if commit, err = repo.CommitTree(ident, tree, commit, time.Now(), subject(m)+trailers); err != nil {
-			return "", 0, err
-		}
-		data, n = out, n+1
+		b.done, data = append(b.done, p), out
+		doc, _ = comms.Parse(data)
+		subjects, pruned = append(subjects, subject(m)), append(pruned, removed...)
 	}
-	return commit, n, nil
+	if b.n = len(subjects); b.n == 0 {
+		return b, nil
+	}
+	tree, err := objects.EditTree(tip+"^{tree}", map[string][]byte{comms.Path: data})
+	if err != nil {
+		return b, err
+	}
+	message := "comms: " + subjects[0]
+	if b.n > 1 {
+		message = fmt.Sprintf("comms: %d messages\n\n%s", b.n, strings.Join(subjects, "\n"))
+	}
+	if len(pruned) > 0 {
+		message += "\n\n" + comms.PruneTrailers(pruned)
+	}
+	b.commit, err = repo.CommitTree(ident, tree, tip, time.Now(), message)
+	return b, err
 }
 
-// subject is that of the commit that brings a message.
+// subject says what a message is.
 func subject(m comms.Message) string {
 	if m.Kind == comms.KindQuestion {
-		return "comms: question on " + m.Directive
+		return "question on " + m.Directive
 	}
-	return fmt.Sprintf("comms: report %s %s", m.Directive, m.Status)
-}
-
-// put appends a message. Where the document is full its oldest reports go first, half of it
-// at once, as the agent does it; trailers say so.
-func put(data []byte, m comms.Message) (out []byte, trailers string, err error) {
-	fit := func(data []byte) ([]byte, error) {
-		out, _, err := m.Append(data)
-		if err == nil {
-			err = comms.FitAnswers(out, comms.MaxAnswers)
-		}
-		return out, err
-	}
-	out, err = fit(data)
-	if !errors.Is(err, comms.ErrFull) {
-		return out, "", err
-	}
-	pruned, removed, pruneErr := comms.Prune(data, comms.MaxBytes/2)
-	if pruneErr == nil && len(removed) > 0 {
-		out, err = fit(pruned)
-	}
-	if err = errors.Join(err, pruneErr); err != nil {
-		return nil, "", diag.Hint(err, "take directives that are done out of %s, and push: their reports can go then", comms.Path)
-	}
-	return out, "\n\n" + comms.PruneTrailers(removed), nil
+	return fmt.Sprintf("report %s %s", m.Directive, m.Status)
 }
 
 // refused is what stands in the document for a message that the gate does not take, without

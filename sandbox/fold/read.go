@@ -3,7 +3,6 @@ package fold
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"git-ward/internal/diag"
@@ -31,9 +30,9 @@ func (f *Fold) look(ctx context.Context) (l *look, err error) {
 	return l, err
 }
 
-// read lists what is pending, in the order in which it is folded, and the records of which
-// nothing is, by their tips.
-func (f *Fold) read(ctx context.Context) (list []pending, done map[string]string, err error) {
+// read lists what is pending, in the order in which it is folded, but for units in skip, and
+// the records of which nothing is, by their tips.
+func (f *Fold) read(ctx context.Context, skip map[uow.ID]error) (list []pending, done map[string]string, err error) {
 	l, err := f.look(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -41,9 +40,9 @@ func (f *Fold) read(ctx context.Context) (list []pending, done map[string]string
 	defer l.reader.Close()
 	done = map[string]string{}
 	var units [][]pending
-	for _, ref := range slices.Sorted(maps.Keys(l.tips)) {
-		unit, err := record.ParseRef(ref)
-		if err != nil { // fsck says so
+	for _, unit := range l.units() {
+		ref := record.Ref(unit)
+		if skip[unit] != nil {
 			continue
 		}
 		if f.done[ref] == l.tips[ref] {
@@ -56,14 +55,27 @@ func (f *Fold) read(ctx context.Context) (list []pending, done map[string]string
 		}
 		if err != nil { // it keeps no other record's from being folded
 			f.Log.Error().Str("unit", unit.String()).Err(err).Msg("what a record says cannot be folded")
+			skip[unit] = fmt.Errorf("what %s says cannot be folded: %w", ref, err)
 			continue
 		}
 		if len(list) == 0 {
 			done[ref] = l.tips[ref]
+			continue
 		}
 		units = append(units, list)
 	}
 	return order(units), done, nil
+}
+
+// units are those that have a record, in the host's order; fsck names what is no record.
+func (l *look) units() (list []uow.ID) {
+	for ref := range l.tips {
+		if unit, err := record.ParseRef(ref); err == nil {
+			list = append(list, unit)
+		}
+	}
+	slices.SortFunc(list, compareUnits)
+	return list
 }
 
 // pending lists what is pending of one record. A message that cannot be read, because it was

@@ -1,0 +1,68 @@
+package comms
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// listing is a document with directives D-1 to D-n.
+func listing(n int) []byte {
+	text := "# COMMS\n\n## Directives\n"
+	for i := range n {
+		text += fmt.Sprintf("\n### D-%d: x\n- [ ] y\n", i+1)
+	}
+	return []byte(text + "\n## Reports\n")
+}
+
+// TestShares: of n directives that all say as much as they can, each has its words in the
+// document, the longest last ones included; and the gate holds an agent of its own to it.
+func TestShares(t *testing.T) {
+	long := strings.Repeat("word ", 4000)
+	for _, n := range []int{1, 2, 13, 50, 150} {
+		data := listing(n)
+		for round := range 3 {
+			for i := 1; i <= n; i++ {
+				directive := fmt.Sprintf("D-%d", i)
+				for _, fold := range []func([]byte) ([]byte, []Range, error){
+					NewReport{Time: noon, Directive: directive, Status: ExitBlocked, Text: fmt.Sprint(round, " ", long)}.Fold,
+					NewQuestion{Time: noon, Directive: directive, Text: fmt.Sprint(round, " ", long)}.Fold,
+				} {
+					out, removed, err := fold(data)
+					if err != nil {
+						t.Fatalf("%d of %d, round %d: %v", i, n, round, err)
+					}
+					ranges, err := ParsePrune("s\n\n" + PruneTrailers(removed))
+					if ds := append(CheckAgentChange(data, out, ranges), CheckShares(data, out)...); err != nil || len(ds) > 0 {
+						t.Fatalf("%d of %d, round %d: %v %v", i, n, round, ds, err)
+					}
+					data = out
+				}
+			}
+		}
+		doc := parseClean(t, string(data))
+		if len(doc.Questions) != n || doc.answers() > MaxAnswers {
+			t.Errorf("%d questions of %d directives, %d bytes", len(doc.Questions), n, doc.answers())
+		}
+		for i := 1; i <= n; i++ {
+			if !strings.Contains(string(data), fmt.Sprintf(" D-%d EXIT_BLOCKED", i)) {
+				t.Errorf("D-%d of %d says nothing", i, n)
+			}
+		}
+	}
+	data := listing(13)
+	for i := range 4 {
+		data = fmt.Appendf(data, "\n### R-%d 2026-11-21T12:00:00Z D-1 INFO\n%s\n", i+1, long[:6000])
+	}
+	if ds := CheckShares(listing(13), data); len(ds) != 1 || !strings.Contains(ds[0].Message, "its share is 14043") {
+		t.Errorf("more than a share: %v", ds)
+	}
+	for name, text := range map[string]string{
+		"two":   "\n### Q-1 2026-11-21T12:00:00Z D-1\na\n\n### Q-2 2026-11-21T12:00:00Z D-1\nb\n",
+		"large": "\n### Q-1 2026-11-21T12:00:00Z D-1\n" + long[:3000] + "\n",
+	} {
+		if ds := CheckShares(listing(1), []byte(string(listing(1))+"\n## Questions\n"+text)); len(ds) != 1 {
+			t.Errorf("%s questions: %v", name, ds)
+		}
+	}
+}
