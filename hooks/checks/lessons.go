@@ -15,9 +15,11 @@ func newLessonsCheck() Check {
 	return Check{
 		Name: "lessons",
 		Doc: "knowledge_core/lessons.jsonl is one lesson a line in the form of LES-1, ids unique; status and reason are all " +
-			"that changes in a lesson, and none goes (for the PM a warning).",
-		Rules: []string{"lessons/*", "lessons/schema", "limit/lessons"},
+			"that changes in a lesson, and none goes (for the PM a warning). The agent writes those of its directive, under the id of what they say, and " +
+			"none is applied but by the commit that carries it out.",
+		Rules: []string{"lessons/*", "lessons/schema", "lessons/forged", "limit/lessons"},
 		Blob:  new(lessons).added,
+		Whole: forged,
 		Tip:   judgeLessons, Record: judgeLessons,
 	}
 }

@@ -246,7 +246,7 @@ func (x *extractor) lessons() (list []Lesson) {
 		if l.Action.Type == None {
 			l.Status = Noted
 		}
-		if l.ID = l.newID(); len(l.line()) >= MaxLine {
+		if l.ID = l.ContentID(); len(l.line()) >= MaxLine {
 			x.add(it.line, "postmortem/item", fmt.Sprintf("the lesson takes more than %d bytes", MaxLine), "say it shorter")
 		}
 		if !seen[l.ID] { // the same words twice are one lesson

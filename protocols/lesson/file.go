@@ -73,7 +73,7 @@ func CheckUpdate(old, new []Lesson, data []byte) (found []diag.Diagnostic) {
 		after, ok := now[l.ID]
 		d := diag.Diagnostic{Pos: diag.Pos{Path: Path, Line: 1, Col: 1}, Rule: ruleFixed, Severity: diag.Error}
 		switch {
-		case ok && after.same(l):
+		case ok && after.Same(l):
 			continue
 		case ok:
 			d.Line = lineOf(data, l.ID)
@@ -121,7 +121,7 @@ func Merge(lists ...[]Lesson) ([]Lesson, error) {
 			case !known:
 				at[l.ID] = len(all)
 				all = append(all, l)
-			case !all[i].same(l):
+			case !all[i].Same(l):
 				return nil, fmt.Errorf("two lessons have the id %s and say different things", l.ID)
 			case slices.Index(progress, l.Status) > slices.Index(progress, all[i].Status):
 				all[i] = l

@@ -82,14 +82,14 @@ const (
 	Noted   Status = "noted"
 )
 
-// same reports whether two lines are the same lesson, whatever became of it.
-func (l Lesson) same(other Lesson) bool {
+// Same reports whether two lines are the same lesson, whatever became of it.
+func (l Lesson) Same(other Lesson) bool {
 	l.Status, l.Reason = other.Status, other.Reason
 	return l == other
 }
 
-// newID is the id of a lesson, made of what it says.
-func (l Lesson) newID() string {
+// ContentID is the id of a lesson, made of what it says and of the directive that learnt it.
+func (l Lesson) ContentID() string {
 	l.ID, l.Status, l.Reason = "", "", ""
 	sum := sha256.Sum256(l.line())
 	return "L-" + hex.EncodeToString(sum[:6])

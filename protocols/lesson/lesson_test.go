@@ -78,7 +78,7 @@ func extract(t testing.TB, text string) []Lesson {
 func TestExtract(t *testing.T) {
 	var got []string
 	for _, l := range extract(t, postMortem) {
-		if l.TaskID != "D-1" || l.Date != "2026-11-21" || l.ID != l.newID() {
+		if l.TaskID != "D-1" || l.Date != "2026-11-21" || l.ID != l.ContentID() {
 			t.Errorf("%+v", l)
 		}
 		got = append(got, fmt.Sprintf("%s | %s %s %+v | %s %s", l.Lesson, l.Action.Type, l.Action.Command, l.Action.Parameters, l.Status, l.Reason))

@@ -1,0 +1,99 @@
+package checks
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"git-ward/hooks/push"
+	"git-ward/hooks/walk"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/lesson"
+)
+
+// forged holds the lines of lessons.jsonl that a commit of the agent's brings to who wrote
+// them (LES-2): refs/notes/lessons keeps each line of each commit, and every directive
+// learns from it. A lesson's id is the hash of what it says, it is of the directive whose ref
+// brings it, and it begins as pending or noted; that it
+// is applied is said by the commit that carries it out, which replay does again. Lines that a
+// parent or main has are theirs.
+func forged(pass *Pass, c *walk.Commit, parents []string) error {
+	if !pass.Push.Principal.Fenced() || !c.History.Documents() {
+		return nil
+	}
+	entry, ok, err := pass.Repo.Lookup(c.Tree, lesson.Path)
+	if err != nil || !ok {
+		return err
+	}
+	for _, parent := range parents {
+		if old, _, err := pass.Repo.Lookup(parent, lesson.Path); err != nil || old.ID == entry.ID {
+			return err
+		}
+	}
+	data, err := fileAt(pass, c.Tree, lesson.Path, lesson.MaxBytes)
+	if err != nil || data == nil {
+		return err
+	}
+	main, err := treeOf(pass, pass.Repo.Main(c.History))
+	if err != nil {
+		return err
+	}
+	var before [][]byte
+	for _, tree := range append(slices.Clone(parents), main) {
+		if tree == "" {
+			continue
+		}
+		data, err := fileAt(pass, tree, lesson.Path, lesson.MaxBytes)
+		if err != nil {
+			return err
+		}
+		before = append(before, data)
+	}
+	known, was := map[string]bool{}, map[string]lesson.Lesson{}
+	for _, data := range slices.Backward(before) { // a parent's counts more than main's
+		for line := range bytes.Lines(data) {
+			known[string(bytes.TrimSpace(line))] = true
+		}
+		list, _ := lesson.Parse(data)
+		for _, l := range list {
+			was[l.ID] = l
+		}
+	}
+	own := directiveOf(c.Ref)
+	if own == "" {
+		own = pass.Push.Lease.Directive
+	}
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		list, _ := lesson.Parse(line)
+		if known[string(bytes.TrimSpace(line))] || len(list) != 1 {
+			continue // schema says so
+		}
+		if message, hint := forgery(c, own, list[0], was); message != "" {
+			pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: lesson.Path, Line: number}, Ref: c.Ref, Rule: "lessons/forged", Message: message, Hint: hint})
+		}
+	}
+	return nil
+}
+
+// forgery says what is wrong with a line that nobody else wrote, "" for nothing.
+func forgery(c *walk.Commit, own string, l lesson.Lesson, was map[string]lesson.Lesson) (message, hint string) {
+	const extract = "git ward lesson extract writes it, of the directive's post-mortem"
+	old, there := was[l.ID]
+	switch {
+	case there && old.Same(l):
+		if l.Status != lesson.Applied || (c.History == push.Undivided || c.History == push.Control) && slices.Equal(git.Trailers(c.Commit.Message, lesson.Trailer), []string{l.ID}) {
+			return "", ""
+		}
+		return "nothing carries out the lesson " + l.ID + " here, which says that it is applied", "git ward lesson apply makes the commit that does"
+	case l.ID != l.ContentID():
+		return fmt.Sprintf("the id %s is not of what the lesson says, which has %s", l.ID, l.ContentID()), extract
+	case own != "" && l.TaskID != own:
+		return fmt.Sprintf("the lesson %s is of %s, and this is pushed for %s", l.ID, diag.Clean(l.TaskID), own), extract
+	case l.Status == lesson.Applied || l.Status == lesson.Failed:
+		return fmt.Sprintf("the lesson %s begins as %s", l.ID, l.Status), "a new lesson is pending, or noted; git ward lesson apply carries it out"
+	}
+	return "", ""
+}
