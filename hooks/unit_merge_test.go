@@ -55,6 +55,11 @@ func TestMergeRight(t *testing.T) {
 	b.step("D-1.1", byPM(uow.Pause))
 	refused("only an ACTIVE unit merges", c+":main")
 	b.step("D-1.1", byPM(uow.Resume))
+	// What is new at the root waits for the PM's word where the host admin wants that; papers
+	// are none of it.
+	b.setting(`new_root = "review"`, `new_root = "ask"`)
+	refused("is new at the root", c+":main")
+	b.setting(`new_root = "ask"`, `new_root = "review"`)
 	b.Commit("evidence/D-1/note.md", "words beside it are free\n")
 	if out, err := b.AgentPush("HEAD:main"); err != nil {
 		t.Fatal(out)

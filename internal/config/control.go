@@ -18,6 +18,12 @@ const (
 	Observe = "observe"
 )
 
+// What becomes of a path whose first part is new at the root ([rights] new_root).
+const (
+	Review = "review"
+	Ask    = "ask"
+)
+
 const heads = "refs/heads/"
 
 // Ref is the full ref name of the control branch.

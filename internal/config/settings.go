@@ -17,6 +17,7 @@ type Config struct {
 		UnfencedMerge   bool     `toml:"unfenced_merge"`
 		Protected       []string `toml:"protected"`
 		ProtectedOnMain []string `toml:"protected_on_main"`
+		NewRoot         string   `toml:"new_root"` // Review or Ask
 		AgentBranches   int      `toml:"agent_branches"`
 	} `toml:"rights"`
 	Limits struct {

@@ -181,7 +181,15 @@ func (c *comparer) compare(w *work, p review.Position) (err error) {
 		tests = append(tests, p.Directive.Options.Frozen...)
 	}
 	protected := filename.NewList(slices.Concat(c.settings.Rights.Protected, c.settings.Rights.ProtectedOnMain)...)
-	r.Touched = review.Touch(r.Changes, protected.Covers, filename.Instructions().Covers, tests)
+	entries, err := c.reader.Entries(w.from, "")
+	if err != nil {
+		return err
+	}
+	root := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		root[e.Name] = true
+	}
+	r.Touched = review.Touch(r.Changes, protected.Covers, filename.Instructions().Covers, tests, root)
 	r.Merge, w.tree, err = c.merge(r.Project, r.Base, r.Commit, p)
 	return err
 }
@@ -198,6 +206,7 @@ func (c *comparer) said(p review.Position, commit string) ([]review.Said, error)
 		if first, rest, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "Directive:") {
 			text = strings.TrimLeft(rest, "\n")
 		}
+		text = comms.Unlaid(text)
 		list = append(list, review.Said{Where: p.Report.Name() + " " + string(p.Report.Status), Text: diag.Untrusted(text)})
 	}
 	if commit == "" {

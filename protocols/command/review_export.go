@@ -94,6 +94,7 @@ func (w *work) remarks() (list []diag.Diagnostic) {
 		add("deviation", "the work changed this and the commands ran with the project's version", w.Word.Deviations)
 	}
 	add("protected", "the work changes this, which runs code or steers tools", raw(w.Touched.Protected))
+	add("new-root", "the project has no such name at its root, where programs look for what they run and obey", raw(w.Touched.NewAtRoot))
 	add("instructions", "the work changes this, which coding agents obey", raw(w.Touched.Instructions))
 	add("test", "the work changes this test", raw(w.Touched.Tests))
 	return list

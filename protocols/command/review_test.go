@@ -21,7 +21,7 @@ func TestReview(t *testing.T) {
 		"look first: ", "1 file of instructions to agents", "judged without a fence",
 		"D-1.1 claims ", "6 files changed, ",
 		"criteria, as the host ran them (2 runs", "git notes --ref=certificates show ", "  met      exit 0   it greets", "criteria[0]\n",
-		"touches instructions to agents: CLAUDE.md\n", "touches a test, or what is frozen: tests/x\n",
+		"touches instructions to agents: CLAUDE.md\n", "new at the root: bin\n", "touches a test, or what is frozen: tests/x\n",
 		" bin       |  bin 0 -> 3 bytes (new)\n", " link      |    1 + (new, link, to greet.sh)\n", " run       |    1 + (new, executable)\n",
 		"diff --git a/CLAUDE.md b/CLAUDE.md\n", "Binary files /dev/null and b/bin differ\n", "+echo \"Hello, $1.\"\n", "new file mode 120000\n", "new file mode 100755\n",
 		"the agent's own word, proved by nothing (the end of iteration 1 of D-1.1):\n    I did D-1.\n", `    The second line, too.`,

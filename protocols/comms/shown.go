@@ -70,6 +70,16 @@ func proseLine(line string) bool {
 	return false
 }
 
+// Unlaid is a text as it was before it was laid out for Markdown: for who shows it as text.
+func Unlaid(text string) string {
+	for line := range strings.SplitSeq(text, "\n") {
+		if !isBlank(line) && !strings.HasPrefix(line, codeIndent) {
+			return text
+		}
+	}
+	return strings.TrimPrefix(strings.ReplaceAll("\n"+text, "\n"+codeIndent, "\n"), "\n")
+}
+
 // checkShown holds new entries to that. The line that says which directive a report answers
 // is Ward's own, and stands above.
 func (c *agentCheck) checkShown(p part, added []entry) {

@@ -55,6 +55,9 @@ func TestShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, body, _ := strings.Cut(parseClean(t, string(out)).Reports[0].Raw, "\n")
+		if got := Unlaid(asText(text)); got != text {
+			t.Errorf("%s is read back as %q", name, got)
+		}
 		if hash != "" {
 			var ok bool
 			if body, ok = strings.CutPrefix(body, "Directive: "+hash+"\n\n"); !ok {

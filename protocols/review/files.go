@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -50,17 +51,22 @@ type Change struct {
 // Touched are the changed paths that a reader looks at first.
 type Touched struct {
 	Protected    []diag.Untrusted `json:"protected"`    // [rights] protected: they run code or steer tools
+	NewAtRoot    []diag.Untrusted `json:"new_at_root"`  // first parts of paths that the project's root does not have
 	Instructions []diag.Untrusted `json:"instructions"` // what coding agents obey (GATE-5)
 	Tests        []diag.Untrusted `json:"tests"`        // [verify] pinned, and what the directive freezes
 }
 
-// Touch sorts out the paths that a reader looks at first; tests are globs.
-func Touch(changes []Change, protected, instructions func(path string) bool, tests []string) Touched {
-	t := Touched{Protected: []diag.Untrusted{}, Instructions: []diag.Untrusted{}, Tests: []diag.Untrusted{}}
+// Touch sorts out the paths that a reader looks at first; tests are globs, and root is the
+// names that the project has at its root.
+func Touch(changes []Change, protected, instructions func(path string) bool, tests []string, root map[string]bool) Touched {
+	t := Touched{Protected: []diag.Untrusted{}, NewAtRoot: []diag.Untrusted{}, Instructions: []diag.Untrusted{}, Tests: []diag.Untrusted{}}
 	for _, c := range changes {
 		path := c.Path.Raw()
 		if protected(path) {
 			t.Protected = append(t.Protected, c.Path)
+		}
+		if first, _, _ := strings.Cut(path, "/"); c.New != "" && !root[first] && !slices.Contains(t.NewAtRoot, diag.Untrusted(first)) {
+			t.NewAtRoot = append(t.NewAtRoot, diag.Untrusted(first))
 		}
 		if instructions(path) {
 			t.Instructions = append(t.Instructions, c.Path)

@@ -178,10 +178,13 @@ func TestFiles(t *testing.T) {
 	if got := Summary(changes); got != "9 files changed, +304 -3 lines" {
 		t.Error(got)
 	}
-	touched := Touch(changes, func(p string) bool { return p == "run.sh" }, func(p string) bool { return p == "gone" }, []string{"**/*_test.go", "fixed/**"})
+	touched := Touch(changes, func(p string) bool { return p == "run.sh" }, func(p string) bool { return p == "gone" }, []string{"**/*_test.go", "fixed/**"}, map[string]bool{"run.sh": true, "pkg": true})
 	if !slices.Equal(touched.Protected, []diag.Untrusted{"run.sh"}) || !slices.Equal(touched.Instructions, []diag.Untrusted{"gone"}) ||
 		!slices.Equal(touched.Tests, []diag.Untrusted{"pkg/a_test.go", "fixed/deep/x"}) {
 		t.Errorf("%+v", touched)
+	}
+	if slices.Contains(touched.NewAtRoot, "pkg") || slices.Contains(touched.NewAtRoot, "gone") || !slices.Contains(touched.NewAtRoot, "fixed") {
+		t.Errorf("new at the root: %q", touched.NewAtRoot)
 	}
 }
 

@@ -87,6 +87,7 @@ func (r *Review) First() string {
 	}
 	some(len(r.Touched.Instructions), "file of instructions to agents")
 	some(len(r.Touched.Protected), "protected path")
+	some(len(r.Touched.NewAtRoot), "new root name")
 	some(len(r.Merge.Conflicts), "conflict with the project")
 	if len(r.Merge.Conflicts) == 0 && len(r.Merge.Beside) > 0 {
 		list = append(list, "the project went on, so nobody judged the merged tree")
@@ -168,7 +169,7 @@ func (r *Review) deviations(p *page) {
 
 func (r *Review) touched(p *page) {
 	t := r.Touched
-	if len(t.Instructions)+len(t.Protected)+len(t.Tests) == 0 {
+	if len(t.Instructions)+len(t.Protected)+len(t.NewAtRoot)+len(t.Tests) == 0 {
 		return
 	}
 	p.gap()
@@ -179,6 +180,7 @@ func (r *Review) touched(p *page) {
 	}{
 		{Warn, "touches instructions to agents", t.Instructions},
 		{Warn, "touches what is protected, because it runs code or steers tools", t.Protected},
+		{Warn, "new at the root", t.NewAtRoot},
 		{Plain, "touches a test, or what is frozen", t.Tests},
 	} {
 		for _, path := range part.list {

@@ -148,6 +148,7 @@ func looks(r *review.Review) (list []look) {
 	add("does not merge by itself", r.Merge.Conflicts)
 	add("instructs coding agents", r.Touched.Instructions)
 	add("protected", r.Touched.Protected)
+	add("new at the root", r.Touched.NewAtRoot)
 	add("a test", r.Touched.Tests)
 	if r.Merge.Unrelated {
 		list = append(list, look{"the work shares no history with the project", ""})
