@@ -188,7 +188,7 @@ func (w *watcher) removeSignal(path string) error {
 
 // report appends a notice to COMMS.md, as the watcher (notices.Notices).
 func (w *watcher) report(ctx context.Context, n notices.Notice) error {
-	r := &reports.Reports{Bare: w.opts.Bare, Dir: w.dir.Own("reports.git"), Remote: w.remote}
+	r := &reports.Reports{Bare: w.opts.Bare, Dir: w.dir.Private(), Remote: w.remote}
 	if door := cmp.Or(w.opts.ReportDoor, w.opts.Door); door != "" {
 		r.Connect = []string{w.opts.Agent, "connect", door}
 	}

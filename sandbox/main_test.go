@@ -21,6 +21,7 @@ import (
 	"git-ward/internal/await"
 	"git-ward/internal/cli"
 	"git-ward/internal/gittest"
+	"git-ward/internal/scratch"
 	"git-ward/protocols/boot"
 	"git-ward/sandbox/command"
 	"git-ward/sandbox/fence"
@@ -168,11 +169,14 @@ func newHouse(t *testing.T, behave string) *house {
 	t.Helper()
 	dir := t.TempDir()
 	h := &house{t: t, bin: filepath.Join(dir, "bin"), bare: filepath.Join(dir, "repo.git"), state: filepath.Join(dir, "state")}
-	for _, d := range []string{h.bin, h.state} {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.Mkdir(h.bin, 0o755); err != nil {
+		t.Fatal(err)
 	}
+	state, err := scratch.Claim(h.state, false) // as an earlier launch has left it
+	if err != nil {
+		t.Fatal(err)
+	}
+	state.Close()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

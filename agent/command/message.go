@@ -3,12 +3,12 @@ package command
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
 )
@@ -20,17 +20,17 @@ const maxRaces = 20
 // each key. The working tree is left alone: the commit is built in an index of
 // its own.
 func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
-	index, err := os.MkdirTemp("", "ward-index-")
+	index, err := scratch.Make("", "index-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(index)
+	defer index.Remove()
 	names, err := tree.Branches(ctx)
 	if err != nil {
 		return err
 	}
 	control := names.Control.Ref()
-	env := []string{"GIT_INDEX_FILE=" + filepath.Join(index, "index")}
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(index.Path, "index")}
 	for try := range maxRaces {
 		if _, err := tree.Git(ctx, "fetch", "--quiet", "origin", control); err != nil {
 			return err

@@ -5,11 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/record"
 )
@@ -154,12 +154,12 @@ func (r *LocalRecord) treeWith(ctx context.Context, files map[string][]byte) (st
 	if len(files) == 0 && r.tip != "" {
 		return r.tree.Git(ctx, "rev-parse", "--verify", r.tip+"^{tree}")
 	}
-	dir, err := os.MkdirTemp("", "ward-index-")
+	dir, err := scratch.Make("", "index-")
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
-	env := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
+	defer dir.Remove()
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(dir.Path, "index")}
 	if r.tip != "" {
 		if _, err := r.tree.GitInput(ctx, env, nil, "read-tree", r.tip); err != nil {
 			return "", err

@@ -4,6 +4,7 @@
 package preset
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -104,10 +105,7 @@ func (p *Preset) Prepare(s Setup) (args, env []string, err error) {
 		return nil, nil, err
 	}
 	// A home of an earlier run would bring that one's memory along.
-	if err := os.RemoveAll(s.Home); err != nil {
-		return nil, nil, err
-	}
-	if err := os.MkdirAll(s.Home, 0o700); err != nil {
+	if err := makeAnew(s.Home); err != nil {
 		return nil, nil, err
 	}
 	s.provider = p.ProviderOf(s.ID)
@@ -122,6 +120,19 @@ func (p *Preset) Prepare(s Setup) (args, env []string, err error) {
 		env = append(env, name+"="+v.env[name])
 	}
 	return append([]string{path}, v.args...), env, nil
+}
+
+// makeAnew makes a directory of the agent's state, whatever stood there.
+func makeAnew(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	parent, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return errors.Join(parent.RemoveAll(filepath.Base(dir)), parent.Mkdir(filepath.Base(dir), 0o700))
 }
 
 // Read takes a line of the stream. Lines that are none of it are passed over.

@@ -2,7 +2,6 @@ package program
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -32,7 +31,15 @@ func (p *Program) askPath() string {
 // has asked one. The function that it returns stops that.
 func (p *Program) listen(ctx context.Context, end context.CancelCauseFunc) (quiet func(), err error) {
 	path := p.askPath()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.RemoveAll(path)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if err := dir.RemoveAll(filepath.Base(path)); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -212,17 +212,27 @@ func formatConfig(list []setting) []byte {
 // shellQuote makes one word for sh of any text.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// removeAll is os.RemoveAll for trees with directories that were made read-only,
-// as caches of build tools are.
-func removeAll(dir string) error {
-	if err := os.RemoveAll(dir); err == nil {
+// removeAll removes what the agent has in its state, where nothing is but its own
+// (fence.Spec.State), also directories that were made read-only, as caches of build tools
+// are. No link leads out.
+func removeAll(path string) error {
+	parent, err := os.OpenRoot(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			os.Chmod(path, 0o700)
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	name := filepath.Base(path)
+	if parent.RemoveAll(name) == nil {
+		return nil
+	}
+	fs.WalkDir(parent.FS(), name, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			parent.Chmod(path, 0o700)
 		}
 		return nil
 	})
-	return os.RemoveAll(dir)
+	return parent.RemoveAll(name)
 }

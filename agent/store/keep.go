@@ -28,7 +28,7 @@ func (w *Work) Changed(ctx context.Context, from string, without ...string) (tre
 	}
 	x := index{w.clone.tree(), filepath.Join(w.clone.gitDir(), "ward-index")}
 	defer os.Remove(x.path)
-	if err := os.RemoveAll(x.path); err != nil {
+	if err := removeAll(x.path); err != nil {
 		return "", nil, err
 	}
 	if _, err := x.git(ctx, "read-tree", from); err != nil {
@@ -91,8 +91,13 @@ func (w *Work) Keep(ctx context.Context, from, head string, without ...string) (
 	if err != nil {
 		return "", nil, err
 	}
+	git, err := os.OpenRoot(w.clone.gitDir())
+	if err != nil {
+		return "", nil, err
+	}
+	defer git.Close()
 	for _, name := range []string{"rebase-merge", "rebase-apply", "sequencer", "MERGE_HEAD"} {
-		if err := os.RemoveAll(filepath.Join(w.clone.gitDir(), name)); err != nil {
+		if err := git.RemoveAll(name); err != nil {
 			return "", nil, err
 		}
 	}

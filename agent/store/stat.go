@@ -2,10 +2,9 @@ package store
 
 import (
 	"context"
-	"os"
 
-	"git-ward/internal/flock"
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 )
 
 // maxStat is how many paths a comparison lists for a report.
@@ -20,12 +19,12 @@ func (w *Work) Stat(ctx context.Context, base, commit string) (list []git.Differ
 			return nil, err
 		}
 	}
-	dir, lock, err := flock.Temp("", "ward-stat-", os.RemoveAll)
+	dir, err := scratch.Make("", "differences-")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { os.RemoveAll(dir); lock.Close() }()
-	apart, err := git.Open(w.clone.gitDir()).Apart(dir)
+	defer dir.Remove()
+	apart, err := git.Open(w.clone.gitDir()).Apart(dir.Path)
 	if err != nil {
 		return nil, err
 	}

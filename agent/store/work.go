@@ -126,8 +126,13 @@ func (w *Work) prepare(ctx context.Context) error {
 // The index goes first: a kill may have cut it off, a model may have marked files
 // in it as not to be looked at. So do a rebase half done, and local attributes.
 func (w *Work) reset(ctx context.Context, commit string) error {
+	git, err := os.OpenRoot(w.clone.gitDir())
+	if err != nil {
+		return err
+	}
+	defer git.Close()
 	for _, name := range []string{"index", "rebase-merge", "rebase-apply", "sequencer", "info", "hooks"} {
-		if err := os.RemoveAll(filepath.Join(w.clone.gitDir(), name)); err != nil {
+		if err := git.RemoveAll(name); err != nil {
 			return err
 		}
 	}

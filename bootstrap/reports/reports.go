@@ -17,6 +17,7 @@ import (
 	"git-ward/bootstrap/remote"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 	"git-ward/protocols/comms"
 )
 
@@ -44,10 +45,11 @@ const (
 func (r *Reports) Once(ctx context.Context, incident string, n comms.NewReport) error {
 	ctx, cancel := context.WithTimeout(ctx, pushTime)
 	defer cancel()
-	repo, err := r.open()
+	repo, made, err := r.open()
 	if err != nil {
 		return err
 	}
+	defer made.Remove()
 	n.Text = strings.TrimRight(n.Text, "\n") + "\n\n" + line(incident) + "\n"
 	for try := range maxRaces {
 		tip, err := r.Remote.Commit(ctx, r.Remote.Control)
@@ -104,9 +106,9 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 	return repo.CommitTree(ident, tree, tip, time.Now(), fmt.Sprintf("comms: report %s %s", n.Directive, n.Status))
 }
 
-// open makes the repository anew: what an earlier report left there was delivered, or
-// refused, and would only grow.
-func (r *Reports) open() (*git.Repo, error) {
+// open makes the repository anew: what an earlier report left was delivered, or refused, and
+// would only grow.
+func (r *Reports) open() (*git.Repo, *scratch.Dir, error) {
 	bare := git.Open(r.Bare)
 	bare.Limits = remote.Limits
 	return bare.Borrow(r.Dir)

@@ -57,7 +57,7 @@ func (b *Box) remove(path string) {
 func (b *Box) empty(path string) {
 	remove := b.Remove
 	if remove == nil {
-		remove = os.RemoveAll
+		remove = b.removeBelow
 	}
 	if time.Since(b.looked) > emptyTime {
 		return
@@ -65,6 +65,16 @@ func (b *Box) empty(path string) {
 	if err := remove(path); err != nil {
 		b.Log.Warn().Err(err).Msg("a malformed signal is out of the way and not gone yet")
 	}
+}
+
+// removeBelow removes what lies in the directory of signals.
+func (b *Box) removeBelow(path string) error {
+	root, err := os.OpenRoot(b.Dir.Signals())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.RemoveAll(filepath.Base(path))
 }
 
 // removeStrays removes what has no signal's name and stays, and what an earlier look left.

@@ -54,13 +54,12 @@ func cloneRepository(ctx context.Context, env *cli.Env) error {
 	if _, err := os.Lstat(c.dir + besideDir); err == nil {
 		return diag.Hint(fmt.Errorf("%s is there already; the control branch of a clone in %s would be checked out in it", args[1]+besideDir, args[1]), "name another DIR")
 	}
-	begun, err := c.begin()
-	if err != nil {
+	if err := c.begin(); err != nil {
 		return err
 	}
 	env.Leaves("the clone that was begun is removed")
 	if err := c.make(args[0], args[1]); err != nil {
-		return errors.Join(err, begun.undo())
+		return errors.Join(err, c.begun.undo())
 	}
 	return nil
 }
@@ -80,6 +79,9 @@ func (c *cloner) make(url, name string) error {
 	papers := name
 	if names.Split() {
 		papers += besideDir
+		if err := c.begun.mkdir(c.dir + besideDir); err != nil {
+			return err
+		}
 		if err := c.git("-C", c.dir, "worktree", "add", "--quiet", "--track", "-b", names.Branch, c.dir+besideDir, "origin/"+names.Branch); err != nil {
 			return err
 		}
@@ -93,41 +95,78 @@ type cloner struct {
 	ctx          context.Context
 	env          *cli.Env
 	dir, control string
+	begun        begun
 }
 
 // begun is what a clone that fails or is interrupted takes back: git does so for its own
 // part of the work alone.
 type begun struct {
-	dirs []string
-	own  bool // they are the clone's; else somebody made an empty one for it
+	made  []made
+	empty *os.Root // a directory that somebody made for the clone; nil for none
 }
 
-// begin looks what is there before the clone.
-func (c *cloner) begin() (*begun, error) {
+// made is a directory as this clone made it: another one that stands there by now is
+// somebody's.
+type made struct {
+	path string
+	info fs.FileInfo
+}
+
+// mkdir makes a directory for git to work in, which must not be there yet.
+func (b *begun) mkdir(path string) error {
+	err := os.Mkdir(path, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return diag.Hint(fmt.Errorf("%s came to be there meanwhile", path), "name another DIR")
+	}
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Lstat(path)
+	}
+	if err == nil {
+		b.made = append(b.made, made{path, info})
+	}
+	return err
+}
+
+// begin makes the directory, or sees that it is empty.
+func (c *cloner) begin() error {
 	entries, err := os.ReadDir(c.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &begun{[]string{c.dir, c.dir + besideDir}, true}, nil
+		if err := os.MkdirAll(filepath.Dir(c.dir), 0o777); err != nil {
+			return err
+		}
+		return c.begun.mkdir(c.dir)
 	case err != nil:
-		return nil, diag.Hint(err, "name another DIR")
+		return diag.Hint(err, "name another DIR")
 	case len(entries) > 0:
-		return nil, diag.Hint(fmt.Errorf("%s is there already, and not empty", c.dir), "name another DIR")
+		return diag.Hint(fmt.Errorf("%s is there already, and not empty", c.dir), "name another DIR")
 	}
-	return &begun{[]string{c.dir, c.dir + besideDir}, false}, nil
+	c.begun.empty, err = os.OpenRoot(c.dir)
+	return err
 }
 
 // undo removes what the clone made.
 func (b *begun) undo() (err error) {
-	for i, dir := range b.dirs {
-		if i > 0 || b.own {
-			err = errors.Join(err, os.RemoveAll(dir))
+	for _, m := range b.made {
+		parent, fault := os.OpenRoot(filepath.Dir(m.path))
+		if fault != nil {
+			err = errors.Join(err, fault)
 			continue
 		}
-		entries, fault := os.ReadDir(dir)
-		err = errors.Join(err, fault)
-		for _, e := range entries {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		name := filepath.Base(m.path)
+		if now, fault := parent.Lstat(name); fault == nil && os.SameFile(now, m.info) {
+			err = errors.Join(err, parent.RemoveAll(name))
 		}
+		parent.Close()
+	}
+	if b.empty == nil {
+		return err
+	}
+	entries, fault := fs.ReadDir(b.empty.FS(), ".")
+	err = errors.Join(err, fault)
+	for _, e := range entries {
+		err = errors.Join(err, b.empty.RemoveAll(e.Name()))
 	}
 	return err
 }

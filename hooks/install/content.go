@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 	"git-ward/protocols/charter"
 	"git-ward/protocols/comms"
 )
@@ -87,12 +87,12 @@ func (in *installer) topNames(ctx context.Context, commit string) (map[string]bo
 // mode 100644, and returns its id. An index of its own holds it meanwhile: a bare
 // repository has none.
 func (in *installer) writeTree(ctx context.Context, commit string, files map[string][]byte) (string, error) {
-	dir, err := os.MkdirTemp("", "ward-init-")
+	dir, err := scratch.Make("", "init-")
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
-	index := in.repo.WithIndex(filepath.Join(dir, "index"))
+	defer dir.Remove()
+	index := in.repo.WithIndex(filepath.Join(dir.Path, "index"))
 	if commit != git.Zero {
 		if _, err := index.Output(ctx, "read-tree", commit); err != nil {
 			return "", err

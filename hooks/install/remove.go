@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,9 +192,23 @@ func (r *remover) modesBack(context.Context) error {
 func (r *remover) reflogs(context.Context) error {
 	logs := filepath.Join(r.Dir, "logs")
 	if _, err := os.Stat(logs); err == nil && r.before.known && !r.before.Reflogs && !r.before.Made {
-		r.step(change("remove", "logs/, the reflogs that were begun for Ward"), func() error { return os.RemoveAll(logs) })
+		r.step(change("remove", "logs/, the reflogs that were begun for Ward"), func() error {
+			root, err := os.OpenRoot(r.Dir)
+			if err != nil {
+				return err
+			}
+			defer root.Close()
+			return root.RemoveAll("logs")
+		})
 	}
 	return nil
+}
+
+func ignore(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // files removes ward/, and last in it the record of what stood before.
@@ -204,19 +219,24 @@ func (r *remover) files(context.Context) error {
 	}
 	r.plan.Lost = append(r.plan.Lost, "the settings in ward/config.toml, and the door's key")
 	r.step(change("remove", "ward/"), func() error {
-		entries, err := os.ReadDir(ward)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		root, err := os.OpenRoot(ward)
+		if err != nil {
+			return ignore(err)
+		}
+		defer root.Close()
+		entries, err := fs.ReadDir(root.FS(), ".")
+		if err != nil {
 			return err
 		}
 		for _, e := range entries {
 			if e.Name() == filepath.Base(beforeFile) {
 				continue
 			}
-			if err := os.RemoveAll(filepath.Join(ward, e.Name())); err != nil {
+			if err := root.RemoveAll(e.Name()); err != nil {
 				return err
 			}
 		}
-		return os.RemoveAll(ward)
+		return errors.Join(ignore(root.Remove(filepath.Base(beforeFile))), ignore(os.Remove(ward)))
 	})
 	return nil
 }

@@ -296,13 +296,17 @@ func (r *reclaimer) take(gone set, kinds kinds, packs []packFile) error {
 	}
 	failpoint.Reach("maintain/listed")
 	// These say that objects are there which are not, and are made anew.
+	root, err := os.OpenRoot(filepath.Join(r.repo.Dir, "objects"))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for _, index := range []string{"info/commit-graph", "info/commit-graphs", "pack/multi-pack-index"} {
-		if err := os.RemoveAll(filepath.Join(r.repo.Dir, "objects", index)); err != nil {
+		if err := root.RemoveAll(index); err != nil {
 			return err
 		}
 		failpoint.Reach("maintain/index-gone")
 	}
-	var err error
 	for _, p := range packs {
 		err = errors.Join(err, p.remove())
 		failpoint.Reach("maintain/pack-gone")

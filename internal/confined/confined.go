@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/process"
+	"git-ward/internal/scratch"
 )
 
 // Answer is what came of a call; vm.Answer has the same fields.
@@ -83,11 +84,15 @@ func run(ctx context.Context, argv, args []string, most time.Duration, output in
 }
 
 func within(ctx context.Context, argv, args []string, most time.Duration, output int64) Answer {
-	dir, err := os.MkdirTemp("", "ward-call-") // empty: no path of the plan's leads anywhere from here
+	made, err := scratch.Make("", "call-")
 	if err != nil {
 		return Answer{Denied: err.Error()}
 	}
-	defer os.RemoveAll(dir)
+	defer made.Remove()
+	dir := filepath.Join(made.Path, "empty") // no path of the plan's leads anywhere from here
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return Answer{Denied: err.Error()}
+	}
 	var out bytes.Buffer
 	c := process.Command{Args: append(append([]string{}, argv...), args...), Dir: dir, Stdout: &out, DieWithThread: true, Timeout: most, Output: output}
 	status, stopped, err := c.Run(ctx)

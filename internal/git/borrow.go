@@ -1,21 +1,34 @@
 package git
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+
+	"git-ward/internal/scratch"
 )
 
-// Borrow makes a repository anew in dir that borrows this one's objects, and has no refs,
+// Borrow makes a repository below parent, for the caller to remove, that borrows this one's objects, and has no refs,
 // no working tree and no settings: what is to be pushed here is made there, so that nothing
 // of it is here before the hooks have judged it. The repository must be named by its common
 // directory.
-func (r *Repo) Borrow(dir string) (*Repo, error) {
-	if err := os.RemoveAll(dir); err != nil {
-		return nil, err
+func (r *Repo) Borrow(parent string) (*Repo, *scratch.Dir, error) {
+	made, err := scratch.Make(parent, "borrow-")
+	if err != nil {
+		return nil, nil, err
 	}
+	repo := &Repo{Dir: made.Path, Limits: r.Limits}
+	if err := r.lend(made.Path); err != nil {
+		return nil, nil, errors.Join(err, made.Remove())
+	}
+	return repo, made, nil
+}
+
+// lend makes the files of such a repository.
+func (r *Repo) lend(dir string) error {
 	for _, sub := range []string{"refs", "objects/info"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for name, text := range map[string]string{
@@ -24,8 +37,8 @@ func (r *Repo) Borrow(dir string) (*Repo, error) {
 		"objects/info/alternates": filepath.Join(r.Dir, "objects") + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return &Repo{Dir: dir, Limits: r.Limits}, nil
+	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
-	"git-ward/internal/flock"
+	"git-ward/internal/scratch"
 	"git-ward/internal/token"
 )
 
@@ -35,11 +35,12 @@ var Bin = sync.OnceValues(func() (string, error) {
 		return dir, nil
 	}
 	// What a killed test left is removed with the next: it takes 100 MB.
-	dir, lock, err := flock.Temp("", "ward-test-bin-", os.RemoveAll)
+	made, err := scratch.Make("", "bin-")
 	if err != nil {
 		return "", err
 	}
-	built, inUse = dir, lock
+	built = made
+	dir := made.Path
 	if err := os.Chmod(dir, 0o755); err != nil { // a fence's user reads it, too
 		return "", err
 	}
@@ -82,20 +83,15 @@ var Tree = sync.OnceValue(func() error {
 	})
 })
 
-// built and template are what Clean removes, inUse and copied their locks, which end
-// with the process.
-var (
-	built, template string
-	inUse, copied   *os.File
-)
+// built and template are what Clean removes.
+var built, template *scratch.Dir
 
 // Clean removes what Bin built and New copied, if they were asked; call it at the end
 // of TestMain.
 func Clean() {
-	for dir, lock := range map[string]*os.File{built: inUse, template: copied} {
-		if dir != "" {
-			os.RemoveAll(dir)
-			lock.Close()
+	for _, dir := range []*scratch.Dir{built, template} {
+		if dir != nil {
+			dir.Remove()
 		}
 	}
 }
@@ -140,11 +136,12 @@ type Pair struct {
 // fresh is a guarded repository and a clone of it that nobody has used. Making them takes
 // some forty children of git, so they are made once a test process and copied.
 var fresh = sync.OnceValues(func() (string, error) {
-	dir, lock, err := flock.Temp("", "ward-test-fresh-", os.RemoveAll)
+	made, err := scratch.Make("", "pair-")
 	if err != nil {
 		return "", err
 	}
-	template, copied = dir, lock
+	template = made
+	dir := made.Path
 	env, err := Environ(dir)
 	if err != nil {
 		return "", err

@@ -95,7 +95,12 @@ func discard(dir string) error {
 		}
 		dir += goneEnd
 	}
-	return os.RemoveAll(dir)
+	objects, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer objects.Close()
+	return objects.RemoveAll(filepath.Base(dir))
 }
 
 // quiet is how long nothing below a directory was written to.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"git-ward/internal/flock"
+	"git-ward/internal/scratch"
 )
 
 // versions are the real agent programs that Ward is tried with, a sandbox that it is
@@ -45,22 +46,19 @@ func Install(t testing.TB, name string) string {
 	if _, err := os.Stat(dir); err == nil {
 		return dir
 	}
-	left, _ := filepath.Glob(filepath.Join(npmCache, "new-*"))
-	for _, path := range left {
-		os.RemoveAll(path)
-	}
-	temp, err := os.MkdirTemp(npmCache, "new-")
+	made, err := scratch.Make(npmCache, "new-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(temp)
+	defer made.Remove()
+	temp := made.Path
 	if out, err := exec.Command(npm, "install", "--prefix", temp, "--no-audit", "--no-fund", name+"@"+version).CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED, out loud: npm install %s: %v\n%s", name, err, out)
 	}
 	if err := os.Chmod(temp, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(temp, dir); err != nil {
+	if err := made.Keep(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -23,9 +23,6 @@ import (
 // LockPath is the launch lock's below the repository: whoever holds it is the launcher.
 const LockPath = "ward/launch.lock"
 
-// ScratchPrefix begins the name of the directory that a launch has for its sockets.
-const ScratchPrefix = "ward-"
-
 // upLine is the lock's third line once the payload runs.
 const upLine = "up"
 
@@ -35,6 +32,7 @@ type Launcher struct {
 	Scratch string    // the directory of its sockets; "" before it is made, and once it is removed
 	Up      bool      // the payload runs
 	Since   time.Time // when it began; zero where that is not said
+	ID      string    // of that directory (internal/scratch)
 }
 
 // Text is a launcher as it stands in the lock.
@@ -43,16 +41,17 @@ func (l Launcher) Text() []byte {
 	if l.Up {
 		up = upLine
 	}
-	return fmt.Appendf(nil, "%d\n%s\n%s\n%s\n", l.PID, l.Scratch, up, l.Since.UTC().Format(time.RFC3339))
+	return fmt.Appendf(nil, "%d\n%s\n%s\n%s\n%s\n", l.PID, l.Scratch, up, l.Since.UTC().Format(time.RFC3339), l.ID)
 }
 
 // ReadLock reads a lock's file, whoever holds it; what it does not say is zero.
 func ReadLock(f *os.File) (l Launcher) {
 	data, _ := io.ReadAll(io.NewSectionReader(f, 0, 4<<10))
-	lines := strings.Split(string(data)+"\n\n\n\n", "\n")
+	lines := strings.Split(string(data)+"\n\n\n\n\n", "\n")
 	l.PID, _ = strconv.Atoi(lines[0])
 	l.Scratch, l.Up = lines[1], lines[2] == upLine
 	l.Since, _ = time.Parse(time.RFC3339, lines[3])
+	l.ID = lines[4]
 	return l
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"git-ward/internal/config"
 	"git-ward/internal/growth"
@@ -63,7 +62,7 @@ func killed(bare string) string {
 		return ""
 	}
 	last := ReadLock(f)
-	if !strings.HasPrefix(filepath.Base(last.Scratch), ScratchPrefix) {
+	if last.ID == "" {
 		return ""
 	}
 	return fmt.Sprintf("the last launcher, process %d, was killed, or the machine ended: the next launch goes on from refs", last.PID)

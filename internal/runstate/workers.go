@@ -94,4 +94,9 @@ func (w Worker) Forget(bare string) {
 }
 
 // ForgetWorkers takes the files of an earlier launch away.
-func ForgetWorkers(bare string) { os.RemoveAll(filepath.Join(bare, WorkersDir)) }
+func ForgetWorkers(bare string) {
+	if root, err := os.OpenRoot(bare); err == nil {
+		root.RemoveAll(WorkersDir)
+		root.Close()
+	}
+}

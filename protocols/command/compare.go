@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
-	"git-ward/internal/flock"
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
 	"git-ward/protocols/review"
@@ -32,12 +31,12 @@ type comparer struct {
 }
 
 func (u *units) comparer() (*comparer, error) {
-	dir, lock, err := flock.Temp("", "ward-apart-", os.RemoveAll)
+	dir, err := scratch.Make("", "compare-")
 	if err != nil {
 		return nil, err
 	}
-	c := &comparer{units: u, close: func() { os.RemoveAll(dir); lock.Close() }}
-	if c.apart, err = u.repo.Apart(dir); err != nil {
+	c := &comparer{units: u, close: func() { dir.Remove() }}
+	if c.apart, err = u.repo.Apart(dir.Path); err != nil {
 		c.close()
 		return nil, err
 	}

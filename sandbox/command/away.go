@@ -40,7 +40,7 @@ func (a *awayOptions) check(env *cli.Env, o *launchOptions) error {
 // launchAway is `git ward launch --gate`.
 func (o *launchOptions) launchAway(ctx context.Context, env *cli.Env) error {
 	spec := fence.Away{Gate: near.Config{Gate: o.away.gate, Key: env.Path(o.away.key), KnownHosts: env.Path(o.away.knownHosts)},
-		Agents: max(o.agents, 1), Once: o.once, Unfenced: o.unfenced, Podman: podmanOf(env), Getenv: env.Getenv, Messages: env.Stderr}
+		OwnState: o.state == "", Agents: max(o.agents, 1), Once: o.once, Unfenced: o.unfenced, Podman: podmanOf(env), Getenv: env.Getenv, Messages: env.Stderr}
 	var err error
 	if spec.Programs, err = programs(); err != nil {
 		return err

@@ -160,7 +160,8 @@ func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, e
 	if s.Payload, err = o.payload(env, &s); err != nil {
 		return s, err
 	}
-	if o.state != "" {
+	s.OwnState = o.state == ""
+	if !s.OwnState {
 		s.State = env.Path(o.state)
 	} else if s.State, err = fence.DefaultState(s.Bare, env.Getenv); err != nil {
 		return s, err

@@ -14,6 +14,7 @@ package door
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -26,6 +27,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/process"
+	"git-ward/internal/scratch"
 )
 
 const (
@@ -71,7 +73,7 @@ const (
 type Door struct {
 	config    Config
 	principal string // "" is the agent
-	outer     string
+	outer     *scratch.Dir
 	listener  *net.UnixListener
 	line      chan struct{} // the head of the line of clients; channels serve in order
 	slots     chan struct{}
@@ -89,14 +91,13 @@ type Door struct {
 // that a container that has the inner one mounted gets in as whatever user its
 // id map makes of the agent.
 func Listen(c Config) (*Door, error) {
-	outer, err := os.MkdirTemp(c.Dir, "ward-")
+	outer, err := scratch.Make(c.Dir, "")
 	if err != nil {
 		return nil, err
 	}
-	listener, err := listen(filepath.Join(outer, "door"))
+	listener, err := listen(filepath.Join(outer.Path, "door"))
 	if err != nil {
-		os.RemoveAll(outer)
-		return nil, err
+		return nil, errors.Join(err, outer.Remove())
 	}
 	principal := c.Principal
 	if principal == Agent {
@@ -144,7 +145,7 @@ func (d *Door) Socket() string { return d.listener.Addr().String() }
 // Then it takes no more connections, sends away those that still wait for their
 // turn, gives running pushes five seconds, ends the rest, and removes the socket.
 func (d *Door) Serve(ctx context.Context) error {
-	defer os.RemoveAll(d.outer)
+	defer d.outer.Remove()
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	defer context.AfterFunc(ctx, func() { d.listener.Close() })()

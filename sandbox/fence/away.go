@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/scratch"
 	"git-ward/sandbox/near"
 )
 
@@ -25,6 +26,7 @@ type Away struct {
 	Agents   int         // workers, each on a directive
 	Once     bool        // end when nothing is free
 	State    string      // this machine's directory for it; made when missing
+	OwnState bool        // as Spec's
 	Programs Programs
 	Podman   Podman
 	Unfenced bool
@@ -36,21 +38,23 @@ type Away struct {
 type away struct {
 	Away
 	host    *near.Host
-	scratch string
+	scratch *scratch.Dir
 	log     func(format string, args ...any)
 }
 
 // LaunchAway works until ctx ends, or, with Once, until nothing is free. A *near.Refused is
 // that the gate does not want this machine.
 func LaunchAway(ctx context.Context, spec Away) (err error) {
-	if err := os.MkdirAll(spec.State, 0o700); err != nil {
+	state, err := claim(spec.State, spec.OwnState)
+	if err != nil {
 		return err
 	}
+	defer state.Close()
 	a := &away{Away: spec}
-	if a.scratch, err = os.MkdirTemp(spec.Podman.Scratch, "ward-"); err != nil {
+	if a.scratch, err = scratch.Make(spec.Podman.Scratch, ""); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(a.scratch)) }()
+	defer func() { err = errors.Join(err, a.scratch.Remove()) }()
 	out := &locked{out: spec.Messages}
 	a.log = func(format string, args ...any) { fmt.Fprintln(out, diag.Clean(fmt.Sprintf(format, args...))) }
 	a.Gate.Log = logger(io.Discard, io.Discard)
@@ -193,14 +197,18 @@ func (a *answers) beat(ctx context.Context) {
 
 // carryOut runs an order's payload with a near of its own beside it.
 func (a *away) carryOut(ctx context.Context, number int, o order, answers *answers) error {
-	dir := filepath.Join(a.scratch, fmt.Sprintf("w%d", number))
+	made, err := scratch.Make(a.scratch.Path, "")
+	if err != nil {
+		return err
+	}
+	defer made.Remove()
+	dir := made.Path
 	state := filepath.Join(a.State, fmt.Sprintf("w%d", number))
 	mirror := filepath.Join(state, "mirror")
 	settings, err := a.prepare(dir, state, mirror, o)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ready, ended := make(chan struct{}), make(chan error, 1)
@@ -216,7 +224,7 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 		return err
 	}
 	answers.say(said{Up: true})
-	err = a.payload(ctx, number, o, settings, dir, state, mirror, answers)
+	err = a.payload(ctx, number, o, settings, made, state, mirror, answers)
 	cancel(nil)
 	return errors.Join(err, <-ended)
 }
@@ -242,7 +250,7 @@ func (a *away) prepare(dir, state, mirror string, o order) (*config.Config, erro
 }
 
 // payload runs the watcher and the agent on one directive, behind this machine's fence.
-func (a *away) payload(ctx context.Context, number int, o order, settings *config.Config, dir, state, mirror string, out io.Writer) (err error) {
+func (a *away) payload(ctx context.Context, number int, o order, settings *config.Config, dir *scratch.Dir, state, mirror string, out io.Writer) (err error) {
 	l := &launch{scratch: dir, until: o.Until, log: logger(io.Discard, a.Messages), file: io.Discard, spec: Spec{Bare: mirror, Settings: settings, State: state,
 		Programs: a.Programs, Podman: a.Podman, Unfenced: a.Unfenced, Getenv: a.Getenv, Messages: a.Messages,
 		Payload: Payload{Model: o.Model, Once: true, Stdout: out, Stderr: out}}}
@@ -253,7 +261,7 @@ func (a *away) payload(ctx context.Context, number int, o order, settings *confi
 		return err
 	}
 	w := &worker{launch: l, number: number, only: o.Directive, state: state, payload: l.spec.Payload,
-		door: filepath.Join(dir, "door", socketName), gateway: filepath.Join(dir, "gateway", socketName)}
+		door: filepath.Join(dir.Path, "door", socketName), gateway: filepath.Join(dir.Path, "gateway", socketName)}
 	if a.Unfenced {
 		return w.runProcesses(ctx)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -133,13 +134,13 @@ func (v *Verifier) fill(ctx context.Context, conn *connection, claim *verifier.C
 	size := v.Settings.Verify.CacheSize
 	state := podman.Mount{Kind: podman.Tmpfs, Target: InsideState, Size: size}
 	if !f.engine.Rootless() {
-		scratch, err := os.MkdirTemp(filepath.Join(v.Bare, cachePath), ".new-disk-")
+		made, err := scratch.Make(filepath.Join(v.Bare, cachePath), "disk-")
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(scratch)
+		defer made.Remove()
 		// Twice: what was fetched, and what of it is packed.
-		state = podman.Mount{Kind: podman.Disk, Source: filepath.Join(scratch, "bot.img"), Target: InsideState, Size: 2 * size, Owner: image.AgentID}
+		state = podman.Mount{Kind: podman.Disk, Source: filepath.Join(made.Path, "bot.img"), Target: InsideState, Size: 2 * size, Owner: image.AgentID}
 	}
 	spec.Mounts = append(spec.Mounts, state)
 	v.bound(spec)

@@ -25,11 +25,11 @@ func (l *launch) openCluster(ctx context.Context) (closed func(), err error) {
 	if err := plan.Gate.ReadHostKey(s.Settings.Kube.HostKeyFile); err != nil {
 		return nil, err
 	}
-	cluster, err := kube.Connect(s.Settings.Kube.Namespace, l.scratch)
+	cluster, err := kube.Connect(s.Settings.Kube.Namespace, l.scratch.Path)
 	if err != nil {
 		return nil, err
 	}
-	e := &kube.Engine{Plan: plan, Cluster: cluster, Repo: git.Open(s.Bare), Keys: keys.File{Bare: s.Bare, Program: s.Programs.Ward}, Log: l.logOf("kube"), Scratch: l.scratch,
+	e := &kube.Engine{Plan: plan, Cluster: cluster, Repo: git.Open(s.Bare), Keys: keys.File{Bare: s.Bare, Program: s.Programs.Ward}, Log: l.logOf("kube"), Scratch: l.scratch.Path,
 		Tell: func(why string) {
 			if why != "" {
 				fmt.Fprintln(l.words(), "a verdict waits:", why)

@@ -29,7 +29,7 @@ func connect(ctx context.Context, owner string, at Podman, settings *config.Conf
 	}
 	goRoot := make(chan string, 1)
 	go func() { goRoot <- findGo() }()
-	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Runtime: settings.Sandbox.Runtime, Storage: at.Storage, Scratch: at.Scratch})
+	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Runtime: settings.Sandbox.Runtime, Storage: at.Storage, Scratch: at.own})
 	if _, ok := errors.AsType[*diag.Hinted](err); err != nil && !ok {
 		err = diag.Hint(err, "`git ward doctor` says what this machine lacks")
 	}

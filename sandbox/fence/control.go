@@ -62,7 +62,7 @@ func (c *control) at(directive string) *worker {
 
 // openControl answers who asks the launch for something: POST /stop/D-3.
 func (l *launch) openControl() (s service, err error) {
-	path := filepath.Join(l.scratch, controlPath)
+	path := filepath.Join(l.scratch.Path, controlPath)
 	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
 		return s, err
 	}

@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
 
 	"git-ward/internal/runstate"
 	"git-ward/sandbox/firewall"
@@ -53,18 +55,26 @@ func (c *connection) newFence(scratch string, policy firewall.Policy, log zerolo
 }
 
 // close removes the cover, if it is there still.
-func (f *fence) close() error { return os.RemoveAll(f.cover) }
+func (f *fence) close() error {
+	if err := os.Remove(f.cover); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
 
-// ownerOf names a repository's containers over restarts of its launcher.
+// ownerOf names a repository's containers over restarts of its launcher. A copy in its place
+// is another repository: its launcher would end those of the original's.
 func ownerOf(bare string) string {
-	sum := sha256.Sum256([]byte(bare))
+	var st unix.Stat_t
+	unix.Stat(bare, &st) // one that is not there has no containers
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", bare, st.Ino))
 	return fmt.Sprintf("%x", sum[:8])
 }
 
 // podman is where this launch makes containers and sockets.
 func (l *launch) podman() Podman {
 	at := l.spec.Podman
-	at.Scratch = l.scratch
+	at.Scratch, at.own = l.scratch.Path, l.scratch
 	return at
 }
 
@@ -73,7 +83,7 @@ func (l *launch) podman() Podman {
 // (SBX-1). Whatever fails, the container is removed. It is started once: an end
 // that nobody asked for needs a new launch, fenced anew.
 func (w *worker) runFenced(ctx context.Context) (err error) {
-	f, err := w.conn.newFence(w.scratch, w.policy, w.log)
+	f, err := w.conn.newFence(w.scratch.Path, w.policy, w.log)
 	if err != nil {
 		return err
 	}

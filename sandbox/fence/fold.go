@@ -3,7 +3,6 @@ package fence
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -14,7 +13,7 @@ import (
 // openFold puts into COMMS.md what workers leave on their records (MANY-2): one for the
 // launch, wherever they run.
 func (l *launch) openFold() (service, error) {
-	f := &fold.Fold{Repo: limited(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Dir: filepath.Join(l.scratch, "fold"), Log: l.logOf("fold")}
+	f := &fold.Fold{Repo: limited(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Dir: l.scratch.Path, Log: l.logOf("fold")}
 	tell := func(err error) {
 		why := ""
 		if err != nil {

@@ -48,7 +48,7 @@ func (w *worker) openGateway() (s service, err error) {
 		return s, err
 	}
 	g, err := gateway.Listen(gateway.Config{
-		Dir: l.scratch, Meter: l.meter,
+		Dir: l.scratch.Path, Meter: l.meter,
 		Lease: w.grants(), Directive: l.payer, Held: l.held, Troubles: w.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,

@@ -17,6 +17,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/lines"
 	"git-ward/internal/runstate"
+	"git-ward/internal/scratch"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/gateway"
@@ -30,6 +31,7 @@ type Spec struct {
 	Payload  Payload        // what runs
 	Programs Programs       // Ward's own
 	State    string         // the agent's directory; made when missing
+	OwnState bool           // State is where Ward has it by itself: one that an earlier Ward made has no mark
 	Podman   Podman         // where containers are made; not used when Unfenced
 	Unfenced bool           // plain processes with the user's rights (SBX-8)
 	Engine   Engine         // where workers run instead of in podman here; nil: here
@@ -69,6 +71,8 @@ type Podman struct {
 	Storage string // for images and containers, for tests; empty: the user's own
 	Inside  string // the program that is the first process of every container (ward-inside)
 	Scratch string // a directory in which to make one for sockets; empty: the temporary directory
+
+	own *scratch.Dir // a launch's own, which is Scratch then
 }
 
 // launch is one launch as it runs: what was asked for, and what was found or made
@@ -78,7 +82,7 @@ type launch struct {
 	log     zerolog.Logger  // the launcher's own; a service has logOf
 	file    io.Writer       // where both go
 	lock    *os.File        // the launch lock
-	scratch string          // the launch's own directory, for sockets
+	scratch *scratch.Dir    // the launch's own directory, for sockets
 	until   time.Time       // when [budget] time is spent
 	policy  firewall.Policy // SBX-2 for this machine
 	lives   *lives          // what is told of the work as it goes on; nil with a command
@@ -114,12 +118,12 @@ func Launch(ctx context.Context, s Spec) (err error) {
 		return err
 	}
 	defer lock.Close()
-	scratch, err := makeScratch(lock, s.Podman.Scratch)
+	dir, err := makeScratch(lock, s.Podman.Scratch)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, removeScratch(lock, scratch)) }()
-	l := &launch{spec: s, lock: lock, scratch: scratch}
+	defer func() { err = errors.Join(err, removeScratch(lock, dir)) }()
+	l := &launch{spec: s, lock: lock, scratch: dir}
 	bounded := "unfenced: nothing is bounded"
 	if !s.Unfenced {
 		var leave func()
@@ -137,6 +141,11 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	if s.Announce != nil {
 		s.Announce()
 	}
+	state, err := claim(s.State, s.OwnState)
+	if err != nil {
+		return err
+	}
+	defer state.Close()
 	if err := prepareState(s.State, s.Bare); err != nil {
 		return err
 	}
@@ -186,10 +195,11 @@ func (l *launch) listen(ctx context.Context) (end func()) {
 // openBook is the launch's part in the leases of directives: those of its workers that a
 // killed launcher left are free again.
 func (l *launch) openBook(ctx context.Context) (err error) {
-	if l.name, err = lease.LauncherName(l.spec.Bare); err != nil {
+	var former string
+	if l.name, former, err = lease.LauncherName(l.spec.Bare); err != nil {
 		return err
 	}
-	l.book = &lease.Book{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Launcher: l.name}
+	l.book = &lease.Book{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Launcher: l.name, Former: former}
 	runstate.ForgetWorkers(l.spec.Bare)
 	left, err := l.book.Reclaim(ctx)
 	if err != nil || l.spec.Engine == nil {

@@ -91,7 +91,7 @@ func tidy(dir string) error {
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
 	for _, e := range entries[:len(entries)-2*runstate.MaxLiveFiles] {
-		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil { // a file, or not Ward's
 			return err
 		}
 	}

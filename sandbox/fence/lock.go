@@ -5,19 +5,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/runstate"
+	"git-ward/internal/scratch"
 
 	"golang.org/x/sys/unix"
 )
 
 // acquire takes the repository's launch lock, which the kernel frees with the
 // launcher. It is not inherited by children (O_CLOEXEC). In it stand the process
-// and the directory of its sockets; that of a launcher that was killed is removed.
+// and the directory of its sockets, with its identity; that of a launcher that was killed is
+// removed, if it has that and nobody works in it: in a copy of the repository stands the
+// original's.
 func acquire(bare string) (*os.File, error) {
 	path := filepath.Join(bare, runstate.LockPath)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
@@ -25,7 +27,7 @@ func acquire(bare string) (*os.File, error) {
 		return nil, err
 	}
 	err = tryLock(f)
-	dir := runstate.ReadLock(f).Scratch
+	last := runstate.ReadLock(f)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		pid := runstate.Holder(f)
 		f.Close()
@@ -34,8 +36,8 @@ func acquire(bare string) (*os.File, error) {
 		}
 		return nil, diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch stop --bare %s` ends it and its agent", bare)
 	}
-	if err == nil && strings.HasPrefix(filepath.Base(dir), runstate.ScratchPrefix) {
-		err = os.RemoveAll(dir)
+	if err == nil {
+		err = scratch.Reclaim(last.Scratch, last.ID)
 	}
 	if err == nil {
 		err = f.Truncate(0)
@@ -81,20 +83,20 @@ func (l *launch) tellUp() {
 
 // removeScratch removes a launch's directory, and its name from the lock, where that of a
 // killed launcher stays.
-func removeScratch(lock *os.File, dir string) error {
-	return errors.Join(os.RemoveAll(dir), lock.Truncate(int64(len(fmt.Appendln(nil, os.Getpid())))))
+func removeScratch(lock *os.File, dir *scratch.Dir) error {
+	return errors.Join(dir.Remove(), lock.Truncate(int64(len(fmt.Appendln(nil, os.Getpid())))))
 }
 
 // makeScratch makes a directory for the sockets of one launch below dir, which may be
 // empty for the temporary directory, and writes it down in the lock.
-func makeScratch(lock *os.File, dir string) (string, error) {
-	path, err := os.MkdirTemp(dir, runstate.ScratchPrefix)
+func makeScratch(lock *os.File, dir string) (*scratch.Dir, error) {
+	made, err := scratch.Make(dir, "")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	now := runstate.Launcher{PID: os.Getpid(), Scratch: path, Since: time.Now()}
+	now := runstate.Launcher{PID: os.Getpid(), Scratch: made.Path, ID: made.ID, Since: time.Now()}
 	if _, err := lock.WriteAt(now.Text(), 0); err != nil {
-		return "", errors.Join(err, os.Remove(path))
+		return nil, errors.Join(err, made.Remove())
 	}
-	return path, nil
+	return made, nil
 }

@@ -1,7 +1,9 @@
 package fence
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/runstate"
+	"git-ward/sandbox/lease"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,6 +42,7 @@ func TestLock(t *testing.T) {
 		t.Error(second, err)
 	}
 	lock.Close() // as the kernel does for one that is killed
+	scratch.Lock.Close()
 	if _, running := runstate.Running(bare); running {
 		t.Error("the lock outlives its launcher")
 	}
@@ -47,15 +51,15 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if _, err := os.Stat(scratch); !os.IsNotExist(err) {
+	if _, err := os.Stat(scratch.Path); !os.IsNotExist(err) {
 		t.Errorf("the sockets of a launcher that was killed: %v", err)
 	}
 }
 
 // A directory that is not a launcher's is not removed, whatever stands in the lock.
 func TestLockNamesAnotherDirectory(t *testing.T) {
-	bare, precious := t.TempDir(), t.TempDir()
-	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
+	bare, precious := t.TempDir(), filepath.Join(t.TempDir(), "ward-project")
+	if err := errors.Join(os.Mkdir(filepath.Join(bare, "ward"), 0o755), os.Mkdir(precious, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(bare, runstate.LockPath), []byte("1\n"+precious+"\n"), 0o600); err != nil {
@@ -68,6 +72,57 @@ func TestLockNamesAnotherDirectory(t *testing.T) {
 	lock.Close()
 	if _, err := os.Stat(precious); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLockOfACopy: a launch of a copy, as a restored backup is, leaves the original's scratch
+// where the original works, and a name of its own for its workers.
+func TestLockOfACopy(t *testing.T) {
+	dir := t.TempDir()
+	bare, restored := filepath.Join(dir, "x.git"), filepath.Join(dir, "restored.git")
+	if err := os.MkdirAll(filepath.Join(bare, "ward"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := acquire(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	scratch, err := makeScratch(lock, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, _, err := lease.LauncherName(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("cp", "-a", bare, restored).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	other, err := acquire(restored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := os.Stat(scratch.Path); err != nil {
+		t.Errorf("the original's door and gateway: %v", err)
+	}
+	if now, former, err := lease.LauncherName(restored); err != nil || now == name || former != name {
+		t.Errorf("the copy's workers are called as the original's: %s, %v", now, err)
+	}
+	if now, _, err := lease.LauncherName(bare); err != nil || now != name {
+		t.Errorf("the original's workers have another name: %s, %v", now, err)
+	}
+	if ownerOf(restored) == ownerOf(bare) {
+		t.Error("the copy's containers are the original's")
+	}
+	// Put in the original's place, while that works on, moved aside.
+	owner := ownerOf(bare)
+	if err := errors.Join(os.Rename(bare, bare+".old"), os.Rename(restored, bare)); err != nil {
+		t.Fatal(err)
+	}
+	if ownerOf(bare) == owner {
+		t.Error("the containers of a copy in the original's place are the original's")
 	}
 }
 
@@ -150,7 +205,7 @@ func TestKilledLauncher(t *testing.T) {
 	want("a launcher that runs")
 	lock.Close() // as the kernel does for one that is killed
 	want("a killed launcher", "was killed", "next launch")
-	if err := os.Remove(scratch); err != nil { // as the reaper does
+	if err := scratch.Remove(); err != nil { // as the reaper does
 		t.Fatal(err)
 	}
 	want("a killed launcher whose reaper was here", "was killed")

@@ -19,7 +19,7 @@ func (l *launch) serve(ctx context.Context) error {
 
 // openDoor opens a worker's way to push, in the name of the lease that it has at each push.
 func (w *worker) openDoor() (service, error) {
-	d, err := door.Listen(door.Config{Bare: w.spec.Bare, Dir: w.scratch, Settings: w.spec.Settings, Log: w.logOf("door"), Ended: w.recordEnded, Name: w.token})
+	d, err := door.Listen(door.Config{Bare: w.spec.Bare, Dir: w.scratch.Path, Settings: w.spec.Settings, Log: w.logOf("door"), Ended: w.recordEnded, Name: w.token})
 	if err != nil {
 		return service{}, err
 	}

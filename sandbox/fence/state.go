@@ -11,6 +11,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/scratch"
 )
 
 // DefaultState is the agent's directory for a repository: below the user's state
@@ -37,6 +38,16 @@ func home(state string) string { return filepath.Join(state, "home") }
 // configCopy is the copy of the settings below a state directory. It stands in a
 // directory of its own, which is bound into the fence.
 func configCopy(state string) string { return filepath.Join(state, "config", "config.toml") }
+
+// claim takes an agent's directory for this launch. Another launch's, on whatever repository
+// or gate and under whatever name, is known by its lock.
+func claim(state string, own bool) (*os.File, error) {
+	f, err := scratch.Claim(state, own)
+	if err != nil {
+		return nil, diag.Hint(err, "name an empty directory, or one that is not there: git ward launch --state DIR")
+	}
+	return f, nil
+}
 
 // prepareState makes the agent's directory, with a copy of the repository's settings
 // for checks before a push. The copy decides nothing: the hooks read the original.

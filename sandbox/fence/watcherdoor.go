@@ -32,7 +32,7 @@ func (w *worker) openWatcherDoor() (s service, err error) {
 		d.user.Store(int64(os.Geteuid()))
 	}
 	d.door, err = door.Listen(door.Config{
-		Bare: w.spec.Bare, Dir: w.scratch, Settings: w.spec.Settings, Log: w.logOf("watcher"), Ended: w.recordEnded,
+		Bare: w.spec.Bare, Dir: w.scratch.Path, Settings: w.spec.Settings, Log: w.logOf("watcher"), Ended: w.recordEnded,
 		Principal: door.Watcher, Peer: func() int { return int(d.user.Load()) },
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ const (
 type Fold struct {
 	Repo     *git.Repo // the bare one, by its common directory
 	Settings *config.Config
-	Dir      string // of its own; made anew for each push
+	Dir      string // where a repository is made for each push
 	Log      zerolog.Logger
 
 	done map[string]string // a record's ref -> the tip of which all is folded
@@ -122,16 +122,21 @@ func (f *Fold) singly(ctx context.Context, list []pending, skip map[uow.ID]error
 // that. instead is why the gate refused the one message: that is put in then.
 func (f *Fold) push(ctx context.Context, list []pending, instead *refusal) (batch, error) {
 	control := f.Settings.Control.Ref()
+	repo, dir, err := f.Repo.Borrow(f.Dir)
+	if err != nil {
+		return batch{}, err
+	}
+	defer dir.Remove()
 	for try := range maxRaces {
 		tip, err := f.Repo.Ref(ctx, control)
 		if err != nil {
 			return batch{}, err
 		}
-		b, err := f.batch(ctx, tip, list, instead)
+		b, err := f.batch(ctx, repo, tip, list, instead)
 		if err != nil || b.n == 0 {
 			return b, err
 		}
-		pushErr := f.send(ctx, b.commit, control)
+		pushErr := f.send(ctx, repo, b.commit, control)
 		if pushErr == nil {
 			return b, nil
 		}

@@ -62,7 +62,7 @@ var began = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
 func newPost(t *testing.T, n int) *post {
 	p := &post{Pair: gittest.New(t)}
-	p.Fold = foldOf(p.Bare, filepath.Join(t.TempDir(), "fold"))
+	p.Fold = foldOf(p.Bare, t.TempDir())
 	p.Fold.Log = zerolog.New(&p.log)
 	text := "# COMMS\n\n## Directives\n"
 	for i := range n {
@@ -348,7 +348,7 @@ func TestKilled(t *testing.T) {
 	}
 	var want []string
 	random := rand.New(rand.NewPCG(tier.Seed(t), 0))
-	scratch := filepath.Join(t.TempDir(), "fold")
+	scratch := t.TempDir()
 	for round := range 40 {
 		for i := 1; i <= 3; i++ {
 			directive := fmt.Sprintf("D-%d", i)

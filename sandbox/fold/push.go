@@ -31,14 +31,10 @@ type batch struct {
 	left   map[uow.ID]error // why a unit's next one, and what it said after it, wait
 }
 
-// batch makes a commit, in a repository of its own, with each message that control's document
-// does not have. A message for which there is no room keeps out what its own unit said after
-// it, and nothing else.
-func (f *Fold) batch(ctx context.Context, tip string, list []pending, instead *refusal) (b batch, err error) {
-	repo, err := f.Repo.Borrow(f.Dir)
-	if err != nil {
-		return b, err
-	}
+// batch makes a commit, in repo, a repository of their own, with each message that control's
+// document does not have. A message for which there is no room keeps out what its own unit
+// said after it, and nothing else.
+func (f *Fold) batch(ctx context.Context, repo *git.Repo, tip string, list []pending, instead *refusal) (b batch, err error) {
 	objects := repo.Batch(ctx)
 	defer objects.Close()
 	_, data, err := objects.Read(tip+":"+comms.Path, comms.MaxBytes)
@@ -115,12 +111,12 @@ func (p pending) refused(why *refusal) (comms.Message, error) {
 
 // send pushes a commit to a branch, as the agent of record.FoldName. The error is a
 // *refusal when the gate said that it does not take it; any other is trouble on the way.
-func (f *Fold) send(ctx context.Context, commit, ref string) error {
+func (f *Fold) send(ctx context.Context, repo *git.Repo, commit, ref string) error {
 	key, err := os.ReadFile(filepath.Join(f.Repo.Dir, token.KeyFile))
 	if err != nil {
 		return diag.Hint(fmt.Errorf("the door's key cannot be read: %w", err), "git ward init --bare %s --update", f.Repo.Dir)
 	}
-	repo, l := git.Open(f.Dir), f.Settings.Limits
+	l := f.Settings.Limits
 	repo.Limits = git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration, File: 2 * l.InputSize}
 	ctx, cancel := context.WithTimeout(ctx, f.Settings.Door.Time.Duration)
 	defer cancel()

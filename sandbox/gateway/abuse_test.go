@@ -98,7 +98,7 @@ func TestHangingClients(t *testing.T) {
 	}
 	f.works()
 	f.stop() // it ends, whoever hangs
-	if _, err := os.Stat(f.outer); err == nil {
+	if _, err := os.Stat(f.outer.Path); err == nil {
 		t.Error("the socket's directory stays")
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/runstate"
+	"git-ward/internal/scratch"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/semaphore"
@@ -91,7 +92,7 @@ type Provider struct {
 type Gateway struct {
 	config   Config
 	limits   Limits
-	outer    string
+	outer    *scratch.Dir
 	listener net.Listener
 	models   map[config.Provider]*provider // by the first part of the path
 	proxy    *proxy
@@ -126,15 +127,15 @@ func Listen(c Config) (*Gateway, error) {
 }
 
 func (g *Gateway) listen() (err error) {
-	if g.outer, err = os.MkdirTemp(g.config.Dir, "ward-"); err != nil {
+	if g.outer, err = scratch.Make(g.config.Dir, ""); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			os.RemoveAll(g.outer)
+			err = errors.Join(err, g.outer.Remove())
 		}
 	}()
-	dir := filepath.Join(g.outer, "gateway")
+	dir := filepath.Join(g.outer.Path, "gateway")
 	path := filepath.Join(dir, "sock")
 	if len(path) > maxPath {
 		return diag.Hint(fmt.Errorf("%s is too long for a unix socket: %d bytes, at most %d", path, len(path), maxPath),
@@ -162,7 +163,7 @@ func (g *Gateway) Socket() string { return g.listener.Addr().String() }
 // Calls that run then are cancelled, charged for what they have used, and
 // written down before Serve returns. It also removes the socket.
 func (g *Gateway) Serve(ctx context.Context) error {
-	defer os.RemoveAll(g.outer)
+	defer g.outer.Remove()
 	g.proxy.serving = ctx
 	server := &http.Server{
 		Handler:           http.HandlerFunc(g.route),

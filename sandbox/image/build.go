@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/flock"
+	"git-ward/internal/scratch"
 )
 
 // Store keeps images; podman.Engine is one.
@@ -61,18 +62,17 @@ func Build(ctx context.Context, store Store, o Options) (name string, err error)
 	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
 		return name, err
 	}
-	dir, lock, err := newWork()
+	work, err := newWork()
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		err = errors.Join(err, removeWork(dir), lock.Close(), flock.Sweep(filepath.Dir(dir), workPrefix, removeWork))
-	}()
+	defer func() { err = errors.Join(err, work.Remove(), scratch.Sweep(filepath.Dir(work.Path))) }()
+	dir := work.Path
 	start := time.Now()
 	if o.Recipe.From != "" {
 		err = o.fromRegistry(ctx, store, name, dir)
 	} else {
-		err = o.fromDebian(ctx, store, name, dir, lock)
+		err = o.fromDebian(ctx, store, name, dir, work.Lock)
 	}
 	if err != nil {
 		return "", err

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"git-ward/internal/flock"
+	"git-ward/internal/scratch"
 )
 
 // NearID is the user of a pod that alone holds the key to Ward's host.
@@ -46,13 +46,12 @@ func BuildPod(ctx context.Context, store Store, o Options, programs []string) (n
 	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
 		return name, err
 	}
-	dir, lock, err := newWork()
+	work, err := newWork()
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		err = errors.Join(err, removeWork(dir), lock.Close(), flock.Sweep(filepath.Dir(dir), workPrefix, removeWork))
-	}()
+	defer func() { err = errors.Join(err, work.Remove(), scratch.Sweep(filepath.Dir(work.Path))) }()
+	dir := work.Path
 	bin := filepath.Join(dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		return "", err

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/scratch"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/kube/manifest"
 	"git-ward/sandbox/verifier"
@@ -85,9 +85,10 @@ const longestVerify = 24 * time.Hour
 
 // answers takes the answer of one verification, on a socket to which its key leads.
 type answers struct {
-	dir, socket string
-	listener    net.Listener
-	answers     chan answer
+	dir      *scratch.Dir
+	socket   string
+	listener net.Listener
+	answers  chan answer
 }
 
 type answer struct {
@@ -99,13 +100,13 @@ type answer struct {
 const answerTime = 5 * time.Minute
 
 func (e *Engine) listen(word string) (*answers, error) {
-	dir, err := os.MkdirTemp(e.Scratch, "verdict-")
+	dir, err := scratch.Make(e.Scratch, "verdict-")
 	if err != nil {
 		return nil, err
 	}
-	v := &answers{dir: dir, socket: filepath.Join(dir, "sock"), answers: make(chan answer, 1)}
+	v := &answers{dir: dir, socket: filepath.Join(dir.Path, "sock"), answers: make(chan answer, 1)}
 	if v.listener, err = net.Listen("unix", v.socket); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, errors.Join(err, dir.Remove())
 	}
 	go func() {
 		for {
@@ -137,5 +138,5 @@ func (v *answers) take(conn net.Conn, word string, e *Engine) {
 
 func (v *answers) close() {
 	v.listener.Close()
-	os.RemoveAll(v.dir)
+	v.dir.Remove()
 }

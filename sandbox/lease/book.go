@@ -28,6 +28,7 @@ type Book struct {
 	// lease under it that this process does not know was a killed one's, and is free. "" for
 	// a process that is none.
 	Launcher string
+	Former   string // LauncherName's
 
 	taking sync.Mutex
 

@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/token"
 	"git-ward/protocols/lease"
+	"golang.org/x/sys/unix"
 )
 
 // launcherPath is where a repository's launcher keeps its name.
@@ -23,36 +24,49 @@ const launcherPath = "ward/launcher.json"
 
 // launcher is that file. A repository may lie on a disk that several machines see, and a
 // lock of one of them says nothing of another's processes: the name is of one machine, known
-// by what its system or its kernel calls itself.
+// by what its system or its kernel calls itself. A copy of the repository is another one, too:
+// its directory has another inode.
 type launcher struct {
 	Name    string `json:"name"`
 	Machine string `json:"machine"` // "" where the system has no name
 	Boot    string `json:"boot"`
+	Inode   uint64 `json:"inode"` // of the repository's directory
 }
 
 // LauncherName is the name under which this machine's launcher takes leases in a repository;
 // its workers are that, a dot and a number. It is kept over restarts, so that what a killed
-// launcher held is known for its own. Call it with the launch lock.
-func LauncherName(bare string) (string, error) {
+// launcher held is known for its own. Call it with the launch lock. In a
+// copy, former is the original's name: nobody works by its leases there.
+func LauncherName(bare string) (name, former string, err error) {
 	path := filepath.Join(bare, launcherPath)
-	here := launcher{Machine: identity("/etc/machine-id"), Boot: identity("/proc/sys/kernel/random/boot_id")}
+	here := launcher{Machine: identity("/etc/machine-id"), Boot: identity("/proc/sys/kernel/random/boot_id"), Inode: inode(bare)}
 	var was launcher
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+		return "", "", err
 	}
 	same := err == nil && json.Unmarshal(data, &was) == nil && token.CheckName(was.Name) == nil &&
 		(was.Machine != "" && was.Machine == here.Machine || was.Boot != "" && was.Boot == here.Boot)
-	if was == (launcher{was.Name, here.Machine, here.Boot}) && same {
-		return was.Name, nil
+	if same && was.Inode != 0 && was.Inode != here.Inode {
+		former, same = was.Name, false
+	}
+	if was == (launcher{was.Name, here.Machine, here.Boot, here.Inode}) && same {
+		return was.Name, "", nil
 	}
 	if here.Name = was.Name; !same {
 		here.Name = newName()
 	}
 	if data, err = json.Marshal(here); err != nil {
-		return "", err
+		return "", "", err
 	}
-	return here.Name, atomicfile.Write(path, append(data, '\n'), 0o600)
+	return here.Name, former, atomicfile.Write(path, append(data, '\n'), 0o600)
+}
+
+// inode is a directory's, 0 for none.
+func inode(dir string) uint64 {
+	var st unix.Stat_t
+	unix.Stat(dir, &st)
+	return st.Ino
 }
 
 // newName is the host's name for people, and a random rest that makes it this one's.
@@ -92,12 +106,17 @@ const kube = "kube "
 // lock says that it is dead, and with it are the sockets by which its workers reached this
 // host; a Job goes on without its launcher.
 func (b *Book) left(l lease.Lease) bool {
-	return b.own(l) && !strings.HasPrefix(l.Where, kube)
+	return b.own(l) && (!strings.HasPrefix(l.Where, kube) || b.original(l))
+}
+
+// original reports whether a lease is one of the original's, in a copy.
+func (b *Book) original(l lease.Lease) bool {
+	return b.Former != "" && strings.HasPrefix(l.Holder, b.Former+".")
 }
 
 // own reports whether a lease has this launcher's name, and is none that it keeps.
 func (b *Book) own(l lease.Lease) bool {
-	return b.Launcher != "" && strings.HasPrefix(l.Holder, b.Launcher+".") && !b.keeps(l)
+	return (b.original(l) || b.Launcher != "" && strings.HasPrefix(l.Holder, b.Launcher+".")) && !b.keeps(l)
 }
 
 // Reclaim frees what a killed launcher of this name left, and lists what of it goes on

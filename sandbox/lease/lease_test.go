@@ -308,8 +308,13 @@ func TestLauncherName(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	first := must(LauncherName(bare))
-	if again := must(LauncherName(bare)); again != first || strings.Contains(first, ".") {
+	called := func() string {
+		t.Helper()
+		now, _, err := LauncherName(bare)
+		return must(now, err)
+	}
+	first := called()
+	if again := called(); again != first || strings.Contains(first, ".") {
 		t.Error(first, again)
 	}
 	path := filepath.Join(bare, launcherPath)
@@ -327,7 +332,7 @@ func TestLauncherName(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := must(LauncherName(bare)); (got == first) != c.same {
+		if got := called(); (got == first) != c.same {
 			t.Errorf("%s: %s, was %s", name, got, first)
 		}
 	}

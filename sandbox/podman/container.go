@@ -57,7 +57,7 @@ func (e *Engine) Create(ctx context.Context, s *Spec) (*Container, error) {
 	e.made++
 	r.name = fmt.Sprintf("%s%s-%d", namePrefix, e.run, e.made)
 	e.mu.Unlock()
-	r.conmon = filepath.Join(e.service.dir, r.name+".pid")
+	r.conmon = filepath.Join(e.service.dir.Path, r.name+".pid")
 	c.conmon = r.conmon
 	if c.life, err = e.giveLife(r); err != nil {
 		return nil, c.fail("hold", err)

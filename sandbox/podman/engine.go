@@ -17,6 +17,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"git-ward/internal/scratch"
 )
 
 // Labels of every container: whose it is, over restarts of the launcher, and
@@ -31,12 +33,12 @@ const namePrefix = "git-ward-"
 
 // Options say which podman to talk to.
 type Options struct {
-	Owner   string    // names what the containers are for; Sweep goes by it
-	Podman  string    // the program for the service; empty: from PATH
-	Runtime string    // of [sandbox] runtime's; empty: DefaultRuntime
-	Storage string    // a directory for images and containers; empty: the user's own
-	Log     io.Writer // what the private service says; nil: nowhere
-	Scratch string    // a directory to remove should this process be killed; empty: none
+	Owner   string       // names what the containers are for; Sweep goes by it
+	Podman  string       // the program for the service; empty: from PATH
+	Runtime string       // of [sandbox] runtime's; empty: DefaultRuntime
+	Storage string       // a directory for images and containers; empty: the user's own
+	Log     io.Writer    // what the private service says; nil: nowhere
+	Scratch *scratch.Dir // to remove should this process be killed; nil: none
 }
 
 // Engine is a connection to podman. Its methods may be called at the same time.
@@ -105,7 +107,7 @@ func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 
 // TempDir is a directory of this engine's user alone, which goes with the engine, however it
 // ends.
-func (e *Engine) TempDir() string { return e.service.dir }
+func (e *Engine) TempDir() string { return e.service.dir.Path }
 
 // endLives ends the containers of a service that is gone: nobody could, and the reaper, which
 // removes them, may be gone, too.

@@ -43,7 +43,11 @@ func TestForgedProcess(t *testing.T) {
 		}
 		ran := filepath.Join(dir, "ran")
 		evil := file("evil", "#!/bin/sh\ntouch '"+ran+"'\n")
-		line, err := json.Marshal(map[string]any{"Podman": []string{file("podman", "#!/bin/sh\n")}, "Runtime": "/usr/sbin/runc", "Run": "RUN", "Dir": engine})
+		var pointer any = engine // a reaper of before was told its path
+		if reaper == "new" {
+			pointer = map[string]string{"Path": engine}
+		}
+		line, err := json.Marshal(map[string]any{"Podman": []string{file("podman", "#!/bin/sh\n")}, "Runtime": "/usr/sbin/runc", "Run": "RUN", "Dir": pointer})
 		if err != nil {
 			t.Fatal(err)
 		}

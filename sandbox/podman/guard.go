@@ -13,7 +13,7 @@ import (
 // one of them lives, which then does its work.
 type guard struct {
 	cmd  *exec.Cmd
-	held []*os.File // by this process: the guard's pipe and the directory's lock
+	word *os.File // this process's end of the guard's pipe
 }
 
 // openGuard gives a reaper that is about to start both ends of the guard's pipe. This
@@ -31,8 +31,7 @@ func (r *reaper) openGuard() (theirs *os.File, err error) {
 func (r *reaping) startGuard() {
 	word, in := os.NewFile(guardWordFD, "the guard's word"), os.NewFile(guardFD, "the guard's input")
 	defer in.Close()
-	lock := os.NewFile(lockFD, lockName)
-	r.guard.held = []*os.File{word, lock} // or they were closed as garbage
+	r.guard.word = word // or it was closed as garbage
 	rest := *r
 	rest.Socket = ""
 	line, err := json.Marshal(rest)
@@ -44,7 +43,7 @@ func (r *reaping) startGuard() {
 	}
 	cmd := exec.Command("/proc/self/exe", ReaperVerb, r.Run)
 	cmd.Args[0], cmd.Dir = os.Args[0], "/"
-	cmd.Stdin, cmd.ExtraFiles = in, []*os.File{lock}
+	cmd.Stdin, cmd.ExtraFiles = in, []*os.File{r.lock}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if cmd.Start() == nil {
 		r.guard.cmd = cmd

@@ -34,7 +34,7 @@ func (e *Engine) giveLife(r *request) (*life, error) {
 		return nil, nil
 	}
 	// Short, as a socket's path must be: the number that ends the name.
-	dir := filepath.Join(e.service.dir, r.name[strings.LastIndexByte(r.name, '-')+1:])
+	dir := filepath.Join(e.service.dir.Path, r.name[strings.LastIndexByte(r.name, '-')+1:])
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,8 @@ func (l *life) end() {
 	if l.conn != nil {
 		l.conn.Close()
 	}
-	os.RemoveAll(l.dir)
+	os.Remove(filepath.Join(l.dir, "sock"))
+	os.Remove(l.dir)
 }
 
 // commandLine is what runs in the container: its first process, and by it the command.

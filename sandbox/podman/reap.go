@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/process"
+	"git-ward/internal/scratch"
 )
 
 // maxReaping bounds the line that a reaper is told.
@@ -57,6 +58,7 @@ func Reap(in io.Reader, out io.Writer) error {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return err
 	}
+	r.lock = os.NewFile(lockFD, "the lock")
 	word := make(chan string, 1)
 	go func() {
 		w, _ := words.ReadString('\n') // its end is the launcher's
@@ -70,17 +72,17 @@ func (r *reaping) reap(word <-chan string, out io.Writer) error {
 	before := networks()
 	last, abrupt := r.serve(word, out)
 	defer r.guard.dismiss()
-	if _, err := os.Stat(r.Dir); err != nil && r.Socket == "" {
+	if _, err := os.Stat(r.Dir.Path); err != nil && r.Socket == "" {
 		return nil // another reaper has done the work
 	}
 	if last != nothing || abrupt {
 		r.removeAll()
 		removeNetworks(before)
 	}
-	if last == "" && r.Scratch != "" {
-		os.RemoveAll(r.Scratch)
+	if last == "" {
+		scratch.Reclaim(r.Scratch.Path, r.Scratch.ID)
 	}
-	return os.RemoveAll(r.Dir)
+	return scratch.Inherit(r.Dir.Path, r.Dir.ID, r.lock).Remove()
 }
 
 // serve runs the service, and returns the launcher's last word, "" for a dead one's, and

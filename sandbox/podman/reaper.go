@@ -18,6 +18,7 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/process"
+	"git-ward/internal/scratch"
 )
 
 // ReaperVerb is the hidden verb by which a launcher starts itself again as its reaper,
@@ -29,11 +30,22 @@ type reaping struct {
 	Podman  []string // the program with its global arguments
 	Runtime string   // the OCI runtime's path
 	Run     string   // the engine's name, in the names and labels of what it makes
-	Dir     string   // the engine's directory, which goes last
+	Dir     pointer  // to the engine's directory, which goes last
 	Socket  string   // where the service is to listen; "" for none, and then only what is there is removed
-	Scratch string   // a directory that goes when the launcher died; "" for none
+	Scratch pointer  // to a directory that goes when the launcher died, if there is one
 
-	guard guard // of the reaper that serves
+	guard guard    // of the reaper that serves
+	lock  *os.File // of Dir, inherited
+}
+
+// pointer is what a reaper is told of a scratch directory.
+type pointer struct{ Path, ID string }
+
+func pointTo(d *scratch.Dir) pointer {
+	if d == nil {
+		return pointer{}
+	}
+	return pointer{d.Path, d.ID}
 }
 
 // reaper outlives the launcher for a moment. A container is no child of ours, so it could

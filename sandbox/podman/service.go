@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/scratch"
 )
 
 // serviceTimeout is how long the service may take to answer at all.
@@ -22,8 +23,7 @@ const serviceTimeout = 20 * time.Second
 // with the launcher: the reaper lets it finish what it is making, so that it knows all of it,
 // and removes its containers.
 type service struct {
-	dir    string   // private: socket, settings, lives
-	lock   *os.File // of the directory
+	dir    *scratch.Dir // private: socket, settings, lives
 	socket string
 	reaper *reaper
 	what   reaping                 // as the reaper was told
@@ -36,12 +36,11 @@ func startService(ctx context.Context, o *Options, m *machine, run string) (*ser
 	if err != nil {
 		return nil, err
 	}
-	removeStale(os.TempDir())
 	s := &service{}
-	if s.dir, s.lock, err = makeDir(); err != nil {
+	if s.dir, err = scratch.Make("", ""); err != nil {
 		return nil, err
 	}
-	s.socket = filepath.Join(s.dir, "sock")
+	s.socket = filepath.Join(s.dir.Path, "sock")
 	if err := s.start(ctx, podman, o, m, run); err != nil {
 		return nil, errors.Join(err, s.stop(false))
 	}
@@ -76,15 +75,15 @@ func (s *service) start(ctx context.Context, podman string, o *Options, m *machi
 	env := serviceEnv(os.Environ(), conf)
 	what := reaping{
 		Podman: append(append([]string{podman}, globalArgs(o.Storage)...), oci.args(m)...), Runtime: runtimePath,
-		Run: run, Dir: s.dir, Socket: s.socket, Scratch: o.Scratch,
+		Run: run, Dir: pointTo(s.dir), Socket: s.socket, Scratch: pointTo(o.Scratch),
 	}
 	s.what = what
 	s.again = func() (*reaper, error) {
 		rest := what
-		rest.Socket, rest.Scratch = "", ""
-		return startReaper(&rest, env, s.lock, o.Log)
+		rest.Socket, rest.Scratch = "", pointer{}
+		return startReaper(&rest, env, s.dir.Lock, o.Log)
 	}
-	if s.reaper, err = startReaper(&what, env, s.lock, o.Log); err != nil {
+	if s.reaper, err = startReaper(&what, env, s.dir.Lock, o.Log); err != nil {
 		return err
 	}
 	return s.ready(ctx)
@@ -92,7 +91,7 @@ func (s *service) start(ctx context.Context, podman string, o *Options, m *machi
 
 // configure writes the service's own settings, and returns their path.
 func (s *service) configure(oci *ociRuntime, path string) (string, error) {
-	conf, seccomp := filepath.Join(s.dir, "containers.conf"), filepath.Join(s.dir, "seccomp.json")
+	conf, seccomp := filepath.Join(s.dir.Path, "containers.conf"), filepath.Join(s.dir.Path, "seccomp.json")
 	profile, err := seccompProfile(oci)
 	if err == nil {
 		err = os.WriteFile(seccomp, profile, 0o600)
@@ -143,9 +142,9 @@ func (s *service) ended() error {
 // stop ends the service and the reaper, which removes the directory. Clean means that no
 // container is left.
 func (s *service) stop(clean bool) error {
-	defer s.lock.Close()
+	defer s.dir.Lock.Close()
 	if s.reaper == nil {
-		return os.RemoveAll(s.dir)
+		return s.dir.Remove()
 	}
 	return s.reaper.stop(clean, s.again)
 }

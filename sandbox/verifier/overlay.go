@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 	"git-ward/sandbox/verifier/deciding"
 )
 
@@ -196,12 +196,12 @@ func indexInfo(changes map[string]string) []byte {
 // writeTree is the commit's tree with changes in the form of `git update-index
 // --index-info`, by way of an index of its own.
 func writeTree(ctx context.Context, repo *git.Repo, commit string, changes []byte) (string, error) {
-	dir, err := os.MkdirTemp("", "ward-verify-")
+	dir, err := scratch.Make("", "verify-")
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
-	repo = repo.WithIndex(filepath.Join(dir, "index"))
+	defer dir.Remove()
+	repo = repo.WithIndex(filepath.Join(dir.Path, "index"))
 	if _, err := repo.Output(ctx, "read-tree", commit); err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"git-ward/internal/process"
+	"git-ward/internal/scratch"
 )
 
 // Limits bound one command.
@@ -35,11 +36,12 @@ func (p *Processes) Fence() (fence, image string) { return "none", "" }
 
 // Run clones, checks out and runs.
 func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
-	dir, err := os.MkdirTemp("", "ward-verify-")
+	made, err := scratch.Make("", "verify-")
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer removeAll(dir)
+	defer made.Remove()
+	dir := made.Path
 	work := filepath.Join(dir, "work")
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
@@ -104,14 +106,3 @@ cd "$2"
 if [ -n "$6" ]; then echo "$6" >>.git/objects/info/alternates; fi
 git update-ref --no-deref HEAD "$3"
 git read-tree --reset -u "$4"`
-
-// removeAll also removes directories that a command has made read-only.
-func removeAll(dir string) {
-	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	os.RemoveAll(dir)
-}

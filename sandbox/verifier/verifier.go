@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 )
 
 // Claim is what somebody says is done.
@@ -174,11 +175,12 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 	}
 	// What is made of the agent's commits is nothing that the repository keeps: no ledger
 	// would count it (GATE-6).
-	objects, err := os.MkdirTemp(claim.Scratch, "ward-objects-")
+	made, err := scratch.Make(claim.Scratch, "objects-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(objects)
+	defer made.Remove()
+	objects := made.Path
 	if err := os.Chmod(objects, 0o755); err != nil { // containers have users of their own
 		return nil, err
 	}

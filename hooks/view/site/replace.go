@@ -74,7 +74,6 @@ func (d *directory) commit() error {
 	}
 	err := os.Rename(d.temp, d.path) // over nothing, or an empty directory
 	if err == nil {
-		d.temp = ""
 		return atomicfile.SyncDir(filepath.Dir(d.path))
 	}
 	if err := replaceable(d.path); err != nil { // somebody was faster

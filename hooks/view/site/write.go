@@ -9,6 +9,7 @@ import (
 
 	"git-ward/hooks/view"
 	"git-ward/internal/diag"
+	"git-ward/internal/scratch"
 	"git-ward/protocols/review"
 )
 
@@ -192,7 +193,8 @@ const manifest = "ward-report.txt"
 // A directory is a report's under way: beside the one that it becomes.
 type directory struct {
 	path  string // that it becomes
-	temp  string // "" once it is there
+	under *scratch.Dir
+	temp  string // in it
 	names []string
 }
 
@@ -205,11 +207,15 @@ func newDirectory(path string) (*directory, error) {
 	if err := replaceable(path); err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
+	under, err := scratch.Make(filepath.Dir(path), "report-")
 	if err != nil {
 		return nil, diag.Hint(err, "name a directory in one that you may write to")
 	}
-	return &directory{path: path, temp: temp}, os.Chmod(temp, 0o755)
+	d := &directory{path: path, under: under, temp: filepath.Join(under.Path, "report")}
+	if err := errors.Join(os.Mkdir(d.temp, 0o755), os.Chmod(d.temp, 0o755)); err != nil {
+		return nil, errors.Join(err, under.Remove())
+	}
+	return d, nil
 }
 
 func (d *directory) put(name string, data []byte) error {
@@ -217,9 +223,7 @@ func (d *directory) put(name string, data []byte) error {
 	return os.WriteFile(filepath.Join(d.temp, name), data, 0o644)
 }
 
-// discard removes what did not become a report.
+// discard removes what did not become a report, and the one whose place it took.
 func (d *directory) discard() {
-	if d.temp != "" {
-		os.RemoveAll(d.temp)
-	}
+	d.under.Remove()
 }

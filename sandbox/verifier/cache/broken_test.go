@@ -44,7 +44,7 @@ func TestKilledFill(t *testing.T) {
 	}
 	c.Process.Kill()
 	c.Wait()
-	if left, err := filepath.Glob(filepath.Join(dir, newPrefix+"*")); len(left) != 1 {
+	if left, err := filepath.Glob(filepath.Join(dir, "ward-*")); len(left) != 1 {
 		t.Errorf("it was not killed in the middle: %q %v", left, err)
 	}
 	s := &Store{Dir: dir, Size: 1 << 20}

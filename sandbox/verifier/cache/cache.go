@@ -15,11 +15,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/scratch"
 )
 
 // Store is a directory of entries, of which the newest for a key counts.
@@ -42,12 +44,12 @@ type Seal struct {
 	Kinds []Kind    `json:"kinds"` // of which it has something
 	Time  time.Time `json:"time"`
 	Bytes int64     `json:"bytes"`
+	Inode uint64    `json:"inode"` // of the directory: a copy is no entry, and is nobody's to remove
 }
 
 const (
-	sealFile  = "ward.json"
-	lockFile  = "fill.lock"
-	newPrefix = ".new-"
+	sealFile = "ward.json"
+	lockFile = "fill.lock"
 )
 
 // Close lets go of the entry.
@@ -87,7 +89,10 @@ func (s *Store) Newest(key, main string) (*Entry, error) {
 	return best, nil
 }
 
-// list reads the seals of all entries. What has none is no entry.
+// name is what an entry's directory is called.
+func (s *Seal) name() string { return s.Key[:min(len(s.Key), 16)] + "-" + diag.Short(s.Main) }
+
+// list reads the seals of all entries. What has none of its own is no entry.
 func (s *Store) list() (all []*Entry, err error) {
 	dirs, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,12 +102,13 @@ func (s *Store) list() (all []*Entry, err error) {
 		return nil, err
 	}
 	for _, d := range dirs {
-		if !d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+		if !d.IsDir() {
 			continue
 		}
 		e := &Entry{Dir: filepath.Join(s.Dir, d.Name())}
 		data, err := os.ReadFile(filepath.Join(e.Dir, sealFile))
-		if err == nil && json.Unmarshal(data, &e.Seal) == nil {
+		info, statErr := d.Info()
+		if err == nil && statErr == nil && json.Unmarshal(data, &e.Seal) == nil && e.Seal.Inode == info.Sys().(*syscall.Stat_t).Ino && e.Seal.name() == d.Name() {
 			all = append(all, e)
 		}
 	}
@@ -122,21 +128,14 @@ func hold(dir string, how int) (*os.File, error) {
 	return f, nil
 }
 
-// collect removes what was not sealed, entries that a newer one of their key has taken
+// collect removes entries that a newer one of their key has taken
 // the place of, and then the oldest until all fit. What somebody holds stays. The fill
 // lock is held.
 func (s *Store) collect() error {
-	left, err := filepath.Glob(filepath.Join(s.Dir, newPrefix+"*"))
-	if err != nil {
-		return err
-	}
 	var all error
-	for _, dir := range left {
-		all = errors.Join(all, os.RemoveAll(dir))
-	}
 	entries, err := s.list()
 	if err != nil {
-		return errors.Join(all, err)
+		return err
 	}
 	slices.SortFunc(entries, func(a, b *Entry) int { return cmp.Or(b.Seal.Time.Compare(a.Seal.Time), strings.Compare(a.Dir, b.Dir)) })
 	total, seen := int64(0), map[string]bool{}
@@ -154,16 +153,20 @@ func (s *Store) collect() error {
 	return all
 }
 
-// remove takes an entry away, under another name first, so that nobody finds half of it.
+// remove takes an entry away, into a directory that is removed, so that nobody finds half
+// of it.
 func remove(e *Entry) (removed bool, err error) {
 	f, err := hold(e.Dir, unix.LOCK_EX)
 	if err != nil {
 		return false, nil // in use
 	}
 	defer f.Close()
-	aside := filepath.Join(filepath.Dir(e.Dir), newPrefix+"old-"+filepath.Base(e.Dir))
-	if err := os.Rename(e.Dir, aside); err != nil {
+	aside, err := scratch.Make(filepath.Dir(e.Dir), "old-")
+	if err != nil {
 		return false, err
 	}
-	return true, os.RemoveAll(aside)
+	if err := os.Rename(e.Dir, filepath.Join(aside.Path, "entry")); err != nil {
+		return false, errors.Join(err, aside.Remove())
+	}
+	return true, aside.Remove()
 }

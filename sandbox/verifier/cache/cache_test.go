@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/scratch"
 )
 
 // packing is a filler that packs some files; one with "/" at its end is a directory, and
@@ -102,10 +104,11 @@ func TestFill(t *testing.T) {
 // next fill clears it away.
 func TestFillIsWhole(t *testing.T) {
 	s := &Store{Dir: t.TempDir(), Size: 1 << 16}
-	left := filepath.Join(s.Dir, newPrefix+"killed")
-	if err := os.MkdirAll(filepath.Join(left, "go"), 0o755); err != nil {
+	killed, err := scratch.Make(s.Dir, "fill-")
+	if err != nil {
 		t.Fatal(err)
 	}
+	killed.Lock.Close()
 	for name, pack := range map[string]func(*Entry, io.Writer) error{
 		"fails":     func(*Entry, io.Writer) error { return errors.New("no network") },
 		"too large": packing(map[string]string{"go/x": strings.Repeat("x", 1<<16)}),
@@ -131,7 +134,7 @@ func TestFillIsWhole(t *testing.T) {
 		t.Error("a file was made outside")
 	}
 	// A link is no way out either: what is written below it stays inside, or fails.
-	err := s.Fill(t.Context(), key, first, []Kind{Go}, 0, packing(map[string]string{"go": "-> /tmp", "npm/x": "1"}))
+	err = s.Fill(t.Context(), key, first, []Kind{Go}, 0, packing(map[string]string{"go": "-> /tmp", "npm/x": "1"}))
 	e := newest(t, s, key, first)
 	if err != nil || e == nil {
 		t.Fatal(err, e)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/flock"
+	"git-ward/internal/scratch"
 )
 
 // maxEntries bounds the files of one entry.
@@ -53,18 +55,19 @@ func (s *Store) Fill(ctx context.Context, key, main string, kinds []Kind, patien
 	if err := s.collect(); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(s.Dir, newPrefix)
+	made, err := scratch.Make(s.Dir, "fill-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer made.Remove()
+	dir := made.Path
 	bytes, err := s.unpack(dir, func(w io.Writer) error { return pack(before, w) })
 	if err != nil {
 		return err
 	}
 	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return !there(filepath.Join(dir, string(k))) })
 	seal := Seal{Key: key, Main: main, Kinds: kinds, Time: time.Now().UTC(), Bytes: bytes}
-	if err := s.seal(dir, seal); err != nil {
+	if err := s.seal(made, seal); err != nil {
 		return err
 	}
 	return s.collect()
@@ -77,21 +80,26 @@ func there(path string) bool {
 }
 
 // seal gives a directory the name by which it is found, last of all.
-func (s *Store) seal(dir string, seal Seal) error {
+func (s *Store) seal(dir *scratch.Dir, seal Seal) error {
+	info, err := os.Stat(dir.Path)
+	if err != nil {
+		return err
+	}
+	seal.Inode = info.Sys().(*syscall.Stat_t).Ino
 	data, err := json.Marshal(seal)
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(filepath.Join(dir, sealFile), data, 0o644); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir.Path, sealFile), data, 0o644); err != nil {
 		return err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil {
+	if err := os.Chmod(dir.Path, 0o755); err != nil {
 		return err
 	}
-	if err := syncAll(dir); err != nil { // what has its name is on the disk, all of it
+	if err := syncAll(dir.Path); err != nil { // what has its name is on the disk, all of it
 		return err
 	}
-	if err := os.Rename(dir, filepath.Join(s.Dir, seal.Key[:16]+"-"+diag.Short(seal.Main))); err != nil {
+	if err := dir.Keep(filepath.Join(s.Dir, seal.name())); err != nil {
 		return err
 	}
 	return atomicfile.SyncDir(s.Dir)

@@ -1,0 +1,80 @@
+package scratch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownName is the mark of a directory that stays, and that is Ward's all the same: what lies
+// in it is made anew, and removed, as those who work in it see fit.
+const ownName = ".ward-own"
+
+// Claim takes a directory for Ward alone, for as long as the file is open: one that Ward
+// made or found empty, and nobody else works in. adopt takes one without a mark, too,
+// where its path is one that Ward chose.
+func Claim(dir string, adopt bool) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	_, err = root.Lstat(ownName)
+	if unmarked := errors.Is(err, fs.ErrNotExist); unmarked && len(entries) > 0 && !adopt {
+		return nil, fmt.Errorf("%s is not empty, and Ward did not make it: what is in it would be removed", dir)
+	}
+	f, err := root.OpenFile(ownName, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := own(f, dir, info, adopt); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// own takes the lock, and reads the mark or writes it.
+func own(f *os.File, dir string, info fs.FileInfo, adopt bool) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return fmt.Errorf("another launch works in %s", dir)
+	}
+	if err != nil {
+		return &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxMark))
+	if err != nil {
+		return err
+	}
+	var m mark
+	switch fault := json.Unmarshal(text, &m); {
+	case len(text) > 0 && fault == nil && m.Inode == inode(info):
+		return nil
+	case len(text) > 0 && !adopt:
+		return fmt.Errorf("%s is a copy of another launch's directory", dir)
+	}
+	if text, err = json.Marshal(mark{Inode: inode(info)}); err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(text, 0)
+	return err
+}

@@ -1,0 +1,205 @@
+// Package scratch makes directories that Ward may remove, and removes no other. Each holds
+// a mark: an identity made at random, the directory's own name and inode, and a lock that
+// its maker has for as long as it works in it. What is removed is named by a directory of
+// that mark (not of a copy of it, nor of one that a person made under a like name), by the
+// same identity in whatever points to it, and is nobody's, because the kernel has let go
+// of the lock. All of it goes through an os.Root of its parent, and no link leads out.
+package scratch
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Prefix begins each name, so that a sweep of the temporary directory need not look into
+// what others have there. It decides nothing.
+const Prefix = "ward-"
+
+// markName is the file of the mark, and maxMark how much of it is read.
+const (
+	markName = ".ward-scratch"
+	maxMark  = 4 << 10
+)
+
+// mark is what stands in a scratch directory. A copy has another inode.
+type mark struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Inode uint64 `json:"inode"`
+}
+
+// Dir is a scratch directory that somebody works in.
+type Dir struct {
+	Path string
+	ID   string // that whatever points to it has to name
+	// Lock is held by who works in it: a child that inherits it (exec.Cmd.ExtraFiles) works
+	// in it, too.
+	Lock *os.File
+}
+
+// Make makes a directory in parent, the temporary directory if that is empty. The name says
+// to people what it is for. What killed makers left in parent is removed first.
+func Make(parent, what string) (*Dir, error) {
+	if parent == "" {
+		parent = os.TempDir()
+	}
+	if err := Sweep(parent); err != nil {
+		return nil, err
+	}
+	path, err := os.MkdirTemp(parent, Prefix+what)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dir{Path: path, ID: rand.Text()}
+	if err := d.mark(); err != nil {
+		return nil, errors.Join(err, os.Remove(path))
+	}
+	return d, nil
+}
+
+// mark writes the mark, by whose words alone a sweep tries for the lock: it is taken before.
+func (d *Dir) mark() (err error) {
+	info, err := os.Lstat(d.Path)
+	if err != nil {
+		return err
+	}
+	d.Lock, err = os.OpenFile(filepath.Join(d.Path, markName), os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(mark{ID: d.ID, Name: filepath.Base(d.Path), Inode: inode(info)})
+	if err == nil {
+		err = unix.Flock(int(d.Lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err == nil {
+		_, err = d.Lock.Write(text)
+	}
+	if err != nil {
+		return errors.Join(err, d.Lock.Close(), os.Remove(d.Lock.Name()))
+	}
+	return nil
+}
+
+// Inherit is a directory whose lock another process has handed down.
+func Inherit(path, id string, lock *os.File) *Dir { return &Dir{Path: path, ID: id, Lock: lock} }
+
+// Remove removes the directory, and lets go of it. One that is gone is no error.
+func (d *Dir) Remove() error {
+	err := remove(d.Path, d.ID, d.Lock)
+	d.Lock.Close()
+	return err
+}
+
+// Keep gives the directory another name, under which it is scratch no longer.
+func (d *Dir) Keep(path string) error {
+	defer d.Lock.Close()
+	if err := os.Remove(filepath.Join(d.Path, markName)); err != nil {
+		return err
+	}
+	return os.Rename(d.Path, path)
+}
+
+// Reclaim removes a directory that a pointer names, if it has the pointer's identity and
+// its maker is gone. Anything else is somebody's, and stays.
+func Reclaim(path, id string) error {
+	if id == "" || !filepath.IsAbs(path) {
+		return nil
+	}
+	return remove(path, id, nil)
+}
+
+// Sweep removes what makers who are gone left in a directory. What points to each is its
+// name there, with the identity of its mark.
+func Sweep(parent string) error {
+	dir, err := os.Open(parent)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	for _, name := range names {
+		if strings.HasPrefix(name, Prefix) {
+			err = errors.Join(err, remove(filepath.Join(parent, name), "", nil))
+		}
+	}
+	return err
+}
+
+// remove removes a directory of an identity, "" for the one that its mark has, under a lock
+// that is held, or that nobody has.
+func remove(path, id string, held *os.File) error {
+	parent, err := os.OpenRoot(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	name := filepath.Base(path)
+	before, err := parent.Lstat(name)
+	if err != nil || !before.IsDir() || owner(before) != os.Geteuid() {
+		return nil
+	}
+	dir, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil // another process removes it, or nobody may look
+	}
+	defer dir.Close()
+	if now, err := dir.Lstat("."); err != nil || !os.SameFile(before, now) {
+		return nil
+	}
+	lock, ok := proven(dir, mark{id, name, inode(before)}, held)
+	if !ok {
+		return nil
+	}
+	defer lock.Close()
+	if err := empty(dir, path); err != nil {
+		return fmt.Errorf("%s, which Ward made, does not go; see what is in it: %w", path, err)
+	}
+	// The mark goes last: without it nobody would take up a removal that was cut off.
+	return errors.Join(ignore(dir.Remove(markName)), ignore(parent.Remove(name)))
+}
+
+// proven reports whether a directory has the mark and its lock is held, or is had now.
+func proven(dir *os.Root, want mark, held *os.File) (lock *os.File, ok bool) {
+	lock, err := dir.OpenFile(markName, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, false
+	}
+	var m mark
+	text, err := io.ReadAll(io.LimitReader(lock, maxMark))
+	ok = err == nil && json.Unmarshal(text, &m) == nil && m.ID != "" && m.Name == want.Name && m.Inode == want.Inode && (want.ID == "" || m.ID == want.ID)
+	if ok && held != nil {
+		one, err1 := held.Stat()
+		two, err2 := lock.Stat()
+		ok = err1 == nil && err2 == nil && os.SameFile(one, two) && unix.Flock(int(held.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+	} else if ok {
+		ok = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+	}
+	if !ok {
+		lock.Close()
+	}
+	return lock, ok
+}
+
+func ignore(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func inode(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
+
+func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }

@@ -1,0 +1,194 @@
+package scratch_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/internal/scratch"
+)
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// made is a directory with a file in it, held until it is let go of.
+func made(t *testing.T, parent string) *scratch.Dir {
+	t.Helper()
+	d, err := scratch.Make(parent, "x-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(d.Path, "file"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func run(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %q: %v: %s", name, args, err, out)
+	}
+}
+
+// TestSweep: what nobody uses any more goes, and nothing else: not what is in use, by a
+// child even, not a copy, a link, a file, a like name, one that was renamed, or one whose
+// mark says another's identity.
+func TestSweep(t *testing.T) {
+	parent, elsewhere := t.TempDir(), t.TempDir()
+	used, dead := made(t, parent), made(t, parent)
+	renamed := made(t, parent)
+	run(t, "cp", "-a", dead.Path, filepath.Join(parent, "ward-copy"))
+	run(t, "cp", "-a", dead.Path, elsewhere)
+	stays := []string{
+		filepath.Join(parent, "ward-copy"), filepath.Join(elsewhere, filepath.Base(dead.Path)), filepath.Join(parent, "ward-renamed"),
+		filepath.Join(parent, "ward-link"), filepath.Join(parent, "ward-file"), filepath.Join(parent, "ward-project"), filepath.Join(elsewhere, "kept"), used.Path,
+	}
+	err := errors.Join(
+		os.Rename(renamed.Path, filepath.Join(parent, "ward-renamed")), os.Symlink(elsewhere, filepath.Join(parent, "ward-link")),
+		os.WriteFile(filepath.Join(parent, "ward-file"), nil, 0o600), os.WriteFile(filepath.Join(elsewhere, "kept"), nil, 0o600),
+		os.Mkdir(filepath.Join(parent, "ward-project"), 0o700), os.WriteFile(filepath.Join(parent, "ward-project", "thesis"), nil, 0o600),
+		os.Symlink(elsewhere, filepath.Join(dead.Path, "out")), os.MkdirAll(filepath.Join(dead.Path, "deep", "shut"), 0o700), os.Chmod(filepath.Join(dead.Path, "deep"), 0o500),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command("cat") // until its input ends
+	child.ExtraFiles = []*os.File{used.Lock}
+	stdin, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []*scratch.Dir{used, dead, renamed} {
+		d.Lock.Close() // as a kill does
+	}
+	if err := scratch.Sweep(parent); err != nil {
+		t.Fatal(err)
+	}
+	if there(dead.Path) {
+		t.Error("what nobody uses stays")
+	}
+	for _, path := range stays {
+		if !there(path) {
+			t.Errorf("%s is gone", path)
+		}
+	}
+	stdin.Close()
+	child.Wait()
+	if err := scratch.Sweep(parent); err != nil || there(used.Path) {
+		t.Errorf("its child has ended: %v", err)
+	}
+}
+
+// TestReclaim: a pointer removes what has its identity and is nobody's.
+func TestReclaim(t *testing.T) {
+	parent := t.TempDir()
+	d, other := made(t, parent), made(t, parent)
+	for what, pointer := range map[string][2]string{
+		"in use": {d.Path, d.ID}, "another's identity": {d.Path, other.ID}, "no identity": {other.Path, ""}, "none": {"", d.ID},
+	} {
+		if err := scratch.Reclaim(pointer[0], pointer[1]); err != nil || !there(d.Path) || !there(other.Path) {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	d.Lock.Close()
+	other.Lock.Close()
+	if err := scratch.Reclaim(d.Path, other.ID); err != nil || !there(d.Path) {
+		t.Fatalf("another's identity, and nobody's: %v", err)
+	}
+	link := filepath.Join(t.TempDir(), filepath.Base(d.Path))
+	if err := os.Symlink(d.Path, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := scratch.Reclaim(link, d.ID); err != nil || !there(d.Path) || !there(link) {
+		t.Fatalf("by a link: %v", err)
+	}
+	if err := scratch.Reclaim(d.Path, d.ID); err != nil || there(d.Path) {
+		t.Errorf("it is nobody's: %v", err)
+	}
+}
+
+// TestRemove: who made a directory, or has inherited its lock, removes it, whatever it was
+// replaced by in the meantime stays, and what is kept is no scratch any more.
+func TestRemove(t *testing.T) {
+	parent := t.TempDir()
+	d := made(t, parent)
+	if err := scratch.Inherit(d.Path, d.ID, d.Lock).Remove(); err != nil || there(d.Path) {
+		t.Errorf("inherited: %v", err)
+	}
+	d = made(t, parent)
+	aside := filepath.Join(parent, "aside")
+	if err := errors.Join(os.Rename(d.Path, aside), os.Mkdir(d.Path, 0o700), os.WriteFile(filepath.Join(d.Path, "person's"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Remove(); err != nil || !there(filepath.Join(d.Path, "person's")) || !there(aside) {
+		t.Errorf("replaced: %v", err)
+	}
+	d = made(t, parent)
+	kept := filepath.Join(parent, "ward-kept")
+	if err := d.Keep(kept); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(scratch.Sweep(parent), d.Remove()); err != nil || !there(filepath.Join(kept, "file")) {
+		t.Errorf("kept: %v", err)
+	}
+	if left, _ := os.ReadDir(kept); len(left) != 1 {
+		t.Errorf("what is kept has more than was put there: %v", left)
+	}
+}
+
+// TestClaim: a directory is Ward's that it made or found empty; a person's is not, nor is a
+// copy, nor one that another launch works in.
+func TestClaim(t *testing.T) {
+	parent := t.TempDir()
+	own, theirs := filepath.Join(parent, "own"), filepath.Join(parent, "theirs")
+	if err := errors.Join(os.Mkdir(theirs, 0o700), os.WriteFile(filepath.Join(theirs, "thesis"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(dir, words string, adopt bool) {
+		t.Helper()
+		f, err := scratch.Claim(dir, adopt)
+		if err == nil {
+			f.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v, want %q", dir, err, words)
+		}
+	}
+	refused(theirs, "Ward did not make it", false)
+	if left, _ := os.ReadDir(theirs); len(left) != 1 {
+		t.Errorf("a person's directory is marked: %v", left)
+	}
+	first, err := scratch.Claim(own, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(own, "another launch works in", false)
+	refused(own, "another launch works in", true)
+	first.Close()
+	if err := os.WriteFile(filepath.Join(own, "left"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := scratch.Claim(own, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+	run(t, "cp", "-a", own, filepath.Join(parent, "copy"))
+	refused(filepath.Join(parent, "copy"), "is a copy", false)
+	for _, dir := range []string{theirs, filepath.Join(parent, "copy")} {
+		f, err := scratch.Claim(dir, true)
+		if err != nil {
+			t.Fatalf("where Ward chose the path: %v", err)
+		}
+		f.Close()
+	}
+}
