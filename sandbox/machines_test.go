@@ -130,12 +130,17 @@ func (m *machines) local() (kill func()) {
 }
 
 func (m *machines) away(name string) (kill func()) {
+	return m.begin("the other machine's launcher", m.awayLine(name)...)
+}
+
+func (m *machines) awayLine(name string) []string {
+	m.t.Helper()
 	me, err := user.Current()
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return m.begin("the other machine's launcher", "git-ward", "launch", "--unfenced", "--gate", fmt.Sprintf("ssh://%s@127.0.0.1:%d/x", me.Username, m.port),
-		"--key", m.path("key"), "--known-hosts", m.path("known_hosts"), "--agents", "2", "--state", m.path(name))
+	return []string{"git-ward", "launch", "--unfenced", "--gate", fmt.Sprintf("ssh://%s@127.0.0.1:%d/x", me.Username, m.port),
+		"--key", m.path("key"), "--known-hosts", m.path("known_hosts"), "--agents", "2", "--state", m.path(name)}
 }
 
 // done waits until every directive has ended, and proves that each did once.
@@ -167,6 +172,10 @@ func TestTwoMachines(t *testing.T) {
 	m.local()
 	m.away("farm")
 	m.done()
+	line := m.awayLine("farm")
+	if out, err := m.Try(m.Bare, nil, "", line[0], line[1:]...); err == nil || !strings.Contains(out, "another launch works in "+m.path("farm")) {
+		t.Errorf("two launches of one machine and gate: %v\n%s", err, out)
+	}
 	log := m.Run(m.Bare, "cat", filepath.Join(m.Bare, "ward/door.log"))
 	if !strings.Contains(log, `"verb":"receive-pack","principal":"agent","name":"D-`) {
 		t.Error("nothing came in over ssh")
