@@ -240,24 +240,6 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-func checkReopened(t *testing.T, before, after *Document) {
-	t.Helper()
-	for _, d := range after.Open() {
-		if before.State(d) == Open {
-			continue
-		}
-		var newest Report
-		for _, r := range before.Reports {
-			if r.Directive == d.Name() && r.Status.final() {
-				newest = r
-			}
-		}
-		if newest.DirectiveHash() == d.Hash() {
-			t.Fatalf("pruning reopened %s", d.Name())
-		}
-	}
-}
-
 func FuzzCheckAgentChange(f *testing.F) {
 	for i, s := range seeds(f) {
 		f.Add([]byte(s), 20*i, byte('x'))

@@ -169,7 +169,7 @@ func makeRoom(data []byte, directive string) ([]byte, []Range, error) {
 			}
 		}
 		if most == "" {
-			return nil, nil, fmt.Errorf("Reports and Questions may take %d bytes of %s, and no report may go: %w", room, Path, ErrFull)
+			return nil, nil, fmt.Errorf("%d bytes of %s are for Reports and Questions, and no report may go: %w", room, Path, ErrFull)
 		}
 		drop(most)
 	}
