@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/await"
 	"git-ward/internal/config"
 	"git-ward/internal/runstate"
+	"git-ward/internal/scratch"
 	"git-ward/internal/tier"
 )
 
@@ -38,7 +39,11 @@ func TestSuiteOnMain(t *testing.T) {
 	settings := config.Default()
 	settings.Verify.Suite = "echo ran >>" + dir + "/ran; test $(cat n) = 1"
 	var said bytes.Buffer
-	l := &launch{spec: Spec{Bare: bare, Settings: settings, Unfenced: true, Messages: &said}, log: zerolog.Nop()}
+	own, err := scratch.Make(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &launch{spec: Spec{Bare: bare, Settings: settings, Unfenced: true, Messages: &said}, log: zerolog.Nop(), scratch: own}
 	follow := func(until func(runstate.Suite) bool) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
