@@ -89,7 +89,7 @@ func TestFloods(t *testing.T) {
 		{what: "open connections, answered, IPv6", flood: lab.Flood{Proto: "udp", To: six, Flows: 3000}, change: few,
 			before: []string{"/minute"}, after: []string{"/minute", "ct count"}, most: bound, otherwise: 3000},
 		{what: "connections that are closed at once", flood: lab.Flood{Proto: "tcp", To: netip.MustParseAddrPort("203.0.113.5:80"), Flows: 3000, Shut: true}, change: few,
-			after: []string{"/minute"}, most: bound + 10, otherwise: 1000},
+			after: []string{"/minute"}, most: bound + 10, otherwise: 2 * bound}, // some are open still, on a slow machine more
 		{what: "packets", flood: lab.Flood{Proto: "udp", To: udp, Flows: 1, Again: time.Second}, change: func(p *Policy) { p.Packets = 1000 },
 			after: []string{"packets drop"}, most: 2500, otherwise: 10_000, packets: true},
 		{what: "questions for names", flood: lab.Flood{Proto: "udp", To: netip.MustParseAddrPort("203.0.113.53:53"), Flows: 1, Again: time.Second},
