@@ -45,7 +45,7 @@ func TestAsksForAdditions(t *testing.T) {
 	launch()
 	report := ended(t, p, map[string]string{"D-1": "EXIT_NEED_INFO"})
 	if !strings.Contains(report, "\n    - additions: GNUmakefile\n") || strings.Count(report, "### Q-") != 1 ||
-		!strings.Contains(report, "\nLook first at:\n- decides on it, and came with the work: GNUmakefile (added)\n") || !strings.Contains(report, "\nNobody but you can say whether this is done") {
+		!strings.Contains(report, "\n    Look first at:\n    - decides on it, and came with the work: GNUmakefile (added)\n") || !strings.Contains(report, "\n    Nobody but you can say whether this is done") {
 		t.Fatalf("no such question in\n%s", report)
 	}
 	launch() // nobody has answered: nothing is begun

@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -61,8 +59,7 @@ func (m *machine) kept(t *testing.T) map[string]bool {
 			t.Fatal(err)
 		}
 	}
-	sum := sha256.Sum256([]byte(m.Bare))
-	group := fmt.Sprintf("ward-%x", sum[:8])
+	group := "ward-" + m.owner()
 	filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, group) {
 			all[path] = true

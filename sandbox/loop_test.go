@@ -217,7 +217,7 @@ func TestFullComms(t *testing.T) {
 	}
 	p.Run(p.Work, "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
 	report := ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED"})
-	if size := len(report); size > comms.MaxBytes/2+5000 || strings.Contains(report, "### R-1 ") || !strings.Contains(report, "What else?") {
+	if size := len(report); size > comms.MaxBytes || strings.Contains(report, "### R-1 ") || !strings.Contains(report, "What else?") {
 		t.Errorf("%d bytes: %.300s", size, report)
 	}
 	if message := p.Git("log", "-1", "--format=%B", "origin/main"); !strings.Contains(message, "\nComms-Prune: R-1..R-") {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -97,6 +98,16 @@ func (m *machine) runs(line string) bool {
 // other tests' may be at work on the same storage.
 func (m *machine) containers() int {
 	m.T.Helper()
-	owner := sha256.Sum256([]byte(m.Bare))
-	return strings.Count(m.Run(m.dir, "sh", "-c", podmanOn(m.storage)+"container ls --all --format '{{.Labels}}'"), fmt.Sprintf("%x", owner[:8]))
+	return strings.Count(m.Run(m.dir, "sh", "-c", podmanOn(m.storage)+"container ls --all --format '{{.Labels}}'"), m.owner())
+}
+
+// owner is in the names of what launches of this repository make on the machine.
+func (m *machine) owner() string {
+	m.T.Helper()
+	info, err := os.Stat(m.Bare)
+	if err != nil {
+		m.T.Fatal(err)
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", m.Bare, info.Sys().(*syscall.Stat_t).Ino))
+	return fmt.Sprintf("%x", sum[:8])
 }
