@@ -56,7 +56,7 @@ func Make(parent, what string) (*Dir, error) {
 	if err := Sweep(parent); err != nil {
 		return nil, err
 	}
-	path, err := os.MkdirTemp(parent, Prefix+what)
+	path, err := makeShort(parent, Prefix+what)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +65,18 @@ func Make(parent, what string) (*Dir, error) {
 		return nil, errors.Join(err, os.Remove(path))
 	}
 	return d, nil
+}
+
+// makeShort is os.MkdirTemp with fewer random bytes: sockets lie two such directories deep,
+// and their paths may have 107 bytes in all.
+func makeShort(parent, begin string) (path string, err error) {
+	for range 100 {
+		path = filepath.Join(parent, begin+strings.ToLower(rand.Text()[:4]))
+		if err = os.Mkdir(path, 0o700); !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
+	return path, err
 }
 
 // mark writes the mark, by whose words alone a sweep tries for the lock: it is taken before.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -145,7 +146,7 @@ func TestKeyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	write := func(text string, mode os.FileMode) {
 		os.Remove(path)
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		if err := errors.Join(os.WriteFile(path, []byte(text), mode), os.Chmod(path, mode)); err != nil { // whatever the umask
 			t.Fatal(err)
 		}
 	}
