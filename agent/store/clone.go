@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"git-ward/internal/atomicfile"
+	"git-ward/internal/scratch"
 	"git-ward/protocols/record"
 )
 
@@ -228,11 +229,6 @@ func removeAll(path string) error {
 	if parent.RemoveAll(name) == nil {
 		return nil
 	}
-	fs.WalkDir(parent.FS(), name, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			parent.Chmod(path, 0o700)
-		}
-		return nil
-	})
+	scratch.MakeWritable(parent, name)
 	return parent.RemoveAll(name)
 }

@@ -24,12 +24,7 @@ func empty(dir *os.Root, path string) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			dir.Chmod(name, 0o700)
-		}
-		return nil
-	})
+	MakeWritable(dir, ".")
 	if err = emptyOnce(dir); !errors.Is(err, fs.ErrPermission) || os.Geteuid() == 0 {
 		return err
 	}
@@ -43,6 +38,17 @@ func empty(dir *os.Root, path string) error {
 		return fmt.Errorf("%w; unshare: %w: %s", err, helped, out)
 	}
 	return nil
+}
+
+// MakeWritable gives the directories of a tree back to their owner, as far as that goes:
+// caches of build tools are made read-only. What fails is said by the removal that follows.
+func MakeWritable(root *os.Root, name string) {
+	fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			root.Chmod(path, 0o700)
+		}
+		return nil
+	})
 }
 
 func emptyOnce(dir *os.Root) error {
