@@ -193,7 +193,8 @@ func TestGuardKeepsNetworks(t *testing.T) {
 }
 
 // TestGuardEnds: a signal to the guard alone ends the command at once with all that it began,
-// in whichever session that is, and a command has the signals of a new program, and nothing of scripts/test's open.
+// in whichever session that is. A command has the signals of a new program, and no file of
+// scripts/test's open.
 func TestGuardEnds(t *testing.T) {
 	users := [][]string{nil, {"65534"}}
 	if os.Getuid() != 0 {

@@ -14,10 +14,10 @@ import (
 
 // forged holds the lines of lessons.jsonl that a commit of the agent's brings to who wrote
 // them (LES-2): refs/notes/lessons keeps each line of each commit, and every directive
-// learns from it. A lesson's id is the hash of what it says, it is of the directive whose ref
-// brings it, and it begins as pending or noted; that it
-// is applied is said by the commit that carries it out, which replay does again. Lines that a
-// parent or main has are theirs.
+// learns from it. A lesson's id is the hash of what it says. The lesson belongs to the directive
+// whose ref brings it, and begins as pending or noted. Only the commit that carries it out may
+// say that it is applied, and replay carries it out again. Lines that a parent or main has
+// are theirs.
 func forged(pass *Pass, c *walk.Commit, parents []string) error {
 	if !pass.Push.Principal.Fenced() || !c.History.Documents() {
 		return nil

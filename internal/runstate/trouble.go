@@ -99,5 +99,5 @@ func unfolded(bare string) string {
 	if err != nil {
 		return "" // nothing waits
 	}
-	return "not in COMMS.md yet, and tried again: " + strings.Join(strings.Split(strings.TrimSpace(string(data)), "\n"), "; ")
+	return "not in COMMS.md yet, and tried again: " + strings.ReplaceAll(strings.TrimSpace(string(data)), "\n", "; ")
 }

@@ -70,10 +70,10 @@ func concerning(directive string) func(ref string) bool {
 
 // serveWatch writes the stream of moved refs to standard output: `HEAD REF`, a line `OLD
 // NEW REF` for each ref that there is, OLD being zeros, and a line `.`; then a line for each
-// that moves, NEW being zeros for one that is gone, and `.` each half minute. What moved and
-// moved back before it was looked at is a line of zeros for `refs/`, with the next half
-// minute where the kernel does not say what moved: who has fetched in between has what is not
-// there any more. It ends with ctx, or with the client.
+// that moves, NEW being zeros for one that is gone, and `.` each half minute. A ref that moved
+// and moved back unseen is a line of zeros for `refs/`: a client that fetched in between must
+// fetch again. Where the kernel does not say which ref moved, that line comes with the next
+// heartbeat. The stream ends with ctx, or with the client.
 func serveWatch(ctx context.Context, repo *git.Repo, concerns func(string) bool) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	ends := newEnds()
