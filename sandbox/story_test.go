@@ -55,6 +55,8 @@ func (s *story) newestReport(name string) comms.Report {
 	}
 	for _, r := range slices.Backward(doc.Reports) {
 		if r.Directive == name && r.Status != comms.Info {
+			_, r.Text, _ = strings.Cut(r.Text, "\n") // the line that names the text of the directive
+			r.Text = comms.Unlaid(r.Text)
 			return r
 		}
 	}
