@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func findTagger(ctx context.Context) *tagger {
 	if err != nil {
 		return nil
 	}
-	out, err := runTagger(ctx, 5*time.Second, "/", program, "", "--options=NONE", "--version")
+	out, err := runTagger(ctx, tagTime, "/", program, "", "--options=NONE", "--version")
 	version, _, _ := strings.Cut(out, "\n")
 	if err != nil || !strings.Contains(version, "Universal Ctags") {
 		return nil
@@ -65,7 +66,7 @@ func (t *tagger) run(ctx context.Context, dir string, list []tracked) (map[strin
 // runTagger runs it without the environment, in which options could be.
 func runTagger(ctx context.Context, limit time.Duration, dir, program, input string, args ...string) (string, error) {
 	var out bytes.Buffer
-	c := &process.Command{Dir: dir, Args: append([]string{program}, args...), Env: []string{"LC_ALL=C.UTF-8"}, Stdin: strings.NewReader(input), Stdout: &out,
+	c := &process.Command{Dir: dir, Args: append([]string{program}, args...), Env: []string{"LC_ALL=C.UTF-8", "TMPDIR=" + os.TempDir()}, Stdin: strings.NewReader(input), Stdout: &out,
 		Timeout: limit, Output: tagOutput}
 	status, stopped, err := c.Run(ctx)
 	if err = cmp.Or(err, stopped); err == nil && !status.OK() {

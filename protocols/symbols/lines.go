@@ -21,7 +21,7 @@ type language struct {
 }
 
 const (
-	byLine = "line by line: what stands at the beginning of a line; the rest is missed (universal-ctags is not installed)"
+	byLine = "line by line: what stands at the beginning of a line; the rest needs universal-ctags"
 	byTags = "universal-ctags"
 )
 

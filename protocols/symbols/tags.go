@@ -16,7 +16,7 @@ var tagsOnly = []language{
 }
 
 func only(name string, suffixes ...string) language {
-	return language{name: name, suffixes: suffixes, how: "not read: universal-ctags is not installed", tags: true}
+	return language{name: name, suffixes: suffixes, how: "not read: it needs universal-ctags", tags: true}
 }
 
 // Taggable reports whether ctags is to read a file.
