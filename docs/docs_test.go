@@ -190,6 +190,10 @@ func (s *session) block(t *testing.T, name string, b *block) {
 		t.Logf("%s:%d: SKIPPED, out loud: %s", name, b.line, why)
 		return
 	}
+	if b.attrs["at"] == "clone" {
+		s.run(t, `cd "$WARD" && export TMPDIR=`+s.home)
+		defer s.run(t, "cd - >/dev/null && export TMPDIR="+os.TempDir())
+	}
 	for i, e := range all {
 		want := 0
 		if text := b.attrs["exit"]; text != "" && i == len(all)-1 {

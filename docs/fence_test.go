@@ -19,14 +19,15 @@ type block struct {
 // kinds are what a fence may say, with the attributes that each takes.
 //
 //	console  lines `$ command` (more of a command behind `> `), each with what it prints
-//	sh       commands whose output is not shown; each must exit with 0
+//	sh       commands whose output is not shown; each must exit with 0; with at=clone they
+//	         run where Ward's source is
 //	plan, udc, json, toml, yaml, comms, markdown
 //	         text for Ward, linted; file=PATH is also written there, and what has no
 //	         file= is what the next $EDITOR writes
 //	go       source that gofmt takes
 //	text     a picture or a line that is no command
 var kinds = map[string][]string{
-	"console": {"needs", "exit"}, "sh": {"needs"},
+	"console": {"needs", "exit"}, "sh": {"needs", "at"},
 	"plan": {"file"}, "udc": {"file"}, "json": {"file"}, "toml": {}, "yaml": {"file"}, "comms": {}, "markdown": {"file"}, "go": {}, "text": {},
 }
 
@@ -98,6 +99,9 @@ func header(info string) (b block, problem string) {
 		key, value, _ := strings.Cut(word, "=")
 		if !slices.Contains(allowed, key) || value == "" {
 			return b, fmt.Sprintf("%q does not stand behind %q", word, b.kind)
+		}
+		if key == "at" && value != "clone" {
+			return b, fmt.Sprintf("unknown place %q; the place is clone", value)
 		}
 		if key == "needs" && !slices.Contains(tiers, value) {
 			return b, fmt.Sprintf("unknown tier %q; the tiers are %v", value, tiers)
