@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +140,66 @@ func TestBelongings(t *testing.T) {
 	try("init again", "git-ward", "init", "--bare", p.Bare, "--update")
 	try("review", "git-ward", "review", "--bare", p.Bare, "D-1")
 	try("a removal", "git-ward", "init", "--remove", "--bare", p.Bare, "--purge", "--yes")
+}
+
+// everyVerb is all that git ward knows, as its own help has it: "uow list", "fsck".
+func everyVerb(t *testing.T, p *gittest.Pair) (all [][]string) {
+	t.Helper()
+	for line := range strings.Lines(p.Run(p.Work, "git-ward", "help")) {
+		rest, ok := strings.CutPrefix(line, "  ")
+		if verb, _, _ := strings.Cut(rest, " "); ok && verb != "" {
+			_, usage, _ := strings.Cut(p.Run(p.Work, "git-ward", "help", verb), "usage: git ward "+verb+" ")
+			below, _, _ := strings.Cut(usage, "\n")
+			below, _, _ = strings.Cut(below, " ")
+			if !onlyVerbs.MatchString(below) {
+				all = append(all, []string{verb})
+				continue
+			}
+			for below := range strings.SplitSeq(below, "|") {
+				all = append(all, []string{verb, below})
+			}
+		}
+	}
+	return all
+}
+
+var onlyVerbs = regexp.MustCompile(`^[a-z-]+(\|[a-z-]+)+$`)
+
+// TestEveryVerb: no verb changes a person's files that it was not told to change, whether
+// it is given nothing, a repository, a directive, or a directory with the person's files.
+func TestEveryVerb(t *testing.T) {
+	tier.Full(t, "each verb in six forms")
+	p := gittest.New(t)
+	dir, temp, none := filepath.Dir(p.Bare), t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(none, "podman"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err) // nothing is to be built here
+	}
+	at := slices.IndexFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, "PATH=") })
+	p.Env[at] = "PATH=" + none + ":" + strings.TrimPrefix(p.Env[at], "PATH=")
+	p.Env = append(p.Env, "TMPDIR="+temp)
+	p.Commit("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: one\n\n- [ ] it is there (`test -e one`)\n\n## Reports\n")
+	p.Run(p.Work, "git", "push", "-q", "origin", "HEAD:main")
+	mine := filepath.Join(dir, "mine")
+	b := lay(t, mine, filepath.Join(temp, "ward-1234"), filepath.Join(temp, "ward-build-2"), filepath.Join(dir, "project.ward"), filepath.Join(p.Bare, "mine"))
+	all := everyVerb(t, p)
+	if len(all) < 60 {
+		t.Fatalf("only %d verbs: %v", len(all), all)
+	}
+	for _, verb := range all {
+		for _, more := range [][]string{nil, {"--bare", p.Bare}, {"D-1"}, {mine}, {"--bare", p.Bare, mine}, {"--bare", mine}} {
+			// Some serve until they are told to end; what they did until then counts.
+			args := slices.Concat([]string{"--signal=INT", "--kill-after=20", "2", "git-ward"}, verb, more)
+			out, err := p.Try(p.Work, nil, "", "timeout", args...)
+			if verb[0] == "version" && more == nil && err != nil {
+				t.Fatalf("%v: %s", err, out) // else nothing was tried
+			}
+			before := t.Failed()
+			b.same(t, strings.Join(args[3:], " "))
+			if t.Failed() && !before {
+				t.Fatal(out)
+			}
+		}
+	}
 }
 
 // TestBackupBesideALaunch is the recipe of docs/admin.md, where the original works on: a
