@@ -1,7 +1,9 @@
 package hooks_test
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,48 +16,69 @@ import (
 )
 
 // TestRefusalsOfAnHour: an agent whose refusals all differ fills so many records an hour,
-// of so many refs each, and is only counted then; a PM's are all recorded.
+// of so many refs each, and is only counted then; the next record says how many were. It
+// takes no record from another agent, and a PM's refusals are all recorded.
 func TestRefusalsOfAnHour(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	repo := git.Open(p.Bare)
-	refuse := func(principal push.Principal, n int) {
+	pushes := 0
+	refuse := func(principal push.Principal, name string) {
 		t.Helper()
 		batch := repo.Batch(t.Context())
 		defer batch.Close()
-		r := &audit.Record{Time: time.Now().UTC().Truncate(time.Millisecond), Principal: string(principal), User: "1", Push: fmt.Sprintf("%s-%d", principal, n), Verdict: audit.Refused, Rules: []string{"refs/name"}}
+		pushes++
+		r := &audit.Record{Time: time.Now().UTC().Truncate(time.Millisecond), Principal: string(principal), Name: name, User: "1", Push: fmt.Sprintf("push-%d", pushes), Verdict: audit.Refused, Rules: []string{"refs/name"}}
 		for i := range 100 {
-			r.Refs = append(r.Refs, audit.Ref{Update: push.Update{Ref: fmt.Sprintf("refs/heads/%d/%d/%s", n, i, strings.Repeat("x", 200)), Old: git.Zero, New: git.Zero}})
+			r.Refs = append(r.Refs, audit.Ref{Update: push.Update{Ref: fmt.Sprintf("refs/heads/%d/%d/%s", pushes, i, strings.Repeat("x", 200)), Old: git.Zero, New: git.Zero}})
 		}
 		if err := audit.Refuse(t.Context(), repo, batch, r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// The hour is nearly used up.
-	path := filepath.Join(p.Bare, "ward/refusals.hour")
-	if err := os.WriteFile(path, fmt.Appendf(nil, "%d 295\n", time.Now().UTC().Truncate(time.Hour).Unix()), 0o600); err != nil {
+	// The hour of one agent is nearly used up.
+	text := fmt.Appendf(nil, "%d 1\nagent:D-1 295 0\nagent:bob 299 0\n", time.Now().UTC().Truncate(time.Hour).Unix())
+	if err := os.WriteFile(filepath.Join(p.Bare, "ward/refusals.hour"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for n := range 20 {
-		refuse(push.Agent, n)
+	for _, lease := range []string{".0123456789abcdef", ".fedcba9876543210"} { // a new lease begins no new hour
+		for range 10 {
+			refuse(push.Agent, "D-1"+lease)
+		}
 	}
-	refuse(push.PM, 0)
+	for range 3 {
+		refuse(push.Agent, "D-2.0123456789abcdef")
+		refuse(push.Agent, "D-1.0123456789abcdef")
+		refuse(push.Agent, "bob")
+		refuse(push.Agent, "")
+		refuse(push.Watcher, "")
+	}
+	refuse(push.PM, "alice")
 	batch := repo.Batch(t.Context())
 	defer batch.Close()
 	chain, err := audit.ReadChain(t.Context(), repo, batch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorded, refs := 0, 0
+	recorded, refs, beyond := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, l := range chain {
-		if l.Principal == string(push.Agent) {
-			recorded++
-			refs = max(refs, len(l.Refs))
+		who := l.Principal + ":" + cmp.Or(l.Worker(), l.Name)
+		if l.Verdict == audit.Refused {
+			recorded[who]++
+			refs[who] = max(refs[who], len(l.Refs))
+		}
+		for who, n := range l.Beyond {
+			beyond[who] += n
 		}
 	}
-	last := chain[len(chain)-1]
-	if recorded != 5 || refs != 16 || last.Principal != string(push.PM) || last.Repeats != 15 || len(last.Refs) != 100 {
-		t.Errorf("%d refusals recorded of at most %d refs; then %s with %d refs, after %d more", recorded, refs, last.Principal, len(last.Refs), last.Repeats)
+	if want := map[string]int{"agent:D-1": 5, "agent:D-2": 3, "agent:bob": 1, "agent:": 3, "watcher:": 3, "pm:alice": 1}; !maps.Equal(recorded, want) {
+		t.Errorf("recorded are %v, not %v", recorded, want)
+	}
+	if want := map[string]int{"agent:D-1": 18, "agent:bob": 2}; !maps.Equal(beyond, want) {
+		t.Errorf("counted are %v, not %v", beyond, want)
+	}
+	if want := map[string]int{"agent:D-1": 16, "agent:D-2": 16, "agent:bob": 16, "agent:": 16, "watcher:": 16, "pm:alice": 100}; !maps.Equal(refs, want) {
+		t.Errorf("at most so many refs are named: %v, not %v", refs, want)
 	}
 	p.Fsck()
 }

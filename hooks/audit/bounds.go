@@ -10,7 +10,7 @@ import "git-ward/hooks/push"
 //	what                     written at most                    read at most
 //	refs of one push         MaxRefs, MaxRefBytes as text       the same, at arrival
 //	refs of a refusal        maxRefused, maxRefusedAgent        with its record
-//	refusals of the agent    maxDistinct an hour, then counted  one by one
+//	refusals of one agent    maxDistinct an hour, then counted  one by one
 //	record.json              maxRecord                          maxReadRecord
 //	one line of a note       maxNoteLine                        MaxReadNote (whole note)
 //	a note of the audit      maxNote, then the oldest lines go  MaxReadNote
@@ -21,6 +21,7 @@ import "git-ward/hooks/push"
 //	ids that are retired     comms.Set's own bound              the same
 //	config.toml of a record  the settings, by package config    MaxConfig
 //	the count of refusals    one line                           maxRepeatsFile
+//	refusals by pusher       maxPushers lines                   maxHourFile
 //	a reflog                 git's                              its end since admission, line by line
 const (
 	// MaxRefs bounds the refs of one push, and MaxRefBytes what they take in its
@@ -47,6 +48,7 @@ const (
 	maxPendingFiles = 10_000
 
 	maxRepeatsFile = 64
+	maxHourFile    = 1 << 20 // bytes
 	MaxConfig      = 1 << 20 // bytes
 
 	maxListed = 200  // rules, and findings let pass, that a record lists

@@ -76,9 +76,15 @@ func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
 	if err := e.follow(last); err != nil {
 		return nil, err
 	}
-	e.Record.Repeats = 0
-	if last != nil && last.Verdict == Refused {
-		e.Record.Repeats = Repeats(w.repo, last.ID)
+	e.Record.Repeats, e.Record.Beyond = 0, nil
+	if last != nil {
+		e.Record.Beyond = Beyond(w.repo, last.ID)
+		if last.Verdict == Refused {
+			e.Record.Repeats = Repeats(w.repo, last.ID)
+		}
+	}
+	if e.Record.Beyond != nil {
+		e.Record.Format = recordFormat
 	}
 	update := git.RefUpdate{Ref: ChainRef, Old: old}
 	if update.New, err = w.commit(e, last, old); err != nil {

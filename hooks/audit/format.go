@@ -11,7 +11,10 @@ import (
 // recordFormat is the form of records that this Ward reads. Whoever adds a member, a file
 // beside a record, or another meaning counts it up and writes it: an older Ward must not
 // take what it does not know for damage, and pass over it or set it aside.
-const recordFormat = 1
+//
+//	1  the first; records leave it out
+//	2  Record.Beyond; records without it stay as they were
+const recordFormat = 2
 
 // NewerRecord is the error of a record that a newer Ward wrote.
 type NewerRecord struct{ Format int }

@@ -74,6 +74,9 @@ type Record struct {
 	// Repeats is how many identical refusals followed the one before this record
 	// and were not recorded one by one.
 	Repeats int `json:"repeats,omitzero"`
+	// Beyond is how many refusals of whom came after the record before this one and were
+	// only counted, because that pusher had as many in its hour as are recorded.
+	Beyond map[string]int `json:"beyond,omitempty"`
 	// Reconciled says that the push's own post-receive died and a later one wrote
 	// this from the reflog.
 	Reconciled bool `json:"reconciled,omitzero"`
@@ -125,11 +128,11 @@ func (r *Record) fit() {
 	r.Name, r.User = short(r.Name, 200), short(r.User, 200)
 }
 
-// cut leaves the record of a push that did not enter maxRefused of its refs, or fewer of
-// the agent's, who makes up names without end.
+// cut leaves the record of a push that did not enter maxRefused of its refs, or fewer where
+// no person pushed: an agent makes up names without end.
 func (r *Record) cut() {
 	most := maxRefused
-	if r.Principal == string(push.Agent) {
+	if r.pusher() != "" {
 		most = maxRefusedAgent
 	}
 	if r.Verdict == Accepted || len(r.Refs) <= most {

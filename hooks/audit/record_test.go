@@ -87,8 +87,8 @@ func TestEveryRecordFits(t *testing.T) {
 // TestNewerRecord: one of a newer Ward is told from one that is damaged, which is passed
 // over; by an older Ward's own hooks nothing enters behind it.
 func TestNewerRecord(t *testing.T) {
-	_, err := ParseRecord([]byte(`{"format":2,"signers":["a"],"refs":"another form"}`))
-	if newer, ok := errors.AsType[*NewerRecord](err); !ok || newer.Format != 2 || isBad(err) {
+	_, err := ParseRecord([]byte(`{"format":3,"signers":["a"],"refs":"another form"}`))
+	if newer, ok := errors.AsType[*NewerRecord](err); !ok || newer.Format != 3 || isBad(err) {
 		t.Errorf("%v", err)
 	}
 	if hint, ok := errors.AsType[*diag.Hinted](err); !ok || !strings.Contains(hint.Hint, "init --update") {

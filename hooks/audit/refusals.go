@@ -9,9 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
-	"git-ward/hooks/push"
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
@@ -55,10 +53,10 @@ func (p *Pending) Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch) 
 	if err != nil {
 		return err
 	}
-	if last != nil && (last.sameRefusal(p.Record) || last.oneOfTooMany(repo, p.Record)) {
+	if last != nil && last.sameRefusal(p.Record) {
 		text := strconv.FormatInt(last.ID, 10) + " " + strconv.Itoa(Repeats(repo, last.ID)+1) + "\n"
 		err = atomicfile.Write(repeatsPath(repo), []byte(text), fileMode(filepath.Dir(repeatsPath(repo))))
-	} else {
+	} else if last == nil || !countRefusal(repo, last.ID, p.Record) {
 		since := p.Since
 		if p.path == "" {
 			since = top
@@ -70,33 +68,6 @@ func (p *Pending) Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch) 
 	}
 	failpoint.Reach("audit/refusal-recorded")
 	return removeFile(p.path)
-}
-
-// maxDistinct is how many refusals of the agent that differ are recorded in an hour, one by
-// one; the door lets six times as many pushes through.
-const maxDistinct = 300
-
-// oneOfTooMany reports whether a refusal follows another one of the agent's and is beyond
-// those of this hour: it is only counted then, whatever it asked for. Each refusal that is
-// recorded is counted here; the writers' lock is held.
-func (r *Record) oneOfTooMany(repo *git.Repo, next *Record) bool {
-	if next.Principal != string(push.Agent) {
-		return false
-	}
-	path := filepath.Join(repo.Dir, "ward", "refusals.hour")
-	hour, n := next.Time.Truncate(time.Hour).Unix(), 0
-	if data, err := os.ReadFile(path); err == nil && len(data) <= maxRepeatsFile {
-		of, count, _ := strings.Cut(strings.TrimSpace(string(data)), " ")
-		if of == strconv.FormatInt(hour, 10) {
-			n, _ = strconv.Atoi(count)
-		}
-	}
-	if n >= maxDistinct {
-		return r.Verdict == Refused && r.Principal == next.Principal
-	}
-	text := fmt.Sprintf("%d %d\n", hour, n+1)
-	atomicfile.Write(path, []byte(text), fileMode(filepath.Dir(path))) // a count, which holds up nobody
-	return false
 }
 
 func repeatsPath(repo *git.Repo) string { return filepath.Join(repo.Dir, "ward", "refusals") }

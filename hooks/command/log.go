@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -88,19 +89,17 @@ func showLog(ctx context.Context, env *cli.Env) error {
 	return writeTable(env, chain)
 }
 
-// foldRepeats moves each count of repeated refusals from the record after it,
-// where the chain keeps it, to the refusal itself; the newest one's is still in
-// a file beside the repository.
+// foldRepeats moves each count of refusals that are not recorded one by one from the
+// record after them, where the chain keeps it, to the one before; the newest one's is
+// still in a file beside the repository.
 func foldRepeats(repo *git.Repo, chain []audit.Link) []audit.Link {
 	for i := range chain {
-		n := 0
-		if i+1 < len(chain) {
-			n = chain[i+1].Repeats
-		} else {
-			n = audit.Repeats(repo, chain[i].ID) // a clone has no such file, and says nothing
-		}
 		copied := *chain[i].Record
-		copied.Repeats = n
+		if i+1 < len(chain) {
+			copied.Repeats, copied.Beyond = chain[i+1].Repeats, chain[i+1].Beyond
+		} else { // a clone has no such files, and says nothing
+			copied.Repeats, copied.Beyond = audit.Repeats(repo, chain[i].ID), audit.Beyond(repo, chain[i].ID)
+		}
 		chain[i].Record = &copied
 	}
 	return chain
@@ -120,6 +119,9 @@ func writeRows(w io.Writer, l audit.Link) {
 	verdict := string(l.Verdict)
 	if l.Repeats > 0 {
 		verdict += fmt.Sprintf(" (and %d more times)", l.Repeats)
+	}
+	for _, who := range slices.Sorted(maps.Keys(l.Beyond)) {
+		verdict += fmt.Sprintf(" (then %d more of %s, only counted)", l.Beyond[who], diag.Clean(who))
 	}
 	list := slices.Clone(l.Rules)
 	if len(l.Would) > 0 { // they say the rules, too, with their places

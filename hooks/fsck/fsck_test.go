@@ -119,11 +119,11 @@ var damages = []struct {
 	{
 		name: "a record of a newer Ward, damage behind it", // which is not to be set aside
 		damage: func(g *guarded) {
-			text := strings.Replace(g.git("cat-file", "blob", audit.ChainRef+":record.json"), `"id":4`, `"id":5,"format":2,"signers":3`, 1)
+			text := strings.Replace(g.git("cat-file", "blob", audit.ChainRef+":record.json"), `"id":4`, `"id":5,"format":3,"signers":3`, 1)
 			g.move(audit.ChainRef, g.commit(g.tip(audit.ChainRef), "record.json", text))
 			g.move(audit.NotesRef, git.Zero)
 		},
-		want:    []string{"fsck/newer: record 5: the record is of a newer Ward (format 2; this one reads up to 1)"},
+		want:    []string{"fsck/newer: record 5: the record is of a newer Ward (format 3; this one reads up to 2)"},
 		remains: []string{"fsck/newer: record 5: "},
 	},
 	{

@@ -96,7 +96,7 @@ func groupMode(rel string, mode fs.FileMode) (group fs.FileMode, ok bool) {
 		switch {
 		case rel == config.Path, rel == nonceFile, rel == "ward/allowed_signers", rel == "ward/redacted":
 			return read, true
-		case rel == lockFile, rel == "ward/refusals", strings.Contains(below, "/"):
+		case rel == lockFile, rel == "ward/refusals", rel == "ward/refusals.hour", strings.Contains(below, "/"):
 			return write, true
 		}
 		return mode, false
