@@ -56,6 +56,13 @@ func TestRefusals(t *testing.T) {
 			}
 			os.Chown(h.bare, 65534, 65534)
 		}, unfenced, []string{"belongs to user nobody, not to you", "hint: run it as the owner: `sudo -u nobody git ward launch --bare "}},
+		{"no room for all agents", func(h *house) {
+			if os.Geteuid() != 0 {
+				h.t.Skip("an ordinary user's /bot is in memory")
+			}
+			h.edit("state_size = 10_737_418_240", "state_size = 1_125_899_906_842_624")
+			h.edit("agents = 1", "agents = 3")
+		}, fencedScript, []string{"GiB free, and the directory /bot of 3 agents may take 3145728.0 GiB of it, beside 1.0 GiB of [limits] disk_free", "lower [sandbox] state_size (1048576.0 GiB each) or [launch] agents"}},
 		{"no agent", func(h *house) { os.Remove(filepath.Join(h.bin, fence.AgentProgram)) }, unfenced, []string{"the program ward-agent is neither beside the running one nor on PATH", "hint: run scripts/build"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -203,7 +203,7 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 	}
 	defer made.Remove()
 	dir := made.Path
-	state := filepath.Join(a.State, fmt.Sprintf("w%d", number))
+	state := a.workerState(number)
 	mirror := filepath.Join(state, "mirror")
 	settings, err := a.prepare(dir, state, mirror, o)
 	if err != nil {
@@ -227,6 +227,11 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 	err = a.payload(ctx, number, o, settings, made, state, mirror, answers)
 	cancel(nil)
 	return errors.Join(err, <-ended)
+}
+
+// workerState is the directory of a worker's agent, from 1.
+func (a *Away) workerState(number int) string {
+	return filepath.Join(a.State, fmt.Sprintf("w%d", number))
 }
 
 // prepare makes a worker's directories, with the lease's key and the repository's settings.
@@ -264,6 +269,15 @@ func (a *away) payload(ctx context.Context, number int, o order, settings *confi
 		door: filepath.Join(dir.Path, "door", socketName), gateway: filepath.Join(dir.Path, "gateway", socketName)}
 	if a.Unfenced {
 		return w.runProcesses(ctx)
+	}
+	if os.Geteuid() == 0 {
+		var wanted int64 // of all workers of this machine
+		for n := range a.Agents {
+			wanted += stillTakes(stateDisk(a.workerState(n+1)), settings.Sandbox.StateSize)
+		}
+		if err := l.spec.fits(wanted, a.Agents); err != nil {
+			return err
+		}
 	}
 	l.opening = connectBeside(ctx, ownerOf(mirror), l.podman(), settings)
 	defer func() { err = errors.Join(err, l.opening.close()) }()

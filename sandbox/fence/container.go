@@ -51,7 +51,7 @@ const killGrace = time.Minute
 // container is the whole of the container that a launch wants (SBX-3, SBX-4).
 func (w *worker) container(f *fence) *podman.Spec {
 	size := w.spec.Settings.Sandbox.StateSize
-	state := podman.Mount{Kind: podman.Disk, Source: filepath.Join(w.state, "bot.img"), Target: InsideState, Size: size, Owner: image.WatcherID}
+	state := podman.Mount{Kind: podman.Disk, Source: stateDisk(w.state), Target: InsideState, Size: size, Owner: image.WatcherID}
 	if f.engine.Rootless() { // an ordinary user cannot mount a file system
 		state = podman.Mount{Kind: podman.Tmpfs, Target: InsideState, Size: size}
 	}

@@ -7,8 +7,10 @@ package fence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -100,12 +102,23 @@ type launch struct {
 }
 
 // agents is how many workers there may be at once.
-func (l *launch) agents() int {
-	if len(l.spec.Payload.Command) > 0 || l.spec.Payload.Directive != "" {
+func (s *Spec) agents() int {
+	if len(s.Payload.Command) > 0 || s.Payload.Directive != "" {
 		return 1
 	}
-	return max(l.spec.Settings.Launch.Agents, 1)
+	return max(s.Settings.Launch.Agents, 1)
 }
+
+// workerState is the directory of a worker's agent, from 1.
+func (s *Spec) workerState(number int) string {
+	if number == 1 {
+		return s.State
+	}
+	return filepath.Join(s.State, fmt.Sprintf("w%d", number))
+}
+
+// stateDisk is the file below it that /bot is in the fence.
+func stateDisk(state string) string { return filepath.Join(state, "bot.img") }
 
 // Launch runs the payload until it ends by itself or ctx is cancelled; what is left
 // of it is then killed, and the services are closed. A payload that ended with a
@@ -127,7 +140,7 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	bounded := "unfenced: nothing is bounded"
 	if !s.Unfenced {
 		var leave func()
-		bounded, leave = boundHost(ownerOf(s.Bare), s.Settings, l.agents(), s.Settings.Verify.Agents)
+		bounded, leave = boundHost(ownerOf(s.Bare), s.Settings, s.agents(), s.Settings.Verify.Agents)
 		defer leave()
 	}
 	if !s.Unfenced && s.Kube == nil {

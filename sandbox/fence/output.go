@@ -24,7 +24,7 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 			share := AgentShare(to)
 			shares, to = append(shares, share), share
 		}
-		if w.agents() > 1 {
+		if w.spec.agents() > 1 {
 			to = &marker{out: to, mark: w.mark}
 		}
 		return diag.NewScreen(to)

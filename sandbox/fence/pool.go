@@ -27,7 +27,7 @@ const (
 // runWorkers runs one worker as long as the launch, and more of them while there is more to
 // do than those who are there can take up (MANY-1).
 func (l *launch) runWorkers(ctx context.Context) error {
-	if l.spec.Engine == nil && l.agents() == 1 {
+	if l.spec.Engine == nil && l.spec.agents() == 1 {
 		return l.newWorker(1, "").run(ctx)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -125,7 +125,7 @@ func (p *pool) done() (over bool, err error) {
 			err = errors.Join(err, r.last)
 		}
 	}
-	left := p.agents() - spent
+	left := p.spec.agents() - spent
 	if p.spec.Engine != nil {
 		left = len(p.free) - spent
 	}
@@ -163,7 +163,7 @@ func (p *pool) grow(ctx context.Context) {
 	if time.Now().Before(p.quiet.until) {
 		return
 	}
-	for number := 1; number <= p.agents() && more > 0; number++ {
+	for number := 1; number <= p.spec.agents() && more > 0; number++ {
 		if p.running[number] != nil || p.spec.Engine == nil && !p.rested(task(number, "")) {
 			continue
 		}

@@ -49,8 +49,8 @@ func OpenRepository(ctx context.Context, dir string) (bare string, settings *con
 	return bare, settings, err
 }
 
-// Check says why a launch is not possible: the repository's hooks do not run, or it
-// cannot be shown in a fence.
+// Check says why a launch is not possible: the repository's hooks do not run, it cannot
+// be shown in a fence, or the disk has no room for all workers.
 func (s *Spec) Check(ctx context.Context) error {
 	visible := make(chan error, 1)
 	go func() {
@@ -63,7 +63,10 @@ func (s *Spec) Check(ctx context.Context) error {
 	if err := door.Check(ctx, s.Bare); err != nil {
 		return err // a repository that is none has no settings to look at
 	}
-	return <-visible
+	if err := <-visible; err != nil {
+		return err
+	}
+	return s.stateRoom()
 }
 
 // checkVisible says why a repository cannot be shown in a fence, as a whole and

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -33,6 +35,51 @@ func (v *Verifier) room() error {
 		}
 	}
 	return nil
+}
+
+// stateRoom reports why the directories of all of a launch's workers do not fit on their
+// disk, as large as they may become and beside [limits] disk_free: then one worker that
+// fills its own would take the others' room, and the repository's (MANY-1). An ordinary
+// user's are in memory.
+func (s *Spec) stateRoom() error {
+	if s.Unfenced || s.Kube != nil || s.Engine != nil || os.Geteuid() != 0 {
+		return nil
+	}
+	var wanted int64
+	for number := range s.agents() {
+		wanted += stillTakes(stateDisk(s.workerState(number+1)), s.Settings.Sandbox.StateSize)
+	}
+	return s.fits(wanted, s.agents())
+}
+
+// fits holds what so many workers may still take to what is free.
+func (s *Spec) fits(wanted int64, agents int) error {
+	there := s.State
+	for {
+		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
+			break
+		}
+		there = filepath.Dir(there)
+	}
+	free, err := growth.Free(there)
+	if keep := s.Settings.Limits.DiskFree; err == nil && wanted > free-keep {
+		const gib = 1 << 30
+		return diag.Hint(fmt.Errorf("%s: the disk has %.1f GiB free, and the directory /bot of %s may take %.1f GiB of it, beside %.1f GiB of [limits] disk_free",
+			s.State, float64(free)/gib, diag.Count(agents, "agent"), float64(wanted)/gib, float64(keep)/gib),
+			"make room, name another disk's directory (--state DIR), or lower [sandbox] state_size (%.1f GiB each) or [launch] agents", float64(s.Settings.Sandbox.StateSize)/gib)
+	}
+	return nil
+}
+
+// stillTakes is how much more of the host's disk a file system in a file may take: all of
+// its size where it is not there yet, which later settings do not change.
+func stillTakes(file string, size int64) int64 {
+	var st unix.Stat_t
+	if unix.Stat(file, &st) != nil {
+		return size
+	}
+	const block = 512 // stat(2)
+	return max(st.Size-st.Blocks*block, 0)
 }
 
 // storage is where podman keeps containers, as containers-storage.conf(5) has it where

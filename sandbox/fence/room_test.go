@@ -1,6 +1,8 @@
 package fence
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,5 +23,32 @@ func TestNoRoom(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "nothing is judged or built") {
 			t.Errorf("unfenced %v: %v", unfenced, err)
 		}
+	}
+}
+
+// TestStateRoom: a worker whose disk is there counts with what that may still grow, whatever
+// its size is to be by now.
+func TestStateRoom(t *testing.T) {
+	dir := t.TempDir()
+	there := filepath.Join(dir, "bot.img")
+	if err := os.WriteFile(there, make([]byte, 64<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(there, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if n := stillTakes(there, 1<<40); n < 1 || n > 1<<20-64<<10 {
+		t.Errorf("a file of 1 MiB with 64 KiB in it may take %d bytes more", n)
+	}
+	if n := stillTakes(filepath.Join(dir, "w2"), 1<<40); n != 1<<40 {
+		t.Errorf("one that is not there may take %d bytes", n)
+	}
+	s := &Spec{Bare: dir, State: filepath.Join(dir, "not/there"), Settings: config.Default()}
+	if err := s.fits(1<<60, 2); err == nil || !strings.Contains(err.Error(), "may take 1073741824.0 GiB") {
+		t.Errorf("more than is free fits: %v", err)
+	}
+	s.Settings.Limits.DiskFree = 0
+	if err := s.fits(0, 2); err != nil {
+		t.Error(err)
 	}
 }

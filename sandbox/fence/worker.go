@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -45,10 +44,7 @@ type worker struct {
 // newWorker is a worker of this launch, from 1, for only one directive where it works
 // elsewhere.
 func (l *launch) newWorker(number int, only string) *worker {
-	w := &worker{launch: l, number: number, only: only, engine: l.spec.Engine, state: l.spec.State, payload: l.spec.Payload}
-	if number > 1 {
-		w.state = filepath.Join(l.spec.State, fmt.Sprintf("w%d", number))
-	}
+	w := &worker{launch: l, number: number, only: only, engine: l.spec.Engine, state: l.spec.workerState(number), payload: l.spec.Payload}
 	w.holder = fmt.Sprintf("%s.%d", l.name, number)
 	w.said = runstate.Worker{Holder: w.holder, Where: w.where(), PID: os.Getpid(), State: w.state}
 	if l.book != nil {
