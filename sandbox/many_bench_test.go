@@ -59,7 +59,7 @@ func workTogether(t *testing.T, n int) (c crowd) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = regexp.MustCompile(`(?m)^(\[verify\]\n(?:#.*\n)*agents = )1$`).ReplaceAll(text, fmt.Appendf(nil, "${1}%d", manyVerdicts))
+	text = regexp.MustCompile(`(?m)^(\[verify\]\n(?:#.*\n)*agents = )0$`).ReplaceAll(text, fmt.Appendf(nil, "${1}%d", manyVerdicts))
 	if err := os.WriteFile(settings, text, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -140,6 +140,7 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		"[launch]\nagents = 101\n":                 "launch.agents is 101; it may be 100 at most",
 		"[launch]\nlease = \"5s\"\n":               "launch.lease is \"5s\"; nothing works with less than \"1m0s\"",
 		"[launch]\nlease = \"48h\"\n":              "launch.lease is \"48h0m0s\"; it may be \"24h0m0s\" at most",
+		"[verify]\nagents = -1\n":                  "verify.agents must be at least 0",
 		"[verify]\nagents = 17\n":                  "verify.agents is 17; it may be 16 at most",
 		"[launch]\nmemory = 1000\n":                "launch.memory is 1000; nothing works with less than 268435456",
 		"[launch]\nprocesses = 5\n":                "launch.processes is 5; nothing works with less than 128",

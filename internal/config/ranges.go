@@ -12,6 +12,17 @@ type span struct{ least, most int64 }
 // MaxAgents is the most that [launch] agents may be.
 const MaxAgents = 100
 
+// maxVerdicts is the most that [verify] agents may be.
+const maxVerdicts = 16
+
+// Verdicts is how many run at once where so many agents work.
+func (c *Config) Verdicts(agents int) int {
+	if c.Verify.Agents > 0 {
+		return c.Verify.Agents
+	}
+	return min(max(agents, 1), maxVerdicts)
+}
+
 const (
 	mib    = 1 << 20
 	second = int64(time.Second)
@@ -25,9 +36,9 @@ var ranges = map[string]span{
 	"notify.timeout":      {least: second, most: 3600 * second},
 	"launch.agents":       {least: 1, most: MaxAgents},
 	"launch.lease":        {least: 60 * second, most: 24 * 3600 * second}, // renewed each third of it
-	"verify.agents":       {least: 1, most: 16},
-	"launch.memory":       {least: 256 * mib}, // the launcher, podman and git start in less than 64
-	"launch.processes":    {least: 128},       // and threads
+	"verify.agents":       {least: 0, most: maxVerdicts},                  // 0: as launch.agents
+	"launch.memory":       {least: 256 * mib},                             // the launcher, podman and git start in less than 64
+	"launch.processes":    {least: 128},                                   // and threads
 	"door.memory":         {least: 64 * mib},
 	"door.cpu":            {least: second},
 	"door.cpu_per_minute": {least: second},
@@ -48,7 +59,9 @@ func inRange(key string, v reflect.Value) error {
 		return nil
 	}
 	r, bounded := ranges[key]
-	r.least = max(r.least, 1)
+	if !bounded {
+		r.least = 1
+	}
 	word := func(n int64) string { return fmt.Sprint(n) }
 	n := int64(d.Duration)
 	if isTime {

@@ -140,7 +140,7 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	bounded := "unfenced: nothing is bounded"
 	if !s.Unfenced {
 		var leave func()
-		bounded, leave = boundHost(ownerOf(s.Bare), s.Settings, s.agents(), s.Settings.Verify.Agents)
+		bounded, leave = boundHost(ownerOf(s.Bare), s.Settings, s.agents(), s.Settings.Verdicts(s.agents()))
 		defer leave()
 	}
 	if !s.Unfenced && s.Kube == nil {

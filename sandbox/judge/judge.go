@@ -23,7 +23,7 @@ import (
 )
 
 // Judge writes the host's verdict on every claim that stands at the tip of a
-// unit's journal, so many at once as it may, and never two on one unit. What it knows is in
+// unit's journal, so many at once as it may, and never two on one directive. What it knows is in
 // refs: a claim whose note has a verdict on it is done, so a judge that was killed starts
 // over.
 type Judge struct {

@@ -31,6 +31,7 @@ type court struct {
 	bare      string
 	work      string // a clone
 	directive comms.Directive
+	unit      uow.ID
 	main      string
 	last      *uow.Record // of the unit's journal
 	tip       string      // its commit
@@ -65,10 +66,16 @@ func newCourt(t *testing.T, directive string) *court {
 	c.pushMain()
 	c.main = c.head()
 	doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n" + directive + "\n## Reports\n"))
-	c.directive = doc.Directives[0]
+	c.begin(uow.ID{Directive: "D-1", K: 1}, doc.Directives[0])
+	return c
+}
+
+// begin opens a unit of a directive and takes it up.
+func (c *court) begin(unit uow.ID, d comms.Directive) {
+	c.t.Helper()
+	c.unit, c.directive, c.last, c.tip = unit, d, nil, ""
 	c.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
 	c.step(uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"})
-	return c
 }
 
 // run runs a program without any settings of the user's, and returns its output.
@@ -118,7 +125,7 @@ func (c *court) step(in uow.Input) {
 		in.Record = c.record(in.Commit)
 	}
 	world := uow.World{Main: &uow.Main{DirectiveHash: c.directive.Hash(), Total: uow.Totals(10), Policy: uow.DefaultPolicy()}}
-	r, found := uow.Advance(uow.ID{Directive: "D-1", K: 1}, c.last, in, world)
+	r, found := uow.Advance(c.unit, c.last, in, world)
 	if len(found) > 0 {
 		c.t.Fatal(found)
 	}
@@ -134,14 +141,14 @@ func (c *court) step(in uow.Input) {
 		args = append(args, "-p", c.tip)
 	}
 	c.tip = c.host(args...)
-	c.host("update-ref", "refs/ward/uow/D-1.1", c.tip)
+	c.host("update-ref", uow.RefPrefix+c.unit.String(), c.tip)
 }
 
 // record puts a commit that speaks of one of the work on the unit's record, with no
 // papers in it.
 func (c *court) record(work string) string {
 	c.t.Helper()
-	ref := record.Ref(uow.ID{Directive: "D-1", K: 1})
+	ref := record.Ref(c.unit)
 	empty := c.run(c.bare, "", "git", "mktree")
 	tip := c.host("for-each-ref", "--format=%(objectname)", ref)
 	if tip == "" {
@@ -158,7 +165,7 @@ func (c *court) claim() string {
 	c.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
 	c.git("add", "--all")
 	c.git("commit", "--quiet", "--allow-empty", "--message", fmt.Sprint("claim", c.last.Iteration))
-	c.git("push", "--quiet", "origin", "+HEAD:refs/heads/agent/D-1")
+	c.git("push", "--quiet", "origin", "+HEAD:refs/heads/agent/"+c.unit.Directive)
 	commit := c.head()
 	c.step(uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: commit})
 	return commit

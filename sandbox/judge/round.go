@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"git-ward/internal/git"
@@ -21,12 +22,22 @@ const (
 	restAfter = 2
 )
 
-// round is the verdicts that run, and the claims whose next try is put off.
+// round is the verdicts that run, and the claims that wait. Each directive has one place at
+// most, and the claim that waited longest has the next: who claims again and again keeps
+// nobody waiting (MANY-1).
 type round struct {
 	judge   *Judge
-	running map[string]bool      // by unit
-	retryAt map[string]time.Time // by the hash of the claim's record
+	running map[string]bool     // by directive
+	waiting map[string]*waiting // by the hash of the claim's record
+	turns   map[string]int      // by directive: which look gave it its last place
+	looks   int
 	ended   chan end
+}
+
+// waiting is a claim without a verdict.
+type waiting struct {
+	since   int       // the look that saw it first
+	retryAt time.Time // its next try is put off until then
 }
 
 // end is how a verdict ended, nil where the claim has it or does not stand any more.
@@ -38,7 +49,7 @@ type end struct {
 func (j *Judge) every() time.Duration { return cmp.Or(j.Every, lookInterval) }
 
 func (j *Judge) newRound() *round {
-	return &round{judge: j, running: map[string]bool{}, retryAt: map[string]time.Time{}, ended: make(chan end)}
+	return &round{judge: j, running: map[string]bool{}, waiting: map[string]*waiting{}, turns: map[string]int{}, ended: make(chan end)}
 }
 
 // Serve judges until ctx ends. What goes wrong with one claim is logged and tried
@@ -74,41 +85,60 @@ func (j *Judge) Serve(ctx context.Context) error {
 	}
 }
 
-// look starts the verdicts on open claims for which there is room, but for those whose unit
-// has one that runs, or whose next try is put off. It reports whether there was none that
-// could ever be started, and no trouble on the way: then the end of one that runs, or a ref
-// that moves, is what the next look waits for.
+// look starts the verdicts on open claims for which there is room, but for those whose
+// directive has one that runs, or whose next try is put off. It reports whether there was
+// none that could be started before one that runs has ended, and no trouble on the way: then
+// that end, or a ref that moves, is what the next look waits for.
 func (r *round) look(ctx context.Context) (none bool) {
-	most := max(r.judge.AtOnce, 1)
-	if len(r.running) >= most {
-		return true
-	}
 	claims, err := r.judge.open(ctx)
 	if err != nil && ctx.Err() == nil {
 		r.judge.Log.Error().Err(err).Msg("the journals cannot be read")
 	}
+	r.queue(claims)
+	most := max(r.judge.AtOnce, 1)
 	none = err == nil
 	for _, c := range claims {
-		if r.running[c.ID] {
-			continue // its end is waited for
-		}
-		none = false
-		if len(r.running) < most && !time.Now().Before(r.retryAt[c.Hash]) && ctx.Err() == nil {
-			r.running[c.ID] = true
-			go func() { r.ended <- end{c, r.judge.judge(ctx, c)} }()
+		switch {
+		case r.running[c.Directive]: // its end is waited for
+		case len(r.running) >= most:
+			return none
+		default:
+			none = false
+			if !time.Now().Before(r.waiting[c.Hash].retryAt) && ctx.Err() == nil {
+				r.running[c.Directive], r.turns[c.Directive] = true, r.looks
+				go func() { r.ended <- end{c, r.judge.judge(ctx, c)} }()
+			}
 		}
 	}
 	return none
 }
 
+// queue puts the claims that were seen first in front, and of those that were seen together
+// those of whom a verdict is longest ago.
+func (r *round) queue(claims []*uow.Record) {
+	r.looks++
+	there := map[string]*waiting{}
+	for _, c := range claims {
+		w := r.waiting[c.Hash]
+		if w == nil {
+			w = &waiting{since: r.looks}
+		}
+		there[c.Hash] = w
+	}
+	r.waiting = there
+	slices.SortStableFunc(claims, func(a, b *uow.Record) int {
+		return cmp.Or(cmp.Compare(there[a.Hash].since, there[b.Hash].since), cmp.Compare(r.turns[a.Directive], r.turns[b.Directive]))
+	})
+}
+
 // took takes down how a verdict ended.
 func (r *round) took(ctx context.Context, e end) {
-	delete(r.running, e.claim.ID)
+	delete(r.running, e.claim.Directive)
 	if r.judge.Judged != nil {
 		r.judge.Judged(e.claim.ID)
 	}
 	if e.err != nil && ctx.Err() == nil {
-		r.retryAt[e.claim.Hash] = time.Now().Add(retryPause)
+		r.waiting[e.claim.Hash] = &waiting{since: r.looks + 1, retryAt: time.Now().Add(retryPause)} // behind the others
 		r.judge.Log.Error().Err(e.err).Str("unit", e.claim.ID).Msg("the claim cannot be judged")
 	}
 }
