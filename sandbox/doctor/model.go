@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/sandbox/gateway"
 )
 
@@ -24,6 +25,9 @@ func Model(c *config.Config, getenv func(string) string) []Finding {
 		e.add("[model] id", Missing, "set it to the model's name at the provider", "is empty, and %s has no choice of its own", name)
 	}
 	e.models(c, worker)
+	if err := gateway.CheckNames(c.Egress.Allow); err != nil {
+		e.add("[egress] allow", Missing, strings.Join(diag.Hints(err), "; "), "%v", err)
+	}
 	if worker.Kind == config.Program {
 		e.provided(c.Sandbox.Programs, worker)
 	}

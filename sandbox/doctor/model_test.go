@@ -36,6 +36,7 @@ func TestModel(t *testing.T) {
 	}{
 		{func(c *config.Config) {}, "", "missing [model] name"},
 		{func(c *config.Config) { c.Model.Name = "script" }, "", "fine [model] name"},
+		{func(c *config.Config) { c.Model.Name, c.Egress.Allow = "script", []string{"*.co.uk"} }, "", "fine [model] name, missing [egress] allow"},
 		{func(c *config.Config) { c.Model.Name = "anthropic" }, "", "fine [model] name, missing [model] id, missing anthropic's key, fine [egress] mode"},
 		{func(c *config.Config) {
 			c.Model.Name, c.Model.ID, c.Model.AnthropicKeyFile = "anthropic", "claude-x", good

@@ -84,6 +84,7 @@ func publicOutput(p Policy) chain {
 		{"Loopback is the container's own; refusals come back on it.", []part{oifLoopback, accept}},
 		{"Without neighbour discovery IPv6 finds no router. A router would have lowered 255.", []part{hopLimit255, icmp6Type("discovery_out"), accept}},
 		{"A flood is the host's work, too.", []part{moreThan(p.Packets, expr.LimitTimeSecond, p.Packets), drop}},
+		{"Some the kernel parts after these rules: no more bytes than so many whole ones have.", []part{moreBytesThan(p.Packets*wholePacket, p.Packets*wholePacket+longestPacket), drop}},
 		{"Any program can take another's address (IP_FREEBIND); an answer to it would be the other's.", []part{foreignSource, drop}},
 		{"Options and headers in between hide the last destination (source routes, segment", []part{ipOptions, gotoRefuse}},
 		{"routing) or what is sent; any program can set some.", []part{nextHeaderNotIn("headers"), gotoRefuse}},
@@ -105,17 +106,33 @@ func publicOutput(p Policy) chain {
 	}}
 }
 
-// A fence may ask for nameRate names a second, and for nameBurst at once: a resolver is
-// somebody else's, and names carry data out.
+// A fence may ask for NameRate names a second, and for NameBurst at once: a resolver is
+// somebody else's, and names carry data out. How many questions a packet has these rules do
+// not see: a stream has many, and the kernel parts a bundle (UDP_SEGMENT) after them. So
+// bytes count as well. The question for a name of 18 letters has nameBytes; alone in a
+// packet it counts with its headers.
 const (
-	nameRate  = 200
-	nameBurst = 1000
+	NameRate  = 200
+	NameBurst = 1000
+	nameBytes = 36
+	// longestName is a packet's length with the longest question by UDP, 512 bytes (RFC 1035,
+	// section 4.2.1), or by TCP, and all headers.
+	longestName = 600
 )
 
-var publicNames = chain{name: "names", why: "Questions for names, each a packet or a few.", rules: []rule{
-	{"", []part{moreThan(nameRate, expr.LimitTimeSecond, nameBurst), gotoRefuse}},
+var publicNames = chain{name: "names", why: "Questions for names, a packet each or a few, and as many bytes.", rules: []rule{
+	{"No question is as long; many are, in one.", []part{longerThan("ip", longestName), gotoRefuse}},
+	{"", []part{longerThan("ip6", longestName), gotoRefuse}},
+	{"", []part{moreThan(NameRate, expr.LimitTimeSecond, NameBurst), gotoRefuse}},
+	{"", []part{moreBytesThan(NameRate*nameBytes, NameBurst*nameBytes), gotoRefuse}},
 	{"", []part{goTo("connections")}},
 }}
+
+// wholePacket is what an Ethernet takes, longestPacket what the kernel has in one.
+const (
+	wholePacket   = 1500
+	longestPacket = 1 << 16
+)
 
 // publicConnections bounds what a fence takes of the host's table of connections. What
 // is closed stays there for up to two minutes and does not count as open, hence the rate.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 
+	"golang.org/x/net/publicsuffix"
+
 	"git-ward/internal/diag"
 )
 
@@ -20,35 +22,53 @@ type names struct {
 // last label would have a digit at its beginning.
 var hostName = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
 
+// CheckNames says which entry of [egress] allow a fence would not start with.
+func CheckNames(list []string) error {
+	_, err := newNames(list)
+	return err
+}
+
 // newNames reads [egress] allow. A name is exact; *.suffix is every name below
-// suffix, but not suffix itself.
+// suffix, but not suffix itself. Below a public suffix are everybody's names.
 func newNames(list []string) (names, error) {
 	n := names{exact: map[string]bool{}}
 	for _, entry := range list {
 		name, below := strings.CutPrefix(strings.ToLower(entry), "*.")
-		if !hostName.MatchString(name) || len(name) > 253 || below && !strings.Contains(name, ".") {
+		if !hostName.MatchString(name) || len(name) > 253 {
 			return n, diag.Hint(fmt.Errorf("[egress] allow: %q is not a host's name", entry),
 				`write "example.com", or "*.example.com" for the names below it`)
 		}
-		if below {
-			n.suffixes = append(n.suffixes, "."+name)
-		} else {
+		if !below {
 			n.exact[name] = true
+			continue
 		}
+		if public, _ := publicsuffix.PublicSuffix(name); public == name {
+			return n, diag.Hint(fmt.Errorf("[egress] allow: %q opens a public suffix, below which anybody can have a name and be sent what the agent knows", entry),
+				`in <bare>/ward/config.toml write the hosts that are meant, such as "NAME.%s", or "*.NAME.%[1]s" for the names below one`, name)
+		}
+		n.suffixes = append(n.suffixes, "."+name)
 	}
 	return n, nil
 }
 
-func (n names) allow(host string) bool {
+// refuse says why a name is not allowed; "" when it is. A suffix opens the names of who has
+// it: a public one below it (s3.amazonaws.com below amazonaws.com) begins others'.
+func (n names) refuse(host string) string {
 	if n.exact[host] {
-		return true
+		return ""
 	}
+	why := "the name is not on the list of allowed ones"
 	for _, suffix := range n.suffixes {
-		if strings.HasSuffix(host, suffix) && len(host) > len(suffix) {
-			return true
+		if !strings.HasSuffix(host, suffix) || len(host) == len(suffix) {
+			continue
 		}
+		public, _ := publicsuffix.PublicSuffix(host)
+		if len(public) < len(suffix) {
+			return ""
+		}
+		why = fmt.Sprintf("anybody can have a name below %s, which %q does not open", public, "*"+suffix)
 	}
-	return false
+	return why
 }
 
 // target splits host:port into a name and a port, both checked for their form.

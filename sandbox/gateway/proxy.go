@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
 
 	"git-ward/sandbox/firewall"
 )
@@ -20,6 +21,7 @@ const (
 	dialTime   = 5 * time.Second // for each address
 	maxAddrs   = 4               // of a name that are tried
 	uploadTime = 10 * time.Minute
+	questions  = 2 // of a look-up: for addresses of either family
 )
 
 // Resolver finds the addresses of a name; *net.Resolver is one.
@@ -33,6 +35,7 @@ type proxy struct {
 	names    names
 	blocked  func(context.Context) ([]netip.Prefix, error)
 	resolver Resolver
+	lookups  *rate.Limiter
 	dialer   func(ctx context.Context, network, address string) (net.Conn, error)
 	idle     time.Duration
 	log      zerolog.Logger
@@ -49,7 +52,8 @@ func newProxy(c *Config, l Limits) (*proxy, error) {
 	}
 	p := &proxy{
 		on: c.Allowlist, names: allowed, blocked: c.Blocked, resolver: c.Resolver,
-		dialer: (&net.Dialer{Timeout: dialTime}).DialContext, idle: l.Idle, log: c.Log,
+		lookups: rate.NewLimiter(firewall.NameRate/questions, firewall.NameBurst/questions),
+		dialer:  (&net.Dialer{Timeout: dialTime}).DialContext, idle: l.Idle, log: c.Log,
 	}
 	if p.resolver == nil {
 		p.resolver = net.DefaultResolver
@@ -135,8 +139,8 @@ func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !p.names.allow(host) {
-		return nil, &denial{what: host, why: "the name is not on the list of allowed ones",
+	if why := p.names.refuse(host); why != "" {
+		return nil, &denial{what: host, why: why,
 			setting: fmt.Sprintf("add %q to [egress] allow in <bare>/ward/config.toml and launch again", host)}
 	}
 	addrs, err := p.public(ctx, host)
@@ -155,6 +159,9 @@ func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 // public are the addresses of a name that may be dialled. The forbidden ones are
 // left out; a name that has no others is denied.
 func (p *proxy) public(ctx context.Context, host string) ([]netip.Addr, error) {
+	if !p.lookups.Allow() {
+		return nil, errTooOften
+	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	// The dot makes the name absolute: the host's search list is not for guests.
@@ -183,6 +190,10 @@ func (p *proxy) public(ctx context.Context, host string) ([]netip.Addr, error) {
 	}
 	return fit, nil
 }
+
+// errTooOften bounds what the fence asks of the host's name servers, as the rules do where
+// it asks itself.
+var errTooOften = errors.New("too many names are asked for at a time: ask again in a second")
 
 // fail answers and logs. The log has the setting that would allow it.
 func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,10 +15,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/diag"
 	"git-ward/internal/tier"
+	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/lab"
 )
 
@@ -287,12 +291,57 @@ func TestTunnel(t *testing.T) {
 func TestAllowListSettings(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"example.com": true, "*.example.com": true, "Example.COM": true, "localhost": true, "_x.example.com": true,
-		"": false, "*": false, "*.com": false, "*.*.com": false, "a.*.com": false, "https://x.org": false, "x.org:443": false, "1.2.3.4": false, "::1": false, "x..org": false, "-x.org": false,
+		"co.uk": true, "foo.github.io": true, "*.foo.github.io": true, "*.example.co.uk": true, "*.amazonaws.com": true, "*.build.corp": true, "*.www.ck": true,
+		"*.com": false, "*.co.uk": false, "*.CO.UK": false, "*.github.io": false, "*.workers.dev": false, "*.s3.amazonaws.com": false, "*.pages.dev": false, "*.x.ck": false,
+		"*.xn--p1ai": false, "*.xn--55qx5d.cn": false, "*.corp": false, "*.localhost": false, "*.appspot.com": false, "*.cloudfront.net": false, "*.eu-west-1.compute.amazonaws.com": false,
+		"": false, "*": false, "*.": false, "*.com.": false, "*.co.uk.": false, "*..uk": false, "*.*.com": false, "a.*.com": false, "https://x.org": false, "x.org:443": false, "1.2.3.4": false, "::1": false, "x..org": false, "-x.org": false,
 	} {
 		if _, err := newNames([]string{text}); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
+	_, err := newNames([]string{"pkg.example.com", "*.co.uk"})
+	if hints := strings.Join(diag.Hints(err), ""); err == nil || !strings.Contains(err.Error(), `[egress] allow: "*.co.uk"`) || !strings.Contains(hints, `"NAME.co.uk"`) || !strings.Contains(hints, "ward/config.toml") {
+		t.Errorf("%v, hint %q", err, hints)
+	}
+}
+
+// A suffix opens the names of who has it, and nobody else's below them.
+func TestSuffixes(t *testing.T) {
+	n, err := newNames([]string{"*.amazonaws.com", "bucket.s3.amazonaws.com", "*.example.co.uk", "foo.github.io", "*.bar.github.io"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, ok := range map[string]bool{
+		"sts.amazonaws.com": true, "bucket.s3.amazonaws.com": true, "a.example.co.uk": true, "a.b.example.co.uk": true, "foo.github.io": true, "a.bar.github.io": true,
+		"evil.s3.amazonaws.com": false, "s3.amazonaws.com": false, "sqs.us-east-1.amazonaws.com": false, "evil.ec2.eu-west-1.compute.amazonaws.com": false, "amazonaws.com": false,
+		"example.co.uk": false, "evil.co.uk": false, "evilexample.co.uk": false, "evil.github.io": false, "x.foo.github.io": false, "bar.github.io": false, "evilbar.github.io": false,
+	} {
+		if why := n.refuse(host); (why == "") != ok {
+			t.Errorf("%s: %q", host, why)
+		}
+	}
+	if why := n.refuse("evil.s3.amazonaws.com"); !strings.Contains(why, `below s3.amazonaws.com, which "*.amazonaws.com" does not open`) {
+		t.Error(why)
+	}
+}
+
+// The host's name servers are asked no more often than they are by a fence that asks itself.
+func TestLookupsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // no time passes
+		z := &zone{}
+		p, err := newProxy(&Config{Allowlist: true, Allow: []string{"*.example.com"}, Resolver: z}, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last error
+		for i := range 3 * firewall.NameBurst {
+			_, last = p.dial(t.Context(), fmt.Sprintf("secret-%d.example.com:443", i))
+		}
+		if n := questions * z.count(); n != firewall.NameBurst || !errors.Is(last, errTooOften) {
+			t.Errorf("%d questions, want %d: %v", n, firewall.NameBurst, last)
+		}
+	})
 }
 
 // The whole way with a name server on a real socket, which answers every

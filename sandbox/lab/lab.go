@@ -21,10 +21,12 @@ import (
 
 // Order is what an actor is told: one of its fields.
 type Order struct {
-	Listen []string // "tcp 0.0.0.0:80", "unix @name"; udp answers what it gets, drip for minutes
-	Names  *Names   // be a name server
-	Sniff  string   // an interface: remember what arrives there
-	Seen   bool     // tell it, and forget
+	Listen []string   // "tcp 0.0.0.0:80", "unix @name"; udp answers what it gets, drip for minutes
+	Names  *Names     // be a name server
+	Asked  bool       // tell what the name server was asked so far
+	Ask    *Questions // ask a name server
+	Sniff  string     // an interface: remember what arrives there
+	Seen   bool       // tell it, and forget
 	Try    []Attempt
 	Run    string // a script for bash
 	Mirror string // host:port of a web server that answers with what it was asked
@@ -38,11 +40,12 @@ type Ran struct {
 }
 
 // Act obeys orders, one line of JSON each, until stdin ends. An attempt's answer
-// is a list of Outcomes, that of Seen a count for each kind of packet, that of Flood what
-// came of it, and any other "done".
+// is a list of Outcomes, that of Seen a count for each kind of packet, that of Flood and of
+// Ask what came of it, and any other "done".
 func Act(stdin io.Reader, stdout io.Writer) error {
 	orders, answers := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
 	var s sniffer
+	var names *Names
 	for {
 		var o Order
 		if err := orders.Decode(&o); err != nil {
@@ -57,7 +60,12 @@ func Act(stdin io.Reader, stdout io.Writer) error {
 		case o.Listen != nil:
 			err = listen(o.Listen)
 		case o.Names != nil:
-			err = o.Names.serve()
+			names = o.Names
+			err = names.serve()
+		case o.Asked:
+			answer = names.total()
+		case o.Ask != nil:
+			answer, err = o.Ask.run()
 		case o.Sniff != "":
 			err = s.open(o.Sniff)
 		case o.Seen:

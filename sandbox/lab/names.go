@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"golang.org/x/net/dns/dnsmessage"
+	"golang.org/x/sys/unix"
 )
 
 // Names is a name server for tests, over UDP and TCP. A name has the addresses of
@@ -19,8 +20,16 @@ type Names struct {
 	At    string // host:port
 	Turns map[string][]string
 
-	mu  sync.Mutex
-	now map[string]string
+	mu    sync.Mutex
+	now   map[string]string
+	asked Asked
+}
+
+// total is what it was asked so far.
+func (n *Names) total() Asked {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.asked
 }
 
 // serve answers until the process ends.
@@ -28,6 +37,9 @@ func (n *Names) serve() error {
 	udp, err := net.ListenPacket("udp", n.At)
 	if err != nil {
 		return err
+	}
+	if raw, err := udp.(*net.UDPConn).SyscallConn(); err == nil { // a flood is to be counted, not lost
+		raw.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 256<<20) })
 	}
 	tcp, err := net.Listen("tcp", udp.LocalAddr().String())
 	if err != nil {
@@ -75,6 +87,10 @@ func (n *Names) Answer(question []byte) []byte {
 		return question
 	}
 	q := m.Questions[0]
+	n.mu.Lock()
+	n.asked.Questions++
+	n.asked.Bytes += int(q.Name.Length)
+	n.mu.Unlock()
 	m.Response, m.Authoritative, m.Additionals = true, true, nil
 	for _, a := range n.turn(strings.TrimSuffix(q.Name.String(), "."), q.Type == dnsmessage.TypeA) {
 		head := dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}

@@ -102,6 +102,20 @@ func (p *Process) Flood(f Flood) (done Flooded) {
 	return done
 }
 
+// AskNames lets an actor ask a name server many questions.
+func (p *Process) AskNames(q Questions) (done Flooded) {
+	p.T.Helper()
+	p.Ask(Order{Ask: &q}, &done)
+	return done
+}
+
+// Asked is what a name server was asked so far.
+func (p *Process) Asked() (asked Asked) {
+	p.T.Helper()
+	p.Ask(Order{Asked: true}, &asked)
+	return asked
+}
+
 // Seen is what has come over the sniffed wire since the last look.
 func (p *Process) Seen() (seen map[string]int) {
 	p.T.Helper()
