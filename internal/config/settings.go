@@ -83,10 +83,11 @@ type Config struct {
 	} `toml:"sandbox"`
 	Kube   Kube `toml:"kube"`
 	Budget struct {
-		Tokens int64    `toml:"tokens"`
-		Cost   string   `toml:"cost"` // a decimal; no float on that path
-		Time   Duration `toml:"time"`
-		Grace  Duration `toml:"grace"`
+		Tokens    int64    `toml:"tokens"`
+		Cost      string   `toml:"cost"` // a decimal; no float on that path
+		FreeCalls int      `toml:"free_calls"`
+		Time      Duration `toml:"time"`
+		Grace     Duration `toml:"grace"`
 	} `toml:"budget"`
 	Loop   Loop `toml:"loop"`
 	Verify struct {

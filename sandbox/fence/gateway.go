@@ -15,8 +15,10 @@ import (
 	"git-ward/sandbox/gateway"
 )
 
-// openMeter opens the count of what directives use, for all gateways of the launch.
+// openMeter opens the count of what directives use, and makes what else all gateways of the
+// launch share.
 func (l *launch) openMeter() (s service, err error) {
+	l.shared = gateway.NewShared(l.spec.Settings.Budget.FreeCalls)
 	if l.meter, err = gateway.OpenMeter(filepath.Join(l.spec.Bare, runstate.MeterPath)); err != nil {
 		return s, err
 	}
@@ -48,7 +50,7 @@ func (w *worker) openGateway() (s service, err error) {
 		return s, err
 	}
 	g, err := gateway.Listen(gateway.Config{
-		Dir: l.scratch.Path, Meter: l.meter,
+		Dir: l.scratch.Path, Meter: l.meter, Shared: l.shared,
 		Lease: w.grants(), Directive: l.payer, Held: l.held, Troubles: w.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,

@@ -91,6 +91,7 @@ type launch struct {
 	stdout  io.Writer       // of all workers, for who may stop reading
 	stderr  io.Writer
 	meter   *gateway.Meter
+	shared  *gateway.Shared
 	book    *lease.Book // nil with a command, of which nobody else is to know
 	name    string      // of the launcher, which begins its workers' names
 	stops   stops

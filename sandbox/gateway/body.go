@@ -10,35 +10,6 @@ import (
 	"time"
 )
 
-// loan is the place that a request's body takes of what all may take together.
-type loan struct {
-	g     *Gateway
-	bytes int64
-}
-
-// shrink gives back what is not needed.
-func (l *loan) shrink(to int64) {
-	if to < l.bytes {
-		l.g.bodies.Release(l.bytes - to)
-		l.bytes = to
-	}
-}
-
-// lend waits for the place that a request's body needs: as long as it says that it is, or,
-// where it does not say so, the most that reading it may take, buffers that grow included.
-func (g *Gateway) lend(ctx context.Context, length int64) (*loan, error) {
-	if length < 0 {
-		length = 2 * g.limits.Body
-	}
-	l := &loan{g, min(length, g.limits.Bodies)}
-	ctx, cancel := context.WithTimeout(ctx, bodyWait)
-	defer cancel()
-	if g.bodies.Acquire(ctx, l.bytes) != nil {
-		return nil, refusef(http.StatusTooManyRequests, "too many large requests at once")
-	}
-	return l, nil
-}
-
 // receive reads a request's body, once, into memory that the loan has.
 func (x *exchange) receive(w http.ResponseWriter, r *http.Request) (body []byte, err error) {
 	// A deadline that stayed would end the call when it passes, because the
@@ -88,9 +59,7 @@ func (x *exchange) forget() {
 	if x.call != nil {
 		x.call.parts = nil
 	}
-	if x.loan != nil {
-		x.loan.shrink(0)
-	}
+	x.loan.shrink(0)
 }
 
 // outgoing is the body of a call as net/http sends it. Closed, it holds nothing: the request

@@ -7,7 +7,8 @@ import (
 // Limits are the sizes, numbers and times of a gateway; zero values have defaults.
 type Limits struct {
 	Body      int64         // bytes of one request's body; 32 MiB
-	Bodies    int64         // bytes of all bodies that are in memory at the same time; 64 MiB
+	Own       int64         // bytes of bodies and answers in memory at the same time that no other gateway takes; 16 MiB
+	Bodies    int64         // bytes of them beyond that, of what all gateways share; 64 MiB
 	Depth     int           // objects and arrays in one another in a body; 100
 	Values    int           // names and values of a body, all levels together; 500,000
 	Answer    int64         // bytes at which an answer is cut; 128 MiB
@@ -17,6 +18,7 @@ type Limits struct {
 	Silence   time.Duration // of a provider before its first and between later bytes; 10 minutes
 	Call      time.Duration // one model call as a whole; 1 hour
 	Idle      time.Duration // of a proxied connection; 5 minutes
+	Queue     time.Duration // how long a request waits for others whose bodies are in memory; 15 seconds
 	Wait      time.Duration // how long a call may queue, or read its body, before the gateway looks again whether its unit is paused; 1 second
 }
 
@@ -30,8 +32,9 @@ const (
 	// larger ones pass and are charged by what was reserved. A model's longest answer has
 	// about one megabyte.
 	maxEvent = 4 << 20
-	// bodyWait is how long a request waits for others whose bodies are in memory.
-	bodyWait = 15 * time.Second
+	// smallEvent is the size in bytes from which on an event or an answer that is read has
+	// its place in memory lent; where there is none it passes as a larger one does.
+	smallEvent = 256 << 10
 )
 
 // withDefaults are no settings of config.toml. The sizes are what the providers
@@ -41,6 +44,7 @@ const (
 // way to make a fence that does not end what hangs.
 func (l Limits) withDefaults() Limits {
 	orDefault(&l.Body, 32<<20)
+	orDefault(&l.Own, 16<<20)
 	orDefault(&l.Bodies, 64<<20)
 	orDefault(&l.Depth, 100)
 	orDefault(&l.Values, 500_000)
@@ -51,6 +55,7 @@ func (l Limits) withDefaults() Limits {
 	orDefault(&l.Silence, 10*time.Minute)
 	orDefault(&l.Call, time.Hour)
 	orDefault(&l.Idle, 5*time.Minute)
+	orDefault(&l.Queue, 15*time.Second)
 	orDefault(&l.Wait, time.Second)
 	return l
 }

@@ -39,6 +39,8 @@ type Config struct {
 	// Meter counts for all gateways of a launch; who opened it closes it, after they
 	// have ended.
 	Meter *Meter
+	// Shared is what all gateways of a launch share.
+	Shared *Shared
 
 	// Lease is the worker's behind this gateway: what it may work on, which pays for all of
 	// its calls (MANY-1). Nil where nobody has to ask, as for a user's own command; then
@@ -97,7 +99,8 @@ type Gateway struct {
 	models   map[config.Provider]*provider // by the first part of the path
 	proxy    *proxy
 	slots    chan struct{}       // of model calls
-	bodies   *semaphore.Weighted // bytes of requests that are in memory
+	own      *semaphore.Weighted // bytes of requests and answers that are in memory
+	bodies   *semaphore.Weighted // of them, those of what all gateways share
 	payments payments
 }
 
@@ -108,10 +111,11 @@ type Gateway struct {
 func Listen(c Config) (*Gateway, error) {
 	g := &Gateway{config: c, limits: c.Limits.withDefaults()}
 	g.slots = make(chan struct{}, g.limits.AtOnce)
+	g.own = semaphore.NewWeighted(g.limits.Own)
 	g.bodies = semaphore.NewWeighted(g.limits.Bodies)
 	g.payments.tell = c.Troubles
-	if c.Lease == nil && c.Directive == nil || c.Budget == nil || c.Meter == nil {
-		return nil, errors.New("a gateway needs to know who pays, how much, and where that is counted")
+	if c.Lease == nil && c.Directive == nil || c.Budget == nil || c.Meter == nil || c.Shared == nil {
+		return nil, errors.New("a gateway needs to know who pays, how much, where that is counted, and what it shares")
 	}
 	if len(c.Prices.known) == 0 {
 		return nil, errors.New("a gateway needs a price table: without one every call would cost nothing")

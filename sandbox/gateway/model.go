@@ -90,7 +90,7 @@ func (x *exchange) admit(r *http.Request) error {
 	if r := x.held(r.Context()); r != nil {
 		return r
 	}
-	return nil
+	return x.unpriced()
 }
 
 // unleased is the refusal of a call that no directive pays for. Without a lease there is
@@ -150,6 +150,9 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 	defer func() {
 		x.use(reservation.held, price)
 		reservation.Settle(x.used, time.Since(x.began), x.estimated)
+		if x.used.Usage.Tokens() == 0 && !x.endpoint.free {
+			x.g.config.Shared.unpaidOf(x.directive).ReserveN(time.Now(), 1)
+		}
 	}()
 	err = send()
 	if code, known := x.troubleOf(err); known {

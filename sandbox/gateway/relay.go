@@ -35,6 +35,8 @@ func (x *exchange) relay(ctx context.Context, w http.ResponseWriter, resp *http.
 	x.status = resp.StatusCode
 	x.tap.stream = strings.HasPrefix(strings.ToLower(resp.Header.Get("Content-Type")), "text/event-stream")
 	x.tap.parse = func(fields, *reading) {}
+	x.tap.lend = func() *loan { return x.g.tryLend(maxEvent) }
+	defer x.tap.forget()
 	if x.endpoint != nil {
 		x.tap.parse = x.endpoint.answer
 	}

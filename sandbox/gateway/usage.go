@@ -41,7 +41,9 @@ type tap struct {
 	stream bool // events, else one JSON text
 	bytes  int64
 	line   []byte
-	long   bool // the line is over maxEvent and not read
+	long   bool         // the line is not read: over maxEvent, or there is no memory for it
+	lend   func() *loan // of maxEvent bytes, nil where there are none
+	loan   *loan        // of the line
 }
 
 // write looks at a chunk.
@@ -60,8 +62,12 @@ func (t *tap) write(chunk []byte) {
 }
 
 func (t *tap) keep(part []byte) {
-	t.long = t.long || len(t.line)+len(part) > maxEvent
-	if t.long {
+	size := len(t.line) + len(part)
+	if !t.long && size > smallEvent && t.loan == nil {
+		t.loan = t.lend()
+		t.long = t.loan == nil
+	}
+	if t.long = t.long || size > maxEvent; t.long {
 		t.line = nil
 		return
 	}
@@ -82,9 +88,17 @@ func (t *tap) end() {
 			t.event(f)
 		}
 	}
-	if t.line, t.long = t.line[:0], false; cap(t.line) > maxEvent/4 {
+	t.line, t.long = t.line[:0], false
+	t.forget()
+}
+
+// forget gives back the memory of a line.
+func (t *tap) forget() {
+	if cap(t.line) > smallEvent {
 		t.line = nil
 	}
+	t.loan.shrink(0)
+	t.loan = nil
 }
 
 func (t *tap) event(f fields) {
