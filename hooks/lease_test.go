@@ -343,7 +343,7 @@ func TestShareOfTheRoom(t *testing.T) {
 		out, err = flood(three, fmt.Sprintf("refs/heads/agent/D-3-%d", n))
 	}
 	p.refuses("its part among 2 workers")(out, err)
-	p.refuses("its part among 2 workers")(flood(three, "refs/heads/rescue/one"))
+	p.refuses("its part among 2 workers")(flood(three, "refs/heads/rescue/D-3-one"))
 	p.accepts(flood(seven, "refs/heads/agent/D-7"))
 	p.accepts(p.push(three, "--delete", "agent/D-3-0"))
 	p.Run(p.Bare, "git-ward", "lease", "revoke", "D-7")

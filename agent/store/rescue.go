@@ -15,10 +15,10 @@ import (
 const maxRescued = 10
 
 // Rescue pushes what a tree of the agent's holds beyond the remote to
-// rescue/<time>, so that the tree can be reset or removed (BOOT-4): each branch
+// rescue/<time>, or rescue/D-3-<time> of a worker that has the lease of D-3, so that the tree can be reset or removed (BOOT-4): each branch
 // that is not pushed and, with all, what is not committed, as a commit. It returns
 // the branches; what the remote refuses stays in the tree below refs/rescue/.
-func (s *Store) Rescue(ctx context.Context, dir string, all bool, now time.Time) ([]string, error) {
+func (s *Store) Rescue(ctx context.Context, dir, directive string, all bool, now time.Time) ([]string, error) {
 	c := &clone{store: s, dir: dir}
 	if err := c.ensure(ctx); err != nil {
 		return nil, err
@@ -33,7 +33,11 @@ func (s *Store) Rescue(ctx context.Context, dir string, all bool, now time.Time)
 	var done []string
 	var errs []error
 	for i, tip := range tips {
-		name := "rescue/" + now.UTC().Format("20060102T150405Z")
+		name := now.UTC().Format("20060102T150405Z")
+		if directive != "" {
+			name = directive + "-" + name
+		}
+		name = "rescue/" + name
 		if i > 0 {
 			name += fmt.Sprintf("-%d", i+1)
 		}

@@ -347,3 +347,20 @@ func TestRepoName(t *testing.T) {
 		}
 	}
 }
+
+// TestRescue: what a worker saves has its directive's name, by which the server counts it.
+func TestRescue(t *testing.T) {
+	s := newStore(t)
+	w := work(t, s)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for directive, want := range map[string]string{"": "rescue/20260102T030405Z", "D-1": "rescue/D-1-20260102T030405Z"} {
+		if err := os.WriteFile(filepath.Join(w.Dir(), "unsaved"), []byte("by "+directive), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		saved, err := s.Rescue(t.Context(), w.Dir(), directive, true, now)
+		if err != nil || len(saved) != 1 || saved[0] != want {
+			t.Fatalf("%q: %q, %v", directive, saved, err)
+		}
+		run(t, s.Bare, "", "rev-parse", "--verify", "refs/heads/"+want+":unsaved")
+	}
+}

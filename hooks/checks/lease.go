@@ -9,7 +9,6 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -47,7 +46,7 @@ var leaseCheck = Check{
 // otherDirective is the finding about what is not the worker's.
 func otherDirective(pos diag.Pos, ref, own, message string) diag.Diagnostic {
 	return diag.Diagnostic{Pos: pos, Ref: ref, Rule: "lease/other", Message: message + ", and the worker has the lease of " + own,
-		Hint: "push what belongs to " + own + " only: its journals, records, branch agent/" + own + " and reports"}
+		Hint: "push what belongs to " + own + " only: its journals, records, branches agent/" + own + ", agent/" + own + "-NAME and rescue/" + own + "-NAME, and reports"}
 }
 
 // attributed is the directive that a line of a commit's message gives the commit to, ""
@@ -111,8 +110,6 @@ func (p *Push) leasedRef(u push.Update) (*diag.Diagnostic, error) {
 		return p.heldByWorker(diag.Pos{}, u.Ref, of)
 	case of == own:
 		return nil, nil
-	case strings.HasPrefix(u.Ref, "refs/heads/rescue/") && u.Old == git.Zero && u.New != git.Zero:
-		return nil, nil // what a worker saves is its own; what is there it leaves alone
 	}
 	d := otherDirective(diag.Pos{}, u.Ref, own, "this ref belongs to "+cmp.Or(of, "no directive of its own"))
 	return &d, nil
@@ -137,8 +134,9 @@ func (p *Push) heldByWorker(pos diag.Pos, ref, directive string) (*diag.Diagnost
 		Hint: "work on another directive, or let the host admin look: git ward lease list, git ward lease revoke " + directive}, nil
 }
 
-// directiveOf is the directive that a ref of the agent's belongs to: of a journal, a record
-// or a work branch (agent/D-3, agent/D-3-lessons); "" for any other ref.
+// directiveOf is the directive that a ref of the agent's belongs to: of a journal, a record,
+// a work branch (agent/D-3, agent/D-3-lessons) or what was saved (rescue/D-3-boot); "" for
+// any other ref.
 func directiveOf(ref string) string {
 	for _, prefix := range []string{uow.RefPrefix, record.Prefix} {
 		if name, ok := strings.CutPrefix(ref, prefix); ok {
@@ -150,6 +148,9 @@ func directiveOf(ref string) string {
 		}
 	}
 	name, ok := strings.CutPrefix(ref, "refs/heads/agent/")
+	if !ok {
+		name, ok = strings.CutPrefix(ref, "refs/heads/rescue/")
+	}
 	number, isD := strings.CutPrefix(name, "D-")
 	if !ok || !isD {
 		return ""

@@ -159,8 +159,9 @@ func shares(pass *Pass, t *walk.Tip, ref string) (bool, error) {
 	return false, nil
 }
 
-// maxWorkerBranches bounds the work branches of one directive that has a worker.
-const maxWorkerBranches = 10
+// maxWorkerBranches bounds the branches of one directive that has a worker, of its work and
+// of what was saved of it.
+const maxWorkerBranches = 20
 
 // countBranches bounds how many branches the agent has, when it makes one more. Those
 // that are there count though the push deletes them: a deletion may fail.
@@ -188,13 +189,15 @@ func countBranches(pass *Pass, t *walk.Tip) error {
 			count++
 		}
 	}
+	who, done := "the agent", "agent/<name>; the host admin raises [rights] agent_branches"
 	if own { // a worker's own are few, and what other workers have takes none of them
-		most = min(most, maxWorkerBranches)
+		who = pass.Push.Lease.Directive
+		most, done = min(most, maxWorkerBranches), fmt.Sprintf("agent/%s-<name>; [rights] agent_branches is for all, and a worker has %d at most", who, maxWorkerBranches)
 	}
 	if count > most {
 		pass.Report(diag.Diagnostic{Ref: t.Ref, Rule: "rights/branches",
-			Message: fmt.Sprintf("the agent would have more than %d branches", most),
-			Hint:    "delete one that is done: git push origin --delete agent/<name>"})
+			Message: fmt.Sprintf("%s would have more than %d branches", who, most),
+			Hint:    "delete one that is done: git push origin --delete " + done})
 	}
 	return nil
 }

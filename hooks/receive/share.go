@@ -9,7 +9,6 @@ import (
 
 	"git-ward/hooks/checks"
 	"git-ward/hooks/leases"
-	"git-ward/internal/git"
 	"git-ward/internal/growth"
 )
 
@@ -34,11 +33,6 @@ func (s *session) share(ctx context.Context, who pusher, bytes int64) (*checks.R
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range s.updates { // what it saves besides is nobody's later
-		if strings.HasPrefix(u.Ref, "refs/heads/rescue/") && u.New != git.Zero {
-			own = part
-		}
-	}
 	if own+bytes <= part {
 		return nil, nil
 	}
@@ -61,7 +55,7 @@ func (s *session) workers(ctx context.Context) (live int, err error) {
 
 // ownBytes is what only the refs of a directive lead to, in bytes of the disk.
 func (s *session) ownBytes(ctx context.Context, directive string) (int64, error) {
-	out, err := s.repo.Output(ctx, "rev-list", "--objects", "--disk-usage", "--glob="+glob("refs/heads/agent/"+directive), "--glob=refs/heads/agent/"+directive+"-*",
+	out, err := s.repo.Output(ctx, "rev-list", "--objects", "--disk-usage", "--glob="+glob("refs/heads/agent/"+directive), "--glob=refs/heads/agent/"+directive+"-*", "--glob=refs/heads/rescue/"+directive+"-*",
 		"--glob=refs/ward/record/"+directive+".*", "--glob=refs/ward/uow/"+directive+".*", "--not", "--glob="+glob(s.settings.Control.Ref()), "--glob="+glob(s.settings.Control.ProjectRef()))
 	if err != nil {
 		return 0, err

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"os"
 	"time"
 
+	"git-ward/agent/gateway"
 	"git-ward/agent/store"
 	"git-ward/internal/cli"
 	"git-ward/protocols/boot"
@@ -84,7 +86,11 @@ func rescue(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer release()
-	branches, err := s.Rescue(ctx, env.Path(tree), !commits, time.Now())
+	directive := "" // without the lease's, what is saved is the agent's without a name
+	if l, err := gateway.Lease(ctx, cmp.Or(env.Getenv(gateway.Anthropic), env.Getenv(gateway.OpenAI))); err == nil && l != nil {
+		directive = l.Directive
+	}
+	branches, err := s.Rescue(ctx, env.Path(tree), directive, !commits, time.Now())
 	for _, b := range branches {
 		fmt.Fprintln(env.Stdout, "rescued", b)
 	}
