@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/config"
 	"git-ward/internal/runstate"
 	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
@@ -66,10 +67,9 @@ func TestLaunch(t *testing.T) {
 			t.Errorf("stderr lacks %q:\n%s", line, &l.err)
 		}
 	}
-	original, _ := os.ReadFile(filepath.Join(h.bare, "ward/config.toml"))
 	copied, err := os.ReadFile(filepath.Join(h.state, "config/config.toml"))
 	info, statErr := os.Stat(filepath.Join(h.state, "config/config.toml"))
-	if err != nil || statErr != nil || string(copied) != string(original) || info.Mode() != 0o444 {
+	if err != nil || statErr != nil || string(copied) != string(config.Default().Copy(config.Inside)) || info.Mode() != 0o444 {
 		t.Errorf("the copy of the settings: %v %v %v", err, statErr, info)
 	}
 }

@@ -1,7 +1,7 @@
 // Package config reads Ward's settings.
 //
-// Every setting is declared once: its name and type in Config, its default and its
-// reason in config.toml, its bounds in the table of bounds.go. The copy in the bare
+// Every setting is declared once: its name, its type and who is shown it (Shown) in Config,
+// its default and its reason in config.toml, its bounds in the table of bounds.go. The copy in the bare
 // repository, <bare>/ward/config.toml, is the only one that counts (CONF-1).
 package config
 

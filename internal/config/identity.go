@@ -9,10 +9,10 @@ import (
 
 // Identity says who pushes (ID-1 to ID-3).
 type Identity struct {
-	From    string   `toml:"from"`
-	PM      []string `toml:"pm"`
-	Agents  []string `toml:"agents"`
-	Members []string `toml:"members"`
+	From    string   `toml:"from" shown:"audit"`
+	PM      []string `toml:"pm" shown:"audit"`
+	Agents  []string `toml:"agents" shown:"audit"`
+	Members []string `toml:"members" shown:"audit"`
 }
 
 // The words that Identity.From takes besides "" and the name of a variable.

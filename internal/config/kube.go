@@ -9,13 +9,13 @@ import (
 
 // Kube is where and how directives run as Jobs of Kubernetes (MANY-3).
 type Kube struct {
-	Namespace      string   `toml:"namespace"`
-	Image          string   `toml:"image"`
+	Namespace      string   `toml:"namespace" shown:"audit"`
+	Image          string   `toml:"image" shown:"audit"`
 	Gate           string   `toml:"gate"`
 	HostKeyFile    string   `toml:"host_key_file"`
-	ServiceAccount string   `toml:"service_account"`
-	NodeSelector   []string `toml:"node_selector"` // NAME=VALUE
-	RuntimeClass   string   `toml:"runtime_class"`
+	ServiceAccount string   `toml:"service_account" shown:"audit"`
+	NodeSelector   []string `toml:"node_selector" shown:"audit"` // NAME=VALUE
+	RuntimeClass   string   `toml:"runtime_class" shown:"audit"`
 }
 
 // Selector is NodeSelector as Kubernetes has it; nil for none.

@@ -11,8 +11,8 @@ import (
 )
 
 // Public is settings as the audit keeps them: all of them, as they count, without
-// comments; host paths, URLs and names of key files are replaced by their hashes, so
-// that a change shows and the host does not.
+// comments; host paths, URLs, names of key files and the texts that declare nothing (Shown)
+// are replaced by their hashes, so that a change shows and the host does not.
 type Public struct {
 	Text   []byte // TOML that Parse reads
 	SHA256 string // of Text, hex
@@ -21,11 +21,10 @@ type Public struct {
 // Public gives the settings in the form that the audit keeps.
 func (c *Config) Public() Public {
 	copied := *c
-	copied.Notify.Command = nil // a topic or an address in it is a key, too
-	for _, word := range c.Notify.Command {
-		copied.Notify.Command = append(copied.Notify.Command, hash(word))
+	for _, f := range copied.fields() {
+		undeclared := f.tag.Get("shown") == ""
+		hide(f.value, func(text string) bool { return text != "" && undeclared || hosts(f.tag.Get("toml"), text) })
 	}
-	hide(reflect.ValueOf(&copied).Elem(), "")
 	var b bytes.Buffer
 	encoder := toml.NewEncoder(&b)
 	encoder.Indent = ""
@@ -42,25 +41,19 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 // hidden begins what stands in the place of a text that is the host's own.
 const hidden = "sha256:"
 
-// hide replaces what is the host's own in every string of a value. Lists are
-// copied: the settings themselves keep theirs.
-func hide(v reflect.Value, key string) {
+// hide replaces the texts of a setting that are the host's own. Lists are copied: the
+// settings themselves keep theirs.
+func hide(v reflect.Value, own func(string) bool) {
 	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() {
-				hide(v.Field(i), f.Tag.Get("toml"))
-			}
-		}
 	case reflect.Slice:
 		copied := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 		reflect.Copy(copied, v)
 		for i := range copied.Len() {
-			hide(copied.Index(i), key)
+			hide(copied.Index(i), own)
 		}
 		v.Set(copied)
 	case reflect.String:
-		if hosts(key, v.String()) {
+		if own(v.String()) {
 			v.SetString(hash(v.String()))
 		}
 	}

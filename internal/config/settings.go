@@ -13,161 +13,161 @@ type Config struct {
 	Identity Identity `toml:"identity"`
 	Control  Control  `toml:"control"`
 	Rights   struct {
-		AgentMerge      bool     `toml:"agent_merge"`
-		UnfencedMerge   bool     `toml:"unfenced_merge"`
-		Protected       []string `toml:"protected"`
-		ProtectedOnMain []string `toml:"protected_on_main"`
-		NewRoot         string   `toml:"new_root"` // Review or Ask
-		AgentBranches   int      `toml:"agent_branches"`
+		AgentMerge      bool     `toml:"agent_merge" shown:"inside"`
+		UnfencedMerge   bool     `toml:"unfenced_merge" shown:"inside"`
+		Protected       []string `toml:"protected" shown:"inside"`
+		ProtectedOnMain []string `toml:"protected_on_main" shown:"inside"`
+		NewRoot         string   `toml:"new_root" shown:"inside"` // Review or Ask
+		AgentBranches   int      `toml:"agent_branches" shown:"inside"`
 	} `toml:"rights"`
 	Limits struct {
-		InputSize    int64    `toml:"input_size"`
-		BlobSize     int64    `toml:"blob_size"`
-		PushSize     int64    `toml:"push_size"`
-		Commits      int      `toml:"commits"`
-		ChangedPaths int      `toml:"changed_paths"`
-		Depth        int      `toml:"depth"`
-		PathLength   int      `toml:"path_length"`
-		MessageSize  int64    `toml:"message_size"`
-		SecretScan   int64    `toml:"secret_scan"`
-		RecordSize   int64    `toml:"record_size"`
-		UnitMessages int      `toml:"unit_messages"`
-		UnitWords    int64    `toml:"unit_words"`
-		AgentObjects int64    `toml:"agent_objects"`
-		DiskFree     int64    `toml:"disk_free"`
-		Memory       int64    `toml:"memory"`
-		Alloc        int64    `toml:"alloc"`
-		CPU          Duration `toml:"cpu"`
-		Deadline     Duration `toml:"deadline"`
+		InputSize    int64    `toml:"input_size" shown:"inside"`
+		BlobSize     int64    `toml:"blob_size" shown:"inside"`
+		PushSize     int64    `toml:"push_size" shown:"inside"`
+		Commits      int      `toml:"commits" shown:"inside"`
+		ChangedPaths int      `toml:"changed_paths" shown:"inside"`
+		Depth        int      `toml:"depth" shown:"inside"`
+		PathLength   int      `toml:"path_length" shown:"inside"`
+		MessageSize  int64    `toml:"message_size" shown:"inside"`
+		SecretScan   int64    `toml:"secret_scan" shown:"inside"`
+		RecordSize   int64    `toml:"record_size" shown:"inside"`
+		UnitMessages int      `toml:"unit_messages" shown:"inside"`
+		UnitWords    int64    `toml:"unit_words" shown:"inside"`
+		AgentObjects int64    `toml:"agent_objects" shown:"audit"`
+		DiskFree     int64    `toml:"disk_free" shown:"hand"`
+		Memory       int64    `toml:"memory" shown:"inside"`
+		Alloc        int64    `toml:"alloc" shown:"inside"`
+		CPU          Duration `toml:"cpu" shown:"inside"`
+		Deadline     Duration `toml:"deadline" shown:"inside"`
 	} `toml:"limits"`
 	Audit struct {
-		Foreign []string `toml:"foreign"`
+		Foreign []string `toml:"foreign" shown:"audit"`
 	} `toml:"audit"`
 	Hooks struct {
-		Mode       string   `toml:"mode"` // Enforce or Observe
-		MaxUDCRisk string   `toml:"max_udc_risk"`
-		UDCTime    Duration `toml:"udc_time"`
+		Mode       string   `toml:"mode" shown:"inside"` // Enforce or Observe
+		MaxUDCRisk string   `toml:"max_udc_risk" shown:"inside"`
+		UDCTime    Duration `toml:"udc_time" shown:"inside"`
 	} `toml:"hooks"`
 	Door struct {
-		Burst        int      `toml:"burst"`
-		PerMinute    int      `toml:"per_minute"`
-		Time         Duration `toml:"time"`
-		CPU          Duration `toml:"cpu"`
-		CPUPerMinute Duration `toml:"cpu_per_minute"`
-		Memory       int64    `toml:"memory"`
+		Burst        int      `toml:"burst" shown:"audit"`
+		PerMinute    int      `toml:"per_minute" shown:"audit"`
+		Time         Duration `toml:"time" shown:"audit"`
+		CPU          Duration `toml:"cpu" shown:"audit"`
+		CPUPerMinute Duration `toml:"cpu_per_minute" shown:"audit"`
+		Memory       int64    `toml:"memory" shown:"audit"`
 	} `toml:"door"`
 	Egress struct {
-		Mode        string   `toml:"mode"`
-		Allow       []string `toml:"allow"`
-		Refuse      []string `toml:"refuse"`
-		Connections int      `toml:"connections"`
-		Packets     int      `toml:"packets"`
+		Mode        string   `toml:"mode" shown:"hand"`
+		Allow       []string `toml:"allow" shown:"hand"`
+		Refuse      []string `toml:"refuse" shown:"hand"`
+		Connections int      `toml:"connections" shown:"hand"`
+		Packets     int      `toml:"packets" shown:"hand"`
 	} `toml:"egress"`
 	Launch struct {
-		Agents    int      `toml:"agents"`
-		Lease     Duration `toml:"lease"`
-		Memory    int64    `toml:"memory"`
-		Processes int64    `toml:"processes"`
+		Agents    int      `toml:"agents" shown:"audit"`
+		Lease     Duration `toml:"lease" shown:"audit"`
+		Memory    int64    `toml:"memory" shown:"audit"`
+		Processes int64    `toml:"processes" shown:"audit"`
 	} `toml:"launch"`
 	Sandbox struct {
-		Image     string   `toml:"image"`
-		Runtime   string   `toml:"runtime"`
-		Processes int64    `toml:"processes"`
-		Memory    int64    `toml:"memory"`
-		CPUs      float64  `toml:"cpus"`
-		Files     int64    `toml:"files"`
-		TmpSize   int64    `toml:"tmp_size"`
-		StateSize int64    `toml:"state_size"`
-		Resolvers []string `toml:"resolvers"`
-		Programs  string   `toml:"programs"`
+		Image     string   `toml:"image" shown:"hand"`
+		Runtime   string   `toml:"runtime" shown:"hand"`
+		Processes int64    `toml:"processes" shown:"hand"`
+		Memory    int64    `toml:"memory" shown:"hand"`
+		CPUs      float64  `toml:"cpus" shown:"hand"`
+		Files     int64    `toml:"files" shown:"hand"`
+		TmpSize   int64    `toml:"tmp_size" shown:"hand"`
+		StateSize int64    `toml:"state_size" shown:"hand"`
+		Resolvers []string `toml:"resolvers" shown:"hand"`
+		Programs  string   `toml:"programs" shown:"hand"`
 	} `toml:"sandbox"`
 	Kube   Kube `toml:"kube"`
 	Budget struct {
-		Tokens    int64    `toml:"tokens"`
-		Cost      string   `toml:"cost"` // a decimal; no float on that path
-		FreeCalls int      `toml:"free_calls"`
-		Time      Duration `toml:"time"`
-		Grace     Duration `toml:"grace"`
+		Tokens    int64    `toml:"tokens" shown:"audit"`
+		Cost      string   `toml:"cost" shown:"audit"` // a decimal; no float on that path
+		FreeCalls int      `toml:"free_calls" shown:"audit"`
+		Time      Duration `toml:"time" shown:"audit"`
+		Grace     Duration `toml:"grace" shown:"inside"`
 	} `toml:"budget"`
 	Loop   Loop `toml:"loop"`
 	Verify struct {
-		Agents          int      `toml:"agents"`
-		Timeout         Duration `toml:"timeout"`
-		OutputSize      int64    `toml:"output_size"`
-		CheckoutEntries int      `toml:"checkout_entries"`
-		CheckoutDepth   int      `toml:"checkout_depth"`
-		CheckoutSize    int64    `toml:"checkout_size"`
-		Network         string   `toml:"network"`
-		Suite           string   `toml:"suite"`
-		Cache           []string `toml:"cache"`
-		CacheSize       int64    `toml:"cache_size"`
+		Agents          int      `toml:"agents" shown:"audit"`
+		Timeout         Duration `toml:"timeout" shown:"inside"`
+		OutputSize      int64    `toml:"output_size" shown:"audit"`
+		CheckoutEntries int      `toml:"checkout_entries" shown:"audit"`
+		CheckoutDepth   int      `toml:"checkout_depth" shown:"audit"`
+		CheckoutSize    int64    `toml:"checkout_size" shown:"audit"`
+		Network         string   `toml:"network" shown:"audit"`
+		Suite           string   `toml:"suite" shown:"audit"`
+		Cache           []string `toml:"cache" shown:"audit"`
+		CacheSize       int64    `toml:"cache_size" shown:"audit"`
 		CacheSources    []string `toml:"cache_sources"`
-		SecondImage     string   `toml:"second_image"`
-		Pinned          []string `toml:"pinned"`
+		SecondImage     string   `toml:"second_image" shown:"audit"`
+		Pinned          []string `toml:"pinned" shown:"inside"`
 	} `toml:"verify"`
 	Model struct {
-		Name             string   `toml:"name"`
-		ID               string   `toml:"id"`
-		Also             []string `toml:"also"`
-		API              string   `toml:"api"`
-		Context          int64    `toml:"context"`
-		MaxOutput        int64    `toml:"max_output"`
-		Tries            int      `toml:"tries"`
-		Patience         Duration `toml:"patience"`
-		Silence          Duration `toml:"silence"`
-		Script           string   `toml:"script"`
-		Command          []string `toml:"command"`
-		Prompt           string   `toml:"prompt"`
-		Timeout          Duration `toml:"timeout"`
+		Name             string   `toml:"name" shown:"inside"`
+		ID               string   `toml:"id" shown:"inside"`
+		Also             []string `toml:"also" shown:"audit"`
+		API              string   `toml:"api" shown:"inside"`
+		Context          int64    `toml:"context" shown:"inside"`
+		MaxOutput        int64    `toml:"max_output" shown:"inside"`
+		Tries            int      `toml:"tries" shown:"inside"`
+		Patience         Duration `toml:"patience" shown:"inside"`
+		Silence          Duration `toml:"silence" shown:"inside"`
+		Script           string   `toml:"script" shown:"inside"`
+		Command          []string `toml:"command" shown:"inside"`
+		Prompt           string   `toml:"prompt" shown:"inside"`
+		Timeout          Duration `toml:"timeout" shown:"inside"`
 		AnthropicURL     string   `toml:"anthropic_url"`
 		AnthropicKeyFile string   `toml:"anthropic_key_file"`
 		OpenAIURL        string   `toml:"openai_url"`
 		OpenAIKeyFile    string   `toml:"openai_key_file"`
 	} `toml:"model"`
-	Prices []Price `toml:"prices"`
+	Prices []Price `toml:"prices" shown:"audit"`
 	Notify struct {
 		Command []string `toml:"command"`
 		Timeout Duration `toml:"timeout"`
 		PerHour int      `toml:"per_hour"`
 	} `toml:"notify"`
 	Agent struct {
-		Loop            bool     `toml:"loop"`
-		VerdictPatience Duration `toml:"verdict_patience"`
-		Poll            Duration `toml:"poll"`
-		RetryPause      Duration `toml:"retry_pause"`
-		Stale           Duration `toml:"stale"`
-		BashTimeout     Duration `toml:"bash_timeout"`
-		OutputSize      int      `toml:"output_size"`
-		MaxTurns        int      `toml:"max_turns"`
-		Refusals        int      `toml:"refusals"`
-		Scout           bool     `toml:"scout"`
+		Loop            bool     `toml:"loop" shown:"inside"`
+		VerdictPatience Duration `toml:"verdict_patience" shown:"inside"`
+		Poll            Duration `toml:"poll" shown:"inside"`
+		RetryPause      Duration `toml:"retry_pause" shown:"inside"`
+		Stale           Duration `toml:"stale" shown:"inside"`
+		BashTimeout     Duration `toml:"bash_timeout" shown:"inside"`
+		OutputSize      int      `toml:"output_size" shown:"inside"`
+		MaxTurns        int      `toml:"max_turns" shown:"inside"`
+		Refusals        int      `toml:"refusals" shown:"inside"`
+		Scout           bool     `toml:"scout" shown:"inside"`
 	} `toml:"agent"`
 	Search struct {
-		URL string `toml:"url"`
+		URL string `toml:"url" shown:"inside"`
 	} `toml:"search"`
 	Bootstrap struct {
-		Build           []string `toml:"build"`
-		Validate        []string `toml:"validate"`
-		Run             []string `toml:"run"`
-		BuildTimeout    Duration `toml:"build_timeout"`
-		ValidateTimeout Duration `toml:"validate_timeout"`
-		StartTimeout    Duration `toml:"start_timeout"`
-		Check           Duration `toml:"check"`
+		Build           []string `toml:"build" shown:"inside"`
+		Validate        []string `toml:"validate" shown:"inside"`
+		Run             []string `toml:"run" shown:"inside"`
+		BuildTimeout    Duration `toml:"build_timeout" shown:"inside"`
+		ValidateTimeout Duration `toml:"validate_timeout" shown:"inside"`
+		StartTimeout    Duration `toml:"start_timeout" shown:"inside"`
+		Check           Duration `toml:"check" shown:"inside"`
 	} `toml:"bootstrap"`
 	Guard struct {
-		CPU       float64  `toml:"cpu"`
-		CPUWindow Duration `toml:"cpu_window"`
-		Memory    int64    `toml:"memory"`
-		Logs      int64    `toml:"logs"`
-		Restarts  int      `toml:"restarts"`
+		CPU       float64  `toml:"cpu" shown:"inside"`
+		CPUWindow Duration `toml:"cpu_window" shown:"inside"`
+		Memory    int64    `toml:"memory" shown:"inside"`
+		Logs      int64    `toml:"logs" shown:"inside"`
+		Restarts  int      `toml:"restarts" shown:"inside"`
 	} `toml:"guard"`
 	VM struct {
-		Calls           []string            `toml:"calls"`
-		Tools           map[string][]string `toml:"tools"` // command lines by the names that calls may have besides
-		MaxInstructions int64               `toml:"max_instructions"`
-		MaxCells        int64               `toml:"max_cells"`
-		MaxTime         Duration            `toml:"max_time"`
-		MaxOutput       int64               `toml:"max_output"`
+		Calls           []string            `toml:"calls" shown:"inside"`
+		Tools           map[string][]string `toml:"tools" shown:"inside"` // command lines by the names that calls may have besides
+		MaxInstructions int64               `toml:"max_instructions" shown:"inside"`
+		MaxCells        int64               `toml:"max_cells" shown:"inside"`
+		MaxTime         Duration            `toml:"max_time" shown:"inside"`
+		MaxOutput       int64               `toml:"max_output" shown:"inside"`
 	} `toml:"vm"`
 }
 
@@ -175,14 +175,14 @@ type Config struct {
 // section 6.1). Its fields are those of protocols/loop.Base, so that one struct
 // converts to the other.
 type Loop struct {
-	Profile                  string   `toml:"profile"`
-	Rp                       string   `toml:"r_p"` // a decimal; no float on that path
-	MaxIterations            int      `toml:"max_iterations"`
-	MaxToolCallsPerIteration int      `toml:"max_tool_calls_per_iteration"`
-	MaxSecondsPerIteration   int      `toml:"max_seconds_per_iteration"`
-	MaxTotalSeconds          int      `toml:"max_total_seconds"`
-	MaxTotalToolCalls        int      `toml:"max_total_tool_calls"`
-	DependsOn                []string `toml:"depends_on"`
+	Profile                  string   `toml:"profile" shown:"inside"`
+	Rp                       string   `toml:"r_p" shown:"inside"` // a decimal; no float on that path
+	MaxIterations            int      `toml:"max_iterations" shown:"inside"`
+	MaxToolCallsPerIteration int      `toml:"max_tool_calls_per_iteration" shown:"inside"`
+	MaxSecondsPerIteration   int      `toml:"max_seconds_per_iteration" shown:"inside"`
+	MaxTotalSeconds          int      `toml:"max_total_seconds" shown:"inside"`
+	MaxTotalToolCalls        int      `toml:"max_total_tool_calls" shown:"inside"`
+	DependsOn                []string `toml:"depends_on" shown:"inside"`
 }
 
 // Price is what a model costs per million tokens, in decimals.
@@ -221,23 +221,44 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// all yields every setting with its key ("limits.depth"), in the order of
-// config.toml.
-func (c *Config) all() iter.Seq2[string, reflect.Value] {
-	return func(yield func(string, reflect.Value) bool) {
+// field is one setting: its tags and its value.
+type field struct {
+	tag   reflect.StructTag
+	value reflect.Value
+}
+
+// fields yields every setting with the name of its section, in the order of config.toml;
+// the prices, a list of tables, are in none.
+func (c *Config) fields() iter.Seq2[string, field] {
+	return func(yield func(string, field) bool) {
 		v := reflect.ValueOf(c).Elem()
 		for i := range v.NumField() {
-			section := v.Type().Field(i).Tag.Get("toml")
-			if v.Field(i).Kind() != reflect.Struct { // the prices, a list of tables
-				if !yield(section, v.Field(i)) {
+			section, of := v.Field(i), v.Type().Field(i)
+			if section.Kind() != reflect.Struct {
+				if !yield("", field{of.Tag, section}) {
 					return
 				}
 				continue
 			}
-			for j := range v.Field(i).NumField() {
-				if !yield(section+"."+v.Field(i).Type().Field(j).Tag.Get("toml"), v.Field(i).Field(j)) {
+			for j := range section.NumField() {
+				if !yield(of.Tag.Get("toml"), field{section.Type().Field(j).Tag, section.Field(j)}) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// all yields every setting with its key ("limits.depth"), in the same order.
+func (c *Config) all() iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		for section, f := range c.fields() {
+			key := f.tag.Get("toml")
+			if section != "" {
+				key = section + "." + key
+			}
+			if !yield(key, f.value) {
+				return
 			}
 		}
 	}

@@ -44,7 +44,7 @@ type order struct {
 	Key       string    `json:"key"` // the private key of the lease
 	Model     string    `json:"model"`
 	Until     time.Time `json:"until"`
-	Settings  string    `json:"settings"` // config.toml
+	Settings  string    `json:"settings"` // what the machine is shown of config.toml
 }
 
 // said is what the machine answers, a line each.
@@ -189,14 +189,22 @@ func (h *hand) Run(ctx context.Context, w Work) error {
 		return err
 	}
 	defer file.Remove(name)
-	settings, err := config.ReadFile(filepath.Join(h.spec.Bare, config.Path))
+	o, err := h.order(w, private)
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(h.conn).Encode(order{w.Directive, string(private), w.Model, w.Until, string(settings)}); err != nil {
+	if err := json.NewEncoder(h.conn).Encode(o); err != nil {
 		return err
 	}
 	return h.hear(ctx, w)
+}
+
+func (h *hand) order(w Work, key []byte) (o order, err error) {
+	settings, err := config.Load(h.spec.Bare)
+	if err != nil {
+		return o, err
+	}
+	return order{w.Directive, string(key), w.Model, w.Until, string(settings.Copy(config.ByHand))}, nil
 }
 
 // hear follows what the machine says.

@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"git-ward/internal/config"
@@ -49,11 +46,7 @@ func PlanKube(ctx context.Context, s *Spec, k Kube) (*kube.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(s.Bare, config.Path))
-	if err != nil {
-		return nil, err
-	}
-	return &kube.Plan{Bare: s.Bare, Settings: s.Settings, Policy: policy, Image: k.Image, Model: s.Payload.Model, Gate: gate, Config: bare(string(text))}, nil
+	return &kube.Plan{Bare: s.Bare, Settings: s.Settings, Policy: policy, Image: k.Image, Model: s.Payload.Model, Gate: gate, Config: string(s.Settings.Copy(config.Inside))}, nil
 }
 
 // PrintKube writes the YAML of a directive's Job, or of the pod that podman plays, with
@@ -70,19 +63,4 @@ func PrintKube(w io.Writer, plan *kube.Plan, directive string, podman bool) erro
 	}
 	_, err = w.Write(text)
 	return err
-}
-
-// bare is settings without what only people read, so that a manifest is no longer than it
-// has to be.
-func bare(text string) string {
-	if strings.Contains(text, `"""`) || strings.Contains(text, "'''") {
-		return text // a line in such a text may look like a comment
-	}
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		if word := strings.TrimSpace(line); word != "" && word[0] != '#' {
-			out.WriteString(line)
-		}
-	}
-	return out.String()
 }

@@ -49,8 +49,8 @@ func claim(state string, own bool) (*os.File, error) {
 	return f, nil
 }
 
-// prepareState makes the agent's directory, with a copy of the repository's settings
-// for checks before a push. The copy decides nothing: the hooks read the original.
+// prepareState makes the agent's directory, with a copy of what the agent is shown of the
+// repository's settings. The copy decides nothing: the hooks read the original.
 func prepareState(state, bare string) error {
 	if err := os.MkdirAll(home(state), 0o700); err != nil {
 		return err
@@ -58,9 +58,9 @@ func prepareState(state, bare string) error {
 	if err := os.MkdirAll(filepath.Dir(configCopy(state)), 0o755); err != nil {
 		return err
 	}
-	data, err := config.ReadFile(filepath.Join(bare, config.Path))
+	settings, err := config.Load(bare)
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(configCopy(state), data, 0o444)
+	return atomicfile.Write(configCopy(state), settings.Copy(config.Inside), 0o444)
 }
