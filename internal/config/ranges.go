@@ -35,6 +35,7 @@ const (
 var ranges = map[string]span{
 	"notify.timeout":      {least: second, most: 3600 * second},
 	"launch.agents":       {least: 1, most: MaxAgents},
+	"launch.hand_agents":  {least: 1, most: 200},
 	"launch.lease":        {least: 60 * second, most: 24 * 3600 * second}, // renewed each third of it
 	"verify.agents":       {least: 0, most: maxVerdicts},                  // 0: as launch.agents
 	"launch.memory":       {least: 256 * mib},                             // the launcher, podman and git start in less than 64

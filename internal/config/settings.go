@@ -64,10 +64,11 @@ type Config struct {
 		Packets     int      `toml:"packets" shown:"hand"`
 	} `toml:"egress"`
 	Launch struct {
-		Agents    int      `toml:"agents" shown:"audit"`
-		Lease     Duration `toml:"lease" shown:"audit"`
-		Memory    int64    `toml:"memory" shown:"audit"`
-		Processes int64    `toml:"processes" shown:"audit"`
+		Agents     int      `toml:"agents" shown:"audit"`
+		HandAgents int      `toml:"hand_agents" shown:"audit"`
+		Lease      Duration `toml:"lease" shown:"audit"`
+		Memory     int64    `toml:"memory" shown:"audit"`
+		Processes  int64    `toml:"processes" shown:"audit"`
 	} `toml:"launch"`
 	Sandbox struct {
 		Image     string   `toml:"image" shown:"hand"`

@@ -27,7 +27,7 @@ const stopPatience = 30 * time.Second
 type control struct {
 	mu      sync.Mutex
 	workers map[int]*worker
-	hands   map[string]int // the numbers of workers on other machines, by their holders
+	hands   hands
 	working sync.WaitGroup // requests of them
 }
 

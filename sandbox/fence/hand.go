@@ -72,12 +72,16 @@ func (l *launch) serveWork(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no worker of another machine has such a name", http.StatusBadRequest)
 		return
 	}
-	number := l.control.take(holder)
-	if number == 0 {
-		http.Error(w, "this worker is at it already, or too many are", http.StatusConflict)
+	number, err := l.control.hands.enter(holder, l.spec.Settings.Launch.HandAgents)
+	if err != nil {
+		status := http.StatusTooManyRequests
+		if errors.Is(err, errAtWork) {
+			status = http.StatusConflict
+		}
+		http.Error(w, err.Error(), status)
 		return
 	}
-	defer l.control.give(holder)
+	defer l.control.hands.leave(holder)
 	l.control.working.Add(1)
 	defer l.control.working.Done()
 	ctx := r.Context()
@@ -96,35 +100,6 @@ func (l *launch) serveWork(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// take is a number for a holder, 0 where it has one or there are too many.
-func (c *control) take(holder string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.hands == nil {
-		c.hands = map[string]int{}
-	}
-	if c.hands[holder] != 0 {
-		return 0
-	}
-	for n := firstHand; n < firstHand+maxHands; n++ {
-		free := true
-		for _, taken := range c.hands {
-			free = free && taken != n
-		}
-		if free {
-			c.hands[holder] = n
-			return n
-		}
-	}
-	return 0
-}
-
-func (c *control) give(holder string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.hands, holder)
-}
-
 // serve waits for a free directive and runs it to its end on the machine.
 func (h *hand) serve(ctx context.Context, holder string, number int, once bool) error {
 	var marks [3]git.Mark
@@ -139,8 +114,15 @@ func (h *hand) serve(ctx context.Context, holder string, number int, once bool) 
 				return err
 			}
 			free = slices.DeleteFunc(free, h.stopped)
-			if len(free) > 0 {
+			switch {
+			case len(free) == 0:
+			case h.control.hands.begin(holder):
 				err = h.worker(holder, number, free[0]).run(ctx)
+				if !h.took {
+					h.control.hands.wait(holder)
+				}
+			default: // another machine's turn
+				asked = time.Time{}
 			}
 			if h.took || err != nil || once && len(free) == 0 {
 				return err
@@ -282,6 +264,9 @@ func AskWork(ctx context.Context, bare, holder string, once bool) (door.Conn, er
 		err = cmp.Or(ctx.Err(), errors.New("the launcher at the gate broke off"))
 	case answer.StatusCode == http.StatusConflict:
 		err = diag.Hint(fmt.Errorf("%s is at work already", holder), "one launch --gate a machine and key; another machine gets a key of its own, with a --hand of its own")
+	case answer.StatusCode == http.StatusTooManyRequests:
+		why, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
+		err = fmt.Errorf("%s gets no work: %s", holder, strings.TrimSpace(string(why)))
 	case answer.StatusCode != http.StatusOK:
 		err = fmt.Errorf("the launcher at the gate gives %s no work (%d)", holder, answer.StatusCode)
 	}
