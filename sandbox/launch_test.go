@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -186,6 +187,48 @@ func TestKilledLauncher(t *testing.T) {
 	syscall.Kill(-r.PGID, syscall.SIGKILL) // the child, which nothing contains
 	if pid, running := runstate.Running(h.bare); running {
 		t.Errorf("process %d has the lock", pid)
+	}
+}
+
+// TestOneGate: two launches of one gate know each other, whatever their states are, fenced or
+// not, and where somebody removed the lock's file or put another in its place. A killed one is in
+// nobody's way, and a copy is another gate.
+func TestOneGate(t *testing.T) {
+	tier.First(t, "it launches real processes")
+	t.Parallel()
+	h := newHouse(t, "polite")
+	backup := h.bare + ".backup"
+	first := h.unfenced()
+	r := h.report()
+	lock, other := filepath.Join(h.bare, runstate.LockPath), filepath.Join(filepath.Dir(h.bare), "other")
+	for _, c := range [...][2]string{
+		{"", "another launcher, process " + fmt.Sprint(first.Process.Pid) + ", works on " + h.bare},
+		{`cp -a "$1" "$2" && cp -a --remove-destination "$2/ward/launch.lock" "$1/ward/"`, "cannot be seen from here, runs on " + h.bare},
+		{`rm "$1/ward/launch.lock"`, "cannot be seen from here, runs on " + h.bare},
+	} {
+		if out, err := exec.Command("sh", "-c", c[0], "sh", h.bare, backup).CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+		for _, how := range [][]string{{"--unfenced", "--once"}, {"--", "true"}} {
+			second := h.start(append([]string{"--bare", h.bare, "--state", other}, how...)...)
+			if code := second.exit(); code != 2 || !strings.Contains(second.err.String(), c[1]) || !strings.Contains(second.err.String(), "hint: ") {
+				t.Errorf("after %q, launch %q: exit %d, stderr lacks %q:\n%s", c[0], how, code, c[1], &second.err)
+			}
+		}
+	}
+	if _, err := os.Stat(lock); err == nil {
+		t.Error("a launch that was refused left a lock")
+	}
+	copied := h.start("--bare", backup, "--unfenced", "--once", "--state", filepath.Join(filepath.Dir(h.bare), "copied"))
+	if code := copied.exit(); code != 0 {
+		t.Errorf("a launch of a copy: exit %d\n%s", code, &copied.err)
+	}
+	first.Process.Kill()
+	await.Exit(t, first.Cmd)
+	await.True(t, "the agent is gone", func() bool { return !alive(r.PID) })
+	next := h.start("--bare", h.bare, "--unfenced", "--once", "--state", other)
+	if code := next.exit(); code != 0 {
+		t.Errorf("after a killed one: exit %d\n%s", code, &next.err)
 	}
 }
 

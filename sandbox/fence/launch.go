@@ -127,6 +127,11 @@ func stateDisk(state string) string { return filepath.Join(state, "bot.img") }
 //
 // One launcher works on a repository at a time; a second one is refused.
 func Launch(ctx context.Context, s Spec) (err error) {
+	gate, err := lockGate(s.Bare)
+	if err != nil {
+		return err
+	}
+	defer gate.Close()
 	lock, err := acquire(s.Bare)
 	if err != nil {
 		return err

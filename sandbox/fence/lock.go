@@ -15,6 +15,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// lockGate takes the directory of a repository in which its state is, for one launch at a time,
+// whatever their own directories and users are. It is the directory itself, which only its owner
+// can open: the launch lock's file has an inode of its own where somebody removed it as stale, or
+// put a backup's in its place. A copy of the repository has another directory.
+func lockGate(bare string) (*os.File, error) {
+	f, err := os.Open(filepath.Dir(filepath.Join(bare, runstate.LockPath)))
+	if err != nil {
+		return nil, err
+	}
+	if err = tryLock(f); err == nil {
+		return f, nil
+	}
+	f.Close()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		pid, _ := runstate.Running(bare)
+		return nil, another(bare, f.Name(), pid)
+	}
+	return nil, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+}
+
+// another is the error of a launcher that has what a second one wants; its process is 0 where it
+// cannot be seen.
+func another(bare, path string, pid int) error {
+	if pid == 0 {
+		return diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, or end what else holds %s", path)
+	}
+	return diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch stop --bare %s` ends it and its agent", bare)
+}
+
 // acquire takes the repository's launch lock, which the kernel frees with the
 // launcher. It is not inherited by children (O_CLOEXEC). In it stand the process
 // and the directory of its sockets, with its identity; that of a launcher that was killed is
@@ -31,10 +60,7 @@ func acquire(bare string) (*os.File, error) {
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		pid := runstate.Holder(f)
 		f.Close()
-		if pid == 0 {
-			return nil, diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, or end what else holds %s", path)
-		}
-		return nil, diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch stop --bare %s` ends it and its agent", bare)
+		return nil, another(bare, path, pid)
 	}
 	if err == nil {
 		err = scratch.Reclaim(last.Scratch, last.ID)
