@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -47,14 +48,20 @@ type Dir struct {
 	Lock *os.File
 }
 
+// swept are the parents that this process has swept.
+var swept sync.Map
+
 // Make makes a directory in parent, the temporary directory if that is empty. The name says
-// to people what it is for. What killed makers left in parent is removed first.
+// to people what it is for. What killed makers left in parent is removed first, once a process.
 func Make(parent, what string) (*Dir, error) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
-	if err := Sweep(parent); err != nil {
-		return nil, err
+	if _, done := swept.Load(parent); !done {
+		if err := Sweep(parent); err != nil {
+			return nil, err
+		}
+		swept.Store(parent, true)
 	}
 	path, err := makeShort(parent, Prefix+what)
 	if err != nil {

@@ -88,6 +88,17 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestSweptOnce: a process looks for what others left in a parent once, not for each directory.
+func TestSweptOnce(t *testing.T) {
+	parent := t.TempDir()
+	made(t, parent)
+	dead := made(t, parent)
+	dead.Lock.Close()
+	if made(t, parent); !there(dead.Path) {
+		t.Error("the parent is swept for each directory")
+	}
+}
+
 // TestReclaim: a pointer removes what has its identity and is nobody's.
 func TestReclaim(t *testing.T) {
 	parent := t.TempDir()
