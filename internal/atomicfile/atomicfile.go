@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Write replaces the file at path. A kill at any point leaves the old file or
@@ -42,6 +43,19 @@ func WritePrivate(path string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	return SyncDir(dir)
+}
+
+// Sweep removes the temporary files that killed writers of a file left. It is for who alone may
+// write that file, as by a lock: another's would go while it is written.
+func Sweep(path string) error {
+	dir, name := filepath.Split(path)
+	entries, err := os.ReadDir(cmp.Or(dir, "."))
+	for _, e := range entries {
+		if digits, ok := strings.CutPrefix(e.Name(), "."+name+"."); ok && e.Type().IsRegular() && strings.Trim(digits, "0123456789") == "" {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
 }
 
 // SyncDir makes renames and removals in a directory durable; "" is the current one.

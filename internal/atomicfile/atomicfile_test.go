@@ -44,3 +44,22 @@ func TestFailureLeavesTheOldFile(t *testing.T) {
 		t.Error("a missing folder was made up")
 	}
 }
+
+// TestSweep: what a killed writer of a file left goes, and nothing of another name.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	names := []string{".file.1234", ".file.lock", ".file.12.bak", ".other.1234", "file"}
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Sweep(filepath.Join(dir, "file")); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != (i > 0) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -118,6 +118,9 @@ func OpenMeter(path string) (*Meter, error) {
 	}
 	m := &Meter{path: path, lock: lock, settled: make(chan struct{})}
 	if m.state, err = load(path); err == nil {
+		err = atomicfile.Sweep(path)
+	}
+	if err == nil {
 		for _, a := range m.state.Directives {
 			a.Estimated += a.Held.Calls
 			a.Used.add(a.Held)
