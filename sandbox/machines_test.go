@@ -180,8 +180,14 @@ func TestTwoMachines(t *testing.T) {
 	if !strings.Contains(log, `"verb":"receive-pack","principal":"agent","name":"D-`) {
 		t.Error("nothing came in over ssh")
 	}
-	// A lease is given back by the agent, its key by the gate when the agent has ended.
-	await.True(t, "the keys are taken back", func() bool {
+	m.keysTaken()
+}
+
+// keysTaken waits until no key of a lease is let in: a lease is given back by the agent, its key by
+// the gate when the agent has ended, or by the next launch.
+func (m *machines) keysTaken() {
+	m.t.Helper()
+	await.True(m.t, "the keys are taken back", func() bool {
 		keys, err := os.ReadFile(filepath.Join(m.Bare, keys.Path))
 		return err == nil && !strings.Contains(string(keys), "ssh-ed25519")
 	})
@@ -205,4 +211,5 @@ func TestMachineKilled(t *testing.T) {
 	gate()
 	m.local()
 	m.done()
+	m.keysTaken()
 }

@@ -7,7 +7,6 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/protocols/lease"
-	"git-ward/sandbox/door/keys"
 	"git-ward/sandbox/kube"
 )
 
@@ -29,7 +28,7 @@ func (l *launch) openCluster(ctx context.Context) (closed func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &kube.Engine{Plan: plan, Cluster: cluster, Repo: git.Open(s.Bare), Keys: keys.File{Bare: s.Bare, Program: s.Programs.Ward}, Log: l.logOf("kube"), Scratch: l.scratch.Path,
+	e := &kube.Engine{Plan: plan, Cluster: cluster, Repo: git.Open(s.Bare), Keys: l.keys(), Log: l.logOf("kube"), Scratch: l.scratch.Path,
 		Tell: func(why string) {
 			if why != "" {
 				fmt.Fprintln(l.words(), "a verdict waits:", why)

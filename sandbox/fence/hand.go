@@ -157,6 +157,11 @@ func (h *hand) Where(w Work) string {
 // Adopt has nothing to adopt: a machine that lost its launcher asks anew.
 func (h *hand) Adopt(context.Context, []lease.Lease) error { return nil }
 
+// keys are those that the repository lets in for leases.
+func (l *launch) keys() keys.File {
+	return keys.File{Bare: l.spec.Bare, Program: l.spec.Programs.Ward}
+}
+
 // Run sends the machine its order, with a key for the lease, and hears it to the end.
 func (h *hand) Run(ctx context.Context, w Work) error {
 	h.took = true
@@ -165,7 +170,7 @@ func (h *hand) Run(ctx context.Context, w Work) error {
 	if err != nil {
 		return err
 	}
-	file := keys.File{Bare: h.spec.Bare, Program: h.spec.Programs.Ward}
+	file := h.keys()
 	until := w.Until.Add(h.spec.Settings.Budget.Grace.Duration + killGrace)
 	if err := file.Add(keys.Key{Name: name, Public: public, Door: []string{"--lease", name}, Until: until}, time.Now()); err != nil {
 		return err

@@ -221,8 +221,11 @@ func (l *launch) openBook(ctx context.Context) (err error) {
 	l.book = &lease.Book{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Launcher: l.name, Former: former}
 	runstate.ForgetWorkers(l.spec.Bare)
 	left, err := l.book.Reclaim(ctx)
-	if err != nil || l.spec.Engine == nil {
+	if err != nil {
 		return err
+	}
+	if l.spec.Engine == nil { // those of other machines' workers, who ask anew; an engine takes back its own
+		return l.keys().Keep(func(string) bool { return false })
 	}
 	if err := l.spec.Engine.Adopt(ctx, left); err != nil {
 		return err

@@ -149,7 +149,9 @@ func (f File) change(to func(lines []string) []string) error {
 	if text := strings.TrimRight(string(data), "\n"); text != "" {
 		lines = strings.Split(text, "\n")
 	}
-	if lines = to(lines); len(lines) == 0 {
+	if lines = to(lines); len(lines) == 0 && data == nil {
+		return nil
+	} else if len(lines) == 0 {
 		lines = []string{"# git ward launch writes here a key for each worker on another machine"}
 	}
 	text := []byte(strings.Join(lines, "\n") + "\n")
