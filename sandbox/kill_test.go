@@ -3,12 +3,12 @@ package sandbox
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,12 +19,13 @@ import (
 	"git-ward/internal/await"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/fence"
+	"git-ward/sandbox/podman"
 )
 
-// TestKills kills the launcher, podman's service or the container, with SIGKILL,
-// at random moments of real launches. No container is ever seen without rules,
-// nothing is left of the launch, and the next one works. WARD_KILLS says how
-// often, once by default.
+// TestKills kills the launcher, podman's service, the reaper with its guard or the container,
+// and several at once, with SIGKILL, at random moments of real launches and while the network
+// is made. No container is ever seen without rules, the next launch works, and after it
+// nothing is left, and nothing of others is gone. WARD_KILLS says how often, once by default.
 func TestKills(t *testing.T) {
 	tier.Full(t, "it launches containers")
 	m := newMachine(t)
@@ -34,16 +35,27 @@ func TestKills(t *testing.T) {
 		rounds = n
 	}
 	m.works(t) // what podman makes once and keeps is there from now on
-	before := m.traces()
+	m.Run(m.Bare, "git-ward", "maintain")
+	// Somebody else's, named as podman names its own: nobody is in them, and they stay.
+	m.sh("ip netns add netns-theirs; : >/run/netns/netns-empty")
+	theirs := func() string { return m.sh("grep -o ' /run/netns/netns-.* - .*' /proc/self/mountinfo; ls /run/netns") }
+	before, was := m.traces(), theirs()
 	for i := range rounds {
 		for _, mode := range []string{"public", "allowlist"} {
 			m.set(`[egress] mode = "` + mode + `"`)
-			for _, target := range []string{"launcher", "service", "container"} {
+			targets := []string{"launcher", "service", "container", "reaper", "launcher service reaper"}
+			if mode == "public" { // whose network podman makes by netavark
+				targets = append(targets, "netavark service", "netavark launcher service", "netavark launcher service reaper")
+			}
+			for _, target := range targets {
 				moment := time.Duration(random.IntN(1000)) * time.Millisecond
+				if strings.Contains(target, "netavark") { // which is there for a moment of its own
+					moment = 0
+				}
 				t.Run(fmt.Sprintf("%d %s %s at %v", i, mode, target, moment), func(t *testing.T) {
 					m.killed(t, target, moment)
 					if target == "launcher" {
-						m.clean(t, before, "network ", "file "+m.dir) // the reaper's work
+						m.clean(t, before, "network ", "cgroup ", "file "+m.dir) // the reaper's work
 					}
 					if target != "container" {
 						// What stays to the next launch: podman's bridge without a
@@ -56,6 +68,9 @@ func TestKills(t *testing.T) {
 			m.works(t)
 			m.clean(t, before)
 		}
+	}
+	if now := theirs(); now != was {
+		t.Errorf("of somebody else's networks there was\n%s\nand is\n%s", was, now)
 	}
 	m.Fsck()
 }
@@ -105,8 +120,8 @@ func TestSecondStart(t *testing.T) {
 	}
 	watch := m.watch(t)
 	out.Read(make([]byte, 3))
-	podman := podmanOn(testStorage)
-	said, err := m.Try(m.dir, nil, "", "sh", "-c", podman+"restart --time 0 $("+podman+"container ls --quiet)")
+	command := podmanOn(testStorage)
+	said, err := m.Try(m.dir, nil, "", "sh", "-c", command+"restart --time 0 $("+command+"container ls --quiet)")
 	t.Logf("podman restart: %v: %s", err, said)
 	if err == nil {
 		t.Errorf("the container starts again: %v\n%s", err, said)
@@ -122,21 +137,32 @@ func TestSecondStart(t *testing.T) {
 // victims are how a process is known by its command line.
 var victims = map[string]func(cmdline string) bool{
 	"launcher":  func(s string) bool { return strings.HasPrefix(s, "git-ward-launch launch ") },
+	"netavark":  func(s string) bool { return strings.Contains(s, "/netavark ") },
+	"reaper":    func(s string) bool { return strings.Contains(s, " "+podman.ReaperVerb+" ") }, // and its guard
 	"service":   func(s string) bool { return strings.Contains(s, " system service --time=0 ") },
 	"container": func(s string) bool { return strings.HasPrefix(s, fence.InsideBin+"/"+fence.ForwarderProgram+" ") },
 }
 
-// kill says whether there was one.
-func (m *machine) kill(target string) bool {
+// kill kills all of the targets at once, and says whether there was one of each.
+func (m *machine) kill(targets string) bool {
 	all := m.processes()
-	for pid, line := range all {
-		// A child has its parent's command line until it runs its own program.
-		if victims[target](line) && !victims[target](all[parent(pid)]) {
-			syscall.Kill(pid, syscall.SIGKILL)
-			return true
+	var found []int
+	for target := range strings.FieldsSeq(targets) {
+		before := len(found)
+		for pid, line := range all {
+			// A child has its parent's command line until it runs its own program.
+			if victims[target](line) && (target == "reaper" || !victims[target](all[parent(pid)])) {
+				found = append(found, pid)
+			}
+		}
+		if len(found) == before {
+			return false
 		}
 	}
-	return false
+	for _, pid := range found {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	return true
 }
 
 func parent(pid int) (id int) {
@@ -185,13 +211,6 @@ func (m *machine) holds(path, home string) bool {
 	return false
 }
 
-// conmonOf finds the container that a conmon is for, reaperOf the run of a
-// launcher, which is in the names of its containers.
-var (
-	conmonOf = regexp.MustCompile(`^\S*conmon .*? -c ([0-9a-f]{64}) `)
-	reaperOf = regexp.MustCompile(` launch-reaper ([0-9A-Z]+)`)
-)
-
 // watch looks at the network of every payload that runs, until its result is
 // called: each must have Ward's rules.
 func (m *machine) watch(t *testing.T) func() {
@@ -206,11 +225,6 @@ func (m *machine) watch(t *testing.T) func() {
 			case <-time.After(5 * time.Millisecond):
 			}
 			for pid, line := range m.processes() {
-				for _, own := range [...]*regexp.Regexp{conmonOf, reaperOf} {
-					if id := own.FindStringSubmatch(line); id != nil {
-						m.ids[id[1]] = true
-					}
-				}
 				ns := fmt.Sprintf("/proc/%d/ns/net", pid)
 				id, err := os.Readlink(ns)
 				if err != nil || seen[id] || !victims["container"](line) {
@@ -230,59 +244,85 @@ func (m *machine) watch(t *testing.T) func() {
 	return func() { close(stop); <-stopped }
 }
 
-// traces are what a launch makes on the machine, and must not leave.
+// traces are what is to be seen on the machine, a line a thing; what there are two of has two.
+// It knows no launch: what one leaves is the difference.
 func (m *machine) traces() map[string]bool {
 	all := map[string]bool{}
+	add := func(kind, what string) {
+		what = kind + " " + strings.TrimSpace(what)
+		for n, one := 2, what; all[what]; n++ {
+			what = fmt.Sprintf("%s, number %d", one, n)
+		}
+		all[what] = true
+	}
 	for _, line := range m.processes() {
-		all["process "+line] = true
+		add("process", line)
 	}
-	root := fmt.Sprintf("/proc/%d/root", m.host.Cmd.Process.Pid)
-	mounts, _ := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", m.host.Cmd.Process.Pid))
-	for line := range strings.Lines(string(mounts)) {
-		// podman keeps its store a mount of its own.
-		if at := strings.Fields(line)[4]; at != testStorage+"/root/overlay" {
-			all["mount "+at] = true
-		}
+	proc := fmt.Sprintf("/proc/%d/", m.host.Cmd.Process.Pid)
+	for _, fields := range table(proc + "mountinfo") {
+		add("mount", fields[4])
 	}
-	for _, pattern := range []string{root + "/run/netns/*", m.dir + "/*"} {
-		found, _ := filepath.Glob(pattern)
-		for _, path := range found {
-			all["file "+strings.TrimPrefix(path, root)] = true
-		}
-	}
-	// The storage and the cgroups are everybody's.
-	podman := podmanOn(m.storage)
-	listed := m.Run(m.dir, "sh", "-c", podman+"container ls --all --external --format '{{.Names}}'; "+podman+"volume ls --format '{{.Labels}}'")
-	for line := range strings.Lines(listed) {
-		for id := range m.ids {
-			if strings.Contains(line, id) {
-				all["podman's "+strings.TrimSpace(line)] = true
+	for _, of := range []string{"unix", "tcp", "tcp6", "udp", "udp6", "raw", "raw6"} {
+		for _, fields := range table(proc + "net/" + of)[1:] {
+			if of != "unix" || len(fields) > 7 { // the others are their processes'
+				add("socket", of+" "+fields[map[bool]int{true: 7, false: 1}[of == "unix"]])
 			}
 		}
 	}
-	for id := range m.ids {
-		found, _ := filepath.Glob("/sys/fs/cgroup/*/libpod_parent/libpod-" + id)
-		for _, path := range found {
-			all["file "+path] = true
+	for _, dir := range []string{"/run", "/dev/shm", "/var/lib/cni", m.storage + "/run", m.storage + "/tmp", m.dir, m.Bare + "/ward", m.state()} {
+		m.below(add, proc+"root", dir, 20)
+	}
+	// The storage is everybody's who has its lock, one after the other.
+	m.below(add, "", m.storage+"/root", 3)
+	m.listed(add)
+	return all
+}
+
+// below adds the files of a directory, so many levels of them.
+func (m *machine) below(add func(kind, what string), root, dir string, levels int) {
+	filepath.WalkDir(root+dir, func(path string, d fs.DirEntry, err error) error {
+		path = strings.TrimPrefix(path, root)
+		add("file", path)
+		if err == nil && d.IsDir() && strings.Count(strings.TrimPrefix(path, dir), "/") >= levels {
+			return fs.SkipDir
 		}
+		return nil // some goes meanwhile
+	})
+}
+
+// listed adds what programs know: of the network, of podman and of the kernel's groups and loops.
+func (m *machine) listed(add func(kind, what string)) {
+	network := "nft --stateless list ruleset; iptables-save; ip6tables-save; ip -brief link; ip -brief address; ip route show table all; ip -6 route show table all; ip netns list"
+	for line := range strings.Lines(m.host.Sh("(" + network + ") 2>&1 | sed 's/^#.*//; s/\\[[0-9:]*\\]//'")) {
+		add("network", line)
 	}
-	for line := range strings.Lines(m.host.Sh("iptables-save -t nat | grep 10.88. || true; nft list tables | grep ward || true")) {
-		all["network "+strings.TrimSpace(line)] = true
-	}
-	var links []struct {
-		Name string `json:"ifname"`
-	}
-	m.parse(m.T, "ip -json link", &links)
-	for _, link := range links {
-		all["network "+link.Name] = true
+	command := podmanOn(m.storage)
+	of := command + "container ls --all --external --format '{{.Names}}'; " + command + "volume ls --format '{{.Name}}'; " + command + "network ls --format '{{.Name}}'"
+	for line := range strings.Lines(m.Run(m.dir, "sh", "-c", of)) {
+		add("podman", line)
 	}
 	loops, _ := exec.Command("losetup", "--noheadings", "--output", "BACK-FILE").Output()
 	for line := range strings.Lines(string(loops)) {
 		if strings.HasPrefix(line, filepath.Dir(m.Bare)) {
-			all["loop "+strings.TrimSpace(line)] = true
+			add("loop", line)
 		}
 	}
-	return all
+	// Groups are everybody's, but what somebody else makes now has processes.
+	filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		if members, err := os.ReadFile(path + "/cgroup.procs"); err == nil && len(members) == 0 {
+			add("cgroup", path)
+		}
+		return nil
+	})
+}
+
+// table are the fields of a file's lines.
+func table(path string) (rows [][]string) {
+	data, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(data)) {
+		rows = append(rows, strings.Fields(line))
+	}
+	return rows
 }
 
 // clean wants the machine to be as it was, but for traces that begin with what may stay.

@@ -24,9 +24,8 @@ import (
 type machine struct {
 	*gittest.Pair
 	host, world *lab.Process
-	dir         string          // where all lies that its programs make, but for the storage
-	ids         map[string]bool // of the containers and runs that were seen
-	storage     string          // podman's
+	dir         string // where all lies that its programs make, but for the storage
+	storage     string // podman's
 }
 
 // Who is where. The host has addresses and a route besides its wire's, and its
@@ -105,7 +104,7 @@ const hostRoutes = `
 // newMachine makes one, or skips, out loud, where that cannot be.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{Pair: fenced(t), ids: map[string]bool{}, storage: testStorage}
+	m := &machine{Pair: fenced(t), storage: testStorage}
 	dir, err := os.MkdirTemp("", "m") // t.TempDir is too long for the names of sockets below it
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
@@ -176,10 +175,13 @@ func buryOrphans() {
 	}()
 }
 
+// state is the agent's directory.
+func (m *machine) state() string { return filepath.Join(filepath.Dir(m.Bare), "state") }
+
 // launch is a `git ward launch` of a command on the machine.
 func (m *machine) launch(command ...string) *exec.Cmd {
 	m.T.Helper()
-	args := []string{"launch", "--bare", m.Bare, "--state", filepath.Join(filepath.Dir(m.Bare), "state"), "--"}
+	args := []string{"launch", "--bare", m.Bare, "--state", m.state(), "--"}
 	return m.Command(m.Work, nil, "git-ward", append(args, command...)...)
 }
 

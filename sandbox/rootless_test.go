@@ -44,7 +44,7 @@ func (m *machine) ordinary(t *testing.T) *machine {
 		t.Fatal(err)
 	}
 	env = append(env, "TMPDIR="+dir+"/tmp", "XDG_RUNTIME_DIR="+dir+"/run", storageVar+"="+rootlessStorage)
-	o := &machine{storage: rootlessStorage, ids: m.ids, host: m.host, world: m.world, dir: dir + "/run", Pair: &gittest.Pair{T: t, Bare: dir + "/remote.git", Work: dir + "/work", Env: env,
+	o := &machine{storage: rootlessStorage, host: m.host, world: m.world, dir: dir + "/run", Pair: &gittest.Pair{T: t, Bare: dir + "/remote.git", Work: dir + "/work", Env: env,
 		Within: append(m.Within[:len(m.Within):len(m.Within)], "setpriv", "--reuid", u.Uid, "--regid", u.Gid, "--init-groups", "--")}}
 	o.Run(dir, "git-ward", "init", "--bare", o.Bare)
 	o.Run(dir, "git-ward", "clone", o.Bare, o.Work)

@@ -160,12 +160,12 @@ func (c *client) inspect(ctx context.Context, id string) (State, error) {
 	return s, nil
 }
 
-func (c *client) list(ctx context.Context, label string) ([]string, error) {
-	options := new(containers.ListOptions).WithAll(true).WithFilters(map[string][]string{"label": {label}})
-	all, err := containers.List(c.with(ctx), options)
-	var ids []string
+func (c *client) list(ctx context.Context, is func(names []string, labels map[string]string) bool) (ids []string, err error) {
+	all, err := containers.List(c.with(ctx), new(containers.ListOptions).WithAll(true).WithExternal(true))
 	for _, l := range all {
-		ids = append(ids, l.ID)
+		if is(l.Names, l.Labels) {
+			ids = append(ids, l.ID)
+		}
 	}
 	return ids, err
 }

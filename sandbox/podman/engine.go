@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,7 +48,7 @@ type Engine struct {
 	api     api
 	machine machine
 	opts    Options
-	run     string // this engine's own name
+	run     string // this engine's own name, which begins with the owner
 	service *service
 
 	mu         sync.Mutex
@@ -66,7 +68,7 @@ type api interface {
 	remove(ctx context.Context, id string) error
 	logs(ctx context.Context, id string, follow bool, stdout, stderr io.Writer) error
 	inspect(ctx context.Context, id string) (State, error)
-	list(ctx context.Context, label string) ([]string, error)
+	list(ctx context.Context, is func(names []string, labels map[string]string) bool) (ids []string, err error)
 
 	makeVolume(ctx context.Context, name, label string, options map[string]string) error
 	removeVolume(ctx context.Context, name string) error
@@ -86,7 +88,7 @@ func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 		return nil, errors.New("podman: Options.Owner is empty: nobody would find its containers again")
 	}
 	o.Runtime = cmp.Or(o.Runtime, DefaultRuntime)
-	e := &Engine{opts: o, run: rand.Text(), containers: map[*Container]bool{}}
+	e := &Engine{opts: o, run: o.Owner + "-" + rand.Text(), containers: map[*Container]bool{}}
 	defer func() {
 		if err != nil {
 			e.Close()
@@ -135,7 +137,11 @@ func (e *Engine) Done() <-chan struct{} { return e.service.reaper.told }
 // returns how many containers that were. The caller must be the only launcher
 // of the owner.
 func (e *Engine) Sweep(ctx context.Context) (int, error) {
-	ids, err := e.api.list(ctx, labelOwner+"="+e.opts.Owner)
+	// Where podman was killed while it made one, that is in the storage alone, without labels.
+	run := regexp.MustCompile("^" + regexp.QuoteMeta(namePrefix+e.opts.Owner) + "-[A-Z2-7]+-[0-9]+$")
+	ids, err := e.api.list(ctx, func(names []string, labels map[string]string) bool {
+		return labels[labelOwner] == e.opts.Owner || slices.ContainsFunc(names, run.MatchString)
+	})
 	if err != nil {
 		return 0, fmt.Errorf("podman does not list containers: %w", err)
 	}
@@ -154,6 +160,7 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 		}
 		n++
 	}
+	removeNetworks()
 	return n, err
 }
 

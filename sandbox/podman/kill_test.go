@@ -162,6 +162,58 @@ func TestKillBeforeStart(t *testing.T) {
 	}
 }
 
+// TestKillWhileMade kills all at once while podman makes a container, until one is in the storage
+// alone, where podman knows no label of it: the next launch of the same owner removes that.
+func TestKillWhileMade(t *testing.T) {
+	tier.Full(t, "it starts podman")
+	e := connect(t, "killed")
+	name := spec(t, "true").Image
+	listed := func() string {
+		args := []string{"--root", storage + "/root", "--runroot", storage + "/run", "--tmpdir", storage + "/tmp", "--storage-driver", "overlay",
+			"ps", "--all", "--external", "--format", "{{.Status}} {{.Names}}"}
+		out, err := exec.Command("podman", args...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	for try := 0; ; try++ {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "WARD_TEST_LAUNCHER="+storage, "WARD_TEST_IMAGE="+name)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		bufio.NewReader(out).ReadString('\n')
+		tree := family(cmd.Process.Pid)
+		await.True(t, "a container in the making", func() bool {
+			found, _ := filepath.Glob(storage + "/root/overlay-containers/*/userdata")
+			return len(found) > 0
+		})
+		for _, who := range []string{"guard", "launcher", "reaper", "service"} {
+			syscall.Kill(tree[who], syscall.SIGKILL)
+		}
+		await.Exit(t, cmd)
+		halfMade := strings.Contains(listed(), "Storage git-ward-killed-")
+		if _, err := e.Sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if left := listed(); left != "" {
+			t.Fatalf("after Sweep: %s", left)
+		}
+		if halfMade {
+			t.Logf("killed %d times", try+1)
+			return
+		}
+		if try == 50 {
+			t.Fatal("no kill was while podman made one")
+		}
+	}
+}
+
 // family is a launcher, its reaper, the reaper's guard and podman's service, by whose child
 // each is.
 func family(launcher int) map[string]int {

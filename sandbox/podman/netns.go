@@ -1,55 +1,79 @@
 package podman
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// netnsDir is where root's podman mounts its containers' network namespaces.
-const netnsDir = "/run/netns"
+// networks is where root's podman mounts its containers' network namespaces. An ordinary user's
+// are in podman's own mount namespace, and go with it.
+const networks = "/run/netns/netns-*"
 
-// unusedFor is how long a network namespace has nobody in it before it is nobody's: others'
-// that are just being made are in use then.
+// unusedFor is how long a network namespace has nobody in it before it is nobody's: podman
+// takes one down when its container has ended.
 const unusedFor = 3 * time.Second
 
-// networks are the network namespaces that podman has mounted. An ordinary user's are in
-// podman's own mount namespace, and go with it.
-func networks() map[string]bool {
-	found, _ := filepath.Glob(netnsDir + "/netns-*")
-	all := map[string]bool{}
-	for _, path := range found {
-		all[path] = os.Geteuid() == 0
-	}
-	return all
-}
-
-// removeNetworks removes a network that podman did not live to write down: one that was not
-// there before, in which nobody is, now and in a while.
-func removeNetworks(before map[string]bool) {
-	unused := func() map[string]bool {
-		used, all := networksInUse(), networks()
-		for path := range all {
-			var st unix.Stat_t
-			if before[path] || unix.Stat(path, &st) != nil || used[st.Ino] || !all[path] {
-				delete(all, path)
-			}
-		}
-		return all
-	}
-	first := unused()
+// removeNetworks removes the network of a container whose podman was killed before it wrote that
+// down, so that no podman removes it, and its bridge is never empty: a mount that is of Ward's
+// making, and in which nobody is, now and in a while. A file that podman was to mount one on, and
+// did not live to, does not say whose it is, and stays.
+func removeNetworks() {
+	first := unusedNetworks()
 	if len(first) == 0 {
 		return
 	}
 	time.Sleep(unusedFor)
-	for path := range unused() {
-		if first[path] {
-			unix.Unmount(path, unix.MNT_DETACH)
+	for path, id := range unusedNetworks() {
+		if first[path] == id && unix.Unmount(path, unix.MNT_DETACH) == nil {
 			os.Remove(path)
 		}
 	}
+}
+
+// unusedNetworks are Ward's network namespaces without a process, their inodes by their paths.
+func unusedNetworks() map[string]uint64 {
+	found, _ := filepath.Glob(networks)
+	if os.Geteuid() != 0 || len(found) == 0 {
+		return nil
+	}
+	used, unused := networksInUse(), map[string]uint64{}
+	for _, path := range found {
+		f, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		var st unix.Stat_t
+		if unix.Fstat(int(f.Fd()), &st) == nil && !used[st.Ino] && made(f) {
+			unused[path] = st.Ino
+		}
+		f.Close()
+	}
+	return unused
+}
+
+// nsGetOwner is ioctl_ns(2)'s NS_GET_USERNS, which x/sys does not have.
+const nsGetOwner = 0xb701
+
+// made reports whether a network namespace is of Ward's making. The kernel knows the user
+// namespace that it was made in, and no other program gives one Ward's part of the ids.
+func made(network *os.File) bool {
+	fd, err := unix.IoctlRetInt(int(network.Fd()), nsGetOwner)
+	if err != nil {
+		return false // no namespace
+	}
+	owner := os.NewFile(uintptr(fd), "user namespace")
+	defer owner.Close()
+	cmd := exec.Command("nsenter", "--user=/proc/self/fd/3", "--preserve-credentials", "--", "cat", "/proc/self/uid_map")
+	cmd.ExtraFiles = []*os.File{owner}
+	ids, err := cmd.Output()
+	return err == nil && slices.Equal(strings.Fields(string(ids)), strings.Fields(fmt.Sprint(0, DefaultIDs.Base, DefaultIDs.Size)))
 }
 
 // networksInUse are the inodes of the network namespaces that processes are in.

@@ -3,7 +3,9 @@ package podman
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -96,4 +98,28 @@ func elsewhere(pid int) bool {
 	}
 	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
 	return err == nil && its != own
+}
+
+// findExits adds the directories where the conmons that run tell podman of their containers'
+// ends, by the containers' ids.
+func findExits(exits map[string]string) {
+	for _, p := range process.All() {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
+		words := strings.Split(string(line), "\x00")
+		dir, id := slices.Index(words, "--exit-dir")+1, slices.Index(words, "-c")+1
+		if dir > 0 && id > 0 && id < len(words) {
+			exits[words[id]] = words[dir]
+		}
+	}
+}
+
+// removeExits removes what a conmon said of a container's end after podman had removed that:
+// podman looks for it no more. Only a container that podman had under the run's names counts,
+// whose id is of podman's making.
+func removeExits(ids map[string]bool, exits map[string]string) {
+	for id := range ids {
+		if dir := exits[id]; filepath.IsAbs(dir) && filepath.Base(id) == id {
+			os.Remove(filepath.Join(dir, id)) // mostly there is none
+		}
+	}
 }

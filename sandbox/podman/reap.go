@@ -69,7 +69,6 @@ func Reap(in io.Reader, out io.Writer) error {
 
 // reap serves, and then removes.
 func (r *reaping) reap(word <-chan string, out io.Writer) error {
-	before := networks()
 	last, abrupt := r.serve(word, out)
 	defer r.guard.dismiss()
 	if _, err := os.Stat(r.Dir.Path); err != nil && r.Socket == "" {
@@ -77,7 +76,7 @@ func (r *reaping) reap(word <-chan string, out io.Writer) error {
 	}
 	if last != nothing || abrupt {
 		r.removeAll()
-		removeNetworks(before)
+		removeNetworks()
 	}
 	if last == "" {
 		scratch.Reclaim(r.Scratch.Path, r.Scratch.ID)
@@ -174,8 +173,10 @@ const (
 // removeAll removes the run's containers, processes and volumes, more than once.
 func (r *reaping) removeAll() {
 	r.awaitRuntime()
-	ids := map[string]bool{}
+	ids, exits := map[string]bool{}, map[string]string{}
+	defer removeExits(ids, exits)
 	for i := range rounds {
+		findExits(exits)
 		left := r.removeContainers(ids)
 		for id := range ids {
 			// podman does not know of a container whose init it did not live to see.
