@@ -55,11 +55,12 @@ func TestKills(t *testing.T) {
 				t.Run(fmt.Sprintf("%d %s %s at %v", i, mode, target, moment), func(t *testing.T) {
 					m.killed(t, target, moment)
 					if target == "launcher" {
-						m.clean(t, before, "network ", "cgroup ", "file "+m.dir) // the reaper's work
+						m.clean(t, before, "network ", "cgroup ", "file "+m.dir, "file "+filepath.Dir(m.Bare)) // the reaper's work
 					}
 					if target != "container" {
 						// What stays to the next launch: podman's bridge without a
-						// container, and the sockets of a launcher before it had a reaper.
+						// container, the launcher's group, what it was just writing, and
+						// the sockets of a launcher before it had a reaper.
 						m.works(t)
 					}
 					m.clean(t, before)

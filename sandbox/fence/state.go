@@ -50,7 +50,8 @@ func claim(state string, own bool) (*os.File, error) {
 }
 
 // prepareState makes the agent's directory, with a copy of what the agent is shown of the
-// repository's settings. The copy decides nothing: the hooks read the original.
+// repository's settings. The copy decides nothing: the hooks read the original. The caller
+// has claimed the directory.
 func prepareState(state, bare string) error {
 	if err := os.MkdirAll(home(state), 0o700); err != nil {
 		return err
@@ -60,6 +61,9 @@ func prepareState(state, bare string) error {
 	}
 	settings, err := config.Load(bare)
 	if err != nil {
+		return err
+	}
+	if err := atomicfile.Sweep(configCopy(state)); err != nil {
 		return err
 	}
 	return atomicfile.Write(configCopy(state), settings.Copy(config.Inside), 0o444)

@@ -2,9 +2,12 @@ package fence
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 )
 
@@ -28,5 +31,22 @@ func TestDefaultState(t *testing.T) {
 	var hinted *diag.Hinted
 	if !errors.As(err, &hinted) || hinted.Hint != "name one with --state DIR" {
 		t.Errorf("%v: %+v", err, hinted)
+	}
+}
+
+// TestPrepareState: what a launcher that was killed while it copied the settings left goes.
+func TestPrepareState(t *testing.T) {
+	bare, state := t.TempDir(), t.TempDir()
+	left := filepath.Join(filepath.Dir(configCopy(state)), ".config.toml.1234")
+	for _, path := range []string{filepath.Join(bare, config.Path), left} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := prepareState(state, bare); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it stays: %v", err)
 	}
 }
