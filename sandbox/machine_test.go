@@ -122,6 +122,9 @@ func newMachine(t *testing.T) *machine {
 	m.host.Sh(fmt.Sprintf(hostNetwork, m.world.Cmd.Process.Pid))
 	m.world.Sh(worldNetwork)
 	m.host.Sh(hostRoutes)
+	await.True(t, "the kernel has given the wire its own address", func() bool {
+		return m.host.Sh("ip -6 -oneline address show dev w0 scope link -tentative") != ""
+	})
 	m.world.Tell(lab.Order{Sniff: "w1"}, lab.Order{Names: worldNames()}, lab.Order{Listen: []string{
 		"tcp :22", "tcp :80", "tcp :443", "tcp :853", "tcp 203.0.113.53:53", "tcp [2001:db8::53]:53",
 		"udp 203.0.113.53:53", "udp [2001:db8::53]:53", "udp 203.0.113.5:4444", "udp [2001:db8::5]:4444", "udp 10.1.2.3:4444", "udp [fd00::5]:4444",
