@@ -73,14 +73,17 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 			w.restarts.short++
 		}
 		var r run
+		var pin *pin
 		if t != nil {
 			r = w.start(ctx, t)
+			pin = w.state.Pin
 			w.judge(ctx, t, r)
 		}
 		if ctx.Err() != nil {
 			return r.code, nil
 		}
-		if w.opts.Once && t != nil && w.over(t, r) {
+		fell := w.state.Pin != nil && w.state.Pin != pin
+		if w.opts.Once && t != nil && !fell && w.over(t, r) {
 			w.notices.Flush(ctx)
 			return r.code, nil
 		}

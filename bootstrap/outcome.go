@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"git-ward/bootstrap/notices"
-	"git-ward/bootstrap/remote"
 	"git-ward/bootstrap/signals"
 	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
@@ -39,6 +38,9 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 	}
 	if r.died() && !(w.opts.Once && w.over(t, r)) { // there its end is the launch's
 		w.tellDeath(t, r)
+	}
+	if w.givesWay(t, r) {
+		w.fallBack(ctx, t, fmt.Sprintf("ended by itself %d times in a row", maxDeaths), r.Why)
 	}
 	if w.restarts.count() && !w.notices.Told(deathKind) { // else the PM knows that it ends again and again
 		w.notices.Tell(guardNotice("restarts", *t, fmt.Sprintf(
@@ -79,7 +81,7 @@ func (w *watcher) abandon(t *target) {
 }
 
 // fail is the end of a start that came to nothing: after a signal main is next,
-// and after main the last commit of main that started.
+// and after main an earlier program of main.
 func (w *watcher) fail(t *target, why string) {
 	w.reportFailure(t.branch, t.commit, why)
 	failpoint.Reach("bootstrap/failed")
@@ -103,31 +105,7 @@ func (w *watcher) concludeFailure(t *target, why string) {
 			return
 		}
 	}
-	if t.pinned { // try main again; what kept it from starting may be gone
-		w.state.Pin = nil
-		w.state.save()
-		return
-	}
-	w.fallBack(context.Background(), t, why)
-}
-
-// fallBack pins the last commit of main that started, in place of one that does not.
-func (w *watcher) fallBack(ctx context.Context, t *target, why string) {
-	good, err := w.remote.Commit(ctx, remote.LastGood)
-	if err != nil || good == "" {
-		return
-	}
-	code, err := w.remote.Code(ctx, good)
-	if err != nil || code == t.code {
-		return
-	}
-	w.state.Pin = &pin{Ref: "last-good", Commit: good, Main: t.code, Fallback: true}
-	n := fallbackNotice("main", *t, fmt.Sprintf(
-		"The agent does not start from %s, commit %s: %s. It runs from the last commit that started, %s, until the code of %[1]s moves.",
-		w.called(boot.Main), diag.Short(t.commit), diag.Clean(why), diag.Short(good)))
-	n.Branch = "" // it is no directive's
-	w.notices.Tell(n)
-	w.state.save()
+	w.fallBack(context.Background(), t, "does not start", why)
 }
 
 func guardNotice(kind string, t target, text string) notices.Notice {

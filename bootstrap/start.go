@@ -85,8 +85,9 @@ func (w *watcher) prepare(ctx context.Context, t *target) (dir string, err error
 func (w *watcher) agent(ctx context.Context, t *target, dir string) supervisor.Agent {
 	g := w.opts.Settings.Guard
 	own := w.trees.RunCommand(ctx, dir)
+	t.own = len(own) > 0
 	return supervisor.Agent{
-		Command:      supervisor.Command{Args: w.agentArgs(own), Dir: dir, Env: w.agentEnv(ctx, t, len(own) > 0)},
+		Command:      supervisor.Command{Args: w.agentArgs(own), Dir: dir, Env: w.agentEnv(ctx, t)},
 		Tee:          w.tee,
 		Branch:       t.branch,
 		Commit:       t.commit,
@@ -144,9 +145,9 @@ func (w *watcher) agentArgs(own []string) []string {
 }
 
 // agentEnv says to the agent what it was started from.
-func (w *watcher) agentEnv(ctx context.Context, t *target, own bool) []string {
+func (w *watcher) agentEnv(ctx context.Context, t *target) []string {
 	env := []string{boot.LogVar + "=" + w.dir.BootLog(), boot.BranchVar + "=" + t.branch, boot.CommitVar + "=" + t.commit}
-	if main, err := w.remote.Commit(ctx, w.remote.Main); err == nil && own {
+	if main, err := w.remote.Commit(ctx, w.remote.Main); err == nil && t.own {
 		env = append(env, boot.MainVar+"="+main)
 	}
 	return env

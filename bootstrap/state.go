@@ -20,6 +20,8 @@ type state struct {
 	Hop     *hop           `json:"hop,omitzero"` // a signal that was taken and is not done
 	Pin     *pin           `json:"pin,omitzero"` // in place of main's tip
 	Branch  string         `json:"branch"`       // what ran last; its directory may go after main started
+	Deaths  deaths         `json:"deaths,omitzero"`
+	Bad     []string       `json:"bad,omitzero"` // programs of main that gave way, the newest last
 	Trees   trees.Record   `json:",embed"`
 	Notices notices.Record `json:",embed"`
 }
@@ -39,7 +41,7 @@ type pin struct {
 	Ref      string `json:"ref"` // as asked for
 	Commit   string `json:"commit"`
 	Main     string `json:"main"`     // main's code when it was set
-	Fallback bool   `json:"fallback"` // the watcher's own doing, because main does not start
+	Fallback bool   `json:"fallback"` // the watcher's own doing, because main does not hold
 }
 
 // stateFile is the state and the file that has it.

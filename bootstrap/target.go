@@ -18,6 +18,7 @@ type target struct {
 	note   string // for the log
 	hop    *hop   // it is a signal's
 	pinned bool   // it is not main's tip, and not a signal's
+	own    bool   // its program comes from the tree
 }
 
 // next is what runs now: what a signal wants; else a pin while it holds; else

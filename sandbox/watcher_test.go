@@ -18,7 +18,6 @@ import (
 	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 	"git-ward/sandbox/fence"
-	"git-ward/sandbox/lastgood"
 )
 
 // enemy is an agent that tries what it may not do to its watcher, writes down what
@@ -106,14 +105,14 @@ func TestWatcher(t *testing.T) {
 		t.Errorf("the agent may:\n%s", allowed)
 	}
 	f.until("last-good", func() bool {
-		return strings.TrimSpace(p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", lastgood.Ref)) == main
+		return strings.TrimSpace(p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", boot.LastGood)) == main
 	})
 	f.until("the directory that was a signal is told, by the watcher itself", func() bool {
 		return strings.Contains(p.Run(p.Bare, "git", "show", "main:COMMS.md"), "malformed signal `bootstrap`") &&
 			strings.Contains(p.Run(p.Bare, "git", "log", "--format=%an", "main"), "Ward Watcher\n") &&
 			strings.Contains(p.Run(p.Bare, "git", "log", "--notes=audit", "--format=%N", "main"), `"principal":"watcher"`)
 	})
-	if moved := p.Run(p.Bare, "git", "reflog", "--format=%H", lastgood.Ref); strings.TrimSpace(moved) != main {
+	if moved := p.Run(p.Bare, "git", "reflog", "--format=%H", boot.LastGood); strings.TrimSpace(moved) != main {
 		t.Errorf("the agent moved last-good by a line: %s", moved)
 	}
 	f.kill("agent.sh")
@@ -162,7 +161,7 @@ func TestWatcherFindsTraps(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	if good := p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", lastgood.Ref); strings.TrimSpace(good) != strings.TrimSpace(p.Git("rev-parse", "main")) {
+	if good := p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", boot.LastGood); strings.TrimSpace(good) != strings.TrimSpace(p.Git("rev-parse", "main")) {
 		t.Errorf("last-good is %q", good)
 	}
 }

@@ -5,9 +5,7 @@ package remote
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -15,10 +13,6 @@ import (
 	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 )
-
-// LastGood is the full name of the ref of the last commit of the project's branch that
-// started.
-const LastGood = "refs/ward/last-good"
 
 // lookTime bounds one git command.
 const lookTime = 30 * time.Second
@@ -111,34 +105,25 @@ func (r *Remote) peel(ctx context.Context, id string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Code names what of a commit's tree can run: equal names, the same program. A report on
-// main does not make it another; in an adopted project, where reports go elsewhere,
-// every change does.
+// Code names what of a commit's tree can run (boot.Program).
 func (r *Remote) Code(ctx context.Context, commit string) (string, error) {
-	h := sha256.New()
-	err := r.tree(ctx, func(e string) {
-		if _, name, _ := strings.Cut(e, "\t"); boot.IsCode(name) || r.Main != r.Control {
-			fmt.Fprintf(h, "%s\x00", e)
-		}
-	}, commit)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x", h.Sum(nil)[:20]), nil
-}
-
-// tree shows the entries of a commit's tree, or those of some paths, in the form of
-// git ls-tree. None is kept: a tree may be as large as a push may make it.
-func (r *Remote) tree(ctx context.Context, show func(entry string), commit string, paths ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	for entry, err := range r.repo.Records(ctx, append([]string{"ls-tree", "-z", "--full-tree", commit, "--"}, paths...)...) {
+	return boot.Program(r.repo.Tree(ctx, commit), r.Main != r.Control)
+}
+
+// Good are the commits whose programs held, the last one first (boot.LastGood).
+func (r *Remote) Good(ctx context.Context) (list []string, err error) {
+	for _, ref := range boot.GoodRefs() {
+		id, err := r.Commit(ctx, ref)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		show(entry)
+		if id != "" {
+			list = append(list, id)
+		}
 	}
-	return nil
+	return list, nil
 }
 
 // wardFiles are by what Ward's own source is known.
@@ -146,7 +131,14 @@ var wardFiles = []string{"scripts/build", "scripts/test", "agent/cmd/ward-agent/
 
 // IsWard reports whether main is Ward's own source. A branch has no say in it.
 func (r *Remote) IsWard(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
 	found := 0
-	err := r.tree(ctx, func(string) { found++ }, r.Main, wardFiles...)
-	return err == nil && found == len(wardFiles)
+	for _, err := range r.repo.Tree(ctx, r.Main, wardFiles...) {
+		if err != nil {
+			return false
+		}
+		found++
+	}
+	return found == len(wardFiles)
 }

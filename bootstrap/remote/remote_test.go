@@ -10,6 +10,7 @@ import (
 
 	"git-ward/bootstrap/remote"
 	"git-ward/internal/config"
+	"git-ward/protocols/boot"
 )
 
 // repository is a bare repository, and a directory whose files are committed to it.
@@ -86,7 +87,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("revision %s: %s %v", name, revision, err)
 		}
 	}
-	if id, err := w.Commit(t.Context(), remote.LastGood); id != first || err != nil {
+	if id, err := w.Commit(t.Context(), boot.LastGood); id != first || err != nil {
 		t.Errorf("%s %v", id, err)
 	}
 	if id, err := w.Commit(t.Context(), "refs/ward/nothing"); id != "" || err != nil {

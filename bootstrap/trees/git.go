@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"git-ward/bootstrap/remote"
 	"git-ward/bootstrap/statedir"
 	"git-ward/bootstrap/supervisor"
 	"git-ward/internal/git"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/record"
 )
 
@@ -175,7 +175,7 @@ func (t *Trees) update(ctx context.Context, dir, commit string) error {
 	}
 	if _, err := t.git(ctx, dir, "cat-file", "-e", commit+"^{commit}"); err != nil {
 		// It is on no branch or tag, such as last-good after main was rewritten.
-		if _, err := t.git(ctx, dir, append(fetch, t.Bare, "+"+remote.LastGood+":"+remote.LastGood)...); err != nil {
+		if _, err := t.git(ctx, dir, append(fetch, t.Bare, "+"+boot.LastGood+":"+boot.LastGood, "+"+boot.BeforePrefix+"*:"+boot.BeforePrefix+"*")...); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -39,6 +40,13 @@ func TestMain(m *testing.M) {
 
 // reasons are why the agent does what.
 var reasons = map[uow.Event]uow.Reason{uow.Open: "DIRECTIVE_OPEN", uow.Activate: "WORK_STARTED", uow.Iterate: "ITERATION_STARTED", uow.MakeClaim: "WORK_CLAIMED"}
+
+// goodFindings are those of a list of programs that held which has holes and other things.
+var goodFindings = []string{
+	"fsck/good: refs/ward/boot/before/1 is missing before it",
+	"fsck/good: it is no ref of the programs that held",
+	"fsck/good: it is no commit that is stored",
+}
 
 // damages are what may happen to a repository: want is the begin of each finding, and
 // repaired what --repair says; a repository is whole after it, but for what remains.
@@ -71,6 +79,27 @@ var damages = []struct {
 		damage:  func(g *guarded) { g.lease("D-2", time.Now()) },
 		want:    []string{"fsck/lease: robo has the lease of D-2, and there is no such directive"},
 		remains: []string{"fsck/lease: robo has the lease of D-2, and there is no such directive"},
+	},
+	{
+		name: "programs that held, and one that fell",
+		damage: func(g *guarded) {
+			for _, ref := range []string{boot.LastGood, boot.GoodRef(1), boot.Fallen} {
+				g.move(ref, g.tip("refs/heads/main"))
+			}
+		},
+	},
+	{
+		name: "programs that held, with holes and other things",
+		damage: func(g *guarded) {
+			main := g.tip("refs/heads/main")
+			g.move(boot.GoodRef(2), main)
+			g.move(boot.GoodRef(boot.MaxGood), main)
+			g.move(boot.LastGood, main)
+			tree, _ := g.Output(g.t.Context(), "rev-parse", main+"^{tree}")
+			g.move(boot.Fallen, strings.TrimSpace(string(tree)))
+		},
+		want:    goodFindings,
+		remains: goodFindings,
 	},
 	{
 		name: "moves that do not link up",

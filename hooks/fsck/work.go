@@ -54,6 +54,9 @@ func (w *workProof) prove(ctx context.Context) error {
 	if err := w.leases(ctx); err != nil {
 		return err
 	}
+	if err := w.good(ctx); err != nil {
+		return err
+	}
 	if err := w.folded(ctx); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"git-ward/internal/flock"
 	"git-ward/internal/git"
 	"git-ward/internal/growth"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/record"
 	"git-ward/protocols/state"
 )
@@ -226,7 +227,7 @@ func dropped(ctx context.Context, repo *git.Repo, batch *git.Batch, chain []audi
 		for _, ref := range l.Refs {
 			refs = append(refs, audit.UnquoteRef(ref.Ref))
 		}
-		refs = append(refs, lastGood)
+		refs = append(append(refs, boot.GoodRefs()...), boot.Fallen)
 	}
 	reader := repo.Reader(ctx)
 	defer reader.Close()
@@ -242,8 +243,6 @@ func dropped(ctx context.Context, repo *git.Repo, batch *git.Batch, chain []audi
 	}
 	return gone, refs, nil
 }
-
-const lastGood = "refs/ward/last-good"
 
 // stored counts the objects that are there.
 func stored(batch *git.Batch, ids []string) (n int, err error) {

@@ -8,13 +8,14 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/uow"
 )
 
 // HostOnly are the refs that only the host's own code moves: in step with the audit, or, of
-// those below refs/ward/lease and refs/ward/folded, by compare-and-swap (MANY-2).
+// those below refs/ward/boot, refs/ward/lease and refs/ward/folded, by compare-and-swap (MANY-2).
 var HostOnly = []string{
-	"refs/ward/audit", "refs/ward/last-good", "refs/ward/lease", "refs/ward/folded",
+	"refs/ward/audit", boot.LastGood, "refs/ward/boot", "refs/ward/lease", "refs/ward/folded",
 	"refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates",
 }
 

@@ -62,11 +62,11 @@ func TestRewrite(t *testing.T) {
 	right := r.commit("100644 blob "+fine+"\ta\n120000 blob "+secret+"\tlink\n", "parent "+first+"\n")
 	merged := r.commit("100644 blob "+fine+"\ta\n100644 blob "+secret+"\tnew\n", "parent "+left+"\nparent "+right+"\n")
 	clean := r.commit("100644 blob "+fine+"\ta\n", "parent "+merged+"\n")
-	for ref, id := range map[string]string{"refs/heads/main": clean, "refs/heads/agent/D-1": right, "refs/tags/v1": merged, "refs/ward/last-good": left, "refs/heads/old": first} {
+	for ref, id := range map[string]string{"refs/heads/main": clean, "refs/heads/agent/D-1": right, "refs/tags/v1": merged, "refs/ward/last-good": left, "refs/ward/boot/before/1": left, "refs/heads/old": first} {
 		r.git("", "update-ref", ref, id)
 	}
 	done, err := Run(t.Context(), r.Repo, Request{Files: []string{left + ":deep/key"}, Why: "a key", Time: time.Unix(1, 0)})
-	if err != nil || done.Commits != 4 || len(done.Refs) != 4 || len(done.Objects) != 1 || done.Objects[0].Path != "deep/key" {
+	if err != nil || done.Commits != 4 || len(done.Refs) != 5 || len(done.Objects) != 1 || done.Objects[0].Path != "deep/key" {
 		t.Fatal(err, done)
 	}
 	if r.git("", "rev-parse", "old") != first || r.git("", "rev-parse", "main~2") == left || r.git("", "rev-parse", "main~3") != first {

@@ -9,13 +9,11 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/record"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
-
-// lastGood is moved, too: it is a commit of the project's branch.
-const lastGood = "refs/ward/last-good"
 
 // moves are the refs that lead to what is made anew, by their names. One that cannot
 // follow, or must not yet, refuses all.
@@ -53,8 +51,11 @@ func (w *rewriter) moves() (moves []git.RefUpdate, err error) {
 	return moves, w.open(moves)
 }
 
+// follows reports whether a ref moves with what it leads to. What was seen to hold is
+// commits of the project's branch.
 func (w *rewriter) follows(ref string) bool {
-	return push.IsBranch(ref) || strings.HasPrefix(ref, "refs/tags/") || strings.HasPrefix(ref, record.Prefix) || ref == lastGood
+	return push.IsBranch(ref) || strings.HasPrefix(ref, "refs/tags/") || strings.HasPrefix(ref, record.Prefix) ||
+		ref == boot.Fallen || slices.Contains(boot.GoodRefs(), ref)
 }
 
 // tips refuses where a branch of people still has the file at its tip: the text in its

@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/hookdir"
 	"git-ward/internal/live"
 	"git-ward/internal/runstate"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/review"
 	"git-ward/protocols/standing"
 	"git-ward/protocols/state"
@@ -178,6 +179,9 @@ func (s *Source) host(ctx context.Context, o *Overview) error {
 	}
 	h := &Host{Control: s.settings.Control.Branch, Project: s.settings.Control.Project, Mode: s.settings.Hooks.Mode, Trouble: map[string]Trouble{}}
 	o.Host = h
+	if err := s.fallen(ctx, o); err != nil {
+		return err
+	}
 	if runstate.MayAsk(s.dir) != nil {
 		return nil
 	}
@@ -209,6 +213,20 @@ func (s *Source) host(ctx context.Context, o *Overview) error {
 		h.Trouble[name] = Trouble{t, diag.Clean(t.Text(name))}
 	}
 	return nil
+}
+
+// fallen warns where the program of the project's branch gave way to an earlier one (BOOT-2).
+func (s *Source) fallen(ctx context.Context, o *Overview) error {
+	fallen, err := s.repo.Ref(ctx, boot.Fallen)
+	if err != nil || fallen == git.Zero {
+		return err
+	}
+	good, err := s.repo.Ref(ctx, boot.LastGood)
+	if err == nil {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("the agent does not run from %s: the program of its commit %s did not hold. It runs from %s, which held last, until the code of %[1]s moves; a report FALLBACK in COMMS.md says why",
+			diag.Clean(s.settings.Control.Project), diag.Short(fallen), diag.Short(good)))
+	}
+	return err
 }
 
 // record is a unit's newest record, read once.

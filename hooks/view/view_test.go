@@ -9,6 +9,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/review"
 )
 
@@ -69,5 +70,27 @@ func TestOverview(t *testing.T) {
 		if err != nil || strings.Contains(string(data), p.Bare) || !strings.Contains(string(data), `"tokens":null`) {
 			t.Errorf("%s: %v %s", name, err, data)
 		}
+	}
+}
+
+// Where main's program gave way to an earlier one, whoever looks is told (BOOT-2).
+func TestFallen(t *testing.T) {
+	tier.First(t, "the built programs, real hooks and pushes")
+	p := gittest.New(t)
+	if w := overview(t, open(t, p.Bare)).Warnings; len(w) > 0 {
+		t.Error(w)
+	}
+	good := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	p.Commit("agent.sh", "exit 1\n")
+	p.Git("push", "-q", "origin", "main")
+	fallen := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	p.Run(p.Bare, "git", "update-ref", boot.LastGood, good)
+	p.Run(p.Bare, "git", "update-ref", boot.Fallen, fallen)
+	want := "the agent does not run from main: the program of its commit " + fallen[:12] + " did not hold. It runs from " + good[:12] + ", "
+	if w := overview(t, open(t, p.Bare)).Warnings; len(w) != 1 || !strings.HasPrefix(w[0], want) {
+		t.Errorf("%q, want %q", w, want)
+	}
+	if out := p.Run(p.Work, "git-ward", "status", "--bare", p.Bare); !strings.Contains(out, "warning: "+want) {
+		t.Error(out)
 	}
 }

@@ -20,6 +20,12 @@ func (r *Repo) Records(ctx context.Context, args ...string) iter.Seq2[string, er
 	return r.pieces(ctx, 0, maxRecord, args)
 }
 
+// Tree yields the entries of a commit's tree, or those of some paths, in the form of
+// git ls-tree.
+func (r *Repo) Tree(ctx context.Context, commit string, paths ...string) iter.Seq2[string, error] {
+	return r.Records(ctx, append([]string{"ls-tree", "-z", "--full-tree", commit, "--"}, paths...)...)
+}
+
 // maxLine bounds one line of Lines, in bytes: what a blob may be, and more.
 const maxLine = 256 << 20
 

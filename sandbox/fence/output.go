@@ -10,12 +10,13 @@ import (
 	"git-ward/internal/lines"
 	"git-ward/internal/live"
 	"git-ward/internal/logfile"
+	"git-ward/protocols/boot"
 	"git-ward/sandbox/lastgood"
 )
 
 // screen leads what a worker's agent prints to the launch's output. It is untrusted wherever
-// it ends, in the launch log too, so it is cleaned (GATE-7). The watcher's lines about a
-// commit that has started are taken out of it (BOOT-2), and what is told of the work as it
+// it ends, in the launch log too, so it is cleaned (GATE-7). The watcher's lines about
+// what became of a commit of main are taken out of it (BOOT-2), and what is told of the work as it
 // goes on (SEE-1). What it returns passes on what waits still.
 func (w *worker) screen(ctx context.Context) (end func()) {
 	var shares []*logfile.Limited
@@ -32,9 +33,9 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	p := &w.payload
 	p.Stderr = out(w.stderr)
 	events := lines.NewTaker(out(w.stdout), live.Prefix, live.MaxLine, w.ear.heard)
-	p.Stdout = lastgood.NewWriter(events, func(commit string) error {
-		return lastgood.Move(context.WithoutCancel(ctx), w.spec.Bare, w.spec.Settings.Control.ProjectRef(), commit)
-	})
+	book := lastgood.Book{Bare: w.spec.Bare, Control: w.spec.Settings.Control}
+	fallen := lastgood.NewWriter(events, boot.FellBack, func(commit string) error { return book.FellBack(context.WithoutCancel(ctx), commit) })
+	p.Stdout = lastgood.NewWriter(fallen, boot.Booted, func(commit string) error { return book.Held(context.WithoutCancel(ctx), commit) })
 	return func() {
 		for _, share := range shares {
 			share.Flush()

@@ -3,10 +3,12 @@ package lastgood
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"strings"
 	"testing"
 
+	"git-ward/internal/config"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
@@ -24,7 +26,7 @@ func TestWriter(t *testing.T) {
 	const other = "hello\nward-watcher: something\x00\nx " + boot.Booted + "abc\n" + boot.Booted + "no end of the line"
 	var out bytes.Buffer
 	var said []string
-	w := NewWriter(&out, func(commit string) error {
+	w := NewWriter(&out, boot.Booted, func(commit string) error {
 		said = append(said, commit)
 		if commit == "bad" {
 			return errors.New("no such commit")
@@ -37,15 +39,18 @@ func TestWriter(t *testing.T) {
 		}
 	}
 	w.Write([]byte(strings.Repeat(" of it", 20) + "\n"))
-	want := "ward: refs/ward/last-good is not moved: no such commit\n" + other + strings.Repeat(" of it", 20) + "\n"
+	want := "ward: what held is not written down: no such commit\n" + other + strings.Repeat(" of it", 20) + "\n"
 	if out.String() != want || strings.Join(said, " ") != "abc bad" {
 		t.Errorf("said %q; passed\n%q, want\n%q", said, out.String(), want)
 	}
 }
 
-// TestMove: what comes out of the fence moves refs/ward/last-good to commits
+// control is where both branches are one.
+var control = config.Default().Control
+
+// TestHeld: what comes out of the fence moves refs/ward/last-good to commits
 // of main only, and all else passes.
-func TestMove(t *testing.T) {
+func TestHeld(t *testing.T) {
 	tier.First(t, "it builds the binaries for a guarded repository")
 	p := gittest.New(t)
 	first := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
@@ -54,7 +59,8 @@ func TestMove(t *testing.T) {
 	p.Git("push", "-q", "origin", "agent/x")
 	branch := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	var out bytes.Buffer
-	lines := NewWriter(&out, func(commit string) error { return Move(t.Context(), p.Bare, "refs/heads/main", commit) })
+	book := Book{p.Bare, control}
+	lines := NewWriter(&out, boot.Booted, func(commit string) error { return book.Held(t.Context(), commit) })
 	write := func(text string) {
 		for _, c := range []byte(text) { // as it may come
 			if _, err := lines.Write([]byte{c}); err != nil {
@@ -64,7 +70,7 @@ func TestMove(t *testing.T) {
 	}
 	lastGoodIs := func(want string) {
 		t.Helper()
-		if got := p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", Ref); strings.TrimSpace(got) != want {
+		if got := p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", boot.LastGood); strings.TrimSpace(got) != want {
 			t.Errorf("last-good is %q, want %q", got, want)
 		}
 	}
@@ -74,7 +80,7 @@ func TestMove(t *testing.T) {
 		write(boot.Booted + bad + "\n")
 		lastGoodIs("")
 	}
-	if n := strings.Count(out.String(), "is not moved"); n != 5 || !strings.HasPrefix(out.String(), "hello\nward-watcher: something\x00\nx ward-watcher: booted "+first+"\n") {
+	if n := strings.Count(out.String(), "is not written down"); n != 5 || !strings.HasPrefix(out.String(), "hello\nward-watcher: something\x00\nx ward-watcher: booted "+first+"\n") {
 		t.Errorf("%d refusals:\n%s", n, &out)
 	}
 	out.Reset()
@@ -90,5 +96,73 @@ func TestMove(t *testing.T) {
 	lastGoodIs(first)
 	write(boot.Booted + strings.TrimSpace(p.Git("rev-parse", "HEAD")) + "\n")
 	lastGoodIs(strings.TrimSpace(p.Git("rev-parse", "HEAD")))
+	p.Fsck()
+}
+
+// TestList: the programs that held before are kept, a bounded number, each once, whatever
+// commits had it; one that holds again is the first again. Which commit fell is known until
+// the branch's own program holds.
+func TestList(t *testing.T) {
+	tier.First(t, "it builds the binaries for a guarded repository")
+	p := gittest.New(t)
+	book := Book{p.Bare, control}
+	commit := func(path, text string) string {
+		p.Commit(path, text)
+		p.Git("push", "-q", "origin", "main")
+		return strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	}
+	held := func(id string) {
+		t.Helper()
+		if err := book.Held(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is := func(want ...string) {
+		t.Helper()
+		out := p.Run(p.Bare, "git", "for-each-ref", "--format=%(refname) %(objectname)", boot.LastGood, "refs/ward/boot/")
+		got := map[string]string{}
+		for line := range strings.Lines(out) {
+			ref, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+			got[ref] = id
+		}
+		expect := map[string]string{}
+		for i, id := range want {
+			expect[boot.GoodRef(i)] = id
+		}
+		if !maps.Equal(got, expect) {
+			t.Errorf("got %v, want %v", got, expect)
+		}
+	}
+	comms, err := os.ReadFile(p.Work + "/COMMS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := commit("program", "a")
+	held(a)
+	same := commit("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-1: do\n", 1))
+	held(same) // main moved, and its program did not
+	is(same)
+	b := commit("program", "b")
+	held(b)
+	is(b, same)
+	if err := book.FellBack(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	held(same)
+	if fallen := p.Run(p.Bare, "git", "rev-parse", boot.Fallen); strings.TrimSpace(fallen) != b {
+		t.Errorf("%s is fallen, not %s", fallen, b)
+	}
+	list := []string{same, b}
+	for _, text := range []string{"c", "d", "e", "f"} {
+		id := commit("program", text)
+		held(id)
+		list = append([]string{id}, list...)
+	}
+	is(list[:boot.MaxGood]...) // the branch's own program holds: none is fallen
+	held(list[2])
+	is(list[2], list[0], list[1], list[3], list[4])
+	if err := book.FellBack(t.Context(), strings.Repeat("1", 40)); err == nil {
+		t.Error("a commit that is not there fell")
+	}
 	p.Fsck()
 }

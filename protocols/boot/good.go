@@ -1,0 +1,59 @@
+package boot
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// The refs that say which programs of the project's branch held. Only the host moves them.
+const (
+	// LastGood is the commit whose program held last.
+	LastGood = "refs/ward/last-good"
+	// BeforePrefix begins the refs of those before it, other programs each: 1 is the newest.
+	BeforePrefix = "refs/ward/boot/before/"
+	// Fallen is the commit of the project's branch whose program gave way to an earlier one.
+	Fallen = "refs/ward/boot/fallen"
+)
+
+// MaxGood bounds the list, LastGood with it.
+const MaxGood = 5
+
+// GoodRef is the ref of a program of the list: 0 is LastGood.
+func GoodRef(i int) string {
+	if i == 0 {
+		return LastGood
+	}
+	return BeforePrefix + strconv.Itoa(i)
+}
+
+// GoodRefs are the refs of the list, there or not.
+func GoodRefs() (refs []string) {
+	for i := range MaxGood {
+		refs = append(refs, GoodRef(i))
+	}
+	return refs
+}
+
+// FellBack begins the line on the watcher's standard output that tells the host which
+// commit of main gave way to an earlier program; the commit's full id follows.
+const FellBack = "ward-watcher: fell back from "
+
+// Program names what of a commit can run, by the entries of its tree in the form of
+// git ls-tree: equal names, the same program. A report on main does not make it another;
+// in an adopted project, where reports go elsewhere (apart), every change does. No entry
+// is kept: a tree may be as large as a push may make it.
+func Program(entries iter.Seq2[string, error], apart bool) (string, error) {
+	h := sha256.New()
+	for e, err := range entries {
+		if err != nil {
+			return "", err
+		}
+		if _, name, _ := strings.Cut(e, "\t"); apart || IsCode(name) {
+			fmt.Fprintf(h, "%s\x00", e)
+		}
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:20]), nil
+}
