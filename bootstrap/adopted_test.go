@@ -81,3 +81,19 @@ func TestNoControl(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestAdoptedProbation: there a probation has directives on the control branch, and the
+// project as it is.
+func TestAdoptedProbation(t *testing.T) {
+	tier.Full(t, "work of the real agent")
+	t.Parallel()
+	s := newAdopted(t, shipped, `probation = true`)
+	project := s.head()
+	s.start("--model", "script", "--once")
+	s.until("the start on stdout", func() bool { return strings.Contains(s.out.String(), "ward-watcher: booted "+project+"\n") })
+	await.Exit(t, s.watcher)
+	s.watcher = nil
+	if told := s.reports(comms.Guard); len(told) > 0 || !s.missing(".probation") {
+		t.Error(told)
+	}
+}

@@ -162,7 +162,7 @@ say It is better.
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`)
+			s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`, `probation = true`)
 			s.mergers()
 			s.directive("D-1: better", script)
 			s.launch()
@@ -178,8 +178,8 @@ say It is better.
 			if got := s.show("main:agent.sh"); got != strings.Replace(shipped, "1", "2", 1) {
 				t.Errorf("main has %q", got)
 			}
-			if !strings.Contains(s.read("logs/errors.log"), "version 2") {
-				t.Error("the new program did not run")
+			if log := s.read("logs/errors.log"); !strings.Contains(log, "version 2") || strings.Count(log, " probation of ") != 2 {
+				t.Errorf("the new program did not run, or main's and its probation, once each, did not:\n%s", log)
 			}
 			branch := strings.TrimSpace(s.Run(s.Bare, "git", "rev-parse", "agent/D-1"))
 			verdicts := ""

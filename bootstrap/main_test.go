@@ -115,7 +115,7 @@ func makeSite(t testing.TB, pair *gittest.Pair, project, control, agent string, 
 		t.Fatal(err)
 	}
 	s.binary = filepath.Join(bin, "ward-watcher")
-	s.set(append([]string{`run = ["sh", "agent.sh"]`, `start_timeout = "5m"`, `check = "1s"`}, settings...)...)
+	s.set(append([]string{`run = ["sh", "agent.sh"]`, `start_timeout = "5m"`, `check = "1s"`, `probation = false`}, settings...)...)
 	s.main(agent)
 	t.Cleanup(func() {
 		s.kill()

@@ -24,7 +24,7 @@ type run struct {
 // failed is a run that came to no agent.
 func failed(why error) run { return run{supervisor.End{Why: why.Error()}, 1} }
 
-// start takes a target to its end: tree, build, validate, start, run.
+// start takes a target to its end: tree, build, validate, probation, start, run.
 func (w *watcher) start(ctx context.Context, t *target) run {
 	w.trees.Rescued()
 	w.clearDisk(ctx, t)
@@ -33,6 +33,9 @@ func (w *watcher) start(ctx context.Context, t *target) run {
 		return failed(err)
 	}
 	failpoint.Reach("bootstrap/prepared")
+	if err := w.probation(ctx, t, dir); err != nil {
+		return failed(err)
+	}
 	if old := w.state.Branch; t.branch == boot.Main && t.hop != nil && old != "" && old != boot.Main {
 		w.trees.Leave(ctx, old)
 	}
@@ -85,7 +88,6 @@ func (w *watcher) prepare(ctx context.Context, t *target) (dir string, err error
 func (w *watcher) agent(ctx context.Context, t *target, dir string) supervisor.Agent {
 	g := w.opts.Settings.Guard
 	own := w.trees.RunCommand(ctx, dir)
-	t.own = len(own) > 0
 	return supervisor.Agent{
 		Command:      supervisor.Command{Args: w.agentArgs(own), Dir: dir, Env: w.agentEnv(ctx, t)},
 		Tee:          w.tee,
@@ -158,7 +160,7 @@ func (w *watcher) booted(t *target) {
 	failpoint.Reach("bootstrap/answered")
 	w.logEvent(boot.Success, t.branch, t.commit, t.note, w.journal.Append(boot.Success, t.branch, t.commit, ""))
 	failpoint.Reach("bootstrap/booted")
-	if t.branch == boot.Main {
+	if t.branch == boot.Main && !t.unproved {
 		fmt.Fprintln(w.opts.Stdout, boot.Booted+t.commit)
 	}
 	if t.hop == nil {

@@ -17,13 +17,19 @@ import (
 // state is all that the watcher knows beyond refs and logs. It is written before
 // what it says is done, so a watcher that is killed at any point goes on.
 type state struct {
-	Hop     *hop           `json:"hop,omitzero"` // a signal that was taken and is not done
-	Pin     *pin           `json:"pin,omitzero"` // in place of main's tip
-	Branch  string         `json:"branch"`       // what ran last; its directory may go after main started
-	Deaths  deaths         `json:"deaths,omitzero"`
-	Bad     []string       `json:"bad,omitzero"` // programs of main that gave way, the newest last
-	Trees   trees.Record   `json:",embed"`
-	Notices notices.Record `json:",embed"`
+	Hop    *hop     `json:"hop,omitzero"` // a signal that was taken and is not done
+	Pin    *pin     `json:"pin,omitzero"` // in place of main's tip
+	Branch string   `json:"branch"`       // what ran last; its directory may go after main started
+	Deaths deaths   `json:"deaths,omitzero"`
+	Bad    []string `json:"bad,omitzero"` // programs of main that gave way, the newest last
+	// Trial counts how often the probation of one program was begun, Proved are programs
+	// that passed theirs, the newest last, and Unproved is main's, which did not and runs
+	// because there is no other.
+	Trial    deaths         `json:"trial,omitzero"`
+	Proved   []string       `json:"proved,omitzero"`
+	Unproved string         `json:"unproved,omitzero"`
+	Trees    trees.Record   `json:",embed"`
+	Notices  notices.Record `json:",embed"`
 }
 
 // hop is a signal on its way: to a branch, or back to a ref.

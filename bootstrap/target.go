@@ -19,6 +19,8 @@ type target struct {
 	hop    *hop   // it is a signal's
 	pinned bool   // it is not main's tip, and not a signal's
 	own    bool   // its program comes from the tree
+
+	unproved bool // its program has yet to pass a probation
 }
 
 // next is what runs now: what a signal wants; else a pin while it holds; else

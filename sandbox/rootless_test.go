@@ -136,7 +136,7 @@ func TestRootlessFence(t *testing.T) {
 		}
 	})
 	t.Run("watcher", func(t *testing.T) {
-		o.set(`run = ["sh", "agent.sh"]`)
+		o.set(`run = ["sh", "agent.sh"]`, `probation = false`)
 		o.Commit("agent.sh", enter+"/ward/bin/ward-agent connect /ward/watcher/sock </dev/null | grep -q . && exit 5\nls /ward/watcher /bot/.watcher && exit 6\n"+
 			"mkdir -p /bot/.signal/bootstrap/a; chmod 777 /bot/.signal/bootstrap; sleep 2; exit 0\n") // it is looked at while the agent lives
 		o.Git("push", "-q", "origin", "main")

@@ -212,7 +212,7 @@ func (m *machine) startsNothing(t *testing.T, words ...string) {
 // testWatcherReports: what the watcher has to tell goes through its own door, which the
 // agent, whose signal it tells of, does not reach (HOOK-4b).
 func testWatcherReports(t *testing.T, m *machine, runtime string) {
-	m.set(`run = ["sh", "agent.sh"]`)
+	m.set(`run = ["sh", "agent.sh"]`, `probation = false`)
 	defer m.set(`run = []`)
 	m.Git("fetch", "--quiet")
 	m.Git("reset", "--quiet", "--hard", "origin/main")

@@ -62,7 +62,7 @@ func watched(t *testing.T, branch, other string) (f *inFence, main string) {
 	t.Helper()
 	p := fenced(t)
 	f = &inFence{Pair: p}
-	f.settings(`run = ["sh", "agent.sh"]`, `start_timeout = "10m"`, `check = "2s"`, `[egress] mode = "allowlist"`, `processes = 200`, `state_size = 134_217_728`)
+	f.settings(`run = ["sh", "agent.sh"]`, `probation = false`, `start_timeout = "10m"`, `check = "2s"`, `[egress] mode = "allowlist"`, `processes = 200`, `state_size = 134_217_728`)
 	push := func(branch, agent string) {
 		p.Git("checkout", "-q", "-B", branch, "origin/main")
 		p.Commit("agent.sh", agent)
@@ -150,7 +150,7 @@ func TestWatcherFindsTraps(t *testing.T) {
 	tier.Full(t, "it launches containers")
 	p := fenced(t)
 	f := &inFence{Pair: p}
-	f.settings(`run = ["sh", "agent.sh"]`, `start_timeout = "10m"`, `state_size = 134_217_728`)
+	f.settings(`run = ["sh", "agent.sh"]`, `probation = false`, `start_timeout = "10m"`, `state_size = 134_217_728`)
 	p.Commit("agent.sh", enter+"exit 0\n")
 	p.Git("push", "-q", "origin", "main")
 	for _, cmd := range []*exec.Cmd{

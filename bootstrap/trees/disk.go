@@ -71,7 +71,7 @@ func (t *Trees) in(dir string) (list []string) {
 }
 
 func (t *Trees) clear(ctx context.Context, path string) {
-	if err := t.remove(ctx, path); err != nil {
+	if err := t.Remove(ctx, path); err != nil {
 		t.Log.Error().Err(err).Msg("the disk stays full")
 		return
 	}

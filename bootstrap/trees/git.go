@@ -15,8 +15,8 @@ import (
 	"git-ward/protocols/record"
 )
 
-// gitEnv makes git in a tree depend on nothing but the tree.
-func (t *Trees) gitEnv() []string {
+// GitEnv makes git in a tree depend on nothing but the tree.
+func (t *Trees) GitEnv() []string {
 	return git.Harden([]string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + t.Dir.GitConfig(), "GIT_TERMINAL_PROMPT=0",
 		"LC_ALL=C", "GIT_CEILING_DIRECTORIES=" + t.Dir.Path,
@@ -43,7 +43,7 @@ const maxAnswer = 4 << 20
 // git runs git in a tree, as the agent's user, and returns what it printed.
 func (t *Trees) git(ctx context.Context, dir string, args ...string) (string, error) {
 	var out bytes.Buffer
-	err := t.Supervisor.Run(ctx, supervisor.Command{Dir: dir, Env: t.gitEnv(), Time: treeTime, Output: &out, Limit: maxAnswer,
+	err := t.Supervisor.Run(ctx, supervisor.Command{Dir: dir, Env: t.GitEnv(), Time: treeTime, Output: &out, Limit: maxAnswer,
 		Args: append([]string{"git"}, git.Quiet(args)...)})
 	text := strings.TrimSpace(out.String())
 	if err != nil {
@@ -152,7 +152,7 @@ func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh b
 
 // renew makes a tree anew.
 func (t *Trees) renew(ctx context.Context, dir, commit string) error {
-	if err := t.remove(ctx, dir); err != nil {
+	if err := t.Remove(ctx, dir); err != nil {
 		return err
 	}
 	return t.update(ctx, dir, commit)
@@ -187,7 +187,7 @@ func (t *Trees) update(ctx context.Context, dir, commit string) error {
 func (t *Trees) removeLocks(ctx context.Context, dir string) error {
 	for _, name := range []string{"index.lock", "HEAD.lock", "shallow.lock", "config.lock", "packed-refs.lock"} {
 		if path := filepath.Join(dir, ".git", name); statedir.Exists(path) {
-			if err := t.remove(ctx, path); err != nil {
+			if err := t.Remove(ctx, path); err != nil {
 				return err
 			}
 		}

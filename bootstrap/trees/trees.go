@@ -147,13 +147,13 @@ func (t *Trees) Leave(ctx context.Context, branch string) {
 	}
 	_, status, err := t.status(ctx, dir)
 	t.rescue(ctx, dir, err != nil || status != t.Record.Built[branch].Status)
-	if err := t.remove(ctx, dir); err != nil {
+	if err := t.Remove(ctx, dir); err != nil {
 		t.Log.Error().Err(err).Msg("the old tree stays")
 		return
 	}
 	t.Forget(branch)
 	for dir = filepath.Dir(dir); dir != t.Dir.Path && !statedir.Exists(filepath.Join(dir, ".git")); dir = filepath.Dir(dir) {
-		if names, err := os.ReadDir(dir); err != nil || len(names) > 0 || t.remove(ctx, dir) != nil {
+		if names, err := os.ReadDir(dir); err != nil || len(names) > 0 || t.Remove(ctx, dir) != nil {
 			break
 		}
 	}
@@ -175,8 +175,8 @@ func (t *Trees) rescue(ctx context.Context, dir string, uncommitted bool) {
 // treeTime bounds one command in a tree that is not the tree's own.
 const treeTime = 10 * time.Minute
 
-// remove removes something of the agent's user, with its rights.
-func (t *Trees) remove(ctx context.Context, path string) error {
+// Remove removes something of the agent's user, with its rights.
+func (t *Trees) Remove(ctx context.Context, path string) error {
 	rel, err := filepath.Rel(t.Dir.Path, path)
 	if err != nil || !filepath.IsLocal(rel) || rel == "." {
 		return fmt.Errorf("%s is not in the state directory", path)

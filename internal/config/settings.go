@@ -147,13 +147,15 @@ type Config struct {
 		URL string `toml:"url" shown:"inside"`
 	} `toml:"search"`
 	Bootstrap struct {
-		Build           []string `toml:"build" shown:"inside"`
-		Validate        []string `toml:"validate" shown:"inside"`
-		Run             []string `toml:"run" shown:"inside"`
-		BuildTimeout    Duration `toml:"build_timeout" shown:"inside"`
-		ValidateTimeout Duration `toml:"validate_timeout" shown:"inside"`
-		StartTimeout    Duration `toml:"start_timeout" shown:"inside"`
-		Check           Duration `toml:"check" shown:"inside"`
+		Build            []string `toml:"build" shown:"inside"`
+		Validate         []string `toml:"validate" shown:"inside"`
+		Run              []string `toml:"run" shown:"inside"`
+		BuildTimeout     Duration `toml:"build_timeout" shown:"inside"`
+		ValidateTimeout  Duration `toml:"validate_timeout" shown:"inside"`
+		StartTimeout     Duration `toml:"start_timeout" shown:"inside"`
+		Probation        bool     `toml:"probation" shown:"inside"`
+		ProbationTimeout Duration `toml:"probation_timeout" shown:"inside"`
+		Check            Duration `toml:"check" shown:"inside"`
 	} `toml:"bootstrap"`
 	Guard struct {
 		CPU       float64  `toml:"cpu" shown:"inside"`

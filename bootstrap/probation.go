@@ -1,0 +1,245 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/bootstrap/signals"
+	"git-ward/bootstrap/supervisor"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
+	"git-ward/protocols/boot"
+	"git-ward/protocols/comms"
+)
+
+const (
+	// madeUp is how many directives a program works through in its probation: enough for
+	// one that fails at each second.
+	madeUp = 3
+	// maxProved bounds what is remembered of programs that passed.
+	maxProved = 20
+	// trialDir is where a probation is, below the state directory.
+	trialDir = ".probation"
+	// trialTime bounds what the watcher does there.
+	trialTime = time.Minute
+	// maxMadeUp bounds, in bytes, what it reads there.
+	maxMadeUp = 1 << 20
+)
+
+// mustProve reports whether a program has to pass a probation before it counts for more
+// than any: one from the tree that is none of those that held. Where a rollback goes, and
+// what main fell back to, is somebody's word already.
+func (w *watcher) mustProve(ctx context.Context, t *target) bool {
+	if t.own = len(w.trees.RunCommand(ctx, "")) > 0; !t.own || !w.opts.Settings.Bootstrap.Probation || slices.Contains(w.state.Proved, t.code) {
+		return false
+	}
+	list, err := w.remote.Good(ctx)
+	if err != nil {
+		w.log.Error().Err(err).Msg("what held cannot be read")
+	}
+	return !slices.ContainsFunc(list, func(commit string) bool {
+		code, err := w.remote.Code(ctx, commit)
+		return err == nil && code == t.code
+	})
+}
+
+// probation lets a program that is to become the agent work through made-up directives, in
+// a repository of their own: that it says SUCCESS is no work. Main's runs all the same
+// where there is no earlier one to run in its place.
+func (w *watcher) probation(ctx context.Context, t *target, dir string) error {
+	if t.unproved = w.mustProve(ctx, t); !t.unproved || t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback {
+		return nil
+	}
+	alone := t.branch == boot.Main && w.earlier(ctx) == ""
+	if alone && w.state.Unproved == t.code {
+		return nil
+	}
+	err := w.attempt(ctx, t, dir)
+	switch {
+	case err == nil:
+		t.unproved = false
+		w.state.Proved = append(w.state.Proved, t.code)
+		w.state.Proved = w.state.Proved[max(0, len(w.state.Proved)-maxProved):]
+		w.state.save()
+	case ctx.Err() == nil && alone:
+		w.state.Unproved = t.code
+		w.notices.Tell(guardNotice("probation", *t, fmt.Sprintf(
+			"The program of %s, commit %s, has not passed its probation: %s. No earlier one is known to hold, so it runs; logs/errors.log says more.",
+			w.called(t.branch), diag.Short(t.commit), diag.Clean(err.Error())))) // with it all is saved
+		return nil
+	}
+	failpoint.Reach("bootstrap/probation")
+	return err
+}
+
+// attempt is a probation from its start to its end. One that the watcher itself does not
+// survive, again and again, is not passed.
+func (w *watcher) attempt(ctx context.Context, t *target, dir string) error {
+	d := &w.state.Trial
+	if d.Code != t.code {
+		*d = deaths{Code: t.code}
+	}
+	if d.Count++; d.Count > maxAttempts {
+		*d = deaths{}
+		return fmt.Errorf("probation: the watcher ended %d times while it ran", maxAttempts)
+	}
+	w.state.save()
+	failpoint.Reach("bootstrap/trial")
+	err := w.trial(ctx, t, dir)
+	if ctx.Err() != nil {
+		d.Count-- // it was not the program's fault
+		w.state.save()
+		return ctx.Err()
+	}
+	*d = deaths{}
+	w.state.save()
+	if err != nil {
+		return fmt.Errorf("probation: %w", err)
+	}
+	return nil
+}
+
+// trial makes the repository, runs the program on it until no directive is open, and looks
+// at what became of each.
+func (w *watcher) trial(ctx context.Context, t *target, dir string) error {
+	place := filepath.Join(w.opts.State, trialDir)
+	words, err := w.makeUp(ctx, place)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w.errors, "--- %s probation of %s %s\n", w.opts.Now().UTC().Format(time.RFC3339), t.branch, t.commit)
+	limit := w.opts.Settings.Bootstrap.ProbationTimeout.Duration
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	end, err := w.supervisor.Watch(within, w.candidate(ctx, t, dir, place))
+	switch {
+	case err != nil:
+		return err
+	case within.Err() != nil:
+		return fmt.Errorf("%d made-up directives took longer than [bootstrap] probation_timeout, %s", len(words), limit)
+	case !end.Booted, !end.Status.OK(), end.Excess != nil:
+		return errors.New(end.Why)
+	}
+	for i, word := range words {
+		if err := w.workedThrough(ctx, place, i+1, word); err != nil {
+			return err
+		}
+	}
+	if err := w.trees.Remove(ctx, place); err != nil {
+		w.log.Warn().Err(err).Msg("a probation is left; the next one removes it")
+	}
+	return nil
+}
+
+// candidate is the program as it is run in its probation: on main, as any agent, but for a
+// repository that it may write to, a model that needs no provider, and no lease.
+func (w *watcher) candidate(ctx context.Context, t *target, dir, place string) supervisor.Agent {
+	a := w.agent(ctx, t, dir)
+	a.Command.Args = append(w.trees.RunCommand(ctx, dir), "--bare", filepath.Join(place, "remote.git"), "--state", filepath.Join(place, "state"),
+		"--config", filepath.Join(place, "config.toml"), "--model", "script", "--once")
+	a.Command.Env = []string{boot.LogVar + "=" + w.dir.BootLog(), boot.BranchVar + "=" + boot.Main, boot.CommitVar + "=" + t.commit, boot.LeaseVar + "=", boot.LiveVar + "="}
+	a.Branch, a.OnBooted, a.Stale, a.Signals = boot.Main, func() {}, nil, nil
+	a.Signaled = func() bool { return false }
+	return a
+}
+
+// makeUp makes the repository of a probation: what the real one has, with other directives.
+// Each wants a word written down that nothing but its directive says.
+func (w *watcher) makeUp(ctx context.Context, place string) (words []string, err error) {
+	control, err := w.remote.Commit(ctx, w.remote.Control)
+	if err != nil {
+		return nil, err
+	}
+	main, err := w.remote.Commit(ctx, w.remote.Main)
+	if err != nil {
+		return nil, err
+	}
+	var doc, script strings.Builder
+	doc.WriteString("# COMMS\n\n## Directives\n")
+	for n := range madeUp {
+		word := strings.ToLower(rand.Text())
+		words = append(words, word)
+		fmt.Fprintf(&doc, "\n### D-%d: a probation\n\nA program that is to become the agent works through this first. Write the word `%s` into %s.\n\n- [ ] it is there (`grep -qx %[2]s %[3]s`)\n",
+			n+1, word, madeUpFile(n+1))
+		err = errors.Join(err, json.MarshalWrite(&script, map[string]any{
+			"directive": fmt.Sprintf("D-%d", n+1),
+			"calls":     []any{map[string]any{"name": "write_file", "args": map[string]any{"path": madeUpFile(n + 1), "content": word + "\n"}}},
+		}))
+		script.WriteString("\n")
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc.WriteString("\n## Reports\n\n## Questions\n")
+	script.WriteString(`{"text":"The word is written."}` + "\n")
+	if err := w.trees.Remove(ctx, place); err != nil { // what a watcher that was killed left
+		return nil, err
+	}
+	settings := *w.opts.Settings
+	settings.Agent.Loop = false // nobody gives verdicts there
+	return words, w.script(ctx, []string{place, w.opts.Bare, w.remote.Main, main, w.remote.Control, control, doc.String(), script.String(), string(settings.Copy(config.Inside))}, `
+		mkdir -- "$1"
+		cd -- "$1"
+		printf %s "$9" >config.toml
+		git init --quiet --bare --template= --initial-branch="${3#refs/heads/}" remote.git
+		mkdir -p remote.git/objects/info
+		printf '%s\n' "$2/objects" >remote.git/objects/info/alternates
+		export GIT_DIR="$1/remote.git" GIT_INDEX_FILE="$1/index"
+		export GIT_AUTHOR_NAME=Ward GIT_AUTHOR_EMAIL=ward@localhost GIT_COMMITTER_NAME=Ward GIT_COMMITTER_EMAIL=ward@localhost
+		git update-ref "$3" "$4"
+		git read-tree "$6"
+		git update-index --add --cacheinfo "100644,$(printf %s "$7" | git hash-object -w --stdin),COMMS.md"
+		git update-index --add --cacheinfo "100644,$(printf %s "$8" | git hash-object -w --stdin),script.jsonl"
+		git update-ref "$5" "$(git commit-tree -p "$6" -m 'directives of a probation' "$(git write-tree)")"`)
+}
+
+// madeUpFile is what directive n wants written.
+func madeUpFile(n int) string { return fmt.Sprintf("probation-%d.txt", n) }
+
+// workedThrough says what of a made-up directive was not done: its work, and its report.
+func (w *watcher) workedThrough(ctx context.Context, place string, n int, word string) error {
+	var work, doc bytes.Buffer
+	name := fmt.Sprintf("D-%d", n)
+	if err := w.showTrial(ctx, place, &work, "refs/heads/agent/"+name+":"+madeUpFile(n)); err != nil || work.String() != word+"\n" {
+		return fmt.Errorf("the branch agent/%s does not have what the made-up directive %[1]s wants in %s", name, madeUpFile(n))
+	}
+	if err := w.showTrial(ctx, place, &doc, w.remote.Control+":"+comms.Path); err != nil {
+		return err
+	}
+	said, _ := comms.Parse(doc.Bytes())
+	if !slices.ContainsFunc(said.Reports, func(r comms.Report) bool { return r.Directive == name }) {
+		return fmt.Errorf("there is no report on the made-up directive %s", name)
+	}
+	return nil
+}
+
+// showTrial writes a blob of a probation's repository. The program owns that, so it is
+// read with its rights.
+func (w *watcher) showTrial(ctx context.Context, place string, out io.Writer, rev string) error {
+	return w.trialRun(ctx, place, out, "git", "--git-dir=remote.git", "cat-file", "blob", rev)
+}
+
+// script runs one for the shell, with the agent's rights, in the state directory.
+func (w *watcher) script(ctx context.Context, args []string, text string) error {
+	var out supervisor.Tail
+	err := w.trialRun(ctx, w.opts.State, &out, append([]string{"sh", "-ec", text, "sh"}, args...)...)
+	if err != nil {
+		err = fmt.Errorf("its repository cannot be made: %w: %s", err, out.LastLines())
+	}
+	return err
+}
+
+func (w *watcher) trialRun(ctx context.Context, dir string, out io.Writer, args ...string) error {
+	return w.supervisor.Run(ctx, supervisor.Command{Dir: dir, Env: w.trees.GitEnv(), Time: trialTime, Output: out, Limit: maxMadeUp, Args: args})
+}
