@@ -58,7 +58,11 @@ func (w *watcher) mustProve(ctx context.Context, t *target) bool {
 // a repository of their own: that it says SUCCESS is no work. Main's runs all the same
 // where there is no earlier one to run in its place.
 func (w *watcher) probation(ctx context.Context, t *target, dir string) error {
-	if t.unproved = w.mustProve(ctx, t); !t.unproved || t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback {
+	if t.unproved = w.mustProve(ctx, t); t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback {
+		return nil
+	}
+	if !t.unproved {
+		w.tellPassed(ctx, t)
 		return nil
 	}
 	alone := t.branch == boot.Main && w.earlier(ctx) == ""
@@ -79,8 +83,34 @@ func (w *watcher) probation(ctx context.Context, t *target, dir string) error {
 			w.called(t.branch), diag.Short(t.commit), diag.Clean(err.Error())))) // with it all is saved
 		return nil
 	}
-	failpoint.Reach("bootstrap/probation")
+	if err == nil {
+		w.tellPassed(ctx, t)
+	}
 	return err
+}
+
+// maxTold bounds the wait for the host to write down what it was told.
+const maxTold = 10 * time.Second
+
+// tellPassed tells the host of a branch's program that passed, now or earlier: it lets the
+// agent merge no other (HOOK-4). Where the agent goes through the host's door, it is started
+// when the host knows.
+func (w *watcher) tellPassed(ctx context.Context, t *target) {
+	if t.branch == boot.Main || !t.own || !w.opts.Settings.Bootstrap.Probation {
+		return
+	}
+	fmt.Fprintln(w.opts.Stdout, boot.Passed+t.commit)
+	if w.opts.Door == "" {
+		return
+	}
+	until := time.Now().Add(maxTold)
+	for ctx.Err() == nil && time.Now().Before(until) {
+		if known, err := w.remote.Commit(ctx, boot.PassedRefs()[0]); err == nil && known == t.commit {
+			return
+		}
+		time.Sleep(supervisor.LookEvery / 10) // a ref tells nobody that it moves
+	}
+	w.log.Warn().Str("commit", t.commit).Msg("the host has not written down that this program passed its probation")
 }
 
 // attempt is a probation from its start to its end. One that the watcher itself does not

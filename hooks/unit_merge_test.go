@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/protocols/boot"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -60,6 +61,19 @@ func TestMergeRight(t *testing.T) {
 	b.setting(`new_root = "review"`, `new_root = "ask"`)
 	refused("is new at the root", c+":main")
 	b.setting(`new_root = "ask"`, `new_root = "review"`)
+	// A program from the tree waits until the host knows that it passed a probation: another
+	// program did, then one with the same code, and papers of its own.
+	b.setting("\nrun = []", "\nrun = [\"sh\", \"hello\"]")
+	refused("has passed no probation", c+":main")
+	b.Run(b.Bare, "git", "update-ref", boot.PassedPrefix+"1", "main~1")
+	refused("has passed no probation", c+":main")
+	b.Commit("LEARNINGS.md", "what it learnt\n")
+	same := strings.TrimSpace(b.Git("rev-parse", "HEAD"))
+	b.Git("reset", "-q", "--hard", c)
+	if out, err := b.AgentPush(same + ":refs/heads/agent/same"); err != nil {
+		t.Fatal(out)
+	}
+	b.Run(b.Bare, "git", "update-ref", boot.PassedPrefix+"1", same)
 	b.Commit("evidence/D-1/note.md", "words beside it are free\n")
 	if out, err := b.AgentPush("HEAD:main"); err != nil {
 		t.Fatal(out)

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
@@ -87,6 +89,12 @@ func verified(pass *Pass, t *walk.Tip) (why string, err error) {
 			return "", err
 		}
 		if reason == "" {
+			reason, err = untried(pass, t, commit)
+		}
+		if err != nil {
+			return "", err
+		}
+		if reason == "" {
 			return newAtRoot(pass, t)
 		}
 		if !found {
@@ -119,6 +127,49 @@ func newAtRoot(pass *Pass, t *walk.Tip) (why string, err error) {
 		}
 	}
 	return "", nil
+}
+
+// untried says why the program of a verified commit does not go into main yet, "" when it
+// does: where the agent's program comes from the tree, a new one has passed a probation, as
+// the host was told by the watcher (BOOT-3). What says SUCCESS of itself is not asked.
+func untried(pass *Pass, t *walk.Tip, commit string) (why string, err error) {
+	b := pass.Push.Config.Bootstrap
+	if !b.Probation || len(b.Run) == 0 {
+		return "", nil
+	}
+	wanted, err := program(pass, t, commit)
+	if err != nil {
+		return "", err
+	}
+	passed, err := pass.Repo.Refs(boot.PassedPrefix)
+	if err != nil {
+		return "", err
+	}
+	for _, other := range append(slices.Collect(maps.Values(passed)), t.Old) {
+		if same, err := program(pass, t, other); err != nil || same == wanted {
+			return "", err
+		}
+	}
+	return "the program of " + diag.Short(commit) + " has passed no probation: the tool bootstrap starts it from its branch, which begins with one, or the PM merges", nil
+}
+
+// program names what of a commit can run.
+func program(pass *Pass, t *walk.Tip, commit string) (string, error) {
+	tree, err := treeOf(pass, commit)
+	if err != nil {
+		return "", err
+	}
+	entries, err := pass.Repo.Tree(tree)
+	if err != nil {
+		return "", err
+	}
+	return boot.Program(func(yield func(string, error) bool) {
+		for _, e := range entries {
+			if !yield(fmt.Sprintf("%o %s\t%s", e.Mode, e.ID, e.Name), nil) {
+				return
+			}
+		}
+	}, t.History == push.Project)
 }
 
 // carries says why a verdict on commit does not carry the merge, "" when it does.

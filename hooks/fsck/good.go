@@ -9,15 +9,14 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// good proves that the list of the programs that held has no hole, and commits only: the
-// watcher goes back through it (BOOT-2).
+// good proves that the lists of the programs that held, and that passed a probation, have
+// no hole, and commits only: the watcher goes back through one, and the other opens main
+// (BOOT-2, HOOK-4).
 func (w *workProof) good(ctx context.Context) error {
 	if bare, err := isBare(ctx, w.repo); err != nil || !bare {
 		return err
 	}
 	const drop = "delete it on the host: git update-ref -d"
-	refs := boot.GoodRefs()
-	there := 0 // of the list, without a hole
 	tips, err := w.repo.Refs(ctx, "refs/ward/boot/")
 	if err != nil {
 		return err
@@ -27,18 +26,21 @@ func (w *workProof) good(ctx context.Context) error {
 	} else if last != git.Zero {
 		tips = append([]git.Tip{{Name: boot.LastGood, ID: last}}, tips...)
 	}
+	there := map[string]bool{}
 	for _, tip := range tips {
-		at := slices.Index(refs, tip.Name)
+		there[tip.Name] = true
 		switch info, err := w.objects.batch.Info(tip.ID); {
-		case at < 0 && tip.Name != boot.Fallen:
+		case !slices.Contains(boot.Refs(), tip.Name):
 			w.report.add(diag.Clean(tip.Name), "fsck/good", drop, "it is no ref of the programs that held")
 		case err != nil || info.Kind != "commit":
 			w.report.add(tip.Name, "fsck/good", drop, "it is no commit that is stored")
-		case at > there:
-			w.report.add(tip.Name, "fsck/good", drop, "%s is missing before it", refs[there])
 		}
-		if at >= there {
-			there = at + 1
+	}
+	for _, list := range [][]string{boot.GoodRefs(), boot.PassedRefs()} {
+		for i, ref := range list[1:] {
+			if there[ref] && !there[list[i]] {
+				w.report.add(ref, "fsck/good", drop, "%s is missing before it", list[i])
+			}
 		}
 	}
 	return nil

@@ -227,7 +227,7 @@ func dropped(ctx context.Context, repo *git.Repo, batch *git.Batch, chain []audi
 		for _, ref := range l.Refs {
 			refs = append(refs, audit.UnquoteRef(ref.Ref))
 		}
-		refs = append(append(refs, boot.GoodRefs()...), boot.Fallen)
+		refs = append(refs, boot.Refs()...)
 	}
 	reader := repo.Reader(ctx)
 	defer reader.Close()

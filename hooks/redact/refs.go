@@ -51,11 +51,11 @@ func (w *rewriter) moves() (moves []git.RefUpdate, err error) {
 	return moves, w.open(moves)
 }
 
-// follows reports whether a ref moves with what it leads to. What was seen to hold is
-// commits of the project's branch.
+// follows reports whether a ref moves with what it leads to. What the watcher saw to hold is
+// commits of branches.
 func (w *rewriter) follows(ref string) bool {
 	return push.IsBranch(ref) || strings.HasPrefix(ref, "refs/tags/") || strings.HasPrefix(ref, record.Prefix) ||
-		ref == boot.Fallen || slices.Contains(boot.GoodRefs(), ref)
+		slices.Contains(boot.Refs(), ref)
 }
 
 // tips refuses where a branch of people still has the file at its tip: the text in its

@@ -18,6 +18,24 @@ const (
 	Fallen = "refs/ward/boot/fallen"
 )
 
+// PassedPrefix begins the refs of commits of branches whose programs passed a probation,
+// other programs each: 1 is the newest. Only the host moves them.
+const PassedPrefix = "refs/ward/boot/passed/"
+
+// maxPassed bounds them.
+const maxPassed = 20
+
+// PassedRefs are those refs, there or not.
+func PassedRefs() (refs []string) {
+	for i := range maxPassed {
+		refs = append(refs, PassedPrefix+strconv.Itoa(i+1))
+	}
+	return refs
+}
+
+// Refs are all refs of this package, there or not.
+func Refs() []string { return append(append(GoodRefs(), PassedRefs()...), Fallen) }
+
 // MaxGood bounds the list, LastGood with it.
 const MaxGood = 5
 
@@ -36,6 +54,10 @@ func GoodRefs() (refs []string) {
 	}
 	return refs
 }
+
+// Passed begins the line on the watcher's standard output that tells the host which commit
+// of a branch has a program that passed a probation; the commit's full id follows.
+const Passed = "ward-watcher: passed "
 
 // FellBack begins the line on the watcher's standard output that tells the host which
 // commit of main gave way to an earlier program; the commit's full id follows.

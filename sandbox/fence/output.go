@@ -34,8 +34,10 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	p.Stderr = out(w.stderr)
 	events := lines.NewTaker(out(w.stdout), live.Prefix, live.MaxLine, w.ear.heard)
 	book := lastgood.Book{Bare: w.spec.Bare, Control: w.spec.Settings.Control}
-	fallen := lastgood.NewWriter(events, boot.FellBack, func(commit string) error { return book.FellBack(context.WithoutCancel(ctx), commit) })
-	p.Stdout = lastgood.NewWriter(fallen, boot.Booted, func(commit string) error { return book.Held(context.WithoutCancel(ctx), commit) })
+	p.Stdout = events
+	for prefix, do := range map[string]func(context.Context, string) error{boot.Booted: book.Held, boot.Passed: book.Passed, boot.FellBack: book.FellBack} {
+		p.Stdout = lastgood.NewWriter(p.Stdout, prefix, func(commit string) error { return do(context.WithoutCancel(ctx), commit) })
+	}
 	return func() {
 		for _, share := range shares {
 			share.Flush()

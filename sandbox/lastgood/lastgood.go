@@ -1,6 +1,6 @@
 // Package lastgood keeps refs/ward/last-good, the commit of main whose program held last,
-// those before it, and the one that gave way to one of them, when the watcher in the fence
-// says so (BOOT-2).
+// those before it, the one that gave way to one of them, and those of branches that passed
+// a probation, when the watcher in the fence says so (BOOT-2).
 package lastgood
 
 import (
@@ -42,34 +42,10 @@ type Book struct {
 // commit with the same program leaves the list; all others move down, the oldest out.
 // Where it is what the project's branch has now, none is fallen any more.
 func (b Book) Held(ctx context.Context, commit string) error {
-	return b.move(ctx, commit, "watcher: held", func(r *git.Repo) ([]git.RefUpdate, error) {
-		program, err := b.program(ctx, r, commit)
+	return b.move(ctx, commit, "watcher: held", b.onProject, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
+		program, moves, err := b.first(ctx, r, boot.GoodRefs(), commit)
 		if err != nil {
 			return nil, err
-		}
-		var old [boot.MaxGood]string
-		list := []string{commit}
-		for i, ref := range boot.GoodRefs() {
-			if old[i], err = r.Ref(ctx, ref); err != nil {
-				return nil, err
-			}
-			other, err := b.program(ctx, r, old[i])
-			if err != nil {
-				return nil, err
-			}
-			if other != "" && other != program {
-				list = append(list, old[i])
-			}
-		}
-		var moves []git.RefUpdate
-		for i, ref := range boot.GoodRefs() {
-			now := git.Zero
-			if i < len(list) {
-				now = list[i]
-			}
-			if now != old[i] {
-				moves = append(moves, git.RefUpdate{Ref: ref, Old: old[i], New: now})
-			}
 		}
 		fallen, err := r.Ref(ctx, boot.Fallen)
 		if err != nil || fallen == git.Zero {
@@ -82,9 +58,46 @@ func (b Book) Held(ctx context.Context, commit string) error {
 	})
 }
 
+// Passed writes down that the program of a branch's commit is said to have passed a
+// probation.
+func (b Book) Passed(ctx context.Context, commit string) error {
+	return b.move(ctx, commit, "watcher: passed", onBranch, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
+		_, moves, err := b.first(ctx, r, boot.PassedRefs(), commit)
+		return moves, err
+	})
+}
+
+// first makes a commit the first of a list of refs, which has each program once.
+func (b Book) first(ctx context.Context, r *git.Repo, refs []string, commit string) (program string, moves []git.RefUpdate, err error) {
+	if program, err = b.program(ctx, r, commit); err != nil {
+		return "", nil, err
+	}
+	old, list := map[string]string{}, []string{commit}
+	for _, ref := range refs {
+		if old[ref], err = r.Ref(ctx, ref); err != nil {
+			return "", nil, err
+		}
+		if other, err := b.program(ctx, r, old[ref]); err != nil {
+			return "", nil, err
+		} else if other != "" && other != program {
+			list = append(list, old[ref])
+		}
+	}
+	for i, ref := range refs {
+		now := git.Zero
+		if i < len(list) {
+			now = list[i]
+		}
+		if now != old[ref] {
+			moves = append(moves, git.RefUpdate{Ref: ref, Old: old[ref], New: now})
+		}
+	}
+	return program, moves, nil
+}
+
 // FellBack writes down that a commit's program is said to have given way to an earlier one.
 func (b Book) FellBack(ctx context.Context, commit string) error {
-	return b.move(ctx, commit, "watcher: fell back", func(r *git.Repo) ([]git.RefUpdate, error) {
+	return b.move(ctx, commit, "watcher: fell back", b.onProject, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
 		old, err := r.Ref(ctx, boot.Fallen)
 		if err != nil || old == commit {
 			return nil, err
@@ -102,10 +115,27 @@ func (b Book) program(ctx context.Context, r *git.Repo, rev string) (string, err
 	return boot.Program(r.Tree(ctx, commit), b.Control.Split())
 }
 
+// onProject says why a commit is none that the project's branch's own line of history holds.
+func (b Book) onProject(ctx context.Context, r *git.Repo, commit string) error {
+	line, err := r.Output(ctx, "rev-list", "--first-parent", "--max-count=1000000", "--end-of-options", b.Control.ProjectRef(), "--")
+	if err == nil && !bytes.Contains(line, []byte(commit+"\n")) {
+		err = fmt.Errorf("%s is not a commit of %s", commit, b.Control.ProjectRef())
+	}
+	return err
+}
+
+// onBranch says why a commit is none that a branch leads to.
+func onBranch(ctx context.Context, r *git.Repo, commit string) error {
+	beyond, err := r.Output(ctx, "rev-list", "--max-count=1", commit, "--not", "--branches", "--")
+	if err == nil && len(beyond) > 0 {
+		err = fmt.Errorf("%s is on no branch", commit)
+	}
+	return err
+}
+
 // move moves refs for what is said of a commit. What comes out of the fence is not
-// believed: it must be a commit that the project's branch's own line of history holds
-// (BOOT-2).
-func (b Book) move(ctx context.Context, commit, reflog string, moves func(*git.Repo) ([]git.RefUpdate, error)) error {
+// believed: it must be a commit that is where such a one has to be (BOOT-2).
+func (b Book) move(ctx context.Context, commit, reflog string, is func(context.Context, *git.Repo, string) error, moves func(context.Context, *git.Repo) ([]git.RefUpdate, error)) error {
 	if !git.IsID(commit) || commit == git.Zero {
 		return fmt.Errorf("%.80q is no commit", commit)
 	}
@@ -114,14 +144,10 @@ func (b Book) move(ctx context.Context, commit, reflog string, moves func(*git.R
 	r := git.Open(b.Bare)
 	r.Limits = git.Limits{Memory: 4 << 30, Alloc: 512 << 20, CPU: time.Minute}
 	for try := range 10 {
-		line, err := r.Output(ctx, "rev-list", "--first-parent", "--max-count=1000000", "--end-of-options", b.Control.ProjectRef(), "--")
-		if err != nil {
+		if err := is(ctx, r, commit); err != nil {
 			return err
 		}
-		if !bytes.Contains(line, []byte(commit+"\n")) {
-			return fmt.Errorf("%s is not a commit of %s", commit, b.Control.ProjectRef())
-		}
-		list, err := moves(r)
+		list, err := moves(ctx, r)
 		if err != nil || len(list) == 0 {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,6 +164,30 @@ func TestList(t *testing.T) {
 	is(list[2], list[0], list[1], list[3], list[4])
 	if err := book.FellBack(t.Context(), strings.Repeat("1", 40)); err == nil {
 		t.Error("a commit that is not there fell")
+	}
+	// What passed a probation is on a branch, and there once.
+	if err := book.Passed(t.Context(), list[1]); err != nil {
+		t.Fatal(err)
+	}
+	p.Git("checkout", "-q", "-b", "agent/x", list[0])
+	p.Commit("program", "g")
+	g := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	passed := func(want ...string) {
+		t.Helper()
+		out := p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname)", boot.PassedPrefix)
+		if got := strings.Fields(out); !slices.Equal(got, want) {
+			t.Errorf("%v passed, not %v", got, want)
+		}
+	}
+	if err := book.Passed(t.Context(), g); err == nil {
+		t.Error("a commit of no branch passed")
+	}
+	p.Git("push", "-q", "origin", "agent/x")
+	for range 2 {
+		if err := book.Passed(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+		passed(g, list[1])
 	}
 	p.Fsck()
 }
