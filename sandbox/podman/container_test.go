@@ -92,7 +92,7 @@ func TestInside(t *testing.T) {
 	s := spec(t, `
 		grep -E '^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\t'
 		id -u; hostname; ulimit -Sn; ulimit -Hn
-		for d in / /etc /usr /var/tmp /run /dev /dev/shm /mnt/hidden; do touch $d/x 2>/dev/null && echo "writable: $d"; done
+		for d in / /etc /usr /var/tmp /run /dev /dev/shm /dev/mqueue /mnt/hidden; do touch $d/x 2>/dev/null && echo "writable: $d"; done
 		touch /tmp/x /bot/x && echo "fine"
 		head -c 20000000 /dev/zero >/bot/big 2>/dev/null || echo "full at $(stat -c %s /bot/big)"
 		find / -xdev -perm /6000 -type f

@@ -32,6 +32,7 @@ func (e *Engine) newRequest(s *Spec) (*request, error) {
 		Spec:     *s,
 		labels:   map[string]string{labelOwner: e.opts.Owner, labelRun: e.run},
 		rootless: e.machine.rootless,
+		masked:   []string{"/dev/mqueue"}, // a file system in memory that anybody inside can write
 	}
 	if r.IDs == (IDs{}) {
 		r.IDs = DefaultIDs
@@ -48,7 +49,7 @@ func (e *Engine) newRequest(s *Spec) (*request, error) {
 	}
 	if e.opts.Runtime == "crun" && !e.machine.cgroupV2 {
 		// Its mount of version 1 is a file system in memory that anybody inside can write.
-		r.masked = []string{"/sys/fs/cgroup"}
+		r.masked = append(r.masked, "/sys/fs/cgroup")
 	}
 	r.limits(&e.machine)
 	// Not all of root's processes may raise a limit, and podman's own defaults
