@@ -89,6 +89,9 @@ func (f File) Remove(name string) error {
 // Keep takes back all keys but those of the names that still count, such as what a launcher
 // that was killed has left.
 func (f File) Keep(counts func(name string) bool) error {
+	if _, err := os.Lstat(filepath.Join(f.Bare, Path)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	return f.change(func(lines []string) []string {
 		return slices.DeleteFunc(lines, func(l string) bool { return named(l) != "" && !counts(named(l)) })
 	})
@@ -149,9 +152,7 @@ func (f File) change(to func(lines []string) []string) error {
 	if text := strings.TrimRight(string(data), "\n"); text != "" {
 		lines = strings.Split(text, "\n")
 	}
-	if lines = to(lines); len(lines) == 0 && data == nil {
-		return nil
-	} else if len(lines) == 0 {
+	if lines = to(lines); len(lines) == 0 {
 		lines = []string{"# git ward launch writes here a key for each worker on another machine"}
 	}
 	text := []byte(strings.Join(lines, "\n") + "\n")
