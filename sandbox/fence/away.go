@@ -50,13 +50,15 @@ func LaunchAway(ctx context.Context, spec Away) (err error) {
 		return err
 	}
 	defer state.Close()
+	spec.Messages = &locked{out: spec.Messages} // all workers write to it
 	a := &away{Away: spec}
 	if a.scratch, err = scratch.Make(spec.Podman.Scratch, ""); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.scratch.Remove()) }()
-	out := &locked{out: spec.Messages}
-	a.log = func(format string, args ...any) { fmt.Fprintln(out, diag.Clean(fmt.Sprintf(format, args...))) }
+	a.log = func(format string, args ...any) {
+		fmt.Fprintln(a.Messages, diag.Clean(fmt.Sprintf(format, args...)))
+	}
 	a.Gate.Log = logger(io.Discard, io.Discard)
 	if a.host, err = near.NewHost(a.Gate); err != nil {
 		return err
