@@ -55,7 +55,7 @@ func (d *desk) worker(t *testing.T, name string) (*lease.Worker, []string) {
 	}
 	t.Cleanup(func() { meter.Close() })
 	w := d.book.Worker("alpha."+name, "process")
-	url := forward(t, gateway.Config{Meter: meter, Prices: prices, Lease: w,
+	url := forward(t, gateway.Config{Meter: meter, Shared: gateway.NewShared(60), Prices: prices, Lease: w,
 		Budget: func(string) gateway.Budget { return gateway.Budget{Tokens: gateway.Unlimited, Cost: gateway.Unlimited} }})
 	return w, append(os.Environ(), "ANTHROPIC_BASE_URL="+url, boot.LeaseVar+"=1")
 }
