@@ -110,17 +110,6 @@ func moreBytesThan(rate, atOnce int) part {
 	}}
 }
 
-// longerThan matches by the length that stands in a packet's header, which by IPv6 leaves
-// that header out. One that the kernel has yet to part has the length of all its parts.
-func longerThan(fam string, length uint16) part {
-	offset := uint32(2)
-	if fam == "ip6" {
-		offset, length = 4, length-40
-	}
-	return part{fmt.Sprintf("%s length > %d", fam, length), append(family(fam), load(expr.PayloadBaseNetworkHeader, offset, 2),
-		&expr.Cmp{Op: expr.CmpOpGt, Register: reg, Data: binaryutil.BigEndian.PutUint16(length)})}
-}
-
 // daddr and saddr match an address in a set. A family ("ip", "ip6") comes first: in
 // an inet table the same offset means another thing in the other family.
 func daddr(fam, set string) part {

@@ -115,14 +115,9 @@ const (
 	NameRate  = 200
 	NameBurst = 1000
 	nameBytes = 36
-	// longestName is a packet's length with the longest question by UDP, 512 bytes (RFC 1035,
-	// section 4.2.1), or by TCP, and all headers.
-	longestName = 600
 )
 
 var publicNames = chain{name: "names", why: "Questions for names, a packet each or a few, and as many bytes.", rules: []rule{
-	{"No question is as long; many are, in one.", []part{longerThan("ip", longestName), gotoRefuse}},
-	{"", []part{longerThan("ip6", longestName), gotoRefuse}},
 	{"", []part{moreThan(NameRate, expr.LimitTimeSecond, NameBurst), gotoRefuse}},
 	{"", []part{moreBytesThan(NameRate*nameBytes, NameBurst*nameBytes), gotoRefuse}},
 	{"", []part{goTo("connections")}},
