@@ -92,11 +92,11 @@ func (m *machine) runs(line string) bool {
 	return false
 }
 
-// containers counts those that podman has of this repository's launches and verifications:
+// containers counts those, by their names, that podman has of this repository's launches and verifications:
 // other tests' may be at work on the same storage.
 func (m *machine) containers() int {
 	m.T.Helper()
-	return strings.Count(m.Run(m.dir, "sh", "-c", podmanOn(m.storage)+"container ls --all --format '{{.Labels}}'"), m.owner())
+	return strings.Count(m.Run(m.dir, "sh", "-c", podmanOn(m.storage)+"container ls --all --format '{{.Names}}'"), m.owner())
 }
 
 // owner is in the names of what launches of this repository make on the machine.
