@@ -57,8 +57,7 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 			return
 		}
 	}
-	w.state.Bad = append(w.state.Bad, t.code)
-	w.state.Bad = w.state.Bad[max(0, len(w.state.Bad)-maxBad):]
+	w.state.Bad = remember(w.state.Bad, t.code, maxBad)
 	good := w.earlier(ctx)
 	if good == "" {
 		w.state.Bad = nil
@@ -78,14 +77,26 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 // earlier is the commit of the newest program of main that held and is none of those that
 // gave way since, "" for none.
 func (w *watcher) earlier(ctx context.Context) string {
+	return w.held(ctx, func(code string) bool { return !slices.Contains(w.state.Bad, code) })
+}
+
+// held is the commit of the newest program of main that held and whose code is so, "" for
+// none.
+func (w *watcher) held(ctx context.Context, is func(code string) bool) string {
 	list, err := w.remote.Good(ctx)
 	if err != nil {
 		w.log.Error().Err(err).Msg("what held cannot be read")
 	}
 	for _, commit := range list {
-		if code, err := w.remote.Code(ctx, commit); err == nil && !slices.Contains(w.state.Bad, code) {
+		if code, err := w.remote.Code(ctx, commit); err == nil && is(code) {
 			return commit
 		}
 	}
 	return ""
+}
+
+// remember adds a program to a list that keeps the newest.
+func remember(list []string, code string, most int) []string {
+	list = append(list, code)
+	return list[max(0, len(list)-most):]
 }

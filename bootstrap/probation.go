@@ -44,14 +44,7 @@ func (w *watcher) mustProve(ctx context.Context, t *target) bool {
 	if t.own = len(w.trees.RunCommand(ctx, "")) > 0; !t.own || !w.opts.Settings.Bootstrap.Probation || slices.Contains(w.state.Proved, t.code) {
 		return false
 	}
-	list, err := w.remote.Good(ctx)
-	if err != nil {
-		w.log.Error().Err(err).Msg("what held cannot be read")
-	}
-	return !slices.ContainsFunc(list, func(commit string) bool {
-		code, err := w.remote.Code(ctx, commit)
-		return err == nil && code == t.code
-	})
+	return w.held(ctx, func(code string) bool { return code == t.code }) == ""
 }
 
 // probation lets a program that is to become the agent work through made-up directives, in
@@ -73,18 +66,15 @@ func (w *watcher) probation(ctx context.Context, t *target, dir string) error {
 	switch {
 	case err == nil:
 		t.unproved = false
-		w.state.Proved = append(w.state.Proved, t.code)
-		w.state.Proved = w.state.Proved[max(0, len(w.state.Proved)-maxProved):]
+		w.state.Proved = remember(w.state.Proved, t.code, maxProved)
 		w.state.save()
+		w.tellPassed(ctx, t)
 	case ctx.Err() == nil && alone:
 		w.state.Unproved = t.code
 		w.notices.Tell(guardNotice("probation", *t, fmt.Sprintf(
 			"The program of %s, commit %s, has not passed its probation: %s. No earlier one is known to hold, so it runs; logs/errors.log says more.",
 			w.called(t.branch), diag.Short(t.commit), diag.Clean(err.Error())))) // with it all is saved
 		return nil
-	}
-	if err == nil {
-		w.tellPassed(ctx, t)
 	}
 	return err
 }
