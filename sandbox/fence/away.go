@@ -273,11 +273,7 @@ func (a *away) payload(ctx context.Context, number int, o order, settings *confi
 		return w.runProcesses(ctx)
 	}
 	if os.Geteuid() == 0 {
-		var wanted int64 // of all workers of this machine
-		for n := range a.Agents {
-			wanted += stillTakes(stateDisk(a.workerState(n+1)), settings.Sandbox.StateSize)
-		}
-		if err := l.spec.fits(wanted, a.Agents); err != nil {
+		if err := l.spec.fits(l.spec.allTake(a.Agents, a.workerState), a.Agents); err != nil { // of this machine
 			return err
 		}
 	}

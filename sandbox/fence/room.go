@@ -45,11 +45,15 @@ func (s *Spec) stateRoom() error {
 	if s.Unfenced || s.Kube != nil || s.Engine != nil || os.Geteuid() != 0 {
 		return nil
 	}
-	var wanted int64
-	for number := range s.agents() {
-		wanted += stillTakes(stateDisk(s.workerState(number+1)), s.Settings.Sandbox.StateSize)
+	return s.fits(s.allTake(s.agents(), s.workerState), s.agents())
+}
+
+// allTake is how much more of the disk so many workers may take, each in a directory of its own.
+func (s *Spec) allTake(agents int, directory func(number int) string) (bytes int64) {
+	for n := range agents {
+		bytes += stillTakes(stateDisk(directory(n+1)), s.Settings.Sandbox.StateSize)
 	}
-	return s.fits(wanted, s.agents())
+	return bytes
 }
 
 // fits holds what so many workers may still take to what is free.
