@@ -20,10 +20,12 @@ func TestPrograms(t *testing.T) {
 	tier.Full(t, "real command-line agents, in containers")
 	for _, c := range []struct{ name, pkg, id string }{
 		{"claude-code", "@anthropic-ai/claude-code", "claude-test"},
+		{"claude-code", "@anthropic-ai/claude-code", ""},
 		{"codex", "@openai/codex", "gpt-test"},
+		{"codex", "@openai/codex", ""},
 		{"opencode", "opencode-ai", "anthropic/claude-test"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.name+" "+c.id, func(t *testing.T) {
 			programs := modeltest.Install(t, c.pkg)
 			p := fenced(t)
 			s := modeltest.New(t, modeltest.ByProgram)

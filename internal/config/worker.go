@@ -33,10 +33,10 @@ type Worker struct {
 	NeedsID  bool     // whether [model] id has to be set: there is no choice of its own
 	Program  string   // of a Program: its name on PATH
 	Package  string   // of a Program: what `npm install` brings it by
-	// Own are the models of the program's own choice, by their exact names, as the version
-	// that Ward is tried with asks for them where it is told none, or by an alias.
-	Own     []string
-	Aliases []string // names that the program makes one of Own of
+	// Family is what the names begin with of the models that the program chooses itself,
+	// where it is told none, or by an alias. Each release has its own choice.
+	Family  string
+	Aliases []string // names that the program makes one of the family of
 }
 
 // Workers are all of them, in the order in which people are told.
@@ -45,10 +45,9 @@ func Workers() []Worker {
 		{Name: "anthropic", Kind: API, Provider: Anthropic, NeedsID: true},
 		{Name: "openai", Kind: API, Provider: OpenAI, NeedsID: true},
 		{Name: "claude-code", Kind: Program, Provider: Anthropic, Program: "claude", Package: "@anthropic-ai/claude-code",
-			Own:     []string{"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"},
-			Aliases: []string{"default", "best", "opus", "sonnet", "haiku", "opusplan"}},
+			Family: "claude-", Aliases: []string{"default", "best", "opus", "sonnet", "haiku", "opusplan"}},
 		{Name: "codex", Kind: Program, Provider: OpenAI, Program: "codex", Package: "@openai/codex",
-			Own: []string{"gpt-6.1-sol"}},
+			Family: "gpt-"},
 		{Name: "opencode", Kind: Program, NeedsID: true, Program: "opencode", Package: "opencode-ai"},
 		{Name: "exec", Kind: Command},
 		{Name: "script", Kind: Script},
@@ -88,14 +87,17 @@ func (w Worker) ProviderOf(id string) Provider {
 }
 
 // Models are the models that may be called, by their exact names: that of [model] id and
-// those of [model] also, or the program's own choices where id is empty or an alias for one
-// of them. Empty admits none.
+// those of [model] also. Where id is empty, or an alias, it is the family of the program's
+// own choices, which ends in *. Empty admits none.
 func (c *Config) Models() []string {
 	worker, _ := FindWorker(c.Model.Name)
 	list := slices.Clone(c.Model.Also)
 	id := c.Model.ID
-	if id == "" || slices.Contains(worker.Aliases, id) {
-		return append(list, worker.Own...)
+	if worker.Family != "" && (id == "" || slices.Contains(worker.Aliases, id)) {
+		return append(list, worker.Family+"*")
+	}
+	if id == "" {
+		return list
 	}
 	list = append(list, id)
 	// A program of several providers names the model after one: the rest is what it asks for.

@@ -34,6 +34,8 @@ type Call struct {
 	ID   string // empty: one is made
 	Name string
 	Args string // as it is sent, JSON or not
+	// Custom is a call of a tool that takes a text instead of JSON; of Responses only.
+	Custom bool
 }
 
 // Stop is why a turn ends, where it is not by itself.

@@ -70,9 +70,14 @@ func Install(t testing.TB, name string) string {
 func ByProgram(r *Request) Turn {
 	const work = `echo "$(git config user.name) in $HOME" >made.txt && git add -A && git commit -qm by-program && echo left >left.txt`
 	shell := Call{Name: "Bash", Args: `{"command":` + quoted(work) + `,"description":"work"}`}
+	read := Call{Name: r.Find("comms_read"), Args: `{"directive":"D-1"}`}
 	switch {
 	case len(r.Tools) == 0:
 		return Turn{Text: "a title"} // a side job
+	case r.Has("functions/exec"): // a tool that runs JavaScript, which calls all others
+		exec := func(code string) Call { return Call{Name: "functions/exec", Args: code, Custom: true} }
+		shell = exec(`text((await tools.exec_command({cmd: ` + quoted(work) + `})).output)`)
+		read = exec(`text(await tools.mcp__ward__comms_read({directive: "D-1"}))`)
 	case r.Has("exec_command"):
 		shell = Call{Name: "exec_command", Args: `{"cmd":` + quoted(work) + `}`}
 	case r.Has("bash"):
@@ -81,8 +86,8 @@ func ByProgram(r *Request) Turn {
 	if r.Turns == 0 {
 		return Turn{Text: "I work.", Calls: []Call{shell}}
 	}
-	if comms := r.Find("comms_read"); comms != "" && r.Turns == 1 {
-		return Turn{Calls: []Call{{Name: comms, Args: `{"directive":"D-1"}`}}}
+	if read.Name != "" && r.Turns == 1 {
+		return Turn{Calls: []Call{read}}
 	}
 	heard := "nothing"
 	if r.Turns > 1 && len(r.Results) == 1 && strings.Contains(r.Results[0].Text, "make a file") {

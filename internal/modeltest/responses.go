@@ -21,13 +21,14 @@ type responsesRequest struct {
 	Store        *bool           `json:"store"`
 	Instructions string          `json:"instructions"`
 	Input        json.RawMessage `json:"input"`
-	Tools        []struct {
-		Type  string `json:"type"`
-		Name  string `json:"name"`
-		Tools []struct {
-			Name string `json:"name"`
-		} `json:"tools"`
-	} `json:"tools"`
+	Tools        []responsesTool `json:"tools"`
+}
+
+// responsesTool is a tool, or a group of them.
+type responsesTool struct {
+	Type  string          `json:"type"`
+	Name  string          `json:"name"`
+	Tools []responsesTool `json:"tools"`
 }
 
 type item struct {
@@ -38,6 +39,7 @@ type item struct {
 	CallID    string          `json:"call_id"`
 	Output    json.RawMessage `json:"output"`
 	Encrypted string          `json:"encrypted_content"`
+	Tools     []responsesTool `json:"tools"` // of additional_tools
 }
 
 func readResponses(body []byte, r *Request) error {
@@ -46,14 +48,7 @@ func readResponses(body []byte, r *Request) error {
 		return err
 	}
 	r.Model, r.Stream, r.System = q.Model, q.Stream, q.Instructions
-	for _, t := range q.Tools {
-		if t.Type != "namespace" {
-			r.Tools = append(r.Tools, t.Name)
-		}
-		for _, member := range t.Tools {
-			r.Tools = append(r.Tools, t.Name+"/"+member.Name)
-		}
-	}
+	r.takeTools(q.Tools)
 	if q.Model == "" || len(q.Input) == 0 {
 		return errors.New("model and input are required")
 	}
@@ -71,6 +66,7 @@ func readResponses(body []byte, r *Request) error {
 			r.Results, r.User = nil, ""
 		}
 		model = mine
+		r.takeTools(it.Tools)
 		switch {
 		case it.Type == "reasoning" && it.Encrypted != signature:
 			return fmt.Errorf("input[%d]: the encrypted content could not be verified", i)
@@ -96,6 +92,17 @@ func readResponses(body []byte, r *Request) error {
 	return nil
 }
 
+func (r *Request) takeTools(tools []responsesTool) {
+	for _, t := range tools {
+		if t.Type != "namespace" {
+			r.Tools = append(r.Tools, t.Name)
+		}
+		for _, member := range t.Tools {
+			r.Tools = append(r.Tools, t.Name+"/"+member.Name)
+		}
+	}
+}
+
 // items are what the model says, whole.
 func (t Turn) items(r *Request) []object {
 	var list []object
@@ -114,6 +121,10 @@ func (t Turn) items(r *Request) []object {
 			"arguments": c.Args, "status": t.status()}
 		if group, name, found := strings.Cut(c.Name, "/"); found {
 			call["namespace"], call["name"] = group, name
+		}
+		if c.Custom {
+			delete(call, "arguments")
+			call["type"], call["input"] = "custom_tool_call", c.Args
 		}
 		list = append(list, call)
 	}

@@ -4,36 +4,39 @@ package gateway
 // that the provider runs (web_search, web_fetch, code_execution, tool search,
 // MCP) are not, nor is a source that it would fetch or a file that it keeps.
 
-var anthropicText = map[string]check{"text": nil}
+var anthropicText = map[string]check{"text": words("text", "citations")}
 
 var anthropicSources = map[string]check{
 	"base64": documented,
-	"text":   nil,
+	"text":   words("data"),
 	"content": open(map[string]check{
-		"content": textOr(each(byType("", map[string]check{"text": nil, "image": anthropicImage}))),
+		"content": textOr(each(partOf("", merge(anthropicText, map[string]check{"image": anthropicImage})))),
 	}),
 }
 
 var anthropicImage = open(map[string]check{"source": byType("", map[string]check{"base64": pictured})})
 
 var anthropicResults = map[string]check{
-	"text":           nil,
+	"text":           anthropicText["text"],
 	"image":          anthropicImage,
-	"document":       open(map[string]check{"source": byType("", anthropicSources)}),
+	"document":       open(with(map[string]check{"source": byType("", anthropicSources)}, "title", "context")),
 	"search_result":  anthropicFound,
-	"tool_reference": nil,
+	"tool_reference": words("tool_name"),
 }
 
 // anthropicFound is the client's own; its source is a label.
-var anthropicFound = open(map[string]check{"content": each(byType("", anthropicText))})
+var anthropicFound = open(with(map[string]check{"content": each(byType("", anthropicText))}, "source", "title"))
 
-var anthropicBlocks = with(map[string]check{
-	"tool_result": open(map[string]check{"content": textOr(each(byType("", anthropicResults)))}),
-	"image":       anthropicResults["image"],
-	"document":    anthropicResults["document"],
-
-	"search_result": anthropicFound,
-}, "text", "thinking", "redacted_thinking", "tool_use")
+var anthropicBlocks = map[string]check{
+	"text":              anthropicText["text"],
+	"thinking":          words("thinking", "signature"),
+	"redacted_thinking": words("data"),
+	"tool_use":          words("name", "input"),
+	"tool_result":       open(map[string]check{"content": textOr(each(partOf("", anthropicResults)))}),
+	"image":             anthropicResults["image"],
+	"document":          anthropicResults["document"],
+	"search_result":     anthropicFound,
+}
 
 var anthropicTools = map[string]check{
 	"custom": closed(free("type", "name", "description", "input_schema", "cache_control", "strict",
@@ -45,17 +48,19 @@ var anthropicTools = map[string]check{
 
 var anthropicOwnTool = ownTool(closed(free("type", "name", "cache_control", "strict", "max_characters", "input_examples")))
 
-// Other members that there are and that stay out: mcp_servers and container make
-// the provider act; speed and inference_geo cost more than the price table says.
 var anthropicCount = with(map[string]check{
 	"model":    model,
-	"messages": each(open(map[string]check{"content": textOr(each(byType("", anthropicBlocks)))})),
-	"system":   textOr(each(byType("", anthropicText))),
+	"messages": each(open(map[string]check{"content": textOr(each(partOf("", anthropicBlocks)))})),
+	"system":   textOr(each(partOf("", anthropicText))),
 	"tools":    each(byType("custom", anthropicTools)),
 	// Compaction is billed outside the usage that is counted here.
 	"context_management": open(map[string]check{"edits": each(byType("", free("clear_tool_uses_DATE", "clear_thinking_DATE")))}),
 	"thinking":           thoughts,
 	"cache_control":      cacheControl,
+	// These make the provider act,
+	"mcp_servers": refused, "container": refused,
+	// and these cost more than the price table says.
+	"speed": refused, "inference_geo": refused,
 }, "tool_choice", "output_config", "output_format")
 
 var anthropicMessages = merge(anthropicCount, with(map[string]check{

@@ -13,10 +13,10 @@ import (
 )
 
 // A check admits a JSON value or says what is wrong with it; nil admits all. The
-// checks below combine into tables that list what a protocol may carry. Lists
-// name what is admitted, never what is not: a field or a tool that a provider
-// invents tomorrow is refused until somebody has looked at it. What a check meets on
-// its way that costs more than its text goes into seen.
+// checks below combine into tables that list what a protocol may carry. Tools and
+// sources that no table names are refused; a part or a member that no table names is
+// admitted where it only carries text (unknown). What a check meets on its way that
+// costs more than its text goes into seen.
 type check func(v jsontext.Value, s *seen) error
 
 func (c check) run(v jsontext.Value, s *seen, at string) error {
@@ -53,7 +53,8 @@ func (f fields) only(members map[string]check, s *seen) error {
 	return nil
 }
 
-// open admits an object whose named members, where they are there, pass.
+// open admits an object whose named members pass, where they are there, and whose
+// others carry text.
 func open(members map[string]check) check {
 	return func(v jsontext.Value, s *seen) error {
 		f, err := decodeFields(v)
@@ -61,13 +62,23 @@ func open(members map[string]check) check {
 			return err
 		}
 		for _, m := range f {
-			if err := members[m.name].run(m.value, s, m.name); err != nil {
+			c, known := members[m.name]
+			if !known && disguised(m.name, members) {
+				return fmt.Errorf("the member %q is another one but for case and marks", clip(m.name))
+			}
+			if !known {
+				c = func(v jsontext.Value, s *seen) error { return unknown(m.name, v, s) }
+			}
+			if err := c.run(m.value, s, clip(m.name)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 }
+
+// words admits an object whose named members are somebody's words, whatever they say.
+func words(names ...string) check { return open(free(names...)) }
 
 // free is members with names that may have any value.
 func free(names ...string) map[string]check {
@@ -102,6 +113,11 @@ func each(c check) check {
 	}
 }
 
+// refused admits nothing.
+func refused(jsontext.Value, *seen) error {
+	return errors.New("the gateway does not admit this member: it makes the provider act, or costs more than the price table says")
+}
+
 // textOr admits null, a string, and what passes.
 func textOr(c check) check {
 	return func(v jsontext.Value, s *seen) error {
@@ -129,6 +145,17 @@ var dated = regexp.MustCompile(`_\d{8}$`)
 // object without a type is taken for one of type missing; a type that ends in a
 // date is looked up with _DATE instead.
 func byType(missing string, types map[string]check) check {
+	return typed(missing, types, func(_ fields, name string, _ *seen) error {
+		return fmt.Errorf("the gateway does not admit the type %q here: what makes the provider fetch, run or remember is a way around the fence", clip(name))
+	})
+}
+
+// partOf is byType for what carries text: a type that is not in the table is looked at.
+func partOf(missing string, types map[string]check) check {
+	return typed(missing, types, unknownPart)
+}
+
+func typed(missing string, types map[string]check, other func(f fields, name string, s *seen) error) check {
 	return func(v jsontext.Value, s *seen) error {
 		f, err := decodeFields(v)
 		if err != nil {
@@ -145,7 +172,7 @@ func byType(missing string, types map[string]check) check {
 		}
 		c, ok := types[dated.ReplaceAllString(name, "_DATE")]
 		if !ok {
-			return fmt.Errorf("the gateway does not admit the type %q here: what makes the provider fetch, run or remember is a way around the fence", clip(name))
+			return other(f, name, s)
 		}
 		return c.run(v, s, name)
 	}

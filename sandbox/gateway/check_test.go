@@ -68,21 +68,15 @@ func TestOfficialRequestsPass(t *testing.T) {
 	}
 }
 
-// A request that says all it must goes out byte for byte.
-func TestBodyIsNotTouchedWithoutNeed(t *testing.T) {
+// TestBodyIsWrittenAnew: what goes out has the members that were read, with their values as
+// they came, and no others.
+func TestBodyIsWrittenAnew(t *testing.T) {
 	up := newStandIn(t, okAnswer)
 	f := newFence(t, up.URL)
-	for path, want := range map[string]string{
-		"/anthropic/v1/messages":      `{ "model":"claude-test", "max_tokens":5,"messages":[] }`,
-		"/openai/v1/chat/completions": `{"stream_options":{"include_usage":true}, "stream":true,"model":"gpt-test","max_tokens":5,"messages":[]}`,
-		"/openai/v1/responses":        `{"store":false ,"model":"gpt-test","max_output_tokens":5,"input":"x"}`,
-	} {
-		f.post(path, want)
-		if _, _, got, _ := up.seen(); got != want {
-			t.Errorf("%s:\n got %s\nwant %s", path, got, want)
-		}
-	}
 	for _, c := range []struct{ path, body, want string }{
+		{"/anthropic/v1/messages", `{ "mod\u0065l":"claude-test", "max_tokens":5,"messages":[ ] }`, `{"model":"claude-test","max_tokens":5,"messages":[ ]}`},
+		{"/anthropic/v1/messages", `{"model":"claude-test","max_tokens":5,"messages":[],"new_thing":{"url":"https://x"}}`, `{"model":"claude-test","max_tokens":5,"messages":[]}`},
+		{"/openai/v1/responses", `{"store":false ,"model":"gpt-test","max_output_tokens":5,"input":"x","remember":true}`, `{"store":false,"model":"gpt-test","max_output_tokens":5,"input":"x"}`},
 		{"/openai/v1/chat/completions", `{"stream":true,"model":"gpt-test","messages":[],"stream_options":{"include_usage":false,"include_obfuscation":false}}`,
 			`"stream_options":{"include_usage":true,"include_obfuscation":false}`},
 		{"/openai/v1/chat/completions", `{"stream":true,"model":"gpt-test","messages":[],"stream_options":null}`, `"include_usage":true`},
@@ -94,6 +88,47 @@ func TestBodyIsNotTouchedWithoutNeed(t *testing.T) {
 		f.post(c.path, c.body)
 		if _, _, got, _ := up.seen(); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s has no %s", c.body, got, c.want)
+		}
+	}
+}
+
+// TestUnknownTextPasses: parts and members that no table has, as new releases of programs send
+// them, pass where they only carry text.
+func TestUnknownTextPasses(t *testing.T) {
+	up := newStandIn(t, okAnswer)
+	f := newFence(t, up.URL)
+	for path, bodies := range map[string][]string{
+		"/anthropic/v1/messages": {
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"note","text":"see https://x.example for more"}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","priority":1,"content":[{"type":"text","text":"https://x","mood":["calm"]}]}]}`,
+		},
+		"/openai/v1/chat/completions": {
+			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"hint","hint":{"words":"a b"}}],"origin":"tui"}]}`,
+		},
+		"/openai/v1/responses": {
+			`{"model":"gpt-test","input":[{"type":"additional_tools","id":"at_1","role":"developer","tools":[{"type":"namespace","name":"functions","description":"","tools":[
+			  {"type":"custom","name":"exec","description":"d","format":{"type":"grammar"}},{"type":"function","name":"wait","parameters":{"url":"https://x"},"strict":false}]}]}]}`,
+			`{"model":"gpt-test","input":[{"type":"plan_update","call_id":"c","steps":[{"step":"look","done":true}]},
+			  {"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"x","annotations":[]}]}]}`,
+			`{"model":"gpt-test","input":[{"type":"tool_search_call","execution":"client","call_id":"c","arguments":{}},
+			  {"type":"tool_search_output","execution":"client","call_id":"c","tools":[{"type":"function","name":"f"}]}],"tools":[{"type":"tool_search","execution":"client"}]}`,
+		},
+	} {
+		for _, body := range bodies {
+			if status, answer, err := f.post(path, body); status != 200 || err != nil {
+				t.Errorf("%s %s: %d %s %v", path, body, status, answer, err)
+			}
+		}
+	}
+}
+
+// TestFamilies: a program's own choice of a model is any of its family.
+func TestFamilies(t *testing.T) {
+	up := newStandIn(t, okAnswer)
+	f := newFence(t, up.URL, func(c *Config) { c.Models = []string{"claude-*", "gpt-x"} })
+	for name, want := range map[string]int{"claude-opus-9": 200, "claude-": 200, "gpt-x": 200, "gpt-xx": 400, "claude": 400, "claude-web-search": 400, "x-claude-1": 400} {
+		if status, answer, _ := f.post("/anthropic/v1/messages", `{"model":"`+name+`","max_tokens":5,"messages":[]}`); status != want {
+			t.Errorf("%s: %d %s", name, status, answer)
 		}
 	}
 }
@@ -133,6 +168,11 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"container_upload","file_id":"f"}]}]}`,
 			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"image","source":{"type":"url","url":"https://x"}}]}]}]}`,
 			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","data":"A"},"source":{"type":"url","url":"https://x"}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":"x","Content":[{"type":"image","source":{"type":"url","url":"https://x"}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"text","text":"x","source":{"type":"url","url":"https://x"}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","data":"AA","url":"https://x"}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","data":"AA","Data":"BB"}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"tool_use","id":"1","name":"x","input":{},"caller":{"type":"url","url":"//x/y"}}]}]}`,
 			`{M}{M}`, `[{M}]`, `{M`, ``, `null`, `{}`, `{M,"max_tokens":9}`, `{"messages":[],"max_tokens":5}`,
 			`{"model":"claude-test","messages":[],"max_tokens":-5}`, `{"model":"claude-test","messages":[],"max_tokens":1e99}`,
 			`{"model":"../x y","messages":[],"max_tokens":5}`, `{"model":"claude-test2","messages":[],"max_tokens":5}`, `{"model":"Claude-test","messages":[],"max_tokens":5}`,
@@ -150,6 +190,10 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/?s"}}]}]}`,
 			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":" data:,"}}]}]}`,
 			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"}}]}]}`,
+			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"https://x/y"}}]}]}`,
+			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"\u0068ttps://x/y"}}]}]}`,
+			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"//x/y"}}]}]}`,
+			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA","URL":"https://x"}}]}]}`,
 			`{"model":"gpt-test","messages":[{"role":"assistant","audio":{"id":"a"}}]}`,
 			`{C,"stream":"yes"}`, `{C,"stream":true,"stream_options":[]}`,
 		},
@@ -169,6 +213,16 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 			`{"model":"gpt-test","input":[{"role":"user","content":[{"type":"input_file","file_url":"https://x"}]}]}`,
 			`{"model":"gpt-test","input":[{"role":"user","content":[{"type":"input_file","file_id":"f"}]}]}`,
 			`{"model":"gpt-test","input":[{"type":"function_call_output","call_id":"1","output":[{"type":"input_image","image_url":"http://x"}]}]}`,
+			`{"model":"gpt-test","input":[{"type":"additional_tools","role":"developer","tools":[{"type":"web_search"}]}]}`,
+			`{"model":"gpt-test","input":[{"type":"additional_tools","tools":[{"type":"namespace","tools":[{"type":"mcp","server_url":"https://x"}]}]}]}`,
+			`{"model":"gpt-test","input":[{"type":"additional_tools","tools":[],"Tools":[{"type":"web_search"}]}]}`,
+			`{R,"tools":[{"type":"tool_search"},{"type":"tool_search","execution":"server"}]}`,
+			`{"model":"gpt-test","input":[{"type":"new_thing","parts":[{"tools":[{"type":"web_search"}]}]}]}`,
+			`{"model":"gpt-test","input":[{"type":"new_thing","link":"https://x"}]}`,
+			`{"model":"gpt-test","input":[{"type":"new_thing","link":["data:text/plain,x"]}]}`,
+			`{"model":"gpt-test","input":[{"type":"new_thing","asset_id":"a"}]}`, `{"model":"gpt-test","input":[{"type":"new_thing","id":"a","status":"completed"}]}`,
+			`{"model":"gpt-test","input":[{"type":"new_thing","a":{"text":"x","Text":"y"}}]}`,
+			`{"model":"gpt-test","input":[{"role":"user","content":[{"type":"input_text","text":"x","file\u005fid":"f"}]}]}`,
 		},
 	} {
 		for _, body := range bodies {

@@ -106,6 +106,24 @@ func elements(v jsontext.Value, each func(i int, element jsontext.Value) error) 
 	return nil
 }
 
+// keep takes out the members that a table does not have, and lists them. It refuses those
+// that a lenient reader takes for one of the table.
+func (f *fields) keep(members map[string]check) (dropped []string, err error) {
+	kept := (*f)[:0]
+	for _, m := range *f {
+		switch _, known := members[m.name]; {
+		case known:
+			kept = append(kept, m)
+		case disguised(m.name, members):
+			return nil, fmt.Errorf("the member %q is another one but for case and marks", clip(m.name))
+		default:
+			dropped = append(dropped, clip(m.name))
+		}
+	}
+	*f = kept
+	return dropped, nil
+}
+
 // get is a member's value, nil where it is not there.
 func (f fields) get(name string) jsontext.Value {
 	for _, m := range f {
@@ -125,17 +143,6 @@ func (f *fields) set(name, text string) {
 		}
 	}
 	*f = append(*f, member{name, jsontext.Value(text)})
-}
-
-// drop takes a member out and reports whether it was there.
-func (f *fields) drop(name string) bool {
-	for i, m := range *f {
-		if m.name == name {
-			*f = append((*f)[:i], (*f)[i+1:]...)
-			return true
-		}
-	}
-	return false
 }
 
 // into decodes a member if it is there.

@@ -61,7 +61,8 @@ type Config struct {
 	// Zero is never.
 	Until time.Time
 
-	// Models may be called, by their exact names, and no other; empty admits none.
+	// Models may be called, by their exact names, or by how they begin where an entry ends
+	// in *, and no other; empty admits none.
 	Models []string
 
 	Anthropic Provider

@@ -268,6 +268,9 @@ func (x *exchange) log(err error) {
 			Int64("input", u.Input).Int64("output", u.Output).Int64("cache_read", u.CacheRead).
 			Int64("cache_write", u.CacheWrite+u.CacheWriteLong).
 			Stringer("cost", x.used.Cost).Bool("estimated", x.estimated)
+		if len(x.call.left) > 0 {
+			event = event.Strs("left_out", x.call.left[:min(len(x.call.left), 10)])
+		}
 	}
 	event.Msg("model call")
 }

@@ -21,21 +21,20 @@ var none = only("null")
 var openAITiers = only(`"auto"`, `"default"`, `"flex"`, "null")
 
 var chatParts = map[string]check{
-	"text":      nil,
-	"refusal":   nil,
+	"text":      words("text"),
+	"refusal":   words("refusal"),
 	"image_url": open(map[string]check{"image_url": open(map[string]check{"url": dataURL})}),
 	"file":      open(map[string]check{"file": closed(map[string]check{"filename": nil, "file_data": fileData})}),
 }
 
-// web_search_options is out; so are n, which multiplies the output, and sound, which has
-// prices of its own.
+// n multiplies the output, and sound has prices of its own.
 var chatFields = with(map[string]check{
 	"model": model,
-	"messages": each(open(map[string]check{
-		"content": textOr(each(byType("", chatParts))),
+	"messages": each(open(with(map[string]check{
+		"content": textOr(each(partOf("", chatParts))),
 		"audio":   none, // the id of an answer that is stored
 		"images":  none, // of some servers' answers: a picture that no part names
-	})),
+	}, "name", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content", "reasoning_details"))),
 	"tools": each(byType("", map[string]check{
 		"function": closed(free("type", "function")),
 		"custom":   closed(free("type", "custom")),
@@ -47,28 +46,61 @@ var chatFields = with(map[string]check{
 
 	"prompt_cache_retention": retention,
 	"prediction":             predicted,
+
+	// These make the provider, or a server that passes calls on, search or choose.
+	"web_search_options": refused, "plugins": refused, "models": refused, "best_of": refused,
 }, "max_tokens", "max_completion_tokens", "temperature", "top_p", "stream", "stream_options", "stop",
 	"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "response_format",
 	"seed", "tool_choice", "parallel_tool_calls", "user", "safety_identifier", "prompt_cache_key",
 	"reasoning_effort", "verbosity", "metadata", "functions", "function_call")
 
-var responseParts = with(map[string]check{
-	"input_image": open(map[string]check{"image_url": dataURL, "file_id": none}),
-	"input_file":  open(map[string]check{"file_url": none, "file_id": none, "file_data": fileData}),
-}, "input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text")
+var responseParts = map[string]check{
+	"input_text":     words("text"),
+	"output_text":    words("text", "annotations", "logprobs"),
+	"text":           words("text"),
+	"refusal":        words("refusal"),
+	"summary_text":   words("text"),
+	"reasoning_text": words("text"),
+	"input_image":    open(map[string]check{"image_url": dataURL, "file_id": none}),
+	"input_file":     open(map[string]check{"filename": nil, "file_url": none, "file_id": none, "file_data": fileData}),
+}
 
-var responseContent = textOr(each(byType("", responseParts)))
+var responseContent = textOr(each(partOf("", responseParts)))
 
 var responseOutput = open(map[string]check{"output": responseContent})
 
 // item_reference is out, and so is every item that a provider's tool makes or
 // that brings tools of its own.
-var responseItems = with(map[string]check{
+var responseItems = map[string]check{
 	"message":                 responseMessage,
+	"function_call":           words("name", "arguments"),
 	"function_call_output":    responseOutput,
+	"custom_tool_call":        words("name", "input"),
 	"custom_tool_call_output": responseOutput,
-}, "function_call", "custom_tool_call", "reasoning", "local_shell_call", "local_shell_call_output",
-	"apply_patch_call", "apply_patch_call_output")
+	"reasoning":               words("summary", "content", "encrypted_content"),
+	"local_shell_call":        words("action"),
+	"local_shell_call_output": words("output"),
+	"apply_patch_call":        words("operation"),
+	"apply_patch_call_output": words("output"),
+	// Codex brings its tools as an item, and searches among them itself.
+	"additional_tools":   open(map[string]check{"tools": responseTools}),
+	"tool_search_call":   open(with(map[string]check{"execution": byClient}, "arguments")),
+	"tool_search_output": open(map[string]check{"execution": byClient, "tools": responseTools}),
+}
+
+// byClient is where a search among tools has to run.
+var byClient = only(`"client"`)
+
+// responseTools run in the client.
+var responseTools = each(byType("", map[string]check{
+	"function":    responseClientTools["function"],
+	"custom":      responseClientTools["custom"],
+	"local_shell": closed(free("type")),
+	"apply_patch": closed(free("type")),
+	"tool_search": closed(with(map[string]check{"execution": byClient}, "type", "description", "parameters")),
+	// A group of the client's own, such as those of one MCP server.
+	"namespace": closed(with(map[string]check{"tools": each(byType("", responseClientTools))}, "type", "name", "description")),
+}))
 
 // responseMessage insists on a role: an item of an id alone, without a type, is
 // a reference to a stored one.
@@ -80,12 +112,10 @@ func responseMessage(v jsontext.Value, s *seen) error {
 	if f.get("role") == nil {
 		return errors.New("an item without a role is a reference to what the provider keeps")
 	}
-	return responseContent.run(orNull(f.get("content")), s, "content")
+	return responseWords(v, s)
 }
 
-// telemetry is where Codex tells the provider of the machine it runs on and of the
-// repository: nothing that an answer needs.
-const telemetry = "client_metadata"
+var responseWords = open(map[string]check{"content": responseContent})
 
 // responseClientTools run in the client.
 var responseClientTools = map[string]check{
@@ -94,24 +124,16 @@ var responseClientTools = map[string]check{
 }
 
 var responseFields = with(map[string]check{
-	"model":        model,
-	"input":        textOr(each(byType("message", responseItems))),
-	"instructions": textOr(refuse),
-	"tools": each(byType("", map[string]check{
-		"function":    responseClientTools["function"],
-		"custom":      responseClientTools["custom"],
-		"local_shell": closed(free("type")),
-		"apply_patch": closed(free("type")),
-		// A group of the client's own, such as those of one MCP server.
-		"namespace": closed(with(map[string]check{"tools": each(byType("", responseClientTools))}, "type", "name", "description")),
-	})),
+	"model":                model,
+	"input":                textOr(each(partOf("message", responseItems))),
+	"instructions":         textOr(noText),
+	"tools":                responseTools,
 	"include":              each(only(`"reasoning.encrypted_content"`, `"message.output_text.logprobs"`)),
 	"store":                no,
 	"background":           no,
 	"previous_response_id": none,
 	"conversation":         none,
 	"prompt":               none,
-	telemetry:              nil, // taken out again
 	"service_tier":         openAITiers,
 
 	"prompt_cache_retention": retention,
@@ -119,4 +141,4 @@ var responseFields = with(map[string]check{
 	"parallel_tool_calls", "text", "reasoning", "truncation", "metadata", "user", "safety_identifier",
 	"prompt_cache_key", "top_logprobs", "max_tool_calls")
 
-func refuse(jsontext.Value, *seen) error { return errors.New("not a string") }
+func noText(jsontext.Value, *seen) error { return errors.New("not a string") }

@@ -12,6 +12,7 @@ type call struct {
 	model  string
 	stream bool
 	parts  [][]byte // what goes out, in pieces of what came
+	left   []string // the names of members that do not
 	seen   seen
 	input  int64 // tokens that it may take in, at most
 	likely int64 // and is thought to take in
@@ -25,7 +26,7 @@ type endpoint struct {
 	// limits are the members that bound the output; the last one is added to a
 	// request that has none, so that the reservation is true.
 	limits []string
-	adjust func(f *fields, s *seen) (changed bool, err error)
+	adjust func(f *fields, s *seen) error
 	free   bool // not billed
 }
 
@@ -38,25 +39,27 @@ func (e *endpoint) read(body []byte, l Limits, s seen) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &call{parts: [][]byte{body}, seen: s}
+	c := &call{seen: s}
+	c.seen.tool = e.fields["tools"]
 	if f.get("model") == nil {
 		return nil, errors.New("model: missing")
+	}
+	// What the table does not have changes how the provider works, and nobody has looked at
+	// it. The call does without, so that a new release of a program works.
+	if c.left, err = f.keep(e.fields); err != nil {
+		return nil, err
 	}
 	if err := f.only(e.fields, &c.seen); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(f.into("model", &c.model), f.into("stream", &c.stream)); err != nil || e.free {
+		c.parts = f.parts()
 		return c, err
 	}
-	changed, err := e.limit(&f, c, l.MaxOutput)
-	if err == nil && e.adjust != nil {
-		var also bool
-		also, err = e.adjust(&f, &c.seen)
-		changed = changed || also
+	if err = e.limit(&f, c, l.MaxOutput); err == nil && e.adjust != nil {
+		err = e.adjust(&f, &c.seen)
 	}
-	if changed {
-		c.parts = f.parts()
-	}
+	c.parts = f.parts() // written anew: the provider reads what was read here
 	c.input, c.likely = c.seen.input(spelledOut(body), c.model)
 	if c.output += c.seen.output; c.seen.thinking >= c.output {
 		c.output += c.seen.thinking
@@ -70,71 +73,60 @@ const maxAsked = 10_000_000
 
 // limit finds the bound on the output: the largest that is set. Where none is,
 // maxOutput is added to the request.
-func (e *endpoint) limit(f *fields, c *call, maxOutput int64) (added bool, err error) {
+func (e *endpoint) limit(f *fields, c *call, maxOutput int64) error {
 	for _, name := range e.limits {
 		var n *int64
 		if err := f.into(name, &n); err != nil {
-			return false, err
+			return err
 		}
 		if n == nil {
 			continue
 		}
 		if *n < 1 || *n > maxAsked {
-			return false, fmt.Errorf("%s: %d is not a number of tokens", name, *n)
+			return fmt.Errorf("%s: %d is not a number of tokens", name, *n)
 		}
 		c.output = max(c.output, *n)
 	}
-	if c.output > 0 {
-		return false, nil
+	if c.output == 0 {
+		c.output = maxOutput
+		f.set(e.limits[len(e.limits)-1], strconv.FormatInt(maxOutput, 10))
 	}
-	c.output = maxOutput
-	f.set(e.limits[len(e.limits)-1], strconv.FormatInt(maxOutput, 10))
-	return true, nil
+	return nil
 }
 
 // tellUsage makes a streamed chat completion end with its usage, which the
 // provider leaves out unless asked. The client sees that last chunk too.
-func tellUsage(f *fields, s *seen) (bool, error) {
-	changed := ownTier(f, s)
+func tellUsage(f *fields, s *seen) error {
+	ownTier(f, s)
 	var stream bool
 	if err := f.into("stream", &stream); err != nil || !stream {
-		return changed, err
+		return err
 	}
 	var options fields
 	if raw := f.get("stream_options"); raw != nil && raw.Kind() != 'n' {
 		var err error
 		if options, err = decodeFields(raw); err != nil {
-			return false, fmt.Errorf("stream_options: %w", err)
+			return fmt.Errorf("stream_options: %w", err)
 		}
-	}
-	if string(options.get("include_usage")) == "true" {
-		return changed, nil
 	}
 	options.set("include_usage", "true")
 	f.set("stream_options", options.String())
-	return true, nil
+	return nil
 }
 
-// keepNothing switches off the storing that Responses does unless told not to, and
-// takes out what only tells of the client.
-func keepNothing(f *fields, s *seen) (bool, error) {
-	changed := ownTier(f, s)
-	changed = f.drop(telemetry) || changed
-	if string(f.get("store")) == "false" {
-		return changed, nil
-	}
+// keepNothing switches off the storing that Responses does unless told not to.
+func keepNothing(f *fields, s *seen) error {
+	ownTier(f, s)
 	f.set("store", "false")
-	return true, nil
+	return nil
 }
 
 // ownTier asks OpenAI for the ordinary processing where a client leaves that to the
 // project's settings, which may say a dearer one than the price table does.
-func ownTier(f *fields, s *seen) (changed bool) {
-	if tier := string(f.get("service_tier")); !s.official || tier == `"default"` || tier == `"flex"` {
-		return false
+func ownTier(f *fields, s *seen) {
+	if tier := string(f.get("service_tier")); s.official && tier != `"default"` && tier != `"flex"` {
+		f.set("service_tier", `"default"`)
 	}
-	f.set("service_tier", `"default"`)
-	return true
 }
 
 // String is the object as text.

@@ -13,7 +13,8 @@ import (
 // seen is what a request holds that its text does not tell the price of, and by which rules
 // it is looked at.
 type seen struct {
-	models   []string // that may be called
+	models   []string // that may be called, an entry with * at its end by its beginning
+	tool     check    // what a list of tools may hold
 	official bool     // the server is the provider's own, whose prices and rules are known
 
 	media     int64 // bytes of the text that are pictures and documents, which count otherwise
@@ -88,11 +89,17 @@ func (s *seen) data(v jsontext.Value) error {
 	if data := f.get("data"); data.Kind() == '"' { // anything else may be read as text
 		s.media += int64(len(data))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return media(v, s)
 }
 
-// dataURL admits data: URLs, and null. Any other makes the provider fetch. What is no picture
-// some servers take for a document.
+// media is a source whose bytes are in the request.
+var media = words("data", "media_type")
+
+// dataURL admits data: URLs, and null: the provider would fetch from any other. Some servers
+// read what is not a picture as a document.
 func dataURL(v jsontext.Value, s *seen) error {
 	if v.Kind() == 'n' {
 		return nil
@@ -109,8 +116,11 @@ func dataURL(v jsontext.Value, s *seen) error {
 	return nil
 }
 
-// fileData admits the content of a file, which may be a document.
+// fileData admits the content of a file, which may be a document: base64, or a data: URL.
 func fileData(v jsontext.Value, s *seen) error {
+	if v.Kind() == '"' && !strings.HasPrefix(string(v[:min(len(v), 6)]), `"data:`) && !base64Only(v) {
+		return errors.New("the gateway admits base64 and data: URLs only, because the provider would fetch from any other address")
+	}
 	if v.Kind() != 'n' {
 		s.documents++
 	}
@@ -209,7 +219,10 @@ func model(v jsontext.Value, s *seen) error {
 	if slices.ContainsFunc(routed, func(end string) bool { return strings.Contains(small, end) }) {
 		return fmt.Errorf("%q has an end by which a server searches, or chooses at another price", name)
 	}
-	if !slices.Contains(s.models, name) {
+	if !slices.ContainsFunc(s.models, func(may string) bool {
+		family, open := strings.CutSuffix(may, "*")
+		return may == name || open && strings.HasPrefix(name, family)
+	}) {
 		return fmt.Errorf("%q is not a model of this launch: [model] id and [model] also name those that may be called", name)
 	}
 	return nil

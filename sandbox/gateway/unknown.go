@@ -1,0 +1,150 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Releases of programs send parts that no table here has. A part that only carries text is
+// let through, and metered as text. What makes a provider act is a tool, and tools are
+// listed; what makes it fetch is an address, and what makes it look something up that it
+// keeps is an id. Both are told by how they look, wherever they are.
+
+// acting are types of parts that stand for work of the provider's own, or for what has
+// a price of its own.
+var acting = regexp.MustCompile(`search|fetch|mcp|container|execution|interpreter|computer|generation|reference|upload|audio|video|compact|server`)
+
+// unknownPart admits a part of a type that no table has, where it carries text.
+func unknownPart(f fields, name string, s *seen) error {
+	if acting.MatchString(fold(name)) {
+		return fmt.Errorf("the gateway does not admit the type %q here: what makes the provider fetch, run or remember is a way around the fence", clip(name))
+	}
+	carries := false
+	for _, m := range f {
+		carries = carries || !slices.Contains([]string{"type", "id", "role", "status", "name"}, m.name)
+		if err := unknown(m.name, m.value, s); err != nil {
+			return fmt.Errorf("%s: %s: %w", clip(name), clip(m.name), err)
+		}
+	}
+	if !carries {
+		return fmt.Errorf("%s: an item that carries nothing is a reference to what the provider keeps", clip(name))
+	}
+	return nil
+}
+
+// unknown admits the value of a member that no table has.
+func unknown(name string, v jsontext.Value, s *seen) error {
+	switch v.Kind() {
+	case '"':
+		return unknownText(name, v)
+	case '[':
+		return elements(v, func(_ int, element jsontext.Value) error { return unknown(name, element, s) })
+	case '{':
+		f, err := decodeFields(v)
+		if err != nil {
+			return err
+		}
+		if err := f.distinct(); err != nil {
+			return err
+		}
+		for _, m := range f {
+			err := error(nil)
+			if fold(m.name) == "tools" {
+				err = s.tool.run(m.value, s, m.name)
+			} else {
+				err = unknown(m.name, m.value, s)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", clip(m.name), err)
+			}
+		}
+	}
+	return nil
+}
+
+// ownIDs are ids of what is in the request itself, or of its sender. Any other is one of
+// what the provider keeps.
+var ownIDs = []string{"id", "callid", "toolcallid", "tooluseid", "itemid", "userid", "parentid"}
+
+func unknownText(name string, v jsontext.Value) error {
+	folded := fold(name)
+	if (strings.HasSuffix(folded, "id") || strings.HasSuffix(folded, "ids")) && !slices.Contains(ownIDs, folded) {
+		return errors.New("an id of what the provider keeps")
+	}
+	if address(v) {
+		return errors.New("an address, from which the provider may fetch")
+	}
+	return nil
+}
+
+// address reports whether a string is an address and nothing else. Words with an address
+// among them are words.
+func address(v jsontext.Value) bool {
+	var text string
+	if json.Unmarshal(v, &text, jsontext.AllowInvalidUTF8(true)) != nil {
+		return true
+	}
+	if text = strings.TrimSpace(text); strings.ContainsFunc(text, unicode.IsSpace) {
+		return false
+	}
+	head := fold(text[:min(len(text), 16)])
+	return strings.Contains(text, "//") || strings.HasPrefix(head, "data:") || strings.HasPrefix(head, "www.")
+}
+
+// fold is a name as lenient readers compare it: without case, and without the marks between
+// words.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' {
+			return -1
+		}
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return unicode.ToLower(least)
+	}, name)
+}
+
+// distinct refuses members that a lenient reader takes for one.
+func (f fields) distinct() error {
+	names := make(map[string]bool, len(f))
+	for _, m := range f {
+		if name := fold(m.name); names[name] {
+			return fmt.Errorf("the member %q is there twice, but for case and marks", clip(m.name))
+		} else {
+			names[name] = true
+		}
+	}
+	return nil
+}
+
+// disguised reports whether a name is one of the members' in another spelling.
+func disguised[T any](name string, members map[string]T) bool {
+	folded := fold(name)
+	for known := range members {
+		if known != name && fold(known) == folded {
+			return true
+		}
+	}
+	return false
+}
+
+// base64Only reports whether a string holds nothing but base64, so that nobody takes it for
+// an address.
+func base64Only(v jsontext.Value) bool {
+	for _, c := range bytes.Trim(v, `"`) {
+		if c != '+' && c != '/' && c != '=' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return !bytes.HasPrefix(v, []byte(`"//`))
+}
