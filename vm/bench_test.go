@@ -1,6 +1,8 @@
 package vm
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -9,17 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
-
 	"git-ward/internal/benchtest"
+)
+
+// beaverSteps and beaverOnes are the answer of the 5-state busy beaver.
+const (
+	beaverSteps = 47_176_870
+	beaverOnes  = 4_098
 )
 
 // beaver is the 5-state busy beaver as its table: for each state what to do on 0
 // and on 1.
 var beaver = [5][2]struct {
-	write, move int
-	next        string
+	Write, Move int
+	Next        string
 }{
 	{{1, 1, "B"}, {1, -1, "C"}},
 	{{1, 1, "C"}, {1, 1, "B"}},
@@ -35,16 +40,10 @@ func inC() string {
 	b.WriteString("#include <stdio.h>\nstatic unsigned char t[1<<20];\nint main(void){unsigned char*h=t+(1<<19);long n=0;int c=0;\n")
 	for s, row := range beaver {
 		fmt.Fprintf(&b, "%c: n++; if(*h==0){*h=%d;h+=%d;goto %s;}else{*h=%d;h+=%d;goto %s;}\n", 'A'+s,
-			row[0].write, row[0].move, row[0].next, row[1].write, row[1].move, row[1].next)
+			row[0].Write, row[0].Move, row[0].Next, row[1].Write, row[1].Move, row[1].Next)
 	}
 	b.WriteString("Z: for(int i=0;i<1<<20;i++)c+=t[i];printf(\"%ld %d\\n\",n,c);}\n")
 	return b.String()
-}
-
-func took(f func()) time.Duration {
-	start := time.Now()
-	f()
-	return time.Since(start)
 }
 
 // best is the shortest of some runs: what the program takes, and not the machine's
@@ -52,7 +51,9 @@ func took(f func()) time.Duration {
 func best(runs int, f func()) time.Duration {
 	var all []time.Duration
 	for range runs {
-		all = append(all, took(f))
+		start := time.Now()
+		f()
+		all = append(all, time.Since(start))
 	}
 	return slices.Min(all)
 }
@@ -77,12 +78,12 @@ func TestBench(t *testing.T) {
 		benchtest.Against(what+", no leaps", walking, "C with gotos, no limits", c)
 	}
 	benchtest.Against(what, leaping, "the machine instruction by instruction", stepping)
-	wasm := timeWasm(t)
-	benchtest.Against(what, leaping, "wazero, compiled, paying fuel at each step", wasm)
-	benchtest.Against(what+", no leaps", walking, "wazero, compiled, paying fuel at each step", wasm)
-	benchtest.Against(what, leaping, "gopher-lua with gotos", timeLua(t))
-	benchtest.Against(what, leaping, "starlark-go", timeStarlark(t))
-	registers(t)
+	others := rivals(t)
+	benchtest.Against(what, leaping, "wazero, compiled, paying fuel at each step", others["wazero"])
+	benchtest.Against(what+", no leaps", walking, "wazero, compiled, paying fuel at each step", others["wazero"])
+	benchtest.Against(what, leaping, "gopher-lua with gotos", others["gopher-lua"])
+	benchtest.Against(what, leaping, "starlark-go", others["starlark-go"])
+	benchtest.Against("UDC: primes below 200,000 by division, CALL in the inner loop", registers(t), "starlark-go", others["primes"])
 }
 
 func finish(t *testing.T, image *Image, advance func(*Machine, int64)) *Machine {
@@ -129,10 +130,29 @@ func timeC(t *testing.T) time.Duration {
 	return best(9, run(bin, fmt.Sprintln(beaverSteps, beaverOnes))) - best(9, run(empty, ""))
 }
 
+// rivals is how long other engines take, which have a module of their own: see
+// scripts/rivals.
+func rivals(t *testing.T) (took map[string]time.Duration) {
+	table, err := json.Marshal(beaver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "-C", "../scripts/rivals", "run", ".")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(table), t.Output()
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &took)
+	}
+	if err != nil {
+		t.Fatalf("scripts/rivals: %v", err)
+	}
+	return took
+}
+
 // registers is the other kind of plan, whose every state is new: the primes below
 // 200,000 by trial division, with CALL in the innermost loop, where leaps are no
 // help.
-func registers(t *testing.T) {
+func registers(t *testing.T) time.Duration {
 	const plan = `
     MOV R1 2
 LABEL number
@@ -153,33 +173,9 @@ LABEL next
     CMP R1 200000
     JL number
     HALT`
-	const star = `
-def run():
-    n, count = 2, 0
-    while n < 200000:
-        d, prime = 2, True
-        while d * d <= n:
-            if n % d == 0:
-                prime = False
-                break
-            d += 1
-        if prime:
-            count += 1
-        n += 1
-    return count
-count = run()
-`
 	image, err := Link(parse(t, "primes", plan), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	udc := best(5, func() { finish(t, image, (*Machine).advance) })
-	other := took(func() {
-		options := &syntax.FileOptions{While: true, TopLevelControl: true}
-		globals, err := starlark.ExecFileOptions(options, new(starlark.Thread), "primes.star", star, nil)
-		if err != nil || globals["count"].String() != "17984" {
-			t.Fatal(globals, err)
-		}
-	})
-	benchtest.Against("UDC: primes below 200,000 by division, CALL in the inner loop", udc, "starlark-go", other)
+	return best(5, func() { finish(t, image, (*Machine).advance) })
 }
